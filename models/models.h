@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* Make the built-in solvers, formulations and scenes known to ctx.  PERP_ERR_NOMEM: its registry is full.  No
- * allocation. */
+/* Make the built-in solvers, formulations and scenes known to ctx.  PERP_ERR_NOMEM: its registry is
+ * full.  No allocation. */
 perp_status perp_register_models(perp_ctx *ctx);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts allocations: include in one test program, read count_malloc before and after.
  * count_refuse: so many allocations from now one is refused, as when memory ends there; 0: none.
- * count_alive: blocks not yet given back, so that what one cycle of create and destroy leaves behind can be seen.
- * COUNTS_MALLOC is 0 under a sanitizer, which has an allocator of its own (and finds leaks by itself). */
+ * count_alive: blocks not yet given back, so that what one cycle of create and destroy leaves
+ * behind can be seen. COUNTS_MALLOC is 0 under a sanitizer, which has an allocator of its own (and
+ * finds leaks by itself). */
 #ifndef PERP_COUNT_MALLOC_H
 #define PERP_COUNT_MALLOC_H
 

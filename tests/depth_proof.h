@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A proof that two bodies overlap by a depth along every direction, by branch and bound in long double.
+/* A proof that two bodies overlap by a depth along every direction, by branch and bound in long
+ * double.
  *
- * With h(d) = h_A(d) + h_B(-d), the depth is at least L when h(d) >= L |d| for all d.  The sphere is cut into convex cells
- * until each is ruled out.  Over a cell with the middle c, d = c + t with t square to c, any pair of pieces bounds h from
- * below, and so does a mean of them:
+ * With h(d) = h_A(d) + h_B(-d), the depth is at least L when h(d) >= L |d| for all d.  The sphere
+ * is cut into convex cells until each is ruled out.  Over a cell with the middle c, d = c + t with
+ * t square to c, any pair of pieces bounds h from below, and so does a mean of them:
  *
  *      h(c + t) >= s . (c + t) + sum |x + y(t)| - |x| - a(t),     s the point of A - B at c,
- *      |x + y|  >= |x| + a + k b^2 / 2,                           x = E^T c,  y = E^T t,  a = x . y / |x|,  b^2 = y^2 - a^2,
- *      L |c + t| <= L (1 + k_L t^2 / 2).
+ *      |x + y|  >= |x| + a + k b^2 / 2,                           x = E^T c,  y = E^T t,  a = x . y
+ * / |x|,  b^2 = y^2 - a^2, L |c + t| <= L (1 + k_L t^2 / 2).
  *
- * k is the least of what the concave root sqrt((|x| + a)^2 + b^2) leaves over the cell: the bound errs by a term of third
- * order, so that flat minima, along a valley or over a whole cell, take no more than hundreds of cells.  What is left is
- * the least value of a quadratic function over a polygon, which is exact.  Where it is below 0, the point that tells so
- * names another pair of pieces, or shows a direction that is less deep.  A cell is cut where its pairs are equal, or in
+ * k is the least of what the concave root sqrt((|x| + a)^2 + b^2) leaves over the cell: the bound
+ * errs by a term of third order, so that flat minima, along a valley or over a whole cell, take no
+ * more than hundreds of cells.  What is left is the least value of a quadratic function over a
+ * polygon, which is exact.  Where it is below 0, the point that tells so names another pair of
+ * pieces, or shows a direction that is less deep.  A cell is cut where its pairs are equal, or in
  * half. */
 #ifndef PERP_DEPTH_PROOF_H
 #define PERP_DEPTH_PROOF_H
@@ -29,8 +31,8 @@ enum {
 };
 
 typedef struct proof_cell {
-  int n,
-      kinks; /* corners, counter-clockwise or clockwise; cuts between pieces since the last one in half */
+  int n, kinks; /* corners, counter-clockwise or clockwise; cuts between pieces since the last one
+                   in half */
   real v[CELL_CORNERS][3];
 } proof_cell;
 
@@ -198,8 +200,8 @@ static inline void proof_kink(const proof *p, proof_pair first, proof_pair secon
   }
 }
 
-/* Is the cell ruled out?  1: yes, 0: *lower is a value below the level, -1: cut it along the plane m, true in *kink: which
- * is between pieces. */
+/* Is the cell ruled out?  1: yes, 0: *lower is a value below the level, -1: cut it along the plane
+ * m, true in *kink: which is between pieces. */
 static inline int proof_rule_out(proof *p, real *lower, real m[3], bool *kink)
 {
   proof_quadratic mix, q;
@@ -238,8 +240,8 @@ static inline int proof_rule_out(proof *p, real *lower, real m[3], bool *kink)
   return low >= 0 ? 1 : -1;
 }
 
-/* Through the middle, across the diagonal that is the longest where a length is measured by how much h bends along it: cells
- * get long along a valley, and narrow across it. */
+/* Through the middle, across the diagonal that is the longest where a length is measured by how
+ * much h bends along it: cells get long along a valley, and narrow across it. */
 static inline void proof_halve(const proof *p, real m[3])
 {
   real most = -1;
@@ -273,7 +275,8 @@ static inline bool proof_cut(const proof_cell *cell, const real m[3], real sign,
   return in && out;
 }
 
-/* Is h at least `level` everywhere?  1: yes, 0: *lower is a value below, -1: `budget` cells do not tell.  used: cells. */
+/* Is h at least `level` everywhere?  1: yes, 0: *lower is a value below, -1: `budget` cells do not
+ * tell.  used: cells. */
 static inline int prove_depth(const round_body *a, const round_body *b, real level, int budget,
                               real *lower, int *used)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Constrained systems for the KKT tests, and an independent solver: Gaussian elimination with complete
- * pivoting of the full KKT matrix in long double. */
+/* Constrained systems for the KKT tests, and an independent solver: Gaussian elimination with
+ * complete pivoting of the full KKT matrix in long double. */
 #ifndef PERP_KKT_PROBLEMS_H
 #define PERP_KKT_PROBLEMS_H
 
@@ -68,8 +68,8 @@ static inline void problem_free(problem *p)
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-/* A body of d columns.  Space (6) and plane (3): mass and inertia of a rod of length 1, turned at random
- * unless `diagonal`; other d: random SPD. */
+/* A body of d columns.  Space (6) and plane (3): mass and inertia of a rod of length 1, turned at
+ * random unless `diagonal`; other d: random SPD. */
 static inline int problem_body(problem *p, perp_rng *rng, int d, double mass, bool diagonal)
 {
   int b = p->B.nb++, linear = d == 6 ? 3 : d == 3 ? 2 : 0;
@@ -175,7 +175,7 @@ static inline problem *problem_close(problem *p)
   return p;
 }
 
-/* ---- the family ------------------------------------------------------------------------------------ */
+/* ---- the family ---- */
 
 /* N bodies of d columns in a row, joints of r rows; grounded: the first hangs on the world. */
 static inline problem *problem_chain(const char *name, int N, int d, int r, bool grounded,
@@ -265,7 +265,8 @@ static inline problem *problem_bridge(const char *name, int N)
   return problem_close(q);
 }
 
-/* Random graph of bodies of mixed sizes; groups of 1 to 3 bodies, rows fewer than columns in all. */
+/* Random graph of bodies of mixed sizes; groups of 1 to 3 bodies, rows fewer than columns in all.
+ */
 static inline problem *problem_random(const char *name, uint64_t seed, int nb, int nc)
 {
   static const int sizes[] = { 6, 6, 3, 6, 2, 5 };
@@ -314,7 +315,7 @@ static inline problem *problem_twice(const char *name, int N, int which, bool co
   return problem_close(p);
 }
 
-/* ---- the independent answer ------------------------------------------------------------------------ */
+/* ---- the independent answer ---- */
 
 /* Solve [M -J'; -J -S] (a, lambda) = (f, -c) by Gaussian elimination with complete pivoting in long
  * double.  Returns the smallest pivot relative to the largest. */

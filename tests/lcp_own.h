@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge's `own` written out once more from its definition (docs/explanation/lcp-judge.md), in plain loops over a dense A in
- * long double: what the library's judge is judged by, where the numbers are tame; tests/oracle has the rest. */
+/* The judge's `own` written out once more from its definition (docs/explanation/lcp-judge.md), in
+ * plain loops over a dense A in long double: what the library's judge is judged by, where the
+ * numbers are tame; tests/oracle has the rest. */
 #ifndef TESTS_LCP_OWN_H
 #define TESTS_LCP_OWN_H
 

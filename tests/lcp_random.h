@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random boxed LCPs for tests: dense with a chosen spectrum, and factored with blocks and groups of every
- * shape, softness, friction rows and cones.  Seeded. */
+/* Random boxed LCPs for tests: dense with a chosen spectrum, and factored with blocks and groups of
+ * every shape, softness, friction rows and cones.  Seeded. */
 #ifndef TESTS_LCP_RANDOM_H
 #define TESTS_LCP_RANDOM_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge's rel written out once more from its definition, in long double and without the safeguard:
- * what the library's judge is judged by, where the numbers are tame; tests/oracle has the rest. */
+/* The judge's rel written out once more from its definition, in long double and without the
+ * safeguard: what the library's judge is judged by, where the numbers are tame; tests/oracle has
+ * the rest. */
 #ifndef TESTS_LCP_REL_H
 #define TESTS_LCP_REL_H
 
@@ -34,8 +35,8 @@ __attribute__((unused)) static double independent_parts(const perp_lcp *p, const
     if (cone) {
       long double most = fmaxl(a[0], a[1]), normal = x[p->fric_of[i]];
       long double radius = normal > 0 ? p->mu[i] * normal : 0;
-      /* lambda - P(lambda - y) without the difference where lambda - y is inside, and else with the part of it that
-       * the projection takes away: no y is lost beside lambda */
+      /* lambda - P(lambda - y) without the difference where lambda - y is inside, and else with the
+       * part of it that the projection takes away: no y is lost beside lambda */
       long double z[2];
       for (int k = 0; k < 2; k++) {
         y[k] = w[k] / most;

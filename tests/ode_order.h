@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The order of a method as measured: the Theil-Sen slope of log(error) over log(h), half octaves of h, errors above
- * round-off only. */
+/* The order of a method as measured: the Theil-Sen slope of log(error) over log(h), half octaves of
+ * h, errors above round-off only. */
 #ifndef TESTS_ODE_ORDER_H
 #define TESTS_ODE_ORDER_H
 
@@ -28,7 +28,8 @@ static double theil_sen(int n, const double *x, const double *y)
   return m % 2 == 1 ? slope[m / 2] : 0.5 * (slope[m / 2 - 1] + slope[m / 2]);
 }
 
-/* Largest error at about 32 instants: at a single one the leading error term may happen to vanish. */
+/* Largest error at about 32 instants: at a single one the leading error term may happen to vanish.
+ */
 static double error_with(perp_ctx *ctx, const perp_spec *spec, const ode_problem *p, int steps)
 {
   perp_ode *ode;

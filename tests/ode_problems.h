@@ -20,7 +20,7 @@ typedef struct ode_problem {
   void (*exact)(const struct ode_problem *p, double t, double *q, double *v);
 } ode_problem;
 
-/* ---- harmonic oscillator: q'' = -q, q = cos t ------------------------------------------------------- */
+/* ---- harmonic oscillator: q'' = -q, q = cos t ---- */
 
 static perp_ode_answer oscillator_deriv(void *user, double t, double h, const double *q,
                                         const double *v, bool intermediate, double *qdot, double *a)
@@ -49,7 +49,8 @@ __attribute__((unused)) static ode_problem oscillator(void)
   };
 }
 
-/* ---- circle field, a plain first-order system, made to depend on time: (x, y)' = (1 + t) (-y, x) -------- */
+/* ---- circle field, a plain first-order system, made to depend on time: (x, y)' = (1 + t) (-y, x)
+ * ---- */
 
 static perp_ode_answer circle_deriv(void *user, double t, double h, const double *q,
                                     const double *v, bool intermediate, double *qdot, double *a)
@@ -76,7 +77,7 @@ __attribute__((unused)) static ode_problem circle(void)
                         .exact = circle_exact };
 }
 
-/* ---- pendulum of length 1 m, g = 9.81, from rest at 1 rad ------------------------------------------ */
+/* ---- pendulum of length 1 m, g = 9.81, from rest at 1 rad ---- */
 
 static const double pendulum_g = 9.81;
 
@@ -115,7 +116,7 @@ __attribute__((unused)) static ode_problem pendulum(void)
   };
 }
 
-/* ---- free rigid body: q a unit quaternion (body to space), v = w in the body frame ---------------------- */
+/* ---- free rigid body: q a unit quaternion (body to space), v = w in the body frame ---- */
 
 typedef struct rigid_body {
   double I[3];
@@ -178,8 +179,8 @@ __attribute__((unused)) static void rotate(const double *q, const double *x, dou
   memcpy(out, p + 1, 3 * sizeof *out);
 }
 
-/* Angular velocity in the body frame, started at (A, 0, C) with energy and momentum that turn about the axis
- * of I3 (Landau and Lifshitz, Mechanics, section 37): w = (A cn, B sn, C dn)(s t). */
+/* Angular velocity in the body frame, started at (A, 0, C) with energy and momentum that turn about
+ * the axis of I3 (Landau and Lifshitz, Mechanics, section 37): w = (A cn, B sn, C dn)(s t). */
 static void rigid_omega(const double *I, const double *w0, double t, double *w)
 {
   double A = w0[0], C = w0[2];
@@ -210,7 +211,8 @@ static double precession_rate(double t, void *user)
   return sqrt(x * x + y * y + z * z) * (x * w[0] + y * w[1]) / (x * x + y * y);
 }
 
-/* Attitude with the angular momentum along the third axis of space, and the precession angle phi. */
+/* Attitude with the angular momentum along the third axis of space, and the precession angle phi.
+ */
 static void attitude(const double *I, const double *w, double phi, double *q)
 {
   double x = I[0] * w[0], y = I[1] * w[1], z = I[2] * w[2];
@@ -257,7 +259,7 @@ __attribute__((unused)) static ode_problem rigid(void)
   return p;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------ */
+/* ---- errors ---- */
 
 /* Largest error of q and v at the present time of the solver, quaternions up to sign. */
 __attribute__((unused)) static double ode_error(const ode_problem *p, const perp_ode *ode)

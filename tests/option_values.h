@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Value k = 0, 1, ... of an option of a method: each choice; numbers beside the default, within their
- * bounds.  False after the last. */
+/* Value k = 0, 1, ... of an option of a method: each choice; numbers beside the default, within
+ * their bounds.  False after the last. */
 static inline bool golden_option(const perp_opt *o, int k, char *value, size_t size)
 {
   const bool whole = o->type == PERP_OPT_INT;

@@ -20,7 +20,8 @@ typedef struct surface {
   int triangles[3 * SURFACE_TRIANGLES];
 } surface;
 
-/* Flat, smooth and rough grids, steps, walls; some vertices moved sideways, some triangles left out or turned over. */
+/* Flat, smooth and rough grids, steps, walls; some vertices moved sideways, some triangles left out
+ * or turned over. */
 static inline void random_surface(perp_rng *rng, perp_shape_kind kind, surface *s)
 {
   const int look = perp_rng_int(rng, 6);

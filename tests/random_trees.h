@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random trees of bodies: joints of all kinds that joint coordinates have, bodies in any orientation. */
+/* Random trees of bodies: joints of all kinds that joint coordinates have, bodies in any
+ * orientation. */
 #ifndef TESTS_RANDOM_TREES_H
 #define TESTS_RANDOM_TREES_H
 
@@ -79,7 +80,8 @@ static inline void tree_join(perp_ctx *ctx, perp_rng *rng, perp_model *m, perp_j
   if (perp_model_add_joint(ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx->msg);
 }
 
-/* n bodies; kinds: those to choose from; floats: the root hangs on nothing; branches: parents are any, else the last one. */
+/* n bodies; kinds: those to choose from; floats: the root hangs on nothing; branches: parents are
+ * any, else the last one. */
 static inline perp_model *tree_random(perp_ctx *ctx, perp_rng *rng, int dim, int n, bool floats,
                                       int kinds, const perp_joint_kind *kind)
 {

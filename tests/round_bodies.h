@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Convex bodies in long double, as a judge of distances knows them: hulls of round pieces.
  *
- * A piece is a point, a disc or an ellipsoid, with the support function c . d + |E^T d|, E [3 x n] its half axes by columns
- * (n = 0, 2, 3).  A body is the convex hull of its pieces, and a ball around each of its points. */
+ * A piece is a point, a disc or an ellipsoid, with the support function c . d + |E^T d|, E [3 x n]
+ * its half axes by columns (n = 0, 2, 3).  A body is the convex hull of its pieces, and a ball
+ * around each of its points. */
 #ifndef PERP_ROUND_BODIES_H
 #define PERP_ROUND_BODIES_H
 
@@ -71,7 +72,8 @@ static inline const round_piece *round_piece_of(const round_body *b, int k, roun
   return room;
 }
 
-/* The point of a cloud farthest along d, up to the rounding of doubles: what another one of them proves is true as well. */
+/* The point of a cloud farthest along d, up to the rounding of doubles: what another one of them
+ * proves is true as well. */
 static inline int round_farthest(const round_body *b, real sign, const real d[3])
 {
   double m[3] = { 0 }, high = -HUGE_VAL;
@@ -188,8 +190,8 @@ static inline real round_gap(const round_body *a, const round_body *b, const rea
   return dot(s, d) - dot(t, d) + a->radius + b->radius;
 }
 
-/* How far a point is outside of a shape, at least, up to a factor sqrt(3) in a corner; 0 or less: in it.  R [9], x: its pose.  No
- * polytope. */
+/* How far a point is outside of a shape, at least, up to a factor sqrt(3) in a corner; 0 or less:
+ * in it.  R [9], x: its pose.  No polytope. */
 static inline real round_outside(const perp_shape_def *f, const real *R, const real *x,
                                  const double p[3])
 {

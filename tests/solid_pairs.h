@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pairs of solids whose normal is hard to find to all digits: very flat ellipsoids beside short edges, the normal of which
- * is multiplied by curvature radii of 1e5, a thin cylinder within a cone, whose axes are almost parallel, others that
- * are almost parallel or concentric, basins beside the end of a flat cone and along the valley around a large one, edges that
- * lie almost along a disc and cross its rim, and an apex that touches a rim, and a body whose size is near the
+/* Pairs of solids whose normal is hard to find to all digits: very flat ellipsoids beside short
+ * edges, the normal of which is multiplied by curvature radii of 1e5, a thin cylinder within a
+ * cone, whose axes are almost parallel, others that are almost parallel or concentric, basins
+ * beside the end of a flat cone and along the valley around a large one, edges that lie almost
+ * along a disc and cross its rim, and an apex that touches a rim, and a body whose size is near the
  * rounding of the other one. */
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
 #include "models/shapes/shape.h"
 
-/* Two shapes, each with the half axes or edges, or with a radius and a length; the pose of the second one in the frame of
- * the first: position and quaternion, of any length. */
+/* Two shapes, each with the half axes or edges, or with a radius and a length; the pose of the
+ * second one in the frame of the first: position and quaternion, of any length. */
 typedef struct solid_pair {
   perp_shape_kind kind_a;
   double a[3];

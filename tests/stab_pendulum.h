@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A chain of n point masses in the plane hung on the origin by rigid massless rods, C_i = |p_i - p_(i-1)| - 1,
- * as the system of stabilization schemes; linear algebra by the `tree` formulation. */
+/* A chain of n point masses in the plane hung on the origin by rigid massless rods, C_i = |p_i -
+ * p_(i-1)| - 1, as the system of stabilization schemes; linear algebra by the `tree` formulation.
+ */
 #ifndef PERP_STAB_PENDULUM_H
 #define PERP_STAB_PENDULUM_H
 
@@ -139,7 +140,8 @@ static inline void pendulum_close(pendulum *s)
   problem_free(s->start);
 }
 
-/* One velocity-level step: M (v1 - v) = h f + J' lambda, J v1 = rhs, q1 = q + h v1, then the scheme. */
+/* One velocity-level step: M (v1 - v) = h f + J' lambda, J v1 = rhs, q1 = q + h v1, then the
+ * scheme. */
 static inline void pendulum_step(pendulum *s, const perp_stab_desc *stab, void *ws, double h,
                                  double *q, double *v)
 {

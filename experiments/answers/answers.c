@@ -16,7 +16,7 @@ static const double same_time = 0.05; /* of times measured in rounds, at least *
 static const double same_once = 0.2;  /* of times measured once or twice */
 static const double equal = 1e-12;    /* of a figure and a limit that is written in decimals */
 
-/* ---- what is no difference ------------------------------------------------------------------------- */
+/* ---- what is no difference ---- */
 
 /* Relative scatter of a value: of times, by their rounds. */
 static double answers_noise(const struct answering *w, int m, int cell)
@@ -41,7 +41,7 @@ static bool answers_better(const struct answering *w, int m, double a, double b)
   return w->r->study->metric[m].better > 0 ? a > b : a < b;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 static bool usable(struct answering *w, int cell)
 {
@@ -104,8 +104,8 @@ static void answers_mark(struct answering *w, perp_answer_line *line, int m)
   }
 }
 
-/* The best of each competitor in a facet, of the cells that cost at most `budget` (inf: all), or, where target is no NaN, the
- * cheapest of those that reach it. */
+/* The best of each competitor in a facet, of the cells that cost at most `budget` (inf: all), or,
+ * where target is no NaN, the cheapest of those that reach it. */
 static void compare(struct answering *w, int facet, double budget, double target,
                     perp_answer_line *line)
 {
@@ -141,9 +141,10 @@ static void compare(struct answering *w, int facet, double budget, double target
   answers_mark(w, line, by);
 }
 
-/* ---- budgets --------------------------------------------------------------------------------------- */
+/* ---- budgets ---- */
 
-/* Numbers 1, 2, 5 times powers of ten, at most four, evenly over [lo, hi]; hi itself where there is none. */
+/* Numbers 1, 2, 5 times powers of ten, at most four, evenly over [lo, hi]; hi itself where there is
+ * none. */
 static int round_numbers(double lo, double hi, double *v)
 {
   static const double mantissa[] = { 1, 2, 5 };
@@ -168,8 +169,8 @@ static int round_numbers(double lo, double hi, double *v)
   return kept;
 }
 
-/* The values of a metric over the usable cells of a facet: the second smallest of the best of each competitor, and the worst
- * of them all: between these it decides who is best. */
+/* The values of a metric over the usable cells of a facet: the second smallest of the best of each
+ * competitor, and the worst of them all: between these it decides who is best. */
 static bool range_of(struct answering *w, int facet, int m, double *lo, double *hi)
 {
   double *least = perp_pool_alloc(&w->r->pool, (size_t)w->a->n_who, sizeof *least);
@@ -210,7 +211,7 @@ static double cheapest_error(struct answering *w, int facet)
   return error;
 }
 
-/* ---- the kinds of questions ------------------------------------------------------------------------ */
+/* ---- the kinds of questions ---- */
 
 static perp_answer_line *new_line(struct answering *w, int facet)
 {
@@ -283,7 +284,8 @@ static void answer_best(struct answering *w)
   }
 }
 
-/* Has another competitor found a solution of the problem of this cell?  Then a proof that there is none is wrong. */
+/* Has another competitor found a solution of the problem of this cell?  Then a proof that there is
+ * none is wrong. */
 static bool refuted(const struct answering *w, int cell)
 {
   const perp_study *s = w->r->study;
@@ -400,7 +402,7 @@ static void answer_slope(struct answering *w)
   }
 }
 
-/* ---- one question ---------------------------------------------------------------------------------- */
+/* ---- one question ---- */
 
 static void sort_cells(struct answering *w)
 {
@@ -472,7 +474,8 @@ static void answer_one(const perp_ctx *ctx, perp_results *r, const perp_question
   json_decref(w.references);
 }
 
-/* What is asked where the study does not say: of problems who solves most; the best by the primary metric. */
+/* What is asked where the study does not say: of problems who solves most; the best by the primary
+ * metric. */
 static int assumed(perp_results *r, const perp_question **questions)
 {
   const perp_study *s = r->study;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a study finds out: the one place that says who is best.  Terminal, page, LaTeX and JSON print what stands here.
+/* What a study finds out: the one place that says who is best.  Terminal, page, LaTeX and JSON
+ * print what stands here.
  *
  * Rules that hold for every answer:
- *  - only cells that may win (perp_results_wins) are compared; where none of a competitor may, the line says why;
- *  - scenes, problems, lengths, tolerances and steps are never mixed: what varies and is neither compared nor the way to
- *    spend a budget is held apart, whether the study says so or not;
- *  - a tie is a tie: figures that differ by less than the references are apart, than the clock scatters, or than 1 %;
+ *  - only cells that may win (perp_results_wins) are compared; where none of a competitor may, the
+ * line says why;
+ *  - scenes, problems, lengths, tolerances and steps are never mixed: what varies and is neither
+ * compared nor the way to spend a budget is held apart, whether the study says so or not;
+ *  - a tie is a tie: figures that differ by less than the references are apart, than the clock
+ * scatters, or than 1 %;
  *  - at equal work: the least error within a budget, and the least cost of an error;
- *  - a proof that there is no solution is an answer, unless somebody has found one; what does not suit a solver is
- *    counted apart. */
+ *  - a proof that there is no solution is an answer, unless somebody has found one; what does not
+ * suit a solver is counted apart. */
 #ifndef PERP_ANSWERS_H
 #define PERP_ANSWERS_H
 
@@ -16,13 +19,13 @@
 
 /* One competitor in one comparison. */
 typedef struct perp_answer_entry {
-  double value; /* BEST: figure or cost; MOST: solved; SLOPE: exponent; NaN: none */
-  int cell;     /* that has it; -1 */
-  double
-      stands; /* without a value: the figure of a run that wins nothing, of a status that `why` says; NaN */
-  bool best;                   /* or not to be told from the best */
-  bool floor;                  /* below what the references can tell */
-  const char *why;             /* without a value: "diverged", "unsuited", ...; "" */
+  double value;    /* BEST: figure or cost; MOST: solved; SLOPE: exponent; NaN: none */
+  int cell;        /* that has it; -1 */
+  double stands;   /* without a value: the figure of a run that wins nothing, of a status that `why`
+                      says; NaN */
+  bool best;       /* or not to be told from the best */
+  bool floor;      /* below what the references can tell */
+  const char *why; /* without a value: "diverged", "unsuited", ...; "" */
   int asked, unsuited, proved; /* MOST: of how many; proved: no solution, and solved counts it */
 } perp_answer_entry;
 
@@ -55,7 +58,8 @@ typedef struct perp_answer {
   perp_answer_line *line;
 } perp_answer;
 
-/* The answers to the questions of the study, or to those assumed where it has none.  All memory is of the pool of r. */
+/* The answers to the questions of the study, or to those assumed where it has none.  All memory is
+ * of the pool of r. */
 int perp_results_answers(const perp_ctx *ctx, perp_results *r, const perp_answer **answers);
 /* What all of them leave out: cells without the primary metric; "" when there are none. */
 const char *perp_results_left_out(perp_results *r);
@@ -67,20 +71,21 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *r, perp_json *j);
 /* Tables for people; most: lines of one answer. */
 void perp_answer_print(perp_results *r, const perp_answer *a, int most, FILE *out);
 
-/* The table of symptoms (results/symptoms.h), of a study that has one: on a terminal, in blocks of columns that fit, then what
- * its rows are; and as Markdown, which derived/symptoms.md is. */
+/* The table of symptoms (results/symptoms.h), of a study that has one: on a terminal, in blocks of
+ * columns that fit, then what its rows are; and as Markdown, which derived/symptoms.md is. */
 void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out);
 void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out);
 
-/* What documents state (results/replicate.h), of a study that has such rows: counts and rows on a terminal; as Markdown, which
- * derived/replicate.md is; and as a member of an object. */
+/* What documents state (results/replicate.h), of a study that has such rows: counts and rows on a
+ * terminal; as Markdown, which derived/replicate.md is; and as a member of an object. */
 void perp_replicate_print(const perp_ctx *ctx, perp_results *r, FILE *out);
 void perp_replicate_markdown(const perp_ctx *ctx, perp_results *r, FILE *out);
 void perp_replicate_json(const perp_ctx *ctx, perp_results *r, perp_json *j);
 
-/* ---- what a run leaves and prints ------------------------------------------------------------ */
+/* ---- what a run leaves and prints ---- */
 
-/* Write derived/: answers.json, cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */
+/* Write derived/: answers.json, cells.csv, timing.csv and their *.schema.json.  The same results
+ * give the same bytes. */
 perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);
 
 /* Table for people: counts, best cells by the primary metric, claims, published figures. */

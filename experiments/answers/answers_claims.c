@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The answer to `claims: all`: what became of the claims of a study, and of the statements of documents. */
+/* The answer to `claims: all`: what became of the claims of a study, and of the statements of
+ * documents. */
 #include "experiments/answers/answers_parts.h"
 
 #include "experiments/results/replicate.h"

@@ -47,7 +47,8 @@ static void answer_json(perp_json *j, const perp_answer *a)
   perp_json_close(j, ']');
 }
 
-/* What the study claims and what became of it; the two sides of a comparison where the claim is one. */
+/* What the study claims and what became of it; the two sides of a comparison where the claim is
+ * one. */
 static void claims_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
 {
   const perp_claim_result *c = perp_results_claims(ctx, r);

@@ -31,7 +31,8 @@ bool answers_named(const perp_study_key *keys, int n, int param)
   return false;
 }
 
-/* The parts that compete where the study does not say: all that vary but scenes, and what is held apart. */
+/* The parts that compete where the study does not say: all that vary but scenes, and what is held
+ * apart. */
 void answers_default_by(struct answering *w)
 {
   const perp_study *s = w->r->study;
@@ -47,7 +48,8 @@ void answers_default_by(struct answering *w)
   w->q.n_by = n;
 }
 
-/* Under error control the tolerance is the step: with budgets, cells that differ in it alone are one competitor. */
+/* Under error control the tolerance is the step: with budgets, cells that differ in it alone are
+ * one competitor. */
 void answers_join_tolerances(struct answering *w)
 {
   const perp_study *s = w->r->study;
@@ -114,7 +116,8 @@ static bool answers_keys_one_varies(struct answering *w, const perp_study_key *k
   return texts.n > 1;
 }
 
-/* Unlike things are held apart though nobody said so: scenes, problems, lengths, tolerances, steps. */
+/* Unlike things are held apart though nobody said so: scenes, problems, lengths, tolerances, steps.
+ */
 void answers_hold_apart(struct answering *w)
 {
   const perp_study *s = w->r->study;
@@ -129,7 +132,8 @@ void answers_hold_apart(struct answering *w)
     const bool over = w->q.kind == PERP_ASK_SLOPE && w->q.over_metric == NULL &&
                       w->q.over.param == p && w->q.over.option != NULL;
     if (part || answers_named(w->q.by, w->q.n_by, p) || strcmp(q->key, "seed") == 0) continue;
-    /* over a figure of the cells sizes are joined as far as the study says what is alike: scene.name */
+    /* over a figure of the cells sizes are joined as far as the study says what is alike:
+     * scene.name */
     if (w->q.over_metric != NULL && answers_named(w->q.apart, w->q.n_apart, p)) continue;
     if (over) { /* of sizes of a scene the scene is the same but for its size */
       apart[n] = w->q.over;

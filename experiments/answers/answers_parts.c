@@ -11,7 +11,7 @@
 
 static const double rounding = 1e-14; /* of errors of positions of order 1 */
 
-/* ---- cells of a comparison -------------------------------------------------------------------------- */
+/* ---- cells of a comparison ---- */
 
 int answers_cells(const struct answering *w, int facet, const int **cell)
 {
@@ -19,7 +19,7 @@ int answers_cells(const struct answering *w, int facet, const int **cell)
   return facet < 0 ? w->first[w->n_facets] : w->first[facet + 1] - w->first[facet];
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 /* "1 ms", "0.2 s", "1.50e-08 m" */
 const char *answers_quantity(perp_pool *pool, double v, const char *unit)

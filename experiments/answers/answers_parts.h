@@ -36,8 +36,8 @@ int answers_cells(const struct answering *w, int facet, const int **cell);
 bool answers_named(const perp_study_key *keys, int n, int param);
 /* The values of keys of a cell as the key of a table. */
 const char *answers_joined_keys(struct answering *w, const perp_study_key *keys, int n, int cell);
-/* Complete the question w->q, in this order: who competes, where the study does not say; tolerances as steps; and what is
- * held apart though nobody said so.  O(parameters cells). */
+/* Complete the question w->q, in this order: who competes, where the study does not say; tolerances
+ * as steps; and what is held apart though nobody said so.  O(parameters cells). */
 void answers_default_by(struct answering *w);
 void answers_join_tolerances(struct answering *w);
 void answers_hold_apart(struct answering *w);

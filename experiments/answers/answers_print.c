@@ -29,8 +29,8 @@ static bool print_fits(perp_results *r, const perp_answer *a, int width)
   return total <= width;
 }
 
-/* Of one comparison those that may win first, the best first, then fixed work, then the others; of several as the study has
- * them. */
+/* Of one comparison those that may win first, the best first, then fixed work, then the others; of
+ * several as the study has them. */
 static int *row_order(perp_results *r, const perp_answer *a)
 {
   perp_ranked *list = perp_pool_alloc(&r->pool, (size_t)a->n_who + 1, sizeof *list);
@@ -103,7 +103,8 @@ static int parts_of(const char *label)
   return n;
 }
 
-/* Columns of what is held apart: one each part where all lines have the same parts, else one; 0 where there is none. */
+/* Columns of what is held apart: one each part where all lines have the same parts, else one; 0
+ * where there is none. */
 static int apart_columns(const perp_answer *a)
 {
   enum { MOST_APART = 6 };

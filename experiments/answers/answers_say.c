@@ -13,7 +13,7 @@ static const char no_exponent[] =
 
 enum { FEW = 6, LINES = 3, NAMES = 3, MOST_NAMED = 4 };
 
-/* ---- labels of comparisons ------------------------------------------------------------------------- */
+/* ---- labels of comparisons ---- */
 
 /* Is the key the same in all comparisons? */
 static bool constant(struct answering *w, const perp_study_key *key)
@@ -24,7 +24,8 @@ static bool constant(struct answering *w, const perp_study_key *key)
   return true;
 }
 
-/* The one option in which plug-ins of one name differ; NULL: several names, no such option or several. */
+/* The one option in which plug-ins of one name differ; NULL: several names, no such option or
+ * several. */
 static const char *differing_option(struct answering *w, const perp_study_key *key)
 {
   const perp_param *p = &w->r->study->kind->params[key->param];
@@ -178,7 +179,7 @@ static const char *say_best(struct answering *w, int m)
                           perp_words_ranked(metric->name));
 }
 
-/* ---- sentences ------------------------------------------------------------------------------------- */
+/* ---- sentences ---- */
 
 static void add(struct answering *w, const char **text, const char *more)
 {
@@ -306,7 +307,8 @@ static void say_proxy(struct answering *w)
     }
     if (best < 0) continue;
     facets++;
-    /* of several that share the least, within what can be told, the one that is best by the metric */
+    /* of several that share the least, within what can be told, the one that is best by the metric
+     */
     const double least = perp_results_value(r, by, w->proxy) + answers_floor(w, w->proxy, by);
     for (int k = 0; k < n; k++)
       if (perp_results_wins(r, cell[k]) && perp_results_value(r, cell[k], w->proxy) <= least &&
@@ -428,9 +430,10 @@ static void say_slopes(struct answering *w)
                                       perp_words(w->q.metric), say_over(w), text);
 }
 
-/* ---- notes ----------------------------------------------------------------------------------------- */
+/* ---- notes ---- */
 
-/* The parameters that vary and are neither compared nor held apart: each competitor takes its best. */
+/* The parameters that vary and are neither compared nor held apart: each competitor takes its best.
+ */
 static const char *free_ones(struct answering *w)
 {
   const char *text = "";
@@ -517,7 +520,7 @@ static const char *basis_text(struct answering *w)
   return text;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static const char *asked_text(struct answering *w)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* derived/: answers (answers.h) and tidy tables for other programs, regenerated from the journal, never edited.
+/* derived/: answers (answers.h) and tidy tables for other programs, regenerated from the journal,
+ * never edited.
  *
- * One row a planned cell, sorted by id; numbers as %.17g, not measured = empty field, infinities inf and
- * -inf.  cells.csv holds results only, so that the same results give the same bytes; what differs from
- * run to run is in timing.csv under the same key. */
+ * One row a planned cell, sorted by id; numbers as %.17g, not measured = empty field, infinities
+ * inf and -inf.  cells.csv holds results only, so that the same results give the same bytes; what
+ * differs from run to run is in timing.csv under the same key. */
 #include "experiments/answers/answers.h"
 #include "experiments/results/replicate.h"
 

@@ -42,8 +42,8 @@ static const char *summary_failure(perp_pool *pool, const perp_record *a)
                           perp_tally_alike(pool, a->cause));
 }
 
-/* Failures with their causes, the most frequent first.  counted: what the methods themselves report has been
- * shown, only what befell them is left. */
+/* Failures with their causes, the most frequent first.  counted: what the methods themselves report
+ * has been shown, only what befell them is left. */
 static void print_failures(perp_results *r, bool counted, FILE *out)
 {
   perp_tally failures = { 0 };
@@ -98,8 +98,8 @@ static const char *summary_apart(perp_results *r, int cell)
   return label;
 }
 
-/* The cells that the study wants to see, those of a kind together, of these the best first: those that may win, then fixed
- * work, then unsolved. */
+/* The cells that the study wants to see, those of a kind together, of these the best first: those
+ * that may win, then fixed work, then unsolved. */
 static int rank_cells(const perp_ctx *ctx, perp_results *r, perp_ranked *rank, int *apart)
 {
   const int primary = perp_results_metric(r, r->study->metrics.primary);

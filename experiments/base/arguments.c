@@ -20,7 +20,7 @@ int perp_usage_error(const perp_args *args, const char *fmt, ...)
   return PERP_EXIT_USAGE;
 }
 
-/* ---- --help --------------------------------------------------------------------------------------------------- */
+/* ---- --help ---- */
 
 /* Words up to the next option, or up to the comment: what stays together on a line. */
 static size_t arguments_unit_of(const char *text)
@@ -33,8 +33,8 @@ static size_t arguments_unit_of(const char *text)
   return n;
 }
 
-/* A command of at most 80 columns a line; `broken` ends a line that goes on on the next one.  A comment that does not fit
- * stands before it. */
+/* A command of at most 80 columns a line; `broken` ends a line that goes on on the next one.  A
+ * comment that does not fit stands before it. */
 static void print_command(int indent, const char *text, const char *broken)
 {
   const char *comment = strstr(text, " # ");
@@ -95,7 +95,7 @@ static void arguments_print_help(const perp_cli *cli)
   print_command(2, cli->example, " \\");
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const perp_flag *find_flag(const perp_cli *cli, const char *name, size_t n)
 {

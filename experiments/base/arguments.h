@@ -34,7 +34,8 @@ typedef struct perp_args {
   } flag[PERP_ARGS_MAX];
 } perp_args;
 
-/* Read argv[1 ...]; argv[0] is the command.  Returns -1 to go on; otherwise the exit status: 0 after
+/* Read argv[1 ...]; argv[0] is the command.  Returns -1 to go on; otherwise the exit status: 0
+ * after
  * --help, PERP_EXIT_USAGE after an error, which has been printed. */
 int perp_args_read(const perp_cli *cli, int argc, char **argv, perp_args *args);
 /* Last value of an option; "" for a switch that was given; NULL when it was not. */

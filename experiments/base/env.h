@@ -9,8 +9,8 @@
 int perp_cores(void);
 /* One-minute load average, NaN when unknown. */
 double perp_load(void);
-/* {"perp", "commit", "compiler", ..., "cpu", ...}: what is the same for every run of one program on one
- * machine.  Free the text. */
+/* {"perp", "commit", "compiler", ..., "cpu", ...}: what is the same for every run of one program on
+ * one machine.  Free the text. */
 char *perp_env_json(bool indent);
 /* 16 hexadecimal digits that identify that text. */
 void perp_env_id(char id[17]);

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 /* plain: a regular file, not through a link; opening a pipe must not wait for its other end. */
 static char *files_read(const char *path, bool plain, size_t *size)
@@ -74,7 +74,7 @@ char *perp_read_plain(const char *path, size_t *size)
   return files_read(path, true, size);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 static uint64_t files_random(void)
 {
@@ -176,7 +176,7 @@ perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, s
   return perp_out_close(ctx, &o, true);
 }
 
-/* ---- folders ------------------------------------------------------------------------------------------------ */
+/* ---- folders ---- */
 
 perp_status perp_make_dirs(perp_ctx *ctx, const char *path)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files and folders.  A results folder may come from somebody else: its links and names are data, nothing is written
- * through them.  What is written appears under its name when it is complete, in the place of whatever had that name. */
+/* Files and folders.  A results folder may come from somebody else: its links and names are data,
+ * nothing is written through them.  What is written appears under its name when it is complete, in
+ * the place of whatever had that name. */
 #ifndef PERP_FILES_H
 #define PERP_FILES_H
 
@@ -8,25 +9,30 @@
 
 /* Whole file as text with a terminating zero; NULL with errno set.  Refuses more than 1 GiB. */
 char *perp_read_file(const char *path, size_t *size);
-/* The same of a file that a user names: regular, of 64 MiB at most.  NULL: *why says it in words. */
+/* The same of a file that a user names: regular, of 64 MiB at most.  NULL: *why says it in words.
+ */
 char *perp_read_input(const char *path, size_t *size, const char **why);
 /* The same of a regular file only: not through a link, not from a device or a pipe. */
 char *perp_read_plain(const char *path, size_t *size);
 
-/* A file being written, under a name beside its own that nobody can guess (O_EXCL); closing renames it, so that readers see
- * the old or the new content, and a link that stands at the name is replaced, not followed.  Pipes and devices, and what
- * is in /dev and /proc, are written to as they are. */
+/* A file being written, under a name beside its own that nobody can guess (O_EXCL); closing renames
+ * it, so that readers see the old or the new content, and a link that stands at the name is
+ * replaced, not followed.  Pipes and devices, and what is in /dev and /proc, are written to as they
+ * are. */
 typedef struct perp_out {
   FILE *f;
   char *path, *part; /* part NULL: f is the file itself */
 } perp_out;
 /* PERP_ERR_IO with a message, *o then holds nothing. */
 perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *o);
-/* keep false: as if it had not been written.  PERP_ERR_IO with a message when something could not be written. */
+/* keep false: as if it had not been written.  PERP_ERR_IO with a message when something could not
+ * be written. */
 perp_status perp_out_close(perp_ctx *ctx, perp_out *o, bool keep);
-/* A file that others may have to name, when its writer is killed: written under perp_growing_path(path), which is path with
- * ".tmp", or path itself for pipes and devices (the caller frees it).  Opening replaces what stands there and follows
- * no link: NULL with errno set.  perp_growing_name gives it its name, where there is one to name: false with errno set. */
+/* A file that others may have to name, when its writer is killed: written under
+ * perp_growing_path(path), which is path with
+ * ".tmp", or path itself for pipes and devices (the caller frees it).  Opening replaces what stands
+ * there and follows no link: NULL with errno set.  perp_growing_name gives it its name, where there
+ * is one to name: false with errno set. */
 char *perp_growing_path(const char *path);
 FILE *perp_growing_open(const char *part);
 bool perp_growing_name(const char *part, const char *path);
@@ -35,15 +41,18 @@ perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, s
 
 /* mkdir -p */
 perp_status perp_make_dirs(perp_ctx *ctx, const char *path);
-/* dir/name, a folder that perp writes into; PERP_ERR_IO when a link stands there, wherever it leads. */
+/* dir/name, a folder that perp writes into; PERP_ERR_IO when a link stands there, wherever it
+ * leads. */
 perp_status perp_make_part(perp_ctx *ctx, const char *dir, const char *name);
-/* Remove the regular files of one folder whose name ends in suffix ("" = all); a missing folder is fine, a link to one is
- * left alone. */
+/* Remove the regular files of one folder whose name ends in suffix ("" = all); a missing folder is
+ * fine, a link to one is left alone. */
 void perp_remove_files(const char *dir, const char *suffix);
 
-/* A new folder in $TMPDIR, else /tmp, for this user only (mode 0700); its path, or NULL after a message. */
+/* A new folder in $TMPDIR, else /tmp, for this user only (mode 0700); its path, or NULL after a
+ * message. */
 char *perp_temp_folder(perp_ctx *ctx);
-/* Remove a folder with all that is in it (links, not where they lead), and free the path; NULL is fine. */
+/* Remove a folder with all that is in it (links, not where they lead), and free the path; NULL is
+ * fine. */
 void perp_temp_remove(char *folder);
 
 /* All of it through a socket; false: the other end is closed, or errno. */

@@ -17,7 +17,8 @@ struct perp_guard_shared {
   volatile int done, code;
 };
 
-/* What the terminal or `timeout` sends to all processes of a group is for the parent, which tells the child. */
+/* What the terminal or `timeout` sends to all processes of a group is for the parent, which tells
+ * the child. */
 static void guard_pass_over(int number)
 {
   (void)number;

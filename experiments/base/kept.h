@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory that a process shares with the one that watches over it: what it has so far outlives a kill, and the
- * watcher can ask it to end. */
+/* Memory that a process shares with the one that watches over it: what it has so far outlives a
+ * kill, and the watcher can ask it to end. */
 #ifndef PERP_KEPT_H
 #define PERP_KEPT_H
 
@@ -23,7 +23,8 @@ void perp_kept_free(perp_kept *k);
 /* Nothing is kept and nothing asked for: before another process uses it. */
 void perp_kept_reset(perp_kept *k);
 
-/* The writer fills the free one of two places and commits it: what the watcher sees is always whole. */
+/* The writer fills the free one of two places and commits it: what the watcher sees is always
+ * whole. */
 void *perp_kept_place(perp_kept *k);
 void perp_kept_commit(perp_kept *k);
 const void *perp_kept_last(const perp_kept *k); /* NULL: nothing was committed */

@@ -21,7 +21,8 @@ void perp_progress_begin(perp_progress *p, perp_progress_style style, const char
                         .jobs = jobs > 0 ? jobs : 1 };
 }
 
-/* Least squares of a + b work; of the two only one where the other would be negative, or where all work is alike. */
+/* Least squares of a + b work; of the two only one where the other would be negative, or where all
+ * work is alike. */
 static void progress_fit(const perp_progress *p, double *a, double *b)
 {
   const double n = p->done, det = n * p->work_work - p->work_done * p->work_done;

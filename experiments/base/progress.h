@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How far a run is, with the time left estimated from the work done, not from counts.
  *
- * The time of one thing is taken for a + b work, with a, b >= 0 fitted to those that are done (least squares): short things
- * cost their start, long ones their work.  What goes beside them, of the process that counts, is in the ratio of the
- * time that has passed to the time that they took. */
+ * The time of one thing is taken for a + b work, with a, b >= 0 fitted to those that are done
+ * (least squares): short things cost their start, long ones their work.  What goes beside them, of
+ * the process that counts, is in the ratio of the time that has passed to the time that they took.
+ */
 #ifndef PERP_PROGRESS_H
 #define PERP_PROGRESS_H
 

@@ -68,8 +68,9 @@ static int bytes_of(const char *s, int columns)
 /* What of a long text stays behind its beginning. */
 enum keep { KEEP_END, KEEP_DIFFERENCE };
 
-/* A text in `width` columns: what it shares with others of its column is left out behind its beginning.  shared: bytes that
- * it has in common with another one at its start.  What differs is kept from the word on in which it does. */
+/* A text in `width` columns: what it shares with others of its column is left out behind its
+ * beginning.  shared: bytes that it has in common with another one at its start.  What differs is
+ * kept from the word on in which it does. */
 static char *shortened(const char *s, int shared, int width, enum keep keep)
 {
   const int dots = 2, room = width - dots, least = room / 2 < 5 ? room / 2 : 5;
@@ -132,12 +133,12 @@ int perp_width(FILE *out)
   return width < LEAST ? LEAST : width > MOST ? MOST : width;
 }
 
-/* ---- shorter words --------------------------------------------------------------------------- */
+/* ---- shorter words ---- */
 
 enum { LEAST_WORD = 5 };
 
-/* The text with no word, a run of letters, of more than `limit` letters: what is longer keeps its beginning and gets a
- * point. */
+/* The text with no word, a run of letters, of more than `limit` letters: what is longer keeps its
+ * beginning and gets a point. */
 static char *abbreviated(const char *s, int limit)
 {
   perp_text t = { 0 };
@@ -194,7 +195,8 @@ static int table_width(const perp_table *t)
   return total;
 }
 
-/* Shorter words, the widest column first, until the table fits or no column can do with shorter ones. */
+/* Shorter words, the widest column first, until the table fits or no column can do with shorter
+ * ones. */
 static void table_words(perp_table *t, const perp_table *whole, int most)
 {
   int limit[PERP_TABLE_COLUMNS];
@@ -209,7 +211,7 @@ static void table_words(perp_table *t, const perp_table *whole, int most)
   }
 }
 
-/* ---- rows that share their first columns ----------------------------------------------------- */
+/* ---- rows that share their first columns ---- */
 
 static bool table_same(const perp_table *t, int a, int b, int columns)
 {
@@ -218,8 +220,8 @@ static bool table_same(const perp_table *t, int a, int b, int columns)
   return true;
 }
 
-/* The rows below the head so that those with the same first columns stand together, in the order in which such groups begin;
- * their number. */
+/* The rows below the head so that those with the same first columns stand together, in the order in
+ * which such groups begin; their number. */
 static int table_groups(const perp_table *t, int fold, int *order)
 {
   const int rows = t->n / t->columns;
@@ -247,7 +249,7 @@ static void print_shared(const perp_table *t, int row, int fold, FILE *out)
   perp_text_free(&line);
 }
 
-/* ---- printing -------------------------------------------------------------------------------- */
+/* ---- printing ---- */
 
 /* The widths of the columns, shortened until the table fits where texts allow it. */
 static void table_widths(const perp_table *t, int most, int *width, enum keep *keep)
@@ -282,7 +284,8 @@ static void print_line(perp_text *line, FILE *out)
   line->n = 0;
 }
 
-/* Row by row; before row k come the lines that it shares with others.  whole: with the columns that became lines. */
+/* Row by row; before row k come the lines that it shares with others.  whole: with the columns that
+ * became lines. */
 static void table_rows(const perp_table *t, const perp_table *whole, const int *order, int fold,
                        int most, FILE *out)
 {
@@ -331,9 +334,9 @@ static perp_table table_part(const perp_table *t, const int *order, int fold, in
 /* How hard it is tried to make a table fit, from the best to read on. */
 enum effort { WORDS = 1, ALONE = 2, DROP = 4, CUT = 8 };
 
-/* With so many of the first columns as lines (ALONE: also where few rows share one), with shorter WORDS, without the last
- * columns (DROP), with texts CUT.
- * False, and nothing printed: it does not fit. */
+/* With so many of the first columns as lines (ALONE: also where few rows share one), with shorter
+ * WORDS, without the last columns (DROP), with texts CUT. False, and nothing printed: it does not
+ * fit. */
 static bool table_try(const perp_table *t, int fold, unsigned effort, FILE *out)
 {
   const int rows = t->n / t->columns, most = perp_width(out) - (fold > 0 ? 2 : 0);

@@ -17,10 +17,10 @@ enum {
   SHOWN = 120 /* characters of a line in a message */
 };
 
-/* ---- messages --------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
-/* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is not given
- * anything else: it loops for ever on some malformed bytes. */
+/* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is
+ * not given anything else: it loops for ever on some malformed bytes. */
 static int tree_character(const unsigned char *s)
 {
   if (s[0] < 0x80)
@@ -39,8 +39,8 @@ static int tree_character(const unsigned char *s)
   return n;
 }
 
-/* The line with a caret under its column.  Of a long line what is around it; what is no text is a question mark, as a
- * terminal would take some of it for commands. */
+/* The line with a caret under its column.  Of a long line what is around it; what is no text is a
+ * question mark, as a terminal would take some of it for commands. */
 static void show_place(perp_text *t, const perp_source *src, int line, int column, const char *hint)
 {
   const char *s = src->text;
@@ -115,7 +115,7 @@ void perp_diag_free(perp_diag *diag)
   perp_text_free(&diag->text);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 struct reader {
   perp_pool *pool;
@@ -345,7 +345,7 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
   return diag->errors == before ? root : NULL;
 }
 
-/* ---- using -------------------------------------------------------------------------------------------- */
+/* ---- using ---- */
 
 perp_node *perp_tree_get(const perp_node *map, const char *key)
 {
@@ -353,7 +353,8 @@ perp_node *perp_tree_get(const perp_node *map, const char *key)
   return i >= 0 ? map->item[i] : NULL;
 }
 
-/* What stands behind a scalar without quotes in its source; NULL: it is written in another way than it reads. */
+/* What stands behind a scalar without quotes in its source; NULL: it is written in another way than
+ * it reads. */
 static const char *tree_behind(const perp_node *node)
 {
   const char *s = node->src->text;

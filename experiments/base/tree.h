@@ -22,7 +22,8 @@ typedef struct perp_node {
   struct perp_node **key; /* MAP: scalars, all different */
 } perp_node;
 
-/* Messages gathered while reading: "file:line:col: error: ...", the source line, a caret and a hint. */
+/* Messages gathered while reading: "file:line:col: error: ...", the source line, a caret and a
+ * hint. */
 typedef struct perp_diag {
   perp_text text;
   int errors;
@@ -36,16 +37,17 @@ void perp_diag_error(perp_diag *diag, const perp_node *at, int offset, const cha
 void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_ctx *ctx);
 void perp_diag_free(perp_diag *diag);
 
-/* Read one YAML 1.2 document (JSON is a subset).  Duplicate keys, more than one document, keys that are
- * not scalars and nesting deeper than 64 are refused.  NULL after an error, which diag has. */
+/* Read one YAML 1.2 document (JSON is a subset).  Duplicate keys, more than one document, keys that
+ * are not scalars and nesting deeper than 64 are refused.  NULL after an error, which diag has. */
 perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, const char *text,
                           size_t size);
 /* A member of a map, NULL when absent. */
 perp_node *perp_tree_get(const perp_node *map, const char *key);
-/* A text with a comma and without quotes in a map in braces is read as a text and as keys without values:
- * { text: one, two }.  Which member's text is key i a piece of?  -1: it is a key. */
+/* A text with a comma and without quotes in a map in braces is read as a text and as keys without
+ * values: { text: one, two }.  Which member's text is key i a piece of?  -1: it is a key. */
 int perp_tree_split(const perp_node *map, int i);
-/* Merge `over` into `base`: maps member by member, everything else replaces.  Neither is changed. */
+/* Merge `over` into `base`: maps member by member, everything else replaces.  Neither is changed.
+ */
 perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_node *over);
 /* base with the member at the dotted path replaced or added; maps on the way are made.  NULL when
  * something on the way is no map: *why points to it. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- memory ------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void *or_die(void *p)
 {
@@ -163,7 +163,7 @@ void perp_text_free(perp_text *t)
   *t = (perp_text){ 0 };
 }
 
-/* ---- JSON out ------------------------------------------------------------------------------------------- */
+/* ---- JSON out ---- */
 
 void perp_write_quoted(FILE *out, const char *s)
 {
@@ -333,7 +333,7 @@ double perp_json_number(const struct json_t *value)
   return (double)NAN;
 }
 
-/* ---- numbers for people ------------------------------------------------------------------------------------ */
+/* ---- numbers for people ---- */
 
 const char *perp_number(double v, char buf[32])
 {
@@ -369,7 +369,7 @@ const char *perp_brief_time(double s, char buf[32])
   return buf;
 }
 
-/* ---- small languages ---------------------------------------------------------------------------------------- */
+/* ---- small languages ---- */
 
 /* Number followed by one of the units, in any case of letters when `fold`. */
 static perp_status util_scaled(perp_ctx *ctx, const char *what, const char *text,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Small tools of the runner: memory, growing text, files, JSON out, tables, durations.
  *
- * The runner is a program, not a library: when its own book-keeping runs out of memory it says so on
- * stderr and ends with status 1.  Solvers and cells never pass through these functions. */
+ * The runner is a program, not a library: when its own book-keeping runs out of memory it says so
+ * on stderr and ends with status 1.  Solvers and cells never pass through these functions. */
 #ifndef PERP_UTIL_H
 #define PERP_UTIL_H
 
@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-/* ---- memory ------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 void *perp_xalloc(size_t count, size_t size); /* zeroed; never NULL */
 void *perp_xrealloc(void *p, size_t count, size_t size);
@@ -50,11 +50,11 @@ void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
 void perp_text_put(perp_text *t, const char *bytes, size_t n);
 void perp_text_free(perp_text *t);
 
-/* ---- JSON out ------------------------------------------------------------------------------------------- */
+/* ---- JSON out ---- */
 
-/* Numbers as %.17g.  A member that is not a number (NaN) is left out, in a list it is null; infinite values, which JSON
- * cannot write, are the strings "inf" and "-inf".  key NULL: inside a list.
- * `indent` true puts each member on a line of its own. */
+/* Numbers as %.17g.  A member that is not a number (NaN) is left out, in a list it is null;
+ * infinite values, which JSON cannot write, are the strings "inf" and "-inf".  key NULL: inside a
+ * list. `indent` true puts each member on a line of its own. */
 typedef struct perp_json {
   FILE *out;
   bool indent;
@@ -67,10 +67,9 @@ void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL g
 void perp_json_real(perp_json *j, const char *key, double value);
 void perp_json_int(perp_json *j, const char *key, int64_t value);
 void perp_json_bool(perp_json *j, const char *key, bool value);
-/* Several members in one call.  The form names them, each with its value in the way of printf, so that the compiler
- * checks the types:
- *   "name %s"   a text, NULL gives null      "share %g"    a real number
- *   "rows %d", "steps %lld"   whole          "solved? %d"  true or false
+/* Several members in one call.  The form names them, each with its value in the way of printf, so
+ * that the compiler checks the types: "name %s"   a text, NULL gives null      "share %g"    a real
+ * number "rows %d", "steps %lld"   whole          "solved? %d"  true or false
  *   "{", "key: {", "}", "[", ...   open and close
  * perp_json_members(&j, "{ name %s, rows %d, solved? %d }", name, n, good); */
 void perp_json_members(perp_json *j, const char *form, ...) __attribute__((format(printf, 2, 3)));
@@ -87,15 +86,16 @@ void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);
 void perp_write_quoted(FILE *out, const char *s);
 /* Text that is JSON already. */
 void perp_json_raw(perp_json *j, const char *key, const char *json);
-/* A value read back as a number: JSON number, or "inf", "-inf"; NaN when absent, null or "nan", as journals of before
- * have it.  (Of jansson.) */
+/* A value read back as a number: JSON number, or "inf", "-inf"; NaN when absent, null or "nan", as
+ * journals of before have it.  (Of jansson.) */
 struct json_t;
 double perp_json_number(const struct json_t *value);
 
-/* ---- tables for people ------------------------------------------------------------------------- */
+/* ---- tables for people ---- */
 
 enum { PERP_TABLE_COLUMNS = 16, PERP_TABLE_WIDTH = 80 };
-/* Columns of a stream: those of its terminal, else COLUMNS where it is set, else 80; at least 40. */
+/* Columns of a stream: those of its terminal, else COLUMNS where it is set, else 80; at least 40.
+ */
 int perp_width(FILE *out);
 typedef struct perp_table {
   int columns, n;
@@ -110,10 +110,11 @@ void perp_table_init(perp_table *t, const char *align);
 void perp_table_put(perp_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One row: `columns` strings, copied. */
 void perp_table_row(perp_table *t, const char *const *text);
-/* What does not fit in perp_width(out): the first columns become lines above the rows that share them (fold), as far as that
- * needs and first where rows share them; such rows are put together.  Then words lose their ends ("accel.", all of a column
- * alike), the last columns go (spare; then false is returned), and what is still too wide is shortened with "..", the widest
- * first, where texts do not differ; none of it further than they can be told apart. */
+/* What does not fit in perp_width(out): the first columns become lines above the rows that share
+ * them (fold), as far as that needs and first where rows share them; such rows are put together.
+ * Then words lose their ends ("accel.", all of a column alike), the last columns go (spare; then
+ * false is returned), and what is still too wide is shortened with "..", the widest first, where
+ * texts do not differ; none of it further than they can be told apart. */
 bool perp_table_print(const perp_table *t, FILE *out);
 void perp_table_free(perp_table *t);
 /* Text wrapped at that width, every line indented. */
@@ -121,18 +122,20 @@ void perp_wrap(FILE *out, int indent, const char *text);
 void perp_wrapf(FILE *out, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same behind a label that is shorter than the indent. */
 void perp_wrap_after(FILE *out, const char *label, int indent, const char *text);
-/* Narrow columns with long names: the letter of name k at their head, and what the letters from .. to - 1 are, "a=arch b=...". */
+/* Narrow columns with long names: the letter of name k at their head, and what the letters from ..
+ * to - 1 are, "a=arch b=...". */
 char perp_names_letter(int k);
 void perp_names_legend(FILE *out, const perp_names *names, int from, int to);
 
-/* Figure of a table, three digits: "0.0123", "12.3", "1.23e-05"; "-" when NaN.  One form everywhere. */
+/* Figure of a table, three digits: "0.0123", "12.3", "1.23e-05"; "-" when NaN.  One form
+ * everywhere. */
 const char *perp_number(double v, char buf[32]);
 /* Number for people: 4 significant digits; "-" when NaN. */
 const char *perp_brief(double v, char buf[32]);
 /* "0.4 s", "12 s", "3 min 20 s", "2 h 05 min" */
 const char *perp_brief_time(double seconds, char buf[32]);
 
-/* ---- small languages ---------------------------------------------------------------------------------------- */
+/* ---- small languages ---- */
 
 /* "90s", "10m", "2h", "1.5 min", "500ms": seconds.  A bare number is refused except 0. */
 perp_status perp_parse_duration(perp_ctx *ctx, const char *text, double *seconds);
@@ -151,8 +154,8 @@ const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char
 /* "m or rad": is `unit` one of the alternatives? */
 bool perp_unit_is(const char *alternatives, const char *unit);
 
-/* FNV-1a over the bytes, then a finalizer that spreads every bit: 64 bits, the same on every machine.
- * Collisions are not excluded; whoever builds a set of keys checks for them. */
+/* FNV-1a over the bytes, then a finalizer that spreads every bit: 64 bits, the same on every
+ * machine. Collisions are not excluded; whoever builds a set of keys checks for them. */
 uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed);
 
 /* Bytes [n] as base64 text; free it. */

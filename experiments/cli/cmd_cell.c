@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- explain --------------------------------------------------------------------------------- */
+/* ---- explain ---- */
 
 /* What perp run would do with a cell, and why. */
 static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r, int i, char *why,
@@ -170,7 +170,7 @@ const perp_command perp_explain_command = {
   .run = cmd_explain
 };
 
-/* ---- rerun ----------------------------------------------------------------------------------- */
+/* ---- rerun ---- */
 
 static bool cmd_cell_same_value(double a, double b)
 {

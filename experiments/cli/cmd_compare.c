@@ -22,7 +22,7 @@ static char *cmd_compare_processor(const perp_results *r)
   return copy;
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int cmd_compare_read_classes(const perp_args *args, perp_compare *c)
 {

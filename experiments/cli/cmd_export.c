@@ -103,7 +103,7 @@ static void write_table(const perp_ctx *ctx, perp_results *r, FILE *f, bool gnup
   }
 }
 
-/* ---- jsonl ----------------------------------------------------------------------------------- */
+/* ---- jsonl ---- */
 
 static void write_jsonl(const perp_results *r, FILE *f)
 {

@@ -33,7 +33,7 @@ static void wait_for_enter(void)
   for (int c = getchar(); c != '\n' && c != EOF;) c = getchar();
 }
 
-/* ---- the prediction -------------------------------------------------------------------------- */
+/* ---- the prediction ---- */
 
 static int cmd_lesson_predict(struct session *s)
 {
@@ -69,7 +69,7 @@ static void cmd_lesson_resolve(const struct session *s)
   printf("\n");
 }
 
-/* ---- what was computed ----------------------------------------------------------------------- */
+/* ---- what was computed ---- */
 
 static void show_results(struct session *s, perp_results *r)
 {
@@ -111,7 +111,7 @@ static void ask_exercise(const struct session *s)
          l->exercise.try != NULL ? "..." : "NUMBER");
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int list_lessons(const perp_args *args, const perp_lesson_file *file, int n)
 {

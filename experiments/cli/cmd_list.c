@@ -205,7 +205,7 @@ const perp_command perp_list_command = {
   .run = cmd_list
 };
 
-/* ---- info ------------------------------------------------------------------------------------ */
+/* ---- info ---- */
 
 /* Three rows that are a vector, as scene files write it. */
 static bool info_vector(const perp_opt *o, const void *opts)

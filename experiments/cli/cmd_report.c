@@ -102,7 +102,7 @@ const perp_command perp_report_command = {
   .run = cmd_report
 };
 
-/* ---- answer ---------------------------------------------------------------------------------- */
+/* ---- answer ---- */
 
 static void answer_text(const perp_ctx *ctx, perp_results *r)
 {

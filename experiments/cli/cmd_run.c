@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- run ------------------------------------------------------------------------------------- */
+/* ---- run ---- */
 
 static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
 {
@@ -197,7 +197,7 @@ const perp_command perp_run_command = {
   .run_words = cmd_run
 };
 
-/* ---- check, plan ----------------------------------------------------------------------------- */
+/* ---- check, plan ---- */
 
 static const perp_flag study_flags[] = {
   { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },

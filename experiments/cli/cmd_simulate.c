@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- in a process of its own ----------------------------------------------------------------- */
+/* ---- in a process of its own ---- */
 
 enum { KEPT_STATE = 1 << 16 }; /* numbers of q and v that are kept of a run that is killed */
 
@@ -72,7 +72,7 @@ static perp_result result_of(const perp_guard *g, const perp_request *q, double 
   return r;
 }
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- for people ---- */
 
 static void print_result(const perp_ctx *ctx, const perp_result *r)
 {
@@ -156,7 +156,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   perp_text_free(&t);
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int exit_of_run(const perp_result *r)
 {

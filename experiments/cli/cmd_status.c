@@ -83,7 +83,8 @@ static void status_text(const perp_results *r, bool running)
   if (r->torn > 0) printf("  %d damaged journal line(s) were ignored\n", r->torn);
 }
 
-/* The numbers of those of n parts (perp run --shard k/n) that have something left to do, one a line. */
+/* The numbers of those of n parts (perp run --shard k/n) that have something left to do, one a
+ * line. */
 static void print_tasks(const perp_results *r, int n)
 {
   bool *left = perp_xalloc((size_t)n, sizeof *left);
@@ -147,7 +148,7 @@ const perp_command perp_status_command = {
   .run = cmd_status
 };
 
-/* ---- show ------------------------------------------------------------------------------------ */
+/* ---- show ---- */
 
 static void show_json(const perp_results *r, int i)
 {

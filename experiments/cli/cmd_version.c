@@ -68,7 +68,7 @@ const perp_command perp_version_command = {
   .run = cmd_version
 };
 
-/* ---- doctor ---------------------------------------------------------------------------------- */
+/* ---- doctor ---- */
 
 static bool on_path(const char *program)
 {
@@ -140,7 +140,7 @@ const perp_command perp_doctor_command = {
   .run = cmd_doctor
 };
 
-/* ---- setup ----------------------------------------------------------------------------------- */
+/* ---- setup ---- */
 
 static int cmd_setup(perp_ctx *ctx, const perp_args *args)
 {
@@ -167,7 +167,7 @@ const perp_command perp_setup_command = {
   .run = cmd_setup
 };
 
-/* ---- test ------------------------------------------------------------------------------------ */
+/* ---- test ---- */
 
 static int cmd_test(perp_ctx *ctx, const perp_args *args)
 {

@@ -30,7 +30,7 @@ void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse,
          shown == MOST ? " (further ones are not listed; --json prints all)" : "");
 }
 
-/* ---- cells ----------------------------------------------------------------------------------- */
+/* ---- cells ---- */
 
 void perp_compare_match(perp_compare *c, int *only_base, int *only_now)
 {

@@ -43,7 +43,7 @@ struct times {
   int *member;     /* [n] scratch: members of a group */
 };
 
-/* ---- the rounds of the journals -------------------------------------------------------------- */
+/* ---- the rounds of the journals ---- */
 
 /* The time that cells are compared by: that of a step, else that of the whole. */
 static int time_metric(const perp_results *r, bool recorded)
@@ -194,7 +194,7 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
   return status;
 }
 
-/* ---- blocks: both programs in turn ----------------------------------------------------------- */
+/* ---- blocks: both programs in turn ---- */
 
 static perp_status shift_of_blocks(const struct times *t, const int *member, int n, perp_shift *s)
 {
@@ -245,7 +245,7 @@ static perp_status time_again(struct times *t, const perp_program program[2])
   return PERP_OK;
 }
 
-/* ---- groups ---------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 /* Look at all cells, at those of each value of each axis, and at each cell alone. */
 typedef perp_status group_fn(struct times *t, const char *where, const int *member, int n);
@@ -329,7 +329,7 @@ static perp_status judge_blocks(struct times *t, const char *where, const int *m
   return PERP_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 perp_status perp_compare_line(perp_compare *c, perp_text *out)
 {

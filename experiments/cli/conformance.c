@@ -27,8 +27,8 @@ struct outcome {
   bool complete; /* came to its end */
 };
 
-/* In a build tree beside the program: builds it there, since the launcher builds the program alone.  NULL: it is no build
- * tree, or the build failed. */
+/* In a build tree beside the program: builds it there, since the launcher builds the program alone.
+ * NULL: it is no build tree, or the build failed. */
 static char *contract_build(const char *folder, const char *kind)
 {
   perp_ctx ctx;

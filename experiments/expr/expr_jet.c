@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exact derivatives of expressions over numbers: each node of the tree gives its value with its first and second
- * derivative by one column (Taylor arithmetic: Griewank and Walther 2008, chapter 13), and a tree written out again.
+/* Exact derivatives of expressions over numbers: each node of the tree gives its value with its
+ * first and second derivative by one column (Taylor arithmetic: Griewank and Walther 2008, chapter
+ * 13), and a tree written out again.
  *
  *      (f g)'' = f'' g + 2 f' g' + f g'',      f(u)'' = f''(u) u'^2 + f'(u) u'' */
 #include "experiments/expr/expr_tree.h"
@@ -142,7 +143,7 @@ void perp_expr_derivatives(const perp_expr *e, const perp_scope *scope, int row,
   y[0] = x.x, y[1] = x.d, y[2] = x.dd;
 }
 
-/* ---- written out ------------------------------------------------------------------------------- */
+/* ---- written out ---- */
 
 static void jet_write_number(perp_text *out, double x)
 {

@@ -27,7 +27,7 @@ static const char *const comparisons[] = { "==", "!=", "<", "<=", ">", ">=" };
 static const char *const functions[] = { "max", "min", "median", "mean", "sum", "count", "slope" };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
-/* ---- words ---------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 enum token { END, NUMBER, TEXT, WORD, SIGN, BAD };
 
@@ -155,7 +155,7 @@ static bool list_goes_on(struct parser *p)
   return false;
 }
 
-/* ---- atoms ----------------------------------------------------------------------------------------------- */
+/* ---- atoms ---- */
 
 static perp_expr *read_level(struct parser *p, enum level level, const perp_expr *left);
 
@@ -200,7 +200,8 @@ static int find_column(const perp_scope *scope, const char *name, size_t n)
   return -1;
 }
 
-/* An option of any plug-in of the kind, of scene files that were read among them; NULL when none has it. */
+/* An option of any plug-in of the kind, of scene files that were read among them; NULL when none
+ * has it. */
 static const perp_opt *find_option(const perp_ctx *ctx, perp_kind kind, const char *key)
 {
   const perp_desc *d;
@@ -384,7 +385,7 @@ static perp_expr *read_atom(struct parser *p, const perp_expr *left)
   return NULL;
 }
 
-/* ---- comparisons --------------------------------------------------------------------------------------------- */
+/* ---- comparisons ---- */
 
 static perp_expr *from_ctx(struct parser *p, int offset, const perp_ctx *ctx)
 {
@@ -469,7 +470,7 @@ static perp_expr *read_comparison(struct parser *p)
   return a;
 }
 
-/* ---- levels ----------------------------------------------------------------------------------- */
+/* ---- levels ---- */
 
 /* "not" before a comparison, "-" before an atom and its power. */
 static perp_expr *read_prefixed(struct parser *p, bool logic, const perp_expr *left)

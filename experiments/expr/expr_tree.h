@@ -25,7 +25,8 @@ enum op {
   OP_AND,
   OP_OR,
   OP_NOT,
-  OP_CALL, /* call: a function of numbers, of item [n_items]; if(...) has its condition in item[0] */
+  OP_CALL, /* call: a function of numbers, of item [n_items]; if(...) has its condition in item[0]
+            */
   OP_MAX,
   OP_MIN,
   OP_MEDIAN,

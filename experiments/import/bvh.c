@@ -21,7 +21,7 @@ typedef struct bvh_reader {
   bool failed;
 } bvh_reader;
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 __attribute__((format(printf, 4, 5))) static bool bvh_wrong(bvh_reader *r, const char *at,
                                                             const char *hint, const char *fmt, ...)
@@ -114,7 +114,7 @@ static bool bvh_whole(bvh_reader *r, const char *what, int most, int *value)
   return bvh_wrong(r, at, hint, "%s: got %.*s", what, bvh_length(at), at);
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------- */
+/* ---- the tree ---- */
 
 static bool bvh_channels(bvh_reader *r, perp_bvh_joint *j)
 {
@@ -219,7 +219,7 @@ static bool bvh_hierarchy(bvh_reader *r)
   return true;
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------- */
+/* ---- frames ---- */
 
 static bool bvh_frame(bvh_reader *r, int frame)
 {
@@ -266,7 +266,8 @@ static bool bvh_motion(bvh_reader *r)
   if (!(b->frame_time > 0) || b->frame_time > 1e6)
     return bvh_wrong(r, at, "write seconds, as 0.0333333",
                      "the time of a frame must be above 0: got %g s", b->frame_time);
-  /* each number has two characters at least: a lie about frames takes no memory, the frame that is missing says it */
+  /* each number has two characters at least: a lie about frames takes no memory, the frame that is
+   * missing says it */
   const size_t all = (size_t)b->frames * (size_t)b->channels, most = strlen(r->s) / 2 + 1;
   b->value = perp_pool_alloc(&b->pool, (all < most ? all : most) + (size_t)b->channels + 1,
                              sizeof *b->value);
@@ -312,7 +313,7 @@ void perp_bvh_free(perp_bvh *bvh)
   *bvh = (perp_bvh){ .n = 0 };
 }
 
-/* ---- poses ------------------------------------------------------------------------------------------ */
+/* ---- poses ---- */
 
 /* q <- q (turn by angle about axis k) */
 static void bvh_turn(double q[4], int k, double degrees)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Motion capture in BVH files (Biovision hierarchy): a tree of joints and, frame by frame, their channels.
+/* Motion capture in BVH files (Biovision hierarchy): a tree of joints and, frame by frame, their
+ * channels.
  *
- * The orientation of a joint in that of its parent is the product of its channels' rotations in their order, the first one
- * outermost; its place is its offset, of the root plus its position channels.  Lengths have no unit, angles are degrees, y
- * points up.  There is no library for it that is kept up (C, in Debian); the format is two pages. */
+ * The orientation of a joint in that of its parent is the product of its channels' rotations in
+ * their order, the first one outermost; its place is its offset, of the root plus its position
+ * channels.  Lengths have no unit, angles are degrees, y points up.  There is no library for it
+ * that is kept up (C, in Debian); the format is two pages. */
 #ifndef PERP_BVH_H
 #define PERP_BVH_H
 
@@ -44,8 +46,9 @@ typedef struct perp_bvh {
   double *value;     /* [frames][channels] */
 } perp_bvh;
 
-/* Read a text of `size` bytes.  false after one message with file, line and mend: *out is empty.  Joints, depth and frames
- * are bounded as above; numbers are finite and below 1e9.  O(size), no recursion. */
+/* Read a text of `size` bytes.  false after one message with file, line and mend: *out is empty.
+ * Joints, depth and frames are bounded as above; numbers are finite and below 1e9.  O(size), no
+ * recursion. */
 bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t size, perp_bvh *out);
 /* A file, of 64 MiB at most.  at: where it is named; NULL: on the command line. */
 bool perp_bvh_load(perp_diag *diag, const perp_node *at, const char *path, perp_bvh *out);
@@ -55,8 +58,9 @@ void perp_bvh_write(const perp_bvh *bvh, perp_text *out);
 /* The skeleton of another BVH with so many frames of zeros, to be freed. */
 void perp_bvh_like(const perp_bvh *skeleton, int frames, double frame_time, perp_bvh *out);
 
-/* Of the joints, in frame k (-1: as drawn, all channels 0), with the axes of perp (x forward, y to the left, z up: z, x, y of the
- * file): orientation quat [4] in the parent, and its place offset [3] in the parent. */
+/* Of the joints, in frame k (-1: as drawn, all channels 0), with the axes of perp (x forward, y to
+ * the left, z up: z, x, y of the file): orientation quat [4] in the parent, and its place offset
+ * [3] in the parent. */
 void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], double offset[3]);
 /* The other way: channels of the joint in a frame.  Of the angles that say it, those next to the
  * frame before; a joint with fewer than three angles takes what it can.  offset counts for position

@@ -10,7 +10,7 @@
 static const char *const bvh_words[] = { "Xposition", "Yposition", "Zposition",
                                          "Xrotation", "Yrotation", "Zrotation" };
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static void bvh_write_number(perp_text *out, double x)
 {
@@ -77,7 +77,7 @@ int perp_bvh_find(const perp_bvh *bvh, const char *name)
   return -1;
 }
 
-/* ---- poses as channels -------------------------------------------------------------------------- */
+/* ---- poses as channels ---- */
 
 static const double BVH_DEGREES = 180 / 3.14159265358979323846;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The segments of a skeleton: what they are, how long, how heavy.
  *
- * A joint from which bones go out defines a segment, with all these bones (Vondrak 2005, section 8.2); one without is an end.
- * The main bone of a trunk segment is the one that goes up most, of others the longest one. */
+ * A joint from which bones go out defines a segment, with all these bones (Vondrak 2005,
+ * section 8.2); one without is an end. The main bone of a trunk segment is the one that goes up
+ * most, of others the longest one. */
 #include "experiments/import/figure.h"
 
 #include <math.h>

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Skeletons as figures: segments with masses, capsules and joints with limits, as the text of a scene (docs/how-to/figures.md). */
+/* Skeletons as figures: segments with masses, capsules and joints with limits, as the text of a
+ * scene (docs/how-to/figures.md). */
 #ifndef PERP_FIGURE_H
 #define PERP_FIGURE_H
 
 #include "experiments/import/bvh.h"
 #include "experiments/import/import.h"
 
-/* What is known of a kind of segment (de Leva 1996, table 4, male: P. de Leva, Adjustments to Zatsiorsky-Seluyanov's segment
- * inertia parameters, J. Biomechanics 29, 1223-1230). */
+/* What is known of a kind of segment (de Leva 1996, table 4, male: P. de Leva, Adjustments to
+ * Zatsiorsky-Seluyanov's segment inertia parameters, J. Biomechanics 29, 1223-1230). */
 typedef struct perp_figure_class {
   const char *name;
-  double mass; /* fraction of the body's */
-  double
-      centre; /* of mass, from the end next to the root to the other one, as a fraction of the length */
-  double gyration
-      [3]; /* radii about the sagittal, transverse and longitudinal axis, as fractions of the length */
-  double
-      length; /* fraction of the height where joints of skeletons are not the ends of the segment; 0: they are */
-  int heir; /* the class that has its mass where a figure has no such segment; -1: none */
+  double mass;   /* fraction of the body's */
+  double centre; /* of mass, from the end next to the root to the other one, as a fraction of the
+                    length */
+  double gyration[3]; /* radii about the sagittal, transverse and longitudinal axis, as fractions of
+                         the length */
+  double length;      /* fraction of the height where joints of skeletons are not the ends of the
+                         segment; 0: they are */
+  int heir;           /* the class that has its mass where a figure has no such segment; -1: none */
 } perp_figure_class;
 extern const perp_figure_class perp_figure_classes[];
 enum { PERP_FIGURE_UNKNOWN = -1 };
@@ -37,10 +38,12 @@ enum {
 #define PERP_FIGURE_HEIGHT 1.741 /* m, and */
 #define PERP_FIGURE_MASS   73.0  /* kg: the means of its subjects */
 
-/* The class of a segment by the name of the joint that it begins at; side: 1 left, -1 right, 0 neither. */
+/* The class of a segment by the name of the joint that it begins at; side: 1 left, -1 right, 0
+ * neither. */
 int perp_figure_class_of(const char *name, int *side);
 
-/* Limits of a joint by the class of the segment behind it, degrees: flexion, abduction, twist; infinite: none. */
+/* Limits of a joint by the class of the segment behind it, degrees: flexion, abduction, twist;
+ * infinite: none. */
 typedef struct perp_figure_limits {
   double flexion[2], abduction[2], twist[2];
 } perp_figure_limits;
@@ -68,7 +71,8 @@ typedef struct perp_figure {
   double height; /* as drawn, unit of the file */
 } perp_figure;
 
-/* Segments of a BVH: each joint from which bones go out.  false after a message: no bones, no height. */
+/* Segments of a BVH: each joint from which bones go out.  false after a message: no bones, no
+ * height. */
 bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out);
 void perp_figure_free(perp_figure *figure);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A figure as the text of a scene.
  *
- * Bodies have the frames of their joints in the file (x forward, y to the left, z up as drawn), so that an orientation of the
- * file is one of the scene; their origin is the centre of mass.  All lengths are k times those of the file, k = height / H. */
+ * Bodies have the frames of their joints in the file (x forward, y to the left, z up as drawn), so
+ * that an orientation of the file is one of the scene; their origin is the centre of mass.  All
+ * lengths are k times those of the file, k = height / H. */
 #include "experiments/import/figure.h"
 
 #include "models/kinematics/kinematics.h"
@@ -38,10 +39,10 @@ __attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *x, 
   va_end(ap);
 }
 
-/* ---- where joints are ------------------------------------------------------------------------------ */
+/* ---- where joints are ---- */
 
-/* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a place fixed in it (the centre
- * of mass of the root). */
+/* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a
+ * place fixed in it (the centre of mass of the root). */
 static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], double w[3],
                          double v[3])
 {
@@ -146,7 +147,7 @@ static void figure_radii(figure_writer *x)
   free(bones);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void figure_digits(figure_writer *x, double v)
 {
@@ -192,8 +193,8 @@ static void figure_along(const double d[3], double q[4])
   q[2] = -d[2] / length / (2 * q[0]), q[3] = d[1] / length / (2 * q[0]);
 }
 
-/* What of a scene is the same for all figures; the number: mm between floor and motion, which between two frames may be a little
- * lower than it is in any. */
+/* What of a scene is the same for all figures; the number: mm between floor and motion, which
+ * between two frames may be a little lower than it is in any. */
 static const char figure_parameters[] =
     " s\n  h: 1 ms\n  size: height / 10\n"
     "parameters:\n"
@@ -314,10 +315,11 @@ static void figure_bodies(figure_writer *x)
   }
 }
 
-/* ---- joints, limits ---------------------------------------------------------------------------------- */
+/* ---- joints, limits ---- */
 
-/* Axes of flexion (in the parent) and of twist (in the child), unit and orthogonal as drawn: flexion moves the bone where the
- * table of limits says.  false: the bone does not point where the table needs it. */
+/* Axes of flexion (in the parent) and of twist (in the child), unit and orthogonal as drawn:
+ * flexion moves the bone where the table of limits says.  false: the bone does not point where the
+ * table needs it. */
 static bool figure_axes(const perp_figure_segment *s, double a[3], double b[3])
 {
   const double forward[3] = { s->class == PERP_FIGURE_SHANK ? -1 : 1, 0, 0 };
@@ -338,7 +340,8 @@ static bool figure_axes(const perp_figure_segment *s, double a[3], double b[3])
   return fits;
 }
 
-/* Angles of the turn about a, about the node a x b, about b: rel = exp(a x[0]) exp(node x[1]) exp(b x[2]). */
+/* Angles of the turn about a, about the node a x b, about b: rel = exp(a x[0]) exp(node x[1]) exp(b
+ * x[2]). */
 static void figure_angles(const double rel[9], const double a[3], const double b[3], double x[3])
 {
   double e2[3], M[3][3], u[3];
@@ -444,7 +447,7 @@ static void figure_limits(figure_writer *x)
   perp_text_free(&none);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------ */
+/* ---- the rest ---- */
 
 static void figure_floor(figure_writer *x)
 {

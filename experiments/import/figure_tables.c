@@ -6,10 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-/* de Leva 1996, table 4, male.  Ends: trunk parts MIDH-OMPH, OMPH-XYPH, XYPH-CERV, head with neck CERV-VERT, upper arm SJC-EJC,
- * forearm EJC-WJC, hand WJC-MET3, thigh HJC-KJC, shank KJC-AJC, foot HEEL-TTIP.  The table counts the centres of the trunk and
- * the head from above: here 1 less that.  Lengths of the trunk and the head over the mean stature: joints of skeletons are not
- * at these landmarks. */
+/* de Leva 1996, table 4, male.  Ends: trunk parts MIDH-OMPH, OMPH-XYPH, XYPH-CERV, head with neck
+ * CERV-VERT, upper arm SJC-EJC, forearm EJC-WJC, hand WJC-MET3, thigh HJC-KJC, shank KJC-AJC, foot
+ * HEEL-TTIP.  The table counts the centres of the trunk and the head from above: here 1 less that.
+ * Lengths of the trunk and the head over the mean stature: joints of skeletons are not at these
+ * landmarks. */
 const perp_figure_class perp_figure_classes[] = {
   { "pelvis", 0.1117, 1 - 0.6115, { 0.615, 0.551, 0.587 }, 0.1457 / 1.741, PERP_FIGURE_ABDOMEN },
   { "abdomen", 0.1633, 1 - 0.4502, { 0.482, 0.383, 0.468 }, 0.2155 / 1.741, PERP_FIGURE_CHEST },
@@ -23,12 +24,15 @@ const perp_figure_class perp_figure_classes[] = {
   { "foot", 0.0137, 0.4415, { 0.257, 0.245, 0.124 }, 0, PERP_FIGURE_SHANK },
 };
 
-/* Normal ranges of motion, of people of all ages (The MSD Manual, Professional Edition, table "Normal Values for Range of
- * Motion of Joints", 2013), by the segment behind the joint, left; the right is its mirror image.  Flexion moves thigh and forearm
- * forwards, the shank backwards, the toes up; hip: hyperextension 15; foot: plantar flexion 50, dorsiflexion 20, inversion 35, eversion 25
- * (a twist about its length).  Ways to move that the table does not have, as bending a knee sideways, are held within 5 degrees.  Joints that it
- * does not have (spine, neck), what depends on the shoulder blade (all of the upper arm: its twist is told by angles that go over to
- * the other side where it is raised beyond the horizontal) and on how the palms are drawn (wrist) is not limited. */
+/* Normal ranges of motion, of people of all ages (The MSD Manual, Professional Edition, table
+ * "Normal Values for Range of Motion of Joints", 2013), by the segment behind the joint, left; the
+ * right is its mirror image.  Flexion moves thigh and forearm forwards, the shank backwards, the
+ * toes up; hip: hyperextension 15; foot: plantar flexion 50, dorsiflexion 20, inversion 35,
+ * eversion 25 (a twist about its length).  Ways to move that the table does not have, as bending a
+ * knee sideways, are held within 5 degrees.  Joints that it does not have (spine, neck), what
+ * depends on the shoulder blade (all of the upper arm: its twist is told by angles that go over to
+ * the other side where it is raised beyond the horizontal) and on how the palms are drawn (wrist)
+ * is not limited. */
 #define FIGURE_FREE                                                                                \
   {                                                                                                \
     -HUGE_VAL, HUGE_VAL                                                                            \
@@ -50,7 +54,8 @@ const perp_figure_limits perp_figure_limit[] = {
   [PERP_FIGURE_FOOT] = { { -50, 20 }, { -5, 5 }, { -35, 25 } },
 };
 
-/* Names as they are seen in files, small letters without what is no letter; the first that a name has in it counts. */
+/* Names as they are seen in files, small letters without what is no letter; the first that a name
+ * has in it counts. */
 static const struct {
   const char *word;
   int class;

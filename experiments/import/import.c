@@ -42,7 +42,7 @@ void perp_import_free(perp_import *import)
   *import = (perp_import){ 0 };
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void import_add_file(perp_import *import, const char *path)
 {
@@ -78,7 +78,8 @@ static bool import_named(const char *text, const char *s, const char *name)
          strchr(" \t\r\n", s[-(long)n - 1]) != NULL;
 }
 
-/* Files that attributes `file` and `filename` name, looked for where the reader looks; what is included, too. */
+/* Files that attributes `file` and `filename` name, looked for where the reader looks; what is
+ * included, too. */
 static void import_files(perp_import *import, const char *text, const char *folder, int depth)
 {
   char *dir[3] = { NULL, NULL, NULL }; /* meshdir, assetdir, texturedir: the last one said */
@@ -115,7 +116,7 @@ static void import_files(perp_import *import, const char *text, const char *fold
   for (int i = 0; i < 3; i++) free(dir[i]);
 }
 
-/* ---- the other process -------------------------------------------------------------------------- */
+/* ---- the other process ---- */
 
 static bool import_send(int fd, const perp_text *t)
 {

@@ -36,7 +36,7 @@ static void markers_world(const perp_bvh *b, int joint, const double quat[4],
   perp_quat_product(q[parent], quat, q[joint]);
 }
 
-/* ---- from a motion ------------------------------------------------------------------------------ */
+/* ---- from a motion ---- */
 
 static void markers_put(perp_text *out, const char *before, double x)
 {
@@ -87,7 +87,7 @@ void perp_markers_write(const perp_bvh *b, perp_text *out)
   }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 typedef struct marker {
   char name[MARKERS_NAME];
@@ -261,7 +261,7 @@ static bool markers_read(markers *w)
   return markers_times(w, line > 0 ? line - 1 : 0);
 }
 
-/* ---- fitting ------------------------------------------------------------------------------------ */
+/* ---- fitting ---- */
 
 /* Jacobi's method for the symmetric 4 x 4 matrix A: its eigenvalues on the diagonal, vectors in the
  * columns of V. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- messages of the library ---------------------------------------------------------------------- */
+/* ---- messages of the library ---- */
 
 static perp_mjcf *mjcf_current; /* this process reads one file */
 
@@ -99,7 +99,7 @@ static void mjcf_explain(const char *path, const char *message, perp_mjcf *out)
     }
 }
 
-/* ---- the initial state ------------------------------------------------------------------------------ */
+/* ---- the initial state ---- */
 
 static bool mjcf_key(perp_mj *x, const char *key)
 {
@@ -133,7 +133,7 @@ static bool mjcf_key(perp_mj *x, const char *key)
   return true;
 }
 
-/* ---- the scene -------------------------------------------------------------------------------------- */
+/* ---- the scene ---- */
 
 static void mjcf_head(perp_mj *x, const char *path)
 {

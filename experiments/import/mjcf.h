@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a file of a robot to the text of a scene, in this process.  Private to experiments/import. */
+/* From a file of a robot to the text of a scene, in this process.  Private to experiments/import.
+ */
 #ifndef PERP_MJCF_H
 #define PERP_MJCF_H
 

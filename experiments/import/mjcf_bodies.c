@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies and joints.  Bodies that no joint lets move relative to each other are one.  A body of MuJoCo may hang on
- * several joints: those that together are a joint of perp become that one, where both leave the same motions free:
+/* Bodies and joints.  Bodies that no joint lets move relative to each other are one.  A body of
+ * MuJoCo may hang on several joints: those that together are a joint of perp become that one, where
+ * both leave the same motions free:
  *
  *      hinge                                      hinge
  *      slide                                      slider
@@ -12,13 +13,14 @@
  *      a slide and a hinge along one axis         cylindrical
  *      free; three slides and a ball              none
  *
- * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another system. */
+ * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another
+ * system. */
 #include "experiments/import/mjcf_private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- bodies ------------------------------------------------------------------------------------- */
+/* ---- bodies ---- */
 
 /* I += R diag(a) R' + mass (|s|^2 - s s'), column-major. */
 static void bodies_add_inertia(double I[9], const double R[9], const double a[3], double mass,
@@ -90,7 +92,7 @@ static void bodies_one(perp_mj *x, int r)
   fputs(" }\n", x->out);
 }
 
-/* ---- joints ------------------------------------------------------------------------------------- */
+/* ---- joints ---- */
 
 static bool bodies_same_point(const mjModel *m, int j, int k)
 {
@@ -199,8 +201,8 @@ static void bodies_axis(perp_mj *x, int j, const char *joint, const char *axis, 
   x->axis[j] = (perp_mj_axis){ joint, axis, sign, -HUGE_VAL, HUGE_VAL };
 }
 
-/* Three hinges in one point: the angles of a ball joint.  The second one is about the node, axis_a x axis_b or against it,
- * and is known between the places where these are parallel. */
+/* Three hinges in one point: the angles of a ball joint.  The second one is about the node, axis_a
+ * x axis_b or against it, and is known between the places where these are parallel. */
 static void bodies_angles(perp_mj *x, int r, const char *name)
 {
   const int first = x->m->body_jntadr[r];

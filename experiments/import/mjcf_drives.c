@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Limits, springs, damping, dry friction and actuators of joints as drives.
  *
- * A joint: limits, and the servo -stiffness (q - springref) - damping q' without a bound; dry friction is a motor of
- * velocity 0 and that force.  An actuator of gear G on a joint, with F = g ctrl + b0 + b1 (G q) + b2 (G q') within its
- * range, acts by G F: the servo of stiffness -b1 G^2, damping -b2 G^2 and the target, or velocity, where G F = 0; without
- * both it is a motor that pushes by |G F| until it is faster than anything. */
+ * A joint: limits, and the servo -stiffness (q - springref) - damping q' without a bound; dry
+ * friction is a motor of velocity 0 and that force.  An actuator of gear G on a joint, with F = g
+ * ctrl + b0 + b1 (G q) + b2 (G q') within its range, acts by G F: the servo of stiffness -b1 G^2,
+ * damping -b2 G^2 and the target, or velocity, where G F = 0; without both it is a motor that
+ * pushes by |G F| until it is faster than anything. */
 #include "experiments/import/mjcf_private.h"
 
 #include <ctype.h>
@@ -125,7 +126,7 @@ static void drives_lost(perp_mj *x, int j)
                  m->dof_frictionloss[dof], name, whose);
 }
 
-/* ---- actuators ---------------------------------------------------------------------------------- */
+/* ---- actuators ---- */
 
 static double actuator_clip(const perp_mj *x, int u, double ctrl)
 {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Damping of a free joint brakes the point that is the origin of the body: a force through the centre of mass where these
- * are the same. */
+/* Damping of a free joint brakes the point that is the origin of the body: a force through the
+ * centre of mass where these are the same. */
 static void forces_damping(perp_mj *x, int j)
 {
   const mjModel *m = x->m;
@@ -53,7 +53,7 @@ void perp_mj_forces(perp_mj *x)
     if (m->jnt_type[j] == mjJNT_FREE) forces_damping(x, j);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 static void rest_tendon(perp_mj *x, int t)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Equality constraints, soft in MuJoCo and rigid here: connect is a ball joint, weld a fixed one. */
+/* Equality constraints, soft in MuJoCo and rigid here: connect is a ball joint, weld a fixed one.
+ */
 #include "experiments/import/mjcf_private.h"
 
 #include <math.h>
@@ -44,7 +45,8 @@ static void loops_one(perp_mj *x, int e, bool weld)
         x, "%s: both bodies are parts of one body or fixed, so that no constraint is needed", who);
     return;
   }
-  /* connect has the point in body 1, then in body 2; weld the other way round, then the orientation */
+  /* connect has the point in body 1, then in body 2; weld the other way round, then the orientation
+   */
   loops_place(x, a, weld ? data + 3 : data, pa);
   loops_place(x, b, weld ? data : data + 3, pb);
   for (int i = 0; i < 3; i++) off = fmax(off, fabs(pb[i] - pa[i]));

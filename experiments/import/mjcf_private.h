@@ -48,7 +48,8 @@ void perp_mj_digits(perp_mj *x, double v);
 /* ", KEY: [...]" and ", KEY: x" with all digits. */
 void perp_mj_vector(perp_mj *x, const char *key, int n, const double *v);
 void perp_mj_number(perp_mj *x, const char *key, double v);
-/* A world point, or direction, in the frame of the body of the scene that a body of MuJoCo belongs to. */
+/* A world point, or direction, in the frame of the body of the scene that a body of MuJoCo belongs
+ * to. */
 void perp_mj_local(const perp_mj *x, int body, bool place, const double p[3], double s[3]);
 /* "world", or the name of the body in quotes. */
 void perp_mj_body(perp_mj *x, const char *key, int body);
@@ -60,7 +61,8 @@ void perp_mj_loops(perp_mj *x);  /* equality constraints, further joints */
 void perp_mj_drives(perp_mj *x);
 void perp_mj_forces(perp_mj *x);
 void perp_mj_shapes(perp_mj *x);
-/* Materials and pairs of them for n geoms, where the scene needs any; what a shape says of its own surface. */
+/* Materials and pairs of them for n geoms, where the scene needs any; what a shape says of its own
+ * surface. */
 void perp_mj_surfaces(perp_mj *x, const int *which, int n);
 void perp_mj_surface(perp_mj *x, int g);
 void perp_mj_rest(perp_mj *x); /* what nothing else has spoken of */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Geoms as shapes.  Who may touch whom: in MuJoCo by bits (contype, conaffinity) and by pairs of bodies that are excluded,
- * here by groups, within which nothing touches.  Groups say exactly the same where the pairs that must not touch fall apart
- * into sets without a pair that must; what goes beyond that is lost, and said. */
+/* Geoms as shapes.  Who may touch whom: in MuJoCo by bits (contype, conaffinity) and by pairs of
+ * bodies that are excluded, here by groups, within which nothing touches.  Groups say exactly the
+ * same where the pairs that must not touch fall apart into sets without a pair that must; what goes
+ * beyond that is lost, and said. */
 #include "experiments/import/mjcf_private.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static bool shapes_touching(const mjModel *m, int g)
   return m->geom_contype[g] != 0 || m->geom_conaffinity[g] != 0;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 /* Roots that a joint of the tree joins, neither of them the world. */
 static bool shapes_joined(const perp_mj *x, int a, int b)
@@ -92,7 +93,7 @@ static int *shapes_groups(perp_mj *x)
   return group;
 }
 
-/* ---- one shape ---------------------------------------------------------------------------------- */
+/* ---- one shape ---- */
 
 static void shapes_points(perp_mj *x, int n, const double *p)
 {
@@ -123,7 +124,8 @@ static void shapes_mesh(perp_mj *x, int g)
   shapes_points(x, n, p);
 }
 
-/* Rows along x from the corner -size; heights are parts of size[2], and the ground ends size[3] below 0. */
+/* Rows along x from the corner -size; heights are parts of size[2], and the ground ends size[3]
+ * below 0. */
 static void shapes_field(perp_mj *x, int g)
 {
   const mjModel *m = x->m;
@@ -204,7 +206,7 @@ static void shapes_one(perp_mj *x, int g, int group)
   fputs(" }\n", x->out);
 }
 
-/* ---- what contacts of MuJoCo are beyond those of perp ------------------------------------------------ */
+/* ---- what contacts of MuJoCo are beyond those of perp ---- */
 
 static void shapes_beyond(perp_mj *x, const int *which, int n)
 {

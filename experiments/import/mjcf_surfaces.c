@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Friction of geoms.  In MuJoCo a contact has the friction of the geom of higher priority, else the larger numbers of both, and as
- * many of them as condim says, which is the larger one again: 1 none, 3 sliding, 4 spinning, too (a length, times the normal
- * force, as `torsion` here), 6 rolling, too (`rolling`).  Here each surface has what its condim lets act, and a pair the
- * larger numbers.  These are the same unless priorities differ, or a number that the one condim hides is larger than
- * what the other one shows: such pairs of surfaces are said one by one, as materials. */
+/* Friction of geoms.  In MuJoCo a contact has the friction of the geom of higher priority, else the
+ * larger numbers of both, and as many of them as condim says, which is the larger one again: 1
+ * none, 3 sliding, 4 spinning, too (a length, times the normal force, as `torsion` here), 6
+ * rolling, too (`rolling`).  Here each surface has what its condim lets act, and a pair the larger
+ * numbers.  These are the same unless priorities differ, or a number that the one condim hides is
+ * larger than what the other one shows: such pairs of surfaces are said one by one, as materials.
+ */
 #include "experiments/import/mjcf_private.h"
 
 #include <math.h>

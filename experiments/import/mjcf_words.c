@@ -36,7 +36,7 @@ void perp_mj_refuse(perp_mj *x, const char *hint, const char *fmt, ...)
   va_end(ap);
 }
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 const char *perp_mj_name(perp_mj *x, mjtObj type, const char *kind, int id)
 {

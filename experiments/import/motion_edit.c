@@ -14,7 +14,7 @@ static bool edit_wrong(perp_diag *diag, const char *hint, const char *text)
   return false;
 }
 
-/* ---- retargeting -------------------------------------------------------------------------------- */
+/* ---- retargeting ---- */
 
 /* The rotations of a frame as they stand, where both joints have the same channels. */
 static bool edit_copy(const perp_bvh *from, int j, int frame, perp_bvh *out, int i, int k)
@@ -76,7 +76,7 @@ bool perp_motion_retarget(perp_diag *diag, const perp_bvh *motion, const perp_bv
   return true;
 }
 
-/* ---- blending ----------------------------------------------------------------------------------- */
+/* ---- blending ---- */
 
 /* R exp(b log(R' Q)) */
 static void edit_slerp(const double R[4], const double Q[4], double b, double out[4])

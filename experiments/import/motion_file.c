@@ -22,7 +22,7 @@ static void motion_poses_take(motion_poses *p, int n, int nq)
   p->q = perp_xalloc((size_t)n * (size_t)nq + 1, sizeof *p->q);
 }
 
-/* ---- BVH ------------------------------------------------------------------------------------------ */
+/* ---- BVH ---- */
 
 static int motion_body(const perp_model *model, const char *name)
 {
@@ -66,8 +66,8 @@ static bool motion_anchors(const perp_model *model, int parent, int child, const
   return false;
 }
 
-/* scale and origin as the model has them: the bone between two joints of one body tells the scale, a bone of the root then
- * where the root joint is. */
+/* scale and origin as the model has them: the bone between two joints of one body tells the scale,
+ * a bone of the root then where the root joint is. */
 static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_model *model,
                            const perp_figure *f, const int *body, perp_motion_file *from)
 {
@@ -96,7 +96,8 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
   return false;
 }
 
-/* One frame: orientations are those of the joints; places of all but the root follow from the joints of the model. */
+/* One frame: orientations are those of the joints; places of all but the root follow from the
+ * joints of the model. */
 static void motion_frame(const perp_figure *f, const int *body, int frame,
                          const perp_motion_file *from, double *q)
 {
@@ -148,7 +149,7 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
   return good;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------ */
+/* ---- tables ---- */
 
 /* Where each coordinate of q is in the table, in SI. */
 static perp_status motion_columns(perp_ctx *ctx, const perp_model *model, perp_data *data,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a URDF says that libmujoco does not read: it is listed, as it would be gone without a word. */
+/* What a URDF says that libmujoco does not read: it is listed, as it would be gone without a word.
+ */
 #include "experiments/import/mjcf.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- output ---------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 /* A vector, or the number that stands for all of it where there is none. */
 static void problem_reals(perp_json *j, const char *key, const double *x, double none, int n)
@@ -87,7 +87,7 @@ static int put_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *pat
   return PERP_EXIT_OK;
 }
 
-/* ---- generate -------------------------------------------------------------------------------- */
+/* ---- generate ---- */
 
 static void list_families(bool json)
 {
@@ -182,7 +182,7 @@ const perp_command perp_lcp_generate_command = {
   .run = cmd_lcp_generate
 };
 
-/* ---- convert --------------------------------------------------------------------------------- */
+/* ---- convert ---- */
 
 /* *p is freed and replaced by *q, what was made of it. */
 static perp_status swap_in(perp_lcp_problem *p, perp_lcp_problem *q, perp_status made)
@@ -254,7 +254,7 @@ const perp_command perp_lcp_convert_command = {
   .run = cmd_lcp_convert
 };
 
-/* ---- info ------------------------------------------------------------------------------------ */
+/* ---- info ---- */
 
 static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
 {

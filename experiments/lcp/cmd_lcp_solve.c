@@ -77,7 +77,7 @@ static const char *cmd_lcp_solve_figures(const struct task *t, double rel, doubl
   return text;
 }
 
-/* ---- solve ----------------------------------------------------------------------------------- */
+/* ---- solve ---- */
 
 static void print_event(void *user, const perp_trace_event *e)
 {
@@ -369,7 +369,7 @@ const perp_command perp_lcp_solve_command = {
   .run = cmd_lcp_solve
 };
 
-/* ---- check ----------------------------------------------------------------------------------- */
+/* ---- check ---- */
 
 /* The largest bound of |lambda_i - x_i|, x the one solution; NaN where nothing is shown. */
 enum { DISTANCE_ROWS = 1000 };

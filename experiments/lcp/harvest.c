@@ -3,8 +3,9 @@
  *
  * Of each size wanted a few problems are kept, with different active sets (which rows are at a
  * bound); when there are more of them than room, every one has the same chance to stay (reservoir
- * sampling, seeded), or those stay that took the most work, what was not solved before all others. A file says where it comes from: scene and parts, step, active rows, rank and
- * condition number of A.  With --sequence: those of successive steps, see harvest_sequence.c. */
+ * sampling, seeded), or those stay that took the most work, what was not solved before all others.
+ * A file says where it comes from: scene and parts, step, active rows, rank and condition number of
+ * A.  With --sequence: those of successive steps, see harvest_sequence.c. */
 #include "experiments/lcp/harvest_sequence.h"
 #include "experiments/simulate/parts.h"
 
@@ -49,7 +50,7 @@ typedef struct harvest {
   perp_status status;
 } harvest;
 
-/* ---- which ones ------------------------------------------------------------------------------ */
+/* ---- which ones ---- */
 
 /* the size nearest to n by ratio, not further than a factor 2 */
 static bin *bin_for(harvest *h, int n)
@@ -130,7 +131,7 @@ static void harvest_see(void *user, const perp_contact_place *place, const perp_
   h->status = perp_lcp_problem_copy(h->ctx, &view, &k->problem);
 }
 
-/* ---- what they are --------------------------------------------------------------------------- */
+/* ---- what they are ---- */
 
 /* Rank of A and the ratio of its largest to its smallest singular value that is not rounding. */
 static perp_status harvest_spectrum(perp_ctx *ctx, const perp_lcp_problem *problem, int *rank,
@@ -204,7 +205,7 @@ static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *sce
   return status;
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *h, double t_end)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The problems of successive steps of one simulation.
  *
- * Problem k is that of all islands of a step together, so that nothing is lost where islands meet or part: rows of the
- * islands one after the other, which A does not connect.  What a row has of those of the problem before is what the
- * simulation carries itself (contacts_memory.c): a contact that goes by the same name, or is found at the same place,
- * keeps its impulse in the world, times the ratio of the steps.  With the frame F = (n, t1, t2) of the contact the
- * multipliers become F'^T F lambda. */
+ * Problem k is that of all islands of a step together, so that nothing is lost where islands meet
+ * or part: rows of the islands one after the other, which A does not connect.  What a row has of
+ * those of the problem before is what the simulation carries itself (contacts_memory.c): a contact
+ * that goes by the same name, or is found at the same place, keeps its impulse in the world, times
+ * the ratio of the steps.  With the frame F = (n, t1, t2) of the contact the multipliers become
+ * F'^T F lambda. */
 #include "experiments/lcp/harvest_sequence.h"
 
 #include "solvers/lcp/io/io.h"
@@ -122,7 +123,8 @@ static int harvest_sequence_by_id(const void *a, const void *b)
   return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* What the rows of `now` have of those of `before`, whose contacts come by id.  Returns how many. */
+/* What the rows of `now` have of those of `before`, whose contacts come by id.  Returns how many.
+ */
 static int harvest_sequence_carries(const posed *before, const posed *now, perp_lcp_carry *carry)
 {
   const double scale = now->h / before->h;
@@ -166,7 +168,8 @@ static perp_status harvest_sequence_join(perp_ctx *ctx, const posed *before, pos
   return status;
 }
 
-/* Steps until there are as many problems as wished for.  A step without a problem ends what has begun. */
+/* Steps until there are as many problems as wished for.  A step without a problem ends what has
+ * begun. */
 static perp_status harvest_sequence_march(perp_ctx *ctx, perp_sim *sim,
                                           const perp_harvest_wish *wish, perp_lcp_problem *all,
                                           int *n, int *islands)

@@ -2,15 +2,15 @@
 /* Studies whose cells are complementarity problems: one problem, one solver, one tolerance.
  *
  *   problems:
- *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree of perp
- *     sequences: [problems/sequences/stack]    # patterns too, of the files stack-000.lcp, stack-001.lcp, ...
- *     generate:                                # one map, or a list of them
- *       family: [spd, stack]                     # perp lcp generate --help
- *       n: [16, 64, 256]                         # the nearest valid size of each family
- *       instances: 5                           # seeds 1 ... 5, for families in which the seed matters
- *       factored: false                        # keep J M^-1 J' + S where the family has it
- *   peers: true                                # add the solvers of other libraries that are installed
- *   accept: { targets: [1e-6, 1e-10] }         # one cell for each: solved means rel <= target
+ *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree
+ * of perp sequences: [problems/sequences/stack]    # patterns too, of the files stack-000.lcp,
+ * stack-001.lcp, ... generate:                                # one map, or a list of them family:
+ * [spd, stack]                     # perp lcp generate --help n: [16, 64, 256] # the nearest valid
+ * size of each family instances: 5                           # seeds 1 ... 5, for families in which
+ * the seed matters factored: false                        # keep J M^-1 J' + S where the family has
+ * it peers: true                                # add the solvers of other libraries that are
+ * installed accept: { targets: [1e-6, 1e-10] }         # one cell for each: solved means rel <=
+ * target
  *
  * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the
  * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A
@@ -83,7 +83,7 @@ static const perp_metric *kind_lcp_metrics(const perp_ctx *ctx, perp_pool *pool)
   return table;
 }
 
-/* ---- the study: problems and targets become axes --------------------------------------------- */
+/* ---- the study: problems and targets become axes ---- */
 
 static const char *const sections[] = { "problems", "accept", "peers", NULL };
 
@@ -201,8 +201,8 @@ static const char *kind_lcp_sequence_of(const char *problem)
   return strncmp(problem, "sequence:", n) == 0 ? problem + n : NULL;
 }
 
-/* The file of a problem, or how those of a sequence begin: as it is named, else beside the studies that come with
- * perp. */
+/* The file of a problem, or how those of a sequence begin: as it is named, else beside the studies
+ * that come with perp. */
 static const char *kind_lcp_file_of(perp_pool *pool, const char *problem)
 {
   const char *sequence = kind_lcp_sequence_of(problem), *dirs[PERP_STUDY_DIRS];
@@ -289,7 +289,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
   if (targets.n > 0) perp_study_add_axis(study, P_TOL, targets.text, targets.n);
 }
 
-/* ---- one cell -------------------------------------------------------------------------------- */
+/* ---- one cell ---- */
 
 static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *p)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What cells of single problems and of sequences share: the clock, and solvers that come to be timed. */
+/* What cells of single problems and of sequences share: the clock, and solvers that come to be
+ * timed. */
 #include "experiments/lcp/kind_lcp_private.h"
 
 #include "experiments/base/util.h"

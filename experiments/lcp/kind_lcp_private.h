@@ -11,8 +11,8 @@
 double perp_kind_lcp_timed(void (*call)(void *user), void *user, double least,
                            perp_clock_reference *pace);
 /* A solver of another library ran in a process apart, so that its crash is an answer and no loss.
- * Once it has solved the problem it is called in place: a fork is no part of its time.  *solver, of n rows and nv columns,
- * is replaced where that is so. */
+ * Once it has solved the problem it is called in place: a fork is no part of its time.  *solver, of
+ * n rows and nv columns, is replaced where that is so. */
 perp_status perp_kind_lcp_in_place(perp_ctx *ctx, const perp_spec *spec, int n, int nv,
                                    perp_lcp_solver **solver);
 void perp_kind_lcp_failed(const perp_ctx *ctx, perp_status status, perp_outcome *out);

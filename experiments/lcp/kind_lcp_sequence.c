@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A cell whose problem is a sequence: all problems in order, each from zero (cold) and from what is carried over of the
- * answer before (warm).
+/* A cell whose problem is a sequence: all problems in order, each from zero (cold) and from what is
+ * carried over of the answer before (warm).
  *
- * What is counted and timed are problems 1 ... n - 1, cold; problem 0 is where the warm ones begin.  Figures of the judge are the worst
- * of all answers.  Warm over cold is there where everything was solved, by a method that profits from a guess: others
- * start from zero always, and a ratio of 1 would say nothing. */
+ * What is counted and timed are problems 1 ... n - 1, cold; problem 0 is where the warm ones begin.
+ * Figures of the judge are the worst of all answers.  Warm over cold is there where everything was
+ * solved, by a method that profits from a guess: others start from zero always, and a ratio of 1
+ * would say nothing. */
 #include "experiments/lcp/kind_lcp_private.h"
 #include "experiments/lcp/sequence_run.h"
 

@@ -14,7 +14,7 @@ extern const perp_command perp_lcp_solve_command, perp_lcp_check_command, perp_l
     perp_lcp_convert_command, perp_lcp_harvest_command, perp_lcp_sequence_command,
     perp_lcp_info_command;
 
-/* ---- what they share ------------------------------------------------------------------------- */
+/* ---- what they share ---- */
 
 /* The error of ctx is printed; the exit status that belongs to a failed call on a problem file. */
 int perp_lcp_refuse(perp_ctx *ctx, perp_status status);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where they are ---------------------------------------------------------------------------------------- */
+/* ---- where they are ---- */
 
 /* The folder of the lessons, like that of the studies; in pool, NULL when there is none. */
 static const char *lesson_folder(perp_pool *pool)
@@ -47,7 +47,7 @@ int perp_lesson_files(perp_pool *pool, perp_lesson_file **files)
   return n;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct reader {
   perp_lesson *l;

@@ -16,8 +16,9 @@ static void lesson_lcp_put(FILE *out, double v)
     fprintf(out, fabs(v) < 1e-3 ? " %8.2g" : "%9.4g", fabs(v) < 1e-12 ? 0.0 : v);
 }
 
-/* The figure that Vondrak draws for one row (6.1): lambda to the right, w upwards; allowed are the vertical line at
- * lo with w >= 0, the axis between the bounds, the vertical line at hi with w <= 0.  '*' is the row. */
+/* The figure that Vondrak draws for one row (6.1): lambda to the right, w upwards; allowed are the
+ * vertical line at lo with w >= 0, the axis between the bounds, the vertical line at hi with w <=
+ * 0.  '*' is the row. */
 static void draw_diagram(char picture[HIGH][WIDE + 1], double lo, double hi, double lambda,
                          double w, double span, double slack)
 {
@@ -67,7 +68,8 @@ static void put_diagrams(const perp_pivots *p, const perp_pivot_frame *f, FILE *
   }
 }
 
-/* Basic variables in terms of the nonbasic ones.  The column that enters next is marked, and the row that stops it. */
+/* Basic variables in terms of the nonbasic ones.  The column that enters next is marked, and the
+ * row that stops it. */
 static void lesson_lcp_put_tableau(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
 {
   const perp_tableau *t = &f->tableau;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of a lesson: the story, pictures that a script draws from data in the page, sliders over runs made for it,
- * the pivots as a film.  Without scripts the pictures are gnuplot's and the pivots are told in words. */
+/* The page of a lesson: the story, pictures that a script draws from data in the page, sliders over
+ * runs made for it, the pivots as a film.  Without scripts the pictures are gnuplot's and the
+ * pivots are told in words. */
 #include "experiments/lessons/lesson_web.h"
 #include "experiments/lessons/pivots.h"
 #include "experiments/pages/html.h"
@@ -21,9 +22,10 @@ struct page {
   perp_pool pool;
 };
 
-/* ---- words --------------------------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
-/* The length of a name with an index at s, "lambda_1" or "w_F", up to and without the "_"; 0: none. */
+/* The length of a name with an index at s, "lambda_1" or "w_F", up to and without the "_"; 0: none.
+ */
 static size_t lesson_page_indexed(const char *text, const char *s)
 {
   size_t n = strncmp(s, "lambda", 6) == 0 ? 6 : isalpha((unsigned char)*s) ? 1 : 0;
@@ -70,7 +72,7 @@ static void lesson_page_paragraph(FILE *out, const char *text)
   fputs("</p>\n", out);
 }
 
-/* ---- data for the script ----------------------------------------------------------------------------------------------- */
+/* ---- data for the script ---- */
 
 /* Numbers as floats: a picture needs no more. */
 static void put_numbers(perp_json *j, const char *key, const double *v, int n)
@@ -119,7 +121,7 @@ static void put_plots(struct page *p)
   perp_json_close(p->data, ']');
 }
 
-/* ---- sliders over runs --------------------------------------------------------------------------------------------------- */
+/* ---- sliders over runs ---- */
 
 struct slider {
   const char *name, *unit;
@@ -251,7 +253,7 @@ static perp_status put_explore(struct page *p)
   return PERP_OK;
 }
 
-/* ---- pivots ---------------------------------------------------------------------------------------------------------------- */
+/* ---- pivots ---- */
 
 static void put_reals(perp_json *j, const char *key, const double *v, int n)
 {
@@ -375,7 +377,7 @@ static perp_status put_pivots(struct page *p)
   return status;
 }
 
-/* ---- the page --------------------------------------------------------------------------------------------------------------- */
+/* ---- the page ---- */
 
 /* before, the lines, after; free it */
 static char *lesson_lines(const char *before, const char *const *line, const char *after)

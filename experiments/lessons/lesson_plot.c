@@ -12,7 +12,7 @@
 enum { MOST_CURVES = 64 };
 static const double DEGREE = 0.017453292519943295;
 
-/* ---- numbers and names ----------------------------------------------------------------------------------------- */
+/* ---- numbers and names ---- */
 
 static const char *lesson_plot_unit_of(const perp_results *r, const char *name)
 {
@@ -69,7 +69,7 @@ static const char *lesson_plot_named(perp_pool *pool, const char *name, double v
                           perp_lesson_quantity(pool, v, unit));
 }
 
-/* ---- labels -------------------------------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 /* Length of the name of a plug-in, which may have a colon ("gsl:rk8pd:..."), before its options. */
 static size_t name_length(const char *label)
@@ -123,7 +123,8 @@ static const char *distinct_options(perp_pool *pool, const perp_lesson_figure *f
   return out;
 }
 
-/* "pgs:max_iter=100000" is pgs where no other pgs is drawn, "post:passes=1" beside "post:passes=2" passes=1. */
+/* "pgs:max_iter=100000" is pgs where no other pgs is drawn, "post:passes=1" beside "post:passes=2"
+ * passes=1. */
 static void lesson_plot_shorten(perp_pool *pool, perp_lesson_figure *f)
 {
   bool alone = true, together = true;
@@ -144,7 +145,7 @@ static void lesson_plot_shorten(perp_pool *pool, perp_lesson_figure *f)
   for (int i = 0; i < f->n; i++) f->curve[i].label = label[i];
 }
 
-/* ---- the curves ---------------------------------------------------------------------------------------------------- */
+/* ---- the curves ---- */
 
 struct picker {
   perp_ctx *ctx;
@@ -272,7 +273,7 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
   lesson_plot_shorten(pool, out);
 }
 
-/* ---- gnuplot --------------------------------------------------------------------------------------------------------- */
+/* ---- gnuplot ---- */
 
 static void put_data(const perp_lesson_figure *figure, FILE *f)
 {

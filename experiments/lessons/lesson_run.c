@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the run --------------------------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static perp_study *lesson_run_read_study(perp_ctx *ctx, const perp_lesson *l,
                                          const char *const *set, int n_set)
@@ -59,7 +59,7 @@ perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *l, const char *con
   return perp_results_load(ctx, dir, NULL, results);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 /* Value of a number written in the language of claims; NaN when it has none.  PERP_ERR_FORMAT when
  * it does not read. */
@@ -90,7 +90,7 @@ void perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n
     perp_text_add(out, "%s: %s", n->text, number);
 }
 
-/* ---- the exercise ----------------------------------------------------------------------------------------------------- */
+/* ---- the exercise ---- */
 
 static perp_status check_number(perp_ctx *ctx, const perp_lesson *l, perp_results *r,
                                 const char *answer, bool *right, perp_text *why)

@@ -8,7 +8,7 @@
 enum { N = PERP_PIVOT_ROWS };
 static const double SMALL = 1e-9; /* what counts as zero here */
 
-/* ---- the tableau --------------------------------------------------------------------------------------------- */
+/* ---- the tableau ---- */
 
 /* basic variable of row p against nonbasic one of column q */
 static void pivots_exchange(perp_tableau *t, int n, int p, int q)
@@ -68,7 +68,7 @@ static bool tableau_make(const perp_lesson *l, const double *b, const double *c,
   return true;
 }
 
-/* ---- what the trace says --------------------------------------------------------------------------------------- */
+/* ---- what the trace says ---- */
 
 /* One event as it came: lambda and w after it, the sets before it. */
 struct event {
@@ -116,7 +116,7 @@ static void on_event(void *user, const perp_trace_event *e)
   }
 }
 
-/* ---- what follows from it ---------------------------------------------------------------------------------------- */
+/* ---- what follows from it ---- */
 
 static int pivots_index_of(const int *list, int n, int v)
 {
@@ -130,7 +130,8 @@ static double value_of(const perp_pivot_frame *f, int n, int v)
   return v < n ? f->lambda[v] : v < 2 * n ? f->w[v - n] : f->t;
 }
 
-/* How far the entering variable may go until basic variable v, changing at the rate r, meets its corner. */
+/* How far the entering variable may go until basic variable v, changing at the rate r, meets its
+ * corner. */
 static double ratio_of(const perp_lesson *l, const perp_pivot_frame *f, int v, double r,
                        bool driven)
 {
@@ -164,8 +165,8 @@ static bool pivots_cover_of(const perp_pivots *p, double *c)
   return false;
 }
 
-/* Which basis frame k stands on: that of the sets the next event found, or of the last numbers.  Lemke, while t > 0: t
- * is basic, and neither member of the pair of the row that met its corner. */
+/* Which basis frame k stands on: that of the sets the next event found, or of the last numbers.
+ * Lemke, while t > 0: t is basic, and neither member of the pair of the row that met its corner. */
 static bool basis_of(const struct record *r, int k, int pair, bool *basic)
 {
   const perp_pivots *p = r->p;
@@ -280,7 +281,7 @@ perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double
   return status;
 }
 
-/* ---- in words -------------------------------------------------------------------------------------------------------- */
+/* ---- in words ---- */
 
 const char *perp_set_name(int set)
 {

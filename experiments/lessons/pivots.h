@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A small LCP solved under the eyes of the trace: what the solver reported, pivot by pivot, and the tableau of the
- * basis that it stood on. */
+/* A small LCP solved under the eyes of the trace: what the solver reported, pivot by pivot, and the
+ * tableau of the basis that it stood on. */
 #ifndef PERP_LESSON_PIVOTS_H
 #define PERP_LESSON_PIVOTS_H
 
@@ -48,8 +48,9 @@ typedef struct perp_pivots {
   bool certified;
 } perp_pivots;
 
-/* Solve the problem of the lesson with right-hand side b [n] and keep what the trace says.  The tableaux, the entering
- * and leaving variables and the ratios follow from the index sets of the trace. */
+/* Solve the problem of the lesson with right-hand side b [n] and keep what the trace says.  The
+ * tableaux, the entering and leaving variables and the ratios follow from the index sets of the
+ * trace. */
 perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double *b,
                                const char *solver, perp_pivots *out);
 

@@ -32,7 +32,8 @@ static void invariants_spin(const perp_measure *m, int body, const double *q, co
   *size += sqrt(perp_dot(3, orbital, orbital)) + sqrt(perp_dot(3, spin, spin));
 }
 
-/* L about each point that the model says, and about the centre of mass: the components that it conserves. */
+/* L about each point that the model says, and about the centre of mass: the components that it
+ * conserves. */
 static void invariants_angular(const perp_measure *m, const double *q, const double *v,
                                const double center[3], const double velocity[3], double L[3],
                                double *size)

@@ -32,8 +32,8 @@ static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
   return perp_collision_create(ctx, m->model, 0, &m->collision);
 }
 
-/* Multipliers of the exact state: a direct solver that reports dependent rows.  Contacts, limits and motors act on joints
- * with forces that the state alone does not tell. */
+/* Multipliers of the exact state: a direct solver that reports dependent rows.  Contacts, limits
+ * and motors act on joints with forces that the state alone does not tell. */
 static perp_status create_kkt(perp_ctx *ctx, perp_measure *m)
 {
   if (m->m == 0 || m->m > LAMBDA_ROWS_MAX) return PERP_OK;
@@ -194,8 +194,9 @@ static double measure_compare(int n, const double *x, const double *ref, double 
   return most;
 }
 
-/* Energy that the multipliers of the step gave to the bodies: an impulse h lambda gives h lambda' J (v + v+) / 2 with the J
- * where it acts, a force h lambda' J v.  J v + C_t in place of J v: motions may do work. */
+/* Energy that the multipliers of the step gave to the bodies: an impulse h lambda gives h lambda' J
+ * (v + v+) / 2 with the J where it acts, a force h lambda' J v.  J v + C_t in place of J v: motions
+ * may do work. */
 static void measure_work(perp_measure *m, double t, const double *v, const perp_step_info *info)
 {
   const double part = m->impulses ? 0.5 : 1;

@@ -11,7 +11,7 @@ static double when(bool defined, double value)
   return defined ? value : nan("");
 }
 
-/* ---- errors against the truth ---------------------------------------------------------------- */
+/* ---- errors against the truth ---- */
 
 /* Worst column over its size.  Columns repeat with `period`; those below `lengths` in a period are
  * lengths, the others rotations. */
@@ -63,7 +63,7 @@ static bool has_tip(const perp_measure *m)
   return has_errors(m) && m->model != NULL && m->scene->tip_body != PERP_WORLD;
 }
 
-/* ---- invariants ------------------------------------------------------------------------------ */
+/* ---- invariants ---- */
 
 /* max kinetic energy + range of potential energy */
 static double energy_swing(const perp_measure *m)
@@ -78,8 +78,8 @@ static double energy_gain(const perp_measure *m)
   return when(scale > 0, m->energy_gain / scale);
 }
 
-/* Energy that the constraints took or gave: all that a model that keeps it lost or gained, where there are no
- * contacts, else the work of the multipliers. */
+/* Energy that the constraints took or gave: all that a model that keeps it lost or gained, where
+ * there are no contacts, else the work of the multipliers. */
 static double constraints_work(const perp_measure *m)
 {
   if (m->model == NULL || m->m == 0) return nan("");
@@ -99,7 +99,7 @@ static double relative(double error, double size)
   return size > 0 ? error / size : error;
 }
 
-/* ---- counts ---------------------------------------------------------------------------------- */
+/* ---- counts ---- */
 
 static double rhs_bodies(const perp_measure *m)
 {
@@ -139,7 +139,7 @@ static bool has_events(const perp_measure *m)
   return m->has_contacts && m->contacts.events;
 }
 
-/* ---- the scene's own figures ----------------------------------------------------------------- */
+/* ---- the scene's own figures ---- */
 
 static double gauge(const perp_measure *m, const char *name)
 {
@@ -158,7 +158,7 @@ static double truth_error(const perp_measure *m)
   return positions(m, m->q_err);
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 #define METRIC(id, title, units, way, bits, expression, meaning)                                   \
   static double metric_##id(const perp_measure *m)                                                 \

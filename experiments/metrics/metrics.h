@@ -29,8 +29,8 @@ enum {
   PERP_METRIC_GAUGE = 1 << 1   /* a figure that the scene measures: perp_gauge */
 };
 
-/* The metric that counts the comparisons of which the named one is the largest; NULL: it is no largest
- * of comparisons with a reference. */
+/* The metric that counts the comparisons of which the named one is the largest; NULL: it is no
+ * largest of comparisons with a reference. */
 const char *perp_metric_count(const char *name);
 
 /* Make the metrics known to ctx.  PERP_ERR_NOMEM when its registry is full. */
@@ -41,8 +41,9 @@ typedef struct perp_spread {
   double median, p99, most, quartiles;
 } perp_spread;
 
-/* Steps whose contact problems have several solutions (models/contact/contact.h): all steps, those with impulses that are not
- * unique, those with another motion, those in which that was the choice, those with islands too large to look for it, those in which looking for it failed. */
+/* Steps whose contact problems have several solutions (models/contact/contact.h): all steps, those
+ * with impulses that are not unique, those with another motion, those in which that was the choice,
+ * those with islands too large to look for it, those in which looking for it failed. */
 typedef struct perp_solution_steps {
   int64_t steps, open, several, chosen, unexamined, undecided;
 } perp_solution_steps;
@@ -67,7 +68,8 @@ struct perp_measure {
   double contact_err_max; /* of steps with a contact tolerance, before them NaN */
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   perp_conserved conserved; /* by the exact motion of this scene */
-  /* momentum: at the start; the largest change of a conserved part, of the sum of the sizes of all bodies' */
+  /* momentum: at the start; the largest change of a conserved part, of the sum of the sizes of all
+   * bodies' */
   double P0[3], L0[3], P_err, L_err, P_size, L_size;
   double tip_max, tip_end, place_max, turn_max;
   double joint_work, joint_work_most; /* J, of the reported multipliers */
@@ -125,8 +127,8 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q,
                           const double *q_ref, const double *v_ref);
 
 /* Compare a state between two accepted ones, from dense output, with the truth of its time t; to be
- * called before the later one is given to perp_measure_state.  lambda [m]: its multipliers, NaN where
- * they are not known; NULL: not to be compared. */
+ * called before the later one is given to perp_measure_state.  lambda [m]: its multipliers, NaN
+ * where they are not known; NULL: not to be compared. */
 void perp_measure_compare_between(perp_ctx *ctx, perp_measure *measure, double t, const double *q,
                                   const double *v, const double *q_ref, const double *v_ref,
                                   const double *lambda);

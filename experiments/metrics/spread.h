@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Figures over the steps of a run, in memory that does not grow with their number.
  *
- * Up to PERP_LIST_EXACT numbers are kept as they are, and their quantiles are exact.  Beyond that they are counted in
- * bins that are 1 % wide (1e-12 to 1e18; smaller ones, zeros among them, in one bin of zeros): median, 99th percentile
- * and quartiles are then within 0.5 % of an order statistic, the largest one stays exact. */
+ * Up to PERP_LIST_EXACT numbers are kept as they are, and their quantiles are exact.  Beyond that
+ * they are counted in bins that are 1 % wide (1e-12 to 1e18; smaller ones, zeros among them, in one
+ * bin of zeros): median, 99th percentile and quartiles are then within 0.5 % of an order statistic,
+ * the largest one stays exact. */
 #ifndef PERP_SPREAD_H
 #define PERP_SPREAD_H
 

@@ -12,8 +12,8 @@ typedef struct perp_csv {
   char *text;    /* what header and field point into */
 } perp_csv;
 
-/* Read a CSV file with a header line.  PERP_ERR_IO when it cannot be read, PERP_ERR_FORMAT with the line
- * when a row has another number of fields; *table is then empty. */
+/* Read a CSV file with a header line.  PERP_ERR_IO when it cannot be read, PERP_ERR_FORMAT with the
+ * line when a row has another number of fields; *table is then empty. */
 perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table);
 void perp_csv_free(perp_csv *table);
 

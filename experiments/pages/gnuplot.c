@@ -17,7 +17,8 @@ static int gnuplot_plain(int c)
 
 void perp_gnuplot_text(FILE *out, const char *text)
 {
-  /* between single quotes gnuplot knows one special character, the quote, and a line ends the string */
+  /* between single quotes gnuplot knows one special character, the quote, and a line ends the
+   * string */
   fputc('\'', out);
   for (; *text != '\0'; text++) {
     if (*text == '\'') fputc('\'', out);
@@ -33,8 +34,8 @@ void perp_gnuplot_field(FILE *out, const char *text)
   fputc('"', out);
 }
 
-/* What gnuplot says is of interest when it fails; it warns of long keys that it draws well.  The line it ends with: an
- * error comes last, after the command and a mark below it. */
+/* What gnuplot says is of interest when it fails; it warns of long keys that it draws well.  The
+ * line it ends with: an error comes last, after the command and a mark below it. */
 static void gnuplot_last_line(int said, char *text, size_t size)
 {
   off_t end = said >= 0 ? lseek(said, 0, SEEK_END) : 0, from = end - (off_t)(size - 1);

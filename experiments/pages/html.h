@@ -5,9 +5,10 @@
 
 #include "solvers/core/core.h"
 
-/* Up to <body>, with a content security policy: of scripts and styles only those inline ones that are given here run (by
- * their SHA-256), nothing is loaded from anywhere, no form is sent.  script: what perp_html_script will write, NULL: the
- * page has none.  style: rules beside those of every page, NULL: none. */
+/* Up to <body>, with a content security policy: of scripts and styles only those inline ones that
+ * are given here run (by their SHA-256), nothing is loaded from anywhere, no form is sent.  script:
+ * what perp_html_script will write, NULL: the page has none.  style: rules beside those of every
+ * page, NULL: none. */
 void perp_html_begin(FILE *out, const char *title, const char *style, const char *script);
 /* The script that the policy was made for. */
 void perp_html_script(FILE *out, const char *script);

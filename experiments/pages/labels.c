@@ -116,7 +116,8 @@ static void board_make(board *b)
                            b->sum[(r - 1) * n + c - 1];
 }
 
-/* Where to break a text after at most `most` bytes: at a blank that is not in brackets; 0: nowhere. */
+/* Where to break a text after at most `most` bytes: at a blank that is not in brackets; 0: nowhere.
+ */
 static int labels_break(const char *text, int most)
 {
   int at = 0, depth = 0;
@@ -195,7 +196,8 @@ static int labels_away(const board *b, const perp_plot_label *l, const double *e
   return n;
 }
 
-/* Places of the name of one curve; column_y: its height in the column right of the field.  end: the last point. */
+/* Places of the name of one curve; column_y: its height in the column right of the field.  end: the
+ * last point. */
 static int labels_spots(const board *b, const perp_plot_label *l, const double *end,
                         double column_y, bool column, spot *spots)
 {
@@ -263,8 +265,9 @@ static double labels_between(const perp_plot_frame *z, const perp_plot_label *a,
   return cost;
 }
 
-/* Heights in the column at the right, in the order of the ends and as near to them as names without overlap can be:
- * the height above the names below grows along the column (pool adjacent violators). */
+/* Heights in the column at the right, in the order of the ends and as near to them as names without
+ * overlap can be: the height above the names below grows along the column (pool adjacent
+ * violators). */
 static void labels_column(const perp_plot_frame *z, const perp_plot_label *l, const int *order,
                           int n, double (*end)[2], double *y)
 {
@@ -288,7 +291,8 @@ static void labels_column(const perp_plot_frame *z, const perp_plot_label *l, co
   }
 }
 
-/* Choose for one after the other, some times; the sum of the costs, infinite when one has no place. */
+/* Choose for one after the other, some times; the sum of the costs, infinite when one has no place.
+ */
 static double labels_sweep(const perp_plot_frame *z, const perp_plot_label *l, int n,
                            const int *order, double (*end)[2], const spot *spots, const int *count,
                            int *chosen)
@@ -369,7 +373,8 @@ static double labels_choose(board *b, perp_plot_label *l, int n, bool column)
   return total;
 }
 
-/* The names in lines of at most `most` letters; false when there are too many of the ones or the others. */
+/* The names in lines of at most `most` letters; false when there are too many of the ones or the
+ * others. */
 static bool labels_fill(const perp_figure *f, const bool *named, const perp_plot_frame *z, int most,
                         perp_plot_label *l, int *n, double *widest)
 {

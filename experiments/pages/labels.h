@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names of curves beside the curves: where each of them stands, so that no name covers another one and as little as
- * possible of the curves. */
+/* Names of curves beside the curves: where each of them stands, so that no name covers another one
+ * and as little as possible of the curves. */
 #ifndef PERP_LABELS_H
 #define PERP_LABELS_H
 
@@ -32,8 +32,8 @@ typedef struct perp_plot_label {
 /* Is the curve named beside it?  The others stand in the legend. */
 bool perp_plot_direct(const perp_curve *curve);
 
-/* Place the names of the curves k with named[k]; frame->right is set to leave them room.  False when they are too many
- * or find no place.  *n of labels [PERP_LABELS]. */
+/* Place the names of the curves k with named[k]; frame->right is set to leave them room.  False
+ * when they are too many or find no place.  *n of labels [PERP_LABELS]. */
 bool perp_plot_place(const perp_figure *figure, const bool *named, perp_plot_frame *frame,
                      perp_plot_label *labels, int *n);
 

@@ -143,7 +143,8 @@ static void write_data(FILE *out, const perp_figure *f)
   }
 }
 
-/* The different x [most] of a figure, ascending, when they are few and have room; their number, else 0. */
+/* The different x [most] of a figure, ascending, when they are few and have room; their number,
+ * else 0. */
 static int plot_few(const perp_figure *f, double *x, int most)
 {
   int n = 0;
@@ -164,7 +165,8 @@ static int plot_few(const perp_figure *f, double *x, int most)
   return n;
 }
 
-/* Marks of a logarithmic axis of less than two decades: 1, 2, 5 of each, more digits, or even steps, as there is room. */
+/* Marks of a logarithmic axis of less than two decades: 1, 2, 5 of each, more digits, or even
+ * steps, as there is room. */
 static void plot_tics(FILE *out, const perp_figure *f, char name, double least, double most)
 {
   enum { FEW = 8 };
@@ -435,8 +437,8 @@ static void plot_axis_label(FILE *out, const char *text, size_t most)
   free(label);
 }
 
-/* Steps are told apart by a few markers as well: where the k-th of n such curves has them, the markers of one beside those
- * of the others. */
+/* Steps are told apart by a few markers as well: where the k-th of n such curves has them, the
+ * markers of one beside those of the others. */
 enum { SPOTS = 5 };
 
 static bool stepped(const perp_figure *f, const perp_curve *c)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/styles.h"
 
-/* Sought by random steps from the colours of Okabe and Ito 2008, three of which are too pale on white for thin lines. */
+/* Sought by random steps from the colours of Okabe and Ito 2008, three of which are too pale on
+ * white for thin lines. */
 #define BLUE   "#2463A5", "#2AB6EE"
 #define RED    "#AE2F00", "#EE7C39"
 #define GREEN  "#05A378", "#58BC86"

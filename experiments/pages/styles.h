@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sixteen styles of curves, for the figures of gnuplot and those of the page: eight colours, twice, with a marker of its own
- * each time. */
+/* Sixteen styles of curves, for the figures of gnuplot and those of the page: eight colours, twice,
+ * with a marker of its own each time. */
 #ifndef PERP_STYLES_H
 #define PERP_STYLES_H
 
@@ -8,8 +8,9 @@
 
 enum { PERP_STYLES = 16 };
 
-/* Colours have a contrast of 3 to white paper (light) and to the dark page (dark), and differ by 20 in CIELAB also for
- * those who see no red, no green or no blue (simulated as in Machado, Oliveira and Fernandes 2009). */
+/* Colours have a contrast of 3 to white paper (light) and to the dark page (dark), and differ by 20
+ * in CIELAB also for those who see no red, no green or no blue (simulated as in Machado, Oliveira
+ * and Fernandes 2009). */
 typedef struct perp_style {
   const char *light, *dark;
   const char

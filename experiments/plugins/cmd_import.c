@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scene names the file of its motion, which is beside the figure: written elsewhere, it gets the whole path. */
+/* The scene names the file of its motion, which is beside the figure: written elsewhere, it gets
+ * the whole path. */
 static void import_place_motion(perp_import *figure, const char *from, const char *to)
 {
   char *base = perp_base_name(from, ""), *name = perp_xprintf("file: \"%s\"", base);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp inverse: the torques and root forces of a motion: a table with units for programs, its largest for people. */
+/* perp inverse: the torques and root forces of a motion: a table with units for programs, its
+ * largest for people. */
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/import/motion_file.h"
@@ -42,7 +43,7 @@ typedef struct inverse_run {
   double differ; /* of both ways, relative */
 } inverse_run;
 
-/* ---- the motion ----------------------------------------------------------------------------------- */
+/* ---- the motion ---- */
 
 /* Does the truth know the trajectory at any time of the run? */
 static bool inverse_continuous(const perp_truth *truth, double end)
@@ -103,7 +104,7 @@ static int inverse_motion(inverse_run *x)
   return good ? -1 : PERP_EXIT_INPUT;
 }
 
-/* ---- the ground ------------------------------------------------------------------------------------ */
+/* ---- the ground ---- */
 
 static void inverse_contact(inverse_run *x, const perp_shape_def *plane, const double normal[3],
                             const perp_shape_def *shape, const double s[3])
@@ -149,7 +150,7 @@ static void inverse_contacts(inverse_run *x)
   }
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static void inverse_columns(inverse_run *x)
 {
@@ -285,7 +286,7 @@ static void inverse_summary(const inverse_run *x)
              x->n_rows, x->step);
 }
 
-/* ---- the command --------------------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static double *inverse_array(int n)
 {

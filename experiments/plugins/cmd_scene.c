@@ -53,7 +53,7 @@ int perp_command_check_scene(perp_ctx *ctx, const perp_args *args)
   return PERP_EXIT_OK;
 }
 
-/* ---- export-scene ------------------------------------------------------------------------------- */
+/* ---- export-scene ---- */
 
 static int cmd_export_scene(perp_ctx *ctx, const perp_args *args)
 {

@@ -5,8 +5,8 @@
 
 #include "experiments/study/commands.h"
 
-/* A scene that is named on the command line: where it is a file that cannot be a scene, an exit status after the messages
- * with their lines; else -1. */
+/* A scene that is named on the command line: where it is a file that cannot be a scene, an exit
+ * status after the messages with their lines; else -1. */
 int perp_command_scene(perp_ctx *ctx, const char *text);
 /* perp check of a scene file. */
 int perp_command_check_scene(perp_ctx *ctx, const perp_args *args);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which plug-in files this user has run by studies: a line "hash path" each, in a file of the user's own.  A results
- * folder is data, and data cannot add to it. */
+/* Which plug-in files this user has run by studies: a line "hash path" each, in a file of the
+ * user's own.  A results folder is data, and data cannot add to it. */
 #include "experiments/plugins/plugin_files.h"
 
 #include <stdlib.h>

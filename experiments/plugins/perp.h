@@ -63,7 +63,7 @@ typedef struct perp_outside {
     PERP_LAYOUT_OF(perp_truth), PERP_LAYOUT_OF(perp_scene), PERP_LAYOUT_OF(perp_scene_desc),      \
     PERP_LAYOUT_OF(perp_measure), PERP_LAYOUT_OF(perp_metric_desc),                               \
     PERP_LAYOUT_OF(perp_body_state), PERP_LAYOUT_OF(perp_force_desc),                             \
-    PERP_LAYOUT_OF(perp_joint_desc), PERP_LAYOUT_OF(perp_engine_desc),                                                              \
+    PERP_LAYOUT_OF(perp_joint_desc), PERP_LAYOUT_OF(perp_engine_desc),     \
     { NULL, 0 } }
 /* clang-format on */
 

@@ -36,7 +36,7 @@ const perp_plugin_file *perp_plugin_file_of(const perp_desc *d)
 /* A file that is no plug-in as it should be: the status. */
 #define REFUSED(...) PERP_FAIL(ctx, PERP_ERR_FORMAT, __VA_ARGS__)
 
-/* ---- checks: what the file says about itself ------------------------------------------------- */
+/* ---- checks: what the file says about itself ---- */
 
 static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outside *o)
 {
@@ -219,7 +219,7 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
   return PERP_OK;
 }
 
-/* ---- loading --------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static perp_status open_object(perp_ctx *ctx, const char *path, const perp_outside **out)
 {
@@ -373,7 +373,7 @@ perp_status perp_plugin_load_path(perp_ctx *ctx, const char *list)
   return PERP_OK;
 }
 
-/* ---- what a run remembers -------------------------------------------------------------------- */
+/* ---- what a run remembers ---- */
 
 void perp_plugin_arguments(perp_text *out)
 {

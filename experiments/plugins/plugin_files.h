@@ -15,14 +15,15 @@ typedef struct perp_plugin_file {
   const perp_outside *content;
 } perp_plugin_file;
 
-/* Load a shared object or a Python file (FILE.py), check it and make its plug-ins known to ctx.  A shared object is tried in
- * a child first: one that crashes or hangs while it is loaded gives a message.  PERP_ERR_IO: no such file;
- * PERP_ERR_FORMAT: no plug-in, one of another version, a descriptor that is not complete, a name
- * that exists already. Loading the same file twice does nothing. */
+/* Load a shared object or a Python file (FILE.py), check it and make its plug-ins known to ctx.  A
+ * shared object is tried in a child first: one that crashes or hangs while it is loaded gives a
+ * message.  PERP_ERR_IO: no such file; PERP_ERR_FORMAT: no plug-in, one of another version, a
+ * descriptor that is not complete, a name that exists already. Loading the same file twice does
+ * nothing. */
 perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named);
-/* Load what a study names (perp_study_loader).  A file of the same name that --plugin has loaded takes its place: the one
- * that the study names may be on another machine.  received: only one that perp_plugin_known knows; else it is known
- * from now on. */
+/* Load what a study names (perp_study_loader).  A file of the same name that --plugin has loaded
+ * takes its place: the one that the study names may be on another machine.  received: only one that
+ * perp_plugin_known knows; else it is known from now on. */
 perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool received, char **kept);
 /* Load what a list like PATH names: files, and all *.so of folders in the order of their names.  A
  * missing folder is passed over. */
@@ -31,10 +32,12 @@ perp_status perp_plugin_load_path(perp_ctx *ctx, const char *list);
 /* How the name of a plug-in file ends: ".py" or ".so". */
 const char *perp_plugin_suffix(const char *path);
 
-/* Has this user run a study, not one of a results folder, that names the file of this absolute path, when its bytes had this hash?  A results folder
- * names files as well, whoever made it; what is remembered is in $XDG_STATE_HOME/perp/plugins (~/.local/state). */
+/* Has this user run a study, not one of a results folder, that names the file of this absolute
+ * path, when its bytes had this hash?  A results folder names files as well, whoever made it; what
+ * is remembered is in $XDG_STATE_HOME/perp/plugins (~/.local/state). */
 bool perp_plugin_known(const char *path, uint64_t hash);
-/* Remember it.  Where that cannot be written, nothing is remembered, and commands that read a results folder ask for
+/* Remember it.  Where that cannot be written, nothing is remembered, and commands that read a
+ * results folder ask for
  * --plugin. */
 void perp_plugin_remember(const char *path, uint64_t hash);
 
@@ -44,8 +47,8 @@ const perp_plugin_file *perp_plugin_file_at(int i);
 const perp_plugin_file *perp_plugin_file_of(const perp_desc *d);
 /* " --plugin FILE" for each file named on the command line or by a study. */
 void perp_plugin_arguments(perp_text *out);
-/* What outside code a cell runs: 16 hexadecimal digits over the files of its plug-ins and of its scene, "" for none.
- *  A result is stale when they differ. */
+/* What outside code a cell runs: 16 hexadecimal digits over the files of its plug-ins and of its
+ * scene, "" for none. A result is stale when they differ. */
 void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_cell *cell,
                       char code[17]);
 

@@ -74,7 +74,7 @@ void perp_python_setenv(const char *home)
   free(library);
 }
 
-/* ---- start and end --------------------------------------------------------------------------- */
+/* ---- start and end ---- */
 
 /* Is there one, of this process?  What another one started is not ours to talk to. */
 static bool python_mine(const perp_python *p)
@@ -178,7 +178,7 @@ double perp_python_cpu(const perp_python *p)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 void perp_python_send(perp_python *p, const void *bytes, size_t size)
 {

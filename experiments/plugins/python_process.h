@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A Python file as a process that answers: one for each process of perp that asks it something, so that each cell of a
- * study has its own. It runs perp.serve of the Python package, which loads the file and waits at the other end of a
- * socket, and ends when that end is closed or the process that started it dies.
+/* A Python file as a process that answers: one for each process of perp that asks it something, so
+ * that each cell of a study has its own. It runs perp.serve of the Python package, which loads the
+ * file and waits at the other end of a socket, and ends when that end is closed or the process that
+ * started it dies.
  *
  * A request is a head and `size` bytes, and so is the answer; numbers are those of the machine. */
 #ifndef PERP_PYTHON_PROCESS_H
@@ -28,22 +29,23 @@ typedef enum perp_python_op {
   PERP_PYTHON_DESTROY   /* -> nothing */
 } perp_python_op;
 
-/* Where the Python package is: of the source tree that the launcher names, installed, of the tree the program was built
- * in.  PERP_ERR_IO with a message; free it. */
+/* Where the Python package is: of the source tree that the launcher names, installed, of the tree
+ * the program was built in.  PERP_ERR_IO with a message; free it. */
 perp_status perp_python_home(perp_ctx *ctx, char **home);
 /* The environment of a Python that imports this package and finds this library; before exec. */
 void perp_python_setenv(const char *home);
 /* PERP_PYTHON, or python3. */
 const char *perp_python_name(void);
 
-/* Start it where this process has none.  seconds: of patience with its first answer, 0: no end.  PERP_ERR_EXTERNAL. */
+/* Start it where this process has none.  seconds: of patience with its first answer, 0: no end.
+ * PERP_ERR_EXTERNAL. */
 perp_status perp_python_start(perp_ctx *ctx, perp_python *p, int seconds);
 void perp_python_stop(perp_python *p);
 /* Parts of a request, in turn.  A Python that has ended is told by perp_python_answer. */
 void perp_python_ask(perp_python *p, perp_python_op op, int id, size_t size);
 void perp_python_send(perp_python *p, const void *bytes, size_t size);
-/* The head of the answer: the size of what follows.  PERP_ERR_EXTERNAL: it raised an exception, or has ended; the message
- * says what and where. */
+/* The head of the answer: the size of what follows.  PERP_ERR_EXTERNAL: it raised an exception, or
+ * has ended; the message says what and where. */
 perp_status perp_python_answer(perp_ctx *ctx, perp_python *p, size_t *size);
 perp_status perp_python_receive(perp_ctx *ctx, perp_python *p, void *bytes, size_t size);
 /* CPU seconds that it has taken so far. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A solver in Python is asked over a socket (python_process.h): the problem goes there, lambda comes back.  What its
- * process spends is charged to the clock of the thread that asked, by the clock of the system and not by its own word. */
+/* A solver in Python is asked over a socket (python_process.h): the problem goes there, lambda
+ * comes back.  What its process spends is charged to the clock of the thread that asked, by the
+ * clock of the system and not by its own word. */
 #include "experiments/plugins/python_solver.h"
 
 #include "experiments/plugins/python_process.h"
@@ -27,14 +28,15 @@ static int n_solvers;
 /* Threads that solve islands ask one after the other. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- solving --------------------------------------------------------------------------------- */
+/* ---- solving ---- */
 
 struct ws {
   const solver *s;
   int id;
 };
 
-/* What stands before the arrays of a problem and of an answer; serve.py reads and writes the same. */
+/* What stands before the arrays of a problem and of an answer; serve.py reads and writes the same.
+ */
 struct problem_head {
   int32_t n, parts; /* parts: bits: the arrays below that are there, and BRIEF */
   double tol, tol_data, work;
@@ -189,18 +191,22 @@ static perp_status python_solver_solve(perp_ctx *ctx, void *ws, const perp_lcp *
 /* A descriptor's create is told its options and not its name: each has its own. */
 /* clang-format off */
 #define EACH(DO) \
-  DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
+  DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) \
+  DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 #define CREATE(k) \
-  static perp_status python_solver_create_##k(perp_ctx *ctx, int max_n, const void *opts, void **ws) \
+  static perp_status python_solver_create_##k(perp_ctx *ctx, int max_n, const void *opts, \
+                                              void **ws) \
   { \
     return python_solver_create(ctx, k, max_n, opts, ws); \
   }
 #define NAME(k) python_solver_create_##k,
 EACH(CREATE)
-static perp_status (*const creates[MOST_SOLVERS])(perp_ctx *, int, const void *, void **) = { EACH(NAME) };
+static perp_status (*const creates[MOST_SOLVERS])(perp_ctx *, int, const void *, void **) = {
+  EACH(NAME)
+};
 /* clang-format on */
 
-/* ---- what a file says of itself -------------------------------------------------------------- */
+/* ---- what a file says of itself ---- */
 
 /* Texts and tables of all descriptors: they stay. */
 static perp_pool kept;

@@ -5,8 +5,9 @@
 
 #include "experiments/plugins/perp.h"
 
-/* Ask a Python file (an absolute path, which stays) what solvers it has, and make descriptors of them, which live until
- * the program ends.  seconds: of patience.  PERP_ERR_FORMAT with one line. */
+/* Ask a Python file (an absolute path, which stays) what solvers it has, and make descriptors of
+ * them, which live until the program ends.  seconds: of patience.  PERP_ERR_FORMAT with one line.
+ */
 perp_status perp_python_open(perp_ctx *ctx, const char *path, int seconds,
                              const perp_outside **out);
 

@@ -21,8 +21,8 @@ static double curves_abscissa(const perp_page *page, const chart *c, int row)
   return c->x_metric == NULL ? page->view.x[row] : perp_page_value(page, row, c->x_metric);
 }
 
-/* Can this cell be drawn?  A cell without whole figures is left out (the failures have a section of their own), and one
- * whose start was moved: its error says nothing about a method. */
+/* Can this cell be drawn?  A cell without whole figures is left out (the failures have a section of
+ * their own), and one whose start was moved: its error says nothing about a method. */
 static bool has_point(const perp_page *page, const chart *c, int cell)
 {
   if (!perp_view_stands(&page->view, cell)) return false;
@@ -128,7 +128,8 @@ static const char *curves_slopes(perp_page *page, const chart *c, perp_curve *cu
   return text[0] == '\0' ? "" : perp_pool_printf(&page->pool, "%s.", text);
 }
 
-/* Leave out of the names ("chain, rk4, post") the parts with which all of them begin; these, for the title. */
+/* Leave out of the names ("chain, rk4, post") the parts with which all of them begin; these, for
+ * the title. */
 static const char *curves_common(perp_page *page, perp_curve *curves, int n)
 {
   const char *common = "";
@@ -169,8 +170,8 @@ static void curves_draw(perp_page *page, const chart *c, const char *suffix, con
   perp_page_figure(page, &f, perp_pool_printf(&page->pool, "%s%s", c->definition, windows));
 }
 
-/* The curves of the overview: all when they are few, else the best one of each facet.  rank [facets]: of the best one,
- * infinite when none wins, NaN without a curve. */
+/* The curves of the overview: all when they are few, else the best one of each facet.  rank
+ * [facets]: of the best one, infinite when none wins, NaN without a curve. */
 static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, double *rank,
                            int *total)
 {
@@ -209,8 +210,8 @@ static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, d
   return n;
 }
 
-/* Published figures at the abscissa of the cells that they stand for, behind the n curves there are.  facet -1: of
- * all facets.  A figure that stands for cells at several places has none. */
+/* Published figures at the abscissa of the cells that they stand for, behind the n curves there
+ * are.  facet -1: of all facets.  A figure that stands for cells at several places has none. */
 static int add_published(perp_page *page, const chart *c, int facet, perp_curve *curves, int n)
 {
   const perp_study *s = page->study;

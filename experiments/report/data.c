@@ -16,10 +16,12 @@ enum { REPLAY_BYTES = 2400000 };
 /* bytes of the metrics that the study does not name */
 enum { OTHER_BYTES = 2000000 };
 
-/* ---- columns -------------------------------------------------------------------------------------------
- * A page of 50 000 cells has some fifty columns.  Each is written in the shortest of these forms (data.js reads them):
+/* ---- columns ----
+ * A page of 50 000 cells has some fifty columns.  Each is written in the shortest of these forms
+ * (data.js reads them):
  *   {"same": value, "n": cells}                   all alike
- *   {"values": [...], "of": base64, "bytes": 1|2|4}   few different ones: numbers into the list, little endian
+ *   {"values": [...], "of": base64, "bytes": 1|2|4}   few different ones: numbers into the list,
+ * little endian
  *   {"float": base64}                              float32, little endian; not a number: NaN
  * Numbers have the seven digits that a screen can show; cells.csv has all of them. */
 
@@ -83,8 +85,8 @@ static int data_different(const float *v, int n, float *list)
   return different;
 }
 
-/* Returns about how many bytes it has written.  exact: read back as the decimal number that it was, so that it can be
- * compared with one. */
+/* Returns about how many bytes it has written.  exact: read back as the decimal number that it was,
+ * so that it can be compared with one. */
 static size_t data_numbers(perp_json *j, const char *key, const double *v, int n, bool exact)
 {
   enum { FEW = 256 };
@@ -120,7 +122,7 @@ static size_t data_numbers(perp_json *j, const char *key, const double *v, int n
   return size;
 }
 
-/* ---- the study ------------------------------------------------------------------------------------------- */
+/* ---- the study ---- */
 
 static void data_study(perp_page *page, perp_json *j)
 {
@@ -169,7 +171,7 @@ static void data_view(perp_page *page, perp_json *j)
   perp_json_close(j, '}');
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------------- */
+/* ---- cells ---- */
 
 /* One numeric option of the plug-ins of a parameter, "stab.alpha", when it takes several values. */
 static void data_option(perp_page *page, perp_json *j, int param, const perp_opt *o)
@@ -289,7 +291,8 @@ static void data_metrics(perp_page *page, perp_json *j)
   perp_json_members(j, "] metrics_left_out %d", left_out);
 }
 
-/* The command of a cell as its words, which many cells share: which of them, one after the other, and how many. */
+/* The command of a cell as its words, which many cells share: which of them, one after the other,
+ * and how many. */
 static void data_commands(perp_page *page, perp_json *j)
 {
   const int n = page->results->plan.n;
@@ -368,7 +371,7 @@ static void data_cells(perp_page *page, perp_json *j)
   data_metrics(page, j);
 }
 
-/* ---- series -------------------------------------------------------------------------------------------------- */
+/* ---- series ---- */
 
 /* "q12", "v3": coordinates are for the replay */
 static bool data_coordinate(const char *header)
@@ -376,7 +379,8 @@ static bool data_coordinate(const char *header)
   return (header[0] == 'q' || header[0] == 'v') && header[1] >= '0' && header[1] <= '9';
 }
 
-/* Which rows stay: all when they are few; else evenly in time, and in the logarithm over iterations. */
+/* Which rows stay: all when they are few; else evenly in time, and in the logarithm over
+ * iterations. */
 static int data_thin(int rows, bool iterations, int *kept)
 {
   int n = 0;
@@ -433,7 +437,7 @@ static void all_series(perp_page *page, perp_json *j)
   perp_json_members(j, "] series_left_out %d", left_out);
 }
 
-/* ---- replays -------------------------------------------------------------------------------------------------- */
+/* ---- replays ---- */
 
 /* The replay of a cell, checked: a torn file must not spoil the page. */
 static char *replay_text(perp_page *page, int row, size_t *size)
@@ -548,7 +552,7 @@ static void data_profiles(perp_json *j)
   perp_json_close(j, '}');
 }
 
-/* ---- the element ------------------------------------------------------------------------------------------------ */
+/* ---- the element ---- */
 
 void perp_page_data(perp_page *page)
 {

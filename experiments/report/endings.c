@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* failure-matrix(PART) of a study of motion: how the cells of each part ended on each scene, with the cause; and the causes
- * with all that they are said of. */
+/* failure-matrix(PART) of a study of motion: how the cells of each part ended on each scene, with
+ * the cause; and the causes with all that they are said of. */
 #include "experiments/report/page.h"
 #include "experiments/results/endings.h"
 #include "experiments/results/tally.h"

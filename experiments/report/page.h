@@ -8,8 +8,8 @@
 #include "experiments/pages/plot.h"
 #include "experiments/report/view.h"
 
-/* What a page has of everything that grows with the study: further figures are drawn when they are asked for, further
- * rows are in derived/cells.csv. */
+/* What a page has of everything that grows with the study: further figures are drawn when they are
+ * asked for, further rows are in derived/cells.csv. */
 enum { PERP_PAGE_FACETS = 12, PERP_PAGE_ROWS = 1000 };
 
 typedef struct perp_page {
@@ -44,8 +44,9 @@ const char *perp_page_axis(perp_page *page, const char *metric);
 const char *perp_page_title(perp_page *page, const char *metric);
 /* "step size h [s]" */
 const char *perp_page_abscissa(perp_page *page);
-/* What the values of a metric cannot be told from: ten times the uncertainty of the reference of the coordinates, for
- * relative errors the rounding 1e-13; 0 else.  *shade out: the first of these alone, 0 without. */
+/* What the values of a metric cannot be told from: ten times the uncertainty of the reference of
+ * the coordinates, for relative errors the rounding 1e-13; 0 else.  *shade out: the first of these
+ * alone, 0 without. */
 double perp_page_noise(perp_page *page, const char *metric, double *shade);
 /* Has some cell whose figures stand this metric? */
 bool perp_page_has(const perp_page *page, const char *metric);
@@ -68,7 +69,8 @@ void perp_page_left_out(perp_page *page, int shown, int of);
 /* Name on stderr those that failed and are not named yet: when all is drawn. */
 void perp_page_say_failed(perp_page *page);
 
-/* ---- the sections, in the order of the page; each writes nothing when it has nothing to say ---------------- */
+/* ---- the sections, in the order of the page; each writes nothing when it has nothing to say ----
+ */
 
 void perp_page_answers(perp_page *page);   /* answers computed from the data, claims, counts */
 void perp_page_summary(perp_page *page);   /* table of the best cells */
@@ -86,39 +88,42 @@ void perp_page_failures(perp_page *page);  /* statuses, causes */
 void perp_page_cells(perp_page *page);     /* every cell with its rerun command */
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */
 void perp_page_definitions(perp_page *page);
-/* "0.785398" in place of "0.7853981633974483": options need not be read back here; from its pool. */
+/* "0.785398" in place of "0.7853981633974483": options need not be read back here; from its pool.
+ */
 const char *perp_page_brief_scene(perp_page *page, const char *text);
 
-/* What distributions over problems are: one description for the pictures and for the script of the page. */
+/* What distributions over problems are: one description for the pictures and for the script of the
+ * page. */
 enum { PERP_PROFILE_PERFORMANCE, PERP_PROFILE_DATA, PERP_PROFILE_ECDF, PERP_PROFILES };
 typedef struct perp_profile_words {
   const char *id, *title, *caption;
 } perp_profile_words;
 extern const perp_profile_words perp_profiles[PERP_PROFILES];
 
-/* For the script, behind them: one JSON object, safe inside of a <script> element: study, cells column by
- * column (parameters, status, metrics), the abscissa, thinned series.  Long arrays are float32, little endian,
- * in base64. */
+/* For the script, behind them: one JSON object, safe inside of a <script> element: study, cells
+ * column by column (parameters, status, metrics), the abscissa, thinned series.  Long arrays are
+ * float32, little endian, in base64. */
 void perp_page_data(perp_page *page);
 
 /* Tables and numbers for a LaTeX document.  Write into the folder dir, which is made:
- *   tables.tex    \perpAnswers, the answers in words; booktabs tables, each a macro that a table environment takes:
- *                 \perpAnswerTable{1}, ... of a column's width, \perpSummary, \perpClaims,
+ *   tables.tex    \perpAnswers, the answers in words; booktabs tables, each a macro that a table
+ * environment takes: \perpAnswerTable{1}, ... of a column's width, \perpSummary, \perpClaims,
  *                 \perpPublished, \perpStatus, \perpSolvers (those that the study has)
- *   numbers.tex   \perpvalue{cells}, \perpvalue{cells.ok}, \perpvalue{best.err.tip.max}, ...: an unknown name is an error of the
- *                 document, so that no number of another study slips in; the file lists all names
- *   figures.tex   \perpFigure{work-precision}: \includegraphics of the pictures in figs, with their captions,
- *                 or of the pictures that LaTeX draws (--figs tikz); \perpfigs says where they are
- *   example.tex   a document with all of it */
+ *   numbers.tex   \perpvalue{cells}, \perpvalue{cells.ok}, \perpvalue{best.err.tip.max}, ...: an
+ * unknown name is an error of the document, so that no number of another study slips in; the file
+ * lists all names figures.tex   \perpFigure{work-precision}: \includegraphics of the pictures in
+ * figs, with their captions, or of the pictures that LaTeX draws (--figs tikz); \perpfigs says
+ * where they are example.tex   a document with all of it */
 perp_status perp_page_tex(perp_page *page, const char *dir);
 /* The answers of tables.tex: \perpAnswers, \perpAnswerTable{1}, ...  Returns how many there are. */
 int perp_page_tex_answers(perp_page *page, FILE *out);
 
-/* ---- shared by sections ------------------------------------------------------------------------------------- */
+/* ---- shared by sections ---- */
 
 bool perp_page_has_problems(const perp_page *page); /* are the cells problems x solvers? */
 void perp_page_best_match(perp_page *page);         /* one line of the answers */
-/* The cells that stand for the i-th published figure of the study, row [cells]; returns their number. */
+/* The cells that stand for the i-th published figure of the study, row [cells]; returns their
+ * number. */
 int perp_page_published_cells(const perp_page *page, int i, int *row);
 /* The command line that repeats a cell alone. */
 const char *perp_page_command(perp_page *page, int cell);
@@ -126,12 +131,14 @@ const char *perp_page_command(perp_page *page, int cell);
 const char *perp_page_row_label(perp_page *page, int cell);
 /* The scene of a cell; "" without one. */
 const char *perp_page_scene(const perp_page *page, int row);
-/* The best cell of each curve by the primary metric at the step that is shown, scene by scene, the best first; at most
- * `most`.  Returns their number. */
+/* The best cell of each curve by the primary metric at the step that is shown, scene by scene, the
+ * best first; at most `most`.  Returns their number. */
 int perp_page_ranked(perp_page *page, int *cell, int most);
-/* The metrics worth a column: the primary one, those recorded, the time of a step.  Returns their number. */
+/* The metrics worth a column: the primary one, those recorded, the time of a step.  Returns their
+ * number. */
 int perp_page_shown_metrics(perp_page *page, const char **metric, int most);
-/* The abscissa at which series are shown: 1 ms when it was run, else the middle one; NaN without one. */
+/* The abscissa at which series are shown: 1 ms when it was run, else the middle one; NaN without
+ * one. */
 double perp_page_shown_x(const perp_page *page);
 /* <details> and its end: pictures inside are the lesser ones. */
 void perp_page_fold(perp_page *page, const char *summary, int count);

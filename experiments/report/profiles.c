@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Many problems, many solvers: who solves what, how fast, and why not.  For studies whose cells are problems. */
+/* Many problems, many solvers: who solves what, how fast, and why not.  For studies whose cells are
+ * problems. */
 #include "experiments/report/page.h"
 
 #include <ctype.h>
@@ -258,7 +259,7 @@ static void profiles(perp_page *page, const box *b)
   if (counted) ecdf_draw(page, b, "ecdf-time", "time.cpu");
 }
 
-/* ---- who fails where, and why -------------------------------------------------------------------------------- */
+/* ---- who fails where, and why ---- */
 
 static const char *family_of(perp_page *page, const char *problem)
 {
@@ -332,7 +333,7 @@ static void failure_matrix(perp_page *page, const box *b)
   perp_html(page->out, "</table></div>\n");
 }
 
-/* ---- time against size, by family --------------------------------------------------------------------------------- */
+/* ---- time against size, by family ---- */
 
 /* Family names are those of files: in a name of a file only letters, digits and a few marks. */
 static char *profiles_id(perp_page *page, const char *family)
@@ -393,7 +394,7 @@ static void time_against_size(perp_page *page, const box *b)
   perp_page_unfold(page);
 }
 
-/* ---- residual per iteration ------------------------------------------------------------------------------------------ */
+/* ---- residual per iteration ---- */
 
 static void profiles_histories(perp_page *page, const box *b)
 {

@@ -38,7 +38,8 @@ static void report_environment(perp_page *page)
   free(study);
 }
 
-/* The links of the page: the sections that have something to say, which stand in the text of the body. */
+/* The links of the page: the sections that have something to say, which stand in the text of the
+ * body. */
 static void report_links(FILE *out, const char *body)
 {
   static const struct {

@@ -15,12 +15,14 @@ typedef struct perp_report_request {
   bool no_js;       /* pictures only, also where the script of the interactive figures is there */
 } perp_report_request;
 
-/* Write the page and DIR/figs/ from the results folder DIR.  A figure that cannot be drawn becomes a warning on the page
- * and, when it is not for want of points, a message on stderr; the call fails only when the folder cannot be read or the
- * page not be written.  page_path [size] out: where the page is. */
+/* Write the page and DIR/figs/ from the results folder DIR.  A figure that cannot be drawn becomes
+ * a warning on the page and, when it is not for want of points, a message on stderr; the call fails
+ * only when the folder cannot be read or the page not be written.  page_path [size] out: where the
+ * page is. */
 perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_request *request,
                         char *page_path, size_t size);
-/* The same of results that are loaded already; undrawn out, unless NULL: the number of figures that a message names. */
+/* The same of results that are loaded already; undrawn out, unless NULL: the number of figures that
+ * a message names. */
 perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
                                 const perp_report_request *request, char *page_path, size_t size,
                                 int *undrawn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Studies of several scenes without an abscissa: a table of the parts that are compared against the scenes, with the
- * primary figure of each run or the reason why there is none. */
+/* Studies of several scenes without an abscissa: a table of the parts that are compared against the
+ * scenes, with the primary figure of each run or the reason why there is none. */
 #include "experiments/report/page.h"
 
 #include <string.h>

@@ -26,7 +26,7 @@ const char *perp_page_row_label(perp_page *page, int row)
   return label_without(page, row, -1);
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static void sections_counts(perp_page *page)
 {
@@ -53,7 +53,8 @@ static void sections_counts(perp_page *page)
               page->results->as_recorded);
 }
 
-/* The comparisons behind an answer: a row for each competitor where they are few, else one for each comparison. */
+/* The comparisons behind an answer: a row for each competitor where they are few, else one for each
+ * comparison. */
 static void answer_rows(perp_page *page, const perp_answer *a)
 {
   for (int i = 0; i < a->n_lines; i++) {
@@ -161,15 +162,15 @@ void perp_page_answers(perp_page *page)
   sections_claims(page);
 }
 
-/* ---- summary -------------------------------------------------------------------------------------------- */
+/* ---- summary ---- */
 
 const char *perp_page_scene(const perp_page *page, int row)
 {
   return perp_view_text(&page->view, row, perp_kind_param(page->study->kind, "scene"));
 }
 
-/* One step, one size for all: only there are figures of different curves alike.  Under error control the tolerance is the
- * method's own. */
+/* One step, one size for all: only there are figures of different curves alike.  Under error
+ * control the tolerance is the method's own. */
 static bool ranked_alike(const perp_page *page, int row, double x)
 {
   return isnan(x) || page->view.x[row] == x || perp_view_adaptive(&page->view, row);
@@ -277,7 +278,7 @@ void perp_page_summary(perp_page *page)
   perp_html(page->out, "</table></div>\n");
 }
 
-/* ---- failures ---------------------------------------------------------------------------------------------- */
+/* ---- failures ---- */
 
 /* The value of the parameter that is compared, "" without one. */
 static const char *subject_of(const perp_page *page, int row)
@@ -412,7 +413,7 @@ void perp_page_failures(perp_page *page)
   if (failed > FEW) perp_html(page->out, "</details>\n");
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------- */
+/* ---- cells ---- */
 
 void perp_page_cells(perp_page *page)
 {
@@ -445,7 +446,7 @@ void perp_page_cells(perp_page *page)
   perp_html(page->out, "</details>\n");
 }
 
-/* ---- method cards ----------------------------------------------------------------------------------------------- */
+/* ---- method cards ---- */
 
 /* Is this text the plug-in `name`, with options or without? */
 static bool is_plugin(const char *text, const char *name)
@@ -492,7 +493,7 @@ void perp_page_methods(perp_page *page)
   }
 }
 
-/* ---- definitions, environment --------------------------------------------------------------------------------------- */
+/* ---- definitions, environment ---- */
 
 void perp_page_definitions(perp_page *page)
 {

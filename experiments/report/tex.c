@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tables ------------------------------------------------------------------------------------------------ */
+/* ---- tables ---- */
 
 /* name: the macro; head: of the columns, up to the line under it. */
 static void tex_begin(FILE *out, const char *name, const char *columns, const char *head)
@@ -105,8 +105,8 @@ static bool has_solvers(const perp_page *page)
   return perp_page_has_problems(page) && perp_kind_param(page->study->kind, "lcp") >= 0;
 }
 
-/* Of each value of the parameter `lcp`, in the order of the study: solved, or proved to have no solution; of those that suit
- * it. */
+/* Of each value of the parameter `lcp`, in the order of the study: solved, or proved to have no
+ * solution; of those that suit it. */
 static void tex_solvers(perp_page *page, FILE *out)
 {
   int lcp = perp_kind_param(page->study->kind, "lcp"), n = page->results->plan.n;
@@ -143,7 +143,7 @@ static void tex_tables(perp_page *page, FILE *out)
   tex_status(page, out);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static void tex_numbers(perp_page *page, FILE *out)
 {
@@ -185,7 +185,7 @@ static void tex_numbers(perp_page *page, FILE *out)
              perp_verdict_name(result[i].verdict), i + 1, result[i].left);
 }
 
-/* ---- figures --------------------------------------------------------------------------------------------------- */
+/* ---- figures ---- */
 
 static void tex_figures(perp_page *page, FILE *out)
 {
@@ -264,7 +264,7 @@ static void tex_example(perp_page *page, FILE *out)
   fputs("\\end{document}\n", out);
 }
 
-/* ---- the files -------------------------------------------------------------------------------------------------- */
+/* ---- the files ---- */
 
 static perp_status write_tex(perp_page *page, const char *dir, const char *file,
                              void (*write)(perp_page *, FILE *))

@@ -23,8 +23,8 @@ const char *perp_view_text(const perp_view *view, int cell, int param)
   return param < 0 ? "" : view->results->plan.cells[cell].value[param];
 }
 
-/* Where "tol=..." stands in the text of an integrator, or of a formulation that is one; NULL when it runs without error
- * control. */
+/* Where "tol=..." stands in the text of an integrator, or of a formulation that is one; NULL when
+ * it runs without error control. */
 static const char *view_tolerance(const perp_view *v, int cell, int param)
 {
   const perp_param *p = &v->results->study->kind->params[param];
@@ -107,7 +107,8 @@ static double view_tol(const perp_view *v, int cell)
   return 0;
 }
 
-/* Where nothing else is varied: the tolerance; 0 of a cell without one, which is on no curve over it. */
+/* Where nothing else is varied: the tolerance; 0 of a cell without one, which is on no curve over
+ * it. */
 static void tolerance_abscissa(perp_view *v)
 {
   double least = HUGE_VAL, most = 0;
@@ -131,8 +132,8 @@ const char *perp_view_label(perp_pool *pool, const perp_view *v, int cell, int l
   return label;
 }
 
-/* Where engines are compared: is axis a one that whole engines have no say for?  Such parts stand behind the name `perp`, so
- * that its choices are curves beside those of engines. */
+/* Where engines are compared: is axis a one that whole engines have no say for?  Such parts stand
+ * behind the name `perp`, so that its choices are curves beside those of engines. */
 static bool view_of_perp(const perp_view *v, int a)
 {
   const perp_cell_kind *kind = v->results->study->kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The results of a study arranged for drawing: which columns vary, which cells form a curve, which curves
- * share a figure. */
+/* The results of a study arranged for drawing: which columns vary, which cells form a curve, which
+ * curves share a figure. */
 #ifndef PERP_REPORT_VIEW_H
 #define PERP_REPORT_VIEW_H
 
@@ -8,7 +8,8 @@
 
 enum { PERP_VIEW_AXES = 8 };
 
-/* Cells that differ in the abscissa only, by ascending abscissa; under error control, in the tolerance. */
+/* Cells that differ in the abscissa only, by ascending abscissa; under error control, in the
+ * tolerance. */
 typedef struct perp_group {
   const char *label; /* the subject: the varying plug-ins that are not the facet */
   int facet, colour;

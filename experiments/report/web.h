@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The script of the interactive figures: one file, bundled by npm from experiments/report/web and inlined
- * into the page, since from file:// neither fetch nor module imports work. */
+/* The script of the interactive figures: one file, bundled by npm from experiments/report/web and
+ * inlined into the page, since from file:// neither fetch nor module imports work. */
 #ifndef PERP_REPORT_WEB_H
 #define PERP_REPORT_WEB_H
 
@@ -11,7 +11,8 @@
  * installed data. */
 char *perp_web_bundle(void);
 bool perp_web_built(void); /* is there one? */
-/* Build it: npm and a network are needed once.  PERP_ERR_EXTERNAL with the reason when that fails. */
+/* Build it: npm and a network are needed once.  PERP_ERR_EXTERNAL with the reason when that fails.
+ */
 perp_status perp_web_build(perp_ctx *ctx);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Studies of motion with the plot failure-matrix(PART), as failure-matrix(engine): how the cells of each of these parts ended
- * on each scene, and why. */
+/* Studies of motion with the plot failure-matrix(PART), as failure-matrix(engine): how the cells of
+ * each of these parts ended on each scene, and why. */
 #ifndef PERP_ENDINGS_H
 #define PERP_ENDINGS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One group `cells` with a data set a column (texts: variable length, numbers: doubles), units as attributes, and a
- * group `time` with [cells][rounds] data sets.  Written in one go: a half-written file does not open. */
+/* One group `cells` with a data set a column (texts: variable length, numbers: doubles), units as
+ * attributes, and a group `time` with [cells][rounds] data sets.  Written in one go: a half-written
+ * file does not open. */
 #include "experiments/results/results.h"
 
 #include <hdf5.h>

@@ -27,7 +27,8 @@ int perp_results_open(perp_ctx *ctx, const char *name, perp_results *r)
   return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
 }
 
-/* The study as it was run, but for where its plug-ins lay; cells know what these were.  NULL: no memory. */
+/* The study as it was run, but for where its plug-ins lay; cells know what these were.  NULL: no
+ * memory. */
 static char *study_text(perp_study *study)
 {
   char *text = NULL;

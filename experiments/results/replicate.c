@@ -65,7 +65,8 @@ static void replicate_figures(const perp_replicate_row *row, const perp_scope *s
   t->twin_passes = t->twin_known && replicate_all_agree(row, p->twin);
 }
 
-/* The interval stands for the figure: it agrees where both of its ends do, and the twin passes inside of it. */
+/* The interval stands for the figure: it agrees where both of its ends do, and the twin passes
+ * inside of it. */
 static void replicate_interval(const perp_replicate_row *row, const perp_scope *scope,
                                perp_replicate_result *p, struct replicate_tests *t)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What documents state against what the runs of a study measure: the verdict of each row of `replicate`, computed and not
- * believed. */
+/* What documents state against what the runs of a study measure: the verdict of each row of
+ * `replicate`, computed and not believed. */
 #ifndef PERP_REPLICATE_H
 #define PERP_REPLICATE_H
 
@@ -8,12 +8,13 @@
 
 /* Verdict of a row.
  *
- *   reproduced     every stated number agrees: |measured - stated| <= within, or measured / stated in [1 / factor, factor];
- *                  a bound is kept; a condition holds
- *   contradicted   it does not, and the evidence of the row holds
- *   undetermined   the row lacks a method or a scene; or the interval over the plausible runs does not agree as a whole
+ *   reproduced     every stated number agrees: |measured - stated| <= within, or measured / stated
+ * in [1 / factor, factor]; a bound is kept; a condition holds contradicted   it does not, and the
+ * evidence of the row holds undetermined   the row lacks a method or a scene; or the interval over
+ * the plausible runs does not agree as a whole
  *
- * A row is confirmed when this is what it declares, and its twin, the same test under a wrong condition, fails. */
+ * A row is confirmed when this is what it declares, and its twin, the same test under a wrong
+ * condition, fails. */
 typedef struct perp_replicate_result {
   const perp_replicate_row *row;
   perp_replicated verdict; /* not meaningful where none */

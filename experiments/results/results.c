@@ -30,7 +30,7 @@ static perp_quartiles quartiles_of(double *v, int n)
                            .sd = n > 1 ? sqrt(square / (n - 1)) : 0 };
 }
 
-/* ---- folding the journal ------------------------------------------------------------------------------------ */
+/* ---- folding the journal ---- */
 
 struct fold {
   perp_results *r;
@@ -148,7 +148,8 @@ static perp_code code_of(perp_pool *pool, const json_t *file)
                       perp_json_kept(pool, file, "hash", "") };
 }
 
-/* The files of code that a runner was made of; the last runner counts, and whether there were others. */
+/* The files of code that a runner was made of; the last runner counts, and whether there were
+ * others. */
 static void fold_program(perp_results *r, const json_t *line)
 {
   const json_t *program = json_object_get(line, "program"),
@@ -273,7 +274,8 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   return status;
 }
 
-/* A study that does not read may lack the outside plug-ins it was run with: the head of the plan has them. */
+/* A study that does not read may lack the outside plug-ins it was run with: the head of the plan
+ * has them. */
 static void add_plugin_hint(perp_ctx *ctx, const char *plan)
 {
   char *text = perp_read_file(plan, NULL);
@@ -358,7 +360,7 @@ perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                    dir);
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 int perp_results_metric(const perp_results *r, const char *name)
 {
@@ -541,7 +543,7 @@ const char *perp_verdict_name(perp_verdict verdict)
                                          : "undecided";
 }
 
-/* ---- published figures -------------------------------------------------------------------------------------------- */
+/* ---- published figures ---- */
 
 static const double failed_counts = 2; /* decades that a cell without a figure is off */
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A results folder, read back: study, plan and the journal folded into one record a cell.  Reports, status
- * and the derived tables all start here.
+/* A results folder, read back: study, plan and the journal folded into one record a cell.  Reports,
+ * status and the derived tables all start here.
  *
- *   study.yaml     the effective study (profile and --set merged): running it again plans the same cells
- *   plan.jsonl     head and cells                    env/<id>.json   machine and program
- *   journal/       what happened (journal.h)         series/<cell>.csv   time series, units in the head
- *   program/               copies of program and plug-ins (program.h), with --keep-program
+ *   study.yaml     the effective study (profile and --set merged): running it again plans the same
+ * cells plan.jsonl     head and cells                    env/<id>.json   machine and program
+ *   journal/       what happened (journal.h)         series/<cell>.csv   time series, units in the
+ * head program/               copies of program and plug-ins (program.h), with --keep-program
  *   replay/<cell>.json  poses, joint errors, impulses (replay.h)
- *   log/<cell>.err what a cell printed               derived/        tables, written from all this */
+ *   log/<cell>.err what a cell printed               derived/        tables, written from all this
+ */
 #ifndef PERP_RESULTS_H
 #define PERP_RESULTS_H
 
@@ -59,7 +60,8 @@ typedef struct perp_results {
   perp_record *record; /* [plan.n] */
   int count[PERP_CELL_STATUSES];
   int torn;        /* journal lines that could not be read */
-  int as_recorded; /* cells that are ok by schema 1, which did not ask whether every problem was solved */
+  int as_recorded; /* cells that are ok by schema 1, which did not ask whether every problem was
+                      solved */
   int n_envs;
   struct {
     const char *id, *dir; /* dir/env/<id>.json */
@@ -74,25 +76,28 @@ typedef struct perp_results {
   double started, ended;
 } perp_results;
 
-/* kinds NULL: those registered.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no results folder
- * or its study no longer reads. */
+/* kinds NULL: those registered.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no
+ * results folder or its study no longer reads. */
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
                               perp_results *r);
 void perp_results_free(perp_results *r);
-/* PERP_ERR_FORMAT with a message when results in dir are of an older schema: nothing may be added to them. */
+/* PERP_ERR_FORMAT with a message when results in dir are of an older schema: nothing may be added
+ * to them. */
 perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                                       const perp_cell_kind *const *kinds);
 /* Count the records anew: count, as_recorded. */
 void perp_results_count(perp_results *r);
-/* In what the programs, compilers, libraries and limits that made the results differ, a line each; nothing: they are
- * alike. */
+/* In what the programs, compilers, libraries and limits that made the results differ, a line each;
+ * nothing: they are alike. */
 void perp_results_unlike(const perp_results *r, perp_text *out);
 /* Add an environment that is not known yet; dir must outlive r. */
 void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 
-/* May this cell win: be best, an answer, a part of a claim?  ok, or unsolved within the share that the study accepts. */
+/* May this cell win: be best, an answer, a part of a claim?  ok, or unsolved within the share that
+ * the study accepts. */
 bool perp_results_wins(const perp_results *r, int cell);
-/* Does it at least count for claims and figures: may it win, or was a fixed amount of work its task? */
+/* Does it at least count for claims and figures: may it win, or was a fixed amount of work its
+ * task? */
 bool perp_results_counts(const perp_results *r, int cell);
 /* Cells whose answer is a proof that there is no solution. */
 int perp_results_proved(const perp_results *r);
@@ -109,16 +114,16 @@ double perp_record_share(const perp_record *rec);
 /* "unsolved 12.5 %", "fixed-work", "ok"; buf holds the first. */
 const char *perp_record_mark(const perp_record *rec, char buf[32]);
 
-/* Value of a metric of a cell (timing metrics: the median of the rounds, or of the first run when there
- * are none); NaN when not measured.  m: index in the kind's table. */
+/* Value of a metric of a cell (timing metrics: the median of the rounds, or of the first run when
+ * there are none); NaN when not measured.  m: index in the kind's table. */
 double perp_results_value(const perp_results *r, int cell, int m);
 int perp_results_metric(const perp_results *r, const char *name); /* -1 when there is none */
 /* The option "stab.alpha" of a cell, its value in buf; NULL, and an empty buf, when its plug-in has
  * none. */
 const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
                                     const char *name, char *buf, size_t size);
-/* What tells plug-ins of the study apart beside their texts, as columns of tables: "lcp.name", the name without options, and
- * every option that some value names ("lcp.tol").  In the pool of r. */
+/* What tells plug-ins of the study apart beside their texts, as columns of tables: "lcp.name", the
+ * name without options, and every option that some value names ("lcp.tol").  In the pool of r. */
 perp_names perp_results_part_columns(perp_results *r);
 /* The value of such a column for a cell, in buf; "" where it has none. */
 void perp_results_part(const perp_ctx *ctx, const perp_results *r, int cell, const char *column,
@@ -145,9 +150,9 @@ const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *
 const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *c);
 const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
 
-/* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions; its
- * mismatch is the mean of |log10(ours / published)| over the figures it covers, a cell that failed or lacks
- * the metric counting as 2 (a factor of 100). */
+/* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions;
+ * its mismatch is the mean of |log10(ours / published)| over the figures it covers, a cell that
+ * failed or lacks the metric counting as 2 (a factor of 100). */
 typedef struct perp_variant {
   const char *label; /* "velocity euler" */
   double mismatch;
@@ -160,8 +165,8 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **v
 /* Everything as one HDF5 file; PERP_ERR_UNSUPPORTED in a build without HDF5. */
 perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path);
 
-/* Studies of problems (kinds with a parameter "problem"): which solver answers how many problems of which
- * family, and why not.  false, and nothing printed, for other studies. */
+/* Studies of problems (kinds with a parameter "problem"): which solver answers how many problems of
+ * which family, and why not.  false, and nothing printed, for other studies. */
 bool perp_results_matrix(perp_results *r, FILE *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mann and Whitney, Annals of Mathematical Statistics 18 (1947); Wilcoxon, Biometrics Bulletin 1 (1945); strata summed as
- * van Elteren does (1960); percentile bootstrap after Efron and Tibshirani, An Introduction to the Bootstrap (1993). */
+/* Mann and Whitney, Annals of Mathematical Statistics 18 (1947); Wilcoxon, Biometrics Bulletin 1
+ * (1945); strata summed as van Elteren does (1960); percentile bootstrap after Efron and
+ * Tibshirani, An Introduction to the Bootstrap (1993). */
 #include "experiments/results/robust.h"
 
 #include <gsl/gsl_sort.h>
@@ -17,9 +18,10 @@ double perp_quantile(double *v, int n, double level)
   return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[n - 1];
 }
 
-/* ---- the interval ------------------------------------------------------------------------------------------ */
+/* ---- the interval ---- */
 
-/* A cell as a number (log ratio) from its rounds as they are (rng NULL), or drawn again; scratch: room for them. */
+/* A cell as a number (log ratio) from its rounds as they are (rng NULL), or drawn again; scratch:
+ * room for them. */
 typedef double cell_fn(const void *cells, int k, double level, perp_rng *rng, double *scratch);
 
 static double of_rounds(const double *v, int n, double level, perp_rng *rng, double *scratch)
@@ -68,7 +70,7 @@ static perp_status robust_estimate(perp_ctx *ctx, cell_fn *cell, const void *cel
   return PERP_OK;
 }
 
-/* ---- the tests ---------------------------------------------------------------------------------------------- */
+/* ---- the tests ---- */
 
 static void set_p(perp_shift *s, double sum, double variance)
 {
@@ -94,7 +96,8 @@ static void mann_whitney(const perp_pair *pair, int pairs, perp_shift *s)
   set_p(s, sum, variance);
 }
 
-/* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is positive. */
+/* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is
+ * positive. */
 static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *s)
 {
   double sum = 0, variance = 0;
@@ -114,7 +117,7 @@ static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *
   set_p(s, sum, variance);
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 static bool robust_begin(int cells, perp_shift *s)
 {

@@ -14,7 +14,8 @@ typedef struct perp_pair {
   const double *base, *now; /* [n], [m], all > 0 */
 } perp_pair;
 
-/* One cell measured in n blocks base, now, now, base: log(now / base) of each block, of the geometric means. */
+/* One cell measured in n blocks base, now, now, base: log(now / base) of each block, of the
+ * geometric means. */
 typedef struct perp_blocks_of_cell {
   int n;
   const double *log_ratio; /* [n] */
@@ -28,20 +29,23 @@ typedef struct perp_shift {
   double p_faster;
 } perp_shift;
 
-/* How much slower is now than base?  A cell counts with the quantile `level` of its rounds: 0, the minimum, for plain
- * times, as what disturbs a run only ever makes it slower; more for times in units of a pace, which err to both
- * sides.  The interval and the test (Mann-Whitney) guard it against luck.  draws: of the bootstrap, 1000 for an interval,
- * 0 for none; deterministic.  O(draws * rounds log rounds + pairs * n m).  Allocates; PERP_ERR_NOMEM. */
+/* How much slower is now than base?  A cell counts with the quantile `level` of its rounds: 0, the
+ * minimum, for plain times, as what disturbs a run only ever makes it slower; more for times in
+ * units of a pace, which err to both sides.  The interval and the test (Mann-Whitney) guard it
+ * against luck.  draws: of the bootstrap, 1000 for an interval, 0 for none; deterministic.  O(draws
+ * * rounds log rounds + pairs * n m).  Allocates; PERP_ERR_NOMEM. */
 perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, double level, int draws,
                           perp_shift *s);
 
-/* The same from blocks: what drifts more slowly than a block, and what strikes both alike, is not in them.  A cell
- * counts with the median of its blocks; the test is Wilcoxon's signed-rank test. */
+/* The same from blocks: what drifts more slowly than a block, and what strikes both alike, is not
+ * in them.  A cell counts with the median of its blocks; the test is Wilcoxon's signed-rank test.
+ */
 perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell, int cells,
                                  int draws, perp_shift *s);
 
-/* What perp compare says: 1 slower, -1 faster, 0 neither.  Slower is more than 1 + tol times, with the lower end of the
- * interval beyond 1 + tol / 2 and a p below 0.001; faster is the mirror image. */
+/* What perp compare says: 1 slower, -1 faster, 0 neither.  Slower is more than 1 + tol times, with
+ * the lower end of the interval beyond 1 + tol / 2 and a p below 0.001; faster is the mirror image.
+ */
 int perp_shift_verdict(const perp_shift *s, double tol);
 
 #endif

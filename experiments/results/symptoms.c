@@ -50,7 +50,8 @@ static bool symptoms_pair(const perp_results *r, int a, int b)
   return true;
 }
 
-/* Entry of `cell`, or, of a row that asks how far scenes are apart, of the cells of `list` [n] that go with it. */
+/* Entry of `cell`, or, of a row that asks how far scenes are apart, of the cells of `list` [n] that
+ * go with it. */
 static perp_symptom_entry symptoms_one(const perp_results *r, const perp_symptom *p,
                                        const int *list, int n, int cell)
 {

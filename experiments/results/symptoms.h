@@ -16,7 +16,8 @@ typedef enum perp_shown {
   PERP_SHOWN_NOT_RUN   /* skipped (a package is missing), or not yet: `why` */
 } perp_shown;
 
-/* One row in one column.  Of several cells the worst is shown: one that shows it, one that failed, one that does not. */
+/* One row in one column.  Of several cells the worst is shown: one that shows it, one that failed,
+ * one that does not. */
 typedef struct perp_symptom_entry {
   perp_shown shown;
   double
@@ -36,7 +37,8 @@ const char *perp_shown_name(perp_shown shown);
 const char *perp_symptom_text(perp_pool *pool, const perp_symptom_entry *e);
 /* The bound of a row with metric and unit: "pose.drift.max > 0.001 m". */
 const char *perp_symptom_bound(perp_pool *pool, const perp_study *s, const perp_symptom *p);
-/* Where a source that is a thread, OWNER/NAME#NUMBER, is read, from pool; NULL: it is another text. */
+/* Where a source that is a thread, OWNER/NAME#NUMBER, is read, from pool; NULL: it is another text.
+ */
 const char *perp_symptom_link(perp_pool *pool, const char *source);
 
 #endif

@@ -13,7 +13,8 @@
 enum { PARTS = 4, MOST_WORDS = 64 };
 static const char *const sides[] = { "base", "new" };
 
-/* One command, what it prints goes to a file of the temporary folder; its exit status, -1 after a message. */
+/* One command, what it prints goes to a file of the temporary folder; its exit status, -1 after a
+ * message. */
 static int commits_do(perp_ctx *ctx, const perp_commits *c, const char *const *words)
 {
   char *log = perp_xprintf("%s/log", c->folder);

@@ -10,7 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Its parts, and how what a run leaves in them ends.  The last one is made for --keep-program only. */
+/* Its parts, and how what a run leaves in them ends.  The last one is made for --keep-program only.
+ */
 static const struct {
   const char *dir, *suffix;
 } parts[] = { { "journal", ".jsonl" }, { "series", ".csv" }, { "replay", ".json" },

@@ -39,7 +39,7 @@ static void program_hex(uint64_t hash, char text[17])
   snprintf(text, 17, "%016llx", (unsigned long long)hash);
 }
 
-/* ---- what a run remembers -------------------------------------------------------------------- */
+/* ---- what a run remembers ---- */
 
 static void write_code(perp_json *j, const char *key, const char *path, uint64_t hash)
 {
@@ -52,7 +52,8 @@ bool perp_program_made(const perp_results *r)
 {
   char text[17];
   program_hex(file_hash(self), text);
-  /* a program and its plug-ins are one word of several; plug-ins that changed are found run by run */
+  /* a program and its plug-ins are one word of several; plug-ins that changed are found run by run
+   */
   for (int i = 0; i < r->programs.n; i++)
     if (strncmp(r->programs.text[i], text, strlen(text)) != 0) return false;
   return true;
@@ -97,7 +98,7 @@ perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
   return status;
 }
 
-/* ---- the program of a folder ----------------------------------------------------------------- */
+/* ---- the program of a folder ---- */
 
 static perp_status program_known(perp_ctx *ctx, const perp_results *r)
 {

@@ -13,8 +13,8 @@ bool perp_program_made(const perp_results *r);
 
 /* "program": {"path", "hash"}, "plugins": [...]: members of a journal line. */
 void perp_program_write(perp_json *j);
-/* Copy this program and its outside plug-ins to dir/program/HASH and HASH.so (or .py), so that they are
- * still there after a rebuild, for perp compare --again-with.  PERP_ERR_IO with a message. */
+/* Copy this program and its outside plug-ins to dir/program/HASH and HASH.so (or .py), so that they
+ * are still there after a rebuild, for perp compare --again-with.  PERP_ERR_IO with a message. */
 perp_status perp_program_keep(perp_ctx *ctx, const char *dir);
 
 /* What the person named on the command line. */

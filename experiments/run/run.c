@@ -74,7 +74,7 @@ static void write_outcome(struct run *r, int cell, bool timing, const perp_outco
                                         r->of[cell].attempt, timing, o, r->of[cell].log));
 }
 
-/* ---- doing ----------------------------------------------------------------------------------- */
+/* ---- doing ---- */
 
 struct todo {
   int n;
@@ -175,7 +175,7 @@ static void do_all(struct run *r, const struct todo *todo)
   perp_progress_clear(&r->progress);
 }
 
-/* ---- what is to do --------------------------------------------------------------------------- */
+/* ---- what is to do ---- */
 
 static bool in_shard(const char *shard, const perp_cell *cell, int index)
 {
@@ -318,8 +318,8 @@ static void say_plan(const struct run *r, const perp_results *before, int select
   perp_plan_warn(r->study, &r->plan);
 }
 
-/* In an order that mixes the grid, the same in every run: what a tenth of the cells took tells of all, and a run that
- * ends early has something of everything. */
+/* In an order that mixes the grid, the same in every run: what a tenth of the cells took tells of
+ * all, and a run that ends early has something of everything. */
 static void mix(const struct run *r, struct todo *todo)
 {
   if (todo->n < 2) return;
@@ -375,7 +375,7 @@ static int check_references(struct run *r)
   return agree ? PERP_EXIT_OK : PERP_EXIT_REFERENCE;
 }
 
-/* ---- ending ---------------------------------------------------------------------------------- */
+/* ---- ending ---- */
 
 /* after NULL: as far as this runner knows, whether unsolved cells count is left to the tables */
 static int exit_status(const struct run *r, const perp_results *after)
@@ -463,7 +463,8 @@ static perp_status same_plan(const struct run *r, const perp_results *before)
                          r->o->dir);
 }
 
-/* The step at which runs are looked at: 1 ms where cells have it, else the middle one; 0 without steps. */
+/* The step at which runs are looked at: 1 ms where cells have it, else the middle one; 0 without
+ * steps. */
 static double run_shown_step(const struct run *r, int h)
 {
   double step[STEPS];
@@ -479,7 +480,8 @@ static double run_shown_step(const struct run *r, int h)
   return n > 0 ? step[n / 2] : 0;
 }
 
-/* Cells that are recorded for the eye: all of a study with series, else a few, evenly from those at one step. */
+/* Cells that are recorded for the eye: all of a study with series, else a few, evenly from those at
+ * one step. */
 static void run_recorded(struct run *r)
 {
   const int h = perp_kind_param(r->study->kind, "h");

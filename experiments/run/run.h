@@ -24,7 +24,8 @@ typedef struct perp_run_options {
    * report. */
   perp_status (*report)(perp_ctx *ctx, const char *dir, void *user);
   void *report_user;
-  /* Called at the end of a run that is complete, unless quiet: says what to do next.  NULL: nothing. */
+  /* Called at the end of a run that is complete, unless quiet: says what to do next.  NULL:
+   * nothing. */
   void (*next)(const perp_results *after, void *user);
 } perp_run_options;
 

@@ -12,7 +12,7 @@
 /* s; what cannot be set up within this will not be run in sensible time either */
 #define SETUP_LIMIT 30.0
 
-/* ---- distinct combinations ------------------------------------------------------------------- */
+/* ---- distinct combinations ---- */
 
 /* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do not
  * decide whether parts fit together. */
@@ -44,7 +44,7 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
   return groups;
 }
 
-/* ---- trying ---------------------------------------------------------------------------------- */
+/* ---- trying ---- */
 
 static void trial_judge(perp_trial *t, int cell, const perp_outcome *o)
 {
@@ -134,7 +134,7 @@ void perp_trial_free(perp_trial *t)
   *t = (perp_trial){ 0 };
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 perp_tally perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict)
 {

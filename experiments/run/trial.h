@@ -10,10 +10,11 @@
 #include "experiments/results/tally.h"
 
 typedef enum perp_trial_verdict {
-  PERP_TRIAL_NOT,     /* not tried */
-  PERP_TRIAL_FITS,    /* can be run */
-  PERP_TRIAL_REFUSED, /* a part refuses: no cell to run */
-  PERP_TRIAL_UNSUITED, /* the solver will say that the problem is none of its own: the cell is run, it is a result */
+  PERP_TRIAL_NOT,      /* not tried */
+  PERP_TRIAL_FITS,     /* can be run */
+  PERP_TRIAL_REFUSED,  /* a part refuses: no cell to run */
+  PERP_TRIAL_UNSUITED, /* the solver will say that the problem is none of its own: the cell is run,
+                          it is a result */
   PERP_TRIAL_FAILED /* crash, time, memory, a file: the cell is run, and counts as that failure */
 } perp_trial_verdict;
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- bodies ------------------------------------------------------------------------------------- */
+/* ---- bodies ---- */
 
 /* These may stand with the body or in `initial`. */
 #define BODIES_STATE                                                                               \
@@ -157,7 +157,7 @@ static void bodies_entry(perp_scene_reader *r, const perp_node *entry, void *use
   r->body[i] = b;
 }
 
-/* ---- initial ------------------------------------------------------------------------------------ */
+/* ---- initial ---- */
 
 static const perp_key initial_keys[] = { PERP_KEY_SPECIAL("body"), BODIES_STATE, PERP_KEYS_ENTRY,
                                          PERP_KEYS_END };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a scene file and its parameters to a scene: sections in the order in which they need each other. */
+/* From a scene file and its parameters to a scene: sections in the order in which they need each
+ * other. */
 #include "experiments/scenes/build.h"
 
 #include "experiments/scenes/claims.h"
@@ -62,7 +63,7 @@ static bool build_values(perp_scene_reader *r, const perp_scene_file *file, cons
   return true;
 }
 
-/* ---- options that do not go together ------------------------------------------------------------ */
+/* ---- options that do not go together ---- */
 
 struct refusal {
   const char *name; /* of the scene */
@@ -85,7 +86,7 @@ static void build_refuse(perp_scene_reader *r, const perp_node *entry, void *use
   perp_diag_error(r->diag, NULL, 0, NULL, "%s: %s", refusal->name, text);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static bool build_head(perp_scene_reader *r, int *friction)
 {
@@ -128,7 +129,8 @@ static bool build_head(perp_scene_reader *r, int *friction)
   return true;
 }
 
-/* The part that a message about a finished model begins with ("joint 3 'x': ..."): where it stands. */
+/* The part that a message about a finished model begins with ("joint 3 'x': ..."): where it stands.
+ */
 static const perp_node *build_culprit(const perp_scene_reader *r)
 {
   int i;
@@ -166,8 +168,8 @@ static bool build_gravity(perp_scene_reader *r)
   return perp_model_gravity_signal(r->ctx, r->scene->model, signal) == PERP_OK;
 }
 
-/* Forces of plug-ins whose energy nobody knows may do work, unless the file says that they take it; others than internal
- * ones change the momentum. */
+/* Forces of plug-ins whose energy nobody knows may do work, unless the file says that they take it;
+ * others than internal ones change the momentum. */
 static bool build_forces(perp_scene_reader *r)
 {
   perp_scene *s = r->scene;
@@ -196,7 +198,8 @@ static bool build_driven(perp_scene_reader *r)
   return false;
 }
 
-/* A file that does not say whether it is dissipative is where contacts have friction or lose speed. */
+/* A file that does not say whether it is dissipative is where contacts have friction or lose speed.
+ */
 static void build_dissipative(perp_scene_reader *r)
 {
   const perp_node *scene = perp_tree_get(r->root, "scene");

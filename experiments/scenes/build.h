@@ -26,21 +26,24 @@ bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, con
                           size_t size, perp_scene_file *file);
 /* `parameters` as the options of the descriptor. */
 bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *file);
-/* The scene with these options; *scene is empty after an error.  PERP_ERR_OPTION: the file refuses these options,
- * PERP_ERR_FORMAT: anything else. */
+/* The scene with these options; *scene is empty after an error.  PERP_ERR_OPTION: the file refuses
+ * these options, PERP_ERR_FORMAT: anything else. */
 perp_status perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file *file,
                                   const void *opts, perp_scene *scene);
 
-/* The descriptor of a file that was read: a scene of this name.  Texts live in the pool of the file. */
+/* The descriptor of a file that was read: a scene of this name.  Texts live in the pool of the
+ * file. */
 void perp_scene_file_describe(perp_scene_file *file, const char *name);
 /* Returns status with the first message of diag, which is freed, in ctx. */
 perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status);
 
-/* The scenes of the files that come with perp, as plug-ins that have only their names until they are needed: then their
- * file is read, for the life of the program.  One that is wrong has no options and says why when it is built. */
+/* The scenes of the files that come with perp, as plug-ins that have only their names until they
+ * are needed: then their file is read, for the life of the program.  One that is wrong has no
+ * options and says why when it is built. */
 const perp_plugin *perp_scenes_shipped(void);
 void perp_scene_shipped_need(const perp_desc *d);
-/* Of one of them, allocated: where its file is, and its text.  NULL: d is none of them (path: or there is no file). */
+/* Of one of them, allocated: where its file is, and its text.  NULL: d is none of them (path: or
+ * there is no file). */
 char *perp_scene_shipped_path(const perp_desc *d);
 char *perp_scene_shipped_source(const perp_desc *d);
 

@@ -22,7 +22,7 @@ const char *perp_scene_path(perp_scene_reader *r, const perp_node *node)
                           name);
 }
 
-/* ---- gauges ------------------------------------------------------------------------------------- */
+/* ---- gauges ---- */
 
 enum gauge_kind {
   GAUGE_REST,
@@ -73,7 +73,8 @@ static const perp_key gauge_keys[] = { PERP_KEY_ONE_OF(struct gauge, kind, "kind
                                        PERP_KEYS_ENTRY,
                                        PERP_KEYS_END };
 
-/* What each kind must have, and may have; keys are separated by a blank, `?` stands before those that may be missing. */
+/* What each kind must have, and may have; keys are separated by a blank, `?` stands before those
+ * that may be missing. */
 static const char *const gauge_wants[] = {
   "?first ?last radius ?from",
   "?first ?last radius limit ?stands",
@@ -243,7 +244,7 @@ static void claims_place(perp_scene_reader *r, const perp_node *entry, void *use
   }
 }
 
-/* ---- a gauge ------------------------------------------------------------------------------------ */
+/* ---- a gauge ---- */
 
 static bool claims_numbers(perp_scene_reader *r, const perp_node *entry, struct gauge *g)
 {
@@ -354,7 +355,7 @@ void perp_scene_add_gauges(perp_scene_reader *r)
   if (r->diag->errors == 0) perp_scene_read_events(r, &events);
 }
 
-/* ---- truths ------------------------------------------------------------------------------------- */
+/* ---- truths ---- */
 
 enum truth_kind {
   TRUTH_REST,

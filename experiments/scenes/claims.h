@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a scene file says of the right answer: gauges, events, truths.  Private to experiments/scenes. */
+/* What a scene file says of the right answer: gauges, events, truths.  Private to
+ * experiments/scenes. */
 #ifndef PERP_SCENES_CLAIMS_H
 #define PERP_SCENES_CLAIMS_H
 
@@ -13,8 +14,8 @@ bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const c
                            double uncertainty);
 /* The gauge path: where a body should be, as expressions over t. */
 void perp_scene_add_path(perp_scene_reader *r, const perp_node *entry);
-/* The path of a file that a node of the file names, relative to where the node stands; from the pool.  NULL after an
- * error. */
+/* The path of a file that a node of the file names, relative to where the node stands; from the
+ * pool.  NULL after an error. */
 const char *perp_scene_path(perp_scene_reader *r, const perp_node *node);
 
 #endif

@@ -165,7 +165,7 @@ const perp_node *perp_scene_control_of(perp_scene_reader *r, const perp_desc **d
   return control_loose(r, perp_tree_get(map, "loose"), loose) ? map : NULL;
 }
 
-/* ---- the motion ------------------------------------------------------------------------------ */
+/* ---- the motion ---- */
 
 static void control_playback(void *user, double t, double *q, double *u, double *udot)
 {
@@ -247,7 +247,7 @@ bool perp_scene_control_begin(perp_scene_reader *r, const perp_node *map, perp_m
   return perp_tree_get(map, "file") == NULL || control_start(r, map);
 }
 
-/* ---- the controller -------------------------------------------------------------------------- */
+/* ---- the controller ---- */
 
 void perp_scene_add_control(perp_scene_reader *r, perp_model *model)
 {

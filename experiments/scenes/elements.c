@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints and forces of a scene file that are plug-ins: their bodies, and options as their tables say. */
+/* Joints and forces of a scene file that are plug-ins: their bodies, and options as their tables
+ * say. */
 #include "experiments/scenes/parts.h"
 
 #include <string.h>

@@ -66,7 +66,7 @@ void perp_scene_read_events(perp_scene_reader *r, perp_scene_events *out)
   perp_entries(r, perp_tree_get(r->root, "events"), "events", events_entry, out);
 }
 
-/* ---- disabled bodies ---------------------------------------------------------------------------- */
+/* ---- disabled bodies ---- */
 
 struct disabled {
   int body;
@@ -130,7 +130,7 @@ void perp_scene_add_disabled(perp_scene_reader *r, perp_model *model)
   perp_entries(r, list, "disabled", disabled_entry, &d);
 }
 
-/* ---- export ------------------------------------------------------------------------------------- */
+/* ---- export ---- */
 
 static void events_write_number(double x, FILE *out)
 {

@@ -159,9 +159,9 @@ static void export_begin(FILE *out, const char *key, const char *word)
   fprintf(out, "  - { %s: %s", key, word);
 }
 
-/* ---- quaternions ---------------------------------------------------------------------------------
- * A quaternion is normalized when it is read, which may change its last digits again.  Of the multiples of it there is one
- * that becomes the same to the last bit. */
+/* ---- quaternions ----
+ * A quaternion is normalized when it is read, which may change its last digits again.  Of the
+ * multiples of it there is one that becomes the same to the last bit. */
 
 typedef perp_status export_reads(perp_ctx *ctx, int dim, const void *def, const double quat[4],
                                  double back[4]);
@@ -210,7 +210,7 @@ static perp_status export_quat(perp_ctx *ctx, FILE *out, int dim, const void *de
   return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no multiple of a quaternion reads back as it is");
 }
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 /* A name that can be read back: no other body before has it. */
 static bool export_name(const perp_model *model, int body)
@@ -317,8 +317,8 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
   return PERP_OK;
 }
 
-/* Materials have no names in a model.  All are there that shapes or pairs have, in the order of their numbers: they
- * get the same ones when they are read. */
+/* Materials have no names in a model.  All are there that shapes or pairs have, in the order of
+ * their numbers: they get the same ones when they are read. */
 static void export_pairs(const perp_model *model, FILE *out)
 {
   static const char *const none[] = { NULL };

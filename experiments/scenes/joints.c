@@ -16,7 +16,7 @@ const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "dra
 const char *const perp_scene_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
 const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", NULL };
 
-/* ---- joints ------------------------------------------------------------------------------------- */
+/* ---- joints ---- */
 
 const perp_key perp_scene_joint_keys[] = {
   PERP_KEY_OF(perp_joint_def, name, "name", PERP_KEY_TEXT),
@@ -202,7 +202,7 @@ void perp_scene_add_joints(perp_scene_reader *r, perp_model *model)
   perp_entries(r, perp_tree_get(r->root, "joints"), "joints", joints_entry, NULL);
 }
 
-/* ---- drives ------------------------------------------------------------------------------------- */
+/* ---- drives ---- */
 
 const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_OF(perp_drive_def, name, "name", PERP_KEY_TEXT),
@@ -239,7 +239,7 @@ void perp_scene_add_drives(perp_scene_reader *r, perp_model *model)
   perp_entries(r, perp_tree_get(r->root, "drives"), "drives", drives_entry, NULL);
 }
 
-/* ---- forces ------------------------------------------------------------------------------------- */
+/* ---- forces ---- */
 
 const perp_key perp_scene_force_keys[] = {
   PERP_KEY_ONE_OF(perp_force_def, kind, "kind", perp_scene_force_kinds),

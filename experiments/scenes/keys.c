@@ -34,7 +34,7 @@ void perp_scene_unknown(perp_diag *diag, const perp_node *at, const char *what, 
   perp_text_free(&hint);
 }
 
-/* ---- parts by their names ----------------------------------------------------------------------- */
+/* ---- parts by their names ---- */
 
 static bool keys_number_text(const char *s)
 {
@@ -95,7 +95,7 @@ int perp_named_find(perp_scene_reader *r, perp_named *named, const char *what, b
   return -2;
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 bool perp_keys_vector(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
                       int missing, double *x)
@@ -268,7 +268,7 @@ bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what
   return good;
 }
 
-/* ---- repetition --------------------------------------------------------------------------------- */
+/* ---- repetition ---- */
 
 bool perp_scene_let(perp_scene_reader *r, const perp_node *map)
 {
@@ -354,7 +354,8 @@ void perp_entries(perp_scene_reader *r, const perp_node *list, const char *secti
       perp_entry(r, list->item[i], entry, user);
 }
 
-/* ---- orientations as turns, and rates of turning: in space, in the plane, of a section of space ---- */
+/* ---- orientations as turns, and rates of turning: in space, in the plane, of a section of space
+ * ---- */
 
 struct keys_turn {
   double axis[3], angle;
@@ -404,7 +405,8 @@ bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double qu
   return true;
 }
 
-/* The rate of turning: a vector of the body, in the plane a number, of a section minus that about y. */
+/* The rate of turning: a vector of the body, in the plane a number, of a section minus that about
+ * y. */
 bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3])
 {
   double x[3];
@@ -418,7 +420,7 @@ bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[
   return true;
 }
 
-/* ---- kinds of entries --------------------------------------------------------------------------- */
+/* ---- kinds of entries ---- */
 
 static bool keys_word(const char *list, const char *word, bool *may)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of keys: what a map of a scene file may say, and where it goes in the definition that models take.  A new member
- * of a definition is one row.  Private to experiments/scenes. */
+/* Tables of keys: what a map of a scene file may say, and where it goes in the definition that
+ * models take.  A new member of a definition is one row.  Private to experiments/scenes. */
 #ifndef PERP_SCENES_KEYS_H
 #define PERP_SCENES_KEYS_H
 
@@ -87,8 +87,8 @@ typedef struct perp_scene_body {
 } perp_scene_body;
 
 typedef struct perp_scene_reader perp_scene_reader;
-/* n numbers (1: no list), each of which may be a signal of the model that is being built: x[i] + signal[i](t), 0: none.
- * missing: as of perp_keys_vector. */
+/* n numbers (1: no list), each of which may be a signal of the model that is being built: x[i] +
+ * signal[i](t), 0: none. missing: as of perp_keys_vector. */
 typedef bool perp_signals_fn(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
                              int missing, double *x, perp_signal_ref *signal);
 
@@ -100,8 +100,8 @@ struct perp_scene_reader {
   const perp_node *root;
   perp_scene *scene; /* being built */
   int dim, entries;
-  bool
-      section; /* in the plane, of a scene that is written for space: vectors are (x, y, z), and y is left out */
+  bool section; /* in the plane, of a scene that is written for space: vectors are (x, y, z), and y
+                   is left out */
   perp_named bodies, joints;
   perp_scene_body *body; /* [bodies.n] */
   bool posed;            /* there is a pose */
@@ -125,8 +125,8 @@ struct perp_scene_reader {
 /* The message of ctx at a node. */
 void perp_scene_refused(perp_scene_reader *r, const perp_node *at);
 
-/* Members of a map into *to; unknown keys, and values that do not fit, are errors.  false after an error.  to NULL: the
- * names are looked at only. */
+/* Members of a map into *to; unknown keys, and values that do not fit, are errors.  false after an
+ * error.  to NULL: the names are looked at only. */
 bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what,
                     const perp_key *keys, void *to);
 /* An error with the closest of the names. */
@@ -135,7 +135,8 @@ void perp_scene_unknown(perp_diag *diag, const perp_node *at, const char *what, 
 /* n numbers; missing: so many of the last ones may be left out and stay as they are. */
 bool perp_keys_vector(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
                       int missing, double *x);
-/* Three numbers in space; in the plane the third may be left out, and of the section of space it is (x, z). */
+/* Three numbers in space; in the plane the third may be left out, and of the section of space it is
+ * (x, z). */
 bool perp_keys_spatial(perp_scene_reader *r, const perp_node *node, const char *unit, double x[3]);
 /* Index of one of names, ended by NULL. */
 bool perp_keys_choice(perp_scene_reader *r, const perp_node *node, const char *const *names,
@@ -151,7 +152,8 @@ int perp_named_add(perp_scene_reader *r, perp_named *named, const char *what, co
 int perp_named_find(perp_scene_reader *r, perp_named *named, const char *what, bool world,
                     const perp_node *node);
 
-/* Each entry of a list of maps as often as it is repeated, with its own values (`let`) and only where its condition
+/* Each entry of a list of maps as often as it is repeated, with its own values (`let`) and only
+ * where its condition
  * (`when`) holds.  node NULL: nothing. */
 typedef void perp_entry_fn(perp_scene_reader *r, const perp_node *entry, void *user);
 void perp_entries(perp_scene_reader *r, const perp_node *list, const char *section,

@@ -83,7 +83,8 @@ static void motion_turned(const struct motion *m, const struct mover *mover, dou
   for (int i = 0; i < 3; i++) to[1 + i] = sin(angle / 2) * mover->axis[i];
 }
 
-/* What is not known, NaN: rates of what moves and of which places alone are given, and an orientation that is left out. */
+/* What is not known, NaN: rates of what moves and of which places alone are given, and an
+ * orientation that is left out. */
 static void motion_unknown(const struct motion *m, const struct mover *one, double *q, double *v)
 {
   const int d = m->dim, nqb = d == 3 ? 7 : 3, n = perp_coordinates(d);
@@ -132,7 +133,7 @@ static void motion_destroy(void *user)
   perp_pool_free(&pool);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 static const perp_key motion_keys[] = { PERP_KEY_SPECIAL("body"),
                                         PERP_KEY_SPECIAL("x"),
@@ -405,7 +406,7 @@ bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const c
   return true;
 }
 
-/* ---- the path of a body ------------------------------------------------------------------------- */
+/* ---- the path of a body ---- */
 
 static void path_place(const void *user, double t, double p[3])
 {

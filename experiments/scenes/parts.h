@@ -36,11 +36,12 @@ bool perp_scene_joint_read(perp_scene_reader *r, const perp_node *entry, perp_jo
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_drives(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_forces(perp_scene_reader *r, perp_model *model);
-/* Of an entry of joints or forces: the plug-in of its kind, NULL for a kind of model.h (own).  false after an error: nobody
- * knows the kind. */
+/* Of an entry of joints or forces: the plug-in of its kind, NULL for a kind of model.h (own). false
+ * after an error: nobody knows the kind. */
 bool perp_scene_element_kind(perp_scene_reader *r, const perp_node *entry, perp_kind kind,
                              const char *const *own, const perp_desc **d);
-/* Its keys: those of all of its kind (common) into *def, its options, its bodies; from the pool.  what: "joint". */
+/* Its keys: those of all of its kind (common) into *def, its options, its bodies; from the pool.
+ * what: "joint". */
 bool perp_scene_element_read(perp_scene_reader *r, const perp_node *entry, const perp_desc *d,
                              const char *what, const perp_key *common, void *def, void **opts,
                              int *n, const int **body);
@@ -72,17 +73,20 @@ bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double qu
                           double *angle);
 /* `w` of a body. */
 bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3]);
-/* A shape of a body or of the world (def->body is set by the caller unless the entry has `body`). */
+/* A shape of a body or of the world (def->body is set by the caller unless the entry has `body`).
+ */
 bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);
 /* Triangles of a list, by the numbers of their vertices; *n of them.  NULL: said already. */
 int *perp_scene_triangles(perp_scene_reader *r, const perp_node *given, int n_vertices, int *n);
 /* What a mesh or a height field has beyond other shapes; nothing of others. */
 bool perp_scene_read_surface(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);
-/* Mass and inertia about the centre of mass of a solid (the map `at`), or of the one shape of a body, which stands there.
- * mass > 0: of it; else density.  A polytope is moved so that its centre of mass is the origin. */
+/* Mass and inertia about the centre of mass of a solid (the map `at`), or of the one shape of a
+ * body, which stands there. mass > 0: of it; else density.  A polytope is moved so that its centre
+ * of mass is the origin. */
 bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
                       const perp_shape_def *shape, double mass, double density, perp_mass *out);
-/* World vector p - x (a place) or p (a direction) in the frame of a body in its initial state, before the pose. */
+/* World vector p - x (a place) or p (a direction) in the frame of a body in its initial state,
+ * before the pose. */
 void perp_scene_local(const perp_scene_reader *r, int body, bool place, const double p[3],
                       double s[3]);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `pose` of a scene file: the state of the bodies turned about their joints, before it becomes the initial one.
+/* `pose` of a scene file: the state of the bodies turned about their joints, before it becomes the
+ * initial one.
  *
- * A ball joint is three hinges in one point (perp_drive_axis in model.h): with the axes n_a of a and n_b of b and the node
- * n_a x n_b, all as they are before, its angles grow by a, node and b when what hangs on its body b is turned by
+ * A ball joint is three hinges in one point (perp_drive_axis in model.h): with the axes n_a of a
+ * and n_b of b and the node n_a x n_b, all as they are before, its angles grow by a, node and b
+ * when what hangs on its body b is turned by
  *
  *      R(n_a, a) R(node, node) R(n_b, b)
  *
@@ -14,7 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A joint between two bodies, as its entry says; kind -1: one of a plug-in, which carries nothing along. */
+/* A joint between two bodies, as its entry says; kind -1: one of a plug-in, which carries nothing
+ * along. */
 struct link {
   int kind;
   perp_joint_def def;
@@ -28,7 +31,7 @@ struct poser {
   bool *carried; /* [bodies] */
 };
 
-/* ---- what hangs on what ------------------------------------------------------------------------- */
+/* ---- what hangs on what ---- */
 
 static void pose_link(perp_scene_reader *r, const perp_node *entry, void *user)
 {
@@ -66,7 +69,8 @@ static void pose_connect(perp_scene_reader *r, struct poser *p)
   }
 }
 
-/* All that hang on a body, itself first, but for what the joint `without` joins to it; their number. */
+/* All that hang on a body, itself first, but for what the joint `without` joins to it; their
+ * number. */
 static int pose_carry(const perp_scene_reader *r, struct poser *p, int body, int without)
 {
   int n = 0;
@@ -82,7 +86,7 @@ static int pose_carry(const perp_scene_reader *r, struct poser *p, int body, int
   return n;
 }
 
-/* ---- turning ------------------------------------------------------------------------------------ */
+/* ---- turning ---- */
 
 /* q becomes that of the turn by an angle about a unit axis, then q */
 static void pose_turn(const double axis[3], double angle, double q[4])
@@ -135,7 +139,7 @@ static void pose_move(perp_scene_reader *r, const struct poser *p, int n, const 
   }
 }
 
-/* ---- entries ------------------------------------------------------------------------------------ */
+/* ---- entries ---- */
 
 struct pose {
   int body;

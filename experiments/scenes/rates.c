@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Non-holonomic joints of a scene file: one term in the entry itself, or a list of them, and g, which may depend on time. */
+/* Non-holonomic joints of a scene file: one term in the entry itself, or a list of them, and g,
+ * which may depend on time. */
 #include "experiments/scenes/parts.h"
 
 #include <string.h>
@@ -31,7 +32,8 @@ static bool rates_about(perp_scene_reader *r, const perp_node *map, perp_rate_te
                      : perp_values_number(&r->values, node, "m", &term->about[2]);
 }
 
-/* `terms: [{ body, frame, at, along, about }]`; the directions are in the frame of the body where nothing is said. */
+/* `terms: [{ body, frame, at, along, about }]`; the directions are in the frame of the body where
+ * nothing is said. */
 static bool rates_terms(perp_scene_reader *r, const perp_node *terms, perp_rate_def *def)
 {
   if (terms->type != PERP_NODE_LIST || terms->n < 1 || terms->n > PERP_RATE_TERMS) {

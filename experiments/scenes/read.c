@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading scene files: YAML, what they include, their parameters; the descriptor of a scene that was read. */
+/* Reading scene files: YAML, what they include, their parameters; the descriptor of a scene that
+ * was read. */
 #include "experiments/scenes/build.h"
 #include "experiments/scenes/keys.h"
 
@@ -33,7 +34,7 @@ static bool read_among(const char *word, const char *const *names, int n)
   return false;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* One more file that the scene is made of. */
 static void read_part(perp_scene_file *file, const char *path, const char *bytes, size_t size)
@@ -80,7 +81,7 @@ static bool read_tables(struct reading *s, const perp_node *list)
   return true;
 }
 
-/* ---- sections ----------------------------------------------------------------------------------- */
+/* ---- sections ---- */
 
 static bool read_check(struct reading *s, const perp_node *root)
 {
@@ -156,7 +157,7 @@ static perp_node *read_join(struct reading *s, perp_node *base, const perp_node 
   return base;
 }
 
-/* ---- includes ----------------------------------------------------------------------------------- */
+/* ---- includes ---- */
 
 static perp_node *read_one(struct reading *s, const char *shown, const char *text, size_t size,
                            const perp_node *at);
@@ -237,7 +238,7 @@ static perp_node *read_one(struct reading *s, const char *shown, const char *tex
   return root;
 }
 
-/* ---- parameters --------------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 static const char *const types[] = { "integer", "real", "boolean", "choice", NULL };
 enum { TYPE_INTEGER, TYPE_REAL, TYPE_BOOLEAN, TYPE_CHOICE, TYPE_NONE };
@@ -416,7 +417,7 @@ bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, con
   return true;
 }
 
-/* ---- a file as a plug-in: its descriptor, which builds the scene ------------------------------------ */
+/* ---- a file as a plug-in: its descriptor, which builds the scene ---- */
 
 /* The first message in one line, with its hint behind "; ". */
 static void read_line(const perp_diag *diag, char *buf, size_t size)

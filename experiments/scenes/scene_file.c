@@ -21,7 +21,7 @@ struct known {
 static struct known *known, *gone; /* gone: found no more, but somebody may still use them */
 static char *beside;               /* folder of the study, NULL: none */
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static bool scene_file_ends(const char *s, size_t n)
 {
@@ -60,7 +60,8 @@ bool perp_scene_file_is(const char *text)
   return false;
 }
 
-/* The folder that scenes named in a study are relative to: its own, in a results folder that of the copies. */
+/* The folder that scenes named in a study are relative to: its own, in a results folder that of the
+ * copies. */
 static char *scene_file_folder(const char *study)
 {
   const char *slash = strrchr(study, '/');
@@ -118,7 +119,7 @@ static char *scene_file_place(const char *name, bool *example)
   return perp_xstrdup(name);
 }
 
-/* ---- scenes ------------------------------------------------------------------------------------- */
+/* ---- scenes ---- */
 
 /* Lines of what a robot has lost, for people. */
 static void scene_file_say(const char *name, const char *lines)
@@ -282,7 +283,7 @@ bool perp_scene_text_check(perp_ctx *ctx, const char *name, const char *text, si
   return good;
 }
 
-/* ---- what a run keeps --------------------------------------------------------------------------- */
+/* ---- what a run keeps ---- */
 
 /* The longest folder, with '/' behind it, that both paths are in; *n: its length in both. */
 static void scene_file_common(const char *a, const char *b, size_t *n)
@@ -321,7 +322,8 @@ static perp_status scene_file_copy(perp_ctx *ctx, const char *from, const char *
   return status;
 }
 
-/* Copies that an earlier run has left in a folder are written anew: what was read of them is forgotten. */
+/* Copies that an earlier run has left in a folder are written anew: what was read of them is
+ * forgotten. */
 static void scene_file_forget(const char *folder)
 {
   char *whole = realpath(folder, NULL);

@@ -55,7 +55,8 @@ const perp_key perp_scene_shape_keys[] = {
   PERP_KEYS_END
 };
 
-/* The number of a material in the section, from 1 on; 0: it is not there, which is an error where a node names it. */
+/* The number of a material in the section, from 1 on; 0: it is not there, which is an error where a
+ * node names it. */
 static int shapes_named(perp_scene_reader *r, const perp_node *node, const char *name)
 {
   enum { SHOWN = 64 };
@@ -142,7 +143,7 @@ bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_sha
          shapes_turn(r, node, def);
 }
 
-/* ---- the section -------------------------------------------------------------------------------- */
+/* ---- the section ---- */
 
 static bool shapes_add(perp_scene_reader *r, const perp_shape_def *def, const perp_node *at)
 {
@@ -220,7 +221,7 @@ void perp_scene_add_pairs(perp_scene_reader *r, perp_model *model)
   perp_entries(r, perp_tree_get(r->root, "pairs"), "pairs", shapes_pair, model);
 }
 
-/* ---- solids ------------------------------------------------------------------------------------- */
+/* ---- solids ---- */
 
 /* A polygon of the plane, 1 m deep, moved to its centre of mass. */
 static bool shapes_polygon(perp_scene_reader *r, const perp_node *at, const perp_shape_def *s,
@@ -284,8 +285,8 @@ static void shapes_lie_down(perp_mass *p)
   p->inertia[0] = along;
 }
 
-/* The solid with mass m, and its volume (in the plane its area); false: it has none.  lies: a cylinder along x, as the
- * shape is, not along z. */
+/* The solid with mass m, and its volume (in the plane its area); false: it has none.  lies: a
+ * cylinder along x, as the shape is, not along z. */
 static bool shapes_of_form(int dim, const perp_shape_def *s, bool lies, double m, perp_mass *p,
                            double *volume)
 {

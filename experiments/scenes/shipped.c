@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scene files that come with perp: parts of the program, so that it finds them wherever it runs. */
+/* The scene files that come with perp: parts of the program, so that it finds them wherever it
+ * runs. */
 #include "experiments/scenes/build.h"
 #include "experiments/scenes/shipped_lines.h"
 #include "models/scenes/paths.h"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values of a scene file that depend on time, and prescribed motions of bodies.
  *
- * Where a number can be a signal, an expression that mentions t is a function of time, and a map is one of the kinds of
- * models/signals.  A value of the file that is called t hides the time: then there are no such functions. */
+ * Where a number can be a signal, an expression that mentions t is a function of time, and a map is
+ * one of the kinds of models/signals.  A value of the file that is called t hides the time: then
+ * there are no such functions. */
 #include "experiments/scenes/parts.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-/* ---- functions ---------------------------------------------------------------------------------- */
+/* ---- functions ---- */
 
 /* An expression with the values that names had when it was read. */
 struct function {
@@ -50,7 +51,7 @@ static void signals_destroy(void *user)
   perp_pool_free(&pool);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 /* Does a text have t as a word of its own, and does no value hide the time? */
 static bool signals_mentions(const perp_scene_reader *r, const char *text)
@@ -266,7 +267,7 @@ bool perp_scene_read_signals(perp_scene_reader *r, const perp_node *node, const 
   return true;
 }
 
-/* ---- motions ------------------------------------------------------------------------------------ */
+/* ---- motions ---- */
 
 const perp_key perp_scene_motion_keys[] = {
   PERP_KEY_OF(perp_motion_def, name, "name", PERP_KEY_TEXT),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Meshes and height fields of a scene file: triangles, and heights in rows, by a formula, or of a table. */
+/* Meshes and height fields of a scene file: triangles, and heights in rows, by a formula, or of a
+ * table. */
 #include "experiments/base/files.h"
 #include "experiments/scenes/claims.h"
 #include "experiments/scenes/parts.h"
@@ -10,7 +11,7 @@
 
 enum { MOST_HEIGHTS = 1 << 23 };
 
-/* ---- triangles ----------------------------------------------------------------------------------- */
+/* ---- triangles ---- */
 
 struct triangle_list {
   int n, n_vertices;
@@ -64,7 +65,7 @@ int *perp_scene_triangles(perp_scene_reader *r, const perp_node *given, int n_ve
   return l.t;
 }
 
-/* ---- heights ------------------------------------------------------------------------------------- */
+/* ---- heights ---- */
 
 struct height_list {
   int n, row; /* row: numbers in the first row, 0: there is none */
@@ -134,7 +135,8 @@ static void surfaces_heights(perp_scene_reader *r, const perp_node *given, struc
   }
 }
 
-/* rows of a table: numbers in m, with commas, semicolons or blanks between them; # begins a comment */
+/* rows of a table: numbers in m, with commas, semicolons or blanks between them; # begins a comment
+ */
 static void surfaces_table(perp_scene_reader *r, const perp_node *file, struct height_list *l)
 {
   const char *path = perp_scene_path(r, file), *why;

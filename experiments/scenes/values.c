@@ -99,7 +99,7 @@ void perp_values_drop(perp_values *v, int n)
   v->n = n;
 }
 
-/* ---- expressions that were read before ---------------------------------------------------------- */
+/* ---- expressions that were read before ---- */
 
 static struct perp_values_kept *values_slot(struct perp_values_kept *kept, int slots,
                                             const struct perp_values_kept *k)

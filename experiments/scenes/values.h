@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What stands in a scene file as a number or a text, with its value now: expressions over parameters, derived values and
- * indices of repetitions.  Private to experiments/scenes. */
+/* What stands in a scene file as a number or a text, with its value now: expressions over
+ * parameters, derived values and indices of repetitions.  Private to experiments/scenes. */
 #ifndef PERP_SCENES_VALUES_H
 #define PERP_SCENES_VALUES_H
 
@@ -21,8 +21,8 @@ typedef struct perp_values {
 
 /* Everything lives in pool.  pi is known. */
 void perp_values_init(perp_values *v, perp_ctx *ctx, perp_diag *diag, perp_pool *pool);
-/* One name more, until perp_values_drop(v, n) with the n of before.  unit "": a number that fits everywhere.  at: for
- * the messages; false: the name is taken, or is no name. */
+/* One name more, until perp_values_drop(v, n) with the n of before.  unit "": a number that fits
+ * everywhere.  at: for the messages; false: the name is taken, or is no name. */
 bool perp_values_add(perp_values *v, const perp_node *at, const char *name, const char *unit,
                      perp_value value, const char *const *choices);
 void perp_values_drop(perp_values *v, int n);
@@ -33,7 +33,8 @@ bool perp_values_whole(perp_values *v, const perp_node *node, double lo, double 
 bool perp_values_true(perp_values *v, const perp_node *node, bool *x);
 /* "first..last" */
 bool perp_values_range(perp_values *v, const perp_node *node, double *first, double *last);
-/* A text in which {expression} stands for its value, {name} for the word of a choice; NULL after an error. */
+/* A text in which {expression} stands for its value, {name} for the word of a choice; NULL after an
+ * error. */
 const char *perp_values_text(perp_values *v, const perp_node *node);
 /* A condition or a number as an expression, kept for the life of the pool; NULL after an error. */
 perp_expr *perp_values_expression(perp_values *v, const perp_node *node, const char *unit);

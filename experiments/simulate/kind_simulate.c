@@ -76,7 +76,7 @@ static const perp_param params[] = {
   { 0 }
 };
 
-/* ---- metrics --------------------------------------------------------------------------------- */
+/* ---- metrics ---- */
 
 static const perp_metric parts_of_a_step[] = {
   { "time.collision_us", "us", "Mean wall time of collision detection in a step", -1, true },
@@ -107,7 +107,7 @@ static const perp_metric *kind_simulate_metrics(const perp_ctx *ctx, perp_pool *
   return list;
 }
 
-/* ---- the study ------------------------------------------------------------------------------- */
+/* ---- the study ---- */
 
 static const char *const sections[] = { "accept", NULL };
 
@@ -153,7 +153,7 @@ static void kind_simulate_read_study(perp_ctx *ctx, perp_study *study, perp_diag
   perp_study_fix(study, P_SAMPLE, text);
 }
 
-/* ---- parts that have no say ------------------------------------------------------------------ */
+/* ---- parts that have no say ---- */
 
 _Static_assert((int)P_ENGINE - P_FORMULATION == PERP_PARTS - 1, "a parameter for each part");
 
@@ -267,7 +267,8 @@ static double real_of(const perp_cell *cell, int p)
   return cell->value[p][0] != '\0' ? strtod(cell->value[p], NULL) : 0;
 }
 
-/* An equivalence that does not exist, or a step that is longer than the run.  Where the scene has the end, the run itself refuses. */
+/* An equivalence that does not exist, or a step that is longer than the run.  Where the scene has
+ * the end, the run itself refuses. */
 static int kind_simulate_wrong(const perp_study *study, const perp_cell *cell,
                                char why[PERP_WHY_MAX])
 {
@@ -295,7 +296,7 @@ static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
                         : 1000; /* steps; what a cell costs beside them is found out (progress.h) */
 }
 
-/* ---- one cell -------------------------------------------------------------------------------- */
+/* ---- one cell ---- */
 
 perp_request perp_kind_simulate_request(const perp_cell *cell)
 {
@@ -357,7 +358,8 @@ static void end_series(struct mind *m, char *part, const perp_result *result, pe
   unlink(part);
 }
 
-/* Does the study, which has no timing rounds, name a time that is more than that of a run or of its median step? */
+/* Does the study, which has no timing rounds, name a time that is more than that of a run or of its
+ * median step? */
 static bool names_detail(const perp_study *study)
 {
   static const char *const plain[] = { "time.step_us", "time.cpu" };
@@ -426,7 +428,7 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   free(m);
 }
 
-/* ---- references ------------------------------------------------------------------------------ */
+/* ---- references ---- */
 
 static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *study,
                                             const perp_cell *cells, int n, bool *agree,

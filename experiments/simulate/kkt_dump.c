@@ -47,7 +47,7 @@ struct wrapper {
   perp_kkt_solver *inner;
 };
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static int values_of_J(const perp_blocks *B)
 {
@@ -156,7 +156,7 @@ static void kkt_dump_flush(struct dump *d)
   d->pending = false;
 }
 
-/* ---- the wrapper ----------------------------------------------------------------------------- */
+/* ---- the wrapper ---- */
 
 static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, const void *opts,
                                   void **out)
@@ -238,7 +238,7 @@ static void wrapper_destroy(void *ws)
   free(w);
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static perp_status kkt_dump_wrap(perp_ctx *ctx, perp_parts *parts, void *user)
 {

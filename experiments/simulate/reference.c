@@ -12,7 +12,7 @@
 
 enum { SAMPLES = 50, COARSE = 64 }; /* times of comparison; steps between two of them */
 
-/* ---- extrapolation --------------------------------------------------------------------------- */
+/* ---- extrapolation ---- */
 
 struct table {
   int nq, nv;
@@ -107,7 +107,7 @@ static perp_status reference_extrapolate(perp_ctx *ctx, const perp_scene *scene,
   return status;
 }
 
-/* ---- the references of a scene --------------------------------------------------------------- */
+/* ---- the references of a scene ---- */
 
 /* Index of a truth of this kind; `other` (or -1) is taken already. */
 static int find_truth(const perp_scene *scene, const char *kind, int other)
@@ -224,7 +224,7 @@ perp_status perp_reference_compare(perp_ctx *ctx, const perp_reference_request *
   return status;
 }
 
-/* ---- what a run has kept --------------------------------------------------------------------- */
+/* ---- what a run has kept ---- */
 
 void perp_reference_write(perp_json *j, const perp_reference_request *request,
                           const perp_agreement *a, double below)

@@ -167,7 +167,7 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, const perp_replay_s
   return PERP_OK;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static void replay_reals(perp_json *j, const char *key, const double *v, int n)
 {

@@ -47,18 +47,16 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *replay, const perp_rep
  *       numbers each, of curves only
  *   springs [{ a, b, at_a, at_b }]   force elements
  *   drives [{ name, joint, unit, part }]
- *       what acts along the axes of joints (experiments/metrics/joint_loads.h); name may be null; unit: Nm of what turns, N
- *       along an axis; part: one component of the torque of a joint
- *   frames, contacts_left_out: of all frames, those beyond the limit
- *   t, energy, drift, depth [frames]: s; J; |C|; m, the deepest penetration of the step
- *   pose [frames, bodies, 7 or 3]
- *   error [frames, joints, 3]: p_b - p_a in the world, of distance joints its part that should not
- *       be
- *   drive [frames, drives]: Nm or N, of drives the force of the step that led to the frame, limits
- *       included, of others the size at the frame; NaN: not known, as of drives at the start
- *   contacts [frames]: their number; contact [sum of contacts, 6]: place and impulse on body b, N s,
- *       of the step that led to the frame
- *   known [frames]: 1 where the truth is known; reference [sum of known, bodies, 7 or 3]: its poses */
+ *       what acts along the axes of joints (experiments/metrics/joint_loads.h); name may be null;
+ * unit: Nm of what turns, N along an axis; part: one component of the torque of a joint frames,
+ * contacts_left_out: of all frames, those beyond the limit t, energy, drift, depth [frames]: s; J;
+ * |C|; m, the deepest penetration of the step pose [frames, bodies, 7 or 3] error [frames, joints,
+ * 3]: p_b - p_a in the world, of distance joints its part that should not be drive [frames,
+ * drives]: Nm or N, of drives the force of the step that led to the frame, limits included, of
+ * others the size at the frame; NaN: not known, as of drives at the start contacts [frames]: their
+ * number; contact [sum of contacts, 6]: place and impulse on body b, N s, of the step that led to
+ * the frame known [frames]: 1 where the truth is known; reference [sum of known, bodies, 7 or 3]:
+ * its poses */
 perp_status perp_replay_write(perp_ctx *ctx, const perp_replay *replay, const char *path);
 
 #endif

@@ -15,7 +15,7 @@ enum { TURN_STATES_MOST = 100 };
 
 typedef perp_cell_run run;
 
-/* ---- truths ------------------------------------------------------------------------------------ */
+/* ---- truths ---- */
 
 /* Adaptive runs reach the rows of a file by dense output.  Fixed steps meet it only by chance, so
  * that the first truth that answers at any time is preferred: convergence studies then sample alike
@@ -73,7 +73,7 @@ static perp_status samples_truth(perp_ctx *ctx, run *r, double t, bool *known)
   return PERP_OK;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 {
@@ -100,7 +100,7 @@ void perp_samples_destroy(perp_cell_run *r)
   free(r->q_ref);
 }
 
-/* ---- between two accepted states --------------------------------------------------------------- */
+/* ---- between two accepted states ---- */
 
 /* the first multiple of every after t */
 static double samples_next(double t, double every)
@@ -114,8 +114,8 @@ static double next_sample(const run *r, double t)
   return samples_next(t, r->every);
 }
 
-/* Is t, the end of a step, to be looked at: a multiple of every, or one was passed without dense output?  last: the
- * last that was looked at */
+/* Is t, the end of a step, to be looked at: a multiple of every, or one was passed without dense
+ * output?  last: the last that was looked at */
 static bool samples_due(double t, double every, double last)
 {
   return perp_cell_same_time(t, nearbyint(t / every) * every) || samples_next(last, every) < t;
@@ -166,7 +166,8 @@ static perp_status samples_film(perp_ctx *ctx, run *r, double t_last, double t,
     if (!(at < t) || perp_cell_same_time(at, t) || !perp_cell_dense(ctx, r, at, NULL))
       return PERP_OK;
     perp_measure_state(r->between, at, r->q_at, r->v_at, &nothing);
-    /* truths that are integrated do not like to go back in time, as rows of a series would make them */
+    /* truths that are integrated do not like to go back in time, as rows of a series would make
+     * them */
     const double *ref = r->request->want_series ? NULL : samples_ghost(ctx, r, at);
     PERP_TRY(samples_replay(ctx, r, at, r->q_at, r->v_at, r->between, ref, info, false));
     r->filmed = at;
@@ -252,7 +253,7 @@ perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last,
   }
 }
 
-/* ---- at accepted states ------------------------------------------------------------------------ */
+/* ---- at accepted states ---- */
 
 /* So many steps of a fixed size are at least this time. */
 static int64_t samples_stride(const run *r, double time)

@@ -44,7 +44,7 @@ perp_status perp_series_row(perp_ctx *ctx, perp_series *s, const perp_measure *m
   return PERP_OK;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static bool *wanted_columns(const perp_series_file *f, const perp_series *s)
 {

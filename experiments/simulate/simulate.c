@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps),
- * and the breakdown of a step (measured by wall clock in steps of its own, whose mean the parts add up to). */
+ * and the breakdown of a step (measured by wall clock in steps of its own, whose mean the parts add
+ * up to). */
 #include "experiments/simulate/samples.h"
 #include "experiments/simulate/series.h"
 #include "experiments/simulate/simulate_warn.h"
@@ -25,7 +26,7 @@ typedef perp_cell_run run;
 static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
                                   perp_result *result);
 
-/* ---- the request ----------------------------------------------------------------------------- */
+/* ---- the request ---- */
 
 perp_status perp_run_times(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
                            bool adaptive, double *h, double *t_end)
@@ -94,7 +95,7 @@ static bool in_bounds(const double *x, int n, double bound)
   return true;
 }
 
-/* ---- the three passes ------------------------------------------------------------------------ */
+/* ---- the three passes ---- */
 
 /* The counts of the run so far, for the result and the metrics. */
 static void read_counts(const run *r, perp_result *result)
@@ -260,7 +261,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
   return PERP_OK;
 }
 
-/* ---- the result ------------------------------------------------------------------------------ */
+/* ---- the result ---- */
 
 static void name_parts(const run *r)
 {

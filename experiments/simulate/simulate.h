@@ -35,16 +35,18 @@ typedef struct perp_request {
   /* s between rows of the series and comparisons with the truth (samples.h: they change no step);
    * 0 = auto */
   double sample_every;
-  /* the start is moved by this part of its size: error / perturb is the amplification of the problem.  Where joints are
-   * violated by that, the stabilization corrects it first.  0: it is not */
+  /* the start is moved by this part of its size: error / perturb is the amplification of the
+   * problem.  Where joints are violated by that, the stabilization corrects it first.  0: it is not
+   */
   double perturb;
-  /* name of a perp_equivalence: the methods get the mirror image of the model, or its elements in another order, and the
-   * states are those of the given model again.  NULL or "": as it is given */
+  /* name of a perp_equivalence: the methods get the mirror image of the model, or its elements in
+   * another order, and the states are those of the given model again.  NULL or "": as it is given
+   */
   const char *equivalent;
   bool sample_named; /* by a person: an error where it has no effect */
   bool setup_only;   /* create everything, run nothing: would the request be served? */
-  double
-      picture_at; /* s: a time of which a picture is made; 0 = none.  Not after the end of the run */
+  double picture_at; /* s: a time of which a picture is made; 0 = none.  Not after the end of the
+                        run */
   bool want_series;
   const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
   bool film; /* as a film: with frames of its own, evenly over the run; else with the samples */
@@ -53,8 +55,8 @@ typedef struct perp_request {
   /* further runs without metrics, for the clock, each shown to be the march of the first one, or
    * PERP_ERR_INTERNAL; 0 = the clock is read around each step of the first */
   int timing_rounds;
-  /* without rounds: the parts of a step, and each step by itself; else steps that are short beside a reading of the
-   * clock are timed by one further run, all together */
+  /* without rounds: the parts of a step, and each step by itself; else steps that are short beside
+   * a reading of the clock are timed by one further run, all together */
   bool timing_detail;
 } perp_request;
 
@@ -90,16 +92,17 @@ typedef struct perp_result {
   double h, t_end;              /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;
-  /* CPU time of the steps, s, and its mean, us; the spread over the steps, each by itself, us.  NaN: not measured. */
+  /* CPU time of the steps, s, and its mean, us; the spread over the steps, each by itself, us. NaN:
+   * not measured. */
   double cpu_s, step_us, wall_s;
   perp_spread alone_us;
-  /* Means over the first breakdown_steps steps of one more run, us, by the wall clock, with clocks inside: of a
-   * step, and its parts, which sum to it; breakdown_steps = 0: there was none. */
+  /* Means over the first breakdown_steps steps of one more run, us, by the wall clock, with clocks
+   * inside: of a step, and its parts, which sum to it; breakdown_steps = 0: there was none. */
   int64_t breakdown_steps;
   double breakdown_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us;
   int64_t steps_reused; /* steps in which contacts had the impulses of an earlier step alone */
-  double
-      pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0 without them */
+  double pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0
+                  without them */
   perp_ode_counters ode_count;
   perp_stats kkt_count;
   perp_contact_count contact_count; /* zero without contacts */

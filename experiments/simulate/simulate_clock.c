@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The clock of one cell: the march that was measured, made again without metrics and shown to be the same one, and
- * the shares of the parts of a step.  A run too short for the clock is repeated whole. */
+/* The clock of one cell: the march that was measured, made again without metrics and shown to be
+ * the same one, and the shares of the parts of a step.  A run too short for the clock is repeated
+ * whole. */
 #include "experiments/simulate/simulate_run.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 #define BATCH     100e-6
 #define BREAKDOWN 1.0 /* s, and then the breakdown ends */
 
-/* ---- pass 2: the march again, without metrics -------------------------------------------------- */
+/* ---- pass 2: the march again, without metrics ---- */
 
 /* So many steps.  The march of pass 1 made them, so that none may fail. */
 static perp_status clock_steps(perp_ctx *ctx, perp_cell_run *r, int64_t n)
@@ -78,7 +79,8 @@ static perp_status clock_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_referen
   return clock_check(ctx, r, &before);
 }
 
-/* One more run for the steps that no batch had for itself, and for those of a run that has too many to remember. */
+/* One more run for the steps that no batch had for itself, and for those of a run that has too many
+ * to remember. */
 static perp_status clock_alone(perp_ctx *ctx, perp_cell_run *r)
 {
   const double cost = perp_cell_clock_cost();
@@ -102,7 +104,8 @@ static perp_status clock_alone(perp_ctx *ctx, perp_cell_run *r)
   return PERP_OK;
 }
 
-/* Without rounds, and too short for a clock around each step: one further run.  What cannot be made again has no time. */
+/* Without rounds, and too short for a clock around each step: one further run.  What cannot be made
+ * again has no time. */
 static perp_status clock_brief(perp_ctx *ctx, perp_cell_run *r)
 {
   perp_result *result = r->result;
@@ -180,8 +183,8 @@ static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_referenc
   return PERP_OK;
 }
 
-/* The steps from the start on, with clocks inside: `times` of their parts, *wall of all; *busy: by how much this was more
- * than their CPU time. */
+/* The steps from the start on, with clocks inside: `times` of their parts, *wall of all; *busy: by
+ * how much this was more than their CPU time. */
 static perp_status clock_parts(perp_ctx *ctx, perp_cell_run *r, perp_times *times, int64_t *steps,
                                double *wall, double *busy)
 {
@@ -203,9 +206,10 @@ static perp_status clock_parts(perp_ctx *ctx, perp_cell_run *r, perp_times *time
   return status;
 }
 
-/* Pass 3: parts of a step, all from one run: the rest is what the clock around a step has beyond those inside.  The
- * clock is that of the wall, whose readings are some 20 ns; that of the thread would be most of a small step.  Where
- * other processes had the processor the run is made again, and the one that they disturbed least is used. */
+/* Pass 3: parts of a step, all from one run: the rest is what the clock around a step has beyond
+ * those inside.  The clock is that of the wall, whose readings are some 20 ns; that of the thread
+ * would be most of a small step.  Where other processes had the processor the run is made again,
+ * and the one that they disturbed least is used. */
 static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r)
 {
   enum { RUNS = 5 };

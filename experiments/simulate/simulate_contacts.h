@@ -12,8 +12,8 @@
 void perp_contacts_json(const perp_contact_count *c, perp_json *j);
 /* For people, at most 80 columns wide; nothing where there was no problem. */
 void perp_contacts_text(const perp_contact_count *c, FILE *out);
-/* One line: in how many steps impulses are not unique, and the motion depends on the choice; nothing where they are, and
- * where no contact has friction. */
+/* One line: in how many steps impulses are not unique, and the motion depends on the choice;
+ * nothing where they are, and where no contact has friction. */
 void perp_solutions_text(const perp_solution_steps *s, FILE *out);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct perp_cell_run {
   double h, t_end, every, bound;
   double *moved; /* start of a perturbed run, q [nq] and v [nv]; NULL: that of the scene */
   bool adaptive;
-  /* of a run of an equivalent model: that model, room for a state of it and for one of the given model, q [nq] and v [nv],
-   * and for multipliers [m]; NULL: the model of the scene itself */
+  /* of a run of an equivalent model: that model, room for a state of it and for one of the given
+   * model, q [nq] and v [nv], and for multipliers [m]; NULL: the model of the scene itself */
   perp_equivalent *equivalent;
   double *q_there, *v_there, *q_back, *v_back, *lambda_there;
   perp_sim *sim; /* scenes with bodies */
@@ -37,22 +37,24 @@ typedef struct perp_cell_run {
   double
       sampled; /* s, the last sample between the last two accepted states, or the first of these */
   perp_cell_list batch; /* clock: seconds per step of each batch, */
-  /* and of each step by itself: the least of the runs, beyond PERP_LIST_EXACT steps those of the last run */
+  /* and of each step by itself: the least of the runs, beyond PERP_LIST_EXACT steps those of the
+   * last run */
   perp_cell_list alone;
   perp_cell_list work; /* of the contact solvers in each step */
-  bool
-      brief; /* the steps are too short for a clock around each: pass 1 has read it for the first ones only */
+  bool brief; /* the steps are too short for a clock around each: pass 1 has read it for the first
+                 ones only */
   double cpu0, wall0; /* when pass 1 began */
   int64_t steps;      /* of pass 1, and its counters after the start: what the clock must repeat */
   perp_ode_counters begun;
   double kept; /* when, wall clock */
 } perp_cell_run;
 
-/* One face for simulations and plain problems.  q0 and v0: the start, moved where that is asked for. */
+/* One face for simulations and plain problems.  q0 and v0: the start, moved where that is asked
+ * for. */
 const double *perp_cell_q0(const perp_cell_run *r);
 const double *perp_cell_v0(const perp_cell_run *r);
-/* moved: q0 by `perturb` times its largest entry (rotations by as many radians), v0 by `perturb` times its largest, along
- * (sin 1, sin 2, ...). */
+/* moved: q0 by `perturb` times its largest entry (rotations by as many radians), v0 by `perturb`
+ * times its largest, along (sin 1, sin 2, ...). */
 perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *r, double perturb);
 /* The simulation will be one of this equivalent of the model. */
 perp_status perp_cell_equivalent(perp_ctx *ctx, perp_cell_run *r, const char *name);

@@ -49,8 +49,8 @@ static bool warn_servo(const perp_cell_run *r, const perp_result *result)
          strstr(f, "servo=") == NULL;
 }
 
-/* What mends a loss: an integrator that conserves, where the run has none and nothing touches; or a step
- * that is so much shorter that an error of order 1 is half of what is allowed. */
+/* What mends a loss: an integrator that conserves, where the run has none and nothing touches; or a
+ * step that is so much shorter that an error of order 1 is half of what is allowed. */
 static void warn_remedy(const perp_cell_run *r, const perp_result *result, double most,
                         perp_text *text)
 {
@@ -69,7 +69,8 @@ static void warn_remedy(const perp_cell_run *r, const perp_result *result, doubl
   perp_text_add(text, "%s--h %.2gs", text->n > 0 ? "or " : "", h);
 }
 
-/* A start that violates its joints: stabilization brings it back, which changes the energy whatever the step. */
+/* A start that violates its joints: stabilization brings it back, which changes the energy whatever
+ * the step. */
 static bool warn_expected(const perp_cell_run *r)
 {
   const perp_model *model = r->scene.model;

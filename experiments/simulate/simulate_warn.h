@@ -8,8 +8,8 @@
 /* A conserved quantity that changes by more than this part of its scale is a warning. */
 #define PERP_LOSS_MOST 0.01
 
-/* After the metrics of the result: result->invariants and its warnings.  Nothing of a run that did not reach
- * its end. */
+/* After the metrics of the result: result->invariants and its warnings.  Nothing of a run that did
+ * not reach its end. */
 void perp_simulate_warn(const perp_cell_run *r, perp_result *result);
 
 #endif

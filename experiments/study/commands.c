@@ -65,7 +65,7 @@ int perp_exit_of(perp_status status)
   }
 }
 
-/* ---- values of options ----------------------------------------------------------------------- */
+/* ---- values of options ---- */
 
 static int option_read(const perp_ctx *ctx, const perp_args *args, const char *name,
                        perp_status status)

@@ -27,7 +27,7 @@ int perp_refuse(const perp_ctx *ctx, int exit_status);
  * do not fit), input for files, internal for the rest. */
 int perp_exit_of(perp_status status);
 
-/* ---- values of options ----------------------------------------------------------------------- */
+/* ---- values of options ---- */
 
 /* Each returns -1 to go on, or the exit status after a message that names the option.  *value stays
  * as it is where the option is not given. */

@@ -190,7 +190,7 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
   perp_json_members(j, "] }");
 }
 
-/* ---- studies --------------------------------------------------------------------------------- */
+/* ---- studies ---- */
 
 static int by_name(const void *a, const void *b)
 {

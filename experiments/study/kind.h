@@ -17,8 +17,9 @@ typedef enum perp_cell_status {
   PERP_CELL_OK,         /* the solver that was named solved every problem of the run */
   PERP_CELL_FIXED_WORK, /* so many sweeps were asked for, no tolerance: residuals are results */
   PERP_CELL_SEVERAL,    /* solved, but the motion is one of several that solve the problems */
-  PERP_CELL_UNSOLVED, /* the run went on with problems that were not solved: figures stand, marked */
-  PERP_CELL_UNSUITED, /* outside of what the method says it serves: no failure, and no answer */
+  PERP_CELL_UNSOLVED,   /* the run went on with problems that were not solved: figures stand, marked
+                         */
+  PERP_CELL_UNSUITED,   /* outside of what the method says it serves: no failure, and no answer */
   PERP_CELL_DIVERGED,
   PERP_CELL_MAXITER,
   PERP_CELL_TIMEOUT,
@@ -32,7 +33,8 @@ extern const char *const perp_cell_status_names[]; /* NULL-terminated, in the or
 perp_cell_status perp_cell_status_of(const char *name); /* PERP_CELL_STATUSES when unknown */
 /* Failed for a reason that says nothing about the method: crash, out of memory, set-up. */
 bool perp_cell_infrastructure(perp_cell_status status);
-/* Reached the end of its work: its figures are whole (ok, fixed-work, several solutions, unsolved). */
+/* Reached the end of its work: its figures are whole (ok, fixed-work, several solutions, unsolved).
+ */
 bool perp_cell_whole(perp_cell_status status);
 struct perp_cell_kind;
 /* Is a cell that ended so timed?  It is ok, or a run that reached its end. */
@@ -89,9 +91,10 @@ void perp_outcome_add(perp_outcome *o, const char *name, double value);
 
 typedef enum perp_job_what {
   PERP_JOB_RUN,
-  PERP_JOB_SETUP, /* create what the cell needs, run nothing: ok; skipped when a part refuses; setup-failed with the
-                   * reason "unsuited" when the solver will; or what went wrong */
-  PERP_JOB_LOOK /* the kind's own: what canonical asks about a cell */
+  PERP_JOB_SETUP, /* create what the cell needs, run nothing: ok; skipped when a part refuses;
+                   * setup-failed with the reason "unsuited" when the solver will; or what went
+                   * wrong */
+  PERP_JOB_LOOK   /* the kind's own: what canonical asks about a cell */
 } perp_job_what;
 
 typedef struct perp_job {
@@ -116,8 +119,8 @@ typedef struct perp_cell_kind {
   const char *const *sections; /* further top-level keys of the study file; NULL: none */
   /* What can be measured: an array in pool, ended by a NULL name. */
   const perp_metric *(*metrics)(const perp_ctx *ctx, perp_pool *pool);
-  /* The metric that counts the comparisons of which the named one is the largest, or NULL.  NULL: there
-   * are none. */
+  /* The metric that counts the comparisons of which the named one is the largest, or NULL.  NULL:
+   * there are none. */
   const char *(*count)(const char *metric);
   /* Read those sections; may set hidden parameters and add axes.  NULL: nothing to read. */
   void (*read)(perp_ctx *ctx, struct perp_study *study, perp_diag *diag);
@@ -134,8 +137,8 @@ typedef struct perp_cell_kind {
   bool refuses; /* and that may be skipped: worth to know before a run */
   /* an unsolved cell is a run that reached its end: its steps have a time like any other */
   bool runs;
-  /* Is a parameter of this cell wrong, although each of its values may stand in others?  Its index, and why; -1: none is.
-   * NULL: never. */
+  /* Is a parameter of this cell wrong, although each of its values may stand in others?  Its index,
+   * and why; -1: none is. NULL: never. */
   int (*wrong)(const struct perp_study *study, const struct perp_cell *cell,
                char why[PERP_WHY_MAX]);
   /* Rough amount of work, for the estimate of the time left; any unit. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- expressions over cells ------------------------------------------------------------------ */
+/* ---- expressions over cells ---- */
 
 perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int param)
 {
@@ -43,7 +43,7 @@ void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_st
   s->scope.user = s;
 }
 
-/* ---- the grid -------------------------------------------------------------------------------- */
+/* ---- the grid ---- */
 
 static void cell_id(const perp_study *study, perp_cell *cell)
 {
@@ -257,7 +257,7 @@ void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell
     if (cell->value[p][0] != '\0') perp_json_text(j, study->kind->params[p].key, cell->value[p]);
 }
 
-/* ---- plan.jsonl ------------------------------------------------------------------------------ */
+/* ---- plan.jsonl ---- */
 
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection)

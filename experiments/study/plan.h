@@ -61,7 +61,8 @@ int perp_plan_refuse(const perp_ctx *ctx, const perp_study *study, const perp_pl
 /* "36 combinations are 20 runs: stab has no effect with formulation reduced"; nothing where no two
  * are equal. */
 void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out);
-/* "12 combinations need libsundials-dev: left out (./perp setup sundials)"; nothing where none do. */
+/* "12 combinations need libsundials-dev: left out (./perp setup sundials)"; nothing where none do.
+ */
 void perp_plan_say_absent(const perp_plan *plan, perp_text *out);
 void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* both on stderr */
 void perp_plan_free(perp_plan *plan);

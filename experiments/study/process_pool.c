@@ -27,11 +27,13 @@ enum { EXIT_NO_MEMORY = 77 };
 static const uint64_t magic = 0x70657270206f7574; /* "perp out" */
 static const rlim_t most_output = 1u << 30;       /* bytes a child may write to one file */
 
-/* s of work after which a process ends: a fork costs some milliseconds (copied pages among them), so that short orders share one */
+/* s of work after which a process ends: a fork costs some milliseconds (copied pages among them),
+ * so that short orders share one */
 static const double process_life = 2;
 /* bytes that an order may leave behind in its process, for the next one to be as if in a new one */
 static const double process_growth = 64 << 20;
-/* A limit is CPU time, so that a busy machine takes no cell its verdict; one that waits has so many times it by the clock. */
+/* A limit is CPU time, so that a busy machine takes no cell its verdict; one that waits has so many
+ * times it by the clock. */
 static const double process_patience = 4;
 
 /* What a child sends back. */
@@ -138,7 +140,7 @@ int perp_process_pool_free_places(const perp_process_pool *c)
   return c->size - c->running;
 }
 
-/* ---- in the child ---------------------------------------------------------------------------- */
+/* ---- in the child ---- */
 
 /* Pages that this process has mapped, from a place where no allocation is allowed. */
 static double mapped_bytes(const char *key)
@@ -260,7 +262,7 @@ _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
   _exit(0);
 }
 
-/* ---- in the parent --------------------------------------------------------------------------- */
+/* ---- in the parent ---- */
 
 /* CPU time of a child, s; infinite once it is gone. */
 static double process_pool_cpu(const struct child *k)
@@ -300,8 +302,8 @@ static bool process_pool_late(struct child *k, double now)
   return false;
 }
 
-/* A file beside the one that what is printed goes to, without a name once it is open: what is printed by one order
- * after the other.  -1: there can be none. */
+/* A file beside the one that what is printed goes to, without a name once it is open: what is
+ * printed by one order after the other.  -1: there can be none. */
 static int process_pool_open_log(const char *path)
 {
   if (path == NULL) return -1;
@@ -379,7 +381,8 @@ static void process_pool_drain(struct child *k)
   }
 }
 
-/* What the order has printed gets its file: a new one, what a link of that name leads to stays as it is. */
+/* What the order has printed gets its file: a new one, what a link of that name leads to stays as
+ * it is. */
 static void process_pool_keep_log(const struct child *k)
 {
   struct stat printed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A pool of processes: each job runs in a child with a process group, a memory limit and a hard time
- * limit, and dies with its parent.  Whatever a child does - crash, hang, eat memory, print, leave
- * children behind - the pool reports one outcome and goes on.
+/* A pool of processes: each job runs in a child with a process group, a memory limit and a hard
+ * time limit, and dies with its parent.  Whatever a child does - crash, hang, eat memory, print,
+ * leave children behind - the pool reports one outcome and goes on.
  *
  * A child takes one order after the other, as a fork costs more than a short cell: for two seconds
  * of work, or until its memory has grown.  Each order has its own limits, its own log and its own
@@ -15,8 +15,8 @@
 
 typedef struct perp_process_pool perp_process_pool;
 
-/* For up to `size` children at a time; ctx must outlive the pool.  Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD until the
- * workers is destroyed; perp_process_pool_wait reports them. */
+/* For up to `size` children at a time; ctx must outlive the pool.  Blocks SIGINT, SIGTERM, SIGHUP
+ * and SIGCHLD until the workers is destroyed; perp_process_pool_wait reports them. */
 perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool **out);
 /* Kills what still runs. */
 void perp_process_pool_destroy(perp_process_pool *workers);

@@ -27,7 +27,7 @@ static bool study_received(const perp_study *s)
   return received;
 }
 
-/* ---- sections -------------------------------------------------------------------------------- */
+/* ---- sections ---- */
 
 static void read_head(perp_study_reader *r, const perp_node *root)
 {
@@ -330,7 +330,7 @@ static void read_report(perp_study_reader *r, const perp_node *root)
   }
 }
 
-/* ---- plug-ins -------------------------------------------------------------------------------- */
+/* ---- plug-ins ---- */
 
 static perp_study_loader loader;
 
@@ -339,8 +339,9 @@ void perp_register_study_loader(perp_study_loader load)
   loader = load;
 }
 
-/* Loads what `plugins` names, before any name of theirs is read.  The study with their places for good instead, as it is
- * copied to results folders; NULL after an error.  A study with a plan beside it is in such a folder. */
+/* Loads what `plugins` names, before any name of theirs is read.  The study with their places for
+ * good instead, as it is copied to results folders; NULL after an error.  A study with a plan
+ * beside it is in such a folder. */
 static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root)
 {
   perp_study *s = r->s;
@@ -376,7 +377,7 @@ static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root
   return perp_tree_set(&s->pool, root, "plugins", kept, &why);
 }
 
-/* ---- everything ------------------------------------------------------------------------------ */
+/* ---- everything ---- */
 
 static const char *const top_keys[] = { "schema",    "kind",    "study",    "plugins",
                                         "grid",      "runs",    "exclude",  "profiles",

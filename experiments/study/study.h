@@ -16,8 +16,8 @@ typedef struct perp_axis {
   const perp_node *const *at;
 } perp_axis;
 
-/* One entry of `runs`, which a study may have instead of a grid: conditions under a name, the value of the parameter
- * `run`.  Its cells are all combinations of its values. */
+/* One entry of `runs`, which a study may have instead of a grid: conditions under a name, the value
+ * of the parameter `run`.  Its cells are all combinations of its values. */
 typedef struct perp_run_set {
   const char *name;
   int *n;      /* [n_params] how many values; 1 where the parameter does not vary over the study */
@@ -42,16 +42,18 @@ typedef struct perp_claim {
   const perp_node *at;
 } perp_claim;
 
-/* What a run may show, and the columns in which it is looked for: `symptoms` of a study, a table of its report.
+/* What a run may show, and the columns in which it is looked for: `symptoms` of a study, a table of
+ * its report.
  *
  *   symptoms:
  *     columns: [{ name: ode, text: ODE with its defaults, where: 'engine == ode' }, ...]
  *     rows:
- *       - { name: creep, text: a box on a slope creeps, of: engine of the report, source: its thread,
- *           where: 'scene == incline', metric: pose.drift.max, above: 1 mm }
+ *       - { name: creep, text: a box on a slope creeps, of: engine of the report, source: its
+ * thread, where: 'scene == incline', metric: pose.drift.max, above: 1 mm }
  *
- * A cell belongs to the row and the column whose conditions hold.  It shows the symptom where its figure is above the
- * bound; spread: the figure is the distance of the largest from the least figure of several cells. */
+ * A cell belongs to the row and the column whose conditions hold.  It shows the symptom where its
+ * figure is above the bound; spread: the figure is the distance of the largest from the least
+ * figure of several cells. */
 typedef struct perp_symptom {
   const char *name, *text, *of, *source, *metric, *where_text;
   perp_expr *where; /* over the parameters */
@@ -155,9 +157,9 @@ typedef struct perp_study_request {
   const perp_cell_kind *const *kinds; /* NULL: those registered */
 } perp_study_request;
 
-/* Loads a plug-in file that a study names; *kept, to be freed, is where it is for good.  received: the study lies in a
- * results folder, which may come from anybody.  Registered before the first study is read; without, a study with
- * plug-ins is refused. */
+/* Loads a plug-in file that a study names; *kept, to be freed, is where it is for good.  received:
+ * the study lies in a results folder, which may come from anybody.  Registered before the first
+ * study is read; without, a study with plug-ins is refused. */
 typedef perp_status (*perp_study_loader)(perp_ctx *ctx, const char *path, bool received,
                                          char **kept);
 void perp_register_study_loader(perp_study_loader load);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- keys -------------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
 /* Does some plug-in of this kind have the option? */
 static bool some_option(const perp_ctx *ctx, perp_kind kind, const char *option)
@@ -83,7 +83,7 @@ const char *perp_study_key_text(const perp_ctx *ctx, const perp_study *s, perp_p
              : "";
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static int answer_keys(perp_study_reader *r, const perp_node *map, const char *member,
                        const perp_study_key **keys)

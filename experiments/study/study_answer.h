@@ -6,17 +6,16 @@
  *     best: err.tip.max                      # least or most, as the metric says;
  *     at: time.cpu                           #   at equal work: a metric of cost
  *     budgets: [1 ms, 10 ms]                 #   such costs, and
- *     targets: [1 cm, 1 mm]                  #   such errors, whose cost is compared; chosen where not given
- *     proxy: drift.pos.max                   #   does who is best by this have the best figure, too?
- *     by: stab                               # who is compared: parameters
- *     for: [scene, h]                        # what is never mixed: a comparison for each
- *     where: 'formulation == velocity'       # which cells
+ *     targets: [1 cm, 1 mm]                  #   such errors, whose cost is compared; chosen where
+ * not given proxy: drift.pos.max                   #   does who is best by this have the best
+ * figure, too? by: stab                               # who is compared: parameters for: [scene, h]
+ * # what is never mixed: a comparison for each where: 'formulation == velocity'       # which cells
  *   answer: { most: solved, by: lcp, for: problem.family }
- *   answer: { slope: err.q.max, over: h, by: ode }       # a power law: observed order, exponent of the time
- *   answer: { claims: all }                  # the claims of the study say it
+ *   answer: { slope: err.q.max, over: h, by: ode }       # a power law: observed order, exponent of
+ * the time answer: { claims: all }                  # the claims of the study say it
  *
- * A key of by, for and over is a parameter (stab), an option of a plug-in (scene.links), or the name without
- * options (lcp.name, problem.family). */
+ * A key of by, for and over is a parameter (stab), an option of a plug-in (scene.links), or the
+ * name without options (lcp.name, problem.family). */
 #ifndef PERP_STUDY_ANSWER_H
 #define PERP_STUDY_ANSWER_H
 
@@ -60,7 +59,8 @@ typedef struct perp_question {
 
 /* Read `answer` of the study; what is wrong goes to the diagnostics of the reader. */
 void perp_study_read_answer(struct perp_study_reader *r, const perp_node *root);
-/* A key by its text; false with a message in *why (from pool) when it names nothing of the study. */
+/* A key by its text; false with a message in *why (from pool) when it names nothing of the study.
+ */
 bool perp_study_key_of(const perp_ctx *ctx, const struct perp_study *study, perp_pool *pool,
                        const char *text, perp_study_key *key, const char **why);
 /* What a value of its parameter, in canonical form, is by the key; from pool. */

@@ -37,11 +37,12 @@ double perp_study_number(perp_study_reader *r, const perp_node *map, const char 
 /* Index of a text in a list that ends with NULL; the first is the default. */
 int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *key,
                       const char *const *choices);
-/* An expression over the first n_columns columns; NULL: absent (an error where there is no such key)
- * or not valid. */
+/* An expression over the first n_columns columns; NULL: absent (an error where there is no such
+ * key) or not valid. */
 perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
                                  int n_columns, bool aggregates);
-/* A number made of figures of cells, "max(drift.pos.max, run == a) / 2"; text: what `at` says, or a part of it. */
+/* A number made of figures of cells, "max(drift.pos.max, run == a) / 2"; text: what `at` says, or a
+ * part of it. */
 perp_expr *perp_study_measured(perp_study_reader *r, const perp_node *at, const char *text);
 
 /* A number in the unit of a metric of the study, of "m or rad" the first. */
@@ -58,7 +59,8 @@ void perp_study_read_replicate(perp_study_reader *r, const perp_node *root);
 bool perp_study_read_runs(perp_study_reader *r, const perp_node *root);
 /* What a parameter is where the study does not name it; NULL: it must be given. */
 const char *perp_study_default(perp_study *s, int param);
-/* Values of a parameter as a study file gives them, canonical, each once, and where each stands; in the pool. */
+/* Values of a parameter as a study file gives them, canonical, each once, and where each stands; in
+ * the pool. */
 typedef struct perp_study_values {
   perp_names text;
   const perp_node **at;

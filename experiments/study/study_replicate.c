@@ -119,7 +119,8 @@ static void read_stated(perp_study_reader *r, const perp_node *item, perp_replic
   int n = 0;
   for (int i = 0; i < 4; i++) n += replicate_has(item, stated[i]);
   if (n > 1) PERP_WRONG(r->diag, item, "a row has one of value, below, curve and holds");
-  /* of a contradiction the twin is a second test of the evidence, of a condition one of the condition */
+  /* of a contradiction the twin is a second test of the evidence, of a condition one of the
+   * condition */
   const bool number = row->declared != PERP_REPLICATE_CONTRADICTED && !replicate_has(item, "holds");
   perp_study *s = r->s;
   if (replicate_has(item, "curve")) {

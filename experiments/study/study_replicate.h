@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What documents state in numbers, beside what the runs of a study measure: `replicate` of a study file. */
+/* What documents state in numbers, beside what the runs of a study measure: `replicate` of a study
+ * file. */
 #ifndef PERP_STUDY_REPLICATE_H
 #define PERP_STUDY_REPLICATE_H
 
@@ -36,8 +37,9 @@ typedef struct perp_replicate_point {
  *           measured: 'max(drift.pos.max, run == fitted)', verdict: reproduced,
  *           twin: 'max(drift.pos.max, run == earth)' }
  *
- * verdict is what the row declares; results/replicate.h has what the runs say.  twin is the same test under a condition
- * that is wrong on purpose, and must fail: a number for what is reproduced or undetermined, a condition elsewhere. */
+ * verdict is what the row declares; results/replicate.h has what the runs say.  twin is the same
+ * test under a condition that is wrong on purpose, and must fail: a number for what is reproduced
+ * or undetermined, a condition elsewhere. */
 typedef struct perp_replicate_row {
   int paper; /* index */
   const char *at, *states, *printed, *derived, *reading, *missing, *unit;

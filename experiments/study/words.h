@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Metrics and parameters in words, for axes and menus: names with dots are for files and expressions. */
+/* Metrics and parameters in words, for axes and menus: names with dots are for files and
+ * expressions. */
 #ifndef PERP_WORDS_H
 #define PERP_WORDS_H
 

@@ -9,7 +9,8 @@
 /* Write the page of n runs, which share a clock, with all that it needs inside; folders on the way
  * are made.  run: JSON each,
  *
- *   { scene, h, t_end, reached, status, reason, cause, truth, events, parts: { KIND: NAME }, replay }
+ *   { scene, h, t_end, reached, status, reason, cause, truth, events, parts: { KIND: NAME }, replay
+ * }
  *
  * PERP_ERR_EXTERNAL: the script is not built (web.h). */
 perp_status perp_motion_page(perp_ctx *ctx, const char *path, const char *const *run, int n);

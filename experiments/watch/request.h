@@ -19,24 +19,24 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
 
 /* The options that choose what is simulated: part of a table of perp_flag. */
 /* clang-format off */
-#define PERP_REQUEST_FLAGS                                                                         \
-  { "formulation", 0, "NAME", "Formulation of the dynamics: velocity, acceleration, ..." },        \
-  { "ode", 0, "NAME", "Integrator of the equations of motion." },                                  \
-  { "kkt", 0, "NAME", "Solver of the equality-constrained dynamics." },                            \
-  { "lcp", 0, "NAME", "Solver of the contact problem." },                                          \
-  { "stab", 0, "NAME", "Constraint stabilization." },                                              \
-  { "contact", 0, "NAME", "Contact and friction model." },                                         \
-  { "engine", 0, "NAME",                                                                           \
-    "Third-party physics engine that replaces all of these methods: ode, bullet, ..." },           \
-  { "h", 0, "TIME", "Step size, e.g. 1ms; adaptive methods start with it." },                        \
-  { "t-end", 0, "TIME", "End time of the simulation, e.g. 0.8s." },                                  \
-  { "tol", 0, "X", "Error tolerance per step; short for the option tol of --ode." },               \
-  { "perturb", 0, "X",                                                                             \
-    "Relative perturbation of the initial state; err.q / X is its amplification." },               \
-  { "equivalent", 0, "NAME",                                                                        \
-    "Equivalent model: given, mirrored (x to -x), reversed or shuffled (order of bodies, joints, "   \
-    "shapes and corners), mirrored-shuffled." },                                                    \
-  { "seed", 0, "N", "Seed of random numbers; short for the option seed of the scene." },           \
+#define PERP_REQUEST_FLAGS                                                                       \
+  { "formulation", 0, "NAME", "Formulation of the dynamics: velocity, acceleration, ..." },      \
+  { "ode", 0, "NAME", "Integrator of the equations of motion." },                                \
+  { "kkt", 0, "NAME", "Solver of the equality-constrained dynamics." },                          \
+  { "lcp", 0, "NAME", "Solver of the contact problem." },                                        \
+  { "stab", 0, "NAME", "Constraint stabilization." },                                            \
+  { "contact", 0, "NAME", "Contact and friction model." },                                       \
+  { "engine", 0, "NAME",                                                                         \
+    "Third-party physics engine that replaces all of these methods: ode, bullet, ..." },         \
+  { "h", 0, "TIME", "Step size, e.g. 1ms; adaptive methods start with it." },                    \
+  { "t-end", 0, "TIME", "End time of the simulation, e.g. 0.8s." },                              \
+  { "tol", 0, "X", "Error tolerance per step; short for the option tol of --ode." },             \
+  { "perturb", 0, "X",                                                                           \
+    "Relative perturbation of the initial state; err.q / X is its amplification." },             \
+  { "equivalent", 0, "NAME",                                                                     \
+    "Equivalent model: given, mirrored (x to -x), reversed or shuffled (order of bodies, "       \
+    "joints, shapes and corners), mirrored-shuffled." },                                         \
+  { "seed", 0, "N", "Seed of random numbers; short for the option seed of the scene." },         \
   { "timeout", 0, "TIME", "Limit of the wall time, e.g. 30s." }
 /* clang-format on */
 

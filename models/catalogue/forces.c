@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The forces of models/multibody as plug-ins of kind `force`: what they are called, where they come from, what they read.
- * Their options are a perp_force_def; forces.c and force_pairs.c there evaluate them. */
+/* The forces of models/multibody as plug-ins of kind `force`: what they are called, where they come
+ * from, what they read. Their options are a perp_force_def; forces.c and force_pairs.c there
+ * evaluate them. */
 #include "models/multibody/model.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The joints of models/multibody as plug-ins of kind `joint`: what they are called, where they come from, what they read.
- * Their options are a perp_joint_def; models/multibody/joints.c evaluates them. */
+/* The joints of models/multibody as plug-ins of kind `joint`: what they are called, where they come
+ * from, what they read. Their options are a perp_joint_def; models/multibody/joints.c evaluates
+ * them. */
 #include "models/multibody/model.h"
 
 #define JOINT_PLACES                                                                               \

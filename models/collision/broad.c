@@ -12,7 +12,7 @@ static const double SLACK_STEPS = 8;                   /* motions like the last 
 static const double REACH = 1.5; /* margins up to this times that of the list need no new one */
 enum { TEAM_SHAPES = 2000 };
 
-/* ---- lifetime -------------------------------------------------------------------------------- */
+/* ---- lifetime ---- */
 
 static void broad_join(perp_broad *b)
 {
@@ -125,7 +125,7 @@ void perp_broad_free(perp_broad *b)
   for (int i = 0; i < PERP_BROAD_LANES; i++) free(b->lane[i].pair);
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 bool perp_broad_may_touch(const perp_broad *b, int i, int j)
 {
@@ -188,7 +188,7 @@ static void sort_share(void *user, int member, int members)
   }
 }
 
-/* ---- grid ------------------------------------------------------------------------------------ */
+/* ---- grid ---- */
 
 static double extent_of(const perp_bounds *b)
 {
@@ -363,7 +363,7 @@ static void meet_share(void *user, int member, int members)
   meet_planes(b, l, perp_share(b->n, member, members), perp_share(b->n, member + 1, members));
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
+/* ---- the list ---- */
 
 static bool planes_moved(const perp_broad *b, const perp_pose *pose)
 {

@@ -17,7 +17,8 @@ typedef struct perp_bounds {
   double lo[3], hi[3];
 } perp_bounds;
 
-/* What a sphere needs to meet others, on one line of the cache: its surface is that of shape.h without couples. */
+/* What a sphere needs to meet others, on one line of the cache: its surface is that of shape.h
+ * without couples. */
 typedef struct perp_ball {
   double x[3], radius; /* centre at the last poses; radius < 0: no sphere */
   double mu, mu_dynamic, restitution;

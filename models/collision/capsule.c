@@ -16,7 +16,7 @@ static const double NEAR = 0.9995;
 static const double SNAP = 1e-6;
 static const double LYING = 0.1; /* sine: steeper capsules touch a face with one end */
 
-/* ---- capsules -------------------------------------------------------------------------------- */
+/* ---- capsules ---- */
 
 /* world segment of a capsule: start and vector */
 static void capsule_segment(const perp_shape *s, const perp_pose *pose, double p[3], double u[3])
@@ -138,7 +138,7 @@ int perp_capsule_capsule(const perp_shape *a, const perp_pose *pa, const perp_sh
   return out->gap < margin;
 }
 
-/* ---- capsule and hull ------------------------------------------------------------------------ */
+/* ---- capsule and hull ---- */
 
 /* Segment p + s u at a hull, in the frame of the hull: n from hull to segment. */
 typedef struct leave {

@@ -16,17 +16,18 @@
 extern "C" {
 #endif
 
-/* Contacts of a pair: 4 of convex shapes (2 in the plane), more at surfaces of triangles with several normals. */
+/* Contacts of a pair: 4 of convex shapes (2 in the plane), more at surfaces of triangles with
+ * several normals. */
 enum { PERP_MANIFOLD_CONVEX = 4, PERP_MANIFOLD_MAX = 32 };
 
-/* One point of contact between the shapes a = shape[0] and b = shape[1].  n points from a to b.  The impulse
- * n lambda_n, lambda_n >= 0, acts on b at p[1] and its opposite on a at p[0]. */
+/* One point of contact between the shapes a = shape[0] and b = shape[1].  n points from a to b. The
+ * impulse n lambda_n, lambda_n >= 0, acts on b at p[1] and its opposite on a at p[0]. */
 typedef struct perp_contact {
   int shape[2]; /* shape[0] < shape[1] */
   int body[2];  /* either (not both) may be PERP_WORLD */
   uint64_t
       id; /* of the pair and the features: equal in two steps when it is the same contact.  20 bits
-                 * shape[0], 20 shape[1], 24 features: the order of ids is that of (a, b, features) */
+           * shape[0], 20 shape[1], 24 features: the order of ids is that of (a, b, features) */
   double p[2][3]; /* world, on the surfaces; gap = n . (p[1] - p[0]) */
   double n[3];    /* world, unit */
   double gap;     /* m; < 0: penetration depth.  Vondrak 2005, eq. 6.35; Cline 2002, eq. 4.11 */
@@ -58,7 +59,7 @@ static inline int perp_contact_shape_b(uint64_t id)
   return (int)(id >> 24 & 0xfffff);
 }
 
-/* ---- two shapes ------------------------------------------------------------------------------ */
+/* ---- two shapes ---- */
 
 /* Contacts of two shapes of a finished model at the poses of their bodies whose gap is below
  * margin (>= 0, m).  At most PERP_MANIFOLD_MAX are written, in the order of their id.  Returns
@@ -78,7 +79,7 @@ double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose
                            int shape_b, const perp_pose *pose_b, double p_a[3], double p_b[3],
                            double n[3]);
 
-/* ---- all shapes ------------------------------------------------------------------------------ */
+/* ---- all shapes ---- */
 
 typedef struct perp_collision perp_collision;
 
@@ -89,11 +90,12 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
                                   perp_collision **out);
 void perp_collision_destroy(perp_collision *c);
 void perp_collision_margin(perp_collision *c, double margin);
-/* From now on contacts of find are those of shapes grown by half the tolerance each (>= 0, m): their gap is the separation less
- * the tolerance (Cline 2002, eq. 4.11), and gaps below the margin are found.  0: the shapes themselves, as created. */
+/* From now on contacts of find are those of shapes grown by half the tolerance each (>= 0, m):
+ * their gap is the separation less the tolerance (Cline 2002, eq. 4.11), and gaps below the margin
+ * are found.  0: the shapes themselves, as created. */
 void perp_collision_tolerance(perp_collision *c, double tolerance);
-/* Pairs of bodies at rest (rest [bodies] not 0, borrowed; NULL: none) among each other and with the world are
- * passed over by find. */
+/* Pairs of bodies at rest (rest [bodies] not 0, borrowed; NULL: none) among each other and with the
+ * world are passed over by find. */
 void perp_collision_rest(perp_collision *c, const unsigned char *rest);
 /* All contacts at the poses (indexed by body; pose[-1], PERP_WORLD, is the world and must be
  * valid), ordered by (shape_a, shape_b, id).  The array lives until the next call.  O(shapes +
@@ -104,17 +106,18 @@ perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pos
  * then); above the margin, at worst infinity, when there are none; NaN (and ctx says why) when a
  * pose is not finite.  What bisection asks. */
 double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose *pose);
-/* Does a pair that may touch come nearer than `target` (m) on the way from q0 to q1 [nq] (straight, see
- * perp_time_of_impact), where it may go unseen at both ends: pairs of which one moves by more than half of its least
- * width?  Not those of which skip says so (shape_a < shape_b), nor planes, which have no other side.  O(shapes) when
- * nothing is fast, each fast shape against all others else. */
+/* Does a pair that may touch come nearer than `target` (m) on the way from q0 to q1 [nq] (straight,
+ * see perp_time_of_impact), where it may go unseen at both ends: pairs of which one moves by more
+ * than half of its least width?  Not those of which skip says so (shape_a < shape_b), nor planes,
+ * which have no other side.  O(shapes) when nothing is fast, each fast shape against all others
+ * else. */
 typedef bool perp_pair_filter(void *user, int shape_a, int shape_b);
 bool perp_collision_crosses(const perp_collision *c, const double *q0, const double *q1,
                             double target, perp_pair_filter *skip, void *user);
 /* Pairs the broad phase handed to the narrow phase in the last find, and contacts found. */
 void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts);
 
-/* ---- time of impact -------------------------------------------------------------------------- */
+/* ---- time of impact ---- */
 
 /* Earliest s in [0, 1] at which the distance of two shapes falls to `target` (m) while the poses
  * move from (x0, q0) to (x1, q1): positions linearly, orientations along the shortest rotation;

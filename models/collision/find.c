@@ -167,7 +167,8 @@ static void ask_share(perp_collision *c, lane *l, int first, int end)
   }
 }
 
-/* what the lanes but the first have, all in a row from `first` to `end`, behind the contacts of the first lane */
+/* what the lanes but the first have, all in a row from `first` to `end`, behind the contacts of the
+ * first lane */
 static void join_share(perp_collision *c, int first, int end)
 {
   const int own = c->lane[0].n;

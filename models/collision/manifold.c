@@ -37,8 +37,8 @@ void perp_touch_flip(int n, perp_touch *t)
   manifold_order(n, t);
 }
 
-/* In the order of identities, a later point must be better by more than the tie: rounding does not exchange the points
- * of a body at rest. */
+/* In the order of identities, a later point must be better by more than the tie: rounding does not
+ * exchange the points of a body at rest. */
 static const double tie = 1e-6;
 
 /* The points kept of n > PERP_MANIFOLD_CONVEX, which are in order, if the first of them is one. */

@@ -15,7 +15,7 @@ static double overlap_over(const half_space *s, const double x[3])
   return perp_dot(3, s->m, x) - s->height;
 }
 
-/* ---- spheres --------------------------------------------------------------------------------- */
+/* ---- spheres ---- */
 
 /* Of a ball of radius r the part beyond a plane at a depth d in it; *area: of the section. */
 static double overlap_cap(int dim, double r, double d, double *area)
@@ -75,7 +75,7 @@ static void overlap_ellipsoid(const perp_shape *a, const perp_pose *pose, const 
   for (int i = 0; i < 3; i++) o->p[i] = c[i] + across[i] * w[i];
 }
 
-/* ---- polytopes ------------------------------------------------------------------------------- */
+/* ---- polytopes ---- */
 
 /* A corner, or in the plane a side, of a hull seen from a point on the plane that cuts it. */
 typedef struct corner {
@@ -96,7 +96,8 @@ static void overlap_cut(const corner *p, const corner *q, double x[3])
   for (int i = 0; i < 3; i++) x[i] = p->x[i] + t * (q->x[i] - p->x[i]);
 }
 
-/* What a face has below the plane: volume of the cone from the origin over it; *enters, *leaves: where its rim crosses. */
+/* What a face has below the plane: volume of the cone from the origin over it; *enters, *leaves:
+ * where its rim crosses. */
 static double overlap_face(const perp_hull *h, int face, const half_space *s,
                            const double origin[3], double enters[3], double leaves[3], bool *cut)
 {
@@ -192,7 +193,7 @@ static void overlap_hull(const perp_shape *a, const perp_pose *pose, const half_
   perp_place(pose, p, o->p);
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 bool perp_overlap_serves(const perp_model *model, int shape_a, int shape_b)
 {

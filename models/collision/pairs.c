@@ -9,7 +9,8 @@ static bool pairs_surface(perp_shape_kind kind)
   return kind == PERP_SHAPE_MESH || kind == PERP_SHAPE_HEIGHT_FIELD;
 }
 
-/* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b exchanged. */
+/* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b
+ * exchanged. */
 static perp_pair_fn *pair_of(perp_shape_kind a, perp_shape_kind b, bool *flip)
 {
   if (!pairs_surface(a) && !pairs_surface(b)) return perp_pair_of_solids(a, b, flip);
@@ -18,7 +19,7 @@ static perp_pair_fn *pair_of(perp_shape_kind a, perp_shape_kind b, bool *flip)
   return other == PERP_SHAPE_PLANE || pairs_surface(other) ? NULL : perp_convex_surface;
 }
 
-/* ---- public ---------------------------------------------------------------------------------- */
+/* ---- public ---- */
 
 int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, int shape_b,
                  const perp_pose *pose_b, double margin, perp_contact *contacts)

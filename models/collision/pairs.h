@@ -16,8 +16,8 @@ typedef struct perp_touch {
 /* Features of a contact, 24 bits.  A vertex of one shape over a face of the other does not name
  * the face, so that the identity outlives a change of the reference face. */
 enum { PERP_VERTEX_B = 0, PERP_VERTEX_A = 1, PERP_EDGES = 2, PERP_VERTICES = 3 };
-/* Numbers of edges and of pairs of vertices above 11 bits are folded into them; perp_collide tells names apart that
- * have become one. */
+/* Numbers of edges and of pairs of vertices above 11 bits are folded into them; perp_collide tells
+ * names apart that have become one. */
 PERP_INLINE int perp_feature_fold(int x)
 {
   return x < 0x800 ? x : (int)((uint32_t)x * 2654435761u >> 21);
@@ -29,7 +29,7 @@ PERP_INLINE uint32_t perp_feature(int type, int a, int b)
   return (uint32_t)type << 22 | (uint32_t)a << 11 | (uint32_t)b;
 }
 
-/* ---- manifold.c ------------------------------------------------------------------------------ */
+/* ---- manifold.c ---- */
 
 /* The points with a and b exchanged, in the order of their features. */
 void perp_touch_flip(int n, perp_touch *t);
@@ -37,11 +37,11 @@ void perp_touch_flip(int n, perp_touch *t);
  * one farthest from it, then those that add most area.  size: length that rounding is measured
  * by. */
 int perp_manifold_reduce(int n, perp_touch *t, double size);
-/* The same of points some of which lie between others: of those that are deepest the one farthest from the middle is
- * kept. */
+/* The same of points some of which lie between others: of those that are deepest the one farthest
+ * from the middle is kept. */
 int perp_manifold_spread(int n, perp_touch *t, double size);
 
-/* ---- segments.c ------------------------------------------------------------------------------ */
+/* ---- segments.c ---- */
 
 PERP_INLINE double perp_clamp01(double x)
 {
@@ -54,7 +54,7 @@ double perp_segments(const double p[3], const double u[3], const double q[3], co
 /* Parameter of the point of p + s u, s in [0, 1], closest to x; 0 for a segment of no length. */
 double perp_onto(const double p[3], const double u[3], const double x[3]);
 
-/* ---- closest points -------------------------------------------------------------------------- */
+/* ---- closest points ---- */
 
 /* Two balls of radius ra, rb around x, y; normal `spare` when the centres coincide.  Written
  * whatever the gap. */
@@ -68,18 +68,19 @@ int perp_cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id
  * unit normal there. */
 double perp_hull_point(const perp_hull *hull, const double x[3], double on[3], double n[3]);
 
-/* ---- pairs ----------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
-/* Contacts with a gap below margin, at most PERP_MANIFOLD_CONVEX, at surfaces PERP_MANIFOLD_MAX; returns their number.  margin =
- * infinity asks for the exact signed distance: the least gap of what is returned, with its
- * witnesses. */
+/* Contacts with a gap below margin, at most PERP_MANIFOLD_CONVEX, at surfaces PERP_MANIFOLD_MAX;
+ * returns their number.  margin = infinity asks for the exact signed distance: the least gap of
+ * what is returned, with its witnesses. */
 typedef int perp_pair_fn(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                          const perp_pose *pb, double margin, perp_touch *out);
 perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
     perp_sphere_ellipsoid, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
     perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid, perp_solid_solid, perp_plane_solid,
     perp_convex_surface;
-/* pair_table.c: the function of two kinds that are no surfaces; NULL: they never touch.  *flip: b comes first. */
+/* pair_table.c: the function of two kinds that are no surfaces; NULL: they never touch.  *flip: b
+ * comes first. */
 perp_pair_fn *perp_pair_of_solids(perp_shape_kind a, perp_shape_kind b, bool *flip);
 /* The same of a kind with a piece of a surface, a polytope; *flip: the piece comes first. */
 perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip);

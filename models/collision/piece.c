@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pieces of surfaces, see piece.h.  A triangle without thickness is a prism of height zero: its side faces have no area,
- * but normals (in the plane of the triangle, away from it), so that the Gauss images of its edges are quarters of circles
- * and every test of convex polytopes holds. */
+/* Pieces of surfaces, see piece.h.  A triangle without thickness is a prism of height zero: its
+ * side faces have no area, but normals (in the plane of the triangle, away from it), so that the
+ * Gauss images of its edges are quarters of circles and every test of convex polytopes holds. */
 #include "models/collision/piece.h"
 
 #include <string.h>

@@ -5,9 +5,10 @@
 
 #include "models/collision/pairs.h"
 
-/* Vertices 0, 1, 2 are the corners of the triangle, 3, 4, 5 below them: on them for a mesh, which has no thickness.  Faces:
- * 0 the triangle, 1 its other side, 2 + k at the edge from corner k to the next.  Edges: k from corner k to the next, 3 +
- * k below it, 6 + k from corner k down.  The shape points into the piece, which stays where it is. */
+/* Vertices 0, 1, 2 are the corners of the triangle, 3, 4, 5 below them: on them for a mesh, which
+ * has no thickness.  Faces: 0 the triangle, 1 its other side, 2 + k at the edge from corner k to
+ * the next.  Edges: k from corner k to the next, 3 + k below it, 6 + k from corner k down.  The
+ * shape points into the piece, which stays where it is. */
 typedef struct perp_piece {
   perp_shape shape;
   perp_hull hull;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts of convex polytopes (polygons in the plane) with each other and with planes.
  *
- * polytope_features.c finds what separates the pair.  Manifold: when a face is within NEAR of that direction, the
- * other shape's most opposed face at its support vertex is clipped against the sides of that face
- * (polytope_clip.c); what lies deeper than the margin are the contacts.  An edge-edge normal that near to a face
- * would be one point where the bodies rest on several.  Otherwise the pair of closest points is the contact.
- * Vertices within PERP_HULL_SNAP of a side plane count as inside, so that aligned boxes touch in their corners
- * whatever the rounding.  No allocation. */
+ * polytope_features.c finds what separates the pair.  Manifold: when a face is within NEAR of that
+ * direction, the other shape's most opposed face at its support vertex is clipped against the sides
+ * of that face (polytope_clip.c); what lies deeper than the margin are the contacts.  An edge-edge
+ * normal that near to a face would be one point where the bodies rest on several.  Otherwise the
+ * pair of closest points is the contact. Vertices within PERP_HULL_SNAP of a side plane count as
+ * inside, so that aligned boxes touch in their corners whatever the rounding.  No allocation. */
 #include "models/collision/polytope.h"
 
 #include <string.h>
@@ -145,7 +145,7 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   return 1;
 }
 
-/* ---- hull and plane -------------------------------------------------------------------------- */
+/* ---- hull and plane ---- */
 
 int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                     const perp_pose *pb, double margin, perp_touch *out)

@@ -5,8 +5,8 @@
 
 #include "models/collision/pairs.h"
 
-/* Parts of the size of the smaller shape: vertices that near to a side plane count as inside, and lengths that
- * near are equal up to rounding. */
+/* Parts of the size of the smaller shape: vertices that near to a side plane count as inside, and
+ * lengths that near are equal up to rounding. */
 static const double PERP_HULL_SNAP = 1e-6, PERP_HULL_EXACT = 1e-12;
 
 /* One hull as seen from the frame of the other. */
@@ -48,28 +48,29 @@ typedef struct perp_hull_pair {
   double size;
 } perp_hull_pair;
 
-/* ---- polytope_features.c --------------------------------------------------------------------- */
+/* ---- polytope_features.c ---- */
 
 /* A vertex with the least n . v, of equal ones of a small hull the first; *low: that value. */
 int perp_seen_lowest(const perp_seen *s, const double n[3], double *low);
 void perp_hull_pair_set(perp_hull_pair *p, const perp_shape *a, const perp_pose *pa,
                         const perp_shape *b, const perp_pose *pb);
-/* The supporting plane of largest separation: BY_FACE_A, BY_FACE_B or BY_EDGES, sep and n.  Ends early with some
- * plane that separates by `enough`. */
+/* The supporting plane of largest separation: BY_FACE_A, BY_FACE_B or BY_EDGES, sep and n.  Ends
+ * early with some plane that separates by `enough`. */
 void perp_hull_separate(const perp_hull_pair *p, double enough, perp_features *f);
 /* BY_EDGES: pa, pb on the edges, clamped to them; returns their distance. */
 double perp_hull_edge_witness(const perp_hull_pair *p, perp_features *f);
-/* BY_CLOSEST: pa, pb, n and sep of disjoint hulls, by all pairs of features; f->n on entry: normal of a plane
- * between them. */
+/* BY_CLOSEST: pa, pb, n and sep of disjoint hulls, by all pairs of features; f->n on entry: normal
+ * of a plane between them. */
 void perp_hull_closest(const perp_hull_pair *p, perp_features *f);
 
-/* ---- polytope_clip.c ------------------------------------------------------------------------- */
+/* ---- polytope_clip.c ---- */
 
 /* Points of inc over a face of ref with a gap below margin, in the frame of ref: p_a on ref, n its
  * normal.  tol: beyond side planes.  Returns their number, at most PERP_MANIFOLD_CONVEX. */
 int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, double margin,
                           double size, double tol, perp_touch *out);
-/* BY_FACE_A, BY_FACE_B: pa, pb from the point of the other hull's edges that is deepest under (or nearest over) the face. */
+/* BY_FACE_A, BY_FACE_B: pa, pb from the point of the other hull's edges that is deepest under (or
+ * nearest over) the face. */
 void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f);
 
 #endif

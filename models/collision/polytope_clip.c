@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Clipping: the part of one face that lies over another (Sutherland and Hodgman 1974), with identities of its corners
- * that last from step to step. */
+/* Clipping: the part of one face that lies over another (Sutherland and Hodgman 1974), with
+ * identities of its corners that last from step to step. */
 #include "models/collision/polytope.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ typedef struct corner {
 
 enum { CORNERS_MAX = 2 * PERP_FACE_MAX + 2 };
 
-/* s [n]: distances of the corners from the side plane through o with normal m; is one of them beyond tol? */
+/* s [n]: distances of the corners from the side plane through o with normal m; is one of them
+ * beyond tol? */
 static bool sticks_out(int n, const corner *in, const double m[3], const double o[3], double tol,
                        double *s)
 {
@@ -161,7 +162,8 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
   return count;
 }
 
-/* The lowest point y along the normal of a face of ref that the edges of inc have over it, vertices included; false: none. */
+/* The lowest point y along the normal of a face of ref that the edges of inc have over it, vertices
+ * included; false: none. */
 static bool polytope_clip_edges(const perp_hull *ref, int face, const perp_seen *inc, double tol,
                                 double y[3])
 {

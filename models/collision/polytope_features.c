@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The features by which two convex polytopes are apart, or overlap least.
  *
- * The separation along the outward normal n of a supporting plane is min_j n . b_j - max_i n . a_i.  When they
- * overlap, minus their penetration depth is its largest value over the face normals of both and the cross products
- * of those edges whose images on the Gauss sphere cross (the faces of the Minkowski difference; penetration depth
- * and witness points as in STAR 2012, section 6.2).  When they are apart the largest value is their distance only
- * if the closest features are a face and something, or two edges; else they lie on an edge of each (a point inside
- * a face has the normal of the face for its direction) and are searched among all pairs of edges, which is exact and
- * rarely needed.  Cost O(faces x vertices + edges x edges), no allocation. */
+ * The separation along the outward normal n of a supporting plane is min_j n . b_j - max_i n . a_i.
+ * When they overlap, minus their penetration depth is its largest value over the face normals of
+ * both and the cross products of those edges whose images on the Gauss sphere cross (the faces of
+ * the Minkowski difference; penetration depth and witness points as in STAR 2012, section 6.2).
+ * When they are apart the largest value is their distance only if the closest features are a face
+ * and something, or two edges; else they lie on an edge of each (a point inside a face has the
+ * normal of the face for its direction) and are searched among all pairs of edges, which is exact
+ * and rarely needed.  Cost O(faces x vertices + edges x edges), no allocation. */
 #include "models/collision/polytope.h"
 
 #include <string.h>
@@ -145,8 +146,9 @@ static int outer_edge(const perp_hull *h, int group, const double *v, const doub
   return best;
 }
 
-/* Which directions e_k x (half axis l of b), e_k the axes of box a, separate two boxes by more than `least`, or by
- * so nearly that rounding may decide: bit 3 k + l.  half: of a; r: from its centre to that of b. */
+/* Which directions e_k x (half axis l of b), e_k the axes of box a, separate two boxes by more than
+ * `least`, or by so nearly that rounding may decide: bit 3 k + l.  half: of a; r: from its centre
+ * to that of b. */
 static unsigned worth_trying(double half[3][3], const perp_seen *b, const double r[3], double least)
 {
   static const int after[3] = { 1, 2, 0 };
@@ -188,7 +190,8 @@ static int axis_of(const perp_hull *h, int group)
 
 /* The same for two boxes: nine directions, supports from the half axes.  A direction that belongs
  * to no crossing of arcs separates by no more than one that does, so that it need not be told
- * apart.  Most directions are seen to separate by no more than `least` (the faces) by a shorter formula. */
+ * apart.  Most directions are seen to separate by no more than `least` (the faces) by a shorter
+ * formula. */
 static double best_box_edges(const perp_hull *a, const perp_seen *b, double least, double tie,
                              perp_features *out)
 {
@@ -235,7 +238,8 @@ static uint32_t edge_feature(const perp_hull *a, int ea, double s, const perp_hu
   return at_a ? perp_feature(PERP_VERTEX_A, 0, va) : perp_feature(PERP_EDGES, ea, eb);
 }
 
-/* Pairs of edges are passed over that the plane of the separating normal f->n shows to be too far apart. */
+/* Pairs of edges are passed over that the plane of the separating normal f->n shows to be too far
+ * apart. */
 void perp_hull_closest(const perp_hull_pair *p, perp_features *f)
 {
   const perp_hull *a = p->a;
@@ -272,7 +276,7 @@ void perp_hull_closest(const perp_hull_pair *p, perp_features *f)
   f->sep = perp_dot(3, f->n, d);
 }
 
-/* ---- a pair ---------------------------------------------------------------------------------- */
+/* ---- a pair ---- */
 
 void perp_hull_pair_set(perp_hull_pair *p, const perp_shape *a, const perp_pose *pa,
                         const perp_shape *b, const perp_pose *pb)

@@ -37,7 +37,7 @@ int perp_sphere_sphere(const perp_shape *a, const perp_pose *pa, const perp_shap
   return perp_ball_ball(x, a->radius, y, b->radius, margin, out);
 }
 
-/* ---- planes ---------------------------------------------------------------------------------- */
+/* ---- planes ---- */
 
 /* ball around x against a half-space */
 static void ball_plane(const double x[3], double radius, const perp_shape *plane,
@@ -78,7 +78,7 @@ int perp_capsule_plane(const perp_shape *a, const perp_pose *pa, const perp_shap
   return n;
 }
 
-/* ---- sphere and hull ------------------------------------------------------------------------- */
+/* ---- sphere and hull ---- */
 
 double perp_hull_point(const perp_hull *h, const double x[3], double on[3], double n[3])
 {

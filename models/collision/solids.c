@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ellipsoids, cylinders and cones, with each other and with all other shapes, by their support functions (models/convex).
+/* Ellipsoids, cylinders and cones, with each other and with all other shapes, by their support
+ * functions (models/convex).
  *
- * The deepest or nearest pair of points is one contact.  Where flat or straight features lie against each other within
- * NEAR, as where a cylinder stands on its end or lies on its side, the corners of the part where they do are contacts
- * too: with the normal of the flat one, at most PERP_MANIFOLD_MAX.  The deepest pair stays among them where they do not
- * reach as deep, as on the rim of a disc between the points that stand for it. */
+ * The deepest or nearest pair of points is one contact.  Where flat or straight features lie
+ * against each other within NEAR, as where a cylinder stands on its end or lies on its side, the
+ * corners of the part where they do are contacts too: with the normal of the flat one, at most
+ * PERP_MANIFOLD_MAX.  The deepest pair stays among them where they do not reach as deep, as on the
+ * rim of a disc between the points that stand for it. */
 #include "models/collision/pairs.h"
 #include "models/convex/convex.h"
 
@@ -20,8 +22,8 @@ static uint32_t solids_feature(const perp_patch_point *p)
   return perp_feature(PERP_EDGES, (-2 - p->ia) & 0x7ff, (-2 - p->ib) & 0x7ff);
 }
 
-/* The deepest pair `first`, and those of n points that lie above the margin; the pair alone where these are deeper than
- * it by more than the turn between their normals explains. */
+/* The deepest pair `first`, and those of n points that lie above the margin; the pair alone where
+ * these are deeper than it by more than the turn between their normals explains. */
 static int solids_manifold(const perp_touch *first, int n, perp_touch *t, double size,
                            perp_touch *out)
 {

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Convex shapes at meshes and height fields.
  *
- * The signed distance to a surface is the least one to its pieces (piece.h): exact where they are apart; where they
- * overlap minus the depth in the piece that would have to be left by the longest translation.
+ * The signed distance to a surface is the least one to its pieces (piece.h): exact where they are
+ * apart; where they overlap minus the depth in the piece that would have to be left by the longest
+ * translation.
  *
- * Inner edges.  A body that lies on two triangles of a plane overlaps with the second by a sliver only, which it leaves
- * soonest sideways.  A contact at an edge or a corner is one of the surface only when its normal n is in the Voronoi
- * region of that edge or corner in the whole surface: n . (w - y) <= 0 for its point y and every corner w of the
- * triangles there (Ericson 2005, section 5.1; a local minimum of the distance).  Others are left to the neighbour, which
- * is nearer or deeper.  Where none is left the deepest one stays as it is: a pair that is nearer than the margin never
- * goes without a contact.  Normals of faces always count.  A body that lies deep in a height field has no contact but
- * with inner walls; it is then at the half-space of the triangle below its centre.
+ * Inner edges.  A body that lies on two triangles of a plane overlaps with the second by a sliver
+ * only, which it leaves soonest sideways.  A contact at an edge or a corner is one of the surface
+ * only when its normal n is in the Voronoi region of that edge or corner in the whole surface: n .
+ * (w - y) <= 0 for its point y and every corner w of the triangles there (Ericson 2005,
+ * section 5.1; a local minimum of the distance).  Others are left to the neighbour, which is nearer
+ * or deeper.  Where none is left the deepest one stays as it is: a pair that is nearer than the
+ * margin never goes without a contact.  Normals of faces always count.  A body that lies deep in a
+ * height field has no contact but with inner walls; it is then at the half-space of the triangle
+ * below its centre.
  *
- * Contacts of one normal are one manifold, reduced as that of two convex shapes; a point that two triangles found is one
- * point.  Its name is that of the plane, not of the triangle, so that contacts outlive the way over inner edges. */
+ * Contacts of one normal are one manifold, reduced as that of two convex shapes; a point that two
+ * triangles found is one point.  Its name is that of the plane, not of the triangle, so that
+ * contacts outlive the way over inner edges. */
 #include "models/collision/piece.h"
 
 #include <string.h>
@@ -42,7 +46,7 @@ typedef struct surface_query {
   cluster c[NORMALS_MAX];
 } surface_query;
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 /* 24 bits of any numbers: splitmix64 */
 static uint32_t surface_name(uint64_t a, uint64_t b, uint64_t c)
@@ -68,7 +72,7 @@ static uint32_t surface_feature(const perp_mesh *m, int triangle, uint32_t featu
   return surface_name(1u << 30 | type, high, on);
 }
 
-/* ---- inner edges --------------------------------------------------------------------------------- */
+/* ---- inner edges ---- */
 
 static bool surface_beyond(const perp_mesh *m, const double n[3], const double y[3], int corner)
 {
@@ -126,7 +130,8 @@ static bool surface_normal_counts(const surface_query *q, int t, const double y[
     }
   }
   if (n_on == 1) return !surface_hidden(m, n, y, corner[edge], corner[(edge + 1) % 3]);
-  /* the corner between two edges; of a needle whose three edges are that near the one that is nearest */
+  /* the corner between two edges; of a needle whose three edges are that near the one that is
+   * nearest */
   int at = n_on == 3 ? 0 : on[0] == 0 && on[1] == 2 ? 0 : on[1];
   for (int k = 0; k < 3 && n_on == 3; k++) {
     double x[3];
@@ -137,7 +142,7 @@ static bool surface_normal_counts(const surface_query *q, int t, const double y[
   return !surface_hidden(m, n, y, corner[at], -1);
 }
 
-/* ---- clusters ------------------------------------------------------------------------------------ */
+/* ---- clusters ---- */
 
 /* The same point, found on two triangles: the smaller name stays, and the deeper one. */
 static bool surface_again(const surface_query *q, cluster *c, const perp_touch *t)
@@ -182,7 +187,7 @@ static void surface_add(surface_query *q, const perp_touch *t)
   c->t[c->n++] = *t;
 }
 
-/* ---- triangles ----------------------------------------------------------------------------------- */
+/* ---- triangles ---- */
 
 /* contacts with one piece, the surface second */
 static int surface_ask(const surface_query *q, const perp_piece *p, double margin, perp_touch *t)
@@ -311,7 +316,7 @@ static int surface_collect(surface_query *q, perp_touch *out)
   return n;
 }
 
-/* ---- pairs --------------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 /* bounds of shape a as seen from the surface, grown */
 static void surface_box(const perp_shape *a, const perp_pose *pa, const perp_pose *pm, double by,

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* Half of the least width: what moves by no more than that overlaps, at the start of the motion or at its end, with
- * whatever it passes through. */
+/* Half of the least width: what moves by no more than that overlaps, at the start of the motion or
+ * at its end, with whatever it passes through. */
 static double sweep_inner(const perp_shape *s)
 {
   double least = s->radius;

@@ -11,7 +11,8 @@
  * distance of a point of the shape from the centre of mass of its body.  So s may advance by (d -
  * target) over the bracket, and when the bracket is not positive the shapes never come nearer.  A
  * half-space that turns has no radius: seen from it the other shape moves, at a lever of its
- * distance.  The normal of a surface of triangles bounds nothing beyond its triangle: each one on the way is asked. */
+ * distance.  The normal of a surface of triangles bounds nothing beyond its triangle: each one on
+ * the way is asked. */
 #include "models/collision/piece.h"
 
 #include <string.h>
@@ -90,7 +91,8 @@ static double largest_lever(const motion *ma, const motion *mb)
   return largest;
 }
 
-/* Earliest s from the distances of a convex pair that `ask` gives; 1 and *hit false: it stays above. */
+/* Earliest s from the distances of a convex pair that `ask` gives; 1 and *hit false: it stays
+ * above. */
 typedef double distance_fn(const void *user, const perp_pose *pa, const perp_pose *pb, double n[3]);
 
 static double toi_advance(distance_fn *ask, const void *user, const perp_shape *a, const motion *ma,
@@ -115,7 +117,7 @@ static double toi_advance(distance_fn *ask, const void *user, const perp_shape *
   return 1;
 }
 
-/* ---- two convex shapes --------------------------------------------------------------------------- */
+/* ---- two convex shapes ---- */
 
 struct shape_pair {
   const perp_model *model;
@@ -128,7 +130,7 @@ static double toi_of_shapes(const void *user, const perp_pose *pa, const perp_po
   return perp_shape_distance(p->model, p->a, pa, p->b, pb, NULL, NULL, n);
 }
 
-/* ---- a surface: each of its pieces on the way is convex ------------------------------------------ */
+/* ---- a surface: each of its pieces on the way is convex ---- */
 
 struct toi_surface {
   const perp_shape *shape, *surface;

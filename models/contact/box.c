@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxed friction: a friction pyramid whose axes are the tangents t1, t2,
  *
- *      |lambda_k| <= mu lambda_n,   lambda_k = limit  =>  t_k . u+ <= 0,   = -limit => >= 0,   else = 0
+ *      |lambda_k| <= mu lambda_n,   lambda_k = limit  =>  t_k . u+ <= 0,   = -limit => >= 0,   else
+ * = 0
  *
- * for k = 1, 2 (Vondrak 2005, section 6.5.3; ODE's pyramid).  Each axis obeys a Coulomb law of its own:
- * exact in the plane and for sliding along an axis, off by up to the factor sqrt(2) between the axes:
- * sliding at 45 degrees to both of them, each component is mu lambda_n, and the resistance is
- * sqrt(2) mu lambda_n.
+ * for k = 1, 2 (Vondrak 2005, section 6.5.3; ODE's pyramid).  Each axis obeys a Coulomb law of its
+ * own: exact in the plane and for sliding along an axis, off by up to the factor sqrt(2) between
+ * the axes: sliding at 45 degrees to both of them, each component is mu lambda_n, and the
+ * resistance is sqrt(2) mu lambda_n.
  *
- * limits = refreshed: the limits follow the normal multipliers of the same solution; the solver serves
- * such rows itself (PERP_LCP_FRICTION).  limits = fixed: two passes, first without friction, then with
- * the limits mu lambda_n of the first pass (Vondrak 2005, section 6.5.3); a convex problem, solved by whatever
- * serves finite bounds, but friction sees normal forces that friction itself has not changed yet.
+ * limits = refreshed: the limits follow the normal multipliers of the same solution; the solver
+ * serves such rows itself (PERP_LCP_FRICTION).  limits = fixed: two passes, first without friction,
+ * then with the limits mu lambda_n of the first pass (Vondrak 2005, section 6.5.3); a convex
+ * problem, solved by whatever serves finite bounds, but friction sees normal forces that friction
+ * itself has not changed yet.
  *
  * Couples against spinning and rolling have one row each, or two, bounded alike.
  *

@@ -3,14 +3,14 @@
  *
  *      |lambda_t| <= mu lambda_n,   u_t+ = 0  or  lambda_t = -mu lambda_n u_t+ / |u_t+|
  *
- * (STAR 2012, section 3.1.4): isotropic, no approximation, a nonlinear complementarity problem for the
- * solvers that take cones (PERP_LCP_CONE).  In the plane a cone is an interval, the model the same
- * as `box`, and solvers for friction rows serve it (PERP_LCP_FRICTION).
+ * (STAR 2012, section 3.1.4): isotropic, no approximation, a nonlinear complementarity problem for
+ * the solvers that take cones (PERP_LCP_CONE).  In the plane a cone is an interval, the model the
+ * same as `box`, and solvers for friction rows serve it (PERP_LCP_FRICTION).
  *
  * Couples against rolling are a circle, too, that against spinning an interval.
  *
- * The cone: STAR 2012, eq. 4 and 5, Vondrak 2005, eq. 6.39; of impulses, by maximal dissipation: STAR
- * 2012, eq. 21 and 40. */
+ * The cone: STAR 2012, eq. 4 and 5, Vondrak 2005, eq. 6.39; of impulses, by maximal dissipation:
+ * STAR 2012, eq. 21 and 40. */
 #include "models/contact/contact_solver.h"
 
 static int cone_rows(int dim)

@@ -98,9 +98,10 @@ int64_t perp_contact_count_none(const perp_contact_count *count)
   return count->failed[-PERP_INFEASIBLE] + count->failed[-PERP_NONE_WITHIN];
 }
 
-/* What leaves exactly the tolerance behind is no guess to be used again (islands.h), and the next step solves the same
- * problem once more, from one side always: a stack of 20 boxes drifts ten times as far and takes more sweeps.  So
- * methods that come to a solution little by little are asked for this part of both tolerances. */
+/* What leaves exactly the tolerance behind is no guess to be used again (islands.h), and the next
+ * step solves the same problem once more, from one side always: a stack of 20 boxes drifts ten
+ * times as far and takes more sweeps.  So methods that come to a solution little by little are
+ * asked for this part of both tolerances. */
 static const double PART = 0.1;
 
 perp_status perp_contact_solver_open(perp_ctx *ctx, const perp_contact_setup *setup,
@@ -314,13 +315,15 @@ static bool keep_best(perp_contact_solver *j, const perp_lcp *p, double rel,
   return better != closer;
 }
 
-/* Sweeps lower q = 1/2 lambda' A lambda + b' lambda, which without gaps and feedback is the kinetic energy that impulses give: from a guess
- * with q > 0 they leave motion that nothing has made.  So they start from its least q on the way from none,
+/* Sweeps lower q = 1/2 lambda' A lambda + b' lambda, which without gaps and feedback is the kinetic
+ * energy that impulses give: from a guess with q > 0 they leave motion that nothing has made.  So
+ * they start from its least q on the way from none,
  *
  *      t lambda,   t = -b' lambda / lambda' A lambda, within [0, 1]
  *
- * which of a solution is t = 1.  Few sweeps need it: a pyramid of 210 boxes drifts a third as far, and a stack of 50 stands, whose
- * guess is no worse for a contact that has opened.  j->w in and out: w of lambda. */
+ * which of a solution is t = 1.  Few sweeps need it: a pyramid of 210 boxes drifts a third as far,
+ * and a stack of 50 stands, whose guess is no worse for a contact that has opened.  j->w in and
+ * out: w of lambda. */
 static double contact_solver_shorten(perp_contact_solver *j, const perp_lcp *p, double rel,
                                      double *lambda)
 {
@@ -345,8 +348,8 @@ static bool contact_solver_zero_fits(const perp_lcp *p)
   return true;
 }
 
-/* Impulses of an impact tell nothing about the step after it, and may be larger than its data by all digits: a
- * guess further from the answer than no impulses at all becomes those. */
+/* Impulses of an impact tell nothing about the step after it, and may be larger than its data by
+ * all digits: a guess further from the answer than no impulses at all becomes those. */
 static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double rel, double *lambda)
 {
   if (!contact_solver_zero_fits(p)) return rel;
@@ -366,8 +369,9 @@ static bool contact_solver_within(const perp_contact_solver *j, const perp_stats
          (!(j->setup.tol_data > 0) || stats->data <= part * j->setup.tol_data);
 }
 
-/* The one place where a problem is asked again, and counted so: never after a failure, which is one.  What chooses has
- * an answer to both tolerances; with as much work again a closer one, or the same. */
+/* The one place where a problem is asked again, and counted so: never after a failure, which is
+ * one.  What chooses has an answer to both tolerances; with as much work again a closer one, or the
+ * same. */
 static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
                                         double *lambda, perp_stats *stats,
                                         perp_contact_count *count)

@@ -14,9 +14,9 @@ typedef struct perp_contact_solver {
   perp_spec lcp;
   perp_lcp_solver *solver;
   int max_n, max_nv; /* what it was created for */
-  /* Of models with unknowns that the impulses determine (NULL: none): bring lambda [n], an answer or guess, into the
-   * form that is used, with a [n] the row scales of the judge.  A residual is measured against the largest unknown,
-   * which must not be one that means nothing. */
+  /* Of models with unknowns that the impulses determine (NULL: none): bring lambda [n], an answer
+   * or guess, into the form that is used, with a [n] the row scales of the judge.  A residual is
+   * measured against the largest unknown, which must not be one that means nothing. */
   void (*settle)(struct perp_contact_solver *j, const perp_lcp *p, double *lambda);
   /* ... and perp_lcp_gain of the impulses that lambda stands for. */
   double (*gain)(struct perp_contact_solver *j, const perp_lcp *p, const double *lambda);
@@ -44,8 +44,8 @@ perp_status perp_contact_solver_new(perp_ctx *ctx, const perp_contact_setup *set
 void perp_contact_solver_free(void *ws); /* NULL is fine */
 /* observe of all models: ws begins with its perp_contact_solver. */
 void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void *user);
-/* Room for n rows and nv columns of J.  Allocates only when that is more than ever; the arrays then lose
- * their contents. */
+/* Room for n rows and nv columns of J.  Allocates only when that is more than ever; the arrays then
+ * lose their contents. */
 perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, int n, int nv);
 /* Room for n * n numbers at *A, which has *cap; they are lost. */
 perp_status perp_contact_solver_square(perp_ctx *ctx, double **A, size_t *cap, int n);
@@ -53,10 +53,11 @@ perp_status perp_contact_solver_square(perp_ctx *ctx, double **A, size_t *cap, i
  * end the joints.  Room as by perp_contact_solver_reserve. */
 perp_status perp_contact_solver_rows(perp_ctx *ctx, perp_contact_solver *j,
                                      const perp_contact_island *island, int r, perp_lcp *p);
-/* Is lambda a solution already, to the tolerance `accept` and that of the data?  With the row scales a [n] of the caller,
- * which should not be larger than those of the judge, and w = A lambda + b.  An answer that is used again leaves
- * again what it left, step after step: so that light bodies under heavy ones keep still, that must be at most ten times
- * `accept` in units of the data, too. */
+/* Is lambda a solution already, to the tolerance `accept` and that of the data?  With the row
+ * scales a [n] of the caller, which should not be larger than those of the judge, and w = A lambda
+ * + b.  An answer that is used again leaves again what it left, step after step: so that light
+ * bodies under heavy ones keep still, that must be at most ten times `accept` in units of the data,
+ * too. */
 bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double accept,
                                const double *a, const double *lambda, const double *w, double *rel,
                                perp_contact_count *count);
@@ -64,9 +65,9 @@ bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double
 bool perp_contact_solver_good(perp_contact_solver *j, const perp_lcp *p,
                               const perp_contact_island *island, const double *lambda, double *rel,
                               perp_contact_count *count);
-/* Solve from the guess lambda, whose residual with the row scales j->a is `rel` and whose w is in j->w, and count.  Of a failed solve the better
- * one of guess and answer is kept (perp_lcp_better), unless the solver chooses itself.  lambda [n] out,
- * finite. */
+/* Solve from the guess lambda, whose residual with the row scales j->a is `rel` and whose w is in
+ * j->w, and count.  Of a failed solve the better one of guess and answer is kept (perp_lcp_better),
+ * unless the solver chooses itself.  lambda [n] out, finite. */
 perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
                                       const perp_contact_island *island, double rel, double *lambda,
                                       perp_contact_count *count);

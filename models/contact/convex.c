@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The convex relaxation of Coulomb friction (Anitescu 2006; of engines Tasora and Anitescu 2011, SAP of Castro et al.
- * 2022, MuJoCo's pyramidal cone of Todorov 2014): the impulse is in the friction cone, u+ in the dual one,
+/* The convex relaxation of Coulomb friction (Anitescu 2006; of engines Tasora and Anitescu 2011,
+ * SAP of Castro et al. 2022, MuJoCo's pyramidal cone of Todorov 2014): the impulse is in the
+ * friction cone, u+ in the dual one,
  *
- *      lambda in K,   (u_n + bias, u_T) in K*,   lambda . (u_n + bias, u_T) = 0,     K = { |lambda_T| <= mu lambda_n },
+ *      lambda in K,   (u_n + bias, u_T) in K*,   lambda . (u_n + bias, u_T) = 0,     K = {
+ * |lambda_T| <= mu lambda_n },
  *
- * which are the conditions of a convex programme, min lambda' A lambda / 2 + b' lambda over K.  Coulomb's law has
- * u_n + mu |u_T| where this has u_n.  The generators d_k = n + mu t_k span K, with the n_d directions t_k of
- * `polyhedral`:
+ * which are the conditions of a convex programme, min lambda' A lambda / 2 + b' lambda over K.
+ * Coulomb's law has u_n + mu |u_T| where this has u_n.  The generators d_k = n + mu t_k span K,
+ * with the n_d directions t_k of `polyhedral`:
  *
- *      0 <= beta_k  perp  d_k . u+ + bias >= 0,      lambda_n = sum beta_k,   lambda_T = mu sum beta_k t_k,
+ *      0 <= beta_k  perp  d_k . u+ + bias >= 0,      lambda_n = sum beta_k,   lambda_T = mu sum
+ * beta_k t_k,
  *
- * a pure LCP with the symmetric semidefinite matrix D' A D, D the generators of all contacts.  It has a solution
- * wherever some u+ has all d_k . u+ + bias >= 0, and the velocities are unique.  Its rank is at most three for n_d
- * rows a contact: for methods that serve semidefinite matrices.  A contact with mu = 0 has the row n only.
+ * a pure LCP with the symmetric semidefinite matrix D' A D, D the generators of all contacts.  It
+ * has a solution wherever some u+ has all d_k . u+ + bias >= 0, and the velocities are unique.  Its
+ * rank is at most three for n_d rows a contact: for methods that serve semidefinite matrices.  A
+ * contact with mu = 0 has the row n only.
  *
- * The price: where a contact slides, u_n + bias = mu |u_T|.  With bias = gap / h a body that slides floats, at the end of
- * each step
+ * The price: where a contact slides, u_n + bias = mu |u_T|.  With bias = gap / h a body that slides
+ * floats, at the end of each step
  *
- *      gap = mu |u_T| h                                                                       (from u_n = (gap+ - gap) / h)
+ *      gap = mu |u_T| h                                                                       (from
+ * u_n = (gap+ - gap) / h)
  *
- * above the surface, first order in h, under the right normal force.  Where sliding begins at once (a body set down at a
- * speed, an impact along the surface) it leaves with u_n = mu |u_T|, whatever h is, and hops.  On springs and dampers
- * a body that slides and still presses them in is mu |u_T| (h + c / k) higher than at rest.  Restitution: u_n = -e u_n- + mu |u_T|.
- * Refused is what has no such meaning: gap = false (each step that a contact slides would throw it off), least normal
+ * above the surface, first order in h, under the right normal force.  Where sliding begins at once
+ * (a body set down at a speed, an impact along the surface) it leaves with u_n = mu |u_T|, whatever
+ * h is, and hops.  On springs and dampers a body that slides and still presses them in is mu |u_T|
+ * (h + c / k) higher than at rest.  Restitution: u_n = -e u_n- + mu |u_T|. Refused is what has no
+ * such meaning: gap = false (each step that a contact slides would throw it off), least normal
  * impulses (Poisson's impacts), and accelerations.
  *
- * Factored islands stay factored, with n_d rows a contact; those with soft contacts, whose S is no longer diagonal,
- * and those whose joints are eliminated are formed, dense. */
+ * Factored islands stay factored, with n_d rows a contact; those with soft contacts, whose S is no
+ * longer diagonal, and those whose joints are eliminated are formed, dense. */
 #include "models/contact/contact_solver.h"
 #include "models/contact/directions.h"
 
@@ -97,7 +103,7 @@ static perp_status convex_create(perp_ctx *ctx, const perp_contact_setup *setup,
   return PERP_OK;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void convex_layout(void *ws, perp_arena *a)
 {
@@ -140,7 +146,7 @@ static perp_status convex_reserve(perp_ctx *ctx, struct ws *w, const perp_contac
   return status;
 }
 
-/* ---- the problem ----------------------------------------------------------------------------- */
+/* ---- the problem ---- */
 
 /* rows of contact c: 1 or n_d */
 static int convex_rows_of(const struct ws *w, int c)
@@ -148,7 +154,8 @@ static int convex_rows_of(const struct ws *w, int c)
   return w->row[c + 1] - w->row[c];
 }
 
-/* Generators of a contact in (n, t1, t2), one after the other; returns how many.  A row that is no contact is one, too. */
+/* Generators of a contact in (n, t1, t2), one after the other; returns how many.  A row that is no
+ * contact is one, too. */
 static int convex_generators(const struct ws *w, double mu, double *C)
 {
   if (!(mu > 0)) {
@@ -181,7 +188,8 @@ static void convex_fill(struct ws *w, const perp_contact_island *island, int n)
   }
 }
 
-/* J = D' J_0, with the softness of what is no contact; true: contacts have some that is left out. */
+/* J = D' J_0, with the softness of what is no contact; true: contacts have some that is left out.
+ */
 static bool convex_factored(struct ws *w, const perp_contact_island *island, int n, perp_blocks *F)
 {
   double C[3 * PERP_DIRECTIONS_MAX];
@@ -240,10 +248,11 @@ static void convex_soften(struct ws *w, const perp_contact_island *island, int n
   }
 }
 
-/* ---- impulses -------------------------------------------------------------------------------- */
+/* ---- impulses ---- */
 
-/* Multipliers of an impulse: the two generators beside it carry its tangential part, and what is missing in the normal
- * comes from one of them and its opposite.  An impulse outside of the cone is drawn in. */
+/* Multipliers of an impulse: the two generators beside it carry its tangential part, and what is
+ * missing in the normal comes from one of them and its opposite.  An impulse outside of the cone is
+ * drawn in. */
 static void convex_spread(const struct ws *w, double mu, int rows, const double *impulse,
                           double *beta)
 {

@@ -3,21 +3,24 @@
  *
  *      |lambda_T|^2 / mu^2 + tau_n^2 / torsion^2 <= lambda_n^2,
  *
- * and dissipate most together (Trinkle, Pang, Sudarsky and Lo 1997, section 2; Howe and Cutkosky 1996 on patches of
- * contact), so that what spins slides more easily, as Contensou (1963) has it.  Stewart and Trinkle's form of it, as
- * `polyhedral` has it of the circle, with unit vectors g_j and rho = torsion / mu:
+ * and dissipate most together (Trinkle, Pang, Sudarsky and Lo 1997, section 2; Howe and Cutkosky
+ * 1996 on patches of contact), so that what spins slides more easily, as Contensou (1963) has it.
+ * Stewart and Trinkle's form of it, as `polyhedral` has it of the circle, with unit vectors g_j and
+ * rho = torsion / mu:
  *
  *      0 <= lambda_n  perp  n . u+ + bias                              >= 0
  *      0 <= lambda_j  perp  g_j . (t1 . u+, t2 . u+, rho n . omega+) + s >= 0
  *      0 <= s         perp  mu lambda_n - sum_j lambda_j               >= 0
  *
- * with lambda_T = sum lambda_j (g_j1, g_j2) and tau_n = rho sum lambda_j g_j3.  The g_j are the 26 directions to the faces,
- * edges and corners of a cube (8 in the tangent plane where torsion = 0) that is turned so that a face looks along the
- * sliding and spinning that the step would have without contact impulses: what goes on as it began has the exact law; on the
- * way to another direction it is too weak by 10 % at most.
+ * with lambda_T = sum lambda_j (g_j1, g_j2) and tau_n = rho sum lambda_j g_j3.  The g_j are the 26
+ * directions to the faces, edges and corners of a cube (8 in the tangent plane where torsion = 0)
+ * that is turned so that a face looks along the sliding and spinning that the step would have
+ * without contact impulses: what goes on as it began has the exact law; on the way to another
+ * direction it is too weak by 10 % at most.
  *
- * A pure LCP with a matrix that is not symmetric, formed, dense, and all else as in polyhedral.c: s in units of the
- * velocity that a tangential impulse makes.  In the plane it is `polyhedral`.  Couples against rolling are no part of it. */
+ * A pure LCP with a matrix that is not symmetric, formed, dense, and all else as in polyhedral.c: s
+ * in units of the velocity that a tangential impulse makes.  In the plane it is `polyhedral`.
+ * Couples against rolling are no part of it. */
 #include "models/contact/contact_solver.h"
 
 #include <math.h>
@@ -120,9 +123,10 @@ static perp_status elliptic_reserve(perp_ctx *ctx, struct ws *w, const perp_cont
   return status;
 }
 
-/* ---- directions ------------------------------------------------------------------------------ */
+/* ---- directions ---- */
 
-/* Directions of a contact: to where the signs s of a cube's axes point, which are 0 outside of the space it moves in. */
+/* Directions of a contact: to where the signs s of a cube's axes point, which are 0 outside of the
+ * space it moves in. */
 static int elliptic_cube(const bool spans[3], signed char s[DIRECTIONS][3])
 {
   int k = 0;
@@ -233,7 +237,7 @@ static int elliptic_contact(struct ws *w, int c)
   return k + 2;
 }
 
-/* ---- the problem ----------------------------------------------------------------------------- */
+/* ---- the problem ---- */
 
 /* base rows of an item: a contact, or after them a further row */
 static int elliptic_base(const struct ws *w, int item, int at[BASE])
@@ -296,7 +300,8 @@ static void elliptic_fill(struct ws *w, const double *A0, int ld0, int n)
   }
 }
 
-/* Multipliers of a contact from its impulse x: in the frame of the cube the face, edge and corner beside it carry it. */
+/* Multipliers of a contact from its impulse x: in the frame of the cube the face, edge and corner
+ * beside it carry it. */
 static void elliptic_spread(const struct ws *w, int c, const double *impulse, double *lambda)
 {
   static const double size[3] = { 1, M_SQRT2, 1.7320508075688772 };

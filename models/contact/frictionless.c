@@ -3,8 +3,8 @@
  *
  *      0 <= lambda_n  perp  n . u+ + bias >= 0
  *
- * (STAR 2012, eq. 38, 44 and section 3.1.5; Vondrak 2005, eq. 6.37; Cline 2002, section 2.6.)  A pure LCP with A = J_n H J_n'
- * symmetric positive semidefinite: every solver serves it. */
+ * (STAR 2012, eq. 38, 44 and section 3.1.5; Vondrak 2005, eq. 6.37; Cline 2002, section 2.6.)  A
+ * pure LCP with A = J_n H J_n' symmetric positive semidefinite: every solver serves it. */
 #include "models/contact/contact_solver.h"
 
 static int frictionless_rows(int dim)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The laws of impact.h.  Stronge's path is a sequence of phases.  A phase in which the direction d = dp/dp_n is constant
- * (no friction, sticking, slip along a line) is a parabola of the work over p_n, solved in closed form.  Where the slip
- * turns, polar coordinates of the slip s (cos phi, sin phi) and a stretched impulse, dp_n = s dtau, keep the equations
- * regular up to the stop:
+/* The laws of impact.h.  Stronge's path is a sequence of phases.  A phase in which the direction d
+ * = dp/dp_n is constant (no friction, sticking, slip along a line) is a parabola of the work over
+ * p_n, solved in closed form.  Where the slip turns, polar coordinates of the slip s (cos phi, sin
+ * phi) and a stretched impulse, dp_n = s dtau, keep the equations regular up to the stop:
  *
  *      (ln s)' = c_t . r(phi),   phi' = c_t . r'(phi),   p' = s d(phi),   W' = s u_n,   c = A d.
  *
- * Sources: Routh 1905; Stronge 1990; Bhatt and Koechling 1995 (directions after a stop); Chatterjee and Ruina 1998. */
+ * Sources: Routh 1905; Stronge 1990; Bhatt and Koechling 1995 (directions after a stop); Chatterjee
+ * and Ruina 1998. */
 #include "models/contact/impact.h"
 
 #include <float.h>
@@ -54,16 +55,17 @@ static void impact_tangential(const perp_impact *x, const double *b, double *y)
     y[k] = trace > 0 ? (k == 0 ? a * b[0] + c * b[1] : c * b[0] + d * b[1]) / (trace * trace) : 0;
 }
 
-/* ---- Chatterjee and Ruina ---------------------------------------------------------------------- */
+/* ---- Chatterjee and Ruina ---- */
 
 static void impact_chatterjee_ruina(const perp_impact *x, double tangential, double *p)
 {
   const double first = -x->u[0] / x->A[0]; /* p_I */
-  double side[2] = { 0 }, b[2], stick[3] = { 0 };
+  double side[2] = { 0 }, b[2] = { 0 }, stick[3] = { 0 };
   p[0] = (1 + x->e) * first;
   for (int k = 1; k < x->r; k++) p[k] = 0;
   if (x->r == 1 || !(x->mu > 0)) return;
-  /* p_II - p_I = (delta_n, stick_t) leaves u_n alone: A_nn delta_n + A_nt stick_t = 0, and ends the slip */
+  /* p_II - p_I = (delta_n, stick_t) leaves u_n alone: A_nn delta_n + A_nt stick_t = 0, and ends the
+   * slip */
   perp_impact s = *x;
   for (int i = 1; i < x->r; i++) {
     b[i - 1] = -(x->u[i] + x->A[i] * first);
@@ -81,7 +83,7 @@ static void impact_chatterjee_ruina(const perp_impact *x, double tangential, dou
   for (int k = 0; k < x->r; k++) p[k] += kappa * stick[k];
 }
 
-/* ---- Stronge ----------------------------------------------------------------------------------- */
+/* ---- Stronge ---- */
 
 typedef struct impact_path {
   const perp_impact *x;
@@ -106,7 +108,8 @@ static double impact_left(const impact_path *w)
   return -w->x->e * w->x->e * w->compression - w->restitution;
 }
 
-/* Smallest positive delta with u delta + a delta^2 / 2 = work, u >= 0, work >= 0; HUGE_VAL: none. */
+/* Smallest positive delta with u delta + a delta^2 / 2 = work, u >= 0, work >= 0; HUGE_VAL: none.
+ */
 static double impact_reach(double u, double a, double work)
 {
   const double root = u * u + 2 * a * work;
@@ -151,7 +154,7 @@ static void impact_direction(const perp_impact *x, double phi, double *d)
 {
   d[0] = 1;
   d[1] = -x->mu * cos(phi);
-  if (x->r > 2) d[2] = -x->mu * sin(phi);
+  d[2] = x->r > 2 ? -x->mu * sin(phi) : 0;
 }
 
 static void impact_rate(const impact_path *w, const double *y, double *f)

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Polyhedral friction cone (Stewart and Trinkle; Anitescu and Potra; Cline 2002, section 2.7.3; STAR 2012,
- * section 3.1.4).  k directions d_j = cos(2 pi j / k) t1 + sin(2 pi j / k) t2 span the tangent plane
- * positively; in the plane they are t1 and -t1.  Each contact has the rows n, d_1 ... d_k, s:
+/* Polyhedral friction cone (Stewart and Trinkle; Anitescu and Potra; Cline 2002, section 2.7.3;
+ * STAR 2012, section 3.1.4).  k directions d_j = cos(2 pi j / k) t1 + sin(2 pi j / k) t2 span the
+ * tangent plane positively; in the plane they are t1 and -t1.  Each contact has the rows n, d_1 ...
+ * d_k, s:
  *
  *      0 <= lambda_n  perp  n . u+ + bias                >= 0
  *      0 <= lambda_j  perp  d_j . u+ + s                 >= 0
  *      0 <= s         perp  mu lambda_n - sum_j lambda_j >= 0
  *
- * s is the sliding speed (against the best direction).  A pure LCP whose matrix [A E; mu -E' 0] is not
- * symmetric but copositive: Lemke's method solves it where a solution exists.
+ * s is the sliding speed (against the best direction).  A pure LCP whose matrix [A E; mu -E' 0] is
+ * not symmetric but copositive: Lemke's method solves it where a solution exists.
  *
- * The cone is inscribed in the circular one: between two directions the resistance is too small by the
- * factor cos(pi / k), 1 / sqrt(2) for k = 4, 0.92 for k = 8.  Sliding opposite to a direction is exact:
- * with an odd k (seven in STAR 2012, figure 7), whose directions have no opposites, sliding along t1 is not.
+ * The cone is inscribed in the circular one: between two directions the resistance is too small by
+ * the factor cos(pi / k), 1 / sqrt(2) for k = 4, 0.92 for k = 8.  Sliding opposite to a direction
+ * is exact: with an odd k (seven in STAR 2012, figure 7), whose directions have no opposites,
+ * sliding along t1 is not.
  *
- * s is counted in units of the velocity that the tangential impulse 1 makes, so that all rows have one
- * scale: the rows of s and their columns are multiplied by sigma, the mean of the tangential
- * diagonal of A.  What a row of s leaves is an impulse: as a velocity, A_nn times that of its contact.  Contacts with mu = 0 have the row n only.
+ * s is counted in units of the velocity that the tangential impulse 1 makes, so that all rows have
+ * one scale: the rows of s and their columns are multiplied by sigma, the mean of the tangential
+ * diagonal of A.  What a row of s leaves is an impulse: as a velocity, A_nn times that of its
+ * contact.  Contacts with mu = 0 have the row n only.
  *
  * The matrix is formed, dense: (k + 2)^2 numbers for each pair of contacts.
  *
@@ -105,7 +108,7 @@ static perp_status polyhedral_create(perp_ctx *ctx, const perp_contact_setup *se
   return PERP_OK;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void polyhedral_layout(void *ws, perp_arena *a)
 {
@@ -134,7 +137,7 @@ static perp_status polyhedral_reserve(perp_ctx *ctx, struct ws *w,
   return PERP_OK;
 }
 
-/* ---- the problem ----------------------------------------------------------------------------- */
+/* ---- the problem ---- */
 
 /* rows of contact c: 1 or k + 2 */
 static int rows_of(const struct ws *w, int c)
@@ -206,10 +209,11 @@ static void polyhedral_gather(const struct ws *w, const perp_contact_island *isl
   for (int i = 0; i < island->joints; i++) impulse[r * nc + i] = lambda[w->row[nc] + i];
 }
 
-/* w and row scales of the problem at the impulses, without the matrix.  lambda: those of the impulses, and out: the
- * sliding speeds.  These are the least that w >= 0 allows, max_j -d_j . u+ or 0, whatever the solver has found: every
- * solution has them, but where a contact has no force any larger one would do as well, and one of 1e9 m/s
- * would make all impulses next to it look like rounding. */
+/* w and row scales of the problem at the impulses, without the matrix.  lambda: those of the
+ * impulses, and out: the sliding speeds.  These are the least that w >= 0 allows, max_j -d_j . u+
+ * or 0, whatever the solver has found: every solution has them, but where a contact has no force
+ * any larger one would do as well, and one of 1e9 m/s would make all impulses next to it look like
+ * rounding. */
 static void polyhedral_slack(struct ws *w, const perp_contact_island *island, const double *impulse,
                              double *lambda, double *y, double *a)
 {
@@ -248,8 +252,8 @@ static void polyhedral_settle(perp_contact_solver *j, const perp_lcp *p, double 
   perp_lcp_scales(p, j->a, NULL);
 }
 
-/* The island with circular cones: without the rows of s, and not formed.  Its arrays follow those of the n rows of
- * the model. */
+/* The island with circular cones: without the rows of s, and not formed.  Its arrays follow those
+ * of the n rows of the model. */
 static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, int n)
 {
   perp_contact_solver *j = &w->j;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dynamic friction on the acceleration level (Loetstedt 1981, 1984; Vondrak 2005, section 6.5.3).
  *
- * Where a contact slides, the direction d of its friction is known, and so is its size in terms of the
- * normal force: lambda_t = -mu lambda_n d.  Its tangential rows are no conditions any more; the contact is
- * one row, with a force along n - mu d but an acceleration along n:
+ * Where a contact slides, the direction d of its friction is known, and so is its size in terms of
+ * the normal force: lambda_t = -mu lambda_n d.  Its tangential rows are no conditions any more; the
+ * contact is one row, with a force along n - mu d but an acceleration along n:
  *
  *      w_n = (A_nn - mu A_nt d) lambda_n + ... + b_n >= 0  perp  lambda_n >= 0
  *
- *   column   exactly this.  A is no longer symmetric, and for large mu no longer positive: there may be no
- *            solution, or two (Painleve).  For solvers that serve such matrices.
- *   iterate  symmetric problems with the friction of the lambda_n before on the right-hand side, until lambda_n
- *            does not change.  Converges linearly where mu |A_nt d| is below A_nn (one contact);
- *            elsewhere it is reported as PERP_MAX_ITER.  For solvers that serve symmetric matrices only.
- *   lagged   the first of these only, with the guess as lambda_n: friction as an external
- *            force that the last evaluation left, Loetstedt's approximation.  First order.
+ *   column   exactly this.  A is no longer symmetric, and for large mu no longer positive: there
+ * may be no solution, or two (Painleve).  For solvers that serve such matrices. iterate  symmetric
+ * problems with the friction of the lambda_n before on the right-hand side, until lambda_n does not
+ * change.  Converges linearly where mu |A_nt d| is below A_nn (one contact); elsewhere it is
+ * reported as PERP_MAX_ITER.  For solvers that serve symmetric matrices only. lagged   the first of
+ * these only, with the guess as lambda_n: friction as an external force that the last evaluation
+ * left, Loetstedt's approximation.  First order.
  *
  * The direction of the force: Vondrak 2005, eq. 6.38; STAR 2012, eq. 5, 6. */
 #include "models/contact/contact.h"

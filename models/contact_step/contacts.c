@@ -13,7 +13,7 @@ const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
 enum { ROUNDS = 4 }; /* of taking in what was left out */
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void contacts_layout(void *ws, perp_arena *a)
 {
@@ -77,48 +77,56 @@ void perp_contacts_destroy(perp_contacts *c)
   free(c);
 }
 
-/* Springs and dampers at the contact points, implicit in the step: with the depth -gap and the impulse
- * lambda = -h (k (gap + h u+) + c u+),
+/* Springs and dampers at the contact points, implicit in the step: with the depth -gap and the
+ * impulse lambda = -h (k (gap + h u+) + c u+),
  *
  *      u+ + S lambda + alpha gap = 0,     S = 1 / (h (h k + c)),     alpha = k / (h k + c)
  *
- * so that softness and feedback (restitution of error: the part h alpha of the depth is given back in a step)
- * stand for a spring alpha / (h S) and a damper (1 - h alpha) / (h S).  Open contacts are free up to the
- * surface, w = u+ + S lambda + gap / h: spring and damper act on the way beyond it. */
+ * so that softness and feedback (restitution of error: the part h alpha of the depth is given back
+ * in a step) stand for a spring alpha / (h S) and a damper (1 - h alpha) / (h S).  Open contacts
+ * are free up to the surface, w = u+ + S lambda + gap / h: spring and damper act on the way beyond
+ * it. */
 static bool contacts_springs(const perp_contact_opts *o)
 {
   return o->stiffness > 0 || o->damping > 0;
 }
 
-/* Contacts that give way by compliance lambda / h are such springs, too, of stiffness 1 / compliance (0: none, rigid)
- * and a damper relaxation / compliance.  An impact with restitution is Newton's, of a rigid row, in the step in which it
- * takes place (Lacoursiere 2007); what presses afterwards gives way again. */
+/* Contacts that give way by compliance lambda / h are such springs, too, of stiffness 1 /
+ * compliance (0: none, rigid) and a damper relaxation / compliance.  An impact with restitution is
+ * Newton's, of a rigid row, in the step in which it takes place (Lacoursiere 2007); what presses
+ * afterwards gives way again. */
 static bool contacts_give_way(const perp_contact_opts *o)
 {
   return contacts_springs(o) || o->compliance.on;
 }
 
-/* Soft contact, of a frequency in place of a stiffness (E. Catto, soft step, solver2d 2024): of a contact that is closed, with
- * omega = 2 pi frequency, zeta the damping ratio and A_ii the diagonal of its normal row,
+/* Soft contact, of a frequency in place of a stiffness (E. Catto, soft step, solver2d 2024): of a
+ * contact that is closed, with omega = 2 pi frequency, zeta the damping ratio and A_ii the diagonal
+ * of its normal row,
  *
  *      u+ + S lambda + max(rate gap, -push) = 0,   c = h omega (2 zeta + h omega),   S = A_ii / c,
  *                                                  rate = omega / (2 zeta + h omega)
  *
- * These are the springs above with k = m omega^2 and 2 zeta omega m for the effective mass m = 1 / A_ii, as
- * rate / (h S) = omega^2 m and (1 - h rate) / (h S) = 2 zeta omega m.  A sweep of Gauss-Seidel changes such a row by
+ * These are the springs above with k = m omega^2 and 2 zeta omega m for the effective mass m = 1 /
+ * A_ii, as rate / (h S) = omega^2 m and (1 - h rate) / (h S) = 2 zeta omega m.  A sweep of
+ * Gauss-Seidel changes such a row by
  *
- *      -(u+ + S lambda + rate gap) / (A_ii + S) = -m c / (1 + c) (u+ + rate gap) - 1 / (1 + c) lambda,
+ *      -(u+ + S lambda + rate gap) / (A_ii + S) = -m c / (1 + c) (u+ + rate gap) - 1 / (1 + c)
+ * lambda,
  *
- * the mass scale c / (1 + c) and impulse scale 1 / (1 + c) of the engines.  At rest the depth is that of a spring that
- * bears lambda / h: g A_ii m_b / (k omega^2) of a body of mass m_b on k alike contacts, whatever the step.
+ * the mass scale c / (1 + c) and impulse scale 1 / (1 + c) of the engines.  At rest the depth is
+ * that of a spring that bears lambda / h: g A_ii m_b / (k omega^2) of a body of mass m_b on k alike
+ * contacts, whatever the step.
  *
- * What such rows, or the feedback of a stabilization, push apart has a velocity that is none of the motion: relax takes
- * it out.  The same problem is solved again without softness and feedback (of contacts; joints, limits and motors keep
- * theirs), from the impulses of the first solve.  Positions move with the first velocity, the second one is kept, and
- * its impulses are those of the step.  What has been open closes by as much as is left of its gap.
+ * What such rows, or the feedback of a stabilization, push apart has a velocity that is none of the
+ * motion: relax takes it out.  The same problem is solved again without softness and feedback (of
+ * contacts; joints, limits and motors keep theirs), from the impulses of the first solve. Positions
+ * move with the first velocity, the second one is kept, and its impulses are those of the step.
+ * What has been open closes by as much as is left of its gap.
  *
- * With soft contact, relax or substeps, restitution is applied once, to the velocity that is kept at the end of the step: what has
- * approached faster than the threshold before the step, and has pressed in it, gets  n . u+ >= -e n . u. */
+ * With soft contact, relax or substeps, restitution is applied once, to the velocity that is kept
+ * at the end of the step: what has approached faster than the threshold before the step, and has
+ * pressed in it, gets  n . u+ >= -e n . u. */
 static bool contacts_soft(const perp_contact_opts *o)
 {
   return o->frequency > 0;
@@ -196,8 +204,8 @@ static perp_status contacts_check(perp_ctx *ctx, const perp_contact_opts *o,
   return PERP_OK;
 }
 
-/* Steps whose length follows their error tell sliding from sticking by what is left of a speed that is zero: their problems
- * are solved to this part of the tolerances where the solver can. */
+/* Steps whose length follows their error tell sliding from sticking by what is left of a speed that
+ * is zero: their problems are solved to this part of the tolerances where the solver can. */
 static const double CLOSE = 1e-4;
 
 /* Collision detection at the end of steps. */
@@ -297,7 +305,7 @@ void perp_contacts_restart(perp_contacts *c)
   c->ahead_holds = false;
 }
 
-/* ---- a step ---------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 static double contacts_softness(const perp_contact_opts *o, double h)
 {
@@ -305,8 +313,9 @@ static double contacts_softness(const perp_contact_opts *o, double h)
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
-/* Does a gap that is `reached` at the end of the step close in it?  Within the slop it is closed, see contacts_bias, if another
- * gap of a body closes: points that meet together do not by rounding meet one step after the other. */
+/* Does a gap that is `reached` at the end of the step close in it?  Within the slop it is closed,
+ * see contacts_bias, if another gap of a body closes: points that meet together do not by rounding
+ * meet one step after the other. */
 static bool contacts_closes(const perp_contacts *c, const perp_contact *x, double reached)
 {
   if (reached <= 0 || reached > c->slop) return reached <= 0;
@@ -315,8 +324,8 @@ static bool contacts_closes(const perp_contacts *c, const perp_contact *x, doubl
   return false;
 }
 
-/* An approach with restitution whose gap closes in this step.  Laws of one contact have a course of the impact without
- * restitution, too. */
+/* An approach with restitution whose gap closes in this step.  Laws of one contact have a course of
+ * the impact without restitution, too. */
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
@@ -354,9 +363,9 @@ static double contacts_spring_rate(const perp_contact_opts *o, double h)
   return omega / (2 * o->damping_ratio + h * omega);
 }
 
-/* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in units of
- * the largest body, count as closed: solutions leave errors of that size, and bodies at rest would go
- * on correcting them, now on some of their contacts, now on others. */
+/* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in
+ * units of the largest body, count as closed: solutions leave errors of that size, and bodies at
+ * rest would go on correcting them, now on some of their contacts, now on others. */
 static double contacts_bias(void *user, const perp_contact *x, double h, const double *before,
                             const double *free)
 {
@@ -391,7 +400,7 @@ static double contacts_restitution(void *user, const perp_contact *x, double h,
   return contacts_impact(c, x, h, before, free) ? x->e : 0;
 }
 
-/* ---- the velocity that is kept --------------------------------------------------------------- */
+/* ---- the velocity that is kept ---- */
 
 /* Does it part with the velocity of an impact at the end of the step? */
 static bool contacts_rebounds(const perp_contacts *c, int i)
@@ -487,7 +496,8 @@ static bool contacts_keep(perp_contacts *c, perp_constrained *k, perp_island_tas
   return true;
 }
 
-/* FREE: no island has had a problem; WOKEN: bodies have been woken, the step is to be made again. */
+/* FREE: no island has had a problem; WOKEN: bodies have been woken, the step is to be made again.
+ */
 typedef enum outcome { FAILED, FREE, SOLVED, WOKEN } outcome;
 
 /* Contacts at the start of the step, with the guesses of the first part h. */

@@ -4,9 +4,10 @@
  * A step asks once, with the velocity v^ that the bodies would have without contact impulses:
  *
  *   1. contacts within reach of the step (speculative margin), those that cannot close left out;
- *   2. islands: bodies joined by joints and contacts (union-find); others do not influence each other;
- *   3. for each island  u = A lambda + b  with  b = J_c v^ + bias (contact.h), solved by the contact model;
- *      limits and motors are further rows of it (drives.h);
+ *   2. islands: bodies joined by joints and contacts (union-find); others do not influence each
+ * other;
+ *   3. for each island  u = A lambda + b  with  b = J_c v^ + bias (contact.h), solved by the
+ * contact model; limits and motors are further rows of it (drives.h);
  *   4. the impulses J_c' lambda are added to the right-hand side of the KKT system, which is solved
  *      again, so that the joints are satisfied exactly whatever the complementarity solver left.
  *
@@ -29,8 +30,8 @@ typedef struct perp_contact_opts {
   bool gap, reuse, warm, sleep;
   perp_compliance
       compliance; /* no option: of a formulation whose contacts, limits and stops give way */
-  /* No option, of a formulation that looks at how a step depends on its length: gaps up to this part of the largest body are
-   * closed.  0: up to `residual` of it, what solutions may leave. */
+  /* No option, of a formulation that looks at how a step depends on its length: gaps up to this
+   * part of the largest body are closed.  0: up to `residual` of it, what solutions may leave. */
   double closed;
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
@@ -52,15 +53,17 @@ extern const char *const perp_joints_names[];
   "800 rows or 5e4 numbers in J. Larger problems get more, in proportion to n^3 or to J. "         \
   "Problems that exceed the budget count as unsolved. 0: no limit."
 
-/* Of problems of contacts with friction, of all formulations whose contacts are rigid (islands_choice.c). */
+/* Of problems of contacts with friction, of all formulations whose contacts are rigid
+ * (islands_choice.c). */
 #define PERP_CHOICE_OPTION(type, member)                                                           \
   PERP_ENUM(type, member, 0, perp_choice_names,                                                    \
             "Choice among several solutions of friction. least-norm: sticking, least impulses. "   \
             "previous: sticking, nearest to the previous step. solver: that of the solver. none: " \
             "not examined.")
 
-/* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
- * problem of a step, what keeps shapes from penetration, how contacts give way and fall asleep, and how it is solved. */
+/* The rows of an options table whose struct has a member `contact` of this type, first.  All of
+ * them, or what is the problem of a step, what keeps shapes from penetration, how contacts give way
+ * and fall asleep, and how it is solved. */
 #define PERP_CONTACT_OPTIONS                                                                       \
   PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_APART, PERP_CONTACT_OPTIONS_SOFT,             \
       PERP_CONTACT_OPTIONS_SOLVE, PERP_CHOICE_OPTION(perp_contact_opts, choice)
@@ -144,57 +147,64 @@ extern const char *const perp_joints_names[];
 
 struct perp_islands;
 
-/* What formulations with contacts share.  The largest distance of a point of its shapes from the centre of mass of
- * each body, reach [bodies]; planes count with their distance. */
+/* What formulations with contacts share.  The largest distance of a point of its shapes from the
+ * centre of mass of each body, reach [bodies]; planes count with their distance. */
 void perp_contacts_reach(const perp_model *model, double *reach);
-/* Islands with the contact model and lcp of parts, which solve to the tolerances and within the budget of setup (the
- * rest of it is filled in).  Unsupported pairs are refused as desc->fits says. */
+/* Islands with the contact model and lcp of parts, which solve to the tolerances and within the
+ * budget of setup (the rest of it is filled in).  Unsupported pairs are refused as desc->fits says.
+ */
 perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                   const perp_contact_setup *setup, int threads, bool rows,
                                   struct perp_islands **out);
 
 typedef struct perp_contacts perp_contacts;
 
-/* Which part of a step is made: each is a step of the equations of its own, but contacts are found in the first one,
- * and impacts and penetration are seen to in the last one. */
+/* Which part of a step is made: each is a step of the equations of its own, but contacts are found
+ * in the first one, and impacts and penetration are seen to in the last one. */
 typedef struct perp_contact_part {
   bool first, last;
   double whole; /* s: the step of all parts */
 } perp_contact_part;
 
 /* parts: lcp, contact and stab must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the
- * contact model.  Allocates; later only when there are more contacts or larger islands than ever. */
+ * contact model.  Allocates; later only when there are more contacts or larger islands than ever.
+ */
 perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                  const perp_contact_opts *opts, perp_contacts **out);
 void perp_contacts_destroy(perp_contacts *c); /* NULL is fine */
 void perp_contacts_restart(perp_contacts *c);
 
-/* Contact impulses of a part h of a step from v, and those of the drives (NULL: none).  k: evaluated at its start,
- * k->f = M v + h f, k->a = v^.  On return k->a = v+, k->f has all impulses.  False: k->reason or k->status says
- * why. */
+/* Contact impulses of a part h of a step from v, and those of the drives (NULL: none).  k:
+ * evaluated at its start, k->f = M v + h f, k->a = v^.  On return k->a = v+, k->f has all impulses.
+ * False: k->reason or k->status says why. */
 bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives,
                         const perp_contact_part *part, double h, const double *v);
-/* After the positions have moved with k->a: v becomes the velocity that is kept, where that is another one; is it? */
+/* After the positions have moved with k->a: v becomes the velocity that is kept, where that is
+ * another one; is it? */
 bool perp_contacts_velocity(perp_contacts *c, double *v);
-/* With halvings, at the end q of a step, at time t, before anything is corrected: PERP_ODE_INVALID where two shapes penetrate
- * each other, deeper than at its start and than solutions leave.  PERP_ODE_OK: not so, or without halvings; FAILED: k says
- * why.  One collision detection, of which the next step makes use. */
+/* With halvings, at the end q of a step, at time t, before anything is corrected: PERP_ODE_INVALID
+ * where two shapes penetrate each other, deeper than at its start and than solutions leave.
+ * PERP_ODE_OK: not so, or without halvings; FAILED: k says why.  One collision detection, of which
+ * the next step makes use. */
 perp_ode_answer perp_contacts_apart(perp_contacts *c, perp_constrained *k, double t,
                                     const double *q);
-/* What the stabilization corrects at the end of a step (of its last part), at time t: see contacts_post.h.  Passes on the positions until no
- * contact is deeper than its tolerance, then the velocities.  Does nothing where the scheme corrects no contacts. */
+/* What the stabilization corrects at the end of a step (of its last part), at time t: see
+ * contacts_post.h.  Passes on the positions until no contact is deeper than its tolerance, then the
+ * velocities.  Does nothing where the scheme corrects no contacts. */
 perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
                                       double *v);
 
-/* What is remembered for the next step (guesses, who slides) is kept, and put back before it is made from the same state
- * again.  Nothing else is remembered without sleep.  Allocates when there are more than ever; PERP_ERR_NOMEM. */
+/* What is remembered for the next step (guesses, who slides) is kept, and put back before it is
+ * made from the same state again.  Nothing else is remembered without sleep.  Allocates when there
+ * are more than ever; PERP_ERR_NOMEM. */
 perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which);
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
 
-/* A contact that pressed in the step before and has come off by what its body has turned is closed within this time, and
- * not in a step: the force of steps of one length is then the same from the second one on.  With gap / h the second one gives back
- * one and a half times what the turn takes, and has less friction than sticking may need.  Nor are velocities at the end of
- * a step projected on contacts.  0: in the step itself, and they are. */
+/* A contact that pressed in the step before and has come off by what its body has turned is closed
+ * within this time, and not in a step: the force of steps of one length is then the same from the
+ * second one on.  With gap / h the second one gives back one and a half times what the turn takes,
+ * and has less friction than sticking may need.  Nor are velocities at the end of a step projected
+ * on contacts.  0: in the step itself, and they are. */
 void perp_contacts_within(perp_contacts *c, double time);
 
 /* Fill the contact part of info. */

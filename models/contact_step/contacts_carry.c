@@ -3,16 +3,19 @@
  *
  *      p_s = x_s + R_s a_s,   n = R_s n_s,   gap = n . (p_1 - p_0)
  *
- * with a_s and n_s as they were found.  A normal turns with a plane, else with the world, else with the first body that
- * has faces.  A round shape rolls: its point keeps its place below the centre, a_s is in the axes of the world, and
- * so is the normal of two of them.  Along the surface the contact goes with the round one, or with the one that moves
- * where the other is the world, else halfway.  Exact for faces, vertices and spheres that slide, turn and roll on the
- * world; of first order in the length of the step for others, as a contact that is linearized for the whole step. */
+ * with a_s and n_s as they were found.  A normal turns with a plane, else with the world, else with
+ * the first body that has faces.  A round shape rolls: its point keeps its place below the centre,
+ * a_s is in the axes of the world, and so is the normal of two of them.  Along the surface the
+ * contact goes with the round one, or with the one that moves where the other is the world, else
+ * halfway.  Exact for faces, vertices and spheres that slide, turn and roll on the world; of first
+ * order in the length of the step for others, as a contact that is linearized for the whole step.
+ */
 #include "models/contact_step/contacts_private.h"
 
 #include <string.h>
 
-/* A cylinder or a cone at pose: does it touch with its side or its rim, and not with a flat end or its apex? */
+/* A cylinder or a cone at pose: does it touch with its side or its rim, and not with a flat end or
+ * its apex? */
 static bool contacts_carry_side(const perp_shape_def *s, const perp_pose *pose, const double n[3])
 {
   static const double FLAT = 0.03; /* rad: normals of a flat end, as in collision/solids.c */

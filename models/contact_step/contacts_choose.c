@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which contacts a step has: found within its reach, those that can close kept, late ones taken in. */
+/* Which contacts a step has: found within its reach, those that can close kept, late ones taken in.
+ */
 #include "models/contact_step/contacts_private.h"
 
 #include <string.h>
@@ -7,11 +8,11 @@
 /* a contact left out is taken in when it would be this deep at the end of the step, m */
 static const double LATE = 1e-12;
 
-/* ---- found ----------------------------------------------------------------------------------- */
+/* ---- found ---- */
 
-/* Without gap closed contacts are all there are, and a correction of the depth d at the end of the step before has left
- * some of them open by O(d^2 / size), as bodies have turned: without these their bodies fall on, are put back in each
- * step, and their speed grows. */
+/* Without gap closed contacts are all there are, and a correction of the depth d at the end of the
+ * step before has left some of them open by O(d^2 / size), as bodies have turned: without these
+ * their bodies fall on, are put back in each step, and their speed grows. */
 double perp_contacts_base(const perp_contacts *c, double h)
 {
   const perp_model *model = c->model;
@@ -57,7 +58,7 @@ perp_status perp_contacts_find_start(perp_contacts *c, perp_constrained *k, doub
   return PERP_OK;
 }
 
-/* ---- kept ------------------------------------------------------------------------------------ */
+/* ---- kept ---- */
 
 typedef struct choice {
   perp_contacts *c;
@@ -67,15 +68,17 @@ typedef struct choice {
   int found;
 } choice;
 
-/* What slides apart under a relaxed law has a force, all the same: its speed counts less mu times the sliding. */
+/* What slides apart under a relaxed law has a force, all the same: its speed counts less mu times
+ * the sliding. */
 static double contacts_choose_speed(const choice *all, const perp_contact *x, const double *twist)
 {
   const double mu = all->c->relaxed > 0 ? x->mu : 0;
   return perp_contact_speed(all->c->model->dim, all->e, x, mu, twist);
 }
 
-/* Is it closed, or does it come near with v^ or with the velocities before the step, which at rest are nearer to those
- * after it?  Near is twice the base, as an open contact costs three rows, a late one another solve. */
+/* Is it closed, or does it come near with v^ or with the velocities before the step, which at rest
+ * are nearer to those after it?  Near is twice the base, as an open contact costs three rows, a
+ * late one another solve. */
 static bool contacts_choose_near(const choice *all, const perp_contact *x)
 {
   const perp_contacts *c = all->c;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of a step: does it penetrate, what the stabilization corrects, and what is reported of it. */
+/* The end of a step: does it penetrate, what the stabilization corrects, and what is reported of
+ * it. */
 #include "models/contact_step/contacts_private.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static void contacts_end_seen(perp_contacts *c, const double *q)
   c->ahead_holds = c->sleep == NULL; /* else bodies wake up in between */
 }
 
-/* ---- halvings -------------------------------------------------------------------------------- */
+/* ---- halvings ---- */
 
 perp_status perp_contacts_halves(perp_ctx *ctx, const perp_contact_opts *o, const perp_parts *parts)
 {
@@ -72,9 +73,10 @@ perp_ode_answer perp_contacts_apart(perp_contacts *c, perp_constrained *k, doubl
   return after > c->slop && after > before + DEEPER * c->slop ? PERP_ODE_INVALID : PERP_ODE_OK;
 }
 
-/* ---- corrections ----------------------------------------------------------------------------- */
+/* ---- corrections ---- */
 
-/* Has moving contacts apart left the joints, which the scheme projects, off by the square of that move? */
+/* Has moving contacts apart left the joints, which the scheme projects, off by the square of that
+ * move? */
 static bool contacts_end_tear(const perp_contacts *c, perp_constrained *k)
 {
   double most = 0;
@@ -128,7 +130,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
   return answer;
 }
 
-/* ---- reports --------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
 {

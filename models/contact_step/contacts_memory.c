@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which contact of this step was which of the last, what impulse it had (warm start), and whether it slid. */
+/* Which contact of this step was which of the last, what impulse it had (warm start), and whether
+ * it slid. */
 #include "models/islands/belts.h"
 #include "models/contact_step/contacts_private.h"
 
@@ -31,7 +32,8 @@ static void contacts_memory_take(perp_contacts *c, int i, perp_contact_memory *m
   c->origin[i] = m->id;
 }
 
-/* For a contact of a pair of shapes without a namesake: the nearest one within a tenth of the body. */
+/* For a contact of a pair of shapes without a namesake: the nearest one within a tenth of the body.
+ */
 static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first, int end,
                          double scale)
 {
@@ -49,7 +51,8 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
   if (found >= 0) contacts_memory_take(c, i, &c->before[found], scale);
 }
 
-/* Contacts i ... stop - 1 and memories first ... end - 1, all those of one pair of shapes: by name, then by place. */
+/* Contacts i ... stop - 1 and memories first ... end - 1, all those of one pair of shapes: by name,
+ * then by place. */
 static void recall_pair(perp_contacts *c, const perp_eval *e, int i, int stop, int first, int end,
                         double scale)
 {
@@ -137,11 +140,12 @@ void perp_contacts_recall_part(perp_contacts *c, double h)
   for (int i = 0; i < 3 * c->n && c->couple != NULL; i++) c->couple[i] *= scale;
 }
 
-/* ---- sticking and sliding -------------------------------------------------------------------- */
+/* ---- sticking and sliding ---- */
 
-/* Does a contact with the impulse P slide at u?  Below rounding, which goes to zero with the step, nothing slides.  What a
- * solution may leave of a speed that is zero says nothing by itself: the residual, a part of what the impulse changes of
- * it and of the speeds that are its data, the largest one `speed`.  It slides if friction is at its limit, against u. */
+/* Does a contact with the impulse P slide at u?  Below rounding, which goes to zero with the step,
+ * nothing slides.  What a solution may leave of a speed that is zero says nothing by itself: the
+ * residual, a part of what the impulse changes of it and of the speeds that are its data, the
+ * largest one `speed`.  It slides if friction is at its limit, against u. */
 static bool contacts_memory_slides(const perp_contacts *c, const perp_contact *x, const double *P,
                                    const double *u, double speed)
 {
@@ -160,7 +164,8 @@ static bool contacts_memory_slides(const perp_contacts *c, const perp_contact *x
          perp_dot(3, along, u) <= AGAINST * friction * slip;
 }
 
-/* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves; the largest term */
+/* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves;
+ * the largest term */
 static double contacts_memory_along(const perp_contacts *c, const perp_eval *e,
                                     const perp_contact *x, double t, const double *twist,
                                     double u[3])

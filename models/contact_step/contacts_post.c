@@ -20,7 +20,7 @@ struct perp_contact_post {
   int cap;
 };
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp_stab_desc **stab,
                               void **ws)
@@ -112,7 +112,7 @@ bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *cont
   return false;
 }
 
-/* ---- corrections ----------------------------------------------------------------------------- */
+/* ---- corrections ---- */
 
 static perp_status contacts_post_room(perp_ctx *ctx, perp_contact_post *p, int n)
 {
@@ -133,8 +133,9 @@ static double gap_of(void *user, const perp_contact *x, double h, const double *
   return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
 }
 
-/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a (NULL: nothing).  A
- * failure counts.  What it has found may throw bodies anywhere: no correction is better (usable is false). */
+/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside
+ * J_c k->a (NULL: nothing).  A failure counts.  What it has found may throw bodies anywhere: no
+ * correction is better (usable is false). */
 static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
                                   const perp_contact *contact, int n, const unsigned char *kept,
                                   perp_island_bias *bias, double softness, bool *usable,
@@ -171,7 +172,8 @@ static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
   return true;
 }
 
-/* Has the softness left overlaps?  Those of k->a, a problem that was not solved (contacts_post.h). */
+/* Has the softness left overlaps?  Those of k->a, a problem that was not solved (contacts_post.h).
+ */
 static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
                                 const perp_contact *contact, int n, perp_contact_count *count)
 {

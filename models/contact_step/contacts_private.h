@@ -8,8 +8,9 @@
 #include "models/contact_step/contacts_post.h"
 #include "models/contact_step/sleep.h"
 
-/* Which coefficient a contact has: sticking mu, sliding mu_dynamic.  What it did in the step before, by the rows and
- * velocities of that step: the speed at the start of this one has in it how the rows have turned, which is O(h). */
+/* Which coefficient a contact has: sticking mu, sliding mu_dynamic.  What it did in the step
+ * before, by the rows and velocities of that step: the speed at the start of this one has in it how
+ * the rows have turned, which is O(h). */
 enum { PERP_FRICTION_NEW, PERP_FRICTION_STICKS, PERP_FRICTION_SLIDES };
 
 /* what identifies a contact from step to step, with its impulse */
@@ -110,48 +111,49 @@ static inline int perp_contacts_team(const perp_contacts *c)
   return c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1;
 }
 
-/* ---- contacts_choose.c ----------------------------------------------------------------------- */
+/* ---- contacts_choose.c ---- */
 
-/* m: contacts with a gap up to this are kept whatever they do in a step h: what gravity closes, with gap; else what
- * is closed (Anitescu and Potra). */
+/* m: contacts with a gap up to this are kept whatever they do in a step h: what gravity closes,
+ * with gap; else what is closed (Anitescu and Potra). */
 double perp_contacts_base(const perp_contacts *c, double h);
 /* m: how far contacts of a step h from the velocities v are looked for, which drives may add to. */
 double perp_contacts_margin(const perp_contacts *c, double h, double drive_speed, const double *v);
 /* Contacts at k->e on all threads. */
 perp_status perp_contacts_find(perp_contacts *c, perp_constrained *k, perp_collision *collision,
                                const perp_contact **contact, int *n);
-/* Those at the start of the step: where nothing was corrected they are those that the end of the step before was looked
- * at with, when that was as far. */
+/* Those at the start of the step: where nothing was corrected they are those that the end of the
+ * step before was looked at with, when that was as far. */
 perp_status perp_contacts_find_start(perp_contacts *c, perp_constrained *k, double margin);
-/* Sets kept, and returns how many are: of all contacts with the velocities v before the step and a = v^.  v NULL: takes in
- * those left out that a = v+ closes, and returns how many these are. */
+/* Sets kept, and returns how many are: of all contacts with the velocities v before the step and a
+ * = v^.  v NULL: takes in those left out that a = v+ closes, and returns how many these are. */
 int perp_contacts_choose(perp_contacts *c, const perp_eval *e, double h, const double *v,
                          const double *a);
 /* Wakes whom a kept contact reaches; anybody? */
 bool perp_contacts_wake(perp_contacts *c);
 
-/* ---- contacts_end.c -------------------------------------------------------------------------- */
+/* ---- contacts_end.c ---- */
 
-/* Do halvings go with the other options?  PERP_ERR_UNSUPPORTED: contacts whose depth is their load, steps that cannot be
- * made again, or whose length the ODE method chooses. */
+/* Do halvings go with the other options?  PERP_ERR_UNSUPPORTED: contacts whose depth is their load,
+ * steps that cannot be made again, or whose length the ODE method chooses. */
 perp_status perp_contacts_halves(perp_ctx *ctx, const perp_contact_opts *o,
                                  const perp_parts *parts);
 
-/* ---- contacts_carry.c ------------------------------------------------------------------------ */
+/* ---- contacts_carry.c ---- */
 
 /* The contacts of the first part, at k->e, are those to be carried. */
 void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e);
 /* The contacts where the bodies have taken them. */
 void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e);
 
-/* ---- contacts_memory.c ----------------------------------------------------------------------- */
+/* ---- contacts_memory.c ---- */
 
 /* Guesses of the contacts at hand from the impulses of the step before, scaled to the step h. */
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h);
 /* The same of a part of a step from the part before. */
 void perp_contacts_recall_part(perp_contacts *c, double h);
-/* What contacts do in a step h that ends with the velocities v, in friction; or (reversals) only: those that have slid and
- * would slide back are stopped on the way and stick, with mu.  How many such there are. */
+/* What contacts do in a step h that ends with the velocities v, in friction; or (reversals) only:
+ * those that have slid and would slide back are stopped on the way and stick, with mu.  How many
+ * such there are. */
 int perp_contacts_friction(perp_contacts *c, const perp_eval *e, double h, const double *v,
                            bool reversals);
 /* Keeps the impulses of the step for the next one, and those of pairs asleep. */

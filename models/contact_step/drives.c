@@ -166,7 +166,7 @@ double perp_drives_speed(const perp_drives *d, double t)
   return fastest;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 /* the row at hand becomes the next one: what is not set by the caller */
 static void drives_add(perp_drives *d, int slot, double sign, double h, perp_island_row row)
@@ -219,8 +219,8 @@ static void add_motor(perp_drives *d, const perp_eval *e, int i, double t, doubl
   const double error = perp_drive_error(d->model, e, i, x, t, &velocity);
   row.bias = -velocity;
   if (k > 0 || c > 0) {
-    /* lambda = -h (k (x + h xdot - target) + c (xdot - velocity)), xdot at the end of the step; of a spring at the
-     * start without h xdot */
+    /* lambda = -h (k (x + h xdot - target) + c (xdot - velocity)), xdot at the end of the step; of
+     * a spring at the start without h xdot */
     const double b = d->symplectic ? c : h * k + c;
     row.soft = 1 / (h * b);
     row.bias = (k * error - c * velocity) / b;
@@ -356,7 +356,7 @@ void perp_drives_accept(perp_drives *d, double h)
   d->h_before = h;
 }
 
-/* ---- all rows in one problem ----------------------------------------------------------------- */
+/* ---- all rows in one problem ---- */
 
 /* A = J K J' + S, b = J v^ + bias */
 static bool drives_form(perp_drives *d, perp_constrained *k)

@@ -11,13 +11,14 @@ struct perp_swept_bounds {
   int *order;       /* [n] by the lower end along x */
   perp_bounds *box; /* [bodies] grown by half of the margin */
   double *grow;     /* [bodies] m */
-  int *first,
-      *of; /* [bodies + 1], [shapes of bodies]: shapes of body b are of[first[b] ... first[b+1]-1] */
-  int *clan; /* [bodies] group of all of its shapes; 0: none, or several */
-  int *tied; /* [bodies] component by joints and forces */
+  int *first, *of;  /* [bodies + 1], [shapes of bodies]: shapes of body b are of[first[b] ...
+                       first[b+1]-1] */
+  int *clan;        /* [bodies] group of all of its shapes; 0: none, or several */
+  int *tied;        /* [bodies] component by joints and forces */
 };
 
-/* Bodies that rest on each other meet, whatever the rounding of the gap between them: part of the size. */
+/* Bodies that rest on each other meet, whatever the rounding of the gap between them: part of the
+ * size. */
 static const double rest_gap = 1e-6;
 
 static void swept_bounds_layout(void *ws, perp_arena *a)
@@ -32,7 +33,7 @@ static void swept_bounds_layout(void *ws, perp_arena *a)
   PERP_INTS(a, nb, &s->clan, &s->tied);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void list_shapes(perp_swept_bounds *s)
 {
@@ -120,7 +121,7 @@ void perp_swept_bounds_destroy(perp_swept_bounds *s)
   free(s);
 }
 
-/* ---- hulls ----------------------------------------------------------------------------------- */
+/* ---- hulls ---- */
 
 void perp_swept_bounds_begin(perp_swept_bounds *s, int body, const double *q_b)
 {

@@ -128,7 +128,7 @@ void perp_switches_destroy(perp_switches *k)
   free(k);
 }
 
-/* ---- what is switched ------------------------------------------------------------------------ */
+/* ---- what is switched ---- */
 
 static void switches_note(perp_switches *k, int joint, perp_release_kind kind, double s)
 {
@@ -216,7 +216,7 @@ perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, dou
   return k->form->restart(ctx, ws, t, k->q, k->v);
 }
 
-/* ---- what is passed within a step ------------------------------------------------------------ */
+/* ---- what is passed within a step ---- */
 
 /* Candidates: the joints, whose points leave their curves, and behind them the disabled bodies and
  * the parts that stop.  How far it is beyond, < 0: not yet; -infinity: it waits for nothing of that

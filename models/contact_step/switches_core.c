@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- counters -------------------------------------------------------------------------------- */
+/* ---- counters ---- */
 
 perp_status perp_switches_restart_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,
                                        const double *q, const double *v)
@@ -38,7 +38,7 @@ void perp_switches_counters(const perp_switches *k, perp_stats *kkt)
   kkt->work += b->work;
 }
 
-/* ---- which joints hold ----------------------------------------------------------------------- */
+/* ---- which joints hold ---- */
 
 /* Are its bodies all disabled, or the world? */
 static bool switches_idle(const perp_switches *k, int joint)
@@ -143,7 +143,7 @@ void perp_switches_note(perp_switches *k, perp_release what)
   k->release[k->n++] = what;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
                                 perp_step_info *info, double *now, const double **q,

@@ -15,9 +15,9 @@ struct perp_switches {
   perp_model view;
   const perp_model *model; /* that it is a view of */
   const perp_formulation_desc *form;
-  bool *
-      released; /* [joints] that broke, of curves that were left, of disabled bodies that are elsewhere */
-  double *softness;      /* [m] of the view */
+  bool *released;   /* [joints] that broke, of curves that were left, of disabled bodies that are
+                       elsewhere */
+  double *softness; /* [m] of the view */
   perp_release *release; /* [joints + disabled + stops] */
   int n;
   double *q, *v; /* start of the step */
@@ -42,7 +42,7 @@ struct perp_switches {
   perp_stats kkt_before;
 };
 
-/* ---- switches_core.c ------------------------------------------------------------------------- */
+/* ---- switches_core.c ---- */
 
 /* The formulation restarts, its counters go on. */
 perp_status perp_switches_restart_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,

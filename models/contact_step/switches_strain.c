@@ -3,12 +3,13 @@
  * the applied PTP-forces, it is straightforward to have objects break apart").
  *
  * F = |J_b' lambda|, the force of the joint on its body b, passes its threshold N.
- *   - Where the formulation has dense output with multipliers (acceleration level without contacts), F(t) is that of the
- *     state at t.  If F > N at the end of the step, the time at which F = N is searched for in the dense output, and the
- *     step is made again up to there: the error of the time is of the order of the method.
- *   - Elsewhere F is what the step reports: on the velocity level its mean, contact impulses included.  The joint transmits
- *     it, and is released at the end of the step.  The time is off by a step at most, and a force that lasts less than a
- *     step (an impact) counts by its impulse / h.
+ *   - Where the formulation has dense output with multipliers (acceleration level without
+ * contacts), F(t) is that of the state at t.  If F > N at the end of the step, the time at which F
+ * = N is searched for in the dense output, and the step is made again up to there: the error of the
+ * time is of the order of the method.
+ *   - Elsewhere F is what the step reports: on the velocity level its mean, contact impulses
+ * included.  The joint transmits it, and is released at the end of the step.  The time is off by a
+ * step at most, and a force that lasts less than a step (an impact) counts by its impulse / h.
  *
  * The order of the numbering decides between joints that break in one step; the other ones follow
  * in the steps that come, or at once where they break at the end of a step.  The formulation has to

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of `soft`: its damper in inertias of the joint times its rate.  What is left of the softness moves the joint by a part 1e-6 of
- * what it would move in the time of the rate without the drive. */
+/* Of `soft`: its damper in inertias of the joint times its rate.  What is left of the softness
+ * moves the joint by a part 1e-6 of what it would move in the time of the rate without the drive.
+ */
 static const double CONTROL_HARD = 1e6;
 
 static const double CONTROL_TURN = 2 * 3.14159265358979323846;
@@ -25,7 +26,7 @@ typedef struct control_work {
   double *inertia; /* [nu] M_ii at the start */
 } control_work;
 
-/* ---- what there is to follow ----------------------------------------------------------------- */
+/* ---- what there is to follow ---- */
 
 static bool control_root(perp_reduced_kind kind)
 {
@@ -113,7 +114,7 @@ static void control_spring(const control_work *w, double inertia, double *k, dou
   *c = 2 * w->opts.ratio * inertia * omega;
 }
 
-/* ---- as forces and joints -------------------------------------------------------------------- */
+/* ---- as forces and joints ---- */
 
 static int control_bodies(const control_work *w, const perp_reduced_node *k, int body[2])
 {
@@ -166,7 +167,8 @@ static double control_arm(const control_work *w, int node)
   return sqrt(arm);
 }
 
-/* Three points of a segment (two in the plane) on the axes of its body, as far away as its joint. */
+/* Three points of a segment (two in the plane) on the axes of its body, as far away as its joint.
+ */
 static perp_status control_add_marks(control_work *w, int node)
 {
   const perp_reduced_node *k = &w->tree->node[node];
@@ -188,7 +190,7 @@ static perp_status control_add_marks(control_work *w, int node)
   return PERP_OK;
 }
 
-/* ---- as servos ------------------------------------------------------------------------------- */
+/* ---- as servos ---- */
 
 /* What drives and signals point to: kept by the model. */
 typedef struct control_turn {
@@ -284,7 +286,7 @@ static perp_status control_add_servo(control_work *w, const perp_reduced_node *k
   return PERP_OK;
 }
 
-/* ---- all joints ------------------------------------------------------------------------------ */
+/* ---- all joints ---- */
 
 static perp_status control_add_root(control_work *w, int node)
 {
@@ -339,7 +341,7 @@ static perp_status control_add_node(control_work *w, int node)
   return PERP_OK;
 }
 
-/* ---- letting go ------------------------------------------------------------------------------ */
+/* ---- letting go ---- */
 
 typedef struct control_watched {
   int parent, body;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces that follow a reference: tau_ref + k e + c edot of one joint, with equal and opposite parts on both of its bodies
- * (Cline 2002, eq. 5.6 and 5.7, with rotation vectors in the place of angles, and tau_ref in the frame of the outer body, as it
- * is there). */
+/* Forces that follow a reference: tau_ref + k e + c edot of one joint, with equal and opposite
+ * parts on both of its bodies (Cline 2002, eq. 5.6 and 5.7, with rotation vectors in the place of
+ * angles, and tau_ref in the frame of the outer body, as it is there). */
 #include "models/control/control_private.h"
 
 #include "models/kinematics/kinematics.h"

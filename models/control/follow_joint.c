@@ -4,8 +4,9 @@
  *      turning   C = vee(E - E') / 2,  E = R_ref' R,   R: outer to inner body
  *                with w = w_outer - R' w_inner - E' w_ref and B = (tr(E) 1 - E') / 2:   Cdot = B w,
  *                C.. = B wdot + (tr(Edot) 1 - Edot') / 2 w,   Edot = E [w]x,
- *                wdot = (w_outer - R' w_inner) x R' w_inner + w x E' w_ref - E' wdot_ref   where nothing else accelerates
- *      moving    C = x - x_ref of a root, n . (p_outer - p_inner) - q_ref of a slider
+ *                wdot = (w_outer - R' w_inner) x R' w_inner + w x E' w_ref - E' wdot_ref   where
+ * nothing else accelerates moving    C = x - x_ref of a root, n . (p_outer - p_inner) - q_ref of a
+ * slider
  *
  * C is smooth everywhere and 0 where E is 1; it is the sine of what is left to turn. */
 #include "models/control/control_private.h"
@@ -38,7 +39,7 @@ static int follow_joint_rows(const void *opts, int dim, int n, unsigned *angles)
   }
 }
 
-/* ---- turning --------------------------------------------------------------------------------- */
+/* ---- turning ---- */
 
 /* y = (tr(E) x - E' x) / 2 */
 static void follow_joint_blend(const double E[9], const double x[3], double y[3])
@@ -124,7 +125,7 @@ static void follow_joint_turns(const perp_follow *f, const perp_goal_at *at,
   }
 }
 
-/* ---- moving ---------------------------------------------------------------------------------- */
+/* ---- moving ---- */
 
 static void follow_joint_places(int dim, const perp_goal_at *at, const perp_body_state *body,
                                 follow_rows *to)
@@ -137,7 +138,8 @@ static void follow_joint_places(int dim, const perp_goal_at *at, const perp_body
   }
 }
 
-/* With z = R_inner' (p_outer - x_inner): C = n . (z - anchor) - q_ref, zdot = R_inner' (u_outer - v_inner) - w_inner x z. */
+/* With z = R_inner' (p_outer - x_inner): C = n . (z - anchor) - q_ref, zdot = R_inner' (u_outer -
+ * v_inner) - w_inner x z. */
 static void follow_joint_slides(const perp_follow *f, const perp_goal_at *at,
                                 const perp_follow_ends *ends, follow_rows *to)
 {

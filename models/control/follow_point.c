@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A marker: a point of a body that follows that of the reference (Vondrak 2005, sections 8.3 and 9.2.6),
+/* A marker: a point of a body that follows that of the reference (Vondrak 2005, sections 8.3
+ * and 9.2.6),
  *
  *      C = x + R s - x_ref - R_ref s,     C. = v + R (w x s) - v_ref - R_ref (w_ref x s)
  *
- * as soft rows, since the other markers want something else: their stiffness and damping are those of the joint. */
+ * as soft rows, since the other markers want something else: their stiffness and damping are those
+ * of the joint. */
 #include "models/control/control_private.h"
 
 #include "models/kinematics/kinematics.h"

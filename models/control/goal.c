@@ -65,7 +65,7 @@ const perp_model *perp_goal_model(const perp_goal *r)
   return r->model;
 }
 
-/* ---- holding a posture ----------------------------------------------------------------------- */
+/* ---- holding a posture ---- */
 
 struct posture {
   int nq, nu;
@@ -100,7 +100,7 @@ perp_status perp_goal_hold(perp_ctx *ctx, perp_model *model, perp_goal **out)
   return status;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static void goal_update(perp_goal *r, double t, bool forces)
 {

@@ -9,9 +9,9 @@
 
 enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3 };
 enum { LEAD = 2 }; /* parts of a row that are not looked at: they depend on how the step begins */
-/* What is extrapolated, [nv] each: q1 [-] q and v at the end; what v has changed by after the lead; kinks of the first part
- * behind it against the step before and against the next part, of the last two parts, and behind the end; and H times the
- * acceleration there. */
+/* What is extrapolated, [nv] each: q1 [-] q and v at the end; what v has changed by after the lead;
+ * kinks of the first part behind it against the step before and against the next part, of the last
+ * two parts, and behind the end; and H times the acceleration there. */
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double SHORT = 1e-3; /* 1 / rate: a shorter step may err as one of this length */
@@ -35,8 +35,8 @@ struct perp_controlled {
   double *q1;     /* [nq] */
   double *dq;     /* [nv] */
   double *a;      /* [nv] acceleration at the start, where the step before was smooth: */
-  /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step, over a part; and of the one
-   * in the making */
+  /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step,
+   * over a part; and of the one in the making */
   double *lag, *lag_end;
   bool follows;            /* it was */
   double *v_start;         /* [nv] of a row */
@@ -67,7 +67,7 @@ typedef struct trial {
   perp_reason reason; /* < 0: why the method below made no step */
 } trial;
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void controlled_layout(void *ws, perp_arena *a)
 {
@@ -151,9 +151,10 @@ void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count
   count->h_most = c->count.h_most;
 }
 
-/* ---- one row: the step in so many parts ------------------------------------------------------ */
+/* ---- one row: the step in so many parts ---- */
 
-/* Part i of n has ended with v; part n is the one behind the step.  What is looked at of the changes of v, times n. */
+/* Part i of n has ended with v; part n is the one behind the step.  What is looked at of the
+ * changes of v, times n. */
 static void controlled_kinks(perp_controlled *c, const trial *p, int i, int n, const double *v,
                              double *row)
 {
@@ -206,7 +207,7 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
   return PERP_OK;
 }
 
-/* ---- trials ---------------------------------------------------------------------------------- */
+/* ---- trials ---- */
 
 /* error of the last but one of the diagonal, over what is allowed */
 static double controlled_ratio(const perp_controlled *c, trial *p)
@@ -237,7 +238,8 @@ static double controlled_shortest(const perp_controlled *c)
   return EVENT * c->accuracy / c->rate;
 }
 
-/* What velocities of the last row are off at its end, over its part: those of the next step begin with it. */
+/* What velocities of the last row are off at its end, over its part: those of the next step begin
+ * with it. */
 static void controlled_lag(perp_controlled *c, const trial *p)
 {
   const double *raw = c->table.row[p->row] + SPEED * c->nv, *best = c->table.row[0] + SPEED * c->nv;
@@ -270,8 +272,9 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
   return PERP_OK;
 }
 
-/* Does what begins at the end go on as the step ended?  Rows are off by O(h), and so are the times of their events: one that
- * comes shortly before the end may come behind all of them.  p->ratio > 1: it does not. */
+/* Does what begins at the end go on as the step ended?  Rows are off by O(h), and so are the times
+ * of their events: one that comes shortly before the end may come behind all of them.  p->ratio >
+ * 1: it does not. */
 static perp_status controlled_probe(perp_ctx *ctx, perp_controlled *c, trial *p)
 {
   const perp_controlled_sys *sys = &c->sys;
@@ -330,7 +333,7 @@ static void controlled_plan(const perp_controlled *c, double t_max, trial *p)
   p->t1 = t_max;
 }
 
-/* ---- the step -------------------------------------------------------------------------------- */
+/* ---- the step ---- */
 
 /* The end of the trial, extrapolated or as the only row has it, is the state. */
 static perp_status controlled_accept(perp_ctx *ctx, perp_controlled *c, const trial *p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a step reports that was made in parts: of each contact, known by its id, the impulses of all parts; of joints and
- * drives the mean force. */
+/* What a step reports that was made in parts: of each contact, known by its id, the impulses of all
+ * parts; of joints and drives the mean force. */
 #ifndef PERP_STEP_SUM_H
 #define PERP_STEP_SUM_H
 
@@ -22,8 +22,8 @@ typedef struct perp_step_sum {
 void perp_step_sum_layout(perp_step_sum *s, perp_arena *a);
 void perp_step_sum_free(perp_step_sum *s);
 void perp_step_sum_start(perp_step_sum *s);
-/* A part h with what it reported, whose contacts are in the order of their id.  Allocates when there are more contacts
- * than ever; PERP_ERR_NOMEM. */
+/* A part h with what it reported, whose contacts are in the order of their id.  Allocates when
+ * there are more contacts than ever; PERP_ERR_NOMEM. */
 perp_status perp_step_sum_add(perp_ctx *ctx, perp_step_sum *s, double h,
                               const perp_step_info *info);
 /* Of the whole step; the arrays live until the next call. */

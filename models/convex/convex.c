@@ -155,7 +155,7 @@ void perp_convex_vertex_at(const perp_convex *a, const perp_convex *b, const dou
   perp_sub(v->a, v->b, v->w);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------- */
+/* ---- pieces ---- */
 
 static void convex_circle(const perp_convex *c, double along, const double d[3],
                           perp_convex_piece *p)
@@ -208,7 +208,7 @@ void perp_convex_piece_at(const perp_convex *c, int piece, const double d[3], pe
   p->value = perp_dot(3, p->grad, d);
 }
 
-/* ---- flat ends ------------------------------------------------------------------------------- */
+/* ---- flat ends ---- */
 
 void perp_convex_ask(const perp_convex *a, const perp_convex *b, const double d[3], double slack,
                      perp_convex_best *best)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lowest point of one basin of h on the sphere, from any direction in it.
  *
- * h is the largest of smooth functions, one for each pair of a piece of A and one of B.  In the plane tangent to the sphere
- * at d, where x are the coordinates of (d + U x) / |d + U x|, each is
+ * h is the largest of smooth functions, one for each pair of a piece of A and one of B.  In the
+ * plane tangent to the sphere at d, where x are the coordinates of (d + U x) / |d + U x|, each is
  *
  *      f(x) = f + g . x + x . (U^T H U - f I) x / 2 + ...,   g = U^T grad f,
  *
- * and a minimum is one of a single pair, one on the curve where two are equal, or a point where three are.  A step is the
- * best of these by the models of the pairs that have been the largest so far (a bundle), no longer than a radius of trust,
- * and is taken where h itself falls; where it does not, the pair that is the largest there joins the bundle, or the radius
- * shrinks: sequential quadratic programming for the largest of several functions.  Directions in which a model is concave are
- * followed to the radius, so that it ends at no saddle.  At most TURNS steps, of at most 1 + 2 INNER support points. */
+ * and a minimum is one of a single pair, one on the curve where two are equal, or a point where
+ * three are.  A step is the best of these by the models of the pairs that have been the largest so
+ * far (a bundle), no longer than a radius of trust, and is taken where h itself falls; where it
+ * does not, the pair that is the largest there joins the bundle, or the radius shrinks: sequential
+ * quadratic programming for the largest of several functions.  Directions in which a model is
+ * concave are followed to the radius, so that it ends at no saddle.  At most TURNS steps, of at
+ * most 1 + 2 INNER support points. */
 #include "models/convex/convex.h"
 
 #include <string.h>
@@ -87,7 +89,7 @@ static void descend_go(descent *s, const double d[3])
   for (int k = 0; k < s->n; k++) descend_model(s, &s->p[k]);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 /* -slope / curvature, to the radius where the function is concave or flat */
 static double descend_newton(const descent *s, double slope, double curvature)
@@ -129,7 +131,8 @@ static void descend_one(descent *s, const descend_pair *p)
   descend_offer(s, (double[2]){ c * x - e * y, e * x + c * y });
 }
 
-/* The minimum where two are equal: down to the floor of their valley, along it, and down again as it winds. */
+/* The minimum where two are equal: down to the floor of their valley, along it, and down again as
+ * it winds. */
 static void descend_two(descent *s, const descend_pair *p, const descend_pair *q)
 {
   double x[2] = { 0 };
@@ -189,9 +192,10 @@ static void descend_choose(descent *s)
   }
 }
 
-/* ---- the descent ----------------------------------------------------------------------------- */
+/* ---- the descent ---- */
 
-/* The step that has been chosen; returns how much h falls, true in *joined: the largest pair there is new. */
+/* The step that has been chosen; returns how much h falls, true in *joined: the largest pair there
+ * is new. */
 static double descend_try(descent *s, double e[3], bool *joined)
 {
   perp_convex_vertex at;
@@ -204,8 +208,8 @@ static double descend_try(descent *s, double e[3], bool *joined)
   return s->h - perp_dot(3, e, at.w);
 }
 
-/* The floor of a valley that winds is not reached by a straight step: from where that has led, across the valley down to its
- * floor.  True: lower than before. */
+/* The floor of a valley that winds is not reached by a straight step: from where that has led,
+ * across the valley down to its floor.  True: lower than before. */
 static bool descend_floor(descent *s, const double e[3], double fall)
 {
   descent t = *s;
@@ -229,8 +233,9 @@ static bool descend_floor(descent *s, const double e[3], double fall)
   return false;
 }
 
-/* Along the floor of a valley where the models know nothing of a lower point: their third order may be larger than the slope of
- * a long valley, as that of a cone which holds a small body.  Nothing where a third pair ends it. */
+/* Along the floor of a valley where the models know nothing of a lower point: their third order may
+ * be larger than the slope of a long valley, as that of a cone which holds a small body.  Nothing
+ * where a third pair ends it. */
 static bool descend_valley(descent *s)
 {
   const descend_pair *p[2] = { NULL, NULL };
@@ -258,7 +263,8 @@ static bool descend_valley(descent *s)
   return false;
 }
 
-/* To the direction of a flat end nearby, if it is lower: no circle is smooth there, and Newton's steps only creep to it. */
+/* To the direction of a flat end nearby, if it is lower: no circle is smooth there, and Newton's
+ * steps only creep to it. */
 static bool descend_end(descent *s, const perp_convex *c, double reach)
 {
   if (c->kind != PERP_CONVEX_CYLINDER && c->kind != PERP_CONVEX_CONE) return false;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The least h(d) over the sphere for bodies that overlap: their penetration depth.
  *
- * h has a minimum in every basin around a face, an edge or a curved part of A - B.  A polytope in A - B with the origin in
- * it bounds all of them from below by the distance of its nearest face; the support point along the normal of that face
- * is added, and the polytope grows where the depth may be (van den Bergen 2001).  The polytope finds the basins, a descent
- * (convex_descend.c) their lowest points.  It grows until no face is below the least h so far by more than TOLERANCE of the
- * size and, as the basins of bodies that hardly overlap differ by parts of it, OF_LEAST of the least h; or to SMOOTH
- * vertices.  Then a descent starts from each face that still is below it: from the SURE lowest ones in any case, from others
- * where the straight way to the nearest lowest point rises.  That is a proof but for basins narrower than
- * the last faces.  At most BASINS descents that lead no lower.  Directions of flat faces are asked first.
+ * h has a minimum in every basin around a face, an edge or a curved part of A - B.  A polytope in A
+ * - B with the origin in it bounds all of them from below by the distance of its nearest face; the
+ * support point along the normal of that face is added, and the polytope grows where the depth may
+ * be (van den Bergen 2001).  The polytope finds the basins, a descent (convex_descend.c) their
+ * lowest points.  It grows until no face is below the least h so far by more than TOLERANCE of the
+ * size and, as the basins of bodies that hardly overlap differ by parts of it, OF_LEAST of the
+ * least h; or to SMOOTH vertices.  Then a descent starts from each face that still is below it:
+ * from the SURE lowest ones in any case, from others where the straight way to the nearest lowest
+ * point rises.  That is a proof but for basins narrower than the last faces.  At most BASINS
+ * descents that lead no lower.  Directions of flat faces are asked first.
  *
- * What sees a vertex is decided by rounding where faces are almost flat to each other.  Only faces that are joined to the one
- * that is expanded give way, and only where their rim is one loop: the polytope stays one. */
+ * What sees a vertex is decided by rounding where faces are almost flat to each other.  Only faces
+ * that are joined to the one that is expanded give way, and only where their rim is one loop: the
+ * polytope stays one. */
 #include "models/convex/convex.h"
 
 #include <string.h>
@@ -129,7 +132,8 @@ static bool expand_beside(const expand_face *f, const expand_face *g)
   return false;
 }
 
-/* Faces around `from`, which sees the vertex `at`, that see it too: their number, first of `seen`. */
+/* Faces around `from`, which sees the vertex `at`, that see it too: their number, first of `seen`.
+ */
 static int expand_visible(const expansion *x, int at, int from, int *seen)
 {
   int n = 1, all = 1;
@@ -177,8 +181,8 @@ static int expand_rim(const expansion *x, int n, const int *seen, int rim[][2])
   return rim[n_rim - 1][1] == rim[0][0] ? n_rim : 0;
 }
 
-/* The vertex `at` joins: the faces around `from` that see it give way to a cone over their rim.  False: rounding leaves no such
- * rim, or there is no room. */
+/* The vertex `at` joins: the faces around `from` that see it give way to a cone over their rim.
+ * False: rounding leaves no such rim, or there is no room. */
 static bool expand_add(expansion *x, int at, int from)
 {
   int seen[FACES + 8], rim[3 * (FACES + 8)][2];
@@ -193,7 +197,8 @@ static bool expand_add(expansion *x, int at, int from)
   return true;
 }
 
-/* Vertices so dense that their facets are no basins: the inner polytope is expanded until its nearest face is one. */
+/* Vertices so dense that their facets are no basins: the inner polytope is expanded until its
+ * nearest face is one. */
 static bool expand_many(const perp_convex *c)
 {
   return c->kind == PERP_CONVEX_HULL && c->hull->n_vertices > PERP_HULL_SMALL;
@@ -260,8 +265,8 @@ static void expand_from(expansion *x, const double d[3], double slack)
   if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
 }
 
-/* From between the two faces at each edge of a hull: beside a round body whose own support function is flat along a circle, h
- * has a basin where that crosses the directions square to an edge. */
+/* From between the two faces at each edge of a hull: beside a round body whose own support function
+ * is flat along a circle, h has a basin where that crosses the directions square to an edge. */
 static void expand_edges(expansion *x, const perp_convex *c, double sign, double slack)
 {
   if (c->kind != PERP_CONVEX_HULL || c->hull->n_edges > EDGES) return;
@@ -278,8 +283,8 @@ static void expand_edges(expansion *x, const perp_convex *c, double sign, double
   }
 }
 
-/* From normals of the side of a cylinder or a cone, all around: h has a valley along them, which is narrow
- * around a flat cone. */
+/* From normals of the side of a cylinder or a cone, all around: h has a valley along them, which is
+ * narrow around a flat cone. */
 static void expand_sides(expansion *x, const perp_convex *c, double sign, double slack)
 {
   if (c->kind != PERP_CONVEX_CYLINDER && c->kind != PERP_CONVEX_CONE) return;

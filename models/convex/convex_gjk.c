@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Nearest point of A - B to the origin by descent over simplices (Gilbert, Johnson, Keerthi 1988).
  *
- * The nearest point of a simplex is looked for on all of its faces, each by the normal equations of its affine hull, and
- * of those with barycentric coordinates >= 0 the nearest one is taken: 15 small systems, which fail one by one where a
- * simplex is flat, instead of one rule that fails as a whole (what Montanari, Petrinic and Barbieri 2017 mend).  On curved
- * bodies the method converges linearly at best: as soon as it is near, Newton's method ends it. */
+ * The nearest point of a simplex is looked for on all of its faces, each by the normal equations of
+ * its affine hull, and of those with barycentric coordinates >= 0 the nearest one is taken: 15
+ * small systems, which fail one by one where a simplex is flat, instead of one rule that fails as a
+ * whole (what Montanari, Petrinic and Barbieri 2017 mend).  On curved bodies the method converges
+ * linearly at best: as soon as it is near, Newton's method ends it. */
 #include "models/convex/convex.h"
 
 #include <string.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What of a body lies against another one, and where two such patches lie over each other.
  *
- * A contact of flat or straight features is told by several points.  A disc has no corners: PERP_PATCH_RIM points of its rim
- * that turn with the body stand for it, so that a body at rest keeps its points from step to step. */
+ * A contact of flat or straight features is told by several points.  A disc has no corners:
+ * PERP_PATCH_RIM points of its rim that turn with the body stand for it, so that a body at rest
+ * keeps its points from step to step. */
 #include "models/convex/convex.h"
 
 #include <string.h>
 
-/* identities of corners that are no vertices of a hull; those of the rim: 0 ... PERP_PATCH_RIM - 1, of the lower disc
- * FAR more */
+/* identities of corners that are no vertices of a hull; those of the rim: 0 ... PERP_PATCH_RIM - 1,
+ * of the lower disc FAR more */
 enum { ID_FAR = 32, ID_END = 64, ID_RIM = 66 };
 
 static void patch_add(perp_patch *p, const double x[3], int id)
@@ -130,10 +131,10 @@ void perp_convex_patch(const perp_convex *c, const double d[3], double small, pe
   patch_add(p, s, ID_RIM + piece);
 }
 
-/* ---- two patches ----------------------------------------------------------------------------- */
+/* ---- two patches ---- */
 
-/* A corner of the polygon being clipped.  `out`: the side that leaves it, k: of the incident patch, -1 - k: of the
- * reference. */
+/* A corner of the polygon being clipped.  `out`: the side that leaves it, k: of the incident patch,
+ * -1 - k: of the reference. */
 typedef struct patch_corner {
   double p[3];
   int corner, out; /* corner of the incident patch, or -1 */
@@ -224,7 +225,8 @@ static int patch_over(const perp_patch *ref, const perp_patch *inc, double toler
   return count;
 }
 
-/* ends of the stretch where two segments lie beside each other, looked at along n; or where they cross */
+/* ends of the stretch where two segments lie beside each other, looked at along n; or where they
+ * cross */
 static int patch_segments(const perp_patch *a, const perp_patch *b, const double n[3],
                           perp_patch_point *out)
 {

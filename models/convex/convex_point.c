@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signed distance of a point from a cylinder or a cone: a problem of the half-plane of its axis and the point, where the
- * body is a convex polygon (a rectangle, a triangle) with one side on the axis. */
+/* Signed distance of a point from a cylinder or a cone: a problem of the half-plane of its axis and
+ * the point, where the body is a convex polygon (a rectangle, a triangle) with one side on the
+ * axis. */
 #include "models/convex/convex.h"
 
 #include <string.h>
 
 enum { CORNERS = 4 };
 
-/* the polygon but for the axis, from the bottom to the top: along the axis, and from it; returns the number of corners */
+/* the polygon but for the axis, from the bottom to the top: along the axis, and from it; returns
+ * the number of corners */
 static int point_profile(const perp_convex *c, double v[CORNERS][2])
 {
   const double corner[CORNERS][2] = {

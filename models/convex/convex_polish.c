@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Newton's method for a stationary direction of h on the sphere, where a few smooth pieces meet.
  *
- * With pieces a_i of A and b_j of B (at -d), h = max a_i + max b_j.  Where the pieces of two sets are the largest,
+ * With pieces a_i of A and b_j of B (at -d), h = max a_i + max b_j.  Where the pieces of two sets
+ * are the largest,
  *
  *      sum lambda_i grad a_i + sum kappa_j grad b_j = t d,   sum lambda = sum kappa = 1,   |d| = 1,
- *      a_i = a_0,   b_j = b_0,                                                             t = h(d):
+ *      a_i = a_0,   b_j = b_0,                                                             t =
+ * h(d):
  *
- * the point t d of A - B is square to the sphere of radius |t| (grad a . d = a as support functions are homogeneous of
- * degree 1).  Linearized, these are at most 6 equations, symmetric; they are consistent but singular where features are
- * parallel, so that pivots below rounding are left out (polish_units).  With lambda, kappa >= 0 and no other piece above, the
- * direction is stationary, and where t < 0 the nearest points of A and B are proved. */
+ * the point t d of A - B is square to the sphere of radius |t| (grad a . d = a as support functions
+ * are homogeneous of degree 1).  Linearized, these are at most 6 equations, symmetric; they are
+ * consistent but singular where features are parallel, so that pivots below rounding are left out
+ * (polish_units).  With lambda, kappa >= 0 and no other piece above, the direction is stationary,
+ * and where t < 0 the nearest points of A and B are proved. */
 #include "models/convex/convex.h"
 
 #include <string.h>
@@ -42,7 +45,8 @@ static void polish_at(polish_side *s, const double d[3], double size)
   }
 }
 
-/* x of A x = b [n], A [ROWS x ROWS] by columns, by elimination with complete pivoting; what has no pivot is 0 */
+/* x of A x = b [n], A [ROWS x ROWS] by columns, by elimination with complete pivoting; what has no
+ * pivot is 0 */
 static void polish_solve(int n, double *A, double *b, double *x)
 {
   int column[ROWS], rank = 0;
@@ -104,10 +108,11 @@ static void polish_multipliers(polish_side *s, const double *x)
   }
 }
 
-/* Units in which a pivot can be told from rounding: those of d in which its curvatures are 1 where they are large (flat
- * ellipsoids), those of a multiplier in which the difference of gradients is (short edges).  Without them such an edge on
- * such an ellipsoid has a pivot of g^2 / H, which is as small as that of parallel features.  Rows and columns of A are
- * multiplied by unit, which keeps it symmetric. */
+/* Units in which a pivot can be told from rounding: those of d in which its curvatures are 1 where
+ * they are large (flat ellipsoids), those of a multiplier in which the difference of gradients is
+ * (short edges).  Without them such an edge on such an ellipsoid has a pivot of g^2 / H, which is
+ * as small as that of parallel features.  Rows and columns of A are multiplied by unit, which keeps
+ * it symmetric. */
 static void polish_units(int n, double *A, double *b, double *unit)
 {
   double bend = 1;
@@ -144,7 +149,8 @@ static double polish_top(const polish_side *s, double *spread)
   return high;
 }
 
-/* d down to the floor of a valley, where the two pieces of one side are equal: it winds, and a step along it leaves it. */
+/* d down to the floor of a valley, where the two pieces of one side are equal: it winds, and a step
+ * along it leaves it. */
 static void polish_floor(polish_side *s, double size, double d[3])
 {
   for (int k = 0; k < FLOOR; k++) {
@@ -159,10 +165,11 @@ static void polish_floor(polish_side *s, double size, double d[3])
   }
 }
 
-/* The step x of d, and the pieces there.  Where these are as large as each other h itself says how far it may go: on a
- * thin ellipsoid, or near the axis of a circle, the whole step leads astray from outside of the range where h is
- * quadratic.  Where two pieces of one side meet, h is asked on the floor of their valley: beside it every step but a tiny
- * one seems to lead up (Maratos 1978). */
+/* The step x of d, and the pieces there.  Where these are as large as each other h itself says how
+ * far it may go: on a thin ellipsoid, or near the axis of a circle, the whole step leads astray
+ * from outside of the range where h is quadratic.  Where two pieces of one side meet, h is asked on
+ * the floor of their valley: beside it every step but a tiny one seems to lead up (Maratos 1978).
+ */
 static void polish_go(polish_side *a, polish_side *b, double size, double part, double x[3],
                       double d[3])
 {

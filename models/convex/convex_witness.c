@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points of two bodies on one line along a direction, where several pieces of each are farthest along it.
+/* Points of two bodies on one line along a direction, where several pieces of each are farthest
+ * along it.
  *
- * With the points a_i of A and b_j of B there, a - b = h d for some a and b of their convex hulls when h is stationary at d.
- * Seen along d the differences a_i - b_j are points of a plane, and the nearest point to the origin of their hull is one of
- * a point, a side or a triangle: all of them are asked, which no degeneracy disturbs (parallel features have many). */
+ * With the points a_i of A and b_j of B there, a - b = h d for some a and b of their convex hulls
+ * when h is stationary at d. Seen along d the differences a_i - b_j are points of a plane, and the
+ * nearest point to the origin of their hull is one of a point, a side or a triangle: all of them
+ * are asked, which no degeneracy disturbs (parallel features have many). */
 #include "models/convex/convex.h"
 
 #include <string.h>

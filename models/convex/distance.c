@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const double PARALLEL = 1e-12, ALMOST = 1e-5; /* rad: features that lie along each other */
-/* points that lie on one line: of the sizes; and of the smaller one, where rounding of the larger one allows it */
+/* points that lie on one line: of the sizes; and of the smaller one, where rounding of the larger
+ * one allows it */
 static const double PROVED = 1e-13, ALIKE = 1e-10, ROUNDING = 4e-15;
 
 static bool distance_turned(const perp_convex *c)
@@ -64,9 +65,10 @@ static bool distance_is_disc(const perp_convex *c, const perp_patch *p)
   return p->n > 2 && c->kind != PERP_CONVEX_HULL;
 }
 
-/* Where the segment p of one body crosses the rim of a disc of the other one, both looked at along n: on the disc y, on the
- * segment x.  toward: n as the disc sees it.  Of two points that on the side where the rim is the farthest; false: none.
- * Where n is almost along the axis its rounding turns the farthest point of the rim, but not this one. */
+/* Where the segment p of one body crosses the rim of a disc of the other one, both looked at along
+ * n: on the disc y, on the segment x.  toward: n as the disc sees it.  Of two points that on the
+ * side where the rim is the farthest; false: none. Where n is almost along the axis its rounding
+ * turns the farthest point of the rim, but not this one. */
 static bool distance_rim(const perp_convex *c, const double toward[3], const perp_patch *p,
                          const double n[3], double y[3], double x[3])
 {
@@ -108,8 +110,8 @@ static bool distance_cross(const perp_convex *a, const perp_convex *b, double pa
   return distance_is_disc(b, &pb) && pa.n == 2 && distance_rim(b, back, &pa, d, best->b, best->a);
 }
 
-/* Points of the patches on one line along d, where features lie along each other and Newton's method leaves open which
- * of many pairs it means. */
+/* Points of the patches on one line along d, where features lie along each other and Newton's
+ * method leaves open which of many pairs it means. */
 static void distance_choose(const perp_convex *a, const perp_convex *b, double parallel,
                             perp_convex_best *best)
 {
@@ -178,8 +180,9 @@ static double distance_beyond(const perp_convex *c, const double y[3])
   return fmax(0, level / (2 * perp_norm(g)));
 }
 
-/* The rounding of d moves the point of a round body by that times its radius of curvature, which may be large.  Any other point
- * of it as far along d does as well: that on the line through the point of the other body. */
+/* The rounding of d moves the point of a round body by that times its radius of curvature, which
+ * may be large.  Any other point of it as far along d does as well: that on the line through the
+ * point of the other body. */
 static void distance_slide(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
 {
   const perp_convex_best start = *best;
@@ -213,8 +216,9 @@ static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_con
   return best->exact;
 }
 
-/* Newton's method once more where the best direction is not proved, with the pieces around it, from it and from directions
- * around it: near the axis of a circle, and on thin ellipsoids, h turns within a very small angle. */
+/* Newton's method once more where the best direction is not proved, with the pieces around it, from
+ * it and from directions around it: near the axis of a circle, and on thin ellipsoids, h turns
+ * within a very small angle. */
 static void distance_around(const perp_convex *a, const perp_convex *b, double size,
                             perp_convex_best *best)
 {
@@ -237,7 +241,8 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
     for (int k = AROUND; k >= 0 && !best->exact; k--) {
       perp_convex_best p = perp_convex_candidate(e[k], perp_dot(3, e[k], v[k].w));
       perp_convex_polish(a, b, AROUND + 1, v, size, &p);
-      /* a value is rounded where a gradient still tells: what is stationary wins among equal ones */
+      /* a value is rounded where a gradient still tells: what is stationary wins among equal ones
+       */
       const double slack = p.exact ? 4e-15 * (a->size + b->size + fabs(p.h)) : 1e-15 * size;
       if (p.h < best->h || (p.off < best->off && p.h <= best->h + slack)) *best = p;
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What forces and joints of plug-ins (force.h, joint.h) have in common: the bodies that they act on.
+/* What forces and joints of plug-ins (force.h, joint.h) have in common: the bodies that they act
+ * on.
  *
- * One code serves space and the plane: a body of the plane is one of space that stays in z = 0 and turns about z.  What is
- * answered for the directions that it does not have is not read.  Conventions: model.h. */
+ * One code serves space and the plane: a body of the plane is one of space that stays in z = 0 and
+ * turns about z.  What is answered for the directions that it does not have is not read.
+ * Conventions: model.h. */
 #ifndef PERP_ELEMENT_H
 #define PERP_ELEMENT_H
 
@@ -25,8 +27,8 @@ typedef struct perp_body_state {
   double w[3]; /* rad/s, in the body frame */
 } perp_body_state;
 
-/* Three rows of a table of options: the vector `f`, double [3], with the components KEY_x, KEY_y, KEY_z.  Scene files
- * have it as KEY: [x, y, z] too; in the plane z may be left out there. */
+/* Three rows of a table of options: the vector `f`, double [3], with the components KEY_x, KEY_y,
+ * KEY_z.  Scene files have it as KEY: [x, y, z] too; in the plane z may be left out there. */
 #define PERP_VECTOR_ROW_(S, f, i, key, d, u, h)                                                    \
   {                                                                                                \
     key, u, h, PERP_OPT_REAL, offsetof(S, f) + (i) * sizeof(double) + PERP_IS_(S, f[i], double),   \
@@ -36,7 +38,7 @@ typedef struct perp_body_state {
   PERP_VECTOR_ROW_(S, f, 0, key "_x", d0, u, h), PERP_VECTOR_ROW_(S, f, 1, key "_y", d1, u, h),    \
       PERP_VECTOR_ROW_(S, f, 2, key "_z", d2, u, h)
 
-/* ---- for the functions of plug-ins ----------------------------------------------------------- */
+/* ---- for the functions of plug-ins ---- */
 
 /* n = R u, a direction fixed in the body, in the world */
 static inline void perp_body_direction(const perp_body_state *b, const double u[3], double n[3])
@@ -72,7 +74,8 @@ static inline void perp_body_push(const perp_body_state *b, const double s[3], c
   f[5] += s[0] * g[1] - s[1] * g[0];
 }
 
-/* One row of J of one body, every rows-th number from J on: += sign n' dp/dt for the point s, with n in the world. */
+/* One row of J of one body, every rows-th number from J on: += sign n' dp/dt for the point s, with
+ * n in the world. */
 static inline void perp_body_row(const perp_body_state *b, const double s[3], const double n[3],
                                  double sign, int rows, double *J)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Box2D 2.4: the plane, in floats; sequential impulses on velocities, then non-linear Gauss-Seidel on positions (Catto
- * 2006, 2014).  adapters/box2d.cpp */
+/* Box2D 2.4: the plane, in floats; sequential impulses on velocities, then non-linear Gauss-Seidel
+ * on positions (Catto 2006, 2014).  adapters/box2d.cpp */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 

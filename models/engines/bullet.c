@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bullet: velocities of a step by sweeps of sequential impulses over joints and contacts, or from a mixed linear
- * complementarity problem with a friction box; positions of deep contacts by impulses of their own (split).
- * adapters/bullet.cpp */
+/* Bullet: velocities of a step by sweeps of sequential impulses over joints and contacts, or from a
+ * mixed linear complementarity problem with a friction box; positions of deep contacts by impulses
+ * of their own (split). adapters/bullet.cpp */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 

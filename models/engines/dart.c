@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DART: articulated bodies in coordinates of their joints; contacts, limits and motors from a boxed linear complementarity
- * problem of a step, with a friction pyramid; semi-implicit Euler.  adapters/dart.cpp */
+/* DART: articulated bodies in coordinates of their joints; contacts, limits and motors from a boxed
+ * linear complementarity problem of a step, with a friction pyramid; semi-implicit Euler.
+ * adapters/dart.cpp */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 

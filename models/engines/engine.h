@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole engines: a library of others that marches a world of bodies in steps of its own, with its own collision
- * detection, contact model and solver.  perp gives it a world and takes the states back; all figures of a run are those
- * of perp, from these states.
+/* Whole engines: a library of others that marches a world of bodies in steps of its own, with its
+ * own collision detection, contact model and solver.  perp gives it a world and takes the states
+ * back; all figures of a run are those of perp, from these states.
  *
- * A descriptor says what an engine serves, and is there whether the library is or not.  What calls the library is an
- * adapter: a small shared object, perp-engine-NAME.so, which is loaded when a simulation begins.
+ * A descriptor says what an engine serves, and is there whether the library is or not.  What calls
+ * the library is an adapter: a small shared object, perp-engine-NAME.so, which is loaded when a
+ * simulation begins.
  *
- * An adapter sees a perp_engine_world and nothing else of perp, so that one in C or C++ stays small.  Numbers are SI; frames:
- * bodies have the ones of model.h, except that **velocities of rotation are in the world frame**. */
+ * An adapter sees a perp_engine_world and nothing else of perp, so that one in C or C++ stays
+ * small.  Numbers are SI; frames: bodies have the ones of model.h, except that **velocities of
+ * rotation are in the world frame**. */
 #ifndef PERP_ENGINE_H
 #define PERP_ENGINE_H
 
@@ -17,7 +19,7 @@
 extern "C" {
 #endif
 
-/* ---- the world --------------------------------------------------------------------------------- */
+/* ---- the world ---- */
 
 typedef struct perp_engine_state { /* of a body: in the plane x[0], x[1], angle, v[0], v[1], w[2] */
   double x[3], quat[4], angle;     /* centre of mass; quat (w, x, y, z), body to world */
@@ -28,10 +30,9 @@ typedef struct perp_engine_body {
   const char *name; /* or NULL */
   double mass;
   double inertia[9]; /* about the centre of mass in the body frame; the plane uses inertia[8] */
-  double moment[3],
-      principal
-          [4]; /* the same in principal axes, and their quaternion in the body frame; space only */
-  double force[3]; /* N, constant, at the centre of mass in the world */
+  double moment[3], principal[4]; /* the same in principal axes, and their quaternion in the body
+                                     frame; space only */
+  double force[3];                /* N, constant, at the centre of mass in the world */
   perp_engine_state start;
 } perp_engine_body;
 
@@ -84,29 +85,32 @@ typedef struct perp_engine_contact {
   double impulse[3];      /* N s on b in the world; NaN: the engine does not tell */
 } perp_engine_contact;
 
-/* ---- the adapter ------------------------------------------------------------------------------- */
+/* ---- the adapter ---- */
 
 typedef struct perp_engine_calls {
   int abi;                      /* PERP_ABI */
   size_t layout;                /* PERP_ENGINE_LAYOUT */
   const char *(*version)(void); /* of the library that is there */
-  /* A world at the start of all bodies; opts as of the descriptor.  PERP_ERR_UNSUPPORTED: what it cannot build, by name;
-   * PERP_ERR_EXTERNAL. */
+  /* A world at the start of all bodies; opts as of the descriptor.  PERP_ERR_UNSUPPORTED: what it
+   * cannot build, by name; PERP_ERR_EXTERNAL. */
   perp_status (*create)(perp_ctx *ctx, const perp_engine_world *world, const void *opts, void **at);
   /* The state of all bodies, before the first step. */
   void (*set)(void *at, const perp_engine_state *state);
   /* One step of h s.  PERP_ERR_EXTERNAL: the engine says that it failed. */
   perp_status (*step)(perp_ctx *ctx, void *at, double h);
   void (*get)(void *at, perp_engine_state *state);
-  /* How the engine says that its solver ended in the last step, *iterations of it: PERP_EXACT, PERP_CONVERGED,
-   * PERP_SWEEPS_DONE (so many iterations, and no test), PERP_MAX_ITER (above its own tolerance), PERP_SINGULAR (a pivot
-   * that failed), ...; PERP_RUNNING: there was nothing to solve. */
+  /* How the engine says that its solver ended in the last step, *iterations of it: PERP_EXACT,
+   * PERP_CONVERGED, PERP_SWEEPS_DONE (so many iterations, and no test), PERP_MAX_ITER (above its
+   * own tolerance), PERP_SINGULAR (a pivot that failed), ...; PERP_RUNNING: there was nothing to
+   * solve. */
   perp_reason (*ended)(void *at, int *iterations);
-  /* Contacts of the last step, at most `most`; returns their number.  NULL: the engine does not tell. */
+  /* Contacts of the last step, at most `most`; returns their number.  NULL: the engine does not
+   * tell. */
   int (*contacts)(void *at, perp_engine_contact *contact, int most);
   double (*energy)(
       void *at); /* J, kinetic and potential, as the engine has it; NULL: it has none */
-  /* "key=value, ..." of all that decides about the numbers, as the engine uses it, not as it was asked for. */
+  /* "key=value, ..." of all that decides about the numbers, as the engine uses it, not as it was
+   * asked for. */
   void (*resolved)(void *at, char *text, size_t size);
   void (*destroy)(void *at);
 } perp_engine_calls;
@@ -145,22 +149,25 @@ typedef struct perp_engine_desc {
   const perp_engine_calls *calls; /* NULL: those of perp-engine-NAME.so */
 } perp_engine_desc;
 
-/* ---- perp's side ------------------------------------------------------------------------------- */
+/* ---- perp's side ---- */
 
 /* Is the adapter of an engine here (perp itself needs none)?  Nothing is loaded. */
 bool perp_engine_here(const perp_engine_desc *engine);
-/* The adapter of an engine: loaded at the first call.  PERP_ERR_EXTERNAL: there is none, and the message names the package;
- * or it cannot be loaded. */
+/* The adapter of an engine: loaded at the first call.  PERP_ERR_EXTERNAL: there is none, and the
+ * message names the package; or it cannot be loaded. */
 perp_status perp_engine_load(perp_ctx *ctx, const perp_engine_desc *engine,
                              const perp_engine_calls **calls);
-/* Is there anything in the model that the engine does not serve?  PERP_ERR_UNSUPPORTED names the first. */
+/* Is there anything in the model that the engine does not serve?  PERP_ERR_UNSUPPORTED names the
+ * first. */
 perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine,
                                const perp_model *model);
-/* The model as a world for adapters, owned by the caller; the model must outlive it.  PERP_ERR_NOMEM. */
+/* The model as a world for adapters, owned by the caller; the model must outlive it.
+ * PERP_ERR_NOMEM. */
 perp_status perp_engine_world_create(perp_ctx *ctx, const perp_model *model, double h,
                                      perp_engine_world **world);
 void perp_engine_world_destroy(perp_engine_world *world);
-/* States of bodies <-> coordinates of the model.  An angle in the plane is told within half a turn of that in q. */
+/* States of bodies <-> coordinates of the model.  An angle in the plane is told within half a turn
+ * of that in q. */
 void perp_engine_state_of(const perp_model *model, const double *q, const double *v,
                           perp_engine_state *state);
 void perp_engine_state_to(const perp_model *model, const perp_engine_state *state, double *q,

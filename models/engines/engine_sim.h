@@ -9,7 +9,8 @@
 /* Not in the registry: perp_sim_create takes it where parts->engine is named. */
 extern const perp_formulation_desc perp_engine_formulation;
 
-/* Is a whole engine named?  Not where it is none, or `perp`, a name for its own parts that studies have a use for. */
+/* Is a whole engine named?  Not where it is none, or `perp`, a name for its own parts that studies
+ * have a use for. */
 bool perp_engine_named(const perp_spec *engine);
 
 /* "bullet 3.24, iterations=50, ..."; ws of a simulation by an engine. */

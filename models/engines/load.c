@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where adapters are: a folder that PERP_ENGINE_PATH names, that of the build, that of the installation. */
+/* Where adapters are: a folder that PERP_ENGINE_PATH names, that of the build, that of the
+ * installation. */
 #include "models/engines/engine.h"
 #include "models/engines/engine_paths.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* MuJoCo: joint coordinates of trees, contacts and limits that are soft by construction: accelerations that minimize a
- * convex cost, by Newton's method, conjugate gradients or projected Gauss-Seidel.  adapters/mujoco.c */
+/* MuJoCo: joint coordinates of trees, contacts and limits that are soft by construction:
+ * accelerations that minimize a convex cost, by Newton's method, conjugate gradients or projected
+ * Gauss-Seidel.  adapters/mujoco.c */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 

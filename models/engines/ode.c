@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ODE, the Open Dynamics Engine: velocities and impulses of a step from one mixed linear complementarity problem with
- * joints and contacts, Baumgarte's feedback (erp), softness of all rows (cfm), a friction pyramid along two directions of
- * the world's choice, explicit gyroscopic torques.  adapters/ode.c */
+/* ODE, the Open Dynamics Engine: velocities and impulses of a step from one mixed linear
+ * complementarity problem with joints and contacts, Baumgarte's feedback (erp), softness of all
+ * rows (cfm), a friction pyramid along two directions of the world's choice, explicit gyroscopic
+ * torques.  adapters/ode.c */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 

@@ -48,7 +48,8 @@ typedef struct perp_engine_chipmunk_opts {
 } perp_engine_chipmunk_opts;
 
 typedef struct perp_engine_simbody_opts {
-  int integrator; /* 0 rk-merson, 1 rk3, 2 rk2, 3 verlet, 4 semi-explicit-euler2, 5 semi-explicit-euler */
+  int integrator;  /* 0 rk-merson, 1 rk3, 2 rk2, 3 verlet, 4 semi-explicit-euler2, 5
+                      semi-explicit-euler */
   double accuracy; /* 0: steps of h */
   double constraint_tolerance;
   int boxes, resolution; /* 0 brick, 1 mesh */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Simbody: trees of mobilizers whose equations an integrator solves, loops as constraints that it projects on; contacts are
- * forces of compliant materials, friction is a force of the speed of sliding.  adapters/simbody.cpp */
+/* Simbody: trees of mobilizers whose equations an integrator solves, loops as constraints that it
+ * projects on; contacts are forces of compliant materials, friction is a force of the speed of
+ * sliding.  adapters/simbody.cpp */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 

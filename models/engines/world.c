@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model as a world for the adapters of engines: frames, axes and limits as they are at the start. */
+/* A model as a world for the adapters of engines: frames, axes and limits as they are at the start.
+ */
 #include "models/engines/engine.h"
 
 #include "models/collision/broad.h"
@@ -19,7 +20,7 @@ typedef struct world {
   perp_engine_drive *drive;
 } world;
 
-/* ---- what an adapter asks ---------------------------------------------------------------------- */
+/* ---- what an adapter asks ---- */
 
 static bool world_touches(const perp_engine_world *w, int a, int b)
 {
@@ -39,7 +40,7 @@ static perp_status world_fail(perp_ctx *ctx, perp_status status, const char *wha
   return PERP_FAIL(ctx, status, "%s", what);
 }
 
-/* ---- states ------------------------------------------------------------------------------------ */
+/* ---- states ---- */
 
 void perp_engine_state_of(const perp_model *model, const double *q, const double *v,
                           perp_engine_state *state)
@@ -84,7 +85,7 @@ void perp_engine_state_to(const perp_model *model, const perp_engine_state *stat
   }
 }
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 /* I = R diag(moment) R' with the quaternion of R */
 static void world_principal(const double inertia[9], double moment[3], double quat[4])

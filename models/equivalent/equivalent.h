@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Equivalent problems: the model in a mirror, or with its elements in another order.
  *
- * Mechanics does not change under a reflection, nor does it number bodies.  A method whose answer does is decided by
- * rounding, by the directions of its tangents, or by the order of its sweeps.
+ * Mechanics does not change under a reflection, nor does it number bodies.  A method whose answer
+ * does is decided by rounding, by the directions of its tangents, or by the order of its sweeps.
  *
- *      mirrored   x -> -x, S = diag(-1, 1, 1): vectors u -> S u, axial vectors (w, torques) u -> -S u, orientations
- *                 R -> S R S, inertia I -> S I S; body frames are mirrored as well
- *      reversed   bodies, joints, shapes and corners in the opposite order
- *      shuffled   element i is the one of number (1 + i k) mod n, with the k next to n / 1.618 that has no divisor in common
- *                 with n
+ *      mirrored   x -> -x, S = diag(-1, 1, 1): vectors u -> S u, axial vectors (w, torques) u -> -S
+ * u, orientations R -> S R S, inertia I -> S I S; body frames are mirrored as well reversed bodies,
+ * joints, shapes and corners in the opposite order shuffled   element i is the one of number (1 + i
+ * k) mod n, with the k next to n / 1.618 that has no divisor in common with n
  *
- * Corners: the vertices of polytopes.  A box in the plane is turned in its frame by a half turn (reversed) or a quarter
- * turn (shuffled), so that another corner comes first; boxes in space stay as they are. */
+ * Corners: the vertices of polytopes.  A box in the plane is turned in its frame by a half turn
+ * (reversed) or a quarter turn (shuffled), so that another corner comes first; boxes in space stay
+ * as they are. */
 #ifndef PERP_EQUIVALENT_H
 #define PERP_EQUIVALENT_H
 
@@ -33,9 +33,10 @@ extern const char *const perp_equivalence_names[]; /* NULL-terminated, in the or
 int perp_equivalence_named(const char *name);      /* -1: there is none */
 
 typedef struct perp_equivalent perp_equivalent;
-/* The equivalent of a finished model, which must outlive it.  PERP_ERR_UNSUPPORTED names what has none: in a mirror plug-ins,
- * curves, height fields, single compliant rows and signals of mirrored numbers; in another order `pairs` forces whose
- * bodies would no longer follow each other.  PERP_ERR_NOMEM.  On failure *out is NULL.  O(size of the model). */
+/* The equivalent of a finished model, which must outlive it.  PERP_ERR_UNSUPPORTED names what has
+ * none: in a mirror plug-ins, curves, height fields, single compliant rows and signals of mirrored
+ * numbers; in another order `pairs` forces whose bodies would no longer follow each other.
+ * PERP_ERR_NOMEM.  On failure *out is NULL.  O(size of the model). */
 perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_equivalence kind,
                                    perp_equivalent **out);
 void perp_equivalent_destroy(perp_equivalent *e); /* NULL is fine */
@@ -43,20 +44,22 @@ perp_model *perp_equivalent_model(const perp_equivalent *e);
 
 /* From here on nothing allocates; O(size of the model). */
 
-/* The state q [nq], v [nv] of the given model as one of the equivalent, and back; in and out must not overlap. */
+/* The state q [nq], v [nv] of the given model as one of the equivalent, and back; in and out must
+ * not overlap. */
 void perp_equivalent_there(const perp_equivalent *e, const double *q, const double *v,
                            double *q_there, double *v_there);
 void perp_equivalent_back(const perp_equivalent *e, const double *q_there, const double *v_there,
                           double *q, double *v);
-/* The multipliers [m] of the given model; all NaN where rows are mirrored, whose directions are others. */
+/* The multipliers [m] of the given model; all NaN where rows are mirrored, whose directions are
+ * others. */
 void perp_equivalent_multipliers(const perp_equivalent *e, const double *lambda_there,
                                  double *lambda);
 /* The number in the given model of a body (PERP_WORLD stays) and of a joint. */
 int perp_equivalent_body(const perp_equivalent *e, int there);
 int perp_equivalent_joint(const perp_equivalent *e, int there);
-/* What a step of the equivalent reports, as the given model would: contacts, impulses, multipliers (NULL where they are
- * mirrored), forces of drives, releases.  Arrays are those of e, until the next call.  PERP_ERR_NOMEM: more contacts than ever
- * before, and no memory for them. */
+/* What a step of the equivalent reports, as the given model would: contacts, impulses, multipliers
+ * (NULL where they are mirrored), forces of drives, releases.  Arrays are those of e, until the
+ * next call.  PERP_ERR_NOMEM: more contacts than ever before, and no memory for them. */
 perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *e, perp_step_info *info);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ static bool reorders(const making *m)
   return m->kind >= PERP_EQUIVALENT_REVERSED;
 }
 
-/* ---- order ------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 static int common_divisor(int a, int b)
 {
@@ -68,7 +68,7 @@ static void equivalent_layout(void *user, perp_arena *a)
   e->release = PERP_CARVE(a, perp_release, g->n_joints + g->n_disabled);
 }
 
-/* ---- reflection -------------------------------------------------------------------------------- */
+/* ---- reflection ---- */
 
 /* Of a vector, of an axial vector, of a quaternion (w, x, y, z). */
 static void mirror(const perp_equivalent *e, double u[3])
@@ -91,7 +91,7 @@ static perp_status unsupported(perp_ctx *ctx, const char *what)
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the scene has no mirror image: it has %s", what);
 }
 
-/* ---- the elements ------------------------------------------------------------------------------ */
+/* ---- the elements ---- */
 
 static perp_status equivalent_bodies(perp_ctx *ctx, perp_equivalent *e)
 {
@@ -131,7 +131,8 @@ static bool has_single_rows(const perp_joint_def *def)
   return memcmp(def->row, none, sizeof none) != 0;
 }
 
-/* Axes of joints are mirrored as vectors: what slides along one keeps its sign, what turns about one changes it. */
+/* Axes of joints are mirrored as vectors: what slides along one keeps its sign, what turns about
+ * one changes it. */
 static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *e)
 {
   const perp_model *given = e->given;
@@ -161,8 +162,8 @@ static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *e)
   return PERP_OK;
 }
 
-/* Does the coordinate of a drive change its sign in the mirror?  The node of a ball joint is a product of two axes, and so
- * axial: angles about it do not. */
+/* Does the coordinate of a drive change its sign in the mirror?  The node of a ball joint is a
+ * product of two axes, and so axial: angles about it do not. */
 static bool drive_flips(const perp_model *given, const perp_drive_def *def)
 {
   const perp_joint_kind joint = given->joint_def[def->joint].kind;
@@ -285,9 +286,10 @@ static perp_status equivalent_forces(perp_ctx *ctx, perp_equivalent *e)
   return PERP_OK;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------ */
+/* ---- shapes ---- */
 
-/* Vertices of a polytope in the other order; those of a mesh keep theirs, by which triangles name them. */
+/* Vertices of a polytope in the other order; those of a mesh keep theirs, by which triangles name
+ * them. */
 static void shape_vertices(const making *m, const perp_shape_def *given, double *vertices)
 {
   const int d = m->e->given->dim, n = given->n_vertices;
@@ -361,7 +363,7 @@ static perp_status equivalent_shapes(perp_ctx *ctx, const making *m)
   return status;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* The signals stay those of the given model. */
 static perp_status equivalent_signals(perp_ctx *ctx, perp_equivalent *e)

@@ -9,7 +9,8 @@ struct perp_equivalent {
   const perp_model *given;
   perp_model *model; /* owned */
   bool mirrored;
-  /* numbers in the given model: [bodies], [joints] (motions, the last ones, keep their order), [shapes] */
+  /* numbers in the given model: [bodies], [joints] (motions, the last ones, keep their order),
+   * [shapes] */
   int *body, *joint, *shape;
   int *body_there;    /* [bodies] the other way round */
   signed char *flips; /* [drives] -1: the coordinate has the other sign */

@@ -71,7 +71,7 @@ void perp_equivalent_multipliers(const perp_equivalent *e, const double *lambda_
   }
 }
 
-/* ---- what a step reports ----------------------------------------------------------------------- */
+/* ---- what a step reports ---- */
 
 static perp_status equivalent_room(perp_ctx *ctx, perp_equivalent *e, int contacts)
 {

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Critical contacts (Vondrak 2005, sections 6.5.2 and 9.1): contacts at rest for which the acceleration level has no
- * solution, and his remedy, which is that their bodies are stopped.
+/* Critical contacts (Vondrak 2005, sections 6.5.2 and 9.1): contacts at rest for which the
+ * acceleration level has no solution, and his remedy, which is that their bodies are stopped.
  *
- * That there is none is the word of the lcp: PERP_INFEASIBLE or PERP_NONE_WITHIN, which it says with a
- * certificate only.  A problem that was merely not solved is a failure as before.  Two kinds are known: friction that
- * is too large for the sliding (Painleve), and contacts that lie too deep and would have to push a body both ways.
+ * That there is none is the word of the lcp: PERP_INFEASIBLE or PERP_NONE_WITHIN, which it says
+ * with a certificate only.  A problem that was merely not solved is a failure as before.  Two kinds
+ * are known: friction that is too large for the sliding (Painleve), and contacts that lie too deep
+ * and would have to push a body both ways.
  *
- * critical=fail: the run ends there.  critical=stop: a trial state without a solution may not be reached, so that the
- * ODE driver goes to the latest state before it; where the step cannot begin, the contacts of the problem get
- * the impulses that bring their velocities to zero, tangential ones too,
+ * critical=fail: the run ends there.  critical=stop: a trial state without a solution may not be
+ * reached, so that the ODE driver goes to the latest state before it; where the step cannot begin,
+ * the contacts of the problem get the impulses that bring their velocities to zero, tangential ones
+ * too,
  *
  *      M v+ = M v + J' nu + J_c' P,    J v+ = J v,    J_c v+ = 0,
  *
- * so that no contact of it slides any more.  v+ is the projection of v in the norm of the kinetic energy, which
- * therefore falls by u' (J_c H J_c')^+ u / 2, u = J_c v, and never rises; P is internal to the bodies and the joints,
- * so that momenta balance.  Neither the sign of P nor Coulomb's law is asked for (for Painleve's rod both hold: p <= 0 is the
- * same as |P_t| <= mu P_n).  Contacts that lie deeper than the tolerance are not pushed out any more until they part:
- * they are only kept from going deeper.
+ * so that no contact of it slides any more.  v+ is the projection of v in the norm of the kinetic
+ * energy, which therefore falls by u' (J_c H J_c')^+ u / 2, u = J_c v, and never rises; P is
+ * internal to the bodies and the joints, so that momenta balance.  Neither the sign of P nor
+ * Coulomb's law is asked for (for Painleve's rod both hold: p <= 0 is the same as |P_t| <= mu P_n).
+ * Contacts that lie deeper than the tolerance are not pushed out any more until they part: they are
+ * only kept from going deeper.
  *
- * P by conjugate gradients on J_c H J_c', semidefinite where contacts are redundant, and consistent always: one KKT
- * solve an iteration, at most as many as its rank but for rounding.  No allocation. */
+ * P by conjugate gradients on J_c H J_c', semidefinite where contacts are redundant, and consistent
+ * always: one KKT solve an iteration, at most as many as its rank but for rounding.  No allocation.
+ */
 #include "models/events/events_private.h"
 
 #include <stdio.h>

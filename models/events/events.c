@@ -23,7 +23,7 @@ static const double ROUGHLY = 100;   /* tolerances, where forces are known to th
 static const double NOISE = 0.05;    /* of PAST */
 static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have to make */
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void events_layout(void *ws, perp_arena *a)
 {
@@ -229,7 +229,7 @@ void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
   sys->rough = s->o.residual * fabs(s->model->gravity);
 }
 
-/* ---- a regular state ------------------------------------------------------------------------- */
+/* ---- a regular state ---- */
 
 /* what touches or rests from here on */
 static void take_stock(perp_events *s, const perp_constrained *k, double t_new, const double *v,
@@ -393,7 +393,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
   return false;
 }
 
-/* ---- reports --------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 const char *perp_events_cause(const perp_events *s)
 {

@@ -103,7 +103,7 @@ void perp_event_drives_restart(perp_event_drives *d)
   memset(d->shown, 0, n * sizeof *d->shown);
 }
 
-/* ---- one drive ------------------------------------------------------------------------------- */
+/* ---- one drive ---- */
 
 static bool is_servo(const perp_drive_def *def)
 {
@@ -157,7 +157,7 @@ static double events_drives_spring(const perp_drive_def *def, const look *at)
   return -def->stiffness * at->error - def->damping * (at->rate - at->velocity);
 }
 
-/* ---- forces ---------------------------------------------------------------------------------- */
+/* ---- forces ---- */
 
 void perp_event_drives_push(perp_event_drives *d, const perp_constrained *k, const double *v,
                             double *f)
@@ -241,7 +241,7 @@ void perp_event_drives_feed(perp_event_drives *d)
   }
 }
 
-/* ---- modes within a step ---------------------------------------------------------------------- */
+/* ---- modes within a step ---- */
 
 void perp_event_drives_part(perp_event_drives *d, const double *a, double least)
 {
@@ -351,7 +351,7 @@ const double *perp_event_drives_forces(const perp_event_drives *d)
   return d->shown;
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* A limit that touched at the start of the step may be as deep as it was, and the tolerance. */
 static double events_drives_allowance(const perp_event_drives *d, int i, int side)
@@ -404,7 +404,8 @@ bool perp_event_drives_touch(perp_event_drives *d, const perp_constrained *k, co
   return impact;
 }
 
-/* Speed that an impact takes out of the drive, below zero: none; side: of a limit, -1: a locked drive. */
+/* Speed that an impact takes out of the drive, below zero: none; side: of a limit, -1: a locked
+ * drive. */
 static double struck_at(const perp_event_drives *d, int i, const look *at, int *side)
 {
   *side = d->kept[2 * i + LOWER] ? LOWER : d->kept[2 * i + UPPER] ? UPPER : -1;
@@ -459,7 +460,7 @@ int perp_event_drives_impact(perp_event_drives *d, const perp_constrained *k, co
   return d->n;
 }
 
-/* ---- a regular state ------------------------------------------------------------------------- */
+/* ---- a regular state ---- */
 
 static int motor_of(const perp_event_drives *d, int i, const look *at)
 {

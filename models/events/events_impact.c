@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Impacts between two steps (Vondrak 2005, section 6.5.4; STAR 2012, sections 3.1.5 and 7.3):
  *
- *      M v+ = M v + J' lambda + J_c' lambda_c,   J v+ = J v,   0 <= lambda_n  perp  n . J_c v+ + e n . J_c v >= 0
+ *      M v+ = M v + J' lambda + J_c' lambda_c,   J v+ = J v,   0 <= lambda_n  perp  n . J_c v+ + e
+ * n . J_c v >= 0
  *
- * for approaches above the threshold (Newton; Poisson: see islands.c; laws of one contact: islands_impact.c), e = 0 for
- * others, with the friction of the contact model on v+.
+ * for approaches above the threshold (Newton; Poisson: see islands.c; laws of one contact:
+ * islands_impact.c), e = 0 for others, with the friction of the contact model on v+.
  *
- * order = together: all contacts that touch at once.  order = sequential: one pair of bodies after the other, the
- * fastest first, each as if it were alone, until none approaches faster than the threshold; what is left, at
- * last, together and plastic.  Of touching balls in a row with e = 1 the first law makes the balls part together, the
- * second one makes Newton's cradle.
+ * order = together: all contacts that touch at once.  order = sequential: one pair of bodies after
+ * the other, the fastest first, each as if it were alone, until none approaches faster than the
+ * threshold; what is left, at last, together and plastic.  Of touching balls in a row with e = 1
+ * the first law makes the balls part together, the second one makes Newton's cradle.
  *
  * Equations: Vondrak 2005, eq. 6.21-6.27 and 6.44-6.46; Cline 2002, eq. 4.16. */
 #include "models/events/events_private.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a contact at rest does in a step: it is open, sticks or slides, and does so until the step ends (the active set of
- * the complementarity problem, Loetstedt 1984).  Forces are then smooth functions of the state (islands_frozen.c), and
- * how far they are from their bounds is an event function:
+/* What a contact at rest does in a step: it is open, sticks or slides, and does so until the step
+ * ends (the active set of the complementarity problem, Loetstedt 1984).  Forces are then smooth
+ * functions of the state (islands_frozen.c), and how far they are from their bounds is an event
+ * function:
  *
  *      lambda_n           a contact that presses is left where this falls through zero,
  *      mu lambda_n - |lambda_t|           one that sticks begins to slide, against lambda_t.
  *
- * Where the forces are not unique (four contacts of a box) neither is the margin: complementarity is asked whether
- * there are any forces within their bounds that give the same accelerations (events_rest.c). */
+ * Where the forces are not unique (four contacts of a box) neither is the margin: complementarity
+ * is asked whether there are any forces within their bounds that give the same accelerations
+ * (events_rest.c). */
 #include "models/events/events_private.h"
 
 #include <string.h>

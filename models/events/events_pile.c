@@ -4,14 +4,15 @@
  * In a heap that comes to rest modes change faster than steps resolve, and where forces are not
  * unique, or those of complementarity no smooth function of the state, there may be no modes that
  * explain them: events then follow each other within parts of 1e-6 of a step, or no accelerations
- * are found at all.  After EVENTS_MOST of them in one step, or where none are found, and where a body
- * that slides between others jams (none exist), steps are hasty: all contacts at rest creep
- * (events_rest.c), with forces that complementarity decides at the start of the step and that hold in
- * it, as the impulses of a step of the velocity level do.  Such a step is of first order; only bodies
- * that meet are located in it.  So it goes on for a step, and for twice as many each time that events
- * pile up again as soon as that is over.  These steps are counted.
+ * are found at all.  After EVENTS_MOST of them in one step, or where none are found, and where a
+ * body that slides between others jams (none exist), steps are hasty: all contacts at rest creep
+ * (events_rest.c), with forces that complementarity decides at the start of the step and that hold
+ * in it, as the impulses of a step of the velocity level do.  Such a step is of first order; only
+ * bodies that meet are located in it.  So it goes on for a step, and for twice as many each time
+ * that events pile up again as soon as that is over.  These steps are counted.
  *
- * In space, and without drives: contacts in the plane, whose sliding has no direction to turn, do not pile up so. */
+ * In space, and without drives: contacts in the plane, whose sliding has no direction to turn, do
+ * not pile up so. */
 #include "models/events/events_private.h"
 
 enum { EVENTS_MOST = 4, SPAN_MOST = 64 };

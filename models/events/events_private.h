@@ -28,8 +28,8 @@ typedef struct perp_event_witness {
 typedef struct perp_event_contact {
   uint64_t id;
   bool rests, slides, taken;
-  bool
-      creeps; /* moves, so slowly that its direction turns within a step: no `slides` (events_rest.c) */
+  bool creeps;   /* moves, so slowly that its direction turns within a step: no `slides`
+                    (events_rest.c) */
   bool critical; /* in a problem without a solution */
   bool held;     /* lies too deep, and was stopped: it is not pushed out */
   double dir[3]; /* of sliding, b relative to a: unit, world */
@@ -143,19 +143,21 @@ struct perp_events {
   char cause[384];
 };
 
-/* Where contacts that rest stay at rest although a method of low order moved them: m as a part of the largest body
- * (see hold), m/s. */
+/* Where contacts that rest stay at rest although a method of low order moved them: m as a part of
+ * the largest body (see hold), m/s. */
 #define PERP_HOLD_SPEED 0.01
 
-/* Of steps: friction stops within one over this number what slides too slowly for its velocity to be its direction. */
+/* Of steps: friction stops within one over this number what slides too slowly for its velocity to
+ * be its direction. */
 #define PERP_EVENTS_STIFF 2.0
 
 /* Of o.slip: what slid goes on down to that speed. */
 #define PERP_EVENTS_STOPPED 1e-4
 
-/* ---- events_contact.c ------------------------------------------------------------------------ */
+/* ---- events_contact.c ---- */
 
-/* Velocity of b relative to a at a contact, world u [3], for v [nv] and these poses of its bodies. */
+/* Velocity of b relative to a at a contact, world u [3], for v [nv] and these poses of its bodies.
+ */
 void perp_events_velocity_at(const perp_model *model, const perp_pose *pose_a,
                              const perp_pose *pose_b, const perp_contact *x, const double *v,
                              double u[3]);
@@ -172,52 +174,57 @@ const char *perp_events_body(const perp_model *model, int body);
 /* By how the counts of failures grew: the reason, PERP_EXACT when none did. */
 perp_reason perp_events_failed(const perp_contact_count *before, const perp_contact_count *after);
 
-/* ---- events_state.c -------------------------------------------------------------------------- */
+/* ---- events_state.c ---- */
 
-/* Contacts at (t, q), and which contact of the step each of them is (of); k->e is at q.  False: k->status says why. */
+/* Contacts at (t, q), and which contact of the step each of them is (of); k->e is at q.  False:
+ * k->status says why. */
 bool perp_events_find(perp_events *s, perp_constrained *k, double t, const double *q);
 /* Did contact i rest in the step? */
 bool perp_events_rested(const perp_events *s, int i);
-/* Least gap of contacts that do not rest, with what they may be deep by; least sliding speed, in the direction in which
- * it began, of those that slide. */
+/* Least gap of contacts that do not rest, with what they may be deep by; least sliding speed, in
+ * the direction in which it began, of those that slide. */
 void perp_events_lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,
                       double *speed);
 /* Has a body passed another one since the start of the step, so fast that neither end shows it? */
 bool perp_events_passed(perp_events *s, const double *q);
 
-/* ---- events_seen.c --------------------------------------------------------------------------- */
+/* ---- events_seen.c ---- */
 
 /* Room for as many as were found last; keeps its contents. */
 perp_status perp_events_seen_reserve(perp_ctx *ctx, perp_events *s);
 /* The contacts found last, for which there is room, are those at the start of a step. */
 void perp_events_see(perp_events *s);
-/* How deep may this contact be, m, because it was not there at the start of the step, though its pair was as near?  0: it
- * was, or the pair was not. */
+/* How deep may this contact be, m, because it was not there at the start of the step, though its
+ * pair was as near?  0: it was, or the pair was not. */
 double perp_events_unseen(const perp_events *s, const perp_contact *x);
 
-/* ---- events_mode.c: what contacts do in a step ------------------------------------------------ */
+/* ---- events_mode.c: what contacts do in a step ---- */
 
-/* Modes of the contacts [n] at rest from the forces and accelerations k->a that complementarity has found: open or
- * pressing; sticking unless they slide.  Were they the same? */
+/* Modes of the contacts [n] at rest from the forces and accelerations k->a that complementarity has
+ * found: open or pressing; sticking unless they slide.  Were they the same? */
 bool perp_events_modes(perp_events *s, const perp_constrained *k, int n);
-/* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from mu times them, over
- * `scale`. */
+/* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from
+ * mu times them, over `scale`. */
 double perp_events_margin(const perp_events *s, int n);
 /* Are the frozen forces those that complementarity found when it was asked last, at the same
  * normals?  Then they are as much within their bounds, whatever their margin. */
 bool perp_events_vouched(const perp_events *s, int n);
 /* They are those that it has found now. */
 void perp_events_vouch(perp_events *s, int n);
-/* Contacts that stick beyond what friction can hold begin to slide, against the frozen forces; how many.  Which: by these
- * forces where they are unique, else those that the last solution of complementarity (s->a_frozen) lets slide. */
+/* Contacts that stick beyond what friction can hold begin to slide, against the frozen forces; how
+ * many.  Which: by these forces where they are unique, else those that the last solution of
+ * complementarity (s->a_frozen) lets slide. */
 int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique);
-/* Contacts that begin to slide, or do so slowly, turn to the velocity after a step h with the accelerations of that
- * solution, by this part of the way; the largest difference of the unit vectors. */
+/* Contacts that begin to slide, or do so slowly, turn to the velocity after a step h with the
+ * accelerations of that solution, by this part of the way; the largest difference of the unit
+ * vectors. */
 double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double h, double part);
-/* Would friction stop them within the step?  First (test = false) they are made to stick at its end, u + h a = 0; with the
- * frozen forces of that (test) those that friction can hold slide as they did and do not turn. */
+/* Would friction stop them within the step?  First (test = false) they are made to stick at its
+ * end, u + h a = 0; with the frozen forces of that (test) those that friction can hold slide as
+ * they did and do not turn. */
 void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double h, bool test);
-/* What would slide back at the end of the step stops first: it slides as it did.  True: there are some. */
+/* What would slide back at the end of the step stops first: it slides as it did.  True: there are
+ * some. */
 bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n);
 /* In a step h: which sliding contacts have a velocity that friction may turn round? */
 void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double h);
@@ -232,9 +239,10 @@ double perp_events_largest(const perp_events *s, const perp_constrained *k, int 
 /* Least normal acceleration of those that are open, with k->a. */
 double perp_events_opening(const perp_events *s, const perp_constrained *k, int n);
 
-/* ---- events_turning.c: directions of slow sliding ---------------------------------------------- */
+/* ---- events_turning.c: directions of slow sliding ---- */
 
-/* In a step h that begins with the accelerations k->a: which slow contacts slide along a direction that turns? */
+/* In a step h that begins with the accelerations k->a: which slow contacts slide along a direction
+ * that turns? */
 void perp_events_turning_begin(perp_events *s, const perp_constrained *k, int n, double h);
 /* Direction d [3] of contact c, which turns and is x at time t; rad/s, how fast it turns then. */
 void perp_events_turning_direction(const perp_event_contact *c, const perp_contact *x, double t,
@@ -244,21 +252,22 @@ double perp_events_turning_rate(const perp_event_contact *c, double t);
 void perp_events_turning_stock(const perp_events *s, const perp_event_contact *now,
                                const perp_contact *x, double t_new, perp_event_contact *next);
 
-/* ---- events_pile.c --------------------------------------------------------------------------- */
+/* ---- events_pile.c ---- */
 
 /* The state accepted last, `next`, is where a step begins at time t: is it hasty?  event: modes
  * changed, or bodies hit. */
 void perp_events_pile(perp_events *s, double t, bool event);
-/* The step that begins, for which no forces were found, is to be hasty.  False: it is, or may not. */
+/* The step that begins, for which no forces were found, is to be hasty.  False: it is, or may not.
+ */
 bool perp_events_hurry(perp_events *s);
 bool perp_events_may_hurry(const perp_events *s);
 /* The contact forces in k->f hold in the hasty step that begins. */
 void perp_events_hold(perp_events *s, const perp_constrained *k);
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* ---- the others ---- */
 
-/* events_rate.c: Jdot v as a vector: tangential parts from those of d(u)/dt, normal part d(n u)/dt.  Zero where the
- * contact is not found on both sides. */
+/* events_rate.c: Jdot v as a vector: tangential parts from those of d(u)/dt, normal part d(n u)/dt.
+ * Zero where the contact is not found on both sides. */
 void perp_events_rate(const perp_events *s, const perp_eval *e, const perp_contact *x,
                       const double *q, const double *v, double out[3]);
 /* Impulses at the contacts `kept`: v becomes the velocity after the impact. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Jdot v of a contact that rests or slides.
  *
- * J_n v is the rate of the gap and J v the velocity of the material points that touch, both as functions of
- * q: Jdot v is their derivative along the motion.  It is taken numerically, by central differences of the contact that
- * collision detection finds (two step lengths, extrapolated: error of order 4), which has the curvature of all
- * shapes in it, and costs four narrow-phase calls for each contact that turns or slides. */
+ * J_n v is the rate of the gap and J v the velocity of the material points that touch, both as
+ * functions of q: Jdot v is their derivative along the motion.  It is taken numerically, by central
+ * differences of the contact that collision detection finds (two step lengths, extrapolated: error
+ * of order 4), which has the curvature of all shapes in it, and costs four narrow-phase calls for
+ * each contact that turns or slides. */
 #include "models/events/events_private.h"
 
 #include <string.h>

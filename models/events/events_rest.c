@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Resting contacts on the acceleration level (Vondrak 2005, sections 6.5.2 and 6.5.3; STAR 2012, section
- * 3.2.1).  For the contacts that rest in a step, at each evaluation,
+/* Resting contacts on the acceleration level (Vondrak 2005, sections 6.5.2 and 6.5.3; STAR 2012,
+ * section 3.2.1).  For the contacts that rest in a step, at each evaluation,
  *
  *      0 <= lambda_n  perp  J_n a + Jdot_n v - feedback(gap, J_n v) >= 0
  *
- * with the joints eliminated; friction as the contact model has it on J_t a + Jdot_t v - feedback(0, u_t) where the
- * contact sticks, and -mu lambda_n along the sliding where it slides (sliding.c).  The feedback is that of the
- * stabilization (Vondrak 2005, eq. 6.34, for Baumgarte's; no other has any): without it the gap and the speed that a
- * contact has when it comes to rest stay with it, and what the integration adds.
+ * with the joints eliminated; friction as the contact model has it on J_t a + Jdot_t v -
+ * feedback(0, u_t) where the contact sticks, and -mu lambda_n along the sliding where it slides
+ * (sliding.c).  The feedback is that of the stabilization (Vondrak 2005, eq. 6.34, for Baumgarte's;
+ * no other has any): without it the gap and the speed that a contact has when it comes to rest stay
+ * with it, and what the integration adds.
  *
- * In space friction turns the sliding towards the other forces, at a rate that goes with 1 / |u_t|: a slow contact is
- * stiff, and explicit stages would throw it from side to side.  Where events pile up (events_pile.c) such contacts
- * creep: their friction is that of the contact model on J_t a + Jdot_t v + u_t / h, the largest dissipation for the
- * velocity that the step leads to, as on the velocity level, with mu_dynamic.  It has its full size against the motion
- * until it can stop it within about a step.
+ * In space friction turns the sliding towards the other forces, at a rate that goes with 1 / |u_t|:
+ * a slow contact is stiff, and explicit stages would throw it from side to side.  Where events pile
+ * up (events_pile.c) such contacts creep: their friction is that of the contact model on J_t a +
+ * Jdot_t v + u_t / h, the largest dissipation for the velocity that the step leads to, as on the
+ * velocity level, with mu_dynamic.  It has its full size against the motion until it can stop it
+ * within about a step.
  *
  * Rows: Vondrak 2005, eq. 6.11 and 6.12; STAR 2012, eq. 28, 30, 31 and 34; Cline 2002, eq. 2.33.
- * Friction that sticks: Vondrak 2005, eq. 6.40; with the model cone STAR 2012, eq. 32. Contacts that
- * rest and slide, or stick: STAR 2012, eq. 11, 12. */
+ * Friction that sticks: Vondrak 2005, eq. 6.40; with the model cone STAR 2012, eq. 32. Contacts
+ * that rest and slide, or stick: STAR 2012, eq. 11, 12. */
 #include "models/islands/belts.h"
 #include "models/events/events_private.h"
 
@@ -31,8 +33,8 @@ enum { TRIES = 12 };                /* of times within which a creeping contact 
 enum { ROUNDS = 8, TURNS = 30 };    /* of modes that change at one instant; of a direction */
 enum { CHATTER = 20 }; /* steps that go nowhere: the next one is decided at each evaluation */
 
-/* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
- * step: the derivative stays smooth beyond the event. */
+/* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start
+ * of the step: the derivative stays smooth beyond the event. */
 static void events_rest_direction(const perp_events *s, const perp_contact *x,
                                   const perp_event_contact *t, const double u[3], double dir[3])
 {
@@ -58,7 +60,8 @@ static double events_rest_feedback(const perp_events *s, double gap, double rate
   return s->stab->contact(s->stab_ws, PERP_LEVEL_ACCELERATION, s->h_feedback, gap, rate);
 }
 
-/* Feedback on the relative acceleration of a contact, world: its normal part, and the tangential one where it sticks. */
+/* Feedback on the relative acceleration of a contact, world: its normal part, and the tangential
+ * one where it sticks. */
 static void events_rest_feed(const perp_events *s, const perp_contact *x,
                              const perp_event_contact *t, const double u[3], double fed[3])
 {
@@ -118,7 +121,8 @@ static double events_rest_friction_of(void *user, const perp_contact *x, const d
   return dir[0] != 0 || dir[1] != 0 || dir[2] != 0 ? x->mu_dynamic : x->mu;
 }
 
-/* largest violation of w_n >= 0, and of w_n = 0 where a contact presses, with the accelerations a */
+/* largest violation of w_n >= 0, and of w_n = 0 where a contact presses, with the accelerations a
+ */
 static double events_rest_violation(const perp_events *s, const perp_constrained *k, int n,
                                     const double *a)
 {
@@ -246,8 +250,8 @@ static bool events_rest_solve(perp_events *s, perp_constrained *k, const rest_pr
   return good;
 }
 
-/* Is a problem without a solution one of several contacts, of which some slide?  In a heap a body jams that slides between two
- * others: friction that creeps stops it, as an impulse would. */
+/* Is a problem without a solution one of several contacts, of which some slide?  In a heap a body
+ * jams that slides between two others: friction that creeps stops it, as an impulse would. */
 static bool events_rest_jams(const perp_events *s, int n)
 {
   int several = 0, slides = 0;
@@ -279,7 +283,8 @@ static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_
   if (none && p->n > 0 && !(hurries && events_rest_jams(s, p->n))) {
     perp_events_refuted(s, &before);
   } else if (hurries) {
-    /* no accelerations exist: that is an answer, of an evaluation that is given up; a solver that failed has none */
+    /* no accelerations exist: that is an answer, of an evaluation that is given up; a solver that
+     * failed has none */
     if (none) perp_contact_count_refute(perp_islands_count(s->islands), &before);
     s->skips = true;
   }
@@ -314,8 +319,9 @@ static bool events_rest_again(perp_events *s, perp_constrained *k, rest_problem 
   return events_rest_consult(s, k, p);
 }
 
-/* What begins to slide has one direction with the friction that follows from it.  Friction turns against the acceleration
- * that it makes, several times as far where a body is light to turn: the part of the way is halved where that grows. */
+/* What begins to slide has one direction with the friction that follows from it.  Friction turns
+ * against the acceleration that it makes, several times as far where a body is light to turn: the
+ * part of the way is halved where that grows. */
 static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
 {
   const size_t size = (size_t)s->model->nv * sizeof *k->a;
@@ -340,7 +346,8 @@ static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *
   return events_rest_again(s, k, p, q);
 }
 
-/* The forces of the modes; *apart: from complementarity, whose accelerations are kept as a_frozen. */
+/* The forces of the modes; *apart: from complementarity, whose accelerations are kept as a_frozen.
+ */
 static bool events_rest_try(perp_events *s, perp_constrained *k, rest_problem *p, double *apart)
 {
   memcpy(s->a_frozen, k->a, (size_t)s->model->nv * sizeof *k->a);
@@ -366,7 +373,8 @@ static int events_rest_release(perp_events *s, perp_constrained *k, rest_problem
   return released + perp_event_drives_release(s->drives, 0.5 * s->past, s->f_free);
 }
 
-/* The modes of the step that begins, from the forces that complementarity has found: frozen, unless none fit. */
+/* The modes of the step that begins, from the forces that complementarity has found: frozen, unless
+ * none fit. */
 static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem *p,
                                const double *q)
 {
@@ -399,9 +407,9 @@ static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem
   return events_rest_again(s, k, p, q);
 }
 
-/* Do the contacts go on with what they did in the step before?  They do where the forces of these modes are well within
- * their bounds, or the same that complementarity has found, and what is open parts: that is a solution, and
- * complementarity need not look for one. */
+/* Do the contacts go on with what they did in the step before?  They do where the forces of these
+ * modes are well within their bounds, or the same that complementarity has found, and what is open
+ * parts: that is a solution, and complementarity need not look for one. */
 static bool events_rest_goes_on(perp_events *s, perp_constrained *k, const rest_problem *p)
 {
   if (s->drives != NULL || s->rule == PERP_SLIDING_LAGGED || s->chatter > 0 || !s->o.warm)
@@ -413,7 +421,8 @@ static bool events_rest_goes_on(perp_events *s, perp_constrained *k, const rest_
   perp_events_steady(s, k, p->n, p->h);
   for (int t = 0; t < s->now.n; t++)
     if (s->now.x[t].steady) return false;
-  /* next to the forces of the step before; or, where forces are not unique, those without any that hold each other */
+  /* next to the forces of the step before; or, where forces are not unique, those without any that
+   * hold each other */
   for (int pass = 0; pass < 2; pass++) {
     if (!events_rest_solve(s, k, p, true)) break;
     s->loaded = true;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts that appear at a depth.
  *
- * The points of a manifold are no continuous function of the poses: of more than PERP_MANIFOLD_CONVEX points those are kept
- * that add most area, a point may lie beyond the rim of a face, another pair of features becomes the nearest one.  Within
- * the tolerance of collision detection (collision.h: 1e-6 of the smaller shape) a point may then be there at once, at a
- * gap below zero, of which the state just before shows nothing.  An event at such a jump cannot be passed: the last state
- * ahead of it lacks the contact that closes, and a step from there is of no length, again and again.  So where
- * steps have stopped, a pair that touched, or was as near as that, may get points of that depth that were not there at the
- * start of the step; elsewhere the time of an impact would suffer from it. */
+ * The points of a manifold are no continuous function of the poses: of more than
+ * PERP_MANIFOLD_CONVEX points those are kept that add most area, a point may lie beyond the rim of
+ * a face, another pair of features becomes the nearest one.  Within the tolerance of collision
+ * detection (collision.h: 1e-6 of the smaller shape) a point may then be there at once, at a gap
+ * below zero, of which the state just before shows nothing.  An event at such a jump cannot be
+ * passed: the last state ahead of it lacks the contact that closes, and a step from there is of no
+ * length, again and again.  So where steps have stopped, a pair that touched, or was as near as
+ * that, may get points of that depth that were not there at the start of the step; elsewhere the
+ * time of an impact would suffer from it. */
 #include "models/events/events_private.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts at a state: found, matched with those of the step, and how far they are from an event. */
+/* Contacts at a state: found, matched with those of the step, and how far they are from an event.
+ */
 #include "models/events/events_private.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ perp_status perp_events_reserve(perp_ctx *ctx, perp_events *s, int n)
   return status;
 }
 
-/* ---- contacts at a state --------------------------------------------------------------------- */
+/* ---- contacts at a state ---- */
 
 static const double NEAR = 0.1; /* of the reach of a body: the same place */
 enum { STUCK = 10 };            /* steps in a row that go nowhere: an event that cannot be passed */
@@ -118,8 +119,8 @@ bool perp_events_rested(const perp_events *s, int i)
   return s->of[i] >= 0 && s->now.x[s->of[i]].rests;
 }
 
-/* How deep may a contact of this pair of shapes be?  Pairs that touch at the start of the step: by what they were,
- * and the tolerance. */
+/* How deep may a contact of this pair of shapes be?  Pairs that touch at the start of the step: by
+ * what they were, and the tolerance. */
 static double events_state_allowance(const perp_events *s, uint64_t pair)
 {
   double deepest = HUGE_VAL;

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* In space: the direction of slow sliding as a function of time.
  *
- * Friction -mu lambda_n d along d = u / |u| turns the sliding u at a rate that goes with 1 / |u|.  Where that is more than
- * one over the step, as after sticking, explicit stages throw u from side to side, although d hardly changes: it is the d
- * for which u stays along it (slow manifold of a singularly perturbed equation, Hairer and Wanner 1996, chapter VI).
- * Such a contact has in a step
+ * Friction -mu lambda_n d along d = u / |u| turns the sliding u at a rate that goes with 1 / |u|.
+ * Where that is more than one over the step, as after sticking, explicit stages throw u from side
+ * to side, although d hardly changes: it is the d for which u stays along it (slow manifold of a
+ * singularly perturbed equation, Hairer and Wanner 1996, chapter VI). Such a contact has in a step
  *
  *      d(t) along d_0 + p(t) e_0,   p(t) = c_1 (t - t_0) + c_2 (t - t_0)^2
  *
- * with d_0 the direction at its start and e_0 = n x d_0.  c_1 and c_2 are those for which at its end, with e_1 = n x d there
- * and phi the angle of d,
+ * with d_0 the direction at its start and e_0 = n x d_0.  c_1 and c_2 are those for which at its
+ * end, with e_1 = n x d there and phi the angle of d,
  *
  *      u . e_1 = 0                         sliding is along d, and
  *      (du/dt) . e_1 = (u . d) phi'        so is its change.
  *
- * Newton's method finds them over the whole step, which the driver makes again for it (perp_ode_sys.revise): the stages of
- * a one-step method see one smooth direction.  Sliding along a line meets them at once.  One evaluation more gives the
- * derivative of each contact's conditions; those between contacts are left out.  Methods of order 1 and 2 gain
- * nothing by it: with them, and where a step cannot be made again or forces are not unique, the direction in a step
- * is one, that of its end (perp_events_turn).
+ * Newton's method finds them over the whole step, which the driver makes again for it
+ * (perp_ode_sys.revise): the stages of a one-step method see one smooth direction.  Sliding along a
+ * line meets them at once.  One evaluation more gives the derivative of each contact's conditions;
+ * those between contacts are left out.  Methods of order 1 and 2 gain nothing by it: with them, and
+ * where a step cannot be made again or forces are not unique, the direction in a step is one, that
+ * of its end (perp_events_turn).
  *
- * Where sliding ends its direction goes with a power of the time left, so that the error of a step goes with that time and with
- * the part of it that the step takes, to the order + 1.  Steps of a method of order 2 and more take parts by which each adds as
- * much to the error, FIRST where h is left and at most PART, until sliding is slower than LEAST.
+ * Where sliding ends its direction goes with a power of the time left, so that the error of a step
+ * goes with that time and with the part of it that the step takes, to the order + 1.  Steps of a
+ * method of order 2 and more take parts by which each adds as much to the error, FIRST where h is
+ * left and at most PART, until sliding is slower than LEAST.
  *
- * Under error control the estimate of a step does not see the error of d(t): both of its solutions have the same. */
+ * Under error control the estimate of a step does not see the error of d(t): both of its solutions
+ * have the same. */
 #include "models/events/events_private.h"
 
 #include <string.h>
@@ -73,7 +76,7 @@ static double turning_part(const perp_events *s, double left)
   return left * (s->fixed ? fmin(part, PART) : PART);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 double perp_events_longest(perp_events *s)
 {
@@ -119,7 +122,7 @@ void perp_events_turning_begin(perp_events *s, const perp_constrained *k, int n,
   }
 }
 
-/* ---- the conditions at the end of a step ------------------------------------------------------- */
+/* ---- the conditions at the end of a step ---- */
 
 typedef struct turning_end {
   double t, h;               /* where it is, and how long the step */
@@ -195,7 +198,8 @@ static void turning_improve(perp_event_turn *turn, const turning_end *end)
   turn->c[1] -= (a11 * end->residual[1] - a21 * end->residual[0]) / det;
 }
 
-/* A polynomial that leads away from what goes on sliding: once more from a straight line, or one direction in this step. */
+/* A polynomial that leads away from what goes on sliding: once more from a straight line, or one
+ * direction in this step. */
 static void turning_restart(perp_events *s, perp_event_contact *c)
 {
   s->unturned |= c->turn.restarted;

@@ -7,28 +7,30 @@
  * is solved at each evaluation of the derivative (Vondrak 2005, eq. 6.3, 6.5 and 6.8; STAR
  * 2012, section 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic
  * would keep C = 0 and J v = 0; rounding and truncation do not, which is what stabilization is
- * for: Baumgarte feedback enters c and the rows of contacts (events_rest.c), and the schemes that correct the state do
- * so at the end of each step, joints and contacts (multistep methods then lose their history).
+ * for: Baumgarte feedback enters c and the rows of contacts (events_rest.c), and the schemes that
+ * correct the state do so at the end of each step, joints and contacts (multistep methods then lose
+ * their history).
  *
- * state=velocity: the unknowns are (q, v), the velocity form of Vondrak 2005, eq. 5.19, 5.22. state=momentum: the
- * unknowns are (q, p) with p = (m xdot, R I w), the momentum form of Vondrak 2005, eq. 5.17, 5.18: L is in the
- * world frame, so that no gyroscopic term is integrated and a free body keeps P and L exactly.
- * The ODE solver sees a plain first-order system (nv = 0), hence methods that need the split
- * into positions and velocities refuse it.
+ * state=velocity: the unknowns are (q, v), the velocity form of Vondrak 2005, eq. 5.19, 5.22.
+ * state=momentum: the unknowns are (q, p) with p = (m xdot, R I w), the momentum form of Vondrak
+ * 2005, eq. 5.17, 5.18: L is in the world frame, so that no gyroscopic term is integrated and a
+ * free body keeps P and L exactly. The ODE solver sees a plain first-order system (nv = 0), hence
+ * methods that need the split into positions and velocities refuse it.
  *
- * Models with shapes or drives: contacts at rest are complementarity rows at each evaluation, with the joints eliminated;
- * impacts come between two steps, where the ODE driver locates them: see events.h.  Where they have no solution (critical
- * contacts: Painleve, or bodies that are squeezed) the simulation ends and says so, or stops the bodies: see
- * critical.c.
+ * Models with shapes or drives: contacts at rest are complementarity rows at each evaluation, with
+ * the joints eliminated; impacts come between two steps, where the ODE driver locates them: see
+ * events.h.  Where they have no solution (critical contacts: Painleve, or bodies that are squeezed)
+ * the simulation ends and says so, or stops the bodies: see critical.c.
  *
- * In heaps, where events pile up or no accelerations are found, steps are of first order for a while, with contact forces of
- * their start as on the velocity level: see events_pile.c; the metric events.piled counts them.
+ * In heaps, where events pile up or no accelerations are found, steps are of first order for a
+ * while, with contact forces of their start as on the velocity level: see events_pile.c; the metric
+ * events.piled counts them.
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states.
  *
- * Euler's equation in momenta is Vondrak 2005, eq. 5.11, 5.15 and 5.16; the system is STAR 2012, eq.
- * 55-57 and Cline 2002, eq. 2.32. */
+ * Euler's equation in momenta is Vondrak 2005, eq. 5.11, 5.15 and 5.16; the system is STAR 2012,
+ * eq. 55-57 and Cline 2002, eq. 2.32. */
 #include "models/events/events.h"
 
 #include <stdlib.h>
@@ -72,7 +74,7 @@ typedef struct workspace {
   bool located; /* the last step ended at an event */
 } workspace;
 
-/* ---- momentum form --------------------------------------------------------------------------- */
+/* ---- momentum form ---- */
 
 /* v from p = (m xdot, R I w) at the poses of e */
 static void velocity_of(const perp_model *m, const perp_eval *e, const double *p, double *v)
@@ -117,9 +119,10 @@ static void momentum_at(workspace *w, double t, const double *y)
   velocity_of(model, w->k.e, y + model->nq, w->v);
 }
 
-/* ---- derivative ------------------------------------------------------------------------------ */
+/* ---- derivative ---- */
 
-/* there are none; a trial state without forces may be beyond one at which bodies are to be stopped */
+/* there are none; a trial state without forces may be beyond one at which bodies are to be stopped
+ */
 static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
 {
   if (!intermediate || w->events == NULL) return PERP_ODE_FAILED;
@@ -223,8 +226,8 @@ static perp_ode_answer onto_velocity(void *user, double t, double *q, double *v)
   return perp_constrained_onto(&((workspace *)user)->k, t, q, v);
 }
 
-/* A function of time that is known behind an event only, where it falls below zero: ahead of it, it is continued along a line
- * through the last two values. */
+/* A function of time that is known behind an event only, where it falls below zero: ahead of it, it
+ * is continued along a line through the last two values. */
 static double behind_add(struct behind *b, double t, double value)
 {
   b->t[0] = b->t[1], b->value[0] = b->value[1];
@@ -242,8 +245,8 @@ static double behind_ahead(const struct behind *b, double t)
   return fmax(fabs(b->value[1] + rate * (t - b->t[1])), -ERROR * b->value[1]);
 }
 
-/* How far the forces at a state are from a change of mode: below zero behind it.  Where they are not unique,
- * complementarity knows. */
+/* How far the forces at a state are from a change of mode: below zero behind it.  Where they are
+ * not unique, complementarity knows. */
 static double acceleration_margin(workspace *w, double t, const double *q, const double *v)
 {
   bool unique;
@@ -282,7 +285,7 @@ static double event_momentum(void *user, double t, const double *y, const double
   return acceleration_event(w, t, y, w->v);
 }
 
-/* ---- directions of slow sliding --------------------------------------------------------------- */
+/* ---- directions of slow sliding ---- */
 
 /* the end of a trial step */
 struct trial_end {
@@ -314,7 +317,7 @@ static bool revise_momentum(void *user, double t, double h, const double *y, con
   return revise_velocity(w, t, h, y, w->v);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void acceleration_layout(void *ws, perp_arena *a)
 {
@@ -479,9 +482,9 @@ static void acceleration_state(const void *ws, double *t, const double **q, cons
   *v = w->momentum ? w->v : perp_ode_v(w->ode);
 }
 
-/* Derivatives at intermediate states write into k: what the next step begins with, or reports, is put back.  Contacts
- * at rest and drives are in the modes of the step, where these are known: a step that complementarity decides at each
- * evaluation has no dense output. */
+/* Derivatives at intermediate states write into k: what the next step begins with, or reports, is
+ * put back.  Contacts at rest and drives are in the modes of the step, where these are known: a
+ * step that complementarity decides at each evaluation has no dense output. */
 static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
                                       double *lambda)
 {

@@ -9,7 +9,7 @@
 /* Directions with less of the largest stiffness have none. */
 static const double LEAST = 1e-14;
 
-/* ---- rows that others fill ------------------------------------------------------------------- */
+/* ---- rows that others fill ---- */
 
 struct rows {
   int n;
@@ -69,7 +69,7 @@ perp_status perp_force_gradient_add(perp_ctx *ctx, perp_model *model, const perp
   return PERP_OK;
 }
 
-/* ---- in a step ------------------------------------------------------------------------------- */
+/* ---- in a step ---- */
 
 void perp_force_gradient_layout(perp_force_gradient_room *room, int size, perp_arena *a)
 {

@@ -92,7 +92,7 @@ static bool ga_stabilized(const workspace *w)
   return w->o.form == FORM_INDEX2;
 }
 
-/* ---- the equations of a step ----------------------------------------------------------------- */
+/* ---- the equations of a step ---- */
 
 /* a1, v1 and v1' from h D or from h^2 a1 */
 static void ga_end(workspace *w, const double *x)
@@ -153,7 +153,7 @@ static bool ga_residual(void *user, const double *x, double *r)
   return perp_all_finite(w->newton.n, r);
 }
 
-/* ---- the start ------------------------------------------------------------------------------- */
+/* ---- the start ---- */
 
 /* k->a and k->lambda, accelerations and forces at q and v */
 static bool ga_accelerations(workspace *w, double t, const double *q, const double *v)
@@ -229,7 +229,7 @@ static bool ga_begin(workspace *w)
   return true;
 }
 
-/* ---- a step ---------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 static void ga_guess(workspace *w)
 {

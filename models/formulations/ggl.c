@@ -22,10 +22,10 @@
  * whatever the stiffness, and go through positions in which J loses rank. Multipliers of
  * dependent rows are those of least norm.
  *
- * Contacts, limits and motors it refuses: the step is one smooth one whose equations hold together at its middle and its
- * end.  An impact within it is a jump of v1 that a mean velocity has no word for, and one-sided rows would be two sets of
- * complementarity conditions, of p with J v1 and of mu with C(q1), inside Newton's method (nonsmooth generalized-alpha;
- * not built).
+ * Contacts, limits and motors it refuses: the step is one smooth one whose equations hold together
+ * at its middle and its end.  An impact within it is a jump of v1 that a mean velocity has no word
+ * for, and one-sided rows would be two sets of complementarity conditions, of p with J v1 and of mu
+ * with C(q1), inside Newton's method (nonsmooth generalized-alpha; not built).
  *
  * Cost per step: two evaluations and one solve on the graph of the model per pass; a Jacobian (some
  * tens of evaluations) and its factorization when convergence asks for it.  No allocation, but for

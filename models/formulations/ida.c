@@ -86,7 +86,7 @@ typedef struct workspace {
   double t_at, c_at, *moved;
 } workspace;
 
-/* ---- the parts of the bodies ----------------------------------------------------------------- */
+/* ---- the parts of the bodies ---- */
 
 static void ida_get(const workspace *w, const double *x, double *q, double *v)
 {
@@ -108,7 +108,7 @@ static void ida_put(const workspace *w, const double *q, const double *v, double
   }
 }
 
-/* ---- the equations --------------------------------------------------------------------------- */
+/* ---- the equations ---- */
 
 static bool ida_f(workspace *w, double t, const double *y, const double *yp, double *r)
 {
@@ -177,7 +177,7 @@ static int ida_weights(N_Vector y, N_Vector weight, void *user)
   return perp_all_finite(w->graph.n, e) ? 0 : -1;
 }
 
-/* ---- the matrix ------------------------------------------------------------------------------ */
+/* ---- the matrix ---- */
 
 static bool ida_moved(void *user, const double *y, double *r)
 {
@@ -238,7 +238,7 @@ static int ida_linear_solve(SUNLinearSolver S, SUNMatrix A, N_Vector x, N_Vector
   return 0;
 }
 
-/* ---- a step ---------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 /* Scales of the tolerance and steps of the differences, for a step h from the state. */
 static void ida_levels(workspace *w)
@@ -403,7 +403,7 @@ static perp_status ida_dense(perp_ctx *ctx, void *ws, double t, double *q, doubl
   return PERP_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void ida_layout(void *ws, perp_arena *a)
 {

@@ -5,31 +5,34 @@
  *
  *      A0(h v~) M v~ = M v + h/2 f(q, v),   q~ = q [+] h v~,
  *
- * and d = C(q~) is what would be violated at the end of the step.  Impulses p at its *start*, along J'(q), prevent that:
- * the velocity must change by -d / h to first order, and
+ * and d = C(q~) is what would be violated at the end of the step.  Impulses p at its *start*, along
+ * J'(q), prevent that: the velocity must change by -d / h to first order, and
  *
  *      J M^-1 J' p = -d / h,   v~ <- v~ + M^-1 J' p
  *
- * is repeated with the factor of the start until the preview holds to the tolerance.  Then forces act for the
- * second half of the step, and impulses at the end restore J v+ = 0 (velocity = true),
+ * is repeated with the factor of the start until the preview holds to the tolerance.  Then forces
+ * act for the second half of the step, and impulses at the end restore J v+ = 0 (velocity = true),
  *
  *      M v+ = A1(h v~) M v~ + h/2 f(q+, v+) + J'(q+) p+.
  *
- * A0 and A1 carry the angular momentum of a body that turns by h v~ to the frames of the start and the end
- * (perp_quat_transport; 1 in the plane); f has no gyroscopic torque.
+ * A0 and A1 carry the angular momentum of a body that turns by h v~ to the frames of the start and
+ * the end (perp_quat_transport; 1 in the plane); f has no gyroscopic torque.
  *
- * Positions are exact to the tolerance, with no parameter to tune.  With velocity = true this is RATTLE, on rotations as
- * a variational integrator (Bou-Rabee and Marsden 2009; Hante and Arnold 2021): order 2, symmetric and, for forces of
- * position, symplectic: no drift of energy, momenta to the tolerance.  Without, positions are the same, and v is off the constraints
- * by O(h).  Each iteration gains a factor of about |v| h / size.  The linear systems are those of the KKT solver, in
- * linear time for trees.
+ * Positions are exact to the tolerance, with no parameter to tune.  With velocity = true this is
+ * RATTLE, on rotations as a variational integrator (Bou-Rabee and Marsden 2009; Hante and Arnold
+ * 2021): order 2, symmetric and, for forces of position, symplectic: no drift of energy, momenta to
+ * the tolerance.  Without, positions are the same, and v is off the constraints by O(h).  Each
+ * iteration gains a factor of about |v| h / size.  The linear systems are those of the KKT solver,
+ * in linear time for trees.
  *
- * Contacts, limits and motors have impulses with bounds, which each pass solves for together with those of the joints,
- * at the start and at the end of the step: impulse_contacts.c.  Sliding and rest keep order 2 where nothing turns on;
- * impacts are late by up to h, so that motions through them are of order 1.
+ * Contacts, limits and motors have impulses with bounds, which each pass solves for together with
+ * those of the joints, at the start and at the end of the step: impulse_contacts.c.  Sliding and
+ * rest keep order 2 where nothing turns on; impacts are late by up to h, so that motions through
+ * them are of order 1.
  *
- * Cost per step: 1 + iterations evaluations, one factorization (that of the end is the one of the next start),
- * one solve per iteration.  No allocation.  Fails with PERP_MAX_ITER when the preview does not converge. */
+ * Cost per step: 1 + iterations evaluations, one factorization (that of the end is the one of the
+ * next start), one solve per iteration.  No allocation.  Fails with PERP_MAX_ITER when the preview
+ * does not converge. */
 #include "models/contact_step/contacts.h"
 #include "models/formulations/impulse_contacts.h"
 #include "models/formulations/stepper.h"
@@ -100,8 +103,9 @@ static bool first_impulse(workspace *w, double h)
   return true;
 }
 
-/* Preview from w->s.v1; w->s.q1 is where it leads, its violation in k->e->C.  k->f: what w->momentum has more than A0 M v1,
- * whose velocity over a step is part of the violation that is returned. */
+/* Preview from w->s.v1; w->s.q1 is where it leads, its violation in k->e->C.  k->f: what
+ * w->momentum has more than A0 M v1, whose velocity over a step is part of the violation that is
+ * returned. */
 static double impulse_preview(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
@@ -117,14 +121,16 @@ static double impulse_preview(workspace *w, double t, double h)
   return perp_worst(model->m, k->e->C) + h * perp_worst(nv, w->moved);
 }
 
-/* Is the preview good enough?  Round-off of positions that are large beside the tolerance is as good as it gets. */
+/* Is the preview good enough?  Round-off of positions that are large beside the tolerance is as
+ * good as it gets. */
 static bool impulse_holds(const workspace *w, double d, double last)
 {
   const double size = w->s.k.model->size;
   return d <= w->o.tol * size || (d < 1e-9 * size && d > last / 2);
 }
 
-/* The passes: v1, p, and the momentum at the end of the preview in w->end.  k: at the start, k->f and k->c the right-hand side. */
+/* The passes: v1, p, and the momentum at the end of the preview in w->end.  k: at the start, k->f
+ * and k->c the right-hand side. */
 static perp_reason impulse_pass_joints(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
@@ -151,9 +157,10 @@ static perp_reason impulse_pass_joints(workspace *w, double t, double h)
   }
 }
 
-/* The same with bounds: what is linear in the passes is summed up, and solved for as a whole.  Contacts that begin and end, or
- * slide now this way and now that, from pass to pass need not converge: after some passes their impulses are held as they
- * are, with gaps as good as the last one has made them, and those of the joints go on. */
+/* The same with bounds: what is linear in the passes is summed up, and solved for as a whole.
+ * Contacts that begin and end, or slide now this way and now that, from pass to pass need not
+ * converge: after some passes their impulses are held as they are, with gaps as good as the last
+ * one has made them, and those of the joints go on. */
 static perp_reason impulse_pass_contacts(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
@@ -189,7 +196,8 @@ static perp_reason impulse_pass_contacts(workspace *w, double t, double h)
   }
 }
 
-/* Velocities at the end: of joints, and of contacts, limits and motors.  k: there, k->f the momentum. */
+/* Velocities at the end: of joints, and of contacts, limits and motors.  k: there, k->f the
+ * momentum. */
 static bool impulse_end(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;

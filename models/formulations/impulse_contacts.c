@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts by impulses from a preview (J. Bender and A. Schmitt, Constraint-based collision and contact handling using
- * impulses, 2006; STAR 2012, section 3.2.1, on the inequality constraints of the method).
+/* Contacts by impulses from a preview (J. Bender and A. Schmitt, Constraint-based collision and
+ * contact handling using impulses, 2006; STAR 2012, section 3.2.1, on the inequality constraints of
+ * the method).
  *
- * What the preview does for joints with equations, it does for contacts, limits and motors with bounds.  Impulses P at the
- * start of the step, which are solved for with those of the joints in each of its passes, keep surfaces apart,
+ * What the preview does for joints with equations, it does for contacts, limits and motors with
+ * bounds.  Impulses P at the start of the step, which are solved for with those of the joints in
+ * each of its passes, keep surfaces apart,
  *
- *      0 <= P_n  perp  n . J_c v~ + gap / h >= 0,        |P_t| <= mu P_n, against the sliding of v~,
+ *      0 <= P_n  perp  n . J_c v~ + gap / h >= 0,        |P_t| <= mu P_n, against the sliding of
+ * v~,
  *
- * and those at the end of the step bring the velocities of the surfaces that touch then to what they may be:
+ * and those at the end of the step bring the velocities of the surfaces that touch then to what
+ * they may be:
  *
- *      0 <= P_n+  perp  n . J_c v+ + e n . J_c v >= 0,   |P_t+| <= mu P_n+, against the sliding of v+,
+ *      0 <= P_n+  perp  n . J_c v+ + e n . J_c v >= 0,   |P_t+| <= mu P_n+, against the sliding of
+ * v+,
  *
- * e for an approach that is faster than the threshold (an impact: Newton's law, with the velocity v at the start of the
- * step), 0 for others.  So a body that falls is on the surface at the end of the step, and leaves it in the next one.
- * A load presses with one half at the start and one at the end, as it acts itself.  Limits and motors are those of drives.h with
- * half of their impulse at each end.
+ * e for an approach that is faster than the threshold (an impact: Newton's law, with the velocity v
+ * at the start of the step), 0 for others.  So a body that falls is on the surface at the end of
+ * the step, and leaves it in the next one. A load presses with one half at the start and one at the
+ * end, as it acts itself.  Limits and motors are those of drives.h with half of their impulse at
+ * each end.
  *
- * Gaps are linear in the preview, with the normals of the start; what turns penetrates by O(h^2), which the stabilization
- * corrects at the end of the step (contacts_post.h). */
+ * Gaps are linear in the preview, with the normals of the start; what turns penetrates by O(h^2),
+ * which the stabilization corrects at the end of the step (contacts_post.h). */
 #include "models/formulations/impulse_contacts.h"
 #include "models/contact_step/contacts.h"
 #include "models/contact_step/contacts_post.h"
@@ -68,7 +74,7 @@ struct perp_impulse_contacts {
   double collision_s, lcp_s;
 };
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void impulse_contacts_layout(void *ws, perp_arena *a)
 {
@@ -167,7 +173,7 @@ void perp_impulse_contacts_restart(perp_impulse_contacts *c)
   if (c->post != NULL) perp_contact_post_restart(c->post);
 }
 
-/* ---- contacts of an end ---------------------------------------------------------------------- */
+/* ---- contacts of an end ---- */
 
 static perp_status impulse_contacts_reserve(perp_ctx *ctx, set *s)
 {
@@ -183,7 +189,8 @@ static perp_status impulse_contacts_reserve(perp_ctx *ctx, set *s)
   return s->cap > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", s->n);
 }
 
-/* Contacts of k, with the impulses of that end of the last step as guesses; both are ordered by id. */
+/* Contacts of k, with the impulses of that end of the last step as guesses; both are ordered by id.
+ */
 static bool impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k, set *s,
                                   const memory *last, int n_last)
 {
@@ -227,7 +234,7 @@ bool perp_impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k, d
   return true;
 }
 
-/* ---- laws ------------------------------------------------------------------------------------ */
+/* ---- laws ---- */
 
 static double impulse_contacts_friction(void *user, const perp_contact *x, const double *before,
                                         int dim)
@@ -257,9 +264,10 @@ static double impulse_contacts_rebound(void *user, const perp_contact *x, double
   return x->e > 0 && before[0] < -c->o.threshold ? x->e * before[0] : 0;
 }
 
-/* ---- impulses -------------------------------------------------------------------------------- */
+/* ---- impulses ---- */
 
-/* Contacts of s that do not take part and that k->a closes do from now on; how many of all take part. */
+/* Contacts of s that do not take part and that k->a closes do from now on; how many of all take
+ * part. */
 static int impulse_contacts_take(perp_impulse_contacts *c, const perp_constrained *k, set *s,
                                  double near, double h, int *late)
 {
@@ -373,7 +381,7 @@ bool perp_impulse_contacts_finish(perp_impulse_contacts *c, perp_constrained *k,
   return good;
 }
 
-/* ---- reports --------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 static bool impulse_contacts_room(perp_impulse_contacts *c, perp_constrained *k)
 {

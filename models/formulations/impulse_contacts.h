@@ -7,14 +7,16 @@
 
 typedef struct perp_impulse_contacts perp_impulse_contacts;
 
-/* As in contacts.h: restitution above threshold (m/s), residual and budget of a problem of contacts. */
+/* As in contacts.h: restitution above threshold (m/s), residual and budget of a problem of
+ * contacts. */
 typedef struct perp_impulse_contact_opts {
   double threshold, residual, budget;
   int choice; /* PERP_CHOICE_OPTION */
 } perp_impulse_contact_opts;
 
-/* parts: lcp, and contact and stab where there are shapes.  *out is NULL on failure, and for a model without shapes and drives.
- * Allocates; later only when there are more contacts or larger islands than ever. */
+/* parts: lcp, and contact and stab where there are shapes.  *out is NULL on failure, and for a
+ * model without shapes and drives. Allocates; later only when there are more contacts or larger
+ * islands than ever. */
 perp_status perp_impulse_contacts_create(perp_ctx *ctx, const perp_model *model,
                                          const perp_parts *parts,
                                          const perp_impulse_contact_opts *opts,
@@ -22,12 +24,13 @@ perp_status perp_impulse_contacts_create(perp_ctx *ctx, const perp_model *model,
 void perp_impulse_contacts_destroy(perp_impulse_contacts *c); /* NULL is fine */
 void perp_impulse_contacts_restart(perp_impulse_contacts *c);
 
-/* What is within reach of a step h from v.  k: at its start, k->a the velocities v~ without impulses of contacts.  False, as
- * of the functions below: k->reason or k->status says why. */
+/* What is within reach of a step h from v.  k: at its start, k->a the velocities v~ without
+ * impulses of contacts.  False, as of the functions below: k->reason or k->status says why. */
 bool perp_impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k, double h,
                                 const double *v);
-/* Impulses at the start.  k: there, its factor holds; k->f and k->c its right-hand side, k->a = v~ without them, all with
- * them on return.  Again in each pass, from the impulses of the one before. */
+/* Impulses at the start.  k: there, its factor holds; k->f and k->c its right-hand side, k->a = v~
+ * without them, all with them on return.  Again in each pass, from the impulses of the one before.
+ */
 bool perp_impulse_contacts_preview(perp_impulse_contacts *c, perp_constrained *k, double h,
                                    const double *v);
 /* What the stabilization corrects at the end, at time t in q; and which contacts there are then. */

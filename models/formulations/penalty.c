@@ -3,27 +3,30 @@
  *
  *      M v' = f + J' lambda,      lambda = -stiffness C - damping J v
  *
- * under any ODE solver.  No linear system is solved.  A joint gives way by lambda / stiffness, so that
- * positions are in error by O(1 / stiffness) however small the step; the joint vibrates at
- * sqrt(stiffness a), a an eigenvalue of A = J M^-1 J', which is what limits the step of explicit methods.
- * Symplectic Euler is stable for
+ * under any ODE solver.  No linear system is solved.  A joint gives way by lambda / stiffness, so
+ * that positions are in error by O(1 / stiffness) however small the step; the joint vibrates at
+ * sqrt(stiffness a), a an eigenvalue of A = J M^-1 J', which is what limits the step of explicit
+ * methods. Symplectic Euler is stable for
  *
  *      h < (sqrt(delta^2 + 4 kappa) - delta) / kappa,
  *
- * kappa and delta the largest eigenvalues of M^-1 K and M^-1 D, of all springs and all dampers at the start: reported
- * (h.stable); by power iteration.  Exact for joints alone, else a bound that a shorter step keeps.
+ * kappa and delta the largest eigenvalues of M^-1 K and M^-1 D, of all springs and all dampers at
+ * the start: reported (h.stable); by power iteration.  Exact for joints alone, else a bound that a
+ * shorter step keeps.
  *
  * Contacts, limits and motors (STAR 2012, section 7.1) are springs with bounds: the laws are in
- * models/penalty/penalty_law.h, contacts in penalty_contacts.h, limits, motors and servos in penalty_drives.h.  At rest a
- * contact is deep by (force / contact_stiffness)^(1 / exponent), m g / (n k) on n points; forces that statics leaves
- * open are those of equal springs; friction sticks on a spring, off by force / tangent_stiffness, and creeps only as far
- * as that.  overlap = volume makes them of the volume of overlap; a shape that is all inside of another one has no force
- * then, and such a state is refused: the step is shortened.  An impact lasts pi sqrt(m / k) instead of no time: impulses spread, and steps must resolve it.  Bodies that
- * are farther in a step than they are thick pass through each other.  A contact that has given a quarter more energy
- * than it had taken is no motion of these laws any more: the step is too long, and the run ends as diverged.
+ * models/penalty/penalty_law.h, contacts in penalty_contacts.h, limits, motors and servos in
+ * penalty_drives.h.  At rest a contact is deep by (force / contact_stiffness)^(1 / exponent), m g /
+ * (n k) on n points; forces that statics leaves open are those of equal springs; friction sticks on
+ * a spring, off by force / tangent_stiffness, and creeps only as far as that.  overlap = volume
+ * makes them of the volume of overlap; a shape that is all inside of another one has no force then,
+ * and such a state is refused: the step is shortened.  An impact lasts pi sqrt(m / k) instead of no
+ * time: impulses spread, and steps must resolve it.  Bodies that are farther in a step than they
+ * are thick pass through each other.  A contact that has given a quarter more energy than it had
+ * taken is no motion of these laws any more: the step is too long, and the run ends as diverged.
  *
- * Cost per evaluation: assembly and collision detection.  No allocation in the steady state.  Fails: states that are not
- * finite; contacts that make energy.
+ * Cost per evaluation: assembly and collision detection.  No allocation in the steady state. Fails:
+ * states that are not finite; contacts that make energy.
  *
  * The stiffness keeps C small: the force is minus the gradient of Vondrak 2005, eq. 3.7, 3.8 with a
  * damper. */
@@ -98,7 +101,8 @@ static double penalty_now(const workspace *w)
   return w->timing ? perp_clock_wall() : 0;
 }
 
-/* Did collision detection work?  Poses that are not finite are a failure of the step, and no error. */
+/* Did collision detection work?  Poses that are not finite are a failure of the step, and no error.
+ */
 static bool penalty_found(workspace *w)
 {
   if (w->status == PERP_OK) return true;
@@ -174,7 +178,8 @@ static void penalty_springs(workspace *w, const double *x, double *K, double *D)
   if (w->contacts != NULL) perp_penalty_contacts_stiffness(w->contacts, &w->e, x, K, D);
 }
 
-/* The largest eigenvalue of M^-1 K, or of M^-1 D: power iteration, with the quotient of Rayleigh in the norm of M. */
+/* The largest eigenvalue of M^-1 K, or of M^-1 D: power iteration, with the quotient of Rayleigh in
+ * the norm of M. */
 static double penalty_largest(workspace *w, bool damping)
 {
   const int nv = w->model->nv;

@@ -96,7 +96,7 @@ static bool radau_dae_index1(const workspace *w)
   return w->o.form == FORM_INDEX1;
 }
 
-/* ---- the equations --------------------------------------------------------------------------- */
+/* ---- the equations ---- */
 
 /* The rate of the increment d [3] of a rotation with the angular velocity w [3]. */
 static void radau_dae_rotation_rate(const double d[3], const double w[3], double rate[3])
@@ -161,7 +161,7 @@ static bool radau_dae_f(void *user, double t, const double *y, double *f)
   return perp_all_finite(w->graph.n, f);
 }
 
-/* ---- the start ------------------------------------------------------------------------------- */
+/* ---- the start ---- */
 
 /* Accelerations and multipliers at the state: `about`, about which the rows are soft, and at the
  * start of a motion the first values.  Where they are not known (singular positions) rows are soft
@@ -227,7 +227,7 @@ static void radau_dae_levels(workspace *w, double h)
     }
 }
 
-/* ---- a step ---------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 /* Z of a step from the state, q1 and v1; *error of the tolerance. */
 static perp_reason radau_dae_attempt(workspace *w, double t, double h, double *error)
@@ -417,7 +417,7 @@ static perp_status radau_dae_dense(perp_ctx *ctx, void *ws, double t, double *q,
   return PERP_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void radau_dae_layout(void *ws, perp_arena *a)
 {

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reduced coordinates: the joints of a tree as an ordinary differential equation, with the loops as constraints.
+/* Reduced coordinates: the joints of a tree as an ordinary differential equation, with the loops as
+ * constraints.
  *
- * One coordinate for each degree of freedom (quaternions for ball joints and free bodies), accelerations
- * by the articulated-body algorithm in O(n), any ODE solver.  There is no constraint that could drift: the
- * state in the coordinates of the model satisfies C(q) = 0 and J v = 0 to rounding at all times, which
- * makes this the reference for trees.  See reduced_dynamics.c for the mathematics; Vondrak 2005, introduction
- * of chapter 4, for reduced against maximal coordinates.
+ * One coordinate for each degree of freedom (quaternions for ball joints and free bodies),
+ * accelerations by the articulated-body algorithm in O(n), any ODE solver.  There is no constraint
+ * that could drift: the state in the coordinates of the model satisfies C(q) = 0 and J v = 0 to
+ * rounding at all times, which makes this the reference for trees.  See reduced_dynamics.c for the
+ * mathematics; Vondrak 2005, introduction of chapter 4, for reduced against maximal coordinates.
  *
- * Joints that close loops, and those without coordinates of their own (line, wheel, curve), are held by forces
- * (reduced_loops.c): accelerations obey them, and after each step q and u are projected on them in the metric of H
- * (multistep methods: when they are off by more than a few times the tolerance, as each projection costs their history).
+ * Joints that close loops, and those without coordinates of their own (line, wheel, curve), are
+ * held by forces (reduced_loops.c): accelerations obey them, and after each step q and u are
+ * projected on them in the metric of H (multistep methods: when they are off by more than a few
+ * times the tolerance, as each projection costs their history).
  *
- * Default method: rk4.  H depends on q, so that symplectic-euler and verlet are implicit (canonical.c), and their equations have no
- * solution where a chain folds fast: symplectic-euler at 1 ms ends at 0.1 s of chain:links=70, at 0.1 ms at 0.48 s.
+ * Default method: rk4.  H depends on q, so that symplectic-euler and verlet are implicit
+ * (canonical.c), and their equations have no solution where a chain folds fast: symplectic-euler at
+ * 1 ms ends at 0.1 s of chain:links=70, at 0.1 ms at 0.48 s.
  *
- * Models whose shapes touch, or with limits and motors, make steps of velocities and impulses in the same coordinates, by
- * symplectic-euler or euler: reduced_step.c, where the options belong.
+ * Models whose shapes touch, or with limits and motors, make steps of velocities and impulses in
+ * the same coordinates, by symplectic-euler or euler: reduced_step.c, where the options belong.
  *
  * Limits: soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
  * the ODE solver alone.  Multipliers are not computed.  Memory about 2 kB a body. */
@@ -43,7 +46,8 @@ struct reduced {
   perp_reduced_tree *tree;
   perp_eval eval;           /* forces of the model are evaluated in memory of our own */
   perp_reduced_loops loops; /* m = 0: none */
-  /* multistep methods and those that project: a violation that is left alone, of size and speed; else 0 */
+  /* multistep methods and those that project: a violation that is left alone, of size and speed;
+   * else 0 */
   double slack;
   double drift; /* |C|_inf at the end of the last step */
   perp_ode_sys sys;
@@ -138,8 +142,8 @@ static void reduced_transport(void *user, const double *dq, const double *p, dou
 static const perp_ode_canonical reduced_canonical = { reduced_momentum, reduced_velocity,
                                                       reduced_transport };
 
-/* Take q and u back to the loops where they are off by more than slack: Newton's method on C(q) = 0, to `enough` of the
- * size, then J u = 0. */
+/* Take q and u back to the loops where they are off by more than slack: Newton's method on C(q) =
+ * 0, to `enough` of the size, then J u = 0. */
 static perp_ode_answer reduced_close(struct reduced *w, double t, double slack, double enough,
                                      double *q, double *u)
 {
@@ -245,7 +249,8 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
   if (parts->ode.d == NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "formulation reduced needs an ODE method: choose one of 'perp list ode'");
-  /* without options it is the reference of a scene, for the motion before any contact (truth_reduced.c) */
+  /* without options it is the reference of a scene, for the motion before any contact
+   * (truth_reduced.c) */
   if (parts->formulation.opts != NULL && (perp_model_collides(model) || model->n_drives > 0))
     return reduced_create_steps(ctx, model, parts, h, ws);
   struct reduced like = { 0 };
@@ -388,14 +393,16 @@ static void reduced_observe(void *ws, perp_contact_observer *observer, void *use
 const perp_formulation_desc perp_formulation_reduced = {
   .d = {
     .name = "reduced",
-    .summary = "Joint coordinates of a tree, articulated-body algorithm, O(n); loops are constraints",
+    .summary = "Joint coordinates of a tree, articulated-body algorithm, O(n); "
+               "loops are constraints",
     .reference = "R. Featherstone, Rigid Body Dynamics Algorithms, 2008; Vondrak 2005, chapter 4; "
                  "contacts: Cline 2002, section 6.1",
-    .equation = "H(q) udot = tau - c(q, u) + J' lambda, solved link by link; J u = 0, qdot = N(q) u; "
-                "contacts: H u+ = S' (M v + h f + J' lambda)",
+    .equation = "H(q) udot = tau - c(q, u) + J' lambda, solved link by link; J u = 0, "
+                "qdot = N(q) u; contacts: H u+ = S' (M v + h f + J' lambda)",
     PERP_OPTIONS(options, opts),
     .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
-            PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS | PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_CANONICAL,
+            PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS | PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS |
+            PERP_FORM_CANONICAL,
   },
   .create = reduced_create,
   .restart = reduced_restart,

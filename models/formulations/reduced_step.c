@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts, limits and motors in joint coordinates: the articulated-body algorithm with multipliers for contact, which
- * Cline 2002, section 6.1, asks for.
+/* Contacts, limits and motors in joint coordinates: the articulated-body algorithm with multipliers
+ * for contact, which Cline 2002, section 6.1, asks for.
  *
- * The step is that of the velocity level (velocity.c), taken in the tangent space of the joints.  With the velocities
- * v = S(q) u of the bodies of joint rates u, M the masses of the bodies and H = S' M S,
+ * The step is that of the velocity level (velocity.c), taken in the tangent space of the joints.
+ * With the velocities v = S(q) u of the bodies of joint rates u, M the masses of the bodies and H =
+ * S' M S,
  *
  *      H u+ = S' (M v + h f + J_c' lambda_c),      v+ = S u+,      q+ = q [+] h u+,
  *
  *      w = J_c v+ + bias  perp  lambda_c,          A = J_c S H^-1 S' J_c'
  *
- * where J_c has the rows of contacts, limits and motors.  A column of A is the answer of the articulated-body algorithm
- * to a force on the bodies, in O(n) (R. Featherstone, Rigid Body Dynamics Algorithms, 2008); islands, friction, impacts,
- * warm start and drives are those of contacts.h and drives.h.  The projection of M v on S(q) stands for the Coriolis and
- * centrifugal forces: it turns the velocities of the bodies as they are into those that the joints allow now, and takes
- * kinetic energy (to second order in h in a step) but never gives any, where forces at the start of the step would.
+ * where J_c has the rows of contacts, limits and motors.  A column of A is the answer of the
+ * articulated-body algorithm to a force on the bodies, in O(n) (R. Featherstone, Rigid Body
+ * Dynamics Algorithms, 2008); islands, friction, impacts, warm start and drives are those of
+ * contacts.h and drives.h.  The projection of M v on S(q) stands for the Coriolis and centrifugal
+ * forces: it turns the velocities of the bodies as they are into those that the joints allow now,
+ * and takes kinetic energy (to second order in h in a step) but never gives any, where forces at
+ * the start of the step would.
  *
- * Joints hold to rounding at all times, after corrections of contacts too: these move bodies along the joints.  Rows of
- * loops (reduced_loops.c) are part of each response, and loops are closed after the step (constrained.c).
+ * Joints hold to rounding at all times, after corrections of contacts too: these move bodies along
+ * the joints.  Rows of loops (reduced_loops.c) are part of each response, and loops are closed
+ * after the step (constrained.c).
  *
  * Order 1.  Cost per step: O(n) for each row of a contact, limit or motor, and the LCP. */
 #include "models/formulations/reduced_step.h"
@@ -25,7 +29,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of loops that contradict each other by more than this part of their terms are no rounding. */
+/* Rows of loops that contradict each other by more than this part of their terms are no rounding.
+ */
 static const double CONTRADICTS = 1e-6;
 
 typedef struct workspace {

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Regularized constraints (Servin 2011, time integration of constrained multibodies): a joint gives way,
+/* Regularized constraints (Servin 2011, time integration of constrained multibodies): a joint gives
+ * way,
  *
  *      -compliance lambda = C + relaxation Cdot,
  *
- * a spring of stiffness k = 1 / compliance and a damper d = relaxation / compliance, but taken at the *end*
- * of the step, C+ = C + h J v+.  With impulses p = h lambda this is the system of the velocity level with
+ * a spring of stiffness k = 1 / compliance and a damper d = relaxation / compliance, but taken at
+ * the *end* of the step, C+ = C + h J v+.  With impulses p = h lambda this is the system of the
+ * velocity level with
  *
  *      M v+ = M v + h f + J' p,   J v+ + S p = -alpha C,
  *      S = compliance / (h (h + relaxation)) = 1 / (h (h k + d)),
  *      alpha = 1 / (h + relaxation)          = k / (h k + d):
  *
- * the exact correspondence of spring and damper to softness and feedback, for any h.  (Servin's epsilon / h
- * is S for multipliers lambda and relaxation 0.)  Stable for every h and compliance; A + S is regular whatever
- * the joints, redundant ones share the load.  As compliance goes to 0, velocity level with alpha = 1 / (h +
- * relaxation).  A joint is off by compliance lambda; order 1 in h.
+ * the exact correspondence of spring and damper to softness and feedback, for any h.  (Servin's
+ * epsilon / h is S for multipliers lambda and relaxation 0.)  Stable for every h and compliance; A
+ * + S is regular whatever the joints, redundant ones share the load.  As compliance goes to 0,
+ * velocity level with alpha = 1 / (h + relaxation).  A joint is off by compliance lambda; order 1
+ * in h.
  *
- * Contacts, limits and locked drives are the same rows with a sign (Lacoursiere 2007): with the depth C = gap <= 0 of a
- * contact, or what is left to a limit,
+ * Contacts, limits and locked drives are the same rows with a sign (Lacoursiere 2007): with the
+ * depth C = gap <= 0 of a contact, or what is left to a limit,
  *
  *      0 <= p  perp  J v+ + S p + alpha C >= 0,      gap > 0:  gap / h in place of alpha C,
  *
- * solved by the lcp, whose matrix has S on its diagonal: it is regular, and forces that statics leaves open are those of
- * equal springs.  At rest a contact is off by compliance times its force, m g compliance / n on n points.  Restitution
- * is Newton's, of a rigid row, in the step that reaches the surface: a spring at the end of the step loses what its
- * relaxation and h / compliance say.  Friction rows are rigid in velocities: bounds |p_t| <= mu p, no creep.  Motors
- * and servos of drives are as on the velocity level (drives.h): velocities or springs with bounds.
+ * solved by the lcp, whose matrix has S on its diagonal: it is regular, and forces that statics
+ * leaves open are those of equal springs.  At rest a contact is off by compliance times its force,
+ * m g compliance / n on n points.  Restitution is Newton's, of a rigid row, in the step that
+ * reaches the surface: a spring at the end of the step loses what its relaxation and h / compliance
+ * say.  Friction rows are rigid in velocities: bounds |p_t| <= mu p, no creep.  Motors and servos
+ * of drives are as on the velocity level (drives.h): velocities or springs with bounds.
  *
- * The softness of a joint of the model is added to S.  Cost per step: assembly, one factorization, one
- * solve; with contacts or drives that of the velocity level.  Positions move by symplectic-euler. */
+ * The softness of a joint of the model is added to S.  Cost per step: assembly, one factorization,
+ * one solve; with contacts or drives that of the velocity level.  Positions move by
+ * symplectic-euler. */
 #include "models/formulations/stepping.h"
 
 extern const perp_stab_desc perp_stab_none;

@@ -3,21 +3,23 @@
  *
  *      formulation   velocity when the ode is empty or makes one evaluation a step, else
  *                    acceleration
- *      ode           symplectic-euler; rk4 where joints are exact and velocities have no impulses, as of a tree in joint
- *                    coordinates: momenta depend on positions there, and no symplectic step of one evaluation exists
- *      kkt           tree; with loops the sparse direct one that counts the least work (kkt_default.h)
- *      lcp           (models with shapes or drives) auto; lemke for contact polyhedral and elliptic, and on the
- *                    acceleration level, whose sliding contacts make the matrix nonsymmetric, where no contact is named
- *      contact       (models with shapes) cone, Coulomb's law, wherever the lcp serves it: in space one for circular
- *                    cones (auto, pgs, block-gs, prox, ...), in the plane, where the cone is an interval, one for
- *                    friction rows.  box for others with friction rows (dantzig, bpp, ...),
- *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric matrices (lemke, ...),
- *                    frictionless for the rest; on the acceleration level cone for blocks of cones (block-gs) only
- *      stab          velocity: baumgarte (full feedback), split in models with shapes, whose contacts feedback would
- *                    throw apart, or what the formulation names for its options (velocity with accuracy: post:velocity=true);
- *                    acceleration: post:velocity=true (with shapes: hold=true)
+ *      ode           symplectic-euler; rk4 where joints are exact and velocities have no impulses,
+ * as of a tree in joint coordinates: momenta depend on positions there, and no symplectic step of
+ * one evaluation exists kkt           tree; with loops the sparse direct one that counts the least
+ * work (kkt_default.h) lcp           (models with shapes or drives) auto; lemke for contact
+ * polyhedral and elliptic, and on the acceleration level, whose sliding contacts make the matrix
+ * nonsymmetric, where no contact is named contact       (models with shapes) cone, Coulomb's law,
+ * wherever the lcp serves it: in space one for circular cones (auto, pgs, block-gs, prox, ...), in
+ * the plane, where the cone is an interval, one for friction rows.  box for others with friction
+ * rows (dantzig, bpp, ...), polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
+ * matrices (lemke, ...), frictionless for the rest; on the acceleration level cone for blocks of
+ * cones (block-gs) only stab          velocity: baumgarte (full feedback), split in models with
+ * shapes, whose contacts feedback would throw apart, or what the formulation names for its options
+ * (velocity with accuracy: post:velocity=true); acceleration: post:velocity=true (with shapes:
+ * hold=true)
  *
- * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
+ * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the
+ * same. */
 #include "models/stepping/formulation.h"
 #include "models/contact_step/switches.h"
 #include "models/engines/engine_sim.h"
@@ -59,8 +61,8 @@ static perp_spec *sim_part(perp_parts *p, int i, perp_kind *kind)
   return specs[i];
 }
 
-/* What chooses: few rows it gives to Dantzig's method after block rounds, the fastest exact one; more, whose cost has no
- * bound there, and cones to methods that go by what they spend. */
+/* What chooses: few rows it gives to Dantzig's method after block rounds, the fastest exact one;
+ * more, whose cost has no bound there, and cones to methods that go by what they spend. */
 static const char CHOOSES[] = "auto";
 
 /* On the acceleration level the matrix of sliding contacts is not symmetric. */
@@ -70,7 +72,8 @@ static const char *lcp_for(const perp_spec *contact, bool accelerations)
   return contact->d->caps & PERP_CONTACT_DENSE ? "lemke" : CHOOSES;
 }
 
-/* Accelerations: a circle leaves no proof that there are no forces, and sliding directions are known. */
+/* Accelerations: a circle leaves no proof that there are no forces, and sliding directions are
+ * known. */
 static const char *contact_for(const perp_desc *lcp, int dim, bool accelerations)
 {
   const unsigned caps = lcp->caps, serves = accelerations ? PERP_LCP_CONE_BLOCKS : PERP_LCP_CONE;

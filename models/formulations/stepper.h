@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Formulations that make their own steps from one regular state to the next, with the factor of the start:
- * what ggl and impulse are but for the step itself. Private. */
+/* Formulations that make their own steps from one regular state to the next, with the factor of the
+ * start: what ggl and impulse are but for the step itself. Private. */
 #ifndef PERP_STEPPER_H
 #define PERP_STEPPER_H
 
@@ -20,8 +20,8 @@ typedef struct perp_stepper {
 
 /* Arrays of the stepper that *s begins with, for the layout of the whole; s->k.model is there. */
 void perp_stepper_layout(perp_stepper *s, perp_arena *a);
-/* A workspace like *like, which is `size` bytes that begin with a stepper with make_step.  There is no stabilization:
- * the step is one.  *ws NULL on failure. */
+/* A workspace like *like, which is `size` bytes that begin with a stepper with make_step.  There is
+ * no stabilization: the step is one.  *ws NULL on failure. */
 perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                                 perp_stepper *like, size_t size, perp_layout_fn *layout, void **ws);
 

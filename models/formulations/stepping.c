@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The force of a step.  With J v+ = 0 at the start of each step the velocity is turned along with J by the step after:
- * the impulse has J (v+ - v) = -h Jdot v of the step before, and the first step from a motion, whose J v is 0 already,
- * has none of it.  With the feedback J v+ = -C / h it has one half of it and of the one before, and the second step
- * one and a half.  lambda is unknown in these steps.  A projection of the velocity turns it in the step itself, and its
- * impulse is part of the force. */
+/* The force of a step.  With J v+ = 0 at the start of each step the velocity is turned along with J
+ * by the step after: the impulse has J (v+ - v) = -h Jdot v of the step before, and the first step
+ * from a motion, whose J v is 0 already, has none of it.  With the feedback J v+ = -C / h it has
+ * one half of it and of the one before, and the second step one and a half.  lambda is unknown in
+ * these steps.  A projection of the velocity turns it in the step itself, and its impulse is part
+ * of the force. */
 #include "models/formulations/stepping.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time stepping with velocities and impulses: what the formulations of the velocity level share.  A formulation
- * begins with a perp_stepping, so that the functions below can stand in its descriptor; what it does in
- * another way is `prepare`. */
+/* Time stepping with velocities and impulses: what the formulations of the velocity level share.  A
+ * formulation begins with a perp_stepping, so that the functions below can stand in its descriptor;
+ * what it does in another way is `prepare`. */
 #ifndef PERP_STEPPING_H
 #define PERP_STEPPING_H
 
@@ -25,8 +25,8 @@ typedef struct perp_stepping {
   /* Halvings in a row, because steps penetrate: at most, of the steps before and of this one. */
   int halvings, halved, tries;
   int unknown; /* steps whose lambda is not the force, see stepping.c */
-  /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h f, k.c = 0
-   * before the feedback of the stabilization.  NULL: nothing to do. */
+  /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h
+   * f, k.c = 0 before the feedback of the stabilization.  NULL: nothing to do. */
   void (*prepare)(struct perp_stepping *w, double h, const double *v);
 } perp_stepping;
 
@@ -41,8 +41,8 @@ perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const p
                                  size_t size, perp_layout_fn *layout, void **ws);
 void perp_stepping_destroy(void *ws);
 
-/* Be at this state as if a step had ended there, with the guesses that are at hand; counters go on.  It is brought onto
- * constraints where the stabilization does that. */
+/* Be at this state as if a step had ended there, with the guesses that are at hand; counters go on.
+ * It is brought onto constraints where the stabilization does that. */
 perp_status perp_stepping_at(perp_ctx *ctx, perp_stepping *w, double t, const double *q,
                              const double *v);
 

@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-/* Rows of J that depend on others at (t, q, v), by the rule of all simulations; 0 where that is not known. */
+/* Rows of J that depend on others at (t, q, v), by the rule of all simulations; 0 where that is not
+ * known. */
 static int stop_cause_redundant(perp_ctx *ctx, perp_model *model, double t, const double *q,
                                 const double *v)
 {
@@ -62,8 +63,8 @@ void perp_stop_cause(perp_ctx *ctx, perp_model *model, const perp_desc *formulat
   if (redundant > 0 && kkt != NULL && rows) {
     stop_cause_add(text, at, "use --kkt schur-svd:rank_tol=1e-8");
   } else if (ode != NULL && (redundant > 0 || (formulation->caps & PERP_FORM_EXACT_JOINTS))) {
-    /* Accelerations jump with the rank that is decided, and momenta of joint coordinates may have no velocity,
-     * however short the step is. */
+    /* Accelerations jump with the rank that is decided, and momenta of joint coordinates may have
+     * no velocity, however short the step is. */
     stop_cause_add(text, at, "use an explicit method (--ode rk4)");
   } else {
     snprintf(part, sizeof part, "use a shorter step (--h %.2gs)", h / 10);

@@ -18,55 +18,64 @@
  *
  *      M v+ = M v + h f + J' lambda + J_c' lambda_c,   0 <= lambda_n  perp  n . J_c v+ + bias >= 0
  *
- * bias is  gap / h  for an open contact (gap = false: 0, and only closed contacts are seen), what the
- * stabilization asks of a penetrating one (Baumgarte: min(-alpha gap, push), others 0; those that correct positions do
- * so at the end of the step, contacts_post.h), and  e n . J_c v  for an impact: Newton's law, in the step in
- * which the gap closes; or Poisson's, a second problem in which each impact gives back e times its impulse of
- * compression.  Friction by the contact model, with mu, or mu_dynamic where the contact has slid in the step before, by
- * the rows and velocities of that step (new contacts: faster than `slip`); what has slid and would slide back is stopped on
+ * bias is  gap / h  for an open contact (gap = false: 0, and only closed contacts are seen), what
+ * the stabilization asks of a penetrating one (Baumgarte: min(-alpha gap, push), others 0; those
+ * that correct positions do so at the end of the step, contacts_post.h), and  e n . J_c v  for an
+ * impact: Newton's law, in the step in which the gap closes; or Poisson's, a second problem in
+ * which each impact gives back e times its impulse of compression.  Friction by the contact model,
+ * with mu, or mu_dynamic where the contact has slid in the step before, by the rows and velocities
+ * of that step (new contacts: faster than `slip`); what has slid and would slide back is stopped on
  * the way, with mu.  See contacts.h for the procedure.  The fall of a body onto a surface ends in
- * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy does
- * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by
- * up to h |u|.  Newton's law makes energy where friction turns the sliding round in the impact (scene
- * rod-impact), and has no solution where bodies without room between walls approach each other (scene jam with e > 0):
- * such a step is unsolved, and its impulses may throw bodies.  Poisson's makes no energy in either.  Contact points may
- * be springs and dampers, implicit in the step (contacts.c), and islands at rest may sleep (sleep.h).
+ * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy
+ * does not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a
+ * height off by up to h |u|.  Newton's law makes energy where friction turns the sliding round in
+ * the impact (scene rod-impact), and has no solution where bodies without room between walls
+ * approach each other (scene jam with e > 0): such a step is unsolved, and its impulses may throw
+ * bodies.  Poisson's makes no energy in either.  Contact points may be springs and dampers,
+ * implicit in the step (contacts.c), and islands at rest may sleep (sleep.h).
  *
- * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave free, see
- * drives.h; in models with shapes they are further rows of the problems of the islands.  Joints with stiffness
- * or damping: soft rows, see model.h.
+ * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave
+ * free, see drives.h; in models with shapes they are further rows of the problems of the islands.
+ * Joints with stiffness or damping: soft rows, see model.h.
  *
- * substeps = n makes a step of n parts h / n, each with the equations above from the state and the impulses of the part
- * before; contacts are found once and go with their bodies (contacts_carry.c).  With a few sweeps each of an iterative lcp that is
- * Macklin's "small steps" (Macklin et al. 2019): a problem of a shorter step is a better use of a sweep than another
- * sweep, as what a sweep leaves undone moves bodies by h^2 / n^2.  Forces that are reported are the means of the parts, joints, drives and feedback are
- * those of a step h / n, the stabilization corrects contacts at the end of the step, and so does restitution.
+ * substeps = n makes a step of n parts h / n, each with the equations above from the state and the
+ * impulses of the part before; contacts are found once and go with their bodies (contacts_carry.c).
+ * With a few sweeps each of an iterative lcp that is Macklin's "small steps" (Macklin et al. 2019):
+ * a problem of a shorter step is a better use of a sweep than another sweep, as what a sweep leaves
+ * undone moves bodies by h^2 / n^2.  Forces that are reported are the means of the parts, joints,
+ * drives and feedback are those of a step h / n, the stabilization corrects contacts at the end of
+ * the step, and so does restitution.
  *
- * tolerance and halvings are Cline's loop (section 4.1 and Cline 2002, eq. 4.11).  Contacts keep the separation
- * `tolerance`: the gap is the separation less that, closed up to 0.  A step whose end penetrates is made again with half its length,
- * until it does not, before anything is corrected; the next step ends on the grid again.  So the contact error, tolerance
- * less separation, is at most the tolerance, whatever the stabilization does.  He interpolates positions of one solved step,
- * whose velocities have the impulses of the whole; here a shorter step is solved, and velocities are those of its length.  Where
- * rotations carry touching bodies into each other, O(h^2) in a step, without a correction of positions, halvings do not end:
- * after so many in a row the simulation does.
+ * tolerance and halvings are Cline's loop (section 4.1 and Cline 2002, eq. 4.11).  Contacts keep
+ * the separation `tolerance`: the gap is the separation less that, closed up to 0.  A step whose
+ * end penetrates is made again with half its length, until it does not, before anything is
+ * corrected; the next step ends on the grid again.  So the contact error, tolerance less
+ * separation, is at most the tolerance, whatever the stabilization does.  He interpolates positions
+ * of one solved step, whose velocities have the impulses of the whole; here a shorter step is
+ * solved, and velocities are those of its length.  Where rotations carry touching bodies into each
+ * other, O(h^2) in a step, without a correction of positions, halvings do not end: after so many in
+ * a row the simulation does.
  *
- * frequency makes contacts soft, and relax takes out the velocity that they push with: see contacts.c.
+ * frequency makes contacts soft, and relax takes out the velocity that they push with: see
+ * contacts.c.
  *
- * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without forces, and keeps
- * its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit takes the torque at the start of the step,
- * gyro = none leaves it out (as some engines do, STAR 2012, section 7.3): energy stays, angular momentum does not.
+ * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without
+ * forces, and keeps its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit
+ * takes the torque at the start of the step, gyro = none leaves it out (as some engines do, STAR
+ * 2012, section 7.3): energy stays, angular momentum does not.
  *
- * Through events the order is 1: an impact is late or early by up to h, and so is the switch from mu to mu_dynamic; what
- * rolls or rocks has the directions and places of its contacts from the start of the step, O(h) behind.  None of these
- * has a floor.  The formulation velocity-midpoint has order 2 through the same events.
- * tol takes the choice of the step from the user: see models/controlled/controlled.h.
+ * Through events the order is 1: an impact is late or early by up to h, and so is the switch from
+ * mu to mu_dynamic; what rolls or rocks has the directions and places of its contacts from the
+ * start of the step, O(h) behind.  None of these has a floor.  The formulation velocity-midpoint
+ * has order 2 through the same events. tol takes the choice of the step from the user: see
+ * models/controlled/controlled.h.
  *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
  * serve: the new velocity is no derivative that could be mixed.
  *
- * In numbers: velocities and impulses Vondrak 2005, eq. 4.3, 6.22-6.28 and 6.44; the step STAR 2012,
- * eq. 41, 43 and 44, Cline 2002, eq. 2.44, 2.45 and 4.16. */
+ * In numbers: velocities and impulses Vondrak 2005, eq. 4.3, 6.22-6.28 and 6.44; the step STAR
+ * 2012, eq. 41, 43 and 44, Cline 2002, eq. 2.44, 2.45 and 4.16. */
 #include "models/formulations/velocity_control.h"
 
 typedef struct opts {
@@ -93,7 +102,8 @@ static void velocity_destroy(void *ws)
   perp_stepping_destroy(ws);
 }
 
-/* Feedback, and what leaves penetration alone up to a tolerance, make steps that no power of h describes. */
+/* Feedback, and what leaves penetration alone up to a tolerance, make steps that no power of h
+ * describes. */
 static const char *velocity_stab(const void *options_of)
 {
   return ((const opts *)options_of)->tol > 0 ? "post:velocity=true" : NULL;

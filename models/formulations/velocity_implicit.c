@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Linearly implicit time stepping for stiff forces (Anitescu and Potra; Cline 2002, section 2.7.4, eq.
- * 2.50-2.55): one Newton step for the forces at the end of the step,
+/* Linearly implicit time stepping for stiff forces (Anitescu and Potra; Cline 2002, section 2.7.4,
+ * eq. 2.50-2.55): one Newton step for the forces at the end of the step,
  *
  *      (M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda + J_c' lambda_c,
  *
- * with the joints, drives, contacts and friction of the formulation velocity on v+.  Stable whatever the
- * stiffness; first order; agrees with `velocity` as h -> 0.
+ * with the joints, drives, contacts and friction of the formulation velocity on v+.  Stable
+ * whatever the stiffness; first order; agrees with `velocity` as h -> 0.
  *
- * The gradient is that of springs and dampers between points, of the linear drag of a body and of forces of
- * plug-ins, of which force_gradient.h says how.  That of springs is not formed: -df/dq of one under tension T with the
- * direction n and the distance d of its ends is
+ * The gradient is that of springs and dampers between points, of the linear drag of a body and of
+ * forces of plug-ins, of which force_gradient.h says how.  That of springs is not formed: -df/dq of
+ * one under tension T with the direction n and the distance d of its ends is
  *
  *      K = g E + (k - g) n n',    g = T / d,    k the stiffness,
  *
- * a sum of semidefinite terms of which each is a soft row between the two bodies (perp_row_soft in model.h):
- * by the Woodbury identity the KKT system of bodies, joints and these rows is the one above.  So all KKT solvers,
- * sparse ones at O(bodies + springs), islands and LCP solvers serve it as they serve joints, and M stays what it is.
+ * a sum of semidefinite terms of which each is a soft row between the two bodies (perp_row_soft in
+ * model.h): by the Woodbury identity the KKT system of bodies, joints and these rows is the one
+ * above.  So all KKT solvers, sparse ones at O(bodies + springs), islands and LCP solvers serve it
+ * as they serve joints, and M stays what it is.
  *
- *      full       The equation as it stands, backward Euler in every direction: what turns is damped, a spring
- *                 that swings at the rate w loses the part (h w)^2 of its energy in a step.
- *      turning    Along n as it stands, and the tension is that of the length at the end of the step to second
- *                 order, d + h n u + h^2/2 (Jdot v), u the relative velocity of the ends.  Across n the force of the
- *                 start is kept and -h^2/2 g (u+ - u) added, which is as stable (Newmark's beta = 1/2)
- *                 and takes no energy.
- *      axial      The same with nothing across: one row a spring instead of four, for springs whose tension
- *                 makes no stiffness across them that the step would have to fear.
+ *      full       The equation as it stands, backward Euler in every direction: what turns is
+ * damped, a spring that swings at the rate w loses the part (h w)^2 of its energy in a step.
+ *      turning    Along n as it stands, and the tension is that of the length at the end of the
+ * step to second order, d + h n u + h^2/2 (Jdot v), u the relative velocity of the ends.  Across n
+ * the force of the start is kept and -h^2/2 g (u+ - u) added, which is as stable (Newmark's beta =
+ * 1/2) and takes no energy. axial      The same with nothing across: one row a spring instead of
+ * four, for springs whose tension makes no stiffness across them that the step would have to fear.
  *
- *      numeric    The equation as it stands, with df/dq and df/dv by central differences of each force but those of pairs: what
- *                 Cline's system does.  In it are the levers of given forces as bodies turn, how the line of a
- *                 damper turns, and angular and quadratic drag, which the others take at the start.  Symmetric parts
- *                 and directions of positive stiffness alone, as of plug-ins (force_gradient.h).  Without damping and
- *                 with ends at centres of mass it is `full` but for the error of differences.  12 rows for a spring
- *                 between two bodies in space.
+ *      numeric    The equation as it stands, with df/dq and df/dv by central differences of each
+ * force but those of pairs: what Cline's system does.  In it are the levers of given forces as
+ * bodies turn, how the line of a damper turns, and angular and quadratic drag, which the others
+ * take at the start.  Symmetric parts and directions of positive stiffness alone, as of plug-ins
+ * (force_gradient.h).  Without damping and with ends at centres of mass it is `full` but for the
+ * error of differences.  12 rows for a spring between two bodies in space.
  *
- * Taken explicitly, at the start of the step: g below 0 (springs under pressure; K would not be definite), how
- * turning bodies move the lever of a given force, constant forces, angular drag, and what is no spring.  The
- * gyroscopic torque is that of `velocity`.  Quadratic drag is linear drag with the coefficient at the start of
- * the step, where the body has linear drag too.
+ * Taken explicitly, at the start of the step: g below 0 (springs under pressure; K would not be
+ * definite), how turning bodies move the lever of a given force, constant forces, angular drag, and
+ * what is no spring.  The gyroscopic torque is that of `velocity`.  Quadratic drag is linear drag
+ * with the coefficient at the start of the step, where the body has linear drag too.
  *
  * Cost per step: as velocity on a model with that many more joints. */
 #include "models/formulations/force_gradient.h"
@@ -63,8 +63,9 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* Parts of the stiffness that the terms keep, so that the softness of no row goes to infinity: across a spring
- * under pressure, along one without length.  The pull is what it should be; the gradient is off by as much. */
+/* Parts of the stiffness that the terms keep, so that the softness of no row goes to infinity:
+ * across a spring under pressure, along one without length.  The pull is what it should be; the
+ * gradient is off by as much. */
 static const double LEAST_ACROSS = 1e-8, LEAST_ALONG = 1e-8;
 
 /* a force element that became joints of the lifted model */
@@ -105,8 +106,8 @@ static void velocity_implicit_row(perp_stepping *s, int row, double h, double b,
   s->k.e->C[row] = h * r;
 }
 
-/* A spring at the end of the step as Cline 2002, eq. 2.52 has it; both terms together pull with T, whatever
- * their parts are. */
+/* A spring at the end of the step as Cline 2002, eq. 2.52 has it; both terms together pull with T,
+ * whatever their parts are. */
 static void velocity_implicit_full(perp_stepping *s, const lifted *l, double h)
 {
   const perp_model *m = ((workspace *)s)->model;
@@ -166,7 +167,7 @@ static void velocity_implicit_prepare(perp_stepping *s, double h, const double *
   s->k.S_h = 0; /* the softness is another one */
 }
 
-/* ---- the lifted model ------------------------------------------------------------------------ */
+/* ---- the lifted model ---- */
 
 static perp_status lift_spring(perp_ctx *ctx, workspace *w, const perp_force_def *el, int gradient)
 {
@@ -215,7 +216,8 @@ static perp_status lift_gradient(perp_ctx *ctx, workspace *w, const perp_force_d
   return PERP_OK;
 }
 
-/* The model with springs and dampers as soft joints, behind its own, so that rows keep their numbers. */
+/* The model with springs and dampers as soft joints, behind its own, so that rows keep their
+ * numbers. */
 static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const perp_model *model,
                                           int gradient)
 {

@@ -1,40 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Velocity level in the middle of the step: time stepping of second order between events, which it finds.
+/* Velocity level in the middle of the step: time stepping of second order between events, which it
+ * finds.
  *
- * The velocity at the end of a step follows from the impulse balance with forces, directions of impulses and mass in
- * the middle, and satisfies constraints and contacts at the end; the position moves with the mean velocity:
+ * The velocity at the end of a step follows from the impulse balance with forces, directions of
+ * impulses and mass in the middle, and satisfies constraints and contacts at the end; the position
+ * moves with the mean velocity:
  *
- *      M v+ = M v + h f(t + h/2, q_m, v_m) + J(q_m)' lambda + J_c(q_m)' lambda_c,   q+ = q [+] h (v + v+) / 2
- *      J(q_m) v+ + h/2 (Jdot v)_m = feedback
- *      0 <= lambda_n  perp  n . J_c(q_m) v+ + (n . J_c(q*) - n . J_c(q_m)) v* + g_m / h >= 0,   friction likewise
+ *      M v+ = M v + h f(t + h/2, q_m, v_m) + J(q_m)' lambda + J_c(q_m)' lambda_c,   q+ = q [+] h (v
+ * + v+) / 2 J(q_m) v+ + h/2 (Jdot v)_m = feedback 0 <= lambda_n  perp  n . J_c(q_m) v+ + (n .
+ * J_c(q*) - n . J_c(q_m)) v* + g_m / h >= 0,   friction likewise
  *
- * with the middle q_m = q [+] h (3 v + v*) / 8, v_m = (v + v*) / 2 and the end q* = q [+] h (v + v*) / 2 of a prediction
- * v*, which is a step of the formulation velocity.  What v* says of the end is curvature: where a body that rolls will
- * touch, and how its normal turns.  The matrix of the problem stays J_c M^-1 J_c'.  This is a half-explicit step
- * (Schindler and Acary 2014) with the rows of Moreau's midpoint rule (Moreau 1988), which alone, J(q_m) v+ = 0, is of
- * first order where rows turn.  Between events: order 2 of q and v.
+ * with the middle q_m = q [+] h (3 v + v*) / 8, v_m = (v + v*) / 2 and the end q* = q [+] h (v +
+ * v*) / 2 of a prediction v*, which is a step of the formulation velocity.  What v* says of the end
+ * is curvature: where a body that rolls will touch, and how its normal turns.  The matrix of the
+ * problem stays J_c M^-1 J_c'.  This is a half-explicit step (Schindler and Acary 2014) with the
+ * rows of Moreau's midpoint rule (Moreau 1988), which alone, J(q_m) v+ = 0, is of first order where
+ * rows turn.  Between events: order 2 of q and v.
  *
  * Events end a part of the step (event-capturing schemes of higher order: Acary 2012):
  *
- *      a gap closes     faster than `threshold`: the part ends where it is zero, and an impact follows,
- *                       M v+ = M v + J' lambda + J_c' lambda_c,  0 <= lambda_n  perp  n . J_c v+ + e n . J_c v >= 0
- *      a contact slides that has stuck, where mu_dynamic < mu: the part ends where the force that holds it is
- *                       mu lambda_n, from the forces in the middle of this part and the one before
+ *      a gap closes     faster than `threshold`: the part ends where it is zero, and an impact
+ * follows, M v+ = M v + J' lambda + J_c' lambda_c,  0 <= lambda_n  perp  n . J_c v+ + e n . J_c v
+ * >= 0 a contact slides that has stuck, where mu_dynamic < mu: the part ends where the force that
+ * holds it is mu lambda_n, from the forces in the middle of this part and the one before
  *
- * so that both have errors of h^2.  A contact that opens, slides to a stop or closes below the threshold needs no end:
- * forces are continuous there, or velocities are, and a step that has such an event is wrong by h^2 in itself.  A
- * contact that slid and would slide back sticks on the way, as far as mu allows.  What falls with less than the
- * threshold stops without restitution.  A step has up to `parts` parts; the rest of one with more events (a pile that
- * falls, a ball that comes to rest) is a step of the formulation velocity, of first order.  So is a part whose v+ is off
- * v* by more than a quarter of what changes: a velocity that jumps without an impact (scene painleve).  A pair that begins
- * to turn on the spot is noticed a step late.
+ * so that both have errors of h^2.  A contact that opens, slides to a stop or closes below the
+ * threshold needs no end: forces are continuous there, or velocities are, and a step that has such
+ * an event is wrong by h^2 in itself.  A contact that slid and would slide back sticks on the way,
+ * as far as mu allows.  What falls with less than the threshold stops without restitution.  A step
+ * has up to `parts` parts; the rest of one with more events (a pile that falls, a ball that comes
+ * to rest) is a step of the formulation velocity, of first order.  So is a part whose v+ is off v*
+ * by more than a quarter of what changes: a velocity that jumps without an impact (scene painleve).
+ * A pair that begins to turn on the spot is noticed a step late.
  *
- * Depths go back in a step, at most with `push`; the feedback of joints is that of a whole step, not of its part.  What
- * is deep on two sides and cannot part makes a problem without a solution, which counts as unsolved (scene crush), and so
- * does Newton's law among bodies without room (scene jam with e > 0; Poisson's is at hand in velocity and acceleration).
+ * Depths go back in a step, at most with `push`; the feedback of joints is that of a whole step,
+ * not of its part.  What is deep on two sides and cannot part makes a problem without a solution,
+ * which counts as unsolved (scene crush), and so does Newton's law among bodies without room (scene
+ * jam with e > 0; Poisson's is at hand in velocity and acceleration).
  *
- * Cost: two problems and two detections a step, about four times as much for each event in it.  No allocation but for
- * more contacts than ever.  Fails as velocity does.  Joints with stiffness, drives and blades are refused. */
+ * Cost: two problems and two detections a step, about four times as much for each event in it.  No
+ * allocation but for more contacts than ever.  Fails as velocity does.  Joints with stiffness,
+ * drives and blades are refused. */
 #include "models/midpoint/midpoint.h"
 
 #include "models/contact_step/contacts.h"

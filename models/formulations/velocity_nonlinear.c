@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The nonlinear time step (STAR 2012, section 3.1.3, eq. 35-39): velocity level with everything at the end of the step.
+/* The nonlinear time step (STAR 2012, section 3.1.3, eq. 35-39): velocity level with everything at
+ * the end of the step.
  *
  *      M (v+ - v) = h f(t+, q+, v+) + J(q+)' lambda + J_c(q+)' lambda_c,      q+ = q [+] h v+
- *      C(q+, t+) = 0,      0 <= lambda_n  perp  g(q+) >= 0,      friction against the sliding J_c(q+) v+
+ *      C(q+, t+) = 0,      0 <= lambda_n  perp  g(q+) >= 0,      friction against the sliding
+ * J_c(q+) v+
  *
- * C and the gaps g hold at the end of the step itself, where the formulation velocity has their linear part at its start
- * (STAR 2012, eq. 43-44).  The step is solved by repeated linearisation.  From an estimate u of v+ and its end x = q [+] h u
+ * C and the gaps g hold at the end of the step itself, where the formulation velocity has their
+ * linear part at its start (STAR 2012, eq. 43-44).  The step is solved by repeated linearisation.
+ * From an estimate u of v+ and its end x = q [+] h u
  *
- *      M (v+ - v) = h f(t+, x, u) + J(x)' lambda + J_c(x)' lambda_c,          J(x) v+ = J(x) u - C(x, t+) / h
- *      0 <= lambda_n  perp  n . J_c(x) (v+ - u) + g(x) / h >= 0,              friction against J_c(x) v+
+ *      M (v+ - v) = h f(t+, x, u) + J(x)' lambda + J_c(x)' lambda_c,          J(x) v+ = J(x) u -
+ * C(x, t+) / h 0 <= lambda_n  perp  n . J_c(x) (v+ - u) + g(x) / h >= 0,              friction
+ * against J_c(x) v+
  *
- * gives the next one; contacts are found at x.  It begins with u = 0, x = q and f(t+, q, v): the first pass is the
- * linear step.  It ends when the end of the step moves by less than tol and C is below it.  Each pass gains a factor of
- * about h |v| / size, h^2 |f| / (m size) and h^2 |df/dq| / m, so that large steps, stiff springs and fast rotations fail with
- * PERP_MAX_ITER; so do contacts that change from pass to pass.
+ * gives the next one; contacts are found at x.  It begins with u = 0, x = q and f(t+, q, v): the
+ * first pass is the linear step.  It ends when the end of the step moves by less than tol and C is
+ * below it.  Each pass gains a factor of about h |v| / size, h^2 |f| / (m size) and h^2 |df/dq| /
+ * m, so that large steps, stiff springs and fast rotations fail with PERP_MAX_ITER; so do contacts
+ * that change from pass to pass.
  *
- * [+] turns a body by h |w|, in place of the quaternion that is normalized after STAR 2012, eq. 36.  The gyroscopic torque is a part of
- * f.  No stabilization acts, and a depth at the start of a step is gone at its end.  Order 1; backward Euler, which takes
- * energy.  Eq. 39 leaves a gap of zero after an impact: restitution is refused.  So are joints with stiffness, drives and
- * constraints of velocities.  A multiplier is an impulse, which is reported divided by h.
+ * [+] turns a body by h |w|, in place of the quaternion that is normalized after STAR 2012, eq. 36.
+ * The gyroscopic torque is a part of f.  No stabilization acts, and a depth at the start of a step
+ * is gone at its end.  Order 1; backward Euler, which takes energy.  Eq. 39 leaves a gap of zero
+ * after an impact: restitution is refused.  So are joints with stiffness, drives and constraints of
+ * velocities.  A multiplier is an impulse, which is reported divided by h.
  *
- * Cost per step: an evaluation, a detection, a factorization and a problem of contacts for each pass, of which there are
- * three to six.  No allocation but for more contacts than ever. */
+ * Cost per step: an evaluation, a detection, a factorization and a problem of contacts for each
+ * pass, of which there are three to six.  No allocation but for more contacts than ever. */
 #include "models/contact_step/contacts.h"
 #include "models/formulations/stepper.h"
 #include "models/islands/islands.h"
@@ -72,7 +78,7 @@ typedef struct workspace {
   double collision_s, lcp_s;
 } workspace;
 
-/* ---- contacts -------------------------------------------------------------------------------- */
+/* ---- contacts ---- */
 
 static void velocity_nonlinear_grown(void *ws, perp_arena *a)
 {
@@ -97,7 +103,8 @@ static perp_status velocity_nonlinear_reserve(workspace *w, int n)
   return status;
 }
 
-/* Contacts at k->e within reach of the step, with the impulses of the pass before as guesses; both are ordered by id. */
+/* Contacts at k->e within reach of the step, with the impulses of the pass before as guesses; both
+ * are ordered by id. */
 static bool velocity_nonlinear_find(workspace *w, double h)
 {
   perp_constrained *k = &w->s.k;
@@ -176,7 +183,7 @@ static bool velocity_nonlinear_contacts(workspace *w, double h)
   return perp_islands_step(w->islands, k, &task, PERP_LEVEL_VELOCITY, h, w->s.v, &w->lcp_s);
 }
 
-/* ---- the step -------------------------------------------------------------------------------- */
+/* ---- the step ---- */
 
 /* v1 of the step linearised at x = q1, u; the first pass has the forces of v.  k: at x. */
 static bool velocity_nonlinear_pass(workspace *w, double t_end, double h, bool first)
@@ -243,7 +250,7 @@ static perp_reason velocity_nonlinear_make_step(perp_stepper *s, double t, doubl
   return PERP_EXACT;
 }
 
-/* ---- descriptor ------------------------------------------------------------------------------ */
+/* ---- descriptor ---- */
 
 static void velocity_nonlinear_layout(void *ws, perp_arena *a)
 {

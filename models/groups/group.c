@@ -5,7 +5,7 @@
 
 enum { HALVINGS_MOST = 20 };
 
-/* ---- counters -------------------------------------------------------------------------------- */
+/* ---- counters ---- */
 
 void perp_group_add_ode(const perp_group *g, perp_ode_counters *sum)
 {
@@ -66,7 +66,7 @@ static void group_bank(perp_group_terms *w, const perp_group *g)
   perp_group_add_contacts(g, &w->contact);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 void perp_group_bury(perp_group_terms *w, perp_group *g)
 {
@@ -125,7 +125,7 @@ perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
   return PERP_OK;
 }
 
-/* ---- one group to the next common time ------------------------------------------------------- */
+/* ---- one group to the next common time ---- */
 
 /* Steps of h / 2^k: the least k with which no point moves farther than `travel`. */
 static double own_step(const perp_group_terms *w, const perp_group *g, const double *v)

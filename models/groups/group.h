@@ -47,16 +47,17 @@ static inline double perp_group_clock(const perp_group_terms *w)
   return w->timing ? perp_clock_wall() : 0;
 }
 
-/* A group of bodies [n] (ascending), first step h, to be restarted before it; on failure *out is NULL. */
+/* A group of bodies [n] (ascending), first step h, to be restarted before it; on failure *out is
+ * NULL. */
 perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *w, const int *bodies, int n, double h,
                             perp_group **out);
 /* Its counts go to *w.  NULL is fine. */
 void perp_group_bury(perp_group_terms *w, perp_group *g);
-/* Start at the state of the whole, which takes over what the start makes of it (normalized, stabilized); its
- * counts begin. */
+/* Start at the state of the whole, which takes over what the start makes of it (normalized,
+ * stabilized); its counts begin. */
 perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *w, perp_group *g);
-/* To time t_to, from the state of the whole when it is stale.  Hulls grow with it.  PERP_OK also when the
- * simulation failed: g->info.reason < 0. */
+/* To time t_to, from the state of the whole when it is stale.  Hulls grow with it.  PERP_OK also
+ * when the simulation failed: g->info.reason < 0. */
 perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *w, perp_group *g, double t_to);
 /* Add what the group counts now: since its creation, its restart, or its start. */
 void perp_group_add_ode(const perp_group *g, perp_ode_counters *sum);

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Simulation groups: bodies that can influence each other share an ODE, a step and a time of their own (Vondrak
- * 2005, sections 7.1 and 7.3.3-7.3.4), under any other formulation.
+/* Simulation groups: bodies that can influence each other share an ODE, a step and a time of their
+ * own (Vondrak 2005, sections 7.1 and 7.3.3-7.3.4), under any other formulation.
  *
- * A group is a model of its bodies (subset.h) with a simulation of its own: `of`, and the ODE, KKT, LCP,
- * stabilization and contact parts that are given.  Bodies are in one group when a joint or a force connects them,
- * or when their geometry hulls meet (hulls.h); the world connects nothing.
+ * A group is a model of its bodies (subset.h) with a simulation of its own: `of`, and the ODE, KKT,
+ * LCP, stabilization and contact parts that are given.  Bodies are in one group when a joint or a
+ * force connects them, or when their geometry hulls meet (hulls.h); the world connects nothing.
  *
- * Common times.  All groups are brought from T to T + frame, each in its own steps: of h, shorter for a group
- * that moves fast (`travel`, Vondrak's bound on velocities), or as its error control likes.  Then
+ * Common times.  All groups are brought from T to T + frame, each in its own steps: of h, shorter
+ * for a group that moves fast (`travel`, Vondrak's bound on velocities), or as its error control
+ * likes.  Then
  *
- *      meeting     Where hulls swept since T of bodies of two groups meet, nothing is committed: these groups are
- *                  rolled back to T, merged, and advanced again as one, until none meet.  Groups that met no one
- *                  keep what they have computed and wait, which nobody can see: the state of the whole is
- *                  written once, when all groups are at T + frame.
- *      failure     When one group cannot go on, the whole stays at T, and every group goes back to it.
- *      parting     A group that has not been connected for `apart` seconds falls into its components.  The delay
- *                  is the hysteresis: bouncing bodies do not merge and part at each bounce.
- *      idleness    A group in which no velocity has exceeded `still` for `idle` seconds is skipped until another
- *                  one meets it: forces that did not move it in that time are in equilibrium.  Its state is not
- *                  touched, and its mean acceleration was below 2 still / idle.
+ *      meeting     Where hulls swept since T of bodies of two groups meet, nothing is committed:
+ * these groups are rolled back to T, merged, and advanced again as one, until none meet.  Groups
+ * that met no one keep what they have computed and wait, which nobody can see: the state of the
+ * whole is written once, when all groups are at T + frame. failure     When one group cannot go on,
+ * the whole stays at T, and every group goes back to it. parting     A group that has not been
+ * connected for `apart` seconds falls into its components.  The delay is the hysteresis: bouncing
+ * bodies do not merge and part at each bounce. idleness    A group in which no velocity has
+ * exceeded `still` for `idle` seconds is skipped until another one meets it: forces that did not
+ * move it in that time are in equilibrium.  Its state is not touched, and its mean acceleration was
+ * below 2 still / idle.
  *
- * A group that is made, or rolled back, restarts its solver: multistep methods lose their history, contacts
- * their guesses, and what has slid in the step before with mu_dynamic.  With steps of one length, groups that never meet therefore make the steps that they make in one
- * system, bit for bit unless a part stops at a tolerance of the whole; merged ones agree to the order of the method.
+ * A group that is made, or rolled back, restarts its solver: multistep methods lose their history,
+ * contacts their guesses, and what has slid in the step before with mu_dynamic.  With steps of one
+ * length, groups that never meet therefore make the steps that they make in one system, bit for bit
+ * unless a part stops at a tolerance of the whole; merged ones agree to the order of the method.
  * Metrics are taken at common times; lambda, drive
  * forces and contacts are those of the last step of each group.
  *
- * Cost: that of the steps, hulls O(bodies) a step; merging and parting build models, the only allocation. */
+ * Cost: that of the steps, hulls O(bodies) a step; merging and parting build models, the only
+ * allocation. */
 #include "models/stepping/constrained.h"
 #include "models/groups/group.h"
 #include "models/stepping/time_grid.h"
@@ -80,7 +83,7 @@ typedef struct workspace {
   perp_group_count count;
 } workspace;
 
-/* ---- who is with whom ------------------------------------------------------------------------ */
+/* ---- who is with whom ---- */
 
 /* The counts of the whole. */
 static void sum_up(workspace *w)
@@ -94,8 +97,8 @@ static void sum_up(workspace *w)
   }
 }
 
-/* Make the groups label [bodies] (the smallest body of each); those that are there already stay as they are.
- * On failure there are none. */
+/* Make the groups label [bodies] (the smallest body of each); those that are there already stay as
+ * they are. On failure there are none. */
 static perp_status groups_divide(perp_ctx *ctx, workspace *w, const int *label)
 {
   const int nb = w->all.model->n_bodies, n_old = w->n;
@@ -202,7 +205,7 @@ static perp_status groups_merge(perp_ctx *ctx, workspace *w, bool *merged)
   return PERP_OK;
 }
 
-/* ---- commit ---------------------------------------------------------------------------------- */
+/* ---- commit ---- */
 
 /* A group that has not been connected for long enough falls into its components. */
 static perp_status groups_part(perp_ctx *ctx, workspace *w, double dt)
@@ -350,7 +353,7 @@ static perp_status groups_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   return PERP_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static perp_status groups_inner(perp_ctx *ctx, const void *formulation_opts, perp_spec *formulation)
 {

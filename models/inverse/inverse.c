@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The workspace, coordinates, and the recursion in joint coordinates (models/reduced/reduced_inverse.c). */
+/* The workspace, coordinates, and the recursion in joint coordinates
+ * (models/reduced/reduced_inverse.c). */
 #include "models/inverse/inverse_private.h"
 
 #include "models/kinematics/kinematics.h"

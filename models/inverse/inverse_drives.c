@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces of joints along the coordinates of drives: by their power, force_k = tau . (du / dxdot_k). */
+/* Forces of joints along the coordinates of drives: by their power, force_k = tau . (du / dxdot_k).
+ */
 #include "models/inverse/inverse_private.h"
 
 #include "models/kinematics/kinematics.h"
@@ -7,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The child against the parent turns about e (world, unit) where xdot of the drive is 1, and all other angles stand still.
- * axis_a in A (R_a), axis_b in B; the drive tells of b against a. */
+/* The child against the parent turns about e (world, unit) where xdot of the drive is 1, and all
+ * other angles stand still. axis_a in A (R_a), axis_b in B; the drive tells of b against a. */
 static void inverse_drives_axis(const perp_drive_def *drive, const perp_joint_def *joint,
                                 const double *Ra, const double *Rb, double e[3])
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces of the ground in the place of those of the root: non-negative least squares over the edges of friction pyramids.
+/* Forces of the ground in the place of those of the root: non-negative least squares over the edges
+ * of friction pyramids.
  *
- * The root part of tau depends linearly on forces at contacts, tau_root - W z with a column of W for each edge; z >= 0 are
- * the forces along edges.  Lawson and Hanson's active sets (Solving Least Squares Problems, 1974, chapter 23, algorithm NNLS) on the normal equations
- * (W'W + delta I) z = W'b + delta z_before, z_before = 0 at first: the regularization makes the answer one, of small forces
- * where many are as good. */
+ * The root part of tau depends linearly on forces at contacts, tau_root - W z with a column of W
+ * for each edge; z >= 0 are the forces along edges.  Lawson and Hanson's active sets (Solving Least
+ * Squares Problems, 1974, chapter 23, algorithm NNLS) on the normal equations (W'W + delta I) z =
+ * W'b + delta z_before, z_before = 0 at first: the regularization makes the answer one, of small
+ * forces where many are as good. */
 #include "models/inverse/inverse_private.h"
 
 #include "models/kinematics/kinematics.h"
@@ -63,7 +65,8 @@ static void ground_edge(int dim, int edges, const perp_inverse_contact *c, int e
   for (int i = 0; i < 3; i++) dir[i] += c->mu * (cos(angle) * t1[i] + sin(angle) * t2[i]);
 }
 
-/* L L' = A of the set, in place of both; x = the solution with the right-hand side g.  false: not positive definite */
+/* L L' = A of the set, in place of both; x = the solution with the right-hand side g.  false: not
+ * positive definite */
 static bool ground_solve(const inverse_ground *w, double *x)
 {
   const int n = w->n;
@@ -169,7 +172,8 @@ static void ground_system(perp_inverse *v, inverse_ground *w, const perp_inverse
     ground_edge(perp_model_dim(v->model), w->edges, c, k % w->edges, dir);
     memset(w->f, 0, (size_t)w->nv * sizeof *w->f);
     perp_inverse_add_force(v->model, v->qm, c->body, c->point, dir, w->f);
-    /* what a force does to the root: the recursion without masses, f = 0 but this; tau falls by it */
+    /* what a force does to the root: the recursion without masses, f = 0 but this; tau falls by it
+     */
     for (int i = 0; i < v->tree->n; i++) memset(v->tree->node[i].a, 0, sizeof v->tree->node[i].a);
     perp_reduced_inverse(v->tree, w->f, w->tau);
     for (int r = 0; r < w->roots; r++) w->W[r + w->roots * k] = -w->tau[w->row[r]] * w->scale[r];
@@ -188,8 +192,8 @@ static void ground_system(perp_inverse *v, inverse_ground *w, const perp_inverse
   for (int i = 0; i < w->n; i++) w->A[i + w->n * i] += w->delta;
 }
 
-/* The regularization holds z to 0 first, which makes it small, then to where it is: proximal points, after which nothing of
- * the regularization is left in the sum. */
+/* The regularization holds z to 0 first, which makes it small, then to where it is: proximal
+ * points, after which nothing of the regularization is left in the sum. */
 static void ground_forces(inverse_ground *w)
 {
   for (int i = 0; i < w->n; i++) w->Wb[i] = w->g[i];

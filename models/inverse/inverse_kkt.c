@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Inverse dynamics as a saddle point system (Cline 2002, eq. 5.3).
  *
- * Of each joint of the tree, of each root that floats, one group of rows G_k = (J_k; H_k) in the coordinates of the model: as
- * many as the body has freedoms (Cline 2002, eq. 5.4), so that G is square and regular, and its pattern a forest.  The rows of J are those that
- * the model has assembled.  Those of H, with rho the arms of the joint point and R_p, R_c the orientations of both bodies:
+ * Of each joint of the tree, of each root that floats, one group of rows G_k = (J_k; H_k) in the
+ * coordinates of the model: as many as the body has freedoms (Cline 2002, eq. 5.4), so that G is
+ * square and regular, and its pattern a forest.  The rows of J are those that the model has
+ * assembled.  Those of H, with rho the arms of the joint point and R_p, R_c the orientations of
+ * both bodies:
  *
  *      ball        u = w_c - R_c' R_p w_p
- *      hinge       u = n . (R_c w_c - R_p w_p),  n the axis in the world;  universal: both axes, which are orthogonal
- *      slider      u = n . (velocity of the point of c - that of the point of p that coincides with it)
- *      distance    the same velocity across the rod, divided by its length, and the rates of a ball
+ *      hinge       u = n . (R_c w_c - R_p w_p),  n the axis in the world;  universal: both axes,
+ * which are orthogonal slider      u = n . (velocity of the point of c - that of the point of p
+ * that coincides with it) distance    the same velocity across the rod, divided by its length, and
+ * the rates of a ball
  *
  * M a = f + G' mu, G a = G a_given: mu = (lambda, tau).  Nothing here asks the recursion. */
 #include "models/inverse/inverse_private.h"

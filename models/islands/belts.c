@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The velocity s(t) of a surface is fixed in the frame of its shape but for its signals: in the world R s, and its rate
- * R (s' + w x s), w the angular velocity in the frame of the body. */
+/* The velocity s(t) of a surface is fixed in the frame of its shape but for its signals: in the
+ * world R s, and its rate R (s' + w x s), w the angular velocity in the frame of the body. */
 #include "models/islands/belts.h"
 
 /* s and s' of a shape in the frame of its body */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Surfaces that move along themselves (belts): what they add to the relative velocity of a contact, b less a, in the tangential
- * plane.  The gap does not feel them. */
+/* Surfaces that move along themselves (belts): what they add to the relative velocity of a contact,
+ * b less a, in the tangential plane.  The gap does not feel them. */
 #ifndef PERP_BELTS_H
 #define PERP_BELTS_H
 

@@ -14,7 +14,7 @@
 enum { TEAM_CONTACTS = 1000 }; /* an island this large is a team's work */
 enum { TEAM_HAND = 500 };      /* contacts whose impulses are handed over by one */
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void islands_layout(void *ws, perp_arena *a)
 {
@@ -184,11 +184,11 @@ void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void
   for (int i = 0; i < s->threads; i++) s->kind->observe(s->lanes[i].ws, observer, user);
 }
 
-/* ---- problems ----------------------------------------------------------------------------------- */
+/* ---- problems ---- */
 
-/* Poisson's law (Anitescu and Potra): after the compression that x holds, each impact gives back at least
- * the part e of its normal impulse; a second problem of the same kind, with that least impulse and
- * the velocities at the end of compression.  x becomes the sum of both. */
+/* Poisson's law (Anitescu and Potra): after the compression that x holds, each impact gives back at
+ * least the part e of its normal impulse; a second problem of the same kind, with that least
+ * impulse and the velocities at the end of compression.  x becomes the sum of both. */
 static perp_status islands_decompress(perp_islands *s, lane *own,
                                       const perp_contact_island *problem, int i)
 {
@@ -426,7 +426,8 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   return k->status == PERP_OK;
 }
 
-/* All contacts, but a share of the bodies: each body adds in the order of contacts, whoever does it. */
+/* All contacts, but a share of the bodies: each body adds in the order of contacts, whoever does
+ * it. */
 static void islands_apply_share(void *user, int member, int members)
 {
   const islands_job *job = user;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Elliptic cones of friction (STAR 2012, section 2.1.4) as circular ones in stretched tangents: see islands_private.h. */
+/* Elliptic cones of friction (STAR 2012, section 2.1.4) as circular ones in stretched tangents: see
+ * islands_private.h. */
 #include "models/islands/islands_private.h"
 #include "models/multibody/model_private.h"
 

@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts with friction that have several solutions: which of them is the step's, whatever the solver is.
+/* Contacts with friction that have several solutions: which of them is the step's, whatever the
+ * solver is.
  *
- * Rows that depend on each other leave the impulses open.  While all contacts stick, the velocities are the same for all
- * impulses.  A contact that slides has a friction bounded by its own normal impulse: other normal impulses are then another
- * motion, and a pivoting method, whose answers have as few impulses as possible, lets a box swing about two corners that a
- * gripper holds at eight.  So where something slides a second solution is looked for:
+ * Rows that depend on each other leave the impulses open.  While all contacts stick, the velocities
+ * are the same for all impulses.  A contact that slides has a friction bounded by its own normal
+ * impulse: other normal impulses are then another motion, and a pivoting method, whose answers have
+ * as few impulses as possible, lets a box swing about two corners that a gripper holds at eight. So
+ * where something slides a second solution is looked for:
  *
- *   1. impulses within the cones of friction that stop everything that touches (perp_unique_stick), of least norm;
+ *   1. impulses within the cones of friction that stop everything that touches (perp_unique_stick),
+ * of least norm;
  *   2. where there are none, those of contacts that are a little and equally compliant,
  *
- *           w = A lambda + b + s (lambda - lambda_0),   s = 1e-2, 1e-4, 1e-6, 1e-9 of the mean of A_ii, on contacts,
+ *           w = A lambda + b + s (lambda - lambda_0),   s = 1e-2, 1e-4, 1e-6, 1e-9 of the mean of
+ * A_ii, on contacts,
  *
- *      by the same law and solver, from no impulses.  Without friction they tend to the solution nearest to lambda_0 as s
- *      goes to 0 (Tikhonov: Facchinei and Pang 2003, theorem 12.2.3; Cottle, Pang and Stone 1992, theorem 5.6.2); the last s
- *      is so small that they pass as a solution.
+ *      by the same law and solver, from no impulses.  Without friction they tend to the solution
+ * nearest to lambda_0 as s goes to 0 (Tikhonov: Facchinei and Pang 2003, theorem 12.2.3; Cottle,
+ * Pang and Stone 1992, theorem 5.6.2); the last s is so small that they pass as a solution.
  *
- * The law judges them as it judges a guess (perp_contact_island.reuse); where they are none of its solutions, the
- * solver is started from them.  Two answers to a tolerance may differ by that tolerance times the condition of A.  So both
- * are brought to rounding, each with its own contacts that stick, slide and are open (perp_unique_polish), and the law judges
- * them again, to CERTIFIED of the tolerance.  If both pass, and their velocities differ by more than the errors of both,
- * the motion depends on the choice.  Then, and where the second one alone passes, the step takes
+ * The law judges them as it judges a guess (perp_contact_island.reuse); where they are none of its
+ * solutions, the solver is started from them.  Two answers to a tolerance may differ by that
+ * tolerance times the condition of A.  So both are brought to rounding, each with its own contacts
+ * that stick, slide and are open (perp_unique_polish), and the law judges them again, to CERTIFIED
+ * of the tolerance.  If both pass, and their velocities differ by more than the errors of both, the
+ * motion depends on the choice.  Then, and where the second one alone passes, the step takes
  *
  *      least-norm: the second solution, with lambda_0 = 0 (default);
  *      previous:   the same with lambda_0 from the step before;
  *      solver:     the answer of the solver; others are only counted;
  *      none:       nothing is examined.
  *
- * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to PERP_UNIQUE_ROWS
- * rows.  The rank is decided when contacts begin or end to stick, slide or touch.  A second solution is looked for then, and
- * where the problem was solved anew.  After VAIN examinations of an island that has had none yet, they may take SHARE of
- * the work of its solver. */
+ * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to
+ * PERP_UNIQUE_ROWS rows.  The rank is decided when contacts begin or end to stick, slide or touch.
+ * A second solution is looked for then, and where the problem was solved anew.  After VAIN
+ * examinations of an island that has had none yet, they may take SHARE of the work of its solver.
+ */
 #include "models/islands/islands_private.h"
 
 #include <stdlib.h>
@@ -42,8 +48,9 @@ static const double CERTIFIED = 1e-2;
 /* of the errors of both: velocities that differ more are different */
 static const double APART = 10;
 
-/* Of the mean of A_ii, one after the other, each from the impulses of the one before: the first makes the impulses of all
- * solvers those of the same unique solution, the last leaves a tenth of what a solution may leave. */
+/* Of the mean of A_ii, one after the other, each from the impulses of the one before: the first
+ * makes the impulses of all solvers those of the same unique solution, the last leaves a tenth of
+ * what a solution may leave. */
 enum { SOFTER = 4 };
 static const double SOFT[SOFTER] = { 1e-2, 1e-4, 1e-6, 1e-9 };
 
@@ -89,7 +96,8 @@ void perp_islands_choice_guess(const lane *own, const perp_contact_island *probl
   memcpy(own->choice->guess, x, (size_t)n * sizeof *x);
 }
 
-/* More directions in which the impulses of loaded contacts may change both ways than their bodies have velocities. */
+/* More directions in which the impulses of loaded contacts may change both ways than their bodies
+ * have velocities. */
 static bool islands_choice_crowded(const perp_contact_island *problem, const double *x, int r,
                                    int velocities)
 {
@@ -240,7 +248,8 @@ static perp_status islands_choice_soften(perp_islands *s, lane *own,
   return status;
 }
 
-/* From the impulses x, not observed; *reused: they passed.  A failure leaves the examination undecided. */
+/* From the impulses x, not observed; *reused: they passed.  A failure leaves the examination
+ * undecided. */
 static perp_status islands_choice_judge(perp_islands *s, lane *own,
                                         const perp_contact_island *problem, double reuse, double *x,
                                         bool *reused, bool *solved)
@@ -287,8 +296,8 @@ static bool islands_choice_differ(const perp_unique_problem *p, const double *w,
   return differs > most;
 }
 
-/* Another solution from the impulses c->x: counted if both are certified, and taken where it is one, or the only
- * one that is certified. */
+/* Another solution from the impulses c->x: counted if both are certified, and taken where it is
+ * one, or the only one that is certified. */
 static perp_status islands_choice_take(perp_islands *s, lane *own,
                                        const perp_contact_island *problem,
                                        const perp_unique_problem *p, const perp_lcp *base,

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How far friction of a step is from Coulomb's law, whatever law and solver made it: from the impulses of the contacts and
- * the velocities at the end of the step alone.
+/* How far friction of a step is from Coulomb's law, whatever law and solver made it: from the
+ * impulses of the contacts and the velocities at the end of the step alone.
  *
- * Of a contact with the normal impulse N > 0, the friction impulse T, the slip u (tangential velocity of b relative to a at
- * the end of the step, with moving surfaces) and m = 1 / (1 / m_a + 1 / m_b):
+ * Of a contact with the normal impulse N > 0, the friction impulse T, the slip u (tangential
+ * velocity of b relative to a at the end of the step, with moving surfaces) and m = 1 / (1 / m_a +
+ * 1 / m_b):
  *
  *      violation = |T - proj(T - m u)| / (mu N),    proj: onto the disc of radius mu N,
  *
- * zero exactly where |T| <= mu N, and u = 0 or T = -mu N u / |u| (the natural map of STAR 2012, eq. 5, with m for its
- * scale, so that no threshold tells sticking from sliding).  mu N is at least LEAST of the largest of the step: contacts
- * that hardly press decide nothing.
+ * zero exactly where |T| <= mu N, and u = 0 or T = -mu N u / |u| (the natural map of STAR 2012, eq.
+ * 5, with m for its scale, so that no threshold tells sticking from sliding).  mu N is at least
+ * LEAST of the largest of the step: contacts that hardly press decide nothing.
  *
- * Its parts: force beyond the cone (|T| - mu N) / (mu N); and of contacts that slide, m |u| > mu N (faster than friction
- * of the step can stop): the angle between T and -u, and what is missing of the limit, (mu N - |T|) / (mu N).
+ * Its parts: force beyond the cone (|T| - mu N) / (mu N); and of contacts that slide, m |u| > mu N
+ * (faster than friction of the step can stop): the angle between T and -u, and what is missing of
+ * the limit, (mu N - |T|) / (mu N).
  *
- * Of an anisotropic surface T is S^-1 T and u is S u (islands_anisotropy.c): the ellipse becomes the disc, and most dissipation
- * the opposite direction.
+ * Of an anisotropic surface T is S^-1 T and u is S u (islands_anisotropy.c): the ellipse becomes
+ * the disc, and most dissipation the opposite direction.
  *
  * Cost: O(contacts), no allocation. */
 #include "models/islands/belts.h"

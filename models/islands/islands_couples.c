@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Couples against spinning and rolling (contact.h): the last rows of an island, one group for each contact that has any.
+/* Couples against spinning and rolling (contact.h): the last rows of an island, one group for each
+ * contact that has any.
  *
- * Their rows are relative angular velocities along the normal and two tangents, which follow from the normal alone. */
+ * Their rows are relative angular velocities along the normal and two tangents, which follow from
+ * the normal alone. */
 #include "models/islands/islands_private.h"
 #include "models/multibody/model_private.h"
 

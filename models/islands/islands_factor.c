@@ -4,9 +4,9 @@
  *      A P = Q [ T 0 ] Z,   T upper triangular of the rank of A,   A^+ c = P Z' [ T^-1 (Q' c)_1 ]
  *              [ 0 0 ]                                                        [      0       ]
  *
- * (LAPACK's dgeqp3 and dtzrzf, as in its dgelsy), kept for later: the equations of contacts whose modes do not change
- * have nearly the same matrix for many evaluations (islands_frozen.c).  Those of the four islands used last are known;
- * smaller ones than KEPT rows are not kept. */
+ * (LAPACK's dgeqp3 and dtzrzf, as in its dgelsy), kept for later: the equations of contacts whose
+ * modes do not change have nearly the same matrix for many evaluations (islands_frozen.c).  Those
+ * of the four islands used last are known; smaller ones than KEPT rows are not kept. */
 #include "models/islands/islands_private.h"
 
 #include <lapacke.h>

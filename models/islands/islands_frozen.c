@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Islands in a mode that is given: what presses and what slides is known, and forces follow from linear equations.
+/* Islands in a mode that is given: what presses and what slides is known, and forces follow from
+ * linear equations.
  *
- * With F the rows whose accelerations are zero (the normal row of a contact that presses, the tangential rows of one that
- * sticks, unbounded rows) and x_t = -drag x_n where a contact slides,
+ * With F the rows whose accelerations are zero (the normal row of a contact that presses, the
+ * tangential rows of one that sticks, unbounded rows) and x_t = -drag x_n where a contact slides,
  *
  *      (A x + b)_F = 0,     x_i as it is for rows with finite bounds, 0 for contacts that are open.
  *
- * So the forces, and accelerations, are smooth functions of the state, which the stages of a method of high order need;
- * complementarity is consulted at the ends of its step.  Where rows are redundant (four contacts of a box) F is
- * singular and the equations consistent: the answer is the one next to the guess, by complete orthogonal factorization
- * (islands_factor.c) of the rows scaled by sqrt(A_ii).
+ * So the forces, and accelerations, are smooth functions of the state, which the stages of a method
+ * of high order need; complementarity is consulted at the ends of its step.  Where rows are
+ * redundant (four contacts of a box) F is singular and the equations consistent: the answer is the
+ * one next to the guess, by complete orthogonal factorization (islands_factor.c) of the rows scaled
+ * by sqrt(A_ii).
  *
- * A changes little from one evaluation to the next: with the factors of an earlier one, A0, the equations are solved by
- * refinement, dx += A0^+ (c - A dx), and factorized anew only where that does not take the residual to rounding.
- * 4/3 rows^3 flops at worst, 6 rows^2 for each pass with factors that are known; for islands of up to 600 rows; allocates
- * only when there are more rows than ever. */
+ * A changes little from one evaluation to the next: with the factors of an earlier one, A0, the
+ * equations are solved by refinement, dx += A0^+ (c - A dx), and factorized anew only where that
+ * does not take the residual to rounding. 4/3 rows^3 flops at worst, 6 rows^2 for each pass with
+ * factors that are known; for islands of up to 600 rows; allocates only when there are more rows
+ * than ever. */
 #include "models/islands/islands_private.h"
 
 #include <string.h>
@@ -74,7 +77,8 @@ static double frozen_scale(const double *diag, int row)
   return diag[row] > 0 ? 1 / sqrt(diag[row]) : 1;
 }
 
-/* False: friction that slides takes what the normal force gives (Painleve); the equations are then no answer. */
+/* False: friction that slides takes what the normal force gives (Painleve); the equations are then
+ * no answer. */
 static bool frozen_sound(const perp_islands *s, const perp_island_task *task, int i, int rows)
 {
   const int r = s->r, nc = islands_number(s, i, CONTACTS);

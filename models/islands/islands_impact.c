@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Impacts by a law of one contact (models/contact/impact.h), which says nothing of several at once.  The contacts of an
- * island that meet are taken one after the other, the fastest first, each as if it were alone (the propagation of STAR
- * 2012, section 4.3.3), until none of them approaches faster than the threshold:
+/* Impacts by a law of one contact (models/contact/impact.h), which says nothing of several at once.
+ * The contacts of an island that meet are taken one after the other, the fastest first, each as if
+ * it were alone (the propagation of STAR 2012, section 4.3.3), until none of them approaches faster
+ * than the threshold:
  *
  *      u = b + A p,   p_c += impulse(A_cc, u_c)
  *
- * The approach is that before the step with what impacts have changed, n . (J_c v + (A p)_c): the velocity that gravity
- * gives a contact at rest within a step is no impact, but touching contacts that others push together are.
- * The complementarity problem of the island then starts from u instead of b, without restitution: contacts that rest,
- * limits and motors take up what the impacts leave.  After ROUNDS impacts an island is left to it as it is.
+ * The approach is that before the step with what impacts have changed, n . (J_c v + (A p)_c): the
+ * velocity that gravity gives a contact at rest within a step is no impact, but touching contacts
+ * that others push together are. The complementarity problem of the island then starts from u
+ * instead of b, without restitution: contacts that rest, limits and motors take up what the impacts
+ * leave.  After ROUNDS impacts an island is left to it as it is.
  *
  * Cost: a product with A for each impact.  No allocation. */
 #include "models/islands/islands_private.h"

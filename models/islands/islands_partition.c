@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which bodies are an island, and the contacts, bodies, joints and bounded rows of each side by side. */
+/* Which bodies are an island, and the contacts, bodies, joints and bounded rows of each side by
+ * side. */
 #include "models/islands/islands_private.h"
 
 #include "solvers/core/sets.h"
 
 #include <string.h>
 
-/* The moving bodies of what takes part; bodies that have any are marked by island_of = 0, others by -1. */
+/* The moving bodies of what takes part; bodies that have any are marked by island_of = 0, others by
+ * -1. */
 static void islands_partition_owners(perp_islands *s, const perp_island_task *task)
 {
   for (int b = 0; b < s->model->n_bodies; b++) s->island_of[b] = -1;
@@ -30,7 +32,8 @@ static void islands_partition_number(perp_islands *s, const perp_island_task *ta
     const int *body = task->contact[i].body;
     if (s->owner[i] >= 0 && body[0] >= 0 && body[1] >= 0) perp_unite(s->parent, body[0], body[1]);
   }
-  /* no body comes before its parent: one step leads to the root, which comes before the rest of its island */
+  /* no body comes before its parent: one step leads to the root, which comes before the rest of its
+   * island */
   for (int b = 0; b < nb; b++) {
     s->parent[b] = s->parent[s->parent[b]];
     if (s->island_of[b] == 0) s->island_of[s->parent[b]] = 0;
@@ -49,8 +52,8 @@ static void islands_partition_number(perp_islands *s, const perp_island_task *ta
   s->start[s->n_islands] = (island){ 0 };
 }
 
-/* Counting sort: order lists what belongs to island 0, 1, ..., each in the order 0 ... n - 1.  owner [n]: a body of
- * each, -1: none; NULL: the bodies themselves. */
+/* Counting sort: order lists what belongs to island 0, 1, ..., each in the order 0 ... n - 1. owner
+ * [n]: a body of each, -1: none; NULL: the bodies themselves. */
 static void islands_partition_sort(perp_islands *s, int part, int n, const int *owner, int *order)
 {
   int *at = s->cursor, sum = 0;

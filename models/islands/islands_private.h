@@ -16,8 +16,8 @@ typedef struct lane {
   struct islands_choice *choice; /* NULL: none, or a law without friction */
 } lane;
 
-/* What an island has.  The contacts of island i are the places first[CONTACTS] of start[i] to that of start[i + 1] in
- * the order of all islands, and so on. */
+/* What an island has.  The contacts of island i are the places first[CONTACTS] of start[i] to that
+ * of start[i + 1] in the order of all islands, and so on. */
 enum { CONTACTS, BODIES, JOINTS, BOUNDED, PARTS };
 typedef struct island {
   int first[PARTS];
@@ -102,7 +102,8 @@ struct perp_islands {
   double *frame;                /* [6 n] t1, t2 */
   double *b, *x, *s, *diagonal; /* [r n + m + bounded], the last of A */
   double *mu, *slip;            /* [n] */
-  /* [n] and the least impulse of decompression, or (laws of one contact) the normal velocity before the step */
+  /* [n] and the least impulse of decompression, or (laws of one contact) the normal velocity before
+   * the step */
   double *restitution, *least;
   /* with couples: [further] see contact.h, and [n] of the contacts, m */
   int *row_of;
@@ -212,8 +213,8 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task);
 /* islands_rows.c: everything of all islands but dense matrices, on up to `threads` threads. */
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                        int threads);
-/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x) made
- * perpendicular to n; or along the sliding u where that is clear of rounding. */
+/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x)
+ * made perpendicular to n; or along the sliding u where that is clear of rounding. */
 PERP_INLINE void perp_islands_tangents(int dim, const double n[3], const double *u, double t[6])
 {
   if (dim == 2) {
@@ -237,11 +238,12 @@ PERP_INLINE void perp_islands_tangents(int dim, const double n[3], const double 
   perp_cross(n, t1, t + 3);
 }
 
-/* ---- islands_anisotropy.c: elliptic cones of friction ------------------------------------------ */
+/* ---- islands_anisotropy.c: elliptic cones of friction ---- */
 
-/* Friction T of a contact with mu along g and ratio mu across it, w = n x g / |n x g|: with the map S = 1 + (ratio - 1) w w'
- * on tangents, T = S x with |x| <= mu lambda_n.  Most dissipation - T . u = - x . S u makes x opposite to S u: a circular
- * cone for the rows S t of tangents t.  Returns ratio; 1: isotropic, w is not set. */
+/* Friction T of a contact with mu along g and ratio mu across it, w = n x g / |n x g|: with the map
+ * S = 1 + (ratio - 1) w w' on tangents, T = S x with |x| <= mu lambda_n.  Most dissipation - T . u
+ * = - x . S u makes x opposite to S u: a circular cone for the rows S t of tangents t.  Returns
+ * ratio; 1: isotropic, w is not set. */
 double perp_islands_anisotropy(const perp_model *model, const perp_eval *e, const perp_contact *x,
                                double w[3]);
 /* y = (1 + (ratio - 1) w w') y */
@@ -251,7 +253,7 @@ PERP_INLINE void perp_islands_stretch(double ratio, const double w[3], double *y
   for (int i = 0; i < 3; i++) y[i] += more * w[i];
 }
 
-/* ---- islands_couples.c: couples against spinning and rolling ----------------------------------- */
+/* ---- islands_couples.c: couples against spinning and rolling ---- */
 
 /* torsion and rolling [n] of all contacts that take part; 0 where the task has no couples. */
 void perp_islands_couples_find(perp_islands *s, const perp_island_task *task);
@@ -273,12 +275,14 @@ void perp_islands_couples_back(const perp_islands *s, const perp_island_task *ta
 void perp_islands_couples_apply(const perp_islands *s, const perp_constrained *k,
                                 const perp_island_task *task, double *f);
 
-/* islands_dense.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by its blocks, else one
- * response to each row of the whole system, by the KKT factor.  False: k says why. */
+/* islands_dense.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by
+ * its blocks, else one response to each row of the whole system, by the KKT factor.  False: k says
+ * why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
-/* ---- islands_factor.c ------------------------------------------------------------------------- */
+/* ---- islands_factor.c ---- */
 
-/* Room for matrices of so many rows, and frozen_*; factors are lost where that is more than ever. */
+/* Room for matrices of so many rows, and frozen_*; factors are lost where that is more than ever.
+ */
 perp_status perp_islands_factor_room(perp_ctx *ctx, perp_islands *s, int rows);
 /* Factors [n, n] made under this key, NULL: none. */
 island_factor *perp_islands_factor_find(perp_islands *s, uint64_t key, int n);
@@ -288,7 +292,7 @@ bool perp_islands_factor_make(perp_islands *s, island_factor *f);
 /* c [n] = A^+ c; overwrites frozen_work */
 void perp_islands_factor_solve(perp_islands *s, const island_factor *f, double *c);
 
-/* ---- islands_choice.c: which of several solutions ---------------------------------------------- */
+/* ---- islands_choice.c: which of several solutions ---- */
 
 /* rule: PERP_CHOICE_* but NONE.  NULL where there is no memory. */
 struct islands_choice *perp_islands_choice_create(perp_ctx *ctx, int rule);
@@ -296,20 +300,24 @@ void perp_islands_choice_destroy(struct islands_choice *c); /* NULL is fine */
 /* Before island i is solved: x is its guess. */
 void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem, int r,
                                const double *x);
-/* After it was solved with so much work (0: x is its guess), solution x, slip: counts whether its impulses are unique, and
- * whether another solution has another motion; x and slip become those of the choice.  product: scratch [2 nv]. */
+/* After it was solved with so much work (0: x is its guess), solution x, slip: counts whether its
+ * impulses are unique, and whether another solution has another motion; x and slip become those of
+ * the choice.  product: scratch [2 nv]. */
 perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,
                                 const perp_island_task *task, island_known *is, double work,
                                 double *x, double *slip, double *product);
 
-/* islands_coulomb.c: after a step on the velocity level, what its friction leaves of Coulomb's law, into s->count. */
+/* islands_coulomb.c: after a step on the velocity level, what its friction leaves of Coulomb's law,
+ * into s->count. */
 void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task);
-/* islands_impact.c: impacts of island i by a law of one contact, before its problem is solved: problem->b becomes what they
- * leave.  False: there are none.  Else perp_islands_impact_add adds their impulses to the solution x. */
+/* islands_impact.c: impacts of island i by a law of one contact, before its problem is solved:
+ * problem->b becomes what they leave.  False: there are none.  Else perp_islands_impact_add adds
+ * their impulses to the solution x. */
 bool perp_islands_impact(perp_islands *s, lane *own, const perp_island_task *task,
                          perp_contact_island *problem, int i);
 void perp_islands_impact_add(const perp_islands *s, int i);
-/* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
+/* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why.
+ */
 bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);
 
 #endif

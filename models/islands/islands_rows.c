@@ -9,7 +9,7 @@
 enum { TEAM_FILL = 500 }; /* contacts that are worth a team */
 enum { AHEAD = 4 };       /* contacts */
 
-/* ---- relative velocities --------------------------------------------------------------------- */
+/* ---- relative velocities ---- */
 
 void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
                 double *twist)
@@ -79,7 +79,7 @@ double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, do
   return normal - mu * sqrt(fmax(0, perp_dot(3, u, u) - normal * normal));
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 double perp_island_row_product(const perp_model *model, const perp_island_row *row, const double *v)
 {
@@ -102,8 +102,8 @@ void perp_island_row_apply(const perp_model *model, const perp_island_row *row, 
   }
 }
 
-/* The directions of a contact, n, t1, t2, by component: x of all, y of all, z of all.  What is made of them comes for
- * all of them at once. */
+/* The directions of a contact, n, t1, t2, by component: x of all, y of all, z of all.  What is made
+ * of them comes for all of them at once. */
 typedef struct directions {
   perp_v4 d[3];
 } directions;
@@ -125,7 +125,8 @@ PERP_INLINE void put_column(int rows, const perp_v4 *x, bool last, double *J)
     for (int k = 0; k < rows; k++) J[k] = (*x)[k];
 }
 
-/* Rows of J for one body: sign (d, R'(r x d)) for each direction d, and their part of A_ii.  M is diag(m, m, m, I). */
+/* Rows of J for one body: sign (d, R'(r x d)) for each direction d, and their part of A_ii.  M is
+ * diag(m, m, m, I). */
 PERP_INLINE void body_rows(int dim, int rows, const perp_pose *pose, const perp_inertia *in,
                            const double r[3], double sign, const directions *D, double *J,
                            perp_v4 *diagonal)
@@ -180,8 +181,8 @@ PERP_INLINE void add_diagonal(const perp_model *model, int dim, int r, const int
   }
 }
 
-/* One contact at its place in island i of blocks F: frame, coefficients, right-hand side, guess, rows of J
- * and diagonal of A.  dim and r: those of s. */
+/* One contact at its place in island i of blocks F: frame, coefficients, right-hand side, guess,
+ * rows of J and diagonal of A.  dim and r: those of s. */
 PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
                             const perp_island_task *task, int place, int i, const perp_blocks *F,
                             int dim, int r)

@@ -8,8 +8,9 @@
  *      point       p = x + R s    pdot = xdot + D w  pddot = xddot + D wdot + R (w x (w x s))
  *
  * where D = d(R s)/d(theta) = -R [s]x in space, and R (-s_y, s_x)' in the plane (Vondrak 2005,
- * eq. 5.1, 5.2, 5.4 and 5.5; Cline 2002, eq. 2.7, 2.8 and 4.2; with the angular velocity turned into the body frame).  The Jacobian
- * block of a direction is (0 D) and that of a point (E D); the last term is the bias, "Jdot v".
+ * eq. 5.1, 5.2, 5.4 and 5.5; Cline 2002, eq. 2.7, 2.8 and 4.2; with the angular velocity turned
+ * into the body frame).  The Jacobian block of a direction is (0 D) and that of a point (E D); the
+ * last term is the bias, "Jdot v".
  *
  * Every function takes the dimension d (2 or 3) first; it is a literal where it matters, so that
  * the compiler makes one straight version for each. */
@@ -134,7 +135,7 @@ PERP_INLINE void perp_direction_bias(int d, const double *R, const double *s, co
   perp_turn(d, R, u, y);
 }
 
-/* ---- quaternions ----------------------------------------------------------------------------- */
+/* ---- quaternions ---- */
 
 /* out = p q, the turn q and then p; out is neither of them */
 PERP_INLINE void perp_quat_product(const double p[4], const double q[4], double out[4])
@@ -154,8 +155,8 @@ PERP_INLINE void perp_quat_unit(double q[4])
   for (int i = 0; i < 4; i++) q[i] *= scale;
 }
 
-/* out = q exp(dtheta / 2) (Cline 2002, eq. 2.3, 2.4): the rotation vector dtheta of the body frame.  Unit length is kept to
- * rounding, and rounding is removed.  out may alias q. */
+/* out = q exp(dtheta / 2) (Cline 2002, eq. 2.3, 2.4): the rotation vector dtheta of the body frame.
+ * Unit length is kept to rounding, and rounding is removed.  out may alias q. */
 PERP_INLINE void perp_quat_retract(const double q[4], const double dtheta[3], double out[4])
 {
   double y = 0.25 * (dtheta[0] * dtheta[0] + dtheta[1] * dtheta[1] + dtheta[2] * dtheta[2]);
@@ -178,7 +179,8 @@ PERP_INLINE void perp_quat_retract(const double q[4], const double dtheta[3], do
   perp_quat_unit(out);
 }
 
-/* Rotation vector in the body frame that takes q0 to q1, from q0^-1 q1 (Cline 2002, eq. 2.5), of length at most pi. */
+/* Rotation vector in the body frame that takes q0 to q1, from q0^-1 q1 (Cline 2002, eq. 2.5), of
+ * length at most pi. */
 PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], double dtheta[3])
 {
   double w = q0[0] * q1[0] + q0[1] * q1[1] + q0[2] * q1[2] + q0[3] * q1[3];
@@ -192,7 +194,8 @@ PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], do
   dtheta[0] = scale * x, dtheta[1] = scale * y, dtheta[2] = scale * z;
 }
 
-/* Unit quaternion of a rotation matrix (3 x 3 column-major): the largest of its components first (Shepperd 1978). */
+/* Unit quaternion of a rotation matrix (3 x 3 column-major): the largest of its components first
+ * (Shepperd 1978). */
 PERP_INLINE void perp_matrix_quat(const double R[9], double q[4])
 {
   double trace = R[0] + R[4] + R[8], best = trace;
@@ -221,7 +224,8 @@ PERP_INLINE void perp_matrix_log(const double R[9], double y[3])
   perp_quat_difference(one, q, y);
 }
 
-/* qdot = q (0, w) / 2, w in the body frame (Cline 2002, eq. 2.9 has it in the world frame; STAR 2012, eq. 1) */
+/* qdot = q (0, w) / 2, w in the body frame (Cline 2002, eq. 2.9 has it in the world frame; STAR
+ * 2012, eq. 1) */
 PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdot[4])
 {
   qdot[0] = -0.5 * (q[1] * w[0] + q[2] * w[1] + q[3] * w[2]);
@@ -230,9 +234,10 @@ PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdo
   qdot[3] = 0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]);
 }
 
-/* The derivative of a function of the step dtheta, q1 = q0 exp(dtheta / 2), by q1 and, negative, by q0, each in its body
- * frame; p is that by dtheta.  The transposed inverse derivative of the exponential map at -dtheta and dtheta
- * (Iserles, Munthe-Kaas, Norsett and Zanna 2000, section 2; |dtheta| < 2 pi). */
+/* The derivative of a function of the step dtheta, q1 = q0 exp(dtheta / 2), by q1 and, negative, by
+ * q0, each in its body frame; p is that by dtheta.  The transposed inverse derivative of the
+ * exponential map at -dtheta and dtheta (Iserles, Munthe-Kaas, Norsett and Zanna 2000, section 2;
+ * |dtheta| < 2 pi). */
 PERP_INLINE void perp_quat_transport(const double dtheta[3], const double p[3], double start[3],
                                      double end[3])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What meshes and height fields have alike: their memory, normals, the triangles at each vertex, facets, bounds. */
+/* What meshes and height fields have alike: their memory, normals, the triangles at each vertex,
+ * facets, bounds. */
 #include "models/mesh/mesh.h"
 
 #include <string.h>

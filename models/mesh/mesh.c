@@ -8,7 +8,7 @@
 
 enum { MESH_DEPTH_MAX = 64 };
 
-/* ---- tree ---------------------------------------------------------------------------------------- */
+/* ---- tree ---- */
 
 static double mesh_centre(const perp_mesh *m, int t, int axis)
 {
@@ -23,7 +23,8 @@ static bool mesh_before(const perp_mesh *m, int a, int b, int axis)
   return x < y || (x == y && a < b);
 }
 
-/* partial order: the first `half` of n are those before the others (Hoare's selection, pivots from the middle) */
+/* partial order: the first `half` of n are those before the others (Hoare's selection, pivots from
+ * the middle) */
 static void mesh_select(const perp_mesh *m, int *order, int n, int half, int axis)
 {
   int low = 0, high = n - 1;
@@ -108,7 +109,7 @@ void perp_mesh_near(const perp_mesh *m, const double lo[3], const double hi[3],
   }
 }
 
-/* ---- create -------------------------------------------------------------------------------------- */
+/* ---- create ---- */
 
 static perp_status mesh_check(perp_ctx *ctx, const double *vertices, int n_vertices,
                               const int *triangles, int n_triangles, const char *who)

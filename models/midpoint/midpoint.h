@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time stepping of second order between events, which end parts of a step (formulations/velocity_midpoint.c). */
+/* Time stepping of second order between events, which end parts of a step
+ * (formulations/velocity_midpoint.c). */
 #ifndef PERP_MIDPOINT_H
 #define PERP_MIDPOINT_H
 
@@ -27,8 +28,8 @@ typedef struct perp_midpoint_closing {
   double speed;         /* m/s, along its normal */
 } perp_midpoint_closing;
 
-/* Which problem is in the making: the prediction of the end, the part itself, an impact, or what is left of a step
- * that has had its events, in first order. */
+/* Which problem is in the making: the prediction of the end, the part itself, an impact, or what is
+ * left of a step that has had its events, in first order. */
 typedef enum perp_midpoint_problem {
   PERP_MIDPOINT_PREDICTS,
   PERP_MIDPOINT_CORRECTS,
@@ -74,9 +75,10 @@ typedef struct perp_midpoint {
   double collision_s, lcp_s;
 } perp_midpoint;
 
-/* ---- midpoint_contacts.c --------------------------------------------------------------------- */
+/* ---- midpoint_contacts.c ---- */
 
-/* Contacts at k->e within reach of a part h from the state; which of them close fast is found anew. */
+/* Contacts at k->e within reach of a part h from the state; which of them close fast is found anew.
+ */
 bool perp_midpoint_find(perp_midpoint *s, perp_collision *collision, double h,
                         const perp_contact **contact, int *n);
 /* Velocity of b relative to a, of a contact, at poses [bodies]. */
@@ -84,7 +86,8 @@ void perp_midpoint_velocity(const perp_model *model, const perp_pose *pose, cons
                             const double *v, double u[3]);
 /* What contacts of the problem did before. */
 void perp_midpoint_recall(perp_midpoint *s);
-/* Contacts first ... end - 1 are those of a pair of shapes: end, and what they use of their friction, all together. */
+/* Contacts first ... end - 1 are those of a pair of shapes: end, and what they use of their
+ * friction, all together. */
 int perp_midpoint_pair(const perp_midpoint *s, int first, double *used);
 /* 1/s: how that has grown since the part before; 0 where that is not known. */
 double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m, double used);
@@ -92,24 +95,29 @@ double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m,
 void perp_midpoint_release(perp_midpoint *s, int first);
 /* What they have done in the part that is accepted. */
 void perp_midpoint_remember(perp_midpoint *s);
-/* Adds k->f = M v + h f its contact impulses and solves for k->a; k->a is the velocity without them. */
+/* Adds k->f = M v + h f its contact impulses and solves for k->a; k->a is the velocity without
+ * them. */
 bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v);
 /* The impulses at hand are those of the step, too. */
 bool perp_midpoint_say(perp_midpoint *s);
-/* Do contacts touch and approach faster than the threshold?  Then s->v gets their impact; k->e is at the state. */
+/* Do contacts touch and approach faster than the threshold?  Then s->v gets their impact; k->e is
+ * at the state. */
 bool perp_midpoint_strike(perp_midpoint *s, double t, bool *struck);
-/* Along the surface, with belts, at the end of the part: speed, and what a solution may leave of it. */
+/* Along the surface, with belts, at the end of the part: speed, and what a solution may leave of
+ * it. */
 double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double *left);
 
-/* ---- midpoint_part.c ------------------------------------------------------------------------- */
+/* ---- midpoint_part.c ---- */
 
-/* A part of a step from (t, q, v), at most h long: state and *h at its end.  rest: all of h, in first order. */
+/* A part of a step from (t, q, v), at most h long: state and *h at its end.  rest: all of h, in
+ * first order. */
 bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest);
 
-/* ---- midpoint_events.c ----------------------------------------------------------------------- */
+/* ---- midpoint_events.c ---- */
 
-/* The first event of the part: a time after its start, HUGE_VAL where there is none within `most`.  *settled: the part
- * ends there already.  *slips: the first contact of the pair that begins to slide there, -1. */
+/* The first event of the part: a time after its start, HUGE_VAL where there is none within `most`.
+ * *settled: the part ends there already.  *slips: the first contact of the pair that begins to
+ * slide there, -1. */
 double perp_midpoint_event(perp_midpoint *s, double most, bool *settled, int *slips);
 /* Contacts that have slid and would slide back are told to stick: how many. */
 int perp_midpoint_reversals(perp_midpoint *s);

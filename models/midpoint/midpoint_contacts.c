@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- found ----------------------------------------------------------------------------------- */
+/* ---- found ---- */
 
 static void midpoint_layout_grown(void *ws, perp_arena *a)
 {
@@ -85,7 +85,7 @@ void perp_midpoint_velocity(const perp_model *model, const perp_pose *pose, cons
   }
 }
 
-/* ---- remembered ------------------------------------------------------------------------------ */
+/* ---- remembered ---- */
 
 void perp_midpoint_recall(perp_midpoint *s)
 {
@@ -169,7 +169,7 @@ void perp_midpoint_remember(perp_midpoint *s)
   s->n_memory = n;
 }
 
-/* ---- solved for ------------------------------------------------------------------------------ */
+/* ---- solved for ---- */
 
 static double midpoint_bias(void *user, const perp_contact *x, double h, const double *before,
                             const double *free)
@@ -202,7 +202,8 @@ static bool midpoint_closes(const perp_midpoint *s, uint64_t id)
   return false;
 }
 
-/* Is it open, and would it close faster than the threshold, by its speed and the acceleration without contacts? */
+/* Is it open, and would it close faster than the threshold, by its speed and the acceleration
+ * without contacts? */
 static bool midpoint_fast(const perp_midpoint *s, const perp_contact *x, double speed, double free)
 {
   const double pull = fmax(0, speed - free) / s->h;
@@ -210,7 +211,8 @@ static bool midpoint_fast(const perp_midpoint *s, const perp_contact *x, double 
          speed * speed + 2 * pull * x->gap > s->o.threshold * s->o.threshold;
 }
 
-/* Which contacts have rows: those that are near, but for fast ones, whose meeting is the end of the part. */
+/* Which contacts have rows: those that are near, but for fast ones, whose meeting is the end of the
+ * part. */
 static bool midpoint_keep(perp_midpoint *s, double h)
 {
   const perp_model *model = s->k.model;
@@ -268,7 +270,7 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
   return perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, h, v, &s->lcp_s);
 }
 
-/* ---- the step's ------------------------------------------------------------------------------ */
+/* ---- the step's ---- */
 
 static bool midpoint_say_room(perp_midpoint *s, int n)
 {
@@ -286,7 +288,8 @@ static bool midpoint_say_room(perp_midpoint *s, int n)
   return true;
 }
 
-/* Contacts of a part come in the order of their id; so do those of the first part, at the head of the list. */
+/* Contacts of a part come in the order of their id; so do those of the first part, at the head of
+ * the list. */
 bool perp_midpoint_say(perp_midpoint *s)
 {
   const int before = s->n_said;

@@ -7,7 +7,7 @@
 static const double SAME = 1e-6; /* of a part: times of sliding that are one */
 static const double FULL = 1e-9; /* of friction */
 
-/* ---- gaps ------------------------------------------------------------------------------------ */
+/* ---- gaps ---- */
 
 /* gap at the end of the part */
 static double midpoint_gap(const perp_midpoint *s, const perp_midpoint_closing *c)
@@ -34,11 +34,12 @@ static double midpoint_zero(double g0, double u, double g1, double h)
   return q > 0 ? 2 * g0 / q : HUGE_VAL;
 }
 
-/* ---- friction -------------------------------------------------------------------------------- */
+/* ---- friction ---- */
 
-/* When is friction used up, of a pair of shapes that sticks with contacts first ... end - 1?  The part of it that is used
- * is known in the middle of this part and of the one before, as the mean over a part is that in its middle to second
- * order; where this part has slid, from the two before. */
+/* When is friction used up, of a pair of shapes that sticks with contacts first ... end - 1?  The
+ * part of it that is used is known in the middle of this part and of the one before, as the mean
+ * over a part is that in its middle to second order; where this part has slid, from the two before.
+ */
 static double midpoint_slides(const perp_midpoint *s, int first, int end, double used)
 {
   const perp_midpoint_memory *m = NULL;
@@ -54,7 +55,7 @@ static double midpoint_slides(const perp_midpoint *s, int first, int end, double
   return rate > 0 ? fmax(0, s->h / 2 + (1 - used) / rate) : HUGE_VAL;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both ---- */
 
 double perp_midpoint_event(perp_midpoint *s, double most, bool *settled, int *slips)
 {

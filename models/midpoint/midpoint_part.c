@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A part of a step without events, predicted and corrected; then with its end where the first event is. */
+/* A part of a step without events, predicted and corrected; then with its end where the first event
+ * is. */
 #include "models/midpoint/midpoint.h"
 
 #include <string.h>
@@ -44,8 +45,8 @@ static void midpoint_look_ahead(perp_midpoint *s, const double *v)
   s->collision_s += perp_constrained_clock(&s->k) - start;
 }
 
-/* k->c -= h Jdot v: J v of the joints in a time h from where they are.  What depends on time alone is
- * in the rows already: C_t of the end. */
+/* k->c -= h Jdot v: J v of the joints in a time h from where they are.  What depends on time alone
+ * is in the rows already: C_t of the end. */
 static void midpoint_curve(perp_midpoint *s, double h, const double *v)
 {
   const perp_model *model = s->k.model;
@@ -53,8 +54,9 @@ static void midpoint_curve(perp_midpoint *s, double h, const double *v)
   for (int i = 0; i < model->m; i++) s->k.c[i] -= h * s->gamma[i];
 }
 
-/* s->predicted: the velocity at the end with forces and masses of the start.  Constraints are those of the end, as the
- * error of the prediction is to be h^2: without their curvature it has none of the acceleration that they make. */
+/* s->predicted: the velocity at the end with forces and masses of the start.  Constraints are those
+ * of the end, as the error of the prediction is to be h^2: without their curvature it has none of
+ * the acceleration that they make. */
 static bool midpoint_predict(perp_midpoint *s, double t, double h)
 {
   perp_constrained *k = &s->k;
@@ -150,7 +152,8 @@ static bool midpoint_rest(perp_midpoint *s, double t, double h)
   return midpoint_accept(s, t, h);
 }
 
-/* Is the velocity at the end another one than was predicted, by more than a smooth motion has it? */
+/* Is the velocity at the end another one than was predicted, by more than a smooth motion has it?
+ */
 static bool midpoint_jumps(const perp_midpoint *s)
 {
   const perp_model *model = s->k.model;

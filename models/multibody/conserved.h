@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the exact motion of a model conserves: decided from its parts, whoever computes the motion. */
+/* What the exact motion of a model conserves: decided from its parts, whoever computes the motion.
+ */
 #ifndef PERP_CONSERVED_H
 #define PERP_CONSERVED_H
 
@@ -13,14 +14,15 @@ extern "C" {
  * uniform gravity acts from outside along it, angular momentum about an axis of the world where
  * whatever acts from outside stays as it is when all bodies are turned about that axis.
  *
- *      outside                         conserves P_k            conserves L_k about the axis k through
- *      ball, distance, spring          -                        its point in the world, all k
+ *      outside                         conserves P_k            conserves L_k about the axis k
+ * through ball, distance, spring          -                        its point in the world, all k
  *      hinge, universal                -                        its point, k its axis
  *      line, cylindrical               k its axis               its point, k its axis
  *      slider                          k its axis               -
  *      planar                          k across its axis        any point, k its axis
  *      constant force, torque          k across it (all)        - (k across it, any point)
- *      uniform gravity along z         P_k + M g t              the centre of mass; any point, k = z
+ *      uniform gravity along z         P_k + M g t              the centre of mass; any point, k =
+ * z
  *
  * All else that acts from the world conserves nothing: other joints, drives, shapes that bodies can
  * touch, drag, motions.  Internal contacts, drives and springs conserve both. */

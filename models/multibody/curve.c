@@ -47,7 +47,7 @@ static const char *const names[] = {
   [PERP_CURVE_SPLINE] = "spline",
 };
 
-/* ---- points ---------------------------------------------------------------------------------- */
+/* ---- points ---- */
 
 /* sum c_k x^k and three derivatives of n vectors */
 static void curve_horner(const double *c, int n, double x, double p[4][3])
@@ -97,7 +97,7 @@ static void curve_at(const perp_curve *k, double s, double p[4][3])
   }
 }
 
-/* ---- foot ------------------------------------------------------------------------------------ */
+/* ---- foot ---- */
 
 static double curve_guess(const perp_curve *k, const double y[3])
 {
@@ -146,7 +146,7 @@ static double curve_foot(const perp_curve *k, const double y[3], double p[4][3])
   return s;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 /* u = w / |w| with its first two derivatives, from those of w */
 static void curve_unit(double w[3][3], double u[3][3])
@@ -241,7 +241,7 @@ void perp_curve_domain(const perp_curve *k, double *lower, double *upper)
   *upper = k->upper;
 }
 
-/* ---- from a definition ----------------------------------------------------------------------- */
+/* ---- from a definition ---- */
 
 /* e_1, e_2, e_3; false when the axes do not give them */
 static bool make_frame(const perp_joint_def *def, int dim, double F[9])

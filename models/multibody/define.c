@@ -45,7 +45,7 @@ perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const 
   return PERP_OK;
 }
 
-/* ---- forces ---------------------------------------------------------------------------------- */
+/* ---- forces ---- */
 
 const char *perp_force_name(const perp_force_def *def)
 {

@@ -25,7 +25,7 @@ int perp_model_joint_disabled(const perp_model *model, int i)
   return k >= 0 && k < model->n_disabled ? k : -1;
 }
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 static perp_status disabled_check_cue(perp_ctx *ctx, const perp_model *m, const perp_cue *cue,
                                       const char *when, const char *who)

@@ -3,21 +3,24 @@
  * free (Vondrak 2005, section 7.4; Cline 2002, section 4.4.1; STAR 2012, eq. 49).
  *
  *      turning   x = angle from r_a to r_b about n,   xdot = n . (w_b - w_a)
- *                                                     xddot = n . (w_b' - w_a') + ndot . (w_b - w_a)
- *      sliding   x = n . (p_b - p_a)
+ *                                                     xddot = n . (w_b' - w_a') + ndot . (w_b -
+ * w_a) sliding   x = n . (p_b - p_a)
  *
  * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n,
  * that coincide at the start: with two axes, n_a and n_b, each is the reference of the other one.
  * xdot is exact where the joint holds. x is counted from its initial value, which is `zero`.
  *
- * Angles of a ball joint, with the axes a of a and b of b, c = a . b and the node n = a x b / |a x b|:
+ * Angles of a ball joint, with the axes a of a and b of b, c = a . b and the node n = a x b / |a x
+ * b|:
  *
  *      xdot = g . (w_b - w_a),   g = (a - c b) / (1 - c^2),   n,   (b - c a) / (1 - c^2)
  *
- * for the turns about a, n and b: of w_b - w_a = xdot_1 a + xdot_2 n + xdot_3 b, each g takes its part.
+ * for the turns about a, n and b: of w_b - w_a = xdot_1 a + xdot_2 n + xdot_3 b, each g takes its
+ * part.
  *
- * Turning to an orientation R(t) of b against a: with E = R_ab' R, x = along . log(R_ab), x - target = -along . log(E), the row
- * is along . (w_b - w_a) in the frame of b, and the velocity it aims at along . E w, w that of R in its own frame.
+ * Turning to an orientation R(t) of b against a: with E = R_ab' R, x = along . log(R_ab), x -
+ * target = -along . log(E), the row is along . (w_b - w_a) in the frame of b, and the velocity it
+ * aims at along . E w, w that of R in its own frame.
  *
  * Rows: Vondrak 2005, eq. 7.5 and 7.6 (turning, sliding). Dry friction is a motor of velocity 0 and
  * bounded force: STAR 2012, eq. 26. */
@@ -61,7 +64,8 @@ static void drives_direction(int d, const perp_eval *e, const perp_drive *k, dou
   perp_turn(d, e->pose[k->in_b ? k->b : k->a].R, k->axis, n);
 }
 
-/* The axes a and b of a ball joint in the world and u = a x b; |u|^2, away from 0 where it vanishes. */
+/* The axes a and b of a ball joint in the world and u = a x b; |u|^2, away from 0 where it
+ * vanishes. */
 static double drives_ends(const perp_eval *e, const perp_drive *k, double a[3], double b[3],
                           double u[3])
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- evaluation at one state ----------------------------------------------------------------- */
+/* ---- evaluation at one state ---- */
 
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
 {
@@ -53,7 +53,8 @@ void perp_eval_init(perp_eval *e, const perp_model *m)
   e->blocks.J = e->J;
 }
 
-/* Other rows are left out than before: constant entries of J are set anew, and the softness is that of the set. */
+/* Other rows are left out than before: constant entries of J are set anew, and the softness is that
+ * of the set. */
 static void eval_renew(perp_eval *e, const perp_model *model)
 {
   if (e->set == model->dropped->set) return;
@@ -151,7 +152,7 @@ double perp_model_joint_force(const perp_model *m, const perp_blocks *B, int i,
   return sqrt(perp_dot(3, F, F));
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 int perp_model_dim(const perp_model *model)
 {
@@ -333,7 +334,7 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
   }
 }
 
-/* ---- what formulations use ------------------------------------------------------------------- */
+/* ---- what formulations use ---- */
 
 void perp_model_error(const perp_model *model, double t, const double *q, double *C)
 {
@@ -426,7 +427,7 @@ bool perp_model_forces_need_velocity(const perp_model *model)
   return false;
 }
 
-/* ---- manifold -------------------------------------------------------------------------------- */
+/* ---- manifold ---- */
 
 void perp_model_qdot(const perp_model *model, const double *q, const double *v, double *qdot)
 {

@@ -146,7 +146,8 @@ static void fill_joints(perp_model *m)
   perp_blocks_transpose(m->n_bodies, m->n_joints, m->jptr, m->jblk, m->jgrp, m->tptr, m->tsub);
 }
 
-/* extent of the centres of mass and anchors, 1 m for a single point; motions have none of their own */
+/* extent of the centres of mass and anchors, 1 m for a single point; motions have none of their own
+ */
 static double finish_extent(const perp_model *m)
 {
   double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Derivatives of forces.  Where a plug-in has none, and of the forces of model.h, they are central differences of the force
- * for states in the neighbourhood (Cline 2002, section 2.7.4): of the steps cbrt(eps) times the size of the model, 1 rad and
- * the speeds, so that they are off by some 1e-10 of the force over that size. */
+/* Derivatives of forces.  Where a plug-in has none, and of the forces of model.h, they are central
+ * differences of the force for states in the neighbourhood (Cline 2002, section 2.7.4): of the
+ * steps cbrt(eps) times the size of the model, 1 rad and the speeds, so that they are off by some
+ * 1e-10 of the force over that size. */
 #include "models/multibody/model_private.h"
 #include <float.h>
 #include <string.h>

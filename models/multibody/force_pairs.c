@@ -69,7 +69,7 @@ perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_
   return PERP_OK;
 }
 
-/* ---- one pair -------------------------------------------------------------------------------- */
+/* ---- one pair ---- */
 
 typedef struct sum {
   const perp_model *model;
@@ -110,7 +110,7 @@ static void force_pairs_meet(sum *s, int i, int j)
   }
 }
 
-/* ---- all pairs ------------------------------------------------------------------------------- */
+/* ---- all pairs ---- */
 
 void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a)
 {

@@ -54,7 +54,7 @@ perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
   return perp_element_told(ctx, p->check(ctx, def->opts, model->dim, def->n_bodies), who);
 }
 
-/* ---- evaluation ------------------------------------------------------------------------------ */
+/* ---- evaluation ---- */
 
 void perp_force_plugin_at(const perp_model *model, const perp_force_def *el,
                           const perp_body_state *body, double t, double *F)
@@ -84,4 +84,4 @@ double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
   return el->plugin->energy(el->opts, model->dim, el->n_bodies, body, e->t);
 }
 
-/* ---- derivatives ----------------------------------------------------------------------------- */
+/* ---- derivatives ---- */

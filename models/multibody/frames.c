@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Frames of prescribed motions.  The axis of a frame is fixed in the world and in the frame: its angular velocity is the
- * same in both. */
+/* Frames of prescribed motions.  The axis of a frame is fixed in the world and in the frame: its
+ * angular velocity is the same in both. */
 #include "models/multibody/model_private.h"
 
 /* y [3]: a number with its signal, first and second derivative */

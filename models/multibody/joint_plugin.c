@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* Of the motion in a step of the difference of Jdot v: a part of the size of the model, radians.  The error of order 6 and
- * rounding, 1e-16 over the step, are alike. */
+/* Of the motion in a step of the difference of Jdot v: a part of the size of the model, radians.
+ * The error of order 6 and rounding, 1e-16 over the step, are alike. */
 static const double STEP = 5e-3;
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const char *who)
 {
@@ -75,7 +75,7 @@ void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *row
     rows[k] = (perp_row){ .kind = angles >> k & 1 ? PERP_ROW_DOT : PERP_ROW_ALONG };
 }
 
-/* ---- evaluation ------------------------------------------------------------------------------ */
+/* ---- evaluation ---- */
 
 enum { JOINT_PLUGIN_J = PERP_JOINT_ROWS * 6 * PERP_ELEMENT_BODIES };
 
@@ -161,7 +161,7 @@ void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const 
   }
 }
 
-/* ---- what depends on time -------------------------------------------------------------------- */
+/* ---- what depends on time ---- */
 
 bool perp_joint_plugin_moves(const perp_joint_def *def)
 {

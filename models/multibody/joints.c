@@ -25,7 +25,7 @@
 
 static const double at_rest[6] = { 0 }; /* velocity of the world */
 
-/* ---- from definitions to rows ---------------------------------------------------------------- */
+/* ---- from definitions to rows ---- */
 
 typedef struct joint_type {
   const char *name;
@@ -180,7 +180,7 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   }
 }
 
-/* ---- evaluation ------------------------------------------------------------------------------ */
+/* ---- evaluation ---- */
 
 /* The block of a point in `rows` rows: sign (E D) */
 PERP_INLINE void point_block(int d, const double *D, double sign, int ld, double *J)

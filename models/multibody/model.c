@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int index,
                              const char *name)
@@ -130,7 +130,7 @@ static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
                    perp_joint_kind_name(def->kind));
 }
 
-/* ---- lists ----------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 /* One more part, of size bytes, in *list.  name: of the part, to be copied; NULL: it has none.
  * *index: where it is. */
@@ -609,7 +609,8 @@ static bool model_positive(int n, const double *x)
   return true;
 }
 
-/* Surfaces of triangles stay where they are; what they hold is checked here, where its place in a file is known. */
+/* Surfaces of triangles stay where they are; what they hold is checked here, where its place in a
+ * file is known. */
 static perp_status check_surface(perp_ctx *ctx, const perp_model *model, const perp_shape_def *def,
                                  const char *who)
 {

@@ -36,10 +36,10 @@ typedef struct perp_model perp_model;
 
 enum { PERP_WORLD = -1 }; /* body index of the fixed frame */
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
-/* A signal of the model (perp_model_add_signal), from 1 on; 0: none.  Where a number of a definition has one beside it,
- * the value at the time t is number + signal(t).  */
+/* A signal of the model (perp_model_add_signal), from 1 on; 0: none.  Where a number of a
+ * definition has one beside it, the value at the time t is number + signal(t).  */
 typedef int perp_signal_ref;
 
 typedef struct perp_mass { /* mass properties about the centre of mass, in the body frame */
@@ -63,8 +63,8 @@ perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vert
 /* The same of the convex hull of vertices [3 n_vertices], without triangles. */
 perp_status perp_mass_hull(perp_ctx *ctx, double density, const double *vertices, int n_vertices,
                            perp_mass *mass, double centroid[3]);
-/* Area, centroid and second moment about the centroid (int r^2 dA) of a simple polygon with corners [2 n],
- * counter-clockwise. */
+/* Area, centroid and second moment about the centroid (int r^2 dA) of a simple polygon with corners
+ * [2 n], counter-clockwise. */
 void perp_polygon_moments(int n, const double *corners, double *area, double centroid[2],
                           double *polar);
 
@@ -100,12 +100,14 @@ typedef enum perp_joint_kind {
   PERP_JOINT_FIXED,     /* no relative motion: 6 rows (3 in the plane) */
   PERP_JOINT_DISTANCE,  /* |p_a - p_b| = length: 1 row */
   PERP_JOINT_LINE,      /* p_b on the line through p_a along axis_a: 2 rows (1 in the plane) */
-  PERP_JOINT_WHEEL, /* car wheel: p_b on the steering axis axis_a, along which it is sprung, and the axle
-                     * axis_b perpendicular to it: 3 rows; space only */
+  PERP_JOINT_WHEEL, /* car wheel: p_b on the steering axis axis_a, along which it is sprung, and the
+                     * axle axis_b perpendicular to it: 3 rows; space only */
   PERP_JOINT_CURVE, /* p_b on a curve fixed in a: 2 rows (1 in the plane) */
-  PERP_JOINT_PLANAR, /* p_b in the plane through p_a across axis_a, axis_a parallel to axis_b: 3 rows; space only */
-  PERP_JOINT_CYLINDRICAL, /* p_b on the line through p_a along axis_a, axis_a parallel to axis_b: 4 rows; space only */
-  PERP_JOINT_PLUGIN /* of kind `joint` (joint.h), between one body or more */
+  PERP_JOINT_PLANAR, /* p_b in the plane through p_a across axis_a, axis_a parallel to axis_b: 3
+                        rows; space only */
+  PERP_JOINT_CYLINDRICAL, /* p_b on the line through p_a along axis_a, axis_a parallel to axis_b: 4
+                             rows; space only */
+  PERP_JOINT_PLUGIN       /* of kind `joint` (joint.h), between one body or more */
 } perp_joint_kind;
 
 /* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a,
@@ -117,7 +119,8 @@ typedef enum perp_curve_kind {
   PERP_CURVE_HELIX,      /* (radius cos s, radius sin s, pitch s / 2 pi); space only */
   PERP_CURVE_CYCLOID,    /* radius (s + sin s, 1 - cos s, 0), -pi < s < pi */
   PERP_CURVE_POLYNOMIAL, /* sum data_k s^k, k = 0 ... n-1 */
-  PERP_CURVE_SPLINE /* cubic spline through data_k at s = k, k = 0 ... n-1: natural, or closed and periodic */
+  PERP_CURVE_SPLINE /* cubic spline through data_k at s = k, k = 0 ... n-1: natural, or closed and
+                       periodic */
 } perp_curve_kind;
 
 /* The point may slide as long as lower <= s <= upper; where it passes an end it leaves the curve:
@@ -136,7 +139,8 @@ typedef struct perp_curve_def {
 /* What the initial state says about the joint (Cline 2002, section 4.4.1). */
 typedef enum perp_joint_start {
   PERP_START_HOLDS, /* it must satisfy the joint: else the model is refused */
-  PERP_START_ZERO, /* it defines the zero: anchors, axes or length of the joint are moved to fit it */
+  PERP_START_ZERO,  /* it defines the zero: anchors, axes or length of the joint are moved to fit it
+                     */
   PERP_START_VIOLATES /* it may violate the joint, and stabilization brings it back */
 } perp_joint_start;
 
@@ -145,7 +149,8 @@ typedef enum perp_joint_start {
  * damping Cdot with C and Cdot of the end of the step to first order, C + h Cdot+ and Cdot+:
  * exactly a row with
  *
- *      S = 1 / (h (h stiffness + damping)),   alpha = stiffness / (h stiffness + damping),    J v+ + S p = -alpha C
+ *      S = 1 / (h (h stiffness + damping)),   alpha = stiffness / (h stiffness + damping),    J v+
+ * + S p = -alpha C
  *
  * for the impulse p = h lambda on the velocity level, and the same S for the force lambda on the
  * acceleration level, J a + S lambda = -Jdot v - S (stiffness C + (h stiffness + damping) Cdot).
@@ -171,7 +176,8 @@ typedef struct perp_joint_def {
   double strength; /* N, force above which it breaks, and holds no more; 0: it does not break */
   perp_curve_def curve;
   perp_joint_start start;
-  /* Of a plug-in, whose a and b are its first bodies (b the world where there is one): see perp_joint_define.  Copied. */
+  /* Of a plug-in, whose a and b are its first bodies (b the world where there is one): see
+   * perp_joint_define.  Copied. */
   const perp_joint_desc *plugin;
   const void *opts; /* NULL: all defaults */
   int n_bodies;
@@ -216,28 +222,31 @@ typedef struct perp_force_def {
 
 /* The coordinate of a drive: rad or m of b relative to a.
  *
- * A ball joint in space that is given axis_a and axis_b has three angles, those of three hinges in one point: b is turned
- * about axis_a, which is fixed in a, then about the node axis_a x axis_b, then about axis_b, which is fixed in b.  They are
- * undefined where both axes are parallel, and jump there. */
+ * A ball joint in space that is given axis_a and axis_b has three angles, those of three hinges in
+ * one point: b is turned about axis_a, which is fixed in a, then about the node axis_a x axis_b,
+ * then about axis_b, which is fixed in b.  They are undefined where both axes are parallel, and
+ * jump there. */
 typedef enum perp_drive_axis {
-  PERP_DRIVE_A, /* turning about axis_a: hinge, universal, wheel (steering), ball, planar, cylindrical; slider
-                    * and line: motion along it */
+  PERP_DRIVE_A,     /* turning about axis_a: hinge, universal, wheel (steering), ball, planar,
+                     * cylindrical; slider     and line: motion along it */
   PERP_DRIVE_B,     /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
   PERP_DRIVE_ALONG, /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
   PERP_DRIVE_NODE,  /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
   PERP_DRIVE_TURN   /* turning about `along`, to the orientation of `turning`: ball, hinge */
 } perp_drive_axis;
 
-/* An orientation that moves: q [4] the quaternion of b against a at t (vectors of b to those of a; in the plane about z), w [3]
- * its angular velocity in the frame of b.  The same numbers for the same t. */
+/* An orientation that moves: q [4] the quaternion of b against a at t (vectors of b to those of a;
+ * in the plane about z), w [3] its angular velocity in the frame of b.  The same numbers for the
+ * same t. */
 typedef struct perp_turning {
   void (*at)(const void *user, double t, double q[4], double w[3]);
   const void *user;
 } perp_turning;
 
 /* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is
- * `zero` in the initial state, so that a joint can start inside or beyond its limits.  A simulation follows angles from
- * step to step over any number of turns; a step must turn a joint by less than half a turn.  All parts may be present:
+ * `zero` in the initial state, so that a joint can start inside or beyond its limits.  A simulation
+ * follows angles from step to step over any number of turns; a step must turn a joint by less than
+ * half a turn.  All parts may be present:
  *
  *      limits   lower <= x <= upper; a stop reached faster than 1e-3 / s rebounds by `restitution`
  *      motor    xdot = velocity as far as a force of at most max_force does it
@@ -247,9 +256,10 @@ typedef struct perp_turning {
  *               target) - damping (xdot - velocity), not more than max_force: on the velocity level
  *               that of the end of the step (stable for any h), on the acceleration level a force
  *
- * PERP_DRIVE_TURN: x is the part along `along` of the rotation vector from a to b.  It is a servo whose x - target is that of
- * what is left to turn, -along . log(R_ab' R(t)), and whose velocity is that of R(t), seen from b: no angles of Euler, no
- * place where they jump.  There are no limits, and target and velocity are not read. */
+ * PERP_DRIVE_TURN: x is the part along `along` of the rotation vector from a to b.  It is a servo
+ * whose x - target is that of what is left to turn, -along . log(R_ab' R(t)), and whose velocity is
+ * that of R(t), seen from b: no angles of Euler, no place where they jump.  There are no limits,
+ * and target and velocity are not read. */
 typedef struct perp_drive_def {
   const char *name; /* may be NULL */
   int joint;
@@ -260,18 +270,21 @@ typedef struct perp_drive_def {
   double velocity, max_force; /* max_force = 0: no motor */
   double target, stiffness, damping;
   perp_signal_ref velocity_signal, target_signal; /* on the velocity level at the end of the step */
-  /* of PERP_DRIVE_TURN: R(t), which must live as long as the model (perp_model_keep), and a unit vector in the frame of b */
+  /* of PERP_DRIVE_TURN: R(t), which must live as long as the model (perp_model_keep), and a unit
+   * vector in the frame of b */
   const perp_turning *turning;
   double along[3];
 } perp_drive_def;
 
 /* The prescribed motion of a body: rheonomic constraints C(q, t) = 0,
  *
- *      x_body - x(t) = 0,      orientation = (turn about `axis` by angle(t) - angle(0)) (initial orientation)
+ *      x_body - x(t) = 0,      orientation = (turn about `axis` by angle(t) - angle(0)) (initial
+ * orientation)
  *
- * as the rows of a fixed joint, or with free_turn of a ball joint, between a frame that moves and the body.  On the
- * velocity level J v = -C_t, on the acceleration level J a = -Jdot v - C_tt; error, rate and feedback are those of C at
- * the time at hand.  The rows follow those of all joints, in the order of the motions. */
+ * as the rows of a fixed joint, or with free_turn of a ball joint, between a frame that moves and
+ * the body.  On the velocity level J v = -C_t, on the acceleration level J a = -Jdot v - C_tt;
+ * error, rate and feedback are those of C at the time at hand.  The rows follow those of all
+ * joints, in the order of the motions. */
 typedef struct perp_motion_def {
   const char *name; /* may be NULL */
   int body;
@@ -282,8 +295,8 @@ typedef struct perp_motion_def {
       axis[3];  /* in the world, of any length; the plane does not read it; needed with an angle */
   double angle; /* rad */
   perp_signal_ref angle_signal;
-  /* The initial velocities of the body become those of the motion at t = 0; else they must agree with it, as its initial
-   * place must. */
+  /* The initial velocities of the body become those of the motion at t = 0; else they must agree
+   * with it, as its initial place must. */
   bool sets_velocity;
 } perp_motion_def;
 
@@ -331,15 +344,16 @@ typedef struct perp_stop_def {
   perp_stop_range forces, drives, joints;
 } perp_stop_def;
 
-/* A row on velocities that is no derivative of a row on positions (Neimark and Fufaev, Dynamics of Nonholonomic Systems,
- * chapter I),
+/* A row on velocities that is no derivative of a row on positions (Neimark and Fufaev, Dynamics of
+ * Nonholonomic Systems, chapter I),
  *
  *      sum over terms of (along . pdot + about . omega) = value + signal(t)    [m/s]
  *
- * with the velocity pdot of the point `at` of a body, its angular velocity omega in the world, and directions fixed in the
- * body `frame` or in the world: a blade that does not slip aside, wheels that roll, gears whose speeds are tied.  Their lengths are
- * the factors.  In the plane about[2] is read.  It is a joint, `nonholonomic`, with one
- * row: C of it is 0, no stabilization of positions acts on it. */
+ * with the velocity pdot of the point `at` of a body, its angular velocity omega in the world, and
+ * directions fixed in the body `frame` or in the world: a blade that does not slip aside, wheels
+ * that roll, gears whose speeds are tied.  Their lengths are the factors.  In the plane about[2] is
+ * read.  It is a joint, `nonholonomic`, with one row: C of it is 0, no stabilization of positions
+ * acts on it. */
 enum { PERP_RATE_TERMS = 8 };
 typedef struct perp_rate_term {
   int body, frame;           /* frame: PERP_WORLD, or any body */
@@ -357,18 +371,19 @@ typedef struct perp_rate_def {
 /* An empty model of dimension 2 or 3.  PERP_ERR_DIM, PERP_ERR_NOMEM: *out is NULL. */
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model); /* NULL is fine */
-/* What parts of the model point to: destroy(what) is called when the model has been destroyed, the last one first.
- * PERP_ERR_NOMEM: what stays with the caller. */
+/* What parts of the model point to: destroy(what) is called when the model has been destroyed, the
+ * last one first. PERP_ERR_NOMEM: what stays with the caller. */
 perp_status perp_model_keep(perp_ctx *ctx, perp_model *model, void *what,
                             void (*destroy)(void *what));
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
-/* *signal out: its number in this model.  The model owns it: def->user is destroyed with it, from a PERP_OK on.
- * PERP_ERR_ARG, PERP_ERR_NOMEM: as of perp_signal_create; the model is as it was. */
+/* *signal out: its number in this model.  The model owns it: def->user is destroyed with it, from a
+ * PERP_OK on. PERP_ERR_ARG, PERP_ERR_NOMEM: as of perp_signal_create; the model is as it was. */
 perp_status perp_model_add_signal(perp_ctx *ctx, perp_model *model, const perp_signal_def *def,
                                   perp_signal_ref *signal);
 /* Gravity is g + signal(t).  PERP_ERR_ARG: there is no such signal. */
 perp_status perp_model_gravity_signal(perp_ctx *ctx, perp_model *model, perp_signal_ref signal);
-/* How two coefficients of friction become that of a pair: sqrt(a b), max(a, b), min(a, b) or (a + b) / 2. */
+/* How two coefficients of friction become that of a pair: sqrt(a b), max(a, b), min(a, b) or (a +
+ * b) / 2. */
 typedef enum perp_friction_rule {
   PERP_FRICTION_GEOMETRIC,
   PERP_FRICTION_MAXIMUM,
@@ -377,21 +392,23 @@ typedef enum perp_friction_rule {
 } perp_friction_rule;
 /* For all pairs that have none of their own; the first one where nothing is said. */
 perp_status perp_model_friction(perp_ctx *ctx, perp_model *model, perp_friction_rule rule);
-/* What materials a and b >= 1 (perp_surface.material) have with each other: surface->mu, mu_dynamic and restitution; NaN:
- * as their surfaces say, for mu_dynamic with a mu: the same as mu.  surface->material is not read.  PERP_ERR_ARG: numbers
- * out of range, mu_dynamic without mu, a pair that is there already; PERP_ERR_NOMEM.  O(pairs). */
+/* What materials a and b >= 1 (perp_surface.material) have with each other: surface->mu, mu_dynamic
+ * and restitution; NaN: as their surfaces say, for mu_dynamic with a mu: the same as mu.
+ * surface->material is not read.  PERP_ERR_ARG: numbers out of range, mu_dynamic without mu, a pair
+ * that is there already; PERP_ERR_NOMEM.  O(pairs). */
 perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
                                 const perp_surface *surface);
-/* The definition of a joint for perp_model_add_joint, plug-in or not: rigid, and it holds in the initial state; what all joints
- * have (name, softness, start, ...) can be set in it after that.  body [n] and opts (of desc->d, NULL: all defaults) must
- * live until it has been added.  PERP_ERR_ARG: a number of bodies that it does not take.  No allocation. */
+/* The definition of a joint for perp_model_add_joint, plug-in or not: rigid, and it holds in the
+ * initial state; what all joints have (name, softness, start, ...) can be set in it after that.
+ * body [n] and opts (of desc->d, NULL: all defaults) must live until it has been added.
+ * PERP_ERR_ARG: a number of bodies that it does not take.  No allocation. */
 perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const void *opts, int n,
                               const int *body, perp_joint_def *def);
 /* "ball", or the name of the plug-in; NULL where there is no such kind. */
 const char *perp_joint_name(const perp_joint_def *def);
-/* The definition of a force for perp_model_add_force, plug-in or not; body [n] and opts (of desc->d, NULL: all defaults) must
- * live until it has been added.  PERP_ERR_ARG: a number of bodies that it does not take, for `pairs` bodies that
- * do not follow each other.  No allocation. */
+/* The definition of a force for perp_model_add_force, plug-in or not; body [n] and opts (of
+ * desc->d, NULL: all defaults) must live until it has been added.  PERP_ERR_ARG: a number of bodies
+ * that it does not take, for `pairs` bodies that do not follow each other.  No allocation. */
 perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
                               const int *body, perp_force_def *def);
 /* "spring", or the name of the plug-in; NULL where there is no such kind. */
@@ -414,8 +431,8 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
  * free. */
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index);
-/* PERP_ERR_ARG: a body that has a motion already, an angle without an axis, a signal that does not exist or is a table
- * (its rate jumps); PERP_ERR_UNSUPPORTED: a particle that is to turn. */
+/* PERP_ERR_ARG: a body that has a motion already, an angle without an axis, a signal that does not
+ * exist or is a table (its rate jumps); PERP_ERR_UNSUPPORTED: a particle that is to turn. */
 perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_motion_def *def,
                                   int *index);
 /* PERP_ERR_ARG: a body that does not exist, that is a definition's already or has a motion, times
@@ -424,9 +441,9 @@ perp_status perp_model_add_disabled(perp_ctx *ctx, perp_model *model, const perp
                                     int *index);
 /* PERP_ERR_ARG: parts that do not exist. */
 perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_stop_def *def);
-/* *index: its number among joints.  PERP_ERR_ARG: no term, or more than PERP_RATE_TERMS, bodies that do not exist, numbers
- * that are not finite, a term without a direction, a signal that does not exist or is a table (its rate jumps);
- * PERP_ERR_UNSUPPORTED: a particle. */
+/* *index: its number among joints.  PERP_ERR_ARG: no term, or more than PERP_RATE_TERMS, bodies
+ * that do not exist, numbers that are not finite, a term without a direction, a signal that does
+ * not exist or is a table (its rate jumps); PERP_ERR_UNSUPPORTED: a particle. */
 perp_status perp_model_add_rate(perp_ctx *ctx, perp_model *model, const perp_rate_def *def,
                                 int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
@@ -438,7 +455,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
  * be compiled.  Allocates all that the model will ever need. */
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 /* From here on nothing allocates; what reads all of q or v costs O(bodies + joints). */
 
@@ -463,7 +480,8 @@ int perp_model_joint_row(const perp_model *model, int i, int *rows);
 /* The row on velocities that joint i is, with the numbers of the model; false: it is none. */
 bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def);
 
-/* Joints of motions are joints of the model, the last ones; which motion joint i is of, -1: none. */
+/* Joints of motions are joints of the model, the last ones; which motion joint i is of, -1: none.
+ */
 int perp_model_motions(const perp_model *model);
 const perp_motion_def *perp_model_motion(const perp_model *model, int i);
 int perp_model_joint_motion(const perp_model *model, int i);
@@ -482,7 +500,8 @@ double perp_model_gravity_at(const perp_model *model, double t);
 bool perp_model_depends_on_time(const perp_model *model);
 
 perp_friction_rule perp_model_friction_of(const perp_model *model);
-/* Pairs of materials in the order of their numbers: a <= b and what they have; NULL: there is no i-th. */
+/* Pairs of materials in the order of their numbers: a <= b and what they have; NULL: there is no
+ * i-th. */
 const perp_surface *perp_model_pair(const perp_model *model, int i, int *a, int *b);
 
 int perp_model_drives(const perp_model *model);
@@ -492,15 +511,17 @@ double perp_model_curve_place(const perp_model *model, const double *q, int i);
 /* Point and dc/ds of that curve at s, in the frame of its body a. */
 void perp_model_curve_point(const perp_model *model, int i, double s, double c[3],
                             double tangent[3]);
-/* Can two of its shapes touch, wherever bodies go?  Joints that keep their bodies apart are not looked at.  O(shapes^2). */
+/* Can two of its shapes touch, wherever bodies go?  Joints that keep their bodies apart are not
+ * looked at.  O(shapes^2). */
 bool perp_model_collides(const perp_model *model);
 /* Is the place of anything prescribed: by a motion, by a joint C(q, t) = 0? */
 bool perp_model_prescribes(const perp_model *model);
-/* x of a drive at q.  Angles are within half a turn of those at the last q of perp_model_follow, at first of
- * `zero`. */
+/* x of a drive at q.  Angles are within half a turn of those at the last q of perp_model_follow, at
+ * first of `zero`. */
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i);
-/* The states of a motion in turn, so that perp_model_drive_coordinate and perp_model_energy tell angles over more
- * than half a turn; NULL before the first one: from `zero` again.  Simulations follow angles by themselves. */
+/* The states of a motion in turn, so that perp_model_drive_coordinate and perp_model_energy tell
+ * angles over more than half a turn; NULL before the first one: from `zero` again.  Simulations
+ * follow angles by themselves. */
 void perp_model_follow(perp_model *model, const double *q);
 
 /* World position / velocity of the point s (body frame) of a body; PERP_WORLD gives s itself and
@@ -511,7 +532,8 @@ void perp_model_point_velocity(const perp_model *model, const double *q, const d
                                const double s[3], double pdot[3]);
 /* R [9] column-major, body to world. */
 void perp_model_rotation(const perp_model *model, const double *q, int body, double R[9]);
-/* Power that the rows of motions bring in with their multipliers lambda [m], W: lambda . J v = -lambda . C_t, at (t, q). */
+/* Power that the rows of motions bring in with their multipliers lambda [m], W: lambda . J v =
+ * -lambda . C_t, at (t, q). */
 double perp_model_motion_power(const perp_model *model, double t, const double *q,
                                const double *lambda);
 /* Kinetic energy, potential energy (gravity, as it is at t, springs, and those of servo drives). */
@@ -521,7 +543,7 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
 void perp_model_momentum(const perp_model *model, const double *q, const double *v, double P[3],
                          double L[3]);
 
-/* ---- what formulations use ------------------------------------------------------------------- */
+/* ---- what formulations use ---- */
 
 /* |force| of joint i on a body of it, N, with the multipliers lambda [m] and the J of B. */
 double perp_model_joint_force(const perp_model *model, const perp_blocks *B, int i,
@@ -544,17 +566,19 @@ void perp_model_rate(const perp_model *model, double t, const double *q, const d
 /* gamma [m] = Jdot v, for motions with the terms of C_t and C_tt, so that C.. = J a + gamma. */
 void perp_model_jdotv(const perp_model *model, double t, const double *q, const double *v,
                       double *gamma);
-/* Of force element i of a finished model at (t, q, v): which bodies it moves (in the order of the blocks below; at most
- * PERP_ELEMENT_BODIES), how many; and the derivatives of their generalized forces by dq (perp_model_retract) and by v, N x N
- * column-major with N = bodies * (6 or 3): of a plug-in by its `gradient`, else by central differences.  dq, dv NULL: the
- * bodies only.  Pairs have no answer: 0.  No allocation. */
+/* Of force element i of a finished model at (t, q, v): which bodies it moves (in the order of the
+ * blocks below; at most PERP_ELEMENT_BODIES), how many; and the derivatives of their generalized
+ * forces by dq (perp_model_retract) and by v, N x N column-major with N = bodies * (6 or 3): of a
+ * plug-in by its `gradient`, else by central differences.  dq, dv NULL: the bodies only.  Pairs
+ * have no answer: 0.  No allocation. */
 int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
                               const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
                               double *dv);
 /* Manifold: see ode.h.  qdot = N(q) v. */
 void perp_model_qdot(const perp_model *model, const double *q, const double *v, double *qdot);
 void perp_model_retract(const perp_model *model, const double *q, const double *dq, double *q_out);
-/* The derivative of a function of dq, q1 = q0 [+] dq, by q1 and, negative, by q0; p is that by dq.  All [nv]. */
+/* The derivative of a function of dq, q1 = q0 [+] dq, by q1 and, negative, by q0; p is that by dq.
+ * All [nv]. */
 void perp_model_transport(const perp_model *model, const double *dq, const double *p, double *start,
                           double *end);
 void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq);

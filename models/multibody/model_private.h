@@ -80,8 +80,8 @@ typedef struct perp_frame {
  * share a model): poses, Jacobian and position error. */
 typedef struct perp_eval {
   double t;
-  perp_pose *
-      pose; /* [-1 - motions ... bodies-1]; pose[-1] is the world, before it the frames of motions */
+  perp_pose *pose;   /* [-1 - motions ... bodies-1]; pose[-1] is the world, before it the frames of
+                        motions */
   perp_frame *frame; /* [motions] */
   double *J, *C;
   double *Ct;         /* [m] of a model with motions */
@@ -96,8 +96,9 @@ typedef struct perp_material_pair {
   perp_surface surface;
 } perp_material_pair;
 
-/* Rows that a simulation leaves out as dependent on others (stepping/redundancy.h), or because their joint was released
- * (contact_step/switches.h): J = 0, C = 0 and S > 0, so that lambda = 0. */
+/* Rows that a simulation leaves out as dependent on others (stepping/redundancy.h), or because
+ * their joint was released (contact_step/switches.h): J = 0, C = 0 and S > 0, so that lambda = 0.
+ */
 typedef struct perp_dropped {
   int n, set;             /* set: a number for what is dropped, another one after each change */
   const int *row, *joint; /* [n] */
@@ -141,16 +142,17 @@ struct perp_model {
   perp_arena arena;
   double size;                         /* m, extent of the initial state */
   bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
-  const perp_dropped *
-      dropped; /* NULL: none at any time.  Simulations have a shallow copy of the model with their own. */
-  /* [n_joints] joints that a simulation has released, whose rows are dropped; NULL: none at any time. */
+  const perp_dropped *dropped; /* NULL: none at any time.  Simulations have a shallow copy of the
+                                  model with their own. */
+  /* [n_joints] joints that a simulation has released, whose rows are dropped; NULL: none at any
+   * time. */
   const bool *released;
   /* [bodies] disabled now, and which of these an impact has struck that is in no
    * perp_step_info.impulse; NULL: none at any time.  In a shallow copy */
   const unsigned char *held;
   unsigned char *struck;
-  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of whoever asks the model
-   * itself (perp_model_follow), simulations have their own. */
+  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of
+   * whoever asks the model itself (perp_model_follow), simulations have their own. */
   double *angle;
   perp_inertia *inertia;
   perp_joint *joint;
@@ -166,7 +168,7 @@ struct perp_model {
   perp_eval eval; /* of the public functions */
 };
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 enum { PERP_LABEL_MAX = 80 };
 /* "joint 3 'elbow'", "body 0", for messages; in buf, which is returned. */
@@ -178,10 +180,11 @@ bool perp_model_is_particle(const perp_model *model, int body); /* false for the
 /* The compiled shapes; none is fine. */
 void perp_shapes_free(perp_model *model);
 
-/* ---- elements of plug-ins -------------------------------------------------------------------- */
+/* ---- elements of plug-ins ---- */
 
-/* Bodies that an element of n bodies may have: existing, different, one of them not the world; no particle unless it acts
- * at centres; a dimension that it serves (caps: the bits of force.h and joint.h, which are the same). */
+/* Bodies that an element of n bodies may have: existing, different, one of them not the world; no
+ * particle unless it acts at centres; a dimension that it serves (caps: the bits of force.h and
+ * joint.h, which are the same). */
 perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
                                unsigned caps, int least, int most, int n, const int *body,
                                const char *who);
@@ -209,7 +212,8 @@ PERP_INLINE int perp_element_rate(int dim, int k)
   return dim == 3 || k < 2 ? k : 5;
 }
 
-/* Its options and bodies become the definition's own, to be freed, once its descriptor is complete. */
+/* Its options and bodies become the definition's own, to be freed, once its descriptor is complete.
+ */
 perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const char *who);
 perp_status perp_joint_plugin_check(perp_ctx *ctx, const perp_model *model,
                                     const perp_joint_def *def, const char *who);
@@ -222,7 +226,8 @@ void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const 
                             const double *v, double *gamma);
 /* Are there rows that depend on time? */
 bool perp_joint_plugin_moves(const perp_joint_def *def);
-/* Of rows J v = g(t) Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL.  Of rows C(q, t) Ct at the poses of e. */
+/* Of rows J v = g(t) Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL.  Of rows C(q, t) Ct at
+ * the poses of e. */
 void perp_joint_plugin_driven(const perp_model *model, const perp_eval *e, double t, double *Ct,
                               double *gamma);
 /* gamma [m] -= C_tt of rows C(q, t) at the poses of e. */
@@ -242,19 +247,19 @@ void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const pe
                            double t, const double *v, double *f);
 double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
                                    const perp_force_def *el);
-/* A force of one body or two at the poses of e: fa, fb += what it is on a and b with the velocities va, vb; NULL: the world.
- * Nothing for pairs and plug-ins. */
+/* A force of one body or two at the poses of e: fa, fb += what it is on a and b with the velocities
+ * va, vb; NULL: the world. Nothing for pairs and plug-ins. */
 void perp_force_one(const perp_model *model, const perp_eval *e, const perp_force_def *el, double t,
                     const double *va, const double *vb, double *fa, double *fb);
 /* Bodies of a force but pairs, the world among them, as perp_joint_bodies. */
 const int *perp_force_bodies(const perp_force_def *el, int pair[2], int *n);
-/* perp_model_force_gradient at the poses of e, of any force but pairs; body: those that move.  differences: of the force, as
- * of all but plug-ins, also where a plug-in says its derivatives. */
+/* perp_model_force_gradient at the poses of e, of any force but pairs; body: those that move.
+ * differences: of the force, as of all but plug-ins, also where a plug-in says its derivatives. */
 int perp_force_gradient_at(const perp_model *model, const perp_eval *e, const perp_force_def *el,
                            bool differences, double t, const double *v, int *body, double *dq,
                            double *dv);
 
-/* ---- joints/ --------------------------------------------------------------------------------- */
+/* ---- joints/ ---- */
 
 int perp_joint_kind_rows(perp_joint_kind kind, int dim); /* 0: not in this dimension */
 /* Rows and directions of a joint from its definition and the initial coordinates of its bodies
@@ -315,14 +320,14 @@ double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, c
 bool perp_drive_turns(const perp_model *model, int index);
 /* x at the poses of e. */
 double perp_drive_coordinate(const perp_model *model, const perp_eval *e, int index);
-/* Elastic energy of the servo springs at the poses of e, J: k x^2 / 2 of x = coordinate - target, and on
- * with max_force where the spring has reached it. */
+/* Elastic energy of the servo springs at the poses of e, J: k x^2 / 2 of x = coordinate - target,
+ * and on with max_force where the spring has reached it. */
 double perp_drives_potential(const perp_model *model, const perp_eval *e, double t);
 
 /* Ct [m]: C_t with the velocities of the frames at the time t, at the poses of e. */
 void perp_joints_driven(const perp_model *model, const perp_eval *e, double t, double *Ct);
 
-/* ---- disabled.c ------------------------------------------------------------------------------ */
+/* ---- disabled.c ---- */
 
 /* Joints that hold disabled bodies are added, before those of motions; and taken back. */
 perp_status perp_disabled_join(perp_ctx *ctx, perp_model *model);
@@ -333,20 +338,21 @@ PERP_INLINE int perp_disabled_joint(const perp_model *model, int i)
   return model->n_joints - model->n_motions - model->n_disabled + i;
 }
 
-/* ---- motions.c, frames.c --------------------------------------------------------------------- */
+/* ---- motions.c, frames.c ---- */
 
 /* The place in the poses of the frame of motion i. */
 #define PERP_FRAME_OF(i) (PERP_WORLD - 1 - (i))
 /* Motions become joints, and initial velocities of bodies what they say; and taken back. */
 perp_status perp_motions_join(perp_ctx *ctx, perp_model *model);
 void perp_motions_part(perp_model *model);
-/* Velocity and acceleration of the frame of motion i at t, its place and its angle, counted from t = 0. */
+/* Velocity and acceleration of the frame of motion i at t, its place and its angle, counted from t
+ * = 0. */
 void perp_frame_at(const perp_model *model, int i, double t, double x[3], double *angle,
                    perp_frame *f);
 /* Poses and velocities of the frames at e->t. */
 void perp_frames_evaluate(const perp_model *model, perp_eval *e);
 
-/* ---- nonholonomic.c -------------------------------------------------------------------------- */
+/* ---- nonholonomic.c ---- */
 
 PERP_INLINE bool perp_joint_nonholonomic_is(const perp_model *model, int i)
 {
@@ -354,7 +360,7 @@ PERP_INLINE bool perp_joint_nonholonomic_is(const perp_model *model, int i)
   return plugin != NULL && (plugin->d.caps & PERP_JOINT_NONHOLONOMIC) != 0;
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+/* ---- time ---- */
 
 /* PERP_ERR_ARG: there is no such signal. */
 perp_status perp_model_check_signal(perp_ctx *ctx, const perp_model *model, perp_signal_ref signal,
@@ -376,7 +382,7 @@ double perp_drive_error(const perp_model *model, const perp_eval *e, int i, doub
 double perp_drive_velocity(const perp_model *model, int i, double t, double *rate);
 double perp_drive_target(const perp_model *model, int i, double t);
 
-/* ---- surfaces.c ------------------------------------------------------------------------------ */
+/* ---- surfaces.c ---- */
 
 /* As perp_surface_pair says, where the model says more than the geometric mean.  O(log pairs). */
 perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a,
@@ -401,14 +407,14 @@ PERP_INLINE perp_surface perp_surface_pair(const perp_model *model, const perp_s
 void perp_surface_couples(const perp_model *model, int shape_a, int shape_b, double *torsion,
                           double *rolling);
 
-/* Anisotropic friction of a contact of two shapes (shape.h): the coefficient across the direction over that along it, and
- * `shape`, of whose surface the direction is.  1: isotropic. */
+/* Anisotropic friction of a contact of two shapes (shape.h): the coefficient across the direction
+ * over that along it, and `shape`, of whose surface the direction is.  1: isotropic. */
 double perp_surface_anisotropy(const perp_model *model, int shape_a, int shape_b, int *shape);
 
 /* PERP_ERR_UNSUPPORTED: two shapes that may touch both have anisotropic friction. */
 perp_status perp_surfaces_check(perp_ctx *ctx, const perp_model *model);
 
-/* ---- forces/ --------------------------------------------------------------------------------- */
+/* ---- forces/ ---- */
 
 const char *perp_force_kind_name(perp_force_kind kind);
 /* f [nv] += force elements at the poses of e. */
@@ -426,7 +432,7 @@ perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_
                              const char *who);
 void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a);
 
-/* ---- evaluation: poses once per state, used by all ------------------------------------------- */
+/* ---- evaluation: poses once per state, used by all ---- */
 
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a);
 perp_blocks perp_model_pattern(const perp_model *model);
@@ -448,7 +454,8 @@ void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3])
 /* rhs [nv] of perp_eval_impulse with this turn in the place of the explicit gyroscopic torque.
  * Nothing in the plane. */
 void perp_gyro_implicit(const perp_model *model, double h, const double *v, double *rhs);
-/* rhs [nv] of perp_eval_impulse without any gyroscopic torque: a free body keeps its angular velocity. */
+/* rhs [nv] of perp_eval_impulse without any gyroscopic torque: a free body keeps its angular
+ * velocity. */
 void perp_gyro_none(const perp_model *model, double h, const double *v, double *rhs);
 
 /* delta = p_b - p_a of the points sa and sb of two bodies */
@@ -484,14 +491,16 @@ PERP_INLINE void perp_sym_mul(const double A[9], const double x[3], double y[3])
   y[0] = a, y[1] = b, y[2] = c;
 }
 
-/* m/s: no point of a body is faster, whose velocities are v [nvb] and whose points are within `reach` of its centre. */
+/* m/s: no point of a body is faster, whose velocities are v [nvb] and whose points are within
+ * `reach` of its centre. */
 static inline double perp_point_speed(int dim, const double *v, double reach)
 {
   const double *w = v + dim, turn = dim == 3 ? sqrt(perp_dot(3, w, w)) : fabs(w[0]);
   return sqrt(perp_dot(dim, v, v)) + turn * reach;
 }
 
-/* m/s: no two bodies come nearer faster at the velocities v [nv]: the two largest of those speeds, reach [bodies]. */
+/* m/s: no two bodies come nearer faster at the velocities v [nv]: the two largest of those speeds,
+ * reach [bodies]. */
 static inline double perp_closing_speed(const perp_model *model, const double *v,
                                         const double *reach)
 {

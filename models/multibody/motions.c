@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bodies whose motion is prescribed (Hairer and Wanner II, section VII.1: constraints C(q, t) = 0).
  *
- * A motion is a frame that moves, and a ball or fixed joint from it to the body.  The frame is evaluated like a body, with
- * its pose, velocity v_a and acceleration a_a; it is none, so that the joint has no columns J_a in J.  With them
+ * A motion is a frame that moves, and a ball or fixed joint from it to the body.  The frame is
+ * evaluated like a body, with its pose, velocity v_a and acceleration a_a; it is none, so that the
+ * joint has no columns J_a in J.  With them
  *
  *      C. = J_b v_b + J_a v_a,      C_t = J_a v_a
  *      C.. = J_b a_b + J_a a_a + (bias of the joint for v_a and v_b) */
@@ -36,7 +37,7 @@ int perp_model_joint_motion(const perp_model *model, int i)
   return model->joint_def[i].a == PERP_WORLD && i >= first ? i - first : -1;
 }
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 /* The initial state that the motion says. */
 static void motions_start(perp_model *m, int i)

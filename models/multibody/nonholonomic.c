@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows on velocities, G(q) v = g(t), that are no derivative of rows on positions: a joint without a C.
+/* Rows on velocities, G(q) v = g(t), that are no derivative of rows on positions: a joint without a
+ * C.
  *
- * A term is the velocity of a point along a direction, n . pdot, or a part of turning, n . omega, with n = R u fixed in some
- * body.  Without accelerations its derivative is
+ * A term is the velocity of a point along a direction, n . pdot, or a part of turning, n . omega,
+ * with n = R u fixed in some body.  Without accelerations its derivative is
  *
  *      ndot . pdot + n . (omega x (omega x r))      and      ndot . omega
  *
- * (Neimark and Fufaev, Dynamics of Nonholonomic Systems, chapter III: linear constraints of the first order; the multipliers
- * are as those of other rows.) */
+ * (Neimark and Fufaev, Dynamics of Nonholonomic Systems, chapter III: linear constraints of the
+ * first order; the multipliers are as those of other rows.) */
 #include "models/multibody/model_private.h"
 
 #include <string.h>
 
-/* Options, and a row ready for evaluation: bodies of terms by their place in the list of the joint.  Options alone are
- * one term, of the first body in the frame of the second one, or in its own. */
+/* Options, and a row ready for evaluation: bodies of terms by their place in the list of the joint.
+ * Options alone are one term, of the first body in the frame of the second one, or in its own. */
 typedef struct nonholonomic_row {
   double at[3], along[3], about[3], value;
   int n_terms;
@@ -137,7 +138,7 @@ const perp_joint_desc perp_joint_nonholonomic = NONHOLONOMIC(nonholonomic_prescr
 /* g = 0: nothing brings energy in */
 static const perp_joint_desc nonholonomic_still = NONHOLONOMIC(NULL);
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 /* Where a body stands in the list of the joint, where it is put if need be. */
 static int nonholonomic_body(int body, int *list, int *n)

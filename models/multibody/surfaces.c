@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What two surfaces have with each other: a rule for all, and pairs of materials that have numbers of their own. */
+/* What two surfaces have with each other: a rule for all, and pairs of materials that have numbers
+ * of their own. */
 #include "models/multibody/model_private.h"
 #include "models/shapes/shapes_private.h"
 

@@ -11,23 +11,26 @@
  * and the constraints say what F is, at t + h, along directions of t, by iteration (eq. 1, 2):
  *
  *      rigidity   |B_j|^2 = gamma_j,  B_j' . B_j'' = 0      Lambda, lambda of eq. 12, linearized
- *      ball       p_a = p_b                                 F = (M_a + M_b)^-1 (p_b - p_a)   (eq. 22)
- *      hinge      two of them on its axis, F_1 . e = F_2 . e   (eq. 23: the null component removed)
+ *      ball       p_a = p_b                                 F = (M_a + M_b)^-1 (p_b - p_a)   (eq.
+ * 22) hinge      two of them on its axis, F_1 . e = F_2 . e   (eq. 23: the null component removed)
  *      distance   |p_b - p_a| = length                      the same along p_b - p_a
- *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot of p_b is found
- *                                                           directly, where the paper iterates its parameter
- *      contact    no penetration, no friction (section 2.5)   lambda of eq. 25, point_mass_contacts.c
+ *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot
+ * of p_b is found directly, where the paper iterates its parameter contact    no penetration, no
+ * friction (section 2.5)   lambda of eq. 25, point_mass_contacts.c
  *
  * where M F is the displacement of a point by a force there that leaves the body rigid to first
  * order (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
  * number of sweeps of the paper unless `tol` is reached before; what is left is the drift of the
- * joints.  The error of a sweep falls exponentially, slower for long chains.  solve=simultaneous makes an iteration one
- * Newton step of all of them but contacts, by LU (end of section 2.3; point_mass_lu.c), whose error falls quadratically.
+ * joints.  The error of a sweep falls exponentially, slower for long chains.  solve=simultaneous
+ * makes an iteration one Newton step of all of them but contacts, by LU (end of section 2.3;
+ * point_mass_lu.c), whose error falls quadratically.
  *
- * Order 2.  The velocity at the end of a step is the mean of its rates and those of the next one, as Verlet's method has
- * it, so that each step is made one ahead, and once more where the next one is not as long; forces of velocity take that
- * which is extrapolated by half a step.  Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than
- * ball, hinge, curve and distance, flat bodies (gamma_j = 0: all mass in a plane), friction, limits and motors. */
+ * Order 2.  The velocity at the end of a step is the mean of its rates and those of the next one,
+ * as Verlet's method has it, so that each step is made one ahead, and once more where the next one
+ * is not as long; forces of velocity take that which is extrapolated by half a step.  Cost per
+ * step: iterations x (bodies + joints).  No allocation.  Refuses joints other than ball, hinge,
+ * curve and distance, flat bodies (gamma_j = 0: all mass in a plane), friction, limits and motors.
+ */
 #include "models/particles/point_mass.h"
 
 #include <stdlib.h>
@@ -57,7 +60,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- step ------------------------------------------------------------------------------------ */
+/* ---- step ---- */
 
 /* free flight with external forces and the forces of the step before, into x1 */
 static void point_mass_fly(workspace *w, double h, double scale)
@@ -117,7 +120,8 @@ static perp_reason point_mass_solve(workspace *w, double h)
   return reason;
 }
 
-/* Both forces of a hinge: the force on body b, and what of their torque is that of rows t_k . axis_b. */
+/* Both forces of a hinge: the force on body b, and what of their torque is that of rows t_k .
+ * axis_b. */
 static void point_mass_report_hinge(const workspace *w, const link *k, double *lambda)
 {
   const perp_joint *j = &w->model->joint[k->joint];
@@ -181,7 +185,8 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   w->grid.t -= h;
   if (w->ahead < 0) return reason; /* the next step says so */
   w->h_ahead = h;
-  /* the mean of the rates before and after a rebound is none that the bodies ever had: those before, to O(h) */
+  /* the mean of the rates before and after a rebound is none that the bodies ever had: those
+   * before, to O(h) */
   for (int i = 0; i < m->n_bodies; i++)
     for (int k = 0; k < 12; k++)
       w->v[i].all[k] = w->impact ? w->w[i].all[k]
@@ -190,7 +195,7 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   return reason;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void point_mass_layout(void *ws, perp_arena *a)
 {

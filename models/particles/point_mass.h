@@ -75,8 +75,8 @@ typedef struct workspace {
   perp_reason ahead;           /* of that step */
   double *q, *q_out, *v_out, *f, *lambda;
   double *rigid,
-      *rigid_out; /* [bodies][6] of van Overveld and Barenbrug 1995, eq. 12, h^2 included: lambda_j, Lambda_j;
-                   * of the step in the making, of the last one */
+      *rigid_out; /* [bodies][6] of van Overveld and Barenbrug 1995, eq. 12, h^2 included: lambda_j,
+                   * Lambda_j; of the step in the making, of the last one */
   struct perp_point_mass_lu *lu; /* NULL: sweeps */
   double drift;
   /* shapes that may touch, else collision is NULL */
@@ -143,7 +143,8 @@ void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates
 perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w);
 /* Arms, mobilities and directions at t. */
 void perp_point_mass_prepare(workspace *w);
-/* A force at the centre and a torque on body i, times scale, move `to`; directions are those of w->x. */
+/* A force at the centre and a torque on body i, times scale, move `to`; directions are those of
+ * w->x. */
 void perp_point_mass_move(const workspace *w, int i, const double force[3], const double torque[3],
                           double scale, coordinates *to);
 /* So do the forces of the links. */
@@ -156,20 +157,22 @@ bool perp_point_mass_released(const workspace *w, const link *k);
 /* The point rho of a body at the coordinates x; index < 0: the world's. */
 void perp_point_mass_point(const workspace *w, const coordinates *x, int index, const double rho[3],
                            double p[3]);
-/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent there */
+/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent there
+ */
 void perp_point_mass_curve_gap(const workspace *w, const link *k, const coordinates *x,
                                const double p[3], double gap[3], double tangent[3]);
 
-/* ---- all constraints at once, point_mass_lu.c ------------------------------------------------- */
+/* ---- all constraints at once, point_mass_lu.c ---- */
 
 /* w->lu, after the links.  PERP_ERR_NOMEM. */
 perp_status perp_point_mass_lu_open(perp_ctx *ctx, workspace *w);
 void perp_point_mass_lu_close(workspace *w);
-/* One Newton step of all constraints at t + h but contacts, in w->x1, unless they hold to tol; *worst out: the largest
- * violation before it, as of perp_point_mass_sweep.  PERP_SINGULAR: constraints depend on each other. */
+/* One Newton step of all constraints at t + h but contacts, in w->x1, unless they hold to tol;
+ * *worst out: the largest violation before it, as of perp_point_mass_sweep.  PERP_SINGULAR:
+ * constraints depend on each other. */
 perp_reason perp_point_mass_lu_solve(workspace *w, double scale, double *worst);
 
-/* ---- contacts -------------------------------------------------------------------------------- */
+/* ---- contacts ---- */
 
 /* PERP_ERR_UNSUPPORTED: friction. */
 perp_status perp_point_mass_contacts_open(perp_ctx *ctx, workspace *w);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Collisions of point-mass, without friction (van Overveld and Barenbrug 1995, section 2.5).
  *
- * The force lambda n at a contact, found at the start of the step, displaces its points by M lambda n (van Overveld and Barenbrug
- * 1995, eq. 21).  With d the
- * displacement of b relative to a along n in the step, u that rate before it,
+ * The force lambda n at a contact, found at the start of the step, displaces its points by M lambda
+ * n (van Overveld and Barenbrug 1995, eq. 21).  With d the displacement of b relative to a along n
+ * in the step, u that rate before it,
  *
  *      lambda >= 0,    d >= -gap      one that closes: the points stop on the surface
- *                      d >= -e h u    one that closes faster than the threshold, u < 0: van Overveld and Barenbrug 1995, eq. 25, with 1 + e
- *                      d >= -gap / 5  one that is too deep, no faster than 1 m/s
+ *                      d >= -e h u    one that closes faster than the threshold, u < 0: van
+ * Overveld and Barenbrug 1995, eq. 25, with 1 + e d >= -gap / 5  one that is too deep, no faster
+ * than 1 m/s
  *
- * and d at its bound where lambda > 0 (van Overveld and Barenbrug 1995, eq. 24, has d = 0 there, as its point is on the plane, or is taken to be).  Like the
- * forces of links, lambda is found in the sweeps, from that of the step before; e is that of the paper's (1 + gamma), with
- * the velocity before the step, so that a rebound makes no energy.  The time of an impact is off by up to h, as the paper has it.
+ * and d at its bound where lambda > 0 (van Overveld and Barenbrug 1995, eq. 24, has d = 0 there, as
+ * its point is on the plane, or is taken to be).  Like the forces of links, lambda is found in the
+ * sweeps, from that of the step before; e is that of the paper's (1 + gamma), with the velocity
+ * before the step, so that a rebound makes no energy.  The time of an impact is off by up to h, as
+ * the paper has it.
  *
  * A problem counts as solved when the sweeps of its step end by the tolerance. */
 #include "models/contact_step/contacts.h"

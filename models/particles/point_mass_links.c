@@ -248,7 +248,8 @@ static void remove_null(link *first, link *second)
   }
 }
 
-/* rigidity of one body at t + h, its multipliers added to sum [6]; returns the violation before, relative */
+/* rigidity of one body at t + h, its multipliers added to sum [6]; returns the violation before,
+ * relative */
 static double point_mass_links_rigidity(const body *b, const coordinates *x, coordinates *x1,
                                         double sum[6])
 {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All linearised equations of point-mass at once (van Overveld and Barenbrug 1995, end of section 2.3: "all linearised
- * equations may be grouped together and be solved simultaneously by means of a standard LU-decomposition method").
+/* All linearised equations of point-mass at once (van Overveld and Barenbrug 1995, end of
+ * section 2.3: "all linearised equations may be grouped together and be solved simultaneously by
+ * means of a standard LU-decomposition method").
  *
- * With the multipliers s of rigidity and of joints, x1 = x_free + W s, where column r of W is the displacement by s_r along
- * the directions of t (van Overveld and Barenbrug 1995, eq. 12, 19 and 20), and C(x1) = 0, one Newton step is
+ * With the multipliers s of rigidity and of joints, x1 = x_free + W s, where column r of W is the
+ * displacement by s_r along the directions of t (van Overveld and Barenbrug 1995, eq. 12, 19 and
+ * 20), and C(x1) = 0, one Newton step is
  *
  *      G W ds = -C(x1),    G = dC/dx1             (van Overveld and Barenbrug 1995, eq. 2)
  *
- * G W has a block for each two constraints with a body in common, is not symmetric (W belongs to t, G to t + h), and is
- * factored by perp_local: LAPACK's band LU, or KLU.  Rows of a hinge: both points across the axis, and their sum along it,
- * whose multiplier is the common component of both forces (van Overveld and Barenbrug 1995, eq. 23).  Quadratic
- * convergence; O(n width^2) or as sparse as the factors are.  Constraints that depend on each other have no LU factors, and
- * end the step; the sweeps serve them. */
+ * G W has a block for each two constraints with a body in common, is not symmetric (W belongs to t,
+ * G to t + h), and is factored by perp_local: LAPACK's band LU, or KLU.  Rows of a hinge: both
+ * points across the axis, and their sum along it, whose multiplier is the common component of both
+ * forces (van Overveld and Barenbrug 1995, eq. 23).  Quadratic convergence; O(n width^2) or as
+ * sparse as the factors are.  Constraints that depend on each other have no LU factors, and end the
+ * step; the sweeps serve them. */
 #include "models/particles/point_mass.h"
 #include "solvers/linalg/local.h"
 
@@ -40,7 +43,7 @@ struct perp_point_mass_lu {
   double *ds; /* [local.n] */
 };
 
-/* ---- pattern --------------------------------------------------------------------------------- */
+/* ---- pattern ---- */
 
 static int lu_joint_rows(const perp_model *m, int joint)
 {
@@ -144,7 +147,7 @@ void perp_point_mass_lu_close(workspace *w)
   free(lu);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 /* van Overveld and Barenbrug 1995, eq. 12: lengths and angles of the vectors of body i */
 static void lu_rigidity(const workspace *w, int i, row *r)
@@ -296,7 +299,7 @@ static void lu_joint(const workspace *w, int l, double scale, row *r)
   }
 }
 
-/* ---- solution -------------------------------------------------------------------------------- */
+/* ---- solution ---- */
 
 /* Rows at x1; returns the largest violation. */
 static double lu_rows(workspace *w, double scale)

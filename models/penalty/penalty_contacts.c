@@ -17,7 +17,8 @@ typedef struct memory {
   double arm[2][3];        /* the ends of the tangential spring, in the frames of the bodies */
   double factor, approach; /* x and v_i of its restitution */
   bool slides;
-  /* then, in the world: normal, force on b, velocity of b relative to a, and what the surfaces add to it */
+  /* then, in the world: normal, force on b, velocity of b relative to a, and what the surfaces add
+   * to it */
   double n[3], force[3], u[3], belt[3];
   int body[2];
   perp_penalty_ledger ledger;
@@ -36,8 +37,8 @@ typedef struct touch {
   double force[3];
 } touch;
 
-/* The deepest contact that evaluations of a step have met and its start had not: where its end has it neither, it has
- * begun and ended between them. */
+/* The deepest contact that evaluations of a step have met and its start had not: where its end has
+ * it neither, it has begun and ended between them. */
 typedef struct passing {
   uint64_t id;
   int body[2];
@@ -65,7 +66,7 @@ struct perp_penalty_contacts {
   perp_arena grown;
 };
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static void penalty_contacts_layout(void *ws, perp_arena *a)
 {
@@ -143,7 +144,7 @@ void perp_penalty_contacts_restart(perp_penalty_contacts *c)
   c->count = (perp_contact_count){ 0 };
 }
 
-/* ---- which contact is which ------------------------------------------------------------------ */
+/* ---- which contact is which ---- */
 
 /* Ends of its spring in the world, and their middle. */
 static void penalty_contacts_ends(const perp_penalty_contacts *c, const perp_eval *e,
@@ -179,8 +180,8 @@ static memory *penalty_contacts_nearest(const perp_penalty_contacts *c, const pe
   return found;
 }
 
-/* Calls visit with each contact and what it remembers, by name, then by place among those of its pair of shapes.  Both
- * lists are sorted alike.  used: those that went on. */
+/* Calls visit with each contact and what it remembers, by name, then by place among those of its
+ * pair of shapes.  Both lists are sorted alike.  used: those that went on. */
 typedef void penalty_contacts_visit(perp_penalty_contacts *c, const perp_eval *e, int i,
                                     memory *before, void *user);
 static void penalty_contacts_each(perp_penalty_contacts *c, const perp_eval *e,
@@ -210,7 +211,7 @@ static void penalty_contacts_each(perp_penalty_contacts *c, const perp_eval *e,
   }
 }
 
-/* ---- one contact ----------------------------------------------------------------------------- */
+/* ---- one contact ---- */
 
 /* u = velocity of b less that of a at arms r from their centres */
 static void penalty_contacts_velocity(const double *twists, const int body[2], double r[2][3],
@@ -295,7 +296,8 @@ static void penalty_contacts_across(const double n[3], double y[3])
   for (int k = 0; k < 3; k++) y[k] -= along * n[k];
 }
 
-/* The tangential spring: s from the ends that are remembered, less what surfaces that move have carried away. */
+/* The tangential spring: s from the ends that are remembered, less what surfaces that move have
+ * carried away. */
 static void penalty_contacts_displacement(const perp_penalty_contacts *c, const perp_eval *e,
                                           const perp_contact *x, double t, touch *at)
 {
@@ -347,7 +349,7 @@ static void penalty_contacts_touch(const perp_penalty_contacts *c, const perp_ev
   for (int k = 0; k < 3; k++) at->force[k] = normal * x->n[k] - drag[k];
 }
 
-/* ---- all contacts of a state ----------------------------------------------------------------- */
+/* ---- all contacts of a state ---- */
 
 typedef struct forces {
   double t;
@@ -386,7 +388,7 @@ bool perp_penalty_contacts_inside(const perp_penalty_contacts *c)
   return c->found.inside;
 }
 
-/* ---- accepted states ------------------------------------------------------------------------- */
+/* ---- accepted states ---- */
 
 typedef struct acceptance {
   double t, h;
@@ -556,7 +558,7 @@ const perp_contact_count *perp_penalty_contacts_count(const perp_penalty_contact
   return &c->count;
 }
 
-/* ---- the longest step ------------------------------------------------------------------------ */
+/* ---- the longest step ---- */
 
 perp_status perp_penalty_contacts_near(perp_ctx *ctx, perp_penalty_contacts *c, const perp_eval *e)
 {

@@ -72,7 +72,7 @@ void perp_penalty_drives_restart(perp_penalty_drives *d)
   memset(d->force, 0, (size_t)d->model->n_drives * sizeof *d->force);
 }
 
-/* ---- one drive ------------------------------------------------------------------------------- */
+/* ---- one drive ---- */
 
 static double penalty_drives_mass(const perp_model *m, const perp_island_row *row)
 {
@@ -145,7 +145,7 @@ static drive_look penalty_drives_look_at(const perp_penalty_drives *d, const per
   return at;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 void perp_penalty_drives_force(perp_penalty_drives *d, const perp_eval *e, double t,
                                const double *v, double *f)

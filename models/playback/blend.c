@@ -9,7 +9,8 @@
 
 enum { WINDOW = 5 };
 
-/* A vector with its rate and acceleration; a rotation with its angular velocity, in its frame, and the rate of that. */
+/* A vector with its rate and acceleration; a rotation with its angular velocity, in its frame, and
+ * the rate of that. */
 typedef struct blend_jet {
   double x[3], v[3], a[3];
 } blend_jet;
@@ -17,7 +18,7 @@ typedef struct blend_turn {
   double q[4], w[3], wdot[3];
 } blend_turn;
 
-/* ---- where, and how much of which --------------------------------------------------------------- */
+/* ---- where, and how much of which ---- */
 
 double perp_blend_weight(double s)
 {
@@ -54,7 +55,8 @@ static int blend_window(int n, int i, int *count)
   return first < 0 ? 0 : first;
 }
 
-/* The polynomial through y_k at t_k, k = 0 ... n-1 (Newton's divided differences), with two derivatives at `time`. */
+/* The polynomial through y_k at t_k, k = 0 ... n-1 (Newton's divided differences), with two
+ * derivatives at `time`. */
 static void blend_polynomial(int n, const double *t, const double *y, double time, double p[3])
 {
   double c[WINDOW];
@@ -70,7 +72,7 @@ static void blend_polynomial(int n, const double *t, const double *y, double tim
   }
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static void blend_local(int n, const double *t, const double *knots, int stride, int i, double time,
                         double p[3])
@@ -100,10 +102,11 @@ void perp_blend_number(int n, const double *t, const double *knots, int stride, 
   y[2] = p[2] + b[2] * d[0] + 2 * b[1] * d[1] + b[0] * d[2];
 }
 
-/* ---- rotations ------------------------------------------------------------------------------------ */
+/* ---- rotations ---- */
 
-/* Functions of y = |r|^2, and their derivatives by y (Iserles, Munthe-Kaas, Norsett and Zanna 2000, section 2, for the
- * derivative of the exponential map and its inverse; the frame that turns: r -> -r):
+/* Functions of y = |r|^2, and their derivatives by y (Iserles, Munthe-Kaas, Norsett and Zanna 2000,
+ * section 2, for the derivative of the exponential map and its inverse; the frame that turns: r ->
+ * -r):
  *
  *      w = r' - c1 r x r' + c2 r x (r x r')      c1 = (1 - cos) / y,   c2 = (1 - sin / |r|) / y
  *      r' = w + r x w / 2 + c r x (r x w)        c = (1 - a cot a) / y,  a = |r| / 2 */

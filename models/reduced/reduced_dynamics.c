@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Articulated-body algorithm in joint coordinates (R. Featherstone, Rigid Body Dynamics Algorithms, 2008).
+/* Articulated-body algorithm in joint coordinates (R. Featherstone, Rigid Body Dynamics Algorithms,
+ * 2008).
  *
- * Every body i hangs on a parent l by one joint with rates u_i.  With accelerations a = (wdot, xddot) of
- * the centres of mass in world axes, and r = x_i - x_l,
+ * Every body i hangs on a parent l by one joint with rates u_i.  With accelerations a = (wdot,
+ * xddot) of the centres of mass in world axes, and r = x_i - x_l,
  *
  *      a_i = X_i a_l + S_i udot_i + zeta_i,     X_i = [ 1 0 ; -[r]x 1 ]
  *
- * zeta collects all products of velocities.  The equation of motion of the tree that starts at body i,
- * seen from its joint, is  force = I_i a_i + p_i  with the articulated inertia and bias of i, which follow
- * from the leaves to the root,
+ * zeta collects all products of velocities.  The equation of motion of the tree that starts at body
+ * i, seen from its joint, is  force = I_i a_i + p_i  with the articulated inertia and bias of i,
+ * which follow from the leaves to the root,
  *
  *      U = I S,  D = S' U,  y = D^-1 (-S' p),
  *      I_l += X' (I - U D^-1 U') X,   p_l += X' (p + (I - U D^-1 U') zeta + U y)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inverse dynamics of a tree: the recursion of Newton and Euler (Luh, Walker and Paul 1980; in the notation of
- * R. Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 5, but at the centres of mass and in world axes).
+/* Inverse dynamics of a tree: the recursion of Newton and Euler (Luh, Walker and Paul 1980; in the
+ * notation of R. Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 5, but at the centres
+ * of mass and in world axes).
  *
- * From the root to the leaves accelerations, from the leaves to the root the wrench F_i that body i gets through its joint,
+ * From the root to the leaves accelerations, from the leaves to the root the wrench F_i that body i
+ * gets through its joint,
  *
- *      a_i = X_i a_l + S_i udot_i + zeta_i,      F_i = diag(R I R', m 1) a_i - f_i + sum over children X_c' F_c,
- *      tau_i = S_i' F_i
+ *      a_i = X_i a_l + S_i udot_i + zeta_i,      F_i = diag(R I R', m 1) a_i - f_i + sum over
+ * children X_c' F_c, tau_i = S_i' F_i
  *
  * with f_i the force of the model on body i, gravity and the gyroscopic torque in it. */
 #include "models/reduced/reduced_private.h"

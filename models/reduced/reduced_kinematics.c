@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joint coordinates from the maximal state and back; positions, velocities, motion subspaces S and the accelerations
- * zeta that velocities cause, from the root to the leaves. */
+/* Joint coordinates from the maximal state and back; positions, velocities, motion subspaces S and
+ * the accelerations zeta that velocities cause, from the root to the leaves. */
 #include "models/reduced/reduced_private.h"
 
 /* R = rotation by angle about the unit vector n */
@@ -14,7 +14,7 @@ static void reduced_kinematics_rotation(const double n[3], double angle, double 
   R[5] += s * n[0], R[7] -= s * n[0];
 }
 
-/* ---- coordinates from the maximal state ------------------------------------------------------------------ */
+/* ---- coordinates from the maximal state ---- */
 
 /* angle of the rotation R about the unit vector n, in (-pi, pi] */
 static double angle_about(const double R[9], const double n[3])
@@ -137,7 +137,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
   }
 }
 
-/* ---- kinematics --------------------------------------------------------------------------------------------- */
+/* ---- kinematics ---- */
 
 /* column c of S: rotation about the world direction n through the joint point at -rho from x */
 static void rotation_column(node *k, int c, const double n[3], const double rho[3])

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops in joint coordinates.  A spanning tree of the joints carries the coordinates; each other joint cuts a loop and
- * remains a constraint C(q) = 0 with J of the maximal coordinates,
+/* Loops in joint coordinates.  A spanning tree of the joints carries the coordinates; each other
+ * joint cuts a loop and remains a constraint C(q) = 0 with J of the maximal coordinates,
  *
  *      H udot + c = tau + S' J' lambda,      J a(udot) + Jdot v = 0,
  *
- * where S takes joint rates to the velocities of the bodies.  H^-1 S' J' is the answer of the articulated-body algorithm to
- * each row as a force on the bodies, and J of the accelerations of that answer is the matrix
+ * where S takes joint rates to the velocities of the bodies.  H^-1 S' J' is the answer of the
+ * articulated-body algorithm to each row as a force on the bodies, and J of the accelerations of
+ * that answer is the matrix
  *
- *      A = J S H^-1 S' J',      A lambda = -(J a0 + Jdot v),      a0: accelerations without the loops.
+ *      A = J S H^-1 S' J',      A lambda = -(J a0 + Jdot v),      a0: accelerations without the
+ * loops.
  *
- * A is positive semidefinite.  Rows that depend on others wherever the loops are closed (a mechanism in a plane has three
- * for each loop, Bricard's one) are left out: off the loops, as stages of an integrator are, they contradict the others.  How many
- * there are says Cholesky with pivots (LAPACK dpstrf) at the start, and which, after each step.  A singular position is served by
+ * A is positive semidefinite.  Rows that depend on others wherever the loops are closed (a
+ * mechanism in a plane has three for each loop, Bricard's one) are left out: off the loops, as
+ * stages of an integrator are, they contradict the others.  How many there are says Cholesky with
+ * pivots (LAPACK dpstrf) at the start, and which, after each step.  A singular position is served
+ * by
  *
  *      lambda+ = lambda + (A + delta I)^-1 (c - A lambda)      from 0:
  *
- * a force that would need a pivot below delta fades out with it instead of going from all to nothing, and a step is not
- * refused for a jump of the accelerations.
- * R. Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 8.1-8.5. */
+ * a force that would need a pivot below delta fades out with it instead of going from all to
+ * nothing, and a step is not refused for a jump of the accelerations. R. Featherstone, Rigid Body
+ * Dynamics Algorithms, 2008, sections 8.1-8.5. */
 #include "models/reduced/reduced_loops.h"
 #include "models/reduced/reduced_private.h"
 
 #include <cblas.h>
 #include <lapacke.h>
 
-/* delta, of the largest row.  Rows contradict each other above this part of their terms: of a pivot delta, which is the
- * square of a distance from the singular position, the square root. */
+/* delta, of the largest row.  Rows contradict each other above this part of their terms: of a pivot
+ * delta, which is the square of a distance from the singular position, the square root. */
 static const double DEPENDENT = 1e-11; /* a pivot, of the largest */
 static const double SHIFT = 1e-8, CONTRADICTS = 1e-3;
 enum { PASSES = 4 };
@@ -117,7 +121,8 @@ double perp_reduced_loops_left(const perp_reduced_loops *l)
   return worst;
 }
 
-/* lambda of A lambda = c; returns the largest of |c - A lambda|, which is not small where rows contradict each other */
+/* lambda of A lambda = c; returns the largest of |c - A lambda|, which is not small where rows
+ * contradict each other */
 static double reduced_loops_solve(perp_reduced_loops *l)
 {
   const int m = l->m;

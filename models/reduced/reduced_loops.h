@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops in joint coordinates: the joints that no tree needs stay constraints, see reduced_loops.c. */
+/* Loops in joint coordinates: the joints that no tree needs stay constraints, see reduced_loops.c.
+ */
 #ifndef PERP_REDUCED_LOOPS_H
 #define PERP_REDUCED_LOOPS_H
 
@@ -29,17 +30,20 @@ void perp_reduced_loops_start(perp_reduced_loops *loops);
 /* x [m]: J vm and C of the loops, in m and m/s (radians where a row is one). */
 void perp_reduced_loops_rate(perp_reduced_loops *loops, const double *vm, double *x);
 void perp_reduced_loops_error(const perp_reduced_loops *loops, double *x);
-/* W and A after perp_reduced_accelerate or perp_reduced_velocity at the state.  O(m (n + nnz J) + m^3), no allocation. */
+/* W and A after perp_reduced_accelerate or perp_reduced_velocity at the state.  O(m (n + nnz J) +
+ * m^3), no allocation. */
 void perp_reduced_loops_factor(perp_reduced_loops *loops);
-/* Leave out the rows that depend on others, at a state on the loops where perp_reduced_velocity was called: as many as
- * there are the first time. */
+/* Leave out the rows that depend on others, at a state on the loops where perp_reduced_velocity was
+ * called: as many as there are the first time. */
 void perp_reduced_loops_choose(perp_reduced_loops *loops);
 /* The largest |C| of a row that is left out. */
 double perp_reduced_loops_left(const perp_reduced_loops *loops);
-/* udot [nu] in: of perp_reduced_accelerate, just called; out: with the forces of the loops, so that J a + Jdot v = 0.
- * vm [nv] the velocities of the model.  false: the rows contradict each other.  Cost as above. */
+/* udot [nu] in: of perp_reduced_accelerate, just called; out: with the forces of the loops, so that
+ * J a + Jdot v = 0. vm [nv] the velocities of the model.  false: the rows contradict each other.
+ * Cost as above. */
 bool perp_reduced_loops_accelerate(perp_reduced_loops *loops, const double *vm, double *udot);
-/* du [nu] = -W A^-1 x, which takes away a violation x [m]: shortest in the metric of H.  After a factor. */
+/* du [nu] = -W A^-1 x, which takes away a violation x [m]: shortest in the metric of H.  After a
+ * factor. */
 void perp_reduced_loops_correct(perp_reduced_loops *loops, const double *x, double *du);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joint coordinates as a manifold: quaternions of ball joints, free bodies and rods are moved on the unit sphere, all
- * other coordinates are plain numbers. */
+/* Joint coordinates as a manifold: quaternions of ball joints, free bodies and rods are moved on
+ * the unit sphere, all other coordinates are plain numbers. */
 #include "models/reduced/reduced_private.h"
 
-/* Where the quaternions of a joint are and which rates turn them: q[quat] by u[rate ... ] (rod: two rates) */
+/* Where the quaternions of a joint are and which rates turn them: q[quat] by u[rate ... ] (rod: two
+ * rates) */
 typedef struct rotor {
   int quat, rate;
   bool rod;
@@ -67,7 +68,8 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
   }
 }
 
-/* Two directions on the sphere that a rod points to: across a step of angle a neighbouring ways grow apart as sin a / a */
+/* Two directions on the sphere that a rod points to: across a step of angle a neighbouring ways
+ * grow apart as sin a / a */
 static void reduced_manifold_transport_rod(const double d[2], const double p[2], double start[2],
                                            double end[2])
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Momenta of joint coordinates, and the derivatives of the Lagrangian L = T - V by the coordinates.
  *
- * With the momentum h = (angular, linear) of all bodies beyond a joint and the forces F on them, both at the centre of
- * mass of the child, and a column S of the joint there,
+ * With the momentum h = (angular, linear) of all bodies beyond a joint and the forces F on them,
+ * both at the centre of mass of the child, and a column S of the joint there,
  *
- *      p = S . h,        g = dL/dq = (v x S) . h + S . F,        v x S = (w x S_w, w x S_x + xdot x S_w),
+ *      p = S . h,        g = dL/dq = (v x S) . h + S . F,        v x S = (w x S_w, w x S_x + xdot x
+ * S_w),
  *
- * where v is the velocity, taken at the centre of mass of the child, of a body that the joint has not moved yet: turning
- * all that is beyond leaves its own rates alone, so that the velocities there change by S x (velocity - v).  S of a rod
- * is a translation across it that turns with it: its change adds -u d, d along the rod, to w x S.
- * The derivatives are those by an increment as perp_reduced_retract takes it, with u held: (I u) x u of a turning body
- * is no part of g.  R. Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.9 on S and its rate.
+ * where v is the velocity, taken at the centre of mass of the child, of a body that the joint has
+ * not moved yet: turning all that is beyond leaves its own rates alone, so that the velocities
+ * there change by S x (velocity - v).  S of a rod is a translation across it that turns with it:
+ * its change adds -u d, d along the rod, to w x S. The derivatives are those by an increment as
+ * perp_reduced_retract takes it, with u held: (I u) x u of a turning body is no part of g.  R.
+ * Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.9 on S and its rate.
  *
  * O(n), no allocation. */
 #include "models/reduced/reduced_private.h"

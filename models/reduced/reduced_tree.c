@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tree of bodies and joints under joint coordinates: sorted breadth first from the world, with the constant part
- * of every joint.  The other files reduced_*.c evaluate it. */
+/* The tree of bodies and joints under joint coordinates: sorted breadth first from the world, with
+ * the constant part of every joint.  The other files reduced_*.c evaluate it. */
 #include "models/reduced/reduced_private.h"
 
 #include <stdlib.h>
@@ -124,7 +124,8 @@ static void reduced_tree_attach(const perp_model *model, int j, int parent_body,
   }
 }
 
-/* While the bodies are sorted.  The joints of body b, -1: the world, are adj[ptr[b + 1] ... ptr[b + 2] - 1]. */
+/* While the bodies are sorted.  The joints of body b, -1: the world, are adj[ptr[b + 1] ... ptr[b +
+ * 2] - 1]. */
 typedef struct sorting {
   const perp_model *model;
   int n, nj, count;
@@ -272,7 +273,8 @@ bool perp_reduced_position_only(const perp_reduced_tree *tree)
     const node *k = &tree->node[i];
     if (k->parent >= 0) return false;
     switch (k->kind) {
-    /* centripetal forces and the gyroscopic torque of a turn about one fixed axis load the bearing only */
+    /* centripetal forces and the gyroscopic torque of a turn about one fixed axis load the bearing
+     * only */
     case PERP_REDUCED_HINGE:
     case PERP_REDUCED_SLIDER:
     case PERP_REDUCED_FIXED:

@@ -30,8 +30,8 @@ typedef enum perp_reduced_kind {
   PERP_REDUCED_PLANAR_DISTANCE
 } perp_reduced_kind;
 
-/* One body with the joint to its parent.  Spatial 6-vectors are (angular, linear), world axes, taken
- * at the centre of mass of the body. */
+/* One body with the joint to its parent.  Spatial 6-vectors are (angular, linear), world axes,
+ * taken at the centre of mass of the body. */
 typedef struct perp_reduced_node {
   perp_reduced_kind kind;
   int body, parent; /* parent: node index, -1 = world */
@@ -54,47 +54,52 @@ typedef struct perp_reduced_tree {
   const perp_model *model;
   int dim, n, nq, nu;      /* bodies, joint coordinates and joint velocities */
   perp_reduced_node *node; /* [n] parents before children */
-  bool *
-      cut; /* [joints] constraints, not edges of the tree: they close loops or have no coordinates */
+  bool *cut; /* [joints] constraints, not edges of the tree: they close loops or have no coordinates
+              */
   int cut_rows; /* rows of these */
 } perp_reduced_tree;
 
-/* Sort the bodies of a finished model into a spanning tree rooted in the world (or in the first body of a part that
- * floats), breadth first, so that loops are cut far from it.  PERP_ERR_UNSUPPORTED, naming it, for a soft joint.  O(n).
- * free() destroys *out, which is NULL on failure. */
+/* Sort the bodies of a finished model into a spanning tree rooted in the world (or in the first
+ * body of a part that floats), breadth first, so that loops are cut far from it.
+ * PERP_ERR_UNSUPPORTED, naming it, for a soft joint.  O(n). free() destroys *out, which is NULL on
+ * failure. */
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out);
 
-/* Joint coordinates (q, u) of the maximal state (qm, vm).  A state off the joints is projected: each
- * joint takes the part of the relative motion that it allows. */
+/* Joint coordinates (q, u) of the maximal state (qm, vm).  A state off the joints is projected:
+ * each joint takes the part of the relative motion that it allows. */
 void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const double *vm, double *q,
                              double *u);
 /* Positions, velocities, S and zeta of all bodies at (q, u). */
 void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const double *u);
 /* The maximal state after perp_reduced_kinematics. */
 void perp_reduced_to_model(const perp_reduced_tree *tree, double *qm, double *vm);
-/* Articulated-body algorithm after perp_reduced_kinematics: udot [nu] from the generalized forces f [nv] of
- * the model (with the gyroscopic term).  false when a joint inertia is not positive definite.
- * O(n), no allocation. */
+/* Articulated-body algorithm after perp_reduced_kinematics: udot [nu] from the generalized forces f
+ * [nv] of the model (with the gyroscopic term).  false when a joint inertia is not positive
+ * definite. O(n), no allocation. */
 bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *udot);
-/* What forces f [nv] alone do to the bodies, in du [nu] and in the accelerations: the factors are those of the last of the two
- * functions around this one.  O(n). */
+/* What forces f [nv] alone do to the bodies, in du [nu] and in the accelerations: the factors are
+ * those of the last of the two functions around this one.  O(n). */
 void perp_reduced_respond(perp_reduced_tree *tree, const double *f, double *du);
 /* a [nv]: accelerations of the model after any of these. */
 void perp_reduced_accelerations(const perp_reduced_tree *tree, double *a);
-/* u [nu] from the momenta p [nu] = H(q) u, after perp_reduced_kinematics at q; the accelerations that it has left for
- * perp_reduced_accelerate are lost.  O(n).  false as above. */
+/* u [nu] from the momenta p [nu] = H(q) u, after perp_reduced_kinematics at q; the accelerations
+ * that it has left for perp_reduced_accelerate are lost.  O(n).  false as above. */
 bool perp_reduced_velocity(perp_reduced_tree *tree, const double *p, double *u);
-/* The momenta p = H(q) u and g = dL/dq by increments as perp_reduced_retract takes them, with the generalized forces f [nv]
- * of the model without the gyroscopic term; after perp_reduced_kinematics at (q, u).  O(n), see reduced_momentum.c. */
+/* The momenta p = H(q) u and g = dL/dq by increments as perp_reduced_retract takes them, with the
+ * generalized forces f [nv] of the model without the gyroscopic term; after perp_reduced_kinematics
+ * at (q, u).  O(n), see reduced_momentum.c. */
 void perp_reduced_momentum(perp_reduced_tree *tree, const double *u, const double *f, double *p,
                            double *g);
-/* start, end [nu]: the derivative by the start, negative, and by the end of a step dq of what has the derivative p by dq. */
+/* start, end [nu]: the derivative by the start, negative, and by the end of a step dq of what has
+ * the derivative p by dq. */
 void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, const double *p,
                             double *start, double *end);
-/* The accelerations of all bodies from udot [nu], after perp_reduced_kinematics; perp_reduced_accelerations reads them.  O(n). */
+/* The accelerations of all bodies from udot [nu], after perp_reduced_kinematics;
+ * perp_reduced_accelerations reads them.  O(n). */
 void perp_reduced_move(perp_reduced_tree *tree, const double *udot);
-/* tau [nu]: the forces of the joints, tau . u their power, with which the generalized forces f [nv] of the model (with the
- * gyroscopic term) give the accelerations of perp_reduced_move, just called; they stay.  O(n), see reduced_inverse.c. */
+/* tau [nu]: the forces of the joints, tau . u their power, with which the generalized forces f [nv]
+ * of the model (with the gyroscopic term) give the accelerations of perp_reduced_move, just called;
+ * they stay.  O(n), see reduced_inverse.c. */
 void perp_reduced_inverse(perp_reduced_tree *tree, const double *f, double *tau);
 /* qdot = N(q) u,  q_out = q [+] dq,  dq = q1 [-] q0,  unit quaternions. */
 void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,
@@ -104,8 +109,8 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
 void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, const double *q1,
                              double *dq);
 void perp_reduced_project(const perp_reduced_tree *tree, double *q);
-/* True when udot depends on q only: no force element needs velocities, and every body has a joint of its
- * own to the world of a kind whose coordinates no Coriolis or centrifugal term reaches. */
+/* True when udot depends on q only: no force element needs velocities, and every body has a joint
+ * of its own to the world of a kind whose coordinates no Coriolis or centrifugal term reaches. */
 bool perp_reduced_position_only(const perp_reduced_tree *tree);
 
 #endif

@@ -6,11 +6,11 @@
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
 
-/* ---- truths ---------------------------------------------------------------------------------- */
+/* ---- truths ---- */
 
-/* Tables of states: n rows of 1 + width numbers, each with its time first, which ascends.  A run reaches a time t_k as
- * k h: rounding leaves it as close to the grid as perp_truth_same asks.  The first row that is not before t; n: there is
- * none.  O(log n). */
+/* Tables of states: n rows of 1 + width numbers, each with its time first, which ascends.  A run
+ * reaches a time t_k as k h: rounding leaves it as close to the grid as perp_truth_same asks.  The
+ * first row that is not before t; n: there is none.  O(log n). */
 bool perp_truth_same(double t, double grid);
 int perp_truth_first(const double *row, int n, int width, double t);
 
@@ -25,7 +25,7 @@ typedef void perp_printed_fn(const double *q, const double *v, double *ref);
 perp_status perp_truth_printed(perp_ctx *ctx, perp_scene *scene, const char *what, double t,
                                int n_q, int n, const double *printed, perp_printed_fn *order);
 
-/* ---- whole models ---------------------------------------------------------------------------- */
+/* ---- whole models ---- */
 
 /* Lists; one that has no number has one member. */
 typedef struct perp_scene_parts {
@@ -47,7 +47,7 @@ perp_status perp_scene_finish(perp_ctx *ctx, perp_scene *scene, double gravity, 
 /* A joint whose axes in both frames are coordinate axis 0, 1 or 2. */
 perp_joint_def perp_scene_joint(perp_joint_kind kind, const char *name, int a, int b, int axis);
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 /* (x, y, height) to coordinates: in the plane y is left out. */
 void perp_scene_point(int dim, const double p[3], double x[3]);
@@ -56,7 +56,7 @@ void perp_planar_state(int dim, int b, const perp_planar *p, double *q, double *
 /* The definition of a body that is in the state of body b of (q, v). */
 perp_body_def perp_body_at(int dim, perp_mass mass, int b, const double *q, const double *v);
 
-/* ---- links that move in one vertical plane --------------------------------------------------- */
+/* ---- links that move in one vertical plane ---- */
 
 /* Serial links: link i starts at the end of link i-1 (the first at the origin) and makes the angle
  * theta_i with +x, counter-clockwise as seen with gravity pointing down.  The plane is (x, y) in
@@ -105,7 +105,7 @@ perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *
  * mass matrix positive definite and is not felt in motion in a plane). */
 perp_mass perp_mass_thin_rod(double m, double length);
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 #define PERP_OPT_POSITIVE(S, f, d, unit, help)                                                     \
   PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
@@ -114,8 +114,10 @@ perp_mass perp_mass_thin_rod(double m, double length);
 #define PERP_OPT_FINITE(S, f, d, unit, help)                                                       \
   PERP_REAL(S, f, d, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
 #define PERP_OPT_MU(S, f, d) PERP_OPT_NONNEGATIVE(S, f, d, "", "Coefficient of friction.")
-#define PERP_OPT_G(S)        PERP_OPT_POSITIVE(S, gravity, 9.81, "m/s^2", "Gravitational acceleration.")
-#define PERP_OPT_DIM(S, d)   PERP_INT(S, dim, d, 2, 3, "Dimension: 2 is the plane, 3 is space.")
+
+#define PERP_OPT_G(S) PERP_OPT_POSITIVE(S, gravity, 9.81, "m/s^2", "Gravitational acceleration.")
+
+#define PERP_OPT_DIM(S, d) PERP_INT(S, dim, d, 2, 3, "Dimension: 2 is the plane, 3 is space.")
 #define PERP_OPT_SETTLE(S)                                                                         \
   PERP_OPT_NONNEGATIVE(                                                                            \
       S, settle, 0, "s",                                                                           \

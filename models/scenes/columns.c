@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of numbers with names and units: what somebody knows about a scene (docs/reference/scene-files.md). */
+/* Tables of numbers with names and units: what somebody knows about a scene
+ * (docs/reference/scene-files.md). */
 #include "models/scenes/truths.h"
 
 #include <ctype.h>
@@ -219,7 +220,7 @@ perp_status perp_data_si(perp_ctx *ctx, perp_data *c, int k, const char *unit)
   return c->unit[k] != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
 }
 
-/* ---- names of coordinates ----------------------------------------------------------------------- */
+/* ---- names of coordinates ---- */
 
 static const struct coordinate {
   const char *name, *unit;

@@ -13,7 +13,7 @@ static perp_status columns_error(perp_ctx *ctx, const perp_data *c, const char *
   return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%.180s:%d: %s", c->path, c->header, copy);
 }
 
-/* ---- states ------------------------------------------------------------------------------------- */
+/* ---- states ---- */
 
 struct states {
   int rows, nq, nv;
@@ -55,7 +55,8 @@ static int states_place(int dim, int bodies, int body, int k)
   return k < nqb ? body * nqb + k : bodies * nqb + body * nvb + k - nqb;
 }
 
-/* Column c of the table is coordinate *place of (q, v), in SI; -1: it says something about the table. */
+/* Column c of the table is coordinate *place of (q, v), in SI; -1: it says something about the
+ * table. */
 static perp_status columns_coordinate(perp_ctx *ctx, const perp_scene *scene, perp_data *c,
                                       int column, int *body, int *k)
 {
@@ -133,14 +134,14 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
   return status == PERP_OK && truth == NULL ? PERP_ERR_NOMEM : status;
 }
 
-/* ---- coordinates over time ---------------------------------------------------------------------- */
+/* ---- coordinates over time ---- */
 
 struct track {
   int dim, bodies, rows, n, next; /* next: row to be compared */
   bool started, compared;
   double t, worst, floor; /* floor: what the table cannot tell from an error of 0 */
-  /* where the coordinate of a column is [n]; t and the columns [rows][1 + n]; those of the state before [n], their rates
-   * [n] */
+  /* where the coordinate of a column is [n]; t and the columns [rows][1 + n]; those of the state
+   * before [n], their rates [n] */
   double data[];
 };
 
@@ -254,7 +255,7 @@ perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *met
   return status;
 }
 
-/* ---- events ------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 enum { EVENTS_MAX = 32 };
 struct happenings {
@@ -278,9 +279,10 @@ static int happenings_due(const struct happenings *g, int e)
   return i;
 }
 
-/* When x passes `value` in a step of length h, from its start: on the cubic through both ends where the motion is smooth.
- * At an impact, where the rate jumps by what no acceleration explains, on the parabola of the part before it, or on the
- * tangent of the part behind it, whichever has the crossing. */
+/* When x passes `value` in a step of length h, from its start: on the cubic through both ends where
+ * the motion is smooth. At an impact, where the rate jumps by what no acceleration explains, on the
+ * parabola of the part before it, or on the tangent of the part behind it, whichever has the
+ * crossing. */
 static double happenings_when(double h, double value, double x0, double r0, double a0, double x1,
                               double r1)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the frame ------------------------------------------------------------------------------- */
+/* ---- the frame ---- */
 
 /* Around a gauge: its head as it was when it was added is at `first`, behind the data. */
 struct frame {
@@ -74,7 +74,7 @@ perp_status perp_gauge_also(perp_ctx *ctx, perp_scene *scene, const char *metric
   return PERP_OK;
 }
 
-/* ---- the largest error ----------------------------------------------------------------------- */
+/* ---- the largest error ---- */
 
 /* What gauges begin with whose figure is the worst of a run. */
 struct head {
@@ -102,7 +102,7 @@ static double gauges_distance(int d, const double *a, const double *b)
   return sqrt(square);
 }
 
-/* ---- acceleration ---------------------------------------------------------------------------- */
+/* ---- acceleration ---- */
 
 struct accel {
   int dim, nvb, body;
@@ -148,7 +148,7 @@ perp_status perp_gauge_accel(perp_ctx *ctx, perp_scene *scene, int body, const d
   return perp_gauge_add(ctx, scene, "accel.rel.err", &g, sizeof g, accel_sample, accel_value);
 }
 
-/* ---- places of statics ----------------------------------------------------------------------- */
+/* ---- places of statics ---- */
 
 struct places {
   struct head head; /* of the last state */
@@ -179,7 +179,7 @@ perp_status perp_gauge_places(perp_ctx *ctx, perp_scene *scene, int n, const dou
   return PERP_OK;
 }
 
-/* ---- period ---------------------------------------------------------------------------------- */
+/* ---- period ---- */
 
 struct period {
   int i, passages;
@@ -213,7 +213,7 @@ perp_status perp_gauge_period(perp_ctx *ctx, perp_scene *scene, int i, double pe
   return perp_gauge_add(ctx, scene, "period.rel.err", &g, sizeof g, period_sample, period_value);
 }
 
-/* ---- rest ------------------------------------------------------------------------------------ */
+/* ---- rest ---- */
 
 struct rest {
   struct head drift;
@@ -308,7 +308,7 @@ perp_status perp_gauge_stands(perp_ctx *ctx, perp_scene *scene, int first, int n
   return perp_gauge_also(ctx, scene, "verdict.err", rest_verdict);
 }
 
-/* ---- forces ---------------------------------------------------------------------------------- */
+/* ---- forces ---- */
 
 struct force {
   struct head head;
@@ -382,7 +382,7 @@ perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
   return PERP_OK;
 }
 
-/* ---- velocities at one time ------------------------------------------------------------------ */
+/* ---- velocities at one time ---- */
 
 struct velocity {
   struct head head;
@@ -443,7 +443,7 @@ perp_status perp_gauge_planar_velocity(perp_ctx *ctx, perp_scene *scene, double 
   return perp_gauge_velocity(ctx, scene, "impact.rel.err", t, dim == 2 ? plane : space, v, scale);
 }
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 struct path {
   struct head head;
@@ -476,7 +476,7 @@ perp_status perp_gauge_path(perp_ctx *ctx, perp_scene *scene, int body, perp_pat
   return PERP_OK;
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 struct events {
   int n, next, nv;
@@ -524,7 +524,7 @@ perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const dou
   return PERP_OK;
 }
 
-/* ---- release --------------------------------------------------------------------------------- */
+/* ---- release ---- */
 
 struct release {
   double exact, t, end;

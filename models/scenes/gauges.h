@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gauges that scenes share: figures of their own by which a run is judged where the truth is no trajectory.  Each adds a
- * gauge to the scene, whose model is finished; PERP_ERR_NOMEM: there is no room (PERP_SCENE_GAUGES).
+/* Gauges that scenes share: figures of their own by which a run is judged where the truth is no
+ * trajectory.  Each adds a gauge to the scene, whose model is finished; PERP_ERR_NOMEM: there is no
+ * room (PERP_SCENE_GAUGES).
  *
- * Points are (x, y, height): world coordinates (x, y, z) in space; in the plane y is left out and the point is (x,
- * height). */
+ * Points are (x, y, height): world coordinates (x, y, z) in space; in the plane y is left out and
+ * the point is (x, height). */
 #ifndef PERP_GAUGES_H
 #define PERP_GAUGES_H
 
@@ -40,8 +41,9 @@ perp_status perp_gauge_rest(perp_ctx *ctx, perp_scene *scene, int first, int n, 
  * than `limit` [m] exactly if `stands` is false, else 1; pose.drift.max as above. */
 perp_status perp_gauge_stands(perp_ctx *ctx, perp_scene *scene, int first, int n, double radius,
                               double limit, bool stands);
-/* force.rel.err: sum of the normal contact forces between two bodies, or the vertical force of a joint on its body b, against
- * statics, the largest |F - exact| / scale over steps that start at t0 or later. */
+/* force.rel.err: sum of the normal contact forces between two bodies, or the vertical force of a
+ * joint on its body b, against statics, the largest |F - exact| / scale over steps that start at t0
+ * or later. */
 enum {
   PERP_ANY_BODY = -2, /* as b with a = PERP_WORLD: vertical component of all that the world gives */
   PERP_OF_JOINT = -3  /* as a: b is a joint whose first rows are p_b - p_a */
@@ -77,7 +79,8 @@ typedef bool perp_event_fn(const void *user, int k, const double *q, const doubl
 perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const double *times,
                               double slack, perp_event_fn *happened, const void *user, size_t size);
 
-/* event.err: |t - exact| of the first joint that is released, infinity when none was although the run goes on beyond. */
+/* event.err: |t - exact| of the first joint that is released, infinity when none was although the
+ * run goes on beyond. */
 perp_status perp_gauge_release(perp_ctx *ctx, perp_scene *scene, double exact);
 
 /* statics.err.max [m]: largest distance of the centre of bodies 0 ... n-1 from the places [3 n],

@@ -29,7 +29,7 @@ void perp_scene_destroy(perp_scene *scene)
   *scene = (perp_scene){ .tip_body = PERP_WORLD };
 }
 
-/* ---- truths ---------------------------------------------------------------------------------- */
+/* ---- truths ---- */
 
 perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what)
 {
@@ -115,7 +115,7 @@ perp_status perp_truth_printed(perp_ctx *ctx, perp_scene *scene, const char *wha
   return PERP_OK;
 }
 
-/* ---- whole models ---------------------------------------------------------------------------- */
+/* ---- whole models ---- */
 
 perp_status perp_scene_assemble(perp_ctx *ctx, perp_scene *scene, const perp_scene_parts *parts,
                                 double t_end, double h)
@@ -169,7 +169,7 @@ perp_body_def perp_body_at(int dim, perp_mass mass, int b, const double *q, cons
   return def;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 void perp_scene_point(int dim, const double p[3], double x[3])
 {

@@ -39,9 +39,9 @@ typedef struct perp_gauge {
   perp_gauge_sample *sample;
   perp_gauge_value *value; /* NaN: not defined (yet) */
   void (*destroy)(void *user);
-  /* A quantity that falls through zero where the scene wants to be looked at between two accepted states, as the speed
-   * upwards at an apex: the state right behind that point, from dense output where there is one, is given to
-   * all gauges of the scene (info NULL) in its turn.  NULL: none */
+  /* A quantity that falls through zero where the scene wants to be looked at between two accepted
+   * states, as the speed upwards at an apex: the state right behind that point, from dense output
+   * where there is one, is given to all gauges of the scene (info NULL) in its turn.  NULL: none */
   double (*turn)(const void *user, const double *q, const double *v);
 } perp_gauge;
 
@@ -81,7 +81,8 @@ typedef struct perp_scene {
 typedef struct perp_scene_desc {
   perp_desc d;
   perp_status (*build)(perp_ctx *ctx, const void *opts, perp_scene *scene);
-  /* Instead of build, of a scene that is data: build_from with `data`, which the descriptor owns. */
+  /* Instead of build, of a scene that is data: build_from with `data`, which the descriptor owns.
+   */
   perp_status (*build_from)(perp_ctx *ctx, const void *data, const void *opts, perp_scene *scene);
   const void *data;
 } perp_scene_desc;

@@ -10,7 +10,7 @@
 
 #include "models/scenes/build.h"
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 /* Remembers the first failure: after it nothing is done any more, and perp_build_end returns it. */
 typedef struct perp_builder {
@@ -65,7 +65,7 @@ perp_status perp_build_end(perp_builder *y, double size, double t_end);
 /* Rate from x to the height of a body that turns in the vertical plane only. */
 double perp_build_rate(int dim, int b, const double *v);
 
-/* ---- statics, for their scenes and for tests ------------------------------------------------- */
+/* ---- statics, for their scenes and for tests ---- */
 
 /* Positive iff a semicircular arch of n straight-edged voussoirs of thickness t = t/R stands with
  * friction mu: see arch.c. */

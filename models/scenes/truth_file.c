@@ -76,9 +76,10 @@ static void truth_file_destroy(void *user)
   free(f);
 }
 
-/* ---- files that were read before ----------------------------------------------------------------
- * A process that runs one short cell after the other would spend most of its time on reading digits.  What is kept
- * stays for the life of the process; a file that is another one by now is read again. */
+/* ---- files that were read before ----
+ * A process that runs one short cell after the other would spend most of its time on reading
+ * digits.  What is kept stays for the life of the process; a file that is another one by now is
+ * read again. */
 
 enum { KEPT = 16 };
 static struct kept {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A motion that was captured or computed as the truth of a scene: what a figure should do, the ghost of the viewer. */
+/* A motion that was captured or computed as the truth of a scene: what a figure should do, the
+ * ghost of the viewer. */
 #include "models/scenes/build.h"
 #include "models/scenes/truths.h"
 

@@ -5,7 +5,8 @@
  * A step minimizes 1/(2 h^2) |x - y|^2_M + sum of k C^2 / 2 + lambda C of its rows, y = q [+] h (v
  * + h M^-1 f), body by body: for each one
  *
- *      (M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f),      f = clamp(lambda - k C, bounds),
+ *      (M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f),      f = clamp(lambda - k C,
+ * bounds),
  *
  * f of the row in the direction of J.  After each of the `iterations` sweeps over bodies the rows
  * follow (his algorithm 1),
@@ -80,7 +81,7 @@ typedef struct avbd {
   perp_arena grown_list;
 } avbd;
 
-/* ---- rows -------------------------------------------------------------------------------------
+/* ---- rows ----
  * */
 
 static bool avbd_hard(const perp_scheme_row *row)
@@ -174,7 +175,7 @@ static void avbd_disk(perp_scheme *s, perp_scheme_contact *c)
   }
 }
 
-/* ---- primal and dual --------------------------------------------------------------------------
+/* ---- primal and dual ----
  * */
 
 /* One body to the least of its part, all others held. */
@@ -195,7 +196,8 @@ static void avbd_body(avbd *w, int b)
     const double *J = row->J[w->list[l] % 2], p = avbd_force(s, row);
     for (int i = 0; i < n; i++) {
       g[i] += J[i] * p;
-      /* a row that is open and has no multiplier does not press: without its penalty the body is free */
+      /* a row that is open and has no multiplier does not press: without its penalty the body is
+       * free */
       if (p != 0 || row->p != 0)
         for (int j = 0; j < n; j++) H[i + n * j] += row->k * J[i] * J[j];
     }
@@ -227,7 +229,7 @@ static void avbd_dual(avbd *w, double h)
   }
 }
 
-/* ---- a step -----------------------------------------------------------------------------------
+/* ---- a step ----
  * */
 
 static void avbd_layout_rows(void *ws, perp_arena *a)
@@ -269,7 +271,7 @@ static perp_reason avbd_step(perp_scheme *s, double t, double h)
   return PERP_EXACT;
 }
 
-/* ---- life -------------------------------------------------------------------------------------
+/* ---- life ----
  * */
 
 static void avbd_layout(void *ws, perp_arena *a)

@@ -119,8 +119,8 @@ typedef struct perp_scheme {
   /* rows [n]: drives, joints from `joints` on, contacts from `contacts` on */
   perp_scheme_row *row;
   int n, joints, contacts;
-  int *
-      slot; /* [contacts] of drive rows: 3 drive + 0 (motor), 1 (lower), 2 (upper); of joints their row */
+  int *slot; /* [contacts] of drive rows: 3 drive + 0 (motor), 1 (lower), 2 (upper); of joints their
+                row */
   perp_scheme_contact *contact;
   double *impulse; /* [3 n_contacts] */
   perp_scheme_memory *memory, *next;
@@ -132,7 +132,7 @@ typedef struct perp_scheme {
   double step_s, assembly_s, collision_s;
 } perp_scheme;
 
-/* ---- a formulation ----------------------------------------------------------------------------
+/* ---- a formulation ----
  * */
 
 /* The memory of ws, a perp_scheme or what begins with one: a perp_layout_fn, whole where a scheme
@@ -160,7 +160,7 @@ void perp_scheme_observe(void *ws, perp_contact_observer *observer, void *user);
   .counters = perp_scheme_counters, .timing = perp_scheme_timing, .destroy = perp_scheme_destroy,  \
   .contacts = perp_scheme_contacts, .observe = perp_scheme_observe
 
-/* ---- rows: scheme_rows.c ----------------------------------------------------------------------
+/* ---- rows: scheme_rows.c ----
  * */
 
 /* Contacts and rows of a step that begins at t in q with v; q1 = q, v1 = v; guesses are there,
@@ -177,7 +177,7 @@ void perp_scheme_remember(perp_scheme *s, double h, double part);
 /* Memory for n contacts; what is remembered stays. */
 perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n);
 
-/* ---- parts of a step: scheme_parts.c ----------------------------------------------------------
+/* ---- parts of a step: scheme_parts.c ----
  * */
 
 /* v1 += h M^-1 f(t, q1, v1), q1 those of s->e; the gyroscopic torque by the implicit midpoint rule

@@ -15,7 +15,7 @@ static const double NEAR =
  * a time that goes with the square root of the step. */
 static const double SLIDES = 0.2;
 
-/* ---- memory -----------------------------------------------------------------------------------
+/* ---- memory ----
  * */
 
 static int scheme_fixed(const perp_scheme *s)
@@ -49,7 +49,7 @@ perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n)
   return status;
 }
 
-/* ---- one row ----------------------------------------------------------------------------------
+/* ---- one row ----
  * */
 
 /* W and A from J */
@@ -76,7 +76,7 @@ static double scheme_clamp(const perp_scheme_row *row, double p)
   return fmin(fmax(p, row->lo), row->hi);
 }
 
-/* ---- drives -----------------------------------------------------------------------------------
+/* ---- drives ----
  * */
 
 /* bias and softness of a motor or servo in a step h that begins at t, x its coordinate */
@@ -128,7 +128,7 @@ static bool scheme_drive(const perp_scheme *s, int i, int slot, double t, double
   return true;
 }
 
-/* ---- joints -----------------------------------------------------------------------------------
+/* ---- joints ----
  * */
 
 /* Row k of joint i from the evaluation. */
@@ -158,7 +158,7 @@ static void scheme_joint(const perp_scheme *s, int i, int k, double h, perp_sche
   scheme_masses(s, row);
 }
 
-/* ---- contacts ---------------------------------------------------------------------------------
+/* ---- contacts ----
  * */
 
 /* J of a direction d of a contact, for the bodies as they are turned in s->e. */
@@ -271,7 +271,7 @@ static void scheme_contact(perp_scheme *s, int i, double t_end, double scale,
   }
 }
 
-/* ---- all --------------------------------------------------------------------------------------
+/* ---- all ----
  * */
 
 /* what the step may close: motion, what gravity adds twice over, motors */

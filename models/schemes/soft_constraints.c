@@ -1,35 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Soft constraints as a convex problem of accelerations (E. Todorov, Convex and analytically-invertible dynamics with contacts
- * and constraints, ICRA 2014; the model of MuJoCo, chapter "Computation" of its documentation).
+/* Soft constraints as a convex problem of accelerations (E. Todorov, Convex and
+ * analytically-invertible dynamics with contacts and constraints, ICRA 2014; the model of MuJoCo,
+ * chapter "Computation" of its documentation).
  *
- * Every row has a reference acceleration and an impedance 0 < d < 1, from which its softness follows,
+ * Every row has a reference acceleration and an impedance 0 < d < 1, from which its softness
+ * follows,
  *
- *      aref = -b v - k r,     R = (1 - d) / d A_ii,     b = 2 / (dmax timeconst),     k = d / (dmax timeconst dampratio)^2,
+ *      aref = -b v - k r,     R = (1 - d) / d A_ii,     b = 2 / (dmax timeconst),     k = d / (dmax
+ * timeconst dampratio)^2,
  *
- * r the error, v = J v + C_t, d from dmin at r = 0 to dmax at |r| = width, a sigmoid of two powers between.  The accelerations are
+ * r the error, v = J v + C_t, d from dmin at r = 0 to dmax at |r| = width, a sigmoid of two powers
+ * between.  The accelerations are
  *
- *      a = argmin 1/2 (a - a_0)' M (a - a_0) + sum s(J a - aref),     f = -ds/dw,     v+ = v + h a,     q+ = q [+] h v+,
+ *      a = argmin 1/2 (a - a_0)' M (a - a_0) + sum s(J a - aref),     f = -ds/dw,     v+ = v + h a,
+ * q+ = q [+] h v+,
  *
- * a_0 those without rows, w = J a - aref: s = w^2 / 2R of joints, of limits where w < 0, of motors with the slope bounded by max_force.  A
- * contact (elliptic cone, R of its tangents R / impratio) has with m = mu / sqrt(impratio), N = m w_n, U = mu w_t, T = |U|
+ * a_0 those without rows, w = J a - aref: s = w^2 / 2R of joints, of limits where w < 0, of motors
+ * with the slope bounded by max_force.  A contact (elliptic cone, R of its tangents R / impratio)
+ * has with m = mu / sqrt(impratio), N = m w_n, U = mu w_t, T = |U|
  *
- *      s = 0 for N >= m T;      sum w^2 / 2R for m N + T <= 0;      (N - m T)^2 / (2 R_n m^2 (1 + m^2)) between:
+ *      s = 0 for N >= m T;      sum w^2 / 2R for m N + T <= 0;      (N - m T)^2 / (2 R_n m^2 (1 +
+ * m^2)) between:
  *
- * f is in the cone, w + R f in its dual, and they are complementary.  A pyramid has an edge n +- mu t for each of the tangents of
- * MuJoCo's choice (soft_frame), each a row of its own,
+ * f is in the cone, w + R f in its dual, and they are complementary.  A pyramid has an edge n +- mu
+ * t for each of the tangents of MuJoCo's choice (soft_frame), each a row of its own,
  *
- *      w_e = w_n +- mu w_t,     R_e = 2 mu^2 (1 + mu^2) R_n / impratio,     s = w_e^2 / 2 R_e where w_e < 0,
+ *      w_e = w_n +- mu w_t,     R_e = 2 mu^2 (1 + mu^2) R_n / impratio,     s = w_e^2 / 2 R_e where
+ * w_e < 0,
  *
- * so that friction between two tangents is up to 1 / sqrt(2) of mu.  Newton's method on the primal, exact line search.
+ * so that friction between two tangents is up to 1 / sqrt(2) of mu.  Newton's method on the primal,
+ * exact line search.
  *
- * What it gives up.  Order: 1, to the give of its rows: the reference has no Jdot v, so that joints swing out by v^2 / (k l).  Drift and penetration:
- * at rest what makes a_0 = the pull of the reference, r with g (1 - d) = k d |r| of a body on one contact, whatever the mass; it
- * does not go with h.  Friction: sticks by damping alone, and creeps at a speed of (1 - d) / (d b) times the acceleration held.  Energy: damped; there is no
- * restitution, surfaces with one are refused.  Only what is below 0 has rows, not a gap that is 0.  timeconst is at least 2 h, and A_ii a number of the bodies instead of the state (soft_weight), both as in
- * MuJoCo.
+ * What it gives up.  Order: 1, to the give of its rows: the reference has no Jdot v, so that joints
+ * swing out by v^2 / (k l).  Drift and penetration: at rest what makes a_0 = the pull of the
+ * reference, r with g (1 - d) = k d |r| of a body on one contact, whatever the mass; it does not go
+ * with h.  Friction: sticks by damping alone, and creeps at a speed of (1 - d) / (d b) times the
+ * acceleration held.  Energy: damped; there is no restitution, surfaces with one are refused.  Only
+ * what is below 0 has rows, not a gap that is 0.  timeconst is at least 2 h, and A_ii a number of
+ * the bodies instead of the state (soft_weight), both as in MuJoCo.
  *
- * Cost: (nv^3 / 3 + rows nv) a Newton iteration, 1 to 5 of them; one evaluation, one collision detection.  No allocation in a step, but for
- * more contacts than ever.  Fails: Newton's method beyond 100 iterations (max-iter), states that are not finite. */
+ * Cost: (nv^3 / 3 + rows nv) a Newton iteration, 1 to 5 of them; one evaluation, one collision
+ * detection.  No allocation in a step, but for more contacts than ever.  Fails: Newton's method
+ * beyond 100 iterations (max-iter), states that are not finite. */
 #include "models/schemes/scheme.h"
 
 #include <float.h>
@@ -75,7 +87,8 @@ static const perp_opt soft_constraints_options[] = {
   PERP_OPTIONS_END
 };
 
-/* w = J a - aref and R of a row, its force and the derivative of it by the weights of its contact */
+/* w = J a - aref and R of a row, its force and the derivative of it by the weights of its contact
+ */
 typedef struct soft_row {
   double aref, R; /* R = 0: no row */
   double w, dw;   /* at a, and along the direction of search */
@@ -92,7 +105,7 @@ typedef struct soft_constraints {
   perp_arena grown_x;
 } soft_constraints;
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 /* d of an error r */
 static double soft_impedance(const struct soft_constraints_opts *o, double r)
@@ -102,8 +115,8 @@ static double soft_impedance(const struct soft_constraints_opts *o, double r)
   return o->dmin + y * (o->dmax - o->dmin);
 }
 
-/* A_ii as MuJoCo takes it, from mean masses of bodies that are free: rows that move centres count these alone, others the mean
- * of the inverse inertia. */
+/* A_ii as MuJoCo takes it, from mean masses of bodies that are free: rows that move centres count
+ * these alone, others the mean of the inverse inertia. */
 static double soft_weight(const perp_scheme *s, const perp_scheme_row *row)
 {
   const int dim = s->model->dim;
@@ -154,7 +167,7 @@ static void soft_rows(soft_constraints *w, double h)
   }
 }
 
-/* ---- cost ------------------------------------------------------------------------------------- */
+/* ---- cost ---- */
 
 /* Force of a scalar row at w, and minus its derivative. */
 static double soft_scalar(const perp_scheme_row *row, double h, double R, double w, double *slope)
@@ -199,8 +212,9 @@ static void soft_cone(int dim, double mu, double impratio, const double R[3], co
     }
 }
 
-/* The first tangent of MuJoCo's frame of a contact, as parts [2] along those of the contact: across n, from the y axis of the
- * world, or where n is along that from the z axis.  In the plane there is one tangent. */
+/* The first tangent of MuJoCo's frame of a contact, as parts [2] along those of the contact: across
+ * n, from the y axis of the world, or where n is along that from the z axis.  In the plane there is
+ * one tangent. */
 static void soft_frame(int dim, const perp_scheme_contact *c, double t[2])
 {
   t[0] = 1, t[1] = 0;
@@ -294,7 +308,7 @@ static double soft_forces(soft_constraints *w, double h, double t, bool hessian)
   return slope;
 }
 
-/* ---- Newton ----------------------------------------------------------------------------------- */
+/* ---- Newton ---- */
 
 /* g = M (a - a0) - J' f; the largest of its terms */
 static double soft_gradient(soft_constraints *w)
@@ -396,7 +410,7 @@ static perp_reason soft_newton(soft_constraints *w, double h)
   return PERP_MAX_ITER;
 }
 
-/* ---- a step ----------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 static void soft_layout_rows(void *ws, perp_arena *a)
 {
@@ -439,7 +453,7 @@ static perp_reason soft_constraints_step(perp_scheme *s, double t, double h)
   return PERP_EXACT;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static void soft_constraints_layout(void *ws, perp_arena *a)
 {

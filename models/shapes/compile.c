@@ -98,7 +98,7 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
   return PERP_OK;
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------- */
+/* ---- bounds ---- */
 
 /* A disc of radius r about the axis u reaches r sqrt(1 - u_i^2) along axis i. */
 static void round_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3])

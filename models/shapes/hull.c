@@ -3,12 +3,14 @@
  *
  * Gift wrapping (Chand and Kapur 1970; Jarvis 1973 in the plane): turn a supporting plane about an
  * edge of a known face until it meets the next point; all points in that plane, hulled in two
- * dimensions, are the next face, so that the sides of a box come out as quadrilaterals.  The next point is found by
- * planes that turn back: through the edge and the point farthest beyond the plane before, until none is beyond.  With a
- * tree over the points (points.h) O(points log points) for points on a sphere.  Points closer than EPS times the extent
- * are one point, and points that near to a plane or a line lie in it.  Where that leaves faces that do not close
- * (checked by the twin of every half edge and Euler's formula), as of points in dense clusters, the length is taken
- * tenfold, up to EPS_MOST times the extent.  A hull that is flat, or that does not close then, is refused. */
+ * dimensions, are the next face, so that the sides of a box come out as quadrilaterals.  The next
+ * point is found by planes that turn back: through the edge and the point farthest beyond the plane
+ * before, until none is beyond.  With a tree over the points (points.h) O(points log points) for
+ * points on a sphere.  Points closer than EPS times the extent are one point, and points that near
+ * to a plane or a line lie in it.  Where that leaves faces that do not close (checked by the twin
+ * of every half edge and Euler's formula), as of points in dense clusters, the length is taken
+ * tenfold, up to EPS_MOST times the extent.  A hull that is flat, or that does not close then, is
+ * refused. */
 #include "models/shapes/points.h"
 #include "models/shapes/shapes_private.h"
 
@@ -24,7 +26,7 @@ static void hull_unit(double u[3])
   for (int i = 0; i < 3; i++) u[i] /= len;
 }
 
-/* ---- faces ----------------------------------------------------------------------------------- */
+/* ---- faces ---- */
 
 /* The loops of vertices around faces; a half edge is a place in `vertex`. */
 typedef struct faces {
@@ -67,7 +69,7 @@ static int find_half(const halves *h, const int *edge, int a, int b)
   return found;
 }
 
-/* ---- from faces to a hull -------------------------------------------------------------------- */
+/* ---- from faces to a hull ---- */
 
 static void hull_layout(void *hull, perp_arena *a)
 {
@@ -272,7 +274,7 @@ void perp_hull_move(perp_hull *h, const double R[9], const double c[3])
   for (int f = 0; f < h->n_faces; f++) h->d[f] += perp_dot(3, h->n + 3 * f, c);
 }
 
-/* ---- support --------------------------------------------------------------------------------- */
+/* ---- support ---- */
 
 int perp_hull_support(const perp_hull *h, const double d[3], int start)
 {
@@ -300,7 +302,7 @@ int perp_hull_support(const perp_hull *h, const double d[3], int start)
   return at;
 }
 
-/* ---- box ------------------------------------------------------------------------------------- */
+/* ---- box ---- */
 
 /* vertex i of a box: bit k of i gives the sign of coordinate k */
 static int box_start[] = { 0, 4, 8, 12, 16, 20, 24 };
@@ -327,7 +329,7 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
   return PERP_OK;
 }
 
-/* ---- in the plane ---------------------------------------------------------------------------- */
+/* ---- in the plane ---- */
 
 static bool hull_after(const double *p, int a, int b)
 {
@@ -384,7 +386,7 @@ static int hull_planar(const double *p, int n, int *index, double eps, int *loop
   return m;
 }
 
-/* ---- in space -------------------------------------------------------------------------------- */
+/* ---- in space ---- */
 
 enum { TURNS_MAX = 50 }; /* of a plane; more are rounding, and show in faces that do not close */
 enum wrap_end { WRAP_CLOSED, WRAP_FLAT, WRAP_OPEN, WRAP_EDGES, WRAP_CORNERS };
@@ -454,8 +456,9 @@ static enum wrap_end add_face(wrap *w, const double n[3], const double *o)
 
 /* Turn the supporting plane with normal n0 about the line through o square to n0 and m until it
  * meets a point; m: perpendicular to the line, in the old plane, the side from which it turns
- * away.  Normal of the new plane.  From a half turn on each plane goes through the point that was farthest beyond the one
- * before, until none is beyond by more than a part of eps; it turns back with each. */
+ * away.  Normal of the new plane.  From a half turn on each plane goes through the point that was
+ * farthest beyond the one before, until none is beyond by more than a part of eps; it turns back
+ * with each. */
 static void turn_plane(const wrap *w, const double *o, const double n0[3], const double m[3],
                        double n[3])
 {

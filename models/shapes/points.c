@@ -16,7 +16,7 @@ void perp_points_layout(perp_points *t, int n, perp_arena *a)
   t->node = PERP_CARVE(a, perp_points_node, 2 * (size_t)n + 1);
 }
 
-/* ---- equal points -------------------------------------------------------------------------------- */
+/* ---- equal points ---- */
 
 static int *points_bucket(const perp_points *t, const int64_t cell[3])
 {
@@ -56,7 +56,7 @@ int perp_points_distinct(perp_points *t, double *p, int n, double near)
   return kept;
 }
 
-/* ---- tree ---------------------------------------------------------------------------------------- */
+/* ---- tree ---- */
 
 /* the first `half` of n are those that come first along an axis (Hoare's selection) */
 static void points_select(const double *p, int *order, int n, int half, int axis)

@@ -28,7 +28,7 @@ typedef struct perp_hull {
   double *v;       /* [3 n_vertices] */
   double *n, *d;   /* [3 n_faces], [n_faces]: n . x = d, n outward */
   double *side;    /* [3 half edges] unit, in the plane of the face, outward; plane: along the side
-                     * of the polygon, outward at loop[k] */
+                    * of the polygon, outward at loop[k] */
   double *dir;     /* [3 n_edges] from first to second vertex */
   int *start;      /* [n_faces + 1] first half edge of a face */
   int *loop, *rim; /* [half edges] vertex and edge of a half edge */
@@ -37,9 +37,9 @@ typedef struct perp_hull {
   int *joint, *beside; /* other ends of the edges at vertex i: beside[joint[i] ... joint[i+1]-1] */
   int n_axes; /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
   int *axis, *edges;
-  bool
-      piece; /* of a surface of triangles: contacts take the normal of its face where that is near theirs */
-  bool box; /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
+  bool piece; /* of a surface of triangles: contacts take the normal of its face where that is near
+                 theirs */
+  bool box;   /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
 } perp_hull;
 
 typedef struct perp_shape {
@@ -57,10 +57,10 @@ typedef struct perp_shape {
   perp_mesh *mesh; /* mesh and height field */
 } perp_shape;
 
-/* ---- hull.c ---------------------------------------------------------------------------------- */
+/* ---- hull.c ---- */
 
-/* Convex hull of n points [stride n], of which the first dim numbers count.  who: for messages.  free() destroys a
- * hull; *out is NULL on failure. */
+/* Convex hull of n points [stride n], of which the first dim numbers count.  who: for messages.
+ * free() destroys a hull; *out is NULL on failure. */
 perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int stride, int n,
                              const char *who, perp_hull **out);
 /* Box (rectangle) with the given half edges around the origin. */
@@ -69,12 +69,12 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
 /* x -> R x + c */
 void perp_hull_move(perp_hull *hull, const double R[9], const double c[3]);
 
-/* The vertex farthest along d, of any length: steps to neighbours that are farther (local maxima of a linear function on
- * a convex polytope are global), from vertex `start`, -1: from the best of a few.  O(sqrt(vertices)) where
- * they are spread evenly. */
+/* The vertex farthest along d, of any length: steps to neighbours that are farther (local maxima of
+ * a linear function on a convex polytope are global), from vertex `start`, -1: from the best of a
+ * few.  O(sqrt(vertices)) where they are spread evenly. */
 int perp_hull_support(const perp_hull *hull, const double d[3], int start);
 
-/* ---- poses ----------------------------------------------------------------------------------- */
+/* ---- poses ---- */
 
 /* Pose of dimension d as a pose of space. */
 PERP_INLINE void perp_lift(int d, const perp_pose *in, perp_pose *out)
@@ -114,13 +114,14 @@ PERP_INLINE void perp_along(const double a[3], double s, const double u[3], doub
   for (int i = 0; i < 3; i++) y[i] = a[i] + s * u[i];
 }
 
-/* ---- compile.c ------------------------------------------------------------------------------- */
+/* ---- compile.c ---- */
 
-/* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its hull and mesh, if any,
- * are the caller's to free. */
+/* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its
+ * hull and mesh, if any, are the caller's to free. */
 perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
                                perp_shape *s);
-/* Can contacts of two kinds be found at all?  What a kind has with some of them only, it is `partial`. */
+/* Can contacts of two kinds be found at all?  What a kind has with some of them only, it is
+ * `partial`. */
 PERP_INLINE bool perp_shape_partial(perp_shape_kind kind)
 {
   return kind == PERP_SHAPE_PLANE;
@@ -134,7 +135,7 @@ void perp_relative(const perp_pose *a, const perp_pose *b, perp_pose *rel);
 /* Axis-aligned box of a shape at a lifted pose of its body; of a plane everything. */
 void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3]);
 
-/* ---- surface.c ------------------------------------------------------------------------------- */
+/* ---- surface.c ---- */
 
 /* A surface of a shape, its mu_dynamic filled in; a coefficient of restitution.  PERP_ERR_ARG. */
 perp_status perp_surface_check(perp_ctx *ctx, int dim, perp_surface *s, const char *who);

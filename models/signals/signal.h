@@ -4,11 +4,11 @@
  *      constant   offset
  *      sine       offset + amplitude sin(rate t + phase)
  *      table      straight lines through (t_i, y_i); before the first and after the last as there
- *      spline     the natural cubic spline through (t_i, y_i); beyond its ends straight on, as it leaves them
- *      function   whatever `of` says: it gives all three exactly
+ *      spline     the natural cubic spline through (t_i, y_i); beyond its ends straight on, as it
+ * leaves them function   whatever `of` says: it gives all three exactly
  *
- * The rate of a table jumps at its points: there it is that of the line that begins, and what needs an acceleration
- * (the motion of a body) refuses tables. */
+ * The rate of a table jumps at its points: there it is that of the line that begins, and what needs
+ * an acceleration (the motion of a body) refuses tables. */
 #ifndef PERP_SIGNAL_H
 #define PERP_SIGNAL_H
 
@@ -44,8 +44,8 @@ typedef struct perp_signal perp_signal;
 
 /* "constant", "sine", ...; NULL when there is no such kind. */
 const char *perp_signal_kind_name(perp_signal_kind kind);
-/* A signal of its own; who: begins messages.  PERP_ERR_ARG: numbers that are not finite, points that are too few or out of
- * order, no function; PERP_ERR_NOMEM; *out is NULL then.  O(n). */
+/* A signal of its own; who: begins messages.  PERP_ERR_ARG: numbers that are not finite, points
+ * that are too few or out of order, no function; PERP_ERR_NOMEM; *out is NULL then.  O(n). */
 perp_status perp_signal_create(perp_ctx *ctx, const perp_signal_def *def, const char *who,
                                perp_signal **out);
 void perp_signal_destroy(perp_signal *s); /* NULL is fine */

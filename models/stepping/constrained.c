@@ -28,7 +28,7 @@ void perp_constrained_retract(perp_constrained *k, const double *q, const double
     perp_model_retract(k->model, q, dq, q_out);
 }
 
-/* ---- what the stabilization scheme may ask --------------------------------------------------- */
+/* ---- what the stabilization scheme may ask ---- */
 
 static void stab_error(void *user, double t, const double *q, double *C)
 {
@@ -160,7 +160,7 @@ static perp_status stab_solve_start(void *user, const double *c, double *x, doub
   return solve_projection(k, c, x, lambda, stats);
 }
 
-/* ---- springs --------------------------------------------------------------------------------- */
+/* ---- springs ---- */
 
 static void set_softness(perp_constrained *k, double h)
 {
@@ -213,7 +213,7 @@ void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, 
   }
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a)
 {
@@ -320,7 +320,7 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
   return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite, or a quaternion is 0");
 }
 
-/* ---- one state ------------------------------------------------------------------------------- */
+/* ---- one state ---- */
 
 void perp_constrained_at(perp_constrained *k, double t, const double *q)
 {
@@ -443,8 +443,9 @@ void perp_constrained_driven(perp_constrained *k, double t, double scale, double
   for (int i = 0; i < k->model->m; i++) c[i] -= scale * k->Ct[i];
 }
 
-/* A projection takes the history of a multistep method away, which then starts at order one: drift of the size of its
- * errors is left alone, and the part of it that the last projection did not take (of positions alone, say). */
+/* A projection takes the history of a multistep method away, which then starts at order one: drift
+ * of the size of its errors is left alone, and the part of it that the last projection did not take
+ * (of positions alone, say). */
 static bool constrained_leaves(perp_constrained *k, const double *v)
 {
   const double slack = k->slack * k->model->size;
@@ -454,8 +455,8 @@ static bool constrained_leaves(perp_constrained *k, const double *v)
          fmax(slack * fmax(k->rate, constrained_fastest(k->model, v)), 2 * k->rest);
 }
 
-/* Coordinates: loops are closed, and v is projected on the velocities that q allows, in the metric of M, which takes
- * energy and gives none. */
+/* Coordinates: loops are closed, and v is projected on the velocities that q allows, in the metric
+ * of M, which takes energy and gives none. */
 static perp_ode_answer constrained_coordinates(perp_constrained *k, double t, double *q, double *v)
 {
   const int m = k->model->m;
@@ -532,7 +533,7 @@ bool perp_constrained_projects(const perp_constrained *k)
   return k->stab != NULL && k->stab->post_step != NULL;
 }
 
-/* ---- one step -------------------------------------------------------------------------------- */
+/* ---- one step ---- */
 
 perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
                                   perp_step_info *info)

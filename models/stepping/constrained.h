@@ -10,13 +10,16 @@
 #include "solvers/stabilization/stabilization.h"
 
 struct perp_constrained;
-/* Joints that are coordinates: what stands for the KKT solver and for the stabilization of joints where a formulation has
- * coordinates that obey them.  Multipliers are not known: lambda stays as it is. */
+/* Joints that are coordinates: what stands for the KKT solver and for the stabilization of joints
+ * where a formulation has coordinates that obey them.  Multipliers are not known: lambda stays as
+ * it is. */
 typedef struct perp_joint_coordinates {
-  /* All that solve needs at k->e, of the positions q.  Returns PERP_EXACT, or why there is no factor. */
+  /* All that solve needs at k->e, of the positions q.  Returns PERP_EXACT, or why there is no
+   * factor. */
   perp_reason (*factor)(struct perp_constrained *k, const double *q);
-  /* M a = f + J' lambda, J a = 0, and J a = c in the rows [m] that are no coordinates (loops): PERP_EXACT, or
-   * PERP_INFEASIBLE and the least-squares answer where these contradict each other. */
+  /* M a = f + J' lambda, J a = 0, and J a = c in the rows [m] that are no coordinates (loops):
+   * PERP_EXACT, or PERP_INFEASIBLE and the least-squares answer where these contradict each other.
+   */
   perp_reason (*solve)(struct perp_constrained *k, const double *f, const double *c, double *a);
   /* q_out = q [+] dq along the joints; q_out may be q */
   void (*retract)(struct perp_constrained *k, const double *q, const double *dq, double *q_out);
@@ -64,8 +67,8 @@ typedef struct perp_constrained {
   double tol;   /* of the steps of the ODE, 0: their length is given */
   double slack; /* drift that is left alone, of size and speed: perp_ode_slack */
   double rest;  /* |J v|_inf that the last projection left */
-  bool
-      lags; /* its positions move with the velocities before: C / h of one step is late in another one */
+  bool lags; /* its positions move with the velocities before: C / h of one step is late in another
+                one */
   double rate;        /* 1/s, of the motion at the start */
   perp_reason reason; /* < 0: why the evaluation failed; else of the last KKT solve */
   perp_status status; /* of a call that could not work at all */
@@ -74,38 +77,40 @@ typedef struct perp_constrained {
   double assembly_s, kkt_s, step_s;
 } perp_constrained;
 
-/* Create the solvers of parts (stab must be set, and kkt but for coordinates) for the model.  keeps_start: the factor
- * at the end of a step is the one of its start (velocity level). */
+/* Create the solvers of parts (stab must be set, and kkt but for coordinates) for the model.
+ * keeps_start: the factor at the end of a step is the one of its start (velocity level). */
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
                                     const perp_parts *parts, bool keeps_start);
 /* Arrays only; the caller's layout function calls it. */
 void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a);
 void perp_constrained_destroy(perp_constrained *k);
 void perp_constrained_restart(perp_constrained *k);
-/* The rate of the motion that starts with v, of gravity and the velocities: under error control it stands for 1/h, of
- * which nobody knows anything, in the feedback of the acceleration level and in what a projection leaves alone. */
+/* The rate of the motion that starts with v, of gravity and the velocities: under error control it
+ * stands for 1/h, of which nobody knows anything, in the feedback of the acceleration level and in
+ * what a projection leaves alone. */
 void perp_constrained_begin(perp_constrained *k, const double *v);
 
 /* Model at (t, q): poses, J, C and C_t in *k->e.  Nothing is done where it was evaluated last. */
 void perp_constrained_at(perp_constrained *k, double t, const double *q);
-/* Have all signals of the model finite values at t, and where accelerations follow them their derivatives?  Else k->reason
- * says it. */
+/* Have all signals of the model finite values at t, and where accelerations follow them their
+ * derivatives?  Else k->reason says it. */
 bool perp_constrained_signals(perp_constrained *k, double t);
 /* The position error C [m] at k->e, 0 for springs. */
 void perp_constrained_error(const perp_constrained *k, double *C);
-/* What stands for h in the gains of the feedback, of joints and of contacts: h itself with fixed steps. */
+/* What stands for h in the gains of the feedback, of joints and of contacts: h itself with fixed
+ * steps. */
 double perp_constrained_feedback_step(const perp_constrained *k, perp_level level, double h);
-/* Complete the right-hand side of the joints in a step h from v: to k->c, which holds 0 on the velocity level and
- * -Jdot v on the acceleration level, the feedback of the stabilization is added on rigid rows and the pull of
- * the springs on others (model.h), whose softness is set. */
+/* Complete the right-hand side of the joints in a step h from v: to k->c, which holds 0 on the
+ * velocity level and -Jdot v on the acceleration level, the feedback of the stabilization is added
+ * on rigid rows and the pull of the springs on others (model.h), whose softness is set. */
 void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v);
 /* k->a, k->lambda from k->f and k->c with the J of k->e, in a step h from velocity v.  False:
  * k->reason says why.  Redundant joints that disagree by no more than rounding and drift explain
  * get the least-squares answer of the KKT formulation (counted in fallbacks, reason
  * PERP_REGULARIZED), others PERP_INFEASIBLE. */
 bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v);
-/* M a = f + J' lambda, J a + S lambda = c with the current factor; M a = f where there are no joints.
- * False: k->reason or k->status says why. */
+/* M a = f + J' lambda, J a + S lambda = c with the current factor; M a = f where there are no
+ * joints. False: k->reason or k->status says why. */
 bool perp_constrained_response(perp_constrained *k, const double *f, const double *c, double *a,
                                double *lambda);
 /* x = J v */
@@ -114,8 +119,8 @@ void perp_constrained_product(const perp_constrained *k, const double *v, double
 void perp_constrained_rate(const perp_constrained *k, const double *v, double *Cdot);
 /* c -= scale C_t with the velocities of motions at the time t, J where it is. */
 void perp_constrained_driven(perp_constrained *k, double t, double scale, double *c);
-/* The ODE of a model in q and v, but for its derivatives and what is done at accepted states.  user: of the
- * callbacks; it begins with a pointer to the (const) model. */
+/* The ODE of a model in q and v, but for its derivatives and what is done at accepted states. user:
+ * of the callbacks; it begins with a pointer to the (const) model. */
 perp_ode_sys perp_formulation_ode_sys(void *user);
 /* At a regular state: is it finite, how large is C; then the post-step. */
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
@@ -145,8 +150,9 @@ perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *
                                   perp_step_info *info);
 void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times);
 
-/* Around evaluations between steps (dense output): evaluations and factor, first guesses and counts are put back, so
- * that the steps to come make as many factorizations as without, of the same numbers. */
+/* Around evaluations between steps (dense output): evaluations and factor, first guesses and counts
+ * are put back, so that the steps to come make as many factorizations as without, of the same
+ * numbers. */
 void perp_constrained_keep(perp_constrained *k);
 void perp_constrained_put_back(perp_constrained *k);
 

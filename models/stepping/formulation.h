@@ -23,14 +23,16 @@ typedef struct perp_step_info {
   perp_reason reason;   /* < 0: the step failed; the state is the last good one */
   double drift_pos_pre; /* |C|_inf before the post-step, m or rad, that after when there is no
                          * post-step; NaN: unknown */
-  /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level: all impulses of the
-   * step over h, those of projections of its velocity too: the mean force of the step, to first order; unknown in a
-   * first step from a motion without such projections (formulations/stepping.c).  Acceleration level: at the start of the step, or at the last
-   * derivative of it for methods that evaluate none at a regular state.  Where rows are redundant: those of least
-   * norm (redundancy.h). */
+  /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level: all
+   * impulses of the step over h, those of projections of its velocity too: the mean force of the
+   * step, to first order; unknown in a first step from a motion without such projections
+   * (formulations/stepping.c).  Acceleration level: at the start of the step, or at the last
+   * derivative of it for methods that evaluate none at a regular state.  Where rows are redundant:
+   * those of least norm (redundancy.h). */
   const double *lambda;
-  /* [6 bodies] of point-mass, h^2 included: multipliers of the lengths and of the angles of the vectors of a body, those of
-   * the angle between the second and the third one first; NULL: rigidity is no constraint. */
+  /* [6 bodies] of point-mass, h^2 included: multipliers of the lengths and of the angles of the
+   * vectors of a body, those of the angle between the second and the third one first; NULL:
+   * rigidity is no constraint. */
   const double *rigidity;
   double h_stable;     /* s, longest stable step of symplectic-euler, at the start; 0: not known */
   const double *drive; /* [drives] force of each drive along its x, limits included; NULL: none */
@@ -52,21 +54,22 @@ typedef struct perp_step_info {
   int n_critical;    /* contacts at rest that no accelerations and forces satisfy, see critical.c */
 } perp_step_info;
 
-/* Redundant constraints since the last restart: rows of J that depend on others at the scale of the constraint error
- * (redundancy.h), which are left out. */
+/* Redundant constraints since the last restart: rows of J that depend on others at the scale of the
+ * constraint error (redundancy.h), which are left out. */
 typedef struct perp_redundant {
   int rows, most;   /* now; at most */
   int joint;        /* the first joint with such a row, -1: none so far */
   int changes;      /* of their number from one step to the next: singular positions */
   double t_change;  /* s, of the first change, NaN: none */
   int joint_change; /* with a row that was dependent before or after the last change */
-  double
-      sigma; /* least sine of the angle between a row that is in and the others, where it was looked at, */
-  double t_sigma; /* s: when */
-  int near;       /* steps of a length that reaches the singular position, sigma < h |v| / size */
+  double sigma;     /* least sine of the angle between a row that is in and the others, where it was
+                       looked at, */
+  double t_sigma;   /* s: when */
+  int near;         /* steps of a length that reaches the singular position, sigma < h |v| / size */
 } perp_redundant;
 
-/* What a time stepping remembers besides its state, of the start and of the end of a step that is made more than once. */
+/* What a time stepping remembers besides its state, of the start and of the end of a step that is
+ * made more than once. */
 typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
 
 /* A point passed the end of its curve, or a joint broke: the step was cut there (switches.c), the
@@ -133,17 +136,18 @@ typedef struct perp_formulation_desc {
   /* Contact problems since the last restart, and an observer of them; NULL: no contacts. */
   const perp_contact_count *(*contacts)(const void *ws);
   void (*observe)(void *ws, perp_contact_observer *observer, void *user);
-  /* PERP_FORM_WRAPS: the formulation that runs inside, empty for the default; the caller frees it. */
+  /* PERP_FORM_WRAPS: the formulation that runs inside, empty for the default; the caller frees it.
+   */
   perp_status (*inner)(perp_ctx *ctx, const void *opts, perp_spec *formulation);
   /* Likewise: how it is divided, and its i-th group (< count->groups). */
   const perp_group_count *(*groups)(const void *ws);
   void (*group)(const void *ws, int i, perp_group_info *info);
-  /* Where the KKT solver has another model than the one of the formulation (velocity-implicit): that model, finished,
-   * which the caller destroys.  Else NULL. */
+  /* Where the KKT solver has another model than the one of the formulation (velocity-implicit):
+   * that model, finished, which the caller destroys.  Else NULL. */
   perp_status (*lift)(perp_ctx *ctx, const perp_model *model, const void *opts,
                       perp_model **lifted);
-  /* The stabilization that is meant where none is named, with these options; NULL, or NULL returned: as of
-   * perp_sim_create. */
+  /* The stabilization that is meant where none is named, with these options; NULL, or NULL
+   * returned: as of perp_sim_create. */
   const char *(*stab)(const void *opts);
 } perp_formulation_desc;
 
@@ -157,10 +161,9 @@ enum {
   PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
   PERP_FORM_EVENTS =
       1 << 8, /* steps end at impacts: contact forces are on the acceleration level */
-  PERP_FORM_SPRINGS = 1 << 9, /* serves joints with stiffness or damping; others refuse them */
-  PERP_FORM_SIGNALS =
-      1
-      << 11, /* serves gravity, forces and drives that depend on time, and surfaces that move; others refuse them */
+  PERP_FORM_SPRINGS = 1 << 9,  /* serves joints with stiffness or damping; others refuse them */
+  PERP_FORM_SIGNALS = 1 << 11, /* serves gravity, forces and drives that depend on time, and
+                                  surfaces that move; others refuse them */
   PERP_FORM_MOTIONS = 1 << 12, /* serves bodies whose motion is prescribed; others refuse them */
   PERP_FORM_NONHOLONOMIC =
       1 << 13, /* serves rows on velocities alone (joint.h); others refuse them */
@@ -168,33 +171,29 @@ enum {
       1 << 15, /* serves surfaces that resist spinning and rolling (shape.h); others refuse them */
   PERP_FORM_ANISOTROPIC =
       1 << 19, /* serves surfaces with anisotropic friction (shape.h); others refuse them */
-  PERP_FORM_EXACT_JOINTS =
-      1
-      << 14, /* what it does for joints needs no stabilization, which has a say in contacts alone */
-  PERP_FORM_CANONICAL =
-      1
-      << 16, /* coordinates without constraints: what is symplectic for them is so for a tree of joints */
-  PERP_FORM_BREAKS =
-      1
-      << 18, /* serves joints that break: it reports their forces, and has their rows from the model; others refuse them */
+  PERP_FORM_EXACT_JOINTS = 1 << 14, /* what it does for joints needs no stabilization, which has a
+                                       say in contacts alone */
+  PERP_FORM_CANONICAL = 1 << 16, /* coordinates without constraints: what is symplectic for them is
+                                    so for a tree of joints */
+  PERP_FORM_BREAKS = 1 << 18,    /* serves joints that break: it reports their forces, and has their
+                                    rows from the model; others refuse them */
   PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
-  PERP_FORM_DISABLED =
-      1
-      << 20, /* serves bodies that are disabled for a time, and parts that stop; others refuse them */
+  PERP_FORM_DISABLED = 1 << 20,  /* serves bodies that are disabled for a time, and parts that stop;
+                                    others refuse them */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };
 
-/* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller
- * frees the specs.  lcp and contact stay empty for a model without shapes.  On failure (PERP_ERR_OPTION: a default
- * that is not registered; PERP_ERR_NOMEM) those filled so far stay. */
+/* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the
+ * caller frees the specs.  lcp and contact stay empty for a model without shapes.  On failure
+ * (PERP_ERR_OPTION: a default that is not registered; PERP_ERR_NOMEM) those filled so far stay. */
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts);
 /* Frees the specs; all are empty then. */
 void perp_parts_free(perp_parts *parts);
 
-/* The formulation that decides which parts are used: that of parts, where it is empty the default, and where it runs
- * another one (PERP_FORM_WRAPS) that one.  *formulation out, the caller frees it; empty on failure.  Errors as of
- * perp_spec_parse.  Allocates the options. */
+/* The formulation that decides which parts are used: that of parts, where it is empty the default,
+ * and where it runs another one (PERP_FORM_WRAPS) that one.  *formulation out, the caller frees it;
+ * empty on failure.  Errors as of perp_spec_parse.  Allocates the options. */
 perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_spec *formulation);
 
 /* A running simulation: model + parts. */
@@ -202,10 +201,11 @@ typedef struct perp_sim perp_sim;
 /* Borrows the model; options are read here only.  Starts at t = 0 in the initial state of the
  * model.  Empty parts that the formulation uses get defaults: formulation `velocity` when the
  * ode is empty or makes one evaluation a step, else `acceleration`; ode `symplectic-euler`; kkt
- * `tree`; stab `baumgarte` (velocity level, multistep methods), `split` (velocity level, models with
- * shapes) or `post:velocity=true`.  h > 0 [s]. PERP_ERR_ARG: h, a model that is not finished or whose state `ode` refuses;
- * PERP_ERR_UNSUPPORTED: parts that do not fit together, an engine with other parts, or with a model that it does not serve;
- * PERP_ERR_EXTERNAL: an engine that is not here; else what the parts answer. */
+ * `tree`; stab `baumgarte` (velocity level, multistep methods), `split` (velocity level, models
+ * with shapes) or `post:velocity=true`.  h > 0 [s]. PERP_ERR_ARG: h, a model that is not finished
+ * or whose state `ode` refuses; PERP_ERR_UNSUPPORTED: parts that do not fit together, an engine
+ * with other parts, or with a model that it does not serve; PERP_ERR_EXTERNAL: an engine that is
+ * not here; else what the parts answer. */
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out);
 void perp_sim_destroy(perp_sim *sim); /* NULL is fine */
@@ -213,38 +213,42 @@ void perp_sim_destroy(perp_sim *sim); /* NULL is fine */
  * allocation. */
 perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
                              const double *v);
-/* For restarts from now on: x of a drive that turns is within half a turn of this, and not of its `zero`. */
+/* For restarts from now on: x of a drive that turns is within half a turn of this, and not of its
+ * `zero`. */
 void perp_sim_turned(perp_sim *sim, int drive, double x);
-/* One accepted step, not beyond t_max; *info out.  PERP_OK also when the simulation failed: info->reason < 0, and the
- * state is the last good one.  Other answers: a part could not work at all (PERP_ERR_NOMEM, say); the state is then
- * undefined until the next restart.  No allocation unless a part has PERP_CAP_ALLOCATES. */
+/* One accepted step, not beyond t_max; *info out.  PERP_OK also when the simulation failed:
+ * info->reason < 0, and the state is the last good one.  Other answers: a part could not work at
+ * all (PERP_ERR_NOMEM, say); the state is then undefined until the next restart.  No allocation
+ * unless a part has PERP_CAP_ALLOCATES. */
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info);
 void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v);
-/* The state at a time t of the last step, its ends included, in the coordinates of the model: q [nq], v [nv]; see
- * perp_ode_dense_at.  lambda [m]: the multipliers that a step from there would report, all NaN where the formulation
- * does not know any; NULL: not wanted.  The steps to come do not notice, to the last bit.  PERP_ERR_UNSUPPORTED: the formulation has no
- * dense output (velocity level and impulses: what changes velocities there is an impulse of the whole step; groups;
- * curves that end) or not here (contacts at rest, drives), or the method no state at t; PERP_ERR_ARG: t outside the last step; PERP_ERR_NOMEM.  Allocates
- * at the first call. */
+/* The state at a time t of the last step, its ends included, in the coordinates of the model: q
+ * [nq], v [nv]; see perp_ode_dense_at.  lambda [m]: the multipliers that a step from there would
+ * report, all NaN where the formulation does not know any; NULL: not wanted.  The steps to come do
+ * not notice, to the last bit.  PERP_ERR_UNSUPPORTED: the formulation has no dense output (velocity
+ * level and impulses: what changes velocities there is an impulse of the whole step; groups; curves
+ * that end) or not here (contacts at rest, drives), or the method no state at t; PERP_ERR_ARG: t
+ * outside the last step; PERP_ERR_NOMEM.  Allocates at the first call. */
 perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q, double *v,
                               double *lambda);
 /* ode since creation; kkt since the last restart, its residual NaN (nobody judged).  Either may
  * be NULL. */
 void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times);
-/* Why the integrator, which is symplectic for accelerations of positions alone, makes no symplectic steps of this model
- * with this formulation: a clause, "joints act on ..."; NULL: nothing known is in the way, or it is none. */
+/* Why the integrator, which is symplectic for accelerations of positions alone, makes no symplectic
+ * steps of this model with this formulation: a clause, "joints act on ..."; NULL: nothing known is
+ * in the way, or it is none. */
 const char *perp_sim_not_symplectic(const perp_sim *sim);
 /* Contact problems since the last restart; NULL when the formulation has none. */
 const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
-/* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation
- * has none. */
+/* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the
+ * formulation has none. */
 bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user);
-/* Redundant constraints since the last restart; NULL: joints form no loops, or the formulation has no KKT system whose
- * rank is decided (reduced, penalty, ...). */
+/* Redundant constraints since the last restart; NULL: joints form no loops, or the formulation has
+ * no KKT system whose rank is decided (reduced, penalty, ...). */
 const perp_redundant *perp_sim_redundant(const perp_sim *sim);
-/* Of a simulation by an engine: its version and all that decides about its numbers, as it uses it: "ode 0.16.2,
- * solver=quick, ...".  False, and text "": it is none. */
+/* Of a simulation by an engine: its version and all that decides about its numbers, as it uses it:
+ * "ode 0.16.2, solver=quick, ...".  False, and text "": it is none. */
 bool perp_sim_resolved(const perp_sim *sim, char *text, size_t size);
 /* Mechanical energy as the engine itself has it, J; NaN: it does not say, or it is no engine. */
 double perp_sim_engine_energy(const perp_sim *sim);

@@ -11,7 +11,7 @@ enum { JACOBIANS_MOST = 20, HALVINGS_MOST = 12, ABOUT_MOST = 100 };
 /* Errors of rows by their softness, of the size: what is left alone, and what is no solution. */
 static const double HARD = 1e-10, LOST = 1e-7;
 
-/* ---- the graph of a model -------------------------------------------------------------------- */
+/* ---- the graph of a model ---- */
 
 /* Pairs of nodes of which one reads the other, to edge when it is not NULL; how many.  Bodies are
  * nodes 0 ... n_bodies - 1, joints those after them. */
@@ -107,7 +107,7 @@ void perp_implicit_restart(perp_implicit *w)
   w->floor = 0;
 }
 
-/* ---- parts of x ------------------------------------------------------------------------------ */
+/* ---- parts of x ---- */
 
 static int implicit_body(const perp_implicit *w, int body, int k)
 {
@@ -153,7 +153,7 @@ void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, doubl
   }
 }
 
-/* ---- Newton's method ------------------------------------------------------------------------- */
+/* ---- Newton's method ---- */
 
 /* Steps of the differences: a part of the size of the model, of radians; multipliers are linear. */
 static void implicit_steps(perp_implicit *w, const double *x)

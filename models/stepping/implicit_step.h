@@ -10,10 +10,11 @@
  * Dependent rows of joints leave the Jacobian singular.  To the equation of a row, 1e-9 of its J
  * M^-1 J' times its multiplier is added: C is off by 1e-9 of what the force of the joint does in a
  * step, h^2 times an acceleration (1e-14 m at 1 ms and 10 m/s^2), the multipliers are those of
- * least norm where they are not unique, and a position in which J loses rank is one like others.  Where that is more than
- * 1e-10 of the size (a light body between heavy ones: the force is that of their mass, J M^-1 J' is its own), rows are
- * made soft about the multipliers that were found, and solved for again, up to 100 times (method of multipliers): at mass
- * ratios of 1e9 each pass halves the error.  PERP_INACCURATE where more than 1e-7 of the size is left. */
+ * least norm where they are not unique, and a position in which J loses rank is one like others.
+ * Where that is more than 1e-10 of the size (a light body between heavy ones: the force is that of
+ * their mass, J M^-1 J' is its own), rows are made soft about the multipliers that were found, and
+ * solved for again, up to 100 times (method of multipliers): at mass ratios of 1e9 each pass halves
+ * the error.  PERP_INACCURATE where more than 1e-7 of the size is left. */
 #ifndef PERP_IMPLICIT_STEP_H
 #define PERP_IMPLICIT_STEP_H
 
@@ -59,8 +60,8 @@ void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, doubl
 /* F(x) = 0 from the guess x [n], in place; unknowns of bodies are lengths and angles (velocities
  * times h), those of joints M times as much.  Solved when a correction of the bodies is below tol
  * times `size`, or no longer falls below 1e-9 of it.  B: J and M near the solution.  PERP_EXACT;
- * PERP_MAX_ITER after `most` corrections, PERP_INACCURATE, PERP_NOT_FINITE, PERP_SINGULAR. No allocation, but for
- * new pivots of wide models. */
+ * PERP_MAX_ITER after `most` corrections, PERP_INACCURATE, PERP_NOT_FINITE, PERP_SINGULAR. No
+ * allocation, but for new pivots of wide models. */
 perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,
                                 const perp_blocks *B, double tol, int most, double size, double *x);
 

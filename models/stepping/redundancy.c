@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Redundant constraints.
  *
- * Rows of J that depend on others on the manifold C(q) = 0 are nearly independent beside it: at a constraint error delta
- * their distance from the span of the others is about sigma = delta / length.  A solver that decides the rank at rounding
- * takes them as constraints in their own right, in directions that are noise, and they brake the motion.  So the
- * rank is decided at the scale of the error, once for all stages of a step and for all KKT formulations, and rows
- * that depend on others are left out: J = 0, C = 0 and S > 0, so that their multiplier is 0.
+ * Rows of J that depend on others on the manifold C(q) = 0 are nearly independent beside it: at a
+ * constraint error delta their distance from the span of the others is about sigma = delta /
+ * length.  A solver that decides the rank at rounding takes them as constraints in their own right,
+ * in directions that are noise, and they brake the motion.  So the rank is decided at the scale of
+ * the error, once for all stages of a step and for all KKT formulations, and rows that depend on
+ * others are left out: J = 0, C = 0 and S > 0, so that their multiplier is 0.
  *
- * Rank is kinematics: distances are measured with M = 1 for displacements and l^2 for turning, l half the size of
- * the model, whatever the masses.  A spanning forest of the joints has independent rows.  With the answers of the forest to
- * the other rows J_x, which close loops,
+ * Rank is kinematics: distances are measured with M = 1 for displacements and l^2 for turning, l
+ * half the size of the model, whatever the masses.  A spanning forest of the joints has independent
+ * rows.  With the answers of the forest to the other rows J_x, which close loops,
  *
  *      M a = J_x' + J_f' P,  J_f a = 0,      G = J_x a      (tree.c: O(N) for a row)
  *
- * G / sqrt(d_i d_j), d the diagonal of J M^-1 J', has pivots sigma^2, with sigma the sine of the angle between a row and
- * the span of the forest and the rows before it.  Cholesky with pivots leaves out the rows below
+ * G / sqrt(d_i d_j), d the diagonal of J M^-1 J', has pivots sigma^2, with sigma the sine of the
+ * angle between a row and the span of the forest and the rows before it.  Cholesky with pivots
+ * leaves out the rows below
  *
  *      tau = delta / max(sigma_min, 0.1)    between 1e-6 and 1e-3,
  *
- * delta the largest C_i / sqrt(d_i) / l at the state and before the last projection, sigma_min the least pivot so
- * far: C bounds the distance from the manifold by C / sigma_min.  A row that was left out comes back above 10 tau only
- * (between 1e-5 and 0.1), and rows that are in stay in unless others are ten times as far apart: the set does not flicker.
+ * delta the largest C_i / sqrt(d_i) / l at the state and before the last projection, sigma_min the
+ * least pivot so far: C bounds the distance from the manifold by C / sigma_min.  A row that was
+ * left out comes back above 10 tau only (between 1e-5 and 0.1), and rows that are in stay in unless
+ * others are ten times as far apart: the set does not flicker.
  *
- * The multipliers of dependent rows are not unique.  A null vector n of J' has 1 in a row that is left out and the
- * coefficients of that row in the others; (1 - N N^+) lambda is the solution of least norm, which is reported (up to 64
- * rows that close loops; beyond, the multipliers of rows that are left out are 0).
+ * The multipliers of dependent rows are not unique.  A null vector n of J' has 1 in a row that is
+ * left out and the coefficients of that row in the others; (1 - N N^+) lambda is the solution of
+ * least norm, which is reported (up to 64 rows that close loops; beyond, the multipliers of rows
+ * that are left out are 0).
  *
  * Compliant rows (softness, stiffness, damping) restrict nothing and take no part. */
 #include "models/stepping/redundancy_private.h"
@@ -39,9 +43,10 @@ static const double EXPLAINS = 10;      /* times its size an error in other term
 static const double ROUNDED = 1e-9;     /* of the largest term */
 static const double CONTRADICTS = 1e-3; /* part of the terms, or of the size of the model */
 
-/* ---- creation -------------------------------------------------------------------------------- */
+/* ---- creation ---- */
 
-/* in[j]: is joint j of the spanning forest, which each body joins once?  The world is body n_bodies. */
+/* in[j]: is joint j of the spanning forest, which each body joins once?  The world is body
+ * n_bodies. */
 static perp_status redundancy_forest(perp_ctx *ctx, const perp_model *m, bool *in)
 {
   const int n = m->n_bodies;
@@ -268,7 +273,7 @@ perp_status perp_redundancy_share_at(perp_ctx *ctx, perp_redundancy *r, double t
   return PERP_OK;
 }
 
-/* ---- one decision ---------------------------------------------------------------------------- */
+/* ---- one decision ---- */
 
 /* Which rows are left out now; another set than before? */
 static bool redundancy_take(perp_redundancy *r)
@@ -316,8 +321,8 @@ static bool redundancy_differs(int m, const double *n, const double *x, double p
   return fabs(sum) > part * terms && fabs(sum) > ROUNDED * size * most;
 }
 
-/* Do rows that are left out contradict the others: n' C beyond what an error explains, n' C_t, or, where
- * accelerations are looked for, n' Jdot v? */
+/* Do rows that are left out contradict the others: n' C beyond what an error explains, n' C_t, or,
+ * where accelerations are looked for, n' Jdot v? */
 static bool redundancy_contradicts(perp_redundancy *r, const double *v, double error)
 {
   const perp_model *m = r->model;
@@ -344,7 +349,8 @@ static double redundancy_rate(const perp_model *m, const double *v)
   return rate;
 }
 
-/* Do rows need to be looked at, the motion having come so far?  Rarely where many rows close loops. */
+/* Do rows need to be looked at, the motion having come so far?  Rarely where many rows close loops.
+ */
 static bool redundancy_due(perp_redundancy *r, double turned)
 {
   const int64_t k = r->k, now = r->dropped.n > 0 && k <= SHARED;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which rows depend on others: Cholesky with pivots of the rows that close loops, behind the forest of the others; the
- * equations are in redundancy.c. */
+/* Which rows depend on others: Cholesky with pivots of the rows that close loops, behind the forest
+ * of the others; the equations are in redundancy.c. */
 #include "models/stepping/redundancy_private.h"
 
 #include <string.h>
 
-/* Of rows that are redundant everywhere sigma is at most 0.2 delta on the mechanisms of tests/agree/redundant.c; the
- * thresholds are 5 and 50 times that. */
+/* Of rows that are redundant everywhere sigma is at most 0.2 delta on the mechanisms of
+ * tests/agree/redundant.c; the thresholds are 5 and 50 times that. */
 static const double ROUNDING = 1e-6, LARGEST = 1e-3, RETURN = 10, RETURN_LEAST = 1e-5,
                     RETURN_MOST = 0.1, REGULAR = 0.1;
 static const double SWAP = 0.1; /* of sigma: a row gives its place to one so much better */
@@ -107,7 +107,8 @@ static int redundancy_next(const perp_redundancy *r, int n, int before, double d
   return in;
 }
 
-/* Cholesky of G: rank and order; fixed: of the rows that are in.  Column n of the factor is left in row order[n] of G, as k numbers. */
+/* Cholesky of G: rank and order; fixed: of the rows that are in.  Column n of the factor is left in
+ * row order[n] of G, as k numbers. */
 void perp_redundancy_choose(perp_redundancy *r, bool fixed, double delta)
 {
   const int k = r->k, before = r->rank;

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Fixed steps are counted from the restart, t_k = t_0 + k h; a step that t_max cuts is followed by one that
- * ends at the next t_k (as the ODE driver does). */
+/* Fixed steps are counted from the restart, t_k = t_0 + k h; a step that t_max cuts is followed by
+ * one that ends at the next t_k (as the ODE driver does). */
 typedef struct perp_time_grid {
   double t, t_0, h;
   int64_t k; /* last grid time that was reached or passed */

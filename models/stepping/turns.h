@@ -5,13 +5,14 @@
 
 #include "models/multibody/model.h"
 
-/* A simulation follows the angles of its drives from step to step: x of a drive is the angle within half a turn of that at
- * the last accepted state, so that limits and targets may lie beyond half a turn.  A step that turns a
- * joint by half a turn or more cannot be told from one that turns it back. */
+/* A simulation follows the angles of its drives from step to step: x of a drive is the angle within
+ * half a turn of that at the last accepted state, so that limits and targets may lie beyond half a
+ * turn.  A step that turns a joint by half a turn or more cannot be told from one that turns it
+ * back. */
 typedef struct perp_turns perp_turns;
 
-/* *view: the model with angles of its own, for the formulation; it lives as long as *out.  Without drives that turn
- * *out is NULL and *view the model.  Allocates. */
+/* *view: the model with angles of its own, for the formulation; it lives as long as *out.  Without
+ * drives that turn *out is NULL and *view the model.  Allocates. */
 perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **view,
                               perp_turns **out);
 void perp_turns_destroy(perp_turns *s); /* NULL is fine */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One body compiled for several instruction sets, chosen when the program starts.  Results are the same bit by bit as
- * long as the operations are element-wise or in lanes that do not depend on the set: nothing is contracted. */
+/* One body compiled for several instruction sets, chosen when the program starts.  Results are the
+ * same bit by bit as long as the operations are element-wise or in lanes that do not depend on the
+ * set: nothing is contracted. */
 #ifndef PERP_CLONES_H
 #define PERP_CLONES_H
 
@@ -14,7 +15,8 @@
 #endif
 
 /* Of loops of any length, and of what comes in fours; for static functions with a name of
- * their own in the library: clang 14 makes their choosers global, and external ones cannot be found. */
+ * their own in the library: clang 14 makes their choosers global, and external ones cannot be
+ * found. */
 #if defined(__x86_64__) && defined(__linux__) && !defined(PERP_NO_CLONES)
 #define PERP_CLONES         __attribute__((target_clones("avx512f", "avx2", "default")))
 #define PERP_CLONES_OF_FOUR __attribute__((target_clones("avx2", "default")))
@@ -30,8 +32,8 @@ typedef double perp_v4 __attribute__((vector_size(32), aligned(16)));
 typedef double perp_v4_any __attribute__((vector_size(32), aligned(8)));
 typedef long long perp_i4 __attribute__((vector_size(32), aligned(16)));
 
-/* |x|, and the larger of x and y, y where one of them is no number.  No functions: how they take their arguments would
- * depend on the set. */
+/* |x|, and the larger of x and y, y where one of them is no number.  No functions: how they take
+ * their arguments would depend on the set. */
 #define PERP_SIZE4(x)           ((perp_v4)((perp_i4)(x)&0x7fffffffffffffff))
 #define PERP_CHOOSE4(yes, x, y) ((perp_v4)(((yes) & (perp_i4)(x)) | (~(yes) & (perp_i4)(y))))
 #define PERP_LARGER4(x, y)      PERP_CHOOSE4((x) > (y), x, y)

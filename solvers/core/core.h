@@ -20,7 +20,7 @@ extern "C" {
 /* That of the library that is there, for those who have no compiler to ask. */
 int perp_abi(void);
 
-/* ---- three separate answers ----------------------------------------------------------------- */
+/* ---- three separate answers ---- */
 
 /* Did the call work? */
 typedef enum perp_status {
@@ -72,13 +72,12 @@ typedef struct perp_stats {
   int fallbacks;      /* how often another method had to step in */
   double residual;    /* set by the one judge of the kind, never by the method */
   double data;        /* lcp: what is left in units of the data (lcp.h), set by the judge */
-  const char
-      *by;     /* composite methods: the part whose answer this is, static or owned by the method's
-                       * workspace; NULL: the method itself */
-  double work; /* multiplications with additions, the unit of all methods of lcp and kkt */
+  const char *by;     /* composite methods: the part whose answer this is, static or owned by the
+                       * method's     workspace; NULL: the method itself */
+  double work;        /* multiplications with additions, the unit of all methods of lcp and kkt */
 } perp_stats;
 
-/* ---- context --------------------------------------------------------------------------------- */
+/* ---- context ---- */
 
 /* One thing that happened inside a solver: a pivot, a sweep, a Newton step, a rejected ODE step. */
 typedef struct perp_trace_event {
@@ -137,14 +136,16 @@ typedef struct perp_ctx {
   int threads;
   /* bytes that a problem which is read or generated, or its file, may take; 0: PERP_MEMORY */
   double memory;
-  /* Asked for a plug-in that no table has: files may describe one.  PERP_OK and *d, NULL: nor does it know the name;
-   * else an error with its message.  What it returns lives as long as the program.  NULL: nobody is asked. */
+  /* Asked for a plug-in that no table has: files may describe one.  PERP_OK and *d, NULL: nor does
+   * it know the name; else an error with its message.  What it returns lives as long as the
+   * program.  NULL: nobody is asked. */
   perp_status (*open)(struct perp_ctx *ctx, perp_kind kind, const char *name,
                       const struct perp_desc **d);
-  /* The i-th of what `open` has handed out; NULL: there is none, or (the pointer) nothing is asked for. */
+  /* The i-th of what `open` has handed out; NULL: there is none, or (the pointer) nothing is asked
+   * for. */
   const struct perp_desc *(*opened)(perp_kind kind, int i);
-  /* Told of each descriptor before it is handed out: one in a table may have no more than its name until then.  NULL:
-   * nobody is told. */
+  /* Told of each descriptor before it is handed out: one in a table may have no more than its name
+   * until then.  NULL: nobody is told. */
   void (*need)(const struct perp_desc *d);
 } perp_ctx;
 #define PERP_MEMORY 1e9
@@ -169,7 +170,7 @@ perp_status perp_fail_at(perp_ctx *ctx, perp_status status, const char *file, in
       (ctx)->trace((ctx)->trace_user, &(const perp_trace_event){ __VA_ARGS__ });                   \
   } while (0)
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 enum { PERP_TEXT_MAX = 128 }; /* size of a PERP_TEXT field, terminator included */
 
@@ -183,9 +184,9 @@ typedef enum perp_opt_type {
 } perp_opt_type;
 enum { PERP_OPEN_MIN = 1, PERP_OPEN_MAX = 2 }; /* (min, max) instead of [min, max] */
 
-/* The only place where an option is described: parsing, validation, help, docs and manifest read it.
- * `unit` is the SI unit of a real option ("" for a pure number); values are written in it or with
- * a unit of the same dimension (1ms, 30deg, 100mm). */
+/* The only place where an option is described: parsing, validation, help, docs and manifest read
+ * it. `unit` is the SI unit of a real option ("" for a pure number); values are written in it or
+ * with a unit of the same dimension (1ms, 30deg, 100mm). */
 typedef struct perp_opt {
   const char *key, *unit, *help;
   perp_opt_type type;
@@ -236,16 +237,16 @@ typedef struct perp_desc {
 } perp_desc;
 /* The two fields of the options: their table, and the struct that it fills. */
 #define PERP_OPTIONS(table, type) .opts = table, .opts_size = sizeof(type)
-#define PERP_CAP_ALLOCATES        0x40000000u /* the steady state may allocate (the file says why) */
+#define PERP_CAP_ALLOCATES        0x40000000u /* the steady state may allocate */
 
 /* All options at their defaults; opts: a struct of d->opts_size bytes. */
 void perp_opts_default(const perp_desc *d, void *opts);
-/* Set one option.  PERP_ERR_OPTION: unknown key, not a value of its type, out of range, another unit; then *opts is
- * unchanged and ctx names key, value and range. */
+/* Set one option.  PERP_ERR_OPTION: unknown key, not a value of its type, out of range, another
+ * unit; then *opts is unchanged and ctx names key, value and range. */
 perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const char *key,
                           const char *value);
-/* "key=value,key=value"; values in parentheses may hold commas.  On failure (as perp_opts_set) the options before the
- * wrong one are set. */
+/* "key=value,key=value"; values in parentheses may hold commas.  On failure (as perp_opts_set) the
+ * options before the wrong one are set. */
 perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const char *list);
 /* All options as "key=value,..." in SI units; parses back to the identical struct.
  * only_changed leaves out the defaults.  Returns the length that was needed (as snprintf). */
@@ -257,18 +258,20 @@ int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
 int perp_opt_range(const perp_opt *o, char *buf, size_t size);
 
 /* Read a real number with an optional unit of the dimension of `unit` ("s", "m", "kg", "rad",
- * "1/s", "" ...): "0.8 s", "1ms", "30deg", "0.001", also "2^-8" and "1/240 s".  *value is in SI; "inf" is a number.
- * PERP_ERR_OPTION: no number, NaN, too large for a double, no such unit; *value is then unchanged. */
+ * "1/s", "" ...): "0.8 s", "1ms", "30deg", "0.001", also "2^-8" and "1/240 s".  *value is in SI;
+ * "inf" is a number. PERP_ERR_OPTION: no number, NaN, too large for a double, no such unit; *value
+ * is then unchanged. */
 perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, double *value);
 /* The shortest decimal text that reads back as exactly v.  Returns the length needed. */
 int perp_format_real(double v, char *buf, size_t size);
 
-/* ---- registry ----------------------------------------------------------------------------------- */
+/* ---- registry ---- */
 
 const char *perp_kind_name(perp_kind kind);
 perp_kind perp_kind_of(const char *name); /* PERP_KIND_NONE when unknown */
 
-/* Add a table ended by { PERP_KIND_NONE, NULL }; it must outlive ctx.  PERP_ERR_NOMEM: there are PERP_MAX_TABLES. */
+/* Add a table ended by { PERP_KIND_NONE, NULL }; it must outlive ctx.  PERP_ERR_NOMEM: there are
+ * PERP_MAX_TABLES. */
 perp_status perp_register(perp_ctx *ctx, const perp_plugin *table);
 /* The same of a table that comes with perp. */
 perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table);
@@ -276,8 +279,8 @@ perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table);
 bool perp_is_own(const perp_ctx *ctx, const perp_desc *d);
 /* The i-th plug-in of a kind, in order of registration; NULL past the end. */
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i);
-/* The first of that name, also one that ctx->open knows; NULL when unknown (no error is recorded).  O(plug-ins^2): not
- * for inner loops. */
+/* The first of that name, also one that ctx->open knows; NULL when unknown (no error is recorded).
+ * O(plug-ins^2): not for inner loops. */
 const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name);
 
 /* A plug-in with its options: the result of reading "psor:omega=1.3,tol=1e-10". */
@@ -285,11 +288,12 @@ typedef struct perp_spec {
   const perp_desc *d;
   void *opts; /* d->opts_size bytes, owned; NULL when the plug-in has no options */
 } perp_spec;
-/* Read a plug-in name with options.  An unknown name or key is answered with the closest one and the
- * command that lists the valid ones: PERP_ERR_OPTION.  Allocates the options (PERP_ERR_NOMEM).  On failure *spec is
- * empty. */
+/* Read a plug-in name with options.  An unknown name or key is answered with the closest one and
+ * the command that lists the valid ones: PERP_ERR_OPTION.  Allocates the options (PERP_ERR_NOMEM).
+ * On failure *spec is empty. */
 perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec);
-/* Canonical text: name, then the options that differ from their defaults.  Returns the length needed. */
+/* Canonical text: name, then the options that differ from their defaults.  Returns the length
+ * needed. */
 int perp_spec_format(const perp_spec *spec, char *buf, size_t size);
 void perp_spec_free(perp_spec *spec);
 /* *to is the caller's own; an empty spec stays empty.  PERP_ERR_NOMEM leaves it empty. */
@@ -299,11 +303,11 @@ perp_status perp_spec_copy(perp_ctx *ctx, const perp_spec *from, perp_spec *to);
  * near enough to be worth proposing. */
 const char *perp_closest(const char *word, const char *const *candidates, int n);
 
-/* ---- arena: one block, carved by one layout function that runs twice ------------------------------- */
+/* ---- arena: one block, carved by one layout function that runs twice ---- */
 
-/* Blocks are 64-byte aligned and filled with NaN.  A count of 0 takes no room.  A layout function only carves and
- * assigns: it runs with base NULL to count, then to assign.
- *   static void psor_layout(void *ws, perp_arena *a)
+/* Blocks are 64-byte aligned and filled with NaN.  A count of 0 takes no room.  A layout function
+ * only carves and assigns: it runs with base NULL to count, then to assign. static void
+ * psor_layout(void *ws, perp_arena *a)
  *   {
  *     struct ws *w = ws;
  *     PERP_DOUBLES(a, w->n, &w->x, &w->keep);
@@ -325,18 +329,19 @@ void perp_arena_ints(perp_arena *a, size_t count, int **const *to, size_t k);
 #define PERP_INTS(a, count, ...)                                                                   \
   perp_arena_ints((a), (size_t)(count), (int **const[]){ __VA_ARGS__ },                            \
                   sizeof((int **const[]){ __VA_ARGS__ }) / sizeof(int **))
-/* After the counting pass: allocate and rewind for the assigning pass.  PERP_ERR_NOMEM: *a holds no memory, and what
- * the counting pass assigned is NULL. */
+/* After the counting pass: allocate and rewind for the assigning pass.  PERP_ERR_NOMEM: *a holds no
+ * memory, and what the counting pass assigned is NULL. */
 perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *a);
 /* Both passes of layout over ws; what *a held before is freed.  Errors: as perp_arena_reserve. */
 perp_status perp_arena_layout(perp_ctx *ctx, perp_arena *a, perp_layout_fn *layout, void *ws);
 void perp_arena_free(perp_arena *a);
-/* A copy of the struct *like (size bytes) with its arrays behind it, in one block: *ws, to be given to free().  *like
- * holds the lengths that layout asks for.  PERP_ERR_NOMEM: *ws is NULL, the message begins with `who`. */
+/* A copy of the struct *like (size bytes) with its arrays behind it, in one block: *ws, to be given
+ * to free().  *like holds the lengths that layout asks for.  PERP_ERR_NOMEM: *ws is NULL, the
+ * message begins with `who`. */
 perp_status perp_workspace_create(perp_ctx *ctx, const char *who, void *like, size_t size,
                                   perp_layout_fn *layout, void **ws);
 
-/* ---- clocks: seconds ---------------------------------------------------------------------------- */
+/* ---- clocks: seconds ---- */
 
 double perp_clock_wall(void); /* monotonic; about 20 ns a call */
 double
@@ -344,12 +349,14 @@ perp_clock_thread(void); /* CPU time of this thread, and what it was charged; a 
 /* CPU time that another process spent for this thread: its clock has it from now on. */
 void perp_clock_charge(double seconds);
 
-/* ---- teams of threads --------------------------------------------------------------------------- */
+/* ---- teams of threads ---- */
 
-/* One member's part of the work.  What depends on the order of operations must not depend on `members`. */
+/* One member's part of the work.  What depends on the order of operations must not depend on
+ * `members`. */
 typedef void perp_team_fn(void *user, int member, int members);
-/* Runs work as members 0 ... members - 1 at the same time, at most `threads` of them (<= 1: in the caller);
- * inside another team there is one.  Allocates on the first call of more threads than ever. */
+/* Runs work as members 0 ... members - 1 at the same time, at most `threads` of them (<= 1: in the
+ * caller); inside another team there is one.  Allocates on the first call of more threads than
+ * ever. */
 void perp_team(int threads, perp_team_fn *work, void *user);
 /* All members wait for each other; each of them calls it equally often. */
 void perp_team_wait(int members);
@@ -359,10 +366,11 @@ static inline int perp_share(int n, int member, int members)
   return (int)((int64_t)n * member / members);
 }
 
-/* ---- random numbers: GSL's taus2 behind a small face, identical on every machine --------------------- */
+/* ---- random numbers: GSL's taus2 behind a small face, identical on every machine ---- */
 
 typedef struct perp_rng perp_rng;
-/* seed: its halves are folded to 32 bits.  NULL when out of memory.  What follows allocates nothing. */
+/* seed: its halves are folded to 32 bits.  NULL when out of memory.  What follows allocates
+ * nothing. */
 perp_rng *perp_rng_create(uint64_t seed);
 void perp_rng_destroy(perp_rng *rng);                         /* NULL is fine */
 double perp_rng_uniform(perp_rng *rng, double lo, double hi); /* [lo, hi) */

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Is each of them finite?  0 * x is 0 of finite x and NaN of others; four sums, because each must wait for its own
- * only. */
+/* Is each of them finite?  0 * x is 0 of finite x and NaN of others; four sums, because each must
+ * wait for its own only. */
 static inline bool perp_finite(int n, const double *x)
 {
   double s0 = 0, s1 = 0, s2 = 0, s3 = 0;

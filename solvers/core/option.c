@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers with units ------------------------------------------------------------------------- */
+/* ---- numbers with units ---- */
 
 static const struct unit {
   const char *name, *si;
@@ -119,7 +119,7 @@ int perp_format_real(double v, char *buf, size_t size)
   return n;
 }
 
-/* ---- tables --------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static void option_store(const perp_opt *o, void *opts, double v)
 {
@@ -225,8 +225,9 @@ static bool option_within(const perp_opt *o, double v)
          !(v == o->max && (o->flags & PERP_OPEN_MAX));
 }
 
-/* A key is mistyped although it exists when its value is a number in place of a word, or a word in place of a number, and
- * a near key takes this value: links in place of link.  NULL: no such key. */
+/* A key is mistyped although it exists when its value is a number in place of a word, or a word in
+ * place of a number, and a near key takes this value: links in place of link.  NULL: no such key.
+ */
 static const char *option_meant(const perp_desc *d, const perp_opt *o, const char *value)
 {
   enum { MOST = 64 };

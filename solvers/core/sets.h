@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Disjoint sets of the numbers 0 ... n - 1: root [n] leads each number to the smallest of its set, root[i] = i at
- * first.  Not installed.  About constant time a call, by path halving. */
+/* Disjoint sets of the numbers 0 ... n - 1: root [n] leads each number to the smallest of its set,
+ * root[i] = i at first.  Not installed.  About constant time a call, by path halving. */
 #ifndef PERP_SETS_H
 #define PERP_SETS_H
 

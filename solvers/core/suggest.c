@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* "Did you mean": optimal string alignment distance (Damerau-Levenshtein without repeated edits). */
+/* "Did you mean": optimal string alignment distance (Damerau-Levenshtein without repeated edits).
+ */
 #include "solvers/core/core.h"
 
 #include <limits.h>

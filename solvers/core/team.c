@@ -5,8 +5,9 @@
 #include <omp.h>
 #include <sched.h>
 
-/* Where the members of a team wait for each other.  Sweeps do so hundreds of times: members look for a moment,
- * then let others have the processor, as the one that is waited for may need just that. */
+/* Where the members of a team wait for each other.  Sweeps do so hundreds of times: members look
+ * for a moment, then let others have the processor, as the one that is waited for may need just
+ * that. */
 typedef struct gate {
   int arrived, round;
 } gate;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The upper triangle of A = J M^-1 J' + S, formed block by block into any storage; private to this folder.
+/* The upper triangle of A = J M^-1 J' + S, formed block by block into any storage; private to this
+ * folder.
  *
- * A product J_g M_b^-1 J_h' is a block of A for every two groups g, h that touch body b.  The places of
- * all of them are computed once. */
+ * A product J_g M_b^-1 J_h' is a block of A for every two groups g, h that touch body b.  The
+ * places of all of them are computed once. */
 #ifndef PERP_KKT_ASSEMBLY_H
 #define PERP_KKT_ASSEMBLY_H
 
 #include "solvers/kkt/kkt_private.h"
 
-/* Where a storage keeps the block of groups (g, h): entry (i, k) is at start + i + k ld + grow k (k+1)/2.
- * g == h: only i <= k exists.  `transposed` out: the storage keeps the block of (h, g) instead. */
+/* Where a storage keeps the block of groups (g, h): entry (i, k) is at start + i + k ld + grow k
+ * (k+1)/2. g == h: only i <= k exists.  `transposed` out: the storage keeps the block of (h, g)
+ * instead. */
 typedef struct kkt_place {
   int64_t start;
   int ld, grow;
@@ -32,7 +34,8 @@ typedef struct kkt_assembly {
   double *scratch;   /* [large] */
 } kkt_assembly;
 
-/* The sizes, for a workspace whose layout calls that of the assembly; then, in the workspace, the places. */
+/* The sizes, for a workspace whose layout calls that of the assembly; then, in the workspace, the
+ * places. */
 perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *B, kkt_assembly *out);
 void perp_kkt_assembly_layout(kkt_assembly *s, perp_arena *a);
 void perp_kkt_assembly_fill(const perp_blocks *B, kkt_locate *locate, const void *storage,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dependent rows of formulations that cannot drop a row: a shifted factor and refinement (kkt_private.h). */
+/* Dependent rows of formulations that cannot drop a row: a shifted factor and refinement
+ * (kkt_private.h). */
 #include "solvers/kkt/kkt_private.h"
 
 #define AT_ROUND_OFF  (4 * DBL_EPSILON)

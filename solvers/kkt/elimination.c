@@ -76,7 +76,8 @@ static int elimination_later(int a, int b)
   return a > b ? a : b;
 }
 
-/* The latest rank on the ways from the bodies of a group to where they meet; at the root where they do not. */
+/* The latest rank on the ways from the bodies of a group to where they meet; at the root where they
+ * do not. */
 static int elimination_loop(const struct elimination *e, int g)
 {
   const perp_blocks *B = e->B;

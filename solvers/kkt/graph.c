@@ -64,8 +64,8 @@ static void graph_sort(const kkt_graph *g, int n, int *node)
   }
 }
 
-/* Breadth first from `start`: queue [*n] the nodes of its component, *last where the last level begins.  Returns the
- * depth.  A node whose level is below `fresh` was not visited. */
+/* Breadth first from `start`: queue [*n] the nodes of its component, *last where the last level
+ * begins.  Returns the depth.  A node whose level is below `fresh` was not visited. */
 static int graph_traverse(const kkt_graph *g, int start, int fresh, int *queue, int *n, int *last)
 {
   *n = 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Small dense kernels; private to this folder.
  *
- * Written once for any size: a caller that passes literal sizes gets straight-line code, as the functions
- * are always inlined and their loops unrolled.  Matrices are column-major without padding. */
+ * Written once for any size: a caller that passes literal sizes gets straight-line code, as the
+ * functions are always inlined and their loops unrolled.  Matrices are column-major without
+ * padding. */
 #ifndef PERP_KKT_KERNELS_H
 #define PERP_KKT_KERNELS_H
 
@@ -63,7 +64,8 @@ INLINE bool is_diagonal(const perp_blocks *B, int b)
   return B->diag != NULL && B->diag[b];
 }
 
-/* A = L Delta L' in place: 1/Delta on the diagonal.  False when pivot i is not above tol ref[i step]. */
+/* A = L Delta L' in place: 1/Delta on the diagonal.  False when pivot i is not above tol ref[i
+ * step]. */
 INLINE bool ldl(int r, double *A, const double *ref, int step, double tol)
 {
   bool good = true;

@@ -4,13 +4,14 @@
  *      [ M  -J' ] [ a      ]   [  f ]
  *      [-J  -S  ] [ lambda ] = [ -c ],     P K P' = L D L'
  *
- * by LAPACK's Bunch-Kaufman factorization (dsytrf), D with 1 x 1 and 2 x 2 pivots (Vondrak 2005, eq. 6.48 with
- * the signs of kkt.h; STAR 2012, section 3.2.1).  M^-1 is not used but for scaling: rows and columns are
- * scaled by M_ii^-1/2 and A_ii^-1/2, so that a pivot says how dependent a row is, whatever its units.
- * D has as many positive eigenvalues as K (Sylvester): exactly nv where M is a mass matrix.
+ * by LAPACK's Bunch-Kaufman factorization (dsytrf), D with 1 x 1 and 2 x 2 pivots (Vondrak 2005,
+ * eq. 6.48 with the signs of kkt.h; STAR 2012, section 3.2.1).  M^-1 is not used but for scaling:
+ * rows and columns are scaled by M_ii^-1/2 and A_ii^-1/2, so that a pivot says how dependent a row
+ * is, whatever its units. D has as many positive eigenvalues as K (Sylvester): exactly nv where M
+ * is a mass matrix.
  *
- * Dependent rows (an eigenvalue of D below rank_tol): S + delta I is factored and refined, see kkt_private.h.
- * Cost: (nv + m)^3/3 for the factor, 2 (nv + m)^2 a solve; memory (nv + m)^2.
+ * Dependent rows (an eigenvalue of D below rank_tol): S + delta I is factored and refined, see
+ * kkt_private.h. Cost: (nv + m)^3/3 for the factor, 2 (nv + m)^2 a solve; memory (nv + m)^2.
  *
  * Symmetric and sparse, with S: Vondrak 2005, eq. 6.9 and 6.49. */
 #include "solvers/kkt/kkt_private.h"

@@ -11,15 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- dependent rows --------------------------------------------------------------------------
+/* ---- dependent rows ----
  *
- * A row of A is taken as dependent on the rows before it when its pivot falls below rank_tol times its
- * diagonal entry A_ii.  Both sides scale alike with the units of the row, so the test does not.
- * Sparse and LDL' formulations cannot drop a row in a fixed pattern; they then factor with S + delta I,
- * delta = (relative) delta * trace(A) / m, and refine: every pass multiplies the part of the error in
- * the range of A by delta / (delta + sigma), sigma its eigenvalue, and leaves the null space alone, so
- * that from lambda = 0 the limit is the multiplier of least norm (iterated Tikhonov regularization).
- * Round-off in the null space is amplified by trace / delta: the norm is least to about 1e-6. */
+ * A row of A is taken as dependent on the rows before it when its pivot falls below rank_tol times
+ * its diagonal entry A_ii.  Both sides scale alike with the units of the row, so the test does not.
+ * Sparse and LDL' formulations cannot drop a row in a fixed pattern; they then factor with S +
+ * delta I, delta = (relative) delta * trace(A) / m, and refine: every pass multiplies the part of
+ * the error in the range of A by delta / (delta + sigma), sigma its eigenvalue, and leaves the null
+ * space alone, so that from lambda = 0 the limit is the multiplier of least norm (iterated Tikhonov
+ * regularization). Round-off in the null space is amplified by trace / delta: the norm is least to
+ * about 1e-6. */
 
 #define KKT_RANK_OPTIONS(S)                                                                        \
   PERP_REAL(S, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",                                        \
@@ -59,19 +60,20 @@ static inline perp_status kkt_same_size(perp_ctx *ctx, const char *name, const p
                    name, B->m, B->nv, m, nv);
 }
 
-/* Why there is no factor: numbers that are not finite, or a matrix that is not what M and S must be. */
+/* Why there is no factor: numbers that are not finite, or a matrix that is not what M and S must
+ * be. */
 perp_reason perp_kkt_why_no_factor(const perp_blocks *B);
 
-/* max_i |J a + S lambda - c|_i / (|J||a| + S|lambda| + |c|)_i: how badly the constraints are violated.
- * scratch [2 m]. */
+/* max_i |J a + S lambda - c|_i / (|J||a| + S|lambda| + |c|)_i: how badly the constraints are
+ * violated. scratch [2 m]. */
 double perp_kkt_violation(const perp_blocks *B, const double *c, const double *a,
                           const double *lambda, double *scratch);
 
 /* trace(J M^-1 J') / m without forming it; S is left out.  scratch [m]. */
 double perp_kkt_mean_diagonal(const perp_blocks *B, double *scratch);
 
-/* max over blocks and sub-matrices of the number of entries of a sub-matrix, r d, of a block, d d, and
- * of a group, r r. */
+/* max over blocks and sub-matrices of the number of entries of a sub-matrix, r d, of a block, d d,
+ * and of a group, r r. */
 int perp_kkt_largest(const perp_blocks *B);
 
 /* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
@@ -94,17 +96,17 @@ static inline const perp_blocks *kkt_use_diagonal(const perp_blocks *B, perp_blo
   return copy;
 }
 
-/* Solve with the factor at hand (of a system close to the true one).  On return a and lambda solve the
- * nearby system with right-hand side (f, c). */
+/* Solve with the factor at hand (of a system close to the true one).  On return a and lambda solve
+ * the nearby system with right-hand side (f, c). */
 typedef void kkt_apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
                        double *lambda);
 
-/* Solve a system whose rows may be dependent with the factor of the shifted one: iterative refinement
- * against the true system from (a, lambda) = 0 until the residual is at round-off or stalls.  What is then
- * left of c is the part that the rows contradict each other in; it would drive lambda along the null space by
- * 1/delta, so it is taken out of c and the rest is solved: the least-squares solution of least norm.
- * Returns the residual (perp_kkt_residual) of the answer; stats->iterations counts the passes.
- * scratch [KKT_REFINE_SCRATCH(nv, m)]. */
+/* Solve a system whose rows may be dependent with the factor of the shifted one: iterative
+ * refinement against the true system from (a, lambda) = 0 until the residual is at round-off or
+ * stalls.  What is then left of c is the part that the rows contradict each other in; it would
+ * drive lambda along the null space by 1/delta, so it is taken out of c and the rest is solved: the
+ * least-squares solution of least norm. Returns the residual (perp_kkt_residual) of the answer;
+ * stats->iterations counts the passes. scratch [KKT_REFINE_SCRATCH(nv, m)]. */
 double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
                        const double *c, double *a, double *lambda, perp_stats *stats,
                        double *scratch);
@@ -115,7 +117,8 @@ perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, doub
                                      double *lambda, double infeasible_tol, perp_stats *stats,
                                      double *scratch);
 
-/* ---- formulations that factor A or K, and a shifted one where rows are dependent: direct.c ---- */
+/* ---- formulations that factor A or K, and a shifted one where rows are dependent: direct.c ----
+ */
 
 struct kkt_direct_opts {
   double rank_tol, infeasible_tol, delta;
@@ -141,14 +144,16 @@ typedef struct kkt_direct {
 kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *B, const void *opts,
                               kkt_factor_shifted *factor, kkt_apply *apply);
 void perp_kkt_direct_layout(kkt_direct *w, perp_arena *a);
-/* factor and solve of the descriptors.  When the factor without a shift fails it is made with delta trace(A) / m, and
- * larger ones where A is so badly scaled that round-off of large entries hides that; solutions are then refined. */
+/* factor and solve of the descriptors.  When the factor without a shift fails it is made with delta
+ * trace(A) / m, and larger ones where A is so badly scaled that round-off of large entries hides
+ * that; solutions are then refined. */
 perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
                                    perp_stats *stats);
 perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
                                   const double *c, double *a, double *lambda, perp_stats *stats);
 void perp_kkt_direct_cost(const void *ws, double *factor, double *solve);
-/* Multiplications with additions that make the triangle of J M^-1 J', and A^-1-free: c - J M^-1 f, M^-1 (f + J' l). */
+/* Multiplications with additions that make the triangle of J M^-1 J', and A^-1-free: c - J M^-1 f,
+ * M^-1 (f + J' l). */
 double perp_kkt_cost_schur(const perp_blocks *B);
 double perp_kkt_cost_sides(const perp_blocks *B);
 

@@ -2,17 +2,18 @@
 /* Sparse KKT matrix: CHOLMOD's simplicial L D L' of
  *
  *      K_delta = [ M  -J'           ]          (Vondrak 2005, eq. 6.48 with the signs of kkt.h;
- *                [-J  -(S + delta I)]           STAR 2012, section 3.2.1: always sparse and symmetric)
+ *                [-J  -(S + delta I)]           STAR 2012, section 3.2.1: always sparse and
+ * symmetric)
  *
- * CHOLMOD has no 2 x 2 pivots; with delta > 0 the matrix is quasi-definite, so that L D L' exists in every
- * order, with positive pivots for bodies and negative ones for joints.  A joint that comes before its bodies
- * meets pivots of size delta and loses log10(trace(A) / m / delta) digits, so the order is constrained
- * (elimination.h).  Each solve is refined against the true system (delta = 0) until the residual is at
- * round-off or stalls.
+ * CHOLMOD has no 2 x 2 pivots; with delta > 0 the matrix is quasi-definite, so that L D L' exists
+ * in every order, with positive pivots for bodies and negative ones for joints.  A joint that comes
+ * before its bodies meets pivots of size delta and loses log10(trace(A) / m / delta) digits, so the
+ * order is constrained (elimination.h).  Each solve is refined against the true system (delta = 0)
+ * until the residual is at round-off or stalls.
  *
- * Dependent rows need no detection: the same refinement tends to the multiplier of least norm (kkt_private.h), and
- * what contradictory rows leave is seen in the residual.
- * Cost: linear for trees in any shape, stars included; (nonzeros of L) a pass.  Memory: nonzeros of L. */
+ * Dependent rows need no detection: the same refinement tends to the multiplier of least norm
+ * (kkt_private.h), and what contradictory rows leave is seen in the residual. Cost: linear for
+ * trees in any shape, stars included; (nonzeros of L) a pass.  Memory: nonzeros of L. */
 #include "solvers/kkt/elimination.h"
 #include "solvers/kkt/kernels.h"
 
@@ -204,8 +205,8 @@ static void kkt_sparse_residuals(const perp_blocks *B, const double *f, const do
   perp_blocks_J(B, -1, a, rc);
 }
 
-/* The larger of |da| / |a| and |dl| / |lambda|; |a| at least that without constraints, as a body at rest has
- * nothing but rounding.  scratch [nv] */
+/* The larger of |da| / |a| and |dl| / |lambda|; |a| at least that without constraints, as a body at
+ * rest has nothing but rounding.  scratch [nv] */
 static double kkt_sparse_step(const perp_blocks *B, const double *f, const double *a,
                               const double *lambda, const double *da, const double *dl,
                               double *scratch)
@@ -223,9 +224,9 @@ static double kkt_sparse_step(const perp_blocks *B, const double *f, const doubl
   return fmax(ends[0][0] / fmax(ends[0][1], DBL_MIN), ends[1][0] / fmax(ends[1][1], DBL_MIN));
 }
 
-/* Refinement until a step is rounding: rows whose terms are themselves nothing but rounding, as across the plane
- * of a plane motion, end that of perp_kkt_refine too early.  False where it does not converge: a and lambda are as
- * they were. */
+/* Refinement until a step is rounding: rows whose terms are themselves nothing but rounding, as
+ * across the plane of a plane motion, end that of perp_kkt_refine too early.  False where it does
+ * not converge: a and lambda are as they were. */
 static bool kkt_sparse_settles(struct ws *w, const perp_blocks *B, const double *f, const double *c,
                                double *a, double *lambda, perp_stats *stats)
 {
@@ -266,7 +267,8 @@ static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *
     stats->reason = PERP_CONVERGED;
     return PERP_OK;
   }
-  /* Only the constraints may be left over, as with the other formulations (perp_kkt_judge_dependent). */
+  /* Only the constraints may be left over, as with the other formulations
+   * (perp_kkt_judge_dependent). */
   double violation = perp_kkt_violation(B, c, a, lambda, w->refine);
   if (violation > w->opt.infeasible_tol)
     stats->reason = PERP_INFEASIBLE;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Schur complement as a band matrix: A lambda = c - J M^-1 f with A = J M^-1 J' + S, P A P' = U' U by LAPACK's
- * band Cholesky (dpbtrf); a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8 and 6.48; STAR 2012, section 3.2.1).
+/* Schur complement as a band matrix: A lambda = c - J M^-1 f with A = J M^-1 J' + S, P A P' = U' U
+ * by LAPACK's band Cholesky (dpbtrf); a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8 and 6.48;
+ * STAR 2012, section 3.2.1).
  *
- * P keeps the numbering of the rows, or orders the groups by Cuthill and McKee where that gives the narrower band
- * (graph.h).  A chain of joints with r rows has a band of 2 r - 1 diagonals above the main one in its best order, a
- * ring 3 r - 1.  A body with k joints makes a block of all their rows: the band of a star is full, and the cost that
- * of schur-dense.
+ * P keeps the numbering of the rows, or orders the groups by Cuthill and McKee where that gives the
+ * narrower band (graph.h).  A chain of joints with r rows has a band of 2 r - 1 diagonals above the
+ * main one in its best order, a ring 3 r - 1.  A body with k joints makes a block of all their
+ * rows: the band of a star is full, and the cost that of schur-dense.
  *
  * Dependent rows: regularized and refined, see kkt_private.h.
- * Cost: of a band of k diagonals m k^2 for the factor and 4 m k a solve.  Memory: m k, and the blocks of A. */
+ * Cost: of a band of k diagonals m k^2 for the factor and 4 m k a solve.  Memory: m k, and the
+ * blocks of A. */
 #include "solvers/kkt/graph.h"
 #include "solvers/kkt/assembly.h"
 
@@ -68,7 +70,8 @@ static void schur_band_apply(void *ws, const perp_blocks *B, const double *f, co
   perp_kkt_schur_motion(B, f, lambda, a, w->v);
 }
 
-/* Half of the sum of the squares of the lengths of the columns of U: of 1, 2, ... k + 1, k + 1, ... */
+/* Half of the sum of the squares of the lengths of the columns of U: of 1, 2, ... k + 1, k + 1, ...
+ */
 static double schur_band_cost(double m, double k)
 {
   const double n = k + 1 < m ? k + 1 : m;

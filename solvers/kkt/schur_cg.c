@@ -4,19 +4,21 @@
  *      A lambda = b,   A x = J (M^-1 (J' x)) + S x,   b = c - J M^-1 f,   a = M^-1 (f + J' lambda)
  *
  * (Vondrak 2005, eq. 6.8; the method of Hestenes and Stiefel).  Preconditioner: the inverses of the
- * diagonal blocks of A, one a group.  The first guess is the lambda that comes in, so that slowly changing
- * systems need few steps.
+ * diagonal blocks of A, one a group.  The first guess is the lambda that comes in, so that slowly
+ * changing systems need few steps.
  *
- * Stops when the preconditioned residual |r|_P = sqrt(r' P r) is below tol times that of b, as recomputed
- * from lambda and not only by the recurrence; the iteration starts afresh from there when they differ.
+ * Stops when the preconditioned residual |r|_P = sqrt(r' P r) is below tol times that of b, as
+ * recomputed from lambda and not only by the recurrence; the iteration starts afresh from there
+ * when they differ.
  *
- * Dependent rows: A is singular and CG never leaves lambda_0 + range(P A): from zero it finds the multiplier of
- * least norm in the metric of P^-1 (copies of a joint share the force equally), from another guess the part
- * of it in the null space stays.  A direction p with p' A p = 0 and p' r > 0 proves the rows contradictory; CG
- * has no limit then, and conjugate residuals find the least-squares answer (stats->fallbacks).
+ * Dependent rows: A is singular and CG never leaves lambda_0 + range(P A): from zero it finds the
+ * multiplier of least norm in the metric of P^-1 (copies of a joint share the force equally), from
+ * another guess the part of it in the null space stays.  A direction p with p' A p = 0 and p' r > 0
+ * proves the rows contradictory; CG has no limit then, and conjugate residuals find the
+ * least-squares answer (stats->fallbacks).
  *
- * Cost: O(nonzeros of J and M) a step, about sqrt(condition of P A) steps: for a chain of N bodies about N,
- * hence O(N^2) in all.  Memory O(nv + m). */
+ * Cost: O(nonzeros of J and M) a step, about sqrt(condition of P A) steps: for a chain of N bodies
+ * about N, hence O(N^2) in all.  Memory O(nv + m). */
 #include "solvers/kkt/kkt_private.h"
 #include "solvers/kkt/kernels.h"
 
@@ -34,8 +36,8 @@ static const perp_opt options[] = {
 
 /* p' A p / p' P^-1 p below this is round-off of a zero */
 #define NULL_DIRECTION 1e-13
-/* residual relative to the right-hand side, and violation of the constraints relative to their terms, that a badly
- * conditioned A leaves */
+/* residual relative to the right-hand side, and violation of the constraints relative to their
+ * terms, that a badly conditioned A leaves */
 #define AT_ROUND_OFF 1e-10
 
 struct ws {
@@ -83,8 +85,9 @@ static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const vo
   return PERP_OK;
 }
 
-/* The diagonal block of group g as L Delta L'; a vanishing pivot is replaced by the diagonal entry, which
- * leaves P positive definite.  False when the block is not that of a mass matrix, or not finite. */
+/* The diagonal block of group g as L Delta L'; a vanishing pivot is replaced by the diagonal entry,
+ * which leaves P positive definite.  False when the block is not that of a mass matrix, or not
+ * finite. */
 static bool schur_cg_factor_block(struct ws *w, const perp_blocks *B, int g)
 {
   int row = B->cptr[g], r = B->cptr[g + 1] - row;
@@ -168,8 +171,9 @@ static perp_reason schur_cg_iterate(struct ws *w, perp_ctx *ctx, const perp_bloc
   for (;;) {
     if (!(rz <= DBL_MAX)) return PERP_NOT_FINITE;
     if (rz <= target) return PERP_CONVERGED;
-    /* A fresh start that is no better than the last one is at round-off.  Rows whose own terms are rounding, as those
-     * across a plane motion, have no relative violation that says so: the size of all rows does. */
+    /* A fresh start that is no better than the last one is at round-off.  Rows whose own terms are
+     * rounding, as those across a plane motion, have no relative violation that says so: the size
+     * of all rows does. */
     if (rz > fresh / 4)
       return rz <= AT_ROUND_OFF * AT_ROUND_OFF * size ? PERP_CONVERGED : PERP_STALLED;
     fresh = rz;
@@ -202,8 +206,8 @@ static perp_reason schur_cg_iterate(struct ws *w, perp_ctx *ctx, const perp_bloc
   }
 }
 
-/* Preconditioned conjugate residuals from lambda: least |b - A lambda|_P, which stays well defined where the
- * rows contradict each other.  Ends when r' P A P r vanishes against that of b. */
+/* Preconditioned conjugate residuals from lambda: least |b - A lambda|_P, which stays well defined
+ * where the rows contradict each other.  Ends when r' P A P r vanishes against that of b. */
 static void schur_cg_least_squares(struct ws *w, const perp_blocks *B, double *lambda,
                                    perp_stats *stats)
 {
@@ -266,7 +270,8 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
                      (2.0 * B->joff[B->jptr[B->nc]] + B->mptr[B->nb] + w->size_D);
   perp_kkt_schur_motion(B, f, lambda, a, w->v);
   if (!perp_finite(w->nv, a)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  /* a null direction met at round-off level says that rows are dependent, not that they contradict */
+  /* a null direction met at round-off level says that rows are dependent, not that they contradict
+   */
   if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_STALLED) {
     double violation = perp_kkt_violation(B, c, a, lambda, w->scratch);
     if (violation <= AT_ROUND_OFF)

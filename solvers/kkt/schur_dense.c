@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dense Schur complement: A lambda = c - J M^-1 f with A = J M^-1 J' + S formed as a matrix and factored
- * by LAPACK's Cholesky; a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8 and 6.48; STAR 2012,
- * section 3.2.1).
+/* Dense Schur complement: A lambda = c - J M^-1 f with A = J M^-1 J' + S formed as a matrix and
+ * factored by LAPACK's Cholesky; a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8 and 6.48; STAR
+ * 2012, section 3.2.1).
  *
  * Every zero of A is stored and worked on; schur-band and schur-sparse use the zeros.
  *
@@ -10,7 +10,8 @@
  *
  *      lambda = A^+ b = Q R^-T R^-1 Q' b,
  *
- * the least-squares solution of minimum norm; where c is consistent it solves the constraints exactly.
+ * the least-squares solution of minimum norm; where c is consistent it solves the constraints
+ * exactly.
  *
  * Cost: m^3/3 for the factor (with dependent rows about three times as much) and 2 m^2 a solve.
  * Memory m^2.  Condition numbers of A up to 1/rank_tol are taken as full rank.

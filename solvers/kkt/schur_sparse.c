@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sparse Schur complement: A lambda = c - J M^-1 f with A = J M^-1 J' + S stored sparsely and factored by
- * CHOLMOD's simplicial L D L'; a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8, 6.48; STAR 2012, section
- * 3.2.1, which notes that A is positive definite where J has full rank).
+/* Sparse Schur complement: A lambda = c - J M^-1 f with A = J M^-1 J' + S stored sparsely and
+ * factored by CHOLMOD's simplicial L D L'; a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8, 6.48;
+ * STAR 2012, section 3.2.1, which notes that A is positive definite where J has full rank).
  *
- * Two groups are neighbours in A when they share a body.  A body with k joints makes a dense block of k
- * groups, so that A of a chain is sparse and A of a star is full: there the KKT matrix is sparser.
+ * Two groups are neighbours in A when they share a body.  A body with k joints makes a dense block
+ * of k groups, so that A of a chain is sparse and A of a star is full: there the KKT matrix is
+ * sparser.
  *
  * Dependent rows: regularized and refined, see kkt_private.h.
- * Cost: linear for chains and for trees of bounded degree (a minimum-degree order makes no fill there);
- * with fill the sum over columns of (entries of the column of L)^2.  Memory: entries of A and of L. */
+ * Cost: linear for chains and for trees of bounded degree (a minimum-degree order makes no fill
+ * there); with fill the sum over columns of (entries of the column of L)^2.  Memory: entries of A
+ * and of L. */
 #include "solvers/kkt/sparse.h"
 
 struct ws {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Schur complement with a truncated singular value decomposition,
  *
- *      A = V diag(sigma) V',   lambda = sum over sigma_i > rank_tol sigma_max of V_i (V_i' b) / sigma_i,
+ *      A = V diag(sigma) V',   lambda = sum over sigma_i > rank_tol sigma_max of V_i (V_i' b) /
+ * sigma_i,
  *
- * b = c - J M^-1 f: the least-squares solution of least norm (the pseudoinverse that Cline 2002, section 3.3
- * describes for redundant constraints, with the mass-weighted A of his section 3.4).  A is symmetric positive
- * semidefinite, so its singular values are its eigenvalues (LAPACK dsyevd).
+ * b = c - J M^-1 f: the least-squares solution of least norm (the pseudoinverse that Cline 2002,
+ * section 3.3 describes for redundant constraints, with the mass-weighted A of his section 3.4).  A
+ * is symmetric positive semidefinite, so its singular values are its eigenvalues (LAPACK dsyevd).
  *
  * The truncation is relative to the largest singular value: rows in very different units, or masses
  * spread over more than 1/rank_tol, lose their small part.

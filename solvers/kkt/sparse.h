@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A symmetric sparse matrix made of dense blocks, ordered once, refactored often by CHOLMOD's simplicial
- * L D L'; private to this folder.
+/* A symmetric sparse matrix made of dense blocks, ordered once, refactored often by CHOLMOD's
+ * simplicial L D L'; private to this folder.
  *
- * The matrix is the adjacency of `nodes` (groups; or bodies and groups) of given sizes.  Minimum degree (AMD)
- * and postordering work on the graph of nodes, so that the rows of a node stay together; the matrix is
- * stored permuted, upper triangle, and CHOLMOD is told to leave the order alone: then a numeric
- * refactorization allocates nothing.  The triangular solves run over L->p, i, x in place, since
- * cholmod_solve allocates. */
+ * The matrix is the adjacency of `nodes` (groups; or bodies and groups) of given sizes.  Minimum
+ * degree (AMD) and postordering work on the graph of nodes, so that the rows of a node stay
+ * together; the matrix is stored permuted, upper triangle, and CHOLMOD is told to leave the order
+ * alone: then a numeric refactorization allocates nothing.  The triangular solves run over L->p, i,
+ * x in place, since cholmod_solve allocates. */
 #ifndef PERP_KKT_SPARSE_H
 #define PERP_KKT_SPARSE_H
 
@@ -34,11 +34,13 @@ typedef struct kkt_sparse {
 
 /* For the layout of a workspace; n_nodes and n_above, the edges of its graph, are set. */
 void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a);
-/* In the workspace, in the order of graph->position; on failure, too, the rest is the caller's to free. */
+/* In the workspace, in the order of graph->position; on failure, too, the rest is the caller's to
+ * free. */
 perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
                                    kkt_sparse *s);
 void perp_kkt_sparse_free(kkt_sparse *s);
-/* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal. */
+/* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal.
+ */
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h);
 /* All values to zero. */
 void perp_kkt_sparse_clear(kkt_sparse *s);

@@ -2,28 +2,30 @@
 /* Linear-time elimination of the block KKT matrix of a tree of bodies and joints (Baraff's method;
  * Vondrak 2005, section 7.3.5).
  *
- * Bodies and joints are the vertices of a graph, sub-matrices of J its edges.  Eliminated from the leaves
- * to the root, a tree makes no fill.  With the blocks ordered so, a joint g whose parent is body p has
+ * Bodies and joints are the vertices of a graph, sub-matrices of J its edges.  Eliminated from the
+ * leaves to the root, a tree makes no fill.  With the blocks ordered so, a joint g whose parent is
+ * body p has
  *
  *      D_g = S_g + sum over child bodies b of J_gb Mt_b^-1 J_gb'          (pivot of the joint, SPD)
  *      Mt_p = M_p + sum over child joints g of J_gp' D_g^-1 J_gp          (pivot of the body, SPD).
  *
- * A body with a single child joint h and an ancestor joint g, every inner link of a chain, is eliminated
- * together with its joint by the Woodbury identity, which needs M^-1 only: with H = D_h + J_hb M^-1 J_hb'
+ * A body with a single child joint h and an ancestor joint g, every inner link of a chain, is
+ * eliminated together with its joint by the Woodbury identity, which needs M^-1 only: with H = D_h
+ * + J_hb M^-1 J_hb'
  *
  *      J_gb Mt_b^-1 J_gb' = J_gb M_b^-1 J_gb' - E H^-1 E',   E = J_gb M_b^-1 J_hb',
  *
  * so that r x r pivots are factored in place of d x d ones.  Each pivot is L Delta L'.
  *
- * Loops: a spanning tree of bodies and world is eliminated; the rows of the other joints (index x) are
- * auxiliary, M^ is the response of the tree (Vondrak 2005, eq. 7.1, 7.2):
+ * Loops: a spanning tree of bodies and world is eliminated; the rows of the other joints (index x)
+ * are auxiliary, M^ is the response of the tree (Vondrak 2005, eq. 7.1, 7.2):
  *
  *      (J_x M^^-1 J_x' + S_x) mu = c_x - J_x a(f),   then (a, lambda) = tree(f + J_x' mu).
  *
  * Cost: O(N) for the factor and each solve of a tree with bounded joint sizes, whatever its shape;
  * k auxiliary rows add O(N k + k^3) to the factor and O(N + k^2) to a solve.  Memory O(N + k^2).
- * Dependent rows: regularized and refined, see kkt_private.h.  The kernels are compiled for the usual
- * (columns, rows) and for any other. */
+ * Dependent rows: regularized and refined, see kkt_private.h.  The kernels are compiled for the
+ * usual (columns, rows) and for any other. */
 #include "solvers/kkt/kkt_private.h"
 #include "solvers/kkt/kernels.h"
 #include "solvers/kkt/tree_links.h"

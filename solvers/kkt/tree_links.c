@@ -119,7 +119,8 @@ static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan
   }
 }
 
-/* Multiplications with additions of the elimination, and of one solve with it, without auxiliary rows. */
+/* Multiplications with additions of the elimination, and of one solve with it, without auxiliary
+ * rows. */
 static void tree_cost(const struct kkt_tree *w, const perp_blocks *B, double *factor, double *solve)
 {
   *factor = *solve = 0;

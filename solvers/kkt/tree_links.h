@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tree of the solver `tree` as its pattern alone decides it: links in the order of elimination, kinds of bodies,
- * auxiliary joints, memory.  Made once; the numbers are tree.c's. */
+/* The tree of the solver `tree` as its pattern alone decides it: links in the order of elimination,
+ * kinds of bodies, auxiliary joints, memory.  Made once; the numbers are tree.c's. */
 #ifndef PERP_KKT_TREE_LINKS_H
 #define PERP_KKT_TREE_LINKS_H
 
@@ -10,7 +10,8 @@
 enum kkt_tree_kind {
   KKT_LEAF, /* no child joint: Minv as given */
   KKT_PASS, /* one child joint: Woodbury */
-  KKT_HUB /* several child joints, or one that cannot be eliminated without the body: Mt is factored */
+  KKT_HUB /* several child joints, or one that cannot be eliminated without the body: Mt is factored
+           */
 };
 
 /* A child body of a joint; all offsets are into the arrays of blocks or of the workspace. */
@@ -52,8 +53,8 @@ struct kkt_tree {
   double *scratch;  /* [5 large] of the generic kernels */
 };
 
-/* Links and memory for systems of the pattern of B, which is valid and only read here; *like: the rest.
- * PERP_ERR_NOMEM leaves *ws NULL.  O(N + k^2) for k auxiliary rows. */
+/* Links and memory for systems of the pattern of B, which is valid and only read here; *like: the
+ * rest. PERP_ERR_NOMEM leaves *ws NULL.  O(N + k^2) for k auxiliary rows. */
 perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree *like,
                                  void **ws);
 

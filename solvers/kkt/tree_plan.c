@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spanning forest of bodies and joints and the order in which it is eliminated: a graph, no numbers. */
+/* Spanning forest of bodies and joints and the order in which it is eliminated: a graph, no
+ * numbers. */
 #include "solvers/kkt/tree_plan.h"
 
 #include "solvers/core/sets.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The symbolic half of the solver `tree`: which groups of rows (joints) make a spanning forest of the blocks
- * (bodies) and the world, and in which order they are eliminated, everything after what hangs on it. */
+/* The symbolic half of the solver `tree`: which groups of rows (joints) make a spanning forest of
+ * the blocks (bodies) and the world, and in which order they are eliminated, everything after what
+ * hangs on it. */
 #ifndef KKT_TREE_PLAN_H
 #define KKT_TREE_PLAN_H
 
@@ -21,9 +22,10 @@ struct perp_kkt_tree_plan {
   int *position;     /* [nc] of a group in it */
 };
 
-/* The plan for the pattern of B, in a few passes over it.  Groups with many rows are preferred, so that few rows
- * are left for the auxiliary ones; a group below a body with several must find its pivot without that body, or is
- * auxiliary too.  *out is to be given to free(); PERP_ERR_NOMEM leaves it NULL. */
+/* The plan for the pattern of B, in a few passes over it.  Groups with many rows are preferred, so
+ * that few rows are left for the auxiliary ones; a group below a body with several must find its
+ * pivot without that body, or is auxiliary too.  *out is to be given to free(); PERP_ERR_NOMEM
+ * leaves it NULL. */
 perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B,
                                struct perp_kkt_tree_plan **out);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The figures of an answer that no units of rows or columns change, own and own_data of lcp.h.
  *
- * Each row is measured by its own terms, sigma = |A| xi + |b|, and each multiplier by what moves a row by all of its terms,
- * l_j = min_k sigma_k / |A_kj|: with A -> R A C both go with w and lambda, so that the quotients stay.  The backward error:
- * Oettli and Prager 1964.  Long double numbers, whose range no quotient or product of doubles leaves. */
+ * Each row is measured by its own terms, sigma = |A| xi + |b|, and each multiplier by what moves a
+ * row by all of its terms, l_j = min_k sigma_k / |A_kj|: with A -> R A C both go with w and lambda,
+ * so that the quotients stay.  The backward error: Oettli and Prager 1964.  Long double numbers,
+ * whose range no quotient or product of doubles leaves. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 
@@ -12,13 +13,14 @@
 
 typedef long double real;
 
-/* Terms of a row from the share 1 / 2n on say how large the multiplier is, as one in each row is.  Where that says nothing more,
- * it falls step by step, to the least. */
+/* Terms of a row from the share 1 / 2n on say how large the multiplier is, as one in each row is.
+ * Where that says nothing more, it falls step by step, to the least. */
 #define BACKWARD_STEP  (1 / 16.0L)
 #define BACKWARD_LEAST 1e-12L
 /* Multipliers of a homogeneous row that are less than that share of l say nothing of its size. */
 #define BACKWARD_JUNK 1e-11L
-/* Bounds other than 0 that are as near are data, so that a multiplier that goes to 0 does not leave such a bound. */
+/* Bounds other than 0 that are as near are data, so that a multiplier that goes to 0 does not leave
+ * such a bound. */
 #define BACKWARD_NEAR 2e-10L
 /* Rounding that the nearest doubles to a solution leave, too. */
 #define BACKWARD_FLOOR (8 * DBL_EPSILON)
@@ -27,10 +29,10 @@ typedef struct backward {
   const perp_lcp *p;
   const double *lambda;
   real *sigma, *most; /* [n] sizes of rows, 1 / l */
-  real *data,
-      *known; /* [n] what the data make of a row, -1 and -2 where it rests below and above; and of a multiplier */
-  real *acc;              /* [n] scratch of factored rows */
-  real main;              /* share of a term that counts */
+  real *data, *known; /* [n] what the data make of a row, -1 and -2 where it rests below and above;
+                         and of a multiplier */
+  real *acc;          /* [n] scratch of factored rows */
+  real main;          /* share of a term that counts */
   bool homogeneous, last; /* rows with b_i = 0 are looked at now; for the last time */
 } backward;
 
@@ -45,7 +47,8 @@ static real backward_size(const backward *q, int j)
   return x > limit ? x : limit;
 }
 
-/* lambda_j in its unit l as far as it is known; infinite where bounds other than 0 are data, too, and at last where it is not */
+/* lambda_j in its unit l as far as it is known; infinite where bounds other than 0 are data, too,
+ * and at last where it is not */
 static real backward_part(const backward *q, int j)
 {
   const perp_lcp *p = q->p;
@@ -135,14 +138,16 @@ static inline __attribute__((always_inline)) void backward_all(backward *q, enum
     for (int i = p->F->cptr[g]; i < p->F->cptr[g + 1]; i++) backward_factored(q, pass, g, i);
 }
 
-/* (x - bound) / l; where l is 0 (a row without other terms depends on it) or unknown (no row does) 0 or infinite */
+/* (x - bound) / l; where l is 0 (a row without other terms depends on it) or unknown (no row does)
+ * 0 or infinite */
 static real backward_away(real distance, real most)
 {
   if (distance == 0) return 0;
   return most > 0 ? distance * most : distance > 0 ? HUGE_VALL : -HUGE_VALL;
 }
 
-/* Are all multipliers of row i, of a homogeneous one that is no row of a cone, nothing in the others? */
+/* Are all multipliers of row i, of a homogeneous one that is no row of a cone, nothing in the
+ * others? */
 static bool backward_junk(const backward *q, int i)
 {
   const perp_lcp *p = q->p;
@@ -150,7 +155,8 @@ static bool backward_junk(const backward *q, int i)
   return p->b[i] == 0 && !cone && q->known[i] < BACKWARD_JUNK;
 }
 
-/* What is left of row i, or of the two of a cone; *slack: what w has beyond it, less than 0 at an upper bound */
+/* What is left of row i, or of the two of a cone; *slack: what w has beyond it, less than 0 at an
+ * upper bound */
 static real backward_row(const backward *q, const double *w, int i, real *slack)
 {
   const perp_lcp *p = q->p;
@@ -190,9 +196,11 @@ static real backward_row(const backward *q, const double *w, int i, real *slack)
   return hypotl(l - radius, 2 * sqrtl(l) * sqrtl(radius) * sinl(0.5L * atan2l(across, l - along)));
 }
 
-/* What the data make of rows, from their b and bounds on: a multiplier is as large as a row makes it in which it is a main term,
- * a row as what such multipliers make of it.  Each gets its size once, from those that have one, so that nothing grows in a circle;
- * those with b_i != 0 in the first round.  Known multipliers and rows are those with known, sigma < 0.  False: nothing is new. */
+/* What the data make of rows, from their b and bounds on: a multiplier is as large as a row makes
+ * it in which it is a main term, a row as what such multipliers make of it.  Each gets its size
+ * once, from those that have one, so that nothing grows in a circle; those with b_i != 0 in the
+ * first round.  Known multipliers and rows are those with known, sigma < 0.  False: nothing is new.
+ */
 static bool backward_round(backward *q)
 {
   const perp_lcp *p = q->p;
@@ -215,8 +223,9 @@ static bool backward_round(backward *q)
   return grown;
 }
 
-/* The most that a row leaves of its data, from `floor` of sigma on, or the square of that of any row where it is less than 1
- * and more; left [n]: of sigma, 0 of rows that rest.  Ends at `enough`. */
+/* The most that a row leaves of its data, from `floor` of sigma on, or the square of that of any
+ * row where it is less than 1 and more; left [n]: of sigma, 0 of rows that rest.  Ends at `enough`.
+ */
 static real backward_data(backward *q, const real *left, real floor, real enough)
 {
   const perp_lcp *p = q->p;
@@ -248,8 +257,8 @@ static real backward_data(backward *q, const real *left, real floor, real enough
   }
 }
 
-/* Units of multipliers from rows with b_i = 0, too: from those where a multiplier whose unit is known is more than nothing.
- * known [n] out: of the others, the largest that is in it. */
+/* Units of multipliers from rows with b_i = 0, too: from those where a multiplier whose unit is
+ * known is more than nothing. known [n] out: of the others, the largest that is in it. */
 static void backward_homogeneous(backward *q)
 {
   const perp_lcp *p = q->p;
@@ -275,8 +284,8 @@ static void backward_homogeneous(backward *q)
   } while (with != before);
 }
 
-/* How far w_k may be off, in units of sigma_k: by doubt, and by the half of the smallest number where the terms of a row that
- * counts are so small that w_k may have vanished as a double. */
+/* How far w_k may be off, in units of sigma_k: by doubt, and by the half of the smallest number
+ * where the terms of a row that counts are so small that w_k may have vanished as a double. */
 static real backward_off(const backward *q, const perp_lcp_doubt *doubt, bool junk, int k)
 {
   const real sigma = q->sigma[k], lost = 0x1p-1075L;

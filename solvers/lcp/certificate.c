@@ -3,11 +3,12 @@
  *
  * Farkas, for any A: let z'w >= 0 hold for every solution because of the signs of z.  With u = A'z,
  *      0 <= z'w = u'lambda + b'z  for every lambda within its bounds,
- * so sup u'lambda + b'z < 0 leaves no solution.  The vectors that methods hand over are rounded: u has small parts
- * on sides without a bound, and the supremum is infinite.  So, in turn (exact.h):
- *   1. a vector near z that does not mind rounding, where there is one (certificate_strict.c); z as it is, without
- *      rounding: a proof, or the radius within which it is one;
- *   2. its rows alone: the vertex of the exact conditions that z points to, and from there to the end;
+ * so sup u'lambda + b'z < 0 leaves no solution.  The vectors that methods hand over are rounded: u
+ * has small parts on sides without a bound, and the supremum is infinite.  So, in turn (exact.h):
+ *   1. a vector near z that does not mind rounding, where there is one (certificate_strict.c); z as
+ * it is, without rounding: a proof, or the radius within which it is one;
+ *   2. its rows alone: the vertex of the exact conditions that z points to, and from there to the
+ * end;
  *   3. for small problems all rows. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
@@ -58,10 +59,10 @@ static bool is_ray(const perp_lcp *p, const double *z, double *y, double *c, dou
   return largest > 0;
 }
 
-/* ---- z as it is ------------------------------------------------------------------------------ */
+/* ---- z as it is ---- */
 
-/* Weights of the basic rows, integers times a common power of two: z in the units of the dictionary, and what the
- * limits of friction rows need to make their columns <= 0.  y [m] */
+/* Weights of the basic rows, integers times a common power of two: z in the units of the
+ * dictionary, and what the limits of friction rows need to make their columns <= 0.  y [m] */
 static void certificate_weights(perp_exact_lcp *X, const double *z, mpz_t *y)
 {
   perp_exact *E = &X->E;
@@ -175,7 +176,7 @@ static double exact_radius(perp_exact_lcp *X, const double *z)
   return radius;
 }
 
-/* ---- the vertex that z points to ------------------------------------------------------------- */
+/* ---- the vertex that z points to ---- */
 
 /* The dictionary in doubles, rows and columns brought near 1; false when it does not fit. */
 static bool in_doubles(const perp_exact *E, double *G)
@@ -201,7 +202,8 @@ static void certificate_swap(int *a, int *b)
   *b = kept;
 }
 
-/* Bring to the dictionary where the rows of z, but one, are nonbasic, and columns with u = 0 basic. */
+/* Bring to the dictionary where the rows of z, but one, are nonbasic, and columns with u = 0 basic.
+ */
 static void certificate_approach(perp_exact_lcp *X, const double *z)
 {
   perp_exact *E = &X->E;
@@ -339,8 +341,8 @@ static double certificate_tangential(const perp_lcp *p, const double *u, int i)
   return p->cone != NULL && i > 0 && p->cone[i - 1] ? 0 : fabs(u[i]);
 }
 
-/* Is the gap of a proof z more than what rounding of b (and bounds) may have made?  Data that agree up to rounding,
- * as redundant contacts do, seldom agree exactly. */
+/* Is the gap of a proof z more than what rounding of b (and bounds) may have made?  Data that agree
+ * up to rounding, as redundant contacts do, seldom agree exactly. */
 static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c, double *a,
                        double *rest)
 {
@@ -384,7 +386,8 @@ static bool certificate_strictly(const perp_lcp *p, const double *z, int64_t *bu
   return proved;
 }
 
-/* GMP ends the process where there is no memory: better no proof.  What the numbers of rows and limits take, nearly. */
+/* GMP ends the process where there is no memory: better no proof.  What the numbers of rows and
+ * limits take, nearly. */
 static bool certificate_affordable(const perp_lcp *p, int rows)
 {
   enum { BYTES = 160 };
@@ -480,7 +483,8 @@ perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scrat
     if (fmax(low, high) > -HUGE_VAL) gap -= fmax(low, high);
     if (side.down != side.up) shift += side.down ? fabs(side.hi) : fabs(side.lo);
   }
-  /* |lambda|_1 >= gap / noise - shift for every solution: rows with one bound are counted from it */
+  /* |lambda|_1 >= gap / noise - shift for every solution: rows with one bound are counted from it
+   */
   if (gap > (1e8 * data + shift) * noise) return PERP_PROOF_WITHIN;
   return is_ray(p, x, u, c, a, rest) ? PERP_PROOF_RAY : PERP_PROOF_NONE;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A Farkas vector from nothing, in doubles: what it finds is a proof only once verified without rounding.
+/* A Farkas vector from nothing, in doubles: what it finds is a proof only once verified without
+ * rounding.
  *
- * Wanted: z >= 0 with v_j(z) = u_j + mu |u_t| <= 0, u = A'z, and b'z < 0 (lcp.h).  With rows and columns scaled near 1,
- *      min t   subject to  0 < z < 1,  v_j(z) < t,  b'z < t
- * by Newton's method on  tau t + barrier,  tau growing (Boyd and Vandenberghe 2004, 11.3; the cone's barrier is
- * -log(s_0^2 - s_1^2 - s_2^2)).  It ends when t < 0: z has room to spare; or when t - K / tau > 0: there is none. */
+ * Wanted: z >= 0 with v_j(z) = u_j + mu |u_t| <= 0, u = A'z, and b'z < 0 (lcp.h).  With rows and
+ * columns scaled near 1, min t   subject to  0 < z < 1,  v_j(z) < t,  b'z < t by Newton's method on
+ * tau t + barrier,  tau growing (Boyd and Vandenberghe 2004, 11.3; the cone's barrier is -log(s_0^2
+ * - s_1^2 - s_2^2)).  It ends when t < 0: z has room to spare; or when t - K / tau > 0: there is
+ * none. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Farkas vectors with room to spare: what rounding cannot spoil needs no elimination in integers.
  *
- * A vector z that a method hands over is a vertex: u = A'z (definitions in lcp.h) is 0, up to rounding, in as many
- * columns as z has rows, less one.  Let v_j be u_j, with mu |u_t| of friction added; then dz with  dv_j = -c_j  in
- * those columns, c = |A'||z|, the least that does, makes z + e dz a vector with v < 0 everywhere for small e > 0. */
+ * A vector z that a method hands over is a vertex: u = A'z (definitions in lcp.h) is 0, up to
+ * rounding, in as many columns as z has rows, less one.  Let v_j be u_j, with mu |u_t| of friction
+ * added; then dz with  dv_j = -c_j  in those columns, c = |A'||z|, the least that does, makes z + e
+ * dz a vector with v < 0 everywhere for small e > 0. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How far is an answer from the solution?  For matrices of which that can be shown: H-matrices with a positive diagonal, and
- * positive definite ones, symmetric or not.  Theorems and proofs: docs/explanation/lcp-judge.md. */
+/* How far is an answer from the solution?  For matrices of which that can be shown: H-matrices with
+ * a positive diagonal, and positive definite ones, symmetric or not.  Theorems and proofs:
+ * docs/explanation/lcp-judge.md. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 

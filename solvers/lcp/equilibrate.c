@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Symmetric equilibration after Ruiz: with lambda = D lambda', the problem (D A D, D b, lo / D, hi / D,
- * mu_i D_n / D_i) is equivalent for every positive diagonal D, since w' = D w keeps its signs.  D is
- * driven towards rows and columns of largest magnitude 1 by D_i <- D_i / sqrt(max_j |A_ij|, |A_ji|), and
- * rounded to powers of two, so that scaling and unscaling are exact.  The two rows of a cone share one
- * factor.  O(passes n^2). */
+/* Symmetric equilibration after Ruiz: with lambda = D lambda', the problem (D A D, D b, lo / D, hi
+ * / D, mu_i D_n / D_i) is equivalent for every positive diagonal D, since w' = D w keeps its signs.
+ * D is driven towards rows and columns of largest magnitude 1 by D_i <- D_i / sqrt(max_j |A_ij|,
+ * |A_ji|), and rounded to powers of two, so that scaling and unscaling are exact.  The two rows of
+ * a cone share one factor.  O(passes n^2). */
 #include "solvers/lcp/lcp_private.h"
 
 #include <math.h>

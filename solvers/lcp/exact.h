@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Linear conditions of a problem in exact arithmetic: a dictionary of integers over one denominator.
+/* Linear conditions of a problem in exact arithmetic: a dictionary of integers over one
+ * denominator.
  *
- * Doubles are dyadic rationals, so rows and columns times powers of two give integers.  With nonbasic variables y
- * at 0,   d x_basic = D_0 + D y;   pivots keep all numbers integers (each is a minor of the first matrix: Bareiss
- * 1968, Edmonds 1967), so nothing is ever rounded.  Private header. */
+ * Doubles are dyadic rationals, so rows and columns times powers of two give integers.  With
+ * nonbasic variables y at 0,   d x_basic = D_0 + D y;   pivots keep all numbers integers (each is a
+ * minor of the first matrix: Bareiss 1968, Edmonds 1967), so nothing is ever rounded.  Private
+ * header. */
 #ifndef PERP_LCP_EXACT_H
 #define PERP_LCP_EXACT_H
 
@@ -45,8 +47,8 @@ enum perp_exact_answer {
 /* Zeros.  Like GMP it ends the process when there is no memory: what it serves has no way back. */
 void *perp_exact_alloc(int count, size_t size);
 
-/* m basic and k nonbasic variables, all free, from R [m (k + 1)] (dyadic rationals, constants first); upper [k]
- * sets U where it is > 0.  Allocates. */
+/* m basic and k nonbasic variables, all free, from R [m (k + 1)] (dyadic rationals, constants
+ * first); upper [k] sets U where it is > 0.  Allocates. */
 void perp_exact_new(perp_exact *E, int m, int k, mpq_t *R, mpq_t *upper, int64_t budget);
 void perp_exact_copy(const perp_exact *from, perp_exact *to);
 void perp_exact_free(perp_exact *E);
@@ -58,7 +60,8 @@ void perp_exact_reflect(perp_exact *E, int v);
 
 /* Basic row r against nonbasic column c (from 1), whose entry is not zero. */
 void perp_exact_pivot(perp_exact *E, int r, int c);
-/* Least-index criss-cross (Fukuda and Terlaky 1997).  *row: the basic row that shows that it is impossible. */
+/* Least-index criss-cross (Fukuda and Terlaky 1997).  *row: the basic row that shows that it is
+ * impossible. */
 enum perp_exact_answer perp_exact_decide(perp_exact *E, int *row);
 
 /* The value of v as rational (original sign and origin, in units of the dictionary). */

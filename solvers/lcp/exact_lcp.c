@@ -94,7 +94,8 @@ static double lcp_outer(double mu, double x, double y)
   return m;
 }
 
-/* One row of coefficients of (1, lambda) -> (1, x): R [n + 1], a [n + 1] with the constant first. */
+/* One row of coefficients of (1, lambda) -> (1, x): R [n + 1], a [n + 1] with the constant first.
+ */
 static void lcp_substitute(const perp_exact_lcp *X, mpq_t *a, mpq_t *R, mpq_t *upper)
 {
   const perp_lcp *p = X->p;
@@ -267,7 +268,7 @@ void perp_exact_lcp_free(perp_exact_lcp *X)
   free(X->p1);
 }
 
-/* ---- no solution at all ---------------------------------------------------------------------- */
+/* ---- no solution at all ---- */
 
 static void lcp_number(const perp_exact *E, int v, mpq_t out)
 {
@@ -310,7 +311,8 @@ static void lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lam
 
 enum lcp_end { LCP_LOWER, LCP_INSIDE, LCP_UPPER };
 
-/* Row i in its parts: at the lower end with w >= 0, between with w = 0, at the upper end with w <= 0. */
+/* Row i in its parts: at the lower end with w >= 0, between with w = 0, at the upper end with w <=
+ * 0. */
 static void lcp_take(const perp_exact_lcp *X, perp_exact *E, int i, enum lcp_end end)
 {
   int x = i, w = X->w[i];

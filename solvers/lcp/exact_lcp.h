@@ -5,9 +5,10 @@
 
 #include "solvers/lcp/exact.h"
 
-/* Variables: j < n is lambda_j from its finite bound on (lo + x, or hi - x where only hi is finite, lo where both
- * are), or x itself where there is none; a friction row t counts from its lower limit, s = lambda_t + mu lambda_n.
- * w[i] >= n is the variable of w_i (of -w_i where only hi is finite), limit[t] that of 2 mu lambda_n - s. */
+/* Variables: j < n is lambda_j from its finite bound on (lo + x, or hi - x where only hi is finite,
+ * lo where both are), or x itself where there is none; a friction row t counts from its lower
+ * limit, s = lambda_t + mu lambda_n. w[i] >= n is the variable of w_i (of -w_i where only hi is
+ * finite), limit[t] that of 2 mu lambda_n - s. */
 typedef struct perp_exact_lcp {
   perp_exact E;
   const perp_lcp *p;
@@ -16,16 +17,17 @@ typedef struct perp_exact_lcp {
       *p1; /* [n] of friction rows; cones: (p0, p1) is the direction of the first axis */
 } perp_exact_lcp;
 
-/* keep [n]: the rows of w that are wanted.  u [n]: where the tangential parts of cones point to, for their outer
- * square; NULL: along the axes.  Friction of a normal row with lo < 0 is relaxed to constant limits. */
+/* keep [n]: the rows of w that are wanted.  u [n]: where the tangential parts of cones point to,
+ * for their outer square; NULL: along the axes.  Friction of a normal row with lo < 0 is relaxed to
+ * constant limits. */
 void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, const double *u,
                         int64_t budget);
 void perp_exact_lcp_free(perp_exact_lcp *X);
 
-/* Is there no solution at all?  Branches on complementarity, each part in exact arithmetic: IMPOSSIBLE when all are
- * excluded; POSSIBLE with a solution in lambda [n] (rounded).  first [n] (may be NULL): PERP_ROW_LO ... of each row, the part
- * that is looked at before all others.  SPENT when the budget does not suffice, or n > 20, a
- * cone, or a normal row with lo < 0 is there. */
+/* Is there no solution at all?  Branches on complementarity, each part in exact arithmetic:
+ * IMPOSSIBLE when all are excluded; POSSIBLE with a solution in lambda [n] (rounded).  first [n]
+ * (may be NULL): PERP_ROW_LO ... of each row, the part that is looked at before all others.  SPENT
+ * when the budget does not suffice, or n > 20, a cone, or a normal row with lo < 0 is there. */
 enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget,
                                           const signed char *first, double *lambda);
 

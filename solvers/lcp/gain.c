@@ -12,7 +12,8 @@ double perp_lcp_rating(const perp_lcp *p, const double *a, const double *lambda,
   return isnan(rel) || isnan(data) ? (double)NAN : fmax(rel, PERP_USABLE * data);
 }
 
-/* sum_i a_i |natural map|_i^2 / 2, J: what it would take to mend each row if there were no others */
+/* sum_i a_i |natural map|_i^2 / 2, J: what it would take to mend each row if there were no others
+ */
 static double gain_alone(const perp_lcp *p, const double *a, const double *lambda, const double *w)
 {
   double sum = 0;

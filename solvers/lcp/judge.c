@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The last word on an answer: the figures of lcp.h with w = A lambda + b summed exactly, and the verdict, from a w with
- * rounding where a bound of that shows that it cannot matter.
+/* The last word on an answer: the figures of lcp.h with w = A lambda + b summed exactly, and the
+ * verdict, from a w with rounding where a bound of that shows that it cannot matter.
  *
- * Nothing a method says is used.  Exact: fixed point for the sums (exact.h), then long double numbers, whose range no
- * quotient or square of doubles leaves, and no difference of nearly equal numbers except of those that are given.  The
- * row scales of a factored A are sums of products in long double, as good as M_b is conditioned. */
+ * Nothing a method says is used.  Exact: fixed point for the sums (exact.h), then long double
+ * numbers, whose range no quotient or square of doubles leaves, and no difference of nearly equal
+ * numbers except of those that are given.  The row scales of a factored A are sums of products in
+ * long double, as good as M_b is conditioned. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/exact_sum.h"
 #include "solvers/lcp/lcp_private.h"
@@ -14,13 +15,14 @@
 
 typedef long double real;
 
-/* Relative distance from a tolerance below which a figure decides nothing: rounding of the figure itself, and where
- * A is factored that of its scales. */
+/* Relative distance from a tolerance below which a figure decides nothing: rounding of the figure
+ * itself, and where A is factored that of its scales. */
 #define JUDGE_MARGIN          (4 * DBL_EPSILON)
 #define JUDGE_MARGIN_FACTORED 1e-12
 #define JUDGE_FLOOR           (8 * DBL_EPSILON)
 
-/* Numbers for each row that judge_all and perp_lcp_backward take of the scratch; there is room for one more. */
+/* Numbers for each row that judge_all and perp_lcp_backward take of the scratch; there is room for
+ * one more. */
 #define JUDGE_SCRATCH 10
 
 /* Below that, bounds of rounding may themselves underflow: for the exact figures only. */
@@ -32,7 +34,7 @@ static real judge_median(real above, real y, real below)
   return y < below ? below : y;
 }
 
-/* ---- sizes of rows --------------------------------------------------------------------------- */
+/* ---- sizes of rows ---- */
 
 /* a = max_j |A_ij|, 0 for a zero row; c = |A||lambda| */
 static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, real *c)
@@ -81,7 +83,7 @@ static void judge_factored_sizes(const perp_blocks *F, const double *lambda, rea
     }
 }
 
-/* ---- w --------------------------------------------------------------------------------------- */
+/* ---- w ---- */
 
 /* sum = (A lambda)_i; g: the group of row i where A is factored */
 static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, perp_exact_sum *sum)
@@ -129,8 +131,9 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
   }
 }
 
-/* residual.c's disc_residual, where the sides that may cancel are exact: |lambda|^2 - radius^2, lambda'w and
- * lambda x w.  size: |w|; *slack: a times the distance of lambda - w / a from the disc */
+/* residual.c's disc_residual, where the sides that may cancel are exact: |lambda|^2 - radius^2,
+ * lambda'w and lambda x w.  size: |w|; *slack: a times the distance of lambda - w / a from the disc
+ */
 static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum *w1, real size,
                        real a, double radius, real *slack)
 {
@@ -160,7 +163,7 @@ static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum 
   return hypotl(over / (l + radius), 2 * sqrtl(l) * sqrtl(radius) * sinl(angle / 2));
 }
 
-/* ---- all figures ----------------------------------------------------------------------------- */
+/* ---- all figures ---- */
 
 typedef struct judge_job {
   const perp_lcp *p;
@@ -240,8 +243,9 @@ static real judge_rel(real worst, real size, real data, real start, real beyond)
   return fmaxl(rel, t < 1 ? t * t : t);
 }
 
-/* r - P_K(r - (u + mu |u_T| e_N)) of one contact, K the Coulomb cone: De Saxce's form.  The part x - P_K(x) in the
- * polar cone is worked out without x where u is less than r, so that no u is too small for it. */
+/* r - P_K(r - (u + mu |u_T| e_N)) of one contact, K the Coulomb cone: De Saxce's form.  The part x
+ * - P_K(x) in the polar cone is worked out without x where u is less than r, so that no u is too
+ * small for it. */
 static void judge_cone_map(real mu, const real *r, const real *u, real *F)
 {
   const real s = hypotl(u[1], u[2]), un = u[0] + mu * s, l = hypotl(r[1], r[2]);
@@ -412,7 +416,7 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   if (j->own < 1) j->exists = perp_lcp_small(p, lambda);
 }
 
-/* ---- the verdict ----------------------------------------------------------------------------- */
+/* ---- the verdict ---- */
 
 /* of one figure */
 static perp_reason judge_side(double figure, double tol, double margin)
@@ -456,7 +460,8 @@ static judge_error judge_overall(const perp_lcp *p, const perp_lcp_extremes *x, 
     e.r = 1.5 * e.r + 64 * DBL_EPSILON * x->size;
     e.left = 1.5 * e.left + 64 * DBL_EPSILON * x->size * x->stiff;
   }
-  /* a row may be on the other side of PERP_LCP_REST; slacks that do not count are left to the bounds row by row */
+  /* a row may be on the other side of PERP_LCP_REST; slacks that do not count are left to the
+   * bounds row by row */
   const double cut = 2 * PERP_LCP_REST;
   const double data = e.r + cut * (x->alone + x->worst + e.r);
   const double force = e.left + cut * (x->given + x->left + e.left);
@@ -467,7 +472,8 @@ static judge_error judge_overall(const perp_lcp *p, const perp_lcp_extremes *x, 
   return e;
 }
 
-/* What row i, or the two of a cone, may be off by, where its w are by at most `off`; least [4]: slacks, as data and force. */
+/* What row i, or the two of a cone, may be off by, where its w are by at most `off`; least [4]:
+ * slacks, as data and force. */
 static void judge_error_row(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
                             const double *lambda, const double *w, int i, double off,
                             judge_error *e, double *least)
@@ -531,7 +537,8 @@ static judge_error judge_errors(const perp_lcp *p, const perp_lcp_extremes *x, c
   return e;
 }
 
-/* What plain figures with that error say; PERP_UNDECIDED: nothing.  *missed: rel holds, data may not. */
+/* What plain figures with that error say; PERP_UNDECIDED: nothing.  *missed: rel holds, data may
+ * not. */
 static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_extremes *x,
                                judge_error e, bool *missed)
 {
@@ -562,7 +569,8 @@ static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_ext
   return PERP_UNDECIDED;
 }
 
-/* Does a row, no cone, certainly leave more than `allowed`?  e [n]: errors of w; size [n]: |A||lambda| or more */
+/* Does a row, no cone, certainly leave more than `allowed`?  e [n]: errors of w; size [n]:
+ * |A||lambda| or more */
 static bool judge_refused(const perp_lcp *p, double allowed, const double *a, const double *lambda,
                           const double *w, const double *e, const double *size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Complementarity problems that own their data: one zeroed block for the arrays of a dense problem, one
- * for the arrays of a factored one. */
+/* Complementarity problems that own their data: one zeroed block for the arrays of a dense problem,
+ * one for the arrays of a factored one. */
 #include "solvers/lcp/problem.h"
 
 #include "solvers/lcp/lcp_private.h"
@@ -174,7 +174,7 @@ static void problem_keep(perp_lcp_problem *p, void *block)
   p->p.C = NULL;
 }
 
-/* ---- factored form --------------------------------------------------------------------------- */
+/* ---- factored form ---- */
 
 perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F)
 {
@@ -217,7 +217,7 @@ perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *p, con
   return PERP_OK;
 }
 
-/* ---- copies ---------------------------------------------------------------------------------- */
+/* ---- copies ---- */
 
 static unsigned problem_parts_of(const perp_lcp_problem *q)
 {
@@ -321,7 +321,7 @@ perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp
   return copy_labels(ctx, p, out);
 }
 
-/* ---- transformations ------------------------------------------------------------------------- */
+/* ---- transformations ---- */
 
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Complementarity problems that own their data: generated, read from files, converted, harvested. */
+/* Complementarity problems that own their data: generated, read from files, converted, harvested.
+ */
 #ifndef PERP_LCP_PROBLEM_H
 #define PERP_LCP_PROBLEM_H
 
@@ -29,8 +30,8 @@ typedef struct perp_lcp_carry {
   double c;
 } perp_lcp_carry;
 
-/* Where a problem stands among those that successive steps of one simulation have posed.  The rows of two of them differ:
- * contacts are born and gone, and tangents turn.  See sequence.c. */
+/* Where a problem stands among those that successive steps of one simulation have posed.  The rows
+ * of two of them differ: contacts are born and gone, and tangents turn.  See sequence.c. */
 typedef struct perp_lcp_sequence {
   char name[48];         /* "": no sequence */
   int number, of;        /* 0 <= number < of */
@@ -49,7 +50,8 @@ typedef struct perp_lcp_problem {
   perp_lcp_sequence sequence;
 } perp_lcp_problem;
 
-/* Parts to allocate in perp_lcp_problem_new; lo = 0, hi = inf, fric_of = contact_of = -1, mu = cone = 0, unit = 1 to begin with. */
+/* Parts to allocate in perp_lcp_problem_new; lo = 0, hi = inf, fric_of = contact_of = -1, mu = cone
+ * = 0, unit = 1 to begin with. */
 enum {
   PERP_PART_A = 1 << 0,
   PERP_PART_BOUNDS = 1 << 1,
@@ -60,17 +62,18 @@ enum {
   PERP_PART_CONTACTS = 1 << 6
 };
 
-/* May a problem, or its file, take so many bytes?  PERP_ERR_UNSUPPORTED where ctx->memory is less: the message says what
- * it would take, the bound and how to raise it.  what: "A of 5000 rows", for the message. */
+/* May a problem, or its file, take so many bytes?  PERP_ERR_UNSUPPORTED where ctx->memory is less:
+ * the message says what it would take, the bound and how to raise it.  what: "A of 5000 rows", for
+ * the message. */
 perp_status perp_lcp_affords(perp_ctx *ctx, double bytes, const char *what);
-/* Empty problem of n rows, all numbers zero.  PERP_ERR_DIM when n < 0, PERP_ERR_UNSUPPORTED where its A would take more
- * than ctx->memory, PERP_ERR_NOMEM when it does not fit memory;
- * *out is then empty, as it is after a failure of the functions below.  The arrays of p->p may be written through
- * perp_lcp_edit. */
+/* Empty problem of n rows, all numbers zero.  PERP_ERR_DIM when n < 0, PERP_ERR_UNSUPPORTED where
+ * its A would take more than ctx->memory, PERP_ERR_NOMEM when it does not fit memory; *out is then
+ * empty, as it is after a failure of the functions below.  The arrays of p->p may be written
+ * through perp_lcp_edit. */
 perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_problem *out);
 void perp_lcp_problem_free(perp_lcp_problem *p); /* leaves an empty problem; NULL allowed */
-/* Deep copy of a view or of a whole problem; family, provenance, solution and sequence included for the latter.
- * PERP_ERR_NOMEM. */
+/* Deep copy of a view or of a whole problem; family, provenance, solution and sequence included for
+ * the latter. PERP_ERR_NOMEM. */
 perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *p, perp_lcp_problem *out);
 perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out);
 /* provenance = printf(...), owned.  PERP_ERR_NOMEM leaves it as it was. */
@@ -85,43 +88,47 @@ typedef struct perp_lcp_arrays {
 } perp_lcp_arrays;
 perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p);
 
-/* Give p the factored form of F (deep copy, m = n); p has no dense A.  PERP_ERR_DIM: another number of rows;
- * PERP_ERR_NOMEM. */
+/* Give p the factored form of F (deep copy, m = n); p has no dense A.  PERP_ERR_DIM: another number
+ * of rows; PERP_ERR_NOMEM. */
 perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F);
 /* Give p, which has no A, a dense one of zeros.  As perp_lcp_problem_new. */
 perp_status perp_lcp_problem_add_dense(perp_ctx *ctx, perp_lcp_problem *p);
-/* Give p the sparse A of C (deep copy of n columns); p has no dense A.  PERP_ERR_DIM: another number of rows;
- * PERP_ERR_NOMEM. */
+/* Give p the sparse A of C (deep copy of n columns); p has no dense A.  PERP_ERR_DIM: another
+ * number of rows; PERP_ERR_NOMEM. */
 perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *p, const perp_columns *C);
-/* *out = p with a dense A (deep copy; a dense p is just copied).  PERP_ERR_NOMEM, PERP_ERR_UNSUPPORTED as
- * perp_lcp_problem_new.  O(n^2), and the cost of perp_blocks_delassus. */
+/* *out = p with a dense A (deep copy; a dense p is just copied).  PERP_ERR_NOMEM,
+ * PERP_ERR_UNSUPPORTED as perp_lcp_problem_new.  O(n^2), and the cost of perp_blocks_delassus. */
 perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out);
-/* Reorder rows and columns: new row k is old row perm[k].  PERP_ERR_UNSUPPORTED: sparse or factored; PERP_ERR_ARG: no
- * permutation, or one that separates the two rows of a cone; PERP_ERR_NOMEM.  *p is then unchanged. */
+/* Reorder rows and columns: new row k is old row perm[k].  PERP_ERR_UNSUPPORTED: sparse or
+ * factored; PERP_ERR_ARG: no permutation, or one that separates the two rows of a cone;
+ * PERP_ERR_NOMEM.  *p is then unchanged. */
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm);
 /* (A, b) -> s (A, b), s > 0: the solutions stay. */
 void perp_lcp_problem_scale(perp_lcp_problem *p, double s);
 
-/* ---- sequences: sequence.c, and problem.c --------------------------------------------------------------------- */
+/* ---- sequences: sequence.c, and problem.c ---- */
 
-/* p->sequence.carry = a copy of n parts of the guess, from a problem of `rows` rows.  PERP_ERR_ARG: a row that does not
- * exist, or a number that is not finite; PERP_ERR_NOMEM.  p is then unchanged. */
+/* p->sequence.carry = a copy of n parts of the guess, from a problem of `rows` rows.  PERP_ERR_ARG:
+ * a row that does not exist, or a number that is not finite; PERP_ERR_NOMEM.  p is then unchanged.
+ */
 perp_status perp_lcp_problem_carry(perp_ctx *ctx, perp_lcp_problem *p, int rows, int n,
                                    const perp_lcp_carry *carry);
-/* lambda [n] = sum of c before[from] over the carries of p, before [p->sequence.rows] the multipliers of the problem
- * before, cut to the bounds of rows that are no friction rows: where the normal of a contact has turned it may not pull,
- * and what its friction may be is the business of the solver.  Rows that are born begin with 0.  O(n + carries). */
+/* lambda [n] = sum of c before[from] over the carries of p, before [p->sequence.rows] the
+ * multipliers of the problem before, cut to the bounds of rows that are no friction rows: where the
+ * normal of a contact has turned it may not pull, and what its friction may be is the business of
+ * the solver.  Rows that are born begin with 0.  O(n + carries). */
 void perp_lcp_carry_over(const perp_lcp_problem *p, const double *before, double *lambda);
-/* Rows of p that nothing is carried to, and rows of the problem before of which nothing is carried.  PERP_ERR_NOMEM. */
+/* Rows of p that nothing is carried to, and rows of the problem before of which nothing is carried.
+ * PERP_ERR_NOMEM. */
 perp_status perp_lcp_carry_count(perp_ctx *ctx, const perp_lcp_problem *p, int *born, int *gone);
-/* One problem of `parts` ones that have nothing to do with each other: its rows are theirs one after the other, A has theirs on the
- * diagonal, factored where all of them are, else dense.  It has a solution where all of them have one; no family,
- * provenance or sequence.  PERP_ERR_ARG: frozen and others; PERP_ERR_NOMEM, PERP_ERR_UNSUPPORTED as
- * perp_lcp_problem_new. */
+/* One problem of `parts` ones that have nothing to do with each other: its rows are theirs one
+ * after the other, A has theirs on the diagonal, factored where all of them are, else dense.  It
+ * has a solution where all of them have one; no family, provenance or sequence.  PERP_ERR_ARG:
+ * frozen and others; PERP_ERR_NOMEM, PERP_ERR_UNSUPPORTED as perp_lcp_problem_new. */
 perp_status perp_lcp_join(perp_ctx *ctx, const perp_lcp_problem *part, int parts,
                           perp_lcp_problem *out);
 
-/* ---- generators: generate*.c ----------------------------------------------------------------- */
+/* ---- generators: generate*.c ---- */
 
 typedef struct perp_lcp_recipe {
   const char *family; /* see perp_lcp_family_at */
@@ -145,19 +152,21 @@ typedef struct perp_lcp_family {
 
 const perp_lcp_family *perp_lcp_family_at(int i); /* NULL past the end */
 const perp_lcp_family *perp_lcp_family_find(const char *name);
-/* The valid number of rows nearest to n, and the one of a contact family nearest to a number of boxes. */
+/* The valid number of rows nearest to n, and the one of a contact family nearest to a number of
+ * boxes. */
 int perp_lcp_family_rows(const perp_lcp_family *f, int n);
 int perp_lcp_family_rows_of_boxes(const perp_lcp_family *f, int boxes);
 /* Bytes that making r takes at most, as far as arrays of the size of A go. */
 double perp_lcp_recipe_memory(const perp_lcp_recipe *r);
-/* Make a problem, identical on every machine for the same recipe.  PERP_ERR_OPTION for an unknown family
- * (with the closest name) or a number of rows that the family does not have (with the valid ones);
- * PERP_ERR_UNSUPPORTED where it would take more than ctx->memory.
+/* Make a problem, identical on every machine for the same recipe.  PERP_ERR_OPTION for an unknown
+ * family (with the closest name) or a number of rows that the family does not have (with the valid
+ * ones); PERP_ERR_UNSUPPORTED where it would take more than ctx->memory.
  *
- * Contact families: unit cubes of 1 kg, g = 9.81 m/s^2, h = 0.01 s, at rest at the start of the step,
- * touching exactly; 4 contact points (the corners of the overlap) an interface; b = J (v + h g), lambda
- * in N s, w in m/s.  mu = 0.5.  A stack has its cubes on top of each other; a wall W x H has H rows of W
- * and W - 1 cubes in turn (running bond) with W <= 2 H, H <= 2 W: 4 W + 8 (H - 1)(W - 1) contacts. */
+ * Contact families: unit cubes of 1 kg, g = 9.81 m/s^2, h = 0.01 s, at rest at the start of the
+ * step, touching exactly; 4 contact points (the corners of the overlap) an interface; b = J (v + h
+ * g), lambda in N s, w in m/s.  mu = 0.5.  A stack has its cubes on top of each other; a wall W x H
+ * has H rows of W and W - 1 cubes in turn (running bond) with W <= 2 H, H <= 2 W: 4 W + 8 (H - 1)(W
+ * - 1) contacts. */
 perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *recipe, perp_lcp_problem *out);
 
 #ifdef __cplusplus

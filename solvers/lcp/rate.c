@@ -13,14 +13,15 @@ enum {
   MANY_ROWS = 8
 }; /* it is worth while not to compute all row scales, or no longer */
 
-/* ---- the natural map ------------------------------------------------------------------------- */
+/* ---- the natural map ---- */
 
 static double residual_clamp(double x, double lo, double hi)
 {
   return x < lo ? lo : x > hi ? hi : x; /* NaN passes through */
 }
 
-/* lambda - clamp(lambda - y, lo, hi) = the median of (lambda - lo, y, lambda - hi): no y is too small for it. */
+/* lambda - clamp(lambda - y, lo, hi) = the median of (lambda - lo, y, lambda - hi): no y is too
+ * small for it. */
 static inline double map_row(double lambda, double y, double lo, double hi)
 {
   const double above = lambda - lo, below = lambda - hi;
@@ -28,9 +29,10 @@ static inline double map_row(double lambda, double y, double lo, double hi)
   return y < below ? below : y; /* NaN passes through */
 }
 
-/* |lambda_T - disc(lambda_T - y, radius)|_2, y = w_T / a.  Where z = lambda_T - y is inside, that is |y|; else, with
- * the angle between lambda_T and z, the third side of a triangle: l - radius in the radial direction and what the
- * angle makes of both.  No y is too small for it.  *slack: |y less what the map keeps of it|_2 = max(|z| - radius, 0) */
+/* |lambda_T - disc(lambda_T - y, radius)|_2, y = w_T / a.  Where z = lambda_T - y is inside, that
+ * is |y|; else, with the angle between lambda_T and z, the third side of a triangle: l - radius in
+ * the radial direction and what the angle makes of both.  No y is too small for it.  *slack: |y
+ * less what the map keeps of it|_2 = max(|z| - radius, 0) */
 static double disc_residual(const double *lambda, const double *w, double a, double radius,
                             double *slack)
 {
@@ -92,7 +94,8 @@ static inline void residual_join(perp_lcp_extremes *e, const perp_lcp_extremes *
   e->given = residual_larger(part->given, e->given);
 }
 
-/* Rows i and, of a cone, i + 1: r is left, slack is what w / a has beyond it, y |w| / a, b |b|; counts: part of `rest` */
+/* Rows i and, of a cone, i + 1: r is left, slack is what w / a has beyond it, y |w| / a, b |b|;
+ * counts: part of `rest` */
 static inline __attribute__((always_inline)) void rate_data(perp_lcp_extremes *e, const rating *job,
                                                             int i, double a, double r, double slack,
                                                             double y, double b, bool counts,
@@ -329,16 +332,18 @@ double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, 
   return isnan(rel) ? rel : fmax(rel, data * (p->tol / limit));
 }
 
-/* ---- without all row scales ------------------------------------------------------------------ */
+/* ---- without all row scales ---- */
 
-/* Every figure is made of numbers that fall as a_i grows, |natural map|, |b_i| / a_i, slack_i / a_i, or grow with it, a_i
- * |natural map|; and A_ii <= a_i <= sqrt(A_ii max_j A_jj).  So a row counts only where what A_ii makes of it exceeds the
- * largest that is known: those get their a_i, which are few.
+/* Every figure is made of numbers that fall as a_i grows, |natural map|, |b_i| / a_i, slack_i /
+ * a_i, or grow with it, a_i |natural map|; and A_ii <= a_i <= sqrt(A_ii max_j A_jj).  So a row
+ * counts only where what A_ii makes of it exceeds the largest that is known: those get their a_i,
+ * which are few.
  *
- * beta_i / a_i does neither.  With u = 1 / a_i it is f(u) = |b_i| u - dist(u), the distance of lambda - u w from the set,
- * whose slope is at most |w|: where |b_i| >= |w|, f grows with u; else f < u |w| - dist <= |natural map|, which grows with u;
- * and where there is no slack, there is none for a larger a_i (Gafni and Bertsekas 1984).  beta_i itself is less than it should be where both the natural map and the slack are
- * not 0; so is B then, and `data` more. */
+ * beta_i / a_i does neither.  With u = 1 / a_i it is f(u) = |b_i| u - dist(u), the distance of
+ * lambda - u w from the set, whose slope is at most |w|: where |b_i| >= |w|, f grows with u; else f
+ * < u |w| - dist <= |natural map|, which grows with u; and where there is no slack, there is none
+ * for a larger a_i (Gafni and Bertsekas 1984).  beta_i itself is less than it should be where both
+ * the natural map and the slack are not 0; so is B then, and `data` more. */
 typedef struct lazy {
   rating job;
   double *a, *acc, *y;
@@ -441,7 +446,8 @@ bool perp_lcp_rate_factored(const perp_lcp *p, const double *lambda, const doubl
   for (int k = 0; k < batches && z.computed <= n / MANY_ROWS; k++)
     if (rate_matters(&z, &z.job.batch[k], least)) rate_look(&z, k);
   if (z.computed > n / MANY_ROWS) return false;
-  /* slacks are these or less: they are no scale where that is no more than the others, and else not known well enough */
+  /* slacks are these or less: they are no scale where that is no more than the others, and else not
+   * known well enough */
   all.data = z.best.data;
   all.force = all.force > z.best.force ? all.force : z.best.force;
   if (perp_lcp_scale_of(all.data, all.rest) > all.data ||

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The one judge of linear complementarity problems.
  *
- * Here is what it reads of the problem; rate.c has its figures from a w with rounding, which methods stop on, judge.c the
- * last word.  The definitions stand in lcp.h.  Cost: one pass over A for the row scales and one product. */
+ * Here is what it reads of the problem; rate.c has its figures from a w with rounding, which
+ * methods stop on, judge.c the last word.  The definitions stand in lcp.h.  Cost: one pass over A
+ * for the row scales and one product. */
 #include "solvers/core/clones.h"
 #include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
 #include <math.h>
 
-/* ---- the problem ----------------------------------------------------------------------------- */
+/* ---- the problem ---- */
 
 /* Zero when all are finite, NaN otherwise; four chains so that it is not bound by latency. */
 static double finite_probe(const double *x, size_t n)
@@ -62,7 +63,8 @@ static bool bounds_strange(const perp_lcp *p, int i, double *lo, double *hi)
   return !(*lo <= *hi) | (*lo == HUGE_VAL) | (*hi == -HUGE_VAL);
 }
 
-/* Are all numbers finite, bounds and friction rows in order?  No tells less than the checks below, yes all of it. */
+/* Are all numbers finite, bounds and friction rows in order?  No tells less than the checks below,
+ * yes all of it. */
 static void read_share(void *user, int member, int members)
 {
   reading *job = user;
@@ -208,7 +210,8 @@ void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double
   }
 }
 
-/* A zero row takes the largest scale, so that s A has s times the scales; 1 when all of A is zero. */
+/* A zero row takes the largest scale, so that s A has s times the scales; 1 when all of A is zero.
+ */
 static void fill_zero_rows(int n, double *a)
 {
   double largest = 0;
@@ -218,8 +221,8 @@ static void fill_zero_rows(int n, double *a)
     if (a[i] == 0) a[i] = largest;
 }
 
-/* One tile of both triangles: row maxima, the largest differences of entries across the diagonal, and 0 times
- * every entry, each in lanes that fill vectors. */
+/* One tile of both triangles: row maxima, the largest differences of entries across the diagonal,
+ * and 0 times every entry, each in lanes that fill vectors. */
 enum { TILE = 16 };
 static inline void survey_tile(const double *restrict lower, const double *restrict upper,
                                size_t ld, int rows, int columns, double *restrict low,
@@ -287,7 +290,7 @@ double perp_lcp_asymmetry(const perp_lcp *p)
   return asymmetry;
 }
 
-/* ---- row scales ------------------------------------------------------------------------------ */
+/* ---- row scales ---- */
 
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
 {

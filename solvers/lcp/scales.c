@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Row scales a_i = max_j |A_ij| of A = J M^-1 J' + S, which is never formed: by multiplying out what can be
- * multiplied, or for contacts only what a bound does not rule out. */
+/* Row scales a_i = max_j |A_ij| of A = J M^-1 J' + S, which is never formed: by multiplying out
+ * what can be multiplied, or for contacts only what a bound does not rule out. */
 #include "solvers/core/clones.h"
 #include "solvers/lcp/lcp_private.h"
 
@@ -83,16 +83,17 @@ double perp_lcp_factored_row(const perp_blocks *F, int g, int l, double *acc, do
   return most;
 }
 
-/* The quick way where each group touches one or two narrow blocks, and the groups on the same two blocks
- * follow each other (the points of a contact).  With d_ib = g_ib' M_b^-1 g_ib, A_ii = sum_b d_ib + s_i, and
- * |A_ij| <= sqrt(d_ib d_jb) for rows that share the block b alone: rows of such a run are multiplied out,
- * and a row meets those of other groups only where the bound with the largest d_jb of the block exceeds what
- * has been found. */
+/* The quick way where each group touches one or two narrow blocks, and the groups on the same two
+ * blocks follow each other (the points of a contact).  With d_ib = g_ib' M_b^-1 g_ib, A_ii = sum_b
+ * d_ib + s_i, and |A_ij| <= sqrt(d_ib d_jb) for rows that share the block b alone: rows of such a
+ * run are multiplied out, and a row meets those of other groups only where the bound with the
+ * largest d_jb of the block exceeds what has been found. */
 enum { NARROW = 6, RUN_ROWS = 24 };
 #define SAME                                                                                       \
   1e-13 /* what a bound may be exceeded by: less than the rounding that the judge allows for */
 
-/* The end of the run of groups on the same blocks that starts with group g; at most RUN_ROWS rows. */
+/* The end of the run of groups on the same blocks that starts with group g; at most RUN_ROWS rows.
+ */
 static int run_end(const perp_blocks *F, int g)
 {
   const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
@@ -128,7 +129,8 @@ static bool scales_narrow(const perp_blocks *F, double *seen)
   return true;
 }
 
-/* y = W g (diagonal: every step-th number of W) for a row g of a sub-matrix of r rows, d numbers long; returns g'y */
+/* y = W g (diagonal: every step-th number of W) for a row g of a sub-matrix of r rows, d numbers
+ * long; returns g'y */
 static inline __attribute__((always_inline)) double
 row_times(const double *G, const double *W, int step, int r, int d, bool diagonal, double y[NARROW])
 {
@@ -144,7 +146,8 @@ row_times(const double *G, const double *W, int step, int r, int d, bool diagona
   return sum;
 }
 
-/* y = M_b^-1 g for row l of sub-matrix k; returns g'y.  Sizes of contacts in space are known at compile time. */
+/* y = M_b^-1 g for row l of sub-matrix k; returns g'y.  Sizes of contacts in space are known at
+ * compile time. */
 static double row_times_inverse(const perp_blocks *F, int k, int l, int r, double y[NARROW])
 {
   const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
@@ -170,8 +173,9 @@ typedef struct run_rows {
   double y[2][NARROW][RUN_ROWS + 4] __attribute__((aligned(32)));
 } run_rows;
 
-/* Contacts in space on bodies with diagonal inertia: y = W g of the three rows of a sub-matrix, number by number, and
- * their products g'y in part.  What comes behind the three in y is overwritten. */
+/* Contacts in space on bodies with diagonal inertia: y = W g of the three rows of a sub-matrix,
+ * number by number, and their products g'y in part.  What comes behind the three in y is
+ * overwritten. */
 static inline __attribute__((always_inline)) void
 contact_times(const double *G, const double *W, int step, double (*y)[RUN_ROWS + 4], double part[4])
 {
@@ -186,8 +190,8 @@ contact_times(const double *G, const double *W, int step, double (*y)[RUN_ROWS +
   *(perp_v4 *)part = sum;
 }
 
-/* M_b^-1 g of each row of group h, the first of them at place `before` of the run, and their diagonal.  d: length of
- * the rows on each block, 0: not the same for all. */
+/* M_b^-1 g of each row of group h, the first of them at place `before` of the run, and their
+ * diagonal.  d: length of the rows on each block, 0: not the same for all. */
 static inline __attribute__((always_inline)) void
 rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, bool diagonal,
               run_rows *run, double *a, double *own, double *most)
@@ -238,8 +242,9 @@ static inline __attribute__((always_inline)) double row_of_run(const perp_blocks
   return most;
 }
 
-/* All rows of groups g ... end - 1, each with r rows of length d on each block.  |A_ij| <= sqrt(A_ii A_jj): a row whose
- * A_ii is the largest of the run, or equal to it but for rounding, needs no products. */
+/* All rows of groups g ... end - 1, each with r rows of length d on each block.  |A_ij| <=
+ * sqrt(A_ii A_jj): a row whose A_ii is the largest of the run, or equal to it but for rounding,
+ * needs no products. */
 static inline __attribute__((always_inline)) void
 run_of_groups(const perp_blocks *F, int g, int end, int subs, int r, int d, bool diagonal,
               run_rows *run, double *a, double *own, double *most)
@@ -263,8 +268,8 @@ run_of_groups(const perp_blocks *F, int g, int end, int subs, int r, int d, bool
   }
 }
 
-/* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most [nb]: the
- * largest d of each block so far.  False: too many rows. */
+/* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most
+ * [nb]: the largest d of each block so far.  False: too many rows. */
 PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *F, int g, int end, double *a,
                                               double *own, double *most)
 {
@@ -292,8 +297,8 @@ static inline double row_dot(const double *G, const double *y, int r, int d)
   return sum;
 }
 
-/* Row l of sub-matrix k, row i of A, against the rows of other groups on its block that share this block
- * alone: those of other runs. */
+/* Row l of sub-matrix k, row i of A, against the rows of other groups on its block that share this
+ * block alone: those of other runs. */
 static double scale_across(const perp_blocks *F, int g, int k, int l, double most)
 {
   const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], subs = F->jptr[g + 1] - F->jptr[g];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sequences of problems: what successive steps of one simulation have posed, and how the answer of one becomes the guess
- * of the next.
+/* Sequences of problems: what successive steps of one simulation have posed, and how the answer of
+ * one becomes the guess of the next.
  *
- * An impulse stays what it is in the world, P = n lambda_n + t1 lambda_1 + t2 lambda_2, while the frame (n, t1, t2) of its
- * contact turns, so that a guess is linear in the answer before: lambda' = h' / h F' F^T lambda, one small matrix a
- * contact, with nothing for contacts that are born. */
+ * An impulse stays what it is in the world, P = n lambda_n + t1 lambda_1 + t2 lambda_2, while the
+ * frame (n, t1, t2) of its contact turns, so that a guess is linear in the answer before: lambda' =
+ * h' / h F' F^T lambda, one small matrix a contact, with nothing for contacts that are born. */
 #include "solvers/lcp/problem.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ perp_status perp_lcp_carry_count(perp_ctx *ctx, const perp_lcp_problem *p, int *
   return PERP_OK;
 }
 
-/* ---- joined ---------------------------------------------------------------------------------- */
+/* ---- joined ---- */
 
 static unsigned sequence_parts_of(const perp_lcp_problem *q)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Small problems: is there a solution at all where an answer is about to be called one?
  *
- * The answer says which rows are at a bound and which are not.  Where the rows inside have a regular matrix and room to
- * their bounds, and all others a w of the right sign by more than rounding, an exact solution is near: shown in long
- * double with bounds of all roundings,
- *      lambda_F - x_F = A_FF^-1 w_F,   |A_FF^-1 w_F| <= |R| |w_F| / (1 - |I - R A_FF|),   R about A_FF^-1
- * (Rump 1999, theorem 2.1).  Else the conditions of these index sets are decided without rounding, and where they
- * contradict each other, those of all index sets (exact_lcp.h). */
+ * The answer says which rows are at a bound and which are not.  Where the rows inside have a
+ * regular matrix and room to their bounds, and all others a w of the right sign by more than
+ * rounding, an exact solution is near: shown in long double with bounds of all roundings, lambda_F
+ * - x_F = A_FF^-1 w_F,   |A_FF^-1 w_F| <= |R| |w_F| / (1 - |I - R A_FF|),   R about A_FF^-1 (Rump
+ * 1999, theorem 2.1).  Else the conditions of these index sets are decided without rounding, and
+ * where they contradict each other, those of all index sets (exact_lcp.h). */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 

@@ -148,7 +148,8 @@ static const char *solve_unsuited(const perp_lcp_desc *d, const perp_lcp *p, dou
   return NULL;
 }
 
-/* "; auto, lemke serve it": registered methods for p, auto before all others, as many as have room; "" where there is none. */
+/* "; auto, lemke serve it": registered methods for p, auto before all others, as many as have room;
+ * "" where there is none. */
 static void solve_serving(const perp_ctx *ctx, const perp_lcp *p, double asymmetry, char *text,
                           size_t room)
 {
@@ -229,7 +230,8 @@ static perp_lcp copy_problem(const perp_lcp *p, perp_arena *a)
   return q;
 }
 
-/* The method on p.  One from outside cannot change what is judged afterwards, whatever it casts away. */
+/* The method on p.  One from outside cannot change what is judged afterwards, whatever it casts
+ * away. */
 static perp_status solve_call(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
                               perp_stats *stats)
 {
@@ -259,7 +261,8 @@ double perp_lcp_afford(const perp_lcp *p, double budget)
   return 1e9 * budget * fmax(1, larger);
 }
 
-/* Run the method on what it understands of p: plain boxes for frozen friction, dense A, equilibrated. */
+/* Run the method on what it understands of p: plain boxes for frozen friction, dense A,
+ * equilibrated. */
 static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
                              perp_stats *stats)
 {
@@ -314,8 +317,9 @@ static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *
   return status;
 }
 
-/* Only what can be verified is passed on.  An exhaustive method need not have a vector; of those of perp the exact
- * search is a part: what they leave unsolved may have no solution, whether they say so or not. */
+/* Only what can be verified is passed on.  An exhaustive method need not have a vector; of those of
+ * perp the exact search is a part: what they leave unsolved may have no solution, whether they say
+ * so or not. */
 static perp_reason solve_weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
 {
   bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;

@@ -108,7 +108,8 @@ static void stewart_move(int *row, int from, int to)
   row[to] = moved;
 }
 
-/* Bring the r rows of contact c into the order normal, directions, slack; NULL, or what is wrong with them. */
+/* Bring the r rows of contact c into the order normal, directions, slack; NULL, or what is wrong
+ * with them. */
 static const char *stewart_order(const perp_lcp *p, const perp_stewart *s, int c)
 {
   int *row = s->rows + s->ptr[c], slack = -1, normal = -1;
@@ -117,8 +118,8 @@ static const char *stewart_order(const perp_lcp *p, const perp_stewart *s, int c
   for (int k = 0; k < r; k++) {
     if (p->fric_of != NULL && p->fric_of[row[k]] >= 0) return "has a friction row";
     if (perp_lcp_entry(p, row[k], row[k]) != 0) continue;
-    bool column =
-        false; /* a normal or direction without mobility is hollow as well, but couples nothing so */
+    bool column = false; /* a normal or direction without mobility is hollow as well, but couples
+                            nothing so */
     for (int l = 0; l < r; l++)
       column = column ||
                (perp_lcp_entry(p, row[l], row[k]) > 0 && perp_lcp_entry(p, row[k], row[l]) < 0);

@@ -34,7 +34,7 @@ static double unique_length(int n, const double *x)
   return sqrt(sum);
 }
 
-/* ---- directions ------------------------------------------------------------------------------ */
+/* ---- directions ---- */
 
 static int unique_add(perp_unique *u, int n, int row, int rows, double a, double b, double c)
 {
@@ -91,7 +91,7 @@ static double unique_product(const perp_unique_problem *p, const column *a, cons
   return sum;
 }
 
-/* ---- are they unique? ------------------------------------------------------------------------ */
+/* ---- are they unique? ---- */
 
 /* G of n columns of length 1 (in the metric of A); false: a column has none. */
 static bool unique_gram(perp_unique *u, const perp_unique_problem *p, int n)
@@ -136,8 +136,9 @@ static bool unique_eliminate(perp_unique *u, int k, int n)
   return true;
 }
 
-/* Is 0 in the convex hull of columns k ... n - 1, whose Gram matrix is left in G?  Conditional gradients with away steps
- * on d' G d over the simplex; the gap bounds how far it is from the least. */
+/* Is 0 in the convex hull of columns k ... n - 1, whose Gram matrix is left in G?  Conditional
+ * gradients with away steps on d' G d over the simplex; the gap bounds how far it is from the
+ * least. */
 static bool unique_hull(perp_unique *u, int k, int n)
 {
   const double *G = u->G;
@@ -187,9 +188,10 @@ bool perp_unique_impulses(perp_unique *u, const perp_unique_problem *p, const do
   return n == k || !unique_hull(u, k, n);
 }
 
-/* ---- the impulses that stop everything ------------------------------------------------------- */
+/* ---- the impulses that stop everything ---- */
 
-/* Rows that are to stop, u->row [returned]; the others keep the impulses in u->x [n], those of open contacts are 0. */
+/* Rows that are to stop, u->row [returned]; the others keep the impulses in u->x [n], those of open
+ * contacts are 0. */
 static int unique_touching(perp_unique *u, const perp_unique_problem *p, const double *lambda,
                            const double *w)
 {

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A solution to rounding: Newton's method on the equations of what each contact does.
  *
- * With what sticks, slides and is open given, as an approximate solution has it, a contact problem is a set of equations:
+ * With what sticks, slides and is open given, as an approximate solution has it, a contact problem
+ * is a set of equations:
  *
  *      open:    lambda = 0
  *      sticks:  w = 0                                     unknowns lambda_n, lambda_t
  *      slides:  w_n = 0, lambda_t = -mu lambda_n t        unknown lambda_n, with a fixed t, or
- *               w_n = 0, t' . w_t = 0                     unknowns lambda_n, t (a circle; t' perpendicular to t)
+ *               w_n = 0, t' . w_t = 0                     unknowns lambda_n, t (a circle; t'
+ * perpendicular to t)
  *
- * in unknowns y, lambda = lambda + D y.  On a circle lambda_t changes by s = -mu lambda_n dtheta along t', and t' . w_t by
- * |w_t| s / (mu lambda_n) beside the change of w_t itself.  Rows that depend on each other make the matrix singular: complete
- * pivoting leaves out the rounding (Golub and Van Loan 2013, section 3.4.8). */
+ * in unknowns y, lambda = lambda + D y.  On a circle lambda_t changes by s = -mu lambda_n dtheta
+ * along t', and t' . w_t by |w_t| s / (mu lambda_n) beside the change of w_t itself.  Rows that
+ * depend on each other make the matrix singular: complete pivoting leaves out the rounding (Golub
+ * and Van Loan 2013, section 3.4.8). */
 #include "solvers/lcp/unique_private.h"
 
 #include <math.h>
@@ -23,7 +26,8 @@ static const double RANK = 1e-11;
 /* of the terms of w: what the equations of a solution leave */
 static const double LEFT = 1e-12;
 
-/* What a contact does: bit k - 1, its tangent k slides with the friction u->z lambda_n; all of them on a circle; nothing. */
+/* What a contact does: bit k - 1, its tangent k slides with the friction u->z lambda_n; all of them
+ * on a circle; nothing. */
 enum { POLISH_ALL = 3, POLISH_CIRCLE = 4, POLISH_OPEN = 8 };
 
 static int polish_does(const perp_unique_problem *p, int law, double mu, double least,
@@ -65,7 +69,8 @@ static void polish_move(const perp_unique *u, const perp_unique_problem *p, int 
   }
 }
 
-/* u->order [nc]: what contacts do; u->z [n]: their ratios lambda_t / lambda_n; impulses of open ones become 0. */
+/* u->order [nc]: what contacts do; u->z [n]: their ratios lambda_t / lambda_n; impulses of open
+ * ones become 0. */
 static void polish_begin(perp_unique *u, const perp_unique_problem *p, int law, double *lambda,
                          const double *w)
 {

@@ -145,8 +145,8 @@ typedef struct product {
   double *y, *p, *v;
 } product;
 
-/* p = J' x and v = M^-1 p, block by block: each from the groups that touch it, by ascending number as in
- * perp_blocks_Jt. */
+/* p = J' x and v = M^-1 p, block by block: each from the groups that touch it, by ascending number
+ * as in perp_blocks_Jt. */
 PERP_CLONES_OF_FOUR static void gather_share(const product *job, int member, int members)
 {
   const perp_blocks *B = job->B;
@@ -189,7 +189,7 @@ void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scr
   perp_team(B->threads, product_share, &job);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------ */
+/* ---- bounds ---- */
 
 /* y += |G| x, x >= 0 */
 static inline __attribute__((always_inline)) void bound_J(int r, int d, const double *G,
@@ -331,7 +331,8 @@ void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scra
   }
 }
 
-/* y += diag(G W G') of a contact in space on a body with diagonal inertia, W every step-th number. */
+/* y += diag(G W G') of a contact in space on a body with diagonal inertia, W every step-th number.
+ */
 static inline __attribute__((always_inline)) void contact_diagonal(const double *G, const double *W,
                                                                    int step, double *y)
 {
@@ -428,7 +429,7 @@ perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B)
   return PERP_OK;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------ */
+/* ---- copies ---- */
 
 static void *blocks_copy_part(perp_arena *a, const void *from, size_t count, size_t size)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Block-sparse constrained systems: the matrices M (block diagonal), J (block rows) and S (diagonal)
- * that KKT formulations factor and that matrix-free LCP solvers apply.
+/* Block-sparse constrained systems: the matrices M (block diagonal), J (block rows) and S
+ * (diagonal) that KKT formulations factor and that matrix-free LCP solvers apply.
  *
- * The unknown velocity-like vector a [nv] is cut into nb blocks (one body each: 6 numbers in space, 3
- * in the plane, but any size >= 1 serves).  The m rows of J are cut into nc groups (one joint or contact
- * each); group c touches the blocks jblk[jptr[c]] ... jblk[jptr[c+1]-1] (distinct, ascending order is
- * not required) and has one dense sub-matrix for each of them.
+ * The unknown velocity-like vector a [nv] is cut into nb blocks (one body each: 6 numbers in space,
+ * 3 in the plane, but any size >= 1 serves).  The m rows of J are cut into nc groups (one joint or
+ * contact each); group c touches the blocks jblk[jptr[c]] ... jblk[jptr[c+1]-1] (distinct,
+ * ascending order is not required) and has one dense sub-matrix for each of them.
  *
  *      M = diag(M_0, ..., M_{nb-1}),   J = rows of groups,   S = diag(s),   A = J M^-1 J' + S
  *
- * All sub-matrices are dense and column-major without padding: M_b is d x d with d = bptr[b+1]-bptr[b]
- * at M + mptr[b]; the k-th sub-matrix of J is r x d with r = cptr[c+1]-cptr[c] rows at J + joff[k].
- * The index arrays are the pattern: constant while a workspace lives.  The values may change at will.
+ * All sub-matrices are dense and column-major without padding: M_b is d x d with d =
+ * bptr[b+1]-bptr[b] at M + mptr[b]; the k-th sub-matrix of J is r x d with r = cptr[c+1]-cptr[c]
+ * rows at J + joff[k]. The index arrays are the pattern: constant while a workspace lives.  The
+ * values may change at will.
  *
  * One J and one M of all joints and bodies: Vondrak 2005, eq. 4.7 and 6.5; Cline 2002, eq. 2.31. */
 #ifndef PERP_BLOCKS_H
@@ -53,17 +54,19 @@ static inline const double *perp_blocks_flat(const perp_blocks *B, int b, int *s
   return B->flat != NULL ? B->flat + B->bptr[b] : B->Minv + B->mptr[b];
 }
 
-/* Is the pattern (everything but the values) as described above?  Every block and group must have at
- * least one column / row; a group may touch no block at all.  PERP_ERR_DIM with the place otherwise.
- * O(nb + nc + sub-matrices), no allocation. */
+/* Is the pattern (everything but the values) as described above?  Every block and group must have
+ * at least one column / row; a group may touch no block at all.  PERP_ERR_DIM with the place
+ * otherwise. O(nb + nc + sub-matrices), no allocation. */
 perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B);
-/* A deep copy of F in what the arena holds, the pattern first; a counting pass, and NULL, where that is nothing yet. */
+/* A deep copy of F in what the arena holds, the pattern first; a counting pass, and NULL, where
+ * that is nothing yet. */
 perp_blocks *perp_blocks_copy(const perp_blocks *F, perp_arena *a);
-/* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation.  By a team of B->threads, the same bit by bit. */
+/* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation.  By a team of B->threads, the same
+ * bit by bit. */
 void perp_blocks_diagonal(const perp_blocks *B, double *y);
 
-/* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk.  O(nb + nc +
- * sub-matrices), no allocation. */
+/* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk.  O(nb
+ * + nc + sub-matrices), no allocation. */
 void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int *jgrp, int *tptr,
                            int *tsub);
 
@@ -75,16 +78,19 @@ void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double 
 void perp_blocks_M(const perp_blocks *B, const double *x, double *y);
 void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y);
 /* A = J M^-1 J' + S, column-major m x m with leading dimension lda, both triangles.
- * scratch [max over sub-matrices of r d].  O(m^2 + sum over blocks of (rows touching the block)^2 d). */
+ * scratch [max over sub-matrices of r d].  O(m^2 + sum over blocks of (rows touching the block)^2
+ * d). */
 void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scratch);
-/* y = (J M^-1 J' + S) x without forming it; scratch [2 nv].  By a team of B->threads, the same bit by bit. */
+/* y = (J M^-1 J' + S) x without forming it; scratch [2 nv].  By a team of B->threads, the same bit
+ * by bit. */
 void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch);
-/* y = |J| |M^-1| |J'| |x| + S |x|, and a little more: `tiny` is added to every sum on the way.  With the smallest
- * normal number as tiny, perp_blocks_roundings() y / 2^53 bounds the error of every row of perp_blocks_A, underflow
- * included.  scratch [2 nv].  O(nnz), no allocation. */
+/* y = |J| |M^-1| |J'| |x| + S |x|, and a little more: `tiny` is added to every sum on the way. With
+ * the smallest normal number as tiny, perp_blocks_roundings() y / 2^53 bounds the error of every
+ * row of perp_blocks_A, underflow included.  scratch [2 nv].  O(nnz), no allocation. */
 void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, double *y,
                        double *scratch);
-/* How many roundings a number meets at most on its way through perp_blocks_A, those of the bound included. */
+/* How many roundings a number meets at most on its way through perp_blocks_A, those of the bound
+ * included. */
 double perp_blocks_roundings(const perp_blocks *B);
 
 #ifdef __cplusplus

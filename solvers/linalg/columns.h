@@ -11,19 +11,21 @@ extern "C" {
 
 typedef struct perp_columns {
   int n;
-  const int *start,
-      *row; /* [n + 1], [start[n]] column j: numbers start[j] ... start[j + 1] - 1, rows ascending */
+  const int *start, *row;  /* [n + 1], [start[n]] column j: numbers start[j] ... start[j + 1] - 1,
+                              rows ascending */
   const double *value;     /* [start[n]] */
   const int *rstart, *col; /* [n + 1], [start[n]] the same numbers row by row, columns ascending */
   const double *rvalue;    /* [start[n]] */
 } perp_columns;
 
-/* Are the patterns as described above?  PERP_ERR_DIM with the place otherwise.  That both hold the same numbers is a
- * promise.  O(n + numbers), no allocation. */
+/* Are the patterns as described above?  PERP_ERR_DIM with the place otherwise.  That both hold the
+ * same numbers is a promise.  O(n + numbers), no allocation. */
 perp_status perp_columns_check(perp_ctx *ctx, const perp_columns *C);
-/* A deep copy of C in what the arena holds; a counting pass, and NULL, where that is nothing yet. */
+/* A deep copy of C in what the arena holds; a counting pass, and NULL, where that is nothing yet.
+ */
 perp_columns *perp_columns_copy(const perp_columns *C, perp_arena *a);
-/* Fill rstart, col and rvalue (arrays of the caller, sizes as above) from start, row and value.  O(n + numbers). */
+/* Fill rstart, col and rvalue (arrays of the caller, sizes as above) from start, row and value. O(n
+ * + numbers). */
 void perp_columns_turn(int n, const int *start, const int *row, const double *value, int *rstart,
                        int *col, double *rvalue);
 /* The entry (i, j), by bisection of column j. */

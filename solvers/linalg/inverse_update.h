@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Explicit inverse of a small dense nonsymmetric matrix K that grows, shrinks and changes by one row or
- * column at a time: the core of a complementary basis.
+/* Explicit inverse of a small dense nonsymmetric matrix K that grows, shrinks and changes by one
+ * row or column at a time: the core of a complementary basis.
  *
  * The m rows and m columns of K are numbered by slots 0 ... m-1; removing a slot moves the last one
- * into the hole.  R = K^-1 is stored column-major: R[u + c ld] couples the unknown u (column of K) with the
- * equation c (row of K).  Every update is one rank-one correction (Sherman-Morrison-Woodbury, Cline
- * 2002, eq. 4.19-4.21, and its bordered forms), O(m^2), and divides by one pivot; the caller judges its size.
- * Errors grow with the product of the pivots' condition: compare residuals, refine with apply, and
- * factor again when they are too large. */
+ * into the hole.  R = K^-1 is stored column-major: R[u + c ld] couples the unknown u (column of K)
+ * with the equation c (row of K).  Every update is one rank-one correction
+ * (Sherman-Morrison-Woodbury, Cline 2002, eq. 4.19-4.21, and its bordered forms), O(m^2), and
+ * divides by one pivot; the caller judges its size. Errors grow with the product of the pivots'
+ * condition: compare residuals, refine with apply, and factor again when they are too large. */
 #ifndef PERP_INVERSE_UPDATE_H
 #define PERP_INVERSE_UPDATE_H
 
@@ -30,15 +30,18 @@ void perp_inverse_apply_t(const perp_inverse *K, const double *x, double *y);
 void perp_inverse_replace_column(perp_inverse *K, int u, const double *f);
 /* Row c of K becomes a', where g' = a' R is given; pivot g[c]. */
 void perp_inverse_replace_row(perp_inverse *K, int c, const double *g);
-/* K becomes [K a; b' alpha], where f = R a, g' = b' R and the pivot s = alpha - b' R a are given. */
+/* K becomes [K a; b' alpha], where f = R a, g' = b' R and the pivot s = alpha - b' R a are given.
+ */
 void perp_inverse_append(perp_inverse *K, const double *f, const double *g, double s);
-/* Equation c and unknown u go; pivot R[u + c ld].  The last row and column move to slots c and u. */
+/* Equation c and unknown u go; pivot R[u + c ld].  The last row and column move to slots c and u.
+ */
 void perp_inverse_remove(perp_inverse *K, int u, int c);
 
 /* R in: K itself [m x m]; out: its inverse, by LU with partial pivoting (LAPACK), 2 m^3 flops.
- * ipiv [m], work with lwork >= m entries, of which at most 32 m are used: LAPACK's blocks follow from them, and how numbers
- * are rounded must not hang on the room of a workspace.  Returns an estimate of the
- * reciprocal condition number in the 1-norm, 0 when a pivot vanished (R is then undefined). */
+ * ipiv [m], work with lwork >= m entries, of which at most 32 m are used: LAPACK's blocks follow
+ * from them, and how numbers are rounded must not hang on the room of a workspace.  Returns an
+ * estimate of the reciprocal condition number in the 1-norm, 0 when a pivot vanished (R is then
+ * undefined). */
 double perp_inverse_factor(perp_inverse *K, int *ipiv, double *work, int lwork);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* below these sizes a plain loop beats a call of BLAS or LAPACK */
 enum { SMALL = 48, UNBLOCKED = 24 };
-/* with a pivot below DOUBTFUL, rounding may hide a dependence from a factorization in the given order;
- * diagonal pivoting decides */
+/* with a pivot below DOUBTFUL, rounding may hide a dependence from a factorization in the given
+ * order; diagonal pivoting decides */
 static const double DOUBTFUL = 1e-7;
 
 void perp_ldl_forward(const perp_ldl *K, double *x)
@@ -111,8 +111,8 @@ static void ldl_update_swap(int n, double *x, size_t x_step, double *y, size_t y
   }
 }
 
-/* Cholesky with diagonal pivoting for small k, by columns (the trailing part is not updated, its diagonal
- * is, in d); rows are permuted with the factor.  Returns the rank. */
+/* Cholesky with diagonal pivoting for small k, by columns (the trailing part is not updated, its
+ * diagonal is, in d); rows are permuted with the factor.  Returns the rank. */
 static int ldl_update_small_cholesky(perp_ldl *K, int *rows, int k, double tol)
 {
   double *d = K->d;

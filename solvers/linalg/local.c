@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the graph ------------------------------------------------------------------------------- */
+/* ---- the graph ---- */
 
 static int local_compare(const void *a, const void *b)
 {
@@ -195,7 +195,7 @@ void perp_local_destroy(perp_local *s)
   perp_arena_free(&s->arena);
 }
 
-/* ---- finite differences ---------------------------------------------------------------------- */
+/* ---- finite differences ---- */
 
 /* Unknown u of all nodes of a colour is moved; false: there is none. */
 static bool local_move(perp_local *s, int color, int u, const double *x, const double *step)

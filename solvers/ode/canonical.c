@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Symplectic Euler steps in (q, p) for a Lagrangian L(t, q, v) = v' H(q) v / 2 - V(t, q) whose H depends on q, so that
- * the Hamiltonian does not separate and no explicit step is symplectic.  With the discrete Lagrangian h L(q0, dq / h)
- * or h L(q1, dq / h) and dq = h u,
+/* Symplectic Euler steps in (q, p) for a Lagrangian L(t, q, v) = v' H(q) v / 2 - V(t, q) whose H
+ * depends on q, so that the Hamiltonian does not separate and no explicit step is symplectic.  With
+ * the discrete Lagrangian h L(q0, dq / h) or h L(q1, dq / h) and dq = h u,
  *
- *      p0 = A0(dq) H(q0) u - h g(q0, u),   q1 = q0 [+] dq,   p1 = A1(dq) H(q0) u               and its adjoint
- *      p0 = A0(dq) H(q1) u,                q1 = q0 [+] dq,   p1 = A1(dq) H(q1) u + h g(q1, u),
+ *      p0 = A0(dq) H(q0) u - h g(q0, u),   q1 = q0 [+] dq,   p1 = A1(dq) H(q0) u               and
+ * its adjoint p0 = A0(dq) H(q1) u,                q1 = q0 [+] dq,   p1 = A1(dq) H(q1) u + h g(q1,
+ * u),
  *
- * g = dL/dq.  A0 and A1 are 1 for plain coordinates: the first is then the implicit symplectic Euler method
- * p1 = p0 - h dK/dq(q0, p1), q1 = q0 + h dK/dp(q0, p1) of the Hamiltonian K.  On rotations they are the transposed
- * inverse derivatives of [+] at both ends.
- * Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, section VI.3 (generalized Stormer-Verlet: half a
- * step of each) and VI.6 (discrete Lagrangians); Bou-Rabee and Marsden 2009 on Lie groups.
+ * g = dL/dq.  A0 and A1 are 1 for plain coordinates: the first is then the implicit symplectic
+ * Euler method p1 = p0 - h dK/dq(q0, p1), q1 = q0 + h dK/dp(q0, p1) of the Hamiltonian K.  On
+ * rotations they are the transposed inverse derivatives of [+] at both ends. Sources: Hairer,
+ * Lubich and Wanner, Geometric Numerical Integration, section VI.3 (generalized Stormer-Verlet:
+ * half a step of each) and VI.6 (discrete Lagrangians); Bou-Rabee and Marsden 2009 on Lie groups.
  *
- * u by u += H^-1 (residual), which contracts by about h |v| over the length on which H changes, until the correction
- * is round-off and no longer falls: what is left in every step in the same direction would add up.  Round-off of u is
- * that of the residual, a sum of nv terms, times the condition of H (n^4 or so of a chain of n links), so either may be
- * at its own. */
+ * u by u += H^-1 (residual), which contracts by about h |v| over the length on which H changes,
+ * until the correction is round-off and no longer falls: what is left in every step in the same
+ * direction would add up.  Round-off of u is that of the residual, a sum of nv terms, times the
+ * condition of H (n^4 or so of a chain of n links), so either may be at its own. */
 #include "solvers/ode/method.h"
 
 #include <float.h>

@@ -5,11 +5,13 @@
 #include <float.h>
 
 static const double safety = 0.9, smooth_safety = 0.95, least_factor = 0.2, most_factor = 5;
-/* The exponent of the error of the step before, times n + 1; that error is taken to be at least so large. */
+/* The exponent of the error of the step before, times n + 1; that error is taken to be at least so
+ * large. */
 static const double from_before = 0.4, least_before = 1e-4;
-/* Multistep methods: VODE's rule (Brown, Byrne and Hindmarsh 1989) with a bias of 20 in place of its 6.  The errors of
- * neighbouring steps share their history and their sign and add up; with 20 the error in the end is of the size of
- * the tolerance at the same number of steps (tests/agree/ode_tolerance.c), since fewer are refused. */
+/* Multistep methods: VODE's rule (Brown, Byrne and Hindmarsh 1989) with a bias of 20 in place of
+ * its 6.  The errors of neighbouring steps share their history and their sign and add up; with 20
+ * the error in the end is of the size of the tolerance at the same number of steps
+ * (tests/agree/ode_tolerance.c), since fewer are refused. */
 static const double bias = 20, worth_growing = 1.5, worth_shrinking = 0.9;
 
 const char *const perp_ode_control_names[] = { "auto", "embedded", "doubling", "truncation", NULL };

@@ -2,9 +2,9 @@
 /* Dormand-Prince, order 5 with an embedded formula of order 4.
  * Coefficients: Dormand and Prince, Journal of Computational and Applied Mathematics 6 (1980).
  *
- * The seventh stage serves the error estimate only and is left out of fixed steps.  It equals the first stage of
- * the next step unless that state was changed or projected; it is not reused, because the derivative at
- * a regular state must be asked as such (Vondrak 6.3.3). */
+ * The seventh stage serves the error estimate only and is left out of fixed steps.  It equals the
+ * first stage of the next step unless that state was changed or projected; it is not reused,
+ * because the derivative at a regular state must be asked as such (Vondrak 6.3.3). */
 #include "solvers/ode/method.h"
 
 static const double c[] = { 0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1 };

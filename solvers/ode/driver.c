@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The driver of ODE methods: what methods see of a system, create, restart, step and advance.  The step itself
- * is in driver_step.c. */
+/* The driver of ODE methods: what methods see of a system, create, restart, step and advance.  The
+ * step itself is in driver_step.c. */
 #include "solvers/ode/driver.h"
 
 #include <float.h>
@@ -8,12 +8,14 @@
 
 enum { IDLE_STEPS_MOST = 1000 };
 
-/* ---- the system as methods see it ------------------------------------------------------------------ */
+/* ---- the system as methods see it ---- */
 
-/* Under error control the derivative must not depend on the step (a feedback that goes with 1 / h, say):
- * steps of different length are compared, and a history of them is one curve.  It is told the h of create then.
- * Not so with one evaluation a step, where h turns impulses into accelerations and must be the real one. */
-/* A step errs by O(h^(p+1)) and a motion by O(h^p), which is in proportion to tol^(1+1/p) for a step (ode.h). */
+/* Under error control the derivative must not depend on the step (a feedback that goes with 1 / h,
+ * say): steps of different length are compared, and a history of them is one curve.  It is told the
+ * h of create then. Not so with one evaluation a step, where h turns impulses into accelerations
+ * and must be the real one. */
+/* A step errs by O(h^(p+1)) and a motion by O(h^p), which is in proportion to tol^(1+1/p) for a
+ * step (ode.h). */
 static double driver_part(const perp_ode_desc *desc, double tol)
 {
   return desc->order > 0 ? fmin(1, pow(tol / 1e-4, 1.0 / desc->order)) : 1;
@@ -111,7 +113,7 @@ driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, con
   return sys;
 }
 
-/* ---- create, restart --------------------------------------------------------------------------------- */
+/* ---- create, restart ---- */
 
 static void driver_layout(void *ode, perp_arena *a)
 {
@@ -271,7 +273,7 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
   return PERP_OK;
 }
 
-/* ---- interface ---------------------------------------------------------------------------------------------- */
+/* ---- interface ---- */
 
 static bool driver_ready(perp_ctx *ctx, const perp_ode *o, double t_to, perp_stats *stats)
 {

@@ -6,8 +6,8 @@
 #include "solvers/ode/control.h"
 #include "solvers/ode/method.h"
 
-/* Dense output (driver_dense.c): of the last step, from t to the time of the driver.  Its start is y1 of the driver
- * until the next step is tried. */
+/* Dense output (driver_dense.c): of the last step, from t to the time of the driver.  Its start is
+ * y1 of the driver until the next step is tried. */
 struct perp_ode_dense {
   double t;    /* start of the step */
   bool valid;  /* there is one */
@@ -63,8 +63,9 @@ static inline void perp_ode_watch(perp_ode *o)
   o->armed = o->event >= 0;
 }
 
-/* y = the state at t + h from `from` at t, by as many steps as the tolerance needs, for methods whose single steps
- * depend on their history: ws starts again.  The states on the way are intermediate.  y2 and err are used. */
+/* y = the state at t + h from `from` at t, by as many steps as the tolerance needs, for methods
+ * whose single steps depend on their history: ws starts again.  The states on the way are
+ * intermediate.  y2 and err are used. */
 perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *from, double h,
                                double *y, perp_stats *stats);
 /* Free what dense output took. */

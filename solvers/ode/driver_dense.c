@@ -4,9 +4,9 @@
  *   y(t + s h) = Phi_sh(y_0) + s^2 (3 - 2 s) (y_1 - Phi_h(y_0)),
  *
  * The second term is left out after an event or a roll-back, where `accept` may have made a jump.
- * Phi is the step of the method from the start y_0 of the step and y_1 its end after `accept`.  The steps are made in a
- * workspace of their own, with every state intermediate.  Methods that make their own steps (own_step) have an
- * interpolant: Phi is that. */
+ * Phi is the step of the method from the start y_0 of the step and y_1 its end after `accept`.  The
+ * steps are made in a workspace of their own, with every state intermediate.  Methods that make
+ * their own steps (own_step) have an interpolant: Phi is that. */
 #include "solvers/ode/driver.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 /* One step of the driver: error control, roll-back, events (Vondrak 2005, 2.3, 6.3.3 and 6.4.3).
  *
  * It goes
- *   plan      how far: the next point of the grid t0 + k h, or the step that the error control proposed
- *   attempt   trial state y1 = step of the method from y; refused while the error is too large
- *   settle    has the event function fallen?  then y1 = the state at the event; accept(y1)
+ *   plan      how far: the next point of the grid t0 + k h, or the step that the error control
+ * proposed attempt   trial state y1 = step of the method from y; refused while the error is too
+ * large settle    has the event function fallen?  then y1 = the state at the event; accept(y1)
  *   bisect    only when y1 is invalid: the latest valid state between y and y1
  *   commit    y1 becomes the state
  * and until commit the state y is untouched, so rolling back is free of cost. */
@@ -31,7 +31,7 @@ struct trial {
   double event; /* function at t_new */
 };
 
-/* ---- one trial step ------------------------------------------------------------------------------------- */
+/* ---- one trial step ---- */
 
 static perp_ode_answer method_step(perp_ode *o, const perp_ode_sys *sys, double t, double h,
                                    double *y, double *err, perp_stats *stats)
@@ -45,8 +45,9 @@ static perp_ode_answer not_finite(perp_stats *stats)
   return PERP_ODE_FAILED;
 }
 
-/* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The slopes of an explicit
- * step are those of its start, h_before apart; positions of the semi-implicit one go by the velocity of the end. */
+/* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The
+ * slopes of an explicit step are those of its start, h_before apart; positions of the semi-implicit
+ * one go by the velocity of the end. */
 static void driver_step_truncation(perp_ode *o, double h)
 {
   const int ends = (o->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? o->nq : 0;
@@ -58,7 +59,8 @@ static void driver_step_truncation(perp_ode *o, double h)
   }
 }
 
-/* y1 = the state at t + h, by one step of the method from (t, y); *ratio = e / E with error control. */
+/* y1 = the state at t + h, by one step of the method from (t, y); *ratio = e / E with error
+ * control. */
 static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
@@ -159,10 +161,11 @@ static double driver_step_closely(const perp_ode *o, double h, double least)
   return fmax(o->sys.locate > 0 ? o->sys.locate : narrow * h, least);
 }
 
-/* ---- events and invalid states -------------------------------------------------------------------------- */
+/* ---- events and invalid states ---- */
 
-/* The latest state before the event function falls below zero in (t, t_new], into y1; on entry it is below at t_new.
- * h = 0 on return: it falls right away, y1 = y.  Regula falsi (Illinois) with bisection when that is slow. */
+/* The latest state before the event function falls below zero in (t, t_new], into y1; on entry it
+ * is below at t_new. h = 0 on return: it falls right away, y1 = y.  Regula falsi (Illinois) with
+ * bisection when that is slow. */
 static void driver_step_locate(perp_ode *o, struct trial *p, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
@@ -216,7 +219,8 @@ static perp_ode_answer driver_step_settle(perp_ode *o, struct trial *p, perp_sta
   return answer;
 }
 
-/* The latest valid state in (t, t_new], into y1 (Vondrak 6.4.3); y1 at t_new is invalid on entry. */
+/* The latest valid state in (t, t_new], into y1 (Vondrak 6.4.3); y1 at t_new is invalid on entry.
+ */
 static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, struct trial *p,
                                           perp_stats *stats)
 {
@@ -253,7 +257,7 @@ static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, struct tri
   return answer;
 }
 
-/* ---- one accepted step ------------------------------------------------------------------------------------ */
+/* ---- one accepted step ---- */
 
 static struct trial plan_fixed(perp_ode *o, double t_max)
 {
@@ -275,7 +279,8 @@ static struct trial plan_fixed(perp_ode *o, double t_max)
   return p;
 }
 
-/* the step after which the error control is free again; two equal steps rather than a long and a short one */
+/* the step after which the error control is free again; two equal steps rather than a long and a
+ * short one */
 static struct trial plan_adaptive(const perp_ode *o, double t_max)
 {
   const double left = t_max - o->t;
@@ -349,7 +354,8 @@ static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, st
     const double factor = keep ? perp_ode_keep_factor(ratio, order_of_error(o), refused > 0)
                                : perp_ode_step_factor(ratio, o->ratio, order_of_error(o),
                                                       refused > 0);
-    /* a step that was cut short says little about the next one, unless history goes by its length */
+    /* a step that was cut short says little about the next one, unless history goes by its length
+     */
     const bool cut = p->h < o->h;
     if (ratio <= 1) {
       o->ratio = ratio;

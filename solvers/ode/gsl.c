@@ -2,33 +2,38 @@
 /* All steppers of GSL's odeiv2 behind one bridge: gsl:rk2 ... gsl:msbdf.
  *
  * y = (q, v), f = (qdot, a).  The perp driver stands where GSL has its evolve object: it calls
- * gsl_odeiv2_step_apply, judges the error and repeats from the same t what it refuses, which is how the
- * multistep steppers recognize a refused step and restore their Nordsieck array.  What GSL's steppers want to know of
- * GSL's driver is the error level of each component (they scale with it the end of their Newton or functional
- * iterations, and the multistep steppers the choice of their order).  So each workspace holds a
- * gsl_odeiv2_driver whose control object answers with the error levels of ode.h.  At fixed steps the levels are
- * those of PERP_ODE_FIXED_TOL, and 1e3 and 1e6 times these when Newton's seven iterations do not get there:
- * the step is then so long that its own error is larger still.
+ * gsl_odeiv2_step_apply, judges the error and repeats from the same t what it refuses, which is how
+ * the multistep steppers recognize a refused step and restore their Nordsieck array.  What GSL's
+ * steppers want to know of GSL's driver is the error level of each component (they scale with it
+ * the end of their Newton or functional iterations, and the multistep steppers the choice of their
+ * order).  So each workspace holds a gsl_odeiv2_driver whose control object answers with the error
+ * levels of ode.h.  At fixed steps the levels are those of PERP_ODE_FIXED_TOL, and 1e3 and 1e6
+ * times these when Newton's seven iterations do not get there: the step is then so long that its
+ * own error is larger still.
  *
- * The Jacobian of the implicit steppers comes from forward differences: n + 2 derivatives, row-major as GSL
- * wants it.  It only drives their iterations (bsimp: also the stability of its linearly implicit steps).
+ * The Jacobian of the implicit steppers comes from forward differences: n + 2 derivatives,
+ * row-major as GSL wants it.  It only drives their iterations (bsimp: also the stability of its
+ * linearly implicit steps).
  *
- * Orders are those of the solution that is propagated, as measured by tests/agree/ode_order.c; GSL's own
- * numbers are lower for rk2 (it carries the third-order formula on).  rk4 and the rk*imp steppers return two
- * half steps.  bsimp extrapolates over a fixed number of columns, which GSL chooses from the dimension, so it has one order
- * per system.  It measures its increments against |y_i| and gives up, with the state unchanged and an error of infinity,
- * where they exceed that by far: next to the zero of a coordinate at any step.  Such a step is made again in
- * coordinates shifted away from zero by their scale.  rk1imp, rk2imp and rk4imp iterate at most seven times, the multistep steppers three times: a failure is
- * PERP_MAX_ITER, and under error control a shorter step.
+ * Orders are those of the solution that is propagated, as measured by tests/agree/ode_order.c;
+ * GSL's own numbers are lower for rk2 (it carries the third-order formula on).  rk4 and the rk*imp
+ * steppers return two half steps.  bsimp extrapolates over a fixed number of columns, which GSL
+ * chooses from the dimension, so it has one order per system.  It measures its increments against
+ * |y_i| and gives up, with the state unchanged and an error of infinity, where they exceed that by
+ * far: next to the zero of a coordinate at any step.  Such a step is made again in coordinates
+ * shifted away from zero by their scale.  rk1imp, rk2imp and rk4imp iterate at most seven times,
+ * the multistep steppers three times: a failure is PERP_MAX_ITER, and under error control a shorter
+ * step.
  *
- * The multistep steppers hold the solution in their own array.  `project` acts on the state that they hand
- * out and not on that array, whose drift off the manifold is part of the error that the tolerance bounds.
- * They start at order 1 and do so again after every changed state and event; at fixed steps nothing
- * makes up for the error of these first steps.
+ * The multistep steppers hold the solution in their own array.  `project` acts on the state that
+ * they hand out and not on that array, whose drift off the manifold is part of the error that the
+ * tolerance bounds. They start at order 1 and do so again after every changed state and event; at
+ * fixed steps nothing makes up for the error of these first steps.
  *
- * Allocation: create; and gsl_linalg_LU_decomp (GSL 2.7) one index vector a call, so all implicit steppers
- * have PERP_CAP_ALLOCATES.  GSL reports errors through a process-wide handler that aborts by default; it is off
- * during our calls only and then put back, which is not safe against other threads that set it too. */
+ * Allocation: create; and gsl_linalg_LU_decomp (GSL 2.7) one index vector a call, so all implicit
+ * steppers have PERP_CAP_ALLOCATES.  GSL reports errors through a process-wide handler that aborts
+ * by default; it is off during our calls only and then put back, which is not safe against other
+ * threads that set it too. */
 #include "solvers/ode/control.h"
 #include "solvers/ode/method.h"
 
@@ -58,7 +63,7 @@ struct ws {
   perp_ode_answer answer; /* of the system, when it is not OK */
 };
 
-/* ---- what GSL calls --------------------------------------------------------------------------------------- */
+/* ---- what GSL calls ---- */
 
 static int gsl_function(double t, const double y[], double dydt[], void *user)
 {
@@ -110,7 +115,7 @@ static int error_level(void *state, const double y, const double dydt, const dou
 /* Only errlevel is ever called: the step size is the business of the perp driver. */
 static const gsl_odeiv2_control_type control_type = { .name = "perp", .errlevel = error_level };
 
-/* ---- the method --------------------------------------------------------------------------------------------- */
+/* ---- the method ---- */
 
 static void gsl_layout(void *ws, perp_arena *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heun's method, order 2 (explicit trapezoidal rule), with Euler's as the embedded formula of order 1:
- *   k1 = f(t, y),  k2 = f(t + h, y + h k1),  y(t + h) = y + h (k1 + k2) / 2.
- * Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, chapter II. */
+/* Heun's method, order 2 (explicit trapezoidal rule), with Euler's as the embedded formula of order
+ * 1: k1 = f(t, y),  k2 = f(t + h, y + h k1),  y(t + h) = y + h (k1 + k2) / 2. Source: Hairer,
+ * Norsett and Wanner, Solving Ordinary Differential Equations I, chapter II. */
 #include "solvers/ode/method.h"
 
 static const double c[] = { 0, 1 };

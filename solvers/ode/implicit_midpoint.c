@@ -4,23 +4,25 @@
  *   q1 = P(q0 + h N(q0) vm),   qm = P((q0 + q1) / 2)          P = project
  * and for a plain system (nv = 0)  q1 = q0 + D,  D = h f(t + h/2, q0 + D/2).
  *
- * Source of the rule: Hairer, Lubich and Wanner, Geometric Numerical Integration.  It keeps quadratic invariants.
- * For a free body, I w' = (I w) x w with w in the body frame, these are the energy w.Iw / 2 and |I w|^2.
- * The form of the position update is chosen to keep the angular momentum in space too: with wm = vm,
- *   I (w1 - w0) = h (I w0 + I w1)/2 x wm   <=>   (1 + h/2 [wm x]) I w1 = (1 - h/2 [wm x]) I w0,
- * so R1 I w1 = R0 I w0 needs R1 = R0 (1 - h/2 [wm x])^-1 (1 + h/2 [wm x]), the Cayley transform of h wm.  In
- * quaternions that is q0 (1, h wm / 2) normalized, which is just P(q0 + h N(q0) vm): on the numbers.  The exponential map
- * (retract) would keep it to O(h^2) only.  qm is then half of that rotation, which makes the rule symmetric.
- * Where the system does not offer N(q) v alone (sys->qdot), retract(q0, h vm) and retract(q0, h/2 vm) are used;
+ * Source of the rule: Hairer, Lubich and Wanner, Geometric Numerical Integration.  It keeps
+ * quadratic invariants. For a free body, I w' = (I w) x w with w in the body frame, these are the
+ * energy w.Iw / 2 and |I w|^2. The form of the position update is chosen to keep the angular
+ * momentum in space too: with wm = vm, I (w1 - w0) = h (I w0 + I w1)/2 x wm   <=>   (1 + h/2 [wm
+ * x]) I w1 = (1 - h/2 [wm x]) I w0, so R1 I w1 = R0 I w0 needs R1 = R0 (1 - h/2 [wm x])^-1 (1 + h/2
+ * [wm x]), the Cayley transform of h wm.  In quaternions that is q0 (1, h wm / 2) normalized, which
+ * is just P(q0 + h N(q0) vm): on the numbers.  The exponential map (retract) would keep it to
+ * O(h^2) only.  qm is then half of that rotation, which makes the rule symmetric. Where the system
+ * does not offer N(q) v alone (sys->qdot), retract(q0, h vm) and retract(q0, h/2 vm) are used;
  * energy and |L| in the body frame do not depend on that.
  *
- * Solution: fixed point D <- h a(...), which contracts by about h |da/dv| / 2 + h^2 |da/dq| / 4; when it is slower
- * than 1/2 and n <= NEWTON_MOST, Newton with a finite-difference Jacobian (n derivatives and an LU factorization, made
- * again only when the convergence is slow).  Iterated until the correction is at round-off and no longer falls, because an error
- * left in every step in the same direction would add up.  Fails with PERP_MAX_ITER when that does not happen.
+ * Solution: fixed point D <- h a(...), which contracts by about h |da/dv| / 2 + h^2 |da/dq| / 4;
+ * when it is slower than 1/2 and n <= NEWTON_MOST, Newton with a finite-difference Jacobian (n
+ * derivatives and an LU factorization, made again only when the convergence is slow).  Iterated
+ * until the correction is at round-off and no longer falls, because an error left in every step in
+ * the same direction would add up.  Fails with PERP_MAX_ITER when that does not happen.
  *
- * Cost: 1 + iterations derivatives.  Memory: 3 nq + 9 n + n^2 numbers, n = nv (or nq), the square only up to
- * NEWTON_MOST = 512. */
+ * Cost: 1 + iterations derivatives.  Memory: 3 nq + 9 n + n^2 numbers, n = nv (or nq), the square
+ * only up to NEWTON_MOST = 512. */
 #include "solvers/ode/method.h"
 
 #include <float.h>
@@ -29,7 +31,8 @@
 
 enum { NEWTON_MOST = 512, FIXED_POINT_MOST = 60, NEWTON_ITERATIONS = 40, JACOBIANS_MOST = 4 };
 
-/* A correction below ROUND_OFF times the size of the velocities is round-off once it has stopped falling. */
+/* A correction below ROUND_OFF times the size of the velocities is round-off once it has stopped
+ * falling. */
 #define ROUND_OFF 1e-12
 
 struct ws {
@@ -133,9 +136,10 @@ static perp_ode_answer implicit_midpoint_factor(struct ws *w, double scale)
   return info == 0 ? PERP_ODE_OK : implicit_midpoint_fail(w, PERP_SINGULAR);
 }
 
-/* Corrections below this are round-off: of the velocities, or too small to move a position by more than its rounding
- * (bodies at rest, whose accelerations are the rounding of forces in balance), or no more than the accelerations are
- * known to (bodies at rest on each other, whose forces are found to a tolerance). */
+/* Corrections below this are round-off: of the velocities, or too small to move a position by more
+ * than its rounding (bodies at rest, whose accelerations are the rounding of forces in balance), or
+ * no more than the accelerations are known to (bodies at rest on each other, whose forces are found
+ * to a tolerance). */
 static double round_off(const struct ws *w, double scale)
 {
   return fmax(ROUND_OFF * scale, w->unseen);
@@ -159,7 +163,8 @@ static perp_ode_answer implicit_midpoint_newton(struct ws *w)
     perp_ode_answer answer = implicit_midpoint_image(w, w->D, w->G);
     if (answer == PERP_ODE_OK && !factored) {
       if (jacobians++ == JACOBIANS_MOST) break;
-      /* differences are taken on the scale of the velocities, from rest on that of what they become */
+      /* differences are taken on the scale of the velocities, from rest on that of what they become
+       */
       double scale = w->base > 0 ? fmax(w->base, perp_ode_size(n, w->D))
                                  : fmax(perp_ode_size(n, w->G), DBL_MIN);
       answer = implicit_midpoint_factor(w, scale);

@@ -9,7 +9,8 @@
 
 /* Relative error level of GSL's Newton iterations at fixed steps, where the user gives none. */
 #define PERP_ODE_FIXED_TOL 1e-12
-/* Methods of variable order have no fixed step (their order comes from a tolerance): tol = 0 is this. */
+/* Methods of variable order have no fixed step (their order comes from a tolerance): tol = 0 is
+ * this. */
 #define PERP_ODE_VARIABLE_TOL 1e-8
 
 /* Options of the methods that have none of their own. */
@@ -18,7 +19,8 @@ struct perp_ode_plain_opts {
 };
 extern const perp_opt perp_ode_plain_options[];
 
-/* The derivative, counted.  A system cannot change a state that it is given as const: CHANGED is OK. */
+/* The derivative, counted.  A system cannot change a state that it is given as const: CHANGED is
+ * OK. */
 static inline perp_ode_answer perp_ode_eval(const perp_ode_sys *sys, double t, double h,
                                             const double *q, const double *v, bool intermediate,
                                             double *qdot, double *a, perp_stats *stats)
@@ -45,7 +47,7 @@ static inline void perp_ode_retract(const perp_ode_sys *sys, const double *q, co
   for (int i = 0; i < sys->nq; i++) q_out[i] = q[i] + dq[i];
 }
 
-/* ---- steps in (q, p), see canonical.c ---------------------------------------------------------------- */
+/* ---- steps in (q, p), see canonical.c ---- */
 
 typedef struct perp_ode_canonical_step {
   double *q, *q1;                                 /* [nq]; q, p0: the state */
@@ -67,8 +69,9 @@ static inline bool perp_ode_in_momenta(const perp_ode_sys *sys)
 }
 
 void perp_ode_canonical_layout(perp_ode_canonical_step *s, int nq, int nv, perp_arena *a);
-/* The state (q, p) of (q, v); then steps from t to t + h, the first Euler method or its adjoint; then (q, v) of the
- * state.  FAILED with PERP_MAX_ITER: no convergence; q and v are written by the last only. */
+/* The state (q, p) of (q, v); then steps from t to t + h, the first Euler method or its adjoint;
+ * then (q, v) of the state.  FAILED with PERP_MAX_ITER: no convergence; q and v are written by the
+ * last only. */
 perp_ode_answer perp_ode_canonical_begin(perp_ode_canonical_step *s, const perp_ode_sys *sys,
                                          double t, const double *q, const double *v,
                                          perp_stats *stats);
@@ -77,7 +80,7 @@ perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_
 perp_ode_answer perp_ode_canonical_end(perp_ode_canonical_step *s, const perp_ode_sys *sys,
                                        double t, double *q, double *v, perp_stats *stats);
 
-/* ---- explicit Runge-Kutta methods ---------------------------------------------------------------- */
+/* ---- explicit Runge-Kutta methods ---- */
 
 /* Butcher tableau.  Row s of a (s = 1 ... all-1) has s numbers, rows one after the other. */
 typedef struct perp_ode_tableau {
@@ -86,13 +89,15 @@ typedef struct perp_ode_tableau {
   const double *c, *a;
   const double *b; /* [stages] */
   const double *e; /* [all] b - bhat; NULL without an embedded formula */
-  /* [all], NULL for most: of a formula of lower order, which makes e^2 / sqrt(e^2 + 0.01 e3^2) the estimate */
+  /* [all], NULL for most: of a formula of lower order, which makes e^2 / sqrt(e^2 + 0.01 e3^2) the
+   * estimate */
   const double *e3;
 } perp_ode_tableau;
 
 perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
                                const perp_ode_tableau *tableau, void **ws);
-/* One step.  err where e is NULL: PERP_ODE_FAILED with the reason PERP_UNSUITED, nothing else is touched. */
+/* One step.  err where e is NULL: PERP_ODE_FAILED with the reason PERP_UNSUITED, nothing else is
+ * touched. */
 perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                  double *v, double *err, perp_stats *stats);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Explicit midpoint rule, order 2 (Vondrak 2.2.2; the formula before note 6, read with the step h/2 inside f):
- *   y(t + h) = y + h f(t + h/2, y + h/2 f(t, y)). */
+/* Explicit midpoint rule, order 2 (Vondrak 2.2.2; the formula before note 6, read with the step h/2
+ * inside f): y(t + h) = y + h f(t + h/2, y + h/2 f(t, y)). */
 #include "solvers/ode/method.h"
 
 static const double c[] = { 0, 0.5 };

@@ -87,7 +87,7 @@ double perp_radau_norm(const perp_radau *r, const double *x)
   return counted > 0 ? sqrt(sum / counted) : 0;
 }
 
-/* ---- matrices -------------------------------------------------------------------------------- */
+/* ---- matrices ---- */
 
 static bool radau_f(perp_radau *r, double t, const double *y, double *f)
 {
@@ -150,7 +150,7 @@ static perp_reason radau_matrices(perp_radau *r, double t, double h, const doubl
   return PERP_EXACT;
 }
 
-/* ---- Newton's method ------------------------------------------------------------------------- */
+/* ---- Newton's method ---- */
 
 /* Z of the polynomial of the step before, continued */
 static void radau_guess(perp_radau *r, double h)

@@ -4,11 +4,11 @@
  * IV.8 (the code RADAU5).
  *
  * The length of steps is the business of the driver; with fixed steps the stages are solved to
- * round-off, else to a part min(0.03, sqrt(tol)) of the tolerance.  The estimate is of order 3, O(h^4),
- * where the step errs by O(h^6): it is held to 0.1 tol^(2/3) in the place of tol (as RADAU5 does), so that
- * the error in the end is about in proportion to tol.  The Jacobian is that of forward
- * differences, n + 1 derivatives, and serves for further steps while it is good.  Where the state
- * is no continuation of the last step, history is forgotten.
+ * round-off, else to a part min(0.03, sqrt(tol)) of the tolerance.  The estimate is of order 3,
+ * O(h^4), where the step errs by O(h^6): it is held to 0.1 tol^(2/3) in the place of tol (as RADAU5
+ * does), so that the error in the end is about in proportion to tol.  The Jacobian is that of
+ * forward differences, n + 1 derivatives, and serves for further steps while it is good.  Where the
+ * state is no continuation of the last step, history is forgotten.
  *
  * Cost: 1 + 3 iterations derivatives, a real and a complex LU of n rows where h or the Jacobian
  * changes, n = nq + nv. Memory: 12 n^2 numbers.  Fails with PERP_MAX_ITER, PERP_SINGULAR or

@@ -4,12 +4,12 @@
  *   k_s = f(t + c_s h, y + h sum_{r < s} a_sr k_r),   y(t + h) = y + h sum_s b_s k_s,
  *   e = h sum_s (b_s - bhat_s) k_s  where there is an embedded formula.
  *
- * y = (q, v) are the plain numbers of the state.  The stages may leave the manifold of q by O(h^2); only
- * the end of the step is projected.  That costs no order: the exact solution lies on the manifold, so
- * the projection moves q by no more than the error of the step.
+ * y = (q, v) are the plain numbers of the state.  The stages may leave the manifold of q by O(h^2);
+ * only the end of the step is projected.  That costs no order: the exact solution lies on the
+ * manifold, so the projection moves q by no more than the error of the step.
  *
- * Cost: `stages` derivatives (`all` when the error is wanted), and about stages^2 / 2 vector updates.
- * Memory: (all + 1) (nq + nv) numbers.  Fails only where the system has no derivative. */
+ * Cost: `stages` derivatives (`all` when the error is wanted), and about stages^2 / 2 vector
+ * updates. Memory: (all + 1) (nq + nv) numbers.  Fails only where the system has no derivative. */
 #include "solvers/ode/method.h"
 
 const perp_opt perp_ode_plain_options[] = { PERP_ODE_CONTROL_OPTIONS(struct perp_ode_plain_opts),

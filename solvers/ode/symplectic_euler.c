@@ -3,15 +3,16 @@
  *   v(t + h) = v + h a(t, q, v),   q(t + h) = q [+] h v(t + h).
  * STAR 2012, eq. 42, with the map at q(t) as a turn.
  *
- * The position moves with the *new* velocity along the manifold (retract), so rotations stay rotations.
- * Symplectic where a depends on positions only: the energy of a pendulum or a spring then stays within
- * O(h) of its start for ever (stable for h omega < 2).  Where a depends on v because the mass matrix depends on q
- * (joint coordinates), the step is made in (q, p) if the system gives its momenta, and is then implicit:
- *   p(t + h) = p + h dL/dq(q, u),   p(t + h) = H(q) u,   q(t + h) = q [+] h u          (canonical.c).
- * Else, as for a gyroscopic torque in maximal coordinates, the step is not symplectic.
+ * The position moves with the *new* velocity along the manifold (retract), so rotations stay
+ * rotations. Symplectic where a depends on positions only: the energy of a pendulum or a spring
+ * then stays within O(h) of its start for ever (stable for h omega < 2).  Where a depends on v
+ * because the mass matrix depends on q (joint coordinates), the step is made in (q, p) if the
+ * system gives its momenta, and is then implicit: p(t + h) = p + h dL/dq(q, u),   p(t + h) = H(q)
+ * u,   q(t + h) = q [+] h u          (canonical.c). Else, as for a gyroscopic torque in maximal
+ * coordinates, the step is not symplectic.
  *
- * One derivative a step, at the regular state, or about 10 in momenta.  Memory: nq + 2 nv numbers, 2 nq + 8 nv more with
- * momenta.  Needs the split (q, v). */
+ * One derivative a step, at the regular state, or about 10 in momenta.  Memory: nq + 2 nv numbers,
+ * 2 nq + 8 nv more with momenta.  Needs the split (q, v). */
 #include "solvers/ode/method.h"
 
 struct ws {

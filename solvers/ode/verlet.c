@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Verlet, order 2, in two forms.
  *
- * Position form, where the system says that a depends on positions only (van Overveld and Barenbrug 1995,
- * eq. 4):
- *   x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x).
- * The difference d = x(t) [-] x(t-h) is kept as the increment that made it instead of being computed from two
- * nearly equal positions (nothing cancels), so a step is
- *   d+ = (h / g) d + h (h + g) / 2 a,   q+ = q [+] d+,      g = the step that made d,
- * which is the formula above for g = h.  The first step after a reset has d+ = h v + h^2 / 2 a.  The velocity
- * is an output only:  v+ = d+ / h + h/2 a(t + h, q+).
+ * Position form, where the system says that a depends on positions only (van Overveld and Barenbrug
+ * 1995, eq. 4): x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x). The difference d = x(t) [-] x(t-h) is kept
+ * as the increment that made it instead of being computed from two nearly equal positions (nothing
+ * cancels), so a step is d+ = (h / g) d + h (h + g) / 2 a,   q+ = q [+] d+,      g = the step that
+ * made d, which is the formula above for g = h.  The first step after a reset has d+ = h v + h^2 /
+ * 2 a.  The velocity is an output only:  v+ = d+ / h + h/2 a(t + h, q+).
  *
  * Velocity form, where a depends on velocity too (gyroscopic torque, drag):
  *   q+ = q [+] (h v + h^2 / 2 a),   v+ = v + h/2 (a(t, q, v) + a(t + h, q+, v+)),
- * implicit in v+, solved by two fixed-point passes from v + h a.  The first pass leaves an error of O(h^3), the
- * second one of O(h^4): the order stays 2.
+ * implicit in v+, solved by two fixed-point passes from v + h a.  The first pass leaves an error of
+ * O(h^3), the second one of O(h^4): the order stays 2.
  *
- * Where a depends on velocity because the mass matrix depends on q (joint coordinates), and the system gives its
- * momenta: the generalized Stormer-Verlet method in (q, p) (Hairer, Lubich and Wanner, Geometric Numerical
- * Integration, VI.3.4), half a step of the implicit symplectic Euler method and half a step of its adjoint (canonical.c),
- *   p_m = p + h/2 dL/dq(q, p_m),  q+ = q + h/2 (v(q, p_m) + v(q+, p_m)),  p+ = p_m + h/2 dL/dq(q+, p_m).
+ * Where a depends on velocity because the mass matrix depends on q (joint coordinates), and the
+ * system gives its momenta: the generalized Stormer-Verlet method in (q, p) (Hairer, Lubich and
+ * Wanner, Geometric Numerical Integration, VI.3.4), half a step of the implicit symplectic Euler
+ * method and half a step of its adjoint (canonical.c), p_m = p + h/2 dL/dq(q, p_m),  q+ = q + h/2
+ * (v(q, p_m) + v(q+, p_m)),  p+ = p_m + h/2 dL/dq(q+, p_m).
  *
- * On rotations all increments are rotation vectors in the body frame, applied by retract; a constant
- * vector is a constant rotation there, so the formulas keep their order.
+ * On rotations all increments are rotation vectors in the body frame, applied by retract; a
+ * constant vector is a constant rotation there, so the formulas keep their order.
  *
  * Position form and form in momenta: symplectic, energy bounded.  Velocity form: not.
- * Cost: 2 derivatives (position form), 3 (velocity form), about 20 (momenta).  Memory: nq + 6 nv numbers, 2 nq + 8 nv more
- * with momenta.  Needs the split (q, v). */
+ * Cost: 2 derivatives (position form), 3 (velocity form), about 20 (momenta).  Memory: nq + 6 nv
+ * numbers, 2 nq + 8 nv more with momenta.  Needs the split (q, v). */
 #include "solvers/ode/method.h"
 
 #include <string.h>
@@ -40,7 +39,8 @@ struct increment {
 struct ws {
   int nq, nv;
   double *qdot, *q1, *a0, *a1, *v1, *dq;
-  /* position form: `before` led to the state that the last step started from, `last` was that step */
+  /* position form: `before` led to the state that the last step started from, `last` was that step
+   */
   struct increment before, last;
   bool in_momenta;
   perp_ode_canonical_step canonical;
@@ -62,8 +62,9 @@ static perp_status verlet_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
   return perp_workspace_create(ctx, "verlet", &like, sizeof like, verlet_layout, ws);
 }
 
-/* The increment that led to the state at t, NULL when there is none.  Called at the start of a step from t:
- * either the last step was accepted (t is its end), or it is made again (t is its start). */
+/* The increment that led to the state at t, NULL when there is none.  Called at the start of a step
+ * from t: either the last step was accepted (t is its end), or it is made again (t is its start).
+ */
 static const struct increment *verlet_history(struct ws *w, double t)
 {
   if (!w->last.known) return NULL;

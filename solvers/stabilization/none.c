@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No stabilization: constraints hold on the level that the solver enforces, and the error on the levels
- * below grows with the error of the integration. */
+/* No stabilization: constraints hold on the level that the solver enforces, and the error on the
+ * levels below grows with the error of the integration. */
 #include "solvers/stabilization/stabilization.h"
 
 #include <stdlib.h>

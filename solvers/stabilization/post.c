@@ -1,54 +1,60 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Post-stabilization (Ascher and Chin): after each step the position is moved to the constraint manifold
- * by Newton passes whose corrections are the least ones in the norm of M (Cline 2002, section 3.3, eq. 3.2, 3.3, and the
- * system of section 3.4 without contacts, Cline 2002, eq. 3.6),
+/* Post-stabilization (Ascher and Chin): after each step the position is moved to the constraint
+ * manifold by Newton passes whose corrections are the least ones in the norm of M (Cline 2002,
+ * section 3.3, eq. 3.2, 3.3, and the system of section 3.4 without contacts, Cline 2002, eq. 3.6),
  *
  *      M dq = J' lambda,  J dq = -C,   q <- q [+] dq.
  *
  * velocity = false (Cline): only q changes.  On the velocity level the next step then projects v on
- * the tangent at a point that is turned by v h / L, which takes the fraction (v h / L)^2 of the kinetic
- * energy away in every step: the joints are exact and the trajectory is not.
+ * the tangent at a point that is turned by v h / L, which takes the fraction (v h / L)^2 of the
+ * kinetic energy away in every step: the joints are exact and the trajectory is not.
  *
  * velocity = true: v is corrected by what the correction did to the motion, and projected:
  *
- *      q <- q [+] dq,  v <- v + dq / h,  then  v <- v + dv  with  M dv = J' mu,  J dv = -J v  at the new q.
+ *      q <- q [+] dq,  v <- v + dq / h,  then  v <- v + dv  with  M dv = J' mu,  J dv = -J v  at
+ * the new q.
  *
- * This is RATTLE when dq lies along M^-1 J' of the *start* of the step, as the constraint impulse of the
- * step did: q reaches the manifold by the motion with the velocity v + dq / h of the chord, and projecting
- * that on the new tangent takes away exactly what the first half gave.  (With J of the new position
- * dq / h would be normal to the new tangent, and the projection would throw it away.)  The factor of the
- * start is still there after a velocity-level step (solve_start), so that the passes cost triangular
- * solves only, each gaining a factor of about v h / L; `sweeps` limits them.  Where the start of the step
- * is not known, and on the acceleration level, where v carries its own derivative, the passes are those of
- * velocity = false and only the projection is added.
+ * This is RATTLE when dq lies along M^-1 J' of the *start* of the step, as the constraint impulse
+ * of the step did: q reaches the manifold by the motion with the velocity v + dq / h of the chord,
+ * and projecting that on the new tangent takes away exactly what the first half gave.  (With J of
+ * the new position dq / h would be normal to the new tangent, and the projection would throw it
+ * away.)  The factor of the start is still there after a velocity-level step (solve_start), so that
+ * the passes cost triangular solves only, each gaining a factor of about v h / L; `sweeps` limits
+ * them.  Where the start of the step is not known, and on the acceleration level, where v carries
+ * its own derivative, the passes are those of velocity = false and only the projection is added.
  *
- * Contacts, on both levels, are complementarity rows (Cline 2002, section 3.4, eq. 3.7): with the gaps g,
+ * Contacts, on both levels, are complementarity rows (Cline 2002, section 3.4, eq. 3.7): with the
+ * gaps g,
  *
- *      M dq = J' mu + J_c' lambda,  J dq = -C,    0 <= lambda  perp  g + J_c dq >= 0,    q <- q [+] dq
- *      M dv = J' mu + J_c' lambda,  J dv = 0,     0 <= lambda  perp  J_c (v + dv) >= 0   with velocity = true
+ *      M dq = J' mu + J_c' lambda,  J dq = -C,    0 <= lambda  perp  g + J_c dq >= 0,    q <- q [+]
+ * dq M dv = J' mu + J_c' lambda,  J dv = 0,     0 <= lambda  perp  J_c (v + dv) >= 0   with
+ * velocity = true
  *
- * in up to `contact_passes` passes while there is penetration; the second at closed contacts that approach (faster ones
- * that bounce are left to the law of impact).  The first moves bodies apart without a velocity, the second takes
- * energy only: nothing is thrown, whatever the depth.  Where no positions without overlap exist the first has no
- * solution: it counts as unsolved, and positions stay; with `softness` (contacts_post.h) contacts share the overlap, which
- * counts as unsolved, too.
+ * in up to `contact_passes` passes while there is penetration; the second at closed contacts that
+ * approach (faster ones that bounce are left to the law of impact).  The first moves bodies apart
+ * without a velocity, the second takes energy only: nothing is thrown, whatever the depth.  Where
+ * no positions without overlap exist the first has no solution: it counts as unsolved, and
+ * positions stay; with `softness` (contacts_post.h) contacts share the overlap, which counts as
+ * unsolved, too.
  *
  * weight = none has the identity in the place of M (Cline 2002, eq. 3.4 and 3.5):
  *
  *      dq = -J' (J J')^-1 C,
  *
- * the least sum of squares of metres and radians, whose unit of length counts.  Light and heavy bodies move alike, so that
- * their centre of mass moves, and with it their potential energy; M keeps it where it is.  It costs a factorization more in
- * a step, as that of the end is no longer that of the next start.
+ * the least sum of squares of metres and radians, whose unit of length counts.  Light and heavy
+ * bodies move alike, so that their centre of mass moves, and with it their potential energy; M
+ * keeps it where it is.  It costs a factorization more in a step, as that of the end is no longer
+ * that of the next start.
  *
- * limit bounds what a pass may move (Cline 2002, section 5.2.3): far from the manifold the linear system of a pass is a poor
- * approximation, and its answer is of the size of the error, or without bound near a singular position.  A larger dq, of
- * joints and contacts alike, is scaled down as a whole, so that it still points where the linear system does and falls in
- * the error by its scale.  Errors above passes times limit then take several steps.
+ * limit bounds what a pass may move (Cline 2002, section 5.2.3): far from the manifold the linear
+ * system of a pass is a poor approximation, and its answer is of the size of the error, or without
+ * bound near a singular position.  A larger dq, of joints and contacts alike, is scaled down as a
+ * whole, so that it still points where the linear system does and falls in the error by its scale.
+ * Errors above passes times limit then take several steps.
  *
- * hold = true: on the acceleration level contacts at rest, those that stick too, have Baumgarte's feedback of
- * 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then does not gather what solutions
- * leave, on either side; overlaps are still taken out by the first.
+ * hold = true: on the acceleration level contacts at rest, those that stick too, have Baumgarte's
+ * feedback of 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then
+ * does not gather what solutions leave, on either side; overlaps are still taken out by the first.
  *
  * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
  * On a failed linear solve the state is left as it was. */
@@ -116,7 +122,8 @@ static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const vo
   return perp_stab_create(ctx, "post", sys, &like, sizeof like, ws);
 }
 
-/* Passes on p->q (and p->v when they are those of RATTLE) until tol, as many as there may be, or no gain. */
+/* Passes on p->q (and p->v when they are those of RATTLE) until tol, as many as there may be, or no
+ * gain. */
 static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats *stats)
 {
   struct stab_projection *p = &w->p;

@@ -6,24 +6,29 @@
  *      velocity level      J v = k - alpha C
  *      acceleration level  J a = c - 2 alpha Cdot - beta^2 C
  *
- * which on the velocity level is nearly SHAKE and keeps the energy, where projected positions (post.c) would damp it.
- * Two-sided rows take back in the next step the velocity that the feedback gave; one-sided ones cannot, and feedback
- * throws bodies that penetrate.  So contacts are corrected in their positions, without a velocity, as post.c does
- * (Cline 2002, section 3.4): after a step, where bodies are deeper than `tol` in each other,
+ * which on the velocity level is nearly SHAKE and keeps the energy, where projected positions
+ * (post.c) would damp it. Two-sided rows take back in the next step the velocity that the feedback
+ * gave; one-sided ones cannot, and feedback throws bodies that penetrate.  So contacts are
+ * corrected in their positions, without a velocity, as post.c does (Cline 2002, section 3.4): after
+ * a step, where bodies are deeper than `tol` in each other,
  *
- *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,   q <- q [+] dq
+ *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,   q <- q
+ * [+] dq
  *
  * The speed of separation is 0 and the energy that of the projected pose, whatever the depth.
  *
- * The rows of contacts have a softness, S lambda beside gap + J_c dq, of 1e-7 of the mean 1/m: redundant contacts then
- * have one answer, and the second pass takes out what it leaves.  Contacts that contradict each other share the overlap,
- * which stays; such a projection counts as unsolved (contacts_post.h).
+ * The rows of contacts have a softness, S lambda beside gap + J_c dq, of 1e-7 of the mean 1/m:
+ * redundant contacts then have one answer, and the second pass takes out what it leaves.  Contacts
+ * that contradict each other share the overlap, which stays; such a projection counts as unsolved
+ * (contacts_post.h).
  *
- * An lcp that makes a number of sweeps a step leaves errors of its own in positions, which further sweeps on them would
- * turn into drift; they are left alone up to the part `swept` of the largest body.
+ * An lcp that makes a number of sweeps a step leaves errors of its own in positions, which further
+ * sweeps on them would turn into drift; they are left alone up to the part `swept` of the largest
+ * body.
  *
- * Cost: one complementarity problem of the normals, one collision detection and one KKT solve for a step that ends in
- * penetration; the detection alone, which the next step uses again, for others.  No memory. */
+ * Cost: one complementarity problem of the normals, one collision detection and one KKT solve for a
+ * step that ends in penetration; the detection alone, which the next step uses again, for others.
+ * No memory. */
 #include "solvers/stabilization/stab_private.h"
 
 struct opts {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Velocity projection: after each step the velocity is moved to the nearest one, in the norm of M, that
- * satisfies the constraints at the new position,
+/* Velocity projection: after each step the velocity is moved to the nearest one, in the norm of M,
+ * that satisfies the constraints at the new position,
  *
  *      M dv = J' lambda,  J dv = -(J v + dC/dt),  v <- v + dv.
  *
- * Nearest means that kinetic energy is never gained.  The position error is left as it is: it grows with
- * the integration error only, one order slower than without.  (The velocity half of post-stabilization,
- * Cline 2002, section 3.3.)  Closed contacts that approach are stopped likewise, one-sided (post.c).  Cost: one factorization and solve a step, none when the error is below tol. */
+ * Nearest means that kinetic energy is never gained.  The position error is left as it is: it grows
+ * with the integration error only, one order slower than without.  (The velocity half of
+ * post-stabilization, Cline 2002, section 3.3.)  Closed contacts that approach are stopped
+ * likewise, one-sided (post.c).  Cost: one factorization and solve a step, none when the error is
+ * below tol. */
 #include "solvers/stabilization/stab_private.h"
 
 struct opts {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A name is its method: no two registered LCP solvers take the same pivots or the same iterates on thirty problems,
- * unless one of them says so (perp_lcp_desc.same).
+/* A name is its method: no two registered LCP solvers take the same pivots or the same iterates on
+ * thirty problems, unless one of them says so (perp_lcp_desc.same).
  *
- * What a solver does is read from its trace: the pairs (entering, leaving) of its pivots, and its iterates (x, the index
- * sets where there is no x), the events of solvers inside of it included, names left out.  Two solvers are the same
- * method when one of the two sequences is equal on more than half of the problems where both of them have at least LEAST
- * of its entries.
- * Peers have no trace of ours and are left out. */
+ * What a solver does is read from its trace: the pairs (entering, leaving) of its pivots, and its
+ * iterates (x, the index sets where there is no x), the events of solvers inside of it included,
+ * names left out.  Two solvers are the same method when one of the two sequences is equal on more
+ * than half of the problems where both of them have at least LEAST of its entries. Peers have no
+ * trace of ours and are left out. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -16,8 +16,8 @@
 enum { MOST = 64, LEAST = 3, ROUNDED = 1000000, EXHAUSTIVE_ROWS = 8 };
 
 #ifdef TAP_SANITIZED
-/* LeakSanitizer itself crashes at the end of this program (clang 14: "Tracer caught signal 11"); what these solvers
- * leak is seen by contract/lcp. */
+/* LeakSanitizer itself crashes at the end of this program (clang 14: "Tracer caught signal 11");
+ * what these solvers leak is seen by contract/lcp. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -127,8 +127,8 @@ static bool names(const char *list, const char *name)
   return false;
 }
 
-/* What part of the problems on which both do something goes the same way: the larger one of pivots and iterates;
- * with friction rows or cones only, -1 where there is no such problem. */
+/* What part of the problems on which both do something goes the same way: the larger one of pivots
+ * and iterates; with friction rows or cones only, -1 where there is no such problem. */
 static double equal_share(const struct record *a, const struct record *b, const bool *friction)
 {
   double share = -1;

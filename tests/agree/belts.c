@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Surfaces that move along themselves: a block that is put on a belt slides until it has its speed, v = mu g t; a block on
- * a belt that goes to and fro, slowly enough, is carried along; whatever the frame of the shape.  What does not serve belts says so. */
+/* Surfaces that move along themselves: a block that is put on a belt slides until it has its speed,
+ * v = mu g t; a block on a belt that goes to and fro, slowly enough, is carried along; whatever the
+ * frame of the shape.  What does not serve belts says so. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
 static const double mu = 0.3, g = 9.81;
 
-/* A block on a belt along x; turned: the frame of the shape is turned, in space and in the plane.  rides: the belt is that of a
- * body whose motion is prescribed. */
+/* A block on a belt along x; turned: the frame of the shape is turned, in space and in the plane.
+ * rides: the belt is that of a body whose motion is prescribed. */
 static perp_model *belt(int dim, bool turned, bool rides, double speed, double rate)
 {
   perp_model *m = run_model(&ctx, dim);

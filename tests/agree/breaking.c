@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints that break: the time against the closed form of the pendulum, the motion after it against that of a model without
- * the joint, and what does not break against a model that cannot. */
+/* Joints that break: the time against the closed form of the pendulum, the motion after it against
+ * that of a model without the joint, and what does not break against a model that cannot. */
 #include "tests/run_model.h"
 
 #include <math.h>
 
 static perp_ctx ctx;
 
-/* ---- the time: pendulums, whose force has a closed form ------------------------------------------------- */
+/* ---- the time: pendulums, whose force has a closed form ---- */
 
 /* |t_break - exact|, and the largest error of q at 0.8 s; inf: it did not break. */
 static double breaking_error(perp_scene *s, run_parts parts, double h, double *place)
@@ -44,7 +44,8 @@ static void times(void)
       perp_scene s = run_open(&ctx, scenes[k]);
       const char *name = strcmp(d->name, "penalty") == 0 ? "penalty:stiffness=1e6" : d->name;
       const double err = breaking_error(&s, (run_parts){ name }, 2e-4, &place);
-      /* the step that is over, and that in which it is seen; springs of 30 Hz follow a force late, whatever the step */
+      /* the step that is over, and that in which it is seen; springs of 30 Hz follow a force late,
+       * whatever the step */
       const double late = strcmp(d->name, "soft-constraints") == 0 ? 2e-3 : 5e-4;
       ok(err < late && place < 10 * late, "%s, %s: breaks %.2g s off, q off by %.2g", scenes[k],
          d->name, err, place);
@@ -64,9 +65,10 @@ static void times(void)
   }
 }
 
-/* ---- the motion after it: a model that never had the joint ---------------------------------------------- */
+/* ---- the motion after it: a model that never had the joint ---- */
 
-/* Two bars on a hinge and on a joint of this kind, which breaks under `strength`; without: the second one is free. */
+/* Two bars on a hinge and on a joint of this kind, which breaks under `strength`; without: the
+ * second one is free. */
 static perp_model *bars(perp_joint_kind kind, double strength, bool with, const double *q,
                         const double *v)
 {
@@ -108,7 +110,8 @@ static perp_model *bars(perp_joint_kind kind, double strength, bool with, const 
   return run_finish(&ctx, model);
 }
 
-/* The largest difference at 0.5 s of the states with and without the joint that broke; inf: it did not. */
+/* The largest difference at 0.5 s of the states with and without the joint that broke; inf: it did
+ * not. */
 static double after(perp_joint_kind kind, double strength, run_parts parts, double h)
 {
   perp_step_info info = { .reason = PERP_EXACT };
@@ -176,8 +179,8 @@ static void kinds_and_solvers(void)
   }
 }
 
-/* A four-bar that is pushed and breaks: in space three of its rows are redundant, in the plane none is.  Its motion, the time of
- * breaking among it, is the same. */
+/* A four-bar that is pushed and breaks: in space three of its rows are redundant, in the plane none
+ * is.  Its motion, the time of breaking among it, is the same. */
 static double four_bar(int dim, const char *kkt, double place[6])
 {
   static const double x[3][2] = { { 0, 0.5 }, { 0.5, 1 }, { 1, 0.5 } };
@@ -233,7 +236,7 @@ static void loops(void)
   }
 }
 
-/* ---- what holds ----------------------------------------------------------------------------------------- */
+/* ---- what holds ---- */
 
 static void holds(void)
 {
@@ -270,8 +273,8 @@ static void holds(void)
   perp_model_destroy(model);
 }
 
-/* An impact: the impulse of a ball that meets the floor passes the joint to the second one, P = m_2 v, in one step.  Above the
- * threshold P / h the joint holds. */
+/* An impact: the impulse of a ball that meets the floor passes the joint to the second one, P = m_2
+ * v, in one step.  Above the threshold P / h the joint holds. */
 static void impact(void)
 {
   const double speed = 2, h = 1e-3;

@@ -29,7 +29,7 @@ typedef struct solid {
 static perp_ctx ctx;
 static perp_rng *rng;
 
-/* ---- vectors --------------------------------------------------------------------------------- */
+/* ---- vectors ---- */
 
 static real dot(const real *a, const real *b)
 {
@@ -56,7 +56,7 @@ static double uniform(double lo, double hi)
   return perp_rng_uniform(rng, lo, hi);
 }
 
-/* ---- the oracle's shapes --------------------------------------------------------------------- */
+/* ---- the oracle's shapes ---- */
 
 static void add_plane(solid *s, real *n, const real *o)
 {
@@ -159,7 +159,7 @@ static void moved(const solid *s, const perp_pose *pose, solid *out)
   }
 }
 
-/* ---- distances ------------------------------------------------------------------------------- */
+/* ---- distances ---- */
 
 static real clampl(real x)
 {
@@ -295,7 +295,7 @@ static real off_surface(const solid *s, const double *x)
   return fabsl(true_distance(&p, s));
 }
 
-/* ---- random shapes --------------------------------------------------------------------------- */
+/* ---- random shapes ---- */
 
 static double vertex_store[V_MAX * 3];
 
@@ -345,7 +345,7 @@ static void random_rotation(int dim, perp_pose *pose)
   memcpy(pose->x, x, sizeof x);
 }
 
-/* ---- the comparison -------------------------------------------------------------------------- */
+/* ---- the comparison ---- */
 
 typedef struct worst {
   double distance, witness, surface, normal, apart, missed, gap, order, mirror;
@@ -483,7 +483,7 @@ static void run_pair(int dim, perp_shape_kind ka, perp_shape_kind kb, int poses)
   judge(dim, (int)ka, (int)kb, &w);
 }
 
-/* ---- half-spaces and ellipsoids -------------------------------------------------------------- */
+/* ---- half-spaces and ellipsoids ---- */
 
 /* normal and height of the half-space at a pose */
 static void half_space(int dim, const perp_pose *pose, real n[3], real *height)

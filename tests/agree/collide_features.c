@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What contacts are called: a contact that names a vertex lies at that vertex, one that names two edges on both, with
- * either shape first, at any gap.  And which contacts there are at the very margin, where exact numbers say so. */
+/* What contacts are called: a contact that names a vertex lies at that vertex, one that names two
+ * edges on both, with either shape first, at any gap.  And which contacts there are at the very
+ * margin, where exact numbers say so. */
 #include "models/collision/pairs.h"
 #include "models/multibody/model_private.h"
 #include "models/collision/collision.h"
@@ -241,7 +242,8 @@ static void capsules(int dim)
     }
 }
 
-/* Sizes and places in binary fractions: the gap is 0.5 exactly, which is not below a margin of 0.5. */
+/* Sizes and places in binary fractions: the gap is 0.5 exactly, which is not below a margin of 0.5.
+ */
 static void margins(int dim)
 {
   static const double

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Verdicts of the study complaints, judged once more: from states alone, by formulas that stand here, without gauges and
- * metrics.  An engine that is known to show a complaint, and one that does not. */
+/* Verdicts of the study complaints, judged once more: from states alone, by formulas that stand
+ * here, without gauges and metrics.  An engine that is known to show a complaint, and one that does
+ * not. */
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "tests/tap.h"
@@ -113,7 +114,8 @@ static void pinch(void)
      "pinch: so does MuJoCo, by %.3g m in half a second, and %.3g with impratio = 1", d[0], e[0]);
 }
 
-/* A box launched along the floor: its tilt at most [rad], where it stops, and the direction of its way. */
+/* A box launched along the floor: its tilt at most [rad], where it stops, and the direction of its
+ * way. */
 static bool launch(const char *scene, const char *engine, const char *formulation, double *tilt,
                    double *way, double *heading)
 {
@@ -187,7 +189,8 @@ static void fall(void)
   ok(fabs(lag / expected - 1) < 1e-9, "fall: off by g h t / 2 = %.4g m (%.4g)", expected, lag);
 }
 
-/* Momentum of a tumbling pair along x, y and z less that of gravity: its largest change over the whole. */
+/* Momentum of a tumbling pair along x, y and z less that of gravity: its largest change over the
+ * whole. */
 static bool flight(const char *engine, const char *formulation, double *change)
 {
   run r;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contact steps by different solvers and in different forms: the velocity at the end of a step is unique
- * without friction (A is positive semidefinite, u = A lambda + b is the same for all solutions), and
- * in the friction scenes here; eliminated joints and joints as rows are one problem in two forms; and
- * the matrix that is assembled is the one that impulses and velocities at points give by hand. */
+/* Contact steps by different solvers and in different forms: the velocity at the end of a step is
+ * unique without friction (A is positive semidefinite, u = A lambda + b is the same for all
+ * solutions), and in the friction scenes here; eliminated joints and joints as rows are one problem
+ * in two forms; and the matrix that is assembled is the one that impulses and velocities at points
+ * give by hand. */
 #include "models/kinematics/kinematics.h"
 #include "tests/run_model.h"
 
@@ -100,7 +101,8 @@ static void test_solvers(void)
   };
   static states s;
   int failures;
-  /* the tolerance 1e-10 of impulses near 10 N s on bodies of 1 kg, magnified by nearly dependent contacts */
+  /* the tolerance 1e-10 of impulses near 10 N s on bodies of 1 kg, magnified by nearly dependent
+   * contacts */
   for (int joints = 0; joints <= 1; joints++) {
     perp_model *model = heap(0, joints);
     const char *form = "velocity:residual=1e-10";
@@ -144,7 +146,8 @@ static void test_friction(void)
         &s);
     for (size_t i = 0; i < sizeof box / sizeof *box; i++) {
       double d = differ(model, box[i], &s, &failures);
-      /* nearly dependent contacts magnify the tolerance 1e-10 by 1e5 and more; sweeps may end at their limit */
+      /* nearly dependent contacts magnify the tolerance 1e-10 by 1e5 and more; sweeps may end at
+       * their limit */
       below(d, failures > 0 ? 1e-4 : 2e-5, "friction%s: %s, %s %s agrees with dantzig, %d failures",
             joints ? ", with a joint" : "", box[i].lcp, box[i].formulation,
             box[i].kkt != NULL ? box[i].kkt : "", failures);
@@ -177,7 +180,7 @@ static void test_convex(void)
   }
 }
 
-/* ---- assembly by hand ------------------------------------------------------------------------ */
+/* ---- assembly by hand ---- */
 
 typedef struct seen {
   int n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts, limits and motors of the formulations that give way, penalty (springs) and regularized (compliant rows), against
- * closed forms: depth at rest, restitution, friction, energy, and that a step too long is told. */
+/* Contacts, limits and motors of the formulations that give way, penalty (springs) and regularized
+ * (compliant rows), against closed forms: depth at rest, restitution, friction, energy, and that a
+ * step too long is told. */
 #include "tests/drive_models.h"
 
 #include "tests/count_malloc.h" /* last: looks for the C library */
@@ -8,8 +9,9 @@
 static const double mass = 2;
 static const char *const exact = "dopri5:tol=1e-10";
 
-/* A box with edges of 1 m (4 points in space, 2 in the plane) or a ball of 0.5 m on a plane that is inclined by theta, its
- * lowest point above the plane by gap, with the velocity `along` down the plane and `up` from it. */
+/* A box with edges of 1 m (4 points in space, 2 in the plane) or a ball of 0.5 m on a plane that is
+ * inclined by theta, its lowest point above the plane by gap, with the velocity `along` down the
+ * plane and `up` from it. */
 typedef struct slope {
   int dim;
   perp_shape_kind kind;
@@ -75,7 +77,7 @@ static place slope_run(slope s, run_parts p, double h, double t_end)
   return slope_place(&s, q, v, reason);
 }
 
-/* ---- at rest --------------------------------------------------------------------------------- */
+/* ---- at rest ---- */
 
 /* points k d^n = m g, and on a slope nothing creeps */
 static void depth_at_rest(void)
@@ -110,7 +112,8 @@ static void depth_at_rest(void)
   }
 }
 
-/* A box that sticks is off by m g sin theta / (4 k_t) and by its turn on its springs: both go with 1 / k. */
+/* A box that sticks is off by m g sin theta / (4 k_t) and by its turn on its springs: both go with
+ * 1 / k. */
 static void stick(void)
 {
   const double k[] = { 1e4, 1e5 };
@@ -132,7 +135,7 @@ static void stick(void)
        off[0] / off[1]);
 }
 
-/* ---- sliding and rolling --------------------------------------------------------------------- */
+/* ---- sliding and rolling ---- */
 
 static void sliding(void)
 {
@@ -160,9 +163,10 @@ static void sliding(void)
   }
 }
 
-/* ---- impacts --------------------------------------------------------------------------------- */
+/* ---- impacts ---- */
 
-/* A ball without gravity meets the plane at v and leaves at e v: whatever stiffness, exponent, mass and speed are. */
+/* A ball without gravity meets the plane at v and leaves at e v: whatever stiffness, exponent, mass
+ * and speed are. */
 static void restitution(void)
 {
   static const double e[] = { 0.3, 0.5, 0.8, 1 }, speed[] = { 0.5, 4 };
@@ -186,7 +190,8 @@ static void restitution(void)
   near(at.w, exp(-2), 0, 2e-3,
        "penalty: e = 0 is a critically damped spring, which leaves exp(-2)");
 
-  /* the error of an instant that takes time: pi sqrt(m / k), so that ten times the stiffness is late by sqrt(10) less */
+  /* the error of an instant that takes time: pi sqrt(m / k), so that ten times the stiffness is
+   * late by sqrt(10) less */
   double late[3], k = 1e4;
   s = (slope){ .dim = 3, .kind = PERP_SHAPE_SPHERE, .gap = 0.1, .up = -1, .e = 1 };
   for (int i = 0; i < 3; i++, k *= 100) {
@@ -205,7 +210,8 @@ static void restitution(void)
   }
 }
 
-/* A box that tumbles and bounces with friction: kinetic and potential energy, no contact, only ever falls. */
+/* A box that tumbles and bounces with friction: kinetic and potential energy, no contact, only ever
+ * falls. */
 static double tumbling(run_parts p, double h, double e)
 {
   slope s = {
@@ -244,7 +250,7 @@ static void energy(void)
         "regularized: a tumbling box never gains energy, J");
 }
 
-/* ---- steps that are too long ------------------------------------------------------------------ */
+/* ---- steps that are too long ---- */
 
 static void diverges(void)
 {
@@ -280,9 +286,10 @@ static void longest_step(void)
   near(at.z, -mass * gravity / (4 * 1e5), 0, 1e-6, "penalty: and comes to rest");
 }
 
-/* ---- drives ---------------------------------------------------------------------------------- */
+/* ---- drives ---- */
 
-/* A rod that rests on a limit at theta below the horizontal: 0.5 m g L cos theta = k (x - limit). */
+/* A rod that rests on a limit at theta below the horizontal: 0.5 m g L cos theta = k (x - limit).
+ */
 static void limits(void)
 {
   static const double k = 1e4, limit = 0.4;
@@ -311,8 +318,9 @@ static void limits(void)
   }
 }
 
-/* A block hangs on dry friction of more than its weight, and does not creep: off by m g / k.  One whose motor drives
- * it at its velocity is late by no more; one whose motor is too weak falls with what is left. */
+/* A block hangs on dry friction of more than its weight, and does not creep: off by m g / k.  One
+ * whose motor drives it at its velocity is late by no more; one whose motor is too weak falls with
+ * what is left. */
 static void motors(void)
 {
   static const double k = 1e5;
@@ -338,7 +346,7 @@ static void motors(void)
   }
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 static void between_steps(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts, limits and motors of formulations that have steps of their own for them, against closed forms (the gauges of
- * scenes), against the velocity level in fine steps, and against what must hold whatever the method: joints, energy, surfaces. */
+/* Contacts, limits and motors of formulations that have steps of their own for them, against closed
+ * forms (the gauges of scenes), against the velocity level in fine steps, and against what must
+ * hold whatever the method: joints, energy, surfaces. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
@@ -9,7 +10,7 @@
 
 static perp_ctx ctx;
 
-/* ---- scenes with a closed form --------------------------------------------------------------- */
+/* ---- scenes with a closed form ---- */
 
 static void open_scene(const char *text, perp_scene *scene)
 {
@@ -144,9 +145,10 @@ static void bounces(const char *formulation, double mu)
   below(fabs(flat), 1e-7, "%s: e = 0 stays where it is", formulation);
 }
 
-/* ---- a jointed figure ------------------------------------------------------------------------ */
+/* ---- a jointed figure ---- */
 
-/* Five boxes on ball and hinge joints fall on the floor; rough: with friction there, and limits and dry friction in the hinges. */
+/* Five boxes on ball and hinge joints fall on the floor; rough: with friction there, and limits and
+ * dry friction in the hinges. */
 static perp_model *figure(double height, bool rough)
 {
   perp_model *model = run_model(&ctx, 3);
@@ -247,7 +249,8 @@ static double figure_apart(const char *formulation, bool rough, double h, double
   return most;
 }
 
-/* Through the first impacts the motion of the velocity level in fine steps is met to first order. */
+/* Through the first impacts the motion of the velocity level in fine steps is met to first order.
+ */
 static void agrees(const char *formulation, bool rough)
 {
   perp_model *model = figure(0.2, rough);
@@ -258,13 +261,14 @@ static void agrees(const char *formulation, bool rough)
   double off[3];
   for (int i = 0; i < 3; i++)
     off[i] = figure_apart(formulation, rough, 2e-3 / (1 << (2 * i)), t, want);
-  /* 2e-5 m: what the fine steps leave; with friction the order of impacts in a step decides, of the velocity level too */
+  /* 2e-5 m: what the fine steps leave; with friction the order of impacts in a step decides, of the
+   * velocity level too */
   ok(off[0] < 6e-3 && (rough ? off[2] < 3.5e-3 : off[2] < fmax(0.1 * off[0], 2e-5)),
      "%s: a %s figure on the floor goes where fine steps say: %.2g, %.2g, %.2g m", formulation,
      rough ? "rough" : "smooth", off[0], off[1], off[2]);
 }
 
-/* ---- points without friction ------------------------------------------------------------------ */
+/* ---- points without friction ---- */
 
 static void points(void)
 {
@@ -290,7 +294,7 @@ static void points(void)
      (long)o.failures);
 }
 
-/* ---- loops, and what is not solved ----------------------------------------------------------- */
+/* ---- loops, and what is not solved ---- */
 
 /* A motor of constant speed turns a closed loop, which stays closed. */
 static void loop(void)
@@ -329,7 +333,8 @@ static void loop(void)
   double q[9], v[9];
   const perp_reason reason = run_fresh(&ctx, model, (run_parts){ "reduced" }, 1e-3, 1, q, v);
   ok(reason > 0, "reduced: a motor turns a parallelogram");
-  /* the velocities of the bodies as they are lose (omega h)^2 / 4 as they turn into the next directions */
+  /* the velocities of the bodies as they are lose (omega h)^2 / 4 as they turn into the next
+   * directions */
   near(v[2], 0.5, 1e-7, 0, "reduced: at its speed");
   near(q[2], M_PI / 2 + 0.5, 1e-3, 0, "reduced: as far as that, but for the start from rest");
   /* the coupler of a parallelogram is carried round and does not turn */
@@ -389,8 +394,8 @@ static void memory(void)
   }
 }
 
-/* Contacts of a step are those of the step also where the next one, which point-mass makes ahead, has more of them than ever:
- * spheres that meet the floor one after the other. */
+/* Contacts of a step are those of the step also where the next one, which point-mass makes ahead,
+ * has more of them than ever: spheres that meet the floor one after the other. */
 static void growing(void)
 {
   enum { SPHERES = 60 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Controllers against what is known without them: forces of inverse dynamics give back a motion with the order of the integrator;
- * all ways to the same law agree; the implicit one goes to the continuous one with order 1; the explicit one is unstable where
- * the eigenvalues of its linear equation say. */
+/* Controllers against what is known without them: forces of inverse dynamics give back a motion
+ * with the order of the integrator; all ways to the same law agree; the implicit one goes to the
+ * continuous one with order 1; the explicit one is unstable where the eigenvalues of its linear
+ * equation say. */
 #include "models/control/control.h"
 #include "models/control/control_private.h"
 #include "models/inverse/inverse.h"
@@ -16,8 +17,9 @@ static perp_ctx ctx;
 
 enum { LINKS = 8, MOST = LINKS + 1 };
 
-/* ---- a chain and its motion ------------------------------------------------------------------
- * Links of 0.1 and 0.2 m that hang down, joined in turn by `kind`; a root that floats, or the world. */
+/* ---- a chain and its motion ----
+ * Links of 0.1 and 0.2 m that hang down, joined in turn by `kind`; a root that floats, or the
+ * world. */
 
 typedef struct chain {
   int dim, n;
@@ -162,7 +164,7 @@ static double run_error(chain *c, control k, run_parts parts, double h, double t
   return e;
 }
 
-/* ---- feed-forward ---------------------------------------------------------------------------- */
+/* ---- feed-forward ---- */
 
 #define B  PERP_JOINT_BALL
 #define HI PERP_JOINT_HINGE
@@ -172,7 +174,8 @@ static double run_error(chain *c, control k, run_parts parts, double h, double t
     x, x, x, x, x, x, x, x                                                                         \
   }
 
-/* Whatever nobody feeds back grows: a torque that is fixed in a link turns with it.  Chains of which it grows much have less time. */
+/* Whatever nobody feeds back grows: a torque that is fixed in a link turns with it.  Chains of
+ * which it grows much have less time. */
 static void feed_forward(void)
 {
   static struct {
@@ -201,7 +204,7 @@ static void feed_forward(void)
   }
 }
 
-/* ---- one law in several ways ----------------------------------------------------------------- */
+/* ---- one law in several ways ---- */
 
 static chain mixed = { 3, 8, { B, HI, B, SL, HI, B, HI, B }, .scale = 0.3 },
              mixed_turned = { 3, 8, { B, HI, B, SL, HI, B, HI, B }, .scale = 0.3, .turned = true },
@@ -222,7 +225,8 @@ static double runs_apart(chain *c, control a, control b, run_parts pa, run_parts
   return worst;
 }
 
-/* A servo under an integrator is the force: drives of the model against elements that are forces. */
+/* A servo under an integrator is the force: drives of the model against elements that are forces.
+ */
 static void servo_is_force(void)
 {
   const struct {
@@ -230,7 +234,8 @@ static void servo_is_force(void)
     const char *name;
   } all[] = { { &mixed, "in space" }, { &mixed_turned, "turned" }, { &plane, "in the plane" } };
   for (int i = 0; i < 3; i++) {
-    /* gains of ball joints whose outer body is a are equal about all axes for servos: not compared */
+    /* gains of ball joints whose outer body is a are equal about all axes for servos: not compared
+     */
     const double d = runs_apart(all[i].c, (control){ "pd:frequency=0.5,ratio=0.1" },
                                 (control){ "implicit-pd:frequency=0.5,ratio=0.1" },
                                 (run_parts){ "acceleration", "rk4" },
@@ -306,9 +311,9 @@ static void prescribed(void)
     }
 }
 
-/* ---- where explicit pd becomes unstable ------------------------------------------------------
- * At rest without gravity M y'' + C y' + K y = 0 in joint coordinates, with K = w^2 diag(M), C = 2 ratio w diag(M): modes of
- * diag(M) x = mu M x have kappa = mu w^2 and c = 2 ratio w mu. */
+/* ---- where explicit pd becomes unstable ----
+ * At rest without gravity M y'' + C y' + K y = 0 in joint coordinates, with K = w^2 diag(M), C = 2
+ * ratio w diag(M): modes of diag(M) x = mu M x have kappa = mu w^2 and c = 2 ratio w mu. */
 
 static double spectrum(const perp_model *m)
 {
@@ -332,8 +337,9 @@ static double spectrum(const perp_model *m)
   return mu[n - 1];
 }
 
-/* Largest growth of a mode in a step: symplectic Euler with forces at the start, l^2 - (2 - h c - h^2 kappa) l + (1 - h c) = 0; of
- * the classical Runge-Kutta method |1 + z + z^2/2 + z^3/6 + z^4/24|, z^2 + h c z + h^2 kappa = 0. */
+/* Largest growth of a mode in a step: symplectic Euler with forces at the start, l^2 - (2 - h c -
+ * h^2 kappa) l + (1 - h c) = 0; of the classical Runge-Kutta method |1 + z + z^2/2 + z^3/6 +
+ * z^4/24|, z^2 + h c z + h^2 kappa = 0. */
 static double growth(bool rk4, double h, double kappa, double c)
 {
   const double complex b = rk4 ? h * c : -(2 - h * c - h * h * kappa),

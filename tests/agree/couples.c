@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Couples against spinning and rolling, against closed forms: a ball that rolls to rest on a slope and stays there iff
- * tan(theta) <= rolling / R, one that spins to rest, a puck that slides and spins, a ball that takes a free slab along; pairs of materials; joints eliminated
- * and as rows.  What does not serve couples says so. */
+/* Couples against spinning and rolling, against closed forms: a ball that rolls to rest on a slope
+ * and stays there iff tan(theta) <= rolling / R, one that spins to rest, a puck that slides and
+ * spins, a ball that takes a free slab along; pairs of materials; joints eliminated and as rows.
+ * What does not serve couples says so. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -94,8 +95,8 @@ static void spinning(void)
   }
 }
 
-/* With the ellipsoid a puck slides and spins to one end, whatever way it goes; laws that bound both alone end the sliding after
- * v / (mu g), as if it did not spin. */
+/* With the ellipsoid a puck slides and spins to one end, whatever way it goes; laws that bound both
+ * alone end the sliding after v / (mu g), as if it did not spin. */
 static void sharing(void)
 {
   const double mu = 0.3, torsion = 0.015, rho = torsion / mu, v0 = 1, w0 = 20, t = 0.2;

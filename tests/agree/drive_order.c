@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Limits, motors and dry friction of joints to the order of the method (acceleration level): a block on a spring that meets a
- * stop, that a motor drags along until the spring is stronger, and that friction brings to rest, against their closed
- * forms.  Errors of rk4 fall with order 4. */
+/* Limits, motors and dry friction of joints to the order of the method (acceleration level): a
+ * block on a spring that meets a stop, that a motor drags along until the spring is stronger, and
+ * that friction brings to rest, against their closed forms.  Errors of rk4 fall with order 4. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Limits, motors, servo springs and dry friction of joints against closed forms, with pivoting and iterative
- * LCP solvers; and what is refused. */
+/* Limits, motors, servo springs and dry friction of joints against closed forms, with pivoting and
+ * iterative LCP solvers; and what is refused. */
 #include "tests/drive_models.h"
 
 typedef struct outcome {
@@ -61,7 +61,8 @@ static void limit(const char *lcp)
     }
 }
 
-/* a block that a motor pushes against dry friction: sticks below it, accelerates by the rest above */
+/* a block that a motor pushes against dry friction: sticks below it, accelerates by the rest above
+ */
 static void motor(const char *lcp)
 {
   static const double push[] = { 1.5, 3 };
@@ -159,7 +160,8 @@ static void symplectic(const char *lcp)
     }
 }
 
-/* between two stops with restitution 1 the speed is kept, also where a step ends on the stop itself */
+/* between two stops with restitution 1 the speed is kept, also where a step ends on the stop itself
+ */
 static void rebound(const char *formulation, const char *lcp, double h, double speed)
 {
   perp_model *model = block(false, 0);
@@ -216,8 +218,8 @@ static void refusals(void)
   perp_model_destroy(model);
 }
 
-/* Every problem is counted, and a run goes on only where each was solved, or has had the sweeps it was to have.  Two
- * rods, a weak motor at each hinge: rows that sweeps do not solve at once. */
+/* Every problem is counted, and a run goes on only where each was solved, or has had the sweeps it
+ * was to have.  Two rods, a weak motor at each hinge: rows that sweeps do not solve at once. */
 static void counted(void)
 {
   static const struct {
@@ -269,8 +271,8 @@ static void counted(void)
   }
 }
 
-/* A block so fast that one step goes through all its range, from a place next to the limit that it leaves: it ends at the
- * other one; with restitution it comes back, but not beyond the first. */
+/* A block so fast that one step goes through all its range, from a place next to the limit that it
+ * leaves: it ends at the other one; with restitution it comes back, but not beyond the first. */
 static void through(const char *lcp)
 {
   for (int e = 0; e <= 1; e++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Limits and motors in one problem with contacts, against statics and uniformly accelerated motion: with every
- * contact model and several LCP solvers, joints eliminated by KKT solvers or as free rows, islands apart. */
+/* Limits and motors in one problem with contacts, against statics and uniformly accelerated motion:
+ * with every contact model and several LCP solvers, joints eliminated by KKT solvers or as free
+ * rows, islands apart. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -94,8 +95,8 @@ static void push(const way *w, double force)
       &ctx, model,
       (perp_drive_def){ .lower = -HUGE_VAL, .upper = HUGE_VAL, .velocity = 3, .max_force = force });
   add_ground(model, mu);
-  /* the cart pushes at the height of the centre: no moment but that of friction; with two knobs, since a
-   * block that is pushed at one point turns away */
+  /* the cart pushes at the height of the centre: no moment but that of friction; with two knobs,
+   * since a block that is pushed at one point turns away */
   for (int side = -1; side <= 1; side += 2)
     add_shape(model, (perp_shape_def){ .kind = PERP_SHAPE_SPHERE,
                                        .body = 0,
@@ -161,8 +162,9 @@ static void lift(const way *w)
   perp_model_destroy(model);
 }
 
-/* An arm on a carriage that slides up and down: the tip of the arm stands on the ground, a limit of its hinge
- * keeps the carriage from sinking.  Without friction: it would have a lever.  N = (M + m) g at the tip, and the moment N L - m g L / 2 at the limit. */
+/* An arm on a carriage that slides up and down: the tip of the arm stands on the ground, a limit of
+ * its hinge keeps the carriage from sinking.  Without friction: it would have a lever.  N = (M + m)
+ * g at the tip, and the moment N L - m g L / 2 at the limit. */
 static void stop(const way *w)
 {
   const double M = 4, m = 1, L = 1.2, r = 0.1, h = 1e-2;
@@ -200,7 +202,8 @@ static void stop(const way *w)
   perp_model_destroy(model);
 }
 
-/* What no contact touches goes on as without shapes: a motor against the dry friction of its slider. */
+/* What no contact touches goes on as without shapes: a motor against the dry friction of its
+ * slider. */
 static void alone(const way *w)
 {
   perp_model *model = run_model(&ctx, 3);
@@ -246,7 +249,8 @@ static void refusal(void)
   perp_model_destroy(model);
 }
 
-/* A ball on the ground that is faster than its range is long: of two limits the one that it leaves is nearer. */
+/* A ball on the ground that is faster than its range is long: of two limits the one that it leaves
+ * is nearer. */
 static void through(const way *w)
 {
   const double m = 3, r = 0.1, h = 2e-3, v0 = 100;

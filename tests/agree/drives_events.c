@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drives on the acceleration level against closed forms, with pivoting and iterative LCP solvers and several
- * integrators; universal and wheel joints against the velocity level; and what is refused. */
+/* Drives on the acceleration level against closed forms, with pivoting and iterative LCP solvers
+ * and several integrators; universal and wheel joints against the velocity level; and what is
+ * refused. */
 #include "tests/drive_models.h"
 
 typedef struct outcome {
@@ -70,7 +71,8 @@ static void limit(way w)
     }
 }
 
-/* a motor against dry friction: sticks below it; above, accelerates until it has its velocity, which is located */
+/* a motor against dry friction: sticks below it; above, accelerates until it has its velocity,
+ * which is located */
 static void motor(way w)
 {
   static const double push[] = { 1.5, 3, 50 };
@@ -202,8 +204,8 @@ static void bilateral(way w)
   }
 }
 
-/* A ball falls on a block that rests on the stop of its slider, and bounces: the stop takes the impulse, the block
- * stays; in the end it carries both. */
+/* A ball falls on a block that rests on the stop of its slider, and bounces: the stop takes the
+ * impulse, the block stays; in the end it carries both. */
 static void struck(const char *lcp, const char *impact)
 {
   perp_model *model = block(true, 0);
@@ -236,8 +238,8 @@ static void struck(const char *lcp, const char *impact)
   perp_model_destroy(model);
 }
 
-/* A rod on a universal joint, or on a steered and sprung wheel, under dry friction, a servo and limits: both levels
- * converge to the same. */
+/* A rod on a universal joint, or on a steered and sprung wheel, under dry friction, a servo and
+ * limits: both levels converge to the same. */
 static perp_model *crossed(perp_joint_kind kind)
 {
   perp_model *model = run_model(&ctx, 3);

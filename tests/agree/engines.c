@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Adapters of engines, each whose library is here, on motions that are known: what they build is the world that they were
- * given, with the signs right, and what they hand back are its states.  How good the engines are is not asked here. */
+/* Adapters of engines, each whose library is here, on motions that are known: what they build is
+ * the world that they were given, with the signs right, and what they hand back are its states. How
+ * good the engines are is not asked here. */
 #include "models/models.h"
 #include "tests/tap.h"
 
@@ -110,7 +111,7 @@ static perp_body_def brick(int dim)
   return b;
 }
 
-/* ---- free motion ------------------------------------------------------------------------------- */
+/* ---- free motion ---- */
 
 static void falls(const struct subject *s, int dim)
 {
@@ -163,7 +164,7 @@ static void tumbles(const struct subject *s, int dim)
   perp_model_destroy(m);
 }
 
-/* ---- joints ------------------------------------------------------------------------------------ */
+/* ---- joints ---- */
 
 static double pendulum(const struct subject *s, int dim, double h, double *energy)
 {
@@ -196,7 +197,8 @@ static void swings(const struct subject *s, int dim)
   below(energy, 1e-9, "%s: energy of a pendulum as perp has it", s->name);
 }
 
-/* A motor on a hinge to the world, axis as given, which turns body b, or whose body is the first one of the joint. */
+/* A motor on a hinge to the world, axis as given, which turns body b, or whose body is the first
+ * one of the joint. */
 static void motor(const struct subject *s, int dim, bool first, bool slides)
 {
   perp_model *m = new_model(dim, 0);
@@ -281,7 +283,7 @@ static void pushed(const struct subject *s, int dim, bool slides)
   perp_model_destroy(m);
 }
 
-/* ---- contact ----------------------------------------------------------------------------------- */
+/* ---- contact ---- */
 
 static void add_shape(perp_model *m, perp_shape_def shape, double mu, double e)
 {
@@ -311,7 +313,8 @@ static void collide(const struct subject *s, int dim, bool rebounds)
   perp_model_destroy(m);
 }
 
-/* A cube that slides on a floor, then rests: way of friction, and the weight as the sum of contact impulses. */
+/* A cube that slides on a floor, then rests: way of friction, and the weight as the sum of contact
+ * impulses. */
 static void slides(const struct subject *s, int dim)
 {
   perp_model *m = new_model(dim, 10);
@@ -346,7 +349,8 @@ static void slides(const struct subject *s, int dim)
   perp_model_destroy(m);
 }
 
-/* A cube slides on a floor whose pair of materials has a friction of its own, unlike sqrt(0.2 0.8), and restitution e. */
+/* A cube slides on a floor whose pair of materials has a friction of its own, unlike sqrt(0.2 0.8),
+ * and restitution e. */
 static perp_model *paired(double e)
 {
   perp_model *m = new_model(3, 10);
@@ -392,7 +396,8 @@ static void pairs(void)
     }
 }
 
-/* ---- ------------------------------------------------------------------------------------------- */
+/* ---- -------------------------------------------------------------------------------------------
+ */
 
 static void run(const struct subject *s)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Events to the order of the method (acceleration level): a block on a belt that sticks and slips, against its closed form; a
- * block that rocks from corner to corner, its times of impact against quadratures of Housner's equations (30 digits); a
- * celtic stone that rolls without slip, against the reference of 26 digits, and one that slips, against itself.  Errors of rk4 fall with order 4. */
+/* Events to the order of the method (acceleration level): a block on a belt that sticks and slips,
+ * against its closed form; a block that rocks from corner to corner, its times of impact against
+ * quadratures of Housner's equations (30 digits); a celtic stone that rolls without slip, against
+ * the reference of 26 digits, and one that slips, against itself.  Errors of rk4 fall with order 4.
+ */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
 #include "tests/run_model.h"
@@ -22,7 +24,7 @@ static void add_shape(perp_model *m, perp_shape_def def)
   if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
 }
 
-/* ---- a block on a belt, held by a spring ----------------------------------------------------- */
+/* ---- a block on a belt, held by a spring ---- */
 
 static const double belt_mu = 0.4, belt_mu_d = 0.25, belt_speed = 0.2, belt_k = 40;
 
@@ -86,7 +88,7 @@ static void test_belt(void)
   }
 }
 
-/* ---- a block that rocks ----------------------------------------------------------------------- */
+/* ---- a block that rocks ---- */
 
 enum { IMPACTS = 4 };
 static const double housner[IMPACTS] = { 0.211563678823696609, 0.600016919975425845,
@@ -139,7 +141,7 @@ static void test_rocking(void)
   perp_model_destroy(m);
 }
 
-/* ---- a celtic stone ----------------------------------------------------------------------------- */
+/* ---- a celtic stone ---- */
 
 /* rock, spin: rad/s about the short horizontal axis and the vertical, at the start */
 static perp_model *stone(double mu, double rock, double spin)
@@ -181,8 +183,8 @@ static void test_stone(void)
 
 /* With little friction, or much rocking, the stone slips and sticks by turns.  Errors are
  * differences of one step and the half of it; that there are as many phases at each step, that an
- * error-controlled method finds the same motion and that friction takes energy only are no matter of
- * them. */
+ * error-controlled method finds the same motion and that friction takes energy only are no matter
+ * of them. */
 static const struct {
   double mu, rock, spin, t_end, h;
   int changes;
@@ -250,10 +252,10 @@ static void test_slipping_stone(int k)
   perp_model_destroy(m);
 }
 
-/* ---- dense output ---------------------------------------------------------------------------- */
+/* ---- dense output ---- */
 
-/* Inside of steps: the stone rolls on, its gap, its distance to the plane, is zero to the order; so is the velocity of the
- * point that touches.  At the ends of steps the gap is projected. */
+/* Inside of steps: the stone rolls on, its gap, its distance to the plane, is zero to the order; so
+ * is the velocity of the point that touches.  At the ends of steps the gap is projected. */
 static void test_dense_rolling(void)
 {
   perp_model *m = stone(0.8, 0.1, 5);
@@ -281,7 +283,8 @@ static void test_dense_rolling(void)
   perp_model_destroy(m);
 }
 
-/* the block on the belt, which sticks and slides on it: its way inside of steps, its height and their rates */
+/* the block on the belt, which sticks and slides on it: its way inside of steps, its height and
+ * their rates */
 static void test_dense_sliding(void)
 {
   perp_model *m = belt(3);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Formulations against references: observed order, drift, what compliance does; and soft rows as springs and
- * dampers, by the exact discrete formula and by the closed form. */
+/* Formulations against references: observed order, drift, what compliance does; and soft rows as
+ * springs and dampers, by the exact discrete formula and by the closed form. */
 #include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
 
-/* ---- order ---------------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 typedef struct outcome {
   double tip, C, rate; /* errors at the end */
@@ -109,7 +109,7 @@ static void drift(void)
     }
 }
 
-/* ---- point masses: the experiments of van Overveld and Barenbrug ------------------------------------------- */
+/* ---- point masses: the experiments of van Overveld and Barenbrug ---- */
 
 /* cubes of side 2 hanging from each other by corners, the first corner fixed when `held` */
 static perp_model *cubes(int n, bool held)
@@ -132,9 +132,9 @@ static perp_model *cubes(int n, bool held)
   return run_finish(&ctx, model);
 }
 
-/* Largest |C| and largest change of energy over the frames.  The velocity that a difference of positions
- * gives is off by (w h)^2, from the first frames on: energies are compared after the first 20 of them, as the
- * source measures after the forces that set the cube in motion. */
+/* Largest |C| and largest change of energy over the frames.  The velocity that a difference of
+ * positions gives is off by (w h)^2, from the first frames on: energies are compared after the
+ * first 20 of them, as the source measures after the forces that set the cube in motion. */
 static void frames(perp_model *model, const char *formulation, int count, double h, double *C,
                    double *energy)
 {
@@ -185,8 +185,9 @@ static void van_overveld(void)
   perp_model_destroy(model);
 }
 
-/* All linearised equations at once: the state of the sweeps at their end, to rounding.  A chain of hinges, which they
- * need thousands for, has the positions of the joint coordinates to O(h^2) as one of balls has. */
+/* All linearised equations at once: the state of the sweeps at their end, to rounding.  A chain of
+ * hinges, which they need thousands for, has the positions of the joint coordinates to O(h^2) as
+ * one of balls has. */
 static void simultaneous(void)
 {
   static const struct {
@@ -227,7 +228,8 @@ static void simultaneous(void)
   ok(C[1] < C[0] * C[0] * 10 && C[2] < C[1] * C[1] * 10 + 1e-14,
      "1, 2 and 3 Newton steps leave %.2g, %.2g and %.2g m", C[0], C[1], C[2]);
   perp_model_destroy(model);
-  /* what it is for: the sweeps of eight hinges diverge, the exact motion is that of reduced coordinates */
+  /* what it is for: the sweeps of eight hinges diverge, the exact motion is that of reduced
+   * coordinates */
   perp_scene s = run_open(&ctx, "chain:links=8,joint=hinge");
   const outcome swept = run_scene(&s, (run_parts){ "point-mass" }, 1e-3, 0.5),
                 solved = run_scene(&s, (run_parts){ "point-mass:solve=simultaneous" }, 1e-3, 0.5);
@@ -236,8 +238,8 @@ static void simultaneous(void)
   perp_scene_destroy(&s);
 }
 
-/* Two contacts on a circular rail move a body as a hinge in the middle of the circle does, whose motion joint coordinates
- * know; the distance from the rail is the drift. */
+/* Two contacts on a circular rail move a body as a hinge in the middle of the circle does, whose
+ * motion joint coordinates know; the distance from the rail is the drift. */
 static void curved_rail(void)
 {
   static const run_parts parts[] = {
@@ -263,8 +265,8 @@ static void curved_rail(void)
   perp_scene_destroy(&hinge);
 }
 
-/* The chair on the stairs: energy does not rise, and hinges hold.  Where hinges break the formulation restarts, whose velocity
- * at an impact is off by O(h): ten times the rise. */
+/* The chair on the stairs: energy does not rise, and hinges hold.  Where hinges break the
+ * formulation restarts, whose velocity at an impact is off by O(h): ten times the rise. */
 static void beach_chair(void)
 {
   static const struct {
@@ -304,8 +306,8 @@ static void beach_chair(void)
     }
 }
 
-/* Joints first: the last rigidity correction of the only sweep moves the hinge of a swinging cube by lambda r, with r its
- * distance from the centre, all of it across the axis. */
+/* Joints first: the last rigidity correction of the only sweep moves the hinge of a swinging cube
+ * by lambda r, with r its distance from the centre, all of it across the axis. */
 static void joints_first(void)
 {
   perp_model *model = cubes(1, true);
@@ -371,7 +373,7 @@ static void point_mass_redundant(void)
   perp_scene_destroy(&s);
 }
 
-/* ---- penalty -------------------------------------------------------------------------------------------- */
+/* ---- penalty ---- */
 
 static void penalty(void)
 {
@@ -408,7 +410,7 @@ static void penalty(void)
   perp_scene_destroy(&s);
 }
 
-/* ---- compliance and softness ------------------------------------------------------------------------------- */
+/* ---- compliance and softness ---- */
 
 static const double mass = 2, gravity = 9.81;
 
@@ -434,7 +436,8 @@ static double stretch(perp_model *model, run_parts parts, double h, double t_end
   return hypot(q[0], q[1]) - 1;
 }
 
-/* x+ = x + h v+, v+ = v - h (k x + d v) is stable as long as k h^2 + 2 d h < 4; here k and d over the mass */
+/* x+ = x + h v+, v+ = v - h (k x + d v) is stable as long as k h^2 + 2 d h < 4; here k and d over
+ * the mass */
 static void longest_step(void)
 {
   for (int i = 0; i < 6; i++) {
@@ -490,8 +493,9 @@ static void discrete_spring(void)
   }
 }
 
-/* Acceleration level: J a + S lambda = -2 alpha Cdot - beta^2 C is a spring beta^2 / (A + S) and a damper
- * 2 alpha / (A + S) that carry the part A / (A + S) of the other forces at once; A = 1 / mass here. */
+/* Acceleration level: J a + S lambda = -2 alpha Cdot - beta^2 C is a spring beta^2 / (A + S) and a
+ * damper 2 alpha / (A + S) that carry the part A / (A + S) of the other forces at once; A = 1 /
+ * mass here. */
 static void continuous_spring(void)
 {
   const double S = 0.3, alpha = 1.5, beta = 12, A = 1 / mass, part = A / (A + S);
@@ -540,7 +544,8 @@ static double energy_off(perp_scene *s, run_parts parts, double h, double t_end)
   return (largest - least) / most;
 }
 
-/* Verlet and RATTLE make the same positions; so are the velocities that point-mass tells, and not an extrapolation. */
+/* Verlet and RATTLE make the same positions; so are the velocities that point-mass tells, and not
+ * an extrapolation. */
 static void verlet_velocities(void)
 {
   static const char *const scenes[] = { "double-pendulum", "chain:links=6",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The default law of friction is Coulomb's where the solver serves it, and coulomb.violation tells which law is: against
- * quadratures and closed forms of bodies whose feet slip in different directions, and at every step size. */
+/* The default law of friction is Coulomb's where the solver serves it, and coulomb.violation tells
+ * which law is: against quadratures and closed forms of bodies whose feet slip in different
+ * directions, and at every step size. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
@@ -38,7 +39,8 @@ static outcome march(const char *scene, run_parts parts, double h, double t_end,
 static const double belts[6] = { 0.8616656849 },
                     sled[6] = { 0.53946934052, 0.292431391931, 0, 0, 0, 5.59735399579 };
 
-/* By default, in each formulation of impulses: first order to the quadrature, nothing left of the law. */
+/* By default, in each formulation of impulses: first order to the quadrature, nothing left of the
+ * law. */
 static void test_default(void)
 {
   static const char *const formulations[] = { "velocity", "velocity-midpoint", "reduced", "impulse",
@@ -111,7 +113,8 @@ static void test_choice(void)
   }
 }
 
-/* Answers of an ill-conditioned problem to the tolerance are no forces: a standing figure's, against statics. */
+/* Answers of an ill-conditioned problem to the tolerance are no forces: a standing figure's,
+ * against statics. */
 static void test_standing(void)
 {
   static const char *const lcps[] = { NULL, "auto:tol=1e-12", "cone-newton:tol=1e-13" };

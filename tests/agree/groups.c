@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Simulation groups against one global step: the same bits where groups never meet and h is equal, to the order
- * of the method where they merge, for every formulation; twice the same. */
+/* Simulation groups against one global step: the same bits where groups never meet and h is equal,
+ * to the order of the method where they merge, for every formulation; twice the same. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -66,7 +66,8 @@ static void compare(perp_model *model, run_parts global, double h, double t_end,
 
 static void apart(void)
 {
-  /* the tolerance of methods that iterate over all bodies at once: their own, times the growth of a second */
+  /* the tolerance of methods that iterate over all bodies at once: their own, times the growth of a
+   * second */
   static const struct {
     const char *formulation, *ode, *kkt, *stab;
     double tol;
@@ -141,8 +142,9 @@ static void contacts(void)
             1e-3, 0.5, 0);
   perp_model_destroy(model);
 
-  /* merged groups start with other guesses: the difference is that of two solutions of one problem (a guess within the
-   * tolerance is not taken for one: this motion makes a hundred times of what it leaves) */
+  /* merged groups start with other guesses: the difference is that of two solutions of one problem
+   * (a guess within the tolerance is not taken for one: this motion makes a hundred times of what
+   * it leaves) */
   model = boxes(true);
   compare(model,
           (run_parts){ "velocity:reuse=false", "symplectic-euler", "tree", "", "dantzig", "box" },
@@ -160,8 +162,9 @@ static void contacts(void)
   perp_model_destroy(model);
 }
 
-/* Steps of their own: two balls thrown at each other, a plastic impact off the line of centres, and a third one
- * that nobody meets.  The time of impact is known to a step: the error falls with h, as that of one step for all. */
+/* Steps of their own: two balls thrown at each other, a plastic impact off the line of centres, and
+ * a third one that nobody meets.  The time of impact is known to a step: the error falls with h, as
+ * that of one step for all. */
 static void order(void)
 {
   static const double x[3][2] = { { -0.5, 0 }, { 0.5, 0.05 }, { 5, 0 } };

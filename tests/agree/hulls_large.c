@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hulls of very many points with each other and with all other solids, each signed distance proved in long double.
+/* Hulls of very many points with each other and with all other solids, each signed distance proved
+ * in long double.
  *
- * The separation along the normal that is returned, over all vertices, bounds the signed distance from below.  Apart,
- * witnesses on both bodies that far from each other bound it from above; where they overlap no direction of the sphere
- * separates more (tests/depth_proof.h).
+ * The separation along the normal that is returned, over all vertices, bounds the signed distance
+ * from below.  Apart, witnesses on both bodies that far from each other bound it from above; where
+ * they overlap no direction of the sphere separates more (tests/depth_proof.h).
  *
- * Argument: points of a hull (default 10000), then the number of poses of each pair (default 15), the seed. */
+ * Argument: points of a hull (default 10000), then the number of poses of each pair (default 15),
+ * the seed. */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
 #include "tests/depth_proof.h"

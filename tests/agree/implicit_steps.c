@@ -33,7 +33,7 @@ static double apart_q(const perp_model *model, const double *x, const double *y)
   return worst;
 }
 
-/* ---- stiff, singular ------------------------------------------------------------------------- */
+/* ---- stiff, singular ---- */
 
 static void through(const char *formulation, const char *scene, double h, double t_end,
                     double within)
@@ -114,7 +114,7 @@ static void crank(const char *formulation, double within)
   perp_model_destroy(model);
 }
 
-/* ---- orders in q, v and lambda, the largest errors of all steps ------------------------------ */
+/* ---- orders in q, v and lambda, the largest errors of all steps ---- */
 
 typedef struct errors {
   double q, v, lambda;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inverse dynamics: two ways to the same forces, closed forms, forward dynamics with them, and their power. */
+/* Inverse dynamics: two ways to the same forces, closed forms, forward dynamics with them, and
+ * their power. */
 #include "models/inverse/inverse.h"
 #include "models/playback/playback.h"
 #include "models/multibody/model_private.h"
@@ -31,7 +32,7 @@ static perp_inverse *open_inverse(const perp_model *m)
   return v;
 }
 
-/* ---- both ways ------------------------------------------------------------------------------------ */
+/* ---- both ways ---- */
 
 static void both_ways(void)
 {
@@ -87,7 +88,7 @@ static void both_ways(void)
   }
 }
 
-/* ---- closed forms ---------------------------------------------------------------------------------- */
+/* ---- closed forms ---- */
 
 static perp_model *rods(int n, const double *length, const double *mass)
 {
@@ -148,7 +149,7 @@ static void closed_forms(void)
   perp_model_destroy(two);
 }
 
-/* ---- forward dynamics with these forces -------------------------------------------------------------- */
+/* ---- forward dynamics with these forces ---- */
 
 /* H' tau of a ball or hinge joint, and of a root, written out as torques on both bodies. */
 static void torques(const perp_model *m, const perp_inverse *v, const double *qm, const double *tau,
@@ -220,7 +221,7 @@ static void forward(void)
   below(worst, 1e-11, "forward dynamics of these torques has the accelerations back (%.1e)", worst);
 }
 
-/* ---- power -------------------------------------------------------------------------------------------- */
+/* ---- power ---- */
 
 static void power(void)
 {
@@ -272,7 +273,7 @@ static void power(void)
   ok(most > 100, "there was power: %.3g W", most);
 }
 
-/* ---- forces of drives ------------------------------------------------------------------------------------ */
+/* ---- forces of drives ---- */
 
 /* tau as forces of drives has the same power, with rates of their coordinates by differences. */
 static void drives(void)
@@ -341,7 +342,7 @@ static void drives(void)
   ok(asked >= 38, "%d of 40 models", asked);
 }
 
-/* ---- the ground ---------------------------------------------------------------------------------------- */
+/* ---- the ground ---- */
 
 static void ground(void)
 {
@@ -368,7 +369,8 @@ static void ground(void)
     apart_ = fmax(apart_,
                   fabs(c[i].force[2] - 98.1 / 4) + fabs(c[i].force[0]) + fabs(c[i].force[1]));
   below(apart_, 1e-2, "a quarter at each corner, the smallest forces");
-  /* accelerated by 0.3 g: friction pushes 29.43 N and the corners behind carry more: m a h / (2 d) each */
+  /* accelerated by 0.3 g: friction pushes 29.43 N and the corners behind carry more: m a h / (2 d)
+   * each */
   ud[0] = 0.3 * 9.81;
   perp_inverse_recursive(v, 0, q, u, ud, NULL, tau);
   if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK)

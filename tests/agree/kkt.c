@@ -24,7 +24,8 @@ static bool run(const perp_desc *d, const problem *p, double *a, double *lambda,
   return status == PERP_OK && stats->reason > 0;
 }
 
-/* tol: the relative accuracy of lambda that the condition of the problem allows every formulation. */
+/* tol: the relative accuracy of lambda that the condition of the problem allows every formulation.
+ */
 static void agree(problem *p, double tol)
 {
   size_t nv = (size_t)p->B.nv, m = (size_t)p->B.m;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every KKT formulation on the constraints of every shipped scene, against Gaussian elimination with complete
- * pivoting in long double: the motion everywhere, the forces where the constraints are independent.  And the one that a
- * scene gets by default, whose counted work is near the least. */
+/* Every KKT formulation on the constraints of every shipped scene, against Gaussian elimination
+ * with complete pivoting in long double: the motion everywhere, the forces where the constraints
+ * are independent.  And the one that a scene gets by default, whose counted work is near the least.
+ */
 #include "models/models.h"
 #include "models/stepping/kkt_default.h"
 #include "models/multibody/model_private.h"
@@ -42,7 +43,8 @@ static void compare(const char *scene, const char *name, const problem *p)
   int rank;
   problem_solve_rank(p, a0, l0, &rank);
   const bool independent = rank == p->B.nv + p->B.m;
-  if (!independent) { /* what dependent constraints can all meet, whatever the rounding of the state */
+  if (!independent) { /* what dependent constraints can all meet, whatever the rounding of the state
+                       */
     perp_rng *rng = perp_rng_create(5);
     for (size_t i = 0; i < nv; i++) a[i] = perp_rng_uniform(rng, -1, 1);
     perp_rng_destroy(rng);
@@ -119,7 +121,8 @@ static void counted(void)
   const perp_blocks B = perp_model_pattern(scene.model);
   const int m = B.m, n = B.m + B.nv, r = m / LINKS;
   perp_spec_free(&spec);
-  /* J_g M_b^-1 for 2 LINKS - 1 pairs, the triangles of its products, LINKS - 1 couplings; an L D L' of r x r blocks */
+  /* J_g M_b^-1 for 2 LINKS - 1 pairs, the triangles of its products, LINKS - 1 couplings; an L D L'
+   * of r x r blocks */
   const double schur = (2 * LINKS - 1) * (36.0 * r + 3.0 * r * r) + (LINKS - 1) * 6.0 * r * r;
   double columns = 0;
   for (int j = 1; j <= r; j++) columns += (LINKS - 1) * (j + r) * (j + r) / 2.0 + j * j / 2.0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every LCP solver against enumeration of all index sets, on random problems of mixed classes with n <= 8.
+/* Every LCP solver against enumeration of all index sets, on random problems of mixed classes with
+ * n <= 8.
  *
- * What is asked of a solver follows from its capability bits and the class of the problem; the share that it
- * solves outside that domain is printed, not asked.  Always asked: converged exactly when an independent
- * computation of rel agrees, and never where enumeration proves that there is no solution.
+ * What is asked of a solver follows from its capability bits and the class of the problem; the
+ * share that it solves outside that domain is printed, not asked.  Always asked: converged exactly
+ * when an independent computation of rel agrees, and never where enumeration proves that there is
+ * no solution.
  *
- * Arguments: number of problems (default 10000), name of the only solver; pivoting methods see them all, iterative ones every fourth. */
+ * Arguments: number of problems (default 10000), name of the only solver; pivoting methods see them
+ * all, iterative ones every fourth. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_own.h"
@@ -161,8 +164,8 @@ static void ask(struct tally *t, enum class class, uint64_t seed, const perp_lcp
   if (must && !claims && t->missed++ < 5)
     printf("# %s misses %s seed %llu, n = %d: %s, rel %g\n", t->d->name, class_names[class],
            (unsigned long long)seed, n, perp_reason_name(stats.reason), stats.residual);
-  /* one solution only, or one w only: the same as the oracle's.  rel = 1e-8 with condition numbers of
-   * a few hundred leaves 1e-5 */
+  /* one solution only, or one w only: the same as the oracle's.  rel = 1e-8 with condition numbers
+   * of a few hundred leaves 1e-5 */
   bool unique = class == SPD || class == SPD_DEGENERATE || class == BOXED || class == P_MATRIX ||
                 class == PD_NONSYMMETRIC;
   if (claims && unique && differ(n, x, o->x) > 1e-5) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No false success: every solver on every generated family, scaled by 1e-12 ... 1e12 and permuted.  A result
- * called converged has rel at or below the tolerance in an independent computation; unsolvable problems are
- * never solved; everything is finite; limits are kept.
+/* No false success: every solver on every generated family, scaled by 1e-12 ... 1e12 and permuted.
+ * A result called converged has rel at or below the tolerance in an independent computation;
+ * unsolvable problems are never solved; everything is finite; limits are kept.
  *
- * Arguments: rows (default 12), instances of the random families (default 1), the only solver.  With the
- * environment variable PERP_PROBLEMS set to a folder, all problem files under it are swept as well. */
+ * Arguments: rows (default 12), instances of the random families (default 1), the only solver. With
+ * the environment variable PERP_PROBLEMS set to a folder, all problem files under it are swept as
+ * well. */
 #include "solvers/lcp/io/convert.h"
 #include "solvers/lcp/io/io.h"
 #include "solvers/solvers.h"

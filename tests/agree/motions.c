@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What depends on time, against equations that are integrated here in extended precision: a pendulum on a pivot that
- * vibrates, by all formulations, with the energy that the pivot brings in; its small motions against the Floquet exponents of their
- * Mathieu equation; forces, gravity and drives that are signals; a ball on a table that goes up and down, impact by
- * impact. */
+/* What depends on time, against equations that are integrated here in extended precision: a
+ * pendulum on a pivot that vibrates, by all formulations, with the energy that the pivot brings in;
+ * its small motions against the Floquet exponents of their Mathieu equation; forces, gravity and
+ * drives that are signals; a ball on a table that goes up and down, impact by impact. */
 #include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
@@ -17,8 +17,9 @@ static perp_signal_ref signal_of(perp_model *m, perp_signal_def def)
   return s;
 }
 
-/* ---- the pendulum --------------------------------------------------------------------------------
- * A rod of 1 m on a pivot at the height a cos(w t); phi from hanging down:  phi'' = -3/2 (g - a w^2 cos(w t)) sin(phi). */
+/* ---- the pendulum ----
+ * A rod of 1 m on a pivot at the height a cos(w t); phi from hanging down:  phi'' = -3/2 (g - a w^2
+ * cos(w t)) sin(phi). */
 
 static const long double g = 9.81L;
 
@@ -240,9 +241,10 @@ static void power(int dim)
   perp_model_destroy(m);
 }
 
-/* ---- Floquet exponents --------------------------------------------------------------------------- */
+/* ---- Floquet exponents ---- */
 
-/* mu of the larger multiplier exp(mu T), T a period, of a 2 x 2 monodromy matrix of determinant 1 */
+/* mu of the larger multiplier exp(mu T), T a period, of a 2 x 2 monodromy matrix of determinant 1
+ */
 static double complex exponent(double trace, double T)
 {
   const double complex half = trace / 2;
@@ -296,9 +298,10 @@ static void floquet(int dim, pendulum p, int s, const char *what)
   near(fabs(cimag(got)), turn, 1e-6, 1e-6, "%d-d, %s: turns by %.6g rad/s", dim, what, turn);
 }
 
-/* ---- numbers that are signals -------------------------------------------------------------------- */
+/* ---- numbers that are signals ---- */
 
-/* a body of 2 kg: force 3 + 5 sin(4 t) along x, gravity 1 + 2 sin(3 t), torque along its axis: x = ... */
+/* a body of 2 kg: force 3 + 5 sin(4 t) along x, gravity 1 + 2 sin(3 t), torque along its axis: x =
+ * ... */
 static void forces(void)
 {
   static const run_parts all[] = { { "acceleration", "dop853:tol=1e-12" },
@@ -344,7 +347,8 @@ static void forces(void)
   perp_model_destroy(m);
 }
 
-/* a wheel on a hinge: a kinematic motor, and a servo without inertia to speak of, that follow signals */
+/* a wheel on a hinge: a kinematic motor, and a servo without inertia to speak of, that follow
+ * signals */
 static void drives(void)
 {
   static const run_parts levels[] = { { "acceleration", "dop853:tol=1e-10" }, { "velocity" } };
@@ -403,7 +407,7 @@ static void ends(void)
   perp_model_destroy(m);
 }
 
-/* ---- a ball on a table that goes up and down ------------------------------------------------------ */
+/* ---- a ball on a table that goes up and down ---- */
 
 enum { IMPACTS = 8 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows on velocities against closed forms: Chaplygin's sleigh in the plane, in space and on a floor; gears whose speeds are tied
- * by a function of time, with their multiplier and power; a ball that rolls; Jdot v of many terms against differences. */
+/* Rows on velocities against closed forms: Chaplygin's sleigh in the plane, in space and on a
+ * floor; gears whose speeds are tied by a function of time, with their multiplier and power; a ball
+ * that rolls; Jdot v of many terms against differences. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -14,9 +15,10 @@ static void tie(perp_model *m, perp_rate_def def)
   if (perp_model_add_rate(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
 }
 
-/* ---- the sleigh --------------------------------------------------------------------------------
- * u the speed of the blade, w of turning, k^2 = I / m + a^2:  u' = a w^2,  k^2 w' = -a u w.  From u = 0:
- * u = k w0 tanh(a w0 t / k),  w = w0 / cosh(a w0 t / k),  and the angle is (k / a) gd(a w0 t / k). */
+/* ---- the sleigh ----
+ * u the speed of the blade, w of turning, k^2 = I / m + a^2:  u' = a w^2,  k^2 w' = -a u w.  From u
+ * = 0: u = k w0 tanh(a w0 t / k),  w = w0 / cosh(a w0 t / k),  and the angle is (k / a) gd(a w0 t /
+ * k). */
 
 enum { PLANE, SPACE, FLOOR };
 static const double arm = 0.3, inertia = 0.5, w0 = 2, t_end = 1;
@@ -96,8 +98,9 @@ static void the_sleigh(void)
   perp_model_destroy(m);
 }
 
-/* ---- gears ---------------------------------------------------------------------------------------
- * w_a + 2 w_b = g(t), a torque T on a:  I_a w_a' = T + p,  I_b w_b' = 2 p,  p = (g' - T / I_a) / (1 / I_a + 4 / I_b). */
+/* ---- gears ----
+ * w_a + 2 w_b = g(t), a torque T on a:  I_a w_a' = T + p,  I_b w_b' = 2 p,  p = (g' - T / I_a) / (1
+ * / I_a + 4 / I_b). */
 
 static void gears(void)
 {
@@ -162,7 +165,8 @@ static void gears(void)
   perp_model_destroy(m);
 }
 
-/* ---- a ball that rolls: v = r w across, so that a force F at its centre gives a = 5 F / 7 m ---------- */
+/* ---- a ball that rolls: v = r w across, so that a force F at its centre gives a = 5 F / 7 m ----
+ */
 
 static void rolling(void)
 {
@@ -188,7 +192,7 @@ static void rolling(void)
   perp_model_destroy(m);
 }
 
-/* ---- Jdot v ---------------------------------------------------------------------------------------- */
+/* ---- Jdot v ---- */
 
 static void derivative(int dim)
 {
@@ -240,7 +244,7 @@ static void derivative(int dim)
   perp_model_destroy(m);
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static void refused(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One step of each method on random linear systems y' = A y is R(h A) y with its own rational function R: plain systems,
- * systems of second order with q' = v, mild and stiff. */
+/* One step of each method on random linear systems y' = A y is R(h A) y with its own rational
+ * function R: plain systems, systems of second order with q' = v, mild and stiff. */
 #include "solvers/solvers.h"
 #include "tests/tap.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The order that each descriptor claims, observed on closed solutions: an oscillator, a plain field that depends
- * on time, a pendulum (elliptic functions) and a free rigid body with its attitude (Jacobi elliptic functions).
+/* The order that each descriptor claims, observed on closed solutions: an oscillator, a plain field
+ * that depends on time, a pendulum (elliptic functions) and a free rigid body with its attitude
+ * (Jacobi elliptic functions).
  *
- * order = Theil-Sen slope of log(error) over log(h), half octaves of h, errors above round-off only. */
+ * order = Theil-Sen slope of log(error) over log(h), half octaves of h, errors above round-off
+ * only. */
 #include "tests/ode_order.h"
 
 static perp_ctx ctx;
@@ -54,8 +56,8 @@ int main(void)
     perp_spec_free(&spec);
   }
 
-  /* bsimp has an order of its own for each system; at order 12 a factor of four in h goes from no digit to
-   * all of them, so the slope is seen on a few coarse steps only and is known less well */
+  /* bsimp has an order of its own for each system; at order 12 a factor of four in h goes from no
+   * digit to all of them, so the slope is seen on a few coarse steps only and is known less well */
   perp_spec spec;
   perp_spec_parse(&ctx, PERP_KIND_ode, "gsl:bsimp", &spec);
   const perp_ode_desc *bsimp = (const perp_ode_desc *)spec.d;

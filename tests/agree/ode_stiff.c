@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stiff systems: what the implicit methods are for, and that the explicit ones say so when they fail; and methods
- * that must agree with each other. */
+/* Stiff systems: what the implicit methods are for, and that the explicit ones say so when they
+ * fail; and methods that must agree with each other. */
 #include "tests/ode_problems.h"
 #include "tests/tap.h"
 
@@ -56,8 +56,8 @@ static void damper_exact(double t, double *q, double *v)
   *v = k * (s * cos(t) + d * sin(t)) / n;
 }
 
-/* van der Pol of the test set for initial value problems: y'' = ((1 - y^2) y' - y) / 1e-6 from (2, 0);
- * *calls counts evaluations */
+/* van der Pol of the test set for initial value problems: y'' = ((1 - y^2) y' - y) / 1e-6 from (2,
+ * 0); *calls counts evaluations */
 static perp_ode_answer pol_deriv(void *user, double t, double h, const double *q, const double *v,
                                  bool intermediate, double *qdot, double *a)
 {
@@ -111,7 +111,8 @@ int main(void)
     { "gsl:bsimp:tol=1e-5", 300, 1e-4 },
     { "gsl:msbdf:tol=1e-6", 300, 1e-4 },
     { "radau5:tol=1e-6", 40, 1e-5 },
-    /* A-stable but not L-stable: errors of the fast part are carried on with a sign that alternates */
+    /* A-stable but not L-stable: errors of the fast part are carried on with a sign that alternates
+     */
     { "gsl:rk2imp:tol=1e-5", 300, 1e-3 },
     { "gsl:rk4imp:tol=1e-5", 300, 1e-3 },
     { "implicit-midpoint:tol=1e-5", 3000, 1e-3 },
@@ -154,7 +155,8 @@ int main(void)
   near(perp_ode_q(ode)[0], q, 1e-7, 0, "radau5: position");
   near(perp_ode_v(ode)[0], v, 3e-6, 0, "radau5: velocity");
   perp_ode_destroy(ode);
-  /* from rest but for rounding: the size of the velocities is that of what the step makes of them */
+  /* from rest but for rounding: the size of the velocities is that of what the step makes of them
+   */
   const double still = 1, rounding = 7e-16;
   static const char *const from_rest[] = { "radau5", "radau5:tol=1e-8" };
   for (int i = 0; i < 2; i++) {
@@ -182,7 +184,8 @@ int main(void)
     perp_ode_destroy(ode);
   }
 
-  /* the same formula twice: ours and GSL's, to round-off of 200 steps; GSL's Newton leaves 1e-12 a step */
+  /* the same formula twice: ours and GSL's, to round-off of 200 steps; GSL's Newton leaves 1e-12 a
+   * step */
   static const char *const twins[][2] = { { "cash-karp", "gsl:rkck" },
                                           { "implicit-midpoint", "gsl:rk2imp" },
                                           { "rk4", "gsl:rk4" } };

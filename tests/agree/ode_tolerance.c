@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Methods of variable order have no order to observe; their error must follow the tolerance: from 1e-4 to
- * 1e-10 the largest error on the way stays within a factor of ten of a constant times the tolerance, and that
- * constant is near one on spans of a few radians; of peers, which make their own steps, it is what it is, up to 300.
+/* Methods of variable order have no order to observe; their error must follow the tolerance: from
+ * 1e-4 to 1e-10 the largest error on the way stays within a factor of ten of a constant times the
+ * tolerance, and that constant is near one on spans of a few radians; of peers, which make their
+ * own steps, it is what it is, up to 300.
  *
- * Of methods that have no estimate but step doubling, and under control=truncation, errors fall with the tolerance from 1e-4 on, whatever their
- * order.  The truncation estimate of one step is the error of this step. */
+ * Of methods that have no estimate but step doubling, and under control=truncation, errors fall
+ * with the tolerance from 1e-4 on, whatever their order.  The truncation estimate of one step is
+ * the error of this step. */
 #include "tests/ode_problems.h"
 #include "tests/tap.h"
 
@@ -30,9 +32,10 @@ static double error_with(perp_ctx *ctx, const char *text, const ode_problem *p)
   return error;
 }
 
-/* Vondrak 2005, section 2.2: at q = cos t the first step after the doubled one has the estimate h^2/2 |y''| over E; E
- * is atol here.  Steps of the same length, so that it is the error of one step from the exact state up to O(h^3), but for
- * the slope of the doubled step, which is that of a quarter of it: 3/4. */
+/* Vondrak 2005, section 2.2: at q = cos t the first step after the doubled one has the estimate
+ * h^2/2 |y''| over E; E is atol here.  Steps of the same length, so that it is the error of one
+ * step from the exact state up to O(h^3), but for the slope of the doubled step, which is that of a
+ * quarter of it: 3/4. */
 static void truncation_size(perp_ctx *ctx, const char *method)
 {
   const double h = 1e-3, atol = 1;

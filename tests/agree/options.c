@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No option without effect: for each option of each method there is a problem or a scene for which the default and
- * another value give different results, in their bits or in their counts; or the table below has the reason.
+/* No option without effect: for each option of each method there is a problem or a scene for which
+ * the default and another value give different results, in their bits or in their counts; or the
+ * table below has the reason.
  *
- * options.txt has a witness of each: the other value, the options beside it (many act with another one only) and the
- * problem.  The test runs the two.  An option without a witness is searched for shortly, alone and then beside each
- * other option of its method.
+ * options.txt has a witness of each: the other value, the options beside it (many act with another
+ * one only) and the problem.  The test runs the two.  An option without a witness is searched for
+ * shortly, alone and then beside each other option of its method.
  *
  *      test_options                               the test
- *      test_options find SECONDS [METHOD [KEY]]   prints options.txt anew; an option is searched for so many seconds
+ *      test_options find SECONDS [METHOD [KEY]]   prints options.txt anew; an option is searched
+ * for so many seconds
  */
 #include "experiments/simulate/simulate.h"
 #include "experiments/metrics/metrics.h"
@@ -43,7 +45,7 @@ static uint64_t mix(uint64_t h, const void *data, size_t size)
 #define MIX(h, x) h = mix(h, &(x), sizeof(x))
 static const uint64_t START = 14695981039346656037u;
 
-/* ---- results of one method on one problem; 0: refused, or not served ---------------------------------------------- */
+/* ---- results of one method on one problem; 0: refused, or not served ---- */
 
 /* A problem is a text of words "key=value". */
 typedef struct problem_text {
@@ -212,7 +214,7 @@ static uint64_t probe(perp_kind kind, const char *method, const char *text)
   return h;
 }
 
-/* ---- problems to search ------------------------------------------------------------------------------------------- */
+/* ---- problems to search ---- */
 
 static const char *const of_kind_lcp[] = {
   "problem=spd n=12",
@@ -315,7 +317,7 @@ static const char *const *problems_of(perp_kind kind)
                                      : of_kind_formulation;
 }
 
-/* ---- witnesses ------------------------------------------------------------------------------------------------------ */
+/* ---- witnesses ---- */
 
 enum { WITNESSES = 4000 };
 /* "-": no option beside */
@@ -384,7 +386,7 @@ static bool differs(perp_kind kind, const char *method, const char *key, const w
   return h != 0 && h != without;
 }
 
-/* ---- search ----------------------------------------------------------------------------------------------------------- */
+/* ---- search ---- */
 
 /* Value k of an option: those of golden_option, then some far from the default. */
 static bool value_of(const perp_opt *o, int k, char *value, size_t size)
@@ -406,7 +408,8 @@ static bool value_of(const perp_opt *o, int k, char *value, size_t size)
   return false;
 }
 
-/* The first problem on which two values differ beside w->beside, into w, until the thread has used `end` s. */
+/* The first problem on which two values differ beside w->beside, into w, until the thread has used
+ * `end` s. */
 static bool find_beside(perp_kind kind, const perp_desc *d, const perp_opt *o, double end,
                         witness *w)
 {
@@ -443,7 +446,7 @@ static bool find(perp_kind kind, const perp_desc *d, const perp_opt *o, double s
   return found;
 }
 
-/* ---- the test --------------------------------------------------------------------------------------------------------- */
+/* ---- the test ---- */
 
 static double search_seconds; /* > 0: print witnesses */
 static double left = 20;      /* s, for all searches of the test */
@@ -486,7 +489,8 @@ static void look(perp_kind kind, const perp_desc *d, const perp_opt *o)
              found.problem);
 }
 
-/* Results do not depend on the number of threads, and names of other methods and files have their own tests. */
+/* Results do not depend on the number of threads, and names of other methods and files have their
+ * own tests. */
 static bool of_others(const perp_opt *o)
 {
   return strcmp(o->key, "threads") == 0 || o->type == PERP_OPT_TEXT;

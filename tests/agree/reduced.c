@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joint coordinates under ODE solvers: the same motion as maximal coordinates with constraints, the order of
- * the solver, and bounded energy of symplectic methods over 1e5 steps. */
+/* Joint coordinates under ODE solvers: the same motion as maximal coordinates with constraints, the
+ * order of the solver, and bounded energy of symplectic methods over 1e5 steps. */
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "tests/tap.h"
@@ -60,7 +60,7 @@ static double apart(const perp_model *model, const double *q0, const double *q1)
   return most;
 }
 
-/* ---- the same motion as with constraints ---------------------------------------------------------------- */
+/* ---- the same motion as with constraints ---- */
 
 static int add_box(perp_model *m, double x, double y, double z)
 {
@@ -150,7 +150,7 @@ static void same_motion(void)
   }
 }
 
-/* ---- order of the solver --------------------------------------------------------------------------------------- */
+/* ---- order of the solver ---- */
 
 static void orders(void)
 {
@@ -158,7 +158,8 @@ static void orders(void)
     const char *ode;
     double order, h, tolerance;
   } cases[] = {
-    /* steps at which the slope has settled and rounding is far; dopri5 meets rounding before it settles */
+    /* steps at which the slope has settled and rounding is far; dopri5 meets rounding before it
+       settles */
     { "euler", 1, 1e-3, 0.1 },
     { "symplectic-euler", 1, 1e-3, 0.1 },
     { "midpoint", 2, 4e-3, 0.1 },
@@ -194,7 +195,7 @@ static void orders(void)
   }
 }
 
-/* ---- bounded energy ------------------------------------------------------------------------------------------------ */
+/* ---- bounded energy ---- */
 
 static double energy(const perp_model *m, perp_sim *sim)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Redundant constraints neither brake a mechanism nor change its motion: closed loops of hinges against the same loops
- * closed by as many rows as they need, for all KKT formulations and stabilizations at both levels.
+/* Redundant constraints neither brake a mechanism nor change its motion: closed loops of hinges
+ * against the same loops closed by as many rows as they need, for all KKT formulations and
+ * stabilizations at both levels.
  *
- * The closing hinge of each loop is replaced by rows that are independent: distances that fix a point in the plane or
- * on the sphere where the loop already holds it, or a universal joint.  Errors of both are measured against the loop of independent
- * rows in much shorter steps; that with the hinge has at most three times the error of the other one, and loses no more
- * energy.  quick: one step length, the default stabilizations; `all` as the argument: the whole grid. */
+ * The closing hinge of each loop is replaced by rows that are independent: distances that fix a
+ * point in the plane or on the sphere where the loop already holds it, or a universal joint. Errors
+ * of both are measured against the loop of independent rows in much shorter steps; that with the
+ * hinge has at most three times the error of the other one, and loses no more energy.  quick: one
+ * step length, the default stabilizations; `all` as the argument: the whole grid. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/mechanism.h"
 #include "tests/run_model.h"
@@ -312,7 +314,8 @@ static void formulations_all(const mechanism *m)
   for (int k = 0; k < 2; k++) perp_model_destroy(model[k]);
 }
 
-/* Multipliers of a first step: those of least norm, A^+ (c - J M^-1 f) by the truncated decomposition of all rows. */
+/* Multipliers of a first step: those of least norm, A^+ (c - J M^-1 f) by the truncated
+ * decomposition of all rows. */
 static void least_norm(const mechanism *m)
 {
   perp_model *model = model_of(m, true);
@@ -351,7 +354,8 @@ static void least_norm(const mechanism *m)
   perp_model_destroy(model);
 }
 
-/* From rest in a singular position nothing decides between the branches: the run says that it was there. */
+/* From rest in a singular position nothing decides between the branches: the run says that it was
+ * there. */
 static void dead_point_all(void)
 {
   static const run_parts levels[] = { { "acceleration", "rk4", "", "post:velocity=true" },

@@ -37,7 +37,7 @@ typedef struct world {
   point p[POINTS];
 } world;
 
-/* ---- shared -------------------------------------------------------------------------------- */
+/* ---- shared ---- */
 
 /* d . (what of b less that of a): of velocities or displacements x[3 bodies] */
 static double along(const point *p, const double d[2], double x[][3])
@@ -167,7 +167,7 @@ static void rebound(world *w, double v[][3])
   }
 }
 
-/* ---- sequential impulses ------------------------------------------------------------------- */
+/* ---- sequential impulses ---- */
 
 /* Catto 2006 (Box2D-Lite): 0.2 of what is deeper than the slop is fed back. */
 static void baumgarte(world *w, double h)
@@ -234,7 +234,7 @@ static void ngs(world *w, double h)
   }
 }
 
-/* ---- substeps ------------------------------------------------------------------------------ */
+/* ---- substeps ---- */
 
 /* Catto 2024, solver2d, solve_soft_step.c: mass and impulse scale of soft contacts, twice the
  * frequency against what does not move, impulses kept from substep to substep, a relaxing sweep. */
@@ -344,7 +344,7 @@ static void xpbd(world *w, double whole)
   }
 }
 
-/* ---- descent ------------------------------------------------------------------------------- */
+/* ---- descent ---- */
 
 static void solve3(double H[3][3], double g[3])
 {
@@ -424,7 +424,7 @@ static void descent(world *w, double h, double size)
   displace(w, h, dx);
 }
 
-/* ---- scenes -------------------------------------------------------------------------------- */
+/* ---- scenes ---- */
 
 /* Gaps that are closed to rounding have either sign: the discs end before they bounce again. */
 typedef struct scene {

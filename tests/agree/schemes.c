@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time-stepping schemes of engines against what they do not know of: closed forms and references of scenes, the order as h goes
- * to zero, momenta, and what their papers say of them. */
+/* Time-stepping schemes of engines against what they do not know of: closed forms and references of
+ * scenes, the order as h goes to zero, momenta, and what their papers say of them. */
 #include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
@@ -50,7 +50,7 @@ static outcome run_scene(const char *text, const char *formulation, double h, do
   return o;
 }
 
-/* ---- closed forms ----------------------------------------------------------------------------- */
+/* ---- closed forms ---- */
 
 /* bound: about three times what was seen */
 static const struct closed {
@@ -84,7 +84,7 @@ static void closed_forms(int k)
   below(stick.value, 3e-4, "%s: sticks below the angle of friction", schemes[k]);
 }
 
-/* ---- order ------------------------------------------------------------------------------------ */
+/* ---- order ---- */
 
 /* Where a chain of three links is at 0.5 s, from the reference of an index-1 DAE under rk4. */
 static double chain_error(const char *formulation, double h)
@@ -113,7 +113,8 @@ static double chain_error(const char *formulation, double h)
   return off;
 }
 
-/* Order one: errors of h, h / 2, h / 4 halve each time, to a quarter; soft step has springs that give way whatever h is. */
+/* Order one: errors of h, h / 2, h / 4 halve each time, to a quarter; soft step has springs that
+ * give way whatever h is. */
 static void orders(int k)
 {
   const bool soft = strcmp(schemes[k], "soft-step") == 0;
@@ -128,7 +129,7 @@ static void orders(int k)
        "%s: chain: order one: %.2g, %.2g, %.2g m", schemes[k], off[0], off[1], off[2]);
 }
 
-/* ---- momentum --------------------------------------------------------------------------------- */
+/* ---- momentum ---- */
 
 /* Two jointed bodies collide with a third where nothing else acts: impulses come in pairs. */
 static void momentum(int k)
@@ -170,15 +171,17 @@ static void momentum(int k)
   perp_model_destroy(model);
 }
 
-/* ---- what is said of them --------------------------------------------------------------------- */
+/* ---- what is said of them ---- */
 
 static void published(void)
 {
   outcome a, b;
-  /* solver2d (its author's comparison of solvers): soft step keeps ten boxes standing, and sinks by millimetres a layer */
+  /* solver2d (its author's comparison of solvers): soft step keeps ten boxes standing, and sinks by
+   * millimetres a layer */
   a = run_scene("stack:boxes=10", "soft-step", 4e-3, 2, "pose.drift.max");
   ok(a.reason > 0 && a.value < 0.05, "soft-step: a stack of ten stands: %.3g m", a.value);
-  /* Macklin et al. 2019: n substeps of one iteration beat one step of n iterations at the same number of sweeps */
+  /* Macklin et al. 2019: n substeps of one iteration beat one step of n iterations at the same
+   * number of sweeps */
   a = run_scene("chain:links=6", "small-steps:substeps=20,iterations=1", 4e-3, 1, NULL);
   b = run_scene("chain:links=6", "small-steps:substeps=1,iterations=20", 4e-3, 1, NULL);
   ok(a.drift < b.drift / 10,
@@ -191,7 +194,8 @@ static void published(void)
      b.drift);
 }
 
-/* Macklin et al. 2016: what a compliant joint gives under a load does not depend on the step, nor on how often it is swept. */
+/* Macklin et al. 2016: what a compliant joint gives under a load does not depend on the step, nor
+ * on how often it is swept. */
 static void compliance(void)
 {
   static const char *const forms[] = { "xpbd:substeps=1,iterations=1",
@@ -212,8 +216,8 @@ static void compliance(void)
   }
 }
 
-/* Todorov 2014: a ball at rest on a plane, whose reference pulls it back as gravity pulls it in: A = 1 / m and f = m g, so that
- * k(r) |r| = R f = g (1 - d) / d.  Solved by bisection here. */
+/* Todorov 2014: a ball at rest on a plane, whose reference pulls it back as gravity pulls it in: A
+ * = 1 / m and f = m g, so that k(r) |r| = R f = g (1 - d) / d.  Solved by bisection here. */
 static double resting_depth(double timeconst, double dmin, double dmax, double width)
 {
   double lo = 0, hi = 1;
@@ -258,8 +262,9 @@ static void impedance(void)
   }
 }
 
-/* One step of a ball that slides on a plane, forces from the cone problem itself: f in the cone, w + R f in its dual, and
- * complementary (what the problem is the dual of), for the w and R of its definition. */
+/* One step of a ball that slides on a plane, forces from the cone problem itself: f in the cone, w
+ * + R f in its dual, and complementary (what the problem is the dual of), for the w and R of its
+ * definition. */
 static void cone(void)
 {
   const double mu = 0.4, h = 1e-3, depth = 2e-3, d = 0.95, tc = 0.02;
@@ -299,8 +304,8 @@ static void cone(void)
   }
 }
 
-/* What libmujoco was measured to do with the same parameters: a block creeps at 1 mm/s on 20 degrees with mu = 0.5, at a tenth
- * of it with impratio = 10. */
+/* What libmujoco was measured to do with the same parameters: a block creeps at 1 mm/s on 20
+ * degrees with mu = 0.5, at a tenth of it with impratio = 10. */
 static double creep(const char *formulation)
 {
   const outcome a = run_scene("incline:theta=20deg,mu=0.5", formulation, 2e-3, 1, "pose.drift.max"),
@@ -327,8 +332,9 @@ static void refusals(int k)
   perp_model_destroy(model);
 }
 
-/* Giles, Diaz and Yuksel 2025: closed forms to what its penalties leave (three times what was seen), order one, and what it is
- * for: a thousand to one is borne, which the same number of sweeps over impulses loses. */
+/* Giles, Diaz and Yuksel 2025: closed forms to what its penalties leave (three times what was
+ * seen), order one, and what it is for: a thousand to one is borne, which the same number of sweeps
+ * over impulses loses. */
 static void descent(void)
 {
   static const struct {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sliding in space whose direction turns, from sticking to sticking, to the order of the method (acceleration level).
+/* Sliding in space whose direction turns, from sticking to sticking, to the order of the method
+ * (acceleration level).
  *
- * A homogeneous ball: a horizontal force F at its centre and friction f at its foot give the foot the acceleration
- * (F + 7/2 f) / m, the centre (F + f) / m.
+ * A homogeneous ball: a horizontal force F at its centre and friction f at its foot give the foot
+ * the acceleration (F + 7/2 f) / m, the centre (F + f) / m.
  *
- *   pushed    the sliding u = s(t) d(phi) is given, s = a t^2 (1 - t / T), phi = phi_0 + w t, and with it the force
- *             F = m (du/dt + K d), K = 7/2 mu g, that makes it; before and after, where it rolls, F is continued.  Sliding begins
- *             with no velocity, stops and turns all the while.  Closed forms of all velocities.
- *   incline   it spins across the slope.  With G = g sin alpha along e, K = 7/2 mu g cos alpha:  du/dt = G e - K u / |u|,
- *             so that d(K |u| + G e.u)/dt = G^2 - K^2: sliding ends at T = (K |u_0| + G e.u_0) / (K^2 - G^2), its direction
- *             as a power of T - t.  Then it rolls with 5/7 G. */
+ *   pushed    the sliding u = s(t) d(phi) is given, s = a t^2 (1 - t / T), phi = phi_0 + w t, and
+ * with it the force F = m (du/dt + K d), K = 7/2 mu g, that makes it; before and after, where it
+ * rolls, F is continued.  Sliding begins with no velocity, stops and turns all the while.  Closed
+ * forms of all velocities. incline   it spins across the slope.  With G = g sin alpha along e, K =
+ * 7/2 mu g cos alpha:  du/dt = G e - K u / |u|, so that d(K |u| + G e.u)/dt = G^2 - K^2: sliding
+ * ends at T = (K |u_0| + G e.u_0) / (K^2 - G^2), its direction as a power of T - t.  Then it rolls
+ * with 5/7 G. */
 #include "tests/run_model.h"
 
 #include <complex.h>
@@ -89,7 +91,7 @@ static void converges(perp_model *m, const char *formulation, const char *ode, d
      ode, order, error[0], 1e3 * h, error[STEPS - 1], 1e3 * h / (1 << (STEPS - 1)));
 }
 
-/* ---- pushed ------------------------------------------------------------------------------------ */
+/* ---- pushed ---- */
 
 static const double first = 0.1, lasts = 0.3, a = 5, phi = 0.4, w = 4; /* s, s, m/s^2, rad, rad/s */
 
@@ -153,7 +155,7 @@ static void test_pushed(void)
   perp_model_destroy(m);
 }
 
-/* ---- on an incline ------------------------------------------------------------------------------ */
+/* ---- on an incline ---- */
 
 static void test_incline(void)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Soft rows and implicit springs: joints with stiffness and damping, and the formulation velocity-implicit, against
- * the closed forms of the discrete and of the continuous damped oscillator, the linearly implicit Euler method
- * with numerical gradients, and each other. */
+/* Soft rows and implicit springs: joints with stiffness and damping, and the formulation
+ * velocity-implicit, against the closed forms of the discrete and of the continuous damped
+ * oscillator, the linearly implicit Euler method with numerical gradients, and each other. */
 #include "models/scenes/scene.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
 static const double mass = 2, stiffness = 80, damping = 3, start = 0.1;
 
-/* ---- the oscillator m x'' = -k x - d x' from x = start at rest ------------------------------------ */
+/* ---- the oscillator m x'' = -k x - d x' from x = start at rest ---- */
 
 /* backward Euler, n steps */
 static void discrete(double k, double d, double h, int n, double *x, double *v)
@@ -95,7 +95,8 @@ static void slack(void)
   }
 }
 
-/* softness S and feedback alpha are the stiffness alpha / (h S) and the damping (1 - h alpha) / (h S) */
+/* softness S and feedback alpha are the stiffness alpha / (h S) and the damping (1 - h alpha) / (h
+ * S) */
 static void correspondence(void)
 {
   const double h = 1e-2, S = 1 / (h * (h * stiffness + damping));
@@ -181,7 +182,7 @@ static void energy(void)
   perp_model_destroy(model);
 }
 
-/* ---- velocity-implicit ----------------------------------------------------------------------------- */
+/* ---- velocity-implicit ---- */
 
 /* a ball on frictionless ground between two posts, held by a stiff damped spring along x */
 static perp_model *stiff(double k, double d)
@@ -259,7 +260,8 @@ static double total_energy(const perp_model *model, const double *q, const doubl
   return kinetic + potential;
 }
 
-/* The flyball governor at 10 ms, whose motion keeps its energy to 1e-5: what turns is not damped. */
+/* The flyball governor at 10 ms, whose motion keeps its energy to 1e-5: what turns is not damped.
+ */
 static void turning(void)
 {
   perp_spec spec;
@@ -306,7 +308,8 @@ static void taut(void)
   perp_model_destroy(model);
 }
 
-/* v+ = (M - h^2 K - h D)^-1 (M v + h f - h D v) with gradients by differences, for a net of balls */
+/* v+ = (M - h^2 K - h D)^-1 (M v + h f - h D v) with gradients by differences, for a net of balls
+ */
 enum { BALLS = 4, NV = 6 * BALLS };
 
 static void solve_dense(int n, double *A, double *b)
@@ -496,7 +499,8 @@ static void closed_gradients(void)
   perp_model_destroy(model);
 }
 
-/* What the closed forms leave at the start of the step: angular drag, w+ = w / (1 + h c / I), and the order of all. */
+/* What the closed forms leave at the start of the step: angular drag, w+ = w / (1 + h c / I), and
+ * the order of all. */
 static void numeric(void)
 {
   const double h = 0.1, c = 50, I = 0.4 * mass * 0.25;
@@ -514,7 +518,8 @@ static void numeric(void)
   ok(fabs(v[5]) > 3, "full: that drag is taken at the start, and grows to %g rad/s", v[5]);
   perp_model_destroy(model);
 
-  /* two boxes on springs with dampers at their corners, and drag: first order to rk4 in steps of 0.1 ms */
+  /* two boxes on springs with dampers at their corners, and drag: first order to rk4 in steps of
+   * 0.1 ms */
   for (int dim = 2; dim <= 3; dim++) {
     double exact[14], q[14], error[2];
     model = run_model(&ctx, dim);

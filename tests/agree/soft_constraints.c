@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The formulation soft-constraints beside libmujoco, whose equations it has: the same world, the same parameters of rows, and
- * the states after a tenth of a second.  A cube and a sphere slide and roll on slopes whose normal is along no axis, so that
- * the tangents of the pyramid count, too. */
+/* The formulation soft-constraints beside libmujoco, whose equations it has: the same world, the
+ * same parameters of rows, and the states after a tenth of a second.  A cube and a sphere slide and
+ * roll on slopes whose normal is along no axis, so that the tangents of the pyramid count, too. */
 #include "models/models.h"
 #include "tests/tap.h"
 
@@ -19,7 +19,8 @@ static void add_shape(perp_model *m, perp_shape_def shape)
   if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
 }
 
-/* A body on a slope with the unit quaternion `turn`; a cube is turned with it.  It starts 0.1 mm deep. */
+/* A body on a slope with the unit quaternion `turn`; a cube is turned with it.  It starts 0.1 mm
+ * deep. */
 static perp_model *slope(bool cube, const double turn[4])
 {
   perp_model *m;

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signed distances of ellipsoids, cylinders and cones to each other and to all other shapes, each one proved in long
- * double.
+/* Signed distances of ellipsoids, cylinders and cones to each other and to all other shapes, each
+ * one proved in long double.
  *
- * The judge knows a shape by two things that it writes down itself: its support function, and how far a point is outside
- * of it.  A claim is a signed distance sigma, a normal n and two points.
+ * The judge knows a shape by two things that it writes down itself: its support function, and how
+ * far a point is outside of it.  A claim is a signed distance sigma, a normal n and two points.
  *
- *      lower bound   -(h_A(n) + h_B(-n)) = sigma: the plane along n parts them by sigma (overlaps by no more than -sigma);
- *      upper bound   apart: the two points are in the shapes and sigma from each other;
- *                    overlapping: no direction d of the sphere has h_A(d) + h_B(-d) below -sigma - 1e-9 of the size
- *                    (tests/depth_proof.h).
+ *      lower bound   -(h_A(n) + h_B(-n)) = sigma: the plane along n parts them by sigma (overlaps
+ * by no more than -sigma); upper bound   apart: the two points are in the shapes and sigma from
+ * each other; overlapping: no direction d of the sphere has h_A(d) + h_B(-d) below -sigma - 1e-9 of
+ * the size (tests/depth_proof.h).
  *
- * No bound comes from the method under test, and the second one is a search of all directions, not of local minima.  Where
- * very many directions are as deep as the least (concentric shapes of very different sizes) BUDGET cells may not do: the
- * share of the overlaps that is proved is told and demanded.
+ * No bound comes from the method under test, and the second one is a search of all directions, not
+ * of local minima.  Where very many directions are as deep as the least (concentric shapes of very
+ * different sizes) BUDGET cells may not do: the share of the overlaps that is proved is told and
+ * demanded.
  *
- * The size of a pair is that of its smaller shape.  It may be 1e-7 of the coordinates (a thin body beside a large cone, or far
- * from the origin): what doubles of that size cannot tell, four units of their last place, is no error of a point or of a
- * distance.
+ * The size of a pair is that of its smaller shape.  It may be 1e-7 of the coordinates (a thin body
+ * beside a large cone, or far from the origin): what doubles of that size cannot tell, four units
+ * of their last place, is no error of a point or of a distance.
  *
- * Pairs that are known to be hard come first (tests/solid_pairs.h), then random ones.  Arguments: number of pairs of each
- * two kinds (default 300), the first and the second kind of shape (default all), the seed.  The acceptance, 10^5 pairs of
- * each two kinds, takes one to four minutes a pair:
+ * Pairs that are known to be hard come first (tests/solid_pairs.h), then random ones.  Arguments:
+ * number of pairs of each two kinds (default 300), the first and the second kind of shape (default
+ * all), the seed.  The acceptance, 10^5 pairs of each two kinds, takes one to four minutes a pair:
  *
  *      build/tests/agree/test_solids 100000 cone cone */
 #include "models/collision/collision.h"
@@ -45,7 +46,7 @@ static double uniform(double lo, double hi)
   return perp_rng_uniform(rng, lo, hi);
 }
 
-/* ---- what the judge knows of a shape ----------------------------------------------------------- */
+/* ---- what the judge knows of a shape ---- */
 
 typedef struct body {
   perp_shape_def def;
@@ -105,7 +106,7 @@ static real outside(const body *b, const double p[3])
   return worst;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 /* lengths of sides from 1e-3 to 1 of the shape, and sizes from 1 to 1e4 */
 static void random_shape(perp_shape_kind kind, double scale, body *b)
@@ -170,8 +171,8 @@ static double rounding(const body *a, const body *b, double reach)
   return 4 * DBL_EPSILON * ((double)(length(a->x) + length(b->x)) + reach);
 }
 
-/* The depth of a ball whose middle is in a cylinder or a cone is that to the nearest of its surfaces: these are planes, or bend
- * around the axis. */
+/* The depth of a ball whose middle is in a cylinder or a cone is that to the nearest of its
+ * surfaces: these are planes, or bend around the axis. */
 static bool closed_form(const body *a, const body *b, real *depth)
 {
   if (a->def.kind != PERP_SHAPE_SPHERE) return false;
@@ -252,7 +253,8 @@ static perp_model *model_of(const body *a, const body *b)
   return m;
 }
 
-/* Overlapping by chance, concentric, or moved from there until they touch up to 1e-6 of the size. */
+/* Overlapping by chance, concentric, or moved from there until they touch up to 1e-6 of the size.
+ */
 static void random_poses(const perp_model *m, perp_pose pose[2], double size)
 {
   double dir[3], len = 0;
@@ -325,7 +327,7 @@ static void run_pair(perp_shape_kind ka, perp_shape_kind kb, int pairs)
   say(kind_name[ka], kind_name[kb], &w);
 }
 
-/* ---- fixed pairs ------------------------------------------------------------------------------- */
+/* ---- fixed pairs ---- */
 
 static void fixed_shape(perp_shape_kind kind, const double size[3], body *b)
 {
@@ -370,7 +372,7 @@ static void run_fixed(void)
   }
 }
 
-/* ---- half-spaces ------------------------------------------------------------------------------- */
+/* ---- half-spaces ---- */
 
 static void run_plane(perp_shape_kind kind, int pairs)
 {

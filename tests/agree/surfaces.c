@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Convex shapes at meshes and height fields against exhaustive enumeration in long double.
  *
- * The oracle asks every triangle, or every prism under one, and shares nothing with the code under test but the
- * definitions: of two convex bodies the largest separation over all their face normals and all cross products of their
- * edges, every support by looking at all vertices; where that is positive the least distance over all pairs of vertices,
- * edges and faces.  The least one of all pieces is the truth.
+ * The oracle asks every triangle, or every prism under one, and shares nothing with the code under
+ * test but the definitions: of two convex bodies the largest separation over all their face normals
+ * and all cross products of their edges, every support by looking at all vertices; where that is
+ * positive the least distance over all pairs of vertices, edges and faces.  The least one of all
+ * pieces is the truth.
  *
  * Argument: number of poses of each pair (default 300; 100000 is what the acceptance asks for). */
 #include "models/collision/collision.h"
@@ -52,7 +53,7 @@ static double uniform(double lo, double hi)
   return perp_rng_uniform(rng, lo, hi);
 }
 
-/* ---- solids -------------------------------------------------------------------------------------- */
+/* ---- solids ---- */
 
 static bool on_face(const solid *s, int f, int v)
 {
@@ -162,7 +163,7 @@ static void moved(const solid *s, const perp_pose *pose, solid *out)
   }
 }
 
-/* ---- distances ----------------------------------------------------------------------------------- */
+/* ---- distances ---- */
 
 static real clampl(real x)
 {
@@ -276,7 +277,7 @@ static real true_distance(const solid *a, const solid *b)
   return disjoint(a, b) - a->radius - b->radius;
 }
 
-/* ---- surfaces ------------------------------------------------------------------------------------ */
+/* ---- surfaces ---- */
 
 /* A surface and its pieces in long double. */
 typedef struct bounded {
@@ -302,7 +303,7 @@ static real to_surface(const bounded *s, const solid *a)
   return best;
 }
 
-/* ---- the comparison ------------------------------------------------------------------------------ */
+/* ---- the comparison ---- */
 
 static double points[3 * V_MAX];
 
@@ -374,8 +375,8 @@ static void compare(const perp_model *m, const bounded *s, const solid *own, con
     if (k > 0) raise_to(&w->order, !(c[k].id > c[k - 1].id));
   }
   if (count == 0) return;
-  /* apart: the nearest point is a contact; none is deeper than the deepest piece, but in a field where the half-space
-   * of a triangle stands for inner walls */
+  /* apart: the nearest point is a contact; none is deeper than the deepest piece, but in a field
+   * where the half-space of a triangle stands for inner walls */
   if (truth > 0) raise_to(&w->gap, fabs(low - truth) - 0.06 * truth);
   if (truth <= 0 && s->of.def.kind == PERP_SHAPE_MESH)
     raise_to(&w->deep, truth - low - 0.06 * -truth);
@@ -412,7 +413,8 @@ static void run_pair(perp_shape_kind shape, perp_shape_kind kind, int poses)
   below(w.order, 0, "%s, %s: ids in order, none twice", names[shape], what);
 }
 
-/* A ball that is shot through a mesh or into a field: the time of impact, by bisection on the distance. */
+/* A ball that is shot through a mesh or into a field: the time of impact, by bisection on the
+ * distance. */
 static void run_impacts(int shots)
 {
   double late = 0, early = 0, lost = 0;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ellipsoids, cylinders and cones at meshes and height fields, each signed distance proved in long double.
+/* Ellipsoids, cylinders and cones at meshes and height fields, each signed distance proved in long
+ * double.
  *
- * The truth is the least signed distance of all triangles, or of all prisms under one.  A claim sigma is proved from both
- * sides, with the bodies of tests/round_bodies.h:
+ * The truth is the least signed distance of all triangles, or of all prisms under one.  A claim
+ * sigma is proved from both sides, with the bodies of tests/round_bodies.h:
  *
- *      every piece has a direction that parts it from the shape by more than sigma - 1e-9 of the size;
- *      apart: the points are in the shape and in a piece, and sigma from each other; overlapping: of one piece no
- *      direction of the sphere has less than -sigma - 1e-9 of the size (tests/depth_proof.h).
+ *      every piece has a direction that parts it from the shape by more than sigma - 1e-9 of the
+ * size; apart: the points are in the shape and in a piece, and sigma from each other; overlapping:
+ * of one piece no direction of the sphere has less than -sigma - 1e-9 of the size
+ * (tests/depth_proof.h).
  *
- * Arguments: number of poses of each pair (default 100; 100000 is what the acceptance asks for), the kind of shape (default
- * all), the seed. */
+ * Arguments: number of poses of each pair (default 100; 100000 is what the acceptance asks for),
+ * the kind of shape (default all), the seed. */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
 #include "models/shapes/shapes_private.h"

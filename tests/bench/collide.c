@@ -41,7 +41,7 @@ static void finish(perp_model *m)
   perp_eval_poses(&m->eval, m, 0, m->q0);
 }
 
-/* ---- one pair -------------------------------------------------------------------------------- */
+/* ---- one pair ---- */
 
 static const char *const name[] = { "sphere", "capsule",   "box",      "polytope",
                                     "plane",  "ellipsoid", "cylinder", "cone" };
@@ -99,7 +99,7 @@ static void bench_pair(perp_shape_kind ka, perp_shape_kind kb, int repeats)
   perp_model_destroy(m);
 }
 
-/* ---- many bodies ----------------------------------------------------------------------------- */
+/* ---- many bodies ---- */
 
 static void bench_find(perp_model *m, const char *what, double step, int repeats)
 {

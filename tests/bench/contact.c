@@ -3,15 +3,15 @@
  *
  *      bench_contact [SCENE [N [LCP [CONTACT [FORMULATION [STEPS [H [FIRST [FILE]]]]]]]]]
  *
- * SCENE: stack (N unit cubes), pyramid (N cubes at its base), spheres (N falling on the ground, from a
- * lattice with gaps), ratio (two cubes, the upper one N times as heavy); falling (the scene of N
- * spheres in a container 30 m wide; they have come to lie after 300 steps).  Unit cubes of 1 kg, mu = 0.5,
- * h = 0.01 s.  FIRST: steps before those that are measured; FILE: where the state after them is kept for the
- * next time.
+ * SCENE: stack (N unit cubes), pyramid (N cubes at its base), spheres (N falling on the ground,
+ * from a lattice with gaps), ratio (two cubes, the upper one N times as heavy); falling (the scene
+ * of N spheres in a container 30 m wide; they have come to lie after 300 steps).  Unit cubes of 1
+ * kg, mu = 0.5, h = 0.01 s.  FIRST: steps before those that are measured; FILE: where the state
+ * after them is kept for the next time.
  *
- * Prints median, mean, least and largest time of a step on the clock, the mean CPU time of its first thread
- * and its parts, the deepest penetration and the largest sideways drift from 0.5 s on, and the counts of
- * the contact problems.  Not a test. */
+ * Prints median, mean, least and largest time of a step on the clock, the mean CPU time of its
+ * first thread and its parts, the deepest penetration and the largest sideways drift from 0.5 s on,
+ * and the counts of the contact problems.  Not a test. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Benchmark: perp and engines on the same worlds, step by step in turn, so that a slow moment of the machine meets all
- * of them.
+/* Benchmark: perp and engines on the same worlds, step by step in turn, so that a slow moment of
+ * the machine meets all of them.
  *
- *      bench_engines [--sweeps] [SCENE...]        (default: all of the table; --sweeps: the first race only)
+ *      bench_engines [--sweeps] [SCENE...]        (default: all of the table; --sweeps: the first
+ * race only)
  *
- * Two races a scene.  Equal sweeps: each makes ten a step; perp in a stack five in each of two substeps, rows from the
- * bottom up (coloured, an impulse comes one box further in a sweep, and 50 boxes fall), in a pyramid with the conjugate
- * steps of nncg.  Equal accuracy: perp solves each step; each engine gets as many
- * sweeps as it takes, from a ladder, until it drifts and sinks no more than the scene allows.  Prints the CPU time of a
- * step of the calling thread (median and 99 of 100), the deepest penetration and the largest lateral drift from the
- * start, both measured by perp's geometry, and engine / perp: above 1 perp is faster.  Below it are the parts of perp's
+ * Two races a scene.  Equal sweeps: each makes ten a step; perp in a stack five in each of two
+ * substeps, rows from the bottom up (coloured, an impulse comes one box further in a sweep, and 50
+ * boxes fall), in a pyramid with the conjugate steps of nncg.  Equal accuracy: perp solves each
+ * step; each engine gets as many sweeps as it takes, from a ladder, until it drifts and sinks no
+ * more than the scene allows.  Prints the CPU time of a step of the calling thread (median and 99
+ * of 100), the deepest penetration and the largest lateral drift from the start, both measured by
+ * perp's geometry, and engine / perp: above 1 perp is faster.  Below it are the parts of perp's
  * step.  Not a test. */
 #include "models/collision/collision.h"
 #include "tests/bench/engines.h"
@@ -65,7 +67,7 @@ typedef struct runner {
   bool fell; /* perp gave up */
 } runner;
 
-/* ---- worlds ---------------------------------------------------------------------------------- */
+/* ---- worlds ---- */
 
 static bench_world world_of(const perp_model *model, const double *q, const double *v)
 {
@@ -130,7 +132,7 @@ static void measure(perp_collision *collision, perp_pose *pose, const perp_model
   for (int i = 0; i < n; i++) r->depth = fmax(r->depth, -contact[i].gap);
 }
 
-/* ---- races ----------------------------------------------------------------------------------- */
+/* ---- races ---- */
 
 static int by_value(const void *a, const void *b)
 {

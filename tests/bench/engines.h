@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What bench_engines asks of an engine: a world of boxes, balls and planes, stepped.  One file for each. */
+/* What bench_engines asks of an engine: a world of boxes, balls and planes, stepped.  One file for
+ * each. */
 #ifndef TESTS_BENCH_ENGINES_H
 #define TESTS_BENCH_ENGINES_H
 
@@ -9,7 +10,8 @@ extern "C" {
 
 enum bench_kind { BENCH_BOX, BENCH_BALL, BENCH_PLANE };
 
-/* A body with one shape in its centre, or a fixed shape.  SI; in the plane x, y and the angle about z. */
+/* A body with one shape in its centre, or a fixed shape.  SI; in the plane x, y and the angle about
+ * z. */
 typedef struct bench_body {
   enum bench_kind kind;
   int fixed;

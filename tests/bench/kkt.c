@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time of factor + solve of every KKT formulation on chains, trees and a carousel, in ns per body, and the
- * exponent p of time ~ N^p fitted by least squares of the logarithms for N >= 64.
- *      kkt [formulation ...]      all without arguments; "tree:rank_tol=1e-9" also serves
- * Least of several repeats in thread CPU time: the figure that the noise of other processes cannot
- * lower. */
+/* Time of factor + solve of every KKT formulation on chains, trees and a carousel, in ns per body,
+ * and the exponent p of time ~ N^p fitted by least squares of the logarithms for N >= 64. kkt
+ * [formulation ...]      all without arguments; "tree:rank_tol=1e-9" also serves Least of several
+ * repeats in thread CPU time: the figure that the noise of other processes cannot lower. */
 #include "solvers/solvers.h"
 #include "tests/kkt_problems.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sweeps and Newton type methods in figures: nanoseconds a row and sweep against the bytes they move and the
- * measured stream bandwidth; time against n with the fitted exponent; small problems.
- * Thread CPU time, minimum of repeats.  Arguments: none, or the largest number of rows (default 100000; the
- * linear range is meant to be looked at with 1000000). */
+/* Sweeps and Newton type methods in figures: nanoseconds a row and sweep against the bytes they
+ * move and the measured stream bandwidth; time against n with the fitted exponent; small problems.
+ * Thread CPU time, minimum of repeats.  Arguments: none, or the largest number of rows (default
+ * 100000; the linear range is meant to be looked at with 1000000). */
 #include "solvers/lcp/problem.h"
 #include "solvers/lcp/rows/rows.h"
 #include "solvers/solvers.h"

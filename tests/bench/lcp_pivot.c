@@ -2,13 +2,15 @@
 /* Time and accuracy of LCP solvers on generated families.
  *
  *      lcp_pivot                                 the pivoting solvers on their families
- *      lcp_pivot SOLVER FAMILY:N[,N...] ...      one solver, e.g.  lcp_pivot lemke:start=cold stack:256,512
- *      lcp_pivot warm SOLVER FAMILY:N ...        from the solution of a problem with other b (1 % of the rows)
+ *      lcp_pivot SOLVER FAMILY:N[,N...] ...      one solver, e.g.  lcp_pivot lemke:start=cold
+ * stack:256,512 lcp_pivot warm SOLVER FAMILY:N ...        from the solution of a problem with other
+ * b (1 % of the rows)
  *
- * With reuse=true the warm solves follow solves of the problem the guess belongs to, not themselves.
+ * With reuse=true the warm solves follow solves of the problem the guess belongs to, not
+ * themselves.
  *
- * Thread CPU time, the least of the repeats: "method" is the solver alone, "judged" perp_lcp_solve with its
- * checks and the judge. */
+ * Thread CPU time, the least of the repeats: "method" is the solver alone, "judged" perp_lcp_solve
+ * with its checks and the judge. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 
@@ -29,8 +31,8 @@ struct timing {
   perp_stats stats;
 };
 
-/* least times of solves of p from `guess` until 0.2 s are used up; before each one `first` is solved, if not
- * NULL, outside of the time */
+/* least times of solves of p from `guess` until 0.2 s are used up; before each one `first` is
+ * solved, if not NULL, outside of the time */
 static struct timing measure(const char *solver, const perp_lcp *p, const double *guess,
                              const perp_lcp *first)
 {
@@ -105,7 +107,8 @@ static void run(const char *solver, const char *family, int n, int warm)
   struct timing t = measure(solver, &q.p, guess, NULL);
   print(family, n, solver, &t);
   if (warm) {
-    /* the guess solves the same problem except that about 1 % of the rows are pushed to the other side */
+    /* the guess solves the same problem except that about 1 % of the rows are pushed to the other
+     * side */
     perp_lcp_solver *s;
     perp_spec spec;
     perp_lcp_arrays e = perp_lcp_edit(&q);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One answer in four places: what the terminal, the page, the LaTeX files and answers.json say about a study is the same
- * text.  For every study that comes with perp, on made-up results of its short cells, and for a study of one's own that is
- * run. */
+/* One answer in four places: what the terminal, the page, the LaTeX files and answers.json say
+ * about a study is the same text.  For every study that comes with perp, on made-up results of its
+ * short cells, and for a study of one's own that is run. */
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/pages/latex.h"
@@ -20,7 +20,7 @@
 static perp_ctx ctx;
 static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_lcp, NULL };
 
-/* ---- made-up results of a study ----------------------------------------------------------------------------------- */
+/* ---- made-up results of a study ---- */
 
 /* A number in (0, 1) from a text. */
 static double drawn(const char *id, const char *what)
@@ -76,7 +76,7 @@ static void made_folder(const perp_study *s, const char *dir)
   perp_plan_free(&plan);
 }
 
-/* ---- the four places ------------------------------------------------------------------------------------------------ */
+/* ---- the four places ---- */
 
 /* Without what a medium adds: blanks and line ends, and the names of characters. */
 static char *plain(const char *text)
@@ -199,7 +199,7 @@ static void shipped(void)
   perp_pool_free(&pool);
 }
 
-/* ---- a study of one's own --------------------------------------------------------------------------------------------- */
+/* ---- a study of one's own ---- */
 
 static const char own[] =
     "schema: perp-study/1\n"

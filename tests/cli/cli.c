@@ -3,7 +3,7 @@
 #include "experiments/cli/cli.h"
 #include "tests/cli/program.h"
 
-/* ---- help, names, lists --------------------------------------------------------------------------------------- */
+/* ---- help, names, lists ---- */
 
 /* 80 columns, every line of what the last command printed; columns are the first bytes of UTF-8 */
 static void fits_the_screen(const char *words)
@@ -142,7 +142,7 @@ static void test_lists(void)
   json_decref(j);
 }
 
-/* ---- simulate ---------------------------------------------------------------------------------------------------- */
+/* ---- simulate ---- */
 
 #define CHAIN                                                                                      \
   "simulate chain:links=6 --formulation velocity --ode symplectic-euler --kkt tree --h 1ms "       \
@@ -339,7 +339,7 @@ static void test_view(void)
   free(js);
 }
 
-/* ---- studies -------------------------------------------------------------------------------------------------------- */
+/* ---- studies ---- */
 
 static void test_bad_studies(void)
 {
@@ -568,7 +568,7 @@ static void test_next(void)
   free(kept);
 }
 
-/* ---- combinations that are not as they look --------------------------------------------------------------------- */
+/* ---- combinations that are not as they look ---- */
 
 static void test_combinations(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A study as jobs: on this machine, and on a real Slurm of two nodes where its packages are installed. */
+/* A study as jobs: on this machine, and on a real Slurm of two nodes where its packages are
+ * installed. */
 #include "tests/cli/program.h"
 
 #include <sys/stat.h>
@@ -81,7 +82,8 @@ static bool queue_ends(void)
   return done;
 }
 
-/* The tasks of a node that never returns are submitted again by the command that has submitted all. */
+/* The tasks of a node that never returns are submitted again by the command that has submitted all.
+ */
 static void test_lost_node(void)
 {
   write_file("slow.yaml", slow);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp compare on made-up journals: 24 cells of a real run with times of machines that are quiet, drift, switch between two
- * speeds, or have noisy neighbours.  No clock is read here: the same seeds give the same journals everywhere. */
+/* perp compare on made-up journals: 24 cells of a real run with times of machines that are quiet,
+ * drift, switch between two speeds, or have noisy neighbours.  No clock is read here: the same
+ * seeds give the same journals everywhere. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/cli/compare.h"
 #include "experiments/simulate/kind_simulate.h"
@@ -181,7 +182,7 @@ static void test_program(void)
   }
 }
 
-/* ---- timed again: which program made a folder, and is it still there? ------------------------------------------------ */
+/* ---- timed again: which program made a folder, and is it still there? ---- */
 
 static const char few[] = "schema: perp-study/1\n"
                           "study: { name: few }\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Controllers as a user meets them: lists, refusals; examples that are found by their name alone, and what results keep of
- * them. */
+/* Controllers as a user meets them: lists, refusals; examples that are found by their name alone,
+ * and what results keep of them. */
 #include "tests/cli/program.h"
 
 static void lists(void)

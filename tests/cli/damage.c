@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Results folders that are empty, partial, damaged: a page or a one-line error, never a crash.  With an argument: how
- * many random damages (40). */
+/* Results folders that are empty, partial, damaged: a page or a one-line error, never a crash. With
+ * an argument: how many random damages (40). */
 #include "tests/cli/program.h"
 
 #include <dirent.h>
@@ -110,7 +110,8 @@ static char *journal_path(void)
   return path;
 }
 
-/* Rewrite the journal: every number of `values` becomes `value`, every status `status` (NULL: as it is). */
+/* Rewrite the journal: every number of `values` becomes `value`, every status `status` (NULL: as it
+ * is). */
 static void rewrite(const char *value, const char *status)
 {
   char *path = journal_path(), *text = perp_read_file(path, NULL);

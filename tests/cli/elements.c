@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces and joints as a user meets them: lists, plug-ins in scene files and what is wrong there, export, studies that are run
- * again. */
+/* Forces and joints as a user meets them: lists, plug-ins in scene files and what is wrong there,
+ * export, studies that are run again. */
 #include "tests/cli/program.h"
 
 static char *with; /* " --plugin FILE" */

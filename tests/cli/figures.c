@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Figures as a user meets them: a BVH as a scene, its scene file, the torques of its motion, bad files. */
+/* Figures as a user meets them: a BVH as a scene, its scene file, the torques of its motion, bad
+ * files. */
 #include "tests/cli/program.h"
 
 #include <math.h>
@@ -89,8 +90,8 @@ static void test_inverse(void)
      "a loop is refused: %.120s", err);
 }
 
-/* Torques at shoulder and elbow of the scene arm at t: the equations of two rods by Lagrange, in the angles of the joints
- * (the scene file has them in those of the rods). */
+/* Torques at shoulder and elbow of the scene arm at t: the equations of two rods by Lagrange, in
+ * the angles of the joints (the scene file has them in those of the rods). */
 static void arm_torques(double t, double tau[2])
 {
   const double m1 = 3, l1 = 1, m2 = 1, l2 = 0.8, g = 9.81, s = 0.6, w = 2 * 3.14159265358979323846;
@@ -105,7 +106,8 @@ static void arm_torques(double t, double tau[2])
   tau[1] = (d + b * cos(e)) * ap + d * ae + b * sin(e) * dp * dp + m2 / 2 * g * l2 * cos(p + e);
 }
 
-/* Largest difference of the rows in out from these torques, of the rows between `from` and `to`; *rows: how many. */
+/* Largest difference of the rows in out from these torques, of the rows between `from` and `to`;
+ * *rows: how many. */
 static double arm_apart(double from, double to, int *rows)
 {
   double worst = 0;
@@ -268,7 +270,8 @@ static void test_bad(void)
   refuses(3, "check none.bvh", "none.bvh");
 }
 
-/* Of the message that perp has written: one error, no line wider than a page, nothing that a terminal takes for a command. */
+/* Of the message that perp has written: one error, no line wider than a page, nothing that a
+ * terminal takes for a command. */
 static bool readable(const char *text)
 {
   int errors = 0;
@@ -419,8 +422,8 @@ static void test_foreign(void)
   free(want);
 }
 
-/* The commands of docs/how-to/figures.md, which are indented by four blanks; studies and runs in part: their words are
- * tried here. */
+/* The commands of docs/how-to/figures.md, which are indented by four blanks; studies and runs in
+ * part: their words are tried here. */
 static void test_page(void)
 {
   const char *source = getenv("PERP_SOURCE");

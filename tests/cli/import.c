@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Import of robots as a user meets it: scene files, robots as scenes, what is listed as lost, bad files. */
+/* Import of robots as a user meets it: scene files, robots as scenes, what is listed as lost, bad
+ * files. */
 #include "tests/cli/program.h"
 
 /* The robots of tests/import/models, here. */
@@ -25,7 +26,7 @@ static int count(const char *text, const char *part)
   return n;
 }
 
-/* ---- what comes out ------------------------------------------------------------------------------- */
+/* ---- what comes out ---- */
 
 static void test_lost(void)
 {
@@ -157,7 +158,7 @@ static void test_names(void)
   says("simulate names.xml:u_sqrt=1,a_b=2 --t-end 10ms --h 1ms", "status   ok");
 }
 
-/* ---- bad files --------------------------------------------------------------------------------------- */
+/* ---- bad files ---- */
 
 #define IN_WORLD(text) "<mujoco>\n<worldbody>\n" text "\n</worldbody>\n</mujoco>\n"
 static const struct bad {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp lcp as a user meets it: every family made and solved, every way to say a problem, every problem file in
- * $PERP_PROBLEMS (skipped where that is not set), and malformed files. */
+/* perp lcp as a user meets it: every family made and solved, every way to say a problem, every
+ * problem file in $PERP_PROBLEMS (skipped where that is not set), and malformed files. */
 #include "solvers/lcp/problem.h"
 #include "tests/cli/program.h"
 
@@ -28,7 +28,7 @@ static json_t *solve_stdin(const char *words, int *status)
   return json_loads(out, 0, NULL);
 }
 
-/* ---- every family, through a pipe ------------------------------------------------------------------------- */
+/* ---- every family, through a pipe ---- */
 
 static bool refuted(const json_t *j)
 {
@@ -81,7 +81,7 @@ static void test_families(void)
   }
 }
 
-/* ---- one problem, said in every way -------------------------------------------------------------------------- */
+/* ---- one problem, said in every way ---- */
 
 static json_t *multipliers(const char *words)
 {
@@ -129,7 +129,7 @@ static void test_formats(void)
   }
 }
 
-/* ---- the verdict as a user meets it -------------------------------------------------------------------------- */
+/* ---- the verdict as a user meets it ---- */
 
 static void put(const char *name, const char *text)
 {
@@ -160,7 +160,8 @@ static void test_verdict(void)
           "# not solved: residual 5e-06 (tol 0.001), data 1e-05 (tol 1e-06)");
   put("half.json", "{\"n\":1,\"A\":[[2]],\"b\":[-2]}");
   put("half.txt", "0.5");
-  /* no solution: the sum of w_1 and w_2 is -4; pgs-subspace ends with 2.7e39, beside which that is rounding */
+  /* no solution: the sum of w_1 and w_2 is -4; pgs-subspace ends with 2.7e39, beside which that is
+   * rounding */
   put("huge.json", "{\"n\":4,\"A\":[[13,-6,6,2],[-6,9,-9,6],[6,-9,9,-6],[2,6,-6,8]],"
                    "\"b\":[-1,-4,0,-1]}");
   answers(10, "lcp solve huge.json --lcp pgs-subspace", "# not solved by pgs-subspace");
@@ -188,7 +189,7 @@ static void test_verdict(void)
   refuses(3, "lcp check unit.json half.txt", "unit = 0, must be finite and > 0");
 }
 
-/* ---- what rests hides nothing; cones need no name of a solver --------------------------------------------------- */
+/* ---- what rests hides nothing; cones need no name of a solver ---- */
 
 static void test_solved(void)
 {
@@ -216,7 +217,7 @@ static void test_solved(void)
 #undef FC
 }
 
-/* ---- malformed files ------------------------------------------------------------------------------------------ */
+/* ---- malformed files ---- */
 
 static void test_malformed(void)
 {
@@ -269,7 +270,7 @@ static void test_malformed(void)
           "lemke needs a dense A: with 1048576 rows it takes 8.8e+06 MB");
 }
 
-/* ---- a study ------------------------------------------------------------------------------------------------------ */
+/* ---- a study ---- */
 
 static void test_study(void)
 {
@@ -315,7 +316,7 @@ static void test_study(void)
   if (strstr(out, "siconos:pivot-lumod") == NULL) complain();
 }
 
-/* ---- files of others -------------------------------------------------------------------------------------------- */
+/* ---- files of others ---- */
 
 static int loaded, solved, unsolved, wrong;
 
@@ -515,7 +516,8 @@ static void test_sequence(void)
   }
 }
 
-/* A contact of Stewart and Trinkle stays one: harvested, read back, solved by blocks and in turn. */
+/* A contact of Stewart and Trinkle stays one: harvested, read back, solved by blocks and in turn.
+ */
 static void test_contacts(void)
 {
   const char *words = "lcp harvest incline --contact polyhedral --lcp lemke --size 40 --t-end 0.1s "

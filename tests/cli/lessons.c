@@ -91,7 +91,8 @@ static void test_options(void)
      "the page of a pivoting lesson");
 }
 
-/* What lemke and dantzig tell, checked against the answer by hand: rows 1 and 3 active, 3x - 2z = 2, -2x + 2z = 4. */
+/* What lemke and dantzig tell, checked against the answer by hand: rows 1 and 3 active, 3x - 2z =
+ * 2, -2x + 2z = 4. */
 static void test_pivots(void)
 {
   run("lesson lcp");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The templates with one lie each: `perp test --plugin` must refuse every one of them.  A lie that passes is a promise
- * which nobody checks. */
+/* The templates with one lie each: `perp test --plugin` must refuse every one of them.  A lie that
+ * passes is a promise which nobody checks. */
 #include "tests/cli/program.h"
 
 enum { EDITS = 3 };

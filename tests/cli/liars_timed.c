@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints whose rows depend on time (bad_plugins/timed.c): the honest one is taken, each lie is found by the check that is there for it. */
+/* Joints whose rows depend on time (bad_plugins/timed.c): the honest one is taken, each lie is
+ * found by the check that is there for it. */
 #include "tests/cli/program.h"
 
 enum { BEHIND = 9 }; /* the lie that writes where it must not */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Outside plug-ins: from the template to the table of a study; files that must not be loaded; code that crashes,
- * hangs, eats memory or answers NaN costs one row and nothing else. */
+/* Outside plug-ins: from the template to the table of a study; files that must not be loaded; code
+ * that crashes, hangs, eats memory or answers NaN costs one row and nothing else. */
 #include "experiments/base/build.h"
 #include "tests/cli/program.h"
 
@@ -23,7 +23,7 @@ static bool shell(const char *fmt, ...)
   return done;
 }
 
-/* ---- the template: one command builds it, the contract holds, it stands in a study ------------------------- */
+/* ---- the template: one command builds it, the contract holds, it stands in a study ---- */
 
 static void test_template(const char *kind)
 {
@@ -87,7 +87,8 @@ static void test_templates(void)
   unsetenv("PERP_PLUGIN_PATH");
 }
 
-/* A run remembers its plug-ins: loading without them says which, rebuilding one reruns its cells only. */
+/* A run remembers its plug-ins: loading without them says which, rebuilding one reruns its cells
+ * only. */
 static void test_memory(void)
 {
   says("status study-lcp", "complete"); /* its study names the file */
@@ -122,7 +123,7 @@ static bool row(const char *csv, const char *a, const char *b, const char *c)
   return false;
 }
 
-/* ---- the key `plugins` of a study: it is one file to run ----------------------------------------------------------- */
+/* ---- the key `plugins` of a study: it is one file to run ---- */
 
 #define KEYED(plugins, names)                                                                      \
   "schema: perp-study/1\n"                                                                         \
@@ -219,7 +220,7 @@ static void test_study(const char *folder)
   free(text);
 }
 
-/* ---- installed: headers, perp.pc, the program outside of the source tree ------------------------------------------ */
+/* ---- installed: headers, perp.pc, the program outside of the source tree ---- */
 
 static void test_installed(void)
 {
@@ -262,7 +263,8 @@ static void test_installed(void)
   free(prefix);
 }
 
-/* A build tree with the program alone, as the launcher makes it: the contract test is built when it is asked for. */
+/* A build tree with the program alone, as the launcher makes it: the contract test is built when it
+ * is asked for. */
 static void test_bare_tree(void)
 {
   const char *root = getenv("PERP_BUILD_ROOT");
@@ -284,7 +286,8 @@ static void test_bare_tree(void)
   free(tree);
 }
 
-/* A formulation of one's own: another name for one of perp, to see that the contract tests look at it. */
+/* A formulation of one's own: another name for one of perp, to see that the contract tests look at
+ * it. */
 static void test_formulation(void)
 {
   write_file("mine.c", "#include \"perp.h\"\n"
@@ -308,7 +311,7 @@ static void test_formulation(void)
   json_decref(j);
 }
 
-/* ---- files that must not be loaded ------------------------------------------------------------------------------- */
+/* ---- files that must not be loaded ---- */
 
 static void test_unfit(const char *folder)
 {
@@ -344,7 +347,7 @@ static void test_unfit(const char *folder)
   refuses(2, "list lcp --plugin", "--plugin needs a value");
 }
 
-/* ---- code that misbehaves ---------------------------------------------------------------------------------------- */
+/* ---- code that misbehaves ---- */
 
 static int rows(const char *csv, const char *part)
 {
@@ -443,7 +446,8 @@ static void test_liar(const char *folder)
   free(words);
 }
 
-/* engines that misbehave: a row each, with its cause; a good one beside them, and what it does not serve */
+/* engines that misbehave: a row each, with its cause; a good one beside them, and what it does not
+ * serve */
 static void test_engines(const char *folder)
 {
   write_file("engines.yaml",
@@ -491,7 +495,8 @@ static void test_engines(const char *folder)
   free(words);
 }
 
-/* models that contradict themselves: one line that names the culprit, and the status of wrong input */
+/* models that contradict themselves: one line that names the culprit, and the status of wrong input
+ */
 static void test_models(const char *folder)
 {
   static const struct {

@@ -146,7 +146,8 @@ __attribute__((unused)) static bool same_file(const char *a, const char *b)
   return same;
 }
 
-/* What `perp test --plugin` says of the file: status as it should be, and with says among what has failed. */
+/* What `perp test --plugin` says of the file: status as it should be, and with says among what has
+ * failed. */
 __attribute__((unused)) static void judge(const char *plugin, int status, const char *says,
                                           const char *kind, const char *what)
 {

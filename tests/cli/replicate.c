@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A study of statements of documents, as a user runs it: counts on the terminal, tables, page, and a row that the runs do
- * not confirm.  What is refused has its place in the file. */
+/* A study of statements of documents, as a user runs it: counts on the terminal, tables, page, and
+ * a row that the runs do not confirm.  What is refused has its place in the file. */
 #include "tests/cli/program.h"
 
 static const char study[] =
@@ -111,7 +111,8 @@ static void refusals(void)
   refuses(3, "run no.yaml", "no.yaml:4:10: error: the conditions of the source hold in no run");
 }
 
-/* Results of a perp that did not ask for conditions can still be read; the same study cannot be run. */
+/* Results of a perp that did not ask for conditions can still be read; the same study cannot be
+ * run. */
 static void older_results(void)
 {
   static const char head[] =

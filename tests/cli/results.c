@@ -18,11 +18,11 @@ static const char study[] =
     "measure: { repeats: 4 }\n"
     "metrics: { primary: err.q.max, record: [err.q.max, drift.pos.max, steps] }\n";
 
-/* ---- journals rewritten: the same run, with something changed in it --------------------------------------- */
+/* ---- journals rewritten: the same run, with something changed in it ---- */
 
 struct change {
-  const char *
-      cells; /* substring of the plan line of the cells that change: "\"ode\":\"euler\""; "" = all */
+  const char *cells; /* substring of the plan line of the cells that change: "\"ode\":\"euler\""; ""
+                        = all */
   const char *metric;
   double factor;
   const char *status; /* NULL: as it was */
@@ -86,7 +86,7 @@ static void changed_copy(const char *from, const char *to, struct change c)
   free(plan);
 }
 
-/* ---- shards, merge --------------------------------------------------------------------------------------------- */
+/* ---- shards, merge ---- */
 
 static void test_merge(void)
 {
@@ -175,7 +175,7 @@ static void test_merge(void)
   refuses(3, "merge part1 other -o no", "are not parts of one run");
 }
 
-/* ---- figures that gnuplot does not draw ---------------------------------------------------------------------- */
+/* ---- figures that gnuplot does not draw ---- */
 
 /* `run` with a gnuplot of our own before the real one on PATH. */
 static int run_with_gnuplot(const char *script, const char *words)
@@ -225,7 +225,7 @@ static void test_gnuplot(void)
      "with gnuplot itself all is drawn");
 }
 
-/* ---- explain, rerun ------------------------------------------------------------------------------------------------ */
+/* ---- explain, rerun ---- */
 
 static void test_explain(void)
 {
@@ -284,7 +284,7 @@ static void test_explain(void)
   free(id);
 }
 
-/* ---- compare --------------------------------------------------------------------------------------------------------- */
+/* ---- compare ---- */
 
 static void finds(const char *words, int status, const char *class, int at_least, const char *what)
 {
@@ -345,11 +345,12 @@ static void test_compare(void)
   says("compare --as-recorded timed slow5", "24 runs in both");
 }
 
-/* ---- KKT systems as files ----------------------------------------------------------------------------------------- */
+/* ---- KKT systems as files ---- */
 
 enum { KKT = 4 }; /* rows of a pendulum in the plane: three coordinates, one rod */
 
-/* A Matrix Market file, dense: a symmetric one has its other triangle filled in.  Returns the columns. */
+/* A Matrix Market file, dense: a symmetric one has its other triangle filled in.  Returns the
+ * columns. */
 static int read_matrix(const char *path, double A[KKT][KKT])
 {
   char *text = perp_read_file(path, NULL), *s = text;
@@ -376,7 +377,8 @@ static int read_matrix(const char *path, double A[KKT][KKT])
   return good ? columns : 0;
 }
 
-/* A scene without joints has no constraint error: its figure is none, and the page says why in a sentence. */
+/* A scene without joints has no constraint error: its figure is none, and the page says why in a
+ * sentence. */
 static void test_empty_figure(void)
 {
   write_file("loose.yaml", "schema: perp-study/1\nstudy: { name: loose }\nscene: 'stack:boxes=2'\n"
@@ -427,7 +429,7 @@ static void test_dump_kkt(void)
   refuses(2, "rerun rod 0 --dump-kkt kkt --steps x", "steps must be all");
 }
 
-/* ---- export, ref ---------------------------------------------------------------------------------------------------------- */
+/* ---- export, ref ---- */
 
 static int lines(const char *s)
 {

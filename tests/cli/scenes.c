@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scene files as a user meets them: the template, the examples of the manual, a study of them whose file changes, and what
- * is exported. */
+/* Scene files as a user meets them: the template, the examples of the manual, a study of them whose
+ * file changes, and what is exported. */
 #include "tests/cli/program.h"
 
 /* Write each block of the manual that begins with "# NAME" to that file; their number. */
@@ -61,8 +61,8 @@ static void test_examples(void)
   json_decref(j);
 }
 
-/* Shipped scenes with events, as they are, against the closed forms of their times.  The events of rates are seen at the
- * end of a step: by at most one step late. */
+/* Shipped scenes with events, as they are, against the closed forms of their times.  The events of
+ * rates are seen at the end of a step: by at most one step late. */
 static void test_shipped_events(void)
 {
   static const struct {

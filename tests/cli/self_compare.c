@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How reliable is perp compare on this machine?  A measurement and no test: what it says depends on the machine and on who
- * else works there (meson test --benchmark self-compare; --verbose shows the lines).  20 comparisons of a build with
- * itself, and 10 with a solver that really takes 20 % more, each by the journals alone and with the
- * suspicions timed again. */
+/* How reliable is perp compare on this machine?  A measurement and no test: what it says depends on
+ * the machine and on who else works there (meson test --benchmark self-compare; --verbose shows the
+ * lines).  20 comparisons of a build with itself, and 10 with a solver that really takes 20 % more,
+ * each by the journals alone and with the suspicions timed again. */
 #include "tests/cli/program.h"
 
 static const char same[] = LINKS_STUDY("same", "steps]");

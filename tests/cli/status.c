@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A status that means it: what is said of runs with unsolved problems, of fixed work, of runs that are cut short, and of
- * results that an earlier perp has written. */
+/* A status that means it: what is said of runs with unsolved problems, of fixed work, of runs that
+ * are cut short, and of results that an earlier perp has written. */
 #include "tests/cli/program.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@ static const char *text_of(const json_t *j, const char *key)
   return s != NULL ? s : "";
 }
 
-/* ---- one run --------------------------------------------------------------------------------------------------- */
+/* ---- one run ---- */
 
 static void test_simulate(void)
 {
@@ -111,7 +111,8 @@ static bool wait_for(const char *command)
   return false;
 }
 
-/* Two Ctrl-C: a run ends at once, although a cell of it would go on for days, and what is written stays. */
+/* Two Ctrl-C: a run ends at once, although a cell of it would go on for days, and what is written
+ * stays. */
 static void test_interrupts(void)
 {
   write_file("two.yaml", "schema: perp-study/1\n"
@@ -219,7 +220,7 @@ static void test_ends(const char *folder)
   json_decref(j);
 }
 
-/* ---- studies ----------------------------------------------------------------------------------------------------- */
+/* ---- studies ---- */
 
 static const char study[] =
     "schema: perp-study/1\nstudy: { name: honest, title: walls }\nscene: stack:boxes=6\n"
@@ -293,7 +294,8 @@ static void test_study(void)
   ok(code == 0, "fixed work alone: status 0");
 }
 
-/* Motions that depend on the choice are no differences of solvers: such a run wins nothing, however small its error. */
+/* Motions that depend on the choice are no differences of solvers: such a run wins nothing, however
+ * small its error. */
 static void test_several(void)
 {
   const char *source = getenv("PERP_SOURCE");
@@ -350,7 +352,8 @@ static void test_cells_cut_short(const char *folder)
   free(csv);
 }
 
-/* BLAS asks the system for a buffer again and again: a limit of memory looked like a limit of time. */
+/* BLAS asks the system for a buffer again and again: a limit of memory looked like a limit of time.
+ */
 static void test_memory(const char *folder)
 {
   if (SANITIZED) {
@@ -378,7 +381,7 @@ static void test_memory(const char *folder)
     complain();
 }
 
-/* ---- results of an earlier perp ----------------------------------------------------------------------------------- */
+/* ---- results of an earlier perp ---- */
 
 static void test_schema(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The attacker's tests: results folders that name programs and plug-ins, links in them, texts that are commands where a
- * shell, gnuplot or a browser would read them.  `mark` is what a payload leaves when it runs. */
+/* The attacker's tests: results folders that name programs and plug-ins, links in them, texts that
+ * are commands where a shell, gnuplot or a browser would read them.  `mark` is what a payload
+ * leaves when it runs. */
 #include "tests/cli/program.h"
 
 #include <sys/stat.h>
@@ -71,9 +72,10 @@ static uint64_t hash_of(const char *path)
   return hash;
 }
 
-/* ---- programs and plug-ins ---------------------------------------------------------------------------------------- */
+/* ---- programs and plug-ins ---- */
 
-/* The journal of a folder says that this program and this plug-in made it, with hashes that are right. */
+/* The journal of a folder says that this program and this plug-in made it, with hashes that are
+ * right. */
 static void forge(const char *dir, const char *path, const char *plugin)
 {
   char *code = perp_xprintf("\"program\": {\"path\": \"%s\", \"hash\": \"%016llx\"}, \"plugins\": ",
@@ -187,7 +189,7 @@ static void test_programs(void)
      "a forged command line is not shown as one: %.80s", err);
 }
 
-/* ---- quotes ------------------------------------------------------------------------------------------------------- */
+/* ---- quotes ---- */
 
 /* The command on the line that begins with `label` of the last output, done by a shell. */
 static int do_said(const char *text, const char *label)
@@ -275,7 +277,7 @@ static void test_texts(void)
      "no control sequence reaches LaTeX");
 }
 
-/* ---- links -------------------------------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 static void fresh_folder(void)
 {

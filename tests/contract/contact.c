@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every contact model of the registry with solvers that it takes: what all must do.  Islands by hand (impulses finite and
- * not pulling, friction within its bound and against sliding, the frictionless limit, dense and factored, refusals), and
- * spheres and a box on the ground, where the velocity after a step is judged by what it does to the gap. */
+/* Every contact model of the registry with solvers that it takes: what all must do.  Islands by
+ * hand (impulses finite and not pulling, friction within its bound and against sliding, the
+ * frictionless limit, dense and factored, refusals), and spheres and a box on the ground, where the
+ * velocity after a step is judged by what it does to the gap. */
 #include "experiments/scenes/scene_file.h"
 #include "models/kinematics/kinematics.h"
 #include "tests/contract/under_test.h"
@@ -13,11 +14,12 @@
 static perp_ctx ctx;
 static const double tol = 1e-10, near_zero = 1e-6; /* of impulses of the size 1 */
 
-/* ---- islands by hand -------------------------------------------------------------------------------------------- */
+/* ---- islands by hand ---- */
 
 enum { NC = 4, NV = 24, ROWS = 3 * NC };
 
-/* NC contacts of bodies of mass 1 .. 2: contact c touches the bodies c and c + 1 of six coordinates each. */
+/* NC contacts of bodies of mass 1 .. 2: contact c touches the bodies c and c + 1 of six coordinates
+ * each. */
 typedef struct island {
   int r, n;
   double M[NV * 6], Minv[NV * 6], J[NC * 2 * 6 * 3], A[ROWS * ROWS], b[ROWS], diag[ROWS], mu[NC];
@@ -193,7 +195,7 @@ static void check_island(const subject *x, void *ws, const island *s, double mu,
   x->d->destroy(other);
 }
 
-/* ---- known answers: contacts whose rows do not meet, each with A = 2 --------------------------------------- */
+/* ---- known answers: contacts whose rows do not meet, each with A = 2 ---- */
 
 typedef struct by_hand {
   const char *what;
@@ -213,7 +215,8 @@ static void known_relaxed(const by_hand *x, double *impulse)
   }
 }
 
-/* One to three contacts at once; friction along one tangent is the same for boxes, cones and pyramids. */
+/* One to three contacts at once; friction along one tangent is the same for boxes, cones and
+ * pyramids. */
 static void check_known(const subject *x, void *ws)
 {
   static const by_hand list[] = {
@@ -396,7 +399,7 @@ static void check_observer(const subject *x, void *ws, const island *s)
      "%s: an observer sees the problem, and whose it is, until it is sent away", x->who);
 }
 
-/* ---- scenes: the gap is the judge -------------------------------------------------------------------------------- */
+/* ---- scenes: the gap is the judge ---- */
 
 enum { BALLS = 3 };
 static const double radius = 0.1, mu_ground = 0.4;
@@ -431,7 +434,8 @@ static double height(const double *q, int ball)
   return q[7 * ball + 2] - radius;
 }
 
-/* The speed of a sphere along the ground in a step that begins `gap` above it: halfway between the two. */
+/* The speed of a sphere along the ground in a step that begins `gap` above it: halfway between the
+ * two. */
 static double sliding(const double *q, const double *v, int ball, double gap)
 {
   const double down[3] = { 0, 0, -radius - gap / 2 };
@@ -509,7 +513,7 @@ static void check_scene(const subject *x)
   perp_model_destroy(model);
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static void contract(const perp_contact_desc *d, const char *lcp, int dim)
 {

@@ -20,7 +20,8 @@ static perp_rng *rng;
 /* Numbers that a case needs; of coordinates of bodies and directions. */
 enum { MOST_BODIES = PERP_ELEMENT_BODIES, NQ = 7 * MOST_BODIES, NV = 6 * MOST_BODIES };
 
-/* One with options, in one dimension, between so many bodies, the last of which may be the world. */
+/* One with options, in one dimension, between so many bodies, the last of which may be the world.
+ */
 typedef struct element {
   const perp_desc *d;
   const char *options;
@@ -40,7 +41,8 @@ static inline void element_name(element *x)
            x->dim == 3 ? "space" : "the plane");
 }
 
-/* Bodies at about one metre from each other and from the origin, in no symmetric order; isotropic: their gyroscopic torque is zero. */
+/* Bodies at about one metre from each other and from the origin, in no symmetric order; isotropic:
+ * their gyroscopic torque is zero. */
 static inline void element_begin(element *x, bool isotropic, double gravity, double spin)
 {
   char text[512];

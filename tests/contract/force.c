@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every force of the registry owes: what it declares of energy, momentum, velocities and time, and a gradient that is
- * the derivative of the force.  Those of perp and those of plug-ins meet the same checks, through models. */
+/* What every force of the registry owes: what it declares of energy, momentum, velocities and time,
+ * and a gradient that is the derivative of the force.  Those of perp and those of plug-ins meet the
+ * same checks, through models. */
 #include "models/multibody/model_private.h"
 #include "tests/contract/elements.h"
 
@@ -50,7 +51,7 @@ static double potential(const element *x, double t, const double *q)
   return V;
 }
 
-/* ---- what is declared ------------------------------------------------------------------------ */
+/* ---- what is declared ---- */
 
 static void check_reads(const element *x)
 {
@@ -109,7 +110,8 @@ static void check_internal(const element *x)
         "%s: internal: forces and moments together are zero: %.2g of %.2g", x->name, worst, size);
 }
 
-/* Work along the motion q [+] s v, s = 0 ... 1, by Gauss-Legendre on 40 parts, against the difference of energy. */
+/* Work along the motion q [+] s v, s = 0 ... 1, by Gauss-Legendre on 40 parts, against the
+ * difference of energy. */
 static void check_work(const element *x)
 {
   static const double node[2] = { 0.339981043584856265, 0.861136311594052575 },
@@ -249,7 +251,7 @@ static void check_centres(const element *x)
         "%s: acts at centres: no torque, no orientation is read", x->name);
 }
 
-/* ---- what no plug-in may do ------------------------------------------------------------------ */
+/* ---- what no plug-in may do ---- */
 
 static void check_calls(const element *x)
 {

@@ -153,8 +153,9 @@ static void traces(perp_model *model, const char *formulation)
   run_free(&x.parts);
 }
 
-/* The motion is that of the same bodies under another formulation (penalty: to the give of its springs; soft constraints,
- * which are compliant by 3 mm with the impedance of MuJoCo: with a stiffer one). */
+/* The motion is that of the same bodies under another formulation (penalty: to the give of its
+ * springs; soft constraints, which are compliant by 3 mm with the impedance of MuJoCo: with a
+ * stiffer one). */
 static void motion(perp_model *model, const char *formulation)
 {
   if (strcmp(formulation, "soft-constraints") == 0)
@@ -321,8 +322,8 @@ static bool breakdown(perp_sim *sim, bool on, double part[5], double *sum)
   return good;
 }
 
-/* The seconds of a run are parts of its wall time: no part is negative or shrinks, the sum is no more than what
- * passed; a restart forgets all.  Nothing depends on the speed. */
+/* The seconds of a run are parts of its wall time: no part is negative or shrinks, the sum is no
+ * more than what passed; a restart forgets all.  Nothing depends on the speed. */
 static void seconds(perp_model *model, run_parts p, const char *what, bool kkt, bool lcp)
 {
   double part[2][5], sum[2], t;
@@ -368,7 +369,8 @@ static void seconds(perp_model *model, run_parts p, const char *what, bool kkt, 
   perp_sim_destroy(sim);
 }
 
-/* four balls in a row: two on a rod slide and bounce, and of two in the air one flies into the other */
+/* four balls in a row: two on a rod slide and bounce, and of two in the air one flies into the
+ * other */
 static perp_model *balls(void)
 {
   perp_model *model = run_model(&ctx, 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every joint of the registry owes: J is the derivative of C, Jdot v that of J v, and what it declares.  Those of perp
- * and those of plug-ins meet the same checks, through models. */
+/* What every joint of the registry owes: J is the derivative of C, Jdot v that of J v, and what it
+ * declares.  Those of perp and those of plug-ins meet the same checks, through models. */
 #include "models/multibody/model_private.h"
 #include "tests/contract/elements.h"
 
@@ -65,7 +65,7 @@ static void rows_at(const element *x, double t, const double *q, const double *v
   if (Cdot != NULL) perp_model_rate(x->model, t, q, v, Cdot);
 }
 
-/* ---- derivatives ----------------------------------------------------------------------------- */
+/* ---- derivatives ---- */
 
 /* d/ds along q [+] s v, at now + s, of C, or of its rate: central differences, of order 2 or 6. */
 static void differenced(const element *x, const double *q, const double *v, bool rate, bool six,
@@ -125,7 +125,7 @@ static void check_no_positions(const element *x)
   ok(worst == 0 && rate > 0, "%s: rows on velocities have no C: it is %.2g", x->name, worst);
 }
 
-/* ---- what is declared ------------------------------------------------------------------------ */
+/* ---- what is declared ---- */
 
 static void check_rows(const element *x)
 {
@@ -163,7 +163,8 @@ static void check_rows(const element *x)
   }
 }
 
-/* The least velocities with J v = - C_t at the start: where rows move, bodies at rest contradict them. */
+/* The least velocities with J v = - C_t at the start: where rows move, bodies at rest contradict
+ * them. */
 static void start_moving(const element *x, double *v)
 {
   const int m = perp_model_m(x->model);
@@ -183,8 +184,8 @@ static void start_moving(const element *x, double *v)
     bail("dgelss");
 }
 
-/* Held from its zero on, without stabilization: the error of a simulation is that of the method, and no energy is lost by rows that do not
- * depend on time. */
+/* Held from its zero on, without stabilization: the error of a simulation is that of the method,
+ * and no energy is lost by rows that do not depend on time. */
 static void check_simulation(const element *like)
 {
   element x = *like;
@@ -245,9 +246,10 @@ static void check_simulation(const element *like)
   element_end(&x);
 }
 
-/* ---- what no plug-in may do ------------------------------------------------------------------ */
+/* ---- what no plug-in may do ---- */
 
-/* at_time in all ways in which it is asked: gamma with velocities, the rest without; C is the same in each. */
+/* at_time in all ways in which it is asked: gamma with velocities, the rest without; C is the same
+ * in each. */
 static bool called_in_time(const element *x, const void *opts, const perp_body_state *moving,
                            walled *C, walled *J, walled *Ct, walled *gamma)
 {

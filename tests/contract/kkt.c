@@ -62,7 +62,7 @@ static double *numbers(int n)
   return problem_memory((size_t)n, sizeof(double));
 }
 
-/* ---- the checks ------------------------------------------------------------------------------------- */
+/* ---- the checks ---- */
 
 static void description(const perp_desc *d)
 {
@@ -342,7 +342,8 @@ static void badly_scaled(const perp_desc *d)
   problem_free(p);
 }
 
-/* Systems of all shapes that the method takes, against elimination of the whole matrix in long double. */
+/* Systems of all shapes that the method takes, against elimination of the whole matrix in long
+ * double. */
 static void known(const perp_desc *d)
 {
   problem *list[] = { problem_chain("chain", 5, 6, 3, true, true), problem_heap("heap", 3, 3),

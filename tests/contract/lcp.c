@@ -50,7 +50,7 @@ static bool has_option(const perp_desc *d, const char *key)
   return false;
 }
 
-/* ---- one row ------------------------------------------------------------------------------------------- */
+/* ---- one row ---- */
 
 static void check_scalar(const perp_desc *d)
 {
@@ -107,7 +107,7 @@ static void check_scalar(const perp_desc *d)
   perp_lcp_destroy(r.s);
 }
 
-/* ---- known answers ------------------------------------------------------------------------------------------ */
+/* ---- known answers ---- */
 
 /* Is the answer promised by what the method declares? */
 static bool promised(const perp_desc *d, const known *k)
@@ -123,8 +123,8 @@ static double far(int n, const double *x, const double *y)
   return worst;
 }
 
-/* Rows at a bound are there exactly, and the others are solved as elimination solves them, however little is asked:
- * an iteration stops earlier. */
+/* Rows at a bound are there exactly, and the others are solved as elimination solves them, however
+ * little is asked: an iteration stops earlier. */
 static bool exact_basis(const known *k, const struct run *r)
 {
   for (int i = 0; i < k->n; i++)
@@ -212,7 +212,7 @@ static void check_known(const perp_desc *d)
     ok(loose == 0, "%s: ends with an exact basis, whatever the tolerance", d->name);
 }
 
-/* ---- the method alone: what it is given, what it fills ---------------------------------------------------- */
+/* ---- the method alone: what it is given, what it fills ---- */
 
 struct alone {
   const perp_lcp_desc *l;
@@ -364,9 +364,10 @@ static void check_alone(const perp_desc *d)
   perp_spec_free(&spec);
 }
 
-/* ---- guesses ----------------------------------------------------------------------------------------------- */
+/* ---- guesses ---- */
 
-/* Rows that repel each other, of which only row k carries: the solution as a guess is seen, whichever row it is. */
+/* Rows that repel each other, of which only row k carries: the solution as a guess is seen,
+ * whichever row it is. */
 static void check_guess(const perp_desc *d)
 {
   enum { ROWS = 4 };
@@ -392,7 +393,7 @@ static void check_guess(const perp_desc *d)
   perp_lcp_destroy(r.s);
 }
 
-/* ---- bad input --------------------------------------------------------------------------------------------- */
+/* ---- bad input ---- */
 
 static void check_refusals(const perp_desc *d)
 {
@@ -442,7 +443,7 @@ static void check_refusals(const perp_desc *d)
   l->destroy(NULL); /* is allowed */
 }
 
-/* ---- generated problems ---------------------------------------------------------------------------------------- */
+/* ---- generated problems ---- */
 
 /* Has the solver an integer option of that name? */
 static void check_problem(const perp_desc *d, const perp_lcp_recipe *recipe, int *allocations,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LCPs of 2 to 12 rows with answers that were there first: A, lambda and w are chosen, small whole numbers or
- * fractions of two, and b = w - A lambda is exact.  One or more for each thing that a solver can declare. */
+/* LCPs of 2 to 12 rows with answers that were there first: A, lambda and w are chosen, small whole
+ * numbers or fractions of two, and b = w - A lambda is exact.  One or more for each thing that a
+ * solver can declare. */
 #ifndef PERP_CONTRACT_LCP_KNOWN_H
 #define PERP_CONTRACT_LCP_KNOWN_H
 
@@ -48,7 +49,8 @@ static inline double known_lopsided(int i, int j)
 {
   return i == j ? 8 : j == i + 1 ? -3 : j == i - 1 ? 2 : j == i + 2 ? 1 : 0;
 }
-/* triangular with large entries: all principal minors are 1, no row is dominant, A + A' is indefinite */
+/* triangular with large entries: all principal minors are 1, no row is dominant, A + A' is
+ * indefinite */
 static inline double known_minors(int i, int j)
 {
   return i == j ? 1 : j > i ? 2 : 0;
@@ -184,7 +186,8 @@ static inline int known_all(known *list)
   known_row(k, 5, -1, 2, 2, -3);
   known_end(k++);
 
-  /* friction as boxes: sliding forwards and backwards, sticking, open, bounds far from one another */
+  /* friction as boxes: sliding forwards and backwards, sticking, open, bounds far from one another
+   */
   known_start(k, "a contact that slides along one tangent", 3, friction, known_contacts);
   known_contact(k, 0, 0.5, false, (double[]){ 2, 1, -0.25 }, (double[]){ 0, -2, 0 });
   known_end(k++);
@@ -255,7 +258,7 @@ static inline perp_lcp known_problem(const known *k)
                      .tol = 1e-10 };
 }
 
-/* ---- a factored one: A = J M^-1 J' + S of two bodies --------------------------------------------------------- */
+/* ---- a factored one: A = J M^-1 J' + S of two bodies ---- */
 
 enum { KNOWN_FACTORED = 4 };
 typedef struct known_factors {
@@ -264,8 +267,8 @@ typedef struct known_factors {
   perp_blocks F;
 } known_factors;
 
-/* A wheel of mass 2 (two coordinates) on the ground and a block of masses 4 and 0.5 on it; the third group, of two
- * rows, holds the block alone. */
+/* A wheel of mass 2 (two coordinates) on the ground and a block of masses 4 and 0.5 on it; the
+ * third group, of two rows, holds the block alone. */
 static inline void known_factored(known_factors *f, known *k)
 {
   *f = (known_factors){
@@ -304,7 +307,7 @@ static inline void known_factored(known_factors *f, known *k)
   known_plain(k, (double[]){ 3, 2, -1, 4 });
 }
 
-/* ---- a sparse one ---------------------------------------------------------------------------------------------- */
+/* ---- a sparse one ---- */
 
 enum { KNOWN_SPARSE = 5, KNOWN_NUMBERS = 9 };
 typedef struct known_columns {

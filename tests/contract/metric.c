@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every metric of the registry owes: a number or NaN at any point of any run, twice the same, and no change of
- * what it reads. */
+/* What every metric of the registry owes: a number or NaN at any point of any run, twice the same,
+ * and no change of what it reads. */
 #include "experiments/scenes/scene_file.h"
 #include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"

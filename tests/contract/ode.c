@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* ---- a pendulum that watches its caller and fails on demand --------------------------------------------- */
+/* ---- a pendulum that watches its caller and fails on demand ---- */
 
 enum failure { NONE, FAILS, IS_NAN };
 struct spy {
@@ -263,7 +263,8 @@ static void controlled(const perp_desc *d, const char *how, ode_problem p)
     perp_ode_destroy(ode);
   }
   ok(reached, "%s%s: %s: adaptive steps get there", d->name, how, p.name);
-  /* the error per step is bounded, so first order, with 1 / sqrt(tol) steps, has sqrt(tol) in the end */
+  /* the error per step is bounded, so first order, with 1 / sqrt(tol) steps, has sqrt(tol) in the
+   * end */
   bool falls = error[2] < 0.2 * error[0] && error[0] < 0.5 && error[2] < 5e-3;
   falls = falls || error[0] < tol[2]; /* as good as asked from the start */
   if (!ok(falls && steps[2] >= steps[0], "%s%s: %s: the error falls with the tolerance", d->name,
@@ -296,7 +297,7 @@ static void traced(const perp_desc *d)
   perp_ode_destroy(ode);
 }
 
-/* ---- what the descriptor claims ---------------------------------------------------------------------------- */
+/* ---- what the descriptor claims ---- */
 
 /* The order, measured.  A problem may be kinder than others to a method, none may be less kind. */
 static void order(const perp_desc *d)
@@ -364,7 +365,8 @@ static void estimate(const perp_desc *d)
      n);
 }
 
-/* A symplectic method keeps the energy of a pendulum near its value for all times; others lose it or gain. */
+/* A symplectic method keeps the energy of a pendulum near its value for all times; others lose it
+ * or gain. */
 static void symplectic(const perp_desc *d)
 {
   if (!(d->caps & PERP_ODE_SYMPLECTIC)) return;
@@ -385,7 +387,7 @@ static void symplectic(const perp_desc *d)
   perp_ode_destroy(ode);
 }
 
-/* ---- the method alone --------------------------------------------------------------------------------------- */
+/* ---- the method alone ---- */
 
 static uint64_t hash_system(const perp_ode_sys *sys)
 {
@@ -431,8 +433,8 @@ static void alone(const perp_desc *d)
   ok(answers && moves, "%s: makes each step", d->name);
 }
 
-/* A method without an estimate that is asked for one: the step as ever, or a refusal with its reason and the state as it
- * was; err is left alone either way. */
+/* A method without an estimate that is asked for one: the step as ever, or a refusal with its
+ * reason and the state as it was; err is left alone either way. */
 static void no_estimate(const perp_desc *d)
 {
   const perp_ode_desc *desc = (const perp_ode_desc *)d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every scene of the registry owes: it builds, twice the same, says where it comes from, and its truth
- * begins where it begins. */
+/* What every scene of the registry owes: it builds, twice the same, says where it comes from, and
+ * its truth begins where it begins. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/contract/under_test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which plug-ins a contract test looks at: all of the registry, or, for `perp test --plugin`, those of the file that
- * PERP_CONTRACT_PLUGIN names. */
+/* Which plug-ins a contract test looks at: all of the registry, or, for `perp test --plugin`, those
+ * of the file that PERP_CONTRACT_PLUGIN names. */
 #ifndef PERP_UNDER_TEST_H
 #define PERP_UNDER_TEST_H
 

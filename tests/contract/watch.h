@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a plug-in must not do beside its work: print, write beside its arrays, change what it is only to read, keep
- * memory, answer with numbers that mean nothing.  Include after count_malloc.h. */
+/* What a plug-in must not do beside its work: print, write beside its arrays, change what it is
+ * only to read, keep memory, answer with numbers that mean nothing.  Include after count_malloc.h.
+ */
 #ifndef PERP_CONTRACT_WATCH_H
 #define PERP_CONTRACT_WATCH_H
 
@@ -11,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- output: everything between watch_begin and watch_end --------------------------------------------- */
+/* ---- output: everything between watch_begin and watch_end ---- */
 
 static struct {
   int own[2], file;
@@ -62,7 +63,7 @@ static inline void watch_silent(const char *name)
   watch.bytes = 0;
 }
 
-/* ---- arrays with a wall on either side ------------------------------------------------------------------- */
+/* ---- arrays with a wall on either side ---- */
 
 enum { WALL = 16, WALLED = 512 };
 typedef struct walled {
@@ -98,7 +99,7 @@ static inline bool watch_finite(int n, const double *x)
   return true;
 }
 
-/* ---- input: a sum over the bytes of all that is only to be read ------------------------------------------ */
+/* ---- input: a sum over the bytes of all that is only to be read ---- */
 
 static inline uint64_t watch_hash(uint64_t h, const void *data, size_t size)
 {
@@ -107,7 +108,7 @@ static inline uint64_t watch_hash(uint64_t h, const void *data, size_t size)
   return h;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------ */
+/* ---- answers ---- */
 
 /* A reason that perp has a name for, and that is not "running". */
 static inline bool watch_reason(perp_reason reason)
@@ -125,9 +126,10 @@ static inline bool watch_counts(const perp_stats *s)
          s->iterations < 100000000 && s->factorizations < 100000000 && s->matvecs < 1000000000000;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
-/* Blocks that are still there after cycle() was called once more; the first calls may open libraries. */
+/* Blocks that are still there after cycle() was called once more; the first calls may open
+ * libraries. */
 static inline void watch_memory(const char *name, void (*cycle)(void *), void *user)
 {
   if (!COUNTS_MALLOC) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reader of BVH files on arbitrary bytes: a figure is built and destroyed, or there is one message. */
+/* The reader of BVH files on arbitrary bytes: a figure is built and destroyed, or there is one
+ * message. */
 #include "experiments/import/figure.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random contact scenes: shapes, poses, deep initial penetration, coincident bodies, mass ratios to 1e6,
- * no and huge friction, thin plates, impacts at 100 m/s, joints.  Whatever the solver: no crash, no hang,
- * no NaN; a step or a problem that fails says why.
+/* Random contact scenes: shapes, poses, deep initial penetration, coincident bodies, mass ratios to
+ * 1e6, no and huge friction, thin plates, impacts at 100 m/s, joints.  Whatever the solver: no
+ * crash, no hang, no NaN; a step or a problem that fails says why.
  *
  *      test_fuzz_contact [SCENES [STEPS [FIRST_SEED [LCP [H [SHOWN]]]]]]
  *
- * LCP: `mixed` = the combinations below; `own` = every registered solver but those of other libraries, with the
- * contact model that goes with it; `peers` = those (slow: each has 0.2 s a problem); `all` = both; or the name of
- * one, bounded as for those, or with its options, `name:option=value`, as it is.
- * SHOWN: scenes that take more seconds of CPU time get a line of their own, as they go; 0: each. */
+ * LCP: `mixed` = the combinations below; `own` = every registered solver but those of other
+ * libraries, with the contact model that goes with it; `peers` = those (slow: each has 0.2 s a
+ * problem); `all` = both; or the name of one, bounded as for those, or with its options,
+ * `name:option=value`, as it is. SHOWN: scenes that take more seconds of CPU time get a line of
+ * their own, as they go; 0: each. */
 #include "tests/run_model.h"
 
 #include <sys/resource.h>
@@ -228,8 +229,9 @@ static void check(const run_parts *parts, int scenes, int first, int steps, doub
   fflush(stdout);
 }
 
-/* Scenes whose problems, many without a solution, made these solvers throw bodies with 1e5 to 1e8 m/s: what the best
- * iterate of a failed solve does to the bodies counts, and the residual of a solved one as a velocity. */
+/* Scenes whose problems, many without a solution, made these solvers throw bodies with 1e5 to 1e8
+ * m/s: what the best iterate of a failed solve does to the bodies counts, and the residual of a
+ * solved one as a velocity. */
 static void check_thrown(void)
 {
   static const struct {
@@ -251,8 +253,8 @@ static void check_thrown(void)
   }
 }
 
-/* A registered solver, bounded: what does not converge in a few hundred iterations will not here, and nobody waits
- * for those that try everything. */
+/* A registered solver, bounded: what does not converge in a few hundred iterations will not here,
+ * and nobody waits for those that try everything. */
 static void check_registered(const perp_desc *d, int scenes, int first, int steps, double h)
 {
   static const struct {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reader of fclib files.  Bytes that begin as HDF5 are a file as they are; what they meet first is the
- * HDF5 library.  Other bytes say how to make a sound HDF5 file with wrong content, which is what our
- * reader meets: which objects there are, their sizes, types and numbers.
+/* The reader of fclib files.  Bytes that begin as HDF5 are a file as they are; what they meet first
+ * is the HDF5 library.  Other bytes say how to make a sound HDF5 file with wrong content, which is
+ * what our reader meets: which objects there are, their sizes, types and numbers.
  *
- * Whatever is accepted passes perp_lcp_check and is finite; whatever is refused says so in one line. */
+ * Whatever is accepted passes perp_lcp_check and is finite; whatever is refused says so in one
+ * line. */
 #include "solvers/lcp/io/io.h"
 #include "tests/fuzz/replay.h"
 

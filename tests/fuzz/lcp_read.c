@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The readers of problem files on arbitrary bytes: whatever is accepted passes perp_lcp_check and is finite,
- * whatever is refused says so in one line; nothing else happens. */
+/* The readers of problem files on arbitrary bytes: whatever is accepted passes perp_lcp_check and
+ * is finite, whatever is refused says so in one line; nothing else happens. */
 #include "solvers/lcp/io/io.h"
 #include "tests/fuzz/replay.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reader of scene files on arbitrary bytes: a scene is built and destroyed, or there is a message. */
+/* The reader of scene files on arbitrary bytes: a scene is built and destroyed, or there is a
+ * message. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/fuzz/replay.h"

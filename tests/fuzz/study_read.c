@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reader of study files on arbitrary bytes: whatever is accepted writes itself as YAML that is accepted
- * again, whatever is refused has a message. */
+/* The reader of study files on arbitrary bytes: whatever is accepted writes itself as YAML that is
+ * accepted again, whatever is refused has a message. */
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "tests/fuzz/replay.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Short simulations of the contact scenes against their truths, at the default step of 1/240 s unless the
- * order of convergence is the question.  Bounds are the goals of the project, or what first order in h gives;
- * rounding and the tolerance of the solvers (1e-8) stay below by a decade or more. */
+/* Short simulations of the contact scenes against their truths, at the default step of 1/240 s
+ * unless the order of convergence is the question.  Bounds are the goals of the project, or what
+ * first order in h gives; rounding and the tolerance of the solvers (1e-8) stay below by a decade
+ * or more. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
@@ -24,7 +25,7 @@ static double at(const char *scene, double h, double t_end, const char *metric)
   return metric_of(&(perp_request){ .scene = scene, .h = h, .t_end = t_end }, metric);
 }
 
-/* ---- every solver that declares friction -------------------------------------------------------------------- */
+/* ---- every solver that declares friction ---- */
 
 /* circular cones or friction rows are solved; peers answer for themselves */
 static bool takes_friction(const perp_desc *d)
@@ -73,12 +74,12 @@ static void incline(void)
   }
 }
 
-/* ---- linearized friction cones err as predicted ----------------------------------------------------------------- */
+/* ---- linearized friction cones err as predicted ---- */
 
 static void linearized(void)
 {
-  /* a = g (sin theta - mu' cos theta): mu' = sqrt 2 mu on the diagonal of a box, mu / sqrt 2 between two
-   * edges of a cone with four; exact where the cone is circular */
+  /* a = g (sin theta - mu' cos theta): mu' = sqrt 2 mu on the diagonal of a box, mu / sqrt 2
+   * between two edges of a cone with four; exact where the cone is circular */
   static const struct {
     const char *azimuth, *lcp, *contact;
     double factor;
@@ -88,7 +89,8 @@ static void linearized(void)
     { "45deg", "lemke", "polyhedral:directions=4", M_SQRT1_2 },
     { "0deg", "lemke", "polyhedral:directions=4", 1 },
     { "45deg", "lemke", "polyhedral:directions=8", 1 },
-    /* an odd number has no opposites: friction is along a direction one way, between two the other way */
+    /* an odd number has no opposites: friction is along a direction one way, between two the other
+       way */
     { "0deg", "lemke", "polyhedral:directions=7", 0.90096886790241915 },
     { "180deg", "lemke", "polyhedral:directions=7", 1 },
     { "0deg", "block-gs", "polyhedral:directions=7", 0.90096886790241915 },
@@ -113,7 +115,7 @@ static void linearized(void)
   }
 }
 
-/* ---- statics -------------------------------------------------------------------------------------------------------- */
+/* ---- statics ---- */
 
 static void statics(void)
 {
@@ -134,7 +136,8 @@ static void statics(void)
     below(metric_of(&r, "pose.drift.max"), 1e-6, "%s: stack of 20 stands still", lcps[i]);
     near(metric_of(&r, "lcp.failures"), 0, 0, 0, "%s: every step is solved", lcps[i]);
   }
-  /* a guess good enough to be used again: sweeps that stopped at the tolerance crept 2e-7 in this time */
+  /* a guess good enough to be used again: sweeps that stopped at the tolerance crept 2e-7 in this
+   * time */
   below(metric_of(&(perp_request){ .scene = "stack:boxes=20", .lcp = "block-gs", .t_end = 1 },
                   "pose.drift.max"),
         5e-8, "block-gs: stack of 20 does not creep");
@@ -167,7 +170,7 @@ static void statics(void)
          i % 2 == 0 ? "stands" : "falls");
 }
 
-/* ---- motions and impacts ------------------------------------------------------------------------------------------ */
+/* ---- motions and impacts ---- */
 
 /* slope of log(err) over log(h) between h0 and h0 / 2^n; NaN fails the caller */
 static double slope(const char *scene, const char *metric, double h0, int n, double t_end)
@@ -208,7 +211,8 @@ static void motions(void)
     below(at(rows[i].scene, 0, 0, rows[i].metric), rows[i].bound, "%s: %s", rows[i].scene,
           rows[i].metric);
 
-  /* first order.  Impacts fall anywhere in a step, so that the slope is of five halvings and wide */
+  /* first order.  Impacts fall anywhere in a step, so that the slope is of five halvings and wide
+   */
   static const struct {
     const char *scene, *metric;
     double h0;
@@ -235,7 +239,8 @@ static void motions(void)
   }
 }
 
-/* ---- contact error with and without post-stabilization (Cline 2002, section 5.2.2, figure 5.11) ------------- */
+/* ---- contact error with and without post-stabilization (Cline 2002, section 5.2.2, figure 5.11)
+ * ---- */
 
 static void cline(void)
 {
@@ -264,7 +269,7 @@ static void cline(void)
   ok(isnan(metric_of(&box, "contact.err.max")), "without a tolerance there is none");
 }
 
-/* ---- energy never grows ---------------------------------------------------------------------------------------------- */
+/* ---- energy never grows ---- */
 
 static void energy(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts that have several solutions: a grip holds by every solver that says solved, or the run says that its motion is one
- * of several; and where impulses alone are open, it says no more than that. */
+/* Contacts that have several solutions: a grip holds by every solver that says solved, or the run
+ * says that its motion is one of several; and where impulses alone are open, it says no more than
+ * that. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "solvers/lcp/lcp.h"
@@ -12,9 +13,10 @@ static perp_ctx ctx;
 static const char *source = ".";
 static char folder[1024];
 
-/* ---- a solver that slides -------------------------------------------------------------------- */
+/* ---- a solver that slides ---- */
 
-/* Negative test: it solves every problem, and of several solutions it always has the one that slides, whatever the guess. */
+/* Negative test: it solves every problem, and of several solutions it always has the one that
+ * slides, whatever the guess. */
 typedef struct slider {
   perp_lcp_solver *of;
 } slider;
@@ -64,7 +66,7 @@ static const perp_lcp_desc lcp_slides = {
 };
 static const perp_plugin with_slides[] = { { PERP_KIND_lcp, &lcp_slides.d }, { 0 } };
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- runs ---- */
 
 static perp_result run(const char *scene, const char *formulation, const char *contact,
                        const char *lcp, double h, double t_end)
@@ -150,7 +152,8 @@ static void grips(void)
                    : 4e-3);
 }
 
-/* Too weak a grip: no impulses hold it, many let it swing, and those of least norm let it fall as Coulomb's law has it, a = g - 2 mu F / m. */
+/* Too weak a grip: no impulses hold it, many let it swing, and those of least norm let it fall as
+ * Coulomb's law has it, a = g - 2 mu F / m. */
 static void weak(void)
 {
   static const char *const parts[][2] = { { "cone", NULL },          { "cone", "prox" },
@@ -188,7 +191,8 @@ static void solver_that_slides(void)
   perp_result_free(&r);
 }
 
-/* A start that asks more than there is of friction: no impulses stop the box, and two solvers agree all the same. */
+/* A start that asks more than there is of friction: no impulses stop the box, and two solvers agree
+ * all the same. */
 static void jolt(void)
 {
   static const char *const lcps[] = { "fixed-point:inner=dantzig", "bpp", "pgs", "slides",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What becomes of the bodies when a solver fails: nothing stands in for it, nothing is thrown, and the failure is
- * counted.  Problems without a solution, too large ones, bad guesses, and sweeps that end where they were asked to. */
+/* What becomes of the bodies when a solver fails: nothing stands in for it, nothing is thrown, and
+ * the failure is counted.  Problems without a solution, too large ones, bad guesses, and sweeps
+ * that end where they were asked to. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/simulate/simulate_contacts.h"
@@ -45,7 +46,8 @@ static void refused(void)
   }
 }
 
-/* The matrix of 900 contacts with 10 rows each is refused: nothing stands in for the solver that was named. */
+/* The matrix of 900 contacts with 10 rows each is refused: nothing stands in for the solver that
+ * was named. */
 static void too_large(void)
 {
   perp_request r = { .scene = "pyramid:rows=15", .lcp = "lemke", .stab = "none", .t_end = 0.1 };
@@ -78,7 +80,8 @@ static void too_large(void)
   perp_result_free(&kept);
 }
 
-/* A solver that is stopped early has failed, whatever its sweeps are good for, and the figures say how far it is off. */
+/* A solver that is stopped early has failed, whatever its sweeps are good for, and the figures say
+ * how far it is off. */
 static void stopped(void)
 {
   const perp_request r = { .scene = "wall", .lcp = "psor:max_iter=3", .t_end = 0.2 };
@@ -92,7 +95,8 @@ static void stopped(void)
   perp_result_free(&result);
 }
 
-/* What was `ok` once: boxes that gain two thirds of their energy; a cube that fell through another is solved by now. */
+/* What was `ok` once: boxes that gain two thirds of their energy; a cube that fell through another
+ * is solved by now. */
 static void counted(void)
 {
   perp_result result = run(
@@ -109,8 +113,9 @@ static void counted(void)
   perp_result_free(&result);
 }
 
-/* A box between two plates that are too near: half of the overlap, 10 mm, at either side, with a solver that goes on
- * where there is no solution.  (Feedback asks for velocities that contradict each other; without it the box stops.) */
+/* A box between two plates that are too near: half of the overlap, 10 mm, at either side, with a
+ * solver that goes on where there is no solution.  (Feedback asks for velocities that contradict
+ * each other; without it the box stops.) */
 static void no_solution(void)
 {
   static const char *const lcps[] = {
@@ -217,8 +222,8 @@ static void as_asked(void)
   perp_result_free(&result);
 }
 
-/* A heap of spheres that roll and slide over each other: the limits of friction and the normal impulses, found in
- * turn, must come together, and soon. */
+/* A heap of spheres that roll and slide over each other: the limits of friction and the normal
+ * impulses, found in turn, must come together, and soon. */
 static void heap(void)
 {
   const perp_request r = { .scene = "falling:objects=20,side=3,shape=spheres",
@@ -231,7 +236,8 @@ static void heap(void)
   perp_result_free(&result);
 }
 
-/* A problem that Newton's steps bring near the tolerance only is given up, not tried to the limit of steps. */
+/* A problem that Newton's steps bring near the tolerance only is given up, not tried to the limit
+ * of steps. */
 static void plateau(void)
 {
   perp_result result = run(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The convex relaxation of friction against its own theory: what slides ends each step mu |v| h above the surface, to
- * rounding, and no other law does; what is set down at a speed hops, however short the steps are. */
+/* The convex relaxation of friction against its own theory: what slides ends each step mu |v| h
+ * above the surface, to rounding, and no other law does; what is set down at a speed hops, however
+ * short the steps are. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/run_model.h"
@@ -17,10 +18,11 @@ static double metric_of(const perp_request *request, const char *metric)
   return value;
 }
 
-/* ---- down an incline, from rest ------------------------------------------------------------------------------- */
+/* ---- down an incline, from rest ---- */
 
-/* Speed after n steps of a block that would slide with a.  The first step lifts it by mu v h, which presses it down on the
- * incline and makes it slower: v+ - v = a h - mu (u_n+ - u_n) with u_n = mu (v+ - v), a geometric sequence. */
+/* Speed after n steps of a block that would slide with a.  The first step lifts it by mu v h, which
+ * presses it down on the incline and makes it slower: v+ - v = a h - mu (u_n+ - u_n) with u_n = mu
+ * (v+ - v), a geometric sequence. */
 static double slid(double a, double mu, double h, int n)
 {
   const double rate = mu * mu / (1 + mu * mu);
@@ -83,7 +85,7 @@ static void incline(void)
   near(metric_of(&smooth, "lcp.rows.max"), 4, 0, 0, "... of one row a contact");
 }
 
-/* ---- every solver, and what stands ------------------------------------------------------------------------------- */
+/* ---- every solver, and what stands ---- */
 
 static void solvers(void)
 {
@@ -115,7 +117,7 @@ static void solvers(void)
   }
 }
 
-/* ---- set down at a speed -------------------------------------------------------------------------------------------- */
+/* ---- set down at a speed ---- */
 
 /* A body of 1 kg on the ground, at the speed v0 along x; a box, or a sphere. */
 static perp_model *set_down(perp_surface surface, double v0, double vz, bool sphere)
@@ -180,7 +182,8 @@ static void hops(void)
      apex[1]);
 }
 
-/* Below g h the lift needs no flight.  Faster than `slip` the friction that counts is mu_dynamic. */
+/* Below g h the lift needs no flight.  Faster than `slip` the friction that counts is mu_dynamic.
+ */
 static void dynamic(void)
 {
   const double h = 1e-3;
@@ -218,11 +221,12 @@ static void rebounds(void)
   perp_model_destroy(model);
 }
 
-/* ---- on springs --------------------------------------------------------------------------------------------------------- */
+/* ---- on springs ---- */
 
-/* Above where a block without the artefact is, on a spring and a damper: of the ramp mu v, (h + c / k) times, and late
- * by c / k.  Rising, it presses more and is slower, by mu times the speed at which it rises.  The heavy inertia keeps it
- * from turning: the contact is halfway between the surfaces, not in its centre. */
+/* Above where a block without the artefact is, on a spring and a damper: of the ramp mu v, (h + c /
+ * k) times, and late by c / k.  Rising, it presses more and is slower, by mu times the speed at
+ * which it rises.  The heavy inertia keeps it from turning: the contact is halfway between the
+ * surfaces, not in its centre. */
 static void springs(void)
 {
   const double mu = 0.3, h = 1.0 / 240, late = 5.0 / 100, t_end = 1.5;

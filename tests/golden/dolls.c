@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The figure of 18 segments as a rag doll: random poses within the limits of its joints, random velocities, a fall on
- * the floor, under every LCP solver that serves it.  Each run ends; a problem whose answer is none, by the natural map
- * computed here, is counted as not solved, and the status of a run says so.  Where all problems are solved, joints and
- * limits hold, nothing sinks into the floor, and energy (kinetic and of gravity) does not grow but by what limits that
- * were overrun give back.  A run that is made again with the same workspaces is the same to the last bit.
+/* The figure of 18 segments as a rag doll: random poses within the limits of its joints, random
+ * velocities, a fall on the floor, under every LCP solver that serves it.  Each run ends; a problem
+ * whose answer is none, by the natural map computed here, is counted as not solved, and the status
+ * of a run says so.  Where all problems are solved, joints and limits hold, nothing sinks into the
+ * floor, and energy (kinetic and of gravity) does not grow but by what limits that were overrun
+ * give back.  A run that is made again with the same workspaces is the same to the last bit.
  *
- * Arguments: a number of dolls for each solver, and names of solvers (none: all); none: a few dolls. */
+ * Arguments: a number of dolls for each solver, and names of solvers (none: all); none: a few
+ * dolls. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
@@ -20,7 +22,8 @@ static perp_ctx ctx;
 static double h = 2e-3;    /* s */
 static double t_end = 0.5; /* s */
 
-/* What the runs promise where all problems are solved: m, rad, and parts of the largest kinetic energy. */
+/* What the runs promise where all problems are solved: m, rad, and parts of the largest kinetic
+ * energy. */
 static const double JOINTS = 1e-9, LIMITS = 0.1, SUNK = 1e-7, GAIN = 1e-6;
 /* An answer that is called one: its natural map, as a velocity over the largest |b|. */
 static const double ANSWER = 1e-5;
@@ -32,7 +35,8 @@ struct doll {
   double *x;               /* [drives] their coordinates in the state before */
 };
 
-/* What was seen of all runs of a solver, from `joint` on of those in which all problems were solved. */
+/* What was seen of all runs of a solver, from `joint` on of those in which all problems were
+ * solved. */
 struct seen {
   int runs, solved;
   bool ends;
@@ -42,7 +46,8 @@ struct seen {
   int over_drive;
 };
 
-/* The turns of a ball joint by its three angles, from the initial state, in which all bodies stand upright. */
+/* The turns of a ball joint by its three angles, from the initial state, in which all bodies stand
+ * upright. */
 static void doll_turns(const perp_joint_def *j, const double angle[4], double quat[4])
 {
   double axis[4][3], q[4] = { 1, 0, 0, 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A limit, motors at the bound of their force, and soft rows agree with their closed forms to 1e-6 with direct,
- * pivoting, iterative and Newton solvers, as `perp simulate SCENE --lcp NAME` runs them. */
+/* A limit, motors at the bound of their force, and soft rows agree with their closed forms to 1e-6
+ * with direct, pivoting, iterative and Newton solvers, as `perp simulate SCENE --lcp NAME` runs
+ * them. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
@@ -19,8 +20,8 @@ static double metric_of(const perp_request *request, const char *name)
 static double metric_with(const char *formulation, const char *ode, const char *scene,
                           const char *lcp, double h, const char *name)
 {
-  /* contact problems are solved to 1e-8 unless asked otherwise, of which friction, and what is left of the
-   * force beside it, make 1e-6 in an iterative solver: asked for 1e-9 */
+  /* contact problems are solved to 1e-8 unless asked otherwise, of which friction, and what is left
+   * of the force beside it, make 1e-6 in an iterative solver: asked for 1e-9 */
   const perp_request request = {
     .scene = scene, .formulation = formulation, .ode = ode, .lcp = lcp, .h = h
   };

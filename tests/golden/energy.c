@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Energy never grows where friction and restitution e <= 1 take it, in any scene with shapes: by no more than the
- * solver's tolerance, 1e-8 in each step, or by an error of the formulation that is of first order in the step (gaps
- * that close before the surfaces meet, joints brought back).  The exceptions are of Newton's law: where friction turns
- * the sliding round, scene rod-impact; and where it has no solution, scene jam.
+/* Energy never grows where friction and restitution e <= 1 take it, in any scene with shapes: by no
+ * more than the solver's tolerance, 1e-8 in each step, or by an error of the formulation that is of
+ * first order in the step (gaps that close before the surfaces meet, joints brought back).  The
+ * exceptions are of Newton's law: where friction turns the sliding round, scene rod-impact; and
+ * where it has no solution, scene jam.
  *
  * Argument `all`: more solvers, longer, larger. */
 #include "experiments/scenes/scene_file.h"
@@ -23,8 +24,8 @@ static const struct {
   { "billiard", "billiard:e=0.9" },
 };
 
-/* failures: problems that the solver gave up, NULL: there must be none.  NAN: the contact model serves no couples
- * against spinning and rolling, and says so. */
+/* failures: problems that the solver gave up, NULL: there must be none.  NAN: the contact model
+ * serves no couples against spinning and rolling, and says so. */
 static double gain(const char *scene, const char *formulation, const char *lcp, const char *contact,
                    double h, double t_end, double *failures)
 {
@@ -116,8 +117,8 @@ static void exception(void)
   for (int k = 0; k < 3; k++) {
     const char *l = solvers[k].lcp, *c = solvers[k].contact;
     double newton = gain("rod-impact", "velocity:impact=newton", l, c, 0, 0, NULL);
-    /* 1/2 mu p_n (-u_t - u_t') with p_n = 2 / (2.5 - 0.3) and u_t = -0.7, u_t' = 0.2091, over (1 + 0.49) / 2 + the
-     * same: the energy after it is the largest */
+    /* 1/2 mu p_n (-u_t - u_t') with p_n = 2 / (2.5 - 0.3) and u_t = -0.7, u_t' = 0.2091, over (1 +
+     * 0.49) / 2 + the same: the energy after it is the largest */
     const double p = 2 / 2.2, work = 0.5 * 0.2 * p * (0.7 - (p - 0.7));
     near(newton, work / (0.745 + work), 1e-6, 0, "rod-impact, %s: Newton's law makes energy", l);
     below(gain("rod-impact:law=poisson", "velocity:impact=poisson", l, c, 0, 0, NULL), 1e-9,
@@ -133,7 +134,8 @@ static void exception(void)
   }
 }
 
-/* Without room Newton's law has no solution, which is said; Poisson's has one, and gives nothing. */
+/* Without room Newton's law has no solution, which is said; Poisson's has one, and gives nothing.
+ */
 static void jammed(void)
 {
   static const struct {
@@ -156,8 +158,9 @@ static void jammed(void)
     }
 }
 
-/* A light cube under a heavy one, by a few sweeps: it sinks, and nothing is thrown.  Without a stabilization energy stays,
- * as sweeps lower it; what is put back where it has sunk is lifted by what it has sunk, of the 1.5 m that it is high. */
+/* A light cube under a heavy one, by a few sweeps: it sinks, and nothing is thrown.  Without a
+ * stabilization energy stays, as sweeps lower it; what is put back where it has sunk is lifted by
+ * what it has sunk, of the 1.5 m that it is high. */
 static void sinking(void)
 {
   static const char *const sweeps[] = { "pgs:sweeps=4", "pgs:sweeps=30", "psor:omega=1.3,sweeps=10",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts on the acceleration level, event-driven, against closed forms.  rk4 is exact for parabolas, so that bounds of
- * impact scenes are rounding and the location of events (1e-12 of a step, 1e-9 of a body); ten times the worst seen. */
+/* Contacts on the acceleration level, event-driven, against closed forms.  rk4 is exact for
+ * parabolas, so that bounds of impact scenes are rounding and the location of events (1e-12 of a
+ * step, 1e-9 of a body); ten times the worst seen. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
@@ -23,7 +24,7 @@ static double run(perp_request r, const char *metric, perp_result *result)
 
 #define RUN(metric, ...) run((perp_request){ __VA_ARGS__ }, metric, NULL)
 
-/* ---- impacts ------------------------------------------------------------------------------------------------- */
+/* ---- impacts ---- */
 
 static void bounces(void)
 {
@@ -33,8 +34,8 @@ static void bounces(void)
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
     below(RUN("event.err", .scene = "bouncing-ball:e=0.5", .ode = methods[i]),
           i == 2 || i == 5 ? 1e-9 : 1e-10, "%s: times of the first bounces", methods[i]);
-  /* An adaptive step goes from bounce to bounce.  A contact that touched at its start is closed where its own gap is, not
-   * deeper by what counts as touching. */
+  /* An adaptive step goes from bounce to bounce.  A contact that touched at its start is closed
+   * where its own gap is, not deeper by what counts as touching. */
   for (int i = 0; i < 3; i++) {
     static const char *const gaps[] = { "acceleration:gap=1e-9", "acceleration:gap=1e-10",
                                         "acceleration:gap=1e-11" };
@@ -84,7 +85,7 @@ static void cradle(void)
           "joints eliminated by %s", kkts[i]);
 }
 
-/* ---- friction -------------------------------------------------------------------------------------------------- */
+/* ---- friction ---- */
 
 static void friction(void)
 {
@@ -124,7 +125,7 @@ static void painleve(void)
   }
 }
 
-/* ---- statics ----------------------------------------------------------------------------------------------------- */
+/* ---- statics ---- */
 
 static void statics(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contact scenes end, and each of their steps has a bounded cost: with the defaults at the size that they come with and at
- * ten times it, and with solvers that are no match for them, which end `unsolved`.  Work is counted by the solvers
- * themselves (lcp.work), no clock is read.  The bound of a step is what one problem may take (the option `budget`), with
- * the step of the method during which it is passed. */
+/* Contact scenes end, and each of their steps has a bounded cost: with the defaults at the size
+ * that they come with and at ten times it, and with solvers that are no match for them, which end
+ * `unsolved`.  Work is counted by the solvers themselves (lcp.work), no clock is read.  The bound
+ * of a step is what one problem may take (the option `budget`), with the step of the method during
+ * which it is passed. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/metrics/metrics.h"
@@ -12,8 +13,8 @@
 
 static perp_ctx ctx;
 
-/* 1e9 times the default of `budget`, for problems of up to 5e4 numbers in J, and a tenth for what overruns it: a pivot or a
- * factorization that has begun. */
+/* 1e9 times the default of `budget`, for problems of up to 5e4 numbers in J, and a tenth for what
+ * overruns it: a pivot or a factorization that has begun. */
 static const double BOUND = 1.1e9;
 
 typedef struct ending {

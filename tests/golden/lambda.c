@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The forces of joints against those that the exact state needs: with the order of each formulation and
- * stabilization. */
+/* The forces of joints against those that the exact state needs: with the order of each formulation
+ * and stabilization. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"

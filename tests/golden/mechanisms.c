@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mechanisms against their references: closed loops, redundant and singular constraints, stiffness. */
+/* Mechanisms against their references: closed loops, redundant and singular constraints, stiffness.
+ */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
@@ -114,8 +115,8 @@ static void flyball(void)
   }
 }
 
-/* Multistep methods keep their history over projections, also of a mechanism that starts at rest and gets fast, and
- * nothing depends on the first step. */
+/* Multistep methods keep their history over projections, also of a mechanism that starts at rest
+ * and gets fast, and nothing depends on the first step. */
 static void multistep(const char *scene, double t_end)
 {
   static const char *const methods[] = { "gsl:msadams:tol=1e-6", "gsl:msbdf:tol=1e-6" };
@@ -153,7 +154,8 @@ static void multistep(const char *scene, double t_end)
   }
 }
 
-/* Neither do contacts at rest: under error control their feedback, too, goes by the rate of the motion. */
+/* Neither do contacts at rest: under error control their feedback, too, goes by the rate of the
+ * motion. */
 static void contact_first_step(void)
 {
   const double first[] = { 1e-2, 1e-5 };
@@ -174,9 +176,9 @@ static void contact_first_step(void)
         steps[0], steps[1]);
 }
 
-/* Error control on the velocity level: the error of a step is that of its positions, O(h^2), whatever the constraints of
- * its start do to the velocity at its end, O(h), and that of the motion is in proportion to the tolerance: a tenth of it
- * takes ten times the steps. */
+/* Error control on the velocity level: the error of a step is that of its positions, O(h^2),
+ * whatever the constraints of its start do to the velocity at its end, O(h), and that of the motion
+ * is in proportion to the tolerance: a tenth of it takes ten times the steps. */
 static void velocity_level(void)
 {
   static const char *const methods[] = { "symplectic-euler:tol=1e-4", "symplectic-euler:tol=1e-5",
@@ -201,7 +203,8 @@ static void velocity_level(void)
   }
 }
 
-/* Steps in momenta under error control, by two half steps: a hundredth of the tolerance, a smaller error. */
+/* Steps in momenta under error control, by two half steps: a hundredth of the tolerance, a smaller
+ * error. */
 static void momenta(void)
 {
   static const char *const methods[] = { "symplectic-euler:tol=1e-4", "symplectic-euler:tol=1e-6",
@@ -218,8 +221,8 @@ static void momenta(void)
   }
 }
 
-/* Loops in joint coordinates: the motion of the truth; one redundant row for each loop of bricard and of four-bar in
- * space; joints that hold to rounding at every step. */
+/* Loops in joint coordinates: the motion of the truth; one redundant row for each loop of bricard
+ * and of four-bar in space; joints that hold to rounding at every step. */
 static void loops(void)
 {
   static const struct {

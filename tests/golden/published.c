@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Published figures on constraint drift: Cline 2002, figures 5.6-5.10 (six links of 100 mm, h = 1 ms), and
- * Vondrak 2005, figure 9.1 (carousel).  The texts leave open which velocity moves the positions, and
- * Vondrak's on which level, so that all variants are pinned here. */
+/* Published figures on constraint drift: Cline 2002, figures 5.6-5.10 (six links of 100 mm, h = 1
+ * ms), and Vondrak 2005, figure 9.1 (carousel).  The texts leave open which velocity moves the
+ * positions, and Vondrak's on which level, so that all variants are pinned here. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
@@ -18,9 +18,10 @@ static perp_result run(perp_request request)
   return result;
 }
 
-/* Largest |C| of the chain to 0.8 s, mm.  Velocity level: the numbers that a planar model of its own gave,
- * with two digits (9.7, 2.8, 1.1, blow-up, 0.19 before the post-step for an explicit position update; 2.7,
- * 0.8, 0.3, 0.03, 0.06 for a semi-implicit one).  Cline: 20, 5, 3, jagged, 0.5. */
+/* Largest |C| of the chain to 0.8 s, mm.  Velocity level: the numbers that a planar model of its
+ * own gave, with two digits (9.7, 2.8, 1.1, blow-up, 0.19 before the post-step for an explicit
+ * position update; 2.7, 0.8, 0.3, 0.03, 0.06 for a semi-implicit one).  Cline: 20, 5, 3, jagged,
+ * 0.5. */
 static const struct {
   const char *formulation, *ode, *stab, *metric;
   double mm, tolerance; /* < 0: diverges */
@@ -69,7 +70,8 @@ static void cline(void)
   }
 }
 
-/* Largest error of the chain to t_end, mm, where gravity is fitted to Cline's figures: one number, 50.25 m/s^2. */
+/* Largest error of the chain to t_end, mm, where gravity is fitted to Cline's figures: one
+ * number, 50.25 m/s^2. */
 static double fitted(const char *stab, double t_end, const char *metric)
 {
   perp_result r = run((perp_request){ .scene = "chain:links=6,gravity=50.25,dim=2,truth=none",
@@ -106,7 +108,8 @@ static void cline_fitted(void)
         "gravity 50.25 m/s^2: corrected, the error stays below Cline's 0.01 mm");
   ok(fitted("none", 0.6, "drift.pos.max") > 20 / 1.4,
      "gravity 50.25 m/s^2: by 0.6 s, as he reads it off");
-  /* "the graph has stair steps because of the periodic nature of the swinging chain": level, up, level */
+  /* "the graph has stair steps because of the periodic nature of the swinging chain": level, up,
+   * level */
   static const double t[] = { 0.20, 0.38, 0.52, 0.56 };
   double mm[4];
   for (int i = 0; i < 4; i++) mm[i] = fitted("none", t[i], "drift.pos.max");
@@ -115,7 +118,8 @@ static void cline_fitted(void)
      t[1], t[2], t[3]);
 }
 
-/* One metric of a scene on the velocity level under semi-implicit Euler, contacts acting when they are reached. */
+/* One metric of a scene on the velocity level under semi-implicit Euler, contacts acting when they
+ * are reached. */
 static double errs(const char *scene, const char *stab, double h, const char *metric)
 {
   perp_result r = run((perp_request){ .scene = scene,
@@ -161,7 +165,8 @@ static void post_stabilization(void)
   ok(perp_result_metric(&none, "drift.pos.max") > 1e-3, "without: they drift by millimetres");
   request.stab = "baumgarte"; /* full feedback, alpha = 1/h */
   perp_result full = run(request);
-  /* drift is not accuracy: 0.26 mm off at the end against 12 mm of the method that holds the joints */
+  /* drift is not accuracy: 0.26 mm off at the end against 12 mm of the method that holds the joints
+   */
   below(perp_result_metric(&full, "err.tip.end"), 0.4e-3, "full feedback: the tip ends %.2g mm off",
         1e3 * perp_result_metric(&full, "err.tip.end"));
   ok(perp_result_metric(&post, "err.tip.end") > 5e-3, "exact joints: the tip ends %.2g mm off",

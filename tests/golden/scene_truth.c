@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenes with a truth of their own, each option varied: where the bodies go against the closed form.  The scene knows
- * no solver and the solver no closed form, so that one is the judge of the other. */
+/* Scenes with a truth of their own, each option varied: where the bodies go against the closed
+ * form.  The scene knows no solver and the solver no closed form, so that one is the judge of the
+ * other. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/contact/impact.h"
@@ -18,7 +19,8 @@ static double figure(const char *text, const char *formulation)
   const perp_status status = perp_scene_create(&ctx, &spec, &s);
   perp_spec_free(&spec);
   if (status != PERP_OK) return (double)NAN;
-  /* on the velocity level by exact pivots: the scene is judged here, not the tolerance of its default */
+  /* on the velocity level by exact pivots: the scene is judged here, not the tolerance of its
+   * default */
   run_parts parts = { .formulation = formulation };
   if (strncmp(formulation, "velocity", 8) == 0 && perp_model_shapes(s.model) > 0)
     parts.lcp = "dantzig:start=bpp";

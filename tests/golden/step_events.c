@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time stepping through events, by truths that know nothing of steps: a block that sticks and slips on a belt (closed form),
- * a block that rocks (quadrature between Housner's impacts, 12 digits), a celtic stone that rolls (26 digits).  What is
- * measured is the order of the errors in h: no floor. */
+/* Time stepping through events, by truths that know nothing of steps: a block that sticks and slips
+ * on a belt (closed form), a block that rocks (quadrature between Housner's impacts, 12 digits), a
+ * celtic stone that rolls (26 digits).  What is measured is the order of the errors in h: no floor.
+ */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
@@ -13,7 +14,7 @@ static perp_ctx ctx;
 static const char *const belt = "belt.yaml";
 static const char *const rocking = "rocking.yaml";
 
-/* ---- errors of whole runs -------------------------------------------------------------------------------------- */
+/* ---- errors of whole runs ---- */
 
 static double metric_of(const char *scene, const char *formulation, double h, double t_end,
                         const char *metric)
@@ -26,7 +27,8 @@ static double metric_of(const char *scene, const char *formulation, double h, do
   return value;
 }
 
-/* Errors at h0, h0 / 2, ...: the slope of their logarithms over that of h (least squares), and the last one. */
+/* Errors at h0, h0 / 2, ...: the slope of their logarithms over that of h (least squares), and the
+ * last one. */
 static double slope(double (*error)(const char *formulation, double h), const char *formulation,
                     double h0, int halvings, double *last)
 {
@@ -53,7 +55,7 @@ static double stone_error(const char *formulation, double h)
   return metric_of("rattleback", formulation, h, 2, "err.q.max");
 }
 
-/* ---- times of events ------------------------------------------------------------------------------------------- */
+/* ---- times of events ---- */
 
 typedef struct run {
   perp_scene scene;
@@ -83,8 +85,9 @@ static void run_end(run *r)
   perp_scene_destroy(&r->scene);
 }
 
-/* Both of the block and of the stone: x is zero at a time between two steps, from the states at the step's start, as a
- * parabola with the values and the rate there.  (At the impact the rate jumps: the end of the step says nothing of it.) */
+/* Both of the block and of the stone: x is zero at a time between two steps, from the states at the
+ * step's start, as a parabola with the values and the rate there.  (At the impact the rate jumps:
+ * the end of the step says nothing of it.) */
 static double crossing(double x, double rate, double acceleration)
 {
   const double b = acceleration / 2, root = sqrt(fmax(0, rate * rate - 4 * b * x));
@@ -139,7 +142,7 @@ static double reversal(const char *formulation, const char *ode, double h)
   return nan("");
 }
 
-/* ---- what the pages say ------------------------------------------------------------------------------------------ */
+/* ---- what the pages say ---- */
 
 int main(void)
 {
@@ -174,8 +177,8 @@ int main(void)
     below(last, rows[i].last, "%s, %s: the error at the smallest step", rows[i].what,
           rows[i].formulation);
   }
-  /* Rows of the reference are 0.05 s apart, and the spin wavers in between: the time is that of a run which agrees
-   * with all of them. */
+  /* Rows of the reference are 0.05 s apart, and the spin wavers in between: the time is that of a
+   * run which agrees with all of them. */
   const perp_request exact = { .scene = "rattleback",
                                .formulation = "acceleration",
                                .ode = "dop853:tol=1e-11",

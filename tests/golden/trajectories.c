@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trajectories against references: acceleration level, gsl:rk8pd with tolerance 1e-12, post-stabilization of
- * positions and velocities, on every scene with a file or a closed form. */
+/* Trajectories against references: acceleration level, gsl:rk8pd with tolerance 1e-12,
+ * post-stabilization of positions and velocities, on every scene with a file or a closed form. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
@@ -86,7 +86,8 @@ static void pendulum(void)
   below(perp_result_metric(&r, "err.tip.max"), 1e-9, "pendulum, gsl:rk8pd at 1e-12: %.2g m in 10 s",
         perp_result_metric(&r, "err.tip.max"));
   perp_result_free(&r);
-  /* starts with cos(pi / 2) = 6e-17 m as a coordinate, against which GSL's bsimp measures its increments */
+  /* starts with cos(pi / 2) = 6e-17 m as a coordinate, against which GSL's bsimp measures its
+   * increments */
   r = run((perp_request){ .scene = "pendulum",
                           .formulation = "acceleration",
                           .ode = "gsl:bsimp",
@@ -98,8 +99,9 @@ static void pendulum(void)
   perp_result_free(&r);
 }
 
-/* No tolerance of a method follows this chain past 4 s in double precision: the error is of order one
- * while energy and joints are held.  An error metric that stayed small would be measuring nothing. */
+/* No tolerance of a method follows this chain past 4 s in double precision: the error is of order
+ * one while energy and joints are held.  An error metric that stayed small would be measuring
+ * nothing. */
 static void chaos(void)
 {
   perp_result r = run((perp_request){ .scene = "chain:links=6,truth=file",
@@ -121,7 +123,8 @@ int main(void)
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   trajectories("acceleration", "gsl:rk8pd:tol=1e-12");
-  /* (q, p) is one group of unknowns, for whose largest the tolerance would be, and quaternions are added, not turned */
+  /* (q, p) is one group of unknowns, for whose largest the tolerance would be, and quaternions are
+   * added, not turned */
   trajectories("acceleration:state=momentum", "gsl:rk8pd:tol=1e-14,atol=1e-14");
   pendulum();
   chaos();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A file of numbers, a line each of "name: what number, what number, ...", and what has become of them. */
+/* A file of numbers, a line each of "name: what number, what number, ...", and what has become of
+ * them. */
 #ifndef TESTS_GUARD_GOLDEN_H
 #define TESTS_GUARD_GOLDEN_H
 
@@ -43,7 +44,8 @@ __attribute__((unused)) static void golden_put(golden_line *l, const char *what,
   l->room[l->n++] = room;
 }
 
-/* LCP methods that are led by rounding, and so by the kernels that a processor gets, where A is not definite. */
+/* LCP methods that are led by rounding, and so by the kernels that a processor gets, where A is not
+ * definite. */
 static inline bool golden_led(const char *name)
 {
   static const char *const led[] = { "staggered",      "fischer-newton", "minmap-newton",
@@ -54,7 +56,8 @@ static inline bool golden_led(const char *name)
   return false;
 }
 
-/* One number for many: which is larger by how much shows.  What is infinite or unknown is left out. */
+/* One number for many: which is larger by how much shows.  What is infinite or unknown is left out.
+ */
 static inline void golden_put_sum(golden_line *l, const char *what, int n, const double *x,
                                   double room)
 {

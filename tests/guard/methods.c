@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A guard of methods: the first iterates of each LCP solver with each of its choices, the answers of each KKT
- * formulation on systems of every shape, and what each ODE method makes of fixed and chosen steps, against methods.txt.
- * An answer is right whatever way led to it; this says that the way has changed:
+/* A guard of methods: the first iterates of each LCP solver with each of its choices, the answers
+ * of each KKT formulation on systems of every shape, and what each ODE method makes of fixed and
+ * chosen steps, against methods.txt. An answer is right whatever way led to it; this says that the
+ * way has changed:
  *
  *      ninja -C build accept-work
  *
- * writes methods.txt anew, and its difference goes into the commit.  Sums over components with weights, to 1e-6 of the
- * sum of their sizes; problems on which rounding does not decide. */
+ * writes methods.txt anew, and its difference goes into the commit.  Sums over components with
+ * weights, to 1e-6 of the sum of their sizes; problems on which rounding does not decide. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/guard/golden.h"
@@ -22,7 +23,7 @@ static void put_count(golden_line *l, const char *what, double number)
   if (number > 0) golden_put(l, what, number, fmax(1, 0.05 * number));
 }
 
-/* ---- LCP ----------------------------------------------------------------------------------------------------------- */
+/* ---- LCP ---- */
 
 enum { FEW = 4 };
 
@@ -228,7 +229,7 @@ static void judgements(void)
     }
 }
 
-/* ---- KKT ----------------------------------------------------------------------------------------------------------- */
+/* ---- KKT ---- */
 
 static void kkt(const char *method, problem *p, double soft)
 {
@@ -301,7 +302,7 @@ static void kkts(void)
   }
 }
 
-/* ---- ODE ----------------------------------------------------------------------------------------------------------- */
+/* ---- ODE ---- */
 
 static void ode(const char *method, const char *options, const ode_problem *p, double h)
 {

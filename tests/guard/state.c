@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A guard of numbers: what each scene is (sizes, initial state, masses, forces and constraints at a state beside it), the
- * truth that it tells, where it is after some steps with the default parts, and every metric of such runs, against
- * state.txt.  Nothing here says that a number is right; other tests do.  This one says that it has changed:
+/* A guard of numbers: what each scene is (sizes, initial state, masses, forces and constraints at a
+ * state beside it), the truth that it tells, where it is after some steps with the default parts,
+ * and every metric of such runs, against state.txt.  Nothing here says that a number is right;
+ * other tests do.  This one says that it has changed:
  *
  *      ninja -C build accept-work
  *
- * writes state.txt anew, and its difference goes into the commit.  Sums over components with weights, to 1e-6 of the sum
- * of their sizes: compilers differ in the last digits. */
+ * writes state.txt anew, and its difference goes into the commit.  Sums over components with
+ * weights, to 1e-6 of the sum of their sizes: compilers differ in the last digits. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/util.h"
 #include "experiments/scenes/scene_file.h"
@@ -65,7 +66,8 @@ static void metric_numbers(golden_line *l, const perp_measure *measure)
     if (d->caps & PERP_METRIC_TIMING) continue;
     double x = metric->value(measure);
     if (!isfinite(x)) continue;
-    /* errors that are rounding differ; so does what counts the work, which has a guard of its own */
+    /* errors that are rounding differ; so does what counts the work, which has a guard of its own
+     */
     if (fabs(x) < 1e-9 || d->caps != 0 || fabs(x) > 1e15) continue;
     /* the work of contacts moves with the kernels that a processor gets from BLAS */
     const bool work = strncmp(d->name, "lcp.", 4) == 0;
@@ -327,7 +329,8 @@ static void families(void)
     }
 }
 
-/* Where the other options of a scene are tried: scenes that are large by default, smaller, and what options need. */
+/* Where the other options of a scene are tried: scenes that are large by default, smaller, and what
+ * options need. */
 static const char *const tried_at[][2] = { { "free-body", "preset=custom" },
                                            { "tree", "bodies=15" },
                                            { "wall", "rows=3,columns=2" },

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A guard of work: how many pivots, sweeps, factorizations, products and derivatives a fixed set of problems and scenes
- * takes, against the counts of work.txt.  A change beyond 5 % (and beyond one) is an error until somebody accepts it:
+/* A guard of work: how many pivots, sweeps, factorizations, products and derivatives a fixed set of
+ * problems and scenes takes, against the counts of work.txt.  A change beyond 5 % (and beyond one)
+ * is an error until somebody accepts it:
  *
- *      ninja -C build accept-work        writes work.txt anew; its difference goes into the commit and its message
+ *      ninja -C build accept-work        writes work.txt anew; its difference goes into the commit
+ * and its message
  *
- * Times depend on the machine, counts do not: sums over some problems, chosen so that rounding does not decide. */
+ * Times depend on the machine, counts do not: sums over some problems, chosen so that rounding does
+ * not decide. */
 #include "experiments/base/util.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
@@ -16,7 +19,7 @@
 
 static perp_ctx ctx;
 
-/* ---- what was counted ------------------------------------------------------------------------------------------------ */
+/* ---- what was counted ---- */
 
 static golden_line *add(const char *kind, const char *method, const char *problem)
 {
@@ -32,7 +35,7 @@ static void count(golden_line *l, const char *what, double number)
   l->room[i] = fmax(1, 0.05 * l->number[i]);
 }
 
-/* ---- LCP ------------------------------------------------------------------------------------------------------------- */
+/* ---- LCP ---- */
 
 /* from zero, and from a guess that is nearly right */
 static void lcp_problem(golden_line *l, const perp_spec *spec, const perp_lcp_recipe *recipe)
@@ -115,7 +118,7 @@ static void lcp_work(void)
   }
 }
 
-/* ---- scenes ------------------------------------------------------------------------------------------------------------- */
+/* ---- scenes ---- */
 
 static perp_status part(perp_kind kind, const char *text, perp_spec *spec)
 {

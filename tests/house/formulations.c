@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of docs/reference/formulations.md says of every formulation what its capabilities say. */
+/* The table of docs/reference/formulations.md says of every formulation what its capabilities say.
+ */
 #include "models/models.h"
 #include "tests/tap.h"
 

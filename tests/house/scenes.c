@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* docs/reference/scenes.md is what the scenes say of themselves: every one has its row and its section, with its equation, source,
- * truths, figures and options.  --accept writes the file anew. */
+/* docs/reference/scenes.md is what the scenes say of themselves: every one has its row and its
+ * section, with its equation, source, truths, figures and options.  --accept writes the file anew.
+ */
 #include "experiments/base/util.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Imported robots against MuJoCo itself, at random states: mass matrix, bias forces and accelerations in its joint
- * coordinates, angles and forces of drives, rows and residuals of loops.
+/* Imported robots against MuJoCo itself, at random states: mass matrix, bias forces and
+ * accelerations in its joint coordinates, angles and forces of drives, rows and residuals of loops.
  *
- * MuJoCo's bodies are where its own kinematics puts them; perp has to agree about the rest.  With the Jacobian S of all
- * bodies of perp by MuJoCo's velocities (mj_jac), v = S u:
+ * MuJoCo's bodies are where its own kinematics puts them; perp has to agree about the rest.  With
+ * the Jacobian S of all bodies of perp by MuJoCo's velocities (mj_jac), v = S u:
  *
- *      M_mujoco = S' M S,   bias = S' (M a0 - f),   and a of M a = f + J' lambda, J a = -Jdot v  is  S u' + a0
+ *      M_mujoco = S' M S,   bias = S' (M a0 - f),   and a of M a = f + J' lambda, J a = -Jdot v  is
+ * S u' + a0
  *
- * where a0 is what bodies do when u' = 0.  Armature, which perp has not, is taken out on both sides; limits, contacts and
- * actuators are off; equality constraints are off, and compared for themselves. */
+ * where a0 is what bodies do when u' = 0.  Armature, which perp has not, is taken out on both
+ * sides; limits, contacts and actuators are off; equality constraints are off, and compared for
+ * themselves. */
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "models/multibody/model_private.h"
@@ -161,7 +163,7 @@ static void restrict_to_joints(const pair *x, const double *in, double *y)
     for (int j = 0; j < x->nv; j++) y[j] += x->S[i * x->nv + j] * in[i];
 }
 
-/* ---- dynamics ----------------------------------------------------------------------------------- */
+/* ---- dynamics ---- */
 
 static double mass_difference(const pair *x, const perp_blocks *B)
 {
@@ -282,10 +284,11 @@ static void test_dynamics(const char *file, const char *options)
   close_pair(&x);
 }
 
-/* ---- drives ------------------------------------------------------------------------------------- */
+/* ---- drives ---- */
 
-/* The joint of MuJoCo that a drive acts on: perp's joint has the names of all of them, from the first to the last one.
- * *sign: the second of three hinges may turn against perp's node, axis_a x axis_b. */
+/* The joint of MuJoCo that a drive acts on: perp's joint has the names of all of them, from the
+ * first to the last one. *sign: the second of three hinges may turn against perp's node, axis_a x
+ * axis_b. */
 static int joint_of(const pair *x, const perp_drive_def *def, double *sign)
 {
   const perp_joint_def *of = perp_model_joint(x->p, def->joint);
@@ -335,7 +338,8 @@ static double drive_times(const pair *x, int drive, const double *v, double bias
   return bias;
 }
 
-/* Springs, dampers and servos: -stiffness (x - target) - damping (x' - velocity) within max_force. */
+/* Springs, dampers and servos: -stiffness (x - target) - damping (x' - velocity) within max_force.
+ */
 static double drive_force(const perp_drive_def *d, double q, double u)
 {
   if (d->stiffness == 0 && d->damping == 0) /* a motor that is slower than its velocity */
@@ -398,7 +402,7 @@ static void test_drives(const char *file, const char *options, const double *ctr
   close_pair(&x);
 }
 
-/* ---- loops -------------------------------------------------------------------------------------- */
+/* ---- loops ---- */
 
 /* The largest part of rows P [k][nv] that is no combination of rows E [k][nv]. */
 static double span_difference(int k, int nv, const double *P, const double *E)
@@ -423,7 +427,8 @@ static double span_difference(int k, int nv, const double *P, const double *E)
   return most;
 }
 
-/* e_i . g_(i+1) of perp from MuJoCo's residual, the imaginary part of the quaternion of R_b' R_a R_rel. */
+/* e_i . g_(i+1) of perp from MuJoCo's residual, the imaginary part of the quaternion of R_b' R_a
+ * R_rel. */
 static void weld_residual(const double imaginary[3], const double rel[4], double C[3])
 {
   double q[4] = { 0, imaginary[0], imaginary[1], imaginary[2] }, T[9], R[9], RT[9], E[9];
@@ -500,7 +505,7 @@ static void test_loops(const char *file, int wanted)
   close_pair(&x);
 }
 
-/* ---- states -------------------------------------------------------------------------------------- */
+/* ---- states ---- */
 
 int main(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts of an imported file against MuJoCo itself: the friction of every pair of surfaces, whatever their condim and
- * priority, and where a height field is. */
+/* Contacts of an imported file against MuJoCo itself: the friction of every pair of surfaces,
+ * whatever their condim and priority, and where a height field is. */
 #include "experiments/scenes/scene_file.h"
 #include "models/collision/collision.h"
 #include "models/models.h"

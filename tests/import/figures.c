@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Figures of BVH files: places by a kinematics of its own, masses by the table, angles by the channels, bad files by their message. */
+/* Figures of BVH files: places by a kinematics of its own, masses by the table, angles by the
+ * channels, bad files by their message. */
 #include "experiments/import/figure.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
@@ -44,7 +45,7 @@ static void load(const char *name, perp_bvh *bvh)
   free(path);
 }
 
-/* ---- a kinematics of its own: matrices, y up ------------------------------------------------------- */
+/* ---- a kinematics of its own: matrices, y up ---- */
 
 static void multiply(double A[3][3], double B[3][3], double C[3][3])
 {
@@ -130,7 +131,7 @@ static void places(void)
   free(text);
 }
 
-/* ---- masses ------------------------------------------------------------------------------------------ */
+/* ---- masses ---- */
 
 static void masses(void)
 {
@@ -189,7 +190,7 @@ static void masses(void)
   }
 }
 
-/* ---- angles ------------------------------------------------------------------------------------------- */
+/* ---- angles ---- */
 
 static double channel(const perp_bvh *b, const char *joint, int frame, perp_bvh_channel c)
 {
@@ -238,10 +239,10 @@ static void angles(void)
   free(path);
 }
 
-/* ---- statics -------------------------------------------------------------------------------------------- */
+/* ---- statics ---- */
 
-/* A figure that stands: the ground carries its weight, hanging arms need no torque, and with an arm held out the shoulder has the moment
- * of what hangs on it. */
+/* A figure that stands: the ground carries its weight, hanging arms need no torque, and with an arm
+ * held out the shoulder has the moment of what hangs on it. */
 static void statics(void)
 {
   perp_scene s;
@@ -289,9 +290,10 @@ static void statics(void)
   free(path);
 }
 
-/* ---- controllers --------------------------------------------------------------------------------------- */
+/* ---- controllers ---- */
 
-/* Largest distance of the figure at the end of 1 s from the motion that it should make: of centres of segments, m, or of all, m and rad. */
+/* Largest distance of the figure at the end of 1 s from the motion that it should make: of centres
+ * of segments, m, or of all, m and rad. */
 static double tracked(const char *text, run_parts parts, double h, bool centres)
 {
   perp_scene s;
@@ -330,7 +332,7 @@ static void controllers(void)
   }
 }
 
-/* ---- scenes that include a figure ------------------------------------------------------------------------ */
+/* ---- scenes that include a figure ---- */
 
 static void included(void)
 {
@@ -348,7 +350,7 @@ static void included(void)
   free(path);
 }
 
-/* ---- damage ------------------------------------------------------------------------------------------------ */
+/* ---- damage ---- */
 
 static const char good[] =
     "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 0\nCHANNELS 4 Yposition Zrotation Xrotation Yrotation\n"

@@ -29,7 +29,7 @@ static void read_back(const perp_text *text, perp_bvh *out)
   if (!perp_bvh_read(&diag, "written", text->s, text->n, out)) bail("%s", diag.text.s);
 }
 
-/* ---- a kinematics of its own: matrices, axes of the file ------------------------------------------- */
+/* ---- a kinematics of its own: matrices, axes of the file ---- */
 
 /* R [3][3] of a joint in its parent. */
 static void rotation(const perp_bvh *b, int j, int k, double R[3][3])
@@ -95,7 +95,7 @@ static double apart(double R[3][3], double Q[3][3])
   return off;
 }
 
-/* ---- what is written ------------------------------------------------------------------------------- */
+/* ---- what is written ---- */
 
 static void written(const char *name)
 {
@@ -149,7 +149,7 @@ static void orders(void)
   }
 }
 
-/* ---- blending -------------------------------------------------------------------------------------- */
+/* ---- blending ---- */
 
 static void blended(void)
 {
@@ -211,7 +211,7 @@ static void blended(void)
   perp_bvh_free(&b);
 }
 
-/* ---- retargeting ----------------------------------------------------------------------------------- */
+/* ---- retargeting ---- */
 
 static void retargeted(void)
 {
@@ -249,7 +249,7 @@ static void retargeted(void)
   perp_bvh_free(&fat);
 }
 
-/* ---- markers --------------------------------------------------------------------------------------- */
+/* ---- markers ---- */
 
 static double fitted(const char *text, const perp_bvh *motion, double *error)
 {

@@ -74,7 +74,7 @@ static double far(int dim, const double *a, const double *b, double sign)
   return d;
 }
 
-/* ---- the roles of a and b -------------------------------------------------------------------- */
+/* ---- the roles of a and b ---- */
 
 /* largest difference between two manifolds with the roles exchanged, each point against its
  * nearest */
@@ -122,7 +122,7 @@ static void test_mirror(int dim, int poses)
   for (int way = 0; way < 2; way++) perp_model_destroy(m[way]);
 }
 
-/* ---- the frame of the world ------------------------------------------------------------------ */
+/* ---- the frame of the world ---- */
 
 /* y = T x */
 static void compose(int dim, const perp_pose *T, const perp_pose *x, perp_pose *y)
@@ -171,7 +171,7 @@ static void test_frame(int dim, int poses)
   for (int way = 0; way < 2; way++) perp_model_destroy(m[way]);
 }
 
-/* ---- small motions --------------------------------------------------------------------------- */
+/* ---- small motions ---- */
 
 /* bodies that rest on each other, face on face, turned about the vertical and shifted */
 static void test_rest(int poses)
@@ -210,7 +210,7 @@ static void test_rest(int poses)
   perp_model_destroy(m);
 }
 
-/* ---- time of impact -------------------------------------------------------------------------- */
+/* ---- time of impact ---- */
 
 /* pose at s as collision.h defines it */
 static void pose_at(int dim, const double *q0, const double *q1, double s, perp_pose *pose)

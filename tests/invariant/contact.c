@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What holds in every step with contacts, whatever the parts: joints and contacts are satisfied together,
- * impulses push and stay in their cone, momentum is exchanged and not made, energy does not grow.
- * Islands on two threads give the numbers of one; steps allocate nothing. */
+/* What holds in every step with contacts, whatever the parts: joints and contacts are satisfied
+ * together, impulses push and stay in their cone, momentum is exchanged and not made, energy does
+ * not grow. Islands on two threads give the numbers of one; steps allocate nothing. */
 #include "models/stepping/constrained.h"
 #include "tests/run_model.h"
 
@@ -128,7 +128,8 @@ static void test_conditions(void)
       char who[120];
       snprintf(who, sizeof who, "%s, %s%s%s, dim %d", p.lcp, p.contact,
                p.formulation != NULL ? ", " : "", p.formulation != NULL ? p.formulation : "", dim);
-      /* rounding of the KKT solve; the tolerance 1e-8 of a solution, of impulses and speeds near 10 */
+      /* rounding of the KKT solve; the tolerance 1e-8 of a solution, of impulses and speeds near 10
+       */
       below(w.joint, 1e-11, "%s: joints hold", who);
       below(w.open, 1e-7 * h, "%s: no contact closes further than its gap", who);
       below(w.pull, 1e-9, "%s: contacts push", who);
@@ -251,8 +252,8 @@ static void test_energy(void)
         gain = fmax(gain, T + V - least);
         least = fmin(least, T + V);
       }
-      /* a rebound is made before the surfaces meet, m g h |u| too high: 18 x 15 N x 2 m/s x h = 2 J at
-       * most; pushing bodies apart costs less */
+      /* a rebound is made before the surfaces meet, m g h |u| too high: 18 x 15 N x 2 m/s x h = 2 J
+       * at most; pushing bodies apart costs less */
       below(gain, e == 0 ? 0.01 * scale : 2,
             "%s, e = %.1f: energy never grows by more than its error", parts[i].contact, 0.5 * e);
       perp_sim_destroy(sim);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Energy of random heaps with friction does not grow.  With e = 0 and no stabilization a step of velocity stepping obeys
+/* Energy of random heaps with friction does not grow.  With e = 0 and no stabilization a step of
+ * velocity stepping obeys
  *
  *      E+ - E  <=  -|v+ - v|_M^2 / 2  <=  0,       E kinetic and potential energy,
  *
- * as v+ = v^ + M^-1 J' lambda with v^ = v + h g (turning bodies keep their energy), lambda' J v+ <= -lambda' bias and
- * bias = gap / h >= 0 where contacts are open, 0 else: penetration is not given back, so that no term of it is left.
- * What remains is the error of the solution, tol of the largest impulse.  (Newton's restitution with friction has no
- * such bound: Kane and Levinson 1985.) */
+ * as v+ = v^ + M^-1 J' lambda with v^ = v + h g (turning bodies keep their energy), lambda' J v+ <=
+ * -lambda' bias and bias = gap / h >= 0 where contacts are open, 0 else: penetration is not given
+ * back, so that no term of it is left. What remains is the error of the solution, tol of the
+ * largest impulse.  (Newton's restitution with friction has no such bound: Kane and Levinson 1985.)
+ */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

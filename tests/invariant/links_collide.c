@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Links that touch each other (Vondrak 2005, section 9.1.3: segments that can collide): the tree starts without
- * overlap, its links touch in the run, stay apart, hold, and make no energy.  Boxes are judged by the separating axes
- * of two boxes, computed here: 3 + 3 normals of faces and 9 products of edges (Gottschalk, Lin, Manocha 1996,
- * OBBTree, section 5); the separation along the best axis is minus the depth of boxes that overlap, and at most the
- * distance of those that do not. */
+/* Links that touch each other (Vondrak 2005, section 9.1.3: segments that can collide): the tree
+ * starts without overlap, its links touch in the run, stay apart, hold, and make no energy.  Boxes
+ * are judged by the separating axes of two boxes, computed here: 3 + 3 normals of faces and 9
+ * products of edges (Gottschalk, Lin, Manocha 1996, OBBTree, section 5); the separation along the
+ * best axis is minus the depth of boxes that overlap, and at most the distance of those that do
+ * not. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/scene.h"
 #include "tests/run_model.h"

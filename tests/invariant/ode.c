@@ -20,7 +20,8 @@ static perp_ode *start(const char *text, const perp_ode_sys *sys, double h, cons
   return ode;
 }
 
-/* ---- free body: I = (1, 2, 3), w = (0.01, 5, 0.01) close to the unstable axis, so that it tumbles ---------- */
+/* ---- free body: I = (1, 2, 3), w = (0.01, 5, 0.01) close to the unstable axis, so that it tumbles
+ * ---- */
 
 struct kept {
   double energy, momentum, in_space, q;
@@ -90,7 +91,7 @@ static void free_body(void)
      k.energy);
 }
 
-/* ---- pendulum and spring: energy bounded, or not ------------------------------------------------------------- */
+/* ---- pendulum and spring: energy bounded, or not ---- */
 
 /* Largest energy error of the first and the last tenth of 1e5 steps, relative to the range. */
 static void swing(const char *text, bool velocity_form, bool spring, double h, double *first,

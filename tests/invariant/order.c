@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The same bodies in another order, and seen from another place: each kind of joint and of curve, each formulation, with
- * contacts and without.  Nothing in the equations knows the number of a body or where the world ends. */
+/* The same bodies in another order, and seen from another place: each kind of joint and of curve,
+ * each formulation, with contacts and without.  Nothing in the equations knows the number of a body
+ * or where the world ends. */
 #include "experiments/scenes/scene_file.h"
 #include "models/kinematics/kinematics.h"
 #include "tests/run_model.h"
@@ -47,7 +48,7 @@ static void seen(int d, const view *w, bool place, const double *x, double *y)
   for (int i = 0; i < d; i++) y[i] = out[i] + (place ? w->shift[i] : 0);
 }
 
-/* ---- the description ----------------------------------------------------------------------------------------- */
+/* ---- the description ---- */
 
 typedef struct things {
   int d, n_joints, n_forces, n_drives, n_shapes;
@@ -129,8 +130,8 @@ static perp_model *build(const things *s, const view *w)
   return run_finish(&ctx, m);
 }
 
-/* State after a while; false where the formulation does not serve this.  out: places of three points of each body and
- * their velocities, in the order and the frame of the description. */
+/* State after a while; false where the formulation does not serve this.  out: places of three
+ * points of each body and their velocities, in the order and the frame of the description. */
 enum { STATE = BODIES * 3 * 6 };
 static bool motion(const things *s, const view *w, run_parts names, double h, double t_end,
                    double out[STATE])
@@ -175,7 +176,7 @@ static double apart(const double *a, const double *b)
   return most;
 }
 
-/* ---- joints -------------------------------------------------------------------------------------------------- */
+/* ---- joints ---- */
 
 static const double spline[] = { -1, -0.3, 0.2, 0, 0, 0, 1, 0.2, -0.3, 2, 1, 0.4, 3, 1.5, 0 };
 static const double flat[] = { -1, -0.3, 0, 0, 0, 0, 1, 0.2, 0, 2, 1, 0, 3, 1.5, 0 };
@@ -312,8 +313,8 @@ static things chain_of(int d, const joint_case *c)
   return s;
 }
 
-/* Formulations, how far they are from the exact motion after SPAN and from the same motion seen otherwise (of the way
- * that the points have gone), and how many of the cases they serve. */
+/* Formulations, how far they are from the exact motion after SPAN and from the same motion seen
+ * otherwise (of the way that the points have gone), and how many of the cases they serve. */
 typedef struct method {
   run_parts parts;
   double h, error, same;
@@ -328,7 +329,8 @@ static const method methods[] = {
   { { "radau5" }, 1e-2, 1e-7, 1e-9, 28 },
   { { "penalty:stiffness=1e6,damping=100", "rk4" }, 2e-4, 0.3, 1e-5, 28 },
   { { "point-mass" }, 1e-3, 1e-4, 1e-6, 18 },
-  /* the first body of a part that floats, and so the coordinates, are other ones where the order is */
+  /* the first body of a part that floats, and so the coordinates, are other ones where the order is
+   */
   { { "reduced", "dopri5" }, 1e-2, 5e-9, 5e-9, 28 },
   { { "regularized", "symplectic-euler" }, 1e-3, 0.006, 1e-9, 28 },
   { { "impulse" }, 1e-3, 3e-5, 1e-10, 28 },
@@ -360,10 +362,11 @@ static void joints(int d, const joint_case *c, int served[METHODS])
   }
 }
 
-/* ---- contacts and drives -------------------------------------------------------------------------------------- */
+/* ---- contacts and drives ---- */
 
-/* A box, a ball and a capsule above a floor, thrown at each other; the last two may be joined, with a drive.  Friction of
- * pyramids in space has directions of its own, so that there the world is not turned. */
+/* A box, a ball and a capsule above a floor, thrown at each other; the last two may be joined, with
+ * a drive.  Friction of pyramids in space has directions of its own, so that there the world is not
+ * turned. */
 static things heap_of(int d, bool joined, double mu, double e)
 {
   things s = { .d = d };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is called symplectic keeps the energy of a conservative model near its value for all times: it has no trend.  A
- * method that is not one (velocity form of Verlet in joint coordinates, explicit gyroscopic torque) has. */
+/* What is called symplectic keeps the energy of a conservative model near its value for all times:
+ * it has no trend.  A method that is not one (velocity form of Verlet in joint coordinates,
+ * explicit gyroscopic torque) has. */
 #include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 

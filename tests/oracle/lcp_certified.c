@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge on problems of 9 to 60 rows whose solution is known without rounding: all numbers are small integers, or these times
- * powers of two.  Right answers are solved, in all units; wrong ones are not, however small the row is; and no answer is farther
- * from the solution than perp_lcp_distance says. */
+/* The judge on problems of 9 to 60 rows whose solution is known without rounding: all numbers are
+ * small integers, or these times powers of two.  Right answers are solved, in all units; wrong ones
+ * are not, however small the row is; and no answer is farther from the solution than
+ * perp_lcp_distance says. */
 #include "tests/tap.h"
 #include "solvers/lcp/lcp.h"
 #include "solvers/solvers.h"

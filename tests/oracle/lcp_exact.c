@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every own method against exact enumeration: random problems of up to five rows, singular, nearly singular, graded, with tiny
- * and huge rows, columns and bounds.  A problem without a solution is solved by none, one with a solution proved infeasible by
- * none, and what is called solved is right row by row; all of that in rational arithmetic, with no line of the library.
+/* Every own method against exact enumeration: random problems of up to five rows, singular, nearly
+ * singular, graded, with tiny and huge rows, columns and bounds.  A problem without a solution is
+ * solved by none, one with a solution proved infeasible by none, and what is called solved is right
+ * row by row; all of that in rational arithmetic, with no line of the library.
  *
- * Which index sets have a solution: the rows inside give linear equations; where these are singular, what is left of their
- * solutions by the bounds and signs is decided by Fourier and Motzkin's elimination.
+ * Which index sets have a solution: the rows inside give linear equations; where these are
+ * singular, what is left of their solutions by the bounds and signs is decided by Fourier and
+ * Motzkin's elimination.
  *
- * Arguments: how many problems (default 300), the number of the first (default 0), the only method.  The number of a problem is
- * the seed of all its numbers, so that ranges can be run apart, and one problem again. */
+ * Arguments: how many problems (default 300), the number of the first (default 0), the only method.
+ * The number of a problem is the seed of all its numbers, so that ranges can be run apart, and one
+ * problem again. */
 #include "tests/oracle/rational.h"
 #include "tests/tap.h"
 #include "solvers/solvers.h"
@@ -19,7 +22,7 @@ enum { ROWS = 5, METHODS = 64, MOST_CONDITIONS = 20000 };
 
 static perp_ctx ctx;
 
-/* ---- exact ---------------------------------------------------------------------------------------------------- */
+/* ---- exact ---- */
 
 /* c_0 + sum_j c_j t_j >= 0 */
 typedef struct condition {
@@ -281,8 +284,9 @@ static int rational_cmpabs(const mpq_t a, const mpq_t b)
   return order;
 }
 
-/* Does row i without data count: has it a multiplier that is no rounding in its unit 1 / unit[j] (known [j] 1), or a bound other
- * than 0 that is as near?  last: those without a unit (known 0) count. */
+/* Does row i without data count: has it a multiplier that is no rounding in its unit 1 / unit[j]
+ * (known [j] 1), or a bound other than 0 that is as near?  last: those without a unit (known 0)
+ * count. */
 static bool exact_joins(const exact *e, mpq_t *x, int i, mpq_t *unit, const int *known, bool last)
 {
   bool counts = false;
@@ -308,8 +312,9 @@ static bool exact_joins(const exact *e, mpq_t *x, int i, mpq_t *unit, const int 
   return counts;
 }
 
-/* Rows without data of their own, whose multipliers are all nothing in the rows that count, do not count.  Units go out from the
- * rows with b_i != 0, round by round; where they reach no further, multipliers without one count. */
+/* Rows without data of their own, whose multipliers are all nothing in the rows that count, do not
+ * count.  Units go out from the rows with b_i != 0, round by round; where they reach no further,
+ * multipliers without one count. */
 static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
 {
   mpq_t unit[ROWS];
@@ -333,8 +338,9 @@ static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
   for (int j = 0; j < e->n; j++) mpq_clear(unit[j]);
 }
 
-/* Of x, each multiplier of which may be moved by its l times `share`: the largest w of the wrong sign over sigma of its row, the
- * one to which no such move brings less.  As the proof has it: what w would move beyond its bound goes there. */
+/* Of x, each multiplier of which may be moved by its l times `share`: the largest w of the wrong
+ * sign over sigma of its row, the one to which no such move brings less.  As the proof has it: what
+ * w would move beyond its bound goes there. */
 static double exact_left(const exact *e, const double *lambda, double share)
 {
   mpq_t x[ROWS], y[ROWS], w[ROWS], sigma[ROWS], unit, t, most, worst;
@@ -386,7 +392,7 @@ static double exact_left(const exact *e, const double *lambda, double share)
   return left;
 }
 
-/* ---- problems --------------------------------------------------------------------------------------------------- */
+/* ---- problems ---- */
 
 typedef struct problem {
   perp_lcp p;
@@ -493,7 +499,7 @@ static void make(problem *q)
     }
 }
 
-/* ---- methods ------------------------------------------------------------------------------------------------------ */
+/* ---- methods ---- */
 
 static struct tally {
   const perp_desc *d;
@@ -532,8 +538,8 @@ static void show(const char *what, const char *who, int k, const problem *q, con
   show_numbers("x", x, n, "\n");
 }
 
-/* The same in other units of rows and columns: what says of x what it did?  Powers of two change nothing at all, other numbers
- * those of the problem by rounding. */
+/* The same in other units of rows and columns: what says of x what it did?  Powers of two change
+ * nothing at all, other numbers those of the problem by rounding. */
 static void check_units(const problem *q, int k, const double *x)
 {
   const int n = q->p.n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge against rational arithmetic, over small problems of every shape: the figures agree, and what is decided is
- * decided rightly. */
+/* The judge against rational arithmetic, over small problems of every shape: the figures agree, and
+ * what is decided is decided rightly. */
 #include "tests/oracle/rational.h"
 #include "tests/tap.h"
 #include "solvers/solvers.h"
@@ -47,7 +47,7 @@ static const perp_lcp_desc parrot = {
   .destroy = parrot_destroy
 };
 
-/* ---- problems ------------------------------------------------------------------------------------------------ */
+/* ---- problems ---- */
 
 typedef struct problem {
   perp_lcp p;
@@ -272,9 +272,10 @@ static void make(perp_rng *g, problem *q)
   answer(g, q, size);
 }
 
-/* ---- comparisons ---------------------------------------------------------------------------------------------- */
+/* ---- comparisons ---- */
 
-/* within 10 %, or both below 1e-14; what is wrong by all of the data is wrong, whatever rounding of a scale makes of it */
+/* within 10 %, or both below 1e-14; what is wrong by all of the data is wrong, whatever rounding of
+ * a scale makes of it */
 static bool agrees(double x, double exact)
 {
   if (x >= 0.99 && exact >= 0.99) return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rel and data of lcp.h in rational arithmetic, from their definition: projections as they are written there, and no
- * line of the library.  Square roots, of discs alone, in 6000 bits. */
+/* rel and data of lcp.h in rational arithmetic, from their definition: projections as they are
+ * written there, and no line of the library.  Square roots, of discs alone, in 6000 bits. */
 #ifndef TESTS_RATIONAL_H
 #define TESTS_RATIONAL_H
 

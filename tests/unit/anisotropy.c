@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Anisotropic friction.  A point of mass 1 kg slides over a floor with a grain and is braked.  With y = S u the law of most
- * dissipation is  y' = -mu g S^2 y / |y|,  integrated here by itself; along its solutions y_2 / y_1^(r^2) is constant, and the
- * slip turns towards the smaller friction until it stops.  The metric of Coulomb's law knows the ellipse. */
+/* Anisotropic friction.  A point of mass 1 kg slides over a floor with a grain and is braked.  With
+ * y = S u the law of most dissipation is  y' = -mu g S^2 y / |y|,  integrated here by itself; along
+ * its solutions y_2 / y_1^(r^2) is constant, and the slip turns towards the smaller friction until
+ * it stops.  The metric of Coulomb's law knows the ellipse. */
 #include "tests/run_model.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 static perp_ctx ctx;
 static const double g = 9.81, mu = 0.1, r = 2;
 
-/* Surfaces of the floor and of the ball, whose contact is at its centre of mass; the ball is turned about z by `yaw`. */
+/* Surfaces of the floor and of the ball, whose contact is at its centre of mass; the ball is turned
+ * about z by `yaw`. */
 static perp_model *slider_at(double speed, const perp_surface *floor, const perp_surface *ball,
                              double yaw)
 {
@@ -94,7 +96,8 @@ static void test_braking(void)
   }
 }
 
-/* The grain belongs to the surface that has it, and turns with its body; a pair of materials has its own. */
+/* The grain belongs to the surface that has it, and turns with its body; a pair of materials has
+ * its own. */
 static void test_owner(void)
 {
   double u[2], v[6];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Answers on made-up results: ties, noise, what cannot be told, unsuited and unsolved cells, proofs, metrics of which more
- * is better, budgets, exponents, and what is never mixed.  Every expectation is worked out by hand from the figures that
- * the test writes into the journal. */
+/* Answers on made-up results: ties, noise, what cannot be told, unsuited and unsolved cells,
+ * proofs, metrics of which more is better, budgets, exponents, and what is never mixed.  Every
+ * expectation is worked out by hand from the figures that the test writes into the journal. */
 #include "experiments/answers/answers.h"
 #include "experiments/results/symptoms.h"
 #include "tests/unit/toy_kind.h"
@@ -13,7 +13,7 @@
 static perp_ctx ctx;
 static char root[] = "/tmp/perp-answers-XXXXXX";
 
-/* ---- a kind with scenes, problems, solvers and steps ------------------------------------------------------- */
+/* ---- a kind with scenes, problems, solvers and steps ---- */
 
 static const perp_param made_params[] = {
   { "scene", "a scene", PERP_PARAM_TEXT, PERP_KIND_NONE, "", 0, 0, 0, "a", false },
@@ -70,7 +70,8 @@ static void add_value(perp_text *t, const char *name, double v)
     perp_text_add(t, "%s\"%s\":%s%.17g%s", t->s[t->n - 1] == '{' ? "" : ",", name, quote, v, quote);
 }
 
-/* A results folder of that study, as if it had been run; rounds: of times, which scatter by `scatter`. */
+/* A results folder of that study, as if it had been run; rounds: of times, which scatter by
+ * `scatter`. */
 static void made_up(const char *text, outcome_fn *of, int rounds, double scatter, perp_results *r)
 {
   static int number;
@@ -147,7 +148,7 @@ static bool named(const char *stab, const char *name)
   return strncmp(stab, name, strlen(name)) == 0;
 }
 
-/* ---- ties and floors ------------------------------------------------------------------------------------------ */
+/* ---- ties and floors ---- */
 
 static struct outcome tied(const char *scene, const char *stab, double h)
 {
@@ -213,11 +214,11 @@ static void ties(void)
   perp_results_free(&r);
 }
 
-/* ---- counting ----------------------------------------------------------------------------------------------------- */
+/* ---- counting ---- */
 
-/* Scenes a ... e.  none solves a, b, proves c, and e does not suit it, it fails in d; baumgarte solves a, b, d and fails in c;
- * post "proves" that a has no solution, which others have found, and solves b, c is proved by it as well; d is above the tolerance
- * after the sweeps asked for. */
+/* Scenes a ... e.  none solves a, b, proves c, and e does not suit it, it fails in d; baumgarte
+ * solves a, b, d and fails in c; post "proves" that a has no solution, which others have found, and
+ * solves b, c is proved by it as well; d is above the tolerance after the sweeps asked for. */
 static struct outcome counted(const char *scene, const char *stab, double h)
 {
   static const char *const what[3][5] = { { "ok", "ok", "infeasible", "diverged", "unsuited" },
@@ -256,7 +257,7 @@ static void counting(void)
   perp_results_free(&r);
 }
 
-/* ---- more is better, and cells that cannot win ---------------------------------------------------------------------- */
+/* ---- more is better, and cells that cannot win ---- */
 
 static struct outcome scores(const char *scene, const char *stab, double h)
 {
@@ -304,7 +305,7 @@ static void winners(void)
   perp_results_free(&r);
 }
 
-/* ---- what is never mixed, budgets, slopes ------------------------------------------------------------------------------- */
+/* ---- what is never mixed, budgets, slopes ---- */
 
 /* Order 1 and cheap, order 2 and four times as dear; post does not work in scene b. */
 static struct outcome orders(const char *scene, const char *stab, double h)
@@ -337,8 +338,8 @@ static void never_mixed(void)
                 "stab, for: scene }\n",
           orders, 0, 0, &r);
   a = only(&r);
-  /* a, 20 calls: none 0.1, baumgarte 0.3, post costs 40; 1000: none 1e-3, post 1e-4 (h 0.01: 400 calls);
-   * error 0.01: none 100, post 40 */
+  /* a, 20 calls: none 0.1, baumgarte 0.3, post costs 40; 1000: none 1e-3, post 1e-4 (h 0.01: 400
+   * calls); error 0.01: none 100, post 40 */
   ok(a->n_lines == 6, "two budgets and a target for each scene: %d", a->n_lines);
   ok(strcmp(a->line[0].who, "none") == 0 && strcmp(a->line[0].entry[2].why, "over budget") == 0,
      "within 20 calls the one of order 1 is best, post has nothing: %s", a->line[0].entry[2].why);
@@ -367,14 +368,15 @@ static void never_mixed(void)
   made_up(STEPS "answer: { best: err.q.max, proxy: drift, by: stab, for: [scene, h] }\n", orders, 0,
           0, &r);
   a = only(&r);
-  /* baumgarte drifts least everywhere: its error is 3 h over the least of h^2, h: 3, 30 (h 0.1), 300, 3000 */
+  /* baumgarte drifts least everywhere: its error is 3 h over the least of h^2, h: 3, 30 (h 0.1),
+   * 300, 3000 */
   ok(has(a->text, "another winner in 6 of 6 comparisons.") &&
          has(a->text, "times the smallest one"),
      "who is chosen by drift is up to 3000 times worse: %s", a->text);
   perp_results_free(&r);
 }
 
-/* ---- one answer everywhere ------------------------------------------------------------------------------------------------ */
+/* ---- one answer everywhere ---- */
 
 static void everywhere(void)
 {
@@ -403,7 +405,7 @@ static void everywhere(void)
   perp_results_free(&r);
 }
 
-/* ---- what perp check says --------------------------------------------------------------------------------------------------- */
+/* ---- what perp check says ---- */
 
 static void refused(const char *answer, const char *message, const char *place)
 {
@@ -443,7 +445,7 @@ static void checks(void)
   refused("answer: 3\n", "answer must be a map", "made.yaml:4:9");
 }
 
-/* ---- who shows what ------------------------------------------------------------------------------------------- */
+/* ---- who shows what ---- */
 
 /* drift is bounded by 1: below, above, of no value, and not at all */
 static struct outcome sick(const char *scene, const char *stab, double h)

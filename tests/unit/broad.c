@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The list of pairs that may touch: when it is made anew and when it is kept, and that it misses nothing. */
+/* The list of pairs that may touch: when it is made anew and when it is kept, and that it misses
+ * nothing. */
 #include "models/collision/broad.h"
 #include "tests/run_model.h"
 

@@ -8,7 +8,7 @@
 
 static perp_ctx ctx;
 
-/* ---- scenes of free bodies, one shape each --------------------------------------------------- */
+/* ---- scenes of free bodies, one shape each ---- */
 
 static const double ROOM = 1e-12; /* rounding of a few operations on lengths of about 1 m */
 
@@ -194,7 +194,7 @@ static void test_boxes(void)
     check(c, AT(0.6, 0.8, 0), 0.05, "squares corner to corner");
 }
 
-/* ---- cylinders and cones ----------------------------------------------------------------------- */
+/* ---- cylinders and cones ---- */
 
 static const perp_shape_def rod = { .kind = PERP_SHAPE_CYLINDER, .radius = 0.25, .length = 2 };
 static const perp_shape_def hat = { .kind = PERP_SHAPE_CONE, .radius = 0.5, .length = 1 };
@@ -336,7 +336,7 @@ static void test_hulls(void)
   perp_model_destroy(m);
 }
 
-/* ---- time of impact -------------------------------------------------------------------------- */
+/* ---- time of impact ---- */
 
 static void test_impact(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a motion conserves: decided from the model; measured against motions whose invariants are known; lost ones
- * are warnings, and the remedies that they name are tried. */
+/* What a motion conserves: decided from the model; measured against motions whose invariants are
+ * known; lost ones are warnings, and the remedies that they name are tried. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
@@ -181,7 +181,7 @@ static void decisions(void)
     }
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- runs ---- */
 
 static const char plate[] =
     "schema: perp-scene/1\n"

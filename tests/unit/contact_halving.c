@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts with a tolerance, and steps that are halved when they end in penetration (Cline 2002, section 4.1 and eq. 4.11):
- * against a second implementation of one ball, the bound on contact errors, and all KKT formulations alike. */
+/* Contacts with a tolerance, and steps that are halved when they end in penetration (Cline 2002,
+ * section 4.1 and eq. 4.11): against a second implementation of one ball, the bound on contact
+ * errors, and all KKT formulations alike. */
 #include "tests/run_model.h"
 
 #include <stdlib.h>
@@ -31,10 +32,11 @@ static perp_model *ball(double height, double speed, double e)
   return run_finish(&ctx, model);
 }
 
-/* ---- the ball once more, as his loop says it -------------------------------------------------- */
+/* ---- the ball once more, as his loop says it ---- */
 
-/* Fixed grid of h; a step from separation d with velocity v has v+ = v - g dt, or in contact (d < eps) what Newton's law
- * asks at least, and d+ = d + dt v+.  dt is halved until d+ is no penetration. */
+/* Fixed grid of h; a step from separation d with velocity v has v+ = v - g dt, or in contact (d <
+ * eps) what Newton's law asks at least, and d+ = d + dt v+.  dt is halved until d+ is no
+ * penetration. */
 struct plain {
   double t, d, v;
   int steps, refused;
@@ -93,10 +95,10 @@ static void test_plain(void)
   }
 }
 
-/* ---- tolerance ------------------------------------------------------------------------------- */
+/* ---- tolerance ---- */
 
-/* A box at rest keeps the tolerance as its separation, by post-stabilization or with gaps, and shapes that start
- * nearer are moved there. */
+/* A box at rest keeps the tolerance as its separation, by post-stabilization or with gaps, and
+ * shapes that start nearer are moved there. */
 static void test_tolerance(void)
 {
   static const struct {
@@ -133,7 +135,7 @@ static void test_tolerance(void)
   }
 }
 
-/* ---- no penetration -------------------------------------------------------------------------- */
+/* ---- no penetration ---- */
 
 /* Two jointed boxes thrown into a corner of the ground and a wall. */
 static perp_model *thrown(void)
@@ -167,7 +169,8 @@ static perp_model *thrown(void)
   return run_finish(&ctx, model);
 }
 
-/* The least distance of two shapes over a run of 1 s, and its end q; the number of refused steps. */
+/* The least distance of two shapes over a run of 1 s, and its end q; the number of refused steps.
+ */
 static double thrown_run(run_parts parts, double *q_end, int *refused)
 {
   perp_model *model = thrown();
@@ -232,7 +235,7 @@ static void test_apart(void)
      refused);
 }
 
-/* ---- what cannot be ---------------------------------------------------------------------------- */
+/* ---- what cannot be ---- */
 
 /* A ball at 7 m/s is 0.1 mm above the ground, which it reaches in 14 us: 5 ms halved nine times. */
 static void test_bound(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What contact models accept from a solver.  The sliding speed s of a contact without force may be of any size: an
- * answer must not be good because s is huge. */
+/* What contact models accept from a solver.  The sliding speed s of a contact without force may be
+ * of any size: an answer must not be good because s is huge. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -33,8 +33,8 @@ static const perp_lcp_desc oracle = {
 };
 static const perp_plugin with_oracle[] = { { PERP_KIND_lcp, &oracle.d }, { PERP_KIND_NONE, NULL } };
 
-/* A body of 1 kg over the ground: normal impulse, friction along t1 and its sliding speed, as the model is told.
- * It comes down with `down` and slides along t1 with `along`. */
+/* A body of 1 kg over the ground: normal impulse, friction along t1 and its sliding speed, as the
+ * model is told. It comes down with `down` and slides along t1 with `along`. */
 static perp_contact_count one_contact(double down, double along, const double lambda[6],
                                       double impulse[3], double *slip)
 {
@@ -60,8 +60,8 @@ static perp_contact_count one_contact(double down, double along, const double la
   return count;
 }
 
-/* What is made of the answer `said` of the oracle, asked by the solver `by`, without friction, at n contacts of bodies
- * of `mass` kg in all; impulse [n] out. */
+/* What is made of the answer `said` of the oracle, asked by the solver `by`, without friction, at n
+ * contacts of bodies of `mass` kg in all; impulse [n] out. */
 static perp_contact_count contacts_of(const char *by, int n, const double *A, const double *b,
                                       double mass, const double *said, double *impulse)
 {
@@ -95,8 +95,8 @@ static perp_contact_count contacts_of(const char *by, int n, const double *A, co
 static const double closing[3] = { -1, -1, -1 };
 static const char *const alone = "oracle", *const rescued = "rescue:of=oracle";
 
-/* A body of 1 kg comes down with 1 m/s and carries one of 1000 kg: impulses that are not quite right are large beside
- * what the light one asks for, and must not be taken for such that throw. */
+/* A body of 1 kg comes down with 1 m/s and carries one of 1000 kg: impulses that are not quite
+ * right are large beside what the light one asks for, and must not be taken for such that throw. */
 static void test_heavy_on_light(void)
 {
   static const double A[4] = { 1, -1, -1, 1 + 1e-3 }, b[2] = { -1, 0 };
@@ -144,9 +144,9 @@ static void test_light_body(void)
      "but for one that it moves by 1e-7 it is: %.2g", count.data);
 }
 
-/* A body of 1 kg between two plates that come together with 1 m/s each, and a heavy one on its own contact.  No
- * impulses separate the first from both plates, and equal ones may be of any size: those that differ throw it, and
- * their residual is small beside the impulse of the heavy one. */
+/* A body of 1 kg between two plates that come together with 1 m/s each, and a heavy one on its own
+ * contact.  No impulses separate the first from both plates, and equal ones may be of any size:
+ * those that differ throw it, and their residual is small beside the impulse of the heavy one. */
 static void test_contradiction(void)
 {
   static const double A[9] = { 1, -1, 0, -1, 1, 0, 0, 0, 1e-9 };

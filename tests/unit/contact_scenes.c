@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Truths of the contact scenes against independent computations: tabulated digits of other programs, equations
- * of motion on finite differences, quadrature, statics; and the gauges on states made by hand. */
+/* Truths of the contact scenes against independent computations: tabulated digits of other
+ * programs, equations of motion on finite differences, quadrature, statics; and the gauges on
+ * states made by hand. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/kinematics/kinematics.h"
@@ -41,7 +42,7 @@ static double gauge(const perp_scene *s, const char *metric)
   bail("no gauge %s", metric);
 }
 
-/* ---- closed forms against tabulated digits (25 digits of another program) ---------------------------------- */
+/* ---- closed forms against tabulated digits (25 digits of another program) ---- */
 
 static void incline(void)
 {
@@ -66,7 +67,8 @@ static void incline(void)
          slides[i].scene);
     perp_scene_destroy(&s);
   }
-  /* launched up at 4 m/s: where it turns, back after t_return with v_return (mu = 0.3); stays (mu = 0.7) */
+  /* launched up at 4 m/s: where it turns, back after t_return with v_return (mu = 0.3); stays (mu =
+   * 0.7) */
   open_scene("incline:theta=30deg,mu=0.3,speed=-4,dim=2", &s);
   truth(&s, 0, q0, v0);
   truth(&s, 0.5366453104652359900484729, q, v);
@@ -270,9 +272,10 @@ static void oscillator(void)
   perp_scene_destroy(&s);
 }
 
-/* ---- equations of motion on the truth ------------------------------------------------------------------------ */
+/* ---- equations of motion on the truth ---- */
 
-/* Steady wheel: no slip at the lowest point, and d/dt of momenta = force and torque of one contact force. */
+/* Steady wheel: no slip at the lowest point, and d/dt of momenta = force and torque of one contact
+ * force. */
 static void wheel(void)
 {
   perp_scene s;
@@ -316,8 +319,9 @@ static void painleve(void)
   const double *v0 = perp_model_v0(s.model);
   double v[3], arm[2] = { c, -sn };
   near(v0[0] - v0[2] * arm[1], 10, 1e-14, 0, "painleve: slip of 10 m/s at the start");
-  /* angular momentum about the contact is kept by a force there: I w + arm x m v, arm to the contact; the
-   * rod then turns about the contact with v = -w x arm: I w (1 + m l^2/I) = what it was */
+  /* angular momentum about the contact is kept by a force there: I w + arm x m v, arm to the
+   * contact; the rod then turns about the contact with v = -w x arm: I w (1 + m l^2/I) = what it
+   * was */
   const double I = 1.0 / 3;
   const double about = I * v0[2] - (arm[0] * v0[1] - arm[1] * v0[0]);
   v[2] = about / (I + 1);
@@ -369,7 +373,7 @@ static void dominoes(void)
   perp_scene_destroy(&s);
 }
 
-/* ---- statics ------------------------------------------------------------------------------------------------------ */
+/* ---- statics ---- */
 
 static double critical(double (*margin)(int, double, double), int n, double fixed, bool thickness)
 {
@@ -430,7 +434,7 @@ static void statics(void)
   perp_scene_destroy(&s);
 }
 
-/* ---- gauges ----------------------------------------------------------------------------------------------------- */
+/* ---- gauges ---- */
 
 static void gauges(void)
 {
@@ -486,7 +490,8 @@ static void gauges(void)
   free(still);
   perp_scene_destroy(&s);
 
-  /* a rod on its limit: 2 kg, 1 m, 0.7 rad below the horizontal, at rest three quarters of a second after it has come down at 0.46 s */
+  /* a rod on its limit: 2 kg, 1 m, 0.7 rad below the horizontal, at rest three quarters of a second
+   * after it has come down at 0.46 s */
   open_scene("stop", &s);
   double hold[7] = { 0, 0, 0, 1 }, no[6] = { 0 };
   for (int i = 0; i <= 140; i++) {
@@ -523,8 +528,8 @@ static void gauges(void)
   perp_scene_destroy(&s);
 }
 
-/* Parabolas whose highest points are `factor` [n] times those of a ball with e, then rest on the floor (`rests`) or a fall
- * through it, until t_end, sampled each 1 ms. */
+/* Parabolas whose highest points are `factor` [n] times those of a ball with e, then rest on the
+ * floor (`rests`) or a fall through it, until t_end, sampled each 1 ms. */
 static void bounce(perp_scene *s, double e, int n, const double *factor, bool rests, double t_end)
 {
   const double g = 9.81, h = 1, radius = 0.1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sleep: what has come to rest stays where it is and costs no problems; what touches it, or a force that changes,
- * wakes its island and no other. */
+/* Sleep: what has come to rest stays where it is and costs no problems; what touches it, or a force
+ * that changes, wakes its island and no other. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Soft contacts against closed forms: how deep a body lies, the discrete oscillation of spring and damper, the
- * softness and feedback that stand for them, and what Baumgarte's feedback gives back in a step. */
+/* Soft contacts against closed forms: how deep a body lies, the discrete oscillation of spring and
+ * damper, the softness and feedback that stand for them, and what Baumgarte's feedback gives back
+ * in a step. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -110,7 +111,8 @@ static void test_oscillation(void)
   }
 }
 
-/* A ball that falls on a spring rises again, without dampers to nearly its height, and never pulled. */
+/* A ball that falls on a spring rises again, without dampers to nearly its height, and never
+ * pulled. */
 static void test_bounce(void)
 {
   perp_model *model = on_ground(3, PERP_SHAPE_SPHERE, 0.2, 0);
@@ -159,8 +161,8 @@ static void test_equivalence(void)
   perp_model_destroy(model);
 }
 
-/* Baumgarte on contacts, rigid: each step gives back the part h alpha of the depth.  (As long as gravity takes the
- * velocity of the step before, which stays with the body.) */
+/* Baumgarte on contacts, rigid: each step gives back the part h alpha of the depth.  (As long as
+ * gravity takes the velocity of the step before, which stays with the body.) */
 static void test_feedback(void)
 {
   static const struct {

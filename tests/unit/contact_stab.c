@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the stabilization does to contacts, on the velocity and on the acceleration level: against closed forms for one
- * box, and the bound of the push-out for stacks. */
+/* What the stabilization does to contacts, on the velocity and on the acceleration level: against
+ * closed forms for one box, and the bound of the push-out for stacks. */
 #include "tests/run_model.h"
 
 #include <math.h>
@@ -57,11 +57,12 @@ static double bottom(const perp_sim *sim, double *speed)
   return q[2] - 0.5;
 }
 
-/* ---- closed forms ---------------------------------------------------------------------------- */
+/* ---- closed forms ---- */
 
 static const double depth = 1e-3;
 
-/* velocity level: z+ = (1 - alpha h) z as long as gravity takes the velocity of the step before; no faster than push */
+/* velocity level: z+ = (1 - alpha h) z as long as gravity takes the velocity of the step before; no
+ * faster than push */
 static void test_velocity_feedback(void)
 {
   static const struct {
@@ -91,7 +92,8 @@ static void test_velocity_feedback(void)
   }
 }
 
-/* z'' + 2 alpha z' + beta^2 z = 0 from z0 = -depth at rest, where alpha = beta; or two real rates */
+/* z'' + 2 alpha z' + beta^2 z = 0 from z0 = -depth at rest, where alpha = beta; or two real rates
+ */
 static double decay(double alpha, double beta, double t)
 {
   if (alpha == beta) return -depth * (1 + alpha * t) * exp(-alpha * t);
@@ -156,7 +158,8 @@ static void test_push(void)
   }
 }
 
-/* none keeps the overlap, projections remove it in one step (or their part of it) and give no velocity */
+/* none keeps the overlap, projections remove it in one step (or their part of it) and give no
+ * velocity */
 static void test_projection(void)
 {
   static const run_parts levels[] = {
@@ -192,7 +195,8 @@ static void test_projection(void)
     }
 }
 
-/* A closed contact that approaches slower than the law of impacts looks at: stopped where velocities are projected. */
+/* A closed contact that approaches slower than the law of impacts looks at: stopped where
+ * velocities are projected. */
 static void test_stop(void)
 {
   static const struct {
@@ -228,7 +232,7 @@ static void test_stop(void)
   }
 }
 
-/* ---- all schemes and options act -------------------------------------------------------------- */
+/* ---- all schemes and options act ---- */
 
 static void test_differ(void)
 {
@@ -289,7 +293,7 @@ static void test_refused(void)
   perp_model_destroy(model);
 }
 
-/* ---- the bound -------------------------------------------------------------------------------- */
+/* ---- the bound ---- */
 
 static double energy(int n, const double *q, const double *v)
 {
@@ -302,8 +306,8 @@ static double energy(int n, const double *q, const double *v)
   return sum;
 }
 
-/* From any overlap: neighbours part no faster than 0.1 m/s, and the energy is never more than that of the boxes on each
- * other, and 1 %. */
+/* From any overlap: neighbours part no faster than 0.1 m/s, and the energy is never more than that
+ * of the boxes on each other, and 1 %. */
 static void bounded(int n, double overlap, run_parts parts, double t_end)
 {
   perp_model *model = stack(n, overlap);
@@ -357,7 +361,7 @@ static void test_bound(void)
     bounded(20, overlaps[j], (run_parts){ .formulation = "velocity", .lcp = "auto" }, 1);
 }
 
-/* ---- sweeps ----------------------------------------------------------------------------------- */
+/* ---- sweeps ---- */
 
 /* how far the boxes of a pyramid move under ten sweeps a step */
 static double drift(const char *stab)
@@ -391,7 +395,8 @@ static void test_sweeps(void)
         plain);
 }
 
-/* A box 0.3 m deep: position passes raise it by the limit each, on both levels; without one at once. */
+/* A box 0.3 m deep: position passes raise it by the limit each, on both levels; without one at
+ * once. */
 static void test_limit(void)
 {
   static const struct {

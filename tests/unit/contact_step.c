@@ -220,8 +220,8 @@ static void test_ball(void)
   perp_model_destroy(model);
 }
 
-/* An approach bounces when it is faster than the threshold, not when it is as fast; and when the gap closes in the
- * step, also at its very end.  Numbers are binary fractions: exact. */
+/* An approach bounces when it is faster than the threshold, not when it is as fast; and when the
+ * gap closes in the step, also at its very end.  Numbers are binary fractions: exact. */
 static void test_threshold(void)
 {
   static const double step = 0x1p-10, radius = 0.125;

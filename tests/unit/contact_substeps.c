@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Substeps, soft contact by frequency and relaxed velocities, against closed forms: the trajectory of the shorter step, depth at
- * rest, the discrete oscillation, rebounds, energy and order; and few sweeps, which start from the best multiple of
- * their guess. */
+/* Substeps, soft contact by frequency and relaxed velocities, against closed forms: the trajectory
+ * of the shorter step, depth at rest, the discrete oscillation, rebounds, energy and order; and few
+ * sweeps, which start from the best multiple of their guess. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -17,7 +17,8 @@ static void add(perp_model *model, int body, perp_shape_kind kind, double mu, do
   if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
 }
 
-/* n boxes or balls of 2 kg and 1 m on each other on the ground, the lowest point at z, moving with vx and vz */
+/* n boxes or balls of 2 kg and 1 m on each other on the ground, the lowest point at z, moving with
+ * vx and vz */
 static perp_model *pile(int dim, perp_shape_kind kind, int n, double z, double vx, double vz,
                         double mu, double e)
 {
@@ -58,7 +59,7 @@ static const double *state(const perp_sim *sim, const double **v)
   return q;
 }
 
-/* ---- trajectories ---------------------------------------------------------------------------- */
+/* ---- trajectories ---- */
 
 /* Symplectic Euler with h / n: after k of these steps x = x0 + hs (k v0 + hs a k (k + 1) / 2). */
 static void test_closed_form(void)
@@ -195,10 +196,11 @@ static void test_rolling(void)
   perp_model_destroy(model);
 }
 
-/* ---- soft contact ---------------------------------------------------------------------------- */
+/* ---- soft contact ---- */
 
-/* Springs k = omega^2 / A_ii carry the weight: with r the arm of a corner and I = m / 6 of a cube of 1 m,
- * A_ii = 1/m + |r x n|^2 / I is 4/m on 4 points in space, 2.5/m on 2 points in the plane. */
+/* Springs k = omega^2 / A_ii carry the weight: with r the arm of a corner and I = m / 6 of a cube
+ * of 1 m, A_ii = 1/m + |r x n|^2 / I is 4/m on 4 points in space, 2.5/m on 2 points in the plane.
+ */
 static void test_statics(void)
 {
   static const run_parts parts[] = {
@@ -267,7 +269,8 @@ static void test_oscillation(void)
   }
 }
 
-/* Bodies that start deep in the ground come out no faster than push, and relaxed they keep no speed. */
+/* Bodies that start deep in the ground come out no faster than push, and relaxed they keep no
+ * speed. */
 static void test_push(void)
 {
   perp_model *model = pile(3, PERP_SHAPE_SPHERE, 1, -0.1, 0, 0, 0.5, 0);
@@ -292,9 +295,10 @@ static void test_push(void)
   perp_model_destroy(model);
 }
 
-/* ---- impacts, energy, order ------------------------------------------------------------------ */
+/* ---- impacts, energy, order ---- */
 
-/* e times the speed of approach before the step, once, whatever part of the step meets the ground. */
+/* e times the speed of approach before the step, once, whatever part of the step meets the ground.
+ */
 static void test_rebound(void)
 {
   static const char *const formulation[] = { "velocity:substeps=4", "velocity:substeps=7",
@@ -374,7 +378,7 @@ static void test_order(void)
   }
 }
 
-/* ---- few sweeps ------------------------------------------------------------------------------ */
+/* ---- few sweeps ---- */
 
 typedef struct lean {
   double drift, depth;
@@ -405,7 +409,8 @@ static lean drift_of(const char *scene_name, const char *formulation, const char
   return l;
 }
 
-/* Ten sweeps a step at 10 ms, 2.5 s: no worse than Bullet 3.24 in doubles with ten sweeps (tests/bench/engines.c). */
+/* Ten sweeps a step at 10 ms, 2.5 s: no worse than Bullet 3.24 in doubles with ten sweeps
+ * (tests/bench/engines.c). */
 static void test_sweeps(void)
 {
   static const struct {
@@ -426,7 +431,7 @@ static void test_sweeps(void)
   }
 }
 
-/* ---- what does not go together --------------------------------------------------------------- */
+/* ---- what does not go together ---- */
 
 static void refused(const char *formulation, const char *ode, perp_status status, const char *word)
 {

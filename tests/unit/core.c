@@ -73,7 +73,8 @@ static void own(void)
      "a table that there is no room for makes nothing own");
 }
 
-/* Edits from a to b by definition: the first letters are equal, one is replaced, left out, put in, or two change places. */
+/* Edits from a to b by definition: the first letters are equal, one is replaced, left out, put in,
+ * or two change places. */
 static int edits(const char *a, const char *b)
 {
   if (*a == 0 || *b == 0) return (int)(strlen(a) + strlen(b));
@@ -88,7 +89,8 @@ static int edits(const char *a, const char *b)
   return least;
 }
 
-/* The word that is meant: the one of least distance, the first of several; none beyond a third of the letters and one. */
+/* The word that is meant: the one of least distance, the first of several; none beyond a third of
+ * the letters and one. */
 static const char *meant(const char *word, const char *const *of, int n)
 {
   const size_t length = strlen(word);

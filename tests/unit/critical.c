@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Critical contacts (Vondrak 2005, section 6.5.2): where the acceleration level has no solution is known in closed form
- * for Painleve's rod and by a certificate for a crushed box; what stops the bodies is judged by momenta, energy
- * and the law of friction, and the motion after it by an equation of motion of its own. */
+/* Critical contacts (Vondrak 2005, section 6.5.2): where the acceleration level has no solution is
+ * known in closed form for Painleve's rod and by a certificate for a crushed box; what stops the
+ * bodies is judged by momenta, energy and the law of friction, and the motion after it by an
+ * equation of motion of its own. */
 #include "experiments/scenes/scene_file.h"
 #include "models/scenes/scene.h"
 #include "tests/run_model.h"
@@ -26,7 +27,7 @@ static double product(int n, const double *x, const double *y)
   return sum;
 }
 
-/* ---- when ----------------------------------------------------------------------------------------------------- */
+/* ---- when ---- */
 
 static int critical_at(double theta, double mu, double spin)
 {
@@ -75,7 +76,7 @@ static void when(void)
   }
 }
 
-/* ---- the stop -------------------------------------------------------------------------------------------------- */
+/* ---- the stop ---- */
 
 static void impulse(const char *options, const char *formulation, const char *lcp,
                     const char *contact)
@@ -123,7 +124,8 @@ static void impulse(const char *options, const char *formulation, const char *lc
   perp_scene_destroy(&scene);
 }
 
-/* A solver that has no proof does not make contacts critical: the run ends, and nothing is stopped. */
+/* A solver that has no proof does not make contacts critical: the run ends, and nothing is stopped.
+ */
 static void no_proof(void)
 {
   static const char *const lcps[] = { "pgs", "fischer-newton" };
@@ -142,9 +144,10 @@ static void no_proof(void)
   }
 }
 
-/* ---- after it --------------------------------------------------------------------------------------------------- */
+/* ---- after it ---- */
 
-/* A slow rod stays on its end and falls over it: 4/3 theta'' = -g cos theta, by rk4 of this test. */
+/* A slow rod stays on its end and falls over it: 4/3 theta'' = -g cos theta, by rk4 of this test.
+ */
 static void pivot(const char *formulation)
 {
   perp_scene scene;
@@ -184,8 +187,8 @@ static void pivot(const char *formulation)
   perp_scene_destroy(&scene);
 }
 
-/* A rod that slides with p > 0 towards the angle where p = 0: forces grow without bound, and trial states beyond have
- * none.  They are rolled back to what can be reached. */
+/* A rod that slides with p > 0 towards the angle where p = 0: forces grow without bound, and trial
+ * states beyond have none.  They are rolled back to what can be reached. */
 static void rolled_back(void)
 {
   perp_scene scene;
@@ -221,7 +224,7 @@ static void rolled_back(void)
   perp_scene_destroy(&scene);
 }
 
-/* ---- joints, and bodies that have nothing to do with it ----------------------------------------------------------- */
+/* ---- joints, and bodies that have nothing to do with it ---- */
 
 static void add_shape(perp_model *model, perp_shape_def def)
 {
@@ -286,10 +289,10 @@ static void jointed(void)
   perp_model_destroy(model);
 }
 
-/* ---- crush -------------------------------------------------------------------------------------------------------- */
+/* ---- crush ---- */
 
-/* z >= 0, A' z = 0, z' b < 0 would be a sum of rows that says 0 <= z' w < 0: without friction the rows of both plates,
- * each plate with the same sum, are such a z. */
+/* z >= 0, A' z = 0, z' b < 0 would be a sum of rows that says 0 <= z' w < 0: without friction the
+ * rows of both plates, each plate with the same sum, are such a z. */
 static void certificate(void *user, const perp_contact_place *place, const perp_lcp *p,
                         const double *lambda, const perp_stats *stats)
 {
@@ -310,7 +313,8 @@ static void certificate(void *user, const perp_contact_place *place, const perp_
   worst[2] = p->n;
 }
 
-/* With feedback, as Vondrak has it: a projection of positions first moves the cube into the middle. */
+/* With feedback, as Vondrak has it: a projection of positions first moves the cube into the middle.
+ */
 static void crush(void)
 {
   static const char *const scenes[] = { "crush:dim=2", "crush" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Point-to-curve joint: C against the distance from the curve by search, J and Jdot v by differences, every
- * kind of curve, in space and in the plane, particles and bodies on either side; and definitions that are no
- * curve. */
+/* Point-to-curve joint: C against the distance from the curve by search, J and Jdot v by
+ * differences, every kind of curve, in space and in the plane, particles and bodies on either side;
+ * and definitions that are no curve. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -78,7 +78,8 @@ static perp_model *rigged(int d, const curve_case *c, int a, bool particle, doub
     for (int i = 0; i < d; i++) r->def.anchor_b[i] = 0.2 * perp_rng_normal(rng);
   }
   r->def.curve = c->def;
-  /* where the curve is: from the same joint in a model that is not finished, and bodies without it */
+  /* where the curve is: from the same joint in a model that is not finished, and bodies without it
+   */
   perp_model *loose = run_model(&ctx, d);
   double p[3] = { 0 }, t[3], place[3];
   for (int k = 0; k < 2; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Default parts follow from what the given ones can do, not from their names: every plug-in under another name, and
- * under one that begins like another's, gets the parts that it gets under its own. */
+/* Default parts follow from what the given ones can do, not from their names: every plug-in under
+ * another name, and under one that begins like another's, gets the parts that it gets under its
+ * own. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The coordinates of drives: x, J and Jdot v of every joint and axis along a motion that is put together from known
- * x(t), on moving bodies and on the world. */
+/* The coordinates of drives: x, J and Jdot v of every joint and axis along a motion that is put
+ * together from known x(t), on moving bodies and on the world. */
 #include "models/contact_step/drives.h"
 #include "models/multibody/model_private.h"
 #include "tests/tap.h"
@@ -9,7 +9,8 @@
 
 static perp_ctx ctx;
 
-/* The coordinates of a joint over time: turned about axis_a, about axis_b, moved along axis_a; and derivatives. */
+/* The coordinates of a joint over time: turned about axis_a, about axis_b, moved along axis_a; and
+ * derivatives. */
 enum { TURN_A, TURN_B, MOVE, COORDINATES };
 static double coordinate(int which, double t, int derivative)
 {
@@ -159,7 +160,7 @@ static void check(motion *m, perp_drive_axis axis, int which, const char *name)
   perp_model_destroy(model);
 }
 
-/* ---- anywhere, not only where the joint holds ----------------------------------------------------------------- */
+/* ---- anywhere, not only where the joint holds ---- */
 
 static double row_times(const perp_model *model, const double *q, const double *v, double *x)
 {
@@ -175,7 +176,8 @@ static double row_times(const perp_model *model, const double *q, const double *
   return sum;
 }
 
-/* x by hand where it is a length: along the axis of a between the anchors, from the value at the start */
+/* x by hand where it is a length: along the axis of a between the anchors, from the value at the
+ * start */
 static double length_along(const perp_model *model, const double *q, const perp_joint_def *j)
 {
   double pa[3], pb[3], tip[3], base[3], sum = 0, l = 0;
@@ -190,8 +192,9 @@ static double length_along(const perp_model *model, const double *q, const perp_
   return sum / sqrt(l);
 }
 
-/* A state far from the joint, moved by v: a length, and each angle of the plane, has its exact rates there too.  In space
- * rates of an angle are those of the joint that holds, and are checked above. */
+/* A state far from the joint, moved by v: a length, and each angle of the plane, has its exact
+ * rates there too.  In space rates of an angle are those of the joint that holds, and are checked
+ * above. */
 static void off_joint(int d, perp_joint_kind kind, perp_drive_axis axis, int a, int b, bool slides,
                       perp_rng *rng)
 {
@@ -305,7 +308,7 @@ static void needs(void)
   }
 }
 
-/* ---- turning to an orientation ---------------------------------------------------------------- */
+/* ---- turning to an orientation ---- */
 
 /* R(t): a turn by t about z and then by 0.5 sin t about the new x, in vectors of a */
 static void turning_at(const void *user, double t, double q[4], double w[3])
@@ -387,7 +390,8 @@ static void turning_refused(void)
      "not a slider");
 }
 
-/* rotation vector of the turn from orientation p to q, in the frame of p, by the logarithm of quaternions */
+/* rotation vector of the turn from orientation p to q, in the frame of p, by the logarithm of
+ * quaternions */
 static void turn_from(const double p[4], const double q[4], double u[3])
 {
   const double w = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
@@ -398,8 +402,8 @@ static void turn_from(const double p[4], const double q[4], double u[3])
   for (int i = 0; i < 3; i++) u[i] = s > 0 ? angle * v[i] / s : 0;
 }
 
-/* Row, bias and error of a ball joint that turns anyhow: xdot = along . (w_b - w_a), its rate along a motion, and what is left to
- * turn with its rate. */
+/* Row, bias and error of a ball joint that turns anyhow: xdot = along . (w_b - w_a), its rate along
+ * a motion, and what is left to turn with its rate. */
 static void turning_rows(void)
 {
   static const perp_turning turning = { turning_at, NULL };
@@ -503,7 +507,8 @@ int main(void)
       char name[64];
       m.def.kind = cases[i].kind;
       m.turns[0] = cases[i].turn_a, m.turns[1] = cases[i].turn_b, m.moves = cases[i].moves;
-      /* body b is turned about axis_a at the start; axis_b is axis_a, or across it, as seen from b */
+      /* body b is turned about axis_a at the start; axis_b is axis_a, or across it, as seen from b
+       */
       const double start[3] = { 1, 2, -0.5 }, across[3] = { 2, -1, 0 };
       rotation(start, 0.6, m.rel);
       if (cases[i].kind == PERP_JOINT_HINGE || cases[i].kind == PERP_JOINT_SLIDER ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces and joints of plug-ins against something else: those of perp that they say again, closed forms, other KKT solvers;
- * and what is refused. */
+/* Forces and joints of plug-ins against something else: those of perp that they say again, closed
+ * forms, other KKT solvers; and what is refused. */
 #include "models/multibody/model_private.h"
 #include "models/multibody/subset.h"
 #include "tests/run_model.h"
@@ -10,7 +10,7 @@
 
 static perp_ctx ctx;
 
-/* ---- joints that perp has, said again -------------------------------------------------------- */
+/* ---- joints that perp has, said again ---- */
 
 struct anchors {
   double a[3], b[3];
@@ -175,7 +175,7 @@ static void test_same_joint(int dim)
   perp_model_destroy(plain);
 }
 
-/* ---- forces that perp has, said again -------------------------------------------------------- */
+/* ---- forces that perp has, said again ---- */
 
 struct spring {
   double k, c, length;
@@ -314,7 +314,7 @@ static void test_same_force(int dim, double c)
   perp_model_destroy(plain);
 }
 
-/* ---- closed forms ---------------------------------------------------------------------------- */
+/* ---- closed forms ---- */
 
 /* A screw along z: z = pitch / 2 pi (angle about z), of as many turns as it takes. */
 static int screw_rows(const void *opts, int dim, int n, unsigned *angles)
@@ -353,7 +353,8 @@ static const perp_joint_desc my_screw = { .d = { .name = "my-screw",
                                           .rows = screw_rows,
                                           .evaluate = screw_evaluate };
 
-/* A nut runs down a screw, up to 1/3 of a radian a step: z'' = -m g / (m + I (2 pi / pitch)^2), several turns of it. */
+/* A nut runs down a screw, up to 1/3 of a radian a step: z'' = -m g / (m + I (2 pi / pitch)^2),
+ * several turns of it. */
 static void test_screw(void)
 {
   const double pitch = 0.05, g = 9.81, I = 0.4 * 2 * 0.03 * 0.03, k = 2 * M_PI / pitch;
@@ -427,7 +428,7 @@ static void test_time(void)
   perp_model_destroy(m);
 }
 
-/* ---- three bodies and more ------------------------------------------------------------------- */
+/* ---- three bodies and more ---- */
 
 static int rope_rows(const void *opts, int dim, int n, unsigned *angles)
 {
@@ -476,7 +477,8 @@ static const perp_joint_desc my_rope = { .d = { .name = "my-rope",
                                          .zero = rope_zero,
                                          .evaluate = rope_evaluate };
 
-/* Balls on a floor, tied by one rope, pulled over it by the first one; a chain hangs on the second.  collide: they touch. */
+/* Balls on a floor, tied by one rope, pulled over it by the first one; a chain hangs on the second.
+ * collide: they touch. */
 static perp_model *tied(int n, bool collide, double apart_by)
 {
   perp_model *m;
@@ -508,7 +510,8 @@ static perp_model *tied(int n, bool collide, double apart_by)
   return m;
 }
 
-/* Several islands side by side on a floor, pulled apart, each with another number of bodies on its rope. */
+/* Several islands side by side on a floor, pulled apart, each with another number of bodies on its
+ * rope. */
 static perp_model *ropes(void)
 {
   static const int first[4] = { 0, 3, 5, 9 };
@@ -591,7 +594,8 @@ static void test_many(void)
   free(length);
 }
 
-/* A rope over bodies of a chain: a loop over three.  All KKT solvers that serve loops have one answer. */
+/* A rope over bodies of a chain: a loop over three.  All KKT solvers that serve loops have one
+ * answer. */
 static void test_kkt(void)
 {
   perp_model *m;
@@ -651,7 +655,7 @@ static void test_kkt(void)
   perp_model_destroy(m);
 }
 
-/* ---- refused --------------------------------------------------------------------------------- */
+/* ---- refused ---- */
 
 static void refuse_joint(perp_model *m, const perp_joint_desc *desc, int n, const int *body,
                          perp_joint_start start, const char *word)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Equivalent models against mechanics: energy, momenta, forces, constraint errors and contacts of a random state are those
- * of the given model, seen in the mirror; and runs of exact methods have the errors of the given model, to rounding. */
+/* Equivalent models against mechanics: energy, momenta, forces, constraint errors and contacts of a
+ * random state are those of the given model, seen in the mirror; and runs of exact methods have the
+ * errors of the given model, to rounding. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
@@ -159,7 +160,7 @@ static void all_scenes(void)
   ok(made > 200 && left < 60, "%u equivalents of scenes were made, %u do not exist", made, left);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- runs ---- */
 
 static double metric_of(const perp_request *request, const char *metric)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts on the acceleration level: forces at one state against closed forms, with the curvature of the shapes in
- * Jdot v, what a step reports, and what is refused. */
+/* Contacts on the acceleration level: forces at one state against closed forms, with the curvature
+ * of the shapes in Jdot v, what a step reports, and what is refused. */
 #include "models/scenes/scene.h"
 #include "tests/run_model.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The value of an exact sum is the nearest long double: against sums whose rounding is known, in all positions of its words. */
+/* The value of an exact sum is the nearest long double: against sums whose rounding is known, in
+ * all positions of its words. */
 #include "solvers/core/core.h"
 #include "solvers/lcp/exact_sum.h"
 #include "tests/tap.h"

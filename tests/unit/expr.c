@@ -103,7 +103,7 @@ static void claim(const char *text, bool proved, bool undecided)
   scope.aggregates = false;
 }
 
-/* ---- arithmetic of scene files ------------------------------------------------------------------ */
+/* ---- arithmetic of scene files ---- */
 
 static const char *const ways[] = { "up", "down", NULL };
 static const perp_column scene_columns[] = {

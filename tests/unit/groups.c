@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Simulation groups: who is with whom, merging in a transaction, rollback, parting, idleness, steps of their
- * own (Vondrak 2005, sections 7.1-7.3). */
+/* Simulation groups: who is with whom, merging in a transaction, rollback, parting, idleness, steps
+ * of their own (Vondrak 2005, sections 7.1-7.3). */
 #include "experiments/scenes/scene_file.h"
 #include "models/multibody/model_private.h"
 #include "models/multibody/subset.h"
@@ -50,7 +50,7 @@ static double at(const perp_sim *sim)
   return t;
 }
 
-/* ---- the model of some bodies ---------------------------------------------------------------- */
+/* ---- the model of some bodies ---- */
 
 static void subsets(void)
 {
@@ -100,7 +100,7 @@ static void subsets(void)
   perp_model_destroy(model);
 }
 
-/* ---- merging --------------------------------------------------------------------------------- */
+/* ---- merging ---- */
 
 /* two balls fly at each other, a third one and a pendulum are far away */
 static perp_model *encounter(double e)
@@ -139,7 +139,8 @@ static void merging(void)
      "merge: the two that meet, in one transaction that was run again");
   ok(count->undone == 2, "merge: their two advances were rolled back, no others (%ld)",
      (long)count->undone);
-  /* 2 steps of 2 balls kept or thrown away, then one of both together, and the others once a step */
+  /* 2 steps of 2 balls kept or thrown away, then one of both together, and the others once a step
+   */
   int64_t steps = (int64_t)llround((at(sim) - t) / H);
   ok(count->rhs_bodies - rhs_before == 4 * steps + 2,
      "merge: cost: %ld body evaluations in %ld steps", (long)(count->rhs_bodies - rhs_before),
@@ -182,7 +183,7 @@ static void hidden(void)
   perp_model_destroy(model);
 }
 
-/* ---- parting --------------------------------------------------------------------------------- */
+/* ---- parting ---- */
 
 static void parting(void)
 {
@@ -208,7 +209,7 @@ static void parting(void)
   perp_model_destroy(model);
 }
 
-/* ---- rollback -------------------------------------------------------------------------------- */
+/* ---- rollback ---- */
 
 /* A pendulum, and a bead between two ropes that contradict each other: no acceleration exists. */
 static void rollback(void)
@@ -245,7 +246,7 @@ static void rollback(void)
   perp_model_destroy(model);
 }
 
-/* ---- idle groups ----------------------------------------------------------------------------- */
+/* ---- idle groups ---- */
 
 static void idling(void)
 {
@@ -277,7 +278,7 @@ static void idling(void)
   perp_model_destroy(model);
 }
 
-/* ---- steps of their own ---------------------------------------------------------------------- */
+/* ---- steps of their own ---- */
 
 static void own_steps(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies that turn freely in time stepping: energy and |L| at any speed, and the order of the turn. */
+/* Bodies that turn freely in time stepping: energy and |L| at any speed, and the order of the turn.
+ */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -56,7 +57,8 @@ static void test_invariants(const char *formulation, double turn)
   perp_model_destroy(model);
 }
 
-/* Without the torque a body turns about a fixed axis: w stays, R = exp(t [w]), and L turns with it. */
+/* Without the torque a body turns about a fixed axis: w stays, R = exp(t [w]), and L turns with it.
+ */
 static void test_none(const char *formulation)
 {
   perp_model *model = plate(5);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heaps event by event: TestFallingObjects with round bodies, boxes and both.  Energies and the gaps of spheres are
- * computed here, from the state alone. */
+/* Heaps event by event: TestFallingObjects with round bodies, boxes and both.  Energies and the
+ * gaps of spheres are computed here, from the state alone. */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
 #include "models/scenes/scene.h"
@@ -86,7 +86,8 @@ typedef struct balance {
   int steps;
 } balance;
 
-/* Momentum: P1 - P0 = h sum m g + impulses of floor and walls, which are all that act from outside. */
+/* Momentum: P1 - P0 = h sum m g + impulses of floor and walls, which are all that act from outside.
+ */
 static void balance_step(balance *B, const perp_model *m, const perp_contact_count *c,
                          const perp_step_info *info, double t, const double *v)
 {
@@ -164,10 +165,10 @@ static void heap(const char *shape, int n, const char *lcp, double t_end, double
     gap = fmin(gap, balls ? ball_gap(n, 0.5, q) : least_gap(scene.model, q));
   }
   const perp_contact_count *c = perp_sim_contacts(sim);
-  /* Bodies that jam between others that slide may have no forces by Coulomb's law, and the step is made with another creep:
-   * of five such problems of up to 21 rows no regular complementary basis comes nearer than g / 3 (singular ones were not
-   * tried).  They count, with the evaluations that a step of the integrator discards: up to 12 of 7578 in large heaps, 1 of
-   * 4375 in small ones. */
+  /* Bodies that jam between others that slide may have no forces by Coulomb's law, and the step is
+   * made with another creep: of five such problems of up to 21 rows no regular complementary basis
+   * comes nearer than g / 3 (singular ones were not tried).  They count, with the evaluations that
+   * a step of the integrator discards: up to 12 of 7578 in large heaps, 1 of 4375 in small ones. */
   const int64_t most = slow                        ? c->problems / 400
                        : strcmp(lcp, "lemke") == 0 ? c->problems / 1000
                                                    : 0;
@@ -181,7 +182,8 @@ static void heap(const char *shape, int n, const char *lcp, double t_end, double
   below(kinetic(scene.model, q, v), calm * first,
         "... and they come to rest: %.1g of it is left as motion",
         kinetic(scene.model, q, v) / first);
-  /* worst of all heaps here: 4e-11 (auto, by its tolerance) where forces hold, 0.09 where they change within the step */
+  /* worst of all heaps here: 4e-11 (auto, by its tolerance) where forces hold, 0.09 where they
+   * change within the step */
   below(B.hasty, 1e-8, "... momentum of steps of first order: %.1g of weight times step", B.hasty);
   below(B.smooth, 0.2, "... and of the %d steps without impacts: %.1g", B.steps, B.smooth);
   below(B.lost, 2e-3 * B.weight,
@@ -193,7 +195,8 @@ static void heap(const char *shape, int n, const char *lcp, double t_end, double
   perp_scene_destroy(&scene);
 }
 
-/* Bodies that lie still ask for no solution again, though their forces are not unique: balls are as cheap as cubes. */
+/* Bodies that lie still ask for no solution again, though their forces are not unique: balls are as
+ * cheap as cubes. */
 static void rest(const char *shape, const char *lcp)
 {
   enum { N = 8 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Impact laws of one contact.  Stronge's path against a second implementation that knows no phases: the normal impulse
- * grows by small equal parts, and in each of them friction solves its own implicit problem by projections.  Where the
- * slip never stops also against Runge and Kutta in Cartesian coordinates.  Chatterjee and Ruina's law against the formula
- * with the inverse of A.  Energy never grows; numbers of Kane's rod. */
+/* Impact laws of one contact.  Stronge's path against a second implementation that knows no phases:
+ * the normal impulse grows by small equal parts, and in each of them friction solves its own
+ * implicit problem by projections.  Where the slip never stops also against Runge and Kutta in
+ * Cartesian coordinates.  Chatterjee and Ruina's law against the formula with the inverse of A.
+ * Energy never grows; numbers of Kane's rod. */
 #include "models/contact/impact.h"
 #include "tests/tap.h"
 
@@ -49,7 +50,8 @@ static double gain(const perp_impact *x, const double *p)
   return work;
 }
 
-/* A small part of the path: friction t [2] of the part d of normal impulse, |t| <= mu d, opposed to the slip at its end. */
+/* A small part of the path: friction t [2] of the part d of normal impulse, |t| <= mu d, opposed to
+ * the slip at its end. */
 static void part(const perp_impact *x, const double *u, double d, double *t)
 {
   const int r = x->r;

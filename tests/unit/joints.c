@@ -22,7 +22,7 @@ static cplx complex_of(double re, double im)
 static perp_ctx ctx;
 static perp_rng *rng;
 
-/* ---- a complex-valued rigid body: pose (x, R) of dimension d --------------------------------- */
+/* ---- a complex-valued rigid body: pose (x, R) of dimension d ---- */
 
 typedef struct pose {
   cplx x[3], R[3][3];
@@ -77,7 +77,7 @@ static cplx dot(int d, const cplx *a, const cplx *b)
   return sum;
 }
 
-/* ---- the definition of each joint ------------------------------------------------------------ */
+/* ---- the definition of each joint ---- */
 
 typedef struct twin {
   int d;
@@ -168,7 +168,7 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
   return row;
 }
 
-/* ---- random models --------------------------------------------------------------------------- */
+/* ---- random models ---- */
 
 static void random_rotation(double quat[4])
 {
@@ -344,7 +344,7 @@ static void probe(const perp_model *model, twin *t)
   below(worst, 1e-13, "  its directions are orthonormal and perpendicular to axis_a");
 }
 
-/* ---- the checks ------------------------------------------------------------------------------ */
+/* ---- the checks ---- */
 
 static void dense_J(const perp_model *model, const perp_blocks *B, double J[6][12])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Journals, cells that misbehave, resuming, and the promise that a kill at any moment loses no finished cell,
- * computes none twice and changes no byte of cells.csv. */
+/* Journals, cells that misbehave, resuming, and the promise that a kill at any moment loses no
+ * finished cell, computes none twice and changes no byte of cells.csv. */
 #include "experiments/base/messages.h"
 #include "experiments/study/process_pool.h"
 #include "experiments/results/journal.h"
@@ -19,7 +19,7 @@ static char root[] = "/tmp/perp-run-XXXXXX";
 #define HEAD                                                                                       \
   "schema: perp-study/1\nstudy: { name: toys }\nlimits: { timeout: 60 s, memory: 256 MiB }\n"
 
-/* ---- helpers ---------------------------------------------------------------------------------------------- */
+/* ---- helpers ---- */
 
 static void remove_tree(const char *dir)
 {
@@ -131,7 +131,7 @@ static bool children_are_gone(void)
   return orphans() == 0;
 }
 
-/* ---- journals ------------------------------------------------------------------------------------------------ */
+/* ---- journals ---- */
 
 static void test_journal(void)
 {
@@ -193,7 +193,7 @@ static void test_numbers(void)
   free(text);
 }
 
-/* ---- cells that misbehave --------------------------------------------------------------------------------------- */
+/* ---- cells that misbehave ---- */
 
 static void test_misbehaviour(void)
 {
@@ -269,8 +269,8 @@ static void test_misbehaviour(void)
   free(dir);
 }
 
-/* Short cells take turns in a process, and are still cells of their own: a crash costs that cell, what one leaves behind
- * is not held against another one, and each has its own words. */
+/* Short cells take turns in a process, and are still cells of their own: a crash costs that cell,
+ * what one leaves behind is not held against another one, and each has its own words. */
 static void test_shared_process(void)
 {
   static const char text[] = HEAD
@@ -321,7 +321,7 @@ static void test_timeout(void)
   free(dir);
 }
 
-/* ---- selection, status, exit codes ---------------------------------------------------------------------------------- */
+/* ---- selection, status, exit codes ---- */
 
 static void test_selection(void)
 {
@@ -407,7 +407,7 @@ static void test_budget(void)
   free(dir);
 }
 
-/* ---- rounds in other journals --------------------------------------------------------------------------------------- */
+/* ---- rounds in other journals ---- */
 
 static void test_rounds(void)
 {
@@ -427,7 +427,7 @@ static void test_rounds(void)
   free(dir);
 }
 
-/* ---- SIGKILL ----------------------------------------------------------------------------------------------------------- */
+/* ---- SIGKILL ---- */
 
 static void test_kill(int kills)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The band of schur-band: groups numbered at random get the band that the best numbering has, in the counted work and in
- * the answer, which dense elimination of the whole matrix confirms. */
+/* The band of schur-band: groups numbered at random get the band that the best numbering has, in
+ * the counted work and in the answer, which dense elimination of the whole matrix confirms. */
 #include "solvers/kkt/kkt.h"
 #include "solvers/solvers.h"
 #include "tests/kkt_problems.h"

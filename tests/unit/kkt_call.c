@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A KKT formulation from outside that writes into all it may only read: one of perp's does its work, on what it is
- * given, before.  Nothing of the caller changes: not the system, not what is made of it in a simulation. */
+/* A KKT formulation from outside that writes into all it may only read: one of perp's does its
+ * work, on what it is given, before.  Nothing of the caller changes: not the system, not what is
+ * made of it in a simulation. */
 #include "tests/kkt_problems.h"
 #include "tests/run_model.h"
 #include "tests/tap.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every KKT formulation on random blocks, groups of one to six rows on one to three blocks, trees and loops, against dense
- * elimination of the whole matrix; and the judge of their answers against its definition. */
+/* Every KKT formulation on random blocks, groups of one to six rows on one to three blocks, trees
+ * and loops, against dense elimination of the whole matrix; and the judge of their answers against
+ * its definition. */
 #include "solvers/kkt/kkt.h"
 #include "tests/kkt_problems.h"
 #include "tests/lcp_random.h"
@@ -151,7 +152,7 @@ static void check(const perp_desc *d)
   perp_rng_destroy(g);
 }
 
-/* ---- by hand ----------------------------------------------------------------------------------------------------- */
+/* ---- by hand ---- */
 
 /* Factors and solves with lambda = 0 first; bails where that is refused. */
 static perp_stats by_hand(const char *method, const problem *p, double *a, double *lambda)
@@ -199,8 +200,8 @@ static void check_counts(void)
          s.fallbacks == 0 && s.factorizations == 1,
      "schur-cg: one row: %d steps, %d products", s.iterations, (int)s.matvecs);
   problem_free(p);
-  /* A = (1 1; 1 1), b = (3, 1): the guess, a step to r = (1/2, -3/2), and p = (5/4, -5/4) has A p = 0.  Anew: the
-   * guess, A P b and A z, and one step to r = (1, -1), where A r = 0 */
+  /* A = (1 1; 1 1), b = (3, 1): the guess, a step to r = (1/2, -3/2), and p = (5/4, -5/4) has A p =
+   * 0.  Anew: the guess, A P b and A z, and one step to r = (1, -1), where A r = 0 */
   p = small(1, &one, &one, 2, rows, torn);
   s = by_hand("schur-cg", p, a, l);
   ok(s.reason == PERP_INFEASIBLE && a[0] == 2 && l[0] == 1.5 && l[1] == 0.5,
@@ -228,9 +229,11 @@ static void check_counts(void)
   problem_free(p);
 }
 
-/* M = (1 1-e; 1-e 1), J = (1 -1): A = 2 / e, and the scaled matrix has, after its first row, the pivot
+/* M = (1 1-e; 1-e 1), J = (1 -1): A = 2 / e, and the scaled matrix has, after its first row, the
+ * pivot
  *
- *      [p o; o q] = (2 - e) [e s; s 0] - [0 0; 0 e/2],  s = sqrt(e / 2) > p:  |p q - o o| = e (2 - e).
+ *      [p o; o q] = (2 - e) [e s; s 0] - [0 0; 0 e/2],  s = sqrt(e / 2) > p:  |p q - o o| = e (2 -
+ * e).
  *
  * Its least eigenvalue decides whether the row counts as dependent. */
 static void check_pivot(void)

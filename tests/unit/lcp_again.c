@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A solver that has solved a larger problem solves the next one as a new solver does; limits of work are kept; numbers
- * that are not finite are met with the feasible point next to zero. */
+/* A solver that has solved a larger problem solves the next one as a new solver does; limits of
+ * work are kept; numbers that are not finite are met with the feasible point next to zero. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -100,8 +100,8 @@ static void run_from(perp_lcp_solver *s, const perp_lcp *p, const double *x, dou
   if (perp_lcp_solve(&ctx, s, p, 1e-8, y, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
 }
 
-/* To the last bit: a second time, and in a workspace with more room, from a guess that has the right sets. Of `spd` 80
- * rows are free: a basis of more rows than the blocks of LAPACK have. */
+/* To the last bit: a second time, and in a workspace with more room, from a guess that has the
+ * right sets. Of `spd` 80 rows are free: a basis of more rows than the blocks of LAPACK have. */
 static void bits(const perp_desc *d)
 {
   static const char *const families[] = { "spd",         "boxed",       "pd-nonsymmetric",
@@ -141,7 +141,8 @@ static void bits(const perp_desc *d)
      count);
 }
 
-/* A guess that is not finite is none, and data that are not finite leave the feasible point next to zero. */
+/* A guess that is not finite is none, and data that are not finite leave the feasible point next to
+ * zero. */
 static void not_finite(const char *method)
 {
   const double A[4] = { 2, 1, 1, 2 }, b[2] = { 1, -4 }, lo[2] = { 0.5, 0 }, hi[2] = { 3, HUGE_VAL };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The work of auto against that of the best of its members, in multiplications with additions (lcp.h), on the shown set:
- * at most 2 times in the geometric mean and 5 times anywhere, and it solves what any member solves.
+/* The work of auto against that of the best of its members, in multiplications with additions
+ * (lcp.h), on the shown set: at most 2 times in the geometric mean and 5 times anywhere, and it
+ * solves what any member solves.
  *
- *      test_lcp_auto_work FILE ...      the same figures of these problems, and those of all members */
+ *      test_lcp_auto_work FILE ...      the same figures of these problems, and those of all
+ * members */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
@@ -60,7 +62,8 @@ static void compare(const char *name, const perp_lcp *p, const perp_spec *automa
     double cap = fmin(enough(p), (table ? 20 : 1) * best);
     perp_stats stats = run(&member[i], p, cap);
     if (stats.reason != PERP_CONVERGED) continue;
-    /* lambda = 0 may be the answer of a method that refused the structure of A, at which it has looked */
+    /* lambda = 0 may be the answer of a method that refused the structure of A, at which it has
+     * looked */
     stats.work = fmax(stats.work, (double)p->n * p->n);
     if (table) printf(" %s %.3g", member[i].d->name, stats.work);
     if (stats.work < best) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocks of block-gs that are contacts of Stewart and Trinkle: one alone against enumeration of all bases, many against
- * Lemke's method, one sweep against the textbook; and what is answered where there are no such blocks. */
+/* Blocks of block-gs that are contacts of Stewart and Trinkle: one alone against enumeration of all
+ * bases, many against Lemke's method, one sweep against the textbook; and what is answered where
+ * there are no such blocks. */
 #include "solvers/lcp/splitting/block_contact.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
@@ -12,14 +13,15 @@ enum { MOST = 400 };
 
 static perp_ctx ctx;
 
-/* ---- one block ------------------------------------------------------------------------------------------------ */
+/* ---- one block ---- */
 
 enum { DEFINITE, PLANAR, NONSYMMETRIC, KINDS };
 static const char *const kind_names[KINDS] = { "positive definite",
                                                "rank three, exactly opposite directions",
                                                "positive definite, nonsymmetric" };
 
-/* Rows of k directions round the normal in a space of three velocities; opposite ones are exactly so. */
+/* Rows of k directions round the normal in a space of three velocities; opposite ones are exactly
+ * so. */
 static void planar(perp_rng *g, int k, perp_block_contact *b)
 {
   double M[9], Z[3 * (PERP_BLOCK_DIRECTIONS + 1)], v[3];
@@ -83,7 +85,8 @@ static perp_lcp problem_of(const perp_block_contact *b, double *lo, double *hi)
   return (perp_lcp){ .n = b->r, .A = b->K, .lda = b->r, .b = b->q, .lo = lo, .hi = hi };
 }
 
-/* The nearest of all solutions, by normal and directions or their effect; the least slack that goes with one. */
+/* The nearest of all solutions, by normal and directions or their effect; the least slack that goes
+ * with one. */
 struct nearest {
   const perp_block_contact *b;
   double distance, slack;
@@ -203,7 +206,7 @@ static void single_cases(void)
   perp_rng_destroy(g);
 }
 
-/* ---- the method ----------------------------------------------------------------------------------------------- */
+/* ---- the method ---- */
 
 /* w out [MOST], lambda in and out. */
 static perp_stats solve(const char *method, const perp_lcp *p, double tol, double *lambda,
@@ -229,7 +232,8 @@ static perp_lcp_problem make(perp_lcp_recipe recipe)
   return q;
 }
 
-/* Velocities of normals, all rows without a slack's A_ii = 0 and directions, differ by at most this. */
+/* Velocities of normals, all rows without a slack's A_ii = 0 and directions, differ by at most
+ * this. */
 static double differ(const perp_lcp *p, const double *w, const double *v)
 {
   double top = 0;
@@ -267,7 +271,8 @@ static void against_lemke(void)
   }
 }
 
-/* One sweep by the textbook: block by block  b' = b + sign sum A_ij x_j, each block by enumeration. */
+/* One sweep by the textbook: block by block  b' = b + sign sum A_ij x_j, each block by enumeration.
+ */
 struct first {
   double x[6];
   bool seen;
@@ -312,7 +317,8 @@ static double textbook(const perp_lcp *p, const int *rows, double sign, double *
 
 static void sweep(void)
 {
-  /* two points under one mass of 1 kg that also turns, 4 directions each; definite by a softness of 0.3 */
+  /* two points under one mass of 1 kg that also turns, 4 directions each; definite by a softness of
+   * 0.3 */
   perp_rng *g = perp_rng_create(11);
   double A[144] = { 0 }, b[12] = { 0 }, B[10 * 6], v[6];
   int contact_of[12], plus = 0, minus = 0, total = 0;
@@ -359,7 +365,7 @@ static void sweep(void)
   perp_rng_destroy(g);
 }
 
-/* ---- other answers -------------------------------------------------------------------------------------------- */
+/* ---- other answers ---- */
 
 static void refused(void)
 {
@@ -394,7 +400,8 @@ static void refused(void)
      "dense A has no groups: unsuited (%s)", ctx.msg);
   perp_lcp_problem_free(&q);
 
-  /* a contact whose mobility has no range for its load: the block has no solution, and nothing is made up */
+  /* a contact whose mobility has no range for its load: the block has no solution, and nothing is
+   * made up */
   double A[16] = { 0, 0, 0, 0.5, 0, 1, -1, -1, 0, -1, 1, -1, 0, 1, 1, 0 }, b[4] = { -1, 1, -1, 0 };
   int contact_of[4] = { 0, 0, 0, 0 };
   const perp_lcp p = { .n = 4, .A = A, .lda = 4, .b = b, .contact_of = contact_of };

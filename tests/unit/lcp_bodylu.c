@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The factorization in the space of velocities against a dense one: y = J H^-1 J' x of random blocks, and what it
- * says of its work and its size where both have a closed form. */
+/* The factorization in the space of velocities against a dense one: y = J H^-1 J' x of random
+ * blocks, and what it says of its work and its size where both have a closed form. */
 #include "solvers/lcp/newton/bodylu.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
@@ -137,7 +137,8 @@ static void check_solves(void)
     const bool lu = trial % 4 > 1;
     const int left = trial % 5 == 2 ? thin(F, g) : -1;
     for (int round = 0; round < 3; round++) {
-      /* the same pattern with other numbers; the second time without LU in a factorization that has room for it */
+      /* the same pattern with other numbers; the second time without LU in a factorization that has
+       * room for it */
       for (int k = 0; round > 0 && k < F->joff[F->jptr[F->nc]]; k++)
         values(F->J)[k] *= perp_rng_uniform(g, 0.5, 1.5);
       if (perp_bodylu_analyse(&ctx, L, F, lu && round == 0) != PERP_OK) bail("%s", ctx.msg);
@@ -177,7 +178,8 @@ static void check_solves(void)
   perp_rng_destroy(g);
 }
 
-/* A star of `leaves` blocks of width d around a centre of width c, one group of r rows at each leaf. */
+/* A star of `leaves` blocks of width d around a centre of width c, one group of r rows at each
+ * leaf. */
 typedef struct star {
   int bptr[12], mptr[12], cptr[12], jptr[12], jblk[24], joff[24];
   double M[4096], J[4096];
@@ -215,7 +217,8 @@ static void make_star(star *s, int leaves, int d, int c, int r)
                         .J = s->J };
 }
 
-/* Leaves are eliminated first, each alone; the last one joins the centre, as nothing is filled in by that. */
+/* Leaves are eliminated first, each alone; the last one joins the centre, as nothing is filled in
+ * by that. */
 static void check_counts(void)
 {
   perp_bodylu *L;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Block principal pivoting: known answers, all P-matrices that are tried (against the enumeration of all index sets),
- * and what semidefinite stacks get. */
+/* Block principal pivoting: known answers, all P-matrices that are tried (against the enumeration
+ * of all index sets), and what semidefinite stacks get. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -85,8 +85,8 @@ static bool keep(void *user, const double *x, const double *w, const signed char
   return true;
 }
 
-/* Random P-matrices, most of them neither symmetric nor definite: one solution each, and it is found, with blocks and
- * without.  1e-9: minors of 1e-3 and ten digits of the judge */
+/* Random P-matrices, most of them neither symmetric nor definite: one solution each, and it is
+ * found, with blocks and without.  1e-9: minors of 1e-3 and ten digits of the judge */
 static void p_matrices(void)
 {
   perp_rng *rng = perp_rng_create(41);
@@ -129,7 +129,8 @@ static void p_matrices(void)
   perp_rng_destroy(rng);
 }
 
-/* Kostreva's circulant, of which all three rows are out of order: the block of all of them is the solution. */
+/* Kostreva's circulant, of which all three rows are out of order: the block of all of them is the
+ * solution. */
 static void circulant(void)
 {
   n = 3;
@@ -141,8 +142,8 @@ static void circulant(void)
   for (int i = 0; i < 3; i++) near(lambda[i], 1.0 / 3, 0, 1e-15, "bpp: lambda = e / 3");
 }
 
-/* Blocks alone cycle for ever: from F = {1} to {2}, {3} and {1} again (Ben Gharbia and Gilbert 2012, of the Newton-min
- * method, which takes the same blocks).  Single exchanges end that. */
+/* Blocks alone cycle for ever: from F = {1} to {2}, {3} and {1} again (Ben Gharbia and Gilbert
+ * 2012, of the Newton-min method, which takes the same blocks).  Single exchanges end that. */
 static void cycle(void)
 {
   n = 3;
@@ -198,9 +199,10 @@ static void stacks(void)
      "dantzig drives %d times, after bpp's start %d, bpp takes %d rounds", none, start, rounds);
 }
 
-/* v v' + a skew matrix + e I, with a solution: semidefinite, with e > 0 positive definite.  Where the skew part is the
- * larger one blocks come to nothing, and Murty's exchanges, which follow, can be 2^n: few rows are solved, many run out
- * of rounds, P-matrices too, and say so.  They are never called unsolvable.  keller solves every one. */
+/* v v' + a skew matrix + e I, with a solution: semidefinite, with e > 0 positive definite.  Where
+ * the skew part is the larger one blocks come to nothing, and Murty's exchanges, which follow, can
+ * be 2^n: few rows are solved, many run out of rounds, P-matrices too, and say so.  They are never
+ * called unsolvable.  keller solves every one. */
 static void skew(int rows, double e, int problems, bool all)
 {
   perp_rng *rng = perp_rng_create(13);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sweeps in the order of colours: which units share one, that the sweeps are those of the textbook in that order, and
- * that neither the processor nor threads change a bit. */
+/* Sweeps in the order of colours: which units share one, that the sweeps are those of the textbook
+ * in that order, and that neither the processor nor threads change a bit. */
 #include "solvers/lcp/rows/rows_private.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
@@ -78,7 +78,8 @@ static void check_sweeps(perp_ctx *ctx, perp_rng *g)
     if (perp_rows_open(ctx, &R, n) != PERP_OK) bail("%s", ctx->msg);
     R.coloured = true;
     if (perp_rows_prepare(ctx, &R, &p, 1.2) != PERP_OK) bail("prepare: %s", ctx->msg);
-    /* each row once; a level shares nothing; a unit of a level beyond the first has a neighbour in each before it */
+    /* each row once; a level shares nothing; a unit of a level beyond the first has a neighbour in
+     * each before it */
     char seen[ROWS] = { 0 };
     int inside = 0;
     for (int t = 0, l = 0; t < R.n_units; t++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Solvers of circular cones against solutions that were planted: chains of bodies whose masses grow by 1 to 1000 from
- * one to the next, small (dense) and long (mostly zeros: compressed columns, sparse LU), rows with friction on normal rows of
- * every kind; against each other on generated walls and pushed stacks; and what their options and limits do. */
+/* Solvers of circular cones against solutions that were planted: chains of bodies whose masses grow
+ * by 1 to 1000 from one to the next, small (dense) and long (mostly zeros: compressed columns,
+ * sparse LU), rows with friction on normal rows of every kind; against each other on generated
+ * walls and pushed stacks; and what their options and limits do. */
 #include "solvers/lcp/problem.h"
 #include "solvers/lcp/rows/rows.h"
 #include "solvers/solvers.h"
@@ -14,15 +15,15 @@
 static perp_ctx ctx;
 static const char *const methods[] = { "prox", "admm" };
 
-/* ---- planted chains ----------------------------------------------------------------------------------------------- */
+/* ---- planted chains ---- */
 
 enum { MOST = 240, WIDTH = 12 };
 static double A[MOST * MOST], b[MOST], lambda[MOST], w[MOST], mu[MOST];
 static int fric_of[MOST];
 static signed char cone[MOST];
 
-/* One contact of random directions between each body and the one below, J = (J_above, J_below); masses grow by `ratio`.
- * Contacts open, stick and slide in turn. */
+/* One contact of random directions between each body and the one below, J = (J_above, J_below);
+ * masses grow by `ratio`. Contacts open, stick and slide in turn. */
 static perp_lcp planted(perp_rng *g, int contacts, double ratio)
 {
   static double J[MOST][WIDTH];
@@ -158,7 +159,7 @@ static void check_long(perp_rng *g)
      "auto: and not where it is small");
 }
 
-/* ---- friction on normal rows of every kind ------------------------------------------------------------------------ */
+/* ---- friction on normal rows of every kind ---- */
 
 /* One contact, A = I: bounds of the normal row, b, and what comes of it with mu = 1/2. */
 static void check_normals(const char *method)
@@ -195,7 +196,7 @@ static void check_normals(const char *method)
   }
 }
 
-/* ---- against each other -------------------------------------------------------------------------------------------- */
+/* ---- against each other ---- */
 
 /* lambda of redundant contacts is one of many, w and J' lambda are not: w of two solvers. */
 static void check_agreement(const char *method)
@@ -240,9 +241,9 @@ static void check_agreement(const char *method)
   }
 }
 
-/* Mass ratio 100 in each layer, redundant contacts: sweeps and Newton's method alone stall.  No theorem; the figure is
- * what was found (10 of 10), with a margin.  From 48 rows on few are solved: 1e-8 of the largest impulse is a tenth of the
- * data there, and they are asked for. */
+/* Mass ratio 100 in each layer, redundant contacts: sweeps and Newton's method alone stall.  No
+ * theorem; the figure is what was found (10 of 10), with a margin.  From 48 rows on few are solved:
+ * 1e-8 of the largest impulse is a tenth of the data there, and they are asked for. */
 static void check_heavy(void)
 {
   int solved = 0, alone = 0;
@@ -265,7 +266,7 @@ static void check_heavy(void)
   ok(alone < solved, "... more than by Newton's method alone: %d", alone);
 }
 
-/* ---- options and limits -------------------------------------------------------------------------------------------- */
+/* ---- options and limits ---- */
 
 static void check_limits(const char *method)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Conversions between kinds of LCPs: solutions correspond, in both directions, on random problems. */
+/* Conversions between kinds of LCPs: solutions correspond, in both directions, on random problems.
+ */
 #include "solvers/lcp/io/convert.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_rel.h"
@@ -59,7 +60,8 @@ static void check_pure(void)
     perp_lcp_problem_free(&p);
     perp_lcp_problem_free(&q);
   }
-  /* rounding of the elimination of free rows with condition numbers of a few hundred; worst seen 2e-13 */
+  /* rounding of the elimination of free rows with condition numbers of a few hundred; worst seen
+   * 2e-13 */
   below(worst, 1e-11, "pure LCP: its solutions solve the boxed problem");
   below(apart, 1e-9, "pure LCP: a unique solution comes back");
   ok(kinds == 3, "both more and fewer rows than before were met");
@@ -110,7 +112,8 @@ static void check_directions(int n_d)
 static void check_slope(void)
 {
   double g = 0.0981, s = 0.34202014332566873, c = 0.93969262078590838, x[24], back[12];
-  /* one step of sliding with mu = 0.2 takes mu m g h cos of momentum down to m g h (sin - mu cos) */
+  /* one step of sliding with mu = 0.2 takes mu m g h cos of momentum down to m g h (sin - mu cos)
+   */
   perp_lcp_problem p = make((perp_lcp_recipe){ .family = "incline-box", .n = 12 }), q;
   double tangential = 0, normal = 0;
   below(solve("fixed-point", &p.p, x), 1e-10, "a sliding cube with boxed friction is solved");
@@ -257,7 +260,8 @@ static void check_boxes_solution(void)
   }
 }
 
-/* The slack of a contact of Stewart and Trinkle is an impulse: A_nn of its normal brings it to the units of w. */
+/* The slack of a contact of Stewart and Trinkle is an impulse: A_nn of its normal brings it to the
+ * units of w. */
 static void check_units(void)
 {
   double A[4] = { 4, 0.5, 0.5, 2 }, b[2] = { -1, 0.3 }, unit[2] = { 0.25, 0.5 }, mu[2] = { 0, 0.7 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the families of problems declare of themselves, by eigenvalues, minors and all sets of rows of small ones, and by
- * statistics of large ones. */
+/* What the families of problems declare of themselves, by eigenvalues, minors and all sets of rows
+ * of small ones, and by statistics of large ones. */
 #include "solvers/lcp/problems/generate.h"
 #include "tests/tap.h"
 
@@ -120,7 +120,8 @@ static int said(const perp_lcp_family *f, unsigned bit, bool is, bool both, cons
   return 1;
 }
 
-/* Every class that a family declares is true, and where it is no matter of chance one that it does not is not. */
+/* Every class that a family declares is true, and where it is no matter of chance one that it does
+ * not is not. */
 static void check_classes(void)
 {
   int wrong = 0, looked = 0, solutions = 0;
@@ -272,7 +273,7 @@ static void check_walls(void)
   ok(wrong == 0, "the nearest wall (%d are not)", wrong);
 }
 
-/* ---- large ones: what is random is as random as is said ------------------------------------------------------------ */
+/* ---- large ones: what is random is as random as is said ---- */
 
 static void check_statistics(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fclib files as other programs write them: local and global problems of two and three dimensions, matrices in rows, in
- * columns and in triplets.  What is read is W = H' M^-1 H, q = w + H' M^-1 f, worked out here entry by entry. */
+/* fclib files as other programs write them: local and global problems of two and three dimensions,
+ * matrices in rows, in columns and in triplets.  What is read is W = H' M^-1 H, q = w + H' M^-1 f,
+ * worked out here entry by entry. */
 #include "solvers/lcp/io/io.h"
 #include "tests/tap.h"
 

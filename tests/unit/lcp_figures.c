@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All figures of an answer against their definitions in lcp.h and gain.h, written out once more in long double over
- * random problems: dense and factored, every kind of row, more rows than a batch of the judge, teams, zero rows. */
+/* All figures of an answer against their definitions in lcp.h and gain.h, written out once more in
+ * long double over random problems: dense and factored, every kind of row, more rows than a batch
+ * of the judge, teams, zero rows. */
 #include "solvers/lcp/gain.h"
 #include "solvers/lcp/lcp_private.h"
 #include "tests/lcp_random.h"
@@ -15,7 +16,8 @@ enum { PROBLEMS = 600, MOST = 256, COLUMNS = 512 };
 static perp_ctx ctx;
 static perp_rng *g;
 
-/* One problem, its answer and, of the same matrix in long double, everything that a figure is made of. */
+/* One problem, its answer and, of the same matrix in long double, everything that a figure is made
+ * of. */
 typedef struct trial {
   random_lcp r;
   const perp_lcp *p;
@@ -88,7 +90,8 @@ static void vary_blocks(trial *t)
   F->threads = one_of(4);
 }
 
-/* Bounds of every kind on rows without friction, and limits of those with it where they are frozen. */
+/* Bounds of every kind on rows without friction, and limits of those with it where they are frozen.
+ */
 static void vary_bounds(trial *t)
 {
   perp_lcp *p = &t->r.p;
@@ -228,14 +231,15 @@ static void make(trial *t)
     if (t->a[i] == 0) t->a[i] = largest > 0 ? largest : 1;
 }
 
-/* ---- the parts, from w of any kind --------------------------------------------------------------------------- */
+/* ---- the parts, from w of any kind ---- */
 
 static real clip(real x, real lo, real hi)
 {
   return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* |x - x clamped or projected of x - w / a| of row i, or of the two rows of a cone from i on; *a: its scale. */
+/* |x - x clamped or projected of x - w / a| of row i, or of the two rows of a cone from i on; *a:
+ * its scale. */
 static real left_over(const trial *t, int i, const real *w, real *a, real *slack)
 {
   const perp_lcp *p = t->p;
@@ -310,7 +314,7 @@ static parts take_apart(const trial *t, const real *w)
   return e;
 }
 
-/* ---- comparisons ------------------------------------------------------------------------------------------------ */
+/* ---- comparisons ---- */
 
 static int apart[32], asked[32];
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pivoting methods from a guess: pyramids of friction with more rows than motions, which have a solution, from guesses of
- * every kind.  A guess may cost pivots and never the answer. */
+/* Pivoting methods from a guess: pyramids of friction with more rows than motions, which have a
+ * solution, from guesses of every kind.  A guess may cost pivots and never the answer. */
 #include "solvers/solvers.h"
 #include "tests/tap.h"
 
@@ -12,10 +12,10 @@ enum { CONTACTS = 4, ROWS = 10, N = CONTACTS * ROWS, MOTIONS = 6, TRIALS = 2000 
 static perp_ctx ctx;
 static double A[N * N], b[N], answer[N], before[N];
 
-/* Contact c: normal, four friction directions, the sliding speed (Stewart and Trinkle 1996), with J [5 CONTACTS x MOTIONS],
- *      A = [J J', E; mu N - E', 0]
- * so that it is singular.  law: mu > 0 and b = (J v, 0), for which Lemke's path from zero ends in a solution; else mu = 0, A
- * is semidefinite, and b = w - A answer with a w complementary to the answer. */
+/* Contact c: normal, four friction directions, the sliding speed (Stewart and Trinkle 1996), with J
+ * [5 CONTACTS x MOTIONS], A = [J J', E; mu N - E', 0] so that it is singular.  law: mu > 0 and b =
+ * (J v, 0), for which Lemke's path from zero ends in a solution; else mu = 0, A is semidefinite,
+ * and b = w - A answer with a w complementary to the answer. */
 static void guess_problem(perp_rng *rng, bool law)
 {
   double J[N][MOTIONS] = { { 0 } }, w[N], v[MOTIONS], half[3];
@@ -57,7 +57,8 @@ static void guess_problem(perp_rng *rng, bool law)
   }
 }
 
-/* random sets; all rows; the answer; the answer with one row less or more; that of the problem before */
+/* random sets; all rows; the answer; the answer with one row less or more; that of the problem
+ * before */
 static void guess_of(perp_rng *rng, int kind, double *x)
 {
   for (int i = 0; i < N; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of complementarity problems: what is written reads back identically; malformed input is refused
- * with its line and nothing else. */
+/* Files of complementarity problems: what is written reads back identically; malformed input is
+ * refused with its line and nothing else. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_random.h"
@@ -93,8 +93,8 @@ static void check_round_trips(void)
   ok(lost == 0, ".mtx: what is written reads back to the bit");
 }
 
-/* Matrices of any number of entries: dense where more than a third of what would be written is not zero, the lower
- * triangle of a symmetric one; and all of it reads back. */
+/* Matrices of any number of entries: dense where more than a third of what would be written is not
+ * zero, the lower triangle of a symmetric one; and all of it reads back. */
 static void check_density(void)
 {
   enum { ROWS = 6 };

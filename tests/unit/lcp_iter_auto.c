@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* auto: every solvable generated problem is solved, the others never reported solved; falls back and says so. */
+/* auto: every solvable generated problem is solved, the others never reported solved; falls back
+ * and says so. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -81,7 +82,8 @@ static const perp_plugin wrong[] = { { PERP_KIND_lcp, &first.d },
                                      { PERP_KIND_lcp, &second.d },
                                      { PERP_KIND_NONE, NULL } };
 
-/* Of attempts that failed the best by what was asked for: own, in time steps rel, or the worse one of both rules. */
+/* Of attempts that failed the best by what was asked for: own, in time steps rel, or the worse one
+ * of both rules. */
 static void check_best(void)
 {
   double A[4] = { 1, 0, 0, 1e-6 }, b[2] = { -1, -1e-3 };
@@ -101,7 +103,8 @@ static void check_best(void)
   ok(stats.reason < 0 && strcmp(stats.by, "second") == 0, "... and earlier");
 }
 
-/* What solvers made of others accept is accepted by both rules, and reached where the second is the tighter one. */
+/* What solvers made of others accept is accepted by both rules, and reached where the second is the
+ * tighter one. */
 static void check_both(void)
 {
   static const char *const specs[] = {
@@ -127,7 +130,8 @@ static void check_both(void)
     }
 }
 
-/* What no solver solves: the end is that of the budget, the same every time, with the best iterate and its reason. */
+/* What no solver solves: the end is that of the budget, the same every time, with the best iterate
+ * and its reason. */
 static void check_ends(void)
 {
   enum { ROWS = 20 };
@@ -210,7 +214,8 @@ int main(void)
   ctx = known; /* they are not to be among what auto tries below */
   const perp_lcp_family *f;
   int solvable = 0, solved = 0, lies = 0;
-  /* every family, small and larger, as generated and with the rows in random order and other units */
+  /* every family, small and larger, as generated and with the rows in random order and other units
+   */
   for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++)
     for (int k = 0; k < 6; k++) {
       static const int rows[] = { 12, 48, 96 };
@@ -220,7 +225,8 @@ int main(void)
                                  .seed = (uint64_t)(4 + k),
                                  .permute = k % 2 == 1,
                                  .scale = k % 2 == 1 ? 1e-9 : 1 };
-      /* scaled and permuted, its multipliers of 2^47 leave 2 % of the data in rounding: no solver at all */
+      /* scaled and permuted, its multipliers of 2^47 leave 2 % of the data in rounding: no solver
+       * at all */
       if (strcmp(f->name, "csizmadia") == 0 && k >= 2 && k % 2 == 1) continue;
       if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s: %s", f->name, ctx.msg);
       perp_stats stats = run("auto", &q.p, 1e-10);

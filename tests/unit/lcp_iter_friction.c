@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Friction: the exact cone of one contact, blocks, staggering; boxes and cones on random contact systems
- * that slide, stick and open. */
+/* Friction: the exact cone of one contact, blocks, staggering; boxes and cones on random contact
+ * systems that slide, stick and open. */
 #include "solvers/lcp/rows/cone.h"
 #include "solvers/lcp/io/io.h"
 #include "tests/lcp_random.h"
@@ -10,7 +10,7 @@
 
 static perp_ctx ctx;
 
-/* ---- one contact --------------------------------------------------------------------------------------- */
+/* ---- one contact ---- */
 
 /* how badly x violates Coulomb's law with w = K x + q, relative to the sizes involved */
 static double coulomb_violation(double mu, const double *K, const double *q, const double *x)
@@ -91,7 +91,7 @@ static void check_cone(perp_rng *g)
   ok(!perp_cone_solve(0.5, (double[9]){ 0 }, q, x), "cone: K_nn = 0 is refused");
 }
 
-/* ---- systems --------------------------------------------------------------------------------------------- */
+/* ---- systems ---- */
 
 struct result {
   int solved, lies, total, slipping;
@@ -127,10 +127,11 @@ static void run(const char *spec, int friction, int contacts, double softness, s
   perp_rng_destroy(g);
 }
 
-/* ---- groups of several contacts -------------------------------------------------------------------------- */
+/* ---- groups of several contacts ---- */
 
-/* Groups of 1 to 6 contacts with cones, which are cut into blocks of at most 8 rows, but not between the rows of a
- * cone: at any order of rows in the group.  The answer satisfies Coulomb's law in each contact. */
+/* Groups of 1 to 6 contacts with cones, which are cut into blocks of at most 8 rows, but not
+ * between the rows of a cone: at any order of rows in the group.  The answer satisfies Coulomb's
+ * law in each contact. */
 static void check_groups(perp_rng *g)
 {
   enum { MOST_CONTACTS = 6, MOST_ROWS = 3 * MOST_CONTACTS };
@@ -202,7 +203,7 @@ static void check_groups(perp_rng *g)
   }
 }
 
-/* ---- contact problems of other projects, as exact cones ---------------------------------------------------- */
+/* ---- contact problems of other projects, as exact cones ---- */
 
 static void check_file(const char *path, const char *name, const char *method, double tol)
 {
@@ -249,7 +250,8 @@ static void check_files(void)
   closedir(dir);
 }
 
-/* Cubes that slide on each other, four redundant contacts each: sweeps need 1e5 sweeps and more here. */
+/* Cubes that slide on each other, four redundant contacts each: sweeps need 1e5 sweeps and more
+ * here. */
 static void check_inclines(void)
 {
   static const char *const families[] = { "incline-cone", "wall-cone", "stack-cone",
@@ -290,7 +292,8 @@ int main(void)
   static const struct {
     const char *spec;
     bool cones, no_boxes;
-    int least; /* of 30 problems; there is no theorem, the figure is what was found, with a margin */
+    int least; /* of 30 problems; there is no theorem, the figure is what was found, with a margin
+                */
   } cases[] = {
     { "pgs", true, false, 25 },
     { "block-gs", true, false, 25 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Newton type and other methods for monotone problems: every solvable monotone family of the generators,
- * dense and factored, scaled and permuted, to 1e-8 by the judge. */
+/* Newton type and other methods for monotone problems: every solvable monotone family of the
+ * generators, dense and factored, scaled and permuted, to 1e-8 by the judge. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -72,11 +72,12 @@ static void monotone(const char *spec, bool friction)
      friction ? "problems of boxed friction" : "monotone problems");
 }
 
-/* What needed ten times the steps, or failed, with active sets alone: redundant rows, long chains of
- * changes, and friction rows whose limits move.  Steps are deterministic; the bounds leave a factor two. */
-/* Painleve's rod (Stewart and Trinkle 1996): one contact whose sliding pushes it into the floor, so that no sliding
- * solution exists and the matrix of the sliding contact is negative.  The impulses that stop it are the one answer:
- * they solve A lambda = -b inside the friction box. */
+/* What needed ten times the steps, or failed, with active sets alone: redundant rows, long chains
+ * of changes, and friction rows whose limits move.  Steps are deterministic; the bounds leave a
+ * factor two. */
+/* Painleve's rod (Stewart and Trinkle 1996): one contact whose sliding pushes it into the floor, so
+ * that no sliding solution exists and the matrix of the sliding contact is negative.  The impulses
+ * that stop it are the one answer: they solve A lambda = -b inside the friction box. */
 static void painleve(const char *spec)
 {
   int fric_of[2] = { -1, 0 }, solved = 0, problems = 0;

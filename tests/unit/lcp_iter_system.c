@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The linear systems of the Newton methods, dense and in the space of velocities, against their definition. */
+/* The linear systems of the Newton methods, dense and in the space of velocities, against their
+ * definition. */
 #include "solvers/lcp/newton/system.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 
-/* the largest violation of  d (x - gamma x_n) + A x = r  or  x = gamma x_n, relative to its terms */
+/* the largest violation of  d (x - gamma x_n) + A x = r  or  x = gamma x_n, relative to its terms
+ */
 static double violation(const random_lcp *q, const double *d, const double *gamma, const double *r,
                         const double *x)
 {
@@ -80,7 +82,8 @@ static void check(perp_ctx *ctx, perp_rng *g, bool factored, bool coupled)
   const char *form = factored ? "factored" : "dense",
              *kind = coupled ? "with friction" : "symmetric";
   ok(failed == 0, "%s, %s: 180 consistent systems solved", form, kind);
-  /* the floor is 1e-10 of the scale; four refinements leave rounding, amplified by dependent rows */
+  /* the floor is 1e-10 of the scale; four refinements leave rounding, amplified by dependent rows
+   */
   below(worst, 1e-9, "%s, %s: the equations hold", form, kind);
 }
 

@@ -130,7 +130,8 @@ static void check_absorption(void)
   near(j.data, 1, 0, 1e-15, "... and data");
   near(j.abs, 0.4, 0, 1e-15, "... and abs");
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "... is not solved");
-  /* a cone on which a contact sticks with lambda_T = 1e17 (0.5, 0) of a radius of 1e17, and w_T = (0.3, 0) is left */
+  /* a cone on which a contact sticks with lambda_T = 1e17 (0.5, 0) of a radius of 1e17, and w_T =
+   * (0.3, 0) is left */
   double C[9] = { 1, 3e-18, 0, 0, 1, 0, 0, 0, 1 }, q[3] = { -1e17, -5e16, 0 };
   double mu[3] = { 0, 1, 1 }, y[3] = { 1e17, 5e16, 0 };
   int of[3] = { -1, 0, 0 };
@@ -261,7 +262,8 @@ static void check_data(void)
   p.unit = unit;
   near(judge(&p, x).data, 0.75, 0, 1e-15, "data with units: 3 * 1 over max(4, 3 * 1)");
   p.b = none;
-  /* w = (4.5, 2), both rows rest; d = (min(4.5, 4), 3 * min(2, 1)), B = min(4.5 - 4, 3 * (2 - 1)), what the slacks are */
+  /* w = (4.5, 2), both rows rest; d = (min(4.5, 4), 3 * min(2, 1)), B = min(4.5 - 4, 3 * (2 - 1)),
+   * what the slacks are */
   near(judge(&p, x).data, 4 / 0.5, 0, 1e-15, "b = 0: relative to the least slack");
   near(judge(&p, none).data, 0, 0, 0, "b = 0 and lambda = 0: 0");
   A[1] = A[2] = -8;
@@ -338,7 +340,8 @@ static void check_team_cones(void)
   signed char cone[ROWS];
   for (int n = 3; n <= ROWS; n++)
     for (int row = 0; row < 2 * n; row++) {
-      /* rows of no contact first, so that the borders fall anywhere; then the normal row first, or last */
+      /* rows of no contact first, so that the borders fall anywhere; then the normal row first, or
+       * last */
       const int first = n % 3, normal = row < n ? 0 : 2, tangent = row < n ? 1 : 0;
       for (int i = 0; i < n; i++) {
         const int k = i < first ? normal : (i - first) % 3;
@@ -386,7 +389,8 @@ static void check_team_cones(void)
   ok(wrong == 0, "%d teams over borders in cones find what one alone does (not: %d)", cases, wrong);
 }
 
-/* data does not change when rows are reordered, or change their units and take `unit` with them, or (A, b) is scaled */
+/* data does not change when rows are reordered, or change their units and take `unit` with them, or
+ * (A, b) is scaled */
 static void check_data_invariance(void)
 {
   static const char *const names[] = { "spd", "boxed", "stack-box", "stack-cone", "copositive" };
@@ -665,8 +669,8 @@ static void check_enumeration(void)
   }
 }
 
-/* Contacts, several in a row on the same bodies, with inertia diagonal or not: the scales are those of A, and a
- * team finds the same bits as one alone. */
+/* Contacts, several in a row on the same bodies, with inertia diagonal or not: the scales are those
+ * of A, and a team finds the same bits as one alone. */
 static void check_team(void)
 {
   enum { BODIES = 60, CONTACTS = 60, KINDS = 12 };
@@ -721,7 +725,8 @@ static void check_team(void)
   perp_rng_destroy(g);
 }
 
-/* Problems that make no sense, one fault each: bounds given on one side only, and cones of other than two like rows. */
+/* Problems that make no sense, one fault each: bounds given on one side only, and cones of other
+ * than two like rows. */
 static void no_sense(void)
 {
   const double A[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, b[3] = { 0, 0, 0 },

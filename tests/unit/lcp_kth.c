@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A problem that was not solved is one: with a solver that gives up at its k-th call, for each k, every formulation with
- * every stabilization ends a run with at least one failure, whatever the problem was for: a step, an impact, restitution,
- * relaxation, a projection of positions or of velocities, an event.  A problem of the search for a second solution
- * (choice=least-norm) is none of the step's: such a run is marked as undecided. */
+/* A problem that was not solved is one: with a solver that gives up at its k-th call, for each k,
+ * every formulation with every stabilization ends a run with at least one failure, whatever the
+ * problem was for: a step, an impact, restitution, relaxation, a projection of positions or of
+ * velocities, an event.  A problem of the search for a second solution (choice=least-norm) is none
+ * of the step's: such a run is marked as undecided. */
 #include "solvers/lcp/lcp.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
 
-/* ---- the solver ------------------------------------------------------------------------------ */
+/* ---- the solver ---- */
 
 static struct {
   int calls, fails_at;
@@ -64,7 +65,7 @@ static perp_lcp_desc perp_lcp_kth = {
   .destroy = kth_destroy
 };
 
-/* ---- two scenes ------------------------------------------------------------------------------ */
+/* ---- two scenes ---- */
 
 /* A ball falls on a box that lies 1 mm deep in the floor and slides. */
 static perp_model *bodies(void)
@@ -105,7 +106,7 @@ static perp_model *arm(void)
   return run_finish(&ctx, model);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- runs ---- */
 
 typedef struct outcome {
   int calls;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Friction limits of dantzig and bpp on contact problems of a heap of spheres, whose fixed point they did not find (the last two
- * before limits were followed along a path, clamped_follow.c), and auto, which has dantzig: the answers are judged here, in long double and with the limits that they make. */
+/* Friction limits of dantzig and bpp on contact problems of a heap of spheres, whose fixed point
+ * they did not find (the last two before limits were followed along a path, clamped_follow.c), and
+ * auto, which has dantzig: the answers are judged here, in long double and with the limits that
+ * they make. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"

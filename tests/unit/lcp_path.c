@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The path that lemke and keller follow, vertex by vertex: the inverse of the basis, slacks, bounds, complements and the
- * perturbation against their definitions, and each step the longest one that keeps all bounds. */
+/* The path that lemke and keller follow, vertex by vertex: the inverse of the basis, slacks,
+ * bounds, complements and the perturbation against their definitions, and each step the longest one
+ * that keeps all bounds. */
 #include "solvers/lcp/pivoting/path.h"
 #include "tests/lcp_random.h"
 #include "tests/lcp_rel.h"
@@ -9,7 +10,7 @@
 enum { MOST = 40 };
 static perp_ctx ctx;
 
-/* ---- what holds at every vertex ------------------------------------------------------------------------------------ */
+/* ---- what holds at every vertex ---- */
 
 typedef struct seen {
   perp_path *L;
@@ -71,7 +72,8 @@ static double slack_off(const perp_path *L, const double *w, const double *x, co
   return worst;
 }
 
-/* How far lambda and w are on the wrong side, in units of lambda; e: the row that is between two. */
+/* How far lambda and w are on the wrong side, in units of lambda; e: the row that is between two.
+ */
 static double outside(const perp_path *L, int e)
 {
   double worst = 0;
@@ -124,7 +126,7 @@ static void watch(void *user, const perp_trace_event *e)
   s->expected = l;
 }
 
-/* ---- the start of a path ------------------------------------------------------------------------------------------- */
+/* ---- the start of a path ---- */
 
 typedef struct machine {
   perp_path L;
@@ -155,8 +157,8 @@ static void take(machine *k, const perp_lcp *p)
   L->t = L->tp = 0;
 }
 
-/* Rows at their bounds get a cover and a perturbation; t replaces the slack of the row that needs it most: that row, or -1
- * when none does. */
+/* Rows at their bounds get a cover and a perturbation; t replaces the slack of the row that needs
+ * it most: that row, or -1 when none does. */
 static int first_t(perp_path *L, seen *s)
 {
   int n = L->P.n, r = -1;
@@ -196,8 +198,8 @@ static void scale(random_lcp *q, double both, double of_A)
   for (int i = 0; i < q->p.n; i++) b[i] *= both;
 }
 
-/* Paths from cold and warm starts, on problems of either symmetry and every kind of bounds; garbage in the inverse is found
- * and repaired on the way. */
+/* Paths from cold and warm starts, on problems of either symmetry and every kind of bounds; garbage
+ * in the inverse is found and repaired on the way. */
 static void check_paths(void)
 {
   perp_rng *g = perp_rng_create(3);
@@ -272,9 +274,10 @@ static void check_paths(void)
   perp_rng_destroy(g);
 }
 
-/* ---- the start where rows depend on each other --------------------------------------------------------------------- */
+/* ---- the start where rows depend on each other ---- */
 
-/* Free rows of low rank and saddle points: what is in the basis is regular, what is left out depends on it. */
+/* Free rows of low rank and saddle points: what is in the basis is regular, what is left out
+ * depends on it. */
 static void check_core(void)
 {
   perp_rng *g = perp_rng_create(8);
@@ -394,7 +397,7 @@ static void check_parked(void)
   perp_arena_free(&k.arena);
 }
 
-/* ---- ends other than t = 0 ----------------------------------------------------------------------------------------- */
+/* ---- ends other than t = 0 ---- */
 
 static void check_ends(void)
 {

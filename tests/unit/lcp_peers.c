@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The peers of other projects, where they are installed: LCPs of 2 to 14 rows with dominant diagonals, symmetric and
- * not, whose only solution was chosen first; and what they count. */
+/* The peers of other projects, where they are installed: LCPs of 2 to 14 rows with dominant
+ * diagonals, symmetric and not, whose only solution was chosen first; and what they count. */
 #include "solvers/lcp/lcp.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -10,8 +10,8 @@
 static perp_ctx ctx;
 enum { MOST = 14, LD = MOST + 2 };
 
-/* A dominant; a third of lambda or so is 0, w = 0 where it is not; b = w - A lambda is exact in whole numbers.  The first
- * row presses, so that 0 is no solution. */
+/* A dominant; a third of lambda or so is 0, w = 0 where it is not; b = w - A lambda is exact in
+ * whole numbers.  The first row presses, so that 0 is no solution. */
 static void planted(perp_rng *g, int n, bool symmetric, double *A, double *b, double *lambda)
 {
   double w[MOST];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pivoting solvers on problems with known answers and on random ones, judged here in long double. */
+/* Pivoting solvers on problems with known answers and on random ones, judged here in long double.
+ */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
@@ -48,7 +49,8 @@ static double rel(void)
   return (double)(worst / fmaxl(scale, 1e-300L));
 }
 
-/* a vector that proves infeasibility: v >= 0 where lo is the only bound, 0 where both are, A'v = 0, v'b < 0 */
+/* a vector that proves infeasibility: v >= 0 where lo is the only bound, 0 where both are, A'v = 0,
+ * v'b < 0 */
 static int proves(void)
 {
   double vb = 0, top = 0;
@@ -208,8 +210,8 @@ static void lemke_known(void)
 /* Rays: a row that finds no end alone may find one after another row has been driven */
 static void keller_rays(void)
 {
-  pure(
-      2); /* skew, 0 <= lambda_1 = 1, lambda_0 = 1: driving either row first changes no w of its own */
+  pure(2); /* skew, 0 <= lambda_1 = 1, lambda_0 = 1: driving either row first changes no w of its
+              own */
   set(0, 1, 1), set(1, 0, -1);
   b[0] = -1, b[1] = 1;
   solves("keller", "skew-symmetric");
@@ -380,8 +382,8 @@ static void howson(void)
   for (int rows = 2; rows <= 256; rows *= 2)
     for (uint64_t seed = 1; seed <= (rows <= 64 ? 5 : 2); seed++)
       generated("lemke-howson", "bimatrix", rows, seed, 1e-12);
-  pure(
-      4); /* Cottle-Pang-Stone, example 4.4.23: three equilibria, given up pairs lead to some of them */
+  pure(4); /* Cottle-Pang-Stone, example 4.4.23: three equilibria, given up pairs lead to some of
+              them */
   double game[4][4] = { { 0, 0, 10, 20 }, { 0, 0, 30, 15 }, { 10, 20, 0, 0 }, { 30, 15, 0, 0 } };
   int found = 0;
   for (int k = 0; k < 4; k++) {
@@ -441,9 +443,9 @@ static void howson(void)
   ok(solve("lemke-howson").reason == PERP_UNSUITED, "lemke-howson: refuses what is not a game");
 }
 
-/* Boxed friction on symmetric positive definite A with random couplings: the limits must agree at the end.
- * The fixed point need not exist nor be found; nine of ten is the promise that is checked, and honesty
- * about the rest. */
+/* Boxed friction on symmetric positive definite A with random couplings: the limits must agree at
+ * the end. The fixed point need not exist nor be found; nine of ten is the promise that is checked,
+ * and honesty about the rest. */
 static void friction(const char *method)
 {
   perp_rng *rng = perp_rng_create(3);
@@ -480,7 +482,8 @@ static void friction(const char *method)
   perp_rng_destroy(rng);
 }
 
-/* A workspace carries nothing from one problem to the next: the results are those of a fresh one. */
+/* A workspace carries nothing from one problem to the next: the results are those of a fresh one.
+ */
 static void stateless(const char *method)
 {
   perp_rng *rng = perp_rng_create(17);
@@ -512,8 +515,8 @@ static void stateless(const char *method)
   perp_rng_destroy(rng);
 }
 
-/* reuse=true on sequences with the same A: right each time, and fewer factorizations; with an A that
- * was changed behind its back (the array is the same one all the time), right as well */
+/* reuse=true on sequences with the same A: right each time, and fewer factorizations; with an A
+ * that was changed behind its back (the array is the same one all the time), right as well */
 static void reuse(const char *method, double most)
 {
   perp_rng *rng = perp_rng_create(23);

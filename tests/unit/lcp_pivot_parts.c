@@ -93,7 +93,8 @@ static void check_proofs(void)
   proof("free rows that contradict each other", 2, pull, neg, all, up, one, true);
   proof("... as seen from the other side", 2, pull, pos, all, up, minus, true);
   proof("... and that agree", 2, pull, (const double[]){ -1, 1 }, all, up, one, false);
-  /* one row of the lower kind, and a box whose column reaches only so far: w = y - 2, 0 <= y <= 1 */
+  /* one row of the lower kind, and a box whose column reaches only so far: w = y - 2, 0 <= y <= 1
+   */
   const double reach[4] = { 0, 0, 1, 1 };
   proof("a box that does not reach far enough", 2, reach, (const double[]){ -2, 5 }, zero,
         (const double[]){ inf, 1 }, (const double[]){ 1, 0 }, true);
@@ -127,8 +128,8 @@ static void check_condition(void)
   }
 }
 
-/* Bard's rule goes round in circles on Kostreva's P-matrix, from many sets of rows that are on no circle themselves: it
- * is noticed after a few rounds (Brent), not at the limit of pivots. */
+/* Bard's rule goes round in circles on Kostreva's P-matrix, from many sets of rows that are on no
+ * circle themselves: it is noticed after a few rounds (Brent), not at the limit of pivots. */
 static void check_circles(void)
 {
   perp_spec spec;
@@ -155,7 +156,8 @@ static void check_circles(void)
     count[how]++;
     if (how == 1 && stats.iterations > most) most = stats.iterations;
   }
-  /* 2^5 sets: a circle and the way to it have no more, Brent's windows at most thrice as many together */
+  /* 2^5 sets: a circle and the way to it have no more, Brent's windows at most thrice as many
+   * together */
   ok(count[1] > 50 && count[2] == 0 && most <= 3 * 32,
      "circles are noticed: %d of 4000, after at most %d pivots (%d at the limit)", count[1], most,
      count[2]);

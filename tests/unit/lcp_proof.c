@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Proofs that a problem has no solution: planted ones are found, solvable problems are never called infeasible.
- * What is planted is exact (integers times powers of two); vectors are checked in rational arithmetic. */
+/* Proofs that a problem has no solution: planted ones are found, solvable problems are never called
+ * infeasible. What is planted is exact (integers times powers of two); vectors are checked in
+ * rational arithmetic. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -84,7 +85,7 @@ static double scale(int bits)
   return ldexp(1, integer(-bits, bits));
 }
 
-/* ---- the oracle: a Farkas vector in rational arithmetic ----------------------------------------------------- */
+/* ---- the oracle: a Farkas vector in rational arithmetic ---- */
 
 /* x + mu |(y, z)| <= 0 as x <= 0 and mu^2 (y^2 + z^2) <= x^2 */
 static bool in_cone(mpq_srcptr x, double factor, mpq_srcptr y, mpq_srcptr z)
@@ -103,7 +104,8 @@ static bool in_cone(mpq_srcptr x, double factor, mpq_srcptr y, mpq_srcptr z)
   return good;
 }
 
-/* Is z a proof, exactly?  Written from the definition in lcp.h, boxes, box friction, a cone on rows without others. */
+/* Is z a proof, exactly?  Written from the definition in lcp.h, boxes, box friction, a cone on rows
+ * without others. */
 static bool farkas(const perp_lcp *q, const double *z)
 {
   int n = q->n;
@@ -157,7 +159,7 @@ static bool farkas(const perp_lcp *q, const double *z)
   return good;
 }
 
-/* ---- problems without a solution ------------------------------------------------------------------------------ */
+/* ---- problems without a solution ---- */
 
 enum { TIGHT, STRICT, SCALED, SEMIDEFINITE, MIXED, FRICTION, CONES, KINDS };
 static const char *const kinds[] = { "tight",        "strict",         "scaled by 8 decades",
@@ -322,7 +324,7 @@ static void check_planted(int each)
      "%d of %d vectors handed over are proofs in rational arithmetic as they are", exact, vectors);
 }
 
-/* ---- problems with a solution ------------------------------------------------------------------------------------- */
+/* ---- problems with a solution ---- */
 
 static void solvable(int kind, int most)
 {
@@ -383,8 +385,9 @@ static void check_solvable(int problems)
     }
 }
 
-/* Cubes on each other without friction, each ten times as heavy as (or lighter than) the one below; solvable by
- * theory: the stationary point of a convex problem that v = 0 satisfies.  J and v are small dyadic numbers. */
+/* Cubes on each other without friction, each ten times as heavy as (or lighter than) the one below;
+ * solvable by theory: the stationary point of a convex problem that v = 0 satisfies.  J and v are
+ * small dyadic numbers. */
 static void check_stacks(void)
 {
   enum { MOST = 16 };
@@ -491,7 +494,7 @@ static void check_rows(void)
   }
 }
 
-/* ---- single vectors ----------------------------------------------------------------------------------------------- */
+/* ---- single vectors ---- */
 static void check_vectors(void)
 {
   double radius;
@@ -516,8 +519,8 @@ static void check_vectors(void)
      "free rows: multipliers of either sign, the right one proves");
   perp_lcp_problem_free(&q);
 
-  /* bounded box: w_1 >= 0 is asked of row 1, row 2 is in [0, 1]: -1 + lambda_2 < 0 always, but not for
-   * hi = 3 */
+  /* bounded box: w_1 >= 0 is asked of row 1, row 2 is in [0, 1]: -1 + lambda_2 < 0 always, but not
+   * for hi = 3 */
   double B[4] = { 0, 0, 1, 1 }, c[2] = { -2, 0 }, l[2] = { 0, 0 }, h[2] = { HUGE_VAL, 1 };
   q2 = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c, .lo = l, .hi = h };
   double e[2] = { 1, 0 };
@@ -561,7 +564,8 @@ static void check_pulling(void)
 {
   double z[2] = { 1, 0 };
   begin(3);
-  /* w_0 = lambda_2 - lambda_1 - 1 >= 0 with |lambda_2| <= lambda_1 is impossible for lambda_1 >= 0 ... */
+  /* w_0 = lambda_2 - lambda_1 - 1 >= 0 with |lambda_2| <= lambda_1 is impossible for lambda_1 >= 0
+   * ... */
   AT(0, 1) = -1, AT(0, 2) = 1;
   b[0] = -1, b[1] = 1;
   fric_of[2] = 1;

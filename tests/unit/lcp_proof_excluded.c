@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Problems without a solution that no Farkas vector shows: their index sets, one by one, in rational arithmetic. */
+/* Problems without a solution that no Farkas vector shows: their index sets, one by one, in
+ * rational arithmetic. */
 #include "solvers/lcp/lcp_private.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"

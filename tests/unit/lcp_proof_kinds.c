@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Proofs that there is no solution, over small problems with every kind of row, against linear programs in rational
- * arithmetic that share no line with the library: which problems have a proof, which have a solution, what a vector
- * proves, and how far.  Numbers are small integers, so that nothing is near a decision. */
+/* Proofs that there is no solution, over small problems with every kind of row, against linear
+ * programs in rational arithmetic that share no line with the library: which problems have a proof,
+ * which have a solution, what a vector proves, and how far.  Numbers are small integers, so that
+ * nothing is near a decision. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 #include "tests/tap.h"
@@ -33,7 +34,7 @@ static bool is_friction(int i)
   return p.fric_of != NULL && of[i] >= 0;
 }
 
-/* ---- is G x <= h possible? ------------------------------------------------------------------------------------- */
+/* ---- is G x <= h possible? ---- */
 
 typedef struct program {
   int n, m;
@@ -198,7 +199,7 @@ static bool solvable(void)
   return false;
 }
 
-/* ---- problems ---------------------------------------------------------------------------------------------------- */
+/* ---- problems ---- */
 
 static void clear(int n)
 {
@@ -328,7 +329,7 @@ static perp_lcp as_factored(void)
   return q;
 }
 
-/* ---- what a vector proves, exactly ------------------------------------------------------------------------------ */
+/* ---- what a vector proves, exactly ---- */
 
 static void add_product(mpq_t sum, double x, const mpq_t y)
 {
@@ -340,7 +341,8 @@ static void add_product(mpq_t sum, double x, const mpq_t y)
   mpq_clear(t);
 }
 
-/* Is z a proof?  For normals with friction and lo < 0 with constant limits, as relaxed() has them. */
+/* Is z a proof?  For normals with friction and lo < 0 with constant limits, as relaxed() has them.
+ */
 static bool farkas(const double *z)
 {
   mpq_t u[N], top, t;
@@ -401,7 +403,7 @@ static perp_lcp_proof prove(const perp_lcp *q, const double *z, double *radius)
   return perp_lcp_prove(q, z, radius, scratch);
 }
 
-/* ---- the tests -------------------------------------------------------------------------------------------------- */
+/* ---- the tests ---- */
 
 /* Proofs are found exactly where there are some. */
 static void check_all(int problems)
@@ -504,7 +506,8 @@ static void check_exclude(int problems)
   ok(refused > 0, "normals below zero are not looked at");
 }
 
-/* A = G G' + e e_j e_j', G'z = 0: solvable as long as e > 0, but z excludes solutions within -b'z / (e z_j). */
+/* A = G G' + e e_j e_j', G'z = 0: solvable as long as e > 0, but z excludes solutions within -b'z /
+ * (e z_j). */
 static void check_radius(int problems)
 {
   int apart = 0, within = 0, other = 0, wrong = 0, glances = 0;
@@ -604,8 +607,8 @@ static void check_rays(int problems)
   ok(glances == 0, "... by a glance, too: but for %d", glances);
 }
 
-/* Problems with a vector that has room to spare, rows of one bound and fixed ones, friction of both kinds: it is found
- * from nothing. */
+/* Problems with a vector that has room to spare, rows of one bound and fixed ones, friction of both
+ * kinds: it is found from nothing. */
 static void check_search(int problems)
 {
   int missed = 0, wrong = 0, tight_missed = 0, tight_wrong = 0, unproved = 0, few = 0, unmoved = 0;

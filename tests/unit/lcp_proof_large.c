@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Proofs of infeasibility of problems with hundreds of rows: planted Farkas vectors, small integers. */
+/* Proofs of infeasibility of problems with hundreds of rows: planted Farkas vectors, small
+ * integers. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rescue: the answer of its part where that is one, sweeps where they are, and impulses that are bounded where nothing
- * solves the problem - which then counts as unsolved. */
+/* rescue: the answer of its part where that is one, sweeps where they are, and impulses that are
+ * bounded where nothing solves the problem - which then counts as unsolved. */
 #include "solvers/lcp/gain.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Prepared rows of every kind in one problem, dense and factored: steps, units, their order, sweeps in any order, slacks,
- * projections and residuals against their definitions. */
+/* Prepared rows of every kind in one problem, dense and factored: steps, units, their order, sweeps
+ * in any order, slacks, projections and residuals against their definitions. */
 #include "solvers/lcp/rows/rows_private.h"
 #include "tests/lcp_random.h"
 #include "tests/lcp_rel.h"
@@ -18,7 +18,8 @@ typedef struct kinds {
   double mu[MOST], lo[MOST], hi[MOST];
 } kinds;
 
-/* Groups get contacts, boxes, cones, friction rows of their own first row or of another group; way: what is allowed. */
+/* Groups get contacts, boxes, cones, friction rows of their own first row or of another group; way:
+ * what is allowed. */
 static void draw(random_lcp *q, kinds *k, perp_rng *g, int way)
 {
   const perp_blocks *F = &q->F;
@@ -109,7 +110,8 @@ static bool share_block(const perp_blocks *F, int c, int d)
   return false;
 }
 
-/* units: a partition in which neighbours in the order of rows stay in order where they share a block */
+/* units: a partition in which neighbours in the order of rows stay in order where they share a
+ * block */
 static int units_off(const perp_rows *R)
 {
   const perp_blocks *F = R->p->F;
@@ -284,7 +286,8 @@ static void check_kinds(void)
   perp_rng_destroy(g);
 }
 
-/* Zero rows go where b asks for, and stay where that is nowhere; a row whose diagonal alone is zero gets a gradient step. */
+/* Zero rows go where b asks for, and stay where that is nowhere; a row whose diagonal alone is zero
+ * gets a gradient step. */
 static void check_zeros(void)
 {
   const double inf = HUGE_VAL;

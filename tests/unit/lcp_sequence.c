@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sequences of problems: what is carried over, by hand and against what a simulation itself begins with; joined problems; files. */
+/* Sequences of problems: what is carried over, by hand and against what a simulation itself begins
+ * with; joined problems; files. */
 #include "experiments/lcp/harvest_sequence.h"
 #include "experiments/lcp/sequence_run.h"
 #include "experiments/scenes/scene_file.h"
@@ -13,9 +14,10 @@
 
 static perp_ctx ctx;
 
-/* ---- by hand --------------------------------------------------------------------------------- */
+/* ---- by hand ---- */
 
-/* Before: contacts X (rows 0 ... 2) and Y (3 ... 5).  Now: Y, its tangents turned by 30 degrees, and Z.  X is gone, Z is born. */
+/* Before: contacts X (rows 0 ... 2) and Y (3 ... 5).  Now: Y, its tangents turned by 30 degrees,
+ * and Z.  X is gone, Z is born. */
 static void make_pair(perp_lcp_problem *p)
 {
   const double c = cos(M_PI / 6), s = sin(M_PI / 6);
@@ -117,7 +119,7 @@ static void check_copies(void)
   perp_lcp_problem_free(&p);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void check_refusals(void)
 {
@@ -162,7 +164,7 @@ static void check_refusals(void)
   }
 }
 
-/* ---- joined ---------------------------------------------------------------------------------- */
+/* ---- joined ---- */
 
 static void check_join(void)
 {
@@ -213,7 +215,7 @@ static void check_join(void)
   }
 }
 
-/* ---- against the simulation ------------------------------------------------------------------ */
+/* ---- against the simulation ---- */
 
 extern const perp_lcp_desc perp_lcp_block_gs;
 /* block-gs that tells what it begins with */
@@ -235,8 +237,9 @@ static perp_status recorder_solve(perp_ctx *c, void *ws, const perp_lcp *p, doub
   return perp_lcp_block_gs.solve(c, ws, p, lambda, certificate, stats);
 }
 
-/* What the simulation begins with is what the file says, in a heap with births, deaths and tangents that turn.  Where it
- * begins with 0 it has thrown its guess away (drop_bad_guess in contact_solver.c). */
+/* What the simulation begins with is what the file says, in a heap with births, deaths and tangents
+ * that turn.  Where it begins with 0 it has thrown its guess away (drop_bad_guess in
+ * contact_solver.c). */
 static void check_simulation(const char *scene, const char *contact, double h, double from, int n,
                              bool births)
 {
@@ -249,7 +252,8 @@ static void check_simulation(const char *scene, const char *contact, double h, d
   if (perp_spec_parse(&ctx, PERP_KIND_scene, scene, &spec) != PERP_OK ||
       perp_scene_create(&ctx, &spec, &s) != PERP_OK)
     bail("%s", ctx.msg);
-  /* one problem a step: no reuse, no second look at contacts that were left out, no second solution, nothing afterwards */
+  /* one problem a step: no reuse, no second look at contacts that were left out, no second
+   * solution, nothing afterwards */
   perp_sim *sim = run_start(
       &ctx, s.model,
       (run_parts){ .lcp = "recorder",
@@ -322,9 +326,10 @@ static void check_simulation(const char *scene, const char *contact, double h, d
   free(words);
 }
 
-/* ---- cold and warm --------------------------------------------------------------------------- */
+/* ---- cold and warm ---- */
 
-/* A problem twice: the second is solved by the answer of the first, so that a warm start takes no sweep. */
+/* A problem twice: the second is solved by the answer of the first, so that a warm start takes no
+ * sweep. */
 static void check_march(void)
 {
   static const char *const methods[] = { "psor", "dantzig", "interior-point" };

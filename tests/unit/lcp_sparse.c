@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sparse problems: what is read stays as sparse as it comes, and is the problem that a dense reader would have made;
- * global friction problems of bodies stay factored. */
+/* Sparse problems: what is read stays as sparse as it comes, and is the problem that a dense reader
+ * would have made; global friction problems of bodies stay factored. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -137,7 +137,7 @@ static void check_methods(void)
   perp_lcp_problem_free(&s);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 /* tridiag(-1, 4, -1) of n rows in a format. */
 static char *tridiagonal(const char *format, int n)
@@ -216,7 +216,7 @@ static void check_formats(void)
      "an entry that is specified twice is found: %s", ctx.msg);
 }
 
-/* ---- global problems --------------------------------------------------------------------------------------------- */
+/* ---- global problems ---- */
 
 enum {
   BODIES = 60,
@@ -240,7 +240,8 @@ static void write_matrix(FILE *f, int rows, int columns, const double *a)
     if (a[k] != 0) fprintf(f, "%d %d : %.17g\n", k % rows, k / rows, a[k]);
 }
 
-/* Contact c is between bodies c and c + 1; 19 bodies are not touched.  link: the stiffness between neighbours. */
+/* Contact c is between bodies c and c + 1; 19 bodies are not touched.  link: the stiffness between
+ * neighbours. */
 static void make_global(global *g, double link, double skew, perp_lcp_problem *p)
 {
   unsigned state = 11;

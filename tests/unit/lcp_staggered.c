@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The staggered method: two problems in turn on Stewart-Trinkle rows, with the velocities of Lemke's method; both parts
- * are used; what has no fixed point in reach is not solved; the acceleration pays, and costs little where it does not. */
+/* The staggered method: two problems in turn on Stewart-Trinkle rows, with the velocities of
+ * Lemke's method; both parts are used; what has no fixed point in reach is not solved; the
+ * acceleration pays, and costs little where it does not. */
 #include "solvers/lcp/io/convert.h"
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/stewart.h"
@@ -61,7 +62,8 @@ static perp_lcp_problem make(const char *family, int boxes, bool permute)
   return q;
 }
 
-/* Velocities of the contact points, which are unique: w without the slacks, which are not where there is no force. */
+/* Velocities of the contact points, which are unique: w without the slacks, which are not where
+ * there is no force. */
 static void velocities(const perp_lcp *p, const struct run *r, double *u)
 {
   static int ptr[MOST + 1], rows[MOST], home[MOST];
@@ -85,7 +87,7 @@ static double apart(const perp_lcp *p, const struct run *a, const struct run *b)
   return worst;
 }
 
-/* ---- Stewart-Trinkle rows ---------------------------------------------------------------------------------- */
+/* ---- Stewart-Trinkle rows ---- */
 
 static void check_in_turn(void)
 {
@@ -179,9 +181,9 @@ static perp_lcp_problem pyramid(perp_rng *g, int contacts, double factor, double
   return out;
 }
 
-/* Up to mu = 0.3 rounds lead to a solution; up to mu = 1 they do but for one or two, which the rounding of a processor
- * chooses; with mu up to 50 the map need not contract, and what is not solved is called so although there is a
- * solution. */
+/* Up to mu = 0.3 rounds lead to a solution; up to mu = 1 they do but for one or two, which the
+ * rounding of a processor chooses; with mu up to 50 the map need not contract, and what is not
+ * solved is called so although there is a solution. */
 static void check_random(void)
 {
   static const double factors[] = { 0.3, 1, 50 };
@@ -208,7 +210,7 @@ static void check_random(void)
   }
 }
 
-/* ---- the quadratic program of friction --------------------------------------------------------------------- */
+/* ---- the quadratic program of friction ---- */
 
 /* 1/2 x'A x + b'x over the rows of directions, x else as it is (STAR 2012, eq. 83) */
 static double energy(const perp_lcp *p, const double *x, const unsigned char *direction)
@@ -227,7 +229,8 @@ static double energy(const perp_lcp *p, const double *x, const unsigned char *di
   return sum;
 }
 
-/* With the normal impulses of the solution no feasible friction (84) has less energy: points between it and random ones. */
+/* With the normal impulses of the solution no feasible friction (84) has less energy: points
+ * between it and random ones. */
 static void check_program(void)
 {
   static int ptr[MOST + 1], rows[MOST], home[MOST];
@@ -288,7 +291,7 @@ static void check_program(void)
   perp_lcp_problem_free(&q);
 }
 
-/* ---- acceleration ------------------------------------------------------------------------------------------ */
+/* ---- acceleration ---- */
 
 struct tally {
   int total, plain, worse, unsolved;

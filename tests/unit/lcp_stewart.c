@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts of Stewart-Trinkle rows: what generators and files say is what the structure of A shows, in any order of
- * the rows; what is no such contact is refused. */
+/* Contacts of Stewart-Trinkle rows: what generators and files say is what the structure of A shows,
+ * in any order of the rows; what is no such contact is refused. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/stewart.h"
 #include "tests/tap.h"

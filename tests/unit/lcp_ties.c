@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tie rules of lemke.  The lexicographic one against a textbook tableau with all columns of the inverse of the basis
- * (Cline 2002, 2.7.1): the same variables leave, pivot by pivot, on problems full of ties. */
+/* The tie rules of lemke.  The lexicographic one against a textbook tableau with all columns of the
+ * inverse of the basis (Cline 2002, 2.7.1): the same variables leave, pivot by pivot, on problems
+ * full of ties. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -16,7 +17,7 @@ struct leavers {
   int count, row[PIVOTS];
 };
 
-/* ---- the tableau:  w - A z - e z0 = b, columns w (the inverse of the basis), z, z0, b ------------------------------- */
+/* ---- the tableau:  w - A z - e z0 = b, columns w (the inverse of the basis), z, z0, b ---- */
 
 static long double T[N][2 * N + 2];
 static int basic[N];
@@ -99,7 +100,7 @@ static bool tableau_lemke(struct leavers *out, bool lexico)
   return false;
 }
 
-/* ---- lemke as it is seen ------------------------------------------------------------------------------------------ */
+/* ---- lemke as it is seen ---- */
 
 static void watch(void *user, const perp_trace_event *e)
 {
@@ -178,8 +179,8 @@ static void against_tableau(void)
   perp_rng_destroy(rng);
 }
 
-/* Kostreva's circulant: with b = -e and the covering vector e all three rows tie at once.  Of the rows with equal b
- * that one is the lexico-minimum whose unit vector comes last. */
+/* Kostreva's circulant: with b = -e and the covering vector e all three rows tie at once.  Of the
+ * rows with equal b that one is the lexico-minimum whose unit vector comes last. */
 static void circulant(void)
 {
   struct leavers l;

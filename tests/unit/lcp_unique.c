@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Are the impulses of contacts unique, and which of them stop everything?  Bodies of mass 1 and inertia 1 on a plane, for which
- * both are known. */
+/* Are the impulses of contacts unique, and which of them stop everything?  Bodies of mass 1 and
+ * inertia 1 on a plane, for which both are known. */
 #include "solvers/lcp/unique.h"
 #include "tests/tap.h"
 
@@ -11,7 +11,8 @@ enum { MOST = 24 };
 static perp_ctx ctx;
 static perp_unique *unique;
 
-/* A body in space (centre of mass at the origin, mass 1, inertia 1) and contacts below it at (x, y, z), normal up. */
+/* A body in space (centre of mass at the origin, mass 1, inertia 1) and contacts below it at (x, y,
+ * z), normal up. */
 typedef struct body {
   int nc;
   double at[8][3], mu[8];
@@ -158,7 +159,8 @@ static void sticks(void)
   const double bent[6] = { 0.2, 0.3, -1, -0.5, 0.1, 0.1 };
   B = stand(4, feet, 0.8, bent);
   stick("a box that also turns", true, &B, NULL, lambda);
-  /* against every point of a set of solutions: none has a smaller norm.  Moves in the null space that stay in the cones */
+  /* against every point of a set of solutions: none has a smaller norm.  Moves in the null space
+   * that stay in the cones */
   double norm = 0;
   for (int i = 0; i < 12; i++) norm += lambda[i] * lambda[i];
   unsigned seed = 1;
@@ -180,9 +182,10 @@ static void sticks(void)
   ok(smaller == 0, "... %d of 2000 other solutions have a smaller norm", smaller);
 }
 
-/* ---- to rounding ----------------------------------------------------------------------------- */
+/* ---- to rounding ---- */
 
-/* Sweeps over contacts, each by itself: the normal row, then friction projected on its circle or box. */
+/* Sweeps over contacts, each by itself: the normal row, then friction projected on its circle or
+ * box. */
 static void sweep(const body *B, int law, int sweeps, double *lambda)
 {
   const int n = 3 * B->nc;
@@ -259,7 +262,8 @@ static void polishes(void)
                       falls[] = { 0.1, 0, -1, 0, 0, 0 };
   const body a = stand(3, three, 0.3, turns), b = stand(4, four, 0.3, slides),
              c = stand(4, four, 0.3, turns), d = stand(4, four, 0.3, falls);
-  /* the motion of redundant contacts on circles depends on their impulses: it moves as much as these do */
+  /* the motion of redundant contacts on circles depends on their impulses: it moves as much as
+   * these do */
   polish("three contacts that slide and turn, circles", &a, PERP_UNIQUE_CIRCLE, 1e-10);
   polish("three contacts that slide and turn, boxes", &a, PERP_UNIQUE_BOX, 1e-10);
   polish("four that slide, circles", &b, PERP_UNIQUE_CIRCLE, 1e-10);

@@ -94,8 +94,8 @@ static void affine_image(perp_ctx *ctx, perp_rng *rng, double shift)
   for (int i = 0; i < 3; i++) near(c[i], t[i], rtol, rtol, "centroid %d", i);
 }
 
-/* A pyramid on a square of edge a, of height h: its centroid, at h/4, is not the mean of its vertices, at h/5.
- * I_z = m a^2/10, I_x = m (a^2/20 + 3 h^2/80). */
+/* A pyramid on a square of edge a, of height h: its centroid, at h/4, is not the mean of its
+ * vertices, at h/5. I_z = m a^2/10, I_x = m (a^2/20 + 3 h^2/80). */
 static void pyramid(perp_ctx *ctx)
 {
   const double a = 2, h = 3, rho = 1.5, m = rho * a * a * h / 3;

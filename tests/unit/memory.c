@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory ends at every allocation in turn: what was asked for is refused with a reason, and everything that was had
- * until then is given back.  Problems, files, conversions, scenes, solvers and simulations. */
+/* Memory ends at every allocation in turn: what was asked for is refused with a reason, and
+ * everything that was had until then is given back.  Problems, files, conversions, scenes, solvers
+ * and simulations. */
 #include "models/models.h"
 #include "solvers/lcp/io/convert.h"
 #include "tests/count_malloc.h"

@@ -106,7 +106,8 @@ static void pendulum(void)
 }
 
 /* Forces of joints: at theta from hanging a rod that starts at rest at theta_0 has the tension
- * m g (3 cos theta - 2 cos theta_0).  Multipliers of rigidity are those that a formulation reports. */
+ * m g (3 cos theta - 2 cos theta_0).  Multipliers of rigidity are those that a formulation reports.
+ */
 static void joint_forces(void)
 {
   perp_scene s;
@@ -130,7 +131,8 @@ static void joint_forces(void)
   close_scene(&s, m);
 }
 
-/* rod tension of the pendulum (IFToMM library A01) at t = 10 s, with 20 digits from its closed form */
+/* rod tension of the pendulum (IFToMM library A01) at t = 10 s, with 20 digits from its closed form
+ */
 static void multipliers(void)
 {
   perp_scene s;
@@ -192,8 +194,8 @@ static void quaternions(void)
   near(value(m, "err.q.max"), 0, 0, 0, "q and -q are the same rotation");
   const double off[7] = { 0.004, 0, 0, 0.6, 0.004, 0.8, 0 };
   perp_measure_compare(&ctx, m, off, v, q, v);
-  /* all positions of the truth are zero: metres; the x part of the quaternion is zero in the truth and is
-   * divided by the largest part, 0.8 */
+  /* all positions of the truth are zero: metres; the x part of the quaternion is zero in the truth
+   * and is divided by the largest part, 0.8 */
   near(value(m, "err.q.max"), 0.005, 1e-15, 0,
        "zero columns are divided by the largest of their kind");
   ok(isnan(value(m, "drift.pos.max")) && isnan(value(m, "err.tip.max")),
@@ -217,7 +219,8 @@ static void quaternions(void)
   close_scene(&s, m);
 }
 
-/* A body of 2 kg that flies across: L about its own centre is that of its spin alone, wherever it is. */
+/* A body of 2 kg that flies across: L about its own centre is that of its spin alone, wherever it
+ * is. */
 static void momentum_anywhere(void)
 {
   static const double x[3] = { 1, 2, -3 }, u[3] = { 0.3, -0.7, 1.1 };
@@ -294,8 +297,8 @@ static void contacts(void)
   close_scene(&s, m);
 }
 
-/* Two bodies in the plane: x, y, angle of each.  Where the second one is still, its errors are measured by what the
- * first one does of that kind. */
+/* Two bodies in the plane: x, y, angle of each.  Where the second one is still, its errors are
+ * measured by what the first one does of that kind. */
 static void two_bodies(void)
 {
   perp_scene s;
@@ -430,8 +433,8 @@ static void counts(void)
   close_scene(&s, m);
 }
 
-/* Rows of several joints in space: |C| of each joint, their mean, the largest row; and of a joint that has let go,
- * nothing. */
+/* Rows of several joints in space: |C| of each joint, their mean, the largest row; and of a joint
+ * that has let go, nothing. */
 static void several_joints(void)
 {
   perp_scene s;
@@ -440,7 +443,8 @@ static void several_joints(void)
   const int nq = perp_model_nq(s.model), nv = perp_model_nv(s.model);
   double *q = calloc((size_t)nq, sizeof *q), *v = calloc((size_t)nv, sizeof *v);
   memcpy(q, perp_model_q0(s.model), (size_t)nq * sizeof *q);
-  /* the second link by (0.03, 0.04, 0): both of its joints are off by 0.05 m; the third one turns with them */
+  /* the second link by (0.03, 0.04, 0): both of its joints are off by 0.05 m; the third one turns
+   * with them */
   q[7] += 0.03, q[8] += 0.04;
   perp_measure_state(m, 0, q, v, NULL);
   near(value(m, "drift.pos.max"), 0.04, 1e-14, 0, "the largest row of three joints");
@@ -467,7 +471,8 @@ static void several_joints(void)
   close_scene(&s, m);
 }
 
-/* Bodies against a truth by hand: the largest distance of any body, the largest angle of any body, each over all samples. */
+/* Bodies against a truth by hand: the largest distance of any body, the largest angle of any body,
+ * each over all samples. */
 static void bodies_off(void)
 {
   perp_scene s;
@@ -478,8 +483,8 @@ static void bodies_off(void)
   ok(isnan(value(m, "err.place.max")) && isnan(value(m, "err.turn.max")),
      "bodies that nothing is compared with are off by nothing known");
   perp_measure_state(m, 0, perp_model_q0(s.model), v, NULL);
-  /* first body: (3, 4, 12) mm off and turned by 0.2 about an axis aslant; the second one by 0.4 about its own z, on top of a
-   * turn that both have, told by the other quaternion */
+  /* first body: (3, 4, 12) mm off and turned by 0.2 about an axis aslant; the second one by 0.4
+   * about its own z, on top of a turn that both have, told by the other quaternion */
   q[0] = 0.003, q[1] = 0.004, q[2] = 0.012;
   q[3] = cos(0.1), q[4] = sin(0.1) * 2 / 3, q[5] = -sin(0.1) / 3, q[6] = sin(0.1) * 2 / 3;
   ref[3] = 1;

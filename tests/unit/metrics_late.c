@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Negative test of the metrics: a run that is right at first and wrong later is no good run.  Every shipped scene is
- * simulated by its defaults and measured four times: as it is, and falsified from a late time on: with states and forces moved in two
- * opposite directions, and slowed down.  Each error that the right run has must see one of them. */
+/* Negative test of the metrics: a run that is right at first and wrong later is no good run.  Every
+ * shipped scene is simulated by its defaults and measured four times: as it is, and falsified from
+ * a late time on: with states and forces moved in two opposite directions, and slowed down.  Each
+ * error that the right run has must see one of them. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/tap.h"
@@ -66,7 +67,8 @@ static double *late_copy(double *to, const double *from, int n)
   return to;
 }
 
-/* Bodies are shifted, each by another distance, turned and given other velocities; forces are doubled. */
+/* Bodies are shifted, each by another distance, turned and given other velocities; forces are
+ * doubled. */
 static void late_falsify(const perp_scene *s, double sign, int nq, int nv, struct falsified *f)
 {
   const double size = sign * (s->size > 0 ? s->size : 1);
@@ -163,7 +165,8 @@ static void late_close(struct late_run *w)
   }
 }
 
-/* When it is falsified, as a part of t_end: before the last event or the end of the window of the scene's metric. */
+/* When it is falsified, as a part of t_end: before the last event or the end of the window of the
+ * scene's metric. */
 static const struct {
   const char *scene;
   double from;
@@ -179,7 +182,8 @@ static double late_from(const char *name)
   return 0.6;
 }
 
-/* A default run with such an error (m, m/s, or relative) is no right one: chaos, or velocities compared within an impact. */
+/* A default run with such an error (m, m/s, or relative) is no right one: chaos, or velocities
+ * compared within an impact. */
 #define WRONG_ALREADY 0.2
 
 static void late_judge(const struct late_run *w, const char *name)

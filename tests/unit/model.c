@@ -319,7 +319,8 @@ static void energy_and_momentum(int dim)
   perp_model_destroy(m);
 }
 
-/* Points and directions of the world, what is out of range, and which models have forces of velocity. */
+/* Points and directions of the world, what is out of range, and which models have forces of
+ * velocity. */
 static void questions(void)
 {
   for (int dim = 2; dim <= 3; dim++) {
@@ -395,7 +396,7 @@ static void inertia(void)
   perp_model_destroy(m);
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
+/* ---- what is kept ---- */
 
 static int gone[4], n_gone;
 
@@ -439,7 +440,7 @@ static void kept(void)
      gone[2], gone[3]);
 }
 
-/* ---- what can touch, what is prescribed ------------------------------------------------------ */
+/* ---- what can touch, what is prescribed ---- */
 
 static void collides(void)
 {

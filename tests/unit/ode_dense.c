@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dense output of the ODE driver: as accurate between the steps as the march, which does not notice. */
+/* Dense output of the ODE driver: as accurate between the steps as the march, which does not
+ * notice. */
 #include "tests/ode_problems.h"
 #include "tests/tap.h"
 
@@ -109,7 +110,7 @@ static void accuracy(void)
     }
 }
 
-/* ---- projection and jumps -------------------------------------------------------------------------------------- */
+/* ---- projection and jumps ---- */
 
 /* the circle field, moved back to the circle after each step */
 static perp_ode_answer to_circle(void *user, double t, double *q, double *v)

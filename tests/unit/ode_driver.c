@@ -22,7 +22,7 @@ static perp_ode *start(const char *text, const perp_ode_sys *sys, double h, cons
   return ode;
 }
 
-/* ---- a ball above a floor at q = 0 ------------------------------------------------------------------------- */
+/* ---- a ball above a floor at q = 0 ---- */
 
 struct ball {
   double restitution; /* < 0: the floor is not handled, only refused */
@@ -75,7 +75,7 @@ static perp_ode_sys ball_sys(struct ball *b)
   return (perp_ode_sys){ .nq = 1, .nv = 1, .user = b, .deriv = ball_deriv, .accept = ball_accept };
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------- */
+/* ---- time ---- */
 
 static void time_grid(void)
 {
@@ -124,7 +124,7 @@ static void time_grid(void)
   perp_ode_destroy(ode);
 }
 
-/* ---- events ----------------------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void events(void)
 {
@@ -193,7 +193,7 @@ static void events(void)
   perp_ode_destroy(ode);
 }
 
-/* ---- invalid and changed states ------------------------------------------------------------------------------- */
+/* ---- invalid and changed states ---- */
 
 static void invalid(void)
 {
@@ -297,7 +297,7 @@ static void changed(void)
   perp_ode_destroy(ode);
 }
 
-/* ---- error control ---------------------------------------------------------------------------------------------- */
+/* ---- error control ---- */
 
 static void control(void)
 {
@@ -317,7 +317,8 @@ static void control(void)
   const perp_ode_control relative = { .tol = 1e-3 }, absolute = { .tol = 1e-3, .atol = 1e-2 };
   const struct perp_ode_scale scale = { 10, 1 };
   const double y0[] = { 1, 0, -2 }, y1[] = { 2, 0, 1 }, err[] = { 0.003, 0, 0.002 };
-  /* E = 1e-3 * 2 + 1e-3 * 10, and for the velocity 1e-3 * 2 + 1e-3 * 2 (y0 is in the scale already) */
+  /* E = 1e-3 * 2 + 1e-3 * 10, and for the velocity 1e-3 * 2 + 1e-3 * 2 (y0 is in the scale already)
+   */
   near(perp_ode_error_ratio(&relative, scale, 1e-3, 2, 1, y0, y1, err), 0.002 / 0.003, 0, 1e-15,
        "error relative to the scales of q and v");
   near(perp_ode_error_ratio(&absolute, scale, 1e-3, 2, 1, y0, y1, err), 0.003 / 0.012, 0, 1e-15,
@@ -339,8 +340,8 @@ static void control(void)
   }
 }
 
-/* What contacts at rest give: accelerations that are the rounding of forces in balance, another one wherever t or q
- * differ in a digit. */
+/* What contacts at rest give: accelerations that are the rounding of forces in balance, another one
+ * wherever t or q differ in a digit. */
 static perp_ode_answer rest_deriv(void *user, double t, double h, const double *q, const double *v,
                                   bool intermediate, double *qdot, double *a)
 {
@@ -492,13 +493,14 @@ static perp_ode_answer pushed_deriv(void *user, double t, double h, const double
   return PERP_ODE_OK;
 }
 
-/* A group of unknowns at rest has the scale of its first motion: the same linear problem in units a million times
- * smaller or larger takes the same steps to the same numbers, from rest, from q = 0 and from nothing but a force. */
+/* A group of unknowns at rest has the scale of its first motion: the same linear problem in units a
+ * million times smaller or larger takes the same steps to the same numbers, from rest, from q = 0
+ * and from nothing but a force. */
 static void units(void)
 {
-  /* A first order step from rest at q = 0 is wrong by all of its q, however short: there a tolerance of its own is
-   * needed, atol.  Implicit methods take differences of a size
-   * of their own where v is at rest: they agree to rounding only. */
+  /* A first order step from rest at q = 0 is wrong by all of its q, however short: there a
+   * tolerance of its own is needed, atol.  Implicit methods take differences of a size of their own
+   * where v is at rest: they agree to rounding only. */
   static const struct {
     const char *name;
     bool starts, counts;

@@ -25,7 +25,7 @@ static perp_ode *begin(const char *method, const char *options, const perp_ode_s
   return ode;
 }
 
-/* ---- a ball above a floor, g = 10 from 5 m: on the floor at 1, 3, 5 s ------------------------ */
+/* ---- a ball above a floor, g = 10 from 5 m: on the floor at 1, 3, 5 s ---- */
 
 struct ball {
   double t_wall; /* no state after it is valid */
@@ -95,7 +95,7 @@ static void wall(const char *method)
   perp_ode_destroy(ode);
 }
 
-/* ---- dense output ---------------------------------------------------------------------------- */
+/* ---- dense output ---- */
 
 static double error_at(const ode_problem *p, double t, const double *q, const double *v)
 {
@@ -135,7 +135,7 @@ static void dense(const char *method, const ode_problem *p)
   perp_ode_destroy(alone);
 }
 
-/* ---- a circle as a constraint ---------------------------------------------------------------- */
+/* ---- a circle as a constraint ---- */
 
 struct circle {
   long projected;
@@ -187,7 +187,7 @@ static void projections(const char *method)
   perp_ode_destroy(ode);
 }
 
-/* ---- limits ---------------------------------------------------------------------------------- */
+/* ---- limits ---- */
 
 static void limits(const char *method)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Optional parts: the list against the plug-ins of this perp, and studies that name what a perp does not have. */
+/* Optional parts: the list against the plug-ins of this perp, and studies that name what a perp
+ * does not have. */
 #include "experiments/study/plan.h"
 #include "models/models.h"
 #include "solvers/core/optional.h"
@@ -41,7 +42,7 @@ static void list_is_true(void)
   ok(absent, "absent are those that are not registered");
 }
 
-/* ---- a perp without Siconos -------------------------------------------------------------------- */
+/* ---- a perp without Siconos ---- */
 
 static const perp_desc optional_own = { "own", "s", "r", NULL, NULL, 0, 0 };
 static const perp_plugin optional_plugins[] = { { PERP_KIND_lcp, &optional_own },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes of overlap and their gradients against closed forms, sums and differences; and the penalty force that they make: depth
- * at rest, energy without damping, restitution, and pairs that are refused. */
+/* Volumes of overlap and their gradients against closed forms, sums and differences; and the
+ * penalty force that they make: depth at rest, energy without damping, restitution, and pairs that
+ * are refused. */
 #include "models/collision/overlap.h"
 #include "models/multibody/model_private.h"
 #include "tests/run_model.h"
@@ -13,12 +14,13 @@ static void shape_of(perp_model *m, perp_shape_def def)
   if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
 }
 
-/* ---- geometry -------------------------------------------------------------------------------- */
+/* ---- geometry ---- */
 
 static const double corners[] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0.7, 0.8, 0.6 };
 static const double polygon[] = { 0, 0, 1, 0.2, 0.9, 0.8, 0.3, 1 };
 
-/* Shape 0 is a plane, 1 and 2 are spheres, 3 a box, 4 a polytope, 5 an ellipsoid (space); each but the plane on its body. */
+/* Shape 0 is a plane, 1 and 2 are spheres, 3 a box, 4 a polytope, 5 an ellipsoid (space); each but
+ * the plane on its body. */
 static perp_model *all_shapes(int dim)
 {
   perp_model *m = run_model(&ctx, dim);
@@ -106,7 +108,8 @@ static double total_of(int dim, int shape)
     }
     return sum;
   }
-  /* the polytope: the corner tetrahedron 1/6, and another one over its slanted face, (0.7 + 0.8 + 0.6 - 1) / 6 */
+  /* the polytope: the corner tetrahedron 1/6, and another one over its slanted face, (0.7 + 0.8 +
+   * 0.6 - 1) / 6 */
   const double volume[] = {
     0, pi / 6, 4 * pi / 3 * 0.512, 0.48, 1.0 / 6 + 1.1 / 6, 4 * pi / 3 * 0.06
   };
@@ -177,7 +180,8 @@ static void geometry(int dim)
   perp_model_destroy(m);
 }
 
-/* A corner of the unit cube cut off by x + y + z = d: d^3 / 6, sqrt(3) / 2 d^2, and the centroid (d, d, d) / 3. */
+/* A corner of the unit cube cut off by x + y + z = d: d^3 / 6, sqrt(3) / 2 d^2, and the centroid
+ * (d, d, d) / 3. */
 static void corner_of_cube(void)
 {
   const double d = 0.37, c = 1 / sqrt(3);
@@ -203,7 +207,7 @@ static void corner_of_cube(void)
   perp_model_destroy(m);
 }
 
-/* ---- force ----------------------------------------------------------------------------------- */
+/* ---- force ---- */
 
 static const double mass = 2, radius = 0.5, k3 = 1e5, G = 9.81;
 
@@ -241,7 +245,8 @@ static perp_model *drop_model(drop s)
   return run_finish(&ctx, m);
 }
 
-/* volume and section of a ball, or of a box that stands flat, at a depth; closed forms of their own */
+/* volume and section of a ball, or of a box that stands flat, at a depth; closed forms of their own
+ */
 static double force_at(int dim, perp_shape_kind kind, double d)
 {
   if (kind == PERP_SHAPE_BOX) return k3 * d;
@@ -270,7 +275,8 @@ static void at_rest(int dim, perp_shape_kind kind)
   perp_model_destroy(m);
 }
 
-/* largest change of kinetic energy + weight + k V^2 / 2, over the largest kinetic energy; *deepest: J of the spring */
+/* largest change of kinetic energy + weight + k V^2 / 2, over the largest kinetic energy; *deepest:
+ * J of the spring */
 static double energy_off(perp_model *m, const char *formulation, double *deepest)
 {
   perp_sim *sim = run_start(&ctx, m, (run_parts){ formulation, exact }, 1e-3);
@@ -363,7 +369,8 @@ static void refused(void)
   perp_model_destroy(m);
 }
 
-/* A ball that its spring cannot hold is stopped when it is all inside, and does not go on without a force. */
+/* A ball that its spring cannot hold is stopped when it is all inside, and does not go on without a
+ * force. */
 static void through(void)
 {
   perp_model *m = drop_model((drop){ 3, PERP_SHAPE_SPHERE, 0.6, -1, 0, 0, 0, 0 });

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Particles: mass points among bodies, what they refuse, spatial interaction against its definition, and the
- * statics of the scenes against closed forms. */
+/* Particles: mass points among bodies, what they refuse, spatial interaction against its
+ * definition, and the statics of the scenes against closed forms. */
 #include "models/multibody/model_private.h"
 #include "models/scenes/scene.h"
 #include "models/shapes/shapes_private.h"
@@ -18,7 +18,7 @@ static void answers(perp_status got, perp_status want, const char *part, const c
   if (!good) printf("# %d %s\n", (int)got, ctx.msg);
 }
 
-/* ---- definitions ----------------------------------------------------------------------------------------- */
+/* ---- definitions ---- */
 
 static void definitions(int dim)
 {
@@ -95,7 +95,7 @@ static void definitions(int dim)
   perp_model_destroy(m);
 }
 
-/* ---- spatial interaction ----------------------------------------------------------------------------------- */
+/* ---- spatial interaction ---- */
 
 /* V of one pair, written down once more */
 static double pair_potential(const perp_force_def *el, double mm, double r)
@@ -181,7 +181,8 @@ static void interaction(int dim, perp_law law, double cutoff)
 
 static void cells(void)
 {
-  /* neighbours by cells are those of all pairs: a cut-off per density, cells that share a list included */
+  /* neighbours by cells are those of all pairs: a cut-off per density, cells that share a list
+   * included */
   static const double cutoffs[] = { 0.05, 0.2, 0.7, 3, 20 };
   for (int dim = 2; dim <= 3; dim++)
     for (int i = 0; i < 5; i++) interaction(dim, PERP_LAW_REPULSION, cutoffs[i]);
@@ -202,7 +203,7 @@ static void cells(void)
   perp_model_destroy(m);
 }
 
-/* ---- among bodies ------------------------------------------------------------------------------------------ */
+/* ---- among bodies ---- */
 
 /* a box that carries a particle on a rod from its corner, and one tied to it, free in space */
 static void among_bodies(void)
@@ -266,10 +267,11 @@ static void among_bodies(void)
   perp_model_destroy(m);
 }
 
-/* ---- points as bodies -------------------------------------------------------------------------------------- */
+/* ---- points as bodies ---- */
 
-/* The multipliers of every joint are those of the exact accelerations, to the square of the step: a ball joint of the world, a ball
- * joint and a rod between bodies, a rod that hangs from the world. */
+/* The multipliers of every joint are those of the exact accelerations, to the square of the step: a
+ * ball joint of the world, a ball joint and a rod between bodies, a rod that hangs from the world.
+ */
 static void forces_of_links(int dim)
 {
   perp_model *m = run_model(&ctx, dim);
@@ -323,8 +325,9 @@ static void forces_of_links(int dim)
   perp_model_destroy(m);
 }
 
-/* Two bodies on two hinges, free of gravity, turned as a whole: the motion turns with them, and is found in as many
- * iterations (to rounding), whatever the axes are.  swap: the hinges name their bodies the other way round. */
+/* Two bodies on two hinges, free of gravity, turned as a whole: the motion turns with them, and is
+ * found in as many iterations (to rounding), whatever the axes are.  swap: the hinges name their
+ * bodies the other way round. */
 static void hinges_turned(void)
 {
   static const double turn[4][4] = {
@@ -404,7 +407,7 @@ static void hinges_turned(void)
     }
 }
 
-/* ---- scenes ------------------------------------------------------------------------------------------------ */
+/* ---- scenes ---- */
 
 static perp_scene scene_of(const char *text)
 {
@@ -419,8 +422,8 @@ static perp_scene scene_of(const char *text)
 
 static void ropes(void)
 {
-  /* y = a cosh((x - span/2) / a) with arc length L = 2 a sinh(span / 2a); the polygon of N links is within
-   * O(1/N^2), and half of its middle weight is where the curve has none */
+  /* y = a cosh((x - span/2) / a) with arc length L = 2 a sinh(span / 2a); the polygon of N links is
+   * within O(1/N^2), and half of its middle weight is where the curve has none */
   const double L = 2, span = 0.6 * L;
   double lo = 1e-3, hi = 1e3;
   for (int i = 0; i < 200; i++) {

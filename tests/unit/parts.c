@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts that have no say.  That they have none is judged by the simulation itself: with another part in their place it
- * makes the same states, bit for bit.  The command line, the result and the cells of a study agree on which they are. */
+/* Parts that have no say.  That they have none is judged by the simulation itself: with another
+ * part in their place it makes the same states, bit for bit.  The command line, the result and the
+ * cells of a study agree on which they are. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/kind_simulate.h"
@@ -101,7 +102,7 @@ static void no_effect(void)
     ok(differ[p] > 0, "%s changes %d others", perp_part_name(p), differ[p]);
 }
 
-/* ---- the command line and the studies --------------------------------------------------------------------------- */
+/* ---- the command line and the studies ---- */
 
 static perp_status set_up(const char *const *text, const char *scene, perp_result *r)
 {
@@ -116,8 +117,8 @@ static perp_status set_up(const char *const *text, const char *scene, perp_resul
   return perp_simulate(&ctx, &q, r);
 }
 
-/* All parts are named: the cell names those that are used, a simulation of the cell names the same ones, and one that
- * names all of them is refused exactly where the cell has fewer. */
+/* All parts are named: the cell names those that are used, a simulation of the cell names the same
+ * ones, and one that names all of them is refused exactly where the cell has fewer. */
 static void agreement(void)
 {
   static const char *const forms[] = {

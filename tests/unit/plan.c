@@ -16,7 +16,8 @@ static perp_study *study_of(const char *text)
 
 #define HEAD "schema: perp-study/1\n"
 
-/* Values that no cell uses are errors with their place, unless the command line has narrowed the study. */
+/* Values that no cell uses are errors with their place, unless the command line has narrowed the
+ * study. */
 static void unused_values(void)
 {
   static const struct {
@@ -71,8 +72,8 @@ int main(void)
            "  - { where: 'h > 1 s and stab.alpha == 2', reason: too stiff }\n");
   perp_plan plan;
   ok(perp_plan_make(&ctx, s, &plan) == PERP_OK, "a plan is made");
-  /* 3 x 3 x 2 = 18 combinations; rule 1 takes 2 x 2 at h = 4, rule 2 takes 2 at h = 2 (h = 4 is gone already);
-   * n does not matter for none: 3 of its 6 combinations are the same cell */
+  /* 3 x 3 x 2 = 18 combinations; rule 1 takes 2 x 2 at h = 4, rule 2 takes 2 at h = 2 (h = 4 is
+   * gone already); n does not matter for none: 3 of its 6 combinations are the same cell */
   ok(plan.combinations == 18 && plan.excluded[0] == 4 && plan.excluded[1] == 2 &&
          plan.duplicates == 3 && plan.n == 9,
      "18 combinations, 4 + 2 excluded, 3 the same: 9 cells");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Curves through knots: what they meet exactly, how fast they converge, that their rates are theirs and do not jump. */
+/* Curves through knots: what they meet exactly, how fast they converge, that their rates are theirs
+ * and do not jump. */
 #include "models/playback/blend.h"
 #include "models/playback/playback.h"
 #include "tests/random_trees.h"

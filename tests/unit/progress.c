@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The time left after a tenth of a run, of cells whose cost is known: a start, and so much a step. */
+/* The time left after a tenth of a run, of cells whose cost is known: a start, and so much a step.
+ */
 #include "experiments/base/progress.h"
 #include "solvers/core/core.h"
 

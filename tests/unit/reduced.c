@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joint coordinates of trees: the articulated-body algorithm against the dense saddle-point system in
- * maximal coordinates, for random trees of all joint kinds in space and in the plane. */
+/* Joint coordinates of trees: the articulated-body algorithm against the dense saddle-point system
+ * in maximal coordinates, for random trees of all joint kinds in space and in the plane. */
 #include "models/reduced/reduced_tree.h"
 #include "models/multibody/model_private.h"
 #include "tests/tap.h"
@@ -57,8 +57,8 @@ static void local(const perp_model *m, const perp_body_def *bodies, int b, const
   perp_turn_back(dim, pose.R, d, s);
 }
 
-/* A tree of BODIES bodies whose joints are of `kind` (cyclically from there), each held at a random point, to
- * a random earlier body or the world; `roots` bodies start a part of their own. */
+/* A tree of BODIES bodies whose joints are of `kind` (cyclically from there), each held at a random
+ * point, to a random earlier body or the world; `roots` bodies start a part of their own. */
 static perp_model *random_tree(int dim, int first_kind, bool mixed, int floating)
 {
   static const perp_joint_kind kinds[2][6] = {
@@ -172,7 +172,7 @@ static void dense(perp_model *m, const double *q, const double *v, double *a)
   memcpy(a, rhs, (size_t)nv * sizeof *a);
 }
 
-/* ---- momenta --------------------------------------------------------------------------------------------- */
+/* ---- momenta ---- */
 
 /* L = T - V at joint coordinates */
 static double lagrangian(perp_reduced_tree *tree, const double *q, const double *u, double *T)
@@ -184,7 +184,8 @@ static double lagrangian(perp_reduced_tree *tree, const double *q, const double 
   return *T - V;
 }
 
-/* dq with q0 [+] dq = q1; of rods, whose spin perp_reduced_difference need not know, the shortest way */
+/* dq with q0 [+] dq = q1; of rods, whose spin perp_reduced_difference need not know, the shortest
+ * way */
 static void step_between(const perp_reduced_tree *tree, const double *q0, const double *q1,
                          double *dq)
 {
@@ -325,7 +326,8 @@ static void check_tree(perp_model *m, const char *what)
     for (int i = 0; i < nv; i++) mine[i] -= a[i];
     below(norm(nv, mine) / scale, 1e-10, "%s: accelerations agree with the dense system", what);
 
-    /* zeta, S and udot are consistent with each other: differences of the velocity along the motion */
+    /* zeta, S and udot are consistent with each other: differences of the velocity along the motion
+     */
     const double h = 1e-4;
     double vp[NV], vn[NV], up[NV], step[NV];
     for (int side = -1; side <= 1; side += 2) {
@@ -338,7 +340,8 @@ static void check_tree(perp_model *m, const char *what)
       perp_reduced_to_model(tree, qm2, side < 0 ? vn : vp);
     }
     for (int i = 0; i < nv; i++) mine[i] = (vp[i] - vn[i]) / (2 * h) - a[i];
-    /* h^2 times third derivatives: a is of the order of 100, its derivatives grow by rates of a few 1/s */
+    /* h^2 times third derivatives: a is of the order of 100, its derivatives grow by rates of a few
+     * 1/s */
     below(norm(nv, mine) / scale, 2e-5, "%s: accelerations are the slope of the velocity", what);
 
     /* manifold: difference undoes retract, qdot is its slope */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is JSON.  Films of runs: poses
- * and energies are those of the series, impulses carry the weight, the reference is the closed form,
- * forces of drives are those of closed forms. */
+/* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is
+ * JSON.  Films of runs: poses and energies are those of the series, impulses carry the weight, the
+ * reference is the closed form, forces of drives are those of closed forms. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
@@ -42,7 +42,7 @@ static bool near_equal(float a, float b)
   return fabsf(a - b) <= 1e-6F * fabsf(b);
 }
 
-/* ---- films ----------------------------------------------------------------------------------- */
+/* ---- films ---- */
 
 enum { MOST = 700, FEW = 4 };
 typedef struct film {
@@ -82,7 +82,8 @@ static int film_column(const perp_series *s, const char *name)
   return -1;
 }
 
-/* Frames at the times of rows: how many there are, and how far their numbers are from those of the row. */
+/* Frames at the times of rows: how many there are, and how far their numbers are from those of the
+ * row. */
 static int film_beside_series(const film *f, double *off_pose, double *off_energy)
 {
   const perp_series *s = &f->result.series;
@@ -119,7 +120,8 @@ static void film_of_a_stack(perp_ctx *ctx)
   /* float32 of numbers up to 3 m, and of some 40 J */
   ok(pose < 2e-7 && energy < 2e-6, "and has the pose and the energy of its row: %.2g, %.2g", pose,
      energy);
-  /* statics: what stands on a layer of contacts presses on it with its weight, m g h in each step */
+  /* statics: what stands on a layer of contacts presses on it with its weight, m g h in each step
+   */
   static float count[MOST], contact[MOST * 12 * 6];
   const int n = field(f.root, "contacts", count, MOST);
   const int numbers = field(f.root, "contact", contact, MOST * 12 * 6);
@@ -188,8 +190,9 @@ static void film_of_a_pendulum(perp_ctx *ctx)
   film_free(&g);
 }
 
-/* A motor of 3 N against a dry friction of 2 N moves 2 kg: it gives 3 N until the block has 0.3 m/s, after 0.6 s, and 2 N
- * from then on.  A rod that lies on a stop presses on it with m g L / 2 cos(angle). */
+/* A motor of 3 N against a dry friction of 2 N moves 2 kg: it gives 3 N until the block has 0.3
+ * m/s, after 0.6 s, and 2 N from then on.  A rod that lies on a stop presses on it with m g L / 2
+ * cos(angle). */
 static void film_of_drives(perp_ctx *ctx)
 {
   static film f;
@@ -258,7 +261,8 @@ static perp_model *held_rod(perp_ctx *ctx, const char *controller)
   return of[1];
 }
 
-/* One frame of the rod, turned by `angle` and turning at `rate`: its only load, and what the file says of it. */
+/* One frame of the rod, turned by `angle` and turning at `rate`: its only load, and what the file
+ * says of it. */
 static double load_of_frame(perp_ctx *ctx, perp_model *model, double angle, double rate,
                             const perp_step_info *info, bool *part)
 {

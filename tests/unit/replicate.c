@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Verdicts on statements of documents, from figures that are made up: every verdict, a twin that passes, figures that are
- * missing; what a study may not say about its runs and sources; and the rules for the studies that come with perp. */
+/* Verdicts on statements of documents, from figures that are made up: every verdict, a twin that
+ * passes, figures that are missing; what a study may not say about its runs and sources; and the
+ * rules for the studies that come with perp. */
 #include "experiments/results/replicate.h"
 #include "experiments/study/describe.h"
 #include "experiments/study/plan.h"
@@ -13,7 +14,7 @@
 
 static perp_ctx ctx;
 
-/* ---- a kind with named runs: the figure of a cell is its own parameter ---------------------------------------- */
+/* ---- a kind with named runs: the figure of a cell is its own parameter ---- */
 
 static const perp_param made_params[] = {
   { "scene", "a scene", PERP_PARAM_TEXT, PERP_KIND_NONE, "", 0, 0, 0, "a", false },
@@ -74,13 +75,14 @@ static void results_end(perp_results *r)
   perp_pool_free(&r->pool);
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------------------------- */
+/* ---- verdicts ---- */
 
 #define ROW(rest)                                                                                  \
   "    - { paper: toy, at: table 1, states: it drifts, printed: nothing, " rest " }\n"
 #define OF(name) "'max(drift, run == " name ")'"
 #define VALUE    "value: 2.5 m, unit: m, factor: 1.3, "
-#define SPAN     "interval: ['min(drift, run == wide)', 'max(drift, run == wide)'], missing: the step, "
+
+#define SPAN "interval: ['min(drift, run == wide)', 'max(drift, run == wide)'], missing: the step, "
 
 static void verdicts(void)
 {
@@ -173,7 +175,7 @@ static void verdicts(void)
   perp_text_free(&text);
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 static void named_runs(void)
 {
@@ -191,7 +193,7 @@ static void named_runs(void)
   results_end(&r);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------ */
+/* ---- what is refused ---- */
 
 static void refused(void)
 {
@@ -300,7 +302,7 @@ static void empty_conditions(void)
   }
 }
 
-/* ---- the studies that come with perp -------------------------------------------------------------------------- */
+/* ---- the studies that come with perp ---- */
 
 /* A claim that names the author of a source says which, and its conditions. */
 static void quotes(void)
@@ -337,7 +339,8 @@ static void quotes(void)
   perp_pool_free(&pool);
 }
 
-/* Does docs/explanation/replication.md have the rows of the study, as it would be written from a run? */
+/* Does docs/explanation/replication.md have the rows of the study, as it would be written from a
+ * run? */
 static void page_is_of_study(void)
 {
   const char *source = getenv("PERP_SOURCE");

@@ -56,7 +56,8 @@ static void orders(void)
   ok(isnan(perp_observed_order(h, jagged, 4, 0).slope), "a jagged curve has no order");
 }
 
-/* What is flat is a floor: of rounding, of the reference, or of an error that does not come from the step. */
+/* What is flat is a floor: of rounding, of the reference, or of an error that does not come from
+ * the step. */
 static void floors(void)
 {
   double h[10], e[10];
@@ -103,7 +104,8 @@ static void powers(void)
   ok(isnan(perp_power_law(x, y, 5, 10).slope), "noise follows none");
 }
 
-/* ---- styles: formulas of WCAG 2.1 (contrast), CIE 1976 (difference), Machado et al. 2009 (colour blindness) ---- */
+/* ---- styles: formulas of WCAG 2.1 (contrast), CIE 1976 (difference), Machado et al. 2009 (colour
+ * blindness) ---- */
 
 static void linear_of(const char *colour, double rgb[3])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The section `control` of scene files: what is refused, with its message; what it adds, and what it leaves alone. */
+/* The section `control` of scene files: what is refused, with its message; what it adds, and what
+ * it leaves alone. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
@@ -27,7 +28,8 @@ static void build(const char *spec_text, perp_scene *scene)
 }
 
 #define HEAD "schema: perp-scene/1\n"
-/* An arm on the world, of a hinge, a ball joint and a hinge again, and a body that nothing holds; the section is line 12. */
+/* An arm on the world, of a hinge, a ball joint and a hinge again, and a body that nothing holds;
+ * the section is line 12. */
 #define ARM                                                                                        \
   HEAD "scene: { t_end: 1 s, h: 1 ms }\n"                                                          \
        "bodies:\n"                                                                                 \
@@ -69,7 +71,7 @@ static const char bvh[] =
     "Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 1 0\n}\n}\nMOTION\nFrames: 2\nFrame Time: 0.1\n"
     "0 0 0 0 0 0\n0 0 0 0 0 0\n";
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static const struct bad {
   const char *what, *text, *place, *message, *hint;
@@ -166,13 +168,14 @@ static void refused(void)
   }
 }
 
-/* ---- what it does ---------------------------------------------------------------------------- */
+/* ---- what it does ---- */
 
 enum { BODIES = 4, NQ = 7 * BODIES, NV = 6 * BODIES };
 enum { UPPER, LOWER, HAND, THROWN };
 #define END 0.5 /* s */
 
-/* theta'' = m g l cos(theta) / I: of the hand from the horizontal down, by the classical Runge-Kutta method */
+/* theta'' = m g l cos(theta) / I: of the hand from the horizontal down, by the classical
+ * Runge-Kutta method */
 static double falls(double inertia, double moment, double t_end)
 {
   const int n = 20000;
@@ -244,7 +247,8 @@ static void arms(void)
     snprintf(control, sizeof control, "{ by: %s, loose: [hand] }", all[i].by);
     if (all[i].holds > 0) continue;
     run_arm(control, all[i].servo ? velocity : rk4, &s, q, v);
-    /* only what holds whatever hangs on it stays: there the hand is a pendulum on a pivot at rest */
+    /* only what holds whatever hangs on it stays: there the hand is a pendulum on a pivot at rest
+     */
     const double expected = falls(0.03 + 0.5 * 0.0625, 0.5 * 9.81 * 0.25, END);
     double R[9];
     perp_model_rotation(s.model, q, HAND, R);
@@ -296,7 +300,7 @@ static void counted(void)
   }
 }
 
-/* ---- motions --------------------------------------------------------------------------------- */
+/* ---- motions ---- */
 
 /* A pendulum that turns with theta = 0.3 t + 0.5 t^2 from its start. */
 static void follows(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scene files that come with perp: each is short, is read, and its runs agree with its own truth on both levels. */
+/* The scene files that come with perp: each is short, is read, and its runs agree with its own
+ * truth on both levels. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/tap.h"
@@ -19,8 +20,8 @@ static int lines_of(const char *name)
   return n;
 }
 
-/* A run of a scene file to its end: how far its tip is from the truth then, and for scenes with gauges the value of the first;
- * *rate: the angular velocity of body 0 after its first impact. */
+/* A run of a scene file to its end: how far its tip is from the truth then, and for scenes with
+ * gauges the value of the first; *rate: the angular velocity of body 0 after its first impact. */
 static double off(const char *name, const char *formulation, const char *ode, double h,
                   double *rate)
 {

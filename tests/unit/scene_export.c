@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenes of perp written as files and read back simulate to the same bits; a chain and a stack in YAML are those of C. */
+/* Scenes of perp written as files and read back simulate to the same bits; a chain and a stack in
+ * YAML are those of C. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/control/control.h"
@@ -19,7 +20,8 @@ static bool create(const char *text, perp_scene *scene, perp_spec *spec)
   return false;
 }
 
-/* Do both make the same states in so many steps with parts that perp chooses?  exact: every bit; else -0 is 0. */
+/* Do both make the same states in so many steps with parts that perp chooses?  exact: every bit;
+ * else -0 is 0. */
 static bool same_run(perp_scene *a, perp_scene *b, int steps, bool exact, char *why, size_t size)
 {
   const perp_parts parts = { 0 };

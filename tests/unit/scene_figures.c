@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Poses of scene files, by the coordinates of drives and by hand; the scenes of figures that come with perp against statics
- * and momentum. */
+/* Poses of scene files, by the coordinates of drives and by hand; the scenes of figures that come
+ * with perp against statics and momentum. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
@@ -23,7 +23,7 @@ static bool build(const char *name, const char *text, perp_scene *scene)
   return good;
 }
 
-/* ---- poses -------------------------------------------------------------------------------------- */
+/* ---- poses ---- */
 
 #define HEAD "schema: perp-scene/1\n"
 #define BODY ", mass: 1, inertia: [1, 2, 2.5], "
@@ -173,7 +173,7 @@ static void test_refused(void)
   }
 }
 
-/* ---- forces of joints ----------------------------------------------------------------------------- */
+/* ---- forces of joints ---- */
 
 static double metric(const perp_result *r, const char *name)
 {
@@ -194,7 +194,8 @@ static double figure_of(const char *scene, const char *name, const char *formula
   return value;
 }
 
-/* A weight on a hook: what the gauge says of a claim that is right, of one that is off by a newton, of a sum. */
+/* A weight on a hook: what the gauge says of a claim that is right, of one that is off by a newton,
+ * of a sum. */
 static void test_gauge(void)
 {
   static const char text[] = HEAD
@@ -217,7 +218,7 @@ static void test_gauge(void)
        "... and a claim that is wrong is seen");
 }
 
-/* ---- the scenes ----------------------------------------------------------------------------------- */
+/* ---- the scenes ---- */
 
 static int lines_of(const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scene files: what they mean, against definitions worked out by hand; what is refused, with its message; tables of one's
- * own as truths and gauges. */
+/* Scene files: what they mean, against definitions worked out by hand; what is refused, with its
+ * message; tables of one's own as truths and gauges. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/tap.h"
@@ -29,7 +29,7 @@ static bool build(const char *spec_text, perp_scene *scene)
 #define HEAD "schema: perp-scene/1\n"
 #define BALL "bodies:\n  - { name: ball, mass: 1, inertia: [1, 1, 1] }\n"
 
-/* ---- what is refused ---------------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static const struct bad {
   const char *what, *text, *place, *message, *hint;
@@ -230,7 +230,7 @@ static void test_refused(void)
      "a file that is not there: %s", ctx.msg);
 }
 
-/* ---- what it means ------------------------------------------------------------------------------ */
+/* ---- what it means ---- */
 
 static void test_parts(void)
 {
@@ -385,7 +385,7 @@ static void test_includes(void)
   }
 }
 
-/* ---- truths ------------------------------------------------------------------------------------- */
+/* ---- truths ---- */
 
 #define THROWN                                                                                     \
   HEAD "scene: { t_end: 1 s, dim: 2 }\nlet: { g: 9.81 m/s^2 }\n"                                   \
@@ -416,7 +416,8 @@ static void test_motion(void)
   perp_scene_destroy(&s);
 }
 
-/* One text, in space and as its section: what was put down as (x, y, z) is (x, z), turns about y are turned round. */
+/* One text, in space and as its section: what was put down as (x, y, z) is (x, z), turns about y
+ * are turned round. */
 static void test_section(void)
 {
   put("section.yaml",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scene files in which something depends on time: exact derivatives of expressions, what is refused and where, and a scene
- * with all of it, written and read back, that makes the same steps to the last bit. */
+/* Scene files in which something depends on time: exact derivatives of expressions, what is refused
+ * and where, and a scene with all of it, written and read back, that makes the same steps to the
+ * last bit. */
 #include "experiments/expr/expr.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
@@ -12,7 +13,7 @@
 static perp_ctx ctx;
 static char folder[] = "/tmp/perp-time-XXXXXX";
 
-/* ---- derivatives of expressions ------------------------------------------------------------------ */
+/* ---- derivatives of expressions ---- */
 
 static double now;
 static void value_of(void *user, int row, int column, perp_value *v)
@@ -94,7 +95,7 @@ static void derivatives(void)
   perp_pool_free(&pool);
 }
 
-/* ---- scene files --------------------------------------------------------------------------------- */
+/* ---- scene files ---- */
 
 static void put(const char *name, const char *text)
 {

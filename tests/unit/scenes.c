@@ -180,8 +180,8 @@ static void numbers(void)
   perp_scene_destroy(&s);
 }
 
-/* Links that turn in the plane y = 0 of space have the joints' velocities, else finish refuses them, and the energy of
- * links in the plane. */
+/* Links that turn in the plane y = 0 of space have the joints' velocities, else finish refuses
+ * them, and the energy of links in the plane. */
 static void turning_links(void)
 {
   const double theta[2] = { 0.3, -0.8 }, omega[2] = { 1.5, -2.5 };

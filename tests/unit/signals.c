@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signals against closed forms and the splines of GSL; C_t and the second derivative of prescribed motions against
- * differences; what is refused. */
+/* Signals against closed forms and the splines of GSL; C_t and the second derivative of prescribed
+ * motions against differences; what is refused. */
 #include "tests/run_model.h"
 
 #include <gsl/gsl_spline.h>
@@ -94,7 +94,7 @@ static void refused(void)
        "refused: %s", ctx.msg);
 }
 
-/* ---- motions ------------------------------------------------------------------------------------ */
+/* ---- motions ---- */
 
 static int destroyed;
 static void destroy(void *user)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One cell: defaults of its parts, when it is compared with the truth, how it ends, and its JSON. */
+/* One cell: defaults of its parts, when it is compared with the truth, how it ends, and its JSON.
+ */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
@@ -316,7 +317,7 @@ static void plain_problem(void)
   perp_result_free(&r);
 }
 
-/* ---- chaos: two references that part ----------------------------------------------------------------------------- */
+/* ---- chaos: two references that part ---- */
 
 static perp_status wrong_state(void *user, perp_ctx *unused, double t, double *q, double *v)
 {
@@ -332,7 +333,8 @@ static double any_time(void *user, double t)
   return t;
 }
 
-/* the scene circle with a second reference that goes astray: 1e-4 away at t = log(1e5) / 3 = 3.838 s */
+/* the scene circle with a second reference that goes astray: 1e-4 away at t = log(1e5) / 3 = 3.838
+ * s */
 static perp_status build_parted(perp_ctx *c, const void *opts, perp_scene *scene)
 {
   const perp_scene_desc *circle = (const perp_scene_desc *)perp_find(c, PERP_KIND_scene, "circle");
@@ -368,7 +370,7 @@ static void chaos(void)
   perp_result_free(&guarded);
 }
 
-/* ---- one run, one truth --------------------------------------------------------------------------------------- */
+/* ---- one run, one truth ---- */
 
 static const char *const marches[][2] = {
   /* formulation, ode */
@@ -381,7 +383,8 @@ static const char *const marches[][2] = {
   { "penalty", "dopri5:tol=1e-4" },
 };
 
-/* Samples, rows of a series and a file in between: the steps and the state in the end stay, to the last bit. */
+/* Samples, rows of a series and a file in between: the steps and the state in the end stay, to the
+ * last bit. */
 static void samples_and_steps(void)
 {
   static const char *const scenes[] = { "pendulum", "chain:links=2,truth=file" };
@@ -417,7 +420,8 @@ static void samples_and_steps(void)
     }
 }
 
-/* The errors are those of the march that is timed: that of the end alone is the one of few samples. */
+/* The errors are those of the march that is timed: that of the end alone is the one of few samples.
+ */
 static void error_of_the_march(void)
 {
   perp_request request = { .scene = "pendulum",
@@ -443,7 +447,8 @@ static void error_of_the_march(void)
   perp_result_free(&coarse);
 }
 
-/* Symplectic integrators where the combination is not: a note, and a drift that those it names do not have. */
+/* Symplectic integrators where the combination is not: a note, and a drift that those it names do
+ * not have. */
 static void not_symplectic(void)
 {
   static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stabilization formulas, and what the schemes do to trajectory and energy of a triple pendulum on the
- * velocity level. */
+/* Stabilization formulas, and what the schemes do to trajectory and energy of a triple pendulum on
+ * the velocity level. */
 #include "tests/stab_pendulum.h"
 #include "tests/tap.h"
 
@@ -54,8 +54,9 @@ static void feedback(const char *text, double alpha_v, double two_alpha, double 
   pendulum_close(&s);
 }
 
-/* The feedback of a contact with a gap of -0.16 ... 0.02 m and rates of both signs (Vondrak 6.34, one-sided): its speed is
- * bounded on the velocity level, and on the other one that to which it leads. */
+/* The feedback of a contact with a gap of -0.16 ... 0.02 m and rates of both signs (Vondrak 6.34,
+ * one-sided): its speed is bounded on the velocity level, and on the other one that to which it
+ * leads. */
 static void contacts(void)
 {
   static const struct {
@@ -91,8 +92,8 @@ static void contacts(void)
   }
 }
 
-/* post-stabilization feeds nothing back, but for contacts at rest on the acceleration level where they are held:
- * g'' = -2 g' / tau - g / tau^2, tau = 5 h. */
+/* post-stabilization feeds nothing back, but for contacts at rest on the acceleration level where
+ * they are held: g'' = -2 g' / tau - g / tau^2, tau = 5 h. */
 static void held(void)
 {
   static const char *const known[] = { "post", "post:velocity=true", "post:hold=true" };
@@ -119,8 +120,9 @@ static void held(void)
   }
 }
 
-/* A mass on a rod of 1 m, off by e along it: a pass takes e away, with a limit no more than that; so many passes a step, and
- * from the start of a step (h) the velocity is that of the correction, projected in the end. */
+/* A mass on a rod of 1 m, off by e along it: a pass takes e away, with a limit no more than that;
+ * so many passes a step, and from the start of a step (h) the velocity is that of the correction,
+ * projected in the end. */
 static void limited(void)
 {
   static const struct {
@@ -171,8 +173,8 @@ int main(void)
   held();
   limited();
 
-  /* two seconds, which the chaos of this motion does not blur; the reference starts with half a kick, so
-   * that its velocities are those between the positions: second order */
+  /* two seconds, which the chaos of this motion does not blur; the reference starts with half a
+   * kick, so that its velocities are those between the positions: second order */
   double ref[16], q[16], drift, energy;
   const double h = 0.001, t_end = 2, g = 9.81;
   run("post:velocity=true", true, 2e-5 / 2 * g, 2e-5, t_end, ref, &drift, &energy);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Post-stabilization with and without masses (Cline 2002, eq. 3.4 and 3.6): where two bodies of 1 and 100 kg are moved by one
- * pass, against the pseudo-inverse by hand, with all KKT methods. */
+/* Post-stabilization with and without masses (Cline 2002, eq. 3.4 and 3.6): where two bodies of 1
+ * and 100 kg are moved by one pass, against the pseudo-inverse by hand, with all KKT methods. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
 static const double light = 1, heavy = 100;
 static const double arm[2][2] = { { 0.3, 0.1 }, { -0.4, 0.2 } }; /* of the ball joint */
 
-/* In the plane, at rest without gravity.  rod: a distance joint of 1 m between the centres of mass, which are 1.3 m apart;
- * else a ball joint whose anchors are off by (0.05, -0.02) m. */
+/* In the plane, at rest without gravity.  rod: a distance joint of 1 m between the centres of mass,
+ * which are 1.3 m apart; else a ball joint whose anchors are off by (0.05, -0.02) m. */
 static perp_model *torn(bool rod)
 {
   perp_model *model = run_model(&ctx, 2);
@@ -104,7 +104,8 @@ static void test_closed_form(void)
     }
 }
 
-/* A run goes on with the masses of the bodies: the drift is that of post, and a step is the same. */
+/* A run goes on with the masses of the bodies: the drift is that of post, and a step is the same.
+ */
 static void test_run(void)
 {
   static const char *const kkts[] = { "tree", "schur-dense", "kkt-sparse" };

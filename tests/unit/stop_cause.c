@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run that stops because equations were not solved says which method, why, and what to change: each remedy of the
- * message is taken by itself, and the same run then reaches its end. */
+/* A run that stops because equations were not solved says which method, why, and what to change:
+ * each remedy of the message is taken by itself, and the same run then reaches its end. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/run_model.h"
@@ -58,8 +58,8 @@ static void stops(perp_request request, const char *method, const char *cause)
   ok(remedies > 0, "... %d remedies", remedies);
 }
 
-/* A light link between the world and a heavy one: the motion keeps its energy at every mass ratio, or the run ends with a
- * cause.  (Ratio 1: 2e-6 at 1 ms.) */
+/* A light link between the world and a heavy one: the motion keeps its energy at every mass ratio,
+ * or the run ends with a cause.  (Ratio 1: 2e-6 at 1 ms.) */
 static void test_ratios(void)
 {
   static const char *const formulations[] = { "ggl", "generalized-alpha", "radau5" };

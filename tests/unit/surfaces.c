@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Friction of pairs: blocks that slide on the ground have v = v0 - mu g t with the mu of their pair, by the rule of the
- * scene or by the pair itself; a ball rebounds with the restitution of its pair. */
+/* Friction of pairs: blocks that slide on the ground have v = v0 - mu g t with the mu of their
+ * pair, by the rule of the scene or by the pair itself; a ball rebounds with the restitution of its
+ * pair. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/tap.h"
@@ -11,7 +12,8 @@
 static perp_ctx ctx;
 static char folder[] = "/tmp/perp-surfaces-XXXXXX";
 
-/* Blocks of mu 0.16 and, the third one, of 0.64 on a ground of 0.36: geometric means 0.24 and 0.48. */
+/* Blocks of mu 0.16 and, the third one, of 0.64 on a ground of 0.36: geometric means 0.24 and 0.48.
+ */
 static const char scene[] =
     "schema: perp-scene/1\n"
     "scene: { t_end: 0.1 s, h: 1 ms, size: 0.2 m, friction: %s }\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A kind of study whose cells are trivial or misbehave on purpose, to test the runner without physics. */
+/* A kind of study whose cells are trivial or misbehave on purpose, to test the runner without
+ * physics. */
 #ifndef PERP_TOY_KIND_H
 #define PERP_TOY_KIND_H
 

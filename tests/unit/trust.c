@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What keeps a received folder data: words for shells, files that follow no link, temporary folders, texts in scripts of
- * gnuplot, the hash of a page's policy. */
+/* What keeps a received folder data: words for shells, files that follow no link, temporary
+ * folders, texts in scripts of gnuplot, the hash of a page's policy. */
 #include "experiments/pages/gnuplot.h"
 #include "experiments/pages/plot.h"
 #include "experiments/pages/sha256.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ground truths: closed forms against published digits and the equations of motion, reference files and
- * joint coordinates against them and each other. */
+/* Ground truths: closed forms against published digits and the equations of motion, reference files
+ * and joint coordinates against them and each other. */
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "models/scenes/elliptic.h"
@@ -49,7 +49,7 @@ static double distance(const perp_scene *s, const double *a, const double *b)
   return most;
 }
 
-/* ---- elliptic functions ---------------------------------------------------------------------------------- */
+/* ---- elliptic functions ---- */
 
 static void elliptic(void)
 {
@@ -82,7 +82,7 @@ static void elliptic(void)
   }
 }
 
-/* ---- pendulum ---------------------------------------------------------------------------------------------- */
+/* ---- pendulum ---- */
 
 static void pendulum_digits(void)
 {
@@ -98,7 +98,8 @@ static void pendulum_digits(void)
   ok(perp_model_dim(s.model) == 2, "pendulum: one rod in the plane");
   perp_scene_destroy(&s);
 
-  /* periods T / T0 = 2 K(sin(a / 2)) / pi: after T the state is the initial one, at rest at the top */
+  /* periods T / T0 = 2 K(sin(a / 2)) / pi: after T the state is the initial one, at rest at the top
+   */
   static const struct {
     int degrees;
     double ratio;
@@ -121,7 +122,7 @@ static void pendulum_digits(void)
   }
 }
 
-/* ---- free body ---------------------------------------------------------------------------------------------- */
+/* ---- free body ---- */
 
 /* Euler's equations, attitude and angular momentum of a truth that answers at any time */
 static void euler_equations(const char *text, double t_end)
@@ -160,8 +161,8 @@ static void euler_equations(const char *text, double t_end)
   perp_scene_destroy(&s);
 }
 
-/* D_2 = I_1 (I_1 - I_2) w_1^2 + I_3 (I_3 - I_2) w_3^2 = -3 * 4 + 12 * 1 = 0 whatever w_2: no closed form, however the
- * axes are called; a little beside it on either side there is one. */
+/* D_2 = I_1 (I_1 - I_2) w_1^2 + I_3 (I_3 - I_2) w_3^2 = -3 * 4 + 12 * 1 = 0 whatever w_2: no closed
+ * form, however the axes are called; a little beside it on either side there is one. */
 static void separatrix(void)
 {
   static const double I[3] = { 3, 4, 6 }, w[3] = { 2, 0.5, 1 };
@@ -183,13 +184,14 @@ static void separatrix(void)
   }
 }
 
-/* ---- all scenes: truths agree ----------------------------------------------------------------------------------- */
+/* ---- all scenes: truths agree ---- */
 
 static const struct {
   const char *scene;
   double t_end, bound; /* of |q - q'| over the span, in m and rad */
 } agreements[] = {
-  /* bounds are 10 to 30 x the worst seen: the integrated reference makes 1e-13 a step, and motions amplify it */
+  /* bounds are 10 to 30 x the worst seen: the integrated reference makes 1e-13 a step, and motions
+     amplify it */
   { "oscillator", 10, 0 },
   { "oscillator:zeta=0.1,v0=2", 10, 0 },
   { "circle", 10, 0 },
@@ -319,7 +321,8 @@ int main(void)
   euler_equations("free-body:preset=box149", 10);
   euler_equations("free-body:preset=box149-simple", 10);
   euler_equations("free-body:preset=spin", 20);
-  /* every order of the moments, both sides of the separatrix, negative rotation, symmetric and spherical bodies */
+  /* every order of the moments, both sides of the separatrix, negative rotation, symmetric and
+   * spherical bodies */
   static const char *const customs[] = {
     "ix=1,iy=2,iz=2.5,wx=1,wy=0.5,wz=0.7",    "ix=1,iy=2,iz=2.5,wx=0.1,wy=0.5,wz=-0.7",
     "ix=2,iy=1,iz=2.5,wx=-1,wy=0.5,wz=0.3",   "ix=2,iy=2.5,iz=1,wx=1,wy=0.5,wz=-2",

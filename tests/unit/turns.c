@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Angles of drives over more than half a turn: servo springs against the linear equation that they are, stops behind
- * one and a half turns, a target that goes round; by every formulation that serves drives. */
+/* Angles of drives over more than half a turn: servo springs against the linear equation that they
+ * are, stops behind one and a half turns, a target that goes round; by every formulation that
+ * serves drives. */
 #include "tests/drive_models.h"
 
 static const run_parts formulations[] = {
@@ -82,7 +83,8 @@ static void goals(void)
     }
 }
 
-/* It spins onto a stop at 1.6 turns, which sends it back; at 2 turns of the way it has gone as far back. */
+/* It spins onto a stop at 1.6 turns, which sends it back; at 2 turns of the way it has gone as far
+ * back. */
 static void stops(void)
 {
   for (int dim = 2; dim <= 3; dim++) {

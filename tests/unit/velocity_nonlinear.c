@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The nonlinear step against its closed form: with the impulse along the radius at the end of the step, a point on a rod
- * or on a ball ends where the ray to its free end meets the circle.  And against others: order 1, gaps of a box that
- * tips, restitution and unfit methods refused. */
+/* The nonlinear step against its closed form: with the impulse along the radius at the end of the
+ * step, a point on a rod or on a ball ends where the ray to its free end meets the circle.  And
+ * against others: order 1, gaps of a box that tips, restitution and unfit methods refused. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -20,7 +20,8 @@ static perp_model *point(int dim, double x, double z, double vx)
   return m;
 }
 
-/* q+ = L y / |y| with y = q + h v + h^2 g, of a rod of length L; of a ball only where y is inside. */
+/* q+ = L y / |y| with y = q + h v + h^2 g, of a rod of length L; of a ball only where y is inside.
+ */
 static void closed(int dim, double length, bool opens, double h, double *x, double *v)
 {
   double y[3], norm = 0;
@@ -36,7 +37,8 @@ static void closed(int dim, double length, bool opens, double h, double *x, doub
   }
 }
 
-/* largest error of the positions, over the length; *off: largest error of the distance from the centre */
+/* largest error of the positions, over the length; *off: largest error of the distance from the
+ * centre */
 static double against_closed(perp_model *m, run_parts parts, int dim, double length, bool opens,
                              double h, double *off)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* velocity:tol against what is not the method: closed forms, and where there are none the event-driven integration
- * of the acceleration level to 1e-11.  Positions are compared on a grid of times. */
+/* velocity:tol against what is not the method: closed forms, and where there are none the
+ * event-driven integration of the acceleration level to 1e-11.  Positions are compared on a grid of
+ * times. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
@@ -134,8 +135,8 @@ static const test_case cases[] = {
   { "motor", 0, false },
 };
 
-/* What is asked is kept (ten times that is promised, a fifth of which is enough), and paid for: a control that took no notice
- * of the accuracy would fail one or the other. */
+/* What is asked is kept (ten times that is promised, a fifth of which is enough), and paid for: a
+ * control that took no notice of the accuracy would fail one or the other. */
 static void test_accuracies(const test_case *c)
 {
   static const double accuracy[] = { 1e-2, 1e-3, 1e-4, 1e-5, 1e-6 };
@@ -167,8 +168,8 @@ static void test_against_fixed(void)
      (long long)controlled.count.rhs, controlled.error, fixed.error);
 }
 
-/* Infinitely many impacts in finite time are passed with the shortest step, 0.1 accuracy / rate with
- * sqrt(g / size) < rate < sqrt(g / size) + |v| / size, and told. */
+/* Infinitely many impacts in finite time are passed with the shortest step, 0.1 accuracy / rate
+ * with sqrt(g / size) < rate < sqrt(g / size) + |v| / size, and told. */
 static void test_zeno(void)
 {
   const run r = march(&cases[0], "velocity:tol=1e-3", 0);

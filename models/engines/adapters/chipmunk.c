@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chipmunk 7, in doubles.  Pairs of shapes, friction and restitution are those of perp, in a callback of each contact.  A
- * half-space is a segment as thick as it is long. */
+/* Chipmunk 7, in doubles.  Pairs of shapes, friction and restitution are those of perp, in a
+ * callback of each contact.  A half-space is a segment as thick as it is long. */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 
@@ -65,7 +65,8 @@ static void chipmunk_destroy(void *at)
   free(s);
 }
 
-/* The library of Debian prints a line about itself when the first space is made; the program's output is no place for it. */
+/* The library of Debian prints a line about itself when the first space is made; the program's
+ * output is no place for it. */
 static cpSpace *chipmunk_silently(void)
 {
   fflush(stdout);
@@ -79,7 +80,7 @@ static cpSpace *chipmunk_silently(void)
   return space;
 }
 
-/* ---- contacts ---------------------------------------------------------------------------------- */
+/* ---- contacts ---- */
 
 static cpBool chipmunk_begin(cpArbiter *arb, cpSpace *space, cpDataPointer user)
 {
@@ -136,7 +137,7 @@ static void chipmunk_after(cpArbiter *arb, cpSpace *space, cpDataPointer user)
   }
 }
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 static cpVect vec(const double *x)
 {
@@ -163,7 +164,8 @@ static perp_status chipmunk_shape(perp_ctx *ctx, chipmunk_world *s, int i)
       return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
                         "engine chipmunk does not support polygons with so many corners");
     if (d->kind == PERP_SHAPE_BOX) {
-      /* with the corners of cpBoxShapeNew: contacts are swept in an order that follows from theirs */
+      /* with the corners of cpBoxShapeNew: contacts are swept in an order that follows from theirs
+       */
       for (int k = 0; k < n; k++)
         corner[k] = cpTransformPoint(place, cpv(k < 2 ? d->half[0] : -d->half[0],
                                                 k == 1 || k == 2 ? d->half[1] : -d->half[1]));
@@ -251,7 +253,7 @@ static perp_status chipmunk_create(perp_ctx *ctx, const perp_engine_world *w, co
   return status;
 }
 
-/* ---- marching ---------------------------------------------------------------------------------- */
+/* ---- marching ---- */
 
 static void chipmunk_set(void *at, const perp_engine_state *state)
 {

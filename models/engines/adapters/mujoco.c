@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* MuJoCo.  The world becomes a model in its own language: bodies have their own frames, a joint to the world or to another
- * body makes the one farther from the world its child, bodies without one are free.  Joints that close loops are refused: as
- * equality constraints they would be soft. */
+/* MuJoCo.  The world becomes a model in its own language: bodies have their own frames, a joint to
+ * the world or to another body makes the one farther from the world its child, bodies without one
+ * are free.  Joints that close loops are refused: as equality constraints they would be soft. */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 
@@ -54,7 +54,7 @@ static void mujoco_destroy(void *at)
   free(s);
 }
 
-/* ---- quaternions ------------------------------------------------------------------------------- */
+/* ---- quaternions ---- */
 
 static void turned_back(const double q[4], const double v[3], double out[3])
 {
@@ -79,9 +79,10 @@ static void mujoco_relative(const mujoco_world *s, const perp_engine_state *stat
   mju_mulQuat(q, inverse, child->quat);
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------- */
+/* ---- the tree ---- */
 
-/* Breadth first from the world, through joints in their order; then free bodies with what hangs from them. */
+/* Breadth first from the world, through joints in their order; then free bodies with what hangs
+ * from them. */
 static perp_status mujoco_tree(perp_ctx *ctx, mujoco_world *s)
 {
   const perp_engine_world *w = s->w;
@@ -345,7 +346,7 @@ static perp_status mujoco_create(perp_ctx *ctx, const perp_engine_world *w, cons
   return status;
 }
 
-/* ---- marching ---------------------------------------------------------------------------------- */
+/* ---- marching ---- */
 
 /* Coordinates of the joint of b to its parent, against the start, and their rates. */
 static void mujoco_coordinates(const mujoco_world *s, const perp_engine_state *state, int b)

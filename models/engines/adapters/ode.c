@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ODE.  Axes: bodies have their own frames; capsules and cylinders of ODE lie along z, those of perp along x. */
+/* ODE.  Axes: bodies have their own frames; capsules and cylinders of ODE lie along z, those of
+ * perp along x. */
 #include "models/engines/engine.h"
 #include "models/engines/options.h"
 
@@ -54,7 +55,7 @@ static void ode_destroy(void *at)
   free(s);
 }
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 static void ode_body(ode_world *s, int i)
 {
@@ -135,8 +136,8 @@ static perp_status ode_joint(perp_ctx *ctx, const ode_world *s, int i)
   const perp_engine_joint *j = &s->w->joint[i];
   const double *p = j->at, *n = j->along, *m = j->across;
   const dBodyID a = j->a >= 0 ? s->body[j->a] : 0, b = j->b >= 0 ? s->body[j->b] : 0;
-  /* angles and ways of ODE are those of its first body against its second; it cannot have the world first, and takes the
-   * other way round for what it says of hinges */
+  /* angles and ways of ODE are those of its first body against its second; it cannot have the world
+   * first, and takes the other way round for what it says of hinges */
   const bool back = j->kind == PERP_JOINT_HINGE && j->b < 0;
   dJointID joint;
   switch (j->kind) {
@@ -226,7 +227,7 @@ static perp_status ode_create(perp_ctx *ctx, const perp_engine_world *w, const v
   return status;
 }
 
-/* ---- marching ---------------------------------------------------------------------------------- */
+/* ---- marching ---- */
 
 static void ode_set(void *at, const perp_engine_state *state)
 {

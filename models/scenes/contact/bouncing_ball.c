@@ -74,9 +74,10 @@ static bool bouncing_ball_hits(const void *user, int k, const double *q, const d
   return v_before != NULL && v_before[up] < 0 && v[up] >= 0;
 }
 
-/* Height of every bounce, the highest point between two impacts, against the exact one of the same number.  All are relative to
- * the exact height of the first bounce: the error of one bounce does not vanish with its height, so that relative to its own
- * height the last bounce that steps can resolve would have the same error at any step size. */
+/* Height of every bounce, the highest point between two impacts, against the exact one of the same
+ * number.  All are relative to the exact height of the first bounce: the error of one bounce does
+ * not vanish with its height, so that relative to its own height the last bounce that steps can
+ * resolve would have the same error at any step size. */
 struct apex {
   struct ball_opts o;
   int up, bounces; /* bounces whose highest point has been passed */

@@ -47,7 +47,7 @@ static int cradle_one_by_one(int n, const double *mass, double e, double t_max, 
   return impacts;
 }
 
-/* ---- the cradle ------------------------------------------------------------------------------ */
+/* ---- the cradle ---- */
 
 struct cradle_opts {
   int balls, moving;
@@ -164,7 +164,7 @@ const perp_scene_desc perp_scene_cradle = {
   .build = build_cradle,
 };
 
-/* ---- the chain of impacts -------------------------------------------------------------------- */
+/* ---- the chain of impacts ---- */
 
 struct chain_opts {
   int balls;

@@ -81,12 +81,13 @@ const perp_scene_desc perp_scene_falling = {
   .build = build_fall,
 };
 
-/* ---- jam -------------------------------------------------------------------------------------
+/* ---- jam ----
  *
- * With e > 0 Newton's law has no solution.  Along a row of balls from wall to wall the speeds at which contacts part
- * add up to zero, as the walls stand still, and the law asks for u+ >= -e u > 0 at each that approaches and u+ >= 0 at
- * the others.  Without friction Poisson's law always has one, as u+ = 0 satisfies what it asks of velocities (Anitescu and Potra 1997),
- * and nothing moves. */
+ * With e > 0 Newton's law has no solution.  Along a row of balls from wall to wall the speeds at
+ * which contacts part add up to zero, as the walls stand still, and the law asks for u+ >= -e u > 0
+ * at each that approaches and u+ >= 0 at the others.  Without friction Poisson's law always has
+ * one, as u+ = 0 satisfies what it asks of velocities (Anitescu and Potra 1997), and nothing moves.
+ */
 
 struct jam_opts {
   int side, seed;

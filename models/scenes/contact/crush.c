@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Vondrak's test of critical contacts (2005, sections 6.5.2 and 9.1): a box between two fixed plates
- * that are `squeeze` too near.  Where overlap asks bodies to part, both ask for accelerations that
- * exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x.  The box is to be stopped, and
- * then nothing moves.
+/* Vondrak's test of critical contacts (2005, sections 6.5.2 and 9.1): a box between two fixed
+ * plates that are `squeeze` too near.  Where overlap asks bodies to part, both ask for
+ * accelerations that exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x.  The box is to
+ * be stopped, and then nothing moves.
  *
  * No scene file: where solvers end that go on without a solution hangs on the order of the shapes,
  * in which the box stands between the plates. */

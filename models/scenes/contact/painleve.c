@@ -2,7 +2,8 @@
 /* Painleve's rod: a thin uniform rod, half length l, slides with one end on the floor, its
  * centre above and behind the contact.  With theta from the horizontal, while it slides forwards,
  *
- *   u_n' = p lambda_n + b,  p = (1/m)(1 + 3 cos th (cos th - mu sin th)),  b = l theta'^2 sin th - g
+ *   u_n' = p lambda_n + b,  p = (1/m)(1 + 3 cos th (cos th - mu sin th)),  b = l theta'^2 sin th -
+ * g
  *
  * For mu > 4/3 there are angles with p < 0. With b < 0 no force then gives an acceleration that
  * does not penetrate: the acceleration level is infeasible and a solver of it must say so; with

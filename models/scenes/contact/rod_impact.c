@@ -6,7 +6,8 @@
  * centre, comes down with `approach` and moves against the way it points with `slide`, without
  * gravity.  At that point
  *
- *      u' = u + A p,   A = 1/m [ 1 + 3 c^2   3 c s ;  3 c s   1 + 3 s^2 ],   u = (-approach, -slide)
+ *      u' = u + A p,   A = 1/m [ 1 + 3 c^2   3 c s ;  3 c s   1 + 3 s^2 ],   u = (-approach,
+ * -slide)
  *
  * for the impulse p = (p_n, p_t).  The normal impulse turns the sliding round where mu < 3 c s / (1
  * + 3 s^2).  Newton's law asks u_n' = -e u_n whatever friction does; with p_t = -mu p_n, opposed to
@@ -16,10 +17,11 @@
  *
  * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane
  * and Levinson 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each
- * of its two parts, and the energy falls.  Stronge's law has the path of the impact: friction opposes the sliding at each
- * instant, u_n is linear in p_n until the sliding stops at p_n = p_s and then again, as the end sticks (mu >= A_nt / A_tt)
- * or slides back, and the normal work of restitution is -e^2 that of compression.  Chatterjee and Ruina's combines the
- * impulses of a plastic impact without friction and with sticking (models/contact/impact.h); e_t is 0 here. */
+ * of its two parts, and the energy falls.  Stronge's law has the path of the impact: friction
+ * opposes the sliding at each instant, u_n is linear in p_n until the sliding stops at p_n = p_s
+ * and then again, as the end sticks (mu >= A_nt / A_tt) or slides back, and the normal work of
+ * restitution is -e^2 that of compression.  Chatterjee and Ruina's combines the impulses of a
+ * plastic impact without friction and with sticking (models/contact/impact.h); e_t is 0 here. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

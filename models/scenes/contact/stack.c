@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxes on boxes: nothing may move, and the forces are those of statics.
  *
- *   stack    N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a sweep
- *            of cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
+ *   stack    N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a
+ * sweep of cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
  *            TestContactStabilization, err.tip.end is what is left of it
  *   wall     bricks in running bond, half bricks at the ends of every other row
  *   pyramid  rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges
@@ -85,7 +85,7 @@ const perp_scene_desc perp_scene_stack = {
   .build = build_stack,
 };
 
-/* ---- wall ------------------------------------------------------------------------------------ */
+/* ---- wall ---- */
 
 static const perp_opt wall_options[] = {
   PERP_INT(struct stack_opts, rows, 6, 1, 1000, "Number of rows of bricks."),
@@ -137,7 +137,7 @@ const perp_scene_desc perp_scene_wall = {
   .build = build_wall,
 };
 
-/* ---- pyramid --------------------------------------------------------------------------------- */
+/* ---- pyramid ---- */
 
 static const perp_opt pyramid_options[] = {
   PERP_INT(struct stack_opts, rows, 10, 1, 200,

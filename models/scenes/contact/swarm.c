@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kepler ---------------------------------------------------------------------------------- */
+/* ---- kepler ---- */
 
 /* Two mass points with the potential -k m_1 m_2 / r about their centre of mass, which drifts;
  * relative orbit with semi-major axis a and eccentricity e, from the closest point: Kepler's
  * equation
  *
- *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin E) */
+ *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin
+ * E) */
 struct kepler_opts {
   double axis, eccentricity, mass_1, mass_2, strength, drift;
   int dim;
@@ -94,7 +95,7 @@ const perp_scene_desc perp_scene_kepler = {
   .build = build_kepler,
 };
 
-/* ---- particles ------------------------------------------------------------------------------- */
+/* ---- particles ---- */
 
 /* N^dim particles on a lattice with random velocities, each pair with the potential of the law; the
  * centre of mass drifts along x.  Units of Lennard-Jones: masses, lengths and energies of 1. */

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- card house ------------------------------------------------------------------------------ */
+/* ---- card house ---- */
 
 struct card_opts {
   double theta, mu, length, thickness, mass, gravity;
@@ -87,7 +87,7 @@ const perp_scene_desc perp_scene_card_house = {
   .build = build_card,
 };
 
-/* ---- overhang -------------------------------------------------------------------------------- */
+/* ---- overhang ---- */
 
 struct overhang_opts {
   int bricks;

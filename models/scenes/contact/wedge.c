@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A ball or a wedge in a groove between two walls of half angle a, frictionless: N = m g / (2 sin a) at each wall. */
+/* A ball or a wedge in a groove between two walls of half angle a, frictionless: N = m g / (2 sin
+ * a) at each wall. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

@@ -9,8 +9,8 @@
  *
  *   collide   links are boxes that touch each other, but for neighbours, which a joint holds (the
  *             chain of Vondrak 2005, figure 9.2, has contacts); friction 0.5, no restitution
- *   error     the links start off their places by so much, up and down in turn: the initial error of
- *             the joints that Cline 2002, section 5.2.3, says post-stabilization does badly with
+ *   error     the links start off their places by so much, up and down in turn: the initial error
+ * of the joints that Cline 2002, section 5.2.3, says post-stabilization does badly with
  *
  * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.
  * Chaotic for N > 1: with six links differences grow about as exp(11.5 t), so that a trajectory in

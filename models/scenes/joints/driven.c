@@ -21,7 +21,7 @@
 
 static const double FREE = HUGE_VAL; /* no limit */
 
-/* ---- stop ------------------------------------------------------------------------------------ */
+/* ---- stop ---- */
 
 struct stop_opts {
   double mass, length, angle, gravity;
@@ -34,7 +34,8 @@ static const perp_opt stop_options[] = {
   PERP_OPT_G(struct stop_opts), PERP_OPTIONS_END
 };
 
-/* largest error of the moment of the limit over all steps that start at t0, when any rebound has ended, or later */
+/* largest error of the moment of the limit over all steps that start at t0, when any rebound has
+ * ended, or later */
 struct moment {
   double exact, t0, t, worst;
   bool known;
@@ -115,7 +116,7 @@ const perp_scene_desc perp_scene_stop = {
   .build = build_stop,
 };
 
-/* ---- pusher ---------------------------------------------------------------------------------- */
+/* ---- pusher ---- */
 
 struct pusher_opts {
   double cart, block, force, mu, gravity;
@@ -176,7 +177,7 @@ const perp_scene_desc perp_scene_pusher = {
   .build = build_pusher,
 };
 
-/* ---- soft ------------------------------------------------------------------------------------ */
+/* ---- soft ---- */
 
 enum { ROW_DRIVE, ROW_JOINT };
 static const char *const row_names[] = { "drive", "joint", NULL };

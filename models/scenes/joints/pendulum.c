@@ -13,11 +13,11 @@
  *      sin(phi/2) = k sn(K - w t),   phi' = -2 k w cn(K - w t)
  * P = L (-sin phi, -cos phi).  The period is 4 K / w.
  *
- * strength: the joint breaks where its force passes it.  With x = cos phi and r = c / L (1 for a point) the force has
- * the parts
- *      along the rod   m g ((1 + 2 r) x - 2 r cos alpha)        across it   m g (1 - r) sin phi
- * so that |F| = strength is a quadratic equation of x, whose time is (K - F(asin(sin(phi/2) / k) | k)) / w.  From there the
- * centre flies in a parabola, and a rod turns at the rate that it has. */
+ * strength: the joint breaks where its force passes it.  With x = cos phi and r = c / L (1 for a
+ * point) the force has the parts along the rod   m g ((1 + 2 r) x - 2 r cos alpha)        across it
+ * m g (1 - r) sin phi so that |F| = strength is a quadratic equation of x, whose time is (K -
+ * F(asin(sin(phi/2) / k) | k)) / w.  From there the centre flies in a parabola, and a rod turns at
+ * the rate that it has. */
 #include "models/scenes/build.h"
 #include "models/scenes/elliptic.h"
 #include "models/scenes/gauges.h"

@@ -54,7 +54,7 @@ static const struct {
   { 0.05498, 1.912e-5, { 0.00449, -0.01228 } },
 };
 
-/* ---- positions ------------------------------------------------------------------------------- */
+/* ---- positions ---- */
 
 /* p = origin + R(angle) (x, y) */
 static void andrews_at(const double origin[2], double angle, double x, double y, double p[3])
@@ -116,7 +116,7 @@ static void andrews_assemble(double beta, angles *a)
   a->of[K7] = atan2(p.H[0] - A[0], A[1] - p.H[1]);
 }
 
-/* ---- reference ------------------------------------------------------------------------------- */
+/* ---- reference ---- */
 
 /* beta, Theta, gamma, Phi, delta, Omega, epsilon to the absolute angles; linear, so for rates
  * too */
@@ -175,7 +175,7 @@ static void andrews_relative(const double *q, const double *v, double *ref)
   }
 }
 
-/* ---- model ----------------------------------------------------------------------------------- */
+/* ---- model ---- */
 
 static perp_status add_bodies(perp_ctx *ctx, perp_model *model, const angles *a, const points *p)
 {

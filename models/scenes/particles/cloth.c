@@ -40,7 +40,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- mirror images --------------------------------------------------------------------------- */
+/* ---- mirror images ---- */
 
 struct mirror {
   int side;
@@ -65,7 +65,7 @@ static double mirror_value(const void *user)
   return ((const struct mirror *)user)->worst;
 }
 
-/* ---- the scene ------------------------------------------------------------------------------- */
+/* ---- the scene ---- */
 
 static void cloth_join(perp_builder *y, const struct cloth_opts *o, int a, int b, double length,
                        bool across)

@@ -12,8 +12,8 @@
  *   start=swing  hangs from one end, displaced by its lowest mode of small oscillation, of period
  *                        2 pi / sqrt(x_1 g / l),  x_1 the least zero of the Laguerre polynomial
  *                                                 L_N,
- *                which for N -> infinity is the 2 pi / (j_0,1 / 2 sqrt(g / L)) of the heavy chain, j_0,1 the
- *                first zero of the Bessel function J_0 (D. Bernoulli, 1738).  Amplitude changes the
+ *                which for N -> infinity is the 2 pi / (j_0,1 / 2 sqrt(g / L)) of the heavy chain,
+ * j_0,1 the first zero of the Bessel function J_0 (D. Bernoulli, 1738).  Amplitude changes the
  *                                                                             period
  *                by 0.03 amplitude^2 or so.
  *
@@ -58,7 +58,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- statics --------------------------------------------------------------------------------- */
+/* ---- statics ---- */
 
 /* points 0 ... links of the discrete catenary with the horizontal force H; p NULL: the span only */
 static double rope_catenary(const struct rope_opts *o, double H, double (*p)[3])
@@ -89,7 +89,7 @@ static double horizontal_force(const struct rope_opts *o)
   return hi;
 }
 
-/* ---- lowest mode ----------------------------------------------------------------------------- */
+/* ---- lowest mode ---- */
 
 /* Points 0 ... N in the lowest mode, and its period: the links of particles i-1 and i carry all
  * below, N - i weights, so that  omega^2 l/g x = (tridiagonal) x */
@@ -121,7 +121,7 @@ static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*
   return PERP_OK;
 }
 
-/* ---- the scene ------------------------------------------------------------------------------- */
+/* ---- the scene ---- */
 
 /* initial points 0 ... N + 1 (N + 1: not used by swing), which are zero on entry */
 static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[3],

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The solver that chooses: other solvers by the structure of the problem, in stages of limited work, each answer judged.
+/* The solver that chooses: other solvers by the structure of the problem, in stages of limited
+ * work, each answer judged.
  *
- * Work is counted (stats->work, lcp.h), no clock is read: the same problem ends the same everywhere.  Looked at: size, dense
- * or factored, friction, cones, symmetry, the diagonal.  That chooses a list of stages, each a solver and what it may
- * spend: first what is certain or cheap, within a few products with A; then the solver that is best as a rule; then the
- * others, each with as much as the ones before have had.  Where nothing of the list has solved the problem, it is gone
- * through again and again with GROWTH times the limits: a solver that ends by itself is out, one that the limit stopped
- * goes on from where it was (iterative ones) or begins again.  So the work is a few times that of the best of the list, whichever
- * that is, and little more than that of the first where the first will do.
+ * Work is counted (stats->work, lcp.h), no clock is read: the same problem ends the same
+ * everywhere.  Looked at: size, dense or factored, friction, cones, symmetry, the diagonal.  That
+ * chooses a list of stages, each a solver and what it may spend: first what is certain or cheap,
+ * within a few products with A; then the solver that is best as a rule; then the others, each with
+ * as much as the ones before have had.  Where nothing of the list has solved the problem, it is
+ * gone through again and again with GROWTH times the limits: a solver that ends by itself is out,
+ * one that the limit stopped goes on from where it was (iterative ones) or begins again.  So the
+ * work is a few times that of the best of the list, whichever that is, and little more than that of
+ * the first where the first will do.
  *
- * Where a guess was given and its first round solves nothing, the list begins anew from zero.  After the list every other
- * registered solver that serves the problem, in rounds likewise, and the list on the equilibrated problem.  All of it ends when the budget is spent (PERP_MAX_ITER, with the
- * best iterate), or with a verified proof that there is no solution; of claims only the first few are
- * looked into.  The best iterate is that by the worse one of both rules where both are asked, and the last certificate
- * goes with it.
+ * Where a guess was given and its first round solves nothing, the list begins anew from zero. After
+ * the list every other registered solver that serves the problem, in rounds likewise, and the list
+ * on the equilibrated problem.  All of it ends when the budget is spent (PERP_MAX_ITER, with the
+ * best iterate), or with a verified proof that there is no solution; of claims only the first few
+ * are looked into.  The best iterate is that by the worse one of both rules where both are asked,
+ * and the last certificate goes with it.
  *
- * Nothing is claimed here: each attempt goes through perp_lcp_solve, with the tolerance of the caller.
- * stats.fallbacks counts the attempts that were refused; the trace names each attempt (what = "try"), with
- * its residual afterwards ("refused", "accepted").  Solvers are created when a problem first needs them, for
- * its size, and kept: a second solve of the same kind allocates nothing. */
+ * Nothing is claimed here: each attempt goes through perp_lcp_solve, with the tolerance of the
+ * caller. stats.fallbacks counts the attempts that were refused; the trace names each attempt (what
+ * = "try"), with its residual afterwards ("refused", "accepted").  Solvers are created when a
+ * problem first needs them, for its size, and kept: a second solve of the same kind allocates
+ * nothing. */
 #include "solvers/lcp/rows/rows.h"
 
 #include <math.h>
@@ -160,7 +165,7 @@ static perp_status auto_create(perp_ctx *ctx, int max_n, const void *opts, void 
   return status;
 }
 
-/* ---- structure ----------------------------------------------------------------------------------------------- */
+/* ---- structure ---- */
 
 struct structure {
   int n;
@@ -202,8 +207,8 @@ static struct structure auto_look(const perp_lcp *p)
   return s;
 }
 
-/* A solver and what it may spend in the first round: so many products with A and per row of A, the latter for what
- * factorizes: n / 6 products are a Cholesky factorization. */
+/* A solver and what it may spend in the first round: so many products with A and per row of A, the
+ * latter for what factorizes: n / 6 products are a Cholesky factorization. */
 struct stage {
   const char *name;
   double products, per_row;
@@ -212,7 +217,8 @@ struct stage {
 };
 enum { STAGES = 17 };
 
-/* Methods that are done at once where few rows pivot come first, within little more than the reading of A. */
+/* Methods that are done at once where few rows pivot come first, within little more than the
+ * reading of A. */
 static const struct stage symmetric[STAGES] = {
   { "dantzig", 2, 0, 0, 0 }, { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
   { "psor", 60, 0.5, 0, 0 }, { "bpp", 60, 4, 0, 0 },           { "minmap-newton", 60, 2, 0, 0 },
@@ -247,7 +253,8 @@ static const struct stage boxes[STAGES] = {
   { "prox", 300, 60, 0, 0 },        { "block-gs", 1000, 0, 0, 0 },
   { "staggered", 1000, 0, 0, 0 },   { NULL, 0, 0, 0, 0 }
 };
-/* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth forming */
+/* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth
+ * forming */
 static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
                                              { "dantzig", 12, 0, 0, 0 },
                                              { "pgs-subspace", 20, 0, 0, 0 },
@@ -281,9 +288,9 @@ static const struct stage one_cone[STAGES] = {
   { "apgd", 2000, 0, 0, 0 },      { "prox", 2000, 0, 0, 0 },
   { "staggered", 800, 0, 0, 0 },  { NULL, 0, 0, 0, 0 }
 };
-/* Cones: the first stage is tried with a guess only.  Newton steps from it are few, as contacts mostly go on sticking or
- * sliding, and go on to rounding: where A is ill-conditioned an answer within the tolerance leaves the contact forces open,
- * and the next step cannot use it again. */
+/* Cones: the first stage is tried with a guess only.  Newton steps from it are few, as contacts
+ * mostly go on sticking or sliding, and go on to rounding: where A is ill-conditioned an answer
+ * within the tolerance leaves the contact forces open, and the next step cannot use it again. */
 static const struct stage few_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 30, 3, 0, 0.01 },
                                                 { "apgd", 4, 0, 0, 0 },
                                                 { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
@@ -296,7 +303,8 @@ static const struct stage few_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1
                                                 { "staggered", 800, 0, 0, 0 },
                                                 { "cone-newton:warm=0", 600, 0, 0, 0 },
                                                 { NULL, 0, 0, 0, 0 } };
-/* Many: sweeps and gradients where contacts slide alike; convex programmes where they push each other, of a symmetric A. */
+/* Many: sweeps and gradients where contacts slide alike; convex programmes where they push each
+ * other, of a symmetric A. */
 static const struct stage cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 20, 4, 0, 1e-5 },
                                             { "cone-newton:warm=0", 10, 1, 0, 0 },
                                             { "staggered", 60, 0, 0, 0 },
@@ -366,7 +374,7 @@ static int auto_slot_of(const struct ws *w, const char *text)
   return -1;
 }
 
-/* ---- attempts -------------------------------------------------------------------------------------------------- */
+/* ---- attempts ---- */
 
 struct search {
   perp_ctx *ctx;
@@ -446,7 +454,8 @@ static perp_status auto_solve_part(struct search *f, struct slot *s, const perp_
   return perp_lcp_solve(f->ctx, s->s, p, f->tol, x, NULL, NULL, inner);
 }
 
-/* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of it. */
+/* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of
+ * it. */
 static perp_status auto_attempt(struct search *f, int k, double limit, double part,
                                 perp_stats *inner)
 {
@@ -499,8 +508,8 @@ static perp_status auto_attempt(struct search *f, int k, double limit, double pa
   return PERP_OK;
 }
 
-/* An attempt with more work than any before.  Where the digits gained so far promise an end within `longer` times the work
- * of the last part it goes on at once, as long as it gains some. */
+/* An attempt with more work than any before.  Where the digits gained so far promise an end within
+ * `longer` times the work of the last part it goes on at once, as long as it gains some. */
 static perp_status auto_ask(struct search *f, int k, double limit, double longer, double part)
 {
   struct slot *s = &f->w->slots[k];
@@ -586,7 +595,8 @@ static perp_status search_all(struct search *f, const struct structure *s)
     memset(w->guess, 0, (size_t)f->p->n * sizeof *w->guess);
     PERP_TRY(list_round(f, list, 0, 1, &left));
   }
-  /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
+  /* the others get what those of the list have had: something of a kind that the list does not know
+   * may be easy */
   for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
     bool others, scaled;
     PERP_TRY(all_round(f, times * limit, round >= 2, &others));

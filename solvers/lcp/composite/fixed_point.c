@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxed friction by a fixed point over boxed problems without friction rows.
  *
- * With frozen limits g the problem  |lambda_t| <= g_t  is a plain boxed LCP; its solution lambda(g) gives new
- * limits  T(g)_t = mu_t max(lambda_n(g), 0), and g = T(g) solves the coupled problem.  Iterated as
- *      g <- (1 - omega) g + omega T(g),
- * omega halved whenever the coupled residual has not fallen for `patience` steps.  Any boxed solver serves
- * as the inner one.  Source: the decoupled friction models of STAR 4.3.4 (staggering with fixed limits).
+ * With frozen limits g the problem  |lambda_t| <= g_t  is a plain boxed LCP; its solution lambda(g)
+ * gives new limits  T(g)_t = mu_t max(lambda_n(g), 0), and g = T(g) solves the coupled problem.
+ * Iterated as g <- (1 - omega) g + omega T(g), omega halved whenever the coupled residual has not
+ * fallen for `patience` steps.  Any boxed solver serves as the inner one.  Source: the decoupled
+ * friction models of STAR 4.3.4 (staggering with fixed limits).
  *
- * Cost: one inner solve a step, warm-started.  Memory: the inner solver's and 4 n.  Fails where T is no
- * contraction under any omega (large mu, strong coupling of normal and tangential rows): PERP_STALLED; where
- * the inner solver fails: its reason. */
+ * Cost: one inner solve a step, warm-started.  Memory: the inner solver's and 4 n.  Fails where T
+ * is no contraction under any omega (large mu, strong coupling of normal and tangential rows):
+ * PERP_STALLED; where the inner solver fails: its reason. */
 #include "solvers/lcp/lcp_private.h"
 
 #include <math.h>

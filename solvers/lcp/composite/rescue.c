@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A solver, and impulses of last resort where it fails.  A solver that gives up may leave nothing (a problem too large
- * for its matrix), or anything (a problem without a solution); with no impulses bodies fall through each other, with
- * wrong ones they are thrown.  After `of`, whose answer is judged, two attempts, each from the best that is known:
+/* A solver, and impulses of last resort where it fails.  A solver that gives up may leave nothing
+ * (a problem too large for its matrix), or anything (a problem without a solution); with no
+ * impulses bodies fall through each other, with wrong ones they are thrown.  After `of`, whose
+ * answer is judged, two attempts, each from the best that is known:
  *
  *   1. projected Gauss-Seidel sweeps on the problem itself;
- *   2. where that leaves a large residual, too: sweeps on  A + eps diag(A),  which, for positive semidefinite A, always
- *      has one solution, that of
+ *   2. where that leaves a large residual, too: sweeps on  A + eps diag(A),  which, for positive
+ * semidefinite A, always has one solution, that of
  *
- *         min  1/2 |v+ - v^|_M^2 + sum_i eps A_ii lambda_i^2 / 2 + bias' lambda     (without friction)
+ *         min  1/2 |v+ - v^|_M^2 + sum_i eps A_ii lambda_i^2 / 2 + bias' lambda     (without
+ * friction)
  *
- *      Contradictory contacts then meet halfway, with impulses of at most about 1 / eps times the largest that one
- *      contact alone would ask for: a box in too narrow a gap stays where it is, held by friction.
+ *      Contradictory contacts then meet halfway, with impulses of at most about 1 / eps times the
+ * largest that one contact alone would ask for: a box in too narrow a gap stays where it is, held
+ * by friction.
  *
- * Both start from no impulses where the best that is known throws bodies (gain.h, without the mass of the bodies, which
- * no linear complementarity problem tells): from impulses of 1e20 sweeps do not come back.  What throws loses to
- * what does not, whatever the residuals are.
+ * Both start from no impulses where the best that is known throws bodies (gain.h, without the mass
+ * of the bodies, which no linear complementarity problem tells): from impulses of 1e20 sweeps do
+ * not come back.  What throws loses to what does not, whatever the residuals are.
  *
- * The second is taken although its rating is up to twice that of the best before: where no impulses satisfy all
- * rows the largest residual is that of the contradiction, and says nothing about the other contacts.  It is no
- * solution of the problem, and perp_lcp_solve says so; it is the answer to use where one must go on.
+ * The second is taken although its rating is up to twice that of the best before: where no impulses
+ * satisfy all rows the largest residual is that of the contradiction, and says nothing about the
+ * other contacts.  It is no solution of the problem, and perp_lcp_solve says so; it is the answer
+ * to use where one must go on.
  *
- * stats.by: the name of `of` (or of its own part), "sweeps", "softened", or "guess" where nothing was better.
- * stats.reason of a failure is that of `of`.
+ * stats.by: the name of `of` (or of its own part), "sweeps", "softened", or "guess" where nothing
+ * was better. stats.reason of a failure is that of `of`.
  *
- * Cost: that of `of`; where it fails, up to 2 `sweeps` sweeps more.  Memory: that of `of`, and for dense problems a
- * second A, when the softened problem is first needed.
- * Source: regularized (soft) constraints of ODE (Smith, Open Dynamics Engine v0.5 User Guide, 3.8.2, CFM) as a last
- * resort; sweeps: pgs.c. */
+ * Cost: that of `of`; where it fails, up to 2 `sweeps` sweeps more.  Memory: that of `of`, and for
+ * dense problems a second A, when the softened problem is first needed. Source: regularized (soft)
+ * constraints of ODE (Smith, Open Dynamics Engine v0.5 User Guide, 3.8.2, CFM) as a last resort;
+ * sweeps: pgs.c. */
 #include "solvers/lcp/gain.h"
 
 #include <math.h>

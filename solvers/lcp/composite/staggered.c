@@ -4,19 +4,21 @@
  * With T the rows of friction and N all others,
  *      A_NN lambda_N + (b_N + A_NT lambda_T)  for lambda_N with its bounds, lambda_T as it is,
  *      A_TT lambda_T + (b_T + A_TN lambda_N)  with limits mu lambda_N, lambda_N as it is,
- * until a fixed point, STAR 2012, section 4.3.4.  Serves Stewart-Trinkle rows, whose friction problem is the LCP of
- * (x_t, beta), and boxes and circular cones in the place of that pyramid; see staggered_parts.h.  Both problems
- * are convex for A symmetric positive semidefinite, and any registered solver that serves them may be taken for
- * each (options `normal` and `friction`; `qp`: staggered_qp.c).  Both start from the last answer.
+ * until a fixed point, STAR 2012, section 4.3.4.  Serves Stewart-Trinkle rows, whose friction
+ * problem is the LCP of (x_t, beta), and boxes and circular cones in the place of that pyramid; see
+ * staggered_parts.h.  Both problems are convex for A symmetric positive semidefinite, and any
+ * registered solver that serves them may be taken for each (options `normal` and `friction`; `qp`:
+ * staggered_qp.c).  Both start from the last answer.
  *
- * A round is a map of lambda_T, of which the next one sees u = A_NT lambda_T only (velocities, unique where multipliers
- * are not).  It need not contract (large mu, strong coupling), nor have a fixed point.  Anderson acceleration over the
- * last `depth` rounds extrapolates lambda_T by the least change of u, in units of sqrt(A_ii) (Walker and Ni 2011).
- * Safeguards: where the round from an extrapolated point changes u by more than ASTRAY times the least change since the
- * last plain round, the method goes back, makes 1, 2, 4, 8, 16, 16, ... plain rounds first, and extrapolates by a tenth of
- * the length at most, doubled with every success.  An iterate that comes back after 2 to 6 plain rounds is a cycle,
- * answered by halving the
- * relaxation, and reported as PERP_CYCLED when that does not help either.  Cost: two solves a round. */
+ * A round is a map of lambda_T, of which the next one sees u = A_NT lambda_T only (velocities,
+ * unique where multipliers are not).  It need not contract (large mu, strong coupling), nor have a
+ * fixed point.  Anderson acceleration over the last `depth` rounds extrapolates lambda_T by the
+ * least change of u, in units of sqrt(A_ii) (Walker and Ni 2011). Safeguards: where the round from
+ * an extrapolated point changes u by more than ASTRAY times the least change since the last plain
+ * round, the method goes back, makes 1, 2, 4, 8, 16, 16, ... plain rounds first, and extrapolates
+ * by a tenth of the length at most, doubled with every success.  An iterate that comes back after 2
+ * to 6 plain rounds is a cycle, answered by halving the relaxation, and reported as PERP_CYCLED
+ * when that does not help either.  Cost: two solves a round. */
 #include "solvers/lcp/composite/staggered_parts.h"
 
 #include <float.h>
@@ -58,8 +60,8 @@ struct ws {
   double *w, *x, *g, *f, *last_g, *last_f, *keep, *masked, *plain_x;
   double *dg, *df, *Q; /* [MOST_DEPTH max_n] differences of the last rounds; for least squares */
   double *past;        /* [MEMORY max_n] */
-  /* the acceleration: rounds in dg, df; rounds to wait, now and after the next failure; the least change since a plain
-   * round; the length of the last extrapolation and the longest allowed */
+  /* the acceleration: rounds in dg, df; rounds to wait, now and after the next failure; the least
+   * change since a plain round; the length of the last extrapolation and the longest allowed */
   int columns, slot, wait, penalty, plain;
   bool last, extrapolated;
   double least, length, radius;
@@ -99,7 +101,7 @@ static perp_status staggered_create(perp_ctx *ctx, int max_n, const void *opts, 
   return status;
 }
 
-/* ---- acceleration ---------------------------------------------------------------------------------------- */
+/* ---- acceleration ---- */
 
 static double staggered_dot(const double *a, const double *b, int n)
 {
@@ -108,8 +110,8 @@ static double staggered_dot(const double *a, const double *b, int n)
   return sum;
 }
 
-/* theta [columns] = argmin |f - sum theta_k df_k|, by Gram and Schmidt from the newest column; those that depend on
- * newer ones are left out. */
+/* theta [columns] = argmin |f - sum theta_k df_k|, by Gram and Schmidt from the newest column;
+ * those that depend on newer ones are left out. */
 static void staggered_least_squares(struct ws *w, int n, double *theta)
 {
   double R[MOST_DEPTH][MOST_DEPTH], y[MOST_DEPTH];
@@ -141,8 +143,8 @@ static void staggered_least_squares(struct ws *w, int n, double *theta)
   }
 }
 
-/* The point x of the next round, from x, its image g, and f, the change of u = A_NT lambda_T; the image of the round
- * before where extrapolation led astray. */
+/* The point x of the next round, from x, its image g, and f, the change of u = A_NT lambda_T; the
+ * image of the round before where extrapolation led astray. */
 static void next_point(struct ws *w, int n, double relax)
 {
   const signed char *second = w->parts.second;
@@ -212,7 +214,7 @@ static void staggered_change(struct ws *w, int n)
   }
 }
 
-/* ---- the method ------------------------------------------------------------------------------------------ */
+/* ---- the method ---- */
 
 /* largest |x - y| over the rows of N, relative to the largest |y| */
 static double staggered_distance(const struct ws *w, int n, const double *x, const double *y)
@@ -289,7 +291,8 @@ static perp_status staggered_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, d
       stats->reason = PERP_CONVERGED;
       break;
     }
-    /* parts that fail again and again, now and then one good round between, will not carry the whole */
+    /* parts that fail again and again, now and then one good round between, will not carry the
+     * whole */
     failures = better ? 0 : failures + !good;
     if (failures == 20) {
       stats->reason = PERP_INACCURATE;

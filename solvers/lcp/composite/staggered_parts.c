@@ -44,7 +44,8 @@ static perp_status stagger_part(perp_ctx *ctx, perp_stagger_part *part, const ch
   return PERP_OK;
 }
 
-/* solvers for max_nv columns; the one of Stewart-Trinkle friction is made with the first such problem */
+/* solvers for max_nv columns; the one of Stewart-Trinkle friction is made with the first such
+ * problem */
 static perp_status stagger_solvers(perp_ctx *ctx, perp_stagger *S, int max_nv)
 {
   perp_stagger_part *parts[] = { &S->normal, &S->boxes, &S->cones };
@@ -75,7 +76,7 @@ perp_status perp_stagger_open(perp_ctx *ctx, perp_stagger *S, int max_n, const c
   return perp_rows_open(ctx, &S->rows, max_n);
 }
 
-/* ---- which rows ------------------------------------------------------------------------------------------ */
+/* ---- which rows ---- */
 
 /* A_NN and, behind it, A_TT (with the slacks). */
 static perp_status stagger_copy(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p)
@@ -158,7 +159,7 @@ perp_status perp_stagger_prepare(perp_ctx *ctx, perp_stagger *S, const perp_lcp 
   return S->contacts.contacts > 0 ? stagger_contacts(ctx, S, p, stats) : PERP_OK;
 }
 
-/* ---- one round ------------------------------------------------------------------------------------------- */
+/* ---- one round ---- */
 
 static perp_status stagger_solve(perp_ctx *ctx, const perp_stagger *S,
                                  const perp_stagger_part *part, const perp_lcp *q, double tol,
@@ -182,8 +183,8 @@ static perp_status stagger_solve(perp_ctx *ctx, const perp_stagger *S,
   return PERP_OK;
 }
 
-/* Part k of a Stewart-Trinkle problem (0: N, 1: T).  tol is relative to the whole, what its solver is asked for
- * to the part, whose b is another. */
+/* Part k of a Stewart-Trinkle problem (0: N, 1: T).  tol is relative to the whole, what its solver
+ * is asked for to the part, whose b is another. */
 static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, int k,
                                    double tol, double *lambda, perp_stats *stats, bool *good)
 {
@@ -230,8 +231,8 @@ static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *S, const perp_lc
   return PERP_OK;
 }
 
-/* The friction of a Stewart-Trinkle problem by a solver that goes contact by contact: the problem itself, in which the
- * rows of N are fixed. */
+/* The friction of a Stewart-Trinkle problem by a solver that goes contact by contact: the problem
+ * itself, in which the rows of N are fixed. */
 static perp_status stagger_blocks(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
                                   double *lambda, perp_stats *stats, bool *good)
 {

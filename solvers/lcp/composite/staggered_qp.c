@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Friction of Stewart-Trinkle rows as the quadratic program (83)-(84) of STAR 2012, section 4.3.4: with the normal impulses
- * as they are,
+/* Friction of Stewart-Trinkle rows as the quadratic program (83)-(84) of STAR 2012, section 4.3.4:
+ * with the normal impulses as they are,
  *
- *      min  1/2 x' A x + c' x,     x >= 0,     f_k' x_k <= mu_k lambda_k     for the directions x_k of each contact k
+ *      min  1/2 x' A x + c' x,     x >= 0,     f_k' x_k <= mu_k lambda_k     for the directions x_k
+ * of each contact k
  *
- * (least kinetic energy), by projected gradients with the acceleration of Nesterov, started anew where it leads uphill (Beck
- * and Teboulle 2009; O'Donoghue and Candes 2015).  D_k, the largest sum of |A_ij| over a row of contact k, makes D - A positive
- * semidefinite, so that x - g / D, projected, never raises the energy.  The projection on the simplex of a contact is
- * max(z - tau f, 0), with tau by Newton's method on a convex function of straight pieces, which ends.  The slack of the LCP is
- * the multiplier of the simplex, beta_k = D_k tau_k.
+ * (least kinetic energy), by projected gradients with the acceleration of Nesterov, started anew
+ * where it leads uphill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).  D_k, the largest sum
+ * of |A_ij| over a row of contact k, makes D - A positive semidefinite, so that x - g / D,
+ * projected, never raises the energy.  The projection on the simplex of a contact is max(z - tau f,
+ * 0), with tau by Newton's method on a convex function of straight pieces, which ends.  The slack
+ * of the LCP is the multiplier of the simplex, beta_k = D_k tau_k.
  *
- * Needs A positive semidefinite and columns e = f of the slacks.  Linear where the solution is not degenerate; slow for
- * coupled contacts of very different masses.  Cost: one product with A_TT an iteration.  No allocation. */
+ * Needs A positive semidefinite and columns e = f of the slacks.  Linear where the solution is not
+ * degenerate; slow for coupled contacts of very different masses.  Cost: one product with A_TT an
+ * iteration.  No allocation. */
 #include "solvers/lcp/composite/staggered_parts.h"
 
 #include <float.h>
@@ -63,7 +66,8 @@ bool perp_stagger_qp_fits(const perp_stagger *S, const perp_lcp *p)
   return true;
 }
 
-/* Where the rows of T are: the directions of contact k are local[ptr[k] + 1] ... local[ptr[k + 1] - 2]. */
+/* Where the rows of T are: the directions of contact k are local[ptr[k] + 1] ... local[ptr[k + 1] -
+ * 2]. */
 static void staggered_qp_prepare(perp_stagger *S, const perp_lcp *q)
 {
   const perp_stewart *c = &S->contacts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Global friction problems, M v = H r + f, u = H'v + b, as u = W r + q with W = H'M^-1 H: factored where M is made of
- * bodies, else formed by a sparse factorization of M. */
+/* Global friction problems, M v = H r + f, u = H'v + b, as u = W r + q with W = H'M^-1 H: factored
+ * where M is made of bodies, else formed by a sparse factorization of M. */
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/lcp_private.h"
 
@@ -22,7 +22,7 @@ typedef struct condense_job {
   perp_lcp_problem *out;
 } condense_job;
 
-/* ---- bodies ---------------------------------------------------------------------------------------------------- */
+/* ---- bodies ---- */
 
 typedef struct condense_bodies {
   int *body, *place; /* [dof] block of an unknown, -1 none; its place there */
@@ -40,7 +40,8 @@ static int condense_root(int *parent, int i)
   return i;
 }
 
-/* Connected parts of M that H touches become blocks.  parent, number [dof]: scratch.  False: one is too large. */
+/* Connected parts of M that H touches become blocks.  parent, number [dof]: scratch.  False: one is
+ * too large. */
 static bool condense_parts(const condense_job *job, condense_bodies *B, int *parent, int *number)
 {
   const perp_io_matrix *M = job->M, *H = job->H;
@@ -249,7 +250,7 @@ static perp_status condense_by_bodies(const condense_job *job, bool *fits)
   return status;
 }
 
-/* ---- anything else --------------------------------------------------------------------------------------------- */
+/* ---- anything else ---- */
 
 /* Solves with M: a Cholesky factor, or LU. */
 typedef struct condense_factor {

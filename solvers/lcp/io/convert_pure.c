@@ -2,8 +2,8 @@
 /* Boxed problems to pure LCPs; the cases and their conditions stand in convert.h.
  *
  * Every case is one affine map  lambda = c + C z.  The rows of the pure problem are signed rows of
- * w = A lambda + b, plus hi - lambda for two-sided rows:  A' = S A C (+ the multipliers y of upper bounds),
- * b' = S (A c + b). */
+ * w = A lambda + b, plus hi - lambda for two-sided rows:  A' = S A C (+ the multipliers y of upper
+ * bounds), b' = S (A c + b). */
 #include "solvers/lcp/io/convert.h"
 
 #include <float.h>
@@ -55,8 +55,8 @@ static bool is_free(const perp_lcp *p, int i)
   return convert_pure_lower(p, i) == -HUGE_VAL && convert_pure_upper(p, i) == HUGE_VAL;
 }
 
-/* Columns of C and rows of A' for all rows of p; free ones only when they are split.  Returns the number of
- * rows of the pure problem; out and C may be NULL (counting). */
+/* Columns of C and rows of A' for all rows of p; free ones only when they are split.  Returns the
+ * number of rows of the pure problem; out and C may be NULL (counting). */
 static int convert_pure_lay_out(const perp_lcp *p, bool split, struct row *out, double *c,
                                 double *C)
 {
@@ -108,7 +108,8 @@ static perp_status convert_pure_eliminate(perp_ctx *ctx, const perp_lcp *p, perp
       }
       if (!(sum <= one) && !isnan(one)) one = sum; /* a NaN stays */
     }
-    /* right-hand sides: -(A (c, C))_f with the free entries of c and C still zero, -b_f in the first */
+    /* right-hand sides: -(A (c, C))_f with the free entries of c and C still zero, -b_f in the
+     * first */
     for (size_t k = 0; k < ff; k++) {
       R[k] = -p->b[index[k]];
       for (size_t j = 0; j < nn; j++) {
@@ -162,8 +163,9 @@ static perp_status new_map(perp_ctx *ctx, const perp_lcp *p, bool split, perp_lc
   return PERP_OK;
 }
 
-/* A' = S A C, b' = S (A c + b), and the rows of upper bounds.  Where terms cancel to less than the rounding
- * of the elimination the sum is zero: a semidefinite A leaves zero rows, not rows of noise. */
+/* A' = S A C, b' = S (A c + b), and the rows of upper bounds.  Where terms cancel to less than the
+ * rounding of the elimination the sum is zero: a semidefinite A leaves zero rows, not rows of
+ * noise. */
 static void convert_pure_project(const perp_lcp *p, const perp_lcp_map *map, double *A, double *b)
 {
   const struct row *rows = map->rows;

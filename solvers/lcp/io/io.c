@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- whole files ----------------------------------------------------------------------------- */
+/* ---- whole files ---- */
 
 /* What a device, which may have no end, gives at most. */
 enum { DEVICE_BYTES = 1 << 20 };
@@ -90,7 +90,8 @@ static bool io_starts(const char *data, size_t size, const char *with)
 
 static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 
-/* What was read makes sense and is finite: entries of one place add up, and the sum can overflow. */
+/* What was read makes sense and is finite: entries of one place add up, and the sum can overflow.
+ */
 static perp_status io_check(perp_ctx *ctx, const char *name, int line, const perp_lcp_problem *p)
 {
   bool finite = true;
@@ -170,7 +171,7 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
   return status;
 }
 
-/* ---- vectors --------------------------------------------------------------------------------- */
+/* ---- vectors ---- */
 
 perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
                                         size_t size, int n, double *x)

@@ -2,19 +2,20 @@
 /* Siconos text files: LCP, MLCP, relay, FC2D, FC3D and global FC2D, FC3D.
  *
  * They have no keyword.  A matrix is `storage` (0 dense, 1 blocks, 2 sparse), rows, columns, and
- *   dense   rows and columns once more, then the numbers in column-major order: a line of text is a COLUMN
- *   blocks  number of blocks, block rows, block columns, their cumulated sizes, sizes of two index arrays, the
- *           arrays (compressed block rows), then each block's number and its entries, column-major
- *   sparse  origin (1 triplets, 2 columns, 3 rows), a banner line, "[triplet: ]m-by-n, nzmax: X nnz: Y", then
- *           "i j : x" lines, or "col j : locations a to b" followed by "i : x" lines
+ *   dense   rows and columns once more, then the numbers in column-major order: a line of text is a
+ * COLUMN blocks  number of blocks, block rows, block columns, their cumulated sizes, sizes of two
+ * index arrays, the arrays (compressed block rows), then each block's number and its entries,
+ * column-major sparse  origin (1 triplets, 2 columns, 3 rows), a banner line, "[triplet: ]m-by-n,
+ * nzmax: X nnz: Y", then "i j : x" lines, or "col j : locations a to b" followed by "i : x" lines
  *
  *   LCP     n, A, b                                         w = A z + b
  *   relay   n, A, b, lo, hi
  *   MLCP    two flags, n, m, block starts, block types (0 equality, 1 complementarity), A, b, more
- *   FC      dimension, contacts, W, q, mu, maybe 0 or 1     u = W r + q, rows N, T (, S) of each contact
- *   global  dimension, contacts, M, H, f, b, mu, maybe 0, 1 M v = H r + f,  u = H'v + b
+ *   FC      dimension, contacts, W, q, mu, maybe 0 or 1     u = W r + q, rows N, T (, S) of each
+ * contact global  dimension, contacts, M, H, f, b, mu, maybe 0, 1 M v = H r + f,  u = H'v + b
  *
- * Which one it is follows from the first numbers; where several fit, the first that reads to the end. */
+ * Which one it is follows from the first numbers; where several fit, the first that reads to the
+ * end. */
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
 
@@ -183,7 +184,7 @@ static perp_status io_dat_read_matrix(perp_scan *t, perp_io_matrix *m)
   return status;
 }
 
-/* ---- the kinds ------------------------------------------------------------------------------- */
+/* ---- the kinds ---- */
 
 /* A square matrix of n rows into a new problem. */
 static perp_status square_problem(perp_scan *t, int n, unsigned parts, perp_lcp_problem *out)
@@ -305,8 +306,8 @@ static perp_status read_friction_data(perp_scan *t, int dim, int nc, perp_io_mat
   return status;
 }
 
-/* Nothing, or the flag that Siconos writes there.  A plasticity problem of Siconos begins as one of friction does, with eta in
- * place of mu, and goes on with theta. */
+/* Nothing, or the flag that Siconos writes there.  A plasticity problem of Siconos begins as one of
+ * friction does, with eta in place of mu, and goes on with theta. */
 static perp_status io_dat_friction_ends(perp_scan *t, int nc)
 {
   char word[64];
@@ -347,7 +348,7 @@ static perp_status io_dat_read_global(perp_scan *t, perp_lcp_problem *out)
   return io_dat_read_friction(t, true, out);
 }
 
-/* ---- which kind ------------------------------------------------------------------------------ */
+/* ---- which kind ---- */
 
 static const struct kind {
   const char *name;

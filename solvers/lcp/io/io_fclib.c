@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fclib HDF5 files: /fclib_local {W, vectors/{q, mu}} and /fclib_global {M, H, vectors/{f, w, mu}}, spacedim.
+/* fclib HDF5 files: /fclib_local {W, vectors/{q, mu}} and /fclib_global {M, H, vectors/{f, w, mu}},
+ * spacedim.
  *
- * A matrix is a group of m, n, nz, nzmax, p, i, x: nz >= 0 triplets (i rows, p columns), -1 compressed
- * columns, -2 compressed rows.  Local: u = W r + q; global: M v = H r + f, u = H'v + w, condensed on
- * reading.  Rows of a contact: normal, then tangential.  HDF5 has no lines: messages say file:1 and the
- * name of the object. */
+ * A matrix is a group of m, n, nz, nzmax, p, i, x: nz >= 0 triplets (i rows, p columns), -1
+ * compressed columns, -2 compressed rows.  Local: u = W r + q; global: M v = H r + f, u = H'v + w,
+ * condensed on reading.  Rows of a contact: normal, then tangential.  HDF5 has no lines: messages
+ * say file:1 and the name of the object. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
@@ -248,7 +249,7 @@ perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_proble
   return status;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static bool write_array(hid_t at, const char *name, hid_t type, size_t count, const void *x)
 {

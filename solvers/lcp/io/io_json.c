@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Problems as JSON, as `perp lcp generate --json` writes them: one object with the members of the table
- * below in any order.  A and b must be there; the others default to a pure LCP.  n, where given, must be the
- * length of b.  Infinite bounds are the strings "inf" and "-inf"; solution may be null.
+/* Problems as JSON, as `perp lcp generate --json` writes them: one object with the members of the
+ * table below in any order.  A and b must be there; the others default to a pure LCP.  n, where
+ * given, must be the length of b.  Infinite bounds are the strings "inf" and "-inf"; solution may
+ * be null.
  *
- * Strict RFC 8259 otherwise: no NaN or Infinity, no comments, no second member of the same name, nothing
- * after the object.  A first pass finds the members and checks the syntax of everything, so that memory is
- * asked for only once the numbers that fill it have been seen. */
+ * Strict RFC 8259 otherwise: no NaN or Infinity, no comments, no second member of the same name,
+ * nothing after the object.  A first pass finds the members and checks the syntax of everything, so
+ * that memory is asked for only once the numbers that fill it have been seen. */
 #include "solvers/lcp/io/io_scan.h"
 
 #include <ctype.h>
@@ -54,7 +55,7 @@ static const struct {
   [J_SOLUTION] = { REAL, offsetof(perp_lcp_arrays, solution) },
 };
 
-/* ---- syntax ---------------------------------------------------------------------------------- */
+/* ---- syntax ---- */
 
 enum { DEEPEST = 64, LONGEST = 512 };
 
@@ -222,7 +223,7 @@ static perp_status io_json_skip(perp_scan *t, const char *what, int depth, int *
   return PERP_OK;
 }
 
-/* ---- the members ----------------------------------------------------------------------------- */
+/* ---- the members ---- */
 
 struct member_place {
   const char *at; /* of its value; NULL: absent */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp's own text format of complementarity problems, read; described in docs/reference/lcp-format.md. */
+/* perp's own text format of complementarity problems, read; described in
+ * docs/reference/lcp-format.md. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading: what is there, then where it goes ---------------------------------------------- */
+/* ---- reading: what is there, then where it goes ---- */
 
 enum section {
   S_FAMILY,
@@ -59,7 +60,7 @@ static unsigned io_lcp_scan(perp_scan t)
   return seen;
 }
 
-/* ---- A --------------------------------------------------------------------------------------- */
+/* ---- A ---- */
 
 static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetric,
                                    perp_io_matrix *m)
@@ -113,7 +114,7 @@ static perp_status read_A(perp_scan *t, perp_lcp_problem *out)
   return PERP_OK;
 }
 
-/* ---- J M^-1 J' + S --------------------------------------------------------------------------- */
+/* ---- J M^-1 J' + S ---- */
 
 /* M = inverse of a symmetric positive definite d x d matrix, by Cholesky; false when it is not. */
 static bool io_lcp_invert(int d, const double *W, double *M)
@@ -270,7 +271,7 @@ static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const doub
   return status;
 }
 
-/* ---- the sections ---------------------------------------------------------------------------- */
+/* ---- the sections ---- */
 
 static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, int count,
                                       bool *normal)

@@ -38,7 +38,8 @@ perp_status perp_io_matrix_add(perp_ctx *ctx, perp_io_matrix *m, int i, int j, d
   return PERP_OK;
 }
 
-/* The entries by rows, in the order in which they came: places in m->entry.  from [rows + 1] scratch, zeros. */
+/* The entries by rows, in the order in which they came: places in m->entry.  from [rows + 1]
+ * scratch, zeros. */
 static void io_matrix_by_rows(const perp_io_matrix *m, int *from, int *order)
 {
   for (size_t k = 0; k < m->count; k++) from[m->entry[k].i + 1]++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Matrices of files as sparse as they come: entries one by one, then compressed columns; not installed. */
+/* Matrices of files as sparse as they come: entries one by one, then compressed columns; not
+ * installed. */
 #ifndef PERP_LCP_IO_MATRIX_H
 #define PERP_LCP_IO_MATRIX_H
 
@@ -28,19 +29,22 @@ void perp_io_matrix_free(perp_io_matrix *m);
  * perp_lcp_affords. */
 perp_status perp_io_matrix_add(perp_ctx *ctx, perp_io_matrix *m, int i, int j, double value,
                                int line);
-/* Compress; in *twice (may be NULL) the second of two entries at one place, where that is refused: line < 0: none. */
+/* Compress; in *twice (may be NULL) the second of two entries at one place, where that is refused:
+ * line < 0: none. */
 perp_status perp_io_matrix_close(perp_ctx *ctx, perp_io_matrix *m, perp_twice rule,
                                  perp_entry *twice);
-/* A of p, which has none, = m, square: sparse where m is mostly zeros (PERP_SPARSE_ROWS), else dense. */
+/* A of p, which has none, = m, square: sparse where m is mostly zeros (PERP_SPARSE_ROWS), else
+ * dense. */
 perp_status perp_io_matrix_into(perp_ctx *ctx, const perp_io_matrix *m, perp_lcp_problem *p);
 
 /* Local friction problem u = W r + q in contacts of dim rows -> out. */
 perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const perp_io_matrix *W,
                                       const double *q, const double *mu, perp_lcp_problem *out);
-/* Global one: M v = H r + f, u = H'v + b, as W = H'M^-1 H, q = b + H'M^-1 f.  Where M is made of symmetric positive
- * definite blocks (bodies) and that is less work than a dense W, W stays factored, without the blocks that no contact
- * touches; else it is formed by sparse Cholesky, or LU where M is not symmetric or not definite.  PERP_ERR_FORMAT when M
- * is singular (message without place); PERP_ERR_UNSUPPORTED as perp_lcp_affords. */
+/* Global one: M v = H r + f, u = H'v + b, as W = H'M^-1 H, q = b + H'M^-1 f.  Where M is made of
+ * symmetric positive definite blocks (bodies) and that is less work than a dense W, W stays
+ * factored, without the blocks that no contact touches; else it is formed by sparse Cholesky, or LU
+ * where M is not symmetric or not definite.  PERP_ERR_FORMAT when M is singular (message without
+ * place); PERP_ERR_UNSUPPORTED as perp_lcp_affords. */
 perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, const perp_io_matrix *M,
                               const perp_io_matrix *H, const double *f, const double *b,
                               const double *mu, perp_lcp_problem *out);

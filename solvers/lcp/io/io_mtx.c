@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix Market: coordinate and array, real and integer, general, symmetric and skew-symmetric.
  *
- * One matrix holds a problem as [A b] (n x (n + 1), pure LCP) or [A b lo hi] (n x (n + 3)); an n x n matrix
- * is A, with b (n x 1) in the second file NAME_b.mtx.  Infinite bounds are written inf and -inf. */
+ * One matrix holds a problem as [A b] (n x (n + 1), pure LCP) or [A b lo hi] (n x (n + 3)); an n x
+ * n matrix is A, with b (n x 1) in the second file NAME_b.mtx.  Infinite bounds are written inf and
+ * -inf. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
@@ -24,8 +25,8 @@ static void io_mtx_lower(char *s)
   for (; *s != '\0'; s++) *s = (char)tolower((unsigned char)*s);
 }
 
-/* Banner and sizes.  The banner starts with the comment character, so its words are taken from the raw
- * line. */
+/* Banner and sizes.  The banner starts with the comment character, so its words are taken from the
+ * raw line. */
 static perp_status read_header(perp_scan *t, struct header *h)
 {
   char line[200], object[40], format[40], field[40], symmetry[40];
@@ -123,7 +124,8 @@ static perp_status read_entries(perp_scan *t, const struct header *h, const stru
   return PERP_OK;
 }
 
-/* The line of the last bound of a row, in entries that have been read without complaint from `t` on. */
+/* The line of the last bound of a row, in entries that have been read without complaint from `t`
+ * on. */
 static int line_of_bound(perp_scan t, const struct header *h, int row, int n)
 {
   int i = 0, j = 0, line = t.line;

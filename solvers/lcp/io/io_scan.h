@@ -46,7 +46,8 @@ perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, i
 perp_status perp_scan_real(perp_scan *t, const char *what, double *value);
 perp_status perp_scan_bound(perp_scan *t, const char *what, double *value);
 perp_status perp_scan_reals(perp_scan *t, const char *what, size_t n, double *x);
-/* Can what is left hold `count` numbers (two characters each)?  Refuses before memory is asked for. */
+/* Can what is left hold `count` numbers (two characters each)?  Refuses before memory is asked for.
+ */
 perp_status perp_scan_afford(perp_scan *t, const char *what, double count);
 
 /* Bits of perp_lcp_problem.classes as the text format calls them; a NULL ends it. */

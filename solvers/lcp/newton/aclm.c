@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fixed point of convex problems for Coulomb's law, with an interior point method inside.
  *
- * Acary, Cadoux, Lemarechal and Malick 2011: with s = mu |w_T| frozen on the normal rows Coulomb's law is the optimality
- * condition of a convex quadratic programme over circular cones,
- *      lambda(s) = argmin 1/2 lambda'A lambda + (b + s)'lambda   over K,
- * and a solution is a fixed point of s -> mu |w_T(lambda(s))|.  De Saxce's correction (desaxce.h) is that s; the programme
- * is solved by the interior point method of conic.h, to a tolerance that follows the residual, from where it ended for
- * the s before.
+ * Acary, Cadoux, Lemarechal and Malick 2011: with s = mu |w_T| frozen on the normal rows Coulomb's
+ * law is the optimality condition of a convex quadratic programme over circular cones, lambda(s) =
+ * argmin 1/2 lambda'A lambda + (b + s)'lambda   over K, and a solution is a fixed point of s -> mu
+ * |w_T(lambda(s))|.  De Saxce's correction (desaxce.h) is that s; the programme is solved by the
+ * interior point method of conic.h, to a tolerance that follows the residual, from where it ended
+ * for the s before.
  *
- * Without friction one programme is the answer.  The programme always has a solution where one can stay at rest
- * (their criterion of existence), the fixed point is a theorem of Brouwer's then; that iterating s finds it is none, and
- * seen to be linear.  A that is not symmetric is refused, but for the digits of files.  An inner step: a Cholesky
- * factorization, n^3 / 6, or a sparse LU, which allocates; memory n^2, or sparse. */
+ * Without friction one programme is the answer.  The programme always has a solution where one can
+ * stay at rest (their criterion of existence), the fixed point is a theorem of Brouwer's then; that
+ * iterating s finds it is none, and seen to be linear.  A that is not symmetric is refused, but for
+ * the digits of files.  An inner step: a Cholesky factorization, n^3 / 6, or a sparse LU, which
+ * allocates; memory n^2, or sparse. */
 #include "solvers/lcp/newton/conic.h"
 
 #include <math.h>
@@ -69,8 +70,8 @@ static void aclm_destroy(void *ws)
   perp_rows_destroy(w);
 }
 
-/* x = P_K of the point of the programme; how far it is from the nearest point after a gradient step, relative to x and
- * b: the natural map of the programme. */
+/* x = P_K of the point of the programme; how far it is from the nearest point after a gradient
+ * step, relative to x and b: the natural map of the programme. */
 static double aclm_inner_rate(struct ws *w, perp_stats *stats)
 {
   const perp_rows *R = &w->R;
@@ -109,8 +110,9 @@ static void aclm_programme(struct ws *w, double tol, bool fresh, perp_stats *sta
   memcpy(w->x, w->c, (size_t)w->R.n * sizeof *w->c);
 }
 
-/* The next s: Gamma(w) for the first two programmes, then extrapolated along the last change of f = Gamma(w) - s
- * (Anderson 1965, depth 1), as iterating alone follows its slowest mode; never below 0. */
+/* The next s: Gamma(w) for the first two programmes, then extrapolated along the last change of f =
+ * Gamma(w) - s (Anderson 1965, depth 1), as iterating alone follows its slowest mode; never below
+ * 0. */
 static void aclm_correct(struct ws *w, int programmes)
 {
   const int n = w->R.n;

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Proximal alternating direction method of multipliers, for contacts with Coulomb's circular cone.
  *
- * Carpentier, Le Lidec and Montaut 2024 (arXiv 2405.17020).  With De Saxce's correction Gamma(z) = (mu |z_T|, 0, 0) the
- * law of a contact is lambda in K, z in K*, z'lambda = 0, z = A lambda + b + Gamma(z), and an iteration
- *      s = Gamma(z),
- *      (A + (rho + eta) D) lambda+ = -(b + s) + eta D lambda + rho D y + z,
- *      y+ = P_K(lambda+ - (rho D)^-1 z),
- *      z+ = z - rho D (lambda+ - y+).
- * One factorization serves all iterations with the same rho.  That begins at the spectral rule
- *      rho = sqrt(L m) (L / m)^power,     L, m the extreme eigenvalues of D^-1/2 A D^-1/2 + eta,
- * L by power iteration and m = eta, as redundant contacts make A singular.  Where the primal residual |lambda - y| is
- * larger than `ratio` times the dual one rho |y+ - y| rho grows by (L / m)^factor, in the other case it falls.
+ * Carpentier, Le Lidec and Montaut 2024 (arXiv 2405.17020).  With De Saxce's correction Gamma(z) =
+ * (mu |z_T|, 0, 0) the law of a contact is lambda in K, z in K*, z'lambda = 0, z = A lambda + b +
+ * Gamma(z), and an iteration s = Gamma(z), (A + (rho + eta) D) lambda+ = -(b + s) + eta D lambda +
+ * rho D y + z, y+ = P_K(lambda+ - (rho D)^-1 z), z+ = z - rho D (lambda+ - y+). One factorization
+ * serves all iterations with the same rho.  That begins at the spectral rule rho = sqrt(L m) (L /
+ * m)^power,     L, m the extreme eigenvalues of D^-1/2 A D^-1/2 + eta, L by power iteration and m =
+ * eta, as redundant contacts make A singular.  Where the primal residual |lambda - y| is larger
+ * than `ratio` times the dual one rho |y+ - y| rho grows by (L / m)^factor, in the other case it
+ * falls.
  *
- * Here D is that of desaxce.h, which has the projections and what boxes and bilateral rows are; the paper has the
- * identity.  Residuals are measured in the
- * norm of D.  rho is looked at every EVERY iterations and changes at most `refactor` times, after which the method has
- * the theory of a constant rho.
+ * Here D is that of desaxce.h, which has the projections and what boxes and bilateral rows are; the
+ * paper has the identity.  Residuals are measured in the norm of D.  rho is looked at every EVERY
+ * iterations and changes at most `refactor` times, after which the method has the theory of a
+ * constant rho.
  *
- * Convex problems (semidefinite A, no friction): converges from every start (Boyd et al. 2011), linearly where strict
- * complementarity holds.  Coulomb's law: s follows the iterate, no theorem.  An iteration: the two triangular solves,
- * and what is O(n).  Memory: the factor.  Allocates when a problem is larger or has another pattern than those before;
- * the sparse LU, with every rho. */
+ * Convex problems (semidefinite A, no friction): converges from every start (Boyd et al. 2011),
+ * linearly where strict complementarity holds.  Coulomb's law: s follows the iterate, no theorem.
+ * An iteration: the two triangular solves, and what is O(n).  Memory: the factor.  Allocates when a
+ * problem is larger or has another pattern than those before; the sparse LU, with every rho. */
 #include "solvers/lcp/newton/sparse_lu.h"
 #include "solvers/lcp/newton/system.h"
 #include "solvers/lcp/splitting/desaxce.h"
@@ -95,7 +94,7 @@ static perp_status admm_create(perp_ctx *ctx, int max_n, const void *opts, void 
   return status;
 }
 
-/* ---- systems --------------------------------------------------------------------------------------------------- */
+/* ---- systems ---- */
 
 /* The largest eigenvalue of D^-1/2 A D^-1/2, not too small; rhs and before are scratch. */
 static double admm_largest(struct ws *w, perp_stats *stats)
@@ -154,9 +153,10 @@ static bool admm_solve_system(struct ws *w, double *x)
   return true;
 }
 
-/* ---- the method ------------------------------------------------------------------------------------------------ */
+/* ---- the method ---- */
 
-/* One iteration; w is A x + b by the system solved.  *primal, *dual: the residuals.  False: not finite. */
+/* One iteration; w is A x + b by the system solved.  *primal, *dual: the residuals.  False: not
+ * finite. */
 static bool admm_iterate(struct ws *w, double rho, double *primal, double *dual)
 {
   const int n = w->R.n;

@@ -171,7 +171,8 @@ static bool finish_lu(int w, int r, double *a, double *u, int *pivot)
   return true;
 }
 
-/* put supernode k, whose next unused row is pos[k], on the list of the supernode that owns that row */
+/* put supernode k, whose next unused row is pos[k], on the list of the supernode that owns that row
+ */
 static void bodylu_enlist(perp_bodylu *L, int k)
 {
   const supernode *d = &L->sn[k];

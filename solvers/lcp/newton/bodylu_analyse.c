@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pattern of a factorization of bodies: which columns take part, order of the blocks (CHOLMOD), symbolic
- * factorization of their graph, supernodes, and where every block of H goes. */
+/* The pattern of a factorization of bodies: which columns take part, order of the blocks (CHOLMOD),
+ * symbolic factorization of their graph, supernodes, and where every block of H goes. */
 #include "solvers/lcp/newton/bodylu_private.h"
 
 #include <gsl/gsl_sort_int.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <suitesparse/cholmod.h>
 
-/* ---- pattern --------------------------------------------------------------------------------------------- */
+/* ---- pattern ---- */
 
 /* columns with some entry of J, and those that M couples to them */
 static void used_columns(const perp_blocks *F, unsigned char *used)
@@ -36,7 +36,8 @@ static void used_columns(const perp_blocks *F, unsigned char *used)
   }
 }
 
-/* the pattern before serves F when it has the same blocks and groups and F uses no further column */
+/* the pattern before serves F when it has the same blocks and groups and F uses no further column
+ */
 static bool same_pattern(const perp_bodylu *L, const perp_blocks *F)
 {
   if (L->arena.base == NULL || L->nb != F->nb || L->nc != F->nc || L->m != F->m || L->nv != F->nv ||
@@ -122,7 +123,7 @@ static bool order_blocks(const perp_blocks *F, size_t pairs, int *perm)
   return good;
 }
 
-/* ---- analysis: symbolic factorization of the graph of blocks --------------------------------------------- */
+/* ---- analysis: symbolic factorization of the graph of blocks ---- */
 
 typedef struct symbolic {
   int nb, nv;

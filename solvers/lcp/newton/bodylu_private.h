@@ -5,8 +5,8 @@
 
 #include "solvers/lcp/newton/bodylu.h"
 
-/* One supernode: columns first ... first + w - 1 of the permuted, reduced matrix; its panel holds w + r
- * rows (the diagonal part on top), column-major with leading dimension w + r. */
+/* One supernode: columns first ... first + w - 1 of the permuted, reduced matrix; its panel holds w
+ * + r rows (the diagonal part on top), column-major with leading dimension w + r. */
 typedef struct supernode {
   int first, w, r;
   size_t rows;  /* its r row numbers start here in `rows` */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Semismooth Newton method for contacts with Coulomb's circular cone.
  *
- * The natural map, its generalized derivative and the search are in cone_step.h.  Where no direction helps,
- * Gauss-Seidel sweeps go on instead.  The first approximation comes from sweeps, too.
+ * The natural map, its generalized derivative and the search are in cone_step.h.  Where no
+ * direction helps, Gauss-Seidel sweeps go on instead.  The first approximation comes from sweeps,
+ * too.
  *
- * No convergence theorem: Coulomb's law is not monotone, and a solution need not exist.  Quadratic near
- * regular solutions; several solutions, redundant contacts and sticking at the limit make it slow or stop it
- * (PERP_STALLED: no half of the residual in PATIENCE steps, or in AT_ROUNDING where it is SMALL).  A step: an LU of the free rows (dense or sparse), or of
- * the sparse matrix in the space of velocities.  Memory: n^2 for the free rows (dense).  Allocates when a problem is
- * larger or has another pattern than those before; the sparse LU, in every step. */
+ * No convergence theorem: Coulomb's law is not monotone, and a solution need not exist.  Quadratic
+ * near regular solutions; several solutions, redundant contacts and sticking at the limit make it
+ * slow or stop it (PERP_STALLED: no half of the residual in PATIENCE steps, or in AT_ROUNDING where
+ * it is SMALL).  A step: an LU of the free rows (dense or sparse), or of the sparse matrix in the
+ * space of velocities.  Memory: n^2 for the free rows (dense).  Allocates when a problem is larger
+ * or has another pattern than those before; the sparse LU, in every step. */
 #include "solvers/lcp/newton/cone_step.h"
 
 #include <math.h>

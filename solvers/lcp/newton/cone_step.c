@@ -67,7 +67,7 @@ perp_status perp_cones_prepare(perp_ctx *ctx, perp_cones *C, const perp_lcp *p)
   return PERP_OK;
 }
 
-/* ---- the natural map ------------------------------------------------------------------------------------------- */
+/* ---- the natural map ---- */
 
 double perp_cones_merit(const perp_cones *C, const double *x, const double *w)
 {
@@ -117,7 +117,7 @@ void perp_cones_restart(perp_cones *C)
   for (int k = 0; k < C->window; k++) C->past[k] = C->theta;
 }
 
-/* ---- the axes of sliding ---------------------------------------------------------------------------------------- */
+/* ---- the axes of sliding ---- */
 
 /* v <- the components of every pair along e and e', or back */
 static void cone_step_turn(const perp_cones *C, bool back, double *v)
@@ -178,10 +178,10 @@ static perp_status cone_step_turned(perp_ctx *ctx, perp_cones *C)
   return perp_newton_prepare(ctx, &C->N, &C->turned, 0);
 }
 
-/* ---- the step -------------------------------------------------------------------------------------------------- */
+/* ---- the step ---- */
 
-/* Index sets and directions e at (x, w).  d: the diagonal of the sliding rows e', 0 elsewhere.  A pair that
- * slides has state HI in its first row. */
+/* Index sets and directions e at (x, w).  d: the diagonal of the sliding rows e', 0 elsewhere.  A
+ * pair that slides has state HI in its first row. */
 static void cone_step_classify(perp_cones *C, double *d)
 {
   const perp_rows *R = &C->R;
@@ -206,8 +206,9 @@ static void cone_step_classify(perp_cones *C, double *d)
   }
 }
 
-/* For the sets of classify, in the axes of sliding: where the rows go that are not solved for, the others staying as
- * they are in x, in `to`; the diagonal N.d, infinite for rows that are not solved for, and N.gamma. */
+/* For the sets of classify, in the axes of sliding: where the rows go that are not solved for, the
+ * others staying as they are in x, in `to`; the diagonal N.d, infinite for rows that are not solved
+ * for, and N.gamma. */
 static void cone_step_target(perp_cones *C, const double *own, const double *x, double *to)
 {
   perp_newton *N = &C->N;
@@ -286,7 +287,8 @@ static void cone_step_gather(const perp_cones *C, const double *y, double *k)
   }
 }
 
-/* The unknown rows of c times column j of the sparse A, turned, to the column of the LU that is being made */
+/* The unknown rows of c times column j of the sparse A, turned, to the column of the LU that is
+ * being made */
 static void cone_step_scatter(perp_cones *C, double c, int j)
 {
   const perp_rows *R = &C->R;
@@ -409,7 +411,8 @@ static double cone_step_norm(int n, const double *x)
   return top;
 }
 
-/* N.dx in the axes of sliding for N.rhs, refined against the matrix without its floor; N.Adx: A dx. */
+/* N.dx in the axes of sliding for N.rhs, refined against the matrix without its floor; N.Adx: A dx.
+ */
 static bool cone_step_dense(perp_cones *C)
 {
   perp_newton *N = &C->N;
@@ -439,7 +442,8 @@ static bool cone_step_dense(perp_cones *C)
   }
 }
 
-/* The step for the sets of classify: N.dx in the axes of the problem, N.Adx the change of w with it. */
+/* The step for the sets of classify: N.dx in the axes of the problem, N.Adx the change of w with
+ * it. */
 static bool cone_step_direction(perp_cones *C, const double *own)
 {
   perp_newton *N = &C->N;

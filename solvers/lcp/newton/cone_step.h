@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One semismooth Newton step for contacts with Coulomb's circular cone, which cone-newton and prox share.
+/* One semismooth Newton step for contacts with Coulomb's circular cone, which cone-newton and prox
+ * share.
  *
- * Natural map, w = A lambda + b, scales a > 0, contact with multipliers (n, T), limit r = mu max(n, 0):
- *      H_n = n - max(n - w_n / a_n, 0),        H_T = T - P(T - w_T / a, r),   P onto the disc of radius r,
- * one of the formulations of Alart and Curnier (1991); bounded rows and friction boxes as in minmap-newton.
- * With y = T - w_T / a the contact is open (n - w_n / a_n < 0), sticks (|y| <= r) or slides.  In the
- * directions e = y / |y| and e' orthogonal to it a generalized derivative of the sliding equations is
- *      T_e+ = mu n+,      w_e'+ + d T_e'+ = 0,      d = a (1 - k) / k,  k = r / |y| < 1,
- * with + for the values after the step.  In tangential axes turned to e and e' they are therefore the rows
- * of a friction box, one at its limit and one free with d on the diagonal.  Dense: the columns of the unknown
- * rows are turned while they are gathered, into a sparse LU where A is large and mostly zeros.  Factored: J is
- * turned (a copy), and the systems of system.h serve cones as they serve boxes.
+ * Natural map, w = A lambda + b, scales a > 0, contact with multipliers (n, T), limit r = mu max(n,
+ * 0): H_n = n - max(n - w_n / a_n, 0),        H_T = T - P(T - w_T / a, r),   P onto the disc of
+ * radius r, one of the formulations of Alart and Curnier (1991); bounded rows and friction boxes as
+ * in minmap-newton. With y = T - w_T / a the contact is open (n - w_n / a_n < 0), sticks (|y| <= r)
+ * or slides.  In the directions e = y / |y| and e' orthogonal to it a generalized derivative of the
+ * sliding equations is T_e+ = mu n+,      w_e'+ + d T_e'+ = 0,      d = a (1 - k) / k,  k = r / |y|
+ * < 1, with + for the values after the step.  In tangential axes turned to e and e' they are
+ * therefore the rows of a friction box, one at its limit and one free with d on the diagonal.
+ * Dense: the columns of the unknown rows are turned while they are gathered, into a sparse LU where
+ * A is large and mostly zeros.  Factored: J is turned (a copy), and the systems of system.h serve
+ * cones as they serve boxes.
  *
  * Everywhere here the problem may be a proximal one: A + diag(shift) for A, b - shift center for b.
  *
- * Backtracking on sum a |H|^2 / 2, non-monotone, a shortened step projected on the limits (which halves the
- * number of steps on sliding stacks); where the direction fails a term rho diag(A) grows. */
+ * Backtracking on sum a |H|^2 / 2, non-monotone, a shortened step projected on the limits (which
+ * halves the number of steps on sliding stacks); where the direction fails a term rho diag(A)
+ * grows. */
 #ifndef PERP_LCP_CONE_STEP_H
 #define PERP_LCP_CONE_STEP_H
 
@@ -59,8 +62,8 @@ void perp_cones_slack(perp_cones *C);
 double perp_cones_merit(const perp_cones *C, const double *x, const double *w);
 /* Forget the values of the search: the iterate was moved by others, or the problem has changed. */
 void perp_cones_restart(perp_cones *C);
-/* One Newton step of the iterate, *length of it: 0 where no direction helped and x stayed.  Counts factorizations in
- * *factorizations. */
+/* One Newton step of the iterate, *length of it: 0 where no direction helped and x stayed.  Counts
+ * factorizations in *factorizations. */
 perp_status perp_cones_step(perp_ctx *ctx, perp_cones *C, double *length, int *factorizations);
 
 #endif

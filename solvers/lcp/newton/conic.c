@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the way to the boundary; regularization of a system that is singular, relative to its diagonal, and its growth. */
+/* Of the way to the boundary; regularization of a system that is singular, relative to its
+ * diagonal, and its growth. */
 static const double SHARE = 0.99, REGULAR = 1e-14, GROWTH = 100, MOST_REGULAR = 1e-4;
 
 void perp_conic_layout(perp_conic *C, perp_arena *a)
@@ -28,7 +29,7 @@ void perp_conic_close(perp_conic *C)
   perp_sparse_lu_close(&C->L);
 }
 
-/* ---- the parts ------------------------------------------------------------------------------------------------- */
+/* ---- the parts ---- */
 
 static void conic_add(perp_conic *C, int size, int i, double f, int k, double g, double h)
 {
@@ -132,7 +133,7 @@ static void conic_Gt(const perp_conic *C, double c, const double *y, double *x)
   }
 }
 
-/* ---- the scaling ----------------------------------------------------------------------------------------------- */
+/* ---- the scaling ---- */
 
 /* y = W^power x of part p, power 1 or -1; may be in place. */
 static void conic_W(const perp_conic *C, int p, int power, const double *x, double *y)
@@ -237,7 +238,7 @@ static double conic_length(const perp_conic *C)
   return t;
 }
 
-/* ---- the system ------------------------------------------------------------------------------------------------ */
+/* ---- the system ---- */
 
 /* Entry (r, q) of G' W^-2 G of part p, between its rows i, k, k + 1. */
 static void conic_block(const perp_conic *C, int p, double B[9])
@@ -351,7 +352,7 @@ static void conic_A(perp_conic *C, const double *x, double *y, perp_stats *stats
   for (int i = 0; i < C->n; i++) y[i] /= C->root[i];
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 /* s and z at least `least` inside their cones */
 static void conic_inside(perp_conic *C, double *s, double least)

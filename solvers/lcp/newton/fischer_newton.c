@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Semismooth Newton method on the Fischer-Burmeister function, with Armijo line search.
  *
- * With phi(a, b) = sqrt(a^2 + b^2) - (a + b), STAR 2012, eq. 85 (all eq. numbers of STAR 2012), zero exactly for 0 <= a _|_ b >= 0, a row
- * with bounds becomes one equation,
- *      psi_i = phi(lambda_i - lo_i, phi(hi_i - lambda_i, -w_i)),    w = A lambda + b,
- * with the limits  phi(lambda - lo, w)  for hi = inf,  -phi(hi - lambda, -w)  for lo = -inf  and  -w  for a
- * free row.  Newton, eq. 88-89: (D_a + D_b A + D_c N) dx = -psi with  D_a, D_b <= 0  from eq. 96-97
- * and the chain rule; N picks the normal row of a friction row, whose bounds -mu lambda_n, mu lambda_n move
- * with it.  Divided by b_i it reads  (A + diag(a/b)) dx = -psi/b,  symmetric when A is and there is no
- * friction.  Rows with |b_i| < 1e-10 |a_i| (b_i = 0 on every inactive row) are eliminated before:
- * dx_i = -psi_i / a_i.  The rest is Cholesky, LU, or the sparse matrix in the space of velocities (see
- * system.h).  At the kink lambda = lo, w = 0, eq. 98, the option `kink` chooses the element of the
- * generalized Jacobian.
+ * With phi(a, b) = sqrt(a^2 + b^2) - (a + b), STAR 2012, eq. 85 (all eq. numbers of STAR 2012),
+ * zero exactly for 0 <= a _|_ b >= 0, a row with bounds becomes one equation, psi_i = phi(lambda_i
+ * - lo_i, phi(hi_i - lambda_i, -w_i)),    w = A lambda + b, with the limits  phi(lambda - lo, w)
+ * for hi = inf,  -phi(hi - lambda, -w)  for lo = -inf  and  -w  for a free row.  Newton, eq. 88-89:
+ * (D_a + D_b A + D_c N) dx = -psi with  D_a, D_b <= 0  from eq. 96-97 and the chain rule; N picks
+ * the normal row of a friction row, whose bounds -mu lambda_n, mu lambda_n move with it.  Divided
+ * by b_i it reads  (A + diag(a/b)) dx = -psi/b,  symmetric when A is and there is no friction. Rows
+ * with |b_i| < 1e-10 |a_i| (b_i = 0 on every inactive row) are eliminated before: dx_i = -psi_i /
+ * a_i.  The rest is Cholesky, LU, or the sparse matrix in the space of velocities (see system.h).
+ * At the kink lambda = lo, w = 0, eq. 98, the option `kink` chooses the element of the generalized
+ * Jacobian.
  *
- * Rows are scaled by sqrt(A_ii): phi(s (lambda - lo), w / s), which keeps the symmetry and makes the method
- * invariant under units.  Line search on Psi = |psi|^2 / 2: Psi(x + t dx) <= Psi_ref + c t grad'dx, i.e.
- * eq. 102 with its step length, t = 1, beta, beta^2, ...; Psi_ref is the largest of the last `window`
- * values.  Where the direction is no good (singular systems, kinks) a proximal term rho diag(A) is added to
- * the system, growing until the search succeeds.  Every eighth step is followed by Gauss-Seidel sweeps, kept
- * where they help: on long chains of changes (Murty I) Newton steps set one row right at a time.  With friction
- * a search that is stuck begins once more from Gauss-Seidel sweeps.  An approximate answer is polished by
- * active-set steps.
+ * Rows are scaled by sqrt(A_ii): phi(s (lambda - lo), w / s), which keeps the symmetry and makes
+ * the method invariant under units.  Line search on Psi = |psi|^2 / 2: Psi(x + t dx) <= Psi_ref + c
+ * t grad'dx, i.e. eq. 102 with its step length, t = 1, beta, beta^2, ...; Psi_ref is the largest of
+ * the last `window` values.  Where the direction is no good (singular systems, kinks) a proximal
+ * term rho diag(A) is added to the system, growing until the search succeeds.  Every eighth step is
+ * followed by Gauss-Seidel sweeps, kept where they help: on long chains of changes (Murty I) Newton
+ * steps set one row right at a time.  With friction a search that is stuck begins once more from
+ * Gauss-Seidel sweeps.  An approximate answer is polished by active-set steps.
  *
- * Converges for P0 problems with bounded level sets, fast (superlinearly) to regular solutions; it may
- * stop in a minimum of Psi that is no solution otherwise (PERP_STALLED), e.g. on bimatrix games.  Boxes of
- * friction: no theorem, works in practice.  One factorization per step: n^3/3 (n^3 2/3 with friction or
- * nonsymmetric), or that of the sparse matrix.  Allocates when the sparsity pattern changes.
+ * Converges for P0 problems with bounded level sets, fast (superlinearly) to regular solutions; it
+ * may stop in a minimum of Psi that is no solution otherwise (PERP_STALLED), e.g. on bimatrix
+ * games.  Boxes of friction: no theorem, works in practice.  One factorization per step: n^3/3 (n^3
+ * 2/3 with friction or nonsymmetric), or that of the sparse matrix.  Allocates when the sparsity
+ * pattern changes.
  *
  * Also: the problem eq. 86 and its equation eq. 87; the generalized Jacobian of
  * phi eq. 94 and, by the chain rule, eq. 99, 101. */

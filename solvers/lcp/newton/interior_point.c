@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Primal-dual interior point method with predictor and corrector (Mehrotra; Wright, Primal-Dual Interior-Point
- * Methods), for boxed and mixed LCPs, ending with an exact basis where possible.
+/* Primal-dual interior point method with predictor and corrector (Mehrotra; Wright, Primal-Dual
+ * Interior-Point Methods), for boxed and mixed LCPs, ending with an exact basis where possible.
  *
- * With slacks s_l = lambda - lo, s_u = hi - lambda > 0 and their multipliers z_l, z_u > 0 (only for finite
- * bounds) the conditions read  A lambda + b - z_l + z_u = 0,  s_l z_l = s_u z_u = 0.  Newton on the
- * products = sigma m, m their mean, leaves
- *      (A + diag(d)) dlambda = r,   d = z_l / s_l + z_u / s_u,
- * one matrix for the predictor (sigma = 0) and the corrector; free rows have d = 0, fixed ones are
- * eliminated.  One common step, as A couples both sides, short of the boundary.  A friction row has
- * s_l = lambda_t + mu lambda_n, s_u = mu lambda_n - lambda_t, which couples it to its normal row in the same
- * way as in the Newton methods and makes the matrix unsymmetric (see system.h).
+ * With slacks s_l = lambda - lo, s_u = hi - lambda > 0 and their multipliers z_l, z_u > 0 (only for
+ * finite bounds) the conditions read  A lambda + b - z_l + z_u = 0,  s_l z_l = s_u z_u = 0.  Newton
+ * on the products = sigma m, m their mean, leaves (A + diag(d)) dlambda = r,   d = z_l / s_l + z_u
+ * / s_u, one matrix for the predictor (sigma = 0) and the corrector; free rows have d = 0, fixed
+ * ones are eliminated.  One common step, as A couples both sides, short of the boundary.  A
+ * friction row has s_l = lambda_t + mu lambda_n, s_u = mu lambda_n - lambda_t, which couples it to
+ * its normal row in the same way as in the Newton methods and makes the matrix unsymmetric (see
+ * system.h).
  *
- * When the index sets settle, an active-set solve is tried (crossover, perp_newton_polish).  Bounds are
- * kept strictly, so that lambda is feasible throughout; the judge sees lambda as it is.
+ * When the index sets settle, an active-set solve is tried (crossover, perp_newton_polish).  Bounds
+ * are kept strictly, so that lambda is feasible throughout; the judge sees lambda as it is.
  *
- * Monotone (A positive semidefinite, symmetric or not) problems with a solution: converges, in practice
- * in 8 to 40 steps whatever n.  Without a solution lambda grows without bound along a direction z >= 0 with
- * A'z <= 0, b'z < 0, which is returned as certificate.  Others, friction included: no theorem.  One
- * factorization a step.  Allocates when the sparsity pattern changes. */
+ * Monotone (A positive semidefinite, symmetric or not) problems with a solution: converges, in
+ * practice in 8 to 40 steps whatever n.  Without a solution lambda grows without bound along a
+ * direction z >= 0 with A'z <= 0, b'z < 0, which is returned as certificate.  Others, friction
+ * included: no theorem.  One factorization a step.  Allocates when the sparsity pattern changes. */
 #include "solvers/lcp/newton/newton.h"
 
 #include <float.h>
@@ -89,7 +89,8 @@ static void interior_point_slacks(struct ws *w, const double *lambda)
   }
 }
 
-/* A point well inside: at the distance of the data from single bounds, in the inner half of boxes. */
+/* A point well inside: at the distance of the data from single bounds, in the inner half of boxes.
+ */
 static void interior_point_start(struct ws *w, double *lambda)
 {
   perp_newton *N = &w->N;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Semismooth Newton method on the natural (minimum) map, with reduction to the free rows.
  *
- *      H_i = lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i) = 0,    w = A lambda + b,   a_i = A_ii,
+ *      H_i = lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i) = 0,    w = A lambda + b,   a_i =
+ * A_ii,
  *
- * the min map of STAR 2012, eq. 67, 68 and 73, with bounds.  An element of its generalized Jacobian is fixed by
- * the index sets: rows that the clamp sends to a bound read dlambda_i = bound - lambda_i and leave the
- * system, sliding friction rows follow their normal row, and only A_FF of the rows in between is
- * factored: an active-set step, exact as soon as the sets are right.
+ * the min map of STAR 2012, eq. 67, 68 and 73, with bounds.  An element of its generalized Jacobian
+ * is fixed by the index sets: rows that the clamp sends to a bound read dlambda_i = bound -
+ * lambda_i and leave the system, sliding friction rows follow their normal row, and only A_FF of
+ * the rows in between is factored: an active-set step, exact as soon as the sets are right.
  *
- * Backtracking on |sqrt(a) H|^2 / 2, non-monotone (the largest of the last `window` values), with a proximal
- * term rho diag(A) where A_FF is singular or the direction fails, and Gauss-Seidel sweeps where even that
- * does not help.  A few sweeps also follow every step but the first: where redundant rows leave lambda
- * undetermined, active sets alone drop and take back rows for many steps.  With friction a shortened
- * step is projected on the limits instead; sweeps lead away from the solution there, and where A_ii <= 0.  Once,
- * a search with friction that is stuck begins again from sweeps.
- * Singular Jacobians cannot produce NaN: pivots have a floor, results are checked.
+ * Backtracking on |sqrt(a) H|^2 / 2, non-monotone (the largest of the last `window` values), with a
+ * proximal term rho diag(A) where A_FF is singular or the direction fails, and Gauss-Seidel sweeps
+ * where even that does not help.  A few sweeps also follow every step but the first: where
+ * redundant rows leave lambda undetermined, active sets alone drop and take back rows for many
+ * steps.  With friction a shortened step is projected on the limits instead; sweeps lead away from
+ * the solution there, and where A_ii <= 0.  Once, a search with friction that is stuck begins again
+ * from sweeps. Singular Jacobians cannot produce NaN: pivots have a floor, results are checked.
  *
  * Finite for many P problems, locally exact in one step; may cycle or stop where H has local minima
  * (PERP_STALLED).  A factorization of the free rows per step.  Allocates when the sparsity pattern
@@ -67,7 +68,8 @@ static double minmap_newton_merit(const perp_newton *N, const double *lambda, co
   return 0.5 * sum;
 }
 
-/* the point of the direction to -> x + t (to - x) that is good enough; trial and tw hold it, 0 when none */
+/* the point of the direction to -> x + t (to - x) that is good enough; trial and tw hold it, 0 when
+ * none */
 static double minmap_newton_search(perp_newton *N, const double *x, double reference, double theta,
                                    double shortest)
 {

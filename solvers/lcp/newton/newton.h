@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the Newton type methods share: workspace, a few safe sweeps, the active-set step, polishing. */
+/* What the Newton type methods share: workspace, a few safe sweeps, the active-set step, polishing.
+ */
 #ifndef PERP_LCP_NEWTON_H
 #define PERP_LCP_NEWTON_H
 
@@ -32,26 +33,28 @@ perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p
 
 /* w = A lambda + b and the judge's rel of lambda. */
 double perp_newton_rel(perp_newton *N, const double *lambda, double *w);
-/* Up to `sweeps` Gauss-Seidel sweeps on lambda, kept only if rel falls; returns the better rel.  w is up to
- * date afterwards. */
+/* Up to `sweeps` Gauss-Seidel sweeps on lambda, kept only if rel falls; returns the better rel.  w
+ * is up to date afterwards. */
 double perp_newton_sweeps(perp_newton *N, double *lambda, int sweeps, double rel);
-/* With friction a Newton method may be led to a place where its merit function has a minimum that is no solution
- * (Painleve's rod: sliding pushes the contact in, no direction from there shows the sticking one).  Gauss-Seidel
- * sweeps from zero are another place to begin: lambda out, w is up to date; returns rel. */
+/* With friction a Newton method may be led to a place where its merit function has a minimum that
+ * is no solution (Painleve's rod: sliding pushes the contact in, no direction from there shows the
+ * sticking one).  Gauss-Seidel sweeps from zero are another place to begin: lambda out, w is up to
+ * date; returns rel. */
 double perp_newton_restart(perp_newton *N, double *lambda);
 /* Newton steps without a tenth less of rel before that. */
 enum { PERP_NEWTON_PATIENCE = 25 };
 /* Index set of every row by the natural map: where lambda - w / scale falls. */
 void perp_newton_classify(const perp_newton *N, const double *lambda, const double *w,
                           signed char *state);
-/* One undamped Newton step on the natural map (an active-set step): rows at bounds go there, sliding
- * friction rows follow their normal row, the rest is solved for w = 0.  to = lambda + step; dependent rows
- * keep their share of lambda as far as possible.  rho: proximal weight relative to A_ii.  to may not be
- * lambda.  False: no finite solution. */
+/* One undamped Newton step on the natural map (an active-set step): rows at bounds go there,
+ * sliding friction rows follow their normal row, the rest is solved for w = 0.  to = lambda + step;
+ * dependent rows keep their share of lambda as far as possible.  rho: proximal weight relative to
+ * A_ii.  to may not be lambda.  False: no finite solution. */
 bool perp_newton_active_step(perp_newton *N, const double *lambda, const double *w,
                              const signed char *state, double rho, double *to);
-/* Repeat classify and active step while rel falls; lambda is only replaced by something better.  Turns an
- * approximate answer with the right index sets into an exact one.  Returns rel; w is up to date. */
+/* Repeat classify and active step while rel falls; lambda is only replaced by something better.
+ * Turns an approximate answer with the right index sets into an exact one.  Returns rel; w is up to
+ * date. */
 double perp_newton_polish(perp_newton *N, double *lambda, int rounds, double rel);
 
 #endif

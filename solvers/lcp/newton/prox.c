@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Proximal point algorithm over a semismooth Newton method, for contacts with Coulomb's circular cone.
+/* Proximal point algorithm over a semismooth Newton method, for contacts with Coulomb's circular
+ * cone.
  *
  * Acary, Bremond and Huber 2018, as PROX of Siconos has it: lambda_k+1 solves the problem with
- *      A + alpha_k D  for A,      b - alpha_k D lambda_k  for b,      alpha_k = sigma |F(lambda_k)|^nu,
- * up to an inner tolerance that follows the outer residual |F|.  The inner problems are regular where A is not
- * (redundant contacts), and near their solution from the start; alpha goes to zero with the residual, so that the
- * last steps are those of Newton's method.
+ *      A + alpha_k D  for A,      b - alpha_k D lambda_k  for b,      alpha_k = sigma
+ * |F(lambda_k)|^nu, up to an inner tolerance that follows the outer residual |F|.  The inner
+ * problems are regular where A is not (redundant contacts), and near their solution from the start;
+ * alpha goes to zero with the residual, so that the last steps are those of Newton's method.
  *
- * Here D = diag(A_ii), the larger one of the two rows of a cone, where the paper has the identity, and |F| is the
- * residual of the judge: both make the iterates independent of units.  The natural map of the inner problem is scaled
- * by (1 + alpha) D.  Ours, too: where the inner method fails alpha grows by a factor until it does not, and falls back
- * afterwards; a failed inner result that is farther from a solution than where it began is given up.
+ * Here D = diag(A_ii), the larger one of the two rows of a cone, where the paper has the identity,
+ * and |F| is the residual of the judge: both make the iterates independent of units.  The natural
+ * map of the inner problem is scaled by (1 + alpha) D.  Ours, too: where the inner method fails
+ * alpha grows by a factor until it does not, and falls back afterwards; a failed inner result that
+ * is farther from a solution than where it began is given up.
  *
- * Monotone problems (semidefinite A, no friction): with bounded alpha > 0 and inner problems solved well enough the
- * iterates converge (Rockafellar 1976).  Coulomb's law is not monotone: no theorem.  An inner step is that of
- * cone_step.h; memory: n^2 for the free rows, or sparse ones.  Allocates when a problem is larger or has another
- * pattern than those before; the sparse LU, in every step. */
+ * Monotone problems (semidefinite A, no friction): with bounded alpha > 0 and inner problems solved
+ * well enough the iterates converge (Rockafellar 1976).  Coulomb's law is not monotone: no theorem.
+ * An inner step is that of cone_step.h; memory: n^2 for the free rows, or sparse ones.  Allocates
+ * when a problem is larger or has another pattern than those before; the sparse LU, in every step.
+ */
 #include "solvers/lcp/newton/cone_step.h"
 
 #include <math.h>

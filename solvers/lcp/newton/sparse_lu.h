@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LU of a large matrix that is mostly zeros and whose pattern changes from one to the next, by KLU (Davis and
- * Palamadai Natarajan 2010): columns are pushed one after the other, then it is ordered and factored, which
- * allocates. */
+/* LU of a large matrix that is mostly zeros and whose pattern changes from one to the next, by KLU
+ * (Davis and Palamadai Natarajan 2010): columns are pushed one after the other, then it is ordered
+ * and factored, which allocates. */
 #ifndef PERP_LCP_SPARSE_LU_H
 #define PERP_LCP_SPARSE_LU_H
 
@@ -18,7 +18,8 @@ typedef struct perp_sparse_lu {
   void *common, *symbolic, *numeric;
 } perp_sparse_lu;
 
-/* An empty one is all zeros; its memory, for matrices of up to n rows with about `numbers` of them. */
+/* An empty one is all zeros; its memory, for matrices of up to n rows with about `numbers` of them.
+ */
 perp_status perp_sparse_lu_reserve(perp_ctx *ctx, perp_sparse_lu *L, int n, size_t numbers);
 void perp_sparse_lu_close(perp_sparse_lu *L);
 /* Forget the matrix; a new one of n rows. */

@@ -67,7 +67,7 @@ perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, boo
   return PERP_OK;
 }
 
-/* ---- dense ---------------------------------------------------------------------------------------------- */
+/* ---- dense ---- */
 
 /* Cholesky, lower, leading dimension f; below the size where calling LAPACK pays */
 static bool system_cholesky(int f, double *K)
@@ -155,7 +155,7 @@ static void dense_solve(perp_system *S, const double *r, double *x)
   for (int k = 0; k < f; k++) x[S->index[k]] = S->rhs[k];
 }
 
-/* ---- factored ------------------------------------------------------------------------------------------- */
+/* ---- factored ---- */
 
 static void factored_solve(perp_system *S, const double *r, double *x)
 {
@@ -175,7 +175,7 @@ static void factored_solve(perp_system *S, const double *r, double *x)
       if (S->sigma[i] != 0) x[i] += S->sigma[i] * S->rhs[p->fric_of[i]];
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 bool perp_system_factor(perp_system *S, const double *d, const double *gamma)
 {

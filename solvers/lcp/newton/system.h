@@ -2,19 +2,21 @@
 /* The linear systems of Newton, interior point and active-set methods:
  *
  *      d_i (x_i - gamma_i x_n(i)) + (A x)_i = r_i    where d_i is finite,
- *      x_i = gamma_i x_n(i)                          where d_i is infinite (gamma_i = 0: the row is out),
+ *      x_i = gamma_i x_n(i)                          where d_i is infinite (gamma_i = 0: the row is
+ * out),
  *
- * with d_i >= 0, and gamma only on friction rows, n(i) being their normal row, whose own gamma is 0.
+ * with d_i >= 0, and gamma only on friction rows, n(i) being their normal row, whose own gamma is
+ * 0.
  *
- * Dense: the rows with finite d are gathered; Cholesky when A is symmetric and gamma absent, LU otherwise.
- * Factored, A = J M^-1 J' + S: with z = M^-1 J' x, omega_i = 1 / (s_i + d_i) (0 where d_i is infinite) and
- * g_i = gamma_i d_i omega_i (gamma_i where d_i is infinite) the rows read
- *      x_i = omega_i (r_i - J_i z) + g_i omega_n (r_n - J_n z),
- * and M z = J' x becomes  H z = J' (omega r + g omega_n r_n),  H = M + J' (omega J + g omega_n J_n): one
- * sparse matrix in the space of velocities for any set of rows (see bodylu.h).
+ * Dense: the rows with finite d are gathered; Cholesky when A is symmetric and gamma absent, LU
+ * otherwise. Factored, A = J M^-1 J' + S: with z = M^-1 J' x, omega_i = 1 / (s_i + d_i) (0 where
+ * d_i is infinite) and g_i = gamma_i d_i omega_i (gamma_i where d_i is infinite) the rows read x_i
+ * = omega_i (r_i - J_i z) + g_i omega_n (r_n - J_n z), and M z = J' x becomes  H z = J' (omega r +
+ * g omega_n r_n),  H = M + J' (omega J + g omega_n J_n): one sparse matrix in the space of
+ * velocities for any set of rows (see bodylu.h).
  *
- * Rows of A may be dependent: d is raised to a floor, a proximal term, which the refinement against the
- * true system removes again where the system is consistent. */
+ * Rows of A may be dependent: d is raised to a floor, a proximal term, which the refinement against
+ * the true system removes again where the system is consistent. */
 #ifndef PERP_LCP_SYSTEM_H
 #define PERP_LCP_SYSTEM_H
 
@@ -46,19 +48,21 @@ typedef struct perp_system {
   perp_arena own;
 } perp_system;
 
-/* For up to max_n rows; dense matrices up to PERP_SYSTEM_EAGER rows are allocated here, larger ones by
- * the first problem that needs them. */
+/* For up to max_n rows; dense matrices up to PERP_SYSTEM_EAGER rows are allocated here, larger ones
+ * by the first problem that needs them. */
 enum { PERP_SYSTEM_EAGER = 256 };
 perp_status perp_system_open(perp_ctx *ctx, perp_system *S, int max_n);
 void perp_system_close(perp_system *S);
 /* *block [*capacity] of at least `count` doubles; a larger one loses the contents. */
 perp_status perp_system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count);
-/* A problem, already prepared in R.  Allocates when it is larger than any before (dense) or has another
- * pattern than the one before (factored).  coupled: gamma will be used. */
+/* A problem, already prepared in R.  Allocates when it is larger than any before (dense) or has
+ * another pattern than the one before (factored).  coupled: gamma will be used. */
 perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, bool coupled);
-/* d [n] (values may be infinite), gamma [n] or NULL.  False: singular or not finite even with the floor. */
+/* d [n] (values may be infinite), gamma [n] or NULL.  False: singular or not finite even with the
+ * floor. */
 bool perp_system_factor(perp_system *S, const double *d, const double *gamma);
-/* x from r [n] (not aliased), with `refine` steps of iterative refinement.  False: x is not finite. */
+/* x from r [n] (not aliased), with `refine` steps of iterative refinement.  False: x is not finite.
+ */
 bool perp_system_solve(perp_system *S, const double *r, double *x, int refine);
 
 #endif

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The LCP solvers of Siconos (libsiconos-numerics) as plug-ins siconos:<solver>, judged like all others.
+/* The LCP solvers of Siconos (libsiconos-numerics) as plug-ins siconos:<solver>, judged like all
+ * others.
  *
- * Pure LCPs, dense (nsgs-sbm: cut into blocks of four rows).  Siconos ends the process on some errors, may crash or loop, and prints; so each solve
- * runs by default in a child process with its output closed and a time limit, at the cost of a fork (about
- * half a millisecond).  isolate=false calls it in place: for timing, in a process that may be lost.
+ * Pure LCPs, dense (nsgs-sbm: cut into blocks of four rows).  Siconos ends the process on some
+ * errors, may crash or loop, and prints; so each solve runs by default in a child process with its
+ * output closed and a time limit, at the cost of a fork (about half a millisecond).  isolate=false
+ * calls it in place: for timing, in a process that may be lost.
  *
- * Siconos stops by a norm of its own.  So that no answer is refused for the difference between two norms, it
- * is asked for `tighten` times the tolerance of the call: its error is |natural map|_2 over |b|_2, ours divides
- * row by row by the largest entry of A, which is another number by up to the spread of the rows.
+ * Siconos stops by a norm of its own.  So that no answer is refused for the difference between two
+ * norms, it is asked for `tighten` times the tolerance of the call: its error is |natural map|_2
+ * over |b|_2, ours divides row by row by the largest entry of A, which is another number by up to
+ * the spread of the rows.
  *
- * What Siconos returns as info only decides between "believes itself done" and "failed"; whether the
- * answer is a solution is decided by perp_lcp_solve. */
+ * What Siconos returns as info only decides between "believes itself done" and "failed"; whether
+ * the answer is a solution is decided by perp_lcp_solve. */
 #include "solvers/lcp/lcp.h"
 
 #include <siconos/numerics/LinearComplementarityProblem.h>
@@ -90,8 +93,8 @@ static perp_status siconos_create(perp_ctx *ctx, int max_n, const void *opts, vo
   return PERP_OK;
 }
 
-/* A as dense blocks of up to BLOCK rows, which nsgs-sbm asks for: the rows of a contact patch.  Every block is
- * Siconos' to free. */
+/* A as dense blocks of up to BLOCK rows, which nsgs-sbm asks for: the rows of a contact patch.
+ * Every block is Siconos' to free. */
 enum { BLOCK = 4, ENUMERABLE = 20 };
 
 /* NULL without memory. */
@@ -157,7 +160,8 @@ static void siconos_call(struct workspace *w, int id, const perp_lcp *p, double 
   if (o != NULL) solver_options_delete(o);
 }
 
-/* In a child; false, with a message, when it could not be started or did not come back in good order. */
+/* In a child; false, with a message, when it could not be started or did not come back in good
+ * order. */
 static bool call_apart(perp_ctx *ctx, struct workspace *w, int id, const perp_lcp *p, double tol)
 {
   fflush(NULL); /* what is buffered must not be written twice */
@@ -229,8 +233,8 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   return PERP_OK;
 }
 
-/* What Siconos 4 says of its methods, in lcp_pivot.c, lcp_lexicolemke.c and LCP_Solvers.h.  How many steps a method
- * took is what it reports; some report nothing (0). */
+/* What Siconos 4 says of its methods, in lcp_pivot.c, lcp_lexicolemke.c and LCP_Solvers.h.  How
+ * many steps a method took is what it reports; some report nothing (0). */
 #define SWEEP_TIES  "None: sweeps in the order of the rows, without pivots."
 #define NEWTON_TIES "None: no pivots."
 #define LEXICOGRAPHIC                                                                              \

@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Block principal pivoting (Kostreva 1978; Judice and Pires 1994 with its bounds and its rule of return), and its
- * block rounds as the start of dantzig.
+/* Block principal pivoting (Kostreva 1978; Judice and Pires 1994 with its bounds and its rule of
+ * return), and its block rounds as the start of dantzig.
  *
  *      w = A lambda + b,    lo <= lambda <= hi,  w complementary
  *
- * Every choice of the set F has one basic point: lambda_F from w_F = 0, the other lambda at a bound.  A round computes
- * it and counts the rows out of order (lambda_i outside of its bounds for i in F, w_i of the wrong sign otherwise).
- * All of them change over at once as long as their number falls, or has not fallen for fewer than `patience` rounds;
- * then only the one of least index (Murty), until there are fewer than ever before.  Nothing is feasible before the
- * last round and there is no ratio test, so there are no ties to break.
+ * Every choice of the set F has one basic point: lambda_F from w_F = 0, the other lambda at a
+ * bound.  A round computes it and counts the rows out of order (lambda_i outside of its bounds for
+ * i in F, w_i of the wrong sign otherwise). All of them change over at once as long as their number
+ * falls, or has not fallen for fewer than `patience` rounds; then only the one of least index
+ * (Murty), until there are fewer than ever before.  Nothing is feasible before the last round and
+ * there is no ratio test, so there are no ties to break.
  *
- * P-matrices, symmetric or not: finite, because Murty's exchanges end and each return to blocks needs a new least
- * number of rows out of order.  A few rounds as a rule, whatever n; exponential in the worst case, see below.
+ * P-matrices, symmetric or not: finite, because Murty's exchanges end and each return to blocks
+ * needs a new least number of rows out of order.  A few rounds as a rule, whatever n; exponential
+ * in the worst case, see below.
  *
- * Semidefinite A (stacks with four contacts a face, also monotone ones that are not symmetric): once A_FF is singular
- * the sets are sought for A + eps W with W = diag(A), or the row maxima where A is not symmetric: a P-matrix, so that
- * this ends, and all rows that share a load stay in F.  Then, in symmetric problems, the rows that depend on others
- * keep what the shift gave them and the others are computed without it.  Where that breaks a bound, proximal steps
- * and further such bases follow: A + eps W, b - eps W lambda_k, which converge to a solution where there is one (no
- * finite number of steps is promised, PERP_STALLED after 50), and whose differences prove that there is none where
- * they do not shrink (often within a radius only: they have entries in all rows).
+ * Semidefinite A (stacks with four contacts a face, also monotone ones that are not symmetric):
+ * once A_FF is singular the sets are sought for A + eps W with W = diag(A), or the row maxima where
+ * A is not symmetric: a P-matrix, so that this ends, and all rows that share a load stay in F.
+ * Then, in symmetric problems, the rows that depend on others keep what the shift gave them and the
+ * others are computed without it.  Where that breaks a bound, proximal steps and further such bases
+ * follow: A + eps W, b - eps W lambda_k, which converge to a solution where there is one (no finite
+ * number of steps is promised, PERP_STALLED after 50), and whose differences prove that there is
+ * none where they do not shrink (often within a radius only: they have entries in all rows).
  *
- * Where the skew part of A is the larger one (rank one + skew, with 0.01 I or not: P-matrices too) blocks come to
- * nothing and single exchanges go on as Murty's do, up to 2^n of them: random problems of up to 29 rows are solved, of
- * 30 to 39 five in six, from 40 rows on nearly all run out of rounds (PERP_MAX_ITER).  Take keller or lemke there.
- * Others (copositive, indefinite, zero diagonals outside of these classes): PERP_SINGULAR, PERP_MAX_ITER.
+ * Where the skew part of A is the larger one (rank one + skew, with 0.01 I or not: P-matrices too)
+ * blocks come to nothing and single exchanges go on as Murty's do, up to 2^n of them: random
+ * problems of up to 29 rows are solved, of 30 to 39 five in six, from 40 rows on nearly all run out
+ * of rounds (PERP_MAX_ITER).  Take keller or lemke there. Others (copositive, indefinite, zero
+ * diagonals outside of these classes): PERP_SINGULAR, PERP_MAX_ITER.
  *
- * F: by the L D L' of dantzig, with updates for few changes; where a basic point does not solve A itself, or A_FF
- * is not positive definite and not symmetric either, LU takes its place.  Friction limits, reuse: as dantzig.
+ * F: by the L D L' of dantzig, with updates for few changes; where a basic point does not solve A
+ * itself, or A_FF is not positive definite and not symmetric either, LU takes its place.  Friction
+ * limits, reuse: as dantzig.
  *
- * Cost a round: O(k^3 / 3) for k = |F| (LU: 2 k^3 / 3), O(k^2) for a few changes, and O(n k).  Memory 2 n^2 numbers. */
+ * Cost a round: O(k^3 / 3) for k = |F| (LU: 2 k^3 / 3), O(k^2) for a few changes, and O(n k).
+ * Memory 2 n^2 numbers. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <stdlib.h>
@@ -53,8 +59,8 @@ static const perp_opt bpp_options[] = {
   PERP_OPTIONS_END
 };
 
-/* shift of a singular A_FF, relative to its diagonal; 1e-8 ... 1e-4 serve equally well.  Where its blocks stall it is
- * raised RAISE-fold, at most to LARGE; every proximal step lowers it again. */
+/* shift of a singular A_FF, relative to its diagonal; 1e-8 ... 1e-4 serve equally well.  Where its
+ * blocks stall it is raised RAISE-fold, at most to LARGE; every proximal step lowers it again. */
 static const double SHIFT = 1e-6, RAISE = 100, LARGE = 1;
 /* a start gives up after START_ROUNDS, or START_PATIENCE without progress */
 enum { START_ROUNDS = 50, START_PATIENCE = 6 };
@@ -85,8 +91,8 @@ static int bpp_exchange(perp_clamped *D, int i, double zero)
   return to != CLAMPED;
 }
 
-/* From lambda (warm), or lambda = 0 where the bounds allow it, and F the rows that are not content with that, or only
- * just. */
+/* From lambda (warm), or lambda = 0 where the bounds allow it, and F the rows that are not content
+ * with that, or only just. */
 static void bpp_first_sets(perp_clamped *D, int warm)
 {
   perp_clamped_first_sets(D, warm);
@@ -102,12 +108,13 @@ static void bpp_first_sets(perp_clamped *D, int warm)
   }
 }
 
-/* ---- the start of another method ---------------------------------------------------------------------------------- */
+/* ---- the start of another method ---- */
 
 /* Blocks of broken rows change over, as long as their number falls (with some patience: it need not
- * fall steadily).  When A_FF turns out to be singular and the set is not yet right, A + SHIFT diag(A) takes
- * its place: without it the sets oscillate along null vectors, with it all rows that share a load stay in F.
- * At the end the rows that depend on others are parked where the shifted problem put them. */
+ * fall steadily).  When A_FF turns out to be singular and the set is not yet right, A + SHIFT
+ * diag(A) takes its place: without it the sets oscillate along null vectors, with it all rows that
+ * share a load stay in F. At the end the rows that depend on others are parked where the shifted
+ * problem put them. */
 int perp_bpp_start(perp_clamped *D, int warm)
 {
   bpp_first_sets(D, warm);
@@ -146,13 +153,14 @@ int perp_bpp_start(perp_clamped *D, int warm)
   return perp_clamped_factor(D, n, 0) && perp_clamped_basic_solution(D, 0);
 }
 
-/* ---- the method -------------------------------------------------------------------------------------------------- */
+/* ---- the method ---- */
 
-/* How rounds end, but for PERP_CONVERGED: no row out of order, PERP_STALLED: a larger shift is asked for, PERP_SINGULAR,
- * PERP_UNSUITED: A is not of the class, and what ends the solve. */
+/* How rounds end, but for PERP_CONVERGED: no row out of order, PERP_STALLED: a larger shift is
+ * asked for, PERP_SINGULAR, PERP_UNSUITED: A is not of the class, and what ends the solve. */
 
-/* Row i, whose diagonal entry is 0, is out of order.  In a semidefinite A all of it is 0 and w_i = b_i whatever lambda
- * is: off to the bound that b_i asks for.  PERP_INFEASIBLE where there is none, PERP_UNSUITED for other A. */
+/* Row i, whose diagonal entry is 0, is out of order.  In a semidefinite A all of it is 0 and w_i =
+ * b_i whatever lambda is: off to the bound that b_i asks for.  PERP_INFEASIBLE where there is none,
+ * PERP_UNSUITED for other A. */
 static perp_reason bpp_zero_row(perp_clamped *D, int i, double zero)
 {
   int n = D->P.n, to = perp_clamped_breaks(D, i, zero);
@@ -166,7 +174,8 @@ static perp_reason bpp_zero_row(perp_clamped *D, int i, double zero)
   return perp_pivot_proves_infeasible(&D->P, D->proof) ? PERP_INFEASIBLE : PERP_UNSUITED;
 }
 
-/* Is A symmetric over the rows of F and those that depend on them?  Its upper triangle was not looked at. */
+/* Is A symmetric over the rows of F and those that depend on them?  Its upper triangle was not
+ * looked at. */
 static bool bpp_symmetric(const perp_clamped *D)
 {
   for (int j = 0; j < D->P.n; j++) {
@@ -180,8 +189,9 @@ static bool bpp_symmetric(const perp_clamped *D)
   return true;
 }
 
-/* Rounds until no row is out of order; `changes` rows differ from the factor, `what` names the first round.  Single
- * exchanges without a shift and with the largest; PERP_STALLED in their place with the others. */
+/* Rounds until no row is out of order; `changes` rows differ from the factor, `what` names the
+ * first round.  Single exchanges without a shift and with the largest; PERP_STALLED in their place
+ * with the others. */
 static perp_reason bpp_rounds(perp_clamped *D, double shift, int changes, const char *what)
 {
   int n = D->P.n, best = n + 1, patience = D->patience, in = -1, out = -1;
@@ -234,8 +244,8 @@ static bool bpp_counts(perp_clamped *D)
   return true;
 }
 
-/* The sets of the shifted problem with the rows that depend on others where they are and no shift.  lambda and the sets
- * come back where that is no solution. */
+/* The sets of the shifted problem with the rows that depend on others where they are and no shift.
+ * lambda and the sets come back where that is no solution. */
 static int bpp_unshifted(perp_clamped *D)
 {
   int n = D->P.n;

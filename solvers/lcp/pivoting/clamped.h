@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What dantzig and bpp share: the clamped set F with the factor of A_FF (clamped_set.c), one solve of a boxed problem
- * with a kept factor (clamped_solve.c), friction limits around it (clamped_limits.c).  Not installed. */
+/* What dantzig and bpp share: the clamped set F with the factor of A_FF (clamped_set.c), one solve
+ * of a boxed problem with a kept factor (clamped_solve.c), friction limits around it
+ * (clamped_limits.c).  Not installed. */
 #ifndef PERP_LCP_CLAMPED_H
 #define PERP_LCP_CLAMPED_H
 
@@ -24,8 +25,8 @@ typedef struct perp_clamped {
   perp_reason (*box)(struct perp_clamped *D, int warm);
   int max_iter, limits;
   bool reuse;
-  double
-      foreign; /* w_F of a basic solution, relative to the multipliers, that is no rounding any more */
+  double foreign;   /* w_F of a basic solution, relative to the multipliers, that is no rounding any
+                       more */
   int patience;     /* bpp */
   int start, order; /* dantzig */
 
@@ -72,7 +73,8 @@ static inline double perp_clamped_scale_of(const perp_clamped *D)
   return zs;
 }
 
-/* The direction in which row i, not in F, must be driven: its conditions are broken by more than zero. */
+/* The direction in which row i, not in F, must be driven: its conditions are broken by more than
+ * zero. */
 static inline int perp_clamped_breaks(const perp_clamped *D, int i, double zero)
 {
   double w = D->w[i] / D->P.a[i];
@@ -100,7 +102,7 @@ static inline double perp_clamped_weight(const perp_clamped *D, int i)
   return D->general ? D->P.a[i] : D->P.A[(size_t)i * (D->P.lda + 1)];
 }
 
-/* ---- the clamped set: clamped_set.c --------------------------------------------------------------------------- */
+/* ---- the clamped set: clamped_set.c ---- */
 
 /* Rows that have to join the factor or leave it. */
 int perp_clamped_differences(const perp_clamped *D);
@@ -112,24 +114,26 @@ double perp_clamped_schur(perp_clamped *D, int i);
 void perp_clamped_join(perp_clamped *D, int i, double s);
 /* A row that depends on F keeps its bound, or its place between them. */
 void perp_clamped_park(perp_clamped *D, int i);
-/* Factor A_FF (+ shift times the weights) for the rows with set = CLAMPED and park the dependent ones: few changes
- * by updates, many at once.  0 when a pivot is negative.  A general A has no dependent rows: 0 when A_FF is singular. */
+/* Factor A_FF (+ shift times the weights) for the rows with set = CLAMPED and park the dependent
+ * ones: few changes by updates, many at once.  0 when a pivot is negative.  A general A has no
+ * dependent rows: 0 when A_FF is singular. */
 int perp_clamped_factor(perp_clamped *D, int changes, double shift);
 /* One step of iterative refinement of lambda_F; w afresh. */
 void perp_clamped_refine(perp_clamped *D);
-/* lambda_F such that w_F = 0 with the other rows as they are, w of all rows.  With a shift that of the problem with
- * A + shift W and b - shift W center, W the weights.  0 when w_F stays above `foreign`: the factor is not that of A. */
+/* lambda_F such that w_F = 0 with the other rows as they are, w of all rows.  With a shift that of
+ * the problem with A + shift W and b - shift W center, W the weights.  0 when w_F stays above
+ * `foreign`: the factor is not that of A. */
 int perp_clamped_basic_solution(perp_clamped *D, double shift);
 /* First sets: lambda (warm), or 0, as the bounds allow it, F the rows between their bounds. */
 void perp_clamped_first_sets(perp_clamped *D, int warm);
 /* Put lambda into its bounds; returns the largest change. */
 double perp_clamped_clamp(perp_clamped *D);
-/* The last look at a solution: w of F refined where needed, lambda in its bounds.  1 when it is as good as the
- * methods promise. */
+/* The last look at a solution: w of F refined where needed, lambda in its bounds.  1 when it is as
+ * good as the methods promise. */
 int perp_clamped_done(perp_clamped *D, int refine);
 void perp_clamped_trace(perp_clamped *D, const char *what, int entering, int leaving, double step);
 
-/* ---- one solve: clamped_solve.c, and friction over it: clamped_limits.c ----------------------------------------- */
+/* ---- one solve: clamped_solve.c, and friction over it: clamped_limits.c ---- */
 
 /* Of a perp_clamped with its P.max_n. */
 void perp_clamped_layout(void *D, perp_arena *a);
@@ -139,21 +143,23 @@ perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
 /* D->box, with the bounds of friction rows at mu lambda_n. */
 perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm);
 
-/* clamped_couple.c: the fixed point of the limits as long as no row changes its set: multipliers into dw, for the k rows F
- * and the slots of all rows in it; overwrites L D L'.  0: singular. */
+/* clamped_couple.c: the fixed point of the limits as long as no row changes its set: multipliers
+ * into dw, for the k rows F and the slots of all rows in it; overwrites L D L'.  0: singular. */
 int perp_clamped_joint(perp_clamped *D, const perp_lcp *p, int k, const int *rows, const int *slot);
 /* Sets, lambda and limits are remembered, and brought back. */
 void perp_clamped_mark(perp_clamped *D);
 void perp_clamped_back(perp_clamped *D, const perp_lcp *p);
-/* Sets and limits exchanged until they agree: lambda is the solution then.  0: they did not, and all is as it was. */
+/* Sets and limits exchanged until they agree: lambda is the solution then.  0: they did not, and
+ * all is as it was. */
 int perp_clamped_couple(perp_clamped *D, const perp_lcp *p);
-/* clamped_follow.c: the same along a path of sets, for any A; needs normal multipliers that are not negative. */
+/* clamped_follow.c: the same along a path of sets, for any A; needs normal multipliers that are not
+ * negative. */
 int perp_clamped_follow(perp_clamped *D, const perp_lcp *p);
 
-/* ---- block principal pivots as the start of another method: bpp.c ------------------------------------------------- */
+/* ---- block principal pivots as the start of another method: bpp.c ---- */
 
-/* Blocks are exchanged as long as that helps; then the best sets with w_F = 0, rows that depend on others parked.
- * 0 when A is not symmetric semidefinite. */
+/* Blocks are exchanged as long as that helps; then the best sets with w_F = 0, rows that depend on
+ * others parked. 0 when A is not symmetric semidefinite. */
 int perp_bpp_start(perp_clamped *D, int warm);
 
 #endif

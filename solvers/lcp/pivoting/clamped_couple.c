@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Friction limits and sets at once: block exchanges with limits that move along.
  *
- * With lambda_i = +-mu_i lambda_n in the friction rows at a limit, as long as no row changes its set, w_F = 0 is one system of
- * linear equations, not symmetric, in lambda_F.  Its solution may be outside of the bounds that it makes, or leave rows at a
- * bound that are pushed off it: all of these change their sets, or, after rounds that have not made them fewer, about half
- * of them, which breaks cycles; and the next system is solved, until none does.  That is the semismooth Newton
- * method on the natural map with its coupled bounds (Alart and Curnier 1991; STAR 2012, 4.4), from the sets of a boxed
- * solution (clamped_limits.c).  It ends in a few rounds, or not: nothing makes it go down.  O(k^3 2/3) a round. */
+ * With lambda_i = +-mu_i lambda_n in the friction rows at a limit, as long as no row changes its
+ * set, w_F = 0 is one system of linear equations, not symmetric, in lambda_F.  Its solution may be
+ * outside of the bounds that it makes, or leave rows at a bound that are pushed off it: all of
+ * these change their sets, or, after rounds that have not made them fewer, about half of them,
+ * which breaks cycles; and the next system is solved, until none does.  That is the semismooth
+ * Newton method on the natural map with its coupled bounds (Alart and Curnier 1991; STAR
+ * 2012, 4.4), from the sets of a boxed solution (clamped_limits.c).  It ends in a few rounds, or
+ * not: nothing makes it go down.  O(k^3 2/3) a round. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <lapacke.h>

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Friction limits followed along a path: parametric principal pivoting on the boxed problem with limits that move along.
+/* Friction limits followed along a path: parametric principal pivoting on the boxed problem with
+ * limits that move along.
  *
  * One parameter s makes everything that is wrong with the sets at hand right, at s = 1:
  *
- *      w = A lambda + b + s e,    lo - s g <= lambda <= hi + s g,    |lambda_i| <= mu_i lambda_n(i) + s g_i,
+ *      w = A lambda + b + s e,    lo - s g <= lambda <= hi + s g,    |lambda_i| <= mu_i lambda_n(i)
+ * + s g_i,
  *
- * w complementary, with e and g as large as what is broken, and a little more, each by a generic factor.  As long as no row
- * changes its set, lambda and w are linear in s: w_F = 0 is one system of equations, not symmetric, with two right-hand
- * sides.  s goes down until a row meets its end and changes over; the row then has to go into its new set, which says
- * whether s goes on down or turns round for a while, as the parameter of Lemke's method does.  At s = 0 the problem is
+ * w complementary, with e and g as large as what is broken, and a little more, each by a generic
+ * factor.  As long as no row changes its set, lambda and w are linear in s: w_F = 0 is one system
+ * of equations, not symmetric, with two right-hand sides.  s goes down until a row meets its end
+ * and changes over; the row then has to go into its new set, which says whether s goes on down or
+ * turns round for a while, as the parameter of Lemke's method does.  At s = 0 the problem is
  * solved.
  *
- * From the sets of the last boxed solution (which few rows leave), and where that does not end, from those of a large s: all
- * one-sided rows at their bounds, all others between theirs, where nothing slides.  These are the only sets for a large s
- * where A is definite, and as lambda' w <= 0 keeps lambda bounded the path has then no other end than s = 0.
- * A semidefinite A is made definite by SHIFT W, W its diagonal, and the solution moved to that of A by proximal steps, each from
- * the sets of the one before.  Rounding may end a path that is nearly vertical, in lambda alone, before that: of redundant
- * contacts.
+ * From the sets of the last boxed solution (which few rows leave), and where that does not end,
+ * from those of a large s: all one-sided rows at their bounds, all others between theirs, where
+ * nothing slides.  These are the only sets for a large s where A is definite, and as lambda' w <= 0
+ * keeps lambda bounded the path has then no other end than s = 0. A semidefinite A is made definite
+ * by SHIFT W, W its diagonal, and the solution moved to that of A by proximal steps, each from the
+ * sets of the one before.  Rounding may end a path that is nearly vertical, in lambda alone, before
+ * that: of redundant contacts.
  *
- * Ours; the limits are those of Vondrak 2005, 6.5.3.  A pivot costs an LU factorization, k^3 / 3 multiplications.  Pivots are
- * counted with those of the method, and their work is bounded as that of all others. */
+ * Ours; the limits are those of Vondrak 2005, 6.5.3.  A pivot costs an LU factorization, k^3 / 3
+ * multiplications.  Pivots are counted with those of the method, and their work is bounded as that
+ * of all others. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <lapacke.h>
@@ -63,8 +68,8 @@ static double follow_slope(const perp_clamped *D, const perp_lcp *p, int i, cons
   return D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
 }
 
-/* The sets as a list of F, whose number of rows is returned; the other rows at their bounds, limits without what F adds
- * to them; w and its rate with these. */
+/* The sets as a list of F, whose number of rows is returned; the other rows at their bounds, limits
+ * without what F adds to them; w and its rate with these. */
 static int follow_held(perp_clamped *D, const perp_lcp *p, int *rows, int *slot)
 {
   perp_clamped_path *f = &D->path;
@@ -90,7 +95,8 @@ static int follow_held(perp_clamped *D, const perp_lcp *p, int *rows, int *slot)
   return k;
 }
 
-/* A_FF with the columns of friction at its limit in those of the rows that it depends on, and the shift. */
+/* A_FF with the columns of friction at its limit in those of the rows that it depends on, and the
+ * shift. */
 static void follow_matrix(perp_clamped *D, const perp_lcp *p, int k, const int *rows,
                           const int *slot)
 {
@@ -149,8 +155,8 @@ static int follow_solve(perp_clamped *D, const perp_lcp *p)
   return 1;
 }
 
-/* What is broken at s = 0, by more than nothing, becomes e and g; wide: and all other rows that have an end there get room.
- * Returns how many are broken, -1: the sets have no solution. */
+/* What is broken at s = 0, by more than nothing, becomes e and g; wide: and all other rows that
+ * have an end there get room. Returns how many are broken, -1: the sets have no solution. */
 static int follow_cover(perp_clamped *D, const perp_lcp *p, bool wide)
 {
   perp_clamped_path *f = &D->path;

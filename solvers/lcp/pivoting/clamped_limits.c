@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The limits of friction rows (Vondrak 6.5.3), around the boxed problem of dantzig or bpp.
  *
- * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits mu lambda_n fixed.
- * With friction = refreshed this is repeated with new limits, from the last sets, until they agree with the normal
- * multipliers: Newton steps on the limits, and shortened fixed-point steps where those do not help.  After FOLLOW_AT of these
- * rounds sets and limits are followed along a path (clamped_follow.c).  That ends with a solution as a rule; where it does not,
- * more of the rounds, exchanges of sets and limits at once (clamped_couple.c) among the last, and the path from there;
- * PERP_STALLED when none of these does. */
+ * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits
+ * mu lambda_n fixed. With friction = refreshed this is repeated with new limits, from the last
+ * sets, until they agree with the normal multipliers: Newton steps on the limits, and shortened
+ * fixed-point steps where those do not help.  After FOLLOW_AT of these rounds sets and limits are
+ * followed along a path (clamped_follow.c).  That ends with a solution as a rule; where it does
+ * not, more of the rounds, exchanges of sets and limits at once (clamped_couple.c) among the last,
+ * and the path from there; PERP_STALLED when none of these does. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <math.h>
@@ -15,9 +16,11 @@
 const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
 enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
-/* bold rounds from one exchange of sets and limits at once to the next; rounds before the path, which cost as much as it */
+/* bold rounds from one exchange of sets and limits at once to the next; rounds before the path,
+ * which cost as much as it */
 enum { COUPLE_EVERY = 8, FOLLOW_AT = 40 };
-/* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
+/* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a
+ * third ... */
 static const double SHORT = 0.5, SHORTER = 50;
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
 static const double LIMIT_GAP = 1e-13;
@@ -67,12 +70,13 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
   }
   memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
   clamped_limits_refresh(D, p, D->lambda, 1);
-  /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
-   * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
-   * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
-   * does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
-   * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod).  Among these, exchanges of
-   * sets and limits at once, which leave all as it was where they do not end. */
+  /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once
+   * when the sets are right.  One that does not halve the gap is taken back, and some plain steps
+   * follow, from where it began: shortened, since an impulse that turns up at one contact often
+   * leaves another.  Where that does not end, too, plain steps of full length: the solution may lie
+   * beyond a larger gap, and a Newton step, which goes back to where there is none, is worth it
+   * only near the end (Painleve's rod).  Among these, exchanges of sets and limits at once, which
+   * leave all as it was where they do not end. */
   double last = HUGE_VAL, step = 1;
   int plain = 1, joint = 0;
   for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The clamped set F of dantzig and bpp, and the L D L' of A_FF, by updates or at once; for bpp also the LU of an A_FF
- * that is not symmetric. */
+/* The clamped set F of dantzig and bpp, and the L D L' of A_FF, by updates or at once; for bpp also
+ * the LU of an A_FF that is not symmetric. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <float.h>
 #include <lapacke.h>
 #include <string.h>
 
-/* a row depends on F when s is below DEPEND times its diagonal entry, or below what ROUNDING of A makes of
- * it (some 16 eps); above SURE the second question is not asked */
+/* a row depends on F when s is below DEPEND times its diagonal entry, or below what ROUNDING of A
+ * makes of it (some 16 eps); above SURE the second question is not asked */
 static const double DEPEND = 1e-12, ROUNDING = 4e-15, SURE = 1e-6;
 /* a pivot of an LU below SINGULAR times its row is zero */
 static const double SINGULAR = 1e-13;
-/* w_F of a basic solution, relative to the multipliers: above NOISE A is not exactly symmetric (files with six
- * digits), and the solution is refined with A itself; what stays above D->foreign is no rounding at all */
+/* w_F of a basic solution, relative to the multipliers: above NOISE A is not exactly symmetric
+ * (files with six digits), and the solution is refined with A itself; what stays above D->foreign
+ * is no rounding at all */
 static const double NOISE = 1e-10;
 /* what is left of w_F when a solution is good; above it one more refinement */
 static const double REFINE = 1e-13;
@@ -41,8 +42,8 @@ void perp_clamped_leave(perp_clamped *D, int i, int to)
   perp_clamped_to_bound(D, i, to);
 }
 
-/* s = v'Av for v = (-A_FF^-1 A_Fi, 1), so rounding of A alone moves it by eps sum v_j^2 A_jj: when A_FF is
- * nearly singular itself a row can depend on F although s is far above eps A_ii. */
+/* s = v'Av for v = (-A_FF^-1 A_Fi, 1), so rounding of A alone moves it by eps sum v_j^2 A_jj: when
+ * A_FF is nearly singular itself a row can depend on F although s is far above eps A_ii. */
 double perp_clamped_schur(perp_clamped *D, int i)
 {
   const double *col = D->P.A + (size_t)i * D->P.lda;

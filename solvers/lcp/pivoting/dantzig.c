@@ -1,46 +1,51 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dantzig's pivoting for boxed problems with symmetric positive semidefinite A (Vondrak 6.2.4-6.2.5 with
- * the erratum of the step limits, STAR 4.2; Baraff's algorithm).
+/* Dantzig's pivoting for boxed problems with symmetric positive semidefinite A (Vondrak 6.2.4-6.2.5
+ * with the erratum of the step limits, STAR 4.2; Baraff's algorithm).
  *
  *      w = A lambda + b,    lo <= lambda <= hi,  w complementary
  *
- * Index sets: F (clamped: lo < lambda < hi, w = 0), at lo with w >= 0, at hi with w <= 0; the other rows
- * are open.  An open row i is driven until it is in one of the sets, while the rows in the sets stay
- * there (Vondrak 2005, eq. 6.19, 6.20):
+ * Index sets: F (clamped: lo < lambda < hi, w = 0), at lo with w >= 0, at hi with w <= 0; the other
+ * rows are open.  An open row i is driven until it is in one of the sets, while the rows in the
+ * sets stay there (Vondrak 2005, eq. 6.19, 6.20):
  *
- *      d lambda_i = +-1,   d lambda_F = -A_FF^-1 A_Fi d lambda_i,   d w_N = A_NF d lambda_F + A_Ni d lambda_i,
- *      d w_i = s d lambda_i   with the Schur complement  s = A_ii - A_iF A_FF^-1 A_Fi >= 0.
+ *      d lambda_i = +-1,   d lambda_F = -A_FF^-1 A_Fi d lambda_i,   d w_N = A_NF d lambda_F + A_Ni
+ * d lambda_i, d w_i = s d lambda_i   with the Schur complement  s = A_ii - A_iF A_FF^-1 A_Fi >= 0.
  *
- * The step ends when w_i = 0, when lambda_i meets its other bound, or when a row of the sets meets the end
- * of its line and changes over: a row leaves F (O(k^2) removal from L D L') or joins it (O(k^2) append).
+ * The step ends when w_i = 0, when lambda_i meets its other bound, or when a row of the sets meets
+ * the end of its line and changes over: a row leaves F (O(k^2) removal from L D L') or joins it
+ * (O(k^2) append).
  *
- * Semidefinite A.  s is compared with its own A_ii.  If it vanishes, (d lambda_F, d lambda_i) is a null
- * vector of A: w does not move at all, the step runs along the null vector until a bound stops it, and F
- * loses that row; nothing stops it only if the problem has no solution, which the null vector then proves.
- * A dependent row inside its bounds with w = 0 is parked: it keeps lambda, is watched like any other row
- * and joins F when its w begins to move, which it does only after F has become smaller.
+ * Semidefinite A.  s is compared with its own A_ii.  If it vanishes, (d lambda_F, d lambda_i) is a
+ * null vector of A: w does not move at all, the step runs along the null vector until a bound stops
+ * it, and F loses that row; nothing stops it only if the problem has no solution, which the null
+ * vector then proves. A dependent row inside its bounds with w = 0 is parked: it keeps lambda, is
+ * watched like any other row and joins F when its w begins to move, which it does only after F has
+ * become smaller.
  *
- * First the unbounded rows, and those that a guess lambda has strictly between their bounds, are eliminated in one
- * factorization; all others are driven, one after the other.  With start=bpp another method comes first: the block
- * rounds of block principal pivoting (bpp.c), which on most problems leave nothing to be driven.  That is the
- * fastest way and is then mostly that method's work.
+ * First the unbounded rows, and those that a guess lambda has strictly between their bounds, are
+ * eliminated in one factorization; all others are driven, one after the other.  With start=bpp
+ * another method comes first: the block rounds of block principal pivoting (bpp.c), which on most
+ * problems leave nothing to be driven.  That is the fastest way and is then mostly that method's
+ * work.
  *
- * Ties are decided by a second number beside each basic variable, its derivative under a generic inward
- * perturbation of the vertex where the drive began (lexicographic rule), so no drive cycles; every drive
- * closes one row for good.  At the end the basic solution is refined and all rows are checked.
+ * Ties are decided by a second number beside each basic variable, its derivative under a generic
+ * inward perturbation of the vertex where the drive began (lexicographic rule), so no drive cycles;
+ * every drive closes one row for good.  At the end the basic solution is refined and all rows are
+ * checked.
  *
  * Friction rows (Vondrak 6.5.3): clamped_limits.c.
  *
- * Reuse (option): where the same A comes again with another b or other bounds, the factor of the last F is
- * kept and only the rows that differ change: O(k^2) each instead of O(k^3 / 3).  Nothing is
- * compared: every answer is checked against A as it is, and where the check fails the problem is solved
- * from the beginning.  Matrices that change from step to step gain nothing.
+ * Reuse (option): where the same A comes again with another b or other bounds, the factor of the
+ * last F is kept and only the rows that differ change: O(k^2) each instead of O(k^3 / 3).  Nothing
+ * is compared: every answer is checked against A as it is, and where the check fails the problem is
+ * solved from the beginning.  Matrices that change from step to step gain nothing.
  *
- * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
+ * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers. Factored
  * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED (noise of
  * 1e-3 is refined away as far as that converges).
  *
- * In STAR 2012, eq. 63 and 64, of pure problems, are the steps to the first row that meets its end. */
+ * In STAR 2012, eq. 63 and 64, of pure problems, are the steps to the first row that meets its end.
+ */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <math.h>
@@ -103,7 +108,7 @@ static int make_feasible(perp_clamped *D)
   return 1;
 }
 
-/* ---- driving one row ------------------------------------------------------------------------- */
+/* ---- driving one row ---- */
 
 enum { STOP_NONE, STOP_CLOSED, STOP_OTHER_BOUND, STOP_LEAVES, STOP_JOINS };
 
@@ -261,7 +266,7 @@ static perp_reason dantzig_drive(perp_clamped *D, int i)
   }
 }
 
-/* ---- one boxed problem ----------------------------------------------------------------------- */
+/* ---- one boxed problem ---- */
 
 /* the row to drive next, -1 when all are closed */
 static int next_open(const perp_clamped *D)

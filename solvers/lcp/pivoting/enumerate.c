@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Enumeration of all index sets: the reference for small problems (the direct method of STAR 4.2).
  *
- * Every row is put at its lower bound, at its upper bound or free; friction rows at -mu lambda_n, free, or
- * at mu lambda_n.  Each of the at most 2^n (pure LCP) or 3^n choices leaves a linear system for the free
- * rows,  A_FF x_F = -c_F, whose solution is kept when the judge accepts it.
+ * Every row is put at its lower bound, at its upper bound or free; friction rows at -mu lambda_n,
+ * free, or at mu lambda_n.  Each of the at most 2^n (pure LCP) or 3^n choices leaves a linear
+ * system for the free rows,  A_FF x_F = -c_F, whose solution is kept when the judge accepts it.
  *
- * A solution set is a union of polyhedra; what is found are their vertices.  Where A_FF is singular the
- * vertices have further rows with w_i = 0 (or free variables at 0), as many as the rank falls short; a
- * second pass tries all of them.  All this is rounded: with both passes done and nothing accepted, the problem is
- * searched once more in exact arithmetic (exact_lcp.h), which finds a solution or shows that there is none.
+ * A solution set is a union of polyhedra; what is found are their vertices.  Where A_FF is singular
+ * the vertices have further rows with w_i = 0 (or free variables at 0), as many as the rank falls
+ * short; a second pass tries all of them.  All this is rounded: with both passes done and nothing
+ * accepted, the problem is searched once more in exact arithmetic (exact_lcp.h), which finds a
+ * solution or shows that there is none.
  *
- * Works on the equilibrated problem, judges on the given one.  O(2^n n^3), memory O(n^2); n <= 20 and at
- * most 2^22 index sets; no circular cones; normal rows need lo >= 0. */
+ * Works on the equilibrated problem, judges on the given one.  O(2^n n^3), memory O(n^2); n <= 20
+ * and at most 2^22 index sets; no circular cones; normal rows need lo >= 0. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 
@@ -74,10 +75,11 @@ static double enumerate_bound(const struct search *s, int i)
   return s->state[i] == PERP_ROW_LO ? s->q.lo[i] : s->q.hi[i];
 }
 
-/* ---- linear systems ------------------------------------------------------------------------------------- */
+/* ---- linear systems ---- */
 
-/* Solve the m x k system E (row-major, k unknowns and the right-hand side, ld = N + 1) by elimination with
- * complete pivoting, rows brought to one size first; m >= k.  Returns the rank; x is filled when it is k. */
+/* Solve the m x k system E (row-major, k unknowns and the right-hand side, ld = N + 1) by
+ * elimination with complete pivoting, rows brought to one size first; m >= k.  Returns the rank; x
+ * is filled when it is k. */
 static int enumerate_eliminate(double E[][N + 1], int m, int k, double *x)
 {
   int colperm[N], rank = 0;
@@ -161,7 +163,7 @@ static void enumerate_assemble(struct search *s)
   }
 }
 
-/* ---- one candidate ------------------------------------------------------------------------------------------ */
+/* ---- one candidate ---- */
 
 /* s->lambda, judged */
 static void enumerate_judge(struct search *s)
@@ -301,9 +303,10 @@ static void enumerate_descend(struct search *s, int depth)
   }
 }
 
-/* ---- the whole search ------------------------------------------------------------------------------------------ */
+/* ---- the whole search ---- */
 
-/* Index sets of a problem that can be enumerated: known before the search starts; HUGE_VAL when it cannot be. */
+/* Index sets of a problem that can be enumerated: known before the search starts; HUGE_VAL when it
+ * cannot be. */
 static double index_sets(const perp_lcp *p)
 {
   double sets = 1;
@@ -333,8 +336,8 @@ static void enumerate_state_of(struct search *s)
   }
 }
 
-/* Both passes, the second only when the first found nothing or `all` is asked; the exact search where both find
- * nothing. */
+/* Both passes, the second only when the first found nothing or `all` is asked; the exact search
+ * where both find nothing. */
 static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
 {
   int n = p->n, k = 0;
@@ -369,7 +372,7 @@ static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
   enumerate_judge(s);
 }
 
-/* ---- all solutions ------------------------------------------------------------------------------------------------ */
+/* ---- all solutions ---- */
 
 struct collector {
   int n, count, room;
@@ -447,7 +450,7 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
   return PERP_OK;
 }
 
-/* ---- the plug-in ----------------------------------------------------------------------------------------------------- */
+/* ---- the plug-in ---- */
 
 static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
@@ -459,7 +462,8 @@ static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, 
   return PERP_OK;
 }
 
-/* A candidate well inside the tolerance ends the search; a borderline one waits for a better one. */
+/* A candidate well inside the tolerance ends the search; a borderline one waits for a better one.
+ */
 static bool good_enough(void *user, const double *lambda, const double *w, const signed char *state)
 {
   const struct search *s = user;

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keller's principal pivoting for positive definite, P- and positive semidefinite matrices, symmetric or
- * not, boxed (STAR 4.2; Cottle, Pang and Stone, The Linear Complementarity Problem).
+/* Keller's principal pivoting for positive definite, P- and positive semidefinite matrices,
+ * symmetric or not, boxed (STAR 4.2; Cottle, Pang and Stone, The Linear Complementarity Problem).
  *
  *      w = A lambda + b,    lo <= lambda <= hi,  w complementary
  *
- * Major cycle: of the rows whose w has the wrong sign take the worst, r, and drive lambda_r until w_r = 0 or
- * lambda_r meets its other bound.  On the way the rows that are in order stay so: a blocking row j
- * changes over by a principal pivot, and where its diagonal pivot is zero (a semidefinite A) by a 2 x 2
- * pivot with r, after which w_r instead of lambda_r is driven.  That is the almost complementary path of
- * path.h with t = |w_r|, covering vector -+ e_r and the rows not yet in order left out; each major cycle
- * settles one row, so there are at most n of them: more mean that settled rows come back, by rounding or an A
- * outside the domain, PERP_CYCLED.  A cycle that ends on a ray is taken back, and the next worst row driven
- * first.  STAR prints (64c) with the sign of the Schur complement reversed: the driven w_r grows with
- * A_rr - A_rA A_AA^-1 A_Ar > 0.
+ * Major cycle: of the rows whose w has the wrong sign take the worst, r, and drive lambda_r until
+ * w_r = 0 or lambda_r meets its other bound.  On the way the rows that are in order stay so: a
+ * blocking row j changes over by a principal pivot, and where its diagonal pivot is zero (a
+ * semidefinite A) by a 2 x 2 pivot with r, after which w_r instead of lambda_r is driven.  That is
+ * the almost complementary path of path.h with t = |w_r|, covering vector -+ e_r and the rows not
+ * yet in order left out; each major cycle settles one row, so there are at most n of them: more
+ * mean that settled rows come back, by rounding or an A outside the domain, PERP_CYCLED.  A cycle
+ * that ends on a ray is taken back, and the next worst row driven first.  STAR prints (64c) with
+ * the sign of the Schur complement reversed: the driven w_r grows with A_rr - A_rA A_AA^-1 A_Ar >
+ * 0.
  *
- * Against dantzig: the same pivots where A is symmetric and positive definite, a drive being a major cycle; here A may
- * have any symmetry, and there is an explicit inverse instead of L D L'.  Against lemke: one row at a time instead of
- * all rows along a covering vector.
+ * Against dantzig: the same pivots where A is symmetric and positive definite, a drive being a
+ * major cycle; here A may have any symmetry, and there is an explicit inverse instead of L D L'.
+ * Against lemke: one row at a time instead of all rows along a covering vector.
  *
- * Cost O(|S|^2 + n |S|) per pivot, memory 1.2 n^2 numbers.  A ray along which lambda_r grows without end
- * has a direction z with z_i (A z)_i = 0 in the basic rows and z_r (A z)_r <= 0: no P-matrix has one, and
- * for semidefinite A it proves that there is no solution.  Where (A + A') z != 0 it proves that A is
- * outside the domain, PERP_UNSUITED; else PERP_RAY.  Singular principal submatrices of matrices outside
- * these classes end there too, or in PERP_SINGULAR. */
+ * Cost O(|S|^2 + n |S|) per pivot, memory 1.2 n^2 numbers.  A ray along which lambda_r grows
+ * without end has a direction z with z_i (A z)_i = 0 in the basic rows and z_r (A z)_r <= 0: no
+ * P-matrix has one, and for semidefinite A it proves that there is no solution.  Where (A + A') z
+ * != 0 it proves that A is outside the domain, PERP_UNSUITED; else PERP_RAY.  Singular principal
+ * submatrices of matrices outside these classes end there too, or in PERP_SINGULAR. */
 #include "solvers/lcp/pivoting/path.h"
 
 #include <stdlib.h>
@@ -159,8 +160,8 @@ static perp_reason keller_run(struct keller *k)
   return PERP_INACCURATE;
 }
 
-/* Is A neither semidefinite nor P, by the direction z in L->dp with all z_i (A z)_i <= 0?  A P-matrix has no
- * such z, and for a semidefinite A it has z'Az = 0, so that (A + A') z = 0. */
+/* Is A neither semidefinite nor P, by the direction z in L->dp with all z_i (A z)_i <= 0?  A
+ * P-matrix has no such z, and for a semidefinite A it has z'Az = 0, so that (A + A') z = 0. */
 static bool keller_outside(perp_path *L)
 {
   int n = L->P.n;

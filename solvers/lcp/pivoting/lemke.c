@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lemke's complementary pivoting for boxed problems (Cline 2.7.1, 2.7.2 and 4.8; Cottle, Pang and Stone,
- * The Linear Complementarity Problem).
+/* Lemke's complementary pivoting for boxed problems (Cline 2.7.1, 2.7.2 and 4.8; Cottle, Pang and
+ * Stone, The Linear Complementarity Problem).
  *
  *      w = A lambda + b + c t,    lo <= lambda <= hi,  w complementary,  t >= 0
  *
- * For large t the covering vector c makes every row feasible.  The path of solutions is followed while t
- * falls to 0: one pair (lambda_r, w_r) has both members nonbasic, one of them enters, the first basic
- * variable that meets a bound leaves, and its complement enters next.  A row at its upper bound has
- * w <= 0, and a variable that enters may also run straight to its other bound.
+ * For large t the covering vector c makes every row feasible.  The path of solutions is followed
+ * while t falls to 0: one pair (lambda_r, w_r) has both members nonbasic, one of them enters, the
+ * first basic variable that meets a bound leaves, and its complement enters next.  A row at its
+ * upper bound has w <= 0, and a variable that enters may also run straight to its other bound.
  *
- * Basis: path.h; ties there as well (perturbed, default) or in path_lexico.c (lexicographic, the rule of Cline 2.7.1).  Not a tableau and not an n x n inverse is updated, but the inverse of the block
- * of the |S| basic lambda; a pivot costs O(|S|^2 + n |S|).  Memory 1.2 n^2 numbers.
+ * Basis: path.h; ties there as well (perturbed, default) or in path_lexico.c (lexicographic, the
+ * rule of Cline 2.7.1).  Not a tableau and not an n x n inverse is updated, but the inverse of the
+ * block of the |S| basic lambda; a pivot costs O(|S|^2 + n |S|).  Memory 1.2 n^2 numbers.
  *
- * Mixed problems (Cline 2.7.2): free variables are basic from the beginning, may have any sign and never
- * leave.  If their block is singular, a free row is paired with another row by a 2 x 2 pivot; a free row
- * that depends on the others is left out and its residual checked at the end.
+ * Mixed problems (Cline 2.7.2): free variables are basic from the beginning, may have any sign and
+ * never leave.  If their block is singular, a free row is paired with another row by a 2 x 2 pivot;
+ * a free row that depends on the others is left out and its residual checked at the end.
  *
- * Start: cold (S = free rows), or from a guess: S = rows strictly between their bounds, less those that depend on others,
- * and the covering vector is built in the terms of that basis, so that few pivots remain when the guess is good.
- * Copositive matrices have their proof for c > 0 only, which the cover of a guess need not be, and a basis may be
- * nearly singular: a path from a guess that ends on a ray, or in an answer that is not one to the tolerances of the
- * problem, goes on from the cold basis.  Pivots of both count.
+ * Start: cold (S = free rows), or from a guess: S = rows strictly between their bounds, less those
+ * that depend on others, and the covering vector is built in the terms of that basis, so that few
+ * pivots remain when the guess is good. Copositive matrices have their proof for c > 0 only, which
+ * the cover of a guess need not be, and a basis may be nearly singular: a path from a guess that
+ * ends on a ray, or in an answer that is not one to the tolerances of the problem, goes on from the
+ * cold basis.  Pivots of both count.
  *
- * Ends in finitely many pivots in exact arithmetic.  Solves monotone (also singular), strictly copositive
- * and copositive-plus problems or ends on a ray, which for these classes proves infeasibility.  Outside of
- * them (bimatrix games) a ray proves nothing.  Exponential on Murty's and Fathi's families for c = 1: the
- * pivot limit answers.  Factored input: perp_lcp_solve forms A once per solve.
+ * Ends in finitely many pivots in exact arithmetic.  Solves monotone (also singular), strictly
+ * copositive and copositive-plus problems or ends on a ray, which for these classes proves
+ * infeasibility.  Outside of them (bimatrix games) a ray proves nothing.  Exponential on Murty's
+ * and Fathi's families for c = 1: the pivot limit answers.  Factored input: perp_lcp_solve forms A
+ * once per solve.
  *
  * The covering vector: Cline 2002, eq. 2.35 and 2.36; its first basis Cline 2002, eq. 2.37; a pivot
  * Cline 2002, eq. 2.38, 2.39; free rows Cline 2002, eq. 2.40. */
@@ -84,7 +87,8 @@ static double lemke_cover_of(const perp_path *L, int cover, int i)
   return L->P.a[i] * (8 * perp_pivot_generic(i + 7919 * cover) - 7); /* a random one in [1, 9) */
 }
 
-/* The distance of row i from the bound that its cover dw moves it away from, and the unit of its zero. */
+/* The distance of row i from the bound that its cover dw moves it away from, and the unit of its
+ * zero. */
 static double first_distance(const perp_path *L, int i, double *unit)
 {
   *unit = L->st[i] == PERP_ROW_FREE ? 1 : L->P.a[i];
@@ -188,7 +192,7 @@ static int first_t(perp_path *L, int cover, bool *enters_lambda)
   return leaving;
 }
 
-/* ---- one solve ------------------------------------------------------------------------------------- */
+/* ---- one solve ---- */
 
 static void lemke_trace(const perp_path *L, const char *what, int leaving, double t)
 {
@@ -239,7 +243,8 @@ static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
   PERP_TRY(perp_path_take(ctx, L, p, "lemke", lambda, certificate, stats));
   L->lexico = l->o.ties == TIES_LEXICOGRAPHIC;
   const bool warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && L->warm);
-  /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all */
+  /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all
+   */
   const int tries = (l->o.cover == COVER_AUTO ? COVERS : 1) + warm;
   const int total = l->o.max_iter > 0 ? l->o.max_iter : 50 * p->n + 1000;
   bool answered = false;

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lemke and Howson's algorithm for bimatrix games (Lemke and Howson 1964; Cottle, Pang and Stone, The Linear
- * Complementarity Problem).
+/* Lemke and Howson's algorithm for bimatrix games (Lemke and Howson 1964; Cottle, Pang and Stone,
+ * The Linear Complementarity Problem).
  *
- *      lambda = (x, y),   A = [0 C; D' 0],   b < 0:      C y >= a,  D'x >= d  complementary to x, y >= 0
+ *      lambda = (x, y),   A = [0 C; D' 0],   b < 0:      C y >= a,  D'x >= d  complementary to x, y
+ * >= 0
  *
- * Here a = -b of the first m rows and d = -b of the other l; rows are scaled so that both are 1.  C and D are
- * then the costs of a game: an equilibrium (x^, y^) of probability vectors with the costs u = min (C y^)_i,
- * v = min (D'x^)_j gives the solution x = x^ / v, y = y^ / u.  The sign of the entries does not matter as
- * long as u, v > 0, which positive costs guarantee.
+ * Here a = -b of the first m rows and d = -b of the other l; rows are scaled so that both are 1.  C
+ * and D are then the costs of a game: an equilibrium (x^, y^) of probability vectors with the costs
+ * u = min (C y^)_i, v = min (D'x^)_j gives the solution x = x^ / v, y = y^ / u.  The sign of the
+ * entries does not matter as long as u, v > 0, which positive costs guarantee.
  *
  * With the payoffs P = alpha - C > 0, Q = beta - D > 0 the tableaus
  *      r + P y = 1,    s + Q'x = 1
- * start at x = y = 0.  One x_k (or y_k) enters; then the complement of what left enters the other tableau,
- * until the pair k is complete again.  The start is the only vertex that is complementary without being an
- * equilibrium, and the path from it cannot come back, so it ends in one.  Ratios that tie are compared
- * lexicographically along the inverse of the basis, which the tableau holds (the columns of the nonbasic
- * slacks), so no vertex repeats.  At the end x and y are computed again from their supports by LU, refined.
+ * start at x = y = 0.  One x_k (or y_k) enters; then the complement of what left enters the other
+ * tableau, until the pair k is complete again.  The start is the only vertex that is complementary
+ * without being an equilibrium, and the path from it cannot come back, so it ends in one.  Ratios
+ * that tie are compared lexicographically along the inverse of the basis, which the tableau holds
+ * (the columns of the nonbasic slacks), so no vertex repeats.  At the end x and y are computed
+ * again from their supports by LU, refined.
  *
  * The two sets of rows may be mixed: the zero pattern, taken as a graph, is split by two colours.
  *
- * Cost O(m l) per pivot, memory 0.75 n^2 numbers.  Paths can be exponentially long; when one exceeds its
- * part of the limit, n + 20 pivots and more for later ones, the next label k is tried.  Solves only what it
- * says: PERP_UNSUITED for any other structure. */
+ * Cost O(m l) per pivot, memory 0.75 n^2 numbers.  Paths can be exponentially long; when one
+ * exceeds its part of the limit, n + 20 pivots and more for later ones, the next label k is tried.
+ * Solves only what it says: PERP_UNSUITED for any other structure. */
 #include "solvers/lcp/pivoting/pivot.h"
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/inverse_update.h"
@@ -42,8 +44,8 @@ static const perp_opt howson_options[] = {
 /* equal within rounding, and pivots that count, relative to entries of order 1 */
 static const double TIE = 1e-12, TINY = 1e-11;
 
-/* z_B + T z_N = q: rows of basic, columns of nonbasic variables.  Variables 0 ... rows-1 are the slacks,
- * rows ... rows+cols-1 the others. */
+/* z_B + T z_N = q: rows of basic, columns of nonbasic variables.  Variables 0 ... rows-1 are the
+ * slacks, rows ... rows+cols-1 the others. */
 struct tableau {
   int rows, cols;
   double *T, *q;         /* [rows * cols] column-major, [rows] */
@@ -114,8 +116,8 @@ static int first_block(const perp_pivot *P)
   return m > 0 && m < n ? m : 0;
 }
 
-/* Rows of the first set and H->perm, 0 when lambda >= 0, b < 0 and two sets without entries among themselves
- * are not what A and the bounds say.  O(n^2). */
+/* Rows of the first set and H->perm, 0 when lambda >= 0, b < 0 and two sets without entries among
+ * themselves are not what A and the bounds say.  O(n^2). */
 static int lemke_howson_split(struct howson *H)
 {
   const perp_pivot *P = &H->P;
@@ -185,13 +187,15 @@ static void lemke_howson_fill(struct howson *H, int m)
   lemke_howson_start(&H->two, l, m);
 }
 
-/* entry of B^-1 in row p and the column of slack v: a column of T when v is nonbasic, else a unit vector */
+/* entry of B^-1 in row p and the column of slack v: a column of T when v is nonbasic, else a unit
+ * vector */
 static double inverse_entry(const struct tableau *t, const int *where, int p, int v)
 {
   return where[v] >= 0 ? t->T[p + (size_t)where[v] * (size_t)t->rows] : t->basic[p] == v;
 }
 
-/* The row that leaves when column e enters: least ratio q / T_e, ties lexicographic; -1 when unbounded. */
+/* The row that leaves when column e enters: least ratio q / T_e, ties lexicographic; -1 when
+ * unbounded. */
 static int leaving_row(const struct tableau *t, int e, int *where, int *tied)
 {
   const double *col = t->T + (size_t)e * (size_t)t->rows;
@@ -246,7 +250,8 @@ static int lemke_howson_pivot(struct tableau *t, int p, int e, double *col, doub
   return left;
 }
 
-/* row of A to which a variable of a tableau belongs: r_i and x_i to row i, s_j and y_j to row m + j */
+/* row of A to which a variable of a tableau belongs: r_i and x_i to row i, s_j and y_j to row m + j
+ */
 static int row_of(int second, int m, int l, int variable)
 {
   if (!second) return variable;                      /* r_i: i;  y_j: m + j */
@@ -283,8 +288,8 @@ static perp_reason lemke_howson_follow(struct howson *H, perp_ctx *ctx, int m, i
   }
 }
 
-/* Part of lambda (x: first = 0, y: first = 1) from the supports: the equations of the rows where the other
- * part is positive.  0 when they are not square and regular. */
+/* Part of lambda (x: first = 0, y: first = 1) from the supports: the equations of the rows where
+ * the other part is positive.  0 when they are not square and regular. */
 static int from_supports(struct howson *H, int m, int first, double *lambda)
 {
   int n = H->P.n, k = 0, rows = 0;

@@ -4,14 +4,15 @@
  *
  *      w = A lambda + b,    lo <= lambda <= hi,  w complementary
  *
- * Every index set S has one basic point: lambda_S from w_S = 0, the other lambda at a bound.  As long as a row
- * is out of order (lambda_i outside of its bounds for i in S, w_i of the wrong sign otherwise), the least
- * of these rows alone changes over: in with the diagonal pivot, out to the bound that it broke.  There is
- * no ratio test and the point is never feasible before the last one.
+ * Every index set S has one basic point: lambda_S from w_S = 0, the other lambda at a bound.  As
+ * long as a row is out of order (lambda_i outside of its bounds for i in S, w_i of the wrong sign
+ * otherwise), the least of these rows alone changes over: in with the diagonal pivot, out to the
+ * bound that it broke.  There is no ratio test and the point is never feasible before the last one.
  *
- * With the least index the sets never repeat when A is a P-matrix, so the method ends; it takes 2^n - 1
- * pivots on Murty's first family and stops at the limit there.  With rule = worst it takes the most
- * violated row instead: fewer pivots as a rule, but the sets can repeat, which is noticed (PERP_CYCLED).
+ * With the least index the sets never repeat when A is a P-matrix, so the method ends; it takes 2^n
+ * - 1 pivots on Murty's first family and stops at the limit there.  With rule = worst it takes the
+ * most violated row instead: fewer pivots as a rule, but the sets can repeat, which is noticed
+ * (PERP_CYCLED).
  *
  * Cost O(|S|^2 + n |S|) per pivot (one update of A_SS^-1), memory 1.2 n^2 numbers.  A_SS singular
  * (semidefinite A, zero diagonals): PERP_SINGULAR; infeasible problems are not recognized. */

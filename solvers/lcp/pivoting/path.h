@@ -3,19 +3,19 @@
  *
  *      w = A lambda + b + c t,    lo <= lambda <= hi,  w complementary
  *
- * A vertex of the path has one pair (lambda_r, w_r) with both members nonbasic and t basic instead.  Basic
- * are t, lambda_i for i in S, and w_i for the rows outside the core = S + {r}; a basis is held as
- *      K^-1,   K = [ c_core  A_core,S ]
- * with |S| + 1 rows.  One of the pair enters, the first basic variable that meets a bound leaves, its
- * complement enters next: one rank-one update of K^-1 per pivot.  Cost per pivot O(|S|^2 + n |S|), less
- * when A is sparse.
+ * A vertex of the path has one pair (lambda_r, w_r) with both members nonbasic and t basic instead.
+ * Basic are t, lambda_i for i in S, and w_i for the rows outside the core = S + {r}; a basis is
+ * held as K^-1,   K = [ c_core  A_core,S ] with |S| + 1 rows.  One of the pair enters, the first
+ * basic variable that meets a bound leaves, its complement enters next: one rank-one update of K^-1
+ * per pivot.  Cost per pivot O(|S|^2 + n |S|), less when A is sparse.
  *
  * The rows of the core check every direction (w does not move there): it is refined, and K inverted
- * afresh, when their residual says so.  Ratios that are equal to within rounding are decided in one of two ways.
- * Perturbed: every basic variable carries a second number, its derivative under one generic perturbation that relaxes
- * every one-sided row (Charnes; relaxing keeps a feasible problem feasible); the least of these ratios leaves.
- * Lexicographic: path_lexico.c.  In exact arithmetic no vertex comes back; with rounding one may, and where it
- * comes back twice the path ends as PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
+ * afresh, when their residual says so.  Ratios that are equal to within rounding are decided in one
+ * of two ways. Perturbed: every basic variable carries a second number, its derivative under one
+ * generic perturbation that relaxes every one-sided row (Charnes; relaxing keeps a feasible problem
+ * feasible); the least of these ratios leaves. Lexicographic: path_lexico.c.  In exact arithmetic
+ * no vertex comes back; with rounding one may, and where it comes back twice the path ends as
+ * PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
 #ifndef PERP_LCP_PATH_H
 #define PERP_LCP_PATH_H
 
@@ -53,8 +53,8 @@ typedef struct perp_path {
   int target_bound;
   int with_t; /* 1: t is basic, in slot 0 */
   bool warm;  /* lambda came with a guess */
-  /* ties by the lexico-minimum rule instead of the generic perturbation, set by the method with the signs of
-   * the perturbation of b, +-1 [n] */
+  /* ties by the lexico-minimum rule instead of the generic perturbation, set by the method with the
+   * signs of the perturbation of b, +-1 [n] */
   bool lexico;
   double *tilt;
   perp_stop
@@ -63,8 +63,9 @@ typedef struct perp_path {
   signed char *mark; /* [n] */
   int mark_e, returns;
   bool mark_is_lambda;
-  /* what counts as zero in the ratio test, times this: 1, or less where components of very different
-   * size belong together (a multiplier of 1e13 beside one of 1) and the data are exact enough */
+  /* what counts as zero in the ratio test, times this: 1, or less where components of very
+   * different size belong together (a multiplier of 1e13 beside one of 1) and the data are exact
+   * enough */
   double sharp;
 } perp_path;
 
@@ -81,7 +82,7 @@ static inline void perp_path_rest(perp_path *L, int i, bool low)
   L->lambda[i] = low ? L->P.lo[i] : L->P.hi[i];
 }
 
-/* ---- the basis: path_basis.c ----------------------------------------------------------------- */
+/* ---- the basis: path_basis.c ---- */
 
 /* Carve the arrays of a perp_path with its P.max_n. */
 void perp_path_layout(void *L, perp_arena *a);
@@ -127,7 +128,7 @@ void perp_path_replace_row(perp_path *L, int c, int row);
 void perp_path_remove(perp_path *L, int u, int c);
 void perp_path_t_first(perp_path *L, int u);
 
-/* ---- the path: path_lexico.c, path.c --------------------------------------------------------- */
+/* ---- the path: path_lexico.c, path.c ---- */
 
 /* Which of `count` tied stops leaves by the lexico-minimum rule comes first; the others are
  * reordered. O(|S|) for each coefficient and stop still tied. */

@@ -10,9 +10,11 @@ static const double DEPEND = 1e-10;
 /* ... or when all of these terms are themselves what rounding has left of zeros: one multiplier
  * more than there are rows for it */
 static const double NOTHING = 1e-13;
-/* below this reciprocal condition dependent rows are looked for: of free rows, which have to be in, and of a guess */
+/* below this reciprocal condition dependent rows are looked for: of free rows, which have to be in,
+ * and of a guess */
 static const double DOUBT = 1e-13, DOUBT_GUESS = 1e-10;
-/* a row leaves the inverse by an update where its pivot is more than this part of its row and column */
+/* a row leaves the inverse by an update where its pivot is more than this part of its row and
+ * column */
 static const double LEAVES = 1e-8;
 /* pivots of a pair of rows, relative to the scale of the row */
 static const double PAIR = 1e-9;
@@ -81,7 +83,7 @@ void perp_path_product(const perp_path *L, const double *x, double *y)
   perp_pivot_columns(&L->P, L->K.m - first, L->uvar + first, x + first, y);
 }
 
-/* ---- changes of the basis -------------------------------------------------------------------- */
+/* ---- changes of the basis ---- */
 
 void perp_path_append(perp_path *L, int row, int col, double s)
 {
@@ -177,7 +179,7 @@ void perp_path_recompute(perp_path *L, int passes)
   }
 }
 
-/* ---- the start ------------------------------------------------------------------------------- */
+/* ---- the start ---- */
 
 void perp_path_sets(perp_path *L, bool guess)
 {
@@ -304,7 +306,8 @@ void perp_path_core(perp_path *L)
     }
 }
 
-/* Row i of slot u leaves the basis.  What is left may be singular, and then loses other rows, too. */
+/* Row i of slot u leaves the basis.  What is left may be singular, and then loses other rows, too.
+ */
 static void path_basis_leave(perp_path *L, int u, int i, bool low, bool *singular)
 {
   const int m = L->K.m, c = L->cpos[i];

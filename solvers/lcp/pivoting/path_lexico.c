@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lexico-minimum ratio test of almost complementary paths.
  *
- * With b_j + s_j eps^(j+1) in the place of b_j the distance of a basic variable from its bound is a polynomial in eps,
- * whose coefficients are its row of the inverse of the n x n basis (Cline 2002, 2.7.1: [B^-1 q, B^-1]; Cottle, Pang and
- * Stone, 4.9).  Of basic variables whose ratios are equal that one leaves whose coefficients over its rate are least in
- * the lexicographic order; the rows of a regular matrix differ, so there is exactly one.
+ * With b_j + s_j eps^(j+1) in the place of b_j the distance of a basic variable from its bound is a
+ * polynomial in eps, whose coefficients are its row of the inverse of the n x n basis (Cline
+ * 2002, 2.7.1: [B^-1 q, B^-1]; Cottle, Pang and Stone, 4.9).  Of basic variables whose ratios are
+ * equal that one leaves whose coefficients over its rate are least in the lexicographic order; the
+ * rows of a regular matrix differ, so there is exactly one.
  *
  * K^-1 holds all of that basis that is not a unit vector: for x = (t, lambda_S)
  *      d x / d b_j = -K^-1 e_c   where row j is row c of the core, else 0,
  *      d w_i / d b_j = delta_ij + [c_i A_iS] d x / d b_j.
- * Coefficients are formed one at a time and only for the variables still tied: O(1) for a lambda, O(|S|) for a w. */
+ * Coefficients are formed one at a time and only for the variables still tied: O(1) for a lambda,
+ * O(|S|) for a w. */
 #include "solvers/lcp/pivoting/path.h"
 
 /* coefficients that differ by less, relative to the terms that they are made of, are equal */
 static const double TIE = 1e-9;
 
-/* coefficient j of the distance that candidate r has, *size: of the terms in it; column: max |K^-1 e_c| without t */
+/* coefficient j of the distance that candidate r has, *size: of the terms in it; column: max |K^-1
+ * e_c| without t */
 static double lexico_coefficient(const perp_path *L, const perp_stop *r, int j, double column,
                                  double *size)
 {

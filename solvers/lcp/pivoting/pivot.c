@@ -122,7 +122,8 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
   return DROWNED * scale > data && scale > data ? 1 : worst / scale;
 }
 
-/* What is rounding beside its own w goes to its bound, where rows that have no other terms need it.  False: nothing does. */
+/* What is rounding beside its own w goes to its bound, where rows that have no other terms need it.
+ * False: nothing does. */
 static bool pivot_rests(const perp_pivot *P, double *lambda, const double *w)
 {
   bool any = false;

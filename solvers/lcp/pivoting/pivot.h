@@ -46,11 +46,11 @@ typedef struct perp_pivot {
 
 /* Carve the arrays of a perp_pivot with its max_n. */
 void perp_pivot_layout(void *P, perp_arena *arena);
-/* Take over a problem with dense A: bounds, row scales, nonzero entries.  PERP_ERR_DIM when it is larger
- * than the workspace.   O(n^2), no allocation. */
+/* Take over a problem with dense A: bounds, row scales, nonzero entries.  PERP_ERR_DIM when it is
+ * larger than the workspace.   O(n^2), no allocation. */
 perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p);
-/* The same for a problem whose A (and n) is that of the call before, as the caller asserts: b and bounds
- * only.   O(n). */
+/* The same for a problem whose A (and n) is that of the call before, as the caller asserts: b and
+ * bounds only.   O(n). */
 void perp_pivot_retake(perp_pivot *P, const perp_lcp *p);
 static inline bool perp_pivot_spent(const perp_pivot *P, const perp_stats *stats)
 {
@@ -72,13 +72,13 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
  * recession direction of the box with  max over the box of v'(A lambda + b) < 0; true for v'b < 0,
  * A'v = 0.  O(n k) for k entries of v. */
 int perp_pivot_proves_infeasible(perp_pivot *P, const double *v);
-/* Clamp lambda to the bounds, outside time steps also put what is rounding beside its own w on its bound; w and what
- * perp_pivot_residual says of it. */
+/* Clamp lambda to the bounds, outside time steps also put what is rounding beside its own w on its
+ * bound; w and what perp_pivot_residual says of it. */
 double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w);
 /* The i-th of a fixed sequence of numbers in [1, 2) without arithmetic relations between them. */
 double perp_pivot_generic(int i);
 
-/* ---- the ratio test -------------------------------------------------------------------------- */
+/* ---- the ratio test ---- */
 
 /* What may stop a step: a variable that moves towards a bound. */
 typedef struct perp_stop {

@@ -209,11 +209,12 @@ double perp_lcp_recipe_memory(const perp_lcp_recipe *r)
   int rows = r->n > 0 ? r->n : f->least;
   if (r->n <= 0 && r->boxes > 0) rows = perp_lcp_family_rows_of_boxes(f, r->boxes);
   const double n = rows, real = sizeof(double);
-  /* of contacts: two sub-matrices of J of 6 columns a row, M and its inverse of a cube to four contacts of at
-   * least one row, and their copy; vectors */
+  /* of contacts: two sub-matrices of J of 6 columns a row, M and its inverse of a cube to four
+   * contacts of at least one row, and their copy; vectors */
   const double factored = n * real * (2 * (2 * 6 + 2 * 36 / 4.0 + 6) + 8);
   if (r->factored) return factored;
-  /* numbers of the size of A, of which there is one more while it is made; of pyramids half of the rows, then all */
+  /* numbers of the size of A, of which there is one more while it is made; of pyramids half of the
+   * rows, then all */
   double squares = !f->contact ? 2 : f->least % 24 == 0 ? 1.25 : 1;
   if (r->permute) squares = fmax(squares, 2);
   return squares * n * n * real + (f->contact ? factored : 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by the generators; not installed.  No function of the C library whose last digit may differ from
- * machine to machine (exp, log, sin ...) is used anywhere in them. */
+/* Shared by the generators; not installed.  No function of the C library whose last digit may
+ * differ from machine to machine (exp, log, sin ...) is used anywhere in them. */
 #ifndef PERP_LCP_GENERATE_H
 #define PERP_LCP_GENERATE_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Problem families of the literature, with their solutions where known.
  *
- * Murty I, II: exponentially many pivots for the least-index method and for Lemke's (d = e); Fathi: the
- * symmetric positive definite counterpart; Csizmadia: P-matrix whose handicap grows exponentially;
- * Kostreva: a P-matrix on which projected Gauss-Seidel does not converge; bimatrix games: Lemke's method
- * with d = e ends in a ray, Lemke-Howson does not; Hilbert: condition 1e10 (n = 8) ... 1e16 (12);
- * the small ones: examples of Cottle, Pang and Stone's book, Pang, Chen and Ye, and unsolvable ones. */
+ * Murty I, II: exponentially many pivots for the least-index method and for Lemke's (d = e); Fathi:
+ * the symmetric positive definite counterpart; Csizmadia: P-matrix whose handicap grows
+ * exponentially; Kostreva: a P-matrix on which projected Gauss-Seidel does not converge; bimatrix
+ * games: Lemke's method with d = e ends in a ray, Lemke-Howson does not; Hilbert: condition 1e10 (n
+ * = 8) ... 1e16 (12); the small ones: examples of Cottle, Pang and Stone's book, Pang, Chen and Ye,
+ * and unsolvable ones. */
 #include "solvers/lcp/problems/generate.h"
 
 #include <math.h>
@@ -82,7 +83,8 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
     }
     break;
   }
-  case PERP_GEN_POISSON: { /* obstacle problem on a k x k grid: 5-point Laplacian, load of both signs */
+  case PERP_GEN_POISSON: { /* obstacle problem on a k x k grid: 5-point Laplacian, load of both
+                              signs */
     int k = 1;
     while (k * k < n) k++;
     for (int i = 0; i < n; i++) {
@@ -106,7 +108,7 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
   }
 }
 
-/* ---- small problems written out: A by rows --------------------------------------------------- */
+/* ---- small problems written out: A by rows ---- */
 
 static const struct small {
   const char *name, *note;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contact problems of cubes: stacks, walls, inclines; frictionless, with boxed friction, with circular
- * cones, and in the Stewart-Trinkle form.
+/* Contact problems of cubes: stacks, walls, inclines; frictionless, with boxed friction, with
+ * circular cones, and in the Stewart-Trinkle form.
  *
  * Unit cubes of 1 kg (inertia 1/6 kg m^2), g = 9.81 m/s^2, one step of h = 0.01 s from rest: with
- * v* = (g h, 0) for every cube and the contact Jacobian J,  A = J M^-1 J',  b = J v*,  w = J v+.  An
- * interface between two cubes has 4 contact points, the corners of the overlap, and so rank 3 only for its
- * normals: A is singular, and the multipliers are not unique (w is).
+ * v* = (g h, 0) for every cube and the contact Jacobian J,  A = J M^-1 J',  b = J v*,  w = J v+. An
+ * interface between two cubes has 4 contact points, the corners of the overlap, and so rank 3 only
+ * for its normals: A is singular, and the multipliers are not unique (w is).
  *
- * Known solutions: everything stays at rest (w = 0), so the normal multipliers are any distribution of the
- * weights; the planted one is symmetric for stacks and carries each load straight down for walls. */
+ * Known solutions: everything stays at rest (w = 0), so the normal multipliers are any distribution
+ * of the weights; the planted one is symmetric for stacks and carries each load straight down for
+ * walls. */
 #include "solvers/lcp/io/convert.h"
 #include "solvers/lcp/problems/generate.h"
 
@@ -65,7 +66,7 @@ struct scene {
   struct point *points;
 };
 
-/* ---- geometry -------------------------------------------------------------------------------- */
+/* ---- geometry ---- */
 
 static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct scene *s)
 {
@@ -76,7 +77,8 @@ static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct sce
   return PERP_OK;
 }
 
-/* The overlap [x0, x1] x [-1/2, 1/2], x relative to cube `above`; offset: of `below` from `above`. */
+/* The overlap [x0, x1] x [-1/2, 1/2], x relative to cube `above`; offset: of `below` from `above`.
+ */
 static void generate_contact_interface(struct scene *s, int above, int below, double x0, double x1,
                                        double offset)
 {
@@ -131,8 +133,8 @@ void perp_lcp_wall_nearest(int contacts, int boxes, int *W, int *H)
   }
 }
 
-/* Load of a cube at offset e from its centre, carried straight down by the neighbouring contact columns;
- * columns are the distinct x of its lower contacts first ... first + count - 1. */
+/* Load of a cube at offset e from its centre, carried straight down by the neighbouring contact
+ * columns; columns are the distinct x of its lower contacts first ... first + count - 1. */
 static void generate_contact_carry(struct scene *s, int first, int count, double load, double e)
 {
   /* bracket e by columns */
@@ -203,7 +205,7 @@ static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct sce
   return PERP_OK;
 }
 
-/* ---- assembly -------------------------------------------------------------------------------- */
+/* ---- assembly ---- */
 
 /* The arrays of J M^-1 J' + S for `rows` (1 or 3) rows a contact. */
 struct assembly {
@@ -297,7 +299,8 @@ static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *
   return PERP_OK;
 }
 
-/* b += J v for velocities v of all cubes: uniform, of mean square rough^2 (m/s, 1/s), and `push` along y for the top. */
+/* b += J v for velocities v of all cubes: uniform, of mean square rough^2 (m/s, 1/s), and `push`
+ * along y for the top. */
 static perp_status generate_contact_disturb(perp_ctx *ctx, const perp_blocks *B, double rough,
                                             double push, perp_rng *rng, double *b)
 {

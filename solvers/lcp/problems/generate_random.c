@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random problems by class, with planted solutions where the class allows.
  *
- * Planting: lambda and w are drawn complementary, b = w - A lambda.  Normal deviates are sums of twelve
- * uniform ones, so that no logarithm enters. */
+ * Planting: lambda and w are drawn complementary, b = w - A lambda.  Normal deviates are sums of
+ * twelve uniform ones, so that no logarithm enters. */
 #include "solvers/lcp/problems/generate.h"
 
 #include <math.h>
@@ -108,7 +108,8 @@ static void generate_random_fill(perp_lcp_arrays x, int kind, int n, double *R, 
       x.b[i] = generate_random_normal(rng);
     }
     break;
-  case PERP_GEN_COPOSITIVE: /* nonnegative + skew + I / 10: strictly copositive, so always solvable */
+  case PERP_GEN_COPOSITIVE: /* nonnegative + skew + I / 10: strictly copositive, so always solvable
+                             */
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++)
         if (perp_rng_uniform(rng, 0, 1) < 0.4) AT(i, j) = perp_rng_uniform(rng, 0, 1);
@@ -118,7 +119,8 @@ static void generate_random_fill(perp_lcp_arrays x, int kind, int n, double *R, 
       x.b[i] = generate_random_normal(rng);
     }
     break;
-  case PERP_GEN_INFEASIBLE: { /* A z = 0 and b'z = -1 exactly: small integers, z of zeros and ones */
+  case PERP_GEN_INFEASIBLE: { /* A z = 0 and b'z = -1 exactly: small integers, z of zeros and ones
+                               */
     int rank = (n + 1) / 2;
     double *z = R + (size_t)n * (size_t)n, bz = 0;
     for (int i = 0; i < n; i++) z[i] = i == 0 || perp_rng_int(rng, 2);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Coulomb friction of a single contact, exactly.
  *
- * Open: x = 0 when q_n >= 0.  Sticking: K x = -q when that x lies in the cone.  Sliding: w_n = 0 gives
- * n = -(q_n + K_nt t) / K_nn, and with the Schur complement S = K_tt - K_tn K_nt / K_nn,
- * p = q_t - K_tn q_n / K_nn,
- *      t(kappa) = -(S + kappa I)^-1 p,     h(kappa) = |t(kappa)| - mu n(kappa) = 0,  kappa > 0,
- * which becomes a quartic in kappa when cleared of roots and denominators.  It is solved as it stands: h is
- * positive where sticking fails and negative for kappa -> inf (t -> 0, n -> -q_n / K_nn > 0), so Newton's
- * method between brackets cannot miss.  The tangential axes are turned to the eigenvectors of the symmetric
- * part of S first; S itself need not be symmetric (K_nt != K_tn').  A standard formulation (Bonnefon and Daviet 2011 discuss the quartic). */
+ * Open: x = 0 when q_n >= 0.  Sticking: K x = -q when that x lies in the cone.  Sliding: w_n = 0
+ * gives n = -(q_n + K_nt t) / K_nn, and with the Schur complement S = K_tt - K_tn K_nt / K_nn, p =
+ * q_t - K_tn q_n / K_nn, t(kappa) = -(S + kappa I)^-1 p,     h(kappa) = |t(kappa)| - mu n(kappa) =
+ * 0,  kappa > 0, which becomes a quartic in kappa when cleared of roots and denominators.  It is
+ * solved as it stands: h is positive where sticking fails and negative for kappa -> inf (t -> 0, n
+ * -> -q_n / K_nn > 0), so Newton's method between brackets cannot miss.  The tangential axes are
+ * turned to the eigenvectors of the symmetric part of S first; S itself need not be symmetric (K_nt
+ * != K_tn').  A standard formulation (Bonnefon and Daviet 2011 discuss the quartic). */
 #include "solvers/lcp/rows/cone.h"
 
 #include <math.h>

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A problem prepared for row-wise methods: projected sweeps and products with A, dense or matrix-free.
+/* A problem prepared for row-wise methods: projected sweeps and products with A, dense or
+ * matrix-free.
  *
  * Dense A: the slack w = A lambda + b is kept up to date; a changed row costs one column of A, an
- * unchanged one nothing.  Serves any symmetry.  Contacts of many bodies make a large A that is mostly zeros: from
- * PERP_SPARSE_ROWS rows on, with at most one number of PERP_SPARSE_SHARE that is none, its columns are compressed, and
- * products and changes cost their numbers.
+ * unchanged one nothing.  Serves any symmetry.  Contacts of many bodies make a large A that is
+ * mostly zeros: from PERP_SPARSE_ROWS rows on, with at most one number of PERP_SPARSE_SHARE that is
+ * none, its columns are compressed, and products and changes cost their numbers.
  *
  * Factored A = J M^-1 J' + S: with M_b^-1 = L_b L_b' (Cholesky, semidefinite blocks allowed) every
  * sub-matrix is stored as G = J L, so that A = G G' + S and one vector u = G' lambda per block of
- * velocities stands for J' lambda.  A row then needs each of its numbers once, for the product with u
- * and for the correction of u; M^-1 does not appear in the sweep, diagonal or not.  Consecutive rows
- * that touch the same blocks form a unit of at most PERP_UNIT_ROWS rows: its products with u are taken
- * together and corrected inside the unit by the small Gram matrix of its rows, which gives the same
- * iterates as one row after the other and shortens the chain of dependent operations.
+ * velocities stands for J' lambda.  A row then needs each of its numbers once, for the product with
+ * u and for the correction of u; M^-1 does not appear in the sweep, diagonal or not.  Consecutive
+ * rows that touch the same blocks form a unit of at most PERP_UNIT_ROWS rows: its products with u
+ * are taken together and corrected inside the unit by the small Gram matrix of its rows, which
+ * gives the same iterates as one row after the other and shortens the chain of dependent
+ * operations.
  *
- * Units that share no block commute, so the units are sorted by the length of the chain of units that they
- * wait for: the iterates stay those of the order of rows, bit by bit, while neighbours in the new order
- * are independent and overlap in the processor; those of one level may be done by several threads.
+ * Units that share no block commute, so the units are sorted by the length of the chain of units
+ * that they wait for: the iterates stay those of the order of rows, bit by bit, while neighbours in
+ * the new order are independent and overlap in the processor; those of one level may be done by
+ * several threads.
  *
- * Coloured, units are taken colour by colour instead: the order of rows changes, and with it the iterates, but a
- * colour is many units that share no block.  Contacts of one colour on bodies with diagonal inertia are then done by
- * fours, one in each lane of a vector (rows_fours.c), and all of a colour may be done by several threads.  Which unit
- * has which colour depends on the problem alone: so do the iterates, whatever the threads and the processor.
+ * Coloured, units are taken colour by colour instead: the order of rows changes, and with it the
+ * iterates, but a colour is many units that share no block.  Contacts of one colour on bodies with
+ * diagonal inertia are then done by fours, one in each lane of a vector (rows_fours.c), and all of
+ * a colour may be done by several threads.  Which unit has which colour depends on the problem
+ * alone: so do the iterates, whatever the threads and the processor.
  *
- * Sweeps are Gauss-Seidel (STAR 2012, section 4.3.2, eq. 78 and 81) in row order, reversed, or in an
- * order of units given by the caller.  Bounds of friction rows follow the current multiplier. */
+ * Sweeps are Gauss-Seidel (STAR 2012, section 4.3.2, eq. 78 and 81) in row order, reversed, or in
+ * an order of units given by the caller.  Bounds of friction rows follow the current multiplier. */
 #ifndef PERP_LCP_ROWS_H
 #define PERP_LCP_ROWS_H
 
@@ -47,7 +51,8 @@ typedef enum perp_lcp_row_kind {
   PERP_ROW_CONE_TAIL /* second, served together with the first */
 } perp_lcp_row_kind;
 
-/* Rows row ... row + r - 1 of one group, or of neighbours on the same blocks; dense: a row or a cone pair. */
+/* Rows row ... row + r - 1 of one group, or of neighbours on the same blocks; dense: a row or a
+ * cone pair. */
 typedef struct perp_unit {
   size_t at; /* its numbers in `data` */
   int row;
@@ -70,8 +75,8 @@ typedef struct perp_rows {
   int *unit_of;      /* factored: unit of a row */
   signed char *type; /* perp_lcp_row_kind */
   double *w;         /* dense: A lambda + b; factored: scratch */
-  bool
-      sparse; /* sparse A, or dense A that is mostly zeros: its columns, compressed, are here, too */
+  bool sparse; /* sparse A, or dense A that is mostly zeros: its columns, compressed, are here, too
+                */
   int *start, *row;        /* sparse: [n + 1], [start[n]] */
   double *value;           /* sparse: [start[n]] */
   perp_unit *unit, *unit2; /* unit2: scratch of the schedule */
@@ -80,8 +85,8 @@ typedef struct perp_rows {
   int n_units;
   int n_levels; /* level l ends before unit count[l]; 0: units wait for each other one by one */
   int threads;
-  bool
-      coloured; /* the caller's, before prepare: units by colours; sweeps are then forward, single rows not served */
+  bool coloured; /* the caller's, before prepare: units by colours; sweeps are then forward, single
+                    rows not served */
   bool zero_diagonal; /* some row has A_ii <= 0 and is not zero: outside the theory of the sweeps */
   bool scaled;        /* a is there */
   bool friction;
@@ -109,23 +114,24 @@ typedef struct perp_rows {
 perp_status perp_rows_open(perp_ctx *ctx, perp_rows *R, int max_n);
 void perp_rows_close(perp_rows *R);
 
-/* perp_workspace_create and perp_rows_open for a struct that begins with its perp_rows, *like with their max_n; to be
- * released by perp_rows_destroy (NULL is fine).  *ws is NULL on failure. */
+/* perp_workspace_create and perp_rows_open for a struct that begins with its perp_rows, *like with
+ * their max_n; to be released by perp_rows_destroy (NULL is fine).  *ws is NULL on failure. */
 perp_status perp_rows_create(perp_ctx *ctx, const char *who, void *like, size_t size,
                              perp_layout_fn *layout, void **ws);
 void perp_rows_destroy(void *ws);
 
 /* Read p: bounds, diagonal, units, factored numbers; steps omega / A_ii (cone pairs: omega over the
- * largest eigenvalue of their 2 x 2 block).  Rows with A_ii <= 0 get the step omega / max_j |A_ij|, a
- * plain projected gradient step, and zero_diagonal is set; a zero row goes to the bound that w = b asks
- * for, or stays where that bound is infinite.  Allocates only when p is factored, or large and mostly zeros, and needs
- * more memory than any problem before.  O(n^2) dense, O(nnz) factored. */
+ * largest eigenvalue of their 2 x 2 block).  Rows with A_ii <= 0 get the step omega / max_j |A_ij|,
+ * a plain projected gradient step, and zero_diagonal is set; a zero row goes to the bound that w =
+ * b asks for, or stays where that bound is infinite.  Allocates only when p is factored, or large
+ * and mostly zeros, and needs more memory than any problem before.  O(n^2) dense, O(nnz) factored.
+ */
 perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, double omega);
 
 /* Recompute w (dense) or u (factored) from lambda [n]; must precede the sweeps. */
 void perp_rows_reset(perp_rows *R, const double *lambda);
-/* One sweep over all units, order [n_units] or NULL (the order of rows); back: from the last to the first.
- * Returns max_i |change of lambda_i|. */
+/* One sweep over all units, order [n_units] or NULL (the order of rows); back: from the last to the
+ * first. Returns max_i |change of lambda_i|. */
 double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back);
 
 /* Single rows, for methods with their own blocks: w_i as the sweeps have it, the effect of
@@ -138,21 +144,22 @@ double perp_rows_entry(const perp_rows *R, int i, int j);
 void perp_rows_w(perp_rows *R, const double *lambda, double *w);
 /* y = A x. */
 void perp_rows_A(perp_rows *R, const double *x, double *y);
-/* d [n] with diag(d) - A positive semidefinite when A is symmetric: row sums of |A| when dense; when
- * factored s_i + sum over blocks of (rows touching the block) |G_ib|^2, as (sum of k terms)^2 <= k
- * (sum of squares).  The two rows of a cone get the same value.  Zero rows get 1. */
+/* d [n] with diag(d) - A positive semidefinite when A is symmetric: row sums of |A| when dense;
+ * when factored s_i + sum over blocks of (rows touching the block) |G_ib|^2, as (sum of k terms)^2
+ * <= k (sum of squares).  The two rows of a cone get the same value.  Zero rows get 1. */
 void perp_rows_majorant(perp_rows *R, double *d);
 /* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
  * without friction first.  y may be x. */
 void perp_rows_project(const perp_rows *R, const double *x, double *y);
-/* perp_lcp_merit of lambda with slack w and, where that is within p->tol, the larger one of it and what the judge says of each
- * row in its own scale (own, own_data), outside time steps.  The first call after prepare computes the row scales when
- * factored (as the judge does); the others are O(n), as a few products where the answer is near. */
+/* perp_lcp_merit of lambda with slack w and, where that is within p->tol, the larger one of it and
+ * what the judge says of each row in its own scale (own, own_data), outside time steps.  The first
+ * call after prepare computes the row scales when factored (as the judge does); the others are
+ * O(n), as a few products where the answer is near. */
 double perp_rows_residual(perp_rows *R, const double *lambda, const double *w);
 /* The same of lambda alone: w [n] out, one product (counted in stats). */
 double perp_rows_rate(perp_rows *R, const double *lambda, double *w, perp_stats *stats);
-/* What an iterative method aims at: its own tolerance, or what the caller accepts where that is 0, with a
- * little room for the different rounding of the judge. */
+/* What an iterative method aims at: its own tolerance, or what the caller accepts where that is 0,
+ * with a little room for the different rounding of the judge. */
 static inline double perp_rows_target(double tol, const perp_lcp *p)
 {
   return 0.9 * (tol > 0 ? tol : p->tol > 0 ? p->tol : 1e-8);

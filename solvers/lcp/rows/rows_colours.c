@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Colours of units: those of one colour share no block, so that they may be done in any order, or at the same time.
+/* Colours of units: those of one colour share no block, so that they may be done in any order, or
+ * at the same time.
  *
- * Greedy in the order of rows: each unit gets the first colour that none of its blocks has yet; the colours of a block are
- * bits of a word.  Where a block has run out of them, its units follow behind all colours, level by level, each
- * after those before it that share a block.  Nothing depends on threads.  O(units). */
+ * Greedy in the order of rows: each unit gets the first colour that none of its blocks has yet; the
+ * colours of a block are bits of a word.  Where a block has run out of them, its units follow
+ * behind all colours, level by level, each after those before it that share a block.  Nothing
+ * depends on threads.  O(units). */
 #include "solvers/lcp/rows/rows_private.h"
 
 enum { COLOURS = 64 };
 
-/* Units that can be done by fours, by what they have in common: contacts of box or cone, one normal row, four; each on
- * two blocks, behind them on one.  The last kind: the others. */
+/* Units that can be done by fours, by what they have in common: contacts of box or cone, one normal
+ * row, four; each on two blocks, behind them on one.  The last kind: the others. */
 enum { BOX, CONE, NORMAL, FOUR_NORMALS, KINDS, NO_FOURS = PERP_FOURS_KINDS - 1 };
 
 /* Does a row of a unit look at a row of another one? */

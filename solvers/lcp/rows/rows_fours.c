@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Four units of one colour at a time, one in each lane of a vector: contacts (n, t1, t2; boxes or cones), or one or
- * four normal rows, on one or two bodies in space with diagonal inertia.
+/* Four units of one colour at a time, one in each lane of a vector: contacts (n, t1, t2; boxes or
+ * cones), or one or four normal rows, on one or two bodies in space with diagonal inertia.
  *
- * Their numbers lie one behind the other as a sweep reads them: where accumulators and rows are, the columns of
- * G = J L (first rows of the four, second ones, ...), Gram matrix, b, steps, coefficients of friction, S where there is one.  Accumulators of the
- * bodies are turned from bodies to lanes on their way in, and back.
+ * Their numbers lie one behind the other as a sweep reads them: where accumulators and rows are,
+ * the columns of G = J L (first rows of the four, second ones, ...), Gram matrix, b, steps,
+ * coefficients of friction, S where there is one.  Accumulators of the bodies are turned from
+ * bodies to lanes on their way in, and back.
  *
- * Each function has one body, compiled twice: for AVX2, which is taken where the processor has it, and plain.  All
- * operations are those of single numbers in each lane and nothing is contracted, so both give the same bits.  The
- * steps are those of fast_unit in rows_sweep.c but for the order of its sums. */
+ * Each function has one body, compiled twice: for AVX2, which is taken where the processor has it,
+ * and plain.  All operations are those of single numbers in each lane and nothing is contracted, so
+ * both give the same bits.  The steps are those of fast_unit in rows_sweep.c but for the order of
+ * its sums. */
 #include "solvers/lcp/rows/rows_private.h"
 
 #include <float.h>
@@ -18,7 +20,8 @@ typedef struct four_head {
   int pad[4]; /* what follows begins at a multiple of 32 bytes */
 } four_head;
 
-/* What follows the columns of G, in vectors: the Gram matrix, and behind it b, steps, coefficients, S. */
+/* What follows the columns of G, in vectors: the Gram matrix, and behind it b, steps, coefficients,
+ * S. */
 #define FOURS_GRAM(rows) ((rows) * ((rows)-1) / 2)
 enum { MOST = PERP_UNIT_ROWS, LIMITS = 2 };
 typedef struct four_rest {
@@ -137,7 +140,7 @@ FOURS_INLINE void fours_add(const perp_v4 *g, const perp_v4 *c, const int blocks
     x = PERP_CHOOSE4((x) > (hi), hi, x);                                                           \
   } while (0)
 
-/* ---- sweeps ---------------------------------------------------------------------------------- */
+/* ---- sweeps ---- */
 
 /* The rows of a contact: l and what is added to it, from the steps y. */
 FOURS_INLINE void fours_contact(const four_rest *rest, const bool cone, const perp_v4 *y,
@@ -272,7 +275,7 @@ FOURS_INLINE double fours_sweep(const perp_rows *R, int t, int end, double *lamb
   return most;
 }
 
-/* ---- products -------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
 FOURS_INLINE void fours_Gt_of(const double *data, const double *x, double *u, const int blocks,
                               const int rows)
@@ -328,7 +331,7 @@ FOURS_INLINE void fours_G(const perp_rows *R, int t, int end, const double *u, c
   }
 }
 
-/* ---- packing --------------------------------------------------------------------------------- */
+/* ---- packing ---- */
 
 /* Column q of a block of four contacts, L of each: n, t1, t2. */
 FOURS_INLINE void fours_column(const double *const J[4], const double *const L[4], int q,
@@ -431,7 +434,7 @@ FOURS_INLINE bool fours_pack(perp_rows *R, int t, double omega)
 #undef FOURS_SIZED
 }
 
-/* ---- both ways ------------------------------------------------------------------------------- */
+/* ---- both ways ---- */
 
 static bool fours_kept_plain;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory that grows with the problem, and the compressed columns of a dense A that is mostly zeros. */
+/* Memory that grows with the problem, and the compressed columns of a dense A that is mostly zeros.
+ */
 #include "solvers/lcp/rows/rows_private.h"
 
 perp_status perp_rows_grow(perp_ctx *ctx, perp_rows *R, size_t bytes)

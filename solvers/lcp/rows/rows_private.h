@@ -11,8 +11,8 @@
 
 /* Shapes of units.  On one or two bodies in the plane (blocks of 3 or 4 numbers, which fill 2
  * pairs) or in space (5 or 6, 3 pairs) up to PERP_UNIT_ROWS rows are done together, with their Gram
- * matrix; anything else goes row by row.  FOURS is the first of four contacts that are done together, FOLLOWS are the
- * other three. */
+ * matrix; anything else goes row by row.  FOURS is the first of four contacts that are done
+ * together, FOLLOWS are the other three. */
 enum { DENSE_ROW, GENERIC, PLANE_ONE, PLANE_TWO, SPACE_ONE, SPACE_TWO, FOURS, FOLLOWS };
 /* Does f(blocks, pairs) for the shape of unit t, both constants. */
 #define PERP_FOR_SHAPE(t, f)                                                                       \
@@ -213,14 +213,17 @@ static inline void perp_rows_step_cone(perp_rows *R, int i, double off, double o
   if (top > DBL_MIN) R->inv[i] = R->inv[i + 1] = omega / top;
 }
 
-/* rows_colours.c.  Level of each unit = its colour: the number of levels; *commute: units of a level may be done in any
- * order.  Then the units in that order, with their places, and alike contacts of a level side by side. */
+/* rows_colours.c.  Level of each unit = its colour: the number of levels; *commute: units of a
+ * level may be done in any order.  Then the units in that order, with their places, and alike
+ * contacts of a level side by side. */
 int perp_rows_colours(perp_rows *R, bool *commute);
 void perp_rows_by_colours(perp_rows *R, int levels);
-/* The units of a dense problem by colours: rows i and j have different ones where A_ij or A_ji is not 0.  O(n^2). */
+/* The units of a dense problem by colours: rows i and j have different ones where A_ij or A_ji is
+ * not 0.  O(n^2). */
 void perp_rows_dense_colours(perp_rows *R);
 
-/* rows_fours.c: contacts by fours, of the units t, t + 4, ... end - 4, each with its three followers. */
+/* rows_fours.c: contacts by fours, of the units t, t + 4, ... end - 4, each with its three
+ * followers. */
 /* Their numbers, from J; false: a diagonal vanishes, they have to be packed one by one. */
 bool perp_fours_pack(perp_rows *R, int t, double omega);
 /* One sweep, as fast_unit of rows_sweep.c: the largest change. */

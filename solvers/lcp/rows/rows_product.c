@@ -6,7 +6,7 @@
 #include <cblas.h>
 #include <math.h>
 
-/* ---- products -------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
 /* u += G' x of one unit */
 static inline __attribute__((always_inline)) void fast_Gt(const perp_rows *R, const perp_unit *t,
@@ -151,7 +151,7 @@ void perp_rows_majorant(perp_rows *R, double *d)
   }
 }
 
-/* ---- projection and residual ----------------------------------------------------------------- */
+/* ---- projection and residual ---- */
 
 typedef struct projection {
   const perp_rows *R;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* ---- sweeps ---------------------------------------------------------------------------------- */
+/* ---- sweeps ---- */
 
 /* the new value of row i with slack w */
 static inline double rows_sweep_relax(const perp_rows *R, int i, double w, const double *lambda)
@@ -229,7 +229,7 @@ double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back
   return worst;
 }
 
-/* ---- single rows ----------------------------------------------------------------------------- */
+/* ---- single rows ---- */
 
 /* the numbers of row i, of unit *t */
 static const double *row_numbers(const perp_rows *R, int i, const perp_unit **t)

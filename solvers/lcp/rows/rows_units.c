@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- steps of rows --------------------------------------------------------------------------- */
+/* ---- steps of rows ---- */
 
 void perp_rows_step(perp_rows *R, int i, double omega)
 {
@@ -27,7 +27,7 @@ void perp_rows_step(perp_rows *R, int i, double omega)
     R->lo[i] = R->hi[i];
 }
 
-/* ---- cutting and ordering -------------------------------------------------------------------- */
+/* ---- cutting and ordering ---- */
 
 /* The unit that the rows of group c alone would be, but for its rows. */
 static perp_unit rows_units_of_group(const perp_rows *R, int c)
@@ -126,8 +126,8 @@ static int rows_units_levels(perp_rows *R)
   return levels;
 }
 
-/* Place the numbers of units in their order.  Coloured: at multiples of 32 bytes, and with room for what fours have
- * beside those of each. */
+/* Place the numbers of units in their order.  Coloured: at multiples of 32 bytes, and with room for
+ * what fours have beside those of each. */
 static void rows_units_places(perp_rows *R)
 {
   size_t at = 0;
@@ -161,7 +161,7 @@ static void rows_units_schedule(perp_rows *R)
   R->unit = sorted;
 }
 
-/* ---- packing --------------------------------------------------------------------------------- */
+/* ---- packing ---- */
 
 /* W = L L' of a positive semidefinite block; a vanishing pivot gives a zero column */
 static void rows_units_cholesky(int d, const double *W, double *L)
@@ -282,8 +282,9 @@ static void rows_units_pack(perp_rows *R, int t, double omega)
   rows_units_finish(R, t, omega);
 }
 
-/* A contact in space on `blocks` blocks, see perp_rows_contact, packed and, where it is regular, finished.  J comes column by
- * column, with the three rows side by side; sums are those of the rows one by one. */
+/* A contact in space on `blocks` blocks, see perp_rows_contact, packed and, where it is regular,
+ * finished.  J comes column by column, with the three rows side by side; sums are those of the rows
+ * one by one. */
 static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *R, int t,
                                                                      double omega, const int blocks)
 {
@@ -346,8 +347,8 @@ static void rows_units_split(perp_rows *R, int t)
     unit->shape = unit->b < 0 ? SPACE_ONE : SPACE_TWO;
 }
 
-/* All units in the order of rows (or of colours), so that J is read as it lies; then what needs the largest
- * diagonal. */
+/* All units in the order of rows (or of colours), so that J is read as it lies; then what needs the
+ * largest diagonal. */
 typedef struct packing {
   perp_rows *R;
   double omega;
@@ -397,7 +398,7 @@ PERP_CLONES_OF_FOUR static void rows_units_share(void *user, int member, int mem
   job->bnorm[member] = bnorm;
 }
 
-/* ---- memory, and all of it ------------------------------------------------------------------- */
+/* ---- memory, and all of it ---- */
 
 static void rows_units_layout(perp_rows *R, perp_arena *a)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- one basis ---------------------------------------------------------------------------------------------- */
+/* ---- one basis ---- */
 
 static double block_entry(const perp_block_contact *b, int i, int j)
 {
@@ -47,7 +47,8 @@ static bool block_open(perp_block_contact *b)
   return true;
 }
 
-/* M [m (m + 1)], by rows with the right-hand side behind, becomes the identity and the solution; false: singular. */
+/* M [m (m + 1)], by rows with the right-hand side behind, becomes the identity and the solution;
+ * false: singular. */
 static bool block_eliminate(double *M, int m)
 {
   const int width = m + 1;
@@ -117,12 +118,13 @@ static bool block_basis(perp_block_contact *b, double noise)
   return true;
 }
 
-/* ---- Lemke's path --------------------------------------------------------------------------------------------- */
+/* ---- Lemke's path ---- */
 
-/* Variables: w_i, then z_i (i in 0 ... R - 1), then the covering z_0.  R = r, and one more row where the normal has an
- * upper bound: its multiplier u with  w_n = ... + u,  hi - x_n >= 0. */
+/* Variables: w_i, then z_i (i in 0 ... R - 1), then the covering z_0.  R = r, and one more row
+ * where the normal has an upper bound: its multiplier u with  w_n = ... + u,  hi - x_n >= 0. */
 
-/* The dictionary  w = constant + M z + d z_0  in scaled units; returns R, or 0 when there is no such scale. */
+/* The dictionary  w = constant + M z + d z_0  in scaled units; returns R, or 0 when there is no
+ * such scale. */
 static int block_dictionary(perp_block_contact *b, int attempt)
 {
   const int r = b->r, s = r - 1, R = r + (b->hi < HUGE_VAL && !block_given(b)), width = R + 2;
@@ -157,7 +159,8 @@ static int block_dictionary(perp_block_contact *b, int attempt)
     b->T[r * width + R + 1] = (b->hi - b->lo) / D[0];
   }
   for (int i = 0; i < R; i++) {
-    /* any positive vector covers; where rounding spoils the path of one, that of another is asked */
+    /* any positive vector covers; where rounding spoils the path of one, that of another is asked
+     */
     b->T[i * width + R] = 1 + attempt * (1 + (7 * i + 3 * attempt) % 11) / 11.0;
     if (q > 0) b->T[i * width + R + 1] /= q;
     b->basic[i] = i;
@@ -177,7 +180,8 @@ static double block_tilt(const perp_block_contact *b, int R, int i, int k)
   return at >= 0 ? -b->T[i * (R + 2) + at] : -1 - at == i;
 }
 
-/* Of two rows with the same ratio within rounding: does i stop the variable of column j before row l does? */
+/* Of two rows with the same ratio within rounding: does i stop the variable of column j before row
+ * l does? */
 static bool block_first(const perp_block_contact *b, int R, int i, int l, int j)
 {
   const double *T = b->T;
@@ -282,7 +286,7 @@ bool perp_block_contact_solve(perp_block_contact *b)
   return false;
 }
 
-/* ---- in a sweep ------------------------------------------------------------------------------------------------ */
+/* ---- in a sweep ---- */
 
 void perp_block_contact_limit(const perp_rows *R, const int *row, int r, double *lambda)
 {

@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocked Gauss-Seidel: every block of rows is solved as a small problem of its own while the others rest.
+/* Blocked Gauss-Seidel: every block of rows is solved as a small problem of its own while the
+ * others rest.
  *
  *      solve the LCP of block c:   w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d),
  *
- * STAR 2012, section 4.3.3, eq. 82; the sum is added, as in 82a, where the box of the algorithm has a minus.
- * A block is a contact, that is a normal row and the friction rows that follow it, or the normal, directions and slack
- * of Stewart and Trinkle (stewart.h); a group of the factored form; or a row that is none of these.  Block solvers:
- *   projection   rows one after the other, 1-D projections repeated until they rest
- *   enumeration  all index sets of at most 4 boxed rows, friction bounds following the normal row; the
- *                set of the last sweep first, so that a settled contact costs one small elimination
- *   cone         a normal row and one circular cone: exactly, see cone.c
- *   bisection    the same by bisection of the direction of sliding, see cone_bisect.c
- *   auto         cone where there is one, else enumeration up to 4 rows, else projection
- * Where a block solver does not apply or finds nothing, projections step in.  Contacts of Stewart and Trinkle, whose
- * slack has A_ss = 0 and cannot be projected, are solved by block_contact.c: `auto` by complementary pivots,
- * `enumeration` (up to 8 directions) by all index sets; one without a solution while the others rest is left as it is.
- * A problem is not served where it is not known which rows make such a contact, or one has too many directions; and where
- * a named block solver can act on none of its contacts with friction.
+ * STAR 2012, section 4.3.3, eq. 82; the sum is added, as in 82a, where the box of the algorithm has
+ * a minus. A block is a contact, that is a normal row and the friction rows that follow it, or the
+ * normal, directions and slack of Stewart and Trinkle (stewart.h); a group of the factored form; or
+ * a row that is none of these.  Block solvers: projection   rows one after the other, 1-D
+ * projections repeated until they rest enumeration  all index sets of at most 4 boxed rows,
+ * friction bounds following the normal row; the set of the last sweep first, so that a settled
+ * contact costs one small elimination cone         a normal row and one circular cone: exactly, see
+ * cone.c bisection    the same by bisection of the direction of sliding, see cone_bisect.c auto
+ * cone where there is one, else enumeration up to 4 rows, else projection Where a block solver does
+ * not apply or finds nothing, projections step in.  Contacts of Stewart and Trinkle, whose slack
+ * has A_ss = 0 and cannot be projected, are solved by block_contact.c: `auto` by complementary
+ * pivots, `enumeration` (up to 8 directions) by all index sets; one without a solution while the
+ * others rest is left as it is. A problem is not served where it is not known which rows make such
+ * a contact, or one has too many directions; and where a named block solver can act on none of its
+ * contacts with friction.
  *
- * Acceleration: after the first `accelerate` sweeps, they come in pairs, forward and back, and every pair
- * starts from the extrapolated point
+ * Acceleration: after the first `accelerate` sweeps, they come in pairs, forward and back, and
+ * every pair starts from the extrapolated point
  *
- *      y = P(lambda_k + (theta_k - 1)/theta_k+1 (lambda_k - lambda_k-1)),  theta_k+1 = (1 + sqrt(1 + 4 theta_k^2))/2,
+ *      y = P(lambda_k + (theta_k - 1)/theta_k+1 (lambda_k - lambda_k-1)),  theta_k+1 = (1 + sqrt(1
+ * + 4 theta_k^2))/2,
  *
- * with theta = 1 again where (y - lambda_k+1)' D (lambda_k+1 - lambda_k) > 0, D = diag(A_ii) (O'Donoghue and
- * Candes 2015): a symmetric sweep is a proximal step of the quadratic objective (Li, Sun and Toh 2016), and
- * Nesterov's rate holds for it without friction; with friction the limits move and no theorem does.  Long
- * stacks need it: plain sweeps take 10^5 and more where rocking modes are slow.  P also brings directions of Stewart
- * and Trinkle back to sum x_t <= mu x_n; they are extrapolated only where the force went by the same ones before, and
- * their slack never, the blocks find it.
+ * with theta = 1 again where (y - lambda_k+1)' D (lambda_k+1 - lambda_k) > 0, D = diag(A_ii)
+ * (O'Donoghue and Candes 2015): a symmetric sweep is a proximal step of the quadratic objective
+ * (Li, Sun and Toh 2016), and Nesterov's rate holds for it without friction; with friction the
+ * limits move and no theorem does.  Long stacks need it: plain sweeps take 10^5 and more where
+ * rocking modes are slow.  P also brings directions of Stewart and Trinkle back to sum x_t <= mu
+ * x_n; they are extrapolated only where the force went by the same ones before, and their slack
+ * never, the blocks find it.
  *
- * Converges for symmetric positive definite A without friction; with friction in practice, at the linear
- * rate of Gauss-Seidel (known as NSGS in contact dynamics).  Serves cones exactly, which pgs does only in
- * the limit.  A sweep costs as pgs does plus the block solves.  No allocation beyond pgs. */
+ * Converges for symmetric positive definite A without friction; with friction in practice, at the
+ * linear rate of Gauss-Seidel (known as NSGS in contact dynamics).  Serves cones exactly, which pgs
+ * does only in the limit.  A sweep costs as pgs does plus the block solves.  No allocation beyond
+ * pgs. */
 #include "solvers/lcp/splitting/block_contact.h"
 #include "solvers/lcp/rows/cone.h"
 #include "solvers/lcp/splitting/splitting.h"
@@ -74,8 +79,8 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* a block: rows index[start] ... index[start + r - 1]; its matrix at K + at, r x r, but for those of Stewart and Trinkle,
- * whose numbers are read from A */
+/* a block: rows index[start] ... index[start + r - 1]; its matrix at K + at, r x r, but for those
+ * of Stewart and Trinkle, whose numbers are read from A */
 struct block {
   int start, r, cone; /* cone: rows are (normal, t1, t2) of a cone */
   bool stewart;       /* rows are (normal, directions, slack) */
@@ -94,7 +99,8 @@ struct ws {
   perp_stewart contacts;
   perp_block_contact *contact; /* the one being solved */
   signed char *state;          /* [max_n] index sets of their rows in the last sweep */
-  int unsolved; /* one of the blocks that had no solution in the last sweep: its first row; -1: none */
+  int unsolved; /* one of the blocks that had no solution in the last sweep: its first row; -1: none
+                 */
 };
 
 static void block_gs_layout(void *ws, perp_arena *a)
@@ -121,9 +127,10 @@ static perp_status block_gs_create(perp_ctx *ctx, int max_n, const void *opts, v
   return perp_rows_create(ctx, "block-gs", &w, sizeof w, block_gs_layout, ws);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
-/* The next block: r rows from place `start` of w->index on.  Its numbers follow those of the one before. */
+/* The next block: r rows from place `start` of w->index on.  Its numbers follow those of the one
+ * before. */
 static struct block *block_gs_add(struct ws *w, int start, int r, bool stewart)
 {
   struct block *c = &w->blocks[w->n_blocks];
@@ -134,8 +141,8 @@ static struct block *block_gs_add(struct ws *w, int start, int r, bool stewart)
   return c;
 }
 
-/* Contact c of Stewart and Trinkle as a block from place `start` on; its index sets as lambda shows them.  Returns the number
- * of its rows. */
+/* Contact c of Stewart and Trinkle as a block from place `start` on; its index sets as lambda shows
+ * them.  Returns the number of its rows. */
 static int block_gs_add_contact(struct ws *w, int c, int start, const double *lambda)
 {
   const int *row = w->contacts.rows + w->contacts.ptr[c];
@@ -214,7 +221,7 @@ static void block_gs_build(struct ws *w, const double *lambda)
   }
 }
 
-/* ---- block solvers: x [r] in and out, w = K x + q ------------------------------------------------------------ */
+/* ---- block solvers: x [r] in and out, w = K x + q ---- */
 
 static void row_bounds(const struct ws *w, const struct block *c, const double *x,
                        const double *lambda, int k, double *lo, double *hi)
@@ -265,7 +272,8 @@ static void block_gs_project(const struct ws *w, const struct block *c, const do
   }
 }
 
-/* x for one choice of index sets (state 0 lo, 1 free, 2 hi), false when singular or not a solution */
+/* x for one choice of index sets (state 0 lo, 1 free, 2 hi), false when singular or not a solution
+ */
 static bool try_sets(const struct ws *w, const struct block *c, const double *K, const double *q,
                      const double *lambda, const int *state, double *x)
 {
@@ -355,7 +363,7 @@ static bool block_gs_enumerate(const struct ws *w, struct block *c, const double
   return false;
 }
 
-/* ---- the sweep ------------------------------------------------------------------------------------------------- */
+/* ---- the sweep ---- */
 
 static double contact_step(struct ws *w, const struct block *c, double *lambda)
 {

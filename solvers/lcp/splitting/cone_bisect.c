@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Coulomb friction of a single contact by bisection of one angle, after Hwangbo, Lee and Hutter 2018.
+/* Coulomb friction of a single contact by bisection of one angle, after Hwangbo, Lee and Hutter
+ * 2018.
  *
- * Open: x = 0 when q_n >= 0.  Sticking: K x = -q when that x lies in the cone.  Sliding: the multipliers with w_n = 0
- * on the surface of the cone are a curve over the angle of e = (cos, sin),
+ * Open: x = 0 when q_n >= 0.  Sticking: K x = -q when that x lies in the cone.  Sliding: the
+ * multipliers with w_n = 0 on the surface of the cone are a curve over the angle of e = (cos, sin),
  *      x_T = r e,   x_n = r / mu,   r(angle) = -q_n / (K_nn / mu + K_nt e) > 0,
- * and g(angle) = w_T x e (the component of w_T across e) changes its sign where w_T is along e; friction opposes it
- * there where w_T'e <= 0.  The paper asks for the least energy on the curve, whose tangent has a part along e where K_nt
- * is not zero; Coulomb's law, which the judge asks for, is this condition.
+ * and g(angle) = w_T x e (the component of w_T across e) changes its sign where w_T is along e;
+ * friction opposes it there where w_T'e <= 0.  The paper asks for the least energy on the curve,
+ * whose tangent has a part along e where K_nt is not zero; Coulomb's law, which the judge asks for,
+ * is this condition.
  *
- * The search begins at the direction of the sticking x and goes outwards to both sides, STEPS to the circle, or FINE
- * ones where those find nothing, until g changes sign; then the interval is halved until it is no interval. */
+ * The search begins at the direction of the sticking x and goes outwards to both sides, STEPS to
+ * the circle, or FINE ones where those find nothing, until g changes sign; then the interval is
+ * halved until it is no interval. */
 #include "solvers/lcp/rows/cone.h"
 
 #include <math.h>

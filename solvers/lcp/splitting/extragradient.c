@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Extragradient method with a step that adapts itself, on the cones of De Saxce.
  *
- * Coulomb's law is the variational inequality of F(lambda) = w + Gamma(w), w = A lambda + b, over the cones K
- * (desaxce.h).  Korpelevich's two projections with the step rule of Khobotov 1987, as He and Liao 2002 have it:
- *      x = P_K(lambda - rho D^-1 F(lambda)),
- *      rho is reduced to 2/3 min(1, 1 / r) of it while r = rho |F(lambda) - F(x)|_D^-1 / |lambda - x|_D > upper,
- *      lambda+ = P_K(lambda - rho D^-1 F(x)),          rho grows by 3/2 where r < lower.
- * D = diag(A_ii) of a contact, where the papers have the identity.  No factorization, two products with A an iteration
- * and one for each step that is refused.
+ * Coulomb's law is the variational inequality of F(lambda) = w + Gamma(w), w = A lambda + b, over
+ * the cones K (desaxce.h).  Korpelevich's two projections with the step rule of Khobotov 1987, as
+ * He and Liao 2002 have it: x = P_K(lambda - rho D^-1 F(lambda)), rho is reduced to 2/3 min(1, 1 /
+ * r) of it while r = rho |F(lambda) - F(x)|_D^-1 / |lambda - x|_D > upper, lambda+ = P_K(lambda -
+ * rho D^-1 F(x)),          rho grows by 3/2 where r < lower. D = diag(A_ii) of a contact, where the
+ * papers have the identity.  No factorization, two products with A an iteration and one for each
+ * step that is refused.
  *
- * Converges where F is monotone and Lipschitz: semidefinite A without friction, symmetric or not, linearly where a
- * solution is isolated enough.  With Gamma F is Lipschitz but not monotone: no theorem. */
+ * Converges where F is monotone and Lipschitz: semidefinite A without friction, symmetric or not,
+ * linearly where a solution is isolated enough.  With Gamma F is Lipschitz but not monotone: no
+ * theorem. */
 #include "solvers/lcp/splitting/desaxce.h"
 
 #include <math.h>

@@ -3,12 +3,13 @@
  *
  *      lambda <- clamp(lambda - omega D^-1 w, lo, hi),   w = A lambda + b.
  *
- * STAR 2012, section 4.3.1, splitting M = D.  With the bare diagonal (option plain) it diverges as soon as
- * the spectral radius of D^-1 A exceeds 2 / omega, which four contacts under one box already do; the
- * default takes D with D - A positive semidefinite (row sums of |A|, or, matrix-free, every block of
- * velocities shared out evenly among the rows that touch it, known as mass splitting), which makes the
- * objective decrease for every omega <= 1 and symmetric positive semidefinite A.
- * One product with A per sweep; friction rows take their limits from the new normal multipliers. */
+ * STAR 2012, section 4.3.1, splitting M = D.  With the bare diagonal (option plain) it diverges as
+ * soon as the spectral radius of D^-1 A exceeds 2 / omega, which four contacts under one box
+ * already do; the default takes D with D - A positive semidefinite (row sums of |A|, or,
+ * matrix-free, every block of velocities shared out evenly among the rows that touch it, known as
+ * mass splitting), which makes the objective decrease for every omega <= 1 and symmetric positive
+ * semidefinite A. One product with A per sweep; friction rows take their limits from the new normal
+ * multipliers. */
 #include "solvers/lcp/splitting/splitting.h"
 
 #include <math.h>

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Nonsmooth nonlinear conjugate gradients on top of projected Gauss-Seidel.
  *
- * One sweep is taken for a step along minus a gradient, g(lambda) = lambda - sweep(lambda), and successive
- * steps are combined as Fletcher and Reeves do:
- *      lambda <- sweep(lambda) + beta p,   beta = |g|^2 / |g before|^2,   p <- beta p - g,
- * with p = 0 whenever beta > 1 (the gradient grew: restart).  Silcowitz, Niebe and Erleben 2010, cited in
- * STAR 2012, section 4.3.1, as [SNE10b].
+ * One sweep is taken for a step along minus a gradient, g(lambda) = lambda - sweep(lambda), and
+ * successive steps are combined as Fletcher and Reeves do: lambda <- sweep(lambda) + beta p,   beta
+ * = |g|^2 / |g before|^2,   p <- beta p - g, with p = 0 whenever beta > 1 (the gradient grew:
+ * restart).  Silcowitz, Niebe and Erleben 2010, cited in STAR 2012, section 4.3.1, as [SNE10b].
  *
- * Where Gauss-Seidel converges slowly (stacks, mass ratios) the combination needs far fewer sweeps; there is
- * no theorem.  Costs a sweep, and a pass over J (or A) as lambda moves as a whole.  The residual decides as in
- * pgs.  No allocation beyond pgs. */
+ * Where Gauss-Seidel converges slowly (stacks, mass ratios) the combination needs far fewer sweeps;
+ * there is no theorem.  Costs a sweep, and a pass over J (or A) as lambda moves as a whole.  The
+ * residual decides as in pgs.  No allocation beyond pgs. */
 #include "solvers/lcp/splitting/splitting.h"
 
 #include <math.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Projected Gauss-Seidel with subspace minimization: sweeps guess which rows are at their bounds, the others are then
- * solved together.
+/* Projected Gauss-Seidel with subspace minimization: sweeps guess which rows are at their bounds,
+ * the others are then solved together.
  *
- * Silcowitz, Niebe and Erleben 2010 (STAR 2012, section 4.3.1, cites it).  An iteration is `sweeps` sweeps and up to
- * `steps` steps in the subspace that they leave:
- *      L = { lambda = lo, w >= 0 },  U = { lambda = hi, w <= 0 },  free rows A = all others,
- *      A_AA lambda_A = -(b_A + A_AL lambda_L + A_AU lambda_U),
- * bounds of friction rows as the normal multipliers of the sweeps make them; both rows of a cone are held where the pair
- * slides.  The system is solved by conjugate gradients with the diagonal as preconditioner, from the point of the
- * sweeps, products with A only; then everything is projected, and a step that leaves a larger residual is halved
- * towards where it began, up to BACK times, and else taken back.  Steps go on while they help and the sets change.
+ * Silcowitz, Niebe and Erleben 2010 (STAR 2012, section 4.3.1, cites it).  An iteration is `sweeps`
+ * sweeps and up to `steps` steps in the subspace that they leave: L = { lambda = lo, w >= 0 },  U =
+ * { lambda = hi, w <= 0 },  free rows A = all others, A_AA lambda_A = -(b_A + A_AL lambda_L + A_AU
+ * lambda_U), bounds of friction rows as the normal multipliers of the sweeps make them; both rows
+ * of a cone are held where the pair slides.  The system is solved by conjugate gradients with the
+ * diagonal as preconditioner, from the point of the sweeps, products with A only; then everything
+ * is projected, and a step that leaves a larger residual is halved towards where it began, up to
+ * BACK times, and else taken back.  Steps go on while they help and the sets change.
  *
- * Where sets are right one step is the answer, up to the conjugate gradients; redundant contacts leave the system
- * singular but consistent.  Ours: the line search back (the paper keeps the last point), and that the residual is that
- * of the judge.  No theorem.  No allocation beyond pgs. */
+ * Where sets are right one step is the answer, up to the conjugate gradients; redundant contacts
+ * leave the system singular but consistent.  Ours: the line search back (the paper keeps the last
+ * point), and that the residual is that of the judge.  No theorem.  No allocation beyond pgs. */
 #include "solvers/lcp/rows/rows.h"
 
 #include <math.h>

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gauss-Seidel sweeps with passes of shock propagation: bodies in layers from the ground, those below as if they had
- * infinite mass.
+/* Gauss-Seidel sweeps with passes of shock propagation: bodies in layers from the ground, those
+ * below as if they had infinite mass.
  *
- * Guendelman, Bridson and Fedkiw 2003 (STAR 2012, section 7.1): the graph of contacts has the static bodies at its root,
- * a body's level is its distance from there, and a contact belongs to the higher level of its two bodies.  A pass goes
- * through the layers from the ground; in each of them the contacts are swept `inner` times with the bodies of lower
- * levels as they have become,
+ * Guendelman, Bridson and Fedkiw 2003 (STAR 2012, section 7.1): the graph of contacts has the
+ * static bodies at its root, a body's level is its distance from there, and a contact belongs to
+ * the higher level of its two bodies.  A pass goes through the layers from the ground; in each of
+ * them the contacts are swept `inner` times with the bodies of lower levels as they have become,
  *      lambda_i <- P(lambda_i - w_i / sum over upper bodies of g_ib' M_b^-1 g_ib),
- * so that what is above carries itself on what is below as on a floor.  The bodies below never feel what is put on them:
- * velocities come out, but impulses that do not add up (pass=up).  With pass=both, ours, a second way from the top down
- * looks for the impulses of these velocities: the bodies of a layer feel all that is above them, those below move as
- * the first way has left them.
+ * so that what is above carries itself on what is below as on a floor.  The bodies below never feel
+ * what is put on them: velocities come out, but impulses that do not add up (pass=up).  With
+ * pass=both, ours, a second way from the top down looks for the impulses of these velocities: the
+ * bodies of a layer feel all that is above them, those below move as the first way has left them.
  *
- * Neither solves the problem in general.  A pass is therefore a proposal: it is kept where its residual is smaller than
- * that of the sweeps, which go on from there, and what comes out is judged like every answer.
+ * Neither solves the problem in general.  A pass is therefore a proposal: it is kept where its
+ * residual is smaller than that of the sweeps, which go on from there, and what comes out is judged
+ * like every answer.
  *
- * Layers come from the blocks of a factored problem: groups on one block alone stand on the ground.  Without blocks
- * there are no layers, and this is pgs.  Memory beside pgs: that of J, when a problem is larger than all before. */
+ * Layers come from the blocks of a factored problem: groups on one block alone stand on the ground.
+ * Without blocks there are no layers, and this is pgs.  Memory beside pgs: that of J, when a
+ * problem is larger than all before. */
 #include "solvers/lcp/rows/rows.h"
 
 #include <math.h>
@@ -77,7 +79,7 @@ static void shock_destroy(void *ws)
   perp_rows_destroy(w);
 }
 
-/* ---- layers ---------------------------------------------------------------------------------------------------- */
+/* ---- layers ---- */
 
 static void shock_layout_blocks(struct ws *w, const perp_blocks *F, perp_arena *a)
 {
@@ -178,9 +180,10 @@ static perp_status shock_open(perp_ctx *ctx, struct ws *w)
   return PERP_OK;
 }
 
-/* ---- a pass ---------------------------------------------------------------------------------------------------- */
+/* ---- a pass ---- */
 
-/* v of the bodies of group c that are of its layer, or of those below, += M^-1 J' of its row i times change */
+/* v of the bodies of group c that are of its layer, or of those below, += M^-1 J' of its row i
+ * times change */
 static void shock_push(struct ws *w, const perp_blocks *F, int c, int i, double change, bool below)
 {
   const int r = F->cptr[c + 1] - F->cptr[c];
@@ -292,7 +295,7 @@ static void shock_pass(struct ws *w, double *lambda)
   shock_down(w, lambda);
 }
 
-/* ---- the method ------------------------------------------------------------------------------------------------ */
+/* ---- the method ---- */
 
 /* A pass from lambda of residual *rel; what is better stays. */
 static void shock_propose(struct ws *w, double *lambda, double *rel, perp_stats *stats)

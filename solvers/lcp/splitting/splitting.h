@@ -46,11 +46,13 @@ struct perp_splitting {
   double memory; /* of the step function, between two calls */
 };
 
-/* Of a perp_splitting with its rows.max_n; for methods with one at the beginning of their own workspace. */
+/* Of a perp_splitting with its rows.max_n; for methods with one at the beginning of their own
+ * workspace. */
 void perp_splitting_layout(void *ws, perp_arena *a);
 perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws);
-/* The loop.  A change at or below tol max(|lambda|, |b_i| / A_ii) is a cheap sign of convergence, which
- * costs nothing; the residual from scratch decides, each failed test makes the next sign harder. */
+/* The loop.  A change at or below tol max(|lambda|, |b_i| / A_ii) is a cheap sign of convergence,
+ * which costs nothing; the residual from scratch decides, each failed test makes the next sign
+ * harder. */
 perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lcp *p,
                                  double *lambda, double *certificate, const char *name,
                                  perp_splitting_step *step, perp_stats *stats);

@@ -14,7 +14,7 @@
 
 enum { ONE_STEP = 2 }; /* of all codes */
 
-/* ---- what SUNDIALS calls --------------------------------------------------------------------- */
+/* ---- what SUNDIALS calls ---- */
 
 void perp_sundials_quiet(int code, const char *module, const char *function, char *message,
                          void *user)
@@ -78,7 +78,7 @@ bool perp_sundials_project(const perp_sundials *w, double t, double *y)
   return perp_finite(w->n, y);
 }
 
-/* ---- a step ---------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 static perp_ode_answer sundials_fails(perp_sundials *w, perp_stats *stats, perp_reason reason)
 {
@@ -238,7 +238,7 @@ perp_ode_answer perp_sundials_step(void *ws, const perp_ode_sys *sys, double t, 
   return PERP_ODE_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 void perp_sundials_reset(void *ws)
 {

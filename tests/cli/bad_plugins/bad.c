@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LCP solvers and an integrator that do what outside code may do: crash, hang, eat memory, answer NaN, print.  With
- * a slow and a good one beside them. */
+/* LCP solvers and an integrator that do what outside code may do: crash, hang, eat memory, answer
+ * NaN, print.  With a slow and a good one beside them. */
 #include "perp.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ SOLVER(loop, "bad-loop");
 SOLVER(memory, "bad-memory");
 SOLVER(not_a_number, "bad-nan");
 
-/* ---- an integrator that loses its numbers --------------------------------------------------------------- */
+/* ---- an integrator that loses its numbers ---- */
 
 struct ode_opts {
   perp_ode_control control;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A force and a joint with options of all types, for scene files that have them; nothing is wrong with these. */
+/* A force and a joint with options of all types, for scene files that have them; nothing is wrong
+ * with these. */
 #include "perp.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static const perp_force_desc pull = {
   .force = pull_force,
 };
 
-/* ---- a rod between points of two bodies ------------------------------------------------------ */
+/* ---- a rod between points of two bodies ---- */
 
 struct rod {
   double length, at[3], of[3];

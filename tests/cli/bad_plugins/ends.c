@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LCP solvers that end the process which calls them, or never return: at once, or after ten honest problems (impulse 0,
- * which solves nothing of a body at rest), or where there is no memory. */
+/* LCP solvers that end the process which calls them, or never return: at once, or after ten honest
+ * problems (impulse 0, which solves nothing of a body at rest), or where there is no memory. */
 #include "perp.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Engines that do what outside code may do: crash, hang, end the program, answer NaN, say that they failed.  With a good
- * one, which lets bodies fall, beside them. */
+/* Engines that do what outside code may do: crash, hang, end the program, answer NaN, say that they
+ * failed.  With a good one, which lets bodies fall, beside them. */
 #include "perp.h"
 
 #include <math.h>

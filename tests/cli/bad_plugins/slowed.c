@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An LCP solver that is really slower: dantzig, which after each solve burns the share SLOW of the CPU time that the
- * solve took.  Two builds with different SLOW are one solver before and after a change. */
+/* An LCP solver that is really slower: dantzig, which after each solve burns the share SLOW of the
+ * CPU time that the solve took.  Two builds with different SLOW are one solver before and after a
+ * change. */
 #include "perp.h"
 
 #include <stdlib.h>

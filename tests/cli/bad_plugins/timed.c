@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A joint whose rows depend on time (at_time): between the centres of two bodies a rod whose length breathes, and a distance along x
- * that does.  LIE 0 is honest; each other one is a lie that the contract tests must find.
+/* A joint whose rows depend on time (at_time): between the centres of two bodies a rod whose length
+ * breathes, and a distance along x that does.  LIE 0 is honest; each other one is a lie that the
+ * contract tests must find.
  *
  *      C_0 = |p_1 - p_0| - l(t),   l = length + swing sin(rate t)
  *      C_1 = (p_1 - p_0) . e_x - swing cos(rate t) - offset        in the world */
