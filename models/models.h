@@ -4,7 +4,7 @@
 #define PERP_MODELS_H
 
 #include "models/stepping/formulation.h"
-#include "models/control/control.h"
+#include "models/figures/control.h"
 #include "models/engines/engine.h"
 #include "models/multibody/model.h"
 #include "models/scenes/gauges.h"

@@ -3,9 +3,9 @@
 #ifndef PERP_RANDOM_SURFACES_H
 #define PERP_RANDOM_SURFACES_H
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/multibody/model.h"
-#include "models/shapes/shape.h"
+#include "models/geometry/shape.h"
 #include "tests/tap.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #define TESTS_RANDOM_TREES_H
 
 #include "models/models.h"
-#include "models/kinematics/kinematics.h"
-#include "models/reduced/reduced_tree.h"
+#include "models/geometry/kinematics.h"
+#include "models/multibody/reduced_tree.h"
 #include "tests/tap.h"
 
 #include <string.h>

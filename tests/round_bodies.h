@@ -7,8 +7,8 @@
 #ifndef PERP_ROUND_BODIES_H
 #define PERP_ROUND_BODIES_H
 
-#include "models/shapes/shape.h"
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/shape.h"
+#include "models/geometry/kinematics.h"
 #include "tests/tap.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
-#include "models/shapes/shape.h"
+#include "models/geometry/shape.h"
 
 /* Two shapes, each with the half axes or edges, or with a radius and a length; the pose of the
  * second one in the frame of the first: position and quaternion, of any length. */

@@ -2,7 +2,7 @@
 /* BVH files as text, and poses as channels. */
 #include "experiments/import/bvh.h"
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 
 #include <math.h>
 #include <string.h>

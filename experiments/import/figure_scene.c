@@ -6,8 +6,8 @@
  * lengths are k times those of the file, k = height / H. */
 #include "experiments/import/figure.h"
 
-#include "models/kinematics/kinematics.h"
-#include "models/playback/blend.h"
+#include "models/geometry/kinematics.h"
+#include "models/figures/blend.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * 9.2.6): see motion_edit.h. */
 #include "experiments/import/motion_edit.h"
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 /* Retargeting and blending of motions of skeletons: see motion_edit.h. */
 #include "experiments/import/motion_edit.h"
 
-#include "models/kinematics/kinematics.h"
-#include "models/playback/blend.h"
+#include "models/geometry/kinematics.h"
+#include "models/figures/blend.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "experiments/import/motion_file.h"
 
 #include "experiments/import/figure.h"
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/truths.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #define PERP_MOTION_FILE_H
 
 #include "experiments/base/tree.h"
-#include "models/playback/playback.h"
+#include "models/figures/playback.h"
 
 typedef struct perp_motion_file {
   const char *path;

@@ -41,9 +41,9 @@ typedef struct perp_spread {
   double median, p99, most, quartiles;
 } perp_spread;
 
-/* Steps whose contact problems have several solutions (models/contact/contact.h): all steps, those
- * with impulses that are not unique, those with another motion, those in which that was the choice,
- * those with islands too large to look for it, those in which looking for it failed. */
+/* Steps whose contact problems have several solutions (models/contact/laws/contact.h): all steps,
+ * those with impulses that are not unique, those with another motion, those in which that was the
+ * choice, those with islands too large to look for it, those in which looking for it failed. */
 typedef struct perp_solution_steps {
   int64_t steps, open, several, chosen, unexamined, undecided;
 } perp_solution_steps;

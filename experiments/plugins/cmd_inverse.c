@@ -5,8 +5,8 @@
 
 #include "experiments/import/motion_file.h"
 #include "experiments/scenes/scene_file.h"
-#include "models/inverse/inverse.h"
-#include "models/kinematics/kinematics.h"
+#include "models/figures/inverse.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/truths.h"
 
 #include <math.h>

@@ -14,7 +14,7 @@
 #define PERP_PERP_H
 
 #include "experiments/metrics/metrics.h"
-#include "models/contact/contact.h"
+#include "models/contact/laws/contact.h"
 #include "models/models.h"
 #include "solvers/solvers.h"
 

@@ -2,7 +2,7 @@
 /* Bodies of a scene file: mass properties, given or of a shape, and the initial state. */
 #include "experiments/scenes/parts.h"
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "experiments/scenes/parts.h"
 #include "experiments/scenes/keys.h"
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 
 #include "experiments/base/messages.h"
 

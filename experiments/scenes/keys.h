@@ -5,7 +5,7 @@
 #define PERP_SCENES_KEYS_H
 
 #include "experiments/scenes/values.h"
-#include "models/control/control.h"
+#include "models/figures/control.h"
 #include "models/scenes/scene.h"
 
 typedef enum perp_key_type {

@@ -11,7 +11,7 @@
  * about the point of the joint. */
 #include "experiments/scenes/parts.h"
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "experiments/simulate/reference.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/base/shell.h"
-#include "models/equivalent/equivalent.h"
+#include "models/formulations/equivalent.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "experiments/base/util.h"
 #include "experiments/metrics/metrics.h"
-#include "models/contact/contact.h"
+#include "models/contact/laws/contact.h"
 
 /* The members of "lcp".  problems = solved + reused + swept + failures; by: those solved, by the
  * solver whose answer it is; share: of solved and reused ones (1 where there is no problem). */

@@ -8,7 +8,7 @@
 #include "experiments/simulate/clock_reference.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
-#include "models/equivalent/equivalent.h"
+#include "models/formulations/equivalent.h"
 #include "experiments/metrics/spread.h"
 
 typedef struct perp_cell_run {

@@ -9,7 +9,7 @@
 #ifndef PERP_COLLISION_H
 #define PERP_COLLISION_H
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/multibody/model.h"
 
 #ifdef __cplusplus

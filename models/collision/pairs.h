@@ -5,7 +5,7 @@
 
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 
 /* One point of a manifold before it becomes a contact: as there, world frame. */
 typedef struct perp_touch {

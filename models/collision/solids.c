@@ -8,7 +8,7 @@
  * PERP_MANIFOLD_MAX.  The deepest pair stays among them where they do not reach as deep, as on the
  * rim of a disc between the points that stand for it. */
 #include "models/collision/pairs.h"
-#include "models/convex/convex.h"
+#include "models/geometry/convex.h"
 
 #include <string.h>
 

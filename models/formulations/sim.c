@@ -21,7 +21,7 @@
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the
  * same. */
 #include "models/stepping/formulation.h"
-#include "models/contact_step/switches.h"
+#include "models/contact/step/switches.h"
 #include "models/engines/engine_sim.h"
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"

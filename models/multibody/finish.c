@@ -2,7 +2,7 @@
 /* Finishing a model: its definitions become index arrays and packed data in one block of memory,
  * and the initial state is checked against the joints. */
 #include "models/multibody/model_private.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Force elements: what they add to the generalized force f.
  *
  * A world force F at the point s of a body does the work F . pdot = F . (xdot + D w), so that it
- * adds (F, D' F), with D of models/kinematics/kinematics.h; a world torque tau adds (0, R' tau), in
+ * adds (F, D' F), with D of models/geometry/kinematics.h; a world torque tau adds (0, R' tau), in
  * the plane (0, tau_z).
  *
  * Torque of a force and sums over forces: Vondrak 2005, eq. 5.7-5.9. */

@@ -9,7 +9,7 @@
  * keeps both: multiplied by m it says w+'I w+ = w'I w, by I m  |I w+| = |I w|.  (Energy momentum
  * methods: Simo and Wong 1991; implicit gyroscopic torques in games, by backward Euler, which
  * damps: Catto 2015.) */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/multibody/model_private.h"
 
 #include <float.h>

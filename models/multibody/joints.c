@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joints: position error C, Jacobian J and bias Jdot v from the primitives of
- * models/kinematics/kinematics.h.
+ * models/geometry/kinematics.h.
  *
  * A joint between bodies a and b is a list of rows, the same in space and in the plane:
  *

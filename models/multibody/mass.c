@@ -11,9 +11,9 @@
  * and the inertia tensor is tr(S) E - S of the second moment S about the centroid.
  *
  * The tensor: Vondrak 2005, eq. 5.13; of particles it would be Cline 2002, eq. 2.13. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/multibody/model.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 
 #include <stdlib.h>
 #include <string.h>

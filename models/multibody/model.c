@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building a model: checked definitions in growing lists, until perp_model_finish (finish.c). */
 #include "models/multibody/model_private.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,10 +22,10 @@
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
 
-#include "models/elements/force.h"
-#include "models/elements/joint.h"
-#include "models/shapes/shape.h"
-#include "models/signals/signal.h"
+#include "models/multibody/force.h"
+#include "models/multibody/joint.h"
+#include "models/geometry/shape.h"
+#include "models/multibody/signal.h"
 #include "solvers/linalg/blocks.h"
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 #ifndef PERP_MODEL_PRIVATE_H
 #define PERP_MODEL_PRIVATE_H
 
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/multibody/model.h"
 
 /* One scalar row beyond the point-to-point rows of a joint. */

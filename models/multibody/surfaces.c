@@ -2,7 +2,7 @@
 /* What two surfaces have with each other: a rule for all, and pairs of materials that have numbers
  * of their own. */
 #include "models/multibody/model_private.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 
 #include <stdlib.h>
 #include <string.h>

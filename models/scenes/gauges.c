@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gauges that several scenes share.  A gauge is one block of memory with all it needs; its first
  * `size` bytes are put back to what they were when a run starts. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

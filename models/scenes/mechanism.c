@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scenes/mechanism.h"
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scene event by event as a truth: forces on the acceleration level, impacts and changes
- * between sticking and sliding located (models/events/events.h), steps of order 5 to a tight
- * tolerance.  For scenes with contacts that have no closed form: another level and another
- * integrator than those of time stepping.
+ * between sticking and sliding located (models/formulations/acceleration/events.h), steps of order
+ * 5 to a tight tolerance.  For scenes with contacts that have no closed form: another level and
+ * another integrator than those of time stepping.
  *
  * Nothing is computed before the first question.  Rising times continue the run, an earlier time
  * starts it again. */

@@ -3,7 +3,7 @@
 #ifndef PERP_TRUTHS_H
 #define PERP_TRUTHS_H
 
-#include "models/playback/playback.h"
+#include "models/figures/playback.h"
 #include "models/scenes/scene.h"
 
 #ifdef __cplusplus
@@ -36,7 +36,7 @@ perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, 
                             int n, const char *const *names, perp_truth_map *map, const void *user,
                             size_t size);
 
-/* A motion through poses (models/playback/playback.h), until its last pose: what the figure of the
+/* A motion through poses (models/figures/playback.h), until its last pose: what the figure of the
  * scene should do, not what it does where nothing drives it.  Owns playback, which is destroyed
  * with the scene and on failure.  PERP_ERR_NOMEM. */
 perp_status perp_truth_playback(perp_ctx *ctx, perp_scene *scene, const char *what,

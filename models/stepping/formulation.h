@@ -3,7 +3,7 @@
 #ifndef PERP_FORMULATION_H
 #define PERP_FORMULATION_H
 
-#include "models/contact/contact.h"
+#include "models/contact/laws/contact.h"
 #include "models/multibody/model.h"
 #include "models/collision/collision.h"
 #include "solvers/ode/ode.h"

@@ -4,7 +4,7 @@
  * solutions), and in the friction scenes here; eliminated joints and joints as rows are one problem
  * in two forms; and the matrix that is assembled is the one that impulses and velocities at points
  * give by hand. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

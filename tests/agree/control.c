@@ -3,10 +3,10 @@
  * with the order of the integrator; all ways to the same law agree; the implicit one goes to the
  * continuous one with order 1; the explicit one is unstable where the eigenvalues of its linear
  * equation say. */
-#include "models/control/control.h"
-#include "models/control/control_private.h"
-#include "models/inverse/inverse.h"
-#include "models/kinematics/kinematics.h"
+#include "models/figures/control.h"
+#include "models/figures/control_private.h"
+#include "models/figures/inverse.h"
+#include "models/geometry/kinematics.h"
 #include "tests/run_model.h"
 
 #include <complex.h>

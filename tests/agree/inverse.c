@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Inverse dynamics: two ways to the same forces, closed forms, forward dynamics with them, and
  * their power. */
-#include "models/inverse/inverse.h"
-#include "models/playback/playback.h"
+#include "models/figures/inverse.h"
+#include "models/figures/playback.h"
 #include "models/multibody/model_private.h"
 #include "solvers/kkt/kkt.h"
 #include "tests/random_trees.h"

@@ -8,7 +8,7 @@
  * of both are measured against the loop of independent rows in much shorter steps; that with the
  * hinge has at most three times the error of the other one, and loses no more energy.  quick: one
  * step length, the default stabilizations; `all` as the argument: the whole grid. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/mechanism.h"
 #include "tests/run_model.h"
 

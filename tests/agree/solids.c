@@ -26,7 +26,7 @@
  *      build/tests/agree/test_solids 100000 cone cone */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 #include "tests/depth_proof.h"
 #include "tests/solid_pairs.h"
 #include "tests/tap.h"

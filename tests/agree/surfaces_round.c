@@ -14,7 +14,7 @@
  * the kind of shape (default all), the seed. */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 #include "tests/depth_proof.h"
 #include "tests/random_surfaces.h"
 

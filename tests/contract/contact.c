@@ -4,7 +4,7 @@
  * frictionless limit, dense and factored, refusals), and spheres and a box on the ground, where the
  * velocity after a step is judged by what it does to the gap. */
 #include "experiments/scenes/scene_file.h"
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "tests/contract/under_test.h"
 #include "tests/run_model.h"
 

@@ -11,9 +11,9 @@
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
-#include "models/contact/contact.h"
-#include "models/kinematics/kinematics.h"
-#include "models/reduced/reduced_tree.h"
+#include "models/contact/laws/contact.h"
+#include "models/geometry/kinematics.h"
+#include "models/multibody/reduced_tree.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * other. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
-#include "models/contact/impact.h"
+#include "models/contact/laws/impact.h"
 #include "tests/guard/golden.h"
 #include "tests/run_model.h"
 

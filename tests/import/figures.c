@@ -4,7 +4,7 @@
 #include "experiments/import/figure.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
-#include "models/inverse/inverse.h"
+#include "models/figures/inverse.h"
 #include "models/scenes/truths.h"
 #include "tests/run_model.h"
 

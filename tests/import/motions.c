@@ -3,7 +3,7 @@
  * against matrices, blending against the closed form, a retargeted motion keeps all rotations,
  * markers of a motion give it back to rounding, hidden ones too. */
 #include "experiments/import/motion_edit.h"
-#include "models/playback/blend.h"
+#include "models/figures/blend.h"
 #include "tests/tap.h"
 
 #include <math.h>

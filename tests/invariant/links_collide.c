@@ -5,7 +5,7 @@
  * products of edges (Gottschalk, Lin, Manocha 1996, OBBTree, section 5); the separation along the
  * best axis is minus the depth of boxes that overlap, and at most the distance of those that do
  * not. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/scene.h"
 #include "tests/run_model.h"
 

@@ -3,7 +3,7 @@
  * each formulation, with contacts and without.  Nothing in the equations knows the number of a body
  * or where the world ends. */
 #include "experiments/scenes/scene_file.h"
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "tests/run_model.h"
 
 enum { BODIES = 3 };

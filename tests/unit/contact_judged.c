@@ -2,7 +2,7 @@
 /* How contact models ask a solver and what they make of its answers, with one that says what it is
  * told: which guess it gets, at which tolerances, that it is asked once, whether guess or answer is
  * kept, and what is counted. */
-#include "models/contact/contact_solver.h"
+#include "models/contact/laws/contact_solver.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
 

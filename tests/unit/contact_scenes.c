@@ -4,7 +4,7 @@
  * states made by hand. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/models.h"
 #include "models/scenes/scene_builder.h"
 #include "tests/tap.h"

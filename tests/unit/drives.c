@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The coordinates of drives: x, J and Jdot v of every joint and axis along a motion that is put
  * together from known x(t), on moving bodies and on the world. */
-#include "models/contact_step/drives.h"
+#include "models/contact/step/drives.h"
 #include "models/multibody/model_private.h"
 #include "tests/tap.h"
 

@@ -5,8 +5,8 @@
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
-#include "models/equivalent/equivalent.h"
-#include "models/kinematics/kinematics.h"
+#include "models/formulations/equivalent.h"
+#include "models/geometry/kinematics.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
 #include "models/scenes/scene.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 #include "tests/run_model.h"
 
 #include <string.h>

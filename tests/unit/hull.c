@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Convex hulls: every point is inside every face, faces are whole, and the volume is the known
  * one. */
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 #include "tests/tap.h"
 
 #include <string.h>

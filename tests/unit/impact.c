@@ -4,7 +4,7 @@
  * implicit problem by projections.  Where the slip never stops also against Runge and Kutta in
  * Cartesian coordinates.  Chatterjee and Ruina's law against the formula with the inverse of A.
  * Energy never grows; numbers of Kane's rod. */
-#include "models/contact/impact.h"
+#include "models/contact/laws/impact.h"
 #include "tests/tap.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * definition, and the statics of the scenes against closed forms. */
 #include "models/multibody/model_private.h"
 #include "models/scenes/scene.h"
-#include "models/shapes/shapes_private.h"
+#include "models/geometry/shapes_private.h"
 #include "tests/run_model.h"
 
 #include <gsl/gsl_sf_bessel.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Curves through knots: what they meet exactly, how fast they converge, that their rates are theirs
  * and do not jump. */
-#include "models/playback/blend.h"
-#include "models/playback/playback.h"
+#include "models/figures/blend.h"
+#include "models/figures/playback.h"
 #include "tests/random_trees.h"
 
 static perp_ctx ctx;

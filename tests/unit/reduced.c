@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joint coordinates of trees: the articulated-body algorithm against the dense saddle-point system
  * in maximal coordinates, for random trees of all joint kinds in space and in the plane. */
-#include "models/reduced/reduced_tree.h"
+#include "models/multibody/reduced_tree.h"
 #include "models/multibody/model_private.h"
 #include "tests/tap.h"
 

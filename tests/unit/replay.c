@@ -6,7 +6,7 @@
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/base/util.h"
-#include "models/control/control.h"
+#include "models/figures/control.h"
 #include "tests/tap.h"
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
  * YAML are those of C. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
-#include "models/control/control.h"
+#include "models/figures/control.h"
 #include "tests/tap.h"
 
 #include <string.h>

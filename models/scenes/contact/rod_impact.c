@@ -21,7 +21,8 @@
  * opposes the sliding at each instant, u_n is linear in p_n until the sliding stops at p_n = p_s
  * and then again, as the end sticks (mu >= A_nt / A_tt) or slides back, and the normal work of
  * restitution is -e^2 that of compression.  Chatterjee and Ruina's combines the impulses of a
- * plastic impact without friction and with sticking (models/contact/impact.h); e_t is 0 here. */
+ * plastic impact without friction and with sticking (models/contact/laws/impact.h); e_t is 0 here.
+ */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

@@ -19,7 +19,7 @@
  *
  * an elliptic integral of the third kind.  The centre of mass moves on its parabola.
  * No closed form is attached to a body exactly on the separatrix (D_2 = 0). */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/build.h"
 #include "models/scenes/elliptic.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A ball with its centre of mass off its middle turns over by sliding friction.  Jellett's constant
  * L . r (r from the centre of mass to the contact) is kept by any contact force. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

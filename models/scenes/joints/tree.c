@@ -16,7 +16,7 @@
  * is, overlap by 23 mm at the start, siblings alone.  The boxes of contact are therefore inset: the
  * outer half of the link, L/20 thick, which leaves 0.034 L between siblings.  With 255 links others
  * overlap too. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

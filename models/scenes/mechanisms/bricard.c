@@ -9,7 +9,7 @@
  *
  * The rods have a square section of 0.1 m, as other programs have them: a thin rod has no axial
  * inertia, and M must be positive definite. */
-#include "models/kinematics/kinematics.h"
+#include "models/geometry/kinematics.h"
 #include "models/scenes/mechanism.h"
 
 #include <math.h>

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts in time stepping: detection, islands, one complementarity problem an island, warm start.
+ *
+ * A step asks once, with the velocity v^ that the bodies would have without contact impulses:
+ *
+ *   1. contacts within reach of the step (speculative margin), those that cannot close left out;
+ *   2. islands: bodies joined by joints and contacts (union-find); others do not influence each
+ * other;
+ *   3. for each island  u = A lambda + b  with  b = J_c v^ + bias (contact.h), solved by the
+ * contact model; limits and motors are further rows of it (drives.h);
+ *   4. the impulses J_c' lambda are added to the right-hand side of the KKT system, which is solved
+ *      again, so that the joints are satisfied exactly whatever the complementarity solver left.
+ *
+ * A contact that was left out and would close with v+ is taken in and the problem solved again.
+ * Guesses are the impulses of the step before, found by the identity of the contact. */
+#ifndef PERP_CONTACTS_H
+#define PERP_CONTACTS_H
+
+#include "models/contact/laws/contact.h"
+#include "models/contact/laws/impact.h"
+#include "models/contact/step/drives.h"
+
+/* Options of formulations that step velocities, with contacts or without. */
+typedef struct perp_contact_opts {
+  double margin, tolerance, threshold, tangential, slip, residual, residual_data, budget, softness,
+      stiffness, damping;
+  double frequency, damping_ratio, push;
+  double sleep_time, sleep_velocity;
+  int impact, align, joints, threads, gyro, substeps, halvings, relax, servo, choice;
+  bool gap, reuse, warm, sleep;
+  perp_compliance
+      compliance; /* no option: of a formulation whose contacts, limits and stops give way */
+  /* No option, of a formulation that looks at how a step depends on its length: gaps up to this
+   * part of the largest body are closed.  0: up to `residual` of it, what solutions may leave. */
+  double closed;
+} perp_contact_opts;
+enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
+enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
+enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT, PERP_GYRO_NONE };
+enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
+extern const char *const perp_choice_names[]; /* of PERP_CHOICE_LEAST_NORM and so on */
+extern const char *const perp_relax_names[];
+extern const char *const perp_gyro_names[];
+enum { PERP_SERVO_IMPLICIT, PERP_SERVO_SYMPLECTIC };
+extern const char *const perp_servo_names[];
+extern const char *const perp_align_names[];
+extern const char *const perp_joints_names[];
+
+/* A step has a bounded cost: what a problem of it may take, in the unit of perp_lcp_afford. */
+#define PERP_STEP_BUDGET 1.0
+#define PERP_BUDGET_MEANS                                                                          \
+  "Largest work of the LCP solver for one problem, in 1e9 multiply-adds (about a second), up to "  \
+  "800 rows or 5e4 numbers in J. Larger problems get more, in proportion to n^3 or to J. "         \
+  "Problems that exceed the budget count as unsolved. 0: no limit."
+
+/* Of problems of contacts with friction, of all formulations whose contacts are rigid
+ * (islands_choice.c). */
+#define PERP_CHOICE_OPTION(type, member)                                                           \
+  PERP_ENUM(type, member, 0, perp_choice_names,                                                    \
+            "Choice among several solutions of friction. least-norm: sticking, least impulses. "   \
+            "previous: sticking, nearest to the previous step. solver: that of the solver. none: " \
+            "not examined.")
+
+/* The rows of an options table whose struct has a member `contact` of this type, first.  All of
+ * them, or what is the problem of a step, what keeps shapes from penetration, how contacts give way
+ * and fall asleep, and how it is solved. */
+#define PERP_CONTACT_OPTIONS                                                                       \
+  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_APART, PERP_CONTACT_OPTIONS_SOFT,             \
+      PERP_CONTACT_OPTIONS_SOLVE, PERP_CHOICE_OPTION(perp_contact_opts, choice)
+#define PERP_CONTACT_OPTIONS_PROBLEM                                                               \
+  PERP_BOOL(perp_contact_opts, gap, true,                                                          \
+            "Include open contacts, which may close in the step (Stewart and Trinkle). false: "    \
+            "closed contacts only (Anitescu and Potra)."),                                         \
+      PERP_REAL(perp_contact_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                         \
+                "Approach speed above which restitution is applied."),                             \
+      PERP_IMPACT_OPTIONS(perp_contact_opts),                                                      \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, align, PERP_ALIGN_SLIP, perp_align_names,                             \
+          "Direction of the first friction tangent. slip: along the sliding velocity without "     \
+          "contact impulses, if there is one. none: computed from the normal alone."),             \
+      PERP_REAL(perp_contact_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                              \
+                "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use "  \
+                "it if they slid in the previous step."),                                          \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                          \
+          "Treatment of joints in contact problems. eliminate: by the KKT solver. rows: as free "  \
+          "rows of the LCP. auto: rows if the KKT solver is iterative, otherwise eliminate."),     \
+      PERP_REAL(perp_contact_opts, margin, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                     \
+                "Gap up to which contacts are detected. 0: computed from speeds and step."),       \
+      PERP_REAL(perp_contact_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                        \
+                "Largest scaled residual of an accepted solution."),                               \
+      PERP_REAL(perp_contact_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                   \
+                "Largest residual of an accepted solution: velocity error of a row, relative to "  \
+                "the largest |b| of its island."),                                                 \
+      PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS)
+#define PERP_CONTACT_OPTIONS_APART                                                                 \
+  PERP_REAL(perp_contact_opts, tolerance, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                      \
+            "Contact tolerance: separation that contacts keep. Shapes nearer than this are in "    \
+            "contact (Cline 2002, eq. 4.11)."),                                                    \
+      PERP_INT(                                                                                    \
+          perp_contact_opts, halvings, 0, 0, 1000,                                                 \
+          "A step that ends in penetration is halved, up to so many times in a row. Then the "     \
+          "simulation ends. 0: penetration is accepted (Cline 2002, section 4.1).")
+#define PERP_CONTACT_OPTIONS_SOFT                                                                  \
+  PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                    \
+            "Compliance S of the normal rows: a contact may close at the speed S lambda (Vondrak " \
+            "2005, eq. 6.48)."),                                                                   \
+      PERP_REAL(perp_contact_opts, stiffness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m",                \
+                "Stiffness of contact points, in place of softness, feedback and restitution. "    \
+                "With damping and stiffness both 0 contacts are rigid."),                          \
+      PERP_REAL(perp_contact_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N s/m",                \
+                "Damping of the contact springs (see stiffness)."),                                \
+      PERP_REAL(perp_contact_opts, frequency, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Hz",                 \
+                "Natural frequency of soft contact: each row is a spring for its effective mass, " \
+                "in place of feedback. 0: rigid contacts. Requires symplectic-euler."),            \
+      PERP_REAL(perp_contact_opts, damping_ratio, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",              \
+                "Damping ratio of the soft contact (see frequency); 1 is critical."),              \
+      PERP_REAL(perp_contact_opts, push, 3, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                     \
+                "Maximum separation speed produced by soft contact (see frequency)."),             \
+      PERP_ENUM(perp_contact_opts, relax, PERP_RELAX_AUTO, perp_relax_names,                       \
+                "Compute the final velocity by a second solve without feedback of penetration; "   \
+                "the first one moves positions only. auto: yes with soft contact."),               \
+      PERP_INT(perp_contact_opts, substeps, 1, 1, 10000,                                           \
+               "Sub-steps of a step with one collision detection: contacts move with their "       \
+               "bodies. Each sub-step starts from the impulses of the previous one."),             \
+      PERP_BOOL(perp_contact_opts, sleep, false,                                                   \
+                "Skip islands at rest until an event wakes them."),                                \
+      PERP_REAL(perp_contact_opts, sleep_time, 0.5, 0, HUGE_VAL, PERP_OPEN_MAX, "s",               \
+                "Time for which all bodies of an island must be slow before it sleeps."),          \
+      PERP_REAL(perp_contact_opts, sleep_velocity, 0.01, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",        \
+                "Speed limit of slow bodies: no point of such a body is faster (see sleep).")
+#define PERP_CONTACT_OPTIONS_SOLVE                                                                 \
+  PERP_BOOL(perp_contact_opts, warm, true,                                                         \
+            "Use the impulses of the previous step as the initial guess."),                        \
+      PERP_BOOL(perp_contact_opts, reuse, true,                                                    \
+                "Accept an initial guess within the tolerance without a solve."),                  \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                            \
+          "Gyroscopic torque. implicit: by the implicit midpoint rule, conserves the energy of "   \
+          "a body. explicit: increases the energy. none: left out."),                              \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, servo, PERP_SERVO_IMPLICIT, perp_servo_names,                         \
+          "Spring force of servos. implicit: at the end of the step, stable for any step. "        \
+          "Oscillations decay. symplectic: at the start of the step. Oscillations keep their "     \
+          "amplitude, if the step is below two over the angular frequency."),                      \
+      PERP_INT(perp_contact_opts, threads, 1, 1, 256, "Number of islands solved in parallel.")
+
+struct perp_islands;
+
+/* What formulations with contacts share.  The largest distance of a point of its shapes from the
+ * centre of mass of each body, reach [bodies]; planes count with their distance. */
+void perp_contacts_reach(const perp_model *model, double *reach);
+/* Islands with the contact model and lcp of parts, which solve to the tolerances and within the
+ * budget of setup (the rest of it is filled in).  Unsupported pairs are refused as desc->fits says.
+ */
+perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                  const perp_contact_setup *setup, int threads, bool rows,
+                                  struct perp_islands **out);
+
+typedef struct perp_contacts perp_contacts;
+
+/* Which part of a step is made: each is a step of the equations of its own, but contacts are found
+ * in the first one, and impacts and penetration are seen to in the last one. */
+typedef struct perp_contact_part {
+  bool first, last;
+  double whole; /* s: the step of all parts */
+} perp_contact_part;
+
+/* parts: lcp, contact and stab must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the
+ * contact model.  Allocates; later only when there are more contacts or larger islands than ever.
+ */
+perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                 const perp_contact_opts *opts, perp_contacts **out);
+void perp_contacts_destroy(perp_contacts *c); /* NULL is fine */
+void perp_contacts_restart(perp_contacts *c);
+
+/* Contact impulses of a part h of a step from v, and those of the drives (NULL: none).  k:
+ * evaluated at its start, k->f = M v + h f, k->a = v^.  On return k->a = v+, k->f has all impulses.
+ * False: k->reason or k->status says why. */
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives,
+                        const perp_contact_part *part, double h, const double *v);
+/* After the positions have moved with k->a: v becomes the velocity that is kept, where that is
+ * another one; is it? */
+bool perp_contacts_velocity(perp_contacts *c, double *v);
+/* With halvings, at the end q of a step, at time t, before anything is corrected: PERP_ODE_INVALID
+ * where two shapes penetrate each other, deeper than at its start and than solutions leave.
+ * PERP_ODE_OK: not so, or without halvings; FAILED: k says why.  One collision detection, of which
+ * the next step makes use. */
+perp_ode_answer perp_contacts_apart(perp_contacts *c, perp_constrained *k, double t,
+                                    const double *q);
+/* What the stabilization corrects at the end of a step (of its last part), at time t: see
+ * contacts_post.h.  Passes on the positions until no contact is deeper than its tolerance, then the
+ * velocities.  Does nothing where the scheme corrects no contacts. */
+perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
+                                      double *v);
+
+/* What is remembered for the next step (guesses, who slides) is kept, and put back before it is
+ * made from the same state again.  Nothing else is remembered without sleep.  Allocates when there
+ * are more than ever; PERP_ERR_NOMEM. */
+perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which);
+void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
+
+/* A contact that pressed in the step before and has come off by what its body has turned is closed
+ * within this time, and not in a step: the force of steps of one length is then the same from the
+ * second one on.  With gap / h the second one gives back one and a half times what the turn takes,
+ * and has less friction than sticking may need.  Nor are velocities at the end of a step projected
+ * on contacts.  0: in the step itself, and they are. */
+void perp_contacts_within(perp_contacts *c, double time);
+
+/* Fill the contact part of info. */
+void perp_contacts_info(const perp_contacts *c, perp_step_info *info);
+const perp_contact_count *perp_contacts_counters(const perp_contacts *c);
+void perp_contacts_observe(perp_contacts *c, perp_contact_observer *observer, void *user);
+/* CPU seconds since the restart, while timing is on in k. */
+void perp_contacts_times(const perp_contacts *c, double *collision, double *lcp);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/contact/step/contacts_post.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* of the deepest overlap, or of the fastest approach: what leaves more is no correction */
+static const double BAD = 0.01;
+
+struct perp_contact_post {
+  const perp_model *model;
+  perp_contact_post_setup o;
+  perp_stab_contacts how;
+  perp_islands *islands;
+  double softness;             /* 1/kg, of positions */
+  double *before, *free;       /* [6 bodies] twists, see islands.h */
+  unsigned char *kept;         /* [cap] */
+  const perp_contact *contact; /* of the positions that are corrected, */
+  const unsigned char *left;   /* and which are left as deep as they are */
+  int cap;
+};
+
+/* ---- life ---- */
+
+perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp_stab_desc **stab,
+                              void **ws)
+{
+  const perp_stab_sys no_rows = { 0 };
+  *stab = (const perp_stab_desc *)parts->stab.d;
+  return (*stab)->create(ctx, &no_rows, parts->stab.opts, ws);
+}
+
+static void contacts_post_layout(void *ws, perp_arena *a)
+{
+  perp_contact_post *p = ws;
+  PERP_DOUBLES(a, 6 * (size_t)p->model->n_bodies, &p->before, &p->free);
+}
+
+static perp_status open_islands(perp_ctx *ctx, perp_contact_post *p, const perp_parts *parts)
+{
+  perp_parts normals = *parts;
+  normals.contact = (perp_spec){ 0 };
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &normals.contact));
+  const perp_contact_setup setup = { .tol = p->o.tol,
+                                     .tol_data = p->o.tol_data,
+                                     .budget = p->o.budget };
+  perp_status status = perp_contacts_islands(ctx, p->model, &normals, &setup, p->o.threads,
+                                             p->o.rows, &p->islands);
+  perp_spec_free(&normals.contact);
+  return status;
+}
+
+perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
+                                     const perp_parts *parts, const perp_stab_desc *stab,
+                                     const void *ws, const perp_contact_post_setup *setup,
+                                     perp_contact_post **out)
+{
+  perp_stab_contacts how = { 0 };
+  *out = NULL;
+  if (stab->contacts != NULL) stab->contacts(ws, &how);
+  if (how.passes == 0 && !how.velocity) return PERP_OK;
+  if (how.unweighted)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contacts are corrected with the masses of bodies (Cline 2002, eq. 3.7): "
+                     "weight=none needs contact_passes=0");
+  perp_contact_post like = { .model = model, .o = *setup, .how = how };
+  void *memory;
+  PERP_TRY(
+      perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_post_layout, &memory));
+  perp_contact_post *p = memory;
+  double mass = 0;
+  for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
+  p->softness = mass > 0 ? how.softness * model->n_bodies / mass : 0;
+  perp_status status = open_islands(ctx, p, parts);
+  if (status != PERP_OK) {
+    perp_contact_post_destroy(p);
+    return status;
+  }
+  *out = p;
+  return PERP_OK;
+}
+
+void perp_contact_post_destroy(perp_contact_post *p)
+{
+  if (p == NULL) return;
+  perp_islands_destroy(p->islands);
+  free(p->kept);
+  free(p);
+}
+
+void perp_contact_post_restart(perp_contact_post *p)
+{
+  *perp_islands_count(p->islands) = (perp_contact_count){ 0 };
+}
+
+int perp_contact_post_passes(const perp_contact_post *p)
+{
+  return p->how.passes;
+}
+
+bool perp_contact_post_stops(const perp_contact_post *p)
+{
+  return p->how.velocity;
+}
+
+bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,
+                            const unsigned char *left, int n, bool swept)
+{
+  const double tol = fmax(fmax(p->how.tol, p->o.slop), swept ? p->how.swept * p->o.size : 0);
+  for (int i = 0; i < n; i++)
+    if (contact[i].gap < -tol && (left == NULL || !left[i])) return true;
+  return false;
+}
+
+/* ---- corrections ---- */
+
+static perp_status contacts_post_room(perp_ctx *ctx, perp_contact_post *p, int n)
+{
+  PERP_TRY(perp_islands_room(ctx, p->islands, n));
+  if (n <= p->cap) return PERP_OK;
+  unsigned char *kept = realloc(p->kept, (size_t)n + (size_t)n / 2 + 16);
+  if (kept == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
+  p->kept = kept;
+  p->cap = n + n / 2 + 16;
+  return PERP_OK;
+}
+
+static double gap_of(void *user, const perp_contact *x, double h, const double *before,
+                     const double *free)
+{
+  const perp_contact_post *p = user;
+  (void)h, (void)before, (void)free;
+  return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
+}
+
+/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside
+ * J_c k->a (NULL: nothing).  A failure counts.  What it has found may throw bodies anywhere: no
+ * correction is better (usable is false). */
+static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
+                                  const perp_contact *contact, int n, const unsigned char *kept,
+                                  perp_island_bias *bias, double softness, bool *usable,
+                                  perp_contact_count *count)
+{
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
+  memset(p->before, 0, (size_t)6 * (size_t)p->model->n_bodies * sizeof *p->before);
+  perp_twists(p->model, k->e, k->a, p->free);
+  double *impulse = perp_islands_scratch(p->islands);
+  memset(impulse, 0, (size_t)4 * (size_t)n * sizeof *impulse);
+  perp_island_task task = { .contact = contact,
+                            .n = n,
+                            .kept = kept,
+                            .impulse = impulse,
+                            .slip = impulse + (size_t)3 * (size_t)n,
+                            .reuse = p->o.tol,
+                            .h = 1,
+                            .before = p->before,
+                            .free = p->free,
+                            .bias = bias,
+                            .softness = softness,
+                            .user = p };
+  const bool good = perp_islands_solve(p->islands, k, &task);
+  /* problems of the solver like all others; contacts and islands are counted where they press */
+  perp_contact_count one = *perp_islands_count(p->islands);
+  one.contacts = one.islands = 0;
+  perp_contact_count_add(count, &one);
+  *usable = one.failures == 0 || one.data <= BAD;
+  *perp_islands_count(p->islands) = (perp_contact_count){ 0 };
+  if (good && !*usable) return true;
+  if (good) perp_islands_apply(p->islands, k, &task, k->f);
+  if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
+  if (p->o.sleep != NULL) perp_sleep_still(p->o.sleep, k->a);
+  return true;
+}
+
+/* Has the softness left overlaps?  Those of k->a, a problem that was not solved (contacts_post.h).
+ */
+static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
+                                const perp_contact *contact, int n, perp_contact_count *count)
+{
+  double deepest = 0, left = 0;
+  perp_twists(p->model, k->e, k->a, p->free);
+  for (int i = 0; i < n; i++) {
+    const double gap = gap_of(p, &contact[i], 1, NULL, NULL);
+    const double after = gap + perp_contact_speed(p->model->dim, k->e, &contact[i], 0, p->free);
+    deepest = fmax(deepest, -gap);
+    left = fmax(left, -after);
+  }
+  if (left <= BAD * deepest) return;
+  const perp_stats none = { .reason = PERP_NONE_WITHIN, .data = left / deepest };
+  perp_contact_count_solve(count, "", &none);
+}
+
+bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
+                                const perp_contact *contact, const unsigned char *left, int n,
+                                double *q, bool *moved, perp_contact_count *count)
+{
+  const perp_model *model = p->model;
+  *moved = false;
+  p->contact = contact;
+  p->left = left;
+  k->status = contacts_post_room(k->ctx, p, n);
+  if (k->status != PERP_OK) return false;
+  memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
+  perp_constrained_error(k, k->c);
+  for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+  const int64_t swept =
+      count->swept; /* overlaps that a number of sweeps has left are counted there */
+  if (!contacts_post_correct(p, k, contact, n, NULL, gap_of, p->softness, moved, count))
+    return false;
+  if (!*moved) return true;
+  if (p->softness > 0 && count->swept == swept) contacts_post_judge(p, k, contact, n, count);
+  const double most = perp_worst(model->nv, k->a);
+  if (p->how.limit > 0 && most > p->how.limit)
+    for (int i = 0; i < model->nv; i++) k->a[i] *= p->how.limit / most;
+  perp_constrained_retract(k, q, k->a, q);
+  return true;
+}
+
+perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constrained *k, double t,
+                                           const perp_contact *contact, int n, double closed,
+                                           double *v, perp_contact_count *count)
+{
+  const perp_model *model = p->model;
+  const double slow = fmax(p->how.tol_v, p->o.slow);
+  bool approach = false;
+  k->status = contacts_post_room(k->ctx, p, n);
+  if (k->status != PERP_OK) return PERP_ODE_FAILED;
+  perp_twists(model, k->e, v, p->free);
+  for (int i = 0; i < n; i++) {
+    const perp_contact *x = &contact[i];
+    const double speed = perp_contact_speed(model->dim, k->e, x, 0, p->free);
+    p->kept[i] = x->gap <= closed && !(x->e > 0 && speed < -p->o.threshold) &&
+                 !(p->o.rubs && x->mu > 0);
+    approach |= p->kept[i] && speed < -slow;
+  }
+  if (!approach) return PERP_ODE_OK;
+  perp_eval_impulse(k->e, model, t, 0, v, k->f);
+  if (model->m > 0) perp_constrained_product(k, v, k->c);
+  bool usable;
+  if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, 0, &usable, count))
+    return PERP_ODE_FAILED;
+  if (!usable) return PERP_ODE_OK;
+  memcpy(v, k->a, (size_t)model->nv * sizeof *v);
+  return PERP_ODE_CHANGED;
+}

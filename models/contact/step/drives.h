@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drives on the velocity level: limits, motors and servo springs as rows with bounds (Vondrak 2005,
+ * sections 6.2.5 and 7.4; STAR 2012, section 3.1, eq. 49).
+ *
+ * The joints are primary constraints, which the KKT solver eliminates; the drives are auxiliary
+ * ones that anticipate it (Vondrak 7.3.5): with v^ the velocity without drives and K the response
+ * of the jointed bodies,
+ *
+ *      w = J K J' lambda + S lambda + J v^ + bias,      lo <= lambda <= hi  perp  w          (lo-hi
+ * LCP)
+ *
+ *      limit    lambda in [0, inf)       bias = gap / h, or restitution x xdot in the step that
+ * reaches the stop locked   free                     lower = upper motor    |lambda| <= h max_force
+ * bias = -velocity servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d)
+ * (x - target) - ... symplectic: S = 1 / (h d),  bias = k / d (x - target) - ..., and without d no
+ * row: the force is in v^
+ *
+ * Limits and locked drives may give way (perp_compliance, islands.h): then S and alpha are those of
+ * a spring at the end of the step, and a rebound is that of a rigid row.  Else a stop that is
+ * overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits the
+ * nearer one is a row; the other one becomes a further row where the solution passes it, and the
+ * problem is solved again, at most three times in a step: a light segment that is hit turns through
+ * all its range.  Without contacts all rows are one problem, at the cost of one solve per row with
+ * the factor of the joints, and the LCP; with contacts they stand in the problems of their islands.
+ *
+ * Bounded rows are those of Vondrak 2005, eq. 6.15-6.18; upper limits Vondrak 2005, eq. 6.13, 6.14,
+ * 6.28 and 6.32, with the sign turned. */
+#ifndef PERP_DRIVES_H
+#define PERP_DRIVES_H
+
+#include "models/contact/step/islands.h"
+
+typedef struct perp_drives perp_drives;
+
+#define PERP_DRIVE_REBOUND 1e-3 /* m/s or rad/s: slower impacts on a limit do not rebound */
+
+/* Does the lcp serve the bounds of the rows that the drives of the model are on this level?  Else
+ * PERP_ERR_UNSUPPORTED. */
+perp_status perp_drives_check(perp_ctx *ctx, const perp_model *model, perp_level level,
+                              const perp_desc *lcp);
+
+/* parts->lcp must be set.  limits: how limits and locked drives give way; not on: they are rigid.
+ * tol_data: what rows may leave in units of the data (lcp.h), as velocities, those of angles times
+ * the size of the model; 0: not looked at.  budget: of a problem (perp_lcp_afford).
+ * PERP_ERR_UNSUPPORTED: the lcp does not serve the bounds of these drives.  Allocates all. */
+perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                               const perp_compliance *limits, double tol_data, double budget,
+                               perp_drives **out);
+void perp_drives_destroy(perp_drives *d); /* NULL is fine */
+void perp_drives_restart(perp_drives *d);
+/* Spring forces are those of the start of the step from now on: k (x - target), where the position
+ * moves with the velocity of the end (symplectic Euler: Hairer 2006, eq. I.1.9). */
+void perp_drives_symplectic(perp_drives *d);
+/* Before v^: k->f += h times the springs without damping that are no rows then.  k: evaluated at
+ * the start.  Nothing but for perp_drives_symplectic. */
+void perp_drives_push(perp_drives *d, perp_constrained *k, double h);
+/* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h
+ * f, k->a = v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status
+ * says why; a problem that is not solved is such a reason, unless the lcp made the number of sweeps
+ * that it was asked for. */
+bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v);
+/* What is remembered for the next step (guesses) is kept, and put back before it is made from the
+ * same state again. */
+void perp_drives_keep(perp_drives *d, perp_step_end which);
+void perp_drives_put_back(perp_drives *d, perp_step_end which);
+/* As perp_contacts_within, for limits that are reached or overrun. */
+void perp_drives_within(perp_drives *d, double time);
+const double *perp_drives_forces(const perp_drives *d); /* [drives] of the last step */
+/* Of the problems of perp_drives_step since the restart. */
+const perp_contact_count *perp_drives_count(const perp_drives *d);
+void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *user);
+
+/* For problems that others solve: the rows of a step (as above), with the impulses of the step
+ * before as guess; and what is made of their impulses.  *rows live until the next call. */
+int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
+                     perp_island_row **rows);
+/* For steps that have impulses at both ends (formulation impulse): from now on rows are those of
+ * the start or the end of a step.  Motors and servo springs have half of their impulse at each;
+ * limits keep what moves with the velocities at the start from passing them, and at the end hold
+ * what has reached them, or let it rebound.  The forces of an end are those of both. */
+typedef enum perp_drives_end {
+  PERP_DRIVES_WHOLE,
+  PERP_DRIVES_START,
+  PERP_DRIVES_END
+} perp_drives_end;
+void perp_drives_half(perp_drives *d, perp_drives_end end);
+/* Limits that were no rows and that the velocities k->a of a solution pass within h become rows,
+ * behind the others; their number. */
+int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, const double *v);
+enum { PERP_DRIVE_ROUNDS = 4 }; /* solutions of a step at most */
+void perp_drives_accept(perp_drives *d, double h);
+/* Largest speed, m/s, that motors may give to a body at the time t, whatever its velocity is now.
+ */
+double perp_drives_speed(const perp_drives *d, double t);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Islands in a mode that is given: what presses and what slides is known, and forces follow from
+ * linear equations.
+ *
+ * With F the rows whose accelerations are zero (the normal row of a contact that presses, the
+ * tangential rows of one that sticks, unbounded rows) and x_t = -drag x_n where a contact slides,
+ *
+ *      (A x + b)_F = 0,     x_i as it is for rows with finite bounds, 0 for contacts that are open.
+ *
+ * So the forces, and accelerations, are smooth functions of the state, which the stages of a method
+ * of high order need; complementarity is consulted at the ends of its step.  Where rows are
+ * redundant (four contacts of a box) F is singular and the equations consistent: the answer is the
+ * one next to the guess, by complete orthogonal factorization (islands_factor.c) of the rows scaled
+ * by sqrt(A_ii).
+ *
+ * A changes little from one evaluation to the next: with the factors of an earlier one, A0, the
+ * equations are solved by refinement, dx += A0^+ (c - A dx), and factorized anew only where that
+ * does not take the residual to rounding. 4/3 rows^3 flops at worst, 6 rows^2 for each pass with
+ * factors that are known; for islands of up to 600 rows; allocates only when there are more rows
+ * than ever. */
+#include "models/contact/step/islands_private.h"
+
+#include <string.h>
+
+enum { ROWS_MOST = 600 };        /* of an island: more cost too much */
+static const double WEAK = 1e-3; /* of A_ii, what friction leaves of it */
+static const double LEFT =
+    1e-6; /* of the largest |b|: more means that the rows contradict each other */
+static const double EXACT = 1e-15,
+                    GOOD =
+                        1e-13; /* of it: no more is asked for; what known factors have to reach */
+enum { PASSES = 12 };          /* of refinement */
+
+/* The rows F of island i, and x of the others. */
+static int frozen_rows(const perp_islands *s, const perp_island_task *task, int i, double *x)
+{
+  const island *p = &s->start[i];
+  const int r = s->r, nc = islands_number(s, i, CONTACTS), further = islands_further(s, i);
+  const size_t first = islands_first_further(s, i);
+  int n = 0;
+  for (int c = 0; c < nc; c++) {
+    const int place = p->first[CONTACTS] + c, mode = task->frozen[s->order[place]];
+    const double *drag = s->drag + 2 * (size_t)place;
+    if (mode != PERP_FROZEN_OPEN) s->frozen_row[n++] = r * c;
+    if (mode == PERP_FROZEN_OPEN) x[r * c] = 0;
+    for (int q = 1; q < r; q++) {
+      if (mode == PERP_FROZEN_STICKS)
+        s->frozen_row[n++] = r * c + q;
+      else
+        x[r * c + q] = mode == PERP_FROZEN_SLIDES ? -drag[q - 1] * x[r * c] : 0;
+    }
+  }
+  for (int j = 0; j < further; j++)
+    if (s->row_lo[first + (size_t)j] == -HUGE_VAL && s->row_hi[first + (size_t)j] == HUGE_VAL)
+      s->frozen_row[n++] = r * nc + j;
+  return n;
+}
+
+/* column `row` of A into out [rows], friction of a sliding contact with its normal force */
+static void frozen_column(const perp_islands *s, const perp_island_task *task, int i, int rows,
+                          int row, double *out)
+{
+  const double *A = s->A + s->start[i].dense;
+  const int r = s->r, c = row / r, nc = islands_number(s, i, CONTACTS);
+  memcpy(out, A + (size_t)row * (size_t)rows, (size_t)rows * sizeof *out);
+  if (c >= nc || row % r != 0) return;
+  const int place = s->start[i].first[CONTACTS] + c;
+  if (task->frozen[s->order[place]] != PERP_FROZEN_SLIDES) return;
+  for (int q = 1; q < r; q++) {
+    const double drag = s->drag[2 * place + q - 1], *column = A + (size_t)(row + q) * (size_t)rows;
+    for (int y = 0; y < rows && drag != 0; y++) out[y] -= drag * column[y];
+  }
+}
+
+static double frozen_scale(const double *diag, int row)
+{
+  return diag[row] > 0 ? 1 / sqrt(diag[row]) : 1;
+}
+
+/* False: friction that slides takes what the normal force gives (Painleve); the equations are then
+ * no answer. */
+static bool frozen_sound(const perp_islands *s, const perp_island_task *task, int i, int rows)
+{
+  const int r = s->r, nc = islands_number(s, i, CONTACTS);
+  const double *A = s->A + s->start[i].dense, *diag = s->diagonal + islands_first_row(s, i);
+  for (int c = 0; c < nc; c++) {
+    const int place = s->start[i].first[CONTACTS] + c, row = r * c;
+    if (task->frozen[s->order[place]] != PERP_FROZEN_SLIDES) continue;
+    double left = diag[row];
+    for (int q = 1; q < r; q++)
+      left -= s->drag[2 * place + q - 1] * A[(size_t)(row + q) * (size_t)rows + (size_t)row];
+    if (!(left > WEAK * diag[row]) && diag[row] > 0) return false;
+  }
+  return true;
+}
+
+/* B [n, n] = the columns F of A at the rows F, scaled. */
+static void frozen_matrix(const perp_islands *s, const perp_island_task *task, int i, int rows,
+                          int n, double *column, double *B)
+{
+  const int *F = s->frozen_row;
+  const double *diag = s->diagonal + islands_first_row(s, i);
+  for (int z = 0; z < n; z++) {
+    frozen_column(s, task, i, rows, F[z], column);
+    for (int y = 0; y < n; y++)
+      B[(size_t)z * (size_t)n + (size_t)y] = column[F[y]] * frozen_scale(diag, F[z]) *
+                                             frozen_scale(diag, F[y]);
+  }
+}
+
+/* x_F += D d and w = A x + b with it, D the scales. */
+static void frozen_add(perp_islands *s, const perp_island_task *task, int i, int rows, int n,
+                       const double *d, double *column, double *w)
+{
+  const int r = s->r, nc = islands_number(s, i, CONTACTS), *F = s->frozen_row;
+  double *x = s->x + islands_first_row(s, i);
+  const double *diag = s->diagonal + islands_first_row(s, i);
+  for (int z = 0; z < n; z++) {
+    const double step = d[z] * frozen_scale(diag, F[z]);
+    const int c = F[z] / r;
+    if (step == 0) continue;
+    frozen_column(s, task, i, rows, F[z], column);
+    for (int y = 0; y < rows; y++) w[y] += column[y] * step;
+    x[F[z]] += step;
+    if (c >= nc || F[z] % r != 0) continue;
+    const int place = s->start[i].first[CONTACTS] + c;
+    for (int q = 1; q < r && task->frozen[s->order[place]] == PERP_FROZEN_SLIDES; q++)
+      x[F[z] + q] = -s->drag[2 * place + q - 1] * x[F[z]];
+  }
+}
+
+/* c = -D w_F; the largest */
+static double frozen_left(const perp_islands *s, int n, const double *diag, const double *w,
+                          double *c)
+{
+  double left = 0;
+  for (int y = 0; y < n; y++) {
+    c[y] = -frozen_scale(diag, s->frozen_row[y]) * w[s->frozen_row[y]];
+    left = fmax(left, fabs(c[y]));
+  }
+  return left;
+}
+
+/* x refined with the factors f, from w = A x + b; what is left, over the largest |b|. */
+static double frozen_refine(perp_islands *s, const perp_island_task *task, int i, int rows, int n,
+                            island_factor *f, double most, double *w, double *c, double *column)
+{
+  const double *diag = s->diagonal + islands_first_row(s, i);
+  double left = frozen_left(s, n, diag, w, c), last = HUGE_VAL;
+  for (int pass = 0; pass < PASSES && left > EXACT * most && left < 0.5 * last; pass++) {
+    last = left;
+    perp_islands_factor_solve(s, f, c);
+    frozen_add(s, task, i, rows, n, c, column, w);
+    left = frozen_left(s, n, diag, w, c);
+  }
+  return isfinite(left) ? left / most : HUGE_VAL;
+}
+
+/* What the factors of an island are known by: its first body, its contacts and what they do. */
+static uint64_t frozen_key(const perp_islands *s, const perp_island_task *task, int i)
+{
+  uint64_t key = (uint64_t)s->bodies[s->start[i].first[BODIES]] + 1;
+  for (int place = s->start[i].first[CONTACTS]; place < s->start[i + 1].first[CONTACTS]; place++) {
+    const int at = s->order[place];
+    key = (key ^ task->contact[at].id ^ (uint64_t)task->frozen[at] << 61) * 0x9E3779B97F4A7C15u;
+    key ^= key >> 29;
+  }
+  return key;
+}
+
+static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task *task, int i)
+{
+  const int r = s->r, rows = r * islands_number(s, i, CONTACTS) + islands_further(s, i);
+  const size_t first = islands_first_row(s, i);
+  const double *A = s->A + s->start[i].dense, *b = s->b + first, *diag = s->diagonal + first;
+  double *x = s->x + first, most = 0;
+  if (rows > ROWS_MOST) return false;
+  k->status = perp_islands_factor_room(k->ctx, s, rows);
+  if (k->status != PERP_OK) return false;
+  double *c = s->frozen_b, *column = c + s->cap_frozen, *w = column + s->cap_frozen,
+         *guess = w + s->cap_frozen;
+  const int n = frozen_rows(s, task, i, x), *F = s->frozen_row;
+  if (n == 0) return true;
+  if (!frozen_sound(s, task, i, rows)) return false;
+  memcpy(guess, x, (size_t)rows * sizeof *x);
+  const uint64_t key = frozen_key(s, task, i);
+  island_factor *f = perp_islands_factor_find(s, key, n);
+  for (bool fresh = f == NULL;; fresh = true) {
+    memcpy(x, guess, (size_t)rows * sizeof *x);
+    memcpy(w, b, (size_t)rows * sizeof *w);
+    for (int z = 0; z < rows; z++)
+      for (int y = 0; y < rows && x[z] != 0; y++)
+        w[y] += A[(size_t)z * (size_t)rows + (size_t)y] * x[z];
+    most = frozen_left(s, n, diag, w, c);
+    for (int y = 0; y < n; y++) most = fmax(most, fabs(frozen_scale(diag, F[y]) * b[F[y]]));
+    if (fresh) {
+      f = perp_islands_factor_take(s, key, n);
+      frozen_matrix(s, task, i, rows, n, column, f->A);
+      if (!perp_islands_factor_make(s, f)) return false;
+    }
+    const double left = frozen_refine(s, task, i, rows, n, f, most, w, c, column);
+    if (!fresh && !(left <= GOOD)) continue;
+    task->redundant |= f->rank < n;
+    return left <= LEFT;
+  }
+}
+
+bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task)
+{
+  task->redundant = false;
+  for (int i = 0; i < s->n_islands; i++) {
+    if (!frozen_solve(s, k, task, i)) return false;
+    const island *p = &s->start[i];
+    const int bounded = islands_number(s, i, BOUNDED);
+    const double *last = s->x + islands_first_row(s, i + 1) - bounded;
+    for (int j = 0; j < bounded; j++) task->row[s->bounded[p->first[BOUNDED] + j]].lambda = last[j];
+  }
+  return true;
+}

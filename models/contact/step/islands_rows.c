@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The problems of all islands: frames, right-hand sides, rows of J. */
+#include "models/contact/step/belts.h"
+#include "models/contact/step/islands_private.h"
+#include "solvers/core/clones.h"
+
+#include <string.h>
+
+enum { TEAM_FILL = 500 }; /* contacts that are worth a team */
+enum { AHEAD = 4 };       /* contacts */
+
+/* ---- relative velocities ---- */
+
+void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
+                double *twist)
+{
+  const double *vb = v + (size_t)model->nvb * (size_t)body;
+  double *t = twist + (size_t)6 * (size_t)body;
+  t[0] = vb[0], t[1] = vb[1];
+  if (model->dim == 3) {
+    t[2] = vb[2];
+    perp_turn(3, e->pose[body].R, vb + 3, t + 3);
+  } else {
+    t[2] = t[3] = t[4] = 0;
+    t[5] = vb[2];
+  }
+}
+
+void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist)
+{
+  for (int b = 0; b < model->n_bodies; b++) perp_twist(model, e, b, v, twist);
+}
+
+/* Where a contact is: halfway between the surfaces, and from the centres of its bodies. */
+typedef struct arms {
+  double m[3], r[2][3];
+} arms;
+
+PERP_INLINE void arms_of(int dim, const perp_eval *e, const perp_contact *x, arms *at)
+{
+  perp_contact_middle(x, at->m);
+  for (int side = 0; side < 2; side++) {
+    const int body = x->body[side];
+    for (int i = 0; i < 3; i++)
+      at->r[side][i] = body >= 0 && i < dim ? at->m[i] - e->pose[body].x[i] : 0;
+  }
+}
+
+/* velocity of b relative to a */
+PERP_INLINE void islands_rows_relative(const perp_contact *x, const arms *at, const double *twist,
+                                       double u[3])
+{
+  u[0] = u[1] = u[2] = 0;
+  for (int side = 0; side < 2; side++) {
+    const int body = x->body[side];
+    if (body < 0) continue;
+    const double *t = twist + (size_t)6 * (size_t)body;
+    double c[3], sign = side == 0 ? -1 : 1;
+    perp_cross(t + 3, at->r[side], c);
+    for (int i = 0; i < 3; i++) u[i] += sign * (t[i] + c[i]);
+  }
+}
+
+void perp_contact_velocity(int dim, const perp_eval *e, const perp_contact *x, const double *twist,
+                           double u[3])
+{
+  arms at;
+  arms_of(dim, e, x, &at);
+  islands_rows_relative(x, &at, twist, u);
+}
+
+double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, double mu,
+                          const double *twist)
+{
+  double u[3];
+  perp_contact_velocity(dim, e, x, twist, u);
+  const double normal = perp_dot(3, x->n, u);
+  if (!(mu > 0)) return normal;
+  return normal - mu * sqrt(fmax(0, perp_dot(3, u, u) - normal * normal));
+}
+
+/* ---- rows ---- */
+
+double perp_island_row_product(const perp_model *model, const perp_island_row *row, const double *v)
+{
+  double sum = 0;
+  for (int side = 0; side < 2; side++) {
+    if (row->body[side] < 0) continue;
+    const double *vb = v + (size_t)model->nvb * (size_t)row->body[side];
+    for (int i = 0; i < model->nvb; i++) sum += row->J[side][i] * vb[i];
+  }
+  return sum;
+}
+
+void perp_island_row_apply(const perp_model *model, const perp_island_row *row, double lambda,
+                           double *f)
+{
+  for (int side = 0; side < 2; side++) {
+    if (row->body[side] < 0) continue;
+    double *fb = f + (size_t)model->nvb * (size_t)row->body[side];
+    for (int i = 0; i < model->nvb; i++) fb[i] += row->J[side][i] * lambda;
+  }
+}
+
+/* The directions of a contact, n, t1, t2, by component: x of all, y of all, z of all.  What is made
+ * of them comes for all of them at once. */
+typedef struct directions {
+  perp_v4 d[3];
+} directions;
+
+/* components of u [dim] */
+PERP_INLINE void islands_rows_along(int dim, const directions *D, const double *u, double out[4])
+{
+  perp_v4 sum = D->d[0] * u[0] + D->d[1] * u[1];
+  if (dim == 3) sum += D->d[2] * u[2];
+  *(perp_v4_any *)out = sum;
+}
+
+/* a column of J; the place of the next one may be written to before it comes */
+PERP_INLINE void put_column(int rows, const perp_v4 *x, bool last, double *J)
+{
+  if (rows == 3 && !last)
+    *(perp_v4_any *)J = *x;
+  else
+    for (int k = 0; k < rows; k++) J[k] = (*x)[k];
+}
+
+/* Rows of J for one body: sign (d, R'(r x d)) for each direction d, and their part of A_ii.  M is
+ * diag(m, m, m, I). */
+PERP_INLINE void body_rows(int dim, int rows, const perp_pose *pose, const perp_inertia *in,
+                           const double r[3], double sign, const directions *D, double *J,
+                           perp_v4 *diagonal)
+{
+  const perp_v4 *d = D->d;
+  perp_v4 line = d[0] * d[0] + d[1] * d[1], column;
+  for (int i = 0; i < dim; i++) {
+    column = sign * d[i];
+    put_column(rows, &column, false, J + i * rows);
+  }
+  if (dim == 3) {
+    const double *R = pose->R, *W = in->Iinv;
+    const perp_v4 c[3] = { r[1] * d[2] - r[2] * d[1], r[2] * d[0] - r[0] * d[2],
+                           r[0] * d[1] - r[1] * d[0] };
+    perp_v4 g[3];
+    for (int i = 0; i < 3; i++) {
+      g[i] = sign * (R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2]);
+      put_column(rows, &g[i], i == 2, J + (3 + i) * rows);
+    }
+    line += d[2] * d[2];
+    *diagonal += line / in->mass;
+    *diagonal += g[0] * (W[0] * g[0] + W[1] * g[1] + W[2] * g[2]) +
+                 g[1] * (W[1] * g[0] + W[4] * g[1] + W[5] * g[2]) +
+                 g[2] * (W[2] * g[0] + W[5] * g[1] + W[8] * g[2]);
+  } else {
+    column = sign * (r[0] * d[1] - r[1] * d[0]);
+    put_column(rows, &column, true, J + 2 * rows);
+    *diagonal += line / in->mass;
+    *diagonal += column * column * in->Iinv[8];
+  }
+}
+
+/* A_ii of the r rows of a joint or a bounded row of an island.  d: S on entry. */
+PERP_INLINE void add_diagonal(const perp_model *model, int dim, int r, const int *bodies,
+                              const perp_blocks *F, int c, double *d)
+{
+  for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
+    const perp_inertia *in = &model->inertia[bodies[F->jblk[q]]];
+    const double *J = F->J + F->joff[q];
+    for (int k = 0; k < r; k++) {
+      double line = 0, g[3], y[3];
+      for (int l = 0; l < dim; l++) line += J[k + l * r] * J[k + l * r];
+      for (int l = 0; l < (dim == 3 ? 3 : 1); l++) g[l] = J[k + (dim + l) * r];
+      d[k] += line / in->mass;
+      if (dim == 3) {
+        perp_sym_mul(in->Iinv, g, y);
+        d[k] += perp_dot(3, g, y);
+      } else {
+        d[k] += g[0] * g[0] * in->Iinv[8];
+      }
+    }
+  }
+}
+
+/* One contact at its place in island i of blocks F: frame, coefficients, right-hand side, guess,
+ * rows of J and diagonal of A.  dim and r: those of s. */
+PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
+                            const perp_island_task *task, int place, int i, const perp_blocks *F,
+                            int dim, int r)
+{
+  const perp_model *model = s->model;
+  const island *p = &s->start[i];
+  const int at = s->order[place], c = place - p->first[CONTACTS];
+  const size_t row = islands_first_row(s, i) + (size_t)(r * c);
+  const perp_contact *contact = &task->contact[at];
+  const perp_eval *e = k->e;
+  const double *slides = task->sliding != NULL ? task->sliding + (size_t)3 * (size_t)at : NULL;
+  double before[4], free[4], target[4], guess[4], u[3];
+  double *t = s->frame + (size_t)6 * (size_t)place, *b = s->b + row, *x = s->x + row;
+  double *soft = s->s + row, *J = s->J + (F->J - s->J) + F->joff[F->jptr[c]];
+  const double *n = contact->n;
+  arms arm;
+  arms_of(dim, e, contact, &arm);
+  double belt[3] = { 0 }, after[3] = { 0 };
+  if (task->belts) perp_belts_velocity(model, e, contact, task->t_belts, belt);
+  for (int q = 0; q < dim; q++)
+    after[q] = belt[q] + (task->ahead != NULL ? task->ahead[3 * at + q] : 0);
+  islands_rows_relative(contact, &arm, task->free, u);
+  for (int q = 0; q < dim; q++) u[q] += after[q];
+  for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
+  const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
+  double w[3], own[3], *P = task->impulse + (size_t)3 * (size_t)at;
+  const double ratio = model->anisotropic ? perp_islands_anisotropy(model, e, contact, w) : 1;
+  if (ratio == 1) {
+    perp_islands_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
+  } else { /* along S u; rows S t; and x = t . S^-1 P = (S t) . S^-2 P */
+    memcpy(own, u, sizeof own);
+    perp_islands_stretch(ratio, w, own);
+    perp_islands_tangents(dim, n, task->align ? own : NULL, t);
+    perp_islands_stretch(ratio, w, t);
+    perp_islands_stretch(ratio, w, t + 3);
+    memcpy(own, P, sizeof own);
+    perp_islands_stretch(1 / (ratio * ratio), w, own);
+    P = own;
+  }
+  directions D = { .d = { { n[0], t[0], t[3], 0 }, { n[1], t[1], t[4], 0 } } };
+  if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
+  islands_rows_along(dim, &D, u, free);
+  if (p[1].first[JOINTS] > p->first[JOINTS]) {
+    islands_rows_relative(contact, &arm, s->twist_star, u);
+    for (int q = 0; q < dim; q++) u[q] += after[q];
+  }
+  islands_rows_along(dim, &D, u, target);
+  islands_rows_relative(contact, &arm, task->before, u);
+  for (int q = 0; q < dim; q++) u[q] += belt[q];
+  islands_rows_along(dim, &D, u, before);
+  islands_rows_along(dim, &D, P, guess);
+  for (int q = 0; q < r; q++) {
+    b[q] = target[q];
+    x[q] = guess[q];
+    soft[q] = q == 0 ? task->softness : 0;
+  }
+  if (task->soft != NULL) soft[0] = task->soft(task->user, contact, task->h, before, free);
+  if (x[0] < 0) x[0] = 0;
+  if (task->bias != NULL) b[0] += task->bias(task->user, contact, task->h, before, free);
+  s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
+  if (slide) {
+    islands_rows_along(dim, &D, slides, target);
+    for (int q = 1; q < r; q++) s->drag[2 * place + q - 1] = s->mu[place] * target[q];
+    s->mu[place] = 0;
+  } else
+    s->drag[2 * place] = s->drag[2 * place + 1] = 0;
+  s->slip[place] = task->slip[at];
+  s->restitution[place] = task->restitution != NULL
+                              ? task->restitution(task->user, contact, task->h, before, free)
+                              : 0;
+  s->least[place] = before[0];
+  perp_v4 diagonal = soft[0] * (perp_v4){ 1, 0, 0, 0 };
+  for (int side = 0; side < 2; side++) {
+    const int body = contact->body[side];
+    if (body < 0) continue;
+    body_rows(dim, r, &e->pose[body], &model->inertia[body], arm.r[side], side == 0 ? -1 : 1, &D, J,
+              &diagonal);
+    J += r * (dim == 3 ? 6 : 3);
+  }
+  if (task->part != NULL) {
+    const double part = task->part(task->user, contact, task->h, before, free) * diagonal[0];
+    soft[0] += part;
+    diagonal[0] += part;
+  }
+  for (int q = 0; q < r && !p->eliminate; q++) s->diagonal[row + (size_t)q] = diagonal[q];
+}
+
+/* The pattern of J of an island while it is written, group by group, and in each body by body. */
+typedef struct pattern {
+  int *cptr, *jptr, *jblk, *joff;
+  int groups, rows, blocks, numbers; /* so far */
+} pattern;
+
+static void islands_rows_group(pattern *w)
+{
+  w->cptr[w->groups] = w->rows;
+  w->jptr[w->groups++] = w->blocks;
+  w->joff[w->blocks] = w->numbers;
+}
+
+/* A sub-matrix of so many numbers; where it starts. */
+static int islands_rows_block(pattern *w, int body, int numbers)
+{
+  const int at = w->numbers;
+  w->jblk[w->blocks] = body;
+  w->joff[w->blocks++] = at;
+  w->numbers += numbers;
+  return at;
+}
+
+/* What the rows of an island that are no contacts have, beside the pattern. */
+typedef struct rows_out {
+  double *J, *b, *x, *soft, *lo, *hi; /* lo and hi without contacts */
+} rows_out;
+
+/* w = J v^ - c + S lambda of a joint of the model, unbounded. */
+static void islands_rows_joint(const perp_islands *s, const perp_constrained *k, int joint,
+                               pattern *w, rows_out *out)
+{
+  const perp_blocks *K = &k->e->blocks;
+  const int first = K->cptr[joint], m = K->cptr[joint + 1] - first, nvb = s->model->nvb;
+  double *b = out->b + w->rows;
+  islands_rows_group(w);
+  for (int q = 0; q < m; q++) {
+    *out->lo++ = -HUGE_VAL;
+    *out->hi++ = HUGE_VAL;
+    b[q] = -k->c[first + q];
+    out->x[w->rows + q] = k->lambda[first + q];
+    out->soft[w->rows + q] = K->s != NULL ? K->s[first + q] : 0;
+  }
+  for (int q = K->jptr[joint]; q < K->jptr[joint + 1]; q++) {
+    const int body = K->jblk[q];
+    const double *G = K->J + K->joff[q], *v = s->v_star + (size_t)nvb * (size_t)body;
+    double *J = out->J + islands_rows_block(w, s->local[body], m * nvb);
+    memcpy(J, G, (size_t)(m * nvb) * sizeof *J);
+    for (int l = 0; l < nvb; l++)
+      for (int y = 0; y < m; y++) b[y] += G[y + l * m] * v[l];
+  }
+  w->rows += m;
+}
+
+static void islands_rows_bounded(const perp_islands *s, const perp_island_row *row, const double *v,
+                                 pattern *w, rows_out *out)
+{
+  const int nvb = s->model->nvb;
+  double *b = out->b + w->rows;
+  islands_rows_group(w);
+  *out->lo++ = row->lo;
+  *out->hi++ = row->hi;
+  *b = row->bias;
+  out->x[w->rows] = row->lambda;
+  out->soft[w->rows++] = row->soft;
+  for (int side = 0; side < 2; side++) {
+    if (row->body[side] < 0) continue;
+    double *J = out->J + islands_rows_block(w, s->local[row->body[side]], nvb);
+    for (int l = 0; l < nvb; l++) {
+      J[l] = row->J[side][l];
+      *b += J[l] * v[(size_t)nvb * (size_t)row->body[side] + (size_t)l];
+    }
+  }
+}
+
+/* w = the relative angular velocity along the directions of a contact, from v. */
+static void islands_rows_couples(perp_islands *s, const perp_constrained *k,
+                                 const perp_island_task *task, int place, int c, const double *v,
+                                 size_t further, pattern *w, rows_out *out)
+{
+  const int at = s->order[place], r = islands_couple_count(s, at), nvb = s->model->nvb;
+  const int *body = task->contact[at].body;
+  const bool spins = s->torsion[at] > 0;
+  double *J[2] = { NULL, NULL };
+  if (r == 0) return;
+  islands_rows_group(w);
+  for (int side = 0; side < 2; side++)
+    if (body[side] >= 0) J[side] = out->J + islands_rows_block(w, s->local[body[side]], r * nvb);
+  perp_islands_couple_rows(s, k, task, at, v, J, out->b + w->rows, out->x + w->rows);
+  for (int q = 0; q < r; q++) {
+    const size_t row = further + (size_t)q;
+    *out->lo++ = *out->hi++ = 0;
+    out->soft[w->rows + q] = 0;
+    s->row_of[row] = c;
+    s->row_mu[row] = spins && q == 0 ? s->torsion[at] : s->rolling[at];
+    s->row_pair[row] = r > 1 && q == (spins ? 1 : 0);
+  }
+  w->rows += r;
+}
+
+/* The pattern of island i, and its joints, bounded rows and couples. */
+static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
+                                 const perp_island_task *task, int i)
+{
+  const perp_model *model = s->model;
+  const island *p = &s->start[i], *next = p + 1;
+  const perp_blocks F = islands_blocks(s, i, true);
+  const int nvb = model->nvb, group = islands_first_group(s, i), first = p->first[BODIES] + i,
+            sub = islands_first_sub(s, i);
+  const size_t row = islands_first_row(s, i), further = islands_first_further(s, i);
+  const int nc = islands_number(s, i, CONTACTS);
+  pattern w = { .cptr = s->cptr + group + i,
+                .jptr = s->jptr + group + i,
+                .jblk = s->jblk + sub,
+                .joff = s->joff + sub + i };
+  rows_out out = { .J = s->J + (F.J - s->J),
+                   .b = s->b + row,
+                   .x = s->x + row,
+                   .soft = s->s + row,
+                   .lo = s->row_lo + further,
+                   .hi = s->row_hi + further };
+  for (int l = 0; l <= F.nb; l++) {
+    s->bptr[first + l] = nvb * l;
+    s->mptr[first + l] = nvb * nvb * l;
+  }
+  for (int place = p->first[CONTACTS]; place < next->first[CONTACTS]; place++) {
+    const int *body = task->contact[s->order[place]].body;
+    islands_rows_group(&w);
+    for (int side = 0; side < 2; side++)
+      if (body[side] >= 0) islands_rows_block(&w, s->local[body[side]], s->r * nvb);
+    w.rows += s->r;
+  }
+  for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++)
+    islands_rows_joint(s, k, s->joints[j], &w, &out);
+  const double *v_free = next->first[JOINTS] > p->first[JOINTS] ? s->v_star : k->a;
+  for (int j = p->first[BOUNDED]; j < next->first[BOUNDED]; j++)
+    islands_rows_bounded(s, &task->row[s->bounded[j]], v_free, &w, &out);
+  if (s->couples) {
+    const int contacts = s->r * nc;
+    for (int q = contacts; q < w.rows; q++) s->row_of[further + (size_t)(q - contacts)] = -1;
+    for (int c = 0; c < nc; c++)
+      islands_rows_couples(s, k, task, p->first[CONTACTS] + c, c, v_free,
+                           further + (size_t)(w.rows - contacts), &w, &out);
+  }
+  islands_rows_group(&w);
+  for (int g = nc; g < F.nc && !p->eliminate; g++) {
+    double *diagonal = s->diagonal + row + F.cptr[g];
+    const int r = F.cptr[g + 1] - F.cptr[g];
+    memcpy(diagonal, out.soft + F.cptr[g], (size_t)r * sizeof *diagonal);
+    add_diagonal(model, model->dim, r, s->bodies + p->first[BODIES], &F, g, diagonal);
+  }
+  perp_blocks_transpose(F.nb, F.nc, w.jptr, w.jblk, s->jgrp + sub, s->tptr + first, s->tsub + sub);
+}
+
+/* Bodies come in no order: what a contact reads of them is asked for in good time. */
+static void fetch_bodies(const islands_job *job, const perp_contact *x)
+{
+  for (int side = 0; side < 2; side++) {
+    const int body = x->body[side];
+    if (body < 0) continue;
+    const char *pose = (const char *)&job->k->e->pose[body];
+    const perp_inertia *in = &job->s->model->inertia[body];
+    __builtin_prefetch(pose);
+    __builtin_prefetch(pose + 64);
+    __builtin_prefetch(job->task->free + 6 * (size_t)body);
+    __builtin_prefetch(job->task->before + 6 * (size_t)body);
+    __builtin_prefetch(&in->mass);
+    __builtin_prefetch(&in->Iinv[2]);
+    __builtin_prefetch(&in->Iinv[8]);
+  }
+}
+
+PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
+{
+  const islands_job *job = user;
+  perp_islands *s = job->s;
+  const perp_model *model = s->model;
+  const island *all = &s->start[s->n_islands];
+  const size_t square = (size_t)model->nvb * (size_t)model->nvb;
+  int end = perp_share(all->first[BODIES], member + 1, members);
+  for (int l = perp_share(all->first[BODIES], member, members); l < end; l++) {
+    const int body = s->bodies[l], nvb = model->nvb;
+    if (s->mass_place[l] == body) continue; /* they are constant */
+    s->mass_place[l] = body;
+    s->diag[l] = model->diagonal[body];
+    memcpy(s->M + square * (size_t)l, model->M + model->mptr[body], square * sizeof(double));
+    memcpy(s->Minv + square * (size_t)l, model->Minv + model->mptr[body], square * sizeof(double));
+    memcpy(s->flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
+  }
+  end = perp_share(all->first[CONTACTS], member + 1, members);
+  perp_blocks F = { 0 };
+  for (int place = perp_share(all->first[CONTACTS], member, members), last = -1; place < end;
+       place++) {
+    const int i = s->island_of[s->owner[s->order[place]]];
+    if (place + AHEAD < end) fetch_bodies(job, &job->task->contact[s->order[place + AHEAD]]);
+    if (i != last) F = islands_blocks(s, i, true);
+    last = i;
+    if (model->dim == 3 && s->r == 3)
+      fill_sized(s, job->k, job->task, place, i, &F, 3, 3);
+    else
+      fill_sized(s, job->k, job->task, place, i, &F, model->dim, s->r);
+  }
+}
+
+void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                       int threads)
+{
+  islands_job job = { .s = s, .k = k, .task = task };
+  if (s->rows && s->model->m > 0) {
+    perp_blocks_Minv(&k->e->blocks, k->f, s->v_star);
+    perp_twists(s->model, k->e, s->v_star, s->twist_star);
+  }
+  for (int i = 0; i < s->n_islands; i++) islands_rows_lay_out(s, k, task, i);
+  perp_team(task->n >= TEAM_FILL ? threads : 1, fill_share, &job);
+}

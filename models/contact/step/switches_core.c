@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What all switches share: which joints hold, the stop of bodies, steps that are made again,
+ * counters that go on. */
+#include "models/contact/step/switches_private.h"
+
+#include <string.h>
+
+/* ---- counters ---- */
+
+perp_status perp_switches_restart_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+                                       const double *q, const double *v)
+{
+  perp_stats kkt = { .reason = PERP_EXACT };
+  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
+  if (count != NULL) perp_contact_count_add(&k->before, count);
+  k->form->counters(ws, NULL, &kkt);
+  perp_switches_counters(k, &kkt);
+  k->kkt_before = kkt;
+  return k->form->restart(ctx, ws, t, q, v);
+}
+
+const perp_contact_count *perp_switches_contacts(perp_switches *k, const void *ws)
+{
+  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
+  if (count == NULL) return NULL;
+  k->sum = k->before;
+  perp_contact_count_add(&k->sum, count);
+  return &k->sum;
+}
+
+void perp_switches_counters(const perp_switches *k, perp_stats *kkt)
+{
+  const perp_stats *b = &k->kkt_before;
+  kkt->iterations += b->iterations;
+  kkt->factorizations += b->factorizations;
+  kkt->matvecs += b->matvecs;
+  kkt->fallbacks += b->fallbacks;
+  kkt->work += b->work;
+}
+
+/* ---- which joints hold ---- */
+
+/* Are its bodies all disabled, or the world? */
+static bool switches_idle(const perp_switches *k, int joint)
+{
+  int pair[2], n, held = 0;
+  const int *body = perp_joint_bodies(&k->view.joint_def[joint], pair, &n);
+  for (int i = 0; i < n; i++) {
+    if (body[i] >= 0 && !k->held[body[i]]) return false;
+    held += body[i] >= 0;
+  }
+  return held > 0;
+}
+
+/* Is it a joint of what has stopped? */
+static bool switches_stopped(const perp_switches *k, int joint)
+{
+  for (int i = 0; i < k->view.n_stops; i++) {
+    const perp_stop_range *of = &k->view.stop_def[i].joints;
+    if (k->stopped[i] && joint >= of->first && joint < of->first + of->n) return true;
+  }
+  return false;
+}
+
+/* Rows of the joints that hold, and no others. */
+void perp_switches_rows(perp_switches *k)
+{
+  const perp_model *m = &k->view;
+  memset(k->held, 0, (size_t)m->n_bodies * sizeof *k->held);
+  for (int i = 0; i < m->n_disabled; i++)
+    if (k->phase[i] == SWITCH_HOLDS) k->held[m->disabled_def[i].body] = 1;
+  k->dropped.n = 0;
+  k->dropped.set++;
+  for (int j = 0; j < m->n_joints; j++) {
+    const int i = perp_model_joint_disabled(m, j);
+    const bool ends = m->curve[j] != NULL || m->joint_def[j].strength > 0;
+    const bool drop = switches_stopped(k, j) || (ends && k->released[j]) ||
+                      (m->n_disabled > 0 &&
+                       (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_idle(k, j)));
+    for (int row = m->cptr[j]; row < m->cptr[j + 1]; row++) {
+      const perp_row_soft *soft = &m->joint_def[j].row[row - m->cptr[j]];
+      k->softness[row] = drop ? 1 : m->joint_def[j].softness + soft->softness;
+      if (!drop) continue;
+      k->drop_joint[k->dropped.n] = j;
+      k->drop_row[k->dropped.n++] = row;
+    }
+  }
+}
+
+/* The joint of a disabled body holds it where it is at q. */
+void perp_switches_take_hold(perp_switches *k, int i, const double *q)
+{
+  perp_model *m = &k->view;
+  const int j = perp_disabled_joint(m, i), body = m->disabled_def[i].body;
+  const perp_joint *was = &k->joint[j];
+  perp_joint_def def = m->joint_def[j];
+  perp_joint now;
+  memcpy(def.anchor_a, q + m->nqb * body, (size_t)m->dim * sizeof *q);
+  memset(k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, 0, PERP_JOINT_ROWS * sizeof *k->rows);
+  perp_joint_compile(&def, m->dim, NULL, q + m->nqb * body,
+                     k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, &now);
+  now.row = was->row;
+  now.ja = was->ja;
+  now.jb = was->jb;
+  now.sub = was->sub;
+  k->joint[j] = now;
+}
+
+/* k->v after the stop of bodies that have just been disabled: M (v+ - v) = J' p, J v+ = 0. */
+perp_status perp_switches_stop(perp_ctx *ctx, perp_switches *k)
+{
+  const perp_model *m = &k->view;
+  bool moves = false;
+  for (int b = 0; b < m->n_bodies; b++)
+    for (int i = 0; i < m->nvb && k->held[b]; i++) moves |= k->v[m->nvb * b + i] != 0;
+  if (!moves) return PERP_OK;
+  perp_stats stats = { .reason = PERP_EXACT };
+  perp_eval_at(&k->e, m, k->t, k->q);
+  perp_blocks_M(&k->e.blocks, k->v, k->f);
+  for (int i = 0; i < m->m; i++) k->c[i] = m->driven ? -k->e.Ct[i] : 0;
+  memset(k->lambda, 0, (size_t)m->m * sizeof *k->lambda);
+  if (k->kkt == NULL)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "a body that is disabled has a velocity, and the formulation has no KKT solver "
+        "for its stop");
+  PERP_TRY(perp_kkt_factor(ctx, k->kkt, &k->e.blocks, &stats));
+  if (stats.reason >= 0)
+    PERP_TRY(perp_kkt_solve(ctx, k->kkt, &k->e.blocks, k->f, k->c, k->a, k->lambda, &stats));
+  if (stats.reason < 0)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "the stop of a disabled body at t = %g s is not solved: its joints contradict "
+                     "each other; use another kkt (schur-svd)",
+                     k->t);
+  memcpy(k->v, k->a, (size_t)m->nv * sizeof *k->v);
+  for (int b = 0; b < m->n_bodies; b++) /* exactly: rounding would move it */
+    if (k->held[b]) memset(k->v + m->nvb * b, 0, (size_t)m->nvb * sizeof *k->v);
+  return PERP_OK;
+}
+
+void perp_switches_note(perp_switches *k, perp_release what)
+{
+  k->release[k->n++] = what;
+}
+
+/* ---- steps ---- */
+
+perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+                                perp_step_info *info, double *now, const double **q,
+                                const double **v)
+{
+  PERP_TRY(perp_switches_restart_from(ctx, k, ws, k->t, k->q, k->v));
+  k->form->state(ws, now, q, v);
+  while (*now < t) {
+    *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+    PERP_TRY(k->form->step(ctx, ws, t, info));
+    k->form->state(ws, now, q, v);
+    if (info->reason < 0) return PERP_OK;
+  }
+  return PERP_OK;
+}
+
+/* The state of the formulation is the start of what follows. */
+void perp_switches_begin(perp_switches *k, const void *ws)
+{
+  const double *q, *v;
+  k->form->state(ws, &k->t, &q, &v);
+  memcpy(k->q, q, (size_t)k->view.nq * sizeof *q);
+  memcpy(k->v, v, (size_t)k->view.nv * sizeof *v);
+}
+
+/* Rows and velocities after something was switched. */
+perp_status perp_switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+{
+  const perp_reason reason = info->reason;
+  *info = (perp_step_info){ .reason = reason, .drift_pos_pre = (double)NAN };
+  perp_switches_rows(k);
+  PERP_TRY(perp_switches_stop(ctx, k));
+  return perp_switches_restart_from(ctx, k, ws, k->t, k->q, k->v);
+}
+
+perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+{
+  perp_switches_begin(k, ws);
+  return perp_switches_go_on(ctx, k, ws, info);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/figures/goal.h"
+
+#include "models/figures/inverse.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct perp_goal {
+  perp_model *model;
+  perp_inverse *inverse;
+  perp_goal_fn *motion;
+  void *user;
+  void (*destroy)(void *user);
+  pthread_mutex_t lock; /* of all below */
+  double t;             /* of q, u, udot; NaN: of none */
+  bool forces, bodies;  /* tau, and qm, vm and am, are of t, too */
+  double *q, *u, *udot, *tau, *qm, *vm, *am;
+};
+
+static void goal_layout(void *ws, perp_arena *a)
+{
+  perp_goal *r = ws;
+  const int nu = perp_inverse_nu(r->inverse);
+  r->q = PERP_CARVE(a, double, perp_inverse_nq(r->inverse));
+  PERP_DOUBLES(a, nu, &r->u, &r->udot, &r->tau);
+  r->qm = PERP_CARVE(a, double, perp_model_nq(r->model));
+  PERP_DOUBLES(a, perp_model_nv(r->model), &r->vm, &r->am);
+}
+
+perp_status perp_goal_create(perp_ctx *ctx, perp_model *model, perp_goal_fn *motion, void *user,
+                             void (*destroy)(void *user), perp_goal **out)
+{
+  perp_goal like = {
+    .model = model, .motion = motion, .user = user, .destroy = destroy, .t = (double)NAN
+  };
+  void *ws = NULL;
+  *out = NULL;
+  PERP_TRY(perp_inverse_create(ctx, model, &like.inverse));
+  const perp_status status = perp_workspace_create(ctx, "reference", &like, sizeof like,
+                                                   goal_layout, &ws);
+  if (status != PERP_OK) {
+    perp_inverse_destroy(like.inverse);
+    return status;
+  }
+  *out = ws;
+  pthread_mutex_init(&(*out)->lock, NULL);
+  return PERP_OK;
+}
+
+void perp_goal_destroy(perp_goal *r)
+{
+  if (r == NULL) return;
+  if (r->destroy != NULL) r->destroy(r->user);
+  pthread_mutex_destroy(&r->lock);
+  perp_inverse_destroy(r->inverse);
+  perp_model_destroy(r->model);
+  free(r);
+}
+
+const perp_model *perp_goal_model(const perp_goal *r)
+{
+  return r->model;
+}
+
+/* ---- holding a posture ---- */
+
+struct posture {
+  int nq, nu;
+  double q[]; /* [nq] */
+};
+
+static void goal_posture(void *user, double t, double *q, double *u, double *udot)
+{
+  const struct posture *p = user;
+  (void)t;
+  memcpy(q, p->q, (size_t)p->nq * sizeof *q);
+  memset(u, 0, (size_t)p->nu * sizeof *u);
+  memset(udot, 0, (size_t)p->nu * sizeof *udot);
+}
+
+perp_status perp_goal_hold(perp_ctx *ctx, perp_model *model, perp_goal **out)
+{
+  perp_inverse *inverse;
+  *out = NULL;
+  PERP_TRY(perp_inverse_create(ctx, model, &inverse));
+  const int nq = perp_inverse_nq(inverse), nu = perp_inverse_nu(inverse);
+  struct posture *p = calloc(1, sizeof *p + (size_t)(nq + nu) * sizeof *p->q);
+  perp_status status = p != NULL ? PERP_OK
+                                 : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a posture");
+  if (status == PERP_OK) {
+    p->nq = nq, p->nu = nu;
+    perp_inverse_joints(inverse, perp_model_q0(model), perp_model_v0(model), p->q, p->q + nq);
+    status = perp_goal_create(ctx, model, goal_posture, p, free, out);
+  }
+  if (status != PERP_OK) free(p);
+  perp_inverse_destroy(inverse);
+  return status;
+}
+
+/* ---- answers ---- */
+
+static void goal_update(perp_goal *r, double t, bool forces)
+{
+  if (t != r->t) {
+    r->motion(r->user, t, r->q, r->u, r->udot);
+    r->t = t;
+    r->forces = r->bodies = false;
+  }
+  if (!forces || r->forces) return;
+  perp_inverse_recursive(r->inverse, t, r->q, r->u, r->udot, NULL, r->tau);
+  r->forces = true;
+}
+
+void perp_goal_of(const perp_goal *goal, double t, int iq, int nq, int iu, int nu, bool forces,
+                  perp_goal_at *out)
+{
+  perp_goal *r = (perp_goal *)(uintptr_t)goal; /* what it keeps is under its lock */
+  pthread_mutex_lock(&r->lock);
+  goal_update(r, t, forces);
+  memcpy(out->q, r->q + iq, (size_t)nq * sizeof *out->q);
+  memcpy(out->u, r->u + iu, (size_t)nu * sizeof *out->u);
+  memcpy(out->udot, r->udot + iu, (size_t)nu * sizeof *out->udot);
+  if (forces) memcpy(out->tau, r->tau + iu, (size_t)nu * sizeof *out->tau);
+  pthread_mutex_unlock(&r->lock);
+}
+
+void perp_goal_state(const perp_goal *goal, double t, double *q, double *v)
+{
+  perp_goal *r = (perp_goal *)(uintptr_t)goal;
+  pthread_mutex_lock(&r->lock);
+  goal_update(r, t, false);
+  perp_inverse_state(r->inverse, r->q, r->u, NULL, q, v, NULL);
+  pthread_mutex_unlock(&r->lock);
+}
+
+void perp_goal_body_of(const perp_goal *goal, double t, int body, perp_goal_body *out)
+{
+  perp_goal *r = (perp_goal *)(uintptr_t)goal;
+  const int d = perp_model_dim(r->model), nqb = d == 3 ? 7 : 3, nvb = d == 3 ? 6 : 3;
+  pthread_mutex_lock(&r->lock);
+  goal_update(r, t, false);
+  if (!r->bodies) perp_inverse_state(r->inverse, r->q, r->u, r->udot, r->qm, r->vm, r->am);
+  r->bodies = true;
+  const double *q = r->qm + nqb * body, *v = r->vm + nvb * body, *a = r->am + nvb * body;
+  *out = (perp_goal_body){ .quat = { 1 } };
+  for (int k = 0; k < d; k++) out->x[k] = q[k], out->v[k] = v[k], out->a[k] = a[k];
+  if (d == 3)
+    memcpy(out->quat, q + 3, sizeof out->quat);
+  else
+    out->quat[0] = cos(q[2] / 2), out->quat[3] = sin(q[2] / 2);
+  for (int k = 0; k < nvb - d; k++)
+    out->w[d == 3 ? k : 2] = v[d + k], out->wdot[d == 3 ? k : 2] = a[d + k];
+  pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The workspace, coordinates, and the recursion in joint coordinates
+ * (models/multibody/reduced_inverse.c). */
+#include "models/figures/inverse_private.h"
+
+#include "models/geometry/kinematics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void inverse_layout(void *ws, perp_arena *a)
+{
+  perp_inverse *v = ws;
+  PERP_INTS(a, v->tree->n, &v->joint, &v->node_of);
+  v->qm = PERP_CARVE(a, double, perp_model_nq(v->model));
+  v->q = PERP_CARVE(a, double, v->tree->nq);
+  PERP_DOUBLES(a, perp_model_nv(v->model), &v->vm, &v->f);
+  v->u = PERP_CARVE(a, double, v->tree->nu);
+}
+
+static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
+                                  const perp_reduced_tree *t)
+{
+  if (perp_model_motions(model) > 0)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "inverse dynamics: the model has prescribed motions, whose forces are no "
+                     "joint forces; remove them");
+  for (int j = 0; j < perp_model_joints(model); j++) {
+    const perp_joint_def *def = perp_model_joint(model, j);
+    const char *name = def->name != NULL ? def->name : "";
+    if (t->cut[j])
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "inverse dynamics: joint %d '%s' (%s) closes a loop or has no coordinates: "
+                       "the forces of a motion are not unique there",
+                       j, name, perp_joint_kind_name(def->kind));
+    if (def->stiffness > 0 || def->damping > 0)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "inverse dynamics: joint %d '%s' is soft; make it rigid", j, name);
+  }
+  return PERP_OK;
+}
+
+/* The joint to the parent: the only one of the tree between both. */
+static void inverse_index(perp_inverse *v)
+{
+  int *node_of = v->node_of;
+  for (int i = 0; i < v->tree->n; i++) v->joint[i] = -1;
+  for (int i = 0; i < v->tree->n; i++) node_of[v->tree->node[i].body] = i;
+  for (int j = 0; j < perp_model_joints(v->model); j++) {
+    const perp_joint_def *def = perp_model_joint(v->model, j);
+    const int a = def->a < 0 ? -1 : node_of[def->a], b = def->b < 0 ? -1 : node_of[def->b];
+    if (b >= 0 && v->tree->node[b].parent == a && v->joint[b] < 0)
+      v->joint[b] = j;
+    else if (a >= 0 && v->tree->node[a].parent == b)
+      v->joint[a] = j;
+  }
+  /* a root that floats has no parent, as one that hangs on the world */
+  for (int i = 0; i < v->tree->n; i++) {
+    const perp_reduced_kind kind = v->tree->node[i].kind;
+    if (kind == PERP_REDUCED_FREE || kind == PERP_REDUCED_PLANAR) v->joint[i] = -1;
+  }
+}
+
+perp_status perp_inverse_create(perp_ctx *ctx, const perp_model *model, perp_inverse **out)
+{
+  *out = NULL;
+  perp_inverse like = { .model = model };
+  void *ws = NULL;
+  PERP_TRY(perp_reduced_create(ctx, model, &like.tree));
+  perp_status status = inverse_refuse(ctx, model, like.tree);
+  if (status == PERP_OK)
+    status = perp_workspace_create(ctx, "inverse", &like, sizeof like, inverse_layout, &ws);
+  if (status != PERP_OK) {
+    free(like.tree);
+    return status;
+  }
+  *out = ws;
+  inverse_index(*out);
+  return PERP_OK;
+}
+
+void perp_inverse_destroy(perp_inverse *v)
+{
+  if (v == NULL) return;
+  free(v->tree);
+  free(v);
+}
+
+int perp_inverse_nq(const perp_inverse *v)
+{
+  return v->tree->nq;
+}
+
+int perp_inverse_nu(const perp_inverse *v)
+{
+  return v->tree->nu;
+}
+
+perp_inverse_coordinate perp_inverse_what(const perp_inverse *v, int i)
+{
+  static const char *const turns[] = { "rx", "ry", "rz" }, *const moves[] = { "x", "y", "z" };
+  int n = 0;
+  while (n + 1 < v->tree->n && v->tree->node[n + 1].iu <= i) n++;
+  while (v->tree->node[n].nu == 0) n--;
+  const perp_reduced_node *k = &v->tree->node[n];
+  const int c = i - k->iu;
+  perp_inverse_coordinate what = { k->body, v->joint[n], "angle", "Nm" };
+  switch (k->kind) {
+  case PERP_REDUCED_FREE:
+    what.part = c < 3 ? moves[c] : turns[c - 3];
+    what.unit = c < 3 ? "N" : "Nm";
+    break;
+  case PERP_REDUCED_PLANAR:
+    what.part = c < 2 ? moves[c] : turns[2];
+    what.unit = c < 2 ? "N" : "Nm";
+    break;
+  case PERP_REDUCED_BALL:
+    what.part = turns[c];
+    break;
+  case PERP_REDUCED_SLIDER:
+    what.part = moves[0];
+    what.unit = "N";
+    break;
+  case PERP_REDUCED_DISTANCE: /* the rod turns about its y and z */
+    what.part = c < 2 ? (c == 0 ? "rod_y" : "rod_z") : turns[c - 2];
+    break;
+  case PERP_REDUCED_PLANAR_DISTANCE:
+    what.part = c == 0 ? "rod" : "angle";
+    break;
+  case PERP_REDUCED_UNIVERSAL:
+    what.part = c == 0 ? "angle" : "angle2";
+    break;
+  case PERP_REDUCED_HINGE:
+  case PERP_REDUCED_FIXED:
+    break;
+  }
+  return what;
+}
+
+void perp_inverse_joints(perp_inverse *v, const double *qm, const double *vm, double *q, double *u)
+{
+  perp_reduced_from_model(v->tree, qm, vm, q, u);
+}
+
+void perp_inverse_state(perp_inverse *v, const double *q, const double *u, const double *udot,
+                        double *qm, double *vm, double *am)
+{
+  perp_reduced_kinematics(v->tree, q, u);
+  perp_reduced_to_model(v->tree, qm, vm);
+  if (am == NULL) return;
+  perp_reduced_move(v->tree, udot);
+  perp_reduced_accelerations(v->tree, am);
+}
+
+void perp_inverse_recursive(perp_inverse *v, double t, const double *q, const double *u,
+                            const double *udot, const double *external, double *tau)
+{
+  perp_reduced_kinematics(v->tree, q, u);
+  perp_reduced_to_model(v->tree, v->qm, v->vm);
+  perp_reduced_move(v->tree, udot);
+  perp_model_forces(v->model, t, v->qm, v->vm, v->f);
+  for (int i = 0; external != NULL && i < perp_model_nv(v->model); i++) v->f[i] += external[i];
+  perp_reduced_inverse(v->tree, v->f, tau);
+}
+
+void perp_inverse_add_force(const perp_model *model, const double *qm, int body, const double s[3],
+                            const double force[3], double *f)
+{
+  const int d = perp_model_dim(model), nvb = d == 3 ? 6 : 3, nqb = d == 3 ? 7 : 3;
+  double D[9];
+  perp_pose pose;
+  perp_pose_of(d, qm + nqb * body, &pose);
+  perp_direction_jacobian(d, pose.R, s, D);
+  double *fb = f + nvb * body;
+  for (int i = 0; i < d; i++) fb[i] += force[i];
+  for (int r = 0; r < perp_rates(d); r++) fb[d + r] += perp_dot(d, D + d * r, force);
+}

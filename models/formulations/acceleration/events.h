@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts and drives under an ODE solver: forces while bodies touch, impulses where they meet
+ * (Vondrak 2005, sections 6.3 to 6.5; STAR 2012, section 3.2.1).
+ *
+ * A contact rests while its gap and the speed of its gap are within tolerances.  The contacts that
+ * rest at the start of a step are rows of it (events_rest.c).  Complementarity decides there which
+ * of them press and which stick, and they do so all the step (events_mode.c): its right-hand side
+ * is smooth, and stages keep the order of the method. These things end a step (the ODE driver rolls
+ * back and locates them):
+ *
+ *   meeting    a contact that does not rest closes: gap < 0.  The bodies get an impulse, by one of
+ * four laws (events_impact.c), and the step after it starts from the new velocities; leaving    the
+ * normal force of a contact falls through zero; slipping   friction of a contact that sticks
+ * reaches its limit; sticking   the sliding velocity of a contact that rests falls to zero.
+ *
+ * Where forces are not unique (four contacts of a box) complementarity is asked whether the step
+ * has gone too far.
+ *
+ * Decided at each evaluation, and so at the ends of steps only: modes that change at one instant
+ * again and again (after 20 steps that go nowhere), that do not explain the forces, of islands of
+ * over 600 rows, and with sliding=lagged.
+ *
+ * In space friction of what hardly slides has a direction of its own, that turns in the step so
+ * that sliding stays along it (events_turning.c); with methods of order 1 and 2, with a history, or
+ * where forces are not unique, it is that of the end of the step, and such phases are of order 1
+ * to 2.
+ *
+ * Overlap is seen at the ends of steps; a body that moves by more than half of its least width in a
+ * step is followed on its way, taken as straight, so that it does not pass through another one
+ * unseen.  Pairs that touch at the start of the step are not.
+ *
+ * Limits, motors and servos of joints (events_drives.h) are further rows of the same problems, with
+ * events and impacts of their own; a model without shapes may have them.
+ *
+ * Where the contacts at rest are shown to have no forces (Vondrak's critical contacts, critical.c),
+ * the run ends, or their bodies are stopped.
+ *
+ * Where events pile up, in heaps, steps are of first order for a while, and counted
+ * (events_pile.c).
+ *
+ * Impacts that pile up (Zeno) end where the approach falls below `threshold`: it is then plastic,
+ * and the contact rests. */
+#ifndef PERP_EVENTS_H
+#define PERP_EVENTS_H
+
+#include "models/contact/laws/contact.h"
+#include "models/stepping/constrained.h"
+#include "models/contact/step/contacts.h"
+
+typedef struct perp_event_opts {
+  double threshold, tangential, slip, gap, rest, locate, residual, residual_data, budget;
+  int impact, order, sliding, bisections, threads, critical, choice;
+  bool warm;
+} perp_event_opts;
+enum { PERP_ORDER_TOGETHER, PERP_ORDER_SEQUENTIAL };
+extern const char *const perp_order_names[];
+enum { PERP_CRITICAL_FAIL, PERP_CRITICAL_STOP };
+extern const char *const perp_sliding_names[];
+extern const char *const perp_critical_names[];
+
+/* the rows of an options table whose struct begins with this one */
+#define PERP_EVENT_OPTIONS                                                                         \
+  PERP_REAL(perp_event_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                               \
+            "Approach speed above which restitution is applied. Slower impacts are plastic, "      \
+            "which ends an accumulation of impacts (Zeno)."),                                      \
+      PERP_IMPACT_OPTIONS(perp_event_opts),                                                        \
+      PERP_ENUM(perp_event_opts, order, PERP_ORDER_TOGETHER, perp_order_names,                     \
+                "Treatment of simultaneous impacts. together: one problem for all. sequential: "   \
+                "pair by pair, the fastest first."),                                               \
+      PERP_ENUM(perp_event_opts, sliding, PERP_SLIDING_AUTO, perp_sliding_names,                   \
+                "Dynamic friction. column: in the column of the normal force (nonsymmetric "       \
+                "matrix). iterate: repeated symmetric problems. lagged: from the previous normal " \
+                "force. auto: column if the LCP solver supports it."),                             \
+      PERP_ENUM(perp_event_opts, critical, PERP_CRITICAL_FAIL, perp_critical_names,                \
+                "Reaction to resting contacts for which no accelerations and forces exist. fail: " \
+                "end the run. stop: stop their bodies."),                                          \
+      PERP_REAL(perp_event_opts, slip, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
+                "Sliding speed above which a contact uses mu_dynamic."),                           \
+      PERP_REAL(                                                                                   \
+          perp_event_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                                \
+          "Gap or penetration up to which a contact is touching. 0: 1e-9 of the largest body."),   \
+      PERP_REAL(perp_event_opts, rest, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
+                "Opening or closing speed below which a touching contact is treated as resting."), \
+      PERP_REAL(perp_event_opts, locate, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                       \
+                "Accuracy of event times. 0: 1e-12 of the step."),                                 \
+      PERP_INT(perp_event_opts, bisections, 60, 1, 1000,                                           \
+               "Largest number of trial steps to locate an event. After that the last valid "      \
+               "state is used."),                                                                  \
+      PERP_REAL(perp_event_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                          \
+                "Largest scaled residual of an accepted solution."),                               \
+      PERP_REAL(perp_event_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                     \
+                "Largest residual of an accepted solution: velocity or acceleration error of a "   \
+                "row, relative to the largest |b| of its island."),                                \
+      PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \
+      PERP_BOOL(perp_event_opts, warm, true,                                                       \
+                "Use the forces of the previous evaluation as the initial guess."),                \
+      PERP_INT(perp_event_opts, threads, 1, 1, 256, "Number of islands solved in parallel."),      \
+      PERP_CHOICE_OPTION(perp_event_opts, choice)
+
+typedef struct perp_events perp_events;
+
+/* parts: lcp and, for a model with shapes, contact must be set.  PERP_ERR_UNSUPPORTED: an lcp that
+ * does not serve the contact model, the rule for sliding or the drives; drives with order =
+ * sequential.  Allocates; later only when there are more contacts than ever. */
+perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                               const perp_event_opts *opts, double h, perp_events **out);
+void perp_events_destroy(perp_events *s); /* NULL is fine */
+/* Before the restart of the ODE solver; perp_events_adopt after it. */
+void perp_events_restart(perp_events *s);
+
+/* f [nv] += the forces of drives that are known before the others, at (q, v) of k->e. */
+void perp_events_push(perp_events *s, const perp_constrained *k, const double *v, double *f);
+/* At (t, q, v) with k->f the forces, k->c the right-hand side of the joints and k->a their
+ * accelerations: adds the contact forces to k->f, and k->a, k->lambda are those with contacts.
+ * False: k->reason or k->status says why, perp_events_cause in words. */
+bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
+                        const double *v, bool intermediate);
+/* Modes: within a step contacts and drives do what they do at its start, as far as that was found
+ * (frozen); the regular evaluation at the start decides.  What the step is then to end at: */
+bool perp_events_frozen(const perp_events *s);
+/* Forces of the last evaluation: least distance from a bound, as a part of the largest (or of the
+ * bound), and a tolerance; below zero where one is passed by more.  *unique: there are no others.
+ */
+double perp_events_reserve_left(const perp_events *s, bool *unique);
+/* The next evaluations are by complementarity (true), or in the modes of the step again; k->a of
+ * the last one stays known. */
+void perp_events_consult(perp_events *s, const perp_constrained *k, bool begins);
+/* Then: does the last evaluation, k->a, agree with the one before?  Above zero: yes. */
+double perp_events_agree(const perp_events *s, const perp_constrained *k);
+/* Does something slide so slowly that friction may turn it round within a step of create?  (In
+ * space; its direction in a step is then that of its end.)  Steps under error control had better be
+ * no longer. */
+bool perp_events_slow(const perp_events *s);
+/* s: the next step may not be longer, where sliding that turns comes to a stop (events_turning.c).
+ */
+double perp_events_longest(perp_events *s);
+/* Directions of slow sliding in the trial step that has led from t to (t + h, q, v) are made to
+ * agree with its end.  True: they were not, and the step is to be made again.  evaluate:
+ * accelerations at that end, in the modes of the step, into k; false where there are none. */
+typedef bool perp_events_evaluate(void *user);
+bool perp_events_revise(perp_events *s, const perp_constrained *k, double t, double h,
+                        const double *v, perp_events_evaluate *evaluate, void *user);
+/* Dense output begins, or ends: evaluations are those of the step that ended last.  False: its
+ * modes are not known. */
+bool perp_events_between(perp_events *s, bool begins);
+
+/* f [nv] += J_c' lambda and the forces of all drives, of the last perp_events_forces. */
+void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f);
+/* Event function: below zero when a contact that does not rest is closed, or one slides backwards;
+ * for drives see events_drives.h. */
+double perp_events_value(perp_events *s, perp_constrained *k, double t, const double *q,
+                         const double *v);
+/* At a regular state, time t: PERP_ODE_INVALID when bodies overlap that did not; else what the
+ * stabilization corrects (contacts_post.h), and impacts (PERP_ODE_CHANGED: q or v is new). */
+perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t, double *q,
+                                   double *v);
+/* The state that was accepted last is where the next step begins, at time t.  False when steps no
+ * longer make progress: k->reason says so. */
+bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const double *q);
+
+/* Did the last perp_events_forces fail because contacts at rest have no accelerations and forces,
+ * shown by the solver, and `stop` is asked for?  At a trial state the step is then too long
+ * (PERP_ODE_INVALID). */
+bool perp_events_stops(const perp_events *s);
+/* The same, whatever is asked for. */
+bool perp_events_critical(const perp_events *s);
+/* Did the last perp_events_forces fail at a trial state, where forces were not found, nor shown not
+ * to exist?  The step is then too long: that which begins before it may be hasty (events_pile.c).
+ */
+bool perp_events_skips(const perp_events *s);
+/* Count it, and with critical=stop stop the bodies at the state (t, q, v) of the last step: v [nv]
+ * becomes the velocity after it.  False: there is nothing (more) to stop, or k->reason or k->status
+ * and perp_events_cause say why not. */
+bool perp_events_stop(perp_events *s, perp_constrained *k, double t, const double *q, double *v);
+/* What the options ask of the driver and of implicit methods: contact forces carry the weight, to
+ * `tol`. */
+void perp_events_locate(const perp_events *s, perp_ode_sys *sys);
+const char *perp_events_cause(const perp_events *s); /* of the last failure, or "" */
+/* Contacts at rest in the step that ended last, of length dt: their forces at its start times dt.
+ */
+void perp_events_info(perp_events *s, double dt, perp_step_info *info);
+const perp_contact_count *perp_events_counters(const perp_events *s);
+void perp_events_observe(perp_events *s, perp_contact_observer *observer, void *user);
+void perp_events_times(const perp_events *s, double *collision, double *lcp);
+
+#endif

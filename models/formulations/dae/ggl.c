@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Index-2 stabilized formulation of Gear, Gupta and Leimkuhler: a second multiplier mu holds the
+ * positions,
+ *
+ *      q' = N(q) (v + M^-1 J' mu),   M v' = f + J' lambda,   C(q) = 0,   J v = 0,
+ *
+ * where mu = 0 in exact arithmetic.  Discretized by the implicit midpoint rule,
+ *
+ *      v1 = v0 + M^-1 (h f(qm, vm) + J(qm)' lambda),          vm = (v0 + v1) / 2,
+ *      q1 = q0 [+] (h vm + M^-1 J(qm)' mu),                   qm half way,
+ *      C(q1) = 0,   J(q1) v1 = 0,
+ *
+ * symmetric, of order 2, with no drift on either level; energy does not drift for forces of
+ * position. A formulation and no scheme of stabilization: mu enters the motion of the positions and
+ * the step is solved as a whole, while a scheme gives feedback to, or corrects the end of, a step
+ * that another formulation has made.
+ *
+ * The unknowns are h v1, dq, h lambda and mu (as M times a length), all of them lengths and angles
+ * or M times these, so that the condition of the system does not depend on h (Bottasso, Dopico and
+ * Trainelli 2008).  Solved by the simplified Newton iteration of models/stepping/implicit_step.h
+ * with the full Jacobian, that of forces and of joints: steps may be as long as the motion allows,
+ * whatever the stiffness, and go through positions in which J loses rank. Multipliers of
+ * dependent rows are those of least norm.
+ *
+ * Contacts, limits and motors it refuses: the step is one smooth one whose equations hold together
+ * at its middle and its end.  An impact within it is a jump of v1 that a mean velocity has no word
+ * for, and one-sided rows would be two sets of complementarity conditions, of p with J v1 and of mu
+ * with C(q1), inside Newton's method (nonsmooth generalized-alpha; not built).
+ *
+ * Cost per step: two evaluations and one solve on the graph of the model per pass; a Jacobian (some
+ * tens of evaluations) and its factorization when convergence asks for it.  No allocation, but for
+ * new pivots of wide models (local.h).  Fails with PERP_MAX_ITER when the iteration does not
+ * converge. */
+#include "models/stepping/stepper.h"
+#include "models/stepping/implicit_step.h"
+
+#include <string.h>
+
+struct opts {
+  double tol;
+  int iterations;
+};
+static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
+                                              "Tolerance of the Newton iteration: last correction, "
+                                              "relative to the size of the model and its speed."),
+                                    PERP_INT(struct opts, iterations, 50, 1, 1000,
+                                             "Largest number of Newton corrections in a step."),
+                                    PERP_OPTIONS_END };
+
+typedef struct workspace {
+  perp_stepper s;
+  struct opts o;
+  perp_implicit newton;
+  double t, h;           /* of the step in the making */
+  bool begun;            /* there is a step since the restart */
+  double *x;             /* [newton.n] */
+  double *u, *dq, *half; /* [nv] h v1, increment of q, scratch */
+  double *y, *z;         /* [nv] */
+  double *p, *mu, *row;  /* [m] multipliers as unknowns, scratch */
+} workspace;
+
+enum { PART_V, PART_Q }; /* of the bodies; of the joints likewise: p and mu, J v and C */
+
+/* The equations of the step at the unknowns x, times h where they are of velocities:
+ *      M (u - h v0) - h^2 f(qm, vm) - J(qm)' p,   M (dq - h vm) - J(qm)' mu,   J(q1) u,   C(q1). */
+static bool ggl_residual(void *user, const double *x, double *r)
+{
+  workspace *w = user;
+  perp_constrained *k = &w->s.k;
+  const perp_model *model = k->model;
+  const int nv = model->nv, m = model->m;
+  const double h = w->h;
+  perp_implicit_get_body(&w->newton, x, PART_V, w->u);
+  perp_implicit_get_body(&w->newton, x, PART_Q, w->dq);
+  perp_implicit_get_row(&w->newton, x, PART_V, w->p);
+  perp_implicit_get_row(&w->newton, x, PART_Q, w->mu);
+  for (int i = 0; i < nv; i++) w->half[i] = w->dq[i] / 2;
+  perp_model_retract(model, w->s.q, w->half, w->s.q1); /* the middle */
+  perp_constrained_at(k, w->t + h / 2, w->s.q1);
+  w->s.grid.count.rhs++;
+  for (int i = 0; i < nv; i++) w->half[i] = (w->s.v[i] + w->u[i] / h) / 2;
+  perp_eval_forces(k->e, model, w->t + h / 2, w->half, true, k->f);
+  for (int i = 0; i < nv; i++) w->y[i] = w->u[i] - h * w->s.v[i];
+  perp_blocks_M(&k->e->blocks, w->y, w->z);
+  for (int i = 0; i < nv; i++) w->z[i] -= h * h * k->f[i];
+  if (m > 0) perp_blocks_Jt(&k->e->blocks, -1, w->p, w->z);
+  perp_implicit_put_body(&w->newton, PART_V, w->z, r);
+  for (int i = 0; i < nv; i++) w->y[i] = w->dq[i] - h * w->half[i];
+  perp_blocks_M(&k->e->blocks, w->y, w->z);
+  if (m > 0) perp_blocks_Jt(&k->e->blocks, -1, w->mu, w->z);
+  perp_implicit_put_body(&w->newton, PART_Q, w->z, r);
+  perp_model_retract(model, w->s.q, w->dq, w->s.q1);
+  if (!perp_all_finite(model->nq, w->s.q1)) return false;
+  perp_constrained_at(k, w->t + h, w->s.q1);
+  perp_constrained_product(k, w->u, w->row);
+  perp_constrained_driven(k, w->t + h, -h, w->row);
+  perp_implicit_put_row(&w->newton, PART_V, w->row, r);
+  perp_implicit_put_row(&w->newton, PART_Q, k->e->C, r);
+  k->drift = perp_worst(m, k->e->C);
+  return perp_all_finite(w->newton.n, r);
+}
+
+/* The multipliers of the start, for rows that are dependent, and the accelerations. */
+static bool ggl_begin(workspace *w)
+{
+  perp_constrained *k = &w->s.k;
+  perp_eval_impulse(k->e, k->model, w->t, w->h, w->s.v, k->f);
+  memset(k->c, 0, (size_t)k->model->m * sizeof *k->c);
+  perp_constrained_driven(k, w->t + w->h, 1, k->c);
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, w->h, w->s.v)) return false;
+  for (int i = 0; i < k->model->m; i++) w->s.lambda[i] = k->lambda[i] / w->h;
+  w->begun = true;
+  return true;
+}
+
+static perp_reason ggl_make_step(perp_stepper *s, double t, double h)
+{
+  workspace *w = (workspace *)s;
+  perp_constrained *k = &w->s.k;
+  const int nv = k->model->nv, m = k->model->m;
+  double fastest = 0;
+  w->t = t;
+  w->h = h;
+  perp_constrained_at(k, t, w->s.q);
+  if (!w->begun && !ggl_begin(w)) return k->reason;
+  /* first guess: as in the step before; k->a: h times the velocity */
+  for (int i = 0; i < nv; i++) w->u[i] = h * w->s.v[i];
+  for (int i = 0; i < m; i++) w->p[i] = h * h * w->s.lambda[i];
+  memset(w->mu, 0, (size_t)m * sizeof *w->mu);
+  perp_implicit_put_body(&w->newton, PART_V, w->u, w->x);
+  perp_implicit_put_body(&w->newton, PART_Q, w->u, w->x);
+  perp_implicit_put_row(&w->newton, PART_V, w->p, w->x);
+  perp_implicit_put_row(&w->newton, PART_Q, w->mu, w->x);
+  for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(w->u[i]));
+  const int64_t before = w->newton.iterations, jacobians = w->newton.jacobians;
+  const perp_reason reason = perp_implicit_solve(&w->newton, ggl_residual, w, h, &k->e->blocks,
+                                                 w->o.tol, w->o.iterations,
+                                                 k->model->size + fastest, w->x);
+  w->s.grid.count.iterations += w->newton.iterations - before;
+  k->count.factorizations += (int)(w->newton.jacobians - jacobians);
+  if (reason < 0) return reason;
+  for (int i = 0; i < nv; i++) w->s.v1[i] = w->u[i] / h;
+  for (int i = 0; i < m; i++) w->s.lambda[i] = w->p[i] / (h * h);
+  perp_model_project(k->model, w->s.q1);
+  return PERP_EXACT;
+}
+
+static void ggl_layout(void *ws, perp_arena *a)
+{
+  workspace *w = ws;
+  const perp_model *model = w->s.k.model;
+  perp_stepper_layout(&w->s, a);
+  PERP_DOUBLES(a, 2 * (model->nv + model->m), &w->x);
+  PERP_DOUBLES(a, model->nv, &w->u, &w->dq, &w->half, &w->y, &w->z);
+  PERP_DOUBLES(a, model->m, &w->p, &w->mu, &w->row);
+}
+
+static void ggl_destroy(void *ws)
+{
+  if (ws != NULL) perp_implicit_destroy(&((workspace *)ws)->newton);
+  perp_stepper_destroy(ws);
+}
+
+static perp_status ggl_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+{
+  workspace *w = ws;
+  w->begun = false;
+  perp_implicit_restart(&w->newton);
+  return perp_stepper_restart(ctx, ws, t, q, v);
+}
+
+static perp_status ggl_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                              void **ws)
+{
+  workspace like = { .s.make_step = ggl_make_step,
+                     .o = *(const struct opts *)parts->formulation.opts };
+  PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ggl_layout, ws));
+  const perp_status status = perp_implicit_create(ctx, model, 2, 2, &((workspace *)*ws)->newton);
+  if (status == PERP_OK) return PERP_OK;
+  perp_stepper_destroy(*ws);
+  *ws = NULL;
+  return status;
+}
+
+const perp_formulation_desc perp_formulation_ggl = {
+  .d = { .name = "ggl",
+         .summary =
+             "Stabilized index-2 DAE (Gear, Gupta, Leimkuhler) by the midpoint rule; order 2",
+         .reference = "Gear, Gupta and Leimkuhler 1985; Hairer and Wanner II, section VII.2",
+         .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
+         PERP_OPTIONS(options, struct opts),
+         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS |
+                 PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+  .create = ggl_create,
+  .restart = ggl_restart,
+  .step = perp_stepper_step,
+  .state = perp_stepper_state,
+  .counters = perp_stepper_counters,
+  .timing = perp_stepper_timing,
+  .destroy = ggl_destroy,
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts, limits and motors in joint coordinates: the articulated-body algorithm with multipliers
+ * for contact, which Cline 2002, section 6.1, asks for.
+ *
+ * The step is that of the velocity level (velocity.c), taken in the tangent space of the joints.
+ * With the velocities v = S(q) u of the bodies of joint rates u, M the masses of the bodies and H =
+ * S' M S,
+ *
+ *      H u+ = S' (M v + h f + J_c' lambda_c),      v+ = S u+,      q+ = q [+] h u+,
+ *
+ *      w = J_c v+ + bias  perp  lambda_c,          A = J_c S H^-1 S' J_c'
+ *
+ * where J_c has the rows of contacts, limits and motors.  A column of A is the answer of the
+ * articulated-body algorithm to a force on the bodies, in O(n) (R. Featherstone, Rigid Body
+ * Dynamics Algorithms, 2008); islands, friction, impacts, warm start and drives are those of
+ * contacts.h and drives.h.  The projection of M v on S(q) stands for the Coriolis and centrifugal
+ * forces: it turns the velocities of the bodies as they are into those that the joints allow now,
+ * and takes kinetic energy (to second order in h in a step) but never gives any, where forces at
+ * the start of the step would.
+ *
+ * Joints hold to rounding at all times, after corrections of contacts too: these move bodies along
+ * the joints.  Rows of loops (reduced_loops.c) are part of each response, and loops are closed
+ * after the step (constrained.c).
+ *
+ * Order 1.  Cost per step: O(n) for each row of a contact, limit or motor, and the LCP. */
+#include "models/formulations/reduced/reduced_step.h"
+#include "models/multibody/reduced_loops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of loops that contradict each other by more than this part of their terms are no rounding.
+ */
+static const double CONTRADICTS = 1e-6;
+
+typedef struct workspace {
+  perp_stepping s;           /* first */
+  perp_reduced_tree *tree;   /* with the factor */
+  perp_reduced_tree *moving; /* of positions on their way: the factor stays */
+  perp_reduced_loops loops;
+  double *q, *dq;     /* [tree nq], [tree nu] of the moving tree */
+  double *q_at;       /* [tree nq] of the factor */
+  double *du, *extra; /* [tree nu] */
+  double *none;       /* [tree nu] zeros */
+  double *off;        /* [loops] */
+  double *v;          /* [nv] */
+} workspace;
+
+static perp_reason reduced_step_factor(perp_constrained *k, const double *q)
+{
+  workspace *w = (workspace *)k;
+  perp_reduced_from_model(w->tree, q, k->zeros, w->q_at, w->du);
+  /* at rest no accelerations come of velocities */
+  perp_reduced_kinematics(w->tree, w->q_at, w->none);
+  if (!perp_reduced_velocity(w->tree, w->none, w->du)) return PERP_SINGULAR;
+  w->loops.e = k->e;
+  perp_reduced_loops_factor(&w->loops);
+  return PERP_EXACT;
+}
+
+/* off = J a - c in the rows of loops; returns the largest of it and, in *terms, of its terms */
+static double reduced_step_off(workspace *w, const double *a, const double *c, double *terms)
+{
+  perp_reduced_loops *l = &w->loops;
+  double worst = 0;
+  perp_reduced_loops_rate(l, a, w->off);
+  for (int i = 0; i < l->m; i++) {
+    *terms = fmax(*terms, fmax(fabs(w->off[i]), fabs(c[l->row[i]])));
+    w->off[i] -= c[l->row[i]];
+    worst = fmax(worst, fabs(w->off[i]));
+  }
+  return worst;
+}
+
+static perp_reason reduced_step_solve(perp_constrained *k, const double *f, const double *c,
+                                      double *a)
+{
+  workspace *w = (workspace *)k;
+  double terms = 0;
+  perp_reduced_respond(w->tree, f, w->du);
+  perp_reduced_accelerations(w->tree, a);
+  if (w->loops.m == 0) return PERP_EXACT;
+  reduced_step_off(w, a, c, &terms);
+  perp_reduced_loops_correct(&w->loops, w->off, w->extra);
+  for (int i = 0; i < w->tree->nu; i++) w->du[i] += w->extra[i];
+  perp_reduced_move(w->tree, w->du);
+  perp_reduced_accelerations(w->tree, a);
+  return reduced_step_off(w, a, c, &terms) > CONTRADICTS * terms ? PERP_INFEASIBLE : PERP_EXACT;
+}
+
+static void reduced_step_retract(perp_constrained *k, const double *q, const double *dq,
+                                 double *q_out)
+{
+  workspace *w = (workspace *)k;
+  perp_reduced_from_model(w->moving, q, dq, w->q, w->dq);
+  perp_reduced_retract(w->moving, w->q, w->dq, w->q);
+  perp_reduced_kinematics(w->moving, w->q, w->none);
+  perp_reduced_to_model(w->moving, q_out, w->v);
+}
+
+static const perp_joint_coordinates reduced_step_coordinates = { reduced_step_factor,
+                                                                 reduced_step_solve,
+                                                                 reduced_step_retract };
+
+static void reduced_step_layout(void *ws, perp_arena *a)
+{
+  workspace *w = ws;
+  perp_stepping_layout(&w->s, a);
+  PERP_DOUBLES(a, w->tree->nq, &w->q, &w->q_at);
+  PERP_DOUBLES(a, w->tree->nu, &w->dq, &w->du, &w->extra, &w->none);
+  w->off = PERP_CARVE(a, double, w->loops.all);
+  w->v = PERP_CARVE(a, double, w->s.k.model->nv);
+  perp_reduced_loops_layout(&w->loops, a);
+}
+
+static void reduced_step_trees(workspace *w)
+{
+  free(w->tree);
+  free(w->moving);
+}
+
+void perp_reduced_step_destroy(void *ws)
+{
+  if (ws == NULL) return;
+  workspace trees = *(workspace *)ws;
+  perp_stepping_destroy(ws);
+  reduced_step_trees(&trees);
+}
+
+perp_status perp_reduced_step_create(perp_ctx *ctx, const perp_model *model,
+                                     const perp_parts *parts, const perp_contact_opts *contact,
+                                     double h, void **ws)
+{
+  workspace like = { .s.k.coordinates = &reduced_step_coordinates };
+  *ws = NULL;
+  perp_status status = perp_reduced_create(ctx, model, &like.tree);
+  if (status == PERP_OK) status = perp_reduced_create(ctx, model, &like.moving);
+  if (status == PERP_OK) {
+    const int rows = like.tree->cut_rows;
+    like.loops = (perp_reduced_loops){ .tree = like.tree, .m = rows, .all = rows };
+    status = perp_stepping_create(ctx, model, parts, contact, h, &like.s, sizeof like,
+                                  reduced_step_layout, ws);
+  }
+  if (status != PERP_OK) {
+    reduced_step_trees(&like);
+    return status;
+  }
+  workspace *w = *ws;
+  memset(w->none, 0, (size_t)w->tree->nu * sizeof *w->none);
+  perp_reduced_loops_start(&w->loops);
+  return PERP_OK;
+}

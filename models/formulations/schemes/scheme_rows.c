@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rows of a step: of drives, joints and contacts, with the impulses of the step before. */
+#include "models/contact/step/belts.h"
+#include "models/formulations/schemes/scheme.h"
+
+#include <string.h>
+
+enum { MOTOR, LOWER, UPPER, SLOTS };
+
+static const double NEAR =
+    1e-6; /* of the size of the model: contacts that are looked for at rest */
+
+/* Part of the slip that the friction of a whole step stops, above which a contact slides: one cold
+ * sweep leaves a tenth of it to a box that sticks on four contacts.  Sliding is thus seen late by
+ * a time that goes with the square root of the step. */
+static const double SLIDES = 0.2;
+
+/* ---- memory ----
+ * */
+
+static int scheme_fixed(const perp_scheme *s)
+{
+  return SLOTS * s->model->n_drives + s->model->m;
+}
+
+static void scheme_layout_grown(void *ws, perp_arena *a)
+{
+  perp_scheme *s = ws;
+  const int rows = scheme_fixed(s) + s->model->dim * s->cap;
+  s->row = PERP_CARVE(a, perp_scheme_row, rows);
+  s->slot = PERP_CARVE(a, int, scheme_fixed(s));
+  s->contact = PERP_CARVE(a, perp_scheme_contact, s->cap);
+  s->memory = PERP_CARVE(a, perp_scheme_memory, s->cap);
+  s->next = PERP_CARVE(a, perp_scheme_memory, s->cap);
+  s->impulse = PERP_CARVE(a, double, 3 * (size_t)s->cap);
+}
+
+perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n)
+{
+  if (n <= s->cap && s->row != NULL) return PERP_OK;
+  perp_arena old = s->grown;
+  const perp_scheme_memory *memory = s->memory;
+  s->grown = (perp_arena){ 0 };
+  s->cap = n + n / 2 + 16;
+  const perp_status status = perp_arena_layout(ctx, &s->grown, scheme_layout_grown, s);
+  if (status != PERP_OK) s->cap = s->n_memory = 0, s->row = NULL;
+  if (s->n_memory > 0) memcpy(s->memory, memory, (size_t)s->n_memory * sizeof *memory);
+  perp_arena_free(&old);
+  return status;
+}
+
+/* ---- one row ----
+ * */
+
+/* W and A from J */
+static void scheme_masses(const perp_scheme *s, perp_scheme_row *row)
+{
+  const int dim = s->model->dim;
+  row->A = 0;
+  for (int side = 0; side < 2; side++) {
+    double *W = row->W[side];
+    const double *J = row->J[side];
+    if (row->body[side] < 0) continue;
+    const perp_inertia *in = &s->model->inertia[row->body[side]];
+    for (int i = 0; i < dim; i++) W[i] = J[i] / in->mass;
+    if (dim == 3)
+      perp_sym_mul(in->Iinv, J + 3, W + 3);
+    else
+      W[2] = J[2] * in->Iinv[8];
+    for (int i = 0; i < s->model->nvb; i++) row->A += J[i] * W[i];
+  }
+}
+
+static double scheme_clamp(const perp_scheme_row *row, double p)
+{
+  return fmin(fmax(p, row->lo), row->hi);
+}
+
+/* ---- drives ----
+ * */
+
+/* bias and softness of a motor or servo in a step h that begins at t, x its coordinate */
+static void scheme_motor(const perp_scheme *s, int i, double t, double h, double x,
+                         perp_scheme_row *row)
+{
+  const perp_drive_def *def = &s->model->drive_def[i];
+  const double k = def->stiffness, d = def->damping;
+  double velocity;
+  const double error = perp_drive_error(s->model, &s->e, i, x, t + h, &velocity);
+  row->C = 0;
+  row->given = -velocity;
+  if (k > 0 || d > 0) {
+    row->own = 1 / (h * (h * k + d));
+    row->given = (k * error - d * velocity) / (h * k + d);
+  }
+  row->hi = h * def->max_force;
+  row->lo = -row->hi;
+}
+
+/* The row of a slot, sign and all; false: there is none. */
+static bool scheme_drive(const perp_scheme *s, int i, int slot, double t, double h,
+                         perp_scheme_row *row)
+{
+  const perp_model *model = s->model;
+  const perp_drive_def *def = &model->drive_def[i];
+  const bool locked = def->lower == def->upper;
+  if (slot == MOTOR && !(def->max_force > 0)) return false;
+  if (slot == LOWER && def->lower == -HUGE_VAL) return false;
+  if (slot == UPPER && (def->upper == HUGE_VAL || locked)) return false;
+  row->body[0] = model->drive[i].a;
+  row->body[1] = model->drive[i].b;
+  memset(row->J, 0, sizeof row->J);
+  const double x = perp_drive_row(model, &s->e, i, row->J[0], row->J[1]);
+  row->own = row->given = 0;
+  if (slot == MOTOR) {
+    row->kind = PERP_SCHEME_OWN;
+    scheme_motor(s, i, t, h, x, row);
+  } else {
+    row->kind = locked ? PERP_SCHEME_JOINT : PERP_SCHEME_LIMIT;
+    row->C = slot == LOWER ? x - def->lower : def->upper - x;
+    row->lo = locked ? -HUGE_VAL : 0;
+    row->hi = HUGE_VAL;
+    row->e = locked ? 0 : def->restitution;
+  }
+  for (int side = 0; side < 2 && slot == UPPER; side++)
+    for (int k = 0; k < model->nvb; k++) row->J[side][k] = -row->J[side][k];
+  scheme_masses(s, row);
+  return true;
+}
+
+/* ---- joints ----
+ * */
+
+/* Row k of joint i from the evaluation. */
+static void scheme_joint(const perp_scheme *s, int i, int k, double h, perp_scheme_row *row)
+{
+  const perp_model *model = s->model;
+  const perp_blocks *B = &s->e.blocks;
+  const int rows = B->cptr[i + 1] - B->cptr[i], m = B->cptr[i] + k;
+  row->body[0] = row->body[1] = PERP_WORLD;
+  memset(row->J, 0, sizeof row->J);
+  for (int q = B->jptr[i], side = 0; q < B->jptr[i + 1]; q++, side++) {
+    row->body[side] = B->jblk[q];
+    for (int l = 0; l < model->nvb; l++) row->J[side][l] = B->J[B->joff[q] + k + l * rows];
+  }
+  row->kind = PERP_SCHEME_JOINT;
+  row->C = s->e.C[m];
+  row->given = model->driven ? s->Ct[m] : 0;
+  row->own = model->softness[m];
+  row->lo = -HUGE_VAL;
+  row->hi = HUGE_VAL;
+  if (perp_row_springs(model, m)) {
+    const double k_h = h * model->stiffness[m] + model->damping[m];
+    row->kind = PERP_SCHEME_OWN;
+    row->own = 1 / (h * k_h) + model->softness[m];
+    row->given = model->stiffness[m] * row->C / k_h;
+  }
+  scheme_masses(s, row);
+}
+
+/* ---- contacts ----
+ * */
+
+/* J of a direction d of a contact, for the bodies as they are turned in s->e. */
+static void scheme_direction(const perp_scheme *s, const perp_scheme_contact *c, const double d[3],
+                             perp_scheme_row *row)
+{
+  const int dim = s->model->dim;
+  for (int side = 0; side < 2; side++) {
+    const double sign = side == 0 ? -1 : 1;
+    double turn[3], *J = row->J[side];
+    if (row->body[side] < 0) continue;
+    perp_cross(c->r[side], d, turn);
+    for (int i = 0; i < dim; i++) J[i] = sign * d[i];
+    if (dim == 2) {
+      J[2] = sign * turn[2];
+      continue;
+    }
+    perp_turn_back(3, s->e.pose[row->body[side]].R, turn, J + 3);
+    for (int i = 3; i < 6; i++) J[i] *= sign;
+  }
+  scheme_masses(s, row);
+}
+
+/* t1 across n and, where there is any, along u; t2 = n x t1 */
+static void scheme_tangents(int dim, const double n[3], const double u[3], double t1[3],
+                            double t2[3])
+{
+  double along[3], normal = perp_dot(3, n, u), size;
+  for (int i = 0; i < 3; i++) along[i] = u[i] - normal * n[i];
+  size = sqrt(perp_dot(3, along, along));
+  if (dim == 2) {
+    t1[0] = -n[1], t1[1] = n[0], t1[2] = 0;
+    t2[0] = t2[1] = 0, t2[2] = 1;
+    return;
+  }
+  if (!(size > 1e-9 * fabs(normal) && size > 0)) {
+    const int k = fabs(n[0]) < 0.6 ? 0 : 1; /* an axis that n is not along */
+    for (int i = 0; i < 3; i++) along[i] = (i == k) - n[k] * n[i];
+    size = sqrt(perp_dot(3, along, along));
+  }
+  for (int i = 0; i < 3; i++) t1[i] = along[i] / size;
+  perp_cross(n, t1, t2);
+}
+
+/* u = velocity of b less that of a */
+static void scheme_velocity(const perp_scheme *s, const perp_contact *x,
+                            const perp_scheme_contact *c, const double *v, double u[3])
+{
+  const int dim = s->model->dim;
+  u[0] = u[1] = u[2] = 0;
+  for (int side = 0; side < 2; side++) {
+    if (x->body[side] < 0) continue;
+    const double *vb = v + (size_t)s->model->nvb * (size_t)x->body[side];
+    double w[3] = { 0 }, turn[3];
+    if (dim == 3)
+      perp_turn(3, s->e.pose[x->body[side]].R, vb + 3, w);
+    else
+      w[2] = vb[2];
+    perp_cross(w, c->r[side], turn);
+    for (int i = 0; i < dim; i++) u[i] += (side == 0 ? -1 : 1) * (vb[i] + turn[i]);
+  }
+}
+
+static const perp_scheme_memory *scheme_recall(const perp_scheme *s, uint64_t id, int *at)
+{
+  while (*at < s->n_memory && s->memory[*at].id < id) ++*at;
+  return *at < s->n_memory && s->memory[*at].id == id ? &s->memory[*at] : NULL;
+}
+
+static void scheme_contact(perp_scheme *s, int i, double t_end, double scale,
+                           const perp_scheme_memory *before)
+{
+  const int dim = s->model->dim;
+  const perp_contact *x = &s->found[i];
+  perp_scheme_contact *c = &s->contact[i];
+  double middle[3], u[3], belt[3] = { 0 };
+  perp_contact_middle(x, middle);
+  c->row = s->n;
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++)
+      c->r[side][k] = x->body[side] >= 0 && k < dim ? middle[k] - s->e.pose[x->body[side]].x[k] : 0;
+  scheme_velocity(s, x, c, s->v, u);
+  if (s->model->belts) perp_belts_velocity(s->model, &s->e, x, t_end, belt);
+  memcpy(c->d[0], x->n, sizeof c->d[0]);
+  double slip[3], normal = perp_dot(3, x->n, u);
+  for (int k = 0; k < 3; k++) slip[k] = u[k] + belt[k] - normal * x->n[k];
+  scheme_tangents(dim, x->n, slip, c->d[1], c->d[2]);
+  const bool slides = before != NULL ? before->slides : sqrt(perp_dot(3, slip, slip)) > s->o.slip;
+  c->mu = slides ? x->mu_dynamic : x->mu;
+  c->slides = false;
+  for (int k = 0; k < dim; k++) {
+    perp_scheme_row *row = &s->row[s->n++];
+    *row = (perp_scheme_row){ .kind = k == 0 ? PERP_SCHEME_NORMAL : PERP_SCHEME_TANGENT,
+                              .body = { x->body[0], x->body[1] },
+                              .lo = 0,
+                              .hi = HUGE_VAL };
+    scheme_direction(s, c, c->d[k], row);
+    if (before != NULL) {
+      row->p = scale * perp_dot(3, before->impulse, c->d[k]);
+      row->k = before->k[k];
+    }
+    if (k == 0) {
+      row->C = row->start = x->gap;
+      row->approach = normal;
+      row->e = x->e;
+      row->p = scheme_clamp(row, row->p);
+    } else {
+      row->given = perp_dot(3, belt, c->d[k]);
+    }
+  }
+}
+
+/* ---- all ----
+ * */
+
+/* what the step may close: motion, what gravity adds twice over, motors */
+static double scheme_margin(const perp_scheme *s, double t, double h)
+{
+  const perp_model *model = s->model;
+  double speed = perp_closing_speed(model, s->v, s->reach);
+  for (int i = 0; i < model->n_drives; i++)
+    if (model->drive_def[i].max_force > 0)
+      speed += fabs(perp_drive_velocity(model, i, t, NULL)) *
+               (model->drive[i].slides ? 1 : model->size);
+  return h * speed + 2 * h * h * fabs(perp_model_gravity_at(model, t)) + NEAR * model->size;
+}
+
+static bool scheme_find(perp_scheme *s, double t, double h)
+{
+  s->n_contacts = 0;
+  if (s->collision == NULL) return true;
+  const double start = s->timing ? perp_clock_wall() : 0, margin = scheme_margin(s, t, h);
+  if (!isfinite(margin)) return false;
+  perp_collision_margin(s->collision, margin);
+  s->status = perp_collision_find(s->ctx, s->collision, s->e.pose, &s->found, &s->n_contacts);
+  if (s->status == PERP_OK) s->status = perp_scheme_reserve(s->ctx, s, s->n_contacts);
+  if (s->timing) s->collision_s += perp_clock_wall() - start;
+  return s->status == PERP_OK;
+}
+
+/* Are all signals defined there? */
+static bool scheme_signals(const perp_scheme *s, double t)
+{
+  double y[3];
+  for (int i = 0; i < s->model->n_signals; i++) {
+    perp_signal_at(s->model->signal[i], t, y);
+    if (!perp_all_finite(s->model->driven || s->model->belts ? 3 : 1, y)) return false;
+  }
+  return true;
+}
+
+static void scheme_driven(perp_scheme *s, double t)
+{
+  if (s->model->driven) perp_joints_driven(s->model, &s->e, t, s->Ct);
+}
+
+bool perp_scheme_begin(perp_scheme *s, double t, double h, double part)
+{
+  const perp_model *model = s->model;
+  const double start = s->timing ? perp_clock_wall() : 0, found = s->collision_s;
+  const double scale = s->h_before > 0 && s->o.warm ? part / s->h_before : 0;
+  memcpy(s->q1, s->q, (size_t)model->nq * sizeof *s->q);
+  memcpy(s->v1, s->v, (size_t)model->nv * sizeof *s->v);
+  if (!scheme_signals(s, t) || !scheme_signals(s, t + h)) return false;
+  if (!s->known) perp_eval_at(&s->e, model, t, s->q);
+  s->known = false;
+  if (!scheme_find(s, t, h)) return false;
+  scheme_driven(s, t + part);
+  s->n = 0;
+  for (int i = 0; i < model->n_drives; i++)
+    for (int slot = 0; slot < SLOTS; slot++) {
+      perp_scheme_row row = { .kind = PERP_SCHEME_OWN };
+      if (!scheme_drive(s, i, slot, t, part, &row)) continue;
+      row.start = row.C;
+      row.approach = perp_scheme_speed(s, &row, s->v);
+      row.p = scheme_clamp(&row, scale * s->drive_p[SLOTS * i + slot]);
+      row.k = s->drive_k[SLOTS * i + slot];
+      s->slot[s->n] = SLOTS * i + slot;
+      s->row[s->n++] = row;
+    }
+  s->joints = s->n;
+  for (int i = 0; i < model->n_joints; i++)
+    for (int m = s->e.blocks.cptr[i]; m < s->e.blocks.cptr[i + 1]; m++) {
+      perp_scheme_row row = { .p = scale * s->joint_p[m], .k = s->joint_k[m] };
+      scheme_joint(s, i, m - s->e.blocks.cptr[i], part, &row);
+      row.start = row.C;
+      s->slot[s->n] = m;
+      s->row[s->n++] = row;
+    }
+  s->contacts = s->n;
+  for (int i = 0, at = 0; i < s->n_contacts; i++)
+    scheme_contact(s, i, t + h, scale, scheme_recall(s, s->found[i].id, &at));
+  if (s->timing) s->assembly_s += perp_clock_wall() - start - (s->collision_s - found);
+  return true;
+}
+
+void perp_scheme_refresh(perp_scheme *s, double t, double h)
+{
+  const perp_model *model = s->model;
+  const double start = s->timing ? perp_clock_wall() : 0;
+  perp_eval_at(&s->e, model, t, s->q1);
+  scheme_driven(s, t + h);
+  for (int i = 0; i < s->joints; i++)
+    scheme_drive(s, s->slot[i] / SLOTS, s->slot[i] % SLOTS, t, h, &s->row[i]);
+  int at = s->joints;
+  for (int i = 0; i < model->n_joints; i++)
+    for (int k = 0; k < s->e.blocks.cptr[i + 1] - s->e.blocks.cptr[i]; k++)
+      scheme_joint(s, i, k, h, &s->row[at++]);
+  for (int i = 0; i < s->n_contacts && model->dim == 3; i++)
+    for (int k = 0; k < 3; k++)
+      scheme_direction(s, &s->contact[i], s->contact[i].d[k], &s->row[s->contact[i].row + k]);
+  if (s->timing) s->assembly_s += perp_clock_wall() - start;
+}
+
+/* Did the contact slide in the step?  Its friction was at its bound when it was solved for, and it
+ * moves faster at the end than SLIDES of its friction would stop: a fixed number of sweeps takes
+ * the friction of one contact to its bound while others hold the body.  A contact that does not
+ * press slides as a new one does. */
+static bool scheme_slides(const perp_scheme *s, const perp_scheme_contact *c)
+{
+  double square = 0, A = 0;
+  for (int k = 1; k < s->model->dim; k++) {
+    const perp_scheme_row *row = &s->row[c->row + k];
+    const double u = perp_scheme_speed(s, row, s->v1) + row->given;
+    square += u * u;
+    A = fmax(A, row->A);
+  }
+  const double total = s->row[c->row].total;
+  if (!(total > 0)) return sqrt(square) > s->o.slip;
+  return c->slides && sqrt(square) > fmax(s->o.slip, SLIDES * A * c->mu * total);
+}
+
+void perp_scheme_remember(perp_scheme *s, double h, double part)
+{
+  const perp_model *model = s->model;
+  memset(s->drive_p, 0, SLOTS * (size_t)model->n_drives * sizeof *s->drive_p);
+  memset(s->force, 0, (size_t)model->n_drives * sizeof *s->force);
+  for (int i = 0; i < s->joints; i++) {
+    const int slot = s->slot[i];
+    s->drive_p[slot] = s->row[i].p;
+    s->drive_k[slot] = s->row[i].k;
+    s->force[slot / SLOTS] += (slot % SLOTS == UPPER ? -1 : 1) * s->row[i].total / h;
+  }
+  for (int i = s->joints; i < s->contacts; i++) {
+    s->joint_p[s->slot[i]] = s->row[i].p;
+    s->joint_k[s->slot[i]] = s->row[i].k;
+    s->lambda[s->slot[i]] = s->row[i].total / h;
+  }
+  for (int i = 0; i < s->n_contacts; i++) {
+    const perp_scheme_contact *c = &s->contact[i];
+    perp_scheme_memory *m = &s->next[i];
+    *m = (perp_scheme_memory){ .id = s->found[i].id, .slides = scheme_slides(s, c) };
+    for (int l = 0; l < 3; l++) s->impulse[3 * i + l] = 0;
+    for (int k = 0; k < model->dim; k++) m->k[k] = s->row[c->row + k].k;
+    for (int k = 0; k < model->dim; k++)
+      for (int l = 0; l < 3; l++) {
+        m->impulse[l] += s->row[c->row + k].p * c->d[k][l];
+        s->impulse[3 * i + l] += s->row[c->row + k].total * c->d[k][l];
+      }
+  }
+  perp_scheme_memory *old = s->memory;
+  s->memory = s->next;
+  s->next = old;
+  s->n_memory = s->n_contacts;
+  s->h_before = part;
+  if (s->n_contacts > s->count.contacts) s->count.contacts = s->n_contacts;
+  if (s->n > s->count.rows) s->count.rows = s->n;
+}

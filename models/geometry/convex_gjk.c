@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Nearest point of A - B to the origin by descent over simplices (Gilbert, Johnson, Keerthi 1988).
+ *
+ * The nearest point of a simplex is looked for on all of its faces, each by the normal equations of
+ * its affine hull, and of those with barycentric coordinates >= 0 the nearest one is taken: 15
+ * small systems, which fail one by one where a simplex is flat, instead of one rule that fails as a
+ * whole (what Montanari, Petrinic and Barbieri 2017 mend).  On curved bodies the method converges
+ * linearly at best: as soon as it is near, Newton's method ends it. */
+#include "models/geometry/convex.h"
+
+#include <string.h>
+
+enum { GJK_STEPS = 200, AGAIN = 12 };
+static const double TOUCHING =
+    1e-11; /* of the size: no direction can be read from so short a vector */
+static const double NEAR =
+    1e-3; /* part of the distance that is open where Newton's method is tried */
+
+typedef struct simplex {
+  int n;
+  perp_convex_vertex v[4];
+  double m[4]; /* barycentric coordinates of the nearest point */
+} simplex;
+
+/* nearest point of the affine hull of k points to the origin, k <= 4: coordinates m, or false */
+static bool gjk_affine(int k, const double *const w[4], double m[4])
+{
+  double e[3][3], G[3][3], r[3];
+  if (k == 1) {
+    m[0] = 1;
+    return true;
+  }
+  for (int i = 1; i < k; i++) perp_sub(w[i], w[0], e[i - 1]);
+  for (int i = 0; i < k - 1; i++) {
+    r[i] = -perp_dot(3, e[i], w[0]);
+    for (int j = 0; j < k - 1; j++) G[i][j] = perp_dot(3, e[i], e[j]);
+  }
+  for (int p = 0; p < k - 1; p++) { /* Cholesky without roots */
+    if (!(G[p][p] > 1e-28 * perp_dot(3, e[p], e[p]))) return false;
+    for (int i = p + 1; i < k - 1; i++) {
+      const double f = G[i][p] / G[p][p];
+      for (int j = p + 1; j < k - 1; j++) G[i][j] -= f * G[p][j];
+      r[i] -= f * r[p];
+    }
+  }
+  m[0] = 1;
+  for (int p = k - 2; p >= 0; p--) {
+    double x = r[p];
+    for (int j = p + 1; j < k - 1; j++) x -= G[p][j] * m[j + 1];
+    m[p + 1] = x / G[p][p];
+    m[0] -= m[p + 1];
+  }
+  return true;
+}
+
+/* Reduces the simplex to the face on which the nearest point v is. */
+static double gjk_nearest(simplex *s, double v[3])
+{
+  double best = HUGE_VAL, coordinates[4] = { 0 };
+  int chosen = 0;
+  for (int mask = 1; mask < 1 << s->n; mask++) {
+    const double *w[4];
+    double m[4], x[3] = { 0 };
+    int k = 0;
+    bool inside = true;
+    for (int i = 0; i < s->n; i++)
+      if (mask >> i & 1) w[k++] = s->v[i].w;
+    if (!gjk_affine(k, w, m)) continue;
+    for (int i = 0; i < k; i++) {
+      inside = inside && m[i] >= 0;
+      perp_along(x, m[i], w[i], x);
+    }
+    const double d2 = perp_dot(3, x, x);
+    if (!inside || !(d2 < best)) continue;
+    best = d2;
+    chosen = mask;
+    memcpy(coordinates, m, sizeof m);
+    memcpy(v, x, sizeof x);
+  }
+  int k = 0;
+  for (int i = 0; i < s->n; i++)
+    if (chosen >> i & 1) {
+      s->v[k] = s->v[i];
+      s->m[k] = coordinates[k];
+      k++;
+    }
+  s->n = k;
+  return sqrt(best);
+}
+
+static bool gjk_known(const simplex *s, const double w[3])
+{
+  for (int i = 0; i < s->n; i++)
+    if (memcmp(s->v[i].w, w, sizeof s->v[i].w) == 0) return true;
+  return false;
+}
+
+static void gjk_polish(const perp_convex *a, const perp_convex *b, const simplex *s,
+                       const perp_convex_vertex *next, double size, perp_convex_best *best)
+{
+  perp_convex_vertex v[5];
+  int n = 0;
+  for (int i = 0; i < s->n; i++) v[n++] = s->v[i];
+  v[n++] = *next;
+  perp_convex_polish(a, b, n, v, size, best);
+}
+
+bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, double enough,
+                     perp_convex_best *best)
+{
+  simplex s = { .n = 1 };
+  double v[3] = { 0 }, shortest = HUGE_VAL;
+  perp_convex_vertex next;
+  int tries = 0, idle = 0;
+  perp_convex_vertex_at(a, b, best->d, &s.v[0]);
+  for (int k = 0; k < GJK_STEPS; k++) {
+    const double len = gjk_nearest(&s, v);
+    if (s.n == 4 || !(len > TOUCHING * size)) return false;
+    const double d[3] = { -v[0] / len, -v[1] / len, -v[2] / len };
+    perp_convex_vertex_at(a, b, d, &next);
+    const double h = perp_dot(3, d, next.w);
+    if (h < best->h) { *best = perp_convex_candidate(d, h); }
+    if (-best->h > enough) return true;
+    /* -h <= distance <= len */
+    const double open = len + h;
+    idle = len < shortest * (1 - 1e-12) ? 0 : idle + 1;
+    shortest = fmin(shortest, len);
+    const bool ends = gjk_known(&s, next.w) || open <= 1e-15 * size || idle > 3;
+    if (ends ||
+        open <= NEAR * len *
+                    (tries == 0   ? 1
+                     : tries == 1 ? 1e-3
+                                  : 1e-6) ||
+        k % AGAIN == AGAIN - 1) {
+      perp_convex_best p = perp_convex_candidate(d, h);
+      gjk_polish(a, b, &s, &next, size, &p);
+      tries++;
+      if (p.h < best->h || (p.off < best->off && p.h <= best->h + 1e-15 * size)) *best = p;
+      if (best->exact && best->h < 0) return true;
+    }
+    if (ends) break;
+    s.v[s.n++] = next;
+  }
+  return best->h < 0;
+}

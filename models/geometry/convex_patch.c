@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What of a body lies against another one, and where two such patches lie over each other.
+ *
+ * A contact of flat or straight features is told by several points.  A disc has no corners:
+ * PERP_PATCH_RIM points of its rim that turn with the body stand for it, so that a body at rest
+ * keeps its points from step to step. */
+#include "models/geometry/convex.h"
+
+#include <string.h>
+
+/* identities of corners that are no vertices of a hull; those of the rim: 0 ... PERP_PATCH_RIM - 1,
+ * of the lower disc FAR more */
+enum { ID_FAR = 32, ID_END = 64, ID_RIM = 66 };
+
+static void patch_add(perp_patch *p, const double x[3], int id)
+{
+  memcpy(p->p[p->n], x, sizeof p->p[0]);
+  p->id[p->n++] = id;
+}
+
+static void patch_rim(const perp_convex *c, double along, const double e[3], int id, perp_patch *p)
+{
+  double x[3];
+  perp_along(c->c, along, c->u, x);
+  perp_along(x, c->rim, e, x);
+  patch_add(p, x, id);
+}
+
+static void patch_disc(const perp_convex *c, double side, perp_patch *p)
+{
+  double o[3];
+  perp_along(c->c, side > 0 ? c->top : -c->bottom, c->u, o);
+  for (int i = 0; i < 3; i++) p->n_flat[i] = side * c->u[i];
+  for (int k = 0; k < PERP_PATCH_RIM; k++) {
+    const double angle = side * 2 * M_PI * k /
+                         PERP_PATCH_RIM; /* counter-clockwise about the normal */
+    double x[3];
+    perp_along(o, c->rim * cos(angle), c->across[0], x);
+    perp_along(x, c->rim * sin(angle), c->across[1], x);
+    patch_add(p, x, k + (side > 0 ? 0 : ID_FAR));
+  }
+}
+
+/* a side of the meridian from (top, first) to (bottom, second), at most `small` off square to d */
+static void patch_side(const perp_convex *c, const double d[3], perp_patch *p)
+{
+  double e[3], x[3];
+  perp_convex_outward(c, d, e);
+  if (c->kind == PERP_CONVEX_CYLINDER) {
+    patch_rim(c, c->top, e, ID_END, p);
+  } else {
+    perp_along(c->c, c->top, c->u, x);
+    patch_add(p, x, ID_END);
+  }
+  patch_rim(c, -c->bottom, e, ID_END + 1, p);
+}
+
+static void patch_hull(const perp_convex *c, const double d[3], double small, perp_patch *p)
+{
+  const perp_hull *h = c->hull;
+  double m[3], s[3], best = -2, least = small;
+  int face = 0, edge = -1;
+  perp_turn_back(3, c->R, d, m);
+  for (int f = 0; f < h->n_faces; f++) {
+    const double x = perp_dot(3, h->n + 3 * f, m);
+    if (x > best + 1e-12) best = x, face = f;
+  }
+  perp_turn(3, c->R, h->n + 3 * face, p->n_flat);
+  const int corners = h->start[face + 1] - h->start[face];
+  double sine[3];
+  perp_cross(h->n + 3 * face, m, sine);
+  if (best > 0 && perp_norm(sine) <= small && corners <= PERP_PATCH_CORNERS) {
+    for (int k = h->start[face]; k < h->start[face + 1]; k++) {
+      perp_turn(3, c->R, h->v + 3 * h->loop[k], s);
+      for (int i = 0; i < 3; i++) s[i] += c->x[i];
+      patch_add(p, s, h->loop[k]);
+    }
+    return;
+  }
+  const int top = perp_convex_support(c, d, s);
+  for (int e = 0; e < h->n_edges; e++) {
+    if (h->edge[4 * e] != top && h->edge[4 * e + 1] != top) continue;
+    const double *u = h->dir + 3 * e, x = fabs(perp_dot(3, u, m)) / perp_norm(u);
+    if (x <= least) least = x, edge = e;
+  }
+  if (edge < 0) {
+    patch_add(p, s, top);
+    return;
+  }
+  for (int k = 0; k < 2; k++) {
+    perp_turn(3, c->R, h->v + 3 * h->edge[4 * edge + k], s);
+    for (int i = 0; i < 3; i++) s[i] += c->x[i];
+    patch_add(p, s, h->edge[4 * edge + k]);
+  }
+}
+
+void perp_convex_patch(const perp_convex *c, const double d[3], double small, perp_patch *p)
+{
+  double s[3], cross[3];
+  const double du = perp_dot(3, d, c->u);
+  p->n = 0;
+  memcpy(p->n_flat, d, sizeof p->n_flat);
+  if (c->kind == PERP_CONVEX_HULL) {
+    patch_hull(c, d, small, p);
+    return;
+  }
+  if (c->kind == PERP_CONVEX_SEGMENT && fabs(du) <= small) {
+    for (int end = 0; end < 2; end++) {
+      perp_along(c->c, end == 0 ? c->top : -c->bottom, c->u, s);
+      patch_add(p, s, ID_END + end);
+    }
+    return;
+  }
+  if (c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE) {
+    const bool cone = c->kind == PERP_CONVEX_CONE;
+    const double high = c->top + c->bottom;
+    perp_cross(d, c->u, cross);
+    const double off = perp_norm(cross); /* sine of the angle to the axis */
+    if (off <= small && (!cone || du < 0)) {
+      patch_disc(c, du > 0 ? 1 : -1, p);
+      return;
+    }
+    /* the ends of a side differ in height by less than `small` of its length */
+    const double step = cone ? high * du - c->rim * off : high * du;
+    if (fabs(step) <= small * (cone ? hypot(high, c->rim) : high)) {
+      patch_side(c, d, p);
+      return;
+    }
+  }
+  const int piece = perp_convex_support(c, d, s);
+  patch_add(p, s, ID_RIM + piece);
+}
+
+/* ---- two patches ---- */
+
+/* A corner of the polygon being clipped.  `out`: the side that leaves it, k: of the incident patch,
+ * -1 - k: of the reference. */
+typedef struct patch_corner {
+  double p[3];
+  int corner, out; /* corner of the incident patch, or -1 */
+} patch_corner;
+
+enum { RING = 2 * PERP_PATCH_CORNERS + 2 };
+
+static int patch_cut(int n, const patch_corner *in, const double m[3], const double o[3], int side,
+                     double tolerance, bool closed, patch_corner *out)
+{
+  double s[RING];
+  int count = 0;
+  for (int k = 0; k < n; k++) {
+    double r[3];
+    perp_sub(in[k].p, o, r);
+    s[k] = perp_dot(3, m, r);
+  }
+  for (int k = 0; k < n; k++) {
+    const int l = k + 1 < n ? k + 1 : 0;
+    const bool inside = s[k] <= tolerance, stays = s[l] <= tolerance;
+    if (inside) {
+      out[count] = in[k];
+      if (!stays && s[k] > -tolerance) out[count].out = -1 - side;
+      count++;
+    }
+    if (!closed && k + 1 == n) continue; /* a segment has one side */
+    if (inside == stays || (inside ? s[k] : s[l]) > -tolerance) continue;
+    const double t = s[k] / (s[k] - s[l]);
+    for (int i = 0; i < 3; i++) out[count].p[i] = in[k].p[i] + t * (in[l].p[i] - in[k].p[i]);
+    out[count].corner = -1;
+    out[count].out = inside ? -1 - side : in[k].out;
+    if (!closed) out[count].out = -1 - side;
+    count++;
+  }
+  return count;
+}
+
+/* names of a corner: of the reference and of the incident patch, as in perp_patch_point */
+static void patch_name(const perp_patch *ref, const perp_patch *inc, const patch_corner *before,
+                       const patch_corner *c, int *of_ref, int *of_inc)
+{
+  *of_ref = *of_inc = -1;
+  if (c->corner >= 0) {
+    *of_inc = inc->id[c->corner];
+    return;
+  }
+  if (inc->n > 2 && before->out < 0 && c->out < 0) { /* where two sides of the reference meet */
+    *of_ref = ref->id[-1 - c->out];
+    return;
+  }
+  const int side = c->out < 0 ? -1 - c->out : -1 - before->out;
+  const int own = inc->n == 2 ? 0 : c->out < 0 ? before->out : c->out;
+  *of_ref = -2 - ref->id[side];
+  *of_inc = -2 - inc->id[own < 0 ? 0 : own];
+}
+
+/* Points of inc over the flat patch ref. */
+static int patch_over(const perp_patch *ref, const perp_patch *inc, double tolerance, bool ref_is_a,
+                      perp_patch_point *out)
+{
+  patch_corner ring[2][RING], *now = ring[0];
+  int n = inc->n, count = 0;
+  for (int k = 0; k < n; k++) {
+    memcpy(now[k].p, inc->p[k], sizeof now[k].p);
+    now[k].corner = now[k].out = k;
+  }
+  for (int k = 0; k < ref->n && n > 0; k++) {
+    double u[3], m[3];
+    perp_sub(ref->p[k + 1 < ref->n ? k + 1 : 0], ref->p[k], u);
+    perp_cross(u, ref->n_flat, m);
+    const double len = perp_norm(m);
+    if (!(len > 0)) continue;
+    for (int i = 0; i < 3; i++) m[i] /= len;
+    patch_corner *next = now == ring[0] ? ring[1] : ring[0];
+    n = patch_cut(n, now, m, ref->p[k], k, tolerance, inc->n > 2, next);
+    now = next;
+  }
+  for (int k = 0; k < n && count < 2 * PERP_PATCH_CORNERS; k++) {
+    perp_patch_point *t = &out[count++];
+    double r[3];
+    perp_sub(now[k].p, ref->p[0], r);
+    t->gap = perp_dot(3, r, ref->n_flat);
+    memcpy(ref_is_a ? t->pb : t->pa, now[k].p, sizeof t->pa);
+    perp_along(now[k].p, -t->gap, ref->n_flat, ref_is_a ? t->pa : t->pb);
+    patch_name(ref, inc, &now[k > 0 ? k - 1 : n - 1], &now[k], ref_is_a ? &t->ia : &t->ib,
+               ref_is_a ? &t->ib : &t->ia);
+  }
+  return count;
+}
+
+/* ends of the stretch where two segments lie beside each other, looked at along n; or where they
+ * cross */
+static int patch_segments(const perp_patch *a, const perp_patch *b, const double n[3],
+                          perp_patch_point *out)
+{
+  double u[3], w[3], uf[3], wf[3], d[3], c[3];
+  int count = 0;
+  perp_sub(a->p[1], a->p[0], u);
+  perp_sub(b->p[1], b->p[0], w);
+  perp_sub(b->p[0], a->p[0], d);
+  perp_along(u, -perp_dot(3, u, n), n, uf);
+  perp_along(w, -perp_dot(3, w, n), n, wf);
+  perp_cross(uf, wf, c);
+  const double uu = perp_dot(3, uf, uf), ww = perp_dot(3, wf, wf);
+  if (perp_norm(c) > 0.03 * sqrt(uu * ww)) return 0;
+  for (int k = 0; k < 4; k++) {
+    perp_patch_point *t = &out[count];
+    const int end = k & 1;
+    if (k < 2) { /* an end of b beside a */
+      double r[3];
+      perp_sub(b->p[end], a->p[0], r);
+      const double s = perp_dot(3, r, uf) / uu;
+      if (!(s >= 0 && s <= 1)) continue;
+      memcpy(t->pb, b->p[end], sizeof t->pb);
+      perp_along(a->p[0], s, u, t->pa);
+      t->ia = -1, t->ib = b->id[end];
+    } else {
+      double r[3];
+      perp_sub(a->p[end], b->p[0], r);
+      const double s = perp_dot(3, r, wf) / ww;
+      if (!(s > 0 && s < 1)) continue;
+      memcpy(t->pa, a->p[end], sizeof t->pa);
+      perp_along(b->p[0], s, w, t->pb);
+      t->ia = a->id[end], t->ib = -1;
+    }
+    double r[3];
+    perp_sub(t->pb, t->pa, r);
+    t->gap = perp_dot(3, r, n);
+    count++;
+  }
+  return count;
+}
+
+/* Does the flat patch of a lead?  The one that points more along n. */
+static bool patch_leads(const perp_patch *a, const perp_patch *b, const double n[3])
+{
+  if (a->n > 2 && b->n > 2) return perp_dot(3, a->n_flat, n) >= -perp_dot(3, b->n_flat, n) - 1e-6;
+  return a->n > 2;
+}
+
+void perp_patch_normal(const perp_patch *a, const perp_patch *b, const double n[3], double m[3])
+{
+  const bool of_a = patch_leads(a, b, n);
+  const perp_patch *ref = of_a ? a : b;
+  for (int i = 0; i < 3; i++) m[i] = ref->n < 3 ? n[i] : of_a ? ref->n_flat[i] : -ref->n_flat[i];
+}
+
+int perp_patch_meet(const perp_patch *a, const perp_patch *b, const double n[3], double tolerance,
+                    perp_patch_point *out)
+{
+  if (a->n < 2 || b->n < 2) return 0;
+  if (a->n == 2 && b->n == 2) return patch_segments(a, b, n, out);
+  return patch_leads(a, b, n) ? patch_over(a, b, tolerance, true, out)
+                              : patch_over(b, a, tolerance, false, out);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Signed distance of a point from a cylinder or a cone: a problem of the half-plane of its axis and
+ * the point, where the body is a convex polygon (a rectangle, a triangle) with one side on the
+ * axis. */
+#include "models/geometry/convex.h"
+
+#include <string.h>
+
+enum { CORNERS = 4 };
+
+/* the polygon but for the axis, from the bottom to the top: along the axis, and from it; returns
+ * the number of corners */
+static int point_profile(const perp_convex *c, double v[CORNERS][2])
+{
+  const double corner[CORNERS][2] = {
+    { -c->bottom, 0 }, { -c->bottom, c->rim }, { c->top, c->rim }, { c->top, 0 }
+  };
+  memcpy(v, corner, sizeof corner);
+  if (c->kind == PERP_CONVEX_CYLINDER) return 4;
+  memcpy(v[2], corner[3], sizeof v[2]);
+  return 3;
+}
+
+/* Signed distance of p; n: outward normal, foot: nearest point of the boundary. */
+static double point_polygon(int corners, double v[CORNERS][2], const double p[2], double n[2],
+                            double foot[2])
+{
+  double in = -HUGE_VAL, out = HUGE_VAL;
+  for (int k = 0; k + 1 < corners; k++) {
+    double t[2] = { v[k + 1][0] - v[k][0], v[k + 1][1] - v[k][1] };
+    const double len = hypot(t[0], t[1]);
+    for (int i = 0; i < 2; i++) t[i] /= len;
+    double m[2] = { -t[1], t[0] };
+    const double r[2] = { p[0] - v[k][0], p[1] - v[k][1] };
+    const double s = r[0] * t[0] + r[1] * t[1], beyond = r[0] * m[0] + r[1] * m[1];
+    const double *corner = s < 0 ? v[k] : s > len ? v[k + 1] : NULL;
+    double distance = beyond, y[2] = { p[0] - beyond * m[0], p[1] - beyond * m[1] };
+    if (beyond > 0 && corner != NULL) {
+      distance = hypot(p[0] - corner[0], p[1] - corner[1]);
+      for (int i = 0; i < 2; i++) y[i] = corner[i], m[i] = (p[i] - corner[i]) / distance;
+    }
+    const bool nearer = beyond > 0 ? distance < out : out == HUGE_VAL && beyond > in;
+    if (beyond > 0 && nearer) out = distance;
+    if (nearer) in = beyond, memcpy(n, m, sizeof m), memcpy(foot, y, sizeof y);
+  }
+  return out < HUGE_VAL ? out : in;
+}
+
+double perp_convex_point(const perp_convex *c, const double x[3], double n[3], double y[3])
+{
+  double v[CORNERS][2], r[3], e[3], m[2] = { 1, 0 }, foot[2] = { 0 };
+  perp_sub(x, c->c, r);
+  const double rho = perp_convex_outward(c, r, e), p[2] = { perp_dot(3, r, c->u), rho };
+  const double distance = point_polygon(point_profile(c, v), v, p, m, foot);
+  for (int i = 0; i < 3; i++) {
+    n[i] = m[0] * c->u[i] + m[1] * e[i];
+    y[i] = c->c[i] + foot[0] * c->u[i] + foot[1] * e[i];
+  }
+  return distance;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inverse dynamics of a tree: the recursion of Newton and Euler (Luh, Walker and Paul 1980; in the
+ * notation of R. Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 5, but at the centres
+ * of mass and in world axes).
+ *
+ * From the root to the leaves accelerations, from the leaves to the root the wrench F_i that body i
+ * gets through its joint,
+ *
+ *      a_i = X_i a_l + S_i udot_i + zeta_i,      F_i = diag(R I R', m 1) a_i - f_i + sum over
+ * children X_c' F_c, tau_i = S_i' F_i
+ *
+ * with f_i the force of the model on body i, gravity and the gyroscopic torque in it. */
+#include "models/multibody/reduced_private.h"
+
+void perp_reduced_move(perp_reduced_tree *tree, const double *udot)
+{
+  for (int i = 0; i < tree->n; i++) {
+    node *k = &tree->node[i];
+    memcpy(k->a, k->zeta, sizeof k->a);
+    if (k->parent >= 0) {
+      const node *l = &tree->node[k->parent];
+      for (int c = 0; c < 6; c++) k->a[c] += l->a[c];
+      add_cross(1, l->a, k->r, k->a + 3);
+    }
+    for (int c = 0; c < k->nu; c++)
+      for (int r = 0; r < 6; r++) k->a[r] += k->S[r + 6 * c] * udot[k->iu + c];
+  }
+}
+
+/* F = (torque, force) that the accelerations of the body need beyond its own force f */
+static void reduced_inverse_body(const perp_reduced_tree *tree, const node *k, const double *f,
+                                 double F[6])
+{
+  double w[3], L[3];
+  turn_back(k->R, k->a, w);
+  turn(k->inertia, w, L);
+  turn(k->R, L, F);
+  for (int c = 0; c < 3; c++) F[3 + c] = k->mass * k->a[3 + c];
+  if (tree->dim == 3) {
+    const double *fb = f + 6 * k->body;
+    double tau[3];
+    turn(k->R, fb + 3, tau);
+    for (int c = 0; c < 3; c++) F[c] -= tau[c], F[3 + c] -= fb[c];
+  } else {
+    const double *fb = f + 3 * k->body;
+    F[2] -= fb[2], F[3] -= fb[0], F[4] -= fb[1];
+  }
+}
+
+void perp_reduced_inverse(perp_reduced_tree *tree, const double *f, double *tau)
+{
+  for (int i = 0; i < tree->n; i++) reduced_inverse_body(tree, &tree->node[i], f, tree->node[i].p);
+  for (int i = tree->n - 1; i >= 0; i--) {
+    node *k = &tree->node[i];
+    for (int c = 0; c < k->nu; c++) {
+      double s = 0;
+      for (int r = 0; r < 6; r++) s += k->S[r + 6 * c] * k->p[r];
+      tau[k->iu + c] = s;
+    }
+    if (k->parent < 0) continue;
+    node *l = &tree->node[k->parent];
+    for (int c = 0; c < 6; c++) l->p[c] += k->p[c];
+    add_cross(1, k->r, k->p + 3, l->p);
+  }
+}

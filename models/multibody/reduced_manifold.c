@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joint coordinates as a manifold: quaternions of ball joints, free bodies and rods are moved on
+ * the unit sphere, all other coordinates are plain numbers. */
+#include "models/multibody/reduced_private.h"
+
+/* Where the quaternions of a joint are and which rates turn them: q[quat] by u[rate ... ] (rod: two
+ * rates) */
+typedef struct rotor {
+  int quat, rate;
+  bool rod;
+} rotor;
+
+/* Coordinates of a joint: first plain numbers, then quaternions. */
+typedef struct parts {
+  int plain, n;
+  rotor r[2];
+} parts;
+
+static parts reduced_manifold_parts(const node *k)
+{
+  switch (k->kind) {
+  case PERP_REDUCED_FREE:
+    return (parts){ 3, 1, { { k->iq + 3, k->iu + 3, false } } };
+  case PERP_REDUCED_BALL:
+    return (parts){ 0, 1, { { k->iq, k->iu, false } } };
+  case PERP_REDUCED_DISTANCE:
+    return (parts){ 0, 2, { { k->iq, k->iu, true }, { k->iq + 4, k->iu + 2, false } } };
+  default:
+    return (parts){ .plain = k->nq };
+  }
+}
+
+static void reduced_manifold_spin(const rotor *r, const double *u, double w[3])
+{
+  const double *s = u + r->rate;
+  w[0] = r->rod ? 0 : s[0];
+  w[1] = r->rod ? s[0] : s[1];
+  w[2] = r->rod ? s[1] : s[2];
+}
+
+void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,
+                       double *qdot)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const node *k = &tree->node[i];
+    const parts p = reduced_manifold_parts(k);
+    for (int c = 0; c < p.plain; c++) qdot[k->iq + c] = u[k->iu + c];
+    for (int c = 0; c < p.n; c++) {
+      double w[3];
+      reduced_manifold_spin(&p.r[c], u, w);
+      perp_quat_rate(q + p.r[c].quat, w, qdot + p.r[c].quat);
+    }
+  }
+}
+
+void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const double *dq,
+                          double *q_out)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const node *k = &tree->node[i];
+    const parts p = reduced_manifold_parts(k);
+    for (int c = 0; c < p.plain; c++) q_out[k->iq + c] = q[k->iq + c] + dq[k->iu + c];
+    for (int c = 0; c < p.n; c++) {
+      double w[3];
+      reduced_manifold_spin(&p.r[c], dq, w);
+      perp_quat_retract(q + p.r[c].quat, w, q_out + p.r[c].quat);
+    }
+  }
+}
+
+/* Two directions on the sphere that a rod points to: across a step of angle a neighbouring ways
+ * grow apart as sin a / a */
+static void reduced_manifold_transport_rod(const double d[2], const double p[2], double start[2],
+                                           double end[2])
+{
+  const double a2 = d[0] * d[0] + d[1] * d[1], a = sqrt(a2);
+  /* a cot a - 1 and a / sin a - 1, both over a^2 */
+  double cot = -1.0 / 3 - a2 / 45, sine = 1.0 / 6 + 7 * a2 / 360;
+  if (a > 1e-3) cot = (a / tan(a) - 1) / a2, sine = (a / sin(a) - 1) / a2;
+  const double across = d[0] * p[1] - d[1] * p[0];
+  const double n[2] = { -d[1] * across, d[0] * across }; /* a^2 times the part of p across d */
+  for (int i = 0; i < 2; i++) {
+    start[i] = p[i] + cot * n[i];
+    end[i] = p[i] + sine * n[i];
+  }
+}
+
+void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, const double *p,
+                            double *start, double *end)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const node *k = &tree->node[i];
+    const parts of = reduced_manifold_parts(k);
+    memcpy(start + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
+    memcpy(end + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
+    for (int c = 0; c < of.n; c++) {
+      const int at = of.r[c].rate;
+      if (of.r[c].rod)
+        reduced_manifold_transport_rod(dq + at, p + at, start + at, end + at);
+      else
+        perp_quat_transport(dq + at, p + at, start + at, end + at);
+    }
+  }
+}
+
+void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, const double *q1,
+                             double *dq)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const node *k = &tree->node[i];
+    const parts p = reduced_manifold_parts(k);
+    for (int c = 0; c < p.plain; c++) dq[k->iu + c] = q1[k->iq + c] - q0[k->iq + c];
+    for (int c = 0; c < p.n; c++) {
+      double w[3], *d = dq + p.r[c].rate;
+      perp_quat_difference(q0 + p.r[c].quat, q1 + p.r[c].quat, w);
+      if (p.r[c].rod)
+        d[0] = w[1], d[1] = w[2]; /* the spin of a rod has no meaning */
+      else
+        memcpy(d, w, sizeof w);
+    }
+  }
+}
+
+void perp_reduced_project(const perp_reduced_tree *tree, double *q)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const parts p = reduced_manifold_parts(&tree->node[i]);
+    for (int c = 0; c < p.n; c++) perp_quat_unit(q + p.r[c].quat);
+  }
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Momenta of joint coordinates, and the derivatives of the Lagrangian L = T - V by the coordinates.
+ *
+ * With the momentum h = (angular, linear) of all bodies beyond a joint and the forces F on them,
+ * both at the centre of mass of the child, and a column S of the joint there,
+ *
+ *      p = S . h,        g = dL/dq = (v x S) . h + S . F,        v x S = (w x S_w, w x S_x + xdot x
+ * S_w),
+ *
+ * where v is the velocity, taken at the centre of mass of the child, of a body that the joint has
+ * not moved yet: turning all that is beyond leaves its own rates alone, so that the velocities
+ * there change by S x (velocity - v).  S of a rod is a translation across it that turns with it:
+ * its change adds -u d, d along the rod, to w x S. The derivatives are those by an increment as
+ * perp_reduced_retract takes it, with u held: (I u) x u of a turning body is no part of g.  R.
+ * Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.9 on S and its rate.
+ *
+ * O(n), no allocation. */
+#include "models/multibody/reduced_private.h"
+
+/* Columns of a joint that act one after the other: the numbers of those that act together. */
+static const signed char reduced_momentum_groups[][3] = {
+  [PERP_REDUCED_FREE] = { 3, 3 },
+  [PERP_REDUCED_BALL] = { 3 },
+  [PERP_REDUCED_HINGE] = { 1 },
+  [PERP_REDUCED_UNIVERSAL] = { 1, 1 },
+  [PERP_REDUCED_SLIDER] = { 1 },
+  [PERP_REDUCED_FIXED] = { 0 },
+  [PERP_REDUCED_DISTANCE] = { 2, 3 },
+  [PERP_REDUCED_PLANAR] = { 2, 1 },
+  [PERP_REDUCED_PLANAR_DISTANCE] = { 1, 1 },
+};
+
+/* The vector along the rod that S turns with, of the length of the rod. */
+static void reduced_momentum_rod(const node *k, double d[3])
+{
+  static const double e_z[3] = { 0, 0, 1 };
+  perp_cross(k->S + 3, k->kind == PERP_REDUCED_DISTANCE ? k->S + 9 : e_z, d);
+  for (int i = 0; k->kind == PERP_REDUCED_DISTANCE && i < 3; i++) d[i] /= k->length;
+}
+
+static double reduced_momentum_dot(const double a[6], const double b[6])
+{
+  return dot(a, b) + dot(a + 3, b + 3);
+}
+
+/* p and g of a joint: h and f are the momentum of what is beyond it and the force on that. */
+static void reduced_momentum_joint(const node *k, const double *u, const double h[6],
+                                   const double f[6], double *p, double *g)
+{
+  const signed char *group = reduced_momentum_groups[k->kind];
+  const bool rod = k->kind == PERP_REDUCED_DISTANCE || k->kind == PERP_REDUCED_PLANAR_DISTANCE;
+  double v[6];
+  memcpy(v, k->w, 3 * sizeof *v);
+  memcpy(v + 3, k->xdot, 3 * sizeof *v);
+  for (int i = group[1] > 0 ? 1 : 0, end = k->nu; i >= 0; i--) {
+    const int first = end - group[i];
+    for (int c = first; c < end; c++)
+      for (int a = 0; a < 6; a++) v[a] -= k->S[6 * c + a] * u[c];
+    for (int c = first; c < end; c++) {
+      const double *S = k->S + 6 * c;
+      double moved[6] = { 0 };
+      add_cross(1, v, S, moved);
+      add_cross(1, v, S + 3, moved + 3);
+      add_cross(1, v + 3, S, moved + 3);
+      if (rod && i == 0) {
+        double d[3];
+        reduced_momentum_rod(k, d);
+        for (int a = 0; a < 3; a++) moved[3 + a] -= u[c] * d[a];
+      }
+      p[c] = reduced_momentum_dot(S, h);
+      g[c] = reduced_momentum_dot(S, f) + reduced_momentum_dot(moved, h);
+    }
+    end = first;
+  }
+}
+
+void perp_reduced_momentum(perp_reduced_tree *tree, const double *u, const double *f, double *p,
+                           double *g)
+{
+  /* each body alone: momentum in k->y, force in k->p */
+  for (int i = 0; i < tree->n; i++) {
+    node *k = &tree->node[i];
+    double w[3], L[3];
+    turn_back(k->R, k->w, w);
+    turn(k->inertia, w, L);
+    turn(k->R, L, k->y);
+    for (int a = 0; a < 3; a++) k->y[3 + a] = k->mass * k->xdot[a];
+    if (tree->dim == 3) {
+      const double *fb = f + 6 * k->body;
+      turn(k->R, fb + 3, k->p);
+      memcpy(k->p + 3, fb, 3 * sizeof *fb);
+    } else {
+      const double *fb = f + 3 * k->body;
+      memset(k->p, 0, sizeof k->p);
+      k->p[2] = fb[2], k->p[3] = fb[0], k->p[4] = fb[1];
+    }
+  }
+  for (int i = tree->n - 1; i >= 0; i--) {
+    const node *k = &tree->node[i];
+    reduced_momentum_joint(k, u + k->iu, k->y, k->p, p + k->iu, g + k->iu);
+    if (k->parent < 0) continue;
+    node *l = &tree->node[k->parent];
+    for (int a = 0; a < 6; a++) l->y[a] += k->y[a], l->p[a] += k->p[a];
+    add_cross(1, k->r, k->y + 3, l->y);
+    add_cross(1, k->r, k->p + 3, l->p);
+  }
+}

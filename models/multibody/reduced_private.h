@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Vectors and 3 x 3 matrices (column-major) as the files reduced_*.c use them. */
+#ifndef PERP_REDUCED_PRIVATE_H
+#define PERP_REDUCED_PRIVATE_H
+
+#include "models/multibody/reduced_tree.h"
+#include "models/multibody/model_private.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef perp_reduced_node node;
+
+/* The parent of bodies that hang on the world. */
+static const node world_node = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+static inline const node *parent_of(const perp_reduced_tree *tree, const node *k)
+{
+  return k->parent < 0 ? &world_node : &tree->node[k->parent];
+}
+
+PERP_INLINE void turn(const double R[9], const double s[3], double y[3])
+{
+  perp_turn(3, R, s, y);
+}
+PERP_INLINE void turn_back(const double R[9], const double s[3], double y[3])
+{
+  perp_turn_back(3, R, s, y);
+}
+PERP_INLINE double dot(const double a[3], const double b[3])
+{
+  return perp_dot(3, a, b);
+}
+
+/* y += w x (w x s) */
+PERP_INLINE void add_centripetal(const double w[3], const double s[3], double y[3])
+{
+  double u[3];
+  perp_cross(w, s, u);
+  perp_cross(w, u, u);
+  for (int i = 0; i < 3; i++) y[i] += u[i];
+}
+
+/* y += sign w x s */
+PERP_INLINE void add_cross(double sign, const double w[3], const double s[3], double y[3])
+{
+  double u[3];
+  perp_cross(w, s, u);
+  for (int i = 0; i < 3; i++) y[i] += sign * u[i];
+}
+
+/* C = A B, 3 x 3 */
+PERP_INLINE void multiply(const double A[9], const double B[9], double C[9])
+{
+  for (int j = 0; j < 3; j++) turn(A, B + 3 * j, C + 3 * j);
+}
+
+/* C = A' B */
+PERP_INLINE void multiply_transposed(const double A[9], const double B[9], double C[9])
+{
+  for (int j = 0; j < 3; j++) turn_back(A, B + 3 * j, C + 3 * j);
+}
+
+/* n = s / |s|, whatever the size of s */
+PERP_INLINE void unit(const double s[3], double n[3])
+{
+  double most = fmax(fabs(s[0]), fmax(fabs(s[1]), fabs(s[2]))), u[3];
+  for (int i = 0; i < 3; i++) u[i] = s[i] / most;
+  double length = sqrt(dot(u, u));
+  for (int i = 0; i < 3; i++) n[i] = u[i] / length;
+}
+
+/* Pose of body b (PERP_WORLD: of the world) of the maximal state; the plane is z = 0. */
+void perp_reduced_pose(const perp_model *model, const double *qm, int b, double x[3], double R[9],
+                       double *angle);
+
+#endif
