@@ -2,8 +2,8 @@
 /* Values of a scene file that depend on time, and prescribed motions of bodies.
  *
  * Where a number can be a signal, an expression that mentions t is a function of time, and a map is
- * one of the kinds of models/signals.  A value of the file that is called t hides the time: then
- * there are no such functions. */
+ * one of the kinds of models/multibody/signal.h.  A value of the file that is called t hides the
+ * time: then there are no such functions. */
 #include "experiments/scenes/parts.h"
 
 #include <ctype.h>

@@ -85,7 +85,7 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
   return f.sep;
 }
 
-/* Too many pairs of features to ask them all: by support functions then (models/convex). */
+/* Too many pairs of features to ask them all: by support functions then (models/geometry). */
 static bool hull_pair_is_large(const perp_hull *a, const perp_hull *b)
 {
   return a->dim == 3 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ellipsoids, cylinders and cones, with each other and with all other shapes, by their support
- * functions (models/convex).
+ * functions (models/geometry).
  *
  * The deepest or nearest pair of points is one contact.  Where flat or straight features lie
  * against each other within NEAR, as where a cylinder stands on its end or lies on its side, the

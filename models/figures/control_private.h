@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One joint of a reference, and what follows it.  Private to models/control. */
+/* One joint of a reference, and what follows it.  Private to its controllers. */
 #ifndef PERP_CONTROL_PRIVATE_H
 #define PERP_CONTROL_PRIVATE_H
 

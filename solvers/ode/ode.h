@@ -244,7 +244,7 @@ typedef struct perp_ode_counters {
   int64_t dense;          /* derivatives for dense output: of no step, and not in rhs */
   double h_least, h_most; /* accepted steps; both 0 before the first one */
   int64_t events;         /* passed with a shortest step, of time stepping under error control
-                             (models/controlled) */
+                             (models/stepping/controlled.h) */
 } perp_ode_counters;
 
 typedef enum perp_ode_stop {

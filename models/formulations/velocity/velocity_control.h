@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The time stepping of the velocity level under the error control of models/controlled. Private. */
+/* The time stepping of the velocity level under the error control of models/stepping/controlled.h.
+ * Private. */
 #ifndef PERP_VELOCITY_CONTROL_H
 #define PERP_VELOCITY_CONTROL_H
 
