@@ -148,20 +148,6 @@ static void world_joint(const perp_model *model, int i, perp_engine_joint *j)
   world_direction(model, d->b, j->axis_b, j->across);
 }
 
-static void world_drive(const perp_drive_def *d, perp_engine_drive *to)
-{
-  *to = (perp_engine_drive){ .joint = d->joint,
-                             .axis = d->axis,
-                             .lower = d->lower - d->zero,
-                             .upper = d->upper - d->zero,
-                             .restitution = d->restitution,
-                             .velocity = d->velocity,
-                             .max_force = d->max_force,
-                             .target = d->target - d->zero,
-                             .stiffness = d->stiffness,
-                             .damping = d->damping };
-}
-
 static void world_fill(world *w)
 {
   const perp_model *model = w->model;
@@ -188,7 +174,20 @@ static void world_fill(world *w)
     world_joint(model, i, j);
     j->first_drive = n;
     for (int k = 0; k < model->n_drives; k++)
-      if (model->drive_def[k].joint == i) world_drive(&model->drive_def[k], &w->drive[n++]);
+      if (model->drive_def[k].joint == i) {
+        const perp_drive_def *d = &model->drive_def[k];
+        perp_engine_drive *to = &w->drive[n++];
+        *to = (perp_engine_drive){ .joint = d->joint,
+                                   .axis = d->axis,
+                                   .lower = d->lower - d->zero,
+                                   .upper = d->upper - d->zero,
+                                   .restitution = d->restitution,
+                                   .velocity = d->velocity,
+                                   .max_force = d->max_force,
+                                   .target = d->target - d->zero,
+                                   .stiffness = d->stiffness,
+                                   .damping = d->damping };
+      }
     j->n_drives = n - j->first_drive;
   }
 }

@@ -109,18 +109,6 @@ static void equivalent_contact(const perp_equivalent *e, const perp_contact *the
   }
 }
 
-static void equivalent_releases(perp_equivalent *e, perp_step_info *info)
-{
-  for (int i = 0; i < info->n_releases; i++) {
-    e->release[i] = info->release[i];
-    e->release[i].joint = e->joint[info->release[i].joint];
-  }
-  if (info->release != NULL) info->release = e->release;
-  for (int i = 0; info->released != NULL && i < e->given->n_joints; i++)
-    e->released[e->joint[i]] = info->released[i];
-  if (info->released != NULL) info->released = e->released;
-}
-
 perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *e, perp_step_info *info)
 {
   PERP_TRY(equivalent_room(ctx, e, info->n_contacts));
@@ -139,6 +127,13 @@ perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *e, perp_step_in
     for (int i = 0; i < e->given->n_drives; i++) e->drive[i] = e->flips[i] * info->drive[i];
     info->drive = e->drive;
   }
-  equivalent_releases(e, info);
+  for (int i = 0; i < info->n_releases; i++) {
+    e->release[i] = info->release[i];
+    e->release[i].joint = e->joint[info->release[i].joint];
+  }
+  if (info->release != NULL) info->release = e->release;
+  for (int i = 0; info->released != NULL && i < e->given->n_joints; i++)
+    e->released[e->joint[i]] = info->released[i];
+  if (info->released != NULL) info->released = e->released;
   return PERP_OK;
 }

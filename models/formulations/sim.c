@@ -130,19 +130,6 @@ perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_
   }
 }
 
-/* a formulation that runs another one has the parts of that one */
-static perp_status complete_inner(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
-{
-  const perp_spec outer = parts->formulation;
-  parts->formulation = (perp_spec){ 0 };
-  perp_status status =
-      ((const perp_formulation_desc *)outer.d)->inner(ctx, outer.opts, &parts->formulation);
-  if (status == PERP_OK) status = perp_parts_complete(ctx, model, parts);
-  perp_spec_free(&parts->formulation);
-  parts->formulation = outer;
-  return status;
-}
-
 void perp_parts_free(perp_parts *parts)
 {
   perp_spec *const specs[] = { &parts->formulation, &parts->ode,     &parts->kkt,   &parts->lcp,
@@ -169,8 +156,17 @@ perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_par
 {
   perp_kind kind;
   if (perp_engine_named(&parts->engine)) return PERP_OK;
-  if (parts->formulation.d != NULL && (parts->formulation.d->caps & PERP_FORM_WRAPS))
-    return complete_inner(ctx, model, parts);
+  if (parts->formulation.d != NULL && (parts->formulation.d->caps & PERP_FORM_WRAPS)) {
+    /* a formulation that runs another one has the parts of that one */
+    const perp_spec outer = parts->formulation;
+    parts->formulation = (perp_spec){ 0 };
+    perp_status status =
+        ((const perp_formulation_desc *)outer.d)->inner(ctx, outer.opts, &parts->formulation);
+    if (status == PERP_OK) status = perp_parts_complete(ctx, model, parts);
+    perp_spec_free(&parts->formulation);
+    parts->formulation = outer;
+    return status;
+  }
   const bool shapes = perp_model_shapes(model) > 0, drives = perp_model_drives(model) > 0;
   for (int i = 0; i < PARTS; i++) {
     perp_spec *spec = sim_part(parts, i, &kind);

@@ -7,15 +7,6 @@
 /* of |d|: below that a direction is that of the axis of a circle */
 static const double ON_AXIS = 1e-14;
 
-static void convex_ellipsoid(perp_convex *c, const perp_shape *s, const perp_pose *pose)
-{
-  for (int k = 0; k < 3; k++) {
-    double axis[3];
-    perp_turn(3, pose->R, s->R + 3 * k, axis);
-    for (int i = 0; i < 3; i++) c->E[i + 3 * k] = s->half[k] * axis[i];
-  }
-}
-
 /* y = E E^T d; returns |E^T d| */
 static double convex_stretch(const perp_convex *c, const double d[3], double y[3])
 {
@@ -45,7 +36,11 @@ void perp_convex_set(perp_convex *c, const perp_shape *s, const perp_pose *pose,
     break;
   case PERP_SHAPE_ELLIPSOID:
     c->kind = PERP_CONVEX_ELLIPSOID;
-    convex_ellipsoid(c, s, pose);
+    for (int k = 0; k < 3; k++) {
+      double axis[3];
+      perp_turn(3, pose->R, s->R + 3 * k, axis);
+      for (int i = 0; i < 3; i++) c->E[i + 3 * k] = s->half[k] * axis[i];
+    }
     break;
   case PERP_SHAPE_CYLINDER:
   case PERP_SHAPE_CONE:

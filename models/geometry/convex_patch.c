@@ -26,21 +26,6 @@ static void patch_rim(const perp_convex *c, double along, const double e[3], int
   patch_add(p, x, id);
 }
 
-static void patch_disc(const perp_convex *c, double side, perp_patch *p)
-{
-  double o[3];
-  perp_along(c->c, side > 0 ? c->top : -c->bottom, c->u, o);
-  for (int i = 0; i < 3; i++) p->n_flat[i] = side * c->u[i];
-  for (int k = 0; k < PERP_PATCH_RIM; k++) {
-    const double angle = side * 2 * M_PI * k /
-                         PERP_PATCH_RIM; /* counter-clockwise about the normal */
-    double x[3];
-    perp_along(o, c->rim * cos(angle), c->across[0], x);
-    perp_along(x, c->rim * sin(angle), c->across[1], x);
-    patch_add(p, x, k + (side > 0 ? 0 : ID_FAR));
-  }
-}
-
 /* a side of the meridian from (top, first) to (bottom, second), at most `small` off square to d */
 static void patch_side(const perp_convex *c, const double d[3], perp_patch *p)
 {
@@ -117,7 +102,18 @@ void perp_convex_patch(const perp_convex *c, const double d[3], double small, pe
     perp_cross(d, c->u, cross);
     const double off = perp_norm(cross); /* sine of the angle to the axis */
     if (off <= small && (!cone || du < 0)) {
-      patch_disc(c, du > 0 ? 1 : -1, p);
+      const double side = du > 0 ? 1 : -1;
+      double o[3];
+      perp_along(c->c, side > 0 ? c->top : -c->bottom, c->u, o);
+      for (int i = 0; i < 3; i++) p->n_flat[i] = side * c->u[i];
+      for (int k = 0; k < PERP_PATCH_RIM; k++) {
+        const double angle = side * 2 * M_PI * k /
+                             PERP_PATCH_RIM; /* counter-clockwise about the normal */
+        double x[3];
+        perp_along(o, c->rim * cos(angle), c->across[0], x);
+        perp_along(x, c->rim * sin(angle), c->across[1], x);
+        patch_add(p, x, k + (side > 0 ? 0 : ID_FAR));
+      }
       return;
     }
     /* the ends of a side differ in height by less than `small` of its length */

@@ -108,27 +108,6 @@ static void polish_multipliers(polish_side *s, const double *x)
   }
 }
 
-/* Units in which a pivot can be told from rounding: those of d in which its curvatures are 1 where
- * they are large (flat ellipsoids), those of a multiplier in which the difference of gradients is
- * (short edges).  Without them such an edge on such an ellipsoid has a pivot of g^2 / H, which is
- * as small as that of parallel features.  Rows and columns of A are multiplied by unit, which keeps
- * it symmetric. */
-static void polish_units(int n, double *A, double *b, double *unit)
-{
-  double bend = 1;
-  for (int j = 0; j < 3; j++)
-    for (int i = 0; i < 3; i++) bend = fmax(bend, fabs(A[i + ROWS * j]));
-  for (int i = 0; i < 3; i++) unit[i] = 1 / sqrt(bend);
-  for (int j = 3; j < n; j++) {
-    const double len = perp_norm(A + ROWS * j);
-    unit[j] = len > 0 ? sqrt(bend) / len : 1;
-  }
-  for (int j = 0; j < n; j++) {
-    for (int i = 0; i < n; i++) A[i + ROWS * j] *= unit[i] * unit[j];
-    b[j] *= unit[j];
-  }
-}
-
 /* d turned by the step x, no farther than STRIDE */
 static void polish_turn(const double start[3], double part, const double x[3], double d[3])
 {
@@ -211,7 +190,24 @@ static double polish_step(polish_side *a, polish_side *b, double size, double *t
   const int middle = polish_border(a, d, 3, A, rhs), last = polish_border(b, d, middle, A, rhs);
   for (int i = 0; i < 3; i++) A[i + ROWS * last] = A[last + ROWS * i] = -d[i];
   rhs[last] = 0;
-  polish_units(last + 1, A, rhs, unit);
+  /* Units in which a pivot can be told from rounding: those of d in which its curvatures are 1
+   * where they are large (flat ellipsoids), those of a multiplier in which the difference of
+   * gradients is (short edges).  Without them such an edge on such an ellipsoid has a pivot of g^2
+   * / H, which is as small as that of parallel features.  Rows and columns of A are multiplied by
+   * unit, which keeps it symmetric. */
+  const int n = last + 1;
+  double bend = 1;
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) bend = fmax(bend, fabs(A[i + ROWS * j]));
+  for (int i = 0; i < 3; i++) unit[i] = 1 / sqrt(bend);
+  for (int j = 3; j < n; j++) {
+    const double len = perp_norm(A + ROWS * j);
+    unit[j] = len > 0 ? sqrt(bend) / len : 1;
+  }
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < n; i++) A[i + ROWS * j] *= unit[i] * unit[j];
+    rhs[j] *= unit[j];
+  }
   polish_solve(last + 1, A, rhs, x);
   for (int i = 0; i <= last; i++) x[i] *= unit[i];
   polish_multipliers(a, x + 3);

@@ -250,27 +250,22 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
   }
 }
 
-/* a ball, the first or the second, and a cylinder or a cone */
-static double distance_ball(const perp_convex *a, const perp_convex *b, double n[3], double pa[3],
-                            double pb[3])
-{
-  const bool first = a->kind == PERP_CONVEX_POINT;
-  const perp_convex *ball = first ? a : b, *c = first ? b : a;
-  double m[3], y[3];
-  const double sigma = perp_convex_point(c, ball->c, m, y) - ball->radius;
-  perp_along(ball->c, -ball->radius, m, first ? pa : pb);
-  memcpy(first ? pb : pa, y, sizeof y);
-  for (int i = 0; i < 3; i++) n[i] = first ? -m[i] : m[i];
-  return sigma;
-}
-
 double perp_convex_distance(const perp_convex *a, const perp_convex *b, double enough, double n[3],
                             double pa[3], double pb[3])
 {
   const double size = fmin(a->size, b->size), round = a->radius + b->radius;
   if ((a->kind == PERP_CONVEX_POINT && distance_turned(b)) ||
-      (b->kind == PERP_CONVEX_POINT && distance_turned(a)))
-    return distance_ball(a, b, n, pa, pb);
+      (b->kind == PERP_CONVEX_POINT && distance_turned(a))) {
+    /* a ball, the first or the second, and a cylinder or a cone */
+    const bool first = a->kind == PERP_CONVEX_POINT;
+    const perp_convex *ball = first ? a : b, *c = first ? b : a;
+    double m[3], y[3];
+    const double sigma = perp_convex_point(c, ball->c, m, y) - ball->radius;
+    perp_along(ball->c, -ball->radius, m, first ? pa : pb);
+    memcpy(first ? pb : pa, y, sizeof y);
+    for (int i = 0; i < 3; i++) n[i] = first ? -m[i] : m[i];
+    return sigma;
+  }
   perp_convex_best best = perp_convex_candidate((const double[3]){ 0, 1, 0 }, HUGE_VAL);
   double r[3];
   perp_sub(b->c, a->c, r);

@@ -89,16 +89,6 @@ static void hull_layout(void *hull, perp_arena *a)
   h->beside = PERP_CARVE(a, int, 2 * h->n_edges);
 }
 
-/* The one edge of a side of a polygon, both half edges of which are in its loop. */
-static void link_sides(perp_hull *h)
-{
-  for (int f = 0; f < h->n_faces; f++) {
-    const int k = h->start[f], edge[4] = { h->loop[k], h->loop[k + 1], f, f };
-    memcpy(h->edge + 4 * f, edge, sizeof edge);
-    h->rim[k] = h->rim[k + 1] = f;
-  }
-}
-
 /* number the edges; false when a half edge lacks its twin, or Euler's formula does not hold */
 static bool link_edges(perp_hull *h, halves *by)
 {
@@ -167,18 +157,6 @@ static void group_edges(perp_hull *h)
   }
 }
 
-/* Normal of a side of a polygon and where its ends face. */
-static void measure_side(perp_hull *h, int f)
-{
-  const double *u = h->dir + 3 * f, len = hypot(u[0], u[1]);
-  double *n = h->n + 3 * f, *side = h->side + 3 * h->start[f];
-  n[0] = u[1] / len, n[1] = -u[0] / len, n[2] = 0;
-  for (int i = 0; i < 3; i++) {
-    side[i] = -u[i] / len;
-    side[3 + i] = u[i] / len;
-  }
-}
-
 static void measure_face(perp_hull *h, int f)
 {
   const int *loop = h->loop + h->start[f], count = h->start[f + 1] - h->start[f];
@@ -204,9 +182,16 @@ static void hull_measure(perp_hull *h)
   for (int e = 0; e < h->n_edges; e++)
     perp_sub(h->v + 3 * h->edge[4 * e + 1], h->v + 3 * h->edge[4 * e], h->dir + 3 * e);
   for (int f = 0; f < h->n_faces; f++) {
-    if (h->dim == 2)
-      measure_side(h, f);
-    else
+    if (h->dim == 2) {
+      /* Normal of a side of a polygon and where its ends face. */
+      const double *u = h->dir + 3 * f, len = hypot(u[0], u[1]);
+      double *n = h->n + 3 * f, *side = h->side + 3 * h->start[f];
+      n[0] = u[1] / len, n[1] = -u[0] / len, n[2] = 0;
+      for (int i = 0; i < 3; i++) {
+        side[i] = -u[i] / len;
+        side[3 + i] = u[i] / len;
+      }
+    } else
       measure_face(h, f);
     double sum = 0; /* the mean offset: no vertex of a merged face is preferred */
     for (int k = h->start[f]; k < h->start[f + 1]; k++)
@@ -241,7 +226,12 @@ static perp_status hull_assemble(perp_ctx *ctx, int dim, const double *v, int n_
   memcpy(h->start, all->start, (size_t)(all->n + 1) * sizeof *h->start);
   memcpy(h->loop, all->vertex, (size_t)n_half * sizeof *h->loop);
   if (dim == 2) {
-    link_sides(h);
+    /* The one edge of a side of a polygon, both half edges of which are in its loop. */
+    for (int f = 0; f < h->n_faces; f++) {
+      const int k = h->start[f], edge[4] = { h->loop[k], h->loop[k + 1], f, f };
+      memcpy(h->edge + 4 * f, edge, sizeof edge);
+      h->rim[k] = h->rim[k + 1] = f;
+    }
   } else if (!link_edges(h, by)) {
     free(h);
     *open = true;
@@ -337,9 +327,12 @@ static bool hull_after(const double *p, int a, int b)
   return p[2 * a + 1] != p[2 * b + 1] ? p[2 * a + 1] > p[2 * b + 1] : a > b;
 }
 
-/* index [n] by x, then y, then number: a heap */
-static void hull_sort(const double *p, int n, int *index)
+/* Counter-clockwise hull of the points p[i] (x, y) listed in index: Andrew's chains, points within
+ * eps of a side dropped.  Reorders index, writes loop [n + 1], returns its length, below 3 when
+ * flat. */
+static int hull_planar(const double *p, int n, int *index, double eps, int *loop)
 {
+  /* index [n] by x, then y, then number: a heap */
   for (int end = n, root = n / 2; end > 1;) {
     int at = 0, k;
     if (root > 0) {
@@ -357,14 +350,6 @@ static void hull_sort(const double *p, int n, int *index)
     }
     index[at] = k;
   }
-}
-
-/* Counter-clockwise hull of the points p[i] (x, y) listed in index: Andrew's chains, points within
- * eps of a side dropped.  Reorders index, writes loop [n + 1], returns its length, below 3 when
- * flat. */
-static int hull_planar(const double *p, int n, int *index, double eps, int *loop)
-{
-  hull_sort(p, n, index);
   int m = 0;
   for (int pass = 0; pass < 2; pass++) {
     int base = m;
@@ -537,21 +522,6 @@ static enum wrap_end wrap_all(wrap *w)
   return WRAP_CLOSED;
 }
 
-/* The distinct ones of n points go to w; the first dim of `stride` numbers of a point count. */
-static void hull_distinct(wrap *w, int dim, const double *points, int stride, int n, double eps)
-{
-  double lo[3] = { 0 }, hi[3] = { 0 };
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < 3; k++) {
-      double x = k < dim ? points[stride * i + k] : 0;
-      lo[k] = i == 0 ? x : fmin(lo[k], x);
-      hi[k] = i == 0 ? x : fmax(hi[k], x);
-      w->p[3 * i + k] = x;
-    }
-  w->eps = eps * fmax(hi[0] - lo[0], fmax(hi[1] - lo[1], hi[2] - lo[2]));
-  w->n = w->eps > 0 ? perp_points_distinct(&w->tree, w->p, n, 4 * w->eps) : 1;
-}
-
 /* The sides of a polygon; their number, below 3 when flat. */
 static int wrap_polygon(wrap *w)
 {
@@ -638,7 +608,17 @@ perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int s
     w->found.n = w->n_half = 0;
     w->n = n;
     open = false;
-    hull_distinct(w, dim, points, stride, n, eps);
+    /* The distinct ones of n points go to w; the first dim of `stride` numbers of a point count. */
+    double lo[3] = { 0 }, hi[3] = { 0 };
+    for (int i = 0; i < n; i++)
+      for (int k = 0; k < 3; k++) {
+        double x = k < dim ? points[stride * i + k] : 0;
+        lo[k] = i == 0 ? x : fmin(lo[k], x);
+        hi[k] = i == 0 ? x : fmax(hi[k], x);
+        w->p[3 * i + k] = x;
+      }
+    w->eps = eps * fmax(hi[0] - lo[0], fmax(hi[1] - lo[1], hi[2] - lo[2]));
+    w->n = w->eps > 0 ? perp_points_distinct(&w->tree, w->p, n, 4 * w->eps) : 1;
     status = hull_of(ctx, dim, w, who, &open, out);
   }
   free(w);

@@ -67,22 +67,6 @@ static int mesh_root(int *facet, int t)
   return t;
 }
 
-static void mesh_facets(perp_mesh *m)
-{
-  for (int t = 0; t < m->n_triangles; t++) m->facet[t] = t;
-  for (int t = 0; t < m->n_triangles; t++)
-    for (int k = 0; k < 3; k++) {
-      const int other = perp_mesh_across(m, t, k);
-      double x[3];
-      if (other < t) continue;
-      perp_cross(m->n + 3 * t, m->n + 3 * other, x);
-      if (perp_dot(3, x, x) > MESH_COPLANAR * MESH_COPLANAR) continue;
-      const int a = mesh_root(m->facet, t), b = mesh_root(m->facet, other);
-      m->facet[a < b ? b : a] = a < b ? a : b;
-    }
-  for (int t = 0; t < m->n_triangles; t++) m->facet[t] = mesh_root(m->facet, t);
-}
-
 void perp_mesh_bounds(perp_mesh *m)
 {
   for (int k = 0; k < 3; k++) m->lo[k] = HUGE_VAL, m->hi[k] = -HUGE_VAL;
@@ -104,7 +88,18 @@ perp_status perp_mesh_measure(perp_ctx *ctx, perp_mesh *m, const char *who)
                        "%s: triangle %d (vertices %d, %d, %d) has no area: remove it", who, t,
                        m->tri[3 * t], m->tri[3 * t + 1], m->tri[3 * t + 2]);
   mesh_stars(m);
-  mesh_facets(m);
+  for (int t = 0; t < m->n_triangles; t++) m->facet[t] = t;
+  for (int t = 0; t < m->n_triangles; t++)
+    for (int k = 0; k < 3; k++) {
+      const int other = perp_mesh_across(m, t, k);
+      double x[3];
+      if (other < t) continue;
+      perp_cross(m->n + 3 * t, m->n + 3 * other, x);
+      if (perp_dot(3, x, x) > MESH_COPLANAR * MESH_COPLANAR) continue;
+      const int a = mesh_root(m->facet, t), b = mesh_root(m->facet, other);
+      m->facet[a < b ? b : a] = a < b ? a : b;
+    }
+  for (int t = 0; t < m->n_triangles; t++) m->facet[t] = mesh_root(m->facet, t);
   perp_mesh_bounds(m);
   return PERP_OK;
 }

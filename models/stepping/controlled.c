@@ -209,42 +209,9 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
 
 /* ---- trials ---- */
 
-/* error of the last but one of the diagonal, over what is allowed */
-static double controlled_ratio(const perp_controlled *c, trial *p)
-{
-  const double *best = c->table.row[0], *other = c->table.row[1];
-  const int nv = c->nv;
-  double err[2];
-  for (int part = MOVE; part <= SPEED; part++) {
-    for (int i = 0; i < nv; i++) c->dq[i] = best[part * nv + i] - other[part * nv + i];
-    err[part] = controlled_norm(c, c->dq);
-  }
-  const double allowed = SMOOTH * c->accuracy * fmax(p->h * c->rate, SHORT);
-  const double error = fmax(err[0], err[1] / c->rate) / allowed;
-  double kink[END + 1] = { 0 };
-  for (int part = START; part <= END; part++)
-    kink[part] = controlled_norm(c, best + part * nv) /
-                 (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
-  kink[JUMP] = controlled_norm(c, best + JUMP * nv) / (KINK * c->accuracy * c->rate);
-  const double inside = fmax(fmax(error, kink[JUMP]),
-                             fmax(kink[START], fmax(kink[FIRST], kink[LAST])));
-  p->ahead = !(kink[END] <= 1) && inside <= 1;
-  const double ratio = fmax(inside, kink[END]);
-  return isnan(error + inside + ratio) ? HUGE_VAL : ratio;
-}
-
 static double controlled_shortest(const perp_controlled *c)
 {
   return EVENT * c->accuracy / c->rate;
-}
-
-/* What velocities of the last row are off at its end, over its part: those of the next step begin
- * with it. */
-static void controlled_lag(perp_controlled *c, const trial *p)
-{
-  const double *raw = c->table.row[p->row] + SPEED * c->nv, *best = c->table.row[0] + SPEED * c->nv;
-  for (int i = 0; i < c->nv; i++)
-    c->lag_end[i] = perp_extrapolation_parts(p->row) * (raw[i] - best[i]) / p->h;
 }
 
 /* Rows until one does: p->ratio <= 1; or none will. */
@@ -259,7 +226,26 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
     perp_extrapolation_add(&c->table, j);
     parts += perp_extrapolation_parts(j) + c->sys.behind;
     if (j == 0) continue;
-    p->ratio = controlled_ratio(c, p);
+    /* error of the last but one of the diagonal, over what is allowed */
+    const double *best = c->table.row[0], *other = c->table.row[1];
+    const int nv = c->nv;
+    double err[2];
+    for (int part = MOVE; part <= SPEED; part++) {
+      for (int i = 0; i < nv; i++) c->dq[i] = best[part * nv + i] - other[part * nv + i];
+      err[part] = controlled_norm(c, c->dq);
+    }
+    const double allowed = SMOOTH * c->accuracy * fmax(p->h * c->rate, SHORT);
+    const double error = fmax(err[0], err[1] / c->rate) / allowed;
+    double kink[END + 1] = { 0 };
+    for (int part = START; part <= END; part++)
+      kink[part] = controlled_norm(c, best + part * nv) /
+                   (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
+    kink[JUMP] = controlled_norm(c, best + JUMP * nv) / (KINK * c->accuracy * c->rate);
+    const double inside = fmax(fmax(error, kink[JUMP]),
+                               fmax(kink[START], fmax(kink[FIRST], kink[LAST])));
+    p->ahead = !(kink[END] <= 1) && inside <= 1;
+    const double ratio = fmax(inside, kink[END]);
+    p->ratio = isnan(error + inside + ratio) ? HUGE_VAL : ratio;
     const double factor = fmin(GROWTH, 0.9 * pow(0.5 / fmax(p->ratio, 1e-12), 1.0 / j));
     p->best[j] = p->h * factor;
     p->cost[j] = parts / p->best[j];
@@ -281,7 +267,11 @@ static perp_status controlled_probe(perp_ctx *ctx, perp_controlled *c, trial *p)
   const double *q, *v, h = fmax(controlled_shortest(c), PROBE * fabs(p->t1));
   const int nv = c->nv, n = LEAD + sys->behind;
   double t;
-  controlled_lag(c, p);
+  /* What velocities of the last row are off at its end, over its part: those of the next step begin
+   * with it. */
+  const double *raw = c->table.row[p->row] + SPEED * c->nv, *best = c->table.row[0] + SPEED * c->nv;
+  for (int i = 0; i < c->nv; i++)
+    c->lag_end[i] = perp_extrapolation_parts(p->row) * (raw[i] - best[i]) / p->h;
   perp_model_retract(sys->model, c->q, c->table.row[0], c->q1);
   perp_model_project(sys->model, c->q1);
   for (int i = 0; i < nv; i++) c->v_start[i] = c->table.row[0][SPEED * nv + i] + h * c->lag_end[i];
@@ -399,17 +389,6 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
   c->h = fmin(h, 0.7 * p->h);
 }
 
-static void controlled_go_on(perp_controlled *c, const trial *p)
-{
-  memcpy(c->lag, c->lag_end, (size_t)c->nv * sizeof *c->lag);
-  const double h = controlled_cheapest(c, p);
-  c->h = p->h < c->h ? fmax(h, c->h) : h; /* a step that was cut says little about the next one */
-  c->passing = false;
-  c->follows = true;
-  for (int i = 0; i < c->nv; i++) c->a[i] = c->table.row[0][RATE * c->nv + i] / p->h;
-  if (h < 0.5 * (c->suspect - c->t)) c->suspect = -HUGE_VAL; /* refused for a smooth error */
-}
-
 perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max,
                                  perp_step_info *info)
 {
@@ -431,7 +410,14 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
     if (!shortest && p.reason >= 0 && p.ratio <= 1) PERP_TRY(controlled_probe(ctx, c, &p));
     if (!shortest && p.reason >= 0 && p.ratio <= 1) {
       PERP_TRY(controlled_accept(ctx, c, &p));
-      controlled_go_on(c, &p);
+      memcpy(c->lag, c->lag_end, (size_t)c->nv * sizeof *c->lag);
+      const double h = controlled_cheapest(c, &p);
+      c->h = p.h < c->h ? fmax(h, c->h)
+                        : h; /* a step that was cut says little about the next one */
+      c->passing = false;
+      c->follows = true;
+      for (int i = 0; i < c->nv; i++) c->a[i] = c->table.row[0][RATE * c->nv + i] / p.h;
+      if (h < 0.5 * (c->suspect - c->t)) c->suspect = -HUGE_VAL; /* refused for a smooth error */
     } else if (!shortest) {
       controlled_refuse(ctx, c, &p);
       continue;

@@ -155,22 +155,6 @@ void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, doubl
 
 /* ---- Newton's method ---- */
 
-/* Steps of the differences: a part of the size of the model, of radians; multipliers are linear. */
-static void implicit_steps(perp_implicit *w, const double *x)
-{
-  const perp_model *m = w->model;
-  const double part = sqrt(DBL_EPSILON), size = m->size > 0 ? m->size : 1;
-  double mass = 0;
-  for (int i = 0; i < m->n_bodies; i++) mass += m->inertia[i].mass / m->n_bodies;
-  for (int i = 0; i < w->n; i++) w->step[i] = 1e-3 * mass * size;
-  for (int b = 0; b < m->n_bodies; b++)
-    for (int k = 0; k < w->per_velocity; k++)
-      for (int i = 0; i < m->nvb; i++) {
-        const int at = implicit_body(w, b, k) + i;
-        w->step[at] = part * fmax(i < m->dim ? size : 1, fabs(x[at]));
-      }
-}
-
 /* F with the softness of the rows: a perp_local_fn of an equations. */
 typedef struct equations {
   perp_implicit *w;
@@ -220,7 +204,19 @@ static double implicit_soft_error(const perp_implicit *w, const double *x)
 /* the factors of dF/dx at x, where F = r */
 static perp_reason implicit_factor(perp_implicit *w, equations *e, double h, const double *x)
 {
-  implicit_steps(w, x);
+  /* Steps of the differences: a part of the size of the model, of radians; multipliers are linear.
+   */
+  const perp_model *m = w->model;
+  const double part = sqrt(DBL_EPSILON), size = m->size > 0 ? m->size : 1;
+  double mass = 0;
+  for (int i = 0; i < m->n_bodies; i++) mass += m->inertia[i].mass / m->n_bodies;
+  for (int i = 0; i < w->n; i++) w->step[i] = 1e-3 * mass * size;
+  for (int b = 0; b < m->n_bodies; b++)
+    for (int k = 0; k < w->per_velocity; k++)
+      for (int i = 0; i < m->nvb; i++) {
+        const int at = implicit_body(w, b, k) + i;
+        w->step[at] = part * fmax(i < m->dim ? size : 1, fabs(x[at]));
+      }
   w->jacobians++;
   w->h = h;
   if (!perp_local_jacobian(&w->local, implicit_eval, e, x, w->r, w->step, w->A, &w->evaluations))

@@ -222,20 +222,6 @@ void perp_redundancy_destroy(perp_redundancy *r)
   free(r);
 }
 
-static void redundancy_forget(perp_redundancy *r)
-{
-  memcpy(r->softness, r->model->softness, (size_t)r->model->m * sizeof *r->softness);
-  if (r->dropped.n > 0) r->dropped.set++;
-  r->dropped.n = 0;
-  r->decided = false;
-  r->step = 0;
-  r->rank = 0;
-  r->report = (perp_redundant){
-    .joint = -1, .sigma = HUGE_VAL, .t_sigma = (double)NAN, .t_change = (double)NAN
-  };
-  memset(r->out, 0, (size_t)r->k * sizeof *r->out);
-}
-
 /* lambda -= N N' lambda */
 static void redundancy_least(const perp_redundancy *r, double *lambda)
 {
@@ -404,7 +390,16 @@ perp_status perp_redundancy_restart(perp_ctx *ctx, perp_redundancy *r, double t,
                                     const double *v)
 {
   perp_reason reason; /* which the first step says */
-  redundancy_forget(r);
+  memcpy(r->softness, r->model->softness, (size_t)r->model->m * sizeof *r->softness);
+  if (r->dropped.n > 0) r->dropped.set++;
+  r->dropped.n = 0;
+  r->decided = false;
+  r->step = 0;
+  r->rank = 0;
+  r->report = (perp_redundant){
+    .joint = -1, .sigma = HUGE_VAL, .t_sigma = (double)NAN, .t_change = (double)NAN
+  };
+  memset(r->out, 0, (size_t)r->k * sizeof *r->out);
   memcpy(r->q, q, (size_t)r->model->nq * sizeof *q);
   perp_model_project(r->model, r->q);
   PERP_TRY(perp_redundancy_decide(ctx, r, t, r->q, v, (double)NAN, &reason));

@@ -52,35 +52,32 @@ static perp_status step_sum_reserve(perp_ctx *ctx, perp_step_sum *s, int n)
   return status;
 }
 
-/* merge of both lists; a contact that is in both is where the later part had it */
-static void step_sum_merge(perp_step_sum *s, const perp_step_info *info)
-{
-  int n = 0;
-  for (int i = 0, l = 0; i < s->n || l < info->n_contacts; n++) {
-    const bool old = i < s->n &&
-                     (l == info->n_contacts || s->contact[i].id <= info->contacts[l].id);
-    const bool new = l < info->n_contacts &&
-                     (i == s->n || info->contacts[l].id <= s->contact[i].id);
-    double *sum = s->spare_impulse + 3 * n;
-    s->spare[n] = new ? info->contacts[l] : s->contact[i];
-    for (int k = 0; k < 3; k++)
-      sum[k] = (old ? s->impulse[3 * i + k] : 0) + (new ? info->impulse[3 * l + k] : 0);
-    i += old;
-    l += new;
-  }
-  perp_contact *contact = s->contact;
-  double *impulse = s->impulse;
-  s->contact = s->spare;
-  s->impulse = s->spare_impulse;
-  s->spare = contact;
-  s->spare_impulse = impulse;
-  s->n = n;
-}
-
 perp_status perp_step_sum_add(perp_ctx *ctx, perp_step_sum *s, double h, const perp_step_info *info)
 {
   PERP_TRY(step_sum_reserve(ctx, s, s->n + info->n_contacts));
-  if (s->n + info->n_contacts > 0) step_sum_merge(s, info);
+  if (s->n + info->n_contacts > 0) {
+    /* merge of both lists; a contact that is in both is where the later part had it */
+    int n = 0;
+    for (int i = 0, l = 0; i < s->n || l < info->n_contacts; n++) {
+      const bool old = i < s->n &&
+                       (l == info->n_contacts || s->contact[i].id <= info->contacts[l].id);
+      const bool new = l < info->n_contacts &&
+                       (i == s->n || info->contacts[l].id <= s->contact[i].id);
+      double *sum = s->spare_impulse + 3 * n;
+      s->spare[n] = new ? info->contacts[l] : s->contact[i];
+      for (int k = 0; k < 3; k++)
+        sum[k] = (old ? s->impulse[3 * i + k] : 0) + (new ? info->impulse[3 * l + k] : 0);
+      i += old;
+      l += new;
+    }
+    perp_contact *contact = s->contact;
+    double *impulse = s->impulse;
+    s->contact = s->spare;
+    s->impulse = s->spare_impulse;
+    s->spare = contact;
+    s->spare_impulse = impulse;
+    s->n = n;
+  }
   s->length += h;
   s->last = *info;
   s->known = s->known && info->lambda != NULL;

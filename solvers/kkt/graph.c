@@ -85,27 +85,6 @@ static int graph_traverse(const kkt_graph *g, int start, int fresh, int *queue, 
   return g->level[queue[*n - 1]] - fresh;
 }
 
-/* g->order by Cuthill and McKee. */
-static void graph_breadth_first(const kkt_graph *g)
-{
-  const int64_t room = INT32_MAX / ((int64_t)g->n_nodes + 1);
-  const int traversals = room < TRAVERSALS ? (int)room : TRAVERSALS;
-  for (int i = 0; i < g->n_nodes; i++) g->level[i] = -1;
-  for (int seed = 0, placed = 0; seed < g->n_nodes; seed++) {
-    if (g->level[seed] >= 0) continue;
-    int *queue = g->order + placed, start = seed, depth = -1, n = 0, last;
-    /* each traversal begins at the far end of the one before, while the depth grows */
-    for (int t = 0; t < traversals; t++) {
-      const int reached = graph_traverse(g, start, t * g->n_nodes, queue, &n, &last);
-      if (reached <= depth) break;
-      depth = reached;
-      graph_sort(g, n - last, queue + last);
-      start = queue[last];
-    }
-    placed += n;
-  }
-}
-
 /* position, row and the width of the band of g->order. */
 static int graph_width(const kkt_graph *g)
 {
@@ -128,7 +107,23 @@ int perp_kkt_graph_narrow(kkt_graph *g)
 {
   for (int i = 0; i < g->n_nodes; i++) g->order[i] = i;
   const int numbered = graph_width(g);
-  graph_breadth_first(g);
+  /* g->order by Cuthill and McKee. */
+  const int64_t room = INT32_MAX / ((int64_t)g->n_nodes + 1);
+  const int traversals = room < TRAVERSALS ? (int)room : TRAVERSALS;
+  for (int i = 0; i < g->n_nodes; i++) g->level[i] = -1;
+  for (int seed = 0, placed = 0; seed < g->n_nodes; seed++) {
+    if (g->level[seed] >= 0) continue;
+    int *queue = g->order + placed, start = seed, depth = -1, n = 0, last;
+    /* each traversal begins at the far end of the one before, while the depth grows */
+    for (int t = 0; t < traversals; t++) {
+      const int reached = graph_traverse(g, start, t * g->n_nodes, queue, &n, &last);
+      if (reached <= depth) break;
+      depth = reached;
+      graph_sort(g, n - last, queue + last);
+      start = queue[last];
+    }
+    placed += n;
+  }
   const int width = graph_width(g);
   if (width < numbered) return width;
   for (int i = 0; i < g->n_nodes; i++) g->order[i] = i;

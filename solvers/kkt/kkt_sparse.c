@@ -68,23 +68,6 @@ static void kkt_sparse_destroy(void *ws)
   free(ws);
 }
 
-/* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
-static void kkt_sparse_graph(const perp_blocks *B, kkt_graph *graph)
-{
-  int n = 0, *size = graph->size, *ptr = graph->ptr;
-  for (int b = 0; b < B->nb; b++) {
-    *size++ = B->bptr[b + 1] - B->bptr[b];
-    *ptr++ = n;
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) graph->adj[n++] = B->nb + B->jgrp[B->tsub[t]];
-  }
-  for (int g = 0; g < B->nc; g++) {
-    *size++ = B->cptr[g + 1] - B->cptr[g];
-    *ptr++ = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) graph->adj[n++] = B->jblk[k];
-  }
-  *ptr = n;
-}
-
 /* Where everything is in K. */
 static void kkt_sparse_place(struct ws *w, const perp_blocks *B)
 {
@@ -109,7 +92,19 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
   kkt_graph *graph;
   const int subs = B->jptr[B->nc];
   PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", B->nb + B->nc, 2 * (int64_t)subs, &graph));
-  kkt_sparse_graph(B, graph);
+  /* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
+  int n = 0, *size = graph->size, *ptr = graph->ptr;
+  for (int b = 0; b < B->nb; b++) {
+    *size++ = B->bptr[b + 1] - B->bptr[b];
+    *ptr++ = n;
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) graph->adj[n++] = B->nb + B->jgrp[B->tsub[t]];
+  }
+  for (int g = 0; g < B->nc; g++) {
+    *size++ = B->cptr[g + 1] - B->cptr[g];
+    *ptr++ = n;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) graph->adj[n++] = B->jblk[k];
+  }
+  *ptr = n;
   struct ws like = { .opt = *(const struct opts *)opts,
                      .K = { .n_nodes = graph->n_nodes, .n_above = graph->n_edges },
                      .nv = B->nv,
@@ -194,36 +189,6 @@ static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, co
   for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
 }
 
-/* rf = f + J'lambda - M a, rc = c - J a - S lambda */
-static void kkt_sparse_residuals(const perp_blocks *B, const double *f, const double *c,
-                                 const double *a, const double *lambda, double *rf, double *rc)
-{
-  perp_blocks_M(B, a, rf);
-  for (int i = 0; i < B->nv; i++) rf[i] = f[i] - rf[i];
-  perp_blocks_Jt(B, 1, lambda, rf);
-  for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
-  perp_blocks_J(B, -1, a, rc);
-}
-
-/* The larger of |da| / |a| and |dl| / |lambda|; |a| at least that without constraints, as a body at
- * rest has nothing but rounding.  scratch [nv] */
-static double kkt_sparse_step(const perp_blocks *B, const double *f, const double *a,
-                              const double *lambda, const double *da, const double *dl,
-                              double *scratch)
-{
-  double ends[2][2] = { { 0 } };
-  perp_blocks_Minv(B, f, scratch);
-  for (int i = 0; i < B->nv; i++) {
-    ends[0][0] = fmax(ends[0][0], fabs(da[i]));
-    ends[0][1] = fmax(ends[0][1], fmax(fabs(a[i]), fabs(scratch[i])));
-  }
-  for (int i = 0; i < B->m; i++) {
-    ends[1][0] = fmax(ends[1][0], fabs(dl[i]));
-    ends[1][1] = fmax(ends[1][1], fabs(lambda[i]));
-  }
-  return fmax(ends[0][0] / fmax(ends[0][1], DBL_MIN), ends[1][0] / fmax(ends[1][1], DBL_MIN));
-}
-
 /* Refinement until a step is rounding: rows whose terms are themselves nothing but rounding, as
  * across the plane of a plane motion, end that of perp_kkt_refine too early.  False where it does
  * not converge: a and lambda are as they were. */
@@ -235,9 +200,27 @@ static bool kkt_sparse_settles(struct ws *w, const perp_blocks *B, const double 
   memcpy(a_before, a, (size_t)B->nv * sizeof *a);
   memcpy(lambda_before, lambda, (size_t)B->m * sizeof *lambda);
   for (int pass = 0; pass < MORE_PASSES; pass++) {
-    kkt_sparse_residuals(B, f, c, a, lambda, rf, rc);
+    /* rf = f + J'lambda - M a, rc = c - J a - S lambda */
+    perp_blocks_M(B, a, rf);
+    for (int i = 0; i < B->nv; i++) rf[i] = f[i] - rf[i];
+    perp_blocks_Jt(B, 1, lambda, rf);
+    for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
+    perp_blocks_J(B, -1, a, rc);
     kkt_sparse_apply(w, B, rf, rc, da, dl);
-    const double step = kkt_sparse_step(B, f, a, lambda, da, dl, rf);
+    /* The larger of |da| / |a| and |dl| / |lambda|; |a| at least that without constraints, as a
+     * body at rest has nothing but rounding.  scratch [nv] */
+    double ends[2][2] = { { 0 } };
+    perp_blocks_Minv(B, f, rf);
+    for (int i = 0; i < B->nv; i++) {
+      ends[0][0] = fmax(ends[0][0], fabs(da[i]));
+      ends[0][1] = fmax(ends[0][1], fmax(fabs(a[i]), fabs(rf[i])));
+    }
+    for (int i = 0; i < B->m; i++) {
+      ends[1][0] = fmax(ends[1][0], fabs(dl[i]));
+      ends[1][1] = fmax(ends[1][1], fabs(lambda[i]));
+    }
+    const double step = fmax(ends[0][0] / fmax(ends[0][1], DBL_MIN),
+                             ends[1][0] / fmax(ends[1][1], DBL_MIN));
     if (!(step < last / 2)) break;
     last = step;
     for (int i = 0; i < B->nv; i++) a[i] += da[i];

@@ -45,10 +45,10 @@ double perp_kkt_violation(const perp_blocks *B, const double *c, const double *a
   return residual_worst(B->m, r, scale, 0);
 }
 
-/* r = M a - f - J' lambda, its size in scale */
-static double residual_imbalance(const perp_blocks *B, const double *f, const double *a,
-                                 const double *lambda, double *scratch)
+double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c, const double *a,
+                         const double *lambda, double *scratch)
 {
+  /* r = M a - f - J' lambda, its size in scale */
   double *r = scratch, *scale = scratch + B->nv;
   perp_blocks_M(B, a, r);
   perp_blocks_Jt(B, -1, lambda, r);
@@ -66,13 +66,7 @@ static double residual_imbalance(const perp_blocks *B, const double *f, const do
       abs_gemvt(B->cptr[g + 1] - B->cptr[g], d, B->J + B->joff[k], lambda + B->cptr[g],
                 scale + col);
     }
-  return residual_worst(B->nv, r, scale, 0);
-}
-
-double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c, const double *a,
-                         const double *lambda, double *scratch)
-{
-  double dynamics = residual_imbalance(B, f, a, lambda, scratch);
+  double dynamics = residual_worst(B->nv, r, scale, 0);
   double constraints = perp_kkt_violation(B, c, a, lambda, scratch);
   return isnan(dynamics) || dynamics > constraints ? dynamics : constraints;
 }

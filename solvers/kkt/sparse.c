@@ -71,31 +71,6 @@ perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *gra
   return status;
 }
 
-/* The earlier neighbours of every node, by position. */
-static void sparse_neighbours(kkt_sparse *s, const kkt_graph *graph)
-{
-  int n = 0;
-  for (int g = 0; g < s->n_nodes; g++) {
-    const int first = s->above_ptr[g] = n;
-    for (int k = graph->ptr[g]; k < graph->ptr[g + 1]; k++) {
-      int h = graph->adj[k], at = n;
-      if (s->position[h] >= s->position[g]) continue;
-      while (at > first && s->position[s->above[at - 1]] > s->position[h]) at--;
-      if (at > first && s->above[at - 1] == h) continue;
-      memmove(s->above + at + 1, s->above + at, sizeof *s->above * (size_t)(n - at));
-      s->above[at] = h;
-      n++;
-    }
-    int rows = 0;
-    for (int k = first; k < n; k++) {
-      s->above_row[k] = rows;
-      rows += graph->size[s->above[k]];
-    }
-    s->first_row[g] = rows;
-  }
-  s->above_ptr[s->n_nodes] = n;
-}
-
 /* The permuted matrix, upper triangle, with unit diagonal for the first factorization. */
 static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *size)
 {
@@ -155,7 +130,27 @@ perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_gr
   for (int g = 0; g < s->n_nodes; g++) s->n += graph->size[g];
   if (s->n == 0) return PERP_OK;
   memcpy(s->position, graph->position, (size_t)s->n_nodes * sizeof *s->position);
-  sparse_neighbours(s, graph);
+  /* The earlier neighbours of every node, by position. */
+  int n = 0;
+  for (int g = 0; g < s->n_nodes; g++) {
+    const int first = s->above_ptr[g] = n;
+    for (int k = graph->ptr[g]; k < graph->ptr[g + 1]; k++) {
+      int h = graph->adj[k], at = n;
+      if (s->position[h] >= s->position[g]) continue;
+      while (at > first && s->position[s->above[at - 1]] > s->position[h]) at--;
+      if (at > first && s->above[at - 1] == h) continue;
+      memmove(s->above + at + 1, s->above + at, sizeof *s->above * (size_t)(n - at));
+      s->above[at] = h;
+      n++;
+    }
+    int rows = 0;
+    for (int k = first; k < n; k++) {
+      s->above_row[k] = rows;
+      rows += graph->size[s->above[k]];
+    }
+    s->first_row[g] = rows;
+  }
+  s->above_ptr[s->n_nodes] = n;
   return sparse_build(ctx, name, s, graph->size);
 }
 

@@ -10,18 +10,14 @@ void *perp_exact_alloc(int count, size_t size)
   return p;
 }
 
-static mpz_t *exact_numbers(int count)
-{
-  mpz_t *z = perp_exact_alloc(count, sizeof *z);
-  for (int i = 0; i < count; i++) mpz_init(z[i]);
-  return z;
-}
-
 static void exact_arrays(perp_exact *E, int m, int k)
 {
   E->m = m;
   E->k = k;
-  E->D = exact_numbers(m * (k + 1));
+  const int count = m * (k + 1);
+  mpz_t *z = perp_exact_alloc(count, sizeof *z);
+  for (int i = 0; i < count; i++) mpz_init(z[i]);
+  E->D = z;
   E->basic = perp_exact_alloc(m, sizeof *E->basic);
   E->non = perp_exact_alloc(k, sizeof *E->non);
   E->v = perp_exact_alloc(m + k, sizeof *E->v);

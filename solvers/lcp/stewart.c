@@ -68,25 +68,6 @@ static bool stewart_by_structure(const perp_lcp *p, int row, int c, perp_stewart
   return true;
 }
 
-static void stewart_find_structure(const perp_lcp *p, perp_stewart *s)
-{
-  for (int i = 0; i < p->n && !s->unclear; i++)
-    if (stewart_hollow(p, i)) s->unclear = !stewart_by_structure(p, i, s->contacts++, s);
-}
-
-/* Contacts of contact_of, numbered by their first rows. */
-static void stewart_number(const perp_lcp *p, perp_stewart *s)
-{
-  int *number = s->ptr; /* of the contact of that name */
-  for (int i = 0; i < p->n; i++) number[i] = -1;
-  for (int i = 0; i < p->n; i++) {
-    const int name = p->contact_of[i];
-    if (name < 0) continue;
-    if (number[name] < 0) number[name] = s->contacts++;
-    s->home[i] = number[name];
-  }
-}
-
 /* rows and ptr from home, each contact in ascending order. */
 static void stewart_gather(int n, perp_stewart *s)
 {
@@ -160,10 +141,19 @@ perp_status perp_stewart_find(perp_ctx *ctx, const perp_lcp *p, perp_stewart *s)
   s->ptr[0] = 0;
   if (p->F != NULL || p->n == 0) return PERP_OK;
   if (p->contact_of != NULL) {
-    stewart_number(p, s);
+    /* Contacts of contact_of, numbered by their first rows. */
+    int *number = s->ptr; /* of the contact of that name */
+    for (int i = 0; i < p->n; i++) number[i] = -1;
+    for (int i = 0; i < p->n; i++) {
+      const int name = p->contact_of[i];
+      if (name < 0) continue;
+      if (number[name] < 0) number[name] = s->contacts++;
+      s->home[i] = number[name];
+    }
   } else {
     if (p->fric_of != NULL && !p->frozen) return PERP_OK;
-    stewart_find_structure(p, s);
+    for (int i = 0; i < p->n && !s->unclear; i++)
+      if (stewart_hollow(p, i)) s->unclear = !stewart_by_structure(p, i, s->contacts++, s);
     if (s->unclear) {
       for (int i = 0; i < p->n; i++) s->home[i] = -1;
       s->contacts = 0;

@@ -79,14 +79,12 @@ static inline __attribute__((always_inline)) void group_J(const perp_blocks *B, 
   }
 }
 
-PERP_CLONES_OF_FOUR static void product_J(const perp_blocks *B, double alpha, const double *x,
-                                          double *y)
+void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
 {
   for (int c = 0; c < B->nc; c++) group_J(B, c, alpha, x, y);
 }
 
-PERP_CLONES_OF_FOUR static void product_Jt(const perp_blocks *B, double alpha, const double *x,
-                                           double *y)
+void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y)
 {
   for (int c = 0; c < B->nc; c++) {
     const int row = B->cptr[c], r = B->cptr[c + 1] - row;
@@ -95,16 +93,6 @@ PERP_CLONES_OF_FOUR static void product_Jt(const perp_blocks *B, double alpha, c
       sub_Jt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
     }
   }
-}
-
-void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
-{
-  product_J(B, alpha, x, y);
-}
-
-void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y)
-{
-  product_Jt(B, alpha, x, y);
 }
 
 /* y_b = D_b x_b */
@@ -232,15 +220,16 @@ static inline __attribute__((always_inline)) void bound_Jt(int r, int d, const d
     for (int i = 0; i < r; i++) y[j] += fabs(G[i + j * r]) * fabs(x[i]);
 }
 
-PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const double *x, double tiny,
-                                                 double *y, double *p, double *v)
+void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, double *y,
+                       double *scratch)
 {
-  for (int i = 0; i < B->nv; i++) p[i] = tiny;
+  double *v = scratch + B->nv;
+  for (int i = 0; i < B->nv; i++) scratch[i] = tiny;
   for (int c = 0; c < B->nc; c++) {
     const int row = B->cptr[c], r = B->cptr[c + 1] - row;
     for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
       const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      bound_Jt(r, d, B->J + B->joff[k], x + row, p + col);
+      bound_Jt(r, d, B->J + B->joff[k], x + row, scratch + col);
     }
   }
   for (int b = 0; b < B->nb; b++) {
@@ -248,10 +237,10 @@ PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const dou
     int step = 1;
     if (B->diag != NULL && B->diag[b]) {
       const double *D = perp_blocks_flat(B, b, &step);
-      for (int i = 0; i < d; i++) v[col + i] = tiny + fabs(D[step * i]) * p[col + i];
+      for (int i = 0; i < d; i++) v[col + i] = tiny + fabs(D[step * i]) * scratch[col + i];
     } else {
       for (int i = 0; i < d; i++) v[col + i] = tiny;
-      bound_J(d, d, B->Minv + B->mptr[b], p + col, v + col);
+      bound_J(d, d, B->Minv + B->mptr[b], scratch + col, v + col);
     }
   }
   for (int c = 0; c < B->nc; c++) {
@@ -262,12 +251,6 @@ PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const dou
       bound_J(r, d, B->J + B->joff[k], v + col, y + row);
     }
   }
-}
-
-void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, double *y,
-                       double *scratch)
-{
-  bound_of_product(B, x, tiny, y, scratch, scratch + B->nv);
 }
 
 double perp_blocks_roundings(const perp_blocks *B)

@@ -45,20 +45,6 @@ static perp_ode_answer not_finite(perp_stats *stats)
   return PERP_ODE_FAILED;
 }
 
-/* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The
- * slopes of an explicit step are those of its start, h_before apart; positions of the semi-implicit
- * one go by the velocity of the end. */
-static void driver_step_truncation(perp_ode *o, double h)
-{
-  const int ends = (o->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? o->nq : 0;
-  const bool known = o->h_before > 0; /* else err is that of doubling */
-  for (int i = 0; i < o->n; i++) {
-    o->slope1[i] = (o->y1[i] - o->y[i]) / h;
-    const double apart = i < ends ? h : o->h_before;
-    if (known) o->err[i] = 0.5 * h * h * (o->slope1[i] - o->slope[i]) / apart;
-  }
-}
-
 /* y1 = the state at t + h, by one step of the method from (t, y); *ratio = e / E with error
  * control. */
 static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio, perp_stats *stats)
@@ -80,7 +66,18 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
       answer = method_step(o, &o->trial, o->t + 0.5 * h, 0.5 * h, o->y1, NULL, stats);
     for (int i = 0; i < o->n; i++) o->err[i] = o->y2[i] - o->y1[i];
   }
-  if (o->truncation && o->control.tol > 0) driver_step_truncation(o, h);
+  if (o->truncation && o->control.tol > 0) {
+    /* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The
+     * slopes of an explicit step are those of its start, h_before apart; positions of the
+     * semi-implicit one go by the velocity of the end. */
+    const int ends = (o->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? o->nq : 0;
+    const bool known = o->h_before > 0; /* else err is that of doubling */
+    for (int i = 0; i < o->n; i++) {
+      o->slope1[i] = (o->y1[i] - o->y[i]) / h;
+      const double apart = i < ends ? h : o->h_before;
+      if (known) o->err[i] = 0.5 * h * h * (o->slope1[i] - o->slope[i]) / apart;
+    }
+  }
   if ((o->doubling || o->truncation) && o->control.tol > 0 &&
       (o->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
     memset(o->err + o->nq, 0, (size_t)o->nv * sizeof *o->err);

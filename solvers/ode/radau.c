@@ -152,19 +152,6 @@ static perp_reason radau_matrices(perp_radau *r, double t, double h, const doubl
 
 /* ---- Newton's method ---- */
 
-/* Z of the polynomial of the step before, continued */
-static void radau_guess(perp_radau *r, double h)
-{
-  for (int i = 0; i < 3; i++) {
-    double l[3] = { 0 };
-    if (r->h_past > 0) perp_radau_weights(1 + node[i] * h / r->h_past, l);
-    for (int k = 0; k < r->local->n; k++)
-      r->z[i][k] = r->h_past > 0
-                       ? l[0] * r->past[0][k] + l[1] * r->past[1][k] + (l[2] - 1) * r->past[2][k]
-                       : 0;
-  }
-}
-
 static void radau_transform(const double M[3][3], double *const in[3], double *const out[3], int n)
 {
   for (int k = 0; k < n; k++) {
@@ -262,7 +249,15 @@ perp_reason perp_radau_solve(perp_radau *r, double t, double h, const double *y0
   for (;;) {
     perp_reason reason = radau_matrices(r, t, h, y0, f0);
     if (reason < 0) break;
-    radau_guess(r, h);
+    /* Z of the polynomial of the step before, continued */
+    for (int i = 0; i < 3; i++) {
+      double l[3] = { 0 };
+      if (r->h_past > 0) perp_radau_weights(1 + node[i] * h / r->h_past, l);
+      for (int k = 0; k < r->local->n; k++)
+        r->z[i][k] = r->h_past > 0
+                         ? l[0] * r->past[0][k] + l[1] * r->past[1][k] + (l[2] - 1) * r->past[2][k]
+                         : 0;
+    }
     reason = radau_iterate(r, t, h, y0, tol, &close);
     if (reason >= 0) return reason;
     if (r->fresh && (close || r->h_past == 0)) break;

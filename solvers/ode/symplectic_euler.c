@@ -39,21 +39,17 @@ static perp_status symplectic_euler_create(perp_ctx *ctx, const perp_ode_sys *sy
                                ws);
 }
 
-static perp_ode_answer symplectic_euler_implicit(perp_ode_canonical_step *s,
-                                                 const perp_ode_sys *sys, double t, double h,
-                                                 double *q, double *v, perp_stats *stats)
-{
-  perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
-  if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h, false, stats);
-  return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
-}
-
 static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, double t, double h,
                                              double *q, double *v, double *err, perp_stats *stats)
 {
   (void)err;
   struct ws *w = ws;
-  if (w->in_momenta) return symplectic_euler_implicit(&w->canonical, sys, t, h, q, v, stats);
+  if (w->in_momenta) {
+    perp_ode_canonical_step *s = &w->canonical;
+    perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
+    if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h, false, stats);
+    return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
+  }
   perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, perp_ode_unwanted(sys, w->qdot),
                                          w->a, stats);
   if (answer != PERP_ODE_OK) return answer;

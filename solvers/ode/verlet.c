@@ -122,22 +122,19 @@ static perp_ode_answer velocity_step(struct ws *w, const perp_ode_sys *sys, doub
   return PERP_ODE_OK;
 }
 
-static perp_ode_answer momentum_step(perp_ode_canonical_step *s, const perp_ode_sys *sys, double t,
-                                     double h, double *q, double *v, perp_stats *stats)
-{
-  perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
-  if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h / 2, false, stats);
-  if (answer == PERP_ODE_OK)
-    answer = perp_ode_canonical_euler(s, sys, t + h / 2, h / 2, true, stats);
-  return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
-}
-
 static perp_ode_answer verlet_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                    double *v, double *err, perp_stats *stats)
 {
   (void)err;
   struct ws *w = ws;
-  if (w->in_momenta) return momentum_step(&w->canonical, sys, t, h, q, v, stats);
+  if (w->in_momenta) {
+    perp_ode_canonical_step *s = &w->canonical;
+    perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
+    if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h / 2, false, stats);
+    if (answer == PERP_ODE_OK)
+      answer = perp_ode_canonical_euler(s, sys, t + h / 2, h / 2, true, stats);
+    return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
+  }
   double *qdot = perp_ode_unwanted(sys, w->qdot);
   perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, qdot, w->a0, stats);
   if (answer != PERP_ODE_OK) return answer;

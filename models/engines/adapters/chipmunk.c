@@ -65,21 +65,6 @@ static void chipmunk_destroy(void *at)
   free(s);
 }
 
-/* The library of Debian prints a line about itself when the first space is made; the program's
- * output is no place for it. */
-static cpSpace *chipmunk_silently(void)
-{
-  fflush(stdout);
-  const int out = dup(STDOUT_FILENO), none = open("/dev/null", O_WRONLY);
-  if (out >= 0 && none >= 0) dup2(none, STDOUT_FILENO);
-  cpSpace *space = cpSpaceNew();
-  fflush(stdout);
-  if (out >= 0) dup2(out, STDOUT_FILENO);
-  if (out >= 0) close(out);
-  if (none >= 0) close(none);
-  return space;
-}
-
 /* ---- contacts ---- */
 
 static cpBool chipmunk_begin(cpArbiter *arb, cpSpace *space, cpDataPointer user)
@@ -223,7 +208,17 @@ static perp_status chipmunk_create(perp_ctx *ctx, const perp_engine_world *w, co
   if (s == NULL) return w->fail(ctx, PERP_ERR_NOMEM, "no memory for a world of Chipmunk");
   s->w = w;
   memcpy(&s->o, opts, sizeof s->o);
-  s->space = chipmunk_silently();
+  /* The library of Debian prints a line about itself when the first space is made; the program's
+   * output is no place for it. */
+  fflush(stdout);
+  const int out = dup(STDOUT_FILENO), none = open("/dev/null", O_WRONLY);
+  if (out >= 0 && none >= 0) dup2(none, STDOUT_FILENO);
+  cpSpace *space = cpSpaceNew();
+  fflush(stdout);
+  if (out >= 0) dup2(out, STDOUT_FILENO);
+  if (out >= 0) close(out);
+  if (none >= 0) close(none);
+  s->space = space;
   s->body = calloc((size_t)w->n_bodies + 1, sizeof(cpBody *));
   cpSpaceSetGravity(s->space, cpv(0, -w->gravity));
   cpSpaceSetIterations(s->space, s->o.iterations);

@@ -57,18 +57,6 @@ static void ode_destroy(void *at)
 
 /* ---- building ---- */
 
-static void ode_body(ode_world *s, int i)
-{
-  const perp_engine_body *b = &s->w->body[i];
-  const double *I = b->inertia;
-  dMass mass;
-  s->body[i] = dBodyCreate(s->world);
-  dMassSetParameters(&mass, b->mass, 0, 0, 0, I[0], I[4], I[8], I[3], I[6], I[7]);
-  dBodySetMass(s->body[i], &mass);
-  dBodySetPosition(s->body[i], b->start.x[0], b->start.x[1], b->start.x[2]);
-  dBodySetQuaternion(s->body[i], b->start.quat);
-}
-
 /* x = z-axis of ODE's capsules and cylinders turned to the x axis of the shape */
 static void ode_along_x(const double q[4], dQuaternion out)
 {
@@ -217,7 +205,16 @@ static perp_status ode_create(perp_ctx *ctx, const perp_engine_world *w, const v
   dWorldSetQuickStepNumIterations(s->world, s->o.iterations);
   dWorldSetQuickStepW(s->world, s->o.over_relaxation);
   dWorldSetAutoDisableFlag(s->world, 0);
-  for (int i = 0; i < w->n_bodies && status == PERP_OK; i++) ode_body(s, i);
+  for (int i = 0; i < w->n_bodies && status == PERP_OK; i++) {
+    const perp_engine_body *b = &s->w->body[i];
+    const double *I = b->inertia;
+    dMass mass;
+    s->body[i] = dBodyCreate(s->world);
+    dMassSetParameters(&mass, b->mass, 0, 0, 0, I[0], I[4], I[8], I[3], I[6], I[7]);
+    dBodySetMass(s->body[i], &mass);
+    dBodySetPosition(s->body[i], b->start.x[0], b->start.x[1], b->start.x[2]);
+    dBodySetQuaternion(s->body[i], b->start.quat);
+  }
   for (int i = 0; i < w->n_shapes && status == PERP_OK; i++) ode_shape(s, i);
   for (int i = 0; i < w->n_joints && status == PERP_OK; i++) status = ode_joint(ctx, s, i);
   if (status == PERP_OK)

@@ -318,23 +318,6 @@ static long ida_refused(const workspace *w)
   return by_error + by_iteration;
 }
 
-/* The step is one: what is kept of it. */
-static void ida_keep(workspace *w, double t)
-{
-  perp_constrained *k = &w->s.k;
-  const double *y = N_VGetArrayPointer(w->y);
-  memcpy(w->s.lambda, w->force, (size_t)k->model->m * sizeof *w->force);
-  perp_implicit_get_row(&w->graph, y, PART_LAMBDA, w->force);
-  ida_get(w, y, w->s.q, w->s.v);
-  perp_model_project(k->model, w->s.q);
-  perp_constrained_at(k, t, w->s.q);
-  k->drift = perp_worst(k->model->m, k->e->C);
-  w->t_start = w->s.grid.t;
-  w->fresh = false;
-  w->dense = true;
-  perp_time_grid_accept(&w->s.grid, t);
-}
-
 static perp_reason ida_make_step(workspace *w, double t_max)
 {
   perp_time_grid *g = &w->s.grid;
@@ -362,7 +345,21 @@ static perp_reason ida_make_step(workspace *w, double t_max)
   if (fabs(end - t) <= 4 * DBL_EPSILON * fabs(end)) t = end;
   if (reason > 0 && !(t > g->t)) reason = PERP_STEP_TOO_SMALL;
   w->fresh = w->fresh || reason < 0;
-  if (reason > 0) ida_keep(w, t);
+  if (reason > 0) {
+    /* The step is one: what is kept of it. */
+    perp_constrained *k = &w->s.k;
+    const double *y = N_VGetArrayPointer(w->y);
+    memcpy(w->s.lambda, w->force, (size_t)k->model->m * sizeof *w->force);
+    perp_implicit_get_row(&w->graph, y, PART_LAMBDA, w->force);
+    ida_get(w, y, w->s.q, w->s.v);
+    perp_model_project(k->model, w->s.q);
+    perp_constrained_at(k, t, w->s.q);
+    k->drift = perp_worst(k->model->m, k->e->C);
+    w->t_start = w->s.grid.t;
+    w->fresh = false;
+    w->dense = true;
+    perp_time_grid_accept(&w->s.grid, t);
+  }
   return reason;
 }
 

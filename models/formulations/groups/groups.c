@@ -162,18 +162,6 @@ static perp_status advance_all(perp_ctx *ctx, workspace *w, double t_to, const p
   return PERP_OK;
 }
 
-/* Every group that has moved goes back to the state of the whole. */
-static void roll_back(workspace *w)
-{
-  for (int i = 0; i < w->n; i++) {
-    perp_group *g = w->g[i];
-    if (g->idle) continue;
-    w->all.count.undone += g->ahead;
-    g->ahead = false;
-    g->stale = true;
-  }
-}
-
 /* Groups whose hulls met are merged, at the state of the whole; *merged: there were any. */
 static perp_status groups_merge(perp_ctx *ctx, workspace *w, bool *merged)
 {
@@ -340,7 +328,14 @@ static perp_status groups_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
     perp_status status = advance_all(ctx, w, t, &failed);
     if (status != PERP_OK || failed != NULL) {
       if (failed != NULL) info->reason = failed->info.reason;
-      roll_back(w);
+      /* Every group that has moved goes back to the state of the whole. */
+      for (int i = 0; i < w->n; i++) {
+        perp_group *g = w->g[i];
+        if (g->idle) continue;
+        w->all.count.undone += g->ahead;
+        g->ahead = false;
+        g->stale = true;
+      }
       sum_up(w);
       return status;
     }

@@ -59,32 +59,6 @@ static perp_status penalty_found_reserve(perp_ctx *ctx, perp_penalty_found *f, i
   return f->cap > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
 }
 
-/* One contact for each pair of the contacts that were found. */
-static void penalty_found_merge(perp_penalty_found *f, const perp_eval *e)
-{
-  int n = 0;
-  for (int i = 0, end; i < f->n; i = end) {
-    const perp_contact *x = &f->contact[i];
-    perp_overlap o;
-    for (end = i + 1;
-         end < f->n && perp_contact_pair(f->contact[end].id) == perp_contact_pair(x->id);)
-      end++;
-    perp_overlap_of(f->model, x->shape[0], &e->pose[x->body[0]], x->shape[1], &e->pose[x->body[1]],
-                    &o);
-    f->inside |= o.volume > 0 && !(o.area > 0);
-    if (!(o.volume > 0 && o.area > 0)) continue;
-    perp_contact *pair = &f->pair[n];
-    *pair = *x;
-    pair->id = perp_contact_pair(x->id) << 24;
-    pair->gap = -o.volume / o.area;
-    memcpy(pair->n, o.n, sizeof pair->n);
-    for (int side = 0; side < 2; side++) memcpy(pair->p[side], o.p, sizeof o.p);
-    f->room[n++] = perp_penalty_volume(f->law, o.volume, o.area);
-  }
-  f->contact = f->pair;
-  f->n = n;
-}
-
 perp_status perp_penalty_found_near(perp_ctx *ctx, perp_penalty_found *f, const perp_eval *e,
                                     double margin)
 {
@@ -92,9 +66,30 @@ perp_status perp_penalty_found_near(perp_ctx *ctx, perp_penalty_found *f, const 
   perp_collision_margin(f->collision, margin);
   PERP_TRY(perp_collision_find(ctx, f->collision, e->pose, &f->contact, &f->n));
   PERP_TRY(penalty_found_reserve(ctx, f, f->n));
-  if (f->law->volume)
-    penalty_found_merge(f, e);
-  else
+  if (f->law->volume) {
+    /* One contact for each pair of the contacts that were found. */
+    int n = 0;
+    for (int i = 0, end; i < f->n; i = end) {
+      const perp_contact *x = &f->contact[i];
+      perp_overlap o;
+      for (end = i + 1;
+           end < f->n && perp_contact_pair(f->contact[end].id) == perp_contact_pair(x->id);)
+        end++;
+      perp_overlap_of(f->model, x->shape[0], &e->pose[x->body[0]], x->shape[1],
+                      &e->pose[x->body[1]], &o);
+      f->inside |= o.volume > 0 && !(o.area > 0);
+      if (!(o.volume > 0 && o.area > 0)) continue;
+      perp_contact *pair = &f->pair[n];
+      *pair = *x;
+      pair->id = perp_contact_pair(x->id) << 24;
+      pair->gap = -o.volume / o.area;
+      memcpy(pair->n, o.n, sizeof pair->n);
+      for (int side = 0; side < 2; side++) memcpy(pair->p[side], o.p, sizeof o.p);
+      f->room[n++] = perp_penalty_volume(f->law, o.volume, o.area);
+    }
+    f->contact = f->pair;
+    f->n = n;
+  } else
     for (int i = 0; i < f->n; i++) f->room[i] = perp_penalty_depth(f->law, -f->contact[i].gap);
   f->spring = f->room;
   return PERP_OK;

@@ -98,23 +98,18 @@ static void cradle_exact(void *user, double t, double *q, double *v)
   }
 }
 
-/* velocities a time s after the balls left the bottom with u [balls] */
-static void swing_out(const struct cradle_opts *o, const double *u, double s, double *q, double *v)
-{
-  const double w = cradle_frequency(o);
-  for (int i = 0; i < o->balls; i++) {
-    const double k = fabs(u[i]) / (2 * w * o->length), kc = sqrt((1 - k) * (1 + k));
-    const double am = perp_elliptic_am(w * s, kc), sign = copysign(1, u[i]);
-    place_ball(o, i, sign * 2 * asin(k * sin(am)), sign * 2 * k * w * cos(am), q, v);
-  }
-}
-
 static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
                                 const char *metric, const double *u, double quarter, double u0)
 {
   const double after = quarter / 8, weight[6] = { 1 }; /* along the row */
   double q[7 * BALLS_MAX], v[6 * BALLS_MAX];
-  swing_out(o, u, after, q, v);
+  /* velocities a time s after the balls left the bottom with u [balls] */
+  const double w = cradle_frequency(o);
+  for (int i = 0; i < o->balls; i++) {
+    const double k = fabs(u[i]) / (2 * w * o->length), kc = sqrt((1 - k) * (1 + k));
+    const double am = perp_elliptic_am(w * after, kc), sign = copysign(1, u[i]);
+    place_ball(o, i, sign * 2 * asin(k * sin(am)), sign * 2 * k * w * cos(am), q, v);
+  }
   return perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
 }
 

@@ -33,9 +33,11 @@ static double swing_rate(const struct swing *s, double angle, double rate)
          (s->inertia + m * l * l * sin(angle) * sin(angle));
 }
 
-/* the one equation, by the classical Runge-Kutta method with steps of at most 0.1 ms: 1e-13 */
-static void swing_to(struct swing *s, double t)
+static void rail_hanging(void *user, double t, double *q, double *v)
 {
+  struct swing *s = user;
+  const double l = s->o.length / 2;
+  /* the one equation, by the classical Runge-Kutta method with steps of at most 0.1 ms: 1e-13 */
   if (t < s->t) s->t = 0, s->angle = s->o.angle, s->rate = 0;
   const int n = (int)ceil((t - s->t) / 1e-4);
   const double h = n > 0 ? (t - s->t) / n : 0;
@@ -48,13 +50,6 @@ static void swing_to(struct swing *s, double t)
     s->rate += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4);
   }
   s->t = t;
-}
-
-static void rail_hanging(void *user, double t, double *q, double *v)
-{
-  struct swing *s = user;
-  const double l = s->o.length / 2;
-  swing_to(s, t);
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
   q[0] = s->o.speed * t, q[2] = -l * cos(s->angle);

@@ -27,15 +27,6 @@ static void bricard_turned(const double p[3], double out[3])
   out[0] = p[0], out[1] = -p[2], out[2] = p[1];
 }
 
-/* r = p q */
-static void bricard_product(const double p[4], const double q[4], double r[4])
-{
-  r[0] = p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3];
-  r[1] = p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2];
-  r[2] = p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1];
-  r[3] = p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0];
-}
-
 /* row: joint angles [5], rates [5], P1 ... P4, V1 ... V4 */
 static void bricard_map(void *user, double t, const double *row, double *q, double *v)
 {
@@ -50,7 +41,11 @@ static void bricard_map(void *user, double t, const double *row, double *q, doub
     const double c = cos(row[i] / 2), s = sin(row[i] / 2);
     const double step[4] = { c, s * direction[0], s * direction[1], s * direction[2] };
     double next[4], wi[3];
-    bricard_product(quat, step, next);
+    /* r = p q */
+    next[0] = quat[0] * step[0] - quat[1] * step[1] - quat[2] * step[2] - quat[3] * step[3];
+    next[1] = quat[0] * step[1] + quat[1] * step[0] + quat[2] * step[3] - quat[3] * step[2];
+    next[2] = quat[0] * step[2] - quat[1] * step[3] + quat[2] * step[0] + quat[3] * step[1];
+    next[3] = quat[0] * step[3] + quat[1] * step[2] - quat[2] * step[1] + quat[3] * step[0];
     memcpy(quat, next, sizeof quat);
     perp_quat_matrix(step, R);
     perp_turn_back(3, R, w, wi); /* rate of the rod before, seen from this one */

@@ -231,23 +231,6 @@ static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *S, const perp_lc
   return PERP_OK;
 }
 
-/* The friction of a Stewart-Trinkle problem by a solver that goes contact by contact: the problem
- * itself, in which the rows of N are fixed. */
-static perp_status stagger_blocks(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
-                                  double *lambda, perp_stats *stats, bool *good)
-{
-  const perp_rows *R = &S->rows;
-  perp_lcp q = *p;
-  q.lo = S->lo;
-  q.hi = S->hi;
-  q.tol_data = 0.1 * p->tol_data;
-  for (int i = 0; i < p->n; i++) {
-    S->lo[i] = S->second[i] ? R->lo[i] : lambda[i];
-    S->hi[i] = S->second[i] ? R->hi[i] : lambda[i];
-  }
-  return stagger_solve(ctx, S, &S->pyramids, &q, tol, lambda, stats, good);
-}
-
 /* Both parts of a problem with friction rows, or the only one of a problem without. */
 static perp_status stagger_rows(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
                                 double *lambda, perp_stats *stats, bool *good)
@@ -289,7 +272,19 @@ perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p
   if (S->contacts.contacts == 0) return stagger_rows(ctx, S, p, tol, lambda, stats, good);
   PERP_TRY(stagger_stewart(ctx, S, p, 0, tol, lambda, stats, good));
   if (stats->reason == PERP_UNSUITED) return PERP_OK;
-  if (!S->qp && (S->pyramids.spec.d->caps & PERP_LCP_CONE_BLOCKS))
-    return stagger_blocks(ctx, S, p, tol, lambda, stats, good);
+  if (!S->qp && (S->pyramids.spec.d->caps & PERP_LCP_CONE_BLOCKS)) {
+    /* The friction of a Stewart-Trinkle problem by a solver that goes contact by contact: the
+     * problem itself, in which the rows of N are fixed. */
+    const perp_rows *R = &S->rows;
+    perp_lcp q = *p;
+    q.lo = S->lo;
+    q.hi = S->hi;
+    q.tol_data = 0.1 * p->tol_data;
+    for (int i = 0; i < p->n; i++) {
+      S->lo[i] = S->second[i] ? R->lo[i] : lambda[i];
+      S->hi[i] = S->second[i] ? R->hi[i] : lambda[i];
+    }
+    return stagger_solve(ctx, S, &S->pyramids, &q, tol, lambda, stats, good);
+  }
   return stagger_stewart(ctx, S, p, 1, tol, lambda, stats, good);
 }

@@ -38,15 +38,6 @@ perp_status perp_io_matrix_add(perp_ctx *ctx, perp_io_matrix *m, int i, int j, d
   return PERP_OK;
 }
 
-/* The entries by rows, in the order in which they came: places in m->entry.  from [rows + 1]
- * scratch, zeros. */
-static void io_matrix_by_rows(const perp_io_matrix *m, int *from, int *order)
-{
-  for (size_t k = 0; k < m->count; k++) from[m->entry[k].i + 1]++;
-  for (int i = 0; i < m->rows; i++) from[i + 1] += from[i];
-  for (size_t k = 0; k < m->count; k++) order[from[m->entry[k].i]++] = (int)k;
-}
-
 /* Columns of what io_matrix_by_rows has ordered, rows ascending, each place once. */
 static void io_matrix_compress(perp_io_matrix *m, const int *order, perp_twice rule,
                                perp_entry *twice)
@@ -94,7 +85,11 @@ perp_status perp_io_matrix_close(perp_ctx *ctx, perp_io_matrix *m, perp_twice ru
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a matrix of %d x %d", m->rows,
                        m->columns);
   else {
-    io_matrix_by_rows(m, from, order);
+    /* The entries by rows, in the order in which they came: places in m->entry.  from [rows + 1]
+     * scratch, zeros. */
+    for (size_t k = 0; k < m->count; k++) from[m->entry[k].i + 1]++;
+    for (int i = 0; i < m->rows; i++) from[i + 1] += from[i];
+    for (size_t k = 0; k < m->count; k++) order[from[m->entry[k].i]++] = (int)k;
     io_matrix_compress(m, order, rule, twice);
   }
   free(from);

@@ -20,11 +20,6 @@ struct header {
   int rows, columns, entries;
 };
 
-static void io_mtx_lower(char *s)
-{
-  for (; *s != '\0'; s++) *s = (char)tolower((unsigned char)*s);
-}
-
 /* Banner and sizes.  The banner starts with the comment character, so its words are taken from the
  * raw line. */
 static perp_status read_header(perp_scan *t, struct header *h)
@@ -35,7 +30,8 @@ static perp_status read_header(perp_scan *t, struct header *h)
   for (; t->at < t->end && *t->at != '\n'; t->at++)
     if (n + 1 < sizeof line) line[n++] = isprint((unsigned char)*t->at) ? *t->at : ' ';
   line[n] = '\0';
-  io_mtx_lower(line);
+  char *s = line;
+  for (; *s != '\0'; s++) *s = (char)tolower((unsigned char)*s);
   if (sscanf(line, "%%%%matrixmarket %39s %39s %39s %39s", object, format, field, symmetry) != 4)
     return perp_scan_fail(
         t, 1,

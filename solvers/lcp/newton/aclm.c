@@ -70,25 +70,6 @@ static void aclm_destroy(void *ws)
   perp_rows_destroy(w);
 }
 
-/* x = P_K of the point of the programme; how far it is from the nearest point after a gradient
- * step, relative to x and b: the natural map of the programme. */
-static double aclm_inner_rate(struct ws *w, perp_stats *stats)
-{
-  const perp_rows *R = &w->R;
-  double worst = 0, size = R->bnorm;
-  perp_conic_point(&w->C, w->y);
-  perp_desaxce_project(&w->K, w->y, w->x);
-  perp_rows_w(&w->R, w->x, w->w);
-  stats->matvecs++;
-  for (int i = 0; i < R->n; i++) w->y[i] = w->x[i] - (w->w[i] + w->s[i]) / w->K.d[i];
-  perp_desaxce_project(&w->K, w->y, w->y);
-  for (int i = 0; i < R->n; i++) {
-    worst = fmax(worst, fabs(w->x[i] - w->y[i]));
-    size = fmax(size, fabs(w->x[i]));
-  }
-  return worst / fmax(size, 1e-300);
-}
-
 /* The programme of s to the tolerance tol. */
 static void aclm_programme(struct ws *w, double tol, bool fresh, perp_stats *stats)
 {
@@ -102,7 +83,21 @@ static void aclm_programme(struct ws *w, double tol, bool fresh, perp_stats *sta
   for (int k = 0; k < w->o.inner && least > tol && !perp_rows_spent(&w->R); k++) {
     perp_conic_step(&w->C, &length, stats);
     if (length == 0) break;
-    const double rate = aclm_inner_rate(w, stats);
+    /* x = P_K of the point of the programme; how far it is from the nearest point after a gradient
+     * step, relative to x and b: the natural map of the programme. */
+    const perp_rows *R = &w->R;
+    double worst = 0, size = R->bnorm;
+    perp_conic_point(&w->C, w->y);
+    perp_desaxce_project(&w->K, w->y, w->x);
+    perp_rows_w(&w->R, w->x, w->w);
+    stats->matvecs++;
+    for (int i = 0; i < R->n; i++) w->y[i] = w->x[i] - (w->w[i] + w->s[i]) / w->K.d[i];
+    perp_desaxce_project(&w->K, w->y, w->y);
+    for (int i = 0; i < R->n; i++) {
+      worst = fmax(worst, fabs(w->x[i] - w->y[i]));
+      size = fmax(size, fabs(w->x[i]));
+    }
+    const double rate = worst / fmax(size, 1e-300);
     if (!(rate < least)) continue;
     least = rate;
     memcpy(w->c, w->x, (size_t)w->R.n * sizeof *w->c);

@@ -69,20 +69,6 @@ static bool conic_row(perp_conic *C, int i)
   return true;
 }
 
-/* The parts of each column, for the sparse system: place 3 p + 0, 1, 2 for its rows i, k, k + 1. */
-static void conic_lists(perp_conic *C)
-{
-  for (int i = 0; i < C->n; i++) C->first[i] = -1;
-  for (int p = C->parts - 1; p >= 0; p--) {
-    const perp_conic_part *t = &C->part[p];
-    const int row[3] = { t->i, t->k, t->k + 1 }, rows = t->size == 3 ? 3 : t->k >= 0 ? 2 : 1;
-    for (int r = 0; r < rows; r++) {
-      C->other[3 * p + r] = C->first[row[r]];
-      C->first[row[r]] = 3 * p + r;
-    }
-  }
-}
-
 const char *perp_conic_open(perp_ctx *ctx, perp_conic *C, perp_rows *R, const perp_desaxce *K,
                             perp_status *status)
 {
@@ -97,7 +83,17 @@ const char *perp_conic_open(perp_ctx *ctx, perp_conic *C, perp_rows *R, const pe
       return "friction rows whose normal row has a negative lower bound or none";
   for (int i = 0; i < R->n; i++)
     if (R->type[i] == PERP_ROW_CONE_TAIL) C->fixed[i] = C->fixed[i - 1];
-  conic_lists(C);
+  /* The parts of each column, for the sparse system: place 3 p + 0, 1, 2 for its rows i, k, k + 1.
+   */
+  for (int i = 0; i < C->n; i++) C->first[i] = -1;
+  for (int p = C->parts - 1; p >= 0; p--) {
+    const perp_conic_part *t = &C->part[p];
+    const int row[3] = { t->i, t->k, t->k + 1 }, rows = t->size == 3 ? 3 : t->k >= 0 ? 2 : 1;
+    for (int r = 0; r < rows; r++) {
+      C->other[3 * p + r] = C->first[row[r]];
+      C->first[row[r]] = 3 * p + r;
+    }
+  }
   if (R->sparse)
     *status = perp_sparse_lu_reserve(ctx, &C->L, R->n, (size_t)R->start[R->n] + 9 * (size_t)R->n);
   else
@@ -331,18 +327,6 @@ static bool conic_factor(perp_conic *C, perp_stats *stats)
   return false;
 }
 
-/* x [n]: the right-hand side in, the solution out */
-static void conic_solve(perp_conic *C, double *x)
-{
-  for (int i = 0; i < C->n; i++)
-    if (C->fixed[i]) x[i] = 0;
-  if (C->R->sparse)
-    perp_sparse_lu_solve(&C->L, x);
-  else if (C->n > 0)
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', C->n, 1, C->matrix, C->n, x, C->n);
-  C->R->work += C->R->sparse ? perp_sparse_lu_nnz(&C->L) : (double)C->n * C->n;
-}
-
 /* y = A x, scaled */
 static void conic_A(perp_conic *C, const double *x, double *y, perp_stats *stats)
 {
@@ -412,7 +396,15 @@ static void conic_direction(perp_conic *C)
     conic_W(C, p, -1, d, d);
   }
   conic_Gt(C, 1, C->dz, C->dx);
-  conic_solve(C, C->dx);
+  /* x [n]: the right-hand side in, the solution out */
+  double *x = C->dx;
+  for (int i = 0; i < C->n; i++)
+    if (C->fixed[i]) x[i] = 0;
+  if (C->R->sparse)
+    perp_sparse_lu_solve(&C->L, x);
+  else if (C->n > 0)
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', C->n, 1, C->matrix, C->n, x, C->n);
+  C->R->work += C->R->sparse ? perp_sparse_lu_nnz(&C->L) : (double)C->n * C->n;
   /* ds holds W (l \ bs) - r_z */
   conic_G(C, C->dx, C->dz);
   for (int p = 0; p < C->parts; p++) {

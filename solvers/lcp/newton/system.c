@@ -140,21 +140,6 @@ static bool dense_factor(perp_system *S)
   return false;
 }
 
-static void dense_solve(perp_system *S, const double *r, double *x)
-{
-  int f = S->f;
-  S->R->work += (double)f * f;
-  for (int k = 0; k < f; k++) S->rhs[k] = r[S->index[k]];
-  if (f == 0)
-    ;
-  else if (S->lu)
-    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', f, 1, S->K, f, S->pivot, S->rhs, f);
-  else
-    cholesky_solve(f, S->K, S->rhs);
-  for (int i = 0; i < S->n; i++) x[i] = 0;
-  for (int k = 0; k < f; k++) x[S->index[k]] = S->rhs[k];
-}
-
 /* ---- factored ---- */
 
 static void factored_solve(perp_system *S, const double *r, double *x)
@@ -225,7 +210,17 @@ static double system_norm(int n, const double *x)
 static void system_solve_once(perp_system *S, const double *r, double *x)
 {
   if (S->R->p->F == NULL) {
-    dense_solve(S, r, x);
+    int f = S->f;
+    S->R->work += (double)f * f;
+    for (int k = 0; k < f; k++) S->rhs[k] = r[S->index[k]];
+    if (f == 0)
+      ;
+    else if (S->lu)
+      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', f, 1, S->K, f, S->pivot, S->rhs, f);
+    else
+      cholesky_solve(f, S->K, S->rhs);
+    for (int i = 0; i < S->n; i++) x[i] = 0;
+    for (int k = 0; k < f; k++) x[S->index[k]] = S->rhs[k];
     for (int i = 0; S->coupled && i < S->n; i++)
       if (S->gamma[i] != 0 && !(S->d[i] < HUGE_VAL)) x[i] = S->gamma[i] * x[S->R->p->fric_of[i]];
   } else

@@ -260,18 +260,6 @@ static int follow_path(perp_clamped *D, const perp_lcp *p, bool wide)
   return 0;
 }
 
-/* Sets of a large s. */
-static void follow_large(perp_clamped *D, const perp_lcp *p)
-{
-  for (int i = 0; i < p->n; i++) {
-    const bool low = D->P.lo[i] > -HUGE_VAL, high = D->P.hi[i] < HUGE_VAL;
-    if (follow_fixed(D, p, i))
-      D->set[i] = AT_LO;
-    else
-      D->set[i] = p->fric_of[i] >= 0 || low == high ? CLAMPED : low ? AT_LO : AT_HI;
-  }
-}
-
 /* Proximal steps to the solution of A, with limits that agree. */
 static int follow_solves(perp_clamped *D, const perp_lcp *p, bool wide)
 {
@@ -305,7 +293,14 @@ int perp_clamped_follow(perp_clamped *D, const perp_lcp *p)
     if (D->set[i] == PARKED) D->set[i] = CLAMPED;
   if (follow_solves(D, p, false)) return 1;
   memset(D->center, 0, size);
-  follow_large(D, p);
+  /* Sets of a large s. */
+  for (int i = 0; i < p->n; i++) {
+    const bool low = D->P.lo[i] > -HUGE_VAL, high = D->P.hi[i] < HUGE_VAL;
+    if (follow_fixed(D, p, i))
+      D->set[i] = AT_LO;
+    else
+      D->set[i] = p->fric_of[i] >= 0 || low == high ? CLAMPED : low ? AT_LO : AT_HI;
+  }
   if (follow_solves(D, p, true)) return 1;
   perp_clamped_back(D, p);
   return 0;

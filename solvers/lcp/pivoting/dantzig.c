@@ -142,10 +142,12 @@ static double dantzig_direction(perp_clamped *D, int i, double sign)
   return s;
 }
 
-/* What may end the step: row i at its other bound or closed, rows of F at a bound, others whose w
- * vanishes. */
-static void dantzig_stops(const perp_clamped *D, int i, double sign, double s, perp_stops *S)
+/* what ends the step */
+static perp_stop dantzig_first(const perp_clamped *D, int i, double sign, double s)
 {
+  perp_stops S = { .at = D->stop, .limit = HUGE_VAL };
+  /* What may end the step: row i at its other bound or closed, rows of F at a bound, others whose w
+   * vanishes. */
   const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda;
   const double own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
   const double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
@@ -153,17 +155,17 @@ static void dantzig_stops(const perp_clamped *D, int i, double sign, double s, p
   for (int u = 0; u < D->K.k; u++) size = perp_larger(size, fabs(D->dir[u]));
   const double tiny = TINY * size;
   perp_stops_add(
-      S, own, own,
+      &S, own, own,
       (perp_stop){ .what = STOP_OTHER_BOUND, .row = i, .to = sign > 0 ? AT_HI : AT_LO, .rate = 1 });
   if (s > 0)
-    perp_stops_add(S, fabs(D->w[i]), fabs(D->w[i]),
+    perp_stops_add(&S, fabs(D->w[i]), fabs(D->w[i]),
                    (perp_stop){ .what = STOP_CLOSED, .row = i, .ends = true, .rate = s });
   for (int u = 0; u < D->K.k; u++) {
     const int j = D->rows[u];
     const bool up = D->dir[u] > 0;
     const double distance = up ? hi[j] - lambda[j] : lambda[j] - lo[j];
     if (fabs(D->dir[u]) > tiny)
-      perp_stops_add(S, distance, distance + zero,
+      perp_stops_add(&S, distance, distance + zero,
                      (perp_stop){ .what = STOP_LEAVES,
                                   .row = j,
                                   .to = up ? AT_HI : AT_LO,
@@ -176,19 +178,12 @@ static void dantzig_stops(const perp_clamped *D, int i, double sign, double s, p
     const double side = D->set[j] == AT_LO || (parked && !(D->dw[j] > 0)) ? 1 : -1;
     const double rate = -side * D->dw[j], a = D->P.a[j];
     if (rate > tiny * a)
-      perp_stops_add(S, parked ? 0 : side * D->w[j], parked ? 0 : fabs(D->w[j]) + zero * a,
+      perp_stops_add(&S, parked ? 0 : side * D->w[j], parked ? 0 : fabs(D->w[j]) + zero * a,
                      (perp_stop){ .what = STOP_JOINS,
                                   .row = j,
                                   .rate = rate,
                                   .theta_p = parked ? 0 : side * D->wp[j] });
   }
-}
-
-/* what ends the step */
-static perp_stop dantzig_first(const perp_clamped *D, int i, double sign, double s)
-{
-  perp_stops S = { .at = D->stop, .limit = HUGE_VAL };
-  dantzig_stops(D, i, sign, s, &S);
   if (perp_stops_end(&S) == 0) return (perp_stop){ .what = STOP_NONE };
   perp_stop first = *perp_stops_least(&S);
   if (first.theta < 0) first.theta = 0;
@@ -285,22 +280,17 @@ static int next_open(const perp_clamped *D)
   return next;
 }
 
-/* The rows that the guess has between its bounds are clamped, without a guess those without
- * bounds. */
-static void dantzig_first_sets(perp_clamped *D, int warm)
-{
-  perp_clamped_first_sets(D, warm);
-  for (int i = 0; i < D->P.n && !warm; i++)
-    if (D->set[i] == CLAMPED && (D->P.lo[i] > -HUGE_VAL || D->P.hi[i] < HUGE_VAL))
-      D->set[i] = PARKED;
-}
-
 static perp_reason dantzig_box(perp_clamped *D, int warm)
 {
   if (D->start == START_BPP) {
     if (!perp_bpp_start(D, warm)) return PERP_UNSUITED;
   } else {
-    dantzig_first_sets(D, warm);
+    /* The rows that the guess has between its bounds are clamped, without a guess those without
+     * bounds. */
+    perp_clamped_first_sets(D, warm);
+    for (int i = 0; i < D->P.n && !warm; i++)
+      if (D->set[i] == CLAMPED && (D->P.lo[i] > -HUGE_VAL || D->P.hi[i] < HUGE_VAL))
+        D->set[i] = PARKED;
     if (!perp_clamped_factor(D, D->kept ? perp_clamped_differences(D) : D->P.n, 0) ||
         !perp_clamped_basic_solution(D, 0))
       return PERP_UNSUITED;

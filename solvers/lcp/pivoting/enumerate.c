@@ -326,16 +326,6 @@ static double index_sets(const perp_lcp *p)
   return sets;
 }
 
-/* Index set of s->lambda: for those who are told of the solution. */
-static void enumerate_state_of(struct search *s)
-{
-  for (int i = 0; i < s->p->n; i++) {
-    double lo, hi, x = s->lambda[i];
-    perp_lcp_bounds(s->p, s->lambda, i, &lo, &hi);
-    s->state[i] = (signed char)(x <= lo ? PERP_ROW_LO : x >= hi ? PERP_ROW_HI : PERP_ROW_FREE);
-  }
-}
-
 /* Both passes, the second only when the first found nothing or `all` is asked; the exact search
  * where both find nothing. */
 static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
@@ -368,7 +358,12 @@ static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
   enum perp_exact_answer exact = perp_exact_exclude(p, PERP_EXCLUDE_WORK, NULL, s->lambda);
   s->excluded = exact == PERP_EXACT_IMPOSSIBLE;
   if (exact != PERP_EXACT_POSSIBLE) return;
-  enumerate_state_of(s);
+  /* Index set of s->lambda: for those who are told of the solution. */
+  for (int i = 0; i < s->p->n; i++) {
+    double lo, hi, x = s->lambda[i];
+    perp_lcp_bounds(s->p, s->lambda, i, &lo, &hi);
+    s->state[i] = (signed char)(x <= lo ? PERP_ROW_LO : x >= hi ? PERP_ROW_HI : PERP_ROW_FREE);
+  }
   enumerate_judge(s);
 }
 

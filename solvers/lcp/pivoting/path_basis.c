@@ -224,10 +224,11 @@ static bool path_basis_try(perp_path *L, int i)
   return true;
 }
 
-/* The row with which the pair of row i has the largest pivots, L->f = K^-1 column i and L->dw
- * column i of the pivotal transform; -1 when there is none. */
-static int path_basis_partner(perp_path *L, int i)
+/* free row i has no pivot of its own: join it with a row j such that the 2 x 2 pivot is regular */
+static bool path_basis_try_pair(perp_path *L, int i)
 {
+  /* The row with which the pair of row i has the largest pivots, L->f = K^-1 column i and L->dw
+   * column i of the pivotal transform; -1 when there is none. */
   const int n = L->P.n;
   int partner = -1;
   double most = PAIR;
@@ -251,13 +252,7 @@ static int path_basis_partner(perp_path *L, int i)
       partner = q;
     }
   }
-  return partner;
-}
-
-/* free row i has no pivot of its own: join it with a row j such that the 2 x 2 pivot is regular */
-static bool path_basis_try_pair(perp_path *L, int i)
-{
-  const int j = path_basis_partner(L, i);
+  const int j = partner;
   if (j < 0) return false;
   /* equation j with unknown i, then equation i with unknown j */
   perp_path_append(L, j, i, L->dw[j]);

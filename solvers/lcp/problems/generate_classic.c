@@ -175,31 +175,27 @@ static const struct small {
     .free = true },
 };
 
-static perp_status small_problem(perp_ctx *ctx, const perp_lcp_family *f, int n,
-                                 perp_lcp_problem *out)
-{
-  const struct small *t = table;
-  while (strcmp(t->name, f->name) != 0) t++;
-  bool solved = (f->classes & PERP_CLASS_SOLVABLE) != 0;
-  unsigned parts = PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u) |
-                   (t->free ? PERP_PART_BOUNDS : 0u);
-  PERP_TRY(perp_lcp_problem_new(ctx, n, parts, out));
-  perp_lcp_arrays x = perp_lcp_edit(out);
-  for (int i = 0; i < n; i++) {
-    for (int j = 0; j < n; j++) AT(i, j) = t->A[i * n + j];
-    x.b[i] = t->b[i];
-    if (solved) x.solution[i] = t->z[i];
-    if (t->free) x.lo[i] = -__builtin_inf();
-  }
-  perp_status status = perp_lcp_problem_note(ctx, out, "%s", t->note);
-  if (status != PERP_OK) perp_lcp_problem_free(out);
-  return status;
-}
-
 perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,
                                       perp_lcp_problem *out)
 {
-  if (f->kind == PERP_GEN_TABLE) return small_problem(ctx, f, n, out);
+  if (f->kind == PERP_GEN_TABLE) {
+    const struct small *t = table;
+    while (strcmp(t->name, f->name) != 0) t++;
+    bool solved = (f->classes & PERP_CLASS_SOLVABLE) != 0;
+    unsigned parts = PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u) |
+                     (t->free ? PERP_PART_BOUNDS : 0u);
+    PERP_TRY(perp_lcp_problem_new(ctx, n, parts, out));
+    perp_lcp_arrays x = perp_lcp_edit(out);
+    for (int i = 0; i < n; i++) {
+      for (int j = 0; j < n; j++) AT(i, j) = t->A[i * n + j];
+      x.b[i] = t->b[i];
+      if (solved) x.solution[i] = t->z[i];
+      if (t->free) x.lo[i] = -__builtin_inf();
+    }
+    perp_status status = perp_lcp_problem_note(ctx, out, "%s", t->note);
+    if (status != PERP_OK) perp_lcp_problem_free(out);
+    return status;
+  }
   bool solved = f->kind <= PERP_GEN_KOSTREVA || f->kind == PERP_GEN_HILBERT;
   PERP_TRY(perp_lcp_problem_new(ctx, n, PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u), out));
   perp_lcp_arrays x = perp_lcp_edit(out);

@@ -177,18 +177,6 @@ FOURS_INLINE void fours_contact(const four_rest *rest, const bool cone, const pe
   }
 }
 
-FOURS_INLINE void fours_normals(const four_rest *rest, const int rows, const perp_v4 *y, perp_v4 *l,
-                                perp_v4 *change)
-{
-  for (int k = 0; k < rows; k++) {
-    perp_v4 d = y[k];
-    for (int j = 0; j < k; j++) d -= rest->gram[FOURS_GRAM(k) + j] * change[j];
-    const perp_v4 least = -l[k];
-    change[k] = PERP_CHOOSE4(d > least, d, least);
-    l[k] += change[k];
-  }
-}
-
 FOURS_INLINE void fours_relax(const perp_rows *R, const double *data, double *restrict lambda,
                               const int blocks, const int rows, const int contents, bool soft,
                               perp_v4 *worst)
@@ -207,9 +195,15 @@ FOURS_INLINE void fours_relax(const perp_rows *R, const double *data, double *re
     if (soft) y[k] += rest.soft[k] * l[k];
     y[k] *= -rest.step[k];
   }
-  if (contents == NORMALS)
-    fours_normals(&rest, rows, y, l, change);
-  else
+  if (contents == NORMALS) {
+    for (int k = 0; k < rows; k++) {
+      perp_v4 d = y[k];
+      for (int j = 0; j < k; j++) d -= rest.gram[FOURS_GRAM(k) + j] * change[j];
+      const perp_v4 least = -l[k];
+      change[k] = PERP_CHOOSE4(d > least, d, least);
+      l[k] += change[k];
+    }
+  } else
     fours_contact(&rest, contents == CONTACT_CONE, y, l, change);
   fours_write(l, head->row, rows, lambda);
   fours_add(g, change, blocks, rows, x);

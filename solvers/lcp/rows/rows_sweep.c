@@ -28,25 +28,6 @@ static inline void dense_change(perp_rows *R, int i, double change)
   R->work += R->n;
 }
 
-static double dense_row(perp_rows *R, const perp_unit *t, double *lambda)
-{
-  const int i = t->row;
-  double change[2] = { 0, 0 };
-  if (R->type[i] == PERP_ROW_CONE) {
-    double x = lambda[i] - R->inv[i] * R->w[i], y = lambda[i + 1] - R->inv[i] * R->w[i + 1];
-    perp_disc(perp_rows_limit(R, lambda, i), &x, &y);
-    change[0] = x - lambda[i];
-    change[1] = y - lambda[i + 1];
-  } else
-    change[0] = rows_sweep_relax(R, i, R->w[i], lambda) - lambda[i];
-  for (int k = 0; k < t->r; k++) {
-    if (change[k] == 0) continue;
-    lambda[i + k] += change[k];
-    dense_change(R, i + k, change[k]);
-  }
-  return fmax(fabs(change[0]), fabs(change[1]));
-}
-
 /* a unit of any shape, row by row */
 static double generic_unit(perp_rows *R, const perp_unit *t, double *lambda, bool back)
 {
@@ -174,7 +155,23 @@ fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const
 /* Nearly all units are contacts: their number of rows is a constant, too. */
 PERP_CLONES_OF_FOUR static double any_unit(perp_rows *R, const perp_unit *t, double *lambda)
 {
-  if (t->shape == DENSE_ROW) return dense_row(R, t, lambda);
+  if (t->shape == DENSE_ROW) {
+    const int i = t->row;
+    double change[2] = { 0, 0 };
+    if (R->type[i] == PERP_ROW_CONE) {
+      double x = lambda[i] - R->inv[i] * R->w[i], y = lambda[i + 1] - R->inv[i] * R->w[i + 1];
+      perp_disc(perp_rows_limit(R, lambda, i), &x, &y);
+      change[0] = x - lambda[i];
+      change[1] = y - lambda[i + 1];
+    } else
+      change[0] = rows_sweep_relax(R, i, R->w[i], lambda) - lambda[i];
+    for (int k = 0; k < t->r; k++) {
+      if (change[k] == 0) continue;
+      lambda[i + k] += change[k];
+      dense_change(R, i + k, change[k]);
+    }
+    return fmax(fabs(change[0]), fabs(change[1]));
+  }
   if (t->shape == GENERIC) return generic_unit(R, t, lambda, false);
 #define SWEEP(blocks, pairs)                                                                       \
   return t->r == CONTACT_ROWS ? fast_unit(R, t, lambda, blocks, pairs, CONTACT_ROWS)               \

@@ -126,18 +126,6 @@ static int rows_units_levels(perp_rows *R)
   return levels;
 }
 
-/* Place the numbers of units in their order.  Coloured: at multiples of 32 bytes, and with room for
- * what fours have beside those of each. */
-static void rows_units_places(perp_rows *R)
-{
-  size_t at = 0;
-  for (perp_unit *t = R->unit; t < R->unit + R->n_units; t++) {
-    t->at = at;
-    at += (size_t)(unit_gram(t) + t->r * (t->width + PARAMS));
-    if (R->coloured) at = (at + (t->r == 1 ? 4 : 3)) & ~(size_t)3;
-  }
-}
-
 /* Sort the units by level. */
 static void rows_units_schedule(perp_rows *R)
 {
@@ -210,32 +198,6 @@ rows_units_pack_row(int d, int r, bool diagonal, const double *J, const double *
   return sum;
 }
 
-/* rows of unit t in the order they are stored: g [width] = the row of J L, padding zero */
-static void rows_units_pack_rows(perp_rows *R, const perp_unit *t)
-{
-  const perp_blocks *F = R->p->F;
-  double *g = unit_rows(R, t);
-  int c = t->group;
-  for (int i = t->row; i < t->row + t->r; i++) {
-    while (i >= F->cptr[c + 1]) c++; /* units hold few groups */
-    const int r = F->cptr[c + 1] - F->cptr[c], local = i - F->cptr[c];
-    double sum = F->s != NULL ? F->s[i] : 0;
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      const int blk = F->jblk[k], d = F->bptr[blk + 1] - F->bptr[blk];
-      const bool diagonal = F->diag != NULL && F->diag[blk];
-      const double *J = F->J + F->joff[k] + local;
-      const double *L = diagonal ? R->root + F->bptr[blk] : R->chol + F->mptr[blk];
-      if (d == BODY_WIDTH && r == CONTACT_ROWS && !diagonal) /* a fifth of a preparation */
-        sum += rows_units_pack_row(BODY_WIDTH, CONTACT_ROWS, false, J, L, g);
-      else
-        sum += rows_units_pack_row(d, r, diagonal, J, L, g);
-      g += d;
-      if (d & 1) *g++ = 0;
-    }
-    R->diag[i] = sum;
-  }
-}
-
 static inline void rows_units_parameters(const perp_rows *R, const perp_unit *unit, double *par)
 {
   for (int i = unit->row; i < unit->row + unit->r; i++, par += PARAMS) {
@@ -276,7 +238,28 @@ static inline bool rows_units_regular(const perp_rows *R, const perp_unit *unit)
 static void rows_units_pack(perp_rows *R, int t, double omega)
 {
   const perp_unit *unit = &R->unit[t];
-  rows_units_pack_rows(R, unit);
+  /* rows of unit t in the order they are stored: g [width] = the row of J L, padding zero */
+  const perp_blocks *F = R->p->F;
+  double *g = unit_rows(R, unit);
+  int c = unit->group;
+  for (int i = unit->row; i < unit->row + unit->r; i++) {
+    while (i >= F->cptr[c + 1]) c++; /* units hold few groups */
+    const int r = F->cptr[c + 1] - F->cptr[c], local = i - F->cptr[c];
+    double sum = F->s != NULL ? F->s[i] : 0;
+    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
+      const int blk = F->jblk[k], d = F->bptr[blk + 1] - F->bptr[blk];
+      const bool diagonal = F->diag != NULL && F->diag[blk];
+      const double *J = F->J + F->joff[k] + local;
+      const double *L = diagonal ? R->root + F->bptr[blk] : R->chol + F->mptr[blk];
+      if (d == BODY_WIDTH && r == CONTACT_ROWS && !diagonal) /* a fifth of a preparation */
+        sum += rows_units_pack_row(BODY_WIDTH, CONTACT_ROWS, false, J, L, g);
+      else
+        sum += rows_units_pack_row(d, r, diagonal, J, L, g);
+      g += d;
+      if (d & 1) *g++ = 0;
+    }
+    R->diag[i] = sum;
+  }
   if (!rows_units_regular(R, unit)) return;
   for (int i = unit->row; i < unit->row + unit->r; i++) R->inv[i] = omega / R->diag[i];
   rows_units_finish(R, t, omega);
@@ -437,7 +420,14 @@ perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "lcp: the two rows of a cone must be in the same group");
   rows_units_schedule(R);
-  rows_units_places(R);
+  /* Place the numbers of units in their order.  Coloured: at multiples of 32 bytes, and with room
+   * for what fours have beside those of each. */
+  size_t at = 0;
+  for (perp_unit *t = R->unit; t < R->unit + R->n_units; t++) {
+    t->at = at;
+    at += (size_t)(unit_gram(t) + t->r * (t->width + PARAMS));
+    if (R->coloured) at = (at + (t->r == 1 ? 4 : 3)) & ~(size_t)3;
+  }
 
   packing job = { .R = R, .omega = omega };
   perp_team(R->threads, rows_units_share, &job);

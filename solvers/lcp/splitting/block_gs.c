@@ -365,19 +365,16 @@ static bool block_gs_enumerate(const struct ws *w, struct block *c, const double
 
 /* ---- the sweep ---- */
 
-static double contact_step(struct ws *w, const struct block *c, double *lambda)
-{
-  const int *row = w->index + c->start;
-  const double change = perp_block_contact_step(w->contact, &w->s.rows, row, c->r, w->s.o.omega,
-                                                w->state, lambda);
-  w->s.rows.work += (double)c->r * c->r * c->r * w->contact->tried;
-  if (change < 0) w->unsolved = row[0];
-  return change < 0 ? 0 : change;
-}
-
 static double block_step(struct ws *w, struct block *c, double *lambda)
 {
-  if (c->stewart) return contact_step(w, c, lambda);
+  if (c->stewart) {
+    const int *row = w->index + c->start;
+    const double change = perp_block_contact_step(w->contact, &w->s.rows, row, c->r, w->s.o.omega,
+                                                  w->state, lambda);
+    w->s.rows.work += (double)c->r * c->r * c->r * w->contact->tried;
+    if (change < 0) w->unsolved = row[0];
+    return change < 0 ? 0 : change;
+  }
   perp_rows *R = &w->s.rows;
   const int *row = w->index + c->start;
   const double *K = w->K + c->at;
@@ -486,25 +483,6 @@ static double block_gs_step(perp_splitting *s, double *lambda, int iteration)
   return worst / s->o.omega;
 }
 
-/* Friction of p on which the named block solver has no effect; NULL: there is none, or it has. */
-static const char *block_gs_idle(const struct ws *w, const perp_lcp *p)
-{
-  bool cones = false, boxes = false;
-  for (int i = 0; p->fric_of != NULL && i < p->n; i++) {
-    if (p->fric_of[i] < 0) continue;
-    const bool cone = p->cone != NULL && (p->cone[i] || (i > 0 && p->cone[i - 1]));
-    cones |= cone;
-    boxes |= !cone;
-  }
-  if (w->contacts.contacts > 0 && w->block != BLOCK_AUTO && w->block != BLOCK_ENUMERATION)
-    return "Stewart-Trinkle contacts with this block solver; use block=auto or block=enumeration";
-  if (boxes && !cones && (w->block == BLOCK_CONE || w->block == BLOCK_BISECTION))
-    return "boxes of friction with a block solver of cones; use block=auto, or cones";
-  if (cones && !boxes && w->block == BLOCK_ENUMERATION)
-    return "cones with block=enumeration; use block=auto, or boxes of friction";
-  return NULL;
-}
-
 /* What of the contacts cannot be a block; NULL: nothing. */
 static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
 {
@@ -521,7 +499,21 @@ static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
     if (p->lo != NULL && p->lo[s->rows[s->ptr[c]]] == -HUGE_VAL)
       return "contacts whose normal row has no lower bound";
   }
-  return block_gs_idle(w, p);
+  /* Friction of p on which the named block solver has no effect; NULL: there is none, or it has. */
+  bool cones = false, boxes = false;
+  for (int i = 0; p->fric_of != NULL && i < p->n; i++) {
+    if (p->fric_of[i] < 0) continue;
+    const bool cone = p->cone != NULL && (p->cone[i] || (i > 0 && p->cone[i - 1]));
+    cones |= cone;
+    boxes |= !cone;
+  }
+  if (w->contacts.contacts > 0 && w->block != BLOCK_AUTO && w->block != BLOCK_ENUMERATION)
+    return "Stewart-Trinkle contacts with this block solver; use block=auto or block=enumeration";
+  if (boxes && !cones && (w->block == BLOCK_CONE || w->block == BLOCK_BISECTION))
+    return "boxes of friction with a block solver of cones; use block=auto, or cones";
+  if (cones && !boxes && w->block == BLOCK_ENUMERATION)
+    return "cones with block=enumeration; use block=auto, or boxes of friction";
+  return NULL;
 }
 
 static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,

@@ -122,22 +122,6 @@ static void shock_levels(struct ws *w, const perp_blocks *F)
   }
 }
 
-/* Layers of groups, from 1, and the groups in their order. */
-static void shock_layers(struct ws *w, const perp_blocks *F)
-{
-  w->layers = 0;
-  for (int c = 0; c < F->nc; c++) {
-    w->layer[c] = 1;
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-      if (w->level[F->jblk[k]] > w->layer[c]) w->layer[c] = w->level[F->jblk[k]];
-    if (w->layer[c] > w->layers) w->layers = w->layer[c];
-  }
-  int at = 0;
-  for (int l = 1; l <= w->layers; l++)
-    for (int c = 0; c < F->nc; c++)
-      if (w->layer[c] == l) w->order[at++] = c;
-}
-
 /* Y = M^-1 J' and the diagonal of the upper bodies. */
 static void shock_rows(struct ws *w, const perp_blocks *F)
 {
@@ -175,7 +159,18 @@ static perp_status shock_open(perp_ctx *ctx, struct ws *w)
   w->own.used = 0;
   shock_layout_blocks(w, F, &w->own);
   shock_levels(w, F);
-  shock_layers(w, F);
+  /* Layers of groups, from 1, and the groups in their order. */
+  w->layers = 0;
+  for (int c = 0; c < F->nc; c++) {
+    w->layer[c] = 1;
+    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
+      if (w->level[F->jblk[k]] > w->layer[c]) w->layer[c] = w->level[F->jblk[k]];
+    if (w->layer[c] > w->layers) w->layers = w->layer[c];
+  }
+  int at = 0;
+  for (int l = 1; l <= w->layers; l++)
+    for (int c = 0; c < F->nc; c++)
+      if (w->layer[c] == l) w->order[at++] = c;
   shock_rows(w, F);
   return PERP_OK;
 }

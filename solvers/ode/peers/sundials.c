@@ -154,14 +154,6 @@ static long sundials_since(long before, long now)
   return now < before ? now : now - before;
 }
 
-/* its weighted mean of squares */
-static double sundials_ratio(const perp_sundials *w)
-{
-  w->code->errors(w->mem, w->error);
-  w->code->weights(w->mem, w->weight);
-  return N_VWrmsNorm(w->error, w->weight);
-}
-
 perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double t, double t_max,
                                        double *q, double *v, perp_ode_own *own, perp_stats *stats)
 {
@@ -191,7 +183,10 @@ perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double
   sundials_hand_out(w, q, v);
   w->fresh = w->starts = false;
   w->t = own->t_new = fabs(end - t_new) <= 4 * DBL_EPSILON * fabs(end) ? end : t_new;
-  own->ratio = sundials_ratio(w);
+  /* its weighted mean of squares */
+  w->code->errors(w->mem, w->error);
+  w->code->weights(w->mem, w->weight);
+  own->ratio = N_VWrmsNorm(w->error, w->weight);
   code->next(w->mem, &own->h);
   return PERP_ODE_OK;
 }
