@@ -18,96 +18,99 @@ static const char *const serves_shapes[] = {
 };
 
 /* Has any pair of materials or surface two coefficients of friction? */
-static bool serves_two_frictions(const perp_model *m)
+static bool serves_two_frictions(const perp_model *model)
 {
   bool two = false;
-  for (int i = 0; i < m->n_shapes; i++) {
-    const perp_surface *s = &m->shape_def[i].surface;
-    two |= !isnan(s->mu_dynamic) && s->mu_dynamic != s->mu;
+  for (int i = 0; i < model->n_shapes; i++) {
+    const perp_surface *surface = &model->shape_def[i].surface;
+    two |= !isnan(surface->mu_dynamic) && surface->mu_dynamic != surface->mu;
   }
   int a, b;
   const perp_surface *pair;
-  for (int i = 0; (pair = perp_model_pair(m, i, &a, &b)) != NULL; i++)
+  for (int i = 0; (pair = perp_model_pair(model, i, &a, &b)) != NULL; i++)
     two |= !isnan(pair->mu_dynamic) && pair->mu_dynamic != pair->mu;
   return two;
 }
 
-static bool serves_rebounds(const perp_model *m)
+static bool serves_rebounds(const perp_model *model)
 {
   bool any = false;
-  for (int i = 0; i < m->n_shapes; i++) any |= m->shape_def[i].surface.restitution > 0;
+  for (int i = 0; i < model->n_shapes; i++) any |= model->shape_def[i].surface.restitution > 0;
   int a, b;
   const perp_surface *pair;
-  for (int i = 0; (pair = perp_model_pair(m, i, &a, &b)) != NULL; i++) any |= pair->restitution > 0;
+  for (int i = 0; (pair = perp_model_pair(model, i, &a, &b)) != NULL; i++)
+    any |= pair->restitution > 0;
   return any;
 }
 
 /* A body with two shapes, or one that is not where its centre of mass is. */
-static bool serves_compound(const perp_model *m)
+static bool serves_compound(const perp_model *model)
 {
-  for (int i = 0; i < m->n_shapes; i++) {
-    const perp_shape_def *s = &m->shape_def[i];
-    if (s->body < 0) continue;
-    const bool turned = s->angle != 0 || perp_dot(3, s->quat + 1, s->quat + 1) > 0;
-    if (turned || perp_dot(3, s->x, s->x) > 0) return true;
+  for (int i = 0; i < model->n_shapes; i++) {
+    const perp_shape_def *def = &model->shape_def[i];
+    if (def->body < 0) continue;
+    const bool turned = def->angle != 0 || perp_dot(3, def->quat + 1, def->quat + 1) > 0;
+    if (turned || perp_dot(3, def->x, def->x) > 0) return true;
     for (int k = 0; k < i; k++)
-      if (m->shape_def[k].body == s->body) return true;
+      if (model->shape_def[k].body == def->body) return true;
   }
   return false;
 }
 
 /* Forces beside those that are constant and act at a centre of mass? */
-static bool serves_other_forces(const perp_model *m)
+static bool serves_other_forces(const perp_model *model)
 {
   bool other = false;
-  for (int i = 0; i < m->n_forces; i++) {
-    const perp_force_def *f = &m->force_def[i];
-    bool constant = f->kind == PERP_FORCE_POINT && f->a >= 0 &&
-                    perp_dot(3, f->anchor_a, f->anchor_a) == 0;
-    for (int k = 0; k < 3; k++) constant &= f->value_signal[k] == 0;
+  for (int i = 0; i < model->n_forces; i++) {
+    const perp_force_def *def = &model->force_def[i];
+    bool constant = def->kind == PERP_FORCE_POINT && def->a >= 0 &&
+                    perp_dot(3, def->anchor_a, def->anchor_a) == 0;
+    for (int k = 0; k < 3; k++) constant &= def->value_signal[k] == 0;
     other |= !constant;
   }
   return other;
 }
 
-static bool serves_particles(const perp_model *m)
+static bool serves_particles(const perp_model *model)
 {
   bool any = false;
-  for (int b = 0; b < m->n_bodies; b++) any |= m->body_def[b].particle;
+  for (int b = 0; b < model->n_bodies; b++) any |= model->body_def[b].particle;
   return any;
 }
 
-static bool serves_breaking(const perp_model *m)
+static bool serves_breaking(const perp_model *model)
 {
   bool any = false;
-  for (int i = 0; i < m->n_joints; i++) any |= m->joint_def[i].strength > 0;
+  for (int i = 0; i < model->n_joints; i++) any |= model->joint_def[i].strength > 0;
   return any;
 }
 
-perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, const perp_model *m)
+perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine,
+                               const perp_model *model)
 {
 #define REFUSE(...) return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, __VA_ARGS__)
   const char *name = engine->d.name;
   const unsigned has = engine->features;
   bool limits = false, motors = false, servos = false;
-  if (!(engine->dims & 1u << m->dim))
-    REFUSE("engine %s does not support %s", name, m->dim == 2 ? "the plane" : "space");
-  for (int i = 0; i < m->n_joints; i++)
-    if (perp_joint_nonholonomic_is(m, i) || !(engine->joints & 1u << m->joint_def[i].kind))
-      REFUSE("engine %s does not support the joint '%s'", name, perp_joint_name(&m->joint_def[i]));
-  for (int i = 0; i < m->n_shapes; i++)
-    if (!(engine->shapes & 1u << m->shape_def[i].kind))
-      REFUSE("engine %s does not support %s", name, serves_shapes[m->shape_def[i].kind]);
-  for (int i = 0; i < m->n_drives; i++) {
-    const perp_drive_def *d = &m->drive_def[i];
+  if (!(engine->dims & 1u << model->dim))
+    REFUSE("engine %s does not support %s", name, model->dim == 2 ? "the plane" : "space");
+  for (int i = 0; i < model->n_joints; i++)
+    if (perp_joint_nonholonomic_is(model, i) || !(engine->joints & 1u << model->joint_def[i].kind))
+      REFUSE("engine %s does not support the joint '%s'", name,
+             perp_joint_name(&model->joint_def[i]));
+  for (int i = 0; i < model->n_shapes; i++)
+    if (!(engine->shapes & 1u << model->shape_def[i].kind))
+      REFUSE("engine %s does not support %s", name, serves_shapes[model->shape_def[i].kind]);
+  for (int i = 0; i < model->n_drives; i++) {
+    const perp_drive_def *def = &model->drive_def[i];
     for (int k = 0; k < i; k++)
-      if (m->drive_def[k].joint == d->joint && m->drive_def[k].axis == d->axis)
+      if (model->drive_def[k].joint == def->joint && model->drive_def[k].axis == def->axis)
         REFUSE("engine %s supports one actuator for each coordinate of a joint: this model has two",
                name);
-    limits |= isfinite(d->lower) || isfinite(d->upper);
-    servos |= d->stiffness > 0 || d->damping > 0;
-    motors |= d->max_force > 0 && !(d->stiffness > 0 || d->damping > 0);
-    if (d->turning != NULL)
+    limits |= isfinite(def->lower) || isfinite(def->upper);
+    servos |= def->stiffness > 0 || def->damping > 0;
+    motors |= def->max_force > 0 && !(def->stiffness > 0 || def->damping > 0);
+    if (def->turning != NULL)
       REFUSE("engine %s does not support joint actuators that turn to an orientation", name);
   }
   const struct {
@@ -117,23 +120,25 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
     { limits, has & PERP_ENGINE_LIMITS, "limits of joints" },
     { motors, has & PERP_ENGINE_MOTORS, "motors" },
     { servos, has & PERP_ENGINE_SERVOS, "springs and dampers of joint actuators" },
-    { serves_rebounds(m), has & PERP_ENGINE_RESTITUTION, "restitution" },
-    { serves_particles(m), has & PERP_ENGINE_PARTICLES, "particles (bodies that never rotate)" },
-    { serves_compound(m), has & PERP_ENGINE_COMPOUNDS,
+    { serves_rebounds(model), has & PERP_ENGINE_RESTITUTION, "restitution" },
+    { serves_particles(model), has & PERP_ENGINE_PARTICLES,
+      "particles (bodies that never rotate)" },
+    { serves_compound(model), has & PERP_ENGINE_COMPOUNDS,
       "bodies of several shapes, or with a shape off the centre of mass" },
-    { m->n_pairs > 0 || m->friction != PERP_FRICTION_GEOMETRIC, has & PERP_ENGINE_PAIRS,
+    { model->n_pairs > 0 || model->friction != PERP_FRICTION_GEOMETRIC, has & PERP_ENGINE_PAIRS,
       "friction of pairs of materials, or combined by another rule than sqrt(mu_a mu_b)" },
-    { serves_two_frictions(m), false, "two coefficients of friction (mu and mu_dynamic)" },
-    { m->couples, false, "torsional and rolling friction" },
-    { serves_breaking(m), false, "joints that break" },
-    { m->anisotropic, false, "anisotropic friction (mu_across)" },
-    { m->springs || m->soft, false, "compliant joints" },
-    { serves_other_forces(m), false, "forces other than constant ones at centres of mass" },
-    { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },
-    { perp_model_prescribes(m), false, "prescribed motions" },
-    { perp_model_stops(m) > 0, false, "controllers that let go" },
-    { perp_model_disabled(m) > 0, false, "bodies that are disabled for a time" },
-    { perp_model_depends_on_time(m), false, "time-dependent gravity, joint actuators or surfaces" },
+    { serves_two_frictions(model), false, "two coefficients of friction (mu and mu_dynamic)" },
+    { model->couples, false, "torsional and rolling friction" },
+    { serves_breaking(model), false, "joints that break" },
+    { model->anisotropic, false, "anisotropic friction (mu_across)" },
+    { model->springs || model->soft, false, "compliant joints" },
+    { serves_other_forces(model), false, "forces other than constant ones at centres of mass" },
+    { model->n_forces > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },
+    { perp_model_prescribes(model), false, "prescribed motions" },
+    { perp_model_stops(model) > 0, false, "controllers that let go" },
+    { perp_model_disabled(model) > 0, false, "bodies that are disabled for a time" },
+    { perp_model_depends_on_time(model), false,
+      "time-dependent gravity, joint actuators or surfaces" },
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (others[i].in_model && !others[i].served)

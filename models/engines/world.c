@@ -30,9 +30,10 @@ static bool world_touches(const perp_engine_world *w, int a, int b)
 static perp_surface world_pair(const perp_engine_world *w, int a, int b)
 {
   const perp_model *model = ((const world *)(const void *)w)->model;
-  perp_surface s = perp_surface_pair(model, &w->shape[a].def->surface, &w->shape[b].def->surface);
-  if (isnan(s.mu_dynamic)) s.mu_dynamic = s.mu;
-  return s;
+  perp_surface surface = perp_surface_pair(model, &w->shape[a].def->surface,
+                                           &w->shape[b].def->surface);
+  if (isnan(surface.mu_dynamic)) surface.mu_dynamic = surface.mu;
+  return surface;
 }
 
 static perp_status world_fail(perp_ctx *ctx, perp_status status, const char *what)
@@ -135,17 +136,19 @@ static void world_direction(const perp_model *model, int body, const double loca
   perp_turn(3, R, local, out);
 }
 
-static void world_joint(const perp_model *model, int i, perp_engine_joint *j)
+static void world_joint(const perp_model *model, int i, perp_engine_joint *joint)
 {
-  const perp_joint_def *d = &model->joint_def[i];
-  *j = (perp_engine_joint){ .kind = d->kind, .a = d->a, .b = d->b, .length = d->length };
-  memcpy(j->anchor_a, d->anchor_a, sizeof j->anchor_a);
-  memcpy(j->anchor_b, d->anchor_b, sizeof j->anchor_b);
-  world_unit(d->axis_a, j->axis_a);
-  world_unit(d->axis_b, j->axis_b);
-  perp_model_point(model, model->q0, d->b, d->anchor_b, j->at);
-  world_direction(model, d->a, j->axis_a, j->along);
-  world_direction(model, d->b, j->axis_b, j->across);
+  const perp_joint_def *def = &model->joint_def[i];
+  *joint = (perp_engine_joint){
+    .kind = def->kind, .a = def->a, .b = def->b, .length = def->length
+  };
+  memcpy(joint->anchor_a, def->anchor_a, sizeof joint->anchor_a);
+  memcpy(joint->anchor_b, def->anchor_b, sizeof joint->anchor_b);
+  world_unit(def->axis_a, joint->axis_a);
+  world_unit(def->axis_b, joint->axis_b);
+  perp_model_point(model, model->q0, def->b, def->anchor_b, joint->at);
+  world_direction(model, def->a, joint->axis_a, joint->along);
+  world_direction(model, def->b, joint->axis_b, joint->across);
 }
 
 static void world_fill(world *w)
@@ -162,17 +165,17 @@ static void world_fill(world *w)
       w->body[model->force_def[i].a].force[k] += model->force_def[i].value[k];
   for (int i = 0; i < model->n_shapes; i++) {
     const perp_shape_def *d = &model->shape_def[i];
-    perp_engine_shape *s = &w->shape[i];
-    *s = (perp_engine_shape){ .def = d, .quat = { 1 }, .angle = d->angle };
-    memcpy(s->x, d->x, sizeof s->x);
+    perp_engine_shape *shape = &w->shape[i];
+    *shape = (perp_engine_shape){ .def = d, .quat = { 1 }, .angle = d->angle };
+    memcpy(shape->x, d->x, sizeof shape->x);
     if (perp_dot(3, d->quat + 1, d->quat + 1) > 0 || d->quat[0] != 0)
-      memcpy(s->quat, d->quat, sizeof s->quat);
+      memcpy(shape->quat, d->quat, sizeof shape->quat);
   }
   int n = 0;
   for (int i = 0; i < model->n_joints; i++) {
-    perp_engine_joint *j = &w->joint[i];
-    world_joint(model, i, j);
-    j->first_drive = n;
+    perp_engine_joint *joint = &w->joint[i];
+    world_joint(model, i, joint);
+    joint->first_drive = n;
     for (int k = 0; k < model->n_drives; k++)
       if (model->drive_def[k].joint == i) {
         const perp_drive_def *d = &model->drive_def[k];
@@ -188,7 +191,7 @@ static void world_fill(world *w)
                                    .stiffness = d->stiffness,
                                    .damping = d->damping };
       }
-    j->n_drives = n - j->first_drive;
+    joint->n_drives = n - joint->first_drive;
   }
 }
 

@@ -39,28 +39,28 @@ typedef struct perp_equivalent perp_equivalent;
  * PERP_ERR_NOMEM.  On failure *out is NULL.  O(size of the model). */
 perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_equivalence kind,
                                    perp_equivalent **out);
-void perp_equivalent_destroy(perp_equivalent *e); /* NULL is fine */
-perp_model *perp_equivalent_model(const perp_equivalent *e);
+void perp_equivalent_destroy(perp_equivalent *equivalent); /* NULL is fine */
+perp_model *perp_equivalent_model(const perp_equivalent *equivalent);
 
 /* From here on nothing allocates; O(size of the model). */
 
 /* The state q [nq], v [nv] of the given model as one of the equivalent, and back; in and out must
  * not overlap. */
-void perp_equivalent_there(const perp_equivalent *e, const double *q, const double *v,
+void perp_equivalent_there(const perp_equivalent *equivalent, const double *q, const double *v,
                            double *q_there, double *v_there);
-void perp_equivalent_back(const perp_equivalent *e, const double *q_there, const double *v_there,
-                          double *q, double *v);
+void perp_equivalent_back(const perp_equivalent *equivalent, const double *q_there,
+                          const double *v_there, double *q, double *v);
 /* The multipliers [m] of the given model; all NaN where rows are mirrored, whose directions are
  * others. */
-void perp_equivalent_multipliers(const perp_equivalent *e, const double *lambda_there,
+void perp_equivalent_multipliers(const perp_equivalent *equivalent, const double *lambda_there,
                                  double *lambda);
 /* The number in the given model of a body (PERP_WORLD stays) and of a joint. */
-int perp_equivalent_body(const perp_equivalent *e, int there);
-int perp_equivalent_joint(const perp_equivalent *e, int there);
+int perp_equivalent_body(const perp_equivalent *equivalent, int there);
+int perp_equivalent_joint(const perp_equivalent *equivalent, int there);
 /* What a step of the equivalent reports, as the given model would: contacts, impulses, multipliers
- * (NULL where they are mirrored), forces of drives, releases.  Arrays are those of e, until the
- * next call.  PERP_ERR_NOMEM: more contacts than ever before, and no memory for them. */
-perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *e, perp_step_info *info);
+ * (NULL where they are mirrored), forces of drives, releases.  Arrays are those of equivalent,
+ * until the next call.  PERP_ERR_NOMEM: more contacts than ever before, and no memory for them. */
+perp_status perp_equivalent_info(perp_ctx *ctx, perp_equivalent *equivalent, perp_step_info *info);
 
 #ifdef __cplusplus
 }

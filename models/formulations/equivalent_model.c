@@ -48,40 +48,40 @@ static int equivalent_number(perp_equivalence kind, int i, int n)
   return (int)((1 + (int64_t)i * k) % n);
 }
 
-static int there(const perp_equivalent *e, int body)
+static int there(const perp_equivalent *equivalent, int body)
 {
-  return body < 0 ? body : e->body_there[body];
+  return body < 0 ? body : equivalent->body_there[body];
 }
 
-static void equivalent_layout(void *user, perp_arena *a)
+static void equivalent_layout(void *user, perp_arena *arena)
 {
-  perp_equivalent *e = user;
-  const perp_model *g = e->given;
-  e->body = PERP_CARVE(a, int, g->n_bodies);
-  e->body_there = PERP_CARVE(a, int, g->n_bodies);
-  e->joint = PERP_CARVE(a, int, g->n_joints);
-  e->shape = PERP_CARVE(a, int, g->n_shapes);
-  e->flips = PERP_CARVE(a, signed char, g->n_drives);
-  e->lambda = PERP_CARVE(a, double, g->m);
-  e->drive = PERP_CARVE(a, double, g->n_drives);
-  e->released = PERP_CARVE(a, bool, g->n_joints);
-  e->release = PERP_CARVE(a, perp_release, g->n_joints + g->n_disabled);
+  perp_equivalent *equivalent = user;
+  const perp_model *model = equivalent->given;
+  equivalent->body = PERP_CARVE(arena, int, model->n_bodies);
+  equivalent->body_there = PERP_CARVE(arena, int, model->n_bodies);
+  equivalent->joint = PERP_CARVE(arena, int, model->n_joints);
+  equivalent->shape = PERP_CARVE(arena, int, model->n_shapes);
+  equivalent->flips = PERP_CARVE(arena, signed char, model->n_drives);
+  equivalent->lambda = PERP_CARVE(arena, double, model->m);
+  equivalent->drive = PERP_CARVE(arena, double, model->n_drives);
+  equivalent->released = PERP_CARVE(arena, bool, model->n_joints);
+  equivalent->release = PERP_CARVE(arena, perp_release, model->n_joints + model->n_disabled);
 }
 
 /* ---- reflection ---- */
 
 /* Of a vector, of an axial vector, of a quaternion (w, x, y, z). */
-static void mirror(const perp_equivalent *e, double u[3])
+static void mirror(const perp_equivalent *equivalent, double u[3])
 {
-  if (e->mirrored) u[0] = -u[0];
+  if (equivalent->mirrored) u[0] = -u[0];
 }
-static void mirror_axial(const perp_equivalent *e, double u[3])
+static void mirror_axial(const perp_equivalent *equivalent, double u[3])
 {
-  if (e->mirrored) u[1] = -u[1], u[2] = -u[2];
+  if (equivalent->mirrored) u[1] = -u[1], u[2] = -u[2];
 }
-static void mirror_turn(const perp_equivalent *e, double quat[4], double *angle)
+static void mirror_turn(const perp_equivalent *equivalent, double quat[4], double *angle)
 {
-  if (!e->mirrored) return;
+  if (!equivalent->mirrored) return;
   quat[2] = -quat[2], quat[3] = -quat[3];
   *angle = -*angle;
 }
@@ -93,36 +93,36 @@ static perp_status unsupported(perp_ctx *ctx, const char *what)
 
 /* ---- the elements ---- */
 
-static perp_status equivalent_bodies(perp_ctx *ctx, perp_equivalent *e)
+static perp_status equivalent_bodies(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < e->given->n_bodies; i++) {
-    perp_body_def def = e->given->body_def[e->body[i]];
-    mirror(e, def.x);
-    mirror(e, def.v);
-    mirror_axial(e, def.w);
-    mirror_turn(e, def.quat, &def.angle);
-    for (int k = 1; k < 3 && e->mirrored; k++) {
+  for (int i = 0; i < equivalent->given->n_bodies; i++) {
+    perp_body_def def = equivalent->given->body_def[equivalent->body[i]];
+    mirror(equivalent, def.x);
+    mirror(equivalent, def.v);
+    mirror_axial(equivalent, def.w);
+    mirror_turn(equivalent, def.quat, &def.angle);
+    for (int k = 1; k < 3 && equivalent->mirrored; k++) {
       def.mass.inertia[k] = -def.mass.inertia[k];
       def.mass.inertia[3 * k] = -def.mass.inertia[3 * k];
     }
-    PERP_TRY(perp_model_add_body(ctx, e->model, &def, NULL));
+    PERP_TRY(perp_model_add_body(ctx, equivalent->model, &def, NULL));
     /* not normalized a second time */
-    memcpy(e->model->body_def[i].quat, def.quat, sizeof def.quat);
+    memcpy(equivalent->model->body_def[i].quat, def.quat, sizeof def.quat);
   }
   return PERP_OK;
 }
 
-static perp_status equivalent_rate(perp_ctx *ctx, perp_equivalent *e, perp_rate_def *def)
+static perp_status equivalent_rate(perp_ctx *ctx, perp_equivalent *equivalent, perp_rate_def *def)
 {
   for (int k = 0; k < def->n_terms; k++) {
     perp_rate_term *term = &def->term[k];
-    term->body = there(e, term->body);
-    term->frame = there(e, term->frame);
-    mirror(e, term->at);
-    mirror(e, term->along);
-    mirror_axial(e, term->about);
+    term->body = there(equivalent, term->body);
+    term->frame = there(equivalent, term->frame);
+    mirror(equivalent, term->at);
+    mirror(equivalent, term->along);
+    mirror_axial(equivalent, term->about);
   }
-  return perp_model_add_rate(ctx, e->model, def, NULL);
+  return perp_model_add_rate(ctx, equivalent->model, def, NULL);
 }
 
 static bool has_single_rows(const perp_joint_def *def)
@@ -133,31 +133,33 @@ static bool has_single_rows(const perp_joint_def *def)
 
 /* Axes of joints are mirrored as vectors: what slides along one keeps its sign, what turns about
  * one changes it. */
-static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *e)
+static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  const perp_model *given = e->given;
+  const perp_model *given = equivalent->given;
   for (int i = 0; i < perp_disabled_joint(given, 0); i++) {
     int own[PERP_ELEMENT_BODIES];
     perp_rate_def rate;
-    if (perp_model_rate_of(given, e->joint[i], &rate)) {
-      PERP_TRY(equivalent_rate(ctx, e, &rate));
+    if (perp_model_rate_of(given, equivalent->joint[i], &rate)) {
+      PERP_TRY(equivalent_rate(ctx, equivalent, &rate));
       continue;
     }
-    perp_joint_def def = given->joint_def[e->joint[i]];
-    if (e->mirrored && def.kind == PERP_JOINT_PLUGIN) return unsupported(ctx, "joints of plug-ins");
-    if (e->mirrored && def.kind == PERP_JOINT_CURVE) return unsupported(ctx, "joints on curves");
-    if (e->mirrored && has_single_rows(&def))
+    perp_joint_def def = given->joint_def[equivalent->joint[i]];
+    if (equivalent->mirrored && def.kind == PERP_JOINT_PLUGIN)
+      return unsupported(ctx, "joints of plug-ins");
+    if (equivalent->mirrored && def.kind == PERP_JOINT_CURVE)
+      return unsupported(ctx, "joints on curves");
+    if (equivalent->mirrored && has_single_rows(&def))
       return unsupported(ctx, "joints with single compliant rows");
     for (int k = 0; k < def.n_bodies && def.kind == PERP_JOINT_PLUGIN; k++)
-      own[k] = there(e, def.body[k]);
+      own[k] = there(equivalent, def.body[k]);
     if (def.kind == PERP_JOINT_PLUGIN) def.body = own;
-    def.a = there(e, def.a);
-    def.b = there(e, def.b);
-    mirror(e, def.anchor_a);
-    mirror(e, def.anchor_b);
-    mirror(e, def.axis_a);
-    mirror(e, def.axis_b);
-    PERP_TRY(perp_model_add_joint(ctx, e->model, &def, NULL));
+    def.a = there(equivalent, def.a);
+    def.b = there(equivalent, def.b);
+    mirror(equivalent, def.anchor_a);
+    mirror(equivalent, def.anchor_b);
+    mirror(equivalent, def.axis_a);
+    mirror(equivalent, def.axis_b);
+    PERP_TRY(perp_model_add_joint(ctx, equivalent->model, &def, NULL));
   }
   return PERP_OK;
 }
@@ -171,12 +173,12 @@ static bool drive_flips(const perp_model *given, const perp_drive_def *def)
   return !(def->axis == PERP_DRIVE_A && (joint == PERP_JOINT_SLIDER || joint == PERP_JOINT_LINE));
 }
 
-static perp_status equivalent_drives(perp_ctx *ctx, perp_equivalent *e)
+static perp_status equivalent_drives(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < e->given->n_drives; i++) {
-    perp_drive_def def = e->given->drive_def[i];
-    const bool flips = e->mirrored && drive_flips(e->given, &def);
-    e->flips[i] = flips ? -1 : 1;
+  for (int i = 0; i < equivalent->given->n_drives; i++) {
+    perp_drive_def def = equivalent->given->drive_def[i];
+    const bool flips = equivalent->mirrored && drive_flips(equivalent->given, &def);
+    equivalent->flips[i] = flips ? -1 : 1;
     if (flips) {
       const double lower = def.lower;
       if (def.velocity_signal != 0 || def.target_signal != 0 || def.axis == PERP_DRIVE_TURN)
@@ -188,62 +190,64 @@ static perp_status equivalent_drives(perp_ctx *ctx, perp_equivalent *e)
       def.target = -def.target;
     }
     int joint = 0;
-    while (e->joint[joint] != def.joint) joint++;
+    while (equivalent->joint[joint] != def.joint) joint++;
     def.joint = joint;
-    PERP_TRY(perp_model_add_drive(ctx, e->model, &def, NULL));
+    PERP_TRY(perp_model_add_drive(ctx, equivalent->model, &def, NULL));
   }
   return PERP_OK;
 }
 
-static perp_status equivalent_motions(perp_ctx *ctx, perp_equivalent *e)
+static perp_status equivalent_motions(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < e->given->n_motions; i++) {
-    perp_motion_def def = e->given->motion_def[i];
-    const bool turns = e->given->dim == 2 && def.angle_signal != 0;
-    if (e->mirrored && (def.x_signal[0] != 0 || turns))
+  for (int i = 0; i < equivalent->given->n_motions; i++) {
+    perp_motion_def def = equivalent->given->motion_def[i];
+    const bool turns = equivalent->given->dim == 2 && def.angle_signal != 0;
+    if (equivalent->mirrored && (def.x_signal[0] != 0 || turns))
       return unsupported(ctx, "prescribed motions along the normal of the mirror");
-    def.body = there(e, def.body);
-    mirror(e, def.x);
-    mirror_axial(e, def.axis);
-    if (e->mirrored && e->given->dim == 2) def.angle = -def.angle;
-    PERP_TRY(perp_model_add_motion(ctx, e->model, &def, NULL));
+    def.body = there(equivalent, def.body);
+    mirror(equivalent, def.x);
+    mirror_axial(equivalent, def.axis);
+    if (equivalent->mirrored && equivalent->given->dim == 2) def.angle = -def.angle;
+    PERP_TRY(perp_model_add_motion(ctx, equivalent->model, &def, NULL));
   }
   return PERP_OK;
 }
 
 /* What a coordinate of a body becomes in the mirror: x, and angles and rates about axes in its
  * plane, change signs. */
-static void equivalent_cue(const perp_equivalent *e, perp_cue *cue)
+static void equivalent_cue(const perp_equivalent *equivalent, perp_cue *cue)
 {
   static const bool space[13] = {
     [0] = true, [5] = true, [6] = true, [7] = true, [11] = true, [12] = true
   };
   static const bool plane[6] = { [0] = true, [2] = true, [3] = true, [5] = true };
   if (cue->kind != PERP_CUE_COORDINATE) return;
-  cue->body = there(e, cue->body);
-  if (!e->mirrored || !(e->given->dim == 3 ? space : plane)[cue->coordinate]) return;
+  cue->body = there(equivalent, cue->body);
+  if (!equivalent->mirrored || !(equivalent->given->dim == 3 ? space : plane)[cue->coordinate])
+    return;
   cue->value = -cue->value;
   cue->direction = -cue->direction;
 }
 
-static perp_status equivalent_disabled(perp_ctx *ctx, perp_equivalent *e)
+static perp_status equivalent_disabled(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < e->given->n_disabled; i++) {
-    perp_disabled_def def = e->given->disabled_def[i];
-    def.body = there(e, def.body);
-    equivalent_cue(e, &def.from);
-    equivalent_cue(e, &def.until);
-    PERP_TRY(perp_model_add_disabled(ctx, e->model, &def, NULL));
+  for (int i = 0; i < equivalent->given->n_disabled; i++) {
+    perp_disabled_def def = equivalent->given->disabled_def[i];
+    def.body = there(equivalent, def.body);
+    equivalent_cue(equivalent, &def.from);
+    equivalent_cue(equivalent, &def.until);
+    PERP_TRY(perp_model_add_disabled(ctx, equivalent->model, &def, NULL));
   }
   return PERP_OK;
 }
 
 /* The bodies a ... b of a `pairs` force must still follow each other. */
-static perp_status equivalent_range(perp_ctx *ctx, const perp_equivalent *e, perp_force_def *def)
+static perp_status equivalent_range(perp_ctx *ctx, const perp_equivalent *equivalent,
+                                    perp_force_def *def)
 {
-  int first = there(e, def->a), last = first;
+  int first = there(equivalent, def->a), last = first;
   for (int b = def->a; b <= def->b; b++) {
-    const int at = there(e, b);
+    const int at = there(equivalent, b);
     first = at < first ? at : first;
     last = at > last ? at : last;
   }
@@ -256,32 +260,33 @@ static perp_status equivalent_range(perp_ctx *ctx, const perp_equivalent *e, per
   return PERP_OK;
 }
 
-static perp_status equivalent_forces(perp_ctx *ctx, perp_equivalent *e)
+static perp_status equivalent_forces(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < e->given->n_forces; i++) {
-    perp_force_def def = e->given->force_def[i];
+  for (int i = 0; i < equivalent->given->n_forces; i++) {
+    perp_force_def def = equivalent->given->force_def[i];
     int own[PERP_ELEMENT_BODIES];
     const perp_signal_ref *signal = def.value_signal;
-    if (e->mirrored && def.kind == PERP_FORCE_PLUGIN) return unsupported(ctx, "forces of plug-ins");
-    if (e->mirrored &&
+    if (equivalent->mirrored && def.kind == PERP_FORCE_PLUGIN)
+      return unsupported(ctx, "forces of plug-ins");
+    if (equivalent->mirrored &&
         (def.kind == PERP_FORCE_TORQUE ? signal[1] != 0 || signal[2] != 0 : signal[0] != 0))
       return unsupported(ctx, "forces that are functions of time");
     for (int k = 0; k < def.n_bodies && def.kind == PERP_FORCE_PLUGIN; k++)
-      own[k] = there(e, def.body[k]);
+      own[k] = there(equivalent, def.body[k]);
     if (def.kind == PERP_FORCE_PLUGIN) def.body = own;
     if (def.kind == PERP_FORCE_PAIRS) {
-      PERP_TRY(equivalent_range(ctx, e, &def));
+      PERP_TRY(equivalent_range(ctx, equivalent, &def));
     } else {
-      def.a = there(e, def.a);
-      def.b = there(e, def.b);
+      def.a = there(equivalent, def.a);
+      def.b = there(equivalent, def.b);
     }
-    mirror(e, def.anchor_a);
-    mirror(e, def.anchor_b);
+    mirror(equivalent, def.anchor_a);
+    mirror(equivalent, def.anchor_b);
     if (def.kind == PERP_FORCE_TORQUE)
-      mirror_axial(e, def.value);
+      mirror_axial(equivalent, def.value);
     else
-      mirror(e, def.value);
-    PERP_TRY(perp_model_add_force(ctx, e->model, &def));
+      mirror(equivalent, def.value);
+    PERP_TRY(perp_model_add_force(ctx, equivalent->model, &def));
   }
   return PERP_OK;
 }
@@ -321,17 +326,18 @@ static void shape_corners(const making *m, perp_shape_def *def)
 
 static perp_status equivalent_shape(perp_ctx *ctx, const making *m, int i, double *vertices)
 {
-  perp_equivalent *e = m->e;
-  perp_shape_def def = e->given->shape_def[e->shape[i]];
+  perp_equivalent *equivalent = m->e;
+  perp_shape_def def = equivalent->given->shape_def[equivalent->shape[i]];
   const bool runs = def.belt_signal[0] != 0 || def.belt_signal[1] != 0;
-  if (e->mirrored && def.kind == PERP_SHAPE_HEIGHT_FIELD) return unsupported(ctx, "height fields");
-  if (runs && (e->mirrored || (def.kind == PERP_SHAPE_BOX && e->given->dim == 2)))
+  if (equivalent->mirrored && def.kind == PERP_SHAPE_HEIGHT_FIELD)
+    return unsupported(ctx, "height fields");
+  if (runs && (equivalent->mirrored || (def.kind == PERP_SHAPE_BOX && equivalent->given->dim == 2)))
     return unsupported(ctx, "surfaces whose speed is a function of time");
-  def.body = there(e, def.body);
-  mirror(e, def.x);
-  mirror(e, def.belt);
-  mirror_turn(e, def.quat, &def.angle);
-  if (e->mirrored &&
+  def.body = there(equivalent, def.body);
+  mirror(equivalent, def.x);
+  mirror(equivalent, def.belt);
+  mirror_turn(equivalent, def.quat, &def.angle);
+  if (equivalent->mirrored &&
       def.kind == PERP_SHAPE_CONE) { /* its apex is on the other side: half a turn about z */
     if (perp_dot(4, def.quat, def.quat) == 0) def.quat[0] = 1;
     const double q[4] = { def.quat[0], def.quat[1], def.quat[2], def.quat[3] };
@@ -340,11 +346,11 @@ static perp_status equivalent_shape(perp_ctx *ctx, const making *m, int i, doubl
   }
   shape_corners(m, &def);
   if (def.n_vertices > 0) {
-    shape_vertices(m, &e->given->shape_def[e->shape[i]], vertices);
+    shape_vertices(m, &equivalent->given->shape_def[equivalent->shape[i]], vertices);
     def.vertices = vertices;
   }
-  PERP_TRY(perp_model_add_shape(ctx, e->model, &def, NULL));
-  memcpy(e->model->shape_def[i].quat, def.quat, sizeof def.quat);
+  PERP_TRY(perp_model_add_shape(ctx, equivalent->model, &def, NULL));
+  memcpy(equivalent->model->shape_def[i].quat, def.quat, sizeof def.quat);
   return PERP_OK;
 }
 
@@ -366,74 +372,77 @@ static perp_status equivalent_shapes(perp_ctx *ctx, const making *m)
 /* ---- the whole ---- */
 
 /* The signals stay those of the given model. */
-static perp_status equivalent_signals(perp_ctx *ctx, perp_equivalent *e)
+static perp_status equivalent_signals(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 1; i <= e->given->n_signals; i++) {
+  for (int i = 1; i <= equivalent->given->n_signals; i++) {
     perp_signal_ref same;
-    perp_signal_def def = *perp_signal_definition(perp_model_signal(e->given, i));
+    perp_signal_def def = *perp_signal_definition(perp_model_signal(equivalent->given, i));
     def.destroy = NULL;
-    PERP_TRY(perp_model_add_signal(ctx, e->model, &def, &same));
+    PERP_TRY(perp_model_add_signal(ctx, equivalent->model, &def, &same));
   }
-  return perp_model_gravity_signal(ctx, e->model, e->given->gravity_signal);
+  return perp_model_gravity_signal(ctx, equivalent->model, equivalent->given->gravity_signal);
 }
 
 static perp_status equivalent_build(perp_ctx *ctx, const making *m)
 {
-  perp_equivalent *e = m->e;
-  const perp_model *given = e->given;
+  perp_equivalent *equivalent = m->e;
+  const perp_model *given = equivalent->given;
   if (given->n_stops > 0) return unsupported(ctx, "a controller that lets go");
-  e->model->gravity = given->gravity;
-  e->model->friction = given->friction;
-  if (given->n_signals > 0) PERP_TRY(equivalent_signals(ctx, e));
+  equivalent->model->gravity = given->gravity;
+  equivalent->model->friction = given->friction;
+  if (given->n_signals > 0) PERP_TRY(equivalent_signals(ctx, equivalent));
   for (int i = 0; i < given->n_pairs; i++)
-    PERP_TRY(perp_model_add_pair(ctx, e->model, given->pair[i].a, given->pair[i].b,
+    PERP_TRY(perp_model_add_pair(ctx, equivalent->model, given->pair[i].a, given->pair[i].b,
                                  &given->pair[i].surface));
-  PERP_TRY(equivalent_bodies(ctx, e));
-  PERP_TRY(equivalent_joints(ctx, e));
-  PERP_TRY(equivalent_drives(ctx, e));
-  PERP_TRY(equivalent_motions(ctx, e));
-  PERP_TRY(equivalent_disabled(ctx, e));
-  PERP_TRY(equivalent_forces(ctx, e));
+  PERP_TRY(equivalent_bodies(ctx, equivalent));
+  PERP_TRY(equivalent_joints(ctx, equivalent));
+  PERP_TRY(equivalent_drives(ctx, equivalent));
+  PERP_TRY(equivalent_motions(ctx, equivalent));
+  PERP_TRY(equivalent_disabled(ctx, equivalent));
+  PERP_TRY(equivalent_forces(ctx, equivalent));
   PERP_TRY(equivalent_shapes(ctx, m));
-  return perp_model_finish(ctx, e->model);
+  return perp_model_finish(ctx, equivalent->model);
 }
 
 perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_equivalence kind,
                                    perp_equivalent **out)
 {
   *out = NULL;
-  perp_equivalent *e = calloc(1, sizeof *e);
-  if (e == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for an equivalent model");
-  e->given = model;
-  e->mirrored = kind == PERP_EQUIVALENT_MIRRORED || kind == PERP_EQUIVALENT_MIRRORED_SHUFFLED;
-  const making m = { e, kind };
-  perp_status status = perp_model_create(ctx, model->dim, &e->model);
-  if (status == PERP_OK) status = perp_arena_layout(ctx, &e->arena, equivalent_layout, e);
+  perp_equivalent *equivalent = calloc(1, sizeof *equivalent);
+  if (equivalent == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for an equivalent model");
+  equivalent->given = model;
+  equivalent->mirrored = kind == PERP_EQUIVALENT_MIRRORED ||
+                         kind == PERP_EQUIVALENT_MIRRORED_SHUFFLED;
+  const making m = { equivalent, kind };
+  perp_status status = perp_model_create(ctx, model->dim, &equivalent->model);
+  if (status == PERP_OK)
+    status = perp_arena_layout(ctx, &equivalent->arena, equivalent_layout, equivalent);
   if (status == PERP_OK) {
     const int joints = perp_disabled_joint(model, 0);
     for (int i = 0; i < model->n_bodies; i++)
-      e->body[i] = equivalent_number(kind, i, model->n_bodies);
-    for (int i = 0; i < model->n_bodies; i++) e->body_there[e->body[i]] = i;
+      equivalent->body[i] = equivalent_number(kind, i, model->n_bodies);
+    for (int i = 0; i < model->n_bodies; i++) equivalent->body_there[equivalent->body[i]] = i;
     for (int i = 0; i < model->n_joints; i++)
-      e->joint[i] = i < joints ? equivalent_number(kind, i, joints) : i;
+      equivalent->joint[i] = i < joints ? equivalent_number(kind, i, joints) : i;
     for (int i = 0; i < model->n_shapes; i++)
-      e->shape[i] = equivalent_number(kind, i, model->n_shapes);
+      equivalent->shape[i] = equivalent_number(kind, i, model->n_shapes);
     status = equivalent_build(ctx, &m);
   }
   if (status != PERP_OK) {
-    perp_equivalent_destroy(e);
+    perp_equivalent_destroy(equivalent);
     return status;
   }
-  *out = e;
+  *out = equivalent;
   return PERP_OK;
 }
 
-void perp_equivalent_destroy(perp_equivalent *e)
+void perp_equivalent_destroy(perp_equivalent *equivalent)
 {
-  if (e == NULL) return;
-  perp_model_destroy(e->model);
-  perp_arena_free(&e->arena);
-  free(e->contact);
-  free(e->impulse);
-  free(e);
+  if (equivalent == NULL) return;
+  perp_model_destroy(equivalent->model);
+  perp_arena_free(&equivalent->arena);
+  free(equivalent->contact);
+  free(equivalent->impulse);
+  free(equivalent);
 }

@@ -49,14 +49,14 @@ struct perp_sim {
 enum { PARTS = 6 };
 
 /* the i-th part, its kind */
-static perp_spec *sim_part(perp_parts *p, int i, perp_kind *kind)
+static perp_spec *sim_part(perp_parts *parts, int i, perp_kind *kind)
 {
   static const perp_kind kinds[PARTS] = {
     PERP_KIND_formulation, PERP_KIND_ode,  PERP_KIND_kkt,
     PERP_KIND_lcp,         PERP_KIND_stab, PERP_KIND_contact
   };
-  perp_spec *const specs[PARTS] = { &p->formulation, &p->ode,  &p->kkt,
-                                    &p->lcp,         &p->stab, &p->contact };
+  perp_spec *const specs[PARTS] = { &parts->formulation, &parts->ode,  &parts->kkt,
+                                    &parts->lcp,         &parts->stab, &parts->contact };
   *kind = kinds[i];
   return specs[i];
 }
@@ -82,24 +82,24 @@ static const char *contact_for(const perp_desc *lcp, int dim, bool accelerations
   return caps & PERP_LCP_NONSYMMETRIC ? "polyhedral:directions=8" : "frictionless";
 }
 
-static const char *default_of(const perp_parts *p, perp_kind kind, int dim, bool shapes,
+static const char *default_of(const perp_parts *parts, perp_kind kind, int dim, bool shapes,
                               bool drives)
 {
   if (kind == PERP_KIND_formulation)
-    return p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION) ? "velocity"
-                                                                          : "acceleration";
-  unsigned uses = p->formulation.d->caps;
+    return parts->ode.d == NULL || (parts->ode.d->caps & PERP_ODE_ONE_EVALUATION) ? "velocity"
+                                                                                  : "acceleration";
+  unsigned uses = parts->formulation.d->caps;
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE))
     return (uses & PERP_FORM_EXACT_JOINTS) && !shapes && !drives ? "rk4" : "symplectic-euler";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
-    return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
+    return lcp_for(&parts->contact, uses & PERP_FORM_EVENTS);
   if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return CHOOSES;
   if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
-    return contact_for(p->lcp.d, dim, uses & PERP_FORM_EVENTS);
+    return contact_for(parts->lcp.d, dim, uses & PERP_FORM_EVENTS);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
     if ((uses & PERP_FORM_EXACT_JOINTS) && !shapes) return NULL;
-    const perp_formulation_desc *d = (const perp_formulation_desc *)p->formulation.d;
-    const char *own = d->stab != NULL ? d->stab(p->formulation.opts) : NULL;
+    const perp_formulation_desc *desc = (const perp_formulation_desc *)parts->formulation.d;
+    const char *own = desc->stab != NULL ? desc->stab(parts->formulation.opts) : NULL;
     if (own != NULL) return own;
     if (uses & PERP_FORM_FEEDBACK) return shapes ? "split" : "baumgarte";
     return shapes ? "post:velocity=true,hold=true" : "post:velocity=true";
@@ -122,8 +122,8 @@ perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_
                              default_of(&outer, PERP_KIND_formulation, 0, false, false),
                              formulation);
     if (!(formulation->d->caps & PERP_FORM_WRAPS)) return PERP_OK;
-    const perp_formulation_desc *d = (const perp_formulation_desc *)formulation->d;
-    perp_status status = d->inner(ctx, formulation->opts, &inner);
+    const perp_formulation_desc *desc = (const perp_formulation_desc *)formulation->d;
+    perp_status status = desc->inner(ctx, formulation->opts, &inner);
     perp_spec_free(formulation);
     PERP_TRY(status);
     *formulation = inner;
@@ -139,13 +139,13 @@ void perp_parts_free(perp_parts *parts)
 
 static perp_status complete_kkt(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
-  const perp_formulation_desc *d = (const perp_formulation_desc *)parts->formulation.d;
+  const perp_formulation_desc *desc = (const perp_formulation_desc *)parts->formulation.d;
   perp_model *lifted = NULL;
   const char *name;
-  if (parts->kkt.d != NULL || !(d->d.caps & PERP_FORM_USES_KKT)) return PERP_OK;
+  if (parts->kkt.d != NULL || !(desc->d.caps & PERP_FORM_USES_KKT)) return PERP_OK;
   /* what is refused below needs no other model */
-  if (d->lift != NULL && !perp_model_depends_on_time(model))
-    PERP_TRY(d->lift(ctx, model, parts->formulation.opts, &lifted));
+  if (desc->lift != NULL && !perp_model_depends_on_time(model))
+    PERP_TRY(desc->lift(ctx, model, parts->formulation.opts, &lifted));
   const perp_status status = perp_kkt_default(ctx, lifted != NULL ? lifted : model, &name);
   perp_model_destroy(lifted);
   PERP_TRY(status);
@@ -178,7 +178,7 @@ perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_par
 }
 
 /* A formulation without a capability is refused; those that have it are named. */
-static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *d, unsigned cap, const char *what)
+static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *desc, unsigned cap, const char *what)
 {
   char others[256] = "";
   size_t used = 0;
@@ -188,12 +188,12 @@ static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *d, unsigned cap, c
       used += (size_t)snprintf(others + used, sizeof others - used, "%s%s", used > 0 ? ", " : "",
                                other->name);
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "formulation %s does not support %s; formulations that do: %s", d->name, what,
+                   "formulation %s does not support %s; formulations that do: %s", desc->name, what,
                    others);
 }
 
 /* Has the model what the formulation does not serve? */
-static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *d)
+static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *desc)
 {
   bool nonholonomic = false, breaks = false;
   for (int i = 0; i < model->n_joints; i++) {
@@ -215,31 +215,31 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
     { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
     { perp_model_stops(model) > 0, PERP_FORM_DISABLED, "controllers that let go" },
     { perp_model_disabled(model) > 0, PERP_FORM_DISABLED, "bodies that are disabled for a time" },
-    { breaks && !(d->caps & PERP_FORM_WRAPS), PERP_FORM_BREAKS, "joints that break" },
+    { breaks && !(desc->caps & PERP_FORM_WRAPS), PERP_FORM_BREAKS, "joints that break" },
     { nonholonomic, PERP_FORM_NONHOLONOMIC,
       "non-holonomic joints (constraints on velocities alone)" },
     { perp_model_depends_on_time(model), PERP_FORM_SIGNALS,
       "gravity, forces, limits or motors that depend on time, or moving surfaces" },
   };
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-    if (needs[i].has && !(d->caps & needs[i].cap))
-      return sim_refuse(ctx, d, needs[i].cap, needs[i].what);
+    if (needs[i].has && !(desc->caps & needs[i].cap))
+      return sim_refuse(ctx, desc, needs[i].cap, needs[i].what);
   return PERP_OK;
 }
 
 /* Options of the stabilization that cannot act with the formulation are refused. */
-static perp_status sim_stab_acts(perp_ctx *ctx, const perp_parts *p)
+static perp_status sim_stab_acts(perp_ctx *ctx, const perp_parts *parts)
 {
-  const perp_stab_desc *stab = (const perp_stab_desc *)p->stab.d;
-  const unsigned form = p->formulation.d->caps;
+  const perp_stab_desc *stab = (const perp_stab_desc *)parts->stab.d;
+  const unsigned form = parts->formulation.d->caps;
   if (stab == NULL || stab->idle == NULL || !(form & PERP_FORM_USES_STAB) ||
       (form & PERP_FORM_WRAPS)) /* the formulation inside has a simulation of its own */
     return PERP_OK;
-  const char *idle = stab->idle(p->stab.opts, form & PERP_FORM_FEEDBACK ? PERP_LEVEL_VELOCITY
-                                                                        : PERP_LEVEL_ACCELERATION);
+  const char *idle = stab->idle(
+      parts->stab.opts, form & PERP_FORM_FEEDBACK ? PERP_LEVEL_VELOCITY : PERP_LEVEL_ACCELERATION);
   if (idle == NULL) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "stabilization %s with formulation %s: %s",
-                   stab->d.name, p->formulation.d->name, idle);
+                   stab->d.name, parts->formulation.d->name, idle);
 }
 
 static perp_status sim_create_engine(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -266,11 +266,11 @@ static perp_status sim_create_engine(perp_ctx *ctx, perp_model *model, const per
 }
 
 /* perp_sim_not_symplectic, for the parts in use. */
-static perp_status sim_canonical(perp_ctx *ctx, const perp_model *model, const perp_parts *p,
+static perp_status sim_canonical(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                  const char **why)
 {
-  const unsigned form = p->formulation.d->caps;
-  const bool symplectic = p->ode.d != NULL && (p->ode.d->caps & PERP_ODE_SYMPLECTIC);
+  const unsigned form = parts->formulation.d->caps;
+  const bool symplectic = parts->ode.d != NULL && (parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
   bool forest = true;
   *why = NULL;
   if (!symplectic || !(form & PERP_FORM_USES_ODE) || (form & PERP_FORM_WRAPS)) return PERP_OK;

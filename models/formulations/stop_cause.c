@@ -12,12 +12,12 @@ static int stop_cause_redundant(perp_ctx *ctx, perp_model *model, double t, cons
                                 const double *v)
 {
   perp_model *view;
-  perp_redundancy *r = NULL;
+  perp_redundancy *redundancy = NULL;
   int rows = 0;
-  if (perp_redundancy_create(ctx, model, 1, false, &view, &r) == PERP_OK && r != NULL &&
-      perp_redundancy_restart(ctx, r, t, q, v) == PERP_OK)
-    rows = perp_redundancy_report(r)->rows;
-  perp_redundancy_destroy(r);
+  if (perp_redundancy_create(ctx, model, 1, false, &view, &redundancy) == PERP_OK &&
+      redundancy != NULL && perp_redundancy_restart(ctx, redundancy, t, q, v) == PERP_OK)
+    rows = perp_redundancy_report(redundancy)->rows;
+  perp_redundancy_destroy(redundancy);
   return rows;
 }
 

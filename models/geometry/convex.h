@@ -84,25 +84,26 @@ PERP_INLINE perp_convex_best perp_convex_candidate(const double d[3], double h)
 
 /* From a shape that is no plane, at the lifted pose of its body; origin: of the common frame,
  * world. */
-void perp_convex_set(perp_convex *c, const perp_shape *s, const perp_pose *pose,
+void perp_convex_set(perp_convex *convex, const perp_shape *shape, const perp_pose *pose,
                      const double origin[3]);
 /* The point s of the core farthest along d (not 0, any length), and its piece. */
-int perp_convex_support(const perp_convex *c, const double d[3], double s[3]);
+int perp_convex_support(const perp_convex *convex, const double d[3], double s[3]);
 /* Support function of the core, d a unit vector. */
-double perp_convex_value(const perp_convex *c, const double d[3]);
+double perp_convex_value(const perp_convex *convex, const double d[3]);
 /* e: the part of d that is square to the axis, to all digits where it is small; returns its length.
  */
-double perp_convex_across(const perp_convex *c, const double d[3], double e[3]);
-/* The same with e a unit vector; c->across[0] where d is along the axis up to rounding, whose part
- * is not even square to it. */
-double perp_convex_outward(const perp_convex *c, const double d[3], double e[3]);
+double perp_convex_across(const perp_convex *convex, const double d[3], double e[3]);
+/* The same with e a unit vector; convex->across[0] where d is along the axis up to rounding, whose
+ * part is not even square to it. */
+double perp_convex_outward(const perp_convex *convex, const double d[3], double e[3]);
 /* One piece at the unit vector d. */
-void perp_convex_piece_at(const perp_convex *c, int piece, const double d[3], perp_convex_piece *p);
+void perp_convex_piece_at(const perp_convex *convex, int piece, const double d[3],
+                          perp_convex_piece *p);
 /* h of the two cores, d a unit vector. */
 double perp_convex_gap(const perp_convex *a, const perp_convex *b, const double d[3]);
 /* Support point of A - B along d. */
 void perp_convex_vertex_at(const perp_convex *a, const perp_convex *b, const double d[3],
-                           perp_convex_vertex *v);
+                           perp_convex_vertex *vertex);
 
 /* *best from the unit direction d, or from those of the flat ends of cylinders and cones (circles
  * are smooth everywhere else), where h is below best->h + slack there. */
@@ -120,7 +121,7 @@ enum { PERP_CONVEX_BUNDLE = 6 }; /* pairs of pieces that a descent knows at a ti
  * every choice of them, until one is stationary.  *best is replaced where h falls, or where its
  * direction is proved. */
 void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
-                        const perp_convex_vertex *v, double size, perp_convex_best *best);
+                        const perp_convex_vertex *vertex, double size, perp_convex_best *best);
 /* Points of the pieces ia [na] of a and ib [nb] of b (at most PERP_CONVEX_PIECES each) that are as
  * near to one line along best->d as can be, of those within `slack` of the largest: best->a, b and
  * off, if off gets smaller. */
@@ -131,7 +132,7 @@ void perp_convex_witness(const perp_convex *a, const perp_convex *b, int na, con
  * number.  ends: a flat end nearby that is lower is taken at once, and what lies between passed
  * over. */
 int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
-                        const perp_convex_vertex *v, bool ends, perp_convex_best *best,
+                        const perp_convex_vertex *vertex, bool ends, perp_convex_best *best,
                         perp_convex_vertex *active);
 /* Nearest points of the cores: true with *best where they are disjoint (best->exact: proved to
  * rounding); false where they overlap or touch, *best then a direction in which they overlap
@@ -146,7 +147,7 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
 
 /* Signed distance of the point x from a cylinder or a cone; n: outward normal at y, the nearest
  * point of its surface. */
-double perp_convex_point(const perp_convex *c, const double x[3], double n[3], double y[3]);
+double perp_convex_point(const perp_convex *convex, const double x[3], double n[3], double y[3]);
 
 /* ---- distance.c ---- */
 
@@ -170,7 +171,8 @@ typedef struct perp_patch {
 
 /* The patch of the core along d (unit): features within the angle `small` (rad) of lying square to
  * it. */
-void perp_convex_patch(const perp_convex *c, const double d[3], double small, perp_patch *patch);
+void perp_convex_patch(const perp_convex *convex, const double d[3], double small,
+                       perp_patch *patch);
 
 typedef struct perp_patch_point {
   double pa[3], pb[3], gap;

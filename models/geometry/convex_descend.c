@@ -55,22 +55,22 @@ static bool descend_join(descent *s, int ia, int ib)
   return true;
 }
 
-static void descend_model(const descent *s, descend_pair *p)
+static void descend_model(const descent *s, descend_pair *pair)
 {
   const double back[3] = { -s->d[0], -s->d[1], -s->d[2] };
   perp_convex_piece a, b;
   double grad[3], H[9];
-  perp_convex_piece_at(s->a, p->ia, s->d, &a);
-  perp_convex_piece_at(s->b, p->ib, back, &b);
-  p->f = a.value + b.value;
+  perp_convex_piece_at(s->a, pair->ia, s->d, &a);
+  perp_convex_piece_at(s->b, pair->ib, back, &b);
+  pair->f = a.value + b.value;
   perp_sub(a.grad, b.grad, grad);
   for (int i = 0; i < 9; i++) H[i] = a.H[i] + b.H[i];
-  for (int i = 0; i < 2; i++) p->g[i] = perp_dot(3, s->u[i], grad);
+  for (int i = 0; i < 2; i++) pair->g[i] = perp_dot(3, s->u[i], grad);
   for (int i = 0; i < 2; i++)
     for (int j = i; j < 2; j++) {
       double y[3];
       perp_turn(3, H, s->u[j], y);
-      p->Q[i + j] = perp_dot(3, s->u[i], y) - (i == j) * p->f;
+      pair->Q[i + j] = perp_dot(3, s->u[i], y) - (i == j) * pair->f;
     }
 }
 
@@ -99,11 +99,12 @@ static double descend_newton(const descent *s, double slope, double curvature)
   return fabs(slope) < bend * s->radius ? -slope / bend : slope > 0 ? -s->radius : s->radius;
 }
 
-static double descend_at(const descend_pair *p, const double x[2], double g[2])
+static double descend_at(const descend_pair *pair, const double x[2], double g[2])
 {
-  const double y[2] = { p->Q[0] * x[0] + p->Q[1] * x[1], p->Q[1] * x[0] + p->Q[2] * x[1] };
-  for (int i = 0; i < 2; i++) g[i] = p->g[i] + y[i];
-  return p->f + x[0] * (p->g[0] + 0.5 * y[0]) + x[1] * (p->g[1] + 0.5 * y[1]);
+  const double y[2] = { pair->Q[0] * x[0] + pair->Q[1] * x[1],
+                        pair->Q[1] * x[0] + pair->Q[2] * x[1] };
+  for (int i = 0; i < 2; i++) g[i] = pair->g[i] + y[i];
+  return pair->f + x[0] * (pair->g[0] + 0.5 * y[0]) + x[1] * (pair->g[1] + 0.5 * y[1]);
 }
 
 /* a step by the models, if it is the best so far; x: no longer than the radius then */
@@ -118,14 +119,15 @@ static void descend_offer(descent *s, double x[2])
 }
 
 /* the minimum of one: Newton's step along each principal axis */
-static void descend_one(descent *s, const descend_pair *p)
+static void descend_one(descent *s, const descend_pair *pair)
 {
-  const double turn = 0.5 * atan2(2 * p->Q[1], p->Q[0] - p->Q[2]), c = cos(turn), e = sin(turn);
-  const double first = c * c * p->Q[0] + 2 * c * e * p->Q[1] + e * e * p->Q[2],
-               second = p->Q[0] + p->Q[2] - first;
+  const double turn = 0.5 * atan2(2 * pair->Q[1], pair->Q[0] - pair->Q[2]), c = cos(turn),
+               e = sin(turn);
+  const double first = c * c * pair->Q[0] + 2 * c * e * pair->Q[1] + e * e * pair->Q[2],
+               second = pair->Q[0] + pair->Q[2] - first;
   const bool steep = fabs(first) > fabs(second);
-  double x = descend_newton(s, c * p->g[0] + e * p->g[1], first),
-         y = descend_newton(s, -e * p->g[0] + c * p->g[1], second);
+  double x = descend_newton(s, c * pair->g[0] + e * pair->g[1], first),
+         y = descend_newton(s, -e * pair->g[0] + c * pair->g[1], second);
   if (!s->across) descend_offer(s, (double[2]){ c * x - e * y, e * x + c * y });
   *(steep ? &y : &x) = 0; /* down to the floor alone, where the way along it ends at another pair */
   descend_offer(s, (double[2]){ c * x - e * y, e * x + c * y });
@@ -183,11 +185,11 @@ static void descend_choose(descent *s)
 {
   s->low = s->h;
   for (int i = 0; i < s->n; i++) {
-    const descend_pair *p = s->p;
-    descend_one(s, &p[i]);
+    const descend_pair *pair = s->p;
+    descend_one(s, &pair[i]);
     for (int j = 0; j < i; j++) {
-      descend_two(s, &p[i], &p[j]);
-      for (int k = 0; k < j; k++) descend_three(s, &p[i], &p[j], &p[k]);
+      descend_two(s, &pair[i], &pair[j]);
+      for (int k = 0; k < j; k++) descend_three(s, &pair[i], &pair[j], &pair[k]);
     }
   }
 }
@@ -238,17 +240,17 @@ static bool descend_floor(descent *s, const double e[3], double fall)
  * where a third pair ends it. */
 static bool descend_valley(descent *s)
 {
-  const descend_pair *p[2] = { NULL, NULL };
+  const descend_pair *pair[2] = { NULL, NULL };
   for (int k = 0; k < s->n; k++) {
     if (s->h - s->p[k].f > NEAR * (fabs(s->h) + hypot(s->p[k].g[0], s->p[k].g[1]))) continue;
-    if (p[1] != NULL) return false;
-    p[p[0] == NULL ? 0 : 1] = &s->p[k];
+    if (pair[1] != NULL) return false;
+    pair[pair[0] == NULL ? 0 : 1] = &s->p[k];
   }
-  if (p[1] == NULL) return false;
-  const double e[2] = { p[0]->g[0] - p[1]->g[0], p[0]->g[1] - p[1]->g[1] };
+  if (pair[1] == NULL) return false;
+  const double e[2] = { pair[0]->g[0] - pair[1]->g[0], pair[0]->g[1] - pair[1]->g[1] };
   const double len = hypot(e[0], e[1]);
   if (!(len > 0)) return false;
-  const double slope = (e[0] * p[0]->g[1] - e[1] * p[0]->g[0]) / len; /* the same of both */
+  const double slope = (e[0] * pair[0]->g[1] - e[1] * pair[0]->g[0]) / len; /* the same of both */
   for (double r = s->radius; r > SHORTEST && fabs(slope) * r > 10 * s->rounding; r *= 0.25) {
     const double way = slope > 0 ? r / len : -r / len;
     bool joined;
@@ -265,13 +267,13 @@ static bool descend_valley(descent *s)
 
 /* To the direction of a flat end nearby, if it is lower: no circle is smooth there, and Newton's
  * steps only creep to it. */
-static bool descend_end(descent *s, const perp_convex *c, double reach)
+static bool descend_end(descent *s, const perp_convex *convex, double reach)
 {
-  if (c->kind != PERP_CONVEX_CYLINDER && c->kind != PERP_CONVEX_CONE) return false;
+  if (convex->kind != PERP_CONVEX_CYLINDER && convex->kind != PERP_CONVEX_CONE) return false;
   double e[3], cross[3];
-  const bool down = perp_dot(3, c->u, s->d) < 0;
-  for (int i = 0; i < 3; i++) e[i] = down ? -c->u[i] : c->u[i];
-  if (c->kind == PERP_CONVEX_CONE && down != (c == s->a)) return false; /* the apex */
+  const bool down = perp_dot(3, convex->u, s->d) < 0;
+  for (int i = 0; i < 3; i++) e[i] = down ? -convex->u[i] : convex->u[i];
+  if (convex->kind == PERP_CONVEX_CONE && down != (convex == s->a)) return false; /* the apex */
   perp_cross(e, s->d, cross);
   if (!(perp_norm(cross) <= reach)) return false;
   const double h = perp_convex_gap(s->a, s->b, e);
@@ -286,15 +288,15 @@ static int descend_active(const descent *s, perp_convex_vertex *active)
 {
   int n = 0;
   for (int k = 0; k < s->n; k++) {
-    const descend_pair *p = &s->p[k];
-    if (s->h - p->f <= NEAR * (fabs(s->h) + hypot(p->g[0], p->g[1])))
-      active[n].ia = p->ia, active[n++].ib = p->ib;
+    const descend_pair *pair = &s->p[k];
+    if (s->h - pair->f <= NEAR * (fabs(s->h) + hypot(pair->g[0], pair->g[1])))
+      active[n].ia = pair->ia, active[n++].ib = pair->ib;
   }
   return n;
 }
 
 int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
-                        const perp_convex_vertex *v, bool ends, perp_convex_best *best,
+                        const perp_convex_vertex *vertex, bool ends, perp_convex_best *best,
                         perp_convex_vertex *active)
 {
   descent s = { .a = a, .b = b, .radius = RADIUS };
@@ -304,7 +306,8 @@ int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
   s.h = perp_dot(3, best->d, at.w);
   s.rounding = FLAT * (fabs(s.h) + perp_norm(b->c) + a->size + b->size);
   descend_join(&s, at.ia, at.ib);
-  for (int k = 0; k < n && s.n < PERP_CONVEX_BUNDLE; k++) descend_join(&s, v[k].ia, v[k].ib);
+  for (int k = 0; k < n && s.n < PERP_CONVEX_BUNDLE; k++)
+    descend_join(&s, vertex[k].ia, vertex[k].ib);
   descend_go(&s, best->d);
   for (int turn = 0; turn < TURNS && tries > 0 && s.radius > SMALLEST; turn++) {
     descend_choose(&s);

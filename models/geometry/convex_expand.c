@@ -46,30 +46,30 @@ typedef struct expansion {
 
 static void expand_face_set(expansion *x, int i, int j, int k)
 {
-  expand_face *f = &x->face[x->n_faces++];
+  expand_face *face = &x->face[x->n_faces++];
   double e[3], g[3];
-  *f = (expand_face){ .v = { i, j, k }, .off = HUGE_VAL };
+  *face = (expand_face){ .v = { i, j, k }, .off = HUGE_VAL };
   perp_sub(x->v[j].w, x->v[i].w, e);
   perp_sub(x->v[k].w, x->v[i].w, g);
-  perp_cross(e, g, f->n);
-  const double len = perp_norm(f->n);
+  perp_cross(e, g, face->n);
+  const double len = perp_norm(face->n);
   if (!(len > 1e-14 * perp_norm(e) * perp_norm(g)) || len == 0) {
-    f->done = true;
+    face->done = true;
     return;
   }
-  for (int c = 0; c < 3; c++) f->n[c] /= len;
-  f->off = (perp_dot(3, f->n, x->v[i].w) + perp_dot(3, f->n, x->v[j].w) +
-            perp_dot(3, f->n, x->v[k].w)) /
-           3;
+  for (int c = 0; c < 3; c++) face->n[c] /= len;
+  face->off = (perp_dot(3, face->n, x->v[i].w) + perp_dot(3, face->n, x->v[j].w) +
+               perp_dot(3, face->n, x->v[k].w)) /
+              3;
 }
 
 /* normals of the faces of a hull, outward from a */
-static void expand_flats(expansion *x, const perp_convex *c, double sign)
+static void expand_flats(expansion *x, const perp_convex *convex, double sign)
 {
-  if (c->kind != PERP_CONVEX_HULL) return;
-  for (int f = 0; f < c->hull->n_faces; f++) {
+  if (convex->kind != PERP_CONVEX_HULL) return;
+  for (int f = 0; f < convex->hull->n_faces; f++) {
     double d[3];
-    perp_turn(3, c->R, c->hull->n + 3 * f, d);
+    perp_turn(3, convex->R, convex->hull->n + 3 * f, d);
     for (int i = 0; i < 3; i++) d[i] *= sign;
     perp_convex_ask(x->a, x->b, d, 0, x->best);
   }
@@ -85,14 +85,14 @@ static int expand_extreme(expansion *x, const double d[3])
 static void expand_either(expansion *x, const double o[3], const double d[3])
 {
   const double back[3] = { -d[0], -d[1], -d[2] };
-  perp_convex_vertex v[2];
+  perp_convex_vertex vertex[2];
   double r[3], far[2];
   for (int side = 0; side < 2; side++) {
-    perp_convex_vertex_at(x->a, x->b, side == 0 ? d : back, &v[side]);
-    perp_sub(v[side].w, o, r);
+    perp_convex_vertex_at(x->a, x->b, side == 0 ? d : back, &vertex[side]);
+    perp_sub(vertex[side].w, o, r);
     far[side] = fabs(perp_dot(3, d, r));
   }
-  x->v[x->n_vertices++] = v[far[1] > far[0]];
+  x->v[x->n_vertices++] = vertex[far[1] > far[0]];
 }
 
 /* A tetrahedron; A - B has a volume as one of them has. */
@@ -199,28 +199,28 @@ static bool expand_add(expansion *x, int at, int from)
 
 /* Vertices so dense that their facets are no basins: the inner polytope is expanded until its
  * nearest face is one. */
-static bool expand_many(const perp_convex *c)
+static bool expand_many(const perp_convex *convex)
 {
-  return c->kind == PERP_CONVEX_HULL && c->hull->n_vertices > PERP_HULL_SMALL;
+  return convex->kind == PERP_CONVEX_HULL && convex->hull->n_vertices > PERP_HULL_SMALL;
 }
 
 /* Does the way from d, where h is h, lead down to a lowest point that has been found? */
 static bool expand_seen(const expansion *x, const double d[3], double h)
 {
-  const perp_convex_best *m = NULL;
+  const perp_convex_best *best = NULL;
   double nearest = WAY;
   for (int i = 0; i < x->n_basins; i++) {
     const double c = perp_dot(3, x->basin[i].d, d);
-    if (c > nearest) nearest = c, m = &x->basin[i];
+    if (c > nearest) nearest = c, best = &x->basin[i];
   }
-  if (m == NULL) return false;
+  if (best == NULL) return false;
   for (int k = 1; k <= PARTS; k++) {
     const double part = (double)k / PARTS;
     double e[3];
-    for (int i = 0; i < 3; i++) e[i] = d[i] + part * (m->d[i] - d[i]);
+    for (int i = 0; i < 3; i++) e[i] = d[i] + part * (best->d[i] - d[i]);
     const double len = perp_norm(e);
     for (int i = 0; i < 3; i++) e[i] /= len;
-    const double next = k == PARTS ? m->h : perp_convex_gap(x->a, x->b, e);
+    const double next = k == PARTS ? best->h : perp_convex_gap(x->a, x->b, e);
     if (next > h) return false;
     h = next;
   }
@@ -228,34 +228,34 @@ static bool expand_seen(const expansion *x, const double d[3], double h)
 }
 
 /* the lowest point of the basin of a direction, with n vertices around it */
-static void expand_descend(expansion *x, const double d[3], int n, const perp_convex_vertex *v,
+static void expand_descend(expansion *x, const double d[3], int n, const perp_convex_vertex *vertex,
                            bool ends)
 {
   perp_convex_vertex active[PERP_CONVEX_BUNDLE];
-  perp_convex_best p = perp_convex_candidate(d, HUGE_VAL);
-  const int met = perp_convex_descend(x->a, x->b, n, v, ends, &p, active);
-  if (x->n_basins < BASINS) x->basin[x->n_basins++] = p;
-  if (!(p.h < x->best->h)) return;
-  *x->best = p;
+  perp_convex_best best = perp_convex_candidate(d, HUGE_VAL);
+  const int met = perp_convex_descend(x->a, x->b, n, vertex, ends, &best, active);
+  if (x->n_basins < BASINS) x->basin[x->n_basins++] = best;
+  if (!(best.h < x->best->h)) return;
+  *x->best = best;
   perp_convex_polish(x->a, x->b, met, active, x->size, x->best);
 }
 
 /* a face below the least h so far, with the support point along its normal */
-static void expand_look(expansion *x, const expand_face *f, const perp_convex_vertex *next,
+static void expand_look(expansion *x, const expand_face *face, const perp_convex_vertex *next,
                         double h, bool sure)
 {
   if (x->many) { /* its facets are no basins */
-    perp_convex_vertex v[4] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]], *next };
-    perp_convex_best p = perp_convex_candidate(f->n, h);
-    perp_convex_polish(x->a, x->b, 4, v, x->size, &p);
-    if (p.h < x->best->h - x->flat ||
-        (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
-      *x->best = p;
+    perp_convex_vertex vertex[4] = { x->v[face->v[0]], x->v[face->v[1]], x->v[face->v[2]], *next };
+    perp_convex_best best = perp_convex_candidate(face->n, h);
+    perp_convex_polish(x->a, x->b, 4, vertex, x->size, &best);
+    if (best.h < x->best->h - x->flat ||
+        (best.exact && !x->best->exact && best.h <= x->best->h + 1e-15 * x->size))
+      *x->best = best;
     return;
   }
-  if (!(h < x->best->h) && (x->n_basins == BASINS || (!sure && expand_seen(x, f->n, h)))) return;
-  perp_convex_vertex v[3] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]] };
-  expand_descend(x, f->n, 3, v, !sure);
+  if (!(h < x->best->h) && (x->n_basins == BASINS || (!sure && expand_seen(x, face->n, h)))) return;
+  perp_convex_vertex vertex[3] = { x->v[face->v[0]], x->v[face->v[1]], x->v[face->v[2]] };
+  expand_descend(x, face->n, 3, vertex, !sure);
 }
 
 /* From d, where h is within `slack` of the least one. */
@@ -267,16 +267,17 @@ static void expand_from(expansion *x, const double d[3], double slack)
 
 /* From between the two faces at each edge of a hull: beside a round body whose own support function
  * is flat along a circle, h has a basin where that crosses the directions square to an edge. */
-static void expand_edges(expansion *x, const perp_convex *c, double sign, double slack)
+static void expand_edges(expansion *x, const perp_convex *convex, double sign, double slack)
 {
-  if (c->kind != PERP_CONVEX_HULL || c->hull->n_edges > EDGES) return;
-  for (int e = 0; e < c->hull->n_edges; e++) {
-    const int *face = c->hull->edge + 4 * e + 2;
+  if (convex->kind != PERP_CONVEX_HULL || convex->hull->n_edges > EDGES) return;
+  for (int e = 0; e < convex->hull->n_edges; e++) {
+    const int *face = convex->hull->edge + 4 * e + 2;
     double m[3], d[3];
-    for (int i = 0; i < 3; i++) m[i] = c->hull->n[3 * face[0] + i] + c->hull->n[3 * face[1] + i];
+    for (int i = 0; i < 3; i++)
+      m[i] = convex->hull->n[3 * face[0] + i] + convex->hull->n[3 * face[1] + i];
     if (perp_norm(m) < 1e-9) /* of a flat hull: outward in its plane */
-      perp_cross(c->hull->dir + 3 * e, c->hull->n + 3 * face[0], m);
-    perp_turn(3, c->R, m, d);
+      perp_cross(convex->hull->dir + 3 * e, convex->hull->n + 3 * face[0], m);
+    perp_turn(3, convex->R, m, d);
     const double len = perp_norm(d);
     for (int i = 0; i < 3; i++) d[i] *= sign / len;
     expand_from(x, d, slack);
@@ -285,17 +286,17 @@ static void expand_edges(expansion *x, const perp_convex *c, double sign, double
 
 /* From normals of the side of a cylinder or a cone, all around: h has a valley along them, which is
  * narrow around a flat cone. */
-static void expand_sides(expansion *x, const perp_convex *c, double sign, double slack)
+static void expand_sides(expansion *x, const perp_convex *convex, double sign, double slack)
 {
-  if (c->kind != PERP_CONVEX_CYLINDER && c->kind != PERP_CONVEX_CONE) return;
-  const double high = c->top + c->bottom, up = c->kind == PERP_CONVEX_CONE ? c->rim : 0,
-               len = hypot(up, high);
+  if (convex->kind != PERP_CONVEX_CYLINDER && convex->kind != PERP_CONVEX_CONE) return;
+  const double high = convex->top + convex->bottom,
+               up = convex->kind == PERP_CONVEX_CONE ? convex->rim : 0, len = hypot(up, high);
   for (int k = 0; k < AROUND; k++) {
     const double turn = 2 * M_PI * k / AROUND, out = sign * high / len;
     double d[3];
     for (int i = 0; i < 3; i++)
-      d[i] = sign * up / len * c->u[i] +
-             out * (cos(turn) * c->across[0][i] + sin(turn) * c->across[1][i]);
+      d[i] = sign * up / len * convex->u[i] +
+             out * (cos(turn) * convex->across[0][i] + sin(turn) * convex->across[1][i]);
     expand_from(x, d, slack);
   }
 }

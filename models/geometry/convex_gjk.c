@@ -98,11 +98,11 @@ static bool gjk_known(const simplex *s, const double w[3])
 static void gjk_polish(const perp_convex *a, const perp_convex *b, const simplex *s,
                        const perp_convex_vertex *next, double size, perp_convex_best *best)
 {
-  perp_convex_vertex v[5];
+  perp_convex_vertex vertex[5];
   int n = 0;
-  for (int i = 0; i < s->n; i++) v[n++] = s->v[i];
-  v[n++] = *next;
-  perp_convex_polish(a, b, n, v, size, best);
+  for (int i = 0; i < s->n; i++) vertex[n++] = s->v[i];
+  vertex[n++] = *next;
+  perp_convex_polish(a, b, n, vertex, size, best);
 }
 
 bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, double enough,

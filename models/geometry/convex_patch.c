@@ -12,119 +12,122 @@
  * of the lower disc FAR more */
 enum { ID_FAR = 32, ID_END = 64, ID_RIM = 66 };
 
-static void patch_add(perp_patch *p, const double x[3], int id)
+static void patch_add(perp_patch *patch, const double x[3], int id)
 {
-  memcpy(p->p[p->n], x, sizeof p->p[0]);
-  p->id[p->n++] = id;
+  memcpy(patch->p[patch->n], x, sizeof patch->p[0]);
+  patch->id[patch->n++] = id;
 }
 
-static void patch_rim(const perp_convex *c, double along, const double e[3], int id, perp_patch *p)
+static void patch_rim(const perp_convex *convex, double along, const double e[3], int id,
+                      perp_patch *patch)
 {
   double x[3];
-  perp_along(c->c, along, c->u, x);
-  perp_along(x, c->rim, e, x);
-  patch_add(p, x, id);
+  perp_along(convex->c, along, convex->u, x);
+  perp_along(x, convex->rim, e, x);
+  patch_add(patch, x, id);
 }
 
 /* a side of the meridian from (top, first) to (bottom, second), at most `small` off square to d */
-static void patch_side(const perp_convex *c, const double d[3], perp_patch *p)
+static void patch_side(const perp_convex *convex, const double d[3], perp_patch *patch)
 {
   double e[3], x[3];
-  perp_convex_outward(c, d, e);
-  if (c->kind == PERP_CONVEX_CYLINDER) {
-    patch_rim(c, c->top, e, ID_END, p);
+  perp_convex_outward(convex, d, e);
+  if (convex->kind == PERP_CONVEX_CYLINDER) {
+    patch_rim(convex, convex->top, e, ID_END, patch);
   } else {
-    perp_along(c->c, c->top, c->u, x);
-    patch_add(p, x, ID_END);
+    perp_along(convex->c, convex->top, convex->u, x);
+    patch_add(patch, x, ID_END);
   }
-  patch_rim(c, -c->bottom, e, ID_END + 1, p);
+  patch_rim(convex, -convex->bottom, e, ID_END + 1, patch);
 }
 
-static void patch_hull(const perp_convex *c, const double d[3], double small, perp_patch *p)
+static void patch_hull(const perp_convex *convex, const double d[3], double small,
+                       perp_patch *patch)
 {
-  const perp_hull *h = c->hull;
+  const perp_hull *hull = convex->hull;
   double m[3], s[3], best = -2, least = small;
   int face = 0, edge = -1;
-  perp_turn_back(3, c->R, d, m);
-  for (int f = 0; f < h->n_faces; f++) {
-    const double x = perp_dot(3, h->n + 3 * f, m);
+  perp_turn_back(3, convex->R, d, m);
+  for (int f = 0; f < hull->n_faces; f++) {
+    const double x = perp_dot(3, hull->n + 3 * f, m);
     if (x > best + 1e-12) best = x, face = f;
   }
-  perp_turn(3, c->R, h->n + 3 * face, p->n_flat);
-  const int corners = h->start[face + 1] - h->start[face];
+  perp_turn(3, convex->R, hull->n + 3 * face, patch->n_flat);
+  const int corners = hull->start[face + 1] - hull->start[face];
   double sine[3];
-  perp_cross(h->n + 3 * face, m, sine);
+  perp_cross(hull->n + 3 * face, m, sine);
   if (best > 0 && perp_norm(sine) <= small && corners <= PERP_PATCH_CORNERS) {
-    for (int k = h->start[face]; k < h->start[face + 1]; k++) {
-      perp_turn(3, c->R, h->v + 3 * h->loop[k], s);
-      for (int i = 0; i < 3; i++) s[i] += c->x[i];
-      patch_add(p, s, h->loop[k]);
+    for (int k = hull->start[face]; k < hull->start[face + 1]; k++) {
+      perp_turn(3, convex->R, hull->v + 3 * hull->loop[k], s);
+      for (int i = 0; i < 3; i++) s[i] += convex->x[i];
+      patch_add(patch, s, hull->loop[k]);
     }
     return;
   }
-  const int top = perp_convex_support(c, d, s);
-  for (int e = 0; e < h->n_edges; e++) {
-    if (h->edge[4 * e] != top && h->edge[4 * e + 1] != top) continue;
-    const double *u = h->dir + 3 * e, x = fabs(perp_dot(3, u, m)) / perp_norm(u);
+  const int top = perp_convex_support(convex, d, s);
+  for (int e = 0; e < hull->n_edges; e++) {
+    if (hull->edge[4 * e] != top && hull->edge[4 * e + 1] != top) continue;
+    const double *u = hull->dir + 3 * e, x = fabs(perp_dot(3, u, m)) / perp_norm(u);
     if (x <= least) least = x, edge = e;
   }
   if (edge < 0) {
-    patch_add(p, s, top);
+    patch_add(patch, s, top);
     return;
   }
   for (int k = 0; k < 2; k++) {
-    perp_turn(3, c->R, h->v + 3 * h->edge[4 * edge + k], s);
-    for (int i = 0; i < 3; i++) s[i] += c->x[i];
-    patch_add(p, s, h->edge[4 * edge + k]);
+    perp_turn(3, convex->R, hull->v + 3 * hull->edge[4 * edge + k], s);
+    for (int i = 0; i < 3; i++) s[i] += convex->x[i];
+    patch_add(patch, s, hull->edge[4 * edge + k]);
   }
 }
 
-void perp_convex_patch(const perp_convex *c, const double d[3], double small, perp_patch *p)
+void perp_convex_patch(const perp_convex *convex, const double d[3], double small,
+                       perp_patch *patch)
 {
   double s[3], cross[3];
-  const double du = perp_dot(3, d, c->u);
-  p->n = 0;
-  memcpy(p->n_flat, d, sizeof p->n_flat);
-  if (c->kind == PERP_CONVEX_HULL) {
-    patch_hull(c, d, small, p);
+  const double du = perp_dot(3, d, convex->u);
+  patch->n = 0;
+  memcpy(patch->n_flat, d, sizeof patch->n_flat);
+  if (convex->kind == PERP_CONVEX_HULL) {
+    patch_hull(convex, d, small, patch);
     return;
   }
-  if (c->kind == PERP_CONVEX_SEGMENT && fabs(du) <= small) {
+  if (convex->kind == PERP_CONVEX_SEGMENT && fabs(du) <= small) {
     for (int end = 0; end < 2; end++) {
-      perp_along(c->c, end == 0 ? c->top : -c->bottom, c->u, s);
-      patch_add(p, s, ID_END + end);
+      perp_along(convex->c, end == 0 ? convex->top : -convex->bottom, convex->u, s);
+      patch_add(patch, s, ID_END + end);
     }
     return;
   }
-  if (c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE) {
-    const bool cone = c->kind == PERP_CONVEX_CONE;
-    const double high = c->top + c->bottom;
-    perp_cross(d, c->u, cross);
+  if (convex->kind == PERP_CONVEX_CYLINDER || convex->kind == PERP_CONVEX_CONE) {
+    const bool cone = convex->kind == PERP_CONVEX_CONE;
+    const double high = convex->top + convex->bottom;
+    perp_cross(d, convex->u, cross);
     const double off = perp_norm(cross); /* sine of the angle to the axis */
     if (off <= small && (!cone || du < 0)) {
       const double side = du > 0 ? 1 : -1;
       double o[3];
-      perp_along(c->c, side > 0 ? c->top : -c->bottom, c->u, o);
-      for (int i = 0; i < 3; i++) p->n_flat[i] = side * c->u[i];
+      perp_along(convex->c, side > 0 ? convex->top : -convex->bottom, convex->u, o);
+      for (int i = 0; i < 3; i++) patch->n_flat[i] = side * convex->u[i];
       for (int k = 0; k < PERP_PATCH_RIM; k++) {
         const double angle = side * 2 * M_PI * k /
                              PERP_PATCH_RIM; /* counter-clockwise about the normal */
         double x[3];
-        perp_along(o, c->rim * cos(angle), c->across[0], x);
-        perp_along(x, c->rim * sin(angle), c->across[1], x);
-        patch_add(p, x, k + (side > 0 ? 0 : ID_FAR));
+        perp_along(o, convex->rim * cos(angle), convex->across[0], x);
+        perp_along(x, convex->rim * sin(angle), convex->across[1], x);
+        patch_add(patch, x, k + (side > 0 ? 0 : ID_FAR));
       }
       return;
     }
     /* the ends of a side differ in height by less than `small` of its length */
-    const double step = cone ? high * du - c->rim * off : high * du;
-    if (fabs(step) <= small * (cone ? hypot(high, c->rim) : high)) {
-      patch_side(c, d, p);
+    const double step = cone ? high * du - convex->rim * off : high * du;
+    if (fabs(step) <= small * (cone ? hypot(high, convex->rim) : high)) {
+      patch_side(convex, d, patch);
       return;
     }
   }
-  const int piece = perp_convex_support(c, d, s);
-  patch_add(p, s, ID_RIM + piece);
+  const int piece = perp_convex_support(convex, d, s);
+  patch_add(patch, s, ID_RIM + piece);
 }
 
 /* ---- two patches ---- */
@@ -170,19 +173,20 @@ static int patch_cut(int n, const patch_corner *in, const double m[3], const dou
 
 /* names of a corner: of the reference and of the incident patch, as in perp_patch_point */
 static void patch_name(const perp_patch *ref, const perp_patch *inc, const patch_corner *before,
-                       const patch_corner *c, int *of_ref, int *of_inc)
+                       const patch_corner *corner, int *of_ref, int *of_inc)
 {
   *of_ref = *of_inc = -1;
-  if (c->corner >= 0) {
-    *of_inc = inc->id[c->corner];
+  if (corner->corner >= 0) {
+    *of_inc = inc->id[corner->corner];
     return;
   }
-  if (inc->n > 2 && before->out < 0 && c->out < 0) { /* where two sides of the reference meet */
-    *of_ref = ref->id[-1 - c->out];
+  if (inc->n > 2 && before->out < 0 &&
+      corner->out < 0) { /* where two sides of the reference meet */
+    *of_ref = ref->id[-1 - corner->out];
     return;
   }
-  const int side = c->out < 0 ? -1 - c->out : -1 - before->out;
-  const int own = inc->n == 2 ? 0 : c->out < 0 ? before->out : c->out;
+  const int side = corner->out < 0 ? -1 - corner->out : -1 - before->out;
+  const int own = inc->n == 2 ? 0 : corner->out < 0 ? before->out : corner->out;
   *of_ref = -2 - ref->id[side];
   *of_inc = -2 - inc->id[own < 0 ? 0 : own];
 }
@@ -209,14 +213,14 @@ static int patch_over(const perp_patch *ref, const perp_patch *inc, double toler
     now = next;
   }
   for (int k = 0; k < n && count < 2 * PERP_PATCH_CORNERS; k++) {
-    perp_patch_point *t = &out[count++];
+    perp_patch_point *point = &out[count++];
     double r[3];
     perp_sub(now[k].p, ref->p[0], r);
-    t->gap = perp_dot(3, r, ref->n_flat);
-    memcpy(ref_is_a ? t->pb : t->pa, now[k].p, sizeof t->pa);
-    perp_along(now[k].p, -t->gap, ref->n_flat, ref_is_a ? t->pa : t->pb);
-    patch_name(ref, inc, &now[k > 0 ? k - 1 : n - 1], &now[k], ref_is_a ? &t->ia : &t->ib,
-               ref_is_a ? &t->ib : &t->ia);
+    point->gap = perp_dot(3, r, ref->n_flat);
+    memcpy(ref_is_a ? point->pb : point->pa, now[k].p, sizeof point->pa);
+    perp_along(now[k].p, -point->gap, ref->n_flat, ref_is_a ? point->pa : point->pb);
+    patch_name(ref, inc, &now[k > 0 ? k - 1 : n - 1], &now[k], ref_is_a ? &point->ia : &point->ib,
+               ref_is_a ? &point->ib : &point->ia);
   }
   return count;
 }
@@ -237,28 +241,28 @@ static int patch_segments(const perp_patch *a, const perp_patch *b, const double
   const double uu = perp_dot(3, uf, uf), ww = perp_dot(3, wf, wf);
   if (perp_norm(c) > 0.03 * sqrt(uu * ww)) return 0;
   for (int k = 0; k < 4; k++) {
-    perp_patch_point *t = &out[count];
+    perp_patch_point *point = &out[count];
     const int end = k & 1;
     if (k < 2) { /* an end of b beside a */
       double r[3];
       perp_sub(b->p[end], a->p[0], r);
       const double s = perp_dot(3, r, uf) / uu;
       if (!(s >= 0 && s <= 1)) continue;
-      memcpy(t->pb, b->p[end], sizeof t->pb);
-      perp_along(a->p[0], s, u, t->pa);
-      t->ia = -1, t->ib = b->id[end];
+      memcpy(point->pb, b->p[end], sizeof point->pb);
+      perp_along(a->p[0], s, u, point->pa);
+      point->ia = -1, point->ib = b->id[end];
     } else {
       double r[3];
       perp_sub(a->p[end], b->p[0], r);
       const double s = perp_dot(3, r, wf) / ww;
       if (!(s > 0 && s < 1)) continue;
-      memcpy(t->pa, a->p[end], sizeof t->pa);
-      perp_along(b->p[0], s, w, t->pb);
-      t->ia = a->id[end], t->ib = -1;
+      memcpy(point->pa, a->p[end], sizeof point->pa);
+      perp_along(b->p[0], s, w, point->pb);
+      point->ia = a->id[end], point->ib = -1;
     }
     double r[3];
-    perp_sub(t->pb, t->pa, r);
-    t->gap = perp_dot(3, r, n);
+    perp_sub(point->pb, point->pa, r);
+    point->gap = perp_dot(3, r, n);
     count++;
   }
   return count;

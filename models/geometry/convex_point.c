@@ -10,13 +10,14 @@ enum { CORNERS = 4 };
 
 /* the polygon but for the axis, from the bottom to the top: along the axis, and from it; returns
  * the number of corners */
-static int point_profile(const perp_convex *c, double v[CORNERS][2])
+static int point_profile(const perp_convex *convex, double v[CORNERS][2])
 {
-  const double corner[CORNERS][2] = {
-    { -c->bottom, 0 }, { -c->bottom, c->rim }, { c->top, c->rim }, { c->top, 0 }
-  };
+  const double corner[CORNERS][2] = { { -convex->bottom, 0 },
+                                      { -convex->bottom, convex->rim },
+                                      { convex->top, convex->rim },
+                                      { convex->top, 0 } };
   memcpy(v, corner, sizeof corner);
-  if (c->kind == PERP_CONVEX_CYLINDER) return 4;
+  if (convex->kind == PERP_CONVEX_CYLINDER) return 4;
   memcpy(v[2], corner[3], sizeof v[2]);
   return 3;
 }
@@ -46,15 +47,15 @@ static double point_polygon(int corners, double v[CORNERS][2], const double p[2]
   return out < HUGE_VAL ? out : in;
 }
 
-double perp_convex_point(const perp_convex *c, const double x[3], double n[3], double y[3])
+double perp_convex_point(const perp_convex *convex, const double x[3], double n[3], double y[3])
 {
   double v[CORNERS][2], r[3], e[3], m[2] = { 1, 0 }, foot[2] = { 0 };
-  perp_sub(x, c->c, r);
-  const double rho = perp_convex_outward(c, r, e), p[2] = { perp_dot(3, r, c->u), rho };
-  const double distance = point_polygon(point_profile(c, v), v, p, m, foot);
+  perp_sub(x, convex->c, r);
+  const double rho = perp_convex_outward(convex, r, e), p[2] = { perp_dot(3, r, convex->u), rho };
+  const double distance = point_polygon(point_profile(convex, v), v, p, m, foot);
   for (int i = 0; i < 3; i++) {
-    n[i] = m[0] * c->u[i] + m[1] * e[i];
-    y[i] = c->c[i] + foot[0] * c->u[i] + foot[1] * e[i];
+    n[i] = m[0] * convex->u[i] + m[1] * e[i];
+    y[i] = convex->c[i] + foot[0] * convex->u[i] + foot[1] * e[i];
   }
   return distance;
 }

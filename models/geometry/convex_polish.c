@@ -34,14 +34,14 @@ typedef struct polish_side {
   perp_convex_piece p[AT_ONCE];
 } polish_side;
 
-static void polish_at(polish_side *s, const double d[3], double size)
+static void polish_at(polish_side *side, const double d[3], double size)
 {
-  const double e[3] = { s->sign * d[0], s->sign * d[1], s->sign * d[2] };
-  for (int k = 0; k < s->n; k++) {
-    perp_convex_piece_at(s->c, s->id[k], e, &s->p[k]);
-    s->p[k].value /= size;
-    for (int i = 0; i < 3; i++) s->p[k].grad[i] *= s->sign / size;
-    for (int i = 0; i < 9; i++) s->p[k].H[i] /= size;
+  const double e[3] = { side->sign * d[0], side->sign * d[1], side->sign * d[2] };
+  for (int k = 0; k < side->n; k++) {
+    perp_convex_piece_at(side->c, side->id[k], e, &side->p[k]);
+    side->p[k].value /= size;
+    for (int i = 0; i < 3; i++) side->p[k].grad[i] *= side->sign / size;
+    for (int i = 0; i < 9; i++) side->p[k].H[i] /= size;
   }
 }
 
@@ -88,23 +88,23 @@ static void polish_solve(int n, double *A, double *b, double *x)
 }
 
 /* the rows and columns of the differences of gradients of one side, from `row` on */
-static int polish_border(const polish_side *s, const double d[3], int row, double *A, double *b)
+static int polish_border(const polish_side *side, const double d[3], int row, double *A, double *b)
 {
-  for (int k = 1; k < s->n; k++, row++) {
+  for (int k = 1; k < side->n; k++, row++) {
     double g[3];
-    perp_sub(s->p[k].grad, s->p[0].grad, g);
+    perp_sub(side->p[k].grad, side->p[0].grad, g);
     for (int i = 0; i < 3; i++) A[i + ROWS * row] = A[row + ROWS * i] = g[i];
     b[row] = -perp_dot(3, g, d);
   }
   return row;
 }
 
-static void polish_multipliers(polish_side *s, const double *x)
+static void polish_multipliers(polish_side *side, const double *x)
 {
-  s->m[0] = 1;
-  for (int k = 1; k < s->n; k++) {
-    s->m[k] = x[k - 1];
-    s->m[0] -= x[k - 1];
+  side->m[0] = 1;
+  for (int k = 1; k < side->n; k++) {
+    side->m[k] = x[k - 1];
+    side->m[0] -= x[k - 1];
   }
 }
 
@@ -117,12 +117,12 @@ static void polish_turn(const double start[3], double part, const double x[3], d
 }
 
 /* the largest of the pieces of one side; *spread: less the smallest */
-static double polish_top(const polish_side *s, double *spread)
+static double polish_top(const polish_side *side, double *spread)
 {
-  double high = s->p[0].value, low = high;
-  for (int k = 1; k < s->n; k++) {
-    high = fmax(high, s->p[k].value);
-    low = fmin(low, s->p[k].value);
+  double high = side->p[0].value, low = high;
+  for (int k = 1; k < side->n; k++) {
+    high = fmax(high, side->p[k].value);
+    low = fmin(low, side->p[k].value);
   }
   *spread = fmax(*spread, high - low);
   return high;
@@ -130,17 +130,17 @@ static double polish_top(const polish_side *s, double *spread)
 
 /* d down to the floor of a valley, where the two pieces of one side are equal: it winds, and a step
  * along it leaves it. */
-static void polish_floor(polish_side *s, double size, double d[3])
+static void polish_floor(polish_side *side, double size, double d[3])
 {
   for (int k = 0; k < FLOOR; k++) {
     double g[3];
-    perp_sub(s->p[1].grad, s->p[0].grad, g);
+    perp_sub(side->p[1].grad, side->p[0].grad, g);
     const double up = perp_dot(3, g, d), len = perp_norm(g);
     perp_along(g, -up, d, g);
     const double slope = perp_norm(g);
     if (!(fabs(up) > 1e-16 * len) || !(fabs(up) < STRIDE * slope)) return;
     polish_turn((const double[3]){ d[0], d[1], d[2] }, -up / (slope * slope), g, d);
-    polish_at(s, d, size);
+    polish_at(side, d, size);
   }
 }
 
@@ -219,12 +219,12 @@ static double polish_step(polish_side *a, polish_side *b, double size, double *t
 }
 
 /* the point of one side that the multipliers say, in units of the problem */
-static void polish_point(const polish_side *s, double size, double y[3], bool *good)
+static void polish_point(const polish_side *side, double size, double y[3], bool *good)
 {
   for (int i = 0; i < 3; i++) y[i] = 0;
-  for (int k = 0; k < s->n; k++) {
-    *good = *good && s->m[k] >= -SIGN;
-    perp_along(y, s->sign * size * s->m[k], s->p[k].grad, y);
+  for (int k = 0; k < side->n; k++) {
+    *good = *good && side->m[k] >= -SIGN;
+    perp_along(y, side->sign * size * side->m[k], side->p[k].grad, y);
   }
 }
 
@@ -274,11 +274,11 @@ static bool polish_newton(const perp_convex *a, const perp_convex *b, polish_sid
 }
 
 /* different pieces among the vertices */
-static int polish_pieces(int n, const perp_convex_vertex *v, bool of_b, int *id)
+static int polish_pieces(int n, const perp_convex_vertex *vertex, bool of_b, int *id)
 {
   int count = 0;
   for (int k = 0; k < n; k++) {
-    const int piece = of_b ? v[k].ib : v[k].ia;
+    const int piece = of_b ? vertex[k].ib : vertex[k].ia;
     bool there = false;
     for (int i = 0; i < count; i++) there = there || id[i] == piece;
     if (!there && count < PERP_CONVEX_PIECES) id[count++] = piece;
@@ -286,18 +286,18 @@ static int polish_pieces(int n, const perp_convex_vertex *v, bool of_b, int *id)
   return count;
 }
 
-static void polish_choose(polish_side *s, int n, const int *id, int mask)
+static void polish_choose(polish_side *side, int n, const int *id, int mask)
 {
-  s->n = 0;
+  side->n = 0;
   for (int k = 0; k < n; k++)
-    if (mask >> k & 1) s->id[s->n++] = id[k];
+    if (mask >> k & 1) side->id[side->n++] = id[k];
 }
 
 void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
-                        const perp_convex_vertex *v, double size, perp_convex_best *best)
+                        const perp_convex_vertex *vertex, double size, perp_convex_best *best)
 {
   int ia[PERP_CONVEX_PIECES], ib[PERP_CONVEX_PIECES];
-  const int na = polish_pieces(n, v, false, ia), nb = polish_pieces(n, v, true, ib);
+  const int na = polish_pieces(n, vertex, false, ia), nb = polish_pieces(n, vertex, true, ib);
   const double start[3] = { best->d[0], best->d[1], best->d[2] };
   polish_side sa = { .c = a, .sign = 1 }, sb = { .c = b, .sign = -1 };
   for (int pieces = 2; pieces <= 4; pieces++)

@@ -9,9 +9,9 @@ static const double PARALLEL = 1e-12, ALMOST = 1e-5; /* rad: features that lie a
  * one allows it */
 static const double PROVED = 1e-13, ALIKE = 1e-10, ROUNDING = 4e-15;
 
-static bool distance_turned(const perp_convex *c)
+static bool distance_turned(const perp_convex *convex)
 {
-  return c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE;
+  return convex->kind == PERP_CONVEX_CYLINDER || convex->kind == PERP_CONVEX_CONE;
 }
 
 /* Do the points of *best, which are `off`, lie on one line? */
@@ -23,18 +23,19 @@ static bool distance_exact(const perp_convex *a, const perp_convex *b, const per
 }
 
 /* nearest point of a patch to x, both looked at along n */
-static void distance_onto(const perp_patch *p, const double n[3], const double x[3], double y[3])
+static void distance_onto(const perp_patch *patch, const double n[3], const double x[3],
+                          double y[3])
 {
   double best = HUGE_VAL;
-  bool over = p->n > 2;
-  for (int k = 0; k < p->n; k++) {
-    const double *v = p->p[k], *w = p->p[k + 1 < p->n ? k + 1 : 0];
+  bool over = patch->n > 2;
+  for (int k = 0; k < patch->n; k++) {
+    const double *v = patch->p[k], *w = patch->p[k + 1 < patch->n ? k + 1 : 0];
     double u[3], flat[3], r[3], m[3], z[3];
     perp_sub(w, v, u);
     perp_along(u, -perp_dot(3, u, n), n, flat);
     perp_sub(x, v, r);
     perp_along(r, -perp_dot(3, r, n), n, r);
-    perp_cross(flat, p->n_flat, m);
+    perp_cross(flat, patch->n_flat, m);
     over = over && perp_dot(3, m, r) <= 0;
     const double uu = perp_dot(3, flat, flat), t = uu > 0 ? perp_dot(3, r, flat) / uu : 0;
     perp_along(v, t < 0 ? 0 : t > 1 ? 1 : t, u, z);
@@ -45,44 +46,47 @@ static void distance_onto(const perp_patch *p, const double n[3], const double x
   }
   if (!over) return;
   double r[3];
-  perp_sub(p->p[0], x, r);
-  perp_along(x, perp_dot(3, r, p->n_flat) / perp_dot(3, n, p->n_flat), n, y);
+  perp_sub(patch->p[0], x, r);
+  perp_along(x, perp_dot(3, r, patch->n_flat) / perp_dot(3, n, patch->n_flat), n, y);
 }
 
 /* the point of a disc that is nearest to x */
-static void distance_disc(const perp_convex *c, const double d[3], const double x[3], double y[3])
+static void distance_disc(const perp_convex *convex, const double d[3], const double x[3],
+                          double y[3])
 {
   double o[3], r[3];
-  perp_along(c->c, perp_dot(3, c->u, d) > 0 ? c->top : -c->bottom, c->u, o);
+  perp_along(convex->c, perp_dot(3, convex->u, d) > 0 ? convex->top : -convex->bottom, convex->u,
+             o);
   perp_sub(x, o, r);
-  perp_along(r, -perp_dot(3, r, c->u), c->u, r);
+  perp_along(r, -perp_dot(3, r, convex->u), convex->u, r);
   const double len = perp_norm(r);
-  perp_along(o, len > c->rim ? c->rim / len : 1, r, y);
+  perp_along(o, len > convex->rim ? convex->rim / len : 1, r, y);
 }
 
-static bool distance_is_disc(const perp_convex *c, const perp_patch *p)
+static bool distance_is_disc(const perp_convex *convex, const perp_patch *patch)
 {
-  return p->n > 2 && c->kind != PERP_CONVEX_HULL;
+  return patch->n > 2 && convex->kind != PERP_CONVEX_HULL;
 }
 
 /* Where the segment p of one body crosses the rim of a disc of the other one, both looked at along
  * n: on the disc y, on the segment x.  toward: n as the disc sees it.  Of two points that on the
  * side where the rim is the farthest; false: none. Where n is almost along the axis its rounding
  * turns the farthest point of the rim, but not this one. */
-static bool distance_rim(const perp_convex *c, const double toward[3], const perp_patch *p,
+static bool distance_rim(const perp_convex *convex, const double toward[3], const perp_patch *patch,
                          const double n[3], double y[3], double x[3])
 {
   double o[3], e[3], r[3], w[3], t[2], best = -HUGE_VAL;
-  const double un = perp_dot(3, c->u, n);
-  perp_along(c->c, perp_dot(3, c->u, toward) > 0 ? c->top : -c->bottom, c->u, o);
-  perp_convex_outward(c, toward, e);
-  perp_sub(p->p[0], o, r);
-  perp_sub(p->p[1], p->p[0], w);
-  perp_along(r, -perp_dot(3, r, c->u) / un, n, r);
-  perp_along(w, -perp_dot(3, w, c->u) / un, n, w);
+  const double un = perp_dot(3, convex->u, n);
+  perp_along(convex->c, perp_dot(3, convex->u, toward) > 0 ? convex->top : -convex->bottom,
+             convex->u, o);
+  perp_convex_outward(convex, toward, e);
+  perp_sub(patch->p[0], o, r);
+  perp_sub(patch->p[1], patch->p[0], w);
+  perp_along(r, -perp_dot(3, r, convex->u) / un, n, r);
+  perp_along(w, -perp_dot(3, w, convex->u) / un, n, w);
   /* |r + t w| = rim */
   const double A = perp_dot(3, w, w), B = perp_dot(3, r, w),
-               C = perp_dot(3, r, r) - c->rim * c->rim, root = sqrt(B * B - A * C);
+               C = perp_dot(3, r, r) - convex->rim * convex->rim, root = sqrt(B * B - A * C);
   if (!(A > 0) || !(root > 0)) return false;
   const double q = -(B + copysign(root, B));
   t[0] = q / A, t[1] = C / q;
@@ -92,8 +96,8 @@ static bool distance_rim(const perp_convex *c, const double toward[3], const per
     if (!(t[k] >= 0 && t[k] <= 1) || !(perp_dot(3, e, z) > best)) continue;
     best = perp_dot(3, e, z);
     perp_along(o, 1, z, y);
-    perp_along(p->p[0], t[k], p->p[1], x);
-    for (int i = 0; i < 3; i++) x[i] -= t[k] * p->p[0][i];
+    perp_along(patch->p[0], t[k], patch->p[1], x);
+    for (int i = 0; i < 3; i++) x[i] -= t[k] * patch->p[0][i];
   }
   return best > -HUGE_VAL;
 }
@@ -117,7 +121,7 @@ static void distance_choose(const perp_convex *a, const perp_convex *b, double p
 {
   const double *d = best->d, back[3] = { -d[0], -d[1], -d[2] };
   perp_patch pa, pb;
-  perp_patch_point t[2 * PERP_PATCH_CORNERS];
+  perp_patch_point point[2 * PERP_PATCH_CORNERS];
   double middle[3] = { 0 };
   perp_convex_patch(a, d, parallel, &pa);
   perp_convex_patch(b, back, parallel, &pb);
@@ -143,15 +147,15 @@ static void distance_choose(const perp_convex *a, const perp_convex *b, double p
       distance_onto(&pa, d, best->b, best->a);
     return;
   }
-  const int n = perp_patch_meet(&pa, &pb, d, 1e-12 * fmin(a->size, b->size), t);
+  const int n = perp_patch_meet(&pa, &pb, d, 1e-12 * fmin(a->size, b->size), point);
   if (n == 0) { /* they meet in a corner, up to rounding */
     for (int i = 0; i < 3; i++) middle[i] = 0.5 * (pb.p[0][i] + pb.p[1][i]);
     distance_onto(&pa, d, middle, best->a);
     distance_onto(&pb, d, best->a, best->b);
     return;
   }
-  memcpy(best->a, t[0].pa, sizeof best->a);
-  memcpy(best->b, t[0].pb, sizeof best->b);
+  memcpy(best->a, point[0].pa, sizeof best->a);
+  memcpy(best->b, point[0].pb, sizeof best->b);
 }
 
 /* *best with the points of `other`, if they come nearer to one line along d */
@@ -167,13 +171,13 @@ static void distance_offer(const perp_convex *a, const perp_convex *b, perp_conv
 }
 
 /* how far y is outside of a core that is round, if it is near to it */
-static double distance_beyond(const perp_convex *c, const double y[3])
+static double distance_beyond(const perp_convex *convex, const double y[3])
 {
   double r[3], g[3] = { 0 }, n[3], level = -1;
-  if (c->kind != PERP_CONVEX_ELLIPSOID) return fmax(0, perp_convex_point(c, y, n, g));
-  perp_sub(y, c->c, r);
+  if (convex->kind != PERP_CONVEX_ELLIPSOID) return fmax(0, perp_convex_point(convex, y, n, g));
+  perp_sub(y, convex->c, r);
   for (int k = 0; k < 3; k++) {
-    const double *e = c->E + 3 * k, ee = perp_dot(3, e, e), z = perp_dot(3, e, r) / ee;
+    const double *e = convex->E + 3 * k, ee = perp_dot(3, e, e), z = perp_dot(3, e, r) / ee;
     level += z * z;
     perp_along(g, z / ee, e, g);
   }
@@ -226,7 +230,7 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
   for (double angle = 1e-2; angle > 1e-11; angle *= 1e-2) {
     const double *d = best->d;
     double least[3] = { 0 }, u[3], w[3], e[AROUND + 1][3];
-    perp_convex_vertex v[AROUND + 1];
+    perp_convex_vertex vertex[AROUND + 1];
     least[fabs(d[0]) < 0.6 ? 0 : 1] = 1;
     perp_cross(d, least, u);
     perp_cross(d, u, w);
@@ -236,11 +240,11 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
       perp_along(e[k], k < AROUND ? angle * sin(turn) : 0, w, e[k]);
       const double len = perp_norm(e[k]);
       for (int i = 0; i < 3; i++) e[k][i] /= len;
-      perp_convex_vertex_at(a, b, e[k], &v[k]);
+      perp_convex_vertex_at(a, b, e[k], &vertex[k]);
     }
     for (int k = AROUND; k >= 0 && !best->exact; k--) {
-      perp_convex_best p = perp_convex_candidate(e[k], perp_dot(3, e[k], v[k].w));
-      perp_convex_polish(a, b, AROUND + 1, v, size, &p);
+      perp_convex_best p = perp_convex_candidate(e[k], perp_dot(3, e[k], vertex[k].w));
+      perp_convex_polish(a, b, AROUND + 1, vertex, size, &p);
       /* a value is rounded where a gradient still tells: what is stationary wins among equal ones
        */
       const double slack = p.exact ? 4e-15 * (a->size + b->size + fabs(p.h)) : 1e-15 * size;

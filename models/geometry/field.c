@@ -47,26 +47,26 @@ perp_status perp_mesh_field(perp_ctx *ctx, const double *heights, const int grid
   if (depth == 0) like.depth = fmax((nx - 1) * spacing[0], (ny - 1) * spacing[1]);
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, perp_mesh_layout, &ws));
-  perp_mesh *m = ws;
+  perp_mesh *mesh = ws;
   for (int i = 0; i < nx * ny; i++) {
-    m->v[3 * i] = (i % nx) * spacing[0];
-    m->v[3 * i + 1] = (i / nx) * spacing[1];
-    m->v[3 * i + 2] = heights[i];
-    m->low = fmin(m->low, heights[i]);
-    m->high = fmax(m->high, heights[i]);
+    mesh->v[3 * i] = (i % nx) * spacing[0];
+    mesh->v[3 * i + 1] = (i / nx) * spacing[1];
+    mesh->v[3 * i + 2] = heights[i];
+    mesh->low = fmin(mesh->low, heights[i]);
+    mesh->high = fmax(mesh->high, heights[i]);
   }
-  for (int j = 0, *t = m->tri; j + 1 < ny; j++)
+  for (int j = 0, *t = mesh->tri; j + 1 < ny; j++)
     for (int i = 0; i + 1 < nx; i++) {
       const int o = i + nx * j, across = o + nx + 1;
       *t++ = o, *t++ = o + 1, *t++ = across;
       *t++ = o, *t++ = across, *t++ = o + nx;
     }
-  const perp_status status = perp_mesh_measure(ctx, m, who);
+  const perp_status status = perp_mesh_measure(ctx, mesh, who);
   if (status != PERP_OK) {
-    free(m);
+    free(mesh);
     return status;
   }
-  *out = m;
+  *out = mesh;
   return PERP_OK;
 }
 
@@ -80,26 +80,26 @@ static bool field_cells(double lo, double hi, double spacing, int cells, int *fi
   return true;
 }
 
-void perp_field_near(const perp_mesh *m, const double lo[3], const double hi[3],
+void perp_field_near(const perp_mesh *mesh, const double lo[3], const double hi[3],
                      perp_mesh_visit *visit, void *user)
 {
   double a[3], b[3]; /* the box in the frame of the grid */
   for (int k = 0; k < 3; k++) {
-    const double *axis = m->R + 3 * k;
+    const double *axis = mesh->R + 3 * k;
     double middle = 0, half = 0;
     for (int i = 0; i < 3; i++) {
-      middle += axis[i] * (0.5 * (lo[i] + hi[i]) - m->c[i]);
+      middle += axis[i] * (0.5 * (lo[i] + hi[i]) - mesh->c[i]);
       half += fabs(axis[i]) * 0.5 * (hi[i] - lo[i]);
     }
     a[k] = middle - half, b[k] = middle + half;
   }
   int x0, x1, y0, y1;
-  if (a[2] > m->high || b[2] < m->low - m->depth ||
-      !field_cells(a[0], b[0], m->spacing[0], m->grid[0] - 1, &x0, &x1) ||
-      !field_cells(a[1], b[1], m->spacing[1], m->grid[1] - 1, &y0, &y1))
+  if (a[2] > mesh->high || b[2] < mesh->low - mesh->depth ||
+      !field_cells(a[0], b[0], mesh->spacing[0], mesh->grid[0] - 1, &x0, &x1) ||
+      !field_cells(a[1], b[1], mesh->spacing[1], mesh->grid[1] - 1, &y0, &y1))
     return;
   for (int j = y0; j <= y1; j++)
     for (int i = x0; i <= x1; i++)
       for (int k = 0; k < 2; k++)
-        if (!visit(user, 2 * (i + (m->grid[0] - 1) * j) + k)) return;
+        if (!visit(user, 2 * (i + (mesh->grid[0] - 1) * j) + k)) return;
 }

@@ -71,62 +71,65 @@ static int find_half(const halves *h, const int *edge, int a, int b)
 
 /* ---- from faces to a hull ---- */
 
-static void hull_layout(void *hull, perp_arena *a)
+static void hull_layout(void *hull, perp_arena *arena)
 {
   perp_hull *h = hull;
-  h->v = PERP_CARVE(a, double, 3 * h->n_vertices);
-  h->n = PERP_CARVE(a, double, 3 * h->n_faces);
-  h->d = PERP_CARVE(a, double, h->n_faces);
-  h->side = PERP_CARVE(a, double, 3 * h->n_half);
-  h->dir = PERP_CARVE(a, double, 3 * h->n_edges);
-  h->start = PERP_CARVE(a, int, h->n_faces + 1);
-  PERP_INTS(a, h->n_half, &h->loop, &h->rim, &h->fan);
-  h->edge = PERP_CARVE(a, int, 4 * h->n_edges);
-  h->star = PERP_CARVE(a, int, h->n_vertices + 1);
-  h->axis = PERP_CARVE(a, int, h->n_edges + 1);
-  h->edges = PERP_CARVE(a, int, h->n_edges);
-  h->joint = PERP_CARVE(a, int, h->n_vertices + 1);
-  h->beside = PERP_CARVE(a, int, 2 * h->n_edges);
+  h->v = PERP_CARVE(arena, double, 3 * h->n_vertices);
+  h->n = PERP_CARVE(arena, double, 3 * h->n_faces);
+  h->d = PERP_CARVE(arena, double, h->n_faces);
+  h->side = PERP_CARVE(arena, double, 3 * h->n_half);
+  h->dir = PERP_CARVE(arena, double, 3 * h->n_edges);
+  h->start = PERP_CARVE(arena, int, h->n_faces + 1);
+  PERP_INTS(arena, h->n_half, &h->loop, &h->rim, &h->fan);
+  h->edge = PERP_CARVE(arena, int, 4 * h->n_edges);
+  h->star = PERP_CARVE(arena, int, h->n_vertices + 1);
+  h->axis = PERP_CARVE(arena, int, h->n_edges + 1);
+  h->edges = PERP_CARVE(arena, int, h->n_edges);
+  h->joint = PERP_CARVE(arena, int, h->n_vertices + 1);
+  h->beside = PERP_CARVE(arena, int, 2 * h->n_edges);
 }
 
 /* number the edges; false when a half edge lacks its twin, or Euler's formula does not hold */
-static bool link_edges(perp_hull *h, halves *by)
+static bool link_edges(perp_hull *hull, halves *by)
 {
-  const faces all = { h->n_faces, h->start, h->loop };
+  const faces all = { hull->n_faces, hull->start, hull->loop };
   int edges = 0;
-  halves_clear(by, h->n_vertices);
-  for (int f = 0; f < h->n_faces; f++) halves_add(by, &all, f);
-  for (int k = 0; k < h->n_half; k++) h->rim[k] = -1;
-  for (int f = 0; f < h->n_faces; f++)
-    for (int k = h->start[f]; k < h->start[f + 1]; k++) {
-      if (h->rim[k] >= 0) continue;
-      const int a = h->loop[k], b = next_vertex(&all, f, k);
-      const int twin = edges < h->n_edges ? find_half(by, h->rim, b, a) : -1;
+  halves_clear(by, hull->n_vertices);
+  for (int f = 0; f < hull->n_faces; f++) halves_add(by, &all, f);
+  for (int k = 0; k < hull->n_half; k++) hull->rim[k] = -1;
+  for (int f = 0; f < hull->n_faces; f++)
+    for (int k = hull->start[f]; k < hull->start[f + 1]; k++) {
+      if (hull->rim[k] >= 0) continue;
+      const int a = hull->loop[k], b = next_vertex(&all, f, k);
+      const int twin = edges < hull->n_edges ? find_half(by, hull->rim, b, a) : -1;
       if (twin < 0) return false;
-      memcpy(h->edge + 4 * edges, (int[4]){ a, b, f, by->face[twin] }, 4 * sizeof(int));
-      h->rim[k] = h->rim[twin] = edges++;
+      memcpy(hull->edge + 4 * edges, (int[4]){ a, b, f, by->face[twin] }, 4 * sizeof(int));
+      hull->rim[k] = hull->rim[twin] = edges++;
     }
-  return edges == h->n_edges && h->n_vertices - h->n_edges + h->n_faces == 2;
+  return edges == hull->n_edges && hull->n_vertices - hull->n_edges + hull->n_faces == 2;
 }
 
 /* faces at each vertex, in order */
-static void fan_faces(perp_hull *h)
+static void fan_faces(perp_hull *hull)
 {
-  memset(h->star, 0, (size_t)(h->n_vertices + 1) * sizeof *h->star);
-  for (int k = 0; k < h->n_half; k++) h->star[h->loop[k]]++;
-  for (int i = 0, sum = 0; i <= h->n_vertices; i++) h->star[i] = sum += h->star[i];
-  for (int f = h->n_faces - 1; f >= 0; f--)
-    for (int k = h->start[f + 1] - 1; k >= h->start[f]; k--) h->fan[--h->star[h->loop[k]]] = f;
+  memset(hull->star, 0, (size_t)(hull->n_vertices + 1) * sizeof *hull->star);
+  for (int k = 0; k < hull->n_half; k++) hull->star[hull->loop[k]]++;
+  for (int i = 0, sum = 0; i <= hull->n_vertices; i++) hull->star[i] = sum += hull->star[i];
+  for (int f = hull->n_faces - 1; f >= 0; f--)
+    for (int k = hull->start[f + 1] - 1; k >= hull->start[f]; k--)
+      hull->fan[--hull->star[hull->loop[k]]] = f;
 }
 
 /* the other ends of the edges at each vertex */
-static void join_vertices(perp_hull *h)
+static void join_vertices(perp_hull *hull)
 {
-  memset(h->joint, 0, (size_t)(h->n_vertices + 1) * sizeof *h->joint);
-  for (int e = 0; e < h->n_edges; e++) h->joint[h->edge[4 * e]]++, h->joint[h->edge[4 * e + 1]]++;
-  for (int i = 0, sum = 0; i <= h->n_vertices; i++) h->joint[i] = sum += h->joint[i];
-  for (int e = h->n_edges - 1; e >= 0; e--)
-    for (int k = 0; k < 2; k++) h->beside[--h->joint[h->edge[4 * e + k]]] = h->edge[4 * e + 1 - k];
+  memset(hull->joint, 0, (size_t)(hull->n_vertices + 1) * sizeof *hull->joint);
+  for (int e = 0; e < hull->n_edges; e++)
+    hull->joint[hull->edge[4 * e]]++, hull->joint[hull->edge[4 * e + 1]]++;
+  for (int i = 0, sum = 0; i <= hull->n_vertices; i++) hull->joint[i] = sum += hull->joint[i];
+  for (int e = hull->n_edges - 1; e >= 0; e--)
+    for (int k = 0; k < 2; k++)
+      hull->beside[--hull->joint[hull->edge[4 * e + k]]] = hull->edge[4 * e + 1 - k];
 }
 
 static bool hull_parallel(const double u[3], const double w[3])
@@ -137,66 +140,67 @@ static bool hull_parallel(const double u[3], const double w[3])
 }
 
 /* edges by direction, those of one direction by number; of very many each by itself */
-static void group_edges(perp_hull *h)
+static void group_edges(perp_hull *hull)
 {
-  for (int i = 0; i < h->n_edges; i++) h->edges[i] = h->axis[i] = i;
-  h->n_axes = h->n_edges;
-  h->axis[h->n_edges] = h->n_edges;
-  if (h->n_vertices > PERP_HULL_SMALL) return;
-  h->n_axes = 0;
-  h->axis[0] = 0;
-  for (int first = 0, end; first < h->n_edges; first = end) {
+  for (int i = 0; i < hull->n_edges; i++) hull->edges[i] = hull->axis[i] = i;
+  hull->n_axes = hull->n_edges;
+  hull->axis[hull->n_edges] = hull->n_edges;
+  if (hull->n_vertices > PERP_HULL_SMALL) return;
+  hull->n_axes = 0;
+  hull->axis[0] = 0;
+  for (int first = 0, end; first < hull->n_edges; first = end) {
     end = first + 1;
-    for (int i = end; i < h->n_edges; i++) {
-      const int e = h->edges[i];
-      if (!hull_parallel(h->dir + 3 * h->edges[first], h->dir + 3 * e)) continue;
-      memmove(h->edges + end + 1, h->edges + end, (size_t)(i - end) * sizeof e);
-      h->edges[end++] = e;
+    for (int i = end; i < hull->n_edges; i++) {
+      const int e = hull->edges[i];
+      if (!hull_parallel(hull->dir + 3 * hull->edges[first], hull->dir + 3 * e)) continue;
+      memmove(hull->edges + end + 1, hull->edges + end, (size_t)(i - end) * sizeof e);
+      hull->edges[end++] = e;
     }
-    h->axis[++h->n_axes] = end;
+    hull->axis[++hull->n_axes] = end;
   }
 }
 
-static void measure_face(perp_hull *h, int f)
+static void measure_face(perp_hull *hull, int f)
 {
-  const int *loop = h->loop + h->start[f], count = h->start[f + 1] - h->start[f];
-  double *n = h->n + 3 * f, *side = h->side + 3 * h->start[f], u[3], w[3], c[3];
+  const int *loop = hull->loop + hull->start[f], count = hull->start[f + 1] - hull->start[f];
+  double *n = hull->n + 3 * f, *side = hull->side + 3 * hull->start[f], u[3], w[3], c[3];
   n[0] = n[1] = n[2] = 0;
   for (int k = 1; k + 1 < count; k++) { /* twice the vector area, about the first vertex */
-    perp_sub(h->v + 3 * loop[k], h->v + 3 * loop[0], u);
-    perp_sub(h->v + 3 * loop[k + 1], h->v + 3 * loop[0], w);
+    perp_sub(hull->v + 3 * loop[k], hull->v + 3 * loop[0], u);
+    perp_sub(hull->v + 3 * loop[k + 1], hull->v + 3 * loop[0], w);
     perp_cross(u, w, c);
     for (int i = 0; i < 3; i++) n[i] += c[i];
   }
   hull_unit(n);
   for (int k = 0; k < count; k++, side += 3) {
-    perp_sub(h->v + 3 * loop[(k + 1) % count], h->v + 3 * loop[k], u);
+    perp_sub(hull->v + 3 * loop[(k + 1) % count], hull->v + 3 * loop[k], u);
     perp_cross(u, n, side);
     hull_unit(side);
   }
 }
 
 /* normals, offsets, sides: from vertices and loops */
-static void hull_measure(perp_hull *h)
+static void hull_measure(perp_hull *hull)
 {
-  for (int e = 0; e < h->n_edges; e++)
-    perp_sub(h->v + 3 * h->edge[4 * e + 1], h->v + 3 * h->edge[4 * e], h->dir + 3 * e);
-  for (int f = 0; f < h->n_faces; f++) {
-    if (h->dim == 2) {
+  for (int e = 0; e < hull->n_edges; e++)
+    perp_sub(hull->v + 3 * hull->edge[4 * e + 1], hull->v + 3 * hull->edge[4 * e],
+             hull->dir + 3 * e);
+  for (int f = 0; f < hull->n_faces; f++) {
+    if (hull->dim == 2) {
       /* Normal of a side of a polygon and where its ends face. */
-      const double *u = h->dir + 3 * f, len = hypot(u[0], u[1]);
-      double *n = h->n + 3 * f, *side = h->side + 3 * h->start[f];
+      const double *u = hull->dir + 3 * f, len = hypot(u[0], u[1]);
+      double *n = hull->n + 3 * f, *side = hull->side + 3 * hull->start[f];
       n[0] = u[1] / len, n[1] = -u[0] / len, n[2] = 0;
       for (int i = 0; i < 3; i++) {
         side[i] = -u[i] / len;
         side[3 + i] = u[i] / len;
       }
     } else
-      measure_face(h, f);
+      measure_face(hull, f);
     double sum = 0; /* the mean offset: no vertex of a merged face is preferred */
-    for (int k = h->start[f]; k < h->start[f + 1]; k++)
-      sum += perp_dot(3, h->n + 3 * f, h->v + 3 * h->loop[k]);
-    h->d[f] = sum / (h->start[f + 1] - h->start[f]);
+    for (int k = hull->start[f]; k < hull->start[f + 1]; k++)
+      sum += perp_dot(3, hull->n + 3 * f, hull->v + 3 * hull->loop[k]);
+    hull->d[f] = sum / (hull->start[f + 1] - hull->start[f]);
   }
 }
 
@@ -254,39 +258,39 @@ static void turn_all(const double R[9], int n, double *x)
   }
 }
 
-void perp_hull_move(perp_hull *h, const double R[9], const double c[3])
+void perp_hull_move(perp_hull *hull, const double R[9], const double c[3])
 {
-  turn_all(R, h->n_vertices, h->v);
-  turn_all(R, h->n_edges, h->dir);
-  turn_all(R, h->n_half, h->side);
-  turn_all(R, h->n_faces, h->n);
-  for (int i = 0; i < h->n_vertices; i++) perp_along(h->v + 3 * i, 1, c, h->v + 3 * i);
-  for (int f = 0; f < h->n_faces; f++) h->d[f] += perp_dot(3, h->n + 3 * f, c);
+  turn_all(R, hull->n_vertices, hull->v);
+  turn_all(R, hull->n_edges, hull->dir);
+  turn_all(R, hull->n_half, hull->side);
+  turn_all(R, hull->n_faces, hull->n);
+  for (int i = 0; i < hull->n_vertices; i++) perp_along(hull->v + 3 * i, 1, c, hull->v + 3 * i);
+  for (int f = 0; f < hull->n_faces; f++) hull->d[f] += perp_dot(3, hull->n + 3 * f, c);
 }
 
 /* ---- support ---- */
 
-int perp_hull_support(const perp_hull *h, const double d[3], int start)
+int perp_hull_support(const perp_hull *hull, const double d[3], int start)
 {
   int at = start;
   double high;
   if (start < 0) {
     at = 0;
-    high = perp_dot(3, d, h->v);
+    high = perp_dot(3, d, hull->v);
     /* of vertices at even distances in their order */
-    const int step = h->n_vertices / 16 + 1;
-    for (int i = step; i < h->n_vertices; i += step) {
-      const double x = perp_dot(3, d, h->v + 3 * i);
+    const int step = hull->n_vertices / 16 + 1;
+    for (int i = step; i < hull->n_vertices; i += step) {
+      const double x = perp_dot(3, d, hull->v + 3 * i);
       if (x > high) high = x, at = i;
     }
   } else {
-    high = perp_dot(3, d, h->v + 3 * start);
+    high = perp_dot(3, d, hull->v + 3 * start);
   }
   for (int from = -1; from != at;) { /* each step is farther: no vertex comes twice */
     from = at;
-    for (int k = h->joint[from]; k < h->joint[from + 1]; k++) {
-      const double x = perp_dot(3, d, h->v + 3 * h->beside[k]);
-      if (x > high) high = x, at = h->beside[k];
+    for (int k = hull->joint[from]; k < hull->joint[from + 1]; k++) {
+      const double x = perp_dot(3, d, hull->v + 3 * hull->beside[k]);
+      if (x > high) high = x, at = hull->beside[k];
     }
   }
   return at;
@@ -392,20 +396,20 @@ static int wrap_halves(int n)
   return 2 * ((n < PERP_HULL_VERTICES_MAX ? 3 * n : PERP_HULL_EDGES_MAX) + 1);
 }
 
-static void wrap_layout(void *ws, perp_arena *a)
+static void wrap_layout(void *ws, perp_arena *arena)
 {
   wrap *w = ws;
   const size_t n = (size_t)w->n, most = 2 * n + 2, half = (size_t)wrap_halves(w->n) + 2 * n;
-  w->p = PERP_CARVE(a, double, 3 * n);
-  w->flat = PERP_CARVE(a, double, 2 * n);
-  w->normal = PERP_CARVE(a, double, 3 * most);
-  w->found.start = PERP_CARVE(a, int, most + 1);
-  w->found.vertex = PERP_CARVE(a, int, half);
-  w->by.first = PERP_CARVE(a, int, n);
-  PERP_INTS(a, half, &w->by.next, &w->by.to, &w->by.face);
-  w->index = PERP_CARVE(a, int, n);
-  w->ring = PERP_CARVE(a, int, 2 * n + 4);
-  perp_points_layout(&w->tree, w->n, a);
+  w->p = PERP_CARVE(arena, double, 3 * n);
+  w->flat = PERP_CARVE(arena, double, 2 * n);
+  w->normal = PERP_CARVE(arena, double, 3 * most);
+  w->found.start = PERP_CARVE(arena, int, most + 1);
+  w->found.vertex = PERP_CARVE(arena, int, half);
+  w->by.first = PERP_CARVE(arena, int, n);
+  PERP_INTS(arena, half, &w->by.next, &w->by.to, &w->by.face);
+  w->index = PERP_CARVE(arena, int, n);
+  w->ring = PERP_CARVE(arena, int, 2 * n + 4);
+  perp_points_layout(&w->tree, w->n, arena);
 }
 
 /* the face in the supporting plane through point o with normal n */

@@ -10,30 +10,30 @@ enum { MESH_DEPTH_MAX = 64 };
 
 /* ---- tree ---- */
 
-static double mesh_centre(const perp_mesh *m, int t, int axis)
+static double mesh_centre(const perp_mesh *mesh, int t, int axis)
 {
-  const int *c = m->tri + 3 * t;
-  return m->v[3 * c[0] + axis] + m->v[3 * c[1] + axis] + m->v[3 * c[2] + axis];
+  const int *c = mesh->tri + 3 * t;
+  return mesh->v[3 * c[0] + axis] + mesh->v[3 * c[1] + axis] + mesh->v[3 * c[2] + axis];
 }
 
 /* is a before b along an axis, ties by number */
-static bool mesh_before(const perp_mesh *m, int a, int b, int axis)
+static bool mesh_before(const perp_mesh *mesh, int a, int b, int axis)
 {
-  const double x = mesh_centre(m, a, axis), y = mesh_centre(m, b, axis);
+  const double x = mesh_centre(mesh, a, axis), y = mesh_centre(mesh, b, axis);
   return x < y || (x == y && a < b);
 }
 
 /* partial order: the first `half` of n are those before the others (Hoare's selection, pivots from
  * the middle) */
-static void mesh_select(const perp_mesh *m, int *order, int n, int half, int axis)
+static void mesh_select(const perp_mesh *mesh, int *order, int n, int half, int axis)
 {
   int low = 0, high = n - 1;
   while (low < high) {
     const int pivot = order[low + (high - low) / 2];
     int i = low, j = high;
     while (i <= j) {
-      while (mesh_before(m, order[i], pivot, axis)) i++;
-      while (mesh_before(m, pivot, order[j], axis)) j--;
+      while (mesh_before(mesh, order[i], pivot, axis)) i++;
+      while (mesh_before(mesh, pivot, order[j], axis)) j--;
       if (i > j) break;
       const int keep = order[i];
       order[i++] = order[j];
@@ -48,12 +48,12 @@ static void mesh_select(const perp_mesh *m, int *order, int n, int half, int axi
   }
 }
 
-static void mesh_node_bounds(const perp_mesh *m, perp_mesh_node *node, int first, int n)
+static void mesh_node_bounds(const perp_mesh *mesh, perp_mesh_node *node, int first, int n)
 {
   for (int k = 0; k < 3; k++) node->lo[k] = HUGE_VAL, node->hi[k] = -HUGE_VAL;
   for (int i = first; i < first + n; i++)
     for (int c = 0; c < 3; c++) {
-      const double *v = m->v + 3 * m->tri[3 * m->order[i] + c];
+      const double *v = mesh->v + 3 * mesh->tri[3 * mesh->order[i] + c];
       for (int k = 0; k < 3; k++) {
         node->lo[k] = fmin(node->lo[k], v[k]);
         node->hi[k] = fmax(node->hi[k], v[k]);
@@ -62,23 +62,23 @@ static void mesh_node_bounds(const perp_mesh *m, perp_mesh_node *node, int first
 }
 
 /* halves: the recursion is as deep as the logarithm of the number of triangles */
-static void mesh_split(perp_mesh *m, int first, int n)
+static void mesh_split(perp_mesh *mesh, int first, int n)
 {
-  const int at = m->n_nodes++;
-  mesh_node_bounds(m, &m->node[at], first, n);
-  m->node[at].first = first;
-  m->node[at].n = n;
+  const int at = mesh->n_nodes++;
+  mesh_node_bounds(mesh, &mesh->node[at], first, n);
+  mesh->node[at].first = first;
+  mesh->node[at].n = n;
   if (n <= PERP_MESH_LEAF) return;
   int axis = 0;
   double extent[3];
-  for (int k = 0; k < 3; k++) extent[k] = m->node[at].hi[k] - m->node[at].lo[k];
+  for (int k = 0; k < 3; k++) extent[k] = mesh->node[at].hi[k] - mesh->node[at].lo[k];
   if (extent[1] > extent[axis]) axis = 1;
   if (extent[2] > extent[axis]) axis = 2;
-  mesh_select(m, m->order + first, n, n / 2, axis);
-  mesh_split(m, first, n / 2);
-  m->node[at].first = m->n_nodes;
-  m->node[at].n = 0;
-  mesh_split(m, first + n / 2, n - n / 2);
+  mesh_select(mesh, mesh->order + first, n, n / 2, axis);
+  mesh_split(mesh, first, n / 2);
+  mesh->node[at].first = mesh->n_nodes;
+  mesh->node[at].n = 0;
+  mesh_split(mesh, first + n / 2, n - n / 2);
 }
 
 static bool mesh_apart(const perp_mesh_node *node, const double lo[3], const double hi[3])
@@ -88,21 +88,21 @@ static bool mesh_apart(const perp_mesh_node *node, const double lo[3], const dou
   return false;
 }
 
-void perp_mesh_near(const perp_mesh *m, const double lo[3], const double hi[3],
+void perp_mesh_near(const perp_mesh *mesh, const double lo[3], const double hi[3],
                     perp_mesh_visit *visit, void *user)
 {
-  if (m->field) {
-    perp_field_near(m, lo, hi, visit, user);
+  if (mesh->field) {
+    perp_field_near(mesh, lo, hi, visit, user);
     return;
   }
   int stack[MESH_DEPTH_MAX], depth = 0;
   stack[depth++] = 0;
   while (depth > 0) {
     const int at = stack[--depth];
-    const perp_mesh_node *node = &m->node[at];
+    const perp_mesh_node *node = &mesh->node[at];
     if (mesh_apart(node, lo, hi)) continue;
     for (int i = 0; i < node->n; i++)
-      if (!visit(user, m->order[node->first + i])) return;
+      if (!visit(user, mesh->order[node->first + i])) return;
     if (node->n > 0) continue;
     stack[depth++] = node->first;
     stack[depth++] = at + 1;
@@ -142,17 +142,17 @@ perp_status perp_mesh_create(perp_ctx *ctx, const double *vertices, int n_vertic
   perp_mesh like = { .n_vertices = n_vertices, .n_triangles = n_triangles };
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, perp_mesh_layout, &ws));
-  perp_mesh *m = ws;
-  memcpy(m->v, vertices, (size_t)n_vertices * 3 * sizeof *vertices);
-  memcpy(m->tri, triangles, (size_t)n_triangles * 3 * sizeof *triangles);
-  const perp_status status = perp_mesh_measure(ctx, m, who);
+  perp_mesh *mesh = ws;
+  memcpy(mesh->v, vertices, (size_t)n_vertices * 3 * sizeof *vertices);
+  memcpy(mesh->tri, triangles, (size_t)n_triangles * 3 * sizeof *triangles);
+  const perp_status status = perp_mesh_measure(ctx, mesh, who);
   if (status != PERP_OK) {
-    free(m);
+    free(mesh);
     return status;
   }
-  for (int t = 0; t < n_triangles; t++) m->order[t] = t;
-  mesh_split(m, 0, n_triangles);
-  *out = m;
+  for (int t = 0; t < n_triangles; t++) mesh->order[t] = t;
+  mesh_split(mesh, 0, n_triangles);
+  *out = mesh;
   return PERP_OK;
 }
 
@@ -163,19 +163,19 @@ static void mesh_turn(const double R[9], double *x)
   memcpy(x, y, sizeof y);
 }
 
-void perp_mesh_move(perp_mesh *m, const double R[9], const double c[3])
+void perp_mesh_move(perp_mesh *mesh, const double R[9], const double c[3])
 {
-  for (int i = 0; i < m->n_vertices; i++) {
-    mesh_turn(R, m->v + 3 * i);
-    for (int k = 0; k < 3; k++) m->v[3 * i + k] += c[k];
+  for (int i = 0; i < mesh->n_vertices; i++) {
+    mesh_turn(R, mesh->v + 3 * i);
+    for (int k = 0; k < 3; k++) mesh->v[3 * i + k] += c[k];
   }
-  for (int t = 0; t < m->n_triangles; t++) mesh_turn(R, m->n + 3 * t);
-  if (m->field) {
-    memcpy(m->R, R, sizeof m->R);
-    memcpy(m->c, c, sizeof m->c);
+  for (int t = 0; t < mesh->n_triangles; t++) mesh_turn(R, mesh->n + 3 * t);
+  if (mesh->field) {
+    memcpy(mesh->R, R, sizeof mesh->R);
+    memcpy(mesh->c, c, sizeof mesh->c);
   } else {
-    m->n_nodes = 0;
-    mesh_split(m, 0, m->n_triangles);
+    mesh->n_nodes = 0;
+    mesh_split(mesh, 0, mesh->n_triangles);
   }
-  perp_mesh_bounds(m);
+  perp_mesh_bounds(mesh);
 }

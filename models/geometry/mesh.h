@@ -63,7 +63,7 @@ int perp_mesh_across(const perp_mesh *mesh, int t, int k);
 
 /* ---- measures.c, and field.c for mesh.c ---- */
 
-void perp_mesh_layout(void *mesh, perp_arena *a);
+void perp_mesh_layout(void *mesh, perp_arena *arena);
 /* Normals, stars, facets and bounds, of vertices and triangles. */
 perp_status perp_mesh_measure(perp_ctx *ctx, perp_mesh *mesh, const char *who);
 void perp_mesh_bounds(perp_mesh *mesh);

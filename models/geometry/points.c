@@ -7,23 +7,23 @@
 
 enum { POINTS_LEAF = 8, POINTS_DEPTH = 64 };
 
-void perp_points_layout(perp_points *t, int n, perp_arena *a)
+void perp_points_layout(perp_points *points, int n, perp_arena *arena)
 {
-  for (t->mask = 15; t->mask < 2 * n; t->mask = 2 * t->mask + 1) continue;
-  t->order = PERP_CARVE(a, int, n);
-  t->next = PERP_CARVE(a, int, n);
-  t->bucket = PERP_CARVE(a, int, t->mask + 1);
-  t->node = PERP_CARVE(a, perp_points_node, 2 * (size_t)n + 1);
+  for (points->mask = 15; points->mask < 2 * n; points->mask = 2 * points->mask + 1) continue;
+  points->order = PERP_CARVE(arena, int, n);
+  points->next = PERP_CARVE(arena, int, n);
+  points->bucket = PERP_CARVE(arena, int, points->mask + 1);
+  points->node = PERP_CARVE(arena, perp_points_node, 2 * (size_t)n + 1);
 }
 
 /* ---- equal points ---- */
 
-static int *points_bucket(const perp_points *t, const int64_t cell[3])
+static int *points_bucket(const perp_points *points, const int64_t cell[3])
 {
   const uint64_t h = (uint64_t)cell[0] * 0x9e3779b97f4a7c15u ^
                      (uint64_t)cell[1] * 0xbf58476d1ce4e5b9u ^
                      (uint64_t)cell[2] * 0x94d049bb133111ebu;
-  return &t->bucket[(h ^ h >> 29) & (uint64_t)t->mask];
+  return &points->bucket[(h ^ h >> 29) & (uint64_t)points->mask];
 }
 
 static bool points_near(const double *p, const double *q, double near)
@@ -32,11 +32,11 @@ static bool points_near(const double *p, const double *q, double near)
   return sqrt(x * x + y * y + z * z) <= near;
 }
 
-int perp_points_distinct(perp_points *t, double *p, int n, double near)
+int perp_points_distinct(perp_points *points, double *p, int n, double near)
 {
   int kept = 0;
   const double o[3] = { p[0], p[1], p[2] }; /* far from the origin cells have large numbers */
-  for (int i = 0; i <= t->mask; i++) t->bucket[i] = -1;
+  for (int i = 0; i <= points->mask; i++) points->bucket[i] = -1;
   for (int i = 0; i < n; i++) {
     const double q[3] = { p[3 * i], p[3 * i + 1], p[3 * i + 2] };
     int64_t cell[3], at[3];
@@ -44,12 +44,12 @@ int perp_points_distinct(perp_points *t, double *p, int n, double near)
     for (int k = 0; k < 3; k++) cell[k] = (int64_t)floor((q[k] - o[k]) / near);
     for (int c = 0; c < 27 && !old; c++) {
       at[0] = cell[0] + c % 3 - 1, at[1] = cell[1] + c / 3 % 3 - 1, at[2] = cell[2] + c / 9 - 1;
-      for (int j = *points_bucket(t, at); j >= 0 && !old; j = t->next[j])
+      for (int j = *points_bucket(points, at); j >= 0 && !old; j = points->next[j])
         old = points_near(q, p + 3 * j, near);
     }
     if (old) continue;
-    int *bucket = points_bucket(t, cell);
-    t->next[kept] = *bucket;
+    int *bucket = points_bucket(points, cell);
+    points->next[kept] = *bucket;
     *bucket = kept;
     memmove(p + 3 * kept++, q, sizeof q);
   }
@@ -83,36 +83,36 @@ static void points_select(const double *p, int *order, int n, int half, int axis
 }
 
 /* halves: as deep as the logarithm of n */
-static void points_split(perp_points *t, int first, int n)
+static void points_split(perp_points *points, int first, int n)
 {
-  const int at = t->n_nodes++;
-  perp_points_node *node = &t->node[at];
+  const int at = points->n_nodes++;
+  perp_points_node *node = &points->node[at];
   int axis = 0;
   for (int k = 0; k < 3; k++) node->lo[k] = HUGE_VAL, node->hi[k] = -HUGE_VAL;
   for (int i = first; i < first + n; i++)
     for (int k = 0; k < 3; k++) {
-      node->lo[k] = fmin(node->lo[k], t->p[3 * t->order[i] + k]);
-      node->hi[k] = fmax(node->hi[k], t->p[3 * t->order[i] + k]);
+      node->lo[k] = fmin(node->lo[k], points->p[3 * points->order[i] + k]);
+      node->hi[k] = fmax(node->hi[k], points->p[3 * points->order[i] + k]);
     }
   node->first = first;
   node->n = n;
   if (n <= POINTS_LEAF) return;
   for (int k = 1; k < 3; k++)
     if (node->hi[k] - node->lo[k] > node->hi[axis] - node->lo[axis]) axis = k;
-  points_select(t->p, t->order + first, n, n / 2, axis);
-  points_split(t, first, n / 2);
-  t->node[at].first = t->n_nodes;
-  t->node[at].n = 0;
-  points_split(t, first + n / 2, n - n / 2);
+  points_select(points->p, points->order + first, n, n / 2, axis);
+  points_split(points, first, n / 2);
+  points->node[at].first = points->n_nodes;
+  points->node[at].n = 0;
+  points_split(points, first + n / 2, n - n / 2);
 }
 
-void perp_points_build(perp_points *t, const double *p, int n)
+void perp_points_build(perp_points *points, const double *p, int n)
 {
-  t->n = n;
-  t->p = p;
-  t->n_nodes = 0;
-  for (int i = 0; i < n; i++) t->order[i] = i;
-  if (n > 0) points_split(t, 0, n);
+  points->n = n;
+  points->p = p;
+  points->n_nodes = 0;
+  for (int i = 0; i < n; i++) points->order[i] = i;
+  if (n > 0) points_split(points, 0, n);
 }
 
 /* bounds of d . p over a node */
@@ -135,41 +135,44 @@ static double points_dot(const double *p, const double d[3])
   return p[0] * d[0] + p[1] * d[1] + p[2] * d[2];
 }
 
-int perp_points_farthest(const perp_points *t, const double d[3])
+int perp_points_farthest(const perp_points *points, const double d[3])
 {
   int stack[POINTS_DEPTH], depth = 0, best = 0;
   double high = -HUGE_VAL;
   stack[depth++] = 0;
   while (depth > 0) {
     const int at = stack[--depth];
-    const perp_points_node *node = &t->node[at];
+    const perp_points_node *node = &points->node[at];
     if (points_high(node, d) <= high) continue;
     for (int i = node->first; i < node->first + node->n; i++) {
-      const double x = points_dot(t->p + 3 * t->order[i], d);
-      if (x > high) high = x, best = t->order[i];
+      const double x = points_dot(points->p + 3 * points->order[i], d);
+      if (x > high) high = x, best = points->order[i];
     }
     if (node->n > 0) continue;
-    const bool left = points_high(&t->node[at + 1], d) >= points_high(&t->node[node->first], d);
+    const bool left = points_high(&points->node[at + 1], d) >=
+                      points_high(&points->node[node->first], d);
     stack[depth++] = left ? node->first : at + 1; /* the more promising one on top */
     stack[depth++] = left ? at + 1 : node->first;
   }
   return best;
 }
 
-int perp_points_slab(const perp_points *t, const double d[3], double s, double width, int *index)
+int perp_points_slab(const perp_points *points, const double d[3], double s, double width,
+                     int *index)
 {
   int stack[POINTS_DEPTH], depth = 0, n = 0;
   double size = 0; /* what rounding of the bounds is measured by */
   for (int k = 0; k < 3; k++)
-    size += fmax(fabs(t->node[0].lo[k]), fabs(t->node[0].hi[k])) * fabs(d[k]);
+    size += fmax(fabs(points->node[0].lo[k]), fabs(points->node[0].hi[k])) * fabs(d[k]);
   const double reach = width + 1e-14 * size;
   stack[depth++] = 0;
   while (depth > 0) {
     const int at = stack[--depth];
-    const perp_points_node *node = &t->node[at];
+    const perp_points_node *node = &points->node[at];
     if (points_high(node, d) < s - reach || points_low(node, d) > s + reach) continue;
     for (int i = node->first; i < node->first + node->n; i++)
-      if (fabs(points_dot(t->p + 3 * t->order[i], d) - s) <= width) index[n++] = t->order[i];
+      if (fabs(points_dot(points->p + 3 * points->order[i], d) - s) <= width)
+        index[n++] = points->order[i];
     if (node->n > 0) continue;
     stack[depth++] = node->first;
     stack[depth++] = at + 1;

@@ -19,17 +19,18 @@ typedef struct perp_points {
 } perp_points;
 
 /* Room for n points. */
-void perp_points_layout(perp_points *t, int n, perp_arena *a);
+void perp_points_layout(perp_points *points, int n, perp_arena *arena);
 /* Leaves out points within `near` (> 0) of one before them that stays; moves the others to the
  * front and returns their number.  The room is that of n points or more.  O(n) unless very many are
  * that near. */
-int perp_points_distinct(perp_points *t, double *p, int n, double near);
+int perp_points_distinct(perp_points *points, double *p, int n, double near);
 /* The tree over p [3 n], which stays the caller's and must not change. */
-void perp_points_build(perp_points *t, const double *p, int n);
+void perp_points_build(perp_points *points, const double *p, int n);
 /* The point with the largest d . p; of equal ones the first that the tree meets.  O(log n) where
  * few are that far. */
-int perp_points_farthest(const perp_points *t, const double d[3]);
+int perp_points_farthest(const perp_points *points, const double d[3]);
 /* Points with |d . p - s| <= width, in index; their number. */
-int perp_points_slab(const perp_points *t, const double d[3], double s, double width, int *index);
+int perp_points_slab(const perp_points *points, const double d[3], double s, double width,
+                     int *index);
 
 #endif

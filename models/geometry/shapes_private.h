@@ -119,7 +119,7 @@ PERP_INLINE void perp_along(const double a[3], double s, const double u[3], doub
 /* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its
  * hull and mesh, if any, are the caller's to free. */
 perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
-                               perp_shape *s);
+                               perp_shape *shape);
 /* Can contacts of two kinds be found at all?  What a kind has with some of them only, it is
  * `partial`. */
 PERP_INLINE bool perp_shape_partial(perp_shape_kind kind)
@@ -133,12 +133,12 @@ PERP_INLINE bool perp_shapes_tested(perp_shape_kind a, perp_shape_kind b)
 /* Pose of b seen from a. */
 void perp_relative(const perp_pose *a, const perp_pose *b, perp_pose *rel);
 /* Axis-aligned box of a shape at a lifted pose of its body; of a plane everything. */
-void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3]);
+void perp_shape_bounds(const perp_shape *shape, const perp_pose *pose, double lo[3], double hi[3]);
 
 /* ---- surface.c ---- */
 
 /* A surface of a shape, its mu_dynamic filled in; a coefficient of restitution.  PERP_ERR_ARG. */
-perp_status perp_surface_check(perp_ctx *ctx, int dim, perp_surface *s, const char *who);
+perp_status perp_surface_check(perp_ctx *ctx, int dim, perp_surface *surface, const char *who);
 perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who);
 
 #endif

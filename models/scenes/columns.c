@@ -26,19 +26,19 @@ static perp_status columns_wrong(perp_ctx *ctx, const char *path, int line, cons
   return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%.180s:%d: %s", path, line, what);
 }
 
-void perp_data_free(perp_data *c)
+void perp_data_free(perp_data *data)
 {
-  for (int i = 0; i < c->n; i++) {
-    free(c->name[i]);
-    free(c->unit[i]);
+  for (int i = 0; i < data->n; i++) {
+    free(data->name[i]);
+    free(data->unit[i]);
   }
-  for (int i = 0; i < c->n_words; i++) free(c->word[i]);
-  free(c->name);
-  free(c->unit);
-  free(c->word);
-  free(c->x);
-  free(c->path);
-  *c = (perp_data){ 0 };
+  for (int i = 0; i < data->n_words; i++) free(data->word[i]);
+  free(data->name);
+  free(data->unit);
+  free(data->word);
+  free(data->x);
+  free(data->path);
+  *data = (perp_data){ 0 };
 }
 
 /* s without blanks around it; what was behind is cut off. */
@@ -52,94 +52,96 @@ static char *columns_trim(char *s)
 
 /* "# uncertainty: 1e-9", "# source: text"; other comments are for people. */
 static perp_status columns_comment(perp_ctx *ctx, const char *path, int number, char *s,
-                                   perp_data *c)
+                                   perp_data *data)
 {
   s = columns_trim(s + 1);
   if (strncmp(s, "source:", 7) == 0)
-    snprintf(c->source, sizeof c->source, "%s", columns_trim(s + 7));
+    snprintf(data->source, sizeof data->source, "%s", columns_trim(s + 7));
   if (strncmp(s, "uncertainty:", 12) != 0) return PERP_OK;
-  if (perp_parse_real(NULL, columns_trim(s + 12), "", &c->uncertainty) == PERP_OK &&
-      c->uncertainty >= 0 && isfinite(c->uncertainty))
+  if (perp_parse_real(NULL, columns_trim(s + 12), "", &data->uncertainty) == PERP_OK &&
+      data->uncertainty >= 0 && isfinite(data->uncertainty))
     return PERP_OK;
   return COLUMNS_WRONG(number, "the uncertainty must be a number that is not negative: got '%.40s'",
                        columns_trim(s + 12));
 }
 
 static perp_status columns_header(perp_ctx *ctx, const char *path, int number, char *line,
-                                  perp_data *c)
+                                  perp_data *data)
 {
   int n = 1;
   for (const char *s = line; *s != '\0'; s++) n += *s == ',';
   if (n > MOST_COLUMNS)
     return COLUMNS_WRONG(number, "the table has more than %d columns, which is the limit",
                          MOST_COLUMNS);
-  c->name = calloc((size_t)n, sizeof *c->name);
-  c->unit = calloc((size_t)n, sizeof *c->unit);
-  if (c->name == NULL || c->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
-  c->header = number;
+  data->name = calloc((size_t)n, sizeof *data->name);
+  data->unit = calloc((size_t)n, sizeof *data->unit);
+  if (data->name == NULL || data->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
+  data->header = number;
   for (char *s = line, *next; s != NULL; s = next) {
     next = strchr(s, ',');
     if (next != NULL) *next++ = '\0';
     char *open = strchr(s, '['), *unit = open, *close = open != NULL ? strchr(open, ']') : NULL;
     if (open != NULL && (close == NULL || columns_trim(close + 1)[0] != '\0'))
-      return COLUMNS_WRONG(
-          number, "column %d: write the unit in brackets behind the name, as in x [m]", c->n + 1);
+      return COLUMNS_WRONG(number,
+                           "column %d: write the unit in brackets behind the name, as in x [m]",
+                           data->n + 1);
     if (open != NULL) *open = *close = '\0', unit++;
-    c->name[c->n] = strdup(columns_trim(s));
-    c->unit[c->n] = strdup(unit != NULL ? columns_trim(unit) : "");
-    c->n++;
-    if (c->name[c->n - 1] == NULL || c->unit[c->n - 1] == NULL)
+    data->name[data->n] = strdup(columns_trim(s));
+    data->unit[data->n] = strdup(unit != NULL ? columns_trim(unit) : "");
+    data->n++;
+    if (data->name[data->n - 1] == NULL || data->unit[data->n - 1] == NULL)
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
-    if (c->name[c->n - 1][0] == '\0') return COLUMNS_WRONG(number, "column %d has no name", c->n);
-    for (int i = 0; i + 1 < c->n; i++)
-      if (strcmp(c->name[i], c->name[c->n - 1]) == 0)
-        return COLUMNS_WRONG(number, "two columns have the same name '%.60s'", c->name[i]);
+    if (data->name[data->n - 1][0] == '\0')
+      return COLUMNS_WRONG(number, "column %d has no name", data->n);
+    for (int i = 0; i + 1 < data->n; i++)
+      if (strcmp(data->name[i], data->name[data->n - 1]) == 0)
+        return COLUMNS_WRONG(number, "two columns have the same name '%.60s'", data->name[i]);
   }
-  if (strcmp(c->name[0], "t") != 0)
+  if (strcmp(data->name[0], "t") != 0)
     return COLUMNS_WRONG(number, "the first column must be the time, t [s]: got '%.60s'",
-                         c->name[0]);
+                         data->name[0]);
   return PERP_OK;
 }
 
 /* The number of a word. */
-static double columns_word(perp_data *c, const char *s)
+static double columns_word(perp_data *data, const char *s)
 {
-  for (int i = 0; i < c->n_words; i++)
-    if (strcmp(c->word[i], s) == 0) return i;
-  char **more = realloc(c->word, ((size_t)c->n_words + 1) * sizeof *more), *copy = strdup(s);
-  if (more != NULL) c->word = more;
+  for (int i = 0; i < data->n_words; i++)
+    if (strcmp(data->word[i], s) == 0) return i;
+  char **more = realloc(data->word, ((size_t)data->n_words + 1) * sizeof *more), *copy = strdup(s);
+  if (more != NULL) data->word = more;
   if (more == NULL || copy == NULL) return free(copy), (double)NAN;
-  c->word[c->n_words] = copy;
-  return c->n_words++;
+  data->word[data->n_words] = copy;
+  return data->n_words++;
 }
 
 static perp_status columns_row(perp_ctx *ctx, const char *path, int number, char *line,
-                               perp_data *c)
+                               perp_data *data)
 {
-  double *row = c->x + (size_t)c->rows * (size_t)c->n;
+  double *row = data->x + (size_t)data->rows * (size_t)data->n;
   int k = 0;
   for (char *s = line, *next; s != NULL; s = next, k++) {
     next = strchr(s, ',');
     if (next != NULL) *next++ = '\0';
     s = columns_trim(s);
-    if (k == c->n) break;
+    if (k == data->n) break;
     char *end = s;
-    const bool word = strcmp(c->name[k], "event") == 0;
-    row[k] = word ? columns_word(c, s) : strtod(s, &end);
+    const bool word = strcmp(data->name[k], "event") == 0;
+    row[k] = word ? columns_word(data, s) : strtod(s, &end);
     if (word ? s[0] == '\0' || isnan(row[k]) : end == s || *end != '\0' || !isfinite(row[k]))
-      return COLUMNS_WRONG(number, "column %d, '%.60s', needs a %s: got '%.40s'", k + 1, c->name[k],
-                           word ? "word" : "finite number", s);
+      return COLUMNS_WRONG(number, "column %d, '%.60s', needs a %s: got '%.40s'", k + 1,
+                           data->name[k], word ? "word" : "finite number", s);
   }
-  if (k != c->n || strchr(line, '\n') != NULL)
-    return COLUMNS_WRONG(number, "the row must have %d columns, as the header has", c->n);
-  if (c->rows > 0 && row[0] < row[-c->n])
+  if (k != data->n || strchr(line, '\n') != NULL)
+    return COLUMNS_WRONG(number, "the row must have %d columns, as the header has", data->n);
+  if (data->rows > 0 && row[0] < row[-data->n])
     return COLUMNS_WRONG(number, "the time must not decrease: got %.17g after %.17g", row[0],
-                         row[-c->n]);
-  c->rows++;
+                         row[-data->n]);
+  data->rows++;
   return PERP_OK;
 }
 
-static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp_data *c,
+static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp_data *data,
                                  char **line, size_t *size)
 {
   size_t room = 0;
@@ -147,27 +149,28 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
     char *s = columns_trim(*line);
     if (s[0] == '\0') continue;
     if (s[0] == '#') {
-      PERP_TRY(columns_comment(ctx, path, number, s, c));
+      PERP_TRY(columns_comment(ctx, path, number, s, data));
       continue;
     }
-    if (c->n == 0) {
-      PERP_TRY(columns_header(ctx, path, number, s, c));
+    if (data->n == 0) {
+      PERP_TRY(columns_header(ctx, path, number, s, data));
       continue;
     }
-    if (c->rows == MOST_ROWS)
+    if (data->rows == MOST_ROWS)
       return COLUMNS_WRONG(number, "the table has more than %d rows, which is the limit",
                            MOST_ROWS);
-    if ((size_t)c->rows == room) {
+    if ((size_t)data->rows == room) {
       room = 2 * room + 64;
-      double *more = realloc(c->x, room * (size_t)c->n * sizeof *more);
+      double *more = realloc(data->x, room * (size_t)data->n * sizeof *more);
       if (more == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
-      c->x = more;
+      data->x = more;
     }
-    PERP_TRY(columns_row(ctx, path, number, s, c));
+    PERP_TRY(columns_row(ctx, path, number, s, data));
   }
-  if (c->n == 0)
+  if (data->n == 0)
     return COLUMNS_WRONG(1, "the header is missing: write a first line such as t [s], body.x [m]");
-  return c->rows > 0 ? PERP_OK : COLUMNS_WRONG(c->header, "the table has a header and no rows");
+  return data->rows > 0 ? PERP_OK
+                        : COLUMNS_WRONG(data->header, "the table has a header and no rows");
 }
 
 perp_status perp_data_read(perp_ctx *ctx, const char *path, perp_data *out)
@@ -194,30 +197,31 @@ perp_status perp_data_read(perp_ctx *ctx, const char *path, perp_data *out)
   return status;
 }
 
-int perp_data_find(const perp_data *c, const char *name)
+int perp_data_find(const perp_data *data, const char *name)
 {
-  for (int i = 0; i < c->n; i++)
-    if (strcmp(c->name[i], name) == 0) return i;
+  for (int i = 0; i < data->n; i++)
+    if (strcmp(data->name[i], name) == 0) return i;
   return -1;
 }
 
-perp_status perp_data_si(perp_ctx *ctx, perp_data *c, int k, const char *unit)
+perp_status perp_data_si(perp_ctx *ctx, perp_data *data, int k, const char *unit)
 {
   char one[80];
   double factor = 1;
-  const char *path = c->path;
-  if (c->unit[k][0] == '\0' && unit[0] != '\0')
-    return COLUMNS_WRONG(c->header, "column '%.60s' has no unit: write %s [%s]", c->name[k],
-                         c->name[k], unit);
-  snprintf(one, sizeof one, "1 %.60s", c->unit[k]);
+  const char *path = data->path;
+  if (data->unit[k][0] == '\0' && unit[0] != '\0')
+    return COLUMNS_WRONG(data->header, "column '%.60s' has no unit: write %s [%s]", data->name[k],
+                         data->name[k], unit);
+  snprintf(one, sizeof one, "1 %.60s", data->unit[k]);
   if (perp_parse_real(NULL, one, unit, &factor) != PERP_OK)
-    return COLUMNS_WRONG(c->header, "column '%.60s' has the unit %.40s: %s is required", c->name[k],
-                         c->unit[k], unit[0] != '\0' ? unit : "a dimensionless number");
-  for (int i = 0; i < c->rows && factor != 1; i++)
-    c->x[(size_t)i * (size_t)c->n + (size_t)k] *= factor;
-  free(c->unit[k]);
-  c->unit[k] = strdup(unit);
-  return c->unit[k] != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
+    return COLUMNS_WRONG(data->header, "column '%.60s' has the unit %.40s: %s is required",
+                         data->name[k], data->unit[k],
+                         unit[0] != '\0' ? unit : "a dimensionless number");
+  for (int i = 0; i < data->rows && factor != 1; i++)
+    data->x[(size_t)i * (size_t)data->n + (size_t)k] *= factor;
+  free(data->unit[k]);
+  data->unit[k] = strdup(unit);
+  return data->unit[k] != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
 }
 
 /* ---- names of coordinates ---- */

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static perp_status columns_error(perp_ctx *ctx, const perp_data *c, const char *what)
+static perp_status columns_error(perp_ctx *ctx, const perp_data *data, const char *what)
 {
   char copy[320];
   snprintf(copy, sizeof copy, "%s", what);
-  return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%.180s:%d: %s", c->path, c->header, copy);
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%.180s:%d: %s", data->path, data->header, copy);
 }
 
 /* ---- states ---- */
@@ -57,34 +57,34 @@ static int states_place(int dim, int bodies, int body, int k)
 
 /* Column c of the table is coordinate *place of (q, v), in SI; -1: it says something about the
  * table. */
-static perp_status columns_coordinate(perp_ctx *ctx, const perp_scene *scene, perp_data *c,
+static perp_status columns_coordinate(perp_ctx *ctx, const perp_scene *scene, perp_data *data,
                                       int column, int *body, int *k)
 {
   *body = -1;
-  if (strcmp(c->name[column], "uncertainty") == 0) return PERP_OK;
-  if (perp_coordinate_find(ctx, scene->model, c->name[column], body, k) != PERP_OK)
-    return columns_error(ctx, c, ctx->msg);
-  return perp_data_si(ctx, c, column, perp_coordinate_unit(perp_model_dim(scene->model), *k));
+  if (strcmp(data->name[column], "uncertainty") == 0) return PERP_OK;
+  if (perp_coordinate_find(ctx, scene->model, data->name[column], body, k) != PERP_OK)
+    return columns_error(ctx, data, ctx->msg);
+  return perp_data_si(ctx, data, column, perp_coordinate_unit(perp_model_dim(scene->model), *k));
 }
 
-static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *c,
+static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *data,
                                struct states *s)
 {
   const perp_model *model = scene->model;
   const int dim = perp_model_dim(model), bodies = perp_model_bodies(model);
-  for (int i = 0; i < c->rows; i++) {
-    states_row(s, i)[0] = c->x[(size_t)i * (size_t)c->n];
+  for (int i = 0; i < data->rows; i++) {
+    states_row(s, i)[0] = data->x[(size_t)i * (size_t)data->n];
     for (int j = 0; j < s->nq + s->nv; j++) states_row(s, i)[1 + j] = (double)NAN;
     if (i > 0 && !(states_row(s, i)[0] > states_row(s, i - 1)[0]))
-      return columns_error(ctx, c, "two states have the same time");
+      return columns_error(ctx, data, "two states have the same time");
   }
-  for (int column = 1; column < c->n; column++) {
+  for (int column = 1; column < data->n; column++) {
     int body, k;
-    PERP_TRY(columns_coordinate(ctx, scene, c, column, &body, &k));
+    PERP_TRY(columns_coordinate(ctx, scene, data, column, &body, &k));
     if (body < 0) continue;
-    for (int i = 0; i < c->rows; i++)
+    for (int i = 0; i < data->rows; i++)
       states_row(s, i)[1 + states_place(dim, bodies, body, k)] =
-          c->x[(size_t)i * (size_t)c->n + (size_t)column];
+          data->x[(size_t)i * (size_t)data->n + (size_t)column];
   }
   for (int b = 0; b < bodies; b++)
     for (int k = 0; k < perp_coordinates(dim); k++)
@@ -96,7 +96,7 @@ static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data
             "there is no column for %s of body %d%s%.60s: a table of states needs all coordinates "
             "and velocities of all bodies (a table with some of them belongs into `gauges`)",
             perp_coordinate_name(dim, k), b, name != NULL ? " " : "", name != NULL ? name : "");
-        return columns_error(ctx, c, what);
+        return columns_error(ctx, data, what);
       }
   return PERP_OK;
 }
@@ -104,16 +104,16 @@ static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data
 perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *path,
                                double uncertainty)
 {
-  perp_data c;
-  PERP_TRY(perp_data_read(ctx, path, &c));
+  perp_data data;
+  PERP_TRY(perp_data_read(ctx, path, &data));
   const int nq = perp_model_nq(scene->model), nv = perp_model_nv(scene->model);
-  struct states *s = malloc(sizeof *s + (size_t)c.rows * (size_t)(1 + nq + nv) * sizeof *s->row);
+  struct states *s = malloc(sizeof *s + (size_t)data.rows * (size_t)(1 + nq + nv) * sizeof *s->row);
   perp_status status = PERP_OK;
   if (s == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
   else {
-    *s = (struct states){ .rows = c.rows, .nq = nq, .nv = nv };
-    status = states_fill(ctx, scene, &c, s);
+    *s = (struct states){ .rows = data.rows, .nq = nq, .nv = nv };
+    status = states_fill(ctx, scene, &data, s);
   }
   char what[128];
   const char *slash = strrchr(path, '/');
@@ -122,7 +122,7 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
   if (truth == NULL)
     free(s);
   else {
-    const double known = isnan(uncertainty) ? c.uncertainty : uncertainty;
+    const double known = isnan(uncertainty) ? data.uncertainty : uncertainty;
     truth->t_end = states_row(s, s->rows - 1)[0];
     truth->uncertainty = isnan(known) ? 0 : known;
     truth->user = s;
@@ -130,7 +130,7 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
     truth->next_time = states_next;
     truth->destroy = free;
   }
-  perp_data_free(&c);
+  perp_data_free(&data);
   return status == PERP_OK && truth == NULL ? PERP_ERR_NOMEM : status;
 }
 
@@ -209,22 +209,23 @@ static double track_worst(const void *user)
   return !g->compared ? (double)NAN : g->worst < g->floor ? g->floor : g->worst;
 }
 
-static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *c, struct track *g)
+static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *data,
+                              struct track *g)
 {
-  for (int column = 1; column < c->n; column++) {
+  for (int column = 1; column < data->n; column++) {
     int body, k;
-    PERP_TRY(columns_coordinate(ctx, scene, c, column, &body, &k));
+    PERP_TRY(columns_coordinate(ctx, scene, data, column, &body, &k));
     if (body >= 0) track_place(g)[g->n++] = column;
   }
-  if (g->n == 0) return columns_error(ctx, c, "the table has no column besides the time");
-  for (int i = 0; i < c->rows; i++) {
-    const double *from = c->x + (size_t)i * (size_t)c->n;
+  if (g->n == 0) return columns_error(ctx, data, "the table has no column besides the time");
+  for (int i = 0; i < data->rows; i++) {
+    const double *from = data->x + (size_t)i * (size_t)data->n;
     track_row(g, i)[0] = from[0];
     for (int j = 0; j < g->n; j++) track_row(g, i)[1 + j] = from[(int)track_place(g)[j]];
   }
   for (int j = 0; j < g->n; j++) {
     int body = 0, k = 0;
-    PERP_TRY(columns_coordinate(ctx, scene, c, (int)track_place(g)[j], &body, &k));
+    PERP_TRY(columns_coordinate(ctx, scene, data, (int)track_place(g)[j], &body, &k));
     track_place(g)[j] = states_place(g->dim, g->bodies, body, k);
   }
   return PERP_OK;
@@ -233,10 +234,11 @@ static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data 
 perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *metric,
                                const char *path)
 {
-  perp_data c;
-  PERP_TRY(perp_data_read(ctx, path, &c));
-  const size_t most = (size_t)c.n, size = sizeof(struct track) +
-                                          (most * (size_t)(c.rows + 1) + 3 * most) * sizeof(double);
+  perp_data data;
+  PERP_TRY(perp_data_read(ctx, path, &data));
+  const size_t most = (size_t)data.n,
+               size = sizeof(struct track) +
+                      (most * (size_t)(data.rows + 1) + 3 * most) * sizeof(double);
   struct track *g = calloc(1, size);
   perp_status status = PERP_OK;
   if (g == NULL)
@@ -244,14 +246,14 @@ perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *met
   else {
     *g = (struct track){ .dim = perp_model_dim(scene->model),
                          .bodies = perp_model_bodies(scene->model),
-                         .rows = c.rows,
-                         .floor = isnan(c.uncertainty) ? 0 : c.uncertainty };
-    status = track_fill(ctx, scene, &c, g);
+                         .rows = data.rows,
+                         .floor = isnan(data.uncertainty) ? 0 : data.uncertainty };
+    status = track_fill(ctx, scene, &data, g);
   }
   if (status == PERP_OK)
     status = perp_gauge_add(ctx, scene, metric, g, size, track_sample, track_worst);
   free(g);
-  perp_data_free(&c);
+  perp_data_free(&data);
   return status;
 }
 
@@ -385,30 +387,31 @@ static perp_status happenings_add(perp_ctx *ctx, perp_scene *scene, struct happe
 perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const char *path, int n,
                                      const perp_event *events, double slack)
 {
-  perp_data c;
+  perp_data data;
   size_t size;
-  PERP_TRY(perp_data_read(ctx, path, &c));
-  const int column = perp_data_find(&c, "event");
-  struct happenings *g = happenings_create(ctx, scene, c.rows, n, events, slack, &size);
+  PERP_TRY(perp_data_read(ctx, path, &data));
+  const int column = perp_data_find(&data, "event");
+  struct happenings *g = happenings_create(ctx, scene, data.rows, n, events, slack, &size);
   perp_status status = g != NULL ? PERP_OK : PERP_ERR_NOMEM;
-  if (g != NULL && (column < 0 || c.n > 2 + (perp_data_find(&c, "uncertainty") >= 0)))
+  if (g != NULL && (column < 0 || data.n > 2 + (perp_data_find(&data, "uncertainty") >= 0)))
     status = columns_error(
-        ctx, &c, "a table of events has the columns t [s] and event, and optionally uncertainty");
-  if (g != NULL && !isnan(c.uncertainty)) g->floor = c.uncertainty;
-  for (int i = 0; i < c.rows && status == PERP_OK; i++) {
-    const char *word = c.word[(int)c.x[(size_t)i * (size_t)c.n + (size_t)column]];
+        ctx, &data,
+        "a table of events has the columns t [s] and event, and optionally uncertainty");
+  if (g != NULL && !isnan(data.uncertainty)) g->floor = data.uncertainty;
+  for (int i = 0; i < data.rows && status == PERP_OK; i++) {
+    const char *word = data.word[(int)data.x[(size_t)i * (size_t)data.n + (size_t)column]];
     int e = 0;
     while (e < n && strcmp(events[e].name, word) != 0) e++;
-    g->row[2 * i] = c.x[(size_t)i * (size_t)c.n];
+    g->row[2 * i] = data.x[(size_t)i * (size_t)data.n];
     g->row[2 * i + 1] = e;
     char what[160];
     snprintf(what, sizeof what, "the table has the event '%.80s', which the scene does not define",
              word);
-    if (e == n) status = columns_error(ctx, &c, what);
+    if (e == n) status = columns_error(ctx, &data, what);
   }
   if (status == PERP_OK) status = happenings_add(ctx, scene, g, size);
   free(g);
-  perp_data_free(&c);
+  perp_data_free(&data);
   return status;
 }
 

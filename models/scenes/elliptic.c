@@ -48,14 +48,14 @@ double perp_elliptic_dn(double phi, double kc)
 
 static double carlson_f(double x, double y)
 {
-  gsl_sf_result r;
-  return gsl_sf_ellint_RF_e(x, y, 1, GSL_PREC_DOUBLE, &r) == 0 ? r.val : nan("");
+  gsl_sf_result result;
+  return gsl_sf_ellint_RF_e(x, y, 1, GSL_PREC_DOUBLE, &result) == 0 ? result.val : nan("");
 }
 
 static double carlson_j(double x, double y, double p)
 {
-  gsl_sf_result r;
-  return gsl_sf_ellint_RJ_e(x, y, 1, p, GSL_PREC_DOUBLE, &r) == 0 ? r.val : nan("");
+  gsl_sf_result result;
+  return gsl_sf_ellint_RJ_e(x, y, 1, p, GSL_PREC_DOUBLE, &result) == 0 ? result.val : nan("");
 }
 
 static double third_kind(double phi, double n, double kc)

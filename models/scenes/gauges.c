@@ -319,31 +319,31 @@ struct force {
 };
 
 /* what one contact adds to the force [N s] */
-static double gauges_share(int d, const perp_force_truth *f, const perp_contact *k,
+static double gauges_share(int d, const perp_force_truth *truth, const perp_contact *contact,
                            const double *impulse)
 {
-  if (f->b == PERP_ANY_BODY) {
-    if (k->body[0] != PERP_WORLD && k->body[1] != PERP_WORLD) return 0;
-    return k->body[0] == PERP_WORLD ? impulse[d - 1] : -impulse[d - 1];
+  if (truth->b == PERP_ANY_BODY) {
+    if (contact->body[0] != PERP_WORLD && contact->body[1] != PERP_WORLD) return 0;
+    return contact->body[0] == PERP_WORLD ? impulse[d - 1] : -impulse[d - 1];
   }
-  const bool is = (k->body[0] == f->a && k->body[1] == f->b) ||
-                  (k->body[0] == f->b && k->body[1] == f->a);
-  return is ? perp_dot(d, k->n, impulse) : 0;
+  const bool is = (contact->body[0] == truth->a && contact->body[1] == truth->b) ||
+                  (contact->body[0] == truth->b && contact->body[1] == truth->a);
+  return is ? perp_dot(d, contact->n, impulse) : 0;
 }
 
 /* F of a step h [N]; NaN: not known */
-static double gauges_force(const struct force *g, const perp_force_truth *f,
+static double gauges_force(const struct force *g, const perp_force_truth *truth,
                            const perp_step_info *info, double h)
 {
   double sum = 0;
-  if (f->a == PERP_OF_JOINT) {
+  if (truth->a == PERP_OF_JOINT) {
     int rows;
-    const int row = perp_model_joint_row(g->model, f->b, &rows) + g->head.dim - 1;
+    const int row = perp_model_joint_row(g->model, truth->b, &rows) + g->head.dim - 1;
     return info->lambda != NULL ? info->lambda[row] : nan("");
   }
   if (info->untold && info->impulse == NULL) return nan("");
   for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++)
-    sum += gauges_share(g->head.dim, f, &info->contacts[c], info->impulse + 3 * c);
+    sum += gauges_share(g->head.dim, truth, &info->contacts[c], info->impulse + 3 * c);
   return sum / h;
 }
 

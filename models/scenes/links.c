@@ -13,15 +13,15 @@ perp_mass perp_mass_thin_rod(double m, double length)
 
 perp_links *perp_links_create(perp_ctx *ctx, int dim, int n)
 {
-  perp_links *l = calloc(1, sizeof *l + (size_t)n * sizeof *l->link);
-  if (l == NULL) {
+  perp_links *links = calloc(1, sizeof *links + (size_t)n * sizeof *links->link);
+  if (links == NULL) {
     PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d links", n);
     return NULL;
   }
-  l->dim = dim;
-  l->n = n;
-  l->link = (perp_link *)(l + 1);
-  return l;
+  links->dim = dim;
+  links->n = n;
+  links->link = (perp_link *)(links + 1);
+  return links;
 }
 
 static bool has_angle(const perp_link *k)

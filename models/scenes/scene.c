@@ -10,9 +10,10 @@ const char *const perp_truth_names[] = { "auto", "file", "reduced", "none", NULL
 perp_status perp_scene_create(perp_ctx *ctx, const perp_spec *spec, perp_scene *scene)
 {
   *scene = (perp_scene){ .tip_body = PERP_WORLD };
-  const perp_scene_desc *d = (const perp_scene_desc *)spec->d;
-  perp_status status = d->build_from != NULL ? d->build_from(ctx, d->data, spec->opts, scene)
-                                             : d->build(ctx, spec->opts, scene);
+  const perp_scene_desc *desc = (const perp_scene_desc *)spec->d;
+  perp_status status = desc->build_from != NULL
+                           ? desc->build_from(ctx, desc->data, spec->opts, scene)
+                           : desc->build(ctx, spec->opts, scene);
   if (status != PERP_OK) perp_scene_destroy(scene);
   return status;
 }
@@ -178,16 +179,17 @@ void perp_scene_point(int dim, const double p[3], double x[3])
   x[2] = dim == 3 ? p[2] : 0;
 }
 
-void perp_planar_state(int dim, int b, const perp_planar *p, double *q, double *v)
+void perp_planar_state(int dim, int b, const perp_planar *planar, double *q, double *v)
 {
   if (dim == 2) {
-    const double pose[3] = { p->x, p->height, p->angle }, speed[3] = { p->vx, p->vheight, p->rate };
+    const double pose[3] = { planar->x, planar->height, planar->angle },
+                 speed[3] = { planar->vx, planar->vheight, planar->rate };
     memcpy(q + 3 * b, pose, sizeof pose);
     memcpy(v + 3 * b, speed, sizeof speed);
   } else {
-    const double c = cos(p->angle / 2), s = sin(p->angle / 2);
-    const double pose[7] = { p->x, 0, p->height, c, 0, -s, 0 };
-    const double speed[6] = { p->vx, 0, p->vheight, 0, -p->rate, 0 };
+    const double c = cos(planar->angle / 2), s = sin(planar->angle / 2);
+    const double pose[7] = { planar->x, 0, planar->height, c, 0, -s, 0 };
+    const double speed[6] = { planar->vx, 0, planar->vheight, 0, -planar->rate, 0 };
     memcpy(q + 7 * b, pose, sizeof pose);
     memcpy(v + 6 * b, speed, sizeof speed);
   }

@@ -21,41 +21,43 @@ struct events_truth {
   double t_end, h;
 };
 
-static perp_status truth_events_start(perp_ctx *ctx, struct events_truth *e)
+static perp_status truth_events_start(perp_ctx *ctx, struct events_truth *truth)
 {
-  if (e->sim == NULL) {
+  if (truth->sim == NULL) {
     perp_parts parts = { 0 };
     perp_status status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration",
                                          &parts.formulation);
     if (status == PERP_OK) status = perp_spec_parse(ctx, PERP_KIND_ode, METHOD, &parts.ode);
-    if (status == PERP_OK) status = perp_sim_create(ctx, e->model, &parts, e->h, &e->sim);
+    if (status == PERP_OK)
+      status = perp_sim_create(ctx, truth->model, &parts, truth->h, &truth->sim);
     perp_parts_free(&parts);
     PERP_TRY(status);
   }
-  return perp_sim_restart(ctx, e->sim, 0, perp_model_q0(e->model), perp_model_v0(e->model));
+  return perp_sim_restart(ctx, truth->sim, 0, perp_model_q0(truth->model),
+                          perp_model_v0(truth->model));
 }
 
 static perp_status truth_events_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
-  struct events_truth *e = user;
+  struct events_truth *truth = user;
   const double *qt, *vt;
   double now = HUGE_VAL;
-  if (e->sim != NULL) perp_sim_state(e->sim, &now, &qt, &vt);
+  if (truth->sim != NULL) perp_sim_state(truth->sim, &now, &qt, &vt);
   if (t < now) {
-    PERP_TRY(truth_events_start(ctx, e));
-    perp_sim_state(e->sim, &now, &qt, &vt);
+    PERP_TRY(truth_events_start(ctx, truth));
+    perp_sim_state(truth->sim, &now, &qt, &vt);
   }
   while (now < t) {
     perp_step_info info = { 0 };
-    PERP_TRY(perp_sim_step(ctx, e->sim, t, &info));
+    PERP_TRY(perp_sim_step(ctx, truth->sim, t, &info));
     if (info.reason < 0)
       return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
                        "the event-driven reference solution stopped at t = %.17g: %s", now,
                        perp_reason_name(info.reason));
-    perp_sim_state(e->sim, &now, &qt, &vt);
+    perp_sim_state(truth->sim, &now, &qt, &vt);
   }
-  memcpy(q, qt, (size_t)perp_model_nq(e->model) * sizeof *q);
-  memcpy(v, vt, (size_t)perp_model_nv(e->model) * sizeof *v);
+  memcpy(q, qt, (size_t)perp_model_nq(truth->model) * sizeof *q);
+  memcpy(v, vt, (size_t)perp_model_nv(truth->model) * sizeof *v);
   return PERP_OK;
 }
 
@@ -66,9 +68,9 @@ static double truth_events_next_time(void *user, double t)
 
 static void truth_events_destroy(void *user)
 {
-  struct events_truth *e = user;
-  perp_sim_destroy(e->sim);
-  free(e);
+  struct events_truth *truth = user;
+  perp_sim_destroy(truth->sim);
+  free(truth);
 }
 
 perp_status perp_truth_events(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)

@@ -18,9 +18,9 @@ struct file_truth {
   max_align_t map_user[];
 };
 
-static double *row_at(const struct file_truth *f, int row)
+static double *row_at(const struct file_truth *truth, int row)
 {
-  return f->row + (size_t)row * (size_t)(1 + f->n);
+  return truth->row + (size_t)row * (size_t)(1 + truth->n);
 }
 
 bool perp_truth_same(double t, double grid)
@@ -42,38 +42,38 @@ int perp_truth_first(const double *row, int n, int width, double t)
   return lo;
 }
 
-static int first_at(const struct file_truth *f, double t)
+static int first_at(const struct file_truth *truth, double t)
 {
-  return perp_truth_first(f->row, f->rows, f->n, t);
+  return perp_truth_first(truth->row, truth->rows, truth->n, t);
 }
 
 static double truth_file_next_time(void *user, double t)
 {
-  const struct file_truth *f = user;
-  int row = first_at(f, t);
-  return row < f->rows ? row_at(f, row)[0] : HUGE_VAL;
+  const struct file_truth *truth = user;
+  int row = first_at(truth, t);
+  return row < truth->rows ? row_at(truth, row)[0] : HUGE_VAL;
 }
 
 static perp_status truth_file_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
-  struct file_truth *f = user;
-  const double *row = row_at(f, first_at(f, t));
-  if (row == row_at(f, f->rows) || !perp_truth_same(t, row[0]))
+  struct file_truth *truth = user;
+  const double *row = row_at(truth, first_at(truth, t));
+  if (row == row_at(truth, truth->rows) || !perp_truth_same(t, row[0]))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the reference file has no row at t = %.17g s", t);
-  if (f->map != NULL) {
-    f->map(f->map_user, row[0], row + 1, q, v);
+  if (truth->map != NULL) {
+    truth->map(truth->map_user, row[0], row + 1, q, v);
   } else {
-    memcpy(q, row + 1, (size_t)f->nq * sizeof *q);
-    memcpy(v, row + 1 + f->nq, (size_t)(f->n - f->nq) * sizeof *v);
+    memcpy(q, row + 1, (size_t)truth->nq * sizeof *q);
+    memcpy(v, row + 1 + truth->nq, (size_t)(truth->n - truth->nq) * sizeof *v);
   }
   return PERP_OK;
 }
 
 static void truth_file_destroy(void *user)
 {
-  struct file_truth *f = user;
-  if (!f->shared) free(f->row);
-  free(f);
+  struct file_truth *truth = user;
+  if (!truth->shared) free(truth->row);
+  free(truth);
 }
 
 /* ---- files that were read before ----
@@ -104,28 +104,28 @@ static void truth_file_key(FILE *in, int n, const char *const *names, char *key,
   if (used >= size) key[0] = '\0';
 }
 
-static bool truth_file_known(const char *key, struct file_truth *f)
+static bool truth_file_known(const char *key, struct file_truth *truth)
 {
   pthread_mutex_lock(&kept_lock);
-  for (int i = 0; i < n_kept && !f->shared; i++)
+  for (int i = 0; i < n_kept && !truth->shared; i++)
     if (strcmp(kept[i].key, key) == 0) {
-      f->rows = kept[i].rows;
-      f->row = kept[i].row;
-      f->shared = true;
+      truth->rows = kept[i].rows;
+      truth->row = kept[i].row;
+      truth->shared = true;
     }
   pthread_mutex_unlock(&kept_lock);
-  return f->shared;
+  return truth->shared;
 }
 
-static void truth_file_keep(const char *key, struct file_truth *f)
+static void truth_file_keep(const char *key, struct file_truth *truth)
 {
   pthread_mutex_lock(&kept_lock);
   if (n_kept < KEPT && key[0] != '\0') {
     struct kept *k = &kept[n_kept++];
     snprintf(k->key, sizeof k->key, "%s", key);
-    k->rows = f->rows;
-    k->row = f->row;
-    f->shared = true;
+    k->rows = truth->rows;
+    k->row = truth->row;
+    truth->shared = true;
   }
   pthread_mutex_unlock(&kept_lock);
 }
@@ -163,9 +163,9 @@ static void find_columns(char *header, int n, const char *const *names, int *col
 
 /* one line into the next row, for which there is room */
 static perp_status truth_file_read_row(perp_ctx *ctx, const char *file, int number, const char *s,
-                                       const int *column, struct file_truth *f)
+                                       const int *column, struct file_truth *truth)
 {
-  double *row = row_at(f, f->rows);
+  double *row = row_at(truth, truth->rows);
   int found = 0;
   for (int c = 0;; c++) {
     char *end;
@@ -174,39 +174,41 @@ static perp_status truth_file_read_row(perp_ctx *ctx, const char *file, int numb
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: column %d is not a number", file, number,
                        c + 1);
     if (c == 0) row[0] = x;
-    for (int i = 0; i < f->n; i++)
+    for (int i = 0; i < truth->n; i++)
       if (column[i] == c) row[1 + i] = x, found++;
     if (*end != ',') break;
     s = end + 1;
   }
-  if (found < f->n)
+  if (found < truth->n)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the row has too few columns", file, number);
-  if (f->rows > 0 && row[0] <= row_at(f, f->rows - 1)[0])
+  if (truth->rows > 0 && row[0] <= row_at(truth, truth->rows - 1)[0])
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the time must increase from row to row", file,
                      number);
-  f->rows++;
+  truth->rows++;
   return PERP_OK;
 }
 
-static perp_status truth_file_read(perp_ctx *ctx, FILE *in, const char *file, struct file_truth *f,
-                                   const char *const *names, int *column, char **line, size_t *size)
+static perp_status truth_file_read(perp_ctx *ctx, FILE *in, const char *file,
+                                   struct file_truth *truth, const char *const *names, int *column,
+                                   char **line, size_t *size)
 {
   if (getline(line, size, in) < 0 || strncmp(*line, "t,", 2) != 0)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: expected a header that starts with 't,'", file);
-  find_columns(*line, f->n, names, column);
-  for (int i = 0; i < f->n; i++)
+  find_columns(*line, truth->n, names, column);
+  for (int i = 0; i < truth->n; i++)
     if (column[i] < 0)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the column '%s' is missing", file, names[i]);
   for (int number = 2, room = 0; getline(line, size, in) >= 0; number++) {
-    if (f->rows == room) {
+    if (truth->rows == room) {
       room = 2 * room + 64;
-      double *bigger = realloc(f->row, (size_t)room * (size_t)(1 + f->n) * sizeof *bigger);
+      double *bigger = realloc(truth->row, (size_t)room * (size_t)(1 + truth->n) * sizeof *bigger);
       if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
-      f->row = bigger;
+      truth->row = bigger;
     }
-    PERP_TRY(truth_file_read_row(ctx, file, number, *line, column, f));
+    PERP_TRY(truth_file_read_row(ctx, file, number, *line, column, truth));
   }
-  return f->rows > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: the file has no rows", file);
+  return truth->rows > 0 ? PERP_OK
+                         : PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: the file has no rows", file);
 }
 
 perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,

@@ -21,41 +21,42 @@ struct reduced_truth {
   double t_end;
 };
 
-static perp_status truth_reduced_start(perp_ctx *ctx, struct reduced_truth *r)
+static perp_status truth_reduced_start(perp_ctx *ctx, struct reduced_truth *truth)
 {
-  if (r->ws == NULL) {
+  if (truth->ws == NULL) {
     perp_parts parts = { 0 };
     PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, METHOD, &parts.ode));
     /* the first step of adaptive methods is a guess that the error control corrects */
-    perp_status status = perp_formulation_reduced.create(ctx, r->model, &parts, 1e-4, &r->ws);
+    perp_status status = perp_formulation_reduced.create(ctx, truth->model, &parts, 1e-4,
+                                                         &truth->ws);
     perp_spec_free(&parts.ode);
     PERP_TRY(status);
   }
-  return perp_formulation_reduced.restart(ctx, r->ws, 0, perp_model_q0(r->model),
-                                          perp_model_v0(r->model));
+  return perp_formulation_reduced.restart(ctx, truth->ws, 0, perp_model_q0(truth->model),
+                                          perp_model_v0(truth->model));
 }
 
 static perp_status truth_reduced_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
-  struct reduced_truth *r = user;
+  struct reduced_truth *truth = user;
   const double *qt, *vt;
   double now = HUGE_VAL;
-  if (r->ws != NULL) perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
+  if (truth->ws != NULL) perp_formulation_reduced.state(truth->ws, &now, &qt, &vt);
   if (t < now) {
-    PERP_TRY(truth_reduced_start(ctx, r));
-    perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
+    PERP_TRY(truth_reduced_start(ctx, truth));
+    perp_formulation_reduced.state(truth->ws, &now, &qt, &vt);
   }
   while (now < t) {
     perp_step_info info;
-    PERP_TRY(perp_formulation_reduced.step(ctx, r->ws, t, &info));
+    PERP_TRY(perp_formulation_reduced.step(ctx, truth->ws, t, &info));
     if (info.reason < 0)
       return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
                        "the reference solution in joint coordinates stopped at t = %.17g: %s", now,
                        perp_reason_name(info.reason));
-    perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
+    perp_formulation_reduced.state(truth->ws, &now, &qt, &vt);
   }
-  memcpy(q, qt, (size_t)perp_model_nq(r->model) * sizeof *q);
-  memcpy(v, vt, (size_t)perp_model_nv(r->model) * sizeof *v);
+  memcpy(q, qt, (size_t)perp_model_nq(truth->model) * sizeof *q);
+  memcpy(v, vt, (size_t)perp_model_nv(truth->model) * sizeof *v);
   return PERP_OK;
 }
 
@@ -66,9 +67,9 @@ static double truth_reduced_next_time(void *user, double t)
 
 static void truth_reduced_destroy(void *user)
 {
-  struct reduced_truth *r = user;
-  if (r->ws != NULL) perp_formulation_reduced.destroy(r->ws);
-  free(r);
+  struct reduced_truth *truth = user;
+  if (truth->ws != NULL) perp_formulation_reduced.destroy(truth->ws);
+  free(truth);
 }
 
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)

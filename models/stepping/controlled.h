@@ -97,16 +97,16 @@ typedef struct perp_controlled perp_controlled;
  * *sys is copied. Allocates all; later only when there are more contacts than ever. */
 perp_status perp_controlled_create(perp_ctx *ctx, const perp_controlled_sys *sys, double accuracy,
                                    double h, perp_controlled **out);
-void perp_controlled_destroy(perp_controlled *c); /* NULL is fine */
+void perp_controlled_destroy(perp_controlled *controlled); /* NULL is fine */
 /* The state of the time stepping is where it goes on from. */
-void perp_controlled_restart(perp_controlled *c);
+void perp_controlled_restart(perp_controlled *controlled);
 /* One accepted step, not beyond t_max, at which the state of sys is the end of it.  info->reason <
  * 0: why there is none, and the state is the last good one: PERP_STEP_TOO_SMALL (a shortest step
  * moves bodies further than the accuracy, or is lost in t), PERP_STALLED (more trials than any
  * bisection needs), or that of the shortest step.  At most 200 trials of 80 parts. */
-perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max,
+perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *controlled, double t_max,
                                  perp_step_info *info);
 /* Since create: steps, rejected trials, events, h_least and h_most.  The rest is not touched. */
-void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count);
+void perp_controlled_counters(const perp_controlled *controlled, perp_ode_counters *count);
 
 #endif

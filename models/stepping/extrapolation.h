@@ -20,11 +20,11 @@ typedef struct perp_extrapolation {
   double *row[PERP_EXTRAPOLATION_ROWS]; /* [n] each */
 } perp_extrapolation;
 
-void perp_extrapolation_layout(perp_extrapolation *x, perp_arena *a);
+void perp_extrapolation_layout(perp_extrapolation *extrapolation, perp_arena *arena);
 /* Parts n_j of the step in row j = 0, 1, ... */
 int perp_extrapolation_parts(int j);
-/* x->row[j] holds T_j1, the rows before are in.  After it row[0] is the last of the diagonal, of
- * order j + 1, and row[1] the number beside it, of order j. O(n j). */
-void perp_extrapolation_add(perp_extrapolation *x, int j);
+/* extrapolation->row[j] holds T_j1, the rows before are in.  After it row[0] is the last of the
+ * diagonal, of order j + 1, and row[1] the number beside it, of order j. O(n j). */
+void perp_extrapolation_add(perp_extrapolation *extrapolation, int j);
 
 #endif

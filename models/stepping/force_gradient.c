@@ -71,34 +71,36 @@ perp_status perp_force_gradient_add(perp_ctx *ctx, perp_model *model, const perp
 
 /* ---- in a step ---- */
 
-void perp_force_gradient_layout(perp_force_gradient_room *room, int size, perp_arena *a)
+void perp_force_gradient_layout(perp_force_gradient_room *room, int size, perp_arena *arena)
 {
   const size_t n = (size_t)size;
-  PERP_DOUBLES(a, n * n, &room->dq, &room->dv);
-  PERP_DOUBLES(a, n, &room->sigma, &room->g);
-  room->work = PERP_CARVE(a, double, 4 * n);
+  PERP_DOUBLES(arena, n * n, &room->dq, &room->dv);
+  PERP_DOUBLES(arena, n, &room->sigma, &room->g);
+  room->work = PERP_CARVE(arena, double, 4 * n);
 }
 
 /* Row i: weight u, and what its softness is of. */
-static void force_gradient_row(const perp_force_gradient *g, perp_model *model, perp_eval *e, int i,
-                               const double *u, double weight, double stiffness)
+static void force_gradient_row(const perp_force_gradient *gradient, perp_model *model,
+                               perp_eval *eval, int i, const double *u, double weight,
+                               double stiffness)
 {
-  const int joint = g->joint + i / PERP_JOINT_ROWS, at = i % PERP_JOINT_ROWS,
+  const int joint = gradient->joint + i / PERP_JOINT_ROWS, at = i % PERP_JOINT_ROWS,
             rows = model->cptr[joint + 1] - model->cptr[joint], nvb = model->nvb;
   for (int sub = model->jptr[joint], k = 0; sub < model->jptr[joint + 1]; sub++, k += nvb)
-    for (int l = 0; l < nvb; l++) e->J[model->joff[sub] + at + l * rows] = weight * u[k + l];
+    for (int l = 0; l < nvb; l++) eval->J[model->joff[sub] + at + l * rows] = weight * u[k + l];
   model->stiffness[model->cptr[joint] + at] = stiffness;
   model->damping[model->cptr[joint] + at] = 0;
 }
 
-void perp_force_gradient_rows(const perp_force_gradient *g, const perp_force_gradient_room *room,
-                              perp_model *model, perp_constrained *k, double h, const double *v)
+void perp_force_gradient_rows(const perp_force_gradient *gradient,
+                              const perp_force_gradient_room *room, perp_model *model,
+                              perp_constrained *system, double h, const double *v)
 {
-  const int N = g->size, nvb = model->nvb;
+  const int N = gradient->size, nvb = model->nvb;
   int body[PERP_ELEMENT_BODIES];
   double *A = room->dq, *D = room->dv, size = 0;
-  perp_force_gradient_at(model, k->e, &model->force_def[g->force], g->differences, k->e->t, v, body,
-                         A, D);
+  perp_force_gradient_at(model, system->e, &model->force_def[gradient->force],
+                         gradient->differences, system->e->t, v, body, A, D);
   for (int j = 0; j < N; j++)
     for (int i = 0; i <= j; i++) {
       const double d = 0.5 * (D[i + j * N] + D[j + i * N]);
@@ -109,7 +111,7 @@ void perp_force_gradient_rows(const perp_force_gradient *g, const perp_force_gra
   const bool good = isfinite(size) && LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', N, A, N,
                                                          room->sigma, room->work, 4 * N) == 0;
   if (!good) {
-    k->f[body[0] * nvb] = (double)NAN;
+    system->f[body[0] * nvb] = (double)NAN;
     return;
   }
   for (int i = 0; i < N; i++) { /* -h df/dv v */
@@ -120,8 +122,9 @@ void perp_force_gradient_rows(const perp_force_gradient *g, const perp_force_gra
     const double *u = A + (size_t)i * (size_t)N, sigma = room->sigma[i];
     const bool soft = sigma > LEAST * room->sigma[N - 1] && sigma > 0;
     double along = 0;
-    force_gradient_row(g, model, k->e, i, u, soft ? 1 : 0, (soft ? sigma : 1) / (h * h));
+    force_gradient_row(gradient, model, system->e, i, u, soft ? 1 : 0,
+                       (soft ? sigma : 1) / (h * h));
     for (int j = 0; j < N && soft; j++) along += u[j] * room->g[j];
-    for (int j = 0; j < N; j++) k->f[body[j / nvb] * nvb + j % nvb] += along * u[j];
+    for (int j = 0; j < N; j++) system->f[body[j / nvb] * nvb + j % nvb] += along * u[j];
   }
 }

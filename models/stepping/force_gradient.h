@@ -31,11 +31,12 @@ typedef struct perp_force_gradient_room {
 /* Add a force (not pairs) to a model that is being built, and its rows, empty so far. */
 perp_status perp_force_gradient_add(perp_ctx *ctx, perp_model *model, const perp_force_def *el,
                                     bool differences, perp_force_gradient *out);
-void perp_force_gradient_layout(perp_force_gradient_room *room, int size, perp_arena *a);
+void perp_force_gradient_layout(perp_force_gradient_room *room, int size, perp_arena *arena);
 /* The rows in a step h from v: k is evaluated at its start, k.f = M v + h f.  J and softness of the
  * rows, and k.f.  Where the gradient is not finite, neither is k.f.  O(N^3), no allocation. */
-void perp_force_gradient_rows(const perp_force_gradient *g, const perp_force_gradient_room *room,
-                              perp_model *model, perp_constrained *k, double h, const double *v);
+void perp_force_gradient_rows(const perp_force_gradient *gradient,
+                              const perp_force_gradient_room *room, perp_model *model,
+                              perp_constrained *system, double h, const double *v);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@ static const double HARD = 1e-10, LOST = 1e-7;
 
 /* Pairs of nodes of which one reads the other, to edge when it is not NULL; how many.  Bodies are
  * nodes 0 ... n_bodies - 1, joints those after them. */
-static int implicit_edges(const perp_model *m, int *edge)
+static int implicit_edges(const perp_model *model, int *edge)
 {
   int n = 0;
 #define IMPLICIT_EDGE(i, j)                                                                        \
@@ -23,133 +23,135 @@ static int implicit_edges(const perp_model *m, int *edge)
     if (edge != NULL) edge[2 * n] = (i), edge[2 * n + 1] = (j);                                    \
     n++;                                                                                           \
   } while (0)
-  for (int k = 0; k < m->n_joints; k++) {
-    const int *body = m->jblk + m->jptr[k], bodies = m->jptr[k + 1] - m->jptr[k];
-    for (int i = 0; i < bodies; i++) IMPLICIT_EDGE(m->n_bodies + k, body[i]);
+  for (int k = 0; k < model->n_joints; k++) {
+    const int *body = model->jblk + model->jptr[k], bodies = model->jptr[k + 1] - model->jptr[k];
+    for (int i = 0; i < bodies; i++) IMPLICIT_EDGE(model->n_bodies + k, body[i]);
     for (int i = 0; i < bodies; i++)
       for (int j = i + 1; j < bodies; j++) IMPLICIT_EDGE(body[i], body[j]);
   }
-  for (int k = 0; k < m->n_forces; k++) {
-    const perp_force_def *f = &m->force_def[k];
-    if (f->kind == PERP_FORCE_SPRING && f->a >= 0 && f->b >= 0) IMPLICIT_EDGE(f->a, f->b);
-    for (int i = 0; f->kind == PERP_FORCE_PLUGIN && i < f->n_bodies; i++)
+  for (int k = 0; k < model->n_forces; k++) {
+    const perp_force_def *def = &model->force_def[k];
+    if (def->kind == PERP_FORCE_SPRING && def->a >= 0 && def->b >= 0) IMPLICIT_EDGE(def->a, def->b);
+    for (int i = 0; def->kind == PERP_FORCE_PLUGIN && i < def->n_bodies; i++)
       for (int j = 0; j < i; j++)
-        if (f->body[i] >= 0 && f->body[j] >= 0) IMPLICIT_EDGE(f->body[i], f->body[j]);
-    if (f->kind == PERP_FORCE_PAIRS)
-      for (int i = f->a; i <= f->b; i++)
-        for (int j = f->a; j < i; j++) IMPLICIT_EDGE(i, j);
+        if (def->body[i] >= 0 && def->body[j] >= 0) IMPLICIT_EDGE(def->body[i], def->body[j]);
+    if (def->kind == PERP_FORCE_PAIRS)
+      for (int i = def->a; i <= def->b; i++)
+        for (int j = def->a; j < i; j++) IMPLICIT_EDGE(i, j);
   }
 #undef IMPLICIT_EDGE
   return n;
 }
 
-static void implicit_layout(void *ws, perp_arena *a)
+static void implicit_layout(void *ws, perp_arena *arena)
 {
-  perp_implicit *w = ws;
-  PERP_DOUBLES(a, w->n, &w->x0, &w->about, &w->dx, &w->r, &w->step);
-  w->soft = PERP_CARVE(a, double, w->model->m);
-  w->A = PERP_CARVE(a, double, perp_local_length(&w->local));
+  perp_implicit *implicit = ws;
+  PERP_DOUBLES(arena, implicit->n, &implicit->x0, &implicit->about, &implicit->dx, &implicit->r,
+               &implicit->step);
+  implicit->soft = PERP_CARVE(arena, double, implicit->model->m);
+  implicit->A = PERP_CARVE(arena, double, perp_local_length(&implicit->local));
 }
 
-perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *m, int per_velocity, int per_row,
-                                perp_implicit *w)
+perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *model, int per_velocity,
+                                int per_row, perp_implicit *implicit)
 {
-  PERP_TRY(perp_implicit_graph_of(ctx, m, per_velocity * m->nvb, per_row, w));
-  w->per_velocity = per_velocity;
+  PERP_TRY(perp_implicit_graph_of(ctx, model, per_velocity * model->nvb, per_row, implicit));
+  implicit->per_velocity = per_velocity;
   return PERP_OK;
 }
 
-perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *m, int per_body, int per_row,
-                                   perp_implicit *w)
+perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *model, int per_body,
+                                   int per_row, perp_implicit *implicit)
 {
-  *w = (perp_implicit){ .model = m, .per_row = per_row };
-  const int edges = implicit_edges(m, NULL), nodes = m->n_bodies + m->n_joints;
+  *implicit = (perp_implicit){ .model = model, .per_row = per_row };
+  const int edges = implicit_edges(model, NULL), nodes = model->n_bodies + model->n_joints;
   int *edge = calloc(2 * (size_t)edges + (size_t)nodes + 1, sizeof *edge);
   if (edge == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the graph of a model");
   int *size = edge + 2 * edges;
-  implicit_edges(m, edge);
-  for (int i = 0; i < m->n_bodies; i++) size[i] = per_body;
-  for (int k = 0; k < m->n_joints; k++)
-    size[m->n_bodies + k] = w->per_row * (m->cptr[k + 1] - m->cptr[k]);
-  const perp_status status = perp_local_create(ctx, nodes, size, edges, edge, &w->local);
-  w->n = w->local.n;
+  implicit_edges(model, edge);
+  for (int i = 0; i < model->n_bodies; i++) size[i] = per_body;
+  for (int k = 0; k < model->n_joints; k++)
+    size[model->n_bodies + k] = implicit->per_row * (model->cptr[k + 1] - model->cptr[k]);
+  const perp_status status = perp_local_create(ctx, nodes, size, edges, edge, &implicit->local);
+  implicit->n = implicit->local.n;
   free(edge);
   return status;
 }
 
 perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per_velocity,
-                                 int per_row, perp_implicit *w)
+                                 int per_row, perp_implicit *implicit)
 {
-  PERP_TRY(perp_implicit_graph(ctx, model, per_velocity, per_row, w));
+  PERP_TRY(perp_implicit_graph(ctx, model, per_velocity, per_row, implicit));
   perp_status status = PERP_OK;
-  if (perp_local_length(&w->local) > INT32_MAX)
+  if (perp_local_length(&implicit->local) > INT32_MAX)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "the Newton iteration would need a band matrix of size %d x %d: use another "
                        "formulation, such as acceleration or velocity",
-                       3 * w->local.width + 1, w->n);
-  if (status == PERP_OK) status = perp_arena_layout(ctx, &w->arena, implicit_layout, w);
-  if (status == PERP_OK) status = perp_local_lu_create(ctx, &w->local, false, &w->lu);
-  if (status != PERP_OK) perp_implicit_destroy(w);
+                       3 * implicit->local.width + 1, implicit->n);
+  if (status == PERP_OK)
+    status = perp_arena_layout(ctx, &implicit->arena, implicit_layout, implicit);
+  if (status == PERP_OK) status = perp_local_lu_create(ctx, &implicit->local, false, &implicit->lu);
+  if (status != PERP_OK) perp_implicit_destroy(implicit);
   return status;
 }
 
-void perp_implicit_destroy(perp_implicit *w)
+void perp_implicit_destroy(perp_implicit *implicit)
 {
-  perp_local_lu_destroy(&w->local, &w->lu);
-  perp_local_destroy(&w->local);
-  perp_arena_free(&w->arena);
-  *w = (perp_implicit){ 0 };
+  perp_local_lu_destroy(&implicit->local, &implicit->lu);
+  perp_local_destroy(&implicit->local);
+  perp_arena_free(&implicit->arena);
+  *implicit = (perp_implicit){ 0 };
 }
 
-void perp_implicit_restart(perp_implicit *w)
+void perp_implicit_restart(perp_implicit *implicit)
 {
-  w->factored = false;
-  w->floor = 0;
+  implicit->factored = false;
+  implicit->floor = 0;
 }
 
 /* ---- parts of x ---- */
 
-static int implicit_body(const perp_implicit *w, int body, int k)
+static int implicit_body(const perp_implicit *implicit, int body, int k)
 {
-  return w->local.first[body] + k * w->model->nvb;
+  return implicit->local.first[body] + k * implicit->model->nvb;
 }
 
-void perp_implicit_get_body(const perp_implicit *w, const double *x, int k, double *y)
+void perp_implicit_get_body(const perp_implicit *implicit, const double *x, int k, double *y)
 {
-  const int d = w->model->nvb;
-  for (int b = 0; b < w->model->n_bodies; b++)
-    memcpy(y + b * d, x + implicit_body(w, b, k), (size_t)d * sizeof *y);
+  const int d = implicit->model->nvb;
+  for (int b = 0; b < implicit->model->n_bodies; b++)
+    memcpy(y + b * d, x + implicit_body(implicit, b, k), (size_t)d * sizeof *y);
 }
 
-void perp_implicit_put_body(const perp_implicit *w, int k, const double *y, double *x)
+void perp_implicit_put_body(const perp_implicit *implicit, int k, const double *y, double *x)
 {
-  const int d = w->model->nvb;
-  for (int b = 0; b < w->model->n_bodies; b++)
-    memcpy(x + implicit_body(w, b, k), y + b * d, (size_t)d * sizeof *y);
+  const int d = implicit->model->nvb;
+  for (int b = 0; b < implicit->model->n_bodies; b++)
+    memcpy(x + implicit_body(implicit, b, k), y + b * d, (size_t)d * sizeof *y);
 }
 
 /* first unknown of part k of joint j, and how many */
-static int implicit_row(const perp_implicit *w, int j, int k, int *rows)
+static int implicit_row(const perp_implicit *implicit, int j, int k, int *rows)
 {
-  *rows = w->model->cptr[j + 1] - w->model->cptr[j];
-  return w->local.first[w->model->n_bodies + j] + k * *rows;
+  *rows = implicit->model->cptr[j + 1] - implicit->model->cptr[j];
+  return implicit->local.first[implicit->model->n_bodies + j] + k * *rows;
 }
 
-void perp_implicit_get_row(const perp_implicit *w, const double *x, int k, double *y)
+void perp_implicit_get_row(const perp_implicit *implicit, const double *x, int k, double *y)
 {
-  for (int j = 0; j < w->model->n_joints; j++) {
+  for (int j = 0; j < implicit->model->n_joints; j++) {
     int rows;
-    const int at = implicit_row(w, j, k, &rows);
-    memcpy(y + w->model->cptr[j], x + at, (size_t)rows * sizeof *y);
+    const int at = implicit_row(implicit, j, k, &rows);
+    memcpy(y + implicit->model->cptr[j], x + at, (size_t)rows * sizeof *y);
   }
 }
 
-void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, double *x)
+void perp_implicit_put_row(const perp_implicit *implicit, int k, const double *y, double *x)
 {
-  for (int j = 0; j < w->model->n_joints; j++) {
+  for (int j = 0; j < implicit->model->n_joints; j++) {
     int rows;
-    const int at = implicit_row(w, j, k, &rows);
-    memcpy(x + at, y + w->model->cptr[j], (size_t)rows * sizeof *y);
+    const int at = implicit_row(implicit, j, k, &rows);
+    memcpy(x + at, y + implicit->model->cptr[j], (size_t)rows * sizeof *y);
   }
 }
 
@@ -165,146 +167,152 @@ typedef struct equations {
 static bool implicit_eval(void *user, const double *x, double *r)
 {
   const equations *e = user;
-  const perp_implicit *w = e->w;
-  const perp_model *m = w->model;
+  const perp_implicit *implicit = e->w;
+  const perp_model *model = implicit->model;
   if (!e->F(e->user, x, r)) return false;
-  for (int j = 0; j < m->n_joints; j++)
-    for (int k = 0; k < w->per_row; k++) {
+  for (int j = 0; j < model->n_joints; j++)
+    for (int k = 0; k < implicit->per_row; k++) {
       int rows;
-      const int at = implicit_row(w, j, k, &rows);
+      const int at = implicit_row(implicit, j, k, &rows);
       for (int i = 0; i < rows; i++)
-        r[at + i] += w->soft[m->cptr[j] + i] * (x[at + i] - w->about[at + i]);
+        r[at + i] += implicit->soft[model->cptr[j] + i] * (x[at + i] - implicit->about[at + i]);
     }
   return true;
 }
 
-/* Softness for the rows of B; a joint that was released has no rows and no force. */
-static void implicit_soften(perp_implicit *w, const perp_blocks *B)
+/* Softness for the rows of blocks; a joint that was released has no rows and no force. */
+static void implicit_soften(perp_implicit *implicit, const perp_blocks *blocks)
 {
-  if (w->model->m == 0) return;
-  perp_blocks_diagonal(B, w->soft);
-  for (int i = 0; i < w->model->m; i++) w->soft[i] = w->soft[i] > 0 ? SOFT * w->soft[i] : 1;
+  if (implicit->model->m == 0) return;
+  perp_blocks_diagonal(blocks, implicit->soft);
+  for (int i = 0; i < implicit->model->m; i++)
+    implicit->soft[i] = implicit->soft[i] > 0 ? SOFT * implicit->soft[i] : 1;
 }
 
 /* The largest error of a row by its softness at x. */
-static double implicit_soft_error(const perp_implicit *w, const double *x)
+static double implicit_soft_error(const perp_implicit *implicit, const double *x)
 {
-  const perp_model *m = w->model;
+  const perp_model *model = implicit->model;
   double most = 0;
-  for (int j = 0; j < m->n_joints; j++)
-    for (int k = 0; k < w->per_row; k++) {
+  for (int j = 0; j < model->n_joints; j++)
+    for (int k = 0; k < implicit->per_row; k++) {
       int rows;
-      const int at = implicit_row(w, j, k, &rows);
+      const int at = implicit_row(implicit, j, k, &rows);
       for (int i = 0; i < rows; i++)
-        most = fmax(most, fabs(w->soft[m->cptr[j] + i] * (x[at + i] - w->about[at + i])));
+        most = fmax(
+            most, fabs(implicit->soft[model->cptr[j] + i] * (x[at + i] - implicit->about[at + i])));
     }
   return most;
 }
 
 /* the factors of dF/dx at x, where F = r */
-static perp_reason implicit_factor(perp_implicit *w, equations *e, double h, const double *x)
+static perp_reason implicit_factor(perp_implicit *implicit, equations *e, double h, const double *x)
 {
   /* Steps of the differences: a part of the size of the model, of radians; multipliers are linear.
    */
-  const perp_model *m = w->model;
-  const double part = sqrt(DBL_EPSILON), size = m->size > 0 ? m->size : 1;
+  const perp_model *model = implicit->model;
+  const double part = sqrt(DBL_EPSILON), size = model->size > 0 ? model->size : 1;
   double mass = 0;
-  for (int i = 0; i < m->n_bodies; i++) mass += m->inertia[i].mass / m->n_bodies;
-  for (int i = 0; i < w->n; i++) w->step[i] = 1e-3 * mass * size;
-  for (int b = 0; b < m->n_bodies; b++)
-    for (int k = 0; k < w->per_velocity; k++)
-      for (int i = 0; i < m->nvb; i++) {
-        const int at = implicit_body(w, b, k) + i;
-        w->step[at] = part * fmax(i < m->dim ? size : 1, fabs(x[at]));
+  for (int i = 0; i < model->n_bodies; i++) mass += model->inertia[i].mass / model->n_bodies;
+  for (int i = 0; i < implicit->n; i++) implicit->step[i] = 1e-3 * mass * size;
+  for (int b = 0; b < model->n_bodies; b++)
+    for (int k = 0; k < implicit->per_velocity; k++)
+      for (int i = 0; i < model->nvb; i++) {
+        const int at = implicit_body(implicit, b, k) + i;
+        implicit->step[at] = part * fmax(i < model->dim ? size : 1, fabs(x[at]));
       }
-  w->jacobians++;
-  w->h = h;
-  if (!perp_local_jacobian(&w->local, implicit_eval, e, x, w->r, w->step, w->A, &w->evaluations))
+  implicit->jacobians++;
+  implicit->h = h;
+  if (!perp_local_jacobian(&implicit->local, implicit_eval, e, x, implicit->r, implicit->step,
+                           implicit->A, &implicit->evaluations))
     return PERP_NOT_FINITE;
-  return perp_local_factor(&w->local, w->A, &w->lu) ? PERP_EXACT : PERP_SINGULAR;
+  return perp_local_factor(&implicit->local, implicit->A, &implicit->lu) ? PERP_EXACT
+                                                                         : PERP_SINGULAR;
 }
 
 /* x += dx, shorter where F has no value; F there to r */
-static bool implicit_move(perp_implicit *w, equations *e, double *x)
+static bool implicit_move(perp_implicit *implicit, equations *e, double *x)
 {
   for (int halved = 0; halved <= HALVINGS_MOST; halved++) {
-    for (int i = 0; i < w->n; i++) x[i] += w->dx[i];
-    w->evaluations++;
-    if (implicit_eval(e, x, w->r)) return true;
-    for (int i = 0; i < w->n; i++) x[i] -= w->dx[i];
-    for (int i = 0; i < w->n; i++) w->dx[i] /= 2;
+    for (int i = 0; i < implicit->n; i++) x[i] += implicit->dx[i];
+    implicit->evaluations++;
+    if (implicit_eval(e, x, implicit->r)) return true;
+    for (int i = 0; i < implicit->n; i++) x[i] -= implicit->dx[i];
+    for (int i = 0; i < implicit->n; i++) implicit->dx[i] /= 2;
   }
   return false;
 }
 
-static perp_reason implicit_newton(perp_implicit *w, perp_local_fn *F, void *user, double h,
-                                   const perp_blocks *B, double tol, int most, double size,
+static perp_reason implicit_newton(perp_implicit *implicit, perp_local_fn *F, void *user, double h,
+                                   const perp_blocks *blocks, double tol, int most, double size,
                                    double *x)
 {
-  const int bodies = w->per_velocity * w->model->nv;
-  bool stale = w->factored && fabs(w->h - h) < 1e-6 * h; /* factors of an earlier step */
-  equations e = { w, F, user };
+  const int bodies = implicit->per_velocity * implicit->model->nv;
+  bool stale = implicit->factored &&
+               fabs(implicit->h - h) < 1e-6 * h; /* factors of an earlier step */
+  equations e = { implicit, F, user };
   double last = HUGE_VAL;
   int jacobians = 0;
   if (!stale) {
-    w->factored = false;
-    implicit_soften(w, B);
+    implicit->factored = false;
+    implicit_soften(implicit, blocks);
   }
-  memcpy(w->x0, x, (size_t)w->n * sizeof *x);
-  w->evaluations++;
-  if (!implicit_eval(&e, x, w->r)) return PERP_NOT_FINITE;
+  memcpy(implicit->x0, x, (size_t)implicit->n * sizeof *x);
+  implicit->evaluations++;
+  if (!implicit_eval(&e, x, implicit->r)) return PERP_NOT_FINITE;
   for (int i = 0; i < most; i++) {
-    if (!w->factored) {
+    if (!implicit->factored) {
       if (jacobians++ == JACOBIANS_MOST) return PERP_MAX_ITER;
-      const perp_reason reason = implicit_factor(w, &e, h, x);
+      const perp_reason reason = implicit_factor(implicit, &e, h, x);
       if (reason < 0) return reason;
-      w->factored = true;
+      implicit->factored = true;
       stale = false;
     }
-    for (int k = 0; k < w->n; k++) w->dx[k] = -w->r[k];
-    perp_local_solve(&w->local, w->A, &w->lu, w->dx);
+    for (int k = 0; k < implicit->n; k++) implicit->dx[k] = -implicit->r[k];
+    perp_local_solve(&implicit->local, implicit->A, &implicit->lu, implicit->dx);
     double change = 0;
     for (int k = 0; k < bodies; k++)
-      if (!(fabs(w->dx[k]) <= change)) change = fabs(w->dx[k]);
+      if (!(fabs(implicit->dx[k]) <= change)) change = fabs(implicit->dx[k]);
     change /= size;
-    w->iterations++;
-    const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(w, &e, x);
+    implicit->iterations++;
+    const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(implicit, &e, x);
     if (moved && change <= tol) return PERP_EXACT;
     /* at round-off: corrections no longer fall though the Jacobian is good, or was seen so */
-    if (moved && change < ROUND && change > last / 2 && (!stale || change <= 4 * w->floor)) {
-      if (!stale) w->floor = change;
+    if (moved && change < ROUND && change > last / 2 && (!stale || change <= 4 * implicit->floor)) {
+      if (!stale) implicit->floor = change;
       return PERP_EXACT;
     }
     if (stale && (!moved || (slow && change >= ROUND))) { /* again, with a Jacobian of its own */
-      memcpy(x, w->x0, (size_t)w->n * sizeof *x);
-      w->factored = false;
+      memcpy(x, implicit->x0, (size_t)implicit->n * sizeof *x);
+      implicit->factored = false;
       last = HUGE_VAL;
-      w->evaluations++;
-      if (!implicit_eval(&e, x, w->r)) return PERP_NOT_FINITE;
+      implicit->evaluations++;
+      if (!implicit_eval(&e, x, implicit->r)) return PERP_NOT_FINITE;
       continue;
     }
     if (!moved) break;
-    if (slow && (stale || change >= ROUND)) w->factored = false;
+    if (slow && (stale || change >= ROUND)) implicit->factored = false;
     last = change;
   }
-  w->factored = false;
+  implicit->factored = false;
   return PERP_MAX_ITER;
 }
 
-perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,
-                                const perp_blocks *B, double tol, int most, double size, double *x)
+perp_reason perp_implicit_solve(perp_implicit *implicit, perp_local_fn *F, void *user, double h,
+                                const perp_blocks *blocks, double tol, int most, double size,
+                                double *x)
 {
-  const size_t bytes = (size_t)w->n * sizeof *x;
+  const size_t bytes = (size_t)implicit->n * sizeof *x;
   double last = HUGE_VAL;
-  memset(w->about, 0, bytes);
+  memset(implicit->about, 0, bytes);
   for (int pass = 0;; pass++) {
-    const perp_reason reason = implicit_newton(w, F, user, h, B, tol, most, size, x);
+    const perp_reason reason = implicit_newton(implicit, F, user, h, blocks, tol, most, size, x);
     if (reason < 0) return reason;
-    const double error = implicit_soft_error(w, x);
+    const double error = implicit_soft_error(implicit, x);
     if (error <= HARD * size) return PERP_EXACT;
     if (pass == ABOUT_MOST || !(error < 0.95 * last))
       return error <= LOST * size ? PERP_EXACT : PERP_INACCURATE;
     last = error;
-    memcpy(w->about, x, bytes);
+    memcpy(implicit->about, x, bytes);
   }
 }

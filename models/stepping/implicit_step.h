@@ -41,28 +41,29 @@ typedef struct perp_implicit {
 /* PERP_ERR_NOMEM, PERP_ERR_UNSUPPORTED (a band of more than 2^31 numbers).  Allocates all that
  * solutions need. */
 perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per_velocity,
-                                 int per_row, perp_implicit *w);
-/* Its graph alone: w->local, and the parts below; for who has another iteration. */
+                                 int per_row, perp_implicit *implicit);
+/* Its graph alone: implicit->local, and the parts below; for who has another iteration. */
 perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *model, int per_velocity,
-                                int per_row, perp_implicit *w);
+                                int per_row, perp_implicit *implicit);
 /* With per_body unknowns of a body, of whatever kind: parts of the joints only. */
 perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *model, int per_body,
-                                   int per_row, perp_implicit *w);
-void perp_implicit_destroy(perp_implicit *w);
-void perp_implicit_restart(perp_implicit *w); /* forget the factors */
+                                   int per_row, perp_implicit *implicit);
+void perp_implicit_destroy(perp_implicit *implicit);
+void perp_implicit_restart(perp_implicit *implicit); /* forget the factors */
 
 /* Part k of the bodies, y [nv], or of the joints, y [m], out of x [n] or into it. */
-void perp_implicit_get_body(const perp_implicit *w, const double *x, int k, double *y);
-void perp_implicit_put_body(const perp_implicit *w, int k, const double *y, double *x);
-void perp_implicit_get_row(const perp_implicit *w, const double *x, int k, double *y);
-void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, double *x);
+void perp_implicit_get_body(const perp_implicit *implicit, const double *x, int k, double *y);
+void perp_implicit_put_body(const perp_implicit *implicit, int k, const double *y, double *x);
+void perp_implicit_get_row(const perp_implicit *implicit, const double *x, int k, double *y);
+void perp_implicit_put_row(const perp_implicit *implicit, int k, const double *y, double *x);
 
 /* F(x) = 0 from the guess x [n], in place; unknowns of bodies are lengths and angles (velocities
  * times h), those of joints M times as much.  Solved when a correction of the bodies is below tol
  * times `size`, or no longer falls below 1e-9 of it.  B: J and M near the solution.  PERP_EXACT;
  * PERP_MAX_ITER after `most` corrections, PERP_INACCURATE, PERP_NOT_FINITE, PERP_SINGULAR. No
  * allocation, but for new pivots of wide models. */
-perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,
-                                const perp_blocks *B, double tol, int most, double size, double *x);
+perp_reason perp_implicit_solve(perp_implicit *implicit, perp_local_fn *F, void *user, double h,
+                                const perp_blocks *blocks, double tol, int most, double size,
+                                double *x);
 
 #endif

@@ -29,16 +29,16 @@ perp_status perp_kkt_forest(perp_ctx *ctx, const perp_model *model, bool *forest
   return PERP_OK;
 }
 
-static perp_status kkt_default_cost(perp_ctx *ctx, const perp_kkt_desc *d,
+static perp_status kkt_default_cost(perp_ctx *ctx, const perp_kkt_desc *desc,
                                     const perp_blocks *pattern, double *cost)
 {
   perp_spec spec = { 0 };
   void *ws = NULL;
   double factor = 0, solve = 0;
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_kkt, d->d.name, &spec);
-  if (status == PERP_OK) status = d->create(ctx, pattern, spec.opts, &ws);
-  if (status == PERP_OK) d->cost(ws, &factor, &solve);
-  d->destroy(ws);
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_kkt, desc->d.name, &spec);
+  if (status == PERP_OK) status = desc->create(ctx, pattern, spec.opts, &ws);
+  if (status == PERP_OK) desc->cost(ws, &factor, &solve);
+  desc->destroy(ws);
   perp_spec_free(&spec);
   *cost = factor + SOLVES * solve;
   return status;
@@ -48,21 +48,21 @@ perp_status perp_kkt_default(perp_ctx *ctx, const perp_model *model, const char 
 {
   const unsigned asked = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_LOOPS;
   const perp_blocks pattern = perp_model_pattern(model);
-  const perp_desc *d;
+  const perp_desc *desc;
   double least = HUGE_VAL, cost;
   perp_status lack = PERP_OK;
   bool forest = false;
   *name = "tree";
   PERP_TRY(perp_kkt_forest(ctx, model, &forest));
-  for (int i = 0; !forest && (d = perp_plugin_at(ctx, PERP_KIND_kkt, i)) != NULL; i++) {
-    const perp_kkt_desc *kkt = (const perp_kkt_desc *)(const void *)d;
-    if (!perp_is_own(ctx, d) || kkt->cost == NULL || (d->caps & asked) != asked) continue;
+  for (int i = 0; !forest && (desc = perp_plugin_at(ctx, PERP_KIND_kkt, i)) != NULL; i++) {
+    const perp_kkt_desc *kkt = (const perp_kkt_desc *)(const void *)desc;
+    if (!perp_is_own(ctx, desc) || kkt->cost == NULL || (desc->caps & asked) != asked) continue;
     const perp_status status = kkt_default_cost(ctx, kkt, &pattern, &cost);
     if (status == PERP_ERR_NOMEM) lack = status; /* of this one: a wide band; others may fit */
     if (status != PERP_ERR_NOMEM && status != PERP_OK) return status;
     if (status != PERP_OK || !(cost < least)) continue;
     least = cost;
-    *name = d->name;
+    *name = desc->name;
   }
   return least < HUGE_VAL ? PERP_OK : lack;
 }

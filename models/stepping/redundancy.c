@@ -47,15 +47,15 @@ static const double CONTRADICTS = 1e-3; /* part of the terms, or of the size of 
 
 /* in[j]: is joint j of the spanning forest, which each body joins once?  The world is body
  * n_bodies. */
-static perp_status redundancy_forest(perp_ctx *ctx, const perp_model *m, bool *in)
+static perp_status redundancy_forest(perp_ctx *ctx, const perp_model *model, bool *in)
 {
-  const int n = m->n_bodies;
+  const int n = model->n_bodies;
   int *root = malloc(((size_t)n + 1) * sizeof *root);
   if (root == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d bodies", n);
   for (int i = 0; i <= n; i++) root[i] = i;
-  for (int j = 0; j < m->n_joints; j++) {
+  for (int j = 0; j < model->n_joints; j++) {
     int pair[2], bodies;
-    const int *body = perp_joint_bodies(&m->joint_def[j], pair, &bodies);
+    const int *body = perp_joint_bodies(&model->joint_def[j], pair, &bodies);
     const bool alone = bodies == 1; /* tied to the world */
     const int first = body[0] >= 0 ? body[0] : n;
     in[j] = true;
@@ -74,89 +74,92 @@ static perp_status redundancy_forest(perp_ctx *ctx, const perp_model *m, bool *i
   return PERP_OK;
 }
 
-static void redundancy_layout(void *ws, perp_arena *a)
+static void redundancy_layout(void *ws, perp_arena *arena)
 {
-  perp_redundancy *r = ws;
-  const perp_model *m = r->model;
-  const int subs = m->n_subs;
-  const size_t k = (size_t)r->k;
-  perp_eval_layout(&r->e, m, a);
-  perp_eval_layout(&r->view.eval, m, a);
-  PERP_DOUBLES(a, m->m, &r->softness, &r->d, &r->lambda);
-  r->joint = PERP_CARVE(a, int, r->nf);
-  PERP_INTS(a, r->nf + 1, &r->cptr, &r->jptr);
-  PERP_INTS(a, subs + 1, &r->jblk, &r->joff, &r->jgrp, &r->tsub);
-  r->tptr = PERP_CARVE(a, int, m->n_bodies + 1);
-  PERP_DOUBLES(a, m->mptr[m->n_bodies], &r->M, &r->Minv);
-  r->J = PERP_CARVE(a, double, m->nnz_J);
-  PERP_DOUBLES(a, r->mf, &r->s, &r->zero);
-  PERP_INTS(a, k, &r->row, &r->group, &r->order, &r->drop_row, &r->drop_joint);
-  r->out = PERP_CARVE(a, bool, k);
-  r->used = PERP_CARVE(a, bool, k);
-  r->compliant = PERP_CARVE(a, bool, m->m);
-  r->G = PERP_CARVE(a, double, k *k);
-  r->P = PERP_CARVE(a, double, (size_t)r->mf *k);
-  r->N = PERP_CARVE(a, double, (size_t)m->m *k);
-  PERP_DOUBLES(a, k, &r->pivot, &r->y);
-  PERP_DOUBLES(a, m->nv, &r->f, &r->a);
-  r->q = PERP_CARVE(a, double, m->nq);
+  perp_redundancy *redundancy = ws;
+  const perp_model *model = redundancy->model;
+  const int subs = model->n_subs;
+  const size_t k = (size_t)redundancy->k;
+  perp_eval_layout(&redundancy->e, model, arena);
+  perp_eval_layout(&redundancy->view.eval, model, arena);
+  PERP_DOUBLES(arena, model->m, &redundancy->softness, &redundancy->d, &redundancy->lambda);
+  redundancy->joint = PERP_CARVE(arena, int, redundancy->nf);
+  PERP_INTS(arena, redundancy->nf + 1, &redundancy->cptr, &redundancy->jptr);
+  PERP_INTS(arena, subs + 1, &redundancy->jblk, &redundancy->joff, &redundancy->jgrp,
+            &redundancy->tsub);
+  redundancy->tptr = PERP_CARVE(arena, int, model->n_bodies + 1);
+  PERP_DOUBLES(arena, model->mptr[model->n_bodies], &redundancy->M, &redundancy->Minv);
+  redundancy->J = PERP_CARVE(arena, double, model->nnz_J);
+  PERP_DOUBLES(arena, redundancy->mf, &redundancy->s, &redundancy->zero);
+  PERP_INTS(arena, k, &redundancy->row, &redundancy->group, &redundancy->order,
+            &redundancy->drop_row, &redundancy->drop_joint);
+  redundancy->out = PERP_CARVE(arena, bool, k);
+  redundancy->used = PERP_CARVE(arena, bool, k);
+  redundancy->compliant = PERP_CARVE(arena, bool, model->m);
+  redundancy->G = PERP_CARVE(arena, double, k *k);
+  redundancy->P = PERP_CARVE(arena, double, (size_t)redundancy->mf *k);
+  redundancy->N = PERP_CARVE(arena, double, (size_t)model->m *k);
+  PERP_DOUBLES(arena, k, &redundancy->pivot, &redundancy->y);
+  PERP_DOUBLES(arena, model->nv, &redundancy->f, &redundancy->a);
+  redundancy->q = PERP_CARVE(arena, double, model->nq);
 }
 
 /* Pattern and masses of the forest. */
-static void redundancy_pattern(perp_redundancy *r, const bool *in)
+static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
 {
-  const perp_model *m = r->model;
+  const perp_model *model = redundancy->model;
   int g = 0, sub = 0, at = 0, row = 0, x = 0;
-  for (int j = 0; j < m->n_joints; j++) {
-    const int rows = m->cptr[j + 1] - m->cptr[j];
-    for (int i = m->cptr[j]; i < m->cptr[j + 1]; i++) {
-      r->compliant[i] = m->softness[i] > 0 || perp_row_springs(m, i);
-      if (in[j] || r->compliant[i]) continue;
-      r->row[x] = i;
-      r->group[x++] = j;
+  for (int j = 0; j < model->n_joints; j++) {
+    const int rows = model->cptr[j + 1] - model->cptr[j];
+    for (int i = model->cptr[j]; i < model->cptr[j + 1]; i++) {
+      redundancy->compliant[i] = model->softness[i] > 0 || perp_row_springs(model, i);
+      if (in[j] || redundancy->compliant[i]) continue;
+      redundancy->row[x] = i;
+      redundancy->group[x++] = j;
     }
     if (!in[j]) continue;
-    r->joint[g] = j;
-    r->cptr[g] = row;
-    r->jptr[g] = sub;
-    for (int k = m->jptr[j]; k < m->jptr[j + 1]; k++, at += rows * m->nvb) {
-      r->jblk[sub] = m->jblk[k];
-      r->joff[sub++] = at;
+    redundancy->joint[g] = j;
+    redundancy->cptr[g] = row;
+    redundancy->jptr[g] = sub;
+    for (int k = model->jptr[j]; k < model->jptr[j + 1]; k++, at += rows * model->nvb) {
+      redundancy->jblk[sub] = model->jblk[k];
+      redundancy->joff[sub++] = at;
     }
     row += rows;
     g++;
   }
-  r->cptr[g] = row;
-  r->jptr[g] = sub;
-  r->joff[sub] = at;
-  perp_blocks_transpose(m->n_bodies, r->nf, r->jptr, r->jblk, r->jgrp, r->tptr, r->tsub);
-  const double inertia = r->length * r->length;
-  for (int b = 0; b < m->n_bodies; b++) {
-    const int d = m->nvb;
-    double *M = r->M + m->mptr[b], *Minv = r->Minv + m->mptr[b];
+  redundancy->cptr[g] = row;
+  redundancy->jptr[g] = sub;
+  redundancy->joff[sub] = at;
+  perp_blocks_transpose(model->n_bodies, redundancy->nf, redundancy->jptr, redundancy->jblk,
+                        redundancy->jgrp, redundancy->tptr, redundancy->tsub);
+  const double inertia = redundancy->length * redundancy->length;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const int d = model->nvb;
+    double *M = redundancy->M + model->mptr[b], *Minv = redundancy->Minv + model->mptr[b];
     memset(M, 0, (size_t)(d * d) * sizeof *M);
     memset(Minv, 0, (size_t)(d * d) * sizeof *Minv);
     for (int i = 0; i < d; i++) {
-      M[i + i * d] = i < m->dim ? 1 : inertia;
+      M[i + i * d] = i < model->dim ? 1 : inertia;
       Minv[i + i * d] = 1 / M[i + i * d];
     }
   }
-  r->forest = perp_model_pattern(m);
-  r->forest.m = r->mf;
-  r->forest.nc = r->nf;
-  r->forest.cptr = r->cptr;
-  r->forest.jptr = r->jptr;
-  r->forest.jblk = r->jblk;
-  r->forest.joff = r->joff;
-  r->forest.jgrp = r->jgrp;
-  r->forest.tptr = r->tptr;
-  r->forest.tsub = r->tsub;
-  r->forest.M = r->M;
-  r->forest.Minv = r->Minv;
-  r->forest.J = r->J;
-  r->forest.s = r->s;
-  r->forest.diag = NULL;
-  r->forest.flat = NULL;
+  redundancy->forest = perp_model_pattern(model);
+  redundancy->forest.m = redundancy->mf;
+  redundancy->forest.nc = redundancy->nf;
+  redundancy->forest.cptr = redundancy->cptr;
+  redundancy->forest.jptr = redundancy->jptr;
+  redundancy->forest.jblk = redundancy->jblk;
+  redundancy->forest.joff = redundancy->joff;
+  redundancy->forest.jgrp = redundancy->jgrp;
+  redundancy->forest.tptr = redundancy->tptr;
+  redundancy->forest.tsub = redundancy->tsub;
+  redundancy->forest.M = redundancy->M;
+  redundancy->forest.Minv = redundancy->Minv;
+  redundancy->forest.J = redundancy->J;
+  redundancy->forest.s = redundancy->s;
+  redundancy->forest.diag = NULL;
+  redundancy->forest.flat = NULL;
 }
 
 static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, const bool *in,
@@ -176,20 +179,20 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "redundant constraints", &like, sizeof like,
                                  redundancy_layout, &ws));
-  perp_redundancy *r = ws;
-  *out = r;
-  redundancy_pattern(r, in);
-  perp_eval_init(&r->e, model);
-  perp_eval_init(&r->view.eval, model);
-  memset(r->zero, 0, (size_t)r->mf * sizeof *r->zero);
-  r->dropped.row = r->drop_row;
-  r->dropped.joint = r->drop_joint;
-  r->view.dropped = &r->dropped;
-  r->view.softness = r->softness;
-  memcpy(r->softness, model->softness, (size_t)model->m * sizeof *r->softness);
+  perp_redundancy *redundancy = ws;
+  *out = redundancy;
+  redundancy_pattern(redundancy, in);
+  perp_eval_init(&redundancy->e, model);
+  perp_eval_init(&redundancy->view.eval, model);
+  memset(redundancy->zero, 0, (size_t)redundancy->mf * sizeof *redundancy->zero);
+  redundancy->dropped.row = redundancy->drop_row;
+  redundancy->dropped.joint = redundancy->drop_joint;
+  redundancy->view.dropped = &redundancy->dropped;
+  redundancy->view.softness = redundancy->softness;
+  memcpy(redundancy->softness, model->softness, (size_t)model->m * sizeof *redundancy->softness);
   perp_spec spec;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "tree", &spec));
-  const perp_status status = perp_kkt_create(ctx, &spec, &r->forest, &r->solver);
+  const perp_status status = perp_kkt_create(ctx, &spec, &redundancy->forest, &redundancy->solver);
   perp_spec_free(&spec);
   return status;
 }
@@ -215,83 +218,85 @@ perp_status perp_redundancy_create(perp_ctx *ctx, perp_model *model, double h, b
   return status;
 }
 
-void perp_redundancy_destroy(perp_redundancy *r)
+void perp_redundancy_destroy(perp_redundancy *redundancy)
 {
-  if (r == NULL) return;
-  perp_kkt_destroy(r->solver);
-  free(r);
+  if (redundancy == NULL) return;
+  perp_kkt_destroy(redundancy->solver);
+  free(redundancy);
 }
 
 /* lambda -= N N' lambda */
-static void redundancy_least(const perp_redundancy *r, double *lambda)
+static void redundancy_least(const perp_redundancy *redundancy, double *lambda)
 {
-  const int m = r->model->m;
-  for (int j = 0; j < r->dropped.n; j++) {
-    const double *x = r->N + (size_t)j * (size_t)m;
+  const int m = redundancy->model->m;
+  for (int j = 0; j < redundancy->dropped.n; j++) {
+    const double *x = redundancy->N + (size_t)j * (size_t)m;
     double along = 0;
     for (int i = 0; i < m; i++) along += x[i] * lambda[i];
     for (int i = 0; i < m; i++) lambda[i] -= along * x[i];
   }
 }
 
-const double *perp_redundancy_share(perp_redundancy *r, const double *lambda)
+const double *perp_redundancy_share(perp_redundancy *redundancy, const double *lambda)
 {
-  if (r->dropped.n == 0 || r->k > SHARED || lambda == NULL) return lambda;
-  memcpy(r->lambda, lambda, (size_t)r->model->m * sizeof *lambda);
-  redundancy_least(r, r->lambda);
-  return r->lambda;
+  if (redundancy->dropped.n == 0 || redundancy->k > SHARED || lambda == NULL) return lambda;
+  memcpy(redundancy->lambda, lambda, (size_t)redundancy->model->m * sizeof *lambda);
+  redundancy_least(redundancy, redundancy->lambda);
+  return redundancy->lambda;
 }
 
-perp_status perp_redundancy_share_at(perp_ctx *ctx, perp_redundancy *r, double t, const double *q,
-                                     double *lambda)
+perp_status perp_redundancy_share_at(perp_ctx *ctx, perp_redundancy *redundancy, double t,
+                                     const double *q, double *lambda)
 {
   perp_reason reason;
-  if (r->dropped.n == 0 || r->k > SHARED) return PERP_OK;
-  const int rank = r->rank;
-  perp_eval_at(&r->e, r->model, t, q);
-  PERP_TRY(perp_redundancy_analyse(ctx, r, &reason));
+  if (redundancy->dropped.n == 0 || redundancy->k > SHARED) return PERP_OK;
+  const int rank = redundancy->rank;
+  perp_eval_at(&redundancy->e, redundancy->model, t, q);
+  PERP_TRY(perp_redundancy_analyse(ctx, redundancy, &reason));
   if (reason < 0) return PERP_OK; /* as they are */
-  perp_redundancy_choose(r, true, 0);
-  perp_redundancy_null(r);
-  perp_redundancy_orthonormal(r);
-  redundancy_least(r, lambda);
-  r->rank = rank;
+  perp_redundancy_choose(redundancy, true, 0);
+  perp_redundancy_null(redundancy);
+  perp_redundancy_orthonormal(redundancy);
+  redundancy_least(redundancy, lambda);
+  redundancy->rank = rank;
   return PERP_OK;
 }
 
 /* ---- one decision ---- */
 
 /* Which rows are left out now; another set than before? */
-static bool redundancy_take(perp_redundancy *r)
+static bool redundancy_take(perp_redundancy *redundancy)
 {
   bool other = false;
   int n = 0;
-  for (int x = 0; x < r->k; x++) {
-    other = other || r->out[x] == r->used[x];
-    r->out[x] = !r->used[x];
-    if (r->used[x]) continue;
-    r->drop_row[n] = r->row[x];
-    r->drop_joint[n++] = r->group[x];
+  for (int x = 0; x < redundancy->k; x++) {
+    other = other || redundancy->out[x] == redundancy->used[x];
+    redundancy->out[x] = !redundancy->used[x];
+    if (redundancy->used[x]) continue;
+    redundancy->drop_row[n] = redundancy->row[x];
+    redundancy->drop_joint[n++] = redundancy->group[x];
   }
   if (!other) return false;
-  memcpy(r->softness, r->model->softness, (size_t)r->model->m * sizeof *r->softness);
+  memcpy(redundancy->softness, redundancy->model->softness,
+         (size_t)redundancy->model->m * sizeof *redundancy->softness);
   for (int i = 0; i < n; i++) {
-    const double d =
-        r->d[r->drop_row[i]]; /* of the size of A, whose largest entries decide elsewhere */
-    r->softness[r->drop_row[i]] = d > 0 ? d : 1;
+    const double d = redundancy->d[redundancy->drop_row[i]]; /* of the size of A, whose largest
+                                                                entries decide elsewhere */
+    redundancy->softness[redundancy->drop_row[i]] = d > 0 ? d : 1;
   }
-  r->dropped.n = n;
-  r->dropped.set++;
+  redundancy->dropped.n = n;
+  redundancy->dropped.set++;
   return true;
 }
 
 /* The largest C_i / sqrt(d_i) in units of the length. */
-static double redundancy_error(const perp_redundancy *r)
+static double redundancy_error(const perp_redundancy *redundancy)
 {
   double worst = 0;
-  for (int i = 0; i < r->model->m; i++)
-    if (!r->compliant[i] && r->d[i] > 0) worst = fmax(worst, fabs(r->e.C[i]) / sqrt(r->d[i]));
-  return worst / r->length;
+  for (int i = 0; i < redundancy->model->m; i++)
+    if (!redundancy->compliant[i] && redundancy->d[i] > 0)
+      worst = fmax(worst, fabs(redundancy->e.C[i]) / sqrt(redundancy->d[i]));
+  return worst / redundancy->length;
 }
 
 /* Is n' x more than a part of its terms, and more than the rounding of the largest x? */
@@ -309,105 +314,112 @@ static bool redundancy_differs(int m, const double *n, const double *x, double p
 
 /* Do rows that are left out contradict the others: n' C beyond what an error explains, n' C_t, or,
  * where accelerations are looked for, n' Jdot v? */
-static bool redundancy_contradicts(perp_redundancy *r, const double *v, double error)
+static bool redundancy_contradicts(perp_redundancy *redundancy, const double *v, double error)
 {
-  const perp_model *m = r->model;
+  const perp_model *model = redundancy->model;
   const double part = CONTRADICTS + error;
-  double *x = r->lambda;
-  if (r->accelerations && r->dropped.n > 0) perp_joints_bias(m, &r->e, v, x);
-  for (int j = 0; j < r->dropped.n; j++) {
-    const double *N = r->N + (size_t)j * (size_t)m->m, d = r->d[r->drop_row[j]];
+  double *x = redundancy->lambda;
+  if (redundancy->accelerations && redundancy->dropped.n > 0)
+    perp_joints_bias(model, &redundancy->e, v, x);
+  for (int j = 0; j < redundancy->dropped.n; j++) {
+    const double *N = redundancy->N + (size_t)j * (size_t)model->m,
+                 d = redundancy->d[redundancy->drop_row[j]];
     double C = 0;
-    for (int i = 0; i < m->m; i++) C += N[i] * r->e.C[i];
-    if (fabs(C) / sqrt(d > 0 ? d : 1) / r->length > part) return true;
-    if (m->driven && redundancy_differs(m->m, N, r->e.Ct, part)) return true;
-    if (r->accelerations && redundancy_differs(m->m, N, x, part)) return true;
+    for (int i = 0; i < model->m; i++) C += N[i] * redundancy->e.C[i];
+    if (fabs(C) / sqrt(d > 0 ? d : 1) / redundancy->length > part) return true;
+    if (model->driven && redundancy_differs(model->m, N, redundancy->e.Ct, part)) return true;
+    if (redundancy->accelerations && redundancy_differs(model->m, N, x, part)) return true;
   }
   return false;
 }
 
-static double redundancy_rate(const perp_model *m, const double *v)
+static double redundancy_rate(const perp_model *model, const double *v)
 {
-  const double size = m->size > 0 ? m->size : 1;
+  const double size = model->size > 0 ? model->size : 1;
   double rate = 0;
-  for (int b = 0; b < m->n_bodies; b++)
-    rate = fmax(rate, perp_point_speed(m->dim, v + m->nvb * b, size) / size);
+  for (int b = 0; b < model->n_bodies; b++)
+    rate = fmax(rate, perp_point_speed(model->dim, v + model->nvb * b, size) / size);
   return rate;
 }
 
 /* Do rows need to be looked at, the motion having come so far?  Rarely where many rows close loops.
  */
-static bool redundancy_due(perp_redundancy *r, double turned)
+static bool redundancy_due(perp_redundancy *redundancy, double turned)
 {
-  const int64_t k = r->k, now = r->dropped.n > 0 && k <= SHARED;
+  const int64_t k = redundancy->k, now = redundancy->dropped.n > 0 && k <= SHARED;
   const int64_t every = now || k <= EACH_STEP ? 1 : k * k / (EACH_STEP * EACH_STEP);
-  r->moved += turned;
-  if (!r->decided) return true;
-  if (r->step++ % every != 0) return false;
-  return r->dropped.n > 0 || !(r->moved < PART * r->margin);
+  redundancy->moved += turned;
+  if (!redundancy->decided) return true;
+  if (redundancy->step++ % every != 0) return false;
+  return redundancy->dropped.n > 0 || !(redundancy->moved < PART * redundancy->margin);
 }
 
-perp_status perp_redundancy_decide(perp_ctx *ctx, perp_redundancy *r, double t, const double *q,
-                                   const double *v, double drift, perp_reason *reason)
+perp_status perp_redundancy_decide(perp_ctx *ctx, perp_redundancy *redundancy, double t,
+                                   const double *q, const double *v, double drift,
+                                   perp_reason *reason)
 {
-  const double turned = (r->decided && t > r->t ? t - r->t : r->h) * redundancy_rate(r->model, v);
-  const int before = r->dropped.n;
+  const double turned = (redundancy->decided && t > redundancy->t ? t - redundancy->t
+                                                                  : redundancy->h) *
+                        redundancy_rate(redundancy->model, v);
+  const int before = redundancy->dropped.n;
   *reason = PERP_EXACT;
-  r->t = t;
-  if (!redundancy_due(r, turned)) return PERP_OK;
-  perp_eval_at(&r->e, r->model, t, q);
-  PERP_TRY(perp_redundancy_analyse(ctx, r, reason));
+  redundancy->t = t;
+  if (!redundancy_due(redundancy, turned)) return PERP_OK;
+  perp_eval_at(&redundancy->e, redundancy->model, t, q);
+  PERP_TRY(perp_redundancy_analyse(ctx, redundancy, reason));
   if (*reason < 0) { /* of the formulation to say */
     *reason = PERP_EXACT;
     return PERP_OK;
   }
-  const double error = redundancy_error(r), pre = drift * fmax(1, r->length) / r->length;
-  perp_redundancy_choose(r, false, fmax(error, pre > 0 ? pre : 0));
-  const bool other = redundancy_take(r);
-  perp_redundancy_null(r);
-  if (redundancy_contradicts(r, v, EXPLAINS * error)) *reason = PERP_INFEASIBLE;
-  perp_redundancy_orthonormal(r);
+  const double error = redundancy_error(redundancy),
+               pre = drift * fmax(1, redundancy->length) / redundancy->length;
+  perp_redundancy_choose(redundancy, false, fmax(error, pre > 0 ? pre : 0));
+  const bool other = redundancy_take(redundancy);
+  perp_redundancy_null(redundancy);
+  if (redundancy_contradicts(redundancy, v, EXPLAINS * error)) *reason = PERP_INFEASIBLE;
+  perp_redundancy_orthonormal(redundancy);
 
-  perp_redundant *report = &r->report;
-  report->rows = r->dropped.n;
-  if (r->dropped.n > report->most) report->most = r->dropped.n;
-  if (r->dropped.n > 0 && report->joint < 0) report->joint = r->drop_joint[0];
-  if (r->decided && other && r->dropped.n != before) {
+  perp_redundant *report = &redundancy->report;
+  report->rows = redundancy->dropped.n;
+  if (redundancy->dropped.n > report->most) report->most = redundancy->dropped.n;
+  if (redundancy->dropped.n > 0 && report->joint < 0) report->joint = redundancy->drop_joint[0];
+  if (redundancy->decided && other && redundancy->dropped.n != before) {
     if (report->changes++ == 0) report->t_change = t;
-    report->joint_change = r->dropped.n > 0 ? r->drop_joint[0] : report->joint;
+    report->joint_change = redundancy->dropped.n > 0 ? redundancy->drop_joint[0] : report->joint;
   }
-  if (r->margin < report->sigma) {
-    report->sigma = r->margin;
+  if (redundancy->margin < report->sigma) {
+    report->sigma = redundancy->margin;
     report->t_sigma = t;
   }
-  report->near += r->margin < turned;
-  r->decided = true;
-  r->moved = 0;
+  report->near += redundancy->margin < turned;
+  redundancy->decided = true;
+  redundancy->moved = 0;
   return PERP_OK;
 }
 
-perp_status perp_redundancy_restart(perp_ctx *ctx, perp_redundancy *r, double t, const double *q,
-                                    const double *v)
+perp_status perp_redundancy_restart(perp_ctx *ctx, perp_redundancy *redundancy, double t,
+                                    const double *q, const double *v)
 {
   perp_reason reason; /* which the first step says */
-  memcpy(r->softness, r->model->softness, (size_t)r->model->m * sizeof *r->softness);
-  if (r->dropped.n > 0) r->dropped.set++;
-  r->dropped.n = 0;
-  r->decided = false;
-  r->step = 0;
-  r->rank = 0;
-  r->report = (perp_redundant){
+  memcpy(redundancy->softness, redundancy->model->softness,
+         (size_t)redundancy->model->m * sizeof *redundancy->softness);
+  if (redundancy->dropped.n > 0) redundancy->dropped.set++;
+  redundancy->dropped.n = 0;
+  redundancy->decided = false;
+  redundancy->step = 0;
+  redundancy->rank = 0;
+  redundancy->report = (perp_redundant){
     .joint = -1, .sigma = HUGE_VAL, .t_sigma = (double)NAN, .t_change = (double)NAN
   };
-  memset(r->out, 0, (size_t)r->k * sizeof *r->out);
-  memcpy(r->q, q, (size_t)r->model->nq * sizeof *q);
-  perp_model_project(r->model, r->q);
-  PERP_TRY(perp_redundancy_decide(ctx, r, t, r->q, v, (double)NAN, &reason));
-  r->report.near = 0;
+  memset(redundancy->out, 0, (size_t)redundancy->k * sizeof *redundancy->out);
+  memcpy(redundancy->q, q, (size_t)redundancy->model->nq * sizeof *q);
+  perp_model_project(redundancy->model, redundancy->q);
+  PERP_TRY(perp_redundancy_decide(ctx, redundancy, t, redundancy->q, v, (double)NAN, &reason));
+  redundancy->report.near = 0;
   return PERP_OK;
 }
 
-const perp_redundant *perp_redundancy_report(const perp_redundancy *r)
+const perp_redundant *perp_redundancy_report(const perp_redundancy *redundancy)
 {
-  return &r->report;
+  return &redundancy->report;
 }

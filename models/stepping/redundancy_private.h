@@ -41,14 +41,15 @@ struct perp_redundancy {
 };
 
 /* d, G (scaled) and P at the state of e.  *reason < 0: of the forest, no pivots.  O(N k + k^2). */
-perp_status perp_redundancy_analyse(perp_ctx *ctx, perp_redundancy *r, perp_reason *reason);
+perp_status perp_redundancy_analyse(perp_ctx *ctx, perp_redundancy *redundancy,
+                                    perp_reason *reason);
 /* rank, order, used and, unless fixed, margin: the rows that take part at an error delta; fixed:
  * those that do.  O(k^3). */
-void perp_redundancy_choose(perp_redundancy *r, bool fixed, double delta);
+void perp_redundancy_choose(perp_redundancy *redundancy, bool fixed, double delta);
 /* Null vectors of J' into the first columns of N, one for each row that is not used, in their
  * order. */
-void perp_redundancy_null(perp_redundancy *r);
+void perp_redundancy_null(perp_redundancy *redundancy);
 /* dropped.n columns of N become orthonormal. */
-void perp_redundancy_orthonormal(perp_redundancy *r);
+void perp_redundancy_orthonormal(perp_redundancy *redundancy);
 
 #endif

@@ -3,50 +3,50 @@
 
 #include <string.h>
 
-void perp_step_sum_layout(perp_step_sum *s, perp_arena *a)
+void perp_step_sum_layout(perp_step_sum *sum, perp_arena *arena)
 {
-  s->lambda = PERP_CARVE(a, double, s->m);
-  s->drive = PERP_CARVE(a, double, s->drives);
+  sum->lambda = PERP_CARVE(arena, double, sum->m);
+  sum->drive = PERP_CARVE(arena, double, sum->drives);
 }
 
-static void step_sum_layout_grown(void *sum, perp_arena *a)
+static void step_sum_layout_grown(void *sum, perp_arena *arena)
 {
   perp_step_sum *s = sum;
-  s->contact = PERP_CARVE(a, perp_contact, s->cap);
-  s->spare = PERP_CARVE(a, perp_contact, s->cap);
-  PERP_DOUBLES(a, 3 * (size_t)s->cap, &s->impulse, &s->spare_impulse);
+  s->contact = PERP_CARVE(arena, perp_contact, s->cap);
+  s->spare = PERP_CARVE(arena, perp_contact, s->cap);
+  PERP_DOUBLES(arena, 3 * (size_t)s->cap, &s->impulse, &s->spare_impulse);
 }
 
-void perp_step_sum_free(perp_step_sum *s)
+void perp_step_sum_free(perp_step_sum *sum)
 {
-  perp_arena_free(&s->grown);
+  perp_arena_free(&sum->grown);
 }
 
-void perp_step_sum_start(perp_step_sum *s)
+void perp_step_sum_start(perp_step_sum *sum)
 {
-  s->length = 0;
-  s->n = 0;
-  s->known = true;
-  s->last = (perp_step_info){ 0 };
-  memset(s->lambda, 0, (size_t)s->m * sizeof *s->lambda);
-  memset(s->drive, 0, (size_t)s->drives * sizeof *s->drive);
+  sum->length = 0;
+  sum->n = 0;
+  sum->known = true;
+  sum->last = (perp_step_info){ 0 };
+  memset(sum->lambda, 0, (size_t)sum->m * sizeof *sum->lambda);
+  memset(sum->drive, 0, (size_t)sum->drives * sizeof *sum->drive);
 }
 
 /* room for n contacts; those at hand stay */
-static perp_status step_sum_reserve(perp_ctx *ctx, perp_step_sum *s, int n)
+static perp_status step_sum_reserve(perp_ctx *ctx, perp_step_sum *sum, int n)
 {
-  if (n <= s->cap) return PERP_OK;
-  perp_arena old = s->grown;
-  const perp_contact *contact = s->contact;
-  const double *impulse = s->impulse;
-  const int cap = s->cap;
-  s->grown = (perp_arena){ 0 };
-  s->cap = n + n / 2 + 16;
-  const perp_status status = perp_arena_layout(ctx, &s->grown, step_sum_layout_grown, s);
-  if (status != PERP_OK) s->cap = s->n = 0;
-  if (s->n > 0 && cap > 0) {
-    memcpy(s->contact, contact, (size_t)s->n * sizeof *contact);
-    memcpy(s->impulse, impulse, 3 * (size_t)s->n * sizeof *impulse);
+  if (n <= sum->cap) return PERP_OK;
+  perp_arena old = sum->grown;
+  const perp_contact *contact = sum->contact;
+  const double *impulse = sum->impulse;
+  const int cap = sum->cap;
+  sum->grown = (perp_arena){ 0 };
+  sum->cap = n + n / 2 + 16;
+  const perp_status status = perp_arena_layout(ctx, &sum->grown, step_sum_layout_grown, sum);
+  if (status != PERP_OK) sum->cap = sum->n = 0;
+  if (sum->n > 0 && cap > 0) {
+    memcpy(sum->contact, contact, (size_t)sum->n * sizeof *contact);
+    memcpy(sum->impulse, impulse, 3 * (size_t)sum->n * sizeof *impulse);
   }
   perp_arena_free(&old);
   return status;
@@ -86,15 +86,15 @@ perp_status perp_step_sum_add(perp_ctx *ctx, perp_step_sum *s, double h, const p
   return PERP_OK;
 }
 
-void perp_step_sum_info(perp_step_sum *s, perp_step_info *info)
+void perp_step_sum_info(perp_step_sum *sum, perp_step_info *info)
 {
-  *info = s->last;
-  for (int i = 0; i < s->m && s->length > 0; i++) s->lambda[i] /= s->length;
-  for (int i = 0; i < s->drives && s->length > 0; i++) s->drive[i] /= s->length;
-  s->length = 0;
-  info->lambda = s->known ? s->lambda : NULL;
-  if (info->drive != NULL) info->drive = s->drive;
-  info->n_contacts = s->n;
-  info->contacts = s->n > 0 ? s->contact : NULL;
-  info->impulse = s->n > 0 ? s->impulse : NULL;
+  *info = sum->last;
+  for (int i = 0; i < sum->m && sum->length > 0; i++) sum->lambda[i] /= sum->length;
+  for (int i = 0; i < sum->drives && sum->length > 0; i++) sum->drive[i] /= sum->length;
+  sum->length = 0;
+  info->lambda = sum->known ? sum->lambda : NULL;
+  if (info->drive != NULL) info->drive = sum->drive;
+  info->n_contacts = sum->n;
+  info->contacts = sum->n > 0 ? sum->contact : NULL;
+  info->impulse = sum->n > 0 ? sum->impulse : NULL;
 }

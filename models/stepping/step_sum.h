@@ -18,15 +18,15 @@ typedef struct perp_step_sum {
   perp_arena grown;
 } perp_step_sum;
 
-/* Arrays of s->m and s->drives numbers. */
-void perp_step_sum_layout(perp_step_sum *s, perp_arena *a);
-void perp_step_sum_free(perp_step_sum *s);
-void perp_step_sum_start(perp_step_sum *s);
+/* Arrays of sum->m and sum->drives numbers. */
+void perp_step_sum_layout(perp_step_sum *sum, perp_arena *arena);
+void perp_step_sum_free(perp_step_sum *sum);
+void perp_step_sum_start(perp_step_sum *sum);
 /* A part h with what it reported, whose contacts are in the order of their id.  Allocates when
  * there are more contacts than ever; PERP_ERR_NOMEM. */
-perp_status perp_step_sum_add(perp_ctx *ctx, perp_step_sum *s, double h,
+perp_status perp_step_sum_add(perp_ctx *ctx, perp_step_sum *sum, double h,
                               const perp_step_info *info);
 /* Of the whole step; the arrays live until the next call. */
-void perp_step_sum_info(perp_step_sum *s, perp_step_info *info);
+void perp_step_sum_info(perp_step_sum *sum, perp_step_info *info);
 
 #endif

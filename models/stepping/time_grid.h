@@ -15,32 +15,32 @@ typedef struct perp_time_grid {
   perp_ode_counters count;
 } perp_time_grid;
 
-static inline void perp_time_grid_restart(perp_time_grid *m, double t)
+static inline void perp_time_grid_restart(perp_time_grid *grid, double t)
 {
-  m->t = m->t_0 = t;
-  m->k = 0;
-  m->count.restarts++;
+  grid->t = grid->t_0 = t;
+  grid->k = 0;
+  grid->count.restarts++;
 }
 
-/* End of the next step; m->t when t_max does not lie ahead. */
-static inline double perp_time_grid_next(const perp_time_grid *m, double t_max)
+/* End of the next step; grid->t when t_max does not lie ahead. */
+static inline double perp_time_grid_next(const perp_time_grid *grid, double t_max)
 {
-  double next = m->t_0 + (double)(m->k + 1) * m->h;
-  if (!(t_max > m->t)) return m->t;
+  double next = grid->t_0 + (double)(grid->k + 1) * grid->h;
+  if (!(t_max > grid->t)) return grid->t;
   /* a remainder of rounding is no step of its own */
-  return next > t_max || t_max - next < 1e-10 * m->h ? t_max : next;
+  return next > t_max || t_max - next < 1e-10 * grid->h ? t_max : next;
 }
 
-/* The step from m->t to t was accepted. */
-static inline void perp_time_grid_accept(perp_time_grid *m, double t)
+/* The step from grid->t to t was accepted. */
+static inline void perp_time_grid_accept(perp_time_grid *grid, double t)
 {
-  const double h = t - m->t;
-  perp_ode_counters *c = &m->count;
-  c->h_least = c->steps == 0 ? h : fmin(c->h_least, h);
-  c->h_most = fmax(c->h_most, h);
-  c->steps++;
-  m->t = t;
-  if (t >= m->t_0 + (double)(m->k + 1) * m->h - 1e-10 * m->h) m->k++;
+  const double h = t - grid->t;
+  perp_ode_counters *counters = &grid->count;
+  counters->h_least = counters->steps == 0 ? h : fmin(counters->h_least, h);
+  counters->h_most = fmax(counters->h_most, h);
+  counters->steps++;
+  grid->t = t;
+  if (t >= grid->t_0 + (double)(grid->k + 1) * grid->h - 1e-10 * grid->h) grid->k++;
 }
 
 #endif

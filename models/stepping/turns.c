@@ -15,11 +15,11 @@ struct perp_turns {
   double *from;    /* [drives] at a restart */
 };
 
-static void turns_layout(void *ws, perp_arena *a)
+static void turns_layout(void *ws, perp_arena *arena)
 {
-  perp_turns *s = ws;
-  s->pose = PERP_CARVE(a, perp_pose, s->view.n_bodies + 1);
-  PERP_DOUBLES(a, s->view.n_drives, &s->angle, &s->from);
+  perp_turns *turns = ws;
+  turns->pose = PERP_CARVE(arena, perp_pose, turns->view.n_bodies + 1);
+  PERP_DOUBLES(arena, turns->view.n_drives, &turns->angle, &turns->from);
 }
 
 perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **view, perp_turns **out)
@@ -33,40 +33,41 @@ perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **vie
   if (n == 0) return PERP_OK;
   PERP_TRY(perp_workspace_create(ctx, "angles of joint actuators", &like, sizeof like, turns_layout,
                                  &ws));
-  perp_turns *s = ws;
-  s->view.angle = s->angle;
-  perp_pose_or_world(model->dim, NULL, &s->pose[0]);
-  s->eval.pose = s->pose + 1;
-  for (int i = 0; i < model->n_drives; i++) s->from[i] = model->drive_def[i].zero;
-  perp_turns_restart(s);
-  *view = &s->view;
-  *out = s;
+  perp_turns *turns = ws;
+  turns->view.angle = turns->angle;
+  perp_pose_or_world(model->dim, NULL, &turns->pose[0]);
+  turns->eval.pose = turns->pose + 1;
+  for (int i = 0; i < model->n_drives; i++) turns->from[i] = model->drive_def[i].zero;
+  perp_turns_restart(turns);
+  *view = &turns->view;
+  *out = turns;
   return PERP_OK;
 }
 
-void perp_turns_destroy(perp_turns *s)
+void perp_turns_destroy(perp_turns *turns)
 {
-  free(s);
+  free(turns);
 }
 
-void perp_turns_restart(perp_turns *s)
+void perp_turns_restart(perp_turns *turns)
 {
-  memcpy(s->angle, s->from, (size_t)s->view.n_drives * sizeof *s->angle);
+  memcpy(turns->angle, turns->from, (size_t)turns->view.n_drives * sizeof *turns->angle);
 }
 
-void perp_turns_from(perp_turns *s, int drive, double x)
+void perp_turns_from(perp_turns *turns, int drive, double x)
 {
-  s->from[drive] = x;
+  turns->from[drive] = x;
 }
 
-void perp_turns_follow(perp_turns *s, const double *q)
+void perp_turns_follow(perp_turns *turns, const double *q)
 {
-  const perp_model *m = &s->view;
-  for (int i = 0; i < m->n_drives; i++) {
-    if (!perp_drive_turns(m, i)) continue;
-    const int body[2] = { m->drive[i].a, m->drive[i].b };
+  const perp_model *model = &turns->view;
+  for (int i = 0; i < model->n_drives; i++) {
+    if (!perp_drive_turns(model, i)) continue;
+    const int body[2] = { model->drive[i].a, model->drive[i].b };
     for (int k = 0; k < 2; k++)
-      if (body[k] >= 0) perp_pose_of(m->dim, q + body[k] * m->nqb, &s->eval.pose[body[k]]);
-    s->angle[i] = perp_drive_coordinate(m, &s->eval, i);
+      if (body[k] >= 0)
+        perp_pose_of(model->dim, q + body[k] * model->nqb, &turns->eval.pose[body[k]]);
+    turns->angle[i] = perp_drive_coordinate(model, &turns->eval, i);
   }
 }

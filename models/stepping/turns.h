@@ -15,11 +15,11 @@ typedef struct perp_turns perp_turns;
  * drives that turn *out is NULL and *view the model.  Allocates. */
 perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **view,
                               perp_turns **out);
-void perp_turns_destroy(perp_turns *s); /* NULL is fine */
+void perp_turns_destroy(perp_turns *turns); /* NULL is fine */
 /* The angles are within half a turn of those of perp_turns_from again, else of `zero`. */
-void perp_turns_restart(perp_turns *s);
-void perp_turns_from(perp_turns *s, int drive, double x);
+void perp_turns_restart(perp_turns *turns);
+void perp_turns_from(perp_turns *turns, int drive, double x);
 /* An accepted state.  No allocation, O(drives). */
-void perp_turns_follow(perp_turns *s, const double *q);
+void perp_turns_follow(perp_turns *turns, const double *q);
 
 #endif

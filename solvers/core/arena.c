@@ -34,25 +34,25 @@ static size_t arena_round(size_t bytes)
   return bytes >= SIZE_MAX / 2 ? SIZE_MAX / 2 : (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-void *perp_arena_carve(perp_arena *a, size_t count, size_t size)
+void *perp_arena_carve(perp_arena *arena, size_t count, size_t size)
 {
-  const size_t at = a->used;
+  const size_t at = arena->used;
   const size_t bytes = count > SIZE_MAX / 2 / (size ? size : 1) ? SIZE_MAX / 2 : count * size;
-  a->used = arena_sum(arena_sum(at, arena_round(bytes)), count > 0 ? GAP : 0);
-  if (a->base == NULL) return NULL;
-  ASAN_UNPOISON_MEMORY_REGION(a->base + at, bytes);
-  ASAN_POISON_MEMORY_REGION(a->base + at + bytes, a->used - at - bytes);
-  return a->base + at;
+  arena->used = arena_sum(arena_sum(at, arena_round(bytes)), count > 0 ? GAP : 0);
+  if (arena->base == NULL) return NULL;
+  ASAN_UNPOISON_MEMORY_REGION(arena->base + at, bytes);
+  ASAN_POISON_MEMORY_REGION(arena->base + at + bytes, arena->used - at - bytes);
+  return arena->base + at;
 }
 
-void perp_arena_doubles(perp_arena *a, size_t count, double **const *to, size_t k)
+void perp_arena_doubles(perp_arena *arena, size_t count, double **const *to, size_t k)
 {
-  for (size_t i = 0; i < k; i++) *to[i] = PERP_CARVE(a, double, count);
+  for (size_t i = 0; i < k; i++) *to[i] = PERP_CARVE(arena, double, count);
 }
 
-void perp_arena_ints(perp_arena *a, size_t count, int **const *to, size_t k)
+void perp_arena_ints(perp_arena *arena, size_t count, int **const *to, size_t k)
 {
-  for (size_t i = 0; i < k; i++) *to[i] = PERP_CARVE(a, int, count);
+  for (size_t i = 0; i < k; i++) *to[i] = PERP_CARVE(arena, int, count);
 }
 
 /* All bits one is a NaN: reading before writing shows. */
@@ -67,38 +67,39 @@ static void *arena_block(perp_ctx *ctx, const char *who, size_t bytes)
   return block;
 }
 
-perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *a)
+perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *arena)
 {
-  a->base = arena_block(ctx, "", arena_round(a->used)); /* a caller may ask for some spare room */
-  if (a->base == NULL) return PERP_ERR_NOMEM;
-  a->used = 0;
+  arena->base = arena_block(ctx, "",
+                            arena_round(arena->used)); /* a caller may ask for some spare room */
+  if (arena->base == NULL) return PERP_ERR_NOMEM;
+  arena->used = 0;
   return PERP_OK;
 }
 
-perp_status perp_arena_layout(perp_ctx *ctx, perp_arena *a, perp_layout_fn *layout, void *ws)
+perp_status perp_arena_layout(perp_ctx *ctx, perp_arena *arena, perp_layout_fn *layout, void *ws)
 {
-  perp_arena_free(a);
-  layout(ws, a);
-  PERP_TRY(perp_arena_reserve(ctx, a));
-  layout(ws, a);
+  perp_arena_free(arena);
+  layout(ws, arena);
+  PERP_TRY(perp_arena_reserve(ctx, arena));
+  layout(ws, arena);
   return PERP_OK;
 }
 
-void perp_arena_free(perp_arena *a)
+void perp_arena_free(perp_arena *arena)
 {
-  free(a->base);
-  *a = (perp_arena){ 0 };
+  free(arena->base);
+  *arena = (perp_arena){ 0 };
 }
 
 perp_status perp_workspace_create(perp_ctx *ctx, const char *who, void *like, size_t size,
                                   perp_layout_fn *layout, void **ws)
 {
-  perp_arena a = { .used = arena_round(size) };
-  layout(like, &a);
-  *ws = a.base = arena_block(ctx, who, a.used);
-  if (a.base == NULL) return PERP_ERR_NOMEM;
-  memcpy(a.base, like, size);
-  a.used = arena_round(size);
-  layout(a.base, &a);
+  perp_arena arena = { .used = arena_round(size) };
+  layout(like, &arena);
+  *ws = arena.base = arena_block(ctx, who, arena.used);
+  if (arena.base == NULL) return PERP_ERR_NOMEM;
+  memcpy(arena.base, like, size);
+  arena.used = arena_round(size);
+  layout(arena.base, &arena);
   return PERP_OK;
 }

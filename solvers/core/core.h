@@ -239,23 +239,23 @@ typedef struct perp_desc {
 #define PERP_OPTIONS(table, type) .opts = table, .opts_size = sizeof(type)
 #define PERP_CAP_ALLOCATES        0x40000000u /* the steady state may allocate */
 
-/* All options at their defaults; opts: a struct of d->opts_size bytes. */
-void perp_opts_default(const perp_desc *d, void *opts);
+/* All options at their defaults; opts: a struct of desc->opts_size bytes. */
+void perp_opts_default(const perp_desc *desc, void *opts);
 /* Set one option.  PERP_ERR_OPTION: unknown key, not a value of its type, out of range, another
  * unit; then *opts is unchanged and ctx names key, value and range. */
-perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const char *key,
+perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *desc, void *opts, const char *key,
                           const char *value);
 /* "key=value,key=value"; values in parentheses may hold commas.  On failure (as perp_opts_set) the
  * options before the wrong one are set. */
-perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const char *list);
+perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *desc, void *opts, const char *list);
 /* All options as "key=value,..." in SI units; parses back to the identical struct.
  * only_changed leaves out the defaults.  Returns the length that was needed (as snprintf). */
-int perp_opts_format(const perp_desc *d, const void *opts, bool only_changed, char *buf,
+int perp_opts_format(const perp_desc *desc, const void *opts, bool only_changed, char *buf,
                      size_t size);
 /* The value of one option as text, e.g. for a table.  Returns the length needed. */
-int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size);
+int perp_opt_format(const perp_opt *opt, const void *opts, char *buf, size_t size);
 /* The accepted values of one option as text: "(0, 2)", "[0, inf)", "euler | heun". */
-int perp_opt_range(const perp_opt *o, char *buf, size_t size);
+int perp_opt_range(const perp_opt *opt, char *buf, size_t size);
 
 /* Read a real number with an optional unit of the dimension of `unit` ("s", "m", "kg", "rad",
  * "1/s", "" ...): "0.8 s", "1ms", "30deg", "0.001", also "2^-8" and "1/240 s".  *value is in SI;
@@ -276,7 +276,7 @@ perp_status perp_register(perp_ctx *ctx, const perp_plugin *table);
 /* The same of a table that comes with perp. */
 perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table);
 /* Is d in such a table of ctx?  A copy of it is not.  O(plug-ins). */
-bool perp_is_own(const perp_ctx *ctx, const perp_desc *d);
+bool perp_is_own(const perp_ctx *ctx, const perp_desc *desc);
 /* The i-th plug-in of a kind, in order of registration; NULL past the end. */
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i);
 /* The first of that name, also one that ctx->open knows; NULL when unknown (no error is recorded).
@@ -318,23 +318,23 @@ typedef struct perp_arena {
   size_t used;
 } perp_arena;
 typedef void perp_layout_fn(void *ws, perp_arena *a);
-void *perp_arena_carve(perp_arena *a, size_t count, size_t size);
+void *perp_arena_carve(perp_arena *arena, size_t count, size_t size);
 #define PERP_CARVE(a, T, count) ((T *)perp_arena_carve((a), (size_t)(count), sizeof(T)))
 /* Several arrays of the same length: *to[0] ... *to[k - 1]. */
-void perp_arena_doubles(perp_arena *a, size_t count, double **const *to, size_t k);
-void perp_arena_ints(perp_arena *a, size_t count, int **const *to, size_t k);
+void perp_arena_doubles(perp_arena *arena, size_t count, double **const *to, size_t k);
+void perp_arena_ints(perp_arena *arena, size_t count, int **const *to, size_t k);
 #define PERP_DOUBLES(a, count, ...)                                                                \
   perp_arena_doubles((a), (size_t)(count), (double **const[]){ __VA_ARGS__ },                      \
                      sizeof((double **const[]){ __VA_ARGS__ }) / sizeof(double **))
 #define PERP_INTS(a, count, ...)                                                                   \
   perp_arena_ints((a), (size_t)(count), (int **const[]){ __VA_ARGS__ },                            \
                   sizeof((int **const[]){ __VA_ARGS__ }) / sizeof(int **))
-/* After the counting pass: allocate and rewind for the assigning pass.  PERP_ERR_NOMEM: *a holds no
- * memory, and what the counting pass assigned is NULL. */
-perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *a);
+/* After the counting pass: allocate and rewind for the assigning pass.  PERP_ERR_NOMEM: *arena
+ * holds no memory, and what the counting pass assigned is NULL. */
+perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *arena);
 /* Both passes of layout over ws; what *a held before is freed.  Errors: as perp_arena_reserve. */
-perp_status perp_arena_layout(perp_ctx *ctx, perp_arena *a, perp_layout_fn *layout, void *ws);
-void perp_arena_free(perp_arena *a);
+perp_status perp_arena_layout(perp_ctx *ctx, perp_arena *arena, perp_layout_fn *layout, void *ws);
+void perp_arena_free(perp_arena *arena);
 /* A copy of the struct *like (size bytes) with its arrays behind it, in one block: *ws, to be given
  * to free().  *like holds the lengths that layout asks for.  PERP_ERR_NOMEM: *ws is NULL, the
  * message begins with `who`. */

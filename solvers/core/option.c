@@ -121,50 +121,51 @@ int perp_format_real(double v, char *buf, size_t size)
 
 /* ---- tables ---- */
 
-static void option_store(const perp_opt *o, void *opts, double v)
+static void option_store(const perp_opt *opt, void *opts, double v)
 {
-  void *at = (char *)opts + o->offset;
-  if (o->type == PERP_OPT_REAL) *(double *)at = v;
-  if (o->type == PERP_OPT_INT || o->type == PERP_OPT_ENUM) *(int *)at = (int)v;
-  if (o->type == PERP_OPT_BOOL) *(bool *)at = v != 0;
+  void *at = (char *)opts + opt->offset;
+  if (opt->type == PERP_OPT_REAL) *(double *)at = v;
+  if (opt->type == PERP_OPT_INT || opt->type == PERP_OPT_ENUM) *(int *)at = (int)v;
+  if (opt->type == PERP_OPT_BOOL) *(bool *)at = v != 0;
 }
 
 /* A text has no number: 0. */
-static double option_load(const perp_opt *o, const void *opts)
+static double option_load(const perp_opt *opt, const void *opts)
 {
-  const void *at = (const char *)opts + o->offset;
-  if (o->type == PERP_OPT_REAL) return *(const double *)at;
-  if (o->type == PERP_OPT_INT || o->type == PERP_OPT_ENUM) return *(const int *)at;
-  return o->type == PERP_OPT_BOOL && *(const bool *)at;
+  const void *at = (const char *)opts + opt->offset;
+  if (opt->type == PERP_OPT_REAL) return *(const double *)at;
+  if (opt->type == PERP_OPT_INT || opt->type == PERP_OPT_ENUM) return *(const int *)at;
+  return opt->type == PERP_OPT_BOOL && *(const bool *)at;
 }
 
-void perp_opts_default(const perp_desc *d, void *opts)
+void perp_opts_default(const perp_desc *desc, void *opts)
 {
-  memset(opts, 0, d->opts_size);
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
-    option_store(o, opts, o->dflt);
-    if (o->type == PERP_OPT_TEXT) snprintf((char *)opts + o->offset, PERP_TEXT_MAX, "%s", o->text);
+  memset(opts, 0, desc->opts_size);
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
+    option_store(opt, opts, opt->dflt);
+    if (opt->type == PERP_OPT_TEXT)
+      snprintf((char *)opts + opt->offset, PERP_TEXT_MAX, "%s", opt->text);
   }
 }
 
-int perp_opt_range(const perp_opt *o, char *buf, size_t size)
+int perp_opt_range(const perp_opt *opt, char *buf, size_t size)
 {
   size_t n = 0;
-  switch (o->type) {
+  switch (opt->type) {
   case PERP_OPT_BOOL:
     return snprintf(buf, size, "true | false");
   case PERP_OPT_TEXT:
     return snprintf(buf, size, "text");
   case PERP_OPT_ENUM:
-    for (int i = 0; o->choices[i] != NULL; i++)
+    for (int i = 0; opt->choices[i] != NULL; i++)
       n += (size_t)snprintf(n < size ? buf + n : NULL, n < size ? size - n : 0, "%s%s",
-                            i ? " | " : "", o->choices[i]);
+                            i ? " | " : "", opt->choices[i]);
     return (int)n;
   case PERP_OPT_INT:
   case PERP_OPT_REAL:
     return snprintf(buf, size, "%c%.12g, %.12g%c",
-                    (o->flags & PERP_OPEN_MIN) || o->min == -HUGE_VAL ? '(' : '[', o->min, o->max,
-                    (o->flags & PERP_OPEN_MAX) || o->max == HUGE_VAL ? ')' : ']');
+                    (opt->flags & PERP_OPEN_MIN) || opt->min == -HUGE_VAL ? '(' : '[', opt->min,
+                    opt->max, (opt->flags & PERP_OPEN_MAX) || opt->max == HUGE_VAL ? ')' : ']');
   case PERP_OPT_END:
     break;
   }
@@ -173,67 +174,70 @@ int perp_opt_range(const perp_opt *o, char *buf, size_t size)
 
 enum { MOST_KEYS = 64, KEYS_LIST = 300 };
 
-/* The keys of d, and the same as a list that names as many of them as it has room for. */
-static int option_keys(const perp_desc *d, const char *keys[MOST_KEYS], char list[KEYS_LIST])
+/* The keys of desc, and the same as a list that names as many of them as it has room for. */
+static int option_keys(const perp_desc *desc, const char *keys[MOST_KEYS], char list[KEYS_LIST])
 {
   const size_t room = KEYS_LIST - sizeof ", ...";
   size_t used = 0;
   bool all = true;
   int n = 0;
   list[0] = '\0';
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END && n < MOST_KEYS; o++) {
-    keys[n++] = o->key;
-    all = all && used + 2 + strlen(o->key) <= room;
-    if (all) used += (size_t)sprintf(list + used, "%s%s", used ? ", " : "", o->key);
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END && n < MOST_KEYS;
+       opt++) {
+    keys[n++] = opt->key;
+    all = all && used + 2 + strlen(opt->key) <= room;
+    if (all) used += (size_t)sprintf(list + used, "%s%s", used ? ", " : "", opt->key);
   }
   if (!all) strcpy(list + used, ", ...");
   return n;
 }
 
-static perp_status unknown_key(perp_ctx *ctx, const perp_desc *d, const char *key)
+static perp_status unknown_key(perp_ctx *ctx, const perp_desc *desc, const char *key)
 {
   const char *keys[MOST_KEYS];
   char list[KEYS_LIST];
-  const int n = option_keys(d, keys, list);
-  if (n == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s takes no options, got '%s'", d->name, key);
+  const int n = option_keys(desc, keys, list);
+  if (n == 0)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s takes no options, got '%s'", desc->name, key);
   const char *near = perp_closest(key, keys, n);
   if (near != NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s'; did you mean '%s'? (valid: %s)",
-                     d->name, key, near, list);
-  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s' (valid: %s)", d->name, key, list);
+                     desc->name, key, near, list);
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s' (valid: %s)", desc->name, key,
+                   list);
 }
 
-static bool option_number(const perp_opt *o)
+static bool option_number(const perp_opt *opt)
 {
-  return o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
+  return opt->type == PERP_OPT_REAL || opt->type == PERP_OPT_INT;
 }
 
 /* Which of the words of an enumeration or of a condition; -1: none of them. */
-static int option_word(const perp_opt *o, const char *value)
+static int option_word(const perp_opt *opt, const char *value)
 {
   static const char *const truths[] = { "false", "true", NULL };
-  const char *const *choices = o->type == PERP_OPT_BOOL ? truths : o->choices;
+  const char *const *choices = opt->type == PERP_OPT_BOOL ? truths : opt->choices;
   for (int i = 0; choices[i] != NULL; i++)
     if (strcmp(choices[i], value) == 0) return i;
   return -1;
 }
 
-static bool option_within(const perp_opt *o, double v)
+static bool option_within(const perp_opt *opt, double v)
 {
-  return !(o->type == PERP_OPT_INT && v != nearbyint(v)) && v >= o->min && v <= o->max &&
-         !(v == o->min && (o->flags & PERP_OPEN_MIN)) &&
-         !(v == o->max && (o->flags & PERP_OPEN_MAX));
+  return !(opt->type == PERP_OPT_INT && v != nearbyint(v)) && v >= opt->min && v <= opt->max &&
+         !(v == opt->min && (opt->flags & PERP_OPEN_MIN)) &&
+         !(v == opt->max && (opt->flags & PERP_OPEN_MAX));
 }
 
 /* A key is mistyped although it exists when its value is a number in place of a word, or a word in
  * place of a number, and a near key takes this value: links in place of link.  NULL: no such key.
  */
-static const char *option_meant(const perp_desc *d, const perp_opt *o, const char *value)
+static const char *option_meant(const perp_desc *desc, const perp_opt *o, const char *value)
 {
   enum { MOST = 64 };
   const char *keys[MOST];
   int n = 0;
-  for (const perp_opt *k = d->opts; k->type != PERP_OPT_END && n < MOST; k++) {
+  for (const perp_opt *k = desc->opts; k->type != PERP_OPT_END && n < MOST; k++) {
     double v;
     if (k->type == PERP_OPT_TEXT || option_number(k) == option_number(o)) continue;
     if (option_number(k)
@@ -244,39 +248,40 @@ static const char *option_meant(const perp_desc *d, const perp_opt *o, const cha
   return perp_closest(o->key, keys, n);
 }
 
-static perp_status option_refuse(perp_ctx *ctx, const perp_desc *d, const perp_opt *o,
+static perp_status option_refuse(perp_ctx *ctx, const perp_desc *desc, const perp_opt *opt,
                                  const char *value)
 {
   char range[256];
-  const char *meant = option_number(o) ? NULL : option_meant(d, o, value);
-  perp_opt_range(o, range, sizeof range);
-  const char *in = option_number(o) ? "in" : "one of";
-  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s must be %s%s %s%s%s: got %s%s%s%s", d->name, o->key,
-                   o->type == PERP_OPT_INT ? "an integer " : "", in, range, o->unit[0] ? " " : "",
-                   o->unit, value, meant != NULL ? "; did you mean '" : "",
-                   meant != NULL ? meant : "", meant != NULL ? "'?" : "");
+  const char *meant = option_number(opt) ? NULL : option_meant(desc, opt, value);
+  perp_opt_range(opt, range, sizeof range);
+  const char *in = option_number(opt) ? "in" : "one of";
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s must be %s%s %s%s%s: got %s%s%s%s", desc->name,
+                   opt->key, opt->type == PERP_OPT_INT ? "an integer " : "", in, range,
+                   opt->unit[0] ? " " : "", opt->unit, value,
+                   meant != NULL ? "; did you mean '" : "", meant != NULL ? meant : "",
+                   meant != NULL ? "'?" : "");
 }
 
-perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const char *key,
+perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *desc, void *opts, const char *key,
                           const char *value)
 {
-  const perp_opt *o = d->opts;
-  while (o != NULL && o->type != PERP_OPT_END && strcmp(o->key, key) != 0) o++;
-  if (o == NULL || o->type == PERP_OPT_END) return unknown_key(ctx, d, key);
+  const perp_opt *opt = desc->opts;
+  while (opt != NULL && opt->type != PERP_OPT_END && strcmp(opt->key, key) != 0) opt++;
+  if (opt == NULL || opt->type == PERP_OPT_END) return unknown_key(ctx, desc, key);
 
-  switch (o->type) {
+  switch (opt->type) {
   case PERP_OPT_ENUM:
   case PERP_OPT_BOOL: {
-    const int word = option_word(o, value);
-    if (word < 0) return option_refuse(ctx, d, o, value);
-    option_store(o, opts, word);
+    const int word = option_word(opt, value);
+    if (word < 0) return option_refuse(ctx, desc, opt, value);
+    option_store(opt, opts, word);
     return PERP_OK;
   }
   case PERP_OPT_TEXT:
     if (strlen(value) >= PERP_TEXT_MAX)
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s is longer than %d characters", d->name, key,
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s is longer than %d characters", desc->name, key,
                        PERP_TEXT_MAX - 1);
-    snprintf((char *)opts + o->offset, PERP_TEXT_MAX, "%s", value);
+    snprintf((char *)opts + opt->offset, PERP_TEXT_MAX, "%s", value);
     return PERP_OK;
   case PERP_OPT_INT:
   case PERP_OPT_REAL:
@@ -286,16 +291,16 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
   }
 
   double v;
-  if (perp_parse_real(ctx, value, o->unit, &v) != PERP_OK) {
+  if (perp_parse_real(ctx, value, opt->unit, &v) != PERP_OK) {
     char why[sizeof ctx->msg];
     snprintf(why, sizeof why, "%s", ctx != NULL ? ctx->msg : "");
-    const char *meant = option_meant(d, o, value);
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s%s%s%s", d->name, key, why,
+    const char *meant = option_meant(desc, opt, value);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s%s%s%s", desc->name, key, why,
                      meant != NULL ? "; did you mean '" : "", meant != NULL ? meant : "",
                      meant != NULL ? "'?" : "");
   }
-  if (!option_within(o, v)) return option_refuse(ctx, d, o, value);
-  option_store(o, opts, v);
+  if (!option_within(opt, v)) return option_refuse(ctx, desc, opt, value);
+  option_store(opt, opts, v);
   return PERP_OK;
 }
 
@@ -308,23 +313,23 @@ static size_t item_length(const char *s)
   return n;
 }
 
-perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const char *list)
+perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *desc, void *opts, const char *list)
 {
   while (*list != '\0') {
     char buf[2 * PERP_TEXT_MAX];
     size_t n = item_length(list);
     if (n >= sizeof buf)
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: an option is longer than %zu characters", d->name,
-                       sizeof buf - 1);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: an option is longer than %zu characters",
+                       desc->name, sizeof buf - 1);
     memcpy(buf, list, n);
     buf[n] = '\0';
     char *eq = strchr(buf, '=');
     if (eq == NULL) {
       const char *keys[MOST_KEYS];
       char valid[KEYS_LIST];
-      if (option_keys(d, keys, valid) == 0) return unknown_key(ctx, d, buf);
+      if (option_keys(desc, keys, valid) == 0) return unknown_key(ctx, desc, buf);
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: expected key=value, got '%s' (valid keys: %s)",
-                       d->name, buf, valid);
+                       desc->name, buf, valid);
     }
     *eq = '\0';
     char *key = buf, *value = eq + 1;
@@ -335,16 +340,16 @@ perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const
       value[nv - 1] = '\0';
       value++;
     }
-    PERP_TRY(perp_opts_set(ctx, d, opts, key, value));
+    PERP_TRY(perp_opts_set(ctx, desc, opts, key, value));
     list += n + (list[n] == ',');
   }
   return PERP_OK;
 }
 
-int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
+int perp_opt_format(const perp_opt *opt, const void *opts, char *buf, size_t size)
 {
-  double v = option_load(o, opts);
-  switch (o->type) {
+  double v = option_load(opt, opts);
+  switch (opt->type) {
   case PERP_OPT_REAL:
     return perp_format_real(v, buf, size);
   case PERP_OPT_INT:
@@ -352,9 +357,9 @@ int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
   case PERP_OPT_BOOL:
     return snprintf(buf, size, "%s", v != 0.0 ? "true" : "false");
   case PERP_OPT_ENUM:
-    return snprintf(buf, size, "%s", o->choices[(int)v]);
+    return snprintf(buf, size, "%s", opt->choices[(int)v]);
   case PERP_OPT_TEXT: {
-    const char *text = (const char *)opts + o->offset;
+    const char *text = (const char *)opts + opt->offset;
     return snprintf(buf, size, strchr(text, ',') != NULL ? "(%s)" : "%s", text);
   }
   case PERP_OPT_END:
@@ -363,23 +368,23 @@ int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
   return 0;
 }
 
-static bool is_default(const perp_opt *o, const void *opts)
+static bool is_default(const perp_opt *opt, const void *opts)
 {
-  if (o->type == PERP_OPT_TEXT) return strcmp((const char *)opts + o->offset, o->text) == 0;
-  return option_load(o, opts) == o->dflt;
+  if (opt->type == PERP_OPT_TEXT) return strcmp((const char *)opts + opt->offset, opt->text) == 0;
+  return option_load(opt, opts) == opt->dflt;
 }
 
-int perp_opts_format(const perp_desc *d, const void *opts, bool only_changed, char *buf,
+int perp_opts_format(const perp_desc *desc, const void *opts, bool only_changed, char *buf,
                      size_t size)
 {
   size_t n = 0;
   if (size > 0) buf[0] = '\0';
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
-    if (only_changed && is_default(o, opts)) continue;
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
+    if (only_changed && is_default(opt, opts)) continue;
     char value[PERP_TEXT_MAX + 2];
-    perp_opt_format(o, opts, value, sizeof value);
+    perp_opt_format(opt, opts, value, sizeof value);
     n += (size_t)snprintf(n < size ? buf + n : NULL, n < size ? size - n : 0, "%s%s=%s",
-                          n ? "," : "", o->key, value);
+                          n ? "," : "", opt->key, value);
   }
   return (int)n;
 }

@@ -47,11 +47,11 @@ perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table)
   return PERP_OK;
 }
 
-bool perp_is_own(const perp_ctx *ctx, const perp_desc *d)
+bool perp_is_own(const perp_ctx *ctx, const perp_desc *desc)
 {
   for (int t = 0; t < ctx->n_tables; t++)
-    for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
-      if (p->d == d && (ctx->own >> t & 1)) return true;
+    for (const perp_plugin *plugin = ctx->tables[t]; plugin->kind != PERP_KIND_NONE; plugin++)
+      if (plugin->d == desc && (ctx->own >> t & 1)) return true;
   return false;
 }
 
@@ -59,47 +59,48 @@ bool perp_is_own(const perp_ctx *ctx, const perp_desc *d)
 static const perp_desc *registry_at(const perp_ctx *ctx, perp_kind kind, int i)
 {
   for (int t = 0; t < ctx->n_tables; t++)
-    for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
-      if (p->kind == kind && i-- == 0) return p->d;
+    for (const perp_plugin *plugin = ctx->tables[t]; plugin->kind != PERP_KIND_NONE; plugin++)
+      if (plugin->kind == kind && i-- == 0) return plugin->d;
   return NULL;
 }
 
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
 {
-  const perp_desc *d = registry_at(ctx, kind, i);
-  if (d != NULL && ctx->need != NULL) ctx->need(d);
-  return d;
+  const perp_desc *desc = registry_at(ctx, kind, i);
+  if (desc != NULL && ctx->need != NULL) ctx->need(desc);
+  return desc;
 }
 
 /* *d NULL: nobody knows the name. */
 static perp_status registry_ask(perp_ctx *ctx, perp_kind kind, const char *name,
-                                const perp_desc **d)
+                                const perp_desc **desc)
 {
-  *d = NULL;
+  *desc = NULL;
   for (int t = 0; t < ctx->n_tables; t++)
-    for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
-      if (p->kind == kind && strcmp(p->d->name, name) == 0) {
-        *d = p->d;
-        if (ctx->need != NULL) ctx->need(*d);
+    for (const perp_plugin *plugin = ctx->tables[t]; plugin->kind != PERP_KIND_NONE; plugin++)
+      if (plugin->kind == kind && strcmp(plugin->d->name, name) == 0) {
+        *desc = plugin->d;
+        if (ctx->need != NULL) ctx->need(*desc);
         return PERP_OK;
       }
-  return ctx->open != NULL ? ctx->open(ctx, kind, name, d) : PERP_OK;
+  return ctx->open != NULL ? ctx->open(ctx, kind, name, desc) : PERP_OK;
 }
 
 const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name)
 {
   perp_ctx quiet = *ctx;
-  const perp_desc *d;
-  return registry_ask(&quiet, kind, name, &d) == PERP_OK ? d : NULL;
+  const perp_desc *desc;
+  return registry_ask(&quiet, kind, name, &desc) == PERP_OK ? desc : NULL;
 }
 
 const perp_optional *perp_optional_absent(const perp_ctx *ctx, perp_kind kind, const char *text)
 {
-  const perp_optional *o;
-  for (int i = 0; (o = perp_optional_at(i)) != NULL; i++) {
-    const size_t n = strlen(o->name);
-    if (o->kind == kind && strncmp(text, o->name, n) == 0 && (text[n] == '\0' || text[n] == ':'))
-      return perp_find(ctx, kind, o->name) == NULL ? o : NULL;
+  const perp_optional *optional;
+  for (int i = 0; (optional = perp_optional_at(i)) != NULL; i++) {
+    const size_t n = strlen(optional->name);
+    if (optional->kind == kind && strncmp(text, optional->name, n) == 0 &&
+        (text[n] == '\0' || text[n] == ':'))
+      return perp_find(ctx, kind, optional->name) == NULL ? optional : NULL;
   }
   return NULL;
 }
@@ -124,8 +125,8 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
   enum { MOST = 256 };
   const char *names[MOST];
   int n = 0;
-  const perp_desc *d;
-  while (n < MOST && (d = registry_at(ctx, kind, n)) != NULL) names[n++] = d->name;
+  const perp_desc *desc;
+  while (n < MOST && (desc = registry_at(ctx, kind, n)) != NULL) names[n++] = desc->name;
   const char *near = perp_closest(name, names, n), *k = perp_kind_name(kind);
   const char *s = kind == PERP_KIND_scene || kind >= PERP_KIND_force ? "s" : "";
   const perp_optional *absent = perp_optional_absent(ctx, kind, name);
@@ -153,7 +154,7 @@ perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, per
 {
   *spec = (perp_spec){ 0 };
   char name[1024]; /* of a file with its folders */
-  const perp_desc *d = NULL;
+  const perp_desc *desc = NULL;
   const char *end = text;
   /* a name may hold colons ("gsl:rk8pd"): try ever longer prefixes */
   for (;;) {
@@ -163,11 +164,11 @@ perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, per
                        perp_kind_name(kind), text);
     memcpy(name, text, (size_t)(end - text));
     name[end - text] = '\0';
-    PERP_TRY(registry_ask(ctx, kind, name, &d));
-    if (d != NULL || *end == '\0') break;
+    PERP_TRY(registry_ask(ctx, kind, name, &desc));
+    if (desc != NULL || *end == '\0') break;
     end++;
   }
-  if (d == NULL) {
+  if (desc == NULL) {
     size_t options = strcspn(text, "="); /* name the part before the options in the message */
     if (options < strlen(name)) {
       name[options] = '\0';
@@ -176,14 +177,14 @@ perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, per
     }
     return registry_unknown(ctx, kind, name);
   }
-  if (d->opts_size > 0) {
-    spec->opts = calloc(1, d->opts_size);
+  if (desc->opts_size > 0) {
+    spec->opts = calloc(1, desc->opts_size);
     if (spec->opts == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", d->name);
-    perp_opts_default(d, spec->opts);
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", desc->name);
+    perp_opts_default(desc, spec->opts);
   }
-  spec->d = d;
-  perp_status status = *end == ':' ? perp_opts_parse(ctx, d, spec->opts, end + 1) : PERP_OK;
+  spec->d = desc;
+  perp_status status = *end == ':' ? perp_opts_parse(ctx, desc, spec->opts, end + 1) : PERP_OK;
   if (status != PERP_OK) perp_spec_free(spec);
   return status;
 }

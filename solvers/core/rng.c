@@ -16,10 +16,10 @@ perp_rng *perp_rng_create(uint64_t seed)
 {
   gsl_error_handler_t *handler =
       gsl_set_error_handler_off(); /* it ends the program where memory does */
-  gsl_rng *r = gsl_rng_alloc(gsl_rng_taus2);
+  gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
   gsl_set_error_handler(handler);
-  if (r != NULL) gsl_rng_set(r, (unsigned long)(seed ^ (seed >> 32)) & 0xffffffffUL);
-  return (perp_rng *)(void *)r;
+  if (rng != NULL) gsl_rng_set(rng, (unsigned long)(seed ^ (seed >> 32)) & 0xffffffffUL);
+  return (perp_rng *)(void *)rng;
 }
 
 void perp_rng_destroy(perp_rng *rng)

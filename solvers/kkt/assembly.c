@@ -23,80 +23,84 @@ kkt_place perp_kkt_dense_locate(const void *shape, int g, int h)
                       .transposed = transposed };
 }
 
-perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *B, kkt_assembly *s)
+perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *blocks,
+                                    kkt_assembly *assembly)
 {
   int64_t pairs = 0;
-  for (int b = 0; b < B->nb; b++) {
-    int64_t degree = B->tptr[b + 1] - B->tptr[b];
+  for (int b = 0; b < blocks->nb; b++) {
+    int64_t degree = blocks->tptr[b + 1] - blocks->tptr[b];
     pairs += degree * (degree + 1) / 2;
   }
   if (pairs > INT32_MAX)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: A has too many blocks: %lld", (long long)pairs);
-  *s = (kkt_assembly){
-    .m = B->m, .n_terms = B->jptr[B->nc], .n_pairs = (int)pairs, .large = perp_kkt_largest(B)
-  };
+  *assembly = (kkt_assembly){ .m = blocks->m,
+                              .n_terms = blocks->jptr[blocks->nc],
+                              .n_pairs = (int)pairs,
+                              .large = perp_kkt_largest(blocks) };
   return PERP_OK;
 }
 
-void perp_kkt_assembly_layout(kkt_assembly *s, perp_arena *a)
+void perp_kkt_assembly_layout(kkt_assembly *assembly, perp_arena *arena)
 {
-  s->term = PERP_CARVE(a, struct kkt_term, s->n_terms);
-  s->pair = PERP_CARVE(a, struct kkt_pair, s->n_pairs);
-  s->diagonal = PERP_CARVE(a, int64_t, s->m);
-  s->scratch = PERP_CARVE(a, double, s->large);
+  assembly->term = PERP_CARVE(arena, struct kkt_term, assembly->n_terms);
+  assembly->pair = PERP_CARVE(arena, struct kkt_pair, assembly->n_pairs);
+  assembly->diagonal = PERP_CARVE(arena, int64_t, assembly->m);
+  assembly->scratch = PERP_CARVE(arena, double, assembly->large);
 }
 
-void perp_kkt_assembly_fill(const perp_blocks *B, kkt_locate *locate, const void *storage,
-                            kkt_assembly *s)
+void perp_kkt_assembly_fill(const perp_blocks *blocks, kkt_locate *locate, const void *storage,
+                            kkt_assembly *assembly)
 {
   int at = 0, n = 0;
-  for (int b = 0; b < B->nb; b++)
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
-      int k = B->tsub[t], g = B->jgrp[k], r = B->cptr[g + 1] - B->cptr[g];
-      int d = B->bptr[b + 1] - B->bptr[b], kernel = kernel_of(d, r);
-      struct kkt_term *term = &s->term[at++];
-      *term = (struct kkt_term){ .body = b, .d = d, .r = r, .J = B->joff[k], .M = B->mptr[b] };
+  for (int b = 0; b < blocks->nb; b++)
+    for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+      int k = blocks->tsub[t], g = blocks->jgrp[k], r = blocks->cptr[g + 1] - blocks->cptr[g];
+      int d = blocks->bptr[b + 1] - blocks->bptr[b], kernel = kernel_of(d, r);
+      struct kkt_term *term = &assembly->term[at++];
+      *term = (struct kkt_term){
+        .body = b, .d = d, .r = r, .J = blocks->joff[k], .M = blocks->mptr[b]
+      };
       term->first = n;
-      for (int u = t; u < B->tptr[b + 1]; u++) {
-        int l = B->tsub[u], h = B->jgrp[l];
+      for (int u = t; u < blocks->tptr[b + 1]; u++) {
+        int l = blocks->tsub[u], h = blocks->jgrp[l];
         kkt_place place = locate(storage, g, h);
-        s->pair[n++] = (struct kkt_pair){ .J = B->joff[l],
-                                          .r = B->cptr[h + 1] - B->cptr[h],
-                                          .ld = place.ld,
-                                          .grow = (char)place.grow,
-                                          .triangle = g == h,
-                                          .transposed = place.transposed,
-                                          .start = place.start };
-        if (s->pair[n - 1].r != r) kernel = 0;
+        assembly->pair[n++] = (struct kkt_pair){ .J = blocks->joff[l],
+                                                 .r = blocks->cptr[h + 1] - blocks->cptr[h],
+                                                 .ld = place.ld,
+                                                 .grow = (char)place.grow,
+                                                 .triangle = g == h,
+                                                 .transposed = place.transposed,
+                                                 .start = place.start };
+        if (assembly->pair[n - 1].r != r) kernel = 0;
       }
       term->last = n;
       term->kernel = kernel;
     }
-  for (int g = 0; g < B->nc; g++) {
+  for (int g = 0; g < blocks->nc; g++) {
     kkt_place place = locate(storage, g, g);
-    for (int k = 0; k < B->cptr[g + 1] - B->cptr[g]; k++)
-      s->diagonal[B->cptr[g] + k] = place.start + k + (int64_t)k * place.ld +
-                                    place.grow * k * (k + 1) / 2;
+    for (int k = 0; k < blocks->cptr[g + 1] - blocks->cptr[g]; k++)
+      assembly->diagonal[blocks->cptr[g] + k] = place.start + k + (int64_t)k * place.ld +
+                                                place.grow * k * (k + 1) / 2;
   }
 }
 
-INLINE void add_term(const kkt_assembly *s, const perp_blocks *B, const struct kkt_term *t,
-                     double *A, int D, int R)
+INLINE void add_term(const kkt_assembly *assembly, const perp_blocks *blocks,
+                     const struct kkt_term *term, double *A, int D, int R)
 {
-  const int d = D != 0 ? D : t->d, r = R != 0 ? R : t->r;
-  double W_[MOST * MOST], *W = R != 0 ? W_ : s->scratch;
-  times_minv(r, d, is_diagonal(B, t->body), B->J + t->J, B->Minv + t->M, W);
-  for (int n = t->first; n < t->last; n++) {
-    const struct kkt_pair *p = &s->pair[n];
-    const int rp = R != 0 ? R : p->r;
-    const double *J = B->J + p->J;
-    double *dst = A + p->start;
-    if (p->triangle)
-      add_product(r, r, d, W, J, true, p->ld, p->grow, dst);
-    else if (p->transposed)
-      add_product(rp, r, d, J, W, false, p->ld, p->grow, dst);
+  const int d = D != 0 ? D : term->d, r = R != 0 ? R : term->r;
+  double W_[MOST * MOST], *W = R != 0 ? W_ : assembly->scratch;
+  times_minv(r, d, is_diagonal(blocks, term->body), blocks->J + term->J, blocks->Minv + term->M, W);
+  for (int n = term->first; n < term->last; n++) {
+    const struct kkt_pair *pair = &assembly->pair[n];
+    const int rp = R != 0 ? R : pair->r;
+    const double *J = blocks->J + pair->J;
+    double *dst = A + pair->start;
+    if (pair->triangle)
+      add_product(r, r, d, W, J, true, pair->ld, pair->grow, dst);
+    else if (pair->transposed)
+      add_product(rp, r, d, J, W, false, pair->ld, pair->grow, dst);
     else
-      add_product(r, rp, d, W, J, false, p->ld, p->grow, dst);
+      add_product(r, rp, d, W, J, false, pair->ld, pair->grow, dst);
   }
 }
 

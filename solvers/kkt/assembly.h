@@ -36,11 +36,13 @@ typedef struct kkt_assembly {
 
 /* The sizes, for a workspace whose layout calls that of the assembly; then, in the workspace, the
  * places. */
-perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *B, kkt_assembly *out);
-void perp_kkt_assembly_layout(kkt_assembly *s, perp_arena *a);
-void perp_kkt_assembly_fill(const perp_blocks *B, kkt_locate *locate, const void *storage,
-                            kkt_assembly *s);
-/* A += J M^-1 J' + S + shift I; the places must hold zeros before.  B->diag should be known. */
-void perp_kkt_assemble(const kkt_assembly *assembly, const perp_blocks *B, double shift, double *A);
+perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *blocks, kkt_assembly *out);
+void perp_kkt_assembly_layout(kkt_assembly *assembly, perp_arena *arena);
+void perp_kkt_assembly_fill(const perp_blocks *blocks, kkt_locate *locate, const void *storage,
+                            kkt_assembly *assembly);
+/* A += J M^-1 J' + S + shift I; the places must hold zeros before.  blocks->diag should be known.
+ */
+void perp_kkt_assemble(const kkt_assembly *assembly, const perp_blocks *blocks, double shift,
+                       double *A);
 
 #endif

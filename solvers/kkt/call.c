@@ -14,91 +14,93 @@ struct perp_kkt_solver {
   int nv, m, nb, nc;
 };
 
-static double *kkt_copy_vector(perp_arena *a, int n, const double *from)
+static double *kkt_copy_vector(perp_arena *arena, int n, const double *from)
 {
-  double *to = PERP_CARVE(a, double, n);
+  double *to = PERP_CARVE(arena, double, n);
   if (to != NULL && from != NULL && n > 0) memcpy(to, from, (size_t)n * sizeof *to);
   return to;
 }
 
 /* Room for all that a system of this pattern may have. */
-static perp_status kkt_reserve(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *pattern)
+static perp_status kkt_reserve(perp_ctx *ctx, perp_kkt_solver *solver, const perp_blocks *pattern)
 {
   static const double some;
   static const unsigned char flag;
   perp_blocks full = *pattern;
   full.s = full.flat = &some; /* counted, not read */
   full.diag = &flag;
-  perp_blocks_copy(&full, &s->copies);
-  kkt_copy_vector(&s->copies, pattern->nv, NULL);
-  kkt_copy_vector(&s->copies, pattern->m, NULL);
-  s->size = s->copies.used;
-  s->nv = pattern->nv;
-  s->m = pattern->m;
-  s->nb = pattern->nb;
-  s->nc = pattern->nc;
-  return perp_arena_reserve(ctx, &s->copies);
+  perp_blocks_copy(&full, &solver->copies);
+  kkt_copy_vector(&solver->copies, pattern->nv, NULL);
+  kkt_copy_vector(&solver->copies, pattern->m, NULL);
+  solver->size = solver->copies.used;
+  solver->nv = pattern->nv;
+  solver->m = pattern->m;
+  solver->nb = pattern->nb;
+  solver->nc = pattern->nc;
+  return perp_arena_reserve(ctx, &solver->copies);
 }
 
 perp_status perp_kkt_create(perp_ctx *ctx, const perp_spec *method, const perp_blocks *pattern,
                             perp_kkt_solver **out)
 {
   *out = NULL;
-  perp_kkt_solver *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: no memory for a solver");
-  s->d = (const perp_kkt_desc *)(const void *)method->d;
-  s->outside = !perp_is_own(ctx, method->d);
+  perp_kkt_solver *solver = calloc(1, sizeof *solver);
+  if (solver == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: no memory for a solver");
+  solver->d = (const perp_kkt_desc *)(const void *)method->d;
+  solver->outside = !perp_is_own(ctx, method->d);
   perp_status status = PERP_OK;
-  if (s->outside) status = perp_blocks_check(ctx, pattern);
-  if (s->outside && status == PERP_OK) status = kkt_reserve(ctx, s, pattern);
-  if (s->outside && status == PERP_OK) pattern = perp_blocks_copy(pattern, &s->copies);
-  if (status == PERP_OK) status = s->d->create(ctx, pattern, method->opts, &s->ws);
+  if (solver->outside) status = perp_blocks_check(ctx, pattern);
+  if (solver->outside && status == PERP_OK) status = kkt_reserve(ctx, solver, pattern);
+  if (solver->outside && status == PERP_OK) pattern = perp_blocks_copy(pattern, &solver->copies);
+  if (status == PERP_OK) status = solver->d->create(ctx, pattern, method->opts, &solver->ws);
   if (status == PERP_OK) {
-    *out = s;
+    *out = solver;
   } else {
-    s->ws = NULL;
-    perp_kkt_destroy(s);
+    solver->ws = NULL;
+    perp_kkt_destroy(solver);
   }
   return status;
 }
 
-void perp_kkt_destroy(perp_kkt_solver *s)
+void perp_kkt_destroy(perp_kkt_solver *solver)
 {
-  if (s == NULL) return;
-  if (s->ws != NULL) s->d->destroy(s->ws);
-  perp_arena_free(&s->copies);
-  free(s);
+  if (solver == NULL) return;
+  if (solver->ws != NULL) solver->d->destroy(solver->ws);
+  perp_arena_free(&solver->copies);
+  free(solver);
 }
 
 /* B where that of create was: formulations keep pointers to the pattern. */
-static perp_status kkt_copy(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *B,
+static perp_status kkt_copy(perp_ctx *ctx, perp_kkt_solver *solver, const perp_blocks *blocks,
                             const perp_blocks **own)
 {
   perp_arena need = { 0 };
-  bool same = B->nv == s->nv && B->m == s->m && B->nb == s->nb && B->nc == s->nc;
-  if (same) perp_blocks_copy(B, &need);
-  if (!same || need.used > s->size)
+  bool same = blocks->nv == solver->nv && blocks->m == solver->m && blocks->nb == solver->nb &&
+              blocks->nc == solver->nc;
+  if (same) perp_blocks_copy(blocks, &need);
+  if (!same || need.used > solver->size)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: J is %d x %d, but the solver was created for %d x %d",
-                     s->d->d.name, B->m, B->nv, s->m, s->nv);
-  s->copies.used = 0;
-  *own = perp_blocks_copy(B, &s->copies);
+                     solver->d->d.name, blocks->m, blocks->nv, solver->m, solver->nv);
+  solver->copies.used = 0;
+  *own = perp_blocks_copy(blocks, &solver->copies);
   return PERP_OK;
 }
 
-perp_status perp_kkt_factor(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *B,
+perp_status perp_kkt_factor(perp_ctx *ctx, perp_kkt_solver *solver, const perp_blocks *blocks,
                             perp_stats *stats)
 {
-  if (s->outside) PERP_TRY(kkt_copy(ctx, s, B, &B));
-  return s->d->factor(ctx, s->ws, B, stats);
+  if (solver->outside) PERP_TRY(kkt_copy(ctx, solver, blocks, &blocks));
+  return solver->d->factor(ctx, solver->ws, blocks, stats);
 }
 
-perp_status perp_kkt_solve(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *B, const double *f,
-                           const double *c, double *a, double *lambda, perp_stats *stats)
+perp_status perp_kkt_solve(perp_ctx *ctx, perp_kkt_solver *solver, const perp_blocks *blocks,
+                           const double *f, const double *c, double *a, double *lambda,
+                           perp_stats *stats)
 {
-  if (s->outside) {
-    PERP_TRY(kkt_copy(ctx, s, B, &B));
-    f = kkt_copy_vector(&s->copies, B->nv, f);
-    c = kkt_copy_vector(&s->copies, B->m, c);
+  if (solver->outside) {
+    PERP_TRY(kkt_copy(ctx, solver, blocks, &blocks));
+    f = kkt_copy_vector(&solver->copies, blocks->nv, f);
+    c = kkt_copy_vector(&solver->copies, blocks->m, c);
   }
-  return s->d->solve(ctx, s->ws, B, f, c, a, lambda, stats);
+  return solver->d->solve(ctx, solver->ws, blocks, f, c, a, lambda, stats);
 }

@@ -14,38 +14,39 @@ const perp_opt perp_kkt_direct_options[] = {
   PERP_OPTIONS_END
 };
 
-kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *B, const void *opts,
+kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *blocks, const void *opts,
                               kkt_factor_shifted *factor, kkt_apply *apply)
 {
   return (kkt_direct){ .name = name,
                        .factor = factor,
                        .apply = apply,
                        .opt = *(const struct kkt_direct_opts *)opts,
-                       .nv = B->nv,
-                       .m = B->m,
-                       .nb = B->nb };
+                       .nv = blocks->nv,
+                       .m = blocks->m,
+                       .nb = blocks->nb };
 }
 
-void perp_kkt_direct_layout(kkt_direct *w, perp_arena *a)
+void perp_kkt_direct_layout(kkt_direct *direct, perp_arena *arena)
 {
-  w->diag = PERP_CARVE(a, unsigned char, w->nb);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
+  direct->diag = PERP_CARVE(arena, unsigned char, direct->nb);
+  direct->refine = PERP_CARVE(arena, double, KKT_REFINE_SCRATCH(direct->nv, direct->m));
 }
 
 /* rc = c - J a - S lambda */
-static void direct_residual(const perp_blocks *B, const double *c, const double *a,
+static void direct_residual(const perp_blocks *blocks, const double *c, const double *a,
                             const double *lambda, double *rc)
 {
-  for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
-  perp_blocks_J(B, -1, a, rc);
+  for (int i = 0; i < blocks->m; i++)
+    rc[i] = blocks->s != NULL ? c[i] - blocks->s[i] * lambda[i] : c[i];
+  perp_blocks_J(blocks, -1, a, rc);
 }
 
 /* Refinement from zero until round-off or stall; the better of the last two iterates is kept. */
-static void direct_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+static void direct_refine(void *ws, kkt_apply *apply, const perp_blocks *blocks, const double *f,
                           const double *c, double *a, double *lambda, perp_stats *stats,
                           double *scratch)
 {
-  int nv = B->nv, m = B->m;
+  int nv = blocks->nv, m = blocks->m;
   double *rf = scratch, *rc = rf + nv, *da = rc + m, *dl = da + nv, *tmp = dl + m;
   double last = HUGE_VAL;
   for (int i = 0; i < nv; i++) {
@@ -57,11 +58,11 @@ static void direct_refine(void *ws, kkt_apply *apply, const perp_blocks *B, cons
     rc[i] = c[i];
   }
   for (int pass = 0; pass < MAX_REFINE; pass++) {
-    apply(ws, B, rf, rc, da, dl);
+    apply(ws, blocks, rf, rc, da, dl);
     for (int i = 0; i < nv; i++) a[i] += da[i];
     for (int i = 0; i < m; i++) lambda[i] += dl[i];
     stats->iterations++;
-    double now = perp_kkt_residual(B, f, c, a, lambda, tmp);
+    double now = perp_kkt_residual(blocks, f, c, a, lambda, tmp);
     if (!(now <= last) && pass > 0) { /* worse, or not a number: step back */
       for (int i = 0; i < nv; i++) a[i] -= da[i];
       for (int i = 0; i < m; i++) lambda[i] -= dl[i];
@@ -69,83 +70,87 @@ static void direct_refine(void *ws, kkt_apply *apply, const perp_blocks *B, cons
     }
     if (!(now > AT_ROUND_OFF) || now > last / 2) return;
     last = now;
-    perp_blocks_M(B, a, tmp); /* rf = f + J' lambda - M a */
+    perp_blocks_M(blocks, a, tmp); /* rf = f + J' lambda - M a */
     for (int i = 0; i < nv; i++) rf[i] = f[i] - tmp[i];
-    perp_blocks_Jt(B, 1, lambda, rf);
-    direct_residual(B, c, a, lambda, rc);
+    perp_blocks_Jt(blocks, 1, lambda, rf);
+    direct_residual(blocks, c, a, lambda, rc);
   }
 }
 
-double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *blocks, const double *f,
                        const double *c, double *a, double *lambda, perp_stats *stats,
                        double *scratch)
 {
-  double *possible = scratch + 4 * ((size_t)B->nv + (size_t)B->m); /* c without its contradiction */
-  direct_refine(ws, apply, B, f, c, a, lambda, stats, scratch);
+  double *possible = scratch +
+                     4 * ((size_t)blocks->nv + (size_t)blocks->m); /* c without its contradiction */
+  direct_refine(ws, apply, blocks, f, c, a, lambda, stats, scratch);
   for (int attempt = 0; attempt < MAX_DEFLATE; attempt++) {
     const double *side = attempt == 0 ? c : possible;
-    if (!(perp_kkt_violation(B, side, a, lambda, scratch) > CONTRADICTION)) break;
-    direct_residual(B, side, a, lambda, scratch);
-    for (int i = 0; i < B->m; i++) possible[i] = side[i] - scratch[i];
-    direct_refine(ws, apply, B, f, possible, a, lambda, stats, scratch);
+    if (!(perp_kkt_violation(blocks, side, a, lambda, scratch) > CONTRADICTION)) break;
+    direct_residual(blocks, side, a, lambda, scratch);
+    for (int i = 0; i < blocks->m; i++) possible[i] = side[i] - scratch[i];
+    direct_refine(ws, apply, blocks, f, possible, a, lambda, stats, scratch);
   }
-  return perp_kkt_residual(B, f, c, a, lambda, scratch);
+  return perp_kkt_residual(blocks, f, c, a, lambda, scratch);
 }
 
-perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, double *a,
+perp_status perp_kkt_judge_dependent(const perp_blocks *blocks, const double *c, double *a,
                                      double *lambda, double infeasible_tol, perp_stats *stats,
                                      double *scratch)
 {
-  if (!perp_finite(B->nv, a) || !perp_finite(B->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  double violation = perp_kkt_violation(B, c, a, lambda, scratch);
+  if (!perp_finite(blocks->nv, a) || !perp_finite(blocks->m, lambda))
+    return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
+  double violation = perp_kkt_violation(blocks, c, a, lambda, scratch);
   stats->reason = violation <= infeasible_tol ? PERP_REGULARIZED : PERP_INFEASIBLE;
   return PERP_OK;
 }
 
-perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                   perp_stats *stats)
 {
-  kkt_direct *w = ws;
-  PERP_TRY(kkt_same_size(ctx, w->name, B, w->nv, w->m));
+  kkt_direct *direct = ws;
+  PERP_TRY(kkt_same_size(ctx, direct->name, blocks, direct->nv, direct->m));
   perp_blocks known;
-  B = perp_kkt_find_diagonal(B, &known, w->diag);
+  blocks = perp_kkt_find_diagonal(blocks, &known, direct->diag);
   stats->factorizations++;
-  stats->work += w->cost_factor;
+  stats->work += direct->cost_factor;
   stats->reason = PERP_EXACT;
-  w->dependent = false;
-  if (w->factor(w, B, w->opt.rank_tol, 0)) return PERP_OK;
+  direct->dependent = false;
+  if (direct->factor(direct, blocks, direct->opt.rank_tol, 0)) return PERP_OK;
 
-  stats->reason = perp_kkt_why_no_factor(B);
+  stats->reason = perp_kkt_why_no_factor(blocks);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  const double mean = perp_kkt_mean_diagonal(B, w->refine);
-  double shift = w->opt.delta * (mean > 0 ? mean : 1);
-  for (int attempt = 0; attempt < MAX_SHIFTS && !w->dependent; attempt++, shift *= 1e3) {
+  const double mean = perp_kkt_mean_diagonal(blocks, direct->refine);
+  double shift = direct->opt.delta * (mean > 0 ? mean : 1);
+  for (int attempt = 0; attempt < MAX_SHIFTS && !direct->dependent; attempt++, shift *= 1e3) {
     stats->factorizations++;
-    stats->work += w->cost_factor;
-    w->dependent = w->factor(w, B, 0, shift);
+    stats->work += direct->cost_factor;
+    direct->dependent = direct->factor(direct, blocks, 0, shift);
   }
-  if (w->dependent) stats->reason = PERP_REGULARIZED;
+  if (direct->dependent) stats->reason = PERP_REGULARIZED;
   return PERP_OK;
 }
 
-perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                  const double *c, double *a, double *lambda, perp_stats *stats)
+perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                  const double *f, const double *c, double *a, double *lambda,
+                                  perp_stats *stats)
 {
-  kkt_direct *w = ws;
-  PERP_TRY(kkt_same_size(ctx, w->name, B, w->nv, w->m));
+  kkt_direct *direct = ws;
+  PERP_TRY(kkt_same_size(ctx, direct->name, blocks, direct->nv, direct->m));
   perp_blocks known;
-  B = kkt_use_diagonal(B, &known, w->diag);
-  if (!w->dependent) {
-    stats->work += w->cost_solve;
-    w->apply(w, B, f, c, a, lambda);
-    return kkt_take(B, a, lambda, stats);
+  blocks = kkt_use_diagonal(blocks, &known, direct->diag);
+  if (!direct->dependent) {
+    stats->work += direct->cost_solve;
+    direct->apply(direct, blocks, f, c, a, lambda);
+    return kkt_take(blocks, a, lambda, stats);
   }
-  if (!perp_finite(B->nv, f) || !perp_finite(B->m, c))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  if (!perp_finite(blocks->nv, f) || !perp_finite(blocks->m, c))
+    return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
   const int passes = stats->iterations;
-  perp_kkt_refine(w, w->apply, B, f, c, a, lambda, stats, w->refine);
-  stats->work += (stats->iterations - passes) * w->cost_solve;
-  return perp_kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
+  perp_kkt_refine(direct, direct->apply, blocks, f, c, a, lambda, stats, direct->refine);
+  stats->work += (stats->iterations - passes) * direct->cost_solve;
+  return perp_kkt_judge_dependent(blocks, c, a, lambda, direct->opt.infeasible_tol, stats,
+                                  direct->refine);
 }
 
 void perp_kkt_direct_cost(const void *ws, double *factor, double *solve)

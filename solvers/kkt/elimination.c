@@ -24,13 +24,13 @@ struct elimination {
   struct turn *turn; /* [nb+nc] */
 };
 
-static void elimination_layout(void *ws, perp_arena *a)
+static void elimination_layout(void *ws, perp_arena *arena)
 {
   struct elimination *e = ws;
   const size_t n = (size_t)e->B->nb + (size_t)e->B->nc;
-  PERP_INTS(a, n, &e->pair);
-  PERP_INTS(a, e->B->nb, &e->depth);
-  e->turn = PERP_CARVE(a, struct turn, n);
+  PERP_INTS(arena, n, &e->pair);
+  PERP_INTS(arena, e->B->nb, &e->depth);
+  e->turn = PERP_CARVE(arena, struct turn, n);
 }
 
 static int elimination_parent(const struct elimination *e, int body)
@@ -42,22 +42,22 @@ static int elimination_parent(const struct elimination *e, int body)
 /* Each group of the forest joins the first body that hangs on it. */
 static void elimination_pairs(struct elimination *e)
 {
-  const perp_blocks *B = e->B;
-  for (int i = 0; i < B->nb + B->nc; i++) e->pair[i] = i;
-  for (int b = B->nb - 1; b >= 0; b--)
-    if (e->plan->parent_group[b] >= 0) e->pair[B->nb + e->plan->parent_group[b]] = b;
-  for (int b = 0; b < B->nb; b++) e->depth[b] = 0;
+  const perp_blocks *blocks = e->B;
+  for (int i = 0; i < blocks->nb + blocks->nc; i++) e->pair[i] = i;
+  for (int b = blocks->nb - 1; b >= 0; b--)
+    if (e->plan->parent_group[b] >= 0) e->pair[blocks->nb + e->plan->parent_group[b]] = b;
+  for (int b = 0; b < blocks->nb; b++) e->depth[b] = 0;
   for (int i = e->plan->n - 1; i >= 0; i--) { /* roots first */
     const int g = e->plan->sequence[i], sub = e->plan->parent_sub[g];
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      if (k != sub) e->depth[B->jblk[k]] = sub < 0 ? 1 : e->depth[B->jblk[sub]] + 1;
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+      if (k != sub) e->depth[blocks->jblk[k]] = sub < 0 ? 1 : e->depth[blocks->jblk[sub]] + 1;
   }
 }
 
 /* Neighbours of a pair: those of its body and of its group. */
-static void elimination_graph(struct elimination *e, const kkt_graph *G)
+static void elimination_graph(struct elimination *e, const kkt_graph *graph)
 {
-  const int nb = e->B->nb, n = G->n_nodes;
+  const int nb = e->B->nb, n = graph->n_nodes;
   int edges = 0;
   for (int i = 0; i < n; i++) {
     e->pairs->ptr[i] = edges;
@@ -65,8 +65,8 @@ static void elimination_graph(struct elimination *e, const kkt_graph *G)
     const int g = i < nb ? e->plan->parent_group[i] : -1;
     const int members[2] = { i, g >= 0 && e->pair[nb + g] == i ? nb + g : i };
     for (int k = 0; k < (members[1] == i ? 1 : 2); k++)
-      for (int j = G->ptr[members[k]]; j < G->ptr[members[k] + 1]; j++)
-        if (e->pair[G->adj[j]] != i) e->pairs->adj[edges++] = e->pair[G->adj[j]];
+      for (int j = graph->ptr[members[k]]; j < graph->ptr[members[k] + 1]; j++)
+        if (e->pair[graph->adj[j]] != i) e->pairs->adj[edges++] = e->pair[graph->adj[j]];
   }
   e->pairs->ptr[n] = edges;
 }
@@ -80,12 +80,12 @@ static int elimination_later(int a, int b)
  * do not. */
 static int elimination_loop(const struct elimination *e, int g)
 {
-  const perp_blocks *B = e->B;
-  int latest = e->rank[B->nb + g], a = -1;
-  for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
-    int b = B->jblk[k];
+  const perp_blocks *blocks = e->B;
+  int latest = e->rank[blocks->nb + g], a = -1;
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+    int b = blocks->jblk[k];
     latest = elimination_later(latest, e->rank[b]);
-    if (k == B->jptr[g]) {
+    if (k == blocks->jptr[g]) {
       a = b;
       continue;
     }
@@ -96,7 +96,7 @@ static int elimination_loop(const struct elimination *e, int g)
     }
     if (a >= 0) latest = elimination_later(latest, e->rank[a]);
   }
-  if (B->jptr[g + 1] - B->jptr[g] == 1) /* it ties its body to the world once more */
+  if (blocks->jptr[g + 1] - blocks->jptr[g] == 1) /* it ties its body to the world once more */
     for (; a >= 0; a = elimination_parent(e, a)) latest = elimination_later(latest, e->rank[a]);
   return latest;
 }
@@ -109,17 +109,17 @@ static int elimination_compare(const void *x, const void *y)
   return a->own < b->own ? -1 : a->own > b->own;
 }
 
-perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blocks *B,
-                                 kkt_graph *G)
+perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blocks *blocks,
+                                 kkt_graph *graph)
 {
-  const int nb = B->nb, n = G->n_nodes;
-  struct elimination e = { .B = B };
-  PERP_TRY(perp_kkt_tree_plan(ctx, B, &e.plan));
+  const int nb = blocks->nb, n = graph->n_nodes;
+  struct elimination e = { .B = blocks };
+  PERP_TRY(perp_kkt_tree_plan(ctx, blocks, &e.plan));
   perp_status status = perp_arena_layout(ctx, &e.arena, elimination_layout, &e);
-  if (status == PERP_OK) status = perp_kkt_graph_create(ctx, name, n, G->n_edges, &e.pairs);
+  if (status == PERP_OK) status = perp_kkt_graph_create(ctx, name, n, graph->n_edges, &e.pairs);
   if (status == PERP_OK) {
     elimination_pairs(&e);
-    elimination_graph(&e, G);
+    elimination_graph(&e, graph);
     status = perp_kkt_graph_order(ctx, name, e.pairs);
   }
   if (status == PERP_OK) {
@@ -134,7 +134,7 @@ perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blo
                                  .own = e.rank[i] };
     }
     qsort(e.turn, (size_t)n, sizeof *e.turn, elimination_compare);
-    for (int k = 0; k < n; k++) G->position[e.turn[k].node] = k;
+    for (int k = 0; k < n; k++) graph->position[e.turn[k].node] = k;
   }
   free(e.pairs);
   perp_arena_free(&e.arena);

@@ -3,12 +3,12 @@
 
 enum { TRAVERSALS = 8 }; /* of a component, to find one of its ends */
 
-static void graph_layout(void *graph, perp_arena *a)
+static void graph_layout(void *graph, perp_arena *arena)
 {
   kkt_graph *g = graph;
-  PERP_INTS(a, g->n_nodes, &g->size, &g->position, &g->row, &g->order, &g->level);
-  g->ptr = PERP_CARVE(a, int, g->n_nodes + 1);
-  g->adj = PERP_CARVE(a, int, g->n_edges);
+  PERP_INTS(arena, g->n_nodes, &g->size, &g->position, &g->row, &g->order, &g->level);
+  g->ptr = PERP_CARVE(arena, int, g->n_nodes + 1);
+  g->adj = PERP_CARVE(arena, int, g->n_edges);
 }
 
 perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, int64_t n_edges,
@@ -25,40 +25,40 @@ perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, 
   return status;
 }
 
-perp_status perp_kkt_graph_schur(perp_ctx *ctx, const char *name, const perp_blocks *B,
+perp_status perp_kkt_graph_schur(perp_ctx *ctx, const char *name, const perp_blocks *blocks,
                                  kkt_graph **out)
 {
   int64_t edges = 0;
-  for (int b = 0; b < B->nb; b++) {
-    const int64_t degree = B->tptr[b + 1] - B->tptr[b];
+  for (int b = 0; b < blocks->nb; b++) {
+    const int64_t degree = blocks->tptr[b + 1] - blocks->tptr[b];
     edges += degree * (degree - 1);
   }
-  PERP_TRY(perp_kkt_graph_create(ctx, name, B->nc, edges, out));
+  PERP_TRY(perp_kkt_graph_create(ctx, name, blocks->nc, edges, out));
   kkt_graph *graph = *out;
   int n = 0;
-  for (int g = 0; g < B->nc; g++) {
-    graph->size[g] = B->cptr[g + 1] - B->cptr[g];
+  for (int g = 0; g < blocks->nc; g++) {
+    graph->size[g] = blocks->cptr[g + 1] - blocks->cptr[g];
     graph->ptr[g] = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      for (int t = B->tptr[B->jblk[k]]; t < B->tptr[B->jblk[k] + 1]; t++)
-        if (B->tsub[t] != k) graph->adj[n++] = B->jgrp[B->tsub[t]];
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+      for (int t = blocks->tptr[blocks->jblk[k]]; t < blocks->tptr[blocks->jblk[k] + 1]; t++)
+        if (blocks->tsub[t] != k) graph->adj[n++] = blocks->jgrp[blocks->tsub[t]];
   }
-  graph->ptr[B->nc] = n;
+  graph->ptr[blocks->nc] = n;
   return PERP_OK;
 }
 
-static int graph_degree(const kkt_graph *g, int node)
+static int graph_degree(const kkt_graph *graph, int node)
 {
-  return g->ptr[node + 1] - g->ptr[node];
+  return graph->ptr[node + 1] - graph->ptr[node];
 }
 
 /* Insertion sort of nodes by degree: lists are short, or nearly sorted. */
-static void graph_sort(const kkt_graph *g, int n, int *node)
+static void graph_sort(const kkt_graph *graph, int n, int *node)
 {
   for (int i = 1; i < n; i++) {
     const int moved = node[i];
     int k = i;
-    for (; k > 0 && graph_degree(g, node[k - 1]) > graph_degree(g, moved); k--)
+    for (; k > 0 && graph_degree(graph, node[k - 1]) > graph_degree(graph, moved); k--)
       node[k] = node[k - 1];
     node[k] = moved;
   }
@@ -66,66 +66,67 @@ static void graph_sort(const kkt_graph *g, int n, int *node)
 
 /* Breadth first from `start`: queue [*n] the nodes of its component, *last where the last level
  * begins.  Returns the depth.  A node whose level is below `fresh` was not visited. */
-static int graph_traverse(const kkt_graph *g, int start, int fresh, int *queue, int *n, int *last)
+static int graph_traverse(const kkt_graph *graph, int start, int fresh, int *queue, int *n,
+                          int *last)
 {
   *n = 1;
   *last = 0;
   queue[0] = start;
-  g->level[start] = fresh;
+  graph->level[start] = fresh;
   for (int at = 0; at < *n; at++) {
     const int node = queue[at], first = *n;
-    if (g->level[node] != g->level[queue[*last]]) *last = at;
-    for (int k = g->ptr[node]; k < g->ptr[node + 1]; k++)
-      if (g->level[g->adj[k]] < fresh) {
-        g->level[g->adj[k]] = g->level[node] + 1;
-        queue[(*n)++] = g->adj[k];
+    if (graph->level[node] != graph->level[queue[*last]]) *last = at;
+    for (int k = graph->ptr[node]; k < graph->ptr[node + 1]; k++)
+      if (graph->level[graph->adj[k]] < fresh) {
+        graph->level[graph->adj[k]] = graph->level[node] + 1;
+        queue[(*n)++] = graph->adj[k];
       }
-    graph_sort(g, *n - first, queue + first);
+    graph_sort(graph, *n - first, queue + first);
   }
-  return g->level[queue[*n - 1]] - fresh;
+  return graph->level[queue[*n - 1]] - fresh;
 }
 
-/* position, row and the width of the band of g->order. */
-static int graph_width(const kkt_graph *g)
+/* position, row and the width of the band of graph->order. */
+static int graph_width(const kkt_graph *graph)
 {
   int width = 0;
-  for (int k = 0, row = 0; k < g->n_nodes; k++) {
-    g->position[g->order[k]] = k;
-    g->row[g->order[k]] = row;
-    row += g->size[g->order[k]];
+  for (int k = 0, row = 0; k < graph->n_nodes; k++) {
+    graph->position[graph->order[k]] = k;
+    graph->row[graph->order[k]] = row;
+    row += graph->size[graph->order[k]];
   }
-  for (int i = 0; i < g->n_nodes; i++) {
-    const int end = g->row[i] + g->size[i] - 1;
-    if (g->size[i] - 1 > width) width = g->size[i] - 1;
-    for (int k = g->ptr[i]; k < g->ptr[i + 1]; k++)
-      if (end - g->row[g->adj[k]] > width) width = end - g->row[g->adj[k]];
+  for (int i = 0; i < graph->n_nodes; i++) {
+    const int end = graph->row[i] + graph->size[i] - 1;
+    if (graph->size[i] - 1 > width) width = graph->size[i] - 1;
+    for (int k = graph->ptr[i]; k < graph->ptr[i + 1]; k++)
+      if (end - graph->row[graph->adj[k]] > width) width = end - graph->row[graph->adj[k]];
   }
   return width;
 }
 
-int perp_kkt_graph_narrow(kkt_graph *g)
+int perp_kkt_graph_narrow(kkt_graph *graph)
 {
-  for (int i = 0; i < g->n_nodes; i++) g->order[i] = i;
-  const int numbered = graph_width(g);
-  /* g->order by Cuthill and McKee. */
-  const int64_t room = INT32_MAX / ((int64_t)g->n_nodes + 1);
+  for (int i = 0; i < graph->n_nodes; i++) graph->order[i] = i;
+  const int numbered = graph_width(graph);
+  /* graph->order by Cuthill and McKee. */
+  const int64_t room = INT32_MAX / ((int64_t)graph->n_nodes + 1);
   const int traversals = room < TRAVERSALS ? (int)room : TRAVERSALS;
-  for (int i = 0; i < g->n_nodes; i++) g->level[i] = -1;
-  for (int seed = 0, placed = 0; seed < g->n_nodes; seed++) {
-    if (g->level[seed] >= 0) continue;
-    int *queue = g->order + placed, start = seed, depth = -1, n = 0, last;
+  for (int i = 0; i < graph->n_nodes; i++) graph->level[i] = -1;
+  for (int seed = 0, placed = 0; seed < graph->n_nodes; seed++) {
+    if (graph->level[seed] >= 0) continue;
+    int *queue = graph->order + placed, start = seed, depth = -1, n = 0, last;
     /* each traversal begins at the far end of the one before, while the depth grows */
     for (int t = 0; t < traversals; t++) {
-      const int reached = graph_traverse(g, start, t * g->n_nodes, queue, &n, &last);
+      const int reached = graph_traverse(graph, start, t * graph->n_nodes, queue, &n, &last);
       if (reached <= depth) break;
       depth = reached;
-      graph_sort(g, n - last, queue + last);
+      graph_sort(graph, n - last, queue + last);
       start = queue[last];
     }
     placed += n;
   }
-  const int width = graph_width(g);
+  const int width = graph_width(graph);
   if (width < numbered) return width;
-  for (int i = 0; i < g->n_nodes; i++) g->order[i] = i;
-  return graph_width(g);
+  for (int i = 0; i < graph->n_nodes; i++) graph->order[i] = i;
+  return graph_width(graph);
 }

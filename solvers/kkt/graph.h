@@ -21,7 +21,7 @@ perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, 
                                   kkt_graph **out);
 /* The graph of A = J M^-1 J': groups are neighbours when they share a body.  As above, filled but
  * for position. */
-perp_status perp_kkt_graph_schur(perp_ctx *ctx, const char *name, const perp_blocks *B,
+perp_status perp_kkt_graph_schur(perp_ctx *ctx, const char *name, const perp_blocks *blocks,
                                  kkt_graph **out);
 /* graph->position and row so that the matrix has a narrow band: as numbered, or by Cuthill and
  * McKee where that is narrower.  They go through each component breadth first from a node of large

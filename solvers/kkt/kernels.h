@@ -59,9 +59,9 @@ INLINE int kernel_of(int d, int r)
     f(0, 0);                                                                                       \
   }
 
-INLINE bool is_diagonal(const perp_blocks *B, int b)
+INLINE bool is_diagonal(const perp_blocks *blocks, int b)
 {
-  return B->diag != NULL && B->diag[b];
+  return blocks->diag != NULL && blocks->diag[b];
 }
 
 /* A = L Delta L' in place: 1/Delta on the diagonal.  False when pivot i is not above tol ref[i

@@ -70,18 +70,19 @@ perp_status perp_kkt_create(perp_ctx *ctx, const perp_spec *method, const perp_b
                             perp_kkt_solver **out);
 /* As the functions of the descriptor.  No allocation beside theirs; formulations from outside:
  * O(nnz) more. */
-perp_status perp_kkt_factor(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *B,
+perp_status perp_kkt_factor(perp_ctx *ctx, perp_kkt_solver *solver, const perp_blocks *blocks,
                             perp_stats *stats);
-perp_status perp_kkt_solve(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *B, const double *f,
-                           const double *c, double *a, double *lambda, perp_stats *stats);
-void perp_kkt_destroy(perp_kkt_solver *s); /* NULL is fine */
+perp_status perp_kkt_solve(perp_ctx *ctx, perp_kkt_solver *solver, const perp_blocks *blocks,
+                           const double *f, const double *c, double *a, double *lambda,
+                           perp_stats *stats);
+void perp_kkt_destroy(perp_kkt_solver *solver); /* NULL is fine */
 
 /* The one judge: max of  |M a - f - J' lambda|_i / (|M||a| + |f| + |J'||lambda|)_i  and
  * |J a + S lambda - c|_i / (|J||a| + S|lambda| + |c|)_i  over all rows: the componentwise backward
  * error, invariant under scaling of rows and units.  0/0 counts as 0, NaN stays NaN. scratch [2 *
  * (nv + m)].  O(nnz), no allocation. */
-double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c, const double *a,
-                         const double *lambda, double *scratch);
+double perp_kkt_residual(const perp_blocks *blocks, const double *f, const double *c,
+                         const double *a, const double *lambda, double *scratch);
 
 #ifdef __cplusplus
 }

@@ -28,62 +28,63 @@ struct ws {
   int *piv;      /* [n] */
 };
 
-static void kkt_dense_layout(void *ws, perp_arena *a)
+static void kkt_dense_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_kkt_direct_layout(&w->direct, a);
-  w->K = PERP_CARVE(a, double, (size_t)w->n *(size_t)w->n);
-  PERP_DOUBLES(a, w->n, &w->scale, &w->x);
-  w->work = PERP_CARVE(a, double, w->lwork);
-  w->piv = PERP_CARVE(a, int, w->n);
+  struct ws *work = ws;
+  perp_kkt_direct_layout(&work->direct, arena);
+  work->K = PERP_CARVE(arena, double, (size_t)work->n *(size_t)work->n);
+  PERP_DOUBLES(arena, work->n, &work->scale, &work->x);
+  work->work = PERP_CARVE(arena, double, work->lwork);
+  work->piv = PERP_CARVE(arena, int, work->n);
 }
 
 /* Lower triangle of the scaled K with S + shift I. */
-static void kkt_dense_form(struct ws *w, const perp_blocks *B, double shift)
+static void kkt_dense_form(struct ws *work, const perp_blocks *blocks, double shift)
 {
-  size_t n = (size_t)w->n;
-  int nv = B->nv;
-  double *K = w->K, *scale = w->scale;
+  size_t n = (size_t)work->n;
+  int nv = blocks->nv;
+  double *K = work->K, *scale = work->scale;
   for (size_t j = 0; j < n; j++) memset(K + j + j * n, 0, (n - j) * sizeof *K);
-  perp_blocks_diagonal(B, scale + nv);
-  for (int i = 0; i < B->m; i++) scale[nv + i] = scale[nv + i] > 0 ? 1 / sqrt(scale[nv + i]) : 1;
-  for (int b = 0; b < B->nb; b++) {
-    int col = B->bptr[b], d = B->bptr[b + 1] - col;
-    const double *M = B->M + B->mptr[b];
+  perp_blocks_diagonal(blocks, scale + nv);
+  for (int i = 0; i < blocks->m; i++)
+    scale[nv + i] = scale[nv + i] > 0 ? 1 / sqrt(scale[nv + i]) : 1;
+  for (int b = 0; b < blocks->nb; b++) {
+    int col = blocks->bptr[b], d = blocks->bptr[b + 1] - col;
+    const double *M = blocks->M + blocks->mptr[b];
     for (int i = 0; i < d; i++) scale[col + i] = M[i + i * d] > 0 ? 1 / sqrt(M[i + i * d]) : 1;
     for (int j = 0; j < d; j++)
       for (int i = j; i < d; i++)
         K[(size_t)(col + i) + (size_t)(col + j) * n] = M[i + j * d] * scale[col + i] *
                                                        scale[col + j];
   }
-  for (int g = 0; g < B->nc; g++)
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
-      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      int row = nv + B->cptr[g], r = B->cptr[g + 1] - B->cptr[g];
-      const double *J = B->J + B->joff[k];
+  for (int g = 0; g < blocks->nc; g++)
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+      int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      int row = nv + blocks->cptr[g], r = blocks->cptr[g + 1] - blocks->cptr[g];
+      const double *J = blocks->J + blocks->joff[k];
       for (int j = 0; j < d; j++)
         for (int i = 0; i < r; i++)
           K[(size_t)(row + i) + (size_t)(col + j) * n] = -J[i + j * r] * scale[row + i] *
                                                          scale[col + j];
     }
-  for (int i = 0; i < B->m; i++) {
-    double s = shift + (B->s != NULL ? B->s[i] : 0);
+  for (int i = 0; i < blocks->m; i++) {
+    double s = shift + (blocks->s != NULL ? blocks->s[i] : 0);
     K[(size_t)(nv + i) * (n + 1)] = -s * scale[nv + i] * scale[nv + i];
   }
 }
 
 /* Smallest size of an eigenvalue of D, and how many are positive. */
-static double kkt_dense_pivots(const struct ws *w, int *positive)
+static double kkt_dense_pivots(const struct ws *work, int *positive)
 {
-  size_t n = (size_t)w->n;
+  size_t n = (size_t)work->n;
   double least = HUGE_VAL;
   *positive = 0;
   for (size_t k = 0; k < n; k++) {
-    double p = w->K[k + k * n], size = fabs(p);
-    if (w->piv[k] > 0) {
+    double p = work->K[k + k * n], size = fabs(p);
+    if (work->piv[k] > 0) {
       *positive += p > 0;
     } else { /* [p o; o q] has one eigenvalue of each sign */
-      double o = w->K[k + 1 + k * n], q = w->K[(k + 1) * (n + 1)];
+      double o = work->K[k + 1 + k * n], q = work->K[(k + 1) * (n + 1)];
       double mean = (p + q) / 2, radius = hypot((p - q) / 2, o);
       size = fabs(p * q - o * o) / (fabs(mean) + radius);
       *positive += (mean + radius > 0) + (mean - radius > 0);
@@ -95,39 +96,42 @@ static double kkt_dense_pivots(const struct ws *w, int *positive)
   return least;
 }
 
-static bool kkt_dense_factor(void *ws, const perp_blocks *B, double tol, double shift)
+static bool kkt_dense_factor(void *ws, const perp_blocks *blocks, double tol, double shift)
 {
-  struct ws *w = ws;
+  struct ws *work = ws;
   int positive;
-  if (w->n == 0) return true;
-  if (perp_kkt_why_no_factor(B) == PERP_NOT_FINITE) return false; /* LAPACK need not see NaN */
-  kkt_dense_form(w, B, shift);
-  if (!perp_finite(w->n, w->scale)) return false;
-  if (LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'L', w->n, w->K, w->n, w->piv, w->work, w->lwork) != 0)
+  if (work->n == 0) return true;
+  if (perp_kkt_why_no_factor(blocks) == PERP_NOT_FINITE) return false; /* LAPACK need not see NaN */
+  kkt_dense_form(work, blocks, shift);
+  if (!perp_finite(work->n, work->scale)) return false;
+  if (LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'L', work->n, work->K, work->n, work->piv, work->work,
+                          work->lwork) != 0)
     return false;
-  return kkt_dense_pivots(w, &positive) > tol && positive == B->nv;
+  return kkt_dense_pivots(work, &positive) > tol && positive == blocks->nv;
 }
 
-static void kkt_dense_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
+static void kkt_dense_apply(void *ws, const perp_blocks *blocks, const double *f, const double *c,
                             double *a, double *lambda)
 {
-  struct ws *w = ws;
-  const int nv = B->nv;
-  for (int i = 0; i < nv; i++) w->x[i] = w->scale[i] * f[i];
-  for (int i = 0; i < B->m; i++) w->x[nv + i] = -w->scale[nv + i] * c[i];
-  if (w->n > 0) LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'L', w->n, 1, w->K, w->n, w->piv, w->x, w->n);
-  for (int i = 0; i < nv; i++) a[i] = w->scale[i] * w->x[i];
-  for (int i = 0; i < B->m; i++) lambda[i] = w->scale[nv + i] * w->x[nv + i];
+  struct ws *work = ws;
+  const int nv = blocks->nv;
+  for (int i = 0; i < nv; i++) work->x[i] = work->scale[i] * f[i];
+  for (int i = 0; i < blocks->m; i++) work->x[nv + i] = -work->scale[nv + i] * c[i];
+  if (work->n > 0)
+    LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'L', work->n, 1, work->K, work->n, work->piv, work->x,
+                        work->n);
+  for (int i = 0; i < nv; i++) a[i] = work->scale[i] * work->x[i];
+  for (int i = 0; i < blocks->m; i++) lambda[i] = work->scale[nv + i] * work->x[nv + i];
 }
 
-static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                     void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws like = { .direct = perp_kkt_direct_of("kkt-dense", B, opts, kkt_dense_factor,
+  PERP_TRY(perp_blocks_check(ctx, blocks));
+  struct ws like = { .direct = perp_kkt_direct_of("kkt-dense", blocks, opts, kkt_dense_factor,
                                                   kkt_dense_apply),
-                     .n = B->nv + B->m };
+                     .n = blocks->nv + blocks->m };
   like.lwork = 64 * (like.n + 1);
   like.direct.cost_factor = pow(like.n, 3) / 6;
   like.direct.cost_solve = pow(like.n, 2);

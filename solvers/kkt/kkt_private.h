@@ -32,66 +32,67 @@
             "Relative violation above which constraints are reported as contradictory.")
 
 /* Refuse the solve: defined finite output. */
-static inline perp_status kkt_give_up(const perp_blocks *B, double *a, double *lambda,
+static inline perp_status kkt_give_up(const perp_blocks *blocks, double *a, double *lambda,
                                       perp_stats *stats, perp_reason reason)
 {
-  for (int i = 0; i < B->nv; i++) a[i] = 0;
-  for (int i = 0; i < B->m; i++) lambda[i] = 0;
+  for (int i = 0; i < blocks->nv; i++) a[i] = 0;
+  for (int i = 0; i < blocks->m; i++) lambda[i] = 0;
   stats->reason = reason;
   return PERP_OK;
 }
 
 /* Take the answer of a direct solve, if it is finite. */
-static inline perp_status kkt_take(const perp_blocks *B, double *a, double *lambda,
+static inline perp_status kkt_take(const perp_blocks *blocks, double *a, double *lambda,
                                    perp_stats *stats)
 {
-  if (!perp_finite(B->nv, a) || !perp_finite(B->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  if (!perp_finite(blocks->nv, a) || !perp_finite(blocks->m, lambda))
+    return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
   stats->reason = PERP_EXACT;
   return PERP_OK;
 }
 
 /* Same sizes as the pattern of create? */
-static inline perp_status kkt_same_size(perp_ctx *ctx, const char *name, const perp_blocks *B,
+static inline perp_status kkt_same_size(perp_ctx *ctx, const char *name, const perp_blocks *blocks,
                                         int nv, int m)
 {
-  if (B->nv == nv && B->m == m) return PERP_OK;
+  if (blocks->nv == nv && blocks->m == m) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: J is %d x %d, but the solver was created for %d x %d",
-                   name, B->m, B->nv, m, nv);
+                   name, blocks->m, blocks->nv, m, nv);
 }
 
 /* Why there is no factor: numbers that are not finite, or a matrix that is not what M and S must
  * be. */
-perp_reason perp_kkt_why_no_factor(const perp_blocks *B);
+perp_reason perp_kkt_why_no_factor(const perp_blocks *blocks);
 
 /* max_i |J a + S lambda - c|_i / (|J||a| + S|lambda| + |c|)_i: how badly the constraints are
  * violated. scratch [2 m]. */
-double perp_kkt_violation(const perp_blocks *B, const double *c, const double *a,
+double perp_kkt_violation(const perp_blocks *blocks, const double *c, const double *a,
                           const double *lambda, double *scratch);
 
 /* trace(J M^-1 J') / m without forming it; S is left out.  scratch [m]. */
-double perp_kkt_mean_diagonal(const perp_blocks *B, double *scratch);
+double perp_kkt_mean_diagonal(const perp_blocks *blocks, double *scratch);
 
 /* max over blocks and sub-matrices of the number of entries of a sub-matrix, r d, of a block, d d,
  * and of a group, r r. */
-int perp_kkt_largest(const perp_blocks *B);
+int perp_kkt_largest(const perp_blocks *blocks);
 
 /* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
-void perp_kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
+void perp_kkt_schur_rhs(const perp_blocks *blocks, const double *f, const double *c, double *b,
                         double *scratch);
 /* a = M^-1 (f + J' lambda).  scratch [nv]. */
-void perp_kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
-                           double *scratch);
+void perp_kkt_schur_motion(const perp_blocks *blocks, const double *f, const double *lambda,
+                           double *a, double *scratch);
 
-/* B with B->diag known: B itself when it is, else *copy, with the flags [nb] found from Minv. */
-const perp_blocks *perp_kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy,
+/* B with blocks->diag known: B itself when it is, else *copy, with the flags [nb] found from Minv.
+ */
+const perp_blocks *perp_kkt_find_diagonal(const perp_blocks *blocks, perp_blocks *copy,
                                           unsigned char *flags);
 /* The same with the flags that were found for the same values before. */
-static inline const perp_blocks *kkt_use_diagonal(const perp_blocks *B, perp_blocks *copy,
+static inline const perp_blocks *kkt_use_diagonal(const perp_blocks *blocks, perp_blocks *copy,
                                                   const unsigned char *flags)
 {
-  if (B->diag != NULL) return B;
-  *copy = *B;
+  if (blocks->diag != NULL) return blocks;
+  *copy = *blocks;
   copy->diag = flags;
   return copy;
 }
@@ -107,13 +108,13 @@ typedef void kkt_apply(void *ws, const perp_blocks *B, const double *f, const do
  * drive lambda along the null space by 1/delta, so it is taken out of c and the rest is solved: the
  * least-squares solution of least norm. Returns the residual (perp_kkt_residual) of the answer;
  * stats->iterations counts the passes. scratch [KKT_REFINE_SCRATCH(nv, m)]. */
-double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *blocks, const double *f,
                        const double *c, double *a, double *lambda, perp_stats *stats,
                        double *scratch);
 #define KKT_REFINE_SCRATCH(nv, m) (4 * (size_t)(nv) + 5 * (size_t)(m))
 
 /* After a solve with dependent rows: PERP_REGULARIZED, or PERP_INFEASIBLE, or NOT_FINITE. */
-perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, double *a,
+perp_status perp_kkt_judge_dependent(const perp_blocks *blocks, const double *c, double *a,
                                      double *lambda, double infeasible_tol, perp_stats *stats,
                                      double *scratch);
 
@@ -141,20 +142,21 @@ typedef struct kkt_direct {
   double *refine;                 /* [KKT_REFINE_SCRATCH] */
 } kkt_direct;
 
-kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *B, const void *opts,
+kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *blocks, const void *opts,
                               kkt_factor_shifted *factor, kkt_apply *apply);
-void perp_kkt_direct_layout(kkt_direct *w, perp_arena *a);
+void perp_kkt_direct_layout(kkt_direct *direct, perp_arena *arena);
 /* factor and solve of the descriptors.  When the factor without a shift fails it is made with delta
  * trace(A) / m, and larger ones where A is so badly scaled that round-off of large entries hides
  * that; solutions are then refined. */
-perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
                                    perp_stats *stats);
-perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                  const double *c, double *a, double *lambda, perp_stats *stats);
+perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                  const double *f, const double *c, double *a, double *lambda,
+                                  perp_stats *stats);
 void perp_kkt_direct_cost(const void *ws, double *factor, double *solve);
 /* Multiplications with additions that make the triangle of J M^-1 J', and A^-1-free: c - J M^-1 f,
  * M^-1 (f + J' l). */
-double perp_kkt_cost_schur(const perp_blocks *B);
-double perp_kkt_cost_sides(const perp_blocks *B);
+double perp_kkt_cost_schur(const perp_blocks *blocks);
+double perp_kkt_cost_sides(const perp_blocks *blocks);
 
 #endif

@@ -48,18 +48,18 @@ struct ws {
   double *refine;   /* [KKT_REFINE_SCRATCH] */
 };
 
-static void kkt_sparse_layout(void *ws, perp_arena *a)
+static void kkt_sparse_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  const size_t n = (size_t)w->nv + (size_t)w->m;
-  perp_kkt_sparse_layout(&w->K, a);
-  w->body = PERP_CARVE(a, kkt_place, w->nb);
-  w->joint = PERP_CARVE(a, kkt_place, w->nc);
-  w->sub = PERP_CARVE(a, kkt_place, w->subs);
-  w->at = PERP_CARVE(a, int, n);
-  w->x = PERP_CARVE(a, double, n);
-  w->diag = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
+  struct ws *work = ws;
+  const size_t n = (size_t)work->nv + (size_t)work->m;
+  perp_kkt_sparse_layout(&work->K, arena);
+  work->body = PERP_CARVE(arena, kkt_place, work->nb);
+  work->joint = PERP_CARVE(arena, kkt_place, work->nc);
+  work->sub = PERP_CARVE(arena, kkt_place, work->subs);
+  work->at = PERP_CARVE(arena, int, n);
+  work->x = PERP_CARVE(arena, double, n);
+  work->diag = PERP_CARVE(arena, double, work->m);
+  work->refine = PERP_CARVE(arena, double, KKT_REFINE_SCRATCH(work->nv, work->m));
 }
 
 static void kkt_sparse_destroy(void *ws)
@@ -69,153 +69,158 @@ static void kkt_sparse_destroy(void *ws)
 }
 
 /* Where everything is in K. */
-static void kkt_sparse_place(struct ws *w, const perp_blocks *B)
+static void kkt_sparse_place(struct ws *work, const perp_blocks *blocks)
 {
-  for (int b = 0; b < B->nb; b++) {
-    w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
-    for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
+  for (int b = 0; b < blocks->nb; b++) {
+    work->body[b] = perp_kkt_sparse_locate(&work->K, b, b);
+    for (int i = blocks->bptr[b]; i < blocks->bptr[b + 1]; i++)
+      work->at[i] = work->K.row[b] + i - blocks->bptr[b];
   }
-  for (int g = 0; g < B->nc; g++) {
-    w->joint[g] = perp_kkt_sparse_locate(&w->K, B->nb + g, B->nb + g);
-    for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++)
-      w->at[w->nv + i] = w->K.row[B->nb + g] + i - B->cptr[g];
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      w->sub[k] = perp_kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
+  for (int g = 0; g < blocks->nc; g++) {
+    work->joint[g] = perp_kkt_sparse_locate(&work->K, blocks->nb + g, blocks->nb + g);
+    for (int i = blocks->cptr[g]; i < blocks->cptr[g + 1]; i++)
+      work->at[work->nv + i] = work->K.row[blocks->nb + g] + i - blocks->cptr[g];
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+      work->sub[k] = perp_kkt_sparse_locate(&work->K, blocks->jblk[k], blocks->nb + g);
   }
 }
 
-static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                      void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
+  PERP_TRY(perp_blocks_check(ctx, blocks));
   kkt_graph *graph;
-  const int subs = B->jptr[B->nc];
-  PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", B->nb + B->nc, 2 * (int64_t)subs, &graph));
+  const int subs = blocks->jptr[blocks->nc];
+  PERP_TRY(
+      perp_kkt_graph_create(ctx, "kkt-sparse", blocks->nb + blocks->nc, 2 * (int64_t)subs, &graph));
   /* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
   int n = 0, *size = graph->size, *ptr = graph->ptr;
-  for (int b = 0; b < B->nb; b++) {
-    *size++ = B->bptr[b + 1] - B->bptr[b];
+  for (int b = 0; b < blocks->nb; b++) {
+    *size++ = blocks->bptr[b + 1] - blocks->bptr[b];
     *ptr++ = n;
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) graph->adj[n++] = B->nb + B->jgrp[B->tsub[t]];
+    for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++)
+      graph->adj[n++] = blocks->nb + blocks->jgrp[blocks->tsub[t]];
   }
-  for (int g = 0; g < B->nc; g++) {
-    *size++ = B->cptr[g + 1] - B->cptr[g];
+  for (int g = 0; g < blocks->nc; g++) {
+    *size++ = blocks->cptr[g + 1] - blocks->cptr[g];
     *ptr++ = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) graph->adj[n++] = B->jblk[k];
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) graph->adj[n++] = blocks->jblk[k];
   }
   *ptr = n;
   struct ws like = { .opt = *(const struct opts *)opts,
                      .K = { .n_nodes = graph->n_nodes, .n_above = graph->n_edges },
-                     .nv = B->nv,
-                     .m = B->m,
-                     .nb = B->nb,
-                     .nc = B->nc,
+                     .nv = blocks->nv,
+                     .m = blocks->m,
+                     .nb = blocks->nb,
+                     .nc = blocks->nc,
                      .subs = subs };
-  perp_status status = perp_kkt_elimination(ctx, "kkt-sparse", B, graph);
+  perp_status status = perp_kkt_elimination(ctx, "kkt-sparse", blocks, graph);
   if (status == PERP_OK)
     status = perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like, kkt_sparse_layout, ws);
-  struct ws *w = *ws;
-  if (w != NULL) status = perp_kkt_sparse_create(ctx, "kkt-sparse", graph, &w->K);
+  struct ws *work = *ws;
+  if (work != NULL) status = perp_kkt_sparse_create(ctx, "kkt-sparse", graph, &work->K);
   free(graph);
   if (status != PERP_OK) {
-    kkt_sparse_destroy(w);
+    kkt_sparse_destroy(work);
     *ws = NULL;
     return status;
   }
-  kkt_sparse_place(w, B);
-  w->cost_pass = w->K.cost_solve + 2.0 * (B->mptr[B->nb] + 2.0 * B->joff[subs]);
+  kkt_sparse_place(work, blocks);
+  work->cost_pass = work->K.cost_solve +
+                    2.0 * (blocks->mptr[blocks->nb] + 2.0 * blocks->joff[subs]);
   return PERP_OK;
 }
 
 /* K_delta; entries that are always zero are zero since create. */
-static void kkt_sparse_form(struct ws *w, const perp_blocks *B, double shift)
+static void kkt_sparse_form(struct ws *work, const perp_blocks *blocks, double shift)
 {
-  double *K = w->K.A->x;
-  for (int b = 0; b < B->nb; b++) {
-    int d = B->bptr[b + 1] - B->bptr[b];
-    double *x = K + w->body[b].start;
-    for (int k = 0; k < d; k++, x += w->body[b].ld + k)
-      for (int i = 0; i <= k; i++) x[i] = B->M[B->mptr[b] + i + k * d];
+  double *K = work->K.A->x;
+  for (int b = 0; b < blocks->nb; b++) {
+    int d = blocks->bptr[b + 1] - blocks->bptr[b];
+    double *x = K + work->body[b].start;
+    for (int k = 0; k < d; k++, x += work->body[b].ld + k)
+      for (int i = 0; i <= k; i++) x[i] = blocks->M[blocks->mptr[b] + i + k * d];
   }
-  for (int g = 0; g < B->nc; g++) {
-    int row = B->cptr[g], r = B->cptr[g + 1] - row;
-    double *x = K + w->joint[g].start;
-    for (int k = 0; k < r; k++, x += w->joint[g].ld + k)
-      x[k] = -(shift + (B->s != NULL ? B->s[row + k] : 0));
-    for (int n = B->jptr[g]; n < B->jptr[g + 1]; n++) {
-      int d = B->bptr[B->jblk[n] + 1] - B->bptr[B->jblk[n]];
-      const double *J = B->J + B->joff[n];
-      x = K + w->sub[n].start;
-      if (w->sub[n].transposed)
-        for (int k = 0; k < d; k++, x += w->sub[n].ld + k)
+  for (int g = 0; g < blocks->nc; g++) {
+    int row = blocks->cptr[g], r = blocks->cptr[g + 1] - row;
+    double *x = K + work->joint[g].start;
+    for (int k = 0; k < r; k++, x += work->joint[g].ld + k)
+      x[k] = -(shift + (blocks->s != NULL ? blocks->s[row + k] : 0));
+    for (int n = blocks->jptr[g]; n < blocks->jptr[g + 1]; n++) {
+      int d = blocks->bptr[blocks->jblk[n] + 1] - blocks->bptr[blocks->jblk[n]];
+      const double *J = blocks->J + blocks->joff[n];
+      x = K + work->sub[n].start;
+      if (work->sub[n].transposed)
+        for (int k = 0; k < d; k++, x += work->sub[n].ld + k)
           for (int i = 0; i < r; i++) x[i] = -J[i + k * r];
       else
-        for (int k = 0; k < r; k++, x += w->sub[n].ld + k)
+        for (int k = 0; k < r; k++, x += work->sub[n].ld + k)
           for (int i = 0; i < d; i++) x[i] = -J[k + i * r];
     }
   }
 }
 
-static perp_status kkt_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+static perp_status kkt_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
                                      perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "kkt-sparse", B, w->nv, w->m));
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "kkt-sparse", blocks, work->nv, work->m));
   stats->factorizations++;
-  stats->work += w->K.cost_factor;
+  stats->work += work->K.cost_factor;
   stats->reason = PERP_EXACT;
-  if (w->nv + w->m == 0) return PERP_OK;
-  double mean = perp_kkt_mean_diagonal(B, w->diag);
-  kkt_sparse_form(w, B, w->opt.delta * (mean > 0 ? mean : 1));
-  bool good = perp_kkt_sparse_factor(&w->K) && mean <= DBL_MAX;
-  for (int i = 0; good && i < w->nv + w->m; i++) {
-    double p = kkt_sparse_pivot(&w->K, w->at[i]);
-    good = i < w->nv ? p > 0 && p <= DBL_MAX : p < 0 && p >= -DBL_MAX;
+  if (work->nv + work->m == 0) return PERP_OK;
+  double mean = perp_kkt_mean_diagonal(blocks, work->diag);
+  kkt_sparse_form(work, blocks, work->opt.delta * (mean > 0 ? mean : 1));
+  bool good = perp_kkt_sparse_factor(&work->K) && mean <= DBL_MAX;
+  for (int i = 0; good && i < work->nv + work->m; i++) {
+    double p = kkt_sparse_pivot(&work->K, work->at[i]);
+    good = i < work->nv ? p > 0 && p <= DBL_MAX : p < 0 && p >= -DBL_MAX;
   }
-  if (!good) stats->reason = perp_kkt_why_no_factor(B);
+  if (!good) stats->reason = perp_kkt_why_no_factor(blocks);
   return PERP_OK;
 }
 
-static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
+static void kkt_sparse_apply(void *ws, const perp_blocks *blocks, const double *f, const double *c,
                              double *a, double *lambda)
 {
-  struct ws *w = ws;
-  (void)B;
-  for (int i = 0; i < w->nv; i++) w->x[w->at[i]] = f[i];
-  for (int i = 0; i < w->m; i++) w->x[w->at[w->nv + i]] = -c[i];
-  perp_kkt_sparse_solve(&w->K, w->x);
-  for (int i = 0; i < w->nv; i++) a[i] = w->x[w->at[i]];
-  for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
+  struct ws *work = ws;
+  (void)blocks;
+  for (int i = 0; i < work->nv; i++) work->x[work->at[i]] = f[i];
+  for (int i = 0; i < work->m; i++) work->x[work->at[work->nv + i]] = -c[i];
+  perp_kkt_sparse_solve(&work->K, work->x);
+  for (int i = 0; i < work->nv; i++) a[i] = work->x[work->at[i]];
+  for (int i = 0; i < work->m; i++) lambda[i] = work->x[work->at[work->nv + i]];
 }
 
 /* Refinement until a step is rounding: rows whose terms are themselves nothing but rounding, as
  * across the plane of a plane motion, end that of perp_kkt_refine too early.  False where it does
  * not converge: a and lambda are as they were. */
-static bool kkt_sparse_settles(struct ws *w, const perp_blocks *B, const double *f, const double *c,
-                               double *a, double *lambda, perp_stats *stats)
+static bool kkt_sparse_settles(struct ws *work, const perp_blocks *blocks, const double *f,
+                               const double *c, double *a, double *lambda, perp_stats *stats)
 {
-  double *rf = w->refine, *rc = rf + B->nv, *da = rc + B->m, *dl = da + B->nv;
-  double *a_before = dl + B->m, *lambda_before = a_before + B->nv, last = HUGE_VAL;
-  memcpy(a_before, a, (size_t)B->nv * sizeof *a);
-  memcpy(lambda_before, lambda, (size_t)B->m * sizeof *lambda);
+  double *rf = work->refine, *rc = rf + blocks->nv, *da = rc + blocks->m, *dl = da + blocks->nv;
+  double *a_before = dl + blocks->m, *lambda_before = a_before + blocks->nv, last = HUGE_VAL;
+  memcpy(a_before, a, (size_t)blocks->nv * sizeof *a);
+  memcpy(lambda_before, lambda, (size_t)blocks->m * sizeof *lambda);
   for (int pass = 0; pass < MORE_PASSES; pass++) {
     /* rf = f + J'lambda - M a, rc = c - J a - S lambda */
-    perp_blocks_M(B, a, rf);
-    for (int i = 0; i < B->nv; i++) rf[i] = f[i] - rf[i];
-    perp_blocks_Jt(B, 1, lambda, rf);
-    for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
-    perp_blocks_J(B, -1, a, rc);
-    kkt_sparse_apply(w, B, rf, rc, da, dl);
+    perp_blocks_M(blocks, a, rf);
+    for (int i = 0; i < blocks->nv; i++) rf[i] = f[i] - rf[i];
+    perp_blocks_Jt(blocks, 1, lambda, rf);
+    for (int i = 0; i < blocks->m; i++)
+      rc[i] = blocks->s != NULL ? c[i] - blocks->s[i] * lambda[i] : c[i];
+    perp_blocks_J(blocks, -1, a, rc);
+    kkt_sparse_apply(work, blocks, rf, rc, da, dl);
     /* The larger of |da| / |a| and |dl| / |lambda|; |a| at least that without constraints, as a
      * body at rest has nothing but rounding.  scratch [nv] */
     double ends[2][2] = { { 0 } };
-    perp_blocks_Minv(B, f, rf);
-    for (int i = 0; i < B->nv; i++) {
+    perp_blocks_Minv(blocks, f, rf);
+    for (int i = 0; i < blocks->nv; i++) {
       ends[0][0] = fmax(ends[0][0], fabs(da[i]));
       ends[0][1] = fmax(ends[0][1], fmax(fabs(a[i]), fabs(rf[i])));
     }
-    for (int i = 0; i < B->m; i++) {
+    for (int i = 0; i < blocks->m; i++) {
       ends[1][0] = fmax(ends[1][0], fabs(dl[i]));
       ends[1][1] = fmax(ends[1][1], fabs(lambda[i]));
     }
@@ -223,37 +228,40 @@ static bool kkt_sparse_settles(struct ws *w, const perp_blocks *B, const double 
                              ends[1][0] / fmax(ends[1][1], DBL_MIN));
     if (!(step < last / 2)) break;
     last = step;
-    for (int i = 0; i < B->nv; i++) a[i] += da[i];
-    for (int i = 0; i < B->m; i++) lambda[i] += dl[i];
+    for (int i = 0; i < blocks->nv; i++) a[i] += da[i];
+    for (int i = 0; i < blocks->m; i++) lambda[i] += dl[i];
     stats->iterations++;
     if (step <= REACHED) return true;
   }
-  memcpy(a, a_before, (size_t)B->nv * sizeof *a);
-  memcpy(lambda, lambda_before, (size_t)B->m * sizeof *lambda);
+  memcpy(a, a_before, (size_t)blocks->nv * sizeof *a);
+  memcpy(lambda, lambda_before, (size_t)blocks->m * sizeof *lambda);
   return false;
 }
 
-static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                    const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                    const double *f, const double *c, double *a, double *lambda,
+                                    perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "kkt-sparse", B, w->nv, w->m));
-  if (!perp_finite(w->nv, f) || !perp_finite(w->m, c))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "kkt-sparse", blocks, work->nv, work->m));
+  if (!perp_finite(work->nv, f) || !perp_finite(work->m, c))
+    return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
   const int passes = stats->iterations;
-  double residual = perp_kkt_refine(w, kkt_sparse_apply, B, f, c, a, lambda, stats, w->refine);
-  if (!(residual <= HUGE_VAL) || !perp_finite(w->nv, a) || !perp_finite(w->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  const bool good = residual <= w->opt.tol || kkt_sparse_settles(w, B, f, c, a, lambda, stats);
-  stats->work += (stats->iterations - passes) * w->cost_pass;
+  double residual = perp_kkt_refine(work, kkt_sparse_apply, blocks, f, c, a, lambda, stats,
+                                    work->refine);
+  if (!(residual <= HUGE_VAL) || !perp_finite(work->nv, a) || !perp_finite(work->m, lambda))
+    return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
+  const bool good = residual <= work->opt.tol ||
+                    kkt_sparse_settles(work, blocks, f, c, a, lambda, stats);
+  stats->work += (stats->iterations - passes) * work->cost_pass;
   if (good) {
     stats->reason = PERP_CONVERGED;
     return PERP_OK;
   }
   /* Only the constraints may be left over, as with the other formulations
    * (perp_kkt_judge_dependent). */
-  double violation = perp_kkt_violation(B, c, a, lambda, w->refine);
-  if (violation > w->opt.infeasible_tol)
+  double violation = perp_kkt_violation(blocks, c, a, lambda, work->refine);
+  if (violation > work->opt.infeasible_tol)
     stats->reason = PERP_INFEASIBLE;
   else
     stats->reason = residual <= violation ? PERP_REGULARIZED : PERP_INACCURATE;
@@ -262,9 +270,9 @@ static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *
 
 static void kkt_sparse_cost(const void *ws, double *factor, double *solve)
 {
-  const struct ws *w = ws;
-  *factor = w->K.cost_factor;
-  *solve = USUAL_PASSES * w->cost_pass;
+  const struct ws *work = ws;
+  *factor = work->K.cost_factor;
+  *solve = USUAL_PASSES * work->cost_pass;
 }
 
 const perp_kkt_desc perp_kkt_kkt_sparse = {

@@ -29,45 +29,46 @@ struct ws {
   double *v;     /* [nv] */
 };
 
-static void schur_band_layout(void *ws, perp_arena *a)
+static void schur_band_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_kkt_direct_layout(&w->direct, a);
-  perp_kkt_assembly_layout(&w->assembly, a);
-  w->A = PERP_CARVE(a, double, ((size_t)w->k + 1) * (size_t)w->direct.m);
-  PERP_DOUBLES(a, w->direct.m, &w->diag, &w->x, &w->b);
-  w->v = PERP_CARVE(a, double, w->direct.nv);
-  w->at = PERP_CARVE(a, int, w->direct.m);
+  struct ws *work = ws;
+  perp_kkt_direct_layout(&work->direct, arena);
+  perp_kkt_assembly_layout(&work->assembly, arena);
+  work->A = PERP_CARVE(arena, double, ((size_t)work->k + 1) * (size_t)work->direct.m);
+  PERP_DOUBLES(arena, work->direct.m, &work->diag, &work->x, &work->b);
+  work->v = PERP_CARVE(arena, double, work->direct.nv);
+  work->at = PERP_CARVE(arena, int, work->direct.m);
 }
 
 /* Factor A + shift I.  False when a pivot is not above tol A_ii. */
-static bool schur_band_factor(void *ws, const perp_blocks *B, double tol, double shift)
+static bool schur_band_factor(void *ws, const perp_blocks *blocks, double tol, double shift)
 {
-  struct ws *w = ws;
-  const int m = B->m, k = w->k, ld = k + 1;
+  struct ws *work = ws;
+  const int m = blocks->m, k = work->k, ld = k + 1;
   if (m == 0) return true;
-  memset(w->A, 0, sizeof *w->A * (size_t)ld * (size_t)m);
-  perp_kkt_assemble(&w->assembly, B, shift, w->A);
-  for (int i = 0; i < m; i++) w->diag[i] = w->A[k + (size_t)i * (size_t)ld];
-  if (LAPACKE_dpbtrf_work(LAPACK_COL_MAJOR, 'U', m, k, w->A, ld) != 0) return false;
+  memset(work->A, 0, sizeof *work->A * (size_t)ld * (size_t)m);
+  perp_kkt_assemble(&work->assembly, blocks, shift, work->A);
+  for (int i = 0; i < m; i++) work->diag[i] = work->A[k + (size_t)i * (size_t)ld];
+  if (LAPACKE_dpbtrf_work(LAPACK_COL_MAJOR, 'U', m, k, work->A, ld) != 0) return false;
   bool good = true;
   for (int i = 0; i < m; i++) {
-    const double u = w->A[k + (size_t)i * (size_t)ld];
-    good &= u * u > tol * w->diag[i] && u <= DBL_MAX;
+    const double u = work->A[k + (size_t)i * (size_t)ld];
+    good &= u * u > tol * work->diag[i] && u <= DBL_MAX;
   }
   return good;
 }
 
-static void schur_band_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
+static void schur_band_apply(void *ws, const perp_blocks *blocks, const double *f, const double *c,
                              double *a, double *lambda)
 {
-  struct ws *w = ws;
-  const int m = B->m;
-  perp_kkt_schur_rhs(B, f, c, w->b, w->v);
-  for (int i = 0; i < m; i++) w->x[w->at[i]] = w->b[i];
-  if (m > 0) LAPACKE_dpbtrs_work(LAPACK_COL_MAJOR, 'U', m, w->k, 1, w->A, w->k + 1, w->x, m);
-  for (int i = 0; i < m; i++) lambda[i] = w->x[w->at[i]];
-  perp_kkt_schur_motion(B, f, lambda, a, w->v);
+  struct ws *work = ws;
+  const int m = blocks->m;
+  perp_kkt_schur_rhs(blocks, f, c, work->b, work->v);
+  for (int i = 0; i < m; i++) work->x[work->at[i]] = work->b[i];
+  if (m > 0)
+    LAPACKE_dpbtrs_work(LAPACK_COL_MAJOR, 'U', m, work->k, 1, work->A, work->k + 1, work->x, m);
+  for (int i = 0; i < m; i++) lambda[i] = work->x[work->at[i]];
+  perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
 }
 
 /* Half of the sum of the squares of the lengths of the columns of U: of 1, 2, ... k + 1, k + 1, ...
@@ -78,28 +79,29 @@ static double schur_band_cost(double m, double k)
   return n * (n + 1) * (2 * n + 1) / 12 + (m - n) * n * n / 2;
 }
 
-static perp_status schur_band_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+static perp_status schur_band_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                      void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws like = { .direct = perp_kkt_direct_of("schur-band", B, opts, schur_band_factor,
+  PERP_TRY(perp_blocks_check(ctx, blocks));
+  struct ws like = { .direct = perp_kkt_direct_of("schur-band", blocks, opts, schur_band_factor,
                                                   schur_band_apply) };
   kkt_graph *graph;
-  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.assembly));
-  PERP_TRY(perp_kkt_graph_schur(ctx, "schur-band", B, &graph));
+  PERP_TRY(perp_kkt_assembly_count(ctx, blocks, &like.assembly));
+  PERP_TRY(perp_kkt_graph_schur(ctx, "schur-band", blocks, &graph));
   like.k = perp_kkt_graph_narrow(graph);
-  like.direct.cost_factor = perp_kkt_cost_schur(B) + schur_band_cost(B->m, like.k);
-  like.direct.cost_solve = perp_kkt_cost_sides(B) + 2.0 * B->m * (like.k + 1) -
+  like.direct.cost_factor = perp_kkt_cost_schur(blocks) + schur_band_cost(blocks->m, like.k);
+  like.direct.cost_solve = perp_kkt_cost_sides(blocks) + 2.0 * blocks->m * (like.k + 1) -
                            like.k * (like.k + 1.0);
   const perp_status status = perp_workspace_create(ctx, "schur-band", &like, sizeof like,
                                                    schur_band_layout, ws);
-  struct ws *w = *ws;
-  if (w != NULL) {
+  struct ws *work = *ws;
+  if (work != NULL) {
     const kkt_dense_shape band = { graph->row, like.k, like.k };
-    perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &band, &w->assembly);
-    for (int g = 0; g < B->nc; g++)
-      for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = graph->row[g] + i - B->cptr[g];
+    perp_kkt_assembly_fill(blocks, perp_kkt_dense_locate, &band, &work->assembly);
+    for (int g = 0; g < blocks->nc; g++)
+      for (int i = blocks->cptr[g]; i < blocks->cptr[g + 1]; i++)
+        work->at[i] = graph->row[g] + i - blocks->cptr[g];
   }
   free(graph);
   return status;

@@ -52,35 +52,39 @@ struct ws {
   unsigned char *diag;        /* [nb] */
 };
 
-static void schur_cg_layout(void *ws, perp_arena *a)
+static void schur_cg_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  w->at = PERP_CARVE(a, int, w->nc);
-  w->diag = PERP_CARVE(a, unsigned char, w->nb);
-  w->D = PERP_CARVE(a, double, w->size_D);
-  PERP_DOUBLES(a, w->m, &w->b, &w->r, &w->z, &w->p, &w->Ap, &w->first, &w->Az, &w->PAp);
-  w->v = PERP_CARVE(a, double, 2 * (size_t)w->nv);
-  w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->large + 2 * (size_t)w->m);
+  struct ws *work = ws;
+  work->at = PERP_CARVE(arena, int, work->nc);
+  work->diag = PERP_CARVE(arena, unsigned char, work->nb);
+  work->D = PERP_CARVE(arena, double, work->size_D);
+  PERP_DOUBLES(arena, work->m, &work->b, &work->r, &work->z, &work->p, &work->Ap, &work->first,
+               &work->Az, &work->PAp);
+  work->v = PERP_CARVE(arena, double, 2 * (size_t)work->nv);
+  work->scratch = PERP_CARVE(arena, double, 2 * (size_t)work->large + 2 * (size_t)work->m);
 }
 
-static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
+                                   void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
+  PERP_TRY(perp_blocks_check(ctx, blocks));
   struct ws like = { .opt = *(const struct opts *)opts,
-                     .nv = B->nv,
-                     .m = B->m,
-                     .nb = B->nb,
-                     .nc = B->nc,
-                     .large = perp_kkt_largest(B) };
-  if (like.opt.max_iter == 0) like.opt.max_iter = B->m < 100000000 ? 10 * B->m + 100 : 1000000000;
-  for (int g = 0; g < B->nc; g++)
-    like.size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
+                     .nv = blocks->nv,
+                     .m = blocks->m,
+                     .nb = blocks->nb,
+                     .nc = blocks->nc,
+                     .large = perp_kkt_largest(blocks) };
+  if (like.opt.max_iter == 0)
+    like.opt.max_iter = blocks->m < 100000000 ? 10 * blocks->m + 100 : 1000000000;
+  for (int g = 0; g < blocks->nc; g++)
+    like.size_D += (blocks->cptr[g + 1] - blocks->cptr[g]) *
+                   (blocks->cptr[g + 1] - blocks->cptr[g]);
   PERP_TRY(perp_workspace_create(ctx, "schur-cg", &like, sizeof like, schur_cg_layout, ws));
-  const struct ws *w = *ws;
-  for (int g = 0, at = 0; g < B->nc; g++) {
-    w->at[g] = at;
-    at += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
+  const struct ws *work = *ws;
+  for (int g = 0, at = 0; g < blocks->nc; g++) {
+    work->at[g] = at;
+    at += (blocks->cptr[g + 1] - blocks->cptr[g]) * (blocks->cptr[g + 1] - blocks->cptr[g]);
   }
   return PERP_OK;
 }
@@ -88,16 +92,17 @@ static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const vo
 /* The diagonal block of group g as L Delta L'; a vanishing pivot is replaced by the diagonal entry,
  * which leaves P positive definite.  False when the block is not that of a mass matrix, or not
  * finite. */
-static bool schur_cg_factor_block(struct ws *w, const perp_blocks *B, int g)
+static bool schur_cg_factor_block(struct ws *work, const perp_blocks *blocks, int g)
 {
-  int row = B->cptr[g], r = B->cptr[g + 1] - row;
-  double *D = w->D + w->at[g], *W = w->scratch, *ref = W + w->large;
+  int row = blocks->cptr[g], r = blocks->cptr[g + 1] - row;
+  double *D = work->D + work->at[g], *W = work->scratch, *ref = W + work->large;
   for (int i = 0; i < r * r; i++) D[i] = 0;
-  for (int i = 0; i < r; i++) D[i + i * r] = B->s != NULL ? B->s[row + i] : 0;
-  for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
-    int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
-    times_minv(r, d, is_diagonal(B, b), B->J + B->joff[k], B->Minv + B->mptr[b], W);
-    add_symmetric(r, d, W, B->J + B->joff[k], D);
+  for (int i = 0; i < r; i++) D[i + i * r] = blocks->s != NULL ? blocks->s[row + i] : 0;
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+    int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+    times_minv(r, d, is_diagonal(blocks, b), blocks->J + blocks->joff[k],
+               blocks->Minv + blocks->mptr[b], W);
+    add_symmetric(r, d, W, blocks->J + blocks->joff[k], D);
   }
   for (int i = 0; i < r; i++) ref[i] = D[i + i * r];
   for (int j = 0; j < r; j++) {
@@ -114,28 +119,29 @@ static bool schur_cg_factor_block(struct ws *w, const perp_blocks *B, int g)
   return true;
 }
 
-static perp_status schur_cg_factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status schur_cg_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                   perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-cg", blocks, work->nv, work->m));
   stats->factorizations++;
   stats->reason = PERP_EXACT;
   perp_blocks known;
-  B = perp_kkt_find_diagonal(B, &known, w->diag);
-  for (int g = 0; g < B->nc; g++)
-    if (!schur_cg_factor_block(w, B, g)) {
-      stats->reason = perp_kkt_why_no_factor(B);
+  blocks = perp_kkt_find_diagonal(blocks, &known, work->diag);
+  for (int g = 0; g < blocks->nc; g++)
+    if (!schur_cg_factor_block(work, blocks, g)) {
+      stats->reason = perp_kkt_why_no_factor(blocks);
       return PERP_OK;
     }
   return PERP_OK;
 }
 
-static void schur_cg_precondition(const struct ws *w, const perp_blocks *B, const double *r,
+static void schur_cg_precondition(const struct ws *work, const perp_blocks *blocks, const double *r,
                                   double *z)
 {
-  for (int g = 0; g < B->nc; g++) {
-    int row = B->cptr[g], n = B->cptr[g + 1] - row;
-    const double *D = w->D + w->at[g];
+  for (int g = 0; g < blocks->nc; g++) {
+    int row = blocks->cptr[g], n = blocks->cptr[g + 1] - row;
+    const double *D = work->D + work->at[g];
     for (int i = 0; i < n; i++) z[row + i] = r[row + i];
     ldl_solve(n, D, z + row);
   }
@@ -149,25 +155,25 @@ static double schur_cg_dot(int n, const double *x, const double *y)
 }
 
 /* r = b - A lambda, z = P r; returns r' z */
-static double schur_cg_start(const struct ws *w, const perp_blocks *B, const double *lambda,
+static double schur_cg_start(const struct ws *work, const perp_blocks *blocks, const double *lambda,
                              perp_stats *stats)
 {
-  perp_blocks_A(B, lambda, w->Ap, w->v);
+  perp_blocks_A(blocks, lambda, work->Ap, work->v);
   stats->matvecs++;
-  for (int i = 0; i < w->m; i++) w->r[i] = w->b[i] - w->Ap[i];
-  schur_cg_precondition(w, B, w->r, w->z);
-  return schur_cg_dot(w->m, w->r, w->z);
+  for (int i = 0; i < work->m; i++) work->r[i] = work->b[i] - work->Ap[i];
+  schur_cg_precondition(work, blocks, work->r, work->z);
+  return schur_cg_dot(work->m, work->r, work->z);
 }
 
 /* From lambda; returns why it stopped. */
-static perp_reason schur_cg_iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B,
+static perp_reason schur_cg_iterate(struct ws *work, perp_ctx *ctx, const perp_blocks *blocks,
                                     double *lambda, perp_stats *stats)
 {
-  int m = w->m, steps = 0;
-  schur_cg_precondition(w, B, w->b, w->z);
-  double size = schur_cg_dot(m, w->b, w->z), rz = schur_cg_start(w, B, lambda, stats);
+  int m = work->m, steps = 0;
+  schur_cg_precondition(work, blocks, work->b, work->z);
+  double size = schur_cg_dot(m, work->b, work->z), rz = schur_cg_start(work, blocks, lambda, stats);
   if (rz > size) size = rz;
-  double target = w->opt.tol * w->opt.tol * size, fresh = HUGE_VAL;
+  double target = work->opt.tol * work->opt.tol * size, fresh = HUGE_VAL;
   for (;;) {
     if (!(rz <= DBL_MAX)) return PERP_NOT_FINITE;
     if (rz <= target) return PERP_CONVERGED;
@@ -178,105 +184,107 @@ static perp_reason schur_cg_iterate(struct ws *w, perp_ctx *ctx, const perp_bloc
       return rz <= AT_ROUND_OFF * AT_ROUND_OFF * size ? PERP_CONVERGED : PERP_STALLED;
     fresh = rz;
     double pp = rz;
-    for (int i = 0; i < m; i++) w->p[i] = w->z[i];
+    for (int i = 0; i < m; i++) work->p[i] = work->z[i];
     while (rz > target) {
-      if (steps == w->opt.max_iter) return PERP_MAX_ITER;
-      perp_blocks_A(B, w->p, w->Ap, w->v);
+      if (steps == work->opt.max_iter) return PERP_MAX_ITER;
+      perp_blocks_A(blocks, work->p, work->Ap, work->v);
       stats->matvecs++;
-      double pAp = schur_cg_dot(m, w->p, w->Ap);
+      double pAp = schur_cg_dot(m, work->p, work->Ap);
       if (pAp < -NULL_DIRECTION * pp) return PERP_SINGULAR; /* A is not positive semidefinite */
       if (!(pAp > NULL_DIRECTION * pp)) return isnan(pAp) ? PERP_NOT_FINITE : PERP_INFEASIBLE;
       double alpha = rz / pAp;
       for (int i = 0; i < m; i++) {
-        lambda[i] += alpha * w->p[i];
-        w->r[i] -= alpha * w->Ap[i];
+        lambda[i] += alpha * work->p[i];
+        work->r[i] -= alpha * work->Ap[i];
       }
-      schur_cg_precondition(w, B, w->r, w->z);
-      double next = schur_cg_dot(m, w->r, w->z), beta = next / rz;
+      schur_cg_precondition(work, blocks, work->r, work->z);
+      double next = schur_cg_dot(m, work->r, work->z), beta = next / rz;
       rz = next;
       pp = rz + beta * beta * pp;
-      for (int i = 0; i < m; i++) w->p[i] = w->z[i] + beta * w->p[i];
+      for (int i = 0; i < m; i++) work->p[i] = work->z[i] + beta * work->p[i];
       steps++;
       stats->iterations++;
       PERP_TRACE(ctx, .method = "schur-cg", .what = "step", .iteration = stats->iterations,
                  .entering = -1, .leaving = -1, .step = alpha,
-                 .residual = size > 0 ? sqrt(rz / size) : 0, .n = m, .x = lambda, .w = w->r);
+                 .residual = size > 0 ? sqrt(rz / size) : 0, .n = m, .x = lambda, .w = work->r);
     }
-    rz = schur_cg_start(w, B, lambda, stats);
+    rz = schur_cg_start(work, blocks, lambda, stats);
   }
 }
 
 /* Preconditioned conjugate residuals from lambda: least |b - A lambda|_P, which stays well defined
  * where the rows contradict each other.  Ends when r' P A P r vanishes against that of b. */
-static void schur_cg_least_squares(struct ws *w, const perp_blocks *B, double *lambda,
+static void schur_cg_least_squares(struct ws *work, const perp_blocks *blocks, double *lambda,
                                    perp_stats *stats)
 {
-  int m = w->m;
-  schur_cg_precondition(w, B, w->b, w->p);
-  perp_blocks_A(B, w->p, w->Ap, w->v);
-  double size = schur_cg_dot(m, w->p, w->Ap);
-  schur_cg_start(w, B, lambda, stats);
-  perp_blocks_A(B, w->z, w->Az, w->v);
+  int m = work->m;
+  schur_cg_precondition(work, blocks, work->b, work->p);
+  perp_blocks_A(blocks, work->p, work->Ap, work->v);
+  double size = schur_cg_dot(m, work->p, work->Ap);
+  schur_cg_start(work, blocks, lambda, stats);
+  perp_blocks_A(blocks, work->z, work->Az, work->v);
   stats->matvecs += 2;
-  double rho = schur_cg_dot(m, w->z, w->Az);
+  double rho = schur_cg_dot(m, work->z, work->Az);
   for (int i = 0; i < m; i++) {
-    w->p[i] = w->z[i];
-    w->Ap[i] = w->Az[i];
+    work->p[i] = work->z[i];
+    work->Ap[i] = work->Az[i];
   }
-  for (int step = 0; step < w->opt.max_iter && rho > w->opt.tol * w->opt.tol * size; step++) {
-    schur_cg_precondition(w, B, w->Ap, w->PAp);
-    double curvature = schur_cg_dot(m, w->Ap, w->PAp);
+  for (int step = 0; step < work->opt.max_iter && rho > work->opt.tol * work->opt.tol * size;
+       step++) {
+    schur_cg_precondition(work, blocks, work->Ap, work->PAp);
+    double curvature = schur_cg_dot(m, work->Ap, work->PAp);
     if (!(curvature > 0)) return;
     double alpha = rho / curvature;
     for (int i = 0; i < m; i++) {
-      lambda[i] += alpha * w->p[i];
-      w->z[i] -= alpha * w->PAp[i];
+      lambda[i] += alpha * work->p[i];
+      work->z[i] -= alpha * work->PAp[i];
     }
-    perp_blocks_A(B, w->z, w->Az, w->v);
+    perp_blocks_A(blocks, work->z, work->Az, work->v);
     stats->matvecs++;
     stats->iterations++;
-    double next = schur_cg_dot(m, w->z, w->Az), beta = next / rho;
+    double next = schur_cg_dot(m, work->z, work->Az), beta = next / rho;
     rho = next;
     for (int i = 0; i < m; i++) {
-      w->p[i] = w->z[i] + beta * w->p[i];
-      w->Ap[i] = w->Az[i] + beta * w->Ap[i];
+      work->p[i] = work->z[i] + beta * work->p[i];
+      work->Ap[i] = work->Az[i] + beta * work->Ap[i];
     }
   }
 }
 
-static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                  const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                  const double *f, const double *c, double *a, double *lambda,
+                                  perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-cg", blocks, work->nv, work->m));
   perp_blocks known;
-  B = kkt_use_diagonal(B, &known, w->diag);
-  perp_kkt_schur_rhs(B, f, c, w->b, w->v);
-  if (!perp_finite(w->nv, f) || !perp_finite(w->m, w->b) || !perp_finite(w->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
+  blocks = kkt_use_diagonal(blocks, &known, work->diag);
+  perp_kkt_schur_rhs(blocks, f, c, work->b, work->v);
+  if (!perp_finite(work->nv, f) || !perp_finite(work->m, work->b) || !perp_finite(work->m, lambda))
+    return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
+  memcpy(work->first, lambda, sizeof *lambda * (size_t)work->m);
   const int64_t products = stats->matvecs;
-  stats->reason = schur_cg_iterate(w, ctx, B, lambda, stats);
+  stats->reason = schur_cg_iterate(work, ctx, blocks, lambda, stats);
   if (stats->reason == PERP_INFEASIBLE) { /* steps along a null direction have no limit */
-    memcpy(lambda, w->first, sizeof *lambda * (size_t)w->m);
-    schur_cg_least_squares(w, B, lambda, stats);
+    memcpy(lambda, work->first, sizeof *lambda * (size_t)work->m);
+    schur_cg_least_squares(work, blocks, lambda, stats);
     stats->fallbacks++;
   }
-  if (stats->reason == PERP_NOT_FINITE || !perp_finite(w->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  if (stats->reason == PERP_NOT_FINITE || !perp_finite(work->m, lambda))
+    return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
   /* a step: a product with A and one with the preconditioner */
-  stats->work += perp_kkt_cost_sides(B) +
-                 (double)(stats->matvecs - products) *
-                     (2.0 * B->joff[B->jptr[B->nc]] + B->mptr[B->nb] + w->size_D);
-  perp_kkt_schur_motion(B, f, lambda, a, w->v);
-  if (!perp_finite(w->nv, a)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  stats->work += perp_kkt_cost_sides(blocks) + (double)(stats->matvecs - products) *
+                                                   (2.0 * blocks->joff[blocks->jptr[blocks->nc]] +
+                                                    blocks->mptr[blocks->nb] + work->size_D);
+  perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
+  if (!perp_finite(work->nv, a)) return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
   /* a null direction met at round-off level says that rows are dependent, not that they contradict
    */
   if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_STALLED) {
-    double violation = perp_kkt_violation(B, c, a, lambda, w->scratch);
+    double violation = perp_kkt_violation(blocks, c, a, lambda, work->scratch);
     if (violation <= AT_ROUND_OFF)
       stats->reason = stats->reason == PERP_STALLED ? PERP_CONVERGED : PERP_REGULARIZED;
-    else if (stats->reason == PERP_INFEASIBLE && violation <= w->opt.infeasible_tol)
+    else if (stats->reason == PERP_INFEASIBLE && violation <= work->opt.infeasible_tol)
       stats->reason = PERP_REGULARIZED;
   }
   return PERP_OK;

@@ -44,135 +44,140 @@ struct ws {
   unsigned char *flat; /* [nb] blocks of M that are diagonal, at the last factor */
 };
 
-static void schur_dense_layout(void *ws, perp_arena *a)
+static void schur_dense_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_kkt_assembly_layout(&w->assembly, a);
-  w->A = PERP_CARVE(a, double, (size_t)w->m *(size_t)w->m);
-  PERP_DOUBLES(a, w->m, &w->diag, &w->tau, &w->b);
-  w->work = PERP_CARVE(a, double, w->lwork);
-  w->v = PERP_CARVE(a, double, w->nv);
-  w->piv = PERP_CARVE(a, int, w->m);
-  w->flat = PERP_CARVE(a, unsigned char, w->nb);
+  struct ws *work = ws;
+  perp_kkt_assembly_layout(&work->assembly, arena);
+  work->A = PERP_CARVE(arena, double, (size_t)work->m *(size_t)work->m);
+  PERP_DOUBLES(arena, work->m, &work->diag, &work->tau, &work->b);
+  work->work = PERP_CARVE(arena, double, work->lwork);
+  work->v = PERP_CARVE(arena, double, work->nv);
+  work->piv = PERP_CARVE(arena, int, work->m);
+  work->flat = PERP_CARVE(arena, unsigned char, work->nb);
 }
 
-static perp_status schur_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+static perp_status schur_dense_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                       void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  const int m = B->m;
-  struct ws like = {
-    .opt = *(const struct opts *)opts, .nv = B->nv, .m = m, .nb = B->nb, .lwork = 64 * (m + 1)
-  };
-  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.assembly));
-  like.cost_factor = perp_kkt_cost_schur(B) + pow(m, 3) / 6;
-  like.cost_solve = perp_kkt_cost_sides(B) + pow(m, 2);
+  PERP_TRY(perp_blocks_check(ctx, blocks));
+  const int m = blocks->m;
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .nv = blocks->nv,
+                     .m = m,
+                     .nb = blocks->nb,
+                     .lwork = 64 * (m + 1) };
+  PERP_TRY(perp_kkt_assembly_count(ctx, blocks, &like.assembly));
+  like.cost_factor = perp_kkt_cost_schur(blocks) + pow(m, 3) / 6;
+  like.cost_solve = perp_kkt_cost_sides(blocks) + pow(m, 2);
   PERP_TRY(perp_workspace_create(ctx, "schur-dense", &like, sizeof like, schur_dense_layout, ws));
-  struct ws *w = *ws;
-  const kkt_dense_shape shape = { B->cptr, m, 0 };
-  perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &shape, &w->assembly);
+  struct ws *work = *ws;
+  const kkt_dense_shape shape = { blocks->cptr, m, 0 };
+  perp_kkt_assembly_fill(blocks, perp_kkt_dense_locate, &shape, &work->assembly);
   return PERP_OK;
 }
 
-static void schur_dense_form(struct ws *w, const perp_blocks *B)
+static void schur_dense_form(struct ws *work, const perp_blocks *blocks)
 {
-  size_t m = (size_t)w->m;
-  for (size_t j = 0; j < m; j++) memset(w->A + j * m, 0, (j + 1) * sizeof *w->A);
-  perp_kkt_assemble(&w->assembly, B, 0, w->A);
-  for (size_t i = 0; i < m; i++) w->diag[i] = w->A[i + i * m];
+  size_t m = (size_t)work->m;
+  for (size_t j = 0; j < m; j++) memset(work->A + j * m, 0, (j + 1) * sizeof *work->A);
+  perp_kkt_assemble(&work->assembly, blocks, 0, work->A);
+  for (size_t i = 0; i < m; i++) work->diag[i] = work->A[i + i * m];
 }
 
 /* Cholesky.  False when a pivot vanishes. */
-static bool factor_plain(struct ws *w, const perp_blocks *B)
+static bool factor_plain(struct ws *work, const perp_blocks *blocks)
 {
-  const int m = w->m;
-  schur_dense_form(w, B);
-  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', m, w->A, m) != 0) return false;
+  const int m = work->m;
+  schur_dense_form(work, blocks);
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', m, work->A, m) != 0) return false;
   for (int i = 0; i < m; i++) {
-    const double u = w->A[i + (size_t)i * (size_t)m];
-    if (!(u * u > w->opt.rank_tol * w->diag[i]) || !(u <= DBL_MAX)) return false;
+    const double u = work->A[i + (size_t)i * (size_t)m];
+    if (!(u * u > work->opt.rank_tol * work->diag[i]) || !(u <= DBL_MAX)) return false;
   }
   return true;
 }
 
 /* Pivoted Cholesky of the scaled matrix, then QR of its factor. */
-static perp_reason factor_dependent(struct ws *w, const perp_blocks *B)
+static perp_reason factor_dependent(struct ws *work, const perp_blocks *blocks)
 {
-  int m = w->m;
-  double *A = w->A, *scale = w->diag;
-  schur_dense_form(w, B);
+  int m = work->m;
+  double *A = work->A, *scale = work->diag;
+  schur_dense_form(work, blocks);
   for (int i = 0; i < m; i++) scale[i] = scale[i] > 0 ? sqrt(scale[i]) : 1;
   for (int j = 0; j < m; j++)
     for (int i = 0; i <= j; i++) A[i + (size_t)j * (size_t)m] /= scale[i] * scale[j];
   /* the same matrix as a lower triangle, whose factor has the columns of F */
   for (int j = 0; j < m; j++)
     for (int i = j + 1; i < m; i++) A[i + (size_t)j * (size_t)m] = A[j + (size_t)i * (size_t)m];
-  int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, A, m, w->piv, &w->rank, w->opt.rank_tol,
-                                 w->work);
+  int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, A, m, work->piv, &work->rank,
+                                 work->opt.rank_tol, work->work);
   if (info < 0) return PERP_NOT_FINITE;
 
   /* F = D P L: rows back in place and in their units, zero above the diagonal of L */
-  for (int j = 0; j < w->rank; j++) {
+  for (int j = 0; j < work->rank; j++) {
     double *col = A + (size_t)j * (size_t)m;
-    for (int i = 0; i < m; i++) w->b[w->piv[i] - 1] = i < j ? 0 : col[i];
-    for (int i = 0; i < m; i++) col[i] = scale[i] * w->b[i];
+    for (int i = 0; i < m; i++) work->b[work->piv[i] - 1] = i < j ? 0 : col[i];
+    for (int i = 0; i < m; i++) col[i] = scale[i] * work->b[i];
   }
-  LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, w->rank, A, m, w->tau, w->work, w->lwork);
-  for (int j = 0; j < w->rank; j++)
+  LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, work->rank, A, m, work->tau, work->work, work->lwork);
+  for (int j = 0; j < work->rank; j++)
     if (!(fabs(A[j + (size_t)j * (size_t)m]) > 0)) return PERP_SINGULAR;
   return PERP_REGULARIZED;
 }
 
-static perp_status schur_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+static perp_status schur_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
                                       perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-dense", blocks, work->nv, work->m));
   perp_blocks known;
-  B = perp_kkt_find_diagonal(B, &known, w->flat);
+  blocks = perp_kkt_find_diagonal(blocks, &known, work->flat);
   stats->factorizations++;
-  stats->work += w->cost_factor;
+  stats->work += work->cost_factor;
   stats->reason = PERP_EXACT;
-  w->dependent = false;
-  if (w->m == 0 || factor_plain(w, B)) return PERP_OK;
+  work->dependent = false;
+  if (work->m == 0 || factor_plain(work, blocks)) return PERP_OK;
 
-  stats->reason = perp_kkt_why_no_factor(B);
+  stats->reason = perp_kkt_why_no_factor(blocks);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  w->dependent = true;
+  work->dependent = true;
   stats->factorizations++;
-  stats->reason = factor_dependent(w, B);
-  stats->work += pow(w->m, 3) / 6 + (w->m - w->rank / 3.0) * pow(w->rank, 2); /* dpstrf, dgeqrf */
+  stats->reason = factor_dependent(work, blocks);
+  stats->work += pow(work->m, 3) / 6 +
+                 (work->m - work->rank / 3.0) * pow(work->rank, 2); /* dpstrf, dgeqrf */
   return PERP_OK;
 }
 
-static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                     const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                     const double *f, const double *c, double *a, double *lambda,
+                                     perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
-  int m = w->m, r = w->rank;
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-dense", blocks, work->nv, work->m));
+  int m = work->m, r = work->rank;
   perp_blocks known;
-  B = kkt_use_diagonal(B, &known, w->flat);
-  stats->work += w->cost_solve;
-  perp_kkt_schur_rhs(B, f, c, lambda, w->v);
+  blocks = kkt_use_diagonal(blocks, &known, work->flat);
+  stats->work += work->cost_solve;
+  perp_kkt_schur_rhs(blocks, f, c, lambda, work->v);
   if (m == 0) {
-  } else if (!w->dependent) {
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', m, 1, w->A, m, lambda, m);
+  } else if (!work->dependent) {
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', m, 1, work->A, m, lambda, m);
   } else {
-    if (!perp_finite(m, lambda)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', m, 1, r, w->A, m, w->tau, lambda, m, w->work,
-                        w->lwork);
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', r, 1, w->A, m, lambda, m);
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'T', 'N', r, 1, w->A, m, lambda, m);
+    if (!perp_finite(m, lambda)) return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
+    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', m, 1, r, work->A, m, work->tau, lambda, m,
+                        work->work, work->lwork);
+    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', r, 1, work->A, m, lambda, m);
+    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'T', 'N', r, 1, work->A, m, lambda, m);
     for (int i = r; i < m; i++) lambda[i] = 0;
-    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'N', m, 1, r, w->A, m, w->tau, lambda, m, w->work,
-                        w->lwork);
+    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'N', m, 1, r, work->A, m, work->tau, lambda, m,
+                        work->work, work->lwork);
   }
-  perp_kkt_schur_motion(B, f, lambda, a, w->v);
-  if (w->dependent)
-    return perp_kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->work);
-  return kkt_take(B, a, lambda, stats);
+  perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
+  if (work->dependent)
+    return perp_kkt_judge_dependent(blocks, c, a, lambda, work->opt.infeasible_tol, stats,
+                                    work->work);
+  return kkt_take(blocks, a, lambda, stats);
 }
 
 static void schur_dense_cost(const void *ws, double *factor, double *solve)

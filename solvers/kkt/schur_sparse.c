@@ -23,15 +23,15 @@ struct ws {
   double *v;     /* [nv] */
 };
 
-static void schur_sparse_layout(void *ws, perp_arena *a)
+static void schur_sparse_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_kkt_direct_layout(&w->direct, a);
-  perp_kkt_sparse_layout(&w->A, a);
-  perp_kkt_assembly_layout(&w->assembly, a);
-  PERP_DOUBLES(a, w->direct.m, &w->diag, &w->x, &w->b);
-  w->v = PERP_CARVE(a, double, w->direct.nv);
-  w->at = PERP_CARVE(a, int, w->direct.m);
+  struct ws *work = ws;
+  perp_kkt_direct_layout(&work->direct, arena);
+  perp_kkt_sparse_layout(&work->A, arena);
+  perp_kkt_assembly_layout(&work->assembly, arena);
+  PERP_DOUBLES(arena, work->direct.m, &work->diag, &work->x, &work->b);
+  work->v = PERP_CARVE(arena, double, work->direct.nv);
+  work->at = PERP_CARVE(arena, int, work->direct.m);
 }
 
 static void schur_sparse_destroy(void *ws)
@@ -41,62 +41,64 @@ static void schur_sparse_destroy(void *ws)
 }
 
 /* Factor A + shift I.  False when a pivot is not above tol A_ii. */
-static bool schur_sparse_factor(void *ws, const perp_blocks *B, double tol, double shift)
+static bool schur_sparse_factor(void *ws, const perp_blocks *blocks, double tol, double shift)
 {
-  struct ws *w = ws;
-  if (B->m == 0) return true;
-  perp_kkt_sparse_clear(&w->A);
-  perp_kkt_assemble(&w->assembly, B, shift, w->A.A->x);
-  for (int i = 0; i < B->m; i++) w->diag[w->at[i]] = ((double *)w->A.A->x)[w->assembly.diagonal[i]];
-  if (!perp_kkt_sparse_factor(&w->A)) return false;
+  struct ws *work = ws;
+  if (blocks->m == 0) return true;
+  perp_kkt_sparse_clear(&work->A);
+  perp_kkt_assemble(&work->assembly, blocks, shift, work->A.A->x);
+  for (int i = 0; i < blocks->m; i++)
+    work->diag[work->at[i]] = ((double *)work->A.A->x)[work->assembly.diagonal[i]];
+  if (!perp_kkt_sparse_factor(&work->A)) return false;
   bool good = true;
-  for (int i = 0; i < B->m; i++) {
-    double p = kkt_sparse_pivot(&w->A, i);
-    good &= p > tol * w->diag[i] && p <= DBL_MAX;
+  for (int i = 0; i < blocks->m; i++) {
+    double p = kkt_sparse_pivot(&work->A, i);
+    good &= p > tol * work->diag[i] && p <= DBL_MAX;
   }
   return good;
 }
 
-static void schur_sparse_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
-                               double *a, double *lambda)
+static void schur_sparse_apply(void *ws, const perp_blocks *blocks, const double *f,
+                               const double *c, double *a, double *lambda)
 {
-  struct ws *w = ws;
-  perp_kkt_schur_rhs(B, f, c, w->b, w->v);
-  for (int i = 0; i < B->m; i++) w->x[w->at[i]] = w->b[i];
-  perp_kkt_sparse_solve(&w->A, w->x);
-  for (int i = 0; i < B->m; i++) lambda[i] = w->x[w->at[i]];
-  perp_kkt_schur_motion(B, f, lambda, a, w->v);
+  struct ws *work = ws;
+  perp_kkt_schur_rhs(blocks, f, c, work->b, work->v);
+  for (int i = 0; i < blocks->m; i++) work->x[work->at[i]] = work->b[i];
+  perp_kkt_sparse_solve(&work->A, work->x);
+  for (int i = 0; i < blocks->m; i++) lambda[i] = work->x[work->at[i]];
+  perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
 }
 
-static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                        void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws like = { .direct = perp_kkt_direct_of("schur-sparse", B, opts, schur_sparse_factor,
+  PERP_TRY(perp_blocks_check(ctx, blocks));
+  struct ws like = { .direct = perp_kkt_direct_of("schur-sparse", blocks, opts, schur_sparse_factor,
                                                   schur_sparse_apply) };
-  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.assembly));
+  PERP_TRY(perp_kkt_assembly_count(ctx, blocks, &like.assembly));
   kkt_graph *graph;
-  PERP_TRY(perp_kkt_graph_schur(ctx, "schur-sparse", B, &graph));
+  PERP_TRY(perp_kkt_graph_schur(ctx, "schur-sparse", blocks, &graph));
   like.A.n_nodes = graph->n_nodes;
   like.A.n_above = graph->n_edges;
   perp_status status = perp_kkt_graph_order(ctx, "schur-sparse", graph);
   if (status == PERP_OK)
     status = perp_workspace_create(ctx, "schur-sparse", &like, sizeof like, schur_sparse_layout,
                                    ws);
-  struct ws *w = *ws;
-  if (w != NULL) status = perp_kkt_sparse_create(ctx, "schur-sparse", graph, &w->A);
+  struct ws *work = *ws;
+  if (work != NULL) status = perp_kkt_sparse_create(ctx, "schur-sparse", graph, &work->A);
   free(graph);
   if (status != PERP_OK) {
-    schur_sparse_destroy(w);
+    schur_sparse_destroy(work);
     *ws = NULL;
     return status;
   }
-  w->direct.cost_factor = perp_kkt_cost_schur(B) + w->A.cost_factor;
-  w->direct.cost_solve = perp_kkt_cost_sides(B) + w->A.cost_solve;
-  perp_kkt_assembly_fill(B, perp_kkt_sparse_locate, &w->A, &w->assembly);
-  for (int g = 0; g < B->nc; g++)
-    for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A.row[g] + i - B->cptr[g];
+  work->direct.cost_factor = perp_kkt_cost_schur(blocks) + work->A.cost_factor;
+  work->direct.cost_solve = perp_kkt_cost_sides(blocks) + work->A.cost_solve;
+  perp_kkt_assembly_fill(blocks, perp_kkt_sparse_locate, &work->A, &work->assembly);
+  for (int g = 0; g < blocks->nc; g++)
+    for (int i = blocks->cptr[g]; i < blocks->cptr[g + 1]; i++)
+      work->at[i] = work->A.row[g] + i - blocks->cptr[g];
   return PERP_OK;
 }
 

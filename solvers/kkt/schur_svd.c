@@ -37,94 +37,97 @@ struct ws {
   unsigned char *diag; /* [nb] blocks of M that are diagonal, at the last factor */
 };
 
-static void schur_svd_layout(void *ws, perp_arena *a)
+static void schur_svd_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_kkt_assembly_layout(&w->assembly, a);
-  w->V = PERP_CARVE(a, double, (size_t)w->m *(size_t)w->m);
-  PERP_DOUBLES(a, w->m, &w->sigma, &w->b);
-  w->work = PERP_CARVE(a, double, w->lwork);
-  w->v = PERP_CARVE(a, double, w->nv);
-  w->iwork = PERP_CARVE(a, int, w->liwork);
-  w->diag = PERP_CARVE(a, unsigned char, w->nb);
+  struct ws *work = ws;
+  perp_kkt_assembly_layout(&work->assembly, arena);
+  work->V = PERP_CARVE(arena, double, (size_t)work->m *(size_t)work->m);
+  PERP_DOUBLES(arena, work->m, &work->sigma, &work->b);
+  work->work = PERP_CARVE(arena, double, work->lwork);
+  work->v = PERP_CARVE(arena, double, work->nv);
+  work->iwork = PERP_CARVE(arena, int, work->liwork);
+  work->diag = PERP_CARVE(arena, unsigned char, work->nb);
 }
 
-static perp_status schur_svd_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+static perp_status schur_svd_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
                                     void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  const int m = B->m;
+  PERP_TRY(perp_blocks_check(ctx, blocks));
+  const int m = blocks->m;
   if (m > 15000) /* the workspace of dsyevd is counted by 32-bit integers */
     return PERP_FAIL(
         ctx, PERP_ERR_NOMEM,
         "schur-svd: %d constraint rows are too many (at most 15000); use --kkt schur-sparse", m);
   struct ws like = { .opt = *(const struct opts *)opts,
-                     .nv = B->nv,
+                     .nv = blocks->nv,
                      .m = m,
-                     .nb = B->nb,
+                     .nb = blocks->nb,
                      .lwork = 1 + 6 * m + 2 * m * m + 64 * m,
                      .liwork = 3 + 5 * m };
-  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.assembly));
+  PERP_TRY(perp_kkt_assembly_count(ctx, blocks, &like.assembly));
   PERP_TRY(perp_workspace_create(ctx, "schur-svd", &like, sizeof like, schur_svd_layout, ws));
-  const kkt_dense_shape full = { B->cptr, m, 0 };
-  perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &full, &((struct ws *)*ws)->assembly);
+  const kkt_dense_shape full = { blocks->cptr, m, 0 };
+  perp_kkt_assembly_fill(blocks, perp_kkt_dense_locate, &full, &((struct ws *)*ws)->assembly);
   return PERP_OK;
 }
 
-static perp_status schur_svd_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+static perp_status schur_svd_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
                                     perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
-  const int m = w->m;
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-svd", blocks, work->nv, work->m));
+  const int m = work->m;
   perp_blocks known;
-  B = perp_kkt_find_diagonal(B, &known, w->diag);
+  blocks = perp_kkt_find_diagonal(blocks, &known, work->diag);
   stats->factorizations++;
-  stats->work += perp_kkt_cost_schur(B) + 4.5 * pow(B->m, 3); /* dsyevd: about 9 m^3 flops */
-  stats->reason = perp_kkt_why_no_factor(B);
-  w->rank = 0;
+  stats->work += perp_kkt_cost_schur(blocks) +
+                 4.5 * pow(blocks->m, 3); /* dsyevd: about 9 m^3 flops */
+  stats->reason = perp_kkt_why_no_factor(blocks);
+  work->rank = 0;
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
   stats->reason = PERP_EXACT;
   if (m == 0) return PERP_OK;
-  memset(w->V, 0, sizeof *w->V * (size_t)m * (size_t)m);
-  perp_kkt_assemble(&w->assembly, B, 0, w->V);
-  if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', m, w->V, m, w->sigma, w->work, w->lwork,
-                          w->iwork, w->liwork) != 0) {
+  memset(work->V, 0, sizeof *work->V * (size_t)m * (size_t)m);
+  perp_kkt_assemble(&work->assembly, blocks, 0, work->V);
+  if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', m, work->V, m, work->sigma, work->work,
+                          work->lwork, work->iwork, work->liwork) != 0) {
     stats->reason = PERP_STALLED;
     return PERP_OK;
   }
-  double cut = w->opt.rank_tol * fmax(w->sigma[m - 1], 0);
-  for (int i = 0; i < m; i++) w->rank += w->sigma[i] > cut;
-  if (w->sigma[0] < -sqrt(w->opt.rank_tol) * fmax(w->sigma[m - 1], -w->sigma[0]))
+  double cut = work->opt.rank_tol * fmax(work->sigma[m - 1], 0);
+  for (int i = 0; i < m; i++) work->rank += work->sigma[i] > cut;
+  if (work->sigma[0] < -sqrt(work->opt.rank_tol) * fmax(work->sigma[m - 1], -work->sigma[0]))
     stats->reason = PERP_SINGULAR; /* not positive semidefinite: M is no mass matrix */
-  else if (w->rank < m)
+  else if (work->rank < m)
     stats->reason = PERP_REGULARIZED;
   return PERP_OK;
 }
 
-static perp_status schur_svd_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                   const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status schur_svd_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                   const double *f, const double *c, double *a, double *lambda,
+                                   perp_stats *stats)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
-  int m = w->m;
+  struct ws *work = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-svd", blocks, work->nv, work->m));
+  int m = work->m;
   perp_blocks known;
-  B = kkt_use_diagonal(B, &known, w->diag);
-  stats->work += perp_kkt_cost_sides(B) + 2.0 * m * w->rank;
-  perp_kkt_schur_rhs(B, f, c, w->b, w->v);
+  blocks = kkt_use_diagonal(blocks, &known, work->diag);
+  stats->work += perp_kkt_cost_sides(blocks) + 2.0 * m * work->rank;
+  perp_kkt_schur_rhs(blocks, f, c, work->b, work->v);
   for (int i = 0; i < m; i++) lambda[i] = 0;
-  for (int k = m - w->rank; k < m; k++) {
-    const double *V = w->V + (size_t)k * (size_t)m;
+  for (int k = m - work->rank; k < m; k++) {
+    const double *V = work->V + (size_t)k * (size_t)m;
     double y = 0;
-    for (int i = 0; i < m; i++) y += V[i] * w->b[i];
-    y /= w->sigma[k];
+    for (int i = 0; i < m; i++) y += V[i] * work->b[i];
+    y /= work->sigma[k];
     for (int i = 0; i < m; i++) lambda[i] += V[i] * y;
   }
-  perp_kkt_schur_motion(B, f, lambda, a, w->v);
-  if (w->rank < m)
-    return perp_kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->work);
-  return kkt_take(B, a, lambda, stats);
+  perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
+  if (work->rank < m)
+    return perp_kkt_judge_dependent(blocks, c, a, lambda, work->opt.infeasible_tol, stats,
+                                    work->work);
+  return kkt_take(blocks, a, lambda, stats);
 }
 
 const perp_kkt_desc perp_kkt_schur_svd = {

@@ -3,28 +3,29 @@
 
 _Static_assert(sizeof(SuiteSparse_long) >= sizeof(int), "CHOLMOD with int indices");
 
-void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a)
+void perp_kkt_sparse_layout(kkt_sparse *sparse, perp_arena *arena)
 {
-  PERP_INTS(a, s->n_nodes, &s->position, &s->row, &s->first_row);
-  s->above_ptr = PERP_CARVE(a, int, s->n_nodes + 1);
-  PERP_INTS(a, s->n_above, &s->above, &s->above_row);
+  PERP_INTS(arena, sparse->n_nodes, &sparse->position, &sparse->row, &sparse->first_row);
+  sparse->above_ptr = PERP_CARVE(arena, int, sparse->n_nodes + 1);
+  PERP_INTS(arena, sparse->n_above, &sparse->above, &sparse->above_row);
 }
 
-void perp_kkt_sparse_free(kkt_sparse *s)
+void perp_kkt_sparse_free(kkt_sparse *sparse)
 {
-  cholmod_free_factor(&s->L, &s->cm);
-  cholmod_free_sparse(&s->A, &s->cm);
-  cholmod_finish(&s->cm);
+  cholmod_free_factor(&sparse->L, &sparse->cm);
+  cholmod_free_sparse(&sparse->A, &sparse->cm);
+  cholmod_finish(&sparse->cm);
 }
 
-static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
+static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *sparse)
 {
-  if (s->cm.status == CHOLMOD_OUT_OF_MEMORY)
+  if (sparse->cm.status == CHOLMOD_OUT_OF_MEMORY)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for the sparse factor", name);
-  if (s->cm.status == CHOLMOD_TOO_LARGE)
+  if (sparse->cm.status == CHOLMOD_TOO_LARGE)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM,
                      "%s: the sparse factor has too many nonzeros for its integer type", name);
-  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD failed with status %d", name, s->cm.status);
+  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD failed with status %d", name,
+                   sparse->cm.status);
 }
 
 static void sparse_start(cholmod_common *cm)
@@ -43,7 +44,7 @@ perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *gra
   if (n == 0) return PERP_OK;
   kkt_sparse s = { .n_nodes = n };
   sparse_start(&s.cm);
-  cholmod_factor *F = NULL;
+  cholmod_factor *factor = NULL;
   cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
                                               CHOLMOD_PATTERN, &s.cm);
   if (G != NULL) {
@@ -61,97 +62,99 @@ perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *gra
     p[n] = nz;
     s.cm.method[0].ordering = CHOLMOD_AMD;
     s.cm.postorder = 1;
-    F = cholmod_analyze(G, &s.cm);
+    factor = cholmod_analyze(G, &s.cm);
   }
-  const perp_status status = F == NULL ? sparse_external(ctx, name, &s) : PERP_OK;
-  for (int k = 0; k < n && F != NULL; k++) graph->position[((int *)F->Perm)[k]] = k;
+  const perp_status status = factor == NULL ? sparse_external(ctx, name, &s) : PERP_OK;
+  for (int k = 0; k < n && factor != NULL; k++) graph->position[((int *)factor->Perm)[k]] = k;
   cholmod_free_sparse(&G, &s.cm);
-  cholmod_free_factor(&F, &s.cm);
+  cholmod_free_factor(&factor, &s.cm);
   cholmod_finish(&s.cm);
   return status;
 }
 
 /* The permuted matrix, upper triangle, with unit diagonal for the first factorization. */
-static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *size)
+static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *sparse,
+                                const int *size)
 {
-  int n = s->n_nodes;
+  int n = sparse->n_nodes;
   int64_t nz = 0;
   for (int g = 0; g < n; g++)
-    nz += (int64_t)size[g] * s->first_row[g] + (int64_t)size[g] * (size[g] + 1) / 2;
+    nz += (int64_t)size[g] * sparse->first_row[g] + (int64_t)size[g] * (size[g] + 1) / 2;
   if (nz > INT32_MAX)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: the matrix has too many nonzeros: %lld", name,
                      (long long)nz);
-  s->A = cholmod_allocate_sparse((size_t)s->n, (size_t)s->n, (size_t)nz + 1, 1, 1, 1, CHOLMOD_REAL,
-                                 &s->cm);
-  if (s->A == NULL) return sparse_external(ctx, name, s);
-  int *p = s->A->p, *index = s->A->i, *node = p; /* node at a position: p is free until the end */
-  double *x = s->A->x;
-  for (int g = 0; g < n; g++) node[s->position[g]] = g;
+  sparse->A = cholmod_allocate_sparse((size_t)sparse->n, (size_t)sparse->n, (size_t)nz + 1, 1, 1, 1,
+                                      CHOLMOD_REAL, &sparse->cm);
+  if (sparse->A == NULL) return sparse_external(ctx, name, sparse);
+  int *p = sparse->A->p, *index = sparse->A->i,
+      *node = p; /* node at a position: p is free until the end */
+  double *x = sparse->A->x;
+  for (int g = 0; g < n; g++) node[sparse->position[g]] = g;
   for (int k = 0, row = 0; k < n; k++) {
-    s->row[node[k]] = row;
+    sparse->row[node[k]] = row;
     row += size[node[k]];
   }
   /* p is overwritten from the end; node k sits at or before the columns of node k + 1 */
   int64_t at = nz;
-  p[s->n] = (int)nz;
+  p[sparse->n] = (int)nz;
   for (int k = n - 1; k >= 0; k--) {
     int g = node[k];
     for (int c = size[g] - 1; c >= 0; c--) {
-      at -= s->first_row[g] + c + 1;
-      p[s->row[g] + c] = (int)at;
+      at -= sparse->first_row[g] + c + 1;
+      p[sparse->row[g] + c] = (int)at;
       int out = (int)at;
-      for (int j = s->above_ptr[g]; j < s->above_ptr[g + 1]; j++)
-        for (int i = 0; i < size[s->above[j]]; i++, out++) {
-          index[out] = s->row[s->above[j]] + i;
+      for (int j = sparse->above_ptr[g]; j < sparse->above_ptr[g + 1]; j++)
+        for (int i = 0; i < size[sparse->above[j]]; i++, out++) {
+          index[out] = sparse->row[sparse->above[j]] + i;
           x[out] = 0;
         }
       for (int i = 0; i <= c; i++, out++) {
-        index[out] = s->row[g] + i;
+        index[out] = sparse->row[g] + i;
         x[out] = i == c;
       }
     }
   }
-  s->cm.method[0].ordering = CHOLMOD_NATURAL;
-  s->cm.postorder = 0;
-  s->L = cholmod_analyze(s->A, &s->cm);
-  if (s->L == NULL) return sparse_external(ctx, name, s);
-  s->cost_factor = s->cm.fl / 2;
-  s->cost_solve = 2 * s->cm.lnz;
+  sparse->cm.method[0].ordering = CHOLMOD_NATURAL;
+  sparse->cm.postorder = 0;
+  sparse->L = cholmod_analyze(sparse->A, &sparse->cm);
+  if (sparse->L == NULL) return sparse_external(ctx, name, sparse);
+  sparse->cost_factor = sparse->cm.fl / 2;
+  sparse->cost_solve = 2 * sparse->cm.lnz;
   /* twice: the first makes the factor, the second whatever is still missing */
-  if (!perp_kkt_sparse_factor(s) || !perp_kkt_sparse_factor(s))
-    return sparse_external(ctx, name, s);
+  if (!perp_kkt_sparse_factor(sparse) || !perp_kkt_sparse_factor(sparse))
+    return sparse_external(ctx, name, sparse);
   return PERP_OK;
 }
 
 perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
-                                   kkt_sparse *s)
+                                   kkt_sparse *sparse)
 {
-  sparse_start(&s->cm);
-  for (int g = 0; g < s->n_nodes; g++) s->n += graph->size[g];
-  if (s->n == 0) return PERP_OK;
-  memcpy(s->position, graph->position, (size_t)s->n_nodes * sizeof *s->position);
+  sparse_start(&sparse->cm);
+  for (int g = 0; g < sparse->n_nodes; g++) sparse->n += graph->size[g];
+  if (sparse->n == 0) return PERP_OK;
+  memcpy(sparse->position, graph->position, (size_t)sparse->n_nodes * sizeof *sparse->position);
   /* The earlier neighbours of every node, by position. */
   int n = 0;
-  for (int g = 0; g < s->n_nodes; g++) {
-    const int first = s->above_ptr[g] = n;
+  for (int g = 0; g < sparse->n_nodes; g++) {
+    const int first = sparse->above_ptr[g] = n;
     for (int k = graph->ptr[g]; k < graph->ptr[g + 1]; k++) {
       int h = graph->adj[k], at = n;
-      if (s->position[h] >= s->position[g]) continue;
-      while (at > first && s->position[s->above[at - 1]] > s->position[h]) at--;
-      if (at > first && s->above[at - 1] == h) continue;
-      memmove(s->above + at + 1, s->above + at, sizeof *s->above * (size_t)(n - at));
-      s->above[at] = h;
+      if (sparse->position[h] >= sparse->position[g]) continue;
+      while (at > first && sparse->position[sparse->above[at - 1]] > sparse->position[h]) at--;
+      if (at > first && sparse->above[at - 1] == h) continue;
+      memmove(sparse->above + at + 1, sparse->above + at, sizeof *sparse->above * (size_t)(n - at));
+      sparse->above[at] = h;
       n++;
     }
     int rows = 0;
     for (int k = first; k < n; k++) {
-      s->above_row[k] = rows;
-      rows += graph->size[s->above[k]];
+      sparse->above_row[k] = rows;
+      rows += graph->size[sparse->above[k]];
     }
-    s->first_row[g] = rows;
+    sparse->first_row[g] = rows;
   }
-  s->above_ptr[s->n_nodes] = n;
-  return sparse_build(ctx, name, s, graph->size);
+  sparse->above_ptr[sparse->n_nodes] = n;
+  return sparse_build(ctx, name, sparse, graph->size);
 }
 
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)
@@ -175,25 +178,26 @@ kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)
   return place;
 }
 
-void perp_kkt_sparse_clear(kkt_sparse *s)
+void perp_kkt_sparse_clear(kkt_sparse *sparse)
 {
-  if (s->n > 0) memset(s->A->x, 0, sizeof(double) * (size_t)((int *)s->A->p)[s->n]);
+  if (sparse->n > 0)
+    memset(sparse->A->x, 0, sizeof(double) * (size_t)((int *)sparse->A->p)[sparse->n]);
 }
 
-bool perp_kkt_sparse_factor(kkt_sparse *s)
+bool perp_kkt_sparse_factor(kkt_sparse *sparse)
 {
-  return cholmod_factorize(s->A, s->L, &s->cm) && s->cm.status == CHOLMOD_OK &&
-         s->L->minor == s->L->n;
+  return cholmod_factorize(sparse->A, sparse->L, &sparse->cm) && sparse->cm.status == CHOLMOD_OK &&
+         sparse->L->minor == sparse->L->n;
 }
 
-void perp_kkt_sparse_solve(const kkt_sparse *s, double *x)
+void perp_kkt_sparse_solve(const kkt_sparse *sparse, double *x)
 {
-  if (s->n == 0) return;
-  const int *p = s->L->p, *nz = s->L->nz, *index = s->L->i;
-  const double *L = s->L->x;
-  for (int j = 0; j < s->n; j++)
+  if (sparse->n == 0) return;
+  const int *p = sparse->L->p, *nz = sparse->L->nz, *index = sparse->L->i;
+  const double *L = sparse->L->x;
+  for (int j = 0; j < sparse->n; j++)
     for (int k = p[j] + 1; k < p[j] + nz[j]; k++) x[index[k]] -= L[k] * x[j];
-  for (int j = s->n - 1; j >= 0; j--) {
+  for (int j = sparse->n - 1; j >= 0; j--) {
     double sum = x[j] / L[p[j]];
     for (int k = p[j] + 1; k < p[j] + nz[j]; k++) sum -= L[k] * x[index[k]];
     x[j] = sum;

@@ -33,25 +33,25 @@ typedef struct kkt_sparse {
 } kkt_sparse;
 
 /* For the layout of a workspace; n_nodes and n_above, the edges of its graph, are set. */
-void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a);
+void perp_kkt_sparse_layout(kkt_sparse *sparse, perp_arena *arena);
 /* In the workspace, in the order of graph->position; on failure, too, the rest is the caller's to
  * free. */
 perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
-                                   kkt_sparse *s);
-void perp_kkt_sparse_free(kkt_sparse *s);
+                                   kkt_sparse *sparse);
+void perp_kkt_sparse_free(kkt_sparse *sparse);
 /* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal.
  */
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h);
 /* All values to zero. */
-void perp_kkt_sparse_clear(kkt_sparse *s);
+void perp_kkt_sparse_clear(kkt_sparse *sparse);
 /* Factor the values.  False when CHOLMOD gave up; the pivots remain to be judged. */
-bool perp_kkt_sparse_factor(kkt_sparse *s);
+bool perp_kkt_sparse_factor(kkt_sparse *sparse);
 /* D_ii of row i of the permuted matrix. */
-static inline double kkt_sparse_pivot(const kkt_sparse *s, int i)
+static inline double kkt_sparse_pivot(const kkt_sparse *sparse, int i)
 {
-  return ((const double *)s->L->x)[((const int *)s->L->p)[i]];
+  return ((const double *)sparse->L->x)[((const int *)sparse->L->p)[i]];
 }
 /* x = (L D L')^-1 x in the permuted order. */
-void perp_kkt_sparse_solve(const kkt_sparse *s, double *x);
+void perp_kkt_sparse_solve(const kkt_sparse *sparse, double *x);
 
 #endif

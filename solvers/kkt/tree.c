@@ -33,33 +33,34 @@
 #include <lapacke.h>
 
 /* Eliminate joint g and its child bodies. */
-INLINE bool factor_link(const struct kkt_tree *w, const perp_blocks *B,
+INLINE bool factor_link(const struct kkt_tree *tree, const perp_blocks *blocks,
                         const struct kkt_tree_link *g, double tol, int D, int R)
 {
   const int r = R != 0 ? R : g->r;
   double W_[MOST * MOST], X_[MOST * MOST], V_[MOST * MOST], ref_[MOST];
-  double *W = R != 0 ? W_ : w->scratch, *X = R != 0 ? X_ : W + w->large,
-         *V = R != 0 ? V_ : X + w->large, *ref = R != 0 ? ref_ : V + w->large;
-  double A_[MOST * MOST], *A = R != 0 ? A_ : w->L + g->L;
+  double *W = R != 0 ? W_ : tree->scratch, *X = R != 0 ? X_ : W + tree->large,
+         *V = R != 0 ? V_ : X + tree->large, *ref = R != 0 ? ref_ : V + tree->large;
+  double A_[MOST * MOST], *A = R != 0 ? A_ : tree->L + g->L;
   bool good = true;
 
   EACH (j, 0, r) {
     EACH (i, 0, r) A[i + j * r] = 0;
-    A[j + j * r] = w->shift + (B->s != NULL ? B->s[g->row + j] : 0);
+    A[j + j * r] = tree->shift + (blocks->s != NULL ? blocks->s[g->row + j] : 0);
     ref[j] = 0; /* what is subtracted from A_jj */
   }
   for (int n = g->first; n < g->last; n++) {
-    const struct kkt_tree_child *b = &w->child[n];
-    const int d = D != 0 ? D : b->d;
-    const double *J = B->J + b->J;
-    if (b->kind != KKT_HUB) {
-      times_minv(r, d, is_diagonal(B, b->body), J, B->Minv + b->M, W);
+    const struct kkt_tree_child *child = &tree->child[n];
+    const int d = D != 0 ? D : child->d;
+    const double *J = blocks->J + child->J;
+    if (child->kind != KKT_HUB) {
+      times_minv(r, d, is_diagonal(blocks, child->body), J, blocks->Minv + child->M, W);
       add_symmetric(r, d, W, J, A);
     }
-    if (b->kind == KKT_PASS) { /* Y = E L_h'^-1 Delta_h^-1, E = J M^-1 J_h'; X keeps Y Delta_h */
-      const int rh = R != 0 ? R : b->rh;
-      const double *J_h = B->J + b->J_h, *L = w->L + b->L_h;
-      double *Y = w->L + b->Y;
+    if (child->kind ==
+        KKT_PASS) { /* Y = E L_h'^-1 Delta_h^-1, E = J M^-1 J_h'; X keeps Y Delta_h */
+      const int rh = R != 0 ? R : child->rh;
+      const double *J_h = blocks->J + child->J_h, *L = tree->L + child->L_h;
+      double *Y = tree->L + child->Y;
       EACH (j, 0, rh)
         EACH (i, 0, r) X[i + j * r] = 0;
       EACH (l, 0, d)
@@ -76,9 +77,9 @@ INLINE bool factor_link(const struct kkt_tree *w, const perp_blocks *B,
           ref[j] += X[j + l * r] * Y[j + l * r];
         }
     }
-    if (b->kind == KKT_HUB) { /* Mt = L Delta L', V = L^-1 J' : A += V' Delta^-1 V */
-      double *H = w->H + b->H;
-      good &= ldl(d, H, B->M + b->M, d + 1, DBL_EPSILON);
+    if (child->kind == KKT_HUB) { /* Mt = L Delta L', V = L^-1 J' : A += V' Delta^-1 V */
+      double *H = tree->H + child->H;
+      good &= ldl(d, H, blocks->M + child->M, d + 1, DBL_EPSILON);
       EACH (j, 0, r) {
         EACH (i, 0, d) V[i + j * d] = J[j + i * r];
         forward(d, H, V + j * d);
@@ -90,18 +91,18 @@ INLINE bool factor_link(const struct kkt_tree *w, const perp_blocks *B,
   }
   const int d = D != 0 ? D : g->d;
   if (g->parent == KKT_PASS) {
-    times_minv(r, d, is_diagonal(B, g->body), B->J + g->J, B->Minv + g->M, W);
-    add_symmetric(r, d, W, B->J + g->J, A);
+    times_minv(r, d, is_diagonal(blocks, g->body), blocks->J + g->J, blocks->Minv + g->M, W);
+    add_symmetric(r, d, W, blocks->J + g->J, A);
   }
   EACH (j, 0, r) ref[j] += A[j + j * r];
   good &= ldl(r, A, ref, 1, tol);
   if (R != 0)
     EACH (j, 0, r)
-      EACH (i, j, r) w->L[g->L + i + j * r] = A[i + j * r];
+      EACH (i, j, r) tree->L[g->L + i + j * r] = A[i + j * r];
 
   if (g->parent == KKT_HUB) { /* V = L^-1 J : Mt += V' Delta^-1 V */
-    const double *J = B->J + g->J;
-    double *H = w->H + g->H;
+    const double *J = blocks->J + g->J;
+    double *H = tree->H + g->H;
     EACH (j, 0, d) {
       EACH (i, 0, r) V[i + j * r] = J[i + j * r];
       forward(r, A, V + j * r);
@@ -137,79 +138,80 @@ static bool factor_tree(const struct kkt_tree *w, const perp_blocks *B, double t
 }
 
 /* Leaves to root: z_g = L^-1 of the right-hand side, a_b = Mt^-1 f~ of KKT_HUB bodies. */
-INLINE void forward_link(const struct kkt_tree *w, const perp_blocks *B,
+INLINE void forward_link(const struct kkt_tree *tree, const perp_blocks *blocks,
                          const struct kkt_tree_link *g, const double *c, double *a, int D, int R)
 {
   const int r = R != 0 ? R : g->r;
-  double *z = w->z + g->row, z_[MOST];
+  double *z = tree->z + g->row, z_[MOST];
   double *b = R != 0 ? z_ : z;
   EACH (i, 0, r) b[i] = c[g->row + i];
   for (int n = g->first; n < g->last; n++) {
-    const struct kkt_tree_child *k = &w->child[n];
-    const int d = D != 0 ? D : k->d;
-    double *x = a + k->col;
-    if (k->kind == KKT_HUB) { ldl_solve(d, w->H + k->H, x); }
-    gemv(r, d, -1, B->J + k->J, x, b);
-    if (k->kind == KKT_PASS) gemv(r, R != 0 ? R : k->rh, -1, w->L + k->Y, w->z + k->row_h, b);
+    const struct kkt_tree_child *child = &tree->child[n];
+    const int d = D != 0 ? D : child->d;
+    double *x = a + child->col;
+    if (child->kind == KKT_HUB) { ldl_solve(d, tree->H + child->H, x); }
+    gemv(r, d, -1, blocks->J + child->J, x, b);
+    if (child->kind == KKT_PASS)
+      gemv(r, R != 0 ? R : child->rh, -1, tree->L + child->Y, tree->z + child->row_h, b);
   }
   const int d = D != 0 ? D : g->d;
-  if (g->parent == KKT_PASS) gemv(r, d, -1, B->J + g->J, a + g->col, b);
-  forward(r, w->L + g->L, b);
+  if (g->parent == KKT_PASS) gemv(r, d, -1, blocks->J + g->J, a + g->col, b);
+  forward(r, tree->L + g->L, b);
   if (R != 0)
     EACH (i, 0, r) z[i] = b[i];
   if (g->parent == KKT_HUB) { /* f~ += J' D^-1 b */
-    double t_[MOST], *t = R != 0 ? t_ : w->scratch;
+    double t_[MOST], *t = R != 0 ? t_ : tree->scratch;
     EACH (i, 0, r) t[i] = z[i];
-    middle(r, w->L + g->L, t);
-    backward(r, w->L + g->L, t);
-    gemvt(r, d, B->J + g->J, t, a + g->col);
+    middle(r, tree->L + g->L, t);
+    backward(r, tree->L + g->L, t);
+    gemvt(r, d, blocks->J + g->J, t, a + g->col);
   }
 }
 
 /* Root to leaves: lambda_g, then the bodies around it whose multipliers are then all known. */
-INLINE void backward_link(const struct kkt_tree *w, const perp_blocks *B,
+INLINE void backward_link(const struct kkt_tree *tree, const perp_blocks *blocks,
                           const struct kkt_tree_link *g, double *a, double *lambda, int D, int R)
 {
   const int r = R != 0 ? R : g->r;
-  const double *L = w->L + g->L;
+  const double *L = tree->L + g->L;
   double l_[MOST], p_[MOST], y_[MOST];
   double *l = R != 0 ? l_ : lambda + g->row;
-  double *p = R != 0 ? p_ : w->scratch, *y = R != 0 ? y_ : w->scratch + w->large;
-  EACH (i, 0, r) l[i] = w->z[g->row + i];
+  double *p = R != 0 ? p_ : tree->scratch, *y = R != 0 ? y_ : tree->scratch + tree->large;
+  EACH (i, 0, r) l[i] = tree->z[g->row + i];
   const int d = D != 0 ? D : g->d, up = R != 0 && g->up != 0 ? R : g->up;
   if (g->parent == KKT_HUB) {
     EACH (i, 0, r) p[i] = 0;
-    gemv(r, d, 1, B->J + g->J, a + g->col, p);
+    gemv(r, d, 1, blocks->J + g->J, a + g->col, p);
     forward(r, L, p);
     EACH (i, 0, r) l[i] -= p[i];
   }
   middle(r, L, l);
   if (up != 0)
     EACH (j, 0, r)
-      EACH (i, 0, up) l[j] -= w->L[g->Y + i + j * up] * lambda[g->row_up + i];
+      EACH (i, 0, up) l[j] -= tree->L[g->Y + i + j * up] * lambda[g->row_up + i];
   backward(r, L, l);
   if (R != 0)
     EACH (i, 0, r) lambda[g->row + i] = l[i];
 
   if (g->parent == KKT_PASS) { /* a = y + M^-1 (J' lambda + J_up' lambda_up) */
     EACH (i, 0, d) p[i] = 0;
-    if (up != 0) gemvt(up, d, B->J + g->J_up, lambda + g->row_up, p);
-    gemvt(r, d, B->J + g->J, l, p);
-    minv_times(d, is_diagonal(B, g->body), B->Minv + g->M, p, y);
+    if (up != 0) gemvt(up, d, blocks->J + g->J_up, lambda + g->row_up, p);
+    gemvt(r, d, blocks->J + g->J, l, p);
+    minv_times(d, is_diagonal(blocks, g->body), blocks->Minv + g->M, p, y);
     EACH (i, 0, d) a[g->col + i] += y[i];
   }
   for (int n = g->first; n < g->last; n++) {
-    const struct kkt_tree_child *k = &w->child[n];
-    const int dk = D != 0 ? D : k->d;
-    if (k->kind == KKT_PASS) continue;
+    const struct kkt_tree_child *child = &tree->child[n];
+    const int dk = D != 0 ? D : child->d;
+    if (child->kind == KKT_PASS) continue;
     EACH (i, 0, dk) p[i] = 0;
-    gemvt(r, dk, B->J + k->J, l, p);
-    if (k->kind == KKT_LEAF) {
-      minv_times(dk, is_diagonal(B, k->body), B->Minv + k->M, p, y);
-      EACH (i, 0, dk) a[k->col + i] += y[i];
+    gemvt(r, dk, blocks->J + child->J, l, p);
+    if (child->kind == KKT_LEAF) {
+      minv_times(dk, is_diagonal(blocks, child->body), blocks->Minv + child->M, p, y);
+      EACH (i, 0, dk) a[child->col + i] += y[i];
     } else {
-      ldl_solve(dk, w->H + k->H, p);
-      EACH (i, 0, dk) a[k->col + i] += p[i];
+      ldl_solve(dk, tree->H + child->H, p);
+      EACH (i, 0, dk) a[child->col + i] += p[i];
     }
   }
 }
@@ -246,90 +248,93 @@ static void solve_tree(const struct kkt_tree *w, const perp_blocks *B, const dou
 }
 
 /* y = J_x x for the auxiliary rows, y [k] */
-static void aux_times(const struct kkt_tree *w, const perp_blocks *B, const double *x, double *y)
+static void aux_times(const struct kkt_tree *tree, const perp_blocks *blocks, const double *x,
+                      double *y)
 {
-  for (int n = 0; n < w->n_aux; n++) {
-    int g = w->aux[n], r = B->cptr[g + 1] - B->cptr[g];
+  for (int n = 0; n < tree->n_aux; n++) {
+    int g = tree->aux[n], r = blocks->cptr[g + 1] - blocks->cptr[g];
     for (int i = 0; i < r; i++) y[i] = 0;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      gemv(r, B->bptr[B->jblk[k] + 1] - B->bptr[B->jblk[k]], 1, B->J + B->joff[k],
-           x + B->bptr[B->jblk[k]], y);
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+      gemv(r, blocks->bptr[blocks->jblk[k] + 1] - blocks->bptr[blocks->jblk[k]], 1,
+           blocks->J + blocks->joff[k], x + blocks->bptr[blocks->jblk[k]], y);
     y += r;
   }
 }
 
 /* y += J_x' mu */
-static void aux_transposed(const struct kkt_tree *w, const perp_blocks *B, const double *mu,
+static void aux_transposed(const struct kkt_tree *tree, const perp_blocks *blocks, const double *mu,
                            double *y)
 {
-  for (int n = 0; n < w->n_aux; n++) {
-    int g = w->aux[n], r = B->cptr[g + 1] - B->cptr[g];
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      gemvt(r, B->bptr[B->jblk[k] + 1] - B->bptr[B->jblk[k]], B->J + B->joff[k], mu,
-            y + B->bptr[B->jblk[k]]);
+  for (int n = 0; n < tree->n_aux; n++) {
+    int g = tree->aux[n], r = blocks->cptr[g + 1] - blocks->cptr[g];
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+      gemvt(r, blocks->bptr[blocks->jblk[k] + 1] - blocks->bptr[blocks->jblk[k]],
+            blocks->J + blocks->joff[k], mu, y + blocks->bptr[blocks->jblk[k]]);
     mu += r;
   }
 }
 
 /* C = J_x M^^-1 J_x' + S_x, one column a tree solve, and its Cholesky factor. */
-static bool factor_aux(const struct kkt_tree *w, const perp_blocks *B, double tol)
+static bool factor_aux(const struct kkt_tree *tree, const perp_blocks *blocks, double tol)
 {
-  int k = w->k;
-  perp_blocks_diagonal(B, w->diag);
-  for (int i = 0; i < B->m; i++) w->zero[i] = 0;
-  for (int i = 0; i < k; i++) w->mu[i] = 0;
-  for (int n = 0, at = 0; n < w->n_aux; n++)
-    for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++) {
-      double *column = w->C + (size_t)at * (size_t)k;
-      for (int i = 0; i < B->nv; i++) w->f[i] = 0;
-      w->mu[at] = 1;
-      aux_transposed(w, B, w->mu, w->f);
-      w->mu[at] = 0;
-      solve_tree(w, B, w->f, w->zero, w->x, w->l);
-      aux_times(w, B, w->x, column);
-      column[at] += w->shift + (B->s != NULL ? B->s[row] : 0);
-      w->ref[at] = w->diag[row];
+  int k = tree->k;
+  perp_blocks_diagonal(blocks, tree->diag);
+  for (int i = 0; i < blocks->m; i++) tree->zero[i] = 0;
+  for (int i = 0; i < k; i++) tree->mu[i] = 0;
+  for (int n = 0, at = 0; n < tree->n_aux; n++)
+    for (int row = blocks->cptr[tree->aux[n]]; row < blocks->cptr[tree->aux[n] + 1]; row++, at++) {
+      double *column = tree->C + (size_t)at * (size_t)k;
+      for (int i = 0; i < blocks->nv; i++) tree->f[i] = 0;
+      tree->mu[at] = 1;
+      aux_transposed(tree, blocks, tree->mu, tree->f);
+      tree->mu[at] = 0;
+      solve_tree(tree, blocks, tree->f, tree->zero, tree->x, tree->l);
+      aux_times(tree, blocks, tree->x, column);
+      column[at] += tree->shift + (blocks->s != NULL ? blocks->s[row] : 0);
+      tree->ref[at] = tree->diag[row];
     }
-  bool good = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, w->C, k) == 0;
+  bool good = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, tree->C, k) == 0;
   for (int i = 0; i < k; i++) {
-    double l = w->C[i + (size_t)i * (size_t)k];
-    good = good && l * l > tol * w->ref[i] && l <= DBL_MAX;
+    double l = tree->C[i + (size_t)i * (size_t)k];
+    good = good && l * l > tol * tree->ref[i] && l <= DBL_MAX;
   }
   return good;
 }
 
-static bool tree_factor(void *ws, const perp_blocks *B, double tol, double shift)
+static bool tree_factor(void *ws, const perp_blocks *blocks, double tol, double shift)
 {
-  struct kkt_tree *w = ws;
-  w->shift = shift;
-  return factor_tree(w, B, tol) && (w->k == 0 || factor_aux(w, B, tol));
+  struct kkt_tree *tree = ws;
+  tree->shift = shift;
+  return factor_tree(tree, blocks, tol) && (tree->k == 0 || factor_aux(tree, blocks, tol));
 }
 
-static void tree_apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
-                       double *lambda)
+static void tree_apply(void *ws, const perp_blocks *blocks, const double *f, const double *c,
+                       double *a, double *lambda)
 {
-  struct kkt_tree *w = ws;
-  solve_tree(w, B, f, c, a, lambda);
-  if (w->k == 0) return;
-  aux_times(w, B, a, w->mu);
-  for (int n = 0, at = 0; n < w->n_aux; n++)
-    for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++)
-      w->mu[at] = c[row] - w->mu[at];
-  LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', w->k, 1, w->C, w->k, w->mu, w->k);
-  for (int i = 0; i < B->nv; i++) w->f[i] = f[i];
-  aux_transposed(w, B, w->mu, w->f);
-  solve_tree(w, B, w->f, c, a, lambda);
-  for (int n = 0, at = 0; n < w->n_aux; n++)
-    for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++)
-      lambda[row] = w->mu[at];
+  struct kkt_tree *tree = ws;
+  solve_tree(tree, blocks, f, c, a, lambda);
+  if (tree->k == 0) return;
+  aux_times(tree, blocks, a, tree->mu);
+  for (int n = 0, at = 0; n < tree->n_aux; n++)
+    for (int row = blocks->cptr[tree->aux[n]]; row < blocks->cptr[tree->aux[n] + 1]; row++, at++)
+      tree->mu[at] = c[row] - tree->mu[at];
+  LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', tree->k, 1, tree->C, tree->k, tree->mu, tree->k);
+  for (int i = 0; i < blocks->nv; i++) tree->f[i] = f[i];
+  aux_transposed(tree, blocks, tree->mu, tree->f);
+  solve_tree(tree, blocks, tree->f, c, a, lambda);
+  for (int n = 0, at = 0; n < tree->n_aux; n++)
+    for (int row = blocks->cptr[tree->aux[n]]; row < blocks->cptr[tree->aux[n] + 1]; row++, at++)
+      lambda[row] = tree->mu[at];
 }
 
-static perp_status tree_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status tree_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
+                               void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct kkt_tree like = { .direct = perp_kkt_direct_of("tree", B, opts, tree_factor, tree_apply) };
-  return perp_kkt_tree_create(ctx, B, &like, ws);
+  PERP_TRY(perp_blocks_check(ctx, blocks));
+  struct kkt_tree like = { .direct = perp_kkt_direct_of("tree", blocks, opts, tree_factor,
+                                                        tree_apply) };
+  return perp_kkt_tree_create(ctx, blocks, &like, ws);
 }
 
 const perp_kkt_desc perp_kkt_tree = {

@@ -4,170 +4,175 @@
 #include "solvers/kkt/kernels.h"
 #include "solvers/kkt/tree_plan.h"
 
-static enum kkt_tree_kind tree_kind_of(const struct perp_kkt_tree_plan *p, int b)
+static enum kkt_tree_kind tree_kind_of(const struct perp_kkt_tree_plan *plan, int b)
 {
-  return p->children[b] == 0 ? KKT_LEAF : p->children[b] == 1 ? KKT_PASS : KKT_HUB;
+  return plan->children[b] == 0 ? KKT_LEAF : plan->children[b] == 1 ? KKT_PASS : KKT_HUB;
 }
 
-static void tree_layout(void *ws, perp_arena *a)
+static void tree_layout(void *ws, perp_arena *arena)
 {
-  struct kkt_tree *w = ws;
-  const int nv = w->direct.nv, m = w->direct.m;
-  perp_kkt_direct_layout(&w->direct, a);
-  w->link = PERP_CARVE(a, struct kkt_tree_link, w->n_links);
-  w->child = PERP_CARVE(a, struct kkt_tree_child, w->n_children);
-  w->root = PERP_CARVE(a, int, w->n_roots);
-  w->hub = PERP_CARVE(a, int, w->direct.nb);
-  w->aux = PERP_CARVE(a, int, w->n_aux);
-  w->L = PERP_CARVE(a, double, w->size_L);
-  w->H = PERP_CARVE(a, double, w->size_H);
-  w->C = PERP_CARVE(a, double, (size_t)w->k *(size_t)w->k);
-  PERP_DOUBLES(a, w->k, &w->mu, &w->ref);
-  PERP_DOUBLES(a, nv, &w->f, &w->x);
-  PERP_DOUBLES(a, m, &w->z, &w->zero, &w->l, &w->diag);
-  w->scratch = PERP_CARVE(a, double, 5 * (size_t)w->large);
+  struct kkt_tree *tree = ws;
+  const int nv = tree->direct.nv, m = tree->direct.m;
+  perp_kkt_direct_layout(&tree->direct, arena);
+  tree->link = PERP_CARVE(arena, struct kkt_tree_link, tree->n_links);
+  tree->child = PERP_CARVE(arena, struct kkt_tree_child, tree->n_children);
+  tree->root = PERP_CARVE(arena, int, tree->n_roots);
+  tree->hub = PERP_CARVE(arena, int, tree->direct.nb);
+  tree->aux = PERP_CARVE(arena, int, tree->n_aux);
+  tree->L = PERP_CARVE(arena, double, tree->size_L);
+  tree->H = PERP_CARVE(arena, double, tree->size_H);
+  tree->C = PERP_CARVE(arena, double, (size_t)tree->k *(size_t)tree->k);
+  PERP_DOUBLES(arena, tree->k, &tree->mu, &tree->ref);
+  PERP_DOUBLES(arena, nv, &tree->f, &tree->x);
+  PERP_DOUBLES(arena, m, &tree->z, &tree->zero, &tree->l, &tree->diag);
+  tree->scratch = PERP_CARVE(arena, double, 5 * (size_t)tree->large);
 }
 
-static void tree_count(struct kkt_tree *w, const struct perp_kkt_tree_plan *p, const perp_blocks *B)
+static void tree_count(struct kkt_tree *tree, const struct perp_kkt_tree_plan *plan,
+                       const perp_blocks *blocks)
 {
-  w->large = perp_kkt_largest(B);
-  w->n_links = p->n;
-  for (int g = 0; g < B->nc; g++) {
-    const int r = B->cptr[g + 1] - B->cptr[g];
-    if (p->in_tree[g]) {
-      w->n_children += B->jptr[g + 1] - B->jptr[g] - (p->parent_sub[g] >= 0);
-      w->size_L += r * r;
+  tree->large = perp_kkt_largest(blocks);
+  tree->n_links = plan->n;
+  for (int g = 0; g < blocks->nc; g++) {
+    const int r = blocks->cptr[g + 1] - blocks->cptr[g];
+    if (plan->in_tree[g]) {
+      tree->n_children += blocks->jptr[g + 1] - blocks->jptr[g] - (plan->parent_sub[g] >= 0);
+      tree->size_L += r * r;
     } else {
-      w->n_aux++;
-      w->k += r;
+      tree->n_aux++;
+      tree->k += r;
     }
   }
-  for (int b = 0; b < B->nb; b++) {
-    const int g = p->parent_group[b], h = p->last_child[b];
-    const enum kkt_tree_kind kind = tree_kind_of(p, b);
-    if (kind == KKT_HUB) w->n_roots += g < 0;
-    if (kind == KKT_HUB) w->size_H += B->mptr[b + 1] - B->mptr[b];
+  for (int b = 0; b < blocks->nb; b++) {
+    const int g = plan->parent_group[b], h = plan->last_child[b];
+    const enum kkt_tree_kind kind = tree_kind_of(plan, b);
+    if (kind == KKT_HUB) tree->n_roots += g < 0;
+    if (kind == KKT_HUB) tree->size_H += blocks->mptr[b + 1] - blocks->mptr[b];
     if (kind == KKT_PASS && g >= 0)
-      w->size_L += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[h + 1] - B->cptr[h]);
+      tree->size_L += (blocks->cptr[g + 1] - blocks->cptr[g]) *
+                      (blocks->cptr[h + 1] - blocks->cptr[h]);
   }
 }
 
-static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan *p,
-                             const perp_blocks *B)
+static void tree_links_build(struct kkt_tree *tree, const struct perp_kkt_tree_plan *plan,
+                             const perp_blocks *blocks)
 {
   int n_children = 0, n_roots = 0, n_aux = 0, L = 0, H = 0;
-  for (int g = 0; g < B->nc; g++)
-    if (!p->in_tree[g]) w->aux[n_aux++] = g;
-  for (int b = 0; b < B->nb; b++) {
-    w->hub[b] = -1;
-    if (tree_kind_of(p, b) != KKT_HUB) continue;
-    w->hub[b] = H;
-    if (p->parent_group[b] < 0) w->root[n_roots++] = b;
-    H += B->mptr[b + 1] - B->mptr[b];
+  for (int g = 0; g < blocks->nc; g++)
+    if (!plan->in_tree[g]) tree->aux[n_aux++] = g;
+  for (int b = 0; b < blocks->nb; b++) {
+    tree->hub[b] = -1;
+    if (tree_kind_of(plan, b) != KKT_HUB) continue;
+    tree->hub[b] = H;
+    if (plan->parent_group[b] < 0) tree->root[n_roots++] = b;
+    H += blocks->mptr[b + 1] - blocks->mptr[b];
   }
-  for (int i = 0; i < p->n; i++) {
-    int g = p->sequence[i], r = B->cptr[g + 1] - B->cptr[g], sub = p->parent_sub[g], D = 0;
+  for (int i = 0; i < plan->n; i++) {
+    int g = plan->sequence[i], r = blocks->cptr[g + 1] - blocks->cptr[g], sub = plan->parent_sub[g],
+        D = 0;
     struct kkt_tree_link link = {
-      .r = r, .row = B->cptr[g], .L = L, .first = n_children, .parent = -1
+      .r = r, .row = blocks->cptr[g], .L = L, .first = n_children, .parent = -1
     };
     bool uniform = true;
     L += r * r;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
-      int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+      int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
       if (D == 0) D = d;
       uniform = uniform && d == D;
       if (k == sub) continue;
-      struct kkt_tree_child child = { .kind = tree_kind_of(p, b),
+      struct kkt_tree_child child = { .kind = tree_kind_of(plan, b),
                                       .d = d,
-                                      .col = B->bptr[b],
-                                      .M = B->mptr[b],
-                                      .J = B->joff[k],
+                                      .col = blocks->bptr[b],
+                                      .M = blocks->mptr[b],
+                                      .J = blocks->joff[k],
                                       .body = b };
       if (child.kind == KKT_PASS) {
-        int h = p->last_child[b];
-        child.rh = B->cptr[h + 1] - B->cptr[h];
-        child.row_h = B->cptr[h];
-        child.J_h = B->joff[p->parent_sub[h]];
-        child.L_h = w->link[p->position[h]].L;
+        int h = plan->last_child[b];
+        child.rh = blocks->cptr[h + 1] - blocks->cptr[h];
+        child.row_h = blocks->cptr[h];
+        child.J_h = blocks->joff[plan->parent_sub[h]];
+        child.L_h = tree->link[plan->position[h]].L;
         child.Y = L;
         L += r * child.rh;
         uniform = uniform && child.rh == r;
         /* h needs to know its grandparent for the way back */
-        struct kkt_tree_link *below = &w->link[p->position[h]];
+        struct kkt_tree_link *below = &tree->link[plan->position[h]];
         below->up = r;
         below->J_up = child.J;
         below->row_up = link.row;
         below->Y = child.Y;
         if (below->r != r) below->kernel = 0;
       }
-      if (child.kind == KKT_HUB) child.H = w->hub[b];
-      w->child[n_children++] = child;
+      if (child.kind == KKT_HUB) child.H = tree->hub[b];
+      tree->child[n_children++] = child;
     }
     link.last = n_children;
     if (sub >= 0) {
-      int b = B->jblk[sub];
-      link.parent = tree_kind_of(p, b);
-      link.d = B->bptr[b + 1] - B->bptr[b];
-      link.col = B->bptr[b];
-      link.M = B->mptr[b];
-      link.J = B->joff[sub];
+      int b = blocks->jblk[sub];
+      link.parent = tree_kind_of(plan, b);
+      link.d = blocks->bptr[b + 1] - blocks->bptr[b];
+      link.col = blocks->bptr[b];
+      link.M = blocks->mptr[b];
+      link.J = blocks->joff[sub];
       link.body = b;
-      link.H = w->hub[b];
+      link.H = tree->hub[b];
     }
     link.kernel = uniform ? kernel_of(D, r) : 0;
-    w->link[i] = link;
+    tree->link[i] = link;
   }
 }
 
 /* Multiplications with additions of the elimination, and of one solve with it, without auxiliary
  * rows. */
-static void tree_cost(const struct kkt_tree *w, const perp_blocks *B, double *factor, double *solve)
+static void tree_cost(const struct kkt_tree *tree, const perp_blocks *blocks, double *factor,
+                      double *solve)
 {
   *factor = *solve = 0;
-  for (int i = 0; i < w->n_links; i++) {
-    const struct kkt_tree_link *g = &w->link[i];
+  for (int i = 0; i < tree->n_links; i++) {
+    const struct kkt_tree_link *g = &tree->link[i];
     const double r = g->r;
     *factor += r * r * r / 6;
     *solve += r * r;
     for (int n = g->first; n < g->last; n++) {
-      const struct kkt_tree_child *b = &w->child[n];
-      const double d = b->d, rh = b->rh;
-      *factor += b->kind == KKT_HUB ? d * d * d / 6 + r * d * d / 2 : r * d * d;
+      const struct kkt_tree_child *child = &tree->child[n];
+      const double d = child->d, rh = child->rh;
+      *factor += child->kind == KKT_HUB ? d * d * d / 6 + r * d * d / 2 : r * d * d;
       *factor += r * r * d / 2;
       *solve += 2 * d * d + 2 * r * d;
-      if (b->kind != KKT_PASS) continue;
+      if (child->kind != KKT_PASS) continue;
       *factor += r * d * rh + r * rh * rh / 2 + r * rh + r * r * rh / 2;
       *solve += 2 * r * rh;
     }
     if (g->parent == KKT_HUB) *factor += r * r * g->d / 2 + r * g->d * g->d / 2.0;
     *solve += g->parent >= 0 ? 2 * r * g->d : 0;
   }
-  for (int i = 0; i < w->n_roots; i++) {
-    const double d = B->bptr[w->root[i] + 1] - B->bptr[w->root[i]];
+  for (int i = 0; i < tree->n_roots; i++) {
+    const double d = blocks->bptr[tree->root[i] + 1] - blocks->bptr[tree->root[i]];
     *factor += d * d * d / 6;
     *solve += d * d;
   }
 }
 
-perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree *like,
+perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *blocks, struct kkt_tree *like,
                                  void **ws)
 {
-  struct perp_kkt_tree_plan *p;
-  PERP_TRY(perp_kkt_tree_plan(ctx, B, &p));
-  tree_count(like, p, B);
+  struct perp_kkt_tree_plan *plan;
+  PERP_TRY(perp_kkt_tree_plan(ctx, blocks, &plan));
+  tree_count(like, plan, blocks);
   const perp_status status = perp_workspace_create(ctx, "tree", like, sizeof *like, tree_layout,
                                                    ws);
   if (status == PERP_OK) {
-    struct kkt_tree *w = *ws;
+    struct kkt_tree *tree = *ws;
     double factor, solve, rows = 0; /* numbers of the auxiliary rows */
-    const double k = w->k;
-    tree_links_build(w, p, B);
-    tree_cost(w, B, &factor, &solve);
-    for (int n = 0; n < w->n_aux; n++)
-      rows += B->joff[B->jptr[w->aux[n] + 1]] - B->joff[B->jptr[w->aux[n]]];
-    w->direct.cost_factor = factor + k * (solve + 2 * rows) + k * k * k / 6;
-    w->direct.cost_solve = k > 0 ? 2 * (solve + rows) + k * k : solve;
+    const double k = tree->k;
+    tree_links_build(tree, plan, blocks);
+    tree_cost(tree, blocks, &factor, &solve);
+    for (int n = 0; n < tree->n_aux; n++)
+      rows += blocks->joff[blocks->jptr[tree->aux[n] + 1]] -
+              blocks->joff[blocks->jptr[tree->aux[n]]];
+    tree->direct.cost_factor = factor + k * (solve + 2 * rows) + k * k * k / 6;
+    tree->direct.cost_solve = k > 0 ? 2 * (solve + rows) + k * k : solve;
   }
-  free(p);
+  free(plan);
   return status;
 }

@@ -53,9 +53,9 @@ struct kkt_tree {
   double *scratch;  /* [5 large] of the generic kernels */
 };
 
-/* Links and memory for systems of the pattern of B, which is valid and only read here; *like: the
- * rest. PERP_ERR_NOMEM leaves *ws NULL.  O(N + k^2) for k auxiliary rows. */
-perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree *like,
+/* Links and memory for systems of the pattern of blocks, which is valid and only read here; *like:
+ * the rest. PERP_ERR_NOMEM leaves *ws NULL.  O(N + k^2) for k auxiliary rows. */
+perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *blocks, struct kkt_tree *like,
                                  void **ws);
 
 #endif

@@ -22,11 +22,11 @@ struct perp_kkt_tree_plan {
   int *position;     /* [nc] of a group in it */
 };
 
-/* The plan for the pattern of B, in a few passes over it.  Groups with many rows are preferred, so
- * that few rows are left for the auxiliary ones; a group below a body with several must find its
- * pivot without that body, or is auxiliary too.  *out is to be given to free(); PERP_ERR_NOMEM
- * leaves it NULL. */
-perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B,
+/* The plan for the pattern of blocks, in a few passes over it.  Groups with many rows are
+ * preferred, so that few rows are left for the auxiliary ones; a group below a body with several
+ * must find its pivot without that body, or is auxiliary too.  *out is to be given to free();
+ * PERP_ERR_NOMEM leaves it NULL. */
+perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *blocks,
                                struct perp_kkt_tree_plan **out);
 
 #endif

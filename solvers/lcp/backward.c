@@ -39,11 +39,11 @@ typedef struct backward {
 /* xi_j: |lambda_j|, of friction rows the limit where that is more */
 static real backward_size(const backward *q, int j)
 {
-  const perp_lcp *p = q->p;
+  const perp_lcp *lcp = q->p;
   const real x = fabs(q->lambda[j]);
-  if (!perp_exact_is_friction(p, j)) return x;
-  const int i = j > 0 && perp_lcp_is_cone(p, j - 1) ? j - 1 : j;
-  const real limit = (real)p->mu[i] * fmax(q->lambda[p->fric_of[i]], 0);
+  if (!perp_exact_is_friction(lcp, j)) return x;
+  const int i = j > 0 && perp_lcp_is_cone(lcp, j - 1) ? j - 1 : j;
+  const real limit = (real)lcp->mu[i] * fmax(q->lambda[lcp->fric_of[i]], 0);
   return x > limit ? x : limit;
 }
 
@@ -51,10 +51,10 @@ static real backward_size(const backward *q, int j)
  * and at last where it is not */
 static real backward_part(const backward *q, int j)
 {
-  const perp_lcp *p = q->p;
-  if (!perp_exact_is_friction(p, j)) {
+  const perp_lcp *lcp = q->p;
+  if (!perp_exact_is_friction(lcp, j)) {
     double lo, hi;
-    perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    perp_lcp_bounds(lcp, NULL, j, &lo, &hi);
     const real x = fabs(q->lambda[j]), near = BACKWARD_NEAR;
     if (lo > 0 || hi < 0) return HUGE_VALL;
     if (lo < 0 && (x >= -0.5L * lo || -lo * q->most[j] < near)) return HUGE_VALL;
@@ -104,15 +104,15 @@ static inline __attribute__((always_inline)) void
 backward_factored(backward *q, enum backward_pass pass, int g, int i)
 {
   real *acc = q->acc;
-  const perp_blocks *F = q->p->F;
-  perp_lcp_long_row(F, g, i, acc);
+  const perp_blocks *blocks = q->p->F;
+  perp_lcp_long_row(blocks, g, i, acc);
   const real own = acc[i];
   acc[i] = 0;
   if (own != 0) backward_entry(q, pass, i, i, fabsl(own));
-  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++)
-    for (int t = F->tptr[F->jblk[k]]; t < F->tptr[F->jblk[k] + 1]; t++) {
-      const int h = F->jgrp[F->tsub[t]];
-      for (int j = F->cptr[h]; j < F->cptr[h + 1]; j++) {
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+    for (int t = blocks->tptr[blocks->jblk[k]]; t < blocks->tptr[blocks->jblk[k] + 1]; t++) {
+      const int h = blocks->jgrp[blocks->tsub[t]];
+      for (int j = blocks->cptr[h]; j < blocks->cptr[h + 1]; j++) {
         if (acc[j] == 0) continue;
         backward_entry(q, pass, i, j, fabsl(acc[j]));
         acc[j] = 0;
@@ -122,20 +122,20 @@ backward_factored(backward *q, enum backward_pass pass, int g, int i)
 
 static inline __attribute__((always_inline)) void backward_all(backward *q, enum backward_pass pass)
 {
-  const perp_lcp *p = q->p;
-  for (int j = 0; p->A != NULL && j < p->n; j++) {
-    const double *col = p->A + (size_t)j * (size_t)p->lda;
+  const perp_lcp *lcp = q->p;
+  for (int j = 0; lcp->A != NULL && j < lcp->n; j++) {
+    const double *col = lcp->A + (size_t)j * (size_t)lcp->lda;
     if ((pass == BACKWARD_SIGMA || pass == BACKWARD_DATA) && q->known[j] == 0) continue;
-    for (int i = 0; i < p->n; i++)
+    for (int i = 0; i < lcp->n; i++)
       if (col[i] != 0) backward_entry(q, pass, i, j, fabs(col[i]));
   }
-  for (int j = 0; p->C != NULL && j < p->n; j++)
-    for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++)
-      if (p->C->value[k] != 0) backward_entry(q, pass, p->C->row[k], j, fabs(p->C->value[k]));
-  if (p->F == NULL) return;
-  for (int i = 0; i < p->n; i++) q->acc[i] = 0;
-  for (int g = 0; g < p->F->nc; g++)
-    for (int i = p->F->cptr[g]; i < p->F->cptr[g + 1]; i++) backward_factored(q, pass, g, i);
+  for (int j = 0; lcp->C != NULL && j < lcp->n; j++)
+    for (int k = lcp->C->start[j]; k < lcp->C->start[j + 1]; k++)
+      if (lcp->C->value[k] != 0) backward_entry(q, pass, lcp->C->row[k], j, fabs(lcp->C->value[k]));
+  if (lcp->F == NULL) return;
+  for (int i = 0; i < lcp->n; i++) q->acc[i] = 0;
+  for (int g = 0; g < lcp->F->nc; g++)
+    for (int i = lcp->F->cptr[g]; i < lcp->F->cptr[g + 1]; i++) backward_factored(q, pass, g, i);
 }
 
 /* (x - bound) / l; where l is 0 (a row without other terms depends on it) or unknown (no row does)
@@ -150,19 +150,19 @@ static real backward_away(real distance, real most)
  * others? */
 static bool backward_junk(const backward *q, int i)
 {
-  const perp_lcp *p = q->p;
-  const bool cone = perp_lcp_is_cone(p, i) || (i > 0 && perp_lcp_is_cone(p, i - 1));
-  return p->b[i] == 0 && !cone && q->known[i] < BACKWARD_JUNK;
+  const perp_lcp *lcp = q->p;
+  const bool cone = perp_lcp_is_cone(lcp, i) || (i > 0 && perp_lcp_is_cone(lcp, i - 1));
+  return lcp->b[i] == 0 && !cone && q->known[i] < BACKWARD_JUNK;
 }
 
 /* What is left of row i, or of the two of a cone; *slack: what w has beyond it, less than 0 at an
  * upper bound */
 static real backward_row(const backward *q, const double *w, int i, real *slack)
 {
-  const perp_lcp *p = q->p;
-  const bool cone = perp_lcp_is_cone(p, i);
+  const perp_lcp *lcp = q->p;
+  const bool cone = perp_lcp_is_cone(lcp, i);
   double lo, hi;
-  perp_lcp_bounds(p, q->lambda, i, &lo, &hi);
+  perp_lcp_bounds(lcp, q->lambda, i, &lo, &hi);
   *slack = 0;
   if (!cone) {
     real y = q->sigma[i] > 0 ? w[i] / q->sigma[i] : 0;
@@ -203,19 +203,19 @@ static real backward_row(const backward *q, const double *w, int i, real *slack)
  */
 static bool backward_round(backward *q)
 {
-  const perp_lcp *p = q->p;
+  const perp_lcp *lcp = q->p;
   bool grown = false;
   backward_all(q, BACKWARD_KNOW);
-  for (int j = 0; j < p->n; j++) { /* limits go with their normal row */
-    if (perp_exact_is_friction(p, j) && q->data[j] < 0 && q->known[j] == 0)
-      q->known[j] = p->mu[j] * fabsl(q->known[p->fric_of[j]]);
+  for (int j = 0; j < lcp->n; j++) { /* limits go with their normal row */
+    if (perp_exact_is_friction(lcp, j) && q->data[j] < 0 && q->known[j] == 0)
+      q->known[j] = lcp->mu[j] * fabsl(q->known[lcp->fric_of[j]]);
     if (q->known[j] > 0) {
       q->known[j] = -q->known[j];
       grown = true;
     }
   }
   backward_all(q, BACKWARD_DATA);
-  for (int i = 0; i < p->n; i++)
+  for (int i = 0; i < lcp->n; i++)
     if (q->data[i] > 0 && q->sigma[i] > 0) {
       q->sigma[i] = -q->sigma[i];
       grown = true;
@@ -228,23 +228,23 @@ static bool backward_round(backward *q)
  */
 static real backward_data(backward *q, const real *left, real floor, real enough)
 {
-  const perp_lcp *p = q->p;
-  for (int j = 0; j < p->n; j++) { /* bounds are data */
+  const perp_lcp *lcp = q->p;
+  for (int j = 0; j < lcp->n; j++) { /* bounds are data */
     double lo, hi;
-    perp_lcp_bounds(p, q->lambda, j, &lo, &hi);
-    q->known[j] = perp_exact_is_friction(p, j) ? 0
-                  : q->data[j] < -1            ? -(real)fabs(hi)
-                  : q->data[j] < 0             ? -(real)fabs(lo)
-                                               : -fmaxl(fmaxl(lo, -(real)hi), 0);
+    perp_lcp_bounds(lcp, q->lambda, j, &lo, &hi);
+    q->known[j] = perp_exact_is_friction(lcp, j) ? 0
+                  : q->data[j] < -1              ? -(real)fabs(hi)
+                  : q->data[j] < 0               ? -(real)fabs(lo)
+                                                 : -fmaxl(fmaxl(lo, -(real)hi), 0);
   }
-  q->main = 0.5L / p->n;
+  q->main = 0.5L / lcp->n;
   for (bool grown = true;;) {
     real worst = 0;
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0; i < lcp->n; i++) {
       if (!(left[i] > 0)) continue;
       real size = fabsl(q->sigma[i]), data = q->data[i];
       const int first = i;
-      if (perp_lcp_is_cone(p, i)) { /* one row of two components */
+      if (perp_lcp_is_cone(lcp, i)) { /* one row of two components */
         size = hypotl(size, q->sigma[++i]);
         data = hypotl(data, q->data[i]);
       }
@@ -261,17 +261,17 @@ static real backward_data(backward *q, const real *left, real floor, real enough
  * known is more than nothing. known [n] out: of the others, the largest that is in it. */
 static void backward_homogeneous(backward *q)
 {
-  const perp_lcp *p = q->p;
+  const perp_lcp *lcp = q->p;
   int with = -1, before;
-  for (int i = 0; i < p->n; i++) q->homogeneous |= p->b[i] == 0;
+  for (int i = 0; i < lcp->n; i++) q->homogeneous |= lcp->b[i] == 0;
   if (!q->homogeneous) return;
   do {
     before = with;
     with = 0;
-    for (int i = 0; i < p->n; i++)
+    for (int i = 0; i < lcp->n; i++)
       if (q->known[i] < BACKWARD_JUNK) q->known[i] = 0;
     backward_all(q, BACKWARD_JUNK_OF);
-    for (int i = 0; i < p->n; i++)
+    for (int i = 0; i < lcp->n; i++)
       if (!(q->known[i] < BACKWARD_JUNK)) {
         q->known[i] = HUGE_VALL;
         with++;
@@ -294,12 +294,12 @@ static real backward_off(const backward *q, const perp_lcp_doubt *doubt, bool ju
          (sigma < lost * 0x1p75L && !junk ? lost / sigma : 0);
 }
 
-void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
+void perp_lcp_backward(const perp_lcp *lcp, const double *lambda, const double *w,
                        const perp_lcp_doubt *doubt, double *scratch, perp_lcp_own *out)
 {
-  const size_t n = (size_t)p->n;
+  const size_t n = (size_t)lcp->n;
   real *at = (real *)(((uintptr_t)scratch + _Alignof(real) - 1) & ~(uintptr_t)(_Alignof(real) - 1));
-  backward q = { .p = p,
+  backward q = { .p = lcp,
                  .lambda = lambda,
                  .sigma = at,
                  .most = at + n,
@@ -308,17 +308,17 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
                  .acc = at + 4 * n };
   real most = 0, least = 0;
   bool any = false;
-  for (int i = 0; i < p->n; i++) {
-    q.sigma[i] = fabs(p->b[i]);
+  for (int i = 0; i < lcp->n; i++) {
+    q.sigma[i] = fabs(lcp->b[i]);
     q.most[i] = 0;
     q.known[i] = backward_size(&q, i);
   }
   backward_all(&q, BACKWARD_SIGMA);
-  for (int i = 0; i < p->n; i++) q.known[i] = 0;
+  for (int i = 0; i < lcp->n; i++) q.known[i] = 0;
   backward_all(&q, BACKWARD_MOST);
   backward_homogeneous(&q);
-  for (int i = 0; i < p->n; i++) {
-    const int rows = perp_lcp_is_cone(p, i) ? 2 : 1;
+  for (int i = 0; i < lcp->n; i++) {
+    const int rows = perp_lcp_is_cone(lcp, i) ? 2 : 1;
     real slack, off = 0;
     real left = backward_row(&q, w, i, &slack);
     const bool junk = backward_junk(&q, i);
@@ -330,7 +330,7 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
     most = left > most || isnan(left) ? left : most;
     if (slack != 0 || junk) left = 0;
     for (int k = i; k < i + rows; k++) {
-      q.data[k] = slack == 0 ? fabs(p->b[k]) : slack > 0 ? -1 : -2;
+      q.data[k] = slack == 0 ? fabs(lcp->b[k]) : slack > 0 ? -1 : -2;
       q.most[k] = left; /* needed no more as it was */
       any |= left > 0;
     }
@@ -343,13 +343,13 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
                   : 0;
 }
 
-double perp_lcp_close(const perp_lcp *p, double merit, const double *lambda, const double *w,
+double perp_lcp_close(const perp_lcp *lcp, double merit, const double *lambda, const double *w,
                       double *scratch)
 {
-  const double limit = sqrt(p->tol);
+  const double limit = sqrt(lcp->tol);
   const perp_lcp_doubt doubt = { .enough = limit };
-  if (p->brief || !(merit <= p->tol)) return merit;
+  if (lcp->brief || !(merit <= lcp->tol)) return merit;
   perp_lcp_own own;
-  perp_lcp_backward(p, lambda, w, &doubt, scratch, &own);
+  perp_lcp_backward(lcp, lambda, w, &doubt, scratch, &own);
   return isnan(own.most) ? own.most : fmax(merit, fmax(own.most, own.data * limit));
 }

@@ -33,19 +33,19 @@ typedef struct search {
 /* Is every column one that the search understands?  Conditions out. */
 static bool search_counts(search *f, int *friction)
 {
-  const perp_lcp *p = f->p;
-  memset(friction, 0, (size_t)p->n * sizeof *friction);
-  for (int t = 0; t < p->n; t++) {
-    if (!perp_exact_is_friction(p, t)) continue;
-    bool cone = p->cone != NULL && p->cone[t];
-    int normal = p->fric_of[t];
-    const perp_exact_sides side = perp_exact_sides_of(p, normal);
+  const perp_lcp *lcp = f->p;
+  memset(friction, 0, (size_t)lcp->n * sizeof *friction);
+  for (int t = 0; t < lcp->n; t++) {
+    if (!perp_exact_is_friction(lcp, t)) continue;
+    bool cone = lcp->cone != NULL && lcp->cone[t];
+    int normal = lcp->fric_of[t];
+    const perp_exact_sides side = perp_exact_sides_of(lcp, normal);
     if (side.lo < 0 || !side.up) return false;
-    if (p->mu[t] > 0) friction[normal] += cone ? 100 : 1;
+    if (lcp->mu[t] > 0) friction[normal] += cone ? 100 : 1;
     t += cone;
   }
-  for (int j = 0; j < p->n; j++) {
-    const perp_exact_sides side = perp_exact_sides_of(p, j);
+  for (int j = 0; j < lcp->n; j++) {
+    const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     if (side.lo == side.hi) continue; /* friction rows, too */
     if (side.down == side.up || (friction[j] > SEARCH_TANGENTS && friction[j] != 100)) return false;
     f->rows++;
@@ -59,15 +59,16 @@ static bool search_counts(search *f, int *friction)
 /* conditions of column j: s = t - (u_j + friction), into G from column k on */
 static int search_column(search *f, const double *A, int j, bool up, int friction, int k)
 {
-  const perp_lcp *p = f->p;
+  const perp_lcp *lcp = f->p;
   size_t ld = (size_t)f->vars;
   int tangent[SEARCH_TANGENTS] = { 0 }, many = 0;
   double most = 0;
-  for (int t = 0; t < p->n && friction > 0 && many < SEARCH_TANGENTS; t++)
-    if (perp_exact_is_friction(p, t) && p->fric_of[t] == j && p->mu[t] > 0) tangent[many++] = t;
+  for (int t = 0; t < lcp->n && friction > 0 && many < SEARCH_TANGENTS; t++)
+    if (perp_exact_is_friction(lcp, t) && lcp->fric_of[t] == j && lcp->mu[t] > 0)
+      tangent[many++] = t;
   for (int c = -1; c < many; c++) {
     const double *col = A + (size_t)(c < 0 ? j : tangent[c]) * (size_t)f->rows;
-    double mu = c < 0 ? 1 : p->mu[tangent[c]];
+    double mu = c < 0 ? 1 : lcp->mu[tangent[c]];
     for (int i = 0; i < f->rows; i++) most = fmax(most, mu * fabs(col[i]));
   }
   double by = most > 0 ? 1 / most : 0;
@@ -75,7 +76,7 @@ static int search_column(search *f, const double *A, int j, bool up, int frictio
   for (int q = 0; q < facets; q++) {
     double *g = f->G + (size_t)(k + q) * ld;
     if (friction == 100) {
-      double mu = q == 0 ? -1 : p->mu[tangent[0]];
+      double mu = q == 0 ? -1 : lcp->mu[tangent[0]];
       const double *col = A + (size_t)(q == 0 ? j : tangent[q - 1]) * (size_t)f->rows;
       for (int i = 0; i < f->rows; i++) g[i] = mu * by * col[i];
       g[f->rows] = q == 0;
@@ -84,7 +85,7 @@ static int search_column(search *f, const double *A, int j, bool up, int frictio
     for (int i = 0; i < f->rows; i++) {
       double sum = (up ? 1 : -1) * A[(size_t)i + (size_t)j * (size_t)f->rows];
       for (int c = 0; c < many; c++) {
-        double mu = p->mu[tangent[c]];
+        double mu = lcp->mu[tangent[c]];
         sum += (q >> c & 1 ? -mu : mu) * A[(size_t)i + (size_t)tangent[c] * (size_t)f->rows];
       }
       g[i] = -by * sum;
@@ -102,29 +103,29 @@ static int search_column(search *f, const double *A, int j, bool up, int frictio
 /* G, with rows of z in units where they are near 1 */
 static void search_conditions(search *f, const int *friction)
 {
-  const perp_lcp *p = f->p;
-  int n = p->n, m = f->rows, k = 0;
-  size_t nv = p->F != NULL ? (size_t)p->F->nv : 0;
+  const perp_lcp *lcp = f->p;
+  int n = lcp->n, m = f->rows, k = 0;
+  size_t nv = lcp->F != NULL ? (size_t)lcp->F->nv : 0;
   double *A = perp_exact_alloc(m * n, sizeof *A), *e = perp_exact_alloc(2 * n, sizeof *e);
   double *inner = perp_exact_alloc((int)(2 * nv) + n, sizeof *inner);
   double *data = f->G + (size_t)(f->K - 1) * (size_t)f->vars, most = 0;
   for (int j = 0, i = 0; j < n; j++) {
-    const perp_exact_sides side = perp_exact_sides_of(p, j);
+    const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     double top = 0, *r = e + n;
     if (side.lo == side.hi) continue; /* friction rows, too */
-    if (p->F != NULL) {
+    if (lcp->F != NULL) {
       for (int c = 0; c < n; c++) e[c] = c == j;
-      perp_blocks_A(p->F, e, r, inner);
+      perp_blocks_A(lcp->F, e, r, inner);
     } else
-      perp_lcp_row(p, j, r);
+      perp_lcp_row(lcp, j, r);
     for (int c = 0; c < n; c++) top = fmax(top, fabs(r[c]));
     f->row[i] = j;
     f->scale[i] = (side.up ? 1 : -1) / (top > 0 ? top : 1);
-    data[i] = -f->scale[i] * p->b[j];
+    data[i] = -f->scale[i] * lcp->b[j];
     for (int c = 0; c < n; c++) {
       A[(size_t)i + (size_t)c * (size_t)m] = f->scale[i] * r[c];
-      if (perp_exact_is_friction(p, c)) continue;
-      const perp_exact_sides of = perp_exact_sides_of(p, c); /* finite bounds other than 0 */
+      if (perp_exact_is_friction(lcp, c)) continue;
+      const perp_exact_sides of = perp_exact_sides_of(lcp, c); /* finite bounds other than 0 */
       data[i] -= f->scale[i] * r[c] * (!of.down ? of.lo : !of.up ? of.hi : 0);
     }
     most = fmax(most, fabs(data[i]));
@@ -133,7 +134,7 @@ static void search_conditions(search *f, const int *friction)
   for (int i = 0; i < m; i++) data[i] /= most > 0 ? most : 1;
   data[m] = 1;
   for (int j = 0; j < n; j++) {
-    const perp_exact_sides side = perp_exact_sides_of(p, j);
+    const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     if (side.lo < side.hi) k = search_column(f, A, j, side.up, friction[j], k);
   }
   f->size[f->blocks++] = 1;
@@ -246,11 +247,11 @@ static bool search_run(search *f)
   return f->x[m] < -SEARCH_LEAST;
 }
 
-bool perp_lcp_search(const perp_lcp *p, double *z)
+bool perp_lcp_search(const perp_lcp *lcp, double *z)
 {
   enum { MOST_CONDITIONS = 2000000 };
-  search f = { .p = p };
-  int *friction = perp_exact_alloc(p->n, sizeof *friction);
+  search f = { .p = lcp };
+  int *friction = perp_exact_alloc(lcp->n, sizeof *friction);
   bool found = false;
   if (search_counts(&f, friction) && (double)f.vars * f.K <= MOST_CONDITIONS) {
     const int most = f.vars > f.K ? f.vars : f.K, entries = f.vars * f.K;
@@ -265,7 +266,7 @@ bool perp_lcp_search(const perp_lcp *p, double *z)
     f.size = index + f.rows;
     search_conditions(&f, friction);
     found = search_run(&f);
-    for (int i = 0; i < p->n; i++) z[i] = 0;
+    for (int i = 0; i < lcp->n; i++) z[i] = 0;
     for (int i = 0; i < f.rows; i++) z[f.row[i]] = f.scale[i] * f.x[i];
     free(block);
     free(index);

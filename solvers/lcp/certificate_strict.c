@@ -32,29 +32,29 @@ typedef struct strict {
 /* u, c, v and size of z; false where a column must be 0 exactly and is not made of zeros. */
 static bool strict_measure(strict *s, const double *z)
 {
-  const perp_lcp *p = s->p;
-  int n = p->n;
-  perp_lcp_transposed(p, z, s->u, s->rest);
-  perp_lcp_absolute(p, z, true, s->a, s->c, s->rest, s->rest + n);
+  const perp_lcp *lcp = s->p;
+  int n = lcp->n;
+  perp_lcp_transposed(lcp, z, s->u, s->rest);
+  perp_lcp_absolute(lcp, z, true, s->a, s->c, s->rest, s->rest + n);
   for (int j = 0; j < n; j++) {
-    const perp_exact_sides side = perp_exact_sides_of(p, j);
+    const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     if (side.down && side.up && s->c[j] > 0) return false;
     s->v[j] = side.up ? s->u[j] : side.down ? -s->u[j] : -1;
     s->size[j] = s->c[j];
   }
   for (int t = 0; t < n; t++) {
-    if (!perp_exact_is_friction(p, t)) continue;
-    int normal = p->fric_of[t], cone = p->cone != NULL && p->cone[t];
+    if (!perp_exact_is_friction(lcp, t)) continue;
+    int normal = lcp->fric_of[t], cone = lcp->cone != NULL && lcp->cone[t];
     double lo, hi, u = cone ? hypot(s->u[t], s->u[t + 1]) : fabs(s->u[t]);
     double c = cone ? s->c[t] + s->c[t + 1] : s->c[t];
-    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
-    if (hi == HUGE_VAL && p->mu[t] > 0) {
+    perp_lcp_bounds(lcp, NULL, normal, &lo, &hi);
+    if (hi == HUGE_VAL && lcp->mu[t] > 0) {
       if (lo < 0 && c > 0) return false; /* its limits are left out of the proofs */
-      s->v[normal] += p->mu[t] * u;
-      s->size[normal] += p->mu[t] * c;
+      s->v[normal] += lcp->mu[t] * u;
+      s->size[normal] += lcp->mu[t] * c;
     }
     bool zero = u <= STRICT_ZERO * c;
-    for (int k = t; k <= t + cone; k++) s->weight[k] = zero ? 0 : p->mu[t] * s->u[k] / u;
+    for (int k = t; k <= t + cone; k++) s->weight[k] = zero ? 0 : lcp->mu[t] * s->u[k] / u;
     t += cone;
   }
   return true;
@@ -63,17 +63,17 @@ static bool strict_measure(strict *s, const double *z)
 /* Number the conditions that are met as equations; false where one is broken. */
 static bool strict_number(strict *s)
 {
-  const perp_lcp *p = s->p;
+  const perp_lcp *lcp = s->p;
   s->equations = 0;
-  for (int j = 0; j < p->n; j++) {
-    const perp_exact_sides side = perp_exact_sides_of(p, j);
+  for (int j = 0; j < lcp->n; j++) {
+    const perp_exact_sides side = perp_exact_sides_of(lcp, j);
     s->equation[j] = s->still[j] = -1;
     if (side.down == side.up || !(s->size[j] > 0)) continue;
     if (!(s->v[j] <= STRICT_ZERO * s->size[j])) return false;
     if (s->v[j] >= -STRICT_ZERO * s->size[j]) s->equation[j] = s->equations++;
   }
-  for (int t = 0; t < p->n; t++)
-    if (perp_exact_is_friction(p, t) && s->equation[p->fric_of[t]] >= 0 && s->weight[t] == 0 &&
+  for (int t = 0; t < lcp->n; t++)
+    if (perp_exact_is_friction(lcp, t) && s->equation[lcp->fric_of[t]] >= 0 && s->weight[t] == 0 &&
         s->c[t] > 0)
       s->still[t] = s->equations++;
   return true;
@@ -82,8 +82,8 @@ static bool strict_number(strict *s)
 /* E y = e with dz_i = |z_i| y_i, the least y; false: no such y.  row [n] scratch */
 static bool strict_direction(const strict *s, const double *z, double *dz, double *row)
 {
-  const perp_lcp *p = s->p;
-  int n = p->n, m = s->equations, k = 0;
+  const perp_lcp *lcp = s->p;
+  int n = lcp->n, m = s->equations, k = 0;
   size_t ld = (size_t)m;
   const int entries = m * s->rows, lwork = 64 * (m + s->rows);
   double *E = perp_exact_alloc(2 * entries + s->rows + lwork, sizeof *E);
@@ -91,19 +91,19 @@ static bool strict_direction(const strict *s, const double *z, double *dz, doubl
   for (int i = 0; i < n; i++) {
     if (z[i] == 0) continue;
     double *e = E + (size_t)k++ * ld;
-    if (p->F != NULL) {
+    if (lcp->F != NULL) {
       for (int j = 0; j < n; j++) dz[j] = j == i;
-      perp_blocks_A(p->F, dz, row, s->rest);
+      perp_blocks_A(lcp->F, dz, row, s->rest);
     } else
-      perp_lcp_row(p, i, row);
+      perp_lcp_row(lcp, i, row);
     for (int j = 0; j < n; j++) {
       double x = row[j] * fabs(z[i]);
-      if (perp_exact_is_friction(p, j)) {
-        int normal = p->fric_of[j], q = s->equation[normal];
+      if (perp_exact_is_friction(lcp, j)) {
+        int normal = lcp->fric_of[j], q = s->equation[normal];
         if (q >= 0) e[q] += s->weight[j] * x / s->size[normal];
         if (s->still[j] >= 0) e[s->still[j]] += x / s->c[j];
       } else if (s->equation[j] >= 0) {
-        e[s->equation[j]] += (perp_exact_sides_of(p, j).up ? x : -x) / s->size[j];
+        e[s->equation[j]] += (perp_exact_sides_of(lcp, j).up ? x : -x) / s->size[j];
       }
     }
   }
@@ -129,20 +129,20 @@ static bool strict_direction(const strict *s, const double *z, double *dz, doubl
 /* What z proves beyond nothing, in doubles: -b'z - sup u'lambda over finite bounds. */
 static double strict_gap(const strict *s, const double *z)
 {
-  const perp_lcp *p = s->p;
+  const perp_lcp *lcp = s->p;
   double gap = 0;
-  for (int i = 0; i < p->n; i++) {
-    gap -= p->b[i] * z[i];
-    if (perp_exact_is_friction(p, i)) continue;
-    const perp_exact_sides side = perp_exact_sides_of(p, i);
+  for (int i = 0; i < lcp->n; i++) {
+    gap -= lcp->b[i] * z[i];
+    if (perp_exact_is_friction(lcp, i)) continue;
+    const perp_exact_sides side = perp_exact_sides_of(lcp, i);
     double low = side.down ? -HUGE_VAL : s->u[i] * side.lo;
     double high = side.up ? -HUGE_VAL : s->u[i] * side.hi;
     if (fmax(low, high) > -HUGE_VAL) gap -= fmax(low, high);
   }
-  for (int t = 0; t < p->n; t++) { /* friction of a normal with an upper bound: at most there */
-    if (!perp_exact_is_friction(p, t)) continue;
-    const perp_exact_sides side = perp_exact_sides_of(p, p->fric_of[t]);
-    if (!side.up) gap -= p->mu[t] * fabs(s->u[t]) * fmax(side.hi, 0);
+  for (int t = 0; t < lcp->n; t++) { /* friction of a normal with an upper bound: at most there */
+    if (!perp_exact_is_friction(lcp, t)) continue;
+    const perp_exact_sides side = perp_exact_sides_of(lcp, lcp->fric_of[t]);
+    if (!side.up) gap -= lcp->mu[t] * fabs(s->u[t]) * fmax(side.hi, 0);
   }
   return gap;
 }
@@ -158,10 +158,10 @@ static bool strict_is(const strict *s)
   return true;
 }
 
-bool perp_lcp_strict(const perp_lcp *p, const double *z, double *out)
+bool perp_lcp_strict(const perp_lcp *lcp, const double *z, double *out)
 {
-  int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
-  strict s = { .p = p };
+  int n = lcp->n, nv = lcp->F != NULL ? lcp->F->nv : 0;
+  strict s = { .p = lcp };
   double *block = perp_exact_alloc(10 * n + 2 * n + 4 * nv, sizeof *block);
   int *index = perp_exact_alloc(2 * n, sizeof *index);
   double **part[] = { &s.u, &s.c, &s.v, &s.size, &s.weight, &s.a };
@@ -171,7 +171,7 @@ bool perp_lcp_strict(const perp_lcp *p, const double *z, double *out)
   s.rest = row + n;
   s.equation = index;
   s.still = index + n;
-  perp_lcp_absolute(p, z, true, s.a, s.c, s.rest, s.rest + n);
+  perp_lcp_absolute(lcp, z, true, s.a, s.c, s.rest, s.rest + n);
   for (int i = 0; i < n; i++) top = fmax(top, fabs(z[i]) * s.a[i]);
   for (int i = 0; i < n; i++) {
     kept[i] = fabs(z[i]) * s.a[i] > STRICT_SMALL * top ? z[i] : 0;

@@ -19,10 +19,10 @@ typedef struct distance {
   double *work; /* [n n + 5 n] */
 } distance;
 
-static double distance_map(const perp_lcp *p, double x, double y, int i)
+static double distance_map(const perp_lcp *lcp, double x, double y, int i)
 {
   double lo, hi;
-  perp_lcp_bounds(p, NULL, i, &lo, &hi);
+  perp_lcp_bounds(lcp, NULL, i, &lo, &hi);
   const double above = x - lo, below = x - hi;
   y = y > above ? above : y;
   return y < below ? below : y;
@@ -147,27 +147,30 @@ static bool distance_definite(distance *d, const double *lambda, const double *w
   return true;
 }
 
-perp_lcp_near perp_lcp_distance(const perp_lcp *p, const double *lambda, double *bound)
+perp_lcp_near perp_lcp_distance(const perp_lcp *lcp, const double *lambda, double *bound)
 {
-  const size_t n = (size_t)p->n;
-  for (int i = 0; i < p->n; i++) bound[i] = HUGE_VAL;
-  if (p->n == 0 || p->F != NULL || !perp_lcp_finite(p)) return PERP_NEAR_UNKNOWN;
-  for (int i = 0; i < p->n; i++)
-    if (perp_exact_is_friction(p, i) || !(fabs(lambda[i]) <= DBL_MAX)) return PERP_NEAR_UNKNOWN;
+  const size_t n = (size_t)lcp->n;
+  for (int i = 0; i < lcp->n; i++) bound[i] = HUGE_VAL;
+  if (lcp->n == 0 || lcp->F != NULL || !perp_lcp_finite(lcp)) return PERP_NEAR_UNKNOWN;
+  for (int i = 0; i < lcp->n; i++)
+    if (perp_exact_is_friction(lcp, i) || !(fabs(lambda[i]) <= DBL_MAX)) return PERP_NEAR_UNKNOWN;
   double *block = perp_exact_alloc((int)(2 * n * n + 9 * n), sizeof *block), *w = block;
-  distance d = {
-    .p = p, .r = w + n, .v = w + 2 * n, .size = w + 3 * n, .A = w + 4 * n, .work = w + 4 * n + n * n
-  };
-  for (int i = 0; i < p->n; i++)
-    for (int j = 0; j < p->n; j++) d.A[(size_t)i + (size_t)j * n] = perp_lcp_entry(p, i, j);
-  perp_lcp_product(p, lambda, w, NULL);
+  distance d = { .p = lcp,
+                 .r = w + n,
+                 .v = w + 2 * n,
+                 .size = w + 3 * n,
+                 .A = w + 4 * n,
+                 .work = w + 4 * n + n * n };
+  for (int i = 0; i < lcp->n; i++)
+    for (int j = 0; j < lcp->n; j++) d.A[(size_t)i + (size_t)j * n] = perp_lcp_entry(lcp, i, j);
+  perp_lcp_product(lcp, lambda, w, NULL);
   distance_rounding(&d, lambda);
   perp_lcp_near near = PERP_NEAR_UNKNOWN;
   if (distance_dominant(&d, lambda, w, bound))
     near = PERP_NEAR_DOMINANT;
   else if (distance_definite(&d, lambda, w, bound))
     near = PERP_NEAR_DEFINITE;
-  for (int i = 0; i < p->n; i++)
+  for (int i = 0; i < lcp->n; i++)
     if (near == PERP_NEAR_UNKNOWN || !(bound[i] <= DBL_MAX)) bound[i] = HUGE_VAL;
   free(block);
   return near;

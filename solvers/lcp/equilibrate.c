@@ -10,10 +10,10 @@
 
 enum { PASSES = 6, MOST = 400 }; /* MOST: exponents stay far from over- and underflow */
 
-void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch)
+void perp_lcp_equilibration(const perp_lcp *lcp, double *D, double *scratch)
 {
-  int n = p->n;
-  size_t ld = (size_t)p->lda;
+  int n = lcp->n;
+  size_t ld = (size_t)lcp->lda;
   double *largest = scratch;
   for (int i = 0; i < n; i++) D[i] = 1;
   for (int pass = 0; pass < PASSES; pass++) {
@@ -21,12 +21,12 @@ void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch)
     for (int i = 0; i < n; i++) largest[i] = 0;
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++) {
-        double v = fabs(p->A[(size_t)i + (size_t)j * ld]) * D[i] * D[j];
+        double v = fabs(lcp->A[(size_t)i + (size_t)j * ld]) * D[i] * D[j];
         largest[i] = fmax(largest[i], v);
         largest[j] = fmax(largest[j], v);
       }
     for (int i = 0; i < n; i++) {
-      bool pair = perp_lcp_is_cone(p, i);
+      bool pair = perp_lcp_is_cone(lcp, i);
       double v = pair ? fmax(largest[i], largest[i + 1]) : largest[i];
       if (v > 0 && isfinite(v)) {
         int e = (int)lrint(-0.5 * log2(v));
@@ -45,29 +45,29 @@ void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch)
   }
 }
 
-void perp_lcp_rescale(const perp_lcp *p, const double *D, double *A, double *b, double *lo,
+void perp_lcp_rescale(const perp_lcp *lcp, const double *D, double *A, double *b, double *lo,
                       double *hi, double *mu, perp_lcp *out)
 {
-  int n = p->n;
-  size_t ld = (size_t)p->lda;
+  int n = lcp->n;
+  size_t ld = (size_t)lcp->lda;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++)
-      A[(size_t)i + (size_t)j * (size_t)n] = p->A[(size_t)i + (size_t)j * ld] * D[i] * D[j];
+      A[(size_t)i + (size_t)j * (size_t)n] = lcp->A[(size_t)i + (size_t)j * ld] * D[i] * D[j];
   for (int i = 0; i < n; i++) {
-    b[i] = p->b[i] * D[i];
-    lo[i] = (p->lo != NULL ? p->lo[i] : 0) / D[i];
-    hi[i] = (p->hi != NULL ? p->hi[i] : HUGE_VAL) / D[i];
-    bool friction = p->fric_of != NULL && p->fric_of[i] >= 0;
-    mu[i] = friction ? p->mu[i] * D[p->fric_of[i]] / D[i] : 0;
+    b[i] = lcp->b[i] * D[i];
+    lo[i] = (lcp->lo != NULL ? lcp->lo[i] : 0) / D[i];
+    hi[i] = (lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL) / D[i];
+    bool friction = lcp->fric_of != NULL && lcp->fric_of[i] >= 0;
+    mu[i] = friction ? lcp->mu[i] * D[lcp->fric_of[i]] / D[i] : 0;
   }
-  *out = *p;
+  *out = *lcp;
   out->A = A;
   out->lda = n;
   out->b = b;
-  if (p->lo != NULL || p->hi != NULL) {
+  if (lcp->lo != NULL || lcp->hi != NULL) {
     out->lo = lo;
     out->hi = hi;
   }
-  if (p->fric_of != NULL) out->mu = mu;
+  if (lcp->fric_of != NULL) out->mu = mu;
   out->unit = NULL; /* rows are in other units now: for the caller */
 }

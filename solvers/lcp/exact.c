@@ -10,21 +10,21 @@ void *perp_exact_alloc(int count, size_t size)
   return p;
 }
 
-static void exact_arrays(perp_exact *E, int m, int k)
+static void exact_arrays(perp_exact *exact, int m, int k)
 {
-  E->m = m;
-  E->k = k;
+  exact->m = m;
+  exact->k = k;
   const int count = m * (k + 1);
   mpz_t *z = perp_exact_alloc(count, sizeof *z);
   for (int i = 0; i < count; i++) mpz_init(z[i]);
-  E->D = z;
-  E->basic = perp_exact_alloc(m, sizeof *E->basic);
-  E->non = perp_exact_alloc(k, sizeof *E->non);
-  E->v = perp_exact_alloc(m + k, sizeof *E->v);
-  E->row = perp_exact_alloc(m, sizeof *E->row);
-  E->column = perp_exact_alloc(k + 1, sizeof *E->column);
-  for (int i = 0; i < m + k; i++) mpz_inits(E->v[i].U, E->v[i].origin, NULL);
-  mpz_inits(E->d, E->s, E->t, NULL);
+  exact->D = z;
+  exact->basic = perp_exact_alloc(m, sizeof *exact->basic);
+  exact->non = perp_exact_alloc(k, sizeof *exact->non);
+  exact->v = perp_exact_alloc(m + k, sizeof *exact->v);
+  exact->row = perp_exact_alloc(m, sizeof *exact->row);
+  exact->column = perp_exact_alloc(k + 1, sizeof *exact->column);
+  for (int i = 0; i < m + k; i++) mpz_inits(exact->v[i].U, exact->v[i].origin, NULL);
+  mpz_inits(exact->d, exact->s, exact->t, NULL);
 }
 
 /* exponent of the lowest bit of a dyadic rational that is not 0 */
@@ -64,33 +64,36 @@ static long exact_need(mpq_t *q, int count, int step, const long *with)
   return most;
 }
 
-void perp_exact_new(perp_exact *E, int m, int k, mpq_t *R, mpq_t *upper, int64_t budget)
+void perp_exact_new(perp_exact *exact, int m, int k, mpq_t *R, mpq_t *upper, int64_t budget)
 {
-  exact_arrays(E, m, k);
+  exact_arrays(exact, m, k);
   int width = k + 1;
-  for (int i = 0; i < m; i++) E->row[i] = exact_need(R + (size_t)i * (size_t)width, width, 1, NULL);
-  for (int j = 0; j < width; j++) E->column[j] = exact_need(R + j, m, width, E->row);
+  for (int i = 0; i < m; i++)
+    exact->row[i] = exact_need(R + (size_t)i * (size_t)width, width, 1, NULL);
+  for (int j = 0; j < width; j++) exact->column[j] = exact_need(R + j, m, width, exact->row);
   /* x = y 2^(column_j - column_0): U must become an integer */
   for (int j = 1; j < width; j++)
     if (mpq_sgn(upper[j - 1]) > 0) {
-      long need = E->column[j] - exact_low(upper[j - 1]);
-      if (need > E->column[0]) E->column[0] = need;
+      long need = exact->column[j] - exact_low(upper[j - 1]);
+      if (need > exact->column[0]) exact->column[0] = need;
     }
   for (int i = 0; i < m; i++) {
     for (int j = 0; j < width; j++) {
       mpq_ptr q = R[i * width + j];
-      if (mpq_sgn(q) != 0) exact_integer(E->D[i * width + j], q, E->row[i] + E->column[j]);
+      if (mpq_sgn(q) != 0)
+        exact_integer(exact->D[i * width + j], q, exact->row[i] + exact->column[j]);
     }
-    E->basic[i] = k + i;
+    exact->basic[i] = k + i;
   }
   for (int j = 0; j < k; j++) {
-    E->non[j] = j;
-    if (mpq_sgn(upper[j]) > 0) exact_integer(E->v[j].U, upper[j], E->column[0] - E->column[j + 1]);
+    exact->non[j] = j;
+    if (mpq_sgn(upper[j]) > 0)
+      exact_integer(exact->v[j].U, upper[j], exact->column[0] - exact->column[j + 1]);
   }
-  for (int i = 0; i < m + k; i++) E->v[i].sign = 1;
-  mpz_set_ui(E->d, 1);
-  E->work = 0;
-  E->budget = budget;
+  for (int i = 0; i < m + k; i++) exact->v[i].sign = 1;
+  mpz_set_ui(exact->d, 1);
+  exact->work = 0;
+  exact->budget = budget;
 }
 
 void perp_exact_copy(const perp_exact *from, perp_exact *to)
@@ -112,163 +115,163 @@ void perp_exact_copy(const perp_exact *from, perp_exact *to)
   to->budget = from->budget;
 }
 
-void perp_exact_free(perp_exact *E)
+void perp_exact_free(perp_exact *exact)
 {
-  for (int i = 0; i < E->m * (E->k + 1); i++) mpz_clear(E->D[i]);
-  for (int i = 0; i < E->m + E->k; i++) mpz_clears(E->v[i].U, E->v[i].origin, NULL);
-  mpz_clears(E->d, E->s, E->t, NULL);
-  free(E->D);
-  free(E->basic);
-  free(E->non);
-  free(E->v);
-  free(E->row);
-  free(E->column);
+  for (int i = 0; i < exact->m * (exact->k + 1); i++) mpz_clear(exact->D[i]);
+  for (int i = 0; i < exact->m + exact->k; i++) mpz_clears(exact->v[i].U, exact->v[i].origin, NULL);
+  mpz_clears(exact->d, exact->s, exact->t, NULL);
+  free(exact->D);
+  free(exact->basic);
+  free(exact->non);
+  free(exact->v);
+  free(exact->row);
+  free(exact->column);
 }
 
 /* The row of v; -1: it is not basic. */
-static int exact_row(const perp_exact *E, int v)
+static int exact_row(const perp_exact *exact, int v)
 {
-  for (int i = 0; i < E->m; i++)
-    if (E->basic[i] == v) return i;
+  for (int i = 0; i < exact->m; i++)
+    if (exact->basic[i] == v) return i;
   return -1;
 }
 
-void perp_exact_restrict(perp_exact *E, int v, enum perp_exact_kind kind)
+void perp_exact_restrict(perp_exact *exact, int v, enum perp_exact_kind kind)
 {
-  E->v[v].kind = (unsigned char)kind;
+  exact->v[v].kind = (unsigned char)kind;
 }
 
-void perp_exact_reflect(perp_exact *E, int v)
+void perp_exact_reflect(perp_exact *exact, int v)
 {
-  perp_exact_var *x = &E->v[v];
-  bool box = x->kind == PERP_EXACT_BOX;
-  int r = exact_row(E, v), width = E->k + 1;
+  perp_exact_var *var = &exact->v[v];
+  bool box = var->kind == PERP_EXACT_BOX;
+  int r = exact_row(exact, v), width = exact->k + 1;
   if (r >= 0) {
-    mpz_t *D = E->D + (size_t)r * width;
+    mpz_t *D = exact->D + (size_t)r * width;
     for (int j = 0; j < width; j++) mpz_neg(D[j], D[j]);
-    if (box) mpz_addmul(D[0], E->d, x->U);
+    if (box) mpz_addmul(D[0], exact->d, var->U);
   } else {
     int c = 1;
-    while (E->non[c - 1] != v) c++;
-    for (int i = 0; i < E->m; i++) {
-      mpz_t *D = E->D + (size_t)i * width;
-      if (box) mpz_addmul(D[0], D[c], x->U);
+    while (exact->non[c - 1] != v) c++;
+    for (int i = 0; i < exact->m; i++) {
+      mpz_t *D = exact->D + (size_t)i * width;
+      if (box) mpz_addmul(D[0], D[c], var->U);
       mpz_neg(D[c], D[c]);
     }
   }
-  if (box && x->sign > 0)
-    mpz_add(x->origin, x->origin, x->U);
+  if (box && var->sign > 0)
+    mpz_add(var->origin, var->origin, var->U);
   else if (box)
-    mpz_sub(x->origin, x->origin, x->U);
-  x->sign = (signed char)-x->sign;
+    mpz_sub(var->origin, var->origin, var->U);
+  var->sign = (signed char)-var->sign;
 }
 
-void perp_exact_value(const perp_exact *E, int v, mpq_t out)
+void perp_exact_value(const perp_exact *exact, int v, mpq_t out)
 {
-  int r = exact_row(E, v);
+  int r = exact_row(exact, v);
   mpq_set_ui(out, 0, 1);
   if (r >= 0) {
-    mpq_set_num(out, E->D[(size_t)r * (size_t)(E->k + 1)]);
-    mpq_set_den(out, E->d);
+    mpq_set_num(out, exact->D[(size_t)r * (size_t)(exact->k + 1)]);
+    mpq_set_den(out, exact->d);
     mpq_canonicalize(out);
   }
-  if (E->v[v].sign < 0) mpq_neg(out, out);
+  if (exact->v[v].sign < 0) mpq_neg(out, out);
   mpq_t o;
   mpq_init(o);
-  mpq_set_z(o, E->v[v].origin);
+  mpq_set_z(o, exact->v[v].origin);
   mpq_add(out, out, o);
   mpq_clear(o);
 }
 
-void perp_exact_pivot(perp_exact *E, int r, int c)
+void perp_exact_pivot(perp_exact *exact, int r, int c)
 {
-  int width = E->k + 1;
-  mpz_t *P = E->D + (size_t)r * width;
+  int width = exact->k + 1;
+  mpz_t *P = exact->D + (size_t)r * width;
   bool down = mpz_sgn(P[c]) < 0;
-  size_t limbs = mpz_size(E->d) + mpz_size(P[c]) + 1;
+  size_t limbs = mpz_size(exact->d) + mpz_size(P[c]) + 1;
   int64_t updates = 0;
-  for (int i = 0; i < E->m; i++) {
+  for (int i = 0; i < exact->m; i++) {
     if (i == r) continue;
-    mpz_t *D = E->D + (size_t)i * width;
+    mpz_t *D = exact->D + (size_t)i * width;
     bool plain = mpz_sgn(D[c]) == 0;
     for (int j = 0; j < width; j++) {
       if (j == c || (mpz_sgn(D[j]) == 0 && (plain || mpz_sgn(P[j]) == 0))) continue;
       updates++;
-      mpz_mul(E->s, P[c], D[j]);
-      if (!plain) mpz_submul(E->s, D[c], P[j]);
-      mpz_divexact(D[j], E->s, E->d);
+      mpz_mul(exact->s, P[c], D[j]);
+      if (!plain) mpz_submul(exact->s, D[c], P[j]);
+      mpz_divexact(D[j], exact->s, exact->d);
       if (down) mpz_neg(D[j], D[j]);
     }
     if (down) mpz_neg(D[c], D[c]);
   }
   /* row r: the entering variable; D[c] of the other rows times d / d is as it was */
-  mpz_set(E->s, P[c]);
+  mpz_set(exact->s, P[c]);
   for (int j = 0; j < width; j++)
     if (j != c && !down) mpz_neg(P[j], P[j]);
-  mpz_set(P[c], E->d);
+  mpz_set(P[c], exact->d);
   if (down) mpz_neg(P[c], P[c]);
-  mpz_abs(E->d, E->s);
-  int leaving = E->basic[r];
-  E->basic[r] = E->non[c - 1];
-  E->non[c - 1] = leaving;
-  E->work += 20 * (int64_t)width + updates * (20 + (int64_t)(limbs * limbs));
+  mpz_abs(exact->d, exact->s);
+  int leaving = exact->basic[r];
+  exact->basic[r] = exact->non[c - 1];
+  exact->non[c - 1] = leaving;
+  exact->work += 20 * (int64_t)width + updates * (20 + (int64_t)(limbs * limbs));
 }
 
 /* Does basic row i break its condition?  Reflected where that makes its constant negative. */
-static bool exact_broken(perp_exact *E, int i)
+static bool exact_broken(perp_exact *exact, int i)
 {
-  const perp_exact_var *x = &E->v[E->basic[i]];
-  mpz_t *D = E->D + (size_t)i * (size_t)(E->k + 1);
+  const perp_exact_var *var = &exact->v[exact->basic[i]];
+  mpz_t *D = exact->D + (size_t)i * (size_t)(exact->k + 1);
   int sign = mpz_sgn(D[0]);
-  if (x->kind == PERP_EXACT_FREE || sign == 0) return false;
+  if (var->kind == PERP_EXACT_FREE || sign == 0) return false;
   if (sign < 0) return true;
-  if (x->kind == PERP_EXACT_BOX) {
-    mpz_mul(E->t, E->d, x->U);
-    if (mpz_cmp(D[0], E->t) <= 0) return false;
-  } else if (x->kind == PERP_EXACT_UP)
+  if (var->kind == PERP_EXACT_BOX) {
+    mpz_mul(exact->t, exact->d, var->U);
+    if (mpz_cmp(D[0], exact->t) <= 0) return false;
+  } else if (var->kind == PERP_EXACT_UP)
     return false;
-  perp_exact_reflect(E, E->basic[i]);
+  perp_exact_reflect(exact, exact->basic[i]);
   return true;
 }
 
 /* Column that raises row i from its negative constant, 0 when none can raise it to 0. */
-static int exact_entering(perp_exact *E, int i)
+static int exact_entering(perp_exact *exact, int i)
 {
-  mpz_t *D = E->D + (size_t)i * (size_t)(E->k + 1);
+  mpz_t *D = exact->D + (size_t)i * (size_t)(exact->k + 1);
   int least = 0;
   bool bounded = true;
-  mpz_set(E->t, D[0]);
-  for (int c = 1; c <= E->k; c++) {
-    const perp_exact_var *x = &E->v[E->non[c - 1]];
+  mpz_set(exact->t, D[0]);
+  for (int c = 1; c <= exact->k; c++) {
+    const perp_exact_var *var = &exact->v[exact->non[c - 1]];
     int sign = mpz_sgn(D[c]);
-    if (x->kind == PERP_EXACT_FREE && sign != 0) return c;
-    if (x->kind == PERP_EXACT_FIXED || sign <= 0) continue;
-    if (least == 0 || E->non[c - 1] < E->non[least - 1]) least = c;
-    if (x->kind == PERP_EXACT_BOX)
-      mpz_addmul(E->t, D[c], x->U);
+    if (var->kind == PERP_EXACT_FREE && sign != 0) return c;
+    if (var->kind == PERP_EXACT_FIXED || sign <= 0) continue;
+    if (least == 0 || exact->non[c - 1] < exact->non[least - 1]) least = c;
+    if (var->kind == PERP_EXACT_BOX)
+      mpz_addmul(exact->t, D[c], var->U);
     else
       bounded = false;
   }
-  return bounded && mpz_sgn(E->t) < 0 ? 0 : least;
+  return bounded && mpz_sgn(exact->t) < 0 ? 0 : least;
 }
 
-enum perp_exact_answer perp_exact_decide(perp_exact *E, int *row)
+enum perp_exact_answer perp_exact_decide(perp_exact *exact, int *row)
 {
   for (;;) {
     int r = -1, c = 0;
-    for (int i = 0; i < E->m; i++) {
-      if (!exact_broken(E, i)) continue;
-      int entering = exact_entering(E, i);
+    for (int i = 0; i < exact->m; i++) {
+      if (!exact_broken(exact, i)) continue;
+      int entering = exact_entering(exact, i);
       if (entering == 0) {
         if (row != NULL) *row = i;
         return PERP_EXACT_IMPOSSIBLE;
       }
-      if (r >= 0 && E->basic[i] > E->basic[r]) continue;
+      if (r >= 0 && exact->basic[i] > exact->basic[r]) continue;
       r = i;
       c = entering;
     }
     if (r < 0) return PERP_EXACT_POSSIBLE;
-    if (E->work > E->budget) return PERP_EXACT_SPENT;
-    perp_exact_pivot(E, r, c);
+    if (exact->work > exact->budget) return PERP_EXACT_SPENT;
+    perp_exact_pivot(exact, r, c);
   }
 }

@@ -49,22 +49,22 @@ void *perp_exact_alloc(int count, size_t size);
 
 /* m basic and k nonbasic variables, all free, from R [m (k + 1)] (dyadic rationals, constants
  * first); upper [k] sets U where it is > 0.  Allocates. */
-void perp_exact_new(perp_exact *E, int m, int k, mpq_t *R, mpq_t *upper, int64_t budget);
+void perp_exact_new(perp_exact *exact, int m, int k, mpq_t *R, mpq_t *upper, int64_t budget);
 void perp_exact_copy(const perp_exact *from, perp_exact *to);
-void perp_exact_free(perp_exact *E);
+void perp_exact_free(perp_exact *exact);
 
 /* Conditions of variable v; both may be called at any vertex. */
-void perp_exact_restrict(perp_exact *E, int v, enum perp_exact_kind kind);
+void perp_exact_restrict(perp_exact *exact, int v, enum perp_exact_kind kind);
 /* v -> U - v (a box), v -> -v (others) */
-void perp_exact_reflect(perp_exact *E, int v);
+void perp_exact_reflect(perp_exact *exact, int v);
 
 /* Basic row r against nonbasic column c (from 1), whose entry is not zero. */
-void perp_exact_pivot(perp_exact *E, int r, int c);
+void perp_exact_pivot(perp_exact *exact, int r, int c);
 /* Least-index criss-cross (Fukuda and Terlaky 1997).  *row: the basic row that shows that it is
  * impossible. */
-enum perp_exact_answer perp_exact_decide(perp_exact *E, int *row);
+enum perp_exact_answer perp_exact_decide(perp_exact *exact, int *row);
 
 /* The value of v as rational (original sign and origin, in units of the dictionary). */
-void perp_exact_value(const perp_exact *E, int v, mpq_t out);
+void perp_exact_value(const perp_exact *exact, int v, mpq_t out);
 
 #endif

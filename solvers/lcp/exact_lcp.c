@@ -31,17 +31,17 @@ static void lcp_add(mpq_t out, mpq_srcptr x, double y, mpq_t scratch)
 }
 
 /* out [n] = row i of J M^-1 J' + S */
-static void lcp_factored_row(const perp_blocks *F, int i, mpq_t *out)
+static void lcp_factored_row(const perp_blocks *blocks, int i, mpq_t *out)
 {
   mpq_t v, s;
   mpq_inits(v, s, NULL);
   int g = 0;
-  while (F->cptr[g + 1] <= i) g++;
-  int rows = F->cptr[g + 1] - F->cptr[g];
-  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-    int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], step;
-    const double *J = F->J + F->joff[k] + (i - F->cptr[g]);
-    const double *inverse = perp_lcp_inverse(F, b, &step);
+  while (blocks->cptr[g + 1] <= i) g++;
+  int rows = blocks->cptr[g + 1] - blocks->cptr[g];
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+    int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b], step;
+    const double *J = blocks->J + blocks->joff[k] + (i - blocks->cptr[g]);
+    const double *inverse = perp_lcp_inverse(blocks, b, &step);
     for (int c = 0; c < d; c++) {
       mpq_set_ui(v, 0, 1);
       mpq_t x;
@@ -54,16 +54,16 @@ static void lcp_factored_row(const perp_blocks *F, int i, mpq_t *out)
       }
       mpq_clear(x);
       if (mpq_sgn(v) == 0) continue;
-      for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-        int other = F->tsub[t], h = F->jgrp[other], first = F->cptr[h];
-        int many = F->cptr[h + 1] - first;
+      for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+        int other = blocks->tsub[t], h = blocks->jgrp[other], first = blocks->cptr[h];
+        int many = blocks->cptr[h + 1] - first;
         for (int r = 0; r < many; r++)
-          lcp_add(out[first + r], v, F->J[F->joff[other] + r + c * many], s);
+          lcp_add(out[first + r], v, blocks->J[blocks->joff[other] + r + c * many], s);
       }
     }
   }
-  if (F->s != NULL) {
-    mpq_set_d(s, F->s[i]);
+  if (blocks->s != NULL) {
+    mpq_set_d(s, blocks->s[i]);
     mpq_add(out[i], out[i], s);
   }
   mpq_clears(v, s, NULL);
@@ -258,23 +258,23 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
   free(kind);
 }
 
-void perp_exact_lcp_free(perp_exact_lcp *X)
+void perp_exact_lcp_free(perp_exact_lcp *lcp)
 {
-  perp_exact_free(&X->E);
-  free(X->w);
-  free(X->limit);
-  free(X->mu);
-  free(X->p0);
-  free(X->p1);
+  perp_exact_free(&lcp->E);
+  free(lcp->w);
+  free(lcp->limit);
+  free(lcp->mu);
+  free(lcp->p0);
+  free(lcp->p1);
 }
 
 /* ---- no solution at all ---- */
 
-static void lcp_number(const perp_exact *E, int v, mpq_t out)
+static void lcp_number(const perp_exact *exact, int v, mpq_t out)
 {
-  perp_exact_value(E, v, out);
-  if (v >= E->k) return;
-  long by = E->column[1 + v] - E->column[0];
+  perp_exact_value(exact, v, out);
+  if (v >= exact->k) return;
+  long by = exact->column[1 + v] - exact->column[0];
   if (by >= 0)
     mpq_mul_2exp(out, out, (mp_bitcnt_t)by);
   else
@@ -282,7 +282,7 @@ static void lcp_number(const perp_exact *E, int v, mpq_t out)
 }
 
 /* lambda [n], rounded, from values of the dictionary E of X. */
-static void lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lambda)
+static void lcp_lambda(const perp_exact_lcp *X, const perp_exact *exact, double *lambda)
 {
   const perp_lcp *p = X->p;
   mpq_t x, s;
@@ -291,7 +291,7 @@ static void lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lam
     for (int i = 0; i < p->n; i++) {
       double lo, hi;
       if (perp_exact_is_friction(p, i) != (friction == 1)) continue;
-      lcp_number(E, i, x);
+      lcp_number(exact, i, x);
       if (friction) { /* exactly between its limits, and at them where it is */
         double limit = fmin(p->mu[i] * fmax(lambda[p->fric_of[i]], 0), DBL_MAX);
         mpq_set_d(s, limit);
@@ -313,39 +313,39 @@ enum lcp_end { LCP_LOWER, LCP_INSIDE, LCP_UPPER };
 
 /* Row i in its parts: at the lower end with w >= 0, between with w = 0, at the upper end with w <=
  * 0. */
-static void lcp_take(const perp_exact_lcp *X, perp_exact *E, int i, enum lcp_end end)
+static void lcp_take(const perp_exact_lcp *lcp, perp_exact *exact, int i, enum lcp_end end)
 {
-  int x = i, w = X->w[i];
+  int x = i, w = lcp->w[i];
   if (end == LCP_INSIDE) {
-    perp_exact_restrict(E, w, PERP_EXACT_FIXED);
+    perp_exact_restrict(exact, w, PERP_EXACT_FIXED);
     return;
   }
-  if (X->limit[i] >= 0 && end == LCP_UPPER)
-    perp_exact_restrict(E, X->limit[i], PERP_EXACT_FIXED);
+  if (lcp->limit[i] >= 0 && end == LCP_UPPER)
+    perp_exact_restrict(exact, lcp->limit[i], PERP_EXACT_FIXED);
   else {
-    if ((E->v[x].sign < 0) != (end == LCP_UPPER)) perp_exact_reflect(E, x);
-    perp_exact_restrict(E, x, PERP_EXACT_FIXED);
+    if ((exact->v[x].sign < 0) != (end == LCP_UPPER)) perp_exact_reflect(exact, x);
+    perp_exact_restrict(exact, x, PERP_EXACT_FIXED);
   }
-  if (E->v[w].kind != PERP_EXACT_FREE) return; /* its sign is asked for already */
-  if (end == LCP_UPPER) perp_exact_reflect(E, w);
-  perp_exact_restrict(E, w, PERP_EXACT_UP);
+  if (exact->v[w].kind != PERP_EXACT_FREE) return; /* its sign is asked for already */
+  if (end == LCP_UPPER) perp_exact_reflect(exact, w);
+  perp_exact_restrict(exact, w, PERP_EXACT_UP);
 }
 
 /* Is row i complementary at this vertex?  Else its ends. */
-static bool lcp_complementary(const perp_exact_lcp *X, const perp_exact *E, int i, int *ends)
+static bool lcp_complementary(const perp_exact_lcp *lcp, const perp_exact *exact, int i, int *ends)
 {
   mpq_t x, w, top;
   mpq_inits(x, w, top, NULL);
-  perp_exact_value(E, i, x);
-  perp_exact_value(E, X->w[i], w);
+  perp_exact_value(exact, i, x);
+  perp_exact_value(exact, lcp->w[i], w);
   int sign = mpq_sgn(w);
   bool lower = mpq_sgn(x) == 0, upper = false;
-  bool two = X->limit[i] >= 0 || mpz_sgn(E->v[i].U) > 0;
-  if (X->limit[i] >= 0) {
-    perp_exact_value(E, X->limit[i], top);
+  bool two = lcp->limit[i] >= 0 || mpz_sgn(exact->v[i].U) > 0;
+  if (lcp->limit[i] >= 0) {
+    perp_exact_value(exact, lcp->limit[i], top);
     upper = mpq_sgn(top) == 0;
   } else if (two) {
-    mpq_set_z(top, E->v[i].U);
+    mpq_set_z(top, exact->v[i].U);
     upper = mpq_equal(x, top);
   }
   mpq_clears(x, w, top, NULL);
@@ -353,24 +353,25 @@ static bool lcp_complementary(const perp_exact_lcp *X, const perp_exact *E, int 
   return sign == 0 || (lower && sign > 0) || (upper && sign < 0);
 }
 
-static enum perp_exact_answer lcp_branch(const perp_exact_lcp *X, perp_exact *E, double *lambda)
+static enum perp_exact_answer lcp_branch(const perp_exact_lcp *lcp, perp_exact *exact,
+                                         double *lambda)
 {
-  enum perp_exact_answer answer = perp_exact_decide(E, NULL);
+  enum perp_exact_answer answer = perp_exact_decide(exact, NULL);
   if (answer != PERP_EXACT_POSSIBLE) return answer;
   int row = -1, ends = 0;
-  for (int i = 0; i < X->p->n && row < 0; i++)
-    if (X->w[i] >= 0 && !lcp_complementary(X, E, i, &ends)) row = i;
+  for (int i = 0; i < lcp->p->n && row < 0; i++)
+    if (lcp->w[i] >= 0 && !lcp_complementary(lcp, exact, i, &ends)) row = i;
   if (row < 0) {
-    lcp_lambda(X, E, lambda);
+    lcp_lambda(lcp, exact, lambda);
     return PERP_EXACT_POSSIBLE;
   }
   for (int end = 0; end < ends; end++) {
     perp_exact part;
-    perp_exact_copy(E, &part);
-    part.work += (int64_t)E->m * (E->k + 1);
-    lcp_take(X, &part, row, (enum lcp_end)end);
-    answer = lcp_branch(X, &part, lambda);
-    E->work = part.work;
+    perp_exact_copy(exact, &part);
+    part.work += (int64_t)exact->m * (exact->k + 1);
+    lcp_take(lcp, &part, row, (enum lcp_end)end);
+    answer = lcp_branch(lcp, &part, lambda);
+    exact->work = part.work;
     perp_exact_free(&part);
     if (answer != PERP_EXACT_IMPOSSIBLE) return answer;
   }
@@ -378,25 +379,25 @@ static enum perp_exact_answer lcp_branch(const perp_exact_lcp *X, perp_exact *E,
 }
 
 /* The part where each row is at the end that first [n] tells. */
-static enum perp_exact_answer lcp_part(const perp_exact_lcp *X, const signed char *first,
-                                       perp_exact *E, double *lambda)
+static enum perp_exact_answer lcp_part(const perp_exact_lcp *lcp, const signed char *first,
+                                       perp_exact *exact, double *lambda)
 {
   perp_exact part;
-  perp_exact_copy(E, &part);
-  for (int i = 0; i < X->p->n; i++) {
-    if (X->w[i] < 0) continue;
-    const perp_exact_sides side = perp_exact_sides_of(X->p, i);
-    const bool friction = perp_exact_is_friction(X->p, i);
+  perp_exact_copy(exact, &part);
+  for (int i = 0; i < lcp->p->n; i++) {
+    if (lcp->w[i] < 0) continue;
+    const perp_exact_sides side = perp_exact_sides_of(lcp->p, i);
+    const bool friction = perp_exact_is_friction(lcp->p, i);
     if (!friction && side.down && side.up) continue;
     enum lcp_end end = first[i] == PERP_ROW_FREE ? LCP_INSIDE
                        : first[i] == PERP_ROW_LO ? LCP_LOWER
                                                  : LCP_UPPER;
     if (!friction && side.down && end != LCP_INSIDE) end = LCP_LOWER; /* counted from above */
-    lcp_take(X, &part, i, end);
+    lcp_take(lcp, &part, i, end);
   }
   const enum perp_exact_answer answer = perp_exact_decide(&part, NULL);
-  if (answer == PERP_EXACT_POSSIBLE) lcp_lambda(X, &part, lambda);
-  E->work = part.work;
+  if (answer == PERP_EXACT_POSSIBLE) lcp_lambda(lcp, &part, lambda);
+  exact->work = part.work;
   perp_exact_free(&part);
   return answer;
 }

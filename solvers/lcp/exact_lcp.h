@@ -22,18 +22,18 @@ typedef struct perp_exact_lcp {
  * constant limits. */
 void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, const double *u,
                         int64_t budget);
-void perp_exact_lcp_free(perp_exact_lcp *X);
+void perp_exact_lcp_free(perp_exact_lcp *lcp);
 
 /* Is there no solution at all?  Branches on complementarity, each part in exact arithmetic:
  * IMPOSSIBLE when all are excluded; POSSIBLE with a solution in lambda [n] (rounded).  first [n]
  * (may be NULL): PERP_ROW_LO ... of each row, the part that is looked at before all others.  SPENT
  * when the budget does not suffice, or n > 20, a cone, or a normal row with lo < 0 is there. */
-enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget,
+enum perp_exact_answer perp_exact_exclude(const perp_lcp *lcp, int64_t budget,
                                           const signed char *first, double *lambda);
 
-static inline bool perp_exact_is_friction(const perp_lcp *p, int i)
+static inline bool perp_exact_is_friction(const perp_lcp *lcp, int i)
 {
-  return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+  return lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && !lcp->frozen;
 }
 
 /* The bounds of row i, and on which sides it has none; a friction row has them on both. */
@@ -41,14 +41,14 @@ typedef struct perp_exact_sides {
   double lo, hi;
   bool down, up;
 } perp_exact_sides;
-static inline perp_exact_sides perp_exact_sides_of(const perp_lcp *p, int i)
+static inline perp_exact_sides perp_exact_sides_of(const perp_lcp *lcp, int i)
 {
-  perp_exact_sides s = { 0, 0, false, false };
-  if (perp_exact_is_friction(p, i)) return s;
-  perp_lcp_bounds(p, NULL, i, &s.lo, &s.hi);
-  s.down = s.lo == -__builtin_inf();
-  s.up = s.hi == __builtin_inf();
-  return s;
+  perp_exact_sides sides = { 0, 0, false, false };
+  if (perp_exact_is_friction(lcp, i)) return sides;
+  perp_lcp_bounds(lcp, NULL, i, &sides.lo, &sides.hi);
+  sides.down = sides.lo == -__builtin_inf();
+  sides.up = sides.hi == __builtin_inf();
+  return sides;
 }
 
 #endif

@@ -22,23 +22,23 @@ static uint64_t exact_sum_mantissa(double s, int *exponent)
 }
 
 /* words from ... to - 1 are there */
-static inline void exact_sum_extend(perp_exact_sum *x, int from, int to)
+static inline void exact_sum_extend(perp_exact_sum *sum, int from, int to)
 {
-  if (x->from == x->to) x->from = x->to = from;
-  while (x->from > from) {
-    x->from--;
-    x->plus[x->from] = x->minus[x->from] = 0;
+  if (sum->from == sum->to) sum->from = sum->to = from;
+  while (sum->from > from) {
+    sum->from--;
+    sum->plus[sum->from] = sum->minus[sum->from] = 0;
   }
-  while (x->to < to) {
-    x->plus[x->to] = x->minus[x->to] = 0;
-    x->to++;
+  while (sum->to < to) {
+    sum->plus[sum->to] = sum->minus[sum->to] = 0;
+    sum->to++;
   }
 }
 
-static inline void carry_on(perp_exact_sum *x, uint64_t *word, int k)
+static inline void carry_on(perp_exact_sum *sum, uint64_t *word, int k)
 {
   for (;; k++) {
-    if (k == x->to) exact_sum_extend(x, x->from, k + 1);
+    if (k == sum->to) exact_sum_extend(sum, sum->from, k + 1);
     if (++word[k] != 0) return;
   }
 }
@@ -59,43 +59,43 @@ static void add_at(perp_exact_sum *x, bool negative, wide m, int e)
   if (carry != 0) carry_on(x, word, k + 3);
 }
 
-void perp_exact_sum_add_product(perp_exact_sum *x, double s, double t)
+void perp_exact_sum_add_product(perp_exact_sum *sum, double s, double t)
 {
   if (s == 0 || t == 0) return;
   int e, f;
   const uint64_t m = exact_sum_mantissa(s, &e), n = exact_sum_mantissa(t, &f);
-  add_at(x, (s < 0) != (t < 0), (wide)m * n, e + f);
+  add_at(sum, (s < 0) != (t < 0), (wide)m * n, e + f);
 }
 
-void perp_exact_sum_add(perp_exact_sum *x, double s)
+void perp_exact_sum_add(perp_exact_sum *sum, double s)
 {
   if (s == 0) return;
   int e;
   const uint64_t m = exact_sum_mantissa(s, &e);
-  add_at(x, s < 0, m, e);
+  add_at(sum, s < 0, m, e);
 }
 
 /* One of plus and minus becomes zero, and no word at either end is; is x < 0? */
-static bool exact_sum_reduce(perp_exact_sum *x)
+static bool exact_sum_reduce(perp_exact_sum *sum)
 {
-  int k = x->to - 1;
-  while (k >= x->from && x->plus[k] == x->minus[k]) k--;
-  if (k < x->from) {
-    perp_exact_sum_clear(x);
+  int k = sum->to - 1;
+  while (k >= sum->from && sum->plus[k] == sum->minus[k]) k--;
+  if (k < sum->from) {
+    perp_exact_sum_clear(sum);
     return false;
   }
-  const bool negative = x->plus[k] < x->minus[k];
-  uint64_t *large = negative ? x->minus : x->plus, *small = negative ? x->plus : x->minus;
+  const bool negative = sum->plus[k] < sum->minus[k];
+  uint64_t *large = negative ? sum->minus : sum->plus, *small = negative ? sum->plus : sum->minus;
   uint64_t borrow = 0;
-  x->to = k + 1;
-  for (int i = x->from; i < x->to; i++) {
+  sum->to = k + 1;
+  for (int i = sum->from; i < sum->to; i++) {
     const wide less = (wide)small[i] + borrow;
     borrow = large[i] < less;
     large[i] = (uint64_t)(large[i] - less);
     small[i] = 0;
   }
-  while (large[x->to - 1] == 0) x->to--;
-  while (large[x->from] == 0) x->from++;
+  while (large[sum->to - 1] == 0) sum->to--;
+  while (large[sum->from] == 0) sum->from++;
   return negative;
 }
 
@@ -127,17 +127,17 @@ void perp_exact_sum_add_times(perp_exact_sum *x, perp_exact_sum *y, double s)
   }
 }
 
-long double perp_exact_sum_value(perp_exact_sum *x)
+long double perp_exact_sum_value(perp_exact_sum *sum)
 {
-  const bool negative = exact_sum_reduce(x);
-  if (x->from == x->to) return 0;
-  const uint64_t *word = negative ? x->minus : x->plus;
+  const bool negative = exact_sum_reduce(sum);
+  if (sum->from == sum->to) return 0;
+  const uint64_t *word = negative ? sum->minus : sum->plus;
   /* 64 bits from the first that is 1 on, and what is below them; the lowest word is not 0 */
-  const int k = x->to - 1;
+  const int k = sum->to - 1;
   const int shift = __builtin_clzll(word[k]);
-  const uint64_t next = k > x->from ? word[k - 1] : 0, below = next << shift;
+  const uint64_t next = k > sum->from ? word[k - 1] : 0, below = next << shift;
   uint64_t top = word[k] << shift | (shift > 0 ? next >> (64 - shift) : 0);
-  const bool half = below >> 63 != 0, more = below << 1 != 0 || k - 1 > x->from;
+  const bool half = below >> 63 != 0, more = below << 1 != 0 || k - 1 > sum->from;
   int exponent = 64 * k - shift - PERP_EXACT_SUM_BELOW;
   if (half && (more || (top & 1) != 0) && ++top == 0) {
     top = (uint64_t)1 << 63;

@@ -18,19 +18,19 @@ typedef struct perp_exact_sum {
   uint64_t plus[PERP_EXACT_SUM_WORDS], minus[PERP_EXACT_SUM_WORDS];
 } perp_exact_sum;
 
-static inline void perp_exact_sum_clear(perp_exact_sum *x)
+static inline void perp_exact_sum_clear(perp_exact_sum *sum)
 {
-  x->from = x->to = 0;
+  sum->from = sum->to = 0;
 }
 
 /* x += s t and x += s; numbers must be finite */
-void perp_exact_sum_add_product(perp_exact_sum *x, double s, double t);
-void perp_exact_sum_add(perp_exact_sum *x, double s);
+void perp_exact_sum_add_product(perp_exact_sum *sum, double s, double t);
+void perp_exact_sum_add(perp_exact_sum *sum, double s);
 /* x += s y; x must not be y, which is reduced first.  The numbers in y are products of up to four
  * doubles. */
 void perp_exact_sum_add_times(perp_exact_sum *x, perp_exact_sum *y, double s);
 /* The nearest long double, of two the even one, so that powers of two go through it; reduces x to
  * one side. */
-long double perp_exact_sum_value(perp_exact_sum *x);
+long double perp_exact_sum_value(perp_exact_sum *sum);
 
 #endif

@@ -5,22 +5,23 @@
 #include <math.h>
 #include <string.h>
 
-double perp_lcp_rating(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+double perp_lcp_rating(const perp_lcp *lcp, const double *a, const double *lambda, const double *w)
 {
   double rel, data;
-  perp_lcp_rate(p, a, lambda, w, &rel, &data);
+  perp_lcp_rate(lcp, a, lambda, w, &rel, &data);
   return isnan(rel) || isnan(data) ? (double)NAN : fmax(rel, PERP_USABLE * data);
 }
 
 /* sum_i a_i |natural map|_i^2 / 2, J: what it would take to mend each row if there were no others
  */
-static double gain_alone(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+static double gain_alone(const perp_lcp *lcp, const double *a, const double *lambda,
+                         const double *w)
 {
   double sum = 0;
-  for (int i = 0; i < p->n; i++) {
+  for (int i = 0; i < lcp->n; i++) {
     double lo, hi, s = a[i], r;
-    perp_lcp_bounds(p, lambda, i, &lo, &hi);
-    if (perp_lcp_is_cone(p, i)) {
+    perp_lcp_bounds(lcp, lambda, i, &lo, &hi);
+    if (perp_lcp_is_cone(lcp, i)) {
       s = fmax(s, a[i + 1]);
       const double x = lambda[i] - w[i] / s, y = lambda[i + 1] - w[i + 1] / s;
       const double length = hypot(x, y), scale = length > hi ? hi / length : 1;
@@ -34,22 +35,23 @@ static double gain_alone(const perp_lcp *p, const double *a, const double *lambd
   return sum;
 }
 
-double perp_lcp_gain(const perp_lcp *p, const double *a, double mass, const double *lambda,
+double perp_lcp_gain(const perp_lcp *lcp, const double *a, double mass, const double *lambda,
                      const double *w, double *none, double *w0, double *scratch)
 {
   bool any = false;
   double change = 0, work = 0, excess = 0, speed = DBL_MIN;
-  for (int i = 0; i < p->n; i++) {
-    const bool friction = p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
-    const double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+  for (int i = 0; i < lcp->n; i++) {
+    const bool friction = lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && !lcp->frozen;
+    const double lo = lcp->lo != NULL ? lcp->lo[i] : 0,
+                 hi = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
     none[i] = friction ? 0 : fmin(fmax(0, lo), hi);
     any |= none[i] != 0;
   }
   if (any)
-    perp_lcp_product(p, none, w0, scratch);
+    perp_lcp_product(lcp, none, w0, scratch);
   else
-    memcpy(w0, p->b, (size_t)p->n * sizeof *w0);
-  for (int i = 0; i < p->n; i++) {
+    memcpy(w0, lcp->b, (size_t)lcp->n * sizeof *w0);
+  for (int i = 0; i < lcp->n; i++) {
     change = fmax(change, fabs(w[i] - w0[i]));
     work += 0.5 * (lambda[i] - none[i]) * (w[i] - w0[i]);
     excess += fmax((lambda[i] - none[i]) * w[i], 0);
@@ -57,7 +59,7 @@ double perp_lcp_gain(const perp_lcp *p, const double *a, double mass, const doub
   }
   if (change == 0) return 0;
   if (!isfinite(work)) return HUGE_VAL;
-  const double alone = gain_alone(p, a, none, w0), together = 0.5 * mass * speed * speed;
+  const double alone = gain_alone(lcp, a, none, w0), together = 0.5 * mass * speed * speed;
   return fmax(change / speed,
               sqrt(fmax(fabs(work), excess) / fmax(fmax(alone, together), DBL_MIN)));
 }

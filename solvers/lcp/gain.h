@@ -23,7 +23,7 @@ typedef struct perp_lcp_candidate {
  * PERP_USABLE times what is left in units of the data (both figures of perp_lcp_rate).  What is
  * nothing beside the impulses of heavy bodies may throw a light one.  NaN where a number is not
  * finite.  O(n), no allocation. */
-double perp_lcp_rating(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+double perp_lcp_rating(const perp_lcp *lcp, const double *a, const double *lambda, const double *w);
 
 /* How far beyond what the rows ask for multipliers go.  With the least ones lambda_0 = clamp(0, lo,
  * hi) and w_0 = A lambda_0 + b, the larger one of
@@ -45,7 +45,7 @@ double perp_lcp_rating(const perp_lcp *p, const double *a, const double *lambda,
  * lambda, w [n] in; none [n] out: lambda_0; w0 [n] out; scratch [2 nv].  O(n) where zero is within
  * the bounds, else a product.  No allocation.  Source: none; the bound is the energy balance of a
  * time step (Anitescu and Potra 1997). */
-double perp_lcp_gain(const perp_lcp *p, const double *a, double mass, const double *lambda,
+double perp_lcp_gain(const perp_lcp *lcp, const double *a, double mass, const double *lambda,
                      const double *w, double *none, double *w0, double *scratch);
 
 /* Is `now` better than `best`?  Of two that throw bodies (gain above `thrown`) the one that throws

@@ -37,20 +37,20 @@ static real judge_median(real above, real y, real below)
 /* ---- sizes of rows ---- */
 
 /* a = max_j |A_ij|, 0 for a zero row; c = |A||lambda| */
-static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, real *c)
+static void judge_dense_sizes(const perp_lcp *lcp, const double *lambda, real *a, real *c)
 {
-  for (int i = 0; i < p->n; i++) a[i] = c[i] = 0;
-  for (int j = 0; p->C != NULL && j < p->n; j++)
-    for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++) {
-      const int i = p->C->row[k];
-      const real v = fabs(p->C->value[k]), x = fabs(lambda[j]);
+  for (int i = 0; i < lcp->n; i++) a[i] = c[i] = 0;
+  for (int j = 0; lcp->C != NULL && j < lcp->n; j++)
+    for (int k = lcp->C->start[j]; k < lcp->C->start[j + 1]; k++) {
+      const int i = lcp->C->row[k];
+      const real v = fabs(lcp->C->value[k]), x = fabs(lambda[j]);
       if (v > a[i]) a[i] = v;
       c[i] += v * x;
     }
-  for (int j = 0; p->A != NULL && j < p->n; j++) {
-    const double *col = p->A + (size_t)j * (size_t)p->lda;
+  for (int j = 0; lcp->A != NULL && j < lcp->n; j++) {
+    const double *col = lcp->A + (size_t)j * (size_t)lcp->lda;
     const real x = fabs(lambda[j]);
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0; i < lcp->n; i++) {
       const real v = fabs(col[i]);
       if (v > a[i]) a[i] = v;
       c[i] += v * x;
@@ -59,20 +59,20 @@ static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, 
 }
 
 /* The same of J M^-1 J' + S, row by row.  acc [m] */
-static void judge_factored_sizes(const perp_blocks *F, const double *lambda, real *a, real *c,
+static void judge_factored_sizes(const perp_blocks *blocks, const double *lambda, real *a, real *c,
                                  real *acc)
 {
-  for (int i = 0; i < F->m; i++) acc[i] = 0;
-  for (int g = 0; g < F->nc; g++)
-    for (int i = F->cptr[g]; i < F->cptr[g + 1]; i++) {
-      perp_lcp_long_row(F, g, i, acc);
+  for (int i = 0; i < blocks->m; i++) acc[i] = 0;
+  for (int g = 0; g < blocks->nc; g++)
+    for (int i = blocks->cptr[g]; i < blocks->cptr[g + 1]; i++) {
+      perp_lcp_long_row(blocks, g, i, acc);
       a[i] = fabsl(acc[i]);
       c[i] = a[i] * fabs(lambda[i]);
       acc[i] = 0;
-      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++)
-        for (int t = F->tptr[F->jblk[k]]; t < F->tptr[F->jblk[k] + 1]; t++) {
-          const int h = F->jgrp[F->tsub[t]];
-          for (int j = F->cptr[h]; j < F->cptr[h + 1]; j++) {
+      for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+        for (int t = blocks->tptr[blocks->jblk[k]]; t < blocks->tptr[blocks->jblk[k] + 1]; t++) {
+          const int h = blocks->jgrp[blocks->tsub[t]];
+          for (int j = blocks->cptr[h]; j < blocks->cptr[h + 1]; j++) {
             if (acc[j] == 0) continue;
             const real v = fabsl(acc[j]);
             if (v > a[i]) a[i] = v;
@@ -86,29 +86,29 @@ static void judge_factored_sizes(const perp_blocks *F, const double *lambda, rea
 /* ---- w ---- */
 
 /* sum = (A lambda)_i; g: the group of row i where A is factored */
-static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, perp_exact_sum *sum)
+static void judge_row(const perp_lcp *lcp, const double *lambda, int g, int i, perp_exact_sum *sum)
 {
-  const perp_blocks *F = p->F;
+  const perp_blocks *blocks = lcp->F;
   perp_exact_sum u, t;
   perp_exact_sum_clear(sum);
-  if (p->C != NULL) {
-    for (int k = p->C->rstart[i]; k < p->C->rstart[i + 1]; k++)
-      perp_exact_sum_add_product(sum, p->C->rvalue[k], lambda[p->C->col[k]]);
+  if (lcp->C != NULL) {
+    for (int k = lcp->C->rstart[i]; k < lcp->C->rstart[i + 1]; k++)
+      perp_exact_sum_add_product(sum, lcp->C->rvalue[k], lambda[lcp->C->col[k]]);
     return;
   }
-  if (F == NULL) {
-    const double *row = p->A + i;
-    for (size_t j = 0; j < (size_t)p->n; j++)
-      perp_exact_sum_add_product(sum, row[j * (size_t)p->lda], lambda[j]);
+  if (blocks == NULL) {
+    const double *row = lcp->A + i;
+    for (size_t j = 0; j < (size_t)lcp->n; j++)
+      perp_exact_sum_add_product(sum, row[j * (size_t)lcp->lda], lambda[j]);
     return;
   }
-  const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
-  if (F->s != NULL) perp_exact_sum_add_product(sum, F->s[i], lambda[i]);
-  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-    const double *G = F->J + F->joff[k] + l;
+  const int r = blocks->cptr[g + 1] - blocks->cptr[g], l = i - blocks->cptr[g];
+  if (blocks->s != NULL) perp_exact_sum_add_product(sum, blocks->s[i], lambda[i]);
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+    const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+    const double *G = blocks->J + blocks->joff[k] + l;
     int step;
-    const double *W = perp_lcp_inverse(F, b, &step);
+    const double *W = perp_lcp_inverse(blocks, b, &step);
     for (int s = 0; s < d; s++) {
       bool have = false; /* u = (J' lambda)_s of this block */
       for (int q = step > 0 ? s : 0; q < (step > 0 ? s + 1 : d); q++) {
@@ -116,9 +116,10 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
         if (inverse == 0 || G[q * r] == 0) continue;
         if (!have) {
           perp_exact_sum_clear(&u);
-          for (int e = F->tptr[b]; e < F->tptr[b + 1]; e++) {
-            const int v = F->tsub[e], row = F->cptr[F->jgrp[v]], rv = F->cptr[F->jgrp[v] + 1] - row;
-            const double *H = F->J + F->joff[v] + s * rv;
+          for (int e = blocks->tptr[b]; e < blocks->tptr[b + 1]; e++) {
+            const int v = blocks->tsub[e], row = blocks->cptr[blocks->jgrp[v]],
+                      rv = blocks->cptr[blocks->jgrp[v] + 1] - row;
+            const double *H = blocks->J + blocks->joff[v] + s * rv;
             for (int j = 0; j < rv; j++) perp_exact_sum_add_product(&u, H[j], lambda[row + j]);
           }
           have = true;
@@ -137,25 +138,25 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
 static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum *w1, real size,
                        real a, double radius, real *slack)
 {
-  perp_exact_sum x;
+  perp_exact_sum sum;
   const real l = hypotl(lambda[0], lambda[1]), y = size / a;
   *slack = 0;
   if (!(l > 0)) {
     *slack = a * fmaxl(y - radius, 0);
     return y > radius ? radius : y;
   }
-  perp_exact_sum_clear(&x);
-  for (int k = 0; k < 2; k++) perp_exact_sum_add_product(&x, lambda[k], lambda[k]);
-  perp_exact_sum_add_product(&x, -radius, radius);
-  const real over = perp_exact_sum_value(&x);
-  perp_exact_sum_clear(&x);
-  perp_exact_sum_add_times(&x, w0, lambda[0]);
-  perp_exact_sum_add_times(&x, w1, lambda[1]);
-  const real dot = perp_exact_sum_value(&x) / a;
-  perp_exact_sum_clear(&x);
-  perp_exact_sum_add_times(&x, w1, lambda[0]);
-  perp_exact_sum_add_times(&x, w0, -lambda[1]);
-  const real cross = perp_exact_sum_value(&x) / a;
+  perp_exact_sum_clear(&sum);
+  for (int k = 0; k < 2; k++) perp_exact_sum_add_product(&sum, lambda[k], lambda[k]);
+  perp_exact_sum_add_product(&sum, -radius, radius);
+  const real over = perp_exact_sum_value(&sum);
+  perp_exact_sum_clear(&sum);
+  perp_exact_sum_add_times(&sum, w0, lambda[0]);
+  perp_exact_sum_add_times(&sum, w1, lambda[1]);
+  const real dot = perp_exact_sum_value(&sum) / a;
+  perp_exact_sum_clear(&sum);
+  perp_exact_sum_add_times(&sum, w1, lambda[0]);
+  perp_exact_sum_add_times(&sum, w0, -lambda[1]);
+  const real cross = perp_exact_sum_value(&sum) / a;
   const real outside = over - 2 * dot + y * y; /* |z|^2 - radius^2 */
   if (!(outside > 0)) return y;
   *slack = a * outside / (sqrtl(outside + (real)radius * radius) + radius);
@@ -178,15 +179,15 @@ typedef struct judge_job {
 /* counts: part of the least slack */
 static void judge_add(judge_job *job, int i, int rows, real r, real a, real slack, bool counts)
 {
-  const perp_lcp *p = job->p;
+  const perp_lcp *lcp = job->p;
   real size = 0, unit = 0, b = 0, w = 0;
   for (int k = i; k < i + rows; k++) {
-    size = hypotl(size, job->c[k] + fabs(p->b[k]));
-    unit = fmaxl(unit, p->unit != NULL ? p->unit[k] : 1);
-    b = rows > 1 ? hypotl(b, p->b[k]) : fabs(p->b[k]);
+    size = hypotl(size, job->c[k] + fabs(lcp->b[k]));
+    unit = fmaxl(unit, lcp->unit != NULL ? lcp->unit[k] : 1);
+    b = rows > 1 ? hypotl(b, lcp->b[k]) : fabs(lcp->b[k]);
     w = rows > 1 ? hypotl(w, job->w[k]) : fabsl(job->w[k]);
   }
-  if (!(slack > PERP_LCP_REST * w) || p->brief) slack = 0;
+  if (!(slack > PERP_LCP_REST * w) || lcp->brief) slack = 0;
   const real beta = b - slack > PERP_LCP_REST * (b + (slack > 0 ? w : 0)) ? b - slack : 0;
   job->worst = fmaxl(job->worst, r);
   job->data = fmaxl(job->data, beta / a);
@@ -203,23 +204,23 @@ static void judge_add(judge_job *job, int i, int rows, real r, real a, real slac
 /* rows of group g, or all of them */
 static void judge_rows(judge_job *job, int g, int from, int end, double *w)
 {
-  const perp_lcp *p = job->p;
+  const perp_lcp *lcp = job->p;
   perp_exact_sum sum, before; /* before: of the first row of a cone */
   for (int i = from; i < end; i++) {
-    const real unit = p->unit != NULL ? p->unit[i] : 1;
+    const real unit = lcp->unit != NULL ? lcp->unit[i] : 1;
     double lo, hi;
-    perp_lcp_bounds(p, job->lambda, i, &lo, &hi);
-    judge_row(p, job->lambda, g, i, &sum);
+    perp_lcp_bounds(lcp, job->lambda, i, &lo, &hi);
+    judge_row(lcp, job->lambda, g, i, &sum);
     const real moved = perp_exact_sum_value(&sum);
     job->product += moved * moved;
-    perp_exact_sum_add(&sum, p->b[i]);
+    perp_exact_sum_add(&sum, lcp->b[i]);
     job->w[i] = perp_exact_sum_value(&sum);
     if (w != NULL) w[i] = (double)job->w[i];
     job->size = fmaxl(job->size, fabs(job->lambda[i]));
     job->moved = fmaxl(job->moved, unit * job->c[i]);
-    if (perp_lcp_is_cone(p, i)) {
+    if (perp_lcp_is_cone(lcp, i)) {
       before = sum;
-    } else if ((i > 0 && perp_lcp_is_cone(p, i - 1))) {
+    } else if ((i > 0 && perp_lcp_is_cone(lcp, i - 1))) {
       const real a = fmaxl(job->a[i - 1], job->a[i]);
       const real size = hypotl(job->w[i - 1], job->w[i]);
       real slack;
@@ -230,7 +231,7 @@ static void judge_rows(judge_job *job, int g, int from, int end, double *w)
       const real slack = fmaxl(job->w[i] - a * (x - lo), a * (x - hi) - job->w[i]);
       const real r = fabsl(judge_median(x - lo, job->w[i] / a, x - hi));
       job->start = fmaxl(job->start, fabsl(judge_median(-(real)lo, 0, -(real)hi)));
-      judge_add(job, i, 1, r, a, slack, lo < hi && !p->brief && !perp_exact_is_friction(p, i));
+      judge_add(job, i, 1, r, a, slack, lo < hi && !lcp->brief && !perp_exact_is_friction(lcp, i));
     }
   }
 }
@@ -275,49 +276,50 @@ static void judge_cone_map(real mu, const real *r, const real *u, real *F)
 /* The unscaled natural map; contacts with a circular cone in De Saxce's form. */
 static void judge_map(judge_job *job)
 {
-  const perp_lcp *p = job->p;
-  for (int i = 0; i < p->n; i++) {
+  const perp_lcp *lcp = job->p;
+  for (int i = 0; i < lcp->n; i++) {
     const real x = job->lambda[i];
     double lo, hi;
-    perp_lcp_bounds(p, job->lambda, i, &lo, &hi);
+    perp_lcp_bounds(lcp, job->lambda, i, &lo, &hi);
     job->F[i] = judge_median(x - lo, job->w[i], x - hi);
   }
-  for (int i = 0; i < p->n; i++) {
-    if (!perp_lcp_is_cone(p, i)) continue;
-    const int j = p->fric_of[i];
+  for (int i = 0; i < lcp->n; i++) {
+    if (!perp_lcp_is_cone(lcp, i)) continue;
+    const int j = lcp->fric_of[i];
     const real r[3] = { job->lambda[j], job->lambda[i], job->lambda[i + 1] };
     const real u[3] = { job->w[j], job->w[i], job->w[i + 1] };
     real G[3];
-    judge_cone_map(p->mu[i], r, u, G);
+    judge_cone_map(lcp->mu[i], r, u, G);
     job->F[j] = G[0];
     job->F[i] = G[1];
     job->F[i + 1] = G[2];
   }
 }
 
-static double judge_coupling(const perp_lcp *p, const double *lambda)
+static double judge_coupling(const perp_lcp *lcp, const double *lambda)
 {
   double worst = 0, size = DBL_MIN;
-  if (!p->frozen || p->fric_of == NULL) return 0;
-  for (int i = 0; i < p->n; i++) {
-    if (p->fric_of[i] < 0) continue;
-    double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0), hi = p->hi != NULL ? p->hi[i] : 0;
+  if (!lcp->frozen || lcp->fric_of == NULL) return 0;
+  for (int i = 0; i < lcp->n; i++) {
+    if (lcp->fric_of[i] < 0) continue;
+    double limit = lcp->mu[i] * fmax(lambda[lcp->fric_of[i]], 0),
+           hi = lcp->hi != NULL ? lcp->hi[i] : 0;
     worst = fmax(worst, fabs(hi - limit));
     size = fmax(size, fmax(fabs(hi), limit));
   }
   return worst / size;
 }
 
-static bool judge_readable(const perp_lcp *p, const double *lambda)
+static bool judge_readable(const perp_lcp *lcp, const double *lambda)
 {
   double probe = 0;
-  for (int i = 0; i < p->n; i++) {
+  for (int i = 0; i < lcp->n; i++) {
     double lo, hi;
     probe += 0 * lambda[i];
-    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    perp_lcp_bounds(lcp, lambda, i, &lo, &hi);
     if (!(lo <= hi)) return false;
   }
-  return probe == 0 && perp_lcp_finite(p);
+  return probe == 0 && perp_lcp_finite(lcp);
 }
 
 static real judge_scale(real most, real least)
@@ -328,24 +330,24 @@ static real judge_scale(real most, real least)
 /* everything that scratch [PERP_LCP_SCRATCH] and a pass over all rows give */
 static void judge_all(judge_job *job, double *w, double *scratch)
 {
-  const perp_lcp *p = job->p;
-  const size_t n = (size_t)p->n;
+  const perp_lcp *lcp = job->p;
+  const size_t n = (size_t)lcp->n;
   real largest = 0;
   job->a = (real *)(((uintptr_t)scratch + _Alignof(real) - 1) & ~(uintptr_t)(_Alignof(real) - 1));
   job->c = job->a + n;
   job->w = job->c + n;
   job->F = job->w + n;
-  if (p->F != NULL)
-    judge_factored_sizes(p->F, job->lambda, job->a, job->c, job->F);
+  if (lcp->F != NULL)
+    judge_factored_sizes(lcp->F, job->lambda, job->a, job->c, job->F);
   else
-    judge_dense_sizes(p, job->lambda, job->a, job->c);
+    judge_dense_sizes(lcp, job->lambda, job->a, job->c);
   job->rest = job->calm = HUGE_VAL;
   for (size_t i = 0; i < n; i++) largest = fmaxl(largest, job->a[i]);
   for (size_t i = 0; i < n; i++)
     if (job->a[i] == 0) job->a[i] = largest > 0 ? largest : 1;
-  if (p->F == NULL) judge_rows(job, 0, 0, p->n, w);
-  for (int g = 0; p->F != NULL && g < p->F->nc; g++)
-    judge_rows(job, g, p->F->cptr[g], p->F->cptr[g + 1], w);
+  if (lcp->F == NULL) judge_rows(job, 0, 0, lcp->n, w);
+  for (int g = 0; lcp->F != NULL && g < lcp->F->nc; g++)
+    judge_rows(job, g, lcp->F->cptr[g], lcp->F->cptr[g + 1], w);
   job->data = judge_scale(job->data, job->rest);
   job->force = judge_scale(job->force, job->calm);
 }
@@ -372,24 +374,24 @@ perp_lcp_judgement perp_lcp_no_judgement(void)
                                .own_data = lost };
 }
 
-void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
-                    perp_lcp_judgement *j)
+void perp_lcp_judge(const perp_lcp *lcp, const double *lambda, double *w, double *scratch,
+                    perp_lcp_judgement *judgement)
 {
-  judge_job job = { .p = p, .lambda = lambda };
-  if (!judge_readable(p, lambda)) {
-    *j = perp_lcp_no_judgement();
-    if (w != NULL) perp_lcp_product(p, lambda, w, scratch);
+  judge_job job = { .p = lcp, .lambda = lambda };
+  if (!judge_readable(lcp, lambda)) {
+    *judgement = perp_lcp_no_judgement();
+    if (w != NULL) perp_lcp_product(lcp, lambda, w, scratch);
     return;
   }
   judge_all(&job, w, scratch);
-  *j = (perp_lcp_judgement){ .rel = (double)judge_rel(job.worst, job.size, job.data, job.start,
-                                                      job.beyond),
-                             .data = judge_data(&job),
-                             .coupling = judge_coupling(p, lambda) };
+  *judgement = (perp_lcp_judgement){ .rel = (double)judge_rel(job.worst, job.size, job.data,
+                                                              job.start, job.beyond),
+                                     .data = judge_data(&job),
+                                     .coupling = judge_coupling(lcp, lambda) };
   judge_map(&job);
   real abs = 0, componentwise = 0, f = 0, q = 0, l = 0;
-  for (int i = 0; i < p->n; i++) {
-    const real F = fabsl(job.F[i]), b = p->b[i], x = lambda[i], size = job.c[i] + fabsl(b);
+  for (int i = 0; i < lcp->n; i++) {
+    const real F = fabsl(job.F[i]), b = lcp->b[i], x = lambda[i], size = job.c[i] + fabsl(b);
     abs = fmaxl(abs, F);
     if (size > 0) componentwise = fmaxl(componentwise, F / size);
     f += F * F;
@@ -399,21 +401,22 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   f = sqrtl(f);
   q = sqrtl(q);
   const real most = fmaxl(fmaxl(q, sqrtl(l)), sqrtl(job.product));
-  j->abs = (double)abs;
-  j->componentwise = (double)componentwise;
-  j->siconos = f > 0 ? (double)(f / (most > 0 ? most : DBL_MIN)) : 0;
-  j->fclib = (double)(f / (1 + q));
-  j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
-  j->own = j->own_data = (double)NAN; /* a verdict outside time steps refuses them */
-  if (p->brief) return;
+  judgement->abs = (double)abs;
+  judgement->componentwise = (double)componentwise;
+  judgement->siconos = f > 0 ? (double)(f / (most > 0 ? most : DBL_MIN)) : 0;
+  judgement->fclib = (double)(f / (1 + q));
+  judgement->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
+  judgement->own = judgement->own_data = (double)
+      NAN; /* a verdict outside time steps refuses them */
+  if (lcp->brief) return;
   /* what follows needs of job no more than w, to the nearest double */
-  double *plain = scratch + JUDGE_SCRATCH * (size_t)p->n + 2;
-  for (int i = 0; i < p->n; i++) plain[i] = (double)job.w[i];
+  double *plain = scratch + JUDGE_SCRATCH * (size_t)lcp->n + 2;
+  for (int i = 0; i < lcp->n; i++) plain[i] = (double)job.w[i];
   perp_lcp_own own;
-  perp_lcp_backward(p, lambda, plain, NULL, scratch, &own);
-  j->own = own.most;
-  j->own_data = own.data;
-  if (j->own < 1) j->exists = perp_lcp_small(p, lambda);
+  perp_lcp_backward(lcp, lambda, plain, NULL, scratch, &own);
+  judgement->own = own.most;
+  judgement->own_data = own.data;
+  if (judgement->own < 1) judgement->exists = perp_lcp_small(lcp, lambda);
 }
 
 /* ---- the verdict ---- */
@@ -432,17 +435,17 @@ static perp_reason judge_both(perp_reason a, perp_reason b)
   return a == PERP_UNDECIDED ? a : b;
 }
 
-perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j)
+perp_reason perp_lcp_verdict(const perp_lcp *lcp, double tol, const perp_lcp_judgement *judgement)
 {
-  const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
-  const perp_reason data = judge_side(j->data, perp_lcp_data_limit(p, tol), margin);
-  if (p->brief) return judge_both(judge_side(j->rel, tol, margin), data);
-  perp_reason reason = judge_both(judge_side(j->own, tol, margin),
-                                  judge_side(j->own_data, sqrt(tol), margin));
-  if (p->tol_data > 0) reason = judge_both(reason, data);
-  if (reason == PERP_INACCURATE || j->exists != PERP_EXISTS_NOT) return reason;
+  const double margin = lcp->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
+  const perp_reason data = judge_side(judgement->data, perp_lcp_data_limit(lcp, tol), margin);
+  if (lcp->brief) return judge_both(judge_side(judgement->rel, tol, margin), data);
+  perp_reason reason = judge_both(judge_side(judgement->own, tol, margin),
+                                  judge_side(judgement->own_data, sqrt(tol), margin));
+  if (lcp->tol_data > 0) reason = judge_both(reason, data);
+  if (reason == PERP_INACCURATE || judgement->exists != PERP_EXISTS_NOT) return reason;
   /* but nearly: the rounding of its numbers decides */
-  return j->own <= 64 * p->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
+  return judgement->own <= 64 * lcp->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
 }
 
 /* How far r_i and unit_i a_i r_i of the plain w may be off, and what D_b and B are between. */
@@ -452,65 +455,69 @@ typedef struct judge_error {
 } judge_error;
 
 /* From one bound of all errors. */
-static judge_error judge_overall(const perp_lcp *p, const perp_lcp_extremes *x, double r,
+static judge_error judge_overall(const perp_lcp *lcp, const perp_lcp_extremes *extremes, double r,
                                  double left)
 {
-  judge_error e = { .r = r, .left = left };
-  if (p->cone != NULL && !p->frozen) { /* both rows of it, and the rounding of its figure */
-    e.r = 1.5 * e.r + 64 * DBL_EPSILON * x->size;
-    e.left = 1.5 * e.left + 64 * DBL_EPSILON * x->size * x->stiff;
+  judge_error error = { .r = r, .left = left };
+  if (lcp->cone != NULL && !lcp->frozen) { /* both rows of it, and the rounding of its figure */
+    error.r = 1.5 * error.r + 64 * DBL_EPSILON * extremes->size;
+    error.left = 1.5 * error.left + 64 * DBL_EPSILON * extremes->size * extremes->stiff;
   }
   /* a row may be on the other side of PERP_LCP_REST; slacks that do not count are left to the
    * bounds row by row */
   const double cut = 2 * PERP_LCP_REST;
-  const double data = e.r + cut * (x->alone + x->worst + e.r);
-  const double force = e.left + cut * (x->given + x->left + e.left);
-  e.data[0] = x->data - data;
-  e.data[1] = perp_lcp_scale_of(x->data + data, x->rest + e.r + cut * (x->worst + e.r));
-  e.force[0] = x->force - force;
-  e.force[1] = perp_lcp_scale_of(x->force + force, x->calm + e.left + cut * (x->left + e.left));
-  return e;
+  const double data = error.r + cut * (extremes->alone + extremes->worst + error.r);
+  const double force = error.left + cut * (extremes->given + extremes->left + error.left);
+  error.data[0] = extremes->data - data;
+  error.data[1] = perp_lcp_scale_of(extremes->data + data,
+                                    extremes->rest + error.r + cut * (extremes->worst + error.r));
+  error.force[0] = extremes->force - force;
+  error.force[1] = perp_lcp_scale_of(
+      extremes->force + force, extremes->calm + error.left + cut * (extremes->left + error.left));
+  return error;
 }
 
 /* What row i, or the two of a cone, may be off by, where its w are by at most `off`; least [4]:
  * slacks, as data and force. */
-static void judge_error_row(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
+static void judge_error_row(const perp_lcp *lcp, const perp_lcp_extremes *extremes, const double *a,
                             const double *lambda, const double *w, int i, double off,
-                            judge_error *e, double *least)
+                            judge_error *error, double *least)
 {
-  const bool cone = perp_lcp_is_cone(p, i);
+  const bool cone = perp_lcp_is_cone(lcp, i);
   const double cut[2] = { PERP_LCP_REST * (1 + 1e-3), PERP_LCP_REST * (1 - 1e-3) };
   const double s = cone ? fmax(a[i], a[i + 1]) : a[i];
-  const double unit = p->unit == NULL ? 1 : cone ? fmax(p->unit[i], p->unit[i + 1]) : p->unit[i];
-  const double b = cone ? hypot(p->b[i], p->b[i + 1]) : fabs(p->b[i]);
+  const double unit = lcp->unit == NULL ? 1
+                      : cone            ? fmax(lcp->unit[i], lcp->unit[i + 1])
+                                        : lcp->unit[i];
+  const double b = cone ? hypot(lcp->b[i], lcp->b[i + 1]) : fabs(lcp->b[i]);
   double lo, hi, slack, size = fabs(w[i]);
   bool counts = false;
-  perp_lcp_bounds(p, lambda, i, &lo, &hi);
+  perp_lcp_bounds(lcp, lambda, i, &lo, &hi);
   if (cone) {
     size = hypot(w[i], w[i + 1]);
-    off += 64 * DBL_EPSILON * x->size * s;
+    off += 64 * DBL_EPSILON * extremes->size * s;
     slack = s * fmax(hypot(lambda[i] - w[i] / s, lambda[i + 1] - w[i + 1] / s) - hi, 0);
   } else {
     const double above = lambda[i] - lo, below = lambda[i] - hi, y = w[i] / s;
     const double m = y > above ? above : y < below ? below : y;
     slack = m == y ? 0 : fabs(w[i] - s * m);
     off += 4 * DBL_EPSILON * fabs(w[i]);
-    counts = lo < hi && !p->brief && !perp_exact_is_friction(p, i);
+    counts = lo < hi && !lcp->brief && !perp_exact_is_friction(lcp, i);
   }
   const double sure = slack - off > cut[0] * (size + off) ? slack - off : 0;
   const double may = slack + off > cut[1] * (size - off) ? slack + off : 0;
   if (cone || sure == 0) { /* else the bound is what counts, whatever w is */
-    e->r = fmax(e->r, off / s);
-    e->left = fmax(e->left, unit * off);
+    error->r = fmax(error->r, off / s);
+    error->left = fmax(error->left, unit * off);
   }
   for (int side = 0; side < 2; side++) {
-    double beta = p->brief ? b : b - (side ? sure : may);
-    const double of_w = (side ? sure : may) > 0 && !p->brief
+    double beta = lcp->brief ? b : b - (side ? sure : may);
+    const double of_w = (side ? sure : may) > 0 && !lcp->brief
                             ? fmax(side ? size - off : size + off, 0)
                             : 0;
     if (!(beta > cut[side] * (b + of_w))) beta = 0;
-    e->data[side] = fmax(e->data[side], beta / s);
-    e->force[side] = fmax(e->force[side], unit * beta);
+    error->data[side] = fmax(error->data[side], beta / s);
+    error->force[side] = fmax(error->force[side], unit * beta);
     if (!counts) continue;
     const double room = side ? may : sure;
     least[side] = fmin(least[side], room / s);
@@ -519,51 +526,56 @@ static void judge_error_row(const perp_lcp *p, const perp_lcp_extremes *x, const
 }
 
 /* From bounds off [n] of the errors of w. */
-static judge_error judge_errors(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
-                                const double *lambda, const double *w, const double *off)
+static judge_error judge_errors(const perp_lcp *lcp, const perp_lcp_extremes *extremes,
+                                const double *a, const double *lambda, const double *w,
+                                const double *off)
 {
-  judge_error e = { .r = 0 };
+  judge_error error = { .r = 0 };
   double least[4] = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL };
-  for (int i = 0; i < p->n; i++) {
-    const bool cone = perp_lcp_is_cone(p, i);
-    judge_error_row(p, x, a, lambda, w, i, cone ? 1.5 * fmax(off[i], off[i + 1]) : off[i], &e,
-                    least);
+  for (int i = 0; i < lcp->n; i++) {
+    const bool cone = perp_lcp_is_cone(lcp, i);
+    judge_error_row(lcp, extremes, a, lambda, w, i, cone ? 1.5 * fmax(off[i], off[i + 1]) : off[i],
+                    &error, least);
     i += cone;
   }
   for (int side = 0; side < 2; side++) {
-    e.data[side] = perp_lcp_scale_of(e.data[side], least[side]);
-    e.force[side] = perp_lcp_scale_of(e.force[side], least[2 + side]);
+    error.data[side] = perp_lcp_scale_of(error.data[side], least[side]);
+    error.force[side] = perp_lcp_scale_of(error.force[side], least[2 + side]);
   }
-  return e;
+  return error;
 }
 
 /* What plain figures with that error say; PERP_UNDECIDED: nothing.  *missed: rel holds, data may
  * not. */
-static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_extremes *x,
-                               judge_error e, bool *missed)
+static perp_reason judge_plain(const perp_lcp *lcp, double tol, const perp_lcp_extremes *extremes,
+                               judge_error error, bool *missed)
 {
   const double up = 1 + 64 * DBL_EPSILON, down = 1 - 64 * DBL_EPSILON;
   *missed = false;
-  const double most = fmax(x->size, x->alone);
-  if (x->bad || !(e.r <= DBL_MAX)) return PERP_UNDECIDED;
+  const double most = fmax(extremes->size, extremes->alone);
+  if (extremes->bad || !(error.r <= DBL_MAX)) return PERP_UNDECIDED;
   if (most < JUDGE_SMALL) {
     bool zero = most == 0;
-    for (int i = 0; zero && i < p->n; i++) zero = p->b[i] == 0;
+    for (int i = 0; zero && i < lcp->n; i++) zero = lcp->b[i] == 0;
     if (!zero) return PERP_UNDECIDED;
   }
   /* whether a row is beyond the rounding of |A||lambda| is not known here */
-  const double most_left = x->worst * up + e.r;
-  const double least_left = fmax(x->worst * down - e.r, 0);
-  if (least_left / fmax(fmax(x->size, e.data[1]), DBL_MIN) * down > tol) return PERP_INACCURATE;
-  if (fmax(e.data[0], x->start) >= JUDGE_SMALL && /* else D may be 0 */
-      judge_rel(least_left, x->size, e.data[1], x->start, 0) * down > tol)
+  const double most_left = extremes->worst * up + error.r;
+  const double least_left = fmax(extremes->worst * down - error.r, 0);
+  if (least_left / fmax(fmax(extremes->size, error.data[1]), DBL_MIN) * down > tol)
     return PERP_INACCURATE;
-  if (!(judge_rel(most_left, x->size, fmax(e.data[0], 0), x->start, most_left) * up <= tol))
+  if (fmax(error.data[0], extremes->start) >= JUDGE_SMALL && /* else D may be 0 */
+      judge_rel(least_left, extremes->size, error.data[1], extremes->start, 0) * down > tol)
+    return PERP_INACCURATE;
+  if (!(judge_rel(most_left, extremes->size, fmax(error.data[0], 0), extremes->start, most_left) *
+            up <=
+        tol))
     return PERP_UNDECIDED;
-  if (most_left > 0 && !(fmax(e.data[0], x->start) >= JUDGE_SMALL)) return PERP_UNDECIDED;
-  const double left = (x->left * up + e.left) * up;
+  if (most_left > 0 && !(fmax(error.data[0], extremes->start) >= JUDGE_SMALL))
+    return PERP_UNDECIDED;
+  const double left = (extremes->left * up + error.left) * up;
   if (left == 0) return PERP_CONVERGED;
-  const double allowed = perp_lcp_data_limit(p, tol) * e.force[0];
+  const double allowed = perp_lcp_data_limit(lcp, tol) * error.force[0];
   if (allowed >= JUDGE_SMALL && left <= allowed) return PERP_CONVERGED;
   *missed = true;
   return PERP_UNDECIDED;
@@ -571,129 +583,135 @@ static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_ext
 
 /* Does a row, no cone, certainly leave more than `allowed`?  e [n]: errors of w; size [n]:
  * |A||lambda| or more */
-static bool judge_refused(const perp_lcp *p, double allowed, const double *a, const double *lambda,
-                          const double *w, const double *e, const double *size)
+static bool judge_refused(const perp_lcp *lcp, double allowed, const double *a,
+                          const double *lambda, const double *w, const double *e,
+                          const double *size)
 {
-  for (int i = 0; i < p->n; i++) {
-    if (perp_lcp_is_cone(p, i) || (i > 0 && perp_lcp_is_cone(p, i - 1))) continue;
-    const double unit = p->unit != NULL ? p->unit[i] : 1, up = 1 + 64 * DBL_EPSILON;
+  for (int i = 0; i < lcp->n; i++) {
+    if (perp_lcp_is_cone(lcp, i) || (i > 0 && perp_lcp_is_cone(lcp, i - 1))) continue;
+    const double unit = lcp->unit != NULL ? lcp->unit[i] : 1, up = 1 + 64 * DBL_EPSILON;
     double lo, hi;
-    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    perp_lcp_bounds(lcp, lambda, i, &lo, &hi);
     const real x_i = lambda[i],
                left = fabsl(judge_median(a[i] * (x_i - lo), w[i], a[i] * (x_i - hi))) - e[i];
-    if (left > up * JUDGE_FLOOR * (size[i] + fabs(p->b[i])) && unit * left > up * allowed)
+    if (left > up * JUDGE_FLOOR * (size[i] + fabs(lcp->b[i])) && unit * left > up * allowed)
       return true;
   }
   return false;
 }
 
 /* by rel and data */
-static perp_reason judge_figures(const perp_lcp *p, double tol, const double *a,
+static perp_reason judge_figures(const perp_lcp *lcp, double tol, const double *a,
                                  const double *lambda, const double *w, double *scratch,
                                  double *rel, double *data)
 {
-  const int n = p->n;
-  perp_lcp_extremes x;
+  const int n = lcp->n;
+  perp_lcp_extremes extremes;
   double total = 0, least = HUGE_VAL;
   bool missed;
-  perp_lcp_survey_residual(p, a, lambda, w, true, &x);
-  *rel = (double)judge_rel(x.worst, x.size, perp_lcp_scale_of(x.data, x.rest), x.start, x.worst);
-  *data = perp_lcp_plain_data(&x);
+  perp_lcp_survey_residual(lcp, a, lambda, w, true, &extremes);
+  *rel = (double)judge_rel(extremes.worst, extremes.size,
+                           perp_lcp_scale_of(extremes.data, extremes.rest), extremes.start,
+                           extremes.worst);
+  *data = perp_lcp_plain_data(&extremes);
   for (int i = 0; i < n; i++) {
     total += fabs(lambda[i]);
     least = a[i] < least ? a[i] : least;
   }
   if (total == 0) { /* w is b */
-    const perp_reason reason = judge_plain(p, tol, &x, judge_overall(p, &x, 0, 0), &missed);
+    const perp_reason reason = judge_plain(lcp, tol, &extremes, judge_overall(lcp, &extremes, 0, 0),
+                                           &missed);
     if (reason != PERP_UNDECIDED) return reason;
   }
   /* roundings of size eps / 2, and a little more for those of the bound itself */
   const double each = 0.51 * DBL_EPSILON;
-  if (p->F == NULL) {
+  if (lcp->F == NULL) {
     const double gamma = each * (n + 4.0);
-    const double r = gamma * (total + x.alone + DBL_MIN / least);
-    const double left = gamma *
-                        (x.stiff * total + x.given + (x.stiff > 0 ? DBL_MIN * x.stiff / least : 0));
-    const perp_reason reason = judge_plain(p, tol, &x, judge_overall(p, &x, r, left), &missed);
+    const double r = gamma * (total + extremes.alone + DBL_MIN / least);
+    const double left = gamma * (extremes.stiff * total + extremes.given +
+                                 (extremes.stiff > 0 ? DBL_MIN * extremes.stiff / least : 0));
+    const perp_reason reason = judge_plain(lcp, tol, &extremes,
+                                           judge_overall(lcp, &extremes, r, left), &missed);
     if (reason != PERP_UNDECIDED) return reason;
   }
   /* bounds row by row */
   double *size = scratch + n, *off = size + n, gamma = each * (2 * n + 6.0);
-  if (p->F != NULL) {
-    perp_blocks_bound(p->F, lambda, DBL_MIN, size, off);
-    gamma = each * (perp_blocks_roundings(p->F) + 4);
+  if (lcp->F != NULL) {
+    perp_blocks_bound(lcp->F, lambda, DBL_MIN, size, off);
+    gamma = each * (perp_blocks_roundings(lcp->F) + 4);
   } else {
     for (int i = 0; i < n; i++) size[i] = DBL_MIN;
-    for (int j = 0; p->C != NULL && j < n; j++)
-      for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++)
-        size[p->C->row[k]] += fabs(p->C->value[k]) * fabs(lambda[j]);
-    for (int j = 0; p->A != NULL && j < n; j++) {
-      const double *col = p->A + (size_t)j * (size_t)p->lda, s = fabs(lambda[j]);
+    for (int j = 0; lcp->C != NULL && j < n; j++)
+      for (int k = lcp->C->start[j]; k < lcp->C->start[j + 1]; k++)
+        size[lcp->C->row[k]] += fabs(lcp->C->value[k]) * fabs(lambda[j]);
+    for (int j = 0; lcp->A != NULL && j < n; j++) {
+      const double *col = lcp->A + (size_t)j * (size_t)lcp->lda, s = fabs(lambda[j]);
       for (int i = 0; i < n; i++) size[i] += fabs(col[i]) * s;
     }
   }
-  for (int i = 0; i < n; i++) off[i] = gamma * (size[i] + fabs(p->b[i]));
-  const judge_error e = judge_errors(p, &x, a, lambda, w, off);
-  const perp_reason reason = judge_plain(p, tol, &x, e, &missed);
+  for (int i = 0; i < n; i++) off[i] = gamma * (size[i] + fabs(lcp->b[i]));
+  const judge_error error = judge_errors(lcp, &extremes, a, lambda, w, off);
+  const perp_reason reason = judge_plain(lcp, tol, &extremes, error, &missed);
   if (reason != PERP_UNDECIDED) return reason;
-  if (missed && e.force[0] > 0 &&
-      judge_refused(p, perp_lcp_data_limit(p, tol) * e.force[1], a, lambda, w, off, size))
+  if (missed && error.force[0] > 0 &&
+      judge_refused(lcp, perp_lcp_data_limit(lcp, tol) * error.force[1], a, lambda, w, off, size))
     return PERP_INACCURATE;
 
-  judge_job job = { .p = p, .lambda = lambda };
+  judge_job job = { .p = lcp, .lambda = lambda };
   judge_all(&job, NULL, scratch);
   *rel = (double)judge_rel(job.worst, job.size, job.data, job.start, job.beyond);
   *data = judge_data(&job);
-  const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
+  const double margin = lcp->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
   return judge_both(judge_side(*rel, tol, margin),
-                    judge_side(*data, perp_lcp_data_limit(p, tol), margin));
+                    judge_side(*data, perp_lcp_data_limit(lcp, tol), margin));
 }
 
 /* By own and own_data, of w with rounding, and without where that decides.  *residual, *of: own */
-static perp_reason judge_own(const perp_lcp *p, double tol, const double *lambda, const double *w,
+static perp_reason judge_own(const perp_lcp *lcp, double tol, const double *lambda, const double *w,
                              double *scratch, double *residual, double *of)
 {
   const double limit = sqrt(tol), each = 0.51 * DBL_EPSILON;
-  double *plain = scratch + JUDGE_SCRATCH * (size_t)p->n + 2;
+  double *plain = scratch + JUDGE_SCRATCH * (size_t)lcp->n + 2;
   perp_lcp_own own;
-  perp_lcp_doubt doubt = { .share = each * (p->n + 6.0), .enough = limit * (1 - 1e-6) };
-  if (p->F != NULL) {
-    perp_blocks_bound(p->F, lambda, DBL_MIN, scratch, plain);
-    const double gamma = each * (perp_blocks_roundings(p->F) + 4);
-    for (int i = 0; i < p->n; i++) plain[i] = gamma * (scratch[i] + fabs(p->b[i]));
+  perp_lcp_doubt doubt = { .share = each * (lcp->n + 6.0), .enough = limit * (1 - 1e-6) };
+  if (lcp->F != NULL) {
+    perp_blocks_bound(lcp->F, lambda, DBL_MIN, scratch, plain);
+    const double gamma = each * (perp_blocks_roundings(lcp->F) + 4);
+    for (int i = 0; i < lcp->n; i++) plain[i] = gamma * (scratch[i] + fabs(lcp->b[i]));
     doubt.share = 0;
     doubt.off = plain;
   }
-  perp_lcp_backward(p, lambda, w, &doubt, scratch, &own);
-  perp_lcp_judgement j = { .own = own.most, .own_data = own.data };
+  perp_lcp_backward(lcp, lambda, w, &doubt, scratch, &own);
+  perp_lcp_judgement judgement = { .own = own.most, .own_data = own.data };
   perp_reason reason = PERP_UNDECIDED;
   if (own.least > tol * (1 + 1e-6))
     reason = PERP_INACCURATE;
   else if (own.most <= tol * (1 - 1e-6) && own.data <= doubt.enough)
     reason = PERP_CONVERGED;
   else {
-    judge_job job = { .p = p, .lambda = lambda };
+    judge_job job = { .p = lcp, .lambda = lambda };
     judge_all(&job, NULL, scratch);
-    for (int i = 0; i < p->n; i++) plain[i] = (double)job.w[i];
-    perp_lcp_backward(p, lambda, plain, NULL, scratch, &own);
-    j = (perp_lcp_judgement){ .own = own.most, .own_data = own.data };
-    const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
-    reason = judge_both(judge_side(j.own, tol, margin), judge_side(j.own_data, limit, margin));
+    for (int i = 0; i < lcp->n; i++) plain[i] = (double)job.w[i];
+    perp_lcp_backward(lcp, lambda, plain, NULL, scratch, &own);
+    judgement = (perp_lcp_judgement){ .own = own.most, .own_data = own.data };
+    const double margin = lcp->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
+    reason = judge_both(judge_side(judgement.own, tol, margin),
+                        judge_side(judgement.own_data, limit, margin));
   }
-  *of = j.own;
-  *residual = perp_lcp_residual(p, &j);
+  *of = judgement.own;
+  *residual = perp_lcp_residual(lcp, &judgement);
   return reason;
 }
 
-perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
+perp_reason perp_lcp_decide(const perp_lcp *lcp, double tol, const double *a, const double *lambda,
                             const double *w, double *scratch, double *residual, double *data)
 {
-  const perp_reason reason = judge_figures(p, tol, a, lambda, w, scratch, residual, data);
-  if (p->brief) return reason;
+  const perp_reason reason = judge_figures(lcp, tol, a, lambda, w, scratch, residual, data);
+  if (lcp->brief) return reason;
   double own;
-  perp_reason by = judge_own(p, tol, lambda, w, scratch, residual, &own);
-  if (p->tol_data > 0)
-    by = judge_both(by, judge_side(*data, perp_lcp_data_limit(p, tol), JUDGE_MARGIN_FACTORED));
-  if (by == PERP_INACCURATE || perp_lcp_small(p, lambda) != PERP_EXISTS_NOT) return by;
-  return own <= 64 * p->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
+  perp_reason by = judge_own(lcp, tol, lambda, w, scratch, residual, &own);
+  if (lcp->tol_data > 0)
+    by = judge_both(by, judge_side(*data, perp_lcp_data_limit(lcp, tol), JUDGE_MARGIN_FACTORED));
+  if (by == PERP_INACCURATE || perp_lcp_small(lcp, lambda) != PERP_EXISTS_NOT) return by;
+  return own <= 64 * lcp->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
 }

@@ -78,10 +78,10 @@ static inline bool perp_lcp_mostly_zeros(int n, double numbers)
   return n >= PERP_SPARSE_ROWS && numbers * PERP_SPARSE_SHARE <= (double)n * n;
 }
 
-/* What a budget affords for p, as p->work has it: `budget` 1e9 multiplications with additions
+/* What a budget affords for lcp, as lcp->work has it: `budget` 1e9 multiplications with additions
  * (about a second) for up to 800 dense rows or 5e4 numbers in J or a sparse A, more for larger
  * problems, in proportion to n^3 or to the numbers; 0: 0, no limit.  O(1). */
-double perp_lcp_afford(const perp_lcp *p, double budget);
+double perp_lcp_afford(const perp_lcp *lcp, double budget);
 
 /* Index set of a row, for traces, warm starts and certificates. */
 enum { PERP_ROW_LO = -1, PERP_ROW_FREE = 0, PERP_ROW_HI = 1 };
@@ -142,16 +142,16 @@ typedef struct perp_lcp_desc {
  * friction cycles, mu < 0, half a cone.  *finite (may be NULL) tells whether A, b (and M^-1, J, S)
  * are finite, which is not an error of the caller but a diagnosis.  O(n^2) dense, O(nnz) factored.
  */
-perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite);
+perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *lcp, bool *finite);
 
 /* Capability bits that a method needs for this problem: any of PERP_LCP_BOX, FREE, FRICTION, CONE.
  * O(n). */
-unsigned perp_lcp_needs(const perp_lcp *p);
+unsigned perp_lcp_needs(const perp_lcp *lcp);
 
 /* What of p a method cannot serve, known before it is tried: "friction rows", "a nonsymmetric A",
  * for methods by rows contacts of Stewart and Trinkle, whose slacks have A_ii = 0; NULL: nothing.
  * perp_lcp_solve answers such a problem with PERP_UNSUITED.  O(n^2). */
-const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p);
+const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *lcp);
 
 /* PERP_ERR_UNSUPPORTED, with the reason, for a method that serves one structure of A
  * (PERP_LCP_STRUCTURED) which the matrices J M^-1 J' of `what`, with a positive diagonal, never
@@ -159,30 +159,30 @@ const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p);
 perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what);
 
 /* Bounds of row i; friction rows: from the normal multiplier in lambda (a cone row: the radius). */
-static inline void perp_lcp_bounds(const perp_lcp *p, const double *lambda, int i, double *lo,
+static inline void perp_lcp_bounds(const perp_lcp *lcp, const double *lambda, int i, double *lo,
                                    double *hi)
 {
-  if (p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen) {
-    double normal = lambda[p->fric_of[i]], limit = normal > 0 ? p->mu[i] * normal : 0;
+  if (lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && !lcp->frozen) {
+    double normal = lambda[lcp->fric_of[i]], limit = normal > 0 ? lcp->mu[i] * normal : 0;
     *lo = -limit;
     *hi = limit;
   } else {
-    *lo = p->lo != NULL ? p->lo[i] : 0;
-    *hi = p->hi != NULL ? p->hi[i] : __builtin_inf();
+    *lo = lcp->lo != NULL ? lcp->lo[i] : 0;
+    *hi = lcp->hi != NULL ? lcp->hi[i] : __builtin_inf();
   }
 }
 
 /* Do rows i and i + 1 make one circular cone?  Not where the limits are frozen: those are box rows.
  */
-static inline bool perp_lcp_is_cone(const perp_lcp *p, int i)
+static inline bool perp_lcp_is_cone(const perp_lcp *lcp, int i)
 {
-  return p->cone != NULL && p->cone[i] && !p->frozen;
+  return lcp->cone != NULL && lcp->cone[i] && !lcp->frozen;
 }
 
 /* The certificate of a method that proves nothing, and of one that has not yet.  NULL is fine. */
-static inline void perp_no_certificate(const perp_lcp *p, double *certificate)
+static inline void perp_no_certificate(const perp_lcp *lcp, double *certificate)
 {
-  for (int i = 0; certificate != NULL && i < p->n; i++) certificate[i] = 0;
+  for (int i = 0; certificate != NULL && i < lcp->n; i++) certificate[i] = 0;
 }
 
 /* Has a method done the work that its caller affords?
@@ -192,27 +192,27 @@ static inline void perp_no_certificate(const perp_lcp *p, double *certificate)
  * sweep changes, k^3 / 6 for a Cholesky factorization, k^3 / 3 for LU, k^3 for an inverse, k^2 for
  * a solve or for an update by one row.  What is O(n) in a step, analysing patterns, and what the
  * judge and the proofs of perp_lcp_solve do are left out. */
-static inline bool perp_lcp_spent(const perp_lcp *p, double work)
+static inline bool perp_lcp_spent(const perp_lcp *lcp, double work)
 {
-  return p->work > 0 && work >= p->work;
+  return lcp->work > 0 && work >= lcp->work;
 }
 
 /* ---- single numbers of a dense or sparse A: entries.c ---- */
 
-double perp_lcp_entry(const perp_lcp *p, int i, int j);
+double perp_lcp_entry(const perp_lcp *lcp, int i, int j);
 /* row [n] = row i. */
-void perp_lcp_row(const perp_lcp *p, int i, double *row);
+void perp_lcp_row(const perp_lcp *lcp, int i, double *row);
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0
  * when dense or sparse. */
 #define PERP_LCP_SCRATCH(n, nv) (11 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
-void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
+void perp_lcp_product(const perp_lcp *lcp, const double *lambda, double *w, double *scratch);
 
 /* max_ij |A_ij - A_ji| / max_ij |A_ij| of a dense or sparse problem; 0 when factored.  O(n^2),
  * sparse O(numbers). */
-double perp_lcp_asymmetry(const perp_lcp *p);
+double perp_lcp_asymmetry(const perp_lcp *lcp);
 
 /* ---- judging: judge.c and residual.c, the one judge ---- */
 
@@ -313,50 +313,53 @@ typedef struct perp_lcp_judgement {
 
 /* The residual of an answer, at most tol where it is solved: rel in time steps; else own, or the
  * square of own_data. */
-static inline double perp_lcp_residual(const perp_lcp *p, const perp_lcp_judgement *j)
+static inline double perp_lcp_residual(const perp_lcp *lcp, const perp_lcp_judgement *judgement)
 {
-  const double square = j->own_data * j->own_data;
-  return p->brief ? j->rel : j->own > square || !(square == square) ? j->own : square;
+  const double square = judgement->own_data * judgement->own_data;
+  return lcp->brief                                       ? judgement->rel
+         : judgement->own > square || !(square == square) ? judgement->own
+                                                          : square;
 }
 /* The largest `data` of an answer that counts as solved at tol. */
-static inline double perp_lcp_data_limit(const perp_lcp *p, double tol)
+static inline double perp_lcp_data_limit(const perp_lcp *lcp, double tol)
 {
   const double root = __builtin_sqrt(tol);
-  return p->tol_data > 0 && p->tol_data < root ? p->tol_data : root;
+  return lcp->tol_data > 0 && lcp->tol_data < root ? lcp->tol_data : root;
 }
 
 /* a [n] out: the row scales.  scratch [n + nv], not read when dense.  O(n^2) dense; factored
  * O(sum over blocks of (rows touching the block)^2 d). */
-void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch);
+void perp_lcp_scales(const perp_lcp *lcp, double *a, double *scratch);
 /* rel from its parts, with w = A lambda + b as rounded.  O(n), no allocation. */
-double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+double perp_lcp_rel(const perp_lcp *lcp, const double *a, const double *lambda, const double *w);
 /* The same, and the figure `data`, in one pass.  *data is an upper bound of that figure: rows
  * within the rounding of |A||lambda| count, too, and where b = 0 it is relative to max unit_i
  * |w_i|.  *rel and *data are NaN where a number is not finite.  O(n), no allocation. */
-void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+void perp_lcp_rate(const perp_lcp *lcp, const double *a, const double *lambda, const double *w,
                    double *rel, double *data);
-/* The larger figure of both rules of time steps, max(rel, data p->tol / limit) with the figures of
- * perp_lcp_rate and the limit of perp_lcp_data_limit; rel where p->tol is 0.  O(n), no allocation.
+/* The larger figure of both rules of time steps, max(rel, data lcp->tol / limit) with the figures
+ * of perp_lcp_rate and the limit of perp_lcp_data_limit; rel where lcp->tol is 0.  O(n), no
+ * allocation.
  */
-double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w);
-/* What iterative methods stop on, at most p->tol where lambda counts as solved.  In time steps, and
- * while merit (perp_lcp_merit of the same lambda and w) is above p->tol, it is merit; else the
- * larger one of merit, own and own_data p->tol / sqrt(p->tol), the figures of each row in its own
- * scale (docs/explanation/lcp-judge.md).  scratch [PERP_LCP_SCRATCH(n, nv)].  As two products with
- * A and two for each round of the data, of which there are few, no allocation. */
-double perp_lcp_close(const perp_lcp *p, double merit, const double *lambda, const double *w,
+double perp_lcp_merit(const perp_lcp *lcp, const double *a, const double *lambda, const double *w);
+/* What iterative methods stop on, at most lcp->tol where lambda counts as solved.  In time steps,
+ * and while merit (perp_lcp_merit of the same lambda and w) is above lcp->tol, it is merit; else
+ * the larger one of merit, own and own_data lcp->tol / sqrt(lcp->tol), the figures of each row in
+ * its own scale (docs/explanation/lcp-judge.md).  scratch [PERP_LCP_SCRATCH(n, nv)].  As two
+ * products with A and two for each round of the data, of which there are few, no allocation. */
+double perp_lcp_close(const perp_lcp *lcp, double merit, const double *lambda, const double *w,
                       double *scratch);
-/* What the figures of j, of the judge, say at tol and p->tol_data: PERP_CONVERGED (solved),
- * PERP_INACCURATE (not), or PERP_UNDECIDED, where the rounding of a figure itself reaches across
- * its tolerance, or that of the numbers of the problem decides whether it has a solution. */
-perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j);
+/* What the figures of judgement, of the judge, say at tol and lcp->tol_data: PERP_CONVERGED
+ * (solved), PERP_INACCURATE (not), or PERP_UNDECIDED, where the rounding of a figure itself reaches
+ * across its tolerance, or that of the numbers of the problem decides whether it has a solution. */
+perp_reason perp_lcp_verdict(const perp_lcp *lcp, double tol, const perp_lcp_judgement *judgement);
 /* Everything, from exact sums: right to rounding of the figures themselves, for numbers of any
  * size, denormal ones too (factored: as far as the rounding of A_ij in long double allows, 1e-12
  * for cond(M_b) up to 1e6).  w [n] out: A lambda + b to the nearest double, may be NULL.  scratch
  * [PERP_LCP_SCRATCH].  About 10 ns for each entry of A, factored for each J'lambda of each row.
  * Allocates where a small problem is degenerate, or singular, and takes up to 20 ms then. */
-void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
-                    perp_lcp_judgement *j);
+void perp_lcp_judge(const perp_lcp *lcp, const double *lambda, double *w, double *scratch,
+                    perp_lcp_judgement *judgement);
 
 /* ---- distance to the solution: distance.c ---- */
 
@@ -374,7 +377,7 @@ typedef enum perp_lcp_near {
  * (Chen and Xiang 2006) definite: S_i |r + (S A S)' r|_2 / m, r the natural map of the problem of S
  * A S, S powers of two, m a verified lower bound of the least eigenvalue of S (A + A') / 2 S (after
  * Mathias and Pang 1990; Rump 2006) O(n^3); allocates 2 n^2 numbers. */
-perp_lcp_near perp_lcp_distance(const perp_lcp *p, const double *lambda, double *bound);
+perp_lcp_near perp_lcp_distance(const perp_lcp *lcp, const double *lambda, double *bound);
 
 /* ---- certificates: certificate.c ---- */
 
@@ -417,7 +420,8 @@ typedef enum perp_lcp_proof {
  * radius (may be NULL) out: the radius of the proof, infinite for PERP_PROOF_INFEASIBLE.  scratch
  * [PERP_LCP_SCRATCH].  Allocates.  Rows and columns beyond 400000 numbers are not looked at: no
  * proof. */
-perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch);
+perp_lcp_proof perp_lcp_prove(const perp_lcp *lcp, const double *z, double *radius,
+                              double *scratch);
 
 /* ---- one solve, judged: solve.c ---- */
 
@@ -428,12 +432,12 @@ typedef struct perp_lcp_solver perp_lcp_solver;
  * PERP_ERR_NOMEM; else what the method says.  *out is NULL on failure. */
 perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, int max_nv,
                             perp_lcp_solver **out);
-void perp_lcp_destroy(perp_lcp_solver *s); /* NULL is fine */
+void perp_lcp_destroy(perp_lcp_solver *solver); /* NULL is fine */
 /* Solve the symmetrically scaled problem (D A D, D b), D powers of two that bring the rows of A
  * near 1 (Ruiz); undone before judging.  Allocates here, not in solve: PERP_ERR_NOMEM.  Factored
  * problems are formed. */
-perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
-/* Check the problem, solve, judge.  tol > 0 and p->tol_data: what counts as solved.  On return
+perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *solver, bool on);
+/* Check the problem, solve, judge.  tol > 0 and lcp->tol_data: what counts as solved.  On return
  * stats->reason is PERP_CONVERGED exactly when the rule above holds, PERP_UNDECIDED where rounding
  * of the figures leaves that open; a method that believed itself done gets PERP_INACCURATE.
  * stats->residual is rel and stats->data data, both exact where judgement is given; otherwise from
@@ -455,13 +459,13 @@ perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
  * after a claim that there is no solution up to 0.1 s of integer arithmetic, which allocates, 0.5 s
  * for an exhaustive method, and at most 80 factorizations of n rows (4e9 / n^3 where that is less)
  * where a vector is looked for. */
-perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
+perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *lcp, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats);
 /* What the last solve proved, and the vector [n] that does (NULL when there is none; perp_lcp_prove
  * tells its radius).  Where the exact vector fits doubles it is this one. */
-perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s);
-const double *perp_lcp_certificate(const perp_lcp_solver *s);
+perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *solver);
+const double *perp_lcp_certificate(const perp_lcp_solver *solver);
 
 /* ---- all solutions: enumerate.c ---- */
 
@@ -475,7 +479,7 @@ typedef bool perp_lcp_solution_fn(void *user, const double *lambda, const double
  * where *count = 0, excluded in exact arithmetic.  Allocates.  PERP_ERR_UNSUPPORTED: more rows or
  * index sets, cones, no dense A; PERP_ERR_ARG: numbers that are not finite; else as perp_lcp_check.
  * O(index sets x n^3). */
-perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
+perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *lcp, double accept,
                                    perp_lcp_solution_fn *found, void *user, int *count,
                                    bool *complete);
 

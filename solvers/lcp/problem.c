@@ -62,20 +62,23 @@ static const struct problem_vector {
 enum { VECTORS = sizeof problem_vectors / sizeof problem_vectors[0] };
 
 /* The array of a vector; NULL where q does not have it. */
-static char *problem_array(const perp_lcp_problem *q, const struct problem_vector *v)
+static char *problem_array(const perp_lcp_problem *problem, const struct problem_vector *vector)
 {
   char *array;
-  memcpy(&array, (const char *)q + v->at, sizeof array);
+  memcpy(&array, (const char *)problem + vector->at, sizeof array);
   return array;
 }
 
-static void problem_layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
+static void problem_layout(perp_lcp_problem *problem, perp_arena *arena, unsigned parts)
 {
-  size_t n = (size_t)q->p.n;
-  if (parts & PERP_PART_A) q->p.A = PERP_CARVE(a, double, n *n);
-  for (const struct problem_vector *v = problem_vectors; v < problem_vectors + VECTORS; v++) {
-    void *array = v->parts == 0 || parts & v->parts ? perp_arena_carve(a, n, v->size) : NULL;
-    memcpy((char *)q + v->at, &array, sizeof array);
+  size_t n = (size_t)problem->p.n;
+  if (parts & PERP_PART_A) problem->p.A = PERP_CARVE(arena, double, n *n);
+  for (const struct problem_vector *vector = problem_vectors; vector < problem_vectors + VECTORS;
+       vector++) {
+    void *array = vector->parts == 0 || parts & vector->parts
+                      ? perp_arena_carve(arena, n, vector->size)
+                      : NULL;
+    memcpy((char *)problem + vector->at, &array, sizeof array);
   }
 }
 
@@ -86,50 +89,50 @@ perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_
   if (parts & PERP_PART_A) PERP_TRY(problem_dense(ctx, n));
   out->p.n = n;
   out->p.lda = parts & PERP_PART_A ? n : 0;
-  perp_arena a = { 0 };
-  problem_layout(out, &a, parts);
-  void *block = problem_zeroed(ctx, a.used);
+  perp_arena arena = { 0 };
+  problem_layout(out, &arena, parts);
+  void *block = problem_zeroed(ctx, arena.used);
   if (block == NULL) {
     *out = (perp_lcp_problem){ 0 };
     return PERP_ERR_NOMEM;
   }
-  a = (perp_arena){ .base = block };
-  problem_layout(out, &a, parts);
+  arena = (perp_arena){ .base = block };
+  problem_layout(out, &arena, parts);
   out->storage = block;
-  perp_lcp_arrays x = perp_lcp_edit(out);
-  for (int i = 0; x.hi != NULL && i < n; i++) x.hi[i] = HUGE_VAL;
-  for (int i = 0; x.fric_of != NULL && i < n; i++) x.fric_of[i] = -1;
-  for (int i = 0; x.unit != NULL && i < n; i++) x.unit[i] = 1;
-  for (int i = 0; x.contact_of != NULL && i < n; i++) x.contact_of[i] = -1;
+  perp_lcp_arrays arrays = perp_lcp_edit(out);
+  for (int i = 0; arrays.hi != NULL && i < n; i++) arrays.hi[i] = HUGE_VAL;
+  for (int i = 0; arrays.fric_of != NULL && i < n; i++) arrays.fric_of[i] = -1;
+  for (int i = 0; arrays.unit != NULL && i < n; i++) arrays.unit[i] = 1;
+  for (int i = 0; arrays.contact_of != NULL && i < n; i++) arrays.contact_of[i] = -1;
   return PERP_OK;
 }
 
-void perp_lcp_problem_free(perp_lcp_problem *p)
+void perp_lcp_problem_free(perp_lcp_problem *problem)
 {
-  if (p == NULL) return;
-  free(p->storage);
-  free(p->block_storage);
-  free(p->provenance);
-  free(p->sequence.carry);
-  *p = (perp_lcp_problem){ 0 };
+  if (problem == NULL) return;
+  free(problem->storage);
+  free(problem->block_storage);
+  free(problem->provenance);
+  free(problem->sequence.carry);
+  *problem = (perp_lcp_problem){ 0 };
 }
 
-perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p)
+perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *problem)
 {
   /* the arrays were allocated by us as writable; the view shows them as const */
-  return (perp_lcp_arrays){ .A = (double *)(uintptr_t)p->p.A,
-                            .b = (double *)(uintptr_t)p->p.b,
-                            .lo = (double *)(uintptr_t)p->p.lo,
-                            .hi = (double *)(uintptr_t)p->p.hi,
-                            .mu = (double *)(uintptr_t)p->p.mu,
-                            .unit = (double *)(uintptr_t)p->p.unit,
-                            .solution = p->solution,
-                            .fric_of = (int *)(uintptr_t)p->p.fric_of,
-                            .contact_of = (int *)(uintptr_t)p->p.contact_of,
-                            .cone = (signed char *)(uintptr_t)p->p.cone };
+  return (perp_lcp_arrays){ .A = (double *)(uintptr_t)problem->p.A,
+                            .b = (double *)(uintptr_t)problem->p.b,
+                            .lo = (double *)(uintptr_t)problem->p.lo,
+                            .hi = (double *)(uintptr_t)problem->p.hi,
+                            .mu = (double *)(uintptr_t)problem->p.mu,
+                            .unit = (double *)(uintptr_t)problem->p.unit,
+                            .solution = problem->solution,
+                            .fric_of = (int *)(uintptr_t)problem->p.fric_of,
+                            .contact_of = (int *)(uintptr_t)problem->p.contact_of,
+                            .cone = (signed char *)(uintptr_t)problem->p.cone };
 }
 
-perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char *fmt, ...)
+perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *problem, const char *fmt, ...)
 {
   va_list ap;
   char *text = NULL;
@@ -137,199 +140,208 @@ perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char
   int n = vasprintf(&text, fmt, ap);
   va_end(ap);
   if (n < 0) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a text");
-  free(p->provenance);
-  p->provenance = text;
+  free(problem->provenance);
+  problem->provenance = text;
   return PERP_OK;
 }
 
-perp_status perp_lcp_problem_carry(perp_ctx *ctx, perp_lcp_problem *p, int rows, int n,
+perp_status perp_lcp_problem_carry(perp_ctx *ctx, perp_lcp_problem *problem, int rows, int n,
                                    const perp_lcp_carry *carry)
 {
   for (int k = 0; k < n; k++)
-    if (carry[k].to < 0 || carry[k].to >= p->p.n || carry[k].from < 0 || carry[k].from >= rows ||
-        !isfinite(carry[k].c))
+    if (carry[k].to < 0 || carry[k].to >= problem->p.n || carry[k].from < 0 ||
+        carry[k].from >= rows || !isfinite(carry[k].c))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "carry %d: %g of row %d of %d to row %d of %d", k,
-                       carry[k].c, carry[k].from, rows, carry[k].to, p->p.n);
+                       carry[k].c, carry[k].from, rows, carry[k].to, problem->p.n);
   perp_lcp_carry *copy = NULL;
   if (n > 0) {
     copy = malloc((size_t)n * sizeof *copy);
     if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d carries", n);
     memcpy(copy, carry, (size_t)n * sizeof *copy);
   }
-  free(p->sequence.carry);
-  p->sequence.carry = copy;
-  p->sequence.n = n;
-  p->sequence.rows = rows;
+  free(problem->sequence.carry);
+  problem->sequence.carry = copy;
+  problem->sequence.n = n;
+  problem->sequence.rows = rows;
   return PERP_OK;
 }
 
 /* The block that holds A from now on, in whichever form; the old one goes. */
-static void problem_keep(perp_lcp_problem *p, void *block)
+static void problem_keep(perp_lcp_problem *problem, void *block)
 {
-  free(p->block_storage);
-  p->block_storage = block;
-  p->p.A = NULL;
-  p->p.lda = 0;
-  p->p.F = NULL;
-  p->p.C = NULL;
+  free(problem->block_storage);
+  problem->block_storage = block;
+  problem->p.A = NULL;
+  problem->p.lda = 0;
+  problem->p.F = NULL;
+  problem->p.C = NULL;
 }
 
 /* ---- factored form ---- */
 
-perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F)
+perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *problem,
+                                        const perp_blocks *blocks)
 {
-  if (F->m != p->p.n) return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", F->m, p->p.n);
-  perp_arena a = { 0 };
-  perp_blocks_copy(F, &a);
-  void *block = problem_zeroed(ctx, a.used);
+  if (blocks->m != problem->p.n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", blocks->m, problem->p.n);
+  perp_arena arena = { 0 };
+  perp_blocks_copy(blocks, &arena);
+  void *block = problem_zeroed(ctx, arena.used);
   if (block == NULL) return PERP_ERR_NOMEM;
-  a = (perp_arena){ .base = block };
-  const perp_blocks *copy = perp_blocks_copy(F, &a);
-  problem_keep(p, block);
-  p->p.F = copy;
+  arena = (perp_arena){ .base = block };
+  const perp_blocks *copy = perp_blocks_copy(blocks, &arena);
+  problem_keep(problem, block);
+  problem->p.F = copy;
   return PERP_OK;
 }
 
-perp_status perp_lcp_problem_add_dense(perp_ctx *ctx, perp_lcp_problem *p)
+perp_status perp_lcp_problem_add_dense(perp_ctx *ctx, perp_lcp_problem *problem)
 {
-  const size_t n = (size_t)p->p.n;
-  PERP_TRY(problem_dense(ctx, p->p.n));
+  const size_t n = (size_t)problem->p.n;
+  PERP_TRY(problem_dense(ctx, problem->p.n));
   double *A = problem_zeroed(ctx, n * n * sizeof *A);
   if (A == NULL) return PERP_ERR_NOMEM;
-  problem_keep(p, A);
-  p->p.A = A;
-  p->p.lda = p->p.n;
+  problem_keep(problem, A);
+  problem->p.A = A;
+  problem->p.lda = problem->p.n;
   return PERP_OK;
 }
 
-perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *p, const perp_columns *C)
+perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *problem,
+                                         const perp_columns *columns)
 {
-  if (C->n != p->p.n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "A has %d columns but n = %d", C->n, p->p.n);
-  perp_arena a = { 0 };
-  perp_columns_copy(C, &a);
-  void *block = problem_zeroed(ctx, a.used);
+  if (columns->n != problem->p.n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "A has %d columns but n = %d", columns->n, problem->p.n);
+  perp_arena arena = { 0 };
+  perp_columns_copy(columns, &arena);
+  void *block = problem_zeroed(ctx, arena.used);
   if (block == NULL) return PERP_ERR_NOMEM;
-  a = (perp_arena){ .base = block };
-  const perp_columns *copy = perp_columns_copy(C, &a);
-  problem_keep(p, block);
-  p->p.C = copy;
+  arena = (perp_arena){ .base = block };
+  const perp_columns *copy = perp_columns_copy(columns, &arena);
+  problem_keep(problem, block);
+  problem->p.C = copy;
   return PERP_OK;
 }
 
 /* ---- copies ---- */
 
-static unsigned problem_parts_of(const perp_lcp_problem *q)
+static unsigned problem_parts_of(const perp_lcp_problem *problem)
 {
-  const perp_lcp *p = &q->p;
-  unsigned parts = q->solution != NULL ? PERP_PART_SOLUTION : 0u;
-  if (p->A != NULL) parts |= PERP_PART_A;
-  if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
-  if (p->fric_of != NULL) parts |= PERP_PART_FRICTION;
-  if (p->cone != NULL) parts |= PERP_PART_CONE;
-  if (p->unit != NULL) parts |= PERP_PART_UNIT;
-  if (p->contact_of != NULL) parts |= PERP_PART_CONTACTS;
+  const perp_lcp *lcp = &problem->p;
+  unsigned parts = problem->solution != NULL ? PERP_PART_SOLUTION : 0u;
+  if (lcp->A != NULL) parts |= PERP_PART_A;
+  if (lcp->lo != NULL || lcp->hi != NULL) parts |= PERP_PART_BOUNDS;
+  if (lcp->fric_of != NULL) parts |= PERP_PART_FRICTION;
+  if (lcp->cone != NULL) parts |= PERP_PART_CONE;
+  if (lcp->unit != NULL) parts |= PERP_PART_UNIT;
+  if (lcp->contact_of != NULL) parts |= PERP_PART_CONTACTS;
   return parts;
 }
 
 /* Everything but A and F. */
-static void copy_vectors(const perp_lcp_problem *p, perp_lcp_problem *out)
+static void copy_vectors(const perp_lcp_problem *problem, perp_lcp_problem *out)
 {
-  for (const struct problem_vector *v = problem_vectors; v < problem_vectors + VECTORS; v++) {
-    const char *from = problem_array(p, v);
-    char *to = problem_array(out, v);
-    if (from != NULL && to != NULL) memcpy(to, from, (size_t)p->p.n * v->size);
+  for (const struct problem_vector *vector = problem_vectors; vector < problem_vectors + VECTORS;
+       vector++) {
+    const char *from = problem_array(problem, vector);
+    char *to = problem_array(out, vector);
+    if (from != NULL && to != NULL) memcpy(to, from, (size_t)problem->p.n * vector->size);
   }
-  out->p.frozen = p->p.frozen;
-  out->p.tol = p->p.tol;
-  out->p.tol_data = p->p.tol_data;
+  out->p.frozen = problem->p.frozen;
+  out->p.tol = problem->p.tol;
+  out->p.tol_data = problem->p.tol_data;
 }
 
-static perp_status copy_all(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_problem *out)
+static perp_status copy_all(perp_ctx *ctx, const perp_lcp_problem *problem, perp_lcp_problem *out)
 {
-  const perp_lcp *p = &q->p;
-  PERP_TRY(perp_lcp_problem_new(ctx, p->n, problem_parts_of(q), out));
-  copy_vectors(q, out);
-  perp_lcp_arrays x = perp_lcp_edit(out);
-  size_t n = (size_t)p->n;
-  for (size_t j = 0; p->A != NULL && j < n; j++)
-    memcpy(x.A + j * n, p->A + j * (size_t)p->lda, n * sizeof *x.A);
+  const perp_lcp *lcp = &problem->p;
+  PERP_TRY(perp_lcp_problem_new(ctx, lcp->n, problem_parts_of(problem), out));
+  copy_vectors(problem, out);
+  perp_lcp_arrays arrays = perp_lcp_edit(out);
+  size_t n = (size_t)lcp->n;
+  for (size_t j = 0; lcp->A != NULL && j < n; j++)
+    memcpy(arrays.A + j * n, lcp->A + j * (size_t)lcp->lda, n * sizeof *arrays.A);
   perp_status status = PERP_OK;
-  if (p->F != NULL) status = perp_lcp_problem_set_blocks(ctx, out, p->F);
-  if (p->C != NULL) status = perp_lcp_problem_set_columns(ctx, out, p->C);
+  if (lcp->F != NULL) status = perp_lcp_problem_set_blocks(ctx, out, lcp->F);
+  if (lcp->C != NULL) status = perp_lcp_problem_set_columns(ctx, out, lcp->C);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }
 
-static perp_status copy_labels(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+static perp_status copy_labels(perp_ctx *ctx, const perp_lcp_problem *problem,
+                               perp_lcp_problem *out)
 {
-  out->classes = p->classes;
-  memcpy(out->family, p->family, sizeof out->family);
-  const perp_lcp_sequence *q = &p->sequence;
-  memcpy(out->sequence.name, q->name, sizeof q->name);
-  out->sequence.number = q->number;
-  out->sequence.of = q->of;
-  perp_status status = perp_lcp_problem_carry(ctx, out, q->rows, q->n, q->carry);
-  if (status == PERP_OK && p->provenance != NULL)
-    status = perp_lcp_problem_note(ctx, out, "%s", p->provenance);
+  out->classes = problem->classes;
+  memcpy(out->family, problem->family, sizeof out->family);
+  const perp_lcp_sequence *sequence = &problem->sequence;
+  memcpy(out->sequence.name, sequence->name, sizeof sequence->name);
+  out->sequence.number = sequence->number;
+  out->sequence.of = sequence->of;
+  perp_status status = perp_lcp_problem_carry(ctx, out, sequence->rows, sequence->n,
+                                              sequence->carry);
+  if (status == PERP_OK && problem->provenance != NULL)
+    status = perp_lcp_problem_note(ctx, out, "%s", problem->provenance);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }
 
-perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *p, perp_lcp_problem *out)
+perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *lcp, perp_lcp_problem *out)
 {
-  return copy_all(ctx, &(perp_lcp_problem){ .p = *p }, out);
+  return copy_all(ctx, &(perp_lcp_problem){ .p = *lcp }, out);
 }
 
-perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *problem,
+                                  perp_lcp_problem *out)
 {
-  PERP_TRY(copy_all(ctx, p, out));
-  return copy_labels(ctx, p, out);
+  PERP_TRY(copy_all(ctx, problem, out));
+  return copy_labels(ctx, problem, out);
 }
 
-size_t perp_lcp_largest_block(const perp_blocks *F)
+size_t perp_lcp_largest_block(const perp_blocks *blocks)
 {
   size_t most = 1;
-  for (int g = 0; g < F->nc; g++)
-    for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-      int b = F->jblk[k];
-      size_t size = (size_t)(F->cptr[g + 1] - F->cptr[g]) * (size_t)(F->bptr[b + 1] - F->bptr[b]);
+  for (int g = 0; g < blocks->nc; g++)
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+      int b = blocks->jblk[k];
+      size_t size = (size_t)(blocks->cptr[g + 1] - blocks->cptr[g]) *
+                    (size_t)(blocks->bptr[b + 1] - blocks->bptr[b]);
       if (size > most) most = size;
     }
   return most;
 }
 
-perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *problem,
+                                  perp_lcp_problem *out)
 {
-  if (p->p.A != NULL || p->p.n == 0) return perp_lcp_problem_copy(ctx, p, out);
-  if (p->p.C != NULL) {
-    PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, problem_parts_of(p) | PERP_PART_A, out));
-    copy_vectors(p, out);
-    perp_columns_form(p->p.C, perp_lcp_edit(out).A, p->p.n);
-    return copy_labels(ctx, p, out);
+  if (problem->p.A != NULL || problem->p.n == 0) return perp_lcp_problem_copy(ctx, problem, out);
+  if (problem->p.C != NULL) {
+    PERP_TRY(perp_lcp_problem_new(ctx, problem->p.n, problem_parts_of(problem) | PERP_PART_A, out));
+    copy_vectors(problem, out);
+    perp_columns_form(problem->p.C, perp_lcp_edit(out).A, problem->p.n);
+    return copy_labels(ctx, problem, out);
   }
-  const perp_blocks *F = p->p.F;
-  PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, problem_parts_of(p) | PERP_PART_A, out));
-  double *scratch = problem_zeroed(ctx, perp_lcp_largest_block(F) * sizeof *scratch);
+  const perp_blocks *blocks = problem->p.F;
+  PERP_TRY(perp_lcp_problem_new(ctx, problem->p.n, problem_parts_of(problem) | PERP_PART_A, out));
+  double *scratch = problem_zeroed(ctx, perp_lcp_largest_block(blocks) * sizeof *scratch);
   if (scratch == NULL) {
     perp_lcp_problem_free(out);
     return PERP_ERR_NOMEM;
   }
-  copy_vectors(p, out);
-  perp_blocks_delassus(F, perp_lcp_edit(out).A, p->p.n, scratch);
+  copy_vectors(problem, out);
+  perp_blocks_delassus(blocks, perp_lcp_edit(out).A, problem->p.n, scratch);
   free(scratch);
-  return copy_labels(ctx, p, out);
+  return copy_labels(ctx, problem, out);
 }
 
 /* ---- transformations ---- */
 
-perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm)
+perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *problem, const int *perm)
 {
-  int n = p->p.n;
-  if (p->p.F != NULL || p->p.C != NULL)
+  int n = problem->p.n;
+  if (problem->p.F != NULL || problem->p.C != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "a %s problem cannot be permuted; make it dense first",
-                     p->p.F != NULL ? "factored" : "sparse");
+                     problem->p.F != NULL ? "factored" : "sparse");
   int *inverse = problem_zeroed(ctx, (size_t)n * sizeof *inverse);
   if (inverse == NULL) return PERP_ERR_NOMEM;
   for (int k = 0; k < n; k++) inverse[k] = -1;
@@ -341,50 +353,53 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
       inverse[perm[k]] = k;
   }
   for (int k = 0; k < n && status == PERP_OK; k++)
-    if (p->p.cone != NULL && p->p.cone[perm[k]] && (k + 1 == n || perm[k + 1] != perm[k] + 1))
+    if (problem->p.cone != NULL && problem->p.cone[perm[k]] &&
+        (k + 1 == n || perm[k + 1] != perm[k] + 1))
       status = PERP_FAIL(ctx, PERP_ERR_ARG, "the permutation separates the rows of a cone");
   perp_lcp_problem old = { 0 };
-  if (status == PERP_OK) status = perp_lcp_problem_copy(ctx, p, &old);
+  if (status == PERP_OK) status = perp_lcp_problem_copy(ctx, problem, &old);
   if (status != PERP_OK) {
     free(inverse);
     return status;
   }
-  perp_lcp_arrays x = perp_lcp_edit(p), y = perp_lcp_edit(&old);
+  perp_lcp_arrays x = perp_lcp_edit(problem), y = perp_lcp_edit(&old);
   size_t m = (size_t)n;
   for (size_t k = 0; k < m; k++) {
     size_t i = (size_t)perm[k];
     for (size_t l = 0; l < m; l++) x.A[l + k * m] = y.A[(size_t)perm[l] + i * m];
-    for (const struct problem_vector *v = problem_vectors; v < problem_vectors + VECTORS; v++)
-      if (problem_array(p, v) != NULL)
-        memcpy(problem_array(p, v) + k * v->size, problem_array(&old, v) + i * v->size, v->size);
+    for (const struct problem_vector *vector = problem_vectors; vector < problem_vectors + VECTORS;
+         vector++)
+      if (problem_array(problem, vector) != NULL)
+        memcpy(problem_array(problem, vector) + k * vector->size,
+               problem_array(&old, vector) + i * vector->size, vector->size);
     if (x.fric_of != NULL && x.fric_of[k] >= 0) x.fric_of[k] = inverse[x.fric_of[k]];
   }
-  for (int k = 0; k < p->sequence.n; k++)
-    p->sequence.carry[k].to = inverse[p->sequence.carry[k].to];
+  for (int k = 0; k < problem->sequence.n; k++)
+    problem->sequence.carry[k].to = inverse[problem->sequence.carry[k].to];
   perp_lcp_problem_free(&old);
   free(inverse);
   return PERP_OK;
 }
 
-void perp_lcp_problem_scale(perp_lcp_problem *p, double s)
+void perp_lcp_problem_scale(perp_lcp_problem *problem, double s)
 {
-  size_t n = (size_t)p->p.n;
-  perp_lcp_arrays x = perp_lcp_edit(p);
-  for (size_t i = 0; x.A != NULL && i < n * n; i++) x.A[i] *= s;
-  for (size_t i = 0; i < n; i++) x.b[i] *= s;
-  for (int k = 0; p->p.C != NULL && k < p->p.C->start[p->p.n]; k++) {
-    ((double *)(uintptr_t)p->p.C->value)[k] *= s;
-    ((double *)(uintptr_t)p->p.C->rvalue)[k] *= s;
+  size_t n = (size_t)problem->p.n;
+  perp_lcp_arrays arrays = perp_lcp_edit(problem);
+  for (size_t i = 0; arrays.A != NULL && i < n * n; i++) arrays.A[i] *= s;
+  for (size_t i = 0; i < n; i++) arrays.b[i] *= s;
+  for (int k = 0; problem->p.C != NULL && k < problem->p.C->start[problem->p.n]; k++) {
+    ((double *)(uintptr_t)problem->p.C->value)[k] *= s;
+    ((double *)(uintptr_t)problem->p.C->rvalue)[k] *= s;
   }
-  if (p->p.F == NULL) return;
+  if (problem->p.F == NULL) return;
   /* s A = J (s M^-1) J' + s S */
-  const perp_blocks *F = p->p.F;
-  double *M = (double *)(uintptr_t)F->M, *W = (double *)(uintptr_t)F->Minv;
-  double *soft = (double *)(uintptr_t)F->s, *flat = (double *)(uintptr_t)F->flat;
-  for (int i = 0; i < F->mptr[F->nb]; i++) {
+  const perp_blocks *blocks = problem->p.F;
+  double *M = (double *)(uintptr_t)blocks->M, *W = (double *)(uintptr_t)blocks->Minv;
+  double *soft = (double *)(uintptr_t)blocks->s, *flat = (double *)(uintptr_t)blocks->flat;
+  for (int i = 0; i < blocks->mptr[blocks->nb]; i++) {
     M[i] /= s;
     W[i] *= s;
   }
   for (size_t i = 0; soft != NULL && i < n; i++) soft[i] *= s;
-  for (int i = 0; flat != NULL && i < F->nv; i++) flat[i] *= s;
+  for (int i = 0; flat != NULL && i < blocks->nv; i++) flat[i] *= s;
 }

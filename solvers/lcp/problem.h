@@ -71,13 +71,14 @@ perp_status perp_lcp_affords(perp_ctx *ctx, double bytes, const char *what);
  * empty, as it is after a failure of the functions below.  The arrays of p->p may be written
  * through perp_lcp_edit. */
 perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_problem *out);
-void perp_lcp_problem_free(perp_lcp_problem *p); /* leaves an empty problem; NULL allowed */
+void perp_lcp_problem_free(perp_lcp_problem *problem); /* leaves an empty problem; NULL allowed */
 /* Deep copy of a view or of a whole problem; family, provenance, solution and sequence included for
  * the latter. PERP_ERR_NOMEM. */
-perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *p, perp_lcp_problem *out);
-perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out);
+perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *lcp, perp_lcp_problem *out);
+perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *problem,
+                                  perp_lcp_problem *out);
 /* provenance = printf(...), owned.  PERP_ERR_NOMEM leaves it as it was. */
-perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char *fmt, ...)
+perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *problem, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Writable pointers to the arrays of an owned problem (NULL where the part is absent). */
@@ -86,41 +87,46 @@ typedef struct perp_lcp_arrays {
   int *fric_of, *contact_of;
   signed char *cone;
 } perp_lcp_arrays;
-perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p);
+perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *problem);
 
 /* Give p the factored form of F (deep copy, m = n); p has no dense A.  PERP_ERR_DIM: another number
  * of rows; PERP_ERR_NOMEM. */
-perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F);
+perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *problem,
+                                        const perp_blocks *blocks);
 /* Give p, which has no A, a dense one of zeros.  As perp_lcp_problem_new. */
-perp_status perp_lcp_problem_add_dense(perp_ctx *ctx, perp_lcp_problem *p);
+perp_status perp_lcp_problem_add_dense(perp_ctx *ctx, perp_lcp_problem *problem);
 /* Give p the sparse A of C (deep copy of n columns); p has no dense A.  PERP_ERR_DIM: another
  * number of rows; PERP_ERR_NOMEM. */
-perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *p, const perp_columns *C);
+perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *problem,
+                                         const perp_columns *columns);
 /* *out = p with a dense A (deep copy; a dense p is just copied).  PERP_ERR_NOMEM,
  * PERP_ERR_UNSUPPORTED as perp_lcp_problem_new.  O(n^2), and the cost of perp_blocks_delassus. */
-perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out);
+perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *problem,
+                                  perp_lcp_problem *out);
 /* Reorder rows and columns: new row k is old row perm[k].  PERP_ERR_UNSUPPORTED: sparse or
  * factored; PERP_ERR_ARG: no permutation, or one that separates the two rows of a cone;
- * PERP_ERR_NOMEM.  *p is then unchanged. */
-perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm);
+ * PERP_ERR_NOMEM.  *problem is then unchanged. */
+perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *problem, const int *perm);
 /* (A, b) -> s (A, b), s > 0: the solutions stay. */
-void perp_lcp_problem_scale(perp_lcp_problem *p, double s);
+void perp_lcp_problem_scale(perp_lcp_problem *problem, double s);
 
 /* ---- sequences: sequence.c, and problem.c ---- */
 
-/* p->sequence.carry = a copy of n parts of the guess, from a problem of `rows` rows.  PERP_ERR_ARG:
- * a row that does not exist, or a number that is not finite; PERP_ERR_NOMEM.  p is then unchanged.
+/* problem->sequence.carry = a copy of n parts of the guess, from a problem of `rows` rows.
+ * PERP_ERR_ARG: a row that does not exist, or a number that is not finite; PERP_ERR_NOMEM.  p is
+ * then unchanged.
  */
-perp_status perp_lcp_problem_carry(perp_ctx *ctx, perp_lcp_problem *p, int rows, int n,
+perp_status perp_lcp_problem_carry(perp_ctx *ctx, perp_lcp_problem *problem, int rows, int n,
                                    const perp_lcp_carry *carry);
-/* lambda [n] = sum of c before[from] over the carries of p, before [p->sequence.rows] the
- * multipliers of the problem before, cut to the bounds of rows that are no friction rows: where the
- * normal of a contact has turned it may not pull, and what its friction may be is the business of
- * the solver.  Rows that are born begin with 0.  O(n + carries). */
-void perp_lcp_carry_over(const perp_lcp_problem *p, const double *before, double *lambda);
-/* Rows of p that nothing is carried to, and rows of the problem before of which nothing is carried.
- * PERP_ERR_NOMEM. */
-perp_status perp_lcp_carry_count(perp_ctx *ctx, const perp_lcp_problem *p, int *born, int *gone);
+/* lambda [n] = sum of c before[from] over the carries of problem, before [problem->sequence.rows]
+ * the multipliers of the problem before, cut to the bounds of rows that are no friction rows: where
+ * the normal of a contact has turned it may not pull, and what its friction may be is the business
+ * of the solver.  Rows that are born begin with 0.  O(n + carries). */
+void perp_lcp_carry_over(const perp_lcp_problem *problem, const double *before, double *lambda);
+/* Rows of problem that nothing is carried to, and rows of the problem before of which nothing is
+ * carried. PERP_ERR_NOMEM. */
+perp_status perp_lcp_carry_count(perp_ctx *ctx, const perp_lcp_problem *problem, int *born,
+                                 int *gone);
 /* One problem of `parts` ones that have nothing to do with each other: its rows are theirs one
  * after the other, A has theirs on the diagonal, factored where all of them are, else dense.  It
  * has a solution where all of them have one; no family, provenance or sequence.  PERP_ERR_ARG:
@@ -154,10 +160,10 @@ const perp_lcp_family *perp_lcp_family_at(int i); /* NULL past the end */
 const perp_lcp_family *perp_lcp_family_find(const char *name);
 /* The valid number of rows nearest to n, and the one of a contact family nearest to a number of
  * boxes. */
-int perp_lcp_family_rows(const perp_lcp_family *f, int n);
-int perp_lcp_family_rows_of_boxes(const perp_lcp_family *f, int boxes);
+int perp_lcp_family_rows(const perp_lcp_family *family, int n);
+int perp_lcp_family_rows_of_boxes(const perp_lcp_family *family, int boxes);
 /* Bytes that making r takes at most, as far as arrays of the size of A go. */
-double perp_lcp_recipe_memory(const perp_lcp_recipe *r);
+double perp_lcp_recipe_memory(const perp_lcp_recipe *recipe);
 /* Make a problem, identical on every machine for the same recipe.  PERP_ERR_OPTION for an unknown
  * family (with the closest name) or a number of rows that the family does not have (with the valid
  * ones); PERP_ERR_UNSUPPORTED where it would take more than ctx->memory.

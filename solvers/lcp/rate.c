@@ -61,9 +61,9 @@ typedef struct rating {
   perp_lcp_extremes part[RATERS];
 } rating;
 
-static bool rate_friction(const perp_lcp *p, int i)
+static bool rate_friction(const perp_lcp *lcp, int i)
 {
-  return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+  return lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && !lcp->frozen;
 }
 
 static inline double residual_larger(double x, double y)
@@ -76,80 +76,80 @@ static inline double residual_smaller(double x, double y)
   return x < y ? x : y;
 }
 
-static inline void residual_join(perp_lcp_extremes *e, const perp_lcp_extremes *part)
+static inline void residual_join(perp_lcp_extremes *extremes, const perp_lcp_extremes *part)
 {
-  e->bad |= part->bad;
-  e->worst = residual_larger(part->worst, e->worst);
-  e->size = residual_larger(part->size, e->size);
-  e->data = residual_larger(part->data, e->data);
-  e->alone = residual_larger(part->alone, e->alone);
-  e->resting = residual_larger(part->resting, e->resting);
-  e->rest = residual_smaller(part->rest, e->rest);
-  e->calm = residual_smaller(part->calm, e->calm);
-  e->start = residual_larger(part->start, e->start);
-  e->left = residual_larger(part->left, e->left);
-  e->stiff = residual_larger(part->stiff, e->stiff);
-  e->force = residual_larger(part->force, e->force);
-  e->moved = residual_larger(part->moved, e->moved);
-  e->given = residual_larger(part->given, e->given);
+  extremes->bad |= part->bad;
+  extremes->worst = residual_larger(part->worst, extremes->worst);
+  extremes->size = residual_larger(part->size, extremes->size);
+  extremes->data = residual_larger(part->data, extremes->data);
+  extremes->alone = residual_larger(part->alone, extremes->alone);
+  extremes->resting = residual_larger(part->resting, extremes->resting);
+  extremes->rest = residual_smaller(part->rest, extremes->rest);
+  extremes->calm = residual_smaller(part->calm, extremes->calm);
+  extremes->start = residual_larger(part->start, extremes->start);
+  extremes->left = residual_larger(part->left, extremes->left);
+  extremes->stiff = residual_larger(part->stiff, extremes->stiff);
+  extremes->force = residual_larger(part->force, extremes->force);
+  extremes->moved = residual_larger(part->moved, extremes->moved);
+  extremes->given = residual_larger(part->given, extremes->given);
 }
 
 /* Rows i and, of a cone, i + 1: r is left, slack is what w / a has beyond it, y |w| / a, b |b|;
  * counts: part of `rest` */
-static inline __attribute__((always_inline)) void rate_data(perp_lcp_extremes *e, const rating *job,
-                                                            int i, double a, double r, double slack,
-                                                            double y, double b, bool counts,
-                                                            bool units)
+static inline __attribute__((always_inline)) void rate_data(perp_lcp_extremes *extremes,
+                                                            const rating *job, int i, double a,
+                                                            double r, double slack, double y,
+                                                            double b, bool counts, bool units)
 {
   if (!(slack > PERP_LCP_REST * y) || job->p->brief) slack = 0;
   const double of = b / a + (slack > 0 ? y : 0);
   const double beta = b / a - slack > PERP_LCP_REST * of ? b / a - slack : 0;
-  e->bad |= !(r <= DBL_MAX) | !(b / a <= DBL_MAX);
-  e->worst = residual_larger(r, e->worst);
-  e->data = residual_larger(beta, e->data);
-  if (slack > 0) e->resting = residual_larger(r, e->resting);
-  e->alone = residual_larger(b / a, e->alone);
-  if (counts) e->rest = residual_smaller(slack, e->rest);
+  extremes->bad |= !(r <= DBL_MAX) | !(b / a <= DBL_MAX);
+  extremes->worst = residual_larger(r, extremes->worst);
+  extremes->data = residual_larger(beta, extremes->data);
+  if (slack > 0) extremes->resting = residual_larger(r, extremes->resting);
+  extremes->alone = residual_larger(b / a, extremes->alone);
+  if (counts) extremes->rest = residual_smaller(slack, extremes->rest);
   if (!units) return;
   double unit = job->p->unit != NULL ? job->p->unit[i] : 1;
   if (perp_lcp_is_cone(job->p, i) && job->p->unit != NULL)
     unit = residual_larger(unit, job->p->unit[i + 1]);
-  e->left = residual_larger(unit * (a * r), e->left);
-  e->stiff = residual_larger(unit * a, e->stiff);
-  e->force = residual_larger(unit * (a * beta), e->force);
-  e->given = residual_larger(unit * b, e->given);
-  if (counts) e->calm = residual_smaller(unit * (a * slack), e->calm);
+  extremes->left = residual_larger(unit * (a * r), extremes->left);
+  extremes->stiff = residual_larger(unit * a, extremes->stiff);
+  extremes->force = residual_larger(unit * (a * beta), extremes->force);
+  extremes->given = residual_larger(unit * b, extremes->given);
+  if (counts) extremes->calm = residual_smaller(unit * (a * slack), extremes->calm);
 }
 
-static inline __attribute__((always_inline)) void rate_row(perp_lcp_extremes *e, const rating *job,
-                                                           int i, double lo, double hi, bool units)
+static inline __attribute__((always_inline)) void
+rate_row(perp_lcp_extremes *extremes, const rating *job, int i, double lo, double hi, bool units)
 {
   const double a = job->a[i], y = job->w[i] / a, m = map_row(job->lambda[i], y, lo, hi);
   const double x = fabs(job->lambda[i]);
-  e->bad |= !(x <= DBL_MAX);
-  e->size = residual_larger(x, e->size);
-  e->start = residual_larger(fabs(residual_clamp(0, lo, hi)), e->start);
-  rate_data(e, job, i, a, fabs(m), fabs(y - m), fabs(y), fabs(job->p->b[i]),
+  extremes->bad |= !(x <= DBL_MAX);
+  extremes->size = residual_larger(x, extremes->size);
+  extremes->start = residual_larger(fabs(residual_clamp(0, lo, hi)), extremes->start);
+  rate_data(extremes, job, i, a, fabs(m), fabs(y - m), fabs(y), fabs(job->p->b[i]),
             lo < hi && !job->p->brief && !rate_friction(job->p, i), units);
   if (units)
-    e->moved = residual_larger((job->p->unit != NULL ? job->p->unit[i] : 1) * fabs(job->w[i]),
-                               e->moved);
+    extremes->moved = residual_larger(
+        (job->p->unit != NULL ? job->p->unit[i] : 1) * fabs(job->w[i]), extremes->moved);
 }
 
-static void rate_cone(const rating *job, int i, perp_lcp_extremes *e)
+static void rate_cone(const rating *job, int i, perp_lcp_extremes *extremes)
 {
   const double *a = job->a + i, *lambda = job->lambda + i, *b = job->p->b + i;
   const double most = fmax(a[0], a[1]);
   double lo, hi, slack;
   perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
   const double r = disc_residual(lambda, job->w + i, most, hi, &slack);
-  rate_data(e, job, i, most, r, slack, hypot(job->w[i], job->w[i + 1]) / most, hypot(b[0], b[1]),
-            false, job->units);
+  rate_data(extremes, job, i, most, r, slack, hypot(job->w[i], job->w[i + 1]) / most,
+            hypot(b[0], b[1]), false, job->units);
   for (int k = 0; k < 2; k++) {
     const double x = fabs(lambda[k]), unit = job->p->unit != NULL ? job->p->unit[i + k] : 1;
-    e->bad |= !(x <= DBL_MAX);
-    e->size = residual_larger(x, e->size);
-    if (job->units) e->moved = residual_larger(unit * fabs(job->w[i + k]), e->moved);
+    extremes->bad |= !(x <= DBL_MAX);
+    extremes->size = residual_larger(x, extremes->size);
+    if (job->units) extremes->moved = residual_larger(unit * fabs(job->w[i + k]), extremes->moved);
   }
 }
 
@@ -157,7 +157,7 @@ static void rate_cone(const rating *job, int i, perp_lcp_extremes *e)
 static inline __attribute__((always_inline)) void rate_bounded(const rating *job, int i, int n,
                                                                const double *lo, const double *hi,
                                                                const double *skip, bool units,
-                                                               perp_lcp_extremes *e)
+                                                               perp_lcp_extremes *extremes)
 {
   const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
   perp_v4 worst = { 0 }, size = { 0 }, data = { 0 }, start = { 0 };
@@ -209,21 +209,21 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
     }
   }
   for (int q = 0; q < 4 && k > 0; q++) /* not for the few rows of a small problem */
-    residual_join(e, &(perp_lcp_extremes){ .worst = worst[q],
-                                           .size = size[q],
-                                           .data = data[q],
-                                           .rest = rest[q],
-                                           .alone = alone[q],
-                                           .resting = resting[q],
-                                           .start = start[q],
-                                           .left = left[q],
-                                           .stiff = stiff[q],
-                                           .force = force[q],
-                                           .calm = calm[q],
-                                           .given = given[q],
-                                           .moved = moved[q],
-                                           .bad = good[q] == 0 });
-  for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k], units);
+    residual_join(extremes, &(perp_lcp_extremes){ .worst = worst[q],
+                                                  .size = size[q],
+                                                  .data = data[q],
+                                                  .rest = rest[q],
+                                                  .alone = alone[q],
+                                                  .resting = resting[q],
+                                                  .start = start[q],
+                                                  .left = left[q],
+                                                  .stiff = stiff[q],
+                                                  .force = force[q],
+                                                  .calm = calm[q],
+                                                  .given = given[q],
+                                                  .moved = moved[q],
+                                                  .bad = good[q] == 0 });
+  for (; k < n; k++) rate_row(extremes, job, i + k, lo[k], hi[k], units);
 }
 
 /* of no rows */
@@ -236,29 +236,29 @@ static inline perp_lcp_extremes rate_nothing(void)
 static inline __attribute__((always_inline)) void rate_rows(const rating *job, int i, int end,
                                                             perp_lcp_extremes *out)
 {
-  const perp_lcp *p = job->p;
-  const bool cones = p->cone != NULL && !p->frozen;
+  const perp_lcp *lcp = job->p;
+  const bool cones = lcp->cone != NULL && !lcp->frozen;
   double lo[BATCH] __attribute__((aligned(32))), hi[BATCH] __attribute__((aligned(32)));
   double skip[BATCH] __attribute__((aligned(32)));
-  perp_lcp_extremes e = rate_nothing();
-  if (i > 0 && perp_lcp_is_cone(p, i - 1)) i++;
+  perp_lcp_extremes extremes = rate_nothing();
+  if (i > 0 && perp_lcp_is_cone(lcp, i - 1)) i++;
   while (i < end) {
     int n = 0;
-    for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++) {
-      perp_lcp_bounds(p, job->lambda, i + n, &lo[n], &hi[n]);
-      skip[n] = p->brief || rate_friction(p, i + n) ? HUGE_VAL : 0;
+    for (; n < BATCH && i + n < end && !(cones && lcp->cone[i + n]); n++) {
+      perp_lcp_bounds(lcp, job->lambda, i + n, &lo[n], &hi[n]);
+      skip[n] = lcp->brief || rate_friction(lcp, i + n) ? HUGE_VAL : 0;
     }
     if (job->units)
-      rate_bounded(job, i, n, lo, hi, skip, true, &e);
+      rate_bounded(job, i, n, lo, hi, skip, true, &extremes);
     else
-      rate_bounded(job, i, n, lo, hi, skip, false, &e);
+      rate_bounded(job, i, n, lo, hi, skip, false, &extremes);
     i += n;
-    if (i < end && perp_lcp_is_cone(p, i)) {
-      rate_cone(job, i, &e);
+    if (i < end && perp_lcp_is_cone(lcp, i)) {
+      rate_cone(job, i, &extremes);
       i += 2;
     }
   }
-  *out = e;
+  *out = extremes;
 }
 
 PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
@@ -268,15 +268,15 @@ PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
   rate_rows(job, perp_share(job->p->n, member, members), end, &job->part[member]);
 }
 
-void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *lambda,
+void perp_lcp_survey_residual(const perp_lcp *lcp, const double *a, const double *lambda,
                               const double *w, bool units, perp_lcp_extremes *out)
 {
-  rating job = { .p = p, .a = a, .lambda = lambda, .w = w, .units = units };
-  const int threads = p->F != NULL ? p->F->threads : 1;
+  rating job = { .p = lcp, .a = a, .lambda = lambda, .w = w, .units = units };
+  const int threads = lcp->F != NULL ? lcp->F->threads : 1;
   perp_team(threads < RATERS ? threads : RATERS, rate_share, &job);
-  perp_lcp_extremes e = job.part[0];
-  for (int k = 1; k < RATERS && k < threads; k++) residual_join(&e, &job.part[k]);
-  *out = e;
+  perp_lcp_extremes extremes = job.part[0];
+  for (int k = 1; k < RATERS && k < threads; k++) residual_join(&extremes, &job.part[k]);
+  *out = extremes;
 }
 
 double perp_lcp_scale_of(double most, double least)
@@ -284,52 +284,52 @@ double perp_lcp_scale_of(double most, double least)
   return least > most && least <= DBL_MAX ? least : most;
 }
 
-static double residual_plain_rel(const perp_lcp_extremes *e)
+static double residual_plain_rel(const perp_lcp_extremes *extremes)
 {
-  if (e->bad) return (double)NAN;
-  const double data = perp_lcp_scale_of(e->data, e->rest);
-  double rel = e->worst / fmax(fmax(e->size, data), DBL_MIN);
-  const double D = e->start > data ? e->start : data;
+  if (extremes->bad) return (double)NAN;
+  const double data = perp_lcp_scale_of(extremes->data, extremes->rest);
+  double rel = extremes->worst / fmax(fmax(extremes->size, data), DBL_MIN);
+  const double D = extremes->start > data ? extremes->start : data;
   if (D > 0) {
     /* w is rounded: what is lost in that is not known to be solved */
-    double drowned = DBL_EPSILON * e->size / D;
-    double s = fmax(e->worst / D, drowned >= 0.0625 ? 1 : 0);
+    double drowned = DBL_EPSILON * extremes->size / D;
+    double s = fmax(extremes->worst / D, drowned >= 0.0625 ? 1 : 0);
     rel = fmax(rel, s < 1 ? s * s : s);
   }
   return rel;
 }
 
-double perp_lcp_plain_data(const perp_lcp_extremes *e)
+double perp_lcp_plain_data(const perp_lcp_extremes *extremes)
 {
-  double B = perp_lcp_scale_of(e->force, e->calm);
-  if (!(B > 0)) B = e->moved;
-  if (e->bad) return (double)NAN;
-  return e->left > 0 ? e->left / B : 0;
+  double B = perp_lcp_scale_of(extremes->force, extremes->calm);
+  if (!(B > 0)) B = extremes->moved;
+  if (extremes->bad) return (double)NAN;
+  return extremes->left > 0 ? extremes->left / B : 0;
 }
 
-double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+double perp_lcp_rel(const perp_lcp *lcp, const double *a, const double *lambda, const double *w)
 {
-  perp_lcp_extremes e;
-  perp_lcp_survey_residual(p, a, lambda, w, false, &e);
-  return residual_plain_rel(&e);
+  perp_lcp_extremes extremes;
+  perp_lcp_survey_residual(lcp, a, lambda, w, false, &extremes);
+  return residual_plain_rel(&extremes);
 }
 
-void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+void perp_lcp_rate(const perp_lcp *lcp, const double *a, const double *lambda, const double *w,
                    double *rel, double *data)
 {
-  perp_lcp_extremes e;
-  perp_lcp_survey_residual(p, a, lambda, w, true, &e);
-  *rel = residual_plain_rel(&e);
-  *data = perp_lcp_plain_data(&e);
+  perp_lcp_extremes extremes;
+  perp_lcp_survey_residual(lcp, a, lambda, w, true, &extremes);
+  *rel = residual_plain_rel(&extremes);
+  *data = perp_lcp_plain_data(&extremes);
 }
 
-double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+double perp_lcp_merit(const perp_lcp *lcp, const double *a, const double *lambda, const double *w)
 {
   double rel, data;
-  const double limit = perp_lcp_data_limit(p, p->tol);
-  if (!(limit > 0)) return perp_lcp_rel(p, a, lambda, w);
-  perp_lcp_rate(p, a, lambda, w, &rel, &data);
-  return isnan(rel) ? rel : fmax(rel, data * (p->tol / limit));
+  const double limit = perp_lcp_data_limit(lcp, lcp->tol);
+  if (!(limit > 0)) return perp_lcp_rel(lcp, a, lambda, w);
+  perp_lcp_rate(lcp, a, lambda, w, &rel, &data);
+  return isnan(rel) ? rel : fmax(rel, data * (lcp->tol / limit));
 }
 
 /* ---- without all row scales ---- */
@@ -362,83 +362,84 @@ PERP_CLONES_OF_FOUR static void rate_batches(void *user, int member, int members
 }
 
 /* May rows with figures e, the least of their A_ii being `least`, raise a maximum? */
-static bool rate_matters(const lazy *z, const perp_lcp_extremes *e, double least)
+static bool rate_matters(const lazy *z, const perp_lcp_extremes *extremes, double least)
 {
-  return e->worst > z->best.worst || e->data > z->best.data || e->resting > z->best.data ||
-         e->left * (sqrt(z->most / least) * (1 + 1e-9)) > z->best.left;
+  return extremes->worst > z->best.worst || extremes->data > z->best.data ||
+         extremes->resting > z->best.data ||
+         extremes->left * (sqrt(z->most / least) * (1 + 1e-9)) > z->best.left;
 }
 
-/* Adds row i, or the pair of a cone that begins there, to e. */
-static void rate_one(const rating *job, int i, perp_lcp_extremes *e)
+/* Adds row i, or the pair of a cone that begins there, to extremes. */
+static void rate_one(const rating *job, int i, perp_lcp_extremes *extremes)
 {
   double lo, hi;
   if (perp_lcp_is_cone(job->p, i)) {
-    rate_cone(job, i, e);
+    rate_cone(job, i, extremes);
     return;
   }
   perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
-  rate_row(e, job, i, lo, hi, true);
+  rate_row(extremes, job, i, lo, hi, true);
 }
 
 /* The rows of batch k that matter get their scales. */
 static void rate_look(lazy *z, int k)
 {
-  const perp_lcp *p = z->job.p;
-  const perp_blocks *F = p->F;
-  const int end = BATCH * (k + 1) < p->n ? BATCH * (k + 1) : p->n;
+  const perp_lcp *lcp = z->job.p;
+  const perp_blocks *blocks = lcp->F;
+  const int end = BATCH * (k + 1) < lcp->n ? BATCH * (k + 1) : lcp->n;
   int i = BATCH * k, g = 0;
-  if (i > 0 && perp_lcp_is_cone(p, i - 1)) i++;
-  for (int above = F->nc; g + 1 < above;) { /* the group of row i */
+  if (i > 0 && perp_lcp_is_cone(lcp, i - 1)) i++;
+  for (int above = blocks->nc; g + 1 < above;) { /* the group of row i */
     const int middle = g + (above - g) / 2;
-    if (F->cptr[middle] <= i)
+    if (blocks->cptr[middle] <= i)
       g = middle;
     else
       above = middle;
   }
   for (int rows; i < end; i += rows) {
-    perp_lcp_extremes e = rate_nothing();
-    rows = perp_lcp_is_cone(p, i) ? 2 : 1;
-    rate_one(&z->job, i, &e);
-    if (!rate_matters(z, &e, rows == 2 ? fmin(z->a[i], z->a[i + 1]) : z->a[i])) continue;
+    perp_lcp_extremes extremes = rate_nothing();
+    rows = perp_lcp_is_cone(lcp, i) ? 2 : 1;
+    rate_one(&z->job, i, &extremes);
+    if (!rate_matters(z, &extremes, rows == 2 ? fmin(z->a[i], z->a[i + 1]) : z->a[i])) continue;
     z->computed += rows;
     for (int l = i; l < i + rows; l++) {
-      while (l >= F->cptr[g + 1]) g++;
-      z->a[l] = perp_lcp_factored_row(F, g, l - F->cptr[g], z->acc, z->y);
+      while (l >= blocks->cptr[g + 1]) g++;
+      z->a[l] = perp_lcp_factored_row(blocks, g, l - blocks->cptr[g], z->acc, z->y);
     }
     rate_one(&z->job, i, &z->best);
   }
 }
 
-bool perp_lcp_rate_factored(const perp_lcp *p, const double *lambda, const double *w, double *a,
+bool perp_lcp_rate_factored(const perp_lcp *lcp, const double *lambda, const double *w, double *a,
                             double *scratch, double *rel, double *data)
 {
-  const perp_blocks *F = p->F;
-  const int n = p->n, batches = (n + BATCH - 1) / BATCH;
+  const perp_blocks *blocks = lcp->F;
+  const int n = lcp->n, batches = (n + BATCH - 1) / BATCH;
   double least = HUGE_VAL, most = 0;
-  perp_blocks_diagonal(F, a);
+  perp_blocks_diagonal(blocks, a);
   for (int i = 0; i < n; i++) {
     least = a[i] < least ? a[i] : least;
     most = a[i] > most ? a[i] : most;
   }
   if (!(least > DBL_MIN) || !(most <= DBL_MAX) || n < LEAST_ROWS) return false;
   perp_lcp_extremes all = rate_nothing();
-  lazy z = { .job = { .p = p, .a = a, .lambda = lambda, .w = w, .units = true },
+  lazy z = { .job = { .p = lcp, .a = a, .lambda = lambda, .w = w, .units = true },
              .a = a,
              .acc = scratch,
              .y = scratch + n,
              .most = most,
              .best = rate_nothing() };
-  z.job.batch = (perp_lcp_extremes *)(void *)(scratch + n + F->nv);
-  perp_team(F->threads, rate_batches, &z.job);
+  z.job.batch = (perp_lcp_extremes *)(void *)(scratch + n + blocks->nv);
+  perp_team(blocks->threads, rate_batches, &z.job);
   for (int i = 0; i < n; i++) z.acc[i] = 0;
   int top[4] = { 0, 0, 0, 0 };
   for (int k = 0; k < batches; k++) {
-    const perp_lcp_extremes *e = &z.job.batch[k];
-    residual_join(&all, e);
-    if (e->worst > z.job.batch[top[0]].worst) top[0] = k;
-    if (e->data > z.job.batch[top[1]].data) top[1] = k;
-    if (e->left > z.job.batch[top[2]].left) top[2] = k;
-    if (e->force > z.job.batch[top[3]].force) top[3] = k;
+    const perp_lcp_extremes *extremes = &z.job.batch[k];
+    residual_join(&all, extremes);
+    if (extremes->worst > z.job.batch[top[0]].worst) top[0] = k;
+    if (extremes->data > z.job.batch[top[1]].data) top[1] = k;
+    if (extremes->left > z.job.batch[top[2]].left) top[2] = k;
+    if (extremes->force > z.job.batch[top[3]].force) top[3] = k;
   }
   *rel = *data = (double)NAN;
   if (all.bad) return true;

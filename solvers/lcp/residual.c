@@ -23,11 +23,11 @@ static double finite_probe(const double *x, size_t n)
   return s[0] + s[1] + s[2] + s[3];
 }
 
-static double probe_dense(const perp_lcp *p)
+static double probe_dense(const perp_lcp *lcp)
 {
   double probe = 0;
-  for (int j = 0; p->A != NULL && j < p->n; j++)
-    probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);
+  for (int j = 0; lcp->A != NULL && j < lcp->n; j++)
+    probe += finite_probe(lcp->A + (size_t)j * (size_t)lcp->lda, (size_t)lcp->n);
   return probe;
 }
 
@@ -39,27 +39,28 @@ typedef struct reading {
   bool strange[RATERS];
 } reading;
 
-static double probe_blocks(const perp_blocks *F, int member, int members)
+static double probe_blocks(const perp_blocks *blocks, int member, int members)
 {
-  const int from = perp_share(F->nc, member, members), to = perp_share(F->nc, member + 1, members);
-  const int start = F->joff[F->jptr[from]], end = F->joff[F->jptr[to]];
-  double probe = finite_probe(F->J + start, (size_t)(end - start));
-  const int last = perp_share(F->nb, member + 1, members);
-  for (int b = perp_share(F->nb, member, members); b < last; b++) {
-    const int d = F->bptr[b + 1] - F->bptr[b];
-    if (F->flat != NULL && F->diag[b])
-      probe += finite_probe(F->flat + F->bptr[b], (size_t)d);
+  const int from = perp_share(blocks->nc, member, members),
+            to = perp_share(blocks->nc, member + 1, members);
+  const int start = blocks->joff[blocks->jptr[from]], end = blocks->joff[blocks->jptr[to]];
+  double probe = finite_probe(blocks->J + start, (size_t)(end - start));
+  const int last = perp_share(blocks->nb, member + 1, members);
+  for (int b = perp_share(blocks->nb, member, members); b < last; b++) {
+    const int d = blocks->bptr[b + 1] - blocks->bptr[b];
+    if (blocks->flat != NULL && blocks->diag[b])
+      probe += finite_probe(blocks->flat + blocks->bptr[b], (size_t)d);
     else
-      probe += finite_probe(F->Minv + F->mptr[b], (size_t)(d * d));
+      probe += finite_probe(blocks->Minv + blocks->mptr[b], (size_t)(d * d));
   }
   return probe;
 }
 
 /* Are the bounds of row i none?  Those of friction rows are looked at, too. */
-static bool bounds_strange(const perp_lcp *p, int i, double *lo, double *hi)
+static bool bounds_strange(const perp_lcp *lcp, int i, double *lo, double *hi)
 {
-  *lo = p->lo != NULL ? p->lo[i] : 0;
-  *hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+  *lo = lcp->lo != NULL ? lcp->lo[i] : 0;
+  *hi = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
   return !(*lo <= *hi) | (*lo == HUGE_VAL) | (*hi == -HUGE_VAL);
 }
 
@@ -68,122 +69,125 @@ static bool bounds_strange(const perp_lcp *p, int i, double *lo, double *hi)
 static void read_share(void *user, int member, int members)
 {
   reading *job = user;
-  const perp_lcp *p = job->p;
-  const int from = perp_share(p->n, member, members), end = perp_share(p->n, member + 1, members);
+  const perp_lcp *lcp = job->p;
+  const int from = perp_share(lcp->n, member, members),
+            end = perp_share(lcp->n, member + 1, members);
   bool strange = false;
   double lo, hi;
-  for (int i = from; i < end && (p->lo != NULL || p->hi != NULL); i++)
-    strange |= bounds_strange(p, i, &lo, &hi);
-  for (int i = from; i < end && p->fric_of != NULL && p->mu != NULL; i++) {
-    const int j = p->fric_of[i];
+  for (int i = from; i < end && (lcp->lo != NULL || lcp->hi != NULL); i++)
+    strange |= bounds_strange(lcp, i, &lo, &hi);
+  for (int i = from; i < end && lcp->fric_of != NULL && lcp->mu != NULL; i++) {
+    const int j = lcp->fric_of[i];
     if (j < 0)
       strange |= j < -1;
     else
-      strange |= j >= p->n || p->fric_of[j] >= 0 || !(p->mu[i] >= 0 && p->mu[i] <= DBL_MAX);
+      strange |= j >= lcp->n || lcp->fric_of[j] >= 0 || !(lcp->mu[i] >= 0 && lcp->mu[i] <= DBL_MAX);
   }
-  double probe = finite_probe(p->b + from, (size_t)(end - from));
-  if (p->C != NULL && member == 0) probe += finite_probe(p->C->value, (size_t)p->C->start[p->n]);
-  if (p->F != NULL) {
-    probe += probe_blocks(p->F, member, members);
-    if (p->F->s != NULL) probe += finite_probe(p->F->s + from, (size_t)(end - from));
+  double probe = finite_probe(lcp->b + from, (size_t)(end - from));
+  if (lcp->C != NULL && member == 0)
+    probe += finite_probe(lcp->C->value, (size_t)lcp->C->start[lcp->n]);
+  if (lcp->F != NULL) {
+    probe += probe_blocks(lcp->F, member, members);
+    if (lcp->F->s != NULL) probe += finite_probe(lcp->F->s + from, (size_t)(end - from));
   }
   job->probe[member] = probe;
   job->strange[member] = strange;
 }
 
-bool perp_lcp_finite(const perp_lcp *p)
+bool perp_lcp_finite(const perp_lcp *lcp)
 {
-  double probe = finite_probe(p->b, (size_t)p->n) + probe_dense(p);
-  if (p->C != NULL) probe += finite_probe(p->C->value, (size_t)p->C->start[p->n]);
-  if (p->F != NULL) probe += probe_blocks(p->F, 0, 1);
-  if (p->F != NULL && p->F->s != NULL) probe += finite_probe(p->F->s, (size_t)p->n);
+  double probe = finite_probe(lcp->b, (size_t)lcp->n) + probe_dense(lcp);
+  if (lcp->C != NULL) probe += finite_probe(lcp->C->value, (size_t)lcp->C->start[lcp->n]);
+  if (lcp->F != NULL) probe += probe_blocks(lcp->F, 0, 1);
+  if (lcp->F != NULL && lcp->F->s != NULL) probe += finite_probe(lcp->F->s, (size_t)lcp->n);
   return probe == 0;
 }
 
-static perp_status check_friction(perp_ctx *ctx, const perp_lcp *p)
+static perp_status check_friction(perp_ctx *ctx, const perp_lcp *lcp)
 {
-  if (p->mu == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "friction rows without mu");
-  for (int i = 0; i < p->n; i++) {
-    int j = p->fric_of[i];
-    if (j < -1 || j >= p->n)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: its normal row is %d, but n = %d", i, j, p->n);
-    if (j >= 0 && p->fric_of[j] >= 0)
+  if (lcp->mu == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "friction rows without mu");
+  for (int i = 0; i < lcp->n; i++) {
+    int j = lcp->fric_of[i];
+    if (j < -1 || j >= lcp->n)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: its normal row is %d, but n = %d", i, j, lcp->n);
+    if (j >= 0 && lcp->fric_of[j] >= 0)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: its normal row %d is a friction row", i, j);
-    if (j >= 0 && !(p->mu[i] >= 0 && p->mu[i] <= DBL_MAX))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: mu = %g, must be finite and >= 0", i, p->mu[i]);
+    if (j >= 0 && !(lcp->mu[i] >= 0 && lcp->mu[i] <= DBL_MAX))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: mu = %g, must be finite and >= 0", i,
+                       lcp->mu[i]);
   }
   return PERP_OK;
 }
 
-static perp_status check_cones(perp_ctx *ctx, const perp_lcp *p)
+static perp_status check_cones(perp_ctx *ctx, const perp_lcp *lcp)
 {
-  for (int i = 0; i < p->n; i++) {
-    if (!p->cone[i]) continue;
-    if (p->fric_of == NULL || p->fric_of[i] < 0 || i + 1 >= p->n ||
-        p->fric_of[i + 1] != p->fric_of[i] || p->cone[i + 1] || p->mu[i + 1] != p->mu[i])
+  for (int i = 0; i < lcp->n; i++) {
+    if (!lcp->cone[i]) continue;
+    if (lcp->fric_of == NULL || lcp->fric_of[i] < 0 || i + 1 >= lcp->n ||
+        lcp->fric_of[i + 1] != lcp->fric_of[i] || lcp->cone[i + 1] || lcp->mu[i + 1] != lcp->mu[i])
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "row %d: a cone needs rows i and i+1 with one normal row and one mu", i);
   }
   return PERP_OK;
 }
 
-static perp_status check_rows(perp_ctx *ctx, const perp_lcp *p)
+static perp_status check_rows(perp_ctx *ctx, const perp_lcp *lcp)
 {
   double lo, hi;
-  for (int i = 0; i < p->n && (p->lo != NULL || p->hi != NULL); i++)
-    if (bounds_strange(p, i, &lo, &hi))
+  for (int i = 0; i < lcp->n && (lcp->lo != NULL || lcp->hi != NULL); i++)
+    if (bounds_strange(lcp, i, &lo, &hi))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: the bounds [%g, %g] are empty or not a number",
                        i, lo, hi);
-  return p->fric_of != NULL ? check_friction(ctx, p) : PERP_OK;
+  return lcp->fric_of != NULL ? check_friction(ctx, lcp) : PERP_OK;
 }
 
-perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
+perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *lcp, bool *finite)
 {
-  if (p->n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n must not be negative: got %d", p->n);
-  if (p->n > 0 && p->b == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "b is missing");
-  if (p->n > 0 && (p->A != NULL) + (p->F != NULL) + (p->C != NULL) != 1)
+  if (lcp->n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n must not be negative: got %d", lcp->n);
+  if (lcp->n > 0 && lcp->b == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "b is missing");
+  if (lcp->n > 0 && (lcp->A != NULL) + (lcp->F != NULL) + (lcp->C != NULL) != 1)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "A must be exactly one of dense, sparse and factored");
-  if (p->A != NULL && p->lda < p->n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "lda = %d but n = %d", p->lda, p->n);
-  if (p->F != NULL && p->F->m != p->n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", p->F->m, p->n);
-  if (p->C != NULL && p->C->n != p->n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "A has %d columns but n = %d", p->C->n, p->n);
-  if (p->C != NULL) PERP_TRY(perp_columns_check(ctx, p->C));
-  reading job = { .p = p };
-  const int threads = p->F != NULL ? p->F->threads : 1;
+  if (lcp->A != NULL && lcp->lda < lcp->n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "lda = %d but n = %d", lcp->lda, lcp->n);
+  if (lcp->F != NULL && lcp->F->m != lcp->n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", lcp->F->m, lcp->n);
+  if (lcp->C != NULL && lcp->C->n != lcp->n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "A has %d columns but n = %d", lcp->C->n, lcp->n);
+  if (lcp->C != NULL) PERP_TRY(perp_columns_check(ctx, lcp->C));
+  reading job = { .p = lcp };
+  const int threads = lcp->F != NULL ? lcp->F->threads : 1;
   perp_team(threads < RATERS ? threads : RATERS, read_share, &job);
   double probe = 0;
-  bool strange = p->fric_of != NULL && p->mu == NULL;
+  bool strange = lcp->fric_of != NULL && lcp->mu == NULL;
   for (int k = 0; k < RATERS; k++) {
     probe += job.probe[k];
     strange |= job.strange[k];
   }
-  if (strange) PERP_TRY(check_rows(ctx, p));
-  for (int i = 0; p->unit != NULL && i < p->n; i++)
-    if (!(p->unit[i] > 0 && p->unit[i] <= DBL_MAX))
+  if (strange) PERP_TRY(check_rows(ctx, lcp));
+  for (int i = 0; lcp->unit != NULL && i < lcp->n; i++)
+    if (!(lcp->unit[i] > 0 && lcp->unit[i] <= DBL_MAX))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: unit = %g, must be finite and > 0", i,
-                       p->unit[i]);
-  for (int i = 0; p->contact_of != NULL && i < p->n; i++)
-    if (p->contact_of[i] < -1 || p->contact_of[i] >= p->n)
+                       lcp->unit[i]);
+  for (int i = 0; lcp->contact_of != NULL && i < lcp->n; i++)
+    if (lcp->contact_of[i] < -1 || lcp->contact_of[i] >= lcp->n)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: contact %d, must be in [-1, %d]", i,
-                       p->contact_of[i], p->n - 1);
-  if (p->cone != NULL) PERP_TRY(check_cones(ctx, p));
-  if (finite != NULL) *finite = probe + probe_dense(p) == 0;
+                       lcp->contact_of[i], lcp->n - 1);
+  if (lcp->cone != NULL) PERP_TRY(check_cones(ctx, lcp));
+  if (finite != NULL) *finite = probe + probe_dense(lcp) == 0;
   return PERP_OK;
 }
 
-unsigned perp_lcp_needs(const perp_lcp *p)
+unsigned perp_lcp_needs(const perp_lcp *lcp)
 {
   unsigned needs = 0;
-  if (p->lo == NULL && p->hi == NULL && p->fric_of == NULL) return 0;
-  for (int i = 0; i < p->n; i++) {
-    if (p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen) {
+  if (lcp->lo == NULL && lcp->hi == NULL && lcp->fric_of == NULL) return 0;
+  for (int i = 0; i < lcp->n; i++) {
+    if (lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && !lcp->frozen) {
       needs |= PERP_LCP_FRICTION;
-      if (p->cone != NULL && p->cone[i]) needs |= PERP_LCP_CONE;
+      if (lcp->cone != NULL && lcp->cone[i]) needs |= PERP_LCP_CONE;
       continue;
     }
-    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    double lo = lcp->lo != NULL ? lcp->lo[i] : 0, hi = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
     if (lo == -HUGE_VAL && hi == HUGE_VAL)
       needs |= PERP_LCP_FREE;
     else if (lo != 0 || hi != HUGE_VAL)
@@ -192,18 +196,18 @@ unsigned perp_lcp_needs(const perp_lcp *p)
   return needs;
 }
 
-void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch)
+void perp_lcp_product(const perp_lcp *lcp, const double *lambda, double *w, double *scratch)
 {
-  int n = p->n;
-  if (p->F != NULL) {
-    perp_blocks_A(p->F, lambda, w, scratch);
-    for (int i = 0; i < n; i++) w[i] += p->b[i];
+  int n = lcp->n;
+  if (lcp->F != NULL) {
+    perp_blocks_A(lcp->F, lambda, w, scratch);
+    for (int i = 0; i < n; i++) w[i] += lcp->b[i];
     return;
   }
-  for (int i = 0; i < n; i++) w[i] = p->b[i];
-  if (p->C != NULL) perp_columns_times(p->C, lambda, w);
-  for (int j = 0; p->A != NULL && j < n; j++) {
-    const double *col = p->A + (size_t)j * (size_t)p->lda;
+  for (int i = 0; i < n; i++) w[i] = lcp->b[i];
+  if (lcp->C != NULL) perp_columns_times(lcp->C, lambda, w);
+  for (int j = 0; lcp->A != NULL && j < n; j++) {
+    const double *col = lcp->A + (size_t)j * (size_t)lcp->lda;
     double x = lambda[j];
     if (x == 0) continue; /* A is finite, or has been refused */
     for (int i = 0; i < n; i++) w[i] += col[i] * x;
@@ -246,18 +250,18 @@ static inline void survey_tile(const double *restrict lower, const double *restr
     }
 }
 
-void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *finite)
+void perp_lcp_survey(const perp_lcp *lcp, double *a, double *asymmetry, bool *finite)
 {
-  int n = p->n;
-  size_t ld = (size_t)p->lda;
+  int n = lcp->n;
+  size_t ld = (size_t)lcp->lda;
   double differ[TILE] = { 0 }, probe[TILE] = { 0 }, any[TILE] = { 0 }, up[TILE] = { 0 };
   double most = 0, largest = 0, sum = 0;
   for (int i = 0; a != NULL && i < n; i++) a[i] = 0;
   for (int J = 0; J < n; J += TILE)
     for (int I = J; I < n; I += TILE) {
       int columns = n - J < TILE ? n - J : TILE, rows = n - I < TILE ? n - I : TILE;
-      const double *lower = p->A + (size_t)I + (size_t)J * ld;
-      const double *upper = p->A + (size_t)J + (size_t)I * ld;
+      const double *lower = lcp->A + (size_t)I + (size_t)J * ld;
+      const double *upper = lcp->A + (size_t)J + (size_t)I * ld;
       double *low = a != NULL ? a + I : any;
       for (int j = 0; a != NULL && j < columns; j++) up[j] = a[J + j];
       if (rows == TILE && columns == TILE)
@@ -273,40 +277,40 @@ void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *fini
   }
   for (int i = 0; a != NULL && i < n; i++) largest = a[i] > largest ? a[i] : largest;
   if (asymmetry != NULL) *asymmetry = most > 0 ? most / largest : 0;
-  if (finite != NULL) *finite = sum == 0 && finite_probe(p->b, (size_t)n) == 0;
+  if (finite != NULL) *finite = sum == 0 && finite_probe(lcp->b, (size_t)n) == 0;
   if (a != NULL) fill_zero_rows(n, a);
 }
 
-double perp_lcp_asymmetry(const perp_lcp *p)
+double perp_lcp_asymmetry(const perp_lcp *lcp)
 {
   double asymmetry = 0;
-  if (p->C != NULL) {
-    const double most = perp_columns_skew(p->C);
+  if (lcp->C != NULL) {
+    const double most = perp_columns_skew(lcp->C);
     double largest = 0;
-    for (int k = 0; k < p->C->start[p->n]; k++) largest = fmax(largest, fabs(p->C->value[k]));
+    for (int k = 0; k < lcp->C->start[lcp->n]; k++) largest = fmax(largest, fabs(lcp->C->value[k]));
     return most > 0 ? most / largest : 0;
   }
-  if (p->A != NULL) perp_lcp_survey(p, NULL, &asymmetry, NULL);
+  if (lcp->A != NULL) perp_lcp_survey(lcp, NULL, &asymmetry, NULL);
   return asymmetry;
 }
 
 /* ---- row scales ---- */
 
-void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
+void perp_lcp_scales(const perp_lcp *lcp, double *a, double *scratch)
 {
-  int n = p->n;
-  if (p->F != NULL) {
-    if (!perp_lcp_contact_scales(p->F, a, scratch))
-      perp_lcp_factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
+  int n = lcp->n;
+  if (lcp->F != NULL) {
+    if (!perp_lcp_contact_scales(lcp->F, a, scratch))
+      perp_lcp_factored_rows(lcp->F, NULL, a, NULL, scratch, scratch + n);
     fill_zero_rows(n, a);
     return;
   }
   double *restrict most = a;
   for (int i = 0; i < n; i++) most[i] = 0;
-  for (int k = 0; p->C != NULL && k < p->C->start[n]; k++)
-    most[p->C->row[k]] = fmax(most[p->C->row[k]], fabs(p->C->value[k]));
-  for (int j = 0; p->A != NULL && j < n; j++) {
-    const double *restrict col = p->A + (size_t)j * (size_t)p->lda;
+  for (int k = 0; lcp->C != NULL && k < lcp->C->start[n]; k++)
+    most[lcp->C->row[k]] = fmax(most[lcp->C->row[k]], fabs(lcp->C->value[k]));
+  for (int j = 0; lcp->A != NULL && j < n; j++) {
+    const double *restrict col = lcp->A + (size_t)j * (size_t)lcp->lda;
     for (int i = 0; i < n; i++) {
       double v = fabs(col[i]);
       most[i] = v > most[i] ? v : most[i];
@@ -315,40 +319,40 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
   fill_zero_rows(n, a);
 }
 
-void perp_lcp_transposed(const perp_lcp *p, const double *z, double *u, double *scratch)
+void perp_lcp_transposed(const perp_lcp *lcp, const double *z, double *u, double *scratch)
 {
-  if (p->F != NULL) {
-    perp_blocks_A(p->F, z, u, scratch);
+  if (lcp->F != NULL) {
+    perp_blocks_A(lcp->F, z, u, scratch);
     return;
   }
-  for (int j = 0; j < p->n && p->C != NULL; j++) u[j] = 0;
-  if (p->C != NULL) perp_columns_turned_times(p->C, z, u);
-  for (int j = 0; p->A != NULL && j < p->n; j++) {
-    const double *col = p->A + (size_t)j * (size_t)p->lda;
+  for (int j = 0; j < lcp->n && lcp->C != NULL; j++) u[j] = 0;
+  if (lcp->C != NULL) perp_columns_turned_times(lcp->C, z, u);
+  for (int j = 0; lcp->A != NULL && j < lcp->n; j++) {
+    const double *col = lcp->A + (size_t)j * (size_t)lcp->lda;
     double sum = 0;
-    for (int i = 0; i < p->n; i++) sum += col[i] * z[i];
+    for (int i = 0; i < lcp->n; i++) sum += col[i] * z[i];
     u[j] = sum;
   }
 }
 
-void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
+void perp_lcp_absolute(const perp_lcp *lcp, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y)
 {
-  int n = p->n;
-  if (p->F != NULL) {
-    perp_lcp_factored_rows(p->F, x, a, c, acc, y);
+  int n = lcp->n;
+  if (lcp->F != NULL) {
+    perp_lcp_factored_rows(lcp->F, x, a, c, acc, y);
     fill_zero_rows(n, a);
     return;
   }
-  perp_lcp_scales(p, a, NULL);
+  perp_lcp_scales(lcp, a, NULL);
   for (int i = 0; i < n; i++) c[i] = 0;
-  for (int j = 0; p->C != NULL && j < n; j++)
-    for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++) {
-      const int to = transposed ? j : p->C->row[k], from = transposed ? p->C->row[k] : j;
-      c[to] += fabs(p->C->value[k]) * fabs(x[from]);
+  for (int j = 0; lcp->C != NULL && j < n; j++)
+    for (int k = lcp->C->start[j]; k < lcp->C->start[j + 1]; k++) {
+      const int to = transposed ? j : lcp->C->row[k], from = transposed ? lcp->C->row[k] : j;
+      c[to] += fabs(lcp->C->value[k]) * fabs(x[from]);
     }
-  for (int k = 0; p->A != NULL && k < n; k++) {
-    const double *col = p->A + (size_t)k * (size_t)p->lda;
+  for (int k = 0; lcp->A != NULL && k < n; k++) {
+    const double *col = lcp->A + (size_t)k * (size_t)lcp->lda;
     if (transposed) {
       for (int i = 0; i < n; i++) c[k] += fabs(col[i]) * fabs(x[i]);
     } else if (x[k] != 0) {

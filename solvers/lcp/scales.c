@@ -6,25 +6,26 @@
 
 #include <math.h>
 
-void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *a, double *c,
+void perp_lcp_factored_rows(const perp_blocks *blocks, const double *lambda, double *a, double *c,
                             double *acc, double *y)
 {
-  for (int i = 0; i < F->m; i++) acc[i] = 0;
-  for (int g = 0; g < F->nc; g++) {
-    int row = F->cptr[g], r = F->cptr[g + 1] - row;
+  for (int i = 0; i < blocks->m; i++) acc[i] = 0;
+  for (int g = 0; g < blocks->nc; g++) {
+    int row = blocks->cptr[g], r = blocks->cptr[g + 1] - row;
     for (int l = 0; l < r; l++) {
       int i = row + l;
-      acc[i] = F->s != NULL ? F->s[i] : 0;
-      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-        int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-        const double *G = F->J + F->joff[k], *W = F->Minv + F->mptr[b];
+      acc[i] = blocks->s != NULL ? blocks->s[i] : 0;
+      for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+        int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+        const double *G = blocks->J + blocks->joff[k], *W = blocks->Minv + blocks->mptr[b];
         for (int q = 0; q < d; q++) {
           y[q] = 0;
           for (int s = 0; s < d; s++) y[q] += W[q + s * d] * G[l + s * r];
         }
-        for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-          int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
-          const double *H = F->J + F->joff[u];
+        for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+          int u = blocks->tsub[t], col = blocks->cptr[blocks->jgrp[u]],
+              ru = blocks->cptr[blocks->jgrp[u] + 1] - col;
+          const double *H = blocks->J + blocks->joff[u];
           for (int q = 0; q < d; q++)
             for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y[q];
         }
@@ -32,11 +33,11 @@ void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *
       double most = fabs(acc[i]), sum = 0;
       if (lambda != NULL) sum = most * fabs(lambda[i]);
       acc[i] = 0;
-      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-        int b = F->jblk[k];
-        for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-          int u = F->tsub[t];
-          for (int j = F->cptr[F->jgrp[u]]; j < F->cptr[F->jgrp[u] + 1]; j++) {
+      for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+        int b = blocks->jblk[k];
+        for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+          int u = blocks->tsub[t];
+          for (int j = blocks->cptr[blocks->jgrp[u]]; j < blocks->cptr[blocks->jgrp[u] + 1]; j++) {
             double v = fabs(acc[j]);
             if (v > most) most = v;
             if (lambda != NULL) sum += v * fabs(lambda[j]);
@@ -50,32 +51,33 @@ void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *
   }
 }
 
-double perp_lcp_factored_row(const perp_blocks *F, int g, int l, double *acc, double *y)
+double perp_lcp_factored_row(const perp_blocks *blocks, int g, int l, double *acc, double *y)
 {
-  const int i = F->cptr[g] + l, r = F->cptr[g + 1] - F->cptr[g];
-  acc[i] = F->s != NULL ? F->s[i] : 0;
-  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-    const double *G = F->J + F->joff[k] + l;
+  const int i = blocks->cptr[g] + l, r = blocks->cptr[g + 1] - blocks->cptr[g];
+  acc[i] = blocks->s != NULL ? blocks->s[i] : 0;
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+    const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+    const double *G = blocks->J + blocks->joff[k] + l;
     int step;
-    const double *W = perp_lcp_inverse(F, b, &step);
+    const double *W = perp_lcp_inverse(blocks, b, &step);
     for (int q = 0; q < d; q++) {
       y[q] = step > 0 ? W[step * q] * G[q * r] : 0;
       for (int s = 0; step == 0 && s < d; s++) y[q] += W[q + s * d] * G[s * r];
     }
-    for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-      const int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
-      const double *H = F->J + F->joff[u];
+    for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+      const int u = blocks->tsub[t], col = blocks->cptr[blocks->jgrp[u]],
+                ru = blocks->cptr[blocks->jgrp[u] + 1] - col;
+      const double *H = blocks->J + blocks->joff[u];
       for (int q = 0; q < d; q++)
         for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y[q];
     }
   }
   double most = fabs(acc[i]);
   acc[i] = 0;
-  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++)
-    for (int t = F->tptr[F->jblk[k]]; t < F->tptr[F->jblk[k] + 1]; t++) {
-      const int h = F->jgrp[F->tsub[t]];
-      for (int j = F->cptr[h]; j < F->cptr[h + 1]; j++) {
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++)
+    for (int t = blocks->tptr[blocks->jblk[k]]; t < blocks->tptr[blocks->jblk[k] + 1]; t++) {
+      const int h = blocks->jgrp[blocks->tsub[t]];
+      for (int j = blocks->cptr[h]; j < blocks->cptr[h + 1]; j++) {
         most = fabs(acc[j]) > most ? fabs(acc[j]) : most;
         acc[j] = 0;
       }
@@ -94,34 +96,35 @@ enum { NARROW = 6, RUN_ROWS = 24 };
 
 /* The end of the run of groups on the same blocks that starts with group g; at most RUN_ROWS rows.
  */
-static int run_end(const perp_blocks *F, int g)
+static int run_end(const perp_blocks *blocks, int g)
 {
-  const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
+  const int first = blocks->jptr[g], subs = blocks->jptr[g + 1] - first;
   int h = g + 1;
-  for (; h < F->nc && F->jptr[h + 1] - F->jptr[h] == subs; h++)
+  for (; h < blocks->nc && blocks->jptr[h + 1] - blocks->jptr[h] == subs; h++)
     for (int k = 0; k < subs; k++)
-      if (F->jblk[F->jptr[h] + k] != F->jblk[first + k]) return h;
+      if (blocks->jblk[blocks->jptr[h] + k] != blocks->jblk[first + k]) return h;
   return h;
 }
 
 /* Are the groups narrow, and all groups on two blocks in one run?  seen [nb] scratch. */
-static bool scales_narrow(const perp_blocks *F, double *seen)
+static bool scales_narrow(const perp_blocks *blocks, double *seen)
 {
-  for (int b = 0; b < F->nb; b++) {
-    if (F->bptr[b + 1] - F->bptr[b] > NARROW) return false;
+  for (int b = 0; b < blocks->nb; b++) {
+    if (blocks->bptr[b + 1] - blocks->bptr[b] > NARROW) return false;
     seen[b] = -1;
   }
-  for (int g = 0; g < F->nc; g++) {
-    const int subs = F->jptr[g + 1] - F->jptr[g];
+  for (int g = 0; g < blocks->nc; g++) {
+    const int subs = blocks->jptr[g + 1] - blocks->jptr[g];
     if (subs < 1 || subs > 2) return false;
   }
-  for (int b = 0; b < F->nb; b++) /* seen [c] = b: there has been a group on b and c */
-    for (int t = F->tptr[b], last = -1; t < F->tptr[b + 1]; t++) {
-      const int k = F->tsub[t], g = F->jgrp[k], start = F->jptr[g];
-      if (F->jptr[g + 1] - start < 2) continue;
-      const int c = F->jblk[k == start ? start + 1 : start];
-      const bool follows = last >= 0 && last == g - 1 && F->jblk[F->jptr[last]] == F->jblk[start] &&
-                           F->jblk[F->jptr[last] + 1] == F->jblk[start + 1];
+  for (int b = 0; b < blocks->nb; b++) /* seen [c] = b: there has been a group on b and c */
+    for (int t = blocks->tptr[b], last = -1; t < blocks->tptr[b + 1]; t++) {
+      const int k = blocks->tsub[t], g = blocks->jgrp[k], start = blocks->jptr[g];
+      if (blocks->jptr[g + 1] - start < 2) continue;
+      const int c = blocks->jblk[k == start ? start + 1 : start];
+      const bool follows = last >= 0 && last == g - 1 &&
+                           blocks->jblk[blocks->jptr[last]] == blocks->jblk[start] &&
+                           blocks->jblk[blocks->jptr[last] + 1] == blocks->jblk[start + 1];
       if (seen[c] == b && !follows) return false;
       seen[c] = b;
       last = g;
@@ -148,12 +151,12 @@ row_times(const double *G, const double *W, int step, int r, int d, bool diagona
 
 /* y = M_b^-1 g for row l of sub-matrix k; returns g'y.  Sizes of contacts in space are known at
  * compile time. */
-static double row_times_inverse(const perp_blocks *F, int k, int l, int r, double y[NARROW])
+static double row_times_inverse(const perp_blocks *blocks, int k, int l, int r, double y[NARROW])
 {
-  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-  const double *G = F->J + F->joff[k] + l;
+  const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+  const double *G = blocks->J + blocks->joff[k] + l;
   int step;
-  const double *W = perp_lcp_inverse(F, b, &step);
+  const double *W = perp_lcp_inverse(blocks, b, &step);
   const bool diagonal = step > 0;
   if (r == 3 && d == 6 && diagonal) return row_times(G, W, step, 3, 6, true, y);
   return row_times(G, W, step, r, d, diagonal, y);
@@ -193,17 +196,19 @@ contact_times(const double *G, const double *W, int step, double (*y)[RUN_ROWS +
 /* M_b^-1 g of each row of group h, the first of them at place `before` of the run, and their
  * diagonal.  d: length of the rows on each block, 0: not the same for all. */
 static inline __attribute__((always_inline)) void
-rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, bool diagonal,
+rows_of_group(const perp_blocks *blocks, int h, int before, int subs, int r, int d, bool diagonal,
               run_rows *run, double *a, double *own, double *most)
 {
-  const int at = F->cptr[h];
-  for (int l = 0; l < r; l++) a[at + l] = F->s != NULL ? F->s[at + l] : 0;
+  const int at = blocks->cptr[h];
+  for (int l = 0; l < r; l++) a[at + l] = blocks->s != NULL ? blocks->s[at + l] : 0;
   for (int k = 0; k < subs; k++) {
-    const int b = F->jblk[F->jptr[h] + k], width = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
-    const double *G = F->J + F->joff[F->jptr[h] + k], *W = F->Minv + F->mptr[b];
-    const bool flat = diagonal || (F->diag != NULL && F->diag[b]);
+    const int b = blocks->jblk[blocks->jptr[h] + k],
+              width = d > 0 ? d : blocks->bptr[b + 1] - blocks->bptr[b];
+    const double *G = blocks->J + blocks->joff[blocks->jptr[h] + k],
+                 *W = blocks->Minv + blocks->mptr[b];
+    const bool flat = diagonal || (blocks->diag != NULL && blocks->diag[b]);
     int step = 0;
-    if (flat) W = perp_blocks_flat(F, b, &step);
+    if (flat) W = perp_blocks_flat(blocks, b, &step);
     double part[RUN_ROWS] __attribute__((aligned(32))), top = 0;
     if (r == 3 && d == NARROW && diagonal)
       contact_times(G, W, step, (double(*)[RUN_ROWS + 4]) & run->y[k][0][before], part);
@@ -223,16 +228,17 @@ rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, b
 }
 
 /* max_j |A_ij| over the run for row l of group h, n rows in all, at least `most`. */
-static inline __attribute__((always_inline)) double row_of_run(const perp_blocks *F, int h, int l,
-                                                               int n, int subs, int r, int d,
+static inline __attribute__((always_inline)) double row_of_run(const perp_blocks *blocks, int h,
+                                                               int l, int n, int subs, int r, int d,
                                                                const run_rows *run, double most)
 {
   perp_v4 top = { 0, 0, 0, 0 };
   for (int j = 0; j < n; j += 4) {
     perp_v4 sum = { 0, 0, 0, 0 };
     for (int k = 0; k < subs; k++) {
-      const int b = F->jblk[F->jptr[h] + k], width = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
-      const double *G = F->J + F->joff[F->jptr[h] + k] + l;
+      const int b = blocks->jblk[blocks->jptr[h] + k],
+                width = d > 0 ? d : blocks->bptr[b + 1] - blocks->bptr[b];
+      const double *G = blocks->J + blocks->joff[blocks->jptr[h] + k] + l;
       for (int q = 0; q < width; q++) sum += G[q * r] * *(const perp_v4 *)&run->y[k][q][j];
     }
     sum = PERP_SIZE4(sum);
@@ -246,47 +252,47 @@ static inline __attribute__((always_inline)) double row_of_run(const perp_blocks
  * sqrt(A_ii A_jj): a row whose A_ii is the largest of the run, or equal to it but for rounding,
  * needs no products. */
 static inline __attribute__((always_inline)) void
-run_of_groups(const perp_blocks *F, int g, int end, int subs, int r, int d, bool diagonal,
+run_of_groups(const perp_blocks *blocks, int g, int end, int subs, int r, int d, bool diagonal,
               run_rows *run, double *a, double *own, double *most)
 {
-  const int first = F->cptr[g], n = F->cptr[end] - first;
+  const int first = blocks->cptr[g], n = blocks->cptr[end] - first;
   double largest = 0;
   for (int h = g; h < end; h++) {
-    const int rows = r > 0 ? r : F->cptr[h + 1] - F->cptr[h];
-    rows_of_group(F, h, F->cptr[h] - first, subs, rows, d, diagonal, run, a, own, most);
+    const int rows = r > 0 ? r : blocks->cptr[h + 1] - blocks->cptr[h];
+    rows_of_group(blocks, h, blocks->cptr[h] - first, subs, rows, d, diagonal, run, a, own, most);
   }
   for (int i = n; i % 4 != 0; i++)
     for (int k = 0; k < subs; k++)
       for (int q = 0; q < NARROW; q++) run->y[k][q][i] = 0;
   for (int i = first; i < first + n; i++) largest = a[i] > largest ? a[i] : largest;
   for (int h = g; h < end; h++) {
-    const int rows = r > 0 ? r : F->cptr[h + 1] - F->cptr[h];
+    const int rows = r > 0 ? r : blocks->cptr[h + 1] - blocks->cptr[h];
     for (int l = 0; l < rows; l++) {
-      double *x = &a[F->cptr[h] + l];
-      if (!(*x * (1 + SAME) >= largest)) *x = row_of_run(F, h, l, n, subs, rows, d, run, *x);
+      double *x = &a[blocks->cptr[h] + l];
+      if (!(*x * (1 + SAME) >= largest)) *x = row_of_run(blocks, h, l, n, subs, rows, d, run, *x);
     }
   }
 }
 
 /* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most
  * [nb]: the largest d of each block so far.  False: too many rows. */
-PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *F, int g, int end, double *a,
+PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *blocks, int g, int end, double *a,
                                               double *own, double *most)
 {
   run_rows run;
-  const int n = F->cptr[end] - F->cptr[g], subs = F->jptr[g + 1] - F->jptr[g];
+  const int n = blocks->cptr[end] - blocks->cptr[g], subs = blocks->jptr[g + 1] - blocks->jptr[g];
   if (n > RUN_ROWS) return false;
-  bool contacts = F->diag != NULL; /* in space, on bodies with diagonal inertia */
-  for (int k = F->jptr[g]; k < F->jptr[g] + subs; k++)
-    contacts = contacts && F->diag[F->jblk[k]] &&
-               F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] == 6;
-  for (int h = g; h < end; h++) contacts = contacts && F->cptr[h + 1] - F->cptr[h] == 3;
+  bool contacts = blocks->diag != NULL; /* in space, on bodies with diagonal inertia */
+  for (int k = blocks->jptr[g]; k < blocks->jptr[g] + subs; k++)
+    contacts = contacts && blocks->diag[blocks->jblk[k]] &&
+               blocks->bptr[blocks->jblk[k] + 1] - blocks->bptr[blocks->jblk[k]] == 6;
+  for (int h = g; h < end; h++) contacts = contacts && blocks->cptr[h + 1] - blocks->cptr[h] == 3;
   if (contacts && subs == 2)
-    run_of_groups(F, g, end, 2, 3, 6, true, &run, a, own, most);
+    run_of_groups(blocks, g, end, 2, 3, 6, true, &run, a, own, most);
   else if (contacts)
-    run_of_groups(F, g, end, 1, 3, 6, true, &run, a, own, most);
+    run_of_groups(blocks, g, end, 1, 3, 6, true, &run, a, own, most);
   else
-    run_of_groups(F, g, end, subs, 0, 0, false, &run, a, own, most);
+    run_of_groups(blocks, g, end, subs, 0, 0, false, &run, a, own, most);
   return true;
 }
 
@@ -299,20 +305,21 @@ static inline double row_dot(const double *G, const double *y, int r, int d)
 
 /* Row l of sub-matrix k, row i of A, against the rows of other groups on its block that share this
  * block alone: those of other runs. */
-static double scale_across(const perp_blocks *F, int g, int k, int l, double most)
+static double scale_across(const perp_blocks *blocks, int g, int k, int l, double most)
 {
-  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], subs = F->jptr[g + 1] - F->jptr[g];
-  const int other = subs == 2 ? F->jblk[k == F->jptr[g] ? k + 1 : k - 1] : -1;
+  const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b],
+            subs = blocks->jptr[g + 1] - blocks->jptr[g];
+  const int other = subs == 2 ? blocks->jblk[k == blocks->jptr[g] ? k + 1 : k - 1] : -1;
   double y[NARROW];
-  row_times_inverse(F, k, l, F->cptr[g + 1] - F->cptr[g], y);
-  for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-    const int u = F->tsub[t], h = F->jgrp[u], start = F->jptr[h];
-    const int rh = F->cptr[h + 1] - F->cptr[h];
+  row_times_inverse(blocks, k, l, blocks->cptr[g + 1] - blocks->cptr[g], y);
+  for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+    const int u = blocks->tsub[t], h = blocks->jgrp[u], start = blocks->jptr[h];
+    const int rh = blocks->cptr[h + 1] - blocks->cptr[h];
     if (h == g) continue;
-    if (other >= 0 && F->jptr[h + 1] - start == 2 &&
-        F->jblk[u == start ? start + 1 : start] == other)
+    if (other >= 0 && blocks->jptr[h + 1] - start == 2 &&
+        blocks->jblk[u == start ? start + 1 : start] == other)
       continue;
-    const double *H = F->J + F->joff[u];
+    const double *H = blocks->J + blocks->joff[u];
     for (int j = 0; j < rh; j++) {
       const double sum = fabs(rh == 3 && d == NARROW ? row_dot(H + j, y, 3, NARROW)
                                                      : row_dot(H + j, y, rh, d));
@@ -332,37 +339,38 @@ typedef struct survey {
 static void scales_share(void *user, int member, int members)
 {
   survey *job = user;
-  const perp_blocks *F = job->F;
-  const int from = perp_share(F->nc, member, members), to = perp_share(F->nc, member + 1, members);
+  const perp_blocks *blocks = job->F;
+  const int from = perp_share(blocks->nc, member, members),
+            to = perp_share(blocks->nc, member + 1, members);
   /* the runs that begin here */
   int g = from;
-  if (g > 0 && g < to && run_end(F, g - 1) > g) g = run_end(F, g);
+  if (g > 0 && g < to && run_end(blocks, g - 1) > g) g = run_end(blocks, g);
   while (g < to) {
-    const int end = run_end(F, g);
-    if (!scales_of_run(F, g, end, job->a, job->own, job->most))
+    const int end = run_end(blocks, g);
+    if (!scales_of_run(blocks, g, end, job->a, job->own, job->most))
       __atomic_store_n(&job->wide, true, __ATOMIC_RELAXED);
     g = end;
   }
   perp_team_wait(members);
   if (__atomic_load_n(&job->wide, __ATOMIC_RELAXED)) return;
   for (g = from; g < to; g++) {
-    const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
-    for (int i = F->cptr[g]; i < F->cptr[g + 1]; i++)
+    const int first = blocks->jptr[g], subs = blocks->jptr[g + 1] - first;
+    for (int i = blocks->cptr[g]; i < blocks->cptr[g + 1]; i++)
       for (int k = 0; k < subs; k++) {
-        const int b = F->jblk[first + k];
+        const int b = blocks->jblk[first + k];
         /* a_i >= A_ii; room for rounding */
         const double d = k == 0 ? job->own[i] : job->a[i] - job->own[i];
         if (d * job->most[b] * (1 + 1e-9) >= job->a[i] * job->a[i])
-          job->a[i] = scale_across(F, g, first + k, i - F->cptr[g], job->a[i]);
+          job->a[i] = scale_across(blocks, g, first + k, i - blocks->cptr[g], job->a[i]);
       }
   }
 }
 
-bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch)
+bool perp_lcp_contact_scales(const perp_blocks *blocks, double *a, double *scratch)
 {
-  survey job = { F, a, scratch, scratch + F->m, false };
-  if (!scales_narrow(F, job.most)) return false;
-  for (int b = 0; b < F->nb; b++) job.most[b] = 0;
-  perp_team(F->threads, scales_share, &job);
+  survey job = { blocks, a, scratch, scratch + blocks->m, false };
+  if (!scales_narrow(blocks, job.most)) return false;
+  for (int b = 0; b < blocks->nb; b++) job.most[b] = 0;
+  perp_team(blocks->threads, scales_share, &job);
   return !job.wide;
 }

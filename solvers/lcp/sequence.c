@@ -11,15 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void perp_lcp_carry_over(const perp_lcp_problem *p, const double *before, double *lambda)
+void perp_lcp_carry_over(const perp_lcp_problem *problem, const double *before, double *lambda)
 {
-  const perp_lcp_sequence *q = &p->sequence;
-  memset(lambda, 0, (size_t)p->p.n * sizeof *lambda);
-  for (int k = 0; k < q->n; k++) lambda[q->carry[k].to] += q->carry[k].c * before[q->carry[k].from];
-  for (int i = 0; i < p->p.n; i++) {
+  const perp_lcp_sequence *sequence = &problem->sequence;
+  memset(lambda, 0, (size_t)problem->p.n * sizeof *lambda);
+  for (int k = 0; k < sequence->n; k++)
+    lambda[sequence->carry[k].to] += sequence->carry[k].c * before[sequence->carry[k].from];
+  for (int i = 0; i < problem->p.n; i++) {
     double lo, hi;
-    if (p->p.fric_of != NULL && p->p.fric_of[i] >= 0 && !p->p.frozen) continue;
-    perp_lcp_bounds(&p->p, lambda, i, &lo, &hi);
+    if (problem->p.fric_of != NULL && problem->p.fric_of[i] >= 0 && !problem->p.frozen) continue;
+    perp_lcp_bounds(&problem->p, lambda, i, &lo, &hi);
     lambda[i] = fmin(fmax(lambda[i], lo), hi);
   }
 }
@@ -38,46 +39,48 @@ static int sequence_distinct(int *x, int n)
   return distinct;
 }
 
-perp_status perp_lcp_carry_count(perp_ctx *ctx, const perp_lcp_problem *p, int *born, int *gone)
+perp_status perp_lcp_carry_count(perp_ctx *ctx, const perp_lcp_problem *problem, int *born,
+                                 int *gone)
 {
-  const perp_lcp_sequence *q = &p->sequence;
-  int *row = malloc((size_t)(q->n + 1) * sizeof *row);
-  if (row == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d carries", q->n);
-  for (int k = 0; k < q->n; k++) row[k] = q->carry[k].to;
-  *born = p->p.n - sequence_distinct(row, q->n);
-  for (int k = 0; k < q->n; k++) row[k] = q->carry[k].from;
-  *gone = q->rows - sequence_distinct(row, q->n);
+  const perp_lcp_sequence *sequence = &problem->sequence;
+  int *row = malloc((size_t)(sequence->n + 1) * sizeof *row);
+  if (row == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d carries", sequence->n);
+  for (int k = 0; k < sequence->n; k++) row[k] = sequence->carry[k].to;
+  *born = problem->p.n - sequence_distinct(row, sequence->n);
+  for (int k = 0; k < sequence->n; k++) row[k] = sequence->carry[k].from;
+  *gone = sequence->rows - sequence_distinct(row, sequence->n);
   free(row);
   return PERP_OK;
 }
 
 /* ---- joined ---- */
 
-static unsigned sequence_parts_of(const perp_lcp_problem *q)
+static unsigned sequence_parts_of(const perp_lcp_problem *problem)
 {
-  const perp_lcp *p = &q->p;
-  return (p->lo != NULL || p->hi != NULL ? PERP_PART_BOUNDS : 0u) |
-         (p->fric_of != NULL ? PERP_PART_FRICTION : 0u) | (p->cone != NULL ? PERP_PART_CONE : 0u) |
-         (p->unit != NULL ? PERP_PART_UNIT : 0u) |
-         (p->contact_of != NULL ? PERP_PART_CONTACTS : 0u);
+  const perp_lcp *lcp = &problem->p;
+  return (lcp->lo != NULL || lcp->hi != NULL ? PERP_PART_BOUNDS : 0u) |
+         (lcp->fric_of != NULL ? PERP_PART_FRICTION : 0u) |
+         (lcp->cone != NULL ? PERP_PART_CONE : 0u) | (lcp->unit != NULL ? PERP_PART_UNIT : 0u) |
+         (lcp->contact_of != NULL ? PERP_PART_CONTACTS : 0u);
 }
 
 /* The vectors of part q at row `at` of all. */
-static void sequence_join_vectors(const perp_lcp_problem *q, int at, perp_lcp_arrays x)
+static void sequence_join_vectors(const perp_lcp_problem *problem, int at, perp_lcp_arrays arrays)
 {
-  const perp_lcp *p = &q->p;
-  for (int i = 0, k = at; i < p->n; i++, k++) {
-    x.b[k] = p->b[i];
-    if (p->lo != NULL) x.lo[k] = p->lo[i];
-    if (p->hi != NULL) x.hi[k] = p->hi[i];
-    if (p->fric_of != NULL && p->fric_of[i] >= 0) {
-      x.fric_of[k] = at + p->fric_of[i];
-      x.mu[k] = p->mu[i];
+  const perp_lcp *lcp = &problem->p;
+  for (int i = 0, k = at; i < lcp->n; i++, k++) {
+    arrays.b[k] = lcp->b[i];
+    if (lcp->lo != NULL) arrays.lo[k] = lcp->lo[i];
+    if (lcp->hi != NULL) arrays.hi[k] = lcp->hi[i];
+    if (lcp->fric_of != NULL && lcp->fric_of[i] >= 0) {
+      arrays.fric_of[k] = at + lcp->fric_of[i];
+      arrays.mu[k] = lcp->mu[i];
     }
-    if (p->cone != NULL) x.cone[k] = p->cone[i];
-    if (p->unit != NULL) x.unit[k] = p->unit[i];
-    if (p->contact_of != NULL && p->contact_of[i] >= 0) x.contact_of[k] = at + p->contact_of[i];
-    if (x.solution != NULL) x.solution[k] = q->solution[i];
+    if (lcp->cone != NULL) arrays.cone[k] = lcp->cone[i];
+    if (lcp->unit != NULL) arrays.unit[k] = lcp->unit[i];
+    if (lcp->contact_of != NULL && lcp->contact_of[i] >= 0)
+      arrays.contact_of[k] = at + lcp->contact_of[i];
+    if (arrays.solution != NULL) arrays.solution[k] = problem->solution[i];
   }
 }
 

@@ -32,32 +32,35 @@ typedef struct small {
 static void small_matrix(small *q)
 {
   const int n = q->n;
-  const perp_lcp *p = q->p;
-  for (int j = 0; j < n && p->F == NULL; j++)
-    for (int i = 0; i < n; i++) q->A[i + j * ROWS] = perp_lcp_entry(p, i, j);
-  if (p->F == NULL) return;
+  const perp_lcp *lcp = q->p;
+  for (int j = 0; j < n && lcp->F == NULL; j++)
+    for (int i = 0; i < n; i++) q->A[i + j * ROWS] = perp_lcp_entry(lcp, i, j);
+  if (lcp->F == NULL) return;
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) q->A[i + j * ROWS] = 0;
-  const perp_blocks *F = p->F;
-  for (int g = 0; g < F->nc; g++)
-    for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-      const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], r = F->cptr[g + 1] - F->cptr[g];
+  const perp_blocks *blocks = lcp->F;
+  for (int g = 0; g < blocks->nc; g++)
+    for (int k = blocks->jptr[g]; k < blocks->jptr[g + 1]; k++) {
+      const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b],
+                r = blocks->cptr[g + 1] - blocks->cptr[g];
       int step;
-      const double *W = perp_lcp_inverse(F, b, &step);
-      for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-        const int u = F->tsub[t], h = F->jgrp[u], c = F->cptr[h + 1] - F->cptr[h];
+      const double *W = perp_lcp_inverse(blocks, b, &step);
+      for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+        const int u = blocks->tsub[t], h = blocks->jgrp[u],
+                  c = blocks->cptr[h + 1] - blocks->cptr[h];
         for (int i = 0; i < r; i++)
           for (int j = 0; j < c; j++) {
             real sum = 0;
             for (int s = 0; s < d * d; s++) {
               const real m = step == 0 ? W[s] : s % (d + 1) == 0 ? W[step * (s % d)] : 0;
-              sum += m * F->J[F->joff[k] + i + s % d * r] * F->J[F->joff[u] + j + s / d * c];
+              sum += m * blocks->J[blocks->joff[k] + i + s % d * r] *
+                     blocks->J[blocks->joff[u] + j + s / d * c];
             }
-            q->A[F->cptr[g] + i + (F->cptr[h] + j) * ROWS] += sum;
+            q->A[blocks->cptr[g] + i + (blocks->cptr[h] + j) * ROWS] += sum;
           }
       }
     }
-  for (int i = 0; F->s != NULL && i < n; i++) q->A[i + i * ROWS] += F->s[i];
+  for (int i = 0; blocks->s != NULL && i < n; i++) q->A[i + i * ROWS] += blocks->s[i];
 }
 
 /* w and size of what x is */
@@ -75,14 +78,14 @@ static void small_slack(small *q)
 
 static void small_bounds(small *q, int i)
 {
-  const perp_lcp *p = q->p;
-  if (perp_exact_is_friction(p, i)) {
-    q->hi[i] = p->mu[i] * fmaxl(q->x[p->fric_of[i]], 0);
+  const perp_lcp *lcp = q->p;
+  if (perp_exact_is_friction(lcp, i)) {
+    q->hi[i] = lcp->mu[i] * fmaxl(q->x[lcp->fric_of[i]], 0);
     q->lo[i] = -q->hi[i];
     return;
   }
   double lo, hi;
-  perp_lcp_bounds(p, NULL, i, &lo, &hi);
+  perp_lcp_bounds(lcp, NULL, i, &lo, &hi);
   q->lo[i] = lo;
   q->hi[i] = hi;
 }
@@ -191,22 +194,22 @@ static bool small_regular(const small *q)
   return true;
 }
 
-perp_lcp_exists perp_lcp_small(const perp_lcp *p, const double *lambda)
+perp_lcp_exists perp_lcp_small(const perp_lcp *lcp, const double *lambda)
 {
-  if (p->n > ROWS || p->n == 0 || p->brief) return PERP_EXISTS_UNKNOWN;
-  for (int i = 0; i < p->n; i++)
-    if (perp_lcp_is_cone(p, i)) return PERP_EXISTS_UNKNOWN;
-  small q = { .p = p, .n = p->n };
+  if (lcp->n > ROWS || lcp->n == 0 || lcp->brief) return PERP_EXISTS_UNKNOWN;
+  for (int i = 0; i < lcp->n; i++)
+    if (perp_lcp_is_cone(lcp, i)) return PERP_EXISTS_UNKNOWN;
+  small q = { .p = lcp, .n = lcp->n };
   small_matrix(&q);
   small_rest(&q, lambda);
   if (small_regular(&q)) return PERP_EXISTS_PROVED;
   signed char end[ROWS];
   double found[ROWS];
-  for (int i = 0; i < p->n; i++)
+  for (int i = 0; i < lcp->n; i++)
     end[i] = q.end[i] == SMALL_LOWER   ? PERP_ROW_LO
              : q.end[i] == SMALL_UPPER ? PERP_ROW_HI
                                        : PERP_ROW_FREE;
-  switch (perp_exact_exclude(p, SMALL_WORK, end, found)) {
+  switch (perp_exact_exclude(lcp, SMALL_WORK, end, found)) {
   case PERP_EXACT_POSSIBLE:
     return PERP_EXISTS_PROVED;
   case PERP_EXACT_IMPOSSIBLE:

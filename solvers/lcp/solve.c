@@ -34,24 +34,24 @@ struct perp_lcp_solver {
   perp_lcp_proof proof;
 };
 
-static void solve_layout(void *solver, perp_arena *a)
+static void solve_layout(void *solver, perp_arena *arena)
 {
   struct perp_lcp_solver *s = solver;
   size_t n = (size_t)s->max_n;
   bool form = s->max_nv > 0 && !(s->d->d.caps & PERP_LCP_FACTORED);
-  s->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, s->max_nv));
-  PERP_DOUBLES(a, n, &s->certificate, &s->w, &s->a);
-  s->A = form ? PERP_CARVE(a, double, n *n) : NULL;
+  s->scratch = PERP_CARVE(arena, double, PERP_LCP_SCRATCH(n, s->max_nv));
+  PERP_DOUBLES(arena, n, &s->certificate, &s->w, &s->a);
+  s->A = form ? PERP_CARVE(arena, double, n *n) : NULL;
 }
 
-static void layout_scaled(void *solver, perp_arena *a)
+static void layout_scaled(void *solver, perp_arena *arena)
 {
   struct perp_lcp_solver *s = solver;
   size_t n = (size_t)s->max_n;
-  s->D = PERP_CARVE(a, double, n);
-  s->SA = PERP_CARVE(a, double, n *n);
-  PERP_DOUBLES(a, n, &s->Sb, &s->Slo, &s->Shi, &s->Smu, &s->Sunit);
-  s->formed = s->max_nv > 0 && s->A == NULL ? PERP_CARVE(a, double, n *n) : NULL;
+  s->D = PERP_CARVE(arena, double, n);
+  s->SA = PERP_CARVE(arena, double, n *n);
+  PERP_DOUBLES(arena, n, &s->Sb, &s->Slo, &s->Shi, &s->Smu, &s->Sunit);
+  s->formed = s->max_nv > 0 && s->A == NULL ? PERP_CARVE(arena, double, n *n) : NULL;
 }
 
 perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, int max_nv,
@@ -61,96 +61,100 @@ perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, i
   if (max_n < 0 || max_nv < 0)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: max_n and max_nv must not be negative: got %d and %d",
                      max_n, max_nv);
-  const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method->d;
-  perp_lcp_solver *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for a solver");
-  s->d = d;
-  s->max_n = max_n;
-  s->max_nv = max_nv;
-  s->outside = !perp_is_own(ctx, &d->d);
-  perp_status status = perp_arena_layout(ctx, &s->arena, solve_layout, s);
-  if (status == PERP_OK) status = d->create(ctx, max_n, method->opts, &s->ws);
+  const perp_lcp_desc *desc = (const perp_lcp_desc *)(const void *)method->d;
+  perp_lcp_solver *solver = calloc(1, sizeof *solver);
+  if (solver == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for a solver");
+  solver->d = desc;
+  solver->max_n = max_n;
+  solver->max_nv = max_nv;
+  solver->outside = !perp_is_own(ctx, &desc->d);
+  perp_status status = perp_arena_layout(ctx, &solver->arena, solve_layout, solver);
+  if (status == PERP_OK) status = desc->create(ctx, max_n, method->opts, &solver->ws);
   if (status != PERP_OK) {
-    perp_lcp_destroy(s);
+    perp_lcp_destroy(solver);
     return status;
   }
-  *out = s;
+  *out = solver;
   return PERP_OK;
 }
 
-void perp_lcp_destroy(perp_lcp_solver *s)
+void perp_lcp_destroy(perp_lcp_solver *solver)
 {
-  if (s == NULL) return;
-  if (s->ws != NULL) s->d->destroy(s->ws);
-  perp_arena_free(&s->arena);
-  perp_arena_free(&s->scaled);
-  perp_arena_free(&s->copies);
-  free(s->product);
-  free(s->spread);
-  free(s);
+  if (solver == NULL) return;
+  if (solver->ws != NULL) solver->d->destroy(solver->ws);
+  perp_arena_free(&solver->arena);
+  perp_arena_free(&solver->scaled);
+  perp_arena_free(&solver->copies);
+  free(solver->product);
+  free(solver->spread);
+  free(solver);
 }
 
-perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on)
+perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *solver, bool on)
 {
-  if (on == (s->D != NULL)) return PERP_OK;
-  if (on) return perp_arena_layout(ctx, &s->scaled, layout_scaled, s);
-  perp_arena_free(&s->scaled);
-  s->D = NULL;
+  if (on == (solver->D != NULL)) return PERP_OK;
+  if (on) return perp_arena_layout(ctx, &solver->scaled, layout_scaled, solver);
+  perp_arena_free(&solver->scaled);
+  solver->D = NULL;
   return PERP_OK;
 }
 
 /* A of a factored problem, column-major n x n */
-static perp_status solve_form(perp_ctx *ctx, perp_lcp_solver *s, const perp_blocks *F, double *A)
+static perp_status solve_form(perp_ctx *ctx, perp_lcp_solver *solver, const perp_blocks *blocks,
+                              double *A)
 {
-  const size_t most = perp_lcp_largest_block(F);
-  if (most > s->product_size) { /* only where the pattern brings a larger sub-matrix than before */
-    double *bigger = realloc(s->product, most * sizeof *bigger);
+  const size_t most = perp_lcp_largest_block(blocks);
+  if (most >
+      solver->product_size) { /* only where the pattern brings a larger sub-matrix than before */
+    double *bigger = realloc(solver->product, most * sizeof *bigger);
     if (bigger == NULL)
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for %zu numbers", most);
-    s->product = bigger;
-    s->product_size = most;
+    solver->product = bigger;
+    solver->product_size = most;
   }
-  perp_blocks_delassus(F, A, F->m, s->product);
+  perp_blocks_delassus(blocks, A, blocks->m, solver->product);
   return PERP_OK;
 }
 
 /* A of a sparse problem; allocates where a problem is larger than all before. */
-static perp_status solve_spread(perp_ctx *ctx, perp_lcp_solver *s, const perp_columns *C)
+static perp_status solve_spread(perp_ctx *ctx, perp_lcp_solver *solver, const perp_columns *columns)
 {
   char what[80];
-  if (C->n > s->spread_n) {
-    const double numbers = (double)C->n * C->n;
-    snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", s->d->d.name, C->n);
-    PERP_TRY(perp_lcp_affords(ctx, numbers * sizeof *s->spread, what));
-    free(s->spread);
-    s->spread_n = 0;
-    s->spread = perp_lcp_zeroed(numbers, sizeof *s->spread);
-    if (s->spread == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for %d rows", C->n);
-    s->spread_n = C->n;
+  if (columns->n > solver->spread_n) {
+    const double numbers = (double)columns->n * columns->n;
+    snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", solver->d->d.name,
+             columns->n);
+    PERP_TRY(perp_lcp_affords(ctx, numbers * sizeof *solver->spread, what));
+    free(solver->spread);
+    solver->spread_n = 0;
+    solver->spread = perp_lcp_zeroed(numbers, sizeof *solver->spread);
+    if (solver->spread == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for %d rows", columns->n);
+    solver->spread_n = columns->n;
   }
-  perp_columns_form(C, s->spread, C->n);
+  perp_columns_form(columns, solver->spread, columns->n);
   return PERP_OK;
 }
 
 /* What of p the method cannot serve; NULL when nothing. */
-static const char *solve_unsuited(const perp_lcp_desc *d, const perp_lcp *p, double asymmetry)
+static const char *solve_unsuited(const perp_lcp_desc *desc, const perp_lcp *lcp, double asymmetry)
 {
-  unsigned lacks = perp_lcp_needs(p) & ~d->d.caps;
+  unsigned lacks = perp_lcp_needs(lcp) & ~desc->d.caps;
   if (lacks & PERP_LCP_CONE) return "circular cones";
   if (lacks & PERP_LCP_FRICTION) return "friction rows";
   if (lacks & PERP_LCP_FREE) return "free rows";
   if (lacks & PERP_LCP_BOX) return "finite bounds";
   /* files with six digits are symmetric to that accuracy only */
-  if (!(d->d.caps & PERP_LCP_NONSYMMETRIC) && asymmetry > 1e-3) return "a nonsymmetric A";
-  if ((d->d.caps & PERP_LCP_BY_ROWS) && perp_stewart_slack(p))
+  if (!(desc->d.caps & PERP_LCP_NONSYMMETRIC) && asymmetry > 1e-3) return "a nonsymmetric A";
+  if ((desc->d.caps & PERP_LCP_BY_ROWS) && perp_stewart_slack(lcp))
     return "Stewart-Trinkle rows (their slacks have A_ii = 0); use block-gs or lemke";
   return NULL;
 }
 
-/* "; auto, lemke serve it": registered methods for p, auto before all others, as many as have room;
+/* "; auto, lemke serve it": registered methods for lcp, auto before all others, as many as have
+ * room;
  * "" where there is none. */
-static void solve_serving(const perp_ctx *ctx, const perp_lcp *p, double asymmetry, char *text,
+static void solve_serving(const perp_ctx *ctx, const perp_lcp *lcp, double asymmetry, char *text,
                           size_t room)
 {
   size_t at = 0;
@@ -161,7 +165,7 @@ static void solve_serving(const perp_ctx *ctx, const perp_lcp *p, double asymmet
       const perp_lcp_desc *m = (const perp_lcp_desc *)(const void *)d;
       if ((strcmp(d->name, "auto") == 0) != (pass == 0)) continue;
       if (d->caps & (PERP_LCP_PEER | PERP_LCP_STRUCTURED)) continue;
-      if (solve_unsuited(m, p, asymmetry) != NULL) continue;
+      if (solve_unsuited(m, lcp, asymmetry) != NULL) continue;
       if (at + strlen(d->name) + sizeof "; , serve it" > room) continue;
       at += (size_t)snprintf(text + at, room - at, "%s%s", at == 0 ? "; " : ", ", d->name);
     }
@@ -169,10 +173,11 @@ static void solve_serving(const perp_ctx *ctx, const perp_lcp *p, double asymmet
   if (at > 0) snprintf(text + at, room - at, " serve it");
 }
 
-const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p)
+const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *lcp)
 {
-  const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method;
-  return solve_unsuited(d, p, d->d.caps & PERP_LCP_NONSYMMETRIC ? 0 : perp_lcp_asymmetry(p));
+  const perp_lcp_desc *desc = (const perp_lcp_desc *)(const void *)method;
+  return solve_unsuited(desc, lcp,
+                        desc->d.caps & PERP_LCP_NONSYMMETRIC ? 0 : perp_lcp_asymmetry(lcp));
 }
 
 perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what)
@@ -183,13 +188,13 @@ perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const 
                    method->name, what, method->summary);
 }
 
-static void start_at_zero(const perp_lcp *p, double *lambda)
+static void start_at_zero(const perp_lcp *lcp, double *lambda)
 {
-  for (int i = 0; i < p->n; i++) {
+  for (int i = 0; i < lcp->n; i++) {
     double lo, hi;
     lambda[i] = 0;
-    if (p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen) continue;
-    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    if (lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && !lcp->frozen) continue;
+    perp_lcp_bounds(lcp, lambda, i, &lo, &hi);
     lambda[i] = lo > 0 ? lo : hi < 0 ? hi : 0;
   }
 }
@@ -201,70 +206,71 @@ static bool finite_vector(const double *x, int n)
   return true;
 }
 
-static void *solve_copied(perp_arena *a, const void *from, size_t count, size_t size)
+static void *solve_copied(perp_arena *arena, const void *from, size_t count, size_t size)
 {
-  void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
+  void *to = from != NULL ? perp_arena_carve(arena, count, size) : NULL;
   if (to != NULL && count > 0) memcpy(to, from, count * size);
   return to;
 }
 
 /* p with copies of all its data in a, which has room for them or none at all and then counts. */
-static perp_lcp copy_problem(const perp_lcp *p, perp_arena *a)
+static perp_lcp copy_problem(const perp_lcp *p, perp_arena *arena)
 {
   perp_lcp q = *p;
   const size_t n = (size_t)p->n;
   if (p->A != NULL && n > 0) {
     const size_t ld = (size_t)p->lda;
-    q.A = solve_copied(a, p->A, ld * (n - 1) + n, sizeof *p->A);
+    q.A = solve_copied(arena, p->A, ld * (n - 1) + n, sizeof *p->A);
   }
-  if (p->F != NULL) q.F = perp_blocks_copy(p->F, a);
-  if (p->C != NULL) q.C = perp_columns_copy(p->C, a);
-  q.b = solve_copied(a, p->b, n, sizeof *p->b);
-  q.lo = solve_copied(a, p->lo, n, sizeof *p->lo);
-  q.hi = solve_copied(a, p->hi, n, sizeof *p->hi);
-  q.fric_of = solve_copied(a, p->fric_of, n, sizeof *p->fric_of);
-  q.mu = solve_copied(a, p->mu, n, sizeof *p->mu);
-  q.cone = solve_copied(a, p->cone, n, sizeof *p->cone);
-  q.unit = solve_copied(a, p->unit, n, sizeof *p->unit);
-  q.contact_of = solve_copied(a, p->contact_of, n, sizeof *p->contact_of);
+  if (p->F != NULL) q.F = perp_blocks_copy(p->F, arena);
+  if (p->C != NULL) q.C = perp_columns_copy(p->C, arena);
+  q.b = solve_copied(arena, p->b, n, sizeof *p->b);
+  q.lo = solve_copied(arena, p->lo, n, sizeof *p->lo);
+  q.hi = solve_copied(arena, p->hi, n, sizeof *p->hi);
+  q.fric_of = solve_copied(arena, p->fric_of, n, sizeof *p->fric_of);
+  q.mu = solve_copied(arena, p->mu, n, sizeof *p->mu);
+  q.cone = solve_copied(arena, p->cone, n, sizeof *p->cone);
+  q.unit = solve_copied(arena, p->unit, n, sizeof *p->unit);
+  q.contact_of = solve_copied(arena, p->contact_of, n, sizeof *p->contact_of);
   return q;
 }
 
 /* The method on p.  One from outside cannot change what is judged afterwards, whatever it casts
  * away. */
-static perp_status solve_call(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
-                              perp_stats *stats)
+static perp_status solve_call(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *p,
+                              double *lambda, perp_stats *stats)
 {
-  if (!s->outside) return s->d->solve(ctx, s->ws, p, lambda, s->certificate, stats);
+  if (!solver->outside)
+    return solver->d->solve(ctx, solver->ws, p, lambda, solver->certificate, stats);
   perp_arena count = { 0 };
   copy_problem(p, &count);
-  if (count.used > s->copies_size) { /* only where a problem is larger than all before */
-    perp_arena_free(&s->copies);
-    s->copies_size = 0;
-    s->copies.used = count.used;
-    PERP_TRY(perp_arena_reserve(ctx, &s->copies));
-    s->copies_size = count.used;
+  if (count.used > solver->copies_size) { /* only where a problem is larger than all before */
+    perp_arena_free(&solver->copies);
+    solver->copies_size = 0;
+    solver->copies.used = count.used;
+    PERP_TRY(perp_arena_reserve(ctx, &solver->copies));
+    solver->copies_size = count.used;
   }
-  s->copies.used = 0;
-  const perp_lcp q = copy_problem(p, &s->copies);
-  return s->d->solve(ctx, s->ws, &q, lambda, s->certificate, stats);
+  solver->copies.used = 0;
+  const perp_lcp q = copy_problem(p, &solver->copies);
+  return solver->d->solve(ctx, solver->ws, &q, lambda, solver->certificate, stats);
 }
 
 /* What a budget is for: up to so many dense rows, or numbers of J or of a sparse A. */
 static const double BUDGET_ROWS = 800, BUDGET_NUMBERS = 5e4;
 
-double perp_lcp_afford(const perp_lcp *p, double budget)
+double perp_lcp_afford(const perp_lcp *lcp, double budget)
 {
-  const double larger = p->F != NULL   ? p->F->joff[p->F->jptr[p->F->nc]] / BUDGET_NUMBERS
-                        : p->C != NULL ? p->C->start[p->n] / BUDGET_NUMBERS
-                                       : pow(p->n / BUDGET_ROWS, 3);
+  const double larger = lcp->F != NULL   ? lcp->F->joff[lcp->F->jptr[lcp->F->nc]] / BUDGET_NUMBERS
+                        : lcp->C != NULL ? lcp->C->start[lcp->n] / BUDGET_NUMBERS
+                                         : pow(lcp->n / BUDGET_ROWS, 3);
   return 1e9 * budget * fmax(1, larger);
 }
 
 /* Run the method on what it understands of p: plain boxes for frozen friction, dense A,
  * equilibrated. */
-static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
-                             perp_stats *stats)
+static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *p,
+                             double *lambda, perp_stats *stats)
 {
   perp_lcp q = *p, scaled;
   double formed = 0; /* the work of that */
@@ -274,45 +280,46 @@ static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *
     q.mu = NULL;
     q.frozen = false;
   }
-  if (q.F != NULL && (s->D != NULL || !(s->d->d.caps & PERP_LCP_FACTORED))) {
-    double *A = s->A != NULL ? s->A : s->formed;
-    PERP_TRY(solve_form(ctx, s, q.F, A));
+  if (q.F != NULL && (solver->D != NULL || !(solver->d->d.caps & PERP_LCP_FACTORED))) {
+    double *A = solver->A != NULL ? solver->A : solver->formed;
+    PERP_TRY(solve_form(ctx, solver, q.F, A));
     formed = (double)q.n * q.n;
     q.A = A;
     q.lda = q.n;
     q.F = NULL;
   }
-  if (q.C != NULL && (s->D != NULL || !(s->d->d.caps & PERP_LCP_SPARSE))) {
-    PERP_TRY(solve_spread(ctx, s, q.C));
+  if (q.C != NULL && (solver->D != NULL || !(solver->d->d.caps & PERP_LCP_SPARSE))) {
+    PERP_TRY(solve_spread(ctx, solver, q.C));
     formed = (double)q.n * q.n;
-    q.A = s->spread;
+    q.A = solver->spread;
     q.lda = q.n;
     q.C = NULL;
   }
-  const char *what = solve_unsuited(s->d, &q, s->asymmetry);
+  const char *what = solve_unsuited(solver->d, &q, solver->asymmetry);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
     char who[160];
-    solve_serving(ctx, &q, s->asymmetry, who, sizeof who);
-    PERP_FAIL(ctx, PERP_OK, "%s does not serve %s%s", s->d->d.name, what, who);
+    solve_serving(ctx, &q, solver->asymmetry, who, sizeof who);
+    PERP_FAIL(ctx, PERP_OK, "%s does not serve %s%s", solver->d->d.name, what, who);
     return PERP_OK;
   }
-  if (s->D == NULL) {
-    perp_status done = solve_call(ctx, s, &q, lambda, stats);
+  if (solver->D == NULL) {
+    perp_status done = solve_call(ctx, solver, &q, lambda, stats);
     stats->work += formed;
     return done;
   }
 
-  perp_lcp_equilibration(&q, s->D, s->scratch);
-  perp_lcp_rescale(&q, s->D, s->SA, s->Sb, s->Slo, s->Shi, s->Smu, &scaled);
-  for (int i = 0; i < q.n; i++) s->Sunit[i] = (q.unit != NULL ? q.unit[i] : 1) / s->D[i];
-  scaled.unit = s->Sunit;
-  for (int i = 0; i < q.n; i++) lambda[i] /= s->D[i];
-  perp_status status = solve_call(ctx, s, &scaled, lambda, stats);
+  perp_lcp_equilibration(&q, solver->D, solver->scratch);
+  perp_lcp_rescale(&q, solver->D, solver->SA, solver->Sb, solver->Slo, solver->Shi, solver->Smu,
+                   &scaled);
+  for (int i = 0; i < q.n; i++) solver->Sunit[i] = (q.unit != NULL ? q.unit[i] : 1) / solver->D[i];
+  scaled.unit = solver->Sunit;
+  for (int i = 0; i < q.n; i++) lambda[i] /= solver->D[i];
+  perp_status status = solve_call(ctx, solver, &scaled, lambda, stats);
   stats->work += formed;
   for (int i = 0; i < q.n; i++) {
-    lambda[i] *= s->D[i];
-    s->certificate[i] *= s->D[i];
+    lambda[i] *= solver->D[i];
+    solver->certificate[i] *= solver->D[i];
   }
   return status;
 }
@@ -320,74 +327,76 @@ static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *
 /* Only what can be verified is passed on.  An exhaustive method need not have a vector; of those of
  * perp the exact search is a part: what they leave unsolved may have no solution, whether they say
  * so or not. */
-static perp_reason solve_weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
+static perp_reason solve_weigh(perp_lcp_solver *solver, const perp_lcp *lcp, perp_reason reason)
 {
   bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
-  bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
-  const bool brief = p->brief && p->n > PERP_LCP_BRIEF;
-  if (!claims && (!exhaustive || s->outside || brief || reason == PERP_UNSUITED)) return reason;
-  if (finite_vector(s->certificate, p->n))
-    s->proof = brief ? perp_lcp_glance(p, s->certificate, s->scratch)
-                     : perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
-  if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
+  bool exhaustive = (solver->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
+  const bool brief = lcp->brief && lcp->n > PERP_LCP_BRIEF;
+  if (!claims && (!exhaustive || solver->outside || brief || reason == PERP_UNSUITED))
+    return reason;
+  if (finite_vector(solver->certificate, lcp->n))
+    solver->proof = brief ? perp_lcp_glance(lcp, solver->certificate, solver->scratch)
+                          : perp_lcp_sharpen(lcp, solver->certificate, solver->certificate,
+                                             solver->scratch);
+  if (solver->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
   if (reason == PERP_INFEASIBLE && exhaustive && !brief &&
-      perp_exact_exclude(p, PERP_EXCLUDE_WORK, NULL, s->scratch) == PERP_EXACT_IMPOSSIBLE) {
-    s->proof = PERP_PROOF_EXCLUDED;
+      perp_exact_exclude(lcp, PERP_EXCLUDE_WORK, NULL, solver->scratch) == PERP_EXACT_IMPOSSIBLE) {
+    solver->proof = PERP_PROOF_EXCLUDED;
     return PERP_INFEASIBLE;
   }
   if (!claims) return reason;
-  if (s->proof == PERP_PROOF_WITHIN) return PERP_NONE_WITHIN;
-  return s->proof == PERP_PROOF_RAY || reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
+  if (solver->proof == PERP_PROOF_WITHIN) return PERP_NONE_WITHIN;
+  return solver->proof == PERP_PROOF_RAY || reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
 }
 
 /* Rate lambda; w [n] out. */
-static perp_reason solve_judge(perp_lcp_solver *s, const perp_lcp *p, double tol,
+static perp_reason solve_judge(perp_lcp_solver *solver, const perp_lcp *lcp, double tol,
                                const double *lambda, double *w, perp_lcp_judgement *judgement,
                                perp_stats *stats)
 {
   if (judgement != NULL) {
-    perp_lcp_judge(p, lambda, w, s->scratch, judgement);
-    stats->residual = perp_lcp_residual(p, judgement);
+    perp_lcp_judge(lcp, lambda, w, solver->scratch, judgement);
+    stats->residual = perp_lcp_residual(lcp, judgement);
     stats->data = judgement->data;
-    return perp_lcp_verdict(p, tol, judgement);
+    return perp_lcp_verdict(lcp, tol, judgement);
   }
-  double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + p->n;
-  const bool swept = p->brief && stats->reason == PERP_SWEEPS_DONE;
-  perp_lcp_product(p, lambda, w, rest);
+  double *a = lcp->A != NULL ? solver->a : solver->scratch, *rest = solver->scratch + lcp->n;
+  const bool swept = lcp->brief && stats->reason == PERP_SWEEPS_DONE;
+  perp_lcp_product(lcp, lambda, w, rest);
   /* so much work and no test: nothing to decide, but for luck */
-  if (swept && p->A == NULL &&
-      perp_lcp_rate_factored(p, lambda, w, a, rest, &stats->residual, &stats->data) &&
+  if (swept && lcp->A == NULL &&
+      perp_lcp_rate_factored(lcp, lambda, w, a, rest, &stats->residual, &stats->data) &&
       !(stats->residual <= tol))
     return PERP_INACCURATE;
-  if (p->A == NULL) perp_lcp_scales(p, a, rest);
+  if (lcp->A == NULL) perp_lcp_scales(lcp, a, rest);
   if (swept) {
-    perp_lcp_rate(p, a, lambda, w, &stats->residual, &stats->data);
+    perp_lcp_rate(lcp, a, lambda, w, &stats->residual, &stats->data);
     if (!(stats->residual <= tol)) return PERP_INACCURATE;
   }
-  return perp_lcp_decide(p, tol, a, lambda, w, s->scratch, &stats->residual, &stats->data);
+  return perp_lcp_decide(lcp, tol, a, lambda, w, solver->scratch, &stats->residual, &stats->data);
 }
 
-perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
+perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *p, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats)
 {
   bool finite;
   int n = p->n;
   *stats = (perp_stats){ .residual = (double)NAN };
-  s->proof = PERP_PROOF_NONE;
+  solver->proof = PERP_PROOF_NONE;
   if (!(tol > 0)) return PERP_FAIL(ctx, PERP_ERR_ARG, "tol = %g must be > 0", tol);
-  if (n > s->max_n)
+  if (n > solver->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d, but %s was created for at most %d rows", n,
-                     s->d->d.name, s->max_n);
-  if (p->F != NULL && p->F->nv > s->max_nv)
+                     solver->d->d.name, solver->max_n);
+  if (p->F != NULL && p->F->nv > solver->max_nv)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d columns, but %s was created for at most %d",
-                     p->F->nv, s->d->d.name, s->max_nv);
+                     p->F->nv, solver->d->d.name, solver->max_nv);
   PERP_TRY(perp_lcp_check(ctx, p, p->A == NULL ? &finite : NULL));
-  s->asymmetry = 0; /* of J M^-1 J' + S, formed or not */
-  if (p->A != NULL) perp_lcp_survey(p, s->a, &s->asymmetry, &finite);
-  if (p->C != NULL) s->asymmetry = perp_lcp_asymmetry(p);
+  solver->asymmetry = 0; /* of J M^-1 J' + S, formed or not */
+  if (p->A != NULL) perp_lcp_survey(p, solver->a, &solver->asymmetry, &finite);
+  if (p->C != NULL) solver->asymmetry = perp_lcp_asymmetry(p);
 
-  double *x = w != NULL ? w : s->w;
+  double *x = w != NULL ? w : solver->w;
   if (!finite) {
     for (int i = 0; i < n; i++) lambda[i] = x[i] = 0;
     start_at_zero(p, lambda);
@@ -396,11 +405,11 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     return PERP_OK;
   }
   if (!finite_vector(lambda, n)) start_at_zero(p, lambda);
-  for (int i = 0; i < n; i++) s->certificate[i] = 0;
+  for (int i = 0; i < n; i++) solver->certificate[i] = 0;
 
   perp_lcp q = *p;
   q.tol = tol;
-  perp_status status = solve_run(ctx, s, &q, lambda, stats);
+  perp_status status = solve_run(ctx, solver, &q, lambda, stats);
   if (status != PERP_OK) return status;
   if (!finite_vector(lambda, n)) {
     start_at_zero(p, lambda);
@@ -412,7 +421,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
                   (fmax((double)stats->matvecs, stats->iterations) + 1 +
                    stats->factorizations * (n / 3.0));
 
-  perp_reason verdict = solve_judge(s, &q, tol, lambda, x, judgement, stats);
+  perp_reason verdict = solve_judge(solver, &q, tol, lambda, x, judgement, stats);
   if (verdict == PERP_CONVERGED)
     stats->reason = PERP_CONVERGED;
   else if (verdict == PERP_UNDECIDED)
@@ -420,16 +429,18 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
   else if (stats->reason >= 0)
     stats->reason = PERP_INACCURATE;
   else
-    stats->reason = solve_weigh(s, p, stats->reason);
+    stats->reason = solve_weigh(solver, p, stats->reason);
   return PERP_OK;
 }
 
-perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s)
+perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *solver)
 {
-  return s->proof;
+  return solver->proof;
 }
 
-const double *perp_lcp_certificate(const perp_lcp_solver *s)
+const double *perp_lcp_certificate(const perp_lcp_solver *solver)
 {
-  return s->proof != PERP_PROOF_NONE && s->proof != PERP_PROOF_EXCLUDED ? s->certificate : NULL;
+  return solver->proof != PERP_PROOF_NONE && solver->proof != PERP_PROOF_EXCLUDED
+             ? solver->certificate
+             : NULL;
 }

@@ -23,21 +23,21 @@ typedef struct perp_stewart {
   bool unclear; /* something like a slack is in no contact: what its rows are is not known */
 } perp_stewart;
 
-/* The contacts of p, as p->contact_of says or else as the structure of A shows.  s->ptr, rows, home
- * in: arrays of the caller; all of *s out.
+/* The contacts of lcp, as lcp->contact_of says or else as the structure of A shows.  stewart->ptr,
+ * rows, home in: arrays of the caller; all of *stewart out.
  *
  * Found from structure: a slack is a row with A_ss = 0, bounds [0, inf), whose column is positive
  * in the rows where its row is negative (the directions), and zero elsewhere, and whose row has one
  * more entry, positive: that of its normal.  Without a positive mu the normal cannot be found.
  * Where a row with A_ii = 0 has other entries and is no such slack, or two slacks share a row,
- * s->unclear is set and there are no contacts.
+ * stewart->unclear is set and there are no contacts.
  *
  * Friction rows (fric_of) and factored matrices, which are symmetric, have no such contacts: none,
  * clear. PERP_ERR_ARG: contact_of names rows that do not make a contact.  O(n^2), no allocation. */
-perp_status perp_stewart_find(perp_ctx *ctx, const perp_lcp *p, perp_stewart *s);
+perp_status perp_stewart_find(perp_ctx *ctx, const perp_lcp *lcp, perp_stewart *stewart);
 
 /* Does p have a row that is a slack as above: in a contact of contact_of, or with a normal by the
  * structure of A? O(n), and O(n) for each row with A_ii = 0. */
-bool perp_stewart_slack(const perp_lcp *p);
+bool perp_stewart_slack(const perp_lcp *lcp);
 
 #endif

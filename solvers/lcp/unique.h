@@ -41,7 +41,7 @@ typedef struct perp_unique_problem {
 typedef struct perp_unique perp_unique;
 /* Memory for problems of up to PERP_UNIQUE_ROWS rows, 0.5 MB; PERP_ERR_NOMEM. */
 perp_status perp_unique_create(perp_ctx *ctx, perp_unique **out);
-void perp_unique_destroy(perp_unique *u); /* NULL is fine */
+void perp_unique_destroy(perp_unique *unique); /* NULL is fine */
 
 /* Are the impulses of the solution lambda [n], w = A lambda + b [n], unique?  They are not exactly
  * if there is d != 0 with A d = 0 that keeps lambda + t d within the bounds for small t > 0:
@@ -51,8 +51,8 @@ void perp_unique_destroy(perp_unique *u); /* NULL is fine */
  * is decided whether 0 is in their convex hull (Wolfe 1976, by conditional gradients with away
  * steps).  The friction cone of a contact without impulse counts as a pyramid of four edges within
  * it.  O(n^3), no allocation. */
-bool perp_unique_impulses(perp_unique *u, const perp_unique_problem *p, const double *lambda,
-                          const double *w);
+bool perp_unique_impulses(perp_unique *unique, const perp_unique_problem *problem,
+                          const double *lambda, const double *w);
 
 /* The impulses nearest to those in lambda [n] that stop everything which touches: u = 0 at all
  * contacts that touch in the solution (lambda_s, w_s), and at all further rows within their bounds,
@@ -61,8 +61,8 @@ bool perp_unique_impulses(perp_unique *u, const perp_unique_problem *p, const do
  * Dykstra 1986).  False: none were found; lambda is then undefined.  Where contacts do not touch,
  * other velocities are not looked at: the caller judges the answer.  O(n^2 rank), and O(n rank) for
  * each of at most 300 passes; no allocation. */
-bool perp_unique_stick(perp_unique *u, const perp_unique_problem *p, const double *lambda_s,
-                       const double *w_s, double *lambda);
+bool perp_unique_stick(perp_unique *unique, const perp_unique_problem *problem,
+                       const double *lambda_s, const double *w_s, double *lambda);
 
 /* The solution lambda [n], w = A lambda + b [n], both in and out, to rounding, with the same
  * contacts that stick, slide and are open: Newton's method on their equations.  A contact slides
@@ -71,8 +71,8 @@ bool perp_unique_stick(perp_unique *u, const perp_unique_problem *p, const doubl
  * equations have no solution, and lambda is undefined.  Bounds and signs are not looked at: the
  * caller judges the answer by its law.  O(n^3) for each of at most 12 iterations; no allocation. */
 enum { PERP_UNIQUE_BOX, PERP_UNIQUE_CIRCLE, PERP_UNIQUE_OTHER };
-bool perp_unique_polish(perp_unique *u, const perp_unique_problem *p, int law, double *lambda,
-                        double *w, double *error);
+bool perp_unique_polish(perp_unique *unique, const perp_unique_problem *problem, int law,
+                        double *lambda, double *w, double *error);
 
 #ifdef __cplusplus
 }

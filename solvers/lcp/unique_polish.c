@@ -30,124 +30,127 @@ static const double LEFT = 1e-12;
  * on a circle; nothing. */
 enum { POLISH_ALL = 3, POLISH_CIRCLE = 4, POLISH_OPEN = 8 };
 
-static int polish_does(const perp_unique_problem *p, int law, double mu, double least,
+static int polish_does(const perp_unique_problem *problem, int law, double mu, double least,
                        const double *x, const double *w)
 {
   double slip = 0, t = 0;
   int does = 0;
   if (!(x[0] > least)) return POLISH_OPEN;
-  for (int k = 1; k < p->r; k++) {
+  for (int k = 1; k < problem->r; k++) {
     slip = hypot(slip, w[k]);
     t = hypot(t, x[k]);
   }
   if (!(mu > 0)) return POLISH_ALL;
-  if (!(slip > p->tol)) return 0;
+  if (!(slip > problem->tol)) return 0;
   if (law == PERP_UNIQUE_OTHER) return POLISH_ALL;
-  if (law == PERP_UNIQUE_CIRCLE && p->r > 2) return t > 0 ? POLISH_CIRCLE : 0;
-  for (int k = 1; k < p->r; k++)
-    if (fabs(w[k]) > p->tol && fabs(x[k]) >= 0.999 * mu * x[0]) does |= 1 << (k - 1);
+  if (law == PERP_UNIQUE_CIRCLE && problem->r > 2) return t > 0 ? POLISH_CIRCLE : 0;
+  for (int k = 1; k < problem->r; k++)
+    if (fabs(w[k]) > problem->tol && fabs(x[k]) >= 0.999 * mu * x[0]) does |= 1 << (k - 1);
   return does;
 }
 
 /* lambda += D y of n unknowns, and friction that follows its normal. */
-static void polish_move(const perp_unique *u, const perp_unique_problem *p, int n, const double *y,
-                        double *lambda)
+static void polish_move(const perp_unique *unique, const perp_unique_problem *problem, int n,
+                        const double *y, double *lambda)
 {
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < u->column[i].rows; k++)
-      lambda[u->column[i].row + k] += y[i] * u->column[i].d[k];
-  for (int c = 0; c < p->nc; c++) {
-    double *x = lambda + p->r * c;
-    if (u->order[c] == POLISH_CIRCLE) { /* onto it again */
-      const double f = p->mu[c] * x[0] / hypot(x[1], x[2]);
+    for (int k = 0; k < unique->column[i].rows; k++)
+      lambda[unique->column[i].row + k] += y[i] * unique->column[i].d[k];
+  for (int c = 0; c < problem->nc; c++) {
+    double *x = lambda + problem->r * c;
+    if (unique->order[c] == POLISH_CIRCLE) { /* onto it again */
+      const double f = problem->mu[c] * x[0] / hypot(x[1], x[2]);
       x[1] *= f;
       x[2] *= f;
       continue;
     }
-    for (int k = 1; k < p->r; k++)
-      if (u->order[c] < POLISH_OPEN && u->order[c] & 1 << (k - 1)) x[k] = u->z[p->r * c + k] * x[0];
+    for (int k = 1; k < problem->r; k++)
+      if (unique->order[c] < POLISH_OPEN && unique->order[c] & 1 << (k - 1))
+        x[k] = unique->z[problem->r * c + k] * x[0];
   }
 }
 
-/* u->order [nc]: what contacts do; u->z [n]: their ratios lambda_t / lambda_n; impulses of open
- * ones become 0. */
-static void polish_begin(perp_unique *u, const perp_unique_problem *p, int law, double *lambda,
-                         const double *w)
+/* unique->order [nc]: what contacts do; unique->z [n]: their ratios lambda_t / lambda_n; impulses
+ * of open ones become 0. */
+static void polish_begin(perp_unique *unique, const perp_unique_problem *problem, int law,
+                         double *lambda, const double *w)
 {
   double largest = 0;
-  for (int c = 0; c < p->nc; c++) largest = fmax(largest, lambda[p->r * c]);
-  for (int c = 0; c < p->nc; c++) {
-    double *x = lambda + p->r * c, *ratio = u->z + p->r * c;
-    const double mu = p->r > 1 ? p->mu[c] : 0;
-    const int does = polish_does(p, law, mu, PERP_UNIQUE_NONE * largest, x, w + p->r * c);
-    u->order[c] = does;
-    for (int k = 1; k < p->r; k++) {
+  for (int c = 0; c < problem->nc; c++) largest = fmax(largest, lambda[problem->r * c]);
+  for (int c = 0; c < problem->nc; c++) {
+    double *x = lambda + problem->r * c, *ratio = unique->z + problem->r * c;
+    const double mu = problem->r > 1 ? problem->mu[c] : 0;
+    const int does = polish_does(problem, law, mu, PERP_UNIQUE_NONE * largest, x,
+                                 w + problem->r * c);
+    unique->order[c] = does;
+    for (int k = 1; k < problem->r; k++) {
       if (does == POLISH_OPEN || !(mu > 0))
         x[k] = ratio[k] = 0;
       else if (law == PERP_UNIQUE_OTHER)
         ratio[k] = x[k] / x[0];
       else
-        ratio[k] = w[p->r * c + k] > 0 ? -mu : mu;
+        ratio[k] = w[problem->r * c + k] > 0 ? -mu : mu;
     }
     if (does == POLISH_OPEN) x[0] = 0;
   }
-  polish_move(u, p, 0, NULL, lambda);
+  polish_move(unique, problem, 0, NULL, lambda);
 }
 
 /* An unknown, lambda += y d, and the equation that belongs to it, e . w = 0. */
-static int polish_pair(perp_unique *u, int n, column d, column e, double more)
+static int polish_pair(perp_unique *unique, int n, column d, column e, double more)
 {
-  u->column[n] = d;
-  u->column[ROWS + n] = e;
-  u->c[n] = more;
+  unique->column[n] = d;
+  unique->column[ROWS + n] = e;
+  unique->c[n] = more;
   return n + 1;
 }
 
-static int polish_contact(perp_unique *u, const perp_unique_problem *p, int c, const double *lambda,
-                          const double *w, int n)
+static int polish_contact(perp_unique *unique, const perp_unique_problem *problem, int c,
+                          const double *lambda, const double *w, int n)
 {
-  const int at = p->r * c, does = u->order[c];
-  const double *x = lambda + at, *ratio = u->z + at;
+  const int at = problem->r * c, does = unique->order[c];
+  const double *x = lambda + at, *ratio = unique->z + at;
   if (does == POLISH_OPEN) return n;
   if (does == POLISH_CIRCLE) {
     const double f = hypot(x[1], x[2]), t1 = -x[1] / f, t2 = -x[2] / f,
                  slip = t1 * w[at + 1] + t2 * w[at + 2];
     const column across = { at, 3, { 0, -t2, t1 } };
-    n = polish_pair(u, n, (column){ at, 3, { 1, -p->mu[c] * t1, -p->mu[c] * t2 } },
+    n = polish_pair(unique, n, (column){ at, 3, { 1, -problem->mu[c] * t1, -problem->mu[c] * t2 } },
                     (column){ at, 1, { 1 } }, 0);
-    return polish_pair(u, n, across, across, slip / f);
+    return polish_pair(unique, n, across, across, slip / f);
   }
-  column normal = { at, p->r, { 1 } };
-  for (int k = 1; k < p->r; k++)
+  column normal = { at, problem->r, { 1 } };
+  for (int k = 1; k < problem->r; k++)
     if (does & 1 << (k - 1)) normal.d[k] = ratio[k];
-  n = polish_pair(u, n, normal, (column){ at, 1, { 1 } }, 0);
-  for (int k = 1; k < p->r; k++) {
+  n = polish_pair(unique, n, normal, (column){ at, 1, { 1 } }, 0);
+  for (int k = 1; k < problem->r; k++) {
     const column side = { at + k, 1, { 1 } };
-    if (!(does & 1 << (k - 1))) n = polish_pair(u, n, side, side, 0);
+    if (!(does & 1 << (k - 1))) n = polish_pair(unique, n, side, side, 0);
   }
   return n;
 }
 
-static int polish_pairs(perp_unique *u, const perp_unique_problem *p, const double *lambda,
-                        const double *w)
+static int polish_pairs(perp_unique *unique, const perp_unique_problem *problem,
+                        const double *lambda, const double *w)
 {
   int n = 0;
-  for (int c = 0; c < p->nc; c++) n = polish_contact(u, p, c, lambda, w, n);
-  for (int i = 0, at = p->r * p->nc; at < p->n; i++, at++) {
+  for (int c = 0; c < problem->nc; c++) n = polish_contact(unique, problem, c, lambda, w, n);
+  for (int i = 0, at = problem->r * problem->nc; at < problem->n; i++, at++) {
     const column row = { at, 1, { 1 } };
-    if (lambda[at] > p->lo[i] && lambda[at] < p->hi[i]) n = polish_pair(u, n, row, row, 0);
+    if (lambda[at] > problem->lo[i] && lambda[at] < problem->hi[i])
+      n = polish_pair(unique, n, row, row, 0);
   }
   return n;
 }
 
 /* w = A lambda + b; returns the largest sum of the absolute values of a row. */
-static double polish_product(const perp_unique_problem *p, const double *lambda, double *w)
+static double polish_product(const perp_unique_problem *problem, const double *lambda, double *w)
 {
   double largest = 0;
-  for (int i = 0; i < p->n; i++) {
-    const double *a = p->A + (size_t)i * (size_t)p->lda;
-    double sum = p->b[i], size = fabs(p->b[i]);
-    for (int j = 0; j < p->n; j++) {
+  for (int i = 0; i < problem->n; i++) {
+    const double *a = problem->A + (size_t)i * (size_t)problem->lda;
+    double sum = problem->b[i], size = fabs(problem->b[i]);
+    for (int j = 0; j < problem->n; j++) {
       sum += a[j] * lambda[j];
       size += fabs(a[j] * lambda[j]);
     }
@@ -157,25 +160,26 @@ static double polish_product(const perp_unique_problem *p, const double *lambda,
   return largest;
 }
 
-/* u->square = E' A D + more, column-major */
-static void polish_matrix(perp_unique *u, const perp_unique_problem *p, int n)
+/* unique->square = E' A D + more, column-major */
+static void polish_matrix(perp_unique *unique, const perp_unique_problem *problem, int n)
 {
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
-      const column *d = &u->column[j], *e = &u->column[ROWS + i];
-      double sum = i == j ? u->c[i] : 0;
+      const column *d = &unique->column[j], *e = &unique->column[ROWS + i];
+      double sum = i == j ? unique->c[i] : 0;
       for (int k = 0; k < d->rows; k++)
         for (int l = 0; l < e->rows; l++)
-          sum += e->d[l] * d->d[k] * p->A[e->row + l + (size_t)(d->row + k) * (size_t)p->lda];
-      u->square[i + j * n] = sum;
+          sum += e->d[l] * d->d[k] *
+                 problem->A[e->row + l + (size_t)(d->row + k) * (size_t)problem->lda];
+      unique->square[i + j * n] = sum;
     }
 }
 
-/* y [n]: a solution of u->square y = r, without the part that is rounding; overwrites r. */
-static void polish_solve(perp_unique *u, int n, double *r, double *y)
+/* y [n]: a solution of unique->square y = r, without the part that is rounding; overwrites r. */
+static void polish_solve(perp_unique *unique, int n, double *r, double *y)
 {
-  double *K = u->square, largest = 0;
-  int *row = u->row, *col = u->order + ROWS, rank = 0;
+  double *K = unique->square, largest = 0;
+  int *row = unique->row, *col = unique->order + ROWS, rank = 0;
   for (int i = 0; i < n; i++) {
     row[i] = col[i] = i;
     y[i] = 0;
@@ -207,32 +211,32 @@ static void polish_solve(perp_unique *u, int n, double *r, double *y)
   }
 }
 
-bool perp_unique_polish(perp_unique *u, const perp_unique_problem *p, int law, double *lambda,
-                        double *w, double *error)
+bool perp_unique_polish(perp_unique *unique, const perp_unique_problem *problem, int law,
+                        double *lambda, double *w, double *error)
 {
   double left = HUGE_VAL, size = 0;
-  if (p->n > ROWS) return false;
+  if (problem->n > ROWS) return false;
   *error = HUGE_VAL;
-  polish_begin(u, p, law, lambda, w);
+  polish_begin(unique, problem, law, lambda, w);
   for (int i = 0; i < ITERATIONS; i++) {
-    size = polish_product(p, lambda, w);
-    const int n = polish_pairs(u, p, lambda, w);
+    size = polish_product(problem, lambda, w);
+    const int n = polish_pairs(unique, problem, lambda, w);
     left = 0;
     for (int j = 0; j < n; j++) {
-      const column *e = &u->column[ROWS + j];
+      const column *e = &unique->column[ROWS + j];
       double sum = 0;
       for (int k = 0; k < e->rows; k++) sum += e->d[k] * w[e->row + k];
-      u->b[j] = -sum;
+      unique->b[j] = -sum;
       left = fmax(left, fabs(sum));
     }
     if (left <= LEFT * size && *error <= LEFT * size) break; /* and the last step was none */
-    polish_matrix(u, p, n);
-    polish_solve(u, n, u->b, u->y);
-    memcpy(u->q, w, (size_t)p->n * sizeof *w);
-    polish_move(u, p, n, u->y, lambda);
-    polish_product(p, lambda, w);
+    polish_matrix(unique, problem, n);
+    polish_solve(unique, n, unique->b, unique->y);
+    memcpy(unique->q, w, (size_t)problem->n * sizeof *w);
+    polish_move(unique, problem, n, unique->y, lambda);
+    polish_product(problem, lambda, w);
     *error = 0;
-    for (int j = 0; j < p->n; j++) *error = fmax(*error, fabs(w[j] - u->q[j]));
+    for (int j = 0; j < problem->n; j++) *error = fmax(*error, fabs(w[j] - unique->q[j]));
   }
   *error = fmax(*error, LEFT * size);
   return left <= LEFT * size && isfinite(*error);

@@ -69,40 +69,40 @@ static inline __attribute__((always_inline)) void sub_Jt(int r, int d, const dou
 }
 
 /* rows of group c */
-static inline __attribute__((always_inline)) void group_J(const perp_blocks *B, int c, double alpha,
-                                                          const double *x, double *y)
+static inline __attribute__((always_inline)) void group_J(const perp_blocks *blocks, int c,
+                                                          double alpha, const double *x, double *y)
 {
-  const int row = B->cptr[c], r = B->cptr[c + 1] - row;
-  for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-    const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-    sub_J(r, d, B->J + B->joff[k], alpha, x + col, y + row);
+  const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
+  for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+    const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+    sub_J(r, d, blocks->J + blocks->joff[k], alpha, x + col, y + row);
   }
 }
 
-void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
+void perp_blocks_J(const perp_blocks *blocks, double alpha, const double *x, double *y)
 {
-  for (int c = 0; c < B->nc; c++) group_J(B, c, alpha, x, y);
+  for (int c = 0; c < blocks->nc; c++) group_J(blocks, c, alpha, x, y);
 }
 
-void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y)
+void perp_blocks_Jt(const perp_blocks *blocks, double alpha, const double *x, double *y)
 {
-  for (int c = 0; c < B->nc; c++) {
-    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      sub_Jt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
+  for (int c = 0; c < blocks->nc; c++) {
+    const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      sub_Jt(r, d, blocks->J + blocks->joff[k], alpha, x + row, y + col);
     }
   }
 }
 
 /* y_b = D_b x_b */
-static inline void block_times(const perp_blocks *B, int b, const double *D, const double *x,
+static inline void block_times(const perp_blocks *blocks, int b, const double *D, const double *x,
                                double *y)
 {
-  const int d = B->bptr[b + 1] - B->bptr[b];
-  if (B->diag != NULL && B->diag[b]) {
+  const int d = blocks->bptr[b + 1] - blocks->bptr[b];
+  if (blocks->diag != NULL && blocks->diag[b]) {
     int step = d + 1;
-    if (D == B->Minv + B->mptr[b]) D = perp_blocks_flat(B, b, &step);
+    if (D == blocks->Minv + blocks->mptr[b]) D = perp_blocks_flat(blocks, b, &step);
     if (d == BODY_WIDTH)
       for (int i = 0; i < BODY_WIDTH; i++) y[i] = D[step * i] * x[i];
     else
@@ -113,18 +113,19 @@ static inline void block_times(const perp_blocks *B, int b, const double *D, con
   }
 }
 
-static void block_diagonal(const perp_blocks *B, const double *D, const double *x, double *y)
+static void block_diagonal(const perp_blocks *blocks, const double *D, const double *x, double *y)
 {
-  for (int b = 0; b < B->nb; b++) block_times(B, b, D + B->mptr[b], x + B->bptr[b], y + B->bptr[b]);
+  for (int b = 0; b < blocks->nb; b++)
+    block_times(blocks, b, D + blocks->mptr[b], x + blocks->bptr[b], y + blocks->bptr[b]);
 }
 
-void perp_blocks_M(const perp_blocks *B, const double *x, double *y)
+void perp_blocks_M(const perp_blocks *blocks, const double *x, double *y)
 {
-  block_diagonal(B, B->M, x, y);
+  block_diagonal(blocks, blocks->M, x, y);
 }
-void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y)
+void perp_blocks_Minv(const perp_blocks *blocks, const double *x, double *y)
 {
-  block_diagonal(B, B->Minv, x, y);
+  block_diagonal(blocks, blocks->Minv, x, y);
 }
 
 typedef struct product {
@@ -137,44 +138,45 @@ typedef struct product {
  * as in perp_blocks_Jt. */
 PERP_CLONES_OF_FOUR static void gather_share(const product *job, int member, int members)
 {
-  const perp_blocks *B = job->B;
-  const int end = perp_share(B->nb, member + 1, members);
-  for (int b = perp_share(B->nb, member, members); b < end; b++) {
-    const int col = B->bptr[b], d = B->bptr[b + 1] - col;
+  const perp_blocks *blocks = job->B;
+  const int end = perp_share(blocks->nb, member + 1, members);
+  for (int b = perp_share(blocks->nb, member, members); b < end; b++) {
+    const int col = blocks->bptr[b], d = blocks->bptr[b + 1] - col;
     double *p = job->p + col;
     for (int i = 0; i < d; i++) p[i] = 0;
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
-      const int k = B->tsub[t], row = B->cptr[B->jgrp[k]], r = B->cptr[B->jgrp[k] + 1] - row;
-      sub_Jt(r, d, B->J + B->joff[k], 1, job->x + row, p);
+    for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+      const int k = blocks->tsub[t], row = blocks->cptr[blocks->jgrp[k]],
+                r = blocks->cptr[blocks->jgrp[k] + 1] - row;
+      sub_Jt(r, d, blocks->J + blocks->joff[k], 1, job->x + row, p);
     }
-    block_times(B, b, B->Minv + B->mptr[b], p, job->v + col);
+    block_times(blocks, b, blocks->Minv + blocks->mptr[b], p, job->v + col);
   }
 }
 
 PERP_CLONES_OF_FOUR static void product_share(void *user, int member, int members)
 {
   const product *job = user;
-  const perp_blocks *B = job->B;
+  const perp_blocks *blocks = job->B;
   if (members > 1) {
     gather_share(job, member, members);
     perp_team_wait(members);
   } else { /* J is read in order */
-    for (int i = 0; i < B->nv; i++) job->p[i] = 0;
-    perp_blocks_Jt(B, 1, job->x, job->p);
-    perp_blocks_Minv(B, job->p, job->v);
+    for (int i = 0; i < blocks->nv; i++) job->p[i] = 0;
+    perp_blocks_Jt(blocks, 1, job->x, job->p);
+    perp_blocks_Minv(blocks, job->p, job->v);
   }
-  const int end = perp_share(B->nc, member + 1, members);
-  for (int c = perp_share(B->nc, member, members); c < end; c++) {
-    for (int i = B->cptr[c]; i < B->cptr[c + 1]; i++)
-      job->y[i] = B->s != NULL ? B->s[i] * job->x[i] : 0;
-    group_J(B, c, 1, job->v, job->y);
+  const int end = perp_share(blocks->nc, member + 1, members);
+  for (int c = perp_share(blocks->nc, member, members); c < end; c++) {
+    for (int i = blocks->cptr[c]; i < blocks->cptr[c + 1]; i++)
+      job->y[i] = blocks->s != NULL ? blocks->s[i] * job->x[i] : 0;
+    group_J(blocks, c, 1, job->v, job->y);
   }
 }
 
-void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch)
+void perp_blocks_A(const perp_blocks *blocks, const double *x, double *y, double *scratch)
 {
-  product job = { B, x, y, scratch, scratch + B->nv };
-  perp_team(B->threads, product_share, &job);
+  product job = { blocks, x, y, scratch, scratch + blocks->nv };
+  perp_team(blocks->threads, product_share, &job);
 }
 
 /* ---- bounds ---- */
@@ -220,35 +222,36 @@ static inline __attribute__((always_inline)) void bound_Jt(int r, int d, const d
     for (int i = 0; i < r; i++) y[j] += fabs(G[i + j * r]) * fabs(x[i]);
 }
 
-void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, double *y,
+void perp_blocks_bound(const perp_blocks *blocks, const double *x, double tiny, double *y,
                        double *scratch)
 {
-  double *v = scratch + B->nv;
-  for (int i = 0; i < B->nv; i++) scratch[i] = tiny;
-  for (int c = 0; c < B->nc; c++) {
-    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      bound_Jt(r, d, B->J + B->joff[k], x + row, scratch + col);
+  double *v = scratch + blocks->nv;
+  for (int i = 0; i < blocks->nv; i++) scratch[i] = tiny;
+  for (int c = 0; c < blocks->nc; c++) {
+    const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      bound_Jt(r, d, blocks->J + blocks->joff[k], x + row, scratch + col);
     }
   }
-  for (int b = 0; b < B->nb; b++) {
-    const int col = B->bptr[b], d = B->bptr[b + 1] - col;
+  for (int b = 0; b < blocks->nb; b++) {
+    const int col = blocks->bptr[b], d = blocks->bptr[b + 1] - col;
     int step = 1;
-    if (B->diag != NULL && B->diag[b]) {
-      const double *D = perp_blocks_flat(B, b, &step);
+    if (blocks->diag != NULL && blocks->diag[b]) {
+      const double *D = perp_blocks_flat(blocks, b, &step);
       for (int i = 0; i < d; i++) v[col + i] = tiny + fabs(D[step * i]) * scratch[col + i];
     } else {
       for (int i = 0; i < d; i++) v[col + i] = tiny;
-      bound_J(d, d, B->Minv + B->mptr[b], scratch + col, v + col);
+      bound_J(d, d, blocks->Minv + blocks->mptr[b], scratch + col, v + col);
     }
   }
-  for (int c = 0; c < B->nc; c++) {
-    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int i = row; i < row + r; i++) y[i] = tiny + (B->s != NULL ? fabs(B->s[i] * x[i]) : 0);
-    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      bound_J(r, d, B->J + B->joff[k], v + col, y + row);
+  for (int c = 0; c < blocks->nc; c++) {
+    const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
+    for (int i = row; i < row + r; i++)
+      y[i] = tiny + (blocks->s != NULL ? fabs(blocks->s[i] * x[i]) : 0);
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      bound_J(r, d, blocks->J + blocks->joff[k], v + col, y + row);
     }
   }
 }
@@ -286,23 +289,25 @@ void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int
   tptr[0] = 0;
 }
 
-void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scratch)
+void perp_blocks_delassus(const perp_blocks *blocks, double *A, int lda, double *scratch)
 {
-  for (int j = 0; j < B->m; j++) {
-    for (int i = 0; i < B->m; i++) A[i + (size_t)j * (size_t)lda] = 0;
-    if (B->s != NULL) A[j + (size_t)j * (size_t)lda] = B->s[j];
+  for (int j = 0; j < blocks->m; j++) {
+    for (int i = 0; i < blocks->m; i++) A[i + (size_t)j * (size_t)lda] = 0;
+    if (blocks->s != NULL) A[j + (size_t)j * (size_t)lda] = blocks->s[j];
   }
-  for (int b = 0; b < B->nb; b++) {
-    int d = B->bptr[b + 1] - B->bptr[b];
-    const double *W = B->Minv + B->mptr[b];
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
-      int k = B->tsub[t], row = B->cptr[B->jgrp[k]], r = B->cptr[B->jgrp[k] + 1] - row;
-      const double *G = B->J + B->joff[k];
+  for (int b = 0; b < blocks->nb; b++) {
+    int d = blocks->bptr[b + 1] - blocks->bptr[b];
+    const double *W = blocks->Minv + blocks->mptr[b];
+    for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+      int k = blocks->tsub[t], row = blocks->cptr[blocks->jgrp[k]],
+          r = blocks->cptr[blocks->jgrp[k] + 1] - row;
+      const double *G = blocks->J + blocks->joff[k];
       for (int i = 0; i < r * d; i++) scratch[i] = 0; /* G M_b^-1, r x d */
       for (int j = 0; j < d; j++) blocks_gemv(r, d, G, 1, W + j * d, scratch + j * r);
-      for (int u = B->tptr[b]; u < B->tptr[b + 1]; u++) {
-        int l = B->tsub[u], col = B->cptr[B->jgrp[l]], rl = B->cptr[B->jgrp[l] + 1] - col;
-        const double *H = B->J + B->joff[l];
+      for (int u = blocks->tptr[b]; u < blocks->tptr[b + 1]; u++) {
+        int l = blocks->tsub[u], col = blocks->cptr[blocks->jgrp[l]],
+            rl = blocks->cptr[blocks->jgrp[l] + 1] - col;
+        const double *H = blocks->J + blocks->joff[l];
         for (int j = 0; j < rl; j++)
           for (int p = 0; p < d; p++) {
             double h = H[j + p * rl];
@@ -332,18 +337,18 @@ static inline __attribute__((always_inline)) void contact_diagonal(const double 
 PERP_CLONES_OF_FOUR static void blocks_diagonal_share(void *user, int member, int members)
 {
   const product *job = user;
-  const perp_blocks *B = job->B;
-  const int end = perp_share(B->nc, member + 1, members);
-  for (int c = perp_share(B->nc, member, members); c < end; c++) {
-    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
+  const perp_blocks *blocks = job->B;
+  const int end = perp_share(blocks->nc, member + 1, members);
+  for (int c = perp_share(blocks->nc, member, members); c < end; c++) {
+    const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
     double *y = job->y + row;
-    for (int i = 0; i < r; i++) y[i] = B->s != NULL ? B->s[row + i] : 0;
-    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      const int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
-      const double *G = B->J + B->joff[k], *W = B->Minv + B->mptr[b];
+    for (int i = 0; i < r; i++) y[i] = blocks->s != NULL ? blocks->s[row + i] : 0;
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+      const double *G = blocks->J + blocks->joff[k], *W = blocks->Minv + blocks->mptr[b];
       int step;
-      if (B->diag != NULL && B->diag[b]) {
-        W = perp_blocks_flat(B, b, &step);
+      if (blocks->diag != NULL && blocks->diag[b]) {
+        W = perp_blocks_flat(blocks, b, &step);
         if (r == CONTACT_ROWS && d == BODY_WIDTH)
           contact_diagonal(G, W, step, y);
         else
@@ -358,66 +363,71 @@ PERP_CLONES_OF_FOUR static void blocks_diagonal_share(void *user, int member, in
   }
 }
 
-void perp_blocks_diagonal(const perp_blocks *B, double *y)
+void perp_blocks_diagonal(const perp_blocks *blocks, double *y)
 {
-  product job = { .B = B, .y = y };
-  perp_team(B->threads, blocks_diagonal_share, &job);
+  product job = { .B = blocks, .y = y };
+  perp_team(blocks->threads, blocks_diagonal_share, &job);
 }
 
-perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B)
+perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *blocks)
 {
-  if (B->nb < 0 || B->nc < 0 || B->nv < 0 || B->m < 0)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: negative size (nb %d, nc %d, nv %d, m %d)", B->nb,
-                     B->nc, B->nv, B->m);
-  if (B->bptr[0] != 0 || B->bptr[B->nb] != B->nv)
+  if (blocks->nb < 0 || blocks->nc < 0 || blocks->nv < 0 || blocks->m < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: negative size (nb %d, nc %d, nv %d, m %d)",
+                     blocks->nb, blocks->nc, blocks->nv, blocks->m);
+  if (blocks->bptr[0] != 0 || blocks->bptr[blocks->nb] != blocks->nv)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: bptr runs from %d to %d, not from 0 to nv = %d",
-                     B->bptr[0], B->bptr[B->nb], B->nv);
-  if (B->cptr[0] != 0 || B->cptr[B->nc] != B->m || B->jptr[0] != 0)
+                     blocks->bptr[0], blocks->bptr[blocks->nb], blocks->nv);
+  if (blocks->cptr[0] != 0 || blocks->cptr[blocks->nc] != blocks->m || blocks->jptr[0] != 0)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: cptr runs from %d to %d, not from 0 to m = %d",
-                     B->cptr[0], B->cptr[B->nc], B->m);
-  for (int b = 0; b < B->nb; b++) {
-    int64_t d = (int64_t)B->bptr[b + 1] - B->bptr[b];
-    if (d < 1 || B->mptr[b + 1] - (int64_t)B->mptr[b] != d * d)
+                     blocks->cptr[0], blocks->cptr[blocks->nc], blocks->m);
+  for (int b = 0; b < blocks->nb; b++) {
+    int64_t d = (int64_t)blocks->bptr[b + 1] - blocks->bptr[b];
+    if (d < 1 || blocks->mptr[b + 1] - (int64_t)blocks->mptr[b] != d * d)
       return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: block %d has %d columns and %d mass entries", b,
-                       (int)d, B->mptr[b + 1] - B->mptr[b]);
+                       (int)d, blocks->mptr[b + 1] - blocks->mptr[b]);
   }
-  for (int c = 0; c < B->nc; c++) {
-    int64_t r = (int64_t)B->cptr[c + 1] - B->cptr[c];
-    if (r < 1 || B->jptr[c + 1] < B->jptr[c])
+  for (int c = 0; c < blocks->nc; c++) {
+    int64_t r = (int64_t)blocks->cptr[c + 1] - blocks->cptr[c];
+    if (r < 1 || blocks->jptr[c + 1] < blocks->jptr[c])
       return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: group %d has %d rows and %d sub-matrices", c,
-                       (int)r, B->jptr[c + 1] - B->jptr[c]);
-    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      int b = B->jblk[k];
-      if (b < 0 || b >= B->nb)
-        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: group %d touches block %d of %d", c, b, B->nb);
-      if (B->joff[k + 1] - (int64_t)B->joff[k] != r * (B->bptr[b + 1] - B->bptr[b]))
+                       (int)r, blocks->jptr[c + 1] - blocks->jptr[c]);
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      int b = blocks->jblk[k];
+      if (b < 0 || b >= blocks->nb)
+        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: group %d touches block %d of %d", c, b,
+                         blocks->nb);
+      if (blocks->joff[k + 1] - (int64_t)blocks->joff[k] !=
+          r * (blocks->bptr[b + 1] - blocks->bptr[b]))
         return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: sub-matrix %d of group %d has %d entries",
-                         k - B->jptr[c], c, B->joff[k + 1] - B->joff[k]);
-      for (int l = B->jptr[c]; l < k; l++)
-        if (B->jblk[l] == b)
+                         k - blocks->jptr[c], c, blocks->joff[k + 1] - blocks->joff[k]);
+      for (int l = blocks->jptr[c]; l < k; l++)
+        if (blocks->jblk[l] == b)
           return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: group %d touches block %d twice", c, b);
-      if (B->jgrp[k] != c)
-        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: jgrp[%d] is %d, not %d", k, B->jgrp[k], c);
+      if (blocks->jgrp[k] != c)
+        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: jgrp[%d] is %d, not %d", k, blocks->jgrp[k],
+                         c);
     }
   }
-  if (B->tptr[0] != 0 || B->tptr[B->nb] != B->jptr[B->nc])
+  if (blocks->tptr[0] != 0 || blocks->tptr[blocks->nb] != blocks->jptr[blocks->nc])
     return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: the transpose has %d of %d sub-matrices",
-                     B->tptr[B->nb], B->jptr[B->nc]);
-  for (int b = 0; b < B->nb; b++)
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++)
-      if (B->tsub[t] < 0 || B->tsub[t] >= B->jptr[B->nc] || B->jblk[B->tsub[t]] != b)
+                     blocks->tptr[blocks->nb], blocks->jptr[blocks->nc]);
+  for (int b = 0; b < blocks->nb; b++)
+    for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++)
+      if (blocks->tsub[t] < 0 || blocks->tsub[t] >= blocks->jptr[blocks->nc] ||
+          blocks->jblk[blocks->tsub[t]] != b)
         return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: tsub[%d] does not touch block %d", t, b);
-      else if (t > B->tptr[b] && B->jgrp[B->tsub[t]] <= B->jgrp[B->tsub[t - 1]])
+      else if (t > blocks->tptr[b] &&
+               blocks->jgrp[blocks->tsub[t]] <= blocks->jgrp[blocks->tsub[t - 1]])
         return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: tsub[%d] is not by ascending group", t);
   return PERP_OK;
 }
 
 /* ---- copies ---- */
 
-static void *blocks_copy_part(perp_arena *a, const void *from, size_t count, size_t size)
+static void *blocks_copy_part(perp_arena *arena, const void *from, size_t count, size_t size)
 {
-  void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
-  if (to != NULL && a->base != NULL && count > 0) memcpy(to, from, count * size);
+  void *to = from != NULL ? perp_arena_carve(arena, count, size) : NULL;
+  if (to != NULL && arena->base != NULL && count > 0) memcpy(to, from, count * size);
   return to;
 }
 #define COPY(field, T, count) B.field = blocks_copy_part(a, F->field, (size_t)(count), sizeof(T))

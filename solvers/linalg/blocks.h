@@ -48,22 +48,22 @@ typedef struct perp_blocks {
 } perp_blocks;
 
 /* The diagonal of M_b^-1 of a block that is diagonal, every *step-th number. */
-static inline const double *perp_blocks_flat(const perp_blocks *B, int b, int *step)
+static inline const double *perp_blocks_flat(const perp_blocks *blocks, int b, int *step)
 {
-  *step = B->flat != NULL ? 1 : B->bptr[b + 1] - B->bptr[b] + 1;
-  return B->flat != NULL ? B->flat + B->bptr[b] : B->Minv + B->mptr[b];
+  *step = blocks->flat != NULL ? 1 : blocks->bptr[b + 1] - blocks->bptr[b] + 1;
+  return blocks->flat != NULL ? blocks->flat + blocks->bptr[b] : blocks->Minv + blocks->mptr[b];
 }
 
 /* Is the pattern (everything but the values) as described above?  Every block and group must have
  * at least one column / row; a group may touch no block at all.  PERP_ERR_DIM with the place
  * otherwise. O(nb + nc + sub-matrices), no allocation. */
-perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B);
-/* A deep copy of F in what the arena holds, the pattern first; a counting pass, and NULL, where
- * that is nothing yet. */
-perp_blocks *perp_blocks_copy(const perp_blocks *F, perp_arena *a);
-/* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation.  By a team of B->threads, the same
- * bit by bit. */
-void perp_blocks_diagonal(const perp_blocks *B, double *y);
+perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *blocks);
+/* A deep copy of blocks in what the arena holds, the pattern first; a counting pass, and NULL,
+ * where that is nothing yet. */
+perp_blocks *perp_blocks_copy(const perp_blocks *blocks, perp_arena *arena);
+/* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation.  By a team of blocks->threads, the
+ * same bit by bit. */
+void perp_blocks_diagonal(const perp_blocks *blocks, double *y);
 
 /* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk.  O(nb
  * + nc + sub-matrices), no allocation. */
@@ -71,27 +71,27 @@ void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int
                            int *tsub);
 
 /* y += alpha J x       x [nv], y [m].   O(nnz(J)), no allocation. */
-void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y);
+void perp_blocks_J(const perp_blocks *blocks, double alpha, const double *x, double *y);
 /* y += alpha J' x      x [m], y [nv].   O(nnz(J)), no allocation. */
-void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y);
+void perp_blocks_Jt(const perp_blocks *blocks, double alpha, const double *x, double *y);
 /* y = M x, y = M^-1 x  x, y [nv], y may not alias x.   O(nnz(M)), no allocation. */
-void perp_blocks_M(const perp_blocks *B, const double *x, double *y);
-void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y);
+void perp_blocks_M(const perp_blocks *blocks, const double *x, double *y);
+void perp_blocks_Minv(const perp_blocks *blocks, const double *x, double *y);
 /* A = J M^-1 J' + S, column-major m x m with leading dimension lda, both triangles.
  * scratch [max over sub-matrices of r d].  O(m^2 + sum over blocks of (rows touching the block)^2
  * d). */
-void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scratch);
-/* y = (J M^-1 J' + S) x without forming it; scratch [2 nv].  By a team of B->threads, the same bit
- * by bit. */
-void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch);
+void perp_blocks_delassus(const perp_blocks *blocks, double *A, int lda, double *scratch);
+/* y = (J M^-1 J' + S) x without forming it; scratch [2 nv].  By a team of blocks->threads, the same
+ * bit by bit. */
+void perp_blocks_A(const perp_blocks *blocks, const double *x, double *y, double *scratch);
 /* y = |J| |M^-1| |J'| |x| + S |x|, and a little more: `tiny` is added to every sum on the way. With
  * the smallest normal number as tiny, perp_blocks_roundings() y / 2^53 bounds the error of every
  * row of perp_blocks_A, underflow included.  scratch [2 nv].  O(nnz), no allocation. */
-void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, double *y,
+void perp_blocks_bound(const perp_blocks *blocks, const double *x, double tiny, double *y,
                        double *scratch);
 /* How many roundings a number meets at most on its way through perp_blocks_A, those of the bound
  * included. */
-double perp_blocks_roundings(const perp_blocks *B);
+double perp_blocks_roundings(const perp_blocks *blocks);
 
 #ifdef __cplusplus
 }

@@ -22,26 +22,26 @@ typedef struct perp_inverse {
 } perp_inverse;
 
 /* y = R x: solve K y = x.   x, y [m], not overlapping.   O(m^2). */
-void perp_inverse_apply(const perp_inverse *K, const double *x, double *y);
+void perp_inverse_apply(const perp_inverse *inverse, const double *x, double *y);
 /* y' = x' R: solve K' y = x.   O(m^2). */
-void perp_inverse_apply_t(const perp_inverse *K, const double *x, double *y);
+void perp_inverse_apply_t(const perp_inverse *inverse, const double *x, double *y);
 
 /* Column u of K becomes a, where f = R a is given; pivot f[u]. */
-void perp_inverse_replace_column(perp_inverse *K, int u, const double *f);
+void perp_inverse_replace_column(perp_inverse *inverse, int u, const double *f);
 /* Row c of K becomes a', where g' = a' R is given; pivot g[c]. */
-void perp_inverse_replace_row(perp_inverse *K, int c, const double *g);
+void perp_inverse_replace_row(perp_inverse *inverse, int c, const double *g);
 /* K becomes [K a; b' alpha], where f = R a, g' = b' R and the pivot s = alpha - b' R a are given.
  */
-void perp_inverse_append(perp_inverse *K, const double *f, const double *g, double s);
+void perp_inverse_append(perp_inverse *inverse, const double *f, const double *g, double s);
 /* Equation c and unknown u go; pivot R[u + c ld].  The last row and column move to slots c and u.
  */
-void perp_inverse_remove(perp_inverse *K, int u, int c);
+void perp_inverse_remove(perp_inverse *inverse, int u, int c);
 
 /* R in: K itself [m x m]; out: its inverse, by LU with partial pivoting (LAPACK), 2 m^3 flops.
  * ipiv [m], work with lwork >= m entries, of which at most 32 m are used: LAPACK's blocks follow
  * from them, and how numbers are rounded must not hang on the room of a workspace.  Returns an
  * estimate of the reciprocal condition number in the 1-norm, 0 when a pivot vanished (R is then
  * undefined). */
-double perp_inverse_factor(perp_inverse *K, int *ipiv, double *work, int lwork);
+double perp_inverse_factor(perp_inverse *inverse, int *ipiv, double *work, int lwork);
 
 #endif

@@ -34,25 +34,26 @@ static int local_pairs(int nodes, int n_edges, const int *edges, int *pair)
   return kept;
 }
 
-static int local_degree(const perp_local *s, int node)
+static int local_degree(const perp_local *local, int node)
 {
-  return s->ptr[node + 1] - s->ptr[node];
+  return local->ptr[node + 1] - local->ptr[node];
 }
 
 /* Nodes in the order of a breadth-first search from `root`, neighbours of a node by degree; those
  * with mark[] >= 0 have their place already.  Returns how many. */
-static int local_search(const perp_local *s, int root, int *order, int *mark)
+static int local_search(const perp_local *local, int root, int *order, int *mark)
 {
   int n = 0;
   order[n] = root;
   mark[root] = n++;
   for (int k = 0; k < n; k++) {
     const int node = order[k], before = n;
-    for (int i = s->ptr[node]; i < s->ptr[node + 1]; i++) {
-      const int next = s->near[i];
+    for (int i = local->ptr[node]; i < local->ptr[node + 1]; i++) {
+      const int next = local->near[i];
       if (mark[next] >= 0) continue;
       int place = n++;
-      for (; place > before && local_degree(s, order[place - 1]) > local_degree(s, next); place--)
+      for (; place > before && local_degree(local, order[place - 1]) > local_degree(local, next);
+           place--)
         order[place] = order[place - 1];
       order[place] = next;
       mark[next] = 0;
@@ -63,44 +64,44 @@ static int local_search(const perp_local *s, int root, int *order, int *mark)
 
 /* Reverse Cuthill-McKee (George and Liu 1981, section 4.3): each component from an end of it, which
  * two searches find. */
-static void local_order(perp_local *s, int *order, int *mark)
+static void local_order(perp_local *local, int *order, int *mark)
 {
   int placed = 0;
-  for (int i = 0; i < s->nodes; i++) mark[i] = -1;
-  for (int i = 0; i < s->nodes; i++) {
+  for (int i = 0; i < local->nodes; i++) mark[i] = -1;
+  for (int i = 0; i < local->nodes; i++) {
     if (mark[i] >= 0) continue;
     int root = i;
     for (int pass = 0; pass < 2; pass++) {
-      const int found = local_search(s, root, order + placed, mark);
+      const int found = local_search(local, root, order + placed, mark);
       root = order[placed + found - 1];
       for (int k = 0; k < found; k++) mark[order[placed + k]] = -1;
     }
-    placed += local_search(s, root, order + placed, mark);
+    placed += local_search(local, root, order + placed, mark);
   }
   int next = 0;
-  for (int k = s->nodes - 1; k >= 0; k--)
-    for (int u = 0; u < s->size[order[k]]; u++) s->at[s->first[order[k]] + u] = next++;
-  for (int i = 0; i < s->nodes; i++)
-    for (int k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
-      const int a = s->at[s->first[i]], j = s->near[k];
-      const int reach = abs(s->at[s->first[j]] + s->size[j] - 1 - a);
-      if (reach > s->width) s->width = reach;
+  for (int k = local->nodes - 1; k >= 0; k--)
+    for (int u = 0; u < local->size[order[k]]; u++) local->at[local->first[order[k]] + u] = next++;
+  for (int i = 0; i < local->nodes; i++)
+    for (int k = local->ptr[i]; k < local->ptr[i + 1]; k++) {
+      const int a = local->at[local->first[i]], j = local->near[k];
+      const int reach = abs(local->at[local->first[j]] + local->size[j] - 1 - a);
+      if (reach > local->width) local->width = reach;
     }
-  if (s->width > s->n - 1) s->width = s->n - 1;
+  if (local->width > local->n - 1) local->width = local->n - 1;
 }
 
 /* Greedy: the least colour that no neighbour of a neighbour has. */
-static void local_color(perp_local *s, int *taken)
+static void local_color(perp_local *local, int *taken)
 {
-  for (int i = 0; i < s->nodes; i++) taken[i] = s->color[i] = -1;
-  for (int i = 0; i < s->nodes; i++) {
-    for (int k = s->ptr[i]; k < s->ptr[i + 1]; k++)
-      for (int l = s->ptr[s->near[k]]; l < s->ptr[s->near[k] + 1]; l++)
-        if (s->color[s->near[l]] >= 0) taken[s->color[s->near[l]]] = i;
+  for (int i = 0; i < local->nodes; i++) taken[i] = local->color[i] = -1;
+  for (int i = 0; i < local->nodes; i++) {
+    for (int k = local->ptr[i]; k < local->ptr[i + 1]; k++)
+      for (int l = local->ptr[local->near[k]]; l < local->ptr[local->near[k] + 1]; l++)
+        if (local->color[local->near[l]] >= 0) taken[local->color[local->near[l]]] = i;
     int c = 0;
     while (taken[c] == i) c++;
-    s->color[i] = c;
-    if (c >= s->colors) s->colors = c + 1;
+    local->color[i] = c;
+    if (c >= local->colors) local->colors = c + 1;
   }
 }
 
@@ -122,113 +123,114 @@ static int local_numbers(int pairs, const int *pair, const int *size)
 }
 
 /* Compressed columns: rows of the neighbours one after the other. */
-static void local_columns(perp_local *s)
+static void local_columns(perp_local *local)
 {
   int next = 0;
-  for (int i = 0; i < s->nodes; i++)
-    for (int u = 0; u < s->size[i]; u++) {
-      s->start[s->first[i] + u] = next;
-      for (int k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
-        s->offset[k] = next - s->start[s->first[i] + u];
-        for (int e = 0; e < s->size[s->near[k]]; e++) s->row[next++] = s->first[s->near[k]] + e;
+  for (int i = 0; i < local->nodes; i++)
+    for (int u = 0; u < local->size[i]; u++) {
+      local->start[local->first[i] + u] = next;
+      for (int k = local->ptr[i]; k < local->ptr[i + 1]; k++) {
+        local->offset[k] = next - local->start[local->first[i] + u];
+        for (int e = 0; e < local->size[local->near[k]]; e++)
+          local->row[next++] = local->first[local->near[k]] + e;
       }
     }
-  s->start[s->n] = next;
+  local->start[local->n] = next;
 }
 
-static void local_layout(void *ws, perp_arena *a)
+static void local_layout(void *ws, perp_arena *arena)
 {
-  const local_sizes *z = ws;
-  perp_local *s = z->s;
-  PERP_INTS(a, s->nodes, &s->first, &s->size, &s->color);
-  s->ptr = PERP_CARVE(a, int, s->nodes + 1);
-  s->near = PERP_CARVE(a, int, z->pairs);
-  PERP_INTS(a, s->n, &s->at, &s->node);
-  s->start = PERP_CARVE(a, int, s->n + 1);
-  s->row = PERP_CARVE(a, int, z->numbers);
-  s->offset = PERP_CARVE(a, int, z->pairs);
-  PERP_DOUBLES(a, s->n, &s->x1, &s->r1);
+  const local_sizes *sizes = ws;
+  perp_local *local = sizes->s;
+  PERP_INTS(arena, local->nodes, &local->first, &local->size, &local->color);
+  local->ptr = PERP_CARVE(arena, int, local->nodes + 1);
+  local->near = PERP_CARVE(arena, int, sizes->pairs);
+  PERP_INTS(arena, local->n, &local->at, &local->node);
+  local->start = PERP_CARVE(arena, int, local->n + 1);
+  local->row = PERP_CARVE(arena, int, sizes->numbers);
+  local->offset = PERP_CARVE(arena, int, sizes->pairs);
+  PERP_DOUBLES(arena, local->n, &local->x1, &local->r1);
 }
 
 perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_edges,
-                              const int *edges, perp_local *s)
+                              const int *edges, perp_local *local)
 {
-  *s = (perp_local){ .nodes = nodes };
-  for (int i = 0; i < nodes; i++) s->n += size[i];
+  *local = (perp_local){ .nodes = nodes };
+  for (int i = 0; i < nodes; i++) local->n += size[i];
   const size_t room = 2 * (size_t)nodes + 4 * (size_t)n_edges + 2;
   int *pair = calloc(room + 2 * (size_t)nodes + 2, sizeof *pair);
   if (pair == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a graph");
-  local_sizes z = { .s = s, .pairs = local_pairs(nodes, n_edges, edges, pair) };
-  z.numbers = local_numbers(z.pairs, pair, size);
-  const bool thin = nodes > 1 && z.numbers < FULL * s->n * s->n;
-  if (!thin) z.numbers = 0;
-  perp_status status = perp_arena_layout(ctx, &s->arena, local_layout, &z);
+  local_sizes sizes = { .s = local, .pairs = local_pairs(nodes, n_edges, edges, pair) };
+  sizes.numbers = local_numbers(sizes.pairs, pair, size);
+  const bool thin = nodes > 1 && sizes.numbers < FULL * local->n * local->n;
+  if (!thin) sizes.numbers = 0;
+  perp_status status = perp_arena_layout(ctx, &local->arena, local_layout, &sizes);
   if (status == PERP_OK) {
     int *order = pair + room, *mark = order + nodes + 1;
     for (int i = 0, next = 0; i < nodes; i++) {
-      s->first[i] = next;
-      s->size[i] = size[i];
+      local->first[i] = next;
+      local->size[i] = size[i];
       next += size[i];
-      if (size[i] > s->most) s->most = size[i];
+      if (size[i] > local->most) local->most = size[i];
     }
     for (int i = 0, k = 0; i < nodes; i++) {
-      s->ptr[i] = k;
-      for (; k < z.pairs && pair[2 * k] == i; k++) s->near[k] = pair[2 * k + 1];
-      s->ptr[i + 1] = k;
+      local->ptr[i] = k;
+      for (; k < sizes.pairs && pair[2 * k] == i; k++) local->near[k] = pair[2 * k + 1];
+      local->ptr[i + 1] = k;
     }
-    local_order(s, order, mark);
-    local_color(s, mark);
+    local_order(local, order, mark);
+    local_color(local, mark);
     for (int i = 0; i < nodes; i++)
-      for (int u = 0; u < size[i]; u++) s->node[s->first[i] + u] = i;
-    s->sparse = thin && s->width > NARROW;
-    if (s->sparse) local_columns(s);
-    if (s->sparse) status = perp_local_analyse(ctx, s);
-    if (status != PERP_OK) perp_local_destroy(s);
+      for (int u = 0; u < size[i]; u++) local->node[local->first[i] + u] = i;
+    local->sparse = thin && local->width > NARROW;
+    if (local->sparse) local_columns(local);
+    if (local->sparse) status = perp_local_analyse(ctx, local);
+    if (status != PERP_OK) perp_local_destroy(local);
   }
   free(pair);
   return status;
 }
 
-void perp_local_destroy(perp_local *s)
+void perp_local_destroy(perp_local *local)
 {
-  perp_local_analysis_free(s);
-  perp_arena_free(&s->arena);
+  perp_local_analysis_free(local);
+  perp_arena_free(&local->arena);
 }
 
 /* ---- finite differences ---- */
 
 /* Unknown u of all nodes of a colour is moved; false: there is none. */
-static bool local_move(perp_local *s, int color, int u, const double *x, const double *step)
+static bool local_move(perp_local *local, int color, int u, const double *x, const double *step)
 {
   bool any = false;
-  memcpy(s->x1, x, (size_t)s->n * sizeof *x);
-  for (int i = 0; i < s->nodes; i++) {
-    if (s->color[i] != color || u >= s->size[i]) continue;
-    s->x1[s->first[i] + u] += step[s->first[i] + u];
+  memcpy(local->x1, x, (size_t)local->n * sizeof *x);
+  for (int i = 0; i < local->nodes; i++) {
+    if (local->color[i] != color || u >= local->size[i]) continue;
+    local->x1[local->first[i] + u] += step[local->first[i] + u];
     any = true;
   }
   return any;
 }
 
-bool perp_local_jacobian(perp_local *s, perp_local_fn *F, void *user, const double *x,
+bool perp_local_jacobian(perp_local *local, perp_local_fn *F, void *user, const double *x,
                          const double *r, const double *step, double *A, int64_t *count)
 {
-  memset(A, 0, perp_local_length(s) * sizeof *A);
-  for (int color = 0; color < s->colors; color++)
-    for (int u = 0; u < s->most; u++) {
-      if (!local_move(s, color, u, x, step)) continue;
+  memset(A, 0, perp_local_length(local) * sizeof *A);
+  for (int color = 0; color < local->colors; color++)
+    for (int u = 0; u < local->most; u++) {
+      if (!local_move(local, color, u, x, step)) continue;
       ++*count;
-      if (!F(user, s->x1, s->r1)) return false;
-      for (int i = 0; i < s->nodes; i++) {
-        if (s->color[i] != color || u >= s->size[i]) continue;
-        const int j = s->first[i] + u;
-        const double by = s->x1[j] - x[j]; /* as it was rounded */
-        for (int k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
-          const int node = s->near[k];
-          double *column = A + perp_local_place(s, s->first[node], j);
-          const int first = s->first[node];
-          for (int e = 0; e < s->size[node]; e++)
-            column[e] = (s->r1[first + e] - r[first + e]) / by;
+      if (!F(user, local->x1, local->r1)) return false;
+      for (int i = 0; i < local->nodes; i++) {
+        if (local->color[i] != color || u >= local->size[i]) continue;
+        const int j = local->first[i] + u;
+        const double by = local->x1[j] - x[j]; /* as it was rounded */
+        for (int k = local->ptr[i]; k < local->ptr[i + 1]; k++) {
+          const int node = local->near[k];
+          double *column = A + perp_local_place(local, local->first[node], j);
+          const int first = local->first[node];
+          for (int e = 0; e < local->size[node]; e++)
+            column[e] = (local->r1[first + e] - r[first + e]) / by;
         }
       }
     }

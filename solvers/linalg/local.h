@@ -42,31 +42,33 @@ typedef struct perp_local {
 typedef bool perp_local_fn(void *user, const double *x, double *r);
 
 /* nodes of size [nodes] > 0 unknowns; edges [2 n_edges] pairs of nodes, which may repeat.
- * Allocates all that the system needs; PERP_ERR_NOMEM: *s holds nothing.  O(edges log edges). */
+ * Allocates all that the system needs; PERP_ERR_NOMEM: *local holds nothing.  O(edges log edges).
+ */
 perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_edges,
-                              const int *edges, perp_local *s);
-void perp_local_destroy(perp_local *s); /* an empty one is fine */
+                              const int *edges, perp_local *local);
+void perp_local_destroy(perp_local *local); /* an empty one is fine */
 
 /* Numbers in a matrix. */
-static inline size_t perp_local_length(const perp_local *s)
+static inline size_t perp_local_length(const perp_local *local)
 {
-  return s->sparse ? (size_t)s->start[s->n] : (size_t)s->n * (size_t)(3 * s->width + 1);
+  return local->sparse ? (size_t)local->start[local->n]
+                       : (size_t)local->n * (size_t)(3 * local->width + 1);
 }
 /* Where a_ij is, i and j of neighbouring nodes. */
-static inline size_t perp_local_place(const perp_local *s, int i, int j)
+static inline size_t perp_local_place(const perp_local *local, int i, int j)
 {
-  if (!s->sparse)
-    return (size_t)(2 * s->width + s->at[i] - s->at[j]) +
-           (size_t)s->at[j] * (size_t)(3 * s->width + 1);
-  int k = s->ptr[s->node[j]];
-  while (s->near[k] != s->node[i]) k++;
-  return (size_t)(s->start[j] + s->offset[k] + i - s->first[s->node[i]]);
+  if (!local->sparse)
+    return (size_t)(2 * local->width + local->at[i] - local->at[j]) +
+           (size_t)local->at[j] * (size_t)(3 * local->width + 1);
+  int k = local->ptr[local->node[j]];
+  while (local->near[k] != local->node[i]) k++;
+  return (size_t)(local->start[j] + local->offset[k] + i - local->first[local->node[i]]);
 }
 
 /* A = dF/dx at x, where F(x) = r, by forward differences of the steps step [n] > 0.  False: F said
  * so.  Evaluations of F are added to *count: the sum over colours of the unknowns of their largest
  * node.  No allocation. */
-bool perp_local_jacobian(perp_local *s, perp_local_fn *F, void *user, const double *x,
+bool perp_local_jacobian(perp_local *local, perp_local_fn *F, void *user, const double *x,
                          const double *r, const double *step, double *A, int64_t *count);
 
 /* LU factors of a matrix of the system, real or complex. */
@@ -76,21 +78,23 @@ typedef struct perp_local_lu {
   void *numeric; /* KLU's */
 } perp_local_lu;
 /* PERP_ERR_NOMEM: *lu holds nothing. */
-perp_status perp_local_lu_create(perp_ctx *ctx, const perp_local *s, bool pairs, perp_local_lu *lu);
-void perp_local_lu_destroy(perp_local *s, perp_local_lu *lu); /* an empty one is fine; before s */
+perp_status perp_local_lu_create(perp_ctx *ctx, const perp_local *local, bool pairs,
+                                 perp_local_lu *lu);
+void perp_local_lu_destroy(perp_local *local,
+                           perp_local_lu *lu); /* an empty one is fine; before s */
 
 /* The factors of A, a band in place.  False: singular, not finite or no memory.  O(n width^2), or
  * as sparse as they are. */
-bool perp_local_factor(perp_local *s, double *A, perp_local_lu *lu);
+bool perp_local_factor(perp_local *local, double *A, perp_local_lu *lu);
 /* b [n] in, x = A^-1 b out, of the factors.  No allocation. */
-void perp_local_solve(perp_local *s, const double *A, const perp_local_lu *lu, double *b);
+void perp_local_solve(perp_local *local, const double *A, const perp_local_lu *lu, double *b);
 /* The same of complex numbers; scratch [n]. */
-bool perp_local_factor_complex(perp_local *s, double _Complex *A, perp_local_lu *lu);
-void perp_local_solve_complex(perp_local *s, const double _Complex *A, const perp_local_lu *lu,
+bool perp_local_factor_complex(perp_local *local, double _Complex *A, perp_local_lu *lu);
+void perp_local_solve_complex(perp_local *local, const double _Complex *A, const perp_local_lu *lu,
                               double _Complex *b, double _Complex *scratch);
 
 /* Symbolic analysis of the sparse pattern; called by create.  PERP_ERR_NOMEM, PERP_ERR_EXTERNAL. */
-perp_status perp_local_analyse(perp_ctx *ctx, perp_local *s);
-void perp_local_analysis_free(perp_local *s);
+perp_status perp_local_analyse(perp_ctx *ctx, perp_local *local);
+void perp_local_analysis_free(perp_local *local);
 
 #endif

@@ -25,10 +25,11 @@
 enum { CANONICAL_PASSES = 100 };
 #define CANONICAL_ROUND_OFF 1e-12
 
-void perp_ode_canonical_layout(perp_ode_canonical_step *s, int nq, int nv, perp_arena *a)
+void perp_ode_canonical_layout(perp_ode_canonical_step *step, int nq, int nv, perp_arena *arena)
 {
-  PERP_DOUBLES(a, nq, &s->q, &s->q1);
-  PERP_DOUBLES(a, nv, &s->u, &s->du, &s->dq, &s->g, &s->p, &s->p0, &s->start, &s->end);
+  PERP_DOUBLES(arena, nq, &step->q, &step->q1);
+  PERP_DOUBLES(arena, nv, &step->u, &step->du, &step->dq, &step->g, &step->p, &step->p0,
+               &step->start, &step->end);
 }
 
 static perp_ode_answer canonical_momentum(const perp_ode_sys *sys, double t, const double *q,
@@ -38,56 +39,58 @@ static perp_ode_answer canonical_momentum(const perp_ode_sys *sys, double t, con
   return sys->canonical->momentum(sys->user, t, q, v, p, g) ? PERP_ODE_OK : PERP_ODE_FAILED;
 }
 
-perp_ode_answer perp_ode_canonical_begin(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+perp_ode_answer perp_ode_canonical_begin(perp_ode_canonical_step *step, const perp_ode_sys *sys,
                                          double t, const double *q, const double *v,
                                          perp_stats *stats)
 {
-  memcpy(s->q, q, (size_t)sys->nq * sizeof *q);
-  memcpy(s->u, v, (size_t)sys->nv * sizeof *v);
-  return canonical_momentum(sys, t, q, v, s->p0, s->g, stats);
+  memcpy(step->q, q, (size_t)sys->nq * sizeof *q);
+  memcpy(step->u, v, (size_t)sys->nv * sizeof *v);
+  return canonical_momentum(sys, t, q, v, step->p0, step->g, stats);
 }
 
-perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *step, const perp_ode_sys *sys,
                                          double t, double h, bool adjoint, perp_stats *stats)
 {
   const int nv = sys->nv;
   double before = HUGE_VAL;
   for (int pass = 0; pass < CANONICAL_PASSES; pass++) {
-    for (int i = 0; i < nv; i++) s->dq[i] = h * s->u[i];
-    perp_ode_retract(sys, s->q, s->dq, s->q1);
+    for (int i = 0; i < nv; i++) step->dq[i] = h * step->u[i];
+    perp_ode_retract(sys, step->q, step->dq, step->q1);
     const perp_ode_answer answer = canonical_momentum(
-        sys, adjoint ? t + h : t, adjoint ? s->q1 : s->q, s->u, s->p, s->g, stats);
+        sys, adjoint ? t + h : t, adjoint ? step->q1 : step->q, step->u, step->p, step->g, stats);
     if (answer != PERP_ODE_OK) return answer;
-    sys->canonical->transport(sys->user, s->dq, s->p, s->start, s->end);
-    for (int i = 0; i < nv; i++) s->p[i] = s->p0[i] + (adjoint ? 0 : h * s->g[i]) - s->start[i];
-    if (!sys->canonical->velocity(sys->user, s->p, s->du)) return PERP_ODE_FAILED;
+    sys->canonical->transport(sys->user, step->dq, step->p, step->start, step->end);
+    for (int i = 0; i < nv; i++)
+      step->p[i] = step->p0[i] + (adjoint ? 0 : h * step->g[i]) - step->start[i];
+    if (!sys->canonical->velocity(sys->user, step->p, step->du)) return PERP_ODE_FAILED;
     stats->iterations++;
-    const double now = perp_ode_size(nv, s->du), scale = perp_ode_size(nv, s->u);
+    const double now = perp_ode_size(nv, step->du), scale = perp_ode_size(nv, step->u);
     if (!(now < HUGE_VAL)) break;
     const bool rounding = now <= CANONICAL_ROUND_OFF * scale ||
-                          perp_ode_size(nv, s->p) <=
+                          perp_ode_size(nv, step->p) <=
                               nv * DBL_EPSILON *
-                                  (perp_ode_size(nv, s->p0) + perp_ode_size(nv, s->start));
+                                  (perp_ode_size(nv, step->p0) + perp_ode_size(nv, step->start));
     if (now == 0 || (rounding && now >= 0.5 * before)) {
-      memcpy(s->q, s->q1, (size_t)sys->nq * sizeof *s->q);
-      for (int i = 0; i < nv; i++) s->p0[i] = s->end[i] + (adjoint ? h * s->g[i] : 0);
+      memcpy(step->q, step->q1, (size_t)sys->nq * sizeof *step->q);
+      for (int i = 0; i < nv; i++) step->p0[i] = step->end[i] + (adjoint ? h * step->g[i] : 0);
       return PERP_ODE_OK;
     }
-    for (int i = 0; i < nv; i++) s->u[i] += s->du[i];
+    for (int i = 0; i < nv; i++) step->u[i] += step->du[i];
     before = now;
   }
   stats->reason = PERP_MAX_ITER;
   return PERP_ODE_FAILED;
 }
 
-perp_ode_answer perp_ode_canonical_end(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+perp_ode_answer perp_ode_canonical_end(perp_ode_canonical_step *step, const perp_ode_sys *sys,
                                        double t, double *q, double *v, perp_stats *stats)
 {
   /* H at the end of the step, whatever the velocities */
-  const perp_ode_answer answer = canonical_momentum(sys, t, s->q, s->u, s->p, s->g, stats);
+  const perp_ode_answer answer = canonical_momentum(sys, t, step->q, step->u, step->p, step->g,
+                                                    stats);
   if (answer != PERP_ODE_OK) return answer;
-  if (!sys->canonical->velocity(sys->user, s->p0, s->du)) return PERP_ODE_FAILED;
-  memcpy(q, s->q, (size_t)sys->nq * sizeof *q);
-  memcpy(v, s->du, (size_t)sys->nv * sizeof *v);
+  if (!sys->canonical->velocity(sys->user, step->p0, step->du)) return PERP_ODE_FAILED;
+  memcpy(q, step->q, (size_t)sys->nq * sizeof *q);
+  memcpy(v, step->du, (size_t)sys->nv * sizeof *v);
   return PERP_ODE_OK;
 }

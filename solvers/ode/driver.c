@@ -21,27 +21,27 @@ static double driver_part(const perp_ode_desc *desc, double tol)
   return desc->order > 0 ? fmin(1, pow(tol / 1e-4, 1.0 / desc->order)) : 1;
 }
 
-static bool one_h(const perp_ode *o)
+static bool one_h(const perp_ode *ode)
 {
-  return o->control.tol > 0 && (o->desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0;
+  return ode->control.tol > 0 && (ode->desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0;
 }
 
 static perp_ode_answer asked_deriv(void *user, double t, double h, const double *q, const double *v,
                                    bool intermediate, double *qdot, double *a)
 {
   (void)h;
-  const perp_ode *o = user;
-  return o->sys.deriv(o->sys.user, t, o->h_first, q, v, intermediate, qdot, a);
+  const perp_ode *ode = user;
+  return ode->sys.deriv(ode->sys.user, t, ode->h_first, q, v, intermediate, qdot, a);
 }
 
 static perp_ode_answer trial_deriv(void *user, double t, double h, const double *q, const double *v,
                                    bool intermediate, double *qdot, double *a)
 {
   (void)intermediate;
-  const perp_ode *o = user;
-  const bool first = one_h(o) ||
-                     (o->dense.inside && (o->desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0);
-  return o->sys.deriv(o->sys.user, t, first ? o->h_first : h, q, v, true, qdot, a);
+  const perp_ode *ode = user;
+  const bool first = one_h(ode) ||
+                     (ode->dense.inside && (ode->desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0);
+  return ode->sys.deriv(ode->sys.user, t, first ? ode->h_first : h, q, v, true, qdot, a);
 }
 
 static void forward_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -98,11 +98,11 @@ static const perp_ode_canonical forward_canonical = { forward_momentum, forward_
                                                       forward_transport };
 
 static perp_ode_sys
-driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, const double *,
-                                                     const double *, bool, double *, double *))
+driver_through(perp_ode *ode, perp_ode_answer (*deriv)(void *, double, double, const double *,
+                                                       const double *, bool, double *, double *))
 {
-  perp_ode_sys sys = o->sys;
-  sys.user = o;
+  perp_ode_sys sys = ode->sys;
+  sys.user = ode;
   sys.deriv = deriv;
   if (sys.retract != NULL) sys.retract = forward_retract;
   if (sys.difference != NULL) sys.difference = forward_difference;
@@ -115,11 +115,11 @@ driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, con
 
 /* ---- create, restart ---- */
 
-static void driver_layout(void *ode, perp_arena *a)
+static void driver_layout(void *ode, perp_arena *arena)
 {
   perp_ode *o = ode;
-  PERP_DOUBLES(a, o->n, &o->y, &o->y1, &o->y2, &o->y3, &o->err);
-  if (o->truncation) PERP_DOUBLES(a, o->n, &o->slope, &o->slope1);
+  PERP_DOUBLES(arena, o->n, &o->y, &o->y1, &o->y2, &o->y3, &o->err);
+  if (o->truncation) PERP_DOUBLES(arena, o->n, &o->slope, &o->slope1);
 }
 
 static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
@@ -275,22 +275,22 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
 
 /* ---- interface ---- */
 
-static bool driver_ready(perp_ctx *ctx, const perp_ode *o, double t_to, perp_stats *stats)
+static bool driver_ready(perp_ctx *ctx, const perp_ode *ode, double t_to, perp_stats *stats)
 {
   *stats = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
-  if (o->started && !isnan(t_to)) return true;
+  if (ode->started && !isnan(t_to)) return true;
   stats->reason = PERP_UNSUITED;
   PERP_FAIL(ctx, PERP_ERR_ARG,
-            o->started ? "%s: the target time is not a number"
-                       : "%s: no initial state; call perp_ode_restart first",
-            o->desc->d.name);
+            ode->started ? "%s: the target time is not a number"
+                         : "%s: no initial state; call perp_ode_restart first",
+            ode->desc->d.name);
   return false;
 }
 
-static void driver_count(perp_ode *o, const perp_stats *stats)
+static void driver_count(perp_ode *ode, const perp_stats *stats)
 {
-  o->count.rhs += stats->matvecs;
-  o->count.iterations += stats->iterations;
+  ode->count.rhs += stats->matvecs;
+  ode->count.iterations += stats->iterations;
 }
 
 perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_stats *stats)

@@ -50,28 +50,28 @@ struct perp_ode {
 /* Steps shorter than this part of h are merged with their neighbour on the grid of fixed steps. */
 static const double PERP_ODE_SLIVER = 1e-9;
 
-static inline void perp_ode_forget_history(perp_ode *o)
+static inline void perp_ode_forget_history(perp_ode *ode)
 {
-  if (o->desc->reset != NULL) o->desc->reset(o->ws);
+  if (ode->desc->reset != NULL) ode->desc->reset(ode->ws);
 }
 
 /* Event function at the regular state (t, y). */
-static inline void perp_ode_watch(perp_ode *o)
+static inline void perp_ode_watch(perp_ode *ode)
 {
-  if (o->sys.event == NULL) return;
-  o->event = o->sys.event(o->sys.user, o->t, o->y, o->y + o->nq);
-  o->armed = o->event >= 0;
+  if (ode->sys.event == NULL) return;
+  ode->event = ode->sys.event(ode->sys.user, ode->t, ode->y, ode->y + ode->nq);
+  ode->armed = ode->event >= 0;
 }
 
 /* y = the state at t + h from `from` at t, by as many steps as the tolerance needs, for methods
  * whose single steps depend on their history: ws starts again.  The states on the way are
  * intermediate.  y2 and err are used. */
-perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *from, double h,
+perp_ode_answer perp_ode_march(perp_ode *ode, void *ws, double t, const double *from, double h,
                                double *y, perp_stats *stats);
 /* Free what dense output took. */
-void perp_ode_dense_free(perp_ode *o);
+void perp_ode_dense_free(perp_ode *ode);
 
 /* One accepted step towards t_max > t, see perp_ode_step; *stats from zero. */
-perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_stats *stats);
+perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_stats *stats);
 
 #endif

@@ -33,10 +33,10 @@ struct trial {
 
 /* ---- one trial step ---- */
 
-static perp_ode_answer method_step(perp_ode *o, const perp_ode_sys *sys, double t, double h,
+static perp_ode_answer method_step(perp_ode *ode, const perp_ode_sys *sys, double t, double h,
                                    double *y, double *err, perp_stats *stats)
 {
-  return o->desc->step(o->ws, sys, t, h, y, y + o->nq, err, stats);
+  return ode->desc->step(ode->ws, sys, t, h, y, y + ode->nq, err, stats);
 }
 
 static perp_ode_answer not_finite(perp_stats *stats)
@@ -47,93 +47,98 @@ static perp_ode_answer not_finite(perp_stats *stats)
 
 /* y1 = the state at t + h, by one step of the method from (t, y); *ratio = e / E with error
  * control. */
-static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio, perp_stats *stats)
+static perp_ode_answer driver_step_attempt(perp_ode *ode, double h, double *ratio,
+                                           perp_stats *stats)
 {
-  const size_t bytes = (size_t)o->n * sizeof *o->y;
+  const size_t bytes = (size_t)ode->n * sizeof *ode->y;
   perp_ode_answer answer;
   *ratio = 0;
-  memcpy(o->y1, o->y, bytes);
-  if (o->control.tol == 0) {
-    answer = method_step(o, &o->asked, o->t, h, o->y1, NULL, stats);
-  } else if (!o->doubling && !(o->truncation && o->h_before == 0)) {
-    answer = method_step(o, &o->asked, o->t, h, o->y1, o->truncation ? NULL : o->err, stats);
+  memcpy(ode->y1, ode->y, bytes);
+  if (ode->control.tol == 0) {
+    answer = method_step(ode, &ode->asked, ode->t, h, ode->y1, NULL, stats);
+  } else if (!ode->doubling && !(ode->truncation && ode->h_before == 0)) {
+    answer = method_step(ode, &ode->asked, ode->t, h, ode->y1, ode->truncation ? NULL : ode->err,
+                         stats);
   } else { /* one step beside two half steps, which are kept (Vondrak 2.2.3) */
-    memcpy(o->y2, o->y, bytes);
-    answer = method_step(o, &o->asked, o->t, h, o->y2, NULL, stats);
+    memcpy(ode->y2, ode->y, bytes);
+    answer = method_step(ode, &ode->asked, ode->t, h, ode->y2, NULL, stats);
     if (answer == PERP_ODE_OK)
-      answer = method_step(o, &o->asked, o->t, 0.5 * h, o->y1, NULL, stats);
+      answer = method_step(ode, &ode->asked, ode->t, 0.5 * h, ode->y1, NULL, stats);
     if (answer == PERP_ODE_OK)
-      answer = method_step(o, &o->trial, o->t + 0.5 * h, 0.5 * h, o->y1, NULL, stats);
-    for (int i = 0; i < o->n; i++) o->err[i] = o->y2[i] - o->y1[i];
+      answer = method_step(ode, &ode->trial, ode->t + 0.5 * h, 0.5 * h, ode->y1, NULL, stats);
+    for (int i = 0; i < ode->n; i++) ode->err[i] = ode->y2[i] - ode->y1[i];
   }
-  if (o->truncation && o->control.tol > 0) {
+  if (ode->truncation && ode->control.tol > 0) {
     /* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The
      * slopes of an explicit step are those of its start, h_before apart; positions of the
      * semi-implicit one go by the velocity of the end. */
-    const int ends = (o->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? o->nq : 0;
-    const bool known = o->h_before > 0; /* else err is that of doubling */
-    for (int i = 0; i < o->n; i++) {
-      o->slope1[i] = (o->y1[i] - o->y[i]) / h;
-      const double apart = i < ends ? h : o->h_before;
-      if (known) o->err[i] = 0.5 * h * h * (o->slope1[i] - o->slope[i]) / apart;
+    const int ends = (ode->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? ode->nq : 0;
+    const bool known = ode->h_before > 0; /* else err is that of doubling */
+    for (int i = 0; i < ode->n; i++) {
+      ode->slope1[i] = (ode->y1[i] - ode->y[i]) / h;
+      const double apart = i < ends ? h : ode->h_before;
+      if (known) ode->err[i] = 0.5 * h * h * (ode->slope1[i] - ode->slope[i]) / apart;
     }
   }
-  if ((o->doubling || o->truncation) && o->control.tol > 0 &&
-      (o->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
-    memset(o->err + o->nq, 0, (size_t)o->nv * sizeof *o->err);
+  if ((ode->doubling || ode->truncation) && ode->control.tol > 0 &&
+      (ode->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
+    memset(ode->err + ode->nq, 0, (size_t)ode->nv * sizeof *ode->err);
   if (answer != PERP_ODE_OK) return answer;
-  if (!perp_finite(o->n, o->y1)) return not_finite(stats);
-  if (o->control.tol > 0) {
-    *ratio = perp_ode_error_ratio(&o->control, o->scale, h, o->nq, o->nv, o->y, o->y1, o->err);
-    if (o->doubling || o->truncation) *ratio /= o->part;
+  if (!perp_finite(ode->n, ode->y1)) return not_finite(stats);
+  if (ode->control.tol > 0) {
+    *ratio = perp_ode_error_ratio(&ode->control, ode->scale, h, ode->nq, ode->nv, ode->y, ode->y1,
+                                  ode->err);
+    if (ode->doubling || ode->truncation) *ratio /= ode->part;
     if (isnan(*ratio)) return not_finite(stats);
   }
   return PERP_ODE_OK;
 }
 
 /* The same until nothing is to be revised. */
-static perp_ode_answer driver_step_revised(perp_ode *o, double h, double *ratio, perp_stats *stats)
+static perp_ode_answer driver_step_revised(perp_ode *ode, double h, double *ratio,
+                                           perp_stats *stats)
 {
-  perp_ode_answer answer = driver_step_attempt(o, h, ratio, stats);
-  if (o->sys.revise == NULL || !o->repeats) return answer;
+  perp_ode_answer answer = driver_step_attempt(ode, h, ratio, stats);
+  if (ode->sys.revise == NULL || !ode->repeats) return answer;
   for (int i = 0; i < REVISIONS_MOST && answer == PERP_ODE_OK; i++) {
-    if (!o->sys.revise(o->sys.user, o->t, h, o->y1, o->y1 + o->nq)) break;
-    answer = driver_step_attempt(o, h, ratio, stats);
+    if (!ode->sys.revise(ode->sys.user, ode->t, h, ode->y1, ode->y1 + ode->nq)) break;
+    answer = driver_step_attempt(ode, h, ratio, stats);
   }
   return answer;
 }
 
-static int order_of_error(const perp_ode *o)
+static int order_of_error(const perp_ode *ode)
 {
-  if (o->desc->current_order != NULL) return o->desc->current_order(o->ws);
-  return o->doubling || o->truncation ? o->desc->order : o->desc->error_order;
+  if (ode->desc->current_order != NULL) return ode->desc->current_order(ode->ws);
+  return ode->doubling || ode->truncation ? ode->desc->order : ode->desc->error_order;
 }
 
-perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *from, double h,
+perp_ode_answer perp_ode_march(perp_ode *ode, void *ws, double t, const double *from, double h,
                                double *y, perp_stats *stats)
 {
-  const size_t bytes = (size_t)o->n * sizeof *o->y;
+  const size_t bytes = (size_t)ode->n * sizeof *ode->y;
   const double t_end = t + h;
   double g = 0.01 * h;
   bool refused = false;
-  if (o->desc->reset != NULL) o->desc->reset(ws);
+  if (ode->desc->reset != NULL) ode->desc->reset(ws);
   memcpy(y, from, bytes);
   for (int i = 0; i < 100 * REFUSALS_MOST; i++) {
     double step = fmin(g, t_end - t);
-    memcpy(o->y2, y, bytes);
-    perp_ode_answer answer = o->desc->step(ws, &o->trial, t, step, o->y2, o->y2 + o->nq, o->err,
-                                           stats);
+    memcpy(ode->y2, y, bytes);
+    perp_ode_answer answer = ode->desc->step(ws, &ode->trial, t, step, ode->y2, ode->y2 + ode->nq,
+                                             ode->err, stats);
     double ratio = (double)NAN;
-    if (answer == PERP_ODE_OK && perp_finite(o->n, o->y2))
-      ratio = perp_ode_error_ratio(&o->control, o->scale, step, o->nq, o->nv, y, o->y2, o->err);
-    g = step * perp_ode_keep_factor(ratio, o->desc->current_order(ws), refused);
+    if (answer == PERP_ODE_OK && perp_finite(ode->n, ode->y2))
+      ratio = perp_ode_error_ratio(&ode->control, ode->scale, step, ode->nq, ode->nv, y, ode->y2,
+                                   ode->err);
+    g = step * perp_ode_keep_factor(ratio, ode->desc->current_order(ws), refused);
     refused = !(ratio <= 1);
     if (refused) {
-      if (g < o->control.h_min || t + g == t)
+      if (g < ode->control.h_min || t + g == t)
         return answer == PERP_ODE_OK ? not_finite(stats) : answer;
       continue;
     }
-    memcpy(y, o->y2, bytes);
+    memcpy(y, ode->y2, bytes);
     t = step < t_end - t ? t + step : t_end;
     if (t == t_end) return PERP_ODE_OK;
   }
@@ -142,20 +147,20 @@ perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *fr
 }
 
 /* Make the step again, to t + h with another h. */
-static perp_ode_answer make_again(perp_ode *o, double h, double *ratio, perp_stats *stats)
+static perp_ode_answer make_again(perp_ode *ode, double h, double *ratio, perp_stats *stats)
 {
   *ratio = 0;
-  o->count.bisections++;
-  if (o->desc->own_step != NULL)
-    return o->desc->between(o->ws, &o->trial, o->t + h, o->y1, o->y1 + o->nq, stats);
-  return o->history ? perp_ode_march(o, o->ws, o->t, o->y, h, o->y1, stats)
-                    : driver_step_attempt(o, h, ratio, stats);
+  ode->count.bisections++;
+  if (ode->desc->own_step != NULL)
+    return ode->desc->between(ode->ws, &ode->trial, ode->t + h, ode->y1, ode->y1 + ode->nq, stats);
+  return ode->history ? perp_ode_march(ode, ode->ws, ode->t, ode->y, h, ode->y1, stats)
+                      : driver_step_attempt(ode, h, ratio, stats);
 }
 
 /* Width at which a point within the step h counts as found. */
-static double driver_step_closely(const perp_ode *o, double h, double least)
+static double driver_step_closely(const perp_ode *ode, double h, double least)
 {
-  return fmax(o->sys.locate > 0 ? o->sys.locate : narrow * h, least);
+  return fmax(ode->sys.locate > 0 ? ode->sys.locate : narrow * h, least);
 }
 
 /* ---- events and invalid states ---- */
@@ -163,14 +168,14 @@ static double driver_step_closely(const perp_ode *o, double h, double least)
 /* The latest state before the event function falls below zero in (t, t_new], into y1; on entry it
  * is below at t_new. h = 0 on return: it falls right away, y1 = y.  Regula falsi (Illinois) with
  * bisection when that is slow. */
-static void driver_step_locate(perp_ode *o, struct trial *p, perp_stats *stats)
+static void driver_step_locate(perp_ode *ode, struct trial *p, perp_stats *stats)
 {
-  const size_t bytes = (size_t)o->n * sizeof *o->y;
-  const double enough = driver_step_closely(o, p->h, 2 * DBL_EPSILON * fabs(o->t));
-  const int most = o->sys.locations_most > 0 ? o->sys.locations_most : LOCATIONS_MOST;
-  double lo = 0, hi = p->h, f_lo = o->event, f_hi = p->event, width = hi;
+  const size_t bytes = (size_t)ode->n * sizeof *ode->y;
+  const double enough = driver_step_closely(ode, p->h, 2 * DBL_EPSILON * fabs(ode->t));
+  const int most = ode->sys.locations_most > 0 ? ode->sys.locations_most : LOCATIONS_MOST;
+  double lo = 0, hi = p->h, f_lo = ode->event, f_hi = p->event, width = hi;
   int side = 0;
-  memcpy(o->y3, o->y, bytes);
+  memcpy(ode->y3, ode->y, bytes);
   for (int i = 0; i < most && hi - lo > enough; i++) {
     double mid = lo + 0.5 * (hi - lo);
     bool slow = i % 3 == 2 && hi - lo > 0.5 * width;
@@ -178,14 +183,14 @@ static void driver_step_locate(perp_ode *o, struct trial *p, perp_stats *stats)
     if (f_lo > 0 && f_hi < 0 && !slow) mid = lo + (hi - lo) * (f_lo / (f_lo - f_hi));
     mid = fmin(fmax(mid, lo + 0.5 * enough), hi - 0.5 * enough);
     double f = -1, ratio; /* where no state can be reached is after the event */
-    bool reached = make_again(o, mid, &ratio, stats) == PERP_ODE_OK;
-    if (reached) f = o->sys.event(o->sys.user, o->t + mid, o->y1, o->y1 + o->nq);
+    bool reached = make_again(ode, mid, &ratio, stats) == PERP_ODE_OK;
+    if (reached) f = ode->sys.event(ode->sys.user, ode->t + mid, ode->y1, ode->y1 + ode->nq);
     if (f >= 0) {
       lo = mid;
       f_lo = f;
       if (side > 0) f_hi *= 0.5;
       side = 1;
-      memcpy(o->y3, o->y1, bytes);
+      memcpy(ode->y3, ode->y1, bytes);
     } else {
       hi = mid;
       f_hi = reached && f < 0 ? f : -f_lo;
@@ -193,46 +198,46 @@ static void driver_step_locate(perp_ode *o, struct trial *p, perp_stats *stats)
       side = -1;
     }
   }
-  memcpy(o->y1, o->y3, bytes);
+  memcpy(ode->y1, ode->y3, bytes);
   stats->reason = PERP_RUNNING;
   p->h = lo;
-  p->t_new = o->t + lo;
+  p->t_new = ode->t + lo;
   p->stop = PERP_ODE_EVENT;
 }
 
 /* y1 is the trial state at t_new: stop at an event, ask whether the state is acceptable. */
-static perp_ode_answer driver_step_settle(perp_ode *o, struct trial *p, perp_stats *stats)
+static perp_ode_answer driver_step_settle(perp_ode *ode, struct trial *p, perp_stats *stats)
 {
-  const perp_ode_sys *sys = &o->sys;
+  const perp_ode_sys *sys = &ode->sys;
   p->stop = PERP_ODE_REACHED;
   if (sys->event != NULL) {
-    p->event = sys->event(sys->user, p->t_new, o->y1, o->y1 + o->nq);
+    p->event = sys->event(sys->user, p->t_new, ode->y1, ode->y1 + ode->nq);
     if (isnan(p->event)) return not_finite(stats);
-    if (o->armed && p->event < 0) driver_step_locate(o, p, stats);
+    if (ode->armed && p->event < 0) driver_step_locate(ode, p, stats);
   }
   if (sys->accept == NULL) return PERP_ODE_OK;
-  perp_ode_answer answer = sys->accept(sys->user, p->t_new, o->y1, o->y1 + o->nq);
-  if (answer == PERP_ODE_CHANGED && !perp_finite(o->n, o->y1)) return not_finite(stats);
+  perp_ode_answer answer = sys->accept(sys->user, p->t_new, ode->y1, ode->y1 + ode->nq);
+  if (answer == PERP_ODE_CHANGED && !perp_finite(ode->n, ode->y1)) return not_finite(stats);
   return answer;
 }
 
 /* The latest valid state in (t, t_new], into y1 (Vondrak 6.4.3); y1 at t_new is invalid on entry.
  */
-static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, struct trial *p,
+static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *ode, struct trial *p,
                                           perp_stats *stats)
 {
-  const double enough = driver_step_closely(o, p->h, 4 * DBL_EPSILON * fabs(o->t));
-  const int most = o->sys.locations_most > 0 ? o->sys.locations_most : BISECTIONS_MOST;
+  const double enough = driver_step_closely(ode, p->h, 4 * DBL_EPSILON * fabs(ode->t));
+  const int most = ode->sys.locations_most > 0 ? ode->sys.locations_most : BISECTIONS_MOST;
   double lo = 0, hi = p->h, ratio;
   for (int i = 0; i < most && hi - lo > enough; i++) {
     double mid = lo + 0.5 * (hi - lo);
-    perp_ode_answer answer = make_again(o, mid, &ratio, stats);
-    PERP_TRACE(ctx, .method = o->desc->d.name, .what = "bisect", .iteration = i, .entering = -1,
-               .leaving = -1, .step = mid, .residual = ratio, .n = o->n, .x = o->y1);
+    perp_ode_answer answer = make_again(ode, mid, &ratio, stats);
+    PERP_TRACE(ctx, .method = ode->desc->d.name, .what = "bisect", .iteration = i, .entering = -1,
+               .leaving = -1, .step = mid, .residual = ratio, .n = ode->n, .x = ode->y1);
     if (answer == PERP_ODE_OK && ratio <= 1) {
       p->h = mid;
-      p->t_new = o->t + mid;
-      answer = driver_step_settle(o, p, stats);
+      p->t_new = ode->t + mid;
+      answer = driver_step_settle(ode, p, stats);
       if (answer == PERP_ODE_CHANGED || (answer == PERP_ODE_OK && p->stop == PERP_ODE_EVENT))
         return answer;
       if (answer == PERP_ODE_OK) {
@@ -244,27 +249,27 @@ static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, struct tri
     hi = mid;
   }
   stats->reason = PERP_INVALID_STATE;
-  if (!(o->t + lo > o->t)) return PERP_ODE_INVALID;
+  if (!(ode->t + lo > ode->t)) return PERP_ODE_INVALID;
   /* the last state asked must be the one that is kept: make it again */
   p->h = lo;
-  p->t_new = o->t + lo;
-  perp_ode_answer answer = make_again(o, lo, &ratio, stats);
-  if (answer == PERP_ODE_OK) answer = driver_step_settle(o, p, stats);
+  p->t_new = ode->t + lo;
+  perp_ode_answer answer = make_again(ode, lo, &ratio, stats);
+  if (answer == PERP_ODE_OK) answer = driver_step_settle(ode, p, stats);
   if (answer == PERP_ODE_OK || answer == PERP_ODE_CHANGED) stats->reason = PERP_RUNNING;
   return answer;
 }
 
 /* ---- one accepted step ---- */
 
-static struct trial plan_fixed(perp_ode *o, double t_max)
+static struct trial plan_fixed(perp_ode *ode, double t_max)
 {
-  const double h = o->h_first, t = o->t;
+  const double h = ode->h_first, t = ode->t;
   if (h <= 16 * DBL_EPSILON * fabs(t)) return (struct trial){ .t_new = t }; /* h is lost in t */
   const double small = fmax(PERP_ODE_SLIVER * h, 8 * DBL_EPSILON * (fabs(t) + h));
-  double next = o->t0 + (o->k + 1) * h;
+  double next = ode->t0 + (ode->k + 1) * h;
   while (next - t <= small) { /* an event or a cut just before the grid point took its place */
-    o->k++;
-    next = o->t0 + (o->k + 1) * h;
+    ode->k++;
+    next = ode->t0 + (ode->k + 1) * h;
   }
   struct trial p = { .h = next - t, .t_new = next, .whole = true };
   if (next >= t_max - small) {
@@ -278,55 +283,55 @@ static struct trial plan_fixed(perp_ode *o, double t_max)
 
 /* the step after which the error control is free again; two equal steps rather than a long and a
  * short one */
-static struct trial plan_adaptive(const perp_ode *o, double t_max)
+static struct trial plan_adaptive(const perp_ode *ode, double t_max)
 {
-  const double left = t_max - o->t;
-  double h = o->h;
+  const double left = t_max - ode->t;
+  double h = ode->h;
   if (left <= h) return (struct trial){ .h = left, .t_new = t_max };
   if (left < 2 * h) h = 0.5 * left;
-  return (struct trial){ .h = h, .t_new = o->t + h };
+  return (struct trial){ .h = h, .t_new = ode->t + h };
 }
 
 /* again: the step was made again, so that a history ends elsewhere. */
-static void driver_step_commit(perp_ctx *ctx, perp_ode *o, const struct trial *p,
+static void driver_step_commit(perp_ctx *ctx, perp_ode *ode, const struct trial *p,
                                perp_ode_answer answer, bool again)
 {
-  double *y = o->y;
-  o->y = o->y1;
-  o->y1 = y;
-  o->dense.t = o->t;
-  o->dense.valid = p->h > 0;
-  o->dense.ended = false;
-  o->dense.joined = p->stop != PERP_ODE_EVENT && !again;
-  o->t = p->t_new;
-  if (p->whole) o->k++;
-  if (p->h > 0 && o->truncation) {
-    double *slope = o->slope;
-    o->slope = o->slope1;
-    o->slope1 = slope;
-    o->h_before = p->h;
+  double *y = ode->y;
+  ode->y = ode->y1;
+  ode->y1 = y;
+  ode->dense.t = ode->t;
+  ode->dense.valid = p->h > 0;
+  ode->dense.ended = false;
+  ode->dense.joined = p->stop != PERP_ODE_EVENT && !again;
+  ode->t = p->t_new;
+  if (p->whole) ode->k++;
+  if (p->h > 0 && ode->truncation) {
+    double *slope = ode->slope;
+    ode->slope = ode->slope1;
+    ode->slope1 = slope;
+    ode->h_before = p->h;
   }
   if (p->h > 0) {
-    o->count.steps++;
-    o->count.h_least = o->count.steps == 1 ? p->h : fmin(o->count.h_least, p->h);
-    o->count.h_most = fmax(o->count.h_most, p->h);
+    ode->count.steps++;
+    ode->count.h_least = ode->count.steps == 1 ? p->h : fmin(ode->count.h_least, p->h);
+    ode->count.h_most = fmax(ode->count.h_most, p->h);
   }
-  if (o->control.tol > 0) perp_ode_scale_grow(&o->scale, o->nq, o->nv, o->y);
-  if (o->sys.event != NULL) {
-    o->event = p->event;
-    o->armed = p->event >= 0 && p->stop != PERP_ODE_EVENT; /* one has been reported */
+  if (ode->control.tol > 0) perp_ode_scale_grow(&ode->scale, ode->nq, ode->nv, ode->y);
+  if (ode->sys.event != NULL) {
+    ode->event = p->event;
+    ode->armed = p->event >= 0 && p->stop != PERP_ODE_EVENT; /* one has been reported */
   }
   if (answer == PERP_ODE_CHANGED) {
-    o->count.changed++;
-    if (p->stop != PERP_ODE_EVENT) perp_ode_watch(o);
+    ode->count.changed++;
+    if (p->stop != PERP_ODE_EVENT) perp_ode_watch(ode);
   }
-  if (answer == PERP_ODE_CHANGED || again) perp_ode_forget_history(o);
-  PERP_TRACE(ctx, .method = o->desc->d.name,
+  if (answer == PERP_ODE_CHANGED || again) perp_ode_forget_history(ode);
+  PERP_TRACE(ctx, .method = ode->desc->d.name,
              .what = p->stop == PERP_ODE_EVENT    ? "event"
                      : answer == PERP_ODE_CHANGED ? "changed"
                                                   : "step",
-             .iteration = (int)o->count.steps, .entering = -1, .leaving = -1, .step = p->h,
-             .residual = o->control.tol > 0 ? p->ratio : (double)NAN, .n = o->n, .x = o->y);
+             .iteration = (int)ode->count.steps, .entering = -1, .leaving = -1, .step = p->h,
+             .residual = ode->control.tol > 0 ? p->ratio : (double)NAN, .n = ode->n, .x = ode->y);
 }
 
 static perp_ode_stop give_up(perp_stats *stats, perp_reason reason)
@@ -336,100 +341,101 @@ static perp_ode_stop give_up(perp_stats *stats, perp_reason reason)
 }
 
 /* A trial step that met the error tolerance, or the reason why there is none: STOPPED. */
-static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, struct trial *p,
+static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *ode, double t_max, struct trial *p,
                                     perp_ode_answer *answer, perp_stats *stats)
 {
-  const bool keep = (o->desc->d.caps & PERP_ODE_OWN_STEP_CONTROL) != 0;
-  *p = plan_adaptive(o, t_max);
+  const bool keep = (ode->desc->d.caps & PERP_ODE_OWN_STEP_CONTROL) != 0;
+  *p = plan_adaptive(ode, t_max);
   for (int refused = 0; refused < REFUSALS_MOST; refused++) {
-    if (!(o->t + p->h > o->t))
+    if (!(ode->t + p->h > ode->t))
       return give_up(stats, stats->reason < 0 ? stats->reason : PERP_STEP_TOO_SMALL);
     stats->reason = PERP_RUNNING;
-    *answer = driver_step_revised(o, p->h, &p->ratio, stats);
+    *answer = driver_step_revised(ode, p->h, &p->ratio, stats);
     if (*answer == PERP_ODE_INVALID) return PERP_ODE_REACHED; /* for bisect() */
     const double ratio = *answer == PERP_ODE_OK ? p->ratio : (double)NAN;
-    const double factor = keep ? perp_ode_keep_factor(ratio, order_of_error(o), refused > 0)
-                               : perp_ode_step_factor(ratio, o->ratio, order_of_error(o),
+    const double factor = keep ? perp_ode_keep_factor(ratio, order_of_error(ode), refused > 0)
+                               : perp_ode_step_factor(ratio, ode->ratio, order_of_error(ode),
                                                       refused > 0);
     /* a step that was cut short says little about the next one, unless history goes by its length
      */
-    const bool cut = p->h < o->h;
+    const bool cut = p->h < ode->h;
     if (ratio <= 1) {
-      o->ratio = ratio;
-      double h = fmin(p->h * factor, o->control.h_max);
-      o->h = cut && !keep ? fmax(h, o->h) : h;
+      ode->ratio = ratio;
+      double h = fmin(p->h * factor, ode->control.h_max);
+      ode->h = cut && !keep ? fmax(h, ode->h) : h;
       return PERP_ODE_REACHED;
     }
     if (*answer != PERP_ODE_OK && stats->reason == PERP_RUNNING) stats->reason = PERP_SINGULAR;
-    o->count.rejected++;
-    PERP_TRACE(ctx, .method = o->desc->d.name, .what = "reject", .iteration = refused,
-               .entering = -1, .leaving = -1, .step = p->h, .residual = ratio, .n = o->n,
-               .x = o->y1);
+    ode->count.rejected++;
+    PERP_TRACE(ctx, .method = ode->desc->d.name, .what = "reject", .iteration = refused,
+               .entering = -1, .leaving = -1, .step = p->h, .residual = ratio, .n = ode->n,
+               .x = ode->y1);
     p->h *= refused < 8 ? factor : fmin(factor, 0.2);
-    p->t_new = o->t + p->h;
-    o->h = p->h;
-    if (p->h < o->control.h_min)
+    p->t_new = ode->t + p->h;
+    ode->h = p->h;
+    if (p->h < ode->control.h_min)
       return give_up(stats, stats->reason < 0 ? stats->reason : PERP_STEP_TOO_SMALL);
   }
   return give_up(stats, PERP_STALLED);
 }
 
 /* A step that the method makes by itself, or the reason why there is none: STOPPED. */
-static perp_ode_stop own_trial(perp_ctx *ctx, perp_ode *o, double t_max, struct trial *p,
+static perp_ode_stop own_trial(perp_ctx *ctx, perp_ode *ode, double t_max, struct trial *p,
                                perp_ode_answer *answer, perp_stats *stats)
 {
   perp_ode_own own = {
-    .h_max = o->control.h_max, .scale_q = o->scale.q, .scale_v = o->scale.v, .h = o->h
+    .h_max = ode->control.h_max, .scale_q = ode->scale.q, .scale_v = ode->scale.v, .h = ode->h
   };
-  memcpy(o->y1, o->y, (size_t)o->n * sizeof *o->y);
-  *answer = o->desc->own_step(o->ws, &o->asked, o->t, t_max, o->y1, o->y1 + o->nq, &own, stats);
-  o->count.rejected += own.rejected;
+  memcpy(ode->y1, ode->y, (size_t)ode->n * sizeof *ode->y);
+  *answer = ode->desc->own_step(ode->ws, &ode->asked, ode->t, t_max, ode->y1, ode->y1 + ode->nq,
+                                &own, stats);
+  ode->count.rejected += own.rejected;
   for (int64_t i = 0; i < own.rejected; i++)
-    PERP_TRACE(ctx, .method = o->desc->d.name, .what = "reject", .iteration = (int)i,
+    PERP_TRACE(ctx, .method = ode->desc->d.name, .what = "reject", .iteration = (int)i,
                .entering = -1, .leaving = -1, .step = (double)NAN, .residual = (double)NAN,
-               .n = o->n, .x = o->y);
+               .n = ode->n, .x = ode->y);
   if (*answer == PERP_ODE_INVALID) return give_up(stats, PERP_INVALID_STATE);
   if (*answer != PERP_ODE_OK)
     return give_up(stats, stats->reason < 0 ? stats->reason : PERP_SINGULAR);
-  if (!(own.t_new > o->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
-  o->h = own.h;
-  *p = (struct trial){ .h = own.t_new - o->t, .t_new = own.t_new, .ratio = own.ratio };
+  if (!(own.t_new > ode->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
+  ode->h = own.h;
+  *p = (struct trial){ .h = own.t_new - ode->t, .t_new = own.t_new, .ratio = own.ratio };
   return PERP_ODE_REACHED;
 }
 
-perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_stats *stats)
+perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_stats *stats)
 {
   struct trial p;
   perp_ode_answer answer;
   stats->reason = PERP_RUNNING;
-  o->dense.valid = false;
-  if ((o->sys.caps & PERP_ODE_SYS_RENEWED_EVENT) != 0) perp_ode_watch(o);
+  ode->dense.valid = false;
+  if ((ode->sys.caps & PERP_ODE_SYS_RENEWED_EVENT) != 0) perp_ode_watch(ode);
 
-  if (o->control.tol > 0) {
-    const perp_ode_stop stop = o->desc->own_step != NULL
-                                   ? own_trial(ctx, o, t_max, &p, &answer, stats)
-                                   : adaptive_trial(ctx, o, t_max, &p, &answer, stats);
+  if (ode->control.tol > 0) {
+    const perp_ode_stop stop = ode->desc->own_step != NULL
+                                   ? own_trial(ctx, ode, t_max, &p, &answer, stats)
+                                   : adaptive_trial(ctx, ode, t_max, &p, &answer, stats);
     if (stop == PERP_ODE_STOPPED) return stop;
     stats->residual = fmax(stats->residual, p.ratio); /* that of NaN and a number is the number */
   } else {
-    p = plan_fixed(o, t_max);
-    if (!(o->t + p.h > o->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
-    answer = driver_step_revised(o, p.h, &p.ratio, stats);
+    p = plan_fixed(ode, t_max);
+    if (!(ode->t + p.h > ode->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
+    answer = driver_step_revised(ode, p.h, &p.ratio, stats);
   }
 
   const double tried = p.h;
-  if (answer == PERP_ODE_OK && (o->sys.event != NULL || o->sys.accept != NULL))
-    answer = driver_step_settle(o, &p, stats);
+  if (answer == PERP_ODE_OK && (ode->sys.event != NULL || ode->sys.accept != NULL))
+    answer = driver_step_settle(ode, &p, stats);
   bool again = p.stop == PERP_ODE_EVENT;
   if (answer == PERP_ODE_INVALID) {
-    answer = driver_step_bisect(ctx, o, &p, stats);
+    answer = driver_step_bisect(ctx, ode, &p, stats);
     again = true;
   }
   if (answer == PERP_ODE_INVALID) return give_up(stats, PERP_INVALID_STATE);
   if (answer == PERP_ODE_FAILED)
     return give_up(stats, stats->reason < 0 ? stats->reason : PERP_SINGULAR);
   p.whole = p.whole && p.h == tried;
-  driver_step_commit(ctx, o, &p, answer, again);
+  driver_step_commit(ctx, ode, &p, answer, again);
   stats->reason = PERP_EXACT;
   return p.stop;
 }

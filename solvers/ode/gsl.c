@@ -67,40 +67,40 @@ struct ws {
 
 static int gsl_function(double t, const double y[], double dydt[], void *user)
 {
-  struct ws *w = user;
-  if (w->shifted) {
-    for (int i = 0; i < w->n; i++) w->ys[i] = y[i] - w->shift[i];
-    y = w->ys;
+  struct ws *work = user;
+  if (work->shifted) {
+    for (int i = 0; i < work->n; i++) work->ys[i] = y[i] - work->shift[i];
+    y = work->ys;
   }
-  w->answer = perp_ode_eval(w->sys, t, w->h, y, y + w->sys->nq, true, dydt, dydt + w->sys->nq,
-                            w->stats);
-  return w->answer == PERP_ODE_OK ? GSL_SUCCESS : GSL_FAILURE;
+  work->answer = perp_ode_eval(work->sys, t, work->h, y, y + work->sys->nq, true, dydt,
+                               dydt + work->sys->nq, work->stats);
+  return work->answer == PERP_ODE_OK ? GSL_SUCCESS : GSL_FAILURE;
 }
 
 /* dfdy [n * n] row-major, dfdt [n] */
 static int gsl_jacobian(double t, const double y[], double *dfdy, double dfdt[], void *user)
 {
-  struct ws *w = user;
-  const int n = w->n, nq = w->sys->nq;
-  int status = gsl_function(t, y, w->f0, w);
-  const double v_scale = perp_ode_at_rest(w->scale, w->h) ? 0 : w->scale.v;
-  memcpy(w->yj, y, (size_t)n * sizeof *y);
+  struct ws *work = user;
+  const int n = work->n, nq = work->sys->nq;
+  int status = gsl_function(t, y, work->f0, work);
+  const double v_scale = perp_ode_at_rest(work->scale, work->h) ? 0 : work->scale.v;
+  memcpy(work->yj, y, (size_t)n * sizeof *y);
   for (int j = 0; j < n && status == GSL_SUCCESS; j++) {
-    double size = j < nq        ? fmax(fabs(y[j]), w->scale.q)
+    double size = j < nq        ? fmax(fabs(y[j]), work->scale.q)
                   : v_scale > 0 ? fmax(fabs(y[j]), v_scale)
                                 : 0;
     double step = sqrt(DBL_EPSILON) * (size > 0 ? size : 1);
-    w->yj[j] = y[j] + step;
-    step = w->yj[j] - y[j]; /* as it was rounded */
-    status = gsl_function(t, w->yj, w->f1, w);
+    work->yj[j] = y[j] + step;
+    step = work->yj[j] - y[j]; /* as it was rounded */
+    status = gsl_function(t, work->yj, work->f1, work);
     for (int i = 0; i < n; i++)
-      dfdy[(size_t)i * (size_t)n + (size_t)j] = (w->f1[i] - w->f0[i]) / step;
-    w->yj[j] = y[j];
+      dfdy[(size_t)i * (size_t)n + (size_t)j] = (work->f1[i] - work->f0[i]) / step;
+    work->yj[j] = y[j];
   }
   if (status != GSL_SUCCESS) return status;
-  double step = sqrt(DBL_EPSILON) * fmax(fabs(t), w->h), t1 = t + step;
-  status = gsl_function(t1, y, w->f1, w);
-  for (int i = 0; i < n; i++) dfdt[i] = (w->f1[i] - w->f0[i]) / (t1 - t);
+  double step = sqrt(DBL_EPSILON) * fmax(fabs(t), work->h), t1 = t + step;
+  status = gsl_function(t1, y, work->f1, work);
+  for (int i = 0; i < n; i++) dfdt[i] = (work->f1[i] - work->f0[i]) / (t1 - t);
   return status;
 }
 
@@ -117,11 +117,11 @@ static const gsl_odeiv2_control_type control_type = { .name = "perp", .errlevel 
 
 /* ---- the method ---- */
 
-static void gsl_layout(void *ws, perp_arena *a)
+static void gsl_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  PERP_DOUBLES(a, w->n, &w->y, &w->yerr, &w->f, &w->level, &w->f0, &w->f1, &w->yj, &w->shift,
-               &w->ys);
+  struct ws *work = ws;
+  PERP_DOUBLES(arena, work->n, &work->y, &work->yerr, &work->f, &work->level, &work->f0, &work->f1,
+               &work->yj, &work->shift, &work->ys);
 }
 
 static perp_status gsl_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
@@ -130,101 +130,103 @@ static perp_status gsl_create(perp_ctx *ctx, const perp_ode_sys *sys, const void
   const int n = sys->nq + sys->nv;
   struct ws like = { .n = n, .tolerance = *(const perp_ode_control *)opts, .history = history };
   PERP_TRY(perp_workspace_create(ctx, type->name, &like, sizeof like, gsl_layout, ws));
-  struct ws *w = *ws;
+  struct ws *work = *ws;
   gsl_error_handler_t *handler = gsl_set_error_handler_off();
-  w->step = gsl_odeiv2_step_alloc(type, (size_t)n);
+  work->step = gsl_odeiv2_step_alloc(type, (size_t)n);
   gsl_set_error_handler(handler);
-  if (w->step == NULL) {
-    free(w);
+  if (work->step == NULL) {
+    free(work);
     *ws = NULL;
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "gsl:%s: no memory for %d unknowns", type->name, n);
   }
-  w->system = (gsl_odeiv2_system){
-    .function = gsl_function, .jacobian = gsl_jacobian, .dimension = (size_t)n, .params = w
+  work->system = (gsl_odeiv2_system){
+    .function = gsl_function, .jacobian = gsl_jacobian, .dimension = (size_t)n, .params = work
   };
-  w->control = (gsl_odeiv2_control){ .type = &control_type, .state = w };
-  w->driver = (gsl_odeiv2_driver){ .sys = &w->system, .s = w->step, .c = &w->control };
-  gsl_odeiv2_step_set_driver(w->step, &w->driver);
-  memset(w->yerr, 0, (size_t)n * sizeof *w->yerr); /* bsimp saves it before it is set */
+  work->control = (gsl_odeiv2_control){ .type = &control_type, .state = work };
+  work->driver = (gsl_odeiv2_driver){ .sys = &work->system, .s = work->step, .c = &work->control };
+  gsl_odeiv2_step_set_driver(work->step, &work->driver);
+  memset(work->yerr, 0, (size_t)n * sizeof *work->yerr); /* bsimp saves it before it is set */
   return PERP_OK;
 }
 
 /* level_i = tol |y_i| + the absolute part; a group at rest has the scale of its first motion */
-static void set_levels(struct ws *w, double tol, double atol)
+static void set_levels(struct ws *work, double tol, double atol)
 {
-  const perp_ode_sys *sys = w->sys;
-  perp_ode_scale_grow(&w->scale, sys->nq, sys->nv, w->y);
-  struct perp_ode_scale scale = w->scale, rate = { 0 };
-  perp_ode_scale_grow(&rate, sys->nq, sys->nv, w->f);
-  if (scale.q == 0) scale.q = rate.q > 0 ? w->h * rate.q : 1;
-  if (scale.v == 0) scale.v = rate.v > 0 ? w->h * rate.v : 1;
-  const struct perp_ode_scale absolute = perp_ode_absolute(tol, atol, scale, w->h);
-  for (int i = 0; i < w->n; i++)
-    w->level[i] = tol * fabs(w->y[i]) + (i < sys->nq ? absolute.q : absolute.v);
+  const perp_ode_sys *sys = work->sys;
+  perp_ode_scale_grow(&work->scale, sys->nq, sys->nv, work->y);
+  struct perp_ode_scale scale = work->scale, rate = { 0 };
+  perp_ode_scale_grow(&rate, sys->nq, sys->nv, work->f);
+  if (scale.q == 0) scale.q = rate.q > 0 ? work->h * rate.q : 1;
+  if (scale.v == 0) scale.v = rate.v > 0 ? work->h * rate.v : 1;
+  const struct perp_ode_scale absolute = perp_ode_absolute(tol, atol, scale, work->h);
+  for (int i = 0; i < work->n; i++)
+    work->level[i] = tol * fabs(work->y[i]) + (i < sys->nq ? absolute.q : absolute.v);
 }
 
 /* A step of bsimp that found its increments too large: see above. */
-static int apply_shifted(struct ws *w, double t, const double *q, const double *v)
+static int apply_shifted(struct ws *work, double t, const double *q, const double *v)
 {
-  const int nq = w->sys->nq;
-  for (int i = 0; i < w->n; i++) {
-    double y = i < nq ? q[i] : v[i - nq], scale = i < nq ? w->scale.q : w->scale.v;
-    w->shift[i] = copysign(scale > 0 ? scale : 1, y);
-    w->y[i] = y + w->shift[i];
+  const int nq = work->sys->nq;
+  for (int i = 0; i < work->n; i++) {
+    double y = i < nq ? q[i] : v[i - nq], scale = i < nq ? work->scale.q : work->scale.v;
+    work->shift[i] = copysign(scale > 0 ? scale : 1, y);
+    work->y[i] = y + work->shift[i];
   }
-  w->shifted = true;
-  int status = gsl_odeiv2_step_apply(w->step, t, w->h, w->y, w->yerr, w->f, NULL, &w->system);
-  w->shifted = false;
-  for (int i = 0; i < w->n; i++) w->y[i] -= w->shift[i];
-  return status == GSL_SUCCESS && !perp_finite(w->n, w->yerr) ? GSL_EMAXITER : status;
+  work->shifted = true;
+  int status = gsl_odeiv2_step_apply(work->step, t, work->h, work->y, work->yerr, work->f, NULL,
+                                     &work->system);
+  work->shifted = false;
+  for (int i = 0; i < work->n; i++) work->y[i] -= work->shift[i];
+  return status == GSL_SUCCESS && !perp_finite(work->n, work->yerr) ? GSL_EMAXITER : status;
 }
 
 static perp_ode_answer gsl_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                 double *v, double *err, perp_stats *stats)
 {
-  struct ws *w = ws;
+  struct ws *work = ws;
   const size_t nq = (size_t)sys->nq, nv = (size_t)sys->nv;
-  w->sys = sys;
-  w->stats = stats;
-  w->h = h;
-  memcpy(w->y, q, nq * sizeof *q);
-  if (nv > 0) memcpy(w->y + nq, v, nv * sizeof *v);
+  work->sys = sys;
+  work->stats = stats;
+  work->h = h;
+  memcpy(work->y, q, nq * sizeof *q);
+  if (nv > 0) memcpy(work->y + nq, v, nv * sizeof *v);
 
-  w->answer = perp_ode_eval(sys, t, h, q, v, false, w->f, w->f + nq, stats);
-  if (w->answer != PERP_ODE_OK) return w->answer;
-  if (!perp_finite(w->n, w->f)) { /* GSL would take it into its factorizations and history */
+  work->answer = perp_ode_eval(sys, t, h, q, v, false, work->f, work->f + nq, stats);
+  if (work->answer != PERP_ODE_OK) return work->answer;
+  if (!perp_finite(work->n, work->f)) { /* GSL would take it into its factorizations and history */
     stats->reason = PERP_NOT_FINITE;
     return PERP_ODE_FAILED;
   }
 
-  const perp_ode_control *given = &w->tolerance;
-  const bool fixed = given->tol == 0 && !w->history;
+  const perp_ode_control *given = &work->tolerance;
+  const bool fixed = given->tol == 0 && !work->history;
   double tol = given->tol > 0 ? given->tol : fixed ? PERP_ODE_FIXED_TOL : PERP_ODE_VARIABLE_TOL;
   int status;
   gsl_error_handler_t *handler = gsl_set_error_handler_off();
   for (int looser = 0;; looser++, tol *= 1e3) {
-    set_levels(w, tol, given->atol);
-    status = gsl_odeiv2_step_apply(w->step, t, h, w->y, w->yerr, w->f, NULL, &w->system);
-    if (status == GSL_SUCCESS && w->step->type == gsl_odeiv2_step_bsimp &&
-        !perp_finite(w->n, w->yerr))
-      status = apply_shifted(w, t, q, v);
-    if (status == GSL_SUCCESS || w->answer != PERP_ODE_OK || !fixed || looser == 2) break;
-    memcpy(w->y, q, nq * sizeof *q);
-    if (nv > 0) memcpy(w->y + nq, v, nv * sizeof *v);
+    set_levels(work, tol, given->atol);
+    status = gsl_odeiv2_step_apply(work->step, t, h, work->y, work->yerr, work->f, NULL,
+                                   &work->system);
+    if (status == GSL_SUCCESS && work->step->type == gsl_odeiv2_step_bsimp &&
+        !perp_finite(work->n, work->yerr))
+      status = apply_shifted(work, t, q, v);
+    if (status == GSL_SUCCESS || work->answer != PERP_ODE_OK || !fixed || looser == 2) break;
+    memcpy(work->y, q, nq * sizeof *q);
+    if (nv > 0) memcpy(work->y + nq, v, nv * sizeof *v);
   }
   gsl_set_error_handler(handler);
 
-  if (w->history && (w->answer != PERP_ODE_OK || !perp_finite(w->n, w->y)))
-    gsl_odeiv2_step_reset(w->step); /* not every failure of ours leaves the array as it was */
-  if (w->answer != PERP_ODE_OK) return w->answer;
+  if (work->history && (work->answer != PERP_ODE_OK || !perp_finite(work->n, work->y)))
+    gsl_odeiv2_step_reset(work->step); /* not every failure of ours leaves the array as it was */
+  if (work->answer != PERP_ODE_OK) return work->answer;
   if (status != GSL_SUCCESS) {
     stats->reason = PERP_MAX_ITER;
     return PERP_ODE_FAILED;
   }
-  memcpy(q, w->y, nq * sizeof *q);
-  if (nv > 0) memcpy(v, w->y + nq, nv * sizeof *v);
+  memcpy(q, work->y, nq * sizeof *q);
+  if (nv > 0) memcpy(v, work->y + nq, nv * sizeof *v);
   if (sys->project != NULL) sys->project(sys->user, q);
-  if (err != NULL) memcpy(err, w->yerr, (nq + nv) * sizeof *err);
+  if (err != NULL) memcpy(err, work->yerr, (nq + nv) * sizeof *err);
   return PERP_ODE_OK;
 }
 
@@ -235,9 +237,9 @@ static int current_order(const void *ws)
 
 static void gsl_reset(void *ws)
 {
-  struct ws *w = ws;
-  gsl_odeiv2_step_reset(w->step);
-  w->scale = (struct perp_ode_scale){ 0 };
+  struct ws *work = ws;
+  gsl_odeiv2_step_reset(work->step);
+  work->scale = (struct perp_ode_scale){ 0 };
 }
 
 static void gsl_destroy(void *ws)

@@ -52,15 +52,15 @@ struct ws {
 };
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 
-static void implicit_midpoint_layout(void *ws, perp_arena *a)
+static void implicit_midpoint_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  PERP_DOUBLES(a, w->nq, &w->qdot, &w->qm, &w->q1);
-  PERP_DOUBLES(a, w->nv, &w->vm, &w->a);
-  PERP_DOUBLES(a, w->n, &w->D, &w->G, &w->r, &w->Dj);
-  if (w->n > NEWTON_MOST) return;
-  w->jacobian = PERP_CARVE(a, double, (size_t)w->n *(size_t)w->n);
-  w->pivots = PERP_CARVE(a, lapack_int, w->n);
+  struct ws *work = ws;
+  PERP_DOUBLES(arena, work->nq, &work->qdot, &work->qm, &work->q1);
+  PERP_DOUBLES(arena, work->nv, &work->vm, &work->a);
+  PERP_DOUBLES(arena, work->n, &work->D, &work->G, &work->r, &work->Dj);
+  if (work->n > NEWTON_MOST) return;
+  work->jacobian = PERP_CARVE(arena, double, (size_t)work->n *(size_t)work->n);
+  work->pivots = PERP_CARVE(arena, lapack_int, work->n);
 }
 
 static perp_status implicit_midpoint_create(perp_ctx *ctx, const perp_ode_sys *sys,
@@ -72,177 +72,181 @@ static perp_status implicit_midpoint_create(perp_ctx *ctx, const perp_ode_sys *s
                                implicit_midpoint_layout, ws);
 }
 
-static perp_ode_answer implicit_midpoint_fail(const struct ws *w, perp_reason reason)
+static perp_ode_answer implicit_midpoint_fail(const struct ws *work, perp_reason reason)
 {
-  w->stats->reason = reason;
+  work->stats->reason = reason;
   return PERP_ODE_FAILED;
 }
 
 /* q1 and qm of the mean velocity vm */
-static void implicit_midpoint_positions(struct ws *w)
+static void implicit_midpoint_positions(struct ws *work)
 {
-  const perp_ode_sys *sys = w->sys;
-  const double h = w->h, *q0 = w->q0;
+  const perp_ode_sys *sys = work->sys;
+  const double h = work->h, *q0 = work->q0;
   if (sys->qdot != NULL && sys->retract != NULL) {
-    sys->qdot(sys->user, q0, w->vm, w->qdot);
-    for (int i = 0; i < w->nq; i++) w->q1[i] = q0[i] + h * w->qdot[i];
-    if (sys->project != NULL) sys->project(sys->user, w->q1);
-    for (int i = 0; i < w->nq; i++) w->qm[i] = 0.5 * (q0[i] + w->q1[i]);
-    if (sys->project != NULL) sys->project(sys->user, w->qm);
+    sys->qdot(sys->user, q0, work->vm, work->qdot);
+    for (int i = 0; i < work->nq; i++) work->q1[i] = q0[i] + h * work->qdot[i];
+    if (sys->project != NULL) sys->project(sys->user, work->q1);
+    for (int i = 0; i < work->nq; i++) work->qm[i] = 0.5 * (q0[i] + work->q1[i]);
+    if (sys->project != NULL) sys->project(sys->user, work->qm);
     return;
   }
-  for (int i = 0; i < w->nv; i++) w->r[i] = 0.5 * h * w->vm[i];
-  perp_ode_retract(sys, q0, w->r, w->qm);
-  for (int i = 0; i < w->nv; i++) w->r[i] = h * w->vm[i];
-  perp_ode_retract(sys, q0, w->r, w->q1);
+  for (int i = 0; i < work->nv; i++) work->r[i] = 0.5 * h * work->vm[i];
+  perp_ode_retract(sys, q0, work->r, work->qm);
+  for (int i = 0; i < work->nv; i++) work->r[i] = h * work->vm[i];
+  perp_ode_retract(sys, q0, work->r, work->q1);
 }
 
 /* G = h a(t + h/2, qm(D), v0 + D/2), the map whose fixed point is the step */
-static perp_ode_answer implicit_midpoint_image(struct ws *w, const double *D, double *G)
+static perp_ode_answer implicit_midpoint_image(struct ws *work, const double *D, double *G)
 {
-  const bool plain = w->nv == 0;
+  const bool plain = work->nv == 0;
   if (plain) {
-    for (int i = 0; i < w->n; i++) w->qm[i] = w->q0[i] + 0.5 * D[i];
+    for (int i = 0; i < work->n; i++) work->qm[i] = work->q0[i] + 0.5 * D[i];
   } else {
-    for (int i = 0; i < w->n; i++) w->vm[i] = w->v0[i] + 0.5 * D[i];
-    implicit_midpoint_positions(w);
+    for (int i = 0; i < work->n; i++) work->vm[i] = work->v0[i] + 0.5 * D[i];
+    implicit_midpoint_positions(work);
   }
-  double *qdot = plain ? w->qdot : perp_ode_unwanted(w->sys, w->qdot);
-  const perp_ode_answer answer = perp_ode_eval(w->sys, w->t + 0.5 * w->h, w->h, w->qm, w->vm, true,
-                                               qdot, w->a, w->stats);
-  const double *rate = plain ? w->qdot : w->a;
-  for (int i = 0; i < w->n; i++) G[i] = w->h * rate[i];
+  double *qdot = plain ? work->qdot : perp_ode_unwanted(work->sys, work->qdot);
+  const perp_ode_answer answer = perp_ode_eval(work->sys, work->t + 0.5 * work->h, work->h,
+                                               work->qm, work->vm, true, qdot, work->a,
+                                               work->stats);
+  const double *rate = plain ? work->qdot : work->a;
+  for (int i = 0; i < work->n; i++) G[i] = work->h * rate[i];
   return answer;
 }
 
-/* jacobian = LU of 1 - dG/dD at w->D, whose image is w->G */
-static perp_ode_answer implicit_midpoint_factor(struct ws *w, double scale)
+/* jacobian = LU of 1 - dG/dD at work->D, whose image is work->G */
+static perp_ode_answer implicit_midpoint_factor(struct ws *work, double scale)
 {
-  const int n = w->n;
+  const int n = work->n;
   const double least = sqrt(DBL_EPSILON) * scale;
-  memcpy(w->Dj, w->D, (size_t)n * sizeof *w->D);
+  memcpy(work->Dj, work->D, (size_t)n * sizeof *work->D);
   for (int j = 0; j < n; j++) {
-    double *column = w->jacobian + (size_t)j * (size_t)n;
-    double step = fmax(sqrt(DBL_EPSILON) * fabs(w->D[j]), least);
-    w->Dj[j] = w->D[j] + step;
-    step = w->Dj[j] - w->D[j]; /* as it was rounded */
-    perp_ode_answer answer = implicit_midpoint_image(w, w->Dj, column);
+    double *column = work->jacobian + (size_t)j * (size_t)n;
+    double step = fmax(sqrt(DBL_EPSILON) * fabs(work->D[j]), least);
+    work->Dj[j] = work->D[j] + step;
+    step = work->Dj[j] - work->D[j]; /* as it was rounded */
+    perp_ode_answer answer = implicit_midpoint_image(work, work->Dj, column);
     if (answer != PERP_ODE_OK) return answer;
-    for (int i = 0; i < n; i++) column[i] = (i == j) - (column[i] - w->G[i]) / step;
-    w->Dj[j] = w->D[j];
+    for (int i = 0; i < n; i++) column[i] = (i == j) - (column[i] - work->G[i]) / step;
+    work->Dj[j] = work->D[j];
   }
-  w->stats->factorizations++;
-  lapack_int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, w->jacobian, n, w->pivots);
-  return info == 0 ? PERP_ODE_OK : implicit_midpoint_fail(w, PERP_SINGULAR);
+  work->stats->factorizations++;
+  lapack_int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, work->jacobian, n, work->pivots);
+  return info == 0 ? PERP_ODE_OK : implicit_midpoint_fail(work, PERP_SINGULAR);
 }
 
 /* Corrections below this are round-off: of the velocities, or too small to move a position by more
  * than its rounding (bodies at rest, whose accelerations are the rounding of forces in balance), or
  * no more than the accelerations are known to (bodies at rest on each other, whose forces are found
  * to a tolerance). */
-static double round_off(const struct ws *w, double scale)
+static double round_off(const struct ws *work, double scale)
 {
-  return fmax(ROUND_OFF * scale, w->unseen);
+  return fmax(ROUND_OFF * scale, work->unseen);
 }
 
 /* A correction of size `now` after one of size `before` ends the iteration. */
-static bool at_round_off(const struct ws *w, double now, double before, double scale)
+static bool at_round_off(const struct ws *work, double now, double before, double scale)
 {
-  return now == 0 || (now <= round_off(w, scale) && now >= 0.5 * before);
+  return now == 0 || (now <= round_off(work, scale) && now >= 0.5 * before);
 }
 
 /* D = G(D) by Newton's method from D = 0, which no stiffness can have spoilt. */
-static perp_ode_answer implicit_midpoint_newton(struct ws *w)
+static perp_ode_answer implicit_midpoint_newton(struct ws *work)
 {
-  const int n = w->n;
+  const int n = work->n;
   double before = HUGE_VAL;
   int jacobians = 0;
   bool factored = false;
-  memset(w->D, 0, (size_t)n * sizeof *w->D);
+  memset(work->D, 0, (size_t)n * sizeof *work->D);
   for (int i = 0; i < NEWTON_ITERATIONS; i++) {
-    perp_ode_answer answer = implicit_midpoint_image(w, w->D, w->G);
+    perp_ode_answer answer = implicit_midpoint_image(work, work->D, work->G);
     if (answer == PERP_ODE_OK && !factored) {
       if (jacobians++ == JACOBIANS_MOST) break;
       /* differences are taken on the scale of the velocities, from rest on that of what they become
        */
-      double scale = w->base > 0 ? fmax(w->base, perp_ode_size(n, w->D))
-                                 : fmax(perp_ode_size(n, w->G), DBL_MIN);
-      answer = implicit_midpoint_factor(w, scale);
+      double scale = work->base > 0 ? fmax(work->base, perp_ode_size(n, work->D))
+                                    : fmax(perp_ode_size(n, work->G), DBL_MIN);
+      answer = implicit_midpoint_factor(work, scale);
     }
     if (answer != PERP_ODE_OK) return answer;
-    w->stats->iterations++;
-    for (int j = 0; j < n; j++) w->r[j] = w->G[j] - w->D[j];
-    if (LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, w->jacobian, n, w->pivots, w->r, n) != 0)
+    work->stats->iterations++;
+    for (int j = 0; j < n; j++) work->r[j] = work->G[j] - work->D[j];
+    if (LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, work->jacobian, n, work->pivots, work->r,
+                            n) != 0)
       break;
-    double now = perp_ode_size(n, w->r);
+    double now = perp_ode_size(n, work->r);
     if (!(now < HUGE_VAL)) break;
-    for (int j = 0; j < n; j++) w->D[j] += w->r[j];
-    double scale = fmax(w->base, perp_ode_size(n, w->D));
-    if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
-    factored = now <= 0.3 * before || now <= round_off(w, scale);
+    for (int j = 0; j < n; j++) work->D[j] += work->r[j];
+    double scale = fmax(work->base, perp_ode_size(n, work->D));
+    if (at_round_off(work, now, before, scale)) return PERP_ODE_OK;
+    factored = now <= 0.3 * before || now <= round_off(work, scale);
     before = now;
   }
-  return implicit_midpoint_fail(w, PERP_MAX_ITER);
+  return implicit_midpoint_fail(work, PERP_MAX_ITER);
 }
 
-/* Solve D = G(D) from the guess in w->D. */
-static perp_ode_answer implicit_midpoint_solve(struct ws *w)
+/* Solve D = G(D) from the guess in work->D. */
+static perp_ode_answer implicit_midpoint_solve(struct ws *work)
 {
-  const int n = w->n;
+  const int n = work->n;
   double before = HUGE_VAL;
   for (int i = 0; i < FIXED_POINT_MOST; i++) {
-    perp_ode_answer answer = implicit_midpoint_image(w, w->D, w->G);
-    if (answer != PERP_ODE_OK && w->jacobian == NULL) return answer;
+    perp_ode_answer answer = implicit_midpoint_image(work, work->D, work->G);
+    if (answer != PERP_ODE_OK && work->jacobian == NULL) return answer;
     if (answer != PERP_ODE_OK) break; /* perhaps the iteration strayed */
-    w->stats->iterations++;
+    work->stats->iterations++;
     double now = 0;
-    for (int j = 0; j < n; j++) now = fmax(now, fabs(w->G[j] - w->D[j]));
-    double scale = fmax(w->base, perp_ode_size(n, w->G));
-    const bool above = now > round_off(w, scale);
+    for (int j = 0; j < n; j++) now = fmax(now, fabs(work->G[j] - work->D[j]));
+    double scale = fmax(work->base, perp_ode_size(n, work->G));
+    const bool above = now > round_off(work, scale);
     const bool slow = i > 0 && now > 0.5 * before && above;
-    if (!(now < HUGE_VAL) || (now > 1e3 * before && above) || (slow && w->jacobian != NULL)) break;
-    memcpy(w->D, w->G, (size_t)n * sizeof *w->D);
-    if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
+    if (!(now < HUGE_VAL) || (now > 1e3 * before && above) || (slow && work->jacobian != NULL))
+      break;
+    memcpy(work->D, work->G, (size_t)n * sizeof *work->D);
+    if (at_round_off(work, now, before, scale)) return PERP_ODE_OK;
     before = now;
   }
-  return w->jacobian != NULL ? implicit_midpoint_newton(w)
-                             : implicit_midpoint_fail(w, PERP_MAX_ITER);
+  return work->jacobian != NULL ? implicit_midpoint_newton(work)
+                                : implicit_midpoint_fail(work, PERP_MAX_ITER);
 }
 
 static perp_ode_answer implicit_midpoint_step(void *ws, const perp_ode_sys *sys, double t, double h,
                                               double *q, double *v, double *err, perp_stats *stats)
 {
   (void)err;
-  struct ws *w = ws;
-  const int n = w->n;
-  const bool plain = w->nv == 0;
-  w->sys = sys;
-  w->t = t;
-  w->h = h;
-  w->q0 = q;
-  w->v0 = v;
-  w->stats = stats;
-  w->base = perp_ode_size(n, plain ? q : v);
-  w->unseen = plain ? 0
-                    : fmax(DBL_EPSILON * perp_ode_size(w->nq, q) / fabs(h), fabs(h) * sys->rough);
+  struct ws *work = ws;
+  const int n = work->n;
+  const bool plain = work->nv == 0;
+  work->sys = sys;
+  work->t = t;
+  work->h = h;
+  work->q0 = q;
+  work->v0 = v;
+  work->stats = stats;
+  work->base = perp_ode_size(n, plain ? q : v);
+  work->unseen = plain ? 0
+                       : fmax(DBL_EPSILON * perp_ode_size(work->nq, q) / fabs(h),
+                              fabs(h) * sys->rough);
 
   /* first guess: Euler's increment, from the derivative at the regular state */
-  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, w->qdot, w->a, stats);
+  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, work->qdot, work->a, stats);
   if (answer != PERP_ODE_OK) return answer;
-  const double *rate = plain ? w->qdot : w->a;
-  for (int i = 0; i < n; i++) w->D[i] = h * rate[i];
-  answer = implicit_midpoint_solve(w);
+  const double *rate = plain ? work->qdot : work->a;
+  for (int i = 0; i < n; i++) work->D[i] = h * rate[i];
+  answer = implicit_midpoint_solve(work);
   if (answer != PERP_ODE_OK) return answer;
 
   if (plain) {
-    for (int i = 0; i < n; i++) q[i] += w->D[i];
+    for (int i = 0; i < n; i++) q[i] += work->D[i];
     if (sys->project != NULL) sys->project(sys->user, q);
     return PERP_ODE_OK;
   }
-  for (int i = 0; i < n; i++) w->vm[i] = v[i] + 0.5 * w->D[i];
-  implicit_midpoint_positions(w);
-  memcpy(q, w->q1, (size_t)w->nq * sizeof *q);
-  for (int i = 0; i < n; i++) v[i] += w->D[i];
+  for (int i = 0; i < n; i++) work->vm[i] = v[i] + 0.5 * work->D[i];
+  implicit_midpoint_positions(work);
+  memcpy(q, work->q1, (size_t)work->nq * sizeof *q);
+  for (int i = 0; i < n; i++) v[i] += work->D[i];
   return PERP_ODE_OK;
 }
 

@@ -68,16 +68,16 @@ static inline bool perp_ode_in_momenta(const perp_ode_sys *sys)
   return sys->canonical != NULL && (sys->caps & PERP_ODE_SYS_POSITION_FORCES) == 0;
 }
 
-void perp_ode_canonical_layout(perp_ode_canonical_step *s, int nq, int nv, perp_arena *a);
+void perp_ode_canonical_layout(perp_ode_canonical_step *step, int nq, int nv, perp_arena *arena);
 /* The state (q, p) of (q, v); then steps from t to t + h, the first Euler method or its adjoint;
  * then (q, v) of the state.  FAILED with PERP_MAX_ITER: no convergence; q and v are written by the
  * last only. */
-perp_ode_answer perp_ode_canonical_begin(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+perp_ode_answer perp_ode_canonical_begin(perp_ode_canonical_step *step, const perp_ode_sys *sys,
                                          double t, const double *q, const double *v,
                                          perp_stats *stats);
-perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *step, const perp_ode_sys *sys,
                                          double t, double h, bool adjoint, perp_stats *stats);
-perp_ode_answer perp_ode_canonical_end(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+perp_ode_answer perp_ode_canonical_end(perp_ode_canonical_step *step, const perp_ode_sys *sys,
                                        double t, double *q, double *v, perp_stats *stats);
 
 /* ---- explicit Runge-Kutta methods ---- */

@@ -53,25 +53,25 @@ typedef struct perp_radau {
 
 /* PERP_ERR_NOMEM.  Allocates all that steps need: 20 vectors of n numbers, the matrices J and E1
  * and the complex E2, their factors. */
-perp_status perp_radau_create(perp_ctx *ctx, perp_radau *r);
-void perp_radau_destroy(perp_radau *r); /* an empty one is fine */
-void perp_radau_reset(perp_radau *r);   /* forget J, factors and the step before */
+perp_status perp_radau_create(perp_ctx *ctx, perp_radau *radau);
+void perp_radau_destroy(perp_radau *radau); /* an empty one is fine */
+void perp_radau_reset(perp_radau *radau);   /* forget J, factors and the step before */
 
 /* Z of a step h from y0 at t, where f is f0.  tol > 0: until the error left in Z is below `tol` of
  * `scale` (in the mean of squares); 0: until corrections are round-off.  PERP_EXACT; PERP_MAX_ITER,
  * PERP_SINGULAR, PERP_NOT_FINITE.  No allocation. */
-perp_reason perp_radau_solve(perp_radau *r, double t, double h, const double *y0, const double *f0,
-                             double tol);
+perp_reason perp_radau_solve(perp_radau *radau, double t, double h, const double *y0,
+                             const double *f0, double tol);
 /* The step that was solved becomes the one before. */
-void perp_radau_accept(perp_radau *r, double h);
+void perp_radau_accept(perp_radau *radau, double h);
 /* err [n] = (gamma / h B - J)^-1 (f0 + B (e_1 Z_1 + e_2 Z_2 + e_3 Z_3) / h), O(h^4), bounded where
  * the problem is stiff; again: filtered once more, for first and refused steps (IV.8.20).  False:
  * no value of f. */
-bool perp_radau_error(perp_radau *r, double t, double h, const double *y0, const double *f0,
+bool perp_radau_error(perp_radau *radau, double t, double h, const double *y0, const double *f0,
                       bool again, double *err);
 /* Weights of the Z_i in the collocation polynomial at t + s h: y0 + sum_i l_i Z_i. */
 void perp_radau_weights(double s, double l[3]);
 /* sqrt(mean of (x_i / scale_i)^2) over those that count */
-double perp_radau_norm(const perp_radau *r, const double *x);
+double perp_radau_norm(const perp_radau *radau, const double *x);
 
 #endif

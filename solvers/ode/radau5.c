@@ -36,29 +36,29 @@ typedef struct workspace {
   perp_ode_answer answer;
 } workspace;
 
-static void radau5_layout(void *ws, perp_arena *a)
+static void radau5_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const int n = w->local.n;
-  PERP_DOUBLES(a, n, &w->y, &w->f, &w->err);
-  w->differential = PERP_CARVE(a, unsigned char, n);
+  workspace *work = ws;
+  const int n = work->local.n;
+  PERP_DOUBLES(arena, n, &work->y, &work->f, &work->err);
+  work->differential = PERP_CARVE(arena, unsigned char, n);
 }
 
 static void radau5_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  perp_radau_destroy(&w->radau);
-  perp_local_destroy(&w->local);
-  free(w);
+  workspace *work = ws;
+  if (work == NULL) return;
+  perp_radau_destroy(&work->radau);
+  perp_local_destroy(&work->local);
+  free(work);
 }
 
 static bool radau5_f(void *user, double t, const double *y, double *f)
 {
-  workspace *w = user;
-  const int nq = w->sys->nq;
-  w->answer = perp_ode_eval(w->sys, t, w->h, y, y + nq, true, f, f + nq, w->stats);
-  return w->answer == PERP_ODE_OK;
+  workspace *work = user;
+  const int nq = work->sys->nq;
+  work->answer = perp_ode_eval(work->sys, t, work->h, y, y + nq, true, f, f + nq, work->stats);
+  return work->answer == PERP_ODE_OK;
 }
 
 static perp_status radau5_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
@@ -73,99 +73,100 @@ static perp_status radau5_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
     perp_local_destroy(&like.local);
     return status;
   }
-  workspace *w = *ws;
-  memset(w->differential, 1, (size_t)n);
-  w->radau = (perp_radau){
-    .local = &w->local, .f = radau5_f, .user = w, .differential = w->differential
+  workspace *work = *ws;
+  memset(work->differential, 1, (size_t)n);
+  work->radau = (perp_radau){
+    .local = &work->local, .f = radau5_f, .user = work, .differential = work->differential
   };
-  status = perp_radau_create(ctx, &w->radau);
+  status = perp_radau_create(ctx, &work->radau);
   if (status == PERP_OK) return PERP_OK;
-  radau5_destroy(w);
+  radau5_destroy(work);
   *ws = NULL;
   return status;
 }
 
 static void radau5_reset(void *ws)
 {
-  workspace *w = ws;
-  perp_radau_reset(&w->radau);
-  w->scale = (struct perp_ode_scale){ 0 };
-  w->made = false;
+  workspace *work = ws;
+  perp_radau_reset(&work->radau);
+  work->scale = (struct perp_ode_scale){ 0 };
+  work->made = false;
 }
 
 /* Error levels (those of ode.h), and the steps of the differences, of their scale. */
-static void radau5_levels(workspace *w)
+static void radau5_levels(workspace *work)
 {
-  const int nq = w->sys->nq, nv = w->sys->nv;
-  perp_ode_scale_grow(&w->scale, nq, nv, w->y);
-  struct perp_ode_scale scale = w->scale, rate = { 0 };
-  perp_ode_scale_grow(&rate, nq, nv, w->f);
+  const int nq = work->sys->nq, nv = work->sys->nv;
+  perp_ode_scale_grow(&work->scale, nq, nv, work->y);
+  struct perp_ode_scale scale = work->scale, rate = { 0 };
+  perp_ode_scale_grow(&rate, nq, nv, work->f);
   /* what the step makes of a state at rest counts too: the driver asks for its end */
-  scale.q = fmax(scale.q, w->h * rate.q);
-  scale.v = fmax(scale.v, w->h * rate.v);
+  scale.q = fmax(scale.q, work->h * rate.q);
+  scale.v = fmax(scale.v, work->h * rate.v);
   if (scale.q == 0) scale.q = 1;
   if (scale.v == 0) scale.v = 1;
-  const double tol = w->control.tol;
-  const struct perp_ode_scale absolute = perp_ode_absolute(tol, w->control.atol, scale, w->h);
+  const double tol = work->control.tol;
+  const struct perp_ode_scale absolute = perp_ode_absolute(tol, work->control.atol, scale, work->h);
   for (int i = 0; i < nq + nv; i++) {
     const double size = i < nq ? scale.q : scale.v;
-    w->radau.scale[i] = tol > 0 ? tol * fabs(w->y[i]) + (i < nq ? absolute.q : absolute.v) : size;
-    w->radau.difference[i] = sqrt(DBL_EPSILON) * fmax(fabs(w->y[i]), size);
+    work->radau.scale[i] = tol > 0 ? tol * fabs(work->y[i]) + (i < nq ? absolute.q : absolute.v)
+                                   : size;
+    work->radau.difference[i] = sqrt(DBL_EPSILON) * fmax(fabs(work->y[i]), size);
   }
 }
 
-static perp_ode_answer radau5_fail(const workspace *w, perp_reason reason)
+static perp_ode_answer radau5_fail(const workspace *work, perp_reason reason)
 {
-  if (w->answer != PERP_ODE_OK) return w->answer;
-  w->stats->reason = reason;
+  if (work->answer != PERP_ODE_OK) return work->answer;
+  work->stats->reason = reason;
   return PERP_ODE_FAILED;
 }
 
 static perp_ode_answer radau5_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                    double *v, double *err, perp_stats *stats)
 {
-  workspace *w = ws;
-  perp_radau *r = &w->radau;
+  workspace *work = ws;
+  perp_radau *radau = &work->radau;
   const size_t nq = (size_t)sys->nq, nv = (size_t)sys->nv;
-  const double tol = w->control.tol;
-  const bool refused = w->made && t == w->start;
-  w->sys = sys;
-  w->stats = stats;
-  w->h = h;
-  if (w->made && fabs(t - w->end) <= 1e-9 * h) /* but for the rounding of times */
-    perp_radau_accept(r, w->end - w->start);
-  else if (w->made && !refused)
-    perp_radau_reset(r);
-  w->made = false;
-  memcpy(w->y, q, nq * sizeof *q);
-  if (nv > 0) memcpy(w->y + nq, v, nv * sizeof *v);
-  w->answer = perp_ode_eval(sys, t, h, q, v, false, w->f, w->f + nq, stats);
-  if (w->answer != PERP_ODE_OK) return w->answer;
-  radau5_levels(w);
+  const double tol = work->control.tol;
+  const bool refused = work->made && t == work->start;
+  work->sys = sys;
+  work->stats = stats;
+  work->h = h;
+  if (work->made && fabs(t - work->end) <= 1e-9 * h) /* but for the rounding of times */
+    perp_radau_accept(radau, work->end - work->start);
+  else if (work->made && !refused)
+    perp_radau_reset(radau);
+  work->made = false;
+  memcpy(work->y, q, nq * sizeof *q);
+  if (nv > 0) memcpy(work->y + nq, v, nv * sizeof *v);
+  work->answer = perp_ode_eval(sys, t, h, q, v, false, work->f, work->f + nq, stats);
+  if (work->answer != PERP_ODE_OK) return work->answer;
+  radau5_levels(work);
 
-  const bool first = r->h_past == 0;
-  const int64_t iterations = r->iterations;
-  const int factorizations = r->factorizations;
+  const bool first = radau->h_past == 0;
+  const int64_t iterations = radau->iterations;
+  const int factorizations = radau->factorizations;
   const double enough = tol > 0 ? fmax(10 * DBL_EPSILON / tol, fmin(0.03, sqrt(tol))) : 0;
-  const perp_reason reason = perp_radau_solve(r, t, h, w->y, w->f, enough);
-  stats->iterations += (int)(r->iterations - iterations);
-  stats->factorizations += r->factorizations - factorizations;
-  if (reason < 0) return radau5_fail(w, reason);
+  const perp_reason reason = perp_radau_solve(radau, t, h, work->y, work->f, enough);
+  stats->iterations += (int)(radau->iterations - iterations);
+  stats->factorizations += radau->factorizations - factorizations;
+  if (reason < 0) return radau5_fail(work, reason);
   if (err != NULL) {
     const double lower = tol > 0 ? fmin(1, 10 * cbrt(tol)) : 1;
-    if (!perp_radau_error(r, t, h, w->y, w->f, false, w->err))
-      return radau5_fail(w, PERP_NOT_FINITE);
-    if ((first || refused) && lower * perp_radau_norm(r, w->err) > 1 &&
-        !perp_radau_error(r, t, h, w->y, w->f, true, w->err))
-      return radau5_fail(w, PERP_NOT_FINITE);
-    for (size_t i = 0; i < nq + nv; i++) err[i] = lower * w->err[i];
+    if (!perp_radau_error(radau, t, h, work->y, work->f, false, work->err))
+      return radau5_fail(work, PERP_NOT_FINITE);
+    if ((first || refused) && lower * perp_radau_norm(radau, work->err) > 1 &&
+        !perp_radau_error(radau, t, h, work->y, work->f, true, work->err))
+      return radau5_fail(work, PERP_NOT_FINITE);
+    for (size_t i = 0; i < nq + nv; i++) err[i] = lower * work->err[i];
   }
-  for (size_t i = 0; i < nq; i++) q[i] = w->y[i] + r->z[2][i];
-  for (size_t i = 0; i < nv; i++) v[i] = w->y[nq + i] + r->z[2][nq + i];
+  for (size_t i = 0; i < nq; i++) q[i] = work->y[i] + radau->z[2][i];
+  for (size_t i = 0; i < nv; i++) v[i] = work->y[nq + i] + radau->z[2][nq + i];
   if (sys->project != NULL) sys->project(sys->user, q);
-  w->made = true;
-  w->start = t;
-  w->end = t + h;
+  work->made = true;
+  work->start = t;
+  work->end = t + h;
   return PERP_ODE_OK;
 }
 

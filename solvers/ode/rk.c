@@ -21,11 +21,11 @@ struct ws {
   double *y, *k; /* [n], [all * n], n = nq + nv */
 };
 
-static void rk_layout(void *ws, perp_arena *a)
+static void rk_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  w->y = PERP_CARVE(a, double, w->n);
-  w->k = PERP_CARVE(a, double, (size_t)w->n *(size_t)w->tableau->all);
+  struct ws *work = ws;
+  work->y = PERP_CARVE(arena, double, work->n);
+  work->k = PERP_CARVE(arena, double, (size_t)work->n *(size_t)work->tableau->all);
 }
 
 perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
@@ -68,8 +68,8 @@ static double rk_sum(int terms, const double *coeff, const double *k, int ld)
 perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                  double *v, double *err, perp_stats *stats)
 {
-  struct ws *w = ws;
-  const perp_ode_tableau *tab = w->tableau;
+  struct ws *work = ws;
+  const perp_ode_tableau *tab = work->tableau;
   const int nq = sys->nq, nv = sys->nv, n = nq + nv;
   const int stages = err != NULL ? tab->all : tab->stages;
   if (err != NULL && tab->e == NULL) { /* no embedded formula */
@@ -79,13 +79,13 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
 
   const double *a = tab->a;
   for (int s = 0; s < stages; s++) {
-    double *k = w->k + (size_t)s * (size_t)n;
+    double *k = work->k + (size_t)s * (size_t)n;
     const double *qs = q, *vs = v;
     if (s > 0) {
-      rk_combine(nq, q, h, s, a, w->k, n, w->y);
-      rk_combine(nv, v, h, s, a, w->k + nq, n, w->y + nq);
-      qs = w->y;
-      vs = w->y + nq;
+      rk_combine(nq, q, h, s, a, work->k, n, work->y);
+      rk_combine(nv, v, h, s, a, work->k + nq, n, work->y + nq);
+      qs = work->y;
+      vs = work->y + nq;
       a += s;
     }
     perp_ode_answer answer = perp_ode_eval(sys, t + tab->c[s] * h, h, qs, vs, s > 0, k, k + nq,
@@ -93,13 +93,13 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
     if (answer != PERP_ODE_OK) return answer;
   }
 
-  rk_combine(nq, q, h, tab->stages, tab->b, w->k, n, q);
-  rk_combine(nv, v, h, tab->stages, tab->b, w->k + nq, n, v);
+  rk_combine(nq, q, h, tab->stages, tab->b, work->k, n, q);
+  rk_combine(nv, v, h, tab->stages, tab->b, work->k + nq, n, v);
   if (sys->project != NULL) sys->project(sys->user, q);
   for (int i = 0; i < n && err != NULL; i++) {
-    err[i] = h * rk_sum(stages, tab->e, w->k + i, n);
+    err[i] = h * rk_sum(stages, tab->e, work->k + i, n);
     if (tab->e3 == NULL || err[i] == 0) continue;
-    const double e3 = h * rk_sum(stages, tab->e3, w->k + i, n);
+    const double e3 = h * rk_sum(stages, tab->e3, work->k + i, n);
     err[i] *= fabs(err[i]) / hypot(err[i], 0.1 * e3);
   }
   return PERP_ODE_OK;

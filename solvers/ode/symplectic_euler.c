@@ -22,12 +22,12 @@ struct ws {
   perp_ode_canonical_step canonical;
 };
 
-static void symplectic_euler_layout(void *ws, perp_arena *a)
+static void symplectic_euler_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  w->qdot = PERP_CARVE(a, double, w->nq);
-  PERP_DOUBLES(a, w->nv, &w->a, &w->dq);
-  if (w->in_momenta) perp_ode_canonical_layout(&w->canonical, w->nq, w->nv, a);
+  struct ws *work = ws;
+  work->qdot = PERP_CARVE(arena, double, work->nq);
+  PERP_DOUBLES(arena, work->nv, &work->a, &work->dq);
+  if (work->in_momenta) perp_ode_canonical_layout(&work->canonical, work->nq, work->nv, arena);
 }
 
 static perp_status symplectic_euler_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
@@ -43,21 +43,21 @@ static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, 
                                              double *q, double *v, double *err, perp_stats *stats)
 {
   (void)err;
-  struct ws *w = ws;
-  if (w->in_momenta) {
-    perp_ode_canonical_step *s = &w->canonical;
-    perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
-    if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h, false, stats);
-    return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
+  struct ws *work = ws;
+  if (work->in_momenta) {
+    perp_ode_canonical_step *step = &work->canonical;
+    perp_ode_answer answer = perp_ode_canonical_begin(step, sys, t, q, v, stats);
+    if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(step, sys, t, h, false, stats);
+    return answer == PERP_ODE_OK ? perp_ode_canonical_end(step, sys, t + h, q, v, stats) : answer;
   }
-  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, perp_ode_unwanted(sys, w->qdot),
-                                         w->a, stats);
+  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, perp_ode_unwanted(sys, work->qdot),
+                                         work->a, stats);
   if (answer != PERP_ODE_OK) return answer;
   for (int i = 0; i < sys->nv; i++) {
-    v[i] += h * w->a[i];
-    w->dq[i] = h * v[i];
+    v[i] += h * work->a[i];
+    work->dq[i] = h * v[i];
   }
-  perp_ode_retract(sys, q, w->dq, q);
+  perp_ode_retract(sys, q, work->dq, q);
   return PERP_ODE_OK;
 }
 

@@ -46,12 +46,13 @@ struct ws {
   perp_ode_canonical_step canonical;
 };
 
-static void verlet_layout(void *ws, perp_arena *a)
+static void verlet_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  PERP_DOUBLES(a, w->nq, &w->qdot, &w->q1);
-  PERP_DOUBLES(a, w->nv, &w->a0, &w->a1, &w->v1, &w->dq, &w->before.d, &w->last.d);
-  if (w->in_momenta) perp_ode_canonical_layout(&w->canonical, w->nq, w->nv, a);
+  struct ws *work = ws;
+  PERP_DOUBLES(arena, work->nq, &work->qdot, &work->q1);
+  PERP_DOUBLES(arena, work->nv, &work->a0, &work->a1, &work->v1, &work->dq, &work->before.d,
+               &work->last.d);
+  if (work->in_momenta) perp_ode_canonical_layout(&work->canonical, work->nq, work->nv, arena);
 }
 
 static perp_status verlet_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
@@ -65,60 +66,63 @@ static perp_status verlet_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
 /* The increment that led to the state at t, NULL when there is none.  Called at the start of a step
  * from t: either the last step was accepted (t is its end), or it is made again (t is its start).
  */
-static const struct increment *verlet_history(struct ws *w, double t)
+static const struct increment *verlet_history(struct ws *work, double t)
 {
-  if (!w->last.known) return NULL;
-  double close = 1e-9 * w->last.h;
-  if (fabs(w->last.t + w->last.h - t) <= close) {
-    struct increment spare = w->before;
-    w->before = w->last;
-    w->last = spare;
-    w->last.known = false;
-  } else if (w->last.t != t) {
+  if (!work->last.known) return NULL;
+  double close = 1e-9 * work->last.h;
+  if (fabs(work->last.t + work->last.h - t) <= close) {
+    struct increment spare = work->before;
+    work->before = work->last;
+    work->last = spare;
+    work->last.known = false;
+  } else if (work->last.t != t) {
     return NULL;
   }
-  return w->before.known && fabs(w->before.t + w->before.h - t) <= close ? &w->before : NULL;
+  return work->before.known && fabs(work->before.t + work->before.h - t) <= close ? &work->before
+                                                                                  : NULL;
 }
 
-static perp_ode_answer position_step(struct ws *w, const perp_ode_sys *sys, double t, double h,
+static perp_ode_answer position_step(struct ws *work, const perp_ode_sys *sys, double t, double h,
                                      double *q, double *v, double *qdot, perp_stats *stats)
 {
   const int nv = sys->nv;
-  const struct increment *old = verlet_history(w, t);
+  const struct increment *old = verlet_history(work, t);
   if (old != NULL) {
     double ratio = h / old->h, half = 0.5 * h * (h + old->h);
-    for (int i = 0; i < nv; i++) w->dq[i] = ratio * old->d[i] + half * w->a0[i];
+    for (int i = 0; i < nv; i++) work->dq[i] = ratio * old->d[i] + half * work->a0[i];
   } else {
-    for (int i = 0; i < nv; i++) w->dq[i] = h * (v[i] + 0.5 * h * w->a0[i]);
-    w->before.known = false;
+    for (int i = 0; i < nv; i++) work->dq[i] = h * (v[i] + 0.5 * h * work->a0[i]);
+    work->before.known = false;
   }
-  perp_ode_retract(sys, q, w->dq, w->q1);
-  for (int i = 0; i < nv; i++) w->v1[i] = w->dq[i] / h;
-  perp_ode_answer answer = perp_ode_eval(sys, t + h, h, w->q1, w->v1, true, qdot, w->a1, stats);
+  perp_ode_retract(sys, q, work->dq, work->q1);
+  for (int i = 0; i < nv; i++) work->v1[i] = work->dq[i] / h;
+  perp_ode_answer answer = perp_ode_eval(sys, t + h, h, work->q1, work->v1, true, qdot, work->a1,
+                                         stats);
   if (answer != PERP_ODE_OK) return answer;
-  for (int i = 0; i < nv; i++) v[i] = w->v1[i] + 0.5 * h * w->a1[i];
-  memcpy(q, w->q1, (size_t)sys->nq * sizeof *q);
-  memcpy(w->last.d, w->dq, (size_t)nv * sizeof *w->dq);
-  w->last = (struct increment){ true, t, h, w->last.d };
+  for (int i = 0; i < nv; i++) v[i] = work->v1[i] + 0.5 * h * work->a1[i];
+  memcpy(q, work->q1, (size_t)sys->nq * sizeof *q);
+  memcpy(work->last.d, work->dq, (size_t)nv * sizeof *work->dq);
+  work->last = (struct increment){ true, t, h, work->last.d };
   return PERP_ODE_OK;
 }
 
-static perp_ode_answer velocity_step(struct ws *w, const perp_ode_sys *sys, double t, double h,
+static perp_ode_answer velocity_step(struct ws *work, const perp_ode_sys *sys, double t, double h,
                                      double *q, double *v, double *qdot, perp_stats *stats)
 {
   const int nv = sys->nv;
   for (int i = 0; i < nv; i++) {
-    w->dq[i] = h * (v[i] + 0.5 * h * w->a0[i]);
-    w->v1[i] = v[i] + h * w->a0[i];
+    work->dq[i] = h * (v[i] + 0.5 * h * work->a0[i]);
+    work->v1[i] = v[i] + h * work->a0[i];
   }
-  perp_ode_retract(sys, q, w->dq, w->q1);
+  perp_ode_retract(sys, q, work->dq, work->q1);
   for (int pass = 0; pass < 2; pass++) {
-    perp_ode_answer answer = perp_ode_eval(sys, t + h, h, w->q1, w->v1, true, qdot, w->a1, stats);
+    perp_ode_answer answer = perp_ode_eval(sys, t + h, h, work->q1, work->v1, true, qdot, work->a1,
+                                           stats);
     if (answer != PERP_ODE_OK) return answer;
-    for (int i = 0; i < nv; i++) w->v1[i] = v[i] + 0.5 * h * (w->a0[i] + w->a1[i]);
+    for (int i = 0; i < nv; i++) work->v1[i] = v[i] + 0.5 * h * (work->a0[i] + work->a1[i]);
   }
-  memcpy(q, w->q1, (size_t)sys->nq * sizeof *q);
-  memcpy(v, w->v1, (size_t)nv * sizeof *v);
+  memcpy(q, work->q1, (size_t)sys->nq * sizeof *q);
+  memcpy(v, work->v1, (size_t)nv * sizeof *v);
   return PERP_ODE_OK;
 }
 
@@ -126,27 +130,27 @@ static perp_ode_answer verlet_step(void *ws, const perp_ode_sys *sys, double t, 
                                    double *v, double *err, perp_stats *stats)
 {
   (void)err;
-  struct ws *w = ws;
-  if (w->in_momenta) {
-    perp_ode_canonical_step *s = &w->canonical;
-    perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
-    if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h / 2, false, stats);
+  struct ws *work = ws;
+  if (work->in_momenta) {
+    perp_ode_canonical_step *step = &work->canonical;
+    perp_ode_answer answer = perp_ode_canonical_begin(step, sys, t, q, v, stats);
+    if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(step, sys, t, h / 2, false, stats);
     if (answer == PERP_ODE_OK)
-      answer = perp_ode_canonical_euler(s, sys, t + h / 2, h / 2, true, stats);
-    return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
+      answer = perp_ode_canonical_euler(step, sys, t + h / 2, h / 2, true, stats);
+    return answer == PERP_ODE_OK ? perp_ode_canonical_end(step, sys, t + h, q, v, stats) : answer;
   }
-  double *qdot = perp_ode_unwanted(sys, w->qdot);
-  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, qdot, w->a0, stats);
+  double *qdot = perp_ode_unwanted(sys, work->qdot);
+  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, qdot, work->a0, stats);
   if (answer != PERP_ODE_OK) return answer;
   if ((sys->caps & PERP_ODE_SYS_POSITION_FORCES) != 0)
-    return position_step(w, sys, t, h, q, v, qdot, stats);
-  return velocity_step(w, sys, t, h, q, v, qdot, stats);
+    return position_step(work, sys, t, h, q, v, qdot, stats);
+  return velocity_step(work, sys, t, h, q, v, qdot, stats);
 }
 
 static void verlet_reset(void *ws)
 {
-  struct ws *w = ws;
-  w->before.known = w->last.known = false;
+  struct ws *work = ws;
+  work->before.known = work->last.known = false;
 }
 
 const perp_ode_desc perp_ode_verlet = {

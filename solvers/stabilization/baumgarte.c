@@ -65,10 +65,10 @@ static perp_status baumgarte_create(perp_ctx *ctx, const perp_stab_sys *sys, con
 
 static double baumgarte_contact(const void *ws, perp_level level, double h, double gap, double rate)
 {
-  const struct ws *w = ws;
-  const double alpha = w->opt.alpha > 0 ? w->opt.alpha : 1 / (5 * h), push = w->opt.push;
+  const struct ws *work = ws;
+  const double alpha = work->opt.alpha > 0 ? work->opt.alpha : 1 / (5 * h), push = work->opt.push;
   if (level == PERP_LEVEL_VELOCITY) return gap < 0 ? fmin(-alpha * gap, push) : 0;
-  return perp_stab_contact(alpha, w->opt.beta > 0 ? w->opt.beta : alpha, push, gap, rate);
+  return perp_stab_contact(alpha, work->opt.beta > 0 ? work->opt.beta : alpha, push, gap, rate);
 }
 
 static const char *baumgarte_idle(const void *opts, perp_level level)

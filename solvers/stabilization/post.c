@@ -122,69 +122,71 @@ static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const vo
   return perp_stab_create(ctx, "post", sys, &like, sizeof like, ws);
 }
 
-/* Passes on p->q (and p->v when they are those of RATTLE) until tol, as many as there may be, or no
- * gain. */
-static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats *stats)
+/* Passes on projection->q (and projection->v when they are those of RATTLE) until tol, as many as
+ * there may be, or no gain. */
+static perp_status post_correct(struct ws *work, double t, bool rattle, perp_stats *stats)
 {
-  struct stab_projection *p = &w->p;
-  const perp_stab_sys *sys = &p->sys;
-  const int passes = rattle ? w->opt.sweeps : w->opt.passes;
+  struct stab_projection *projection = &work->p;
+  const perp_stab_sys *sys = &projection->sys;
+  const int passes = rattle ? work->opt.sweeps : work->opt.passes;
   double last = HUGE_VAL, scale = 1;
   for (int pass = 0; pass < passes; pass++) {
-    sys->error(sys->user, t, p->q, p->C);
-    const double norm = perp_stab_norm(sys->m, p->C);
+    sys->error(sys->user, t, projection->q, projection->C);
+    const double norm = perp_stab_norm(sys->m, projection->C);
     stats->reason = isnan(norm) ? PERP_NOT_FINITE : PERP_CONVERGED;
     /* of a scaled pass the error falls by its scale, no more */
-    if (!(norm > w->opt.tol) || norm > (1 - 0.5 * scale) * last) return PERP_OK;
+    if (!(norm > work->opt.tol) || norm > (1 - 0.5 * scale) * last) return PERP_OK;
     last = norm;
     double h = 0;
-    PERP_TRY(perp_stab_correction(p, t, p->q, rattle ? &h : NULL, stats));
+    PERP_TRY(perp_stab_correction(projection, t, projection->q, rattle ? &h : NULL, stats));
     if (stats->reason < 0) return PERP_OK;
-    scale = fmin(1, w->opt.limit / perp_stab_norm(sys->nv, p->dx));
-    for (int i = 0; i < sys->nv && scale < 1; i++) p->dx[i] *= scale;
-    sys->retract(sys->user, p->q, p->dx, p->q);
+    scale = fmin(1, work->opt.limit / perp_stab_norm(sys->nv, projection->dx));
+    for (int i = 0; i < sys->nv && scale < 1; i++) projection->dx[i] *= scale;
+    sys->retract(sys->user, projection->q, projection->dx, projection->q);
     if (!rattle || !(h > 0)) continue;
-    for (int i = 0; i < sys->nv; i++) p->v[i] += p->dx[i] / h;
-    if (sys->impulse != NULL) sys->impulse(sys->user, scale / h, p->lambda);
+    for (int i = 0; i < sys->nv; i++) projection->v[i] += projection->dx[i] / h;
+    if (sys->impulse != NULL) sys->impulse(sys->user, scale / h, projection->lambda);
   }
   return PERP_OK;
 }
 
 static perp_status post_step(void *ws, double t, double *q, double *v, perp_stats *stats)
 {
-  struct ws *w = ws;
-  struct stab_projection *p = &w->p;
-  size_t size_q = sizeof *q * (size_t)p->sys.nq, size_v = sizeof *v * (size_t)p->sys.nv;
-  memcpy(p->q, q, size_q);
-  memcpy(p->v, v, size_v);
-  PERP_TRY(post_correct(w, t, w->opt.velocity && p->sys.solve_start != NULL, stats));
+  struct ws *work = ws;
+  struct stab_projection *projection = &work->p;
+  size_t size_q = sizeof *q * (size_t)projection->sys.nq,
+         size_v = sizeof *v * (size_t)projection->sys.nv;
+  memcpy(projection->q, q, size_q);
+  memcpy(projection->v, v, size_v);
+  PERP_TRY(post_correct(work, t, work->opt.velocity && projection->sys.solve_start != NULL, stats));
   if (stats->reason < 0) return PERP_OK;
-  if (w->opt.velocity) {
-    PERP_TRY(perp_stab_project_velocity(p, t, p->q, p->v, w->opt.tol_v, stats));
+  if (work->opt.velocity) {
+    PERP_TRY(perp_stab_project_velocity(projection, t, projection->q, projection->v,
+                                        work->opt.tol_v, stats));
     if (stats->reason < 0) return PERP_OK;
-    memcpy(v, p->v, size_v);
+    memcpy(v, projection->v, size_v);
   }
-  memcpy(q, p->q, size_q);
+  memcpy(q, projection->q, size_q);
   return PERP_OK;
 }
 
 static void post_contacts(const void *ws, perp_stab_contacts *how)
 {
-  const struct ws *w = ws;
-  *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
-                               .tol = w->opt.tol_contact,
-                               .softness = w->opt.softness,
-                               .limit = w->opt.limit,
-                               .unweighted = w->opt.weight == WEIGHT_NONE,
-                               .velocity = w->opt.velocity && w->opt.contact_passes > 0 &&
-                                           !w->opt.hold,
-                               .tol_v = w->opt.tol_v };
+  const struct ws *work = ws;
+  *how = (perp_stab_contacts){ .passes = work->opt.contact_passes,
+                               .tol = work->opt.tol_contact,
+                               .softness = work->opt.softness,
+                               .limit = work->opt.limit,
+                               .unweighted = work->opt.weight == WEIGHT_NONE,
+                               .velocity = work->opt.velocity && work->opt.contact_passes > 0 &&
+                                           !work->opt.hold,
+                               .tol_v = work->opt.tol_v };
 }
 
 static double post_contact(const void *ws, perp_level level, double h, double gap, double rate)
 {
-  const struct ws *w = ws;
-  if (!w->opt.hold || level == PERP_LEVEL_VELOCITY) return 0;
+  const struct ws *work = ws;
+  if (!work->opt.hold || level == PERP_LEVEL_VELOCITY) return 0;
   return perp_stab_contact(1 / (5 * h), 1 / (5 * h), PUSH, gap, rate);
 }
 

@@ -4,12 +4,12 @@
 
 #include <float.h>
 
-static void shared_layout(void *ws, perp_arena *a)
+static void shared_layout(void *ws, perp_arena *arena)
 {
-  struct stab_projection *p = ws;
-  PERP_DOUBLES(a, p->sys.m, &p->C, &p->lambda);
-  PERP_DOUBLES(a, p->sys.nv, &p->dx, &p->v);
-  p->q = PERP_CARVE(a, double, p->sys.nq);
+  struct stab_projection *projection = ws;
+  PERP_DOUBLES(arena, projection->sys.m, &projection->C, &projection->lambda);
+  PERP_DOUBLES(arena, projection->sys.nv, &projection->dx, &projection->v);
+  projection->q = PERP_CARVE(arena, double, projection->sys.nq);
 }
 
 perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys, void *like,
@@ -39,9 +39,9 @@ double perp_stab_norm(int n, const double *x)
   return norm;
 }
 
-static void shared_no_arrays(void *ws, perp_arena *a)
+static void shared_no_arrays(void *ws, perp_arena *arena)
 {
-  (void)ws, (void)a;
+  (void)ws, (void)arena;
 }
 
 perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, void *like, size_t size,
@@ -58,9 +58,9 @@ perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, void *like,
 void perp_stab_joints_rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
                           double *rhs)
 {
-  const struct stab_joints *w = ws;
-  const int m = w->m;
-  double alpha = w->alpha, beta = w->beta;
+  const struct stab_joints *joints = ws;
+  const int m = joints->m;
+  double alpha = joints->alpha, beta = joints->beta;
   if (level == PERP_LEVEL_VELOCITY) {
     if (alpha == 0) alpha = 1 / h;
     for (int i = 0; i < m; i++) rhs[i] -= alpha * C[i];
@@ -84,35 +84,38 @@ double perp_stab_contact(double alpha, double beta, double push, double gap, dou
   return -2 * alpha * rate - fmax(beta * beta * gap, -2 * alpha * push);
 }
 
-perp_status perp_stab_correction(struct stab_projection *p, double t, const double *q, double *h,
-                                 perp_stats *stats)
+perp_status perp_stab_correction(struct stab_projection *projection, double t, const double *q,
+                                 double *h, perp_stats *stats)
 {
-  const perp_stab_sys *sys = &p->sys;
+  const perp_stab_sys *sys = &projection->sys;
   if (h == NULL) {
     PERP_TRY(sys->linearize(sys->user, t, q, stats));
     if (stats->reason < 0) return PERP_OK;
   }
-  for (int i = 0; i < sys->m; i++) p->C[i] = -p->C[i];
-  PERP_TRY(h == NULL ? sys->solve(sys->user, p->C, p->dx, p->lambda, stats)
-                     : sys->solve_start(sys->user, p->C, p->dx, p->lambda, h, stats));
-  if (stats->reason >= 0 && isnan(perp_stab_norm(sys->nv, p->dx))) stats->reason = PERP_NOT_FINITE;
+  for (int i = 0; i < sys->m; i++) projection->C[i] = -projection->C[i];
+  PERP_TRY(h == NULL
+               ? sys->solve(sys->user, projection->C, projection->dx, projection->lambda, stats)
+               : sys->solve_start(sys->user, projection->C, projection->dx, projection->lambda, h,
+                                  stats));
+  if (stats->reason >= 0 && isnan(perp_stab_norm(sys->nv, projection->dx)))
+    stats->reason = PERP_NOT_FINITE;
   if (stats->reason < 0) return PERP_OK;
   stats->iterations++;
   stats->reason = PERP_CONVERGED;
   return PERP_OK;
 }
 
-perp_status perp_stab_project_velocity(struct stab_projection *p, double t, const double *q,
-                                       double *v, double tol, perp_stats *stats)
+perp_status perp_stab_project_velocity(struct stab_projection *projection, double t,
+                                       const double *q, double *v, double tol, perp_stats *stats)
 {
-  const perp_stab_sys *sys = &p->sys;
-  sys->rate(sys->user, t, q, v, p->C);
-  const double norm = perp_stab_norm(sys->m, p->C);
+  const perp_stab_sys *sys = &projection->sys;
+  sys->rate(sys->user, t, q, v, projection->C);
+  const double norm = perp_stab_norm(sys->m, projection->C);
   stats->reason = isnan(norm) ? PERP_NOT_FINITE : PERP_CONVERGED;
   if (!(norm > tol)) return PERP_OK;
-  PERP_TRY(perp_stab_correction(p, t, q, NULL, stats));
+  PERP_TRY(perp_stab_correction(projection, t, q, NULL, stats));
   if (stats->reason < 0) return PERP_OK;
-  for (int i = 0; i < sys->nv; i++) v[i] += p->dx[i];
-  if (sys->impulse != NULL) sys->impulse(sys->user, 1, p->lambda);
+  for (int i = 0; i < sys->nv; i++) v[i] += projection->dx[i];
+  if (sys->impulse != NULL) sys->impulse(sys->user, 1, projection->lambda);
   return PERP_OK;
 }

@@ -71,10 +71,11 @@ static perp_status split_create(perp_ctx *ctx, const perp_stab_sys *sys, const v
 
 static void split_contacts(const void *ws, perp_stab_contacts *how)
 {
-  const struct ws *w = ws;
-  *how = (perp_stab_contacts){
-    .passes = w->opt.passes, .tol = w->opt.tol, .swept = w->opt.swept, .softness = w->opt.softness
-  };
+  const struct ws *work = ws;
+  *how = (perp_stab_contacts){ .passes = work->opt.passes,
+                               .tol = work->opt.tol,
+                               .swept = work->opt.swept,
+                               .softness = work->opt.softness };
 }
 
 static const char *split_idle(const void *opts, perp_level level)

@@ -31,8 +31,8 @@ perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sy
 double perp_stab_norm(int n, const double *x);
 /* dx with M dx = J' lambda, J dx = -C at q; C is overwritten.  h NULL: J is built; else J of the
  * start of the step, of length *h.  stats->reason < 0: there is none. */
-perp_status perp_stab_correction(struct stab_projection *p, double t, const double *q, double *h,
-                                 perp_stats *stats);
+perp_status perp_stab_correction(struct stab_projection *projection, double t, const double *q,
+                                 double *h, perp_stats *stats);
 /* The same of `size` bytes that begin with a stab_joints. */
 perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, void *like, size_t size,
                                     void **ws);
@@ -44,7 +44,7 @@ const char *perp_stab_joints_idle(double beta, perp_level level);
 double perp_stab_contact(double alpha, double beta, double push, double gap, double rate);
 /* v += dv with M dv = J' lambda, J dv = -Cdot at q, unless |Cdot| <= tol.  stats->reason < 0: v is
  * as it was. */
-perp_status perp_stab_project_velocity(struct stab_projection *p, double t, const double *q,
-                                       double *v, double tol, perp_stats *stats);
+perp_status perp_stab_project_velocity(struct stab_projection *projection, double t,
+                                       const double *q, double *v, double tol, perp_stats *stats);
 
 #endif

@@ -35,14 +35,14 @@ static perp_status velocity_projection_create(perp_ctx *ctx, const perp_stab_sys
 static perp_status velocity_projection_post_step(void *ws, double t, double *q, double *v,
                                                  perp_stats *stats)
 {
-  struct ws *w = ws;
-  return perp_stab_project_velocity(&w->p, t, q, v, w->opt.tol, stats);
+  struct ws *work = ws;
+  return perp_stab_project_velocity(&work->p, t, q, v, work->opt.tol, stats);
 }
 
 static void velocity_projection_contacts(const void *ws, perp_stab_contacts *how)
 {
-  const struct ws *w = ws;
-  *how = (perp_stab_contacts){ .velocity = true, .tol_v = w->opt.tol };
+  const struct ws *work = ws;
+  *how = (perp_stab_contacts){ .velocity = true, .tol_v = work->opt.tol };
 }
 
 const perp_stab_desc perp_stab_velocity_projection = {

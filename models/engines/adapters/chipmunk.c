@@ -51,40 +51,40 @@ static void later_constraint(cpConstraint *constraint, void *space)
 
 static void chipmunk_destroy(void *at)
 {
-  chipmunk_world *s = at;
-  cpSpaceEachShape(s->space, later_shape, s->space);
-  cpSpaceEachConstraint(s->space, later_constraint, s->space);
-  for (int b = 0; s->body != NULL && b < s->w->n_bodies; b++)
-    if (s->body[b] != NULL) {
-      cpSpaceRemoveBody(s->space, s->body[b]);
-      cpBodyFree(s->body[b]);
+  chipmunk_world *world = at;
+  cpSpaceEachShape(world->space, later_shape, world->space);
+  cpSpaceEachConstraint(world->space, later_constraint, world->space);
+  for (int b = 0; world->body != NULL && b < world->w->n_bodies; b++)
+    if (world->body[b] != NULL) {
+      cpSpaceRemoveBody(world->space, world->body[b]);
+      cpBodyFree(world->body[b]);
     }
-  cpSpaceFree(s->space);
-  free(s->body);
-  free(s->point);
-  free(s);
+  cpSpaceFree(world->space);
+  free(world->body);
+  free(world->point);
+  free(world);
 }
 
 /* ---- contacts ---- */
 
 static cpBool chipmunk_begin(cpArbiter *arb, cpSpace *space, cpDataPointer user)
 {
-  const chipmunk_world *s = user;
+  const chipmunk_world *world = user;
   cpShape *a, *b;
   (void)space;
   cpArbiterGetShapes(arb, &a, &b);
-  return s->w->touches(s->w, (int)(intptr_t)cpShapeGetUserData(a),
-                       (int)(intptr_t)cpShapeGetUserData(b));
+  return world->w->touches(world->w, (int)(intptr_t)cpShapeGetUserData(a),
+                           (int)(intptr_t)cpShapeGetUserData(b));
 }
 
 static cpBool chipmunk_before(cpArbiter *arb, cpSpace *space, cpDataPointer user)
 {
-  const chipmunk_world *s = user;
+  const chipmunk_world *world = user;
   cpShape *a, *b;
   (void)space;
   cpArbiterGetShapes(arb, &a, &b);
   const int i = (int)(intptr_t)cpShapeGetUserData(a), k = (int)(intptr_t)cpShapeGetUserData(b);
-  const perp_surface pair = s->w->pair(s->w, i, k);
+  const perp_surface pair = world->w->pair(world->w, i, k);
   cpArbiterSetFriction(arb, pair.mu);
   cpArbiterSetRestitution(arb, pair.restitution);
   return cpTrue;
@@ -92,7 +92,7 @@ static cpBool chipmunk_before(cpArbiter *arb, cpSpace *space, cpDataPointer user
 
 static void chipmunk_after(cpArbiter *arb, cpSpace *space, cpDataPointer user)
 {
-  chipmunk_world *s = user;
+  chipmunk_world *world = user;
   cpShape *a, *b;
   (void)space;
   cpArbiterGetShapes(arb, &a, &b);
@@ -101,20 +101,20 @@ static void chipmunk_after(cpArbiter *arb, cpSpace *space, cpDataPointer user)
   const cpContactPointSet set = cpArbiterGetContactPointSet(arb);
   /* one impulse of all points, on the first body */
   const cpVect impulse = cpArbiterTotalImpulse(arb);
-  if (s->points + set.count > s->cap) {
-    const int cap = 2 * (s->points + set.count);
-    perp_engine_contact *more = realloc(s->point, (size_t)cap * sizeof *more);
-    s->lost |= more == NULL;
+  if (world->points + set.count > world->cap) {
+    const int cap = 2 * (world->points + set.count);
+    perp_engine_contact *more = realloc(world->point, (size_t)cap * sizeof *more);
+    world->lost |= more == NULL;
     if (more == NULL) return;
-    s->point = more;
-    s->cap = cap;
+    world->point = more;
+    world->cap = cap;
   }
   for (int c = 0; c < set.count; c++) {
-    const cpVect p = cpvlerp(set.points[c].pointA, set.points[c].pointB, 0.5);
-    s->point[s->points++] = (perp_engine_contact){
+    const cpVect cpvect = cpvlerp(set.points[c].pointA, set.points[c].pointB, 0.5);
+    world->point[world->points++] = (perp_engine_contact){
       .shape_a = i < k ? i : k,
       .shape_b = i < k ? k : i,
-      .p = { p.x, p.y },
+      .p = { cpvect.x, cpvect.y },
       .n = { sign * set.normal.x, sign * set.normal.y },
       .gap = set.points[c].distance,
       .impulse = { -sign * impulse.x / set.count, -sign * impulse.y / set.count }
@@ -129,73 +129,76 @@ static cpVect vec(const double *x)
   return cpv(x[0], x[1]);
 }
 
-static perp_status chipmunk_shape(perp_ctx *ctx, chipmunk_world *s, int i)
+static perp_status chipmunk_shape(perp_ctx *ctx, chipmunk_world *world, int i)
 {
-  const perp_engine_shape *shape = &s->w->shape[i];
-  const perp_shape_def *d = shape->def;
-  cpBody *body = d->body < 0 ? cpSpaceGetStaticBody(s->space) : s->body[d->body];
+  const perp_engine_shape *shape = &world->w->shape[i];
+  const perp_shape_def *def = shape->def;
+  cpBody *body = def->body < 0 ? cpSpaceGetStaticBody(world->space) : world->body[def->body];
   const cpTransform place = cpTransformRigid(vec(shape->x), shape->angle);
   cpVect corner[CORNERS_MOST];
   cpShape *made;
-  if (d->kind == PERP_SHAPE_SPHERE) {
-    made = cpCircleShapeNew(body, d->radius, vec(shape->x));
-  } else if (d->kind == PERP_SHAPE_PLANE) {
-    const double far = 1000 * fmax(1, s->w->size), thick = 10 * fmax(1, s->w->size);
+  if (def->kind == PERP_SHAPE_SPHERE) {
+    made = cpCircleShapeNew(body, def->radius, vec(shape->x));
+  } else if (def->kind == PERP_SHAPE_PLANE) {
+    const double far = 1000 * fmax(1, world->w->size), thick = 10 * fmax(1, world->w->size);
     made = cpSegmentShapeNew(body, cpTransformPoint(place, cpv(-far, -thick)),
                              cpTransformPoint(place, cpv(far, -thick)), thick);
   } else {
-    int n = d->kind == PERP_SHAPE_BOX ? 4 : d->n_vertices;
+    int n = def->kind == PERP_SHAPE_BOX ? 4 : def->n_vertices;
     if (n > CORNERS_MOST)
-      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                        "engine chipmunk does not support polygons with so many corners");
-    if (d->kind == PERP_SHAPE_BOX) {
+      return world->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                            "engine chipmunk does not support polygons with so many corners");
+    if (def->kind == PERP_SHAPE_BOX) {
       /* with the corners of cpBoxShapeNew: contacts are swept in an order that follows from theirs
        */
       for (int k = 0; k < n; k++)
-        corner[k] = cpTransformPoint(place, cpv(k < 2 ? d->half[0] : -d->half[0],
-                                                k == 1 || k == 2 ? d->half[1] : -d->half[1]));
+        corner[k] = cpTransformPoint(place, cpv(k < 2 ? def->half[0] : -def->half[0],
+                                                k == 1 || k == 2 ? def->half[1] : -def->half[1]));
       made = cpPolyShapeNewRaw(body, n, corner, 0);
     } else {
-      for (int k = 0; k < n; k++) corner[k] = vec(d->vertices + 2 * k);
+      for (int k = 0; k < n; k++) corner[k] = vec(def->vertices + 2 * k);
       made = cpPolyShapeNew(body, n, corner, place, 0);
     }
   }
   cpShapeSetUserData(made, (void *)(intptr_t)i);
-  cpSpaceAddShape(s->space, made);
+  cpSpaceAddShape(world->space, made);
   return PERP_OK;
 }
 
-static void chipmunk_add(const chipmunk_world *s, cpConstraint *c, double most)
+static void chipmunk_add(const chipmunk_world *world, cpConstraint *cpconstraint, double most)
 {
-  cpConstraintSetErrorBias(c, s->o.bias);
-  if (isfinite(most)) cpConstraintSetMaxForce(c, most);
-  cpConstraintSetCollideBodies(c, cpTrue); /* pairs are those of perp */
-  cpSpaceAddConstraint(s->space, c);
+  cpConstraintSetErrorBias(cpconstraint, world->o.bias);
+  if (isfinite(most)) cpConstraintSetMaxForce(cpconstraint, most);
+  cpConstraintSetCollideBodies(cpconstraint, cpTrue); /* pairs are those of perp */
+  cpSpaceAddConstraint(world->space, cpconstraint);
 }
 
-static perp_status chipmunk_joint(perp_ctx *ctx, const chipmunk_world *s, int i)
+static perp_status chipmunk_joint(perp_ctx *ctx, const chipmunk_world *world, int i)
 {
-  const perp_engine_joint *j = &s->w->joint[i];
-  cpBody *ground = cpSpaceGetStaticBody(s->space);
-  cpBody *a = j->a < 0 ? ground : s->body[j->a], *b = j->b < 0 ? ground : s->body[j->b];
-  if (j->kind == PERP_JOINT_DISTANCE) {
-    cpConstraint *pin = cpPinJointNew(a, b, vec(j->anchor_a), vec(j->anchor_b));
-    cpPinJointSetDist(pin, j->length);
-    chipmunk_add(s, pin, INFINITY);
+  const perp_engine_joint *joint = &world->w->joint[i];
+  cpBody *ground = cpSpaceGetStaticBody(world->space);
+  cpBody *a = joint->a < 0 ? ground : world->body[joint->a],
+         *b = joint->b < 0 ? ground : world->body[joint->b];
+  if (joint->kind == PERP_JOINT_DISTANCE) {
+    cpConstraint *pin = cpPinJointNew(a, b, vec(joint->anchor_a), vec(joint->anchor_b));
+    cpPinJointSetDist(pin, joint->length);
+    chipmunk_add(world, pin, INFINITY);
     return PERP_OK;
   }
-  chipmunk_add(s, cpPivotJointNew2(a, b, vec(j->anchor_a), vec(j->anchor_b)), INFINITY);
-  const double start = (j->b < 0 ? 0 : s->w->body[j->b].start.angle) -
-                       (j->a < 0 ? 0 : s->w->body[j->a].start.angle);
-  for (int k = 0; k < j->n_drives; k++) {
-    const perp_engine_drive *d = &s->w->drive[j->first_drive + k];
-    if (d->restitution > 0)
-      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                        "engine chipmunk does not support limits with restitution");
-    if (isfinite(d->lower) || isfinite(d->upper))
-      chipmunk_add(s, cpRotaryLimitJointNew(a, b, start + d->lower, start + d->upper), INFINITY);
+  chipmunk_add(world, cpPivotJointNew2(a, b, vec(joint->anchor_a), vec(joint->anchor_b)), INFINITY);
+  const double start = (joint->b < 0 ? 0 : world->w->body[joint->b].start.angle) -
+                       (joint->a < 0 ? 0 : world->w->body[joint->a].start.angle);
+  for (int k = 0; k < joint->n_drives; k++) {
+    const perp_engine_drive *drive = &world->w->drive[joint->first_drive + k];
+    if (drive->restitution > 0)
+      return world->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                            "engine chipmunk does not support limits with restitution");
+    if (isfinite(drive->lower) || isfinite(drive->upper))
+      chipmunk_add(world, cpRotaryLimitJointNew(a, b, start + drive->lower, start + drive->upper),
+                   INFINITY);
     /* its motor asks for w_b - w_a = -rate */
-    if (d->max_force > 0) chipmunk_add(s, cpSimpleMotorNew(a, b, -d->velocity), d->max_force);
+    if (drive->max_force > 0)
+      chipmunk_add(world, cpSimpleMotorNew(a, b, -drive->velocity), drive->max_force);
   }
   return PERP_OK;
 }
@@ -252,58 +255,58 @@ static perp_status chipmunk_create(perp_ctx *ctx, const perp_engine_world *w, co
 
 static void chipmunk_set(void *at, const perp_engine_state *state)
 {
-  const chipmunk_world *s = at;
-  for (int i = 0; i < s->w->n_bodies; i++) {
-    cpBodySetPosition(s->body[i], vec(state[i].x));
-    cpBodySetAngle(s->body[i], state[i].angle);
-    cpBodySetVelocity(s->body[i], vec(state[i].v));
-    cpBodySetAngularVelocity(s->body[i], state[i].w[2]);
+  const chipmunk_world *world = at;
+  for (int i = 0; i < world->w->n_bodies; i++) {
+    cpBodySetPosition(world->body[i], vec(state[i].x));
+    cpBodySetAngle(world->body[i], state[i].angle);
+    cpBodySetVelocity(world->body[i], vec(state[i].v));
+    cpBodySetAngularVelocity(world->body[i], state[i].w[2]);
   }
 }
 
 static perp_status chipmunk_step(perp_ctx *ctx, void *at, double h)
 {
-  chipmunk_world *s = at;
-  s->points = 0;
-  for (int i = 0; i < s->w->n_bodies; i++)
-    cpBodySetForce(s->body[i], vec(s->w->body[i].force)); /* for one step */
-  cpSpaceStep(s->space, h);
-  return s->lost ? s->w->fail(ctx, PERP_ERR_NOMEM, "no memory for the contacts of Chipmunk")
-                 : PERP_OK;
+  chipmunk_world *world = at;
+  world->points = 0;
+  for (int i = 0; i < world->w->n_bodies; i++)
+    cpBodySetForce(world->body[i], vec(world->w->body[i].force)); /* for one step */
+  cpSpaceStep(world->space, h);
+  return world->lost ? world->w->fail(ctx, PERP_ERR_NOMEM, "no memory for the contacts of Chipmunk")
+                     : PERP_OK;
 }
 
 static void chipmunk_get(void *at, perp_engine_state *state)
 {
-  const chipmunk_world *s = at;
-  for (int i = 0; i < s->w->n_bodies; i++) {
-    const cpVect x = cpBodyGetPosition(s->body[i]), v = cpBodyGetVelocity(s->body[i]);
+  const chipmunk_world *world = at;
+  for (int i = 0; i < world->w->n_bodies; i++) {
+    const cpVect x = cpBodyGetPosition(world->body[i]), v = cpBodyGetVelocity(world->body[i]);
     state[i].x[0] = x.x, state[i].x[1] = x.y;
     state[i].v[0] = v.x, state[i].v[1] = v.y;
-    state[i].angle = cpBodyGetAngle(s->body[i]);
-    state[i].w[2] = cpBodyGetAngularVelocity(s->body[i]);
+    state[i].angle = cpBodyGetAngle(world->body[i]);
+    state[i].w[2] = cpBodyGetAngularVelocity(world->body[i]);
   }
 }
 
 static perp_reason chipmunk_ended(void *at, int *iterations)
 {
-  const chipmunk_world *s = at;
-  *iterations = s->o.iterations;
-  return s->points == 0 && s->w->n_joints == 0 ? PERP_RUNNING : PERP_SWEEPS_DONE;
+  const chipmunk_world *world = at;
+  *iterations = world->o.iterations;
+  return world->points == 0 && world->w->n_joints == 0 ? PERP_RUNNING : PERP_SWEEPS_DONE;
 }
 
 static int chipmunk_contacts(void *at, perp_engine_contact *contact, int most)
 {
-  const chipmunk_world *s = at;
-  const int n = s->points < most ? s->points : most;
-  if (n > 0) memcpy(contact, s->point, (size_t)n * sizeof *contact);
+  const chipmunk_world *world = at;
+  const int n = world->points < most ? world->points : most;
+  if (n > 0) memcpy(contact, world->point, (size_t)n * sizeof *contact);
   return n;
 }
 
 static void chipmunk_resolved(void *at, char *text, size_t size)
 {
-  const chipmunk_world *s = at;
-  snprintf(text, size, "iterations=%d, slop=%g m, bias=%g", cpSpaceGetIterations(s->space),
-           cpSpaceGetCollisionSlop(s->space), cpSpaceGetCollisionBias(s->space));
+  const chipmunk_world *world = at;
+  snprintf(text, size, "iterations=%d, slop=%g m, bias=%g", cpSpaceGetIterations(world->space),
+           cpSpaceGetCollisionSlop(world->space), cpSpaceGetCollisionBias(world->space));
 }
 
 static const perp_engine_calls calls = { .abi = PERP_ABI,

@@ -46,13 +46,13 @@ static const char *ode_version(void)
 
 static void ode_destroy(void *at)
 {
-  ode_world *s = at;
-  dJointGroupDestroy(s->contacts);
-  dSpaceDestroy(s->space);
-  dWorldDestroy(s->world);
-  free(s->body);
-  free(s->point);
-  free(s);
+  ode_world *world = at;
+  dJointGroupDestroy(world->contacts);
+  dSpaceDestroy(world->space);
+  dWorldDestroy(world->world);
+  free(world->body);
+  free(world->point);
+  free(world);
 }
 
 /* ---- building ---- */
@@ -67,33 +67,34 @@ static void ode_along_x(const double q[4], dQuaternion out)
   out[3] = c * (q[3] + q[1]);
 }
 
-static void ode_shape(ode_world *s, int i)
+static void ode_shape(ode_world *world, int i)
 {
-  const perp_engine_shape *shape = &s->w->shape[i];
-  const perp_shape_def *d = shape->def;
+  const perp_engine_shape *shape = &world->w->shape[i];
+  const perp_shape_def *def = shape->def;
   dGeomID geom;
   dQuaternion q;
   memcpy(q, shape->quat, sizeof q);
-  if (d->kind == PERP_SHAPE_PLANE) {
+  if (def->kind == PERP_SHAPE_PLANE) {
     const double n[3] = { 2 * (q[1] * q[3] + q[0] * q[2]), 2 * (q[2] * q[3] - q[0] * q[1]),
                           1 - 2 * (q[1] * q[1] + q[2] * q[2]) };
-    geom = dCreatePlane(s->space, n[0], n[1], n[2],
+    geom = dCreatePlane(world->space, n[0], n[1], n[2],
                         n[0] * shape->x[0] + n[1] * shape->x[1] + n[2] * shape->x[2]);
     dGeomSetData(geom, (void *)(uintptr_t)i);
     return;
   }
-  if (d->kind == PERP_SHAPE_SPHERE) {
-    geom = dCreateSphere(s->space, d->radius);
-  } else if (d->kind == PERP_SHAPE_BOX) {
-    geom = dCreateBox(s->space, 2 * d->half[0], 2 * d->half[1], 2 * d->half[2]);
+  if (def->kind == PERP_SHAPE_SPHERE) {
+    geom = dCreateSphere(world->space, def->radius);
+  } else if (def->kind == PERP_SHAPE_BOX) {
+    geom = dCreateBox(world->space, 2 * def->half[0], 2 * def->half[1], 2 * def->half[2]);
   } else {
-    geom = d->kind == PERP_SHAPE_CAPSULE ? dCreateCapsule(s->space, d->radius, d->length)
-                                         : dCreateCylinder(s->space, d->radius, d->length);
+    geom = def->kind == PERP_SHAPE_CAPSULE
+               ? dCreateCapsule(world->space, def->radius, def->length)
+               : dCreateCylinder(world->space, def->radius, def->length);
     ode_along_x(shape->quat, q);
   }
   dGeomSetData(geom, (void *)(uintptr_t)i);
-  if (d->body >= 0) {
-    dGeomSetBody(geom, s->body[d->body]);
+  if (def->body >= 0) {
+    dGeomSetBody(geom, world->body[def->body]);
     dGeomSetOffsetPosition(geom, shape->x[0], shape->x[1], shape->x[2]);
     dGeomSetOffsetQuaternion(geom, q);
   } else {
@@ -103,9 +104,9 @@ static void ode_shape(ode_world *s, int i)
 }
 
 /* Parameter `what` of the axis a drive acts along: universal joints have a second one. */
-static void ode_parameter(dJointID joint, const perp_engine_drive *d, int what, double value)
+static void ode_parameter(dJointID joint, const perp_engine_drive *drive, int what, double value)
 {
-  if (d->axis == PERP_DRIVE_B) what += dParamGroup2;
+  if (drive->axis == PERP_DRIVE_B) what += dParamGroup2;
   switch (dJointGetType(joint)) {
   case dJointTypeHinge:
     dJointSetHingeParam(joint, what, value);
@@ -119,62 +120,63 @@ static void ode_parameter(dJointID joint, const perp_engine_drive *d, int what, 
   }
 }
 
-static perp_status ode_joint(perp_ctx *ctx, const ode_world *s, int i)
+static perp_status ode_joint(perp_ctx *ctx, const ode_world *world, int i)
 {
-  const perp_engine_joint *j = &s->w->joint[i];
+  const perp_engine_joint *j = &world->w->joint[i];
   const double *p = j->at, *n = j->along, *m = j->across;
-  const dBodyID a = j->a >= 0 ? s->body[j->a] : 0, b = j->b >= 0 ? s->body[j->b] : 0;
+  const dBodyID a = j->a >= 0 ? world->body[j->a] : 0, b = j->b >= 0 ? world->body[j->b] : 0;
   /* angles and ways of ODE are those of its first body against its second; it cannot have the world
    * first, and takes the other way round for what it says of hinges */
   const bool back = j->kind == PERP_JOINT_HINGE && j->b < 0;
   dJointID joint;
   switch (j->kind) {
   case PERP_JOINT_BALL:
-    joint = dJointCreateBall(s->world, 0);
+    joint = dJointCreateBall(world->world, 0);
     dJointAttach(joint, b, a);
     dJointSetBallAnchor(joint, p[0], p[1], p[2]);
     break;
   case PERP_JOINT_HINGE:
-    joint = dJointCreateHinge(s->world, 0);
+    joint = dJointCreateHinge(world->world, 0);
     dJointAttach(joint, b, a);
     dJointSetHingeAnchor(joint, p[0], p[1], p[2]);
     dJointSetHingeAxis(joint, n[0], n[1], n[2]);
     break;
   case PERP_JOINT_UNIVERSAL:
-    joint = dJointCreateUniversal(s->world, 0);
+    joint = dJointCreateUniversal(world->world, 0);
     dJointAttach(joint, a, b);
     dJointSetUniversalAnchor(joint, p[0], p[1], p[2]);
     dJointSetUniversalAxis1(joint, n[0], n[1], n[2]);
     dJointSetUniversalAxis2(joint, m[0], m[1], m[2]);
     break;
   case PERP_JOINT_SLIDER:
-    joint = dJointCreateSlider(s->world, 0);
+    joint = dJointCreateSlider(world->world, 0);
     dJointAttach(joint, b, a);
     dJointSetSliderAxis(joint, n[0], n[1], n[2]);
     break;
   default:
-    joint = dJointCreateFixed(s->world, 0);
+    joint = dJointCreateFixed(world->world, 0);
     dJointAttach(joint, b, a);
     dJointSetFixed(joint);
     break;
   }
   for (int k = 0; k < j->n_drives; k++) {
-    const perp_engine_drive *d = &s->w->drive[j->first_drive + k];
+    const perp_engine_drive *drive = &world->w->drive[j->first_drive + k];
     if (j->kind == PERP_JOINT_BALL || j->kind == PERP_JOINT_UNIVERSAL)
-      return s->w->fail(
+      return world->w->fail(
           ctx, PERP_ERR_UNSUPPORTED,
           "the adapter of engine ode supports limits and motors of hinges and sliders only");
-    if (j->kind == PERP_JOINT_HINGE &&
-        ((isfinite(d->lower) && d->lower < -M_PI) || (isfinite(d->upper) && d->upper > M_PI)))
-      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                        "engine ode supports limits of a hinge within half a turn only");
-    const double lower = back ? -d->upper : d->lower, upper = back ? -d->lower : d->upper;
-    if (isfinite(upper)) ode_parameter(joint, d, dParamHiStop, upper);
-    if (isfinite(lower)) ode_parameter(joint, d, dParamLoStop, lower);
-    ode_parameter(joint, d, dParamBounce, d->restitution);
-    if (d->max_force > 0) {
-      ode_parameter(joint, d, dParamVel, back ? -d->velocity : d->velocity);
-      ode_parameter(joint, d, dParamFMax, d->max_force);
+    if (j->kind == PERP_JOINT_HINGE && ((isfinite(drive->lower) && drive->lower < -M_PI) ||
+                                        (isfinite(drive->upper) && drive->upper > M_PI)))
+      return world->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                            "engine ode supports limits of a hinge within half a turn only");
+    const double lower = back ? -drive->upper : drive->lower,
+                 upper = back ? -drive->lower : drive->upper;
+    if (isfinite(upper)) ode_parameter(joint, drive, dParamHiStop, upper);
+    if (isfinite(lower)) ode_parameter(joint, drive, dParamLoStop, lower);
+    ode_parameter(joint, drive, dParamBounce, drive->restitution);
+    if (drive->max_force > 0) {
+      ode_parameter(joint, drive, dParamVel, back ? -drive->velocity : drive->velocity);
+      ode_parameter(joint, drive, dParamFMax, drive->max_force);
     }
   }
   return PERP_OK;
@@ -206,14 +208,14 @@ static perp_status ode_create(perp_ctx *ctx, const perp_engine_world *w, const v
   dWorldSetQuickStepW(s->world, s->o.over_relaxation);
   dWorldSetAutoDisableFlag(s->world, 0);
   for (int i = 0; i < w->n_bodies && status == PERP_OK; i++) {
-    const perp_engine_body *b = &s->w->body[i];
-    const double *I = b->inertia;
+    const perp_engine_body *body = &s->w->body[i];
+    const double *I = body->inertia;
     dMass mass;
     s->body[i] = dBodyCreate(s->world);
-    dMassSetParameters(&mass, b->mass, 0, 0, 0, I[0], I[4], I[8], I[3], I[6], I[7]);
+    dMassSetParameters(&mass, body->mass, 0, 0, 0, I[0], I[4], I[8], I[3], I[6], I[7]);
     dBodySetMass(s->body[i], &mass);
-    dBodySetPosition(s->body[i], b->start.x[0], b->start.x[1], b->start.x[2]);
-    dBodySetQuaternion(s->body[i], b->start.quat);
+    dBodySetPosition(s->body[i], body->start.x[0], body->start.x[1], body->start.x[2]);
+    dBodySetQuaternion(s->body[i], body->start.quat);
   }
   for (int i = 0; i < w->n_shapes && status == PERP_OK; i++) ode_shape(s, i);
   for (int i = 0; i < w->n_joints && status == PERP_OK; i++) status = ode_joint(ctx, s, i);
@@ -228,93 +230,96 @@ static perp_status ode_create(perp_ctx *ctx, const perp_engine_world *w, const v
 
 static void ode_set(void *at, const perp_engine_state *state)
 {
-  const ode_world *s = at;
-  for (int i = 0; i < s->w->n_bodies; i++) {
+  const ode_world *world = at;
+  for (int i = 0; i < world->w->n_bodies; i++) {
     const perp_engine_state *x = &state[i];
-    dBodySetPosition(s->body[i], x->x[0], x->x[1], x->x[2]);
-    dBodySetQuaternion(s->body[i], x->quat);
-    dBodySetLinearVel(s->body[i], x->v[0], x->v[1], x->v[2]);
-    dBodySetAngularVel(s->body[i], x->w[0], x->w[1], x->w[2]);
+    dBodySetPosition(world->body[i], x->x[0], x->x[1], x->x[2]);
+    dBodySetQuaternion(world->body[i], x->quat);
+    dBodySetLinearVel(world->body[i], x->v[0], x->v[1], x->v[2]);
+    dBodySetAngularVel(world->body[i], x->w[0], x->w[1], x->w[2]);
   }
 }
 
 static void ode_get(void *at, perp_engine_state *state)
 {
-  const ode_world *s = at;
-  for (int i = 0; i < s->w->n_bodies; i++) {
+  const ode_world *world = at;
+  for (int i = 0; i < world->w->n_bodies; i++) {
     perp_engine_state *x = &state[i];
-    memcpy(x->x, dBodyGetPosition(s->body[i]), sizeof x->x);
-    memcpy(x->quat, dBodyGetQuaternion(s->body[i]), sizeof x->quat);
-    memcpy(x->v, dBodyGetLinearVel(s->body[i]), sizeof x->v);
-    memcpy(x->w, dBodyGetAngularVel(s->body[i]), sizeof x->w);
+    memcpy(x->x, dBodyGetPosition(world->body[i]), sizeof x->x);
+    memcpy(x->quat, dBodyGetQuaternion(world->body[i]), sizeof x->quat);
+    memcpy(x->v, dBodyGetLinearVel(world->body[i]), sizeof x->v);
+    memcpy(x->w, dBodyGetAngularVel(world->body[i]), sizeof x->w);
   }
 }
 
 static void ode_near(void *user, dGeomID a, dGeomID b)
 {
-  ode_world *s = user;
+  ode_world *world = user;
   const int i = (int)(uintptr_t)dGeomGetData(a), k = (int)(uintptr_t)dGeomGetData(b);
   dContactGeom geom[POINTS_MAX];
-  if (!s->w->touches(s->w, i, k)) return;
-  const int n = dCollide(a, b, s->o.contacts, geom, sizeof *geom);
-  if (s->points + n > s->cap) {
-    const int cap = 2 * (s->points + n);
-    point *more = realloc(s->point, (size_t)cap * sizeof *more);
-    s->lost |= more == NULL;
+  if (!world->w->touches(world->w, i, k)) return;
+  const int n = dCollide(a, b, world->o.contacts, geom, sizeof *geom);
+  if (world->points + n > world->cap) {
+    const int cap = 2 * (world->points + n);
+    point *more = realloc(world->point, (size_t)cap * sizeof *more);
+    world->lost |= more == NULL;
     if (more == NULL) return;
-    s->point = more;
-    s->cap = cap;
+    world->point = more;
+    world->cap = cap;
   }
-  for (int c = 0; c < n; c++) s->point[s->points++] = (point){ .a = i, .b = k, .geom = geom[c] };
+  for (int c = 0; c < n; c++)
+    world->point[world->points++] = (point){ .a = i, .b = k, .geom = geom[c] };
 }
 
 static perp_status ode_step(perp_ctx *ctx, void *at, double h)
 {
-  ode_world *s = at;
-  s->points = 0;
-  s->h = h;
-  for (int i = 0; i < s->w->n_bodies; i++) {
-    const double *f = s->w->body[i].force;
-    dBodyAddForce(s->body[i], f[0], f[1], f[2]); /* for one step */
+  ode_world *world = at;
+  world->points = 0;
+  world->h = h;
+  for (int i = 0; i < world->w->n_bodies; i++) {
+    const double *f = world->w->body[i].force;
+    dBodyAddForce(world->body[i], f[0], f[1], f[2]); /* for one step */
   }
-  dSpaceCollide(s->space, s, ode_near);
-  if (s->lost) return s->w->fail(ctx, PERP_ERR_NOMEM, "no memory for the contacts of ODE");
-  for (int i = 0; i < s->points; i++) { /* the points stay where they are from here on */
-    point *p = &s->point[i];
-    const perp_surface pair = s->w->pair(s->w, p->a, p->b);
+  dSpaceCollide(world->space, world, ode_near);
+  if (world->lost) return world->w->fail(ctx, PERP_ERR_NOMEM, "no memory for the contacts of ODE");
+  for (int i = 0; i < world->points; i++) { /* the points stay where they are from here on */
+    point *p = &world->point[i];
+    const perp_surface pair = world->w->pair(world->w, p->a, p->b);
     dContact contact = { .surface = { .mode = dContactApprox1, .mu = pair.mu }, .geom = p->geom };
     if (pair.restitution > 0) {
       contact.surface.mode |= dContactBounce;
       contact.surface.bounce = pair.restitution;
       contact.surface.bounce_vel = 0;
     }
-    dJointID joint = dJointCreateContact(s->world, s->contacts, &contact);
+    dJointID joint = dJointCreateContact(world->world, world->contacts, &contact);
     dJointAttach(joint, dGeomGetBody(p->geom.g1), dGeomGetBody(p->geom.g2));
     dJointSetFeedback(joint, &p->feedback);
   }
-  const int good = s->o.solver == 0 ? dWorldQuickStep(s->world, h) : dWorldStep(s->world, h);
-  dJointGroupEmpty(s->contacts);
-  return good ? PERP_OK : s->w->fail(ctx, PERP_ERR_EXTERNAL, "ODE reports that its step failed");
+  const int good = world->o.solver == 0 ? dWorldQuickStep(world->world, h)
+                                        : dWorldStep(world->world, h);
+  dJointGroupEmpty(world->contacts);
+  return good ? PERP_OK
+              : world->w->fail(ctx, PERP_ERR_EXTERNAL, "ODE reports that its step failed");
 }
 
 /* Dantzig's method writes a message where its pivot is not positive, and goes on. */
 static perp_reason ode_ended(void *at, int *iterations)
 {
-  const ode_world *s = at;
+  const ode_world *world = at;
   const bool failed = messages > 0;
   messages = 0;
-  *iterations = s->o.solver == 0 ? s->o.iterations : 0;
-  if (s->points == 0 && s->w->n_joints == 0) return PERP_RUNNING;
+  *iterations = world->o.solver == 0 ? world->o.iterations : 0;
+  if (world->points == 0 && world->w->n_joints == 0) return PERP_RUNNING;
   if (failed) return PERP_SINGULAR;
-  return s->o.solver == 0 ? PERP_SWEEPS_DONE : PERP_EXACT;
+  return world->o.solver == 0 ? PERP_SWEEPS_DONE : PERP_EXACT;
 }
 
 static int ode_contacts(void *at, perp_engine_contact *contact, int most)
 {
-  const ode_world *s = at;
-  const int n = s->points < most ? s->points : most;
+  const ode_world *world = at;
+  const int n = world->points < most ? world->points : most;
   for (int i = 0; i < n; i++) {
-    const point *p = &s->point[i];
+    const point *p = &world->point[i];
     const bool first = p->a < p->b; /* ODE's normal points into its first shape */
     /* dJointAttach puts a body that is alone first: f1 is then on it, whichever shape it has */
     const bool swapped = dGeomGetBody(p->geom.g1) == 0;
@@ -325,7 +330,7 @@ static int ode_contacts(void *at, perp_engine_contact *contact, int most)
     for (int k = 0; k < 3; k++) {
       contact[i].p[k] = p->geom.pos[k];
       contact[i].n[k] = (first ? -1 : 1) * p->geom.normal[k];
-      contact[i].impulse[k] = sign * s->h * p->feedback.f1[k];
+      contact[i].impulse[k] = sign * world->h * p->feedback.f1[k];
     }
   }
   return n;
@@ -333,14 +338,14 @@ static int ode_contacts(void *at, perp_engine_contact *contact, int most)
 
 static void ode_resolved(void *at, char *text, size_t size)
 {
-  const ode_world *s = at;
-  if (s->o.solver == 0)
+  const ode_world *world = at;
+  if (world->o.solver == 0)
     snprintf(text, size, "solver=quick, iterations=%d, over_relaxation=%g, erp=%g, cfm=%g",
-             dWorldGetQuickStepNumIterations(s->world), dWorldGetQuickStepW(s->world),
-             dWorldGetERP(s->world), dWorldGetCFM(s->world));
+             dWorldGetQuickStepNumIterations(world->world), dWorldGetQuickStepW(world->world),
+             dWorldGetERP(world->world), dWorldGetCFM(world->world));
   else
-    snprintf(text, size, "solver=step, erp=%g, cfm=%g", dWorldGetERP(s->world),
-             dWorldGetCFM(s->world));
+    snprintf(text, size, "solver=step, erp=%g, cfm=%g", dWorldGetERP(world->world),
+             dWorldGetCFM(world->world));
 }
 
 static const perp_engine_calls calls = { .abi = PERP_ABI,

@@ -87,208 +87,214 @@ enum {
   PART_Q
 }; /* index 2: h^2 a1 and h^2 lambda1; h D and h eta.  Index 3: h D and h^2 lambda1 are part 0 */
 
-static bool ga_stabilized(const workspace *w)
+static bool ga_stabilized(const workspace *work)
 {
-  return w->o.form == FORM_INDEX2;
+  return work->o.form == FORM_INDEX2;
 }
 
 /* ---- the equations of a step ---- */
 
 /* a1, v1 and v1' from h D or from h^2 a1 */
-static void ga_end(workspace *w, const double *x)
+static void ga_end(workspace *work, const double *x)
 {
-  const int nv = w->s.k.model->nv;
-  const double h = w->h;
-  if (ga_stabilized(w)) {
-    perp_implicit_get_body(&w->newton, x, PART_V, w->u);
-    perp_implicit_get_body(&w->newton, x, PART_Q, w->dq);
-    for (int i = 0; i < nv; i++) w->a1[i] = w->u[i] / (h * h);
+  const int nv = work->s.k.model->nv;
+  const double h = work->h;
+  if (ga_stabilized(work)) {
+    perp_implicit_get_body(&work->newton, x, PART_V, work->u);
+    perp_implicit_get_body(&work->newton, x, PART_Q, work->dq);
+    for (int i = 0; i < nv; i++) work->a1[i] = work->u[i] / (h * h);
   } else {
-    perp_implicit_get_body(&w->newton, x, 0, w->dq);
+    perp_implicit_get_body(&work->newton, x, 0, work->dq);
     for (int i = 0; i < nv; i++)
-      w->a1[i] = ((w->dq[i] - h * w->vn[i]) / (h * h) - (0.5 - w->beta) * w->a[i]) / w->beta;
+      work->a1[i] = ((work->dq[i] - h * work->vn[i]) / (h * h) - (0.5 - work->beta) * work->a[i]) /
+                    work->beta;
   }
   for (int i = 0; i < nv; i++) {
-    w->s.v1[i] = w->vn[i] + h * ((1 - w->gamma) * w->a[i] + w->gamma * w->a1[i]);
-    w->rate1[i] = ((1 - w->alpha_m) * w->a1[i] + w->alpha_m * w->a[i] - w->alpha_f * w->rate[i]) /
-                  (1 - w->alpha_f);
+    work->s.v1[i] = work->vn[i] + h * ((1 - work->gamma) * work->a[i] + work->gamma * work->a1[i]);
+    work->rate1[i] = ((1 - work->alpha_m) * work->a1[i] + work->alpha_m * work->a[i] -
+                      work->alpha_f * work->rate[i]) /
+                     (1 - work->alpha_f);
   }
 }
 
 static bool ga_residual(void *user, const double *x, double *r)
 {
-  workspace *w = user;
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
+  workspace *work = user;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const int nv = model->nv, m = model->m;
-  const double h = w->h;
-  ga_end(w, x);
-  perp_implicit_get_row(&w->newton, x, PART_V, w->p);
-  perp_model_retract(model, w->s.q, w->dq, w->s.q1);
-  if (!perp_all_finite(model->nq, w->s.q1)) return false;
-  perp_constrained_at(k, w->t + h, w->s.q1);
-  w->s.grid.count.rhs++;
-  perp_eval_forces(k->e, model, w->t + h, w->s.v1, true, k->f);
-  perp_blocks_M(&k->e->blocks, w->rate1, w->z);
-  for (int i = 0; i < nv; i++) w->z[i] = h * h * (w->z[i] - k->f[i]);
-  if (m > 0) perp_blocks_Jt(&k->e->blocks, -1, w->p, w->z);
-  perp_implicit_put_body(&w->newton, PART_V, w->z, r);
-  if (!ga_stabilized(w)) {
-    perp_implicit_put_row(&w->newton, PART_V, k->e->C, r);
+  const double h = work->h;
+  ga_end(work, x);
+  perp_implicit_get_row(&work->newton, x, PART_V, work->p);
+  perp_model_retract(model, work->s.q, work->dq, work->s.q1);
+  if (!perp_all_finite(model->nq, work->s.q1)) return false;
+  perp_constrained_at(system, work->t + h, work->s.q1);
+  work->s.grid.count.rhs++;
+  perp_eval_forces(system->e, model, work->t + h, work->s.v1, true, system->f);
+  perp_blocks_M(&system->e->blocks, work->rate1, work->z);
+  for (int i = 0; i < nv; i++) work->z[i] = h * h * (work->z[i] - system->f[i]);
+  if (m > 0) perp_blocks_Jt(&system->e->blocks, -1, work->p, work->z);
+  perp_implicit_put_body(&work->newton, PART_V, work->z, r);
+  if (!ga_stabilized(work)) {
+    perp_implicit_put_row(&work->newton, PART_V, system->e->C, r);
   } else {
     for (int i = 0; i < nv; i++)
-      w->y[i] = w->dq[i] - h * (w->vn[i] + h * ((0.5 - w->beta) * w->a[i] + w->beta * w->a1[i]));
-    perp_blocks_M(&k->e->blocks, w->y, w->z);
-    perp_implicit_get_row(&w->newton, x, PART_Q, w->eta);
-    if (m > 0) perp_blocks_Jt(&w->start.blocks, 1, w->eta, w->z);
-    perp_implicit_put_body(&w->newton, PART_Q, w->z, r);
-    for (int i = 0; i < nv; i++) w->y[i] = h * w->s.v1[i];
-    perp_constrained_product(k, w->y, w->row);
-    perp_constrained_driven(k, w->t + h, -h, w->row);
-    perp_implicit_put_row(&w->newton, PART_V, w->row, r);
-    for (int i = 0; i < m; i++) w->row[i] = -k->e->C[i]; /* eta moves q against J' */
-    perp_implicit_put_row(&w->newton, PART_Q, w->row, r);
+      work->y[i] = work->dq[i] - h * (work->vn[i] + h * ((0.5 - work->beta) * work->a[i] +
+                                                         work->beta * work->a1[i]));
+    perp_blocks_M(&system->e->blocks, work->y, work->z);
+    perp_implicit_get_row(&work->newton, x, PART_Q, work->eta);
+    if (m > 0) perp_blocks_Jt(&work->start.blocks, 1, work->eta, work->z);
+    perp_implicit_put_body(&work->newton, PART_Q, work->z, r);
+    for (int i = 0; i < nv; i++) work->y[i] = h * work->s.v1[i];
+    perp_constrained_product(system, work->y, work->row);
+    perp_constrained_driven(system, work->t + h, -h, work->row);
+    perp_implicit_put_row(&work->newton, PART_V, work->row, r);
+    for (int i = 0; i < m; i++) work->row[i] = -system->e->C[i]; /* eta moves q against J' */
+    perp_implicit_put_row(&work->newton, PART_Q, work->row, r);
   }
-  k->drift = perp_worst(m, k->e->C);
-  return perp_all_finite(w->newton.n, r);
+  system->drift = perp_worst(m, system->e->C);
+  return perp_all_finite(work->newton.n, r);
 }
 
 /* ---- the start ---- */
 
-/* k->a and k->lambda, accelerations and forces at q and v */
-static bool ga_accelerations(workspace *w, double t, const double *q, const double *v)
+/* system->a and system->lambda, accelerations and forces at q and v */
+static bool ga_accelerations(workspace *work, double t, const double *q, const double *v)
 {
-  perp_constrained *k = &w->s.k;
-  perp_constrained_at(k, t, q);
-  w->s.grid.count.rhs++;
-  perp_eval_forces(k->e, k->model, t, v, true, k->f);
-  perp_joints_bias(k->model, k->e, v, k->c);
-  for (int i = 0; i < k->model->m; i++) k->c[i] = -k->c[i];
-  return perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, w->h, v);
+  perp_constrained *system = &work->s.k;
+  perp_constrained_at(system, t, q);
+  work->s.grid.count.rhs++;
+  perp_eval_forces(system->e, system->model, t, v, true, system->f);
+  perp_joints_bias(system->model, system->e, v, system->c);
+  for (int i = 0; i < system->model->m; i++) system->c[i] = -system->c[i];
+  return perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->h, v);
 }
 
 /* z = v'' by the accelerations at both sides along the motion */
-static bool ga_jerk(workspace *w)
+static bool ga_jerk(workspace *work)
 {
-  const perp_model *model = w->s.k.model;
+  const perp_model *model = work->s.k.model;
   const int nv = model->nv;
-  const double s = w->h / 100;
+  const double s = work->h / 100;
   for (int side = -1; side <= 1; side += 2) {
-    for (int i = 0; i < nv; i++) w->dq[i] = side * s * w->vn[i] + s * s / 2 * w->rate[i];
-    for (int i = 0; i < nv; i++) w->u[i] = w->vn[i] + side * s * w->rate[i];
-    perp_model_retract(model, w->s.q, w->dq, w->s.q1);
-    if (!ga_accelerations(w, w->t + side * s, w->s.q1, w->u)) return false;
+    for (int i = 0; i < nv; i++) work->dq[i] = side * s * work->vn[i] + s * s / 2 * work->rate[i];
+    for (int i = 0; i < nv; i++) work->u[i] = work->vn[i] + side * s * work->rate[i];
+    perp_model_retract(model, work->s.q, work->dq, work->s.q1);
+    if (!ga_accelerations(work, work->t + side * s, work->s.q1, work->u)) return false;
     for (int i = 0; i < nv; i++)
-      w->z[i] = side < 0 ? -w->s.k.a[i] : (w->z[i] + w->s.k.a[i]) / (2 * s);
+      work->z[i] = side < 0 ? -work->s.k.a[i] : (work->z[i] + work->s.k.a[i]) / (2 * s);
   }
   return true;
 }
 
 /* y = l / h: what the formula for q is wrong by in a step, as a velocity */
-static void ga_defect(const workspace *w, double *y)
+static void ga_defect(const workspace *work, double *y)
 {
-  const perp_model *model = w->s.k.model;
-  const double h = w->h, D_a = w->alpha_m - w->alpha_f;
-  for (int i = 0; i < model->nv; i++) y[i] = h * h * (1 - 6 * w->beta - 3 * D_a) / 6 * w->z[i];
+  const perp_model *model = work->s.k.model;
+  const double h = work->h, D_a = work->alpha_m - work->alpha_f;
+  for (int i = 0; i < model->nv; i++)
+    y[i] = h * h * (1 - 6 * work->beta - 3 * D_a) / 6 * work->z[i];
   if (model->dim == 2) return;
   for (int b = 0; b < model->n_bodies; b++) {
-    const double *v = w->vn + 6 * b + 3, *a = w->rate + 6 * b + 3;
+    const double *v = work->vn + 6 * b + 3, *a = work->rate + 6 * b + 3;
     for (int i = 0; i < 3; i++)
       y[6 * b + 3 + i] += h * h / 12 *
                           (v[(i + 1) % 3] * a[(i + 2) % 3] - v[(i + 2) % 3] * a[(i + 1) % 3]);
   }
 }
 
-/* v', a, lambda and the velocity of the method for steps of w->h from the state. */
-static bool ga_begin(workspace *w)
+/* v', a, lambda and the velocity of the method for steps of work->h from the state. */
+static bool ga_begin(workspace *work)
 {
-  perp_constrained *k = &w->s.k;
-  const int nv = k->model->nv, m = k->model->m;
-  const size_t size = (size_t)nv * sizeof *w->vn;
-  memcpy(w->vn, w->s.v, size);
-  if (!ga_accelerations(w, w->t, w->s.q, w->vn)) return false;
-  if (w->begun > 0 && m > 0) { /* off J v = 0 by the steps before */
-    perp_constrained_rate(k, w->vn, k->c);
-    if (!perp_constrained_response(k, k->zeros, k->c, w->y, w->row)) return false;
-    for (int i = 0; i < nv; i++) w->vn[i] -= w->y[i];
-    if (!ga_accelerations(w, w->t, w->s.q, w->vn)) return false;
+  perp_constrained *system = &work->s.k;
+  const int nv = system->model->nv, m = system->model->m;
+  const size_t size = (size_t)nv * sizeof *work->vn;
+  memcpy(work->vn, work->s.v, size);
+  if (!ga_accelerations(work, work->t, work->s.q, work->vn)) return false;
+  if (work->begun > 0 && m > 0) { /* off J v = 0 by the steps before */
+    perp_constrained_rate(system, work->vn, system->c);
+    if (!perp_constrained_response(system, system->zeros, system->c, work->y, work->row))
+      return false;
+    for (int i = 0; i < nv; i++) work->vn[i] -= work->y[i];
+    if (!ga_accelerations(work, work->t, work->s.q, work->vn)) return false;
   }
-  memcpy(w->rate, k->a, size);
-  memcpy(w->a, k->a, size);
-  memcpy(w->force, k->lambda, (size_t)m * sizeof *w->force);
-  w->begun = w->h;
-  if (w->o.start == START_PLAIN) return true;
-  if (!ga_jerk(w)) return false;
-  for (int i = 0; i < nv; i++) w->a[i] += (w->alpha_m - w->alpha_f) * w->h * w->z[i];
-  if (ga_stabilized(w) || m == 0) return true;
-  if (!ga_accelerations(w, w->t, w->s.q, w->vn)) return false; /* for the factor */
-  ga_defect(w, w->y);
-  perp_constrained_product(k, w->y, k->c);
-  if (!perp_constrained_response(k, k->zeros, k->c, w->y, w->row)) return false;
-  for (int i = 0; i < nv; i++) w->vn[i] += w->y[i];
+  memcpy(work->rate, system->a, size);
+  memcpy(work->a, system->a, size);
+  memcpy(work->force, system->lambda, (size_t)m * sizeof *work->force);
+  work->begun = work->h;
+  if (work->o.start == START_PLAIN) return true;
+  if (!ga_jerk(work)) return false;
+  for (int i = 0; i < nv; i++) work->a[i] += (work->alpha_m - work->alpha_f) * work->h * work->z[i];
+  if (ga_stabilized(work) || m == 0) return true;
+  if (!ga_accelerations(work, work->t, work->s.q, work->vn)) return false; /* for the factor */
+  ga_defect(work, work->y);
+  perp_constrained_product(system, work->y, system->c);
+  if (!perp_constrained_response(system, system->zeros, system->c, work->y, work->row))
+    return false;
+  for (int i = 0; i < nv; i++) work->vn[i] += work->y[i];
   return true;
 }
 
 /* ---- a step ---- */
 
-static void ga_guess(workspace *w)
+static void ga_guess(workspace *work)
 {
-  const int nv = w->s.k.model->nv, m = w->s.k.model->m;
-  const double h = w->h;
-  for (int i = 0; i < nv; i++) w->dq[i] = h * (w->vn[i] + h / 2 * w->a[i]);
-  for (int i = 0; i < nv; i++) w->u[i] = h * h * w->a[i];
-  for (int i = 0; i < m; i++) w->p[i] = h * h * w->force[i];
-  memset(w->eta, 0, (size_t)m * sizeof *w->eta);
-  perp_implicit_put_row(&w->newton, PART_V, w->p, w->x);
-  if (ga_stabilized(w)) {
-    perp_implicit_put_body(&w->newton, PART_V, w->u, w->x);
-    perp_implicit_put_body(&w->newton, PART_Q, w->dq, w->x);
-    perp_implicit_put_row(&w->newton, PART_Q, w->eta, w->x);
+  const int nv = work->s.k.model->nv, m = work->s.k.model->m;
+  const double h = work->h;
+  for (int i = 0; i < nv; i++) work->dq[i] = h * (work->vn[i] + h / 2 * work->a[i]);
+  for (int i = 0; i < nv; i++) work->u[i] = h * h * work->a[i];
+  for (int i = 0; i < m; i++) work->p[i] = h * h * work->force[i];
+  memset(work->eta, 0, (size_t)m * sizeof *work->eta);
+  perp_implicit_put_row(&work->newton, PART_V, work->p, work->x);
+  if (ga_stabilized(work)) {
+    perp_implicit_put_body(&work->newton, PART_V, work->u, work->x);
+    perp_implicit_put_body(&work->newton, PART_Q, work->dq, work->x);
+    perp_implicit_put_row(&work->newton, PART_Q, work->eta, work->x);
   } else {
-    perp_implicit_put_body(&w->newton, 0, w->dq, w->x);
+    perp_implicit_put_body(&work->newton, 0, work->dq, work->x);
   }
 }
 
-static perp_reason ga_make_step(perp_stepper *s, double t, double h)
+static perp_reason ga_make_step(perp_stepper *stepper, double t, double h)
 {
-  workspace *w = (workspace *)s;
-  perp_constrained *k = &w->s.k;
-  const int nv = k->model->nv, m = k->model->m;
-  const size_t size = (size_t)nv * sizeof *w->vn;
+  workspace *work = (workspace *)stepper;
+  perp_constrained *system = &work->s.k;
+  const int nv = system->model->nv, m = system->model->m;
+  const size_t size = (size_t)nv * sizeof *work->vn;
   double fastest = 0;
-  w->t = t;
-  w->h = h;
-  if (!(fabs(h - w->begun) < 1e-6 * h) && !ga_begin(w)) return k->reason;
-  if (ga_stabilized(w)) perp_eval_at(&w->start, k->model, t, w->s.q);
-  perp_constrained_at(k, t, w->s.q);
-  ga_guess(w);
-  for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(w->dq[i]));
-  const int64_t before = w->newton.iterations, jacobians = w->newton.jacobians;
-  const perp_reason reason = perp_implicit_solve(&w->newton, ga_residual, w, h, &k->e->blocks,
-                                                 w->o.tol, w->o.iterations,
-                                                 k->model->size + fastest, w->x);
-  w->s.grid.count.iterations += w->newton.iterations - before;
-  k->count.factorizations += (int)(w->newton.jacobians - jacobians);
+  work->t = t;
+  work->h = h;
+  if (!(fabs(h - work->begun) < 1e-6 * h) && !ga_begin(work)) return system->reason;
+  if (ga_stabilized(work)) perp_eval_at(&work->start, system->model, t, work->s.q);
+  perp_constrained_at(system, t, work->s.q);
+  ga_guess(work);
+  for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(work->dq[i]));
+  const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
+  const perp_reason reason = perp_implicit_solve(
+      &work->newton, ga_residual, work, h, &system->e->blocks, work->o.tol, work->o.iterations,
+      system->model->size + fastest, work->x);
+  work->s.grid.count.iterations += work->newton.iterations - before;
+  system->count.factorizations += (int)(work->newton.jacobians - jacobians);
   if (reason < 0) return reason;
-  memcpy(w->s.lambda, w->force, (size_t)m * sizeof *w->force);
-  for (int i = 0; i < m; i++) w->force[i] = w->p[i] / (h * h);
-  memcpy(w->vn, w->s.v1, size);
-  memcpy(w->rate, w->rate1, size);
-  memcpy(w->a, w->a1, size);
-  perp_model_project(k->model, w->s.q1);
+  memcpy(work->s.lambda, work->force, (size_t)m * sizeof *work->force);
+  for (int i = 0; i < m; i++) work->force[i] = work->p[i] / (h * h);
+  memcpy(work->vn, work->s.v1, size);
+  memcpy(work->rate, work->rate1, size);
+  memcpy(work->a, work->a1, size);
+  perp_model_project(system->model, work->s.q1);
   return PERP_EXACT;
 }
 
-static void ga_layout(void *ws, perp_arena *a)
+static void ga_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  perp_stepper_layout(&w->s, a);
-  perp_eval_layout(&w->start, model, a);
-  PERP_DOUBLES(a, 2 * (model->nv + model->m), &w->x);
-  PERP_DOUBLES(a, model->nv, &w->vn, &w->rate, &w->a, &w->rate1, &w->a1, &w->dq, &w->u, &w->y,
-               &w->z);
-  PERP_DOUBLES(a, model->m, &w->force, &w->p, &w->eta, &w->row);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  perp_stepper_layout(&work->s, arena);
+  perp_eval_layout(&work->start, model, arena);
+  PERP_DOUBLES(arena, 2 * (model->nv + model->m), &work->x);
+  PERP_DOUBLES(arena, model->nv, &work->vn, &work->rate, &work->a, &work->rate1, &work->a1,
+               &work->dq, &work->u, &work->y, &work->z);
+  PERP_DOUBLES(arena, model->m, &work->force, &work->p, &work->eta, &work->row);
 }
 
 static void ga_destroy(void *ws)
@@ -299,9 +305,9 @@ static void ga_destroy(void *ws)
 
 static perp_status ga_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
 {
-  workspace *w = ws;
-  w->begun = 0;
-  perp_implicit_restart(&w->newton);
+  workspace *work = ws;
+  work->begun = 0;
+  perp_implicit_restart(&work->newton);
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
@@ -324,10 +330,10 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
                        "formulation generalized-alpha does not support joints with softness: use "
                        "rigid joints, or --formulation velocity");
   PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ga_layout, ws));
-  workspace *w = *ws;
-  perp_eval_init(&w->start, model);
-  const int per = ga_stabilized(w) ? 2 : 1;
-  const perp_status status = perp_implicit_create(ctx, model, per, per, &w->newton);
+  workspace *work = *ws;
+  perp_eval_init(&work->start, model);
+  const int per = ga_stabilized(work) ? 2 : 1;
+  const perp_status status = perp_implicit_create(ctx, model, per, per, &work->newton);
   if (status == PERP_OK) return PERP_OK;
   perp_stepper_destroy(*ws);
   *ws = NULL;

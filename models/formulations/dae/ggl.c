@@ -65,94 +65,94 @@ enum { PART_V, PART_Q }; /* of the bodies; of the joints likewise: p and mu, J v
  *      M (u - h v0) - h^2 f(qm, vm) - J(qm)' p,   M (dq - h vm) - J(qm)' mu,   J(q1) u,   C(q1). */
 static bool ggl_residual(void *user, const double *x, double *r)
 {
-  workspace *w = user;
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
+  workspace *work = user;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const int nv = model->nv, m = model->m;
-  const double h = w->h;
-  perp_implicit_get_body(&w->newton, x, PART_V, w->u);
-  perp_implicit_get_body(&w->newton, x, PART_Q, w->dq);
-  perp_implicit_get_row(&w->newton, x, PART_V, w->p);
-  perp_implicit_get_row(&w->newton, x, PART_Q, w->mu);
-  for (int i = 0; i < nv; i++) w->half[i] = w->dq[i] / 2;
-  perp_model_retract(model, w->s.q, w->half, w->s.q1); /* the middle */
-  perp_constrained_at(k, w->t + h / 2, w->s.q1);
-  w->s.grid.count.rhs++;
-  for (int i = 0; i < nv; i++) w->half[i] = (w->s.v[i] + w->u[i] / h) / 2;
-  perp_eval_forces(k->e, model, w->t + h / 2, w->half, true, k->f);
-  for (int i = 0; i < nv; i++) w->y[i] = w->u[i] - h * w->s.v[i];
-  perp_blocks_M(&k->e->blocks, w->y, w->z);
-  for (int i = 0; i < nv; i++) w->z[i] -= h * h * k->f[i];
-  if (m > 0) perp_blocks_Jt(&k->e->blocks, -1, w->p, w->z);
-  perp_implicit_put_body(&w->newton, PART_V, w->z, r);
-  for (int i = 0; i < nv; i++) w->y[i] = w->dq[i] - h * w->half[i];
-  perp_blocks_M(&k->e->blocks, w->y, w->z);
-  if (m > 0) perp_blocks_Jt(&k->e->blocks, -1, w->mu, w->z);
-  perp_implicit_put_body(&w->newton, PART_Q, w->z, r);
-  perp_model_retract(model, w->s.q, w->dq, w->s.q1);
-  if (!perp_all_finite(model->nq, w->s.q1)) return false;
-  perp_constrained_at(k, w->t + h, w->s.q1);
-  perp_constrained_product(k, w->u, w->row);
-  perp_constrained_driven(k, w->t + h, -h, w->row);
-  perp_implicit_put_row(&w->newton, PART_V, w->row, r);
-  perp_implicit_put_row(&w->newton, PART_Q, k->e->C, r);
-  k->drift = perp_worst(m, k->e->C);
-  return perp_all_finite(w->newton.n, r);
+  const double h = work->h;
+  perp_implicit_get_body(&work->newton, x, PART_V, work->u);
+  perp_implicit_get_body(&work->newton, x, PART_Q, work->dq);
+  perp_implicit_get_row(&work->newton, x, PART_V, work->p);
+  perp_implicit_get_row(&work->newton, x, PART_Q, work->mu);
+  for (int i = 0; i < nv; i++) work->half[i] = work->dq[i] / 2;
+  perp_model_retract(model, work->s.q, work->half, work->s.q1); /* the middle */
+  perp_constrained_at(system, work->t + h / 2, work->s.q1);
+  work->s.grid.count.rhs++;
+  for (int i = 0; i < nv; i++) work->half[i] = (work->s.v[i] + work->u[i] / h) / 2;
+  perp_eval_forces(system->e, model, work->t + h / 2, work->half, true, system->f);
+  for (int i = 0; i < nv; i++) work->y[i] = work->u[i] - h * work->s.v[i];
+  perp_blocks_M(&system->e->blocks, work->y, work->z);
+  for (int i = 0; i < nv; i++) work->z[i] -= h * h * system->f[i];
+  if (m > 0) perp_blocks_Jt(&system->e->blocks, -1, work->p, work->z);
+  perp_implicit_put_body(&work->newton, PART_V, work->z, r);
+  for (int i = 0; i < nv; i++) work->y[i] = work->dq[i] - h * work->half[i];
+  perp_blocks_M(&system->e->blocks, work->y, work->z);
+  if (m > 0) perp_blocks_Jt(&system->e->blocks, -1, work->mu, work->z);
+  perp_implicit_put_body(&work->newton, PART_Q, work->z, r);
+  perp_model_retract(model, work->s.q, work->dq, work->s.q1);
+  if (!perp_all_finite(model->nq, work->s.q1)) return false;
+  perp_constrained_at(system, work->t + h, work->s.q1);
+  perp_constrained_product(system, work->u, work->row);
+  perp_constrained_driven(system, work->t + h, -h, work->row);
+  perp_implicit_put_row(&work->newton, PART_V, work->row, r);
+  perp_implicit_put_row(&work->newton, PART_Q, system->e->C, r);
+  system->drift = perp_worst(m, system->e->C);
+  return perp_all_finite(work->newton.n, r);
 }
 
 /* The multipliers of the start, for rows that are dependent, and the accelerations. */
-static bool ggl_begin(workspace *w)
+static bool ggl_begin(workspace *work)
 {
-  perp_constrained *k = &w->s.k;
-  perp_eval_impulse(k->e, k->model, w->t, w->h, w->s.v, k->f);
-  memset(k->c, 0, (size_t)k->model->m * sizeof *k->c);
-  perp_constrained_driven(k, w->t + w->h, 1, k->c);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, w->h, w->s.v)) return false;
-  for (int i = 0; i < k->model->m; i++) w->s.lambda[i] = k->lambda[i] / w->h;
-  w->begun = true;
+  perp_constrained *system = &work->s.k;
+  perp_eval_impulse(system->e, system->model, work->t, work->h, work->s.v, system->f);
+  memset(system->c, 0, (size_t)system->model->m * sizeof *system->c);
+  perp_constrained_driven(system, work->t + work->h, 1, system->c);
+  if (!perp_constrained_solve(system, PERP_LEVEL_VELOCITY, work->h, work->s.v)) return false;
+  for (int i = 0; i < system->model->m; i++) work->s.lambda[i] = system->lambda[i] / work->h;
+  work->begun = true;
   return true;
 }
 
-static perp_reason ggl_make_step(perp_stepper *s, double t, double h)
+static perp_reason ggl_make_step(perp_stepper *stepper, double t, double h)
 {
-  workspace *w = (workspace *)s;
-  perp_constrained *k = &w->s.k;
-  const int nv = k->model->nv, m = k->model->m;
+  workspace *work = (workspace *)stepper;
+  perp_constrained *system = &work->s.k;
+  const int nv = system->model->nv, m = system->model->m;
   double fastest = 0;
-  w->t = t;
-  w->h = h;
-  perp_constrained_at(k, t, w->s.q);
-  if (!w->begun && !ggl_begin(w)) return k->reason;
-  /* first guess: as in the step before; k->a: h times the velocity */
-  for (int i = 0; i < nv; i++) w->u[i] = h * w->s.v[i];
-  for (int i = 0; i < m; i++) w->p[i] = h * h * w->s.lambda[i];
-  memset(w->mu, 0, (size_t)m * sizeof *w->mu);
-  perp_implicit_put_body(&w->newton, PART_V, w->u, w->x);
-  perp_implicit_put_body(&w->newton, PART_Q, w->u, w->x);
-  perp_implicit_put_row(&w->newton, PART_V, w->p, w->x);
-  perp_implicit_put_row(&w->newton, PART_Q, w->mu, w->x);
-  for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(w->u[i]));
-  const int64_t before = w->newton.iterations, jacobians = w->newton.jacobians;
-  const perp_reason reason = perp_implicit_solve(&w->newton, ggl_residual, w, h, &k->e->blocks,
-                                                 w->o.tol, w->o.iterations,
-                                                 k->model->size + fastest, w->x);
-  w->s.grid.count.iterations += w->newton.iterations - before;
-  k->count.factorizations += (int)(w->newton.jacobians - jacobians);
+  work->t = t;
+  work->h = h;
+  perp_constrained_at(system, t, work->s.q);
+  if (!work->begun && !ggl_begin(work)) return system->reason;
+  /* first guess: as in the step before; system->a: h times the velocity */
+  for (int i = 0; i < nv; i++) work->u[i] = h * work->s.v[i];
+  for (int i = 0; i < m; i++) work->p[i] = h * h * work->s.lambda[i];
+  memset(work->mu, 0, (size_t)m * sizeof *work->mu);
+  perp_implicit_put_body(&work->newton, PART_V, work->u, work->x);
+  perp_implicit_put_body(&work->newton, PART_Q, work->u, work->x);
+  perp_implicit_put_row(&work->newton, PART_V, work->p, work->x);
+  perp_implicit_put_row(&work->newton, PART_Q, work->mu, work->x);
+  for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(work->u[i]));
+  const int64_t before = work->newton.iterations, jacobians = work->newton.jacobians;
+  const perp_reason reason = perp_implicit_solve(
+      &work->newton, ggl_residual, work, h, &system->e->blocks, work->o.tol, work->o.iterations,
+      system->model->size + fastest, work->x);
+  work->s.grid.count.iterations += work->newton.iterations - before;
+  system->count.factorizations += (int)(work->newton.jacobians - jacobians);
   if (reason < 0) return reason;
-  for (int i = 0; i < nv; i++) w->s.v1[i] = w->u[i] / h;
-  for (int i = 0; i < m; i++) w->s.lambda[i] = w->p[i] / (h * h);
-  perp_model_project(k->model, w->s.q1);
+  for (int i = 0; i < nv; i++) work->s.v1[i] = work->u[i] / h;
+  for (int i = 0; i < m; i++) work->s.lambda[i] = work->p[i] / (h * h);
+  perp_model_project(system->model, work->s.q1);
   return PERP_EXACT;
 }
 
-static void ggl_layout(void *ws, perp_arena *a)
+static void ggl_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  perp_stepper_layout(&w->s, a);
-  PERP_DOUBLES(a, 2 * (model->nv + model->m), &w->x);
-  PERP_DOUBLES(a, model->nv, &w->u, &w->dq, &w->half, &w->y, &w->z);
-  PERP_DOUBLES(a, model->m, &w->p, &w->mu, &w->row);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  perp_stepper_layout(&work->s, arena);
+  PERP_DOUBLES(arena, 2 * (model->nv + model->m), &work->x);
+  PERP_DOUBLES(arena, model->nv, &work->u, &work->dq, &work->half, &work->y, &work->z);
+  PERP_DOUBLES(arena, model->m, &work->p, &work->mu, &work->row);
 }
 
 static void ggl_destroy(void *ws)
@@ -163,9 +163,9 @@ static void ggl_destroy(void *ws)
 
 static perp_status ggl_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
 {
-  workspace *w = ws;
-  w->begun = false;
-  perp_implicit_restart(&w->newton);
+  workspace *work = ws;
+  work->begun = false;
+  perp_implicit_restart(&work->newton);
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 

@@ -88,70 +88,70 @@ typedef struct workspace {
 
 /* ---- the parts of the bodies ---- */
 
-static void ida_get(const workspace *w, const double *x, double *q, double *v)
+static void ida_get(const workspace *work, const double *x, double *q, double *v)
 {
-  const perp_model *m = w->s.k.model;
-  for (int b = 0; b < m->n_bodies; b++) {
-    const double *part = x + w->graph.local.first[b];
-    if (q != NULL) memcpy(q + b * m->nqb, part, (size_t)m->nqb * sizeof *q);
-    if (v != NULL) memcpy(v + b * m->nvb, part + m->nqb, (size_t)m->nvb * sizeof *v);
+  const perp_model *model = work->s.k.model;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double *part = x + work->graph.local.first[b];
+    if (q != NULL) memcpy(q + b * model->nqb, part, (size_t)model->nqb * sizeof *q);
+    if (v != NULL) memcpy(v + b * model->nvb, part + model->nqb, (size_t)model->nvb * sizeof *v);
   }
 }
 
-static void ida_put(const workspace *w, const double *q, const double *v, double *x)
+static void ida_put(const workspace *work, const double *q, const double *v, double *x)
 {
-  const perp_model *m = w->s.k.model;
-  for (int b = 0; b < m->n_bodies; b++) {
-    double *part = x + w->graph.local.first[b];
-    memcpy(part, q + b * m->nqb, (size_t)m->nqb * sizeof *q);
-    memcpy(part + m->nqb, v + b * m->nvb, (size_t)m->nvb * sizeof *v);
+  const perp_model *model = work->s.k.model;
+  for (int b = 0; b < model->n_bodies; b++) {
+    double *part = x + work->graph.local.first[b];
+    memcpy(part, q + b * model->nqb, (size_t)model->nqb * sizeof *q);
+    memcpy(part + model->nqb, v + b * model->nvb, (size_t)model->nvb * sizeof *v);
   }
 }
 
 /* ---- the equations ---- */
 
-static bool ida_f(workspace *w, double t, const double *y, const double *yp, double *r)
+static bool ida_f(workspace *work, double t, const double *y, const double *yp, double *r)
 {
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const int nv = model->nv, m = model->m;
-  const perp_implicit *g = &w->graph;
-  ida_get(w, y, w->q, w->v);
-  memcpy(w->unit, w->q, (size_t)model->nq * sizeof *w->q);
-  perp_model_project(model, w->unit);
-  if (!perp_all_finite(model->nq, w->unit)) return false;
-  perp_constrained_at(k, t, w->unit);
-  w->s.grid.count.rhs++;
+  const perp_implicit *implicit = &work->graph;
+  ida_get(work, y, work->q, work->v);
+  memcpy(work->unit, work->q, (size_t)model->nq * sizeof *work->q);
+  perp_model_project(model, work->unit);
+  if (!perp_all_finite(model->nq, work->unit)) return false;
+  perp_constrained_at(system, t, work->unit);
+  work->s.grid.count.rhs++;
 
-  perp_implicit_get_row(g, y, PART_LAMBDA, w->lambda);
-  perp_eval_forces(k->e, model, t, w->v, true, k->f);
-  if (m > 0) perp_blocks_Jt(&k->e->blocks, 1, w->lambda, k->f);
-  perp_blocks_Minv(&k->e->blocks, k->f, w->x);
-  ida_get(w, yp, NULL, w->accel);
-  if (w->o.index == 1) {
-    perp_joints_bias(model, k->e, w->v, w->row);
-    if (m > 0) perp_blocks_J(&k->e->blocks, 1, w->accel, w->row);
+  perp_implicit_get_row(implicit, y, PART_LAMBDA, work->lambda);
+  perp_eval_forces(system->e, model, t, work->v, true, system->f);
+  if (m > 0) perp_blocks_Jt(&system->e->blocks, 1, work->lambda, system->f);
+  perp_blocks_Minv(&system->e->blocks, system->f, work->x);
+  ida_get(work, yp, NULL, work->accel);
+  if (work->o.index == 1) {
+    perp_joints_bias(model, system->e, work->v, work->row);
+    if (m > 0) perp_blocks_J(&system->e->blocks, 1, work->accel, work->row);
   } else {
-    perp_constrained_rate(k, w->v, w->row);
+    perp_constrained_rate(system, work->v, work->row);
   }
-  for (int i = 0; i < m; i++) w->row[i] += w->soft[i] * (w->lambda[i] - w->about[i]);
-  perp_implicit_put_row(g, PART_LAMBDA, w->row, r);
-  for (int i = 0; i < nv; i++) w->accel[i] -= w->x[i];
+  for (int i = 0; i < m; i++) work->row[i] += work->soft[i] * (work->lambda[i] - work->about[i]);
+  perp_implicit_put_row(implicit, PART_LAMBDA, work->row, r);
+  for (int i = 0; i < nv; i++) work->accel[i] -= work->x[i];
 
-  if (w->o.index == 2 && m > 0) {
-    perp_implicit_get_row(g, y, PART_MU, w->mu);
-    memset(k->f, 0, (size_t)nv * sizeof *k->f);
-    perp_blocks_Jt(&k->e->blocks, 1, w->mu, k->f);
-    perp_blocks_Minv(&k->e->blocks, k->f, w->x);
-    for (int i = 0; i < nv; i++) w->v[i] += w->x[i];
-    for (int i = 0; i < m; i++) w->row[i] = k->e->C[i] + w->soft[i] * w->mu[i];
-    perp_implicit_put_row(g, PART_MU, w->row, r);
+  if (work->o.index == 2 && m > 0) {
+    perp_implicit_get_row(implicit, y, PART_MU, work->mu);
+    memset(system->f, 0, (size_t)nv * sizeof *system->f);
+    perp_blocks_Jt(&system->e->blocks, 1, work->mu, system->f);
+    perp_blocks_Minv(&system->e->blocks, system->f, work->x);
+    for (int i = 0; i < nv; i++) work->v[i] += work->x[i];
+    for (int i = 0; i < m; i++) work->row[i] = system->e->C[i] + work->soft[i] * work->mu[i];
+    perp_implicit_put_row(implicit, PART_MU, work->row, r);
   }
-  perp_model_qdot(model, w->q, w->v, w->qdot);
-  ida_get(w, yp, w->q, NULL);
-  for (int i = 0; i < model->nq; i++) w->q[i] -= w->qdot[i];
-  ida_put(w, w->q, w->accel, r);
-  return perp_all_finite(g->n, r);
+  perp_model_qdot(model, work->q, work->v, work->qdot);
+  ida_get(work, yp, work->q, NULL);
+  for (int i = 0; i < model->nq; i++) work->q[i] -= work->qdot[i];
+  ida_put(work, work->q, work->accel, r);
+  return perp_all_finite(implicit->n, r);
 }
 
 static int ida_residual(realtype t, N_Vector y, N_Vector yp, N_Vector r, void *user)
@@ -163,42 +163,43 @@ static int ida_residual(realtype t, N_Vector y, N_Vector yp, N_Vector r, void *u
 /* 1 / E_i; times what brings the mean over all unknowns to one over q and v */
 static int ida_weights(N_Vector y, N_Vector weight, void *user)
 {
-  const workspace *w = user;
-  const perp_model *m = w->s.k.model;
-  const double *x = N_VGetArrayPointer(y), tol = w->o.tol, atol = w->o.atol;
-  const double whole = sqrt(w->graph.n / (double)(m->nq + m->nv));
+  const workspace *work = user;
+  const perp_model *model = work->s.k.model;
+  const double *x = N_VGetArrayPointer(y), tol = work->o.tol, atol = work->o.atol;
+  const double whole = sqrt(work->graph.n / (double)(model->nq + model->nv));
   double *e = N_VGetArrayPointer(weight);
-  memset(e, 0, (size_t)w->graph.n * sizeof *e);
-  for (int b = 0; b < m->n_bodies; b++)
-    for (int i = 0; i < m->nqb + m->nvb; i++) {
-      const int at = w->graph.local.first[b] + i;
-      e[at] = whole / (atol > 0 ? tol * fabs(x[at]) + atol : tol * w->scale[at]);
+  memset(e, 0, (size_t)work->graph.n * sizeof *e);
+  for (int b = 0; b < model->n_bodies; b++)
+    for (int i = 0; i < model->nqb + model->nvb; i++) {
+      const int at = work->graph.local.first[b] + i;
+      e[at] = whole / (atol > 0 ? tol * fabs(x[at]) + atol : tol * work->scale[at]);
     }
-  return perp_all_finite(w->graph.n, e) ? 0 : -1;
+  return perp_all_finite(work->graph.n, e) ? 0 : -1;
 }
 
 /* ---- the matrix ---- */
 
 static bool ida_moved(void *user, const double *y, double *r)
 {
-  workspace *w = user;
-  for (int i = 0; i < w->graph.n; i++) w->moved[i] = w->ap[i] + w->c_at * (y[i] - w->at[i]);
-  return ida_f(w, w->t_at, y, w->moved, r);
+  workspace *work = user;
+  for (int i = 0; i < work->graph.n; i++)
+    work->moved[i] = work->ap[i] + work->c_at * (y[i] - work->at[i]);
+  return ida_f(work, work->t_at, y, work->moved, r);
 }
 
 static int ida_jacobian(realtype t, realtype c, N_Vector y, N_Vector yp, N_Vector r, SUNMatrix A,
                         void *user, N_Vector x1, N_Vector x2, N_Vector x3)
 {
-  workspace *w = user;
+  workspace *work = user;
   (void)A, (void)x2, (void)x3;
-  w->t_at = t;
-  w->c_at = c;
-  w->at = N_VGetArrayPointer(y);
-  w->ap = N_VGetArrayPointer(yp);
-  w->moved = N_VGetArrayPointer(x1);
+  work->t_at = t;
+  work->c_at = c;
+  work->at = N_VGetArrayPointer(y);
+  work->ap = N_VGetArrayPointer(yp);
+  work->moved = N_VGetArrayPointer(x1);
   int64_t evaluations = 0; /* ida_f counts them */
-  return perp_local_jacobian(&w->graph.local, ida_moved, w, w->at, N_VGetArrayPointer(r), w->step,
-                             w->J, &evaluations)
+  return perp_local_jacobian(&work->graph.local, ida_moved, work, work->at, N_VGetArrayPointer(r),
+                             work->step, work->J, &evaluations)
              ? 0
              : 1;
 }
@@ -223,83 +224,87 @@ static SUNLinearSolver_Type ida_linear_type(SUNLinearSolver S)
 
 static int ida_linear_setup(SUNLinearSolver S, SUNMatrix A)
 {
-  workspace *w = S->content;
+  workspace *work = S->content;
   (void)A;
-  w->s.k.count.factorizations++;
-  return perp_local_factor(&w->graph.local, w->J, &w->lu) ? 0 : 1;
+  work->s.k.count.factorizations++;
+  return perp_local_factor(&work->graph.local, work->J, &work->lu) ? 0 : 1;
 }
 
 static int ida_linear_solve(SUNLinearSolver S, SUNMatrix A, N_Vector x, N_Vector b, realtype tol)
 {
-  workspace *w = S->content;
+  workspace *work = S->content;
   (void)A, (void)tol;
   N_VScale(1, b, x);
-  perp_local_solve(&w->graph.local, w->J, &w->lu, N_VGetArrayPointer(x));
+  perp_local_solve(&work->graph.local, work->J, &work->lu, N_VGetArrayPointer(x));
   return 0;
 }
 
 /* ---- a step ---- */
 
 /* Scales of the tolerance and steps of the differences, for a step h from the state. */
-static void ida_levels(workspace *w)
+static void ida_levels(workspace *work)
 {
-  const perp_model *m = w->s.k.model;
-  const double size = m->size > 0 ? m->size : 1, part = sqrt(DBL_EPSILON), h = w->h;
+  const perp_model *model = work->s.k.model;
+  const double size = model->size > 0 ? model->size : 1, part = sqrt(DBL_EPSILON), h = work->h;
   double mass = 0;
-  for (int b = 0; b < m->n_bodies; b++) {
-    mass += m->inertia[b].mass / m->n_bodies;
-    for (int i = 0; i < m->nvb; i++) {
-      const int at = b * m->nvb + i;
-      double *most = &w->speed[i >= m->dim];
-      *most = fmax(*most, fabs(w->s.v[at]));
-      if (w->fresh) *most = fmax(*most, h * fabs(w->accel[at]));
+  for (int b = 0; b < model->n_bodies; b++) {
+    mass += model->inertia[b].mass / model->n_bodies;
+    for (int i = 0; i < model->nvb; i++) {
+      const int at = b * model->nvb + i;
+      double *most = &work->speed[i >= model->dim];
+      *most = fmax(*most, fabs(work->s.v[at]));
+      if (work->fresh) *most = fmax(*most, h * fabs(work->accel[at]));
     }
   }
-  for (int i = 0; i < w->graph.n; i++) w->step[i] = mass * size / (h * h) * part; /* linear */
-  for (int b = 0; b < m->n_bodies; b++) {
-    double *scale = w->scale + w->graph.local.first[b], *step = w->step + w->graph.local.first[b];
-    for (int i = 0; i < m->nqb; i++) {
-      scale[i] = i < m->dim ? size : m->dim == 3 ? 0.5 : 1; /* of a quaternion, half an angle */
+  for (int i = 0; i < work->graph.n; i++) work->step[i] = mass * size / (h * h) * part; /* linear */
+  for (int b = 0; b < model->n_bodies; b++) {
+    double *scale = work->scale + work->graph.local.first[b],
+           *step = work->step + work->graph.local.first[b];
+    for (int i = 0; i < model->nqb; i++) {
+      scale[i] = i < model->dim    ? size
+                 : model->dim == 3 ? 0.5
+                                   : 1; /* of a quaternion, half an angle */
       step[i] = part * scale[i];
     }
-    for (int i = 0; i < m->nvb; i++) {
-      const bool turns = i >= m->dim;
+    for (int i = 0; i < model->nvb; i++) {
+      const bool turns = i >= model->dim;
       const double slow = 1e-3 * (turns ? 1 : size) / h;
-      scale[m->nqb + i] = w->speed[turns] > 0 ? w->speed[turns] : slow;
-      step[m->nqb + i] = part * fmax(w->speed[turns], slow);
+      scale[model->nqb + i] = work->speed[turns] > 0 ? work->speed[turns] : slow;
+      step[model->nqb + i] = part * fmax(work->speed[turns], slow);
     }
   }
 }
 
 /* Consistent values at the state. */
-static perp_reason ida_begin(workspace *w, double left)
+static perp_reason ida_begin(workspace *work, double left)
 {
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const int m = model->m;
-  double *y = N_VGetArrayPointer(w->y), *yp = N_VGetArrayPointer(w->yp);
-  perp_constrained_at(k, w->s.grid.t, w->s.q);
-  perp_eval_forces(k->e, model, w->s.grid.t, w->s.v, true, k->f);
-  perp_joints_bias(model, k->e, w->s.v, k->c);
-  for (int i = 0; i < m; i++) k->c[i] = -k->c[i];
-  if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, w->s.grid.h, w->s.v)) return k->reason;
-  k->reason = PERP_EXACT;
-  memcpy(w->accel, k->a, (size_t)model->nv * sizeof *w->accel);
-  memcpy(w->force, k->lambda, (size_t)m * sizeof *w->force);
-  memcpy(w->about, k->lambda, (size_t)m * sizeof *w->about);
-  if (m > 0) perp_blocks_diagonal(&k->e->blocks, w->soft);
-  const double part = w->o.index == 1 ? SOFT : SOFT * w->s.grid.h;
-  for (int i = 0; i < m; i++) w->soft[i] = w->soft[i] > 0 ? part * w->soft[i] : 1;
-  memset(y, 0, (size_t)w->graph.n * sizeof *y);
-  memset(yp, 0, (size_t)w->graph.n * sizeof *yp);
-  perp_model_qdot(model, w->s.q, w->s.v, w->qdot);
-  ida_put(w, w->s.q, w->s.v, y);
-  perp_implicit_put_row(&w->graph, PART_LAMBDA, w->force, y);
-  ida_put(w, w->qdot, w->accel, yp);
-  w->h = fmin(fmin(w->s.grid.h, w->o.h_max), left);
-  ida_levels(w);
-  int flag = IDAReInit(w->mem, w->s.grid.t, w->y, w->yp);
-  if (flag >= 0) flag = IDASetInitStep(w->mem, w->h);
+  double *y = N_VGetArrayPointer(work->y), *yp = N_VGetArrayPointer(work->yp);
+  perp_constrained_at(system, work->s.grid.t, work->s.q);
+  perp_eval_forces(system->e, model, work->s.grid.t, work->s.v, true, system->f);
+  perp_joints_bias(model, system->e, work->s.v, system->c);
+  for (int i = 0; i < m; i++) system->c[i] = -system->c[i];
+  if (!perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->s.grid.h, work->s.v))
+    return system->reason;
+  system->reason = PERP_EXACT;
+  memcpy(work->accel, system->a, (size_t)model->nv * sizeof *work->accel);
+  memcpy(work->force, system->lambda, (size_t)m * sizeof *work->force);
+  memcpy(work->about, system->lambda, (size_t)m * sizeof *work->about);
+  if (m > 0) perp_blocks_diagonal(&system->e->blocks, work->soft);
+  const double part = work->o.index == 1 ? SOFT : SOFT * work->s.grid.h;
+  for (int i = 0; i < m; i++) work->soft[i] = work->soft[i] > 0 ? part * work->soft[i] : 1;
+  memset(y, 0, (size_t)work->graph.n * sizeof *y);
+  memset(yp, 0, (size_t)work->graph.n * sizeof *yp);
+  perp_model_qdot(model, work->s.q, work->s.v, work->qdot);
+  ida_put(work, work->s.q, work->s.v, y);
+  perp_implicit_put_row(&work->graph, PART_LAMBDA, work->force, y);
+  ida_put(work, work->qdot, work->accel, yp);
+  work->h = fmin(fmin(work->s.grid.h, work->o.h_max), left);
+  ida_levels(work);
+  int flag = IDAReInit(work->mem, work->s.grid.t, work->y, work->yp);
+  if (flag >= 0) flag = IDASetInitStep(work->mem, work->h);
   return flag < 0 ? perp_sundials_reason(flag, PERP_RUNNING) : PERP_EXACT;
 }
 
@@ -310,159 +315,164 @@ static perp_reason ida_reason(int flag)
   return perp_sundials_reason(flag, residual ? PERP_NOT_FINITE : PERP_RUNNING);
 }
 
-static long ida_refused(const workspace *w)
+static long ida_refused(const workspace *work)
 {
   long by_error = 0, by_iteration = 0;
-  IDAGetNumErrTestFails(w->mem, &by_error);
-  IDAGetNumStepSolveFails(w->mem, &by_iteration);
+  IDAGetNumErrTestFails(work->mem, &by_error);
+  IDAGetNumStepSolveFails(work->mem, &by_iteration);
   return by_error + by_iteration;
 }
 
-static perp_reason ida_make_step(workspace *w, double t_max)
+static perp_reason ida_make_step(workspace *work, double t_max)
 {
-  perp_time_grid *g = &w->s.grid;
+  perp_time_grid *grid = &work->s.grid;
   const double end = fmin(t_max, DBL_MAX);
-  w->dense = false;
-  if (w->fresh) {
-    const perp_reason reason = ida_begin(w, end - g->t);
-    if (reason < 0 || w->s.k.status != PERP_OK) return reason;
+  work->dense = false;
+  if (work->fresh) {
+    const perp_reason reason = ida_begin(work, end - grid->t);
+    if (reason < 0 || work->s.k.status != PERP_OK) return reason;
   } else {
-    IDAGetCurrentStep(w->mem, &w->h);
-    ida_levels(w);
+    IDAGetCurrentStep(work->mem, &work->h);
+    ida_levels(work);
   }
   long before = 0, after = 0;
-  if (!w->fresh) IDAGetNumNonlinSolvIters(w->mem, &before);
-  const long refused = w->fresh ? 0 : ida_refused(w);
-  realtype t = g->t;
-  int flag = IDASetStopTime(w->mem, end);
+  if (!work->fresh) IDAGetNumNonlinSolvIters(work->mem, &before);
+  const long refused = work->fresh ? 0 : ida_refused(work);
+  realtype t = grid->t;
+  int flag = IDASetStopTime(work->mem, end);
   if (flag >= 0)
-    flag = IDASolve(w->mem, end < DBL_MAX ? end : g->t + 1e3 * w->h, &t, w->y, w->yp, IDA_ONE_STEP);
-  IDAGetNumNonlinSolvIters(w->mem, &after);
-  g->count.rejected += ida_refused(w) - refused;
-  g->count.iterations += after - before;
+    flag = IDASolve(work->mem, end < DBL_MAX ? end : grid->t + 1e3 * work->h, &t, work->y, work->yp,
+                    IDA_ONE_STEP);
+  IDAGetNumNonlinSolvIters(work->mem, &after);
+  grid->count.rejected += ida_refused(work) - refused;
+  grid->count.iterations += after - before;
   perp_reason reason = flag < 0 ? ida_reason(flag) : PERP_EXACT;
-  if (flag >= 0 && !perp_all_finite(w->graph.n, N_VGetArrayPointer(w->y))) reason = PERP_NOT_FINITE;
+  if (flag >= 0 && !perp_all_finite(work->graph.n, N_VGetArrayPointer(work->y)))
+    reason = PERP_NOT_FINITE;
   if (fabs(end - t) <= 4 * DBL_EPSILON * fabs(end)) t = end;
-  if (reason > 0 && !(t > g->t)) reason = PERP_STEP_TOO_SMALL;
-  w->fresh = w->fresh || reason < 0;
+  if (reason > 0 && !(t > grid->t)) reason = PERP_STEP_TOO_SMALL;
+  work->fresh = work->fresh || reason < 0;
   if (reason > 0) {
     /* The step is one: what is kept of it. */
-    perp_constrained *k = &w->s.k;
-    const double *y = N_VGetArrayPointer(w->y);
-    memcpy(w->s.lambda, w->force, (size_t)k->model->m * sizeof *w->force);
-    perp_implicit_get_row(&w->graph, y, PART_LAMBDA, w->force);
-    ida_get(w, y, w->s.q, w->s.v);
-    perp_model_project(k->model, w->s.q);
-    perp_constrained_at(k, t, w->s.q);
-    k->drift = perp_worst(k->model->m, k->e->C);
-    w->t_start = w->s.grid.t;
-    w->fresh = false;
-    w->dense = true;
-    perp_time_grid_accept(&w->s.grid, t);
+    perp_constrained *system = &work->s.k;
+    const double *y = N_VGetArrayPointer(work->y);
+    memcpy(work->s.lambda, work->force, (size_t)system->model->m * sizeof *work->force);
+    perp_implicit_get_row(&work->graph, y, PART_LAMBDA, work->force);
+    ida_get(work, y, work->s.q, work->s.v);
+    perp_model_project(system->model, work->s.q);
+    perp_constrained_at(system, t, work->s.q);
+    system->drift = perp_worst(system->model->m, system->e->C);
+    work->t_start = work->s.grid.t;
+    work->fresh = false;
+    work->dense = true;
+    perp_time_grid_accept(&work->s.grid, t);
   }
   return reason;
 }
 
 static perp_status ida_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  workspace *w = ws;
-  perp_constrained *k = &w->s.k;
-  const double start = perp_constrained_clock(k);
-  k->ctx = ctx;
-  k->status = PERP_OK;
-  k->reason = PERP_EXACT;
-  info->reason = t_max > w->s.grid.t ? ida_make_step(w, t_max) : PERP_EXACT;
-  if (k->status != PERP_OK) return k->status;
-  k->step_s += perp_constrained_clock(k) - start;
-  k->count.reason = info->reason;
-  info->drift_pos_pre = k->drift;
-  info->lambda = w->s.lambda;
+  workspace *work = ws;
+  perp_constrained *system = &work->s.k;
+  const double start = perp_constrained_clock(system);
+  system->ctx = ctx;
+  system->status = PERP_OK;
+  system->reason = PERP_EXACT;
+  info->reason = t_max > work->s.grid.t ? ida_make_step(work, t_max) : PERP_EXACT;
+  if (system->status != PERP_OK) return system->status;
+  system->step_s += perp_constrained_clock(system) - start;
+  system->count.reason = info->reason;
+  info->drift_pos_pre = system->drift;
+  info->lambda = work->s.lambda;
   return PERP_OK;
 }
 
 static perp_status ida_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
                              double *lambda)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  if (!w->dense || !(t >= w->t_start && t <= w->s.grid.t))
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  if (!work->dense || !(t >= work->t_start && t <= work->s.grid.t))
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
         "sundials:ida: dense output at t = %.17g s is not available: t is outside of the last step",
         t);
-  if (IDAGetDky(w->mem, t, 0, w->y) < 0)
+  if (IDAGetDky(work->mem, t, 0, work->y) < 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "sundials:ida: dense output at t = %.17g s is not available", t);
-  const double *y = N_VGetArrayPointer(w->y);
-  ida_get(w, y, q, v);
+  const double *y = N_VGetArrayPointer(work->y);
+  ida_get(work, y, q, v);
   perp_model_project(model, q);
-  if (lambda != NULL) perp_implicit_get_row(&w->graph, y, PART_LAMBDA, lambda);
+  if (lambda != NULL) perp_implicit_get_row(&work->graph, y, PART_LAMBDA, lambda);
   return PERP_OK;
 }
 
 /* ---- life ---- */
 
-static void ida_layout(void *ws, perp_arena *a)
+static void ida_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  perp_stepper_layout(&w->s, a);
-  w->J = PERP_CARVE(a, double, perp_local_length(&w->graph.local));
-  PERP_DOUBLES(a, w->graph.n, &w->step, &w->scale);
-  PERP_DOUBLES(a, model->nq, &w->q, &w->unit, &w->qdot);
-  PERP_DOUBLES(a, model->nv, &w->v, &w->accel, &w->x);
-  PERP_DOUBLES(a, model->m, &w->lambda, &w->mu, &w->row, &w->force, &w->about, &w->soft);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  perp_stepper_layout(&work->s, arena);
+  work->J = PERP_CARVE(arena, double, perp_local_length(&work->graph.local));
+  PERP_DOUBLES(arena, work->graph.n, &work->step, &work->scale);
+  PERP_DOUBLES(arena, model->nq, &work->q, &work->unit, &work->qdot);
+  PERP_DOUBLES(arena, model->nv, &work->v, &work->accel, &work->x);
+  PERP_DOUBLES(arena, model->m, &work->lambda, &work->mu, &work->row, &work->force, &work->about,
+               &work->soft);
 }
 
 static void ida_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  if (w->mem != NULL) IDAFree(&w->mem);
-  if (w->linear != NULL) SUNLinSolFreeEmpty(w->linear);
-  if (w->A != NULL) SUNMatFreeEmpty(w->A);
-  if (w->yp != NULL) N_VDestroy(w->yp);
-  if (w->y != NULL) N_VDestroy(w->y);
-  if (w->context != NULL) SUNContext_Free(&w->context);
-  perp_local_lu_destroy(&w->graph.local, &w->lu);
-  perp_implicit_destroy(&w->graph);
+  workspace *work = ws;
+  if (work == NULL) return;
+  if (work->mem != NULL) IDAFree(&work->mem);
+  if (work->linear != NULL) SUNLinSolFreeEmpty(work->linear);
+  if (work->A != NULL) SUNMatFreeEmpty(work->A);
+  if (work->yp != NULL) N_VDestroy(work->yp);
+  if (work->y != NULL) N_VDestroy(work->y);
+  if (work->context != NULL) SUNContext_Free(&work->context);
+  perp_local_lu_destroy(&work->graph.local, &work->lu);
+  perp_implicit_destroy(&work->graph);
   perp_stepper_destroy(ws);
 }
 
 static perp_status ida_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
 {
-  workspace *w = ws;
-  w->fresh = true;
-  w->dense = false;
-  w->speed[0] = w->speed[1] = 0;
+  workspace *work = ws;
+  work->fresh = true;
+  work->dense = false;
+  work->speed[0] = work->speed[1] = 0;
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
 /* The objects of SUNDIALS. */
-static bool ida_make(workspace *w)
+static bool ida_make(workspace *work)
 {
-  if (SUNContext_Create(NULL, &w->context) != 0) return false;
-  w->y = N_VNew_Serial(w->graph.n, w->context);
-  w->yp = N_VNew_Serial(w->graph.n, w->context);
-  w->A = SUNMatNewEmpty(w->context);
-  w->linear = SUNLinSolNewEmpty(w->context);
-  w->mem = IDACreate(w->context);
-  if (w->y == NULL || w->yp == NULL || w->A == NULL || w->linear == NULL || w->mem == NULL)
+  if (SUNContext_Create(NULL, &work->context) != 0) return false;
+  work->y = N_VNew_Serial(work->graph.n, work->context);
+  work->yp = N_VNew_Serial(work->graph.n, work->context);
+  work->A = SUNMatNewEmpty(work->context);
+  work->linear = SUNLinSolNewEmpty(work->context);
+  work->mem = IDACreate(work->context);
+  if (work->y == NULL || work->yp == NULL || work->A == NULL || work->linear == NULL ||
+      work->mem == NULL)
     return false;
-  N_VConst(0, w->y);
-  N_VConst(0, w->yp);
-  w->A->ops->getid = ida_matrix_id;
-  w->A->ops->zero = ida_matrix_zero;
-  w->linear->ops->gettype = ida_linear_type;
-  w->linear->ops->setup = ida_linear_setup;
-  w->linear->ops->solve = ida_linear_solve;
-  w->linear->content = w;
-  return IDASetErrHandlerFn(w->mem, perp_sundials_quiet, NULL) == 0 &&
-         IDAInit(w->mem, ida_residual, 0, w->y, w->yp) == 0 && IDASetUserData(w->mem, w) == 0 &&
-         IDAWFtolerances(w->mem, ida_weights) == 0 &&
-         IDASetLinearSolver(w->mem, w->linear, w->A) == 0 &&
-         IDASetJacFn(w->mem, ida_jacobian) == 0 && IDASetMinStep(w->mem, w->o.h_min) == 0 &&
-         IDASetMaxStep(w->mem, w->o.h_max < HUGE_VAL ? w->o.h_max : 0) == 0;
+  N_VConst(0, work->y);
+  N_VConst(0, work->yp);
+  work->A->ops->getid = ida_matrix_id;
+  work->A->ops->zero = ida_matrix_zero;
+  work->linear->ops->gettype = ida_linear_type;
+  work->linear->ops->setup = ida_linear_setup;
+  work->linear->ops->solve = ida_linear_solve;
+  work->linear->content = work;
+  return IDASetErrHandlerFn(work->mem, perp_sundials_quiet, NULL) == 0 &&
+         IDAInit(work->mem, ida_residual, 0, work->y, work->yp) == 0 &&
+         IDASetUserData(work->mem, work) == 0 && IDAWFtolerances(work->mem, ida_weights) == 0 &&
+         IDASetLinearSolver(work->mem, work->linear, work->A) == 0 &&
+         IDASetJacFn(work->mem, ida_jacobian) == 0 &&
+         IDASetMinStep(work->mem, work->o.h_min) == 0 &&
+         IDASetMaxStep(work->mem, work->o.h_max < HUGE_VAL ? work->o.h_max : 0) == 0;
 }
 
 static perp_status ida_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,

@@ -91,9 +91,9 @@ typedef struct workspace {
   double *about;             /* [m] lambda of the KKT system there */
 } workspace;
 
-static bool radau_dae_index1(const workspace *w)
+static bool radau_dae_index1(const workspace *work)
 {
-  return w->o.form == FORM_INDEX1;
+  return work->o.form == FORM_INDEX1;
 }
 
 /* ---- the equations ---- */
@@ -115,50 +115,51 @@ static void radau_dae_rotation_rate(const double d[3], const double w[3], double
 /* y' or the sides of 0 = ... , as the core asks; the model is evaluated at q0 [+] d. */
 static bool radau_dae_f(void *user, double t, const double *y, double *f)
 {
-  workspace *w = user;
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
+  workspace *work = user;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const int nv = model->nv, m = model->m;
-  perp_implicit_get_body(&w->graph, y, PART_Q, w->d);
-  perp_implicit_get_body(&w->graph, y, PART_V, w->v);
-  perp_implicit_get_row(&w->graph, y, PART_LAMBDA, w->lambda);
-  perp_model_retract(model, w->s.q, w->d, w->s.q1);
-  if (!perp_all_finite(model->nq, w->s.q1)) return false;
-  perp_constrained_at(k, t, w->s.q1);
-  w->s.grid.count.rhs++;
-  perp_eval_forces(k->e, model, t, w->v, true, k->f);
-  if (m > 0) perp_blocks_Jt(&k->e->blocks, 1, w->lambda, k->f);
-  memcpy(w->x, w->v, (size_t)nv * sizeof *w->x);
-  if (radau_dae_index1(w)) {
-    perp_implicit_get_body(&w->graph, y, PART_A, w->accel);
-    perp_implicit_put_body(&w->graph, PART_V, w->accel, f);
-    perp_blocks_M(&k->e->blocks, w->accel, w->z);
-    for (int i = 0; i < nv; i++) w->z[i] = k->f[i] - w->z[i];
-    perp_implicit_put_body(&w->graph, PART_A, w->z, f);
-    perp_joints_bias(model, k->e, w->v, w->row);
-    if (m > 0) perp_blocks_J(&k->e->blocks, 1, w->accel, w->row);
+  perp_implicit_get_body(&work->graph, y, PART_Q, work->d);
+  perp_implicit_get_body(&work->graph, y, PART_V, work->v);
+  perp_implicit_get_row(&work->graph, y, PART_LAMBDA, work->lambda);
+  perp_model_retract(model, work->s.q, work->d, work->s.q1);
+  if (!perp_all_finite(model->nq, work->s.q1)) return false;
+  perp_constrained_at(system, t, work->s.q1);
+  work->s.grid.count.rhs++;
+  perp_eval_forces(system->e, model, t, work->v, true, system->f);
+  if (m > 0) perp_blocks_Jt(&system->e->blocks, 1, work->lambda, system->f);
+  memcpy(work->x, work->v, (size_t)nv * sizeof *work->x);
+  if (radau_dae_index1(work)) {
+    perp_implicit_get_body(&work->graph, y, PART_A, work->accel);
+    perp_implicit_put_body(&work->graph, PART_V, work->accel, f);
+    perp_blocks_M(&system->e->blocks, work->accel, work->z);
+    for (int i = 0; i < nv; i++) work->z[i] = system->f[i] - work->z[i];
+    perp_implicit_put_body(&work->graph, PART_A, work->z, f);
+    perp_joints_bias(model, system->e, work->v, work->row);
+    if (m > 0) perp_blocks_J(&system->e->blocks, 1, work->accel, work->row);
   } else {
-    perp_blocks_Minv(&k->e->blocks, k->f, w->z);
-    perp_implicit_put_body(&w->graph, PART_V, w->z, f);
-    perp_implicit_get_row(&w->graph, y, PART_MU, w->mu);
-    memset(w->d, 0, (size_t)nv * sizeof *w->d);
-    if (m > 0) perp_blocks_Jt(&k->e->blocks, 1, w->mu, w->d);
-    perp_blocks_Minv(&k->e->blocks, w->d, w->z);
-    for (int i = 0; i < nv; i++) w->x[i] += w->z[i];
-    for (int i = 0; i < m; i++) w->row[i] = -k->e->C[i] - w->soft[i] * w->mu[i];
-    perp_implicit_put_row(&w->graph, PART_MU, w->row, f);
-    perp_constrained_rate(k, w->v, w->row);
+    perp_blocks_Minv(&system->e->blocks, system->f, work->z);
+    perp_implicit_put_body(&work->graph, PART_V, work->z, f);
+    perp_implicit_get_row(&work->graph, y, PART_MU, work->mu);
+    memset(work->d, 0, (size_t)nv * sizeof *work->d);
+    if (m > 0) perp_blocks_Jt(&system->e->blocks, 1, work->mu, work->d);
+    perp_blocks_Minv(&system->e->blocks, work->d, work->z);
+    for (int i = 0; i < nv; i++) work->x[i] += work->z[i];
+    for (int i = 0; i < m; i++) work->row[i] = -system->e->C[i] - work->soft[i] * work->mu[i];
+    perp_implicit_put_row(&work->graph, PART_MU, work->row, f);
+    perp_constrained_rate(system, work->v, work->row);
   }
-  for (int i = 0; i < m; i++) w->row[i] = -w->row[i] - w->soft[i] * (w->lambda[i] - w->about[i]);
-  perp_implicit_put_row(&w->graph, PART_LAMBDA, w->row, f);
+  for (int i = 0; i < m; i++)
+    work->row[i] = -work->row[i] - work->soft[i] * (work->lambda[i] - work->about[i]);
+  perp_implicit_put_row(&work->graph, PART_LAMBDA, work->row, f);
   /* q' */
-  perp_implicit_get_body(&w->graph, y, PART_Q, w->d);
-  memcpy(w->z, w->x, (size_t)nv * sizeof *w->z);
+  perp_implicit_get_body(&work->graph, y, PART_Q, work->d);
+  memcpy(work->z, work->x, (size_t)nv * sizeof *work->z);
   if (model->dim == 3)
     for (int b = 0; b < model->n_bodies; b++)
-      radau_dae_rotation_rate(w->d + 6 * b + 3, w->x + 6 * b + 3, w->z + 6 * b + 3);
-  perp_implicit_put_body(&w->graph, PART_Q, w->z, f);
-  return perp_all_finite(w->graph.n, f);
+      radau_dae_rotation_rate(work->d + 6 * b + 3, work->x + 6 * b + 3, work->z + 6 * b + 3);
+  perp_implicit_put_body(&work->graph, PART_Q, work->z, f);
+  return perp_all_finite(work->graph.n, f);
 }
 
 /* ---- the start ---- */
@@ -166,198 +167,202 @@ static bool radau_dae_f(void *user, double t, const double *y, double *f)
 /* Accelerations and multipliers at the state: `about`, about which the rows are soft, and at the
  * start of a motion the first values.  Where they are not known (singular positions) rows are soft
  * about 0. */
-static bool radau_dae_about(workspace *w, double t)
+static bool radau_dae_about(workspace *work, double t)
 {
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const int m = model->m;
-  if (m == 0 && w->begun) return true;
-  perp_constrained_at(k, t, w->s.q);
-  perp_eval_forces(k->e, model, t, w->s.v, true, k->f);
-  perp_joints_bias(model, k->e, w->s.v, k->c);
-  for (int i = 0; i < m; i++) k->c[i] = -k->c[i];
-  const bool solved = perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, w->s.grid.h, w->s.v);
-  if (k->status != PERP_OK || (!solved && !w->begun)) return false;
-  for (int i = 0; i < m; i++) w->about[i] = solved ? k->lambda[i] : 0;
-  k->reason = PERP_EXACT;
-  if (w->begun) return true;
-  memcpy(w->accel, k->a, (size_t)model->nv * sizeof *w->accel);
-  memcpy(w->force, k->lambda, (size_t)m * sizeof *w->force);
-  if (m > 0) perp_blocks_diagonal(&k->e->blocks, w->soft);
-  const double part = fmax(SOFT, 0.1 * w->o.tol) * (radau_dae_index1(w) ? 1 : w->s.grid.h);
-  for (int i = 0; i < m; i++) w->soft[i] = w->soft[i] > 0 ? part * w->soft[i] : 1;
-  memset(w->y, 0, (size_t)w->graph.n * sizeof *w->y);
-  if (radau_dae_index1(w)) perp_implicit_put_body(&w->graph, PART_A, w->accel, w->y);
-  w->begun = true;
+  if (m == 0 && work->begun) return true;
+  perp_constrained_at(system, t, work->s.q);
+  perp_eval_forces(system->e, model, t, work->s.v, true, system->f);
+  perp_joints_bias(model, system->e, work->s.v, system->c);
+  for (int i = 0; i < m; i++) system->c[i] = -system->c[i];
+  const bool solved = perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->s.grid.h,
+                                             work->s.v);
+  if (system->status != PERP_OK || (!solved && !work->begun)) return false;
+  for (int i = 0; i < m; i++) work->about[i] = solved ? system->lambda[i] : 0;
+  system->reason = PERP_EXACT;
+  if (work->begun) return true;
+  memcpy(work->accel, system->a, (size_t)model->nv * sizeof *work->accel);
+  memcpy(work->force, system->lambda, (size_t)m * sizeof *work->force);
+  if (m > 0) perp_blocks_diagonal(&system->e->blocks, work->soft);
+  const double part = fmax(SOFT, 0.1 * work->o.tol) * (radau_dae_index1(work) ? 1 : work->s.grid.h);
+  for (int i = 0; i < m; i++) work->soft[i] = work->soft[i] > 0 ? part * work->soft[i] : 1;
+  memset(work->y, 0, (size_t)work->graph.n * sizeof *work->y);
+  if (radau_dae_index1(work)) perp_implicit_put_body(&work->graph, PART_A, work->accel, work->y);
+  work->begun = true;
   return true;
 }
 
 /* Error levels of y and steps of its differences, for a step h. */
-static void radau_dae_levels(workspace *w, double h)
+static void radau_dae_levels(workspace *work, double h)
 {
-  const perp_model *model = w->s.k.model;
+  const perp_model *model = work->s.k.model;
   const double size = model->size > 0 ? model->size : 1, part = sqrt(DBL_EPSILON),
-               tol = w->o.tol > 0 ? w->o.tol : 1;
+               tol = work->o.tol > 0 ? work->o.tol : 1;
   double now[2] = { 0 }, mass = 0;
   for (int b = 0; b < model->n_bodies; b++) {
     mass += model->inertia[b].mass / model->n_bodies;
     for (int i = 0; i < model->nvb; i++) {
       double *most = &now[i >= model->dim];
       const int at = b * model->nvb + i;
-      *most = fmax(*most, fmax(fabs(w->s.v[at]), h * fabs(w->accel[at])));
+      *most = fmax(*most, fmax(fabs(work->s.v[at]), h * fabs(work->accel[at])));
     }
   }
-  for (int i = 0; i < 2; i++) w->speed[i] = fmax(w->speed[i], now[i]);
-  for (int i = 0; i < w->graph.n; i++) { /* multipliers: f is linear in them */
-    w->radau.scale[i] = HUGE_VAL;
-    w->radau.difference[i] = mass * size / (h * h) * part;
+  for (int i = 0; i < 2; i++) work->speed[i] = fmax(work->speed[i], now[i]);
+  for (int i = 0; i < work->graph.n; i++) { /* multipliers: f is linear in them */
+    work->radau.scale[i] = HUGE_VAL;
+    work->radau.difference[i] = mass * size / (h * h) * part;
   }
   for (int b = 0; b < model->n_bodies; b++)
     for (int i = 0; i < model->nvb; i++) {
       const bool turns = i >= model->dim;
-      const int at = w->graph.local.first[b] + i;
+      const int at = work->graph.local.first[b] + i;
       const double reach = turns ? 1 : size;
-      const double speed = w->speed[turns] > 0 ? w->speed[turns] : 1e-3 * reach / h;
-      w->radau.scale[at] = tol * reach;
-      w->radau.difference[at] = part * reach;
-      w->radau.scale[at + model->nvb] = tol * speed;
-      w->radau.difference[at + model->nvb] = part * fmax(speed, 1e-3 * reach / h);
-      if (radau_dae_index1(w))
-        w->radau.difference[at + 2 * model->nvb] = part * fmax(speed, reach) / h;
+      const double speed = work->speed[turns] > 0 ? work->speed[turns] : 1e-3 * reach / h;
+      work->radau.scale[at] = tol * reach;
+      work->radau.difference[at] = part * reach;
+      work->radau.scale[at + model->nvb] = tol * speed;
+      work->radau.difference[at + model->nvb] = part * fmax(speed, 1e-3 * reach / h);
+      if (radau_dae_index1(work))
+        work->radau.difference[at + 2 * model->nvb] = part * fmax(speed, reach) / h;
     }
 }
 
 /* ---- a step ---- */
 
 /* Z of a step from the state, q1 and v1; *error of the tolerance. */
-static perp_reason radau_dae_attempt(workspace *w, double t, double h, double *error)
+static perp_reason radau_dae_attempt(workspace *work, double t, double h, double *error)
 {
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
-  perp_radau *r = &w->radau;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
+  perp_radau *radau = &work->radau;
   const int nv = model->nv;
   *error = 0;
-  if (!radau_dae_about(w, t)) return k->reason;
-  memset(w->z, 0, (size_t)nv * sizeof *w->z);
-  perp_implicit_put_body(&w->graph, PART_Q, w->z, w->y);
-  perp_implicit_put_body(&w->graph, PART_V, w->s.v, w->y);
-  perp_implicit_put_row(&w->graph, PART_LAMBDA, w->force, w->y);
-  if (!radau_dae_f(w, t, w->y, w->f)) return PERP_NOT_FINITE;
-  perp_implicit_get_body(&w->graph, w->f, PART_V, w->accel);
-  radau_dae_levels(w, h);
-  const double tol = w->o.tol;
+  if (!radau_dae_about(work, t)) return system->reason;
+  memset(work->z, 0, (size_t)nv * sizeof *work->z);
+  perp_implicit_put_body(&work->graph, PART_Q, work->z, work->y);
+  perp_implicit_put_body(&work->graph, PART_V, work->s.v, work->y);
+  perp_implicit_put_row(&work->graph, PART_LAMBDA, work->force, work->y);
+  if (!radau_dae_f(work, t, work->y, work->f)) return PERP_NOT_FINITE;
+  perp_implicit_get_body(&work->graph, work->f, PART_V, work->accel);
+  radau_dae_levels(work, h);
+  const double tol = work->o.tol;
   const double enough = tol > 0 ? fmax(10 * DBL_EPSILON / tol, fmin(KAPPA, sqrt(tol))) : 0;
-  const int64_t iterations = r->iterations;
-  const int factorizations = r->factorizations;
-  const bool first = r->h_past == 0;
-  const perp_reason reason = perp_radau_solve(r, t, h, w->y, w->f, enough);
-  w->s.grid.count.iterations += r->iterations - iterations;
-  k->count.factorizations += r->factorizations - factorizations;
+  const int64_t iterations = radau->iterations;
+  const int factorizations = radau->factorizations;
+  const bool first = radau->h_past == 0;
+  const perp_reason reason = perp_radau_solve(radau, t, h, work->y, work->f, enough);
+  work->s.grid.count.iterations += radau->iterations - iterations;
+  system->count.factorizations += radau->factorizations - factorizations;
   if (reason < 0) return reason;
   if (tol > 0) {
-    if (!perp_radau_error(r, t, h, w->y, w->f, false, w->err)) return PERP_NOT_FINITE;
-    *error = perp_radau_norm(r, w->err);
-    if (*error >= 1 && (first || w->refused)) {
-      if (!perp_radau_error(r, t, h, w->y, w->f, true, w->err)) return PERP_NOT_FINITE;
-      *error = perp_radau_norm(r, w->err);
+    if (!perp_radau_error(radau, t, h, work->y, work->f, false, work->err)) return PERP_NOT_FINITE;
+    *error = perp_radau_norm(radau, work->err);
+    if (*error >= 1 && (first || work->refused)) {
+      if (!perp_radau_error(radau, t, h, work->y, work->f, true, work->err)) return PERP_NOT_FINITE;
+      *error = perp_radau_norm(radau, work->err);
     }
     if (isnan(*error)) return PERP_NOT_FINITE;
   }
-  perp_implicit_get_body(&w->graph, r->z[2], PART_Q, w->d);
-  perp_model_retract(model, w->s.q, w->d, w->s.q1);
-  perp_implicit_get_body(&w->graph, r->z[2], PART_V, w->v);
-  for (int i = 0; i < nv; i++) w->s.v1[i] = w->s.v[i] + w->v[i];
-  if (!perp_all_finite(model->nq, w->s.q1) || !perp_all_finite(nv, w->s.v1)) return PERP_NOT_FINITE;
+  perp_implicit_get_body(&work->graph, radau->z[2], PART_Q, work->d);
+  perp_model_retract(model, work->s.q, work->d, work->s.q1);
+  perp_implicit_get_body(&work->graph, radau->z[2], PART_V, work->v);
+  for (int i = 0; i < nv; i++) work->s.v1[i] = work->s.v[i] + work->v[i];
+  if (!perp_all_finite(model->nq, work->s.q1) || !perp_all_finite(nv, work->s.v1))
+    return PERP_NOT_FINITE;
   return PERP_EXACT;
 }
 
 /* The step is one: what is kept of it. */
-static void radau_dae_keep(workspace *w, double t, double h)
+static void radau_dae_keep(workspace *work, double t, double h)
 {
-  perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
+  perp_constrained *system = &work->s.k;
+  const perp_model *model = system->model;
   const int m = model->m;
-  memcpy(w->qs, w->s.q, (size_t)model->nq * sizeof *w->qs);
-  memcpy(w->vs, w->s.v, (size_t)model->nv * sizeof *w->vs);
-  memcpy(w->ls, w->force, (size_t)m * sizeof *w->ls);
-  memcpy(w->s.lambda, w->force, (size_t)m * sizeof *w->force);
-  for (int i = 0; i < w->graph.n; i++) w->y[i] += w->radau.z[2][i];
-  perp_implicit_get_row(&w->graph, w->y, PART_LAMBDA, w->force);
-  perp_radau_accept(&w->radau, h);
-  perp_model_project(model, w->s.q1);
-  perp_constrained_at(k, t + h, w->s.q1);
-  k->drift = perp_worst(m, k->e->C);
-  w->t_start = t;
-  w->h_start = h;
-  w->dense = true;
+  memcpy(work->qs, work->s.q, (size_t)model->nq * sizeof *work->qs);
+  memcpy(work->vs, work->s.v, (size_t)model->nv * sizeof *work->vs);
+  memcpy(work->ls, work->force, (size_t)m * sizeof *work->ls);
+  memcpy(work->s.lambda, work->force, (size_t)m * sizeof *work->force);
+  for (int i = 0; i < work->graph.n; i++) work->y[i] += work->radau.z[2][i];
+  perp_implicit_get_row(&work->graph, work->y, PART_LAMBDA, work->force);
+  perp_radau_accept(&work->radau, h);
+  perp_model_project(model, work->s.q1);
+  perp_constrained_at(system, t + h, work->s.q1);
+  system->drift = perp_worst(m, system->e->C);
+  work->t_start = t;
+  work->h_start = h;
+  work->dense = true;
 }
 
-static perp_reason radau_dae_make_step(perp_stepper *s, double t, double h)
+static perp_reason radau_dae_make_step(perp_stepper *stepper, double t, double h)
 {
-  workspace *w = (workspace *)s;
+  workspace *work = (workspace *)stepper;
   double error;
-  const perp_reason reason = radau_dae_attempt(w, t, h, &error);
-  w->dense = false;
-  if (reason > 0) radau_dae_keep(w, t, h);
-  if (reason > 0 && !radau_dae_index1(w) && s->k.drift > LOST * s->k.model->size)
+  const perp_reason reason = radau_dae_attempt(work, t, h, &error);
+  work->dense = false;
+  if (reason > 0) radau_dae_keep(work, t, h);
+  if (reason > 0 && !radau_dae_index1(work) && stepper->k.drift > LOST * stepper->k.model->size)
     return PERP_INACCURATE;
   return reason;
 }
 
 /* The step after one of h with this error (Gustafsson's predictive controller, Hairer and Wanner
  * II, section IV.8). */
-static double radau_dae_control(workspace *w, double h, double error)
+static double radau_dae_control(workspace *work, double h, double error)
 {
   enum { MOST = 10 };
   static const double safety = 0.9, shrink = 5, grow = 1.0 / 8;
   const double e = fmax(error, 1e-10);
-  const double factor = safety * (2 * MOST + 1) / (2 * MOST + w->radau.newton);
+  const double factor = safety * (2 * MOST + 1) / (2 * MOST + work->radau.newton);
   double by = fmax(grow, fmin(shrink, pow(e, 0.25) / factor));
   if (error >= 1) return h / by;
-  if (w->h_last > 0)
-    by = fmax(by,
-              fmax(grow, fmin(shrink, w->h_last / h * pow(e * e / w->error_last, 0.25) / safety)));
-  if (w->refused) by = fmax(by, 1);
-  w->h_last = h;
-  w->error_last = fmax(0.01, e);
+  if (work->h_last > 0)
+    by = fmax(by, fmax(grow, fmin(shrink, work->h_last / h * pow(e * e / work->error_last, 0.25) /
+                                              safety)));
+  if (work->refused) by = fmax(by, 1);
+  work->h_last = h;
+  work->error_last = fmax(0.01, e);
   /* the factors serve again */
   const double next = h / by;
   return next >= h && next <= 1.2 * h ? h : next;
 }
 
-static perp_reason radau_dae_adaptive(workspace *w, double t_max)
+static perp_reason radau_dae_adaptive(workspace *work, double t_max)
 {
   enum { REFUSALS = 100 };
-  perp_time_grid *g = &w->s.grid;
+  perp_time_grid *grid = &work->s.grid;
   perp_reason reason = PERP_STALLED;
-  w->refused = false;
-  w->dense = false;
+  work->refused = false;
+  work->dense = false;
   for (int i = 0; i < REFUSALS; i++) {
-    const double left = t_max - g->t;
-    double h = fmin(fmin(w->h_next, w->h_newton), w->o.h_max), error;
+    const double left = t_max - grid->t;
+    double h = fmin(fmin(work->h_next, work->h_newton), work->o.h_max), error;
     const bool last = left <= h * (1 + 1e-12);
     if (last)
       h = left;
     else if (left < 2 * h)
       h = left / 2;
-    const double end = last ? t_max : g->t + h;
-    if (!(end > g->t)) return PERP_STEP_TOO_SMALL;
-    const bool cut = h < fmin(w->h_next, w->h_newton);
-    reason = radau_dae_attempt(w, g->t, h, &error);
-    if (w->s.k.status != PERP_OK || !w->begun) return reason;
+    const double end = last ? t_max : grid->t + h;
+    if (!(end > grid->t)) return PERP_STEP_TOO_SMALL;
+    const bool cut = h < fmin(work->h_next, work->h_newton);
+    reason = radau_dae_attempt(work, grid->t, h, &error);
+    if (work->s.k.status != PERP_OK || !work->begun) return reason;
     if (reason > 0 && error < 1) {
-      const double next = radau_dae_control(w, h, error);
-      w->h_next = cut ? fmax(next, w->h_next) : next;
-      w->h_newton *= 1.1;
-      radau_dae_keep(w, g->t, h);
-      perp_time_grid_accept(g, end);
+      const double next = radau_dae_control(work, h, error);
+      work->h_next = cut ? fmax(next, work->h_next) : next;
+      work->h_newton *= 1.1;
+      radau_dae_keep(work, grid->t, h);
+      perp_time_grid_accept(grid, end);
       return PERP_EXACT;
     }
-    g->count.rejected++;
-    w->h_next = reason < 0 ? h / 2 : w->h_last > 0 ? radau_dae_control(w, h, error) : h / 10;
-    if (reason < 0) w->h_newton = w->h_next;
-    w->refused = true;
-    if (w->h_next < w->o.h_min) return reason < 0 ? reason : PERP_STEP_TOO_SMALL;
+    grid->count.rejected++;
+    work->h_next = reason < 0         ? h / 2
+                   : work->h_last > 0 ? radau_dae_control(work, h, error)
+                                      : h / 10;
+    if (reason < 0) work->h_newton = work->h_next;
+    work->refused = true;
+    if (work->h_next < work->o.h_min) return reason < 0 ? reason : PERP_STEP_TOO_SMALL;
     reason = PERP_STALLED;
   }
   return reason;
@@ -365,92 +370,93 @@ static perp_reason radau_dae_adaptive(workspace *w, double t_max)
 
 static perp_status radau_dae_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  workspace *w = ws;
-  perp_constrained *k = &w->s.k;
-  if (w->o.tol == 0) return perp_stepper_step(ctx, ws, t_max, info);
-  const double start = perp_constrained_clock(k);
-  k->ctx = ctx;
-  k->status = PERP_OK;
-  k->reason = PERP_EXACT;
+  workspace *work = ws;
+  perp_constrained *system = &work->s.k;
+  if (work->o.tol == 0) return perp_stepper_step(ctx, ws, t_max, info);
+  const double start = perp_constrained_clock(system);
+  system->ctx = ctx;
+  system->status = PERP_OK;
+  system->reason = PERP_EXACT;
   info->reason = PERP_EXACT;
-  if (t_max > w->s.grid.t) {
-    info->reason = radau_dae_adaptive(w, t_max);
-    if (k->status != PERP_OK) return k->status;
+  if (t_max > work->s.grid.t) {
+    info->reason = radau_dae_adaptive(work, t_max);
+    if (system->status != PERP_OK) return system->status;
     if (info->reason > 0) {
-      memcpy(w->s.q, w->s.q1, (size_t)k->model->nq * sizeof *w->s.q);
-      memcpy(w->s.v, w->s.v1, (size_t)k->model->nv * sizeof *w->s.v);
+      memcpy(work->s.q, work->s.q1, (size_t)system->model->nq * sizeof *work->s.q);
+      memcpy(work->s.v, work->s.v1, (size_t)system->model->nv * sizeof *work->s.v);
     }
   }
-  k->step_s += perp_constrained_clock(k) - start;
-  k->count.reason = info->reason;
-  info->drift_pos_pre = k->drift;
-  info->lambda = w->s.lambda;
+  system->step_s += perp_constrained_clock(system) - start;
+  system->count.reason = info->reason;
+  info->drift_pos_pre = system->drift;
+  info->lambda = work->s.lambda;
   return PERP_OK;
 }
 
 static perp_status radau_dae_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
                                    double *lambda)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
   const int nv = model->nv, m = model->m;
-  if (!w->dense || !(t >= w->t_start && t <= w->s.grid.t))
+  if (!work->dense || !(t >= work->t_start && t <= work->s.grid.t))
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
         "radau5: dense output at t = %.17g s is not available: t is outside of the last step", t);
-  const bool ends = t == w->s.grid.t;
+  const bool ends = t == work->s.grid.t;
   double l[3];
-  perp_radau_weights((t - w->t_start) / w->h_start, l);
+  perp_radau_weights((t - work->t_start) / work->h_start, l);
   if (ends) l[0] = l[1] = 0, l[2] = 1;
-  for (int i = 0; i < w->graph.n; i++)
-    w->err[i] = l[0] * w->radau.past[0][i] + l[1] * w->radau.past[1][i] +
-                l[2] * w->radau.past[2][i];
-  perp_implicit_get_body(&w->graph, w->err, PART_Q, w->d);
-  perp_implicit_get_body(&w->graph, w->err, PART_V, w->v);
-  perp_implicit_get_row(&w->graph, w->err, PART_LAMBDA, w->row);
-  perp_model_retract(model, w->qs, w->d, q);
-  for (int i = 0; i < nv; i++) v[i] = w->vs[i] + w->v[i];
-  if (ends) memcpy(q, w->s.q, (size_t)model->nq * sizeof *q);
-  if (ends) memcpy(v, w->s.v, (size_t)nv * sizeof *v);
+  for (int i = 0; i < work->graph.n; i++)
+    work->err[i] = l[0] * work->radau.past[0][i] + l[1] * work->radau.past[1][i] +
+                   l[2] * work->radau.past[2][i];
+  perp_implicit_get_body(&work->graph, work->err, PART_Q, work->d);
+  perp_implicit_get_body(&work->graph, work->err, PART_V, work->v);
+  perp_implicit_get_row(&work->graph, work->err, PART_LAMBDA, work->row);
+  perp_model_retract(model, work->qs, work->d, q);
+  for (int i = 0; i < nv; i++) v[i] = work->vs[i] + work->v[i];
+  if (ends) memcpy(q, work->s.q, (size_t)model->nq * sizeof *q);
+  if (ends) memcpy(v, work->s.v, (size_t)nv * sizeof *v);
   if (lambda != NULL)
-    for (int i = 0; i < m; i++) lambda[i] = w->ls[i] + w->row[i];
+    for (int i = 0; i < m; i++) lambda[i] = work->ls[i] + work->row[i];
   return PERP_OK;
 }
 
 /* ---- life ---- */
 
-static void radau_dae_layout(void *ws, perp_arena *a)
+static void radau_dae_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->s.k.model;
-  const int n = w->graph.n;
-  perp_stepper_layout(&w->s, a);
-  PERP_DOUBLES(a, n, &w->y, &w->f, &w->err);
-  w->differential = PERP_CARVE(a, unsigned char, n);
-  PERP_DOUBLES(a, model->nq, &w->qs);
-  PERP_DOUBLES(a, model->nv, &w->vs, &w->d, &w->v, &w->x, &w->z, &w->accel);
-  PERP_DOUBLES(a, model->m, &w->ls, &w->lambda, &w->mu, &w->row, &w->force, &w->soft, &w->about);
+  workspace *work = ws;
+  const perp_model *model = work->s.k.model;
+  const int n = work->graph.n;
+  perp_stepper_layout(&work->s, arena);
+  PERP_DOUBLES(arena, n, &work->y, &work->f, &work->err);
+  work->differential = PERP_CARVE(arena, unsigned char, n);
+  PERP_DOUBLES(arena, model->nq, &work->qs);
+  PERP_DOUBLES(arena, model->nv, &work->vs, &work->d, &work->v, &work->x, &work->z, &work->accel);
+  PERP_DOUBLES(arena, model->m, &work->ls, &work->lambda, &work->mu, &work->row, &work->force,
+               &work->soft, &work->about);
 }
 
 static void radau_dae_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  perp_radau_destroy(&w->radau);
-  perp_implicit_destroy(&w->graph);
+  workspace *work = ws;
+  if (work == NULL) return;
+  perp_radau_destroy(&work->radau);
+  perp_implicit_destroy(&work->graph);
   perp_stepper_destroy(ws);
 }
 
 static perp_status radau_dae_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                      const double *v)
 {
-  workspace *w = ws;
-  w->begun = w->refused = w->dense = false;
-  w->h_next = w->s.grid.h;
-  w->h_last = 0;
-  w->h_newton = HUGE_VAL;
-  w->speed[0] = w->speed[1] = 0;
-  perp_radau_reset(&w->radau);
+  workspace *work = ws;
+  work->begun = work->refused = work->dense = false;
+  work->h_next = work->s.grid.h;
+  work->h_last = 0;
+  work->h_newton = HUGE_VAL;
+  work->speed[0] = work->speed[1] = 0;
+  perp_radau_reset(&work->radau);
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
@@ -473,16 +479,16 @@ static perp_status radau_dae_create(perp_ctx *ctx, perp_model *model, const perp
     perp_implicit_destroy(&like.graph);
     return status;
   }
-  workspace *w = *ws;
-  memset(w->differential, 0, (size_t)w->graph.n);
+  workspace *work = *ws;
+  memset(work->differential, 0, (size_t)work->graph.n);
   for (int b = 0; b < model->n_bodies; b++) /* PART_Q and PART_V come first */
-    memset(w->differential + w->graph.local.first[b], 1, 2 * (size_t)model->nvb);
-  w->radau = (perp_radau){
-    .local = &w->graph.local, .f = radau_dae_f, .user = w, .differential = w->differential
+    memset(work->differential + work->graph.local.first[b], 1, 2 * (size_t)model->nvb);
+  work->radau = (perp_radau){
+    .local = &work->graph.local, .f = radau_dae_f, .user = work, .differential = work->differential
   };
-  status = perp_radau_create(ctx, &w->radau);
+  status = perp_radau_create(ctx, &work->radau);
   if (status == PERP_OK) return PERP_OK;
-  radau_dae_destroy(w);
+  radau_dae_destroy(work);
   *ws = NULL;
   return status;
 }

@@ -7,178 +7,182 @@ enum { HALVINGS_MOST = 20 };
 
 /* ---- counters ---- */
 
-void perp_group_add_ode(const perp_group *g, perp_ode_counters *sum)
+void perp_group_add_ode(const perp_group *group, perp_ode_counters *sum)
 {
-  perp_ode_counters c;
-  perp_sim_counters(g->sim, &c, NULL);
-  if (c.steps > 0) sum->h_least = sum->h_least == 0 ? c.h_least : fmin(sum->h_least, c.h_least);
-  sum->h_most = fmax(sum->h_most, c.h_most);
-  sum->steps += c.steps;
-  sum->rejected += c.rejected;
-  sum->bisections += c.bisections;
-  sum->changed += c.changed;
-  sum->rhs += c.rhs;
-  sum->iterations += c.iterations;
+  perp_ode_counters counters;
+  perp_sim_counters(group->sim, &counters, NULL);
+  if (counters.steps > 0)
+    sum->h_least = sum->h_least == 0 ? counters.h_least : fmin(sum->h_least, counters.h_least);
+  sum->h_most = fmax(sum->h_most, counters.h_most);
+  sum->steps += counters.steps;
+  sum->rejected += counters.rejected;
+  sum->bisections += counters.bisections;
+  sum->changed += counters.changed;
+  sum->rhs += counters.rhs;
+  sum->iterations += counters.iterations;
 }
 
-void perp_group_add_kkt(const perp_group *g, perp_stats *sum)
+void perp_group_add_kkt(const perp_group *group, perp_stats *sum)
 {
-  perp_stats s;
-  perp_sim_counters(g->sim, NULL, &s);
-  sum->iterations += s.iterations;
-  sum->factorizations += s.factorizations;
-  sum->matvecs += s.matvecs;
-  sum->work += s.work;
-  sum->fallbacks += s.fallbacks;
+  perp_stats stats;
+  perp_sim_counters(group->sim, NULL, &stats);
+  sum->iterations += stats.iterations;
+  sum->factorizations += stats.factorizations;
+  sum->matvecs += stats.matvecs;
+  sum->work += stats.work;
+  sum->fallbacks += stats.fallbacks;
 }
 
-void perp_group_add_times(const perp_group *g, bool on, perp_times *sum)
+void perp_group_add_times(const perp_group *group, bool on, perp_times *sum)
 {
-  perp_times t;
-  perp_sim_timing(g->sim, on, &t);
-  sum->collision += t.collision;
-  sum->assembly += t.assembly;
-  sum->kkt += t.kkt;
-  sum->lcp += t.lcp;
-  sum->integrate += t.integrate;
+  perp_times times;
+  perp_sim_timing(group->sim, on, &times);
+  sum->collision += times.collision;
+  sum->assembly += times.assembly;
+  sum->kkt += times.kkt;
+  sum->lcp += times.lcp;
+  sum->integrate += times.integrate;
 }
 
-void perp_group_add_contacts(const perp_group *g, perp_contact_count *sum)
+void perp_group_add_contacts(const perp_group *group, perp_contact_count *sum)
 {
-  const perp_contact_count *contacts = perp_sim_contacts(g->sim);
+  const perp_contact_count *contacts = perp_sim_contacts(group->sim);
   if (contacts != NULL) perp_contact_count_add(sum, contacts);
 }
 
-void perp_group_add_count(const perp_group *g, perp_group_count *sum)
+void perp_group_add_count(const perp_group *group, perp_group_count *sum)
 {
-  perp_ode_counters c;
-  perp_sim_counters(g->sim, &c, NULL);
-  sum->idle += g->idle;
-  sum->steps += c.steps - g->born.steps;
-  sum->rhs_bodies += (c.rhs - g->born.rhs) * g->part.n_bodies;
+  perp_ode_counters counters;
+  perp_sim_counters(group->sim, &counters, NULL);
+  sum->idle += group->idle;
+  sum->steps += counters.steps - group->born.steps;
+  sum->rhs_bodies += (counters.rhs - group->born.rhs) * group->part.n_bodies;
 }
 
 /* What the solver counts since its restart, before that is forgotten. */
-static void group_bank(perp_group_terms *w, const perp_group *g)
+static void group_bank(perp_group_terms *terms, const perp_group *group)
 {
-  perp_group_add_kkt(g, &w->kkt);
-  perp_group_add_times(g, w->timing, &w->times);
-  perp_group_add_contacts(g, &w->contact);
+  perp_group_add_kkt(group, &terms->kkt);
+  perp_group_add_times(group, terms->timing, &terms->times);
+  perp_group_add_contacts(group, &terms->contact);
 }
 
 /* ---- life ---- */
 
-void perp_group_bury(perp_group_terms *w, perp_group *g)
+void perp_group_bury(perp_group_terms *terms, perp_group *group)
 {
-  if (g == NULL) return;
-  if (g->sim != NULL) {
-    g->idle = false; /* no longer one of those */
-    group_bank(w, g);
-    perp_group_add_ode(g, &w->ode);
-    perp_group_add_count(g, &w->count);
-    perp_sim_destroy(g->sim);
+  if (group == NULL) return;
+  if (group->sim != NULL) {
+    group->idle = false; /* no longer one of those */
+    group_bank(terms, group);
+    perp_group_add_ode(group, &terms->ode);
+    perp_group_add_count(group, &terms->count);
+    perp_sim_destroy(group->sim);
   }
-  perp_subset_destroy(&g->part);
-  free(g);
+  perp_subset_destroy(&group->part);
+  free(group);
 }
 
-perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *w, const int *bodies, int n, double h,
-                            perp_group **out)
+perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *terms, const int *bodies, int n,
+                            double h, perp_group **out)
 {
   *out = NULL;
-  perp_group *g = calloc(1, sizeof *g);
-  if (g == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "groups: no memory for a group");
-  perp_status status = perp_subset_create(ctx, w->model, bodies, n, &g->part);
-  if (status == PERP_OK) status = perp_sim_create(ctx, g->part.model, &w->parts, h, &g->sim);
+  perp_group *group = calloc(1, sizeof *group);
+  if (group == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "groups: no memory for a group");
+  perp_status status = perp_subset_create(ctx, terms->model, bodies, n, &group->part);
+  if (status == PERP_OK)
+    status = perp_sim_create(ctx, group->part.model, &terms->parts, h, &group->sim);
   if (status != PERP_OK) {
-    perp_group_bury(w, g);
+    perp_group_bury(terms, group);
     return status;
   }
-  g->stale = true;
-  g->h = h;
-  perp_sim_timing(g->sim, w->timing, NULL);
-  if (w->observer != NULL) perp_sim_observe(g->sim, w->observer, w->observer_user);
-  *out = g;
+  group->stale = true;
+  group->h = h;
+  perp_sim_timing(group->sim, terms->timing, NULL);
+  if (terms->observer != NULL) perp_sim_observe(group->sim, terms->observer, terms->observer_user);
+  *out = group;
   return PERP_OK;
 }
 
-static perp_status group_restart(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
+static perp_status group_restart(perp_ctx *ctx, perp_group_terms *terms, perp_group *group)
 {
-  perp_subset_gather(&g->part, w->q, w->v, w->q_sub, w->v_sub);
-  g->stale = false;
-  for (int i = 0; i < g->part.n_drives; i++)
-    perp_sim_turned(g->sim, i, w->model->angle[g->part.drive[i]]);
-  return perp_sim_restart(ctx, g->sim, w->t, w->q_sub, w->v_sub);
+  perp_subset_gather(&group->part, terms->q, terms->v, terms->q_sub, terms->v_sub);
+  group->stale = false;
+  for (int i = 0; i < group->part.n_drives; i++)
+    perp_sim_turned(group->sim, i, terms->model->angle[group->part.drive[i]]);
+  return perp_sim_restart(ctx, group->sim, terms->t, terms->q_sub, terms->v_sub);
 }
 
-perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
+perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *terms, perp_group *group)
 {
   const double *q, *v;
-  if (g->stale) group_bank(w, g); /* its creation was a start, too: a failure there counts */
-  PERP_TRY(group_restart(ctx, w, g));
-  perp_sim_counters(g->sim, &g->born, NULL);
-  perp_sim_state(g->sim, &g->t, &q, &v);
-  perp_subset_scatter(&g->part, q, v, w->q, w->v);
-  g->ahead = g->idle = false;
-  g->rest = g->parted = g->h = 0;
-  g->info = (perp_step_info){ 0 };
+  if (group->stale)
+    group_bank(terms, group); /* its creation was a start, too: a failure there counts */
+  PERP_TRY(group_restart(ctx, terms, group));
+  perp_sim_counters(group->sim, &group->born, NULL);
+  perp_sim_state(group->sim, &group->t, &q, &v);
+  perp_subset_scatter(&group->part, q, v, terms->q, terms->v);
+  group->ahead = group->idle = false;
+  group->rest = group->parted = group->h = 0;
+  group->info = (perp_step_info){ 0 };
   return PERP_OK;
 }
 
 /* ---- one group to the next common time ---- */
 
 /* Steps of h / 2^k: the least k with which no point moves farther than `travel`. */
-static double own_step(const perp_group_terms *w, const perp_group *g, const double *v)
+static double own_step(const perp_group_terms *terms, const perp_group *group, const double *v)
 {
-  const perp_model *model = w->model;
-  double fastest = 0, h = w->h;
-  if (w->travel == 0) return HUGE_VAL;
-  for (int i = 0; i < g->part.n_bodies; i++) {
-    const double reach = perp_swept_bounds_reach(w->hulls, g->part.body[i]);
+  const perp_model *model = terms->model;
+  double fastest = 0, h = terms->h;
+  if (terms->travel == 0) return HUGE_VAL;
+  for (int i = 0; i < group->part.n_bodies; i++) {
+    const double reach = perp_swept_bounds_reach(terms->hulls, group->part.body[i]);
     fastest = fmax(fastest, perp_point_speed(model->dim, v + model->nvb * i, reach));
   }
-  for (int k = 0; k < HALVINGS_MOST && fastest * h > w->travel; k++) h *= 0.5;
+  for (int k = 0; k < HALVINGS_MOST && fastest * h > terms->travel; k++) h *= 0.5;
   return h;
 }
 
-static bool is_still(const perp_group_terms *w, int nv, const double *v)
+static bool is_still(const perp_group_terms *terms, int nv, const double *v)
 {
   for (int i = 0; i < nv; i++)
-    if (!(fabs(v[i]) <= w->still)) return false;
+    if (!(fabs(v[i]) <= terms->still)) return false;
   return true;
 }
 
-perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *w, perp_group *g, double t_to)
+perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *terms, perp_group *group,
+                               double t_to)
 {
-  const int nqb = w->model->nqb;
-  const double start = perp_group_clock(w);
+  const int nqb = terms->model->nqb;
+  const double start = perp_group_clock(terms);
   const double *q, *v;
-  g->still = true;
-  g->drift = (double)NAN;
-  if (g->stale) {
-    group_bank(w, g);
-    PERP_TRY(group_restart(ctx, w, g));
-    w->count.restart_s += perp_group_clock(w) - start;
+  group->still = true;
+  group->drift = (double)NAN;
+  if (group->stale) {
+    group_bank(terms, group);
+    PERP_TRY(group_restart(ctx, terms, group));
+    terms->count.restart_s += perp_group_clock(terms) - start;
   }
-  perp_sim_state(g->sim, &g->t, &q, &v);
-  const double t_from = g->t, h = own_step(w, g, v);
-  for (int k = 1; g->t < t_to; k++) {
-    double t_max = t_from + k * h, before = g->t;
+  perp_sim_state(group->sim, &group->t, &q, &v);
+  const double t_from = group->t, h = own_step(terms, group, v);
+  for (int k = 1; group->t < t_to; k++) {
+    double t_max = t_from + k * h, before = group->t;
     if (!(t_max < t_to - 1e-9 * h)) t_max = t_to;
-    while (g->t < t_max) {
-      PERP_TRY(perp_sim_step(ctx, g->sim, t_max, &g->info));
-      if (g->info.reason < 0) return PERP_OK;
-      perp_sim_state(g->sim, &g->t, &q, &v);
-      g->drift = fmax(g->drift, g->info.drift_pos_pre);
-      g->still &= is_still(w, g->part.model->nv, v);
-      for (int i = 0; i < g->part.n_bodies; i++)
-        perp_swept_bounds_extend(w->hulls, g->part.body[i], q + nqb * i);
+    while (group->t < t_max) {
+      PERP_TRY(perp_sim_step(ctx, group->sim, t_max, &group->info));
+      if (group->info.reason < 0) return PERP_OK;
+      perp_sim_state(group->sim, &group->t, &q, &v);
+      group->drift = fmax(group->drift, group->info.drift_pos_pre);
+      group->still &= is_still(terms, group->part.model->nv, v);
+      for (int i = 0; i < group->part.n_bodies; i++)
+        perp_swept_bounds_extend(terms->hulls, group->part.body[i], q + nqb * i);
       /* a step that a common time cuts says nothing about the next */
-      if (g->t < t_max || g->h == 0) g->h = g->t - before;
-      before = g->t;
+      if (group->t < t_max || group->h == 0) group->h = group->t - before;
+      before = group->t;
     }
   }
-  g->ahead = true;
-  g->spent = perp_group_clock(w) - start;
+  group->ahead = true;
+  group->spent = perp_group_clock(terms) - start;
   return PERP_OK;
 }

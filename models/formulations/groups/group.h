@@ -42,28 +42,29 @@ typedef struct perp_group_terms {
 } perp_group_terms;
 
 /* wall clock, s, while timing is on. */
-static inline double perp_group_clock(const perp_group_terms *w)
+static inline double perp_group_clock(const perp_group_terms *terms)
 {
-  return w->timing ? perp_clock_wall() : 0;
+  return terms->timing ? perp_clock_wall() : 0;
 }
 
 /* A group of bodies [n] (ascending), first step h, to be restarted before it; on failure *out is
  * NULL. */
-perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *w, const int *bodies, int n, double h,
-                            perp_group **out);
+perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *terms, const int *bodies, int n,
+                            double h, perp_group **out);
 /* Its counts go to *w.  NULL is fine. */
-void perp_group_bury(perp_group_terms *w, perp_group *g);
+void perp_group_bury(perp_group_terms *terms, perp_group *group);
 /* Start at the state of the whole, which takes over what the start makes of it (normalized,
  * stabilized); its counts begin. */
-perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *w, perp_group *g);
+perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *terms, perp_group *group);
 /* To time t_to, from the state of the whole when it is stale.  Hulls grow with it.  PERP_OK also
- * when the simulation failed: g->info.reason < 0. */
-perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *w, perp_group *g, double t_to);
+ * when the simulation failed: group->info.reason < 0. */
+perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *terms, perp_group *group,
+                               double t_to);
 /* Add what the group counts now: since its creation, its restart, or its start. */
-void perp_group_add_ode(const perp_group *g, perp_ode_counters *sum);
-void perp_group_add_kkt(const perp_group *g, perp_stats *sum);
-void perp_group_add_times(const perp_group *g, bool on, perp_times *sum);
-void perp_group_add_contacts(const perp_group *g, perp_contact_count *sum);
-void perp_group_add_count(const perp_group *g, perp_group_count *sum);
+void perp_group_add_ode(const perp_group *group, perp_ode_counters *sum);
+void perp_group_add_kkt(const perp_group *group, perp_stats *sum);
+void perp_group_add_times(const perp_group *group, bool on, perp_times *sum);
+void perp_group_add_contacts(const perp_group *group, perp_contact_count *sum);
+void perp_group_add_count(const perp_group *group, perp_group_count *sum);
 
 #endif

@@ -86,151 +86,156 @@ typedef struct workspace {
 /* ---- who is with whom ---- */
 
 /* The counts of the whole. */
-static void sum_up(workspace *w)
+static void sum_up(workspace *work)
 {
-  w->contact = w->all.contact;
-  w->count = w->all.count;
-  w->count.groups = w->n;
-  for (int i = 0; i < w->n; i++) {
-    perp_group_add_contacts(w->g[i], &w->contact);
-    perp_group_add_count(w->g[i], &w->count);
+  work->contact = work->all.contact;
+  work->count = work->all.count;
+  work->count.groups = work->n;
+  for (int i = 0; i < work->n; i++) {
+    perp_group_add_contacts(work->g[i], &work->contact);
+    perp_group_add_count(work->g[i], &work->count);
   }
 }
 
 /* Make the groups label [bodies] (the smallest body of each); those that are there already stay as
  * they are. On failure there are none. */
-static perp_status groups_divide(perp_ctx *ctx, workspace *w, const int *label)
+static perp_status groups_divide(perp_ctx *ctx, workspace *work, const int *label)
 {
-  const int nb = w->all.model->n_bodies, n_old = w->n;
-  perp_group **old = w->g + nb; /* the second half of the array */
+  const int nb = work->all.model->n_bodies, n_old = work->n;
+  perp_group **old = work->g + nb; /* the second half of the array */
   perp_status status = PERP_OK;
-  memcpy(old, w->g, (size_t)n_old * sizeof(perp_group *));
-  w->n = 0;
-  for (int b = 0; b < nb; b++) w->head[b] = -1;
+  memcpy(old, work->g, (size_t)n_old * sizeof(perp_group *));
+  work->n = 0;
+  for (int b = 0; b < nb; b++) work->head[b] = -1;
   for (int b = nb - 1; b >= 0; b--) {
-    w->next[b] = w->head[label[b]];
-    w->head[label[b]] = b;
+    work->next[b] = work->head[label[b]];
+    work->head[label[b]] = b;
   }
   for (int b = 0; b < nb && status == PERP_OK; b++) {
     if (label[b] != b) continue;
     /* under error control a group starts with a step that each of its parts could make */
-    double h = w->all.h;
+    double h = work->all.h;
     int n = 0;
-    for (int i = b; i >= 0; i = w->next[i]) {
-      const int from = w->group_of[i];
-      if (w->adaptive && from >= 0 && old[from]->h > 0) h = fmin(h, old[from]->h);
-      w->list[n++] = i;
+    for (int i = b; i >= 0; i = work->next[i]) {
+      const int from = work->group_of[i];
+      if (work->adaptive && from >= 0 && old[from]->h > 0) h = fmin(h, old[from]->h);
+      work->list[n++] = i;
     }
-    perp_group *g = w->group_of[b] < 0 ? NULL : old[w->group_of[b]];
-    if (g != NULL && g->part.n_bodies == n &&
-        memcmp(g->part.body, w->list, (size_t)n * sizeof(int)) == 0)
-      old[w->group_of[b]] = NULL;
+    perp_group *group = work->group_of[b] < 0 ? NULL : old[work->group_of[b]];
+    if (group != NULL && group->part.n_bodies == n &&
+        memcmp(group->part.body, work->list, (size_t)n * sizeof(int)) == 0)
+      old[work->group_of[b]] = NULL;
     else
-      status = perp_group_form(ctx, &w->all, w->list, n, h, &g);
-    if (status == PERP_OK) w->g[w->n++] = g;
+      status = perp_group_form(ctx, &work->all, work->list, n, h, &group);
+    if (status == PERP_OK) work->g[work->n++] = group;
   }
-  for (int i = 0; i < n_old; i++) perp_group_bury(&w->all, old[i]);
-  for (int i = 0; i < w->n && status != PERP_OK; i++) perp_group_bury(&w->all, w->g[i]);
-  if (status != PERP_OK) w->n = 0;
-  for (int b = 0; b < nb; b++) w->group_of[b] = -1;
-  for (int i = 0; i < w->n; i++)
-    for (int k = 0; k < w->g[i]->part.n_bodies; k++) w->group_of[w->g[i]->part.body[k]] = i;
-  if (w->n > w->all.count.most) w->all.count.most = w->n;
+  for (int i = 0; i < n_old; i++) perp_group_bury(&work->all, old[i]);
+  for (int i = 0; i < work->n && status != PERP_OK; i++) perp_group_bury(&work->all, work->g[i]);
+  if (status != PERP_OK) work->n = 0;
+  for (int b = 0; b < nb; b++) work->group_of[b] = -1;
+  for (int i = 0; i < work->n; i++)
+    for (int k = 0; k < work->g[i]->part.n_bodies; k++)
+      work->group_of[work->g[i]->part.body[k]] = i;
+  if (work->n > work->all.count.most) work->all.count.most = work->n;
   return status;
 }
 
 /* Hulls begin at the state of the whole. */
-static void begin_hulls(workspace *w, const perp_subset *part)
+static void begin_hulls(workspace *work, const perp_subset *part)
 {
   for (int i = 0; i < part->n_bodies; i++)
-    perp_swept_bounds_begin(w->all.hulls, part->body[i],
-                            w->all.q + w->all.model->nqb * part->body[i]);
+    perp_swept_bounds_begin(work->all.hulls, part->body[i],
+                            work->all.q + work->all.model->nqb * part->body[i]);
 }
 
 /* All groups that are not there yet; *failed: the first that cannot go on, or NULL. */
-static perp_status advance_all(perp_ctx *ctx, workspace *w, double t_to, const perp_group **failed)
+static perp_status advance_all(perp_ctx *ctx, workspace *work, double t_to,
+                               const perp_group **failed)
 {
   *failed = NULL;
-  for (int i = 0; i < w->n; i++) {
-    perp_group *g = w->g[i];
-    if (g->ahead || g->idle) continue;
-    PERP_TRY(perp_group_advance(ctx, &w->all, g, t_to));
-    if (g->info.reason >= 0) continue;
-    *failed = g;
+  for (int i = 0; i < work->n; i++) {
+    perp_group *group = work->g[i];
+    if (group->ahead || group->idle) continue;
+    PERP_TRY(perp_group_advance(ctx, &work->all, group, t_to));
+    if (group->info.reason >= 0) continue;
+    *failed = group;
     return PERP_OK;
   }
   return PERP_OK;
 }
 
 /* Groups whose hulls met are merged, at the state of the whole; *merged: there were any. */
-static perp_status groups_merge(perp_ctx *ctx, workspace *w, bool *merged)
+static perp_status groups_merge(perp_ctx *ctx, workspace *work, bool *merged)
 {
-  const int nb = w->all.model->n_bodies;
-  const double start = perp_group_clock(&w->all);
-  perp_swept_bounds_components(w->all.hulls, w->root);
-  for (int i = 0; i < w->n; i++) w->set[i] = i;
-  for (int b = 0; b < nb; b++) perp_unite(w->set, w->group_of[b], w->group_of[w->root[b]]);
+  const int nb = work->all.model->n_bodies;
+  const double start = perp_group_clock(&work->all);
+  perp_swept_bounds_components(work->all.hulls, work->root);
+  for (int i = 0; i < work->n; i++) work->set[i] = i;
+  for (int b = 0; b < nb; b++)
+    perp_unite(work->set, work->group_of[b], work->group_of[work->root[b]]);
   *merged = false;
-  for (int i = 0; i < w->n; i++) *merged |= perp_root(w->set, i) != i;
+  for (int i = 0; i < work->n; i++) *merged |= perp_root(work->set, i) != i;
   if (!*merged) return PERP_OK;
-  for (int b = 0; b < nb; b++) w->label[b] = w->g[perp_root(w->set, w->group_of[b])]->part.body[0];
+  for (int b = 0; b < nb; b++)
+    work->label[b] = work->g[perp_root(work->set, work->group_of[b])]->part.body[0];
   /* what is thrown away: the advances of all that take part */
-  for (int i = 0; i < w->n; i++) w->list[i] = 0;
-  for (int i = 0; i < w->n; i++) w->list[perp_root(w->set, i)]++;
-  for (int i = 0; i < w->n; i++) {
-    const perp_group *g = w->g[i];
-    const int root = perp_root(w->set, i);
-    if (w->list[root] == 1) continue;
-    w->all.count.merges += root == i;
-    w->all.count.undone += g->ahead;
-    w->all.count.restart_s += g->ahead ? g->spent : 0;
+  for (int i = 0; i < work->n; i++) work->list[i] = 0;
+  for (int i = 0; i < work->n; i++) work->list[perp_root(work->set, i)]++;
+  for (int i = 0; i < work->n; i++) {
+    const perp_group *group = work->g[i];
+    const int root = perp_root(work->set, i);
+    if (work->list[root] == 1) continue;
+    work->all.count.merges += root == i;
+    work->all.count.undone += group->ahead;
+    work->all.count.restart_s += group->ahead ? group->spent : 0;
   }
-  w->all.count.aborted++;
-  PERP_TRY(groups_divide(ctx, w, w->label));
-  for (int i = 0; i < w->n; i++)
-    if (!w->g[i]->ahead && !w->g[i]->idle) begin_hulls(w, &w->g[i]->part);
-  w->all.count.restart_s += perp_group_clock(&w->all) - start;
+  work->all.count.aborted++;
+  PERP_TRY(groups_divide(ctx, work, work->label));
+  for (int i = 0; i < work->n; i++)
+    if (!work->g[i]->ahead && !work->g[i]->idle) begin_hulls(work, &work->g[i]->part);
+  work->all.count.restart_s += perp_group_clock(&work->all) - start;
   return PERP_OK;
 }
 
 /* ---- commit ---- */
 
 /* A group that has not been connected for long enough falls into its components. */
-static perp_status groups_part(perp_ctx *ctx, workspace *w, double dt)
+static perp_status groups_part(perp_ctx *ctx, workspace *work, double dt)
 {
   bool any = false;
-  for (int i = 0; i < w->n; i++) {
-    perp_group *g = w->g[i];
-    const int *body = g->part.body;
+  for (int i = 0; i < work->n; i++) {
+    perp_group *group = work->g[i];
+    const int *body = group->part.body;
     bool one = true;
-    for (int k = 1; k < g->part.n_bodies; k++) one &= w->root[body[k]] == w->root[body[0]];
-    g->parted = one ? 0 : g->parted + dt;
+    for (int k = 1; k < group->part.n_bodies; k++)
+      one &= work->root[body[k]] == work->root[body[0]];
+    group->parted = one ? 0 : group->parted + dt;
     /* an idle one costs nothing */
-    const bool falls = !one && !g->idle && g->parted >= w->o.apart;
-    for (int k = 0; k < g->part.n_bodies; k++)
-      w->label[body[k]] = falls ? w->root[body[k]] : body[0];
+    const bool falls = !one && !group->idle && group->parted >= work->o.apart;
+    for (int k = 0; k < group->part.n_bodies; k++)
+      work->label[body[k]] = falls ? work->root[body[k]] : body[0];
     any |= falls;
-    w->all.count.splits += falls;
+    work->all.count.splits += falls;
   }
   if (!any) return PERP_OK;
-  const double start = perp_group_clock(&w->all);
-  perp_status status = groups_divide(ctx, w, w->label);
-  w->all.count.restart_s += perp_group_clock(&w->all) - start;
+  const double start = perp_group_clock(&work->all);
+  perp_status status = groups_divide(ctx, work, work->label);
+  work->all.count.restart_s += perp_group_clock(&work->all) - start;
   return status;
 }
 
 /* Memory for n contacts; grows with the largest number ever. */
-static perp_status groups_reserve(perp_ctx *ctx, workspace *w, int n)
+static perp_status groups_reserve(perp_ctx *ctx, workspace *work, int n)
 {
-  if (n <= w->cap) return PERP_OK;
+  if (n <= work->cap) return PERP_OK;
   const int cap = n + n / 2 + 16;
-  perp_contact *contacts = realloc(w->contacts, (size_t)cap * sizeof *contacts);
-  if (contacts != NULL) w->contacts = contacts;
-  double *impulse = realloc(w->impulse, 3 * (size_t)cap * sizeof *impulse);
-  if (impulse != NULL) w->impulse = impulse;
+  perp_contact *contacts = realloc(work->contacts, (size_t)cap * sizeof *contacts);
+  if (contacts != NULL) work->contacts = contacts;
+  double *impulse = realloc(work->impulse, 3 * (size_t)cap * sizeof *impulse);
+  if (impulse != NULL) work->impulse = impulse;
   if (contacts == NULL || impulse == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "groups: no memory for %d contacts", n);
-  w->cap = cap;
+  work->cap = cap;
   return PERP_OK;
 }
 
@@ -240,111 +245,113 @@ static int groups_outside(int body, const int *number)
 }
 
 /* Contacts of the groups, in the numbers of the whole. */
-static perp_status gather_contacts(perp_ctx *ctx, workspace *w, perp_step_info *info)
+static perp_status gather_contacts(perp_ctx *ctx, workspace *work, perp_step_info *info)
 {
   int n = 0;
-  for (int i = 0; i < w->n; i++) {
-    n += w->g[i]->info.n_contacts;
-    info->n_critical += w->g[i]->info.n_critical;
-    info->tolerance = fmax(info->tolerance, w->g[i]->info.tolerance);
+  for (int i = 0; i < work->n; i++) {
+    n += work->g[i]->info.n_contacts;
+    info->n_critical += work->g[i]->info.n_critical;
+    info->tolerance = fmax(info->tolerance, work->g[i]->info.tolerance);
   }
-  PERP_TRY(groups_reserve(ctx, w, n));
-  for (int i = 0; i < w->n; i++) {
-    const perp_subset *p = &w->g[i]->part;
-    const perp_step_info *one = &w->g[i]->info;
+  PERP_TRY(groups_reserve(ctx, work, n));
+  for (int i = 0; i < work->n; i++) {
+    const perp_subset *subset = &work->g[i]->part;
+    const perp_step_info *one = &work->g[i]->info;
     for (int k = 0; k < one->n_contacts; k++, info->n_contacts++) {
-      perp_contact *c = &w->contacts[info->n_contacts];
-      *c = one->contacts[k];
-      c->shape[0] = p->shape[c->shape[0]];
-      c->shape[1] = p->shape[c->shape[1]];
-      c->body[0] = groups_outside(c->body[0], p->body);
-      c->body[1] = groups_outside(c->body[1], p->body);
-      c->id = (uint64_t)c->shape[0] << 44 | (uint64_t)c->shape[1] << 24 | (c->id & 0xffffff);
-      memcpy(w->impulse + 3 * info->n_contacts, one->impulse + 3 * k, 3 * sizeof *w->impulse);
+      perp_contact *contact = &work->contacts[info->n_contacts];
+      *contact = one->contacts[k];
+      contact->shape[0] = subset->shape[contact->shape[0]];
+      contact->shape[1] = subset->shape[contact->shape[1]];
+      contact->body[0] = groups_outside(contact->body[0], subset->body);
+      contact->body[1] = groups_outside(contact->body[1], subset->body);
+      contact->id = (uint64_t)contact->shape[0] << 44 | (uint64_t)contact->shape[1] << 24 |
+                    (contact->id & 0xffffff);
+      memcpy(work->impulse + 3 * info->n_contacts, one->impulse + 3 * k, 3 * sizeof *work->impulse);
     }
   }
-  info->contacts = n > 0 ? w->contacts : NULL;
-  info->impulse = n > 0 ? w->impulse : NULL;
+  info->contacts = n > 0 ? work->contacts : NULL;
+  info->impulse = n > 0 ? work->impulse : NULL;
   return PERP_OK;
 }
 
-static void gather_rows(workspace *w, const perp_group *g, perp_step_info *info)
+static void gather_rows(workspace *work, const perp_group *group, perp_step_info *info)
 {
-  const perp_subset *p = &g->part;
-  if (g->info.lambda == NULL && p->model->m > 0) info->lambda = NULL;
-  for (int i = 0; i < p->n_joints && g->info.lambda != NULL; i++) {
-    const int row = w->all.model->cptr[p->joint[i]],
-              rows = w->all.model->cptr[p->joint[i] + 1] - row;
-    memcpy(w->lambda + row, g->info.lambda + p->model->cptr[i], (size_t)rows * sizeof(double));
+  const perp_subset *subset = &group->part;
+  if (group->info.lambda == NULL && subset->model->m > 0) info->lambda = NULL;
+  for (int i = 0; i < subset->n_joints && group->info.lambda != NULL; i++) {
+    const int row = work->all.model->cptr[subset->joint[i]],
+              rows = work->all.model->cptr[subset->joint[i] + 1] - row;
+    memcpy(work->lambda + row, group->info.lambda + subset->model->cptr[i],
+           (size_t)rows * sizeof(double));
   }
-  if (g->info.drive == NULL && p->n_drives > 0) info->drive = NULL;
-  for (int i = 0; i < p->n_drives && g->info.drive != NULL; i++)
-    w->drive[p->drive[i]] = g->info.drive[i];
+  if (group->info.drive == NULL && subset->n_drives > 0) info->drive = NULL;
+  for (int i = 0; i < subset->n_drives && group->info.drive != NULL; i++)
+    work->drive[subset->drive[i]] = group->info.drive[i];
 }
 
 /* All groups are at t: it becomes the state of the whole. */
-static perp_status groups_commit(perp_ctx *ctx, workspace *w, double t, perp_step_info *info)
+static perp_status groups_commit(perp_ctx *ctx, workspace *work, double t, perp_step_info *info)
 {
-  const double dt = t - w->m.t;
-  info->lambda = w->lambda;
-  info->drive = w->all.model->n_drives > 0 ? w->drive : NULL;
-  for (int i = 0; i < w->n; i++) {
-    perp_group *g = w->g[i];
-    gather_rows(w, g, info);
-    w->all.count.skipped += g->idle;
-    if (g->info.h_stable > 0)
-      info->h_stable = info->h_stable > 0 ? fmin(info->h_stable, g->info.h_stable)
-                                          : g->info.h_stable;
-    if (g->idle) continue;
+  const double dt = t - work->m.t;
+  info->lambda = work->lambda;
+  info->drive = work->all.model->n_drives > 0 ? work->drive : NULL;
+  for (int i = 0; i < work->n; i++) {
+    perp_group *group = work->g[i];
+    gather_rows(work, group, info);
+    work->all.count.skipped += group->idle;
+    if (group->info.h_stable > 0)
+      info->h_stable = info->h_stable > 0 ? fmin(info->h_stable, group->info.h_stable)
+                                          : group->info.h_stable;
+    if (group->idle) continue;
     const double *q, *v;
-    perp_sim_state(g->sim, &g->t, &q, &v);
-    perp_subset_scatter(&g->part, q, v, w->all.q, w->all.v);
-    info->drift_pos_pre = fmax(info->drift_pos_pre, g->drift);
-    if (g->info.reason != PERP_EXACT) info->reason = g->info.reason;
-    g->ahead = false;
-    g->rest = g->still ? g->rest + dt : 0;
-    w->all.count.advanced++;
+    perp_sim_state(group->sim, &group->t, &q, &v);
+    perp_subset_scatter(&group->part, q, v, work->all.q, work->all.v);
+    info->drift_pos_pre = fmax(info->drift_pos_pre, group->drift);
+    if (group->info.reason != PERP_EXACT) info->reason = group->info.reason;
+    group->ahead = false;
+    group->rest = group->still ? group->rest + dt : 0;
+    work->all.count.advanced++;
   }
-  PERP_TRY(gather_contacts(ctx, w, info));
-  perp_time_grid_accept(&w->m, t);
-  w->all.t = t;
-  for (int i = 0; i < w->n; i++) w->g[i]->idle |= w->g[i]->rest >= w->o.idle;
+  PERP_TRY(gather_contacts(ctx, work, info));
+  perp_time_grid_accept(&work->m, t);
+  work->all.t = t;
+  for (int i = 0; i < work->n; i++) work->g[i]->idle |= work->g[i]->rest >= work->o.idle;
   return PERP_OK;
 }
 
 static perp_status groups_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  workspace *w = ws;
-  const double t = perp_time_grid_next(&w->m, t_max), dt = t - w->m.t,
-               start = perp_group_clock(&w->all);
+  workspace *work = ws;
+  const double t = perp_time_grid_next(&work->m, t_max), dt = t - work->m.t,
+               start = perp_group_clock(&work->all);
   const perp_group *failed;
   bool merged = true;
   if (dt == 0) return PERP_OK;
-  if (w->n == 0)
+  if (work->n == 0)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "groups: an earlier failure left no groups: restart the simulation");
-  for (int i = 0; i < w->n; i++) begin_hulls(w, &w->g[i]->part);
+  for (int i = 0; i < work->n; i++) begin_hulls(work, &work->g[i]->part);
   while (merged) {
-    perp_status status = advance_all(ctx, w, t, &failed);
+    perp_status status = advance_all(ctx, work, t, &failed);
     if (status != PERP_OK || failed != NULL) {
       if (failed != NULL) info->reason = failed->info.reason;
       /* Every group that has moved goes back to the state of the whole. */
-      for (int i = 0; i < w->n; i++) {
-        perp_group *g = w->g[i];
-        if (g->idle) continue;
-        w->all.count.undone += g->ahead;
-        g->ahead = false;
-        g->stale = true;
+      for (int i = 0; i < work->n; i++) {
+        perp_group *group = work->g[i];
+        if (group->idle) continue;
+        work->all.count.undone += group->ahead;
+        group->ahead = false;
+        group->stale = true;
       }
-      sum_up(w);
+      sum_up(work);
       return status;
     }
-    PERP_TRY(groups_merge(ctx, w, &merged));
+    PERP_TRY(groups_merge(ctx, work, &merged));
   }
-  PERP_TRY(groups_commit(ctx, w, t, info));
-  PERP_TRY(groups_part(ctx, w, dt));
-  w->all.count.advance_s += perp_group_clock(&w->all) - start;
-  sum_up(w);
+  PERP_TRY(groups_commit(ctx, work, t, info));
+  PERP_TRY(groups_part(ctx, work, dt));
+  work->all.count.advance_s += perp_group_clock(&work->all) - start;
+  sum_up(work);
   return PERP_OK;
 }
 
@@ -357,48 +364,51 @@ static perp_status groups_inner(perp_ctx *ctx, const void *formulation_opts, per
   return o->of[0] == 0 ? PERP_OK : perp_spec_parse(ctx, PERP_KIND_formulation, o->of, formulation);
 }
 
-static void groups_layout(void *ws, perp_arena *a)
+static void groups_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->all.model;
+  workspace *work = ws;
+  const perp_model *model = work->all.model;
   const int nb = model->n_bodies;
-  w->g = PERP_CARVE(a, perp_group *, 2 * nb);
-  PERP_INTS(a, nb, &w->group_of, &w->root, &w->label, &w->set, &w->head, &w->next, &w->list);
-  PERP_DOUBLES(a, model->nq, &w->all.q, &w->all.q_sub);
-  PERP_DOUBLES(a, model->nv, &w->all.v, &w->all.v_sub);
-  w->lambda = PERP_CARVE(a, double, model->m);
-  w->drive = PERP_CARVE(a, double, model->n_drives);
+  work->g = PERP_CARVE(arena, perp_group *, 2 * nb);
+  PERP_INTS(arena, nb, &work->group_of, &work->root, &work->label, &work->set, &work->head,
+            &work->next, &work->list);
+  PERP_DOUBLES(arena, model->nq, &work->all.q, &work->all.q_sub);
+  PERP_DOUBLES(arena, model->nv, &work->all.v, &work->all.v_sub);
+  work->lambda = PERP_CARVE(arena, double, model->m);
+  work->drive = PERP_CARVE(arena, double, model->n_drives);
 }
 
 static void groups_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  for (int i = 0; i < w->n; i++) perp_group_bury(&w->all, w->g[i]);
-  perp_swept_bounds_destroy(w->all.hulls);
-  perp_parts_free(&w->all.parts);
-  free(w->contacts);
-  free(w->impulse);
-  free(w);
+  workspace *work = ws;
+  if (work == NULL) return;
+  for (int i = 0; i < work->n; i++) perp_group_bury(&work->all, work->g[i]);
+  perp_swept_bounds_destroy(work->all.hulls);
+  perp_parts_free(&work->all.parts);
+  free(work->contacts);
+  free(work->impulse);
+  free(work);
 }
 
-static perp_status copy_parts(perp_ctx *ctx, workspace *w, const perp_parts *p)
+static perp_status copy_parts(perp_ctx *ctx, workspace *work, const perp_parts *parts)
 {
-  PERP_TRY(groups_inner(ctx, &w->o, &w->all.parts.formulation));
-  if (w->all.parts.formulation.d != NULL && (w->all.parts.formulation.d->caps & PERP_FORM_WRAPS))
+  PERP_TRY(groups_inner(ctx, &work->o, &work->all.parts.formulation));
+  if (work->all.parts.formulation.d != NULL &&
+      (work->all.parts.formulation.d->caps & PERP_FORM_WRAPS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "groups: nested groups are not supported: choose another inner formulation");
   /* shapes of one group may never touch each other, and meet those of another one */
-  if (w->all.parts.formulation.d != NULL &&
-      !(w->all.parts.formulation.d->caps & PERP_FORM_CONTACTS) && perp_model_collides(w->all.model))
+  if (work->all.parts.formulation.d != NULL &&
+      !(work->all.parts.formulation.d->caps & PERP_FORM_CONTACTS) &&
+      perp_model_collides(work->all.model))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "groups: formulation %s does not support models with colliding shapes",
-                     w->all.parts.formulation.d->name);
-  PERP_TRY(perp_spec_copy(ctx, &p->ode, &w->all.parts.ode));
-  PERP_TRY(perp_spec_copy(ctx, &p->kkt, &w->all.parts.kkt));
-  PERP_TRY(perp_spec_copy(ctx, &p->lcp, &w->all.parts.lcp));
-  PERP_TRY(perp_spec_copy(ctx, &p->stab, &w->all.parts.stab));
-  return perp_spec_copy(ctx, &p->contact, &w->all.parts.contact);
+                     work->all.parts.formulation.d->name);
+  PERP_TRY(perp_spec_copy(ctx, &parts->ode, &work->all.parts.ode));
+  PERP_TRY(perp_spec_copy(ctx, &parts->kkt, &work->all.parts.kkt));
+  PERP_TRY(perp_spec_copy(ctx, &parts->lcp, &work->all.parts.lcp));
+  PERP_TRY(perp_spec_copy(ctx, &parts->stab, &work->all.parts.stab));
+  return perp_spec_copy(ctx, &parts->contact, &work->all.parts.contact);
 }
 
 static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -414,70 +424,71 @@ static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_pa
                      "separate them; use a margin (m) above it, or --contact polyhedral",
                      parts->contact.d->name);
   PERP_TRY(perp_workspace_create(ctx, "groups", &like, sizeof like, groups_layout, ws));
-  workspace *w = *ws;
-  for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;
-  perp_status status = copy_parts(ctx, w, parts);
-  if (status == PERP_OK) status = perp_swept_bounds_create(ctx, model, w->o.margin, &w->all.hulls);
+  workspace *work = *ws;
+  for (int b = 0; b < model->n_bodies; b++) work->group_of[b] = -1;
+  perp_status status = copy_parts(ctx, work, parts);
+  if (status == PERP_OK)
+    status = perp_swept_bounds_create(ctx, model, work->o.margin, &work->all.hulls);
   if (status != PERP_OK) {
-    groups_destroy(w);
+    groups_destroy(work);
     *ws = NULL;
     return status;
   }
   /* the first member of the options of every ODE method */
-  const perp_ode_control *control = w->all.parts.ode.opts;
-  w->adaptive = control != NULL && control->tol > 0;
-  w->m.h = w->o.frame > 0 ? w->o.frame : w->adaptive ? frame_adaptive * h : h;
+  const perp_ode_control *control = work->all.parts.ode.opts;
+  work->adaptive = control != NULL && control->tol > 0;
+  work->m.h = work->o.frame > 0 ? work->o.frame : work->adaptive ? frame_adaptive * h : h;
   return PERP_OK;
 }
 
 static perp_status groups_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                   const double *v)
 {
-  workspace *w = ws;
-  const perp_model *model = w->all.model;
+  workspace *work = ws;
+  const perp_model *model = work->all.model;
   /* judged on a copy: each group normalizes its own quaternions, once */
-  memcpy(w->all.q_sub, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, w->all.q_sub, v));
-  memmove(w->all.q, q, (size_t)model->nq * sizeof *q);
-  memmove(w->all.v, v, (size_t)model->nv * sizeof *v);
+  memcpy(work->all.q_sub, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, work->all.q_sub, v));
+  memmove(work->all.q, q, (size_t)model->nq * sizeof *q);
+  memmove(work->all.v, v, (size_t)model->nv * sizeof *v);
   for (int b = 0; b < model->n_bodies; b++)
-    perp_swept_bounds_begin(w->all.hulls, b, w->all.q + model->nqb * b);
-  perp_swept_bounds_components(w->all.hulls, w->root);
-  w->all.count.most = 0;
-  for (int i = 0; i < w->n; i++) w->g[i]->stale = false;
-  PERP_TRY(groups_divide(ctx, w, w->root)); /* those that are new are stale */
-  perp_time_grid_restart(&w->m, t);
-  w->all.t = t;
-  w->all.kkt = (perp_stats){ 0 };
-  w->all.contact = (perp_contact_count){ 0 };
-  w->all.times = (perp_times){ 0 };
-  for (int i = 0; i < w->n; i++) PERP_TRY(perp_group_start(ctx, &w->all, w->g[i]));
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memset(w->drive, 0, (size_t)model->n_drives * sizeof *w->drive);
-  w->all.count = (perp_group_count){ .most = w->n };
-  sum_up(w);
+    perp_swept_bounds_begin(work->all.hulls, b, work->all.q + model->nqb * b);
+  perp_swept_bounds_components(work->all.hulls, work->root);
+  work->all.count.most = 0;
+  for (int i = 0; i < work->n; i++) work->g[i]->stale = false;
+  PERP_TRY(groups_divide(ctx, work, work->root)); /* those that are new are stale */
+  perp_time_grid_restart(&work->m, t);
+  work->all.t = t;
+  work->all.kkt = (perp_stats){ 0 };
+  work->all.contact = (perp_contact_count){ 0 };
+  work->all.times = (perp_times){ 0 };
+  for (int i = 0; i < work->n; i++) PERP_TRY(perp_group_start(ctx, &work->all, work->g[i]));
+  memset(work->lambda, 0, (size_t)model->m * sizeof *work->lambda);
+  memset(work->drive, 0, (size_t)model->n_drives * sizeof *work->drive);
+  work->all.count = (perp_group_count){ .most = work->n };
+  sum_up(work);
   return PERP_OK;
 }
 
 static void groups_state(const void *ws, double *t, const double **q, const double **v)
 {
-  const workspace *w = ws;
-  *t = w->m.t;
-  *q = w->all.q;
-  *v = w->all.v;
+  const workspace *work = ws;
+  *t = work->m.t;
+  *q = work->all.q;
+  *v = work->all.v;
 }
 
 static void groups_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
-  const workspace *w = ws;
-  perp_ode_counters all = w->all.ode;
-  perp_stats sum = w->all.kkt;
-  for (int i = 0; i < w->n; i++) {
-    perp_group_add_ode(w->g[i], &all);
-    perp_group_add_kkt(w->g[i], &sum);
+  const workspace *work = ws;
+  perp_ode_counters all = work->all.ode;
+  perp_stats sum = work->all.kkt;
+  for (int i = 0; i < work->n; i++) {
+    perp_group_add_ode(work->g[i], &all);
+    perp_group_add_kkt(work->g[i], &sum);
   }
-  all.steps = w->m.count.steps; /* those that all make together */
-  all.restarts = w->m.count.restarts;
+  all.steps = work->m.count.steps; /* those that all make together */
+  all.restarts = work->m.count.restarts;
   sum.reason = PERP_EXACT;
   sum.residual = (double)NAN;
   if (ode != NULL) *ode = all;
@@ -486,27 +497,27 @@ static void groups_counters(const void *ws, perp_ode_counters *ode, perp_stats *
 
 static void groups_timing(void *ws, bool on, perp_times *times)
 {
-  workspace *w = ws;
-  perp_times sum = w->all.times;
-  for (int i = 0; i < w->n; i++) perp_group_add_times(w->g[i], on, &sum);
+  workspace *work = ws;
+  perp_times sum = work->all.times;
+  for (int i = 0; i < work->n; i++) perp_group_add_times(work->g[i], on, &sum);
   /* the rest: hulls, merging and parting too */
-  sum.integrate = w->all.count.advance_s - sum.collision - sum.assembly - sum.kkt - sum.lcp;
+  sum.integrate = work->all.count.advance_s - sum.collision - sum.assembly - sum.kkt - sum.lcp;
   if (times != NULL) *times = sum;
-  w->all.timing = on;
+  work->all.timing = on;
 }
 
 static const perp_contact_count *groups_contacts(const void *ws)
 {
-  const workspace *w = ws;
-  return w->all.model->n_shapes > 0 || w->all.model->n_drives > 0 ? &w->contact : NULL;
+  const workspace *work = ws;
+  return work->all.model->n_shapes > 0 || work->all.model->n_drives > 0 ? &work->contact : NULL;
 }
 
 static void groups_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  workspace *w = ws;
-  w->all.observer = observer;
-  w->all.observer_user = user;
-  for (int i = 0; i < w->n; i++) perp_sim_observe(w->g[i]->sim, observer, user);
+  workspace *work = ws;
+  work->all.observer = observer;
+  work->all.observer_user = user;
+  for (int i = 0; i < work->n; i++) perp_sim_observe(work->g[i]->sim, observer, user);
 }
 
 static const perp_group_count *groups(const void *ws)
@@ -516,15 +527,15 @@ static const perp_group_count *groups(const void *ws)
 
 static void group_at(const void *ws, int i, perp_group_info *info)
 {
-  const perp_group *g = ((const workspace *)ws)->g[i];
-  perp_ode_counters c;
-  perp_sim_counters(g->sim, &c, NULL);
-  *info = (perp_group_info){ .bodies = g->part.n_bodies,
-                             .first = g->part.body[0],
-                             .idle = g->idle,
-                             .steps = c.steps - g->born.steps,
-                             .rhs = c.rhs - g->born.rhs,
-                             .h = g->h };
+  const perp_group *group = ((const workspace *)ws)->g[i];
+  perp_ode_counters counters;
+  perp_sim_counters(group->sim, &counters, NULL);
+  *info = (perp_group_info){ .bodies = group->part.n_bodies,
+                             .first = group->part.body[0],
+                             .idle = group->idle,
+                             .steps = counters.steps - group->born.steps,
+                             .rhs = counters.rhs - group->born.rhs,
+                             .h = group->h };
 }
 
 const perp_formulation_desc perp_formulation_groups = {

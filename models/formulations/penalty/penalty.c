@@ -97,103 +97,107 @@ typedef struct workspace {
   char cause[200];
 } workspace;
 
-static double penalty_now(const workspace *w)
+static double penalty_now(const workspace *work)
 {
-  return w->timing ? perp_clock_wall() : 0;
+  return work->timing ? perp_clock_wall() : 0;
 }
 
 /* Did collision detection work?  Poses that are not finite are a failure of the step, and no error.
  */
-static bool penalty_found(workspace *w)
+static bool penalty_found(workspace *work)
 {
-  if (w->status == PERP_OK) return true;
-  if (w->status == PERP_ERR_ARG) w->status = PERP_OK;
+  if (work->status == PERP_OK) return true;
+  if (work->status == PERP_ERR_ARG) work->status = PERP_OK;
   return false;
 }
 
-/* w->f += contact forces; false: w->status says why, or the state is not finite */
-static bool penalty_contact_forces(workspace *w, double t, const double *q, const double *v)
+/* work->f += contact forces; false: work->status says why, or the state is not finite */
+static bool penalty_contact_forces(workspace *work, double t, const double *q, const double *v)
 {
-  const double start = penalty_now(w);
-  if (!perp_all_finite(w->model->nq, q) || !perp_all_finite(w->model->nv, v)) return false;
-  w->status = perp_penalty_contacts_force(w->ctx, w->contacts, &w->e, t, q, v, w->f);
-  const double spent = penalty_now(w) - start;
-  w->collision_s += spent;
-  w->assembly_s -= spent;
-  return penalty_found(w);
+  const double start = penalty_now(work);
+  if (!perp_all_finite(work->model->nq, q) || !perp_all_finite(work->model->nv, v)) return false;
+  work->status = perp_penalty_contacts_force(work->ctx, work->contacts, &work->e, t, q, v, work->f);
+  const double spent = penalty_now(work) - start;
+  work->collision_s += spent;
+  work->assembly_s -= spent;
+  return penalty_found(work);
 }
 
 static perp_ode_answer penalty_deriv(void *user, double t, double h, const double *q,
                                      const double *v, bool intermediate, double *qdot, double *a)
 {
-  workspace *w = user;
-  const perp_model *model = w->model;
-  const double start = penalty_now(w);
+  workspace *work = user;
+  const perp_model *model = work->model;
+  const double start = penalty_now(work);
   (void)h;
-  perp_eval_at(&w->e, model, t, q);
-  perp_eval_forces(&w->e, model, t, v, true, w->f);
-  memset(w->trial, 0, (size_t)model->m * sizeof *w->trial);
-  perp_blocks_J(&w->e.blocks, -w->o.damping, v, w->trial);
-  for (int i = 0; model->driven && i < model->m; i++) w->trial[i] -= w->o.damping * w->e.Ct[i];
-  for (int i = 0; i < model->m; i++) w->trial[i] -= w->o.stiffness * w->e.C[i];
-  perp_blocks_Jt(&w->e.blocks, 1, w->trial, w->f);
-  if (w->drives != NULL) perp_penalty_drives_force(w->drives, &w->e, t, v, w->f);
-  if (w->contacts != NULL && !penalty_contact_forces(w, t, q, v)) return PERP_ODE_FAILED;
-  if (w->contacts != NULL && perp_penalty_contacts_inside(w->contacts)) return PERP_ODE_INVALID;
-  perp_blocks_Minv(&w->e.blocks, w->f, a);
-  if (!intermediate) memcpy(w->lambda, w->trial, (size_t)model->m * sizeof *w->lambda);
+  perp_eval_at(&work->e, model, t, q);
+  perp_eval_forces(&work->e, model, t, v, true, work->f);
+  memset(work->trial, 0, (size_t)model->m * sizeof *work->trial);
+  perp_blocks_J(&work->e.blocks, -work->o.damping, v, work->trial);
+  for (int i = 0; model->driven && i < model->m; i++)
+    work->trial[i] -= work->o.damping * work->e.Ct[i];
+  for (int i = 0; i < model->m; i++) work->trial[i] -= work->o.stiffness * work->e.C[i];
+  perp_blocks_Jt(&work->e.blocks, 1, work->trial, work->f);
+  if (work->drives != NULL) perp_penalty_drives_force(work->drives, &work->e, t, v, work->f);
+  if (work->contacts != NULL && !penalty_contact_forces(work, t, q, v)) return PERP_ODE_FAILED;
+  if (work->contacts != NULL && perp_penalty_contacts_inside(work->contacts))
+    return PERP_ODE_INVALID;
+  perp_blocks_Minv(&work->e.blocks, work->f, a);
+  if (!intermediate) memcpy(work->lambda, work->trial, (size_t)model->m * sizeof *work->lambda);
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
-  w->assembly_s += penalty_now(w) - start;
+  work->assembly_s += penalty_now(work) - start;
   return perp_all_finite(model->nv, a) ? PERP_ODE_OK : PERP_ODE_FAILED;
 }
 
 static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v)
 {
-  workspace *w = user;
-  if (!perp_all_finite(w->model->nq, q) || !perp_all_finite(w->model->nv, v))
+  workspace *work = user;
+  if (!perp_all_finite(work->model->nq, q) || !perp_all_finite(work->model->nv, v))
     return PERP_ODE_FAILED;
-  perp_eval_at(&w->e, w->model, t, q);
-  w->drift = perp_worst(w->model->m, w->e.C);
+  perp_eval_at(&work->e, work->model, t, q);
+  work->drift = perp_worst(work->model->m, work->e.C);
   bool passive = true, still = true;
-  if (w->drives != NULL) perp_penalty_drives_accept(w->drives, &w->e, t, v, &passive);
-  if (w->contacts != NULL)
-    w->status = perp_penalty_contacts_accept(w->ctx, w->contacts, &w->e, t, q, v, &still);
-  if (!penalty_found(w)) return PERP_ODE_FAILED;
-  if (w->contacts != NULL && perp_penalty_contacts_inside(w->contacts)) return PERP_ODE_INVALID;
-  w->active = !passive || !still;
-  return w->active ? PERP_ODE_FAILED : PERP_ODE_OK;
+  if (work->drives != NULL) perp_penalty_drives_accept(work->drives, &work->e, t, v, &passive);
+  if (work->contacts != NULL)
+    work->status = perp_penalty_contacts_accept(work->ctx, work->contacts, &work->e, t, q, v,
+                                                &still);
+  if (!penalty_found(work)) return PERP_ODE_FAILED;
+  if (work->contacts != NULL && perp_penalty_contacts_inside(work->contacts))
+    return PERP_ODE_INVALID;
+  work->active = !passive || !still;
+  return work->active ? PERP_ODE_FAILED : PERP_ODE_OK;
 }
 
 /* K x and D x of all springs and dampers at the last evaluation, [nv] */
-static void penalty_springs(workspace *w, const double *x, double *K, double *D)
+static void penalty_springs(workspace *work, const double *x, double *K, double *D)
 {
-  const perp_model *model = w->model;
+  const perp_model *model = work->model;
   const size_t size = (size_t)model->nv * sizeof *K;
   memset(K, 0, size);
   memset(D, 0, size);
-  memset(w->trial, 0, (size_t)model->m * sizeof *w->trial);
-  perp_blocks_J(&w->e.blocks, 1, x, w->trial);
-  perp_blocks_Jt(&w->e.blocks, w->o.stiffness, w->trial, K);
-  perp_blocks_Jt(&w->e.blocks, w->o.damping, w->trial, D);
-  if (w->drives != NULL) perp_penalty_drives_stiffness(w->drives, &w->e, x, K, D);
-  if (w->contacts != NULL) perp_penalty_contacts_stiffness(w->contacts, &w->e, x, K, D);
+  memset(work->trial, 0, (size_t)model->m * sizeof *work->trial);
+  perp_blocks_J(&work->e.blocks, 1, x, work->trial);
+  perp_blocks_Jt(&work->e.blocks, work->o.stiffness, work->trial, K);
+  perp_blocks_Jt(&work->e.blocks, work->o.damping, work->trial, D);
+  if (work->drives != NULL) perp_penalty_drives_stiffness(work->drives, &work->e, x, K, D);
+  if (work->contacts != NULL) perp_penalty_contacts_stiffness(work->contacts, &work->e, x, K, D);
 }
 
 /* The largest eigenvalue of M^-1 K, or of M^-1 D: power iteration, with the quotient of Rayleigh in
  * the norm of M. */
-static double penalty_largest(workspace *w, bool damping)
+static double penalty_largest(workspace *work, bool damping)
 {
-  const int nv = w->model->nv;
-  double value = 0, *x = w->x, *y = damping ? w->D : w->K;
+  const int nv = work->model->nv;
+  double value = 0, *x = work->x, *y = damping ? work->D : work->K;
   for (int i = 0; i < nv; i++) x[i] = 1 + 0.1 * sin(i); /* orthogonal to no eigenvector, likely */
   for (int k = 0; k < POWER_ITERATIONS; k++) {
     double top = 0, bottom = 0;
-    penalty_springs(w, x, w->K, w->D);
-    perp_blocks_M(&w->e.blocks, x, w->f);
-    for (int i = 0; i < nv; i++) top += x[i] * y[i], bottom += x[i] * w->f[i];
+    penalty_springs(work, x, work->K, work->D);
+    perp_blocks_M(&work->e.blocks, x, work->f);
+    for (int i = 0; i < nv; i++) top += x[i] * y[i], bottom += x[i] * work->f[i];
     if (!(top > 0)) return 0;
     value = top / bottom;
-    perp_blocks_Minv(&w->e.blocks, y, x);
+    perp_blocks_Minv(&work->e.blocks, y, x);
     double size = 0;
     for (int i = 0; i < nv; i++) size += x[i] * x[i];
     size = sqrt(size);
@@ -203,39 +207,39 @@ static double penalty_largest(workspace *w, bool damping)
 }
 
 /* The longest step of symplectic Euler at the start. */
-static perp_status penalty_longest(perp_ctx *ctx, workspace *w, double t)
+static perp_status penalty_longest(perp_ctx *ctx, workspace *work, double t)
 {
-  perp_eval_at(&w->e, w->model, t, w->q);
-  if (w->contacts != NULL) PERP_TRY(perp_penalty_contacts_near(ctx, w->contacts, &w->e));
-  const double k = penalty_largest(w, false), d = penalty_largest(w, true);
-  w->h_stable = k > 0 ? (sqrt(d * d + 4 * k) - d) / k : HUGE_VAL;
+  perp_eval_at(&work->e, work->model, t, work->q);
+  if (work->contacts != NULL) PERP_TRY(perp_penalty_contacts_near(ctx, work->contacts, &work->e));
+  const double k = penalty_largest(work, false), d = penalty_largest(work, true);
+  work->h_stable = k > 0 ? (sqrt(d * d + 4 * k) - d) / k : HUGE_VAL;
   return PERP_OK;
 }
 
-static void penalty_layout(void *ws, perp_arena *a)
+static void penalty_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->model;
-  perp_eval_layout(&w->e, model, a);
-  w->q = PERP_CARVE(a, double, model->nq);
-  PERP_DOUBLES(a, model->nv, &w->f, &w->x, &w->K, &w->D);
-  PERP_DOUBLES(a, model->m, &w->trial, &w->lambda);
+  workspace *work = ws;
+  const perp_model *model = work->model;
+  perp_eval_layout(&work->e, model, arena);
+  work->q = PERP_CARVE(arena, double, model->nq);
+  PERP_DOUBLES(arena, model->nv, &work->f, &work->x, &work->K, &work->D);
+  PERP_DOUBLES(arena, model->m, &work->trial, &work->lambda);
 }
 
 static void penalty_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  if (w->ode != NULL) perp_ode_destroy(w->ode);
-  perp_penalty_contacts_destroy(w->contacts);
-  perp_penalty_drives_destroy(w->drives);
-  free(w);
+  workspace *work = ws;
+  if (work == NULL) return;
+  if (work->ode != NULL) perp_ode_destroy(work->ode);
+  perp_penalty_contacts_destroy(work->contacts);
+  perp_penalty_drives_destroy(work->drives);
+  free(work);
 }
 
-static perp_status penalty_open(perp_ctx *ctx, workspace *w, const perp_parts *parts, double h)
+static perp_status penalty_open(perp_ctx *ctx, workspace *work, const perp_parts *parts, double h)
 {
-  const perp_model *model = w->model;
-  const struct opts *o = &w->o;
+  const perp_model *model = work->model;
+  const struct opts *o = &work->o;
   const perp_penalty_law contact = { .stiffness = o->contact_stiffness,
                                      .exponent = o->exponent,
                                      .volume = o->overlap == OVERLAP_VOLUME,
@@ -247,10 +251,10 @@ static perp_status penalty_open(perp_ctx *ctx, workspace *w, const perp_parts *p
   drive.stiffness = o->stiffness;
   drive.exponent = 1;
   if (model->n_shapes > 0)
-    PERP_TRY(perp_penalty_contacts_create(ctx, model, &contact, &w->contacts));
+    PERP_TRY(perp_penalty_contacts_create(ctx, model, &contact, &work->contacts));
   if (model->n_drives > 0)
-    PERP_TRY(perp_penalty_drives_create(ctx, model, &drive, o->damping, &w->drives));
-  return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+    PERP_TRY(perp_penalty_drives_create(ctx, model, &drive, o->damping, &work->drives));
+  return perp_ode_create(ctx, &parts->ode, &work->sys, h, &work->ode);
 }
 
 static perp_status penalty_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -259,17 +263,18 @@ static perp_status penalty_create(perp_ctx *ctx, perp_model *model, const perp_p
   *ws = NULL;
   workspace like = { .model = model, .o = *(const struct opts *)parts->formulation.opts };
   PERP_TRY(perp_workspace_create(ctx, "penalty", &like, sizeof like, penalty_layout, ws));
-  workspace *w = *ws;
-  perp_eval_init(&w->e, model);
-  w->e.blocks.s = NULL; /* the penalty is all the softness there is */
-  w->sys = perp_formulation_ode_sys(w);
-  w->sys.deriv = penalty_deriv;
-  w->sys.accept = penalty_accept;
-  if (!model->velocity_forces && w->o.damping == 0 && model->n_shapes == 0 && model->n_drives == 0)
-    w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
-  const perp_status status = penalty_open(ctx, w, parts, h);
+  workspace *work = *ws;
+  perp_eval_init(&work->e, model);
+  work->e.blocks.s = NULL; /* the penalty is all the softness there is */
+  work->sys = perp_formulation_ode_sys(work);
+  work->sys.deriv = penalty_deriv;
+  work->sys.accept = penalty_accept;
+  if (!model->velocity_forces && work->o.damping == 0 && model->n_shapes == 0 &&
+      model->n_drives == 0)
+    work->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
+  const perp_status status = penalty_open(ctx, work, parts, h);
   if (status != PERP_OK) {
-    penalty_destroy(w);
+    penalty_destroy(work);
     *ws = NULL;
   }
   return status;
@@ -278,49 +283,49 @@ static perp_status penalty_create(perp_ctx *ctx, perp_model *model, const perp_p
 static perp_status penalty_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                    const double *v)
 {
-  workspace *w = ws;
-  memset(w->lambda, 0, (size_t)w->model->m * sizeof *w->lambda);
-  memcpy(w->q, q, (size_t)w->model->nq * sizeof *q);
-  w->assembly_s = w->step_s = w->collision_s = 0;
-  w->ctx = ctx;
-  w->status = PERP_OK;
-  w->active = false;
-  PERP_TRY(perp_constrained_check_start(ctx, w->model, w->q, v));
-  PERP_TRY(penalty_longest(ctx, w, t));
-  if (w->contacts != NULL) perp_penalty_contacts_restart(w->contacts);
-  if (w->drives != NULL) perp_penalty_drives_restart(w->drives);
-  const perp_status status = perp_ode_restart(ctx, w->ode, t, w->q, v);
-  return w->status != PERP_OK ? w->status : status;
+  workspace *work = ws;
+  memset(work->lambda, 0, (size_t)work->model->m * sizeof *work->lambda);
+  memcpy(work->q, q, (size_t)work->model->nq * sizeof *q);
+  work->assembly_s = work->step_s = work->collision_s = 0;
+  work->ctx = ctx;
+  work->status = PERP_OK;
+  work->active = false;
+  PERP_TRY(perp_constrained_check_start(ctx, work->model, work->q, v));
+  PERP_TRY(penalty_longest(ctx, work, t));
+  if (work->contacts != NULL) perp_penalty_contacts_restart(work->contacts);
+  if (work->drives != NULL) perp_penalty_drives_restart(work->drives);
+  const perp_status status = perp_ode_restart(ctx, work->ode, t, work->q, v);
+  return work->status != PERP_OK ? work->status : status;
 }
 
 static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  workspace *w = ws;
+  workspace *work = ws;
   perp_stats stats = { 0 };
-  const double start = penalty_now(w);
-  w->ctx = ctx;
-  w->status = PERP_OK;
-  w->active = false;
-  perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
-  w->step_s += penalty_now(w) - start;
-  if (w->status != PERP_OK) return w->status;
+  const double start = penalty_now(work);
+  work->ctx = ctx;
+  work->status = PERP_OK;
+  work->active = false;
+  perp_ode_stop stop = perp_ode_step(ctx, work->ode, t_max, &stats);
+  work->step_s += penalty_now(work) - start;
+  if (work->status != PERP_OK) return work->status;
   info->reason = stop != PERP_ODE_STOPPED        ? PERP_EXACT
-                 : w->active                     ? PERP_DIVERGED
+                 : work->active                  ? PERP_DIVERGED
                  : stats.reason == PERP_SINGULAR ? PERP_NOT_FINITE /* all that deriv refuses */
                                                  : stats.reason;
-  info->drift_pos_pre = w->drift;
-  info->lambda = w->lambda;
-  info->h_stable = w->h_stable;
-  if (w->contacts != NULL) perp_penalty_contacts_info(w->contacts, info);
-  if (w->drives != NULL) info->drive = perp_penalty_drives_forces(w->drives);
-  if (w->active && w->h_stable > 0 && isfinite(w->h_stable)) {
+  info->drift_pos_pre = work->drift;
+  info->lambda = work->lambda;
+  info->h_stable = work->h_stable;
+  if (work->contacts != NULL) perp_penalty_contacts_info(work->contacts, info);
+  if (work->drives != NULL) info->drive = perp_penalty_drives_forces(work->drives);
+  if (work->active && work->h_stable > 0 && isfinite(work->h_stable)) {
     snprintf(
-        w->cause, sizeof w->cause,
+        work->cause, sizeof work->cause,
         "a contact or limit returned more energy than it absorbed: the step is too long for its "
         "stiffness; use the longest stable step of the start (--h %.2gs) or a lower stiffness",
-        0.95 * w->h_stable); /* %.2g rounds up by less */
-    info->cause = w->cause;
-  } else if (w->active) {
+        0.95 * work->h_stable); /* %.2g rounds up by less */
+    info->cause = work->cause;
+  } else if (work->active) {
     info->cause = "a contact or limit returned more energy than it absorbed: the step is too long "
                   "for its stiffness; use a shorter step or error control";
   } else if (info->reason == PERP_INVALID_STATE) {
@@ -332,49 +337,50 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
 
 static void penalty_state(const void *ws, double *t, const double **q, const double **v)
 {
-  const workspace *w = ws;
-  *t = perp_ode_time(w->ode);
-  *q = perp_ode_q(w->ode);
-  *v = perp_ode_v(w->ode);
+  const workspace *work = ws;
+  *t = perp_ode_time(work->ode);
+  *q = perp_ode_q(work->ode);
+  *v = perp_ode_v(work->ode);
 }
 
 static perp_status penalty_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
                                  double *lambda)
 {
-  workspace *w = ws;
-  if (w->drives != NULL || (w->contacts != NULL && perp_penalty_contacts_remembers(w->contacts)))
+  workspace *work = ws;
+  if (work->drives != NULL ||
+      (work->contacts != NULL && perp_penalty_contacts_remembers(work->contacts)))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "formulation penalty: dense output is not available with touching contacts, "
                      "limits or motors, whose memory is updated at the end of the step only");
-  w->ctx = ctx;
-  PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, q, v));
+  work->ctx = ctx;
+  PERP_TRY(perp_ode_dense_at(ctx, work->ode, t, q, v));
   if (lambda == NULL) return PERP_OK;
-  penalty_deriv(w, t, 0, q, v, true, NULL, w->x);
-  memcpy(lambda, w->trial, (size_t)w->model->m * sizeof *lambda);
+  penalty_deriv(work, t, 0, q, v, true, NULL, work->x);
+  memcpy(lambda, work->trial, (size_t)work->model->m * sizeof *lambda);
   return PERP_OK;
 }
 
 static void penalty_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
-  const workspace *w = ws;
-  if (ode != NULL) *ode = *perp_ode_count(w->ode);
+  const workspace *work = ws;
+  if (ode != NULL) *ode = *perp_ode_count(work->ode);
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
 }
 
 static void penalty_timing(void *ws, bool on, perp_times *times)
 {
-  workspace *w = ws;
+  workspace *work = ws;
   if (times != NULL)
-    *times = (perp_times){ .assembly = w->assembly_s,
-                           .collision = w->collision_s,
-                           .integrate = w->step_s - w->assembly_s - w->collision_s };
-  w->timing = on;
+    *times = (perp_times){ .assembly = work->assembly_s,
+                           .collision = work->collision_s,
+                           .integrate = work->step_s - work->assembly_s - work->collision_s };
+  work->timing = on;
 }
 
 static const perp_contact_count *penalty_contact_count(const void *ws)
 {
-  const workspace *w = ws;
-  return w->contacts != NULL ? perp_penalty_contacts_count(w->contacts) : NULL;
+  const workspace *work = ws;
+  return work->contacts != NULL ? perp_penalty_contacts_count(work->contacts) : NULL;
 }
 
 static void penalty_observe(void *ws, perp_contact_observer *observer, void *user)

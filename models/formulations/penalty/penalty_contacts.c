@@ -68,50 +68,51 @@ struct perp_penalty_contacts {
 
 /* ---- life ---- */
 
-static void penalty_contacts_layout(void *ws, perp_arena *a)
+static void penalty_contacts_layout(void *ws, perp_arena *arena)
 {
-  perp_penalty_contacts *c = ws;
-  c->reach = PERP_CARVE(a, double, c->model->n_bodies);
-  PERP_DOUBLES(a, 6 * (size_t)c->model->n_bodies, &c->twist, &c->start);
-  c->found.q = PERP_CARVE(a, double, c->model->nq);
+  perp_penalty_contacts *contacts = ws;
+  contacts->reach = PERP_CARVE(arena, double, contacts->model->n_bodies);
+  PERP_DOUBLES(arena, 6 * (size_t)contacts->model->n_bodies, &contacts->twist, &contacts->start);
+  contacts->found.q = PERP_CARVE(arena, double, contacts->model->nq);
 }
 
-static void penalty_contacts_layout_grown(void *ws, perp_arena *a)
+static void penalty_contacts_layout_grown(void *ws, perp_arena *arena)
 {
-  perp_penalty_contacts *c = ws;
-  c->before = PERP_CARVE(a, memory, c->cap);
-  c->after = PERP_CARVE(a, memory, c->cap);
-  c->shown = PERP_CARVE(a, perp_contact, c->cap);
-  c->next = PERP_CARVE(a, perp_contact, c->cap);
-  c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
+  perp_penalty_contacts *contacts = ws;
+  contacts->before = PERP_CARVE(arena, memory, contacts->cap);
+  contacts->after = PERP_CARVE(arena, memory, contacts->cap);
+  contacts->shown = PERP_CARVE(arena, perp_contact, contacts->cap);
+  contacts->next = PERP_CARVE(arena, perp_contact, contacts->cap);
+  contacts->impulse = PERP_CARVE(arena, double, 3 * (size_t)contacts->cap);
 }
 
 /* room for n contacts; what is remembered stays, where there is memory */
-static perp_status penalty_contacts_reserve(perp_ctx *ctx, perp_penalty_contacts *c, int n)
+static perp_status penalty_contacts_reserve(perp_ctx *ctx, perp_penalty_contacts *contacts, int n)
 {
-  if (n <= c->cap) return PERP_OK;
-  perp_arena old = c->grown;
-  const memory *before = c->before;
-  const perp_contact *next = c->next;
-  c->grown = (perp_arena){ 0 };
-  c->cap = n + n / 2 + 16;
-  c->n_old = 0;
-  const perp_status status = perp_arena_layout(ctx, &c->grown, penalty_contacts_layout_grown, c);
-  if (status != PERP_OK) c->cap = c->n_before = 0;
-  if (c->n_before > 0) {
-    memcpy(c->before, before, (size_t)c->n_before * sizeof *before);
-    memcpy(c->next, next, (size_t)c->n_before * sizeof *next);
+  if (n <= contacts->cap) return PERP_OK;
+  perp_arena old = contacts->grown;
+  const memory *before = contacts->before;
+  const perp_contact *next = contacts->next;
+  contacts->grown = (perp_arena){ 0 };
+  contacts->cap = n + n / 2 + 16;
+  contacts->n_old = 0;
+  const perp_status status = perp_arena_layout(ctx, &contacts->grown, penalty_contacts_layout_grown,
+                                               contacts);
+  if (status != PERP_OK) contacts->cap = contacts->n_before = 0;
+  if (contacts->n_before > 0) {
+    memcpy(contacts->before, before, (size_t)contacts->n_before * sizeof *before);
+    memcpy(contacts->next, next, (size_t)contacts->n_before * sizeof *next);
   }
   perp_arena_free(&old);
   return status;
 }
 
-void perp_penalty_contacts_destroy(perp_penalty_contacts *c)
+void perp_penalty_contacts_destroy(perp_penalty_contacts *contacts)
 {
-  if (c == NULL) return;
-  perp_penalty_found_close(&c->found);
-  perp_arena_free(&c->grown);
-  free(c);
+  if (contacts == NULL) return;
+  perp_penalty_found_close(&contacts->found);
+  perp_arena_free(&contacts->grown);
+  free(contacts);
 }
 
 perp_status perp_penalty_contacts_create(perp_ctx *ctx, const perp_model *model,
@@ -121,56 +122,57 @@ perp_status perp_penalty_contacts_create(perp_ctx *ctx, const perp_model *model,
   void *ws;
   *out = NULL;
   PERP_TRY(perp_workspace_create(ctx, "penalty", &like, sizeof like, penalty_contacts_layout, &ws));
-  perp_penalty_contacts *c = ws;
-  perp_contacts_reach(model, c->reach);
-  c->found.model = model;
-  c->found.law = &c->law;
-  perp_status status = perp_penalty_found_open(ctx, &c->found);
-  if (status == PERP_OK) status = penalty_contacts_reserve(ctx, c, 4 * model->n_shapes);
+  perp_penalty_contacts *contacts = ws;
+  perp_contacts_reach(model, contacts->reach);
+  contacts->found.model = model;
+  contacts->found.law = &contacts->law;
+  perp_status status = perp_penalty_found_open(ctx, &contacts->found);
+  if (status == PERP_OK) status = penalty_contacts_reserve(ctx, contacts, 4 * model->n_shapes);
   if (status != PERP_OK) {
-    perp_penalty_contacts_destroy(c);
+    perp_penalty_contacts_destroy(contacts);
     return status;
   }
-  *out = c;
+  *out = contacts;
   return PERP_OK;
 }
 
-void perp_penalty_contacts_restart(perp_penalty_contacts *c)
+void perp_penalty_contacts_restart(perp_penalty_contacts *contacts)
 {
-  perp_penalty_found_forget(&c->found);
-  c->n_before = c->n_old = 0;
-  c->begun = false;
-  c->passing.energy = 0;
-  c->count = (perp_contact_count){ 0 };
+  perp_penalty_found_forget(&contacts->found);
+  contacts->n_before = contacts->n_old = 0;
+  contacts->begun = false;
+  contacts->passing.energy = 0;
+  contacts->count = (perp_contact_count){ 0 };
 }
 
 /* ---- which contact is which ---- */
 
 /* Ends of its spring in the world, and their middle. */
-static void penalty_contacts_ends(const perp_penalty_contacts *c, const perp_eval *e,
+static void penalty_contacts_ends(const perp_penalty_contacts *contacts, const perp_eval *eval,
                                   const memory *m, double end[2][3], double middle[3])
 {
   for (int side = 0; side < 2; side++) {
-    const perp_pose *pose = &e->pose[m->body[side]];
+    const perp_pose *pose = &eval->pose[m->body[side]];
     end[side][0] = end[side][1] = end[side][2] = 0;
-    perp_turn(c->model->dim, pose->R, m->arm[side], end[side]);
-    for (int k = 0; k < c->model->dim; k++) end[side][k] += pose->x[k];
+    perp_turn(contacts->model->dim, pose->R, m->arm[side], end[side]);
+    for (int k = 0; k < contacts->model->dim; k++) end[side][k] += pose->x[k];
   }
   for (int k = 0; k < 3; k++) middle[k] = 0.5 * (end[0][k] + end[1][k]);
 }
 
 /* The nearest memory first ... end - 1 that is nobody's, within a tenth of the body. */
-static memory *penalty_contacts_nearest(const perp_penalty_contacts *c, const perp_eval *e,
-                                        const perp_contact *x, int first, int end)
+static memory *penalty_contacts_nearest(const perp_penalty_contacts *contacts,
+                                        const perp_eval *eval, const perp_contact *contact,
+                                        int first, int end)
 {
   double middle[3], ends[2][3], place[3];
-  double best = PLACE * c->reach[perp_contact_holder(x)];
+  double best = PLACE * contacts->reach[perp_contact_holder(contact)];
   memory *found = NULL;
-  perp_contact_middle(x, middle);
+  perp_contact_middle(contact, middle);
   for (int k = first; k < end; k++) {
-    memory *m = &c->before[k];
+    memory *m = &contacts->before[k];
     if (m->used) continue;
-    penalty_contacts_ends(c, e, m, ends, place);
+    penalty_contacts_ends(contacts, eval, m, ends, place);
     for (int l = 0; l < 3; l++) place[l] -= middle[l];
     const double d = sqrt(perp_dot(3, place, place));
     if (!(d < best)) continue;
@@ -184,28 +186,32 @@ static memory *penalty_contacts_nearest(const perp_penalty_contacts *c, const pe
  * pair of shapes.  Both lists are sorted alike.  used: those that went on. */
 typedef void penalty_contacts_visit(perp_penalty_contacts *c, const perp_eval *e, int i,
                                     memory *before, void *user);
-static void penalty_contacts_each(perp_penalty_contacts *c, const perp_eval *e,
+static void penalty_contacts_each(perp_penalty_contacts *contacts, const perp_eval *eval,
                                   penalty_contacts_visit *visit, void *user)
 {
-  for (int k = 0; k < c->n_before; k++) c->before[k].used = false;
-  for (int i = 0, stop, first = 0; i < c->found.n; i = stop) {
-    const uint64_t pair = perp_contact_pair(c->found.contact[i].id);
-    for (stop = i + 1; stop < c->found.n && perp_contact_pair(c->found.contact[stop].id) == pair;)
+  for (int k = 0; k < contacts->n_before; k++) contacts->before[k].used = false;
+  for (int i = 0, stop, first = 0; i < contacts->found.n; i = stop) {
+    const uint64_t pair = perp_contact_pair(contacts->found.contact[i].id);
+    for (stop = i + 1;
+         stop < contacts->found.n && perp_contact_pair(contacts->found.contact[stop].id) == pair;)
       stop++;
-    while (first < c->n_before && perp_contact_pair(c->before[first].id) < pair) first++;
+    while (first < contacts->n_before && perp_contact_pair(contacts->before[first].id) < pair)
+      first++;
     int end = first;
-    while (end < c->n_before && perp_contact_pair(c->before[end].id) == pair) end++;
+    while (end < contacts->n_before && perp_contact_pair(contacts->before[end].id) == pair) end++;
     for (int l = i, k = first; l < stop && k < end; l++) {
-      while (k < end && c->before[k].id < c->found.contact[l].id) k++;
-      if (k < end && c->before[k].id == c->found.contact[l].id) c->before[k].used = true;
+      while (k < end && contacts->before[k].id < contacts->found.contact[l].id) k++;
+      if (k < end && contacts->before[k].id == contacts->found.contact[l].id)
+        contacts->before[k].used = true;
     }
     for (int l = i, k = first; l < stop; l++) {
-      while (k < end && c->before[k].id < c->found.contact[l].id) k++;
-      memory *m = k < end && c->before[k].id == c->found.contact[l].id
-                      ? &c->before[k]
-                      : penalty_contacts_nearest(c, e, &c->found.contact[l], first, end);
+      while (k < end && contacts->before[k].id < contacts->found.contact[l].id) k++;
+      memory *m = k < end && contacts->before[k].id == contacts->found.contact[l].id
+                      ? &contacts->before[k]
+                      : penalty_contacts_nearest(contacts, eval, &contacts->found.contact[l], first,
+                                                 end);
       if (m != NULL) m->used = true;
-      visit(c, e, l, m, user);
+      visit(contacts, eval, l, m, user);
     }
     first = end;
   }
@@ -228,21 +234,22 @@ static void penalty_contacts_velocity(const double *twists, const int body[2], d
 }
 
 /* d . J M^-1 J' d of a direction d */
-static double penalty_contacts_admittance(const perp_penalty_contacts *c, const perp_eval *e,
-                                          const int body[2], double r[2][3], const double d[3])
+static double penalty_contacts_admittance(const perp_penalty_contacts *contacts,
+                                          const perp_eval *eval, const int body[2], double r[2][3],
+                                          const double d[3])
 {
   double sum = 0;
   for (int side = 0; side < 2; side++) {
     if (body[side] < 0) continue;
-    const perp_inertia *in = &c->model->inertia[body[side]];
+    const perp_inertia *in = &contacts->model->inertia[body[side]];
     double turn[3], own[3], y[3];
     perp_cross(r[side], d, turn);
     sum += perp_dot(3, d, d) / in->mass;
-    if (c->model->dim == 2) {
+    if (contacts->model->dim == 2) {
       sum += turn[2] * turn[2] * in->Iinv[8];
       continue;
     }
-    perp_turn_back(3, e->pose[body[side]].R, turn, own);
+    perp_turn_back(3, eval->pose[body[side]].R, turn, own);
     perp_sym_mul(in->Iinv, own, y);
     sum += perp_dot(3, own, y);
   }
@@ -250,14 +257,14 @@ static double penalty_contacts_admittance(const perp_penalty_contacts *c, const 
 }
 
 /* f += J' force, force on b */
-static void penalty_contacts_apply(const perp_penalty_contacts *c, const perp_eval *e,
+static void penalty_contacts_apply(const perp_penalty_contacts *contacts, const perp_eval *eval,
                                    const int body[2], double r[2][3], const double force[3],
                                    double *f)
 {
-  const int dim = c->model->dim;
+  const int dim = contacts->model->dim;
   for (int side = 0; side < 2; side++) {
     if (body[side] < 0) continue;
-    double *fb = f + (size_t)c->model->nvb * (size_t)body[side], turn[3], own[3];
+    double *fb = f + (size_t)contacts->model->nvb * (size_t)body[side], turn[3], own[3];
     const double sign = side == 0 ? -1 : 1;
     perp_cross(r[side], force, turn);
     for (int k = 0; k < dim; k++) fb[k] += sign * force[k];
@@ -265,20 +272,21 @@ static void penalty_contacts_apply(const perp_penalty_contacts *c, const perp_ev
       fb[2] += sign * turn[2];
       continue;
     }
-    perp_turn_back(3, e->pose[body[side]].R, turn, own);
+    perp_turn_back(3, eval->pose[body[side]].R, turn, own);
     for (int k = 0; k < 3; k++) fb[3 + k] += sign * own[k];
   }
 }
 
-static void penalty_contacts_arms(const perp_penalty_contacts *c, const perp_eval *e,
-                                  const perp_contact *x, double r[2][3])
+static void penalty_contacts_arms(const perp_penalty_contacts *contacts, const perp_eval *eval,
+                                  const perp_contact *contact, double r[2][3])
 {
   double middle[3];
-  perp_contact_middle(x, middle);
+  perp_contact_middle(contact, middle);
   for (int side = 0; side < 2; side++)
     for (int k = 0; k < 3; k++)
-      r[side][k] = x->body[side] >= 0 && k < c->model->dim ? middle[k] - e->pose[x->body[side]].x[k]
-                                                           : 0;
+      r[side][k] = contact->body[side] >= 0 && k < contacts->model->dim
+                       ? middle[k] - eval->pose[contact->body[side]].x[k]
+                       : 0;
 }
 
 /* y = y or, where it is longer than `most`, that long; was it longer? */
@@ -298,55 +306,59 @@ static void penalty_contacts_across(const double n[3], double y[3])
 
 /* The tangential spring: s from the ends that are remembered, less what surfaces that move have
  * carried away. */
-static void penalty_contacts_displacement(const perp_penalty_contacts *c, const perp_eval *e,
-                                          const perp_contact *x, double t, touch *at)
+static void penalty_contacts_displacement(const perp_penalty_contacts *contacts,
+                                          const perp_eval *eval, const perp_contact *contact,
+                                          double t, touch *at)
 {
   double end[2][3], middle[3];
   at->s[0] = at->s[1] = at->s[2] = 0;
   if (at->before == NULL) return;
-  penalty_contacts_ends(c, e, at->before, end, middle);
+  penalty_contacts_ends(contacts, eval, at->before, end, middle);
   for (int k = 0; k < 3; k++)
-    at->s[k] = end[1][k] - end[0][k] + 0.5 * (t - c->t) * (at->before->belt[k] + at->belt[k]);
-  penalty_contacts_across(x->n, at->s);
+    at->s[k] = end[1][k] - end[0][k] +
+               0.5 * (t - contacts->t) * (at->before->belt[k] + at->belt[k]);
+  penalty_contacts_across(contact->n, at->s);
 }
 
-static const perp_penalty_spring *penalty_contacts_spring(const perp_penalty_contacts *c,
-                                                          const perp_contact *x)
+static const perp_penalty_spring *penalty_contacts_spring(const perp_penalty_contacts *contacts,
+                                                          const perp_contact *contact)
 {
-  return &c->found.spring[x - c->found.contact];
+  return &contacts->found.spring[contact - contacts->found.contact];
 }
 
 /* All of a contact at the state of twist. */
-static void penalty_contacts_touch(const perp_penalty_contacts *c, const perp_eval *e, double t,
-                                   const perp_contact *x, const memory *before, touch *at)
+static void penalty_contacts_touch(const perp_penalty_contacts *contacts, const perp_eval *eval,
+                                   double t, const perp_contact *contact, const memory *before,
+                                   touch *at)
 {
-  const perp_penalty_law *law = &c->law;
+  const perp_penalty_law *law = &contacts->law;
   at->before = before;
-  penalty_contacts_arms(c, e, x, at->r);
-  penalty_contacts_velocity(c->twist, x->body, at->r, at->u);
+  penalty_contacts_arms(contacts, eval, contact, at->r);
+  penalty_contacts_velocity(contacts->twist, contact->body, at->r, at->u);
   at->belt[0] = at->belt[1] = at->belt[2] = 0;
-  if (c->model->belts) perp_belts_velocity(c->model, e, x, t, at->belt);
+  if (contacts->model->belts) perp_belts_velocity(contacts->model, eval, contact, t, at->belt);
   for (int k = 0; k < 3; k++) at->u[k] += at->belt[k];
-  const double rate = -perp_dot(3, x->n, at->u);
-  at->mass = 1 / penalty_contacts_admittance(c, e, x->body, at->r, x->n);
+  const double rate = -perp_dot(3, contact->n, at->u);
+  at->mass = 1 / penalty_contacts_admittance(contacts, eval, contact->body, at->r, contact->n);
   at->approach = before != NULL ? before->approach : fmax(rate, 0);
-  at->factor = before != NULL ? before->factor : perp_penalty_factor(x->e);
+  at->factor = before != NULL ? before->factor : perp_penalty_factor(contact->e);
   const double normal = perp_penalty_normal(law, at->factor, at->approach, at->mass,
-                                            penalty_contacts_spring(c, x), rate);
+                                            penalty_contacts_spring(contacts, contact), rate);
   double drag[3] = { 0 };
   at->s[0] = at->s[1] = at->s[2] = 0;
   at->slips = false;
-  if (x->mu > 0 || x->mu_dynamic > 0) {
-    const double most = (before != NULL && before->slides ? x->mu_dynamic : x->mu) * normal;
+  if (contact->mu > 0 || contact->mu_dynamic > 0) {
+    const double most = (before != NULL && before->slides ? contact->mu_dynamic : contact->mu) *
+                        normal;
     const double dashpot = 2 * law->tangent_ratio * sqrt(law->tangent_stiffness * at->mass);
-    penalty_contacts_displacement(c, e, x, t, at);
+    penalty_contacts_displacement(contacts, eval, contact, t, at);
     at->slips = penalty_contacts_clip(at->s, most / law->tangent_stiffness);
     for (int k = 0; k < 3; k++) drag[k] = at->u[k];
-    penalty_contacts_across(x->n, drag);
+    penalty_contacts_across(contact->n, drag);
     for (int k = 0; k < 3; k++) drag[k] = law->tangent_stiffness * at->s[k] + dashpot * drag[k];
     penalty_contacts_clip(drag, most);
   }
-  for (int k = 0; k < 3; k++) at->force[k] = normal * x->n[k] - drag[k];
+  for (int k = 0; k < 3; k++) at->force[k] = normal * contact->n[k] - drag[k];
 }
 
 /* ---- all contacts of a state ---- */
@@ -356,36 +368,38 @@ typedef struct forces {
   double *f;
 } forces;
 
-static void penalty_contacts_push(perp_penalty_contacts *c, const perp_eval *e, int i,
+static void penalty_contacts_push(perp_penalty_contacts *contacts, const perp_eval *eval, int i,
                                   memory *before, void *user)
 {
   const forces *all = user;
-  const perp_contact *x = &c->found.contact[i];
+  const perp_contact *contact = &contacts->found.contact[i];
   touch at;
-  penalty_contacts_touch(c, e, all->t, x, before, &at);
-  penalty_contacts_apply(c, e, x->body, at.r, at.force, all->f);
-  const double energy = before == NULL ? penalty_contacts_spring(c, x)->energy : 0;
-  if (!(energy > c->passing.energy)) return;
-  c->passing = (passing){
-    .id = x->id, .body = { x->body[0], x->body[1] }, .mass = at.mass, .energy = energy
-  };
-  memcpy(c->passing.n, x->n, sizeof c->passing.n);
-  memcpy(c->passing.r, at.r, sizeof c->passing.r);
+  penalty_contacts_touch(contacts, eval, all->t, contact, before, &at);
+  penalty_contacts_apply(contacts, eval, contact->body, at.r, at.force, all->f);
+  const double energy = before == NULL ? penalty_contacts_spring(contacts, contact)->energy : 0;
+  if (!(energy > contacts->passing.energy)) return;
+  contacts->passing = (passing){ .id = contact->id,
+                                 .body = { contact->body[0], contact->body[1] },
+                                 .mass = at.mass,
+                                 .energy = energy };
+  memcpy(contacts->passing.n, contact->n, sizeof contacts->passing.n);
+  memcpy(contacts->passing.r, at.r, sizeof contacts->passing.r);
 }
 
-perp_status perp_penalty_contacts_force(perp_ctx *ctx, perp_penalty_contacts *c, const perp_eval *e,
-                                        double t, const double *q, const double *v, double *f)
+perp_status perp_penalty_contacts_force(perp_ctx *ctx, perp_penalty_contacts *contacts,
+                                        const perp_eval *eval, double t, const double *q,
+                                        const double *v, double *f)
 {
-  PERP_TRY(perp_penalty_found_at(ctx, &c->found, e, t, q));
-  if (c->found.n == 0) return PERP_OK;
-  perp_twists(c->model, e, v, c->twist);
-  penalty_contacts_each(c, e, penalty_contacts_push, &(forces){ t, f });
+  PERP_TRY(perp_penalty_found_at(ctx, &contacts->found, eval, t, q));
+  if (contacts->found.n == 0) return PERP_OK;
+  perp_twists(contacts->model, eval, v, contacts->twist);
+  penalty_contacts_each(contacts, eval, penalty_contacts_push, &(forces){ t, f });
   return PERP_OK;
 }
 
-bool perp_penalty_contacts_inside(const perp_penalty_contacts *c)
+bool perp_penalty_contacts_inside(const perp_penalty_contacts *contacts)
 {
-  return c->found.inside;
+  return contacts->found.inside;
 }
 
 /* ---- accepted states ---- */
@@ -405,57 +419,60 @@ static double penalty_contacts_work(const memory *m, double h, const double forc
 }
 
 /* J: slower than the threshold nothing is judged */
-static double penalty_contacts_least(const perp_penalty_contacts *c, double mass)
+static double penalty_contacts_least(const perp_penalty_contacts *contacts, double mass)
 {
-  return mass * c->law.threshold * c->law.threshold;
+  return mass * contacts->law.threshold * contacts->law.threshold;
 }
 
 /* Had these two shapes a contact at the last accepted state? */
-static bool penalty_contacts_known(const perp_penalty_contacts *c, uint64_t id)
+static bool penalty_contacts_known(const perp_penalty_contacts *contacts, uint64_t id)
 {
-  int low = 0, high = c->n_before;
+  int low = 0, high = contacts->n_before;
   while (low < high) {
     const int middle = low + (high - low) / 2;
-    if (perp_contact_pair(c->before[middle].id) < perp_contact_pair(id))
+    if (perp_contact_pair(contacts->before[middle].id) < perp_contact_pair(id))
       low = middle + 1;
     else
       high = middle;
   }
-  return low < c->n_before && perp_contact_pair(c->before[low].id) == perp_contact_pair(id);
+  return low < contacts->n_before &&
+         perp_contact_pair(contacts->before[low].id) == perp_contact_pair(id);
 }
 
 /* J: what the spring of a contact may have at the end of the step in which its bodies met. */
-static double penalty_contacts_met(const perp_penalty_contacts *c, const perp_contact *x, touch *at)
+static double penalty_contacts_met(const perp_penalty_contacts *contacts,
+                                   const perp_contact *contact, touch *at)
 {
   double u[3];
-  penalty_contacts_velocity(c->start, x->body, at->r, u);
-  const double met = fmax(-perp_dot(3, x->n, u), -perp_dot(3, x->n, at->u));
-  return 0.5 * at->mass * (1 + PERP_PENALTY_GAIN) * met * met + penalty_contacts_least(c, at->mass);
+  penalty_contacts_velocity(contacts->start, contact->body, at->r, u);
+  const double met = fmax(-perp_dot(3, contact->n, u), -perp_dot(3, contact->n, at->u));
+  return 0.5 * at->mass * (1 + PERP_PENALTY_GAIN) * met * met +
+         penalty_contacts_least(contacts, at->mass);
 }
 
-static void penalty_contacts_remember(perp_penalty_contacts *c, const perp_eval *e, int i,
+static void penalty_contacts_remember(perp_penalty_contacts *contacts, const perp_eval *eval, int i,
                                       memory *before, void *user)
 {
   acceptance *all = user;
-  const perp_contact *x = &c->found.contact[i];
-  memory *m = &c->after[i];
+  const perp_contact *contact = &contacts->found.contact[i];
+  memory *m = &contacts->after[i];
   touch at;
   double middle[3];
-  penalty_contacts_touch(c, e, all->t, x, before, &at);
-  *m = (memory){ .id = x->id,
+  penalty_contacts_touch(contacts, eval, all->t, contact, before, &at);
+  *m = (memory){ .id = contact->id,
                  .factor = at.factor,
                  .approach = at.approach,
                  .slides = at.slips,
-                 .body = { x->body[0], x->body[1] } };
-  perp_contact_middle(x, middle);
+                 .body = { contact->body[0], contact->body[1] } };
+  perp_contact_middle(contact, middle);
   for (int side = 0; side < 2; side++) {
-    const perp_pose *pose = &e->pose[x->body[side]];
+    const perp_pose *pose = &eval->pose[contact->body[side]];
     double arm[3] = { 0 };
-    for (int k = 0; k < c->model->dim; k++)
+    for (int k = 0; k < contacts->model->dim; k++)
       arm[k] = middle[k] + (side == 0 ? -0.5 : 0.5) * at.s[k] - pose->x[k];
-    perp_turn_back(c->model->dim, pose->R, arm, m->arm[side]);
+    perp_turn_back(contacts->model->dim, pose->R, arm, m->arm[side]);
   }
-  memcpy(m->n, x->n, sizeof m->n);
+  memcpy(m->n, contact->n, sizeof m->n);
   memcpy(m->force, at.force, sizeof m->force);
   memcpy(m->u, at.u, sizeof m->u);
   memcpy(m->belt, at.belt, sizeof m->belt);
@@ -463,131 +480,138 @@ static void penalty_contacts_remember(perp_penalty_contacts *c, const perp_eval 
     m->ledger = before->ledger;
     all->passive &= perp_penalty_ledger_add(&m->ledger,
                                             penalty_contacts_work(before, all->h, at.force, at.u),
-                                            penalty_contacts_least(c, at.mass));
+                                            penalty_contacts_least(contacts, at.mass));
     return;
   }
   /* what its spring has is what it took */
-  const double energy = penalty_contacts_spring(c, x)->energy;
+  const double energy = penalty_contacts_spring(contacts, contact)->energy;
   perp_penalty_ledger_add(&m->ledger, -energy, 0);
-  if (c->begun && !penalty_contacts_known(c, x->id))
-    all->passive &= energy <= penalty_contacts_met(c, x, &at);
+  if (contacts->begun && !penalty_contacts_known(contacts, contact->id))
+    all->passive &= energy <= penalty_contacts_met(contacts, contact, &at);
 }
 
 /* Contacts that have ended in the step: their last work. */
-static void penalty_contacts_close(perp_penalty_contacts *c, const perp_eval *e, acceptance *all)
+static void penalty_contacts_close(perp_penalty_contacts *contacts, const perp_eval *eval,
+                                   acceptance *all)
 {
   static const double none[3] = { 0 };
-  for (int k = 0; k < c->n_before; k++) {
-    memory *m = &c->before[k];
+  for (int k = 0; k < contacts->n_before; k++) {
+    memory *m = &contacts->before[k];
     double end[2][3], middle[3], r[2][3] = { { 0 } }, u[3];
     if (m->used) continue;
-    penalty_contacts_ends(c, e, m, end, middle);
+    penalty_contacts_ends(contacts, eval, m, end, middle);
     for (int side = 0; side < 2; side++)
-      for (int l = 0; l < c->model->dim && m->body[side] >= 0; l++)
-        r[side][l] = middle[l] - e->pose[m->body[side]].x[l];
-    penalty_contacts_velocity(c->twist, m->body, r, u);
+      for (int l = 0; l < contacts->model->dim && m->body[side] >= 0; l++)
+        r[side][l] = middle[l] - eval->pose[m->body[side]].x[l];
+    penalty_contacts_velocity(contacts->twist, m->body, r, u);
     for (int l = 0; l < 3; l++) u[l] += m->belt[l];
-    const double mass = 1 / penalty_contacts_admittance(c, e, m->body, r, m->n);
+    const double mass = 1 / penalty_contacts_admittance(contacts, eval, m->body, r, m->n);
     all->passive &= perp_penalty_ledger_add(&m->ledger, penalty_contacts_work(m, all->h, none, u),
-                                            penalty_contacts_least(c, mass));
+                                            penalty_contacts_least(contacts, mass));
   }
 }
 
 /* A contact between the ends of the step: its bodies part no faster than they met. */
-static bool penalty_contacts_passed(perp_penalty_contacts *c)
+static bool penalty_contacts_passed(perp_penalty_contacts *contacts)
 {
-  passing *p = &c->passing;
+  passing *p = &contacts->passing;
   double u[3];
   if (!(p->energy > 0)) return true;
-  for (int i = 0; i < c->found.n; i++)
-    if (c->found.contact[i].id == p->id) return true;
-  penalty_contacts_velocity(c->start, p->body, p->r, u);
+  for (int i = 0; i < contacts->found.n; i++)
+    if (contacts->found.contact[i].id == p->id) return true;
+  penalty_contacts_velocity(contacts->start, p->body, p->r, u);
   const double met = perp_dot(3, p->n, u);
-  penalty_contacts_velocity(c->twist, p->body, p->r, u);
+  penalty_contacts_velocity(contacts->twist, p->body, p->r, u);
   const double part = perp_dot(3, p->n, u);
   return !(part > 0) || 0.5 * p->mass * (part * part - (1 + PERP_PENALTY_GAIN) * met * met) <=
-                            penalty_contacts_least(c, p->mass);
+                            penalty_contacts_least(contacts, p->mass);
 }
 
-perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c,
-                                         const perp_eval *e, double t, const double *q,
+perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *contacts,
+                                         const perp_eval *eval, double t, const double *q,
                                          const double *v, bool *passive)
 {
-  PERP_TRY(perp_penalty_found_at(ctx, &c->found, e, t, q));
-  PERP_TRY(penalty_contacts_reserve(ctx, c, c->found.n));
-  perp_twists(c->model, e, v, c->twist);
-  acceptance all = { t, t - c->t, penalty_contacts_passed(c) };
-  c->passing.energy = 0;
-  penalty_contacts_each(c, e, penalty_contacts_remember, &all);
-  penalty_contacts_close(c, e, &all);
-  for (int k = 0; k < c->n_before; k++)
-    for (int l = 0; l < 3; l++) c->impulse[3 * k + l] = all.h * c->before[k].force[l];
-  perp_contact *shown = c->shown;
-  c->shown = c->next;
-  c->next = shown;
-  if (c->found.n > 0) memcpy(c->next, c->found.contact, (size_t)c->found.n * sizeof *c->next);
-  memory *before = c->before;
-  c->before = c->after;
-  c->after = before;
-  double *twist = c->start;
-  c->start = c->twist;
-  c->twist = twist;
-  c->n_old = c->n_before;
-  c->n_before = c->found.n;
-  c->t = t;
-  c->begun = true;
-  if (c->found.n > c->count.contacts) c->count.contacts = c->found.n;
+  PERP_TRY(perp_penalty_found_at(ctx, &contacts->found, eval, t, q));
+  PERP_TRY(penalty_contacts_reserve(ctx, contacts, contacts->found.n));
+  perp_twists(contacts->model, eval, v, contacts->twist);
+  acceptance all = { t, t - contacts->t, penalty_contacts_passed(contacts) };
+  contacts->passing.energy = 0;
+  penalty_contacts_each(contacts, eval, penalty_contacts_remember, &all);
+  penalty_contacts_close(contacts, eval, &all);
+  for (int k = 0; k < contacts->n_before; k++)
+    for (int l = 0; l < 3; l++) contacts->impulse[3 * k + l] = all.h * contacts->before[k].force[l];
+  perp_contact *shown = contacts->shown;
+  contacts->shown = contacts->next;
+  contacts->next = shown;
+  if (contacts->found.n > 0)
+    memcpy(contacts->next, contacts->found.contact,
+           (size_t)contacts->found.n * sizeof *contacts->next);
+  memory *before = contacts->before;
+  contacts->before = contacts->after;
+  contacts->after = before;
+  double *twist = contacts->start;
+  contacts->start = contacts->twist;
+  contacts->twist = twist;
+  contacts->n_old = contacts->n_before;
+  contacts->n_before = contacts->found.n;
+  contacts->t = t;
+  contacts->begun = true;
+  if (contacts->found.n > contacts->count.contacts) contacts->count.contacts = contacts->found.n;
   *passive = all.passive;
   return PERP_OK;
 }
 
-void perp_penalty_contacts_info(perp_penalty_contacts *c, perp_step_info *info)
+void perp_penalty_contacts_info(perp_penalty_contacts *contacts, perp_step_info *info)
 {
-  info->n_contacts = c->n_old;
-  info->contacts = c->n_old > 0 ? c->shown : NULL;
-  info->impulse = c->n_old > 0 ? c->impulse : NULL;
+  info->n_contacts = contacts->n_old;
+  info->contacts = contacts->n_old > 0 ? contacts->shown : NULL;
+  info->impulse = contacts->n_old > 0 ? contacts->impulse : NULL;
 }
 
-bool perp_penalty_contacts_remembers(const perp_penalty_contacts *c)
+bool perp_penalty_contacts_remembers(const perp_penalty_contacts *contacts)
 {
-  return c->n_before > 0 || c->n_old > 0;
+  return contacts->n_before > 0 || contacts->n_old > 0;
 }
 
-const perp_contact_count *perp_penalty_contacts_count(const perp_penalty_contacts *c)
+const perp_contact_count *perp_penalty_contacts_count(const perp_penalty_contacts *contacts)
 {
-  return &c->count;
+  return &contacts->count;
 }
 
 /* ---- the longest step ---- */
 
-perp_status perp_penalty_contacts_near(perp_ctx *ctx, perp_penalty_contacts *c, const perp_eval *e)
+perp_status perp_penalty_contacts_near(perp_ctx *ctx, perp_penalty_contacts *contacts,
+                                       const perp_eval *eval)
 {
-  return perp_penalty_found_near(ctx, &c->found, e, NEAR * c->model->size);
+  return perp_penalty_found_near(ctx, &contacts->found, eval, NEAR * contacts->model->size);
 }
 
-void perp_penalty_contacts_stiffness(const perp_penalty_contacts *c, const perp_eval *e,
+void perp_penalty_contacts_stiffness(const perp_penalty_contacts *contacts, const perp_eval *eval,
                                      const double *x, double *stiffness, double *damping)
 {
-  const perp_penalty_law *law = &c->law;
-  if (c->found.n == 0) return;
-  perp_twists(c->model, e, x, c->twist);
-  for (int i = 0; i < c->found.n; i++) {
-    const perp_contact *y = &c->found.contact[i];
+  const perp_penalty_law *law = &contacts->law;
+  if (contacts->found.n == 0) return;
+  perp_twists(contacts->model, eval, x, contacts->twist);
+  for (int i = 0; i < contacts->found.n; i++) {
+    const perp_contact *contact = &contacts->found.contact[i];
     double r[2][3], u[3], K[3], D[3];
-    penalty_contacts_arms(c, e, y, r);
-    penalty_contacts_velocity(c->twist, y->body, r, u);
-    const double mass = 1 / penalty_contacts_admittance(c, e, y->body, r, y->n);
+    penalty_contacts_arms(contacts, eval, contact, r);
+    penalty_contacts_velocity(contacts->twist, contact->body, r, u);
+    const double mass = 1 /
+                        penalty_contacts_admittance(contacts, eval, contact->body, r, contact->n);
     const bool linear = law->exponent == 1 && !law->volume; /* as stiff before it touches */
-    const double k = linear ? law->stiffness : penalty_contacts_spring(c, y)->stiffness;
-    const double kt = y->mu > 0 ? law->tangent_stiffness : 0, along = perp_dot(3, y->n, u);
-    const double d = y->e < 1 ? 2 * law->damping_ratio * sqrt(k * mass) : 0,
+    const double k = linear ? law->stiffness
+                            : penalty_contacts_spring(contacts, contact)->stiffness;
+    const double kt = contact->mu > 0 ? law->tangent_stiffness : 0,
+                 along = perp_dot(3, contact->n, u);
+    const double d = contact->e < 1 ? 2 * law->damping_ratio * sqrt(k * mass) : 0,
                  dt = 2 * law->tangent_ratio * sqrt(kt * mass);
     for (int l = 0; l < 3; l++) {
-      const double normal = along * y->n[l], across = u[l] - normal;
+      const double normal = along * contact->n[l], across = u[l] - normal;
       K[l] = k * normal + kt * across;
       D[l] = d * normal + dt * across;
     }
-    penalty_contacts_apply(c, e, y->body, r, K, stiffness);
-    penalty_contacts_apply(c, e, y->body, r, D, damping);
+    penalty_contacts_apply(contacts, eval, contact->body, r, K, stiffness);
+    penalty_contacts_apply(contacts, eval, contact->body, r, D, damping);
   }
 }

@@ -22,17 +22,18 @@ typedef struct perp_penalty_drives perp_penalty_drives;
 perp_status perp_penalty_drives_create(perp_ctx *ctx, const perp_model *model,
                                        const perp_penalty_law *law, double damping,
                                        perp_penalty_drives **out);
-void perp_penalty_drives_destroy(perp_penalty_drives *d); /* NULL is fine */
-void perp_penalty_drives_restart(perp_penalty_drives *d);
-/* f [nv] += forces at (t, v), of which e has the poses. */
-void perp_penalty_drives_force(perp_penalty_drives *d, const perp_eval *e, double t,
+void perp_penalty_drives_destroy(perp_penalty_drives *drives); /* NULL is fine */
+void perp_penalty_drives_restart(perp_penalty_drives *drives);
+/* f [nv] += forces at (t, v), of which eval has the poses. */
+void perp_penalty_drives_force(perp_penalty_drives *drives, const perp_eval *eval, double t,
                                const double *v, double *f);
 /* (t, v) is accepted.  *passive: no limit has given more energy than it had. */
-void perp_penalty_drives_accept(perp_penalty_drives *d, const perp_eval *e, double t,
+void perp_penalty_drives_accept(perp_penalty_drives *drives, const perp_eval *eval, double t,
                                 const double *v, bool *passive);
-const double *perp_penalty_drives_forces(const perp_penalty_drives *d); /* [drives], as accepted */
+const double *
+perp_penalty_drives_forces(const perp_penalty_drives *drives); /* [drives], as accepted */
 /* For the longest step: += K x and D x, x [nv], of all drives, limits as if they were reached. */
-void perp_penalty_drives_stiffness(const perp_penalty_drives *d, const perp_eval *e,
+void perp_penalty_drives_stiffness(const perp_penalty_drives *drives, const perp_eval *eval,
                                    const double *x, double *stiffness, double *damping);
 
 #endif

@@ -12,97 +12,99 @@ static const char *penalty_found_name(const perp_model *model, int shape)
   return name != NULL ? name : "without a name";
 }
 
-static perp_status penalty_found_serves(perp_ctx *ctx, const perp_penalty_found *f)
+static perp_status penalty_found_serves(perp_ctx *ctx, const perp_penalty_found *found)
 {
-  for (int b = 1; b < f->model->n_shapes; b++)
+  for (int b = 1; b < found->model->n_shapes; b++)
     for (int a = 0; a < b; a++)
-      if (perp_collision_may_touch(f->collision, a, b) && !perp_overlap_serves(f->model, a, b) &&
-          !(f->model->shape_def[a].kind == PERP_SHAPE_PLANE &&
-            f->model->shape_def[b].kind == PERP_SHAPE_PLANE))
+      if (perp_collision_may_touch(found->collision, a, b) &&
+          !perp_overlap_serves(found->model, a, b) &&
+          !(found->model->shape_def[a].kind == PERP_SHAPE_PLANE &&
+            found->model->shape_def[b].kind == PERP_SHAPE_PLANE))
         return PERP_FAIL(
             ctx, PERP_ERR_UNSUPPORTED,
             "penalty:overlap=volume: the overlap of shape %d (%s) and shape %d (%s) has no closed "
             "form; it has one for a plane with a sphere, box, polytope or ellipsoid, and for two "
             "spheres: use overlap=depth",
-            a, penalty_found_name(f->model, a), b, penalty_found_name(f->model, b));
+            a, penalty_found_name(found->model, a), b, penalty_found_name(found->model, b));
   return PERP_OK;
 }
 
-perp_status perp_penalty_found_open(perp_ctx *ctx, perp_penalty_found *f)
+perp_status perp_penalty_found_open(perp_ctx *ctx, perp_penalty_found *found)
 {
-  PERP_TRY(perp_collision_create(ctx, f->model, 0, &f->collision));
-  return f->law->volume ? penalty_found_serves(ctx, f) : PERP_OK;
+  PERP_TRY(perp_collision_create(ctx, found->model, 0, &found->collision));
+  return found->law->volume ? penalty_found_serves(ctx, found) : PERP_OK;
 }
 
-void perp_penalty_found_close(perp_penalty_found *f)
+void perp_penalty_found_close(perp_penalty_found *found)
 {
-  perp_collision_destroy(f->collision);
-  free(f->pair);
-  free(f->room);
+  perp_collision_destroy(found->collision);
+  free(found->pair);
+  free(found->room);
 }
 
-void perp_penalty_found_forget(perp_penalty_found *f)
+void perp_penalty_found_forget(perp_penalty_found *found)
 {
-  f->n = 0;
-  f->known = false;
+  found->n = 0;
+  found->known = false;
 }
 
-static perp_status penalty_found_reserve(perp_ctx *ctx, perp_penalty_found *f, int n)
+static perp_status penalty_found_reserve(perp_ctx *ctx, perp_penalty_found *found, int n)
 {
-  if (n <= f->cap) return PERP_OK;
+  if (n <= found->cap) return PERP_OK;
   const size_t cap = (size_t)n + (size_t)n / 2 + 16;
-  free(f->pair);
-  free(f->room);
-  f->pair = malloc(cap * sizeof *f->pair);
-  f->room = malloc(cap * sizeof *f->room);
-  f->cap = f->pair != NULL && f->room != NULL ? (int)cap : 0;
-  return f->cap > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
+  free(found->pair);
+  free(found->room);
+  found->pair = malloc(cap * sizeof *found->pair);
+  found->room = malloc(cap * sizeof *found->room);
+  found->cap = found->pair != NULL && found->room != NULL ? (int)cap : 0;
+  return found->cap > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
 }
 
-perp_status perp_penalty_found_near(perp_ctx *ctx, perp_penalty_found *f, const perp_eval *e,
+perp_status perp_penalty_found_near(perp_ctx *ctx, perp_penalty_found *found, const perp_eval *eval,
                                     double margin)
 {
-  f->known = f->inside = false;
-  perp_collision_margin(f->collision, margin);
-  PERP_TRY(perp_collision_find(ctx, f->collision, e->pose, &f->contact, &f->n));
-  PERP_TRY(penalty_found_reserve(ctx, f, f->n));
-  if (f->law->volume) {
+  found->known = found->inside = false;
+  perp_collision_margin(found->collision, margin);
+  PERP_TRY(perp_collision_find(ctx, found->collision, eval->pose, &found->contact, &found->n));
+  PERP_TRY(penalty_found_reserve(ctx, found, found->n));
+  if (found->law->volume) {
     /* One contact for each pair of the contacts that were found. */
     int n = 0;
-    for (int i = 0, end; i < f->n; i = end) {
-      const perp_contact *x = &f->contact[i];
-      perp_overlap o;
-      for (end = i + 1;
-           end < f->n && perp_contact_pair(f->contact[end].id) == perp_contact_pair(x->id);)
+    for (int i = 0, end; i < found->n; i = end) {
+      const perp_contact *contact = &found->contact[i];
+      perp_overlap overlap;
+      for (end = i + 1; end < found->n && perp_contact_pair(found->contact[end].id) ==
+                                              perp_contact_pair(contact->id);)
         end++;
-      perp_overlap_of(f->model, x->shape[0], &e->pose[x->body[0]], x->shape[1],
-                      &e->pose[x->body[1]], &o);
-      f->inside |= o.volume > 0 && !(o.area > 0);
-      if (!(o.volume > 0 && o.area > 0)) continue;
-      perp_contact *pair = &f->pair[n];
-      *pair = *x;
-      pair->id = perp_contact_pair(x->id) << 24;
-      pair->gap = -o.volume / o.area;
-      memcpy(pair->n, o.n, sizeof pair->n);
-      for (int side = 0; side < 2; side++) memcpy(pair->p[side], o.p, sizeof o.p);
-      f->room[n++] = perp_penalty_volume(f->law, o.volume, o.area);
+      perp_overlap_of(found->model, contact->shape[0], &eval->pose[contact->body[0]],
+                      contact->shape[1], &eval->pose[contact->body[1]], &overlap);
+      found->inside |= overlap.volume > 0 && !(overlap.area > 0);
+      if (!(overlap.volume > 0 && overlap.area > 0)) continue;
+      perp_contact *pair = &found->pair[n];
+      *pair = *contact;
+      pair->id = perp_contact_pair(contact->id) << 24;
+      pair->gap = -overlap.volume / overlap.area;
+      memcpy(pair->n, overlap.n, sizeof pair->n);
+      for (int side = 0; side < 2; side++) memcpy(pair->p[side], overlap.p, sizeof overlap.p);
+      found->room[n++] = perp_penalty_volume(found->law, overlap.volume, overlap.area);
     }
-    f->contact = f->pair;
-    f->n = n;
+    found->contact = found->pair;
+    found->n = n;
   } else
-    for (int i = 0; i < f->n; i++) f->room[i] = perp_penalty_depth(f->law, -f->contact[i].gap);
-  f->spring = f->room;
+    for (int i = 0; i < found->n; i++)
+      found->room[i] = perp_penalty_depth(found->law, -found->contact[i].gap);
+  found->spring = found->room;
   return PERP_OK;
 }
 
-perp_status perp_penalty_found_at(perp_ctx *ctx, perp_penalty_found *f, const perp_eval *e,
+perp_status perp_penalty_found_at(perp_ctx *ctx, perp_penalty_found *found, const perp_eval *eval,
                                   double t, const double *q)
 {
-  const size_t size = (size_t)f->model->nq * sizeof *q;
-  if (f->known && t == f->t && memcmp(q, f->q, size) == 0) return PERP_OK;
-  PERP_TRY(perp_penalty_found_near(ctx, f, e, 0));
-  memcpy(f->q, q, size);
-  f->t = t;
-  f->known = true;
+  const size_t size = (size_t)found->model->nq * sizeof *q;
+  if (found->known && t == found->t && memcmp(q, found->q, size) == 0) return PERP_OK;
+  PERP_TRY(perp_penalty_found_near(ctx, found, eval, 0));
+  memcpy(found->q, q, size);
+  found->t = t;
+  found->known = true;
   return PERP_OK;
 }

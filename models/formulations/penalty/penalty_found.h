@@ -27,17 +27,17 @@ typedef struct perp_penalty_found {
   int cap;
 } perp_penalty_found;
 
-/* f->model and f->law are set, f->q has room.  PERP_ERR_UNSUPPORTED: a pair that may touch has no
- * volume in closed form. */
-perp_status perp_penalty_found_open(perp_ctx *ctx, perp_penalty_found *f);
-void perp_penalty_found_close(perp_penalty_found *f);
-void perp_penalty_found_forget(perp_penalty_found *f);
-/* Contacts at (t, q), of which e has the poses; nothing is done where it was asked last.  Allocates
- * when there are more than ever. */
-perp_status perp_penalty_found_at(perp_ctx *ctx, perp_penalty_found *f, const perp_eval *e,
+/* found->model and found->law are set, found->q has room.  PERP_ERR_UNSUPPORTED: a pair that may
+ * touch has no volume in closed form. */
+perp_status perp_penalty_found_open(perp_ctx *ctx, perp_penalty_found *found);
+void perp_penalty_found_close(perp_penalty_found *found);
+void perp_penalty_found_forget(perp_penalty_found *found);
+/* Contacts at (t, q), of which eval has the poses; nothing is done where it was asked last.
+ * Allocates when there are more than ever. */
+perp_status perp_penalty_found_at(perp_ctx *ctx, perp_penalty_found *found, const perp_eval *eval,
                                   double t, const double *q);
 /* Contacts at these poses with a gap below margin; of volumes those that overlap. */
-perp_status perp_penalty_found_near(perp_ctx *ctx, perp_penalty_found *f, const perp_eval *e,
+perp_status perp_penalty_found_near(perp_ctx *ctx, perp_penalty_found *found, const perp_eval *eval,
                                     double margin);
 
 #endif

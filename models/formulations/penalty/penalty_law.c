@@ -31,8 +31,9 @@ perp_penalty_spring perp_penalty_depth(const perp_penalty_law *law, double depth
 
 perp_penalty_spring perp_penalty_volume(const perp_penalty_law *law, double volume, double area)
 {
-  const perp_penalty_spring s = perp_penalty_depth(law, volume);
-  return (perp_penalty_spring){ s.force * area, s.stiffness * area * area, s.energy };
+  const perp_penalty_spring spring = perp_penalty_depth(law, volume);
+  return (perp_penalty_spring){ spring.force * area, spring.stiffness * area * area,
+                                spring.energy };
 }
 
 double perp_penalty_normal(const perp_penalty_law *law, double factor, double approach, double mass,
@@ -45,9 +46,9 @@ double perp_penalty_normal(const perp_penalty_law *law, double factor, double ap
   return fmax(0, spring->force + dashpot * rate);
 }
 
-bool perp_penalty_ledger_add(perp_penalty_ledger *l, double work, double least)
+bool perp_penalty_ledger_add(perp_penalty_ledger *ledger, double work, double least)
 {
-  l->work += work;
-  l->taken = fmax(l->taken, -l->work);
-  return !(l->work > PERP_PENALTY_GAIN * l->taken + least);
+  ledger->work += work;
+  ledger->taken = fmax(ledger->taken, -ledger->work);
+  return !(ledger->work > PERP_PENALTY_GAIN * ledger->taken + least);
 }

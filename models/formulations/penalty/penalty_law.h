@@ -69,6 +69,6 @@ typedef struct perp_penalty_ledger {
   double work, taken; /* J: done on the bodies so far, and -work at most */
 } perp_penalty_ledger;
 /* false: it has. */
-bool perp_penalty_ledger_add(perp_penalty_ledger *l, double work, double least);
+bool perp_penalty_ledger_add(perp_penalty_ledger *ledger, double work, double least);
 
 #endif

@@ -115,9 +115,9 @@ static perp_status arch_build(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct arch_opts *o = opts;
   const double R = o->radius, t = o->thickness * R, delta = M_PI / o->voussoirs;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  y.depth = o->depth;
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  builder.depth = o->depth;
+  perp_build_floor(&builder);
   double weight = 0;
   for (int i = 0; i < o->voussoirs; i++) {
     double corner[8], area, centroid[2], polar;
@@ -128,9 +128,9 @@ static perp_status arch_build(perp_ctx *ctx, const void *opts, perp_scene *scene
     perp_polygon_moments(4, corner, &area, centroid, &polar);
     const double m = o->density * o->depth * area;
     weight += m * o->gravity;
-    perp_build_polygon(&y, "voussoir", m, 4, corner);
+    perp_build_polygon(&builder, "voussoir", m, 4, corner);
   }
-  PERP_TRY(perp_build_end(&y, t, 4));
+  PERP_TRY(perp_build_end(&builder, t, 4));
   const bool stands = perp_arch_margin(o->voussoirs, o->thickness, o->mu) > 0;
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, o->voussoirs, t / 2, 0.05 * R, stands));
   if (!stands) return PERP_OK;

@@ -26,43 +26,43 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static double first_impact(const struct ball_opts *o)
+static double first_impact(const struct ball_opts *opts)
 {
-  return sqrt(2 * o->height / o->gravity);
+  return sqrt(2 * opts->height / opts->gravity);
 }
 
 /* gap and velocity at time t */
-static void bouncing_ball_bounce(const struct ball_opts *o, double t, double *gap, double *v)
+static void bouncing_ball_bounce(const struct ball_opts *opts, double t, double *gap, double *v)
 {
-  const double t1 = first_impact(o), v1 = o->gravity * t1;
+  const double t1 = first_impact(opts), v1 = opts->gravity * t1;
   *gap = *v = 0;
   if (t < t1) {
-    *gap = o->height - o->gravity * t * t / 2;
-    *v = -o->gravity * t;
+    *gap = opts->height - opts->gravity * t * t / 2;
+    *v = -opts->gravity * t;
     return;
   }
-  if (o->e == 0 || (o->e < 1 && t >= t1 * (1 + o->e) / (1 - o->e))) return;
+  if (opts->e == 0 || (opts->e < 1 && t >= t1 * (1 + opts->e) / (1 - opts->e))) return;
   /* after impact n >= 1 at t_n = t_1 (1 + 2 e + ... + 2 e^(n-1)) the ball leaves with e^n v_1 */
   double n;
-  if (o->e == 1)
+  if (opts->e == 1)
     n = 1 + floor((t - t1) / (2 * t1));
   else /* t_n <= t: e^n >= 1 - (t - t_1)(1 - e) / (2 t_1) ... solved for n */
-    n = 1 + floor(log1p(-(t - t1) * (1 - o->e) / (2 * t1 * o->e)) / log(o->e));
-  const double en = pow(o->e, n);
-  const double tn = o->e == 1 ? t1 * (2 * n - 1)
-                              : t1 * (1 + 2 * o->e * (1 - en / o->e) / (1 - o->e));
+    n = 1 + floor(log1p(-(t - t1) * (1 - opts->e) / (2 * t1 * opts->e)) / log(opts->e));
+  const double en = pow(opts->e, n);
+  const double tn = opts->e == 1 ? t1 * (2 * n - 1)
+                                 : t1 * (1 + 2 * opts->e * (1 - en / opts->e) / (1 - opts->e));
   const double s = t - tn;
-  *gap = fmax(0, en * v1 * s - o->gravity * s * s / 2);
-  *v = en * v1 - o->gravity * s;
+  *gap = fmax(0, en * v1 * s - opts->gravity * s * s / 2);
+  *v = en * v1 - opts->gravity * s;
 }
 
 static void bouncing_ball_exact(void *user, double t, double *q, double *v)
 {
-  const struct ball_opts *o = user;
+  const struct ball_opts *opts = user;
   double gap, speed;
-  bouncing_ball_bounce(o, t, &gap, &speed);
-  const perp_planar ball = { .height = o->radius + gap, .vheight = speed };
-  perp_planar_state(o->dim, 0, &ball, q, v);
+  bouncing_ball_bounce(opts, t, &gap, &speed);
+  const perp_planar ball = { .height = opts->radius + gap, .vheight = speed };
+  perp_planar_state(opts->dim, 0, &ball, q, v);
 }
 
 /* user: dim */
@@ -88,11 +88,11 @@ struct apex {
 };
 
 /* Time at which the exact ball hits for the n-th time, n >= 1. */
-static double bouncing_ball_impact(const struct ball_opts *o, int n)
+static double bouncing_ball_impact(const struct ball_opts *opts, int n)
 {
-  const double t1 = first_impact(o);
-  if (o->e == 1) return t1 * (2 * n - 1);
-  return t1 * (1 + 2 * o->e * (1 - pow(o->e, n - 1)) / (1 - o->e));
+  const double t1 = first_impact(opts);
+  if (opts->e == 1) return t1 * (2 * n - 1);
+  return t1 * (1 + 2 * opts->e * (1 - pow(opts->e, n - 1)) / (1 - opts->e));
 }
 
 static void apex_compare(struct apex *g, int n, double height)
@@ -164,13 +164,13 @@ static double apex_turn(const void *user, const double *q, const double *v)
 static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ball_opts *o = opts;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_build_floor(&builder);
   const double p[3] = { 0, 0, o->radius + o->height };
-  perp_build_ball(&y, "ball", o->mass, o->radius, 0.4, p);
+  perp_build_ball(&builder, "ball", o->mass, o->radius, 0.4, p);
   const double t1 = first_impact(o);
-  PERP_TRY(
-      perp_build_end(&y, o->radius, o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
+  PERP_TRY(perp_build_end(&builder, o->radius,
+                          o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
   if (o->e == 0) scene->t_end = 2 * t1;
   scene->t_end = fmin(scene->t_end, 40 * t1);
   scene->tip_body = 0;

@@ -25,26 +25,26 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static double friction_length(const struct osc_opts *o)
+static double friction_length(const struct osc_opts *opts)
 {
-  return o->mu * o->mass * o->gravity / o->stiffness;
+  return opts->mu * opts->mass * opts->gravity / opts->stiffness;
 }
 
 /* half swings before the block stays: the least i with x_0 - 2 i x_f <= x_f */
-static double coulomb_oscillator_swings(const struct osc_opts *o)
+static double coulomb_oscillator_swings(const struct osc_opts *opts)
 {
-  const double f = friction_length(o);
-  return f > 0 ? fmax(0, ceil((o->x0 - f) / (2 * f) - 1e-12)) : HUGE_VAL;
+  const double f = friction_length(opts);
+  return f > 0 ? fmax(0, ceil((opts->x0 - f) / (2 * f) - 1e-12)) : HUGE_VAL;
 }
 
 static void coulomb_oscillator_exact(void *user, double t, double *q, double *v)
 {
-  const struct osc_opts *o = user;
-  const double w = sqrt(o->stiffness / o->mass), f = friction_length(o),
-               last = coulomb_oscillator_swings(o);
+  const struct osc_opts *opts = user;
+  const double w = sqrt(opts->stiffness / opts->mass), f = friction_length(opts),
+               last = coulomb_oscillator_swings(opts);
   const double i = fmin(last, floor(t * w / M_PI));
   const double sign = fmod(i, 2) == 0 ? 1 : -1;
-  const double turn = o->x0 - 2 * i * f; /* |x| at turning point i */
+  const double turn = opts->x0 - 2 * i * f; /* |x| at turning point i */
   double x = sign * turn, rate = 0;
   if (i < last) {
     const double phase = w * t - i * M_PI;
@@ -52,7 +52,7 @@ static void coulomb_oscillator_exact(void *user, double t, double *q, double *v)
     rate = -sign * (turn - f) * w * sin(phase);
   }
   const perp_planar block = { .x = x, .vx = rate };
-  perp_planar_state(o->dim, 0, &block, q, v);
+  perp_planar_state(opts->dim, 0, &block, q, v);
 }
 
 /* time of the state from which on the block does not move any more */
@@ -81,20 +81,20 @@ static perp_status coulomb_oscillator_build(perp_ctx *ctx, const void *opts, per
 {
   const struct osc_opts *o = opts;
   enum { REACH = 10 }; /* anchor this far away, in x0, so that the block never passes it */
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double radius = 0.1;
-  perp_build_floor(&y);
+  perp_build_floor(&builder);
   const double p[3] = { o->x0, 0, 0 };
-  const int block = perp_build_foot(&y, "block", o->mass, radius, p, 0, 0);
+  const int block = perp_build_foot(&builder, "block", o->mass, radius, p, 0, 0);
   const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                                   .a = PERP_WORLD,
                                   .b = block,
                                   .anchor_a = { -REACH * o->x0, 0, 0 },
                                   .stiffness = o->stiffness,
                                   .length = REACH * o->x0 };
-  perp_build_force(&y, &spring);
+  perp_build_force(&builder, &spring);
   const double half = M_PI / sqrt(o->stiffness / o->mass), n = coulomb_oscillator_swings(o);
-  PERP_TRY(perp_build_end(&y, o->x0, half * fmin(n + 2, 20)));
+  PERP_TRY(perp_build_end(&builder, o->x0, half * fmin(n + 2, 20)));
   scene->tip_body = 0;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", 1e-14, coulomb_oscillator_exact,
                           o, sizeof *o));

@@ -70,45 +70,46 @@ static const perp_opt cradle_options[] = {
   PERP_OPTIONS_END
 };
 
-static double cradle_frequency(const struct cradle_opts *o)
+static double cradle_frequency(const struct cradle_opts *opts)
 {
-  return sqrt(o->gravity / o->length);
+  return sqrt(opts->gravity / opts->length);
 }
 
-static void place_ball(const struct cradle_opts *o, int i, double angle, double rate, double *q,
+static void place_ball(const struct cradle_opts *opts, int i, double angle, double rate, double *q,
                        double *v)
 {
-  const double c = cos(angle), s = sin(angle), L = o->length;
+  const double c = cos(angle), s = sin(angle), L = opts->length;
   const perp_planar ball = {
-    .x = 2 * o->radius * i + L * s, .height = -L * c, .vx = L * c * rate, .vheight = L * s * rate
+    .x = 2 * opts->radius * i + L * s, .height = -L * c, .vx = L * c * rate, .vheight = L * s * rate
   };
-  perp_planar_state(o->dim, i, &ball, q, v);
+  perp_planar_state(opts->dim, i, &ball, q, v);
 }
 
 /* e = 1, equal balls: the k on one side swing out in turn */
 static void cradle_exact(void *user, double t, double *q, double *v)
 {
-  const struct cradle_opts *o = user;
-  const double w = cradle_frequency(o), k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
+  const struct cradle_opts *opts = user;
+  const double w = cradle_frequency(opts), k = sin(opts->amplitude / 2),
+               kc = cos(opts->amplitude / 2);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
   const double phi = 2 * asin(k * sin(am)), rate = -2 * k * w * cos(am);
-  for (int i = 0; i < o->balls; i++) {
-    const bool out = phi > 0 ? i < o->moving : i >= o->balls - o->moving;
-    place_ball(o, i, out ? -phi : 0, out ? -rate : 0, q, v);
+  for (int i = 0; i < opts->balls; i++) {
+    const bool out = phi > 0 ? i < opts->moving : i >= opts->balls - opts->moving;
+    place_ball(opts, i, out ? -phi : 0, out ? -rate : 0, q, v);
   }
 }
 
-static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
+static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *opts,
                                 const char *metric, const double *u, double quarter, double u0)
 {
   const double after = quarter / 8, weight[6] = { 1 }; /* along the row */
   double q[7 * BALLS_MAX], v[6 * BALLS_MAX];
   /* velocities a time s after the balls left the bottom with u [balls] */
-  const double w = cradle_frequency(o);
-  for (int i = 0; i < o->balls; i++) {
-    const double k = fabs(u[i]) / (2 * w * o->length), kc = sqrt((1 - k) * (1 + k));
+  const double w = cradle_frequency(opts);
+  for (int i = 0; i < opts->balls; i++) {
+    const double k = fabs(u[i]) / (2 * w * opts->length), kc = sqrt((1 - k) * (1 + k));
     const double am = perp_elliptic_am(w * after, kc), sign = copysign(1, u[i]);
-    place_ball(o, i, sign * 2 * asin(k * sin(am)), sign * 2 * k * w * cos(am), q, v);
+    place_ball(opts, i, sign * 2 * asin(k * sin(am)), sign * 2 * k * w * cos(am), q, v);
   }
   return perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
 }
@@ -119,7 +120,7 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
   const int n = o->balls, k = o->moving;
   if (k >= n)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", k, n);
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
   for (int i = 0; i < n; i++) {
     const double angle = i < k ? -o->amplitude : 0, x = 2 * o->radius * i;
     const double p[3] = { x + o->length * sin(angle), 0, -o->length * cos(angle) };
@@ -127,15 +128,15 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
     perp_joint_def string = { .name = "string",
                               .kind = PERP_JOINT_DISTANCE,
                               .a = PERP_WORLD,
-                              .b = perp_build_ball(&y, "ball", o->mass, o->radius, 0.4, p),
+                              .b = perp_build_ball(&builder, "ball", o->mass, o->radius, 0.4, p),
                               .length = o->length };
     perp_scene_point(o->dim, hook, string.anchor_a);
-    perp_build_joint(&y, &string);
+    perp_build_joint(&builder, &string);
   }
   const double w = cradle_frequency(o);
   const double quarter = perp_elliptic_K(cos(o->amplitude / 2)) / w;
   const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
-  PERP_TRY(perp_build_end(&y, o->radius, 2 * quarter));
+  PERP_TRY(perp_build_end(&builder, o->radius, 2 * quarter));
   scene->tip_body = n - 1;
   if (o->e == 1)
     PERP_TRY(perp_truth_add(ctx, scene,
@@ -182,7 +183,7 @@ static const perp_opt chain_options[] = {
 static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct chain_opts *o = opts;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
   double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], after[6 * BALLS_MAX] = { 0 };
   const double weight[6] = { 1 };
   mass[0] = o->mass;
@@ -190,11 +191,11 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
     if (i > 0) mass[i] = mass[i - 1] * o->ratio;
     x[i] = i * o->gap; /* without the balls' own size */
     const double p[3] = { (2 * o->radius + o->gap) * i, 0, 0 };
-    y.v[0] = v[i] = i == 0 ? o->speed : 0;
-    perp_build_ball(&y, "ball", mass[i], o->radius, 0.4, p);
+    builder.v[0] = v[i] = i == 0 ? o->speed : 0;
+    perp_build_ball(&builder, "ball", mass[i], o->radius, 0.4, p);
   }
   const double t_end = 1.5 * (o->balls - 1) * (o->gap + 0.1 * o->radius) / o->speed + 0.1;
-  PERP_TRY(perp_build_end(&y, o->radius, t_end));
+  PERP_TRY(perp_build_end(&builder, o->radius, t_end));
   scene->dissipative = o->e < 1;
   scene->isolated = true;
   scene->tip_body = o->balls - 1;

@@ -38,14 +38,14 @@ static double crowd_jitter(uint64_t *s)
   return (double)(*s >> 11) / 9007199254740992.0;
 }
 
-static void crowd_walls(perp_builder *y, double half_x, double half_y)
+static void crowd_walls(perp_builder *builder, double half_x, double half_y)
 {
-  perp_build_floor(y);
-  perp_build_plane(y, "wall", (const double[3]){ -half_x, 0, 0 }, M_PI_2, 0);
-  perp_build_plane(y, "wall", (const double[3]){ half_x, 0, 0 }, -M_PI_2, 0);
-  if (y->dim == 2) return;
-  perp_build_plane(y, "wall", (const double[3]){ 0, -half_y, 0 }, M_PI_2, M_PI_2);
-  perp_build_plane(y, "wall", (const double[3]){ 0, half_y, 0 }, -M_PI_2, M_PI_2);
+  perp_build_floor(builder);
+  perp_build_plane(builder, "wall", (const double[3]){ -half_x, 0, 0 }, M_PI_2, 0);
+  perp_build_plane(builder, "wall", (const double[3]){ half_x, 0, 0 }, -M_PI_2, 0);
+  if (builder->dim == 2) return;
+  perp_build_plane(builder, "wall", (const double[3]){ 0, -half_y, 0 }, M_PI_2, M_PI_2);
+  perp_build_plane(builder, "wall", (const double[3]){ 0, half_y, 0 }, -M_PI_2, M_PI_2);
 }
 
 static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -54,8 +54,8 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
   const double pitch = 1.3, cube[3] = { 0.8, 0.8, 0.8 };
   const int across = (int)floor(o->side / pitch), layer = o->dim == 3 ? across * across : across;
   uint64_t state = 12345;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
-  crowd_walls(&y, o->side / 2, o->side / 2);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
+  crowd_walls(&builder, o->side / 2, o->side / 2);
   for (int i = 0; i < o->objects; i++) {
     const int k = i % layer;
     double p[3];
@@ -66,11 +66,11 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
     p[2] = 1 + pitch * (i / layer);
     const bool sphere = o->shape == SPHERES || (o->shape == MIXED && i % 2 == 0);
     if (sphere)
-      perp_build_ball(&y, NULL, 1, 0.5, 0.4, p);
+      perp_build_ball(&builder, NULL, 1, 0.5, 0.4, p);
     else
-      perp_build_box(&y, NULL, 1, cube, p, 0, 0);
+      perp_build_box(&builder, NULL, 1, cube, p, 0, 0);
   }
-  return perp_build_end(&y, 1, 5);
+  return perp_build_end(&builder, 1, 5);
 }
 
 const perp_scene_desc perp_scene_falling = {
@@ -116,18 +116,18 @@ static perp_status build_jam(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const double R = o->radius;
   perp_rng *rng = perp_rng_create((uint64_t)o->seed);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for random numbers");
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
-  crowd_walls(&y, n * R, n * R);
-  perp_build_plane(&y, "lid", (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
+  crowd_walls(&builder, n * R, n * R);
+  perp_build_plane(&builder, "lid", (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
   for (int i = 0; i < balls; i++) {
     const double p[3] = { (2 * (i % n) + 1 - n) * R,
                           o->dim == 3 ? (2 * (i / (n * n)) + 1 - n) * R : 0,
                           (2 * (i / n % n) + 1) * R };
-    for (int k = 0; k < 3; k++) y.v[k] = perp_rng_uniform(rng, -o->speed, o->speed) / sqrt(3);
-    perp_build_ball(&y, NULL, o->mass, R, 0.4, p);
+    for (int k = 0; k < 3; k++) builder.v[k] = perp_rng_uniform(rng, -o->speed, o->speed) / sqrt(3);
+    perp_build_ball(&builder, NULL, o->mass, R, 0.4, p);
   }
   perp_rng_destroy(rng);
-  PERP_TRY(perp_build_end(&y, R, 1));
+  PERP_TRY(perp_build_end(&builder, R, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, balls, 0, 0));
   if (o->e > 0) return PERP_OK;
   /* lid and floor: what both give in the end is the weight */

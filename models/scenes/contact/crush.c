@@ -28,11 +28,11 @@ static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct crush_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
   const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 - o->squeeze * a };
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_build_floor(&y);
-  const int box = perp_build_box(&y, "box", o->mass, cube, middle, 0, 0);
-  perp_build_box(&y, "plate", 0, slab, above, 0, 0);
-  PERP_TRY(perp_build_end(&y, a, 1));
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&builder);
+  const int box = perp_build_box(&builder, "box", o->mass, cube, middle, 0, 0);
+  perp_build_box(&builder, "plate", 0, slab, above, 0, 0);
+  PERP_TRY(perp_build_end(&builder, a, 1));
   return perp_gauge_rest(ctx, scene, box, 1, a / 2, 0);
 }
 

@@ -61,29 +61,29 @@ static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *s
 {
   const struct domino_opts *o = opts;
   const double d = o->thickness, h = o->height;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, 0);
-  y.depth = h / 2;
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, 0);
+  builder.depth = h / 2;
   for (int i = 0; i < o->dominoes; i++) {
     const double front = i * (d + o->gap); /* the hinge */
     const double size[3] = { d, h / 2, h }, p[3] = { front - d / 2, 0, h / 2 };
     const double edge[3] = { front, 0, 0 }, in_body[3] = { d / 2, 0, -h / 2 };
     /* what keeps it from falling backwards, away from the hinge so that nothing is held twice */
     const double foot[3] = { d / 2, h / 2, d }, below[3] = { front - 0.75 * d, 0, -d / 2 };
-    y.collide_joined = true;
-    perp_build_box(&y, "foot", 0, foot, below, 0, 0);
-    y.collide_joined = false;
+    builder.collide_joined = true;
+    perp_build_box(&builder, "foot", 0, foot, below, 0, 0);
+    builder.collide_joined = false;
     if (i == 0) { /* falls forwards: w x (p - edge), from the height to x */
-      y.spin = -o->rate;
-      y.v[0] = o->rate * h / 2;
-      y.v[2] = o->rate * d / 2;
+      builder.spin = -o->rate;
+      builder.v[0] = o->rate * h / 2;
+      builder.v[2] = o->rate * d / 2;
     }
-    const int body = perp_build_box(&y, "domino", o->mass, size, p, 0, 0);
+    const int body = perp_build_box(&builder, "domino", o->mass, size, p, 0, 0);
     perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, body, 1);
     perp_scene_point(o->dim, edge, hinge.anchor_a);
     perp_scene_point(o->dim, in_body, hinge.anchor_b);
-    perp_build_joint(&y, &hinge);
+    perp_build_joint(&builder, &hinge);
   }
-  PERP_TRY(perp_build_end(&y, h, 0.025 * (o->dominoes + 3)));
+  PERP_TRY(perp_build_end(&builder, h, 0.025 * (o->dominoes + 3)));
   scene->h = 1e-3;
   if (o->events) PERP_TRY(perp_truth_events(ctx, scene, scene->t_end, 1e-8));
   const bool benchmark = h == 0.05 && d == 0.008 && o->gap == 0.02 && o->rate == 6 &&

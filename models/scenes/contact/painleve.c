@@ -42,18 +42,18 @@ static perp_status painleve_build(perp_ctx *ctx, const void *opts, perp_scene *s
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass;
   const double p = (1 + 3 * c * (c - o->mu * s)) / m, b = l * o->spin * o->spin * s - o->gravity;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&builder);
   /* theta falls where the rod turns from x to the height: the contact end points along (c, -s).
    * Its velocity is (speed, 0) = v + spin of the body x arm, with the body's rate -theta' */
   const double rate = -o->spin, arm[2] = { l * c, -l * s };
   const double centre[3] = { -l * c, 0, l * s };
-  y.spin = rate;
-  y.v[0] = o->speed + rate * arm[1];
-  y.v[2] = -rate * arm[0];
-  const double v0[2] = { y.v[0], y.v[2] };
-  const int rod = perp_build_needle(&y, "rod", m, l, centre, o->theta);
-  PERP_TRY(perp_build_end(&y, l, 0.1));
+  builder.spin = rate;
+  builder.v[0] = o->speed + rate * arm[1];
+  builder.v[2] = -rate * arm[0];
+  const double v0[2] = { builder.v[0], builder.v[2] };
+  const int rod = perp_build_needle(&builder, "rod", m, l, centre, o->theta);
+  PERP_TRY(perp_build_end(&builder, l, 0.1));
   if (p < 0 && b < 0) {
     const double nn = 1 + 3 * c * c, tt = 1 + 3 * s * s, nt = 3 * s * c, det = nn * tt - nt * nt;
     const double normal = o->speed * nt / det, friction = -o->speed * nn / det; /* per m */

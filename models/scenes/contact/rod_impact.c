@@ -115,13 +115,13 @@ static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene 
 {
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass, t = 0.05;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, o->mu, o->e);
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, 0, o->mu, o->e);
+  perp_build_floor(&builder);
   const double centre[3] = { -l * c, 0, l * s + o->approach * t }, arm[2] = { l * c, -l * s };
-  y.v[0] = -o->slide;
-  y.v[2] = -o->approach;
-  perp_build_needle(&y, "rod", m, l, centre, o->theta);
-  PERP_TRY(perp_build_end(&y, l, 2 * t));
+  builder.v[0] = -o->slide;
+  builder.v[2] = -o->approach;
+  perp_build_needle(&builder, "rod", m, l, centre, o->theta);
+  PERP_TRY(perp_build_end(&builder, l, 2 * t));
   const double A[3] = { (1 + 3 * c * c) / m, 3 * c * s / m, (1 + 3 * s * s) / m };
   const double u[2] = { -o->approach, -o->slide };
   double p[2];

@@ -38,11 +38,11 @@ static const perp_opt stack_options[] = {
 /* Where overlapping boxes should end: on each other. */
 static void stack_apart(void *user, double t, double *q, double *v)
 {
-  const struct stack_opts *o = user;
+  const struct stack_opts *opts = user;
   (void)t;
-  for (int i = 0; i < o->boxes; i++) {
-    const perp_planar box = { .height = (i + 0.5) * o->edge };
-    perp_planar_state(o->dim, i, &box, q, v);
+  for (int i = 0; i < opts->boxes; i++) {
+    const perp_planar box = { .height = (i + 0.5) * opts->edge };
+    perp_planar_state(opts->dim, i, &box, q, v);
   }
 }
 
@@ -50,14 +50,14 @@ static perp_status build_stack(perp_ctx *ctx, const void *opts, perp_scene *scen
 {
   const struct stack_opts *o = opts;
   const int top = o->boxes - 1;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&builder);
   const double size[3] = { o->edge, o->edge, o->edge };
   for (int i = 0; i < o->boxes; i++) {
     const double p[3] = { 0, 0, (i + 0.5) * o->edge - (i + 1) * o->overlap };
-    perp_build_box(&y, NULL, o->mass, size, p, 0, 0);
+    perp_build_box(&builder, NULL, o->mass, size, p, 0, 0);
   }
-  PERP_TRY(perp_build_end(&y, o->edge, 10));
+  PERP_TRY(perp_build_end(&builder, o->edge, 10));
   if (o->overlap > 0) {
     scene->tip_body = top;
     PERP_TRY(perp_truth_add(ctx, scene, "statics: boxes on each other", 1e-15, stack_apart, o,
@@ -113,19 +113,19 @@ static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct stack_opts *o = opts;
   const double L = o->length, height = L / 2;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&builder);
   for (int r = 0; r < o->rows; r++) {
     double x = 0;
     for (int c = 0; c < o->columns + r % 2; c++) {
       const bool half = r % 2 == 1 && (c == 0 || c == o->columns);
       const double size[3] = { half ? L / 2 : L, height, height };
       const double p[3] = { x + size[0] / 2, 0, (r + 0.5) * height };
-      perp_build_box(&y, NULL, half ? o->mass / 2 : o->mass, size, p, 0, 0);
+      perp_build_box(&builder, NULL, half ? o->mass / 2 : o->mass, size, p, 0, 0);
       x += size[0];
     }
   }
-  PERP_TRY(perp_build_end(&y, L, 2));
+  PERP_TRY(perp_build_end(&builder, L, 2));
   return stands_still(ctx, scene, L / 2, o->settle);
 }
 
@@ -154,14 +154,14 @@ static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *sc
 {
   const struct stack_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&builder);
   for (int r = 0; r < o->rows; r++)
     for (int c = 0; c < o->rows - r; c++) {
       const double p[3] = { (c - (o->rows - r - 1) / 2.0) * o->pitch * a, 0, (r + 0.5) * a };
-      perp_build_box(&y, NULL, o->mass, size, p, 0, 0);
+      perp_build_box(&builder, NULL, o->mass, size, p, 0, 0);
     }
-  PERP_TRY(perp_build_end(&y, a, 2.5));
+  PERP_TRY(perp_build_end(&builder, a, 2.5));
   return stands_still(ctx, scene, a / 2, o->settle);
 }
 

@@ -34,9 +34,10 @@ static const perp_opt kepler_options[] = {
 
 static void kepler_state(void *user, double t, double *q, double *v)
 {
-  const struct kepler_opts *o = user;
-  const double e = o->eccentricity, a = o->axis, mass = o->mass_1 + o->mass_2;
-  const double omega = sqrt(o->strength * mass / (a * a * a)), M = remainder(omega * t, 2 * M_PI);
+  const struct kepler_opts *opts = user;
+  const double e = opts->eccentricity, a = opts->axis, mass = opts->mass_1 + opts->mass_2;
+  const double omega = sqrt(opts->strength * mass / (a * a * a)),
+               M = remainder(omega * t, 2 * M_PI);
   const double b = a * sqrt(1 - e * e);
   double E = e < 0.8 ? M : copysign(M_PI, M);
   for (int i = 0; i < 60; i++) {
@@ -46,18 +47,18 @@ static void kepler_state(void *user, double t, double *q, double *v)
   }
   const double r[2] = { a * (cos(E) - e), b * sin(E) }, rate = omega / (1 - e * cos(E));
   const double rdot[2] = { -a * sin(E) * rate, b * cos(E) * rate };
-  const int nq = o->dim == 3 ? 7 : 3, nv = o->dim == 3 ? 6 : 3;
+  const int nq = opts->dim == 3 ? 7 : 3, nv = opts->dim == 3 ? 6 : 3;
   memset(q, 0, 2 * (size_t)nq * sizeof *q);
   memset(v, 0, 2 * (size_t)nv * sizeof *v);
   for (int i = 0; i < 2; i++) {
-    const double part = i == 0 ? -o->mass_2 / mass : o->mass_1 / mass;
+    const double part = i == 0 ? -opts->mass_2 / mass : opts->mass_1 / mass;
     for (int k = 0; k < 2; k++) {
       q[nq * i + k] = part * r[k];
       v[nv * i + k] = part * rdot[k];
     }
-    q[nq * i] += o->drift * t;
-    v[nv * i] += o->drift;
-    if (o->dim == 3) q[nq * i + 3] = 1;
+    q[nq * i] += opts->drift * t;
+    v[nv * i] += opts->drift;
+    if (opts->dim == 3) q[nq * i + 3] = 1;
   }
 }
 
@@ -123,21 +124,21 @@ static const perp_opt swarm_options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status swarm_bodies(perp_ctx *ctx, const struct swarm_opts *o, perp_model *model,
+static perp_status swarm_bodies(perp_ctx *ctx, const struct swarm_opts *opts, perp_model *model,
                                 perp_rng *rng, int n)
 {
-  double *v = malloc((size_t)(o->dim * n) * sizeof *v), mean[3] = { 0 };
+  double *v = malloc((size_t)(opts->dim * n) * sizeof *v), mean[3] = { 0 };
   if (v == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "particles: no memory");
-  for (int i = 0; i < o->dim * n; i++) {
-    v[i] = o->speed * perp_rng_normal(rng);
-    mean[i % o->dim] += v[i] / n;
+  for (int i = 0; i < opts->dim * n; i++) {
+    v[i] = opts->speed * perp_rng_normal(rng);
+    mean[i % opts->dim] += v[i] / n;
   }
   perp_status status = PERP_OK;
   for (int i = 0; i < n && status == PERP_OK; i++) {
     perp_body_def body = { .particle = true, .mass = { .mass = 1 } };
-    for (int k = 0, rest = i; k < o->dim; k++, rest /= o->side) {
-      body.x[k] = o->spacing * (rest % o->side - 0.5 * (o->side - 1));
-      body.v[k] = v[o->dim * i + k] - mean[k] + (k == 0 ? o->drift : 0);
+    for (int k = 0, rest = i; k < opts->dim; k++, rest /= opts->side) {
+      body.x[k] = opts->spacing * (rest % opts->side - 0.5 * (opts->side - 1));
+      body.v[k] = v[opts->dim * i + k] - mean[k] + (k == 0 ? opts->drift : 0);
     }
     status = perp_model_add_body(ctx, model, &body, NULL);
   }

@@ -32,9 +32,9 @@ static const perp_opt card_options[] = {
 };
 
 /* the left card, its foot from 0 to w, cut vertically where it meets the other */
-static void thresholds_card(const struct card_opts *o, double corner[8])
+static void thresholds_card(const struct card_opts *opts, double corner[8])
 {
-  const double s = sin(o->theta), c = cos(o->theta), L = o->length, w = o->thickness;
+  const double s = sin(opts->theta), c = cos(opts->theta), L = opts->length, w = opts->thickness;
   const double meet = L * s;
   const double p[8] = { 0, 0, w, 0, meet, (meet - w) * c / s, meet, L * c };
   memcpy(corner, p, sizeof p);
@@ -42,9 +42,9 @@ static void thresholds_card(const struct card_opts *o, double corner[8])
 
 double perp_card_house_mu(double theta, double length, double thickness)
 {
-  const struct card_opts o = { .theta = theta, .length = length, .thickness = thickness };
+  const struct card_opts opts = { .theta = theta, .length = length, .thickness = thickness };
   double corner[8], area, com[2], polar;
-  thresholds_card(&o, corner);
+  thresholds_card(&opts, corner);
   perp_polygon_moments(4, corner, &area, com, &polar);
   return fmax(0, (com[0] - thickness) / corner[7]);
 }
@@ -63,12 +63,12 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
     right[2 * i] = 2 * meet - left[2 * (3 - i)];
     right[2 * i + 1] = left[2 * (3 - i) + 1];
   }
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  y.depth = o->length / 2;
-  perp_build_floor(&y);
-  perp_build_polygon(&y, "left", o->mass, 4, left);
-  perp_build_polygon(&y, "right", o->mass, 4, right);
-  PERP_TRY(perp_build_end(&y, o->length, 2));
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  builder.depth = o->length / 2;
+  perp_build_floor(&builder);
+  perp_build_polygon(&builder, "left", o->mass, 4, left);
+  perp_build_polygon(&builder, "right", o->mass, 4, right);
+  PERP_TRY(perp_build_end(&builder, o->length, 2));
   const bool stands = o->mu >= perp_card_house_mu(o->theta, o->length, o->thickness);
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, 2, o->length / 2, 0.05 * o->length, stands));
   if (!stands) return PERP_OK;
@@ -111,16 +111,16 @@ static perp_status build_overhang(perp_ctx *ctx, const void *opts, perp_scene *s
 {
   const struct overhang_opts *o = opts;
   const double L = o->length, height = L / 4, size[3] = { L, L / 2, height };
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double table[3] = { 4 * L, 2 * L, height }, at[3] = { -2 * L, 0, -height / 2 };
-  perp_build_box(&y, "table", 0, table, at, 0, 0);
+  perp_build_box(&builder, "table", 0, table, at, 0, 0);
   double end = 0; /* right end of the brick, from the edge of the table at 0 */
   for (int i = 0; i < o->bricks; i++) {
     end += o->factor * L / (2 * (o->bricks - i));
     const double p[3] = { end - L / 2, 0, (i + 0.5) * height };
-    perp_build_box(&y, "brick", o->mass, size, p, 0, 0);
+    perp_build_box(&builder, "brick", o->mass, size, p, 0, 0);
   }
-  PERP_TRY(perp_build_end(&y, L, 2));
+  PERP_TRY(perp_build_end(&builder, L, 2));
   return perp_gauge_stands(ctx, scene, 0, o->bricks, L / 2, 0.05 * L, o->factor <= 1);
 }
 

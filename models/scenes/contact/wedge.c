@@ -29,18 +29,18 @@ static perp_status build_wedge(perp_ctx *ctx, const void *opts, perp_scene *scen
 {
   const struct wedge_opts *o = opts;
   const double origin[3] = { 0 }, s = o->size;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  y.depth = s;
-  perp_build_plane(&y, "left wall", origin, M_PI_2 - o->angle, 0);
-  perp_build_plane(&y, "right wall", origin, o->angle - M_PI_2, 0);
+  perp_builder builder = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  builder.depth = s;
+  perp_build_plane(&builder, "left wall", origin, M_PI_2 - o->angle, 0);
+  perp_build_plane(&builder, "right wall", origin, o->angle - M_PI_2, 0);
   if (o->shape == BALL) {
     const double p[3] = { 0, 0, s / sin(o->angle) };
-    perp_build_ball(&y, "ball", o->mass, s, 0.4, p);
+    perp_build_ball(&builder, "ball", o->mass, s, 0.4, p);
   } else {
     const double w = s * tan(o->angle), corner[6] = { 0, 0, w, s, -w, s };
-    perp_build_polygon(&y, "wedge", o->mass, 3, corner);
+    perp_build_polygon(&builder, "wedge", o->mass, 3, corner);
   }
-  PERP_TRY(perp_build_end(&y, s, 1));
+  PERP_TRY(perp_build_end(&builder, s, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, 1, s / 2, 0));
   if (o->mu > 0) return PERP_OK; /* friction makes the forces undetermined */
   const perp_force_truth both = { PERP_WORLD, 0, o->mass * o->gravity / sin(o->angle) };

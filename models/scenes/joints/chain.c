@@ -75,19 +75,19 @@ static const char *chain_file_of(int links)
 }
 
 static perp_status chain_truths(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
-                                const struct chain_opts *o)
+                                const struct chain_opts *opts)
 {
-  const char *file = chain_file_of(o->links);
-  bool known = file != NULL && o->length == 0.1 && o->gravity == 9.81 && o->start == HORIZONTAL &&
-               o->link == ROD;
-  if (o->truth == PERP_TRUTH_FILE && !known)
+  const char *file = chain_file_of(opts->links);
+  bool known = file != NULL && opts->length == 0.1 && opts->gravity == 9.81 &&
+               opts->start == HORIZONTAL && opts->link == ROD;
+  if (opts->truth == PERP_TRUTH_FILE && !known)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "chain: truth=file needs 2, 4, 6, 8 or 16 rods of 0.1 m, start=horizontal and "
                      "gravity=9.81");
-  if (known && (o->truth == PERP_TRUTH_AUTO || o->truth == PERP_TRUTH_FILE))
+  if (known && (opts->truth == PERP_TRUTH_AUTO || opts->truth == PERP_TRUTH_FILE))
     PERP_TRY(perp_links_file(ctx, scene, links, file, 1e-15));
   /* differences grow by about exp(11.5 t): 1e-13 a step is 1e-9 at 0.8 s, and nothing after 3 s */
-  if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->links <= 64))
+  if (opts->truth == PERP_TRUTH_REDUCED || (opts->truth == PERP_TRUTH_AUTO && opts->links <= 64))
     PERP_TRY(perp_truth_reduced(ctx, scene, 2, 1e-8));
   return PERP_OK;
 }

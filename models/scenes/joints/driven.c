@@ -135,31 +135,32 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
   const struct pusher_opts *o = opts;
   const double friction = o->mu * o->block * o->gravity, radius = 0.2;
   const double a[3] = { fmax(0, o->force - friction) / (o->cart + o->block) };
-  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_build_floor(&y);
+  perp_builder builder = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&builder);
   const double size[3] = { 1, 1, 1 }, at[3] = { 0, 0, 0.5 }, before[3] = { -1, 0, 0.6 };
-  const int block = perp_build_box(&y, "block", o->block, size, at, 0, 0);
+  const int block = perp_build_box(&builder, "block", o->block, size, at, 0, 0);
   perp_body_def body = { .name = "cart", .mass = perp_mass_box(o->cart, 1, 1, 1) };
-  const int cart = perp_build_body(&y, &body, before, 0, 0);
+  const int cart = perp_build_body(&builder, &body, before, 0, 0);
   /* two knobs at the height of the centre of the block, since a block that is pushed at one point
    * turns away */
-  y.surface.mu = y.surface.mu_dynamic = 0;
+  builder.surface.mu = builder.surface.mu_dynamic = 0;
   for (int side = -1; side <= 1; side += 2) {
     perp_shape_def knob = { .name = "cart",
                             .kind = PERP_SHAPE_SPHERE,
                             .body = cart,
                             .x = { 0.5 - radius, 0.3 * side, -0.1 },
                             .radius = radius };
-    perp_build_shape(&y, &knob);
+    perp_build_shape(&builder, &knob);
   }
   perp_joint_def rail = perp_scene_joint(PERP_JOINT_SLIDER, "rail", PERP_WORLD, cart, 0);
   memcpy(rail.anchor_a, before, sizeof before);
-  perp_build_joint(&y, &rail);
+  perp_build_joint(&builder, &rail);
   const perp_drive_def motor = {
     .name = "motor", .lower = -FREE, .upper = FREE, .velocity = 1 + 2 * a[0], .max_force = o->force
   };
-  if (y.status == PERP_OK) y.status = perp_model_add_drive(ctx, scene->model, &motor, NULL);
-  PERP_TRY(perp_build_end(&y, 1, 0.5));
+  if (builder.status == PERP_OK)
+    builder.status = perp_model_add_drive(ctx, scene->model, &motor, NULL);
+  PERP_TRY(perp_build_end(&builder, 1, 0.5));
   scene->driven = true;
   scene->tip_body = block;
   const double weight = o->block * o->gravity;
@@ -205,12 +206,12 @@ struct oscillator {
   double t, x, v, discrete, continuous; /* largest distances */
 };
 
-static double continuous_place(const struct soft_opts *o, double t, double *v)
+static double continuous_place(const struct soft_opts *opts, double t, double *v)
 {
-  const double d = o->damping / (2 * o->mass), w = sqrt(o->stiffness / o->mass - d * d);
+  const double d = opts->damping / (2 * opts->mass), w = sqrt(opts->stiffness / opts->mass - d * d);
   const double c = cos(w * t), s = sin(w * t), e = exp(-d * t);
-  *v = -o->start * e * (w + d * d / w) * s;
-  return o->start * e * (c + d / w * s);
+  *v = -opts->start * e * (w + d * d / w) * s;
+  return opts->start * e * (c + d / w * s);
 }
 
 static void driven_continuous(void *user, double t, double *q, double *v)

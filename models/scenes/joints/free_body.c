@@ -143,11 +143,12 @@ static void to_quaternion(const double R[9], double q[4])
 static void free_body_exact(void *user, double t, double *q, double *v)
 {
   const struct rotation *r = user;
-  const struct free_opts *o = &r->o;
-  q[0] = o->vx * t, q[1] = o->vy * t, q[2] = o->vz * t - 0.5 * o->gravity * t * t;
-  v[0] = o->vx, v[1] = o->vy, v[2] = o->vz - o->gravity * t;
+  const struct free_opts *opts = &r->o;
+  q[0] = opts->vx * t, q[1] = opts->vy * t, q[2] = opts->vz * t - 0.5 * opts->gravity * t * t;
+  v[0] = opts->vx, v[1] = opts->vy, v[2] = opts->vz - opts->gravity * t;
   if (r->steady) {
-    const double w[3] = { o->wx, o->wy, o->wz }, dtheta[3] = { w[0] * t, w[1] * t, w[2] * t };
+    const double w[3] = { opts->wx, opts->wy, opts->wz },
+                 dtheta[3] = { w[0] * t, w[1] * t, w[2] * t };
     const double identity[4] = { 1, 0, 0, 0 };
     perp_quat_retract(identity, dtheta, q + 3);
     memcpy(v + 3, w, sizeof w);
@@ -163,8 +164,8 @@ static void free_body_exact(void *user, double t, double *q, double *v)
 /* false: no closed form (on the separatrix) */
 static bool free_body_prepare(struct rotation *r)
 {
-  const struct free_opts *o = &r->o;
-  const double I[3] = { o->ix, o->iy, o->iz }, w[3] = { o->wx, o->wy, o->wz };
+  const struct free_opts *opts = &r->o;
+  const double I[3] = { opts->ix, opts->iy, opts->iz }, w[3] = { opts->wx, opts->wy, opts->wz };
   double L2 = 0;
   for (int i = 0; i < 3; i++) L2 += I[i] * I[i] * w[i] * w[i];
   r->L = sqrt(L2);
@@ -221,9 +222,9 @@ static bool free_body_prepare(struct rotation *r)
 
 static void free_body_map_file(void *user, double t, const double *row, double *q, double *v)
 {
-  const struct free_opts *o = user;
-  q[0] = o->vx * t, q[1] = o->vy * t, q[2] = o->vz * t - 0.5 * o->gravity * t * t;
-  v[0] = o->vx, v[1] = o->vy, v[2] = o->vz - o->gravity * t;
+  const struct free_opts *opts = user;
+  q[0] = opts->vx * t, q[1] = opts->vy * t, q[2] = opts->vz * t - 0.5 * opts->gravity * t * t;
+  v[0] = opts->vx, v[1] = opts->vy, v[2] = opts->vz - opts->gravity * t;
   memcpy(q + 3, row, 4 * sizeof *q);
   memcpy(v + 3, row + 4, 3 * sizeof *v);
 }
@@ -233,19 +234,19 @@ static void free_body_map_file(void *user, double t, const double *row, double *
 static const perp_desc *own_desc(void);
 
 /* with a preset every other option must be at its default */
-static perp_status check_preset(perp_ctx *ctx, const struct free_opts *o)
+static perp_status check_preset(perp_ctx *ctx, const struct free_opts *opts)
 {
   struct free_opts plain;
   perp_opts_default(own_desc(), &plain);
-  plain.preset = o->preset;
+  plain.preset = opts->preset;
   for (const perp_opt *opt = options + 1; opt->type != PERP_OPT_END; opt++) {
     double mine, other;
-    memcpy(&mine, (const char *)o + opt->offset, sizeof mine);
+    memcpy(&mine, (const char *)opts + opt->offset, sizeof mine);
     memcpy(&other, (const char *)&plain + opt->offset, sizeof other);
     if (mine != other)
       return PERP_FAIL(ctx, PERP_ERR_OPTION,
                        "free-body: option %s needs preset=custom: the preset is %s", opt->key,
-                       presets[o->preset]);
+                       presets[opts->preset]);
   }
   return PERP_OK;
 }

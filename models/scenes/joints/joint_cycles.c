@@ -35,23 +35,23 @@ static const perp_opt options[] = {
 };
 
 /* cranks at x = 0, L/2, ..., alternately on both sides in y */
-static void joint_cycles_foot(const struct cycles_opts *o, int i, double p[3])
+static void joint_cycles_foot(const struct cycles_opts *opts, int i, double p[3])
 {
-  p[0] = 0.5 * o->length * i;
-  p[1] = 0.25 * o->length * (i % 2 == 0 ? 1 : -1);
+  p[0] = 0.5 * opts->length * i;
+  p[1] = 0.25 * opts->length * (i % 2 == 0 ? 1 : -1);
   p[2] = 0;
 }
 
 /* phi > 0: towards -x */
-static void state_at(const struct cycles_opts *o, double phi, double rate, double *q, double *v)
+static void state_at(const struct cycles_opts *opts, double phi, double rate, double *q, double *v)
 {
-  const double s = sin(phi), c = cos(phi), L = o->length;
-  const double middle = 0.25 * L * (o->cranks - 1);
-  for (int i = 0; i <= o->cranks; i++) {
-    const double arm = i < o->cranks ? L / 2 : L;
+  const double s = sin(phi), c = cos(phi), L = opts->length;
+  const double middle = 0.25 * L * (opts->cranks - 1);
+  for (int i = 0; i <= opts->cranks; i++) {
+    const double arm = i < opts->cranks ? L / 2 : L;
     double p[3] = { middle, 0, 0 };
-    if (i < o->cranks) joint_cycles_foot(o, i, p);
-    const bool turns = i < o->cranks;
+    if (i < opts->cranks) joint_cycles_foot(opts, i, p);
+    const bool turns = i < opts->cranks;
     /* a crank turns from x to the height by -phi */
     const perp_planar body = { p[0] - arm * s,  -arm * c,       turns ? -phi : 0,
                                -arm * c * rate, arm * s * rate, turns ? -rate : 0 };
@@ -62,12 +62,12 @@ static void state_at(const struct cycles_opts *o, double phi, double rate, doubl
 
 static void joint_cycles_exact(void *user, double t, double *q, double *v)
 {
-  const struct cycles_opts *o = user;
-  const double n = o->cranks, m = o->mass, M = o->platform;
-  const double w = sqrt(o->gravity * (n * m / 2 + M) / (o->length * (n * m / 3 + M)));
-  const double k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
+  const struct cycles_opts *opts = user;
+  const double n = opts->cranks, m = opts->mass, M = opts->platform;
+  const double w = sqrt(opts->gravity * (n * m / 2 + M) / (opts->length * (n * m / 3 + M)));
+  const double k = sin(opts->amplitude / 2), kc = cos(opts->amplitude / 2);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
-  state_at(o, 2 * asin(k * sin(am)), -2 * k * w * cos(am), q, v);
+  state_at(opts, 2 * asin(k * sin(am)), -2 * k * w * cos(am), q, v);
 }
 
 static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -79,7 +79,7 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
   if (q == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "joint-cycles: no memory for %d cranks", n);
   state_at(o, o->amplitude, 0, q, v);
   memset(v, 0, 6 * (size_t)(n + 1) * sizeof *v);
-  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
+  perp_builder builder = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
   for (int i = 0; i <= n; i++) {
     const double edge = fmax(1, 0.5 * (n - 1)) * L;
     /* a thin rod along z: its moment about the axis is not felt */
@@ -87,7 +87,8 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
     const perp_mass rod = { o->mass, { across, 0, 0, 0, across, 0, 0, 0, across / 50 } };
     const perp_mass platform = perp_mass_box(o->platform, edge, L / 2, 0.05 * L);
     const perp_body_def body = perp_body_at(3, i < n ? rod : platform, i, q, v);
-    if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &body, NULL);
+    if (builder.status == PERP_OK)
+      builder.status = perp_model_add_body(ctx, scene->model, &body, NULL);
   }
   free(q);
   for (int i = 0; i < 2 * n * (o->twice ? 2 : 1); i++) {
@@ -104,9 +105,9 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
       hinge.anchor_a[2] = -L / 2;
       hinge.anchor_b[0] = p[0] - middle, hinge.anchor_b[1] = p[1];
     }
-    perp_build_joint(&y, &hinge);
+    perp_build_joint(&builder, &hinge);
   }
-  PERP_TRY(y.status);
+  PERP_TRY(builder.status);
   PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 2, 1e-3));
   return perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", 1e-14,
                         joint_cycles_exact, o, sizeof *o);

@@ -89,19 +89,20 @@ static void pendulum_exact(void *user, double t, double *q, double *v)
 }
 
 /* When the force passes the strength on the way down. */
-static perp_status pendulum_breaks(perp_ctx *ctx, const struct pendulum_opts *o, double r,
+static perp_status pendulum_breaks(perp_ctx *ctx, const struct pendulum_opts *opts, double r,
                                    struct pendulum *p)
 {
-  const double weight = o->mass * o->gravity, f = o->strength / weight, start = cos(o->amplitude);
-  const double most = 1 + 2 * r * (1 - start), least = hypot(start, (1 - r) * sin(o->amplitude));
+  const double weight = opts->mass * opts->gravity, f = opts->strength / weight,
+               start = cos(opts->amplitude);
+  const double most = 1 + 2 * r * (1 - start), least = hypot(start, (1 - r) * sin(opts->amplitude));
   p->t_break = HUGE_VAL;
-  if (o->strength == 0) return PERP_OK;
-  if (o->amplitude > M_PI_2 || !(f > least && f < most))
+  if (opts->strength == 0) return PERP_OK;
+  if (opts->amplitude > M_PI_2 || !(f > least && f < most))
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "pendulum: strength must be between the force at the start and the largest "
                      "one, %g N and %g N, "
                      "with an amplitude up to pi/2: got %g N and %g rad",
-                     least * weight, most * weight, o->strength, o->amplitude);
+                     least * weight, most * weight, opts->strength, opts->amplitude);
   /* (a x - b)^2 + c^2 (1 - x^2) = f^2 */
   const double a = 1 + 2 * r, b = 2 * r * start, c = 1 - r, A = a * a - c * c;
   const double x = (a * b + sqrt(a * a * b * b - A * (b * b + c * c - f * f))) / A;

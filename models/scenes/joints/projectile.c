@@ -28,9 +28,9 @@ static const perp_opt options[] = {
 
 static void projectile_exact(void *user, double t, double *q, double *v)
 {
-  const struct projectile_opts *o = user;
-  const double k = o->linear / o->mass, g = o->gravity;
-  const double vx = o->speed * cos(o->angle), vz = o->speed * sin(o->angle);
+  const struct projectile_opts *opts = user;
+  const double k = opts->linear / opts->mass, g = opts->gravity;
+  const double vx = opts->speed * cos(opts->angle), vz = opts->speed * sin(opts->angle);
   /* e1 = (1 - exp(-k t)) / k,  e2 = (t - e1) / k; their series where kt is small */
   const double x = k * t, decay = exp(-x);
   double e1 = t, e2 = t * t / 2;
@@ -49,7 +49,7 @@ static void projectile_exact(void *user, double t, double *q, double *v)
   const perp_planar at = {
     .x = vx * e1, .height = vz * e1 - g * e2, .vx = vx * decay, .vheight = vz * decay - g * e1
   };
-  perp_planar_state(o->dim, 0, &at, q, v);
+  perp_planar_state(opts->dim, 0, &at, q, v);
 }
 
 static perp_status projectile_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

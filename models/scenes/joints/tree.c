@@ -54,9 +54,9 @@ struct link {
   double end[3], quat[4];
 };
 
-static perp_status add_shape(perp_ctx *ctx, perp_model *model, const struct tree_opts *o, int i)
+static perp_status add_shape(perp_ctx *ctx, perp_model *model, const struct tree_opts *opts, int i)
 {
-  const double l = o->length;
+  const double l = opts->length;
   const perp_shape_def box = { .kind = PERP_SHAPE_BOX,
                                .body = i,
                                .x = { l / 4 },
@@ -65,15 +65,15 @@ static perp_status add_shape(perp_ctx *ctx, perp_model *model, const struct tree
   return perp_model_add_shape(ctx, model, &box, NULL);
 }
 
-static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree_opts *o,
+static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree_opts *opts,
                              struct link *link)
 {
-  const double half = o->length / 2, along[3] = { half, 0, 0 };
-  for (int i = 0, depth = 0; i < o->bodies; i++) {
+  const double half = opts->length / 2, along[3] = { half, 0, 0 };
+  for (int i = 0, depth = 0; i < opts->bodies; i++) {
     if (i + 1 == 1 << (depth + 1)) depth++;
     const int parent = i == 0 ? PERP_WORLD : (i - 1) / 2;
     struct link *k = &link[i];
-    perp_body_def body = { .mass = perp_mass_box(o->mass, o->length, 0.02, 0.02) };
+    perp_body_def body = { .mass = perp_mass_box(opts->mass, opts->length, 0.02, 0.02) };
     perp_joint_def joint = { .kind = PERP_JOINT_BALL, .a = parent, .b = i, .anchor_b = { -half } };
     const double origin[3] = { 0, 0, 0 };
     const double *start = parent < 0 ? origin : link[parent].end;
@@ -98,15 +98,15 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
       k->end[c] = start[c] + 2 * d[c];
     }
     memcpy(body.quat, k->quat, sizeof body.quat);
-    body.v[0] = -o->kick * body.x[1];
-    body.v[1] = o->kick * body.x[0];
-    for (int c = 0; c < 3; c++) body.w[c] = o->kick * R[2 + 3 * c];
+    body.v[0] = -opts->kick * body.x[1];
+    body.v[1] = opts->kick * body.x[0];
+    for (int c = 0; c < 3; c++) body.w[c] = opts->kick * R[2 + 3 * c];
     PERP_TRY(perp_model_add_body(ctx, model, &body, NULL));
     PERP_TRY(perp_model_add_joint(ctx, model, &joint, NULL));
-    if (o->collide) PERP_TRY(add_shape(ctx, model, o, i));
-    if (o->soft == 0) continue;
+    if (opts->collide) PERP_TRY(add_shape(ctx, model, opts, i));
+    if (opts->soft == 0) continue;
     joint.kind = PERP_JOINT_FIXED;
-    joint.softness = o->soft;
+    joint.softness = opts->soft;
     PERP_TRY(perp_model_add_joint(ctx, model, &joint, NULL));
   }
   return PERP_OK;

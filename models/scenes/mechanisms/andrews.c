@@ -205,7 +205,7 @@ static perp_status andrews_add_joints(perp_ctx *ctx, perp_model *model, const po
   return PERP_OK;
 }
 
-static perp_status add_forces(perp_ctx *ctx, perp_model *model, const struct andrews_opts *o,
+static perp_status add_forces(perp_ctx *ctx, perp_model *model, const struct andrews_opts *opts,
                               const angles *a)
 {
   const double sc = 0.018, sd = 0.02, l0 = 0.07785;
@@ -214,14 +214,14 @@ static perp_status add_forces(perp_ctx *ctx, perp_model *model, const struct and
                             .a = K3,
                             .b = PERP_WORLD,
                             .anchor_b = { C[0], C[1], 0 },
-                            .stiffness = o->stiffness,
+                            .stiffness = opts->stiffness,
                             .length = l0 };
   andrews_at(B, a->of[K3], sd, -sc, D);
   perp_mechanism_local(model, K3, D, spring.anchor_a);
   PERP_TRY(perp_model_add_force(ctx, model, &spring));
   return perp_model_add_force(
       ctx, model,
-      &(perp_force_def){ .kind = PERP_FORCE_TORQUE, .a = K1, .value = { 0, 0, o->torque } });
+      &(perp_force_def){ .kind = PERP_FORCE_TORQUE, .a = K1, .value = { 0, 0, opts->torque } });
 }
 
 static perp_status andrews_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

@@ -45,33 +45,34 @@ static const double coaster[][3] = { { 2, 0, 1 },      { 1.4, 1.4, 0.3 }, { 0, 2
 
 /* ---- truths ---- */
 
-static double cycloid_rate(const struct bead_opts *o)
+static double cycloid_rate(const struct bead_opts *opts)
 {
-  return sqrt(o->gravity / (4 * o->radius));
+  return sqrt(opts->gravity / (4 * opts->radius));
 }
 
 /* place and velocity of the bead; the hoop: also of body 0 */
 static void bead_state(void *user, double t, double *q, double *v)
 {
-  const struct bead_opts *o = user;
-  const double r = o->radius, w = cycloid_rate(o), g = o->gravity;
-  const int bead = o->track == HOOP ? 1 : 0;
+  const struct bead_opts *opts = user;
+  const double r = opts->radius, w = cycloid_rate(opts), g = opts->gravity;
+  const int bead = opts->track == HOOP ? 1 : 0;
   double *x = q + 7 * bead, *u = v + 6 * bead;
   memset(q, 0, 7 * (size_t)(bead + 1) * sizeof *q);
   memset(v, 0, 6 * (size_t)(bead + 1) * sizeof *v);
   for (int b = 0; b <= bead; b++) q[7 * b + 3] = 1;
-  if (o->track == HELIX) {
-    const double c = o->pitch / (2 * M_PI), a = -g * c / (r * r + c * c), s = a * t * t / 2;
+  if (opts->track == HELIX) {
+    const double c = opts->pitch / (2 * M_PI), a = -g * c / (r * r + c * c), s = a * t * t / 2;
     x[0] = r * cos(s), x[1] = r * sin(s), x[2] = c * s;
     u[0] = -r * sin(s) * a * t, u[1] = r * cos(s) * a * t, u[2] = c * a * t;
-  } else if (o->track == HOOP) {
-    const double theta = acos(g / (o->spin * o->spin * r)), a = o->spin * t, d = r * sin(theta);
-    q[3] = cos(a / 2), q[6] = sin(a / 2), v[5] = o->spin;
+  } else if (opts->track == HOOP) {
+    const double theta = acos(g / (opts->spin * opts->spin * r)), a = opts->spin * t,
+                 d = r * sin(theta);
+    q[3] = cos(a / 2), q[6] = sin(a / 2), v[5] = opts->spin;
     x[0] = d * cos(a), x[1] = d * sin(a), x[2] = -r * cos(theta);
-    u[0] = -d * o->spin * sin(a), u[1] = d * o->spin * cos(a);
+    u[0] = -d * opts->spin * sin(a), u[1] = d * opts->spin * cos(a);
   } else {
-    const double start = -4 * r * o->amplitude, end = M_PI / (2 * w);
-    const double on = o->track == RAMP ? fmin(t, end) : t, fall = t - on;
+    const double start = -4 * r * opts->amplitude, end = M_PI / (2 * w);
+    const double on = opts->track == RAMP ? fmin(t, end) : t, fall = t - on;
     const double sigma = start * cos(w * on), s = 2 * asin(sigma / (4 * r));
     const double rate = -start * w * sin(w * on);
     x[0] = r * (s + sin(s)) + rate * fall, x[2] = r * (1 - cos(s)) - g * fall * fall / 2;
@@ -81,34 +82,35 @@ static void bead_state(void *user, double t, double *q, double *v)
 
 /* ---- the scene ---- */
 
-static perp_joint_def bead_wire(const struct bead_opts *o)
+static perp_joint_def bead_wire(const struct bead_opts *opts)
 {
-  perp_joint_def j = { .name = "wire", .kind = PERP_JOINT_CURVE, .a = PERP_WORLD, .b = 0 };
-  j.axis_a[0] = j.axis_b[2] = 1;
-  switch (o->track) {
+  perp_joint_def def = { .name = "wire", .kind = PERP_JOINT_CURVE, .a = PERP_WORLD, .b = 0 };
+  def.axis_a[0] = def.axis_b[2] = 1;
+  switch (opts->track) {
   case CYCLOID:
-    j.curve = (perp_curve_def){ PERP_CURVE_CYCLOID, .radius = o->radius };
+    def.curve = (perp_curve_def){ PERP_CURVE_CYCLOID, .radius = opts->radius };
     break;
   case RAMP:
-    j.curve = (perp_curve_def){ PERP_CURVE_CYCLOID, .radius = o->radius, .lower = -0.999 * M_PI };
+    def.curve = (perp_curve_def){ PERP_CURVE_CYCLOID, .radius = opts->radius,
+                                  .lower = -0.999 * M_PI };
     break;
   case HELIX:
-    j.axis_b[2] = 0, j.axis_b[1] = 1;
-    j.curve = (perp_curve_def){ PERP_CURVE_HELIX, .radius = o->radius, .pitch = o->pitch };
+    def.axis_b[2] = 0, def.axis_b[1] = 1;
+    def.curve = (perp_curve_def){ PERP_CURVE_HELIX, .radius = opts->radius, .pitch = opts->pitch };
     break;
   case HOOP:
-    j.axis_a[0] = j.axis_b[2] = 0;
-    j.axis_a[2] = -1, j.axis_b[0] = 1; /* s counts from the bottom */
-    j.a = 0, j.b = 1;
-    j.curve = (perp_curve_def){ PERP_CURVE_CIRCLE, .radius = o->radius };
+    def.axis_a[0] = def.axis_b[2] = 0;
+    def.axis_a[2] = -1, def.axis_b[0] = 1; /* s counts from the bottom */
+    def.a = 0, def.b = 1;
+    def.curve = (perp_curve_def){ PERP_CURVE_CIRCLE, .radius = opts->radius };
     break;
   default:
-    j.axis_b[2] = 0, j.axis_b[1] = 1;
-    j.curve = (perp_curve_def){ PERP_CURVE_SPLINE, .n = sizeof coaster / sizeof *coaster,
-                                .data = coaster[0], .closed = true };
+    def.axis_b[2] = 0, def.axis_b[1] = 1;
+    def.curve = (perp_curve_def){ PERP_CURVE_SPLINE, .n = sizeof coaster / sizeof *coaster,
+                                  .data = coaster[0], .closed = true };
     break;
   }
-  return j;
+  return def;
 }
 
 static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

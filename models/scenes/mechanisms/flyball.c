@@ -71,7 +71,7 @@ static void flyball_map(void *user, double t, const double *row, double *q, doub
   }
 }
 
-static perp_status add_springs(perp_ctx *ctx, perp_model *model, const struct flyball_opts *o,
+static perp_status add_springs(perp_ctx *ctx, perp_model *model, const struct flyball_opts *opts,
                                double c)
 {
   for (int i = 0; i < 2; i++) {
@@ -80,8 +80,8 @@ static perp_status add_springs(perp_ctx *ctx, perp_model *model, const struct fl
                                     .b = ROD1 + i,
                                     .anchor_a = { i == 0 ? arm : -arm, 0, 0 },
                                     .anchor_b = { half - c, 0, 0 },
-                                    .stiffness = o->stiffness,
-                                    .damping = o->damping,
+                                    .stiffness = opts->stiffness,
+                                    .damping = opts->damping,
                                     .length = 0.5 };
     PERP_TRY(perp_model_add_force(ctx, model, &spring));
   }
@@ -106,14 +106,14 @@ static perp_status flyball_build(perp_ctx *ctx, const void *opts, perp_scene *sc
     def.name = names[i];
     PERP_TRY(perp_model_add_body(ctx, scene->model, &def, NULL));
   }
-  perp_model *m = scene->model;
-  PERP_TRY(perp_mechanism_join(ctx, m, PERP_JOINT_HINGE, PERP_WORLD, SHAFT, origin, z));
-  PERP_TRY(perp_mechanism_join(ctx, m, PERP_JOINT_SLIDER, SHAFT, SLIDER, q + 7 * SLIDER, z));
+  perp_model *model = scene->model;
+  PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, PERP_WORLD, SHAFT, origin, z));
+  PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_SLIDER, SHAFT, SLIDER, q + 7 * SLIDER, z));
   for (int i = 0; i < 2; i++) {
     const double hinge[3] = { i == 0 ? arm : -arm, 0, top };
-    PERP_TRY(perp_mechanism_join(ctx, m, PERP_JOINT_HINGE, SHAFT, ROD1 + i, hinge, y));
+    PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, SHAFT, ROD1 + i, hinge, y));
   }
-  PERP_TRY(add_springs(ctx, m, o, c));
+  PERP_TRY(add_springs(ctx, model, o, c));
   /* 1e-4 s is what explicit methods need; implicit ones can take 1e-2 */
   PERP_TRY(perp_scene_finish(ctx, scene, 9.81, 10, 1e-4));
   scene->tip_body = SLIDER; /* err.tip is the error of s */

@@ -33,30 +33,29 @@ static const perp_opt options[] = {
 };
 
 /* bodies 0 ... N vertical, N + 1 ... 2N horizontal, in the position psi */
-static void four_bar_state_of(const struct bar_opts *o, double psi, double rate, double *q,
+static void four_bar_state_of(const struct bar_opts *opts, double psi, double rate, double *q,
                               double *v)
 {
-  const double L = o->length, s = L * sin(psi), c = L * cos(psi);
-  for (int i = 0; i <= o->loops; i++) {
-    const perp_planar p = {
-      i * L + s / 2, c / 2, M_PI_2 - psi, rate * c / 2, -rate * s / 2, -rate
-    };
-    perp_planar_state(o->dim, i, &p, q, v);
+  const double L = opts->length, s = L * sin(psi), c = L * cos(psi);
+  for (int i = 0; i <= opts->loops; i++) {
+    const perp_planar planar = { i * L + s / 2, c / 2,         M_PI_2 - psi,
+                                 rate * c / 2,  -rate * s / 2, -rate };
+    perp_planar_state(opts->dim, i, &planar, q, v);
   }
-  for (int i = 0; i < o->loops; i++) {
-    const perp_planar p = { (i + 0.5) * L + s, c, 0, rate * c, -rate * s, 0 };
-    perp_planar_state(o->dim, o->loops + 1 + i, &p, q, v);
+  for (int i = 0; i < opts->loops; i++) {
+    const perp_planar planar = { (i + 0.5) * L + s, c, 0, rate * c, -rate * s, 0 };
+    perp_planar_state(opts->dim, opts->loops + 1 + i, &planar, q, v);
   }
 }
 
 static void four_bar_exact(void *user, double t, double *q, double *v)
 {
-  const struct bar_opts *o = user;
-  const double N = o->loops, rate = o->speed / o->length;
-  const double w2 = o->gravity * ((N + 1) / 2 + N) / (((N + 1) / 3 + N) * o->length);
+  const struct bar_opts *opts = user;
+  const double N = opts->loops, rate = opts->speed / opts->length;
+  const double w2 = opts->gravity * ((N + 1) / 2 + N) / (((N + 1) / 3 + N) * opts->length);
   const double nu = sqrt(w2 + rate * rate / 4), kc = rate / (2 * nu);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - nu * t, kc);
-  four_bar_state_of(o, M_PI - 2 * am, 2 * nu * perp_elliptic_dn(am, kc), q, v);
+  four_bar_state_of(opts, M_PI - 2 * am, 2 * nu * perp_elliptic_dn(am, kc), q, v);
 }
 
 static void four_bar_map_file(void *user, double t, const double *row, double *q, double *v)
@@ -65,25 +64,27 @@ static void four_bar_map_file(void *user, double t, const double *row, double *q
   four_bar_state_of(user, row[0], row[1], q, v);
 }
 
-static perp_status four_bar_truths(perp_ctx *ctx, perp_scene *scene, const struct bar_opts *o)
+static perp_status four_bar_truths(perp_ctx *ctx, perp_scene *scene, const struct bar_opts *opts)
 {
   static const char *const columns[] = { "psi_from_upright", "psidot" };
-  const bool benchmark = o->length == 1 && o->speed == 1 && o->gravity == 9.81;
+  const bool benchmark = opts->length == 1 && opts->speed == 1 && opts->gravity == 9.81;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", 1e-12,
-                          four_bar_exact, o, sizeof *o));
-  if (!benchmark || (o->loops != 2 && o->loops != 40)) return PERP_OK;
-  return perp_truth_file(ctx, scene, o->loops == 2 ? "A02_four_bar_N2.csv" : "A02_four_bar_N40.csv",
-                         1e-15, 2, columns, four_bar_map_file, o, sizeof *o);
+                          four_bar_exact, opts, sizeof *opts));
+  if (!benchmark || (opts->loops != 2 && opts->loops != 40)) return PERP_OK;
+  return perp_truth_file(ctx, scene,
+                         opts->loops == 2 ? "A02_four_bar_N2.csv" : "A02_four_bar_N40.csv", 1e-15,
+                         2, columns, four_bar_map_file, opts, sizeof *opts);
 }
 
-static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model, const struct bar_opts *o)
+static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model,
+                                       const struct bar_opts *opts)
 {
   const double axis[3] = { 0, 1, 0 };
-  const int N = o->loops;
+  const int N = opts->loops;
   for (int i = 0; i <= N; i++) {
-    const double ground[3] = { i * o->length };
+    const double ground[3] = { i * opts->length };
     double tip[3];
-    perp_scene_point(o->dim, (const double[3]){ i * o->length, 0, o->length }, tip);
+    perp_scene_point(opts->dim, (const double[3]){ i * opts->length, 0, opts->length }, tip);
     PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, PERP_WORLD, i, ground, axis));
     if (i > 0) PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, N + i, tip, axis));
     if (i < N) PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, N + 1 + i, tip, axis));

@@ -34,10 +34,10 @@ static perp_ode_answer circle_deriv(void *user, double t, double h, const double
 
 static void circle_exact(void *user, double t, double *q, double *v)
 {
-  const struct circle_opts *o = user;
+  const struct circle_opts *opts = user;
   (void)v;
-  q[0] = o->radius * cos(o->rate * t);
-  q[1] = o->radius * sin(o->rate * t);
+  q[0] = opts->radius * cos(opts->rate * t);
+  q[1] = opts->radius * sin(opts->rate * t);
 }
 
 /* the squared radius plays the part of the energy */

@@ -29,26 +29,26 @@ struct oscillator {
 static perp_ode_answer oscillator_deriv(void *user, double t, double h, const double *q,
                                         const double *v, bool intermediate, double *qdot, double *a)
 {
-  const struct oscillator_opts *o = &((struct oscillator *)user)->o;
+  const struct oscillator_opts *opts = &((struct oscillator *)user)->o;
   (void)t, (void)h, (void)intermediate;
   qdot[0] = v[0];
-  a[0] = -2 * o->zeta * o->omega * v[0] - o->omega * o->omega * q[0];
+  a[0] = -2 * opts->zeta * opts->omega * v[0] - opts->omega * opts->omega * q[0];
   return PERP_ODE_OK;
 }
 
 static void oscillator_exact(void *user, double t, double *q, double *v)
 {
-  const struct oscillator_opts *o = user;
-  double d = o->zeta * o->omega, w = o->omega * sqrt(1 - o->zeta * o->zeta);
-  double b = (o->v0 + d * o->x0) / w, c = cos(w * t), s = sin(w * t), e = exp(-d * t);
-  q[0] = e * (o->x0 * c + b * s);
-  v[0] = e * ((b * w - d * o->x0) * c - (o->x0 * w + d * b) * s);
+  const struct oscillator_opts *opts = user;
+  double d = opts->zeta * opts->omega, w = opts->omega * sqrt(1 - opts->zeta * opts->zeta);
+  double b = (opts->v0 + d * opts->x0) / w, c = cos(w * t), s = sin(w * t), e = exp(-d * t);
+  q[0] = e * (opts->x0 * c + b * s);
+  v[0] = e * ((b * w - d * opts->x0) * c - (opts->x0 * w + d * b) * s);
 }
 
 static double oscillator_energy(void *user, const double *q, const double *v)
 {
-  const struct oscillator_opts *o = &((struct oscillator *)user)->o;
-  return 0.5 * (v[0] * v[0] + o->omega * o->omega * q[0] * q[0]);
+  const struct oscillator_opts *opts = &((struct oscillator *)user)->o;
+  return 0.5 * (v[0] * v[0] + opts->omega * opts->omega * q[0] * q[0]);
 }
 
 static perp_status oscillator_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

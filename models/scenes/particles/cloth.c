@@ -67,42 +67,43 @@ static double mirror_value(const void *user)
 
 /* ---- the scene ---- */
 
-static void cloth_join(perp_builder *y, const struct cloth_opts *o, int a, int b, double length,
-                       bool across)
+static void cloth_join(perp_builder *builder, const struct cloth_opts *opts, int a, int b,
+                       double length, bool across)
 {
-  if (across && o->shear == 0) return;
-  if (o->link == ROD && !across) {
+  if (across && opts->shear == 0) return;
+  if (opts->link == ROD && !across) {
     perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
-    perp_build_joint(y, &rod);
+    perp_build_joint(builder, &rod);
     return;
   }
   perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                             .a = a,
                             .b = b,
                             .length = length,
-                            .stiffness = across ? o->shear : o->stiffness,
-                            .damping = o->damping };
-  perp_build_force(y, &spring);
+                            .stiffness = across ? opts->shear : opts->stiffness,
+                            .damping = opts->damping };
+  perp_build_force(builder, &spring);
 }
 
 /* A row of rods cannot sag between two held ends. */
-static bool holds_row(const struct cloth_opts *o)
+static bool holds_row(const struct cloth_opts *opts)
 {
-  return o->start == HANG || o->link == ROD;
+  return opts->start == HANG || opts->link == ROD;
 }
 
-static void cloth_weave(perp_builder *y, const struct cloth_opts *o, double l)
+static void cloth_weave(perp_builder *builder, const struct cloth_opts *opts, double l)
 {
-  const int n = o->side;
+  const int n = opts->side;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
       const int at = i + n * j;
       /* between held particles a thread would be redundant */
-      if (i + 1 < n && !(j == 0 && holds_row(o))) cloth_join(y, o, at, at + 1, l, false);
-      if (j + 1 < n) cloth_join(y, o, at, at + n, l, false);
+      if (i + 1 < n && !(j == 0 && holds_row(opts)))
+        cloth_join(builder, opts, at, at + 1, l, false);
+      if (j + 1 < n) cloth_join(builder, opts, at, at + n, l, false);
       if (i + 1 < n && j + 1 < n) {
-        cloth_join(y, o, at, at + n + 1, l * sqrt(2), true);
-        cloth_join(y, o, at + 1, at + n, l * sqrt(2), true);
+        cloth_join(builder, opts, at, at + n + 1, l * sqrt(2), true);
+        cloth_join(builder, opts, at + 1, at + n, l * sqrt(2), true);
       }
     }
 }
@@ -113,15 +114,15 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   const bool row = holds_row(o);
   const int n = o->side;
   const double l = o->size / (n - 1), m = o->mass / n / n;
-  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
+  perp_builder builder = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
   double depth = 0;
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) {
       perp_body_def knot = { .mass = { .mass = m }, .particle = true };
       const double p[3] = { i * l, o->start == FLAT ? j * l : 0, -depth };
-      perp_build_body(&y, &knot, p, 0, 0);
+      perp_build_body(&builder, &knot, p, 0, 0);
       perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i + n * j, .linear = o->drag / n / n };
-      if (o->drag > 0) perp_build_force(&y, &air);
+      if (o->drag > 0) perp_build_force(&builder, &air);
     }
     if (o->start == FLAT) continue;
     depth += l + (o->link == SPRING ? (n - 1 - j) * m * o->gravity / o->stiffness : 0);
@@ -129,10 +130,10 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   for (int i = 0; i < n; i += row ? 1 : n - 1) {
     perp_joint_def pin = { .name = "pin", .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = i };
     pin.anchor_a[0] = i * l;
-    perp_build_joint(&y, &pin);
+    perp_build_joint(&builder, &pin);
   }
-  cloth_weave(&y, o, l);
-  PERP_TRY(perp_build_end(&y, o->size, 1));
+  cloth_weave(&builder, o, l);
+  PERP_TRY(perp_build_end(&builder, o->size, 1));
   scene->h = 1e-3;
   scene->tip_body = n * n - 1;
   scene->dissipative = o->drag > 0 || (o->damping > 0 && (o->link == SPRING || o->shear > 0));

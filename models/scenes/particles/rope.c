@@ -61,14 +61,14 @@ static const perp_opt options[] = {
 /* ---- statics ---- */
 
 /* points 0 ... links of the discrete catenary with the horizontal force H; p NULL: the span only */
-static double rope_catenary(const struct rope_opts *o, double H, double (*p)[3])
+static double rope_catenary(const struct rope_opts *opts, double H, double (*p)[3])
 {
-  const int n = o->particles + 1;
-  const double l = o->length / n, weight = o->mass * o->gravity / o->particles;
+  const int n = opts->particles + 1;
+  const double l = opts->length / n, weight = opts->mass * opts->gravity / opts->particles;
   double x = 0, height = 0;
   for (int i = 0; i < n; i++) {
-    const double V = (i - 0.5 * o->particles) * weight, T = hypot(H, V);
-    const double length = o->link == SPRING ? l + T / o->stiffness : l;
+    const double V = (i - 0.5 * opts->particles) * weight, T = hypot(H, V);
+    const double length = opts->link == SPRING ? l + T / opts->stiffness : l;
     if (p != NULL) p[i][0] = x, p[i][2] = height;
     x += length * H / T;
     height += length * V / T;
@@ -77,14 +77,14 @@ static double rope_catenary(const struct rope_opts *o, double H, double (*p)[3])
   return x;
 }
 
-static double horizontal_force(const struct rope_opts *o)
+static double horizontal_force(const struct rope_opts *opts)
 {
-  const double span = o->span * o->length;
-  double lo = 0, hi = o->mass * o->gravity;
-  while (rope_catenary(o, hi, NULL) < span) hi *= 2;
+  const double span = opts->span * opts->length;
+  double lo = 0, hi = opts->mass * opts->gravity;
+  while (rope_catenary(opts, hi, NULL) < span) hi *= 2;
   for (int i = 0; i < 200; i++) {
     const double H = (lo + hi) / 2;
-    *(rope_catenary(o, H, NULL) < span ? &lo : &hi) = H;
+    *(rope_catenary(opts, H, NULL) < span ? &lo : &hi) = H;
   }
   return hi;
 }
@@ -93,11 +93,11 @@ static double horizontal_force(const struct rope_opts *o)
 
 /* Points 0 ... N in the lowest mode, and its period: the links of particles i-1 and i carry all
  * below, N - i weights, so that  omega^2 l/g x = (tridiagonal) x */
-static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*p)[3],
+static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *opts, double (*p)[3],
                              double *period)
 {
-  const int n = o->particles;
-  const double l = o->length / n;
+  const int n = opts->particles;
+  const double l = opts->length / n;
   double *d = malloc((size_t)n * (4 + (size_t)n) * sizeof *d), *e = d + n, *work = e + n,
          *x = work + 2 * n;
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
@@ -106,10 +106,10 @@ static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*
     e[i] = -(n - i - 1);
   }
   const int info = LAPACKE_dstev_work(LAPACK_COL_MAJOR, 'V', n, d, e, x, n, work);
-  *period = 2 * M_PI / sqrt(d[0] * o->gravity * n / o->length);
+  *period = 2 * M_PI / sqrt(d[0] * opts->gravity * n / opts->length);
   const double end = x[n - 1] - (n > 1 ? x[n - 2] : 0);
   for (int i = 0; i < n; i++) {
-    const double angle = o->amplitude * (x[i] - (i > 0 ? x[i - 1] : 0)) / end;
+    const double angle = opts->amplitude * (x[i] - (i > 0 ? x[i - 1] : 0)) / end;
     p[i + 1][0] = p[i][0] + l * sin(angle);
     p[i + 1][2] = p[i][2] - l * cos(angle);
   }
@@ -124,14 +124,14 @@ static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*
 /* ---- the scene ---- */
 
 /* initial points 0 ... N + 1 (N + 1: not used by swing), which are zero on entry */
-static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[3],
+static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *opts, double (*p)[3],
                               double *period)
 {
-  const int n = o->particles, half = (n + 1) / 2;
-  if (o->start == SWING) return rope_mode(ctx, o, p, period);
-  if (o->start == SAG) rope_catenary(o, horizontal_force(o), p);
-  const double l = o->length / (n + 1), c = o->span, s = sqrt(1 - c * c);
-  for (int i = 0; o->start == DROP && i <= n + 1; i++) {
+  const int n = opts->particles, half = (n + 1) / 2;
+  if (opts->start == SWING) return rope_mode(ctx, opts, p, period);
+  if (opts->start == SAG) rope_catenary(opts, horizontal_force(opts), p);
+  const double l = opts->length / (n + 1), c = opts->span, s = sqrt(1 - c * c);
+  for (int i = 0; opts->start == DROP && i <= n + 1; i++) {
     p[i][0] = i * l * c;
     p[i][2] = -(i <= half ? i : n + 1 - i) * l * s;
   }
@@ -139,65 +139,66 @@ static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *o, double (
 }
 
 /* a link between two particles, or (a or b PERP_WORLD) a particle and the point `end` */
-static void rope_join(perp_builder *y, const struct rope_opts *o, int a, int b, const double end[3],
-                      double length)
+static void rope_join(perp_builder *builder, const struct rope_opts *opts, int a, int b,
+                      const double end[3], double length)
 {
   perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
   perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                             .a = a,
                             .b = b,
                             .length = length,
-                            .stiffness = o->stiffness,
-                            .damping = o->damping };
-  if (a == PERP_WORLD) perp_scene_point(o->dim, end, rod.anchor_a);
-  if (b == PERP_WORLD) perp_scene_point(o->dim, end, rod.anchor_b);
+                            .stiffness = opts->stiffness,
+                            .damping = opts->damping };
+  if (a == PERP_WORLD) perp_scene_point(opts->dim, end, rod.anchor_a);
+  if (b == PERP_WORLD) perp_scene_point(opts->dim, end, rod.anchor_b);
   memcpy(spring.anchor_a, rod.anchor_a, sizeof rod.anchor_a);
   memcpy(spring.anchor_b, rod.anchor_b, sizeof rod.anchor_b);
-  if (o->link == ROD)
-    perp_build_joint(y, &rod);
+  if (opts->link == ROD)
+    perp_build_joint(builder, &rod);
   else
-    perp_build_force(y, &spring);
+    perp_build_force(builder, &spring);
 }
 
 /* the model at the points p */
-static perp_status rope_model(perp_ctx *ctx, perp_scene *scene, const struct rope_opts *o,
+static perp_status rope_model(perp_ctx *ctx, perp_scene *scene, const struct rope_opts *opts,
                               double (*p)[3])
 {
-  const int n = o->particles, n_links = o->start == SWING ? n : n + 1;
-  const double drag = (o->start == DROP && o->drag == 0 ? 8 : o->drag) / n;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, 0);
+  const int n = opts->particles, n_links = opts->start == SWING ? n : n + 1;
+  const double drag = (opts->start == DROP && opts->drag == 0 ? 8 : opts->drag) / n;
+  perp_builder builder = perp_build_begin(ctx, scene, opts->dim, opts->gravity, 0, 0);
   for (int i = 0; i < n; i++) {
-    perp_body_def bead = { .mass = { .mass = o->mass / n }, .particle = true };
-    perp_build_body(&y, &bead, p[i + 1], 0, 0);
+    perp_body_def bead = { .mass = { .mass = opts->mass / n }, .particle = true };
+    perp_build_body(&builder, &bead, p[i + 1], 0, 0);
     perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i, .linear = drag };
-    if (drag > 0) perp_build_force(&y, &air);
+    if (drag > 0) perp_build_force(&builder, &air);
   }
   for (int i = 0; i < n_links; i++)
-    rope_join(&y, o, i - 1, i < n ? i : PERP_WORLD, i == 0 ? p[0] : p[n + 1], o->length / n_links);
-  perp_build_end(&y, o->length, 2);
+    rope_join(&builder, opts, i - 1, i < n ? i : PERP_WORLD, i == 0 ? p[0] : p[n + 1],
+              opts->length / n_links);
+  perp_build_end(&builder, opts->length, 2);
   scene->h = 1e-3;
-  scene->dissipative = drag > 0 || (o->link == SPRING && o->damping > 0);
-  return y.status;
+  scene->dissipative = drag > 0 || (opts->link == SPRING && opts->damping > 0);
+  return builder.status;
 }
 
 /* what judges it */
-static perp_status rope_truths(perp_ctx *ctx, perp_scene *scene, const struct rope_opts *o,
+static perp_status rope_truths(perp_ctx *ctx, perp_scene *scene, const struct rope_opts *opts,
                                double (*p)[3], double period)
 {
-  const int n = o->particles;
-  if (o->start == SWING) {
+  const int n = opts->particles;
+  if (opts->start == SWING) {
     scene->tip_body = n - 1;
     scene->t_end = 2.1 * period;
-    PERP_TRY(perp_gauge_period(ctx, scene, (n - 1) * (o->dim == 3 ? 7 : 3), period));
+    PERP_TRY(perp_gauge_period(ctx, scene, (n - 1) * (opts->dim == 3 ? 7 : 3), period));
     return perp_truth_reduced(ctx, scene, 20 * period, 1e-10);
   }
   scene->tip_body = n / 2;
-  if (o->start == DROP) {
-    rope_catenary(o, horizontal_force(o), p);
+  if (opts->start == DROP) {
+    rope_catenary(opts, horizontal_force(opts), p);
     scene->t_end = 5;
   }
   PERP_TRY(perp_gauge_places(ctx, scene, n, p[1]));
-  if (o->start != SAG) return PERP_OK;
+  if (opts->start != SAG) return PERP_OK;
   scene->dissipative = true; /* at rest, energy has no scale */
   return perp_truth_rest(ctx, scene, "statics: discrete catenary");
 }

@@ -89,65 +89,65 @@ struct ws {
   double *guess, *x, *best;    /* [max_n] */
 };
 
-static void auto_layout(void *ws, perp_arena *a)
+static void auto_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  PERP_DOUBLES(a, w->max_n, &w->guess, &w->x, &w->best);
+  struct ws *work = ws;
+  PERP_DOUBLES(arena, work->max_n, &work->guess, &work->x, &work->best);
 }
 
 static void auto_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
+  struct ws *work = ws;
+  if (work == NULL) return;
   for (int k = 0; k < 2 * MOST; k++) {
-    perp_lcp_destroy(w->slots[k].s);
-    perp_spec_free(&w->slots[k].spec);
-    free(w->slots[k].x);
+    perp_lcp_destroy(work->slots[k].s);
+    perp_spec_free(&work->slots[k].spec);
+    free(work->slots[k].x);
   }
-  free(w);
+  free(work);
 }
 
-static perp_status auto_add(perp_ctx *ctx, struct ws *w, const char *text)
+static perp_status auto_add(perp_ctx *ctx, struct ws *work, const char *text)
 {
-  if (w->n_slots == MOST) return PERP_OK;
+  if (work->n_slots == MOST) return PERP_OK;
   for (int half = 0; half < 2; half++) {
-    struct slot *s = &w->slots[w->n_slots + half * MOST];
+    struct slot *s = &work->slots[work->n_slots + half * MOST];
     PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, text, &s->spec));
     snprintf(s->text, sizeof s->text, "%s", text);
     s->scaled = half == 1;
   }
-  if (strcmp(w->slots[w->n_slots].spec.d->name, "auto") == 0)
+  if (strcmp(work->slots[work->n_slots].spec.d->name, "auto") == 0)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "auto.chain must not contain auto: remove it from the list");
-  w->n_slots++;
+  work->n_slots++;
   return PERP_OK;
 }
 
-static perp_status open_slots(perp_ctx *ctx, struct ws *w)
+static perp_status open_slots(perp_ctx *ctx, struct ws *work)
 {
   char text[PERP_TEXT_MAX];
-  for (const char *at = w->o.chain; *at != '\0';) {
+  for (const char *at = work->o.chain; *at != '\0';) {
     size_t length = strcspn(at, ";");
     memcpy(text, at, length);
     text[length] = '\0';
     if (length > 0) {
-      PERP_TRY(auto_add(ctx, w, text));
-      w->chain[w->n_chain++] = w->n_slots - 1;
+      PERP_TRY(auto_add(ctx, work, text));
+      work->chain[work->n_chain++] = work->n_slots - 1;
     }
     at += length + (at[length] == ';');
   }
-  const perp_desc *d;
-  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
+  const perp_desc *desc;
+  for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
     /* what goes on where nothing solves the problem is no further solver */
-    if (strcmp(d->name, "auto") == 0 || (d->caps & PERP_LCP_CHOOSES) ||
-        ((d->caps & PERP_LCP_PEER) && !w->o.peers))
+    if (strcmp(desc->name, "auto") == 0 || (desc->caps & PERP_LCP_CHOOSES) ||
+        ((desc->caps & PERP_LCP_PEER) && !work->o.peers))
       continue;
-    PERP_TRY(auto_add(ctx, w, d->name));
+    PERP_TRY(auto_add(ctx, work, desc->name));
   }
   /* settings that only the lists ask for */
   static const char *const settings[] = { "cone-newton:warm=0", "cone-newton:warm=0,min_iter=1",
                                           "dantzig:start=bpp" };
-  for (int i = 0; i < 3 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
+  for (int i = 0; i < 3 && work->n_chain == 0; i++) PERP_TRY(auto_add(ctx, work, settings[i]));
   return PERP_OK;
 }
 
@@ -177,29 +177,29 @@ struct structure {
   double numbers;         /* of a product with A */
 };
 
-static struct structure auto_look(const perp_lcp *p)
+static struct structure auto_look(const perp_lcp *lcp)
 {
-  struct structure s = { .n = p->n, .needs = perp_lcp_needs(p), .factored = p->F != NULL };
-  s.numbers = p->F != NULL   ? 2.0 * p->F->joff[p->F->jptr[p->F->nc]]
-              : p->C != NULL ? p->C->start[p->n]
-                             : (double)p->n * p->n;
+  struct structure s = { .n = lcp->n, .needs = perp_lcp_needs(lcp), .factored = lcp->F != NULL };
+  s.numbers = lcp->F != NULL   ? 2.0 * lcp->F->joff[lcp->F->jptr[lcp->F->nc]]
+              : lcp->C != NULL ? lcp->C->start[lcp->n]
+                               : (double)lcp->n * lcp->n;
   s.symmetric = s.nonnegative = true;
   if (s.factored) return s;
-  s.symmetric = perp_lcp_asymmetry(p) <= 1e-12;
-  bool all_zero = p->n > 1, negative = true;
-  for (int i = 0; i < p->n; i++) {
-    double a = perp_lcp_entry(p, i, i);
+  s.symmetric = perp_lcp_asymmetry(lcp) <= 1e-12;
+  bool all_zero = lcp->n > 1, negative = true;
+  for (int i = 0; i < lcp->n; i++) {
+    double a = perp_lcp_entry(lcp, i, i);
     if (a < 0) s.nonnegative = false;
     if (a == 0) s.zero = true;
     if (a != 0) all_zero = false;
-    negative = negative && p->b[i] < 0;
+    negative = negative && lcp->b[i] < 0;
   }
-  s.mostly_zeros = p->C != NULL && s.needs & PERP_LCP_CONE;
-  if (p->A != NULL && s.needs & PERP_LCP_CONE && s.n >= PERP_SPARSE_ROWS) {
+  s.mostly_zeros = lcp->C != NULL && s.needs & PERP_LCP_CONE;
+  if (lcp->A != NULL && s.needs & PERP_LCP_CONE && s.n >= PERP_SPARSE_ROWS) {
     const size_t n = (size_t)s.n;
     size_t numbers = 0;
     for (size_t j = 0; j < n; j++)
-      for (size_t i = 0; i < n; i++) numbers += p->A[i + j * (size_t)p->lda] != 0;
+      for (size_t i = 0; i < n; i++) numbers += lcp->A[i + j * (size_t)lcp->lda] != 0;
     s.mostly_zeros = perp_lcp_mostly_zeros(s.n, (double)numbers);
     if (s.mostly_zeros) s.numbers = (double)numbers;
   }
@@ -367,10 +367,10 @@ static const struct stage *auto_choose(const struct structure *s)
   return s->zero ? complementary : general;
 }
 
-static int auto_slot_of(const struct ws *w, const char *text)
+static int auto_slot_of(const struct ws *work, const char *text)
 {
-  for (int k = w->n_chain; k < w->n_slots; k++)
-    if (strcmp(w->slots[k].text, text) == 0) return k;
+  for (int k = work->n_chain; k < work->n_slots; k++)
+    if (strcmp(work->slots[k].text, text) == 0) return k;
   return -1;
 }
 
@@ -410,7 +410,7 @@ static double auto_merit(const struct search *f, const perp_stats *inner)
 /* The solver of a slot, for problems of this size. */
 static perp_status open_solver(struct search *f, struct slot *s)
 {
-  struct ws *w = f->w;
+  struct ws *work = f->w;
   int n = f->p->n, nv = f->p->F != NULL ? f->p->F->nv : 0;
   if (s->s != NULL && s->max_n >= n && s->max_nv >= nv) return PERP_OK;
   perp_lcp_destroy(s->s);
@@ -418,7 +418,7 @@ static perp_status open_solver(struct search *f, struct slot *s)
   s->s = NULL;
   s->x = NULL;
   /* room to grow: the next problem of a simulation is a little larger */
-  int room = n < w->max_n / 2 ? 2 * n : w->max_n;
+  int room = n < work->max_n / 2 ? 2 * n : work->max_n;
   s->max_n = n <= 64 && room > n ? room : n;
   s->max_nv = nv;
   s->x = malloc(((size_t)s->max_n + 1) * sizeof *s->x);
@@ -444,14 +444,14 @@ static void keep_claim(struct search *f, const struct slot *s, perp_reason reaso
 }
 
 /* The solver of s from x to the tolerance; first, with part > 0, to that part of it. */
-static perp_status auto_solve_part(struct search *f, struct slot *s, const perp_lcp *p, double part,
-                                   double *x, perp_stats *inner)
+static perp_status auto_solve_part(struct search *f, struct slot *s, const perp_lcp *lcp,
+                                   double part, double *x, perp_stats *inner)
 {
   if (part > 0) {
-    PERP_TRY(perp_lcp_solve(f->ctx, s->s, p, part * f->tol, x, NULL, NULL, inner));
+    PERP_TRY(perp_lcp_solve(f->ctx, s->s, lcp, part * f->tol, x, NULL, NULL, inner));
     if (inner->reason == PERP_CONVERGED || !(auto_merit(f, inner) <= f->tol)) return PERP_OK;
   }
-  return perp_lcp_solve(f->ctx, s->s, p, f->tol, x, NULL, NULL, inner);
+  return perp_lcp_solve(f->ctx, s->s, lcp, f->tol, x, NULL, NULL, inner);
 }
 
 /* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of
@@ -459,23 +459,24 @@ static perp_status auto_solve_part(struct search *f, struct slot *s, const perp_
 static perp_status auto_attempt(struct search *f, int k, double limit, double part,
                                 perp_stats *inner)
 {
-  struct ws *w = f->w;
-  struct slot *s = &w->slots[k];
-  perp_lcp q = *f->p;
-  size_t bytes = (size_t)q.n * sizeof *w->x;
+  struct ws *work = f->w;
+  struct slot *s = &work->slots[k];
+  perp_lcp lcp = *f->p;
+  size_t bytes = (size_t)lcp.n * sizeof *work->x;
   const char *name = s->spec.d->name;
-  if (w->o.attempts > 0 && f->attempts == w->o.attempts) f->over = true;
+  if (work->o.attempts > 0 && f->attempts == work->o.attempts) f->over = true;
   if (f->stats->work >= f->budget) f->over = f->spent = true;
   if (f->over) return PERP_OK;
   PERP_TRY(open_solver(f, s));
   bool goes_on = s->had > 0 && s->spec.d->caps & PERP_LCP_ITERATIVE;
-  memcpy(w->x, goes_on ? s->x : w->guess, bytes);
-  q.work = fmin(limit, f->budget - f->stats->work);
-  if (q.work == HUGE_VAL) q.work = 0;
-  q.brief = q.brief || (f->claims >= CLAIMS && limit < HUGE_VAL);
+  memcpy(work->x, goes_on ? s->x : work->guess, bytes);
+  lcp.work = fmin(limit, f->budget - f->stats->work);
+  if (lcp.work == HUGE_VAL) lcp.work = 0;
+  lcp.brief = lcp.brief || (f->claims >= CLAIMS && limit < HUGE_VAL);
   PERP_TRACE(f->ctx, .method = name, .what = s->scaled ? "try equilibrated" : "try",
-             .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = f->rel, .n = q.n);
-  const perp_status status = auto_solve_part(f, s, &q, part, w->x, inner);
+             .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = f->rel,
+             .n = lcp.n);
+  const perp_status status = auto_solve_part(f, s, &lcp, part, work->x, inner);
   if (status == PERP_ERR_NOMEM || status == PERP_ERR_INTERNAL) return status;
   s->had = limit;
   s->done = true;
@@ -486,11 +487,11 @@ static perp_status auto_attempt(struct search *f, int k, double limit, double pa
   f->stats->matvecs += inner->matvecs;
   f->stats->factorizations += inner->factorizations;
   bool solved = inner->reason == PERP_CONVERGED;
-  s->done = !perp_lcp_spent(&q, inner->work);
-  if (!s->done) memcpy(s->x, w->x, bytes);
+  s->done = !perp_lcp_spent(&lcp, inner->work);
+  if (!s->done) memcpy(s->x, work->x, bytes);
   PERP_TRACE(f->ctx, .method = name, .what = solved ? "accepted" : "refused",
              .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = inner->residual,
-             .n = q.n, .x = w->x);
+             .n = lcp.n, .x = work->x);
   if (!solved && inner->reason != PERP_UNSUITED) f->stats->fallbacks++;
   const double merit = auto_merit(f, inner);
   if (merit < f->least || solved) {
@@ -498,7 +499,7 @@ static perp_status auto_attempt(struct search *f, int k, double limit, double pa
     f->rel = inner->residual;
     f->stats->iterations = inner->iterations;
     f->stats->by = inner->by != NULL ? inner->by : name;
-    memcpy(w->best, w->x, bytes);
+    memcpy(work->best, work->x, bytes);
     if (!solved && inner->reason < 0 && inner->reason != PERP_UNSUITED)
       f->stats->reason = inner->reason;
   }
@@ -554,45 +555,46 @@ static perp_status list_round(struct search *f, const struct stage *list, int of
 /* Every registered solver once, those that run through all bases and those of others last. */
 static perp_status all_round(struct search *f, double limit, bool late, bool *left)
 {
-  struct ws *w = f->w;
+  struct ws *work = f->w;
   *left = false;
   for (int group = 0; group < 3; group++)
-    for (int k = 0; k < w->n_slots && !f->over; k++) {
-      const perp_desc *d = w->slots[k].spec.d;
-      bool exhaustive = strcmp(d->name, "enumerate") == 0, peer = d->caps & PERP_LCP_PEER;
+    for (int k = 0; k < work->n_slots && !f->over; k++) {
+      const perp_desc *desc = work->slots[k].spec.d;
+      bool exhaustive = strcmp(desc->name, "enumerate") == 0, peer = desc->caps & PERP_LCP_PEER;
       if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
       /* all bases are run through once and to the end, which shows where there is no solution */
       PERP_TRY(auto_ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0, 0));
-      *left = *left || (auto_applies(f, k) && !w->slots[k].done);
+      *left = *left || (auto_applies(f, k) && !work->slots[k].done);
     }
   return PERP_OK;
 }
 
-static void auto_forget(struct ws *w)
+static void auto_forget(struct ws *work)
 {
   for (int k = 0; k < 2 * MOST; k++) {
-    w->slots[k].done = false;
-    w->slots[k].had = 0;
+    work->slots[k].done = false;
+    work->slots[k].had = 0;
   }
 }
 
 static perp_status search_all(struct search *f, const struct structure *s)
 {
-  struct ws *w = f->w;
+  struct ws *work = f->w;
   const struct stage *list = auto_choose(s);
   bool left = true;
   double limit = 0, times = 1;
-  if (w->n_chain > 0) {
+  if (work->n_chain > 0) {
     perp_stats inner;
-    for (int k = 0; k < w->n_chain && !f->over; k++)
-      if (auto_applies(f, w->chain[k])) PERP_TRY(auto_attempt(f, w->chain[k], HUGE_VAL, 0, &inner));
+    for (int k = 0; k < work->n_chain && !f->over; k++)
+      if (auto_applies(f, work->chain[k]))
+        PERP_TRY(auto_attempt(f, work->chain[k], HUGE_VAL, 0, &inner));
     return PERP_OK;
   }
   for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
   PERP_TRY(list_round(f, list, 0, 1, &left));
   if (s->guess && !f->over) { /* which may lead astray */
-    auto_forget(w);
-    memset(w->guess, 0, (size_t)f->p->n * sizeof *w->guess);
+    auto_forget(work);
+    memset(work->guess, 0, (size_t)f->p->n * sizeof *work->guess);
     PERP_TRY(list_round(f, list, 0, 1, &left));
   }
   /* the others get what those of the list have had: something of a kind that the list does not know
@@ -607,38 +609,39 @@ static perp_status search_all(struct search *f, const struct structure *s)
   return f->over ? PERP_OK : list_round(f, list, MOST, times, &left);
 }
 
-static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  int n = p->n;
+  struct ws *work = ws;
+  int n = lcp->n;
   size_t bytes = (size_t)n * sizeof *lambda;
-  if (n > w->max_n)
+  if (n > work->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM,
-                     "auto: n = %d, but the solver was created for at most %d rows", n, w->max_n);
+                     "auto: n = %d, but the solver was created for at most %d rows", n,
+                     work->max_n);
   struct search f = { .ctx = ctx,
-                      .w = w,
-                      .p = p,
+                      .w = work,
+                      .p = lcp,
                       .certificate = certificate,
                       .stats = stats,
                       .rel = HUGE_VAL,
                       .least = HUGE_VAL,
                       .budget = HUGE_VAL };
-  if (w->o.budget > 0) f.budget = perp_lcp_afford(p, w->o.budget);
-  if (p->work > 0) f.budget = fmin(f.budget, p->work);
-  f.tol = w->o.tol > 0 ? w->o.tol : p->tol > 0 ? p->tol : 1e-8;
-  perp_no_certificate(p, certificate);
-  memcpy(w->guess, lambda, bytes);
-  memcpy(w->best, lambda, bytes);
-  auto_forget(w);
+  if (work->o.budget > 0) f.budget = perp_lcp_afford(lcp, work->o.budget);
+  if (lcp->work > 0) f.budget = fmin(f.budget, lcp->work);
+  f.tol = work->o.tol > 0 ? work->o.tol : lcp->tol > 0 ? lcp->tol : 1e-8;
+  perp_no_certificate(lcp, certificate);
+  memcpy(work->guess, lambda, bytes);
+  memcpy(work->best, lambda, bytes);
+  auto_forget(work);
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_STALLED;
   if (n == 0) return PERP_OK;
 
-  struct structure s = auto_look(p);
+  struct structure s = auto_look(lcp);
   for (int i = 0; i < n && !s.guess; i++) s.guess = lambda[i] != 0;
   stats->work = f.product = s.numbers;
   perp_status status = search_all(&f, &s);
-  memcpy(lambda, w->best, bytes);
+  memcpy(lambda, work->best, bytes);
   if (status != PERP_OK) return status;
   if (f.spent) {
     stats->reason = PERP_MAX_ITER;

@@ -43,19 +43,19 @@ struct workspace {
   double *lo, *hi, *w, *best, *a, *scratch;
 };
 
-static void fixed_point_layout(void *ws, perp_arena *a)
+static void fixed_point_layout(void *ws, perp_arena *arena)
 {
-  struct workspace *w = ws;
-  PERP_DOUBLES(a, w->max_n, &w->lo, &w->hi, &w->w, &w->best, &w->a);
-  PERP_DOUBLES(a, PERP_LCP_SCRATCH(w->max_n, 0), &w->scratch);
+  struct workspace *work = ws;
+  PERP_DOUBLES(arena, work->max_n, &work->lo, &work->hi, &work->w, &work->best, &work->a);
+  PERP_DOUBLES(arena, PERP_LCP_SCRATCH(work->max_n, 0), &work->scratch);
 }
 
 static void fixed_point_destroy(void *ws)
 {
-  struct workspace *w = ws;
-  if (w == NULL) return;
-  perp_lcp_destroy(w->inner);
-  free(w);
+  struct workspace *work = ws;
+  if (work == NULL) return;
+  perp_lcp_destroy(work->inner);
+  free(work);
 }
 
 static perp_status fixed_point_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -63,76 +63,76 @@ static perp_status fixed_point_create(perp_ctx *ctx, int max_n, const void *opts
   struct workspace like = { .opt = *(const struct options *)opts, .max_n = max_n };
   perp_spec spec = { 0 };
   PERP_TRY(perp_workspace_create(ctx, "fixed-point", &like, sizeof like, fixed_point_layout, ws));
-  struct workspace *w = *ws;
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, w->opt.inner, &spec);
+  struct workspace *work = *ws;
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, work->opt.inner, &spec);
   if (status == PERP_OK && spec.d == &perp_lcp_fixed_point.d)
     status = PERP_FAIL(
         ctx, PERP_ERR_OPTION,
         "fixed-point.inner must be another solver than fixed-point: use lemke, for example");
-  if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, max_n, 0, &w->inner);
+  if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, max_n, 0, &work->inner);
   perp_spec_free(&spec);
   if (status == PERP_OK) return PERP_OK;
-  fixed_point_destroy(w);
+  fixed_point_destroy(work);
   *ws = NULL;
   return status;
 }
 
-static bool fixed_point_is_friction(const perp_lcp *p, int i)
+static bool fixed_point_is_friction(const perp_lcp *lcp, int i)
 {
-  return p->fric_of != NULL && p->fric_of[i] >= 0;
+  return lcp->fric_of != NULL && lcp->fric_of[i] >= 0;
 }
 
-static void keep_certificate(const struct workspace *w, int n, double *certificate)
+static void keep_certificate(const struct workspace *work, int n, double *certificate)
 {
-  const double *z = perp_lcp_certificate(w->inner);
+  const double *z = perp_lcp_certificate(work->inner);
   if (z != NULL && certificate != NULL) memcpy(certificate, z, (size_t)n * sizeof *z);
 }
 
-static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                      double *certificate, perp_stats *stats)
 {
-  struct workspace *w = ws;
-  int n = p->n, idle = 0;
+  struct workspace *work = ws;
+  int n = lcp->n, idle = 0;
   size_t bytes = (size_t)n * sizeof *lambda;
-  double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? p->tol : 1e-10;
-  double omega = w->opt.omega, least = HUGE_VAL;
+  double tol = work->opt.tol > 0 ? work->opt.tol : lcp->tol > 0 ? lcp->tol : 1e-10;
+  double omega = work->opt.omega, least = HUGE_VAL;
   bool coupled = false;
-  perp_no_certificate(p, certificate);
-  perp_lcp box = *p;
+  perp_no_certificate(lcp, certificate);
+  perp_lcp box = *lcp;
   box.fric_of = NULL;
   box.mu = NULL;
   box.cone = NULL;
-  box.lo = w->lo;
-  box.hi = w->hi;
-  box.tol_data = 0.1 * p->tol_data;
+  box.lo = work->lo;
+  box.hi = work->hi;
+  box.tol_data = 0.1 * lcp->tol_data;
   for (int i = 0; i < n; i++) {
-    perp_lcp_bounds(p, lambda, i, &w->lo[i], &w->hi[i]);
-    coupled |= fixed_point_is_friction(p, i);
+    perp_lcp_bounds(lcp, lambda, i, &work->lo[i], &work->hi[i]);
+    coupled |= fixed_point_is_friction(lcp, i);
   }
-  perp_lcp_scales(p, w->a, NULL);
-  memcpy(w->best, lambda, bytes);
+  perp_lcp_scales(lcp, work->a, NULL);
+  memcpy(work->best, lambda, bytes);
   stats->reason = PERP_MAX_ITER;
-  while (stats->iterations < w->opt.max_iter && !perp_lcp_spent(p, stats->work)) {
+  while (stats->iterations < work->opt.max_iter && !perp_lcp_spent(lcp, stats->work)) {
     perp_stats inner;
-    if (p->work > 0) box.work = p->work - stats->work;
+    if (lcp->work > 0) box.work = lcp->work - stats->work;
     stats->iterations++;
     /* the inner problem must be better solved than the coupled one */
-    PERP_TRY(perp_lcp_solve(ctx, w->inner, &box, 0.1 * tol, lambda, w->w, NULL, &inner));
+    PERP_TRY(perp_lcp_solve(ctx, work->inner, &box, 0.1 * tol, lambda, work->w, NULL, &inner));
     stats->factorizations += inner.factorizations;
     stats->matvecs += inner.matvecs;
     stats->work += inner.work;
     stats->fallbacks += inner.fallbacks;
-    const double merit = perp_lcp_merit(p, w->a, lambda, w->w);
-    const double rel = perp_lcp_close(p, merit, lambda, w->w, w->scratch);
+    const double merit = perp_lcp_merit(lcp, work->a, lambda, work->w);
+    const double rel = perp_lcp_close(lcp, merit, lambda, work->w, work->scratch);
     PERP_TRACE(ctx, .method = "fixed-point", .what = "limits", .iteration = stats->iterations,
                .entering = -1, .leaving = -1, .step = omega, .residual = rel, .n = n, .x = lambda,
-               .w = w->w);
+               .w = work->w);
     bool better = rel < least;
     if (better) {
       least = rel;
-      memcpy(w->best, lambda, bytes);
+      memcpy(work->best, lambda, bytes);
       idle = 0;
-    } else if (++idle >= w->opt.patience) {
+    } else if (++idle >= work->opt.patience) {
       omega *= 0.5;
       idle = 0;
     }
@@ -144,24 +144,24 @@ static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *p,
       stats->reason = inner.reason == PERP_CONVERGED ? PERP_INACCURATE : inner.reason;
       /* what frozen limits make impossible, others may allow */
       if (!coupled)
-        keep_certificate(w, n, certificate);
+        keep_certificate(work, n, certificate);
       else if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_NONE_WITHIN ||
                stats->reason == PERP_RAY)
         stats->reason = PERP_STALLED;
       break;
     }
-    if (omega < 1e-3 * w->opt.omega) {
+    if (omega < 1e-3 * work->opt.omega) {
       stats->reason = PERP_STALLED;
       break;
     }
     for (int i = 0; i < n; i++) {
-      if (!fixed_point_is_friction(p, i)) continue;
-      double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
-      w->hi[i] += omega * (limit - w->hi[i]);
-      w->lo[i] = -w->hi[i];
+      if (!fixed_point_is_friction(lcp, i)) continue;
+      double limit = lcp->mu[i] * fmax(lambda[lcp->fric_of[i]], 0);
+      work->hi[i] += omega * (limit - work->hi[i]);
+      work->lo[i] = -work->hi[i];
     }
   }
-  memcpy(lambda, w->best, bytes);
+  memcpy(lambda, work->best, bytes);
   return PERP_OK;
 }
 

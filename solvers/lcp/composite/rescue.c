@@ -75,31 +75,32 @@ struct ws {
   size_t cap_A;
 };
 
-static void rescue_layout(void *ws, perp_arena *a)
+static void rescue_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  PERP_DOUBLES(a, w->max_n, &w->x, &w->best, &w->w, &w->w0, &w->none, &w->s, &w->a);
-  w->scratch = PERP_CARVE(a, double, (size_t)w->max_n + 2 * (size_t)w->cap_nv);
+  struct ws *work = ws;
+  PERP_DOUBLES(arena, work->max_n, &work->x, &work->best, &work->w, &work->w0, &work->none,
+               &work->s, &work->a);
+  work->scratch = PERP_CARVE(arena, double, (size_t)work->max_n + 2 * (size_t)work->cap_nv);
 }
 
 static void rescue_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_lcp_destroy(w->of.s);
-  perp_lcp_destroy(w->sweeps.s);
-  perp_spec_free(&w->of.spec);
-  perp_spec_free(&w->sweeps.spec);
-  perp_arena_free(&w->arena);
-  free(w->A);
-  free(w);
+  struct ws *work = ws;
+  if (work == NULL) return;
+  perp_lcp_destroy(work->of.s);
+  perp_lcp_destroy(work->sweeps.s);
+  perp_spec_free(&work->of.spec);
+  perp_spec_free(&work->sweeps.spec);
+  perp_arena_free(&work->arena);
+  free(work->A);
+  free(work);
 }
 
-static perp_status rescue_arrays(perp_ctx *ctx, struct ws *w, int nv)
+static perp_status rescue_arrays(perp_ctx *ctx, struct ws *work, int nv)
 {
-  if (nv <= w->cap_nv && w->x != NULL) return PERP_OK;
-  w->cap_nv = nv + nv / 4;
-  return perp_arena_layout(ctx, &w->arena, rescue_layout, w); /* x is NULL where it fails */
+  if (nv <= work->cap_nv && work->x != NULL) return PERP_OK;
+  work->cap_nv = nv + nv / 4;
+  return perp_arena_layout(ctx, &work->arena, rescue_layout, work); /* x is NULL where it fails */
 }
 
 static perp_status rescue_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -108,96 +109,99 @@ static perp_status rescue_create(perp_ctx *ctx, int max_n, const void *opts, voi
   *ws = NULL;
   if (max_n < 0)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "rescue: max_n must not be negative: got %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rescue: no memory for a workspace");
-  w->o = *(const struct opts *)opts;
-  w->max_n = max_n;
-  snprintf(text, sizeof text, "pgs:max_iter=%d", w->o.sweeps);
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, w->o.of, &w->of.spec);
-  if (status == PERP_OK) status = perp_spec_parse(ctx, PERP_KIND_lcp, text, &w->sweeps.spec);
-  if (status == PERP_OK) status = rescue_arrays(ctx, w, 0);
+  struct ws *work = calloc(1, sizeof *work);
+  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rescue: no memory for a workspace");
+  work->o = *(const struct opts *)opts;
+  work->max_n = max_n;
+  snprintf(text, sizeof text, "pgs:max_iter=%d", work->o.sweeps);
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, work->o.of, &work->of.spec);
+  if (status == PERP_OK) status = perp_spec_parse(ctx, PERP_KIND_lcp, text, &work->sweeps.spec);
+  if (status == PERP_OK) status = rescue_arrays(ctx, work, 0);
   if (status != PERP_OK) {
-    rescue_destroy(w);
+    rescue_destroy(work);
     return status;
   }
-  *ws = w;
+  *ws = work;
   return PERP_OK;
 }
 
-static perp_status rescue_open(perp_ctx *ctx, const struct ws *w, struct part *part, int n, int nv)
+static perp_status rescue_open(perp_ctx *ctx, const struct ws *work, struct part *part, int n,
+                               int nv)
 {
   if (part->s != NULL && n <= part->max_n && nv <= part->max_nv) return PERP_OK;
   perp_lcp_destroy(part->s);
   part->s = NULL;
-  part->max_n = n + n / 4 < w->max_n ? n + n / 4 : w->max_n;
+  part->max_n = n + n / 4 < work->max_n ? n + n / 4 : work->max_n;
   part->max_nv = nv > part->max_nv ? nv + nv / 4 : part->max_nv;
   return perp_lcp_create(ctx, &part->spec, part->max_n, part->max_nv, &part->s);
 }
 
 /* p with eps times its diagonal added, in arrays of w */
-static perp_status rescue_soften(perp_ctx *ctx, struct ws *w, const perp_lcp *p, perp_blocks *F,
-                                 perp_lcp *q)
+static perp_status rescue_soften(perp_ctx *ctx, struct ws *work, const perp_lcp *p,
+                                 perp_blocks *blocks, perp_lcp *q)
 {
   const size_t n = (size_t)p->n;
   *q = *p;
   if (p->F != NULL) {
     for (size_t i = 0; i < n; i++)
-      w->s[i] = w->o.softness * w->a[i] + (p->F->s != NULL ? p->F->s[i] : 0);
-    *F = *p->F;
-    F->s = w->s;
-    q->F = F;
+      work->s[i] = work->o.softness * work->a[i] + (p->F->s != NULL ? p->F->s[i] : 0);
+    *blocks = *p->F;
+    blocks->s = work->s;
+    q->F = blocks;
     return PERP_OK;
   }
-  if (n * n > w->cap_A) {
-    free(w->A);
-    w->cap_A = 0;
-    w->A = malloc((n * n + n * n / 4) * sizeof *w->A);
-    if (w->A == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rescue: no memory for %d rows", p->n);
-    w->cap_A = n * n + n * n / 4;
+  if (n * n > work->cap_A) {
+    free(work->A);
+    work->cap_A = 0;
+    work->A = malloc((n * n + n * n / 4) * sizeof *work->A);
+    if (work->A == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rescue: no memory for %d rows", p->n);
+    work->cap_A = n * n + n * n / 4;
   }
   for (size_t i = 0; i < n; i++) {
-    memcpy(w->A + i * n, p->A + i * (size_t)p->lda, n * sizeof *w->A);
-    w->A[i + i * n] += w->o.softness * w->a[i];
+    memcpy(work->A + i * n, p->A + i * (size_t)p->lda, n * sizeof *work->A);
+    work->A[i + i * n] += work->o.softness * work->a[i];
   }
-  q->A = w->A;
+  q->A = work->A;
   q->lda = p->n;
   return PERP_OK;
 }
 
-/* of w->x */
-static perp_lcp_candidate rescue_judge(struct ws *w, const perp_lcp *p)
+/* of work->x */
+static perp_lcp_candidate rescue_judge(struct ws *work, const perp_lcp *lcp)
 {
-  perp_lcp_product(p, w->x, w->w, w->scratch);
-  const double rating = perp_lcp_rating(p, w->a, w->x, w->w);
+  perp_lcp_product(lcp, work->x, work->w, work->scratch);
+  const double rating = perp_lcp_rating(lcp, work->a, work->x, work->w);
   return (perp_lcp_candidate){ isnan(rating) ? HUGE_VAL : rating,
-                               perp_lcp_gain(p, w->a, 0, w->x, w->w, w->none, w->w0, w->scratch) };
+                               perp_lcp_gain(lcp, work->a, 0, work->x, work->w, work->none,
+                                             work->w0, work->scratch) };
 }
 
-static perp_status rescue_attempt(perp_ctx *ctx, struct ws *w, struct part *part, const perp_lcp *p,
-                                  double tol, const char *what, perp_stats *stats,
-                                  perp_stats *inner)
+static perp_status rescue_attempt(perp_ctx *ctx, struct ws *work, struct part *part,
+                                  const perp_lcp *lcp, double tol, const char *what,
+                                  perp_stats *stats, perp_stats *inner)
 {
-  PERP_TRY(rescue_open(ctx, w, part, p->n, p->F != NULL ? p->F->nv : 0));
-  PERP_TRY(perp_lcp_solve(ctx, part->s, p, tol, w->x, NULL, NULL, inner));
+  PERP_TRY(rescue_open(ctx, work, part, lcp->n, lcp->F != NULL ? lcp->F->nv : 0));
+  PERP_TRY(perp_lcp_solve(ctx, part->s, lcp, tol, work->x, NULL, NULL, inner));
   stats->iterations += inner->iterations;
   stats->factorizations += inner->factorizations;
   stats->matvecs += inner->matvecs;
   stats->work += inner->work;
   stats->fallbacks += inner->fallbacks;
   PERP_TRACE(ctx, .method = "rescue", .what = what, .iteration = stats->iterations, .entering = -1,
-             .leaving = -1, .residual = inner->residual, .n = p->n, .x = w->x);
+             .leaving = -1, .residual = inner->residual, .n = lcp->n, .x = work->x);
   return PERP_OK;
 }
 
 /* A part that did what it was asked for. */
-static bool rescue_done(const struct ws *w, int n, const perp_stats *inner, const char *by,
+static bool rescue_done(const struct ws *work, int n, const perp_stats *inner, const char *by,
                         double *lambda, perp_stats *stats)
 {
   if (inner->reason != PERP_CONVERGED && inner->reason != PERP_SWEEPS_DONE) {
     stats->fallbacks++;
     return false;
   }
-  memcpy(lambda, w->x, (size_t)n * sizeof *lambda);
+  memcpy(lambda, work->x, (size_t)n * sizeof *lambda);
   stats->reason = inner->reason;
   stats->by = by;
   return true;
@@ -206,56 +210,57 @@ static bool rescue_done(const struct ws *w, int n, const perp_stats *inner, cons
 static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                                 double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
+  struct ws *work = ws;
   const int n = p->n;
   const size_t size = (size_t)n * sizeof *lambda;
   const double tol = p->tol > 0 ? p->tol : 1e-8;
   perp_stats inner;
-  if (n > w->max_n)
+  if (n > work->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM,
-                     "rescue: n = %d, but the solver was created for at most %d rows", n, w->max_n);
+                     "rescue: n = %d, but the solver was created for at most %d rows", n,
+                     work->max_n);
   perp_no_certificate(p, certificate);
-  PERP_TRY(rescue_arrays(ctx, w, p->F != NULL ? p->F->nv : 0));
-  memcpy(w->x, lambda, size);
-  PERP_TRY(rescue_attempt(ctx, w, &w->of, p, tol, w->of.spec.d->name, stats, &inner));
-  const char *by = inner.by != NULL ? inner.by : w->of.spec.d->name;
-  if (rescue_done(w, n, &inner, by, lambda, stats)) return PERP_OK;
+  PERP_TRY(rescue_arrays(ctx, work, p->F != NULL ? p->F->nv : 0));
+  memcpy(work->x, lambda, size);
+  PERP_TRY(rescue_attempt(ctx, work, &work->of, p, tol, work->of.spec.d->name, stats, &inner));
+  const char *by = inner.by != NULL ? inner.by : work->of.spec.d->name;
+  if (rescue_done(work, n, &inner, by, lambda, stats)) return PERP_OK;
   stats->reason = inner.reason;
-  const double *proof = perp_lcp_certificate(w->of.s);
+  const double *proof = perp_lcp_certificate(work->of.s);
   if (certificate != NULL && proof != NULL) memcpy(certificate, proof, size);
   if (inner.reason == PERP_INFEASIBLE && proof == NULL) stats->reason = PERP_STALLED;
 
-  perp_lcp_scales(p, w->a, w->scratch);
-  perp_lcp_candidate now = rescue_judge(w, p);
-  memcpy(w->best, w->x, size);
+  perp_lcp_scales(p, work->a, work->scratch);
+  perp_lcp_candidate now = rescue_judge(work, p);
+  memcpy(work->best, work->x, size);
   stats->by = by;
-  memcpy(w->x, lambda, size);
-  perp_lcp_candidate best = rescue_judge(w, p);
-  if (perp_lcp_better(now, best, w->o.thrown)) {
+  memcpy(work->x, lambda, size);
+  perp_lcp_candidate best = rescue_judge(work, p);
+  if (perp_lcp_better(now, best, work->o.thrown)) {
     best = now;
   } else {
-    memcpy(w->best, lambda, size);
+    memcpy(work->best, lambda, size);
     stats->by = "guess";
   }
   for (int soft = 0; soft < 2; soft++) {
-    perp_blocks F;
+    perp_blocks blocks;
     perp_lcp q = *p;
-    if (soft && best.rating <= PERP_USABLE && best.gain <= w->o.thrown) break;
-    if (soft) PERP_TRY(rescue_soften(ctx, w, p, &F, &q));
+    if (soft && best.rating <= PERP_USABLE && best.gain <= work->o.thrown) break;
+    if (soft) PERP_TRY(rescue_soften(ctx, work, p, &blocks, &q));
     if (p->work > 0) q.work = fmax(p->work - stats->work, 1);
-    memcpy(w->x, best.gain <= w->o.thrown ? w->best : w->none, size);
+    memcpy(work->x, best.gain <= work->o.thrown ? work->best : work->none, size);
     const char *what = soft ? "softened" : "sweeps";
-    PERP_TRY(rescue_attempt(ctx, w, &w->sweeps, &q, tol, what, stats, &inner));
-    if (!soft && rescue_done(w, n, &inner, what, lambda, stats)) return PERP_OK;
+    PERP_TRY(rescue_attempt(ctx, work, &work->sweeps, &q, tol, what, stats, &inner));
+    if (!soft && rescue_done(work, n, &inner, what, lambda, stats)) return PERP_OK;
     perp_lcp_candidate limit = best;
     if (soft) limit.rating *= WORSE;
-    now = rescue_judge(w, p);
-    if (!perp_lcp_better(now, limit, w->o.thrown)) continue;
+    now = rescue_judge(work, p);
+    if (!perp_lcp_better(now, limit, work->o.thrown)) continue;
     best = now;
-    memcpy(w->best, w->x, size);
+    memcpy(work->best, work->x, size);
     stats->by = what;
   }
-  memcpy(lambda, w->best, size);
+  memcpy(lambda, work->best, size);
   return PERP_OK;
 }
 

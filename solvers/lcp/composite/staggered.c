@@ -67,22 +67,22 @@ struct ws {
   double least, length, radius;
 };
 
-static void staggered_layout(void *ws, perp_arena *a)
+static void staggered_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  size_t n = (size_t)w->max_n;
-  PERP_DOUBLES(a, n, &w->w, &w->x, &w->g, &w->f, &w->keep, &w->last_g, &w->last_f, &w->masked,
-               &w->plain_x);
-  PERP_DOUBLES(a, MOST_DEPTH * n, &w->dg, &w->df, &w->Q);
-  w->past = PERP_CARVE(a, double, MEMORY *n);
+  struct ws *work = ws;
+  size_t n = (size_t)work->max_n;
+  PERP_DOUBLES(arena, n, &work->w, &work->x, &work->g, &work->f, &work->keep, &work->last_g,
+               &work->last_f, &work->masked, &work->plain_x);
+  PERP_DOUBLES(arena, MOST_DEPTH * n, &work->dg, &work->df, &work->Q);
+  work->past = PERP_CARVE(arena, double, MEMORY *n);
 }
 
 static void staggered_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_stagger_close(&w->parts);
-  free(w);
+  struct ws *work = ws;
+  if (work == NULL) return;
+  perp_stagger_close(&work->parts);
+  free(work);
 }
 
 static perp_status staggered_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -92,11 +92,11 @@ static perp_status staggered_create(perp_ctx *ctx, int max_n, const void *opts, 
     return PERP_FAIL(ctx, PERP_ERR_DIM, "staggered: max_n must not be negative: got %d", max_n);
   struct ws like = { .o = *(const struct opts *)opts, .max_n = max_n };
   PERP_TRY(perp_workspace_create(ctx, "staggered", &like, sizeof like, staggered_layout, ws));
-  struct ws *w = *ws;
-  const perp_status status = perp_stagger_open(ctx, &w->parts, max_n, w->o.normal, w->o.friction,
-                                               w->o.qp);
+  struct ws *work = *ws;
+  const perp_status status = perp_stagger_open(ctx, &work->parts, max_n, work->o.normal,
+                                               work->o.friction, work->o.qp);
   if (status == PERP_OK) return PERP_OK;
-  staggered_destroy(w);
+  staggered_destroy(work);
   *ws = NULL;
   return status;
 }
@@ -112,21 +112,21 @@ static double staggered_dot(const double *a, const double *b, int n)
 
 /* theta [columns] = argmin |f - sum theta_k df_k|, by Gram and Schmidt from the newest column;
  * those that depend on newer ones are left out. */
-static void staggered_least_squares(struct ws *w, int n, double *theta)
+static void staggered_least_squares(struct ws *work, int n, double *theta)
 {
   double R[MOST_DEPTH][MOST_DEPTH], y[MOST_DEPTH];
   int from[MOST_DEPTH], rank = 0;
-  const int depth = w->o.depth;
+  const int depth = work->o.depth;
   for (int k = 0; k < depth; k++) theta[k] = 0;
-  for (int k = 0; k < w->columns; k++) {
-    const int c = (w->slot - 1 - k + 2 * depth) % depth;
-    const double *column = w->df + (size_t)c * (size_t)n;
-    double *q = w->Q + (size_t)rank * (size_t)n;
+  for (int k = 0; k < work->columns; k++) {
+    const int c = (work->slot - 1 - k + 2 * depth) % depth;
+    const double *column = work->df + (size_t)c * (size_t)n;
+    double *q = work->Q + (size_t)rank * (size_t)n;
     memcpy(q, column, (size_t)n * sizeof *q);
     for (int a = 0; a < rank; a++) R[a][rank] = 0;
     for (int twice = 0; twice < 2; twice++)
       for (int a = 0; a < rank; a++) {
-        const double *p = w->Q + (size_t)a * (size_t)n, h = staggered_dot(p, q, n);
+        const double *p = work->Q + (size_t)a * (size_t)n, h = staggered_dot(p, q, n);
         for (int i = 0; i < n; i++) q[i] -= h * p[i];
         R[a][rank] += h;
       }
@@ -134,7 +134,7 @@ static void staggered_least_squares(struct ws *w, int n, double *theta)
     if (!(left > 1e-6 * sqrt(staggered_dot(column, column, n)))) continue;
     for (int i = 0; i < n; i++) q[i] /= left;
     R[rank][rank] = left;
-    y[rank] = staggered_dot(q, w->f, n);
+    y[rank] = staggered_dot(q, work->f, n);
     from[rank++] = c;
   }
   for (int a = rank - 1; a >= 0; a--) {
@@ -145,83 +145,84 @@ static void staggered_least_squares(struct ws *w, int n, double *theta)
 
 /* The point x of the next round, from x, its image g, and f, the change of u = A_NT lambda_T; the
  * image of the round before where extrapolation led astray. */
-static void next_point(struct ws *w, int n, double relax)
+static void next_point(struct ws *work, int n, double relax)
 {
-  const signed char *second = w->parts.second;
-  const size_t bytes = (size_t)n * sizeof *w->x;
-  const int depth = w->o.depth;
-  const double size = depth > 0 ? sqrt(staggered_dot(w->f, w->f, n)) : 0;
-  if (w->extrapolated && !(size <= ASTRAY * w->least)) { /* back, and slowly from there */
-    memcpy(w->x, w->plain_x, bytes);
-    w->radius = 0.1 * w->length;
-    w->wait = w->penalty;
-    if (w->penalty < MOST_WAIT) w->penalty *= 2;
-    w->columns = 0;
-    w->last = w->extrapolated = false;
+  const signed char *second = work->parts.second;
+  const size_t bytes = (size_t)n * sizeof *work->x;
+  const int depth = work->o.depth;
+  const double size = depth > 0 ? sqrt(staggered_dot(work->f, work->f, n)) : 0;
+  if (work->extrapolated && !(size <= ASTRAY * work->least)) { /* back, and slowly from there */
+    memcpy(work->x, work->plain_x, bytes);
+    work->radius = 0.1 * work->length;
+    work->wait = work->penalty;
+    if (work->penalty < MOST_WAIT) work->penalty *= 2;
+    work->columns = 0;
+    work->last = work->extrapolated = false;
     return;
   }
-  if (w->last && depth > 0) {
-    double *dg = w->dg + (size_t)w->slot * (size_t)n, *df = w->df + (size_t)w->slot * (size_t)n;
+  if (work->last && depth > 0) {
+    double *dg = work->dg + (size_t)work->slot * (size_t)n,
+           *df = work->df + (size_t)work->slot * (size_t)n;
     for (int i = 0; i < n; i++) {
-      dg[i] = w->g[i] - w->last_g[i];
-      df[i] = w->f[i] - w->last_f[i];
+      dg[i] = work->g[i] - work->last_g[i];
+      df[i] = work->f[i] - work->last_f[i];
     }
-    w->slot = (w->slot + 1) % depth;
-    if (w->columns < depth) w->columns++;
+    work->slot = (work->slot + 1) % depth;
+    if (work->columns < depth) work->columns++;
   }
-  memcpy(w->last_g, w->g, bytes);
-  memcpy(w->last_f, w->f, bytes);
-  w->last = true;
-  w->least = w->extrapolated ? fmin(w->least, size) : size;
-  w->extrapolated = w->columns > 0 && w->wait == 0;
-  if (w->wait > 0) w->wait--;
+  memcpy(work->last_g, work->g, bytes);
+  memcpy(work->last_f, work->f, bytes);
+  work->last = true;
+  work->least = work->extrapolated ? fmin(work->least, size) : size;
+  work->extrapolated = work->columns > 0 && work->wait == 0;
+  if (work->wait > 0) work->wait--;
   double theta[MOST_DEPTH];
-  if (w->extrapolated) staggered_least_squares(w, n, theta);
+  if (work->extrapolated) staggered_least_squares(work, n, theta);
   for (int i = 0; i < n; i++) /* rows of N: where the normal problem starts */
-    w->x[i] = second[i] ? w->x[i] + relax * (w->g[i] - w->x[i]) : w->g[i];
-  if (!w->extrapolated) return;
-  memcpy(w->plain_x, w->x, bytes);
+    work->x[i] = second[i] ? work->x[i] + relax * (work->g[i] - work->x[i]) : work->g[i];
+  if (!work->extrapolated) return;
+  memcpy(work->plain_x, work->x, bytes);
   double length = 0;
   for (int i = 0; i < n; i++) {
-    w->masked[i] = 0;
+    work->masked[i] = 0;
     for (int k = 0; second[i] && k < depth; k++)
-      if (theta[k] != 0) w->masked[i] -= theta[k] * w->dg[(size_t)k * (size_t)n + (size_t)i];
-    length += w->masked[i] * w->masked[i];
+      if (theta[k] != 0) work->masked[i] -= theta[k] * work->dg[(size_t)k * (size_t)n + (size_t)i];
+    length += work->masked[i] * work->masked[i];
   }
   length = sqrt(length);
-  const double part = length > w->radius ? w->radius / length : 1;
-  w->length = part * length;
-  w->radius *= 2; /* should this one be no failure */
+  const double part = length > work->radius ? work->radius / length : 1;
+  work->length = part * length;
+  work->radius *= 2; /* should this one be no failure */
   for (int i = 0; i < n; i++)
-    if (second[i]) w->x[i] = w->g[i] + part * w->masked[i];
+    if (second[i]) work->x[i] = work->g[i] + part * work->masked[i];
 }
 
-static void staggered_forget(struct ws *w)
+static void staggered_forget(struct ws *work)
 {
-  w->columns = w->slot = w->wait = w->plain = 0;
-  w->last = w->extrapolated = false;
+  work->columns = work->slot = work->wait = work->plain = 0;
+  work->last = work->extrapolated = false;
 }
 
 /* f = change of A_NT lambda_T by the round from x to g, in units of sqrt(A_ii); 0 on T */
-static void staggered_change(struct ws *w, int n)
+static void staggered_change(struct ws *work, int n)
 {
-  perp_rows *R = &w->parts.rows;
-  for (int i = 0; i < n; i++) w->masked[i] = w->parts.second[i] ? w->g[i] - w->x[i] : 0;
-  perp_rows_A(R, w->masked, w->f);
+  perp_rows *rows = &work->parts.rows;
+  for (int i = 0; i < n; i++) work->masked[i] = work->parts.second[i] ? work->g[i] - work->x[i] : 0;
+  perp_rows_A(rows, work->masked, work->f);
   for (int i = 0; i < n; i++) {
-    const double scale = R->diag[i] > 0 ? R->diag[i] : R->big[i];
-    w->f[i] = w->parts.second[i] ? 0 : w->f[i] / sqrt(scale);
+    const double scale = rows->diag[i] > 0 ? rows->diag[i] : rows->big[i];
+    work->f[i] = work->parts.second[i] ? 0 : work->f[i] / sqrt(scale);
   }
 }
 
 /* ---- the method ---- */
 
 /* largest |x - y| over the rows of N, relative to the largest |y| */
-static double staggered_distance(const struct ws *w, int n, const double *x, const double *y)
+static double staggered_distance(const struct ws *work, int n, const double *x, const double *y)
 {
   double d = 0, size = DBL_MIN;
   for (int i = 0; i < n; i++) {
-    if (w->parts.second[i]) continue;
+    if (work->parts.second[i]) continue;
     d = fmax(d, fabs(x[i] - y[i]));
     size = fmax(size, fabs(y[i]));
   }
@@ -229,64 +230,64 @@ static double staggered_distance(const struct ws *w, int n, const double *x, con
 }
 
 /* Back at the answer of 2 to MEMORY plain rounds ago while the last step was not small? */
-static bool staggered_comes_back(struct ws *w, int n)
+static bool staggered_comes_back(struct ws *work, int n)
 {
   const size_t size = (size_t)n;
-  const int k = w->plain++; /* plain rounds without a break, before this one */
+  const int k = work->plain++; /* plain rounds without a break, before this one */
   bool back = false;
   if (k > 0) {
-    const double step = staggered_distance(w, n, w->g,
-                                           w->past + (size_t)((k + MEMORY - 1) % MEMORY) * size);
+    const double step = staggered_distance(work, n, work->g,
+                                           work->past + (size_t)((k + MEMORY - 1) % MEMORY) * size);
     for (int b = 2; b <= MEMORY && b <= k; b++)
-      back = back ||
-             staggered_distance(w, n, w->g, w->past + (size_t)((k + MEMORY - b) % MEMORY) * size) <
-                 1e-3 * step;
+      back = back || staggered_distance(work, n, work->g,
+                                        work->past + (size_t)((k + MEMORY - b) % MEMORY) * size) <
+                         1e-3 * step;
   }
-  memcpy(w->past + (size_t)(k % MEMORY) * size, w->g, size * sizeof *w->g);
+  memcpy(work->past + (size_t)(k % MEMORY) * size, work->g, size * sizeof *work->g);
   return back;
 }
 
-static perp_status staggered_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status staggered_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                    double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_rows *R = &w->parts.rows;
-  int n = p->n, failures = 0, cycles = 0;
+  struct ws *work = ws;
+  perp_rows *rows = &work->parts.rows;
+  int n = lcp->n, failures = 0, cycles = 0;
   size_t bytes = (size_t)n * sizeof *lambda;
-  double tol = perp_rows_target(w->o.tol, p), relax = w->o.relax;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_stagger_prepare(ctx, &w->parts, p, stats));
+  double tol = perp_rows_target(work->o.tol, lcp), relax = work->o.relax;
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_stagger_prepare(ctx, &work->parts, lcp, stats));
   if (stats->reason != PERP_RUNNING) return PERP_OK;
-  perp_rows_w(R, lambda, w->w);
-  double best = perp_rows_residual(R, lambda, w->w);
-  memcpy(w->keep, lambda, bytes);
-  memcpy(w->x, lambda, bytes);
-  staggered_forget(w);
-  w->penalty = 1;
-  w->radius = HUGE_VAL;
+  perp_rows_w(rows, lambda, work->w);
+  double best = perp_rows_residual(rows, lambda, work->w);
+  memcpy(work->keep, lambda, bytes);
+  memcpy(work->x, lambda, bytes);
+  staggered_forget(work);
+  work->penalty = 1;
+  work->radius = HUGE_VAL;
   if (best <= tol) stats->reason = PERP_CONVERGED;
 
   while (stats->reason == PERP_RUNNING) {
-    if (stats->iterations == w->o.max_iter || perp_lcp_spent(p, stats->work + R->work)) {
+    if (stats->iterations == work->o.max_iter || perp_lcp_spent(lcp, stats->work + rows->work)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
     stats->iterations++;
     bool good;
-    memcpy(w->g, w->x, bytes);
+    memcpy(work->g, work->x, bytes);
     /* the parts are solved somewhat better than the whole, by both rules */
-    PERP_TRY(perp_stagger_round(ctx, &w->parts, p, 0.1 * tol, w->g, stats, &good));
+    PERP_TRY(perp_stagger_round(ctx, &work->parts, lcp, 0.1 * tol, work->g, stats, &good));
     if (stats->reason != PERP_RUNNING) break; /* a part cannot serve its problem */
-    perp_rows_w(R, w->g, w->w);
-    double rel = perp_rows_residual(R, w->g, w->w);
+    perp_rows_w(rows, work->g, work->w);
+    double rel = perp_rows_residual(rows, work->g, work->w);
     bool better = rel < best;
     if (better) {
       best = rel;
-      memcpy(w->keep, w->g, bytes);
+      memcpy(work->keep, work->g, bytes);
     }
     PERP_TRACE(ctx, .method = "staggered", .what = "round", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .step = relax, .residual = rel, .n = n, .x = w->g,
-               .w = w->w);
+               .entering = -1, .leaving = -1, .step = relax, .residual = rel, .n = n, .x = work->g,
+               .w = work->w);
     if (best <= tol) {
       stats->reason = PERP_CONVERGED;
       break;
@@ -298,27 +299,28 @@ static perp_status staggered_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, d
       stats->reason = PERP_INACCURATE;
       break;
     }
-    if (!perp_stagger_coupled(&w->parts)) { /* one problem only, and its solver did what it could */
+    if (!perp_stagger_coupled(
+            &work->parts)) { /* one problem only, and its solver did what it could */
       stats->reason = PERP_STALLED;
       break;
     }
-    if (w->extrapolated) w->plain = 0;
-    if (staggered_comes_back(w, n)) {
+    if (work->extrapolated) work->plain = 0;
+    if (staggered_comes_back(work, n)) {
       relax *= 0.5;
-      staggered_forget(w);
+      staggered_forget(work);
       if (++cycles > 10) {
         stats->reason = PERP_CYCLED;
         break;
       }
     }
-    if (w->o.depth > 0) {
-      staggered_change(w, n);
+    if (work->o.depth > 0) {
+      staggered_change(work, n);
       stats->matvecs++;
     }
-    next_point(w, n, relax);
+    next_point(work, n, relax);
   }
-  memcpy(lambda, w->keep, bytes);
-  stats->work += R->work;
+  memcpy(lambda, work->keep, bytes);
+  stats->work += rows->work;
   return PERP_OK;
 }
 

@@ -51,32 +51,32 @@ typedef struct perp_stagger {
  * Release with perp_stagger_close (also after failure).  qp: that of Stewart-Trinkle rows is a
  * quadratic program, and friction is "". PERP_ERR_OPTION: a solver that cannot be one of the parts,
  * or both. */
-perp_status perp_stagger_open(perp_ctx *ctx, perp_stagger *S, int max_n, const char *normal,
+perp_status perp_stagger_open(perp_ctx *ctx, perp_stagger *stagger, int max_n, const char *normal,
                               const char *friction, bool qp);
-void perp_stagger_close(perp_stagger *S);
+void perp_stagger_close(perp_stagger *stagger);
 
 /* Read p, and which of its rows are T.  stats->reason is PERP_UNSUITED, with the reason in ctx,
  * where that is not clear or a part cannot serve its problem.  Allocates where p is larger than all
  * before. */
-perp_status perp_stagger_prepare(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p,
+perp_status perp_stagger_prepare(perp_ctx *ctx, perp_stagger *stagger, const perp_lcp *lcp,
                                  perp_stats *stats);
-static inline bool perp_stagger_coupled(const perp_stagger *S)
+static inline bool perp_stagger_coupled(const perp_stagger *stagger)
 {
-  return S->rows.friction || S->contacts.contacts > 0;
+  return stagger->rows.friction || stagger->contacts.contacts > 0;
 }
 
 /* lambda_N from lambda_T, then lambda_T from lambda_N; lambda [n] in place, each part starts from
  * it.  *good: both say converged.  Two solves, their work added to stats; reason PERP_UNSUITED when
  * a part says so. */
-perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
-                               double *lambda, perp_stats *stats, bool *good);
+perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *stagger, const perp_lcp *lcp,
+                               double tol, double *lambda, perp_stats *stats, bool *good);
 
 /* staggered_qp.c: are the directions of p those of simplexes (e = f above)?  And the friction
  * problem q, with slacks, up to changes of an iteration of `impulse` in x, and of `data` in its
  * conditions (in units of the data; 0: not asked): x [q->n] in place, *good becomes false where
  * that took too many iterations. */
-bool perp_stagger_qp_fits(const perp_stagger *S, const perp_lcp *p);
-void perp_stagger_qp(perp_stagger *S, const perp_lcp *q, double impulse, double data, double *x,
-                     perp_stats *stats, bool *good);
+bool perp_stagger_qp_fits(const perp_stagger *stagger, const perp_lcp *lcp);
+void perp_stagger_qp(perp_stagger *stagger, const perp_lcp *lcp, double impulse, double data,
+                     double *x, perp_stats *stats, bool *good);
 
 #endif

@@ -41,25 +41,25 @@ static double staggered_qp_project(int n, const int *at, const double *f, double
 }
 
 /* g = A y + b over the m rows of T without slacks, which have type 1 in `slack` */
-static void staggered_qp_gradient(const perp_lcp *q, const signed char *slack, const double *y,
+static void staggered_qp_gradient(const perp_lcp *lcp, const signed char *slack, const double *y,
                                   double *g)
 {
-  memcpy(g, q->b, (size_t)q->n * sizeof *g);
-  for (int j = 0; j < q->n; j++) {
-    const double *column = q->A + (size_t)j * (size_t)q->lda, x = y[j];
+  memcpy(g, lcp->b, (size_t)lcp->n * sizeof *g);
+  for (int j = 0; j < lcp->n; j++) {
+    const double *column = lcp->A + (size_t)j * (size_t)lcp->lda, x = y[j];
     if (slack[j] || x == 0) continue;
-    for (int i = 0; i < q->n; i++) g[i] += column[i] * x;
+    for (int i = 0; i < lcp->n; i++) g[i] += column[i] * x;
   }
 }
 
-bool perp_stagger_qp_fits(const perp_stagger *S, const perp_lcp *p)
+bool perp_stagger_qp_fits(const perp_stagger *stagger, const perp_lcp *lcp)
 {
-  const perp_stewart *c = &S->contacts;
-  for (int k = 0; k < c->contacts; k++) {
-    const int slack = c->rows[c->ptr[k + 1] - 1];
-    for (int i = c->ptr[k] + 1; i < c->ptr[k + 1] - 1; i++) {
-      const double e = perp_lcp_entry(p, c->rows[i], slack),
-                   f = -perp_lcp_entry(p, slack, c->rows[i]);
+  const perp_stewart *stewart = &stagger->contacts;
+  for (int k = 0; k < stewart->contacts; k++) {
+    const int slack = stewart->rows[stewart->ptr[k + 1] - 1];
+    for (int i = stewart->ptr[k] + 1; i < stewart->ptr[k + 1] - 1; i++) {
+      const double e = perp_lcp_entry(lcp, stewart->rows[i], slack),
+                   f = -perp_lcp_entry(lcp, slack, stewart->rows[i]);
       if (fabs(e - f) > 1e-12 * fabs(e)) return false;
     }
   }
@@ -68,66 +68,69 @@ bool perp_stagger_qp_fits(const perp_stagger *S, const perp_lcp *p)
 
 /* Where the rows of T are: the directions of contact k are local[ptr[k] + 1] ... local[ptr[k + 1] -
  * 2]. */
-static void staggered_qp_prepare(perp_stagger *S, const perp_lcp *q)
+static void staggered_qp_prepare(perp_stagger *stagger, const perp_lcp *lcp)
 {
-  const perp_stewart *c = &S->contacts;
-  memset(S->slack, 0, (size_t)q->n);
-  for (int k = 0; k < c->contacts; k++)
-    for (int i = c->ptr[k] + 1; i < c->ptr[k + 1]; i++) S->local[i] = S->place[c->rows[i]];
-  for (int k = 0; k < c->contacts; k++) S->slack[S->local[c->ptr[k + 1] - 1]] = 1;
-  for (int k = 0; k < c->contacts; k++) {
-    const int slack = S->local[c->ptr[k + 1] - 1];
+  const perp_stewart *stewart = &stagger->contacts;
+  memset(stagger->slack, 0, (size_t)lcp->n);
+  for (int k = 0; k < stewart->contacts; k++)
+    for (int i = stewart->ptr[k] + 1; i < stewart->ptr[k + 1]; i++)
+      stagger->local[i] = stagger->place[stewart->rows[i]];
+  for (int k = 0; k < stewart->contacts; k++)
+    stagger->slack[stagger->local[stewart->ptr[k + 1] - 1]] = 1;
+  for (int k = 0; k < stewart->contacts; k++) {
+    const int slack = stagger->local[stewart->ptr[k + 1] - 1];
     double most = 0;
-    for (int i = c->ptr[k] + 1; i < c->ptr[k + 1] - 1; i++) {
-      const int row = S->local[i];
+    for (int i = stewart->ptr[k] + 1; i < stewart->ptr[k + 1] - 1; i++) {
+      const int row = stagger->local[i];
       double sum = 0;
-      for (int j = 0; j < q->n; j++)
-        if (!S->slack[j]) sum += fabs(q->A[(size_t)row + (size_t)j * (size_t)q->lda]);
+      for (int j = 0; j < lcp->n; j++)
+        if (!stagger->slack[j]) sum += fabs(lcp->A[(size_t)row + (size_t)j * (size_t)lcp->lda]);
       most = fmax(most, sum);
-      S->f[row] = q->A[(size_t)row + (size_t)slack * (size_t)q->lda];
+      stagger->f[row] = lcp->A[(size_t)row + (size_t)slack * (size_t)lcp->lda];
     }
-    S->bound[k] = most;
+    stagger->bound[k] = most;
   }
 }
 
-void perp_stagger_qp(perp_stagger *S, const perp_lcp *q, double impulse, double data, double *x,
-                     perp_stats *stats, bool *good)
+void perp_stagger_qp(perp_stagger *stagger, const perp_lcp *lcp, double impulse, double data,
+                     double *x, perp_stats *stats, bool *good)
 {
-  const perp_stewart *c = &S->contacts;
-  const size_t bytes = (size_t)q->n * sizeof *x;
+  const perp_stewart *stewart = &stagger->contacts;
+  const size_t bytes = (size_t)lcp->n * sizeof *x;
   double momentum = 1;
   bool done = false;
-  staggered_qp_prepare(S, q);
-  memcpy(S->z, x, bytes);
+  staggered_qp_prepare(stagger, lcp);
+  memcpy(stagger->z, x, bytes);
   for (int round = 0; round < MOST && !done; round++) {
-    staggered_qp_gradient(q, S->slack, S->z, S->g);
+    staggered_qp_gradient(lcp, stagger->slack, stagger->z, stagger->g);
     double uphill = 0, left = 0, left_data = 0;
-    for (int k = 0; k < c->contacts; k++) {
-      const int first = c->ptr[k] + 1, n = c->ptr[k + 1] - 1 - first, *at = S->local + first;
+    for (int k = 0; k < stewart->contacts; k++) {
+      const int first = stewart->ptr[k] + 1, n = stewart->ptr[k + 1] - 1 - first,
+                *at = stagger->local + first;
       const int slack = at[n];
-      const double D = S->bound[k];
+      const double D = stagger->bound[k];
       for (int i = 0; i < n; i++) {
-        S->last[at[i]] = x[at[i]];
-        x[at[i]] = S->z[at[i]] - (D > 0 ? S->g[at[i]] / D : 0);
+        stagger->last[at[i]] = x[at[i]];
+        x[at[i]] = stagger->z[at[i]] - (D > 0 ? stagger->g[at[i]] / D : 0);
       }
-      const double tau = staggered_qp_project(n, at, S->f, fmax(q->b[slack], 0), x);
+      const double tau = staggered_qp_project(n, at, stagger->f, fmax(lcp->b[slack], 0), x);
       x[slack] = D * tau;
       for (int i = 0; i < n; i++) {
-        const double change = D * (S->z[at[i]] - x[at[i]]);
-        uphill += change * (x[at[i]] - S->last[at[i]]);
+        const double change = D * (stagger->z[at[i]] - x[at[i]]);
+        uphill += change * (x[at[i]] - stagger->last[at[i]]);
         left = fmax(left, D > 0 ? fabs(change) / D : 0);
-        left_data = fmax(left_data, fabs(change) * (q->unit != NULL ? q->unit[at[i]] : 1));
+        left_data = fmax(left_data, fabs(change) * (lcp->unit != NULL ? lcp->unit[at[i]] : 1));
       }
     }
     done = left <= impulse && (data == 0 || left_data <= data);
     const double next = uphill > 0 ? 1 : 0.5 * (1 + sqrt(1 + 4 * momentum * momentum));
     const double part = uphill > 0 ? 0 : (momentum - 1) / next;
-    for (int i = 0; i < q->n; i++)
-      if (!S->slack[i]) S->z[i] = x[i] + part * (x[i] - S->last[i]);
+    for (int i = 0; i < lcp->n; i++)
+      if (!stagger->slack[i]) stagger->z[i] = x[i] + part * (x[i] - stagger->last[i]);
     momentum = next;
     stats->matvecs++;
-    stats->work += (double)q->n * q->n;
-    if (perp_lcp_spent(S->rows.p, stats->work + S->rows.work)) break;
+    stats->work += (double)lcp->n * lcp->n;
+    if (perp_lcp_spent(stagger->rows.p, stats->work + stagger->rows.work)) break;
   }
   *good = *good && done;
 }

@@ -26,16 +26,16 @@ extern "C" {
  * lambda_n. n_d 3 ... 64, even or odd (2 for single rows whatever n_d says).  A known solution is
  * carried over when it has no friction and no slip.  PERP_ERR_ARG: n_d; PERP_ERR_UNSUPPORTED: p is
  * not dense; PERP_ERR_NOMEM.  O(rows^2) of the result. */
-perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *p, int n_d,
+perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *problem, int n_d,
                              perp_lcp_problem *out);
-/* lambda [p->n] of the friction problem from z of its pyramid. */
-void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *lambda);
+/* lambda [lcp->n] of the friction problem from z of its pyramid. */
+void perp_lcp_pyramid_back(const perp_lcp *lcp, int n_d, const double *z, double *lambda);
 
 /* Circular cones -> boxes |lambda_i| <= factor mu lambda_n on each friction row.  factor = 1: the
  * box around the disc, friction up to sqrt(2) too large on its diagonals; factor = 1 / sqrt(2): the
  * box inside it.  A single friction row a contact (the plane) is a box already and stays exact.  No
  * known solution is carried over.  PERP_ERR_ARG: factor not in (0, 1]; PERP_ERR_NOMEM. */
-perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double factor,
+perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *problem, double factor,
                            perp_lcp_problem *out);
 
 /* Any boxed problem -> a pure LCP  u = A' z + b',  0 <= z, u complementary.
@@ -53,7 +53,7 @@ perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double fact
  * PERP_ERR_UNSUPPORTED: friction rows (convert them before), or p is not dense; PERP_ERR_NOMEM.
  * *map is owned by the caller, NULL on failure.  O(n^3) with free rows, else O(n^2). */
 typedef struct perp_lcp_map perp_lcp_map;
-perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out,
+perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *problem, perp_lcp_problem *out,
                           perp_lcp_map **map);
 /* lambda [p->n] from z. */
 void perp_lcp_map_back(const perp_lcp_map *map, const double *z, double *lambda);

@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool convert_friction_is_friction(const perp_lcp *p, int i)
+static bool convert_friction_is_friction(const perp_lcp *lcp, int i)
 {
-  return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+  return lcp->fric_of != NULL && lcp->fric_of[i] >= 0 && !lcp->frozen;
 }
 
 /* Friction rows of the contact that starts at friction row i: 1 or 2. */
-static int rows_of_contact(const perp_lcp *p, int i)
+static int rows_of_contact(const perp_lcp *lcp, int i)
 {
-  if (p->cone != NULL && p->cone[i]) return 2;
-  bool pair = i + 1 < p->n && convert_friction_is_friction(p, i + 1) &&
-              p->fric_of[i + 1] == p->fric_of[i] && p->mu[i + 1] == p->mu[i];
+  if (lcp->cone != NULL && lcp->cone[i]) return 2;
+  bool pair = i + 1 < lcp->n && convert_friction_is_friction(lcp, i + 1) &&
+              lcp->fric_of[i + 1] == lcp->fric_of[i] && lcp->mu[i + 1] == lcp->mu[i];
   return pair ? 2 : 1;
 }
 
@@ -56,39 +56,39 @@ struct map {
   int rows;                 /* of the problem with friction */
 };
 
-static void friction_map_layout(void *map, perp_arena *a)
+static void friction_map_layout(void *map, perp_arena *arena)
 {
   struct map *m = map;
-  m->col = PERP_CARVE(a, struct column, m->kept + m->beta);
-  PERP_INTS(a, m->rows + 1, &m->normal, &m->first, &m->column_of);
-  PERP_DOUBLES(a, m->rows + 1, &m->mu, &m->ag);
+  m->col = PERP_CARVE(arena, struct column, m->kept + m->beta);
+  PERP_INTS(arena, m->rows + 1, &m->normal, &m->first, &m->column_of);
+  PERP_DOUBLES(arena, m->rows + 1, &m->mu, &m->ag);
 }
 
-static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct map *m)
+static perp_status make_map(perp_ctx *ctx, const perp_lcp *lcp, int n_d, struct map *m)
 {
-  *m = (struct map){ .rows = p->n };
-  for (int i = 0; i < p->n; i++) {
-    if (!convert_friction_is_friction(p, i)) {
+  *m = (struct map){ .rows = lcp->n };
+  for (int i = 0; i < lcp->n; i++) {
+    if (!convert_friction_is_friction(lcp, i)) {
       m->kept++;
       continue;
     }
-    int rows = rows_of_contact(p, i);
+    int rows = rows_of_contact(lcp, i);
     m->beta += rows == 2 ? n_d : 2;
     m->contacts++;
     i += rows - 1;
   }
   PERP_TRY(perp_arena_layout(ctx, &m->arena, friction_map_layout, m));
   int kept = 0, beta = 0, contact = 0;
-  for (int i = 0; i < p->n; i++)
-    if (!convert_friction_is_friction(p, i)) {
+  for (int i = 0; i < lcp->n; i++)
+    if (!convert_friction_is_friction(lcp, i)) {
       m->column_of[i] = kept;
       m->col[kept++] = (struct column){ .row = i, .rows = 1, .d = { 1, 0 } };
     }
-  for (int i = 0; i < p->n; i++) {
-    if (!convert_friction_is_friction(p, i)) continue;
-    int rows = rows_of_contact(p, i), count = rows == 2 ? n_d : 2;
-    m->normal[contact] = m->column_of[p->fric_of[i]];
-    m->mu[contact] = p->mu[i];
+  for (int i = 0; i < lcp->n; i++) {
+    if (!convert_friction_is_friction(lcp, i)) continue;
+    int rows = rows_of_contact(lcp, i), count = rows == 2 ? n_d : 2;
+    m->normal[contact] = m->column_of[lcp->fric_of[i]];
+    m->mu[contact] = lcp->mu[i];
     m->first[contact++] = beta;
     for (int k = 0; k < count; k++) {
       struct column *c = &m->col[kept + beta++];
@@ -108,77 +108,79 @@ static double convert_friction_combine(const struct column *c, const double *x)
 }
 
 /* G'AG into the leading block of out. */
-static void convert_friction_project(const perp_lcp *p, const struct map *m, double *out, size_t ld)
+static void convert_friction_project(const perp_lcp *lcp, const struct map *m, double *out,
+                                     size_t ld)
 {
   double *ag = m->ag;
   int columns = m->kept + m->beta;
   for (int j = 0; j < columns; j++) {
     const struct column *c = &m->col[j];
-    const double *x = p->A + (size_t)c->row * (size_t)p->lda, *y = x + p->lda;
-    for (int i = 0; i < p->n; i++) ag[i] = c->d[0] * x[i] + (c->rows == 2 ? c->d[1] * y[i] : 0);
+    const double *x = lcp->A + (size_t)c->row * (size_t)lcp->lda, *y = x + lcp->lda;
+    for (int i = 0; i < lcp->n; i++) ag[i] = c->d[0] * x[i] + (c->rows == 2 ? c->d[1] * y[i] : 0);
     for (int i = 0; i < columns; i++)
       out[(size_t)i + (size_t)j * ld] = convert_friction_combine(&m->col[i], ag);
   }
 }
 
-perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
+perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *problem, int n_d,
                              perp_lcp_problem *out)
 {
-  const perp_lcp *p = &q->p;
+  const perp_lcp *lcp = &problem->p;
   struct map m;
   *out = (perp_lcp_problem){ 0 };
   if (n_d < 3 || n_d > 64)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "the number of pyramid directions must be in [3, 64]: got %d", n_d);
-  PERP_TRY(perp_lcp_check(ctx, p, NULL));
-  if (p->A == NULL && p->n > 0)
+  PERP_TRY(perp_lcp_check(ctx, lcp, NULL));
+  if (lcp->A == NULL && lcp->n > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the conversion to a pyramid needs a dense A");
-  PERP_TRY(make_map(ctx, p, n_d, &m));
+  PERP_TRY(make_map(ctx, lcp, n_d, &m));
   int n = m.kept + m.beta + m.contacts;
   unsigned parts = PERP_PART_A | PERP_PART_UNIT | PERP_PART_CONTACTS;
-  bool still = q->solution != NULL;
-  for (int i = 0; still && i < p->n; i++)
-    if (convert_friction_is_friction(p, i) && q->solution[i] != 0) still = false;
-  if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
+  bool still = problem->solution != NULL;
+  for (int i = 0; still && i < lcp->n; i++)
+    if (convert_friction_is_friction(lcp, i) && problem->solution[i] != 0) still = false;
+  if (lcp->lo != NULL || lcp->hi != NULL) parts |= PERP_PART_BOUNDS;
   if (still) parts |= PERP_PART_SOLUTION;
   perp_status status = perp_lcp_problem_new(ctx, n, parts, out);
   if (status == PERP_OK) {
-    perp_lcp_arrays x = perp_lcp_edit(out);
+    perp_lcp_arrays arrays = perp_lcp_edit(out);
     size_t ld = (size_t)n;
     bool shared =
         false; /* a normal with friction of two kinds: no contact of Stewart and Trinkle */
-    convert_friction_project(p, &m, x.A, ld);
+    convert_friction_project(lcp, &m, arrays.A, ld);
     for (int c = 0; c < m.contacts; c++) {
       size_t gamma = (size_t)(m.kept + m.beta + c);
       const int normal =
           m.col[m.normal[c]].row; /* a slack is an impulse: A_nn brings it to a velocity */
-      const double A_nn = fabs(p->A[(size_t)normal * ((size_t)p->lda + 1)]);
-      x.unit[gamma] = (p->unit != NULL ? p->unit[normal] : 1) * (A_nn > 0 ? A_nn : 1);
-      x.A[gamma + (size_t)m.normal[c] * ld] = m.mu[c];
-      if (x.contact_of[m.normal[c]] >= 0) shared = true;
-      x.contact_of[gamma] = x.contact_of[m.normal[c]] = c;
+      const double A_nn = fabs(lcp->A[(size_t)normal * ((size_t)lcp->lda + 1)]);
+      arrays.unit[gamma] = (lcp->unit != NULL ? lcp->unit[normal] : 1) * (A_nn > 0 ? A_nn : 1);
+      arrays.A[gamma + (size_t)m.normal[c] * ld] = m.mu[c];
+      if (arrays.contact_of[m.normal[c]] >= 0) shared = true;
+      arrays.contact_of[gamma] = arrays.contact_of[m.normal[c]] = c;
       for (int k = m.first[c]; k < m.first[c + 1]; k++) {
-        x.A[gamma + (size_t)(m.kept + k) * ld] = -1;
-        x.A[(size_t)(m.kept + k) + gamma * ld] = 1;
-        x.contact_of[m.kept + k] = c;
+        arrays.A[gamma + (size_t)(m.kept + k) * ld] = -1;
+        arrays.A[(size_t)(m.kept + k) + gamma * ld] = 1;
+        arrays.contact_of[m.kept + k] = c;
       }
     }
     if (shared || m.contacts == 0) out->p.contact_of = NULL;
     for (int i = 0; i < m.kept + m.beta; i++) {
-      x.b[i] = convert_friction_combine(&m.col[i], p->b);
-      if (p->unit != NULL) x.unit[i] = p->unit[m.col[i].row];
+      arrays.b[i] = convert_friction_combine(&m.col[i], lcp->b);
+      if (lcp->unit != NULL) arrays.unit[i] = lcp->unit[m.col[i].row];
     }
     for (int i = 0; i < m.kept; i++) {
-      if (x.lo != NULL) {
-        x.lo[i] = p->lo != NULL ? p->lo[m.col[i].row] : 0;
-        x.hi[i] = p->hi != NULL ? p->hi[m.col[i].row] : HUGE_VAL;
+      if (arrays.lo != NULL) {
+        arrays.lo[i] = lcp->lo != NULL ? lcp->lo[m.col[i].row] : 0;
+        arrays.hi[i] = lcp->hi != NULL ? lcp->hi[m.col[i].row] : HUGE_VAL;
       }
-      if (still) x.solution[i] = q->solution[m.col[i].row];
+      if (still) arrays.solution[i] = problem->solution[m.col[i].row];
     }
-    out->classes = PERP_CLASS_COPOSITIVE | (q->classes & PERP_CLASS_SOLVABLE);
-    memcpy(out->family, q->family, sizeof out->family);
-    if (q->provenance != NULL)
-      status = perp_lcp_problem_note(ctx, out, "%s; pyramid of %d directions", q->provenance, n_d);
+    out->classes = PERP_CLASS_COPOSITIVE | (problem->classes & PERP_CLASS_SOLVABLE);
+    memcpy(out->family, problem->family, sizeof out->family);
+    if (problem->provenance != NULL)
+      status = perp_lcp_problem_note(ctx, out, "%s; pyramid of %d directions", problem->provenance,
+                                     n_d);
   }
   if (status == PERP_OK && still) {
     /* no friction, but slip where mu lambda_n = 0: gamma would not be zero */
@@ -197,15 +199,15 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
   return status;
 }
 
-void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *lambda)
+void perp_lcp_pyramid_back(const perp_lcp *lcp, int n_d, const double *z, double *lambda)
 {
   int kept = 0;
-  for (int i = 0; i < p->n; i++)
-    if (!convert_friction_is_friction(p, i)) lambda[i] = z[kept++];
+  for (int i = 0; i < lcp->n; i++)
+    if (!convert_friction_is_friction(lcp, i)) lambda[i] = z[kept++];
   const double *beta = z + kept;
-  for (int i = 0; i < p->n; i++) {
-    if (!convert_friction_is_friction(p, i)) continue;
-    int rows = rows_of_contact(p, i), count = rows == 2 ? n_d : 2;
+  for (int i = 0; i < lcp->n; i++) {
+    if (!convert_friction_is_friction(lcp, i)) continue;
+    int rows = rows_of_contact(lcp, i), count = rows == 2 ? n_d : 2;
     double sum[2] = { 0, 0 };
     for (int k = 0; k < count; k++) {
       double d[2];
@@ -219,20 +221,20 @@ void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *
   }
 }
 
-perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double factor,
+perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *problem, double factor,
                            perp_lcp_problem *out)
 {
   *out = (perp_lcp_problem){ 0 };
   if (!(factor > 0 && factor <= 1))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "factor = %g must be in (0, 1]", factor);
-  PERP_TRY(perp_lcp_problem_copy(ctx, p, out));
-  perp_lcp_arrays x = perp_lcp_edit(out);
-  for (int i = 0; x.cone != NULL && i < p->p.n; i++)
-    if (x.cone[i]) {
-      x.mu[i] *= factor;
-      x.mu[i + 1] *= factor;
+  PERP_TRY(perp_lcp_problem_copy(ctx, problem, out));
+  perp_lcp_arrays arrays = perp_lcp_edit(out);
+  for (int i = 0; arrays.cone != NULL && i < problem->p.n; i++)
+    if (arrays.cone[i]) {
+      arrays.mu[i] *= factor;
+      arrays.mu[i + 1] *= factor;
     }
-  if (x.cone != NULL) out->solution = NULL;
+  if (arrays.cone != NULL) out->solution = NULL;
   out->p.cone = NULL;
   return PERP_OK;
 }

@@ -16,14 +16,14 @@
 /* What a device, which may have no end, gives at most. */
 enum { DEVICE_BYTES = 1 << 20 };
 
-/* How much of f may be read; refused at once where its length is known and too large. */
-static perp_status io_bound(perp_ctx *ctx, const char *path, FILE *f, bool *device, double *most)
+/* How much of file may be read; refused at once where its length is known and too large. */
+static perp_status io_bound(perp_ctx *ctx, const char *path, FILE *file, bool *device, double *most)
 {
   struct stat st;
   *device = false;
   *most = ctx != NULL && ctx->memory > 0 ? ctx->memory : PERP_MEMORY;
-  if (fstat(fileno(f), &st) != 0) return PERP_OK;
-  if (S_ISCHR(st.st_mode) && !isatty(fileno(f))) {
+  if (fstat(fileno(file), &st) != 0) return PERP_OK;
+  if (S_ISCHR(st.st_mode) && !isatty(fileno(file))) {
     *device = true;
     *most = fmin(*most, DEVICE_BYTES);
   }
@@ -46,14 +46,14 @@ static perp_status io_endless(perp_ctx *ctx, const char *path, bool device, doub
 static perp_status io_load(perp_ctx *ctx, const char *path, char **data, size_t *size)
 {
   bool standard = strcmp(path, "-") == 0;
-  FILE *f = standard ? stdin : fopen(path, "rb");
+  FILE *file = standard ? stdin : fopen(path, "rb");
   *data = NULL;
   *size = 0;
-  if (f == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
   size_t room = 0;
   bool device;
   double most;
-  perp_status status = io_bound(ctx, path, f, &device, &most);
+  perp_status status = io_bound(ctx, path, file, &device, &most);
   while (status == PERP_OK) {
     if ((double)*size > most) {
       status = io_endless(ctx, path, device, most);
@@ -68,13 +68,13 @@ static perp_status io_load(perp_ctx *ctx, const char *path, char **data, size_t 
       }
       *data = more;
     }
-    size_t got = fread(*data + *size, 1, room - *size, f);
+    size_t got = fread(*data + *size, 1, room - *size, file);
     *size += got;
     if (got == 0) break;
   }
-  if (status == PERP_OK && ferror(f))
+  if (status == PERP_OK && ferror(file))
     status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
-  if (!standard) fclose(f);
+  if (!standard) fclose(file);
   if (status != PERP_OK) {
     free(*data);
     *data = NULL;
@@ -92,12 +92,13 @@ static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 
 /* What was read makes sense and is finite: entries of one place add up, and the sum can overflow.
  */
-static perp_status io_check(perp_ctx *ctx, const char *name, int line, const perp_lcp_problem *p)
+static perp_status io_check(perp_ctx *ctx, const char *name, int line,
+                            const perp_lcp_problem *problem)
 {
   bool finite = true;
   perp_ctx why;
   perp_ctx_init(&why);
-  if (perp_lcp_check(&why, &p->p, &finite) != PERP_OK)
+  if (perp_lcp_check(&why, &problem->p, &finite) != PERP_OK)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %s", name, line, why.msg);
   if (!finite)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: an entry of A or b overflows", name, line);
@@ -109,20 +110,21 @@ static perp_status io_read_text(perp_ctx *ctx, const char *name, const char *dat
                                 const char *companion, size_t companion_size,
                                 const char *companion_name, perp_lcp_problem *out)
 {
-  perp_scan t;
+  perp_scan scan;
   *out = (perp_lcp_problem){ 0 };
   bool own = io_starts(data, size, "perp-lcp"), mtx = io_starts(data, size, "%%MatrixMarket");
   size_t lead = 0;
   while (lead < size && perp_scan_blank(data[lead])) lead++;
   bool json = lead < size && data[lead] == '{';
   if (size == 0) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the file is empty", name);
-  PERP_TRY(perp_scan_open(ctx, name, data, size, own ? '#' : mtx ? '%' : '\0', &t));
-  perp_status status = own   ? perp_lcp_read_own(&t, out)
-                       : mtx ? perp_lcp_read_mtx(&t, companion, companion_size, companion_name, out)
-                       : json ? perp_lcp_read_json(&t, out)
-                              : perp_lcp_read_dat(&t, out);
-  int line = t.line;
-  perp_scan_close(&t);
+  PERP_TRY(perp_scan_open(ctx, name, data, size, own ? '#' : mtx ? '%' : '\0', &scan));
+  perp_status status = own    ? perp_lcp_read_own(&scan, out)
+                       : mtx  ? perp_lcp_read_mtx(&scan, companion, companion_size, companion_name,
+                                                  out)
+                       : json ? perp_lcp_read_json(&scan, out)
+                              : perp_lcp_read_dat(&scan, out);
+  int line = scan.line;
+  perp_scan_close(&scan);
   if (status == PERP_OK) {
     status = io_check(ctx, name, line, out);
   } else if (status == PERP_ERR_NOMEM && ctx != NULL) { /* a size that the machine does not have */
@@ -176,7 +178,7 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
 perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
                                         size_t size, int n, double *x)
 {
-  perp_scan t;
+  perp_scan scan;
   char *copy = NULL;
   const char *from = data;
   size_t left = size;
@@ -199,14 +201,14 @@ perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const c
     }
     from = copy;
   }
-  perp_status status = perp_scan_open(ctx, name, from, left, '#', &t);
+  perp_status status = perp_scan_open(ctx, name, from, left, '#', &scan);
   if (status == PERP_OK) {
     char word[2];
-    t.line = line;
-    status = perp_scan_reals(&t, "lambda", (size_t)n, x);
-    if (status == PERP_OK && perp_scan_word(&t, word, sizeof word))
-      status = perp_scan_fail(&t, t.word_line, "more than n = %d numbers", n);
-    perp_scan_close(&t);
+    scan.line = line;
+    status = perp_scan_reals(&scan, "lambda", (size_t)n, x);
+    if (status == PERP_OK && perp_scan_word(&scan, word, sizeof word))
+      status = perp_scan_fail(&scan, scan.word_line, "more than n = %d numbers", n);
+    perp_scan_close(&scan);
   }
   free(copy);
   return status;

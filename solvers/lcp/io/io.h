@@ -32,20 +32,20 @@ perp_status perp_lcp_read_memory(perp_ctx *ctx, const char *name, const char *da
  * where they do not follow on one another. */
 perp_status perp_lcp_sequence_read(perp_ctx *ctx, const char *prefix, perp_lcp_problem **out,
                                    int *n);
-void perp_lcp_sequence_free(perp_lcp_problem *p, int n); /* NULL is fine */
+void perp_lcp_sequence_free(perp_lcp_problem *problem, int n); /* NULL is fine */
 /* A vector: n numbers separated by blanks, '#' comments; or the "lambda" array of a JSON object. */
 perp_status perp_lcp_read_vector(perp_ctx *ctx, const char *path, int n, double *x);
 perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
                                         size_t size, int n, double *x);
 
 /* The .lcp format; numbers read back as they are.  PERP_ERR_IO: f reports an error. */
-perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *p, FILE *f);
+perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *problem, FILE *file);
 /* Matrix Market, [A b] or [A b lo hi].  PERP_ERR_UNSUPPORTED for friction rows, which it cannot
  * say; PERP_ERR_IO. */
-perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *p, FILE *f);
+perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *problem, FILE *file);
 /* A local fclib problem.  PERP_ERR_UNSUPPORTED unless every row belongs to a contact of the same
  * size (normal row and one or two friction rows); without the HDF5 library always. */
-perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *p, const char *path);
+perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *problem, const char *path);
 
 #ifdef __cplusplus
 }

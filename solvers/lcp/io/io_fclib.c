@@ -268,28 +268,28 @@ static bool write_int(hid_t at, const char *name, int value)
 }
 
 /* W by compressed columns. */
-static bool write_matrix(hid_t parent, const char *name, const perp_lcp *w)
+static bool write_matrix(hid_t parent, const char *name, const perp_lcp *lcp)
 {
-  size_t nn = (size_t)w->n, count = 0, k = 0;
-  for (size_t i = 0; w->C == NULL && i < nn * nn; i++) count += w->A[i] != 0;
+  size_t nn = (size_t)lcp->n, count = 0, k = 0;
+  for (size_t i = 0; lcp->C == NULL && i < nn * nn; i++) count += lcp->A[i] != 0;
   int *p = calloc(nn + 1, sizeof *p), *row = calloc(count + 1, sizeof *row);
   double *x = calloc(count + 1, sizeof *x);
   hid_t g = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = p != NULL && row != NULL && x != NULL && g >= 0;
-  for (size_t j = 0; ok && w->C == NULL && j < nn; j++) {
+  for (size_t j = 0; ok && lcp->C == NULL && j < nn; j++) {
     for (size_t i = 0; i < nn; i++)
-      if (w->A[i + j * nn] != 0) {
+      if (lcp->A[i + j * nn] != 0) {
         row[k] = (int)i;
-        x[k++] = w->A[i + j * nn];
+        x[k++] = lcp->A[i + j * nn];
       }
     p[j + 1] = (int)k;
   }
-  if (w->C != NULL) count = (size_t)w->C->start[w->n];
-  ok = ok && write_int(g, "m", w->n) && write_int(g, "n", w->n) && write_int(g, "nz", -1) &&
+  if (lcp->C != NULL) count = (size_t)lcp->C->start[lcp->n];
+  ok = ok && write_int(g, "m", lcp->n) && write_int(g, "n", lcp->n) && write_int(g, "nz", -1) &&
        write_int(g, "nzmax", (int)count) &&
-       write_array(g, "p", H5T_NATIVE_INT, nn + 1, w->C != NULL ? w->C->start : p) &&
-       write_array(g, "i", H5T_NATIVE_INT, count, w->C != NULL ? w->C->row : row) &&
-       write_array(g, "x", H5T_NATIVE_DOUBLE, count, w->C != NULL ? w->C->value : x);
+       write_array(g, "p", H5T_NATIVE_INT, nn + 1, lcp->C != NULL ? lcp->C->start : p) &&
+       write_array(g, "i", H5T_NATIVE_INT, count, lcp->C != NULL ? lcp->C->row : row) &&
+       write_array(g, "x", H5T_NATIVE_DOUBLE, count, lcp->C != NULL ? lcp->C->value : x);
   if (g >= 0) H5Gclose(g);
   free(p);
   free(row);
@@ -298,17 +298,17 @@ static bool write_matrix(hid_t parent, const char *name, const perp_lcp *w)
 }
 
 /* Rows of each contact, or 0 when the problem is not made of contacts alone. */
-static int contact_rows(const perp_lcp *p)
+static int contact_rows(const perp_lcp *lcp)
 {
-  if (p->fric_of == NULL || p->n < 2 || p->frozen) return 0;
-  int dim = p->cone != NULL ? 3 : 2;
-  if (p->n % dim != 0) return 0;
-  for (int i = 0; i < p->n; i++) {
+  if (lcp->fric_of == NULL || lcp->n < 2 || lcp->frozen) return 0;
+  int dim = lcp->cone != NULL ? 3 : 2;
+  if (lcp->n % dim != 0) return 0;
+  for (int i = 0; i < lcp->n; i++) {
     int k = i % dim;
-    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    if (k == 0 && (p->fric_of[i] >= 0 || lo != 0 || hi != HUGE_VAL)) return 0;
-    if (k > 0 && p->fric_of[i] != i - k) return 0;
-    if (dim == 3 && p->cone[i] != (k == 1)) return 0;
+    double lo = lcp->lo != NULL ? lcp->lo[i] : 0, hi = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
+    if (k == 0 && (lcp->fric_of[i] >= 0 || lo != 0 || hi != HUGE_VAL)) return 0;
+    if (k > 0 && lcp->fric_of[i] != i - k) return 0;
+    if (dim == 3 && lcp->cone[i] != (k == 1)) return 0;
   }
   return dim;
 }

@@ -48,69 +48,70 @@ static int section_of(const char *word)
 }
 
 /* Sections that start some line. */
-static unsigned io_lcp_scan(perp_scan t)
+static unsigned io_lcp_scan(perp_scan scan)
 {
   unsigned seen = 0;
   char word[16];
-  while (perp_scan_word(&t, word, sizeof word)) {
+  while (perp_scan_word(&scan, word, sizeof word)) {
     int k = section_of(word);
     if (k >= 0) seen |= 1u << k;
-    perp_scan_skip_line(&t);
+    perp_scan_skip_line(&scan);
   }
   return seen;
 }
 
 /* ---- A ---- */
 
-static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetric,
-                                   perp_io_matrix *m)
+static perp_status read_entries_of(perp_scan *scan, int n, int count, bool symmetric,
+                                   perp_io_matrix *matrix)
 {
   for (int k = 0; k < count; k++) {
     int i, j;
     double v;
-    PERP_TRY(perp_scan_int(t, "a row index", 0, n - 1, &i));
-    const int line = t->word_line;
-    PERP_TRY(perp_scan_int(t, "a column index", 0, n - 1, &j));
-    PERP_TRY(perp_scan_real(t, "an entry of A", &v));
-    PERP_TRY(perp_io_matrix_add(t->ctx, m, i, j, v, line));
-    if (symmetric && i != j) PERP_TRY(perp_io_matrix_add(t->ctx, m, j, i, v, line));
+    PERP_TRY(perp_scan_int(scan, "a row index", 0, n - 1, &i));
+    const int line = scan->word_line;
+    PERP_TRY(perp_scan_int(scan, "a column index", 0, n - 1, &j));
+    PERP_TRY(perp_scan_real(scan, "an entry of A", &v));
+    PERP_TRY(perp_io_matrix_add(scan->ctx, matrix, i, j, v, line));
+    if (symmetric && i != j) PERP_TRY(perp_io_matrix_add(scan->ctx, matrix, j, i, v, line));
   }
   return PERP_OK;
 }
 
-static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, perp_lcp_problem *out)
+static perp_status read_coordinate(perp_scan *scan, int n, bool symmetric, perp_lcp_problem *out)
 {
   int count;
-  perp_io_matrix m;
+  perp_io_matrix matrix;
   perp_entry twice;
-  PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &count));
-  PERP_TRY(perp_scan_afford(t, "A", 3.0 * count));
-  perp_io_matrix_open(n, n, &m);
-  perp_status status = read_entries_of(t, n, count, symmetric, &m);
-  if (status == PERP_OK) status = perp_io_matrix_close(t->ctx, &m, PERP_TWICE_REFUSED, &twice);
+  PERP_TRY(perp_scan_int(scan, "the number of entries", 0, INT_MAX, &count));
+  PERP_TRY(perp_scan_afford(scan, "A", 3.0 * count));
+  perp_io_matrix_open(n, n, &matrix);
+  perp_status status = read_entries_of(scan, n, count, symmetric, &matrix);
+  if (status == PERP_OK)
+    status = perp_io_matrix_close(scan->ctx, &matrix, PERP_TWICE_REFUSED, &twice);
   if (status == PERP_OK && twice.line >= 0)
-    status = perp_scan_fail(t, twice.line, "A[%d, %d] is specified twice", twice.i, twice.j);
-  if (status == PERP_OK && n > 0) status = perp_io_matrix_into(t->ctx, &m, out);
-  perp_io_matrix_free(&m);
+    status = perp_scan_fail(scan, twice.line, "A[%d, %d] is specified twice", twice.i, twice.j);
+  if (status == PERP_OK && n > 0) status = perp_io_matrix_into(scan->ctx, &matrix, out);
+  perp_io_matrix_free(&matrix);
   return status;
 }
 
-static perp_status read_A(perp_scan *t, perp_lcp_problem *out)
+static perp_status read_A(perp_scan *scan, perp_lcp_problem *out)
 {
   char word[16];
   const int n = out->p.n;
-  if (!perp_scan_word(t, word, sizeof word)) word[0] = '\0';
-  if (strcmp(word, "coordinate") == 0) return read_coordinate(t, n, false, out);
-  if (strcmp(word, "symmetric") == 0) return read_coordinate(t, n, true, out);
+  if (!perp_scan_word(scan, word, sizeof word)) word[0] = '\0';
+  if (strcmp(word, "coordinate") == 0) return read_coordinate(scan, n, false, out);
+  if (strcmp(word, "symmetric") == 0) return read_coordinate(scan, n, true, out);
   if (strcmp(word, "dense") != 0)
-    return perp_scan_fail(t, t->word_line, "A must be dense, coordinate or symmetric, got '%s'",
-                          word);
-  PERP_TRY(perp_scan_afford(t, "A", (double)n * n));
-  PERP_TRY(perp_lcp_problem_add_dense(t->ctx, out));
+    return perp_scan_fail(scan, scan->word_line,
+                          "A must be dense, coordinate or symmetric, got '%s'", word);
+  PERP_TRY(perp_scan_afford(scan, "A", (double)n * n));
+  PERP_TRY(perp_lcp_problem_add_dense(scan->ctx, out));
   double *A = perp_lcp_edit(out).A;
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
-      PERP_TRY(perp_scan_real(t, "an entry of A", &A[(size_t)i + (size_t)j * (size_t)n]));
+      PERP_TRY(perp_scan_real(scan, "an entry of A", &A[(size_t)i + (size_t)j * (size_t)n]));
   return PERP_OK;
 }
 
@@ -158,46 +159,46 @@ struct factors {
 
 enum { MOST_BLOCK = 4096 }; /* a block is a body: small */
 
-static perp_status read_body_blocks(perp_scan *t, int nb, struct factors *f)
+static perp_status read_body_blocks(perp_scan *scan, int nb, struct factors *f)
 {
   int d;
   for (int b = 0; b < nb; b++) {
-    PERP_TRY(perp_scan_int(t, "the size of a block", 1, MOST_BLOCK, &d));
-    int line = t->word_line;
-    PERP_TRY(perp_scan_afford(t, "M^-1", (double)d * d));
+    PERP_TRY(perp_scan_int(scan, "the size of a block", 1, MOST_BLOCK, &d));
+    int line = scan->word_line;
+    PERP_TRY(perp_scan_afford(scan, "M^-1", (double)d * d));
     if (f->mptr[b] > INT_MAX - d * d || f->bptr[b] > INT_MAX - d)
-      return perp_scan_fail(t, line, "M^-1 has too many numbers for a 32-bit index");
+      return perp_scan_fail(scan, line, "M^-1 has too many numbers for a 32-bit index");
     double *W = f->W + f->mptr[b];
-    PERP_TRY(perp_scan_reals(t, "an entry of M^-1", (size_t)(d * d), W));
+    PERP_TRY(perp_scan_reals(scan, "an entry of M^-1", (size_t)(d * d), W));
     for (int j = 0; j < d; j++)
       for (int i = 0; i < j; i++)
         if (W[i + j * d] != W[j + i * d])
-          return perp_scan_fail(t, line, "M^-1 of block %d is not symmetric", b);
+          return perp_scan_fail(scan, line, "M^-1 of block %d is not symmetric", b);
     f->mptr[b + 1] = f->mptr[b] + d * d;
     f->bptr[b + 1] = f->bptr[b] + d;
   }
   return PERP_OK;
 }
 
-static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct factors *f)
+static perp_status read_groups(perp_scan *scan, int n, int nb, int nc, struct factors *f)
 {
   int r, k, b;
   for (int c = 0; c < nc; c++) {
     const int first = f->jptr[c];
-    PERP_TRY(perp_scan_int(t, "the rows of a group", 1, n - f->cptr[c], &r));
-    PERP_TRY(perp_scan_int(t, "the blocks of a group", 1, nb, &k));
+    PERP_TRY(perp_scan_int(scan, "the rows of a group", 1, n - f->cptr[c], &r));
+    PERP_TRY(perp_scan_int(scan, "the blocks of a group", 1, nb, &k));
     for (int s = first; s < first + k; s++) {
-      PERP_TRY(perp_scan_int(t, "a block index", 0, nb - 1, &b));
+      PERP_TRY(perp_scan_int(scan, "a block index", 0, nb - 1, &b));
       for (int q = first; q < s; q++)
         if (f->jblk[q] == b)
-          return perp_scan_fail(t, t->word_line, "group %d has block %d twice", c, b);
+          return perp_scan_fail(scan, scan->word_line, "group %d has block %d twice", c, b);
       int d = f->bptr[b + 1] - f->bptr[b];
-      PERP_TRY(perp_scan_afford(t, "J", (double)r * d));
+      PERP_TRY(perp_scan_afford(scan, "J", (double)r * d));
       if ((double)f->joff[s] + (double)r * d > INT_MAX)
-        return perp_scan_fail(t, t->word_line, "J has too many numbers for a 32-bit index");
+        return perp_scan_fail(scan, scan->word_line, "J has too many numbers for a 32-bit index");
       double *J = f->J + f->joff[s];
       for (int i = 0; i < r; i++)
-        for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(t, "an entry of J", &J[i + j * r]));
+        for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(scan, "an entry of J", &J[i + j * r]));
       f->jblk[s] = b;
       f->joff[s + 1] = f->joff[s] + r * d;
     }
@@ -205,55 +206,56 @@ static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct facto
     f->jptr[c + 1] = first + k;
   }
   if (f->cptr[nc] != n)
-    return perp_scan_fail(t, t->word_line, "the groups have %d rows but n = %d", f->cptr[nc], n);
+    return perp_scan_fail(scan, scan->word_line, "the groups have %d rows but n = %d", f->cptr[nc],
+                          n);
   return PERP_OK;
 }
 
-static perp_status read_blocks_of(perp_scan *t, int nb, int nc, int line, struct factors *f,
+static perp_status read_blocks_of(perp_scan *scan, int nb, int nc, int line, struct factors *f,
                                   const double *softness, perp_lcp_problem *out)
 {
-  PERP_TRY(read_body_blocks(t, nb, f));
+  PERP_TRY(read_body_blocks(scan, nb, f));
   f->J = f->W + f->mptr[nb];
-  PERP_TRY(read_groups(t, out->p.n, nb, nc, f));
+  PERP_TRY(read_groups(scan, out->p.n, nb, nc, f));
   for (int b = 0; b < nb; b++) {
     int d = f->bptr[b + 1] - f->bptr[b], at = f->mptr[b];
     if (!io_lcp_invert(d, f->W + at, f->M + at))
-      return perp_scan_fail(t, line, "M^-1 of block %d is not positive definite", b);
+      return perp_scan_fail(scan, line, "M^-1 of block %d is not positive definite", b);
   }
   perp_blocks_transpose(nb, nc, f->jptr, f->jblk, f->jgrp, f->tptr, f->tsub);
-  const perp_blocks B = { .nv = f->bptr[nb],
-                          .m = out->p.n,
-                          .nb = nb,
-                          .nc = nc,
-                          .bptr = f->bptr,
-                          .mptr = f->mptr,
-                          .cptr = f->cptr,
-                          .jptr = f->jptr,
-                          .jblk = f->jblk,
-                          .joff = f->joff,
-                          .jgrp = f->jgrp,
-                          .tsub = f->tsub,
-                          .tptr = f->tptr,
-                          .M = f->M,
-                          .Minv = f->W,
-                          .J = f->J,
-                          .s = softness };
-  return perp_lcp_problem_set_blocks(t->ctx, out, &B);
+  const perp_blocks blocks = { .nv = f->bptr[nb],
+                               .m = out->p.n,
+                               .nb = nb,
+                               .nc = nc,
+                               .bptr = f->bptr,
+                               .mptr = f->mptr,
+                               .cptr = f->cptr,
+                               .jptr = f->jptr,
+                               .jblk = f->jblk,
+                               .joff = f->joff,
+                               .jgrp = f->jgrp,
+                               .tsub = f->tsub,
+                               .tptr = f->tptr,
+                               .M = f->M,
+                               .Minv = f->W,
+                               .J = f->J,
+                               .s = softness };
+  return perp_lcp_problem_set_blocks(scan->ctx, out, &blocks);
 }
 
-static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const double *softness)
+static perp_status read_factored(perp_scan *scan, perp_lcp_problem *out, const double *softness)
 {
-  int nb, nc, n = out->p.n, line = t->word_line;
-  PERP_TRY(perp_scan_int(t, "the number of blocks", n > 0, INT_MAX - 1, &nb));
-  PERP_TRY(perp_scan_int(t, "the number of groups", n > 0, n, &nc));
-  PERP_TRY(perp_scan_afford(t, "M^-1 and J", 2.0 * nb + 3.0 * nc));
-  const size_t room = (size_t)(t->end - t->at) / 2 + 1, blocks = (size_t)nb + 1;
+  int nb, nc, n = out->p.n, line = scan->word_line;
+  PERP_TRY(perp_scan_int(scan, "the number of blocks", n > 0, INT_MAX - 1, &nb));
+  PERP_TRY(perp_scan_int(scan, "the number of groups", n > 0, n, &nc));
+  PERP_TRY(perp_scan_afford(scan, "M^-1 and J", 2.0 * nb + 3.0 * nc));
+  const size_t room = (size_t)(scan->end - scan->at) / 2 + 1, blocks = (size_t)nb + 1;
   const size_t groups = (size_t)nc + 1;
   int *index = calloc(3 * blocks + 2 * groups + 4 * room + 1, sizeof *index);
   double *numbers = calloc(2 * room, sizeof *numbers);
   perp_status status;
   if (index == NULL || numbers == NULL)
-    status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", nb);
+    status = PERP_FAIL(scan->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", nb);
   else {
     struct factors f = { .bptr = index, .W = numbers, .M = numbers + room };
     f.mptr = f.bptr + blocks;
@@ -264,7 +266,7 @@ static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const doub
     f.jgrp = f.jblk + room;
     f.tsub = f.jgrp + room;
     f.joff = f.tsub + room;
-    status = read_blocks_of(t, nb, nc, line, &f, softness, out);
+    status = read_blocks_of(scan, nb, nc, line, &f, softness, out);
   }
   free(index);
   free(numbers);
@@ -273,64 +275,66 @@ static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const doub
 
 /* ---- the sections ---- */
 
-static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, int count,
+static perp_status read_friction_rows(perp_scan *scan, perp_lcp_arrays arrays, int n, int count,
                                       bool *normal)
 {
   int i, j;
   for (int k = 0; k < count; k++) {
-    PERP_TRY(perp_scan_int(t, "a friction row", 0, n - 1, &i));
-    int line = t->word_line;
-    if (x.fric_of[i] >= 0) return perp_scan_fail(t, line, "friction row %d is specified twice", i);
-    PERP_TRY(perp_scan_int(t, "a normal row", 0, n - 1, &j));
-    PERP_TRY(perp_scan_real(t, "mu", &x.mu[i]));
-    if (j == i) return perp_scan_fail(t, line, "row %d takes its bounds from itself", i);
-    if (x.fric_of[j] >= 0)
-      return perp_scan_fail(t, line, "row %d takes its bounds from friction row %d", i, j);
+    PERP_TRY(perp_scan_int(scan, "a friction row", 0, n - 1, &i));
+    int line = scan->word_line;
+    if (arrays.fric_of[i] >= 0)
+      return perp_scan_fail(scan, line, "friction row %d is specified twice", i);
+    PERP_TRY(perp_scan_int(scan, "a normal row", 0, n - 1, &j));
+    PERP_TRY(perp_scan_real(scan, "mu", &arrays.mu[i]));
+    if (j == i) return perp_scan_fail(scan, line, "row %d takes its bounds from itself", i);
+    if (arrays.fric_of[j] >= 0)
+      return perp_scan_fail(scan, line, "row %d takes its bounds from friction row %d", i, j);
     if (normal[i])
-      return perp_scan_fail(t, line, "friction row %d is the normal row of another one", i);
-    if (x.mu[i] < 0) return perp_scan_fail(t, line, "mu must be >= 0, got %g", x.mu[i]);
-    x.fric_of[i] = j;
+      return perp_scan_fail(scan, line, "friction row %d is the normal row of another one", i);
+    if (arrays.mu[i] < 0)
+      return perp_scan_fail(scan, line, "mu must be >= 0, got %g", arrays.mu[i]);
+    arrays.fric_of[i] = j;
     normal[j] = true;
   }
   return PERP_OK;
 }
 
-static perp_status io_lcp_read_friction(perp_scan *t, perp_lcp_arrays x, int n)
+static perp_status io_lcp_read_friction(perp_scan *scan, perp_lcp_arrays arrays, int n)
 {
   int count;
-  PERP_TRY(perp_scan_int(t, "the number of friction rows", 0, n, &count));
+  PERP_TRY(perp_scan_int(scan, "the number of friction rows", 0, n, &count));
   bool *normal = calloc((size_t)n + 1, sizeof *normal);
-  if (normal == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
-  perp_status status = read_friction_rows(t, x, n, count, normal);
+  if (normal == NULL) return PERP_FAIL(scan->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+  perp_status status = read_friction_rows(scan, arrays, n, count, normal);
   free(normal);
   return status;
 }
 
-static perp_status read_cones(perp_scan *t, signed char *cone, int n)
+static perp_status read_cones(perp_scan *scan, signed char *cone, int n)
 {
   int count, i;
-  PERP_TRY(perp_scan_int(t, "the number of cones", 0, n, &count));
+  PERP_TRY(perp_scan_int(scan, "the number of cones", 0, n, &count));
   for (int k = 0; k < count; k++) {
-    PERP_TRY(perp_scan_int(t, "the first row of a cone", 0, n - 2, &i));
+    PERP_TRY(perp_scan_int(scan, "the first row of a cone", 0, n - 2, &i));
     cone[i] = 1;
   }
   return PERP_OK;
 }
 
-static perp_status read_contacts(perp_scan *t, int *contact_of, int n)
+static perp_status read_contacts(perp_scan *scan, int *contact_of, int n)
 {
   int count, i;
-  PERP_TRY(perp_scan_int(t, "the number of rows of contacts", 0, n, &count));
+  PERP_TRY(perp_scan_int(scan, "the number of rows of contacts", 0, n, &count));
   for (int k = 0; k < count; k++) {
-    PERP_TRY(perp_scan_int(t, "a row of a contact", 0, n - 1, &i));
+    PERP_TRY(perp_scan_int(scan, "a row of a contact", 0, n - 1, &i));
     if (contact_of[i] >= 0)
-      return perp_scan_fail(t, t->word_line, "the contact of row %d is specified twice", i);
-    PERP_TRY(perp_scan_int(t, "a contact", 0, n - 1, &contact_of[i]));
+      return perp_scan_fail(scan, scan->word_line, "the contact of row %d is specified twice", i);
+    PERP_TRY(perp_scan_int(scan, "a contact", 0, n - 1, &contact_of[i]));
   }
   return PERP_OK;
 }
 
-static perp_status io_lcp_read_classes(perp_scan *t, unsigned *classes)
+static perp_status io_lcp_read_classes(perp_scan *scan, unsigned *classes)
 {
   enum { MOST = 32 };
   const char *names[MOST];
@@ -338,27 +342,28 @@ static perp_status io_lcp_read_classes(perp_scan *t, unsigned *classes)
   char word[32];
   for (; n < MOST && perp_lcp_class_names[n].name != NULL; n++)
     names[n] = perp_lcp_class_names[n].name;
-  while (!perp_scan_at_line_end(t) && perp_scan_word(t, word, sizeof word)) {
+  while (!perp_scan_at_line_end(scan) && perp_scan_word(scan, word, sizeof word)) {
     int k = 0;
     while (k < n && strcmp(names[k], word) != 0) k++;
-    if (k == n) return perp_scan_unknown(t, t->word_line, "class", word, names, n);
+    if (k == n) return perp_scan_unknown(scan, scan->word_line, "class", word, names, n);
     *classes |= perp_lcp_class_names[k].bit;
   }
   return PERP_OK;
 }
 
 /* number of NAME, on one line */
-static perp_status io_lcp_read_sequence(perp_scan *t, perp_lcp_sequence *q)
+static perp_status io_lcp_read_sequence(perp_scan *scan, perp_lcp_sequence *sequence)
 {
-  const int line = t->word_line;
-  PERP_TRY(perp_scan_int(t, "the number of a problem in its sequence", 0, INT_MAX - 1, &q->number));
-  PERP_TRY(perp_scan_int(t, "the number of problems of a sequence", 1, INT_MAX, &q->of));
-  if (q->number >= q->of)
-    return perp_scan_fail(t, t->word_line,
-                          "problem %d of a sequence of %d: problems are counted from 0", q->number,
-                          q->of);
-  if (t->line == line) perp_scan_rest(t, q->name, sizeof q->name);
-  if (q->name[0] == '\0') return perp_scan_fail(t, line, "a sequence needs a name");
+  const int line = scan->word_line;
+  PERP_TRY(perp_scan_int(scan, "the number of a problem in its sequence", 0, INT_MAX - 1,
+                         &sequence->number));
+  PERP_TRY(perp_scan_int(scan, "the number of problems of a sequence", 1, INT_MAX, &sequence->of));
+  if (sequence->number >= sequence->of)
+    return perp_scan_fail(scan, scan->word_line,
+                          "problem %d of a sequence of %d: problems are counted from 0",
+                          sequence->number, sequence->of);
+  if (scan->line == line) perp_scan_rest(scan, sequence->name, sizeof sequence->name);
+  if (sequence->name[0] == '\0') return perp_scan_fail(scan, line, "a sequence needs a name");
   return PERP_OK;
 }
 
@@ -370,123 +375,126 @@ static int io_lcp_by_place(const void *a, const void *b)
   return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static perp_status read_carries(perp_scan *t, int n, int rows, int count, perp_entry *e)
+static perp_status read_carries(perp_scan *scan, int n, int rows, int count, perp_entry *entry)
 {
   for (int k = 0; k < count; k++) {
-    PERP_TRY(perp_scan_int(t, "a row", 0, n - 1, &e[k].i));
-    e[k].line = t->word_line;
-    PERP_TRY(perp_scan_int(t, "a row of the previous problem", 0, rows - 1, &e[k].j));
-    PERP_TRY(perp_scan_real(t, "the factor of a carry", &e[k].value));
+    PERP_TRY(perp_scan_int(scan, "a row", 0, n - 1, &entry[k].i));
+    entry[k].line = scan->word_line;
+    PERP_TRY(perp_scan_int(scan, "a row of the previous problem", 0, rows - 1, &entry[k].j));
+    PERP_TRY(perp_scan_real(scan, "the factor of a carry", &entry[k].value));
   }
-  qsort(e, (size_t)count, sizeof *e, io_lcp_by_place);
+  qsort(entry, (size_t)count, sizeof *entry, io_lcp_by_place);
   for (int k = 1; k < count; k++)
-    if (e[k].i == e[k - 1].i && e[k].j == e[k - 1].j)
-      return perp_scan_fail(t, e[k].line, "the carry to row %d from row %d is specified twice",
-                            e[k].i, e[k].j);
+    if (entry[k].i == entry[k - 1].i && entry[k].j == entry[k - 1].j)
+      return perp_scan_fail(scan, entry[k].line,
+                            "the carry to row %d from row %d is specified twice", entry[k].i,
+                            entry[k].j);
   return PERP_OK;
 }
 
 /* The guess as a matrix times the answer of the problem before. */
-static perp_status io_lcp_read_before(perp_scan *t, perp_lcp_problem *out)
+static perp_status io_lcp_read_before(perp_scan *scan, perp_lcp_problem *out)
 {
   int rows, count;
-  PERP_TRY(perp_scan_int(t, "the number of rows of the previous problem", 0, INT_MAX, &rows));
-  PERP_TRY(perp_scan_int(t, "the number of carries", 0, INT_MAX, &count));
-  PERP_TRY(perp_scan_afford(t, "before", 3.0 * count));
+  PERP_TRY(perp_scan_int(scan, "the number of rows of the previous problem", 0, INT_MAX, &rows));
+  PERP_TRY(perp_scan_int(scan, "the number of carries", 0, INT_MAX, &count));
+  PERP_TRY(perp_scan_afford(scan, "before", 3.0 * count));
   perp_entry *entry = calloc((size_t)count + 1, sizeof *entry);
   perp_lcp_carry *carry = calloc((size_t)count + 1, sizeof *carry);
   perp_status status = entry == NULL || carry == NULL
-                           ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d carries", count)
-                           : read_carries(t, out->p.n, rows, count, entry);
+                           ? PERP_FAIL(scan->ctx, PERP_ERR_NOMEM, "no memory for %d carries", count)
+                           : read_carries(scan, out->p.n, rows, count, entry);
   for (int k = 0; k < count && status == PERP_OK; k++)
     carry[k] = (perp_lcp_carry){ entry[k].i, entry[k].j, entry[k].value };
-  if (status == PERP_OK) status = perp_lcp_problem_carry(t->ctx, out, rows, count, carry);
+  if (status == PERP_OK) status = perp_lcp_problem_carry(scan->ctx, out, rows, count, carry);
   free(entry);
   free(carry);
   return status;
 }
 
 /* One side of the bounds into x, checked against the other one where that is known. */
-static perp_status io_lcp_read_bounds(perp_scan *t, bool upper, bool known, int n,
-                                      perp_lcp_arrays x)
+static perp_status io_lcp_read_bounds(perp_scan *scan, bool upper, bool known, int n,
+                                      perp_lcp_arrays arrays)
 {
   for (int i = 0; i < n; i++) {
-    PERP_TRY(perp_scan_bound(t, upper ? "hi" : "lo", upper ? &x.hi[i] : &x.lo[i]));
-    if (known && (!(x.lo[i] <= x.hi[i]) || x.lo[i] == HUGE_VAL || x.hi[i] == -HUGE_VAL))
+    PERP_TRY(perp_scan_bound(scan, upper ? "hi" : "lo", upper ? &arrays.hi[i] : &arrays.lo[i]));
+    if (known &&
+        (!(arrays.lo[i] <= arrays.hi[i]) || arrays.lo[i] == HUGE_VAL || arrays.hi[i] == -HUGE_VAL))
       return perp_scan_fail(
-          t, t->word_line,
-          "row %d: lo = %g, hi = %g; lo <= hi, lo < inf and hi > -inf are required", i, x.lo[i],
-          x.hi[i]);
+          scan, scan->word_line,
+          "row %d: lo = %g, hi = %g; lo <= hi, lo < inf and hi > -inf are required", i,
+          arrays.lo[i], arrays.hi[i]);
   }
   return PERP_OK;
 }
 
 /* One section after its keyword. */
-static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned done,
+static perp_status read_section(perp_scan *scan, int k, unsigned present, unsigned done,
                                 double **softness, perp_lcp_problem *out)
 {
-  perp_lcp_arrays x = perp_lcp_edit(out);
+  perp_lcp_arrays arrays = perp_lcp_edit(out);
   int n = out->p.n;
   char text[400];
   switch (k) {
   case S_FAMILY:
-    perp_scan_rest(t, out->family, sizeof out->family);
+    perp_scan_rest(scan, out->family, sizeof out->family);
     return PERP_OK;
   case S_PROVENANCE:
-    perp_scan_rest(t, text, sizeof text);
-    return perp_lcp_problem_note(t->ctx, out, "%s", text);
+    perp_scan_rest(scan, text, sizeof text);
+    return perp_lcp_problem_note(scan->ctx, out, "%s", text);
   case S_CLASSES:
-    return io_lcp_read_classes(t, &out->classes);
+    return io_lcp_read_classes(scan, &out->classes);
   case S_SEQUENCE:
-    return io_lcp_read_sequence(t, &out->sequence);
+    return io_lcp_read_sequence(scan, &out->sequence);
   case S_BEFORE:
-    return io_lcp_read_before(t, out);
+    return io_lcp_read_before(scan, out);
   case S_A:
     if (present & 1u << S_FACTORED)
-      return perp_scan_fail(t, t->word_line, "A is specified both dense and factored");
-    return read_A(t, out);
+      return perp_scan_fail(scan, scan->word_line, "A is specified both dense and factored");
+    return read_A(scan, out);
   case S_FACTORED:
-    return read_factored(t, out, *softness);
+    return read_factored(scan, out, *softness);
   case S_SOFTNESS:
     if (out->p.F != NULL)
-      return perp_scan_fail(t, t->word_line, "softness must come before factored");
-    PERP_TRY(perp_scan_afford(t, "softness", n));
+      return perp_scan_fail(scan, scan->word_line, "softness must come before factored");
+    PERP_TRY(perp_scan_afford(scan, "softness", n));
     *softness = calloc((size_t)n + 1, sizeof **softness);
-    if (*softness == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
-    PERP_TRY(perp_scan_reals(t, "softness", (size_t)n, *softness));
+    if (*softness == NULL) return PERP_FAIL(scan->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+    PERP_TRY(perp_scan_reals(scan, "softness", (size_t)n, *softness));
     for (int i = 0; i < n; i++)
       if ((*softness)[i] < 0)
-        return perp_scan_fail(t, t->word_line, "softness must be >= 0, got %g", (*softness)[i]);
+        return perp_scan_fail(scan, scan->word_line, "softness must be >= 0, got %g",
+                              (*softness)[i]);
     return PERP_OK;
   case S_B:
-    return perp_scan_reals(t, "b", (size_t)n, x.b);
+    return perp_scan_reals(scan, "b", (size_t)n, arrays.b);
   case S_LO:
-    return io_lcp_read_bounds(t, false, !(present & ~done & 1u << S_HI), n, x);
+    return io_lcp_read_bounds(scan, false, !(present & ~done & 1u << S_HI), n, arrays);
   case S_HI:
-    return io_lcp_read_bounds(t, true, !(present & ~done & 1u << S_LO), n, x);
+    return io_lcp_read_bounds(scan, true, !(present & ~done & 1u << S_LO), n, arrays);
   case S_FRICTION:
-    return io_lcp_read_friction(t, x, n);
+    return io_lcp_read_friction(scan, arrays, n);
   case S_CONE:
-    return read_cones(t, x.cone, n);
+    return read_cones(scan, arrays.cone, n);
   case S_UNIT:
-    return perp_scan_reals(t, "unit", (size_t)n, x.unit);
+    return perp_scan_reals(scan, "unit", (size_t)n, arrays.unit);
   case S_CONTACT:
-    return read_contacts(t, x.contact_of, n);
+    return read_contacts(scan, arrays.contact_of, n);
   case S_FROZEN:
     out->p.frozen = true;
     return PERP_OK;
   case S_SOLUTION:
-    return perp_scan_reals(t, "the solution", (size_t)n, x.solution);
+    return perp_scan_reals(scan, "the solution", (size_t)n, arrays.solution);
   default:
     return PERP_ERR_INTERNAL;
   }
 }
 
-static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
+static perp_status read_n(perp_scan *scan, unsigned present, perp_lcp_problem *out)
 {
   int n;
-  PERP_TRY(perp_scan_int(t, "n", 0, INT_MAX, &n));
-  PERP_TRY(perp_scan_afford(t, "b", n));
+  PERP_TRY(perp_scan_int(scan, "n", 0, INT_MAX, &n));
+  PERP_TRY(perp_scan_afford(scan, "b", n));
   unsigned parts = 0;
   if (present & (1u << S_LO | 1u << S_HI)) parts |= PERP_PART_BOUNDS;
   if (present & 1u << S_FRICTION) parts |= PERP_PART_FRICTION;
@@ -494,36 +502,36 @@ static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
   if (present & 1u << S_UNIT) parts |= PERP_PART_UNIT;
   if (present & 1u << S_CONTACT) parts |= PERP_PART_CONTACTS;
   if (present & 1u << S_SOLUTION) parts |= PERP_PART_SOLUTION;
-  return perp_lcp_problem_new(t->ctx, n, parts, out);
+  return perp_lcp_problem_new(scan->ctx, n, parts, out);
 }
 
-perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
+perp_status perp_lcp_read_own(perp_scan *scan, perp_lcp_problem *out)
 {
   char word[32];
   int version;
-  unsigned present = io_lcp_scan(*t), done = 0;
+  unsigned present = io_lcp_scan(*scan), done = 0;
   double *softness = NULL;
   perp_lcp_problem head = { 0 }; /* what may come before n */
-  perp_scan_word(t, word, sizeof word);
+  perp_scan_word(scan, word, sizeof word);
   if (strcmp(word, "perp-lcp") != 0)
-    return perp_scan_fail(t, 1, "expected 'perp-lcp', got '%s'", word);
-  PERP_TRY(perp_scan_int(t, "the version of the format", 1, 1, &version));
+    return perp_scan_fail(scan, 1, "expected 'perp-lcp', got '%s'", word);
+  PERP_TRY(perp_scan_int(scan, "the version of the format", 1, 1, &version));
   perp_status status = PERP_OK;
-  while (status == PERP_OK && perp_scan_word(t, word, sizeof word)) {
-    int k = section_of(word), line = t->word_line;
+  while (status == PERP_OK && perp_scan_word(scan, word, sizeof word)) {
+    int k = section_of(word), line = scan->word_line;
     if (k < 0)
-      status = perp_scan_unknown(t, line, "section", word, section_names, SECTIONS);
+      status = perp_scan_unknown(scan, line, "section", word, section_names, SECTIONS);
     else if (!(present & 1u << k))
-      status = perp_scan_fail(t, line, "section %s must begin a new line", word);
+      status = perp_scan_fail(scan, line, "section %s must begin a new line", word);
     else if (done & 1u << k)
-      status = perp_scan_fail(t, line, "%s is specified twice", word);
+      status = perp_scan_fail(scan, line, "%s is specified twice", word);
     else if (k > S_N && !(done & 1u << S_N))
-      status = perp_scan_fail(t, line, "section %s must follow section n", word);
+      status = perp_scan_fail(scan, line, "section %s must follow section n", word);
     else if (k == S_END) {
       done |= 1u << k;
       break;
     } else if (k == S_N) {
-      status = read_n(t, present, out);
+      status = read_n(scan, present, out);
       if (status == PERP_OK) {
         out->classes = head.classes;
         out->sequence = head.sequence;
@@ -532,27 +540,27 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
         head.provenance = NULL;
       }
     } else
-      status = read_section(t, k, present, done, &softness, done & 1u << S_N ? out : &head);
+      status = read_section(scan, k, present, done, &softness, done & 1u << S_N ? out : &head);
     if (k >= 0) done |= 1u << k;
   }
   free(softness);
   perp_lcp_problem_free(&head);
   if (status != PERP_OK) return status;
-  if (!(done & 1u << S_N)) return perp_scan_fail(t, t->line, "section n is missing");
-  if (!(done & 1u << S_B)) return perp_scan_fail(t, t->line, "section b is missing");
+  if (!(done & 1u << S_N)) return perp_scan_fail(scan, scan->line, "section n is missing");
+  if (!(done & 1u << S_B)) return perp_scan_fail(scan, scan->line, "section b is missing");
   if (!(done & (1u << S_A | 1u << S_FACTORED)) && out->p.n > 0)
-    return perp_scan_fail(t, t->line, "section A is missing");
+    return perp_scan_fail(scan, scan->line, "section A is missing");
   if (!(done & 1u << S_END))
-    return perp_scan_fail(t, t->line, "the file ends without 'end': it is truncated");
+    return perp_scan_fail(scan, scan->line, "the file ends without 'end': it is truncated");
   if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
-    return perp_scan_fail(t, t->line, "section cone needs section friction");
+    return perp_scan_fail(scan, scan->line, "section cone needs section friction");
   if (out->sequence.number > 0 && !(done & 1u << S_BEFORE))
     return perp_scan_fail(
-        t, t->line,
+        scan, scan->line,
         "section before is missing: it relates the rows of problem %d to the previous problem",
         out->sequence.number);
   if (out->sequence.number == 0 && done & 1u << S_BEFORE)
-    return perp_scan_fail(t, t->line,
+    return perp_scan_fail(scan, scan->line,
                           "section before needs a previous problem, but this is the first one%s",
                           done & 1u << S_SEQUENCE ? "" : " (section sequence is missing)");
   return PERP_OK;

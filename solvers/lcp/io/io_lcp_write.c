@@ -19,29 +19,29 @@ const perp_lcp_class_name perp_lcp_class_names[] = { { "symmetric", PERP_CLASS_S
                                                      { "degenerate", PERP_CLASS_DEGENERATE },
                                                      { 0 } };
 
-static void write_number(FILE *f, double v)
+static void write_number(FILE *file, double v)
 {
   char text[40];
   perp_format_real(v, text, sizeof text);
-  fputs(text, f);
+  fputs(text, file);
 }
 
-static void write_vector(FILE *f, const char *name, const double *x, int n)
+static void write_vector(FILE *file, const char *name, const double *x, int n)
 {
-  fprintf(f, "%s\n", name);
+  fprintf(file, "%s\n", name);
   for (int i = 0; i < n; i++) {
-    write_number(f, x[i]);
-    fputc('\n', f);
+    write_number(file, x[i]);
+    fputc('\n', file);
   }
 }
 
 /* By rows, of a matrix that is kept by columns. */
-static void write_matrix(FILE *f, int rows, int columns, const double *a, size_t ld)
+static void write_matrix(FILE *file, int rows, int columns, const double *a, size_t ld)
 {
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < columns; j++) {
-      write_number(f, a[(size_t)i + (size_t)j * ld]);
-      fputc(j + 1 < columns ? ' ' : '\n', f);
+      write_number(file, a[(size_t)i + (size_t)j * ld]);
+      fputc(j + 1 < columns ? ' ' : '\n', file);
     }
 }
 
@@ -53,126 +53,129 @@ static int write_count(int n, const int *index)
 }
 
 /* Dense when more than a third of the entries are not zero. */
-static void write_A(FILE *f, const perp_lcp *p)
+static void write_A(FILE *file, const perp_lcp *lcp)
 {
-  int n = p->n;
-  size_t ld = (size_t)p->lda;
+  int n = lcp->n;
+  size_t ld = (size_t)lcp->lda;
   long long entries = 0, lower = 0;
-  bool symmetric = perp_lcp_asymmetry(p) == 0;
+  bool symmetric = perp_lcp_asymmetry(lcp) == 0;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
-      bool some = p->A[(size_t)i + (size_t)j * ld] != 0;
+      bool some = lcp->A[(size_t)i + (size_t)j * ld] != 0;
       entries += some;
       lower += some && i >= j;
     }
   if (symmetric) entries = lower;
   if (3 * entries > (long long)n * n || entries > INT_MAX) {
-    fprintf(f, "A dense\n");
-    write_matrix(f, n, n, p->A, ld);
+    fprintf(file, "A dense\n");
+    write_matrix(file, n, n, lcp->A, ld);
     return;
   }
-  fprintf(f, "A %s %lld\n", symmetric ? "symmetric" : "coordinate", entries);
+  fprintf(file, "A %s %lld\n", symmetric ? "symmetric" : "coordinate", entries);
   for (int i = 0; i < n; i++)
     for (int j = 0; j < (symmetric ? i + 1 : n); j++) {
-      double v = p->A[(size_t)i + (size_t)j * ld];
+      double v = lcp->A[(size_t)i + (size_t)j * ld];
       if (v == 0) continue;
-      fprintf(f, "%d %d ", i, j);
-      write_number(f, v);
-      fputc('\n', f);
+      fprintf(file, "%d %d ", i, j);
+      write_number(file, v);
+      fputc('\n', file);
     }
 }
 
 /* The same numbers that write_A would write, of a sparse A. */
-static void write_sparse(FILE *f, const perp_columns *C)
+static void write_sparse(FILE *file, const perp_columns *columns)
 {
-  const bool symmetric = perp_columns_skew(C) == 0;
+  const bool symmetric = perp_columns_skew(columns) == 0;
   int entries = 0;
-  for (int i = 0; i < C->n; i++)
-    for (int k = C->rstart[i]; k < C->rstart[i + 1]; k++) entries += !symmetric || C->col[k] <= i;
-  fprintf(f, "A %s %d\n", symmetric ? "symmetric" : "coordinate", entries);
-  for (int i = 0; i < C->n; i++)
-    for (int k = C->rstart[i]; k < C->rstart[i + 1]; k++) {
-      if (symmetric && C->col[k] > i) continue;
-      fprintf(f, "%d %d ", i, C->col[k]);
-      write_number(f, C->rvalue[k]);
-      fputc('\n', f);
+  for (int i = 0; i < columns->n; i++)
+    for (int k = columns->rstart[i]; k < columns->rstart[i + 1]; k++)
+      entries += !symmetric || columns->col[k] <= i;
+  fprintf(file, "A %s %d\n", symmetric ? "symmetric" : "coordinate", entries);
+  for (int i = 0; i < columns->n; i++)
+    for (int k = columns->rstart[i]; k < columns->rstart[i + 1]; k++) {
+      if (symmetric && columns->col[k] > i) continue;
+      fprintf(file, "%d %d ", i, columns->col[k]);
+      write_number(file, columns->rvalue[k]);
+      fputc('\n', file);
     }
 }
 
-static void write_factored(FILE *f, const perp_blocks *F)
+static void write_factored(FILE *file, const perp_blocks *blocks)
 {
-  if (F->s != NULL) write_vector(f, "softness", F->s, F->m);
-  fprintf(f, "factored %d %d\n", F->nb, F->nc);
-  for (int b = 0; b < F->nb; b++) {
-    int d = F->bptr[b + 1] - F->bptr[b];
-    fprintf(f, "%d\n", d);
-    write_matrix(f, d, d, F->Minv + F->mptr[b], (size_t)d);
+  if (blocks->s != NULL) write_vector(file, "softness", blocks->s, blocks->m);
+  fprintf(file, "factored %d %d\n", blocks->nb, blocks->nc);
+  for (int b = 0; b < blocks->nb; b++) {
+    int d = blocks->bptr[b + 1] - blocks->bptr[b];
+    fprintf(file, "%d\n", d);
+    write_matrix(file, d, d, blocks->Minv + blocks->mptr[b], (size_t)d);
   }
-  for (int c = 0; c < F->nc; c++) {
-    int r = F->cptr[c + 1] - F->cptr[c];
-    fprintf(f, "%d %d\n", r, F->jptr[c + 1] - F->jptr[c]);
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      int d = F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]];
-      fprintf(f, "%d\n", F->jblk[k]);
-      write_matrix(f, r, d, F->J + F->joff[k], (size_t)r);
+  for (int c = 0; c < blocks->nc; c++) {
+    int r = blocks->cptr[c + 1] - blocks->cptr[c];
+    fprintf(file, "%d %d\n", r, blocks->jptr[c + 1] - blocks->jptr[c]);
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      int d = blocks->bptr[blocks->jblk[k] + 1] - blocks->bptr[blocks->jblk[k]];
+      fprintf(file, "%d\n", blocks->jblk[k]);
+      write_matrix(file, r, d, blocks->J + blocks->joff[k], (size_t)r);
     }
   }
 }
 
-perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
+perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *problem, FILE *file)
 {
-  const perp_lcp *p = &q->p;
-  int n = p->n, count = 0;
-  fprintf(f, "perp-lcp 1\n");
-  if (q->family[0]) fprintf(f, "family %s\n", q->family);
-  if (q->provenance != NULL) fprintf(f, "provenance %s\n", q->provenance);
-  if (q->classes != 0) {
-    fprintf(f, "classes");
+  const perp_lcp *lcp = &problem->p;
+  int n = lcp->n, count = 0;
+  fprintf(file, "perp-lcp 1\n");
+  if (problem->family[0]) fprintf(file, "family %s\n", problem->family);
+  if (problem->provenance != NULL) fprintf(file, "provenance %s\n", problem->provenance);
+  if (problem->classes != 0) {
+    fprintf(file, "classes");
     for (int k = 0; perp_lcp_class_names[k].name != NULL; k++)
-      if (q->classes & perp_lcp_class_names[k].bit) fprintf(f, " %s", perp_lcp_class_names[k].name);
-    fputc('\n', f);
+      if (problem->classes & perp_lcp_class_names[k].bit)
+        fprintf(file, " %s", perp_lcp_class_names[k].name);
+    fputc('\n', file);
   }
-  const perp_lcp_sequence *s = &q->sequence;
-  if (s->name[0]) fprintf(f, "sequence %d %d %s\n", s->number, s->of, s->name);
-  fprintf(f, "n %d\n", n);
-  if (p->A != NULL) write_A(f, p);
-  if (p->C != NULL) write_sparse(f, p->C);
-  if (p->F != NULL) write_factored(f, p->F);
-  write_vector(f, "b", p->b, n);
-  if (p->lo != NULL) write_vector(f, "lo", p->lo, n);
-  if (p->hi != NULL) write_vector(f, "hi", p->hi, n);
-  if (p->fric_of != NULL) {
-    fprintf(f, "friction %d\n", write_count(n, p->fric_of));
+  const perp_lcp_sequence *sequence = &problem->sequence;
+  if (sequence->name[0])
+    fprintf(file, "sequence %d %d %s\n", sequence->number, sequence->of, sequence->name);
+  fprintf(file, "n %d\n", n);
+  if (lcp->A != NULL) write_A(file, lcp);
+  if (lcp->C != NULL) write_sparse(file, lcp->C);
+  if (lcp->F != NULL) write_factored(file, lcp->F);
+  write_vector(file, "b", lcp->b, n);
+  if (lcp->lo != NULL) write_vector(file, "lo", lcp->lo, n);
+  if (lcp->hi != NULL) write_vector(file, "hi", lcp->hi, n);
+  if (lcp->fric_of != NULL) {
+    fprintf(file, "friction %d\n", write_count(n, lcp->fric_of));
     for (int i = 0; i < n; i++)
-      if (p->fric_of[i] >= 0) {
-        fprintf(f, "%d %d ", i, p->fric_of[i]);
-        write_number(f, p->mu[i]);
-        fputc('\n', f);
+      if (lcp->fric_of[i] >= 0) {
+        fprintf(file, "%d %d ", i, lcp->fric_of[i]);
+        write_number(file, lcp->mu[i]);
+        fputc('\n', file);
       }
   }
-  if (p->cone != NULL) {
-    for (int i = 0; i < n; i++) count += p->cone[i] != 0;
-    fprintf(f, "cone %d\n", count);
+  if (lcp->cone != NULL) {
+    for (int i = 0; i < n; i++) count += lcp->cone[i] != 0;
+    fprintf(file, "cone %d\n", count);
     for (int i = 0; i < n; i++)
-      if (p->cone[i]) fprintf(f, "%d\n", i);
+      if (lcp->cone[i]) fprintf(file, "%d\n", i);
   }
-  if (p->unit != NULL) write_vector(f, "unit", p->unit, n);
-  if (p->contact_of != NULL) {
-    fprintf(f, "contact %d\n", write_count(n, p->contact_of));
+  if (lcp->unit != NULL) write_vector(file, "unit", lcp->unit, n);
+  if (lcp->contact_of != NULL) {
+    fprintf(file, "contact %d\n", write_count(n, lcp->contact_of));
     for (int i = 0; i < n; i++)
-      if (p->contact_of[i] >= 0) fprintf(f, "%d %d\n", i, p->contact_of[i]);
+      if (lcp->contact_of[i] >= 0) fprintf(file, "%d %d\n", i, lcp->contact_of[i]);
   }
-  if (p->frozen) fprintf(f, "frozen\n");
-  if (q->solution != NULL) write_vector(f, "solution", q->solution, n);
-  if (s->number > 0) {
-    fprintf(f, "before %d %d\n", s->rows, s->n);
-    for (int k = 0; k < s->n; k++) {
-      fprintf(f, "%d %d ", s->carry[k].to, s->carry[k].from);
-      write_number(f, s->carry[k].c);
-      fputc('\n', f);
+  if (lcp->frozen) fprintf(file, "frozen\n");
+  if (problem->solution != NULL) write_vector(file, "solution", problem->solution, n);
+  if (sequence->number > 0) {
+    fprintf(file, "before %d %d\n", sequence->rows, sequence->n);
+    for (int k = 0; k < sequence->n; k++) {
+      fprintf(file, "%d %d ", sequence->carry[k].to, sequence->carry[k].from);
+      write_number(file, sequence->carry[k].c);
+      fputc('\n', file);
     }
   }
-  fprintf(f, "end\n");
-  if (ferror(f)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
+  fprintf(file, "end\n");
+  if (ferror(file)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
   return PERP_OK;
 }

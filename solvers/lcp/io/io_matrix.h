@@ -23,22 +23,23 @@ typedef struct perp_io_matrix {
 } perp_io_matrix;
 
 /* An empty matrix; free it whatever happens afterwards. */
-void perp_io_matrix_open(int rows, int columns, perp_io_matrix *m);
-void perp_io_matrix_free(perp_io_matrix *m);
+void perp_io_matrix_open(int rows, int columns, perp_io_matrix *matrix);
+void perp_io_matrix_free(perp_io_matrix *matrix);
 /* line: of the file, for PERP_TWICE_REFUSED.  PERP_ERR_NOMEM; PERP_ERR_UNSUPPORTED as
  * perp_lcp_affords. */
-perp_status perp_io_matrix_add(perp_ctx *ctx, perp_io_matrix *m, int i, int j, double value,
+perp_status perp_io_matrix_add(perp_ctx *ctx, perp_io_matrix *matrix, int i, int j, double value,
                                int line);
 /* Compress; in *twice (may be NULL) the second of two entries at one place, where that is refused:
  * line < 0: none. */
-perp_status perp_io_matrix_close(perp_ctx *ctx, perp_io_matrix *m, perp_twice rule,
+perp_status perp_io_matrix_close(perp_ctx *ctx, perp_io_matrix *matrix, perp_twice rule,
                                  perp_entry *twice);
-/* A of p, which has none, = m, square: sparse where m is mostly zeros (PERP_SPARSE_ROWS), else
- * dense. */
-perp_status perp_io_matrix_into(perp_ctx *ctx, const perp_io_matrix *m, perp_lcp_problem *p);
+/* A of problem, which has none, = m, square: sparse where m is mostly zeros (PERP_SPARSE_ROWS),
+ * else dense. */
+perp_status perp_io_matrix_into(perp_ctx *ctx, const perp_io_matrix *matrix,
+                                perp_lcp_problem *problem);
 
 /* Local friction problem u = W r + q in contacts of dim rows -> out. */
-perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const perp_io_matrix *W,
+perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const perp_io_matrix *matrix,
                                       const double *q, const double *mu, perp_lcp_problem *out);
 /* Global one: M v = H r + f, u = H'v + b, as W = H'M^-1 H, q = b + H'M^-1 f.  Where M is made of
  * symmetric positive definite blocks (bodies) and that is less work than a dense W, W stays

@@ -22,51 +22,52 @@ struct header {
 
 /* Banner and sizes.  The banner starts with the comment character, so its words are taken from the
  * raw line. */
-static perp_status read_header(perp_scan *t, struct header *h)
+static perp_status read_header(perp_scan *scan, struct header *h)
 {
   char line[200], object[40], format[40], field[40], symmetry[40];
   size_t n = 0;
   *h = (struct header){ 0 };
-  for (; t->at < t->end && *t->at != '\n'; t->at++)
-    if (n + 1 < sizeof line) line[n++] = isprint((unsigned char)*t->at) ? *t->at : ' ';
+  for (; scan->at < scan->end && *scan->at != '\n'; scan->at++)
+    if (n + 1 < sizeof line) line[n++] = isprint((unsigned char)*scan->at) ? *scan->at : ' ';
   line[n] = '\0';
   char *s = line;
   for (; *s != '\0'; s++) *s = (char)tolower((unsigned char)*s);
   if (sscanf(line, "%%%%matrixmarket %39s %39s %39s %39s", object, format, field, symmetry) != 4)
     return perp_scan_fail(
-        t, 1,
+        scan, 1,
         "the Matrix Market banner needs four words, for example matrix coordinate real general");
   if (strcmp(object, "matrix") != 0)
-    return perp_scan_fail(t, 1, "Matrix Market object '%s' is not supported; it must be matrix",
+    return perp_scan_fail(scan, 1, "Matrix Market object '%s' is not supported; it must be matrix",
                           object);
   h->coordinate = strcmp(format, "coordinate") == 0;
   if (!h->coordinate && strcmp(format, "array") != 0)
-    return perp_scan_fail(t, 1, "unknown Matrix Market format '%s' (valid: coordinate, array)",
+    return perp_scan_fail(scan, 1, "unknown Matrix Market format '%s' (valid: coordinate, array)",
                           format);
   if (strcmp(field, "real") != 0 && strcmp(field, "integer") != 0 && strcmp(field, "double") != 0)
     return perp_scan_fail(
-        t, 1, "Matrix Market field '%s' is not supported (valid: real, integer, double)", field);
+        scan, 1, "Matrix Market field '%s' is not supported (valid: real, integer, double)", field);
   h->sign = strcmp(symmetry, "symmetric") == 0        ? 1
             : strcmp(symmetry, "skew-symmetric") == 0 ? -1
                                                       : 0;
   if (h->sign == 0 && strcmp(symmetry, "general") != 0)
     return perp_scan_fail(
-        t, 1, "unknown Matrix Market symmetry '%s' (valid: general, symmetric, skew-symmetric)",
+        scan, 1, "unknown Matrix Market symmetry '%s' (valid: general, symmetric, skew-symmetric)",
         symmetry);
-  PERP_TRY(perp_scan_int(t, "the number of rows", 1, INT_MAX - 3, &h->rows));
-  PERP_TRY(perp_scan_int(t, "the number of columns", 1, INT_MAX, &h->columns));
+  PERP_TRY(perp_scan_int(scan, "the number of rows", 1, INT_MAX - 3, &h->rows));
+  PERP_TRY(perp_scan_int(scan, "the number of columns", 1, INT_MAX, &h->columns));
   double rows = h->rows, columns = h->columns, words;
   if (h->coordinate) {
-    PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &h->entries));
+    PERP_TRY(perp_scan_int(scan, "the number of entries", 0, INT_MAX, &h->entries));
     words = 3.0 * h->entries;
   } else
     words = h->sign == 0  ? rows * columns
             : h->sign > 0 ? rows * (rows + 1) / 2
                           : rows * (rows - 1) / 2;
   if (h->sign != 0 && h->rows != h->columns)
-    return perp_scan_fail(t, t->word_line, "a symmetric matrix must be square, but it is %d x %d",
-                          h->rows, h->columns);
-  return perp_scan_afford(t, "the matrix", words);
+    return perp_scan_fail(scan, scan->word_line,
+                          "a symmetric matrix must be square, but it is %d x %d", h->rows,
+                          h->columns);
+  return perp_scan_afford(scan, "the matrix", words);
 }
 
 /* Where entries go: those of A into m where it is there, else into x.A. */
@@ -80,22 +81,22 @@ struct places {
 /* One entry to its place: columns n, n + 1, n + 2 are b, lo, hi. */
 static perp_status io_mtx_place(const struct places *to, int i, int j, double v)
 {
-  const perp_lcp_arrays x = to->x;
+  const perp_lcp_arrays arrays = to->x;
   const int n = to->n;
   if (j < n && to->m != NULL) return perp_io_matrix_add(to->ctx, to->m, i, j, v, 0);
   if (j < n)
-    x.A[(size_t)i + (size_t)j * (size_t)n] = v;
+    arrays.A[(size_t)i + (size_t)j * (size_t)n] = v;
   else if (j == n)
-    x.b[i] = v;
+    arrays.b[i] = v;
   else if (j == n + 1)
-    x.lo[i] = v;
+    arrays.lo[i] = v;
   else
-    x.hi[i] = v;
+    arrays.hi[i] = v;
   return PERP_OK;
 }
 
 /* what: the name of an entry of A or b in messages */
-static perp_status read_entries(perp_scan *t, const struct header *h, const struct places *to,
+static perp_status read_entries(perp_scan *scan, const struct header *h, const struct places *to,
                                 const char *what)
 {
   const int n = to->n;
@@ -103,9 +104,9 @@ static perp_status read_entries(perp_scan *t, const struct header *h, const stru
   double v;
   if (h->coordinate) {
     for (int k = 0; k < h->entries; k++) {
-      PERP_TRY(perp_scan_int(t, "a row index", 1, h->rows, &i));
-      PERP_TRY(perp_scan_int(t, "a column index", 1, h->columns, &j));
-      PERP_TRY(j > n + 1 ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, what, &v));
+      PERP_TRY(perp_scan_int(scan, "a row index", 1, h->rows, &i));
+      PERP_TRY(perp_scan_int(scan, "a column index", 1, h->columns, &j));
+      PERP_TRY(j > n + 1 ? perp_scan_bound(scan, "a bound", &v) : perp_scan_real(scan, what, &v));
       PERP_TRY(io_mtx_place(to, i - 1, j - 1, v));
       if (h->sign != 0 && i != j) PERP_TRY(io_mtx_place(to, j - 1, i - 1, h->sign * v));
     }
@@ -113,7 +114,7 @@ static perp_status read_entries(perp_scan *t, const struct header *h, const stru
   }
   for (j = 0; j < h->columns; j++)
     for (i = h->sign == 0 ? 0 : h->sign > 0 ? j : j + 1; i < h->rows; i++) {
-      PERP_TRY(j > n ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, what, &v));
+      PERP_TRY(j > n ? perp_scan_bound(scan, "a bound", &v) : perp_scan_real(scan, what, &v));
       PERP_TRY(io_mtx_place(to, i, j, v));
       if (h->sign != 0 && i != j) PERP_TRY(io_mtx_place(to, j, i, h->sign * v));
     }
@@ -122,39 +123,41 @@ static perp_status read_entries(perp_scan *t, const struct header *h, const stru
 
 /* The line of the last bound of a row, in entries that have been read without complaint from `t`
  * on. */
-static int line_of_bound(perp_scan t, const struct header *h, int row, int n)
+static int line_of_bound(perp_scan scan, const struct header *h, int row, int n)
 {
-  int i = 0, j = 0, line = t.line;
+  int i = 0, j = 0, line = scan.line;
   double v;
-  t.ctx = NULL;
+  scan.ctx = NULL;
   size_t count = h->coordinate ? (size_t)h->entries : (size_t)h->rows * (size_t)h->columns;
   for (size_t k = 0; k < count; k++) {
     if (h->coordinate) {
-      perp_scan_int(&t, "", 1, h->rows, &i);
-      perp_scan_int(&t, "", 1, h->columns, &j);
+      perp_scan_int(&scan, "", 1, h->rows, &i);
+      perp_scan_int(&scan, "", 1, h->columns, &j);
     } else {
       i = (int)(k % (size_t)h->rows) + 1;
       j = (int)(k / (size_t)h->rows) + 1;
     }
-    perp_scan_bound(&t, "", &v);
-    if (i == row + 1 && j > n + 1) line = t.word_line;
+    perp_scan_bound(&scan, "", &v);
+    if (i == row + 1 && j > n + 1) line = scan.word_line;
   }
   return line;
 }
 
 /* All entries, of A as sparse as they come; the last one of those at one place stands. */
-static perp_status io_mtx_read_matrix(perp_scan *t, const struct header *h, perp_lcp_problem *out)
+static perp_status io_mtx_read_matrix(perp_scan *scan, const struct header *h,
+                                      perp_lcp_problem *out)
 {
-  perp_io_matrix m;
+  perp_io_matrix matrix;
   const int n = h->rows;
-  struct places to = { .ctx = t->ctx, .x = perp_lcp_edit(out), .n = n };
-  if (!h->coordinate) return read_entries(t, h, &to, "an entry");
-  perp_io_matrix_open(n, n, &m);
-  to.m = &m;
-  perp_status status = read_entries(t, h, &to, "an entry");
-  if (status == PERP_OK) status = perp_io_matrix_close(t->ctx, &m, PERP_TWICE_REPLACES, NULL);
-  if (status == PERP_OK) status = perp_io_matrix_into(t->ctx, &m, out);
-  perp_io_matrix_free(&m);
+  struct places to = { .ctx = scan->ctx, .x = perp_lcp_edit(out), .n = n };
+  if (!h->coordinate) return read_entries(scan, h, &to, "an entry");
+  perp_io_matrix_open(n, n, &matrix);
+  to.m = &matrix;
+  perp_status status = read_entries(scan, h, &to, "an entry");
+  if (status == PERP_OK)
+    status = perp_io_matrix_close(scan->ctx, &matrix, PERP_TWICE_REPLACES, NULL);
+  if (status == PERP_OK) status = perp_io_matrix_into(scan->ctx, &matrix, out);
+  perp_io_matrix_free(&matrix);
   return status;
 }
 
@@ -162,94 +165,96 @@ static perp_status io_mtx_read_matrix(perp_scan *t, const struct header *h, perp
 static perp_status read_companion(perp_ctx *ctx, const char *name, const char *data, size_t size,
                                   int n, double *b)
 {
-  perp_scan t;
+  perp_scan scan;
   struct header h;
-  PERP_TRY(perp_scan_open(ctx, name, data, size, '%', &t));
+  PERP_TRY(perp_scan_open(ctx, name, data, size, '%', &scan));
   perp_status status = size > 14 && memcmp(data, "%%MatrixMarket", 14) == 0
-                           ? read_header(&t, &h)
-                           : perp_scan_fail(&t, 1, "the file is not a Matrix Market file");
+                           ? read_header(&scan, &h)
+                           : perp_scan_fail(&scan, 1, "the file is not a Matrix Market file");
   if (status == PERP_OK && (h.rows != n || h.columns != 1))
-    status = perp_scan_fail(&t, t.word_line, "b is %d x %d but A has %d rows", h.rows, h.columns,
-                            n);
+    status = perp_scan_fail(&scan, scan.word_line, "b is %d x %d but A has %d rows", h.rows,
+                            h.columns, n);
   if (status == PERP_OK) /* its one column is that of an A of one column */
-    status = read_entries(&t, &h, &(struct places){ .x.A = b, .n = 1 }, "b");
-  perp_scan_close(&t);
+    status = read_entries(&scan, &h, &(struct places){ .x.A = b, .n = 1 }, "b");
+  perp_scan_close(&scan);
   return status;
 }
 
-perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t companion_size,
+perp_status perp_lcp_read_mtx(perp_scan *scan, const char *companion, size_t companion_size,
                               const char *companion_name, perp_lcp_problem *out)
 {
   struct header h;
-  PERP_TRY(read_header(t, &h));
+  PERP_TRY(read_header(scan, &h));
   int n = h.rows, extra = h.columns - n;
   if (extra != 0 && extra != 1 && extra != 3)
-    return perp_scan_fail(t, t->word_line, "%d x %d is neither A (n x n), [A b] nor [A b lo hi]",
-                          h.rows, h.columns);
+    return perp_scan_fail(scan, scan->word_line,
+                          "%d x %d is neither A (n x n), [A b] nor [A b lo hi]", h.rows, h.columns);
   if (extra == 0 && companion == NULL)
-    return perp_scan_fail(t, t->word_line, "no right-hand side: %s%s",
+    return perp_scan_fail(scan, scan->word_line, "no right-hand side: %s%s",
                           companion_name != NULL ? companion_name : "a second file with b",
                           " is missing");
-  PERP_TRY(perp_scan_afford(t, "the rows", n / 3.0));
-  PERP_TRY(perp_lcp_problem_new(t->ctx, n, extra == 3 ? PERP_PART_BOUNDS : 0u, out));
-  if (!h.coordinate) PERP_TRY(perp_lcp_problem_add_dense(t->ctx, out));
-  perp_lcp_arrays x = perp_lcp_edit(out);
+  PERP_TRY(perp_scan_afford(scan, "the rows", n / 3.0));
+  PERP_TRY(perp_lcp_problem_new(scan->ctx, n, extra == 3 ? PERP_PART_BOUNDS : 0u, out));
+  if (!h.coordinate) PERP_TRY(perp_lcp_problem_add_dense(scan->ctx, out));
+  perp_lcp_arrays arrays = perp_lcp_edit(out);
   if (extra == 3)
-    for (int i = 0; i < n; i++) x.hi[i] = 0; /* what a coordinate file leaves out is zero */
-  perp_scan entries = *t;
-  PERP_TRY(io_mtx_read_matrix(t, &h, out));
+    for (int i = 0; i < n; i++) arrays.hi[i] = 0; /* what a coordinate file leaves out is zero */
+  perp_scan entries = *scan;
+  PERP_TRY(io_mtx_read_matrix(scan, &h, out));
   if (extra == 0)
-    PERP_TRY(read_companion(t->ctx, companion_name, companion, companion_size, n, x.b));
+    PERP_TRY(read_companion(scan->ctx, companion_name, companion, companion_size, n, arrays.b));
   char word[8];
-  if (perp_scan_word(t, word, sizeof word))
-    return perp_scan_fail(t, t->word_line, "there are more numbers than the header declares");
+  if (perp_scan_word(scan, word, sizeof word))
+    return perp_scan_fail(scan, scan->word_line, "there are more numbers than the header declares");
   for (int i = 0; extra == 3 && i < n; i++)
-    if (!(x.lo[i] <= x.hi[i]))
-      return perp_scan_fail(t, line_of_bound(entries, &h, i, n),
-                            "row %d: lo = %g, hi = %g; lo <= hi is required", i + 1, x.lo[i],
-                            x.hi[i]);
+    if (!(arrays.lo[i] <= arrays.hi[i]))
+      return perp_scan_fail(scan, line_of_bound(entries, &h, i, n),
+                            "row %d: lo = %g, hi = %g; lo <= hi is required", i + 1, arrays.lo[i],
+                            arrays.hi[i]);
   snprintf(out->family, sizeof out->family, "matrix-market");
   return PERP_OK;
 }
 
-static void write_entry(FILE *f, int i, int j, double v)
+static void write_entry(FILE *file, int i, int j, double v)
 {
   char text[40];
   perp_format_real(v, text, sizeof text);
-  fprintf(f, "%d %d %s\n", i + 1, j + 1, text);
+  fprintf(file, "%d %d %s\n", i + 1, j + 1, text);
 }
 
-perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
+perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *problem, FILE *file)
 {
-  for (int i = 0; q->p.fric_of != NULL && i < q->p.n; i++)
-    if (q->p.fric_of[i] >= 0)
+  for (int i = 0; problem->p.fric_of != NULL && i < problem->p.n; i++)
+    if (problem->p.fric_of[i] >= 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "Matrix Market files cannot store friction rows; write a .lcp file");
   perp_lcp_problem formed = { 0 };
-  if (q->p.F != NULL) PERP_TRY(perp_lcp_problem_form(ctx, q, &formed));
-  const perp_lcp *p = q->p.F != NULL ? &formed.p : &q->p;
-  int n = p->n;
-  bool bounds = p->lo != NULL || p->hi != NULL;
+  if (problem->p.F != NULL) PERP_TRY(perp_lcp_problem_form(ctx, problem, &formed));
+  const perp_lcp *lcp = problem->p.F != NULL ? &formed.p : &problem->p;
+  int n = lcp->n;
+  bool bounds = lcp->lo != NULL || lcp->hi != NULL;
   long long entries = bounds ? 3LL * n : n;
-  for (size_t k = 0; p->A != NULL && k < (size_t)n * (size_t)n; k++) entries += p->A[k] != 0;
-  if (p->C != NULL) entries += p->C->start[n];
-  fprintf(f, "%%%%MatrixMarket matrix coordinate real general\n%% [A b%s], w = A lambda + b%s%s\n",
-          bounds ? " lo hi" : "", q->family[0] ? "; " : "", q->family);
-  fprintf(f, "%d %d %lld\n", n, n + (bounds ? 3 : 1), entries);
+  for (size_t k = 0; lcp->A != NULL && k < (size_t)n * (size_t)n; k++) entries += lcp->A[k] != 0;
+  if (lcp->C != NULL) entries += lcp->C->start[n];
+  fprintf(file,
+          "%%%%MatrixMarket matrix coordinate real general\n%% [A b%s], w = A lambda + b%s%s\n",
+          bounds ? " lo hi" : "", problem->family[0] ? "; " : "", problem->family);
+  fprintf(file, "%d %d %lld\n", n, n + (bounds ? 3 : 1), entries);
   for (int j = 0; j < n; j++) {
-    for (int i = 0; p->A != NULL && i < n; i++)
-      if (p->A[(size_t)i + (size_t)j * (size_t)p->lda] != 0)
-        write_entry(f, i, j, p->A[(size_t)i + (size_t)j * (size_t)p->lda]);
-    for (int k = p->C != NULL ? p->C->start[j] : 0; p->C != NULL && k < p->C->start[j + 1]; k++)
-      write_entry(f, p->C->row[k], j, p->C->value[k]);
+    for (int i = 0; lcp->A != NULL && i < n; i++)
+      if (lcp->A[(size_t)i + (size_t)j * (size_t)lcp->lda] != 0)
+        write_entry(file, i, j, lcp->A[(size_t)i + (size_t)j * (size_t)lcp->lda]);
+    for (int k = lcp->C != NULL ? lcp->C->start[j] : 0; lcp->C != NULL && k < lcp->C->start[j + 1];
+         k++)
+      write_entry(file, lcp->C->row[k], j, lcp->C->value[k]);
   }
   for (int j = n; j < n + (bounds ? 3 : 1); j++)
     for (int i = 0; i < n; i++)
-      write_entry(f, i, j,
-                  j == n       ? p->b[i]
-                  : j == n + 1 ? (p->lo != NULL ? p->lo[i] : 0)
-                               : (p->hi != NULL ? p->hi[i] : HUGE_VAL));
+      write_entry(file, i, j,
+                  j == n       ? lcp->b[i]
+                  : j == n + 1 ? (lcp->lo != NULL ? lcp->lo[i] : 0)
+                               : (lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL));
   perp_lcp_problem_free(&formed);
-  if (ferror(f)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
+  if (ferror(file)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
   return PERP_OK;
 }

@@ -9,34 +9,36 @@ enum { SEQUENCE_MOST = 1000 }; /* three digits */
 
 /* Does p stand at its place after the problem before it? */
 static perp_status io_sequence_check(perp_ctx *ctx, const char *path, int number,
-                                     const perp_lcp_problem *before, const perp_lcp_problem *p)
+                                     const perp_lcp_problem *before,
+                                     const perp_lcp_problem *problem)
 {
-  const perp_lcp_sequence *q = &p->sequence;
-  if (q->name[0] == '\0')
+  const perp_lcp_sequence *sequence = &problem->sequence;
+  if (sequence->name[0] == '\0')
     return PERP_FAIL(ctx, PERP_ERR_FORMAT,
                      "%s: belongs to no sequence (section sequence is missing)", path);
-  if (q->number != number)
+  if (sequence->number != number)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: is problem %d of its sequence, not %d", path,
-                     q->number, number);
-  if (q->of > SEQUENCE_MOST)
+                     sequence->number, number);
+  if (sequence->of > SEQUENCE_MOST)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: a sequence of %d problems is too long (at most %d)",
-                     path, q->of, SEQUENCE_MOST);
+                     path, sequence->of, SEQUENCE_MOST);
   if (before == NULL) return PERP_OK;
-  if (strcmp(q->name, before->sequence.name) != 0 || q->of != before->sequence.of)
+  if (strcmp(sequence->name, before->sequence.name) != 0 || sequence->of != before->sequence.of)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT,
                      "%s: belongs to sequence %s of %d problems, but the previous file to %s of %d",
-                     path, q->name, q->of, before->sequence.name, before->sequence.of);
-  if (q->rows != before->p.n)
+                     path, sequence->name, sequence->of, before->sequence.name,
+                     before->sequence.of);
+  if (sequence->rows != before->p.n)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT,
                      "%s: section before expects %d rows of the previous problem, which has %d",
-                     path, q->rows, before->p.n);
+                     path, sequence->rows, before->p.n);
   return PERP_OK;
 }
 
-void perp_lcp_sequence_free(perp_lcp_problem *p, int n)
+void perp_lcp_sequence_free(perp_lcp_problem *problem, int n)
 {
-  for (int i = 0; p != NULL && i < n; i++) perp_lcp_problem_free(&p[i]);
-  free(p);
+  for (int i = 0; problem != NULL && i < n; i++) perp_lcp_problem_free(&problem[i]);
+  free(problem);
 }
 
 perp_status perp_lcp_sequence_read(perp_ctx *ctx, const char *prefix, perp_lcp_problem **out,
@@ -50,20 +52,20 @@ perp_status perp_lcp_sequence_read(perp_ctx *ctx, const char *prefix, perp_lcp_p
   *n = 0;
   if (path == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a file name");
   while (status == PERP_OK && read < of) {
-    perp_lcp_problem p;
+    perp_lcp_problem problem;
     sprintf(path, "%s-%03d.lcp", prefix, read);
-    status = perp_lcp_read(ctx, path, &p);
+    status = perp_lcp_read(ctx, path, &problem);
     if (status != PERP_OK) break;
-    status = io_sequence_check(ctx, path, read, read > 0 ? &all[read - 1] : NULL, &p);
+    status = io_sequence_check(ctx, path, read, read > 0 ? &all[read - 1] : NULL, &problem);
     if (status == PERP_OK && read == 0) {
-      of = p.sequence.of;
+      of = problem.sequence.of;
       all = calloc((size_t)of, sizeof *all);
       if (all == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d problems", of);
     }
     if (status == PERP_OK)
-      all[read++] = p;
+      all[read++] = problem;
     else
-      perp_lcp_problem_free(&p);
+      perp_lcp_problem_free(&problem);
   }
   free(path);
   if (status != PERP_OK) {

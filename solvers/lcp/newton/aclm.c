@@ -48,13 +48,14 @@ struct ws {
   double *f, *g;             /* [max_n] Gamma(w) - s and Gamma(w) of the programme before */
 };
 
-static void aclm_layout(void *ws, perp_arena *a)
+static void aclm_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  w->C.max_n = w->R.max_n;
-  perp_desaxce_layout(&w->K, w->R.max_n, a);
-  perp_conic_layout(&w->C, a);
-  PERP_DOUBLES(a, w->R.max_n, &w->x, &w->w, &w->s, &w->c, &w->y, &w->f, &w->g);
+  struct ws *work = ws;
+  work->C.max_n = work->R.max_n;
+  perp_desaxce_layout(&work->K, work->R.max_n, arena);
+  perp_conic_layout(&work->C, arena);
+  PERP_DOUBLES(arena, work->R.max_n, &work->x, &work->w, &work->s, &work->c, &work->y, &work->f,
+               &work->g);
 }
 
 static perp_status aclm_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -65,114 +66,117 @@ static perp_status aclm_create(perp_ctx *ctx, int max_n, const void *opts, void 
 
 static void aclm_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w != NULL) perp_conic_close(&w->C);
-  perp_rows_destroy(w);
+  struct ws *work = ws;
+  if (work != NULL) perp_conic_close(&work->C);
+  perp_rows_destroy(work);
 }
 
 /* The programme of s to the tolerance tol. */
-static void aclm_programme(struct ws *w, double tol, bool fresh, perp_stats *stats)
+static void aclm_programme(struct ws *work, double tol, bool fresh, perp_stats *stats)
 {
   double least = HUGE_VAL, length;
-  for (int i = 0; i < w->R.n; i++) w->c[i] = w->R.p->b[i] + w->s[i];
+  for (int i = 0; i < work->R.n; i++) work->c[i] = work->R.p->b[i] + work->s[i];
   if (fresh)
-    perp_conic_begin(&w->C, w->x, w->c);
+    perp_conic_begin(&work->C, work->x, work->c);
   else
-    perp_conic_again(&w->C, w->c, perp_conic_apart(&w->C, w->c));
-  memcpy(w->c, w->x, (size_t)w->R.n * sizeof *w->c); /* the best x */
-  for (int k = 0; k < w->o.inner && least > tol && !perp_rows_spent(&w->R); k++) {
-    perp_conic_step(&w->C, &length, stats);
+    perp_conic_again(&work->C, work->c, perp_conic_apart(&work->C, work->c));
+  memcpy(work->c, work->x, (size_t)work->R.n * sizeof *work->c); /* the best x */
+  for (int k = 0; k < work->o.inner && least > tol && !perp_rows_spent(&work->R); k++) {
+    perp_conic_step(&work->C, &length, stats);
     if (length == 0) break;
     /* x = P_K of the point of the programme; how far it is from the nearest point after a gradient
      * step, relative to x and b: the natural map of the programme. */
-    const perp_rows *R = &w->R;
-    double worst = 0, size = R->bnorm;
-    perp_conic_point(&w->C, w->y);
-    perp_desaxce_project(&w->K, w->y, w->x);
-    perp_rows_w(&w->R, w->x, w->w);
+    const perp_rows *rows = &work->R;
+    double worst = 0, size = rows->bnorm;
+    perp_conic_point(&work->C, work->y);
+    perp_desaxce_project(&work->K, work->y, work->x);
+    perp_rows_w(&work->R, work->x, work->w);
     stats->matvecs++;
-    for (int i = 0; i < R->n; i++) w->y[i] = w->x[i] - (w->w[i] + w->s[i]) / w->K.d[i];
-    perp_desaxce_project(&w->K, w->y, w->y);
-    for (int i = 0; i < R->n; i++) {
-      worst = fmax(worst, fabs(w->x[i] - w->y[i]));
-      size = fmax(size, fabs(w->x[i]));
+    for (int i = 0; i < rows->n; i++)
+      work->y[i] = work->x[i] - (work->w[i] + work->s[i]) / work->K.d[i];
+    perp_desaxce_project(&work->K, work->y, work->y);
+    for (int i = 0; i < rows->n; i++) {
+      worst = fmax(worst, fabs(work->x[i] - work->y[i]));
+      size = fmax(size, fabs(work->x[i]));
     }
     const double rate = worst / fmax(size, 1e-300);
     if (!(rate < least)) continue;
     least = rate;
-    memcpy(w->c, w->x, (size_t)w->R.n * sizeof *w->c);
+    memcpy(work->c, work->x, (size_t)work->R.n * sizeof *work->c);
   }
-  memcpy(w->x, w->c, (size_t)w->R.n * sizeof *w->c);
+  memcpy(work->x, work->c, (size_t)work->R.n * sizeof *work->c);
 }
 
 /* The next s: Gamma(w) for the first two programmes, then extrapolated along the last change of f =
  * Gamma(w) - s (Anderson 1965, depth 1), as iterating alone follows its slowest mode; never below
  * 0. */
-static void aclm_correct(struct ws *w, int programmes)
+static void aclm_correct(struct ws *work, int programmes)
 {
-  const int n = w->R.n;
+  const int n = work->R.n;
   double turn = 0, along = 0;
-  perp_desaxce_correct(&w->K, w->w, w->y);
+  perp_desaxce_correct(&work->K, work->w, work->y);
   for (int i = 0; i < n; i++) {
-    const double f = programmes > 0 ? w->y[i] - w->s[i] : 0, change = f - w->f[i];
-    turn += change * change / w->K.d[i];
-    along += f * change / w->K.d[i];
+    const double f = programmes > 0 ? work->y[i] - work->s[i] : 0, change = f - work->f[i];
+    turn += change * change / work->K.d[i];
+    along += f * change / work->K.d[i];
   }
   double theta = programmes > 1 && turn > 0 ? along / turn : 0;
-  theta = fmin(fmax(theta, -w->o.extrapolate), w->o.extrapolate);
+  theta = fmin(fmax(theta, -work->o.extrapolate), work->o.extrapolate);
   for (int i = 0; i < n; i++) {
-    const double f = programmes > 0 ? w->y[i] - w->s[i] : 0;
+    const double f = programmes > 0 ? work->y[i] - work->s[i] : 0;
     /* before the second programme g is that of another problem, or nothing */
-    w->s[i] = fmax(theta != 0 ? w->y[i] - theta * (w->y[i] - w->g[i]) : w->y[i], 0);
-    w->f[i] = f;
-    w->g[i] = w->y[i];
+    work->s[i] = fmax(theta != 0 ? work->y[i] - theta * (work->y[i] - work->g[i]) : work->y[i], 0);
+    work->f[i] = f;
+    work->g[i] = work->y[i];
   }
 }
 
-static perp_status aclm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status aclm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_rows *R = &w->R;
-  const size_t bytes = (size_t)p->n * sizeof *lambda;
+  struct ws *work = ws;
+  perp_rows *rows = &work->R;
+  const size_t bytes = (size_t)lcp->n * sizeof *lambda;
   perp_status status;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_rows_prepare(ctx, R, p, 1));
-  perp_desaxce_open(&w->K, R);
-  const char *what = perp_conic_open(ctx, &w->C, R, &w->K, &status);
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_rows_prepare(ctx, rows, lcp, 1));
+  perp_desaxce_open(&work->K, rows);
+  const char *what = perp_conic_open(ctx, &work->C, rows, &work->K, &status);
   if (status != PERP_OK) return status;
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK, "aclm does not serve %s", what);
     return PERP_OK;
   }
-  const double tol = perp_rows_target(w->o.tol, p);
-  perp_desaxce_project(&w->K, lambda, w->x);
-  double rel = perp_rows_rate(R, w->x, w->w, stats), least = HUGE_VAL, half = HUGE_VAL;
+  const double tol = perp_rows_target(work->o.tol, lcp);
+  perp_desaxce_project(&work->K, lambda, work->x);
+  double rel = perp_rows_rate(rows, work->x, work->w, stats), least = HUGE_VAL, half = HUGE_VAL;
   int since = 0;
   for (;;) {
     PERP_TRACE(ctx, .method = "aclm", .what = "programme", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .residual = rel, .n = p->n, .x = w->x, .w = w->w);
+               .entering = -1, .leaving = -1, .residual = rel, .n = lcp->n, .x = work->x,
+               .w = work->w);
     if (rel < least) {
       least = rel;
-      memcpy(lambda, w->x, bytes);
+      memcpy(lambda, work->x, bytes);
     }
     if (least <= 0.5 * half) {
       half = least;
       since = 0;
     }
-    stats->reason = least <= tol                                               ? PERP_CONVERGED
-                    : !isfinite(rel)                                           ? PERP_NOT_FINITE
-                    : stats->iterations == w->o.max_iter || perp_rows_spent(R) ? PERP_MAX_ITER
-                    : since++ == PATIENCE                                      ? PERP_STALLED
-                                                                               : PERP_RUNNING;
+    stats->reason = least <= tol     ? PERP_CONVERGED
+                    : !isfinite(rel) ? PERP_NOT_FINITE
+                    : stats->iterations == work->o.max_iter || perp_rows_spent(rows) ? PERP_MAX_ITER
+                    : since++ == PATIENCE                                            ? PERP_STALLED
+                                                                                     : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
-    aclm_correct(w, stats->iterations);
-    aclm_programme(w, fmax(0.1 * tol, w->o.ratio * fmin(rel, 1)), stats->iterations == 0, stats);
+    aclm_correct(work, stats->iterations);
+    aclm_programme(work, fmax(0.1 * tol, work->o.ratio * fmin(rel, 1)), stats->iterations == 0,
+                   stats);
     stats->iterations++;
-    rel = perp_rows_rate(R, w->x, w->w, stats);
+    rel = perp_rows_rate(rows, work->x, work->w, stats);
   }
-  stats->work = R->work;
+  stats->work = rows->work;
   return PERP_OK;
 }
 

@@ -65,31 +65,32 @@ struct ws {
       *before; /* [max_n] w: A x + b; before: y of the last iteration */
 };
 
-static void admm_layout(void *ws, perp_arena *a)
+static void admm_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  const int n = w->R.max_n;
-  perp_desaxce_layout(&w->K, n, a);
-  PERP_DOUBLES(a, n, &w->shift, &w->x, &w->y, &w->z, &w->s, &w->w, &w->rhs, &w->before);
+  struct ws *work = ws;
+  const int n = work->R.max_n;
+  perp_desaxce_layout(&work->K, n, arena);
+  PERP_DOUBLES(arena, n, &work->shift, &work->x, &work->y, &work->z, &work->s, &work->w, &work->rhs,
+               &work->before);
 }
 
 static void admm_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_system_close(&w->S);
-  perp_sparse_lu_close(&w->L);
-  perp_rows_destroy(w);
+  struct ws *work = ws;
+  if (work == NULL) return;
+  perp_system_close(&work->S);
+  perp_sparse_lu_close(&work->L);
+  perp_rows_destroy(work);
 }
 
 static perp_status admm_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   struct ws like = { .R.max_n = max_n, .o = *(const struct opts *)opts };
   PERP_TRY(perp_rows_create(ctx, "admm", &like, sizeof like, admm_layout, ws));
-  struct ws *w = *ws;
-  const perp_status status = perp_system_open(ctx, &w->S, max_n);
+  struct ws *work = *ws;
+  const perp_status status = perp_system_open(ctx, &work->S, max_n);
   if (status == PERP_OK) return PERP_OK;
-  admm_destroy(w);
+  admm_destroy(work);
   *ws = NULL;
   return status;
 }
@@ -97,20 +98,20 @@ static perp_status admm_create(perp_ctx *ctx, int max_n, const void *opts, void 
 /* ---- systems ---- */
 
 /* The largest eigenvalue of D^-1/2 A D^-1/2, not too small; rhs and before are scratch. */
-static double admm_largest(struct ws *w, perp_stats *stats)
+static double admm_largest(struct ws *work, perp_stats *stats)
 {
-  const int n = w->R.n;
-  double *v = w->rhs, *u = w->before, top = 0;
+  const int n = work->R.n;
+  double *v = work->rhs, *u = work->before, top = 0;
   for (int i = 0; i < n; i++) v[i] = 1 + 0.5 * fmod(0.6180339887498949 * (i + 1), 1);
   for (int k = 0; k < POWERS; k++) {
     double size = 0, dot = 0;
     for (int i = 0; i < n; i++) size += v[i] * v[i];
     size = sqrt(size);
-    for (int i = 0; i < n; i++) u[i] = v[i] / (size * sqrt(w->K.d[i]));
-    perp_rows_A(&w->R, u, w->s);
+    for (int i = 0; i < n; i++) u[i] = v[i] / (size * sqrt(work->K.d[i]));
+    perp_rows_A(&work->R, u, work->s);
     stats->matvecs++;
     for (int i = 0; i < n; i++) {
-      const double next = w->s[i] / sqrt(w->K.d[i]);
+      const double next = work->s[i] / sqrt(work->K.d[i]);
       dot += next * v[i] / size;
       v[i] = next;
     }
@@ -119,36 +120,36 @@ static double admm_largest(struct ws *w, perp_stats *stats)
     top = dot;
     if (fabs(top - before) <= 0.01 * top) break;
   }
-  return fmax(top, w->o.eta);
+  return fmax(top, work->o.eta);
 }
 
-static bool admm_factor(struct ws *w, double rho, perp_stats *stats)
+static bool admm_factor(struct ws *work, double rho, perp_stats *stats)
 {
-  perp_rows *R = &w->R;
-  const int n = R->n;
-  for (int i = 0; i < n; i++) w->shift[i] = (rho + w->o.eta) * w->K.d[i];
+  perp_rows *rows = &work->R;
+  const int n = rows->n;
+  for (int i = 0; i < n; i++) work->shift[i] = (rho + work->o.eta) * work->K.d[i];
   stats->factorizations++;
-  if (!R->sparse) return perp_system_factor(&w->S, w->shift, NULL);
-  perp_sparse_lu_begin(&w->L, n);
+  if (!rows->sparse) return perp_system_factor(&work->S, work->shift, NULL);
+  perp_sparse_lu_begin(&work->L, n);
   for (int j = 0; j < n; j++) {
-    for (int k = R->start[j]; k < R->start[j + 1]; k++)
-      perp_sparse_lu_add(&w->L, R->row[k], R->value[k]);
-    perp_sparse_lu_add(&w->L, j, w->shift[j]);
-    perp_sparse_lu_column(&w->L);
+    for (int k = rows->start[j]; k < rows->start[j + 1]; k++)
+      perp_sparse_lu_add(&work->L, rows->row[k], rows->value[k]);
+    perp_sparse_lu_add(&work->L, j, work->shift[j]);
+    perp_sparse_lu_column(&work->L);
   }
-  if (!perp_sparse_lu_factor(&w->L)) return false;
-  R->work += perp_sparse_lu_work(&w->L);
+  if (!perp_sparse_lu_factor(&work->L)) return false;
+  rows->work += perp_sparse_lu_work(&work->L);
   return true;
 }
 
-/* x of the system for w->rhs */
-static bool admm_solve_system(struct ws *w, double *x)
+/* x of the system for work->rhs */
+static bool admm_solve_system(struct ws *work, double *x)
 {
-  if (!w->R.sparse) return perp_system_solve(&w->S, w->rhs, x, 0);
-  memcpy(x, w->rhs, (size_t)w->R.n * sizeof *x);
-  perp_sparse_lu_solve(&w->L, x);
-  w->R.work += perp_sparse_lu_nnz(&w->L);
-  for (int i = 0; i < w->R.n; i++)
+  if (!work->R.sparse) return perp_system_solve(&work->S, work->rhs, x, 0);
+  memcpy(x, work->rhs, (size_t)work->R.n * sizeof *x);
+  perp_sparse_lu_solve(&work->L, x);
+  work->R.work += perp_sparse_lu_nnz(&work->L);
+  for (int i = 0; i < work->R.n; i++)
     if (!isfinite(x[i])) return false;
   return true;
 }
@@ -157,100 +158,101 @@ static bool admm_solve_system(struct ws *w, double *x)
 
 /* One iteration; w is A x + b by the system solved.  *primal, *dual: the residuals.  False: not
  * finite. */
-static bool admm_iterate(struct ws *w, double rho, double *primal, double *dual)
+static bool admm_iterate(struct ws *work, double rho, double *primal, double *dual)
 {
-  const int n = w->R.n;
-  const double *b = w->R.p->b, eta = w->o.eta;
-  perp_desaxce_correct(&w->K, w->z, w->s);
+  const int n = work->R.n;
+  const double *b = work->R.p->b, eta = work->o.eta;
+  perp_desaxce_correct(&work->K, work->z, work->s);
   for (int i = 0; i < n; i++) {
-    w->w[i] = w->K.d[i] * (eta * w->x[i] + rho * w->y[i]) + w->z[i] - w->s[i];
-    w->rhs[i] = w->w[i] - b[i];
-    w->before[i] = w->y[i];
+    work->w[i] = work->K.d[i] * (eta * work->x[i] + rho * work->y[i]) + work->z[i] - work->s[i];
+    work->rhs[i] = work->w[i] - b[i];
+    work->before[i] = work->y[i];
   }
-  if (!admm_solve_system(w, w->x)) return false;
+  if (!admm_solve_system(work, work->x)) return false;
   for (int i = 0; i < n; i++) {
-    w->w[i] -= w->shift[i] * w->x[i];
-    w->rhs[i] = w->x[i] - w->z[i] / (rho * w->K.d[i]);
+    work->w[i] -= work->shift[i] * work->x[i];
+    work->rhs[i] = work->x[i] - work->z[i] / (rho * work->K.d[i]);
   }
-  perp_desaxce_project(&w->K, w->rhs, w->y);
+  perp_desaxce_project(&work->K, work->rhs, work->y);
   *primal = *dual = 0;
   for (int i = 0; i < n; i++) {
-    const double gap = w->x[i] - w->y[i], change = rho * (w->y[i] - w->before[i]);
-    w->z[i] -= rho * w->K.d[i] * gap;
-    *primal += w->K.d[i] * gap * gap;
-    *dual += w->K.d[i] * change * change;
+    const double gap = work->x[i] - work->y[i], change = rho * (work->y[i] - work->before[i]);
+    work->z[i] -= rho * work->K.d[i] * gap;
+    *primal += work->K.d[i] * gap * gap;
+    *dual += work->K.d[i] * change * change;
   }
   *primal = sqrt(*primal);
   *dual = sqrt(*dual);
   return true;
 }
 
-static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_rows *R = &w->R;
-  const int n = p->n;
+  struct ws *work = ws;
+  perp_rows *rows = &work->R;
+  const int n = lcp->n;
   const size_t bytes = (size_t)n * sizeof *lambda;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_rows_prepare(ctx, R, p, 1));
-  if (R->sparse)
-    PERP_TRY(perp_sparse_lu_reserve(ctx, &w->L, n, (size_t)R->start[n] + (size_t)n));
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_rows_prepare(ctx, rows, lcp, 1));
+  if (rows->sparse)
+    PERP_TRY(perp_sparse_lu_reserve(ctx, &work->L, n, (size_t)rows->start[n] + (size_t)n));
   else
-    PERP_TRY(perp_system_prepare(ctx, &w->S, R, false));
-  const double tol = perp_rows_target(w->o.tol, p);
-  perp_desaxce_open(&w->K, R);
-  perp_desaxce_project(&w->K, lambda, w->y);
-  perp_rows_w(R, w->y, w->w);
+    PERP_TRY(perp_system_prepare(ctx, &work->S, rows, false));
+  const double tol = perp_rows_target(work->o.tol, lcp);
+  perp_desaxce_open(&work->K, rows);
+  perp_desaxce_project(&work->K, lambda, work->y);
+  perp_rows_w(rows, work->y, work->w);
   stats->matvecs++;
-  memcpy(lambda, w->y, bytes);
-  if (perp_rows_residual(R, lambda, w->w) <= tol) {
+  memcpy(lambda, work->y, bytes);
+  if (perp_rows_residual(rows, lambda, work->w) <= tol) {
     stats->reason = PERP_CONVERGED;
-    stats->work = R->work;
+    stats->work = rows->work;
     return PERP_OK;
   }
-  const double largest = admm_largest(w, stats), condition = largest / w->o.eta;
-  const double growth = fmax(pow(condition, w->o.factor), 1.01);
-  double rho = w->o.rho > 0 ? w->o.rho : sqrt(largest * w->o.eta) * pow(condition, w->o.power);
-  memcpy(w->x, w->y, bytes);
-  perp_desaxce_correct(&w->K, w->w, w->s);
-  for (int i = 0; i < n; i++) w->z[i] = w->w[i] + w->s[i];
+  const double largest = admm_largest(work, stats), condition = largest / work->o.eta;
+  const double growth = fmax(pow(condition, work->o.factor), 1.01);
+  double rho = work->o.rho > 0 ? work->o.rho
+                               : sqrt(largest * work->o.eta) * pow(condition, work->o.power);
+  memcpy(work->x, work->y, bytes);
+  perp_desaxce_correct(&work->K, work->w, work->s);
+  for (int i = 0; i < n; i++) work->z[i] = work->w[i] + work->s[i];
   double least = HUGE_VAL;
-  if (!admm_factor(w, rho, stats)) stats->reason = PERP_SINGULAR;
+  if (!admm_factor(work, rho, stats)) stats->reason = PERP_SINGULAR;
   while (stats->reason == PERP_RUNNING) {
     double primal, dual;
-    if (stats->iterations == w->o.max_iter || perp_rows_spent(R)) {
+    if (stats->iterations == work->o.max_iter || perp_rows_spent(rows)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
     stats->iterations++;
-    if (!admm_iterate(w, rho, &primal, &dual)) {
+    if (!admm_iterate(work, rho, &primal, &dual)) {
       stats->reason = PERP_NOT_FINITE;
       break;
     }
-    double rel = perp_rows_residual(R, w->x, w->w);
+    double rel = perp_rows_residual(rows, work->x, work->w);
     PERP_TRACE(ctx, .method = "admm", .what = "iteration", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .step = rho, .residual = rel, .n = n, .x = w->x,
-               .w = w->w);
+               .entering = -1, .leaving = -1, .step = rho, .residual = rel, .n = n, .x = work->x,
+               .w = work->w);
     if (rel <= tol) { /* by the system; now by the problem */
-      rel = perp_rows_rate(R, w->x, w->w, stats);
+      rel = perp_rows_rate(rows, work->x, work->w, stats);
       if (rel <= tol) stats->reason = PERP_CONVERGED;
     }
     if (rel < least) {
       least = rel;
-      memcpy(lambda, w->x, bytes);
+      memcpy(lambda, work->x, bytes);
     }
     if (stats->reason != PERP_RUNNING || stats->iterations % EVERY != 0 ||
-        stats->factorizations > w->o.refactor)
+        stats->factorizations > work->o.refactor)
       continue;
-    const double to = primal > w->o.ratio * dual   ? rho * growth
-                      : dual > w->o.ratio * primal ? rho / growth
-                                                   : rho;
+    const double to = primal > work->o.ratio * dual   ? rho * growth
+                      : dual > work->o.ratio * primal ? rho / growth
+                                                      : rho;
     if (to == rho) continue;
     rho = to;
-    if (!admm_factor(w, rho, stats)) stats->reason = PERP_SINGULAR;
+    if (!admm_factor(work, rho, stats)) stats->reason = PERP_SINGULAR;
   }
-  stats->work = R->work;
+  stats->work = rows->work;
   return PERP_OK;
 }
 

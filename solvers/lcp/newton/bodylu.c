@@ -14,47 +14,49 @@ perp_status perp_bodylu_create(perp_ctx *ctx, perp_bodylu **out)
   return *out != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a factorization");
 }
 
-void perp_bodylu_destroy(perp_bodylu *L)
+void perp_bodylu_destroy(perp_bodylu *bodylu)
 {
-  if (L == NULL) return;
-  perp_arena_free(&L->arena);
-  free(L);
+  if (bodylu == NULL) return;
+  perp_arena_free(&bodylu->arena);
+  free(bodylu);
 }
 
-size_t perp_bodylu_nnz(const perp_bodylu *L)
+size_t perp_bodylu_nnz(const perp_bodylu *bodylu)
 {
-  return L->size;
+  return bodylu->size;
 }
 
-static void bodylu_assemble(perp_bodylu *L, const perp_blocks *F, const double *omega,
+static void bodylu_assemble(perp_bodylu *bodylu, const perp_blocks *blocks, const double *omega,
                             const double *sigma, const int *of)
 {
-  memset(L->val, 0, L->size * sizeof *L->val);
-  if (L->lu) memset(L->uval, 0, L->size * sizeof *L->val);
-  for (int b = 0; b < L->nb; b++) {
-    int d = F->bptr[b + 1] - F->bptr[b];
-    const double *M = F->M + F->mptr[b];
-    const unsigned char *mask = L->mask + F->bptr[b];
-    size_t at = L->at[b];
+  memset(bodylu->val, 0, bodylu->size * sizeof *bodylu->val);
+  if (bodylu->lu) memset(bodylu->uval, 0, bodylu->size * sizeof *bodylu->val);
+  for (int b = 0; b < bodylu->nb; b++) {
+    int d = blocks->bptr[b + 1] - blocks->bptr[b];
+    const double *M = blocks->M + blocks->mptr[b];
+    const unsigned char *mask = bodylu->mask + blocks->bptr[b];
+    size_t at = bodylu->at[b];
     for (int j = 0; j < d; j++) {
       if (!mask[j]) continue;
       for (int i = 0, k = 0; i < d; i++)
-        if (mask[i]) L->val[at + (size_t)k++] = M[i + j * d];
-      at += (size_t)L->ld[b];
+        if (mask[i]) bodylu->val[at + (size_t)k++] = M[i + j * d];
+      at += (size_t)bodylu->ld[b];
     }
   }
-  for (int c = 0; c < L->nc; c++) {
-    int row = L->cptr[c], r = L->cptr[c + 1] - row, p = L->jptr2[c];
-    for (int k = L->jptr[c]; k < L->jptr[c + 1]; k++)
-      for (int l = L->jptr[c]; l < L->jptr[c + 1]; l++, p++) {
-        if (L->off[p] == SIZE_MAX) continue;
-        int wk = L->width[L->jblk[k]], wl = L->width[L->jblk[l]], ld = L->ld[L->jblk[l]];
-        L->work += (L->lu ? 2 : 1) * r * wk * wl;
+  for (int c = 0; c < bodylu->nc; c++) {
+    int row = bodylu->cptr[c], r = bodylu->cptr[c + 1] - row, p = bodylu->jptr2[c];
+    for (int k = bodylu->jptr[c]; k < bodylu->jptr[c + 1]; k++)
+      for (int l = bodylu->jptr[c]; l < bodylu->jptr[c + 1]; l++, p++) {
+        if (bodylu->off[p] == SIZE_MAX) continue;
+        int wk = bodylu->width[bodylu->jblk[k]], wl = bodylu->width[bodylu->jblk[l]],
+            ld = bodylu->ld[bodylu->jblk[l]];
+        bodylu->work += (bodylu->lu ? 2 : 1) * r * wk * wl;
         bool diagonal = k == l;
         for (int i = 0; i < r; i++) {
           double o = omega[row + i], s = sigma != NULL ? sigma[row + i] : 0;
-          const double *x = L->Jr + L->joff[k] + i * wk, *y = L->Jr + L->joff[l] + i * wl;
-          double *out = L->val + L->off[p];
+          const double *x = bodylu->Jr + bodylu->joff[k] + i * wk,
+                       *y = bodylu->Jr + bodylu->joff[l] + i * wl;
+          double *out = bodylu->val + bodylu->off[p];
           if (o != 0)
             for (int b = 0; b < wl; b++, out += ld) {
               double f = o * y[b];
@@ -62,18 +64,19 @@ static void bodylu_assemble(perp_bodylu *L, const perp_blocks *F, const double *
             }
           if (s != 0) { /* sigma J_i' J_n: lower part (k, l), upper part (l, k) transposed */
             int n = of[row + i] - row;
-            const double *xn = L->Jr + L->joff[k] + n * wk, *yn = L->Jr + L->joff[l] + n * wl;
-            out = L->val + L->off[p];
+            const double *xn = bodylu->Jr + bodylu->joff[k] + n * wk,
+                         *yn = bodylu->Jr + bodylu->joff[l] + n * wl;
+            out = bodylu->val + bodylu->off[p];
             for (int b = 0; b < wl; b++, out += ld)
               for (int a = 0; a < wk; a++) out[a] += s * x[a] * yn[b];
             if (!diagonal) {
-              out = L->uval + L->off[p];
+              out = bodylu->uval + bodylu->off[p];
               for (int b = 0; b < wl; b++, out += ld)
                 for (int a = 0; a < wk; a++) out[a] += s * xn[a] * y[b];
             }
           }
-          if (L->lu && !diagonal && o != 0) {
-            out = L->uval + L->off[p];
+          if (bodylu->lu && !diagonal && o != 0) {
+            out = bodylu->uval + bodylu->off[p];
             for (int b = 0; b < wl; b++, out += ld) {
               double f = o * y[b];
               for (int a = 0; a < wk; a++) out[a] += f * x[a];
@@ -173,104 +176,104 @@ static bool finish_lu(int w, int r, double *a, double *u, int *pivot)
 
 /* put supernode k, whose next unused row is pos[k], on the list of the supernode that owns that row
  */
-static void bodylu_enlist(perp_bodylu *L, int k)
+static void bodylu_enlist(perp_bodylu *bodylu, int k)
 {
-  const supernode *d = &L->sn[k];
-  if (d->w == 0 || L->pos[k] >= d->r) return;
-  int t = L->owner[L->rows[d->rows + (size_t)L->pos[k]]];
-  L->next[k] = L->head[t];
-  L->head[t] = k;
+  const supernode *d = &bodylu->sn[k];
+  if (d->w == 0 || bodylu->pos[k] >= d->r) return;
+  int t = bodylu->owner[bodylu->rows[d->rows + (size_t)bodylu->pos[k]]];
+  bodylu->next[k] = bodylu->head[t];
+  bodylu->head[t] = k;
 }
 
-bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omega,
+bool perp_bodylu_factor(perp_bodylu *bodylu, const perp_blocks *blocks, const double *omega,
                         const double *sigma, const int *of)
 {
-  L->lu = sigma != NULL;
-  L->work = 0;
-  bodylu_assemble(L, F, omega, sigma, of);
-  int n_sn = L->N > 0 ? L->owner[L->N - 1] + 1 : 0;
-  for (int t = 0; t < n_sn; t++) L->head[t] = -1;
+  bodylu->lu = sigma != NULL;
+  bodylu->work = 0;
+  bodylu_assemble(bodylu, blocks, omega, sigma, of);
+  int n_sn = bodylu->N > 0 ? bodylu->owner[bodylu->N - 1] + 1 : 0;
+  for (int t = 0; t < n_sn; t++) bodylu->head[t] = -1;
   for (int t = 0; t < n_sn; t++) {
-    const supernode *n = &L->sn[t];
+    const supernode *n = &bodylu->sn[t];
     int ld = n->w + n->r, end = n->first + n->w;
-    double *a = L->val + n->panel, *u = L->lu ? L->uval + n->panel : NULL;
-    for (int i = 0; i < n->w; i++) L->map[n->first + i] = i;
-    for (int i = 0; i < n->r; i++) L->map[L->rows[n->rows + (size_t)i]] = n->w + i;
-    for (int k = L->head[t], after; k >= 0; k = after) {
-      after = L->next[k];
-      const supernode *d = &L->sn[k];
-      const int *row = L->rows + d->rows + L->pos[k];
-      int p = d->r - L->pos[k], m = 0, ldd = d->w + d->r;
+    double *a = bodylu->val + n->panel, *u = bodylu->lu ? bodylu->uval + n->panel : NULL;
+    for (int i = 0; i < n->w; i++) bodylu->map[n->first + i] = i;
+    for (int i = 0; i < n->r; i++) bodylu->map[bodylu->rows[n->rows + (size_t)i]] = n->w + i;
+    for (int k = bodylu->head[t], after; k >= 0; k = after) {
+      after = bodylu->next[k];
+      const supernode *d = &bodylu->sn[k];
+      const int *row = bodylu->rows + d->rows + bodylu->pos[k];
+      int p = d->r - bodylu->pos[k], m = 0, ldd = d->w + d->r;
       while (m < p && row[m] < end) m++;
-      const double *Ld = L->val + d->panel + d->w + L->pos[k];
-      const double *Ud = L->lu ? L->uval + d->panel + d->w + L->pos[k] : Ld;
-      L->work += (double)(L->lu ? 2 * p - m : p) * m * d->w;
-      bodylu_multiply(p, m, d->w, Ld, Ud, ldd, L->update);
+      const double *Ld = bodylu->val + d->panel + d->w + bodylu->pos[k];
+      const double *Ud = bodylu->lu ? bodylu->uval + d->panel + d->w + bodylu->pos[k] : Ld;
+      bodylu->work += (double)(bodylu->lu ? 2 * p - m : p) * m * d->w;
+      bodylu_multiply(p, m, d->w, Ld, Ud, ldd, bodylu->update);
       for (int j = 0; j < m; j++) {
         double *out = a + (size_t)(row[j] - n->first) * (size_t)ld;
-        const double *c = L->update + (size_t)j * (size_t)p;
-        for (int i = L->lu ? 0 : j; i < p; i++) out[L->map[row[i]]] -= c[i];
+        const double *c = bodylu->update + (size_t)j * (size_t)p;
+        for (int i = bodylu->lu ? 0 : j; i < p; i++) out[bodylu->map[row[i]]] -= c[i];
       }
-      if (L->lu && p > m) {
-        bodylu_multiply(p - m, m, d->w, Ud + m, Ld, ldd, L->update);
+      if (bodylu->lu && p > m) {
+        bodylu_multiply(p - m, m, d->w, Ud + m, Ld, ldd, bodylu->update);
         for (int j = 0; j < m; j++) {
           double *out = u + (size_t)(row[j] - n->first) * (size_t)ld;
-          const double *c = L->update + (size_t)j * (size_t)(p - m);
-          for (int i = m; i < p; i++) out[L->map[row[i]]] -= c[i - m];
+          const double *c = bodylu->update + (size_t)j * (size_t)(p - m);
+          for (int i = m; i < p; i++) out[bodylu->map[row[i]]] -= c[i - m];
         }
       }
-      L->pos[k] += m;
-      bodylu_enlist(L, k);
+      bodylu->pos[k] += m;
+      bodylu_enlist(bodylu, k);
     }
     bool good;
-    L->work += (L->lu ? 2.0 : 1.0) * n->w * n->w * (n->w / 6.0 + n->r / 2.0);
-    if (L->lu) {
+    bodylu->work += (bodylu->lu ? 2.0 : 1.0) * n->w * n->w * (n->w / 6.0 + n->r / 2.0);
+    if (bodylu->lu) {
       /* inside the diagonal panel the upper triangle was gathered in u, transposed */
       for (int j = 0; j < n->w; j++)
         for (int i = j + 1; i < n->w; i++)
           a[j + (size_t)i * (size_t)ld] += u[i + (size_t)j * (size_t)ld];
-      good = finish_lu(n->w, n->r, a, u, L->pivot + n->first);
+      good = finish_lu(n->w, n->r, a, u, bodylu->pivot + n->first);
     } else
       good = finish_symmetric(n->w, n->r, a);
     if (!good) return false;
-    L->pos[t] = 0;
-    bodylu_enlist(L, t);
+    bodylu->pos[t] = 0;
+    bodylu_enlist(bodylu, t);
   }
   return true;
 }
 
-double perp_bodylu_work(const perp_bodylu *L)
+double perp_bodylu_work(const perp_bodylu *bodylu)
 {
-  return L->work;
+  return bodylu->work;
 }
 
-int perp_bodylu_N(const perp_bodylu *L)
+int perp_bodylu_N(const perp_bodylu *bodylu)
 {
-  return L->N;
+  return bodylu->N;
 }
 
-void perp_bodylu_Jt(const perp_bodylu *L, const double *x, double *f)
+void perp_bodylu_Jt(const perp_bodylu *bodylu, const double *x, double *f)
 {
-  for (int i = 0; i < L->N; i++) f[i] = 0;
-  for (int c = 0; c < L->nc; c++) {
-    int row = L->cptr[c], r = L->cptr[c + 1] - row;
-    for (int k = L->jptr[c]; k < L->jptr[c + 1]; k++) {
-      int w = L->width[L->jblk[k]];
-      const double *J = L->Jr + L->joff[k];
-      double *out = f + L->first[L->jblk[k]];
+  for (int i = 0; i < bodylu->N; i++) f[i] = 0;
+  for (int c = 0; c < bodylu->nc; c++) {
+    int row = bodylu->cptr[c], r = bodylu->cptr[c + 1] - row;
+    for (int k = bodylu->jptr[c]; k < bodylu->jptr[c + 1]; k++) {
+      int w = bodylu->width[bodylu->jblk[k]];
+      const double *J = bodylu->Jr + bodylu->joff[k];
+      double *out = f + bodylu->first[bodylu->jblk[k]];
       for (int i = 0; i < r; i++, J += w)
         for (int j = 0; j < w; j++) out[j] += x[row + i] * J[j];
     }
   }
 }
 
-void perp_bodylu_J(const perp_bodylu *L, const double *f, double *y)
+void perp_bodylu_J(const perp_bodylu *bodylu, const double *f, double *y)
 {
-  for (int c = 0; c < L->nc; c++) {
-    int row = L->cptr[c], r = L->cptr[c + 1] - row;
-    for (int k = L->jptr[c]; k < L->jptr[c + 1]; k++) {
-      int w = L->width[L->jblk[k]];
-      const double *J = L->Jr + L->joff[k], *in = f + L->first[L->jblk[k]];
+  for (int c = 0; c < bodylu->nc; c++) {
+    int row = bodylu->cptr[c], r = bodylu->cptr[c + 1] - row;
+    for (int k = bodylu->jptr[c]; k < bodylu->jptr[c + 1]; k++) {
+      int w = bodylu->width[bodylu->jblk[k]];
+      const double *J = bodylu->Jr + bodylu->joff[k], *in = f + bodylu->first[bodylu->jblk[k]];
       for (int i = 0; i < r; i++, J += w) {
         double sum = 0;
         for (int j = 0; j < w; j++) sum += J[j] * in[j];
@@ -280,42 +283,43 @@ void perp_bodylu_J(const perp_bodylu *L, const double *f, double *y)
   }
 }
 
-void perp_bodylu_solve(const perp_bodylu *L, double *x)
+void perp_bodylu_solve(const perp_bodylu *bodylu, double *x)
 {
-  int n_sn = L->N > 0 ? L->owner[L->N - 1] + 1 : 0;
+  int n_sn = bodylu->N > 0 ? bodylu->owner[bodylu->N - 1] + 1 : 0;
   for (int t = 0; t < n_sn; t++) {
-    const supernode *n = &L->sn[t];
-    const double *a = L->val + n->panel;
-    const int *row = L->rows + n->rows;
+    const supernode *n = &bodylu->sn[t];
+    const double *a = bodylu->val + n->panel;
+    const int *row = bodylu->rows + n->rows;
     int ld = n->w + n->r;
     double *y = x + n->first;
-    if (L->lu)
+    if (bodylu->lu)
       for (int j = 0; j < n->w; j++) {
-        int q = L->pivot[n->first + j] - 1;
+        int q = bodylu->pivot[n->first + j] - 1;
         double swap = y[j];
         y[j] = y[q];
         y[q] = swap;
       }
     for (int j = 0; j < n->w; j++, a += ld) {
-      double v = L->lu ? y[j] : y[j] / a[j];
+      double v = bodylu->lu ? y[j] : y[j] / a[j];
       y[j] = v;
       for (int i = j + 1; i < n->w; i++) y[i] -= v * a[i];
-      if (!L->lu)
+      if (!bodylu->lu)
         for (int i = 0; i < n->r; i++) x[row[i]] -= v * a[n->w + i];
     }
-    if (L->lu) {
+    if (bodylu->lu) {
       /* L below is A U^-1: it multiplies the finished y */
-      a = L->val + n->panel;
+      a = bodylu->val + n->panel;
       for (int j = 0; j < n->w; j++, a += ld)
         for (int i = 0; i < n->r; i++) x[row[i]] -= y[j] * a[n->w + i];
     }
   }
   for (int t = n_sn - 1; t >= 0; t--) {
-    const supernode *n = &L->sn[t];
-    const int *row = L->rows + n->rows;
+    const supernode *n = &bodylu->sn[t];
+    const int *row = bodylu->rows + n->rows;
     int ld = n->w + n->r;
     double *y = x + n->first;
-    const double *a = L->val + n->panel, *u = (L->lu ? L->uval : L->val) + n->panel;
+    const double *a = bodylu->val + n->panel,
+                 *u = (bodylu->lu ? bodylu->uval : bodylu->val) + n->panel;
     for (int j = n->w - 1; j >= 0; j--) {
       const double *below = u + (size_t)j * (size_t)ld + n->w;
       double sum = y[j];
@@ -324,7 +328,7 @@ void perp_bodylu_solve(const perp_bodylu *L, double *x)
     }
     for (int j = n->w - 1; j >= 0; j--) {
       const double *c = a + (size_t)j * (size_t)ld;
-      if (L->lu) { /* U in the upper triangle of the diagonal panel */
+      if (bodylu->lu) { /* U in the upper triangle of the diagonal panel */
         y[j] /= c[j];
         for (int i = 0; i < j; i++) y[i] -= y[j] * c[i];
       } else {

@@ -11,22 +11,22 @@
 /* ---- pattern ---- */
 
 /* columns with some entry of J, and those that M couples to them */
-static void used_columns(const perp_blocks *F, unsigned char *used)
+static void used_columns(const perp_blocks *blocks, unsigned char *used)
 {
-  memset(used, 0, (size_t)F->nv);
-  for (int c = 0; c < F->nc; c++) {
-    int r = F->cptr[c + 1] - F->cptr[c];
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      int col = F->bptr[F->jblk[k]], d = F->bptr[F->jblk[k] + 1] - col;
-      const double *G = F->J + F->joff[k];
+  memset(used, 0, (size_t)blocks->nv);
+  for (int c = 0; c < blocks->nc; c++) {
+    int r = blocks->cptr[c + 1] - blocks->cptr[c];
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      const double *G = blocks->J + blocks->joff[k];
       for (int j = 0; j < d; j++)
         for (int i = 0; i < r; i++)
           if (G[i + j * r] != 0) used[col + j] = 1;
     }
   }
-  for (int b = 0; b < F->nb; b++) {
-    int col = F->bptr[b], d = F->bptr[b + 1] - col;
-    const double *M = F->M + F->mptr[b];
+  for (int b = 0; b < blocks->nb; b++) {
+    int col = blocks->bptr[b], d = blocks->bptr[b + 1] - col;
+    const double *M = blocks->M + blocks->mptr[b];
     for (bool again = true; again;) {
       again = false;
       for (int j = 0; j < d; j++)
@@ -38,55 +38,57 @@ static void used_columns(const perp_blocks *F, unsigned char *used)
 
 /* the pattern before serves F when it has the same blocks and groups and F uses no further column
  */
-static bool same_pattern(const perp_bodylu *L, const perp_blocks *F)
+static bool same_pattern(const perp_bodylu *bodylu, const perp_blocks *blocks)
 {
-  if (L->arena.base == NULL || L->nb != F->nb || L->nc != F->nc || L->m != F->m || L->nv != F->nv ||
-      L->ns != F->jptr[F->nc])
+  if (bodylu->arena.base == NULL || bodylu->nb != blocks->nb || bodylu->nc != blocks->nc ||
+      bodylu->m != blocks->m || bodylu->nv != blocks->nv || bodylu->ns != blocks->jptr[blocks->nc])
     return false;
-  size_t nb = (size_t)F->nb, nc = (size_t)F->nc;
-  if (memcmp(L->cptr, F->cptr, (nc + 1) * sizeof(int)) != 0 ||
-      memcmp(L->jptr, F->jptr, (nc + 1) * sizeof(int)) != 0 ||
-      memcmp(L->bptr, F->bptr, (nb + 1) * sizeof(int)) != 0 ||
-      memcmp(L->jblk, F->jblk, (size_t)F->jptr[nc] * sizeof(int)) != 0)
+  size_t nb = (size_t)blocks->nb, nc = (size_t)blocks->nc;
+  if (memcmp(bodylu->cptr, blocks->cptr, (nc + 1) * sizeof(int)) != 0 ||
+      memcmp(bodylu->jptr, blocks->jptr, (nc + 1) * sizeof(int)) != 0 ||
+      memcmp(bodylu->bptr, blocks->bptr, (nb + 1) * sizeof(int)) != 0 ||
+      memcmp(bodylu->jblk, blocks->jblk, (size_t)blocks->jptr[nc] * sizeof(int)) != 0)
     return false;
-  for (int c = 0; c < F->nc; c++) {
-    int r = F->cptr[c + 1] - F->cptr[c];
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      int col = F->bptr[F->jblk[k]], d = F->bptr[F->jblk[k] + 1] - col;
-      const double *G = F->J + F->joff[k];
+  for (int c = 0; c < blocks->nc; c++) {
+    int r = blocks->cptr[c + 1] - blocks->cptr[c];
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      const double *G = blocks->J + blocks->joff[k];
       for (int j = 0; j < d; j++)
-        if (!L->mask[col + j])
+        if (!bodylu->mask[col + j])
           for (int i = 0; i < r; i++)
             if (G[i + j * r] != 0) return false;
     }
   }
-  for (int b = 0; b < F->nb; b++) {
-    int d = F->bptr[b + 1] - F->bptr[b];
-    const double *M = F->M + F->mptr[b];
+  for (int b = 0; b < blocks->nb; b++) {
+    int d = blocks->bptr[b + 1] - blocks->bptr[b];
+    const double *M = blocks->M + blocks->mptr[b];
     for (int j = 0; j < d; j++)
       for (int i = 0; i < d; i++)
-        if (L->mask[F->bptr[b] + i] != L->mask[F->bptr[b] + j] && M[i + j * d] != 0) return false;
+        if (bodylu->mask[blocks->bptr[b] + i] != bodylu->mask[blocks->bptr[b] + j] &&
+            M[i + j * d] != 0)
+          return false;
   }
   return true;
 }
 
-static void copy_values(perp_bodylu *L, const perp_blocks *F)
+static void copy_values(perp_bodylu *bodylu, const perp_blocks *blocks)
 {
-  for (int c = 0; c < F->nc; c++) {
-    int r = F->cptr[c + 1] - F->cptr[c];
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      int col = F->bptr[F->jblk[k]], d = F->bptr[F->jblk[k] + 1] - col;
-      const double *G = F->J + F->joff[k];
-      double *out = L->Jr + L->joff[k];
+  for (int c = 0; c < blocks->nc; c++) {
+    int r = blocks->cptr[c + 1] - blocks->cptr[c];
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      const double *G = blocks->J + blocks->joff[k];
+      double *out = bodylu->Jr + bodylu->joff[k];
       for (int i = 0; i < r; i++) /* row-major: a row is read together */
         for (int j = 0; j < d; j++)
-          if (L->mask[col + j]) *out++ = G[i + j * r];
+          if (bodylu->mask[col + j]) *out++ = G[i + j * r];
     }
   }
 }
 
 /* order the graph of the blocks, which has so many pairs: perm [nb] */
-static bool order_blocks(const perp_blocks *F, size_t pairs, int *perm)
+static bool order_blocks(const perp_blocks *blocks, size_t pairs, int *perm)
 {
   bool good = false;
   cholmod_common cm;
@@ -94,30 +96,30 @@ static bool order_blocks(const perp_blocks *F, size_t pairs, int *perm)
   cm.print = 0;
   cm.error_handler = NULL;
   cm.supernodal = CHOLMOD_SIMPLICIAL;
-  size_t nb = (size_t)F->nb;
-  cholmod_triplet *T = cholmod_allocate_triplet(nb, nb, pairs + nb, 1, CHOLMOD_PATTERN, &cm);
-  if (T != NULL) {
-    int *ti = T->i, *tj = T->j;
-    for (int c = 0; c < F->nc; c++)
-      for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-        for (int l = F->jptr[c]; l < F->jptr[c + 1]; l++)
-          if (F->jblk[k] < F->jblk[l]) {
-            ti[T->nnz] = F->jblk[k];
-            tj[T->nnz++] = F->jblk[l];
+  size_t nb = (size_t)blocks->nb;
+  cholmod_triplet *triplet = cholmod_allocate_triplet(nb, nb, pairs + nb, 1, CHOLMOD_PATTERN, &cm);
+  if (triplet != NULL) {
+    int *ti = triplet->i, *tj = triplet->j;
+    for (int c = 0; c < blocks->nc; c++)
+      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+        for (int l = blocks->jptr[c]; l < blocks->jptr[c + 1]; l++)
+          if (blocks->jblk[k] < blocks->jblk[l]) {
+            ti[triplet->nnz] = blocks->jblk[k];
+            tj[triplet->nnz++] = blocks->jblk[l];
           }
-    for (int b = 0; b < F->nb; b++) {
-      ti[T->nnz] = b;
-      tj[T->nnz++] = b;
+    for (int b = 0; b < blocks->nb; b++) {
+      ti[triplet->nnz] = b;
+      tj[triplet->nnz++] = b;
     }
-    cholmod_sparse *S = cholmod_triplet_to_sparse(T, 0, &cm);
-    cholmod_factor *A = S != NULL ? cholmod_analyze(S, &cm) : NULL;
-    if (A != NULL) {
-      memcpy(perm, A->Perm, nb * sizeof(int));
+    cholmod_sparse *sparse = cholmod_triplet_to_sparse(triplet, 0, &cm);
+    cholmod_factor *factor = sparse != NULL ? cholmod_analyze(sparse, &cm) : NULL;
+    if (factor != NULL) {
+      memcpy(perm, factor->Perm, nb * sizeof(int));
       good = true;
     }
-    cholmod_free_factor(&A, &cm);
-    cholmod_free_sparse(&S, &cm);
-    cholmod_free_triplet(&T, &cm);
+    cholmod_free_factor(&factor, &cm);
+    cholmod_free_sparse(&sparse, &cm);
+    cholmod_free_triplet(&triplet, &cm);
   }
   cholmod_finish(&cm);
   return good;
@@ -139,32 +141,32 @@ typedef struct symbolic {
   perp_arena arena;    /* all but sidx, which grows */
 } symbolic;
 
-static void symbolic_layout(void *ws, perp_arena *a)
+static void symbolic_layout(void *ws, perp_arena *arena)
 {
   symbolic *s = ws;
-  PERP_INTS(a, s->nb + 1, &s->perm, &s->inv, &s->parent, &s->mark, &s->child, &s->sibling,
+  PERP_INTS(arena, s->nb + 1, &s->perm, &s->inv, &s->parent, &s->mark, &s->child, &s->sibling,
             &s->width, &s->start);
-  PERP_INTS(a, s->nb + 2, &s->ptr);
-  PERP_INTS(a, s->pairs, &s->idx);
-  s->sptr = PERP_CARVE(a, size_t, s->nb + 1);
-  s->used = PERP_CARVE(a, unsigned char, s->nv);
+  PERP_INTS(arena, s->nb + 2, &s->ptr);
+  PERP_INTS(arena, s->pairs, &s->idx);
+  s->sptr = PERP_CARVE(arena, size_t, s->nb + 1);
+  s->used = PERP_CARVE(arena, unsigned char, s->nv);
 }
 
-static bool symbolic_blocks(const perp_blocks *F, symbolic *s)
+static bool symbolic_blocks(const perp_blocks *blocks, symbolic *s)
 {
-  int nb = F->nb;
+  int nb = blocks->nb;
   s->capacity = 8 * ((size_t)nb + 1) + s->pairs;
   s->sidx = malloc(s->capacity * sizeof(int));
-  if (s->sidx == NULL || !order_blocks(F, s->pairs, s->perm)) return false;
+  if (s->sidx == NULL || !order_blocks(blocks, s->pairs, s->perm)) return false;
   memset(s->ptr, 0, ((size_t)nb + 2) * sizeof *s->ptr);
   s->sptr[0] = 0;
   for (int k = 0; k < nb; k++) s->inv[s->perm[k]] = k;
   /* adjacency by smaller number; doubles are removed by the marks below */
   for (int pass = 0; pass < 2; pass++) {
-    for (int c = 0; c < F->nc; c++)
-      for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-        for (int l = F->jptr[c]; l < F->jptr[c + 1]; l++) {
-          int i = s->inv[F->jblk[k]], j = s->inv[F->jblk[l]];
+    for (int c = 0; c < blocks->nc; c++)
+      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+        for (int l = blocks->jptr[c]; l < blocks->jptr[c + 1]; l++) {
+          int i = s->inv[blocks->jblk[k]], j = s->inv[blocks->jblk[l]];
           if (i >= j) continue;
           if (pass == 0)
             s->ptr[i + 2]++;
@@ -234,49 +236,50 @@ static int find_supernodes(const symbolic *s, const int *width, int *start)
   return count;
 }
 
-static void bodylu_analyse_layout(perp_bodylu *L, perp_arena *a, size_t pairs, size_t nj, int n_sn,
-                                  size_t scratch)
+static void bodylu_analyse_layout(perp_bodylu *bodylu, perp_arena *arena, size_t pairs, size_t nj,
+                                  int n_sn, size_t scratch)
 {
-  size_t nb = (size_t)L->nb, nc = (size_t)L->nc;
-  PERP_INTS(a, nc + 1, &L->cptr, &L->jptr);
-  L->bptr = PERP_CARVE(a, int, nb + 1);
-  L->jblk = PERP_CARVE(a, int, L->ns);
-  L->mask = PERP_CARVE(a, unsigned char, L->nv);
-  PERP_INTS(a, nb, &L->first, &L->width);
-  L->sn = PERP_CARVE(a, supernode, n_sn);
-  L->rows = PERP_CARVE(a, int, L->n_rows);
-  L->owner = PERP_CARVE(a, int, L->N);
-  L->at = PERP_CARVE(a, size_t, nb);
-  L->ld = PERP_CARVE(a, int, nb);
-  L->off = PERP_CARVE(a, size_t, pairs);
-  L->jptr2 = PERP_CARVE(a, int, nc + 1);
-  L->val = PERP_CARVE(a, double, L->size);
-  L->uval = PERP_CARVE(a, double, L->unsymmetric ? L->size : 0);
-  L->Jr = PERP_CARVE(a, double, nj);
-  L->joff = PERP_CARVE(a, size_t, (size_t)L->ns + 1);
-  L->update = PERP_CARVE(a, double, scratch);
-  L->map = PERP_CARVE(a, int, L->N);
-  PERP_INTS(a, n_sn, &L->head, &L->next, &L->pos);
-  L->pivot = PERP_CARVE(a, int, L->N);
+  size_t nb = (size_t)bodylu->nb, nc = (size_t)bodylu->nc;
+  PERP_INTS(arena, nc + 1, &bodylu->cptr, &bodylu->jptr);
+  bodylu->bptr = PERP_CARVE(arena, int, nb + 1);
+  bodylu->jblk = PERP_CARVE(arena, int, bodylu->ns);
+  bodylu->mask = PERP_CARVE(arena, unsigned char, bodylu->nv);
+  PERP_INTS(arena, nb, &bodylu->first, &bodylu->width);
+  bodylu->sn = PERP_CARVE(arena, supernode, n_sn);
+  bodylu->rows = PERP_CARVE(arena, int, bodylu->n_rows);
+  bodylu->owner = PERP_CARVE(arena, int, bodylu->N);
+  bodylu->at = PERP_CARVE(arena, size_t, nb);
+  bodylu->ld = PERP_CARVE(arena, int, nb);
+  bodylu->off = PERP_CARVE(arena, size_t, pairs);
+  bodylu->jptr2 = PERP_CARVE(arena, int, nc + 1);
+  bodylu->val = PERP_CARVE(arena, double, bodylu->size);
+  bodylu->uval = PERP_CARVE(arena, double, bodylu->unsymmetric ? bodylu->size : 0);
+  bodylu->Jr = PERP_CARVE(arena, double, nj);
+  bodylu->joff = PERP_CARVE(arena, size_t, (size_t)bodylu->ns + 1);
+  bodylu->update = PERP_CARVE(arena, double, scratch);
+  bodylu->map = PERP_CARVE(arena, int, bodylu->N);
+  PERP_INTS(arena, n_sn, &bodylu->head, &bodylu->next, &bodylu->pos);
+  bodylu->pivot = PERP_CARVE(arena, int, bodylu->N);
 }
 
 /* everything that follows from the symbolic factorization */
-static perp_status bodylu_analyse_build(perp_ctx *ctx, perp_bodylu *L, const perp_blocks *F,
-                                        const symbolic *s)
+static perp_status bodylu_analyse_build(perp_ctx *ctx, perp_bodylu *bodylu,
+                                        const perp_blocks *blocks, const symbolic *s)
 {
-  int nb = F->nb, *width = s->width, *start = s->start, N = 0;
+  int nb = blocks->nb, *width = s->width, *start = s->start, N = 0;
   size_t nj = 0;
-  used_columns(F, s->used);
+  used_columns(blocks, s->used);
   for (int k = 0; k < nb; k++) {
     int b = s->perm[k];
     width[k] = 0;
-    for (int j = F->bptr[b]; j < F->bptr[b + 1]; j++) width[k] += s->used[j];
+    for (int j = blocks->bptr[b]; j < blocks->bptr[b + 1]; j++) width[k] += s->used[j];
     N += width[k];
   }
   int n_sn = find_supernodes(s, width, start);
-  for (int c = 0; c < F->nc; c++)
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-      nj += (size_t)(F->cptr[c + 1] - F->cptr[c]) * (size_t)width[s->inv[F->jblk[k]]];
+  for (int c = 0; c < blocks->nc; c++)
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+      nj += (size_t)(blocks->cptr[c + 1] - blocks->cptr[c]) *
+            (size_t)width[s->inv[blocks->jblk[k]]];
   /* sizes: the rows of a supernode are the structure of its last column */
   size_t size = 0, n_rows = 0, scratch = 0;
   for (int t = 0; t < n_sn; t++) {
@@ -288,112 +291,112 @@ static perp_status bodylu_analyse_build(perp_ctx *ctx, perp_bodylu *L, const per
     n_rows += r;
     if ((w + r) * (w + r) > scratch) scratch = (w + r) * (w + r);
   }
-  bool unsymmetric = L->unsymmetric;
-  perp_arena_free(&L->arena);
-  *L = (perp_bodylu){ .nb = nb,
-                      .nc = F->nc,
-                      .m = F->m,
-                      .nv = F->nv,
-                      .ns = F->jptr[F->nc],
-                      .unsymmetric = unsymmetric,
-                      .N = N,
-                      .size = size,
-                      .n_rows = n_rows };
-  perp_arena a = { 0 };
-  bodylu_analyse_layout(L, &a, s->pairs, nj, n_sn, scratch);
-  PERP_TRY(perp_arena_reserve(ctx, &a));
-  L->arena = a;
-  bodylu_analyse_layout(L, &L->arena, s->pairs, nj, n_sn, scratch);
-  memcpy(L->cptr, F->cptr, (size_t)(F->nc + 1) * sizeof(int));
-  memcpy(L->jptr, F->jptr, (size_t)(F->nc + 1) * sizeof(int));
-  memcpy(L->bptr, F->bptr, (size_t)(nb + 1) * sizeof(int));
-  memcpy(L->jblk, F->jblk, (size_t)F->jptr[F->nc] * sizeof(int));
-  memcpy(L->mask, s->used, (size_t)F->nv);
+  bool unsymmetric = bodylu->unsymmetric;
+  perp_arena_free(&bodylu->arena);
+  *bodylu = (perp_bodylu){ .nb = nb,
+                           .nc = blocks->nc,
+                           .m = blocks->m,
+                           .nv = blocks->nv,
+                           .ns = blocks->jptr[blocks->nc],
+                           .unsymmetric = unsymmetric,
+                           .N = N,
+                           .size = size,
+                           .n_rows = n_rows };
+  perp_arena arena = { 0 };
+  bodylu_analyse_layout(bodylu, &arena, s->pairs, nj, n_sn, scratch);
+  PERP_TRY(perp_arena_reserve(ctx, &arena));
+  bodylu->arena = arena;
+  bodylu_analyse_layout(bodylu, &bodylu->arena, s->pairs, nj, n_sn, scratch);
+  memcpy(bodylu->cptr, blocks->cptr, (size_t)(blocks->nc + 1) * sizeof(int));
+  memcpy(bodylu->jptr, blocks->jptr, (size_t)(blocks->nc + 1) * sizeof(int));
+  memcpy(bodylu->bptr, blocks->bptr, (size_t)(nb + 1) * sizeof(int));
+  memcpy(bodylu->jblk, blocks->jblk, (size_t)blocks->jptr[blocks->nc] * sizeof(int));
+  memcpy(bodylu->mask, s->used, (size_t)blocks->nv);
 
   int at = 0;
   for (int k = 0; k < nb; k++) { /* k: permuted block */
     int b = s->perm[k];
-    L->first[b] = at;
-    L->width[b] = width[k];
+    bodylu->first[b] = at;
+    bodylu->width[b] = width[k];
     at += width[k];
   }
   size_t panel = 0, row = 0;
   for (int t = 0; t < n_sn; t++) {
-    supernode *n = &L->sn[t];
-    *n = (supernode){ .first = L->first[s->perm[start[t]]], .rows = row, .panel = panel };
+    supernode *n = &bodylu->sn[t];
+    *n = (supernode){ .first = bodylu->first[s->perm[start[t]]], .rows = row, .panel = panel };
     for (int k = start[t]; k < start[t + 1]; k++) n->w += width[k];
-    for (int i = n->first; i < n->first + n->w; i++) L->owner[i] = t;
+    for (int i = n->first; i < n->first + n->w; i++) bodylu->owner[i] = t;
     int last = start[t + 1] - 1;
     for (size_t k = s->sptr[last]; k < s->sptr[last + 1]; k++)
       for (int i = 0; i < width[s->sidx[k]]; i++)
-        L->rows[row++] = L->first[s->perm[s->sidx[k]]] + i;
+        bodylu->rows[row++] = bodylu->first[s->perm[s->sidx[k]]] + i;
     n->r = (int)(row - n->rows);
     panel += (size_t)n->w * (size_t)(n->w + n->r);
   }
   /* where the blocks of H go: (row block, column block) with the later one as row */
   for (int b = 0; b < nb; b++) {
-    L->at[b] = 0;
-    L->ld[b] = 0;
-    if (L->width[b] == 0) continue;
-    const supernode *n = &L->sn[L->owner[L->first[b]]];
-    L->ld[b] = n->w + n->r;
-    L->at[b] = n->panel + (size_t)(L->first[b] - n->first) * (size_t)(L->ld[b] + 1);
+    bodylu->at[b] = 0;
+    bodylu->ld[b] = 0;
+    if (bodylu->width[b] == 0) continue;
+    const supernode *n = &bodylu->sn[bodylu->owner[bodylu->first[b]]];
+    bodylu->ld[b] = n->w + n->r;
+    bodylu->at[b] = n->panel + (size_t)(bodylu->first[b] - n->first) * (size_t)(bodylu->ld[b] + 1);
   }
-  L->jptr2[0] = 0;
+  bodylu->jptr2[0] = 0;
   size_t nj2 = 0;
-  for (int c = 0, p = 0; c < F->nc; c++) {
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      int b = F->jblk[k];
-      L->joff[k] = nj2;
-      nj2 += (size_t)(F->cptr[c + 1] - F->cptr[c]) * (size_t)width[s->inv[b]];
-      for (int l = F->jptr[c]; l < F->jptr[c + 1]; l++, p++) {
-        int b2 = F->jblk[l]; /* block (b, b2): stored when b is the later one or equal */
-        L->off[p] = SIZE_MAX;
+  for (int c = 0, p = 0; c < blocks->nc; c++) {
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      int b = blocks->jblk[k];
+      bodylu->joff[k] = nj2;
+      nj2 += (size_t)(blocks->cptr[c + 1] - blocks->cptr[c]) * (size_t)width[s->inv[b]];
+      for (int l = blocks->jptr[c]; l < blocks->jptr[c + 1]; l++, p++) {
+        int b2 = blocks->jblk[l]; /* block (b, b2): stored when b is the later one or equal */
+        bodylu->off[p] = SIZE_MAX;
         if (s->inv[b] < s->inv[b2] || width[s->inv[b]] == 0 || width[s->inv[b2]] == 0) continue;
-        const supernode *n = &L->sn[L->owner[L->first[b2]]];
+        const supernode *n = &bodylu->sn[bodylu->owner[bodylu->first[b2]]];
         size_t ld = (size_t)(n->w + n->r), local;
-        if (L->first[b] < n->first + n->w)
-          local = (size_t)(L->first[b] - n->first);
+        if (bodylu->first[b] < n->first + n->w)
+          local = (size_t)(bodylu->first[b] - n->first);
         else {
-          const int *low = L->rows + n->rows, *high = low + n->r;
+          const int *low = bodylu->rows + n->rows, *high = low + n->r;
           while (high - low > 1) {
             const int *mid = low + (high - low) / 2;
-            if (*mid <= L->first[b])
+            if (*mid <= bodylu->first[b])
               low = mid;
             else
               high = mid;
           }
-          local = (size_t)n->w + (size_t)(low - (L->rows + n->rows));
+          local = (size_t)n->w + (size_t)(low - (bodylu->rows + n->rows));
         }
-        L->off[p] = n->panel + (size_t)(L->first[b2] - n->first) * ld + local;
+        bodylu->off[p] = n->panel + (size_t)(bodylu->first[b2] - n->first) * ld + local;
       }
     }
-    L->jptr2[c + 1] = p;
+    bodylu->jptr2[c + 1] = p;
   }
   return PERP_OK;
 }
 
-perp_status perp_bodylu_analyse(perp_ctx *ctx, perp_bodylu *L, const perp_blocks *F,
+perp_status perp_bodylu_analyse(perp_ctx *ctx, perp_bodylu *bodylu, const perp_blocks *blocks,
                                 bool unsymmetric)
 {
-  if (!same_pattern(L, F) || (unsymmetric && !L->unsymmetric)) {
-    symbolic s = { .nb = F->nb, .nv = F->nv };
-    for (int c = 0; c < F->nc; c++) {
-      size_t k = (size_t)(F->jptr[c + 1] - F->jptr[c]);
+  if (!same_pattern(bodylu, blocks) || (unsymmetric && !bodylu->unsymmetric)) {
+    symbolic s = { .nb = blocks->nb, .nv = blocks->nv };
+    for (int c = 0; c < blocks->nc; c++) {
+      size_t k = (size_t)(blocks->jptr[c + 1] - blocks->jptr[c]);
       s.pairs += k * k;
     }
-    L->unsymmetric = unsymmetric;
+    bodylu->unsymmetric = unsymmetric;
     perp_status status = perp_arena_layout(ctx, &s.arena, symbolic_layout, &s);
-    if (status == PERP_OK && !symbolic_blocks(F, &s))
-      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to analyse %d blocks", F->nb);
-    if (status == PERP_OK) status = bodylu_analyse_build(ctx, L, F, &s);
+    if (status == PERP_OK && !symbolic_blocks(blocks, &s))
+      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to analyse %d blocks", blocks->nb);
+    if (status == PERP_OK) status = bodylu_analyse_build(ctx, bodylu, blocks, &s);
     free(s.sidx);
     perp_arena_free(&s.arena);
     if (status != PERP_OK) {
-      perp_arena_free(&L->arena);
+      perp_arena_free(&bodylu->arena);
       return status;
     }
   }
-  copy_values(L, F);
+  copy_values(bodylu, blocks);
   return PERP_OK;
 }

@@ -44,11 +44,11 @@ struct ws {
   double *best; /* [max_n] */
 };
 
-static void cone_newton_layout(void *ws, perp_arena *a)
+static void cone_newton_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_cones_layout(ws, a);
-  PERP_DOUBLES(a, w->C.N.max_n, &w->best);
+  struct ws *work = ws;
+  perp_cones_layout(ws, arena);
+  PERP_DOUBLES(arena, work->C.N.max_n, &work->best);
 }
 
 static perp_status cone_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -57,74 +57,74 @@ static perp_status cone_newton_create(perp_ctx *ctx, int max_n, const void *opts
   return perp_cones_create(ctx, "cone-newton", max_n, &like.C, sizeof like, cone_newton_layout, ws);
 }
 
-static void cone_newton_sweeps(perp_cones *C, int count)
+static void cone_newton_sweeps(perp_cones *cones, int count)
 {
-  perp_rows_project(&C->R, C->x, C->x);
-  perp_rows_reset(&C->R, C->x);
-  for (int k = 0; k < count && !perp_rows_spent(&C->R); k++)
-    perp_rows_sweep(&C->R, C->x, NULL, false);
-  C->matvecs += count;
-  perp_cones_slack(C);
+  perp_rows_project(&cones->R, cones->x, cones->x);
+  perp_rows_reset(&cones->R, cones->x);
+  for (int k = 0; k < count && !perp_rows_spent(&cones->R); k++)
+    perp_rows_sweep(&cones->R, cones->x, NULL, false);
+  cones->matvecs += count;
+  perp_cones_slack(cones);
 }
 
-static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                      double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_cones *C = &w->C;
-  int n = p->n, more = 20, since = 0; /* steps since the residual was halved */
+  struct ws *work = ws;
+  perp_cones *cones = &work->C;
+  int n = lcp->n, more = 20, since = 0; /* steps since the residual was halved */
   size_t bytes = (size_t)n * sizeof *lambda;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_cones_prepare(ctx, C, p));
-  C->refine = 3;
-  C->window = w->o.window;
-  double tol = perp_rows_target(w->o.tol, p);
-  memcpy(C->x, lambda, bytes);
-  memcpy(w->best, lambda, bytes);
-  perp_cones_slack(C);
-  double rel = perp_rows_residual(&C->R, C->x, C->w), least = rel, half = rel;
-  if (rel > tol && w->o.warm > 0) {
-    cone_newton_sweeps(C, w->o.warm);
-    rel = perp_rows_residual(&C->R, C->x, C->w);
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_cones_prepare(ctx, cones, lcp));
+  cones->refine = 3;
+  cones->window = work->o.window;
+  double tol = perp_rows_target(work->o.tol, lcp);
+  memcpy(cones->x, lambda, bytes);
+  memcpy(work->best, lambda, bytes);
+  perp_cones_slack(cones);
+  double rel = perp_rows_residual(&cones->R, cones->x, cones->w), least = rel, half = rel;
+  if (rel > tol && work->o.warm > 0) {
+    cone_newton_sweeps(cones, work->o.warm);
+    rel = perp_rows_residual(&cones->R, cones->x, cones->w);
   }
-  perp_cones_restart(C);
+  perp_cones_restart(cones);
   for (;;) {
     if (rel < least || !isfinite(least)) {
       least = rel;
-      memcpy(w->best, C->x, bytes);
+      memcpy(work->best, cones->x, bytes);
     }
     if (least <= 0.5 * half || !isfinite(half)) {
       half = least;
       since = 0;
     }
-    const bool enough = stats->iterations >= w->o.min_iter;
+    const bool enough = stats->iterations >= work->o.min_iter;
     stats->reason = least <= tol && enough                                 ? PERP_CONVERGED
-                    : stats->iterations == w->o.max_iter                   ? PERP_MAX_ITER
-                    : perp_rows_spent(&C->R)                               ? PERP_MAX_ITER
+                    : stats->iterations == work->o.max_iter                ? PERP_MAX_ITER
+                    : perp_rows_spent(&cones->R)                           ? PERP_MAX_ITER
                     : !isfinite(rel)                                       ? PERP_NOT_FINITE
                     : since++ == (least <= SMALL ? AT_ROUNDING : PATIENCE) ? PERP_STALLED
                                                                            : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
     double t = 0;
-    PERP_TRY(perp_cones_step(ctx, C, &t, &stats->factorizations));
+    PERP_TRY(perp_cones_step(ctx, cones, &t, &stats->factorizations));
     if (t == 0 && least <= tol) { /* nothing left to gain */
       stats->reason = PERP_CONVERGED;
       break;
     }
     if (t == 0) {
-      cone_newton_sweeps(C, more);
-      perp_cones_restart(C);
+      cone_newton_sweeps(cones, more);
+      perp_cones_restart(cones);
       more = more < 1000 ? 2 * more : more;
     }
-    rel = perp_rows_residual(&C->R, C->x, C->w);
+    rel = perp_rows_residual(&cones->R, cones->x, cones->w);
     PERP_TRACE(ctx, .method = "cone-newton", .what = t > 0 ? "newton" : "sweep",
                .iteration = stats->iterations, .entering = -1, .leaving = -1, .step = t,
-               .residual = rel, .n = n, .x = C->x, .w = C->w, .state = C->N.state);
+               .residual = rel, .n = n, .x = cones->x, .w = cones->w, .state = cones->N.state);
   }
-  memcpy(lambda, w->best, bytes);
-  stats->matvecs = C->matvecs;
-  stats->work = C->R.work;
+  memcpy(lambda, work->best, bytes);
+  stats->matvecs = cones->matvecs;
+  stats->work = cones->R.work;
   return PERP_OK;
 }
 

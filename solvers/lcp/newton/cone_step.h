@@ -49,21 +49,21 @@ typedef struct perp_cones {
 } perp_cones;
 
 /* For workspaces that begin with a perp_cones, as in newton.h. */
-void perp_cones_layout(void *ws, perp_arena *a);
+void perp_cones_layout(void *ws, perp_arena *arena);
 perp_status perp_cones_create(perp_ctx *ctx, const char *name, int max_n, perp_cones *like,
                               size_t size, perp_layout_fn *layout, void **ws);
 void perp_cones_destroy(void *ws); /* NULL is fine */
 /* Read the problem.  Allocation as in system.h and rows.h. */
-perp_status perp_cones_prepare(perp_ctx *ctx, perp_cones *C, const perp_lcp *p);
+perp_status perp_cones_prepare(perp_ctx *ctx, perp_cones *cones, const perp_lcp *lcp);
 
 /* w = A x + b of the iterate, + shift (x - center) where proximal. */
-void perp_cones_slack(perp_cones *C);
+void perp_cones_slack(perp_cones *cones);
 /* sum of scale |H|^2 / 2 at x with slack w */
-double perp_cones_merit(const perp_cones *C, const double *x, const double *w);
+double perp_cones_merit(const perp_cones *cones, const double *x, const double *w);
 /* Forget the values of the search: the iterate was moved by others, or the problem has changed. */
-void perp_cones_restart(perp_cones *C);
+void perp_cones_restart(perp_cones *cones);
 /* One Newton step of the iterate, *length of it: 0 where no direction helped and x stayed.  Counts
  * factorizations in *factorizations. */
-perp_status perp_cones_step(perp_ctx *ctx, perp_cones *C, double *length, int *factorizations);
+perp_status perp_cones_step(perp_ctx *ctx, perp_cones *cones, double *length, int *factorizations);
 
 #endif

@@ -11,136 +11,142 @@
  * diagonal, and its growth. */
 static const double SHARE = 0.99, REGULAR = 1e-14, GROWTH = 100, MOST_REGULAR = 1e-4;
 
-void perp_conic_layout(perp_conic *C, perp_arena *a)
+void perp_conic_layout(perp_conic *conic, perp_arena *arena)
 {
-  const size_t n = (size_t)C->max_n;
-  C->part = PERP_CARVE(a, perp_conic_part, 2 * n);
-  PERP_DOUBLES(a, n, &C->root, &C->x, &C->c, &C->rx, &C->rhs, &C->Ax, &C->dx, &C->y);
-  PERP_DOUBLES(a, 4 * n, &C->s, &C->z, &C->l, &C->ds, &C->dz, &C->rz, &C->bs, &C->v);
-  PERP_DOUBLES(a, 2 * n, &C->beta);
-  C->fixed = PERP_CARVE(a, signed char, n);
-  PERP_INTS(a, n, &C->first);
-  PERP_INTS(a, 6 * n, &C->other);
+  const size_t n = (size_t)conic->max_n;
+  conic->part = PERP_CARVE(arena, perp_conic_part, 2 * n);
+  PERP_DOUBLES(arena, n, &conic->root, &conic->x, &conic->c, &conic->rx, &conic->rhs, &conic->Ax,
+               &conic->dx, &conic->y);
+  PERP_DOUBLES(arena, 4 * n, &conic->s, &conic->z, &conic->l, &conic->ds, &conic->dz, &conic->rz,
+               &conic->bs, &conic->v);
+  PERP_DOUBLES(arena, 2 * n, &conic->beta);
+  conic->fixed = PERP_CARVE(arena, signed char, n);
+  PERP_INTS(arena, n, &conic->first);
+  PERP_INTS(arena, 6 * n, &conic->other);
 }
 
-void perp_conic_close(perp_conic *C)
+void perp_conic_close(perp_conic *conic)
 {
-  free(C->matrix);
-  perp_sparse_lu_close(&C->L);
+  free(conic->matrix);
+  perp_sparse_lu_close(&conic->L);
 }
 
 /* ---- the parts ---- */
 
-static void conic_add(perp_conic *C, int size, int i, double f, int k, double g, double h)
+static void conic_add(perp_conic *conic, int size, int i, double f, int k, double g, double h)
 {
-  C->part[C->parts++] = (perp_conic_part){ i, k, size, C->m, f, g, h };
-  C->m += size;
+  conic->part[conic->parts++] = (perp_conic_part){ i, k, size, conic->m, f, g, h };
+  conic->m += size;
 }
 
 /* The parts of row i; false where its friction is none of a cone. */
-static bool conic_row(perp_conic *C, int i)
+static bool conic_row(perp_conic *conic, int i)
 {
-  const perp_rows *R = C->R;
-  const double root = C->root[i];
-  C->fixed[i] = 0;
-  if (R->type[i] == PERP_ROW_BOUNDED) {
+  const perp_rows *rows = conic->R;
+  const double root = conic->root[i];
+  conic->fixed[i] = 0;
+  if (rows->type[i] == PERP_ROW_BOUNDED) {
     bool held = false; /* by friction, from below 0 */
-    for (int k = C->K->first[i]; k >= 0; k = C->K->other[k]) held = held || R->p->mu[k] > 0;
-    if (C->K->first[i] >= 0 && !perp_desaxce_cone(C->K, i)) return false;
-    if (R->lo[i] == R->hi[i]) {
-      C->fixed[i] = 1;
+    for (int k = conic->K->first[i]; k >= 0; k = conic->K->other[k])
+      held = held || rows->p->mu[k] > 0;
+    if (conic->K->first[i] >= 0 && !perp_desaxce_cone(conic->K, i)) return false;
+    if (rows->lo[i] == rows->hi[i]) {
+      conic->fixed[i] = 1;
       return true;
     }
-    if (R->lo[i] > -HUGE_VAL && !(held && R->lo[i] == 0))
-      conic_add(C, 1, i, 1, -1, 0, -R->lo[i] * root);
-    if (R->hi[i] < HUGE_VAL) conic_add(C, 1, i, -1, -1, 0, R->hi[i] * root);
+    if (rows->lo[i] > -HUGE_VAL && !(held && rows->lo[i] == 0))
+      conic_add(conic, 1, i, 1, -1, 0, -rows->lo[i] * root);
+    if (rows->hi[i] < HUGE_VAL) conic_add(conic, 1, i, -1, -1, 0, rows->hi[i] * root);
     return true;
   }
-  const int j = R->p->fric_of[i];
-  const double mu = R->p->mu[i];
-  if (mu == 0 || (R->lo[j] == R->hi[j] && R->lo[j] == 0))
-    C->fixed[i] = 1;
-  else if (R->type[i] == PERP_ROW_CONE)
-    conic_add(C, 3, j, mu, i, 1, 0);
-  else if (R->type[i] == PERP_ROW_FRICTION) {
-    conic_add(C, 1, j, mu, i, -1, 0);
-    conic_add(C, 1, j, mu, i, 1, 0);
+  const int j = rows->p->fric_of[i];
+  const double mu = rows->p->mu[i];
+  if (mu == 0 || (rows->lo[j] == rows->hi[j] && rows->lo[j] == 0))
+    conic->fixed[i] = 1;
+  else if (rows->type[i] == PERP_ROW_CONE)
+    conic_add(conic, 3, j, mu, i, 1, 0);
+  else if (rows->type[i] == PERP_ROW_FRICTION) {
+    conic_add(conic, 1, j, mu, i, -1, 0);
+    conic_add(conic, 1, j, mu, i, 1, 0);
   }
   return true;
 }
 
-const char *perp_conic_open(perp_ctx *ctx, perp_conic *C, perp_rows *R, const perp_desaxce *K,
-                            perp_status *status)
+const char *perp_conic_open(perp_ctx *ctx, perp_conic *conic, perp_rows *R,
+                            const perp_desaxce *desaxce, perp_status *status)
 {
-  C->R = R;
-  C->K = K;
-  C->n = R->n;
-  C->parts = C->m = 0;
+  conic->R = R;
+  conic->K = desaxce;
+  conic->n = R->n;
+  conic->parts = conic->m = 0;
   *status = PERP_OK;
-  for (int i = 0; i < R->n; i++) C->root[i] = sqrt(K->d[i]);
+  for (int i = 0; i < R->n; i++) conic->root[i] = sqrt(desaxce->d[i]);
   for (int i = 0; i < R->n; i++)
-    if (!conic_row(C, i))
+    if (!conic_row(conic, i))
       return "friction rows whose normal row has a negative lower bound or none";
   for (int i = 0; i < R->n; i++)
-    if (R->type[i] == PERP_ROW_CONE_TAIL) C->fixed[i] = C->fixed[i - 1];
+    if (R->type[i] == PERP_ROW_CONE_TAIL) conic->fixed[i] = conic->fixed[i - 1];
   /* The parts of each column, for the sparse system: place 3 p + 0, 1, 2 for its rows i, k, k + 1.
    */
-  for (int i = 0; i < C->n; i++) C->first[i] = -1;
-  for (int p = C->parts - 1; p >= 0; p--) {
-    const perp_conic_part *t = &C->part[p];
-    const int row[3] = { t->i, t->k, t->k + 1 }, rows = t->size == 3 ? 3 : t->k >= 0 ? 2 : 1;
+  for (int i = 0; i < conic->n; i++) conic->first[i] = -1;
+  for (int p = conic->parts - 1; p >= 0; p--) {
+    const perp_conic_part *part = &conic->part[p];
+    const int row[3] = { part->i, part->k, part->k + 1 }, rows = part->size == 3 ? 3
+                                                                 : part->k >= 0  ? 2
+                                                                                 : 1;
     for (int r = 0; r < rows; r++) {
-      C->other[3 * p + r] = C->first[row[r]];
-      C->first[row[r]] = 3 * p + r;
+      conic->other[3 * p + r] = conic->first[row[r]];
+      conic->first[row[r]] = 3 * p + r;
     }
   }
   if (R->sparse)
-    *status = perp_sparse_lu_reserve(ctx, &C->L, R->n, (size_t)R->start[R->n] + 9 * (size_t)R->n);
+    *status = perp_sparse_lu_reserve(ctx, &conic->L, R->n,
+                                     (size_t)R->start[R->n] + 9 * (size_t)R->n);
   else
-    *status = perp_system_grow(ctx, &C->matrix, &C->capacity, (size_t)R->n * (size_t)R->n);
+    *status = perp_system_grow(ctx, &conic->matrix, &conic->capacity, (size_t)R->n * (size_t)R->n);
   return NULL;
 }
 
 /* y [m] = G x */
-static void conic_G(const perp_conic *C, const double *x, double *y)
+static void conic_G(const perp_conic *conic, const double *x, double *y)
 {
-  for (const perp_conic_part *t = C->part; t < C->part + C->parts; t++) {
-    double *q = y + t->at;
-    q[0] = t->f * x[t->i];
-    if (t->size == 3) {
-      q[1] = x[t->k];
-      q[2] = x[t->k + 1];
-    } else if (t->k >= 0)
-      q[0] += t->g * x[t->k];
+  for (const perp_conic_part *part = conic->part; part < conic->part + conic->parts; part++) {
+    double *q = y + part->at;
+    q[0] = part->f * x[part->i];
+    if (part->size == 3) {
+      q[1] = x[part->k];
+      q[2] = x[part->k + 1];
+    } else if (part->k >= 0)
+      q[0] += part->g * x[part->k];
   }
 }
 
 /* x [n] += c G' y */
-static void conic_Gt(const perp_conic *C, double c, const double *y, double *x)
+static void conic_Gt(const perp_conic *conic, double c, const double *y, double *x)
 {
-  for (const perp_conic_part *t = C->part; t < C->part + C->parts; t++) {
-    const double *q = y + t->at;
-    x[t->i] += c * t->f * q[0];
-    if (t->size == 3) {
-      x[t->k] += c * q[1];
-      x[t->k + 1] += c * q[2];
-    } else if (t->k >= 0)
-      x[t->k] += c * t->g * q[0];
+  for (const perp_conic_part *part = conic->part; part < conic->part + conic->parts; part++) {
+    const double *q = y + part->at;
+    x[part->i] += c * part->f * q[0];
+    if (part->size == 3) {
+      x[part->k] += c * q[1];
+      x[part->k + 1] += c * q[2];
+    } else if (part->k >= 0)
+      x[part->k] += c * part->g * q[0];
   }
 }
 
 /* ---- the scaling ---- */
 
 /* y = W^power x of part p, power 1 or -1; may be in place. */
-static void conic_W(const perp_conic *C, int p, int power, const double *x, double *y)
+static void conic_W(const perp_conic *conic, int p, int power, const double *x, double *y)
 {
-  const perp_conic_part *t = &C->part[p];
-  const double b = power > 0 ? C->beta[p] : 1 / C->beta[p];
-  if (t->size == 1) {
+  const perp_conic_part *part = &conic->part[p];
+  const double b = power > 0 ? conic->beta[p] : 1 / conic->beta[p];
+  if (part->size == 1) {
     y[0] = b * x[0];
     return;
   }
-  const double *v = C->v + t->at, sign = power > 0 ? 1 : -1;
+  const double *v = conic->v + part->at, sign = power > 0 ? 1 : -1;
   const double vx = 2 * (v[0] * x[0] + sign * (v[1] * x[1] + v[2] * x[2]));
   const double y0 = b * (vx * v[0] - x[0]);
   y[1] = b * (sign * vx * v[1] + x[1]);
@@ -155,15 +161,15 @@ static double conic_det(const double *x)
 }
 
 /* W and l of s and z; false where one is not inside. */
-static bool conic_scaling(perp_conic *C)
+static bool conic_scaling(perp_conic *conic)
 {
-  for (int p = 0; p < C->parts; p++) {
-    const perp_conic_part *t = &C->part[p];
-    const double *s = C->s + t->at, *z = C->z + t->at;
-    double *v = C->v + t->at;
-    if (t->size == 1) {
+  for (int p = 0; p < conic->parts; p++) {
+    const perp_conic_part *part = &conic->part[p];
+    const double *s = conic->s + part->at, *z = conic->z + part->at;
+    double *v = conic->v + part->at;
+    if (part->size == 1) {
       if (!(s[0] > 0 && z[0] > 0)) return false;
-      C->beta[p] = sqrt(s[0] / z[0]);
+      conic->beta[p] = sqrt(s[0] / z[0]);
     } else {
       const double a = conic_det(s), b = conic_det(z);
       if (!(s[0] > 0 && z[0] > 0 && a > 0 && b > 0)) return false;
@@ -174,9 +180,9 @@ static bool conic_scaling(perp_conic *C)
       for (int k = 0; k < 3; k++) w[k] = (s[k] / ra + (k == 0 ? 1 : -1) * z[k] / rb) / (2 * gamma);
       const double length = sqrt(2 * (w[0] + 1));
       for (int k = 0; k < 3; k++) v[k] = (w[k] + (k == 0)) / length;
-      C->beta[p] = sqrt(ra / rb);
+      conic->beta[p] = sqrt(ra / rb);
     }
-    conic_W(C, p, 1, z, C->l + t->at);
+    conic_W(conic, p, 1, z, conic->l + part->at);
   }
   return true;
 }
@@ -224,12 +230,12 @@ static double conic_reach(int size, const double *x, const double *d, double mos
   return t;
 }
 
-static double conic_length(const perp_conic *C)
+static double conic_length(const perp_conic *conic)
 {
   double t = 1 / SHARE;
-  for (const perp_conic_part *p = C->part; p < C->part + C->parts; p++) {
-    t = conic_reach(p->size, C->s + p->at, C->ds + p->at, t);
-    t = conic_reach(p->size, C->z + p->at, C->dz + p->at, t);
+  for (const perp_conic_part *part = conic->part; part < conic->part + conic->parts; part++) {
+    t = conic_reach(part->size, conic->s + part->at, conic->ds + part->at, t);
+    t = conic_reach(part->size, conic->z + part->at, conic->dz + part->at, t);
   }
   return t;
 }
@@ -237,233 +243,242 @@ static double conic_length(const perp_conic *C)
 /* ---- the system ---- */
 
 /* Entry (r, q) of G' W^-2 G of part p, between its rows i, k, k + 1. */
-static void conic_block(const perp_conic *C, int p, double B[9])
+static void conic_block(const perp_conic *conic, int p, double B[9])
 {
-  const perp_conic_part *t = &C->part[p];
-  if (t->size == 1) {
-    const double h = 1 / (C->beta[p] * C->beta[p]);
-    B[0] = t->f * t->f * h;
-    B[1] = B[3] = t->f * t->g * h;
-    B[4] = t->g * t->g * h;
+  const perp_conic_part *part = &conic->part[p];
+  if (part->size == 1) {
+    const double h = 1 / (conic->beta[p] * conic->beta[p]);
+    B[0] = part->f * part->f * h;
+    B[1] = B[3] = part->f * part->g * h;
+    B[4] = part->g * part->g * h;
     return;
   }
   for (int q = 0; q < 3; q++) {
-    double e[3] = { q == 0 ? t->f : 0, q == 1, q == 2 };
-    conic_W(C, p, -1, e, e);
-    conic_W(C, p, -1, e, e);
-    B[3 * q] = t->f * e[0];
+    double e[3] = { q == 0 ? part->f : 0, q == 1, q == 2 };
+    conic_W(conic, p, -1, e, e);
+    conic_W(conic, p, -1, e, e);
+    B[3 * q] = part->f * e[0];
     B[3 * q + 1] = e[1];
     B[3 * q + 2] = e[2];
   }
 }
 
-static bool conic_dense(perp_conic *C, double regular)
+static bool conic_dense(perp_conic *conic, double regular)
 {
-  const perp_lcp *p = C->R->p;
-  const size_t n = (size_t)C->n, lda = (size_t)p->lda;
-  double *K = C->matrix;
+  const perp_lcp *lcp = conic->R->p;
+  const size_t n = (size_t)conic->n, lda = (size_t)lcp->lda;
+  double *K = conic->matrix;
   for (size_t j = 0; j < n; j++)
     for (size_t i = j; i < n; i++)
-      K[i + j * n] = C->fixed[i] || C->fixed[j] ? i == j
-                                                : 0.5 * (p->A[i + j * lda] + p->A[j + i * lda]) /
-                                                      (C->root[i] * C->root[j]);
-  for (int t = 0; t < C->parts; t++) {
-    const perp_conic_part *q = &C->part[t];
-    const int row[3] = { q->i, q->k, q->k + 1 }, rows = q->size == 3 ? 3 : q->k >= 0 ? 2 : 1;
+      K[i + j * n] = conic->fixed[i] || conic->fixed[j]
+                         ? i == j
+                         : 0.5 * (lcp->A[i + j * lda] + lcp->A[j + i * lda]) /
+                               (conic->root[i] * conic->root[j]);
+  for (int t = 0; t < conic->parts; t++) {
+    const perp_conic_part *part = &conic->part[t];
+    const int row[3] = { part->i, part->k, part->k + 1 }, rows = part->size == 3 ? 3
+                                                                 : part->k >= 0  ? 2
+                                                                                 : 1;
     double B[9];
-    conic_block(C, t, B);
+    conic_block(conic, t, B);
     for (int a = 0; a < rows; a++)
       for (int b = 0; b < rows; b++)
-        if (row[a] >= row[b] && !C->fixed[row[a]] && !C->fixed[row[b]])
+        if (row[a] >= row[b] && !conic->fixed[row[a]] && !conic->fixed[row[b]])
           K[(size_t)row[a] + (size_t)row[b] * n] += B[a + 3 * b];
   }
   for (size_t i = 0; i < n; i++) K[i * (n + 1)] *= 1 + regular;
-  C->R->work += (double)n * (double)n * (1 + (double)n / 6);
-  return n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', C->n, K, C->n) == 0;
+  conic->R->work += (double)n * (double)n * (1 + (double)n / 6);
+  return n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', conic->n, K, conic->n) == 0;
 }
 
-static bool conic_sparse(perp_conic *C, double regular)
+static bool conic_sparse(perp_conic *conic, double regular)
 {
-  const perp_rows *R = C->R;
-  perp_sparse_lu_begin(&C->L, C->n);
-  for (int j = 0; j < C->n; j++) {
-    if (C->fixed[j]) {
-      perp_sparse_lu_add(&C->L, j, 1);
-      perp_sparse_lu_column(&C->L);
+  const perp_rows *R = conic->R;
+  perp_sparse_lu_begin(&conic->L, conic->n);
+  for (int j = 0; j < conic->n; j++) {
+    if (conic->fixed[j]) {
+      perp_sparse_lu_add(&conic->L, j, 1);
+      perp_sparse_lu_column(&conic->L);
       continue;
     }
     double diagonal = 0;
     for (int k = R->start[j]; k < R->start[j + 1]; k++) {
       const int i = R->row[k];
-      const double a = R->value[k] / (C->root[i] * C->root[j]);
-      if (!C->fixed[i]) perp_sparse_lu_add(&C->L, i, a);
+      const double a = R->value[k] / (conic->root[i] * conic->root[j]);
+      if (!conic->fixed[i]) perp_sparse_lu_add(&conic->L, i, a);
       if (i == j) diagonal += a;
     }
-    for (int at = C->first[j]; at >= 0; at = C->other[at]) {
-      const perp_conic_part *q = &C->part[at / 3];
-      const int row[3] = { q->i, q->k, q->k + 1 }, rows = q->size == 3 ? 3 : q->k >= 0 ? 2 : 1;
+    for (int at = conic->first[j]; at >= 0; at = conic->other[at]) {
+      const perp_conic_part *part = &conic->part[at / 3];
+      const int row[3] = { part->i, part->k, part->k + 1 }, rows = part->size == 3 ? 3
+                                                                   : part->k >= 0  ? 2
+                                                                                   : 1;
       double B[9];
-      conic_block(C, at / 3, B);
+      conic_block(conic, at / 3, B);
       for (int r = 0; r < rows; r++) {
-        if (C->fixed[row[r]]) continue;
-        perp_sparse_lu_add(&C->L, row[r], B[r + 3 * (at % 3)]);
+        if (conic->fixed[row[r]]) continue;
+        perp_sparse_lu_add(&conic->L, row[r], B[r + 3 * (at % 3)]);
         if (row[r] == j) diagonal += B[r + 3 * (at % 3)];
       }
     }
-    perp_sparse_lu_add(&C->L, j, regular * diagonal);
-    perp_sparse_lu_column(&C->L);
+    perp_sparse_lu_add(&conic->L, j, regular * diagonal);
+    perp_sparse_lu_column(&conic->L);
   }
-  const bool good = perp_sparse_lu_factor(&C->L);
-  C->R->work += perp_sparse_lu_work(&C->L);
+  const bool good = perp_sparse_lu_factor(&conic->L);
+  conic->R->work += perp_sparse_lu_work(&conic->L);
   return good;
 }
 
-static bool conic_factor(perp_conic *C, perp_stats *stats)
+static bool conic_factor(perp_conic *conic, perp_stats *stats)
 {
   for (double regular = REGULAR; regular <= MOST_REGULAR; regular *= GROWTH) {
     stats->factorizations++;
-    if (C->R->sparse ? conic_sparse(C, regular) : conic_dense(C, regular)) return true;
+    if (conic->R->sparse ? conic_sparse(conic, regular) : conic_dense(conic, regular)) return true;
   }
   return false;
 }
 
 /* y = A x, scaled */
-static void conic_A(perp_conic *C, const double *x, double *y, perp_stats *stats)
+static void conic_A(perp_conic *conic, const double *x, double *y, perp_stats *stats)
 {
-  for (int i = 0; i < C->n; i++) C->y[i] = x[i] / C->root[i];
-  perp_rows_A(C->R, C->y, y);
+  for (int i = 0; i < conic->n; i++) conic->y[i] = x[i] / conic->root[i];
+  perp_rows_A(conic->R, conic->y, y);
   stats->matvecs++;
-  for (int i = 0; i < C->n; i++) y[i] /= C->root[i];
+  for (int i = 0; i < conic->n; i++) y[i] /= conic->root[i];
 }
 
 /* ---- steps ---- */
 
 /* s and z at least `least` inside their cones */
-static void conic_inside(perp_conic *C, double *s, double least)
+static void conic_inside(perp_conic *conic, double *s, double least)
 {
-  for (const perp_conic_part *t = C->part; t < C->part + C->parts; t++) {
-    double *q = s + t->at;
-    const double other = t->size == 3 ? hypot(q[1], q[2]) : 0;
+  for (const perp_conic_part *part = conic->part; part < conic->part + conic->parts; part++) {
+    double *q = s + part->at;
+    const double other = part->size == 3 ? hypot(q[1], q[2]) : 0;
     if (!(q[0] - other >= least)) q[0] = other + least;
   }
 }
 
-void perp_conic_begin(perp_conic *C, const double *x, const double *c)
+void perp_conic_begin(perp_conic *conic, const double *x, const double *c)
 {
   const double tiny = 1e-300;
-  C->size = tiny;
-  for (int i = 0; i < C->n; i++) {
-    C->x[i] = x[i] * C->root[i];
-    C->c[i] = c[i] / C->root[i];
-    if (C->fixed[i]) C->x[i] = C->R->type[i] == PERP_ROW_BOUNDED ? C->R->lo[i] * C->root[i] : 0;
-    C->size = fmax(C->size, fmax(fabs(C->c[i]), fabs(C->x[i])));
+  conic->size = tiny;
+  for (int i = 0; i < conic->n; i++) {
+    conic->x[i] = x[i] * conic->root[i];
+    conic->c[i] = c[i] / conic->root[i];
+    if (conic->fixed[i])
+      conic->x[i] = conic->R->type[i] == PERP_ROW_BOUNDED ? conic->R->lo[i] * conic->root[i] : 0;
+    conic->size = fmax(conic->size, fmax(fabs(conic->c[i]), fabs(conic->x[i])));
   }
-  conic_G(C, C->x, C->s);
-  for (const perp_conic_part *t = C->part; t < C->part + C->parts; t++) C->s[t->at] += t->h;
-  memset(C->z, 0, (size_t)C->m * sizeof *C->z);
-  conic_inside(C, C->s, C->size);
-  conic_inside(C, C->z, C->size);
+  conic_G(conic, conic->x, conic->s);
+  for (const perp_conic_part *part = conic->part; part < conic->part + conic->parts; part++)
+    conic->s[part->at] += part->h;
+  memset(conic->z, 0, (size_t)conic->m * sizeof *conic->z);
+  conic_inside(conic, conic->s, conic->size);
+  conic_inside(conic, conic->z, conic->size);
 }
 
-double perp_conic_apart(const perp_conic *C, const double *c)
+double perp_conic_apart(const perp_conic *conic, const double *c)
 {
   double most = 0;
-  for (int i = 0; i < C->n; i++) most = fmax(most, fabs(c[i] / C->root[i] - C->c[i]));
+  for (int i = 0; i < conic->n; i++) most = fmax(most, fabs(c[i] / conic->root[i] - conic->c[i]));
   return most;
 }
 
-void perp_conic_again(perp_conic *C, const double *c, double apart)
+void perp_conic_again(perp_conic *conic, const double *c, double apart)
 {
-  for (int i = 0; i < C->n; i++) C->c[i] = c[i] / C->root[i];
-  apart = fmin(fmax(apart, 1e-12 * C->size), C->size);
-  for (const perp_conic_part *t = C->part; t < C->part + C->parts; t++) {
-    C->s[t->at] += apart;
-    C->z[t->at] += apart;
+  for (int i = 0; i < conic->n; i++) conic->c[i] = c[i] / conic->root[i];
+  apart = fmin(fmax(apart, 1e-12 * conic->size), conic->size);
+  for (const perp_conic_part *part = conic->part; part < conic->part + conic->parts; part++) {
+    conic->s[part->at] += apart;
+    conic->z[part->at] += apart;
   }
 }
 
 /* dx, ds, dz for bs. */
-static void conic_direction(perp_conic *C)
+static void conic_direction(perp_conic *conic)
 {
-  for (int i = 0; i < C->n; i++) C->dx[i] = -C->rx[i];
-  for (int p = 0; p < C->parts; p++) {
-    const perp_conic_part *t = &C->part[p];
-    double *u = C->ds + t->at, *d = C->dz + t->at;
-    conic_quotient(t->size, C->l + t->at, C->bs + t->at, u);
-    conic_W(C, p, 1, u, u);
-    for (int k = 0; k < t->size; k++) d[k] = u[k] = u[k] - C->rz[t->at + k];
-    conic_W(C, p, -1, d, d);
-    conic_W(C, p, -1, d, d);
+  for (int i = 0; i < conic->n; i++) conic->dx[i] = -conic->rx[i];
+  for (int p = 0; p < conic->parts; p++) {
+    const perp_conic_part *part = &conic->part[p];
+    double *u = conic->ds + part->at, *d = conic->dz + part->at;
+    conic_quotient(part->size, conic->l + part->at, conic->bs + part->at, u);
+    conic_W(conic, p, 1, u, u);
+    for (int k = 0; k < part->size; k++) d[k] = u[k] = u[k] - conic->rz[part->at + k];
+    conic_W(conic, p, -1, d, d);
+    conic_W(conic, p, -1, d, d);
   }
-  conic_Gt(C, 1, C->dz, C->dx);
+  conic_Gt(conic, 1, conic->dz, conic->dx);
   /* x [n]: the right-hand side in, the solution out */
-  double *x = C->dx;
-  for (int i = 0; i < C->n; i++)
-    if (C->fixed[i]) x[i] = 0;
-  if (C->R->sparse)
-    perp_sparse_lu_solve(&C->L, x);
-  else if (C->n > 0)
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', C->n, 1, C->matrix, C->n, x, C->n);
-  C->R->work += C->R->sparse ? perp_sparse_lu_nnz(&C->L) : (double)C->n * C->n;
+  double *x = conic->dx;
+  for (int i = 0; i < conic->n; i++)
+    if (conic->fixed[i]) x[i] = 0;
+  if (conic->R->sparse)
+    perp_sparse_lu_solve(&conic->L, x);
+  else if (conic->n > 0)
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', conic->n, 1, conic->matrix, conic->n, x, conic->n);
+  conic->R->work += conic->R->sparse ? perp_sparse_lu_nnz(&conic->L) : (double)conic->n * conic->n;
   /* ds holds W (l \ bs) - r_z */
-  conic_G(C, C->dx, C->dz);
-  for (int p = 0; p < C->parts; p++) {
-    const perp_conic_part *t = &C->part[p];
-    double *u = C->ds + t->at, *d = C->dz + t->at;
-    for (int k = 0; k < t->size; k++) {
+  conic_G(conic, conic->dx, conic->dz);
+  for (int p = 0; p < conic->parts; p++) {
+    const perp_conic_part *part = &conic->part[p];
+    double *u = conic->ds + part->at, *d = conic->dz + part->at;
+    for (int k = 0; k < part->size; k++) {
       const double g = d[k];
       d[k] = u[k] - g;
-      u[k] = g + C->rz[t->at + k];
+      u[k] = g + conic->rz[part->at + k];
     }
-    conic_W(C, p, -1, d, d);
-    conic_W(C, p, -1, d, d);
+    conic_W(conic, p, -1, d, d);
+    conic_W(conic, p, -1, d, d);
   }
 }
 
-void perp_conic_step(perp_conic *C, double *length, perp_stats *stats)
+void perp_conic_step(perp_conic *conic, double *length, perp_stats *stats)
 {
-  const int n = C->n;
+  const int n = conic->n;
   *length = 0;
-  conic_A(C, C->x, C->Ax, stats);
-  for (int i = 0; i < n; i++) C->rx[i] = C->Ax[i] + C->c[i];
-  conic_Gt(C, -1, C->z, C->rx);
-  conic_G(C, C->x, C->rz);
+  conic_A(conic, conic->x, conic->Ax, stats);
+  for (int i = 0; i < n; i++) conic->rx[i] = conic->Ax[i] + conic->c[i];
+  conic_Gt(conic, -1, conic->z, conic->rx);
+  conic_G(conic, conic->x, conic->rz);
   double gap = 0;
-  for (const perp_conic_part *t = C->part; t < C->part + C->parts; t++) C->rz[t->at] += t->h;
-  for (int i = 0; i < C->m; i++) {
-    C->rz[i] -= C->s[i];
-    gap += C->s[i] * C->z[i];
+  for (const perp_conic_part *t = conic->part; t < conic->part + conic->parts; t++)
+    conic->rz[t->at] += t->h;
+  for (int i = 0; i < conic->m; i++) {
+    conic->rz[i] -= conic->s[i];
+    gap += conic->s[i] * conic->z[i];
   }
-  if (!conic_scaling(C) || !conic_factor(C, stats)) return;
-  for (const perp_conic_part *t = C->part; t < C->part + C->parts; t++) {
-    conic_times(t->size, C->l + t->at, C->l + t->at, C->bs + t->at);
-    for (int k = 0; k < t->size; k++) C->bs[t->at + k] *= -1;
+  if (!conic_scaling(conic) || !conic_factor(conic, stats)) return;
+  for (const perp_conic_part *t = conic->part; t < conic->part + conic->parts; t++) {
+    conic_times(t->size, conic->l + t->at, conic->l + t->at, conic->bs + t->at);
+    for (int k = 0; k < t->size; k++) conic->bs[t->at + k] *= -1;
   }
-  conic_direction(C);
-  const double far = fmin(1, conic_length(C));
-  const double sigma = (1 - far) * (1 - far) * (1 - far), mu = C->parts > 0 ? gap / C->parts : 0;
-  for (int p = 0; p < C->parts; p++) {
-    const perp_conic_part *t = &C->part[p];
+  conic_direction(conic);
+  const double far = fmin(1, conic_length(conic));
+  const double sigma = (1 - far) * (1 - far) * (1 - far),
+               mu = conic->parts > 0 ? gap / conic->parts : 0;
+  for (int p = 0; p < conic->parts; p++) {
+    const perp_conic_part *t = &conic->part[p];
     double a[3], b[3];
-    conic_W(C, p, -1, C->ds + t->at, a);
-    conic_W(C, p, 1, C->dz + t->at, b);
+    conic_W(conic, p, -1, conic->ds + t->at, a);
+    conic_W(conic, p, 1, conic->dz + t->at, b);
     conic_times(t->size, a, b, a);
-    for (int k = 0; k < t->size; k++) C->bs[t->at + k] -= a[k] - (k == 0 ? sigma * mu : 0);
+    for (int k = 0; k < t->size; k++) conic->bs[t->at + k] -= a[k] - (k == 0 ? sigma * mu : 0);
   }
-  conic_direction(C);
-  const double t = fmin(1, SHARE * conic_length(C));
+  conic_direction(conic);
+  const double t = fmin(1, SHARE * conic_length(conic));
   for (int i = 0; i < n; i++)
-    if (!isfinite(C->dx[i])) return;
+    if (!isfinite(conic->dx[i])) return;
   if (!(t > 0)) return;
-  for (int i = 0; i < n; i++) C->x[i] += t * C->dx[i];
-  for (int i = 0; i < C->m; i++) {
-    C->s[i] += t * C->ds[i];
-    C->z[i] += t * C->dz[i];
+  for (int i = 0; i < n; i++) conic->x[i] += t * conic->dx[i];
+  for (int i = 0; i < conic->m; i++) {
+    conic->s[i] += t * conic->ds[i];
+    conic->z[i] += t * conic->dz[i];
   }
   *length = t;
 }
 
-void perp_conic_point(const perp_conic *C, double *x)
+void perp_conic_point(const perp_conic *conic, double *x)
 {
-  for (int i = 0; i < C->n; i++) x[i] = C->x[i] / C->root[i];
+  for (int i = 0; i < conic->n; i++) x[i] = conic->x[i] / conic->root[i];
 }

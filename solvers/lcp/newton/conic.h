@@ -42,22 +42,22 @@ typedef struct perp_conic {
   double size; /* of c: where the numbers of s and z begin */
 } perp_conic;
 
-void perp_conic_layout(perp_conic *C, perp_arena *a); /* with C->max_n */
-void perp_conic_close(perp_conic *C);
-/* Rows prepared in R, contacts in K.  NULL, or why the problem is none of these.  *status:
+void perp_conic_layout(perp_conic *conic, perp_arena *arena); /* with conic->max_n */
+void perp_conic_close(perp_conic *conic);
+/* Rows prepared in rows, contacts in desaxce.  NULL, or why the problem is none of these.  *status:
  * PERP_ERR_NOMEM. */
-const char *perp_conic_open(perp_ctx *ctx, perp_conic *C, perp_rows *R, const perp_desaxce *K,
-                            perp_status *status);
+const char *perp_conic_open(perp_ctx *ctx, perp_conic *conic, perp_rows *rows,
+                            const perp_desaxce *desaxce, perp_status *status);
 /* Begin at x [n] with c [n] anew, or, after a solve, with another c near where it ended; apart: how
  * far c has moved. */
-void perp_conic_begin(perp_conic *C, const double *x, const double *c);
-void perp_conic_again(perp_conic *C, const double *c, double apart);
+void perp_conic_begin(perp_conic *conic, const double *x, const double *c);
+void perp_conic_again(perp_conic *conic, const double *c, double apart);
 /* One predictor-corrector step; *length of it, 0: the system cannot be factored, or no step is
  * possible. */
-void perp_conic_step(perp_conic *C, double *length, perp_stats *stats);
+void perp_conic_step(perp_conic *conic, double *length, perp_stats *stats);
 /* x [n], unscaled. */
-void perp_conic_point(const perp_conic *C, double *x);
+void perp_conic_point(const perp_conic *conic, double *x);
 /* How far c has moved, as perp_conic_again wants it. */
-double perp_conic_apart(const perp_conic *C, const double *c);
+double perp_conic_apart(const perp_conic *conic, const double *c);
 
 #endif

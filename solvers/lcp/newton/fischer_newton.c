@@ -74,11 +74,11 @@ struct ws {
   double small; /* size below which an argument counts as zero */
 };
 
-static void fischer_newton_layout(void *ws, perp_arena *a)
+static void fischer_newton_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_newton_layout(ws, a);
-  PERP_DOUBLES(a, w->N.max_n, &w->psi, &w->a, &w->b, &w->c, &w->s);
+  struct ws *work = ws;
+  perp_newton_layout(ws, arena);
+  PERP_DOUBLES(arena, work->N.max_n, &work->psi, &work->a, &work->b, &work->c, &work->s);
 }
 
 static perp_status fischer_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -96,16 +96,16 @@ static inline double fischer_newton_phi(double a, double b)
 }
 
 /* partial derivatives at (a, b) */
-static inline void fischer_newton_dphi(struct ws *w, double a, double b, double *da, double *db)
+static inline void fischer_newton_dphi(struct ws *work, double a, double b, double *da, double *db)
 {
   double s = sqrt(a * a + b * b);
-  if (s > w->small) {
+  if (s > work->small) {
     *da = a > 0 ? -b * b / (s * (s + a)) : a / s - 1;
     *db = b > 0 ? -a * a / (s * (s + b)) : b / s - 1;
     return;
   }
   double angle;
-  switch (w->o.kink) {
+  switch (work->o.kink) {
   case KINK_PERTURB: /* phi(a + eps, b) */
     *da = 0;
     *db = -1;
@@ -118,7 +118,7 @@ static inline void fischer_newton_dphi(struct ws *w, double a, double b, double 
     *da = *db = M_SQRT1_2 - 1;
     break;
   default:
-    angle = (double)(perp_splitmix(&w->random) >> 11) * 0x1p-53 * M_PI_2;
+    angle = (double)(perp_splitmix(&work->random) >> 11) * 0x1p-53 * M_PI_2;
     *da = cos(angle) - 1;
     *db = sin(angle) - 1;
   }
@@ -130,21 +130,21 @@ static inline double fischer_newton_inner(double s, double hi, double lambda, do
   return hi < HUGE_VAL ? fischer_newton_phi(s * (hi - lambda), -w / s) : w / s;
 }
 
-static inline bool fischer_newton_fixed(const perp_newton *N, int i)
+static inline bool fischer_newton_fixed(const perp_newton *newton, int i)
 {
-  return N->R.type[i] == PERP_ROW_BOUNDED && !(N->R.lo[i] < N->R.hi[i]);
+  return newton->R.type[i] == PERP_ROW_BOUNDED && !(newton->R.lo[i] < newton->R.hi[i]);
 }
 
 /* psi and Psi = |psi|^2 / 2 */
-static double fischer_newton_merit(const struct ws *w, const double *lambda, const double *slack,
+static double fischer_newton_merit(const struct ws *work, const double *lambda, const double *slack,
                                    double *psi)
 {
-  const perp_newton *N = &w->N;
+  const perp_newton *newton = &work->N;
   double sum = 0;
-  for (int i = 0; i < N->n; i++) {
-    double s = w->s[i], lo, hi;
-    perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
-    if (fischer_newton_fixed(N, i))
+  for (int i = 0; i < newton->n; i++) {
+    double s = work->s[i], lo, hi;
+    perp_rows_bounds(&newton->R, lambda, i, &lo, &hi);
+    if (fischer_newton_fixed(newton, i))
       psi[i] = -s * (lambda[i] - lo);
     else {
       double y = fischer_newton_inner(s, hi, lambda[i], slack[i]);
@@ -156,150 +156,155 @@ static double fischer_newton_merit(const struct ws *w, const double *lambda, con
 }
 
 /* d psi_i = a_i dlambda_i + b_i dw_i + c_i dlambda_n(i) */
-static void fischer_newton_jacobian(struct ws *w, const double *lambda, const double *slack)
+static void fischer_newton_jacobian(struct ws *work, const double *lambda, const double *slack)
 {
-  const perp_newton *N = &w->N;
-  for (int i = 0; i < N->n; i++) {
-    double s = w->s[i], lo, hi;
+  const perp_newton *newton = &work->N;
+  for (int i = 0; i < newton->n; i++) {
+    double s = work->s[i], lo, hi;
     double yu = 0, yw = 1 / s; /* y by u = s (hi - lambda) and by w */
     double px = 0, py = -1;    /* psi by x = s (lambda - lo) and by y */
-    perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
-    w->c[i] = 0;
-    if (fischer_newton_fixed(N, i)) {
-      w->a[i] = -s;
-      w->b[i] = 0;
+    perp_rows_bounds(&newton->R, lambda, i, &lo, &hi);
+    work->c[i] = 0;
+    if (fischer_newton_fixed(newton, i)) {
+      work->a[i] = -s;
+      work->b[i] = 0;
       continue;
     }
     if (hi < HUGE_VAL) {
       double yv;
-      fischer_newton_dphi(w, s * (hi - lambda[i]), -slack[i] / s, &yu, &yv);
+      fischer_newton_dphi(work, s * (hi - lambda[i]), -slack[i] / s, &yu, &yv);
       yw = -yv / s;
     }
     if (lo > -HUGE_VAL)
-      fischer_newton_dphi(w, s * (lambda[i] - lo), fischer_newton_inner(s, hi, lambda[i], slack[i]),
-                          &px, &py);
-    w->a[i] = s * (px - py * yu);
-    w->b[i] = py * yw;
-    if (N->R.type[i] != PERP_ROW_BOUNDED && lambda[N->R.p->fric_of[i]] > 0)
-      w->c[i] = s * N->R.p->mu[i] * (px + py * yu);
+      fischer_newton_dphi(work, s * (lambda[i] - lo),
+                          fischer_newton_inner(s, hi, lambda[i], slack[i]), &px, &py);
+    work->a[i] = s * (px - py * yu);
+    work->b[i] = py * yw;
+    if (newton->R.type[i] != PERP_ROW_BOUNDED && lambda[newton->R.p->fric_of[i]] > 0)
+      work->c[i] = s * newton->R.p->mu[i] * (px + py * yu);
   }
 }
 
 /* The direction for proximal weight rho; also slope = grad Psi' dx.  False: no finite direction. */
-static bool fischer_newton_direction(struct ws *w, double rho, double *slope)
+static bool fischer_newton_direction(struct ws *work, double rho, double *slope)
 {
-  perp_newton *N = &w->N;
-  const perp_lcp *p = N->R.p;
-  int n = N->n;
+  perp_newton *newton = &work->N;
+  const perp_lcp *lcp = newton->R.p;
+  int n = newton->n;
   bool eliminated = false;
   for (int i = 0; i < n; i++) { /* normal rows before the friction rows that follow them */
-    N->gamma[i] = N->known[i] = 0;
-    if (fabs(w->b[i]) * N->scale[i] < 1e-10 * fabs(w->a[i])) {
-      N->d[i] = HUGE_VAL;
-      N->known[i] = -w->psi[i] / w->a[i];
-      if (N->known[i] != 0) eliminated = true;
+    newton->gamma[i] = newton->known[i] = 0;
+    if (fabs(work->b[i]) * newton->scale[i] < 1e-10 * fabs(work->a[i])) {
+      newton->d[i] = HUGE_VAL;
+      newton->known[i] = -work->psi[i] / work->a[i];
+      if (newton->known[i] != 0) eliminated = true;
     } else {
-      N->d[i] = w->a[i] / w->b[i] + rho * N->scale[i];
-      N->rhs[i] = -w->psi[i] / w->b[i];
+      newton->d[i] = work->a[i] / work->b[i] + rho * newton->scale[i];
+      newton->rhs[i] = -work->psi[i] / work->b[i];
     }
   }
-  for (int i = 0; N->coupled && i < n; i++)
-    if (w->c[i] != 0 && w->a[i] != 0) {
-      int j = p->fric_of[i];
-      double g = -w->c[i] / w->a[i];
-      if (N->d[i] < HUGE_VAL) {
-        g *= (w->a[i] / w->b[i]) / N->d[i]; /* d holds the proximal term too */
-        N->rhs[i] += N->d[i] * g * N->known[j];
+  for (int i = 0; newton->coupled && i < n; i++)
+    if (work->c[i] != 0 && work->a[i] != 0) {
+      int j = lcp->fric_of[i];
+      double g = -work->c[i] / work->a[i];
+      if (newton->d[i] < HUGE_VAL) {
+        g *= (work->a[i] / work->b[i]) / newton->d[i]; /* d holds the proximal term too */
+        newton->rhs[i] += newton->d[i] * g * newton->known[j];
       } else
-        N->known[i] += g * N->known[j];
-      N->gamma[i] = g;
+        newton->known[i] += g * newton->known[j];
+      newton->gamma[i] = g;
     }
   if (eliminated) {
-    perp_rows_A(&N->R, N->known, N->Adx);
-    N->matvecs++;
+    perp_rows_A(&newton->R, newton->known, newton->Adx);
+    newton->matvecs++;
   }
   for (int i = 0; i < n; i++)
-    N->rhs[i] = N->d[i] < HUGE_VAL ? N->rhs[i] - (eliminated ? N->Adx[i] : 0) : 0;
-  if (!perp_system_factor(&N->S, N->d, N->coupled ? N->gamma : NULL)) return false;
-  if (!perp_system_solve(&N->S, N->rhs, N->dx, 1)) return false;
+    newton->rhs[i] = newton->d[i] < HUGE_VAL ? newton->rhs[i] - (eliminated ? newton->Adx[i] : 0)
+                                             : 0;
+  if (!perp_system_factor(&newton->S, newton->d, newton->coupled ? newton->gamma : NULL))
+    return false;
+  if (!perp_system_solve(&newton->S, newton->rhs, newton->dx, 1)) return false;
   *slope = 0;
-  for (int i = 0; i < n; i++) N->dx[i] += N->known[i];
-  perp_rows_A(&N->R, N->dx, N->Adx);
-  N->matvecs++;
+  for (int i = 0; i < n; i++) newton->dx[i] += newton->known[i];
+  perp_rows_A(&newton->R, newton->dx, newton->Adx);
+  newton->matvecs++;
   for (int i = 0; i < n; i++) {
-    double change = w->a[i] * N->dx[i] + w->b[i] * N->Adx[i];
-    if (w->c[i] != 0) change += w->c[i] * N->dx[p->fric_of[i]];
-    *slope += w->psi[i] * change;
+    double change = work->a[i] * newton->dx[i] + work->b[i] * newton->Adx[i];
+    if (work->c[i] != 0) change += work->c[i] * newton->dx[lcp->fric_of[i]];
+    *slope += work->psi[i] * change;
   }
   return isfinite(*slope);
 }
 
 /* t with Psi(lambda + t dx) <= reference + c t slope, or 0; trial and tw hold the point */
-static double fischer_newton_search(struct ws *w, const double *lambda, double reference,
+static double fischer_newton_search(struct ws *work, const double *lambda, double reference,
                                     double slope)
 {
-  perp_newton *N = &w->N;
-  for (double t = 1; t > 1e-8; t *= w->o.beta) {
-    for (int i = 0; i < N->n; i++) {
-      N->trial[i] = lambda[i] + t * N->dx[i];
-      N->tw[i] = N->w[i] + t * N->Adx[i];
+  perp_newton *newton = &work->N;
+  for (double t = 1; t > 1e-8; t *= work->o.beta) {
+    for (int i = 0; i < newton->n; i++) {
+      newton->trial[i] = lambda[i] + t * newton->dx[i];
+      newton->tw[i] = newton->w[i] + t * newton->Adx[i];
     }
-    if (fischer_newton_merit(w, N->trial, N->tw, w->psi) <= reference + w->o.c * t * slope)
+    if (fischer_newton_merit(work, newton->trial, newton->tw, work->psi) <=
+        reference + work->o.c * t * slope)
       return t;
   }
   return 0;
 }
 
-static perp_status fischer_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                                        double *certificate, perp_stats *stats)
+static perp_status fischer_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp,
+                                        double *lambda, double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_newton *N = &w->N;
+  struct ws *work = ws;
+  perp_newton *newton = &work->N;
   double past[16], rho = 0;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_newton_prepare(ctx, N, p, w->o.tol));
-  size_t bytes = (size_t)p->n * sizeof *lambda;
-  w->random = 1;
-  w->small = 0;
-  for (int i = 0; i < p->n; i++) {
-    w->s[i] = sqrt(N->scale[i]);
-    w->small = fmax(w->small, fabs(p->b[i]) / w->s[i]);
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_newton_prepare(ctx, newton, lcp, work->o.tol));
+  size_t bytes = (size_t)lcp->n * sizeof *lambda;
+  work->random = 1;
+  work->small = 0;
+  for (int i = 0; i < lcp->n; i++) {
+    work->s[i] = sqrt(newton->scale[i]);
+    work->small = fmax(work->small, fabs(lcp->b[i]) / work->s[i]);
   }
-  double rel = perp_newton_rel(N, lambda, N->w);
-  rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
-  for (int i = 0; i < p->n; i++) w->small = fmax(w->small, fabs(lambda[i]) * w->s[i]);
-  w->small *= 4 * DBL_EPSILON;
+  double rel = perp_newton_rel(newton, lambda, newton->w);
+  rel = perp_newton_sweeps(newton, lambda, work->o.warm, rel);
+  for (int i = 0; i < lcp->n; i++) work->small = fmax(work->small, fabs(lambda[i]) * work->s[i]);
+  work->small *= 4 * DBL_EPSILON;
 
-  double best = rel, goal = 0.9 * rel, Psi = fischer_newton_merit(w, lambda, N->w, w->psi);
+  double best = rel, goal = 0.9 * rel,
+         Psi = fischer_newton_merit(work, lambda, newton->w, work->psi);
   int progress = 0; /* when rel last fell below the goal */
-  bool again = N->coupled;
-  memcpy(N->keep, lambda, bytes);
-  for (int k = 0; k < w->o.window; k++) past[k] = Psi;
+  bool again = newton->coupled;
+  memcpy(newton->keep, lambda, bytes);
+  for (int k = 0; k < work->o.window; k++) past[k] = Psi;
   while (stats->reason == PERP_RUNNING) {
-    if (rel <= N->tol) {
+    if (rel <= newton->tol) {
       stats->reason = PERP_CONVERGED;
       break;
     }
-    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
+    if (stats->iterations == work->o.max_iter || perp_rows_spent(&newton->R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
     stats->iterations++;
-    fischer_newton_jacobian(w, lambda, N->w);
+    fischer_newton_jacobian(work, lambda, newton->w);
     double reference = past[0], slope = 0, t = 0;
-    for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
+    for (int k = 1; k < work->o.window; k++) reference = fmax(reference, past[k]);
     for (int attempt = 0; attempt < 12 && t == 0; attempt++) {
       if (attempt > 0) rho = rho > 0 ? 10 * rho : 1e-8;
-      if (fischer_newton_direction(w, rho, &slope) && slope < 0)
-        t = fischer_newton_search(w, lambda, reference, slope);
+      if (fischer_newton_direction(work, rho, &slope) && slope < 0)
+        t = fischer_newton_search(work, lambda, reference, slope);
       if (t == 0)
-        fischer_newton_merit(w, lambda, N->w, w->psi); /* the search left psi of its last point */
+        fischer_newton_merit(work, lambda, newton->w,
+                             work->psi); /* the search left psi of its last point */
     }
     bool stuck = t == 0 || stats->iterations - progress > PERP_NEWTON_PATIENCE;
     bool restart = stuck && again;
     if (restart) {
       again = false;
-      rel = perp_newton_restart(N, lambda);
+      rel = perp_newton_restart(newton, lambda);
       goal = rel;
       progress = stats->iterations;
       rho = 0;
@@ -308,39 +313,40 @@ static perp_status fischer_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp 
       break;
     } else {
       rho = rho > 1e-8 ? 0.1 * rho : 0;
-      memcpy(lambda, N->trial, bytes);
-      rel = perp_newton_rel(N, lambda, N->w);
+      memcpy(lambda, newton->trial, bytes);
+      rel = perp_newton_rel(newton, lambda, newton->w);
     }
     if (rel < goal) {
       goal = 0.9 * rel;
       progress = stats->iterations;
     }
     /* slow: sweeps may lead out of it (they are kept where rel falls) */
-    if (stats->iterations % EVERY == 0 && !N->coupled && !N->R.zero_diagonal)
-      rel = perp_newton_sweeps(N, lambda, SWEEPS, rel);
-    Psi = fischer_newton_merit(w, lambda, N->w, w->psi);
-    past[stats->iterations % w->o.window] = Psi;
-    for (int k = 0; restart && k < w->o.window; k++) past[k] = Psi;
+    if (stats->iterations % EVERY == 0 && !newton->coupled && !newton->R.zero_diagonal)
+      rel = perp_newton_sweeps(newton, lambda, SWEEPS, rel);
+    Psi = fischer_newton_merit(work, lambda, newton->w, work->psi);
+    past[stats->iterations % work->o.window] = Psi;
+    for (int k = 0; restart && k < work->o.window; k++) past[k] = Psi;
     PERP_TRACE(ctx, .method = "fischer-newton", .what = "newton", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .step = t, .residual = rel, .n = p->n, .x = lambda,
-               .w = N->w);
+               .entering = -1, .leaving = -1, .step = t, .residual = rel, .n = lcp->n, .x = lambda,
+               .w = newton->w);
     if (!isfinite(rel) || !isfinite(Psi)) {
       stats->reason = PERP_NOT_FINITE;
       break;
     }
     if (rel < best) {
       best = rel;
-      memcpy(N->keep, lambda, bytes);
+      memcpy(newton->keep, lambda, bytes);
     }
   }
   if (stats->reason != PERP_CONVERGED) {
-    memcpy(lambda, N->keep, bytes);
-    rel = perp_newton_rel(N, lambda, N->w);
-    if (perp_newton_polish(N, lambda, w->o.polish, rel) <= N->tol) stats->reason = PERP_CONVERGED;
+    memcpy(lambda, newton->keep, bytes);
+    rel = perp_newton_rel(newton, lambda, newton->w);
+    if (perp_newton_polish(newton, lambda, work->o.polish, rel) <= newton->tol)
+      stats->reason = PERP_CONVERGED;
   }
-  stats->factorizations = N->S.factorizations;
-  stats->matvecs = N->matvecs;
-  stats->work = N->R.work;
+  stats->factorizations = newton->S.factorizations;
+  stats->matvecs = newton->matvecs;
+  stats->work = newton->R.work;
   return PERP_OK;
 }
 

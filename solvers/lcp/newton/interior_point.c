@@ -43,12 +43,12 @@ struct ws {
   int products;
 };
 
-static void interior_point_layout(void *ws, perp_arena *a)
+static void interior_point_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_newton_layout(ws, a);
-  PERP_DOUBLES(a, w->N.max_n, &w->sl, &w->su, &w->zl, &w->zu, &w->dsl, &w->dsu, &w->dzl, &w->dzu,
-               &w->res, &w->cl, &w->cu);
+  struct ws *work = ws;
+  perp_newton_layout(ws, arena);
+  PERP_DOUBLES(arena, work->N.max_n, &work->sl, &work->su, &work->zl, &work->zu, &work->dsl,
+               &work->dsu, &work->dzl, &work->dzu, &work->res, &work->cl, &work->cu);
 }
 
 static perp_status interior_point_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -59,55 +59,55 @@ static perp_status interior_point_create(perp_ctx *ctx, int max_n, const void *o
 }
 
 /* no room between the bounds: lo = hi, or friction with mu = 0 */
-static inline bool is_fixed(const perp_rows *R, int i)
+static inline bool is_fixed(const perp_rows *rows, int i)
 {
-  return R->type[i] != PERP_ROW_BOUNDED ? !(R->p->mu[i] > 0) : !(R->lo[i] < R->hi[i]);
+  return rows->type[i] != PERP_ROW_BOUNDED ? !(rows->p->mu[i] > 0) : !(rows->lo[i] < rows->hi[i]);
 }
 
 /* which of its two bounds a row has; friction rows have both, fixed ones none */
-static inline bool has_lo(const perp_rows *R, int i)
+static inline bool has_lo(const perp_rows *rows, int i)
 {
-  return !is_fixed(R, i) && (R->type[i] != PERP_ROW_BOUNDED || R->lo[i] > -HUGE_VAL);
+  return !is_fixed(rows, i) && (rows->type[i] != PERP_ROW_BOUNDED || rows->lo[i] > -HUGE_VAL);
 }
-static inline bool has_hi(const perp_rows *R, int i)
+static inline bool has_hi(const perp_rows *rows, int i)
 {
-  return !is_fixed(R, i) && (R->type[i] != PERP_ROW_BOUNDED || R->hi[i] < HUGE_VAL);
+  return !is_fixed(rows, i) && (rows->type[i] != PERP_ROW_BOUNDED || rows->hi[i] < HUGE_VAL);
 }
 
 /* slacks of lambda */
-static void interior_point_slacks(struct ws *w, const double *lambda)
+static void interior_point_slacks(struct ws *work, const double *lambda)
 {
-  const perp_rows *R = &w->N.R;
-  for (int i = 0; i < w->N.n; i++) {
-    double lo = R->lo[i], hi = R->hi[i];
-    if (R->type[i] != PERP_ROW_BOUNDED) {
-      hi = R->p->mu[i] * lambda[R->p->fric_of[i]];
+  const perp_rows *rows = &work->N.R;
+  for (int i = 0; i < work->N.n; i++) {
+    double lo = rows->lo[i], hi = rows->hi[i];
+    if (rows->type[i] != PERP_ROW_BOUNDED) {
+      hi = rows->p->mu[i] * lambda[rows->p->fric_of[i]];
       lo = -hi;
     }
-    w->sl[i] = has_lo(R, i) ? lambda[i] - lo : 1;
-    w->su[i] = has_hi(R, i) ? hi - lambda[i] : 1;
+    work->sl[i] = has_lo(rows, i) ? lambda[i] - lo : 1;
+    work->su[i] = has_hi(rows, i) ? hi - lambda[i] : 1;
   }
 }
 
 /* A point well inside: at the distance of the data from single bounds, in the inner half of boxes.
  */
-static void interior_point_start(struct ws *w, double *lambda)
+static void interior_point_start(struct ws *work, double *lambda)
 {
-  perp_newton *N = &w->N;
-  const perp_rows *R = &N->R;
+  perp_newton *newton = &work->N;
+  const perp_rows *rows = &newton->R;
   double size = DBL_MIN;
-  for (int i = 0; i < N->n; i++) {
-    size = fmax(size, fabs(R->p->b[i]) / N->scale[i]);
+  for (int i = 0; i < newton->n; i++) {
+    size = fmax(size, fabs(rows->p->b[i]) / newton->scale[i]);
     if (fabs(lambda[i]) < HUGE_VAL) size = fmax(size, fabs(lambda[i]));
-    if (R->type[i] == PERP_ROW_BOUNDED) {
-      double x = fmin(fmax(0, R->lo[i]), R->hi[i]);
+    if (rows->type[i] == PERP_ROW_BOUNDED) {
+      double x = fmin(fmax(0, rows->lo[i]), rows->hi[i]);
       size = fmax(size, fabs(x));
     }
   }
-  w->products = 0;
-  for (int i = 0; i < N->n; i++) {
-    if (R->type[i] != PERP_ROW_BOUNDED) continue;
-    double lo = R->lo[i], hi = R->hi[i];
+  work->products = 0;
+  for (int i = 0; i < newton->n; i++) {
+    if (rows->type[i] != PERP_ROW_BOUNDED) continue;
+    double lo = rows->lo[i], hi = rows->hi[i];
     if (!(lo < hi))
       lambda[i] = lo;
     else if (lo > -HUGE_VAL && hi < HUGE_VAL) {
@@ -118,180 +118,190 @@ static void interior_point_start(struct ws *w, double *lambda)
     else if (hi < HUGE_VAL)
       lambda[i] = fmin(lambda[i], hi - size);
   }
-  for (int i = 0; i < N->n; i++)
-    if (R->type[i] != PERP_ROW_BOUNDED) {
-      double limit = 0.5 * R->p->mu[i] * lambda[R->p->fric_of[i]];
+  for (int i = 0; i < newton->n; i++)
+    if (rows->type[i] != PERP_ROW_BOUNDED) {
+      double limit = 0.5 * rows->p->mu[i] * lambda[rows->p->fric_of[i]];
       lambda[i] = fmin(fmax(lambda[i], -limit), limit);
     }
-  interior_point_slacks(w, lambda);
-  perp_rows_w(&N->R, lambda, N->w);
-  for (int i = 0; i < N->n; i++) {
-    double base = N->scale[i] * size;
-    w->zl[i] = w->zu[i] = 0;
-    if (has_lo(R, i)) w->zl[i] = base + fmax(N->w[i], 0), w->products++;
-    if (has_hi(R, i)) w->zu[i] = base + fmax(-N->w[i], 0), w->products++;
+  interior_point_slacks(work, lambda);
+  perp_rows_w(&newton->R, lambda, newton->w);
+  for (int i = 0; i < newton->n; i++) {
+    double base = newton->scale[i] * size;
+    work->zl[i] = work->zu[i] = 0;
+    if (has_lo(rows, i)) work->zl[i] = base + fmax(newton->w[i], 0), work->products++;
+    if (has_hi(rows, i)) work->zu[i] = base + fmax(-newton->w[i], 0), work->products++;
   }
 }
 
-static double mean_product(const struct ws *w)
+static double mean_product(const struct ws *work)
 {
   double sum = 0;
-  for (int i = 0; i < w->N.n; i++) sum += w->sl[i] * w->zl[i] + w->su[i] * w->zu[i];
-  return sum / (w->products > 0 ? w->products : 1);
+  for (int i = 0; i < work->N.n; i++) sum += work->sl[i] * work->zl[i] + work->su[i] * work->zu[i];
+  return sum / (work->products > 0 ? work->products : 1);
 }
 
 /* direction for targets cl, cu of s_l dz_l + z_l ds_l and s_u dz_u + z_u ds_u */
-static bool solve_direction(struct ws *w, int refine)
+static bool solve_direction(struct ws *work, int refine)
 {
-  perp_newton *N = &w->N;
-  const perp_rows *R = &N->R;
-  for (int i = 0; i < N->n; i++)
-    N->rhs[i] = N->d[i] < HUGE_VAL ? -w->res[i] + w->cl[i] / w->sl[i] - w->cu[i] / w->su[i] : 0;
-  if (!perp_system_solve(&N->S, N->rhs, N->dx, refine)) return false;
-  for (int i = 0; i < N->n; i++) {
-    double follow = R->type[i] != PERP_ROW_BOUNDED ? R->p->mu[i] * N->dx[R->p->fric_of[i]] : 0;
-    w->dsl[i] = has_lo(R, i) ? N->dx[i] + follow : 0;
-    w->dsu[i] = has_hi(R, i) ? follow - N->dx[i] : 0;
-    w->dzl[i] = has_lo(R, i) ? (w->cl[i] - w->zl[i] * w->dsl[i]) / w->sl[i] : 0;
-    w->dzu[i] = has_hi(R, i) ? (w->cu[i] - w->zu[i] * w->dsu[i]) / w->su[i] : 0;
+  perp_newton *newton = &work->N;
+  const perp_rows *rows = &newton->R;
+  for (int i = 0; i < newton->n; i++)
+    newton->rhs[i] = newton->d[i] < HUGE_VAL
+                         ? -work->res[i] + work->cl[i] / work->sl[i] - work->cu[i] / work->su[i]
+                         : 0;
+  if (!perp_system_solve(&newton->S, newton->rhs, newton->dx, refine)) return false;
+  for (int i = 0; i < newton->n; i++) {
+    double follow = rows->type[i] != PERP_ROW_BOUNDED
+                        ? rows->p->mu[i] * newton->dx[rows->p->fric_of[i]]
+                        : 0;
+    work->dsl[i] = has_lo(rows, i) ? newton->dx[i] + follow : 0;
+    work->dsu[i] = has_hi(rows, i) ? follow - newton->dx[i] : 0;
+    work->dzl[i] = has_lo(rows, i) ? (work->cl[i] - work->zl[i] * work->dsl[i]) / work->sl[i] : 0;
+    work->dzu[i] = has_hi(rows, i) ? (work->cu[i] - work->zu[i] * work->dsu[i]) / work->su[i] : 0;
   }
   return true;
 }
 
 /* the longest step that keeps everything positive */
-static double interior_point_longest(const struct ws *w)
+static double interior_point_longest(const struct ws *work)
 {
   double t = HUGE_VAL;
-  for (int i = 0; i < w->N.n; i++) {
-    if (w->dsl[i] < 0) t = fmin(t, -w->sl[i] / w->dsl[i]);
-    if (w->dsu[i] < 0) t = fmin(t, -w->su[i] / w->dsu[i]);
-    if (w->dzl[i] < 0) t = fmin(t, -w->zl[i] / w->dzl[i]);
-    if (w->dzu[i] < 0) t = fmin(t, -w->zu[i] / w->dzu[i]);
+  for (int i = 0; i < work->N.n; i++) {
+    if (work->dsl[i] < 0) t = fmin(t, -work->sl[i] / work->dsl[i]);
+    if (work->dsu[i] < 0) t = fmin(t, -work->su[i] / work->dsu[i]);
+    if (work->dzl[i] < 0) t = fmin(t, -work->zl[i] / work->dzl[i]);
+    if (work->dzu[i] < 0) t = fmin(t, -work->zu[i] / work->dzu[i]);
   }
   return t;
 }
 
-static bool interior_point_factor(struct ws *w)
+static bool interior_point_factor(struct ws *work)
 {
-  perp_newton *N = &w->N;
-  const perp_rows *R = &N->R;
-  for (int i = 0; i < N->n; i++) {
-    double l = w->zl[i] / w->sl[i], u = w->zu[i] / w->su[i];
-    bool fixed = is_fixed(R, i);
-    N->d[i] = fixed ? HUGE_VAL : l + u;
-    N->gamma[i] = R->type[i] != PERP_ROW_BOUNDED && !fixed ? -R->p->mu[i] * (l - u) / (l + u) : 0;
+  perp_newton *newton = &work->N;
+  const perp_rows *rows = &newton->R;
+  for (int i = 0; i < newton->n; i++) {
+    double l = work->zl[i] / work->sl[i], u = work->zu[i] / work->su[i];
+    bool fixed = is_fixed(rows, i);
+    newton->d[i] = fixed ? HUGE_VAL : l + u;
+    newton->gamma[i] = rows->type[i] != PERP_ROW_BOUNDED && !fixed
+                           ? -rows->p->mu[i] * (l - u) / (l + u)
+                           : 0;
   }
-  return perp_system_factor(&N->S, N->d, N->coupled ? N->gamma : NULL);
+  return perp_system_factor(&newton->S, newton->d, newton->coupled ? newton->gamma : NULL);
 }
 
-static perp_status interior_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                                        double *certificate, perp_stats *stats)
+static perp_status interior_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp,
+                                        double *lambda, double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_newton *N = &w->N;
-  int n = p->n, tried = 0;
+  struct ws *work = ws;
+  perp_newton *newton = &work->N;
+  int n = lcp->n, tried = 0;
   size_t bytes = (size_t)n * sizeof *lambda;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_newton_prepare(ctx, N, p, w->o.tol));
-  double best = perp_newton_rel(N, lambda, N->w);
-  memcpy(N->keep, lambda, bytes);
-  if (best <= N->tol) stats->reason = PERP_CONVERGED;
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_newton_prepare(ctx, newton, lcp, work->o.tol));
+  double best = perp_newton_rel(newton, lambda, newton->w);
+  memcpy(newton->keep, lambda, bytes);
+  if (best <= newton->tol) stats->reason = PERP_CONVERGED;
   double *x = lambda, sigma_least = 0, first = 0;
-  if (stats->reason == PERP_RUNNING) interior_point_start(w, x);
+  if (stats->reason == PERP_RUNNING) interior_point_start(work, x);
   while (stats->reason == PERP_RUNNING) {
-    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
+    if (stats->iterations == work->o.max_iter || perp_rows_spent(&newton->R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
     stats->iterations++;
-    for (int i = 0; i < n; i++) w->res[i] = N->w[i] - w->zl[i] + w->zu[i];
-    double mean = mean_product(w), mean_affine = 0;
-    if (!interior_point_factor(w)) {
+    for (int i = 0; i < n; i++) work->res[i] = newton->w[i] - work->zl[i] + work->zu[i];
+    double mean = mean_product(work), mean_affine = 0;
+    if (!interior_point_factor(work)) {
       stats->reason = PERP_SINGULAR;
       break;
     }
     for (int i = 0; i < n; i++) {
-      w->cl[i] = -w->sl[i] * w->zl[i];
-      w->cu[i] = -w->su[i] * w->zu[i];
+      work->cl[i] = -work->sl[i] * work->zl[i];
+      work->cu[i] = -work->su[i] * work->zu[i];
     }
-    if (!solve_direction(w, 0)) {
+    if (!solve_direction(work, 0)) {
       stats->reason = PERP_SINGULAR;
       break;
     }
-    double t = fmin(1, interior_point_longest(w));
+    double t = fmin(1, interior_point_longest(work));
     for (int i = 0; i < n; i++)
-      mean_affine += (w->sl[i] + t * w->dsl[i]) * (w->zl[i] + t * w->dzl[i]) +
-                     (w->su[i] + t * w->dsu[i]) * (w->zu[i] + t * w->dzu[i]);
-    mean_affine /= w->products > 0 ? w->products : 1;
+      mean_affine += (work->sl[i] + t * work->dsl[i]) * (work->zl[i] + t * work->dzl[i]) +
+                     (work->su[i] + t * work->dsu[i]) * (work->zu[i] + t * work->dzu[i]);
+    mean_affine /= work->products > 0 ? work->products : 1;
     double ratio = mean > 0 ? mean_affine / mean : 0;
     double sigma = fmin(1, fmax(ratio * ratio * ratio, sigma_least));
     for (int i = 0; i < n; i++) {
-      w->cl[i] = w->zl[i] > 0 ? sigma * mean - w->sl[i] * w->zl[i] - w->dsl[i] * w->dzl[i] : 0;
-      w->cu[i] = w->zu[i] > 0 ? sigma * mean - w->su[i] * w->zu[i] - w->dsu[i] * w->dzu[i] : 0;
+      work->cl[i] = work->zl[i] > 0
+                        ? sigma * mean - work->sl[i] * work->zl[i] - work->dsl[i] * work->dzl[i]
+                        : 0;
+      work->cu[i] = work->zu[i] > 0
+                        ? sigma * mean - work->su[i] * work->zu[i] - work->dsu[i] * work->dzu[i]
+                        : 0;
     }
-    if (!solve_direction(w, 1)) {
+    if (!solve_direction(work, 1)) {
       stats->reason = PERP_SINGULAR;
       break;
     }
-    t = fmin(1, fmax(0.9, 1 - mean / (first > 0 ? first : mean)) * interior_point_longest(w));
+    t = fmin(1, fmax(0.9, 1 - mean / (first > 0 ? first : mean)) * interior_point_longest(work));
     if (first == 0) first = mean;
     /* a short step: more centering next time */
     sigma_least = t < 0.1 ? fmin(0.8, fmax(0.1, 4 * sigma_least)) : 0.1 * sigma_least;
     for (int i = 0; i < n; i++) {
-      x[i] += t * N->dx[i];
-      w->zl[i] += t * w->dzl[i];
-      w->zu[i] += t * w->dzu[i];
+      x[i] += t * newton->dx[i];
+      work->zl[i] += t * work->dzl[i];
+      work->zu[i] += t * work->dzu[i];
     }
-    interior_point_slacks(w, x);
-    double rel = perp_newton_rel(N, x, N->w);
+    interior_point_slacks(work, x);
+    double rel = perp_newton_rel(newton, x, newton->w);
     bool inside = true;
-    for (int i = 0; i < n; i++) inside = inside && w->sl[i] > 0 && w->su[i] > 0;
+    for (int i = 0; i < n; i++) inside = inside && work->sl[i] > 0 && work->su[i] > 0;
     PERP_TRACE(ctx, .method = "interior-point", .what = "newton", .iteration = stats->iterations,
                .entering = -1, .leaving = -1, .step = t, .residual = rel, .n = n, .x = x,
-               .w = N->w);
+               .w = newton->w);
     if (!isfinite(rel)) {
       stats->reason = PERP_NOT_FINITE;
       break;
     }
     if (rel < best) {
       best = rel;
-      memcpy(N->keep, x, bytes);
+      memcpy(newton->keep, x, bytes);
     }
-    if (best <= N->tol) {
+    if (best <= newton->tol) {
       stats->reason = PERP_CONVERGED;
       break;
     }
     /* crossover once the answer is near, and again whenever it is ten times nearer */
-    if (rel <= 1e-3 * pow(0.1, tried) && tried < w->o.crossover) {
+    if (rel <= 1e-3 * pow(0.1, tried) && tried < work->o.crossover) {
       tried++;
-      memcpy(w->res, x, bytes);
-      memcpy(w->cl, N->w, bytes);
-      double polished = perp_newton_polish(N, w->res, 3, rel);
+      memcpy(work->res, x, bytes);
+      memcpy(work->cl, newton->w, bytes);
+      double polished = perp_newton_polish(newton, work->res, 3, rel);
       if (polished < best) {
         best = polished;
-        memcpy(N->keep, w->res, bytes);
+        memcpy(newton->keep, work->res, bytes);
       }
-      memcpy(N->w, w->cl, bytes);
-      if (best <= N->tol) stats->reason = PERP_CONVERGED;
+      memcpy(newton->w, work->cl, bytes);
+      if (best <= newton->tol) stats->reason = PERP_CONVERGED;
     }
     /* grown beyond what the judge could accept */
     double size = 0;
     for (int i = 0; i < n; i++) size = fmax(size, fabs(x[i]));
-    if (stats->reason == PERP_RUNNING && (!(t > 1e-12) || !inside || size > 1e13 * N->R.bnorm))
+    if (stats->reason == PERP_RUNNING && (!(t > 1e-12) || !inside || size > 1e13 * newton->R.bnorm))
       stats->reason = PERP_STALLED;
   }
   if (stats->reason != PERP_CONVERGED && certificate != NULL) {
     /* lambda along a ray of growth is the candidate for a proof; solve.c checks it */
     double size = 0;
     for (int i = 0; i < n; i++) size = fmax(size, fabs(x[i]));
-    bool grown = isfinite(size) && size > 1e3 * fmax(N->R.bnorm, DBL_MIN);
+    bool grown = isfinite(size) && size > 1e3 * fmax(newton->R.bnorm, DBL_MIN);
     for (int i = 0; i < n; i++) certificate[i] = grown ? x[i] / size : 0;
     if (grown) stats->reason = PERP_INFEASIBLE;
   }
-  memcpy(lambda, N->keep, bytes);
-  stats->factorizations = N->S.factorizations;
-  stats->matvecs = N->matvecs;
-  stats->work = N->R.work;
+  memcpy(lambda, newton->keep, bytes);
+  stats->factorizations = newton->S.factorizations;
+  stats->matvecs = newton->matvecs;
+  stats->work = newton->R.work;
   return PERP_OK;
 }
 

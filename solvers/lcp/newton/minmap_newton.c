@@ -56,89 +56,92 @@ static perp_status minmap_newton_create(perp_ctx *ctx, int max_n, const void *op
 }
 
 /* |sqrt(a) H|^2 / 2 */
-static double minmap_newton_merit(const perp_newton *N, const double *lambda, const double *slack)
+static double minmap_newton_merit(const perp_newton *newton, const double *lambda,
+                                  const double *slack)
 {
   double sum = 0;
-  for (int i = 0; i < N->n; i++) {
-    double lo, hi, t = lambda[i] - slack[i] / N->scale[i];
-    perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
+  for (int i = 0; i < newton->n; i++) {
+    double lo, hi, t = lambda[i] - slack[i] / newton->scale[i];
+    perp_rows_bounds(&newton->R, lambda, i, &lo, &hi);
     double h = lambda[i] - (t < lo ? lo : t > hi ? hi : t);
-    sum += N->scale[i] * h * h;
+    sum += newton->scale[i] * h * h;
   }
   return 0.5 * sum;
 }
 
 /* the point of the direction to -> x + t (to - x) that is good enough; trial and tw hold it, 0 when
  * none */
-static double minmap_newton_search(perp_newton *N, const double *x, double reference, double theta,
-                                   double shortest)
+static double minmap_newton_search(perp_newton *newton, const double *x, double reference,
+                                   double theta, double shortest)
 {
   for (double t = 1; t > shortest; t *= 0.5) {
-    for (int i = 0; i < N->n; i++) {
-      N->trial[i] = x[i] + t * N->dx[i];
-      N->tw[i] = N->w[i] + t * N->Adx[i];
+    for (int i = 0; i < newton->n; i++) {
+      newton->trial[i] = x[i] + t * newton->dx[i];
+      newton->tw[i] = newton->w[i] + t * newton->Adx[i];
     }
-    double now = minmap_newton_merit(N, N->trial, N->tw);
+    double now = minmap_newton_merit(newton, newton->trial, newton->tw);
     if (now <= reference - 1e-4 * t * theta && isfinite(now)) return t;
   }
   return 0;
 }
 
-static perp_status minmap_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status minmap_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                        double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_newton *N = &w->N;
-  int n = p->n, sweeps = 10;
+  struct ws *work = ws;
+  perp_newton *newton = &work->N;
+  int n = lcp->n, sweeps = 10;
   size_t bytes = (size_t)n * sizeof *lambda;
   double past[16], rho = 0;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_newton_prepare(ctx, N, p, w->o.tol));
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_newton_prepare(ctx, newton, lcp, work->o.tol));
   /* shorter steps are not worth their system; first proximal weight, relative to the diagonal */
-  double shortest = N->coupled ? 0.01 : 1e-6, proximal = N->coupled ? 1e-3 : 1e-8;
-  bool smooth = !N->coupled && !N->R.zero_diagonal; /* where sweeps have a theory */
-  double rel = perp_newton_rel(N, lambda, N->w);
-  rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
-  double best = rel, goal = 0.9 * rel, theta = minmap_newton_merit(N, lambda, N->w);
+  double shortest = newton->coupled ? 0.01 : 1e-6, proximal = newton->coupled ? 1e-3 : 1e-8;
+  bool smooth = !newton->coupled && !newton->R.zero_diagonal; /* where sweeps have a theory */
+  double rel = perp_newton_rel(newton, lambda, newton->w);
+  rel = perp_newton_sweeps(newton, lambda, work->o.warm, rel);
+  double best = rel, goal = 0.9 * rel, theta = minmap_newton_merit(newton, lambda, newton->w);
   int progress = 0; /* when rel last fell below the goal */
-  bool again = N->coupled;
-  memcpy(N->keep, lambda, bytes);
-  for (int k = 0; k < w->o.window; k++) past[k] = theta;
+  bool again = newton->coupled;
+  memcpy(newton->keep, lambda, bytes);
+  for (int k = 0; k < work->o.window; k++) past[k] = theta;
 
   while (stats->reason == PERP_RUNNING) {
-    if (rel <= N->tol) {
+    if (rel <= newton->tol) {
       stats->reason = PERP_CONVERGED;
       break;
     }
-    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
+    if (stats->iterations == work->o.max_iter || perp_rows_spent(&newton->R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
     stats->iterations++;
     double reference = past[0], t = 0;
-    for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
-    perp_newton_classify(N, lambda, N->w, N->state);
+    for (int k = 1; k < work->o.window; k++) reference = fmax(reference, past[k]);
+    perp_newton_classify(newton, lambda, newton->w, newton->state);
     for (int attempt = 0; attempt < 8 && t == 0; attempt++) {
       if (attempt > 0) rho = rho > 0 ? 100 * rho : proximal;
-      if (!perp_newton_active_step(N, lambda, N->w, N->state, rho, N->trial)) continue;
-      for (int i = 0; i < n; i++) N->dx[i] = N->trial[i] - lambda[i];
-      perp_rows_A(&N->R, N->dx, N->Adx);
-      N->matvecs++;
-      t = minmap_newton_search(N, lambda, reference, theta, shortest);
+      if (!perp_newton_active_step(newton, lambda, newton->w, newton->state, rho, newton->trial))
+        continue;
+      for (int i = 0; i < n; i++) newton->dx[i] = newton->trial[i] - lambda[i];
+      perp_rows_A(&newton->R, newton->dx, newton->Adx);
+      newton->matvecs++;
+      t = minmap_newton_search(newton, lambda, reference, theta, shortest);
     }
     bool restart = again && stats->iterations - progress > PERP_NEWTON_PATIENCE;
     if (t > 0 && !restart) {
-      memcpy(lambda, N->trial, bytes);
-      if (t < 1 && N->coupled) perp_rows_project(&N->R, lambda, lambda);
+      memcpy(lambda, newton->trial, bytes);
+      if (t < 1 && newton->coupled) perp_rows_project(&newton->R, lambda, lambda);
       rho = rho > 1e-8 ? 0.01 * rho : 0;
-      rel = perp_newton_rel(N, lambda, N->w);
-      if (stats->iterations > 1 && smooth) rel = perp_newton_sweeps(N, lambda, w->o.smooth, rel);
+      rel = perp_newton_rel(newton, lambda, newton->w);
+      if (stats->iterations > 1 && smooth)
+        rel = perp_newton_sweeps(newton, lambda, work->o.smooth, rel);
     } else {
-      double now = restart ? rel : perp_newton_sweeps(N, lambda, sweeps, rel);
+      double now = restart ? rel : perp_newton_sweeps(newton, lambda, sweeps, rel);
       if (!(now < rel) && again) {
         restart = true;
         again = false;
-        now = goal = perp_newton_restart(N, lambda);
+        now = goal = perp_newton_restart(newton, lambda);
         progress = stats->iterations;
       } else if (!(now < rel)) {
         stats->reason = PERP_STALLED;
@@ -152,25 +155,25 @@ static perp_status minmap_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *
       goal = 0.9 * rel;
       progress = stats->iterations;
     }
-    theta = minmap_newton_merit(N, lambda, N->w);
-    past[stats->iterations % w->o.window] = theta;
-    for (int k = 0; restart && k < w->o.window; k++) past[k] = theta;
+    theta = minmap_newton_merit(newton, lambda, newton->w);
+    past[stats->iterations % work->o.window] = theta;
+    for (int k = 0; restart && k < work->o.window; k++) past[k] = theta;
     PERP_TRACE(ctx, .method = "minmap-newton", .what = t > 0 ? "newton" : "sweep",
                .iteration = stats->iterations, .entering = -1, .leaving = -1, .step = t,
-               .residual = rel, .n = n, .x = lambda, .w = N->w, .state = N->state);
+               .residual = rel, .n = n, .x = lambda, .w = newton->w, .state = newton->state);
     if (!isfinite(rel)) {
       stats->reason = PERP_NOT_FINITE;
       break;
     }
     if (rel < best) {
       best = rel;
-      memcpy(N->keep, lambda, bytes);
+      memcpy(newton->keep, lambda, bytes);
     }
   }
-  if (stats->reason != PERP_CONVERGED) memcpy(lambda, N->keep, bytes);
-  stats->factorizations = N->S.factorizations;
-  stats->matvecs = N->matvecs;
-  stats->work = N->R.work;
+  if (stats->reason != PERP_CONVERGED) memcpy(lambda, newton->keep, bytes);
+  stats->factorizations = newton->S.factorizations;
+  stats->matvecs = newton->matvecs;
+  stats->work = newton->R.work;
   return PERP_OK;
 }
 

@@ -22,39 +22,40 @@ typedef struct perp_newton {
 } perp_newton;
 
 /* Arrays of the perp_newton that ws begins with, for the layout of the whole. */
-void perp_newton_layout(void *ws, perp_arena *a);
+void perp_newton_layout(void *ws, perp_arena *arena);
 /* A workspace like *like, which is `size` bytes that begin with a perp_newton.  name: for messages.
  * *ws NULL on failure: PERP_ERR_DIM (max_n < 0), PERP_ERR_NOMEM. */
 perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, perp_newton *like,
                                size_t size, perp_layout_fn *layout, void **ws);
 void perp_newton_destroy(void *ws); /* NULL is fine */
 /* Read the problem; tol: option of the method.  Allocation as in system.h and rows.h. */
-perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p, double tol);
+perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *newton, const perp_lcp *lcp,
+                                double tol);
 
 /* w = A lambda + b and the judge's rel of lambda. */
-double perp_newton_rel(perp_newton *N, const double *lambda, double *w);
+double perp_newton_rel(perp_newton *newton, const double *lambda, double *w);
 /* Up to `sweeps` Gauss-Seidel sweeps on lambda, kept only if rel falls; returns the better rel.  w
  * is up to date afterwards. */
-double perp_newton_sweeps(perp_newton *N, double *lambda, int sweeps, double rel);
+double perp_newton_sweeps(perp_newton *newton, double *lambda, int sweeps, double rel);
 /* With friction a Newton method may be led to a place where its merit function has a minimum that
  * is no solution (Painleve's rod: sliding pushes the contact in, no direction from there shows the
  * sticking one).  Gauss-Seidel sweeps from zero are another place to begin: lambda out, w is up to
  * date; returns rel. */
-double perp_newton_restart(perp_newton *N, double *lambda);
+double perp_newton_restart(perp_newton *newton, double *lambda);
 /* Newton steps without a tenth less of rel before that. */
 enum { PERP_NEWTON_PATIENCE = 25 };
 /* Index set of every row by the natural map: where lambda - w / scale falls. */
-void perp_newton_classify(const perp_newton *N, const double *lambda, const double *w,
+void perp_newton_classify(const perp_newton *newton, const double *lambda, const double *w,
                           signed char *state);
 /* One undamped Newton step on the natural map (an active-set step): rows at bounds go there,
  * sliding friction rows follow their normal row, the rest is solved for w = 0.  to = lambda + step;
  * dependent rows keep their share of lambda as far as possible.  rho: proximal weight relative to
  * A_ii.  to may not be lambda.  False: no finite solution. */
-bool perp_newton_active_step(perp_newton *N, const double *lambda, const double *w,
+bool perp_newton_active_step(perp_newton *newton, const double *lambda, const double *w,
                              const signed char *state, double rho, double *to);
 /* Repeat classify and active step while rel falls; lambda is only replaced by something better.
  * Turns an approximate answer with the right index sets into an exact one.  Returns rel; w is up to
  * date. */
-double perp_newton_polish(perp_newton *N, double *lambda, int rounds, double rel);
+double perp_newton_polish(perp_newton *newton, double *lambda, int rounds, double rel);
 
 #endif

@@ -56,11 +56,11 @@ struct ws {
   double *best, *base; /* [max_n] base: D */
 };
 
-static void prox_layout(void *ws, perp_arena *a)
+static void prox_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_cones_layout(ws, a);
-  PERP_DOUBLES(a, w->C.N.max_n, &w->best, &w->base);
+  struct ws *work = ws;
+  perp_cones_layout(ws, arena);
+  PERP_DOUBLES(arena, work->C.N.max_n, &work->best, &work->base);
 }
 
 static perp_status prox_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -70,84 +70,85 @@ static perp_status prox_create(perp_ctx *ctx, int max_n, const void *opts, void 
 }
 
 /* The inner problem around x to the tolerance tol; false: not reached. */
-static perp_status prox_inner(perp_ctx *ctx, struct ws *w, double alpha, double tol, bool *solved,
-                              perp_stats *stats)
+static perp_status prox_inner(perp_ctx *ctx, struct ws *work, double alpha, double tol,
+                              bool *solved, perp_stats *stats)
 {
-  perp_cones *C = &w->C;
-  const int n = C->R.n;
-  C->proximal = true;
+  perp_cones *cones = &work->C;
+  const int n = cones->R.n;
+  cones->proximal = true;
   for (int i = 0; i < n; i++) {
-    C->center[i] = C->x[i];
-    C->shift[i] = alpha * w->base[i];
-    C->scale[i] = w->base[i] + C->shift[i];
+    cones->center[i] = cones->x[i];
+    cones->shift[i] = alpha * work->base[i];
+    cones->scale[i] = work->base[i] + cones->shift[i];
   }
-  perp_cones_restart(C); /* the slack at the center is that of the problem itself */
+  perp_cones_restart(cones); /* the slack at the center is that of the problem itself */
   *solved = false;
-  for (int k = 0; k < w->o.inner && !*solved && !perp_rows_spent(&C->R); k++) {
+  for (int k = 0; k < work->o.inner && !*solved && !perp_rows_spent(&cones->R); k++) {
     double t;
-    PERP_TRY(perp_cones_step(ctx, C, &t, &stats->factorizations));
+    PERP_TRY(perp_cones_step(ctx, cones, &t, &stats->factorizations));
     if (t == 0) return PERP_OK;
-    *solved = perp_rows_residual(&C->R, C->x, C->w) <= tol;
+    *solved = perp_rows_residual(&cones->R, cones->x, cones->w) <= tol;
   }
   return PERP_OK;
 }
 
-static perp_status prox_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status prox_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_cones *C = &w->C;
-  const perp_rows *R = &C->R;
-  const int n = p->n;
+  struct ws *work = ws;
+  perp_cones *cones = &work->C;
+  const perp_rows *rows = &cones->R;
+  const int n = lcp->n;
   const size_t bytes = (size_t)n * sizeof *lambda;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_cones_prepare(ctx, C, p));
-  C->refine = 1;
-  C->window = w->o.window;
-  const double tol = perp_rows_target(w->o.tol, p);
-  memcpy(w->base, C->scale, bytes);
-  memcpy(C->x, lambda, bytes);
-  memcpy(w->best, lambda, bytes);
-  perp_cones_slack(C);
-  double rel = perp_rows_residual(&C->R, C->x, C->w), least = rel, half = rel, grown = 1;
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_cones_prepare(ctx, cones, lcp));
+  cones->refine = 1;
+  cones->window = work->o.window;
+  const double tol = perp_rows_target(work->o.tol, lcp);
+  memcpy(work->base, cones->scale, bytes);
+  memcpy(cones->x, lambda, bytes);
+  memcpy(work->best, lambda, bytes);
+  perp_cones_slack(cones);
+  double rel = perp_rows_residual(&cones->R, cones->x, cones->w), least = rel, half = rel,
+         grown = 1;
   int since = 0;
   for (;;) {
     if (rel < least || !isfinite(least)) {
       least = rel;
-      memcpy(w->best, C->x, bytes);
+      memcpy(work->best, cones->x, bytes);
     }
     if (least <= 0.5 * half || !isfinite(half)) {
       half = least;
       since = 0;
     }
-    stats->reason = least <= tol                         ? PERP_CONVERGED
-                    : stats->iterations == w->o.max_iter ? PERP_MAX_ITER
-                    : perp_rows_spent(R)                 ? PERP_MAX_ITER
-                    : !isfinite(rel)                     ? PERP_NOT_FINITE
-                    : since++ == PATIENCE                ? PERP_STALLED
-                                                         : PERP_RUNNING;
+    stats->reason = least <= tol                            ? PERP_CONVERGED
+                    : stats->iterations == work->o.max_iter ? PERP_MAX_ITER
+                    : perp_rows_spent(rows)                 ? PERP_MAX_ITER
+                    : !isfinite(rel)                        ? PERP_NOT_FINITE
+                    : since++ == PATIENCE                   ? PERP_STALLED
+                                                            : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
-    const double alpha = grown * w->o.sigma * pow(fmin(rel, 1), w->o.nu);
+    const double alpha = grown * work->o.sigma * pow(fmin(rel, 1), work->o.nu);
     bool solved;
-    PERP_TRY(prox_inner(ctx, w, alpha, w->o.ratio * rel, &solved, stats));
-    for (int i = 0; i < n; i++) C->w[i] -= C->shift[i] * (C->x[i] - C->center[i]);
-    C->proximal = false;
-    double now = perp_rows_residual(&C->R, C->x, C->w);
+    PERP_TRY(prox_inner(ctx, work, alpha, work->o.ratio * rel, &solved, stats));
+    for (int i = 0; i < n; i++) cones->w[i] -= cones->shift[i] * (cones->x[i] - cones->center[i]);
+    cones->proximal = false;
+    double now = perp_rows_residual(&cones->R, cones->x, cones->w);
     if (!solved && !(now < rel)) {
-      memcpy(C->x, C->center, bytes);
-      perp_cones_slack(C);
+      memcpy(cones->x, cones->center, bytes);
+      perp_cones_slack(cones);
       now = rel;
     }
     grown = solved ? fmax(1, grown / FALL) : fmin(grown * GROWTH, MOST);
     rel = now;
     PERP_TRACE(ctx, .method = "prox", .what = solved ? "proximal" : "failed",
                .iteration = stats->iterations, .entering = -1, .leaving = -1, .step = alpha,
-               .residual = rel, .n = n, .x = C->x, .w = C->w, .state = C->N.state);
+               .residual = rel, .n = n, .x = cones->x, .w = cones->w, .state = cones->N.state);
   }
-  memcpy(lambda, w->best, bytes);
-  stats->matvecs = C->matvecs;
-  stats->work = R->work;
+  memcpy(lambda, work->best, bytes);
+  stats->matvecs = cones->matvecs;
+  stats->work = rows->work;
   return PERP_OK;
 }
 

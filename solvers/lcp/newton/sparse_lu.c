@@ -79,15 +79,15 @@ void perp_sparse_lu_column(perp_sparse_lu *L)
 
 bool perp_sparse_lu_factor(perp_sparse_lu *L)
 {
-  klu_common *c = L->common;
+  klu_common *common = L->common;
   if (L->n == 0) return true;
   if ((size_t)L->start[L->n] > L->room) return false;
-  L->symbolic = klu_analyze(L->n, L->start, L->row, c);
+  L->symbolic = klu_analyze(L->n, L->start, L->row, common);
   if (L->symbolic == NULL) return false;
-  L->numeric = klu_factor(L->start, L->row, L->value, L->symbolic, c);
+  L->numeric = klu_factor(L->start, L->row, L->value, L->symbolic, common);
   if (L->numeric == NULL) return false;
-  klu_flops(L->symbolic, L->numeric, c);
-  return c->status == KLU_OK && isfinite(c->flops);
+  klu_flops(L->symbolic, L->numeric, common);
+  return common->status == KLU_OK && isfinite(common->flops);
 }
 
 void perp_sparse_lu_solve(const perp_sparse_lu *L, double *x)
@@ -97,8 +97,8 @@ void perp_sparse_lu_solve(const perp_sparse_lu *L, double *x)
 
 double perp_sparse_lu_work(const perp_sparse_lu *L)
 {
-  const klu_common *c = L->common;
-  return L->n > 0 ? 0.5 * c->flops : 0;
+  const klu_common *common = L->common;
+  return L->n > 0 ? 0.5 * common->flops : 0;
 }
 
 double perp_sparse_lu_nnz(const perp_sparse_lu *L)

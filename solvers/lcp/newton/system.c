@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void system_layout(void *ws, perp_arena *a)
+static void system_layout(void *ws, perp_arena *arena)
 {
-  perp_system *S = ws;
-  int n = S->max_n;
-  PERP_INTS(a, n, &S->index, &S->pivot);
-  PERP_DOUBLES(a, n, &S->rhs, &S->omega, &S->sigma, &S->d, &S->gamma, &S->res, &S->cor, &S->Ax);
+  perp_system *system = ws;
+  int n = system->max_n;
+  PERP_INTS(arena, n, &system->index, &system->pivot);
+  PERP_DOUBLES(arena, n, &system->rhs, &system->omega, &system->sigma, &system->d, &system->gamma,
+               &system->res, &system->cor, &system->Ax);
 }
 
 perp_status perp_system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count)
@@ -27,43 +28,44 @@ perp_status perp_system_grow(perp_ctx *ctx, double **block, size_t *capacity, si
   return PERP_OK;
 }
 
-perp_status perp_system_open(perp_ctx *ctx, perp_system *S, int max_n)
+perp_status perp_system_open(perp_ctx *ctx, perp_system *system, int max_n)
 {
-  *S = (perp_system){ .max_n = max_n, .floor = 1e-10 };
-  PERP_TRY(perp_arena_layout(ctx, &S->own, system_layout, S));
+  *system = (perp_system){ .max_n = max_n, .floor = 1e-10 };
+  PERP_TRY(perp_arena_layout(ctx, &system->own, system_layout, system));
   size_t n = (size_t)max_n;
-  if (max_n <= PERP_SYSTEM_EAGER) PERP_TRY(perp_system_grow(ctx, &S->K, &S->capacity, n * n));
+  if (max_n <= PERP_SYSTEM_EAGER)
+    PERP_TRY(perp_system_grow(ctx, &system->K, &system->capacity, n * n));
   return PERP_OK;
 }
 
-void perp_system_close(perp_system *S)
+void perp_system_close(perp_system *system)
 {
-  perp_arena_free(&S->own);
-  perp_bodylu_destroy(S->L);
-  free(S->K);
-  free(S->v);
-  S->L = NULL;
-  S->K = S->v = NULL;
-  S->capacity = S->v_capacity = 0;
+  perp_arena_free(&system->own);
+  perp_bodylu_destroy(system->L);
+  free(system->K);
+  free(system->v);
+  system->L = NULL;
+  system->K = system->v = NULL;
+  system->capacity = system->v_capacity = 0;
 }
 
-perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, bool coupled)
+perp_status perp_system_prepare(perp_ctx *ctx, perp_system *system, perp_rows *rows, bool coupled)
 {
-  const perp_lcp *p = R->p;
-  S->R = R;
-  S->n = p->n;
-  S->factorizations = 0;
-  S->symmetric = true;
-  if (p->F != NULL) {
-    if (S->L == NULL) PERP_TRY(perp_bodylu_create(ctx, &S->L));
-    PERP_TRY(perp_system_grow(ctx, &S->v, &S->v_capacity, (size_t)p->F->nv));
-    return perp_bodylu_analyse(ctx, S->L, p->F, coupled);
+  const perp_lcp *lcp = rows->p;
+  system->R = rows;
+  system->n = lcp->n;
+  system->factorizations = 0;
+  system->symmetric = true;
+  if (lcp->F != NULL) {
+    if (system->L == NULL) PERP_TRY(perp_bodylu_create(ctx, &system->L));
+    PERP_TRY(perp_system_grow(ctx, &system->v, &system->v_capacity, (size_t)lcp->F->nv));
+    return perp_bodylu_analyse(ctx, system->L, lcp->F, coupled);
   }
-  size_t n = (size_t)p->n, lda = (size_t)p->lda;
-  PERP_TRY(perp_system_grow(ctx, &S->K, &S->capacity, n * n));
-  for (size_t j = 0; j < n && S->symmetric; j++)
-    for (size_t i = j + 1; i < n && S->symmetric; i++)
-      S->symmetric = p->A[i + j * lda] == p->A[j + i * lda];
+  size_t n = (size_t)lcp->n, lda = (size_t)lcp->lda;
+  PERP_TRY(perp_system_grow(ctx, &system->K, &system->capacity, n * n));
+  for (size_t j = 0; j < n && system->symmetric; j++)
+    for (size_t i = j + 1; i < n && system->symmetric; i++)
+      system->symmetric = lcp->A[i + j * lda] == lcp->A[j + i * lda];
   return PERP_OK;
 }
 
@@ -102,100 +104,104 @@ static void cholesky_solve(int f, const double *K, double *x)
   }
 }
 
-static bool dense_factor(perp_system *S)
+static bool dense_factor(perp_system *system)
 {
-  const perp_lcp *p = S->R->p;
-  int n = S->n, f = 0;
-  size_t lda = (size_t)p->lda;
+  const perp_lcp *lcp = system->R->p;
+  int n = system->n, f = 0;
+  size_t lda = (size_t)lcp->lda;
   for (int i = 0; i < n; i++)
-    if (S->d[i] < HUGE_VAL) S->index[f++] = i;
-  S->f = f;
-  S->lu = !S->symmetric || S->coupled;
+    if (system->d[i] < HUGE_VAL) system->index[f++] = i;
+  system->f = f;
+  system->lu = !system->symmetric || system->coupled;
   for (int attempt = 0; attempt < 2; attempt++) {
     for (int j = 0; j < f; j++) {
-      const double *a = p->A + (size_t)S->index[j] * lda;
-      double *k = S->K + (size_t)j * (size_t)f;
-      for (int i = S->lu ? 0 : j; i < f; i++) k[i] = a[S->index[i]];
-      k[j] += S->d[S->index[j]];
+      const double *a = lcp->A + (size_t)system->index[j] * lda;
+      double *k = system->K + (size_t)j * (size_t)f;
+      for (int i = system->lu ? 0 : j; i < f; i++) k[i] = a[system->index[i]];
+      k[j] += system->d[system->index[j]];
     }
-    if (S->coupled) {
-      for (int k = 0; k < f; k++) S->pivot[S->index[k]] = k; /* place of a row, for a moment */
+    if (system->coupled) {
+      for (int k = 0; k < f; k++)
+        system->pivot[system->index[k]] = k; /* place of a row, for a moment */
       for (int i = 0; i < n; i++) {
-        if (S->gamma[i] == 0 || !(S->d[p->fric_of[i]] < HUGE_VAL)) continue;
-        int col = S->pivot[p->fric_of[i]];
-        double *k = S->K + (size_t)col * (size_t)f;
-        if (S->d[i] < HUGE_VAL)
-          k[S->pivot[i]] -= S->d[i] * S->gamma[i];
+        if (system->gamma[i] == 0 || !(system->d[lcp->fric_of[i]] < HUGE_VAL)) continue;
+        int col = system->pivot[lcp->fric_of[i]];
+        double *k = system->K + (size_t)col * (size_t)f;
+        if (system->d[i] < HUGE_VAL)
+          k[system->pivot[i]] -= system->d[i] * system->gamma[i];
         else
           for (int l = 0; l < f; l++)
-            k[l] += S->gamma[i] * p->A[(size_t)S->index[l] + (size_t)i * lda];
+            k[l] += system->gamma[i] * lcp->A[(size_t)system->index[l] + (size_t)i * lda];
       }
     }
     if (f == 0) return true;
-    S->R->work += (double)f * f * (1 + f / (S->lu ? 3.0 : 6.0));
-    if (S->lu) return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, f, f, S->K, f, S->pivot) == 0;
-    if (system_cholesky(f, S->K)) return true;
-    S->lu = true; /* indefinite */
+    system->R->work += (double)f * f * (1 + f / (system->lu ? 3.0 : 6.0));
+    if (system->lu)
+      return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, f, f, system->K, f, system->pivot) == 0;
+    if (system_cholesky(f, system->K)) return true;
+    system->lu = true; /* indefinite */
   }
   return false;
 }
 
 /* ---- factored ---- */
 
-static void factored_solve(perp_system *S, const double *r, double *x)
+static void factored_solve(perp_system *system, const double *r, double *x)
 {
-  const perp_lcp *p = S->R->p;
-  S->R->work += S->R->product + 2 * (double)perp_bodylu_nnz(S->L);
-  for (int i = 0; i < S->n; i++) {
-    x[i] = S->omega[i] * r[i];
-    if (S->coupled && S->sigma[i] != 0) x[i] += S->sigma[i] * r[p->fric_of[i]];
+  const perp_lcp *lcp = system->R->p;
+  system->R->work += system->R->product + 2 * (double)perp_bodylu_nnz(system->L);
+  for (int i = 0; i < system->n; i++) {
+    x[i] = system->omega[i] * r[i];
+    if (system->coupled && system->sigma[i] != 0) x[i] += system->sigma[i] * r[lcp->fric_of[i]];
   }
-  perp_bodylu_Jt(S->L, x, S->v);
-  perp_bodylu_solve(S->L, S->v);
-  for (int i = 0; i < S->n; i++) S->rhs[i] = r[i];
-  perp_bodylu_J(S->L, S->v, S->rhs);
-  for (int i = 0; i < S->n; i++) x[i] = S->omega[i] * S->rhs[i];
-  if (S->coupled)
-    for (int i = 0; i < S->n; i++)
-      if (S->sigma[i] != 0) x[i] += S->sigma[i] * S->rhs[p->fric_of[i]];
+  perp_bodylu_Jt(system->L, x, system->v);
+  perp_bodylu_solve(system->L, system->v);
+  for (int i = 0; i < system->n; i++) system->rhs[i] = r[i];
+  perp_bodylu_J(system->L, system->v, system->rhs);
+  for (int i = 0; i < system->n; i++) x[i] = system->omega[i] * system->rhs[i];
+  if (system->coupled)
+    for (int i = 0; i < system->n; i++)
+      if (system->sigma[i] != 0) x[i] += system->sigma[i] * system->rhs[lcp->fric_of[i]];
 }
 
 /* ---- both ---- */
 
-bool perp_system_factor(perp_system *S, const double *d, const double *gamma)
+bool perp_system_factor(perp_system *system, const double *d, const double *gamma)
 {
-  const perp_rows *R = S->R;
-  const perp_blocks *F = R->p->F;
-  S->coupled = false;
-  for (int i = 0; i < S->n; i++) {
-    double scale = R->diag[i] > 0 ? R->diag[i] : R->big[i];
-    S->d[i] = d[i];
+  const perp_rows *rows = system->R;
+  const perp_blocks *blocks = rows->p->F;
+  system->coupled = false;
+  for (int i = 0; i < system->n; i++) {
+    double scale = rows->diag[i] > 0 ? rows->diag[i] : rows->big[i];
+    system->d[i] = d[i];
     /* the floor is a proximal term; res is formed with d itself */
-    S->Ax[i] = fmax(d[i], S->floor * scale);
-    S->gamma[i] = gamma != NULL ? gamma[i] : 0;
-    if (S->gamma[i] != 0) S->coupled = true;
+    system->Ax[i] = fmax(d[i], system->floor * scale);
+    system->gamma[i] = gamma != NULL ? gamma[i] : 0;
+    if (system->gamma[i] != 0) system->coupled = true;
     if (isnan(d[i])) return false;
   }
-  S->factorizations++;
+  system->factorizations++;
   bool good;
-  double *keep = S->d;
-  if (F == NULL) {
-    S->d = S->Ax;
-    good = dense_factor(S);
-    S->d = keep;
+  double *keep = system->d;
+  if (blocks == NULL) {
+    system->d = system->Ax;
+    good = dense_factor(system);
+    system->d = keep;
     return good;
   }
-  for (int i = 0; i < S->n; i++) S->omega[i] = 1 / (S->Ax[i] + (F->s != NULL ? F->s[i] : 0));
-  if (S->coupled)
-    for (int i = 0; i < S->n; i++) {
-      S->sigma[i] = 0;
-      if (S->gamma[i] == 0) continue;
-      double g = d[i] < HUGE_VAL ? S->gamma[i] * S->Ax[i] * S->omega[i] : S->gamma[i];
-      S->sigma[i] = g * S->omega[R->p->fric_of[i]];
+  for (int i = 0; i < system->n; i++)
+    system->omega[i] = 1 / (system->Ax[i] + (blocks->s != NULL ? blocks->s[i] : 0));
+  if (system->coupled)
+    for (int i = 0; i < system->n; i++) {
+      system->sigma[i] = 0;
+      if (system->gamma[i] == 0) continue;
+      double g = d[i] < HUGE_VAL ? system->gamma[i] * system->Ax[i] * system->omega[i]
+                                 : system->gamma[i];
+      system->sigma[i] = g * system->omega[rows->p->fric_of[i]];
     }
-  bool good_pivots = perp_bodylu_factor(S->L, F, S->omega, S->coupled ? S->sigma : NULL,
-                                        R->p->fric_of);
-  S->R->work += perp_bodylu_work(S->L);
+  bool good_pivots = perp_bodylu_factor(system->L, blocks, system->omega,
+                                        system->coupled ? system->sigma : NULL, rows->p->fric_of);
+  system->R->work += perp_bodylu_work(system->L);
   return good_pivots;
 }
 
@@ -207,48 +213,49 @@ static double system_norm(int n, const double *x)
   return top;
 }
 
-static void system_solve_once(perp_system *S, const double *r, double *x)
+static void system_solve_once(perp_system *system, const double *r, double *x)
 {
-  if (S->R->p->F == NULL) {
-    int f = S->f;
-    S->R->work += (double)f * f;
-    for (int k = 0; k < f; k++) S->rhs[k] = r[S->index[k]];
+  if (system->R->p->F == NULL) {
+    int f = system->f;
+    system->R->work += (double)f * f;
+    for (int k = 0; k < f; k++) system->rhs[k] = r[system->index[k]];
     if (f == 0)
       ;
-    else if (S->lu)
-      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', f, 1, S->K, f, S->pivot, S->rhs, f);
+    else if (system->lu)
+      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', f, 1, system->K, f, system->pivot, system->rhs, f);
     else
-      cholesky_solve(f, S->K, S->rhs);
-    for (int i = 0; i < S->n; i++) x[i] = 0;
-    for (int k = 0; k < f; k++) x[S->index[k]] = S->rhs[k];
-    for (int i = 0; S->coupled && i < S->n; i++)
-      if (S->gamma[i] != 0 && !(S->d[i] < HUGE_VAL)) x[i] = S->gamma[i] * x[S->R->p->fric_of[i]];
+      cholesky_solve(f, system->K, system->rhs);
+    for (int i = 0; i < system->n; i++) x[i] = 0;
+    for (int k = 0; k < f; k++) x[system->index[k]] = system->rhs[k];
+    for (int i = 0; system->coupled && i < system->n; i++)
+      if (system->gamma[i] != 0 && !(system->d[i] < HUGE_VAL))
+        x[i] = system->gamma[i] * x[system->R->p->fric_of[i]];
   } else
-    factored_solve(S, r, x);
+    factored_solve(system, r, x);
 }
 
-bool perp_system_solve(perp_system *S, const double *r, double *x, int refine)
+bool perp_system_solve(perp_system *system, const double *r, double *x, int refine)
 {
-  int n = S->n;
-  system_solve_once(S, r, x);
+  int n = system->n;
+  system_solve_once(system, r, x);
   double before = system_norm(n, x), size = before;
   if (!isfinite(size)) return false;
   while (refine-- > 0) {
-    perp_rows_A(S->R, x, S->Ax);
+    perp_rows_A(system->R, x, system->Ax);
     for (int i = 0; i < n; i++) {
-      if (!(S->d[i] < HUGE_VAL)) {
-        S->res[i] = 0;
+      if (!(system->d[i] < HUGE_VAL)) {
+        system->res[i] = 0;
         continue;
       }
       double own = x[i];
-      if (S->gamma[i] != 0) own -= S->gamma[i] * x[S->R->p->fric_of[i]];
-      S->res[i] = r[i] - S->Ax[i] - S->d[i] * own;
+      if (system->gamma[i] != 0) own -= system->gamma[i] * x[system->R->p->fric_of[i]];
+      system->res[i] = r[i] - system->Ax[i] - system->d[i] * own;
     }
-    system_solve_once(S, S->res, S->cor);
-    double now = system_norm(n, S->cor);
+    system_solve_once(system, system->res, system->cor);
+    double now = system_norm(n, system->cor);
     /* no contraction: dependent rows that contradict each other, or rounding */
     if (!(now <= 0.5 * before)) break;
-    for (int i = 0; i < n; i++) x[i] += S->cor[i];
+    for (int i = 0; i < n; i++) x[i] += system->cor[i];
     if (now <= 1e-15 * size) break;
     before = now;
   }

@@ -51,18 +51,18 @@ typedef struct perp_system {
 /* For up to max_n rows; dense matrices up to PERP_SYSTEM_EAGER rows are allocated here, larger ones
  * by the first problem that needs them. */
 enum { PERP_SYSTEM_EAGER = 256 };
-perp_status perp_system_open(perp_ctx *ctx, perp_system *S, int max_n);
-void perp_system_close(perp_system *S);
+perp_status perp_system_open(perp_ctx *ctx, perp_system *system, int max_n);
+void perp_system_close(perp_system *system);
 /* *block [*capacity] of at least `count` doubles; a larger one loses the contents. */
 perp_status perp_system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count);
-/* A problem, already prepared in R.  Allocates when it is larger than any before (dense) or has
+/* A problem, already prepared in rows.  Allocates when it is larger than any before (dense) or has
  * another pattern than the one before (factored).  coupled: gamma will be used. */
-perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, bool coupled);
+perp_status perp_system_prepare(perp_ctx *ctx, perp_system *system, perp_rows *rows, bool coupled);
 /* d [n] (values may be infinite), gamma [n] or NULL.  False: singular or not finite even with the
  * floor. */
-bool perp_system_factor(perp_system *S, const double *d, const double *gamma);
+bool perp_system_factor(perp_system *system, const double *d, const double *gamma);
 /* x from r [n] (not aliased), with `refine` steps of iterative refinement.  False: x is not finite.
  */
-bool perp_system_solve(perp_system *S, const double *r, double *x, int refine);
+bool perp_system_solve(perp_system *system, const double *r, double *x, int refine);
 
 #endif

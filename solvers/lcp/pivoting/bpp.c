@@ -69,42 +69,42 @@ enum { PROXIMAL = 50, BETWEEN = 8 };
 /* a proximal step that is short, relative to lambda: the sets are those of a solution or of none */
 static const double NEAR = 1e-9;
 
-static int bpp_count_broken(const perp_clamped *D, double zero)
+static int bpp_count_broken(const perp_clamped *clamped, double zero)
 {
   int count = 0;
-  for (int i = 0; i < D->P.n; i++)
-    count += D->pos[i] >= 0 ? perp_clamped_outside(D, i, zero) != CLAMPED
-                            : perp_clamped_breaks(D, i, zero) != 0;
+  for (int i = 0; i < clamped->P.n; i++)
+    count += clamped->pos[i] >= 0 ? perp_clamped_outside(clamped, i, zero) != CLAMPED
+                                  : perp_clamped_breaks(clamped, i, zero) != 0;
   return count;
 }
 
 /* Row i changes over if it is out of order. */
-static int bpp_exchange(perp_clamped *D, int i, double zero)
+static int bpp_exchange(perp_clamped *clamped, int i, double zero)
 {
-  if (D->pos[i] < 0) {
-    if (!perp_clamped_breaks(D, i, zero)) return 0;
-    D->set[i] = CLAMPED;
+  if (clamped->pos[i] < 0) {
+    if (!perp_clamped_breaks(clamped, i, zero)) return 0;
+    clamped->set[i] = CLAMPED;
     return 1;
   }
-  int to = perp_clamped_outside(D, i, zero);
-  if (to != CLAMPED) perp_clamped_to_bound(D, i, to);
+  int to = perp_clamped_outside(clamped, i, zero);
+  if (to != CLAMPED) perp_clamped_to_bound(clamped, i, to);
   return to != CLAMPED;
 }
 
 /* From lambda (warm), or lambda = 0 where the bounds allow it, and F the rows that are not content
  * with that, or only just. */
-static void bpp_first_sets(perp_clamped *D, int warm)
+static void bpp_first_sets(perp_clamped *clamped, int warm)
 {
-  perp_clamped_first_sets(D, warm);
+  perp_clamped_first_sets(clamped, warm);
   if (warm) return;
-  int n = D->P.n;
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
+  int n = clamped->P.n;
+  perp_pivot_slack(&clamped->P, clamped->lambda, clamped->w);
+  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(clamped);
   for (int i = 0; i < n; i++) {
-    double w = D->w[i] / D->P.a[i];
-    if (D->P.lo[i] < D->P.hi[i] &&
-        ((D->set[i] == AT_LO && w <= zero) || (D->set[i] == AT_HI && w >= -zero)))
-      D->set[i] = CLAMPED;
+    double w = clamped->w[i] / clamped->P.a[i];
+    if (clamped->P.lo[i] < clamped->P.hi[i] &&
+        ((clamped->set[i] == AT_LO && w <= zero) || (clamped->set[i] == AT_HI && w >= -zero)))
+      clamped->set[i] = CLAMPED;
   }
 }
 
@@ -115,42 +115,44 @@ static void bpp_first_sets(perp_clamped *D, int warm)
  * diag(A) takes its place: without it the sets oscillate along null vectors, with it all rows that
  * share a load stay in F. At the end the rows that depend on others are parked where the shifted
  * problem put them. */
-int perp_bpp_start(perp_clamped *D, int warm)
+int perp_bpp_start(perp_clamped *clamped, int warm)
 {
-  bpp_first_sets(D, warm);
-  int n = D->P.n, best = n + 1, patience = START_PATIENCE;
-  int changes = D->kept ? perp_clamped_differences(D) : n;
+  bpp_first_sets(clamped, warm);
+  int n = clamped->P.n, best = n + 1, patience = START_PATIENCE;
+  int changes = clamped->kept ? perp_clamped_differences(clamped) : n;
   double shift = 0;
   for (int round = 0; round < START_ROUNDS; round++) {
-    if (!perp_clamped_factor(D, changes, shift) || !perp_clamped_basic_solution(D, shift)) return 0;
-    double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
-    changes = bpp_count_broken(D, zero);
-    perp_clamped_trace(D, "block", -1, -1, changes);
+    if (!perp_clamped_factor(clamped, changes, shift) ||
+        !perp_clamped_basic_solution(clamped, shift))
+      return 0;
+    double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(clamped);
+    changes = bpp_count_broken(clamped, zero);
+    perp_clamped_trace(clamped, "block", -1, -1, changes);
     if (changes == 0 && shift == 0) return 1;
     if (changes < best) {
       best = changes;
       patience = START_PATIENCE;
-      memcpy(D->saved, D->set, (size_t)n);
+      memcpy(clamped->saved, clamped->set, (size_t)n);
     } else if (--patience == 0)
       break;
-    if (changes == 0 || perp_clamped_over(D)) break;
-    D->stats->iterations++;
-    if (shift == 0 && D->dependent > 0) { /* the same set again, now with a shift */
+    if (changes == 0 || perp_clamped_over(clamped)) break;
+    clamped->stats->iterations++;
+    if (shift == 0 && clamped->dependent > 0) { /* the same set again, now with a shift */
       for (int i = 0; i < n; i++)
-        if (D->ignore[i]) D->set[i] = CLAMPED;
+        if (clamped->ignore[i]) clamped->set[i] = CLAMPED;
       shift = SHIFT;
       changes = best = n + 1;
       continue;
     }
-    for (int i = 0; i < n; i++) bpp_exchange(D, i, zero);
+    for (int i = 0; i < n; i++) bpp_exchange(clamped, i, zero);
   }
-  memcpy(D->set, D->saved, (size_t)n);
+  memcpy(clamped->set, clamped->saved, (size_t)n);
   for (int i = 0; i < n; i++)
-    if (D->set[i] == PARKED)
-      perp_clamped_park(D, i);
-    else if (D->set[i] != CLAMPED)
-      perp_clamped_to_bound(D, i, D->set[i]);
-  return perp_clamped_factor(D, n, 0) && perp_clamped_basic_solution(D, 0);
+    if (clamped->set[i] == PARKED)
+      perp_clamped_park(clamped, i);
+    else if (clamped->set[i] != CLAMPED)
+      perp_clamped_to_bound(clamped, i, clamped->set[i]);
+  return perp_clamped_factor(clamped, n, 0) && perp_clamped_basic_solution(clamped, 0);
 }
 
 /* ---- the method ---- */
@@ -161,29 +163,31 @@ int perp_bpp_start(perp_clamped *D, int warm)
 /* Row i, whose diagonal entry is 0, is out of order.  In a semidefinite A all of it is 0 and w_i =
  * b_i whatever lambda is: off to the bound that b_i asks for.  PERP_INFEASIBLE where there is none,
  * PERP_UNSUITED for other A. */
-static perp_reason bpp_zero_row(perp_clamped *D, int i, double zero)
+static perp_reason bpp_zero_row(perp_clamped *clamped, int i, double zero)
 {
-  int n = D->P.n, to = perp_clamped_breaks(D, i, zero);
+  int n = clamped->P.n, to = perp_clamped_breaks(clamped, i, zero);
   for (int j = 0; j < n; j++)
-    if (D->P.A[i + (size_t)j * D->P.lda] != 0) return PERP_UNSUITED;
-  perp_clamped_to_bound(D, i, to > 0 ? AT_HI : AT_LO);
-  if (fabs(D->lambda[i]) < HUGE_VAL) return PERP_CONVERGED;
-  D->lambda[i] = 0;
-  for (int j = 0; j < n; j++) D->proof[j] = 0;
-  D->proof[i] = to;
-  return perp_pivot_proves_infeasible(&D->P, D->proof) ? PERP_INFEASIBLE : PERP_UNSUITED;
+    if (clamped->P.A[i + (size_t)j * clamped->P.lda] != 0) return PERP_UNSUITED;
+  perp_clamped_to_bound(clamped, i, to > 0 ? AT_HI : AT_LO);
+  if (fabs(clamped->lambda[i]) < HUGE_VAL) return PERP_CONVERGED;
+  clamped->lambda[i] = 0;
+  for (int j = 0; j < n; j++) clamped->proof[j] = 0;
+  clamped->proof[i] = to;
+  return perp_pivot_proves_infeasible(&clamped->P, clamped->proof) ? PERP_INFEASIBLE
+                                                                   : PERP_UNSUITED;
 }
 
 /* Is A symmetric over the rows of F and those that depend on them?  Its upper triangle was not
  * looked at. */
-static bool bpp_symmetric(const perp_clamped *D)
+static bool bpp_symmetric(const perp_clamped *clamped)
 {
-  for (int j = 0; j < D->P.n; j++) {
-    if (D->set[j] != CLAMPED) continue;
-    const double *col = D->P.A + (size_t)j * D->P.lda;
+  for (int j = 0; j < clamped->P.n; j++) {
+    if (clamped->set[j] != CLAMPED) continue;
+    const double *col = clamped->P.A + (size_t)j * clamped->P.lda;
     for (int i = 0; i < j; i++)
-      if (D->set[i] == CLAMPED && !(fabs(col[i] - D->P.A[j + (size_t)i * D->P.lda]) <=
-                                    D->foreign * perp_larger(D->P.a[i], D->P.a[j])))
+      if (clamped->set[i] == CLAMPED &&
+          !(fabs(col[i] - clamped->P.A[j + (size_t)i * clamped->P.lda]) <=
+            clamped->foreign * perp_larger(clamped->P.a[i], clamped->P.a[j])))
         return false;
   }
   return true;
@@ -237,115 +241,115 @@ static perp_reason bpp_rounds(perp_clamped *D, double shift, int changes, const 
 }
 
 /* One more round; false when there may be none. */
-static bool bpp_counts(perp_clamped *D)
+static bool bpp_counts(perp_clamped *clamped)
 {
-  if (perp_clamped_over(D)) return false;
-  D->stats->iterations++;
+  if (perp_clamped_over(clamped)) return false;
+  clamped->stats->iterations++;
   return true;
 }
 
 /* The sets of the shifted problem with the rows that depend on others where they are and no shift.
  * lambda and the sets come back where that is no solution. */
-static int bpp_unshifted(perp_clamped *D)
+static int bpp_unshifted(perp_clamped *clamped)
 {
-  int n = D->P.n;
-  if (D->general || !bpp_counts(D)) return 0;
-  memcpy(D->saved, D->set, (size_t)n);
-  memcpy(D->lp, D->lambda, (size_t)n * sizeof *D->lp);
-  if (perp_clamped_factor(D, n, 0) && perp_clamped_basic_solution(D, 0)) {
-    double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
-    int changes = bpp_count_broken(D, zero);
-    perp_clamped_trace(D, "basis", -1, -1, changes);
-    if (changes == 0 && perp_clamped_done(D, 0)) return 1;
+  int n = clamped->P.n;
+  if (clamped->general || !bpp_counts(clamped)) return 0;
+  memcpy(clamped->saved, clamped->set, (size_t)n);
+  memcpy(clamped->lp, clamped->lambda, (size_t)n * sizeof *clamped->lp);
+  if (perp_clamped_factor(clamped, n, 0) && perp_clamped_basic_solution(clamped, 0)) {
+    double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(clamped);
+    int changes = bpp_count_broken(clamped, zero);
+    perp_clamped_trace(clamped, "basis", -1, -1, changes);
+    if (changes == 0 && perp_clamped_done(clamped, 0)) return 1;
   }
-  memcpy(D->set, D->saved, (size_t)n);
-  memcpy(D->lambda, D->lp, (size_t)n * sizeof *D->lp);
+  memcpy(clamped->set, clamped->saved, (size_t)n);
+  memcpy(clamped->lambda, clamped->lp, (size_t)n * sizeof *clamped->lp);
   return 0;
 }
 
-static bool bpp_solved(perp_clamped *D)
+static bool bpp_solved(perp_clamped *clamped)
 {
-  D->stats->matvecs++;
-  D->stats->work += D->P.product;
-  return perp_pivot_settle(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE;
+  clamped->stats->matvecs++;
+  clamped->stats->work += clamped->P.product;
+  return perp_pivot_settle(&clamped->P, clamped->lambda, clamped->w) <= PERP_PIVOT_DONE;
 }
 
 /* One proximal step with a lower shift, or the least that does not stall. */
-static perp_reason bpp_step(perp_clamped *D, double *shift, int changes)
+static perp_reason bpp_step(perp_clamped *clamped, double *shift, int changes)
 {
-  size_t n = (size_t)D->P.n;
+  size_t n = (size_t)clamped->P.n;
   double least = perp_larger(*shift / RAISE, SHIFT);
-  memcpy(D->center, D->lambda, n * sizeof *D->center);
-  memcpy(D->saved, D->set, n);
-  if (least < *shift) changes = D->P.n + 1;
+  memcpy(clamped->center, clamped->lambda, n * sizeof *clamped->center);
+  memcpy(clamped->saved, clamped->set, n);
+  if (least < *shift) changes = clamped->P.n + 1;
   for (*shift = least;; *shift = perp_smaller(*shift * RAISE, LARGE)) {
-    if (!bpp_counts(D)) return PERP_MAX_ITER;
-    perp_reason over = bpp_rounds(D, *shift, changes, "proximal");
+    if (!bpp_counts(clamped)) return PERP_MAX_ITER;
+    perp_reason over = bpp_rounds(clamped, *shift, changes, "proximal");
     if (over != PERP_STALLED) return over;
-    memcpy(D->lambda, D->center, n * sizeof *D->lambda);
-    memcpy(D->set, D->saved, n);
-    changes = D->P.n + 1;
+    memcpy(clamped->lambda, clamped->center, n * sizeof *clamped->lambda);
+    memcpy(clamped->set, clamped->saved, n);
+    changes = clamped->P.n + 1;
   }
 }
 
 /* A solution of A, by those of the shifted problem. */
-static perp_reason bpp_proximal(perp_clamped *D)
+static perp_reason bpp_proximal(perp_clamped *clamped)
 {
-  int n = D->P.n;
+  int n = clamped->P.n;
   double shift = SHIFT;
   int near = PROXIMAL; /* the step from which on they are short */
-  if (!bpp_counts(D)) return PERP_MAX_ITER;
-  perp_reason over = bpp_rounds(D, shift, n + 1, "shift");
+  if (!bpp_counts(clamped)) return PERP_MAX_ITER;
+  perp_reason over = bpp_rounds(clamped, shift, n + 1, "shift");
   while (over == PERP_STALLED) {
     shift = perp_smaller(shift * RAISE, LARGE);
-    if (!bpp_counts(D)) return PERP_MAX_ITER;
-    over = bpp_rounds(D, shift, n + 1, "shift");
+    if (!bpp_counts(clamped)) return PERP_MAX_ITER;
+    over = bpp_rounds(clamped, shift, n + 1, "shift");
   }
   if (over != PERP_CONVERGED) return over;
   for (int step = 0;; step++) {
     bool tried = step == 0 || (step >= near && (step - near) % BETWEEN == 0);
-    if (tried && bpp_unshifted(D)) return PERP_EXACT;
-    if (step >= near && bpp_solved(D)) return PERP_EXACT;
+    if (tried && bpp_unshifted(clamped)) return PERP_EXACT;
+    if (step >= near && bpp_solved(clamped)) return PERP_EXACT;
     if (step == PROXIMAL) return PERP_STALLED;
-    over = bpp_step(D, &shift, tried ? n + 1 : 0);
+    over = bpp_step(clamped, &shift, tried ? n + 1 : 0);
     if (over != PERP_CONVERGED) return over;
     double size = 0, change = 0;
     for (int i = 0; i < n; i++) {
-      D->proof[i] = D->lambda[i] - D->center[i];
-      change = perp_larger(change, fabs(D->proof[i]));
-      size = perp_larger(size, fabs(D->lambda[i]));
+      clamped->proof[i] = clamped->lambda[i] - clamped->center[i];
+      change = perp_larger(change, fabs(clamped->proof[i]));
+      size = perp_larger(size, fabs(clamped->lambda[i]));
     }
-    if (change > size / (2 * PROXIMAL) && perp_pivot_proves_infeasible(&D->P, D->proof))
+    if (change > size / (2 * PROXIMAL) && perp_pivot_proves_infeasible(&clamped->P, clamped->proof))
       return PERP_INFEASIBLE;
     if (change <= NEAR * size && step < near) near = step + 1;
   }
 }
 
-static perp_reason bpp_box(perp_clamped *D, int warm)
+static perp_reason bpp_box(perp_clamped *clamped, int warm)
 {
-  bpp_first_sets(D, warm);
-  int changes = D->kept ? perp_clamped_differences(D) : D->P.n;
-  perp_reason over = bpp_rounds(D, 0, changes, "start");
-  if (over == PERP_UNSUITED && !D->general) { /* not symmetric, or not semidefinite */
-    D->general = true;
-    D->kept = false;
-    if (!bpp_counts(D)) return PERP_MAX_ITER;
-    bpp_first_sets(D, 0);
-    over = bpp_rounds(D, 0, D->P.n, "general");
+  bpp_first_sets(clamped, warm);
+  int changes = clamped->kept ? perp_clamped_differences(clamped) : clamped->P.n;
+  perp_reason over = bpp_rounds(clamped, 0, changes, "start");
+  if (over == PERP_UNSUITED && !clamped->general) { /* not symmetric, or not semidefinite */
+    clamped->general = true;
+    clamped->kept = false;
+    if (!bpp_counts(clamped)) return PERP_MAX_ITER;
+    bpp_first_sets(clamped, 0);
+    over = bpp_rounds(clamped, 0, clamped->P.n, "general");
   }
-  if (over == PERP_SINGULAR) return bpp_proximal(D);
+  if (over == PERP_SINGULAR) return bpp_proximal(clamped);
   if (over != PERP_CONVERGED) return over;
-  if (perp_clamped_done(D, 0)) return PERP_EXACT;
+  if (perp_clamped_done(clamped, 0)) return PERP_EXACT;
   /* updates may have worn out: once more with a fresh factor */
-  over = bpp_rounds(D, 0, D->P.n, "fresh");
+  over = bpp_rounds(clamped, 0, clamped->P.n, "fresh");
   if (over != PERP_CONVERGED) return over;
-  return perp_clamped_done(D, 1) ? PERP_EXACT : PERP_INACCURATE;
+  return perp_clamped_done(clamped, 1) ? PERP_EXACT : PERP_INACCURATE;
 }
 
 static perp_status bpp_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct bpp_opts *o = opts;
-  perp_clamped D = {
+  perp_clamped clamped = {
     .name = "bpp",
     .box = bpp_box,
     .max_iter = o->max_iter,
@@ -355,7 +359,8 @@ static perp_status bpp_create(perp_ctx *ctx, int max_n, const void *opts, void *
     .foreign = 1e-10,
     .P.max_n = max_n,
   };
-  return perp_workspace_create(ctx, D.name, &D, sizeof D, perp_clamped_layout, ws);
+  return perp_workspace_create(ctx, clamped.name, &clamped, sizeof clamped, perp_clamped_layout,
+                               ws);
 }
 
 const perp_lcp_desc perp_lcp_bpp = {

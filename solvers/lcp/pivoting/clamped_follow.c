@@ -43,172 +43,172 @@ enum {
 }; /* of a path, for each row: from sets at hand, from a large s */
 
 /* A row is fixed where nothing lies between its bounds. */
-static bool follow_fixed(const perp_clamped *D, const perp_lcp *p, int i)
+static bool follow_fixed(const perp_clamped *clamped, const perp_lcp *lcp, int i)
 {
-  return p->fric_of[i] >= 0 ? p->mu[i] == 0 : D->P.lo[i] == D->P.hi[i];
+  return lcp->fric_of[i] >= 0 ? lcp->mu[i] == 0 : clamped->P.lo[i] == clamped->P.hi[i];
 }
 
 /* lo = lo[0] + s lo[1], hi likewise, of row i. */
-static void follow_bounds(const perp_clamped *D, const perp_lcp *p, int i, double lo[2],
+static void follow_bounds(const perp_clamped *clamped, const perp_lcp *lcp, int i, double lo[2],
                           double hi[2])
 {
-  const perp_clamped_path *f = &D->path;
-  const int j = p->fric_of[i];
-  hi[0] = j < 0 ? D->P.hi[i] : p->mu[i] * f->lambda[j];
-  hi[1] = j < 0 ? f->give[i] : p->mu[i] * f->rate[j] + f->give[i];
-  lo[0] = j < 0 ? D->P.lo[i] : -hi[0];
+  const perp_clamped_path *path = &clamped->path;
+  const int j = lcp->fric_of[i];
+  hi[0] = j < 0 ? clamped->P.hi[i] : lcp->mu[i] * path->lambda[j];
+  hi[1] = j < 0 ? path->give[i] : lcp->mu[i] * path->rate[j] + path->give[i];
+  lo[0] = j < 0 ? clamped->P.lo[i] : -hi[0];
   lo[1] = -hi[1];
 }
 
 /* Does the limit of row i, which is at it, move with a row of F?  Then by how much of it. */
-static double follow_slope(const perp_clamped *D, const perp_lcp *p, int i, const int *slot)
+static double follow_slope(const perp_clamped *clamped, const perp_lcp *lcp, int i, const int *slot)
 {
-  const int j = p->fric_of[i];
+  const int j = lcp->fric_of[i];
   if (j < 0 || slot[i] >= 0 || slot[j] < 0) return 0;
-  return D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
+  return clamped->set[i] == AT_HI ? lcp->mu[i] : -lcp->mu[i];
 }
 
 /* The sets as a list of F, whose number of rows is returned; the other rows at their bounds, limits
  * without what F adds to them; w and its rate with these. */
-static int follow_held(perp_clamped *D, const perp_lcp *p, int *rows, int *slot)
+static int follow_held(perp_clamped *clamped, const perp_lcp *lcp, int *rows, int *slot)
 {
-  perp_clamped_path *f = &D->path;
+  perp_clamped_path *path = &clamped->path;
   int k = 0;
-  for (int i = 0; i < p->n; i++) {
-    slot[i] = D->set[i] == CLAMPED ? k : -1;
+  for (int i = 0; i < lcp->n; i++) {
+    slot[i] = clamped->set[i] == CLAMPED ? k : -1;
     if (slot[i] >= 0) rows[k++] = i;
-    f->lambda[i] = f->rate[i] = 0;
-    f->w[i] = D->P.b[i] - SHIFT * perp_clamped_weight(D, i) * D->center[i];
-    f->w_rate[i] = f->push[i];
+    path->lambda[i] = path->rate[i] = 0;
+    path->w[i] = clamped->P.b[i] - SHIFT * perp_clamped_weight(clamped, i) * clamped->center[i];
+    path->w_rate[i] = path->push[i];
   }
   for (int pass = 0; pass < 2; pass++) /* friction after what it depends on */
-    for (int i = 0; i < p->n; i++) {
-      const bool friction = p->fric_of[i] >= 0;
-      if (friction != (pass == 1) || slot[i] >= 0 || (friction && p->mu[i] == 0)) continue;
+    for (int i = 0; i < lcp->n; i++) {
+      const bool friction = lcp->fric_of[i] >= 0;
+      if (friction != (pass == 1) || slot[i] >= 0 || (friction && lcp->mu[i] == 0)) continue;
       double lo[2], hi[2];
-      follow_bounds(D, p, i, lo, hi);
-      f->lambda[i] = D->set[i] == AT_HI ? hi[0] : lo[0];
-      f->rate[i] = D->set[i] == AT_HI ? hi[1] : lo[1];
-      if (f->lambda[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->lambda + i, f->w);
-      if (f->rate[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->rate + i, f->w_rate);
+      follow_bounds(clamped, lcp, i, lo, hi);
+      path->lambda[i] = clamped->set[i] == AT_HI ? hi[0] : lo[0];
+      path->rate[i] = clamped->set[i] == AT_HI ? hi[1] : lo[1];
+      if (path->lambda[i] != 0) perp_pivot_columns(&clamped->P, 1, &i, path->lambda + i, path->w);
+      if (path->rate[i] != 0) perp_pivot_columns(&clamped->P, 1, &i, path->rate + i, path->w_rate);
     }
   return k;
 }
 
 /* A_FF with the columns of friction at its limit in those of the rows that it depends on, and the
  * shift. */
-static void follow_matrix(perp_clamped *D, const perp_lcp *p, int k, const int *rows,
+static void follow_matrix(perp_clamped *clamped, const perp_lcp *lcp, int k, const int *rows,
                           const int *slot)
 {
-  double *B = D->K.L;
+  double *B = clamped->K.L;
   for (int u = 0; u < k; u++) {
-    const double *col = D->P.A + (size_t)rows[u] * D->P.lda;
-    for (int r = 0; r < k; r++) B[r + (size_t)u * D->K.ld] = col[rows[r]];
-    B[u + (size_t)u * D->K.ld] += SHIFT * perp_clamped_weight(D, rows[u]);
+    const double *col = clamped->P.A + (size_t)rows[u] * clamped->P.lda;
+    for (int r = 0; r < k; r++) B[r + (size_t)u * clamped->K.ld] = col[rows[r]];
+    B[u + (size_t)u * clamped->K.ld] += SHIFT * perp_clamped_weight(clamped, rows[u]);
   }
-  for (int i = 0; i < p->n; i++) {
-    const double slope = follow_slope(D, p, i, slot);
+  for (int i = 0; i < lcp->n; i++) {
+    const double slope = follow_slope(clamped, lcp, i, slot);
     if (slope == 0) continue;
-    const double *col = D->P.A + (size_t)i * D->P.lda;
+    const double *col = clamped->P.A + (size_t)i * clamped->P.lda;
     for (int r = 0; r < k; r++)
-      B[r + (size_t)slot[p->fric_of[i]] * D->K.ld] += slope * col[rows[r]];
+      B[r + (size_t)slot[lcp->fric_of[i]] * clamped->K.ld] += slope * col[rows[r]];
   }
 }
 
-/* f->lambda + s f->rate and f->w + s f->w_rate for the sets at hand.  0: singular. */
-static int follow_solve(perp_clamped *D, const perp_lcp *p)
+/* path->lambda + s path->rate and path->w + s path->w_rate for the sets at hand.  0: singular. */
+static int follow_solve(perp_clamped *clamped, const perp_lcp *lcp)
 {
-  perp_clamped_path *f = &D->path;
-  const int n = p->n;
-  int *rows = D->list, *slot = D->list + n;
-  double *x = D->K.x;
-  const int k = follow_held(D, p, rows, slot);
-  D->stats->work += 4 * D->P.product + (double)k * k * (2 + k / 3.0);
-  D->stats->factorizations++;
+  perp_clamped_path *path = &clamped->path;
+  const int n = lcp->n;
+  int *rows = clamped->list, *slot = clamped->list + n;
+  double *x = clamped->K.x;
+  const int k = follow_held(clamped, lcp, rows, slot);
+  clamped->stats->work += 4 * clamped->P.product + (double)k * k * (2 + k / 3.0);
+  clamped->stats->factorizations++;
   for (int u = 0; u < k; u++) {
-    x[u] = -f->w[rows[u]];
-    x[k + u] = -f->w_rate[rows[u]];
+    x[u] = -path->w[rows[u]];
+    x[k + u] = -path->w_rate[rows[u]];
   }
-  follow_matrix(D, p, k, rows, slot);
-  if (k > 0 &&
-      LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 2, D->K.L, (int)D->K.ld, D->K.order, x, k) != 0)
+  follow_matrix(clamped, lcp, k, rows, slot);
+  if (k > 0 && LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 2, clamped->K.L, (int)clamped->K.ld,
+                                  clamped->K.order, x, k) != 0)
     return 0;
   for (int u = 0; u < k; u++) {
     if (!isfinite(x[u]) || !isfinite(x[k + u])) return 0;
-    f->lambda[rows[u]] = x[u];
-    f->rate[rows[u]] = x[k + u];
+    path->lambda[rows[u]] = x[u];
+    path->rate[rows[u]] = x[k + u];
   }
   for (int i = 0; i < n; i++) {
-    const double slope = follow_slope(D, p, i, slot);
+    const double slope = follow_slope(clamped, lcp, i, slot);
     if (slope == 0) continue;
-    f->lambda[i] += slope * f->lambda[p->fric_of[i]];
-    f->rate[i] += slope * f->rate[p->fric_of[i]];
+    path->lambda[i] += slope * path->lambda[lcp->fric_of[i]];
+    path->rate[i] += slope * path->rate[lcp->fric_of[i]];
   }
-  perp_pivot_slack(&D->P, f->lambda, f->w);
-  memcpy(f->w_rate, f->push, (size_t)n * sizeof *f->w_rate);
+  perp_pivot_slack(&clamped->P, path->lambda, path->w);
+  memcpy(path->w_rate, path->push, (size_t)n * sizeof *path->w_rate);
   for (int i = 0; i < n; i++) {
-    if (f->rate[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->rate + i, f->w_rate);
-    const double shift = SHIFT * perp_clamped_weight(D, i);
-    f->w[i] += shift * (f->lambda[i] - D->center[i]);
-    f->w_rate[i] += shift * f->rate[i];
+    if (path->rate[i] != 0) perp_pivot_columns(&clamped->P, 1, &i, path->rate + i, path->w_rate);
+    const double shift = SHIFT * perp_clamped_weight(clamped, i);
+    path->w[i] += shift * (path->lambda[i] - clamped->center[i]);
+    path->w_rate[i] += shift * path->rate[i];
   }
   return 1;
 }
 
 /* What is broken at s = 0, by more than nothing, becomes e and g; wide: and all other rows that
  * have an end there get room. Returns how many are broken, -1: the sets have no solution. */
-static int follow_cover(perp_clamped *D, const perp_lcp *p, bool wide)
+static int follow_cover(perp_clamped *clamped, const perp_lcp *lcp, bool wide)
 {
-  perp_clamped_path *f = &D->path;
-  const int n = p->n;
+  perp_clamped_path *path = &clamped->path;
+  const int n = lcp->n;
   int broken = 0;
-  memset(f->give, 0, (size_t)n * sizeof *f->give);
-  memset(f->push, 0, (size_t)n * sizeof *f->push);
-  if (!follow_solve(D, p)) return -1;
-  double zs = D->P.bscale;
-  for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(f->lambda[i]));
+  memset(path->give, 0, (size_t)n * sizeof *path->give);
+  memset(path->push, 0, (size_t)n * sizeof *path->push);
+  if (!follow_solve(clamped, lcp)) return -1;
+  double zs = clamped->P.bscale;
+  for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(path->lambda[i]));
   for (int i = 0; i < n; i++) {
     double lo[2], hi[2];
-    if (follow_fixed(D, p, i)) continue;
-    follow_bounds(D, p, i, lo, hi);
-    const bool inside = D->set[i] == CLAMPED;
-    const double side = D->set[i] == AT_HI ? -1 : 1, unit = inside ? 1 : D->P.a[i];
-    double by = inside ? perp_larger(lo[0] - f->lambda[i], f->lambda[i] - hi[0])
-                       : -side * f->w[i] / D->P.a[i];
+    if (follow_fixed(clamped, lcp, i)) continue;
+    follow_bounds(clamped, lcp, i, lo, hi);
+    const bool inside = clamped->set[i] == CLAMPED;
+    const double side = clamped->set[i] == AT_HI ? -1 : 1, unit = inside ? 1 : clamped->P.a[i];
+    double by = inside ? perp_larger(lo[0] - path->lambda[i], path->lambda[i] - hi[0])
+                       : -side * path->w[i] / clamped->P.a[i];
     if (by <= NOTHING * zs) by = 0;
     broken += by > 0;
     if (wide && by > -HUGE_VAL) by = perp_larger(by, 0) + ROOM * zs;
     if (!(by > 0)) continue;
     by *= perp_pivot_generic(i);
     if (inside)
-      f->give[i] = by;
+      path->give[i] = by;
     else
-      f->push[i] = side * unit * by;
+      path->push[i] = side * unit * by;
   }
   return broken;
 }
 
 /* The next row that meets its end when s moves in the direction dir: how far, and its new set. */
-static double follow_stop(const perp_clamped *D, const perp_lcp *p, double s, double dir, int *row,
-                          signed char *to)
+static double follow_stop(const perp_clamped *clamped, const perp_lcp *lcp, double s, double dir,
+                          int *row, signed char *to)
 {
-  const perp_clamped_path *f = &D->path;
+  const perp_clamped_path *path = &clamped->path;
   double least = HUGE_VAL;
   *row = -1;
-  for (int i = 0; i < p->n; i++) {
-    if (follow_fixed(D, p, i)) continue;
+  for (int i = 0; i < lcp->n; i++) {
+    if (follow_fixed(clamped, lcp, i)) continue;
     double lo[2], hi[2], left[2], rate[2];
-    follow_bounds(D, p, i, lo, hi);
-    const double at = f->lambda[i] + s * f->rate[i], w = f->w[i] + s * f->w_rate[i];
-    if (D->set[i] == CLAMPED) {
+    follow_bounds(clamped, lcp, i, lo, hi);
+    const double at = path->lambda[i] + s * path->rate[i], w = path->w[i] + s * path->w_rate[i];
+    if (clamped->set[i] == CLAMPED) {
       left[0] = at - lo[0] - s * lo[1];
       left[1] = hi[0] + s * hi[1] - at;
-      rate[0] = dir * (f->rate[i] - lo[1]);
-      rate[1] = dir * (hi[1] - f->rate[i]);
+      rate[0] = dir * (path->rate[i] - lo[1]);
+      rate[1] = dir * (hi[1] - path->rate[i]);
     } else {
-      const double side = D->set[i] == AT_HI ? -1 : 1;
+      const double side = clamped->set[i] == AT_HI ? -1 : 1;
       left[0] = side * w;
-      rate[0] = dir * side * f->w_rate[i];
+      rate[0] = dir * side * path->w_rate[i];
       left[1] = rate[1] = 0;
     }
     for (int e = 0; e < 2; e++) {
@@ -217,91 +217,93 @@ static double follow_stop(const perp_clamped *D, const perp_lcp *p, double s, do
       if (step >= least) continue;
       least = step;
       *row = i;
-      *to = D->set[i] != CLAMPED ? CLAMPED : e == 0 ? AT_LO : AT_HI;
+      *to = clamped->set[i] != CLAMPED ? CLAMPED : e == 0 ? AT_LO : AT_HI;
     }
   }
   return least;
 }
 
 /* In which direction of s does row i, which has just come into its set, go into it? */
-static double follow_direction(const perp_clamped *D, const perp_lcp *p, int i, signed char from)
+static double follow_direction(const perp_clamped *clamped, const perp_lcp *lcp, int i,
+                               signed char from)
 {
-  const perp_clamped_path *f = &D->path;
+  const perp_clamped_path *path = &clamped->path;
   double lo[2], hi[2];
-  follow_bounds(D, p, i, lo, hi);
-  const double into = D->set[i] == AT_LO   ? f->w_rate[i]
-                      : D->set[i] == AT_HI ? -f->w_rate[i]
-                      : from == AT_LO      ? f->rate[i] - lo[1]
-                                           : hi[1] - f->rate[i];
+  follow_bounds(clamped, lcp, i, lo, hi);
+  const double into = clamped->set[i] == AT_LO   ? path->w_rate[i]
+                      : clamped->set[i] == AT_HI ? -path->w_rate[i]
+                      : from == AT_LO            ? path->rate[i] - lo[1]
+                                                 : hi[1] - path->rate[i];
   return into > 0 ? 1 : -1;
 }
 
 /* From the sets at hand along the path to s = 0, with the shift. */
-static int follow_path(perp_clamped *D, const perp_lcp *p, bool wide)
+static int follow_path(perp_clamped *clamped, const perp_lcp *lcp, bool wide)
 {
-  const int broken = follow_cover(D, p, wide);
+  const int broken = follow_cover(clamped, lcp, wide);
   if (broken <= 0) return broken == 0;
-  const int most = (wide ? PIVOTS_FAR : PIVOTS_NEAR) * p->n;
+  const int most = (wide ? PIVOTS_FAR : PIVOTS_NEAR) * lcp->n;
   double s = 1, dir = -1;
   int row = -1;
   signed char to, from = CLAMPED;
-  for (int pivots = 0; pivots < most && !perp_clamped_over(D); pivots++) {
-    if (!follow_solve(D, p)) return 0;
-    if (row >= 0) dir = follow_direction(D, p, row, from);
-    const double step = follow_stop(D, p, s, dir, &row, &to);
+  for (int pivots = 0; pivots < most && !perp_clamped_over(clamped); pivots++) {
+    if (!follow_solve(clamped, lcp)) return 0;
+    if (row >= 0) dir = follow_direction(clamped, lcp, row, from);
+    const double step = follow_stop(clamped, lcp, s, dir, &row, &to);
     if (dir < 0 && step >= s) return 1;
     if (row < 0) return 0;
     s += dir * step;
-    from = D->set[row];
-    D->set[row] = to;
-    D->stats->iterations++;
-    perp_clamped_trace(D, "follow", from == CLAMPED ? -1 : row, from == CLAMPED ? row : -1, s);
+    from = clamped->set[row];
+    clamped->set[row] = to;
+    clamped->stats->iterations++;
+    perp_clamped_trace(clamped, "follow", from == CLAMPED ? -1 : row, from == CLAMPED ? row : -1,
+                       s);
   }
   return 0;
 }
 
 /* Proximal steps to the solution of A, with limits that agree. */
-static int follow_solves(perp_clamped *D, const perp_lcp *p, bool wide)
+static int follow_solves(perp_clamped *clamped, const perp_lcp *lcp, bool wide)
 {
-  const size_t size = (size_t)p->n * sizeof *D->lambda;
+  const size_t size = (size_t)lcp->n * sizeof *clamped->lambda;
   double last = HUGE_VAL;
   for (int step = 0; step < PROXIMAL_MOST; step++) {
-    if (!follow_path(D, p, wide && step == 0)) return 0;
-    memcpy(D->center, D->path.lambda, size);
-    memcpy(D->lambda, D->path.lambda, size);
-    for (int i = 0; i < p->n; i++) {
-      if (p->fric_of[i] < 0) continue;
-      D->P.hi[i] = p->mu[i] * perp_larger(D->lambda[p->fric_of[i]], 0);
-      D->P.lo[i] = -D->P.hi[i];
+    if (!follow_path(clamped, lcp, wide && step == 0)) return 0;
+    memcpy(clamped->center, clamped->path.lambda, size);
+    memcpy(clamped->lambda, clamped->path.lambda, size);
+    for (int i = 0; i < lcp->n; i++) {
+      if (lcp->fric_of[i] < 0) continue;
+      clamped->P.hi[i] = lcp->mu[i] * perp_larger(clamped->lambda[lcp->fric_of[i]], 0);
+      clamped->P.lo[i] = -clamped->P.hi[i];
     }
-    const double rel = perp_pivot_settle(&D->P, D->lambda, D->w);
+    const double rel = perp_pivot_settle(&clamped->P, clamped->lambda, clamped->w);
     if (rel <= ENOUGH && !(rel < GAINS * last)) return 1;
     last = rel;
   }
   return last <= SETTLED;
 }
 
-int perp_clamped_follow(perp_clamped *D, const perp_lcp *p)
+int perp_clamped_follow(perp_clamped *clamped, const perp_lcp *lcp)
 {
-  const int n = p->n;
-  const size_t size = (size_t)n * sizeof *D->lambda;
+  const int n = lcp->n;
+  const size_t size = (size_t)n * sizeof *clamped->lambda;
   for (int i = 0; i < n; i++)
-    if (p->fric_of[i] >= 0 && D->P.lo[p->fric_of[i]] < 0) return 0;
-  perp_clamped_mark(D);
-  memcpy(D->center, D->lambda, size);
+    if (lcp->fric_of[i] >= 0 && clamped->P.lo[lcp->fric_of[i]] < 0) return 0;
+  perp_clamped_mark(clamped);
+  memcpy(clamped->center, clamped->lambda, size);
   for (int i = 0; i < n; i++)
-    if (D->set[i] == PARKED) D->set[i] = CLAMPED;
-  if (follow_solves(D, p, false)) return 1;
-  memset(D->center, 0, size);
+    if (clamped->set[i] == PARKED) clamped->set[i] = CLAMPED;
+  if (follow_solves(clamped, lcp, false)) return 1;
+  memset(clamped->center, 0, size);
   /* Sets of a large s. */
-  for (int i = 0; i < p->n; i++) {
-    const bool low = D->P.lo[i] > -HUGE_VAL, high = D->P.hi[i] < HUGE_VAL;
-    if (follow_fixed(D, p, i))
-      D->set[i] = AT_LO;
+  for (int i = 0; i < lcp->n; i++) {
+    const bool low = clamped->P.lo[i] > -HUGE_VAL, high = clamped->P.hi[i] < HUGE_VAL;
+    if (follow_fixed(clamped, lcp, i))
+      clamped->set[i] = AT_LO;
     else
-      D->set[i] = p->fric_of[i] >= 0 || low == high ? CLAMPED : low ? AT_LO : AT_HI;
+      clamped->set[i] = lcp->fric_of[i] >= 0 || low == high ? CLAMPED : low ? AT_LO : AT_HI;
   }
-  if (follow_solves(D, p, true)) return 1;
-  perp_clamped_back(D, p);
+  if (follow_solves(clamped, lcp, true)) return 1;
+  perp_clamped_back(clamped, lcp);
   return 0;
 }

@@ -26,50 +26,52 @@ static const double SHORT = 0.5, SHORTER = 50;
 static const double LIMIT_GAP = 1e-13;
 
 /* Limit of friction row i: a part `step` of the way to what the normal multipliers say. */
-static double clamped_limits_limit_of(const perp_clamped *D, const perp_lcp *p,
+static double clamped_limits_limit_of(const perp_clamped *clamped, const perp_lcp *lcp,
                                       const double *lambda, int i, double step)
 {
-  double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
-  return step == 1 ? limit : perp_larger(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
+  double limit = lcp->mu[i] * perp_larger(lambda[lcp->fric_of[i]], 0);
+  return step == 1 ? limit : perp_larger(clamped->P.hi[i] + step * (limit - clamped->P.hi[i]), 0);
 }
 
 /* A new limit; a row at its limit moves with it. */
-static void set_limit(perp_clamped *D, int i, double limit)
+static void set_limit(perp_clamped *clamped, int i, double limit)
 {
-  if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
-  if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
-  D->P.hi[i] = limit;
-  D->P.lo[i] = -limit;
+  if (clamped->set[i] == AT_HI || clamped->lambda[i] > limit) clamped->lambda[i] = limit;
+  if (clamped->set[i] == AT_LO || clamped->lambda[i] < -limit) clamped->lambda[i] = -limit;
+  clamped->P.hi[i] = limit;
+  clamped->P.lo[i] = -limit;
 }
 
-static void clamped_limits_refresh(perp_clamped *D, const perp_lcp *p, const double *lambda,
+static void clamped_limits_refresh(perp_clamped *clamped, const perp_lcp *lcp, const double *lambda,
                                    double step)
 {
-  for (int i = 0; i < p->n; i++)
-    if (p->fric_of[i] >= 0) set_limit(D, i, clamped_limits_limit_of(D, p, lambda, i, step));
+  for (int i = 0; i < lcp->n; i++)
+    if (lcp->fric_of[i] >= 0)
+      set_limit(clamped, i, clamped_limits_limit_of(clamped, lcp, lambda, i, step));
 }
 
 /* Largest difference of the limits from what the normal multipliers say. */
-static double limits_gap(const perp_clamped *D, const perp_lcp *p)
+static double limits_gap(const perp_clamped *clamped, const perp_lcp *lcp)
 {
   double gap = 0;
-  for (int i = 0; i < p->n; i++)
-    if (p->fric_of[i] >= 0)
-      gap = perp_larger(gap, fabs(clamped_limits_limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
+  for (int i = 0; i < lcp->n; i++)
+    if (lcp->fric_of[i] >= 0)
+      gap = perp_larger(gap, fabs(clamped_limits_limit_of(clamped, lcp, clamped->lambda, i, 1) -
+                                  clamped->P.hi[i]));
   return gap;
 }
 
-perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
+perp_reason perp_clamped_friction(perp_clamped *clamped, const perp_lcp *lcp, int warm)
 {
   perp_reason reason;
   if (!warm) {
-    for (int i = 0; i < p->n; i++)
-      if (p->fric_of[i] >= 0) D->P.lo[i] = D->P.hi[i] = 0;
-    reason = D->box(D, 0);
+    for (int i = 0; i < lcp->n; i++)
+      if (lcp->fric_of[i] >= 0) clamped->P.lo[i] = clamped->P.hi[i] = 0;
+    reason = clamped->box(clamped, 0);
     if (reason != PERP_EXACT) return reason;
   }
-  memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
-  clamped_limits_refresh(D, p, D->lambda, 1);
+  memset(clamped->set, CLAMPED, (size_t)lcp->n); /* no row is at a limit yet */
+  clamped_limits_refresh(clamped, lcp, clamped->lambda, 1);
   /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once
    * when the sets are right.  One that does not halve the gap is taken back, and some plain steps
    * follow, from where it began: shortened, since an impulse that turns up at one contact often
@@ -81,20 +83,20 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
   int plain = 1, joint = 0;
   for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
     const bool bold = round >= LIMIT_ROUNDS;
-    reason = D->box(D, 1);
-    if (reason != PERP_EXACT || D->limits == PERP_LIMITS_FIXED) return reason;
-    const double gap = limits_gap(D, p), zs = perp_clamped_scale_of(D);
-    perp_clamped_trace(D, "limits", -1, -1, gap);
+    reason = clamped->box(clamped, 1);
+    if (reason != PERP_EXACT || clamped->limits == PERP_LIMITS_FIXED) return reason;
+    const double gap = limits_gap(clamped, lcp), zs = perp_clamped_scale_of(clamped);
+    perp_clamped_trace(clamped, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
-    if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
-    if (round == FOLLOW_AT && perp_clamped_follow(D, p)) return PERP_EXACT;
-    if (bold && (round - LIMIT_ROUNDS) % COUPLE_EVERY == 0 && perp_clamped_couple(D, p))
+    if (perp_pivot_spent(&clamped->P, clamped->stats)) return PERP_MAX_ITER;
+    if (round == FOLLOW_AT && perp_clamped_follow(clamped, lcp)) return PERP_EXACT;
+    if (bold && (round - LIMIT_ROUNDS) % COUPLE_EVERY == 0 && perp_clamped_couple(clamped, lcp))
       return PERP_EXACT;
     if ((joint || (bold && plain == 0)) && gap > last / 2) {
       plain = PLAIN_ROUNDS;
       joint = 0;
-      for (int i = 0; !bold && i < p->n; i++)
-        if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
+      for (int i = 0; !bold && i < lcp->n; i++)
+        if (lcp->fric_of[i] >= 0) set_limit(clamped, i, clamped->guess[i]);
       if (!bold) continue;
     }
     last = gap;
@@ -102,11 +104,13 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     step = round == 0
                ? 1
                : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
-    joint = plain == 0 && perp_clamped_joint(D, p, D->K.k, D->rows, D->pos);
-    for (int i = 0; joint && i < p->n; i++)
-      if (p->fric_of[i] >= 0) D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, step);
+    joint = plain == 0 &&
+            perp_clamped_joint(clamped, lcp, clamped->K.k, clamped->rows, clamped->pos);
+    for (int i = 0; joint && i < lcp->n; i++)
+      if (lcp->fric_of[i] >= 0)
+        clamped->guess[i] = clamped_limits_limit_of(clamped, lcp, clamped->lambda, i, step);
     if (plain > 0) plain--;
-    clamped_limits_refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
+    clamped_limits_refresh(clamped, lcp, joint ? clamped->dw : clamped->lambda, joint ? 1 : step);
   }
-  return perp_clamped_follow(D, p) ? PERP_EXACT : PERP_STALLED;
+  return perp_clamped_follow(clamped, lcp) ? PERP_EXACT : PERP_STALLED;
 }

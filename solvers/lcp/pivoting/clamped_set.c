@@ -22,222 +22,236 @@ static const double REFINE = 1e-13;
 /* updates replace a factorization when the changes are fewer than 1/UPDATE_SHARE of F */
 enum { UPDATE_SHARE = 8 };
 
-int perp_clamped_differences(const perp_clamped *D)
+int perp_clamped_differences(const perp_clamped *clamped)
 {
   int count = 0;
-  for (int i = 0; i < D->P.n; i++) count += (D->set[i] == CLAMPED) != (D->pos[i] >= 0);
+  for (int i = 0; i < clamped->P.n; i++)
+    count += (clamped->set[i] == CLAMPED) != (clamped->pos[i] >= 0);
   return count;
 }
 
-void perp_clamped_leave(perp_clamped *D, int i, int to)
+void perp_clamped_leave(perp_clamped *clamped, int i, int to)
 {
-  int u = D->pos[i], k = D->K.k;
-  D->stats->work += (double)(k - u) * (k - u);
-  perp_ldl_remove(&D->K, u);
+  int u = clamped->pos[i], k = clamped->K.k;
+  clamped->stats->work += (double)(k - u) * (k - u);
+  perp_ldl_remove(&clamped->K, u);
   for (int q = u + 1; q < k; q++) {
-    D->rows[q - 1] = D->rows[q];
-    D->pos[D->rows[q - 1]] = q - 1;
+    clamped->rows[q - 1] = clamped->rows[q];
+    clamped->pos[clamped->rows[q - 1]] = q - 1;
   }
-  D->pos[i] = -1;
-  perp_clamped_to_bound(D, i, to);
+  clamped->pos[i] = -1;
+  perp_clamped_to_bound(clamped, i, to);
 }
 
 /* s = v'Av for v = (-A_FF^-1 A_Fi, 1), so rounding of A alone moves it by eps sum v_j^2 A_jj: when
  * A_FF is nearly singular itself a row can depend on F although s is far above eps A_ii. */
-double perp_clamped_schur(perp_clamped *D, int i)
+double perp_clamped_schur(perp_clamped *clamped, int i)
 {
-  const double *col = D->P.A + (size_t)i * D->P.lda;
-  int k = D->K.k;
-  perp_clamped_count(D, 1);
-  for (int u = 0; u < k; u++) D->ell[u] = col[D->rows[u]];
-  perp_ldl_forward(&D->K, D->ell);
+  const double *col = clamped->P.A + (size_t)i * clamped->P.lda;
+  int k = clamped->K.k;
+  perp_clamped_count(clamped, 1);
+  for (int u = 0; u < k; u++) clamped->ell[u] = col[clamped->rows[u]];
+  perp_ldl_forward(&clamped->K, clamped->ell);
   double sum = 0;
-  for (int u = 0; u < k; u++) sum += D->ell[u] * D->ell[u] / D->K.d[u];
+  for (int u = 0; u < k; u++) sum += clamped->ell[u] * clamped->ell[u] / clamped->K.d[u];
   double s = col[i] - sum, mag = fabs(col[i]) + sum;
   if (s > SURE * mag) return s;
   if (fabs(s) <= DEPEND * mag) return 0;
-  perp_clamped_count(D, 1);
-  for (int u = 0; u < k; u++) D->res[u] = D->ell[u] / D->K.d[u];
-  perp_ldl_backward(&D->K, D->res);
+  perp_clamped_count(clamped, 1);
+  for (int u = 0; u < k; u++) clamped->res[u] = clamped->ell[u] / clamped->K.d[u];
+  perp_ldl_backward(&clamped->K, clamped->res);
   for (int u = 0; u < k; u++)
-    mag += D->res[u] * D->res[u] * D->P.A[(size_t)D->rows[u] * (D->P.lda + 1)];
+    mag += clamped->res[u] * clamped->res[u] *
+           clamped->P.A[(size_t)clamped->rows[u] * (clamped->P.lda + 1)];
   return fabs(s) <= ROUNDING * mag ? 0 : s;
 }
 
-void perp_clamped_join(perp_clamped *D, int i, double s)
+void perp_clamped_join(perp_clamped *clamped, int i, double s)
 {
-  perp_ldl_append(&D->K, D->ell, s);
-  D->rows[D->K.k - 1] = i;
-  D->pos[i] = D->K.k - 1;
-  D->set[i] = CLAMPED;
+  perp_ldl_append(&clamped->K, clamped->ell, s);
+  clamped->rows[clamped->K.k - 1] = i;
+  clamped->pos[i] = clamped->K.k - 1;
+  clamped->set[i] = CLAMPED;
 }
 
-void perp_clamped_park(perp_clamped *D, int i)
+void perp_clamped_park(perp_clamped *clamped, int i)
 {
-  double x = D->lambda[i], lo = D->P.lo[i], hi = D->P.hi[i];
-  D->ignore[i] = 1;
-  D->dependent++;
+  double x = clamped->lambda[i], lo = clamped->P.lo[i], hi = clamped->P.hi[i];
+  clamped->ignore[i] = 1;
+  clamped->dependent++;
   if (x > lo && x < hi)
-    D->set[i] = PARKED;
+    clamped->set[i] = PARKED;
   else
-    perp_clamped_to_bound(D, i, x <= lo ? AT_LO : AT_HI);
+    perp_clamped_to_bound(clamped, i, x <= lo ? AT_LO : AT_HI);
 }
 
 /* A_FF + shift W = P L U */
-static int factor_general(perp_clamped *D, double shift)
+static int factor_general(perp_clamped *clamped, double shift)
 {
-  int k = 0, ld = (int)D->K.ld;
-  for (int i = 0; i < D->P.n; i++) {
-    D->pos[i] = -1;
-    if (D->set[i] != CLAMPED) continue;
-    D->pos[i] = k;
-    D->rows[k++] = i;
+  int k = 0, ld = (int)clamped->K.ld;
+  for (int i = 0; i < clamped->P.n; i++) {
+    clamped->pos[i] = -1;
+    if (clamped->set[i] != CLAMPED) continue;
+    clamped->pos[i] = k;
+    clamped->rows[k++] = i;
   }
-  D->K.k = k;
+  clamped->K.k = k;
   if (k == 0) return 1;
-  D->stats->factorizations++;
-  perp_clamped_count(D, 2 + 2 * k / 3.0);
+  clamped->stats->factorizations++;
+  perp_clamped_count(clamped, 2 + 2 * k / 3.0);
   for (int u = 0; u < k; u++) {
-    const double *col = D->P.A + (size_t)D->rows[u] * D->P.lda;
-    double *out = D->K.L + (size_t)u * D->K.ld;
-    for (int v = 0; v < k; v++) out[v] = col[D->rows[v]];
-    out[u] += shift * D->P.a[D->rows[u]];
+    const double *col = clamped->P.A + (size_t)clamped->rows[u] * clamped->P.lda;
+    double *out = clamped->K.L + (size_t)u * clamped->K.ld;
+    for (int v = 0; v < k; v++) out[v] = col[clamped->rows[v]];
+    out[u] += shift * clamped->P.a[clamped->rows[u]];
   }
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, k, k, D->K.L, ld, D->K.order) != 0) return 0;
+  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, k, k, clamped->K.L, ld, clamped->K.order) != 0)
+    return 0;
   for (int u = 0; u < k; u++)
-    if (!(fabs(D->K.L[u + (size_t)u * D->K.ld]) > SINGULAR * D->P.a[D->rows[u]])) return 0;
+    if (!(fabs(clamped->K.L[u + (size_t)u * clamped->K.ld]) >
+          SINGULAR * clamped->P.a[clamped->rows[u]]))
+      return 0;
   return 1;
 }
 
 /* x <- A_FF^-1 x */
-static void core_solve(perp_clamped *D, double *x)
+static void core_solve(perp_clamped *clamped, double *x)
 {
-  perp_clamped_count(D, 2);
-  if (!D->general)
-    perp_ldl_solve(&D->K, x);
-  else if (D->K.k > 0)
-    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', D->K.k, 1, D->K.L, (int)D->K.ld, D->K.order, x,
-                        D->K.k);
+  perp_clamped_count(clamped, 2);
+  if (!clamped->general)
+    perp_ldl_solve(&clamped->K, x);
+  else if (clamped->K.k > 0)
+    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', clamped->K.k, 1, clamped->K.L, (int)clamped->K.ld,
+                        clamped->K.order, x, clamped->K.k);
 }
 
-int perp_clamped_factor(perp_clamped *D, int changes, double shift)
+int perp_clamped_factor(perp_clamped *clamped, int changes, double shift)
 {
-  int n = D->P.n;
-  D->dependent = 0;
-  D->shifted = shift > 0;
-  memset(D->ignore, 0, (size_t)n);
-  if (D->general) return factor_general(D, shift);
-  if (changes * UPDATE_SHARE < D->K.k) {
+  int n = clamped->P.n;
+  clamped->dependent = 0;
+  clamped->shifted = shift > 0;
+  memset(clamped->ignore, 0, (size_t)n);
+  if (clamped->general) return factor_general(clamped, shift);
+  if (changes * UPDATE_SHARE < clamped->K.k) {
     for (int i = 0; i < n; i++)
-      if (D->pos[i] >= 0 && D->set[i] != CLAMPED) perp_clamped_leave(D, i, D->set[i]);
+      if (clamped->pos[i] >= 0 && clamped->set[i] != CLAMPED)
+        perp_clamped_leave(clamped, i, clamped->set[i]);
     for (int i = 0; i < n; i++)
-      if (D->pos[i] < 0 && D->set[i] == CLAMPED) {
-        double s = perp_clamped_schur(D, i) + shift * D->P.A[(size_t)i * (D->P.lda + 1)];
+      if (clamped->pos[i] < 0 && clamped->set[i] == CLAMPED) {
+        double s = perp_clamped_schur(clamped, i) +
+                   shift * clamped->P.A[(size_t)i * (clamped->P.lda + 1)];
         if (s < 0) return 0;
         if (s > 0)
-          perp_clamped_join(D, i, s);
+          perp_clamped_join(clamped, i, s);
         else
-          perp_clamped_park(D, i);
+          perp_clamped_park(clamped, i);
       }
     return 1;
   }
   int k = 0;
   for (int i = 0; i < n; i++) {
-    D->pos[i] = -1;
-    if (D->set[i] == CLAMPED) D->rows[k++] = i;
+    clamped->pos[i] = -1;
+    if (clamped->set[i] == CLAMPED) clamped->rows[k++] = i;
   }
-  D->stats->factorizations += k > 0;
-  D->stats->work += (double)k * k * (1 + k / 6.0);
-  int rank = perp_ldl_factor(&D->K, D->P.A, D->P.lda, D->rows, k, DEPEND, shift);
+  clamped->stats->factorizations += k > 0;
+  clamped->stats->work += (double)k * k * (1 + k / 6.0);
+  int rank = perp_ldl_factor(&clamped->K, clamped->P.A, clamped->P.lda, clamped->rows, k, DEPEND,
+                             shift);
   if (rank < 0) return 0;
-  for (int u = 0; u < rank; u++) D->pos[D->rows[u]] = u;
-  for (int u = rank; u < k; u++) perp_clamped_park(D, D->rows[u]);
+  for (int u = 0; u < rank; u++) clamped->pos[clamped->rows[u]] = u;
+  for (int u = rank; u < k; u++) perp_clamped_park(clamped, clamped->rows[u]);
   return 1;
 }
 
-void perp_clamped_refine(perp_clamped *D)
+void perp_clamped_refine(perp_clamped *clamped)
 {
-  int k = D->K.k;
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
-  core_solve(D, D->res);
-  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] += D->res[u];
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  D->stats->matvecs += 2;
-  D->stats->work += perp_pivot_cost(&D->P, 2 * k);
+  int k = clamped->K.k;
+  perp_pivot_slack(&clamped->P, clamped->lambda, clamped->w);
+  for (int u = 0; u < k; u++) clamped->res[u] = -clamped->w[clamped->rows[u]];
+  core_solve(clamped, clamped->res);
+  for (int u = 0; u < k; u++) clamped->lambda[clamped->rows[u]] += clamped->res[u];
+  perp_pivot_slack(&clamped->P, clamped->lambda, clamped->w);
+  clamped->stats->matvecs += 2;
+  clamped->stats->work += perp_pivot_cost(&clamped->P, 2 * k);
 }
 
 /* max |w_F| / a over max |lambda| */
-static double core_residual(const perp_clamped *D)
+static double core_residual(const perp_clamped *clamped)
 {
   double worst = 0;
-  for (int u = 0; u < D->K.k; u++) {
-    int i = D->rows[u];
-    worst = perp_larger(worst, fabs(D->w[i]) / D->P.a[i]);
+  for (int u = 0; u < clamped->K.k; u++) {
+    int i = clamped->rows[u];
+    worst = perp_larger(worst, fabs(clamped->w[i]) / clamped->P.a[i]);
   }
-  return worst / perp_larger(perp_clamped_scale_of(D), DBL_MIN);
+  return worst / perp_larger(perp_clamped_scale_of(clamped), DBL_MIN);
 }
 
-int perp_clamped_basic_solution(perp_clamped *D, double shift)
+int perp_clamped_basic_solution(perp_clamped *clamped, double shift)
 {
-  int k = D->K.k;
-  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = 0;
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
+  int k = clamped->K.k;
+  for (int u = 0; u < k; u++) clamped->lambda[clamped->rows[u]] = 0;
+  perp_pivot_slack(&clamped->P, clamped->lambda, clamped->w);
+  for (int u = 0; u < k; u++) clamped->res[u] = -clamped->w[clamped->rows[u]];
   for (int u = 0; shift > 0 && u < k; u++)
-    D->res[u] += shift * perp_clamped_weight(D, D->rows[u]) * D->center[D->rows[u]];
-  core_solve(D, D->res);
-  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = D->res[u];
-  perp_pivot_columns(&D->P, k, D->rows, D->res, D->w);
-  D->stats->matvecs++;
-  D->stats->work += perp_pivot_cost(&D->P, k);
-  for (int i = 0; shift > 0 && i < D->P.n; i++)
-    D->w[i] += shift * perp_clamped_weight(D, i) * (D->lambda[i] - D->center[i]);
+    clamped->res[u] += shift * perp_clamped_weight(clamped, clamped->rows[u]) *
+                       clamped->center[clamped->rows[u]];
+  core_solve(clamped, clamped->res);
+  for (int u = 0; u < k; u++) clamped->lambda[clamped->rows[u]] = clamped->res[u];
+  perp_pivot_columns(&clamped->P, k, clamped->rows, clamped->res, clamped->w);
+  clamped->stats->matvecs++;
+  clamped->stats->work += perp_pivot_cost(&clamped->P, k);
+  for (int i = 0; shift > 0 && i < clamped->P.n; i++)
+    clamped->w[i] += shift * perp_clamped_weight(clamped, i) *
+                     (clamped->lambda[i] - clamped->center[i]);
   if (shift > 0) return 1; /* A itself will be asked at the end */
-  double left = core_residual(D);
+  double left = core_residual(clamped);
   for (int pass = 0; pass < 3 && left > NOISE; pass++) {
-    perp_clamped_refine(D);
-    left = core_residual(D);
+    perp_clamped_refine(clamped);
+    left = core_residual(clamped);
   }
-  return left <= D->foreign;
+  return left <= clamped->foreign;
 }
 
-void perp_clamped_first_sets(perp_clamped *D, int warm)
+void perp_clamped_first_sets(perp_clamped *clamped, int warm)
 {
-  for (int i = 0; i < D->P.n; i++) {
-    double lo = D->P.lo[i], hi = D->P.hi[i], x = warm ? D->lambda[i] : 0;
-    if (!D->kept) D->pos[i] = -1;
-    D->lambda[i] = x <= lo ? lo : x >= hi ? hi : x;
-    D->set[i] = x <= lo ? AT_LO : x >= hi ? AT_HI : CLAMPED;
-    D->center[i] = 0;
+  for (int i = 0; i < clamped->P.n; i++) {
+    double lo = clamped->P.lo[i], hi = clamped->P.hi[i], x = warm ? clamped->lambda[i] : 0;
+    if (!clamped->kept) clamped->pos[i] = -1;
+    clamped->lambda[i] = x <= lo ? lo : x >= hi ? hi : x;
+    clamped->set[i] = x <= lo ? AT_LO : x >= hi ? AT_HI : CLAMPED;
+    clamped->center[i] = 0;
   }
-  if (!D->kept) D->K.k = 0;
+  if (!clamped->kept) clamped->K.k = 0;
 }
 
-double perp_clamped_clamp(perp_clamped *D)
+double perp_clamped_clamp(perp_clamped *clamped)
 {
   double change = 0;
-  for (int i = 0; i < D->P.n; i++) {
-    double x = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
-    change = perp_larger(change, fabs(x - D->lambda[i]));
-    D->lambda[i] = x;
+  for (int i = 0; i < clamped->P.n; i++) {
+    double x = perp_smaller(perp_larger(clamped->lambda[i], clamped->P.lo[i]), clamped->P.hi[i]);
+    change = perp_larger(change, fabs(x - clamped->lambda[i]));
+    clamped->lambda[i] = x;
   }
   return change;
 }
 
-int perp_clamped_done(perp_clamped *D, int refine)
+int perp_clamped_done(perp_clamped *clamped, int refine)
 {
-  if (refine || perp_pivot_residual(&D->P, D->lambda, D->w) > REFINE) perp_clamped_refine(D);
-  if (perp_clamped_clamp(D) > 0) perp_pivot_slack(&D->P, D->lambda, D->w);
-  return perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE;
+  if (refine || perp_pivot_residual(&clamped->P, clamped->lambda, clamped->w) > REFINE)
+    perp_clamped_refine(clamped);
+  if (perp_clamped_clamp(clamped) > 0) perp_pivot_slack(&clamped->P, clamped->lambda, clamped->w);
+  return perp_pivot_residual(&clamped->P, clamped->lambda, clamped->w) <= PERP_PIVOT_DONE;
 }
 
-void perp_clamped_trace(perp_clamped *D, const char *what, int entering, int leaving, double step)
+void perp_clamped_trace(perp_clamped *clamped, const char *what, int entering, int leaving,
+                        double step)
 {
-  if (D->ctx == NULL || D->ctx->trace == NULL) return;
-  for (int i = 0; i < D->P.n; i++)
-    D->state[i] = D->set[i] == AT_LO || D->set[i] == AT_HI ? D->set[i] : PERP_ROW_FREE;
-  PERP_TRACE(D->ctx, .method = D->name, .what = what, .iteration = D->stats->iterations,
-             .entering = entering, .leaving = leaving, .step = step, .residual = (double)NAN,
-             .n = D->P.n, .x = D->lambda, .w = D->w, .state = D->state);
+  if (clamped->ctx == NULL || clamped->ctx->trace == NULL) return;
+  for (int i = 0; i < clamped->P.n; i++)
+    clamped->state[i] = clamped->set[i] == AT_LO || clamped->set[i] == AT_HI ? clamped->set[i]
+                                                                             : PERP_ROW_FREE;
+  PERP_TRACE(clamped->ctx, .method = clamped->name, .what = what,
+             .iteration = clamped->stats->iterations, .entering = entering, .leaving = leaving,
+             .step = step, .residual = (double)NAN, .n = clamped->P.n, .x = clamped->lambda,
+             .w = clamped->w, .state = clamped->state);
 }

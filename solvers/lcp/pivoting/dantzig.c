@@ -87,22 +87,24 @@ enum { ROUNDS = 6 };
 
 /* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive
  * needs.  0 when A is not semidefinite. */
-static int make_feasible(perp_clamped *D)
+static int make_feasible(perp_clamped *clamped)
 {
   for (int changes = 1; changes > 0;) {
-    double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
+    double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(clamped);
     changes = 0;
-    for (int u = 0; u < D->K.k; u++) {
-      int i = D->rows[u], to = perp_clamped_outside(D, i, zero);
+    for (int u = 0; u < clamped->K.k; u++) {
+      int i = clamped->rows[u], to = perp_clamped_outside(clamped, i, zero);
       if (to == CLAMPED) {
-        D->lambda[i] = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
+        clamped->lambda[i] = perp_smaller(perp_larger(clamped->lambda[i], clamped->P.lo[i]),
+                                          clamped->P.hi[i]);
         continue;
       }
-      perp_clamped_to_bound(D, i, to);
+      perp_clamped_to_bound(clamped, i, to);
       changes++;
     }
     if (changes > 0) {
-      if (!perp_clamped_factor(D, changes, 0) || !perp_clamped_basic_solution(D, 0)) return 0;
+      if (!perp_clamped_factor(clamped, changes, 0) || !perp_clamped_basic_solution(clamped, 0))
+        return 0;
     }
   }
   return 1;
@@ -114,148 +116,158 @@ enum { STOP_NONE, STOP_CLOSED, STOP_OTHER_BOUND, STOP_LEAVES, STOP_JOINS };
 
 /* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is
  * indefinite */
-static double dantzig_direction(perp_clamped *D, int i, double sign)
+static double dantzig_direction(perp_clamped *clamped, int i, double sign)
 {
-  int n = D->P.n, k = D->K.k;
-  double s = perp_clamped_schur(D, i), size = 1;
+  int n = clamped->P.n, k = clamped->K.k;
+  double s = perp_clamped_schur(clamped, i), size = 1;
   if (s < 0) return -1;
-  for (int u = 0; u < k; u++) D->dir[u] = -sign * D->ell[u] / D->K.d[u];
-  perp_ldl_backward(&D->K, D->dir);
-  const double *col = D->P.A + (size_t)i * D->P.lda;
+  for (int u = 0; u < k; u++) clamped->dir[u] = -sign * clamped->ell[u] / clamped->K.d[u];
+  perp_ldl_backward(&clamped->K, clamped->dir);
+  const double *col = clamped->P.A + (size_t)i * clamped->P.lda;
   for (int round = 0; round < 3; round++) {
     double worst = 0;
-    for (int j = 0; j < n; j++) D->dw[j] = sign * col[j];
-    perp_pivot_columns(&D->P, k, D->rows, D->dir, D->dw);
-    D->stats->matvecs++;
-    D->stats->work += perp_pivot_cost(&D->P, k);
-    perp_clamped_count(D, 1);
+    for (int j = 0; j < n; j++) clamped->dw[j] = sign * col[j];
+    perp_pivot_columns(&clamped->P, k, clamped->rows, clamped->dir, clamped->dw);
+    clamped->stats->matvecs++;
+    clamped->stats->work += perp_pivot_cost(&clamped->P, k);
+    perp_clamped_count(clamped, 1);
     for (int u = 0; u < k; u++) {
-      size = perp_larger(size, fabs(D->dir[u]));
-      D->res[u] = -D->dw[D->rows[u]];
-      worst = perp_larger(worst, fabs(D->res[u]) / D->P.a[D->rows[u]]);
+      size = perp_larger(size, fabs(clamped->dir[u]));
+      clamped->res[u] = -clamped->dw[clamped->rows[u]];
+      worst = perp_larger(worst, fabs(clamped->res[u]) / clamped->P.a[clamped->rows[u]]);
     }
     if (worst <= REFINE * size) break;
-    perp_ldl_solve(&D->K, D->res);
-    for (int u = 0; u < k; u++) D->dir[u] += D->res[u];
+    perp_ldl_solve(&clamped->K, clamped->res);
+    for (int u = 0; u < k; u++) clamped->dir[u] += clamped->res[u];
   }
-  for (int u = 0; u < k; u++) D->dw[D->rows[u]] = 0;
+  for (int u = 0; u < k; u++) clamped->dw[clamped->rows[u]] = 0;
   return s;
 }
 
 /* what ends the step */
-static perp_stop dantzig_first(const perp_clamped *D, int i, double sign, double s)
+static perp_stop dantzig_first(const perp_clamped *clamped, int i, double sign, double s)
 {
-  perp_stops S = { .at = D->stop, .limit = HUGE_VAL };
+  perp_stops stops = { .at = clamped->stop, .limit = HUGE_VAL };
   /* What may end the step: row i at its other bound or closed, rows of F at a bound, others whose w
    * vanishes. */
-  const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda;
+  const double *lo = clamped->P.lo, *hi = clamped->P.hi, *lambda = clamped->lambda;
   const double own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
-  const double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
+  const double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(clamped);
   double size = 1;
-  for (int u = 0; u < D->K.k; u++) size = perp_larger(size, fabs(D->dir[u]));
+  for (int u = 0; u < clamped->K.k; u++) size = perp_larger(size, fabs(clamped->dir[u]));
   const double tiny = TINY * size;
   perp_stops_add(
-      &S, own, own,
+      &stops, own, own,
       (perp_stop){ .what = STOP_OTHER_BOUND, .row = i, .to = sign > 0 ? AT_HI : AT_LO, .rate = 1 });
   if (s > 0)
-    perp_stops_add(&S, fabs(D->w[i]), fabs(D->w[i]),
+    perp_stops_add(&stops, fabs(clamped->w[i]), fabs(clamped->w[i]),
                    (perp_stop){ .what = STOP_CLOSED, .row = i, .ends = true, .rate = s });
-  for (int u = 0; u < D->K.k; u++) {
-    const int j = D->rows[u];
-    const bool up = D->dir[u] > 0;
+  for (int u = 0; u < clamped->K.k; u++) {
+    const int j = clamped->rows[u];
+    const bool up = clamped->dir[u] > 0;
     const double distance = up ? hi[j] - lambda[j] : lambda[j] - lo[j];
-    if (fabs(D->dir[u]) > tiny)
-      perp_stops_add(&S, distance, distance + zero,
+    if (fabs(clamped->dir[u]) > tiny)
+      perp_stops_add(&stops, distance, distance + zero,
                      (perp_stop){ .what = STOP_LEAVES,
                                   .row = j,
                                   .to = up ? AT_HI : AT_LO,
-                                  .rate = fabs(D->dir[u]),
-                                  .theta_p = up ? -D->lp[j] : D->lp[j] });
+                                  .rate = fabs(clamped->dir[u]),
+                                  .theta_p = up ? -clamped->lp[j] : clamped->lp[j] });
   }
-  for (int j = 0; j < D->P.n; j++) {
-    if (D->set[j] == CLAMPED || D->ignore[j]) continue;
-    const bool parked = D->set[j] == PARKED;
-    const double side = D->set[j] == AT_LO || (parked && !(D->dw[j] > 0)) ? 1 : -1;
-    const double rate = -side * D->dw[j], a = D->P.a[j];
+  for (int j = 0; j < clamped->P.n; j++) {
+    if (clamped->set[j] == CLAMPED || clamped->ignore[j]) continue;
+    const bool parked = clamped->set[j] == PARKED;
+    const double side = clamped->set[j] == AT_LO || (parked && !(clamped->dw[j] > 0)) ? 1 : -1;
+    const double rate = -side * clamped->dw[j], a = clamped->P.a[j];
     if (rate > tiny * a)
-      perp_stops_add(&S, parked ? 0 : side * D->w[j], parked ? 0 : fabs(D->w[j]) + zero * a,
+      perp_stops_add(&stops, parked ? 0 : side * clamped->w[j],
+                     parked ? 0 : fabs(clamped->w[j]) + zero * a,
                      (perp_stop){ .what = STOP_JOINS,
                                   .row = j,
                                   .rate = rate,
-                                  .theta_p = parked ? 0 : side * D->wp[j] });
+                                  .theta_p = parked ? 0 : side * clamped->wp[j] });
   }
-  if (perp_stops_end(&S) == 0) return (perp_stop){ .what = STOP_NONE };
-  perp_stop first = *perp_stops_least(&S);
+  if (perp_stops_end(&stops) == 0) return (perp_stop){ .what = STOP_NONE };
+  perp_stop first = *perp_stops_least(&stops);
   if (first.theta < 0) first.theta = 0;
   return first;
 }
 
 /* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in
  * proof. */
-static perp_reason dantzig_drive(perp_clamped *D, int i)
+static perp_reason dantzig_drive(perp_clamped *clamped, int i)
 {
-  int n = D->P.n;
-  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D), sign = perp_clamped_breaks(D, i, zero);
+  int n = clamped->P.n;
+  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(clamped),
+         sign = perp_clamped_breaks(clamped, i, zero);
   for (int j = 0; j < n; j++) {
     double p = perp_pivot_generic(j);
-    D->ignore[j] = j == i || D->P.lo[j] == D->P.hi[j] ||
-                   (D->pos[j] < 0 && perp_clamped_breaks(D, j, zero) != 0);
-    D->wp[j] = D->set[j] == AT_LO ? p * D->P.a[j] : D->set[j] == AT_HI ? -p * D->P.a[j] : 0;
-    D->lp[j] = D->set[j] != CLAMPED                                     ? 0
-               : D->lambda[j] - D->P.lo[j] <= D->P.hi[j] - D->lambda[j] ? p
-                                                                        : -p;
+    clamped->ignore[j] = j == i || clamped->P.lo[j] == clamped->P.hi[j] ||
+                         (clamped->pos[j] < 0 && perp_clamped_breaks(clamped, j, zero) != 0);
+    clamped->wp[j] = clamped->set[j] == AT_LO   ? p * clamped->P.a[j]
+                     : clamped->set[j] == AT_HI ? -p * clamped->P.a[j]
+                                                : 0;
+    clamped->lp[j] = clamped->set[j] != CLAMPED ? 0
+                     : clamped->lambda[j] - clamped->P.lo[j] <=
+                             clamped->P.hi[j] - clamped->lambda[j]
+                         ? p
+                         : -p;
   }
   for (;;) {
-    if (perp_clamped_over(D)) return PERP_MAX_ITER;
-    double s = dantzig_direction(D, i, sign);
+    if (perp_clamped_over(clamped)) return PERP_MAX_ITER;
+    double s = dantzig_direction(clamped, i, sign);
     if (s < 0) return PERP_UNSUITED;
-    const perp_stop r = dantzig_first(D, i, sign, s);
-    if (r.what == STOP_NONE) {
-      for (int j = 0; j < n; j++) D->proof[j] = 0;
-      for (int u = 0; u < D->K.k; u++) D->proof[D->rows[u]] = D->dir[u];
-      D->proof[i] = sign;
+    const perp_stop stop = dantzig_first(clamped, i, sign, s);
+    if (stop.what == STOP_NONE) {
+      for (int j = 0; j < n; j++) clamped->proof[j] = 0;
+      for (int u = 0; u < clamped->K.k; u++) clamped->proof[clamped->rows[u]] = clamped->dir[u];
+      clamped->proof[i] = sign;
       return PERP_RAY;
     }
-    if (!isfinite(r.theta)) return PERP_NOT_FINITE;
+    if (!isfinite(stop.theta)) return PERP_NOT_FINITE;
     /* (6.19), (6.20) times the step */
-    for (int u = 0; u < D->K.k; u++) {
-      int j = D->rows[u];
-      D->lambda[j] = perp_smaller(perp_larger(D->lambda[j] + r.theta * D->dir[u], D->P.lo[j]),
-                                  D->P.hi[j]);
-      D->lp[j] += r.theta_p * D->dir[u];
+    for (int u = 0; u < clamped->K.k; u++) {
+      int j = clamped->rows[u];
+      clamped->lambda[j] = perp_smaller(
+          perp_larger(clamped->lambda[j] + stop.theta * clamped->dir[u], clamped->P.lo[j]),
+          clamped->P.hi[j]);
+      clamped->lp[j] += stop.theta_p * clamped->dir[u];
     }
-    D->lambda[i] += sign * r.theta;
+    clamped->lambda[i] += sign * stop.theta;
     for (int j = 0; j < n; j++) {
-      D->w[j] += r.theta * D->dw[j];
-      D->wp[j] += r.theta_p * D->dw[j];
+      clamped->w[j] += stop.theta * clamped->dw[j];
+      clamped->wp[j] += stop.theta_p * clamped->dw[j];
     }
-    D->stats->iterations++;
-    perp_clamped_trace(D, "pivot", i,
-                       r.what == STOP_CLOSED || r.what == STOP_OTHER_BOUND ? -1 : r.row, r.theta);
-    switch (r.what) {
+    clamped->stats->iterations++;
+    perp_clamped_trace(clamped, "pivot", i,
+                       stop.what == STOP_CLOSED || stop.what == STOP_OTHER_BOUND ? -1 : stop.row,
+                       stop.theta);
+    switch (stop.what) {
     case STOP_CLOSED:
-      D->w[i] = 0;
-      perp_clamped_join(D, i, s);
+      clamped->w[i] = 0;
+      perp_clamped_join(clamped, i, s);
       return PERP_RUNNING;
     case STOP_OTHER_BOUND:
-      perp_clamped_to_bound(D, i, r.to);
+      perp_clamped_to_bound(clamped, i, stop.to);
       return PERP_RUNNING;
     case STOP_LEAVES:
-      perp_clamped_leave(D, r.row, r.to);
-      D->lp[r.row] = D->wp[r.row] = 0;
+      perp_clamped_leave(clamped, stop.row, stop.to);
+      clamped->lp[stop.row] = clamped->wp[stop.row] = 0;
       break;
     default: {
-      double sj = perp_clamped_schur(D, r.row);
+      double sj = perp_clamped_schur(clamped, stop.row);
       if (sj > 0) {
-        perp_clamped_join(D, r.row, sj);
-        D->w[r.row] = D->wp[r.row] = D->lp[r.row] = 0;
+        perp_clamped_join(clamped, stop.row, sj);
+        clamped->w[stop.row] = clamped->wp[stop.row] = clamped->lp[stop.row] = 0;
       } else /* its motion was rounding: the last check will tell */
-        D->ignore[r.row] = 1;
+        clamped->ignore[stop.row] = 1;
     }
     }
-    if (s == 0 && sign * D->w[i] > 0) { /* only rounding moved w_i, and past 0: as good as closed */
-      D->w[i] = 0;
-      if (D->lambda[i] > D->P.lo[i] && D->lambda[i] < D->P.hi[i]) D->set[i] = PARKED;
+    if (s == 0 &&
+        sign * clamped->w[i] > 0) { /* only rounding moved w_i, and past 0: as good as closed */
+      clamped->w[i] = 0;
+      if (clamped->lambda[i] > clamped->P.lo[i] && clamped->lambda[i] < clamped->P.hi[i])
+        clamped->set[i] = PARKED;
       return PERP_RUNNING;
     }
   }
@@ -264,14 +276,14 @@ static perp_reason dantzig_drive(perp_clamped *D, int i)
 /* ---- one boxed problem ---- */
 
 /* the row to drive next, -1 when all are closed */
-static int next_open(const perp_clamped *D)
+static int next_open(const perp_clamped *clamped)
 {
   int next = -1;
-  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D), most = 0;
-  for (int i = 0; i < D->P.n; i++) {
-    if (D->pos[i] >= 0 || !perp_clamped_breaks(D, i, zero)) continue;
-    if (D->order == ORDER_INDEX) return i;
-    double size = fabs(D->w[i]) / D->P.a[i];
+  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(clamped), most = 0;
+  for (int i = 0; i < clamped->P.n; i++) {
+    if (clamped->pos[i] >= 0 || !perp_clamped_breaks(clamped, i, zero)) continue;
+    if (clamped->order == ORDER_INDEX) return i;
+    double size = fabs(clamped->w[i]) / clamped->P.a[i];
     if (size > most) {
       most = size;
       next = i;
@@ -280,37 +292,39 @@ static int next_open(const perp_clamped *D)
   return next;
 }
 
-static perp_reason dantzig_box(perp_clamped *D, int warm)
+static perp_reason dantzig_box(perp_clamped *clamped, int warm)
 {
-  if (D->start == START_BPP) {
-    if (!perp_bpp_start(D, warm)) return PERP_UNSUITED;
+  if (clamped->start == START_BPP) {
+    if (!perp_bpp_start(clamped, warm)) return PERP_UNSUITED;
   } else {
     /* The rows that the guess has between its bounds are clamped, without a guess those without
      * bounds. */
-    perp_clamped_first_sets(D, warm);
-    for (int i = 0; i < D->P.n && !warm; i++)
-      if (D->set[i] == CLAMPED && (D->P.lo[i] > -HUGE_VAL || D->P.hi[i] < HUGE_VAL))
-        D->set[i] = PARKED;
-    if (!perp_clamped_factor(D, D->kept ? perp_clamped_differences(D) : D->P.n, 0) ||
-        !perp_clamped_basic_solution(D, 0))
+    perp_clamped_first_sets(clamped, warm);
+    for (int i = 0; i < clamped->P.n && !warm; i++)
+      if (clamped->set[i] == CLAMPED &&
+          (clamped->P.lo[i] > -HUGE_VAL || clamped->P.hi[i] < HUGE_VAL))
+        clamped->set[i] = PARKED;
+    if (!perp_clamped_factor(clamped,
+                             clamped->kept ? perp_clamped_differences(clamped) : clamped->P.n, 0) ||
+        !perp_clamped_basic_solution(clamped, 0))
       return PERP_UNSUITED;
   }
-  perp_clamped_trace(D, "start", -1, -1, 0);
+  perp_clamped_trace(clamped, "start", -1, -1, 0);
   perp_reason reason = PERP_RUNNING;
   for (int round = 0; round < ROUNDS; round++) {
     int i, fresh = 1;
-    if (!make_feasible(D)) return PERP_UNSUITED;
+    if (!make_feasible(clamped)) return PERP_UNSUITED;
     reason = PERP_RUNNING;
-    while (reason == PERP_RUNNING && (i = next_open(D)) >= 0) {
+    while (reason == PERP_RUNNING && (i = next_open(clamped)) >= 0) {
       fresh = 0;
-      reason = dantzig_drive(D, i);
-      if (reason == PERP_RAY && perp_pivot_proves_infeasible(&D->P, D->proof))
+      reason = dantzig_drive(clamped, i);
+      if (reason == PERP_RAY && perp_pivot_proves_infeasible(&clamped->P, clamped->proof))
         return PERP_INFEASIBLE;
     }
     if (reason == PERP_MAX_ITER || reason == PERP_NOT_FINITE) return reason;
     /* other failures may come from rounding in an ill-conditioned F: once more with a fresh one */
-    if (perp_clamped_done(D, !fresh)) return PERP_EXACT;
-    if (!perp_clamped_factor(D, D->P.n, 0) || !perp_clamped_basic_solution(D, 0))
+    if (perp_clamped_done(clamped, !fresh)) return PERP_EXACT;
+    if (!perp_clamped_factor(clamped, clamped->P.n, 0) || !perp_clamped_basic_solution(clamped, 0))
       return PERP_UNSUITED;
   }
   return reason == PERP_RUNNING ? PERP_INACCURATE : reason;
@@ -319,7 +333,7 @@ static perp_reason dantzig_box(perp_clamped *D, int warm)
 static perp_status dantzig_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct dantzig_opts *o = opts;
-  perp_clamped D = {
+  perp_clamped clamped = {
     .name = "dantzig",
     .box = dantzig_box,
     .max_iter = o->max_iter,
@@ -330,7 +344,8 @@ static perp_status dantzig_create(perp_ctx *ctx, int max_n, const void *opts, vo
     .foreign = FOREIGN,
     .P.max_n = max_n,
   };
-  return perp_workspace_create(ctx, D.name, &D, sizeof D, perp_clamped_layout, ws);
+  return perp_workspace_create(ctx, clamped.name, &clamped, sizeof clamped, perp_clamped_layout,
+                               ws);
 }
 
 const perp_lcp_desc perp_lcp_dantzig = {

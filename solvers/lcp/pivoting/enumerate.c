@@ -64,9 +64,9 @@ struct search {
   void *user;
 };
 
-static bool enumerate_is_friction(const perp_lcp *p, int i)
+static bool enumerate_is_friction(const perp_lcp *lcp, int i)
 {
-  return p->fric_of != NULL && p->fric_of[i] >= 0;
+  return lcp->fric_of != NULL && lcp->fric_of[i] >= 0;
 }
 
 /* Where row i, no friction row, is at a bound. */
@@ -131,11 +131,11 @@ static int enumerate_eliminate(double E[][N + 1], int m, int k, double *x)
 /* Rows F of the system in x_F, for the current index set. */
 static void enumerate_assemble(struct search *s)
 {
-  const perp_lcp *q = &s->q;
-  int n = q->n, position[N];
+  const perp_lcp *lcp = &s->q;
+  int n = lcp->n, position[N];
   s->nf = 0;
   for (int i = 0; i < n; i++) {
-    s->c[i] = q->b[i];
+    s->c[i] = lcp->b[i];
     position[i] = -1;
     if (s->state[i] == PERP_ROW_FREE) {
       position[i] = s->nf;
@@ -143,14 +143,14 @@ static void enumerate_assemble(struct search *s)
     }
   }
   for (int k = 0; k < s->nf; k++)
-    memcpy(s->col + k * n, q->A + s->F[k] * n, (size_t)n * sizeof *s->col);
+    memcpy(s->col + k * n, lcp->A + s->F[k] * n, (size_t)n * sizeof *s->col);
   for (int i = 0; i < n; i++) {
     if (s->state[i] == PERP_ROW_FREE) continue;
-    const double *column = q->A + i * n;
+    const double *column = lcp->A + i * n;
     double fixed = 0;
-    if (enumerate_is_friction(q, i)) {
-      int j = q->fric_of[i];
-      double f = s->state[i] * q->mu[i];
+    if (enumerate_is_friction(lcp, i)) {
+      int j = lcp->fric_of[i];
+      double f = s->state[i] * lcp->mu[i];
       if (s->state[j] == PERP_ROW_FREE) {
         for (int r = 0; r < n; r++) s->col[r + position[j] * n] += f * column[r];
         continue;
@@ -182,24 +182,24 @@ static void enumerate_judge(struct search *s)
 /* x_F -> lambda in original units, judged. */
 static void enumerate_weigh(struct search *s, const double *x)
 {
-  const perp_lcp *q = &s->q;
-  int n = q->n;
+  const perp_lcp *lcp = &s->q;
+  int n = lcp->n;
   double size = 0;
   for (int k = 0; k < s->nf; k++) size = fmax(size, fabs(x[k]));
   if (!(size <= DBL_MAX)) return;
   for (int k = 0; k < s->nf; k++) { /* clearly outside: not worth a product */
     int i = s->F[k];
-    if (enumerate_is_friction(q, i)) continue;
+    if (enumerate_is_friction(lcp, i)) continue;
     double room = 1e-6 * (size + DBL_MIN);
-    if (x[k] < q->lo[i] - room || x[k] > q->hi[i] + room) return;
+    if (x[k] < lcp->lo[i] - room || x[k] > lcp->hi[i] + room) return;
   }
   double y[N];
   for (int k = 0; k < s->nf; k++) y[s->F[k]] = x[k];
   for (int k = 0; k < n; k++) { /* the limits of friction rows come after their normals */
     const int i = s->order[k];
     if (s->state[i] == PERP_ROW_FREE) continue;
-    y[i] = enumerate_is_friction(q, i) ? s->state[i] * q->mu[i] * fmax(y[q->fric_of[i]], 0)
-                                       : enumerate_bound(s, i);
+    y[i] = enumerate_is_friction(lcp, i) ? s->state[i] * lcp->mu[i] * fmax(y[lcp->fric_of[i]], 0)
+                                         : enumerate_bound(s, i);
   }
   for (int i = 0; i < n; i++) s->lambda[i] = y[i] * s->D[i];
   enumerate_judge(s);
@@ -215,13 +215,13 @@ static void enumerate_equation(const struct search *s, int row, double *E)
 /* Singular system: add further rows (w_i = 0 of rows at a bound, x_i = 0 of free variables). */
 static void enumerate_vertices(struct search *s, int rank)
 {
-  const perp_lcp *q = &s->q;
-  int n = q->n, missing = s->nf - rank, extra[2 * N], extras = 0, pick[N];
+  const perp_lcp *lcp = &s->q;
+  int n = lcp->n, missing = s->nf - rank, extra[2 * N], extras = 0, pick[N];
   for (int i = 0; i < n; i++)
     if (s->state[i] != PERP_ROW_FREE) extra[extras++] = i;
   for (int k = 0; k < s->nf; k++)
-    if (!enumerate_is_friction(q, s->F[k]) && q->lo[s->F[k]] == -HUGE_VAL &&
-        q->hi[s->F[k]] == HUGE_VAL)
+    if (!enumerate_is_friction(lcp, s->F[k]) && lcp->lo[s->F[k]] == -HUGE_VAL &&
+        lcp->hi[s->F[k]] == HUGE_VAL)
       extra[extras++] = n + k;
   if (missing > extras) return;
   for (int k = 0; k < missing; k++) pick[k] = k;
@@ -272,20 +272,20 @@ static void enumerate_leaf(struct search *s)
 /* Choices of row i, given those of its normal row. */
 static int enumerate_choices(const struct search *s, int i, signed char *out)
 {
-  const perp_lcp *q = &s->q;
+  const perp_lcp *lcp = &s->q;
   int count = 0;
-  if (enumerate_is_friction(q, i)) {
-    int j = q->fric_of[i];
-    bool closed = s->state[j] == PERP_ROW_LO && q->lo[j] == 0; /* no normal, no friction */
+  if (enumerate_is_friction(lcp, i)) {
+    int j = lcp->fric_of[i];
+    bool closed = s->state[j] == PERP_ROW_LO && lcp->lo[j] == 0; /* no normal, no friction */
     out[count++] = PERP_ROW_LO;
-    if (closed || q->mu[i] == 0) return count;
+    if (closed || lcp->mu[i] == 0) return count;
     out[count++] = PERP_ROW_FREE;
     out[count++] = PERP_ROW_HI;
     return count;
   }
-  if (q->lo[i] > -HUGE_VAL) out[count++] = PERP_ROW_LO;
-  if (q->lo[i] < q->hi[i]) out[count++] = PERP_ROW_FREE;
-  if (q->hi[i] < HUGE_VAL && q->lo[i] < q->hi[i]) out[count++] = PERP_ROW_HI;
+  if (lcp->lo[i] > -HUGE_VAL) out[count++] = PERP_ROW_LO;
+  if (lcp->lo[i] < lcp->hi[i]) out[count++] = PERP_ROW_FREE;
+  if (lcp->hi[i] < HUGE_VAL && lcp->lo[i] < lcp->hi[i]) out[count++] = PERP_ROW_HI;
   return count;
 }
 
@@ -307,20 +307,20 @@ static void enumerate_descend(struct search *s, int depth)
 
 /* Index sets of a problem that can be enumerated: known before the search starts; HUGE_VAL when it
  * cannot be. */
-static double index_sets(const perp_lcp *p)
+static double index_sets(const perp_lcp *lcp)
 {
   double sets = 1;
-  if (p->n > N) return HUGE_VAL;
-  for (int i = 0; i < p->n; i++) {
+  if (lcp->n > N) return HUGE_VAL;
+  for (int i = 0; i < lcp->n; i++) {
     double lo, hi, zero[N] = { 0 };
-    if (p->cone != NULL && p->cone[i]) return HUGE_VAL;
-    if (enumerate_is_friction(p, i)) {
+    if (lcp->cone != NULL && lcp->cone[i]) return HUGE_VAL;
+    if (enumerate_is_friction(lcp, i)) {
       sets *= 3;
-      double floor = p->lo != NULL ? p->lo[p->fric_of[i]] : 0;
+      double floor = lcp->lo != NULL ? lcp->lo[lcp->fric_of[i]] : 0;
       if (floor < 0) return HUGE_VAL;
       continue;
     }
-    perp_lcp_bounds(p, zero, i, &lo, &hi);
+    perp_lcp_bounds(lcp, zero, i, &lo, &hi);
     sets *= (lo > -HUGE_VAL) + (lo < hi) + (hi < HUGE_VAL && lo < hi);
   }
   return sets;
@@ -328,24 +328,24 @@ static double index_sets(const perp_lcp *p)
 
 /* Both passes, the second only when the first found nothing or `all` is asked; the exact search
  * where both find nothing. */
-static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
+static void enumerate_run(struct search *s, const perp_lcp *lcp, bool all)
 {
-  int n = p->n, k = 0;
+  int n = lcp->n, k = 0;
   double scratch[N];
-  s->p = p;
+  s->p = lcp;
   s->best_rel = HUGE_VAL;
   s->complete = true;
   s->stop = false;
   s->sets = s->combinations = 0;
   s->work = (double)n * n;
-  perp_lcp_equilibration(p, s->D, scratch);
-  perp_lcp_rescale(p, s->D, s->A, s->b, s->lo, s->hi, s->mu, &s->q);
+  perp_lcp_equilibration(lcp, s->D, scratch);
+  perp_lcp_rescale(lcp, s->D, s->A, s->b, s->lo, s->hi, s->mu, &s->q);
   s->q.lo = s->lo;
   s->q.hi = s->hi;
-  perp_lcp_scales(p, s->a, NULL);
+  perp_lcp_scales(lcp, s->a, NULL);
   for (int friction = 0; friction < 2; friction++)
     for (int i = 0; i < n; i++)
-      if (enumerate_is_friction(p, i) == (friction == 1)) s->order[k++] = i;
+      if (enumerate_is_friction(lcp, i) == (friction == 1)) s->order[k++] = i;
   int limit = s->opt.max_iter;
   for (s->pass = 0; s->pass < 2 && !s->stop; s->pass++) {
     s->sets = 0;
@@ -355,7 +355,7 @@ static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
   if (limit < s->sets) s->sets = limit;
   s->excluded = false;
   if (s->best_rel <= s->accept || !s->complete) return;
-  enum perp_exact_answer exact = perp_exact_exclude(p, PERP_EXCLUDE_WORK, NULL, s->lambda);
+  enum perp_exact_answer exact = perp_exact_exclude(lcp, PERP_EXCLUDE_WORK, NULL, s->lambda);
   s->excluded = exact == PERP_EXACT_IMPOSSIBLE;
   if (exact != PERP_EXACT_POSSIBLE) return;
   /* Index set of s->lambda: for those who are told of the solution. */
@@ -406,14 +406,14 @@ static bool enumerate_collect(void *user, const double *lambda, const double *w,
   return c->found == NULL || c->found(c->user, lambda, w, state);
 }
 
-perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
+perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *lcp, double accept,
                                    perp_lcp_solution_fn *found, void *user, int *count,
                                    bool *complete)
 {
   bool finite;
-  perp_lcp plain = *p;
+  perp_lcp plain = *lcp;
   *count = 0;
-  PERP_TRY(perp_lcp_check(ctx, p, &finite));
+  PERP_TRY(perp_lcp_check(ctx, lcp, &finite));
   if (plain.frozen) {
     plain.fric_of = NULL;
     plain.cone = NULL;
@@ -421,14 +421,14 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
   }
   if (!finite)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "enumerate: the problem contains NaN or infinity");
-  if (p->n > 0 && p->A == NULL)
+  if (lcp->n > 0 && lcp->A == NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "enumerate needs a dense A");
   if (!(index_sets(&plain) <= MOST_SETS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "enumerate serves only n <= %d, at most %d index sets, no cones, and normal "
                      "rows with lo >= 0",
                      N, MOST_SETS);
-  struct collector c = { .n = p->n, .found = found, .user = user };
+  struct collector c = { .n = lcp->n, .found = found, .user = user };
   struct search *s = calloc(1, sizeof *s);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for a workspace");
   s->opt.max_iter = MOST_SETS;
@@ -466,38 +466,38 @@ static bool good_enough(void *user, const double *lambda, const double *w, const
   return !(s->best_rel <= 1e-2 * s->accept);
 }
 
-static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                    double *certificate, perp_stats *stats)
 {
   struct search *s = ws;
-  double sets = index_sets(p);
-  perp_no_certificate(p, certificate);
+  double sets = index_sets(lcp);
+  perp_no_certificate(lcp, certificate);
   if (!(sets <= MOST_SETS)) {
     stats->reason = PERP_UNSUITED;
     if (sets < HUGE_VAL)
       PERP_FAIL(ctx, PERP_OK, "enumerate: %d rows have %.3g index sets, more than the limit of %d",
-                p->n, sets, MOST_SETS);
+                lcp->n, sets, MOST_SETS);
     else
       PERP_FAIL(ctx, PERP_OK,
                 "enumerate serves only n <= %d (got %d), no cones, and normal rows with lo >= 0", N,
-                p->n);
+                lcp->n);
     return PERP_OK;
   }
-  s->accept = s->opt.tol > 0 ? s->opt.tol : p->tol > 0 ? p->tol : 1e-10;
+  s->accept = s->opt.tol > 0 ? s->opt.tol : lcp->tol > 0 ? lcp->tol : 1e-10;
   s->found = good_enough;
   s->user = s;
   s->ctx = ctx;
-  enumerate_run(s, p, false);
+  enumerate_run(s, lcp, false);
   stats->iterations = s->sets;
   stats->factorizations = s->sets;
   stats->work = s->work;
-  if (s->best_rel < HUGE_VAL) memcpy(lambda, s->best, (size_t)p->n * sizeof *lambda);
+  if (s->best_rel < HUGE_VAL) memcpy(lambda, s->best, (size_t)lcp->n * sizeof *lambda);
   stats->reason = s->best_rel <= s->accept ? PERP_EXACT
                   : !s->complete           ? PERP_MAX_ITER
                   : s->excluded            ? PERP_INFEASIBLE
                                            : PERP_STALLED;
   PERP_TRACE(ctx, .method = "enumerate", .what = "done", .iteration = s->sets, .entering = -1,
-             .leaving = -1, .residual = s->best_rel, .n = p->n, .x = lambda);
+             .leaving = -1, .residual = s->best_rel, .n = lcp->n, .x = lambda);
   return PERP_OK;
 }
 

@@ -43,12 +43,12 @@ struct keller {
   unsigned char *avoid; /* [max_n] rows that ended on a ray since the last settled one */
 };
 
-static void keller_layout(void *ws, perp_arena *a)
+static void keller_layout(void *ws, perp_arena *arena)
 {
   struct keller *k = ws;
-  perp_path_layout(&k->path, a);
-  k->saved = PERP_CARVE(a, signed char, k->path.P.max_n);
-  k->avoid = PERP_CARVE(a, unsigned char, k->path.P.max_n);
+  perp_path_layout(&k->path, arena);
+  k->saved = PERP_CARVE(arena, signed char, k->path.P.max_n);
+  k->avoid = PERP_CARVE(arena, unsigned char, k->path.P.max_n);
 }
 
 static perp_status keller_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -58,17 +58,17 @@ static perp_status keller_create(perp_ctx *ctx, int max_n, const void *opts, voi
 }
 
 /* Mark the rows out of order; returns the worst not to be avoided, -1 when there is none. */
-static int worst_row(perp_path *L, const unsigned char *avoid)
+static int worst_row(perp_path *path, const unsigned char *avoid)
 {
   int worst = -1;
-  double most = 0, zs = L->P.bscale;
-  for (int i = 0; i < L->P.n; i++) zs = perp_larger(zs, fabs(L->lambda[i]));
-  for (int i = 0; i < L->P.n; i++) {
-    if (L->kind[i] != PERP_PATH_NORMAL && L->kind[i] != PERP_PATH_OPEN) continue;
-    double bad = (L->st[i] == PERP_ROW_LO ? -L->w[i] : L->w[i]) / L->P.a[i];
-    L->kind[i] = PERP_PATH_NORMAL;
-    if (L->st[i] == PERP_ROW_FREE || !(bad > PERP_PIVOT_ZERO * zs)) continue;
-    L->kind[i] = PERP_PATH_OPEN;
+  double most = 0, zs = path->P.bscale;
+  for (int i = 0; i < path->P.n; i++) zs = perp_larger(zs, fabs(path->lambda[i]));
+  for (int i = 0; i < path->P.n; i++) {
+    if (path->kind[i] != PERP_PATH_NORMAL && path->kind[i] != PERP_PATH_OPEN) continue;
+    double bad = (path->st[i] == PERP_ROW_LO ? -path->w[i] : path->w[i]) / path->P.a[i];
+    path->kind[i] = PERP_PATH_NORMAL;
+    if (path->st[i] == PERP_ROW_FREE || !(bad > PERP_PIVOT_ZERO * zs)) continue;
+    path->kind[i] = PERP_PATH_OPEN;
     if (bad > most && !avoid[i]) {
       most = bad;
       worst = i;
@@ -78,119 +78,119 @@ static int worst_row(perp_path *L, const unsigned char *avoid)
 }
 
 /* the almost complementary vertex with t = |w_r| */
-static void keller_begin(perp_path *L, int r)
+static void keller_begin(perp_path *path, int r)
 {
-  int n = L->P.n, m = L->K.m;
-  double sign = L->w[r] < 0 ? 1 : -1;
+  int n = path->P.n, m = path->K.m;
+  double sign = path->w[r] < 0 ? 1 : -1;
   for (int i = 0; i < n; i++) {
     double p = perp_pivot_generic(i);
-    int low = L->lambda[i] - L->P.lo[i] <= L->P.hi[i] - L->lambda[i];
-    L->c[i] = 0;
-    L->wp[i] = L->st[i] == PERP_ROW_FREE ? 0
-               : L->st[i] == PERP_ROW_LO ? p * L->P.a[i]
-                                         : -p * L->P.a[i];
-    L->lp[i] = L->st[i] != PERP_ROW_FREE ? 0 : low ? p : -p;
+    int low = path->lambda[i] - path->P.lo[i] <= path->P.hi[i] - path->lambda[i];
+    path->c[i] = 0;
+    path->wp[i] = path->st[i] == PERP_ROW_FREE ? 0
+                  : path->st[i] == PERP_ROW_LO ? p * path->P.a[i]
+                                               : -p * path->P.a[i];
+    path->lp[i] = path->st[i] != PERP_ROW_FREE ? 0 : low ? p : -p;
   }
-  L->c[r] = sign;
-  L->ct = 1 / L->P.a[r];
-  L->t = fabs(L->w[r]);
-  L->tp = 0;
-  for (int u = 0; u < m; u++) L->f[u] = 0;
-  perp_path_append(L, r, -1, sign);
-  perp_path_t_first(L, m);
-  L->w[r] = L->wp[r] = 0;
-  L->kind[r] = PERP_PATH_NORMAL;
-  L->target = r;
-  L->target_bound = sign > 0 ? PERP_ROW_HI : PERP_ROW_LO;
+  path->c[r] = sign;
+  path->ct = 1 / path->P.a[r];
+  path->t = fabs(path->w[r]);
+  path->tp = 0;
+  for (int u = 0; u < m; u++) path->f[u] = 0;
+  perp_path_append(path, r, -1, sign);
+  perp_path_t_first(path, m);
+  path->w[r] = path->wp[r] = 0;
+  path->kind[r] = PERP_PATH_NORMAL;
+  path->target = r;
+  path->target_bound = sign > 0 ? PERP_ROW_HI : PERP_ROW_LO;
 }
 
 /* the complementary basis before the cycle that ended on a ray */
 static void take_back(struct keller *k)
 {
-  perp_path *L = &k->path;
-  memcpy(L->st, k->saved, (size_t)L->P.n);
-  for (int i = 0; i < L->P.n; i++) {
-    if (L->kind[i] == PERP_PATH_PARKED) L->kind[i] = PERP_PATH_FREE;
-    if (L->st[i] != PERP_ROW_FREE) perp_path_rest(L, i, L->st[i] == PERP_ROW_LO);
+  perp_path *path = &k->path;
+  memcpy(path->st, k->saved, (size_t)path->P.n);
+  for (int i = 0; i < path->P.n; i++) {
+    if (path->kind[i] == PERP_PATH_PARKED) path->kind[i] = PERP_PATH_FREE;
+    if (path->st[i] != PERP_ROW_FREE) perp_path_rest(path, i, path->st[i] == PERP_ROW_LO);
   }
-  perp_path_core(L);
-  perp_path_recompute(L, 3);
+  perp_path_core(path);
+  perp_path_recompute(path, 3);
 }
 
 static perp_reason keller_run(struct keller *k)
 {
-  perp_path *L = &k->path;
-  perp_path_sets(L, L->warm);
-  perp_path_core(L);
-  if (L->warm && !perp_path_clean(L)) {
-    perp_path_sets(L, false);
-    perp_path_core(L);
+  perp_path *path = &k->path;
+  perp_path_sets(path, path->warm);
+  perp_path_core(path);
+  if (path->warm && !perp_path_clean(path)) {
+    perp_path_sets(path, false);
+    perp_path_core(path);
   }
   for (int round = 0; round < 5; round++) {
     int r, settled = 0;
-    perp_path_recompute(L, 3);
-    memset(k->avoid, 0, (size_t)L->P.n);
-    while ((r = worst_row(L, k->avoid)) >= 0) {
-      memcpy(k->saved, L->st, (size_t)L->P.n);
-      keller_begin(L, r);
-      perp_reason reason = perp_path_follow(L, r, true);
+    perp_path_recompute(path, 3);
+    memset(k->avoid, 0, (size_t)path->P.n);
+    while ((r = worst_row(path, k->avoid)) >= 0) {
+      memcpy(k->saved, path->st, (size_t)path->P.n);
+      keller_begin(path, r);
+      perp_reason reason = perp_path_follow(path, r, true);
       if (reason == PERP_RUNNING) {
-        if (++settled > L->P.n) return PERP_CYCLED;
-        memset(k->avoid, 0, (size_t)L->P.n);
+        if (++settled > path->P.n) return PERP_CYCLED;
+        memset(k->avoid, 0, (size_t)path->P.n);
         continue;
       }
       if (reason != PERP_RAY) return reason;
-      L->stats->work += (double)L->P.n * L->P.n;
-      if (perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
-      if (perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
+      path->stats->work += (double)path->P.n * path->P.n;
+      if (perp_pivot_proves_infeasible(&path->P, path->dp)) return PERP_INFEASIBLE;
+      if (perp_pivot_spent(&path->P, path->stats)) return PERP_MAX_ITER;
       /* open rows may have grown worse along the ray: one of them may bring it to an end */
-      memcpy(L->wp, L->dp, (size_t)L->P.n * sizeof *L->wp);
+      memcpy(path->wp, path->dp, (size_t)path->P.n * sizeof *path->wp);
       k->avoid[r] = 1;
-      L->stats->iterations++;
+      path->stats->iterations++;
       take_back(k);
-      memcpy(L->dp, L->wp, (size_t)L->P.n * sizeof *L->dp);
-      if (worst_row(L, k->avoid) < 0) return PERP_RAY;
+      memcpy(path->dp, path->wp, (size_t)path->P.n * sizeof *path->dp);
+      if (worst_row(path, k->avoid) < 0) return PERP_RAY;
     }
     /* refine the basic solution and look at all rows again */
-    perp_path_recompute(L, 3);
-    if (perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
-    if (perp_path_parked_proof(L)) return PERP_INFEASIBLE;
-    if (!perp_path_clean(L)) return PERP_SINGULAR;
+    perp_path_recompute(path, 3);
+    if (perp_pivot_settle(&path->P, path->lambda, path->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
+    if (perp_path_parked_proof(path)) return PERP_INFEASIBLE;
+    if (!perp_path_clean(path)) return PERP_SINGULAR;
   }
   return PERP_INACCURATE;
 }
 
-/* Is A neither semidefinite nor P, by the direction z in L->dp with all z_i (A z)_i <= 0?  A
+/* Is A neither semidefinite nor P, by the direction z in path->dp with all z_i (A z)_i <= 0?  A
  * P-matrix has no such z, and for a semidefinite A it has z'Az = 0, so that (A + A') z = 0. */
-static bool keller_outside(perp_path *L)
+static bool keller_outside(perp_path *path)
 {
-  int n = L->P.n;
+  int n = path->P.n;
   double most = 0, size = 0;
   for (int i = 0; i < n; i++) {
-    const double *col = L->P.A + (size_t)i * L->P.lda;
+    const double *col = path->P.A + (size_t)i * path->P.lda;
     double sum = 0, terms = 0;
     for (int j = 0; j < n; j++) {
-      double x = L->P.A[(size_t)i + (size_t)j * L->P.lda];
-      sum += (x + col[j]) * L->dp[j];
-      terms += (fabs(x) + fabs(col[j])) * fabs(L->dp[j]);
+      double x = path->P.A[(size_t)i + (size_t)j * path->P.lda];
+      sum += (x + col[j]) * path->dp[j];
+      terms += (fabs(x) + fabs(col[j])) * fabs(path->dp[j]);
     }
-    most = perp_larger(most, fabs(sum) / L->P.a[i]);
-    size = perp_larger(size, terms / L->P.a[i]);
+    most = perp_larger(most, fabs(sum) / path->P.a[i]);
+    size = perp_larger(size, terms / path->P.a[i]);
   }
   return most > 1e-10 * size; /* more than rounding */
 }
 
-static perp_status keller_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status keller_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                 double *certificate, perp_stats *stats)
 {
   struct keller *k = ws;
-  perp_path *L = &k->path;
-  PERP_TRY(perp_path_take(ctx, L, p, "keller", lambda, certificate, stats));
-  L->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * p->n + 1000;
+  perp_path *path = &k->path;
+  PERP_TRY(perp_path_take(ctx, path, lcp, "keller", lambda, certificate, stats));
+  path->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * lcp->n + 1000;
   stats->reason = keller_run(k);
-  if (stats->reason == PERP_RAY && keller_outside(L)) stats->reason = PERP_UNSUITED;
+  if (stats->reason == PERP_RAY && keller_outside(path)) stats->reason = PERP_UNSUITED;
   if ((stats->reason == PERP_RAY || stats->reason == PERP_INFEASIBLE) && certificate != NULL)
-    memcpy(certificate, L->dp, (size_t)p->n * sizeof *certificate);
+    memcpy(certificate, path->dp, (size_t)lcp->n * sizeof *certificate);
   return PERP_OK;
 }
 

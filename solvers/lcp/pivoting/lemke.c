@@ -69,9 +69,9 @@ struct lemke {
   perp_path path;
 };
 
-static void lemke_layout(void *ws, perp_arena *a)
+static void lemke_layout(void *ws, perp_arena *arena)
 {
-  perp_path_layout(&((struct lemke *)ws)->path, a);
+  perp_path_layout(&((struct lemke *)ws)->path, arena);
 }
 
 static perp_status lemke_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -80,74 +80,74 @@ static perp_status lemke_create(perp_ctx *ctx, int max_n, const void *opts, void
   return perp_workspace_create(ctx, "lemke", &l, sizeof l, lemke_layout, ws);
 }
 
-static double lemke_cover_of(const perp_path *L, int cover, int i)
+static double lemke_cover_of(const perp_path *path, int cover, int i)
 {
   if (cover == COVER_ONES) return 1;
-  if (cover == COVER_SCALED) return L->P.a[i];
-  return L->P.a[i] * (8 * perp_pivot_generic(i + 7919 * cover) - 7); /* a random one in [1, 9) */
+  if (cover == COVER_SCALED) return path->P.a[i];
+  return path->P.a[i] * (8 * perp_pivot_generic(i + 7919 * cover) - 7); /* a random one in [1, 9) */
 }
 
 /* The distance of row i from the bound that its cover dw moves it away from, and the unit of its
  * zero. */
-static double first_distance(const perp_path *L, int i, double *unit)
+static double first_distance(const perp_path *path, int i, double *unit)
 {
-  *unit = L->st[i] == PERP_ROW_FREE ? 1 : L->P.a[i];
-  if (L->st[i] == PERP_ROW_FREE)
-    return L->dw[i] > 0 ? L->lambda[i] - L->P.lo[i] : L->P.hi[i] - L->lambda[i];
-  return L->dw[i] > 0 ? L->w[i] : -L->w[i];
+  *unit = path->st[i] == PERP_ROW_FREE ? 1 : path->P.a[i];
+  if (path->st[i] == PERP_ROW_FREE)
+    return path->dw[i] > 0 ? path->lambda[i] - path->P.lo[i] : path->P.hi[i] - path->lambda[i];
+  return path->dw[i] > 0 ? path->w[i] : -path->w[i];
 }
 
 /* Of the rows that ask for this t the lexico-minimum one. */
-static int lexico_first(perp_path *L, double t, double zs)
+static int lexico_first(perp_path *path, double t, double zs)
 {
   int count = 0;
-  for (int i = 0; i < L->P.n; i++) {
-    double unit, d = fabs(L->dw[i]), x = first_distance(L, i, &unit);
+  for (int i = 0; i < path->P.n; i++) {
+    double unit, d = fabs(path->dw[i]), x = first_distance(path, i, &unit);
     if (d == 0 || !(x < -PERP_PIVOT_ZERO * zs * unit) || -x / d < t - PERP_PIVOT_ZERO * t) continue;
-    L->stop[count++] = (perp_stop){
-      .what = L->st[i] == PERP_ROW_FREE ? PERP_PATH_IS_LAMBDA : PERP_PATH_IS_W,
+    path->stop[count++] = (perp_stop){
+      .what = path->st[i] == PERP_ROW_FREE ? PERP_PATH_IS_LAMBDA : PERP_PATH_IS_W,
       .row = i,
       .rate = d,
-      .to = L->dw[i] < 0 ? PERP_ROW_HI : PERP_ROW_LO,
+      .to = path->dw[i] < 0 ? PERP_ROW_HI : PERP_ROW_LO,
     };
   }
-  perp_path_lexico(L, L->stop, count);
-  return L->stop[0].row;
+  perp_path_lexico(path, path->stop, count);
+  return path->stop[0].row;
 }
 
 /* Choose c and the first t.  Returns the row whose basic variable t replaces, -1 when the vertex is
  * already a solution; then its complement, lambda or w, enters. */
-static int first_t(perp_path *L, int cover, bool *enters_lambda)
+static int first_t(perp_path *path, int cover, bool *enters_lambda)
 {
-  const int n = L->P.n;
+  const int n = path->P.n;
   int leaving = -1;
-  double zs = L->P.bscale, t = 0, tp = 0;
-  for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(L->lambda[i]));
-  for (int u = 0; u < L->K.m; u++) L->f[u] = 0;
+  double zs = path->P.bscale, t = 0, tp = 0;
+  for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(path->lambda[i]));
+  for (int u = 0; u < path->K.m; u++) path->f[u] = 0;
   for (int i = 0; i < n; i++) { /* dw: cover in the terms of the basis, dp: the perturbation */
-    int one_sided = (L->P.lo[i] > -HUGE_VAL) != (L->P.hi[i] < HUGE_VAL);
-    double d = lemke_cover_of(L, cover, i), p = perp_pivot_generic(i);
-    L->wp[i] = L->lp[i] = L->dw[i] = 0;
-    L->tilt[i] = L->st[i] == PERP_ROW_HI ? -1 : 1;
-    if (L->kind[i] == PERP_PATH_PARKED || L->kind[i] == PERP_PATH_FIXED ||
-        L->kind[i] == PERP_PATH_FREE)
+    int one_sided = (path->P.lo[i] > -HUGE_VAL) != (path->P.hi[i] < HUGE_VAL);
+    double d = lemke_cover_of(path, cover, i), p = perp_pivot_generic(i);
+    path->wp[i] = path->lp[i] = path->dw[i] = 0;
+    path->tilt[i] = path->st[i] == PERP_ROW_HI ? -1 : 1;
+    if (path->kind[i] == PERP_PATH_PARKED || path->kind[i] == PERP_PATH_FIXED ||
+        path->kind[i] == PERP_PATH_FREE)
       continue;
-    if (L->st[i] == PERP_ROW_FREE) {
-      double sign = one_sided ? (L->P.lo[i] > -HUGE_VAL ? 1 : -1)
-                    : L->lambda[i] - L->P.lo[i] <= L->P.hi[i] - L->lambda[i] ? 1
-                                                                             : -1;
-      L->lp[i] = sign * p;
-      if (one_sided) L->dw[i] = sign * d / L->P.a[i];
-      L->f[L->upos[i]] = L->dw[i];
+    if (path->st[i] == PERP_ROW_FREE) {
+      double sign = one_sided ? (path->P.lo[i] > -HUGE_VAL ? 1 : -1)
+                    : path->lambda[i] - path->P.lo[i] <= path->P.hi[i] - path->lambda[i] ? 1
+                                                                                         : -1;
+      path->lp[i] = sign * p;
+      if (one_sided) path->dw[i] = sign * d / path->P.a[i];
+      path->f[path->upos[i]] = path->dw[i];
     } else {
-      double sign = L->st[i] == PERP_ROW_LO ? 1 : -1;
-      L->wp[i] = sign * p * L->P.a[i];
-      L->dw[i] = sign * d;
+      double sign = path->st[i] == PERP_ROW_LO ? 1 : -1;
+      path->wp[i] = sign * p * path->P.a[i];
+      path->dw[i] = sign * d;
     }
   }
   for (int i = 0; i < n; i++) {
-    double d = fabs(L->dw[i]), unit, x = first_distance(L, i, &unit);
-    double xp = fabs(L->st[i] == PERP_ROW_FREE ? L->lp[i] : L->wp[i]);
+    double d = fabs(path->dw[i]), unit, x = first_distance(path, i, &unit);
+    double xp = fabs(path->st[i] == PERP_ROW_FREE ? path->lp[i] : path->wp[i]);
     if (d == 0 || !(x < -PERP_PIVOT_ZERO * zs * unit)) continue;
     double ratio = -x / d, ratio_p = -xp / d, tie = PERP_PIVOT_ZERO * ratio;
     if (leaving < 0 || ratio > t + tie || (ratio >= t - tie && ratio_p > tp)) {
@@ -157,123 +157,125 @@ static int first_t(perp_path *L, int cover, bool *enters_lambda)
     }
   }
   if (leaving < 0) return leaving;
-  if (L->lexico) leaving = lexico_first(L, t, zs);
+  if (path->lexico) leaving = lexico_first(path, t, zs);
   /* c such that the basic variables move by dw when t does */
-  for (int i = 0; i < n; i++) L->c[i] = L->st[i] == PERP_ROW_FREE ? 0 : L->dw[i];
-  for (int u = 0; u < L->K.m; u++) L->f[u] = -L->f[u];
-  perp_pivot_columns(&L->P, L->K.m, L->uvar, L->f, L->c);
-  L->ct = 0;
+  for (int i = 0; i < n; i++) path->c[i] = path->st[i] == PERP_ROW_FREE ? 0 : path->dw[i];
+  for (int u = 0; u < path->K.m; u++) path->f[u] = -path->f[u];
+  perp_pivot_columns(&path->P, path->K.m, path->uvar, path->f, path->c);
+  path->ct = 0;
   for (int i = 0; i < n; i++) {
-    if (L->kind[i] == PERP_PATH_PARKED) L->c[i] = 0;
-    L->ct = perp_larger(L->ct, fabs(L->c[i]) / L->P.a[i]);
-    if (L->st[i] == PERP_ROW_FREE) {
-      L->lambda[i] += t * L->dw[i];
-      L->lp[i] += tp * L->dw[i];
+    if (path->kind[i] == PERP_PATH_PARKED) path->c[i] = 0;
+    path->ct = perp_larger(path->ct, fabs(path->c[i]) / path->P.a[i]);
+    if (path->st[i] == PERP_ROW_FREE) {
+      path->lambda[i] += t * path->dw[i];
+      path->lp[i] += tp * path->dw[i];
     } else {
-      L->w[i] += t * L->dw[i];
-      L->wp[i] += tp * L->dw[i];
+      path->w[i] += t * path->dw[i];
+      path->wp[i] += tp * path->dw[i];
     }
   }
-  L->t = t;
-  L->tp = tp;
+  path->t = t;
+  path->tp = tp;
   /* t takes the place of the leaving variable; f = K^-1 c = -(cover of the basic lambda) */
-  *enters_lambda = L->st[leaving] != PERP_ROW_FREE;
+  *enters_lambda = path->st[leaving] != PERP_ROW_FREE;
   if (*enters_lambda) {
-    perp_path_append(L, leaving, -1, L->dw[leaving]);
-    perp_path_t_first(L, L->K.m - 1);
-    L->w[leaving] = L->wp[leaving] = 0;
+    perp_path_append(path, leaving, -1, path->dw[leaving]);
+    perp_path_t_first(path, path->K.m - 1);
+    path->w[leaving] = path->wp[leaving] = 0;
   } else {
-    const int u = L->upos[leaving];
-    perp_path_replace_column(L, u, -1);
-    perp_path_t_first(L, u);
-    perp_path_rest(L, leaving, L->dw[leaving] > 0);
-    L->lp[leaving] = 0;
+    const int u = path->upos[leaving];
+    perp_path_replace_column(path, u, -1);
+    perp_path_t_first(path, u);
+    perp_path_rest(path, leaving, path->dw[leaving] > 0);
+    path->lp[leaving] = 0;
   }
   return leaving;
 }
 
 /* ---- one solve ---- */
 
-static void lemke_trace(const perp_path *L, const char *what, int leaving, double t)
+static void lemke_trace(const perp_path *path, const char *what, int leaving, double t)
 {
-  PERP_TRACE(L->ctx, .method = L->name, .what = what, .iteration = L->stats->iterations,
-             .entering = -1, .leaving = leaving, .step = 0, .residual = t, .n = L->P.n,
-             .x = L->lambda, .w = L->w, .state = L->st);
+  PERP_TRACE(path->ctx, .method = path->name, .what = what, .iteration = path->stats->iterations,
+             .entering = -1, .leaving = leaving, .step = 0, .residual = t, .n = path->P.n,
+             .x = path->lambda, .w = path->w, .state = path->st);
 }
 
-static perp_reason lemke_attempt(perp_path *L, const perp_lcp *p, bool guess, int cover)
+static perp_reason lemke_attempt(perp_path *path, const perp_lcp *lcp, bool guess, int cover)
 {
   bool is_lambda;
-  perp_path_sets(L, guess);
-  perp_path_core(L);
+  perp_path_sets(path, guess);
+  perp_path_core(path);
   if (!guess)
-    perp_path_recompute(L, L->K.m > 0 ? 3 : 1);
-  else if (!perp_path_clean(L))
+    perp_path_recompute(path, path->K.m > 0 ? 3 : 1);
+  else if (!perp_path_clean(path))
     return PERP_SINGULAR;
-  lemke_trace(L, "start", -1, (double)NAN);
-  const int r = first_t(L, cover, &is_lambda);
+  lemke_trace(path, "start", -1, (double)NAN);
+  const int r = first_t(path, cover, &is_lambda);
   if (r >= 0) {
-    lemke_trace(L, "cover", r, L->t);
-    const perp_reason reason = perp_path_follow(L, r, is_lambda);
-    if (reason == PERP_RAY && perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
+    lemke_trace(path, "cover", r, path->t);
+    const perp_reason reason = perp_path_follow(path, r, is_lambda);
+    if (reason == PERP_RAY && perp_pivot_proves_infeasible(&path->P, path->dp))
+      return PERP_INFEASIBLE;
     if (reason != PERP_RUNNING) return reason;
   }
-  perp_path_recompute(L, 3);
-  L->stats->matvecs++;
-  L->stats->work += perp_pivot_cost(&L->P, L->K.m);
-  if (perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) {
-    const bool off = p->tol > 0 && !(perp_lcp_merit(p, L->P.a, L->lambda, L->w) <= p->tol);
+  perp_path_recompute(path, 3);
+  path->stats->matvecs++;
+  path->stats->work += perp_pivot_cost(&path->P, path->K.m);
+  if (perp_pivot_settle(&path->P, path->lambda, path->w) <= PERP_PIVOT_DONE) {
+    const bool off = lcp->tol > 0 &&
+                     !(perp_lcp_merit(lcp, path->P.a, path->lambda, path->w) <= lcp->tol);
     return guess && off ? PERP_SINGULAR : PERP_EXACT;
   }
-  return perp_path_parked_proof(L) ? PERP_INFEASIBLE : PERP_INACCURATE;
+  return perp_path_parked_proof(path) ? PERP_INFEASIBLE : PERP_INACCURATE;
 }
 
-/* What the last attempt shows by L->dp. */
-static void lemke_certify(const perp_path *L, double *certificate)
+/* What the last attempt shows by path->dp. */
+static void lemke_certify(const perp_path *path, double *certificate)
 {
-  if (certificate != NULL) memcpy(certificate, L->dp, (size_t)L->P.n * sizeof *certificate);
+  if (certificate != NULL) memcpy(certificate, path->dp, (size_t)path->P.n * sizeof *certificate);
 }
 
-static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                double *certificate, perp_stats *stats)
 {
   struct lemke *l = ws;
-  perp_path *L = &l->path;
+  perp_path *path = &l->path;
   perp_reason reason = PERP_RUNNING, first = PERP_RUNNING; /* first: of those that are none */
-  PERP_TRY(perp_path_take(ctx, L, p, "lemke", lambda, certificate, stats));
-  L->lexico = l->o.ties == TIES_LEXICOGRAPHIC;
-  const bool warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && L->warm);
+  PERP_TRY(perp_path_take(ctx, path, lcp, "lemke", lambda, certificate, stats));
+  path->lexico = l->o.ties == TIES_LEXICOGRAPHIC;
+  const bool warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && path->warm);
   /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all
    */
   const int tries = (l->o.cover == COVER_AUTO ? COVERS : 1) + warm;
-  const int total = l->o.max_iter > 0 ? l->o.max_iter : 50 * p->n + 1000;
+  const int total = l->o.max_iter > 0 ? l->o.max_iter : 50 * lcp->n + 1000;
   bool answered = false;
   for (int k = 0; k < tries; k++) {
     const bool guess = warm && k == 0;
     const int cover = l->o.cover == COVER_AUTO ? COVER_ONES + k - warm + guess : l->o.cover;
-    L->limit = k == tries - 1 ? total : total / tries * (k + 1);
-    reason = lemke_attempt(L, p, guess, cover);
+    path->limit = k == tries - 1 ? total : total / tries * (k + 1);
+    reason = lemke_attempt(path, lcp, guess, cover);
     /* numerical trouble: go on from the basis that was reached */
     for (int again = 0; again < 3 && reason == PERP_INACCURATE; again++)
-      reason = lemke_attempt(L, p, true, cover);
+      reason = lemke_attempt(path, lcp, true, cover);
     if (reason == PERP_RAY &&
         !guess) { /* a false one?  kept unless the sharper test goes through */
-      if (first != PERP_RAY) lemke_certify(L, certificate);
+      if (first != PERP_RAY) lemke_certify(path, certificate);
       first = PERP_RAY;
-      L->sharp = SHARP;
-      reason = lemke_attempt(L, p, false, cover);
-      L->sharp = 1;
+      path->sharp = SHARP;
+      reason = lemke_attempt(path, lcp, false, cover);
+      path->sharp = 1;
     }
     answered = reason == PERP_EXACT || reason == PERP_INFEASIBLE || reason == PERP_NOT_FINITE;
     if (answered) break;
-    if (reason == PERP_RAY && first != PERP_RAY) lemke_certify(L, certificate);
+    if (reason == PERP_RAY && first != PERP_RAY) lemke_certify(path, certificate);
     if (first != PERP_RAY) first = reason;
-    if (perp_pivot_spent(&L->P, stats)) break;
+    if (perp_pivot_spent(&path->P, stats)) break;
     stats->fallbacks++;
   }
-  if (reason == PERP_INFEASIBLE) lemke_certify(L, certificate);
-  for (int i = 0; i < p->n; i++)
-    if (!isfinite(lambda[i])) lambda[i] = L->P.lo[i] > -HUGE_VAL ? L->P.lo[i] : 0;
+  if (reason == PERP_INFEASIBLE) lemke_certify(path, certificate);
+  for (int i = 0; i < lcp->n; i++)
+    if (!isfinite(lambda[i])) lambda[i] = path->P.lo[i] > -HUGE_VAL ? path->P.lo[i] : 0;
   stats->reason = answered ? reason : first;
   return PERP_OK;
 }

@@ -67,21 +67,22 @@ struct howson {
   int lwork;
 };
 
-static void lemke_howson_layout(void *ws, perp_arena *a)
+static void lemke_howson_layout(void *ws, perp_arena *arena)
 {
   struct howson *H = ws;
   const int n = H->P.max_n;
   const size_t quarter = ((size_t)n * (size_t)n + 3) / 4;
-  perp_pivot_layout(&H->P, a);
+  perp_pivot_layout(&H->P, arena);
   H->K.cap = n / 2 + 1;
   H->K.ld = (size_t)n / 2 + 1;
   H->lwork = 32 * n;
-  PERP_DOUBLES(a, quarter, &H->one.T, &H->two.T);
-  PERP_DOUBLES(a, n, &H->one.q, &H->two.q, &H->a, &H->lambda, &H->col, &H->row, &H->plain, &H->sol);
-  PERP_DOUBLES(a, H->K.ld * H->K.ld, &H->K.R);
-  PERP_DOUBLES(a, 2 * H->K.ld, &H->K.x);
-  PERP_DOUBLES(a, H->lwork, &H->work);
-  PERP_INTS(a, n, &H->one.basic, &H->two.basic, &H->one.nonbasic, &H->two.nonbasic, &H->perm,
+  PERP_DOUBLES(arena, quarter, &H->one.T, &H->two.T);
+  PERP_DOUBLES(arena, n, &H->one.q, &H->two.q, &H->a, &H->lambda, &H->col, &H->row, &H->plain,
+               &H->sol);
+  PERP_DOUBLES(arena, H->K.ld * H->K.ld, &H->K.R);
+  PERP_DOUBLES(arena, 2 * H->K.ld, &H->K.x);
+  PERP_DOUBLES(arena, H->lwork, &H->work);
+  PERP_INTS(arena, n, &H->one.basic, &H->two.basic, &H->one.nonbasic, &H->two.nonbasic, &H->perm,
             &H->tied, &H->ipiv, &H->support, &H->others);
 }
 
@@ -98,13 +99,13 @@ static inline double lemke_howson_entry(const struct howson *H, int i, int j)
 }
 
 /* Rows of the first block when A is [0 C; D' 0] as it stands, else 0. */
-static int first_block(const perp_pivot *P)
+static int first_block(const perp_pivot *pivot)
 {
-  int n = P->n, lead = n, trail = 0;
+  int n = pivot->n, lead = n, trail = 0;
   /* the largest zero block at the top left, and at the bottom right from row `trail` on */
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
-      if (P->A[(size_t)i + (size_t)j * P->lda] == 0) continue;
+      if (pivot->A[(size_t)i + (size_t)j * pivot->lda] == 0) continue;
       int more = i > j ? i : j, less = i > j ? j : i;
       if (more < lead) lead = more;
       if (less + 1 > trail) trail = less + 1;
@@ -120,15 +121,15 @@ static int first_block(const perp_pivot *P)
  * themselves are not what A and the bounds say.  O(n^2). */
 static int lemke_howson_split(struct howson *H)
 {
-  const perp_pivot *P = &H->P;
-  int n = P->n, m = 0, *colour = H->tied, *queue = H->support;
+  const perp_pivot *pivot = &H->P;
+  int n = pivot->n, m = 0, *colour = H->tied, *queue = H->support;
   for (int i = 0; i < n; i++) {
-    if (P->lo[i] != 0 || P->hi[i] != HUGE_VAL || !(P->b[i] < 0)) return 0;
-    if (P->A[(size_t)i * (P->lda + 1)] != 0) return 0;
+    if (pivot->lo[i] != 0 || pivot->hi[i] != HUGE_VAL || !(pivot->b[i] < 0)) return 0;
+    if (pivot->A[(size_t)i * (pivot->lda + 1)] != 0) return 0;
     H->perm[i] = i;
     colour[i] = -1;
   }
-  if ((m = first_block(P)) > 0) return m;
+  if ((m = first_block(pivot)) > 0) return m;
   for (int start = 0; start < n; start++) {
     if (colour[start] >= 0) continue;
     int done = 0, found = 0;
@@ -137,7 +138,8 @@ static int lemke_howson_split(struct howson *H)
     while (done < found) {
       int i = queue[done++];
       for (int j = 0; j < n; j++) {
-        if (P->A[(size_t)i + (size_t)j * P->lda] == 0 && P->A[(size_t)j + (size_t)i * P->lda] == 0)
+        if (pivot->A[(size_t)i + (size_t)j * pivot->lda] == 0 &&
+            pivot->A[(size_t)j + (size_t)i * pivot->lda] == 0)
           continue;
         if (colour[j] == colour[i]) return 0;
         if (colour[j] >= 0) continue;
@@ -361,13 +363,13 @@ static double lemke_howson_extract(struct howson *H, int m, double *out, double 
   return lemke_howson_put(H, out, w);
 }
 
-static perp_status lemke_howson_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status lemke_howson_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                       double *certificate, perp_stats *stats)
 {
   struct howson *H = ws;
-  int n = p->n;
-  perp_no_certificate(p, certificate); /* a game always has an equilibrium */
-  PERP_TRY(perp_pivot_take(ctx, &H->P, p));
+  int n = lcp->n;
+  perp_no_certificate(lcp, certificate); /* a game always has an equilibrium */
+  PERP_TRY(perp_pivot_take(ctx, &H->P, lcp));
   stats->work = H->P.product;
   for (int i = 0; i < n; i++) lambda[i] = perp_smaller(perp_larger(0, H->P.lo[i]), H->P.hi[i]);
   int m = lemke_howson_split(H);

@@ -45,11 +45,11 @@ struct murty {
   signed char *seen; /* [n] an earlier index set, replaced after 1, 2, 4, ... pivots */
 };
 
-static void murty_layout(void *ws, perp_arena *a)
+static void murty_layout(void *ws, perp_arena *arena)
 {
   struct murty *k = ws;
-  perp_path_layout(&k->path, a);
-  k->seen = PERP_CARVE(a, signed char, k->path.P.max_n);
+  perp_path_layout(&k->path, arena);
+  k->seen = PERP_CARVE(arena, signed char, k->path.P.max_n);
 }
 
 static perp_status murty_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -59,18 +59,18 @@ static perp_status murty_create(perp_ctx *ctx, int max_n, const void *opts, void
 }
 
 /* the row that changes over, -1 when all are in order */
-static int murty_choose(const perp_path *L, int rule)
+static int murty_choose(const perp_path *path, int rule)
 {
   int worst = -1;
-  double most = 0, zs = L->P.bscale;
-  for (int u = 0; u < L->K.m; u++) zs = perp_larger(zs, fabs(L->lambda[L->uvar[u]]));
-  for (int i = 0; i < L->P.n; i++) {
-    double bad, x = L->lambda[i];
-    if (L->kind[i] != PERP_PATH_NORMAL) continue;
-    if (L->st[i] == PERP_ROW_FREE)
-      bad = perp_larger(L->P.lo[i] - x, x - L->P.hi[i]);
+  double most = 0, zs = path->P.bscale;
+  for (int u = 0; u < path->K.m; u++) zs = perp_larger(zs, fabs(path->lambda[path->uvar[u]]));
+  for (int i = 0; i < path->P.n; i++) {
+    double bad, x = path->lambda[i];
+    if (path->kind[i] != PERP_PATH_NORMAL) continue;
+    if (path->st[i] == PERP_ROW_FREE)
+      bad = perp_larger(path->P.lo[i] - x, x - path->P.hi[i]);
     else
-      bad = (L->st[i] == PERP_ROW_LO ? -L->w[i] : L->w[i]) / L->P.a[i];
+      bad = (path->st[i] == PERP_ROW_LO ? -path->w[i] : path->w[i]) / path->P.a[i];
     if (!(bad > PERP_PIVOT_ZERO * zs)) continue;
     if (rule == RULE_LEAST) return i;
     if (bad > most) {
@@ -82,90 +82,93 @@ static int murty_choose(const perp_path *L, int rule)
 }
 
 /* Row i joins S; false when its pivot vanishes. */
-static bool murty_join(perp_path *L, int i)
+static bool murty_join(perp_path *path, int i)
 {
-  const int m = L->K.m;
+  const int m = path->K.m;
   double terms;
-  const double s = perp_path_pivot(L, i, &terms);
-  L->stats->work += perp_pivot_cost(&L->P, m + 1);
+  const double s = perp_path_pivot(path, i, &terms);
+  path->stats->work += perp_pivot_cost(&path->P, m + 1);
   if (!(fabs(s) > DEPEND * terms)) return false;
-  const double step = -L->w[i] / s;
-  for (int u = 0; u < m; u++) L->dir[u] = -step * L->f[u];
-  perp_pivot_columns(&L->P, m, L->uvar, L->dir, L->w);
-  perp_pivot_columns(&L->P, 1, &i, &step, L->w);
-  for (int u = 0; u < m; u++) L->lambda[L->uvar[u]] += L->dir[u];
-  L->lambda[i] += step;
-  perp_path_append(L, i, i, s);
-  L->st[i] = PERP_ROW_FREE;
+  const double step = -path->w[i] / s;
+  for (int u = 0; u < m; u++) path->dir[u] = -step * path->f[u];
+  perp_pivot_columns(&path->P, m, path->uvar, path->dir, path->w);
+  perp_pivot_columns(&path->P, 1, &i, &step, path->w);
+  for (int u = 0; u < m; u++) path->lambda[path->uvar[u]] += path->dir[u];
+  path->lambda[i] += step;
+  perp_path_append(path, i, i, s);
+  path->st[i] = PERP_ROW_FREE;
   return true;
 }
 
 /* Row i of S goes to the bound that it broke; false when the pivot vanishes. */
-static bool murty_leave(perp_path *L, int i)
+static bool murty_leave(perp_path *path, int i)
 {
-  const int m = L->K.m, u = L->upos[i], c = L->cpos[i];
-  const bool up = L->lambda[i] > L->P.hi[i];
-  const double *col = L->K.R + (size_t)c * L->K.ld, bound = up ? L->P.hi[i] : L->P.lo[i];
+  const int m = path->K.m, u = path->upos[i], c = path->cpos[i];
+  const bool up = path->lambda[i] > path->P.hi[i];
+  const double *col = path->K.R + (size_t)c * path->K.ld,
+               bound = up ? path->P.hi[i] : path->P.lo[i];
   double most = 0;
   for (int v = 0; v < m; v++) most = perp_larger(most, fabs(col[v]));
   if (!(fabs(col[u]) > DEPEND * most)) return false;
-  const double step = (bound - L->lambda[i]) / col[u];
-  L->stats->work += perp_pivot_cost(&L->P, m);
-  for (int v = 0; v < m; v++) L->dir[v] = step * col[v];
-  perp_pivot_columns(&L->P, m, L->uvar, L->dir, L->w);
-  for (int v = 0; v < m; v++) L->lambda[L->uvar[v]] += L->dir[v];
-  perp_path_remove(L, u, c);
-  perp_path_rest(L, i, !up);
+  const double step = (bound - path->lambda[i]) / col[u];
+  path->stats->work += perp_pivot_cost(&path->P, m);
+  for (int v = 0; v < m; v++) path->dir[v] = step * col[v];
+  perp_pivot_columns(&path->P, m, path->uvar, path->dir, path->w);
+  for (int v = 0; v < m; v++) path->lambda[path->uvar[v]] += path->dir[v];
+  perp_path_remove(path, u, c);
+  perp_path_rest(path, i, !up);
   return true;
 }
 
 static perp_reason murty_run(struct murty *k)
 {
-  perp_path *L = &k->path;
-  int n = L->P.n, steps = 0, window = 1;
+  perp_path *path = &k->path;
+  int n = path->P.n, steps = 0, window = 1;
   bool checked = false;
-  perp_path_sets(L, L->warm);
-  perp_path_core(L);
-  perp_path_recompute(L, L->K.m > 0 ? 3 : 1);
-  memcpy(k->seen, L->st, (size_t)n);
+  perp_path_sets(path, path->warm);
+  perp_path_core(path);
+  perp_path_recompute(path, path->K.m > 0 ? 3 : 1);
+  memcpy(k->seen, path->st, (size_t)n);
   for (;;) {
-    const int i = murty_choose(L, k->o.rule);
+    const int i = murty_choose(path, k->o.rule);
     if (i < 0) {
       if (checked) break;
-      perp_path_recompute(L, 3); /* once more with fresh numbers */
+      perp_path_recompute(path, 3); /* once more with fresh numbers */
       checked = true;
       continue;
     }
     checked = false;
-    if (L->stats->iterations >= L->limit || perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
-    const bool was = L->st[i] == PERP_ROW_FREE;
-    const double before = L->lambda[i];
-    if (!(was ? murty_leave(L, i) : murty_join(L, i))) return PERP_SINGULAR;
-    if (!isfinite(L->lambda[i]) || !isfinite(L->w[i])) return PERP_NOT_FINITE;
-    L->stats->iterations++;
-    L->stats->matvecs++;
-    PERP_TRACE(L->ctx, .method = L->name, .what = "pivot", .iteration = L->stats->iterations,
-               .entering = was ? -1 : i, .leaving = was ? i : -1, .step = L->lambda[i] - before,
-               .residual = (double)NAN, .n = n, .x = L->lambda, .w = L->w, .state = L->st);
-    if (L->stats->iterations % REFRESH == 0) perp_path_recompute(L, 2);
-    if (memcmp(k->seen, L->st, (size_t)n) == 0) return PERP_CYCLED;
+    if (path->stats->iterations >= path->limit || perp_pivot_spent(&path->P, path->stats))
+      return PERP_MAX_ITER;
+    const bool was = path->st[i] == PERP_ROW_FREE;
+    const double before = path->lambda[i];
+    if (!(was ? murty_leave(path, i) : murty_join(path, i))) return PERP_SINGULAR;
+    if (!isfinite(path->lambda[i]) || !isfinite(path->w[i])) return PERP_NOT_FINITE;
+    path->stats->iterations++;
+    path->stats->matvecs++;
+    PERP_TRACE(path->ctx, .method = path->name, .what = "pivot",
+               .iteration = path->stats->iterations, .entering = was ? -1 : i,
+               .leaving = was ? i : -1, .step = path->lambda[i] - before, .residual = (double)NAN,
+               .n = n, .x = path->lambda, .w = path->w, .state = path->st);
+    if (path->stats->iterations % REFRESH == 0) perp_path_recompute(path, 2);
+    if (memcmp(k->seen, path->st, (size_t)n) == 0) return PERP_CYCLED;
     if (++steps == window) {
-      memcpy(k->seen, L->st, (size_t)n);
+      memcpy(k->seen, path->st, (size_t)n);
       window *= 2;
       steps = 0;
     }
   }
-  return perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE ? PERP_EXACT
-                                                                      : PERP_INACCURATE;
+  return perp_pivot_settle(&path->P, path->lambda, path->w) <= PERP_PIVOT_DONE ? PERP_EXACT
+                                                                               : PERP_INACCURATE;
 }
 
-static perp_status murty_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status murty_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                double *certificate, perp_stats *stats)
 {
   struct murty *k = ws;
   /* never claims infeasibility: no certificate */
-  PERP_TRY(perp_path_take(ctx, &k->path, p, "murty", lambda, certificate, stats));
-  k->path.limit = k->o.max_iter > 0 ? k->o.max_iter : 100 * p->n + 1000;
+  PERP_TRY(perp_path_take(ctx, &k->path, lcp, "murty", lambda, certificate, stats));
+  k->path.limit = k->o.max_iter > 0 ? k->o.max_iter : 100 * lcp->n + 1000;
   stats->reason = murty_run(k);
   return PERP_OK;
 }

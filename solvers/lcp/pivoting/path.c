@@ -19,106 +19,107 @@ enum { FIRST_MARK = 16 };
 
 /* The largest component of the direction: size of lambda and of t; `entering`: that of the one that
  * enters. */
-static double path_size(const perp_path *L, double entering)
+static double path_size(const perp_path *path, double entering)
 {
   double size = entering;
-  for (int u = 1; u < L->K.m; u++) size = perp_larger(size, fabs(L->dir[u]));
-  return perp_larger(size, fabs(L->dir[0]) * L->ct);
+  for (int u = 1; u < path->K.m; u++) size = perp_larger(size, fabs(path->dir[u]));
+  return perp_larger(size, fabs(path->dir[0]) * path->ct);
 }
 
 /* dir, dw for lambda_e (or w_e) moving by sign; false when K is singular */
-static bool path_direction(perp_path *L, int e, bool is_lambda, double sign)
+static bool path_direction(perp_path *path, int e, bool is_lambda, double sign)
 {
-  const int m = L->K.m, n = L->P.n;
-  const double *col = is_lambda ? L->P.A + (size_t)e * L->P.lda
-                                : L->K.R + (size_t)L->cpos[e] * L->K.ld;
+  const int m = path->K.m, n = path->P.n;
+  const double *col = is_lambda ? path->P.A + (size_t)e * path->P.lda
+                                : path->K.R + (size_t)path->cpos[e] * path->K.ld;
   if (is_lambda) {
-    perp_path_count(L, 1);
-    perp_path_column(L, e, L->g);
-    perp_inverse_apply(&L->K, L->g, L->dir);
+    perp_path_count(path, 1);
+    perp_path_column(path, e, path->g);
+    perp_inverse_apply(&path->K, path->g, path->dir);
   }
-  for (int u = 0; u < m; u++) L->dir[u] = is_lambda ? L->dir[u] * -sign : sign * col[u];
+  for (int u = 0; u < m; u++) path->dir[u] = is_lambda ? path->dir[u] * -sign : sign * col[u];
   for (int round = 0;; round++) {
-    for (int i = 0; i < n; i++) L->dw[i] = is_lambda ? sign * col[i] : 0;
-    perp_path_product(L, L->dir, L->dw);
-    L->stats->matvecs++;
-    L->stats->work += perp_pivot_cost(&L->P, m);
-    const double size = path_size(L, is_lambda ? 1 : 1 / L->P.a[e]);
+    for (int i = 0; i < n; i++) path->dw[i] = is_lambda ? sign * col[i] : 0;
+    perp_path_product(path, path->dir, path->dw);
+    path->stats->matvecs++;
+    path->stats->work += perp_pivot_cost(&path->P, m);
+    const double size = path_size(path, is_lambda ? 1 : 1 / path->P.a[e]);
     double worst = 0;
     for (int c = 0; c < m; c++) {
-      const int i = L->crow[c];
-      L->g[c] = L->dw[i] - (is_lambda || i != e ? 0 : sign);
-      worst = perp_larger(worst, fabs(L->g[c]) / L->P.a[i]);
+      const int i = path->crow[c];
+      path->g[c] = path->dw[i] - (is_lambda || i != e ? 0 : sign);
+      worst = perp_larger(worst, fabs(path->g[c]) / path->P.a[i]);
     }
     if (worst <= REFINE * size || round == 3) break;
     if (worst > REBUILD * size && round == 1) {
-      if (perp_path_invert(L) <= SINGULAR) return false;
-      perp_path_recompute(L, 3);
-      for (int c = 0; c < m; c++) L->w[L->crow[c]] = 0;
+      if (perp_path_invert(path) <= SINGULAR) return false;
+      perp_path_recompute(path, 3);
+      for (int c = 0; c < m; c++) path->w[path->crow[c]] = 0;
     }
-    perp_path_count(L, 1);
-    perp_inverse_apply(&L->K, L->g, L->f);
-    for (int u = 0; u < m; u++) L->dir[u] -= L->f[u];
+    perp_path_count(path, 1);
+    perp_inverse_apply(&path->K, path->g, path->f);
+    for (int u = 0; u < m; u++) path->dir[u] -= path->f[u];
   }
-  for (int c = 0; c < m; c++) L->dw[L->crow[c]] = 0;
-  if (!is_lambda) L->dw[e] = sign;
+  for (int c = 0; c < m; c++) path->dw[path->crow[c]] = 0;
+  if (!is_lambda) path->dw[e] = sign;
   return true;
 }
 
 /* All that moves towards a bound: t, basic lambda, w of rows at a bound, the one that enters. */
-static void path_stops(perp_path *L, int e, bool is_lambda, perp_stops *S)
+static void path_stops(perp_path *path, int e, bool is_lambda, perp_stops *stops)
 {
-  const double *lo = L->P.lo, *hi = L->P.hi, *lambda = L->lambda;
-  double most = perp_larger(L->P.bscale, L->t * L->ct);
-  for (int u = 1; u < L->K.m; u++) most = perp_larger(most, fabs(lambda[L->uvar[u]]));
-  const double zero = L->sharp * PERP_PIVOT_ZERO * most;
-  const double tiny = L->sharp * TINY * path_size(L, is_lambda ? 1 : 1 / L->P.a[e]);
-  if (L->dir[0] * L->ct < -tiny)
-    perp_stops_add(S, L->t, L->t + zero / L->ct,
+  const double *lo = path->P.lo, *hi = path->P.hi, *lambda = path->lambda;
+  double most = perp_larger(path->P.bscale, path->t * path->ct);
+  for (int u = 1; u < path->K.m; u++) most = perp_larger(most, fabs(lambda[path->uvar[u]]));
+  const double zero = path->sharp * PERP_PIVOT_ZERO * most;
+  const double tiny = path->sharp * TINY * path_size(path, is_lambda ? 1 : 1 / path->P.a[e]);
+  if (path->dir[0] * path->ct < -tiny)
+    perp_stops_add(stops, path->t, path->t + zero / path->ct,
                    (perp_stop){ .what = PERP_PATH_IS_T,
                                 .row = -1,
                                 .ends = true,
-                                .rate = -L->dir[0],
-                                .theta_p = L->tp });
-  for (int u = 1; u < L->K.m; u++) {
-    const int i = L->uvar[u];
-    const bool up = L->dir[u] > 0;
+                                .rate = -path->dir[0],
+                                .theta_p = path->tp });
+  for (int u = 1; u < path->K.m; u++) {
+    const int i = path->uvar[u];
+    const bool up = path->dir[u] > 0;
     const double distance = up ? hi[i] - lambda[i] : lambda[i] - lo[i];
-    if (L->kind[i] == PERP_PATH_FREE || !(fabs(L->dir[u]) > tiny)) continue;
-    perp_stops_add(S, distance, distance + zero,
+    if (path->kind[i] == PERP_PATH_FREE || !(fabs(path->dir[u]) > tiny)) continue;
+    perp_stops_add(stops, distance, distance + zero,
                    (perp_stop){ .what = PERP_PATH_IS_LAMBDA,
                                 .row = i,
                                 .to = up ? PERP_ROW_HI : PERP_ROW_LO,
-                                .rate = fabs(L->dir[u]),
-                                .theta_p = up ? -L->lp[i] : L->lp[i] });
+                                .rate = fabs(path->dir[u]),
+                                .theta_p = up ? -path->lp[i] : path->lp[i] });
   }
-  for (int i = 0; i < L->P.n; i++) {
-    const double a = L->P.a[i], side = L->st[i] == PERP_ROW_LO ? 1 : -1;
-    if (!(side * -L->dw[i] > tiny * a) || L->st[i] == PERP_ROW_FREE ||
-        L->kind[i] != PERP_PATH_NORMAL)
+  for (int i = 0; i < path->P.n; i++) {
+    const double a = path->P.a[i], side = path->st[i] == PERP_ROW_LO ? 1 : -1;
+    if (!(side * -path->dw[i] > tiny * a) || path->st[i] == PERP_ROW_FREE ||
+        path->kind[i] != PERP_PATH_NORMAL)
       continue;
-    perp_stops_add(S, side * L->w[i], fabs(L->w[i]) + zero * a,
+    perp_stops_add(stops, side * path->w[i], fabs(path->w[i]) + zero * a,
                    (perp_stop){ .what = PERP_PATH_IS_W,
                                 .row = i,
-                                .to = L->st[i],
-                                .rate = side * -L->dw[i],
-                                .theta_p = side * L->wp[i] });
+                                .to = path->st[i],
+                                .rate = side * -path->dw[i],
+                                .theta_p = side * path->wp[i] });
   }
   if (is_lambda)
-    perp_stops_add(S, hi[e] - lo[e], hi[e] - lo[e],
-                   (perp_stop){ .what = PERP_PATH_IS_FLIP, .row = e, .to = -L->st[e], .rate = 1 });
+    perp_stops_add(
+        stops, hi[e] - lo[e], hi[e] - lo[e],
+        (perp_stop){ .what = PERP_PATH_IS_FLIP, .row = e, .to = -path->st[e], .rate = 1 });
 }
 
 /* The variable that stops the move: t first, else by the rule for ties. */
-static perp_stop path_first(perp_path *L, int e, bool is_lambda)
+static perp_stop path_first(perp_path *path, int e, bool is_lambda)
 {
-  perp_stops S = { .at = L->stop, .limit = HUGE_VAL };
-  path_stops(L, e, is_lambda, &S);
-  if (perp_stops_end(&S) == 0) return (perp_stop){ .what = PERP_PATH_IS_NONE };
-  perp_stop first = *perp_stops_least(&S);
-  if (L->lexico && !first.ends && S.count > 1) {
-    perp_path_lexico(L, L->stop, S.count);
-    first = L->stop[0];
+  perp_stops stops = { .at = path->stop, .limit = HUGE_VAL };
+  path_stops(path, e, is_lambda, &stops);
+  if (perp_stops_end(&stops) == 0) return (perp_stop){ .what = PERP_PATH_IS_NONE };
+  perp_stop first = *perp_stops_least(&stops);
+  if (path->lexico && !first.ends && stops.count > 1) {
+    perp_path_lexico(path, path->stop, stops.count);
+    first = path->stop[0];
     first.theta_p = 0;
   }
   if (first.theta < 0) first.theta = 0;
@@ -126,115 +127,119 @@ static perp_stop path_first(perp_path *L, int e, bool is_lambda)
 }
 
 /* all basic variables, and lambda_e, move along the direction */
-static void path_move(perp_path *L, int e, bool is_lambda, double sign, const perp_stop *r)
+static void path_move(perp_path *path, int e, bool is_lambda, double sign, const perp_stop *stop)
 {
-  L->t += r->theta * L->dir[0];
-  L->tp += r->theta_p * L->dir[0];
-  for (int u = 1; u < L->K.m; u++) {
-    const int i = L->uvar[u];
-    L->lambda[i] = perp_smaller(perp_larger(L->lambda[i] + r->theta * L->dir[u], L->P.lo[i]),
-                                L->P.hi[i]);
-    L->lp[i] += r->theta_p * L->dir[u];
+  path->t += stop->theta * path->dir[0];
+  path->tp += stop->theta_p * path->dir[0];
+  for (int u = 1; u < path->K.m; u++) {
+    const int i = path->uvar[u];
+    path->lambda[i] = perp_smaller(
+        perp_larger(path->lambda[i] + stop->theta * path->dir[u], path->P.lo[i]), path->P.hi[i]);
+    path->lp[i] += stop->theta_p * path->dir[u];
   }
-  for (int i = 0; i < L->P.n; i++) {
-    L->w[i] += r->theta * L->dw[i];
-    L->wp[i] += r->theta_p * L->dw[i];
+  for (int i = 0; i < path->P.n; i++) {
+    path->w[i] += stop->theta * path->dw[i];
+    path->wp[i] += stop->theta_p * path->dw[i];
   }
   if (!is_lambda) return;
-  L->lambda[e] = (sign > 0 ? L->P.lo[e] : L->P.hi[e]) + sign * r->theta;
-  L->lp[e] = sign * r->theta_p;
+  path->lambda[e] = (sign > 0 ? path->P.lo[e] : path->P.hi[e]) + sign * stop->theta;
+  path->lp[e] = sign * stop->theta_p;
 }
 
 /* What stopped the move leaves the basis, lambda_e or w_e takes its place; a flip changes the bound
  * of row e only. */
-static void path_exchange(perp_path *L, int e, bool is_lambda, double sign, const perp_stop *r)
+static void path_exchange(perp_path *path, int e, bool is_lambda, double sign,
+                          const perp_stop *stop)
 {
-  const int u = r->what == PERP_PATH_IS_LAMBDA ? L->upos[r->row] : 0;
-  for (int k = 0; is_lambda && k < L->K.m; k++) L->f[k] = -sign * L->dir[k];
-  if (r->what == PERP_PATH_IS_W)
-    L->w[r->row] = L->wp[r->row] = 0;
-  else if (r->what == PERP_PATH_IS_T)
-    L->t = L->with_t = 0;
+  const int u = stop->what == PERP_PATH_IS_LAMBDA ? path->upos[stop->row] : 0;
+  for (int k = 0; is_lambda && k < path->K.m; k++) path->f[k] = -sign * path->dir[k];
+  if (stop->what == PERP_PATH_IS_W)
+    path->w[stop->row] = path->wp[stop->row] = 0;
+  else if (stop->what == PERP_PATH_IS_T)
+    path->t = path->with_t = 0;
   else {
-    perp_path_rest(L, r->row, r->to == PERP_ROW_LO);
-    L->lp[r->row] = 0;
+    perp_path_rest(path, stop->row, stop->to == PERP_ROW_LO);
+    path->lp[stop->row] = 0;
   }
-  if (r->what == PERP_PATH_IS_FLIP) return;
-  if (r->what == PERP_PATH_IS_W && is_lambda)
-    perp_path_append(L, r->row, e, sign * L->dw[r->row]);
-  else if (r->what == PERP_PATH_IS_W)
-    perp_path_replace_row(L, L->cpos[e], r->row);
+  if (stop->what == PERP_PATH_IS_FLIP) return;
+  if (stop->what == PERP_PATH_IS_W && is_lambda)
+    perp_path_append(path, stop->row, e, sign * path->dw[stop->row]);
+  else if (stop->what == PERP_PATH_IS_W)
+    perp_path_replace_row(path, path->cpos[e], stop->row);
   else if (is_lambda)
-    perp_path_replace_column(L, u, e);
+    perp_path_replace_column(path, u, e);
   else
-    perp_path_remove(L, u, L->cpos[e]);
-  if (is_lambda) L->st[e] = PERP_ROW_FREE;
+    perp_path_remove(path, u, path->cpos[e]);
+  if (is_lambda) path->st[e] = PERP_ROW_FREE;
 }
 
 /* t and the equation of row r leave the basis although t > 0: w_r takes over */
-static void drop_t(perp_path *L, int r)
+static void drop_t(perp_path *path, int r)
 {
-  perp_path_remove(L, 0, L->cpos[r]);
-  L->w[r] = -L->t * L->c[r];
-  L->with_t = 0;
+  perp_path_remove(path, 0, path->cpos[r]);
+  path->w[r] = -path->t * path->c[r];
+  path->with_t = 0;
 }
 
 /* Is this vertex, from which lambda_e or w_e is to enter, the marked one for the second time? */
-static bool path_cycles(perp_path *L, int step, int e, bool is_lambda)
+static bool path_cycles(perp_path *path, int step, int e, bool is_lambda)
 {
-  const size_t n = (size_t)L->P.n;
+  const size_t n = (size_t)path->P.n;
   if (step < FIRST_MARK) return false;
   if ((step & (step - 1)) == 0) {
-    memcpy(L->mark, L->st, n);
-    L->mark_e = e;
-    L->mark_is_lambda = is_lambda;
-    L->returns = 0;
+    memcpy(path->mark, path->st, n);
+    path->mark_e = e;
+    path->mark_is_lambda = is_lambda;
+    path->returns = 0;
     return false;
   }
-  return e == L->mark_e && is_lambda == L->mark_is_lambda && memcmp(L->st, L->mark, n) == 0 &&
-         ++L->returns == 2;
+  return e == path->mark_e && is_lambda == path->mark_is_lambda &&
+         memcmp(path->st, path->mark, n) == 0 && ++path->returns == 2;
 }
 
-perp_reason perp_path_follow(perp_path *L, int e, bool is_lambda)
+perp_reason perp_path_follow(perp_path *path, int e, bool is_lambda)
 {
-  double least = L->t;
-  const int patience = 100 + L->P.n / 4;
-  int fallen = L->stats->iterations;
+  double least = path->t;
+  const int patience = 100 + path->P.n / 4;
+  int fallen = path->stats->iterations;
   for (int step = 0;; step++) {
-    if (L->stats->iterations >= L->limit || perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
-    if (path_cycles(L, step, e, is_lambda)) return PERP_CYCLED;
-    if (L->t <= 0.5 * least) {
-      least = L->t;
-      fallen = L->stats->iterations;
+    if (path->stats->iterations >= path->limit || perp_pivot_spent(&path->P, path->stats))
+      return PERP_MAX_ITER;
+    if (path_cycles(path, step, e, is_lambda)) return PERP_CYCLED;
+    if (path->t <= 0.5 * least) {
+      least = path->t;
+      fallen = path->stats->iterations;
     }
-    if (L->target < 0 && L->t * L->ct <= WANDER * L->P.bscale &&
-        L->stats->iterations - fallen > patience)
+    if (path->target < 0 && path->t * path->ct <= WANDER * path->P.bscale &&
+        path->stats->iterations - fallen > patience)
       return PERP_INACCURATE;
 
-    const double sign = L->st[e] == PERP_ROW_LO ? 1 : -1;
-    if (!path_direction(L, e, is_lambda, sign)) return PERP_SINGULAR;
-    const perp_stop r = path_first(L, e, is_lambda);
-    if (r.what == PERP_PATH_IS_NONE) {
+    const double sign = path->st[e] == PERP_ROW_LO ? 1 : -1;
+    if (!path_direction(path, e, is_lambda, sign)) return PERP_SINGULAR;
+    const perp_stop stop = path_first(path, e, is_lambda);
+    if (stop.what == PERP_PATH_IS_NONE) {
       /* the ray, for the certificate: components of lambda */
-      for (int i = 0; i < L->P.n; i++) L->dp[i] = 0;
-      for (int u = 1; u < L->K.m; u++) L->dp[L->uvar[u]] = L->dir[u];
-      if (is_lambda) L->dp[e] = sign;
+      for (int i = 0; i < path->P.n; i++) path->dp[i] = 0;
+      for (int u = 1; u < path->K.m; u++) path->dp[path->uvar[u]] = path->dir[u];
+      if (is_lambda) path->dp[e] = sign;
       return PERP_RAY;
     }
-    if (!isfinite(r.theta)) return PERP_NOT_FINITE;
-    path_move(L, e, is_lambda, sign, &r);
-    L->stats->iterations++;
-    PERP_TRACE(L->ctx, .method = L->name, .what = "pivot", .iteration = L->stats->iterations,
-               .entering = e, .leaving = r.row, .step = r.theta, .residual = L->t, .n = L->P.n,
-               .x = L->lambda, .w = L->w, .state = L->st);
-    path_exchange(L, e, is_lambda, sign, &r);
-    if (r.what == PERP_PATH_IS_T) return PERP_RUNNING;
-    if (r.what != PERP_PATH_IS_W && r.row == L->target && L->st[r.row] == L->target_bound) {
-      drop_t(L, r.row);
+    if (!isfinite(stop.theta)) return PERP_NOT_FINITE;
+    path_move(path, e, is_lambda, sign, &stop);
+    path->stats->iterations++;
+    PERP_TRACE(path->ctx, .method = path->name, .what = "pivot",
+               .iteration = path->stats->iterations, .entering = e, .leaving = stop.row,
+               .step = stop.theta, .residual = path->t, .n = path->P.n, .x = path->lambda,
+               .w = path->w, .state = path->st);
+    path_exchange(path, e, is_lambda, sign, &stop);
+    if (stop.what == PERP_PATH_IS_T) return PERP_RUNNING;
+    if (stop.what != PERP_PATH_IS_W && stop.row == path->target &&
+        path->st[stop.row] == path->target_bound) {
+      drop_t(path, stop.row);
       return PERP_RUNNING;
     }
     /* the complement of what left; after a flip w_e leaves 0 to the other side */
-    e = r.row;
-    is_lambda = r.what == PERP_PATH_IS_W;
+    e = stop.row;
+    is_lambda = stop.what == PERP_PATH_IS_W;
   }
 }

@@ -70,75 +70,76 @@ typedef struct perp_path {
 } perp_path;
 
 /* Work of applying K^-1, or of an update of it, `times` times. */
-static inline void perp_path_count(const perp_path *L, int times)
+static inline void perp_path_count(const perp_path *path, int times)
 {
-  L->stats->work += (double)times * L->K.m * L->K.m;
+  path->stats->work += (double)times * path->K.m * path->K.m;
 }
 
 /* Row i leaves the basis, or begins, at its lower or upper bound. */
-static inline void perp_path_rest(perp_path *L, int i, bool low)
+static inline void perp_path_rest(perp_path *path, int i, bool low)
 {
-  L->st[i] = low ? PERP_ROW_LO : PERP_ROW_HI;
-  L->lambda[i] = low ? L->P.lo[i] : L->P.hi[i];
+  path->st[i] = low ? PERP_ROW_LO : PERP_ROW_HI;
+  path->lambda[i] = low ? path->P.lo[i] : path->P.hi[i];
 }
 
 /* ---- the basis: path_basis.c ---- */
 
 /* Carve the arrays of a perp_path with its P.max_n. */
-void perp_path_layout(void *L, perp_arena *a);
+void perp_path_layout(void *L, perp_arena *arena);
 /* Take over a problem for a solve by `name`: all of the running solve but the limit, ties and a
  * target, which are none. PERP_ERR_DIM as perp_pivot_take. */
-perp_status perp_path_take(perp_ctx *ctx, perp_path *L, const perp_lcp *p, const char *name,
+perp_status perp_path_take(perp_ctx *ctx, perp_path *path, const perp_lcp *lcp, const char *name,
                            double *lambda, double *certificate, perp_stats *stats);
 
 /* Index sets and lambda: free rows basic; the others at a bound (cold: the lower one if there is
  * one) or, with guess, basic where lambda lies strictly between. */
-void perp_path_sets(perp_path *L, bool guess);
+void perp_path_sets(perp_path *path, bool guess);
 /* K = A_SS for the basic rows.  Dependent rows are left out: bounded ones at a bound, free ones
  * joined with another row by a 2 x 2 pivot or parked.  O(|S|^3). */
-void perp_path_core(perp_path *L);
+void perp_path_core(perp_path *path);
 /* lambda_S (and t) from the core equations, refined passes - 2 times, then w of all rows (passes =
  * 1: w alone). */
-void perp_path_recompute(perp_path *L, int passes);
+void perp_path_recompute(perp_path *path, int passes);
 /* Basic lambda that lie outside of their bounds leave the basis, until none does; false on
  * failure. */
-bool perp_path_clean(perp_path *L);
+bool perp_path_clean(perp_path *path);
 
 /* Is there a parked row (free, dependent on the basis) with w != 0?  Then its combination of rows
- * is put into L->dp and true returned if that proves infeasibility.  K must be A_SS and w fresh. */
-bool perp_path_parked_proof(perp_path *L);
+ * is put into path->dp and true returned if that proves infeasibility.  K must be A_SS and w fresh.
+ */
+bool perp_path_parked_proof(perp_path *path);
 
 /* Row i of [c A] at the unknowns; column j of A (j = -1: c) at the equations; y += [c A_S] x. */
-void perp_path_row(const perp_path *L, int i, double *out);
-void perp_path_column(const perp_path *L, int j, double *out);
-void perp_path_product(const perp_path *L, const double *x, double *y);
+void perp_path_row(const perp_path *path, int i, double *out);
+void perp_path_column(const perp_path *path, int j, double *out);
+void perp_path_product(const perp_path *path, const double *x, double *y);
 
 /* K from A and c, inverted.  Returns the reciprocal of its condition. */
-double perp_path_invert(perp_path *L);
-/* L->f = K^-1 column i and the pivot with which row and column i would join; *terms: what it is a
- * sum of. */
-double perp_path_pivot(perp_path *L, int i, double *terms);
+double perp_path_invert(perp_path *path);
+/* path->f = K^-1 column i and the pivot with which row and column i would join; *terms: what it is
+ * a sum of. */
+double perp_path_pivot(perp_path *path, int i, double *terms);
 
 /* Changes of the basis.  Equation `row` and unknown lambda_col (-1: t, which must then be moved to
- * slot 0) join, given L->f = K^-1 column and the pivot s; column u becomes that of lambda_col,
- * given L->f; equation c becomes that of row; equation and unknown go. */
-void perp_path_append(perp_path *L, int row, int col, double s);
-void perp_path_replace_column(perp_path *L, int u, int col);
-void perp_path_replace_row(perp_path *L, int c, int row);
-void perp_path_remove(perp_path *L, int u, int c);
-void perp_path_t_first(perp_path *L, int u);
+ * slot 0) join, given path->f = K^-1 column and the pivot s; column u becomes that of lambda_col,
+ * given path->f; equation c becomes that of row; equation and unknown go. */
+void perp_path_append(perp_path *path, int row, int col, double s);
+void perp_path_replace_column(perp_path *path, int u, int col);
+void perp_path_replace_row(perp_path *path, int c, int row);
+void perp_path_remove(perp_path *path, int u, int c);
+void perp_path_t_first(perp_path *path, int u);
 
 /* ---- the path: path_lexico.c, path.c ---- */
 
 /* Which of `count` tied stops leaves by the lexico-minimum rule comes first; the others are
  * reordered. O(|S|) for each coefficient and stop still tied. */
-void perp_path_lexico(const perp_path *L, perp_stop *stop, int count);
+void perp_path_lexico(const perp_path *path, perp_stop *stop, int count);
 
 /* Follow the path from the vertex whose pair is row e; lambda_e enters first, or w_e.  PERP_RUNNING
  * when t reached 0 (or the target its bound) and left the basis; PERP_RAY with the components of
- * lambda of the ray in L->dp; PERP_CYCLED, PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE;
+ * lambda of the ray in path->dp; PERP_CYCLED, PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE;
  * PERP_INACCURATE when a t that is zero but for rounding does not fall for 100 + n/4 pivots: start
  * again from the basis that was reached. */
-perp_reason perp_path_follow(perp_path *L, int e, bool is_lambda);
+perp_reason perp_path_follow(perp_path *path, int e, bool is_lambda);
 
 #endif

@@ -19,23 +19,24 @@ static const double TIE = 1e-9;
 
 /* coefficient j of the distance that candidate r has, *size: of the terms in it; column: max |K^-1
  * e_c| without t */
-static double lexico_coefficient(const perp_path *L, const perp_stop *r, int j, double column,
+static double lexico_coefficient(const perp_path *path, const perp_stop *stop, int j, double column,
                                  double *size)
 {
-  int c = L->cpos[j], i = r->row;
-  const double *inv = c >= 0 ? L->K.R + (size_t)c * L->K.ld : NULL;
-  double x = 0, sign = r->to == PERP_ROW_HI ? -L->tilt[j] : L->tilt[j];
+  int c = path->cpos[j], i = stop->row;
+  const double *inv = c >= 0 ? path->K.R + (size_t)c * path->K.ld : NULL;
+  double x = 0, sign = stop->to == PERP_ROW_HI ? -path->tilt[j] : path->tilt[j];
   *size = 0;
-  if (r->what == PERP_PATH_IS_LAMBDA) {
+  if (stop->what == PERP_PATH_IS_LAMBDA) {
     if (inv == NULL) return 0;
     *size = column;
-    x = -inv[L->upos[i]];
-  } else if (r->what == PERP_PATH_IS_W) {
+    x = -inv[path->upos[i]];
+  } else if (stop->what == PERP_PATH_IS_W) {
     if (i == j) x = *size = 1;
     if (inv != NULL) {
-      L->stats->work += L->K.m;
-      for (int u = 0; u < L->K.m; u++) {
-        double a = L->uvar[u] < 0 ? L->c[i] : L->P.A[(size_t)i + (size_t)L->uvar[u] * L->P.lda];
+      path->stats->work += path->K.m;
+      for (int u = 0; u < path->K.m; u++) {
+        double a = path->uvar[u] < 0 ? path->c[i]
+                                     : path->P.A[(size_t)i + (size_t)path->uvar[u] * path->P.lda];
         x -= a * inv[u];
         *size += fabs(a * inv[u]);
       }
@@ -44,15 +45,16 @@ static double lexico_coefficient(const perp_path *L, const perp_stop *r, int j, 
   return sign * x;
 }
 
-void perp_path_lexico(const perp_path *L, perp_stop *stop, int count)
+void perp_path_lexico(const perp_path *path, perp_stop *stop, int count)
 {
-  for (int j = 0; j < L->P.n && count > 1; j++) {
+  for (int j = 0; j < path->P.n && count > 1; j++) {
     double least = HUGE_VAL, slack = 0, column = 0;
-    int c = L->cpos[j], kept = 0;
-    for (int u = 0; c >= 0 && u < L->K.m; u++)
-      if (L->uvar[u] >= 0) column = perp_larger(column, fabs(L->K.R[u + (size_t)c * L->K.ld]));
+    int c = path->cpos[j], kept = 0;
+    for (int u = 0; c >= 0 && u < path->K.m; u++)
+      if (path->uvar[u] >= 0)
+        column = perp_larger(column, fabs(path->K.R[u + (size_t)c * path->K.ld]));
     for (int k = 0; k < count; k++) {
-      double size, x = lexico_coefficient(L, stop + k, j, column, &size) / stop[k].rate;
+      double size, x = lexico_coefficient(path, stop + k, j, column, &size) / stop[k].rate;
       stop[k].theta_p = x;
       stop[k].noise = TIE * size / stop[k].rate;
       if (x < least) {

@@ -10,24 +10,24 @@ enum { SPARSE_MIN = 48, SPARSE_SHARE = 6 };
 
 void perp_pivot_layout(void *ws, perp_arena *arena)
 {
-  perp_pivot *P = ws;
-  const size_t n = (size_t)P->max_n, share = n * n / SPARSE_SHARE;
-  P->max_nnz = n >= SPARSE_MIN && share < 0x7fffffff ? (int)share : 0;
-  PERP_DOUBLES(arena, n, &P->lo, &P->hi, &P->a, &P->r);
-  PERP_DOUBLES(arena, P->max_nnz, &P->val);
-  PERP_INTS(arena, n + 1, &P->ptr);
-  PERP_INTS(arena, P->max_nnz, &P->idx);
+  perp_pivot *pivot = ws;
+  const size_t n = (size_t)pivot->max_n, share = n * n / SPARSE_SHARE;
+  pivot->max_nnz = n >= SPARSE_MIN && share < 0x7fffffff ? (int)share : 0;
+  PERP_DOUBLES(arena, n, &pivot->lo, &pivot->hi, &pivot->a, &pivot->r);
+  PERP_DOUBLES(arena, pivot->max_nnz, &pivot->val);
+  PERP_INTS(arena, n + 1, &pivot->ptr);
+  PERP_INTS(arena, pivot->max_nnz, &pivot->idx);
 }
 
 /* row maxima; returns the number of nonzero entries */
-static int64_t pivot_scan(perp_pivot *P)
+static int64_t pivot_scan(perp_pivot *pivot)
 {
-  int n = P->n;
+  int n = pivot->n;
   int64_t nnz = 0;
-  for (int i = 0; i < n; i++) P->a[i] = 0;
-  double *restrict a = P->a;
+  for (int i = 0; i < n; i++) pivot->a[i] = 0;
+  double *restrict a = pivot->a;
   for (int j = 0; j < n; j++) {
-    const double *restrict col = P->A + (size_t)j * P->lda;
+    const double *restrict col = pivot->A + (size_t)j * pivot->lda;
     long long count = 0; /* as wide as a double, so that both fill a vector */
     for (int i = 0; i < n; i++) {
       double x = fabs(col[i]);
@@ -38,84 +38,86 @@ static int64_t pivot_scan(perp_pivot *P)
   }
   /* a zero row has no scale of its own: that of A keeps decisions invariant under scaling */
   double top = 0;
-  for (int i = 0; i < n; i++) top = perp_larger(top, P->a[i]);
+  for (int i = 0; i < n; i++) top = perp_larger(top, pivot->a[i]);
   for (int i = 0; i < n; i++)
-    if (P->a[i] == 0) P->a[i] = top > 0 ? top : 1;
+    if (pivot->a[i] == 0) pivot->a[i] = top > 0 ? top : 1;
   return nnz;
 }
 
-static void pivot_compress(perp_pivot *P)
+static void pivot_compress(perp_pivot *pivot)
 {
   int nnz = 0;
-  for (int j = 0; j < P->n; j++) {
-    const double *col = P->A + (size_t)j * P->lda;
-    P->ptr[j] = nnz;
-    for (int i = 0; i < P->n; i++)
+  for (int j = 0; j < pivot->n; j++) {
+    const double *col = pivot->A + (size_t)j * pivot->lda;
+    pivot->ptr[j] = nnz;
+    for (int i = 0; i < pivot->n; i++)
       if (col[i] != 0) {
-        P->idx[nnz] = i;
-        P->val[nnz++] = col[i];
+        pivot->idx[nnz] = i;
+        pivot->val[nnz++] = col[i];
       }
   }
-  P->ptr[P->n] = nnz;
+  pivot->ptr[pivot->n] = nnz;
 }
 
-void perp_pivot_retake(perp_pivot *P, const perp_lcp *p)
+void perp_pivot_retake(perp_pivot *pivot, const perp_lcp *lcp)
 {
-  P->b = p->b;
-  P->bscale = 0;
-  P->afford = p->work;
-  P->brief = p->brief;
-  for (int i = 0; i < p->n; i++) {
-    P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
-    P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    P->bscale = perp_larger(P->bscale, fabs(p->b[i]) / P->a[i]);
+  pivot->b = lcp->b;
+  pivot->bscale = 0;
+  pivot->afford = lcp->work;
+  pivot->brief = lcp->brief;
+  for (int i = 0; i < lcp->n; i++) {
+    pivot->lo[i] = lcp->lo != NULL ? lcp->lo[i] : 0;
+    pivot->hi[i] = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
+    pivot->bscale = perp_larger(pivot->bscale, fabs(lcp->b[i]) / pivot->a[i]);
   }
 }
 
-perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
+perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *pivot, const perp_lcp *lcp)
 {
-  int n = p->n;
-  if (n > P->max_n)
+  int n = lcp->n;
+  if (n > pivot->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d, but the solver was created for at most %d rows", n,
-                     P->max_n);
-  P->n = n;
-  P->A = p->A;
-  P->lda = (size_t)p->lda;
-  int64_t nnz = pivot_scan(P);
-  perp_pivot_retake(P, p);
-  P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
-  if (P->sparse) pivot_compress(P);
-  P->product = P->sparse ? (double)nnz : (double)n * n;
+                     pivot->max_n);
+  pivot->n = n;
+  pivot->A = lcp->A;
+  pivot->lda = (size_t)lcp->lda;
+  int64_t nnz = pivot_scan(pivot);
+  perp_pivot_retake(pivot, lcp);
+  pivot->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= pivot->max_nnz;
+  if (pivot->sparse) pivot_compress(pivot);
+  pivot->product = pivot->sparse ? (double)nnz : (double)n * n;
   return PERP_OK;
 }
 
-void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y)
+void perp_pivot_columns(const perp_pivot *pivot, int k, const int *idx, const double *x, double *y)
 {
-  if (!P->sparse) {
-    perp_gaxpy(P->n, k, P->A, P->lda, idx, x, y);
+  if (!pivot->sparse) {
+    perp_gaxpy(pivot->n, k, pivot->A, pivot->lda, idx, x, y);
     return;
   }
   for (int j = 0; j < k; j++)
-    for (int q = P->ptr[idx[j]]; q < P->ptr[idx[j] + 1]; q++) y[P->idx[q]] += x[j] * P->val[q];
+    for (int q = pivot->ptr[idx[j]]; q < pivot->ptr[idx[j] + 1]; q++)
+      y[pivot->idx[q]] += x[j] * pivot->val[q];
 }
 
-void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w)
+void perp_pivot_slack(const perp_pivot *pivot, const double *lambda, double *w)
 {
-  for (int i = 0; i < P->n; i++) w[i] = P->b[i];
-  for (int j = 0; j < P->n; j++)
-    if (lambda[j] != 0) perp_pivot_columns(P, 1, &j, lambda + j, w);
+  for (int i = 0; i < pivot->n; i++) w[i] = pivot->b[i];
+  for (int j = 0; j < pivot->n; j++)
+    if (lambda[j] != 0) perp_pivot_columns(pivot, 1, &j, lambda + j, w);
 }
 
-double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w)
+double perp_pivot_residual(const perp_pivot *pivot, const double *lambda, const double *w)
 {
-  double worst = 0, poison = 0, scale = perp_larger(P->bscale, DBL_MIN), data = scale;
-  for (int i = 0; i < P->n; i++) {
-    double to = perp_smaller(perp_larger(lambda[i] - w[i] / P->a[i], P->lo[i]), P->hi[i]);
+  double worst = 0, poison = 0, scale = perp_larger(pivot->bscale, DBL_MIN), data = scale;
+  for (int i = 0; i < pivot->n; i++) {
+    double to = perp_smaller(perp_larger(lambda[i] - w[i] / pivot->a[i], pivot->lo[i]),
+                             pivot->hi[i]);
     double r = fabs(lambda[i] - to);
     worst = perp_larger(worst, r);
     poison += r * 0;
     scale = perp_larger(scale, fabs(lambda[i]));
-    data = perp_larger(data, perp_larger(P->lo[i], -P->hi[i]));
+    data = perp_larger(data, perp_larger(pivot->lo[i], -pivot->hi[i]));
   }
   if (poison != 0 || isnan(poison)) return (double)NAN;
   /* a lambda so large that b drowns in the rounding of w shows nothing */
@@ -124,15 +126,15 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
 
 /* What is rounding beside its own w goes to its bound, where rows that have no other terms need it.
  * False: nothing does. */
-static bool pivot_rests(const perp_pivot *P, double *lambda, const double *w)
+static bool pivot_rests(const perp_pivot *pivot, double *lambda, const double *w)
 {
   bool any = false;
-  for (int i = 0; i < P->n; i++) {
-    const double a = 0.5 * P->a[i], x = lambda[i];
-    if (w[i] > 0 && x > P->lo[i] && w[i] >= a * (x - P->lo[i]))
-      lambda[i] = P->lo[i];
-    else if (w[i] < 0 && x < P->hi[i] && w[i] <= a * (x - P->hi[i]))
-      lambda[i] = P->hi[i];
+  for (int i = 0; i < pivot->n; i++) {
+    const double a = 0.5 * pivot->a[i], x = lambda[i];
+    if (w[i] > 0 && x > pivot->lo[i] && w[i] >= a * (x - pivot->lo[i]))
+      lambda[i] = pivot->lo[i];
+    else if (w[i] < 0 && x < pivot->hi[i] && w[i] <= a * (x - pivot->hi[i]))
+      lambda[i] = pivot->hi[i];
     else
       continue;
     any = true;
@@ -140,37 +142,38 @@ static bool pivot_rests(const perp_pivot *P, double *lambda, const double *w)
   return any;
 }
 
-double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w)
+double perp_pivot_settle(const perp_pivot *pivot, double *lambda, double *w)
 {
-  for (int i = 0; i < P->n; i++)
-    lambda[i] = perp_smaller(perp_larger(lambda[i], P->lo[i]), P->hi[i]);
-  perp_pivot_slack(P, lambda, w);
-  if (!P->brief && pivot_rests(P, lambda, w)) perp_pivot_slack(P, lambda, w);
-  return perp_pivot_residual(P, lambda, w);
+  for (int i = 0; i < pivot->n; i++)
+    lambda[i] = perp_smaller(perp_larger(lambda[i], pivot->lo[i]), pivot->hi[i]);
+  perp_pivot_slack(pivot, lambda, w);
+  if (!pivot->brief && pivot_rests(pivot, lambda, w)) perp_pivot_slack(pivot, lambda, w);
+  return perp_pivot_residual(pivot, lambda, w);
 }
 
-int perp_pivot_proves_infeasible(perp_pivot *P, const double *v)
+int perp_pivot_proves_infeasible(perp_pivot *pivot, const double *v)
 {
   double vmax = 0, vb = 0, mag = 0;
-  for (int i = 0; i < P->n; i++) vmax = perp_larger(vmax, fabs(v[i]));
+  for (int i = 0; i < pivot->n; i++) vmax = perp_larger(vmax, fabs(v[i]));
   if (!(vmax > 0) || !isfinite(vmax)) return 0;
-  for (int i = 0; i < P->n; i++) {
+  for (int i = 0; i < pivot->n; i++) {
     double tiny = PERP_PIVOT_ZERO * vmax;
-    if ((v[i] < -tiny && P->lo[i] > -HUGE_VAL) || (v[i] > tiny && P->hi[i] < HUGE_VAL)) return 0;
-    vb += v[i] * P->b[i];
-    mag += fabs(v[i] * P->b[i]);
+    if ((v[i] < -tiny && pivot->lo[i] > -HUGE_VAL) || (v[i] > tiny && pivot->hi[i] < HUGE_VAL))
+      return 0;
+    vb += v[i] * pivot->b[i];
+    mag += fabs(v[i] * pivot->b[i]);
   }
   /* A'v must not be able to make up for v'b: its part against an infinite bound has to vanish */
   double top = vb;
-  for (int j = 0; j < P->n; j++) {
+  for (int j = 0; j < pivot->n; j++) {
     double u = 0, scale = 0;
-    const double *col = P->A + (size_t)j * P->lda;
-    for (int i = 0; i < P->n; i++) {
+    const double *col = pivot->A + (size_t)j * pivot->lda;
+    for (int i = 0; i < pivot->n; i++) {
       u += col[i] * v[i];
       scale += fabs(col[i] * v[i]);
     }
     if (fabs(u) <= 1e-9 * scale) continue;
-    double bound = u > 0 ? P->hi[j] : P->lo[j];
+    double bound = u > 0 ? pivot->hi[j] : pivot->lo[j];
     if (fabs(bound) == HUGE_VAL) return 0;
     top += u * bound;
     mag += fabs(u * bound);
@@ -188,23 +191,23 @@ double perp_pivot_generic(int i)
   return 1 + (double)(z >> 11) * 0x1p-53;
 }
 
-int perp_stops_end(perp_stops *S)
+int perp_stops_end(perp_stops *stops)
 {
   int kept = 0;
-  for (int k = 0; k < S->count && S->limit != HUGE_VAL; k++) {
-    if (S->at[k].theta > S->limit) continue;
-    S->at[kept] = S->at[k];
-    S->at[kept++].theta_p /= S->at[k].rate;
+  for (int k = 0; k < stops->count && stops->limit != HUGE_VAL; k++) {
+    if (stops->at[k].theta > stops->limit) continue;
+    stops->at[kept] = stops->at[k];
+    stops->at[kept++].theta_p /= stops->at[k].rate;
   }
-  return S->count = kept;
+  return stops->count = kept;
 }
 
-const perp_stop *perp_stops_least(const perp_stops *S)
+const perp_stop *perp_stops_least(const perp_stops *stops)
 {
-  const perp_stop *best = S->at;
-  for (const perp_stop *k = S->at; k < S->at + S->count; k++) {
-    if (k->ends) return k;
-    if (k->theta_p < best->theta_p) best = k;
+  const perp_stop *best = stops->at;
+  for (const perp_stop *stop = stops->at; stop < stops->at + stops->count; stop++) {
+    if (stop->ends) return stop;
+    if (stop->theta_p < best->theta_p) best = stop;
   }
   return best;
 }

@@ -48,33 +48,33 @@ typedef struct perp_pivot {
 void perp_pivot_layout(void *P, perp_arena *arena);
 /* Take over a problem with dense A: bounds, row scales, nonzero entries.  PERP_ERR_DIM when it is
  * larger than the workspace.   O(n^2), no allocation. */
-perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p);
+perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *pivot, const perp_lcp *lcp);
 /* The same for a problem whose A (and n) is that of the call before, as the caller asserts: b and
  * bounds only.   O(n). */
-void perp_pivot_retake(perp_pivot *P, const perp_lcp *p);
-static inline bool perp_pivot_spent(const perp_pivot *P, const perp_stats *stats)
+void perp_pivot_retake(perp_pivot *pivot, const perp_lcp *lcp);
+static inline bool perp_pivot_spent(const perp_pivot *pivot, const perp_stats *stats)
 {
-  return P->afford > 0 && stats->work >= P->afford;
+  return pivot->afford > 0 && stats->work >= pivot->afford;
 }
 /* Work of perp_pivot_columns, or of perp_pivot_slack with k entries that are not zero. */
-static inline double perp_pivot_cost(const perp_pivot *P, int k)
+static inline double perp_pivot_cost(const perp_pivot *pivot, int k)
 {
-  return k * (P->product / (P->n > 0 ? P->n : 1));
+  return k * (pivot->product / (pivot->n > 0 ? pivot->n : 1));
 }
 /* y += sum_j x[j] A[:, idx[j]], j = 0 ... k-1.   O(n k), or the entries that are not zero. */
-void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y);
+void perp_pivot_columns(const perp_pivot *pivot, int k, const int *idx, const double *x, double *y);
 /* w = A lambda + b, skipping zeros of lambda. */
-void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w);
+void perp_pivot_slack(const perp_pivot *pivot, const double *lambda, double *w);
 /* The judge's rel of (lambda, w) for plain boxes: max_i |lambda - clamp(lambda - w/a)| over the
  * scale; 1 when lambda is so large that b does not show in w. */
-double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w);
+double perp_pivot_residual(const perp_pivot *pivot, const double *lambda, const double *w);
 /* Does v prove that no lambda in the box makes A lambda + b complementary-feasible?  v must be a
  * recession direction of the box with  max over the box of v'(A lambda + b) < 0; true for v'b < 0,
  * A'v = 0.  O(n k) for k entries of v. */
-int perp_pivot_proves_infeasible(perp_pivot *P, const double *v);
+int perp_pivot_proves_infeasible(perp_pivot *pivot, const double *v);
 /* Clamp lambda to the bounds, outside time steps also put what is rounding beside its own w on its
  * bound; w and what perp_pivot_residual says of it. */
-double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w);
+double perp_pivot_settle(const perp_pivot *pivot, double *lambda, double *w);
 /* The i-th of a fixed sequence of numbers in [1, 2) without arithmetic relations between them. */
 double perp_pivot_generic(int i);
 
@@ -98,16 +98,16 @@ typedef struct perp_stops {
 
 /* One more, at `distance` from its bound; reach: the distance with what counts as zero beyond
  * it. */
-static inline void perp_stops_add(perp_stops *S, double distance, double reach, perp_stop stop)
+static inline void perp_stops_add(perp_stops *stops, double distance, double reach, perp_stop stop)
 {
   stop.theta = distance / stop.rate;
-  S->limit = perp_smaller(S->limit, reach / stop.rate);
-  if (!(stop.theta > S->limit)) S->at[S->count++] = stop;
+  stops->limit = perp_smaller(stops->limit, reach / stop.rate);
+  if (!(stop.theta > stops->limit)) stops->at[stops->count++] = stop;
 }
 /* Only those that the longest step reaches are left, in their order.  Returns their number, 0:
  * nothing stops it. */
-int perp_stops_end(perp_stops *S);
+int perp_stops_end(perp_stops *stops);
 /* Of these the one that ends, else the one with the least perturbed ratio. */
-const perp_stop *perp_stops_least(const perp_stops *S);
+const perp_stop *perp_stops_least(const perp_stops *stops);
 
 #endif

@@ -137,41 +137,41 @@ const perp_lcp_family *perp_lcp_family_find(const char *name)
   return NULL;
 }
 
-int perp_lcp_family_rows(const perp_lcp_family *f, int n)
+int perp_lcp_family_rows(const perp_lcp_family *family, int n)
 {
-  if (n > f->most) n = f->most;
-  if (n < f->least) n = f->least;
-  if (f->kind == PERP_GEN_POISSON) { /* squares */
+  if (n > family->most) n = family->most;
+  if (n < family->least) n = family->least;
+  if (family->kind == PERP_GEN_POISSON) { /* squares */
     int k = (int)lrint(sqrt((double)n));
-    while (k * k > f->most) k--;
+    while (k * k > family->most) k--;
     return k * k;
   }
-  if (f->kind == PERP_GEN_WALL) {
-    int rows = f->least / 4, contacts = (n + rows / 2) / rows, W, H; /* rows a contact */
+  if (family->kind == PERP_GEN_WALL) {
+    int rows = family->least / 4, contacts = (n + rows / 2) / rows, W, H; /* rows a contact */
     do /* the nearest one may be above the most */
       perp_lcp_wall_nearest(contacts--, 0, &W, &H);
-    while (rows * perp_lcp_wall_contacts(W, H) > f->most);
+    while (rows * perp_lcp_wall_contacts(W, H) > family->most);
     return rows * perp_lcp_wall_contacts(W, H);
   }
-  int k = (n - f->least + f->step / 2) / f->step;
-  n = f->least + k * f->step;
-  return n > f->most ? n - f->step : n;
+  int k = (n - family->least + family->step / 2) / family->step;
+  n = family->least + k * family->step;
+  return n > family->most ? n - family->step : n;
 }
 
-int perp_lcp_family_rows_of_boxes(const perp_lcp_family *f, int boxes)
+int perp_lcp_family_rows_of_boxes(const perp_lcp_family *family, int boxes)
 {
-  if (!f->contact || boxes < 1) return f->least;
-  if (boxes > f->most / f->least) boxes = f->most / f->least;
-  if (f->kind != PERP_GEN_WALL) return f->least * boxes;
+  if (!family->contact || boxes < 1) return family->least;
+  if (boxes > family->most / family->least) boxes = family->most / family->least;
+  if (family->kind != PERP_GEN_WALL) return family->least * boxes;
   int W, H;
   perp_lcp_wall_nearest(0, boxes, &W, &H);
-  return f->least / 4 * perp_lcp_wall_contacts(W, H);
+  return family->least / 4 * perp_lcp_wall_contacts(W, H);
 }
 
 static const perp_lcp_family *generate_lookup(perp_ctx *ctx, const char *name)
 {
-  const perp_lcp_family *f = perp_lcp_family_find(name);
-  if (f != NULL) return f;
+  const perp_lcp_family *family = perp_lcp_family_find(name);
+  if (family != NULL) return family;
   const char *names[FAMILIES];
   for (int i = 0; i < FAMILIES; i++) names[i] = families[i].name;
   const char *near = perp_closest(name, names, FAMILIES);
@@ -182,88 +182,91 @@ static const perp_lcp_family *generate_lookup(perp_ctx *ctx, const char *name)
   return NULL;
 }
 
-static perp_status generate_permute(perp_ctx *ctx, perp_lcp_problem *q, perp_rng *rng)
+static perp_status generate_permute(perp_ctx *ctx, perp_lcp_problem *problem, perp_rng *rng)
 {
-  int n = q->p.n, units = 0, k = 0;
+  int n = problem->p.n, units = 0, k = 0;
   int *unit = calloc(2 * (size_t)n + 1, sizeof *unit);
   if (unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
   int *perm = unit + n;
   for (int i = 0; i < n; i++) {
     unit[units++] = i;
-    if (q->p.cone != NULL && q->p.cone[i]) i++; /* the two rows of a cone stay together */
+    if (problem->p.cone != NULL && problem->p.cone[i])
+      i++; /* the two rows of a cone stay together */
   }
   perp_rng_shuffle(rng, unit, units);
   for (int u = 0; u < units; u++) {
     perm[k++] = unit[u];
-    if (q->p.cone != NULL && q->p.cone[unit[u]]) perm[k++] = unit[u] + 1;
+    if (problem->p.cone != NULL && problem->p.cone[unit[u]]) perm[k++] = unit[u] + 1;
   }
-  perp_status status = perp_lcp_problem_permute(ctx, q, perm);
+  perp_status status = perp_lcp_problem_permute(ctx, problem, perm);
   free(unit);
   return status;
 }
 
-double perp_lcp_recipe_memory(const perp_lcp_recipe *r)
+double perp_lcp_recipe_memory(const perp_lcp_recipe *recipe)
 {
-  const perp_lcp_family *f = perp_lcp_family_find(r->family);
-  if (f == NULL) return 0;
-  int rows = r->n > 0 ? r->n : f->least;
-  if (r->n <= 0 && r->boxes > 0) rows = perp_lcp_family_rows_of_boxes(f, r->boxes);
+  const perp_lcp_family *family = perp_lcp_family_find(recipe->family);
+  if (family == NULL) return 0;
+  int rows = recipe->n > 0 ? recipe->n : family->least;
+  if (recipe->n <= 0 && recipe->boxes > 0)
+    rows = perp_lcp_family_rows_of_boxes(family, recipe->boxes);
   const double n = rows, real = sizeof(double);
   /* of contacts: two sub-matrices of J of 6 columns a row, M and its inverse of a cube to four
    * contacts of at least one row, and their copy; vectors */
   const double factored = n * real * (2 * (2 * 6 + 2 * 36 / 4.0 + 6) + 8);
-  if (r->factored) return factored;
+  if (recipe->factored) return factored;
   /* numbers of the size of A, of which there is one more while it is made; of pyramids half of the
    * rows, then all */
-  double squares = !f->contact ? 2 : f->least % 24 == 0 ? 1.25 : 1;
-  if (r->permute) squares = fmax(squares, 2);
-  return squares * n * n * real + (f->contact ? factored : 0);
+  double squares = !family->contact ? 2 : family->least % 24 == 0 ? 1.25 : 1;
+  if (recipe->permute) squares = fmax(squares, 2);
+  return squares * n * n * real + (family->contact ? factored : 0);
 }
 
-perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *r, perp_lcp_problem *out)
+perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *recipe, perp_lcp_problem *out)
 {
   *out = (perp_lcp_problem){ 0 };
-  const perp_lcp_family *f = generate_lookup(ctx, r->family);
-  if (f == NULL) return PERP_ERR_OPTION;
-  if (r->boxes > 0 && !f->contact)
+  const perp_lcp_family *family = generate_lookup(ctx, recipe->family);
+  if (family == NULL) return PERP_ERR_OPTION;
+  if (recipe->boxes > 0 && !family->contact)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "family %s has no boxes; use --n to choose the number of rows", f->name);
-  int n = r->n > 0 ? r->n : f->least;
-  if (r->n <= 0 && r->boxes > 0) n = perp_lcp_family_rows_of_boxes(f, r->boxes);
-  int valid = perp_lcp_family_rows(f, n);
+                     "family %s has no boxes; use --n to choose the number of rows", family->name);
+  int n = recipe->n > 0 ? recipe->n : family->least;
+  if (recipe->n <= 0 && recipe->boxes > 0) n = perp_lcp_family_rows_of_boxes(family, recipe->boxes);
+  int valid = perp_lcp_family_rows(family, n);
   if (valid != n)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no problem of %d rows; the nearest has %d",
-                     f->name, n, valid);
-  if (r->factored && !f->factored)
+                     family->name, n, valid);
+  if (recipe->factored && !family->factored)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "family %s has no factored form; omit --factored",
-                     f->name);
-  if (r->scale < 0 || !isfinite(r->scale))
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "scale = %g, must be finite and > 0", r->scale);
-  perp_lcp_recipe sized = *r;
+                     family->name);
+  if (recipe->scale < 0 || !isfinite(recipe->scale))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "scale = %g, must be finite and > 0", recipe->scale);
+  perp_lcp_recipe sized = *recipe;
   sized.n = n;
   char what[160];
-  snprintf(what, sizeof what, "%s of %d rows%s", f->name, n,
-           f->factored && !r->factored ? " (less with --factored)" : "");
+  snprintf(what, sizeof what, "%s of %d rows%s", family->name, n,
+           family->factored && !recipe->factored ? " (less with --factored)" : "");
   PERP_TRY(perp_lcp_affords(ctx, perp_lcp_recipe_memory(&sized), what));
-  perp_rng *rng = perp_rng_create(r->seed);
+  perp_rng *rng = perp_rng_create(recipe->seed);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a generator");
   perp_status status;
-  if (f->kind < PERP_GEN_CLASSIC_END)
-    status = perp_lcp_generate_classic(ctx, f, n, rng, out);
-  else if (f->kind < PERP_GEN_RANDOM_END)
-    status = perp_lcp_generate_random(ctx, f, n, rng, out);
+  if (family->kind < PERP_GEN_CLASSIC_END)
+    status = perp_lcp_generate_classic(ctx, family, n, rng, out);
+  else if (family->kind < PERP_GEN_RANDOM_END)
+    status = perp_lcp_generate_random(ctx, family, n, rng, out);
   else
-    status = perp_lcp_generate_contact(ctx, f, n, r->factored, rng, out);
-  if (status == PERP_OK && r->permute) status = generate_permute(ctx, out, rng);
+    status = perp_lcp_generate_contact(ctx, family, n, recipe->factored, rng, out);
+  if (status == PERP_OK && recipe->permute) status = generate_permute(ctx, out, rng);
   perp_rng_destroy(rng);
-  if (status == PERP_OK && r->scale > 0 && r->scale != 1) perp_lcp_problem_scale(out, r->scale);
+  if (status == PERP_OK && recipe->scale > 0 && recipe->scale != 1)
+    perp_lcp_problem_scale(out, recipe->scale);
   if (status == PERP_OK && out->provenance == NULL)
-    status = perp_lcp_problem_note(ctx, out, "perp: %s", f->summary);
+    status = perp_lcp_problem_note(ctx, out, "perp: %s", family->summary);
   if (status != PERP_OK) {
     perp_lcp_problem_free(out);
     return status;
   }
-  out->classes = f->classes;
-  memcpy(out->family, f->name, strlen(f->name) + 1);
+  out->classes = family->classes;
+  memcpy(out->family, family->name, strlen(family->name) + 1);
   return PERP_OK;
 }

@@ -39,12 +39,12 @@ enum {
   PERP_GEN_WALL     /* the same */
 };
 
-perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,
-                                      perp_lcp_problem *out);
-perp_status perp_lcp_generate_random(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,
-                                     perp_lcp_problem *out);
-perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, int n, bool factored,
+perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *family, int n,
                                       perp_rng *rng, perp_lcp_problem *out);
+perp_status perp_lcp_generate_random(perp_ctx *ctx, const perp_lcp_family *family, int n,
+                                     perp_rng *rng, perp_lcp_problem *out);
+perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *family, int n,
+                                      bool factored, perp_rng *rng, perp_lcp_problem *out);
 
 /* Walls: contacts of W x H, and the W x H nearest to a number of contacts or of boxes. */
 int perp_lcp_wall_contacts(int W, int H);

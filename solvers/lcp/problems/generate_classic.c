@@ -175,13 +175,13 @@ static const struct small {
     .free = true },
 };
 
-perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,
-                                      perp_lcp_problem *out)
+perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *family, int n,
+                                      perp_rng *rng, perp_lcp_problem *out)
 {
-  if (f->kind == PERP_GEN_TABLE) {
+  if (family->kind == PERP_GEN_TABLE) {
     const struct small *t = table;
-    while (strcmp(t->name, f->name) != 0) t++;
-    bool solved = (f->classes & PERP_CLASS_SOLVABLE) != 0;
+    while (strcmp(t->name, family->name) != 0) t++;
+    bool solved = (family->classes & PERP_CLASS_SOLVABLE) != 0;
     unsigned parts = PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u) |
                      (t->free ? PERP_PART_BOUNDS : 0u);
     PERP_TRY(perp_lcp_problem_new(ctx, n, parts, out));
@@ -196,11 +196,11 @@ perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, i
     if (status != PERP_OK) perp_lcp_problem_free(out);
     return status;
   }
-  bool solved = f->kind <= PERP_GEN_KOSTREVA || f->kind == PERP_GEN_HILBERT;
+  bool solved = family->kind <= PERP_GEN_KOSTREVA || family->kind == PERP_GEN_HILBERT;
   PERP_TRY(perp_lcp_problem_new(ctx, n, PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u), out));
   perp_lcp_arrays x = perp_lcp_edit(out);
   perp_lcp_problem scratch = { 0 };
-  if (f->kind == PERP_GEN_HARKER_PANG) {
+  if (family->kind == PERP_GEN_HARKER_PANG) {
     perp_status status = perp_lcp_problem_new(ctx, n, PERP_PART_A, &scratch);
     if (status != PERP_OK) {
       perp_lcp_problem_free(out);
@@ -208,7 +208,7 @@ perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, i
     }
     x.lo = perp_lcp_edit(&scratch).A;
   }
-  generate_classic_fill(x, f->kind, n, rng);
+  generate_classic_fill(x, family->kind, n, rng);
   perp_lcp_problem_free(&scratch);
   return PERP_OK;
 }

@@ -217,17 +217,17 @@ struct assembly {
   double *M, *Minv, *J, *s;
 };
 
-static void generate_contact_layout(void *assembly, perp_arena *a)
+static void generate_contact_layout(void *assembly, perp_arena *arena)
 {
   struct assembly *f = assembly;
   const size_t boxes = (size_t)f->scene->boxes, rows = (size_t)f->rows;
   const size_t contacts = (size_t)f->scene->contacts, sub = (size_t)f->sub;
-  PERP_INTS(a, boxes + 1, &f->bptr, &f->mptr, &f->tptr);
-  PERP_INTS(a, contacts + 1, &f->cptr, &f->jptr);
-  PERP_INTS(a, sub + 1, &f->jblk, &f->joff, &f->jgrp, &f->tsub);
-  PERP_DOUBLES(a, 36 * boxes, &f->M, &f->Minv);
-  f->J = PERP_CARVE(a, double, 6 * rows * sub);
-  f->s = f->soft ? PERP_CARVE(a, double, rows *contacts) : NULL;
+  PERP_INTS(arena, boxes + 1, &f->bptr, &f->mptr, &f->tptr);
+  PERP_INTS(arena, contacts + 1, &f->cptr, &f->jptr);
+  PERP_INTS(arena, sub + 1, &f->jblk, &f->joff, &f->jgrp, &f->tsub);
+  PERP_DOUBLES(arena, 36 * boxes, &f->M, &f->Minv);
+  f->J = PERP_CARVE(arena, double, 6 * rows * sub);
+  f->s = f->soft ? PERP_CARVE(arena, double, rows *contacts) : NULL;
 }
 
 /* Rows sign (d, r x d) of one side of a contact, d = z, x, y. */
@@ -246,7 +246,7 @@ static void generate_contact_side(double *G, int rows, double sign, const double
 }
 
 static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *s, int rows,
-                                             bool soft, struct assembly *f, perp_blocks *B)
+                                             bool soft, struct assembly *f, perp_blocks *blocks)
 {
   int sub = 0;
   for (int c = 0; c < s->contacts; c++) sub += s->points[c].below >= 0 ? 2 : 1;
@@ -279,41 +279,43 @@ static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *
   for (int i = 0; i <= sub; i++) f->joff[i] = 6 * rows * i;
   for (int i = 0; soft && i < rows * s->contacts; i++) f->s[i] = softness;
   perp_blocks_transpose(s->boxes, s->contacts, f->jptr, f->jblk, f->jgrp, f->tptr, f->tsub);
-  *B = (perp_blocks){ .nv = 6 * s->boxes,
-                      .m = rows * s->contacts,
-                      .nb = s->boxes,
-                      .nc = s->contacts,
-                      .bptr = f->bptr,
-                      .mptr = f->mptr,
-                      .cptr = f->cptr,
-                      .jptr = f->jptr,
-                      .jblk = f->jblk,
-                      .joff = f->joff,
-                      .jgrp = f->jgrp,
-                      .tptr = f->tptr,
-                      .tsub = f->tsub,
-                      .M = f->M,
-                      .Minv = f->Minv,
-                      .J = f->J,
-                      .s = f->s };
+  *blocks = (perp_blocks){ .nv = 6 * s->boxes,
+                           .m = rows * s->contacts,
+                           .nb = s->boxes,
+                           .nc = s->contacts,
+                           .bptr = f->bptr,
+                           .mptr = f->mptr,
+                           .cptr = f->cptr,
+                           .jptr = f->jptr,
+                           .jblk = f->jblk,
+                           .joff = f->joff,
+                           .jgrp = f->jgrp,
+                           .tptr = f->tptr,
+                           .tsub = f->tsub,
+                           .M = f->M,
+                           .Minv = f->Minv,
+                           .J = f->J,
+                           .s = f->s };
   return PERP_OK;
 }
 
 /* b += J v for velocities v of all cubes: uniform, of mean square rough^2 (m/s, 1/s), and `push`
  * along y for the top. */
-static perp_status generate_contact_disturb(perp_ctx *ctx, const perp_blocks *B, double rough,
+static perp_status generate_contact_disturb(perp_ctx *ctx, const perp_blocks *blocks, double rough,
                                             double push, perp_rng *rng, double *b)
 {
-  double *v = calloc((size_t)B->nv + 1, sizeof *v);
-  if (v == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d velocities", B->nv);
+  double *v = calloc((size_t)blocks->nv + 1, sizeof *v);
+  if (v == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d velocities", blocks->nv);
   const double most = 1.7320508075688772 * rough;
-  for (int i = 0; i < B->nv; i++) v[i] = perp_rng_uniform(rng, -most, most);
-  v[B->nv - 5] += push;
-  for (int c = 0; c < B->nc; c++)
-    for (int k = B->jptr[c], r = B->cptr[c + 1] - B->cptr[c]; k < B->jptr[c + 1]; k++)
+  for (int i = 0; i < blocks->nv; i++) v[i] = perp_rng_uniform(rng, -most, most);
+  v[blocks->nv - 5] += push;
+  for (int c = 0; c < blocks->nc; c++)
+    for (int k = blocks->jptr[c], r = blocks->cptr[c + 1] - blocks->cptr[c];
+         k < blocks->jptr[c + 1]; k++)
       for (int i = 0; i < r; i++)
         for (int j = 0; j < 6; j++)
-          b[B->cptr[c] + i] += B->J[B->joff[k] + i + j * r] * v[B->bptr[B->jblk[k]] + j];
+          b[blocks->cptr[c] + i] += blocks->J[blocks->joff[k] + i + j * r] *
+                                    v[blocks->bptr[blocks->jblk[k]] + j];
   free(v);
   return PERP_OK;
 }
@@ -327,40 +329,40 @@ static perp_status contact_problem(perp_ctx *ctx, const struct scene *s,
   const double gx = kind->incline ? gravity * sine : 0;
   const double gz = kind->incline ? -gravity * cosine : -gravity;
   struct assembly f;
-  perp_blocks B;
+  perp_blocks blocks;
   unsigned parts = rows == 3 ? PERP_PART_FRICTION : 0u;
   if (kind->form == CONE) parts |= PERP_PART_CONE;
   if (at_rest) parts |= PERP_PART_SOLUTION;
   PERP_TRY(perp_lcp_problem_new(ctx, rows * s->contacts, parts, out));
-  perp_lcp_arrays x = perp_lcp_edit(out);
+  perp_lcp_arrays arrays = perp_lcp_edit(out);
   for (int c = 0; c < s->contacts; c++) {
     if (s->points[c].below < 0) { /* b = J v*, v* = h g: cubes move alike, the ground does not */
-      x.b[rows * c] = gz * step;
-      if (rows == 3) x.b[rows * c + 1] = gx * step;
+      arrays.b[rows * c] = gz * step;
+      if (rows == 3) arrays.b[rows * c + 1] = gx * step;
     }
-    if (at_rest) x.solution[rows * c] = s->points[c].load;
+    if (at_rest) arrays.solution[rows * c] = s->points[c].load;
     for (int k = 1; k < rows; k++) {
-      x.fric_of[3 * c + k] = 3 * c;
-      x.mu[3 * c + k] = kind->mu;
+      arrays.fric_of[3 * c + k] = 3 * c;
+      arrays.mu[3 * c + k] = kind->mu;
     }
-    if (kind->form == CONE) x.cone[3 * c + 1] = 1;
+    if (kind->form == CONE) arrays.cone[3 * c + 1] = 1;
   }
-  perp_status status = generate_contact_assemble(ctx, s, rows, kind->soft, &f, &B);
-  if (status == PERP_OK) status = perp_lcp_problem_set_blocks(ctx, out, &B);
+  perp_status status = generate_contact_assemble(ctx, s, rows, kind->soft, &f, &blocks);
+  if (status == PERP_OK) status = perp_lcp_problem_set_blocks(ctx, out, &blocks);
   perp_arena_free(&f.arena);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }
 
-perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, int n, bool factored,
-                                      perp_rng *rng, perp_lcp_problem *out)
+perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *family, int n,
+                                      bool factored, perp_rng *rng, perp_lcp_problem *out)
 {
   static const int rows_of[] = { [PLAIN] = 1, [BOX] = 3, [CONE] = 3, [PYRAMID] = 6 };
   const struct contact_family *kind = contact_families;
-  while (strcmp(kind->name, f->name) != 0) kind++;
+  while (strcmp(kind->name, family->name) != 0) kind++;
   struct scene s;
   const int contacts = n / rows_of[kind->form];
-  if (f->kind == PERP_GEN_WALL) {
+  if (family->kind == PERP_GEN_WALL) {
     int W, H;
     perp_lcp_wall_nearest(contacts, 0, &W, &H);
     PERP_TRY(generate_contact_wall(ctx, W, H, &s));
@@ -368,18 +370,18 @@ perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, i
     PERP_TRY(generate_contact_stack(ctx, contacts / 4, &s));
   s.ratio = kind->ratio;
   bool at_rest = !kind->incline && kind->rough == 0 && !kind->soft;
-  perp_lcp_problem p = { 0 }, dense = { 0 };
-  perp_status status = contact_problem(ctx, &s, kind, at_rest, &p);
+  perp_lcp_problem problem = { 0 }, dense = { 0 };
+  perp_status status = contact_problem(ctx, &s, kind, at_rest, &problem);
   free(s.points);
   if (status == PERP_OK && kind->rough > 0)
-    status = generate_contact_disturb(ctx, p.p.F, kind->rough, kind->push, rng,
-                                      perp_lcp_edit(&p).b);
+    status = generate_contact_disturb(ctx, problem.p.F, kind->rough, kind->push, rng,
+                                      perp_lcp_edit(&problem).b);
   if (status == PERP_OK && factored) {
-    *out = p;
+    *out = problem;
     return PERP_OK;
   }
-  if (status == PERP_OK) status = perp_lcp_problem_form(ctx, &p, &dense);
-  perp_lcp_problem_free(&p);
+  if (status == PERP_OK) status = perp_lcp_problem_form(ctx, &problem, &dense);
+  perp_lcp_problem_free(&problem);
   if (status != PERP_OK || kind->form != PYRAMID) {
     *out = dense;
     return status;

@@ -60,22 +60,22 @@ static void generate_random_plant(perp_lcp_arrays x, int n, double degenerate, p
 }
 
 /* Bounds of every kind: contact, box around 0, box without 0, upper only, free, fixed. */
-static void draw_bounds(perp_lcp_arrays x, int n, bool with_free, perp_rng *rng)
+static void draw_bounds(perp_lcp_arrays arrays, int n, bool with_free, perp_rng *rng)
 {
   for (int i = 0; i < n; i++) {
     int kind = perp_rng_int(rng, with_free ? 7 : 5);
     double u = perp_rng_uniform(rng, 0.1, 1);
-    x.lo[i] = 0;
-    x.hi[i] = HUGE_VAL;
-    if (kind == 1) x.lo[i] = -u;
-    if (kind == 2) x.lo[i] = u;
-    if (kind == 1 || kind == 2) x.hi[i] = u + perp_rng_uniform(rng, 0.1, 1);
+    arrays.lo[i] = 0;
+    arrays.hi[i] = HUGE_VAL;
+    if (kind == 1) arrays.lo[i] = -u;
+    if (kind == 2) arrays.lo[i] = u;
+    if (kind == 1 || kind == 2) arrays.hi[i] = u + perp_rng_uniform(rng, 0.1, 1);
     if (kind == 3) {
-      x.lo[i] = -HUGE_VAL;
-      x.hi[i] = u;
+      arrays.lo[i] = -HUGE_VAL;
+      arrays.hi[i] = u;
     }
-    if (kind == 4) x.lo[i] = x.hi[i] = u - 0.5;
-    if (kind >= 5) x.lo[i] = -HUGE_VAL;
+    if (kind == 4) arrays.lo[i] = arrays.hi[i] = u - 0.5;
+    if (kind >= 5) arrays.lo[i] = -HUGE_VAL;
   }
 }
 
@@ -147,19 +147,19 @@ static void generate_random_fill(perp_lcp_arrays x, int kind, int n, double *R, 
   }
 }
 
-perp_status perp_lcp_generate_random(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,
-                                     perp_lcp_problem *out)
+perp_status perp_lcp_generate_random(perp_ctx *ctx, const perp_lcp_family *family, int n,
+                                     perp_rng *rng, perp_lcp_problem *out)
 {
-  bool bounds = f->kind == PERP_GEN_BOXED || f->kind == PERP_GEN_MIXED;
-  bool planted = f->kind != PERP_GEN_PMATRIX && f->kind != PERP_GEN_COPOSITIVE &&
-                 f->kind != PERP_GEN_INFEASIBLE;
+  bool bounds = family->kind == PERP_GEN_BOXED || family->kind == PERP_GEN_MIXED;
+  bool planted = family->kind != PERP_GEN_PMATRIX && family->kind != PERP_GEN_COPOSITIVE &&
+                 family->kind != PERP_GEN_INFEASIBLE;
   unsigned parts = PERP_PART_A | (bounds ? PERP_PART_BOUNDS : 0u) |
                    (planted ? PERP_PART_SOLUTION : 0u);
   perp_lcp_problem scratch;
   PERP_TRY(perp_lcp_problem_new(ctx, n + 1, PERP_PART_A, &scratch)); /* n^2 + 2 n + 1 numbers */
   perp_status status = perp_lcp_problem_new(ctx, n, parts, out);
   if (status == PERP_OK)
-    generate_random_fill(perp_lcp_edit(out), f->kind, n, perp_lcp_edit(&scratch).A, rng);
+    generate_random_fill(perp_lcp_edit(out), family->kind, n, perp_lcp_edit(&scratch).A, rng);
   perp_lcp_problem_free(&scratch);
   return status;
 }

@@ -5,29 +5,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void rows_layout(void *rows, perp_arena *a)
+static void rows_layout(void *rows, perp_arena *arena)
 {
   perp_rows *R = rows;
   const int n = R->max_n;
-  PERP_DOUBLES(a, n, &R->diag, &R->big, &R->a, &R->inv, &R->lo, &R->hi, &R->w);
-  PERP_DOUBLES(a, PERP_LCP_SCRATCH(n, 0), &R->judged);
-  R->unit = PERP_CARVE(a, perp_unit, n);
-  R->unit2 = PERP_CARVE(a, perp_unit, n);
-  PERP_INTS(a, n, &R->level, &R->place, &R->unit_of);
-  PERP_INTS(a, (size_t)n + 1, &R->count);
-  R->type = PERP_CARVE(a, signed char, n);
+  PERP_DOUBLES(arena, n, &R->diag, &R->big, &R->a, &R->inv, &R->lo, &R->hi, &R->w);
+  PERP_DOUBLES(arena, PERP_LCP_SCRATCH(n, 0), &R->judged);
+  R->unit = PERP_CARVE(arena, perp_unit, n);
+  R->unit2 = PERP_CARVE(arena, perp_unit, n);
+  PERP_INTS(arena, n, &R->level, &R->place, &R->unit_of);
+  PERP_INTS(arena, (size_t)n + 1, &R->count);
+  R->type = PERP_CARVE(arena, signed char, n);
 }
 
-perp_status perp_rows_open(perp_ctx *ctx, perp_rows *R, int max_n)
+perp_status perp_rows_open(perp_ctx *ctx, perp_rows *rows, int max_n)
 {
-  *R = (perp_rows){ .max_n = max_n };
-  return perp_arena_layout(ctx, &R->own, rows_layout, R);
+  *rows = (perp_rows){ .max_n = max_n };
+  return perp_arena_layout(ctx, &rows->own, rows_layout, rows);
 }
 
-void perp_rows_close(perp_rows *R)
+void perp_rows_close(perp_rows *rows)
 {
-  perp_arena_free(&R->own);
-  perp_arena_free(&R->grown);
+  perp_arena_free(&rows->own);
+  perp_arena_free(&rows->grown);
 }
 
 perp_status perp_rows_create(perp_ctx *ctx, const char *who, void *like, size_t size,
@@ -49,99 +49,100 @@ void perp_rows_destroy(void *ws)
 
 static void rows_types(void *user, int member, int members)
 {
-  perp_rows *R = user;
-  const perp_lcp *p = R->p;
-  const int end = perp_share(p->n, member + 1, members);
+  perp_rows *rows = user;
+  const perp_lcp *lcp = rows->p;
+  const int end = perp_share(lcp->n, member + 1, members);
   bool friction = false;
-  for (int i = perp_share(p->n, member, members); i < end; i++) {
-    R->lo[i] = p->lo != NULL ? p->lo[i] : 0;
-    R->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    R->type[i] = PERP_ROW_BOUNDED;
-    if (p->fric_of == NULL || p->fric_of[i] < 0) continue;
+  for (int i = perp_share(lcp->n, member, members); i < end; i++) {
+    rows->lo[i] = lcp->lo != NULL ? lcp->lo[i] : 0;
+    rows->hi[i] = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
+    rows->type[i] = PERP_ROW_BOUNDED;
+    if (lcp->fric_of == NULL || lcp->fric_of[i] < 0) continue;
     friction = true;
-    R->type[i] = perp_lcp_is_cone(p, i)                ? PERP_ROW_CONE
-                 : i > 0 && perp_lcp_is_cone(p, i - 1) ? PERP_ROW_CONE_TAIL
-                                                       : PERP_ROW_FRICTION;
+    rows->type[i] = perp_lcp_is_cone(lcp, i)                ? PERP_ROW_CONE
+                    : i > 0 && perp_lcp_is_cone(lcp, i - 1) ? PERP_ROW_CONE_TAIL
+                                                            : PERP_ROW_FRICTION;
   }
-  if (friction) __atomic_store_n(&R->friction, true, __ATOMIC_RELAXED);
+  if (friction) __atomic_store_n(&rows->friction, true, __ATOMIC_RELAXED);
 }
 
-/* Diagonal and largest numbers of a sparse A, whose columns are those of R. */
-static void rows_columns(perp_rows *R)
+/* Diagonal and largest numbers of a sparse A, whose columns are those of rows. */
+static void rows_columns(perp_rows *rows)
 {
-  const perp_columns *C = R->p->C;
-  R->start = (int *)(uintptr_t)C->start; /* only read */
-  R->row = (int *)(uintptr_t)C->row;
-  R->value = (double *)(uintptr_t)C->value;
-  for (int j = 0; j < C->n; j++) R->diag[j] = 0;
-  for (int j = 0; j < C->n; j++)
-    for (int k = C->start[j]; k < C->start[j + 1]; k++) {
-      const int i = C->row[k];
-      R->big[i] = larger(R->big[i], fabs(C->value[k]));
-      if (i == j) R->diag[j] = C->value[k];
+  const perp_columns *columns = rows->p->C;
+  rows->start = (int *)(uintptr_t)columns->start; /* only read */
+  rows->row = (int *)(uintptr_t)columns->row;
+  rows->value = (double *)(uintptr_t)columns->value;
+  for (int j = 0; j < columns->n; j++) rows->diag[j] = 0;
+  for (int j = 0; j < columns->n; j++)
+    for (int k = columns->start[j]; k < columns->start[j + 1]; k++) {
+      const int i = columns->row[k];
+      rows->big[i] = larger(rows->big[i], fabs(columns->value[k]));
+      if (i == j) rows->diag[j] = columns->value[k];
     }
 }
 
 /* How many numbers of A are not 0. */
-static size_t rows_dense(perp_rows *R, double omega)
+static size_t rows_dense(perp_rows *rows, double omega)
 {
-  const perp_lcp *p = R->p;
-  const int n = p->n;
+  const perp_lcp *lcp = rows->p;
+  const int n = lcp->n;
   size_t numbers = 0;
-  for (int i = 0; i < n; i++) R->big[i] = 0;
-  if (p->C != NULL) {
-    rows_columns(R);
-    numbers = (size_t)p->C->start[n];
+  for (int i = 0; i < n; i++) rows->big[i] = 0;
+  if (lcp->C != NULL) {
+    rows_columns(rows);
+    numbers = (size_t)lcp->C->start[n];
   }
-  for (int j = 0; p->A != NULL && j < n; j++) {
-    const double *a = p->A + (size_t)j * (size_t)p->lda;
-    R->diag[j] = a[j];
+  for (int j = 0; lcp->A != NULL && j < n; j++) {
+    const double *a = lcp->A + (size_t)j * (size_t)lcp->lda;
+    rows->diag[j] = a[j];
     int some = 0;
     for (int i = 0; i < n; i++) {
-      R->big[i] = larger(R->big[i], fabs(a[i]));
+      rows->big[i] = larger(rows->big[i], fabs(a[i]));
       some += a[i] != 0;
     }
     numbers += (size_t)some;
   }
-  R->n_units = 0;
+  rows->n_units = 0;
   for (int i = 0; i < n; i++) {
-    perp_rows_step(R, i, omega);
-    R->bnorm = larger(R->bnorm, fabs(p->b[i]) / R->big[i]);
-    if (R->type[i] == PERP_ROW_CONE_TAIL)
-      perp_rows_step_cone(R, i - 1, perp_rows_entry(R, i, i - 1), omega);
+    perp_rows_step(rows, i, omega);
+    rows->bnorm = larger(rows->bnorm, fabs(lcp->b[i]) / rows->big[i]);
+    if (rows->type[i] == PERP_ROW_CONE_TAIL)
+      perp_rows_step_cone(rows, i - 1, perp_rows_entry(rows, i, i - 1), omega);
     else
-      R->unit[R->n_units++] = (perp_unit){ .row = i,
-                                           .r = R->type[i] == PERP_ROW_CONE ? 2 : 1,
-                                           .shape = DENSE_ROW };
+      rows->unit[rows->n_units++] = (perp_unit){ .row = i,
+                                                 .r = rows->type[i] == PERP_ROW_CONE ? 2 : 1,
+                                                 .shape = DENSE_ROW };
   }
-  if (R->coloured) perp_rows_dense_colours(R);
+  if (rows->coloured) perp_rows_dense_colours(rows);
   return numbers;
 }
 
-perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, double omega)
+perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *rows, const perp_lcp *lcp, double omega)
 {
-  if (p->n > R->max_n)
+  if (lcp->n > rows->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM,
-                     "lcp: n = %d, but the solver was created for at most %d rows", p->n, R->max_n);
-  R->p = p;
-  R->n = p->n;
-  R->zero_diagonal = R->scaled = R->friction = false;
-  R->n_levels = 0;
-  R->bnorm = 0;
+                     "lcp: n = %d, but the solver was created for at most %d rows", lcp->n,
+                     rows->max_n);
+  rows->p = lcp;
+  rows->n = lcp->n;
+  rows->zero_diagonal = rows->scaled = rows->friction = false;
+  rows->n_levels = 0;
+  rows->bnorm = 0;
   /* small problems are done before a second thread has begun */
   const int threads = ctx->threads < PERP_TEAM_MAX ? ctx->threads : PERP_TEAM_MAX;
-  R->threads = p->n >= PERP_TEAM_ROWS ? threads : 1;
-  perp_team(R->threads, rows_types, R);
-  R->sparse = false;
-  if (p->F == NULL) {
-    const size_t n = (size_t)p->n, numbers = rows_dense(R, omega);
-    R->sparse = p->C != NULL || perp_lcp_mostly_zeros(p->n, (double)numbers);
-    if (R->sparse && p->C == NULL) PERP_TRY(perp_rows_compress(ctx, R, numbers));
-    R->product = R->sparse ? (double)numbers : (double)n * (double)n;
-    R->work = p->C != NULL ? R->product : (double)n * (double)n; /* for reading it */
+  rows->threads = lcp->n >= PERP_TEAM_ROWS ? threads : 1;
+  perp_team(rows->threads, rows_types, rows);
+  rows->sparse = false;
+  if (lcp->F == NULL) {
+    const size_t n = (size_t)lcp->n, numbers = rows_dense(rows, omega);
+    rows->sparse = lcp->C != NULL || perp_lcp_mostly_zeros(lcp->n, (double)numbers);
+    if (rows->sparse && lcp->C == NULL) PERP_TRY(perp_rows_compress(ctx, rows, numbers));
+    rows->product = rows->sparse ? (double)numbers : (double)n * (double)n;
+    rows->work = lcp->C != NULL ? rows->product : (double)n * (double)n; /* for reading it */
   } else {
-    PERP_TRY(perp_rows_units(ctx, R, omega));
-    R->work = R->product = 2.0 * p->F->joff[p->F->jptr[p->F->nc]];
+    PERP_TRY(perp_rows_units(ctx, rows, omega));
+    rows->work = rows->product = 2.0 * lcp->F->joff[lcp->F->jptr[lcp->F->nc]];
   }
   return PERP_OK;
 }

@@ -111,8 +111,8 @@ typedef struct perp_rows {
 } perp_rows;
 
 /* Arrays for up to max_n rows.  Allocates; release with perp_rows_close (also after failure). */
-perp_status perp_rows_open(perp_ctx *ctx, perp_rows *R, int max_n);
-void perp_rows_close(perp_rows *R);
+perp_status perp_rows_open(perp_ctx *ctx, perp_rows *rows, int max_n);
+void perp_rows_close(perp_rows *rows);
 
 /* perp_workspace_create and perp_rows_open for a struct that begins with its perp_rows, *like with
  * their max_n; to be released by perp_rows_destroy (NULL is fine).  *ws is NULL on failure. */
@@ -126,43 +126,43 @@ void perp_rows_destroy(void *ws);
  * b asks for, or stays where that bound is infinite.  Allocates only when p is factored, or large
  * and mostly zeros, and needs more memory than any problem before.  O(n^2) dense, O(nnz) factored.
  */
-perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, double omega);
+perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *rows, const perp_lcp *lcp, double omega);
 
 /* Recompute w (dense) or u (factored) from lambda [n]; must precede the sweeps. */
-void perp_rows_reset(perp_rows *R, const double *lambda);
+void perp_rows_reset(perp_rows *rows, const double *lambda);
 /* One sweep over all units, order [n_units] or NULL (the order of rows); back: from the last to the
  * first. Returns max_i |change of lambda_i|. */
-double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back);
+double perp_rows_sweep(perp_rows *rows, double *lambda, const int *order, bool back);
 
 /* Single rows, for methods with their own blocks: w_i as the sweeps have it, the effect of
  * lambda_i += change on it (lambda itself is the caller's), and the entry A_ij of two rows. */
-double perp_rows_slack(perp_rows *R, const double *lambda, int i);
-void perp_rows_change(perp_rows *R, int i, double change);
-double perp_rows_entry(const perp_rows *R, int i, int j);
+double perp_rows_slack(perp_rows *rows, const double *lambda, int i);
+void perp_rows_change(perp_rows *rows, int i, double change);
+double perp_rows_entry(const perp_rows *rows, int i, int j);
 
 /* w = A lambda + b from scratch.  O(n^2) dense, O(nnz) factored or sparse. */
-void perp_rows_w(perp_rows *R, const double *lambda, double *w);
+void perp_rows_w(perp_rows *rows, const double *lambda, double *w);
 /* y = A x. */
-void perp_rows_A(perp_rows *R, const double *x, double *y);
+void perp_rows_A(perp_rows *rows, const double *x, double *y);
 /* d [n] with diag(d) - A positive semidefinite when A is symmetric: row sums of |A| when dense;
  * when factored s_i + sum over blocks of (rows touching the block) |G_ib|^2, as (sum of k terms)^2
  * <= k (sum of squares).  The two rows of a cone get the same value.  Zero rows get 1. */
-void perp_rows_majorant(perp_rows *R, double *d);
+void perp_rows_majorant(perp_rows *rows, double *d);
 /* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
  * without friction first.  y may be x. */
-void perp_rows_project(const perp_rows *R, const double *x, double *y);
+void perp_rows_project(const perp_rows *rows, const double *x, double *y);
 /* perp_lcp_merit of lambda with slack w and, where that is within p->tol, the larger one of it and
  * what the judge says of each row in its own scale (own, own_data), outside time steps.  The first
  * call after prepare computes the row scales when factored (as the judge does); the others are
  * O(n), as a few products where the answer is near. */
-double perp_rows_residual(perp_rows *R, const double *lambda, const double *w);
+double perp_rows_residual(perp_rows *rows, const double *lambda, const double *w);
 /* The same of lambda alone: w [n] out, one product (counted in stats). */
-double perp_rows_rate(perp_rows *R, const double *lambda, double *w, perp_stats *stats);
+double perp_rows_rate(perp_rows *rows, const double *lambda, double *w, perp_stats *stats);
 /* What an iterative method aims at: its own tolerance, or what the caller accepts where that is 0,
  * with a little room for the different rounding of the judge. */
-static inline double perp_rows_target(double tol, const perp_lcp *p)
+static inline double perp_rows_target(double tol, const perp_lcp *lcp)
 {
-  return 0.9 * (tol > 0 ? tol : p->tol > 0 ? p->tol : 1e-8);
+  return 0.9 * (tol > 0 ? tol : lcp->tol > 0 ? lcp->tol : 1e-8);
 }
 /* The option of that tolerance, a double `tol` of the struct S. */
 #define PERP_ROWS_TOL(S)                                                                           \
@@ -170,24 +170,24 @@ static inline double perp_rows_target(double tol, const perp_lcp *p)
             "Stopping tolerance of the scaled residual. 0: the tolerance of the caller.")
 
 /* What the normal multiplier leaves friction row i. */
-static inline double perp_rows_limit(const perp_rows *R, const double *lambda, int i)
+static inline double perp_rows_limit(const perp_rows *rows, const double *lambda, int i)
 {
-  const double normal = lambda[R->p->fric_of[i]];
-  return R->p->mu[i] * (normal > 0 ? normal : 0);
+  const double normal = lambda[rows->p->fric_of[i]];
+  return rows->p->mu[i] * (normal > 0 ? normal : 0);
 }
 
 /* Bounds of row i given lambda (friction rows: of their normal multiplier). */
-static inline void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo,
+static inline void perp_rows_bounds(const perp_rows *rows, const double *lambda, int i, double *lo,
                                     double *hi)
 {
-  const bool bounded = R->type[i] == PERP_ROW_BOUNDED;
-  *hi = bounded ? R->hi[i] : perp_rows_limit(R, lambda, i);
-  *lo = bounded ? R->lo[i] : -*hi;
+  const bool bounded = rows->type[i] == PERP_ROW_BOUNDED;
+  *hi = bounded ? rows->hi[i] : perp_rows_limit(rows, lambda, i);
+  *lo = bounded ? rows->lo[i] : -*hi;
 }
 
-static inline bool perp_rows_spent(const perp_rows *R)
+static inline bool perp_rows_spent(const perp_rows *rows)
 {
-  return perp_lcp_spent(R->p, R->work);
+  return perp_lcp_spent(rows->p, rows->work);
 }
 
 /* The nearest point of the disc of radius r. */

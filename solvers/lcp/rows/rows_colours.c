@@ -15,75 +15,75 @@ enum { COLOURS = 64 };
 enum { BOX, CONE, NORMAL, FOUR_NORMALS, KINDS, NO_FOURS = PERP_FOURS_KINDS - 1 };
 
 /* Does a row of a unit look at a row of another one? */
-static bool rows_colours_looks(const perp_rows *R, const perp_unit *t)
+static bool rows_colours_looks(const perp_rows *rows, const perp_unit *unit)
 {
-  for (int i = t->row; t->contents == MIXED && i < t->row + t->r; i++) {
-    const int j = R->type[i] == PERP_ROW_BOUNDED ? i : R->p->fric_of[i];
-    if (j < t->row || j >= t->row + t->r) return true;
+  for (int i = unit->row; unit->contents == MIXED && i < unit->row + unit->r; i++) {
+    const int j = rows->type[i] == PERP_ROW_BOUNDED ? i : rows->p->fric_of[i];
+    if (j < unit->row || j >= unit->row + unit->r) return true;
   }
   return false;
 }
 
-int perp_rows_colours(perp_rows *R, bool *commute)
+int perp_rows_colours(perp_rows *rows, bool *commute)
 {
-  const perp_blocks *F = R->p->F;
+  const perp_blocks *blocks = rows->p->F;
   int levels = 0;
   *commute = true;
-  for (int b = 0; b < F->nb; b++) R->used[b] = 0, R->block_level[b] = COLOURS;
-  for (int t = 0; t < R->n_units; t++) {
-    const perp_unit *unit = &R->unit[t];
-    const int from = F->jptr[unit->group], to = F->jptr[unit->group + 1];
+  for (int b = 0; b < blocks->nb; b++) rows->used[b] = 0, rows->block_level[b] = COLOURS;
+  for (int t = 0; t < rows->n_units; t++) {
+    const perp_unit *unit = &rows->unit[t];
+    const int from = blocks->jptr[unit->group], to = blocks->jptr[unit->group + 1];
     uint64_t used = 0;
     int level = COLOURS;
-    for (int k = from; k < to; k++) used |= R->used[F->jblk[k]];
+    for (int k = from; k < to; k++) used |= rows->used[blocks->jblk[k]];
     if (~used != 0) {
       level = __builtin_ctzll(~used);
-      for (int k = from; k < to; k++) R->used[F->jblk[k]] |= (uint64_t)1 << level;
+      for (int k = from; k < to; k++) rows->used[blocks->jblk[k]] |= (uint64_t)1 << level;
     } else {
       for (int k = from; k < to; k++)
-        if (R->block_level[F->jblk[k]] > level) level = R->block_level[F->jblk[k]];
-      for (int k = from; k < to; k++) R->block_level[F->jblk[k]] = level + 1;
+        if (rows->block_level[blocks->jblk[k]] > level) level = rows->block_level[blocks->jblk[k]];
+      for (int k = from; k < to; k++) rows->block_level[blocks->jblk[k]] = level + 1;
     }
-    R->level[t] = level;
+    rows->level[t] = level;
     if (level >= levels) levels = level + 1;
-    if (rows_colours_looks(R, unit)) *commute = false;
+    if (rows_colours_looks(rows, unit)) *commute = false;
   }
   return levels;
 }
 
-static int rows_colours_kind(const perp_rows *R, const perp_unit *t)
+static int rows_colours_kind(const perp_rows *rows, const perp_unit *unit)
 {
-  const int one = t->shape == SPACE_ONE ? KINDS : 0;
-  if (t->contents == NORMALS && (t->r == 1 || t->r == 4))
-    return perp_rows_flat(R, t) ? one + (t->r == 1 ? NORMAL : FOUR_NORMALS) : NO_FOURS;
-  if (t->contents != CONTACT_BOX && t->contents != CONTACT_CONE) return NO_FOURS;
-  if (!perp_rows_contact(R, t)) return NO_FOURS;
-  return one + (t->contents == CONTACT_BOX ? BOX : CONE);
+  const int one = unit->shape == SPACE_ONE ? KINDS : 0;
+  if (unit->contents == NORMALS && (unit->r == 1 || unit->r == 4))
+    return perp_rows_flat(rows, unit) ? one + (unit->r == 1 ? NORMAL : FOUR_NORMALS) : NO_FOURS;
+  if (unit->contents != CONTACT_BOX && unit->contents != CONTACT_CONE) return NO_FOURS;
+  if (!perp_rows_contact(rows, unit)) return NO_FOURS;
+  return one + (unit->contents == CONTACT_BOX ? BOX : CONE);
 }
 
-void perp_rows_by_colours(perp_rows *R, int levels)
+void perp_rows_by_colours(perp_rows *rows, int levels)
 {
-  const int n = R->n_units, bins = PERP_FOURS_KINDS * levels;
-  for (int l = 0; l <= bins; l++) R->bin[l] = 0;
+  const int n = rows->n_units, bins = PERP_FOURS_KINDS * levels;
+  for (int l = 0; l <= bins; l++) rows->bin[l] = 0;
   for (int t = 0; t < n; t++) {
-    R->level[t] = PERP_FOURS_KINDS * R->level[t] + rows_colours_kind(R, &R->unit[t]);
-    R->bin[R->level[t] + 1]++;
+    rows->level[t] = PERP_FOURS_KINDS * rows->level[t] + rows_colours_kind(rows, &rows->unit[t]);
+    rows->bin[rows->level[t] + 1]++;
   }
-  for (int l = 0; l < bins; l++) R->bin[l + 1] += R->bin[l];
+  for (int l = 0; l < bins; l++) rows->bin[l + 1] += rows->bin[l];
   for (int t = 0; t < n; t++) {
-    R->place[t] = R->bin[R->level[t]]++;
-    R->unit2[R->place[t]] = R->unit[t];
+    rows->place[t] = rows->bin[rows->level[t]]++;
+    rows->unit2[rows->place[t]] = rows->unit[t];
   }
-  perp_unit *sorted = R->unit2;
-  R->unit2 = R->unit;
-  R->unit = sorted;
+  perp_unit *sorted = rows->unit2;
+  rows->unit2 = rows->unit;
+  rows->unit = sorted;
   /* a bin now ends where it says */
-  for (int l = 0, start = 0; l < bins; start = R->bin[l++]) {
+  for (int l = 0, start = 0; l < bins; start = rows->bin[l++]) {
     if (l % PERP_FOURS_KINDS == NO_FOURS) {
-      R->count[l / PERP_FOURS_KINDS] = R->bin[l];
+      rows->count[l / PERP_FOURS_KINDS] = rows->bin[l];
       continue;
     }
-    for (int t = start; t + 4 <= R->bin[l]; t += 4) {
+    for (int t = start; t + 4 <= rows->bin[l]; t += 4) {
       sorted[t].shape = FOURS;
       for (int k = 1; k < 4; k++) sorted[t + k].shape = FOLLOWS;
     }
@@ -91,34 +91,35 @@ void perp_rows_by_colours(perp_rows *R, int levels)
 }
 
 /* Does a row of unit t meet one of unit s? */
-static bool rows_colours_meet(const perp_rows *R, const perp_unit *s, const perp_unit *t)
+static bool rows_colours_meet(const perp_rows *rows, const perp_unit *s, const perp_unit *t)
 {
-  const size_t ld = (size_t)R->p->lda;
+  const size_t ld = (size_t)rows->p->lda;
   for (int i = s->row; i < s->row + s->r; i++)
     for (int j = t->row; j < t->row + t->r; j++)
-      if (R->p->A[(size_t)i + ld * (size_t)j] != 0 || R->p->A[(size_t)j + ld * (size_t)i] != 0)
+      if (rows->p->A[(size_t)i + ld * (size_t)j] != 0 ||
+          rows->p->A[(size_t)j + ld * (size_t)i] != 0)
         return true;
   return false;
 }
 
-void perp_rows_dense_colours(perp_rows *R)
+void perp_rows_dense_colours(perp_rows *rows)
 {
-  const int n = R->n_units;
+  const int n = rows->n_units;
   int colours = 0;
   for (int t = 0; t < n; t++) {
     int colour = 0;
-    for (int c = 0; c < colours; c++) R->place[c] = 0;
+    for (int c = 0; c < colours; c++) rows->place[c] = 0;
     for (int s = 0; s < t; s++)
-      if (rows_colours_meet(R, &R->unit[s], &R->unit[t])) R->place[R->level[s]] = 1;
-    while (colour < colours && R->place[colour]) colour++;
-    R->level[t] = colour;
+      if (rows_colours_meet(rows, &rows->unit[s], &rows->unit[t])) rows->place[rows->level[s]] = 1;
+    while (colour < colours && rows->place[colour]) colour++;
+    rows->level[t] = colour;
     if (colour == colours) colours++;
   }
-  for (int l = 0; l <= colours; l++) R->count[l] = 0;
-  for (int t = 0; t < n; t++) R->count[R->level[t] + 1]++;
-  for (int l = 0; l < colours; l++) R->count[l + 1] += R->count[l];
-  for (int t = 0; t < n; t++) R->unit2[R->count[R->level[t]]++] = R->unit[t];
-  perp_unit *sorted = R->unit2;
-  R->unit2 = R->unit;
-  R->unit = sorted;
+  for (int l = 0; l <= colours; l++) rows->count[l] = 0;
+  for (int t = 0; t < n; t++) rows->count[rows->level[t] + 1]++;
+  for (int l = 0; l < colours; l++) rows->count[l + 1] += rows->count[l];
+  for (int t = 0; t < n; t++) rows->unit2[rows->count[rows->level[t]]++] = rows->unit[t];
+  perp_unit *sorted = rows->unit2;
+  rows->unit2 = rows->unit;
+  rows->unit = sorted;
 }

@@ -216,9 +216,9 @@ FOURS_INLINE void fours_relax(const perp_rows *R, const double *data, double *re
 }
 
 /* What is alike in units that are done together. */
-static inline int fours_alike(const perp_unit *t)
+static inline int fours_alike(const perp_unit *unit)
 {
-  return 100 * t->contents + 10 * t->r + (t->b < 0 ? 1 : 2);
+  return 100 * unit->contents + 10 * unit->r + (unit->b < 0 ? 1 : 2);
 }
 #define FOURS_ALIKE(contents, rows, blocks) (100 * (contents) + 10 * (rows) + (blocks))
 
@@ -351,22 +351,23 @@ FOURS_INLINE void fours_column(const double *const J[4], const double *const L[4
 FOURS_INLINE void fours_columns(const perp_rows *R, int t, const int block, const int rows,
                                 bool contacts, perp_v4 *g, perp_v4 *diag, perp_v4 *product)
 {
-  const perp_blocks *F = R->p->F;
+  const perp_blocks *blocks = R->p->F;
   const double *J[4], *L[4];
   perp_v4 sum[MOST] = { { 0 } };
   for (int k = 0; k < 4; k++) {
-    const int at = F->jptr[R->unit[t + k].group] + block;
-    J[k] = F->J + F->joff[at];
-    L[k] = R->root + F->bptr[F->jblk[at]];
+    const int at = blocks->jptr[R->unit[t + k].group] + block;
+    J[k] = blocks->J + blocks->joff[at];
+    L[k] = R->root + blocks->bptr[blocks->jblk[at]];
   }
   for (int q = 0; q < BODY_WIDTH && contacts; q++) fours_column(J, L, q, g + CONTACT_ROWS * q);
   for (int l = 0; l < rows && !contacts; l++) /* rows of groups of any size */
     for (int k = 0; k < 4; k++) {
       const perp_unit *unit = &R->unit[t + k];
       int c = unit->group;
-      while (unit->row + l >= F->cptr[c + 1]) c++;
-      const int r = F->cptr[c + 1] - F->cptr[c];
-      const double *row = F->J + F->joff[F->jptr[c] + block] + (unit->row + l - F->cptr[c]);
+      while (unit->row + l >= blocks->cptr[c + 1]) c++;
+      const int r = blocks->cptr[c + 1] - blocks->cptr[c];
+      const double *row = blocks->J + blocks->joff[blocks->jptr[c] + block] +
+                          (unit->row + l - blocks->cptr[c]);
       for (int q = 0; q < BODY_WIDTH; q++) g[rows * q + l][k] = row[r * q] * L[k][q];
     }
   for (int q = 0; q < BODY_WIDTH; q++, g += rows)
@@ -380,7 +381,7 @@ FOURS_INLINE void fours_columns(const perp_rows *R, int t, const int block, cons
 FOURS_INLINE bool fours_pack_of(perp_rows *R, int t, double omega, const int blocks, const int rows)
 {
   const perp_unit *unit = &R->unit[t];
-  const perp_lcp *p = R->p;
+  const perp_lcp *lcp = R->p;
   const bool contacts = unit->contents != NORMALS;
   four_head *head = (four_head *)(void *)(R->data + unit->at);
   perp_v4 *g = (perp_v4 *)(void *)(head + 1), *gram = g + BODY_WIDTH * blocks * rows;
@@ -394,12 +395,12 @@ FOURS_INLINE bool fours_pack_of(perp_rows *R, int t, double omega, const int blo
   }
   if (rows == CONTACT_ROWS) {
     perp_v4 mu[CONTACT_ROWS] = { { 0 } };
-    fours_read(p->mu, head->row, rows, mu);
+    fours_read(lcp->mu, head->row, rows, mu);
     *next++ = mu[1];
     *next++ = mu[2];
   }
-  if (p->F->s != NULL) {
-    fours_read(p->F->s, head->row, rows, diag);
+  if (lcp->F->s != NULL) {
+    fours_read(lcp->F->s, head->row, rows, diag);
     for (int k = 0; k < rows; k++) next[k] = diag[k];
   }
   fours_columns(R, t, 0, rows, contacts, g, diag, product);
@@ -417,7 +418,7 @@ FOURS_INLINE bool fours_pack_of(perp_rows *R, int t, double omega, const int blo
   }
   for (int k = 1; k < rows; k++)
     for (int j = 0; j < k; j++) gram[FOURS_GRAM(k) + j] = step[k] * product[FOURS_GRAM(k) + j];
-  fours_read(p->b, head->row, rows, data);
+  fours_read(lcp->b, head->row, rows, data);
   return true;
 }
 
@@ -463,12 +464,12 @@ void perp_fours_force_plain(bool plain)
   }
 #endif
 
-FOURS_WAYS(bool, return, fours_pack, (perp_rows * R, int t, double omega), (R, t, omega))
-FOURS_WAYS(double, return, fours_sweep, (const perp_rows *R, int t, int end, double *lambda),
-           (R, t, end, lambda))
-FOURS_WAYS(void, , fours_Gt, (const perp_rows *R, int t, int end, const double *x, double *u),
-           (R, t, end, x, u))
+FOURS_WAYS(bool, return, fours_pack, (perp_rows * rows, int t, double omega), (rows, t, omega))
+FOURS_WAYS(double, return, fours_sweep, (const perp_rows *rows, int t, int end, double *lambda),
+           (rows, t, end, lambda))
+FOURS_WAYS(void, , fours_Gt, (const perp_rows *rows, int t, int end, const double *x, double *u),
+           (rows, t, end, x, u))
 FOURS_WAYS(void, , fours_G,
-           (const perp_rows *R, int t, int end, const double *u, const double *x, bool b,
+           (const perp_rows *rows, int t, int end, const double *u, const double *x, bool b,
             double *y),
-           (R, t, end, u, x, b, y))
+           (rows, t, end, u, x, b, y))

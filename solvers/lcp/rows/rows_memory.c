@@ -3,44 +3,44 @@
  */
 #include "solvers/lcp/rows/rows_private.h"
 
-perp_status perp_rows_grow(perp_ctx *ctx, perp_rows *R, size_t bytes)
+perp_status perp_rows_grow(perp_ctx *ctx, perp_rows *rows, size_t bytes)
 {
-  if (bytes > R->capacity) {
-    perp_arena_free(&R->grown);
-    R->capacity = 0;
-    R->grown.used = bytes + bytes / 4;
-    const size_t capacity = R->grown.used;
-    PERP_TRY(perp_arena_reserve(ctx, &R->grown));
-    R->capacity = capacity;
+  if (bytes > rows->capacity) {
+    perp_arena_free(&rows->grown);
+    rows->capacity = 0;
+    rows->grown.used = bytes + bytes / 4;
+    const size_t capacity = rows->grown.used;
+    PERP_TRY(perp_arena_reserve(ctx, &rows->grown));
+    rows->capacity = capacity;
   }
-  R->grown.used = 0;
+  rows->grown.used = 0;
   return PERP_OK;
 }
 
-static void rows_memory_layout(perp_rows *R, size_t numbers, perp_arena *a)
+static void rows_memory_layout(perp_rows *rows, size_t numbers, perp_arena *arena)
 {
-  PERP_INTS(a, (size_t)R->n + 1, &R->start);
-  PERP_INTS(a, numbers, &R->row);
-  PERP_DOUBLES(a, numbers, &R->value);
+  PERP_INTS(arena, (size_t)rows->n + 1, &rows->start);
+  PERP_INTS(arena, numbers, &rows->row);
+  PERP_DOUBLES(arena, numbers, &rows->value);
 }
 
-perp_status perp_rows_compress(perp_ctx *ctx, perp_rows *R, size_t numbers)
+perp_status perp_rows_compress(perp_ctx *ctx, perp_rows *rows, size_t numbers)
 {
-  const perp_lcp *p = R->p;
+  const perp_lcp *lcp = rows->p;
   perp_arena need = { 0 };
-  rows_memory_layout(R, numbers, &need);
-  PERP_TRY(perp_rows_grow(ctx, R, need.used));
-  rows_memory_layout(R, numbers, &R->grown);
+  rows_memory_layout(rows, numbers, &need);
+  PERP_TRY(perp_rows_grow(ctx, rows, need.used));
+  rows_memory_layout(rows, numbers, &rows->grown);
   int k = 0;
-  for (int j = 0; j < p->n; j++) {
-    const double *a = p->A + (size_t)j * (size_t)p->lda;
-    R->start[j] = k;
-    for (int i = 0; i < p->n; i++)
+  for (int j = 0; j < lcp->n; j++) {
+    const double *a = lcp->A + (size_t)j * (size_t)lcp->lda;
+    rows->start[j] = k;
+    for (int i = 0; i < lcp->n; i++)
       if (a[i] != 0) {
-        R->row[k] = i;
-        R->value[k++] = a[i];
+        rows->row[k] = i;
+        rows->value[k++] = a[i];
       }
   }
-  R->start[p->n] = k;
+  rows->start[lcp->n] = k;
   return PERP_OK;
 }

@@ -43,14 +43,14 @@ static inline int even(int k)
 }
 
 /* Numbers of the Gram matrix of unit t, which its rows follow. */
-static inline int unit_gram(const perp_unit *t)
+static inline int unit_gram(const perp_unit *unit)
 {
-  return t->shape > GENERIC ? even(t->r * (t->r - 1) / 2) : 0;
+  return unit->shape > GENERIC ? even(unit->r * (unit->r - 1) / 2) : 0;
 }
 
-static inline double *unit_rows(const perp_rows *R, const perp_unit *t)
+static inline double *unit_rows(const perp_rows *rows, const perp_unit *unit)
 {
-  return R->data + t->at + unit_gram(t);
+  return rows->data + unit->at + unit_gram(unit);
 }
 
 static inline double dot(int width, const double *x, const double *y)
@@ -62,34 +62,34 @@ static inline double dot(int width, const double *x, const double *y)
 
 /* The k-th block of a row of unit t: its length, and in *at where its accumulators are; 0 past the
  * end. */
-static inline int row_block(const perp_rows *R, const perp_unit *t, int k, int *at)
+static inline int row_block(const perp_rows *rows, const perp_unit *unit, int k, int *at)
 {
-  if (t->shape > GENERIC) {
-    if (k > (t->b >= 0)) return 0;
-    *at = k == 0 ? t->a : t->b;
-    return t->b >= 0 ? t->width / 2 : t->width;
+  if (unit->shape > GENERIC) {
+    if (k > (unit->b >= 0)) return 0;
+    *at = k == 0 ? unit->a : unit->b;
+    return unit->b >= 0 ? unit->width / 2 : unit->width;
   }
-  const perp_blocks *F = R->p->F;
-  if (k >= F->jptr[t->group + 1] - F->jptr[t->group]) return 0;
-  const int b = F->jblk[F->jptr[t->group] + k];
-  *at = R->uoff[b];
-  return R->uoff[b + 1] - R->uoff[b];
+  const perp_blocks *blocks = rows->p->F;
+  if (k >= blocks->jptr[unit->group + 1] - blocks->jptr[unit->group]) return 0;
+  const int b = blocks->jblk[blocks->jptr[unit->group] + k];
+  *at = rows->uoff[b];
+  return rows->uoff[b + 1] - rows->uoff[b];
 }
 
-static inline double row_dot(const perp_rows *R, const perp_unit *t, const double *g,
+static inline double row_dot(const perp_rows *rows, const perp_unit *unit, const double *g,
                              const double *u)
 {
   double sum = 0;
-  for (int k = 0, at = 0, d; (d = row_block(R, t, k, &at)) > 0; k++, g += d)
+  for (int k = 0, at = 0, d; (d = row_block(rows, unit, k, &at)) > 0; k++, g += d)
     sum += dot(d, g, u + at);
   return sum;
 }
 
 /* u += c g for one row g of unit t */
-static inline void row_axpy(const perp_rows *R, const perp_unit *t, const double *g, double c,
+static inline void row_axpy(const perp_rows *rows, const perp_unit *unit, const double *g, double c,
                             double *u)
 {
-  for (int k = 0, at = 0, d; (d = row_block(R, t, k, &at)) > 0; k++, g += d)
+  for (int k = 0, at = 0, d; (d = row_block(rows, unit, k, &at)) > 0; k++, g += d)
     for (int j = 0; j < d; j++) u[at + j] += c * g[j];
 }
 
@@ -162,10 +162,10 @@ static inline double clamp(double x, double lo, double hi)
 
 /* Threads for work over the units, level by level: one where waiting takes longer than a level
  * does. */
-static inline int perp_rows_threads(const perp_rows *R)
+static inline int perp_rows_threads(const perp_rows *rows)
 {
-  const int least = R->coloured ? PERP_COLOUR_UNITS : PERP_LEVEL_UNITS;
-  return R->n_levels > 0 && R->n_units >= least * R->n_levels ? R->threads : 1;
+  const int least = rows->coloured ? PERP_COLOUR_UNITS : PERP_LEVEL_UNITS;
+  return rows->n_levels > 0 && rows->n_units >= least * rows->n_levels ? rows->threads : 1;
 }
 
 /* One member's share [from, to) of the next level, which ends at `end`. */
@@ -174,93 +174,94 @@ typedef struct perp_share_of {
 } perp_share_of;
 
 /* Is unit t in space, on bodies with diagonal inertia? */
-static inline bool perp_rows_flat(const perp_rows *R, const perp_unit *t)
+static inline bool perp_rows_flat(const perp_rows *rows, const perp_unit *unit)
 {
-  const perp_blocks *F = R->p->F;
-  const int c = t->group;
-  if ((t->shape != SPACE_ONE && t->shape != SPACE_TWO) || F->diag == NULL) return false;
-  for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-    if (F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] != BODY_WIDTH || !F->diag[F->jblk[k]])
+  const perp_blocks *blocks = rows->p->F;
+  const int c = unit->group;
+  if ((unit->shape != SPACE_ONE && unit->shape != SPACE_TWO) || blocks->diag == NULL) return false;
+  for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+    if (blocks->bptr[blocks->jblk[k] + 1] - blocks->bptr[blocks->jblk[k]] != BODY_WIDTH ||
+        !blocks->diag[blocks->jblk[k]])
       return false;
   return true;
 }
 
 /* Is it one contact there, alone in its unit?  All sizes are known then. */
-static inline bool perp_rows_contact(const perp_rows *R, const perp_unit *t)
+static inline bool perp_rows_contact(const perp_rows *rows, const perp_unit *unit)
 {
-  const perp_blocks *F = R->p->F;
-  const int c = t->group;
-  return t->r == CONTACT_ROWS && F->cptr[c] == t->row && F->cptr[c + 1] - t->row == CONTACT_ROWS &&
-         perp_rows_flat(R, t);
+  const perp_blocks *blocks = rows->p->F;
+  const int c = unit->group;
+  return unit->r == CONTACT_ROWS && blocks->cptr[c] == unit->row &&
+         blocks->cptr[c + 1] - unit->row == CONTACT_ROWS && perp_rows_flat(rows, unit);
 }
 
-/* rows_memory.c: R->grown with room for so many bytes, and nothing in it. */
-perp_status perp_rows_grow(perp_ctx *ctx, perp_rows *R, size_t bytes);
+/* rows_memory.c: rows->grown with room for so many bytes, and nothing in it. */
+perp_status perp_rows_grow(perp_ctx *ctx, perp_rows *rows, size_t bytes);
 /* The columns of a dense A, which holds so many numbers other than 0. */
-perp_status perp_rows_compress(perp_ctx *ctx, perp_rows *R, size_t numbers);
+perp_status perp_rows_compress(perp_ctx *ctx, perp_rows *rows, size_t numbers);
 /* rows_units.c: the units of a factored problem and what they hold; PERP_ERR_UNSUPPORTED where
  * groups cut cones. */
-perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega);
+perp_status perp_rows_units(perp_ctx *ctx, perp_rows *rows, double omega);
 
 /* The step of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed
  * at the bound that b asks for, or does not move when that bound is infinite.  Rows i and i + 1 of
  * a cone, off = A_i,i+1. */
-void perp_rows_step(perp_rows *R, int i, double omega);
-static inline void perp_rows_step_cone(perp_rows *R, int i, double off, double omega)
+void perp_rows_step(perp_rows *rows, int i, double omega);
+static inline void perp_rows_step_cone(perp_rows *rows, int i, double off, double omega)
 {
-  const double a = R->diag[i], c = R->diag[i + 1];
+  const double a = rows->diag[i], c = rows->diag[i + 1];
   const double top = 0.5 * (a + c) + hypot(0.5 * (a - c), off);
-  if (top > DBL_MIN) R->inv[i] = R->inv[i + 1] = omega / top;
+  if (top > DBL_MIN) rows->inv[i] = rows->inv[i + 1] = omega / top;
 }
 
 /* rows_colours.c.  Level of each unit = its colour: the number of levels; *commute: units of a
  * level may be done in any order.  Then the units in that order, with their places, and alike
  * contacts of a level side by side. */
-int perp_rows_colours(perp_rows *R, bool *commute);
-void perp_rows_by_colours(perp_rows *R, int levels);
+int perp_rows_colours(perp_rows *rows, bool *commute);
+void perp_rows_by_colours(perp_rows *rows, int levels);
 /* The units of a dense problem by colours: rows i and j have different ones where A_ij or A_ji is
  * not 0.  O(n^2). */
-void perp_rows_dense_colours(perp_rows *R);
+void perp_rows_dense_colours(perp_rows *rows);
 
 /* rows_fours.c: contacts by fours, of the units t, t + 4, ... end - 4, each with its three
  * followers. */
 /* Their numbers, from J; false: a diagonal vanishes, they have to be packed one by one. */
-bool perp_fours_pack(perp_rows *R, int t, double omega);
+bool perp_fours_pack(perp_rows *rows, int t, double omega);
 /* One sweep, as fast_unit of rows_sweep.c: the largest change. */
-double perp_fours_sweep(const perp_rows *R, int t, int end, double *lambda);
+double perp_fours_sweep(const perp_rows *rows, int t, int end, double *lambda);
 /* u += G' x, and y = G u + S x (b: + b). */
-void perp_fours_Gt(const perp_rows *R, int t, int end, const double *x, double *u);
-void perp_fours_G(const perp_rows *R, int t, int end, const double *u, const double *x, bool b,
+void perp_fours_Gt(const perp_rows *rows, int t, int end, const double *x, double *u);
+void perp_fours_G(const perp_rows *rows, int t, int end, const double *u, const double *x, bool b,
                   double *y);
 /* For tests, before other threads begin: no AVX2 from now on, whatever the processor has. */
 void perp_fours_force_plain(bool plain);
 
 /* Where the fours that begin at or before t end; t itself where it is no part of any. */
-static inline int perp_rows_whole(const perp_rows *R, int t)
+static inline int perp_rows_whole(const perp_rows *rows, int t)
 {
-  while (t < R->n_units && R->unit[t].shape == FOLLOWS) t++;
+  while (t < rows->n_units && rows->unit[t].shape == FOLLOWS) t++;
   return t;
 }
 
 /* The end of the fours in a row that begin with unit t. */
-static inline int perp_rows_run(const perp_rows *R, int t, int end)
+static inline int perp_rows_run(const perp_rows *rows, int t, int end)
 {
-  while (t < end && R->unit[t].shape == FOURS) t += 4;
+  while (t < end && rows->unit[t].shape == FOURS) t += 4;
   return t;
 }
 
 /* Start from { 0 }; false past the last level.  Alone, all units are one level. */
-static inline bool perp_rows_next(const perp_rows *R, int member, int members, perp_share_of *s)
+static inline bool perp_rows_next(const perp_rows *rows, int member, int members, perp_share_of *s)
 {
-  if (s->end >= R->n_units) return false;
+  if (s->end >= rows->n_units) return false;
   if (members == 1) {
-    s->to = s->end = R->n_units;
+    s->to = s->end = rows->n_units;
     return true;
   }
   const int start = s->end;
-  s->end = R->count[s->level++];
-  s->from = perp_rows_whole(R, start + perp_share(s->end - start, member, members));
-  s->to = perp_rows_whole(R, start + perp_share(s->end - start, member + 1, members));
+  s->end = rows->count[s->level++];
+  s->from = perp_rows_whole(rows, start + perp_share(s->end - start, member, members));
+  s->to = perp_rows_whole(rows, start + perp_share(s->end - start, member + 1, members));
   if (start > 0) perp_team_wait(members);
   return true;
 }

@@ -9,16 +9,17 @@
 /* ---- products ---- */
 
 /* u += G' x of one unit */
-static inline __attribute__((always_inline)) void fast_Gt(const perp_rows *R, const perp_unit *t,
-                                                          const double *x, double *u,
-                                                          const int blocks, const int pairs)
+static inline __attribute__((always_inline)) void fast_Gt(const perp_rows *rows,
+                                                          const perp_unit *unit, const double *x,
+                                                          double *u, const int blocks,
+                                                          const int pairs)
 {
-  const double *g = unit_rows(R, t);
+  const double *g = unit_rows(rows, unit);
   held h;
-  hold(&h, u + t->a, u + t->b, blocks, pairs);
-  for (int i = 0; i < t->r; i++)
-    held_add(&h, x[t->row + i], g + 2 * blocks * pairs * i, blocks, pairs);
-  release(&h, u + t->a, u + t->b, blocks, pairs);
+  hold(&h, u + unit->a, u + unit->b, blocks, pairs);
+  for (int i = 0; i < unit->r; i++)
+    held_add(&h, x[unit->row + i], g + 2 * blocks * pairs * i, blocks, pairs);
+  release(&h, u + unit->a, u + unit->b, blocks, pairs);
 }
 
 static inline __attribute__((always_inline)) void unit_Gt(const perp_rows *R, const perp_unit *t,
@@ -45,28 +46,28 @@ typedef struct product {
 PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int members)
 {
   const product *job = user;
-  const perp_rows *R = job->R;
-  const double *s = R->p->F->s;
+  const perp_rows *rows = job->R;
+  const double *s = rows->p->F->s;
   perp_share_of part = { .end = 0 };
-  while (perp_rows_next(R, member, members, &part))
+  while (perp_rows_next(rows, member, members, &part))
     for (int t = part.from; t < part.to; t++) {
-      const int run = perp_rows_run(R, t, part.to);
-      if (run > t) perp_fours_Gt(R, t, run, job->x, job->u);
+      const int run = perp_rows_run(rows, t, part.to);
+      if (run > t) perp_fours_Gt(rows, t, run, job->x, job->u);
       t = run;
-      if (t < part.to) unit_Gt(R, &R->unit[t], job->x, job->u);
+      if (t < part.to) unit_Gt(rows, &rows->unit[t], job->x, job->u);
     }
   if (job->y == NULL) return;
   perp_team_wait(members); /* for the accumulators of the last level */
-  const int end = perp_rows_whole(R, perp_share(R->n_units, member + 1, members));
-  for (int t = perp_rows_whole(R, perp_share(R->n_units, member, members)); t < end; t++) {
-    const int run = perp_rows_run(R, t, end);
-    if (run > t) perp_fours_G(R, t, run, job->u, job->x, job->b != NULL, job->y);
+  const int end = perp_rows_whole(rows, perp_share(rows->n_units, member + 1, members));
+  for (int t = perp_rows_whole(rows, perp_share(rows->n_units, member, members)); t < end; t++) {
+    const int run = perp_rows_run(rows, t, end);
+    if (run > t) perp_fours_G(rows, t, run, job->u, job->x, job->b != NULL, job->y);
     t = run;
     if (t == end) break;
-    const perp_unit *unit = &R->unit[t];
-    const double *g = unit_rows(R, unit);
+    const perp_unit *unit = &rows->unit[t];
+    const double *g = unit_rows(rows, unit);
     for (int i = unit->row; i < unit->row + unit->r; i++, g += unit->width) {
-      double sum = row_dot(R, unit, g, job->u);
+      double sum = row_dot(rows, unit, g, job->u);
       if (s != NULL) sum += s[i] * job->x[i];
       job->y[i] = job->b != NULL ? sum + job->b[i] : sum;
     }
@@ -74,80 +75,81 @@ PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int m
 }
 
 /* y = A x (+ b); factored: u = G' x on the way, y may be NULL */
-static void rows_product_apply(perp_rows *R, const double *x, double *u, const double *b, double *y)
+static void rows_product_apply(perp_rows *rows, const double *x, double *u, const double *b,
+                               double *y)
 {
-  const perp_lcp *p = R->p;
-  R->work += y != NULL ? R->product : 0.5 * R->product;
-  if (p->F == NULL) {
-    for (int i = 0; i < p->n; i++) y[i] = b != NULL ? b[i] : 0;
-    if (R->sparse) {
-      for (int j = 0; j < p->n; j++)
-        for (int k = R->start[j]; x[j] != 0 && k < R->start[j + 1]; k++)
-          y[R->row[k]] += x[j] * R->value[k];
-    } else if (p->n < 48) { /* below that the call costs more than the work */
-      for (int j = 0; j < p->n; j++) {
-        const double *a = p->A + (size_t)j * (size_t)p->lda;
-        for (int i = 0; i < p->n; i++) y[i] += x[j] * a[i];
+  const perp_lcp *lcp = rows->p;
+  rows->work += y != NULL ? rows->product : 0.5 * rows->product;
+  if (lcp->F == NULL) {
+    for (int i = 0; i < lcp->n; i++) y[i] = b != NULL ? b[i] : 0;
+    if (rows->sparse) {
+      for (int j = 0; j < lcp->n; j++)
+        for (int k = rows->start[j]; x[j] != 0 && k < rows->start[j + 1]; k++)
+          y[rows->row[k]] += x[j] * rows->value[k];
+    } else if (lcp->n < 48) { /* below that the call costs more than the work */
+      for (int j = 0; j < lcp->n; j++) {
+        const double *a = lcp->A + (size_t)j * (size_t)lcp->lda;
+        for (int i = 0; i < lcp->n; i++) y[i] += x[j] * a[i];
       }
     } else
-      cblas_dgemv(CblasColMajor, CblasNoTrans, p->n, p->n, 1, p->A, p->lda, x, 1, 1, y, 1);
+      cblas_dgemv(CblasColMajor, CblasNoTrans, lcp->n, lcp->n, 1, lcp->A, lcp->lda, x, 1, 1, y, 1);
     return;
   }
-  for (int k = 0; k < R->nu; k++) u[k] = 0;
-  product job = { R, x, b, u, y };
-  perp_team(perp_rows_threads(R), rows_product_share, &job);
+  for (int k = 0; k < rows->nu; k++) u[k] = 0;
+  product job = { rows, x, b, u, y };
+  perp_team(perp_rows_threads(rows), rows_product_share, &job);
 }
 
-void perp_rows_reset(perp_rows *R, const double *lambda)
+void perp_rows_reset(perp_rows *rows, const double *lambda)
 {
-  if (R->p->F == NULL)
-    rows_product_apply(R, lambda, NULL, R->p->b, R->w);
+  if (rows->p->F == NULL)
+    rows_product_apply(rows, lambda, NULL, rows->p->b, rows->w);
   else
-    rows_product_apply(R, lambda, R->u, NULL, NULL);
+    rows_product_apply(rows, lambda, rows->u, NULL, NULL);
 }
 
-void perp_rows_w(perp_rows *R, const double *lambda, double *w)
+void perp_rows_w(perp_rows *rows, const double *lambda, double *w)
 {
-  rows_product_apply(R, lambda, R->uu, R->p->b, w);
+  rows_product_apply(rows, lambda, rows->uu, rows->p->b, w);
 }
 
-void perp_rows_A(perp_rows *R, const double *x, double *y)
+void perp_rows_A(perp_rows *rows, const double *x, double *y)
 {
-  rows_product_apply(R, x, R->uu, NULL, y);
+  rows_product_apply(rows, x, rows->uu, NULL, y);
 }
 
-void perp_rows_majorant(perp_rows *R, double *d)
+void perp_rows_majorant(perp_rows *rows, double *d)
 {
-  const perp_lcp *p = R->p;
-  const perp_blocks *F = p->F;
-  R->work += R->product;
-  for (int i = 0; i < p->n; i++) d[i] = 0;
-  for (int k = 0; p->C != NULL && k < p->C->start[p->n]; k++)
-    d[p->C->row[k]] += fabs(p->C->value[k]);
-  if (F == NULL)
-    for (int j = 0; p->A != NULL && j < p->n; j++) {
-      const double *a = p->A + (size_t)j * (size_t)p->lda;
-      for (int i = 0; i < p->n; i++) d[i] += fabs(a[i]);
+  const perp_lcp *lcp = rows->p;
+  const perp_blocks *blocks = lcp->F;
+  rows->work += rows->product;
+  for (int i = 0; i < lcp->n; i++) d[i] = 0;
+  for (int k = 0; lcp->C != NULL && k < lcp->C->start[lcp->n]; k++)
+    d[lcp->C->row[k]] += fabs(lcp->C->value[k]);
+  if (blocks == NULL)
+    for (int j = 0; lcp->A != NULL && j < lcp->n; j++) {
+      const double *a = lcp->A + (size_t)j * (size_t)lcp->lda;
+      for (int i = 0; i < lcp->n; i++) d[i] += fabs(a[i]);
     }
   else {
     /* uu [uoff[b]] counts the rows that touch block b */
-    for (int b = 0; b < F->nb; b++) R->uu[R->uoff[b]] = 0;
-    for (int c = 0; c < F->nc; c++)
-      for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-        R->uu[R->uoff[F->jblk[k]]] += F->cptr[c + 1] - F->cptr[c];
-    for (int t = 0; t < R->n_units; t++) {
-      const perp_unit *unit = &R->unit[t];
-      const double *g = unit_rows(R, unit);
+    for (int b = 0; b < blocks->nb; b++) rows->uu[rows->uoff[b]] = 0;
+    for (int c = 0; c < blocks->nc; c++)
+      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+        rows->uu[rows->uoff[blocks->jblk[k]]] += blocks->cptr[c + 1] - blocks->cptr[c];
+    for (int t = 0; t < rows->n_units; t++) {
+      const perp_unit *unit = &rows->unit[t];
+      const double *g = unit_rows(rows, unit);
       for (int i = unit->row; i < unit->row + unit->r; i++) {
-        d[i] = F->s != NULL ? F->s[i] : 0;
-        for (int k = 0, at = 0, h; (h = row_block(R, unit, k, &at)) > 0; k++, g += h)
-          d[i] += R->uu[at] * dot(h, g, g);
+        d[i] = blocks->s != NULL ? blocks->s[i] : 0;
+        for (int k = 0, at = 0, h; (h = row_block(rows, unit, k, &at)) > 0; k++, g += h)
+          d[i] += rows->uu[at] * dot(h, g, g);
       }
     }
   }
-  for (int i = 0; i < p->n; i++) {
+  for (int i = 0; i < lcp->n; i++) {
     if (!(d[i] > 0)) d[i] = 1;
-    if (R->type[i] == PERP_ROW_CONE_TAIL) d[i] = d[i - 1] = fmax(d[i], d[i - 1]);
+    if (rows->type[i] == PERP_ROW_CONE_TAIL) d[i] = d[i - 1] = fmax(d[i], d[i - 1]);
   }
 }
 
@@ -162,44 +164,45 @@ typedef struct projection {
 static void project_share(void *user, int member, int members)
 {
   const projection *job = user;
-  const perp_rows *R = job->R;
+  const perp_rows *rows = job->R;
   const double *x = job->x;
   double *y = job->y;
-  const int from = perp_share(R->n, member, members), end = perp_share(R->n, member + 1, members);
+  const int from = perp_share(rows->n, member, members),
+            end = perp_share(rows->n, member + 1, members);
   for (int i = from; i < end; i++)
-    y[i] = R->type[i] == PERP_ROW_BOUNDED ? clamp(x[i], R->lo[i], R->hi[i]) : x[i];
-  if (!R->friction) return;
+    y[i] = rows->type[i] == PERP_ROW_BOUNDED ? clamp(x[i], rows->lo[i], rows->hi[i]) : x[i];
+  if (!rows->friction) return;
   perp_team_wait(members);
   for (int i = from; i < end; i++) {
-    if (R->type[i] == PERP_ROW_BOUNDED) continue;
-    double r = perp_rows_limit(R, y, i);
-    if (R->type[i] == PERP_ROW_FRICTION)
+    if (rows->type[i] == PERP_ROW_BOUNDED) continue;
+    double r = perp_rows_limit(rows, y, i);
+    if (rows->type[i] == PERP_ROW_FRICTION)
       y[i] = clamp(y[i], -r, r);
-    else if (R->type[i] == PERP_ROW_CONE)
+    else if (rows->type[i] == PERP_ROW_CONE)
       perp_disc(r, &y[i], &y[i + 1]);
   }
 }
 
-void perp_rows_project(const perp_rows *R, const double *x, double *y)
+void perp_rows_project(const perp_rows *rows, const double *x, double *y)
 {
-  projection job = { R, x, y };
-  perp_team(R->threads, project_share, &job);
+  projection job = { rows, x, y };
+  perp_team(rows->threads, project_share, &job);
 }
 
-double perp_rows_residual(perp_rows *R, const double *lambda, const double *w)
+double perp_rows_residual(perp_rows *rows, const double *lambda, const double *w)
 {
-  const perp_lcp *p = R->p;
-  if (p->F != NULL && !R->scaled) {
-    perp_lcp_scales(p, R->a, R->scratch);
-    R->scaled = true;
+  const perp_lcp *lcp = rows->p;
+  if (lcp->F != NULL && !rows->scaled) {
+    perp_lcp_scales(lcp, rows->a, rows->scratch);
+    rows->scaled = true;
   }
-  const double merit = perp_lcp_merit(p, p->F == NULL ? R->big : R->a, lambda, w);
-  return perp_lcp_close(p, merit, lambda, w, R->judged);
+  const double merit = perp_lcp_merit(lcp, lcp->F == NULL ? rows->big : rows->a, lambda, w);
+  return perp_lcp_close(lcp, merit, lambda, w, rows->judged);
 }
 
-double perp_rows_rate(perp_rows *R, const double *lambda, double *w, perp_stats *stats)
+double perp_rows_rate(perp_rows *rows, const double *lambda, double *w, perp_stats *stats)
 {
-  perp_rows_w(R, lambda, w);
+  perp_rows_w(rows, lambda, w);
   stats->matvecs++;
-  return perp_rows_residual(R, lambda, w);
+  return perp_rows_residual(rows, lambda, w);
 }

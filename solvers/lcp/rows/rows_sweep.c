@@ -8,57 +8,58 @@
 /* ---- sweeps ---- */
 
 /* the new value of row i with slack w */
-static inline double rows_sweep_relax(const perp_rows *R, int i, double w, const double *lambda)
+static inline double rows_sweep_relax(const perp_rows *rows, int i, double w, const double *lambda)
 {
   double lo, hi;
-  perp_rows_bounds(R, lambda, i, &lo, &hi);
-  return clamp(lambda[i] - R->inv[i] * w, lo, hi);
+  perp_rows_bounds(rows, lambda, i, &lo, &hi);
+  return clamp(lambda[i] - rows->inv[i] * w, lo, hi);
 }
 
 /* w += change A_:i */
-static inline void dense_change(perp_rows *R, int i, double change)
+static inline void dense_change(perp_rows *rows, int i, double change)
 {
-  if (R->sparse) {
-    for (int k = R->start[i]; k < R->start[i + 1]; k++) R->w[R->row[k]] += change * R->value[k];
-    R->work += R->start[i + 1] - R->start[i];
+  if (rows->sparse) {
+    for (int k = rows->start[i]; k < rows->start[i + 1]; k++)
+      rows->w[rows->row[k]] += change * rows->value[k];
+    rows->work += rows->start[i + 1] - rows->start[i];
     return;
   }
-  const double *a = R->p->A + (size_t)i * (size_t)R->p->lda;
-  for (int j = 0; j < R->n; j++) R->w[j] += change * a[j];
-  R->work += R->n;
+  const double *a = rows->p->A + (size_t)i * (size_t)rows->p->lda;
+  for (int j = 0; j < rows->n; j++) rows->w[j] += change * a[j];
+  rows->work += rows->n;
 }
 
 /* a unit of any shape, row by row */
-static double generic_unit(perp_rows *R, const perp_unit *t, double *lambda, bool back)
+static double generic_unit(perp_rows *rows, const perp_unit *unit, double *lambda, bool back)
 {
-  const perp_lcp *p = R->p;
-  const double *s = p->F->s;
-  const int width = t->width;
+  const perp_lcp *lcp = rows->p;
+  const double *s = lcp->F->s;
+  const int width = unit->width;
   double worst = 0;
-  const double *g0 = unit_rows(R, t);
-  for (int step = 0; step < t->r; step++) {
-    int k = back ? t->r - 1 - step : step, i = t->row + k, pair = 1;
-    if (R->type[i] == PERP_ROW_CONE_TAIL) {
+  const double *g0 = unit_rows(rows, unit);
+  for (int step = 0; step < unit->r; step++) {
+    int k = back ? unit->r - 1 - step : step, i = unit->row + k, pair = 1;
+    if (rows->type[i] == PERP_ROW_CONE_TAIL) {
       if (!back) continue;
       k--, i--, step++;
     }
     const double *g = g0 + (size_t)k * (size_t)width;
-    double w = row_dot(R, t, g, R->u) + p->b[i] + (s != NULL ? s[i] * lambda[i] : 0);
+    double w = row_dot(rows, unit, g, rows->u) + lcp->b[i] + (s != NULL ? s[i] * lambda[i] : 0);
     double x, y = 0;
-    if (R->type[i] == PERP_ROW_CONE) {
-      double w2 = row_dot(R, t, g + width, R->u) + p->b[i + 1] +
+    if (rows->type[i] == PERP_ROW_CONE) {
+      double w2 = row_dot(rows, unit, g + width, rows->u) + lcp->b[i + 1] +
                   (s != NULL ? s[i + 1] * lambda[i + 1] : 0);
       pair = 2;
-      x = lambda[i] - R->inv[i] * w;
-      y = lambda[i + 1] - R->inv[i] * w2;
-      perp_disc(perp_rows_limit(R, lambda, i), &x, &y);
+      x = lambda[i] - rows->inv[i] * w;
+      y = lambda[i + 1] - rows->inv[i] * w2;
+      perp_disc(perp_rows_limit(rows, lambda, i), &x, &y);
     } else
-      x = rows_sweep_relax(R, i, w, lambda);
+      x = rows_sweep_relax(rows, i, w, lambda);
     for (int q = 0; q < pair; q++, g += width) {
       double c = (q == 0 ? x : y) - lambda[i + q];
       worst = larger(worst, fabs(c));
       lambda[i + q] += c;
-      row_axpy(R, t, g, c, R->u);
+      row_axpy(rows, unit, g, c, rows->u);
     }
   }
   return worst;
@@ -68,23 +69,23 @@ static double generic_unit(perp_rows *R, const perp_unit *t, double *lambda, boo
  * after inlining.  y is the step of each row as u asks for it, corrected by the Gram matrix (scaled
  * by the steps) as the rows before it change. */
 static inline __attribute__((always_inline)) double
-fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const int blocks,
+fast_unit(const perp_rows *rows, const perp_unit *unit, double *restrict lambda, const int blocks,
           const int pairs, const int r)
 {
   const int width = 2 * blocks * pairs;
-  const double *gram = R->data + t->at, *g = gram + even(r * (r - 1) / 2);
+  const double *gram = rows->data + unit->at, *g = gram + even(r * (r - 1) / 2);
   const double *par = g + r * width;
-  const double *s = R->p->F->s;
+  const double *s = rows->p->F->s;
   double y[PERP_UNIT_ROWS] = { 0 }, change[PERP_UNIT_ROWS] = { 0 }, worst = 0;
-  double *l = lambda + t->row;
+  double *l = lambda + unit->row;
   held h;
-  hold(&h, R->u + t->a, R->u + t->b, blocks, pairs);
+  hold(&h, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
   for (int i = 0; i < r; i++) {
     y[i] = held_dot(&h, g + i * width, blocks, pairs) + par[PARAMS * i];
-    if (s != NULL) y[i] += s[t->row + i] * l[i];
+    if (s != NULL) y[i] += s[unit->row + i] * l[i];
     y[i] *= -par[PARAMS * i + 1];
   }
-  switch (t->contents) {
+  switch (unit->contents) {
   case NORMALS:
     for (int i = 0; i < r; i++) {
       double d = y[i];
@@ -105,7 +106,7 @@ fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const
   case CONTACT_CONE:
     change[0] = y[0] > -l[0] ? y[0] : -l[0];
     l[0] += change[0];
-    if (t->contents == CONTACT_CONE && r == CONTACT_ROWS) {
+    if (unit->contents == CONTACT_CONE && r == CONTACT_ROWS) {
       double z1 = l[1] + y[1] - gram[0] * change[0], z2 = l[2] + y[2] - gram[1] * change[0];
       perp_disc(par[PARAMS + 2] * l[0], &z1, &z2);
       change[1] = z1 - l[1];
@@ -125,9 +126,9 @@ fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const
     for (int i = 0; i < r; i++) {
       double d = y[i], lo = par[PARAMS * i + 2], hi = par[PARAMS * i + 3];
       for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      int type = R->type[t->row + i];
+      int type = rows->type[unit->row + i];
       if (type != PERP_ROW_BOUNDED) {
-        hi = perp_rows_limit(R, lambda, t->row + i);
+        hi = perp_rows_limit(rows, lambda, unit->row + i);
         lo = -hi;
       }
       if (type == PERP_ROW_CONE && i + 1 < r) {
@@ -148,7 +149,7 @@ fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const
   }
   for (int i = 0; i < r; i++) worst = larger(worst, fabs(change[i]));
   for (int i = 0; i < r; i++) held_add(&h, change[i], g + i * width, blocks, pairs);
-  release(&h, R->u + t->a, R->u + t->b, blocks, pairs);
+  release(&h, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
   return worst;
 }
 
@@ -194,34 +195,35 @@ typedef struct sweep {
 PERP_CLONES_OF_FOUR static void sweep_share(void *user, int member, int members)
 {
   sweep *s = user;
-  perp_rows *R = s->R;
+  perp_rows *rows = s->R;
   double worst = 0;
   perp_share_of part = { .end = 0 };
-  while (perp_rows_next(R, member, members, &part))
+  while (perp_rows_next(rows, member, members, &part))
     for (int t = part.from; t < part.to; t++) {
-      const int run = perp_rows_run(R, t, part.to);
-      if (run > t) worst = rows_sweep_swept(worst, perp_fours_sweep(R, t, run, s->lambda));
+      const int run = perp_rows_run(rows, t, part.to);
+      if (run > t) worst = rows_sweep_swept(worst, perp_fours_sweep(rows, t, run, s->lambda));
       t = run;
-      if (t < part.to) worst = rows_sweep_swept(worst, any_unit(R, &R->unit[t], s->lambda));
+      if (t < part.to) worst = rows_sweep_swept(worst, any_unit(rows, &rows->unit[t], s->lambda));
     }
   s->worst[member] = worst;
 }
 
-double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back)
+double perp_rows_sweep(perp_rows *rows, double *lambda, const int *order, bool back)
 {
   double worst = 0;
-  if (R->p->F != NULL) R->work += R->product;
+  if (rows->p->F != NULL) rows->work += rows->product;
   if (order == NULL && !back) {
-    sweep s = { .R = R, .lambda = lambda };
-    perp_team(perp_rows_threads(R), sweep_share, &s);
+    sweep s = { .R = rows, .lambda = lambda };
+    perp_team(perp_rows_threads(rows), sweep_share, &s);
     for (int i = 0; i < PERP_TEAM_MAX; i++) worst = rows_sweep_swept(worst, s.worst[i]);
     return worst;
   }
-  for (int k = 0; k < R->n_units; k++) {
-    int at = back ? R->n_units - 1 - k : k;
-    const perp_unit *t = &R->unit[order != NULL ? order[at] : at];
-    worst = rows_sweep_swept(worst, back && t->shape != DENSE_ROW ? generic_unit(R, t, lambda, true)
-                                                                  : any_unit(R, t, lambda));
+  for (int k = 0; k < rows->n_units; k++) {
+    int at = back ? rows->n_units - 1 - k : k;
+    const perp_unit *unit = &rows->unit[order != NULL ? order[at] : at];
+    worst = rows_sweep_swept(worst, back && unit->shape != DENSE_ROW
+                                        ? generic_unit(rows, unit, lambda, true)
+                                        : any_unit(rows, unit, lambda));
   }
   return worst;
 }
@@ -229,47 +231,47 @@ double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back
 /* ---- single rows ---- */
 
 /* the numbers of row i, of unit *t */
-static const double *row_numbers(const perp_rows *R, int i, const perp_unit **t)
+static const double *row_numbers(const perp_rows *rows, int i, const perp_unit **unit)
 {
-  *t = &R->unit[R->unit_of[i]];
-  return unit_rows(R, *t) + (size_t)(i - (*t)->row) * (size_t)(*t)->width;
+  *unit = &rows->unit[rows->unit_of[i]];
+  return unit_rows(rows, *unit) + (size_t)(i - (*unit)->row) * (size_t)(*unit)->width;
 }
 
-double perp_rows_slack(perp_rows *R, const double *lambda, int i)
+double perp_rows_slack(perp_rows *rows, const double *lambda, int i)
 {
-  const perp_lcp *p = R->p;
-  const perp_unit *t;
-  if (p->F == NULL) return R->w[i];
-  const double *g = row_numbers(R, i, &t);
-  R->work += t->width;
-  const double w = row_dot(R, t, g, R->u) + p->b[i];
-  return p->F->s != NULL ? w + p->F->s[i] * lambda[i] : w;
+  const perp_lcp *lcp = rows->p;
+  const perp_unit *unit;
+  if (lcp->F == NULL) return rows->w[i];
+  const double *g = row_numbers(rows, i, &unit);
+  rows->work += unit->width;
+  const double w = row_dot(rows, unit, g, rows->u) + lcp->b[i];
+  return lcp->F->s != NULL ? w + lcp->F->s[i] * lambda[i] : w;
 }
 
-void perp_rows_change(perp_rows *R, int i, double change)
+void perp_rows_change(perp_rows *rows, int i, double change)
 {
-  const perp_unit *t;
+  const perp_unit *unit;
   if (change == 0) return;
-  if (R->p->F == NULL) {
-    dense_change(R, i, change);
+  if (rows->p->F == NULL) {
+    dense_change(rows, i, change);
     return;
   }
-  const double *g = row_numbers(R, i, &t);
-  R->work += t->width;
-  row_axpy(R, t, g, change, R->u);
+  const double *g = row_numbers(rows, i, &unit);
+  rows->work += unit->width;
+  row_axpy(rows, unit, g, change, rows->u);
 }
 
-double perp_rows_entry(const perp_rows *R, int i, int j)
+double perp_rows_entry(const perp_rows *rows, int i, int j)
 {
-  const perp_lcp *p = R->p;
+  const perp_lcp *lcp = rows->p;
   const perp_unit *s, *t;
-  if (p->F == NULL) return perp_lcp_entry(p, i, j);
+  if (lcp->F == NULL) return perp_lcp_entry(lcp, i, j);
   /* J_i M^-1 J_j' by blocks: the rows of G on the blocks that both touch */
-  const double *x = row_numbers(R, i, &s), *y = row_numbers(R, j, &t);
-  double sum = i == j && p->F->s != NULL ? p->F->s[i] : 0;
-  for (int a = 0, at = 0, d; (d = row_block(R, s, a, &at)) > 0; a++, x += d) {
+  const double *x = row_numbers(rows, i, &s), *y = row_numbers(rows, j, &t);
+  double sum = i == j && lcp->F->s != NULL ? lcp->F->s[i] : 0;
+  for (int a = 0, at = 0, d; (d = row_block(rows, s, a, &at)) > 0; a++, x += d) {
     const double *z = y;
-    for (int b = 0, at2 = 0, e; (e = row_block(R, t, b, &at2)) > 0; b++, z += e)
+    for (int b = 0, at2 = 0, e; (e = row_block(rows, t, b, &at2)) > 0; b++, z += e)
       if (at == at2) sum += dot(d, x, z);
   }
   return sum;

@@ -8,42 +8,43 @@
 
 /* ---- steps of rows ---- */
 
-void perp_rows_step(perp_rows *R, int i, double omega)
+void perp_rows_step(perp_rows *rows, int i, double omega)
 {
-  double b = R->p->b[i];
-  if (R->big[i] > 0) {
-    bool positive = R->diag[i] > DBL_MIN;
-    R->inv[i] = omega / (positive ? R->diag[i] : R->big[i]);
-    if (!positive) __atomic_store_n(&R->zero_diagonal, true, __ATOMIC_RELAXED); /* by any member */
+  double b = rows->p->b[i];
+  if (rows->big[i] > 0) {
+    bool positive = rows->diag[i] > DBL_MIN;
+    rows->inv[i] = omega / (positive ? rows->diag[i] : rows->big[i]);
+    if (!positive)
+      __atomic_store_n(&rows->zero_diagonal, true, __ATOMIC_RELAXED); /* by any member */
     return;
   }
-  R->big[i] = 1;
-  R->inv[i] = 0;
-  if (R->type[i] != PERP_ROW_BOUNDED)
-    R->inv[i] = DBL_MAX;
-  else if (b > 0 && R->lo[i] > -HUGE_VAL)
-    R->hi[i] = R->lo[i];
-  else if (b < 0 && R->hi[i] < HUGE_VAL)
-    R->lo[i] = R->hi[i];
+  rows->big[i] = 1;
+  rows->inv[i] = 0;
+  if (rows->type[i] != PERP_ROW_BOUNDED)
+    rows->inv[i] = DBL_MAX;
+  else if (b > 0 && rows->lo[i] > -HUGE_VAL)
+    rows->hi[i] = rows->lo[i];
+  else if (b < 0 && rows->hi[i] < HUGE_VAL)
+    rows->lo[i] = rows->hi[i];
 }
 
 /* ---- cutting and ordering ---- */
 
 /* The unit that the rows of group c alone would be, but for its rows. */
-static perp_unit rows_units_of_group(const perp_rows *R, int c)
+static perp_unit rows_units_of_group(const perp_rows *rows, int c)
 {
-  const perp_blocks *F = R->p->F;
+  const perp_blocks *F = rows->p->F;
   const int *block = F->jblk + F->jptr[c], blocks = F->jptr[c + 1] - F->jptr[c];
-  perp_unit t = { .group = c, .b = -1, .shape = GENERIC };
-  for (int k = 0; k < blocks; k++) t.width += R->uoff[block[k] + 1] - R->uoff[block[k]];
-  if (blocks < 1 || blocks > 2) return t;
-  const int length = R->uoff[block[0] + 1] - R->uoff[block[0]];
-  t.a = R->uoff[block[0]];
-  if (blocks == 2) t.b = R->uoff[block[1]];
-  if (t.width != blocks * length) return t;
-  if (length == 4) t.shape = blocks == 1 ? PLANE_ONE : PLANE_TWO;
-  if (length == 6) t.shape = blocks == 1 ? SPACE_ONE : SPACE_TWO;
-  return t;
+  perp_unit unit = { .group = c, .b = -1, .shape = GENERIC };
+  for (int k = 0; k < blocks; k++) unit.width += rows->uoff[block[k] + 1] - rows->uoff[block[k]];
+  if (blocks < 1 || blocks > 2) return unit;
+  const int length = rows->uoff[block[0] + 1] - rows->uoff[block[0]];
+  unit.a = rows->uoff[block[0]];
+  if (blocks == 2) unit.b = rows->uoff[block[1]];
+  if (unit.width != blocks * length) return unit;
+  if (length == 4) unit.shape = blocks == 1 ? PLANE_ONE : PLANE_TWO;
+  if (length == 6) unit.shape = blocks == 1 ? SPACE_ONE : SPACE_TWO;
+  return unit;
 }
 
 static bool rows_units_neighbours(const perp_blocks *F, int c, int d)
@@ -55,16 +56,16 @@ static bool rows_units_neighbours(const perp_blocks *F, int c, int d)
   return same;
 }
 
-static int rows_units_contents(const perp_rows *R, int row, int r)
+static int rows_units_contents(const perp_rows *rows, int row, int r)
 {
   int bounded = 0, contacts = 0, own = 0, cones = 0;
   for (int i = row; i < row + r; i++)
-    if (R->type[i] == PERP_ROW_BOUNDED) {
+    if (rows->type[i] == PERP_ROW_BOUNDED) {
       bounded++;
-      contacts += R->lo[i] == 0 && R->hi[i] == HUGE_VAL;
+      contacts += rows->lo[i] == 0 && rows->hi[i] == HUGE_VAL;
     } else {
-      own += R->p->fric_of[i] == row;
-      cones += R->type[i] == PERP_ROW_CONE;
+      own += rows->p->fric_of[i] == row;
+      cones += rows->type[i] == PERP_ROW_CONE;
     }
   if (bounded == r) return contacts == r ? NORMALS : BOXES;
   if (contacts != 1 || own != r - 1 || (cones > 0 && r != CONTACT_ROWS)) return MIXED;
@@ -73,30 +74,31 @@ static int rows_units_contents(const perp_rows *R, int row, int r)
 
 /* Cut the rows into units: runs of rows on the same blocks, never between the rows of a cone.
  * False when the groups themselves do. */
-static bool rows_units_cut(perp_rows *R)
+static bool rows_units_cut(perp_rows *rows)
 {
-  const perp_blocks *F = R->p->F;
-  R->n_units = 0;
-  for (int c = 0, next; c < F->nc; c = next) {
-    perp_unit t = rows_units_of_group(R, c);
-    int row = F->cptr[c];
-    for (next = c + 1; t.shape != GENERIC && next < F->nc; next++)
-      if (F->cptr[next + 1] - row > PERP_UNIT_ROWS || !rows_units_neighbours(F, c, next)) break;
-    const int end = F->cptr[next];
+  const perp_blocks *blocks = rows->p->F;
+  rows->n_units = 0;
+  for (int c = 0, next; c < blocks->nc; c = next) {
+    perp_unit unit = rows_units_of_group(rows, c);
+    int row = blocks->cptr[c];
+    for (next = c + 1; unit.shape != GENERIC && next < blocks->nc; next++)
+      if (blocks->cptr[next + 1] - row > PERP_UNIT_ROWS || !rows_units_neighbours(blocks, c, next))
+        break;
+    const int end = blocks->cptr[next];
     while (row < end) {
       int r = end - row;
-      if (t.shape != GENERIC && r > PERP_UNIT_ROWS) {
+      if (unit.shape != GENERIC && r > PERP_UNIT_ROWS) {
         r = PERP_UNIT_ROWS;
-        if (R->type[row + r] == PERP_ROW_CONE_TAIL) r--;
+        if (rows->type[row + r] == PERP_ROW_CONE_TAIL) r--;
       }
-      while (row >= F->cptr[t.group + 1]) t.group++;
-      t.row = row;
-      t.r = (short)r;
-      t.contents = (signed char)rows_units_contents(R, row, r);
-      R->unit[R->n_units++] = t;
+      while (row >= blocks->cptr[unit.group + 1]) unit.group++;
+      unit.row = row;
+      unit.r = (short)r;
+      unit.contents = (signed char)rows_units_contents(rows, row, r);
+      rows->unit[rows->n_units++] = unit;
       row += r;
     }
-    if (end < R->n && R->type[end] == PERP_ROW_CONE_TAIL) return false;
+    if (end < rows->n && rows->type[end] == PERP_ROW_CONE_TAIL) return false;
   }
   return true;
 }
@@ -104,22 +106,22 @@ static bool rows_units_cut(perp_rows *R)
 /* Level of each unit = 1 + the highest level of the units before that share a block.  Returns the
  * number of levels, 0 where a friction row looks at a normal row of another unit: the units must
  * then stay in order. */
-static int rows_units_levels(perp_rows *R)
+static int rows_units_levels(perp_rows *rows)
 {
-  const perp_blocks *F = R->p->F;
+  const perp_blocks *blocks = rows->p->F;
   int levels = 0;
-  for (int b = 0; b < F->nb; b++) R->block_level[b] = 0;
-  for (int t = 0; t < R->n_units; t++) {
-    const perp_unit *unit = &R->unit[t];
-    const int from = F->jptr[unit->group], to = F->jptr[unit->group + 1];
+  for (int b = 0; b < blocks->nb; b++) rows->block_level[b] = 0;
+  for (int t = 0; t < rows->n_units; t++) {
+    const perp_unit *unit = &rows->unit[t];
+    const int from = blocks->jptr[unit->group], to = blocks->jptr[unit->group + 1];
     int level = 0;
     for (int k = from; k < to; k++)
-      if (R->block_level[F->jblk[k]] > level) level = R->block_level[F->jblk[k]];
-    R->level[t] = level++;
+      if (rows->block_level[blocks->jblk[k]] > level) level = rows->block_level[blocks->jblk[k]];
+    rows->level[t] = level++;
     if (level > levels) levels = level;
-    for (int k = from; k < to; k++) R->block_level[F->jblk[k]] = level;
+    for (int k = from; k < to; k++) rows->block_level[blocks->jblk[k]] = level;
     for (int i = unit->row; unit->contents == MIXED && i < unit->row + unit->r; i++) {
-      const int j = R->type[i] == PERP_ROW_BOUNDED ? i : R->p->fric_of[i];
+      const int j = rows->type[i] == PERP_ROW_BOUNDED ? i : rows->p->fric_of[i];
       if (j < unit->row || j >= unit->row + unit->r) return 0;
     }
   }
@@ -127,26 +129,26 @@ static int rows_units_levels(perp_rows *R)
 }
 
 /* Sort the units by level. */
-static void rows_units_schedule(perp_rows *R)
+static void rows_units_schedule(perp_rows *rows)
 {
-  if (R->coloured) {
+  if (rows->coloured) {
     bool commute;
-    const int colours = perp_rows_colours(R, &commute);
-    perp_rows_by_colours(R, colours);
-    R->n_levels = commute ? colours : 0;
+    const int colours = perp_rows_colours(rows, &commute);
+    perp_rows_by_colours(rows, colours);
+    rows->n_levels = commute ? colours : 0;
     return;
   }
-  const int n = R->n_units, levels = R->n_levels = rows_units_levels(R);
-  for (int l = 0; l <= levels; l++) R->count[l] = 0;
-  for (int t = 0; levels > 0 && t < n; t++) R->count[R->level[t] + 1]++;
-  for (int l = 0; l < levels; l++) R->count[l + 1] += R->count[l];
+  const int n = rows->n_units, levels = rows->n_levels = rows_units_levels(rows);
+  for (int l = 0; l <= levels; l++) rows->count[l] = 0;
+  for (int t = 0; levels > 0 && t < n; t++) rows->count[rows->level[t] + 1]++;
+  for (int l = 0; l < levels; l++) rows->count[l + 1] += rows->count[l];
   for (int t = 0; t < n; t++) {
-    R->place[t] = levels > 0 ? R->count[R->level[t]]++ : t;
-    R->unit2[R->place[t]] = R->unit[t];
+    rows->place[t] = levels > 0 ? rows->count[rows->level[t]]++ : t;
+    rows->unit2[rows->place[t]] = rows->unit[t];
   }
-  perp_unit *sorted = R->unit2;
-  R->unit2 = R->unit;
-  R->unit = sorted;
+  perp_unit *sorted = rows->unit2;
+  rows->unit2 = rows->unit;
+  rows->unit = sorted;
 }
 
 /* ---- packing ---- */
@@ -167,19 +169,19 @@ static void rows_units_cholesky(int d, const double *W, double *L)
   }
 }
 
-static void rows_units_factor(perp_rows *R, int b)
+static void rows_units_factor(perp_rows *rows, int b)
 {
-  const perp_blocks *F = R->p->F;
-  const int d = F->bptr[b + 1] - F->bptr[b];
-  const double *W = F->Minv + F->mptr[b];
-  double *L = R->chol + F->mptr[b];
-  if (F->diag == NULL || !F->diag[b]) {
+  const perp_blocks *blocks = rows->p->F;
+  const int d = blocks->bptr[b + 1] - blocks->bptr[b];
+  const double *W = blocks->Minv + blocks->mptr[b];
+  double *L = rows->chol + blocks->mptr[b];
+  if (blocks->diag == NULL || !blocks->diag[b]) {
     rows_units_cholesky(d, W, L);
     return;
   }
   int step;
-  double *root = R->root + F->bptr[b];
-  W = perp_blocks_flat(F, b, &step);
+  double *root = rows->root + blocks->bptr[b];
+  W = perp_blocks_flat(blocks, b, &step);
   for (int j = 0; j < d; j++) root[j] = W[step * j] > 0 ? sqrt(W[step * j]) : 0;
 }
 
@@ -198,59 +200,59 @@ rows_units_pack_row(int d, int r, bool diagonal, const double *J, const double *
   return sum;
 }
 
-static inline void rows_units_parameters(const perp_rows *R, const perp_unit *unit, double *par)
+static inline void rows_units_parameters(const perp_rows *rows, const perp_unit *unit, double *par)
 {
   for (int i = unit->row; i < unit->row + unit->r; i++, par += PARAMS) {
-    par[0] = R->p->b[i];
-    par[1] = R->inv[i];
-    par[2] = R->type[i] == PERP_ROW_BOUNDED ? R->lo[i] : R->p->mu[i];
-    par[3] = R->hi[i];
+    par[0] = rows->p->b[i];
+    par[1] = rows->inv[i];
+    par[2] = rows->type[i] == PERP_ROW_BOUNDED ? rows->lo[i] : rows->p->mu[i];
+    par[3] = rows->hi[i];
   }
 }
 
 /* Gram matrix and parameters of unit t, when its steps are there but for those of cones */
-static void rows_units_finish(perp_rows *R, int t, double omega)
+static void rows_units_finish(perp_rows *rows, int t, double omega)
 {
-  const perp_unit *unit = &R->unit[t];
+  const perp_unit *unit = &rows->unit[t];
   const int width = unit->width, r = unit->r;
-  double *g = unit_rows(R, unit), *gram = R->data + unit->at;
+  double *g = unit_rows(rows, unit), *gram = rows->data + unit->at;
   for (int i = unit->row; i < unit->row + r; i++) {
-    R->unit_of[i] = t;
-    if (R->type[i] != PERP_ROW_CONE_TAIL) continue;
+    rows->unit_of[i] = t;
+    if (rows->type[i] != PERP_ROW_CONE_TAIL) continue;
     const double *x = g + (size_t)(i - unit->row) * (size_t)width;
-    perp_rows_step_cone(R, i - 1, dot(width, x, x - width), omega);
+    perp_rows_step_cone(rows, i - 1, dot(width, x, x - width), omega);
   }
-  const double *inv = R->inv + unit->row;
+  const double *inv = rows->inv + unit->row;
   for (int k = 1; unit->shape != GENERIC && k < r; k++)
     for (int j = 0; j < k; j++) *gram++ = inv[k] * dot(width, g + k * width, g + j * width);
-  rows_units_parameters(R, unit, g + (size_t)r * (size_t)width);
+  rows_units_parameters(rows, unit, g + (size_t)r * (size_t)width);
 }
 
 /* Are all diagonals of a unit clear of zero?  Its steps then need no other row. */
-static inline bool rows_units_regular(const perp_rows *R, const perp_unit *unit)
+static inline bool rows_units_regular(const perp_rows *rows, const perp_unit *unit)
 {
   bool all = true;
-  for (int i = unit->row; i < unit->row + unit->r; i++) all = all && R->diag[i] > DBL_MIN;
+  for (int i = unit->row; i < unit->row + unit->r; i++) all = all && rows->diag[i] > DBL_MIN;
   return all;
 }
 
 /* Any unit: packed and, where it is regular, finished. */
-static void rows_units_pack(perp_rows *R, int t, double omega)
+static void rows_units_pack(perp_rows *rows, int t, double omega)
 {
-  const perp_unit *unit = &R->unit[t];
+  const perp_unit *unit = &rows->unit[t];
   /* rows of unit t in the order they are stored: g [width] = the row of J L, padding zero */
-  const perp_blocks *F = R->p->F;
-  double *g = unit_rows(R, unit);
+  const perp_blocks *blocks = rows->p->F;
+  double *g = unit_rows(rows, unit);
   int c = unit->group;
   for (int i = unit->row; i < unit->row + unit->r; i++) {
-    while (i >= F->cptr[c + 1]) c++; /* units hold few groups */
-    const int r = F->cptr[c + 1] - F->cptr[c], local = i - F->cptr[c];
-    double sum = F->s != NULL ? F->s[i] : 0;
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      const int blk = F->jblk[k], d = F->bptr[blk + 1] - F->bptr[blk];
-      const bool diagonal = F->diag != NULL && F->diag[blk];
-      const double *J = F->J + F->joff[k] + local;
-      const double *L = diagonal ? R->root + F->bptr[blk] : R->chol + F->mptr[blk];
+    while (i >= blocks->cptr[c + 1]) c++; /* units hold few groups */
+    const int r = blocks->cptr[c + 1] - blocks->cptr[c], local = i - blocks->cptr[c];
+    double sum = blocks->s != NULL ? blocks->s[i] : 0;
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int blk = blocks->jblk[k], d = blocks->bptr[blk + 1] - blocks->bptr[blk];
+      const bool diagonal = blocks->diag != NULL && blocks->diag[blk];
+      const double *J = blocks->J + blocks->joff[k] + local;
+      const double *L = diagonal ? rows->root + blocks->bptr[blk] : rows->chol + blocks->mptr[blk];
       if (d == BODY_WIDTH && r == CONTACT_ROWS && !diagonal) /* a fifth of a preparation */
         sum += rows_units_pack_row(BODY_WIDTH, CONTACT_ROWS, false, J, L, g);
       else
@@ -258,29 +260,29 @@ static void rows_units_pack(perp_rows *R, int t, double omega)
       g += d;
       if (d & 1) *g++ = 0;
     }
-    R->diag[i] = sum;
+    rows->diag[i] = sum;
   }
-  if (!rows_units_regular(R, unit)) return;
-  for (int i = unit->row; i < unit->row + unit->r; i++) R->inv[i] = omega / R->diag[i];
-  rows_units_finish(R, t, omega);
+  if (!rows_units_regular(rows, unit)) return;
+  for (int i = unit->row; i < unit->row + unit->r; i++) rows->inv[i] = omega / rows->diag[i];
+  rows_units_finish(rows, t, omega);
 }
 
 /* A contact in space on `blocks` blocks, see perp_rows_contact, packed and, where it is regular,
  * finished.  J comes column by column, with the three rows side by side; sums are those of the rows
  * one by one. */
-static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *R, int t,
+static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *rows, int t,
                                                                      double omega, const int blocks)
 {
   enum { WIDTH = 2 * BODY_WIDTH };
-  const perp_lcp *p = R->p;
-  const perp_blocks *F = p->F;
-  const perp_unit *unit = &R->unit[t];
+  const perp_lcp *lcp = rows->p;
+  const perp_blocks *F = lcp->F;
+  const perp_unit *unit = &rows->unit[t];
   const int row = unit->row, first = F->jptr[unit->group], width = blocks * BODY_WIDTH;
-  double *gram = R->data + unit->at, *g = gram + 4, *par = g + CONTACT_ROWS * width;
+  double *gram = rows->data + unit->at, *g = gram + 4, *par = g + CONTACT_ROWS * width;
   perp_v4 column[WIDTH], sum = { 0, 0, 0, 0 }, product = { 0, 0, 0, 0 };
   if (F->s != NULL) sum = (perp_v4){ F->s[row], F->s[row + 1], F->s[row + 2], 0 };
   for (int k = 0; k < blocks; k++) {
-    const double *J = F->J + F->joff[first + k], *L = R->root + F->bptr[F->jblk[first + k]];
+    const double *J = F->J + F->joff[first + k], *L = rows->root + F->bptr[F->jblk[first + k]];
     perp_v4 part = { 0, 0, 0, 0 };
     for (int j = 0; j < BODY_WIDTH; j++) {
       perp_v4 x = { J[3 * j], J[3 * j + 1], J[3 * j + 2], 0 };
@@ -308,25 +310,25 @@ static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *
     *(perp_v4 *)(g + width + j) = __builtin_shufflevector(y, y2, 0, 1, 4, 5);
     *(perp_v4 *)(g + 2 * width + j) = __builtin_shufflevector(x, x2, 2, 3, 6, 7);
   }
-  for (int i = 0; i < CONTACT_ROWS; i++) R->diag[row + i] = sum[i];
-  if (!rows_units_regular(R, unit)) return;
+  for (int i = 0; i < CONTACT_ROWS; i++) rows->diag[row + i] = sum[i];
+  if (!rows_units_regular(rows, unit)) return;
   for (int i = 0; i < CONTACT_ROWS; i++) {
-    R->inv[row + i] = omega / R->diag[row + i];
-    R->unit_of[row + i] = t;
+    rows->inv[row + i] = omega / rows->diag[row + i];
+    rows->unit_of[row + i] = t;
   }
   for (int i = 1; i < CONTACT_ROWS; i++)
-    if (R->type[row + i] == PERP_ROW_CONE_TAIL)
-      perp_rows_step_cone(R, row + i - 1, i == 1 ? product[0] : product[1], omega);
-  gram[0] = R->inv[row + 1] * product[0];
-  gram[1] = R->inv[row + 2] * product[2];
-  gram[2] = R->inv[row + 2] * product[1];
-  rows_units_parameters(R, unit, par);
+    if (rows->type[row + i] == PERP_ROW_CONE_TAIL)
+      perp_rows_step_cone(rows, row + i - 1, i == 1 ? product[0] : product[1], omega);
+  gram[0] = rows->inv[row + 1] * product[0];
+  gram[1] = rows->inv[row + 2] * product[2];
+  gram[2] = rows->inv[row + 2] * product[1];
+  rows_units_parameters(rows, unit, par);
 }
 
 /* Four contacts that are done one by one after all. */
-static void rows_units_split(perp_rows *R, int t)
+static void rows_units_split(perp_rows *rows, int t)
 {
-  for (perp_unit *unit = R->unit + t; unit < R->unit + t + 4; unit++)
+  for (perp_unit *unit = rows->unit + t; unit < rows->unit + t + 4; unit++)
     unit->shape = unit->b < 0 ? SPACE_ONE : SPACE_TWO;
 }
 
@@ -341,96 +343,98 @@ typedef struct packing {
 PERP_CLONES_OF_FOUR static void rows_units_share(void *user, int member, int members)
 {
   packing *job = user;
-  perp_rows *R = job->R;
-  const int from = perp_rows_whole(R, perp_share(R->n_units, member, members));
-  const int end = perp_rows_whole(R, perp_share(R->n_units, member + 1, members));
-  const int blocks = R->p->F->nb, last = perp_share(blocks, member + 1, members);
+  perp_rows *rows = job->R;
+  const int from = perp_rows_whole(rows, perp_share(rows->n_units, member, members));
+  const int end = perp_rows_whole(rows, perp_share(rows->n_units, member + 1, members));
+  const int blocks = rows->p->F->nb, last = perp_share(blocks, member + 1, members);
   double top = 0, bnorm = 0;
-  for (int b = perp_share(blocks, member, members); b < last; b++) rows_units_factor(R, b);
+  for (int b = perp_share(blocks, member, members); b < last; b++) rows_units_factor(rows, b);
   perp_team_wait(members);
   for (int k = from; k < end; k++) {
-    const int t = R->coloured ? k : R->place[k];
-    const perp_unit *unit = &R->unit[t];
-    if (unit->shape == FOURS && !perp_fours_pack(R, t, job->omega)) rows_units_split(R, t);
+    const int t = rows->coloured ? k : rows->place[k];
+    const perp_unit *unit = &rows->unit[t];
+    if (unit->shape == FOURS && !perp_fours_pack(rows, t, job->omega)) rows_units_split(rows, t);
     if (unit->shape == FOURS || unit->shape == FOLLOWS) {
       /* packed */
-    } else if (!perp_rows_contact(R, unit))
-      rows_units_pack(R, t, job->omega);
+    } else if (!perp_rows_contact(rows, unit))
+      rows_units_pack(rows, t, job->omega);
     else if (unit->shape == SPACE_TWO)
-      rows_units_contact(R, t, job->omega, 2);
+      rows_units_contact(rows, t, job->omega, 2);
     else
-      rows_units_contact(R, t, job->omega, 1);
-    for (int i = unit->row; i < unit->row + unit->r; i++) top = larger(top, R->diag[i]);
+      rows_units_contact(rows, t, job->omega, 1);
+    for (int i = unit->row; i < unit->row + unit->r; i++) top = larger(top, rows->diag[i]);
   }
   job->top[member] = top;
   perp_team_wait(members);
   for (int k = 0; k < members; k++) top = larger(top, job->top[k]);
   const double root = sqrt(top);
   for (int k = from; k < end; k++) {
-    const int t = R->coloured ? k : R->place[k];
-    const perp_unit *unit = &R->unit[t];
-    const bool done = rows_units_regular(R, unit);
+    const int t = rows->coloured ? k : rows->place[k];
+    const perp_unit *unit = &rows->unit[t];
+    const bool done = rows_units_regular(rows, unit);
     for (int i = unit->row; i < unit->row + unit->r; i++) {
       /* |A_ij| <= sqrt(A_ii A_jj) */
-      R->big[i] = R->diag[i] > 0 ? sqrt(R->diag[i]) * root : 0;
-      if (!done) perp_rows_step(R, i, job->omega);
-      bnorm = larger(bnorm, fabs(R->p->b[i]) / R->big[i]);
+      rows->big[i] = rows->diag[i] > 0 ? sqrt(rows->diag[i]) * root : 0;
+      if (!done) perp_rows_step(rows, i, job->omega);
+      bnorm = larger(bnorm, fabs(rows->p->b[i]) / rows->big[i]);
     }
-    if (!done) rows_units_finish(R, t, job->omega);
+    if (!done) rows_units_finish(rows, t, job->omega);
   }
   job->bnorm[member] = bnorm;
 }
 
 /* ---- memory, and all of it ---- */
 
-static void rows_units_layout(perp_rows *R, perp_arena *a)
+static void rows_units_layout(perp_rows *rows, perp_arena *arena)
 {
-  const perp_blocks *F = R->p->F;
+  const perp_blocks *blocks = rows->p->F;
   /* before the units are cut: a bound of their numbers; blocks of odd length are padded */
   bool odd = false;
-  R->nu = 0;
-  for (int b = 0; b < F->nb; b++) {
-    const int d = F->bptr[b + 1] - F->bptr[b];
-    R->nu += even(d);
+  rows->nu = 0;
+  for (int b = 0; b < blocks->nb; b++) {
+    const int d = blocks->bptr[b + 1] - blocks->bptr[b];
+    rows->nu += even(d);
     odd = odd || (d & 1);
   }
-  const size_t numbers = (size_t)F->joff[F->jptr[F->nc]];
-  PERP_INTS(a, F->nb + 1, &R->uoff);
-  PERP_INTS(a, F->nb, &R->block_level);
-  R->used = PERP_CARVE(a, uint64_t, R->coloured ? F->nb : 0);
-  PERP_INTS(a, R->coloured ? PERP_FOURS_KINDS * (size_t)R->p->n + 1 : 0, &R->bin);
-  PERP_DOUBLES(a, R->p->n + F->nv, &R->scratch);
-  PERP_DOUBLES(a, F->mptr[F->nb], &R->chol);
-  PERP_DOUBLES(a, F->nv, &R->root);
-  PERP_DOUBLES(a, R->nu, &R->u, &R->uu);
-  PERP_DOUBLES(a, (odd ? 2 : 1) * numbers + (size_t)R->p->n * (PARAMS + 2 + (R->coloured ? 4 : 0)),
-               &R->data);
+  const size_t numbers = (size_t)blocks->joff[blocks->jptr[blocks->nc]];
+  PERP_INTS(arena, blocks->nb + 1, &rows->uoff);
+  PERP_INTS(arena, blocks->nb, &rows->block_level);
+  rows->used = PERP_CARVE(arena, uint64_t, rows->coloured ? blocks->nb : 0);
+  PERP_INTS(arena, rows->coloured ? PERP_FOURS_KINDS * (size_t)rows->p->n + 1 : 0, &rows->bin);
+  PERP_DOUBLES(arena, rows->p->n + blocks->nv, &rows->scratch);
+  PERP_DOUBLES(arena, blocks->mptr[blocks->nb], &rows->chol);
+  PERP_DOUBLES(arena, blocks->nv, &rows->root);
+  PERP_DOUBLES(arena, rows->nu, &rows->u, &rows->uu);
+  PERP_DOUBLES(
+      arena, (odd ? 2 : 1) * numbers + (size_t)rows->p->n * (PARAMS + 2 + (rows->coloured ? 4 : 0)),
+      &rows->data);
 }
 
-perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega)
+perp_status perp_rows_units(perp_ctx *ctx, perp_rows *rows, double omega)
 {
-  const perp_blocks *F = R->p->F;
+  const perp_blocks *blocks = rows->p->F;
   perp_arena need = { 0 };
-  rows_units_layout(R, &need);
-  PERP_TRY(perp_rows_grow(ctx, R, need.used));
-  rows_units_layout(R, &R->grown);
-  R->uoff[0] = 0;
-  for (int b = 0; b < F->nb; b++) R->uoff[b + 1] = R->uoff[b] + even(F->bptr[b + 1] - F->bptr[b]);
-  if (!rows_units_cut(R))
+  rows_units_layout(rows, &need);
+  PERP_TRY(perp_rows_grow(ctx, rows, need.used));
+  rows_units_layout(rows, &rows->grown);
+  rows->uoff[0] = 0;
+  for (int b = 0; b < blocks->nb; b++)
+    rows->uoff[b + 1] = rows->uoff[b] + even(blocks->bptr[b + 1] - blocks->bptr[b]);
+  if (!rows_units_cut(rows))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "lcp: the two rows of a cone must be in the same group");
-  rows_units_schedule(R);
+  rows_units_schedule(rows);
   /* Place the numbers of units in their order.  Coloured: at multiples of 32 bytes, and with room
    * for what fours have beside those of each. */
   size_t at = 0;
-  for (perp_unit *t = R->unit; t < R->unit + R->n_units; t++) {
-    t->at = at;
-    at += (size_t)(unit_gram(t) + t->r * (t->width + PARAMS));
-    if (R->coloured) at = (at + (t->r == 1 ? 4 : 3)) & ~(size_t)3;
+  for (perp_unit *unit = rows->unit; unit < rows->unit + rows->n_units; unit++) {
+    unit->at = at;
+    at += (size_t)(unit_gram(unit) + unit->r * (unit->width + PARAMS));
+    if (rows->coloured) at = (at + (unit->r == 1 ? 4 : 3)) & ~(size_t)3;
   }
 
-  packing job = { .R = R, .omega = omega };
-  perp_team(R->threads, rows_units_share, &job);
-  for (int k = 0; k < PERP_TEAM_MAX; k++) R->bnorm = larger(R->bnorm, job.bnorm[k]);
+  packing job = { .R = rows, .omega = omega };
+  perp_team(rows->threads, rows_units_share, &job);
+  for (int k = 0; k < PERP_TEAM_MAX; k++) rows->bnorm = larger(rows->bnorm, job.bnorm[k]);
   return PERP_OK;
 }

@@ -33,82 +33,84 @@ struct ws {
   double *d, *y, *wy, *w, *next, *wnext; /* [max_n]; w*: A () + b */
 };
 
-static void apgd_layout(void *ws, perp_arena *a)
+static void apgd_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  PERP_DOUBLES(a, w->rows.max_n, &w->d, &w->y, &w->wy, &w->w, &w->next, &w->wnext);
+  struct ws *work = ws;
+  PERP_DOUBLES(arena, work->rows.max_n, &work->d, &work->y, &work->wy, &work->w, &work->next,
+               &work->wnext);
 }
 
 static perp_status apgd_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  struct ws w = { .rows.max_n = max_n, .o = *(const struct opts *)opts };
-  return perp_rows_create(ctx, "apgd", &w, sizeof w, apgd_layout, ws);
+  struct ws work = { .rows.max_n = max_n, .o = *(const struct opts *)opts };
+  return perp_rows_create(ctx, "apgd", &work, sizeof work, apgd_layout, ws);
 }
 
-static perp_status apgd_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status apgd_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_rows *R = &w->rows;
-  int n = p->n;
+  struct ws *work = ws;
+  perp_rows *rows = &work->rows;
+  int n = lcp->n;
   size_t bytes = (size_t)n * sizeof *lambda;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_rows_prepare(ctx, R, p, 1));
-  double tol = perp_rows_target(w->o.tol, p), L = 1, theta = 1;
-  for (int i = 0; i < n; i++) w->d[i] = R->inv[i] > 0 && R->inv[i] < HUGE_VAL ? 1 / R->inv[i] : 1;
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_rows_prepare(ctx, rows, lcp, 1));
+  double tol = perp_rows_target(work->o.tol, lcp), L = 1, theta = 1;
   for (int i = 0; i < n; i++)
-    if (!(w->d[i] > 0)) w->d[i] = R->big[i];
-  perp_rows_project(R, lambda, lambda);
-  perp_rows_w(R, lambda, w->w);
+    work->d[i] = rows->inv[i] > 0 && rows->inv[i] < HUGE_VAL ? 1 / rows->inv[i] : 1;
+  for (int i = 0; i < n; i++)
+    if (!(work->d[i] > 0)) work->d[i] = rows->big[i];
+  perp_rows_project(rows, lambda, lambda);
+  perp_rows_w(rows, lambda, work->w);
   stats->matvecs++;
-  memcpy(w->y, lambda, bytes);
-  memcpy(w->wy, w->w, bytes);
-  if (perp_rows_residual(R, lambda, w->w) <= tol) stats->reason = PERP_CONVERGED;
+  memcpy(work->y, lambda, bytes);
+  memcpy(work->wy, work->w, bytes);
+  if (perp_rows_residual(rows, lambda, work->w) <= tol) stats->reason = PERP_CONVERGED;
 
   while (stats->reason == PERP_RUNNING) {
-    if (stats->iterations == w->o.max_iter || perp_rows_spent(R)) {
+    if (stats->iterations == work->o.max_iter || perp_rows_spent(rows)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
     stats->iterations++;
     for (int back = 0;; back++) {
       double dAd = 0, dDd = 0;
-      for (int i = 0; i < n; i++) w->next[i] = w->y[i] - w->wy[i] / (L * w->d[i]);
-      perp_rows_project(R, w->next, w->next);
-      perp_rows_w(R, w->next, w->wnext);
+      for (int i = 0; i < n; i++) work->next[i] = work->y[i] - work->wy[i] / (L * work->d[i]);
+      perp_rows_project(rows, work->next, work->next);
+      perp_rows_w(rows, work->next, work->wnext);
       stats->matvecs++;
       for (int i = 0; i < n; i++) {
-        double d = w->next[i] - w->y[i];
-        dAd += d * (w->wnext[i] - w->wy[i]);
-        dDd += d * d * w->d[i];
+        double d = work->next[i] - work->y[i];
+        dAd += d * (work->wnext[i] - work->wy[i]);
+        dDd += d * d * work->d[i];
       }
       if (dAd <= L * dDd * (1 + 1e-10) || back == 60) break;
       L *= 2;
     }
-    double uphill = 0, rel = perp_rows_residual(R, w->next, w->wnext);
+    double uphill = 0, rel = perp_rows_residual(rows, work->next, work->wnext);
     PERP_TRACE(ctx, .method = "apgd", .what = "step", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .step = 1 / L, .residual = rel, .n = n, .x = w->next,
-               .w = w->wnext);
+               .entering = -1, .leaving = -1, .step = 1 / L, .residual = rel, .n = n,
+               .x = work->next, .w = work->wnext);
     if (!isfinite(rel)) { /* lambda is the last finite iterate */
       stats->reason = PERP_NOT_FINITE;
       break;
     }
     for (int i = 0; i < n; i++)
-      uphill += w->d[i] * (w->y[i] - w->next[i]) * (w->next[i] - lambda[i]);
+      uphill += work->d[i] * (work->y[i] - work->next[i]) * (work->next[i] - lambda[i]);
     if (uphill > 0) theta = 1;
     double theta_next = 0.5 * (1 + sqrt(1 + 4 * theta * theta));
     double beta = uphill > 0 ? 0 : (theta - 1) / theta_next;
     theta = theta_next;
     for (int i = 0; i < n; i++) {
-      w->y[i] = w->next[i] + beta * (w->next[i] - lambda[i]);
-      w->wy[i] = w->wnext[i] + beta * (w->wnext[i] - w->w[i]);
+      work->y[i] = work->next[i] + beta * (work->next[i] - lambda[i]);
+      work->wy[i] = work->wnext[i] + beta * (work->wnext[i] - work->w[i]);
     }
-    memcpy(lambda, w->next, bytes);
-    memcpy(w->w, w->wnext, bytes);
+    memcpy(lambda, work->next, bytes);
+    memcpy(work->w, work->wnext, bytes);
     if (rel <= tol) stats->reason = PERP_CONVERGED;
     L = fmax(0.9 * L, 1e-3);
   }
-  stats->work = R->work;
+  stats->work = rows->work;
   return PERP_OK;
 }
 

@@ -103,155 +103,155 @@ struct ws {
                  */
 };
 
-static void block_gs_layout(void *ws, perp_arena *a)
+static void block_gs_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  const size_t n = (size_t)w->s.rows.max_n;
-  perp_splitting_layout(&w->s, a);
-  w->blocks = PERP_CARVE(a, struct block, n);
-  w->contact = PERP_CARVE(a, perp_block_contact, 1);
-  w->state = PERP_CARVE(a, signed char, n);
-  PERP_DOUBLES(a, MOST * n, &w->K);
-  PERP_DOUBLES(a, n, &w->before, &w->y);
-  PERP_INTS(a, n + 1, &w->contacts.ptr);
-  PERP_INTS(a, n, &w->index, &w->home, &w->contacts.rows, &w->contacts.home);
+  struct ws *work = ws;
+  const size_t n = (size_t)work->s.rows.max_n;
+  perp_splitting_layout(&work->s, arena);
+  work->blocks = PERP_CARVE(arena, struct block, n);
+  work->contact = PERP_CARVE(arena, perp_block_contact, 1);
+  work->state = PERP_CARVE(arena, signed char, n);
+  PERP_DOUBLES(arena, MOST * n, &work->K);
+  PERP_DOUBLES(arena, n, &work->before, &work->y);
+  PERP_INTS(arena, n + 1, &work->contacts.ptr);
+  PERP_INTS(arena, n, &work->index, &work->home, &work->contacts.rows, &work->contacts.home);
 }
 
 static perp_status block_gs_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct opts *o = opts;
-  struct ws w = { .s = { .rows.max_n = max_n, .o = o->s },
-                  .block = o->block,
-                  .by = o->by,
-                  .accelerate = o->s.sweeps == 0 ? o->accelerate : 0 };
-  return perp_rows_create(ctx, "block-gs", &w, sizeof w, block_gs_layout, ws);
+  struct ws work = { .s = { .rows.max_n = max_n, .o = o->s },
+                     .block = o->block,
+                     .by = o->by,
+                     .accelerate = o->s.sweeps == 0 ? o->accelerate : 0 };
+  return perp_rows_create(ctx, "block-gs", &work, sizeof work, block_gs_layout, ws);
 }
 
 /* ---- blocks ---- */
 
-/* The next block: r rows from place `start` of w->index on.  Its numbers follow those of the one
+/* The next block: r rows from place `start` of work->index on.  Its numbers follow those of the one
  * before. */
-static struct block *block_gs_add(struct ws *w, int start, int r, bool stewart)
+static struct block *block_gs_add(struct ws *work, int start, int r, bool stewart)
 {
-  struct block *c = &w->blocks[w->n_blocks];
+  struct block *c = &work->blocks[work->n_blocks];
   *c = (struct block){ .start = start, .r = r, .stewart = stewart, .code = -1 };
-  if (w->n_blocks > 0) c->at = c[-1].at + (c[-1].stewart ? 0 : (size_t)(c[-1].r * c[-1].r));
-  for (int i = start; i < start + r; i++) w->home[w->index[i]] = w->n_blocks;
-  w->n_blocks++;
+  if (work->n_blocks > 0) c->at = c[-1].at + (c[-1].stewart ? 0 : (size_t)(c[-1].r * c[-1].r));
+  for (int i = start; i < start + r; i++) work->home[work->index[i]] = work->n_blocks;
+  work->n_blocks++;
   return c;
 }
 
 /* Contact c of Stewart and Trinkle as a block from place `start` on; its index sets as lambda shows
  * them.  Returns the number of its rows. */
-static int block_gs_add_contact(struct ws *w, int c, int start, const double *lambda)
+static int block_gs_add_contact(struct ws *work, int c, int start, const double *lambda)
 {
-  const int *row = w->contacts.rows + w->contacts.ptr[c];
-  const int r = w->contacts.ptr[c + 1] - w->contacts.ptr[c];
+  const int *row = work->contacts.rows + work->contacts.ptr[c];
+  const int r = work->contacts.ptr[c + 1] - work->contacts.ptr[c];
   for (int k = 0; k < r; k++) {
     double lo, hi;
-    const int i = w->index[start + k] = row[k];
-    perp_lcp_bounds(w->s.rows.p, lambda, i, &lo, &hi);
-    w->state[i] = lambda[i] <= lo ? PERP_ROW_LO : lambda[i] >= hi ? PERP_ROW_HI : PERP_ROW_FREE;
+    const int i = work->index[start + k] = row[k];
+    perp_lcp_bounds(work->s.rows.p, lambda, i, &lo, &hi);
+    work->state[i] = lambda[i] <= lo ? PERP_ROW_LO : lambda[i] >= hi ? PERP_ROW_HI : PERP_ROW_FREE;
   }
-  block_gs_add(w, start, r, true);
+  block_gs_add(work, start, r, true);
   return r;
 }
 
-static void block_gs_add_block(struct ws *w, int start, int r)
+static void block_gs_add_block(struct ws *work, int start, int r)
 {
-  const perp_rows *R = &w->s.rows;
-  const int *row = w->index + start;
-  struct block *c = block_gs_add(w, start, r, false);
+  const perp_rows *rows = &work->s.rows;
+  const int *row = work->index + start;
+  struct block *c = block_gs_add(work, start, r, false);
   for (int j = 0; j < r; j++)
     for (int i = 0; i < r; i++)
-      w->K[c->at + (size_t)(i + j * r)] = perp_rows_entry(R, row[i], row[j]);
-  c->cone = r == 3 && R->type[row[1]] == PERP_ROW_CONE && R->p->fric_of[row[1]] == row[0] &&
-            R->lo[row[0]] == 0 && R->hi[row[0]] == HUGE_VAL;
+      work->K[c->at + (size_t)(i + j * r)] = perp_rows_entry(rows, row[i], row[j]);
+  c->cone = r == 3 && rows->type[row[1]] == PERP_ROW_CONE && rows->p->fric_of[row[1]] == row[0] &&
+            rows->lo[row[0]] == 0 && rows->hi[row[0]] == HUGE_VAL;
 }
 
-static void block_gs_build(struct ws *w, const double *lambda)
+static void block_gs_build(struct ws *work, const double *lambda)
 {
-  perp_rows *R = &w->s.rows;
-  const perp_lcp *p = R->p;
-  int n = p->n, at = 0;
-  w->n_blocks = 0;
-  if (w->by == BY_GROUP) {
-    for (int i = 0; i < n; i++) w->index[i] = i;
-    for (int g = 0; g < p->F->nc; g++)
-      for (int row = p->F->cptr[g], end = p->F->cptr[g + 1]; row < end;) {
+  perp_rows *rows = &work->s.rows;
+  const perp_lcp *lcp = rows->p;
+  int n = lcp->n, at = 0;
+  work->n_blocks = 0;
+  if (work->by == BY_GROUP) {
+    for (int i = 0; i < n; i++) work->index[i] = i;
+    for (int g = 0; g < lcp->F->nc; g++)
+      for (int row = lcp->F->cptr[g], end = lcp->F->cptr[g + 1]; row < end;) {
         int r = end - row < MOST ? end - row : MOST;
-        if (row + r < end && R->type[row + r] == PERP_ROW_CONE_TAIL) r--;
-        block_gs_add_block(w, row, r);
+        if (row + r < end && rows->type[row + r] == PERP_ROW_CONE_TAIL) r--;
+        block_gs_add_block(work, row, r);
         row += r;
       }
     return;
   }
   /* `home` first chains the friction rows of a normal row, `order` holds the heads */
-  int *next = w->home, *head = w->s.order;
+  int *next = work->home, *head = work->s.order;
   for (int i = 0; i < n; i++) head[i] = -1;
   for (int i = n - 1; i >= 0; i--)
-    if (R->type[i] != PERP_ROW_BOUNDED) {
-      next[i] = head[p->fric_of[i]];
-      head[p->fric_of[i]] = i;
+    if (rows->type[i] != PERP_ROW_BOUNDED) {
+      next[i] = head[lcp->fric_of[i]];
+      head[lcp->fric_of[i]] = i;
     }
-  const int *contact_of = w->contacts.home;
-  if (w->contacts.contacts > 0) R->zero_diagonal = false; /* where it is in other rows only */
-  for (int i = 0; i < n && w->contacts.contacts > 0; i++) {
+  const int *contact_of = work->contacts.home;
+  if (work->contacts.contacts > 0) rows->zero_diagonal = false; /* where it is in other rows only */
+  for (int i = 0; i < n && work->contacts.contacts > 0; i++) {
     if (contact_of[i] >= 0)
-      w->home[i] = -1;
+      work->home[i] = -1;
     else
-      R->zero_diagonal = R->zero_diagonal || (R->diag[i] <= DBL_MIN && R->inv[i] != 0);
+      rows->zero_diagonal = rows->zero_diagonal || (rows->diag[i] <= DBL_MIN && rows->inv[i] != 0);
   }
   for (int i = 0; i < n; i++) {
-    if (R->type[i] != PERP_ROW_BOUNDED) continue;
-    if (contact_of[i] >= 0 && w->home[i] < 0)
-      at += block_gs_add_contact(w, contact_of[i], at, lambda);
+    if (rows->type[i] != PERP_ROW_BOUNDED) continue;
+    if (contact_of[i] >= 0 && work->home[i] < 0)
+      at += block_gs_add_contact(work, contact_of[i], at, lambda);
     int start = at;
-    if (contact_of[i] < 0) w->index[at++] = i;
+    if (contact_of[i] < 0) work->index[at++] = i;
     for (int j = head[i], after; j >= 0; j = after) {
-      bool full = at - start >= MOST - (R->type[j] == PERP_ROW_CONE);
+      bool full = at - start >= MOST - (rows->type[j] == PERP_ROW_CONE);
       after = next[j];
-      if (full && R->type[j] != PERP_ROW_CONE_TAIL) {
-        block_gs_add_block(w, start, at - start);
+      if (full && rows->type[j] != PERP_ROW_CONE_TAIL) {
+        block_gs_add_block(work, start, at - start);
         start = at;
       }
-      w->index[at++] = j;
+      work->index[at++] = j;
     }
-    if (at > start) block_gs_add_block(w, start, at - start);
+    if (at > start) block_gs_add_block(work, start, at - start);
   }
 }
 
 /* ---- block solvers: x [r] in and out, w = K x + q ---- */
 
-static void row_bounds(const struct ws *w, const struct block *c, const double *x,
+static void row_bounds(const struct ws *work, const struct block *c, const double *x,
                        const double *lambda, int k, double *lo, double *hi)
 {
-  const perp_rows *R = &w->s.rows;
-  const int *row = w->index + c->start;
-  perp_rows_bounds(R, lambda, row[k], lo, hi);
-  if (R->type[row[k]] == PERP_ROW_BOUNDED) return;
+  const perp_rows *rows = &work->s.rows;
+  const int *row = work->index + c->start;
+  perp_rows_bounds(rows, lambda, row[k], lo, hi);
+  if (rows->type[row[k]] == PERP_ROW_BOUNDED) return;
   for (int l = 0; l < c->r; l++)
-    if (row[l] == R->p->fric_of[row[k]]) *hi = R->p->mu[row[k]] * fmax(x[l], 0);
+    if (row[l] == rows->p->fric_of[row[k]]) *hi = rows->p->mu[row[k]] * fmax(x[l], 0);
   *lo = -*hi;
 }
 
-static void block_gs_project(const struct ws *w, const struct block *c, const double *K,
+static void block_gs_project(const struct ws *work, const struct block *c, const double *K,
                              const double *q, const double *lambda, double *x)
 {
-  const perp_rows *R = &w->s.rows;
-  const int *row = w->index + c->start;
+  const perp_rows *rows = &work->s.rows;
+  const int *row = work->index + c->start;
   int r = c->r;
   for (int sweep = 0; sweep < 50; sweep++) {
     double change = 0, size = 0;
     for (int i = 0; i < r; i++) {
-      int type = R->type[row[i]], pair = type == PERP_ROW_CONE && i + 1 < r ? 2 : 1;
-      double y[2], lo, hi, step = K[i + i * r] > DBL_MIN ? 1 / K[i + i * r] : R->inv[row[i]];
+      int type = rows->type[row[i]], pair = type == PERP_ROW_CONE && i + 1 < r ? 2 : 1;
+      double y[2], lo, hi, step = K[i + i * r] > DBL_MIN ? 1 / K[i + i * r] : rows->inv[row[i]];
       if (pair == 2) {
         double a = K[i + i * r], d = K[i + 1 + (i + 1) * r], b = K[i + 1 + i * r];
         double top = 0.5 * (a + d) + hypot(0.5 * (a - d), b);
         step = top > DBL_MIN ? 1 / top : 0;
       }
-      row_bounds(w, c, x, lambda, i, &lo, &hi);
+      row_bounds(work, c, x, lambda, i, &lo, &hi);
       for (int k = 0; k < pair; k++) {
         double sum = q[i + k];
         for (int j = 0; j < r; j++) sum += K[i + k + j * r] * x[j];
@@ -274,18 +274,18 @@ static void block_gs_project(const struct ws *w, const struct block *c, const do
 
 /* x for one choice of index sets (state 0 lo, 1 free, 2 hi), false when singular or not a solution
  */
-static bool try_sets(const struct ws *w, const struct block *c, const double *K, const double *q,
+static bool try_sets(const struct ws *work, const struct block *c, const double *K, const double *q,
                      const double *lambda, const int *state, double *x)
 {
-  const perp_rows *R = &w->s.rows;
-  const int *row = w->index + c->start;
+  const perp_rows *rows = &work->s.rows;
+  const int *row = work->index + c->start;
   int r = c->r, of[ENUMERABLE];
   double M[ENUMERABLE * (ENUMERABLE + 1)], top = 0;
   for (int i = 0; i < r; i++) {
     of[i] = -1;
-    if (R->type[row[i]] != PERP_ROW_BOUNDED)
+    if (rows->type[row[i]] != PERP_ROW_BOUNDED)
       for (int l = 0; l < r; l++)
-        if (row[l] == R->p->fric_of[row[i]]) of[i] = l;
+        if (row[l] == rows->p->fric_of[row[i]]) of[i] = l;
     for (int j = 0; j < r; j++) {
       M[i + j * r] = state[i] == 1 ? K[i + j * r] : i == j;
       if (state[i] == 1) top = fmax(top, fabs(K[i + j * r]));
@@ -293,10 +293,10 @@ static bool try_sets(const struct ws *w, const struct block *c, const double *K,
     double rhs = -q[i], lo, hi;
     if (state[i] != 1) {
       if (of[i] >= 0) {
-        M[i + of[i] * r] = state[i] == 0 ? R->p->mu[row[i]] : -R->p->mu[row[i]];
+        M[i + of[i] * r] = state[i] == 0 ? rows->p->mu[row[i]] : -rows->p->mu[row[i]];
         rhs = 0;
       } else {
-        row_bounds(w, c, x, lambda, i, &lo, &hi);
+        row_bounds(work, c, x, lambda, i, &lo, &hi);
         rhs = state[i] == 0 ? lo : hi;
         if (fabs(rhs) == HUGE_VAL) return false;
       }
@@ -325,7 +325,7 @@ static bool try_sets(const struct ws *w, const struct block *c, const double *K,
   for (int i = 0; i < r; i++) size = fmax(size, fabs(y[i]));
   for (int i = 0; i < r; i++) {
     double lo, hi, slack = q[i], scale = fabs(q[i]);
-    row_bounds(w, c, y, lambda, i, &lo, &hi);
+    row_bounds(work, c, y, lambda, i, &lo, &hi);
     for (int j = 0; j < r; j++) {
       slack += K[i + j * r] * y[j];
       scale = fmax(scale, fabs(K[i + j * r] * y[j]));
@@ -339,13 +339,13 @@ static bool try_sets(const struct ws *w, const struct block *c, const double *K,
   }
   for (int i = 0; i < r; i++) {
     double lo, hi;
-    row_bounds(w, c, y, lambda, i, &lo, &hi);
+    row_bounds(work, c, y, lambda, i, &lo, &hi);
     x[i] = y[i] < lo ? lo : y[i] > hi ? hi : y[i];
   }
   return true;
 }
 
-static bool block_gs_enumerate(const struct ws *w, struct block *c, const double *K,
+static bool block_gs_enumerate(const struct ws *work, struct block *c, const double *K,
                                const double *q, const double *lambda, double *x)
 {
   int count = 1, state[ENUMERABLE];
@@ -354,7 +354,7 @@ static bool block_gs_enumerate(const struct ws *w, struct block *c, const double
     int code = k < 0 ? c->code : k;
     if (code < 0 || (k >= 0 && k == c->code)) continue;
     for (int i = 0, rest = code; i < c->r; i++, rest /= 3) state[i] = rest % 3;
-    if (try_sets(w, c, K, q, lambda, state, x)) {
+    if (try_sets(work, c, K, q, lambda, state, x)) {
       c->code = code;
       return true;
     }
@@ -365,45 +365,46 @@ static bool block_gs_enumerate(const struct ws *w, struct block *c, const double
 
 /* ---- the sweep ---- */
 
-static double block_step(struct ws *w, struct block *c, double *lambda)
+static double block_step(struct ws *work, struct block *c, double *lambda)
 {
   if (c->stewart) {
-    const int *row = w->index + c->start;
-    const double change = perp_block_contact_step(w->contact, &w->s.rows, row, c->r, w->s.o.omega,
-                                                  w->state, lambda);
-    w->s.rows.work += (double)c->r * c->r * c->r * w->contact->tried;
-    if (change < 0) w->unsolved = row[0];
+    const int *row = work->index + c->start;
+    const double change = perp_block_contact_step(work->contact, &work->s.rows, row, c->r,
+                                                  work->s.o.omega, work->state, lambda);
+    work->s.rows.work += (double)c->r * c->r * c->r * work->contact->tried;
+    if (change < 0) work->unsolved = row[0];
     return change < 0 ? 0 : change;
   }
-  perp_rows *R = &w->s.rows;
-  const int *row = w->index + c->start;
-  const double *K = w->K + c->at;
+  perp_rows *rows = &work->s.rows;
+  const int *row = work->index + c->start;
+  const double *K = work->K + c->at;
   int r = c->r;
   double x[MOST], q[MOST], worst = 0;
-  R->work += r * r * r;
+  rows->work += r * r * r;
   for (int i = 0; i < r; i++) x[i] = lambda[row[i]];
   for (int i = 0; i < r; i++) {
-    q[i] = perp_rows_slack(R, lambda, row[i]);
+    q[i] = perp_rows_slack(rows, lambda, row[i]);
     for (int j = 0; j < r; j++) q[i] -= K[i + j * r] * x[j];
   }
   bool cones = false, solved = false;
-  for (int i = 0; i < r; i++) cones = cones || R->type[row[i]] == PERP_ROW_CONE;
-  if (c->cone && (w->block == BLOCK_AUTO || w->block == BLOCK_CONE))
-    solved = perp_cone_solve(R->p->mu[row[1]], K, q, x);
-  else if (c->cone && w->block == BLOCK_BISECTION)
-    solved = perp_cone_bisect(R->p->mu[row[1]], K, q, x);
-  else if (!cones && r <= ENUMERABLE && (w->block == BLOCK_AUTO || w->block == BLOCK_ENUMERATION))
-    solved = block_gs_enumerate(w, c, K, q, lambda, x);
-  if (!solved) block_gs_project(w, c, K, q, lambda, x);
+  for (int i = 0; i < r; i++) cones = cones || rows->type[row[i]] == PERP_ROW_CONE;
+  if (c->cone && (work->block == BLOCK_AUTO || work->block == BLOCK_CONE))
+    solved = perp_cone_solve(rows->p->mu[row[1]], K, q, x);
+  else if (c->cone && work->block == BLOCK_BISECTION)
+    solved = perp_cone_bisect(rows->p->mu[row[1]], K, q, x);
+  else if (!cones && r <= ENUMERABLE &&
+           (work->block == BLOCK_AUTO || work->block == BLOCK_ENUMERATION))
+    solved = block_gs_enumerate(work, c, K, q, lambda, x);
+  if (!solved) block_gs_project(work, c, K, q, lambda, x);
   for (int i = 0; i < r; i++) {
     double old = lambda[row[i]];
-    double to = w->s.o.omega == 1 ? x[i] : old + w->s.o.omega * (x[i] - old);
-    if (w->s.o.omega != 1 && R->type[row[i]] == PERP_ROW_BOUNDED)
-      to = fmin(fmax(to, R->lo[row[i]]), R->hi[row[i]]);
+    double to = work->s.o.omega == 1 ? x[i] : old + work->s.o.omega * (x[i] - old);
+    if (work->s.o.omega != 1 && rows->type[row[i]] == PERP_ROW_BOUNDED)
+      to = fmin(fmax(to, rows->lo[row[i]]), rows->hi[row[i]]);
     double change = to - old;
     if (!(fabs(change) <= worst)) worst = fabs(change);
     lambda[row[i]] = to;
-    perp_rows_change(R, row[i], change);
+    perp_rows_change(rows, row[i], change);
   }
   return worst;
 }
@@ -418,128 +419,131 @@ static bool same_directions(const int *row, int r, const double *x, const double
 }
 
 /* the point from which a pair of sweeps starts */
-static void block_gs_extrapolate(struct ws *w, double *lambda, bool first)
+static void block_gs_extrapolate(struct ws *work, double *lambda, bool first)
 {
-  perp_rows *R = &w->s.rows;
-  const int n = R->n;
+  perp_rows *rows = &work->s.rows;
+  const int n = rows->n;
   if (first) {
-    w->theta = 1;
-    memcpy(w->before, lambda, (size_t)n * sizeof *lambda);
+    work->theta = 1;
+    memcpy(work->before, lambda, (size_t)n * sizeof *lambda);
   }
-  const double next = 0.5 * (1 + sqrt(1 + 4 * w->theta * w->theta));
-  const double beta = (w->theta - 1) / next;
-  w->theta = next;
-  for (int i = 0; i < n; i++) w->y[i] = lambda[i] + beta * (lambda[i] - w->before[i]);
-  perp_rows_project(R, w->y, w->y);
-  for (int k = 0; k < w->n_blocks && w->contacts.contacts > 0; k++) {
-    const struct block *c = &w->blocks[k];
-    const int *row = w->index + c->start;
+  const double next = 0.5 * (1 + sqrt(1 + 4 * work->theta * work->theta));
+  const double beta = (work->theta - 1) / next;
+  work->theta = next;
+  for (int i = 0; i < n; i++) work->y[i] = lambda[i] + beta * (lambda[i] - work->before[i]);
+  perp_rows_project(rows, work->y, work->y);
+  for (int k = 0; k < work->n_blocks && work->contacts.contacts > 0; k++) {
+    const struct block *c = &work->blocks[k];
+    const int *row = work->index + c->start;
     if (!c->stewart) continue;
-    w->y[row[c->r - 1]] = lambda[row[c->r - 1]];
-    if (!same_directions(row, c->r, lambda, w->before))
-      for (int i = 1; i < c->r - 1; i++) w->y[row[i]] = lambda[row[i]];
-    perp_block_contact_limit(R, row, c->r, w->y);
+    work->y[row[c->r - 1]] = lambda[row[c->r - 1]];
+    if (!same_directions(row, c->r, lambda, work->before))
+      for (int i = 1; i < c->r - 1; i++) work->y[row[i]] = lambda[row[i]];
+    perp_block_contact_limit(rows, row, c->r, work->y);
   }
-  memcpy(w->before, lambda, (size_t)n * sizeof *lambda);
+  memcpy(work->before, lambda, (size_t)n * sizeof *lambda);
   if (beta == 0) return;
-  memcpy(lambda, w->y, (size_t)n * sizeof *lambda);
-  perp_rows_reset(R, lambda);
+  memcpy(lambda, work->y, (size_t)n * sizeof *lambda);
+  perp_rows_reset(rows, lambda);
 }
 
 /* after a pair of sweeps: the momentum has gone uphill */
-static bool block_gs_uphill(const struct ws *w, const double *lambda)
+static bool block_gs_uphill(const struct ws *work, const double *lambda)
 {
-  const perp_rows *R = &w->s.rows;
+  const perp_rows *rows = &work->s.rows;
   double sum = 0;
-  for (int i = 0; i < R->n; i++)
-    sum += R->diag[i] * (w->y[i] - lambda[i]) * (lambda[i] - w->before[i]);
+  for (int i = 0; i < rows->n; i++)
+    sum += rows->diag[i] * (work->y[i] - lambda[i]) * (lambda[i] - work->before[i]);
   return sum > 0;
 }
 
-static double block_gs_step(perp_splitting *s, double *lambda, int iteration)
+static double block_gs_step(perp_splitting *splitting, double *lambda, int iteration)
 {
-  struct ws *w = (struct ws *)s;
-  int n = w->n_blocks;
+  struct ws *work = (struct ws *)splitting;
+  int n = work->n_blocks;
   double worst = 0;
-  const int fast = w->accelerate > 0 ? iteration - w->accelerate : 0;
+  const int fast = work->accelerate > 0 ? iteration - work->accelerate : 0;
   if (iteration == 1) {
-    block_gs_build(w, lambda);
-    n = w->n_blocks;
-    s->random = (uint64_t)s->o.seed;
-    for (int k = 0; k < n; k++) s->order[k] = k;
+    block_gs_build(work, lambda);
+    n = work->n_blocks;
+    splitting->random = (uint64_t)splitting->o.seed;
+    for (int k = 0; k < n; k++) splitting->order[k] = k;
   }
-  bool back = s->o.order == PERP_ORDER_SYMMETRIC && iteration % 2 == 0;
+  bool back = splitting->o.order == PERP_ORDER_SYMMETRIC && iteration % 2 == 0;
   if (fast > 0) {
     back = fast % 2 == 0;
-    if (!back) block_gs_extrapolate(w, lambda, fast == 1);
+    if (!back) block_gs_extrapolate(work, lambda, fast == 1);
   }
-  w->unsolved = -1;
-  if (s->o.order == PERP_ORDER_RANDOM && !back) perp_shuffle(&s->random, s->order, n);
+  work->unsolved = -1;
+  if (splitting->o.order == PERP_ORDER_RANDOM && !back)
+    perp_shuffle(&splitting->random, splitting->order, n);
   for (int k = 0; k < n; k++) {
-    double change = block_step(w, &w->blocks[s->order[back ? n - 1 - k : k]], lambda);
+    double change = block_step(work, &work->blocks[splitting->order[back ? n - 1 - k : k]], lambda);
     if (!(change <= worst)) worst = change;
   }
-  if (fast > 0 && back && block_gs_uphill(w, lambda)) w->theta = 1;
-  return worst / s->o.omega;
+  if (fast > 0 && back && block_gs_uphill(work, lambda)) work->theta = 1;
+  return worst / splitting->o.omega;
 }
 
 /* What of the contacts cannot be a block; NULL: nothing. */
-static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
+static const char *block_gs_unserved(const struct ws *work, const perp_lcp *lcp)
 {
-  const perp_stewart *s = &w->contacts;
-  if (w->by == BY_GROUP && p->F == NULL)
+  const perp_stewart *stewart = &work->contacts;
+  if (work->by == BY_GROUP && lcp->F == NULL)
     return "dense A, which has no groups, with by=group; use by=contact";
-  if (s->unclear)
+  if (stewart->unclear)
     return "rows with A_ii = 0 that cannot be assigned to a Stewart-Trinkle contact; specify the "
            "contacts (contact_of) or use lemke";
-  for (int c = 0; c < s->contacts; c++) {
-    if (s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ROWS) return "contacts with more than 64 directions";
-    if (w->contact->enumerate && s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ENUMERABLE)
+  for (int c = 0; c < stewart->contacts; c++) {
+    if (stewart->ptr[c + 1] - stewart->ptr[c] > PERP_BLOCK_ROWS)
+      return "contacts with more than 64 directions";
+    if (work->contact->enumerate && stewart->ptr[c + 1] - stewart->ptr[c] > PERP_BLOCK_ENUMERABLE)
       return "contacts with more than 8 directions by block=enumeration; use block=auto";
-    if (p->lo != NULL && p->lo[s->rows[s->ptr[c]]] == -HUGE_VAL)
+    if (lcp->lo != NULL && lcp->lo[stewart->rows[stewart->ptr[c]]] == -HUGE_VAL)
       return "contacts whose normal row has no lower bound";
   }
-  /* Friction of p on which the named block solver has no effect; NULL: there is none, or it has. */
+  /* Friction of lcp on which the named block solver has no effect; NULL: there is none, or it has.
+   */
   bool cones = false, boxes = false;
-  for (int i = 0; p->fric_of != NULL && i < p->n; i++) {
-    if (p->fric_of[i] < 0) continue;
-    const bool cone = p->cone != NULL && (p->cone[i] || (i > 0 && p->cone[i - 1]));
+  for (int i = 0; lcp->fric_of != NULL && i < lcp->n; i++) {
+    if (lcp->fric_of[i] < 0) continue;
+    const bool cone = lcp->cone != NULL && (lcp->cone[i] || (i > 0 && lcp->cone[i - 1]));
     cones |= cone;
     boxes |= !cone;
   }
-  if (w->contacts.contacts > 0 && w->block != BLOCK_AUTO && w->block != BLOCK_ENUMERATION)
+  if (work->contacts.contacts > 0 && work->block != BLOCK_AUTO && work->block != BLOCK_ENUMERATION)
     return "Stewart-Trinkle contacts with this block solver; use block=auto or block=enumeration";
-  if (boxes && !cones && (w->block == BLOCK_CONE || w->block == BLOCK_BISECTION))
+  if (boxes && !cones && (work->block == BLOCK_CONE || work->block == BLOCK_BISECTION))
     return "boxes of friction with a block solver of cones; use block=auto, or cones";
-  if (cones && !boxes && w->block == BLOCK_ENUMERATION)
+  if (cones && !boxes && work->block == BLOCK_ENUMERATION)
     return "cones with block=enumeration; use block=auto, or boxes of friction";
   return NULL;
 }
 
-static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                   double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_no_certificate(p, certificate);
-  if (p->n > w->s.rows.max_n)
+  struct ws *work = ws;
+  perp_no_certificate(lcp, certificate);
+  if (lcp->n > work->s.rows.max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM,
-                     "block-gs: n = %d, but the solver was created for at most %d rows", p->n,
-                     w->s.rows.max_n);
-  PERP_TRY(perp_stewart_find(ctx, p, &w->contacts));
-  w->contact->enumerate = w->block == BLOCK_ENUMERATION;
-  const char *what = block_gs_unserved(w, p);
+                     "block-gs: n = %d, but the solver was created for at most %d rows", lcp->n,
+                     work->s.rows.max_n);
+  PERP_TRY(perp_stewart_find(ctx, lcp, &work->contacts));
+  work->contact->enumerate = work->block == BLOCK_ENUMERATION;
+  const char *what = block_gs_unserved(work, lcp);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK, "block-gs does not serve %s", what);
     return PERP_OK;
   }
-  w->unsolved = -1;
-  PERP_TRY(
-      perp_splitting_solve(ctx, &w->s, p, lambda, certificate, "block-gs", block_gs_step, stats));
-  if (stats->reason < 0 && w->unsolved >= 0)
+  work->unsolved = -1;
+  PERP_TRY(perp_splitting_solve(ctx, &work->s, lcp, lambda, certificate, "block-gs", block_gs_step,
+                                stats));
+  if (stats->reason < 0 && work->unsolved >= 0)
     PERP_FAIL(ctx, PERP_OK,
               "block-gs: the contact of row %d has no solution while the other contacts are fixed",
-              w->unsolved);
+              work->unsolved);
   return PERP_OK;
 }
 

@@ -23,17 +23,18 @@ typedef struct perp_desaxce {
                          the end */
 } perp_desaxce;
 
-void perp_desaxce_layout(perp_desaxce *s, int max_n, perp_arena *a);
+void perp_desaxce_layout(perp_desaxce *desaxce, int max_n, perp_arena *arena);
 /* Read prepared rows.  O(n), no allocation, as below. */
-void perp_desaxce_open(perp_desaxce *s, const perp_rows *R);
+void perp_desaxce_open(perp_desaxce *desaxce, const perp_rows *rows);
 /* y = P_K(v), may be v. */
-void perp_desaxce_project(const perp_desaxce *s, const double *v, double *y);
+void perp_desaxce_project(const perp_desaxce *desaxce, const double *v, double *y);
 /* gamma = Gamma(w). */
-void perp_desaxce_correct(const perp_desaxce *s, const double *w, double *gamma);
+void perp_desaxce_correct(const perp_desaxce *desaxce, const double *w, double *gamma);
 /* Is the set of the contact with normal row j a cone? */
-static inline bool perp_desaxce_cone(const perp_desaxce *s, int j)
+static inline bool perp_desaxce_cone(const perp_desaxce *desaxce, int j)
 {
-  return s->first[j] >= 0 && s->R->type[j] == PERP_ROW_BOUNDED && s->R->lo[j] >= 0;
+  return desaxce->first[j] >= 0 && desaxce->R->type[j] == PERP_ROW_BOUNDED &&
+         desaxce->R->lo[j] >= 0;
 }
 
 #endif

@@ -42,11 +42,12 @@ struct ws {
   double *x, *w, *next, *F, *G, *from; /* [max_n] F at lambda, G at x */
 };
 
-static void extragradient_layout(void *ws, perp_arena *a)
+static void extragradient_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  perp_desaxce_layout(&w->K, w->R.max_n, a);
-  PERP_DOUBLES(a, w->R.max_n, &w->x, &w->w, &w->next, &w->F, &w->G, &w->from);
+  struct ws *work = ws;
+  perp_desaxce_layout(&work->K, work->R.max_n, arena);
+  PERP_DOUBLES(arena, work->R.max_n, &work->x, &work->w, &work->next, &work->F, &work->G,
+               &work->from);
 }
 
 static perp_status extragradient_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -56,79 +57,80 @@ static perp_status extragradient_create(perp_ctx *ctx, int max_n, const void *op
 }
 
 /* F of x, its slack in w */
-static void extragradient_map(struct ws *w, const double *x, double *F, perp_stats *stats)
+static void extragradient_map(struct ws *work, const double *x, double *F, perp_stats *stats)
 {
-  perp_rows_w(&w->R, x, w->w);
+  perp_rows_w(&work->R, x, work->w);
   stats->matvecs++;
-  perp_desaxce_correct(&w->K, w->w, F);
-  for (int i = 0; i < w->R.n; i++) F[i] += w->w[i];
+  perp_desaxce_correct(&work->K, work->w, F);
+  for (int i = 0; i < work->R.n; i++) F[i] += work->w[i];
 }
 
 /* y = P_K(lambda - rho D^-1 F) */
-static void extragradient_move(const struct ws *w, const double *lambda, double rho,
+static void extragradient_move(const struct ws *work, const double *lambda, double rho,
                                const double *F, double *y)
 {
-  for (int i = 0; i < w->R.n; i++) y[i] = lambda[i] - rho * F[i] / w->K.d[i];
-  perp_desaxce_project(&w->K, y, y);
+  for (int i = 0; i < work->R.n; i++) y[i] = lambda[i] - rho * F[i] / work->K.d[i];
+  perp_desaxce_project(&work->K, y, y);
 }
 
 /* The step; returns its ratio, 0 where nothing moves any more. */
-static double extragradient_predict(struct ws *w, const double *lambda, double *rho,
+static double extragradient_predict(struct ws *work, const double *lambda, double *rho,
                                     perp_stats *stats)
 {
   for (int refused = 0;; refused++) {
     double change = 0, turn = 0;
-    extragradient_move(w, lambda, *rho, w->F, w->x);
-    for (int i = 0; i < w->R.n; i++)
-      change += w->K.d[i] * (lambda[i] - w->x[i]) * (lambda[i] - w->x[i]);
+    extragradient_move(work, lambda, *rho, work->F, work->x);
+    for (int i = 0; i < work->R.n; i++)
+      change += work->K.d[i] * (lambda[i] - work->x[i]) * (lambda[i] - work->x[i]);
     if (!(change > 0)) return 0;
-    extragradient_map(w, w->x, w->G, stats);
-    for (int i = 0; i < w->R.n; i++) turn += (w->F[i] - w->G[i]) * (w->F[i] - w->G[i]) / w->K.d[i];
+    extragradient_map(work, work->x, work->G, stats);
+    for (int i = 0; i < work->R.n; i++)
+      turn += (work->F[i] - work->G[i]) * (work->F[i] - work->G[i]) / work->K.d[i];
     const double ratio = *rho * sqrt(turn / change);
-    if (!(ratio > w->o.upper) || refused == MOST_REFUSED) return ratio;
+    if (!(ratio > work->o.upper) || refused == MOST_REFUSED) return ratio;
     *rho *= 2.0 / 3 * fmin(1, 1 / ratio);
   }
 }
 
-static perp_status extragradient_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status extragradient_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                        double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_rows *R = &w->R;
-  const size_t bytes = (size_t)p->n * sizeof *lambda;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_rows_prepare(ctx, R, p, 1));
-  perp_desaxce_open(&w->K, R);
-  const double tol = perp_rows_target(w->o.tol, p);
+  struct ws *work = ws;
+  perp_rows *rows = &work->R;
+  const size_t bytes = (size_t)lcp->n * sizeof *lambda;
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_rows_prepare(ctx, rows, lcp, 1));
+  perp_desaxce_open(&work->K, rows);
+  const double tol = perp_rows_target(work->o.tol, lcp);
   double rho = 1, least = HUGE_VAL;
-  perp_desaxce_project(&w->K, lambda, w->next);
-  memcpy(lambda, w->next, bytes);
+  perp_desaxce_project(&work->K, lambda, work->next);
+  memcpy(lambda, work->next, bytes);
   for (;;) {
-    extragradient_map(w, w->next, w->F, stats);
-    const double rel = perp_rows_residual(R, w->next, w->w);
+    extragradient_map(work, work->next, work->F, stats);
+    const double rel = perp_rows_residual(rows, work->next, work->w);
     PERP_TRACE(ctx, .method = "extragradient", .what = "step", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .step = rho, .residual = rel, .n = p->n, .x = w->next,
-               .w = w->w);
+               .entering = -1, .leaving = -1, .step = rho, .residual = rel, .n = lcp->n,
+               .x = work->next, .w = work->w);
     if (rel < least) {
       least = rel;
-      memcpy(lambda, w->next, bytes);
+      memcpy(lambda, work->next, bytes);
     }
-    stats->reason = rel <= tol                                                 ? PERP_CONVERGED
-                    : !isfinite(rel)                                           ? PERP_NOT_FINITE
-                    : stats->iterations == w->o.max_iter || perp_rows_spent(R) ? PERP_MAX_ITER
-                                                                               : PERP_RUNNING;
+    stats->reason = rel <= tol       ? PERP_CONVERGED
+                    : !isfinite(rel) ? PERP_NOT_FINITE
+                    : stats->iterations == work->o.max_iter || perp_rows_spent(rows) ? PERP_MAX_ITER
+                                                                                     : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
-    memcpy(w->from, w->next, bytes); /* where the iteration begins */
-    const double ratio = extragradient_predict(w, w->from, &rho, stats);
-    if (ratio == 0 && memcmp(w->x, w->from, bytes) == 0) {
+    memcpy(work->from, work->next, bytes); /* where the iteration begins */
+    const double ratio = extragradient_predict(work, work->from, &rho, stats);
+    if (ratio == 0 && memcmp(work->x, work->from, bytes) == 0) {
       stats->reason = PERP_STALLED;
       break;
     }
-    extragradient_move(w, w->from, rho, w->G, w->next);
-    if (ratio < w->o.lower) rho *= 1.5;
+    extragradient_move(work, work->from, rho, work->G, work->next);
+    if (ratio < work->o.lower) rho *= 1.5;
   }
-  stats->work = R->work;
+  stats->work = rows->work;
   return PERP_OK;
 }
 

@@ -22,30 +22,31 @@ static const perp_opt options[] = {
   PERP_SPLITTING_STOP, PERP_OPTIONS_END
 };
 
-static double jacobi_step(perp_splitting *w, double *lambda, int iteration)
+static double jacobi_step(perp_splitting *splitting, double *lambda, int iteration)
 {
-  perp_rows *R = &w->rows;
-  double *d = w->aux, worst = 0;
+  perp_rows *rows = &splitting->rows;
+  double *d = splitting->aux, worst = 0;
   if (iteration == 1) {
-    perp_rows_majorant(R, d);
-    for (int i = 0; i < R->n; i++)
-      if (w->o.plain) d[i] = R->inv[i] > 0 ? w->o.omega / R->inv[i] : 1;
+    perp_rows_majorant(rows, d);
+    for (int i = 0; i < rows->n; i++)
+      if (splitting->o.plain) d[i] = rows->inv[i] > 0 ? splitting->o.omega / rows->inv[i] : 1;
   }
-  perp_rows_w(R, lambda, w->slack);
-  for (int i = 0; i < R->n; i++) w->slack[i] = lambda[i] - w->o.omega * w->slack[i] / d[i];
-  perp_rows_project(R, w->slack, w->slack);
-  for (int i = 0; i < R->n; i++) {
-    double change = fabs(w->slack[i] - lambda[i]);
+  perp_rows_w(rows, lambda, splitting->slack);
+  for (int i = 0; i < rows->n; i++)
+    splitting->slack[i] = lambda[i] - splitting->o.omega * splitting->slack[i] / d[i];
+  perp_rows_project(rows, splitting->slack, splitting->slack);
+  for (int i = 0; i < rows->n; i++) {
+    double change = fabs(splitting->slack[i] - lambda[i]);
     if (!(change <= worst)) worst = change;
-    lambda[i] = w->slack[i];
+    lambda[i] = splitting->slack[i];
   }
-  return worst / w->o.omega;
+  return worst / splitting->o.omega;
 }
 
-static perp_status jacobi_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status jacobi_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                 double *certificate, perp_stats *stats)
 {
-  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "jacobi", jacobi_step, stats);
+  return perp_splitting_solve(ctx, ws, lcp, lambda, certificate, "jacobi", jacobi_step, stats);
 }
 
 const perp_lcp_desc perp_lcp_jacobi = {

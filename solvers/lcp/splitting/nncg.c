@@ -16,19 +16,19 @@
 
 static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_OPTIONS_END };
 
-static double nncg_step(perp_splitting *w, double *lambda, int iteration)
+static double nncg_step(perp_splitting *splitting, double *lambda, int iteration)
 {
-  int n = w->rows.n;
-  double *before = w->slack, *p = w->aux, size = 0, worst = 0;
+  int n = splitting->rows.n;
+  double *before = splitting->slack, *p = splitting->aux, size = 0, worst = 0;
   memcpy(before, lambda, (size_t)n * sizeof *lambda);
-  perp_rows_sweep(&w->rows, lambda, NULL, false);
+  perp_rows_sweep(&splitting->rows, lambda, NULL, false);
   for (int i = 0; i < n; i++) {
     double g = before[i] - lambda[i];
     size += g * g;
     if (!(fabs(g) <= worst)) worst = fabs(g);
   }
-  double beta = iteration > 1 && w->memory > 0 ? size / w->memory : 2;
-  w->memory = size;
+  double beta = iteration > 1 && splitting->memory > 0 ? size / splitting->memory : 2;
+  splitting->memory = size;
   if (beta > 1) { /* the first step, or a restart */
     for (int i = 0; i < n; i++) p[i] = lambda[i] - before[i];
     return worst;
@@ -38,15 +38,15 @@ static double nncg_step(perp_splitting *w, double *lambda, int iteration)
     lambda[i] += beta * p[i];
     p[i] = beta * p[i] - g;
   }
-  perp_rows_project(&w->rows, lambda, lambda);
-  perp_rows_reset(&w->rows, lambda);
+  perp_rows_project(&splitting->rows, lambda, lambda);
+  perp_rows_reset(&splitting->rows, lambda);
   return worst;
 }
 
-static perp_status nncg_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status nncg_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "nncg", nncg_step, stats);
+  return perp_splitting_solve(ctx, ws, lcp, lambda, certificate, "nncg", nncg_step, stats);
 }
 
 const perp_lcp_desc perp_lcp_nncg = {

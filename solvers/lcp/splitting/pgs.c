@@ -32,10 +32,10 @@
 static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_SPLITTING_ROW_ORDER,
                                     PERP_OPTIONS_END };
 
-static perp_status pgs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status pgs_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                              double *certificate, perp_stats *stats)
 {
-  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "pgs", perp_splitting_gauss_seidel,
+  return perp_splitting_solve(ctx, ws, lcp, lambda, certificate, "pgs", perp_splitting_gauss_seidel,
                               stats);
 }
 

@@ -46,13 +46,13 @@ struct ws {
   signed char *set, *before;             /* [max_n] PERP_ROW_LO, FREE, HI; of the step before */
 };
 
-static void pgs_subspace_layout(void *ws, perp_arena *a)
+static void pgs_subspace_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  const int n = w->R.max_n;
-  PERP_DOUBLES(a, n, &w->x, &w->w, &w->r, &w->z, &w->d, &w->Ad, &w->from);
-  w->set = PERP_CARVE(a, signed char, n);
-  w->before = PERP_CARVE(a, signed char, n);
+  struct ws *work = ws;
+  const int n = work->R.max_n;
+  PERP_DOUBLES(arena, n, &work->x, &work->w, &work->r, &work->z, &work->d, &work->Ad, &work->from);
+  work->set = PERP_CARVE(arena, signed char, n);
+  work->before = PERP_CARVE(arena, signed char, n);
 }
 
 static perp_status pgs_subspace_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -62,140 +62,141 @@ static perp_status pgs_subspace_create(perp_ctx *ctx, int max_n, const void *opt
 }
 
 /* The index sets at lambda with slack w; the number of free rows. */
-static int pgs_subspace_sets(struct ws *w, const double *lambda)
+static int pgs_subspace_sets(struct ws *work, const double *lambda)
 {
-  const perp_rows *R = &w->R;
+  const perp_rows *rows = &work->R;
   int count = 0;
-  for (int i = 0; i < R->n; i++) {
+  for (int i = 0; i < rows->n; i++) {
     double lo, hi;
-    perp_rows_bounds(R, lambda, i, &lo, &hi);
-    w->set[i] = PERP_ROW_FREE;
-    if (R->type[i] == PERP_ROW_CONE) {
+    perp_rows_bounds(rows, lambda, i, &lo, &hi);
+    work->set[i] = PERP_ROW_FREE;
+    if (rows->type[i] == PERP_ROW_CONE) {
       const double size = hypot(lambda[i], lambda[i + 1]);
       /* on the limit, and friction opposes the motion */
       const bool slides = size >= hi * (1 - 1e-12) &&
-                          (hi == 0 || lambda[i] * w->w[i] + lambda[i + 1] * w->w[i + 1] <= 0);
-      w->set[i] = w->set[i + 1] = slides ? PERP_ROW_HI : PERP_ROW_FREE;
+                          (hi == 0 || lambda[i] * work->w[i] + lambda[i + 1] * work->w[i + 1] <= 0);
+      work->set[i] = work->set[i + 1] = slides ? PERP_ROW_HI : PERP_ROW_FREE;
       count += slides ? 0 : 2;
       i++;
       continue;
     }
-    if (lambda[i] <= lo && (w->w[i] >= 0 || lo == hi))
-      w->set[i] = PERP_ROW_LO;
-    else if (lambda[i] >= hi && w->w[i] <= 0)
-      w->set[i] = PERP_ROW_HI;
-    count += w->set[i] == PERP_ROW_FREE;
+    if (lambda[i] <= lo && (work->w[i] >= 0 || lo == hi))
+      work->set[i] = PERP_ROW_LO;
+    else if (lambda[i] >= hi && work->w[i] <= 0)
+      work->set[i] = PERP_ROW_HI;
+    count += work->set[i] == PERP_ROW_FREE;
   }
   return count;
 }
 
-static double pgs_subspace_dot(const struct ws *w, const double *x, const double *y)
+static double pgs_subspace_dot(const struct ws *work, const double *x, const double *y)
 {
   double sum = 0;
-  for (int i = 0; i < w->R.n; i++)
-    if (w->set[i] == PERP_ROW_FREE) sum += x[i] * y[i];
+  for (int i = 0; i < work->R.n; i++)
+    if (work->set[i] == PERP_ROW_FREE) sum += x[i] * y[i];
   return sum;
 }
 
-static double pgs_subspace_scale(const struct ws *w, int i)
+static double pgs_subspace_scale(const struct ws *work, int i)
 {
-  return w->R.diag[i] > 0 ? w->R.diag[i] : w->R.big[i];
+  return work->R.diag[i] > 0 ? work->R.diag[i] : work->R.big[i];
 }
 
-/* Conjugate gradients on the free rows of x, whose slack is w->w. */
-static void pgs_subspace_minimize(struct ws *w, double *x, perp_stats *stats)
+/* Conjugate gradients on the free rows of x, whose slack is work->w. */
+static void pgs_subspace_minimize(struct ws *work, double *x, perp_stats *stats)
 {
-  const int n = w->R.n;
+  const int n = work->R.n;
   for (int i = 0; i < n; i++) {
-    const bool free_row = w->set[i] == PERP_ROW_FREE;
-    w->r[i] = free_row ? -w->w[i] : 0;
-    w->d[i] = w->z[i] = free_row ? w->r[i] / pgs_subspace_scale(w, i) : 0;
+    const bool free_row = work->set[i] == PERP_ROW_FREE;
+    work->r[i] = free_row ? -work->w[i] : 0;
+    work->d[i] = work->z[i] = free_row ? work->r[i] / pgs_subspace_scale(work, i) : 0;
   }
-  double rz = pgs_subspace_dot(w, w->r, w->z);
-  const double target = w->o.reduce * w->o.reduce * rz;
-  for (int k = 0; k < w->o.cg && rz > target && !perp_rows_spent(&w->R); k++) {
-    perp_rows_A(&w->R, w->d, w->Ad);
+  double rz = pgs_subspace_dot(work, work->r, work->z);
+  const double target = work->o.reduce * work->o.reduce * rz;
+  for (int k = 0; k < work->o.cg && rz > target && !perp_rows_spent(&work->R); k++) {
+    perp_rows_A(&work->R, work->d, work->Ad);
     stats->matvecs++;
-    const double curvature = pgs_subspace_dot(w, w->d, w->Ad);
+    const double curvature = pgs_subspace_dot(work, work->d, work->Ad);
     if (!(curvature > 0)) break; /* a direction without resistance */
     const double step = rz / curvature, before = rz;
     for (int i = 0; i < n; i++) {
-      if (w->set[i] != PERP_ROW_FREE) continue;
-      x[i] += step * w->d[i];
-      w->r[i] -= step * w->Ad[i];
-      w->z[i] = w->r[i] / pgs_subspace_scale(w, i);
+      if (work->set[i] != PERP_ROW_FREE) continue;
+      x[i] += step * work->d[i];
+      work->r[i] -= step * work->Ad[i];
+      work->z[i] = work->r[i] / pgs_subspace_scale(work, i);
     }
-    rz = pgs_subspace_dot(w, w->r, w->z);
+    rz = pgs_subspace_dot(work, work->r, work->z);
     for (int i = 0; i < n; i++)
-      if (w->set[i] == PERP_ROW_FREE) w->d[i] = w->z[i] + rz / before * w->d[i];
+      if (work->set[i] == PERP_ROW_FREE) work->d[i] = work->z[i] + rz / before * work->d[i];
   }
 }
 
 /* A step from lambda, of residual *rel; false: none that helps, lambda stays. */
-static bool pgs_subspace_step(struct ws *w, double *lambda, double *rel, perp_stats *stats)
+static bool pgs_subspace_step(struct ws *work, double *lambda, double *rel, perp_stats *stats)
 {
-  const size_t bytes = (size_t)w->R.n * sizeof *lambda;
-  memcpy(w->from, lambda, bytes);
-  memcpy(w->x, lambda, bytes);
-  pgs_subspace_minimize(w, w->x, stats);
+  const size_t bytes = (size_t)work->R.n * sizeof *lambda;
+  memcpy(work->from, lambda, bytes);
+  memcpy(work->x, lambda, bytes);
+  pgs_subspace_minimize(work, work->x, stats);
   double t = 1;
   for (int back = 0; back <= BACK; back++, t *= 0.5) {
-    for (int i = 0; i < w->R.n; i++) lambda[i] = w->from[i] + t * (w->x[i] - w->from[i]);
-    perp_rows_project(&w->R, lambda, lambda);
-    const double now = perp_rows_rate(&w->R, lambda, w->w, stats);
+    for (int i = 0; i < work->R.n; i++)
+      lambda[i] = work->from[i] + t * (work->x[i] - work->from[i]);
+    perp_rows_project(&work->R, lambda, lambda);
+    const double now = perp_rows_rate(&work->R, lambda, work->w, stats);
     if (now < *rel) {
       *rel = now;
       return true;
     }
   }
-  memcpy(lambda, w->from, bytes);
+  memcpy(lambda, work->from, bytes);
   return false;
 }
 
-static perp_status pgs_subspace_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status pgs_subspace_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                       double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_rows *R = &w->R;
-  const size_t n = (size_t)p->n;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_rows_prepare(ctx, R, p, 1));
-  const double tol = perp_rows_target(w->o.tol, p);
-  perp_rows_project(R, lambda, lambda);
-  double rel = perp_rows_rate(&w->R, lambda, w->w, stats);
+  struct ws *work = ws;
+  perp_rows *rows = &work->R;
+  const size_t n = (size_t)lcp->n;
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_rows_prepare(ctx, rows, lcp, 1));
+  const double tol = perp_rows_target(work->o.tol, lcp);
+  perp_rows_project(rows, lambda, lambda);
+  double rel = perp_rows_rate(&work->R, lambda, work->w, stats);
   bool moves = true;
   for (;;) {
     PERP_TRACE(ctx, .method = "pgs-subspace", .what = "step", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .residual = rel, .n = p->n, .x = lambda, .w = w->w,
-               .state = w->set);
-    stats->reason = rel <= tol                                                 ? PERP_CONVERGED
-                    : !isfinite(rel)                                           ? PERP_NOT_FINITE
-                    : stats->iterations >= w->o.max_iter || perp_rows_spent(R) ? PERP_MAX_ITER
-                    : !moves                                                   ? PERP_STALLED
-                                                                               : PERP_RUNNING;
+               .entering = -1, .leaving = -1, .residual = rel, .n = lcp->n, .x = lambda,
+               .w = work->w, .state = work->set);
+    stats->reason = rel <= tol       ? PERP_CONVERGED
+                    : !isfinite(rel) ? PERP_NOT_FINITE
+                    : stats->iterations >= work->o.max_iter || perp_rows_spent(rows) ? PERP_MAX_ITER
+                    : !moves                                                         ? PERP_STALLED
+                                                                                     : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
-    memcpy(w->from, lambda, n * sizeof *lambda); /* the last finite one */
-    perp_rows_reset(R, lambda);
+    memcpy(work->from, lambda, n * sizeof *lambda); /* the last finite one */
+    perp_rows_reset(rows, lambda);
     moves = false;
-    for (int k = 0; k < w->o.sweeps && !perp_rows_spent(R); k++) {
-      moves = perp_rows_sweep(R, lambda, NULL, false) != 0 || moves;
+    for (int k = 0; k < work->o.sweeps && !perp_rows_spent(rows); k++) {
+      moves = perp_rows_sweep(rows, lambda, NULL, false) != 0 || moves;
       stats->matvecs++;
     }
-    rel = perp_rows_rate(&w->R, lambda, w->w, stats);
+    rel = perp_rows_rate(&work->R, lambda, work->w, stats);
     if (!isfinite(rel)) {
-      memcpy(lambda, w->from, n * sizeof *lambda);
+      memcpy(lambda, work->from, n * sizeof *lambda);
       continue;
     }
-    memset(w->before, PERP_ROW_HI + 1, n);
-    for (int k = 0; k < w->o.steps && rel > tol && !perp_rows_spent(R); k++) {
-      if (pgs_subspace_sets(w, lambda) == 0 || memcmp(w->set, w->before, n) == 0) break;
-      memcpy(w->before, w->set, n);
-      if (!pgs_subspace_step(w, lambda, &rel, stats)) break;
+    memset(work->before, PERP_ROW_HI + 1, n);
+    for (int k = 0; k < work->o.steps && rel > tol && !perp_rows_spent(rows); k++) {
+      if (pgs_subspace_sets(work, lambda) == 0 || memcmp(work->set, work->before, n) == 0) break;
+      memcpy(work->before, work->set, n);
+      if (!pgs_subspace_step(work, lambda, &rel, stats)) break;
     }
   }
-  stats->work = R->work;
-  if (stats->reason == PERP_STALLED && R->zero_diagonal) stats->reason = PERP_UNSUITED;
+  stats->work = rows->work;
+  if (stats->reason == PERP_STALLED && rows->zero_diagonal) stats->reason = PERP_UNSUITED;
   return PERP_OK;
 }
 

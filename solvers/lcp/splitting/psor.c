@@ -13,11 +13,11 @@ static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega,
                                     PERP_SPLITTING_STOP, PERP_SPLITTING_ROW_ORDER,
                                     PERP_OPTIONS_END };
 
-static perp_status psor_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status psor_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "psor", perp_splitting_gauss_seidel,
-                              stats);
+  return perp_splitting_solve(ctx, ws, lcp, lambda, certificate, "psor",
+                              perp_splitting_gauss_seidel, stats);
 }
 
 const perp_lcp_desc perp_lcp_psor = {

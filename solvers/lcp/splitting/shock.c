@@ -60,10 +60,10 @@ struct ws {
   int layers;
 };
 
-static void shock_layout(void *ws, perp_arena *a)
+static void shock_layout(void *ws, perp_arena *arena)
 {
-  struct ws *w = ws;
-  PERP_DOUBLES(a, w->R.max_n, &w->w, &w->keep, &w->before);
+  struct ws *work = ws;
+  PERP_DOUBLES(arena, work->R.max_n, &work->w, &work->keep, &work->before);
 }
 
 static perp_status shock_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -74,104 +74,107 @@ static perp_status shock_create(perp_ctx *ctx, int max_n, const void *opts, void
 
 static void shock_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w != NULL) perp_arena_free(&w->own);
-  perp_rows_destroy(w);
+  struct ws *work = ws;
+  if (work != NULL) perp_arena_free(&work->own);
+  perp_rows_destroy(work);
 }
 
 /* ---- layers ---- */
 
-static void shock_layout_blocks(struct ws *w, const perp_blocks *F, perp_arena *a)
+static void shock_layout_blocks(struct ws *work, const perp_blocks *blocks, perp_arena *arena)
 {
-  PERP_INTS(a, F->nb, &w->level, &w->queue);
-  PERP_INTS(a, F->nc, &w->layer, &w->order);
-  PERP_DOUBLES(a, F->joff[F->jptr[F->nc]], &w->Y);
-  PERP_DOUBLES(a, F->nv, &w->v, &w->rest);
-  PERP_DOUBLES(a, F->m, &w->diag);
+  PERP_INTS(arena, blocks->nb, &work->level, &work->queue);
+  PERP_INTS(arena, blocks->nc, &work->layer, &work->order);
+  PERP_DOUBLES(arena, blocks->joff[blocks->jptr[blocks->nc]], &work->Y);
+  PERP_DOUBLES(arena, blocks->nv, &work->v, &work->rest);
+  PERP_DOUBLES(arena, blocks->m, &work->diag);
 }
 
 /* Levels of blocks, breadth first from the ground; what does not stand on it, on level 1, too. */
-static void shock_levels(struct ws *w, const perp_blocks *F)
+static void shock_levels(struct ws *work, const perp_blocks *blocks)
 {
   int head = 0, tail = 0;
-  for (int b = 0; b < F->nb; b++) w->level[b] = 0;
-  for (int c = 0; c < F->nc; c++) {
-    if (F->jptr[c + 1] - F->jptr[c] != 1) continue;
-    const int b = F->jblk[F->jptr[c]];
-    if (w->level[b] == 0) w->queue[tail++] = b;
-    w->level[b] = 1;
+  for (int b = 0; b < blocks->nb; b++) work->level[b] = 0;
+  for (int c = 0; c < blocks->nc; c++) {
+    if (blocks->jptr[c + 1] - blocks->jptr[c] != 1) continue;
+    const int b = blocks->jblk[blocks->jptr[c]];
+    if (work->level[b] == 0) work->queue[tail++] = b;
+    work->level[b] = 1;
   }
-  for (int root = 0; root < F->nb || head < tail;) {
+  for (int root = 0; root < blocks->nb || head < tail;) {
     if (head == tail) { /* the next part of the graph without ground */
-      if (w->level[root] == 0) {
-        w->level[root] = 1;
-        w->queue[tail++] = root;
+      if (work->level[root] == 0) {
+        work->level[root] = 1;
+        work->queue[tail++] = root;
       }
       root++;
       continue;
     }
-    const int b = w->queue[head++];
-    for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-      const int c = F->jgrp[F->tsub[t]];
-      for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-        if (w->level[F->jblk[k]] == 0) {
-          w->level[F->jblk[k]] = w->level[b] + 1;
-          w->queue[tail++] = F->jblk[k];
+    const int b = work->queue[head++];
+    for (int t = blocks->tptr[b]; t < blocks->tptr[b + 1]; t++) {
+      const int c = blocks->jgrp[blocks->tsub[t]];
+      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+        if (work->level[blocks->jblk[k]] == 0) {
+          work->level[blocks->jblk[k]] = work->level[b] + 1;
+          work->queue[tail++] = blocks->jblk[k];
         }
     }
   }
 }
 
 /* Y = M^-1 J' and the diagonal of the upper bodies. */
-static void shock_rows(struct ws *w, const perp_blocks *F)
+static void shock_rows(struct ws *work, const perp_blocks *blocks)
 {
-  for (int i = 0; i < F->m; i++) w->diag[i] = F->s != NULL ? F->s[i] : 0;
-  for (int c = 0; c < F->nc; c++)
-    for (int k = F->jptr[c], r = F->cptr[c + 1] - F->cptr[c]; k < F->jptr[c + 1]; k++) {
-      const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-      const double *J = F->J + F->joff[k], *W = F->Minv + F->mptr[b];
-      double *Y = w->Y + F->joff[k];
+  for (int i = 0; i < blocks->m; i++) work->diag[i] = blocks->s != NULL ? blocks->s[i] : 0;
+  for (int c = 0; c < blocks->nc; c++)
+    for (int k = blocks->jptr[c], r = blocks->cptr[c + 1] - blocks->cptr[c];
+         k < blocks->jptr[c + 1]; k++) {
+      const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+      const double *J = blocks->J + blocks->joff[k], *W = blocks->Minv + blocks->mptr[b];
+      double *Y = work->Y + blocks->joff[k];
       for (int i = 0; i < r; i++)
         for (int q = 0; q < d; q++) {
           double sum = 0;
           for (int s = 0; s < d; s++) sum += W[q + s * d] * J[i + s * r];
           Y[i + q * r] = sum;
-          if (w->level[b] == w->layer[c]) w->diag[F->cptr[c] + i] += sum * J[i + q * r];
+          if (work->level[b] == work->layer[c])
+            work->diag[blocks->cptr[c] + i] += sum * J[i + q * r];
         }
     }
-  w->R.work += 6.0 * F->joff[F->jptr[F->nc]];
+  work->R.work += 6.0 * blocks->joff[blocks->jptr[blocks->nc]];
 }
 
-static perp_status shock_open(perp_ctx *ctx, struct ws *w)
+static perp_status shock_open(perp_ctx *ctx, struct ws *work)
 {
-  const perp_blocks *F = w->R.p->F;
-  w->layers = 0;
-  if (F == NULL) return PERP_OK;
+  const perp_blocks *blocks = work->R.p->F;
+  work->layers = 0;
+  if (blocks == NULL) return PERP_OK;
   perp_arena need = { 0 };
-  shock_layout_blocks(w, F, &need);
-  if (need.used > w->capacity) {
-    perp_arena_free(&w->own);
-    w->capacity = 0;
-    w->own.used = need.used;
-    PERP_TRY(perp_arena_reserve(ctx, &w->own));
-    w->capacity = need.used;
+  shock_layout_blocks(work, blocks, &need);
+  if (need.used > work->capacity) {
+    perp_arena_free(&work->own);
+    work->capacity = 0;
+    work->own.used = need.used;
+    PERP_TRY(perp_arena_reserve(ctx, &work->own));
+    work->capacity = need.used;
   }
-  w->own.used = 0;
-  shock_layout_blocks(w, F, &w->own);
-  shock_levels(w, F);
+  work->own.used = 0;
+  shock_layout_blocks(work, blocks, &work->own);
+  shock_levels(work, blocks);
   /* Layers of groups, from 1, and the groups in their order. */
-  w->layers = 0;
-  for (int c = 0; c < F->nc; c++) {
-    w->layer[c] = 1;
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-      if (w->level[F->jblk[k]] > w->layer[c]) w->layer[c] = w->level[F->jblk[k]];
-    if (w->layer[c] > w->layers) w->layers = w->layer[c];
+  work->layers = 0;
+  for (int c = 0; c < blocks->nc; c++) {
+    work->layer[c] = 1;
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
+      if (work->level[blocks->jblk[k]] > work->layer[c])
+        work->layer[c] = work->level[blocks->jblk[k]];
+    if (work->layer[c] > work->layers) work->layers = work->layer[c];
   }
   int at = 0;
-  for (int l = 1; l <= w->layers; l++)
-    for (int c = 0; c < F->nc; c++)
-      if (w->layer[c] == l) w->order[at++] = c;
-  shock_rows(w, F);
+  for (int l = 1; l <= work->layers; l++)
+    for (int c = 0; c < blocks->nc; c++)
+      if (work->layer[c] == l) work->order[at++] = c;
+  shock_rows(work, blocks);
   return PERP_OK;
 }
 
@@ -179,51 +182,54 @@ static perp_status shock_open(perp_ctx *ctx, struct ws *w)
 
 /* v of the bodies of group c that are of its layer, or of those below, += M^-1 J' of its row i
  * times change */
-static void shock_push(struct ws *w, const perp_blocks *F, int c, int i, double change, bool below)
+static void shock_push(struct ws *work, const perp_blocks *blocks, int c, int i, double change,
+                       bool below)
 {
-  const int r = F->cptr[c + 1] - F->cptr[c];
-  for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-    if ((w->level[b] < w->layer[c]) != below) continue;
-    for (int q = 0; q < d; q++) w->v[F->bptr[b] + q] += w->Y[F->joff[k] + i + q * r] * change;
+  const int r = blocks->cptr[c + 1] - blocks->cptr[c];
+  for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+    const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+    if ((work->level[b] < work->layer[c]) != below) continue;
+    for (int q = 0; q < d; q++)
+      work->v[blocks->bptr[b] + q] += work->Y[blocks->joff[k] + i + q * r] * change;
   }
 }
 
-static double shock_slack(const struct ws *w, const perp_blocks *F, int c, int i,
+static double shock_slack(const struct ws *work, const perp_blocks *blocks, int c, int i,
                           const double *lambda)
 {
-  const int r = F->cptr[c + 1] - F->cptr[c], row = F->cptr[c] + i;
-  double sum = w->R.p->b[row] + (F->s != NULL ? F->s[row] * lambda[row] : 0);
-  for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-    const double *v = w->level[b] < w->layer[c] ? w->rest : w->v;
-    for (int q = 0; q < d; q++) sum += F->J[F->joff[k] + i + q * r] * v[F->bptr[b] + q];
+  const int r = blocks->cptr[c + 1] - blocks->cptr[c], row = blocks->cptr[c] + i;
+  double sum = work->R.p->b[row] + (blocks->s != NULL ? blocks->s[row] * lambda[row] : 0);
+  for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+    const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
+    const double *v = work->level[b] < work->layer[c] ? work->rest : work->v;
+    for (int q = 0; q < d; q++)
+      sum += blocks->J[blocks->joff[k] + i + q * r] * v[blocks->bptr[b] + q];
   }
   return sum;
 }
 
 /* The rows of group c, one after the other. */
-static void shock_group(struct ws *w, const perp_blocks *F, int c, double *lambda)
+static void shock_group(struct ws *work, const perp_blocks *blocks, int c, double *lambda)
 {
-  const perp_rows *R = &w->R;
-  const int first = F->cptr[c], r = F->cptr[c + 1] - first;
+  const perp_rows *rows = &work->R;
+  const int first = blocks->cptr[c], r = blocks->cptr[c + 1] - first;
   for (int i = 0; i < r; i++) {
-    const int row = first + i, pair = R->type[row] == PERP_ROW_CONE ? 2 : 1;
-    const double size = fmax(w->diag[row], pair == 2 ? w->diag[row + 1] : 0);
+    const int row = first + i, pair = rows->type[row] == PERP_ROW_CONE ? 2 : 1;
+    const double size = fmax(work->diag[row], pair == 2 ? work->diag[row + 1] : 0);
     if (!(size > 0)) { /* no body of this layer feels it */
       i += pair - 1;
       continue;
     }
     double lo, hi, x[2];
-    perp_rows_bounds(R, lambda, row, &lo, &hi);
+    perp_rows_bounds(rows, lambda, row, &lo, &hi);
     for (int k = 0; k < pair; k++)
-      x[k] = lambda[row + k] - shock_slack(w, F, c, i + k, lambda) / size;
+      x[k] = lambda[row + k] - shock_slack(work, blocks, c, i + k, lambda) / size;
     if (pair == 2)
       perp_disc(hi, &x[0], &x[1]);
     else
       x[0] = fmin(fmax(x[0], lo), hi);
     for (int k = 0; k < pair; k++) {
-      shock_push(w, F, c, i + k, x[k] - lambda[row + k], false);
+      shock_push(work, blocks, c, i + k, x[k] - lambda[row + k], false);
       lambda[row + k] = x[k];
     }
     i += pair - 1;
@@ -231,123 +237,126 @@ static void shock_group(struct ws *w, const perp_blocks *F, int c, double *lambd
 }
 
 /* v = M^-1 J' lambda */
-static void shock_velocities(struct ws *w, const double *lambda)
+static void shock_velocities(struct ws *work, const double *lambda)
 {
-  const perp_blocks *F = w->R.p->F;
-  memset(w->v, 0, (size_t)F->nv * sizeof *w->v);
-  for (int c = 0; c < F->nc; c++)
-    for (int i = 0; i < F->cptr[c + 1] - F->cptr[c]; i++) {
-      shock_push(w, F, c, i, lambda[F->cptr[c] + i], false);
-      shock_push(w, F, c, i, lambda[F->cptr[c] + i], true);
+  const perp_blocks *blocks = work->R.p->F;
+  memset(work->v, 0, (size_t)blocks->nv * sizeof *work->v);
+  for (int c = 0; c < blocks->nc; c++)
+    for (int i = 0; i < blocks->cptr[c + 1] - blocks->cptr[c]; i++) {
+      shock_push(work, blocks, c, i, lambda[blocks->cptr[c] + i], false);
+      shock_push(work, blocks, c, i, lambda[blocks->cptr[c] + i], true);
     }
 }
 
 /* Groups from ... to - 1 of the order, one layer. */
-static void shock_sweep(struct ws *w, int from, int to, double *lambda)
+static void shock_sweep(struct ws *work, int from, int to, double *lambda)
 {
-  for (int k = 0; k < w->o.inner; k++)
-    for (int g = from; g < to; g++) shock_group(w, w->R.p->F, w->order[g], lambda);
+  for (int k = 0; k < work->o.inner; k++)
+    for (int g = from; g < to; g++) shock_group(work, work->R.p->F, work->order[g], lambda);
 }
 
-static void shock_up(struct ws *w, double *lambda)
+static void shock_up(struct ws *work, double *lambda)
 {
-  const perp_blocks *F = w->R.p->F;
-  shock_velocities(w, lambda);
-  for (int from = 0, to; from < F->nc; from = to) {
-    const int layer = w->layer[w->order[from]];
-    for (to = from; to < F->nc && w->layer[w->order[to]] == layer;) to++;
-    memcpy(w->rest, w->v, (size_t)F->nv * sizeof *w->v); /* below all is done */
-    shock_sweep(w, from, to, lambda);
+  const perp_blocks *blocks = work->R.p->F;
+  shock_velocities(work, lambda);
+  for (int from = 0, to; from < blocks->nc; from = to) {
+    const int layer = work->layer[work->order[from]];
+    for (to = from; to < blocks->nc && work->layer[work->order[to]] == layer;) to++;
+    memcpy(work->rest, work->v, (size_t)blocks->nv * sizeof *work->v); /* below all is done */
+    shock_sweep(work, from, to, lambda);
   }
 }
 
 /* Impulses for the velocities in `rest`. */
-static void shock_down(struct ws *w, double *lambda)
+static void shock_down(struct ws *work, double *lambda)
 {
-  const perp_blocks *F = w->R.p->F;
-  shock_velocities(w, lambda);
-  for (int to = F->nc, from; to > 0; to = from) {
-    const int layer = w->layer[w->order[to - 1]];
-    for (from = to; from > 0 && w->layer[w->order[from - 1]] == layer;) from--;
-    memcpy(w->before, lambda, (size_t)F->m * sizeof *lambda);
-    shock_sweep(w, from, to, lambda);
+  const perp_blocks *blocks = work->R.p->F;
+  shock_velocities(work, lambda);
+  for (int to = blocks->nc, from; to > 0; to = from) {
+    const int layer = work->layer[work->order[to - 1]];
+    for (from = to; from > 0 && work->layer[work->order[from - 1]] == layer;) from--;
+    memcpy(work->before, lambda, (size_t)blocks->m * sizeof *lambda);
+    shock_sweep(work, from, to, lambda);
     for (int g = from; g < to; g++)
-      for (int c = w->order[g], i = 0; i < F->cptr[c + 1] - F->cptr[c]; i++)
-        shock_push(w, F, c, i, lambda[F->cptr[c] + i] - w->before[F->cptr[c] + i], true);
+      for (int c = work->order[g], i = 0; i < blocks->cptr[c + 1] - blocks->cptr[c]; i++)
+        shock_push(work, blocks, c, i,
+                   lambda[blocks->cptr[c] + i] - work->before[blocks->cptr[c] + i], true);
   }
 }
 
-static void shock_pass(struct ws *w, double *lambda)
+static void shock_pass(struct ws *work, double *lambda)
 {
-  const perp_blocks *F = w->R.p->F;
-  const double way = (2.0 * w->o.inner + 2) * F->joff[F->jptr[F->nc]];
-  w->R.work += w->o.pass == SHOCK_BOTH ? 2 * way : way;
-  shock_up(w, lambda);
-  if (w->o.pass == SHOCK_UP) return;
-  memcpy(w->rest, w->v, (size_t)F->nv * sizeof *w->v);
-  memcpy(lambda, w->keep,
-         (size_t)F->m * sizeof *lambda); /* what the way up has put on others is none of it */
-  shock_down(w, lambda);
+  const perp_blocks *blocks = work->R.p->F;
+  const double way = (2.0 * work->o.inner + 2) * blocks->joff[blocks->jptr[blocks->nc]];
+  work->R.work += work->o.pass == SHOCK_BOTH ? 2 * way : way;
+  shock_up(work, lambda);
+  if (work->o.pass == SHOCK_UP) return;
+  memcpy(work->rest, work->v, (size_t)blocks->nv * sizeof *work->v);
+  memcpy(lambda, work->keep,
+         (size_t)blocks->m * sizeof *lambda); /* what the way up has put on others is none of it */
+  shock_down(work, lambda);
 }
 
 /* ---- the method ---- */
 
 /* A pass from lambda of residual *rel; what is better stays. */
-static void shock_propose(struct ws *w, double *lambda, double *rel, perp_stats *stats)
+static void shock_propose(struct ws *work, double *lambda, double *rel, perp_stats *stats)
 {
-  const size_t bytes = (size_t)w->R.n * sizeof *lambda;
-  if (w->layers == 0) return;
-  memcpy(w->keep, lambda, bytes);
-  shock_pass(w, lambda);
-  perp_rows_project(&w->R, lambda, lambda);
-  const double now = perp_rows_rate(&w->R, lambda, w->w, stats);
+  const size_t bytes = (size_t)work->R.n * sizeof *lambda;
+  if (work->layers == 0) return;
+  memcpy(work->keep, lambda, bytes);
+  shock_pass(work, lambda);
+  perp_rows_project(&work->R, lambda, lambda);
+  const double now = perp_rows_rate(&work->R, lambda, work->w, stats);
   if (now < *rel)
     *rel = now;
   else
-    memcpy(lambda, w->keep, bytes);
+    memcpy(lambda, work->keep, bytes);
 }
 
-static perp_status shock_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status shock_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                double *certificate, perp_stats *stats)
 {
-  struct ws *w = ws;
-  perp_rows *R = &w->R;
-  const size_t bytes = (size_t)p->n * sizeof *lambda;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_rows_prepare(ctx, R, p, 1));
-  PERP_TRY(shock_open(ctx, w));
-  const double tol = perp_rows_target(w->o.tol, p);
-  const int most = w->o.sweeps > 0 ? w->o.sweeps : w->o.max_iter;
-  perp_rows_project(R, lambda, lambda);
-  double rel = perp_rows_rate(&w->R, lambda, w->w, stats);
+  struct ws *work = ws;
+  perp_rows *rows = &work->R;
+  const size_t bytes = (size_t)lcp->n * sizeof *lambda;
+  perp_no_certificate(lcp, certificate);
+  PERP_TRY(perp_rows_prepare(ctx, rows, lcp, 1));
+  PERP_TRY(shock_open(ctx, work));
+  const double tol = perp_rows_target(work->o.tol, lcp);
+  const int most = work->o.sweeps > 0 ? work->o.sweeps : work->o.max_iter;
+  perp_rows_project(rows, lambda, lambda);
+  double rel = perp_rows_rate(&work->R, lambda, work->w, stats);
   bool moved = true;
   for (;;) {
     PERP_TRACE(ctx, .method = "shock", .what = "sweeps", .iteration = stats->iterations,
-               .entering = -1, .leaving = -1, .residual = rel, .n = p->n, .x = lambda, .w = w->w);
+               .entering = -1, .leaving = -1, .residual = rel, .n = lcp->n, .x = lambda,
+               .w = work->w);
     stats->reason = rel <= tol       ? PERP_CONVERGED
                     : !isfinite(rel) ? PERP_NOT_FINITE
                     : stats->iterations == most
-                        ? (w->o.sweeps > 0 ? PERP_SWEEPS_DONE : PERP_MAX_ITER)
-                    : perp_rows_spent(R) ? PERP_MAX_ITER
-                    : !moved             ? PERP_STALLED
-                                         : PERP_RUNNING;
+                        ? (work->o.sweeps > 0 ? PERP_SWEEPS_DONE : PERP_MAX_ITER)
+                    : perp_rows_spent(rows) ? PERP_MAX_ITER
+                    : !moved                ? PERP_STALLED
+                                            : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
-    memcpy(w->keep, lambda, bytes); /* the last finite one */
-    perp_rows_reset(R, lambda);
+    memcpy(work->keep, lambda, bytes); /* the last finite one */
+    perp_rows_reset(rows, lambda);
     moved = false;
-    for (int k = 0; k < w->o.every && stats->iterations < most && !perp_rows_spent(R); k++) {
-      moved = perp_rows_sweep(R, lambda, NULL, false) != 0 || moved;
+    for (int k = 0; k < work->o.every && stats->iterations < most && !perp_rows_spent(rows); k++) {
+      moved = perp_rows_sweep(rows, lambda, NULL, false) != 0 || moved;
       stats->iterations++;
       stats->matvecs++;
     }
-    rel = perp_rows_rate(&w->R, lambda, w->w, stats);
+    rel = perp_rows_rate(&work->R, lambda, work->w, stats);
     if (!isfinite(rel))
-      memcpy(lambda, w->keep, bytes);
-    else if (rel > tol && (w->o.sweeps == 0 || stats->iterations == most) && !perp_rows_spent(R))
-      shock_propose(w, lambda, &rel, stats);
+      memcpy(lambda, work->keep, bytes);
+    else if (rel > tol && (work->o.sweeps == 0 || stats->iterations == most) &&
+             !perp_rows_spent(rows))
+      shock_propose(work, lambda, &rel, stats);
   }
-  stats->work = R->work;
-  if (stats->reason == PERP_STALLED && R->zero_diagonal) stats->reason = PERP_UNSUITED;
+  stats->work = rows->work;
+  if (stats->reason == PERP_STALLED && rows->zero_diagonal) stats->reason = PERP_UNSUITED;
   return PERP_OK;
 }
 

@@ -48,16 +48,16 @@ struct perp_splitting {
 
 /* Of a perp_splitting with its rows.max_n; for methods with one at the beginning of their own
  * workspace. */
-void perp_splitting_layout(void *ws, perp_arena *a);
+void perp_splitting_layout(void *ws, perp_arena *arena);
 perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws);
 /* The loop.  A change at or below tol max(|lambda|, |b_i| / A_ii) is a cheap sign of convergence,
  * which costs nothing; the residual from scratch decides, each failed test makes the next sign
  * harder. */
-perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lcp *p,
+perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *splitting, const perp_lcp *lcp,
                                  double *lambda, double *certificate, const char *name,
                                  perp_splitting_step *step, perp_stats *stats);
 /* Gauss-Seidel sweep in the order asked for. */
-double perp_splitting_gauss_seidel(perp_splitting *w, double *lambda, int iteration);
+double perp_splitting_gauss_seidel(perp_splitting *splitting, double *lambda, int iteration);
 
 /* splitmix64: the random orders, identical on every machine */
 static inline uint64_t perp_splitmix(uint64_t *state)

@@ -30,16 +30,16 @@ static const perp_opt options[] = {
   PERP_INT(struct opts, order, 5, 2, 5, "Order of the Runge-Kutta method."), PERP_OPTIONS_END
 };
 
-static int arkode_restart(perp_sundials *w, double t)
+static int arkode_restart(perp_sundials *sundials, double t)
 {
-  return ARKStepReInit(w->mem, NULL, perp_sundials_rhs, t, w->y);
+  return ARKStepReInit(sundials->mem, NULL, perp_sundials_rhs, t, sundials->y);
 }
 
 static int arkode_project(realtype t, N_Vector y, void *user)
 {
-  const perp_sundials *w = user;
+  const perp_sundials *sundials = user;
   double *x = N_VGetArrayPointer(y);
-  return perp_sundials_project(w, t, x) ? 0 : 1;
+  return perp_sundials_project(sundials, t, x) ? 0 : 1;
 }
 
 static const perp_sundials_code arkode_code = {
@@ -65,24 +65,25 @@ static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
                                  void **ws)
 {
   const struct opts *o = opts;
-  perp_sundials *w;
+  perp_sundials *sundials;
   *ws = NULL;
-  PERP_TRY(perp_sundials_create(ctx, &arkode_code, sys, &o->control, true, &w));
-  w->order = o->order;
-  w->mem = ARKStepCreate(NULL, perp_sundials_rhs, 0, w->y, w->context);
-  bool made = w->mem != NULL && ARKStepSetErrHandlerFn(w->mem, perp_sundials_quiet, NULL) == 0 &&
-              ARKStepSetUserData(w->mem, w) == 0 &&
-              ARKStepWFtolerances(w->mem, perp_sundials_weights) == 0 &&
-              ARKStepSetLinearSolver(w->mem, w->linear, w->A) == 0 &&
-              ARKStepSetDeltaGammaMax(w->mem, 8 * DBL_EPSILON) == 0 &&
-              ARKStepSetOrder(w->mem, o->order) == 0;
+  PERP_TRY(perp_sundials_create(ctx, &arkode_code, sys, &o->control, true, &sundials));
+  sundials->order = o->order;
+  sundials->mem = ARKStepCreate(NULL, perp_sundials_rhs, 0, sundials->y, sundials->context);
+  bool made = sundials->mem != NULL &&
+              ARKStepSetErrHandlerFn(sundials->mem, perp_sundials_quiet, NULL) == 0 &&
+              ARKStepSetUserData(sundials->mem, sundials) == 0 &&
+              ARKStepWFtolerances(sundials->mem, perp_sundials_weights) == 0 &&
+              ARKStepSetLinearSolver(sundials->mem, sundials->linear, sundials->A) == 0 &&
+              ARKStepSetDeltaGammaMax(sundials->mem, 8 * DBL_EPSILON) == 0 &&
+              ARKStepSetOrder(sundials->mem, o->order) == 0;
   if (sys->onto != NULL || (sys->project != NULL && sys->nq != sys->nv))
-    made = made && ARKStepSetPostprocessStepFn(w->mem, arkode_project) == 0;
+    made = made && ARKStepSetPostprocessStepFn(sundials->mem, arkode_project) == 0;
   if (made) {
-    *ws = w;
+    *ws = sundials;
     return PERP_OK;
   }
-  perp_sundials_destroy(w);
+  perp_sundials_destroy(sundials);
   return PERP_FAIL(ctx, PERP_ERR_NOMEM, "sundials:arkode: no memory for %d unknowns",
                    sys->nq + sys->nv);
 }

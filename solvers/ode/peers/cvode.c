@@ -19,9 +19,9 @@
 #include <cvode/cvode_proj.h>
 #include <string.h>
 
-static int cvode_restart(perp_sundials *w, double t)
+static int cvode_restart(perp_sundials *sundials, double t)
 {
-  return CVodeReInit(w->mem, t, w->y);
+  return CVodeReInit(sundials->mem, t, sundials->y);
 }
 
 static const perp_sundials_code cvode_code = {
@@ -46,39 +46,40 @@ static const perp_sundials_code cvode_code = {
 static int cvode_project(realtype t, N_Vector y, N_Vector corr, realtype enough, N_Vector err,
                          void *user)
 {
-  perp_sundials *w = user;
+  perp_sundials *sundials = user;
   const double *x = N_VGetArrayPointer(y);
   double *c = N_VGetArrayPointer(corr);
   (void)enough, (void)err;
-  memcpy(w->onto, x, (size_t)w->n * sizeof *x);
-  if (!perp_sundials_project(w, t, w->onto)) return 1;
-  for (int i = 0; i < w->n; i++) c[i] = w->onto[i] - x[i];
+  memcpy(sundials->onto, x, (size_t)sundials->n * sizeof *x);
+  if (!perp_sundials_project(sundials, t, sundials->onto)) return 1;
+  for (int i = 0; i < sundials->n; i++) c[i] = sundials->onto[i] - x[i];
   return 0;
 }
 
 static perp_status cvode_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                                 bool newton, void **ws)
 {
-  perp_sundials *w;
+  perp_sundials *sundials;
   *ws = NULL;
-  PERP_TRY(perp_sundials_create(ctx, &cvode_code, sys, opts, newton, &w));
-  w->mem = CVodeCreate(newton ? CV_BDF : CV_ADAMS, w->context);
-  bool made = w->mem != NULL && CVodeSetErrHandlerFn(w->mem, perp_sundials_quiet, NULL) == 0 &&
-              CVodeInit(w->mem, perp_sundials_rhs, 0, w->y) == 0 &&
-              CVodeSetUserData(w->mem, w) == 0 &&
-              CVodeWFtolerances(w->mem, perp_sundials_weights) == 0;
+  PERP_TRY(perp_sundials_create(ctx, &cvode_code, sys, opts, newton, &sundials));
+  sundials->mem = CVodeCreate(newton ? CV_BDF : CV_ADAMS, sundials->context);
+  bool made = sundials->mem != NULL &&
+              CVodeSetErrHandlerFn(sundials->mem, perp_sundials_quiet, NULL) == 0 &&
+              CVodeInit(sundials->mem, perp_sundials_rhs, 0, sundials->y) == 0 &&
+              CVodeSetUserData(sundials->mem, sundials) == 0 &&
+              CVodeWFtolerances(sundials->mem, perp_sundials_weights) == 0;
   if (newton)
-    made = made && CVodeSetLinearSolver(w->mem, w->linear, w->A) == 0;
+    made = made && CVodeSetLinearSolver(sundials->mem, sundials->linear, sundials->A) == 0;
   else
-    made = made && CVodeSetNonlinearSolver(w->mem, w->nonlinear) == 0;
+    made = made && CVodeSetNonlinearSolver(sundials->mem, sundials->nonlinear) == 0;
   if (newton && (sys->onto != NULL || sys->project != NULL))
-    made = made && CVodeSetProjFn(w->mem, cvode_project) == 0 &&
-           CVodeSetProjErrEst(w->mem, SUNFALSE) == 0;
+    made = made && CVodeSetProjFn(sundials->mem, cvode_project) == 0 &&
+           CVodeSetProjErrEst(sundials->mem, SUNFALSE) == 0;
   if (made) {
-    *ws = w;
+    *ws = sundials;
     return PERP_OK;
   }
-  perp_sundials_destroy(w);
+  perp_sundials_destroy(sundials);
   return PERP_FAIL(ctx, PERP_ERR_NOMEM, "sundials:cvode: no memory for %d unknowns",
                    sys->nq + sys->nv);
 }

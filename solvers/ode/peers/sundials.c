@@ -38,113 +38,122 @@ perp_reason perp_sundials_reason(int flag, perp_reason inside)
 
 int perp_sundials_rhs(realtype t, N_Vector y, N_Vector ydot, void *user)
 {
-  perp_sundials *w = user;
+  perp_sundials *sundials = user;
   const double *x = N_VGetArrayPointer(y);
   double *f = N_VGetArrayPointer(ydot);
-  if (w->starts && t == w->t && memcmp(x, w->origin, (size_t)w->n * sizeof *x) == 0) {
-    memcpy(f, w->start, (size_t)w->n * sizeof *f);
+  if (sundials->starts && t == sundials->t &&
+      memcmp(x, sundials->origin, (size_t)sundials->n * sizeof *x) == 0) {
+    memcpy(f, sundials->start, (size_t)sundials->n * sizeof *f);
     return 0;
   }
-  const perp_ode_answer answer = perp_ode_eval(w->sys, t, w->h, x, x + w->nq, true, f, f + w->nq,
-                                               w->stats);
-  const bool finite = answer == PERP_ODE_OK && perp_finite(w->n, f);
-  w->inside = finite                       ? PERP_RUNNING
-              : answer == PERP_ODE_OK      ? PERP_NOT_FINITE
-              : answer == PERP_ODE_INVALID ? PERP_INVALID_STATE
-                                           : PERP_SINGULAR;
+  const perp_ode_answer answer = perp_ode_eval(sundials->sys, t, sundials->h, x, x + sundials->nq,
+                                               true, f, f + sundials->nq, sundials->stats);
+  const bool finite = answer == PERP_ODE_OK && perp_finite(sundials->n, f);
+  sundials->inside = finite                       ? PERP_RUNNING
+                     : answer == PERP_ODE_OK      ? PERP_NOT_FINITE
+                     : answer == PERP_ODE_INVALID ? PERP_INVALID_STATE
+                                                  : PERP_SINGULAR;
   return finite ? 0 : 1; /* a shorter step may find one */
 }
 
 int perp_sundials_weights(N_Vector y, N_Vector weight, void *user)
 {
-  perp_sundials *w = user;
-  const double *x = N_VGetArrayPointer(y), tol = w->control.tol;
+  perp_sundials *sundials = user;
+  const double *x = N_VGetArrayPointer(y), tol = sundials->control.tol;
   double *e = N_VGetArrayPointer(weight);
-  perp_ode_scale_grow(&w->scale, w->nq, w->n - w->nq, x);
-  struct perp_ode_scale scale = w->scale;
-  if (scale.q == 0) scale.q = w->rate.q > 0 ? w->h * w->rate.q : 1;
-  if (scale.v == 0) scale.v = w->rate.v > 0 ? w->h * w->rate.v : 1;
-  const struct perp_ode_scale absolute = perp_ode_absolute(tol, w->control.atol, scale, w->h);
-  for (int i = 0; i < w->n; i++)
-    e[i] = 1 / (tol * fabs(x[i]) + (i < w->nq ? absolute.q : absolute.v));
-  return perp_finite(w->n, e) ? 0 : -1;
+  perp_ode_scale_grow(&sundials->scale, sundials->nq, sundials->n - sundials->nq, x);
+  struct perp_ode_scale scale = sundials->scale;
+  if (scale.q == 0) scale.q = sundials->rate.q > 0 ? sundials->h * sundials->rate.q : 1;
+  if (scale.v == 0) scale.v = sundials->rate.v > 0 ? sundials->h * sundials->rate.v : 1;
+  const struct perp_ode_scale absolute = perp_ode_absolute(tol, sundials->control.atol, scale,
+                                                           sundials->h);
+  for (int i = 0; i < sundials->n; i++)
+    e[i] = 1 / (tol * fabs(x[i]) + (i < sundials->nq ? absolute.q : absolute.v));
+  return perp_finite(sundials->n, e) ? 0 : -1;
 }
 
-bool perp_sundials_project(const perp_sundials *w, double t, double *y)
+bool perp_sundials_project(const perp_sundials *sundials, double t, double *y)
 {
-  const perp_ode_sys *sys = w->sys;
+  const perp_ode_sys *sys = sundials->sys;
   if (sys->project != NULL) sys->project(sys->user, y);
-  if (sys->onto != NULL && sys->onto(sys->user, t, y, y + w->nq) != PERP_ODE_OK) return false;
-  return perp_finite(w->n, y);
+  if (sys->onto != NULL && sys->onto(sys->user, t, y, y + sundials->nq) != PERP_ODE_OK)
+    return false;
+  return perp_finite(sundials->n, y);
 }
 
 /* ---- a step ---- */
 
-static perp_ode_answer sundials_fails(perp_sundials *w, perp_stats *stats, perp_reason reason)
+static perp_ode_answer sundials_fails(perp_sundials *sundials, perp_stats *stats,
+                                      perp_reason reason)
 {
-  w->fresh = true;
+  sundials->fresh = true;
   stats->reason = reason;
   return reason == PERP_INVALID_STATE ? PERP_ODE_INVALID : PERP_ODE_FAILED;
 }
 
-static void sundials_call(perp_sundials *w, const perp_ode_sys *sys, double h, perp_stats *stats)
+static void sundials_call(perp_sundials *sundials, const perp_ode_sys *sys, double h,
+                          perp_stats *stats)
 {
-  w->sys = sys;
-  w->stats = stats;
-  w->h = h;
-  w->inside = PERP_RUNNING;
+  sundials->sys = sys;
+  sundials->stats = stats;
+  sundials->h = h;
+  sundials->inside = PERP_RUNNING;
 }
 
 /* Out of the vector y of the code, which the manifold of q may have been left in. */
-static void sundials_hand_out(const perp_sundials *w, double *q, double *v)
+static void sundials_hand_out(const perp_sundials *sundials, double *q, double *v)
 {
-  const double *y = N_VGetArrayPointer(w->y);
-  memcpy(q, y, (size_t)w->nq * sizeof *q);
-  if (w->n > w->nq) memcpy(v, y + w->nq, (size_t)(w->n - w->nq) * sizeof *v);
-  if (w->sys->project != NULL) w->sys->project(w->sys->user, q);
+  const double *y = N_VGetArrayPointer(sundials->y);
+  memcpy(q, y, (size_t)sundials->nq * sizeof *q);
+  if (sundials->n > sundials->nq)
+    memcpy(v, y + sundials->nq, (size_t)(sundials->n - sundials->nq) * sizeof *v);
+  if (sundials->sys->project != NULL) sundials->sys->project(sundials->sys->user, q);
 }
 
 /* The derivative at the regular state, and where there is no history a start. */
-static perp_ode_answer sundials_begin(perp_sundials *w, double t, const double *q, const double *v,
-                                      double left, perp_stats *stats)
+static perp_ode_answer sundials_begin(perp_sundials *sundials, double t, const double *q,
+                                      const double *v, double left, perp_stats *stats)
 {
-  const perp_sundials_code *code = w->code;
-  double *y = N_VGetArrayPointer(w->y);
-  if (!w->fresh && w->sys->event == NULL) return PERP_ODE_OK;
-  const perp_ode_answer answer = perp_ode_eval(w->sys, t, w->h, q, v, false, w->start,
-                                               w->start + w->nq, stats);
+  const perp_sundials_code *code = sundials->code;
+  double *y = N_VGetArrayPointer(sundials->y);
+  if (!sundials->fresh && sundials->sys->event == NULL) return PERP_ODE_OK;
+  const perp_ode_answer answer = perp_ode_eval(sundials->sys, t, sundials->h, q, v, false,
+                                               sundials->start, sundials->start + sundials->nq,
+                                               stats);
   if (answer != PERP_ODE_OK) return answer;
-  if (!perp_finite(w->n, w->start)) return sundials_fails(w, stats, PERP_NOT_FINITE);
-  if (!w->fresh) return PERP_ODE_OK;
-  memcpy(y, q, (size_t)w->nq * sizeof *q);
-  if (w->n > w->nq) memcpy(y + w->nq, v, (size_t)(w->n - w->nq) * sizeof *v);
-  w->rate = (struct perp_ode_scale){ 0 };
-  perp_ode_scale_grow(&w->rate, w->nq, w->n - w->nq, w->start);
-  memcpy(w->origin, y, (size_t)w->n * sizeof *y);
-  w->starts = true;
+  if (!perp_finite(sundials->n, sundials->start))
+    return sundials_fails(sundials, stats, PERP_NOT_FINITE);
+  if (!sundials->fresh) return PERP_ODE_OK;
+  memcpy(y, q, (size_t)sundials->nq * sizeof *q);
+  if (sundials->n > sundials->nq)
+    memcpy(y + sundials->nq, v, (size_t)(sundials->n - sundials->nq) * sizeof *v);
+  sundials->rate = (struct perp_ode_scale){ 0 };
+  perp_ode_scale_grow(&sundials->rate, sundials->nq, sundials->n - sundials->nq, sundials->start);
+  memcpy(sundials->origin, y, (size_t)sundials->n * sizeof *y);
+  sundials->starts = true;
   /* 0: a guess of its own, which needs more room than a few digits of t */
-  double first = code->keeps_step && t == w->t ? fmin(w->h, left) : 0;
+  double first = code->keeps_step && t == sundials->t ? fmin(sundials->h, left) : 0;
   if (left < 1e3 * DBL_EPSILON * (fabs(t) + left)) first = left;
-  w->t = t;
-  int flag = code->restart(w, t);
-  if (flag >= 0) flag = code->set_first(w->mem, first);
-  if (flag < 0) return sundials_fails(w, stats, perp_sundials_reason(flag, PERP_RUNNING));
+  sundials->t = t;
+  int flag = code->restart(sundials, t);
+  if (flag >= 0) flag = code->set_first(sundials->mem, first);
+  if (flag < 0) return sundials_fails(sundials, stats, perp_sundials_reason(flag, PERP_RUNNING));
   return PERP_ODE_OK;
 }
 
-static void sundials_longest(perp_sundials *w, double h_max)
+static void sundials_longest(perp_sundials *sundials, double h_max)
 {
-  if (h_max == w->h_max) return;
-  w->h_max = h_max;
-  w->code->set_shortest(w->mem, fmin(w->control.h_min, h_max));
-  w->code->set_longest(w->mem, h_max < HUGE_VAL ? h_max : 0); /* 0: none */
+  if (h_max == sundials->h_max) return;
+  sundials->h_max = h_max;
+  sundials->code->set_shortest(sundials->mem, fmin(sundials->control.h_min, h_max));
+  sundials->code->set_longest(sundials->mem, h_max < HUGE_VAL ? h_max : 0); /* 0: none */
 }
 
-static long sundials_refused(const perp_sundials *w)
+static long sundials_refused(const perp_sundials *sundials)
 {
   long by_error = 0, by_iteration = 0;
-  w->code->refused(w->mem, &by_error);
-  w->code->failed(w->mem, &by_iteration);
+  sundials->code->refused(sundials->mem, &by_error);
+  sundials->code->failed(sundials->mem, &by_iteration);
   return by_error + by_iteration;
 }
 
@@ -157,77 +166,81 @@ static long sundials_since(long before, long now)
 perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double t, double t_max,
                                        double *q, double *v, perp_ode_own *own, perp_stats *stats)
 {
-  perp_sundials *w = ws;
-  const perp_sundials_code *code = w->code;
+  perp_sundials *sundials = ws;
+  const perp_sundials_code *code = sundials->code;
   const double end = t_max < DBL_MAX ? t_max : DBL_MAX;
-  sundials_call(w, sys, own->h, stats);
-  w->scale = (struct perp_ode_scale){ own->scale_q, own->scale_v };
-  sundials_longest(w, own->h_max);
-  perp_ode_answer answer = sundials_begin(w, t, q, v, end - t, stats);
+  sundials_call(sundials, sys, own->h, stats);
+  sundials->scale = (struct perp_ode_scale){ own->scale_q, own->scale_v };
+  sundials_longest(sundials, own->h_max);
+  perp_ode_answer answer = sundials_begin(sundials, t, q, v, end - t, stats);
   if (answer != PERP_ODE_OK) return answer;
 
   long iterations = 0, all = 0;
-  const long refused = sundials_refused(w);
-  code->iterations(w->mem, &iterations);
+  const long refused = sundials_refused(sundials);
+  code->iterations(sundials->mem, &iterations);
   realtype t_new = t;
-  int flag = code->set_stop(w->mem, end);
+  int flag = code->set_stop(sundials->mem, end);
   if (flag >= 0)
-    flag = code->evolve(w->mem, end < DBL_MAX ? end : t + 1e3 * own->h, w->y, &t_new, ONE_STEP);
-  own->rejected = sundials_since(refused, sundials_refused(w));
-  code->iterations(w->mem, &all);
+    flag = code->evolve(sundials->mem, end < DBL_MAX ? end : t + 1e3 * own->h, sundials->y, &t_new,
+                        ONE_STEP);
+  own->rejected = sundials_since(refused, sundials_refused(sundials));
+  code->iterations(sundials->mem, &all);
   stats->iterations += (int)sundials_since(iterations, all);
-  if (flag < 0) return sundials_fails(w, stats, perp_sundials_reason(flag, w->inside));
-  if (!perp_finite(w->n, N_VGetArrayPointer(w->y)))
-    return sundials_fails(w, stats, PERP_NOT_FINITE);
+  if (flag < 0)
+    return sundials_fails(sundials, stats, perp_sundials_reason(flag, sundials->inside));
+  if (!perp_finite(sundials->n, N_VGetArrayPointer(sundials->y)))
+    return sundials_fails(sundials, stats, PERP_NOT_FINITE);
 
-  sundials_hand_out(w, q, v);
-  w->fresh = w->starts = false;
-  w->t = own->t_new = fabs(end - t_new) <= 4 * DBL_EPSILON * fabs(end) ? end : t_new;
+  sundials_hand_out(sundials, q, v);
+  sundials->fresh = sundials->starts = false;
+  sundials->t = own->t_new = fabs(end - t_new) <= 4 * DBL_EPSILON * fabs(end) ? end : t_new;
   /* its weighted mean of squares */
-  w->code->errors(w->mem, w->error);
-  w->code->weights(w->mem, w->weight);
-  own->ratio = N_VWrmsNorm(w->error, w->weight);
-  code->next(w->mem, &own->h);
+  sundials->code->errors(sundials->mem, sundials->error);
+  sundials->code->weights(sundials->mem, sundials->weight);
+  own->ratio = N_VWrmsNorm(sundials->error, sundials->weight);
+  code->next(sundials->mem, &own->h);
   return PERP_ODE_OK;
 }
 
 perp_ode_answer perp_sundials_between(void *ws, const perp_ode_sys *sys, double t, double *q,
                                       double *v, perp_stats *stats)
 {
-  perp_sundials *w = ws;
-  sundials_call(w, sys, w->h, stats);
-  const int flag = w->code->between(w->mem, t, 0, w->y);
+  perp_sundials *sundials = ws;
+  sundials_call(sundials, sys, sundials->h, stats);
+  const int flag = sundials->code->between(sundials->mem, t, 0, sundials->y);
   if (flag < 0) {
-    stats->reason = perp_sundials_reason(flag, w->inside);
+    stats->reason = perp_sundials_reason(flag, sundials->inside);
     return PERP_ODE_FAILED;
   }
-  sundials_hand_out(w, q, v);
+  sundials_hand_out(sundials, q, v);
   return PERP_ODE_OK;
 }
 
 perp_ode_answer perp_sundials_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                    double *v, double *err, perp_stats *stats)
 {
-  perp_sundials *w = ws;
-  const size_t nq = (size_t)w->nq, nv = (size_t)(w->n - w->nq), size = sizeof *q;
+  perp_sundials *sundials = ws;
+  const size_t nq = (size_t)sundials->nq, nv = (size_t)(sundials->n - sundials->nq),
+               size = sizeof *q;
   const double end = t + h;
-  double *y = w->trial;
+  double *y = sundials->trial;
   (void)err;
-  if (t != w->t || memcmp(q, w->last, nq * size) != 0 ||
-      (nv > 0 && memcmp(v, w->last + nq, nv * size) != 0))
-    w->fresh = true;
+  if (t != sundials->t || memcmp(q, sundials->last, nq * size) != 0 ||
+      (nv > 0 && memcmp(v, sundials->last + nq, nv * size) != 0))
+    sundials->fresh = true;
   memcpy(y, q, nq * size);
   if (nv > 0) memcpy(y + nq, v, nv * size);
-  perp_ode_own own = { .h_max = w->control.h_max, .h = h };
+  perp_ode_own own = { .h_max = sundials->control.h_max, .h = h };
   while (t < end) {
-    own.scale_q = w->scale.q;
-    own.scale_v = w->scale.v;
-    const perp_ode_answer answer = perp_sundials_own_step(w, sys, t, end, y, y + nq, &own, stats);
+    own.scale_q = sundials->scale.q;
+    own.scale_v = sundials->scale.v;
+    const perp_ode_answer answer = perp_sundials_own_step(sundials, sys, t, end, y, y + nq, &own,
+                                                          stats);
     if (answer != PERP_ODE_OK) return answer;
-    if (!(own.t_new > t)) return sundials_fails(w, stats, PERP_STEP_TOO_SMALL);
+    if (!(own.t_new > t)) return sundials_fails(sundials, stats, PERP_STEP_TOO_SMALL);
     t = own.t_new;
   }
-  memcpy(w->last, y, (nq + nv) * size);
+  memcpy(sundials->last, y, (nq + nv) * size);
   memcpy(q, y, nq * size);
   if (nv > 0) memcpy(v, y + nq, nv * size);
   return PERP_ODE_OK;
@@ -237,14 +250,15 @@ perp_ode_answer perp_sundials_step(void *ws, const perp_ode_sys *sys, double t, 
 
 void perp_sundials_reset(void *ws)
 {
-  perp_sundials *w = ws;
-  w->fresh = true;
+  perp_sundials *sundials = ws;
+  sundials->fresh = true;
 }
 
-static void sundials_layout(void *ws, perp_arena *a)
+static void sundials_layout(void *ws, perp_arena *arena)
 {
-  perp_sundials *w = ws;
-  PERP_DOUBLES(a, w->n, &w->last, &w->trial, &w->onto, &w->origin, &w->start);
+  perp_sundials *sundials = ws;
+  PERP_DOUBLES(arena, sundials->n, &sundials->last, &sundials->trial, &sundials->onto,
+               &sundials->origin, &sundials->start);
 }
 
 perp_status perp_sundials_create(perp_ctx *ctx, const perp_sundials_code *code,
@@ -259,36 +273,39 @@ perp_status perp_sundials_create(perp_ctx *ctx, const perp_sundials_code *code,
   *out = NULL;
   if (control->tol == 0) like.control.tol = PERP_ODE_VARIABLE_TOL;
   PERP_TRY(perp_workspace_create(ctx, code->name, &like, sizeof like, sundials_layout, &ws));
-  perp_sundials *w = ws;
-  bool made = SUNContext_Create(NULL, &w->context) == 0;
-  made = made && (w->y = N_VNew_Serial(n, w->context)) != NULL;
-  made = made && (w->error = N_VClone(w->y)) != NULL && (w->weight = N_VClone(w->y)) != NULL;
+  perp_sundials *sundials = ws;
+  bool made = SUNContext_Create(NULL, &sundials->context) == 0;
+  made = made && (sundials->y = N_VNew_Serial(n, sundials->context)) != NULL;
+  made = made && (sundials->error = N_VClone(sundials->y)) != NULL &&
+         (sundials->weight = N_VClone(sundials->y)) != NULL;
   if (newton) {
-    made = made && (w->A = SUNDenseMatrix(n, n, w->context)) != NULL;
-    made = made && (w->linear = SUNLinSol_Dense(w->y, w->A, w->context)) != NULL;
+    made = made && (sundials->A = SUNDenseMatrix(n, n, sundials->context)) != NULL;
+    made = made && (sundials->linear = SUNLinSol_Dense(sundials->y, sundials->A,
+                                                       sundials->context)) != NULL;
   } else {
-    made = made && (w->nonlinear = SUNNonlinSol_FixedPoint(w->y, 0, w->context)) != NULL;
+    made = made && (sundials->nonlinear = SUNNonlinSol_FixedPoint(sundials->y, 0,
+                                                                  sundials->context)) != NULL;
   }
   if (made) {
-    N_VConst(0, w->y); /* until there is a state */
-    *out = w;
+    N_VConst(0, sundials->y); /* until there is a state */
+    *out = sundials;
     return PERP_OK;
   }
-  perp_sundials_destroy(w);
+  perp_sundials_destroy(sundials);
   return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for %d unknowns", code->name, n);
 }
 
 void perp_sundials_destroy(void *ws)
 {
-  perp_sundials *w = ws;
-  if (w == NULL) return;
-  if (w->mem != NULL) w->code->free(&w->mem);
-  if (w->nonlinear != NULL) SUNNonlinSolFree(w->nonlinear);
-  if (w->linear != NULL) SUNLinSolFree(w->linear);
-  if (w->A != NULL) SUNMatDestroy(w->A);
-  if (w->weight != NULL) N_VDestroy(w->weight);
-  if (w->error != NULL) N_VDestroy(w->error);
-  if (w->y != NULL) N_VDestroy(w->y);
-  if (w->context != NULL) SUNContext_Free(&w->context);
-  free(w);
+  perp_sundials *sundials = ws;
+  if (sundials == NULL) return;
+  if (sundials->mem != NULL) sundials->code->free(&sundials->mem);
+  if (sundials->nonlinear != NULL) SUNNonlinSolFree(sundials->nonlinear);
+  if (sundials->linear != NULL) SUNLinSolFree(sundials->linear);
+  if (sundials->A != NULL) SUNMatDestroy(sundials->A);
+  if (sundials->weight != NULL) N_VDestroy(sundials->weight);
+  if (sundials->error != NULL) N_VDestroy(sundials->error);
+  if (sundials->y != NULL) N_VDestroy(sundials->y);
+  if (sundials->context != NULL) SUNContext_Free(&sundials->context);
+  free(sundials);
 }

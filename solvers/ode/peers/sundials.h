@@ -79,7 +79,7 @@ void perp_sundials_destroy(void *ws);
 int perp_sundials_rhs(realtype t, N_Vector y, N_Vector ydot, void *user);
 int perp_sundials_weights(N_Vector y, N_Vector weight, void *user);
 /* y [n] to the manifold of q and the constraints of the system; false: it could not. */
-bool perp_sundials_project(const perp_sundials *w, double t, double *y);
+bool perp_sundials_project(const perp_sundials *sundials, double t, double *y);
 /* Of the descriptor. */
 perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double t, double t_max,
                                        double *q, double *v, perp_ode_own *own, perp_stats *stats);
