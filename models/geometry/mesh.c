@@ -2,7 +2,6 @@
 /* Meshes: a tree of boxes over the triangles, split at the median of the centres along the longest
  * side (Ericson 2005, section 6.2). */
 #include "models/geometry/mesh.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,4 +177,208 @@ void perp_mesh_move(perp_mesh *mesh, const double R[9], const double c[3])
     mesh_split(mesh, 0, mesh->n_triangles);
   }
   perp_mesh_bounds(mesh);
+}
+
+/* Height fields: the cells of a grid. */
+
+static perp_status field_check(perp_ctx *ctx, const double *heights, const int grid[2],
+                               const double spacing[2], double depth, const char *who)
+{
+  if (grid[0] < 2 || grid[1] < 2 || heights == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: a height field needs at least 2 x 2 points: got %d x %d", who, grid[0],
+                     grid[1]);
+  if ((int64_t)2 * (grid[0] - 1) * (grid[1] - 1) > PERP_MESH_TRIANGLES_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: %d x %d points exceed the limit of %d triangles: split the height field",
+                     who, grid[0], grid[1], PERP_MESH_TRIANGLES_MAX);
+  for (int k = 0; k < 2; k++)
+    if (!(spacing[k] > 0) || !isfinite(spacing[k]))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: spacing must be positive: got %g, %g m", who,
+                       spacing[0], spacing[1]);
+  if (!(depth >= 0) || !isfinite(depth))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: depth must be positive, or 0: got %g m", who, depth);
+  for (int i = 0; i < grid[0] * grid[1]; i++)
+    if (!isfinite(heights[i]))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: height %d of row %d is not finite", who, i % grid[0],
+                       i / grid[0]);
+  return PERP_OK;
+}
+
+perp_status perp_mesh_field(perp_ctx *ctx, const double *heights, const int grid[2],
+                            const double spacing[2], double depth, const char *who, perp_mesh **out)
+{
+  *out = NULL;
+  PERP_TRY(field_check(ctx, heights, grid, spacing, depth, who));
+  const int nx = grid[0], ny = grid[1];
+  perp_mesh like = { .n_vertices = nx * ny,
+                     .n_triangles = 2 * (nx - 1) * (ny - 1),
+                     .field = true,
+                     .grid = { nx, ny },
+                     .spacing = { spacing[0], spacing[1] },
+                     .depth = depth,
+                     .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 },
+                     .low = HUGE_VAL,
+                     .high = -HUGE_VAL };
+  if (depth == 0) like.depth = fmax((nx - 1) * spacing[0], (ny - 1) * spacing[1]);
+  void *ws;
+  PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, perp_mesh_layout, &ws));
+  perp_mesh *mesh = ws;
+  for (int i = 0; i < nx * ny; i++) {
+    mesh->v[3 * i] = (i % nx) * spacing[0];
+    mesh->v[3 * i + 1] = (i / nx) * spacing[1];
+    mesh->v[3 * i + 2] = heights[i];
+    mesh->low = fmin(mesh->low, heights[i]);
+    mesh->high = fmax(mesh->high, heights[i]);
+  }
+  for (int j = 0, *t = mesh->tri; j + 1 < ny; j++)
+    for (int i = 0; i + 1 < nx; i++) {
+      const int o = i + nx * j, across = o + nx + 1;
+      *t++ = o, *t++ = o + 1, *t++ = across;
+      *t++ = o, *t++ = across, *t++ = o + nx;
+    }
+  const perp_status status = perp_mesh_measure(ctx, mesh, who);
+  if (status != PERP_OK) {
+    free(mesh);
+    return status;
+  }
+  *out = mesh;
+  return PERP_OK;
+}
+
+/* cells first ... last along an axis between lo and hi; false: none */
+static bool field_cells(double lo, double hi, double spacing, int cells, int *first, int *last)
+{
+  const double from = floor(lo / spacing - 1e-9), to = floor(hi / spacing + 1e-9);
+  if (!(to >= 0) || !(from < cells)) return false;
+  *first = from < 0 ? 0 : (int)from;
+  *last = to >= cells ? cells - 1 : (int)to;
+  return true;
+}
+
+void perp_field_near(const perp_mesh *mesh, const double lo[3], const double hi[3],
+                     perp_mesh_visit *visit, void *user)
+{
+  double a[3], b[3]; /* the box in the frame of the grid */
+  for (int k = 0; k < 3; k++) {
+    const double *axis = mesh->R + 3 * k;
+    double middle = 0, half = 0;
+    for (int i = 0; i < 3; i++) {
+      middle += axis[i] * (0.5 * (lo[i] + hi[i]) - mesh->c[i]);
+      half += fabs(axis[i]) * 0.5 * (hi[i] - lo[i]);
+    }
+    a[k] = middle - half, b[k] = middle + half;
+  }
+  int x0, x1, y0, y1;
+  if (a[2] > mesh->high || b[2] < mesh->low - mesh->depth ||
+      !field_cells(a[0], b[0], mesh->spacing[0], mesh->grid[0] - 1, &x0, &x1) ||
+      !field_cells(a[1], b[1], mesh->spacing[1], mesh->grid[1] - 1, &y0, &y1))
+    return;
+  for (int j = y0; j <= y1; j++)
+    for (int i = x0; i <= x1; i++)
+      for (int k = 0; k < 2; k++)
+        if (!visit(user, 2 * (i + (mesh->grid[0] - 1) * j) + k)) return;
+}
+
+/* What meshes and height fields have alike: their memory, normals, the triangles at each vertex,
+ * facets, bounds. */
+
+static const double MESH_FLAT = 1e-13; /* area of a triangle over the square of its longest edge */
+static const double MESH_COPLANAR = 1e-9; /* sine between triangles that are one facet */
+
+void perp_mesh_layout(void *mesh, perp_arena *arena)
+{
+  perp_mesh *m = mesh;
+  const size_t nv = (size_t)m->n_vertices, nt = (size_t)m->n_triangles;
+  m->v = PERP_CARVE(arena, double, 3 * nv);
+  m->n = PERP_CARVE(arena, double, 3 * nt);
+  m->tri = PERP_CARVE(arena, int, 3 * nt);
+  m->star = PERP_CARVE(arena, int, nv + 1);
+  m->fan = PERP_CARVE(arena, int, 3 * nt);
+  m->facet = PERP_CARVE(arena, int, nt);
+  if (m->field) return;
+  m->order = PERP_CARVE(arena, int, nt);
+  m->node = PERP_CARVE(arena, perp_mesh_node, 2 * nt);
+}
+
+static bool mesh_normal(perp_mesh *mesh, int t)
+{
+  const int *c = mesh->tri + 3 * t;
+  double u[3], w[3], x[3], longest = 0;
+  for (int i = 0; i < 3; i++) {
+    u[i] = mesh->v[3 * c[1] + i] - mesh->v[3 * c[0] + i];
+    w[i] = mesh->v[3 * c[2] + i] - mesh->v[3 * c[0] + i];
+    x[i] = w[i] - u[i];
+  }
+  longest = fmax(perp_dot(3, u, u), fmax(perp_dot(3, w, w), perp_dot(3, x, x)));
+  perp_cross(u, w, x);
+  const double area = sqrt(perp_dot(3, x, x));
+  if (!(area > MESH_FLAT * longest)) return false;
+  for (int i = 0; i < 3; i++) mesh->n[3 * t + i] = x[i] / area;
+  return true;
+}
+
+static void mesh_stars(perp_mesh *mesh)
+{
+  memset(mesh->star, 0, (size_t)(mesh->n_vertices + 1) * sizeof *mesh->star);
+  for (int k = 0; k < 3 * mesh->n_triangles; k++) mesh->star[mesh->tri[k]]++;
+  for (int i = 0, sum = 0; i <= mesh->n_vertices; i++) {
+    sum += mesh->star[i];
+    mesh->star[i] = sum;
+  }
+  for (int k = 3 * mesh->n_triangles - 1; k >= 0; k--)
+    mesh->fan[--mesh->star[mesh->tri[k]]] = k / 3;
+}
+
+int perp_mesh_across(const perp_mesh *mesh, int t, int k)
+{
+  const int a = mesh->tri[3 * t + k], b = mesh->tri[3 * t + (k + 1) % 3];
+  for (int l = mesh->star[a]; l < mesh->star[a + 1]; l++) {
+    const int *c = mesh->tri + 3 * mesh->fan[l];
+    if (mesh->fan[l] != t && (c[0] == b || c[1] == b || c[2] == b)) return mesh->fan[l];
+  }
+  return -1;
+}
+
+static int mesh_root(int *facet, int t)
+{
+  while (facet[t] != t) t = facet[t] = facet[facet[t]];
+  return t;
+}
+
+void perp_mesh_bounds(perp_mesh *mesh)
+{
+  for (int k = 0; k < 3; k++) mesh->lo[k] = HUGE_VAL, mesh->hi[k] = -HUGE_VAL;
+  for (int i = 0; i < 3 * mesh->n_vertices; i++) {
+    mesh->lo[i % 3] = fmin(mesh->lo[i % 3], mesh->v[i]);
+    mesh->hi[i % 3] = fmax(mesh->hi[i % 3], mesh->v[i]);
+  }
+  for (int k = 0; k < 3 && mesh->field; k++) { /* the solid below */
+    mesh->lo[k] -= fmax(0, mesh->depth * mesh->R[6 + k]);
+    mesh->hi[k] += fmax(0, -mesh->depth * mesh->R[6 + k]);
+  }
+}
+
+perp_status perp_mesh_measure(perp_ctx *ctx, perp_mesh *mesh, const char *who)
+{
+  for (int t = 0; t < mesh->n_triangles; t++)
+    if (!mesh_normal(mesh, t))
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: triangle %d (vertices %d, %d, %d) has no area: remove it", who, t,
+                       mesh->tri[3 * t], mesh->tri[3 * t + 1], mesh->tri[3 * t + 2]);
+  mesh_stars(mesh);
+  for (int t = 0; t < mesh->n_triangles; t++) mesh->facet[t] = t;
+  for (int t = 0; t < mesh->n_triangles; t++)
+    for (int k = 0; k < 3; k++) {
+      const int other = perp_mesh_across(mesh, t, k);
+      double x[3];
+      if (other < t) continue;
+      perp_cross(mesh->n + 3 * t, mesh->n + 3 * other, x);
+      if (perp_dot(3, x, x) > MESH_COPLANAR * MESH_COPLANAR) continue;
+      const int a = mesh_root(mesh->facet, t), b = mesh_root(mesh->facet, other);
+      mesh->facet[a < b ? b : a] = a < b ? a : b;
+    }
+  for (int t = 0; t < mesh->n_triangles; t++) mesh->facet[t] = mesh_root(mesh->facet, t);
+  perp_mesh_bounds(mesh);
+  return PERP_OK;
 }

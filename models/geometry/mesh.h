@@ -61,7 +61,7 @@ void perp_mesh_near(const perp_mesh *mesh, const double lo[3], const double hi[3
  * several the first. */
 int perp_mesh_across(const perp_mesh *mesh, int t, int k);
 
-/* ---- measures.c, and field.c for mesh.c ---- */
+/* ---- measures of triangles; height fields ---- */
 
 void perp_mesh_layout(void *mesh, perp_arena *arena);
 /* Normals, stars, facets and bounds, of vertices and triangles. */

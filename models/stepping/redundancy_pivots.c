@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which rows depend on others: Cholesky with pivots of the rows that close loops, behind the forest
- * of the others; the equations are in redundancy.c. */
+ * of the others; the equations are in redundancy_decide.c. */
 #include "models/stepping/redundancy_private.h"
 
 #include <string.h>

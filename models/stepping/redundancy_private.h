@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pivots of redundant constraints: see redundancy.c. */
+/* Pivots of redundant constraints: see redundancy_decide.c. */
 #ifndef PERP_REDUNDANCY_PRIVATE_H
 #define PERP_REDUNDANCY_PRIVATE_H
 

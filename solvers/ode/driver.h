@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inside of the driver: driver.c has its life, driver_step.c the step. */
+/* The inside of the driver: driver_run.c has its life, driver_step.c the step. */
 #ifndef PERP_ODE_DRIVER_H
 #define PERP_ODE_DRIVER_H
 
 #include "solvers/ode/control.h"
 #include "solvers/ode/method.h"
 
-/* Dense output (driver_dense.c): of the last step, from t to the time of the driver.  Its start is
+/* Dense output (driver_run.c): of the last step, from t to the time of the driver.  Its start is
  * y1 of the driver until the next step is tried. */
 struct perp_ode_dense {
   double t;    /* start of the step */

@@ -8,7 +8,7 @@
  * problem is the LCP of (x_t, beta), and boxes and circular cones in the place of that pyramid; see
  * staggered_parts.h.  Both problems are convex for A symmetric positive semidefinite, and any
  * registered solver that serves them may be taken for each (options `normal` and `friction`; `qp`:
- * staggered_qp.c).  Both start from the last answer.
+ * staggered_parts.c).  Both start from the last answer.
  *
  * A round is a map of lambda_T, of which the next one sees u = A_NT lambda_T only (velocities,
  * unique where multipliers are not).  It need not contract (large mu, strong coupling), nor have a

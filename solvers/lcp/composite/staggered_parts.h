@@ -71,7 +71,7 @@ static inline bool perp_stagger_coupled(const perp_stagger *stagger)
 perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *stagger, const perp_lcp *lcp,
                                double tol, double *lambda, perp_stats *stats, bool *good);
 
-/* staggered_qp.c: are the directions of p those of simplexes (e = f above)?  And the friction
+/* Are the directions of p those of simplexes (e = f above)?  And the friction
  * problem q, with slacks, up to changes of an iteration of `impulse` in x, and of `data` in its
  * conditions (in units of the data; 0: not asked): x [q->n] in place, *good becomes false where
  * that took too many iterations. */

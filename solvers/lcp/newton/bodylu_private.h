@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inside of perp_bodylu: bodylu_analyse.c fills in the pattern, bodylu.c the numbers. */
+/* The inside of perp_bodylu: bodylu_analyse.c fills in the pattern, bodylu_factor.c the numbers. */
 #ifndef PERP_LCP_BODYLU_IMPL_H
 #define PERP_LCP_BODYLU_IMPL_H
 

@@ -9,7 +9,7 @@
  * first basic variable that meets a bound leaves, and its complement enters next.  A row at its
  * upper bound has w <= 0, and a variable that enters may also run straight to its other bound.
  *
- * Basis: path.h; ties there as well (perturbed, default) or in path_lexico.c (lexicographic, the
+ * Basis: path.h; ties there as well (perturbed, default) or in path_follow.c (lexicographic, the
  * rule of Cline 2.7.1).  Not a tableau and not an n x n inverse is updated, but the inverse of the
  * block of the |S| basic lambda; a pivot costs O(|S|^2 + n |S|).  Memory 1.2 n^2 numbers.
  *

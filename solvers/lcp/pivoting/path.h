@@ -13,7 +13,7 @@
  * afresh, when their residual says so.  Ratios that are equal to within rounding are decided in one
  * of two ways. Perturbed: every basic variable carries a second number, its derivative under one
  * generic perturbation that relaxes every one-sided row (Charnes; relaxing keeps a feasible problem
- * feasible); the least of these ratios leaves. Lexicographic: path_lexico.c.  In exact arithmetic
+ * feasible); the least of these ratios leaves. Lexicographic: path_follow.c.  In exact arithmetic
  * no vertex comes back; with rounding one may, and where it comes back twice the path ends as
  * PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
 #ifndef PERP_LCP_PATH_H
@@ -129,7 +129,7 @@ void perp_path_replace_row(perp_path *path, int c, int row);
 void perp_path_remove(perp_path *path, int u, int c);
 void perp_path_t_first(perp_path *path, int u);
 
-/* ---- the path: path_lexico.c, path.c ---- */
+/* ---- the path: path_follow.c ---- */
 
 /* Which of `count` tied stops leaves by the lexico-minimum rule comes first; the others are
  * reordered. O(|S|) for each coefficient and stop still tied. */

@@ -87,7 +87,7 @@ typedef struct perp_stop {
   double rate;       /* > 0: speed towards the bound */
   double theta,
       theta_p;  /* step; derivative of the distance under the perturbation, then that of the step */
-  double noise; /* of path_lexico.c */
+  double noise; /* of path_follow.c */
 } perp_stop;
 
 typedef struct perp_stops {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside rows.c, rows_units.c, rows_sweep.c and rows_product.c: how units store their rows. */
+/* Inside rows_prepare.c, rows_units.c, rows_sweep.c and rows_product.c: how units store their rows. */
 #ifndef PERP_LCP_ROWS_IMPL_H
 #define PERP_LCP_ROWS_IMPL_H
 

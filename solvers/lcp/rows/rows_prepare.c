@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Preparing rows: bounds, dense problems.  rows_units.c has steps and the factored ones. */
 #include "solvers/lcp/rows/rows_private.h"
-
 #include <math.h>
 #include <stdlib.h>
 
