@@ -9,7 +9,7 @@
  *
  * Each function has one body, compiled twice: for AVX2, which is taken where the processor has it,
  * and plain.  All operations are those of single numbers in each lane and nothing is contracted, so
- * both give the same bits.  The steps are those of fast_unit in rows_sweep.c but for the order of
+ * both give the same bits.  The steps are those of unit_sweep in rows_sweep.c but for the order of
  * its sums. */
 #include "solvers/lcp/rows/rows_private.h"
 

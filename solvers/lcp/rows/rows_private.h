@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside rows_prepare.c, rows_units.c, rows_sweep.c and rows_product.c: how units store their rows. */
+/* Inside rows_prepare.c, rows_units.c, rows_sweep.c and rows_product.c: how units store their rows.
+ */
 #ifndef PERP_LCP_ROWS_IMPL_H
 #define PERP_LCP_ROWS_IMPL_H
 
@@ -27,11 +28,9 @@ enum { DENSE_ROW, GENERIC, PLANE_ONE, PLANE_TWO, SPACE_ONE, SPACE_TWO, FOURS, FO
     f(2, 3)                                                                                        \
   }
 enum { PERP_TEAM_ROWS = 3000, PERP_TEAM_MAX = 64, PERP_LEVEL_UNITS = 32, PERP_COLOUR_UNITS = 128 };
-enum {
-  PARAMS = 4,
-  CONTACT_ROWS = 3,
-  BODY_WIDTH = 6
-}; /* b, step, then lo, hi or mu; rows of a contact in space */
+/* The parameters of a row of a unit: b, its step (omega / A_ii), its bounds; of friction mu. */
+enum { ROW_B, ROW_STEP, ROW_LO, ROW_HI, PARAMS, ROW_MU = ROW_LO };
+enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 }; /* rows of a contact, and numbers of a body, in space */
 
 /* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf)
  * followed by friction rows of it, boxes or one cone. */
@@ -227,7 +226,7 @@ void perp_rows_dense_colours(perp_rows *rows);
  * followers. */
 /* Their numbers, from J; false: a diagonal vanishes, they have to be packed one by one. */
 bool perp_fours_pack(perp_rows *rows, int t, double omega);
-/* One sweep, as fast_unit of rows_sweep.c: the largest change. */
+/* One sweep, as unit_sweep of rows_sweep.c: the largest change. */
 double perp_fours_sweep(const perp_rows *rows, int t, int end, double *lambda);
 /* u += G' x, and y = G u + S x (b: + b). */
 void perp_fours_Gt(const perp_rows *rows, int t, int end, const double *x, double *u);

@@ -65,119 +65,130 @@ static double generic_unit(perp_rows *rows, const perp_unit *unit, double *lambd
   return worst;
 }
 
-/* Forward pass over a unit of r rows on `blocks` blocks of `pairs` pairs of numbers: constants
- * after inlining.  y is the step of each row as u asks for it, corrected by the Gram matrix (scaled
- * by the steps) as the rows before it change. */
+/* The step that row i has left after the rows before it have changed; gram: below the diagonal. */
 static inline __attribute__((always_inline)) double
-fast_unit(const perp_rows *rows, const perp_unit *unit, double *restrict lambda, const int blocks,
-          const int pairs, const int r)
+unit_step(const double *step, const double *gram, const double *change, int i)
+{
+  double left = step[i];
+  for (int j = 0; j < i; j++) left -= gram[i * (i - 1) / 2 + j] * change[j];
+  return left;
+}
+
+/* (lambda_i, lambda_i+1) <- (x, y), projected on the disc of that radius: the changes */
+static inline __attribute__((always_inline)) void
+unit_relax_cone(double *lambda, double x, double y, double radius, double *change)
+{
+  perp_disc(radius, &x, &y);
+  change[0] = x - lambda[0];
+  change[1] = y - lambda[1];
+  lambda[0] = x;
+  lambda[1] = y;
+}
+
+/* Projected Gauss-Seidel over the r rows of a unit on `blocks` blocks of `pairs` pairs of numbers,
+ * all three constants after inlining.  `step` is -w_i / A_ii of each row as u asks for it now; the
+ * Gram matrix, scaled by 1 / A_ii, takes off what the rows before it change. */
+static inline __attribute__((always_inline)) double
+unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, const int blocks,
+           const int pairs, const int r)
 {
   const int width = 2 * blocks * pairs;
   const double *gram = rows->data + unit->at, *g = gram + even(r * (r - 1) / 2);
-  const double *par = g + r * width;
+  const double *row = g + r * width; /* ROW_B, ROW_STEP, ... of each */
   const double *s = rows->p->F->s;
-  double y[PERP_UNIT_ROWS] = { 0 }, change[PERP_UNIT_ROWS] = { 0 }, worst = 0;
-  double *l = lambda + unit->row;
-  held h;
-  hold(&h, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
+  double step[PERP_UNIT_ROWS] = { 0 }, change[PERP_UNIT_ROWS] = { 0 }, worst = 0;
+  double *lambda = all + unit->row;
+  held u;
+  hold(&u, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
   for (int i = 0; i < r; i++) {
-    y[i] = held_dot(&h, g + i * width, blocks, pairs) + par[PARAMS * i];
-    if (s != NULL) y[i] += s[unit->row + i] * l[i];
-    y[i] *= -par[PARAMS * i + 1];
+    step[i] = held_dot(&u, g + i * width, blocks, pairs) + row[PARAMS * i + ROW_B];
+    if (s != NULL) step[i] += s[unit->row + i] * lambda[i];
+    step[i] *= -row[PARAMS * i + ROW_STEP];
   }
   switch (unit->contents) {
   case NORMALS:
     for (int i = 0; i < r; i++) {
-      double d = y[i];
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      change[i] = d > -l[i] ? d : -l[i];
-      l[i] += change[i];
+      const double left = unit_step(step, gram, change, i);
+      change[i] = left > -lambda[i] ? left : -lambda[i];
+      lambda[i] += change[i];
     }
     break;
   case BOXES:
     for (int i = 0; i < r; i++) {
-      double d = y[i], lo = par[PARAMS * i + 2], hi = par[PARAMS * i + 3];
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      change[i] = clamp(d, lo - l[i], hi - l[i]);
-      l[i] = clamp(l[i] + change[i], lo, hi);
+      const double lo = row[PARAMS * i + ROW_LO], hi = row[PARAMS * i + ROW_HI];
+      change[i] = clamp(unit_step(step, gram, change, i), lo - lambda[i], hi - lambda[i]);
+      lambda[i] = clamp(lambda[i] + change[i], lo, hi);
     }
     break;
   case CONTACT_BOX:
   case CONTACT_CONE:
-    change[0] = y[0] > -l[0] ? y[0] : -l[0];
-    l[0] += change[0];
+    change[0] = step[0] > -lambda[0] ? step[0] : -lambda[0];
+    lambda[0] += change[0];
     if (unit->contents == CONTACT_CONE && r == CONTACT_ROWS) {
-      double z1 = l[1] + y[1] - gram[0] * change[0], z2 = l[2] + y[2] - gram[1] * change[0];
-      perp_disc(par[PARAMS + 2] * l[0], &z1, &z2);
-      change[1] = z1 - l[1];
-      change[2] = z2 - l[2];
-      l[1] = z1;
-      l[2] = z2;
+      unit_relax_cone(lambda + 1, lambda[1] + step[1] - gram[0] * change[0],
+                      lambda[2] + step[2] - gram[1] * change[0], row[PARAMS + ROW_MU] * lambda[0],
+                      change + 1);
       break;
     }
     for (int i = 1; i < r; i++) {
-      double d = y[i], top = par[PARAMS * i + 2] * l[0];
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      change[i] = clamp(d, -top - l[i], top - l[i]);
-      l[i] = clamp(l[i] + change[i], -top, top);
+      const double limit = row[PARAMS * i + ROW_MU] * lambda[0];
+      change[i] = clamp(unit_step(step, gram, change, i), -limit - lambda[i], limit - lambda[i]);
+      lambda[i] = clamp(lambda[i] + change[i], -limit, limit);
     }
     break;
   default:
     for (int i = 0; i < r; i++) {
-      double d = y[i], lo = par[PARAMS * i + 2], hi = par[PARAMS * i + 3];
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      int type = rows->type[unit->row + i];
+      const int type = rows->type[unit->row + i];
+      const double left = unit_step(step, gram, change, i);
+      double lo = row[PARAMS * i + ROW_LO], hi = row[PARAMS * i + ROW_HI];
       if (type != PERP_ROW_BOUNDED) {
-        hi = perp_rows_limit(rows, lambda, unit->row + i);
+        hi = perp_rows_limit(rows, all, unit->row + i);
         lo = -hi;
       }
       if (type == PERP_ROW_CONE && i + 1 < r) {
-        double d2 = y[i + 1], z = l[i] + d;
-        for (int j = 0; j < i; j++) d2 -= gram[(i + 1) * i / 2 + j] * change[j];
-        double z2 = l[i + 1] + d2;
-        perp_disc(hi, &z, &z2);
-        change[i] = z - l[i];
-        change[i + 1] = z2 - l[i + 1];
-        l[i] = z;
-        l[i + 1] = z2;
+        /* its second row steps as if the first had not changed */
+        double second = step[i + 1];
+        for (int j = 0; j < i; j++) second -= gram[(i + 1) * i / 2 + j] * change[j];
+        unit_relax_cone(lambda + i, lambda[i] + left, lambda[i + 1] + second, hi, change + i);
         i++;
       } else {
-        change[i] = clamp(d, lo - l[i], hi - l[i]);
-        l[i] = clamp(l[i] + change[i], lo, hi);
+        change[i] = clamp(left, lo - lambda[i], hi - lambda[i]);
+        lambda[i] = clamp(lambda[i] + change[i], lo, hi);
       }
     }
   }
   for (int i = 0; i < r; i++) worst = larger(worst, fabs(change[i]));
-  for (int i = 0; i < r; i++) held_add(&h, change[i], g + i * width, blocks, pairs);
-  release(&h, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
+  for (int i = 0; i < r; i++) held_add(&u, change[i], g + i * width, blocks, pairs);
+  release(&u, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
   return worst;
 }
 
 /* Nearly all units are contacts: their number of rows is a constant, too. */
-PERP_CLONES_OF_FOUR static double any_unit(perp_rows *R, const perp_unit *t, double *lambda)
+PERP_CLONES_OF_FOUR static double any_unit(perp_rows *rows, const perp_unit *unit, double *lambda)
 {
-  if (t->shape == DENSE_ROW) {
-    const int i = t->row;
+  if (unit->shape == DENSE_ROW) {
+    const int i = unit->row;
     double change[2] = { 0, 0 };
-    if (R->type[i] == PERP_ROW_CONE) {
-      double x = lambda[i] - R->inv[i] * R->w[i], y = lambda[i + 1] - R->inv[i] * R->w[i + 1];
-      perp_disc(perp_rows_limit(R, lambda, i), &x, &y);
+    if (rows->type[i] == PERP_ROW_CONE) {
+      double x = lambda[i] - rows->inv[i] * rows->w[i];
+      double y = lambda[i + 1] - rows->inv[i] * rows->w[i + 1];
+      perp_disc(perp_rows_limit(rows, lambda, i), &x, &y);
       change[0] = x - lambda[i];
       change[1] = y - lambda[i + 1];
     } else
-      change[0] = rows_sweep_relax(R, i, R->w[i], lambda) - lambda[i];
-    for (int k = 0; k < t->r; k++) {
+      change[0] = rows_sweep_relax(rows, i, rows->w[i], lambda) - lambda[i];
+    for (int k = 0; k < unit->r; k++) {
       if (change[k] == 0) continue;
       lambda[i + k] += change[k];
-      dense_change(R, i + k, change[k]);
+      dense_change(rows, i + k, change[k]);
     }
     return fmax(fabs(change[0]), fabs(change[1]));
   }
-  if (t->shape == GENERIC) return generic_unit(R, t, lambda, false);
+  if (unit->shape == GENERIC) return generic_unit(rows, unit, lambda, false);
 #define SWEEP(blocks, pairs)                                                                       \
-  return t->r == CONTACT_ROWS ? fast_unit(R, t, lambda, blocks, pairs, CONTACT_ROWS)               \
-                              : fast_unit(R, t, lambda, blocks, pairs, t->r);
-  PERP_FOR_SHAPE(t, SWEEP)
+  return unit->r == CONTACT_ROWS ? unit_sweep(rows, unit, lambda, blocks, pairs, CONTACT_ROWS)     \
+                                 : unit_sweep(rows, unit, lambda, blocks, pairs, unit->r);
+  PERP_FOR_SHAPE(unit, SWEEP)
 #undef SWEEP
 }
 

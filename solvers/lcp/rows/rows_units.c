@@ -203,10 +203,10 @@ rows_units_pack_row(int d, int r, bool diagonal, const double *J, const double *
 static inline void rows_units_parameters(const perp_rows *rows, const perp_unit *unit, double *par)
 {
   for (int i = unit->row; i < unit->row + unit->r; i++, par += PARAMS) {
-    par[0] = rows->p->b[i];
-    par[1] = rows->inv[i];
-    par[2] = rows->type[i] == PERP_ROW_BOUNDED ? rows->lo[i] : rows->p->mu[i];
-    par[3] = rows->hi[i];
+    par[ROW_B] = rows->p->b[i];
+    par[ROW_STEP] = rows->inv[i];
+    par[ROW_LO] = rows->type[i] == PERP_ROW_BOUNDED ? rows->lo[i] : rows->p->mu[i];
+    par[ROW_HI] = rows->hi[i];
   }
 }
 
