@@ -152,62 +152,73 @@ static void symbolic_layout(void *ws, perp_arena *arena)
   s->used = PERP_CARVE(arena, unsigned char, s->nv);
 }
 
-static bool symbolic_blocks(const perp_blocks *blocks, symbolic *s)
+/* The graph of blocks in the order of elimination: an edge for two blocks of one group, kept at the
+ * one that is eliminated first.  Edges may come twice. */
+static void symbolic_graph(const perp_blocks *blocks, symbolic *s)
 {
-  int nb = blocks->nb;
-  s->capacity = 8 * ((size_t)nb + 1) + s->pairs;
-  s->sidx = malloc(s->capacity * sizeof(int));
-  if (s->sidx == NULL || !order_blocks(blocks, s->pairs, s->perm)) return false;
+  const int nb = blocks->nb;
   memset(s->ptr, 0, ((size_t)nb + 2) * sizeof *s->ptr);
-  s->sptr[0] = 0;
   for (int k = 0; k < nb; k++) s->inv[s->perm[k]] = k;
-  /* adjacency by smaller number; doubles are removed by the marks below */
-  for (int pass = 0; pass < 2; pass++) {
+  for (int pass = 0; pass < 2; pass++) { /* count, then fill in */
     for (int c = 0; c < blocks->nc; c++)
       for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
         for (int l = blocks->jptr[c]; l < blocks->jptr[c + 1]; l++) {
-          int i = s->inv[blocks->jblk[k]], j = s->inv[blocks->jblk[l]];
+          const int i = s->inv[blocks->jblk[k]], j = s->inv[blocks->jblk[l]];
           if (i >= j) continue;
           if (pass == 0)
             s->ptr[i + 2]++;
           else
             s->idx[s->ptr[i + 1]++] = j;
         }
-    if (pass == 0)
-      for (int i = 0; i < nb; i++) s->ptr[i + 1] += s->ptr[i];
+    for (int i = 0; i < nb && pass == 0; i++) s->ptr[i + 1] += s->ptr[i];
   }
-  for (int j = 0; j < nb; j++) s->mark[j] = s->child[j] = s->parent[j] = -1;
-  for (int j = 0; j < nb; j++) {
-    size_t start = s->sptr[j], end = start;
-    /* at most nb - j entries */
-    if (end + (size_t)(nb - j) > s->capacity) {
-      s->capacity = 2 * s->capacity + (size_t)nb;
+}
+
+/* Block i is below the diagonal of column j, whose structure ends at *end so far. */
+static inline void symbolic_add(symbolic *s, int j, int i, size_t *end)
+{
+  if (s->mark[i] == j) return;
+  s->mark[i] = j;
+  s->sidx[(*end)++] = i;
+}
+
+/* Structure of each column of the factor: its own edges and, since eliminating a column joins all
+ * that it touches, the structures of its children in the elimination tree; its parent is the first
+ * block below its diagonal (Davis 2006, section 4.1).  false: no memory. */
+static bool symbolic_columns(symbolic *s)
+{
+  for (int j = 0; j < s->nb; j++) s->mark[j] = s->child[j] = s->parent[j] = -1;
+  s->sptr[0] = 0;
+  for (int j = 0; j < s->nb; j++) {
+    const size_t start = s->sptr[j];
+    size_t end = start;
+    if (end + (size_t)(s->nb - j) > s->capacity) { /* it has at most nb - j entries */
+      s->capacity = 2 * s->capacity + (size_t)s->nb;
       int *grown = realloc(s->sidx, s->capacity * sizeof(int));
       if (grown == NULL) return false;
       s->sidx = grown;
     }
     s->mark[j] = j;
-    for (int k = s->ptr[j]; k < s->ptr[j + 1]; k++)
-      if (s->mark[s->idx[k]] != j) {
-        s->mark[s->idx[k]] = j;
-        s->sidx[end++] = s->idx[k];
-      }
+    for (int k = s->ptr[j]; k < s->ptr[j + 1]; k++) symbolic_add(s, j, s->idx[k], &end);
     for (int c = s->child[j]; c >= 0; c = s->sibling[c])
-      for (size_t k = s->sptr[c]; k < s->sptr[c + 1]; k++)
-        if (s->sidx[k] != j && s->mark[s->sidx[k]] != j) {
-          s->mark[s->sidx[k]] = j;
-          s->sidx[end++] = s->sidx[k];
-        }
+      for (size_t k = s->sptr[c]; k < s->sptr[c + 1]; k++) symbolic_add(s, j, s->sidx[k], &end);
     gsl_sort_int(s->sidx + start, 1, end - start);
     s->sptr[j + 1] = end;
-    if (end > start) {
-      int p = s->sidx[start];
-      s->parent[j] = p;
-      s->sibling[j] = s->child[p];
-      s->child[p] = j;
-    }
+    if (end == start) continue;
+    const int parent = s->parent[j] = s->sidx[start];
+    s->sibling[j] = s->child[parent];
+    s->child[parent] = j;
   }
   return true;
+}
+
+static bool symbolic_factor(const perp_blocks *blocks, symbolic *s)
+{
+  s->capacity = 8 * ((size_t)blocks->nb + 1) + s->pairs;
+  s->sidx = malloc(s->capacity * sizeof(int));
+  if (s->sidx == NULL || !order_blocks(blocks, s->pairs, s->perm)) return false;
+  symbolic_graph(blocks, s);
+  return symbolic_columns(s);
 }
 
 /* supernodes as runs of blocks: start [count + 1]; joined also when a little fill is the price */
@@ -387,7 +398,7 @@ perp_status perp_bodylu_analyse(perp_ctx *ctx, perp_bodylu *bodylu, const perp_b
     }
     bodylu->unsymmetric = unsymmetric;
     perp_status status = perp_arena_layout(ctx, &s.arena, symbolic_layout, &s);
-    if (status == PERP_OK && !symbolic_blocks(blocks, &s))
+    if (status == PERP_OK && !symbolic_factor(blocks, &s))
       status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to analyse %d blocks", blocks->nb);
     if (status == PERP_OK) status = bodylu_analyse_build(ctx, bodylu, blocks, &s);
     free(s.sidx);
