@@ -79,27 +79,28 @@ static void redundancy_layout(void *ws, perp_arena *arena)
   perp_redundancy *redundancy = ws;
   const perp_model *model = redundancy->model;
   const int subs = model->n_subs;
-  const size_t k = (size_t)redundancy->k;
+  const size_t k = (size_t)redundancy->loops.k;
   perp_eval_layout(&redundancy->e, model, arena);
   perp_eval_layout(&redundancy->view.eval, model, arena);
   PERP_DOUBLES(arena, model->m, &redundancy->softness, &redundancy->d, &redundancy->lambda);
-  redundancy->joint = PERP_CARVE(arena, int, redundancy->nf);
-  PERP_INTS(arena, redundancy->nf + 1, &redundancy->cptr, &redundancy->jptr);
-  PERP_INTS(arena, subs + 1, &redundancy->jblk, &redundancy->joff, &redundancy->jgrp,
-            &redundancy->tsub);
-  redundancy->tptr = PERP_CARVE(arena, int, model->n_bodies + 1);
-  PERP_DOUBLES(arena, model->mptr[model->n_bodies], &redundancy->M, &redundancy->Minv);
-  redundancy->J = PERP_CARVE(arena, double, model->nnz_J);
-  PERP_DOUBLES(arena, redundancy->mf, &redundancy->s, &redundancy->zero);
-  PERP_INTS(arena, k, &redundancy->row, &redundancy->group, &redundancy->order,
-            &redundancy->drop_row, &redundancy->drop_joint);
-  redundancy->out = PERP_CARVE(arena, bool, k);
-  redundancy->used = PERP_CARVE(arena, bool, k);
+  redundancy->forest.joint = PERP_CARVE(arena, int, redundancy->forest.nf);
+  PERP_INTS(arena, redundancy->forest.nf + 1, &redundancy->forest.cptr, &redundancy->forest.jptr);
+  PERP_INTS(arena, subs + 1, &redundancy->forest.jblk, &redundancy->forest.joff,
+            &redundancy->forest.jgrp, &redundancy->forest.tsub);
+  redundancy->forest.tptr = PERP_CARVE(arena, int, model->n_bodies + 1);
+  PERP_DOUBLES(arena, model->mptr[model->n_bodies], &redundancy->forest.M,
+               &redundancy->forest.Minv);
+  redundancy->forest.J = PERP_CARVE(arena, double, model->nnz_J);
+  PERP_DOUBLES(arena, redundancy->forest.mf, &redundancy->forest.s, &redundancy->zero);
+  PERP_INTS(arena, k, &redundancy->loops.row, &redundancy->loops.group, &redundancy->loops.order,
+            &redundancy->loops.drop_row, &redundancy->loops.drop_joint);
+  redundancy->loops.out = PERP_CARVE(arena, bool, k);
+  redundancy->loops.used = PERP_CARVE(arena, bool, k);
   redundancy->compliant = PERP_CARVE(arena, bool, model->m);
-  redundancy->G = PERP_CARVE(arena, double, k *k);
-  redundancy->P = PERP_CARVE(arena, double, (size_t)redundancy->mf *k);
-  redundancy->N = PERP_CARVE(arena, double, (size_t)model->m *k);
-  PERP_DOUBLES(arena, k, &redundancy->pivot, &redundancy->y);
+  redundancy->loops.G = PERP_CARVE(arena, double, k *k);
+  redundancy->loops.P = PERP_CARVE(arena, double, (size_t)redundancy->forest.mf *k);
+  redundancy->loops.N = PERP_CARVE(arena, double, (size_t)model->m *k);
+  PERP_DOUBLES(arena, k, &redundancy->loops.pivot, &redundancy->loops.y);
   PERP_DOUBLES(arena, model->nv, &redundancy->f, &redundancy->a);
   redundancy->q = PERP_CARVE(arena, double, model->nq);
 }
@@ -114,29 +115,31 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
     for (int i = model->cptr[j]; i < model->cptr[j + 1]; i++) {
       redundancy->compliant[i] = model->softness[i] > 0 || perp_row_springs(model, i);
       if (in[j] || redundancy->compliant[i]) continue;
-      redundancy->row[x] = i;
-      redundancy->group[x++] = j;
+      redundancy->loops.row[x] = i;
+      redundancy->loops.group[x++] = j;
     }
     if (!in[j]) continue;
-    redundancy->joint[g] = j;
-    redundancy->cptr[g] = row;
-    redundancy->jptr[g] = sub;
+    redundancy->forest.joint[g] = j;
+    redundancy->forest.cptr[g] = row;
+    redundancy->forest.jptr[g] = sub;
     for (int k = model->jptr[j]; k < model->jptr[j + 1]; k++, at += rows * model->nvb) {
-      redundancy->jblk[sub] = model->jblk[k];
-      redundancy->joff[sub++] = at;
+      redundancy->forest.jblk[sub] = model->jblk[k];
+      redundancy->forest.joff[sub++] = at;
     }
     row += rows;
     g++;
   }
-  redundancy->cptr[g] = row;
-  redundancy->jptr[g] = sub;
-  redundancy->joff[sub] = at;
-  perp_blocks_transpose(model->n_bodies, redundancy->nf, redundancy->jptr, redundancy->jblk,
-                        redundancy->jgrp, redundancy->tptr, redundancy->tsub);
+  redundancy->forest.cptr[g] = row;
+  redundancy->forest.jptr[g] = sub;
+  redundancy->forest.joff[sub] = at;
+  perp_blocks_transpose(model->n_bodies, redundancy->forest.nf, redundancy->forest.jptr,
+                        redundancy->forest.jblk, redundancy->forest.jgrp, redundancy->forest.tptr,
+                        redundancy->forest.tsub);
   const double inertia = redundancy->length * redundancy->length;
   for (int b = 0; b < model->n_bodies; b++) {
     const int d = model->nvb;
-    double *M = redundancy->M + model->mptr[b], *Minv = redundancy->Minv + model->mptr[b];
+    double *M = redundancy->forest.M + model->mptr[b],
+           *Minv = redundancy->forest.Minv + model->mptr[b];
     memset(M, 0, (size_t)(d * d) * sizeof *M);
     memset(Minv, 0, (size_t)(d * d) * sizeof *Minv);
     for (int i = 0; i < d; i++) {
@@ -144,22 +147,22 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
       Minv[i + i * d] = 1 / M[i + i * d];
     }
   }
-  redundancy->forest = perp_model_pattern(model);
-  redundancy->forest.m = redundancy->mf;
-  redundancy->forest.nc = redundancy->nf;
-  redundancy->forest.cptr = redundancy->cptr;
-  redundancy->forest.jptr = redundancy->jptr;
-  redundancy->forest.jblk = redundancy->jblk;
-  redundancy->forest.joff = redundancy->joff;
-  redundancy->forest.jgrp = redundancy->jgrp;
-  redundancy->forest.tptr = redundancy->tptr;
-  redundancy->forest.tsub = redundancy->tsub;
-  redundancy->forest.M = redundancy->M;
-  redundancy->forest.Minv = redundancy->Minv;
-  redundancy->forest.J = redundancy->J;
-  redundancy->forest.s = redundancy->s;
-  redundancy->forest.diag = NULL;
-  redundancy->forest.flat = NULL;
+  redundancy->forest.blocks = perp_model_pattern(model);
+  redundancy->forest.blocks.m = redundancy->forest.mf;
+  redundancy->forest.blocks.nc = redundancy->forest.nf;
+  redundancy->forest.blocks.cptr = redundancy->forest.cptr;
+  redundancy->forest.blocks.jptr = redundancy->forest.jptr;
+  redundancy->forest.blocks.jblk = redundancy->forest.jblk;
+  redundancy->forest.blocks.joff = redundancy->forest.joff;
+  redundancy->forest.blocks.jgrp = redundancy->forest.jgrp;
+  redundancy->forest.blocks.tptr = redundancy->forest.tptr;
+  redundancy->forest.blocks.tsub = redundancy->forest.tsub;
+  redundancy->forest.blocks.M = redundancy->forest.M;
+  redundancy->forest.blocks.Minv = redundancy->forest.Minv;
+  redundancy->forest.blocks.J = redundancy->forest.J;
+  redundancy->forest.blocks.s = redundancy->forest.s;
+  redundancy->forest.blocks.diag = NULL;
+  redundancy->forest.blocks.flat = NULL;
 }
 
 static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, const bool *in,
@@ -170,12 +173,12 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
   };
   for (int j = 0; j < model->n_joints; j++) {
     const int rows = model->cptr[j + 1] - model->cptr[j];
-    like.nf += in[j];
-    like.mf += in[j] ? rows : 0;
+    like.forest.nf += in[j];
+    like.forest.mf += in[j] ? rows : 0;
     for (int i = model->cptr[j]; !in[j] && i < model->cptr[j + 1]; i++)
-      like.k += !(model->softness[i] > 0 || perp_row_springs(model, i));
+      like.loops.k += !(model->softness[i] > 0 || perp_row_springs(model, i));
   }
-  if (like.k == 0 || like.k > LOOP_ROWS) return PERP_OK;
+  if (like.loops.k == 0 || like.loops.k > LOOP_ROWS) return PERP_OK;
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "redundant constraints", &like, sizeof like,
                                  redundancy_layout, &ws));
@@ -184,15 +187,16 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
   redundancy_pattern(redundancy, in);
   perp_eval_init(&redundancy->e, model);
   perp_eval_init(&redundancy->view.eval, model);
-  memset(redundancy->zero, 0, (size_t)redundancy->mf * sizeof *redundancy->zero);
-  redundancy->dropped.row = redundancy->drop_row;
-  redundancy->dropped.joint = redundancy->drop_joint;
+  memset(redundancy->zero, 0, (size_t)redundancy->forest.mf * sizeof *redundancy->zero);
+  redundancy->dropped.row = redundancy->loops.drop_row;
+  redundancy->dropped.joint = redundancy->loops.drop_joint;
   redundancy->view.dropped = &redundancy->dropped;
   redundancy->view.softness = redundancy->softness;
   memcpy(redundancy->softness, model->softness, (size_t)model->m * sizeof *redundancy->softness);
   perp_spec spec;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "tree", &spec));
-  const perp_status status = perp_kkt_create(ctx, &spec, &redundancy->forest, &redundancy->solver);
+  const perp_status status = perp_kkt_create(ctx, &spec, &redundancy->forest.blocks,
+                                             &redundancy->forest.solver);
   perp_spec_free(&spec);
   return status;
 }
@@ -221,7 +225,7 @@ perp_status perp_redundancy_create(perp_ctx *ctx, perp_model *model, double h, b
 void perp_redundancy_destroy(perp_redundancy *redundancy)
 {
   if (redundancy == NULL) return;
-  perp_kkt_destroy(redundancy->solver);
+  perp_kkt_destroy(redundancy->forest.solver);
   free(redundancy);
 }
 
@@ -230,7 +234,7 @@ static void redundancy_least(const perp_redundancy *redundancy, double *lambda)
 {
   const int m = redundancy->model->m;
   for (int j = 0; j < redundancy->dropped.n; j++) {
-    const double *x = redundancy->N + (size_t)j * (size_t)m;
+    const double *x = redundancy->loops.N + (size_t)j * (size_t)m;
     double along = 0;
     for (int i = 0; i < m; i++) along += x[i] * lambda[i];
     for (int i = 0; i < m; i++) lambda[i] -= along * x[i];
@@ -239,7 +243,7 @@ static void redundancy_least(const perp_redundancy *redundancy, double *lambda)
 
 const double *perp_redundancy_share(perp_redundancy *redundancy, const double *lambda)
 {
-  if (redundancy->dropped.n == 0 || redundancy->k > SHARED || lambda == NULL) return lambda;
+  if (redundancy->dropped.n == 0 || redundancy->loops.k > SHARED || lambda == NULL) return lambda;
   memcpy(redundancy->lambda, lambda, (size_t)redundancy->model->m * sizeof *lambda);
   redundancy_least(redundancy, redundancy->lambda);
   return redundancy->lambda;
@@ -249,8 +253,8 @@ perp_status perp_redundancy_share_at(perp_ctx *ctx, perp_redundancy *redundancy,
                                      const double *q, double *lambda)
 {
   perp_reason reason;
-  if (redundancy->dropped.n == 0 || redundancy->k > SHARED) return PERP_OK;
-  const int rank = redundancy->rank;
+  if (redundancy->dropped.n == 0 || redundancy->loops.k > SHARED) return PERP_OK;
+  const int rank = redundancy->loops.rank;
   perp_eval_at(&redundancy->e, redundancy->model, t, q);
   PERP_TRY(perp_redundancy_analyse(ctx, redundancy, &reason));
   if (reason < 0) return PERP_OK; /* as they are */
@@ -258,7 +262,7 @@ perp_status perp_redundancy_share_at(perp_ctx *ctx, perp_redundancy *redundancy,
   perp_redundancy_null(redundancy);
   perp_redundancy_orthonormal(redundancy);
   redundancy_least(redundancy, lambda);
-  redundancy->rank = rank;
+  redundancy->loops.rank = rank;
   return PERP_OK;
 }
 
@@ -269,20 +273,20 @@ static bool redundancy_take(perp_redundancy *redundancy)
 {
   bool other = false;
   int n = 0;
-  for (int x = 0; x < redundancy->k; x++) {
-    other = other || redundancy->out[x] == redundancy->used[x];
-    redundancy->out[x] = !redundancy->used[x];
-    if (redundancy->used[x]) continue;
-    redundancy->drop_row[n] = redundancy->row[x];
-    redundancy->drop_joint[n++] = redundancy->group[x];
+  for (int x = 0; x < redundancy->loops.k; x++) {
+    other = other || redundancy->loops.out[x] == redundancy->loops.used[x];
+    redundancy->loops.out[x] = !redundancy->loops.used[x];
+    if (redundancy->loops.used[x]) continue;
+    redundancy->loops.drop_row[n] = redundancy->loops.row[x];
+    redundancy->loops.drop_joint[n++] = redundancy->loops.group[x];
   }
   if (!other) return false;
   memcpy(redundancy->softness, redundancy->model->softness,
          (size_t)redundancy->model->m * sizeof *redundancy->softness);
   for (int i = 0; i < n; i++) {
-    const double d = redundancy->d[redundancy->drop_row[i]]; /* of the size of A, whose largest
-                                                                entries decide elsewhere */
-    redundancy->softness[redundancy->drop_row[i]] = d > 0 ? d : 1;
+    const double d = redundancy->d[redundancy->loops.drop_row[i]]; /* of the size of A, whose
+                                                                largest entries decide elsewhere */
+    redundancy->softness[redundancy->loops.drop_row[i]] = d > 0 ? d : 1;
   }
   redundancy->dropped.n = n;
   redundancy->dropped.set++;
@@ -322,8 +326,8 @@ static bool redundancy_contradicts(perp_redundancy *redundancy, const double *v,
   if (redundancy->accelerations && redundancy->dropped.n > 0)
     perp_joints_bias(model, &redundancy->e, v, x);
   for (int j = 0; j < redundancy->dropped.n; j++) {
-    const double *N = redundancy->N + (size_t)j * (size_t)model->m,
-                 d = redundancy->d[redundancy->drop_row[j]];
+    const double *N = redundancy->loops.N + (size_t)j * (size_t)model->m,
+                 d = redundancy->d[redundancy->loops.drop_row[j]];
     double C = 0;
     for (int i = 0; i < model->m; i++) C += N[i] * redundancy->e.C[i];
     if (fabs(C) / sqrt(d > 0 ? d : 1) / redundancy->length > part) return true;
@@ -346,7 +350,7 @@ static double redundancy_rate(const perp_model *model, const double *v)
  */
 static bool redundancy_due(perp_redundancy *redundancy, double turned)
 {
-  const int64_t k = redundancy->k, now = redundancy->dropped.n > 0 && k <= SHARED;
+  const int64_t k = redundancy->loops.k, now = redundancy->dropped.n > 0 && k <= SHARED;
   const int64_t every = now || k <= EACH_STEP ? 1 : k * k / (EACH_STEP * EACH_STEP);
   redundancy->moved += turned;
   if (!redundancy->decided) return true;
@@ -382,10 +386,12 @@ perp_status perp_redundancy_decide(perp_ctx *ctx, perp_redundancy *redundancy, d
   perp_redundant *report = &redundancy->report;
   report->rows = redundancy->dropped.n;
   if (redundancy->dropped.n > report->most) report->most = redundancy->dropped.n;
-  if (redundancy->dropped.n > 0 && report->joint < 0) report->joint = redundancy->drop_joint[0];
+  if (redundancy->dropped.n > 0 && report->joint < 0)
+    report->joint = redundancy->loops.drop_joint[0];
   if (redundancy->decided && other && redundancy->dropped.n != before) {
     if (report->changes++ == 0) report->t_change = t;
-    report->joint_change = redundancy->dropped.n > 0 ? redundancy->drop_joint[0] : report->joint;
+    report->joint_change = redundancy->dropped.n > 0 ? redundancy->loops.drop_joint[0]
+                                                     : report->joint;
   }
   if (redundancy->margin < report->sigma) {
     report->sigma = redundancy->margin;
@@ -407,11 +413,11 @@ perp_status perp_redundancy_restart(perp_ctx *ctx, perp_redundancy *redundancy, 
   redundancy->dropped.n = 0;
   redundancy->decided = false;
   redundancy->step = 0;
-  redundancy->rank = 0;
+  redundancy->loops.rank = 0;
   redundancy->report = (perp_redundant){
     .joint = -1, .sigma = HUGE_VAL, .t_sigma = (double)NAN, .t_change = (double)NAN
   };
-  memset(redundancy->out, 0, (size_t)redundancy->k * sizeof *redundancy->out);
+  memset(redundancy->loops.out, 0, (size_t)redundancy->loops.k * sizeof *redundancy->loops.out);
   memcpy(redundancy->q, q, (size_t)redundancy->model->nq * sizeof *q);
   perp_model_project(redundancy->model, redundancy->q);
   PERP_TRY(perp_redundancy_decide(ctx, redundancy, t, redundancy->q, v, (double)NAN, &reason));

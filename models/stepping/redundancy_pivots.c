@@ -15,7 +15,7 @@ static const double SWAP = 0.1; /* of sigma: a row gives its place to one so muc
 static void redundancy_row(const perp_redundancy *redundancy, int x, double *f)
 {
   const perp_model *model = redundancy->model;
-  const int g = redundancy->group[x], i = redundancy->row[x] - model->cptr[g],
+  const int g = redundancy->loops.group[x], i = redundancy->loops.row[x] - model->cptr[g],
             rows = model->cptr[g + 1] - model->cptr[g];
   memset(f, 0, (size_t)model->nv * sizeof *f);
   for (int k = model->jptr[g]; k < model->jptr[g + 1]; k++)
@@ -27,7 +27,7 @@ static void redundancy_row(const perp_redundancy *redundancy, int x, double *f)
 static double redundancy_along(const perp_redundancy *redundancy, int x, const double *a)
 {
   const perp_model *model = redundancy->model;
-  const int g = redundancy->group[x], i = redundancy->row[x] - model->cptr[g],
+  const int g = redundancy->loops.group[x], i = redundancy->loops.row[x] - model->cptr[g],
             rows = model->cptr[g + 1] - model->cptr[g];
   double sum = 0;
   for (int k = model->jptr[g]; k < model->jptr[g + 1]; k++)
@@ -42,27 +42,27 @@ static perp_status redundancy_factor(perp_ctx *ctx, perp_redundancy *redundancy,
 {
   const perp_model *model = redundancy->model;
   perp_blocks all = perp_model_pattern(model);
-  all.M = redundancy->M;
-  all.Minv = redundancy->Minv;
+  all.M = redundancy->forest.M;
+  all.Minv = redundancy->forest.Minv;
   all.J = redundancy->e.J;
   all.s = NULL;
   all.diag = NULL;
   all.flat = NULL;
   perp_blocks_diagonal(&all, redundancy->d);
-  for (int g = 0; g < redundancy->nf; g++) {
-    const int j = redundancy->joint[g], rows = model->cptr[j + 1] - model->cptr[j];
+  for (int g = 0; g < redundancy->forest.nf; g++) {
+    const int j = redundancy->forest.joint[g], rows = model->cptr[j + 1] - model->cptr[j];
     const int n = (model->jptr[j + 1] - model->jptr[j]) * model->nvb;
-    double *J = redundancy->J + redundancy->joff[redundancy->jptr[g]];
+    double *J = redundancy->forest.J + redundancy->forest.joff[redundancy->forest.jptr[g]];
     memcpy(J, redundancy->e.J + model->joff[model->jptr[j]], (size_t)(n * rows) * sizeof *J);
     for (int i = 0; i < rows; i++) {
       const int row = model->cptr[j] + i;
       const bool none = redundancy->compliant[row] || !(redundancy->d[row] > 0);
-      redundancy->s[redundancy->cptr[g] + i] = none ? 1 : 0;
+      redundancy->forest.s[redundancy->forest.cptr[g] + i] = none ? 1 : 0;
       for (int c = 0; none && c < n; c++) J[i + c * rows] = 0;
     }
   }
   perp_stats stats = { 0 };
-  PERP_TRY(perp_kkt_factor(ctx, redundancy->solver, &redundancy->forest, &stats));
+  PERP_TRY(perp_kkt_factor(ctx, redundancy->forest.solver, &redundancy->forest.blocks, &stats));
   *reason = stats.reason;
   return PERP_OK;
 }
@@ -70,21 +70,21 @@ static perp_status redundancy_factor(perp_ctx *ctx, perp_redundancy *redundancy,
 /* G, scaled, and P at the state of e */
 perp_status perp_redundancy_analyse(perp_ctx *ctx, perp_redundancy *redundancy, perp_reason *reason)
 {
-  const int k = redundancy->k, mf = redundancy->mf;
+  const int k = redundancy->loops.k, mf = redundancy->forest.mf;
   PERP_TRY(redundancy_factor(ctx, redundancy, reason));
   for (int x = 0; x < k && *reason >= 0; x++) {
     perp_stats stats = { 0 };
     redundancy_row(redundancy, x, redundancy->f);
-    double *P = redundancy->P + (size_t)x * (size_t)mf;
+    double *P = redundancy->loops.P + (size_t)x * (size_t)mf;
     memset(P, 0, (size_t)mf * sizeof *P);
-    PERP_TRY(perp_kkt_solve(ctx, redundancy->solver, &redundancy->forest, redundancy->f,
-                            redundancy->zero, redundancy->a, P, &stats));
+    PERP_TRY(perp_kkt_solve(ctx, redundancy->forest.solver, &redundancy->forest.blocks,
+                            redundancy->f, redundancy->zero, redundancy->a, P, &stats));
     if (stats.reason < 0 && stats.reason != PERP_INFEASIBLE) *reason = stats.reason;
     for (int y = x; y < k; y++) {
-      const double scale = sqrt(redundancy->d[redundancy->row[x]] *
-                                redundancy->d[redundancy->row[y]]);
+      const double scale = sqrt(redundancy->d[redundancy->loops.row[x]] *
+                                redundancy->d[redundancy->loops.row[y]]);
       const double value = scale > 0 ? redundancy_along(redundancy, y, redundancy->a) / scale : 0;
-      redundancy->G[y + x * k] = redundancy->G[x + y * k] = value;
+      redundancy->loops.G[y + x * k] = redundancy->loops.G[x + y * k] = value;
     }
   }
   return PERP_OK;
@@ -94,9 +94,9 @@ perp_status perp_redundancy_analyse(perp_ctx *ctx, perp_redundancy *redundancy, 
 static int redundancy_best(const perp_redundancy *redundancy, bool out)
 {
   int best = -1;
-  for (int x = 0; x < redundancy->k; x++)
-    if (!redundancy->used[x] && redundancy->out[x] == out &&
-        (best < 0 || redundancy->pivot[x] > redundancy->pivot[best]))
+  for (int x = 0; x < redundancy->loops.k; x++)
+    if (!redundancy->loops.used[x] && redundancy->loops.out[x] == out &&
+        (best < 0 || redundancy->loops.pivot[x] > redundancy->loops.pivot[best]))
       best = x;
   return best;
 }
@@ -110,8 +110,9 @@ static int redundancy_next(const perp_redundancy *redundancy, int n, int before,
   const double back = fmin(fmax(RETURN * error, RETURN_LEAST), RETURN_MOST);
   const int in = redundancy_best(redundancy, false), out = redundancy_best(redundancy, true);
   *limit = redundancy->decided && n >= before ? back * back : tau * tau;
-  const bool keep = in >= 0 && redundancy->pivot[in] > tau * tau;
-  if (out >= 0 && !(keep && redundancy->pivot[in] >= SWAP * SWAP * redundancy->pivot[out]))
+  const bool keep = in >= 0 && redundancy->loops.pivot[in] > tau * tau;
+  if (out >= 0 &&
+      !(keep && redundancy->loops.pivot[in] >= SWAP * SWAP * redundancy->loops.pivot[out]))
     return out;
   return in;
 }
@@ -120,34 +121,35 @@ static int redundancy_next(const perp_redundancy *redundancy, int n, int before,
  * row order[n] of G, as k numbers. */
 void perp_redundancy_choose(perp_redundancy *redundancy, bool fixed, double delta)
 {
-  const int k = redundancy->k, before = redundancy->rank;
+  const int k = redundancy->loops.k, before = redundancy->loops.rank;
   double least = 1;
   for (int x = 0; x < k; x++) {
-    redundancy->pivot[x] = redundancy->G[x + x * k];
-    redundancy->used[x] = false;
+    redundancy->loops.pivot[x] = redundancy->loops.G[x + x * k];
+    redundancy->loops.used[x] = false;
   }
-  redundancy->rank = 0;
+  redundancy->loops.rank = 0;
   for (int n = 0; n < k; n++) {
     double limit = 0;
     const int x = fixed ? redundancy_best(redundancy, false)
                         : redundancy_next(redundancy, n, before, delta, least, &limit);
-    if (x < 0 || !(redundancy->pivot[x] > limit)) break;
-    const double p = sqrt(redundancy->pivot[x]);
-    double *column = redundancy->G + (size_t)x * (size_t)k;
-    redundancy->order[redundancy->rank++] = x;
-    redundancy->used[x] = true;
+    if (x < 0 || !(redundancy->loops.pivot[x] > limit)) break;
+    const double p = sqrt(redundancy->loops.pivot[x]);
+    double *column = redundancy->loops.G + (size_t)x * (size_t)k;
+    redundancy->loops.order[redundancy->loops.rank++] = x;
+    redundancy->loops.used[x] = true;
     least = fmin(least, p);
     for (int y = 0; y < k; y++) {
       double sum = column[y];
       for (int l = 0; l < n; l++) {
-        const double *L = redundancy->G + (size_t)redundancy->order[l] * (size_t)k;
+        const double *L = redundancy->loops.G + (size_t)redundancy->loops.order[l] * (size_t)k;
         sum -= L[y] * L[x];
       }
-      redundancy->y[y] = sum / p;
+      redundancy->loops.y[y] = sum / p;
     }
     for (int y = 0; y < k; y++) {
-      column[y] = redundancy->used[y] && y != x ? 0 : redundancy->y[y];
-      if (!redundancy->used[y]) redundancy->pivot[y] -= redundancy->y[y] * redundancy->y[y];
+      column[y] = redundancy->loops.used[y] && y != x ? 0 : redundancy->loops.y[y];
+      if (!redundancy->loops.used[y])
+        redundancy->loops.pivot[y] -= redundancy->loops.y[y] * redundancy->loops.y[y];
     }
     column[x] = p;
   }
@@ -158,35 +160,36 @@ void perp_redundancy_choose(perp_redundancy *redundancy, bool fixed, double delt
 void perp_redundancy_null(perp_redundancy *redundancy)
 {
   const perp_model *model = redundancy->model;
-  const int k = redundancy->k, mf = redundancy->mf;
+  const int k = redundancy->loops.k, mf = redundancy->forest.mf;
   int n = 0;
   for (int x = 0; x < k; x++) {
-    if (redundancy->used[x]) continue;
-    double *N = redundancy->N + (size_t)n++ * (size_t)model->m;
+    if (redundancy->loops.used[x]) continue;
+    double *N = redundancy->loops.N + (size_t)n++ * (size_t)model->m;
     memset(N, 0, (size_t)model->m * sizeof *N);
     /* coefficients y of row x in the rows that are in: L' y = (row x of L)' */
-    for (int l = redundancy->rank - 1; l >= 0; l--) {
-      const double *L = redundancy->G + (size_t)redundancy->order[l] * (size_t)k;
+    for (int l = redundancy->loops.rank - 1; l >= 0; l--) {
+      const double *L = redundancy->loops.G + (size_t)redundancy->loops.order[l] * (size_t)k;
       double sum = L[x];
-      for (int b = l + 1; b < redundancy->rank; b++)
-        sum -= L[redundancy->order[b]] * redundancy->y[b];
-      redundancy->y[l] = sum / L[redundancy->order[l]];
+      for (int b = l + 1; b < redundancy->loops.rank; b++)
+        sum -= L[redundancy->loops.order[b]] * redundancy->loops.y[b];
+      redundancy->loops.y[l] = sum / L[redundancy->loops.order[l]];
     }
-    memcpy(redundancy->zero, redundancy->P + (size_t)x * (size_t)mf,
+    memcpy(redundancy->zero, redundancy->loops.P + (size_t)x * (size_t)mf,
            (size_t)mf * sizeof *redundancy->zero);
-    N[redundancy->row[x]] = 1;
-    for (int l = 0; l < redundancy->rank; l++) {
-      const int in = redundancy->order[l];
-      const double y = redundancy->y[l] *
-                       sqrt(redundancy->d[redundancy->row[x]] / redundancy->d[redundancy->row[in]]);
-      N[redundancy->row[in]] = -y;
+    N[redundancy->loops.row[x]] = 1;
+    for (int l = 0; l < redundancy->loops.rank; l++) {
+      const int in = redundancy->loops.order[l];
+      const double y = redundancy->loops.y[l] * sqrt(redundancy->d[redundancy->loops.row[x]] /
+                                                     redundancy->d[redundancy->loops.row[in]]);
+      N[redundancy->loops.row[in]] = -y;
       for (int i = 0; i < mf; i++)
-        redundancy->zero[i] -= y * redundancy->P[i + (size_t)in * (size_t)mf];
+        redundancy->zero[i] -= y * redundancy->loops.P[i + (size_t)in * (size_t)mf];
     }
-    for (int g = 0; g < redundancy->nf; g++)
-      for (int i = redundancy->cptr[g]; i < redundancy->cptr[g + 1]; i++)
-        if (!(redundancy->s[i] > 0))
-          N[model->cptr[redundancy->joint[g]] + i - redundancy->cptr[g]] = redundancy->zero[i];
+    for (int g = 0; g < redundancy->forest.nf; g++)
+      for (int i = redundancy->forest.cptr[g]; i < redundancy->forest.cptr[g + 1]; i++)
+        if (!(redundancy->forest.s[i] > 0))
+          N[model->cptr[redundancy->forest.joint[g]] + i - redundancy->forest.cptr[g]] =
+              redundancy->zero[i];
   }
   memset(redundancy->zero, 0, (size_t)mf * sizeof *redundancy->zero);
 }
@@ -196,9 +199,9 @@ void perp_redundancy_orthonormal(perp_redundancy *redundancy)
 {
   const int m = redundancy->model->m;
   for (int j = 0; j < redundancy->dropped.n; j++) {
-    double *x = redundancy->N + (size_t)j * (size_t)m, size = 0;
+    double *x = redundancy->loops.N + (size_t)j * (size_t)m, size = 0;
     for (int l = 0; l < 2 * j; l++) {
-      const double *y = redundancy->N + (size_t)(l % j) * (size_t)m;
+      const double *y = redundancy->loops.N + (size_t)(l % j) * (size_t)m;
       double along = 0;
       for (int i = 0; i < m; i++) along += x[i] * y[i];
       for (int i = 0; i < m; i++) x[i] -= along * y[i];

@@ -20,24 +20,28 @@ struct perp_redundancy {
   bool decided;
   double t, moved, margin; /* moved: since the last decision, in turns of the size of the model */
   int64_t step;
-  /* the forest */
-  perp_blocks forest;
-  perp_kkt_solver *solver;
-  int nf, mf; /* joints and rows of the forest */
-  int *joint; /* [nf] */
-  int *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
-  double *M, *Minv, *J, *s; /* s [mf] */
+  /* joints that form a forest, factored as they are */
+  struct {
+    perp_blocks blocks;
+    perp_kkt_solver *solver;
+    int nf, mf; /* its joints and rows */
+    int *joint; /* [nf] */
+    int *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
+    double *M, *Minv, *J, *s; /* s [mf] */
+  } forest;
   /* rows that close loops, k of them */
-  int k, rank;
-  int *row, *group, *order;      /* [k] order: of the pivots */
-  bool *out, *used;              /* [k] */
+  struct {
+    int k, rank;
+    int *row, *group, *order;   /* [k] order: of the pivots */
+    bool *out, *used;           /* [k] */
+    double *G, *P, *N;          /* [k k], [mf k], [m k] */
+    double *pivot, *y;          /* [k] */
+    int *drop_row, *drop_joint; /* [k] */
+  } loops;
   bool *compliant;               /* [m] */
   double *d;                     /* [m] diagonal of J M^-1 J' */
-  double *G, *P, *N;             /* [k k], [mf k], [m k] */
-  double *pivot, *y;             /* [k] */
   double *f, *a, *zero, *lambda; /* [nv], [nv], [mf], [m] */
   double *q;                     /* [nq] */
-  int *drop_row, *drop_joint;    /* [k] */
 };
 
 /* d, G (scaled) and P at the state of e.  *reason < 0: of the forest, no pivots.  O(N k + k^2). */

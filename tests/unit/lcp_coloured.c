@@ -83,13 +83,13 @@ static void check_sweeps(perp_ctx *ctx, perp_rng *g)
     char seen[ROWS] = { 0 };
     int inside = 0;
     for (int t = 0, l = 0; t < R.n_units; t++) {
-      while (t >= R.count[l]) l++;
-      const int start = l > 0 ? R.count[l - 1] : 0;
+      while (t >= R.schedule.count[l]) l++;
+      const int start = l > 0 ? R.schedule.count[l - 1] : 0;
       for (int i = 0; i < R.unit[t].r; i++) missed += seen[R.unit[t].row + i]++ != 0;
       for (int s = start; s < t; s++) shared += coloured_meet(p.F, &R.unit[s], &R.unit[t]);
       for (int m = 0, s = 0; m < l; m++) {
         bool met = false;
-        for (; s < R.count[m]; s++) met |= coloured_meet(p.F, &R.unit[s], &R.unit[t]);
+        for (; s < R.schedule.count[m]; s++) met |= coloured_meet(p.F, &R.unit[s], &R.unit[t]);
         waits += !met;
       }
       inside += R.unit[t].shape == FOURS;

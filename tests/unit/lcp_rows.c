@@ -118,24 +118,25 @@ static int units_off(const perp_rows *R)
   int off = 0, row = 0, levels = 0;
   bool outside = false;
   for (int t = 0; t < R->n_units; t++) {
-    const perp_unit *u = &R->unit[R->place[t]];
+    const perp_unit *u = &R->unit[R->schedule.place[t]];
     off += u->row != row || u->r < 1 || u->contents != mix_of(R->p, u);
     off += u->row < F->cptr[u->group] || u->row >= F->cptr[u->group + 1];
     row += u->r;
     for (int i = u->row; i < row; i++) {
-      off += R->unit_of[i] != R->place[t];
+      off += R->unit_of[i] != R->schedule.place[t];
       const int of = R->p->fric_of[i];
       outside = outside || (of >= 0 && (of < u->row || of >= row));
     }
     off += row < R->n && row > 0 && R->p->cone[row - 1];
     for (int s = 0; s < t; s++)
-      off += share_block(F, u->group, R->unit[R->place[s]].group) && R->place[s] > R->place[t];
+      off += share_block(F, u->group, R->unit[R->schedule.place[s]].group) &&
+             R->schedule.place[s] > R->schedule.place[t];
   }
-  off += row != R->n || (R->n_levels == 0) != outside;
-  for (int l = 0, t = 0; l < R->n_levels; l++) /* units of a level wait for nobody */
-    for (const int from = t; t < R->count[l]; t++, levels++)
+  off += row != R->n || (R->schedule.n_levels == 0) != outside;
+  for (int l = 0, t = 0; l < R->schedule.n_levels; l++) /* units of a level wait for nobody */
+    for (const int from = t; t < R->schedule.count[l]; t++, levels++)
       for (int s = from; s < t; s++) off += share_block(F, R->unit[s].group, R->unit[t].group);
-  return off + (R->n_levels > 0 && levels != R->n_units);
+  return off + (R->schedule.n_levels > 0 && levels != R->n_units);
 }
 
 static void largest(double *most, double x)
@@ -196,7 +197,7 @@ static void check_kinds(void)
         units += units_off(&R);
         for (int t = 0; t < R.n_units; t++) mixes[R.unit[t].contents]++;
         for (int t = 0; t < R.n_units; t++) fine += R.unit[t].r > 1;
-        unlevelled += R.n_levels == 0;
+        unlevelled += R.schedule.n_levels == 0;
       }
       /* single rows */
       double x[MOST], y[MOST], w[MOST], z[MOST], want[MOST];
@@ -240,7 +241,7 @@ static void check_kinds(void)
       }
       /* sweeps: of rows in order, backwards, and of units as they come */
       int order[MOST], place[MOST];
-      for (int t = 0; t < R.n_units; t++) place[t] = order[t] = factored ? R.place[t] : t;
+      for (int t = 0; t < R.n_units; t++) place[t] = order[t] = factored ? R.schedule.place[t] : t;
       perp_rows_project(&R, y, y);
       memcpy(x, y, sizeof x);
       perp_rows_reset(&R, x);

@@ -77,13 +77,20 @@ typedef struct perp_rows {
   double *w;         /* dense: A lambda + b; factored: scratch */
   bool sparse; /* sparse A, or dense A that is mostly zeros: its columns, compressed, are here, too
                 */
-  int *start, *row;        /* sparse: [n + 1], [start[n]] */
-  double *value;           /* sparse: [start[n]] */
-  perp_unit *unit, *unit2; /* unit2: scratch of the schedule */
-  int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
-  int *place;              /* [max_n] factored: where the units are, in the order of rows */
+  int *start, *row; /* sparse: [n + 1], [start[n]] */
+  double *value;    /* sparse: [start[n]] */
+  perp_unit *unit;
+  /* the order of the units */
+  struct {
+    int n_levels; /* level l ends before unit count[l]; 0: units wait for each other one by one */
+    int *level, *count; /* [max_n], [max_n + 1] */
+    int *place;         /* [max_n] factored: where the units are, in the order of rows */
+    perp_unit *unit2;   /* scratch */
+    int *block_level;
+    uint64_t *used; /* coloured: [nb] colours of a block */
+    int *bin;       /* coloured: [PERP_FOURS_KINDS n + 1] scratch */
+  } schedule;
   int n_units;
-  int n_levels; /* level l ends before unit count[l]; 0: units wait for each other one by one */
   int threads;
   bool coloured; /* the caller's, before prepare: units by colours; sweeps are then forward, single
                     rows not served */
@@ -96,13 +103,10 @@ typedef struct perp_rows {
   /* factored and sparse ones; grown when a problem needs more */
   perp_arena own, grown;
   size_t capacity;
-  double *data; /* units: Gram matrices, rows of G, parameters */
-  double *u;    /* [nu] accumulators, every block padded to even length */
-  double *uu;   /* [nu] the same for products with A, so that the sweeps keep theirs */
-  int *uoff;    /* [nb + 1] */
-  int *block_level;
-  uint64_t *used;  /* coloured: [nb] colours of a block */
-  int *bin;        /* coloured: [PERP_FOURS_KINDS n + 1] scratch of the schedule */
+  double *data;    /* units: Gram matrices, rows of G, parameters */
+  double *u;       /* [nu] accumulators, every block padded to even length */
+  double *uu;      /* [nu] the same for products with A, so that the sweeps keep theirs */
+  int *uoff;       /* [nb + 1] */
   double *scratch; /* [n + nv] */
   double *judged;  /* [PERP_LCP_SCRATCH(max_n, 0)] of the judge */
   double *chol;    /* L_b, at mptr */

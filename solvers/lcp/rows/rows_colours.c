@@ -29,22 +29,24 @@ int perp_rows_colours(perp_rows *rows, bool *commute)
   const perp_blocks *blocks = rows->p->F;
   int levels = 0;
   *commute = true;
-  for (int b = 0; b < blocks->nb; b++) rows->used[b] = 0, rows->block_level[b] = COLOURS;
+  for (int b = 0; b < blocks->nb; b++)
+    rows->schedule.used[b] = 0, rows->schedule.block_level[b] = COLOURS;
   for (int t = 0; t < rows->n_units; t++) {
     const perp_unit *unit = &rows->unit[t];
     const int from = blocks->jptr[unit->group], to = blocks->jptr[unit->group + 1];
     uint64_t used = 0;
     int level = COLOURS;
-    for (int k = from; k < to; k++) used |= rows->used[blocks->jblk[k]];
+    for (int k = from; k < to; k++) used |= rows->schedule.used[blocks->jblk[k]];
     if (~used != 0) {
       level = __builtin_ctzll(~used);
-      for (int k = from; k < to; k++) rows->used[blocks->jblk[k]] |= (uint64_t)1 << level;
+      for (int k = from; k < to; k++) rows->schedule.used[blocks->jblk[k]] |= (uint64_t)1 << level;
     } else {
       for (int k = from; k < to; k++)
-        if (rows->block_level[blocks->jblk[k]] > level) level = rows->block_level[blocks->jblk[k]];
-      for (int k = from; k < to; k++) rows->block_level[blocks->jblk[k]] = level + 1;
+        if (rows->schedule.block_level[blocks->jblk[k]] > level)
+          level = rows->schedule.block_level[blocks->jblk[k]];
+      for (int k = from; k < to; k++) rows->schedule.block_level[blocks->jblk[k]] = level + 1;
     }
-    rows->level[t] = level;
+    rows->schedule.level[t] = level;
     if (level >= levels) levels = level + 1;
     if (rows_colours_looks(rows, unit)) *commute = false;
   }
@@ -64,26 +66,27 @@ static int rows_colours_kind(const perp_rows *rows, const perp_unit *unit)
 void perp_rows_by_colours(perp_rows *rows, int levels)
 {
   const int n = rows->n_units, bins = PERP_FOURS_KINDS * levels;
-  for (int l = 0; l <= bins; l++) rows->bin[l] = 0;
+  for (int l = 0; l <= bins; l++) rows->schedule.bin[l] = 0;
   for (int t = 0; t < n; t++) {
-    rows->level[t] = PERP_FOURS_KINDS * rows->level[t] + rows_colours_kind(rows, &rows->unit[t]);
-    rows->bin[rows->level[t] + 1]++;
+    rows->schedule.level[t] = PERP_FOURS_KINDS * rows->schedule.level[t] +
+                              rows_colours_kind(rows, &rows->unit[t]);
+    rows->schedule.bin[rows->schedule.level[t] + 1]++;
   }
-  for (int l = 0; l < bins; l++) rows->bin[l + 1] += rows->bin[l];
+  for (int l = 0; l < bins; l++) rows->schedule.bin[l + 1] += rows->schedule.bin[l];
   for (int t = 0; t < n; t++) {
-    rows->place[t] = rows->bin[rows->level[t]]++;
-    rows->unit2[rows->place[t]] = rows->unit[t];
+    rows->schedule.place[t] = rows->schedule.bin[rows->schedule.level[t]]++;
+    rows->schedule.unit2[rows->schedule.place[t]] = rows->unit[t];
   }
-  perp_unit *sorted = rows->unit2;
-  rows->unit2 = rows->unit;
+  perp_unit *sorted = rows->schedule.unit2;
+  rows->schedule.unit2 = rows->unit;
   rows->unit = sorted;
   /* a bin now ends where it says */
-  for (int l = 0, start = 0; l < bins; start = rows->bin[l++]) {
+  for (int l = 0, start = 0; l < bins; start = rows->schedule.bin[l++]) {
     if (l % PERP_FOURS_KINDS == NO_FOURS) {
-      rows->count[l / PERP_FOURS_KINDS] = rows->bin[l];
+      rows->schedule.count[l / PERP_FOURS_KINDS] = rows->schedule.bin[l];
       continue;
     }
-    for (int t = start; t + 4 <= rows->bin[l]; t += 4) {
+    for (int t = start; t + 4 <= rows->schedule.bin[l]; t += 4) {
       sorted[t].shape = FOURS;
       for (int k = 1; k < 4; k++) sorted[t + k].shape = FOLLOWS;
     }
@@ -108,18 +111,20 @@ void perp_rows_dense_colours(perp_rows *rows)
   int colours = 0;
   for (int t = 0; t < n; t++) {
     int colour = 0;
-    for (int c = 0; c < colours; c++) rows->place[c] = 0;
+    for (int c = 0; c < colours; c++) rows->schedule.place[c] = 0;
     for (int s = 0; s < t; s++)
-      if (rows_colours_meet(rows, &rows->unit[s], &rows->unit[t])) rows->place[rows->level[s]] = 1;
-    while (colour < colours && rows->place[colour]) colour++;
-    rows->level[t] = colour;
+      if (rows_colours_meet(rows, &rows->unit[s], &rows->unit[t]))
+        rows->schedule.place[rows->schedule.level[s]] = 1;
+    while (colour < colours && rows->schedule.place[colour]) colour++;
+    rows->schedule.level[t] = colour;
     if (colour == colours) colours++;
   }
-  for (int l = 0; l <= colours; l++) rows->count[l] = 0;
-  for (int t = 0; t < n; t++) rows->count[rows->level[t] + 1]++;
-  for (int l = 0; l < colours; l++) rows->count[l + 1] += rows->count[l];
-  for (int t = 0; t < n; t++) rows->unit2[rows->count[rows->level[t]]++] = rows->unit[t];
-  perp_unit *sorted = rows->unit2;
-  rows->unit2 = rows->unit;
+  for (int l = 0; l <= colours; l++) rows->schedule.count[l] = 0;
+  for (int t = 0; t < n; t++) rows->schedule.count[rows->schedule.level[t] + 1]++;
+  for (int l = 0; l < colours; l++) rows->schedule.count[l + 1] += rows->schedule.count[l];
+  for (int t = 0; t < n; t++)
+    rows->schedule.unit2[rows->schedule.count[rows->schedule.level[t]]++] = rows->unit[t];
+  perp_unit *sorted = rows->schedule.unit2;
+  rows->schedule.unit2 = rows->unit;
   rows->unit = sorted;
 }

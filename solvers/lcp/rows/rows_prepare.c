@@ -11,9 +11,9 @@ static void rows_layout(void *rows, perp_arena *arena)
   PERP_DOUBLES(arena, n, &R->diag, &R->big, &R->a, &R->inv, &R->lo, &R->hi, &R->w);
   PERP_DOUBLES(arena, PERP_LCP_SCRATCH(n, 0), &R->judged);
   R->unit = PERP_CARVE(arena, perp_unit, n);
-  R->unit2 = PERP_CARVE(arena, perp_unit, n);
-  PERP_INTS(arena, n, &R->level, &R->place, &R->unit_of);
-  PERP_INTS(arena, (size_t)n + 1, &R->count);
+  R->schedule.unit2 = PERP_CARVE(arena, perp_unit, n);
+  PERP_INTS(arena, n, &R->schedule.level, &R->schedule.place, &R->unit_of);
+  PERP_INTS(arena, (size_t)n + 1, &R->schedule.count);
   R->type = PERP_CARVE(arena, signed char, n);
 }
 
@@ -126,7 +126,7 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *rows, const perp_lcp *lc
   rows->p = lcp;
   rows->n = lcp->n;
   rows->zero_diagonal = rows->scaled = rows->friction = false;
-  rows->n_levels = 0;
+  rows->schedule.n_levels = 0;
   rows->bnorm = 0;
   /* small problems are done before a second thread has begun */
   const int threads = ctx->threads < PERP_TEAM_MAX ? ctx->threads : PERP_TEAM_MAX;

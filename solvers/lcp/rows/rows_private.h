@@ -164,7 +164,9 @@ static inline double clamp(double x, double lo, double hi)
 static inline int perp_rows_threads(const perp_rows *rows)
 {
   const int least = rows->coloured ? PERP_COLOUR_UNITS : PERP_LEVEL_UNITS;
-  return rows->n_levels > 0 && rows->n_units >= least * rows->n_levels ? rows->threads : 1;
+  return rows->schedule.n_levels > 0 && rows->n_units >= least * rows->schedule.n_levels
+             ? rows->threads
+             : 1;
 }
 
 /* One member's share [from, to) of the next level, which ends at `end`. */
@@ -258,7 +260,7 @@ static inline bool perp_rows_next(const perp_rows *rows, int member, int members
     return true;
   }
   const int start = s->end;
-  s->end = rows->count[s->level++];
+  s->end = rows->schedule.count[s->level++];
   s->from = perp_rows_whole(rows, start + perp_share(s->end - start, member, members));
   s->to = perp_rows_whole(rows, start + perp_share(s->end - start, member + 1, members));
   if (start > 0) perp_team_wait(members);

@@ -110,16 +110,17 @@ static int rows_units_levels(perp_rows *rows)
 {
   const perp_blocks *blocks = rows->p->F;
   int levels = 0;
-  for (int b = 0; b < blocks->nb; b++) rows->block_level[b] = 0;
+  for (int b = 0; b < blocks->nb; b++) rows->schedule.block_level[b] = 0;
   for (int t = 0; t < rows->n_units; t++) {
     const perp_unit *unit = &rows->unit[t];
     const int from = blocks->jptr[unit->group], to = blocks->jptr[unit->group + 1];
     int level = 0;
     for (int k = from; k < to; k++)
-      if (rows->block_level[blocks->jblk[k]] > level) level = rows->block_level[blocks->jblk[k]];
-    rows->level[t] = level++;
+      if (rows->schedule.block_level[blocks->jblk[k]] > level)
+        level = rows->schedule.block_level[blocks->jblk[k]];
+    rows->schedule.level[t] = level++;
     if (level > levels) levels = level;
-    for (int k = from; k < to; k++) rows->block_level[blocks->jblk[k]] = level;
+    for (int k = from; k < to; k++) rows->schedule.block_level[blocks->jblk[k]] = level;
     for (int i = unit->row; unit->contents == MIXED && i < unit->row + unit->r; i++) {
       const int j = rows->type[i] == PERP_ROW_BOUNDED ? i : rows->p->fric_of[i];
       if (j < unit->row || j >= unit->row + unit->r) return 0;
@@ -135,19 +136,19 @@ static void rows_units_schedule(perp_rows *rows)
     bool commute;
     const int colours = perp_rows_colours(rows, &commute);
     perp_rows_by_colours(rows, colours);
-    rows->n_levels = commute ? colours : 0;
+    rows->schedule.n_levels = commute ? colours : 0;
     return;
   }
-  const int n = rows->n_units, levels = rows->n_levels = rows_units_levels(rows);
-  for (int l = 0; l <= levels; l++) rows->count[l] = 0;
-  for (int t = 0; levels > 0 && t < n; t++) rows->count[rows->level[t] + 1]++;
-  for (int l = 0; l < levels; l++) rows->count[l + 1] += rows->count[l];
+  const int n = rows->n_units, levels = rows->schedule.n_levels = rows_units_levels(rows);
+  for (int l = 0; l <= levels; l++) rows->schedule.count[l] = 0;
+  for (int t = 0; levels > 0 && t < n; t++) rows->schedule.count[rows->schedule.level[t] + 1]++;
+  for (int l = 0; l < levels; l++) rows->schedule.count[l + 1] += rows->schedule.count[l];
   for (int t = 0; t < n; t++) {
-    rows->place[t] = levels > 0 ? rows->count[rows->level[t]]++ : t;
-    rows->unit2[rows->place[t]] = rows->unit[t];
+    rows->schedule.place[t] = levels > 0 ? rows->schedule.count[rows->schedule.level[t]]++ : t;
+    rows->schedule.unit2[rows->schedule.place[t]] = rows->unit[t];
   }
-  perp_unit *sorted = rows->unit2;
-  rows->unit2 = rows->unit;
+  perp_unit *sorted = rows->schedule.unit2;
+  rows->schedule.unit2 = rows->unit;
   rows->unit = sorted;
 }
 
@@ -351,7 +352,7 @@ PERP_CLONES_OF_FOUR static void rows_units_share(void *user, int member, int mem
   for (int b = perp_share(blocks, member, members); b < last; b++) rows_units_factor(rows, b);
   perp_team_wait(members);
   for (int k = from; k < end; k++) {
-    const int t = rows->coloured ? k : rows->place[k];
+    const int t = rows->coloured ? k : rows->schedule.place[k];
     const perp_unit *unit = &rows->unit[t];
     if (unit->shape == FOURS && !perp_fours_pack(rows, t, job->omega)) rows_units_split(rows, t);
     if (unit->shape == FOURS || unit->shape == FOLLOWS) {
@@ -369,7 +370,7 @@ PERP_CLONES_OF_FOUR static void rows_units_share(void *user, int member, int mem
   for (int k = 0; k < members; k++) top = larger(top, job->top[k]);
   const double root = sqrt(top);
   for (int k = from; k < end; k++) {
-    const int t = rows->coloured ? k : rows->place[k];
+    const int t = rows->coloured ? k : rows->schedule.place[k];
     const perp_unit *unit = &rows->unit[t];
     const bool done = rows_units_regular(rows, unit);
     for (int i = unit->row; i < unit->row + unit->r; i++) {
@@ -398,9 +399,10 @@ static void rows_units_layout(perp_rows *rows, perp_arena *arena)
   }
   const size_t numbers = (size_t)blocks->joff[blocks->jptr[blocks->nc]];
   PERP_INTS(arena, blocks->nb + 1, &rows->uoff);
-  PERP_INTS(arena, blocks->nb, &rows->block_level);
-  rows->used = PERP_CARVE(arena, uint64_t, rows->coloured ? blocks->nb : 0);
-  PERP_INTS(arena, rows->coloured ? PERP_FOURS_KINDS * (size_t)rows->p->n + 1 : 0, &rows->bin);
+  PERP_INTS(arena, blocks->nb, &rows->schedule.block_level);
+  rows->schedule.used = PERP_CARVE(arena, uint64_t, rows->coloured ? blocks->nb : 0);
+  PERP_INTS(arena, rows->coloured ? PERP_FOURS_KINDS * (size_t)rows->p->n + 1 : 0,
+            &rows->schedule.bin);
   PERP_DOUBLES(arena, rows->p->n + blocks->nv, &rows->scratch);
   PERP_DOUBLES(arena, blocks->mptr[blocks->nb], &rows->chol);
   PERP_DOUBLES(arena, blocks->nv, &rows->root);
