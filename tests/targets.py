@@ -20,7 +20,10 @@ arguments = sys.argv[1:]
 run = arguments[0] == '--run'
 build, arguments = arguments[run], arguments[run + 1:]
 # a changed meson.build may bring other tests
-subprocess.run(['ninja', '-C', build, 'build.ninja'], stdout=subprocess.DEVNULL, check=True)
+again = subprocess.run(['ninja', '-C', build, 'build.ninja'], capture_output=True, text=True)
+if again.returncode != 0:
+    lines = again.stdout.splitlines()
+    sys.exit('\n'.join([line for line in lines if 'ERROR' in line] or lines))
 
 
 def read(name):
