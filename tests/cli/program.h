@@ -4,6 +4,7 @@
 #define PERP_TEST_PROGRAM_H
 
 #include "experiments/base/util.h"
+#include "tests/cli/forked.h"
 #include "tests/tap.h"
 
 #ifdef TAP_SANITIZED
@@ -15,6 +16,7 @@ enum { SANITIZED = 0 };
 #include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,10 +39,81 @@ static const char *program;
 static char program_dir[] = "/tmp/perp-cli-XXXXXX";
 static char *out, *err; /* of the last command */
 
+/* ---- the program, loaded once: see forked.c ---- */
+
+static int forked_socket = -1;
+
+/* Without PERP_FORK, or where it cannot be preloaded, each command is a new process. */
+static void forked_open(void)
+{
+  const char *library = getenv("PERP_FORK");
+  int ends[2];
+  if (SANITIZED || library == NULL || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) return;
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    char number[16];
+    close(ends[0]);
+    snprintf(number, sizeof number, "%d", ends[1]);
+    setenv("PERP_FORKED", number, 1);
+    setenv("LD_PRELOAD", library, 1);
+    execl(program, program, (char *)NULL);
+    _exit(127);
+  }
+  close(ends[1]);
+  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+  forked_socket = ends[0];
+}
+
+/* The process, or -1. */
+static pid_t forked_start(const char *const *argv, const int files[3])
+{
+  static char text[FORKED_BYTES];
+  forked_request request = { 0 };
+  if (forked_socket < 0 || strcmp(argv[0], getenv("PERP_BIN")) != 0) return -1;
+  if (getcwd(text, sizeof text) == NULL) return -1;
+  char *end = text + strlen(text) + 1;
+  for (int k = 0; k < 2; k++) {
+    uint32_t *n = k == 0 ? &request.words : &request.variables;
+    for (const char *const *s = k == 0 ? argv : (const char *const *)environ; *s != NULL; s++) {
+      const size_t size = strlen(*s) + 1;
+      if (size > (size_t)(text + sizeof text - end)) return -1;
+      memcpy(end, *s, size);
+      end += size;
+      ++*n;
+    }
+  }
+  pid_t pid = -1;
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  if (forked_send(forked_socket, &request, text, (size_t)(end - text), files) != 0 ||
+      read(forked_socket, &pid, sizeof pid) != sizeof pid)
+    pid = -1;
+  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  return pid;
+}
+
+/* Words as they are; the list ends with NULL. */
+static pid_t start_words(const char *const *argv)
+{
+  const int files[3] = { open("/dev/null", O_RDONLY | O_CLOEXEC),
+                         open("stdout.txt", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666),
+                         open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
+  fflush(stdout);
+  pid_t pid = forked_start(argv, files);
+  if (pid < 0 && (pid = fork()) == 0) {
+    for (int i = 0; i < 3; i++) dup2(files[i], i);
+    execv(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+  }
+  for (int i = 0; i < 3; i++) close(files[i]);
+  return pid;
+}
+
 /* Words are split at blanks, except inside of '...'. */
 __attribute__((unused)) static pid_t start(const char *words)
 {
-  char *copy = perp_xstrdup(words), *argv[64] = { (char *)(uintptr_t)program };
+  char *copy = perp_xstrdup(words);
+  const char *argv[64] = { program };
   int argc = 1;
   for (char *s = copy; *s != '\0' && argc < 63;) {
     while (*s == ' ') *s++ = '\0';
@@ -50,16 +123,7 @@ __attribute__((unused)) static pid_t start(const char *words)
     while (*s != '\0' && *s != end) s++;
     if (*s != '\0') *s++ = '\0';
   }
-  fflush(stdout);
-  pid_t pid = fork();
-  if (pid == 0) {
-    int a = open("stdout.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    int b = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    dup2(a, 1);
-    dup2(b, 2);
-    execv(program, argv);
-    _exit(127);
-  }
+  const pid_t pid = start_words(argv);
   free(copy);
   return pid;
 }
@@ -183,6 +247,7 @@ static void program_open(void)
   char *state = perp_xprintf("%s/state", program_dir); /* what is remembered of plug-ins */
   setenv("XDG_STATE_HOME", state, 1);
   free(state);
+  forked_open();
 }
 
 static void program_close(void)

@@ -40,19 +40,7 @@ static int run_words(const char *first, ...)
   va_start(ap, first);
   for (int n = 2; n < 31 && (argv[n] = va_arg(ap, const char *)) != NULL; n++) {}
   va_end(ap);
-  fflush(stdout);
-  pid_t pid = fork();
-  if (pid == 0) {
-    int a = open("stdout.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    int b = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    int null = open("/dev/null", O_RDONLY);
-    dup2(null, 0);
-    dup2(a, 1);
-    dup2(b, 2);
-    execv(program, (char *const *)(uintptr_t)argv);
-    _exit(127);
-  }
-  return finish(pid);
+  return finish(start_words(argv));
 }
 
 static void write_study(const char *name, const char *title, int repeats)

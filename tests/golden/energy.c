@@ -152,7 +152,9 @@ static void jammed(void)
             "%s, %s, %s: energy does not grow by Poisson's law", jams[i], l, c);
       below(gain(jams[i], "velocity:impact=stronge", l, c, h, t_end, NULL), tol,
             "%s, %s, %s: nor by Stronge's, one contact after the other", jams[i], l, c);
-      gain(jams[i], "velocity:impact=newton", l, c, h, t_end, &failed);
+      /* block-gs sweeps to its limit where there is no solution: fewer steps */
+      const double t_newton = strcmp(l, "block-gs") == 0 ? t_end / 8 : t_end;
+      gain(jams[i], "velocity:impact=newton", l, c, h, t_newton, &failed);
       ok(failed > 0, "%s, %s, %s: Newton's law has no solution: %g problems are unsolved", jams[i],
          l, c, failed);
     }

@@ -3,7 +3,7 @@
 """Every shipped scene by its default command against scenes.txt: status, and each error within a tenth.
 
     tests/golden/scenes.py            TAP ($PERP_BIN is the program)
-    tests/golden/scenes.py --accept   write scenes.txt anew
+    tests/golden/scenes.py --accept   write what does not agree anew
 
 The table holds errors against references, closed forms and invariants, so that a change of a default that costs accuracy is seen.
 It is no reference itself.  Errors below FLOOR are rounding: they must stay below it.  A metric marked ~ differs between compilers
@@ -68,14 +68,16 @@ def agrees(text, x):
 
 
 def accept():
-    # a metric stays marked ~ until that is taken out by hand
-    marked = read() if os.path.exists(TABLE) else {}
+    # a figure that agrees stays as it is in the table; a metric stays marked ~ until that is taken out by hand
+    table = read() if os.path.exists(TABLE) else {}
+    runs = measured()
     with open(TABLE, 'w', encoding='utf-8') as f:
         f.write('# Errors of the shipped scenes by `perp simulate SCENE`.  <: below 1e-8; ~: decided by rounding, not compared.\n'
                 '# Made by `ninja -C build accept-errors`; a figure that grows needs its reason in the commit.\n')
-        for scene, status, errors in measured():
-            old = marked.get(scene, ('', {}))[1]
-            f.write(' '.join([scene, status] + [f"{m}={'~' if old.get(m) == '~' else shown(x)}" for m, x in errors.items()]) + '\n')
+        for scene, status, errors in runs:
+            old = table.get(scene, ('', {}))[1]
+            texts = {m: old[m] if m in old and agrees(old[m], x) else shown(x) for m, x in errors.items()}
+            f.write(' '.join([scene, status] + [f'{m}={text}' for m, text in texts.items()]) + '\n')
 
 
 def main():

@@ -25,7 +25,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = ('solvers/', 'models/', 'experiments/metrics/')
 # tests of the runner alone, which wait for disks
-ELSEWHERE = ('journal', 'plan', 'robust', 'report', 'study', 'replay', 'expr', 'study_read', 'fclib_read')
+ELSEWHERE = ('journal', 'plan', 'robust', 'report', 'study', 'replay', 'expr', 'fuzz_study_read', 'fuzz_fclib_read')
 SUITES = ('unit', 'contract', 'guard', 'invariant', 'golden', 'agree', 'fuzz', 'oracle')
 
 # (name, what is found, what stands there instead)

@@ -279,10 +279,12 @@ static void make_infeasible(int kind)
 
 static void check_planted(int each)
 {
-  int vectors = 0, exact = 0, unplanted = 0, unseen = 0;
+  int problems = 0, vectors = 0, exact = 0, unplanted = 0, unseen = 0;
   for (int kind = 0; kind < KINDS; kind++) {
     for (int k = 0; k < METHODS; k++) method[k].asked = method[k].proved = method[k].lies = 0;
-    for (int seed = 0; seed < each; seed++) {
+    /* cones take a hundred times as long as the others */
+    for (int seed = 0; seed < (kind == CONES ? each / 4 : each); seed++) {
+      problems++;
       make_infeasible(kind);
       p.tol_data = 1e-6; /* rel alone accepts a huge lambda: some of the scaled ones */
       unplanted += !farkas(&p, planted);
@@ -318,8 +320,8 @@ static void check_planted(int each)
     }
   }
   ok(unplanted == 0, "what is planted is a proof");
-  ok(unseen <= 0.001 * each * KINDS, "and accepted as one, cones included (%d of %d not)", unseen,
-     each * KINDS);
+  ok(unseen <= 0.001 * problems, "and accepted as one, cones included (%d of %d not)", unseen,
+     problems);
   ok(vectors > 0 && exact >= 0.95 * vectors,
      "%d of %d vectors handed over are proofs in rational arithmetic as they are", exact, vectors);
 }
@@ -388,11 +390,11 @@ static void check_solvable(int problems)
 /* Cubes on each other without friction, each ten times as heavy as (or lighter than) the one below;
  * solvable by theory: the stationary point of a convex problem that v = 0 satisfies.  J and v are
  * small dyadic numbers. */
-static void check_stacks(void)
+static void check_stacks(bool all)
 {
   enum { MOST = 16 };
   int lies = 0, asked = 0, solved = 0, within = 0;
-  for (int boxes = 4; boxes <= MOST; boxes++)
+  for (int boxes = 4; boxes <= MOST; boxes += all ? 1 : 4)
     for (int up = 0; up < 2; up++)
       for (int dense = 0; dense < 2; dense++) {
         int n = 4 * boxes, bptr[MOST + 1], mptr[MOST + 1], cptr[MOST + 1], jptr[MOST + 1],
@@ -590,7 +592,7 @@ int main(int argc, char **argv)
   check_within();
   check_pulling();
   check_rows();
-  check_stacks();
+  check_stacks(times > 1);
   check_planted(200 * times);
   check_solvable(100000 * times);
   for (int k = 0; k < METHODS; k++) perp_lcp_destroy(method[k].s);
