@@ -259,26 +259,6 @@ static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, struct tri
 
 /* ---- one accepted step ---- */
 
-static struct trial plan_fixed(perp_ode *o, double t_max)
-{
-  const double h = o->h_first, t = o->t;
-  if (h <= 16 * DBL_EPSILON * fabs(t)) return (struct trial){ .t_new = t }; /* h is lost in t */
-  const double small = fmax(PERP_ODE_SLIVER * h, 8 * DBL_EPSILON * (fabs(t) + h));
-  double next = o->t0 + (o->k + 1) * h;
-  while (next - t <= small) { /* an event or a cut just before the grid point took its place */
-    o->k++;
-    next = o->t0 + (o->k + 1) * h;
-  }
-  struct trial p = { .h = next - t, .t_new = next, .whole = true };
-  if (next >= t_max - small) {
-    p.whole = next <= t_max + small;
-    p.t_new = t_max;
-    if (!p.whole) p.h = t_max - t;
-  }
-  if (fabs(p.h - h) <= small) p.h = h; /* the step itself, not its rounding */
-  return p;
-}
-
 /* the step after which the error control is free again; two equal steps rather than a long and a
  * short one */
 static struct trial plan_adaptive(const perp_ode *o, double t_max)
@@ -302,7 +282,7 @@ static void driver_step_commit(perp_ctx *ctx, perp_ode *o, const struct trial *p
   o->dense.ended = false;
   o->dense.joined = p->stop != PERP_ODE_EVENT && !again;
   o->t = p->t_new;
-  if (p->whole) o->k++;
+  if (p->whole) o->grid.k++;
   if (p->h > 0 && o->truncation) {
     double *slope = o->slope;
     o->slope = o->slope1;
@@ -415,7 +395,8 @@ perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_
     if (stop == PERP_ODE_STOPPED) return stop;
     stats->residual = fmax(stats->residual, p.ratio); /* that of NaN and a number is the number */
   } else {
-    p = plan_fixed(o, t_max);
+    const perp_ode_grid_step next = perp_ode_grid_next(&o->grid, o->t, t_max);
+    p = (struct trial){ .h = next.h, .t_new = next.t_new, .whole = next.whole };
     if (!(o->t + p.h > o->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
     answer = driver_step_revised(o, p.h, &p.ratio, stats);
   }

@@ -171,28 +171,24 @@ void perp_midpoint_remember(perp_midpoint *s)
 
 /* ---- solved for ---- */
 
-static double midpoint_bias(void *user, const perp_contact *x, double h, const double *before,
-                            const double *free)
+static double midpoint_bias(const perp_midpoint *s, const perp_contact *x, double h, double before,
+                            double free)
 {
-  const perp_midpoint *s = user;
-  const bool bounces = x->e > 0 && before[0] < -s->o.threshold;
-  if (s->problem == PERP_MIDPOINT_IMPACT) return bounces ? x->e * before[0] : 0;
-  if (s->problem == PERP_MIDPOINT_REST && bounces && x->gap + h * free[0] <= 0)
-    return x->e * before[0];
+  const bool bounces = x->e > 0 && before < -s->o.threshold;
+  if (s->problem == PERP_MIDPOINT_IMPACT) return bounces ? x->e * before : 0;
+  if (s->problem == PERP_MIDPOINT_REST && bounces && x->gap + h * free <= 0) return x->e * before;
   if (x->gap > s->slop) return x->gap / h;
   return x->gap < -s->slop ? fmax(x->gap / s->grid.h, -s->o.push) : 0;
 }
 
-static double midpoint_friction(void *user, const perp_contact *x, const double *before, int dim)
+static void midpoint_law(void *user, const perp_contact *x, double h, const double *before,
+                         const double *free, perp_contact_terms *terms)
 {
   const perp_midpoint *s = user;
   const perp_midpoint_memory *m = s->known[x - s->contact];
-  if (x->mu == x->mu_dynamic) return x->mu;
-  if (m == NULL) {
-    const double speed = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
-    return speed > s->o.slip ? x->mu_dynamic : x->mu;
-  }
-  return m->slides ? x->mu_dynamic : x->mu;
+  const bool slides = m != NULL ? m->slides : hypot(before[1], before[2]) > s->o.slip;
+  terms->bias = midpoint_bias(s, x, h, before[0], free[0]);
+  terms->mu = slides ? x->mu_dynamic : x->mu;
 }
 
 static bool midpoint_closes(const perp_midpoint *s, uint64_t id)
@@ -264,8 +260,7 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
                             .t_belts = impact ? k->e->t : s->t_end,
                             .ahead = impact || s->problem == PERP_MIDPOINT_REST ? NULL : s->ahead,
                             .align = true,
-                            .bias = midpoint_bias,
-                            .friction = midpoint_friction,
+                            .law = midpoint_law,
                             .user = s };
   return perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, h, v, &s->lcp_s);
 }
