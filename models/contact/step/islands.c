@@ -324,16 +324,3 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   s->count.islands = islands_largest(s->count.islands, s->n_islands);
   return k->status == PERP_OK;
 }
-
-bool perp_islands_step(perp_islands *s, perp_constrained *k, perp_island_task *task,
-                       perp_level level, double h, const double *v, double *seconds)
-{
-  const double start = perp_constrained_own_clock(k);
-  const bool good = perp_islands_solve(s, k, task);
-  if (good) perp_islands_apply(s, k, task, k->f);
-  *seconds += perp_constrained_own_clock(k) - start;
-  if (!good || !perp_constrained_solve(k, level, h, v)) return false;
-  if (level == PERP_LEVEL_VELOCITY && task->law != NULL && s->r > 1)
-    perp_islands_coulomb(s, k, task);
-  return true;
-}

@@ -30,10 +30,22 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
 /* f [nv] += J_c' lambda of the impulses in task, and J' lambda of its bounded rows. */
 void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                         double *f);
+/* How far the friction of a step that ends with k->a is from Coulomb's law, into the counts
+ * (islands_coulomb.c). */
+void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task);
 /* Both, then k->a from k->f with all impulses, in a step h from v.  seconds += CPU time but for
  * that of KKT solves. */
-bool perp_islands_step(perp_islands *s, perp_constrained *k, perp_island_task *task,
-                       perp_level level, double h, const double *v, double *seconds);
+PERP_INLINE bool perp_islands_step(perp_islands *s, perp_constrained *k, perp_island_task *task,
+                                   perp_level level, double h, const double *v, double *seconds)
+{
+  const double start = perp_constrained_own_clock(k);
+  const bool good = perp_islands_solve(s, k, task);
+  if (good) perp_islands_apply(s, k, task, k->f);
+  *seconds += perp_constrained_own_clock(k) - start;
+  if (!good || !perp_constrained_solve(k, level, h, v)) return false;
+  if (level == PERP_LEVEL_VELOCITY && task->law != NULL) perp_islands_coulomb(s, k, task);
+  return true;
+}
 /* What is kept from solve to solve to save work (islands_factor.c): the next one is as if it were
  * the first. */
 void perp_islands_forget(perp_islands *s);

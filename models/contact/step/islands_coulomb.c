@@ -57,6 +57,7 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
   const perp_model *model = s->model;
   const int contacts = s->start[s->n_islands].first[CONTACTS];
   double largest = 0;
+  if (s->r == 1) return;
   for (int place = 0; place < contacts; place++) {
     const double *P = task->impulse + 3 * (size_t)s->contact.order[place];
     largest = fmax(largest,

@@ -304,8 +304,7 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
                                 const perp_island_task *task, island_known *is, double work,
                                 double *x, double *slip, double *product);
 
-/* islands_coulomb.c: after a step on the velocity level, what its friction leaves of Coulomb's law,
- * into s->count. */
+/* islands_coulomb.c, see islands.h */
 void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task);
 /* islands_impact.c: impacts of island i by a law of one contact, before its problem is solved:
  * problem->b becomes what they leave.  False: there are none.  Else perp_islands_impact_add adds

@@ -49,8 +49,7 @@ static perp_ode_answer stepping_acceleration(void *user, double t, double h, con
 {
   perp_stepping *w = user;
   (void)intermediate;
-  if (!perp_velocity_step_solve(w, t, h, q, v)) return PERP_ODE_FAILED;
-  for (int i = 0; i < w->k.model->nv; i++) a[i] = (w->k.a[i] - v[i]) / h;
+  if (!perp_velocity_step_acceleration(w, t, h, q, v, a)) return PERP_ODE_FAILED;
   if (qdot != NULL) perp_model_qdot(w->k.model, q, v, qdot);
   return PERP_ODE_OK;
 }
@@ -168,18 +167,6 @@ perp_status perp_stepping_at(perp_ctx *ctx, perp_stepping *w, double t, const do
 
 /* ---- steps ---- */
 
-/* y1 at t + h from y at t. */
-static perp_ode_answer stepping_try(perp_stepping *w, double h, double t_new)
-{
-  const int nq = w->k.model->nq, nv = w->k.model->nv;
-  memcpy(w->y1, w->y, (size_t)(nq + nv) * sizeof *w->y);
-  if (!perp_velocity_step(w, w->t, h, w->y1, w->y1 + nq)) return PERP_ODE_FAILED;
-  const perp_ode_answer answer = perp_velocity_step_end(w, t_new, w->y1, w->y1 + nq);
-  if (answer != PERP_ODE_CHANGED || perp_all_finite(nq + nv, w->y1)) return answer;
-  w->k.reason = PERP_NOT_FINITE;
-  return PERP_ODE_FAILED;
-}
-
 static void stepping_count(perp_ode_counters *count, double h)
 {
   count->h_least = count->steps == 0 ? h : fmin(count->h_least, h);
@@ -187,20 +174,22 @@ static void stepping_count(perp_ode_counters *count, double h)
   count->steps++;
 }
 
-/* A step of the grid towards t_max, halved while it ends in penetration (Cline 2002, section 4.1).
- * Returns PERP_EXACT, or why there is none: the state stays. */
+/* A step of the grid towards t_max > t, halved while it ends in penetration (Cline 2002, section
+ * 4.1).  Returns PERP_EXACT, or why there is none: the state stays. */
 static perp_reason stepping_fixed(perp_stepping *w, double t_max)
 {
+  const int nq = w->k.model->nq, n = nq + w->k.model->nv;
   perp_ode_grid_step step = perp_ode_grid_next(&w->grid, w->t, t_max);
   const double enough = fmax(NARROW * step.h, 4 * DBL_EPSILON * fabs(w->t));
+  perp_ode_answer answer;
   if (!(w->t + step.h > w->t)) return PERP_STEP_TOO_SMALL;
-  perp_ode_answer answer = stepping_try(w, step.h, step.t_new);
-  bool halved = answer == PERP_ODE_INVALID;
-  while (answer == PERP_ODE_INVALID || (halved && answer == PERP_ODE_FAILED)) {
+  for (bool halved = false;; halved = true) {
+    memcpy(w->y1, w->y, (size_t)n * sizeof *w->y);
+    answer = perp_velocity_step(w, w->t, step.h, step.t_new, w->y1, w->y1 + nq);
+    if (answer != PERP_ODE_INVALID && !(halved && answer == PERP_ODE_FAILED)) break;
     if (!(step.h > enough)) return PERP_INVALID_STATE;
     step = (perp_ode_grid_step){ .h = 0.5 * step.h, .t_new = w->t + 0.5 * step.h };
     w->count.rejected++;
-    answer = stepping_try(w, step.h, step.t_new);
   }
   if (answer == PERP_ODE_FAILED) return PERP_SINGULAR;
   double *y = w->y;
@@ -213,7 +202,7 @@ static perp_reason stepping_fixed(perp_stepping *w, double t_max)
   PERP_TRACE(w->k.ctx, .method = stepping_method(w),
              .what = answer == PERP_ODE_CHANGED ? "changed" : "step",
              .iteration = (int)w->count.steps, .entering = -1, .leaving = -1, .step = step.h,
-             .residual = (double)NAN, .n = w->k.model->nq + w->k.model->nv, .x = w->y);
+             .residual = (double)NAN, .n = n, .x = w->y);
   return PERP_EXACT;
 }
 
@@ -240,11 +229,12 @@ static perp_status stepping_once(perp_ctx *ctx, perp_stepping *w, double t_max,
   return reason < 0 ? k->status : PERP_OK;
 }
 
-/* A step of so many parts; forces are their means. */
+/* All parts of a step; with several, forces are their means. */
 static perp_status stepping_parts(perp_ctx *ctx, perp_stepping *w, double t_max,
                                   perp_step_info *info)
 {
-  const int m = w->k.model->m, n_drives = w->k.model->n_drives;
+  const bool parted = w->parts.n > 1;
+  const int m = parted ? w->k.model->m : 0, n_drives = parted ? w->k.model->n_drives : 0;
   const double start = stepping_time(w);
   memset(w->parts.lambda, 0, (size_t)m * sizeof *w->parts.lambda);
   memset(w->parts.drive, 0, (size_t)n_drives * sizeof *w->parts.drive);
@@ -256,7 +246,7 @@ static perp_status stepping_parts(perp_ctx *ctx, perp_stepping *w, double t_max,
     if (stepping_time(w) >= t_max) break;
   }
   const double h = stepping_time(w) - start;
-  if (!(h > 0)) return PERP_OK;
+  if (!parted || !(h > 0)) return PERP_OK;
   for (int i = 0; i < m; i++) w->parts.lambda[i] /= h;
   for (int i = 0; i < n_drives; i++) w->parts.drive[i] /= h;
   stepping_count(&w->count, h);
@@ -270,10 +260,10 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   w->parts.t_max = t_max;
   w->halvings.before = w->halvings.now > 0 ? w->halvings.before + w->halvings.now : 0;
   w->halvings.now = 0;
-  PERP_TRY(parted ? stepping_parts(ctx, w, t_max, info) : stepping_once(ctx, w, t_max, info));
-  info->lambda = w->unknown > 0 || w->k.coordinates != NULL ? NULL
-                 : parted                                   ? w->parts.lambda
-                                                            : w->lambda;
+  PERP_TRY(stepping_parts(ctx, w, t_max, info));
+  info->lambda = NULL;
+  if (w->unknown == 0 && w->k.coordinates == NULL)
+    info->lambda = parted ? w->parts.lambda : w->lambda;
   w->unknown -= w->unknown > 0;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
   if (info->reason == PERP_INVALID_STATE && w->halvings.now > 0)

@@ -226,7 +226,8 @@ static void velocity_step_none(perp_contacts *c)
 }
 
 /* Islands, rows, solve, judge: k->a from k->f and k->a = v^. */
-static bool velocity_step_islands(perp_contacts *c, perp_constrained *k, double h, const double *v)
+PERP_INLINE bool velocity_step_islands(perp_contacts *c, perp_constrained *k, double h,
+                                       const double *v)
 {
   if (!perp_islands_step(c->islands, k, &c->task, PERP_LEVEL_VELOCITY, h, v, &c->lcp_s))
     return false;
@@ -350,41 +351,6 @@ static bool velocity_step_contacts(perp_stepping *w, double t, double h, const d
   return true;
 }
 
-/* ---- the step ---- */
-
-bool perp_velocity_step_solve(perp_stepping *w, double t, double h, const double *q,
-                              const double *v)
-{
-  perp_constrained *k = &w->k;
-  if (!velocity_step_balance(w, t, h, q, v)) return false;
-  if (w->contacts != NULL && !velocity_step_contacts(w, t, h, v)) return false;
-  if (w->contacts == NULL && w->drives != NULL && !perp_drives_step(w->drives, k, h, v))
-    return false;
-  k->start_h = w->h = h;
-  for (int i = 0; i < k->model->m; i++) w->lambda[i] = k->lambda[i] / h;
-  return true;
-}
-
-bool perp_velocity_step(perp_stepping *w, double t, double h, double *q, double *v)
-{
-  perp_constrained *k = &w->k;
-  const perp_model *model = k->model;
-  w->count.rhs++;
-  if (!perp_velocity_step_solve(w, t, h, q, v)) return false;
-  if (!w->symplectic) perp_model_qdot(model, q, v, w->dq);
-  for (int i = 0; i < model->nv; i++) v[i] += h * ((k->a[i] - v[i]) / h);
-  if (w->symplectic) {
-    for (int i = 0; i < model->nv; i++) w->dq[i] = h * v[i];
-    perp_constrained_retract(k, q, w->dq, q);
-  } else {
-    for (int i = 0; i < model->nq; i++) q[i] += h * w->dq[i];
-    perp_model_project(model, q);
-  }
-  if (perp_all_finite(model->nq, q) && perp_all_finite(model->nv, v)) return true;
-  k->reason = PERP_NOT_FINITE;
-  return false;
-}
-
 /* ---- the end of the step ---- */
 
 /* of the shapes themselves, m */
@@ -494,4 +460,62 @@ perp_ode_answer perp_velocity_step_end(perp_stepping *w, double t, double *q, do
   if (w->halvings.now > 0) answer = PERP_ODE_CHANGED; /* the first half that is valid is the step */
   const perp_ode_answer corrected = velocity_step_correct(c, k, t, q, v);
   return corrected == PERP_ODE_OK ? answer : corrected;
+}
+
+/* ---- the step ---- */
+
+/* v+ in k->a, with all impulses. */
+static bool velocity_step_solve(perp_stepping *w, double t, double h, const double *q,
+                                const double *v)
+{
+  perp_constrained *k = &w->k;
+  if (!velocity_step_balance(w, t, h, q, v)) return false;
+  if (w->contacts != NULL && !velocity_step_contacts(w, t, h, v)) return false;
+  if (w->contacts == NULL && w->drives != NULL && !perp_drives_step(w->drives, k, h, v))
+    return false;
+  k->start_h = w->h = h;
+  for (int i = 0; i < k->model->m; i++) w->lambda[i] = k->lambda[i] / h;
+  return true;
+}
+
+/* q+ and v+ in place of q and v. */
+static void velocity_step_move(perp_stepping *w, double h, double *q, double *v)
+{
+  perp_constrained *k = &w->k;
+  const perp_model *model = k->model;
+  if (!w->symplectic) perp_model_qdot(model, q, v, w->dq);
+  for (int i = 0; i < model->nv; i++) v[i] += h * ((k->a[i] - v[i]) / h);
+  if (w->symplectic) {
+    for (int i = 0; i < model->nv; i++) w->dq[i] = h * v[i];
+    perp_constrained_retract(k, q, w->dq, q);
+  } else {
+    for (int i = 0; i < model->nq; i++) q[i] += h * w->dq[i];
+    perp_model_project(model, q);
+  }
+}
+
+static bool velocity_step_finite(perp_stepping *w, const double *q, const double *v)
+{
+  if (perp_all_finite(w->k.model->nq, q) && perp_all_finite(w->k.model->nv, v)) return true;
+  w->k.reason = PERP_NOT_FINITE;
+  return false;
+}
+
+perp_ode_answer perp_velocity_step(perp_stepping *w, double t, double h, double t_new, double *q,
+                                   double *v)
+{
+  w->count.rhs++;
+  if (!velocity_step_solve(w, t, h, q, v)) return PERP_ODE_FAILED;
+  velocity_step_move(w, h, q, v);
+  if (!velocity_step_finite(w, q, v)) return PERP_ODE_FAILED;
+  const perp_ode_answer answer = perp_velocity_step_end(w, t_new, q, v);
+  return answer != PERP_ODE_CHANGED || velocity_step_finite(w, q, v) ? answer : PERP_ODE_FAILED;
+}
+
+bool perp_velocity_step_acceleration(perp_stepping *w, double t, double h, const double *q,
+                                     const double *v, double *a)
+{
+  if (!velocity_step_solve(w, t, h, q, v)) return false;
+  for (int i = 0; i < w->k.model->nv; i++) a[i] = (w->k.a[i] - v[i]) / h;
+  return true;
 }

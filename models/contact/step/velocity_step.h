@@ -39,12 +39,15 @@ typedef struct perp_stepping {
   perp_ode_counters count; /* of fixed steps, or of whole steps */
 } perp_stepping;
 
-/* v+ of a step h from (q, v) at t, in k.a, with all impulses.  False: k.reason or k.status says
- * why. */
-bool perp_velocity_step_solve(perp_stepping *w, double t, double h, const double *q,
-                              const double *v);
-/* The same, and q and v at the end of the step. */
-bool perp_velocity_step(perp_stepping *w, double t, double h, double *q, double *v);
+/* The step: from q and v at t to those of its end at t_new = t + h, by v+ = v + h a and, as the ODE
+ * method has it, q+ = q [+] h v+ (symplectic-euler) or q + h qdot (euler).  Answers as of
+ * perp_velocity_step_end; FAILED: k.reason or k.status says why. */
+perp_ode_answer perp_velocity_step(perp_stepping *w, double t, double h, double t_new, double *q,
+                                   double *v);
+/* For error control by the driver of ODE methods: a [nv] = (v+ - v) / h of such a step.  False: k
+ * says why. */
+bool perp_velocity_step_acceleration(perp_stepping *w, double t, double h, const double *q,
+                                     const double *v, double *a);
 /* At the end (q, v) of a step, at time t: PERP_ODE_INVALID where it penetrates (halvings).  Else
  * the velocity that is kept and what the stabilization corrects: PERP_ODE_OK, CHANGED (q or v is
  * new), FAILED. */
