@@ -110,6 +110,18 @@ static void islands_partition_owners(perp_islands *s, const perp_island_task *ta
   }
 }
 
+/* torsion and rolling [n] of all contacts that take part; 0 where the task has no couples. */
+static void islands_problem_couples(perp_islands *s, const perp_island_task *task)
+{
+  for (int i = 0; i < task->n; i++) {
+    s->contact.torsion[i] = s->contact.rolling[i] = 0;
+    if (task->couple == NULL || s->contact.owner[i] < 0) continue;
+    const int *shape = task->contact[i].shape;
+    perp_surface_couples(s->model, shape[0], shape[1], &s->contact.torsion[i],
+                         &s->contact.rolling[i]);
+  }
+}
+
 /* Numbers the islands that have a problem by their first bodies: island_of of all bodies. */
 static void islands_partition_number(perp_islands *s, const perp_island_task *task)
 {
@@ -165,7 +177,7 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
 {
   const perp_model *model = s->model;
   islands_partition_owners(s, task);
-  if (s->couples) perp_islands_couples_find(s, task);
+  if (s->couples) islands_problem_couples(s, task);
   islands_partition_number(s, task);
   islands_partition_sort(s, CONTACTS, task->n, s->contact.owner, s->contact.order);
   islands_partition_sort(s, BODIES, model->n_bodies, NULL, s->body.order);
@@ -340,12 +352,30 @@ static void islands_apply_share(void *user, int member, int members)
   }
 }
 
+/* f [nv] += the couples of all contacts. */
+static void islands_problem_apply_couples(const perp_islands *s, const perp_constrained *k,
+                                          const perp_island_task *task, double *f)
+{
+  const int dim = s->model->dim, nvb = s->model->nvb;
+  for (int i = 0; i < task->n; i++) {
+    const double *tau = task->couple + 3 * (size_t)i;
+    if (tau[0] == 0 && tau[1] == 0 && tau[2] == 0) continue;
+    for (int side = 0; side < 2; side++) {
+      const int body = task->contact[i].body[side];
+      if (body < 0) continue;
+      double turned[3] = { tau[2] }, *fb = f + (size_t)nvb * (size_t)body;
+      if (dim == 3) perp_turn_back(3, k->e->pose[body].R, tau, turned);
+      for (int l = dim; l < nvb; l++) fb[l] += (side == 0 ? -1 : 1) * turned[l - dim];
+    }
+  }
+}
+
 void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                         double *f)
 {
   islands_job job = { .s = s, .k = k, .task = task, .f = f };
   for (int i = 0; i < task->n_rows; i++)
     perp_island_row_apply(s->model, &task->row[i], task->row[i].lambda, f);
-  if (task->couple != NULL) perp_islands_couples_apply(s, k, task, f);
+  if (task->couple != NULL) islands_problem_apply_couples(s, k, task, f);
   perp_team(task->n >= TEAM_HAND ? s->threads : 1, islands_apply_share, &job);
 }

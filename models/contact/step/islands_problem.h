@@ -219,6 +219,8 @@ static inline perp_blocks islands_blocks(const perp_islands *s, int i, bool soft
 void perp_islands_layout(void *ws, perp_arena *a);
 /* islands.h */
 perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n);
+void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                        double *f);
 /* Memory for the matrices of eliminated islands. */
 perp_status perp_islands_reserve_dense(perp_ctx *ctx, perp_islands *s);
 /* impulse, couple, slip, fresh and none of task from the answers, on so many threads. */
@@ -271,8 +273,6 @@ PERP_INLINE void perp_islands_stretch(double ratio, const double w[3], double *y
 
 /* ---- islands_rows.c: couples against spinning and rolling ---- */
 
-/* torsion and rolling [n] of all contacts that take part; 0 where the task has no couples. */
-void perp_islands_couples_find(perp_islands *s, const perp_island_task *task);
 /* How many rows the couples of a contact have. */
 static inline int islands_couple_count(const perp_islands *s, int contact)
 {
@@ -281,9 +281,6 @@ static inline int islands_couple_count(const perp_islands *s, int contact)
 }
 /* task->couple of the contacts of island i, from its answer. */
 void perp_islands_couples_back(const perp_islands *s, const perp_island_task *task, int i);
-/* f [nv] += the couples of all contacts. */
-void perp_islands_couples_apply(const perp_islands *s, const perp_constrained *k,
-                                const perp_island_task *task, double *f);
 
 /* islands_problem.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by
  * its blocks, else one response to each row of the whole system, by the KKT factor.  False: k says

@@ -40,17 +40,6 @@ double perp_islands_anisotropy(const perp_model *model, const perp_eval *e, cons
  * The last rows of an island, one group for each contact that has any: relative angular velocities
  * along the normal and two tangents, which follow from the normal alone. */
 
-void perp_islands_couples_find(perp_islands *s, const perp_island_task *task)
-{
-  for (int i = 0; i < task->n; i++) {
-    s->contact.torsion[i] = s->contact.rolling[i] = 0;
-    if (task->couple == NULL || s->contact.owner[i] < 0) continue;
-    const int *shape = task->contact[i].shape;
-    perp_surface_couples(s->model, shape[0], shape[1], &s->contact.torsion[i],
-                         &s->contact.rolling[i]);
-  }
-}
-
 static int islands_rows_couple_directions(const perp_islands *s, const perp_contact *x, int at,
                                           double d[9])
 {
@@ -107,23 +96,6 @@ void perp_islands_couples_back(const perp_islands *s, const perp_island_task *ta
     tau[0] = tau[1] = tau[2] = 0;
     for (int q = 0; q < r; q++, x++)
       for (int j = 0; j < 3; j++) tau[j] += *x * d[3 * q + j];
-  }
-}
-
-void perp_islands_couples_apply(const perp_islands *s, const perp_constrained *k,
-                                const perp_island_task *task, double *f)
-{
-  const int dim = s->model->dim, nvb = s->model->nvb;
-  for (int i = 0; i < task->n; i++) {
-    const double *tau = task->couple + 3 * (size_t)i;
-    if (tau[0] == 0 && tau[1] == 0 && tau[2] == 0) continue;
-    for (int side = 0; side < 2; side++) {
-      const int body = task->contact[i].body[side];
-      if (body < 0) continue;
-      double turned[3] = { tau[2] }, *fb = f + (size_t)nvb * (size_t)body;
-      if (dim == 3) perp_turn_back(3, k->e->pose[body].R, tau, turned);
-      for (int l = dim; l < nvb; l++) fb[l] += (side == 0 ? -1 : 1) * turned[l - dim];
-    }
   }
 }
 
