@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STEP_LISTS = 1 + PERP_ENDS };
+
 /* ---- life ---- */
 
 static void step_contacts_layout(void *ws, perp_arena *a)
@@ -41,7 +43,8 @@ static void step_contacts_grown(void *ws, perp_arena *a)
   c->task.kept = c->kept;
   c->task.origin = c->origin;
   c->memory.after = PERP_CARVE(a, perp_contact_memory, c->cap);
-  c->memory.before = PERP_CARVE(a, perp_contact_memory, c->cap);
+  for (int i = 0; i < STEP_LISTS; i++)
+    c->memory.list[i].x = PERP_CARVE(a, perp_contact_memory, i == 0 || c->again ? c->cap : 0);
 }
 
 /* room for n contacts; what is remembered stays, where there is memory */
@@ -49,12 +52,17 @@ static perp_status step_contacts_reserve(perp_ctx *ctx, perp_contacts *c, int n)
 {
   if (n <= c->cap) return PERP_OK;
   perp_arena old = c->grown;
-  const perp_contact_memory *before = c->memory.before;
+  perp_contacts_memory before = c->memory;
   c->grown = (perp_arena){ 0 };
   c->cap = n + n / 2 + 16;
   const perp_status status = perp_arena_layout(ctx, &c->grown, step_contacts_grown, c);
-  if (status != PERP_OK) c->cap = c->memory.n = 0;
-  if (c->memory.n > 0) memcpy(c->memory.before, before, (size_t)c->memory.n * sizeof *before);
+  if (status != PERP_OK) c->cap = 0;
+  for (int i = 0; i < STEP_LISTS; i++) {
+    if (status != PERP_OK) c->memory.list[i].n = 0;
+    if (c->memory.list[i].n > 0)
+      memcpy(c->memory.list[i].x, before.list[i].x,
+             (size_t)c->memory.list[i].n * sizeof *before.list[i].x);
+  }
   perp_arena_free(&old);
   return status;
 }
@@ -69,7 +77,6 @@ void perp_contacts_destroy(perp_contacts *c)
   perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
   perp_arena_free(&c->grown);
-  for (int k = 0; k < PERP_ENDS; k++) perp_arena_free(&c->memory.aside[k].arena);
   free(c);
 }
 
@@ -143,6 +150,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   like.impact = (perp_impact_rule){ .law = opts->impact,
                                     .tangential = opts->tangential,
                                     .threshold = opts->threshold };
+  like.again = opts->halvings > 0 || opts->closed > 0;
   like.second.on = opts->substeps > 1 || opts->frequency > 0 || perp_contacts_relaxes(opts);
   PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, step_contacts_layout, &ws));
   perp_contacts *c = ws;
@@ -169,8 +177,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
 
 void perp_contacts_restart(perp_contacts *c)
 {
-  c->task.n = c->memory.n = 0;
-  c->memory.h = 0;
+  c->task.n = 0;
+  for (int i = 0; i < STEP_LISTS; i++) c->memory.list[i].n = 0, c->memory.list[i].h = 0;
   c->parts.now = (perp_contact_part){ .first = true,
                                       .last = true }; /* the start is corrected, too */
   c->swept = c->second.keeps = false;
@@ -380,13 +388,13 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
   int found = -1;
   step_contacts_place_of(c, e, x, at);
   for (int k = first; k < end; k++) {
-    const perp_contact_memory *m = &c->memory.before[k];
+    const perp_contact_memory *m = &c->memory.list->x[k];
     double d = hypot(hypot(at[0] - m->at[0], at[1] - m->at[1]), at[2] - m->at[2]);
     if (m->used || !(d < best)) continue;
     best = d;
     found = k;
   }
-  if (found >= 0) step_contacts_take(c, i, &c->memory.before[found], scale);
+  if (found >= 0) step_contacts_take(c, i, &c->memory.list->x[found], scale);
 }
 
 /* Contacts i ... stop - 1 and memories first ... end - 1, all those of one pair of shapes: by name,
@@ -395,11 +403,11 @@ static void recall_pair(perp_contacts *c, const perp_eval *e, int i, int stop, i
                         double scale)
 {
   unsigned nameless = 0; /* a bit for each contact, at most PERP_MANIFOLD_MAX */
-  for (int k = first; k < end; k++) c->memory.before[k].used = 0;
+  for (int k = first; k < end; k++) c->memory.list->x[k].used = 0;
   for (int l = i, at = first; l < stop; l++) {
-    while (at < end && c->memory.before[at].id < c->task.contact[l].id) at++;
-    if (at < end && c->memory.before[at].id == c->task.contact[l].id)
-      step_contacts_take(c, l, &c->memory.before[at++], scale);
+    while (at < end && c->memory.list->x[at].id < c->task.contact[l].id) at++;
+    if (at < end && c->memory.list->x[at].id == c->task.contact[l].id)
+      step_contacts_take(c, l, &c->memory.list->x[at++], scale);
     else
       nameless |= 1u << (l - i);
   }
@@ -426,10 +434,10 @@ static int pair_start(const perp_contacts *c, int at)
 /* the first memory of this pair of shapes or a later one */
 static int memory_of(const perp_contacts *c, uint64_t pair)
 {
-  int low = 0, high = c->memory.n;
+  int low = 0, high = c->memory.list->n;
   while (low < high) {
     const int middle = low + (high - low) / 2;
-    if (perp_contact_pair(c->memory.before[middle].id) < pair)
+    if (perp_contact_pair(c->memory.list->x[middle].id) < pair)
       low = middle + 1;
     else
       high = middle;
@@ -437,6 +445,8 @@ static int memory_of(const perp_contacts *c, uint64_t pair)
   return low;
 }
 
+/* Guesses: both lists are sorted alike.  Where two faces meet, the features that name a contact may
+ * change although nothing moves; such contacts are found by their place. */
 static void recall_share(void *user, int member, int members)
 {
   const job *all = user;
@@ -458,19 +468,11 @@ static void recall_share(void *user, int member, int members)
   for (int stop, at = memory_of(c, perp_contact_pair(c->task.contact[i].id)); i < end; i = stop) {
     const uint64_t pair = perp_contact_pair(c->task.contact[i].id);
     for (stop = i + 1; stop < end && perp_contact_pair(c->task.contact[stop].id) == pair;) stop++;
-    while (at < c->memory.n && perp_contact_pair(c->memory.before[at].id) < pair) at++;
+    while (at < c->memory.list->n && perp_contact_pair(c->memory.list->x[at].id) < pair) at++;
     const int first = at;
-    while (at < c->memory.n && perp_contact_pair(c->memory.before[at].id) == pair) at++;
+    while (at < c->memory.list->n && perp_contact_pair(c->memory.list->x[at].id) == pair) at++;
     if (at > first) recall_pair(c, all->e, i, stop, first, at, all->scale);
   }
-}
-
-/* Guesses: both lists are sorted alike.  Where two faces meet, the features that name a contact may
- * change although nothing moves; such contacts are found by their place. */
-static void step_contacts_recall(perp_contacts *c, const perp_eval *e, double h)
-{
-  job all = { c, e, c->memory.h > 0 ? h / c->memory.h : 0 };
-  perp_team(step_contacts_team(c), recall_share, &all);
 }
 
 bool perp_contacts_detect(perp_contacts *c, perp_constrained *k, double drive_speed, double h)
@@ -483,16 +485,18 @@ bool perp_contacts_detect(perp_contacts *c, perp_constrained *k, double drive_sp
   }
   k->status = step_contacts_find_start(c, k);
   if (k->status == PERP_OK)
-    k->status = step_contacts_reserve(k->ctx, c, c->task.n + (c->sleep != NULL ? c->memory.n : 0));
+    k->status = step_contacts_reserve(k->ctx, c,
+                                      c->task.n + (c->sleep != NULL ? c->memory.list->n : 0));
   if (k->status != PERP_OK) return false;
-  step_contacts_recall(c, k->e, h);
+  job all = { c, k->e, c->memory.list->h > 0 ? h / c->memory.list->h : 0 };
+  perp_team(step_contacts_team(c), recall_share, &all);
   c->parts.found = c->task.contact;
   return true;
 }
 
 void perp_contacts_recall_part(perp_contacts *c, double h)
 {
-  const double scale = c->o.warm && c->memory.h > 0 ? h / c->memory.h : 0;
+  const double scale = c->o.warm && c->memory.list->h > 0 ? h / c->memory.list->h : 0;
   for (int i = 0; i < 3 * c->task.n; i++) c->task.impulse[i] *= scale;
   for (int i = 0; i < 3 * c->task.n && c->task.couple != NULL; i++) c->task.couple[i] *= scale;
 }
@@ -603,10 +607,11 @@ static int remember_dormant(perp_contacts *c, const perp_eval *e, double scale)
 {
   int n = 0, k = 0;
   for (int i = 0; i <= c->task.n; i++) {
-    for (; k < c->memory.n && (i == c->task.n || c->memory.before[k].id <= c->task.contact[i].id);
+    for (; k < c->memory.list->n &&
+           (i == c->task.n || c->memory.list->x[k].id <= c->task.contact[i].id);
          k++) {
-      if (!step_contacts_dormant(c, &c->memory.before[k])) continue;
-      c->memory.after[n] = c->memory.before[k];
+      if (!step_contacts_dormant(c, &c->memory.list->x[k])) continue;
+      c->memory.after[n] = c->memory.list->x[k];
       for (int q = 0; q < 3; q++) c->memory.after[n].impulse[q] *= scale;
       for (int q = 0; q < 3 && c->task.couple != NULL; q++) c->memory.after[n].couple[q] *= scale;
       n++;
@@ -618,50 +623,34 @@ static int remember_dormant(perp_contacts *c, const perp_eval *e, double scale)
 
 void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h)
 {
-  job all = { c, e, c->memory.h > 0 ? h / c->memory.h : 0 };
+  job all = { c, e, c->memory.list->h > 0 ? h / c->memory.list->h : 0 };
   if (c->sleep != NULL) {
-    c->memory.n = remember_dormant(c, e, all.scale);
+    c->memory.list->n = remember_dormant(c, e, all.scale);
   } else {
     perp_team(step_contacts_team(c), remember_share, &all);
-    c->memory.n = c->task.n;
+    c->memory.list->n = c->task.n;
   }
-  perp_contact_memory *swap = c->memory.before;
-  c->memory.before = c->memory.after;
+  perp_contact_memory *swap = c->memory.list->x;
+  c->memory.list->x = c->memory.after;
   c->memory.after = swap;
-  c->memory.h = h;
+  c->memory.list->h = h;
 }
 
-/* Steps that are made again: what is remembered of their contacts. */
-static void contacts_keep_layout(void *aside, perp_arena *a)
+static void step_contacts_copy(perp_contacts_list *to, const perp_contacts_list *from)
 {
-  struct perp_contacts_aside *kept = aside;
-  kept->memory = PERP_CARVE(a, perp_contact_memory, kept->cap);
+  to->n = from->n;
+  to->h = from->h;
+  if (from->n > 0) memcpy(to->x, from->x, (size_t)from->n * sizeof *from->x);
 }
 
-perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which)
+void perp_contacts_keep(perp_contacts *c, perp_step_end which)
 {
-  struct perp_contacts_aside *kept = &c->memory.aside[which];
-  if (c->memory.n > kept->cap) {
-    perp_arena_free(&kept->arena);
-    kept->cap = c->cap;
-    const perp_status status = perp_arena_layout(ctx, &kept->arena, contacts_keep_layout, kept);
-    if (status != PERP_OK) kept->cap = 0;
-    PERP_TRY(status);
-  }
-  kept->n = c->memory.n;
-  kept->h = c->memory.h;
-  if (c->memory.n > 0)
-    memcpy(kept->memory, c->memory.before, (size_t)c->memory.n * sizeof *c->memory.before);
-  return PERP_OK;
+  step_contacts_copy(&c->memory.list[1 + which], &c->memory.list[0]);
 }
 
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which)
 {
-  const struct perp_contacts_aside *kept = &c->memory.aside[which];
-  c->memory.n = kept->n; /* there is room: arrays only grow */
-  c->memory.h = kept->h;
-  if (c->memory.n > 0)
-    memcpy(c->memory.before, kept->memory, (size_t)c->memory.n * sizeof *c->memory.before);
+  step_contacts_copy(&c->memory.list[0], &c->memory.list[1 + which]);
 }
 
 /* ---- reports ---- */

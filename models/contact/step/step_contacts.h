@@ -49,19 +49,19 @@ typedef struct perp_contacts_detection {
   double t;                    /* s, at the start of the step */
 } perp_contacts_detection;
 
+/* What is remembered of n contacts of a step of length h, by id. */
+typedef struct perp_contacts_list {
+  perp_contact_memory *x; /* [n] */
+  int n;
+  double h;
+} perp_contacts_list;
+
 /* Of contacts from step to step. */
 typedef struct perp_contacts_memory {
-  perp_contact_memory *before, *after; /* [n] of the step before; [task.n] */
-  int n;
-  double h;                /* of the step of these impulses */
-  unsigned char *pressed;  /* [task.n] it had an impulse in the step before */
+  perp_contacts_list list[1 + PERP_ENDS]; /* of the step before; what perp_contacts_keep has kept */
+  perp_contact_memory *after;             /* [task.n] */
+  unsigned char *pressed;                 /* [task.n] it had an impulse in the step before */
   unsigned char *friction; /* [task.n] PERP_FRICTION_ of the step before, then of this one */
-  struct perp_contacts_aside {
-    perp_contact_memory *memory; /* [n] of cap */
-    int n, cap;
-    double h;
-    perp_arena arena;
-  } aside[PERP_ENDS]; /* what perp_contacts_keep has kept */
 } perp_contacts_memory;
 
 /* A further solve for the velocity that is kept, where it is not the one that moves positions. */
@@ -102,6 +102,7 @@ typedef struct perp_contacts {
       relaxed; /* largest mu, where the law lets contacts part by mu times their sliding; else 0 */
   double within; /* s, see perp_contacts_within */
   bool swept;    /* problems of the step were left by a number of sweeps */
+  bool again;    /* steps may be made again */
   double *reach; /* [bodies] from the centre of mass to the end of its shapes */
   bool *ball;    /* [shapes] a sphere: one contact at most, always of one name */
   bool *met;     /* [bodies] an approach with restitution closes a gap of it in this step */
@@ -152,9 +153,9 @@ int perp_contacts_friction(perp_contacts *c, const perp_eval *e, double h, const
 /* Keeps the impulses of the step for the next one, and those of pairs asleep. */
 void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h);
 /* What is remembered for the next step (guesses, who slides) is kept, and put back before it is
- * made from the same state again.  Nothing else is remembered without sleep.  Allocates when there
- * are more than ever; PERP_ERR_NOMEM. */
-perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which);
+ * made from the same state again (halvings, or options with `closed`).  Nothing else is remembered
+ * without sleep. */
+void perp_contacts_keep(perp_contacts *c, perp_step_end which);
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
 
 /* A contact that pressed in the step before and has come off by what its body has turned is closed

@@ -40,17 +40,13 @@ static const double DEEPER = 1e-3; /* of the slop: a step that ends deeper by mo
 /* ---- balance ---- */
 
 /* A step that is halved is made again with what was remembered at its start. */
-static bool velocity_step_remembers(perp_stepping *w)
+static void velocity_step_remembers(perp_stepping *w)
 {
-  if (w->halvings.most == 0) return true;
-  if (w->halvings.now > 0) {
-    if (w->drives != NULL) perp_drives_put_back(w->drives, PERP_AT_START);
-    perp_contacts_put_back(w->contacts, PERP_AT_START);
-    return true;
-  }
-  if (w->drives != NULL) perp_drives_keep(w->drives, PERP_AT_START);
-  w->k.status = perp_contacts_keep(w->k.ctx, w->contacts, PERP_AT_START);
-  return w->k.status == PERP_OK;
+  const bool again = w->halvings.now > 0;
+  if (w->halvings.most == 0) return;
+  if (w->drives != NULL)
+    (again ? perp_drives_put_back : perp_drives_keep)(w->drives, PERP_AT_START);
+  (again ? perp_contacts_put_back : perp_contacts_keep)(w->contacts, PERP_AT_START);
 }
 
 /* k->f = M v + h f, k->c = feedback; k->a = v^. */
@@ -59,9 +55,8 @@ static bool velocity_step_balance(perp_stepping *w, double t, double h, const do
 {
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
-  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h) ||
-      !velocity_step_remembers(w))
-    return false;
+  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h)) return false;
+  velocity_step_remembers(w);
   perp_constrained_at(k, t, q);
   const double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);
