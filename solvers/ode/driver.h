@@ -4,6 +4,7 @@
 #define PERP_ODE_DRIVER_H
 
 #include "solvers/ode/control.h"
+#include "solvers/ode/grid.h"
 #include "solvers/ode/method.h"
 
 /* Dense output (driver_run.c): of the last step, from t to the time of the driver.  Its start is
@@ -34,8 +35,8 @@ struct perp_ode {
   int nq, nv, n;
   double h_first, h; /* as created; proposed */
   double ratio;      /* error and tolerance of the last step; 0: none since the restart */
-  double t0, t;
-  double k; /* steps of the grid behind t */
+  double t;
+  perp_ode_grid grid; /* of fixed steps */
   bool started, armed;
   double event;                /* event function at t */
   struct perp_ode_scale scale; /* of the tolerance */
@@ -46,9 +47,6 @@ struct perp_ode {
   struct perp_ode_dense dense;
   perp_ode_counters count;
 };
-
-/* Steps shorter than this part of h are merged with their neighbour on the grid of fixed steps. */
-static const double PERP_ODE_SLIVER = 1e-9;
 
 static inline void perp_ode_forget_history(perp_ode *ode)
 {

@@ -121,9 +121,11 @@ static void driver_layout(void *ode, perp_arena *arena)
   if (o->truncation) PERP_DOUBLES(arena, o->n, &o->slope, &o->slope1);
 }
 
-static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
-                                const perp_ode_control *control, const perp_ode_sys *sys, double h)
+perp_status perp_ode_check(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
+                           double h)
 {
+  const perp_ode_desc *desc = (const perp_ode_desc *)method->d;
+  const perp_ode_control *control = method->opts;
   const char *name = desc->d.name;
   if (!(h > 0 && h < HUGE_VAL))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the step size must be positive and finite: got %g s",
@@ -193,7 +195,7 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   *out = NULL;
   const perp_ode_desc *desc = (const perp_ode_desc *)method->d;
   const perp_ode_control *control = method->opts;
-  PERP_TRY(driver_check(ctx, desc, control, sys, h));
+  PERP_TRY(perp_ode_check(ctx, method, sys, h));
 
   const bool history = (desc->d.caps & PERP_ODE_VARIABLE_ORDER) != 0;
   perp_ode like = { .desc = desc,
@@ -259,8 +261,8 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
                        o->desc->d.name, t);
     if (answer == PERP_ODE_CHANGED) o->count.changed++;
   }
-  o->t0 = o->t = t;
-  o->k = 0;
+  o->t = t;
+  o->grid = (perp_ode_grid){ .h = o->h_first, .t_0 = t };
   o->h = o->h_first;
   o->ratio = o->h_before = 0;
   o->scale = (struct perp_ode_scale){ .q = o->sys.size };

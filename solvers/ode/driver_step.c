@@ -45,6 +45,20 @@ static perp_ode_answer not_finite(perp_stats *stats)
   return PERP_ODE_FAILED;
 }
 
+/* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The
+ * slopes of an explicit step are those of its start, h_before apart; positions of the semi-implicit
+ * one go by the velocity of the end. */
+static void driver_step_truncation(perp_ode *ode, double h)
+{
+  const int ends = (ode->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? ode->nq : 0;
+  const bool known = ode->h_before > 0; /* else err is that of doubling */
+  for (int i = 0; i < ode->n; i++) {
+    ode->slope1[i] = (ode->y1[i] - ode->y[i]) / h;
+    const double apart = i < ends ? h : ode->h_before;
+    if (known) ode->err[i] = 0.5 * h * h * (ode->slope1[i] - ode->slope[i]) / apart;
+  }
+}
+
 /* y1 = the state at t + h, by one step of the method from (t, y); *ratio = e / E with error
  * control. */
 static perp_ode_answer driver_step_attempt(perp_ode *ode, double h, double *ratio,
@@ -68,18 +82,7 @@ static perp_ode_answer driver_step_attempt(perp_ode *ode, double h, double *rati
       answer = method_step(ode, &ode->trial, ode->t + 0.5 * h, 0.5 * h, ode->y1, NULL, stats);
     for (int i = 0; i < ode->n; i++) ode->err[i] = ode->y2[i] - ode->y1[i];
   }
-  if (ode->truncation && ode->control.tol > 0) {
-    /* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The
-     * slopes of an explicit step are those of its start, h_before apart; positions of the
-     * semi-implicit one go by the velocity of the end. */
-    const int ends = (ode->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? ode->nq : 0;
-    const bool known = ode->h_before > 0; /* else err is that of doubling */
-    for (int i = 0; i < ode->n; i++) {
-      ode->slope1[i] = (ode->y1[i] - ode->y[i]) / h;
-      const double apart = i < ends ? h : ode->h_before;
-      if (known) ode->err[i] = 0.5 * h * h * (ode->slope1[i] - ode->slope[i]) / apart;
-    }
-  }
+  if (ode->truncation && ode->control.tol > 0) driver_step_truncation(ode, h);
   if ((ode->doubling || ode->truncation) && ode->control.tol > 0 &&
       (ode->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
     memset(ode->err + ode->nq, 0, (size_t)ode->nv * sizeof *ode->err);
@@ -261,26 +264,6 @@ static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *ode, struct t
 
 /* ---- one accepted step ---- */
 
-static struct trial plan_fixed(perp_ode *ode, double t_max)
-{
-  const double h = ode->h_first, t = ode->t;
-  if (h <= 16 * DBL_EPSILON * fabs(t)) return (struct trial){ .t_new = t }; /* h is lost in t */
-  const double small = fmax(PERP_ODE_SLIVER * h, 8 * DBL_EPSILON * (fabs(t) + h));
-  double next = ode->t0 + (ode->k + 1) * h;
-  while (next - t <= small) { /* an event or a cut just before the grid point took its place */
-    ode->k++;
-    next = ode->t0 + (ode->k + 1) * h;
-  }
-  struct trial p = { .h = next - t, .t_new = next, .whole = true };
-  if (next >= t_max - small) {
-    p.whole = next <= t_max + small;
-    p.t_new = t_max;
-    if (!p.whole) p.h = t_max - t;
-  }
-  if (fabs(p.h - h) <= small) p.h = h; /* the step itself, not its rounding */
-  return p;
-}
-
 /* the step after which the error control is free again; two equal steps rather than a long and a
  * short one */
 static struct trial plan_adaptive(const perp_ode *ode, double t_max)
@@ -304,7 +287,7 @@ static void driver_step_commit(perp_ctx *ctx, perp_ode *ode, const struct trial 
   ode->dense.ended = false;
   ode->dense.joined = p->stop != PERP_ODE_EVENT && !again;
   ode->t = p->t_new;
-  if (p->whole) ode->k++;
+  if (p->whole) ode->grid.k++;
   if (p->h > 0 && ode->truncation) {
     double *slope = ode->slope;
     ode->slope = ode->slope1;
@@ -418,7 +401,8 @@ perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *ode, double t_max, per
     if (stop == PERP_ODE_STOPPED) return stop;
     stats->residual = fmax(stats->residual, p.ratio); /* that of NaN and a number is the number */
   } else {
-    p = plan_fixed(ode, t_max);
+    const perp_ode_grid_step next = perp_ode_grid_next(&ode->grid, ode->t, t_max);
+    p = (struct trial){ .h = next.h, .t_new = next.t_new, .whole = next.whole };
     if (!(ode->t + p.h > ode->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
     answer = driver_step_revised(ode, p.h, &p.ratio, stats);
   }

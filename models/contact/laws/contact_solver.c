@@ -483,9 +483,8 @@ perp_status perp_contact_solver_answer(perp_ctx *ctx, perp_contact_solver *j, co
                                        const perp_contact_island *island, double *lambda,
                                        perp_contact_count *count)
 {
-  double rel;
-  if (!perp_contact_solver_good(j, p, island, lambda, &rel, count))
-    return perp_contact_solver_solve(ctx, j, p, island, rel, lambda, count);
+  if (!perp_contact_solver_good(j, p, island, lambda, &j->rel, count))
+    return perp_contact_solver_solve(ctx, j, p, island, j->rel, lambda, count);
   if (j->observer != NULL) j->observer(j->user, island->place, p, lambda, NULL);
   return PERP_OK;
 }

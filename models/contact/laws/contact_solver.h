@@ -24,6 +24,7 @@ typedef struct perp_contact_solver {
   void *user;
   perp_arena arena;
   double mass; /* of the island, see contact.h */
+  double rel;  /* residual of the guess */
   int cap_n, cap_nv;
   double *best, *first;          /* [cap_n] */
   double *w, *w0, *none, *a;     /* [cap_n] */

@@ -157,61 +157,77 @@ perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const 
                                   const perp_contact_setup *setup, int threads, bool rows,
                                   struct perp_islands **out);
 
-typedef struct perp_contacts perp_contacts;
+/* Springs and dampers at the contact points, implicit in the step: with the depth -gap and the
+ * impulse lambda = -h (k (gap + h u+) + c u+),
+ *
+ *      u+ + S lambda + alpha gap = 0,     S = 1 / (h (h k + c)),     alpha = k / (h k + c)
+ *
+ * so that softness and feedback (restitution of error: the part h alpha of the depth is given back
+ * in a step) stand for a spring alpha / (h S) and a damper (1 - h alpha) / (h S).  Open contacts
+ * are free up to the surface, w = u+ + S lambda + gap / h: spring and damper act on the way beyond
+ * it. */
 
-/* Which part of a step is made: each is a step of the equations of its own, but contacts are found
- * in the first one, and impacts and penetration are seen to in the last one. */
-typedef struct perp_contact_part {
-  bool first, last;
-  double whole; /* s: the step of all parts */
-} perp_contact_part;
+/* Contacts that give way by compliance lambda / h are such springs, too, of stiffness 1 /
+ * compliance (0: none, rigid) and a damper relaxation / compliance.  An impact with restitution is
+ * Newton's, of a rigid row, in the step in which it takes place (Lacoursiere 2007); what presses
+ * afterwards gives way again. */
 
-/* parts: lcp, contact and stab must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the
- * contact model.  Allocates; later only when there are more contacts or larger islands than ever.
- */
-perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                 const perp_contact_opts *opts, perp_contacts **out);
-void perp_contacts_destroy(perp_contacts *c); /* NULL is fine */
-void perp_contacts_restart(perp_contacts *c);
+/* Soft contact, of a frequency in place of a stiffness (E. Catto, soft step, solver2d 2024): of a
+ * contact that is closed, with omega = 2 pi frequency, zeta the damping ratio and A_ii the diagonal
+ * of its normal row,
+ *
+ *      u+ + S lambda + max(rate gap, -push) = 0,   c = h omega (2 zeta + h omega),   S = A_ii / c,
+ *                                                  rate = omega / (2 zeta + h omega)
+ *
+ * These are the springs above with k = m omega^2 and 2 zeta omega m for the effective mass m = 1 /
+ * A_ii, as rate / (h S) = omega^2 m and (1 - h rate) / (h S) = 2 zeta omega m.  A sweep of
+ * Gauss-Seidel changes such a row by
+ *
+ *      -(u+ + S lambda + rate gap) / (A_ii + S) = -m c / (1 + c) (u+ + rate gap) - 1 / (1 + c)
+ * lambda,
+ *
+ * the mass scale c / (1 + c) and impulse scale 1 / (1 + c) of the engines.  At rest the depth is
+ * that of a spring that bears lambda / h: g A_ii m_b / (k omega^2) of a body of mass m_b on k alike
+ * contacts, whatever the step.
+ *
+ * What such rows, or the feedback of a stabilization, push apart has a velocity that is none of the
+ * motion: relax takes it out.  The same problem is solved again without softness and feedback (of
+ * contacts; joints, limits and motors keep theirs), from the impulses of the first solve. Positions
+ * move with the first velocity, the second one is kept, and its impulses are those of the step.
+ * What has been open closes by as much as is left of its gap.
+ *
+ * With soft contact, relax or substeps, restitution is applied once, to the velocity that is kept
+ * at the end of the step: what has approached faster than the threshold before the step, and has
+ * pressed in it, gets  n . u+ >= -e n . u. */
 
-/* Contact impulses of a part h of a step from v, and those of the drives (NULL: none).  k:
- * evaluated at its start, k->f = M v + h f, k->a = v^.  On return k->a = v+, k->f has all impulses.
- * False: k->reason or k->status says why. */
-bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives,
-                        const perp_contact_part *part, double h, const double *v);
-/* After the positions have moved with k->a: v becomes the velocity that is kept, where that is
- * another one; is it? */
-bool perp_contacts_velocity(perp_contacts *c, double *v);
-/* With halvings, at the end q of a step, at time t, before anything is corrected: PERP_ODE_INVALID
- * where two shapes penetrate each other, deeper than at its start and than solutions leave.
- * PERP_ODE_OK: not so, or without halvings; FAILED: k says why.  One collision detection, of which
- * the next step makes use. */
-perp_ode_answer perp_contacts_apart(perp_contacts *c, perp_constrained *k, double t,
-                                    const double *q);
-/* What the stabilization corrects at the end of a step (of its last part), at time t: see
- * contacts_post.h.  Passes on the positions until no contact is deeper than its tolerance, then the
- * velocities.  Does nothing where the scheme corrects no contacts. */
-perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
-                                      double *v);
+typedef enum perp_contact_mode {
+  PERP_CONTACTS_RIGID, /* with `softness` */
+  PERP_CONTACTS_SPRINGS,
+  PERP_CONTACTS_COMPLIANT,
+  PERP_CONTACTS_SOFT
+} perp_contact_mode;
 
-/* What is remembered for the next step (guesses, who slides) is kept, and put back before it is
- * made from the same state again.  Nothing else is remembered without sleep.  Allocates when there
- * are more than ever; PERP_ERR_NOMEM. */
-perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which);
-void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
+PERP_INLINE perp_contact_mode perp_contacts_mode(const perp_contact_opts *o)
+{
+  if (o->stiffness > 0 || o->damping > 0) return PERP_CONTACTS_SPRINGS;
+  if (o->compliance.on) return PERP_CONTACTS_COMPLIANT;
+  return o->frequency > 0 ? PERP_CONTACTS_SOFT : PERP_CONTACTS_RIGID;
+}
 
-/* A contact that pressed in the step before and has come off by what its body has turned is closed
- * within this time, and not in a step: the force of steps of one length is then the same from the
- * second one on.  With gap / h the second one gives back one and a half times what the turn takes,
- * and has less friction than sticking may need.  Nor are velocities at the end of a step projected
- * on contacts.  0: in the step itself, and they are. */
-void perp_contacts_within(perp_contacts *c, double time);
+PERP_INLINE bool perp_contacts_relaxes(const perp_contact_opts *o)
+{
+  return o->relax == PERP_RELAX_YES || (o->relax == PERP_RELAX_AUTO && o->frequency > 0);
+}
 
-/* Fill the contact part of info. */
-void perp_contacts_info(const perp_contacts *c, perp_step_info *info);
-const perp_contact_count *perp_contacts_counters(const perp_contacts *c);
-void perp_contacts_observe(perp_contacts *c, perp_contact_observer *observer, void *user);
-/* CPU seconds since the restart, while timing is on in k. */
-void perp_contacts_times(const perp_contacts *c, double *collision, double *lcp);
+/* Gaps that count as closed, in units of the largest body. */
+PERP_INLINE double perp_contacts_closed(const perp_contact_opts *o)
+{
+  return o->closed > 0 ? o->closed : o->residual;
+}
+
+/* Do these options go with each other, with the model and its methods?  Else
+ * PERP_ERR_OPTION or PERP_ERR_UNSUPPORTED, which says what to use. */
+perp_status perp_contacts_check(perp_ctx *ctx, const perp_model *model, const perp_contact_opts *o,
+                                const perp_parts *parts);
 
 #endif

@@ -10,7 +10,7 @@
  * halfway.  Exact for faces, vertices and spheres that slide, turn and roll on the world; of first
  * order in the length of the step for others, as a contact that is linearized for the whole step.
  */
-#include "models/contact/step/contacts_private.h"
+#include "models/contact/step/step_contacts.h"
 
 #include <string.h>
 
@@ -74,9 +74,9 @@ static bool contacts_carry_follows(const perp_contact *x, const perp_contact_car
 void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
 {
   const int dim = c->model->dim;
-  for (int i = 0; i < c->n; i++) {
-    const perp_contact *x = &c->contact[i];
-    perp_contact_carry *y = &c->carry[i];
+  for (int i = 0; i < c->task.n; i++) {
+    const perp_contact *x = &c->task.contact[i];
+    perp_contact_carry *y = &c->parts.carry[i];
     *y = (perp_contact_carry){ .round = { contacts_carry_round(c, x, 0, e->pose),
                                           contacts_carry_round(c, x, 1, e->pose) } };
     y->turns = (signed char)contacts_carry_turns(c, x, y->round);
@@ -91,8 +91,10 @@ void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
     if (y->turns >= 0 && x->body[y->turns] >= 0)
       perp_turn_back(dim, e->pose[x->body[y->turns]].R, x->n, y->n);
   }
-  if (c->n > 0) memcpy(c->carried, c->contact, (size_t)c->n * sizeof *c->carried);
-  c->contact = c->carried;
+  if (c->task.n > 0)
+    memcpy(c->parts.carried, c->task.contact, (size_t)c->task.n * sizeof *c->parts.carried);
+  c->task.contact = c->parts.carried;
+  if (c->task.n > 0) memset(c->parts.total, 0, 3 * (size_t)c->task.n * sizeof *c->parts.total);
 }
 
 /* the side that the place along the surface goes with, -1: both */
@@ -106,9 +108,9 @@ static int contacts_carry_place(const perp_contact *x, const bool round[2])
 void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e)
 {
   const int dim = c->model->dim;
-  for (int i = 0; i < c->n; i++) {
-    perp_contact *x = &c->carried[i];
-    const perp_contact_carry *y = &c->carry[i];
+  for (int i = 0; i < c->task.n; i++) {
+    perp_contact *x = &c->parts.carried[i];
+    const perp_contact_carry *y = &c->parts.carry[i];
     const int place = contacts_carry_place(x, y->round);
     if (y->turns >= 0 && x->body[y->turns] >= 0)
       perp_turn(dim, e->pose[x->body[y->turns]].R, y->n, x->n);

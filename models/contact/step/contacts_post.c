@@ -125,21 +125,27 @@ static perp_status contacts_post_room(perp_ctx *ctx, perp_contact_post *p, int n
   return PERP_OK;
 }
 
-static double gap_of(void *user, const perp_contact *x, double h, const double *before,
-                     const double *free)
+static double contacts_post_gap(const perp_contact_post *p, const perp_contact *x)
 {
-  const perp_contact_post *p = user;
-  (void)h, (void)before, (void)free;
   return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
 }
 
-/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside
+/* of corrections of positions: gaps, which a softness may leave */
+static void contacts_post_law(void *user, const perp_contact *x, double h, const double *before,
+                              const double *free, perp_contact_terms *terms)
+{
+  const perp_contact_post *p = user;
+  (void)h, (void)before, (void)free;
+  terms->bias = contacts_post_gap(p, x);
+  terms->softness = p->softness;
+}
+
+/* From k->f and k->c to k->a with the impulses of the contacts; law: what their rows have beside
  * J_c k->a (NULL: nothing).  A failure counts.  What it has found may throw bodies anywhere: no
  * correction is better (usable is false). */
 static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
                                   const perp_contact *contact, int n, const unsigned char *kept,
-                                  perp_island_bias *bias, double softness, bool *usable,
-                                  perp_contact_count *count)
+                                  perp_contact_law *law, bool *usable, perp_contact_count *count)
 {
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
   memset(p->before, 0, (size_t)6 * (size_t)p->model->n_bodies * sizeof *p->before);
@@ -155,8 +161,8 @@ static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
                             .h = 1,
                             .before = p->before,
                             .free = p->free,
-                            .bias = bias,
-                            .softness = softness,
+                            .soft = law != NULL && p->softness > 0,
+                            .law = law,
                             .user = p };
   const bool good = perp_islands_solve(p->islands, k, &task);
   /* problems of the solver like all others; contacts and islands are counted where they press */
@@ -180,7 +186,7 @@ static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
   double deepest = 0, left = 0;
   perp_twists(p->model, k->e, k->a, p->free);
   for (int i = 0; i < n; i++) {
-    const double gap = gap_of(p, &contact[i], 1, NULL, NULL);
+    const double gap = contacts_post_gap(p, &contact[i]);
     const double after = gap + perp_contact_speed(p->model->dim, k->e, &contact[i], 0, p->free);
     deepest = fmax(deepest, -gap);
     left = fmax(left, -after);
@@ -205,8 +211,7 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
   const int64_t swept =
       count->swept; /* overlaps that a number of sweeps has left are counted there */
-  if (!contacts_post_correct(p, k, contact, n, NULL, gap_of, p->softness, moved, count))
-    return false;
+  if (!contacts_post_correct(p, k, contact, n, NULL, contacts_post_law, moved, count)) return false;
   if (!*moved) return true;
   if (p->softness > 0 && count->swept == swept) contacts_post_judge(p, k, contact, n, count);
   const double most = perp_worst(model->nv, k->a);
@@ -237,7 +242,7 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   perp_eval_impulse(k->e, model, t, 0, v, k->f);
   if (model->m > 0) perp_constrained_product(k, v, k->c);
   bool usable;
-  if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, 0, &usable, count))
+  if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, &usable, count))
     return PERP_ODE_FAILED;
   if (!usable) return PERP_ODE_OK;
   memcpy(v, k->a, (size_t)model->nv * sizeof *v);

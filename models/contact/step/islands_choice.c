@@ -36,7 +36,7 @@
  * A second solution is looked for then, and where the problem was solved anew.  After VAIN
  * examinations of an island that has had none yet, they may take SHARE of the work of its solver.
  */
-#include "models/contact/step/islands_private.h"
+#include "models/contact/step/islands_problem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -368,8 +368,7 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   struct islands_choice *c = own->choice;
   const int n = islands_choice_rows(problem, s->r);
   const int velocities = problem->F != NULL ? problem->F->nv : n;
-  const bool soft = task->softness > 0 || task->soft != NULL || task->part != NULL;
-  if (problem->nc == 0 || soft) return PERP_OK;
+  if (problem->nc == 0 || task->soft) return PERP_OK;
   own->count.examined++;
   if (n > PERP_UNIQUE_ROWS) {
     const bool open = islands_choice_crowded(problem, x, s->r, velocities);

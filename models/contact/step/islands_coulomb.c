@@ -21,7 +21,7 @@
  *
  * Cost: O(contacts), no allocation. */
 #include "models/contact/step/belts.h"
-#include "models/contact/step/islands_private.h"
+#include "models/contact/step/islands_problem.h"
 
 #include <math.h>
 
@@ -57,24 +57,26 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
   const perp_model *model = s->model;
   const int contacts = s->start[s->n_islands].first[CONTACTS];
   double largest = 0;
+  if (s->r == 1) return;
   for (int place = 0; place < contacts; place++) {
-    const double *P = task->impulse + 3 * (size_t)s->order[place];
-    largest = fmax(largest, s->mu[place] * perp_dot(3, task->contact[s->order[place]].n, P));
+    const double *P = task->impulse + 3 * (size_t)s->contact.order[place];
+    largest = fmax(largest,
+                   s->contact.mu[place] * perp_dot(3, task->contact[s->contact.order[place]].n, P));
   }
   if (!(largest > 0)) return;
   s->count.coulomb.measured = true;
-  perp_twists(model, k->e, k->a, s->twist_end);
+  perp_twists(model, k->e, k->a, s->work.twist_end);
   for (int place = 0; place < contacts; place++) {
-    const int at = s->order[place];
+    const int at = s->contact.order[place];
     const perp_contact *x = &task->contact[at];
     const double *P = task->impulse + 3 * (size_t)at, normal = perp_dot(3, x->n, P);
-    if (!(normal > 0) || !(s->mu[place] > 0)) continue;
+    if (!(normal > 0) || !(s->contact.mu[place] > 0)) continue;
     double u[3] = { 0 }, T[3], belt[3] = { 0 };
-    perp_contact_velocity(model->dim, k->e, x, s->twist_end, u);
+    perp_contact_velocity(model->dim, k->e, x, s->work.twist_end, u);
     if (task->belts) perp_belts_velocity(model, k->e, x, task->t_belts, belt);
     for (int q = 0; q < 3; q++)
       u[q] += belt[q] + (task->ahead != NULL ? task->ahead[3 * (size_t)at + q] : 0);
-    const double along = perp_dot(3, x->n, u), limit = s->mu[place] * normal;
+    const double along = perp_dot(3, x->n, u), limit = s->contact.mu[place] * normal;
     for (int q = 0; q < 3; q++) {
       u[q] -= along * x->n[q];
       T[q] = P[q] - normal * x->n[q];

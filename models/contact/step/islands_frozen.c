@@ -18,7 +18,7 @@
  * does not take the residual to rounding. 4/3 rows^3 flops at worst, 6 rows^2 for each pass with
  * factors that are known; for islands of up to 600 rows; allocates only when there are more rows
  * than ever. */
-#include "models/contact/step/islands_private.h"
+#include "models/contact/step/islands_problem.h"
 
 #include <string.h>
 
@@ -39,20 +39,20 @@ static int frozen_rows(const perp_islands *s, const perp_island_task *task, int 
   const size_t first = islands_first_further(s, i);
   int n = 0;
   for (int c = 0; c < nc; c++) {
-    const int place = p->first[CONTACTS] + c, mode = task->frozen[s->order[place]];
-    const double *drag = s->drag + 2 * (size_t)place;
-    if (mode != PERP_FROZEN_OPEN) s->frozen_row[n++] = r * c;
+    const int place = p->first[CONTACTS] + c, mode = task->frozen[s->contact.order[place]];
+    const double *drag = s->contact.drag + 2 * (size_t)place;
+    if (mode != PERP_FROZEN_OPEN) s->factors.row[n++] = r * c;
     if (mode == PERP_FROZEN_OPEN) x[r * c] = 0;
     for (int q = 1; q < r; q++) {
       if (mode == PERP_FROZEN_STICKS)
-        s->frozen_row[n++] = r * c + q;
+        s->factors.row[n++] = r * c + q;
       else
         x[r * c + q] = mode == PERP_FROZEN_SLIDES ? -drag[q - 1] * x[r * c] : 0;
     }
   }
   for (int j = 0; j < further; j++)
-    if (s->row_lo[first + (size_t)j] == -HUGE_VAL && s->row_hi[first + (size_t)j] == HUGE_VAL)
-      s->frozen_row[n++] = r * nc + j;
+    if (s->row.lo[first + (size_t)j] == -HUGE_VAL && s->row.hi[first + (size_t)j] == HUGE_VAL)
+      s->factors.row[n++] = r * nc + j;
   return n;
 }
 
@@ -65,9 +65,10 @@ static void frozen_column(const perp_islands *s, const perp_island_task *task, i
   memcpy(out, A + (size_t)row * (size_t)rows, (size_t)rows * sizeof *out);
   if (c >= nc || row % r != 0) return;
   const int place = s->start[i].first[CONTACTS] + c;
-  if (task->frozen[s->order[place]] != PERP_FROZEN_SLIDES) return;
+  if (task->frozen[s->contact.order[place]] != PERP_FROZEN_SLIDES) return;
   for (int q = 1; q < r; q++) {
-    const double drag = s->drag[2 * place + q - 1], *column = A + (size_t)(row + q) * (size_t)rows;
+    const double drag = s->contact.drag[2 * place + q - 1],
+                 *column = A + (size_t)(row + q) * (size_t)rows;
     for (int y = 0; y < rows && drag != 0; y++) out[y] -= drag * column[y];
   }
 }
@@ -82,13 +83,14 @@ static double frozen_scale(const double *diag, int row)
 static bool frozen_sound(const perp_islands *s, const perp_island_task *task, int i, int rows)
 {
   const int r = s->r, nc = islands_number(s, i, CONTACTS);
-  const double *A = s->A + s->start[i].dense, *diag = s->diagonal + islands_first_row(s, i);
+  const double *A = s->A + s->start[i].dense, *diag = s->row.diagonal + islands_first_row(s, i);
   for (int c = 0; c < nc; c++) {
     const int place = s->start[i].first[CONTACTS] + c, row = r * c;
-    if (task->frozen[s->order[place]] != PERP_FROZEN_SLIDES) continue;
+    if (task->frozen[s->contact.order[place]] != PERP_FROZEN_SLIDES) continue;
     double left = diag[row];
     for (int q = 1; q < r; q++)
-      left -= s->drag[2 * place + q - 1] * A[(size_t)(row + q) * (size_t)rows + (size_t)row];
+      left -= s->contact.drag[2 * place + q - 1] *
+              A[(size_t)(row + q) * (size_t)rows + (size_t)row];
     if (!(left > WEAK * diag[row]) && diag[row] > 0) return false;
   }
   return true;
@@ -98,8 +100,8 @@ static bool frozen_sound(const perp_islands *s, const perp_island_task *task, in
 static void frozen_matrix(const perp_islands *s, const perp_island_task *task, int i, int rows,
                           int n, double *column, double *B)
 {
-  const int *F = s->frozen_row;
-  const double *diag = s->diagonal + islands_first_row(s, i);
+  const int *F = s->factors.row;
+  const double *diag = s->row.diagonal + islands_first_row(s, i);
   for (int z = 0; z < n; z++) {
     frozen_column(s, task, i, rows, F[z], column);
     for (int y = 0; y < n; y++)
@@ -112,9 +114,9 @@ static void frozen_matrix(const perp_islands *s, const perp_island_task *task, i
 static void frozen_add(perp_islands *s, const perp_island_task *task, int i, int rows, int n,
                        const double *d, double *column, double *w)
 {
-  const int r = s->r, nc = islands_number(s, i, CONTACTS), *F = s->frozen_row;
-  double *x = s->x + islands_first_row(s, i);
-  const double *diag = s->diagonal + islands_first_row(s, i);
+  const int r = s->r, nc = islands_number(s, i, CONTACTS), *F = s->factors.row;
+  double *x = s->row.x + islands_first_row(s, i);
+  const double *diag = s->row.diagonal + islands_first_row(s, i);
   for (int z = 0; z < n; z++) {
     const double step = d[z] * frozen_scale(diag, F[z]);
     const int c = F[z] / r;
@@ -124,8 +126,8 @@ static void frozen_add(perp_islands *s, const perp_island_task *task, int i, int
     x[F[z]] += step;
     if (c >= nc || F[z] % r != 0) continue;
     const int place = s->start[i].first[CONTACTS] + c;
-    for (int q = 1; q < r && task->frozen[s->order[place]] == PERP_FROZEN_SLIDES; q++)
-      x[F[z] + q] = -s->drag[2 * place + q - 1] * x[F[z]];
+    for (int q = 1; q < r && task->frozen[s->contact.order[place]] == PERP_FROZEN_SLIDES; q++)
+      x[F[z] + q] = -s->contact.drag[2 * place + q - 1] * x[F[z]];
   }
 }
 
@@ -135,7 +137,7 @@ static double frozen_left(const perp_islands *s, int n, const double *diag, cons
 {
   double left = 0;
   for (int y = 0; y < n; y++) {
-    c[y] = -frozen_scale(diag, s->frozen_row[y]) * w[s->frozen_row[y]];
+    c[y] = -frozen_scale(diag, s->factors.row[y]) * w[s->factors.row[y]];
     left = fmax(left, fabs(c[y]));
   }
   return left;
@@ -145,11 +147,11 @@ static double frozen_left(const perp_islands *s, int n, const double *diag, cons
 static double frozen_refine(perp_islands *s, const perp_island_task *task, int i, int rows, int n,
                             island_factor *f, double most, double *w, double *c, double *column)
 {
-  const double *diag = s->diagonal + islands_first_row(s, i);
+  const double *diag = s->row.diagonal + islands_first_row(s, i);
   double left = frozen_left(s, n, diag, w, c), last = HUGE_VAL;
   for (int pass = 0; pass < PASSES && left > EXACT * most && left < 0.5 * last; pass++) {
     last = left;
-    perp_islands_factor_solve(s, f, c);
+    perp_island_factors_solve(&s->factors, f, c);
     frozen_add(s, task, i, rows, n, c, column, w);
     left = frozen_left(s, n, diag, w, c);
   }
@@ -159,9 +161,9 @@ static double frozen_refine(perp_islands *s, const perp_island_task *task, int i
 /* What the factors of an island are known by: its first body, its contacts and what they do. */
 static uint64_t frozen_key(const perp_islands *s, const perp_island_task *task, int i)
 {
-  uint64_t key = (uint64_t)s->bodies[s->start[i].first[BODIES]] + 1;
+  uint64_t key = (uint64_t)s->body.order[s->start[i].first[BODIES]] + 1;
   for (int place = s->start[i].first[CONTACTS]; place < s->start[i + 1].first[CONTACTS]; place++) {
-    const int at = s->order[place];
+    const int at = s->contact.order[place];
     key = (key ^ task->contact[at].id ^ (uint64_t)task->frozen[at] << 61) * 0x9E3779B97F4A7C15u;
     key ^= key >> 29;
   }
@@ -172,19 +174,20 @@ static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task 
 {
   const int r = s->r, rows = r * islands_number(s, i, CONTACTS) + islands_further(s, i);
   const size_t first = islands_first_row(s, i);
-  const double *A = s->A + s->start[i].dense, *b = s->b + first, *diag = s->diagonal + first;
-  double *x = s->x + first, most = 0;
+  const double *A = s->A + s->start[i].dense, *b = s->row.b + first,
+               *diag = s->row.diagonal + first;
+  double *x = s->row.x + first, most = 0;
   if (rows > ROWS_MOST) return false;
-  k->status = perp_islands_factor_room(k->ctx, s, rows);
+  k->status = perp_island_factors_room(k->ctx, &s->factors, rows);
   if (k->status != PERP_OK) return false;
-  double *c = s->frozen_b, *column = c + s->cap_frozen, *w = column + s->cap_frozen,
-         *guess = w + s->cap_frozen;
-  const int n = frozen_rows(s, task, i, x), *F = s->frozen_row;
+  double *c = s->factors.b, *column = c + s->factors.cap, *w = column + s->factors.cap,
+         *guess = w + s->factors.cap;
+  const int n = frozen_rows(s, task, i, x), *F = s->factors.row;
   if (n == 0) return true;
   if (!frozen_sound(s, task, i, rows)) return false;
   memcpy(guess, x, (size_t)rows * sizeof *x);
   const uint64_t key = frozen_key(s, task, i);
-  island_factor *f = perp_islands_factor_find(s, key, n);
+  island_factor *f = perp_island_factors_find(&s->factors, key, n);
   for (bool fresh = f == NULL;; fresh = true) {
     memcpy(x, guess, (size_t)rows * sizeof *x);
     memcpy(w, b, (size_t)rows * sizeof *w);
@@ -194,9 +197,9 @@ static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task 
     most = frozen_left(s, n, diag, w, c);
     for (int y = 0; y < n; y++) most = fmax(most, fabs(frozen_scale(diag, F[y]) * b[F[y]]));
     if (fresh) {
-      f = perp_islands_factor_take(s, key, n);
+      f = perp_island_factors_take(&s->factors, key, n);
       frozen_matrix(s, task, i, rows, n, column, f->A);
-      if (!perp_islands_factor_make(s, f)) return false;
+      if (!perp_island_factors_make(&s->factors, f)) return false;
     }
     const double left = frozen_refine(s, task, i, rows, n, f, most, w, c, column);
     if (!fresh && !(left <= GOOD)) continue;
@@ -212,7 +215,7 @@ bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task 
     if (!frozen_solve(s, k, task, i)) return false;
     const island *p = &s->start[i];
     const int bounded = islands_number(s, i, BOUNDED);
-    const double *last = s->x + islands_first_row(s, i + 1) - bounded;
+    const double *last = s->row.x + islands_first_row(s, i + 1) - bounded;
     for (int j = 0; j < bounded; j++) task->row[s->bounded[p->first[BOUNDED] + j]].lambda = last[j];
   }
   return true;

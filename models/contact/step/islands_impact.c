@@ -13,7 +13,7 @@
  * leave.  After ROUNDS impacts an island is left to it as it is.
  *
  * Cost: a product with A for each impact.  No allocation. */
-#include "models/contact/step/islands_private.h"
+#include "models/contact/step/islands_problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,7 @@ bool perp_islands_impact(perp_islands *s, lane *own, const perp_island_task *tas
   const int contact = s->start[i].first[CONTACTS], body = s->start[i].first[BODIES];
   const int n = s->r * problem->nc, m = n + problem->joints;
   const size_t first = islands_first_row(s, i);
-  double *u = s->b_decompression + first, *p = s->x_decompression + first;
+  double *u = s->row.b_decompression + first, *p = s->row.x_decompression + first;
   const perp_lcp base = {
     .n = m, .A = problem->A, .lda = problem->lda, .F = problem->F, .b = problem->b
   };
@@ -60,22 +60,24 @@ bool perp_islands_impact(perp_islands *s, lane *own, const perp_island_task *tas
     int c = -1;
     for (int k = 0; k < problem->nc; k++) {
       const double un = now[s->r * k];
-      const double speed = fmax(un, s->least[contact + k] + un - problem->b[s->r * k]);
-      if (s->restitution[contact + k] >= 0 && speed < fastest) fastest = speed, c = k;
+      const double speed = fmax(un, s->contact.least[contact + k] + un - problem->b[s->r * k]);
+      if (s->contact.restitution[contact + k] >= 0 && speed < fastest) fastest = speed, c = k;
     }
     if (c < 0) break;
     if (!any) memset(p, 0, (size_t)m * sizeof *p);
     any = true;
-    perp_impact x = { .r = s->r, .mu = s->mu[contact + c], .e = s->restitution[contact + c] };
+    perp_impact x = { .r = s->r,
+                      .mu = s->contact.mu[contact + c],
+                      .e = s->contact.restitution[contact + c] };
     double more[3];
     islands_impact_block(problem, s->r, c, x.A);
     memcpy(x.u, now + s->r * c, (size_t)s->r * sizeof *now);
     perp_impact_impulse(task->impact, &x, more);
     for (int k = 0; k < s->r; k++) {
       p[s->r * c + k] += more[k];
-      s->x[first + (size_t)(s->r * c + k)] = 0; /* the guess of what is left */
+      s->row.x[first + (size_t)(s->r * c + k)] = 0; /* the guess of what is left */
     }
-    perp_lcp_product(&base, p, u, s->product + 2 * (size_t)s->model->nvb * (size_t)body);
+    perp_lcp_product(&base, p, u, s->work.product + 2 * (size_t)s->model->nvb * (size_t)body);
     own->count.work += (double)m;
     if (!(more[0] > 0)) break;
   }
@@ -87,5 +89,6 @@ void perp_islands_impact_add(const perp_islands *s, int i)
 {
   const size_t first = islands_first_row(s, i);
   const int n = s->r * islands_number(s, i, CONTACTS);
-  for (int k = 0; k < n; k++) s->x[first + (size_t)k] += s->x_decompression[first + (size_t)k];
+  for (int k = 0; k < n; k++)
+    s->row.x[first + (size_t)k] += s->row.x_decompression[first + (size_t)k];
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The problems of all islands: frames, right-hand sides, rows of J. */
 #include "models/contact/step/belts.h"
-#include "models/contact/step/islands_private.h"
+#include "models/contact/step/islands_problem.h"
+#include "models/multibody/model_private.h"
 #include "solvers/core/clones.h"
 
 #include <string.h>
@@ -9,98 +10,96 @@
 enum { TEAM_FILL = 500 }; /* contacts that are worth a team */
 enum { AHEAD = 4 };       /* contacts */
 
-/* ---- relative velocities ---- */
+/* ---- elliptic cones (STAR 2012, section 2.1.4) as circular ones in stretched tangents ---- */
 
-void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
-                double *twist)
+static const double ALONG = 1e-9; /* sine of the angle of a direction that is the normal */
+
+double perp_islands_anisotropy(const perp_model *model, const perp_eval *e, const perp_contact *x,
+                               double w[3])
 {
-  const double *vb = v + (size_t)model->nvb * (size_t)body;
-  double *t = twist + (size_t)6 * (size_t)body;
-  t[0] = vb[0], t[1] = vb[1];
-  if (model->dim == 3) {
-    t[2] = vb[2];
-    perp_turn(3, e->pose[body].R, vb + 3, t + 3);
-  } else {
-    t[2] = t[3] = t[4] = 0;
-    t[5] = vb[2];
+  int shape;
+  const double ratio = perp_surface_anisotropy(model, x->shape[0], x->shape[1], &shape);
+  if (ratio == 1) return 1;
+  const perp_shape_def *def = &model->shape_def[shape];
+  double R[9], own[3], g[3];
+  perp_quat_matrix(def->quat, R);
+  perp_turn(3, R, def->surface.along, own);
+  if (def->body >= 0)
+    perp_turn(3, e->pose[def->body].R, own, g);
+  else
+    for (int i = 0; i < 3; i++) g[i] = own[i];
+  perp_cross(x->n, g, w);
+  const double length = sqrt(perp_dot(3, w, w));
+  if (!(length > ALONG * sqrt(perp_dot(3, g, g)))) return 1;
+  for (int i = 0; i < 3; i++) w[i] /= length;
+  return ratio;
+}
+
+/* ---- couples against spinning and rolling (contact.h) ----
+ *
+ * The last rows of an island, one group for each contact that has any: relative angular velocities
+ * along the normal and two tangents, which follow from the normal alone. */
+
+static int islands_rows_couple_directions(const perp_islands *s, const perp_contact *x, int at,
+                                          double d[9])
+{
+  static const double out[3] = { 0, 0, 1 };
+  int r = 0;
+  if (s->model->dim == 2) {
+    memcpy(d, out, sizeof out);
+    return s->contact.rolling[at] > 0;
   }
-}
-
-void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist)
-{
-  for (int b = 0; b < model->n_bodies; b++) perp_twist(model, e, b, v, twist);
-}
-
-/* Where a contact is: halfway between the surfaces, and from the centres of its bodies. */
-typedef struct arms {
-  double m[3], r[2][3];
-} arms;
-
-PERP_INLINE void arms_of(int dim, const perp_eval *e, const perp_contact *x, arms *at)
-{
-  perp_contact_middle(x, at->m);
-  for (int side = 0; side < 2; side++) {
-    const int body = x->body[side];
-    for (int i = 0; i < 3; i++)
-      at->r[side][i] = body >= 0 && i < dim ? at->m[i] - e->pose[body].x[i] : 0;
+  if (s->contact.torsion[at] > 0) memcpy(d + 3 * r++, x->n, sizeof x->n);
+  if (s->contact.rolling[at] > 0) {
+    perp_islands_tangents(3, x->n, NULL, d + 3 * r);
+    r += 2;
   }
+  return r;
 }
 
-/* velocity of b relative to a */
-PERP_INLINE void islands_rows_relative(const perp_contact *x, const arms *at, const double *twist,
-                                       double u[3])
+static void islands_rows_couple(const perp_islands *s, const perp_constrained *k,
+                                const perp_island_task *task, int at, const double *v,
+                                double *const J[2], double *b, double *x)
 {
-  u[0] = u[1] = u[2] = 0;
+  const perp_contact *contact = &task->contact[at];
+  const int dim = s->model->dim, nvb = s->model->nvb;
+  double d[9];
+  const int r = islands_rows_couple_directions(s, contact, at, d);
+  for (int q = 0; q < r; q++) {
+    b[q] = 0;
+    x[q] = perp_dot(3, d + 3 * q, task->couple + 3 * (size_t)at);
+  }
   for (int side = 0; side < 2; side++) {
-    const int body = x->body[side];
+    const int body = contact->body[side];
     if (body < 0) continue;
-    const double *t = twist + (size_t)6 * (size_t)body;
-    double c[3], sign = side == 0 ? -1 : 1;
-    perp_cross(t + 3, at->r[side], c);
-    for (int i = 0; i < 3; i++) u[i] += sign * (t[i] + c[i]);
+    const double sign = side == 0 ? -1 : 1, *vb = v + (size_t)nvb * (size_t)body;
+    for (int q = 0; q < r; q++) {
+      double along[3] = { 1 };
+      if (dim == 3) perp_turn_back(3, k->e->pose[body].R, d + 3 * q, along);
+      for (int l = 0; l < nvb; l++) {
+        const double c = l < dim ? 0 : sign * along[l - dim];
+        J[side][q + l * r] = c;
+        b[q] += c * vb[l];
+      }
+    }
   }
 }
 
-void perp_contact_velocity(int dim, const perp_eval *e, const perp_contact *x, const double *twist,
-                           double u[3])
+void perp_islands_couples_back(const perp_islands *s, const perp_island_task *task, int i)
 {
-  arms at;
-  arms_of(dim, e, x, &at);
-  islands_rows_relative(x, &at, twist, u);
-}
-
-double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, double mu,
-                          const double *twist)
-{
-  double u[3];
-  perp_contact_velocity(dim, e, x, twist, u);
-  const double normal = perp_dot(3, x->n, u);
-  if (!(mu > 0)) return normal;
-  return normal - mu * sqrt(fmax(0, perp_dot(3, u, u) - normal * normal));
+  const island *p = &s->start[i];
+  const double *x = s->row.x + islands_first_row(s, i + 1) - (p[1].couple_rows - p->couple_rows);
+  for (int place = p->first[CONTACTS]; place < p[1].first[CONTACTS]; place++) {
+    const int at = s->contact.order[place];
+    double d[9], *tau = task->couple + 3 * (size_t)at;
+    const int r = islands_rows_couple_directions(s, &task->contact[at], at, d);
+    tau[0] = tau[1] = tau[2] = 0;
+    for (int q = 0; q < r; q++, x++)
+      for (int j = 0; j < 3; j++) tau[j] += *x * d[3 * q + j];
+  }
 }
 
 /* ---- rows ---- */
-
-double perp_island_row_product(const perp_model *model, const perp_island_row *row, const double *v)
-{
-  double sum = 0;
-  for (int side = 0; side < 2; side++) {
-    if (row->body[side] < 0) continue;
-    const double *vb = v + (size_t)model->nvb * (size_t)row->body[side];
-    for (int i = 0; i < model->nvb; i++) sum += row->J[side][i] * vb[i];
-  }
-  return sum;
-}
-
-void perp_island_row_apply(const perp_model *model, const perp_island_row *row, double lambda,
-                           double *f)
-{
-  for (int side = 0; side < 2; side++) {
-    if (row->body[side] < 0) continue;
-    double *fb = f + (size_t)model->nvb * (size_t)row->body[side];
-    for (int i = 0; i < model->nvb; i++) fb[i] += row->J[side][i] * lambda;
-  }
-}
 
 /* The directions of a contact, n, t1, t2, by component: x of all, y of all, z of all.  What is made
  * of them comes for all of them at once. */
@@ -189,22 +188,23 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
 {
   const perp_model *model = s->model;
   const island *p = &s->start[i];
-  const int at = s->order[place], c = place - p->first[CONTACTS];
+  const int at = s->contact.order[place], c = place - p->first[CONTACTS];
   const size_t row = islands_first_row(s, i) + (size_t)(r * c);
   const perp_contact *contact = &task->contact[at];
   const perp_eval *e = k->e;
   const double *slides = task->sliding != NULL ? task->sliding + (size_t)3 * (size_t)at : NULL;
   double before[4], free[4], target[4], guess[4], u[3];
-  double *t = s->frame + (size_t)6 * (size_t)place, *b = s->b + row, *x = s->x + row;
-  double *soft = s->s + row, *J = s->J + (F->J - s->J) + F->joff[F->jptr[c]];
+  double *t = s->contact.frame + (size_t)6 * (size_t)place, *b = s->row.b + row,
+         *x = s->row.x + row;
+  double *soft = s->row.s + row, *J = s->F.J + (F->J - s->F.J) + F->joff[F->jptr[c]];
   const double *n = contact->n;
-  arms arm;
-  arms_of(dim, e, contact, &arm);
+  perp_contact_arms arm;
+  perp_contact_arms_of(dim, e, contact, &arm);
   double belt[3] = { 0 }, after[3] = { 0 };
   if (task->belts) perp_belts_velocity(model, e, contact, task->t_belts, belt);
   for (int q = 0; q < dim; q++)
     after[q] = belt[q] + (task->ahead != NULL ? task->ahead[3 * at + q] : 0);
-  islands_rows_relative(contact, &arm, task->free, u);
+  perp_contact_relative(contact, &arm, task->free, u);
   for (int q = 0; q < dim; q++) u[q] += after[q];
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
@@ -226,34 +226,34 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
   islands_rows_along(dim, &D, u, free);
   if (p[1].first[JOINTS] > p->first[JOINTS]) {
-    islands_rows_relative(contact, &arm, s->twist_star, u);
+    perp_contact_relative(contact, &arm, s->work.twist_star, u);
     for (int q = 0; q < dim; q++) u[q] += after[q];
   }
   islands_rows_along(dim, &D, u, target);
-  islands_rows_relative(contact, &arm, task->before, u);
+  perp_contact_relative(contact, &arm, task->before, u);
   for (int q = 0; q < dim; q++) u[q] += belt[q];
   islands_rows_along(dim, &D, u, before);
   islands_rows_along(dim, &D, P, guess);
+  perp_contact_terms terms = { .bias = -0.0 };
+  if (task->law != NULL) task->law(task->user, contact, task->h, before, free, &terms);
   for (int q = 0; q < r; q++) {
     b[q] = target[q];
     x[q] = guess[q];
-    soft[q] = q == 0 ? task->softness : 0;
+    soft[q] = q == 0 ? terms.softness : 0;
   }
-  if (task->soft != NULL) soft[0] = task->soft(task->user, contact, task->h, before, free);
   if (x[0] < 0) x[0] = 0;
-  if (task->bias != NULL) b[0] += task->bias(task->user, contact, task->h, before, free);
-  s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
+  b[0] += terms.bias;
+  s->contact.mu[place] = terms.mu;
   if (slide) {
     islands_rows_along(dim, &D, slides, target);
-    for (int q = 1; q < r; q++) s->drag[2 * place + q - 1] = s->mu[place] * target[q];
-    s->mu[place] = 0;
+    for (int q = 1; q < r; q++)
+      s->contact.drag[2 * place + q - 1] = s->contact.mu[place] * target[q];
+    s->contact.mu[place] = 0;
   } else
-    s->drag[2 * place] = s->drag[2 * place + 1] = 0;
-  s->slip[place] = task->slip[at];
-  s->restitution[place] = task->restitution != NULL
-                              ? task->restitution(task->user, contact, task->h, before, free)
-                              : 0;
-  s->least[place] = before[0];
+    s->contact.drag[2 * place] = s->contact.drag[2 * place + 1] = 0;
+  s->contact.slip[place] = task->slip[at];
+  s->contact.restitution[place] = terms.restitution;
+  s->contact.least[place] = before[0];
   perp_v4 diagonal = soft[0] * (perp_v4){ 1, 0, 0, 0 };
   for (int side = 0; side < 2; side++) {
     const int body = contact->body[side];
@@ -262,12 +262,12 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
               &diagonal);
     J += r * (dim == 3 ? 6 : 3);
   }
-  if (task->part != NULL) {
-    const double part = task->part(task->user, contact, task->h, before, free) * diagonal[0];
+  if (terms.part != 0) {
+    const double part = terms.part * diagonal[0];
     soft[0] += part;
     diagonal[0] += part;
   }
-  for (int q = 0; q < r && !p->eliminate; q++) s->diagonal[row + (size_t)q] = diagonal[q];
+  for (int q = 0; q < r && !p->eliminate; q++) s->row.diagonal[row + (size_t)q] = diagonal[q];
 }
 
 /* The pattern of J of an island while it is written, group by group, and in each body by body. */
@@ -315,8 +315,8 @@ static void islands_rows_joint(const perp_islands *s, const perp_constrained *k,
   }
   for (int q = K->jptr[joint]; q < K->jptr[joint + 1]; q++) {
     const int body = K->jblk[q];
-    const double *G = K->J + K->joff[q], *v = s->v_star + (size_t)nvb * (size_t)body;
-    double *J = out->J + islands_rows_block(w, s->local[body], m * nvb);
+    const double *G = K->J + K->joff[q], *v = s->work.v_star + (size_t)nvb * (size_t)body;
+    double *J = out->J + islands_rows_block(w, s->body.local[body], m * nvb);
     memcpy(J, G, (size_t)(m * nvb) * sizeof *J);
     for (int l = 0; l < nvb; l++)
       for (int y = 0; y < m; y++) b[y] += G[y + l * m] * v[l];
@@ -337,7 +337,7 @@ static void islands_rows_bounded(const perp_islands *s, const perp_island_row *r
   out->soft[w->rows++] = row->soft;
   for (int side = 0; side < 2; side++) {
     if (row->body[side] < 0) continue;
-    double *J = out->J + islands_rows_block(w, s->local[row->body[side]], nvb);
+    double *J = out->J + islands_rows_block(w, s->body.local[row->body[side]], nvb);
     for (int l = 0; l < nvb; l++) {
       J[l] = row->J[side][l];
       *b += J[l] * v[(size_t)nvb * (size_t)row->body[side] + (size_t)l];
@@ -350,22 +350,23 @@ static void islands_rows_couples(perp_islands *s, const perp_constrained *k,
                                  const perp_island_task *task, int place, int c, const double *v,
                                  size_t further, pattern *w, rows_out *out)
 {
-  const int at = s->order[place], r = islands_couple_count(s, at), nvb = s->model->nvb;
+  const int at = s->contact.order[place], r = islands_couple_count(s, at), nvb = s->model->nvb;
   const int *body = task->contact[at].body;
-  const bool spins = s->torsion[at] > 0;
+  const bool spins = s->contact.torsion[at] > 0;
   double *J[2] = { NULL, NULL };
   if (r == 0) return;
   islands_rows_group(w);
   for (int side = 0; side < 2; side++)
-    if (body[side] >= 0) J[side] = out->J + islands_rows_block(w, s->local[body[side]], r * nvb);
-  perp_islands_couple_rows(s, k, task, at, v, J, out->b + w->rows, out->x + w->rows);
+    if (body[side] >= 0)
+      J[side] = out->J + islands_rows_block(w, s->body.local[body[side]], r * nvb);
+  islands_rows_couple(s, k, task, at, v, J, out->b + w->rows, out->x + w->rows);
   for (int q = 0; q < r; q++) {
     const size_t row = further + (size_t)q;
     *out->lo++ = *out->hi++ = 0;
     out->soft[w->rows + q] = 0;
-    s->row_of[row] = c;
-    s->row_mu[row] = spins && q == 0 ? s->torsion[at] : s->rolling[at];
-    s->row_pair[row] = r > 1 && q == (spins ? 1 : 0);
+    s->row.of[row] = c;
+    s->row.mu[row] = spins && q == 0 ? s->contact.torsion[at] : s->contact.rolling[at];
+    s->row.pair[row] = r > 1 && q == (spins ? 1 : 0);
   }
   w->rows += r;
 }
@@ -381,47 +382,48 @@ static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
             sub = islands_first_sub(s, i);
   const size_t row = islands_first_row(s, i), further = islands_first_further(s, i);
   const int nc = islands_number(s, i, CONTACTS);
-  pattern w = { .cptr = s->cptr + group + i,
-                .jptr = s->jptr + group + i,
-                .jblk = s->jblk + sub,
-                .joff = s->joff + sub + i };
-  rows_out out = { .J = s->J + (F.J - s->J),
-                   .b = s->b + row,
-                   .x = s->x + row,
-                   .soft = s->s + row,
-                   .lo = s->row_lo + further,
-                   .hi = s->row_hi + further };
+  pattern w = { .cptr = s->F.cptr + group + i,
+                .jptr = s->F.jptr + group + i,
+                .jblk = s->F.jblk + sub,
+                .joff = s->F.joff + sub + i };
+  rows_out out = { .J = s->F.J + (F.J - s->F.J),
+                   .b = s->row.b + row,
+                   .x = s->row.x + row,
+                   .soft = s->row.s + row,
+                   .lo = s->row.lo + further,
+                   .hi = s->row.hi + further };
   for (int l = 0; l <= F.nb; l++) {
-    s->bptr[first + l] = nvb * l;
-    s->mptr[first + l] = nvb * nvb * l;
+    s->F.bptr[first + l] = nvb * l;
+    s->F.mptr[first + l] = nvb * nvb * l;
   }
   for (int place = p->first[CONTACTS]; place < next->first[CONTACTS]; place++) {
-    const int *body = task->contact[s->order[place]].body;
+    const int *body = task->contact[s->contact.order[place]].body;
     islands_rows_group(&w);
     for (int side = 0; side < 2; side++)
-      if (body[side] >= 0) islands_rows_block(&w, s->local[body[side]], s->r * nvb);
+      if (body[side] >= 0) islands_rows_block(&w, s->body.local[body[side]], s->r * nvb);
     w.rows += s->r;
   }
   for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++)
     islands_rows_joint(s, k, s->joints[j], &w, &out);
-  const double *v_free = next->first[JOINTS] > p->first[JOINTS] ? s->v_star : k->a;
+  const double *v_free = next->first[JOINTS] > p->first[JOINTS] ? s->work.v_star : k->a;
   for (int j = p->first[BOUNDED]; j < next->first[BOUNDED]; j++)
     islands_rows_bounded(s, &task->row[s->bounded[j]], v_free, &w, &out);
   if (s->couples) {
     const int contacts = s->r * nc;
-    for (int q = contacts; q < w.rows; q++) s->row_of[further + (size_t)(q - contacts)] = -1;
+    for (int q = contacts; q < w.rows; q++) s->row.of[further + (size_t)(q - contacts)] = -1;
     for (int c = 0; c < nc; c++)
       islands_rows_couples(s, k, task, p->first[CONTACTS] + c, c, v_free,
                            further + (size_t)(w.rows - contacts), &w, &out);
   }
   islands_rows_group(&w);
   for (int g = nc; g < F.nc && !p->eliminate; g++) {
-    double *diagonal = s->diagonal + row + F.cptr[g];
+    double *diagonal = s->row.diagonal + row + F.cptr[g];
     const int r = F.cptr[g + 1] - F.cptr[g];
     memcpy(diagonal, out.soft + F.cptr[g], (size_t)r * sizeof *diagonal);
-    add_diagonal(model, model->dim, r, s->bodies + p->first[BODIES], &F, g, diagonal);
+    add_diagonal(model, model->dim, r, s->body.order + p->first[BODIES], &F, g, diagonal);
   }
-  perp_blocks_transpose(F.nb, F.nc, w.jptr, w.jblk, s->jgrp + sub, s->tptr + first, s->tsub + sub);
+  perp_blocks_transpose(F.nb, F.nc, w.jptr, w.jblk, s->F.jgrp + sub, s->F.tptr + first,
+                        s->F.tsub + sub);
 }
 
 /* Bodies come in no order: what a contact reads of them is asked for in good time. */
@@ -451,20 +453,22 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
   const size_t square = (size_t)model->nvb * (size_t)model->nvb;
   int end = perp_share(all->first[BODIES], member + 1, members);
   for (int l = perp_share(all->first[BODIES], member, members); l < end; l++) {
-    const int body = s->bodies[l], nvb = model->nvb;
-    if (s->mass_place[l] == body) continue; /* they are constant */
-    s->mass_place[l] = body;
-    s->diag[l] = model->diagonal[body];
-    memcpy(s->M + square * (size_t)l, model->M + model->mptr[body], square * sizeof(double));
-    memcpy(s->Minv + square * (size_t)l, model->Minv + model->mptr[body], square * sizeof(double));
-    memcpy(s->flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
+    const int body = s->body.order[l], nvb = model->nvb;
+    if (s->body.mass_place[l] == body) continue; /* they are constant */
+    s->body.mass_place[l] = body;
+    s->body.diag[l] = model->diagonal[body];
+    memcpy(s->F.M + square * (size_t)l, model->M + model->mptr[body], square * sizeof(double));
+    memcpy(s->F.Minv + square * (size_t)l, model->Minv + model->mptr[body],
+           square * sizeof(double));
+    memcpy(s->F.flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
   }
   end = perp_share(all->first[CONTACTS], member + 1, members);
   perp_blocks F = { 0 };
   for (int place = perp_share(all->first[CONTACTS], member, members), last = -1; place < end;
        place++) {
-    const int i = s->island_of[s->owner[s->order[place]]];
-    if (place + AHEAD < end) fetch_bodies(job, &job->task->contact[s->order[place + AHEAD]]);
+    const int i = s->body.island_of[s->contact.owner[s->contact.order[place]]];
+    if (place + AHEAD < end)
+      fetch_bodies(job, &job->task->contact[s->contact.order[place + AHEAD]]);
     if (i != last) F = islands_blocks(s, i, true);
     last = i;
     if (model->dim == 3 && s->r == 3)
@@ -479,8 +483,8 @@ void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_is
 {
   islands_job job = { .s = s, .k = k, .task = task };
   if (s->rows && s->model->m > 0) {
-    perp_blocks_Minv(&k->e->blocks, k->f, s->v_star);
-    perp_twists(s->model, k->e, s->v_star, s->twist_star);
+    perp_blocks_Minv(&k->e->blocks, k->f, s->work.v_star);
+    perp_twists(s->model, k->e, s->work.v_star, s->work.twist_star);
   }
   for (int i = 0; i < s->n_islands; i++) islands_rows_lay_out(s, k, task, i);
   perp_team(task->n >= TEAM_FILL ? threads : 1, fill_share, &job);

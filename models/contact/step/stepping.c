@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The force of a step.  With J v+ = 0 at the start of each step the velocity is turned along with J
- * by the step after: the impulse has J (v+ - v) = -h Jdot v of the step before, and the first step
- * from a motion, whose J v is 0 already, has none of it.  With the feedback J v+ = -C / h it has
- * one half of it and of the one before, and the second step one and a half.  lambda is unknown in
- * these steps.  A projection of the velocity turns it in the step itself, and its impulse is part
- * of the force. */
+/* Steps of the velocity level in time: on the grid of fixed steps, in parts, halved where they end
+ * in penetration; or, where the ODE method has a tolerance, as its error control chooses them. */
 #include "models/contact/step/stepping.h"
 
 #include <stdlib.h>
@@ -13,79 +9,54 @@
 extern const perp_stab_desc perp_stab_none;
 
 static const double TOL_DATA = 1e-6; /* where no options say it */
-static const double CUT = 1e-8;      /* of a step: rounding of its end */
+static const double NARROW = 1e-12;  /* of a step: so short is no half of it */
 
-/* A step that is halved is made again with what was remembered at its start. */
-static bool stepping_remembers(perp_stepping *w)
+static const char *stepping_method(const perp_stepping *w)
 {
-  if (w->halvings == 0) return true;
-  if (w->tries > 0) {
-    if (w->drives != NULL) perp_drives_put_back(w->drives, PERP_AT_START);
-    perp_contacts_put_back(w->contacts, PERP_AT_START);
-    return true;
-  }
-  if (w->drives != NULL) perp_drives_keep(w->drives, PERP_AT_START);
-  w->k.status = perp_contacts_keep(w->k.ctx, w->contacts, PERP_AT_START);
-  return w->k.status == PERP_OK;
+  return w->symplectic ? "symplectic-euler" : "euler";
 }
 
-static perp_ode_answer stepping_deriv(void *user, double t, double h, const double *q,
-                                      const double *v, bool intermediate, double *qdot, double *a)
+/* ---- life ---- */
+
+void perp_stepping_layout(void *ws, perp_arena *a)
+{
+  perp_stepping *w = ws;
+  const perp_model *model = w->k.model;
+  const int n = model->nq + model->nv;
+  perp_constrained_layout(&w->k, model, a);
+  PERP_DOUBLES(a, n, &w->y, &w->y1);
+  w->dq = PERP_CARVE(a, double, model->nq);
+  w->lambda = PERP_CARVE(a, double, model->m);
+  w->parts.lambda = PERP_CARVE(a, double, w->parts.n > 1 ? model->m : 0);
+  w->parts.drive = PERP_CARVE(a, double, w->parts.n > 1 ? model->n_drives : 0);
+}
+
+void perp_stepping_destroy(void *ws)
+{
+  perp_stepping *w = ws;
+  if (w == NULL) return;
+  perp_ode_destroy(w->ode);
+  perp_contacts_destroy(w->contacts);
+  perp_drives_destroy(w->drives);
+  perp_constrained_destroy(&w->k);
+  free(w);
+}
+
+/* The step as the error control of the ODE method asks for it: v+ by its mean acceleration. */
+static perp_ode_answer stepping_acceleration(void *user, double t, double h, const double *q,
+                                             const double *v, bool intermediate, double *qdot,
+                                             double *a)
 {
   perp_stepping *w = user;
-  perp_constrained *k = &w->k;
-  const perp_model *model = k->model;
   (void)intermediate;
-  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h) ||
-      !stepping_remembers(w))
-    return PERP_ODE_FAILED;
-  perp_constrained_at(k, t, q);
-  double start = perp_constrained_clock(k);
-  perp_eval_impulse(k->e, model, t, h, v, k->f);
-  if (w->gyro == PERP_GYRO_IMPLICIT) perp_gyro_implicit(model, h, v, k->f);
-  if (w->gyro == PERP_GYRO_NONE) perp_gyro_none(model, h, v, k->f);
-  if (w->drives != NULL) perp_drives_push(w->drives, k, h);
-  memset(k->c, 0, (size_t)model->m * sizeof *k->c);
-  if (w->prepare != NULL) w->prepare(w, h, v);
-  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, v);
-  perp_constrained_driven(k, t + h, 1, k->c);
-  k->assembly_s += perp_constrained_clock(k) - start;
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
-  if (w->contacts != NULL) {
-    const perp_contact_part part = { .first = w->part == 0,
-                                     .last = w->part + 1 == w->parts || t + h >= w->t_max - CUT * h,
-                                     .whole = w->parts * h };
-    if (!perp_contacts_step(w->contacts, k, w->drives, &part, h, v)) return PERP_ODE_FAILED;
-  } else if (w->drives != NULL && !perp_drives_step(w->drives, k, h, v)) {
-    return PERP_ODE_FAILED;
-  }
-  k->start_h = w->h = h;
-  for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
-  for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
-  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
+  if (!perp_velocity_step_acceleration(w, t, h, q, v, a)) return PERP_ODE_FAILED;
+  if (qdot != NULL) perp_model_qdot(w->k.model, q, v, qdot);
   return PERP_ODE_OK;
 }
 
 static perp_ode_answer stepping_accept(void *user, double t, double *q, double *v)
 {
-  perp_stepping *w = user;
-  if (w->halvings > 0 && w->h > 0) {
-    const perp_ode_answer apart = perp_contacts_apart(w->contacts, &w->k, t, q);
-    w->tries += apart == PERP_ODE_INVALID;
-    if (apart == PERP_ODE_OK && w->halved + w->tries > w->halvings) return PERP_ODE_INVALID;
-    if (apart != PERP_ODE_OK) return apart;
-  }
-  const bool kept = w->contacts != NULL && perp_contacts_velocity(w->contacts, v);
-  perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
-  if (kept && answer == PERP_ODE_OK) answer = PERP_ODE_CHANGED;
-  for (int i = 0; i < w->k.model->m && w->h > 0; i++) {
-    w->lambda[i] += w->k.impulse[i] / w->h;
-    if (w->k.impulse[i] != 0) w->unknown = 0;
-  }
-  if (w->contacts == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
-  if (w->tries > 0) answer = PERP_ODE_CHANGED; /* the first half that is valid is the step */
-  perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, t, q, v);
-  return contacts == PERP_ODE_OK ? answer : contacts;
+  return perp_velocity_step_end(user, t, q, v);
 }
 
 static void stepping_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -93,54 +64,42 @@ static void stepping_retract(void *user, const double *q, const double *dq, doub
   perp_constrained_retract(&((perp_stepping *)user)->k, q, dq, q_out);
 }
 
-void perp_stepping_layout(void *ws, perp_arena *a)
+/* h: of a part */
+static perp_status stepping_open_time(perp_ctx *ctx, perp_stepping *w, const perp_spec *ode,
+                                      double h)
 {
-  perp_stepping *w = ws;
-  const perp_model *model = w->k.model;
-  perp_constrained_layout(&w->k, model, a);
-  w->q = PERP_CARVE(a, double, model->nq);
-  w->lambda = PERP_CARVE(a, double, model->m);
-  w->lambda_sum = PERP_CARVE(a, double, w->parts > 1 ? model->m : 0);
-  w->drive_sum = PERP_CARVE(a, double, w->parts > 1 ? model->n_drives : 0);
-}
-
-void perp_stepping_destroy(void *ws)
-{
-  perp_stepping *w = ws;
-  if (w == NULL) return;
-  if (w->ode != NULL) perp_ode_destroy(w->ode);
-  perp_contacts_destroy(w->contacts);
-  perp_drives_destroy(w->drives);
-  perp_constrained_destroy(&w->k);
-  free(w);
+  perp_ode_sys sys = perp_formulation_ode_sys(w);
+  sys.caps |= PERP_ODE_SYS_VELOCITY_LEVEL;
+  sys.retract = stepping_retract;
+  sys.deriv = stepping_acceleration;
+  sys.accept = stepping_accept;
+  w->symplectic = ode->d->caps & PERP_ODE_SYMPLECTIC;
+  w->grid.h = h;
+  return perp_ode_tol(ode) > 0 ? perp_ode_create(ctx, ode, &sys, h, &w->ode)
+                               : perp_ode_check(ctx, ode, &sys, h);
 }
 
 static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_parts *parts,
                                  const perp_contact_opts *contact, double h)
 {
   const perp_model *model = w->k.model;
-  w->gyro = contact != NULL ? contact->gyro : PERP_GYRO_EXPLICIT;
+  const perp_compliance rigid = { 0 };
   const bool exact = w->k.coordinates != NULL;
   perp_parts joints = *parts;
   if (exact) joints.stab = (perp_spec){ &perp_stab_none.d, NULL };
+  w->gyro = contact != NULL ? contact->gyro : PERP_GYRO_EXPLICIT;
   PERP_TRY(perp_constrained_create(ctx, &w->k, model, &joints, !exact));
-  w->sys = perp_formulation_ode_sys(w);
-  if (exact) w->sys.retract = stepping_retract;
-  w->sys.caps |= PERP_ODE_SYS_VELOCITY_LEVEL;
-  w->sys.deriv = stepping_deriv;
-  w->sys.accept = stepping_accept;
   if (model->n_shapes > 0) {
     PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
-    w->halvings = contact->halvings;
+    w->halvings.most = contact->halvings;
   }
-  const perp_compliance rigid = { 0 };
   if (model->n_drives > 0)
     PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? &contact->compliance : &rigid,
                                 contact != NULL ? contact->residual_data : TOL_DATA,
                                 contact != NULL ? contact->budget : PERP_STEP_BUDGET, &w->drives));
   if (w->drives != NULL && contact != NULL && contact->servo == PERP_SERVO_SYMPLECTIC)
     perp_drives_symplectic(w->drives);
-  return perp_ode_create(ctx, &parts->ode, &w->sys, h / w->parts, &w->ode);
+  return stepping_open_time(ctx, w, &parts->ode, h / w->parts.n);
 }
 
 perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
@@ -154,7 +113,7 @@ perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const p
                      "symplectic-euler): '%s' uses more; use --formulation acceleration with it",
                      parts->formulation.d->name, parts->ode.d->name);
   like->k.model = model;
-  like->parts = contact != NULL ? contact->substeps : 1;
+  like->parts.n = contact != NULL ? contact->substeps : 1;
   PERP_TRY(perp_workspace_create(ctx, parts->formulation.d->name, like, size, layout, ws));
   const perp_status status = stepping_open(ctx, *ws, parts, contact, h);
   if (status == PERP_OK) return PERP_OK;
@@ -171,105 +130,169 @@ perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const doubl
   perp_constrained_restart(&w->k);
   if (w->contacts != NULL) perp_contacts_restart(w->contacts);
   if (w->drives != NULL) perp_drives_restart(w->drives);
-  w->k.ctx = ctx;
   w->h = 0;
-  w->halved = w->tries = 0;
+  w->halvings.before = w->halvings.now = 0;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
+  memcpy(w->y1, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, w->y1, v));
   w->unknown = 0;
   for (int i = 0; i < model->nv && model->m > 0; i++)
     if (v[i] != 0) w->unknown = w->k.stab->d.caps & PERP_STAB_FEEDBACK ? 2 : 1;
-  return perp_ode_restart(ctx, w->ode, t, w->q, v);
+  return perp_stepping_at(ctx, w, t, w->y1, v);
 }
 
 perp_status perp_stepping_at(perp_ctx *ctx, perp_stepping *w, double t, const double *q,
                              const double *v)
 {
+  const int nq = w->k.model->nq, nv = w->k.model->nv;
   w->k.ctx = ctx;
   w->k.start_h = 0; /* no factor of the start of a step */
   w->k.factored = NULL;
-  return perp_ode_restart(ctx, w->ode, t, q, v);
+  if (w->ode != NULL) return perp_ode_restart(ctx, w->ode, t, q, v);
+  memcpy(w->y, q, (size_t)nq * sizeof *q);
+  memcpy(w->y + nq, v, (size_t)nv * sizeof *v);
+  if (!isfinite(t) || !perp_all_finite(nq + nv, w->y))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not finite (t = %g s)",
+                     stepping_method(w), t);
+  const perp_ode_answer answer = perp_velocity_step_end(w, t, w->y, w->y + nq);
+  if ((answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED) || !perp_all_finite(nq + nv, w->y))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not valid (t = %g s)",
+                     stepping_method(w), t);
+  w->count.changed += answer == PERP_ODE_CHANGED;
+  w->count.restarts++;
+  w->t = t;
+  w->grid = (perp_ode_grid){ .h = w->grid.h, .t_0 = t };
+  return PERP_OK;
 }
 
-/* Impulses of the part that was made. */
-static void stepping_add(perp_stepping *w)
+/* ---- steps ---- */
+
+static void stepping_count(perp_ode_counters *count, double h)
 {
-  const perp_model *model = w->k.model;
-  for (int i = 0; i < model->m; i++) w->lambda_sum[i] += w->h * w->lambda[i];
-  for (int i = 0; i < model->n_drives; i++)
-    w->drive_sum[i] += w->h * perp_drives_forces(w->drives)[i];
+  count->h_least = count->steps == 0 ? h : fmin(count->h_least, h);
+  count->h_most = fmax(count->h_most, h);
+  count->steps++;
 }
 
-/* A step of so many parts, each a step of the ode; forces are their means. */
+/* A step of the grid towards t_max > t, halved while it ends in penetration (Cline 2002, section
+ * 4.1).  Returns PERP_EXACT, or why there is none: the state stays. */
+static perp_reason stepping_fixed(perp_stepping *w, double t_max)
+{
+  const int nq = w->k.model->nq, n = nq + w->k.model->nv;
+  perp_ode_grid_step step = perp_ode_grid_next(&w->grid, w->t, t_max);
+  const double enough = fmax(NARROW * step.h, 4 * DBL_EPSILON * fabs(w->t));
+  perp_ode_answer answer;
+  if (!(w->t + step.h > w->t)) return PERP_STEP_TOO_SMALL;
+  for (bool halved = false;; halved = true) {
+    memcpy(w->y1, w->y, (size_t)n * sizeof *w->y);
+    answer = perp_velocity_step(w, w->t, step.h, step.t_new, w->y1, w->y1 + nq);
+    if (answer != PERP_ODE_INVALID && !(halved && answer == PERP_ODE_FAILED)) break;
+    if (!(step.h > enough)) return PERP_INVALID_STATE;
+    step = (perp_ode_grid_step){ .h = 0.5 * step.h, .t_new = w->t + 0.5 * step.h };
+    w->count.rejected++;
+  }
+  if (answer == PERP_ODE_FAILED) return PERP_SINGULAR;
+  double *y = w->y;
+  w->y = w->y1;
+  w->y1 = y;
+  w->t = step.t_new;
+  w->grid.k += step.whole;
+  w->count.changed += answer == PERP_ODE_CHANGED;
+  if (w->parts.n == 1) stepping_count(&w->count, step.h);
+  PERP_TRACE(w->k.ctx, .method = stepping_method(w),
+             .what = answer == PERP_ODE_CHANGED ? "changed" : "step",
+             .iteration = (int)w->count.steps, .entering = -1, .leaving = -1, .step = step.h,
+             .residual = (double)NAN, .n = n, .x = w->y);
+  return PERP_EXACT;
+}
+
+static double stepping_time(const perp_stepping *w)
+{
+  return w->ode != NULL ? perp_ode_time(w->ode) : w->t;
+}
+
+/* One step, or a part of one. */
+static perp_status stepping_once(perp_ctx *ctx, perp_stepping *w, double t_max,
+                                 perp_step_info *info)
+{
+  perp_constrained *k = &w->k;
+  if (w->ode != NULL) return perp_constrained_step(ctx, k, w->ode, t_max, info);
+  const double start = perp_constrained_clock(k);
+  k->ctx = ctx;
+  k->reason = PERP_EXACT;
+  k->status = PERP_OK;
+  const perp_reason reason = t_max > w->t ? stepping_fixed(w, t_max) : PERP_EXACT;
+  k->step_s += perp_constrained_clock(k) - start;
+  info->reason = reason < 0 && k->reason >= 0 ? reason : k->reason;
+  k->count.reason = info->reason;
+  info->drift_pos_pre = k->drift;
+  return reason < 0 ? k->status : PERP_OK;
+}
+
+/* All parts of a step; with several, forces are their means. */
 static perp_status stepping_parts(perp_ctx *ctx, perp_stepping *w, double t_max,
                                   perp_step_info *info)
 {
-  const perp_model *model = w->k.model;
-  const double start = perp_ode_time(w->ode);
-  memset(w->lambda_sum, 0, (size_t)model->m * sizeof *w->lambda_sum);
-  memset(w->drive_sum, 0, (size_t)model->n_drives * sizeof *w->drive_sum);
-  for (w->part = 0; w->part < w->parts; w->part++) {
-    PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  const bool parted = w->parts.n > 1;
+  const int m = parted ? w->k.model->m : 0, n_drives = parted ? w->k.model->n_drives : 0;
+  const double start = stepping_time(w);
+  memset(w->parts.lambda, 0, (size_t)m * sizeof *w->parts.lambda);
+  memset(w->parts.drive, 0, (size_t)n_drives * sizeof *w->parts.drive);
+  for (w->parts.now = 0; w->parts.now < w->parts.n; w->parts.now++) {
+    PERP_TRY(stepping_once(ctx, w, t_max, info));
     if (info->reason < 0) break;
-    stepping_add(w);
-    if (perp_ode_time(w->ode) >= t_max) break;
+    for (int i = 0; i < m; i++) w->parts.lambda[i] += w->h * w->lambda[i];
+    for (int i = 0; i < n_drives; i++) w->parts.drive[i] += w->h * perp_drives_forces(w->drives)[i];
+    if (stepping_time(w) >= t_max) break;
   }
-  const double h = perp_ode_time(w->ode) - start;
-  if (!(h > 0)) return PERP_OK;
-  for (int i = 0; i < model->m; i++) w->lambda_sum[i] /= h;
-  for (int i = 0; i < model->n_drives; i++) w->drive_sum[i] /= h;
-  w->steps.h_least = w->steps.steps == 0 ? h : fmin(w->steps.h_least, h);
-  w->steps.h_most = fmax(w->steps.h_most, h);
-  w->steps.steps++;
+  const double h = stepping_time(w) - start;
+  if (!parted || !(h > 0)) return PERP_OK;
+  for (int i = 0; i < m; i++) w->parts.lambda[i] /= h;
+  for (int i = 0; i < n_drives; i++) w->parts.drive[i] /= h;
+  stepping_count(&w->count, h);
   return PERP_OK;
 }
 
 perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   perp_stepping *w = ws;
-  const bool parted = w->parts > 1;
-  w->t_max = t_max;
-  w->halved = w->tries > 0 ? w->halved + w->tries : 0;
-  w->tries = 0;
-  PERP_TRY(parted ? stepping_parts(ctx, w, t_max, info)
-                  : perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
-  info->lambda = w->unknown > 0 || w->k.coordinates != NULL ? NULL
-                 : parted                                   ? w->lambda_sum
-                                                            : w->lambda;
+  const bool parted = w->parts.n > 1;
+  w->parts.t_max = t_max;
+  w->halvings.before = w->halvings.now > 0 ? w->halvings.before + w->halvings.now : 0;
+  w->halvings.now = 0;
+  PERP_TRY(stepping_parts(ctx, w, t_max, info));
+  info->lambda = NULL;
+  if (w->unknown == 0 && w->k.coordinates == NULL)
+    info->lambda = parted ? w->parts.lambda : w->lambda;
   w->unknown -= w->unknown > 0;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
-  if (info->reason == PERP_INVALID_STATE && w->tries > 0)
+  if (info->reason == PERP_INVALID_STATE && w->halvings.now > 0)
     info->cause = "steps still end in penetration after the largest number of halvings; use --stab "
                   "post or a larger tolerance";
-  if (w->drives != NULL) info->drive = parted ? w->drive_sum : perp_drives_forces(w->drives);
+  if (w->drives != NULL) info->drive = parted ? w->parts.drive : perp_drives_forces(w->drives);
   return PERP_OK;
 }
+
+/* ---- reports ---- */
 
 void perp_stepping_state(const void *ws, double *t, const double **q, const double **v)
 {
   const perp_stepping *w = ws;
-  *t = perp_ode_time(w->ode);
-  *q = perp_ode_q(w->ode);
-  *v = perp_ode_v(w->ode);
+  *t = stepping_time(w);
+  *q = w->ode != NULL ? perp_ode_q(w->ode) : w->y;
+  *v = w->ode != NULL ? perp_ode_v(w->ode) : w->y + w->k.model->nq;
 }
 
 void perp_stepping_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const perp_stepping *w = ws;
-  if (ode != NULL) {
-    *ode = *perp_ode_count(w->ode);
-    if (w->parts > 1) {
-      ode->steps = w->steps.steps;
-      ode->h_least = w->steps.h_least;
-      ode->h_most = w->steps.h_most;
-    }
-    if (w->halvings > 0) { /* each trial after the first one follows a step that was refused */
-      ode->rejected += ode->bisections;
-      ode->bisections = 0;
-    }
-  }
   if (kkt != NULL) *kkt = w->k.count;
+  if (ode == NULL) return;
+  *ode = w->ode != NULL ? *perp_ode_count(w->ode) : w->count;
+  if (w->parts.n == 1) return;
+  ode->steps = w->count.steps;
+  ode->h_least = w->count.h_least;
+  ode->h_most = w->count.h_most;
 }
 
 void perp_stepping_timing(void *ws, bool on, perp_times *times)
@@ -277,14 +300,15 @@ void perp_stepping_timing(void *ws, bool on, perp_times *times)
   perp_stepping *w = ws;
   perp_constrained_timing(&w->k, on, times);
   if (w->contacts == NULL || times == NULL) return;
-  perp_contacts_times(w->contacts, &times->collision, &times->lcp);
+  times->collision = w->contacts->collision_s;
+  times->lcp = w->contacts->lcp_s;
   times->integrate -= times->collision + times->lcp;
 }
 
 const perp_contact_count *perp_stepping_contacts(const void *ws)
 {
   const perp_stepping *w = ws;
-  if (w->contacts != NULL) return perp_contacts_counters(w->contacts);
+  if (w->contacts != NULL) return perp_islands_count(w->contacts->islands);
   return w->drives != NULL ? perp_drives_count(w->drives) : NULL;
 }
 
@@ -292,7 +316,7 @@ void perp_stepping_observe(void *ws, perp_contact_observer *observer, void *user
 {
   perp_stepping *w = ws;
   if (w->contacts != NULL)
-    perp_contacts_observe(w->contacts, observer, user);
+    perp_islands_observe(w->contacts->islands, observer, user);
   else if (w->drives != NULL)
     perp_drives_observe(w->drives, observer, user);
 }

@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time stepping with velocities and impulses: what the formulations of the velocity level share.  A
- * formulation begins with a perp_stepping, so that the functions below can stand in its descriptor;
- * what it does in another way is `prepare`. */
+/* Time stepping with velocities and impulses: what the formulations of the velocity level share.
+ * The functions below can stand in the descriptor of a formulation that begins with a perp_stepping
+ * (velocity_step.h, which is one step). */
 #ifndef PERP_STEPPING_H
 #define PERP_STEPPING_H
 
-#include "models/contact/step/contacts.h"
-
-typedef struct perp_stepping {
-  perp_constrained k;
-  perp_contacts *contacts; /* NULL: no shapes */
-  perp_drives *drives;     /* NULL: none */
-  int gyro;                /* PERP_GYRO_* */
-  perp_ode_sys sys;
-  perp_ode *ode;
-  double *q;      /* [nq] start of a restart */
-  double *lambda; /* [m] force of the step: the impulses of its solve and of projections over h */
-  double h;       /* of the step or its part, 0 before the first */
-  /* Parts of a step (substeps), each a step of the ode. */
-  int parts, part;                /* how many, and which is made */
-  double t_max;                   /* not beyond it */
-  double *lambda_sum, *drive_sum; /* [m], [drives] impulses of the parts */
-  perp_ode_counters steps;        /* of whole steps: steps, h_least, h_most */
-  /* Halvings in a row, because steps penetrate: at most, of the steps before and of this one. */
-  int halvings, halved, tries;
-  int unknown; /* steps whose lambda is not the force, see stepping.c */
-  /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h
-   * f, k.c = 0 before the feedback of the stabilization.  NULL: nothing to do. */
-  void (*prepare)(struct perp_stepping *w, double h, const double *v);
-} perp_stepping;
+#include "models/contact/step/velocity_step.h"
 
 /* Arrays of the stepping that ws begins with, for the layout of the whole; k.model is there. */
 void perp_stepping_layout(void *ws, perp_arena *a);

@@ -16,10 +16,12 @@
  * curve stays released.  Forces that stop become forces of 0, motors and servos get max_force = 0;
  * their joints have no rows.
  *
- * Joints that break are in switches_strain.c.  Multistep methods lose their history, at the switch
+ * Joints that break are in switches_core.c.  Multistep methods lose their history, at the switch
  * and in the search; counters go on (perp_switches_contacts).  Any formulation can serve curves
  * that has its rows from the model. */
-#include "models/contact/step/switches_private.h"
+#include "models/contact/step/switches.h"
+
+#include "models/contact/step/switches_core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +128,20 @@ void perp_switches_destroy(perp_switches *k)
 {
   if (k != NULL) perp_kkt_destroy(k->kkt);
   free(k);
+}
+
+const perp_contact_count *perp_switches_contacts(perp_switches *k, const void *ws)
+{
+  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
+  if (count == NULL) return NULL;
+  k->sum = k->before;
+  perp_contact_count_add(&k->sum, count);
+  return &k->sum;
+}
+
+void perp_switches_counters(const perp_switches *k, perp_stats *kkt)
+{
+  perp_switches_count_before(k, kkt);
 }
 
 /* ---- what is switched ---- */

@@ -27,31 +27,19 @@ static bool events_impact_bounces(const perp_events *s, const perp_contact *x, d
   return !s->plastic && x->e > 0 && before < -s->o.threshold;
 }
 
-static double events_impact_bias_of(void *user, const perp_contact *x, double h,
-                                    const double *before, const double *free)
+static void events_impact_law(void *user, const perp_contact *x, double h, const double *before,
+                              const double *free, perp_contact_terms *terms)
 {
   const perp_events *s = user;
+  const bool newton = s->o.impact == PERP_IMPACT_NEWTON,
+             bounces = events_impact_bounces(s, x, before[0]);
   (void)h, (void)free;
-  return s->o.impact == PERP_IMPACT_NEWTON && events_impact_bounces(s, x, before[0])
-             ? x->e * before[0]
-             : 0;
-}
-
-static double events_impact_restitution_of(void *user, const perp_contact *x, double h,
-                                           const double *before, const double *free)
-{
-  const perp_events *s = user;
-  (void)h, (void)free;
-  if (perp_impact_single(s->o.impact)) return s->plastic ? -1 : x->e;
-  return events_impact_bounces(s, x, before[0]) ? x->e : 0;
-}
-
-static double events_impact_friction_of(void *user, const perp_contact *x, const double *before,
-                                        int dim)
-{
-  const perp_events *s = user;
-  const double slide = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
-  return slide > s->o.slip ? x->mu_dynamic : x->mu;
+  terms->bias = newton && bounces ? x->e * before[0] : 0;
+  terms->mu = hypot(before[1], before[2]) > s->o.slip ? x->mu_dynamic : x->mu;
+  if (perp_impact_single(s->o.impact))
+    terms->restitution = s->plastic ? -1 : x->e;
+  else
+    terms->restitution = !newton && bounces ? x->e : 0;
 }
 
 static double events_impact_approach(const perp_events *s, const perp_constrained *k, int i,
@@ -134,11 +122,7 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
                             .align = true,
                             .row = row,
                             .n_rows = rows,
-                            .bias = events_impact_bias_of,
-                            .friction = events_impact_friction_of,
-                            .restitution = s->o.impact != PERP_IMPACT_NEWTON
-                                               ? events_impact_restitution_of
-                                               : NULL,
+                            .law = events_impact_law,
                             .impact = s->o.impact != PERP_IMPACT_NEWTON ? &rule : NULL,
                             .user = s };
   if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, s->h, v, &s->lcp_s))

@@ -110,15 +110,15 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
 }
 
 /* static friction, or dynamic friction where the contact slides or creeps */
-static double events_rest_friction_of(void *user, const perp_contact *x, const double *before,
-                                      int dim)
+static void events_rest_law(void *user, const perp_contact *x, double h, const double *before,
+                            const double *free, perp_contact_terms *terms)
 {
   const perp_events *s = user;
   const double *dir = s->sliding + 3 * (x - s->contact);
   const int at = s->of[x - s->contact];
-  (void)before, (void)dim;
-  if (at >= 0 && s->now.x[at].creeps) return x->mu_dynamic;
-  return dir[0] != 0 || dir[1] != 0 || dir[2] != 0 ? x->mu_dynamic : x->mu;
+  (void)h, (void)before, (void)free;
+  const bool slides = (at >= 0 && s->now.x[at].creeps) || dir[0] != 0 || dir[1] != 0 || dir[2] != 0;
+  terms->mu = slides ? x->mu_dynamic : x->mu;
 }
 
 /* largest violation of w_n >= 0, and of w_n = 0 where a contact presses, with the accelerations a
@@ -186,7 +186,7 @@ static perp_island_task task_of(perp_events *s, int n, double h)
                              .h = h,
                              .before = s->before,
                              .free = s->free,
-                             .friction = events_rest_friction_of,
+                             .law = events_rest_law,
                              .user = s,
                              .offset = s->offset,
                              .sliding = s->sliding,

@@ -236,32 +236,36 @@ bool perp_impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k, d
 
 /* ---- laws ---- */
 
-static double impulse_contacts_friction(void *user, const perp_contact *x, const double *before,
-                                        int dim)
+static double impulse_contacts_friction(const perp_contact *x, const double *before)
 {
-  (void)user;
-  const double t = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
-  return t > SLIP ? x->mu_dynamic : x->mu;
+  return hypot(before[1], before[2]) > SLIP ? x->mu_dynamic : x->mu;
 }
 
 /* of the preview: the gap, or the feedback of what penetrates */
-static double impulse_contacts_gap(void *user, const perp_contact *x, double h,
-                                   const double *before, const double *free)
+static void impulse_contacts_approach(void *user, const perp_contact *x, double h,
+                                      const double *before, const double *free,
+                                      perp_contact_terms *terms)
 {
   const perp_impulse_contacts *c = user;
-  (void)before, (void)free;
-  if (x->gap > c->slop) return x->gap / h;
-  if (x->gap >= -c->slop || c->stab->contact == NULL) return 0;
-  return -c->stab->contact(c->stab_ws, PERP_LEVEL_VELOCITY, h, x->gap, 0);
+  (void)free;
+  terms->mu = impulse_contacts_friction(x, before);
+  if (x->gap > c->slop)
+    terms->bias = x->gap / h;
+  else if (x->gap < -c->slop && c->stab->contact != NULL)
+    terms->bias = -c->stab->contact(c->stab_ws, PERP_LEVEL_VELOCITY, h, x->gap, 0);
+  else
+    terms->bias = 0;
 }
 
 /* of the end: restitution */
-static double impulse_contacts_rebound(void *user, const perp_contact *x, double h,
-                                       const double *before, const double *free)
+static void impulse_contacts_rebound(void *user, const perp_contact *x, double h,
+                                     const double *before, const double *free,
+                                     perp_contact_terms *terms)
 {
   const perp_impulse_contacts *c = user;
   (void)h, (void)free;
-  return x->e > 0 && before[0] < -c->o.threshold ? x->e * before[0] : 0;
+  terms->mu = impulse_contacts_friction(x, before);
+  terms->bias = x->e > 0 && before[0] < -c->o.threshold ? x->e * before[0] : 0;
 }
 
 /* ---- impulses ---- */
@@ -288,7 +292,7 @@ static int impulse_contacts_take(perp_impulse_contacts *c, const perp_constraine
 
 /* k->a with impulses at the contacts of s, and of limits and motors in a step from v. */
 static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k, set *s,
-                                   perp_island_bias *bias, double near, double h, const double *v)
+                                   perp_contact_law *law, double near, double h, const double *v)
 {
   const size_t size = (size_t)c->model->nv * sizeof *c->f;
   perp_island_row *row = NULL;
@@ -309,8 +313,7 @@ static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k
                             .align = true,
                             .row = row,
                             .n_rows = rows,
-                            .bias = bias,
-                            .friction = impulse_contacts_friction,
+                            .law = law,
                             .user = c };
   for (int round = 0;; round++) {
     if (!perp_islands_step(c->islands, k, &task, PERP_LEVEL_VELOCITY, h, v, &c->lcp_s))
@@ -331,7 +334,7 @@ bool perp_impulse_contacts_preview(perp_impulse_contacts *c, perp_constrained *k
 {
   if (c->drives != NULL) perp_drives_half(c->drives, PERP_DRIVES_START);
   if (c->islands == NULL) return perp_drives_step(c->drives, k, h, v);
-  const bool good = impulse_contacts_solve(c, k, &c->start, impulse_contacts_gap,
+  const bool good = impulse_contacts_solve(c, k, &c->start, impulse_contacts_approach,
                                            impulse_contacts_near(c, k->e->t, h), h, v);
   if (good && c->drives != NULL) perp_drives_accept(c->drives, h);
   return good;

@@ -5,7 +5,7 @@
 #define PERP_MIDPOINT_H
 
 #include "models/contact/step/islands.h"
-#include "models/stepping/time_grid.h"
+#include "models/stepping/stepper.h"
 
 typedef struct perp_midpoint_opts {
   double threshold, slip, push, residual, residual_data, budget;
@@ -38,22 +38,20 @@ typedef enum perp_midpoint_problem {
 } perp_midpoint_problem;
 
 typedef struct perp_midpoint {
-  perp_constrained k; /* first */
+  perp_stepper step; /* first; q1, v1: end of the part in the making */
   perp_midpoint_opts o;
-  perp_time_grid grid;
   perp_islands *islands; /* NULL: no shapes, and so are the next two */
   perp_collision *at_start, *at_middle;
-  double *q, *v;          /* state */
-  double *q1, *v1;        /* end of the part in the making */
-  double *middle, *mean;  /* [nq], [nv] of the part */
-  double *predicted;      /* [nv] velocity at its end */
-  double *move, *f;       /* [nv] */
-  double *gamma, *lambda; /* [m] Jdot v; impulses of the step, then forces */
-  double *before, *free;  /* [6 bodies] twists */
-  double *reach;          /* [bodies] */
-  perp_pose *pose;        /* [bodies + 1] at the end; that of the world first */
-  double slop;            /* m: gaps of this size are closed */
-  double h, t_end;        /* s, of the part */
+  double *middle, *mean; /* [nq], [nv] of the part */
+  double *predicted;     /* [nv] velocity at its end */
+  double *move, *f;      /* [nv] */
+  double *gamma;         /* [m] Jdot v */
+  double *before, *free; /* [6 bodies] twists */
+  double *reach;         /* [bodies] */
+  perp_pose *pose;       /* [bodies + 1] at the end; that of the world first */
+  double slop;           /* m: gaps of this size are closed */
+  double h, t_end;       /* s, of the part */
+  double end;            /* s, of the step */
   perp_midpoint_problem problem;
   /* contacts of the problem */
   const perp_contact *contact;

@@ -31,7 +31,7 @@ static perp_status midpoint_reserve(perp_midpoint *s, int n)
   const perp_midpoint_closing *closing = s->closing;
   s->grown = (perp_arena){ 0 };
   s->cap = n + n / 2 + 16;
-  const perp_status status = perp_arena_layout(s->k.ctx, &s->grown, midpoint_layout_grown, s);
+  const perp_status status = perp_arena_layout(s->step.k.ctx, &s->grown, midpoint_layout_grown, s);
   if (status != PERP_OK) s->cap = s->n_memory = s->n_closing = 0;
   if (s->n_memory > 0) memcpy(s->memory, memory, (size_t)s->n_memory * sizeof *memory);
   if (s->n_closing > 0) memcpy(s->closing, closing, (size_t)s->n_closing * sizeof *closing);
@@ -42,17 +42,17 @@ static perp_status midpoint_reserve(perp_midpoint *s, int n)
 /* what gravity closes in a step, twice, and rounding */
 static double midpoint_base(const perp_midpoint *s, double h)
 {
-  const perp_model *model = s->k.model;
-  return 2 * h * h * fabs(perp_model_gravity_at(model, s->grid.t)) + 1e-6 * model->size;
+  const perp_model *model = s->step.k.model;
+  return 2 * h * h * fabs(perp_model_gravity_at(model, s->step.grid.t)) + 1e-6 * model->size;
 }
 
 bool perp_midpoint_find(perp_midpoint *s, perp_collision *collision, double h,
                         const perp_contact **contact, int *n)
 {
-  const perp_model *model = s->k.model;
-  perp_constrained *k = &s->k;
+  const perp_model *model = s->step.k.model;
+  perp_constrained *k = &s->step.k;
   const double start = perp_constrained_clock(k);
-  const double margin = midpoint_base(s, h) + h * perp_closing_speed(model, s->v, s->reach);
+  const double margin = midpoint_base(s, h) + h * perp_closing_speed(model, s->step.v, s->reach);
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
     return false;
@@ -98,15 +98,15 @@ void perp_midpoint_recall(perp_midpoint *s)
 
 double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double *left)
 {
-  const perp_model *model = s->k.model;
+  const perp_model *model = s->step.k.model;
   const perp_contact *x = &s->contact[i];
   const double *P = s->impulse + 3 * (size_t)i;
   double inverse = 0, belt[3] = { 0 };
-  perp_midpoint_velocity(model, s->k.e->pose, x, s->v1, u);
+  perp_midpoint_velocity(model, s->step.k.e->pose, x, s->step.v1, u);
   for (int j = 0; j < model->dim; j++) u[j] += s->ahead[3 * i + j];
   const double normal = perp_dot(3, x->n, u);
   for (int j = 0; j < 3; j++) u[j] -= normal * x->n[j];
-  if (model->belts) perp_belts_velocity(model, s->k.e, x, s->t_end, belt);
+  if (model->belts) perp_belts_velocity(model, s->step.k.e, x, s->t_end, belt);
   const double largest = fmax(sqrt(perp_dot(3, u, u)), fabs(normal));
   for (int j = 0; j < 3; j++) u[j] += belt[j];
   for (int side = 0; side < 2; side++)
@@ -171,28 +171,24 @@ void perp_midpoint_remember(perp_midpoint *s)
 
 /* ---- solved for ---- */
 
-static double midpoint_bias(void *user, const perp_contact *x, double h, const double *before,
-                            const double *free)
+static double midpoint_bias(const perp_midpoint *s, const perp_contact *x, double h, double before,
+                            double free)
 {
-  const perp_midpoint *s = user;
-  const bool bounces = x->e > 0 && before[0] < -s->o.threshold;
-  if (s->problem == PERP_MIDPOINT_IMPACT) return bounces ? x->e * before[0] : 0;
-  if (s->problem == PERP_MIDPOINT_REST && bounces && x->gap + h * free[0] <= 0)
-    return x->e * before[0];
+  const bool bounces = x->e > 0 && before < -s->o.threshold;
+  if (s->problem == PERP_MIDPOINT_IMPACT) return bounces ? x->e * before : 0;
+  if (s->problem == PERP_MIDPOINT_REST && bounces && x->gap + h * free <= 0) return x->e * before;
   if (x->gap > s->slop) return x->gap / h;
-  return x->gap < -s->slop ? fmax(x->gap / s->grid.h, -s->o.push) : 0;
+  return x->gap < -s->slop ? fmax(x->gap / s->step.grid.h, -s->o.push) : 0;
 }
 
-static double midpoint_friction(void *user, const perp_contact *x, const double *before, int dim)
+static void midpoint_law(void *user, const perp_contact *x, double h, const double *before,
+                         const double *free, perp_contact_terms *terms)
 {
   const perp_midpoint *s = user;
   const perp_midpoint_memory *m = s->known[x - s->contact];
-  if (x->mu == x->mu_dynamic) return x->mu;
-  if (m == NULL) {
-    const double speed = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
-    return speed > s->o.slip ? x->mu_dynamic : x->mu;
-  }
-  return m->slides ? x->mu_dynamic : x->mu;
+  const bool slides = m != NULL ? m->slides : hypot(before[1], before[2]) > s->o.slip;
+  terms->bias = midpoint_bias(s, x, h, before[0], free[0]);
+  terms->mu = slides ? x->mu_dynamic : x->mu;
 }
 
 static bool midpoint_closes(const perp_midpoint *s, uint64_t id)
@@ -215,14 +211,14 @@ static bool midpoint_fast(const perp_midpoint *s, const perp_contact *x, double 
  * part. */
 static bool midpoint_keep(perp_midpoint *s, double h)
 {
-  const perp_model *model = s->k.model;
+  const perp_model *model = s->step.k.model;
   const double near = 2 * midpoint_base(s, h);
   const bool splits = s->problem == PERP_MIDPOINT_PREDICTS || s->problem == PERP_MIDPOINT_CORRECTS;
   bool any = false;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    const double speed = perp_contact_speed(model->dim, s->k.e, x, 0, s->before),
-                 free = perp_contact_speed(model->dim, s->k.e, x, 0, s->free);
+    const double speed = perp_contact_speed(model->dim, s->step.k.e, x, 0, s->before),
+                 free = perp_contact_speed(model->dim, s->step.k.e, x, 0, s->free);
     if (s->problem == PERP_MIDPOINT_IMPACT)
       s->kept[i] = x->gap <= 2 * s->slop;
     else
@@ -239,7 +235,7 @@ static bool midpoint_keep(perp_midpoint *s, double h)
 
 bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
 {
-  perp_constrained *k = &s->k;
+  perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
   const bool impact = s->problem == PERP_MIDPOINT_IMPACT;
   perp_twists(model, k->e, v, s->before);
@@ -264,8 +260,7 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
                             .t_belts = impact ? k->e->t : s->t_end,
                             .ahead = impact || s->problem == PERP_MIDPOINT_REST ? NULL : s->ahead,
                             .align = true,
-                            .bias = midpoint_bias,
-                            .friction = midpoint_friction,
+                            .law = midpoint_law,
                             .user = s };
   return perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, h, v, &s->lcp_s);
 }
@@ -281,7 +276,8 @@ static bool midpoint_say_room(perp_midpoint *s, int n)
   double *impulse = realloc(s->said_impulse, 3 * (size_t)cap * sizeof *impulse);
   if (impulse != NULL) s->said_impulse = impulse;
   if (said == NULL || impulse == NULL) {
-    s->k.status = PERP_FAIL(s->k.ctx, PERP_ERR_NOMEM, "no memory for %d contacts of a step", cap);
+    s->step.k.status = PERP_FAIL(s->step.k.ctx, PERP_ERR_NOMEM,
+                                 "no memory for %d contacts of a step", cap);
     return false;
   }
   s->cap_said = cap;
@@ -313,25 +309,25 @@ bool perp_midpoint_say(perp_midpoint *s)
 
 bool perp_midpoint_strike(perp_midpoint *s, double t, bool *struck)
 {
-  perp_constrained *k = &s->k;
+  perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
   *struck = false;
   s->contact = s->start;
   s->n = s->n_start;
   for (int i = 0; i < s->n && !*struck; i++) {
     double u[3];
-    perp_midpoint_velocity(model, k->e->pose, &s->contact[i], s->v, u);
+    perp_midpoint_velocity(model, k->e->pose, &s->contact[i], s->step.v, u);
     *struck = s->contact[i].gap <= 2 * s->slop && perp_dot(3, s->contact[i].n, u) < -s->o.threshold;
   }
   if (!*struck) return true;
   s->problem = PERP_MIDPOINT_IMPACT;
-  perp_eval_impulse(k->e, model, t, 0, s->v, k->f);
-  if (model->m > 0) perp_constrained_product(k, s->v, k->c);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->grid.h, s->v) ||
-      !perp_midpoint_contacts(s, s->grid.h, s->v))
+  perp_eval_impulse(k->e, model, t, 0, s->step.v, k->f);
+  if (model->m > 0) perp_constrained_product(k, s->step.v, k->c);
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->step.grid.h, s->step.v) ||
+      !perp_midpoint_contacts(s, s->step.grid.h, s->step.v))
     return false;
-  memcpy(s->v, k->a, (size_t)model->nv * sizeof *s->v);
-  for (int i = 0; i < model->m; i++) s->lambda[i] += k->lambda[i];
+  memcpy(s->step.v, k->a, (size_t)model->nv * sizeof *s->step.v);
+  for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->lambda[i];
   for (int i = 0; i < s->n_memory; i++) s->memory[i].h = 0;
   return perp_midpoint_say(s);
 }

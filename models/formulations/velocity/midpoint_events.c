@@ -12,7 +12,7 @@ static const double FULL = 1e-9; /* of friction */
 /* gap at the end of the part */
 static double midpoint_gap(const perp_midpoint *s, const perp_midpoint_closing *c)
 {
-  const perp_model *model = s->k.model;
+  const perp_model *model = s->step.k.model;
   const perp_pose *pose = s->pose + 1;
   perp_contact list[PERP_MANIFOLD_MAX];
   const perp_contact *x = &c->contact;
@@ -21,7 +21,7 @@ static double midpoint_gap(const perp_midpoint *s, const perp_midpoint_closing *
                              x->gap + s->slop + model->size, list);
   for (int i = 0; i < n; i++)
     if (list[i].id == x->id) return list[i].gap;
-  perp_midpoint_velocity(model, pose, x, s->v1, u);
+  perp_midpoint_velocity(model, pose, x, s->step.v1, u);
   return x->gap + s->h / 2 * (c->speed + perp_dot(3, x->n, u));
 }
 
@@ -59,13 +59,13 @@ static double midpoint_slides(const perp_midpoint *s, int first, int end, double
 
 double perp_midpoint_event(perp_midpoint *s, double most, bool *settled, int *slips)
 {
-  const perp_model *model = s->k.model;
+  const perp_model *model = s->step.k.model;
   double first = HUGE_VAL;
   *settled = false;
   *slips = -1;
   if (s->islands == NULL) return first;
   for (int b = 0; b < model->n_bodies && s->n_closing > 0; b++)
-    perp_pose_of(model->dim, s->q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
+    perp_pose_of(model->dim, s->step.q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
   for (int i = 0; i < s->n_closing; i++) {
     const perp_midpoint_closing *c = &s->closing[i];
     const double t = midpoint_zero(c->contact.gap, c->speed, midpoint_gap(s, c), s->h);
@@ -97,8 +97,8 @@ int perp_midpoint_reversals(perp_midpoint *s)
     const double speed = perp_midpoint_sliding(s, i, u, &left);
     if (!(speed > left)) continue;
     /* along the sliding at the end: that at the start differs from it by what v1 - v makes */
-    for (int j = 0; j < s->k.model->nv; j++) s->move[j] = s->v[j] - s->v1[j];
-    perp_midpoint_velocity(s->k.model, s->k.e->pose, x, s->move, change);
+    for (int j = 0; j < s->step.k.model->nv; j++) s->move[j] = s->step.v[j] - s->step.v1[j];
+    perp_midpoint_velocity(s->step.k.model, s->step.k.e->pose, x, s->move, change);
     for (int j = 0; j < 3; j++) before += u[j] * (u[j] + change[j]) / speed;
     if (!(before < -left)) continue;
     m->slides = 0;

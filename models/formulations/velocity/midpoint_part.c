@@ -14,18 +14,18 @@ static const double LEAST = 1e-9; /* of a step: shorter parts are none */
 static void midpoint_move(perp_midpoint *s, double a, const double *u, double b, const double *w,
                           double *q_out)
 {
-  for (int i = 0; i < s->k.model->nv; i++) s->move[i] = a * u[i] + b * w[i];
-  perp_model_retract(s->k.model, s->q, s->move, q_out);
+  for (int i = 0; i < s->step.k.model->nv; i++) s->move[i] = a * u[i] + b * w[i];
+  perp_model_retract(s->step.k.model, s->step.q, s->move, q_out);
 }
 
-/* (J(q1) - J) v of the contacts at hand, at s->q1 and where they are */
+/* (J(q1) - J) v of the contacts at hand, at s->step.q1 and where they are */
 static void midpoint_look_ahead(perp_midpoint *s, const double *v)
 {
-  const perp_model *model = s->k.model;
+  const perp_model *model = s->step.k.model;
   const perp_pose *pose = s->pose + 1;
-  const double start = perp_constrained_clock(&s->k);
+  const double start = perp_constrained_clock(&s->step.k);
   for (int b = 0; b < model->n_bodies; b++)
-    perp_pose_of(model->dim, s->q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
+    perp_pose_of(model->dim, s->step.q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     perp_contact list[PERP_MANIFOLD_MAX];
@@ -36,22 +36,22 @@ static void midpoint_look_ahead(perp_midpoint *s, const double *v)
     for (int j = 0; j < n; j++) {
       if (list[j].id != x->id || perp_dot(3, list[j].n, x->n) < TURN) continue;
       perp_midpoint_velocity(model, pose, &list[j], v, w);
-      perp_midpoint_velocity(model, s->k.e->pose, x, v, u);
+      perp_midpoint_velocity(model, s->step.k.e->pose, x, v, u);
       /* the normal is that of the end in what closes, and here in what slides */
       const double normal = perp_dot(3, list[j].n, w) - perp_dot(3, x->n, w);
       for (int l = 0; l < model->dim; l++) ahead[l] = w[l] - u[l] + normal * x->n[l];
     }
   }
-  s->collision_s += perp_constrained_clock(&s->k) - start;
+  s->collision_s += perp_constrained_clock(&s->step.k) - start;
 }
 
 /* k->c -= h Jdot v: J v of the joints in a time h from where they are.  What depends on time alone
  * is in the rows already: C_t of the end. */
 static void midpoint_curve(perp_midpoint *s, double h, const double *v)
 {
-  const perp_model *model = s->k.model;
-  if (model->m > 0) perp_joints_curvature(model, s->k.e, v, s->gamma);
-  for (int i = 0; i < model->m; i++) s->k.c[i] -= h * s->gamma[i];
+  const perp_model *model = s->step.k.model;
+  if (model->m > 0) perp_joints_curvature(model, s->step.k.e, v, s->gamma);
+  for (int i = 0; i < model->m; i++) s->step.k.c[i] -= h * s->gamma[i];
 }
 
 /* s->predicted: the velocity at the end with forces and masses of the start.  Constraints are those
@@ -59,55 +59,55 @@ static void midpoint_curve(perp_midpoint *s, double h, const double *v)
  * the acceleration that they make. */
 static bool midpoint_predict(perp_midpoint *s, double t, double h)
 {
-  perp_constrained *k = &s->k;
+  perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
-  perp_constrained_at(k, t, s->q);
-  perp_eval_impulse(k->e, model, t, h, s->v, k->f);
-  perp_gyro_implicit(model, h, s->v, k->f);
+  perp_constrained_at(k, t, s->step.q);
+  perp_eval_impulse(k->e, model, t, h, s->step.v, k->f);
+  perp_gyro_implicit(model, h, s->step.v, k->f);
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
-  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->grid.h, s->v);
+  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->step.grid.h, s->step.v);
   perp_constrained_driven(k, t + h, 1, k->c);
-  midpoint_curve(s, h, s->v);
-  s->grid.count.rhs++;
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, s->v)) return false;
+  midpoint_curve(s, h, s->step.v);
+  s->step.grid.count.rhs++;
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, s->step.v)) return false;
   s->contact = s->start;
   s->n = s->n_start;
   if (s->islands != NULL) {
-    midpoint_move(s, h, s->v, 0, s->v, s->q1);
-    midpoint_look_ahead(s, s->v);
-    if (!perp_midpoint_contacts(s, h, s->v)) return false;
+    midpoint_move(s, h, s->step.v, 0, s->step.v, s->step.q1);
+    midpoint_look_ahead(s, s->step.v);
+    if (!perp_midpoint_contacts(s, h, s->step.v)) return false;
   }
   memcpy(s->predicted, k->a, (size_t)model->nv * sizeof *s->predicted);
   return true;
 }
 
-/* the velocity at the end with everything in the middle: s->v1, s->q1 */
+/* the velocity at the end with everything in the middle: s->step.v1, s->step.q1 */
 static bool midpoint_correct(perp_midpoint *s, double t, double h)
 {
-  perp_constrained *k = &s->k;
+  perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
-  midpoint_move(s, 3 * h / 8, s->v, h / 8, s->predicted, s->middle);
-  midpoint_move(s, h / 2, s->v, h / 2, s->predicted, s->q1);
-  for (int i = 0; i < model->nv; i++) s->mean[i] = (s->v[i] + s->predicted[i]) / 2;
+  midpoint_move(s, 3 * h / 8, s->step.v, h / 8, s->predicted, s->middle);
+  midpoint_move(s, h / 2, s->step.v, h / 2, s->predicted, s->step.q1);
+  for (int i = 0; i < model->nv; i++) s->mean[i] = (s->step.v[i] + s->predicted[i]) / 2;
   if (!perp_constrained_signals(k, t + h / 2)) return false;
   perp_constrained_at(k, t + h / 2, s->middle);
   perp_eval_forces(k->e, model, t + h / 2, s->mean, true, s->f);
-  perp_eval_impulse(k->e, model, t + h / 2, 0, s->v, k->f);
+  perp_eval_impulse(k->e, model, t + h / 2, 0, s->step.v, k->f);
   for (int i = 0; i < model->nv; i++) k->f[i] += h * s->f[i];
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
-  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->grid.h, s->v);
+  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->step.grid.h, s->step.v);
   perp_constrained_driven(k, t + h, 1, k->c);
   midpoint_curve(s, h / 2, s->mean);
-  s->grid.count.rhs++;
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, s->v)) return false;
+  s->step.grid.count.rhs++;
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, s->step.v)) return false;
   s->problem = PERP_MIDPOINT_CORRECTS;
   if (s->islands != NULL) {
     if (!perp_midpoint_find(s, s->at_middle, h, &s->contact, &s->n)) return false;
     midpoint_look_ahead(s, s->predicted);
-    if (!perp_midpoint_contacts(s, h, s->v)) return false;
+    if (!perp_midpoint_contacts(s, h, s->step.v)) return false;
   }
-  memcpy(s->v1, k->a, (size_t)model->nv * sizeof *s->v1);
-  midpoint_move(s, h / 2, s->v, h / 2, s->v1, s->q1);
+  memcpy(s->step.v1, k->a, (size_t)model->nv * sizeof *s->step.v1);
+  midpoint_move(s, h / 2, s->step.v, h / 2, s->step.v1, s->step.q1);
   return true;
 }
 
@@ -122,19 +122,19 @@ static bool midpoint_try(perp_midpoint *s, double t, double h)
 /* The part ends where it is: its end becomes the state. */
 static bool midpoint_accept(perp_midpoint *s, double t, double h)
 {
-  perp_constrained *k = &s->k;
+  perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
   if (s->islands != NULL) {
     perp_midpoint_remember(s);
     if (!perp_midpoint_say(s)) return false;
   }
-  for (int i = 0; i < model->m; i++) s->lambda[i] += k->lambda[i];
+  for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->lambda[i];
   k->start_h = h;
-  const perp_ode_answer answer = perp_constrained_accept(k, t + h, s->q1, s->v1);
+  const perp_ode_answer answer = perp_constrained_accept(k, t + h, s->step.q1, s->step.v1);
   if (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED) return false;
-  for (int i = 0; i < model->m; i++) s->lambda[i] += k->impulse[i];
-  memcpy(s->q, s->q1, (size_t)model->nq * sizeof *s->q);
-  memcpy(s->v, s->v1, (size_t)model->nv * sizeof *s->v);
+  for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->impulse[i];
+  memcpy(s->step.q, s->step.q1, (size_t)model->nq * sizeof *s->step.q);
+  memcpy(s->step.v, s->step.v1, (size_t)model->nv * sizeof *s->step.v);
   return true;
 }
 
@@ -147,8 +147,8 @@ static bool midpoint_rest(perp_midpoint *s, double t, double h)
   s->problem = PERP_MIDPOINT_REST;
   if (!midpoint_predict(s, t, h)) return false;
   memset(s->ahead, 0, 3 * (size_t)s->n * sizeof *s->ahead);
-  memcpy(s->v1, s->predicted, (size_t)s->k.model->nv * sizeof *s->v1);
-  midpoint_move(s, h, s->v1, 0, s->v1, s->q1);
+  memcpy(s->step.v1, s->predicted, (size_t)s->step.k.model->nv * sizeof *s->step.v1);
+  midpoint_move(s, h, s->step.v1, 0, s->step.v1, s->step.q1);
   return midpoint_accept(s, t, h);
 }
 
@@ -156,14 +156,14 @@ static bool midpoint_rest(perp_midpoint *s, double t, double h)
  */
 static bool midpoint_jumps(const perp_midpoint *s)
 {
-  const perp_model *model = s->k.model;
+  const perp_model *model = s->step.k.model;
   double off = 0, change = 0;
   for (int b = 0; b < model->n_bodies; b++) {
     double d[6], e[6];
     for (int i = 0; i < model->nvb; i++) {
       const int at = model->nvb * b + i;
-      d[i] = s->v1[at] - s->predicted[at];
-      e[i] = s->predicted[at] - s->v[at];
+      d[i] = s->step.v1[at] - s->predicted[at];
+      e[i] = s->predicted[at] - s->step.v[at];
     }
     off = fmax(off, perp_point_speed(model->dim, d, s->reach[b]));
     change = fmax(change, perp_point_speed(model->dim, e, s->reach[b]));
@@ -173,11 +173,11 @@ static bool midpoint_jumps(const perp_midpoint *s)
 
 bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
 {
-  const double most = *h, least = LEAST * s->grid.h;
+  const double most = *h, least = LEAST * s->step.grid.h;
   bool struck, settled = false;
   int slips = -1;
   s->n_closing = s->n_start = s->n = 0;
-  perp_constrained_at(&s->k, t, s->q);
+  perp_constrained_at(&s->step.k, t, s->step.q);
   if (s->islands != NULL) {
     if (!perp_midpoint_find(s, s->at_start, most, &s->start, &s->n_start)) return false;
     if (!perp_midpoint_strike(s, t, &struck)) return false;
@@ -186,7 +186,7 @@ bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
   for (int i = 0; i < TRIES; i++) {
     if (!midpoint_try(s, t, *h)) return false;
     if (s->islands != NULL && midpoint_jumps(s)) {
-      perp_constrained_at(&s->k, t, s->q);
+      perp_constrained_at(&s->step.k, t, s->step.q);
       return midpoint_rest(s, t, *h);
     }
     const double event = perp_midpoint_event(s, most, &settled, &slips);

@@ -76,7 +76,10 @@
  *
  * In numbers: velocities and impulses Vondrak 2005, eq. 4.3, 6.22-6.28 and 6.44; the step STAR
  * 2012, eq. 41, 43 and 44, Cline 2002, eq. 2.44, 2.45 and 4.16. */
-#include "models/formulations/velocity/velocity_control.h"
+#include "models/contact/step/stepping.h"
+#include "models/stepping/controlled.h"
+
+#include <stdlib.h>
 
 typedef struct opts {
   perp_contact_opts contact;
@@ -95,6 +98,104 @@ typedef struct velocity {
   perp_stepping s;
   perp_controlled *control; /* NULL: fixed steps */
 } velocity;
+
+/* ---- steps by their accuracy (models/stepping/controlled.h) ---- */
+
+static const double LONGEST = 1e6; /* s: the fixed step, which the control cuts */
+/* Gaps up to this part of the largest body are closed: rounding. */
+static const double CLOSED = 1e-14;
+
+/* Options of contacts as the control of an accuracy > 0 needs them: how steps depend on their
+ * length must be seen to rounding.  Up to `slip` contacts hold with their static friction: what
+ * begins to slide reaches it after a time that goes with its root, so that no position is late by
+ * more than the accuracy.  Not steps that cannot be made again (sleep, substeps), nor an ode with a
+ * tolerance of its own. */
+static perp_status velocity_control_options(perp_ctx *ctx, const perp_parts *parts, double accuracy,
+                                            perp_contact_opts *contact)
+{
+  contact->slip = fmin(contact->slip, fmax(accuracy * accuracy, 1e-12));
+  contact->closed = CLOSED;
+  contact->reuse = false;
+  if (contact->sleep)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "tol and sleep exclude each other: sleeping bodies are not moved with the "
+                     "accuracy of tol; leave out one of them");
+  if (contact->substeps > 1)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "tol and substeps = %d exclude each other: step control chooses the "
+                     "sub-steps; leave out one of them",
+                     contact->substeps);
+  if (perp_ode_tol(&parts->ode) > 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "tol and the tolerance %g of the ODE method exclude each other: leave out one of them",
+        perp_ode_tol(&parts->ode));
+  return PERP_OK;
+}
+
+static perp_status velocity_control_start(perp_ctx *ctx, void *user, double t, const double *q,
+                                          const double *v)
+{
+  return perp_stepping_at(ctx, user, t, q, v);
+}
+
+static void velocity_control_within(void *user, double time)
+{
+  perp_stepping *w = user;
+  if (w->contacts != NULL) perp_contacts_within(w->contacts, time);
+  if (w->drives != NULL) perp_drives_within(w->drives, time);
+}
+
+static perp_status velocity_control_keep(perp_ctx *ctx, void *user, perp_step_end which)
+{
+  perp_stepping *w = user;
+  if (w->drives != NULL) perp_drives_keep(w->drives, which);
+  if (w->contacts != NULL) perp_contacts_keep(w->contacts, which);
+  (void)ctx;
+  return PERP_OK;
+}
+
+static void velocity_control_put_back(void *user, perp_step_end which)
+{
+  perp_stepping *w = user;
+  if (w->drives != NULL) perp_drives_put_back(w->drives, which);
+  if (w->contacts != NULL) perp_contacts_put_back(w->contacts, which);
+}
+
+/* What begins to slide in a part has its friction of sliding in the part after that. */
+static int velocity_control_behind(const perp_model *model)
+{
+  int behind = 1;
+  for (int i = 0; i < model->n_shapes; i++)
+    if (model->shape_def[i].surface.mu_dynamic < model->shape_def[i].surface.mu) behind = 2;
+  for (int i = 0; i < model->n_pairs; i++)
+    if (model->pair[i].surface.mu_dynamic < model->pair[i].surface.mu) behind = 2;
+  return behind;
+}
+
+static perp_status velocity_control(perp_ctx *ctx, perp_stepping *w, double accuracy, double h,
+                                    perp_controlled **out)
+{
+  const perp_model *model = w->k.model;
+  double *reach = calloc((size_t)model->n_bodies + 1, sizeof *reach);
+  if (reach == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tol: no memory");
+  perp_contacts_reach(model, reach);
+  const perp_controlled_sys sys = { .model = model,
+                                    .user = w,
+                                    .reach = reach,
+                                    .behind = velocity_control_behind(model),
+                                    .start = velocity_control_start,
+                                    .within = velocity_control_within,
+                                    .step = perp_stepping_step,
+                                    .state = perp_stepping_state,
+                                    .keep = velocity_control_keep,
+                                    .put_back = velocity_control_put_back };
+  const perp_status status = perp_controlled_create(ctx, &sys, accuracy, h, out);
+  free(reach);
+  return status;
+}
+
+/* ---- the formulation ---- */
 
 static void velocity_destroy(void *ws)
 {
@@ -115,12 +216,12 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
   const opts *o = parts->formulation.opts;
   velocity like = { 0 };
   perp_contact_opts contact = o->contact;
-  if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, o->tol, &contact));
-  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? PERP_VELOCITY_LONGEST : h,
-                                &like.s, sizeof like, perp_stepping_layout, ws));
+  if (o->tol > 0) PERP_TRY(velocity_control_options(ctx, parts, o->tol, &contact));
+  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? LONGEST : h, &like.s,
+                                sizeof like, perp_stepping_layout, ws));
   if (o->tol == 0) return PERP_OK;
   velocity *w = *ws;
-  const perp_status status = perp_velocity_control(ctx, &w->s, o->tol, h, &w->control);
+  const perp_status status = velocity_control(ctx, &w->s, o->tol, h, &w->control);
   if (status == PERP_OK) return PERP_OK;
   velocity_destroy(w);
   *ws = NULL;

@@ -73,11 +73,11 @@ static const perp_opt options[] = {
 static void velocity_midpoint_layout(void *ws, perp_arena *a)
 {
   perp_midpoint *s = ws;
-  const perp_model *model = s->k.model;
-  perp_constrained_layout(&s->k, model, a);
-  PERP_DOUBLES(a, model->nq, &s->q, &s->q1, &s->middle);
-  PERP_DOUBLES(a, model->nv, &s->v, &s->v1, &s->mean, &s->predicted, &s->move, &s->f);
-  PERP_DOUBLES(a, model->m, &s->gamma, &s->lambda);
+  const perp_model *model = s->step.k.model;
+  perp_stepper_layout(&s->step, a);
+  s->middle = PERP_CARVE(a, double, model->nq);
+  PERP_DOUBLES(a, model->nv, &s->mean, &s->predicted, &s->move, &s->f);
+  s->gamma = PERP_CARVE(a, double, model->m);
   PERP_DOUBLES(a, 6 * (size_t)model->n_bodies, &s->before, &s->free);
   s->reach = PERP_CARVE(a, double, model->n_bodies);
   s->pose = PERP_CARVE(a, perp_pose, (size_t)model->n_bodies + 1);
@@ -90,17 +90,16 @@ static void velocity_midpoint_destroy(void *ws)
   perp_collision_destroy(s->at_start);
   perp_collision_destroy(s->at_middle);
   perp_islands_destroy(s->islands);
-  perp_constrained_destroy(&s->k);
   perp_arena_free(&s->grown);
   free(s->said);
   free(s->said_impulse);
-  free(s);
+  perp_stepper_destroy(s);
 }
 
 static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *s, const perp_parts *parts)
 {
-  const perp_model *model = s->k.model;
-  PERP_TRY(perp_constrained_create(ctx, &s->k, model, parts, true));
+  const perp_model *model = s->step.k.model;
+  PERP_TRY(perp_constrained_create(ctx, &s->step.k, model, parts, true));
   if (model->n_shapes == 0) return PERP_OK;
   const perp_contact_setup setup = { .tol = s->o.residual,
                                      .tol_data = s->o.residual_data,
@@ -113,12 +112,32 @@ static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *s, const
   return perp_contacts_islands(ctx, model, parts, &setup, 1, false, &s->islands);
 }
 
+/* All parts of a step. */
+static perp_reason velocity_midpoint_make(perp_stepper *step, double t, double h)
+{
+  perp_midpoint *s = (perp_midpoint *)step;
+  perp_constrained *k = &step->k;
+  s->n_said = 0;
+  memset(step->lambda, 0, (size_t)k->model->m * sizeof *step->lambda);
+  bool made = perp_constrained_signals(k, t) && perp_constrained_signals(k, s->end);
+  for (int part = 1; made && s->end - t > 1e-10 * step->grid.h; part++) {
+    double length = s->end - t;
+    made = perp_midpoint_part(s, t, &length, part >= s->o.parts);
+    t += length;
+  }
+  for (int i = 0; i < k->model->m; i++) step->lambda[i] /= h;
+  memcpy(step->q1, step->q, (size_t)k->model->nq * sizeof *step->q);
+  memcpy(step->v1, step->v, (size_t)k->model->nv * sizeof *step->v);
+  return made || k->reason < 0 ? k->reason : PERP_INVALID_STATE;
+}
+
 static perp_status velocity_midpoint_create(perp_ctx *ctx, perp_model *model,
                                             const perp_parts *parts, double h, void **ws)
 {
-  perp_midpoint like = { .o = *(const perp_midpoint_opts *)parts->formulation.opts };
-  like.k.model = model;
-  like.grid.h = h;
+  perp_midpoint like = { .step.k.model = model,
+                         .step.grid.h = h,
+                         .step.make_step = velocity_midpoint_make,
+                         .o = *(const perp_midpoint_opts *)parts->formulation.opts };
   PERP_TRY(perp_workspace_create(ctx, "velocity-midpoint", &like, sizeof like,
                                  velocity_midpoint_layout, ws));
   const perp_status status = velocity_midpoint_open(ctx, *ws, parts);
@@ -132,82 +151,29 @@ static perp_status velocity_midpoint_restart(perp_ctx *ctx, void *ws, double t, 
                                              const double *v)
 {
   perp_midpoint *s = ws;
-  const perp_model *model = s->k.model;
-  perp_constrained_restart(&s->k);
-  s->k.ctx = ctx;
   s->n_memory = s->n_said = s->n = 0;
   s->collision_s = s->lcp_s = 0;
   if (s->islands != NULL) perp_islands_restart(s->islands);
-  perp_pose_or_world(model->dim, NULL, &s->pose[0]);
-  memset(s->lambda, 0, (size_t)model->m * sizeof *s->lambda);
-  memcpy(s->q, q, (size_t)model->nq * sizeof *q);
-  memcpy(s->v, v, (size_t)model->nv * sizeof *v);
-  perp_time_grid_restart(&s->grid, t);
-  return perp_constrained_check_start(ctx, model, s->q, s->v);
-}
-
-/* All parts of a step; false: k says why. */
-static bool velocity_midpoint_parts(perp_midpoint *s, double end)
-{
-  double t = s->grid.t;
-  if (!perp_constrained_signals(&s->k, t) || !perp_constrained_signals(&s->k, end)) return false;
-  for (int part = 1; end - t > 1e-10 * s->grid.h; part++) {
-    double h = end - t;
-    if (!perp_midpoint_part(s, t, &h, part >= s->o.parts)) return false;
-    t += h;
-  }
-  return true;
+  perp_pose_or_world(s->step.k.model->dim, NULL, &s->pose[0]);
+  return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
 static perp_status velocity_midpoint_step(perp_ctx *ctx, void *ws, double t_max,
                                           perp_step_info *info)
 {
   perp_midpoint *s = ws;
-  perp_constrained *k = &s->k;
-  const double end = perp_time_grid_next(&s->grid, t_max), start = perp_constrained_clock(k),
-               h = end - s->grid.t;
-  k->ctx = ctx;
-  k->status = PERP_OK;
-  k->reason = PERP_EXACT;
-  info->reason = PERP_EXACT;
-  if (h > 0) {
-    s->n_said = 0;
-    memset(s->lambda, 0, (size_t)k->model->m * sizeof *s->lambda);
-    const bool made = velocity_midpoint_parts(s, end);
-    if (k->status != PERP_OK) return k->status;
-    info->reason = made || k->reason < 0 ? k->reason : PERP_INVALID_STATE;
-    if (made) perp_time_grid_accept(&s->grid, end);
-    for (int i = 0; i < k->model->m; i++) s->lambda[i] /= h;
-  }
-  k->step_s += perp_constrained_clock(k) - start;
-  k->count.reason = info->reason;
-  info->drift_pos_pre = k->drift;
-  info->lambda = s->lambda;
+  s->end = perp_time_grid_next(&s->step.grid, t_max);
+  PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
   info->n_contacts = s->n_said;
   info->contacts = s->n_said > 0 ? s->said : NULL;
   info->impulse = s->n_said > 0 ? s->said_impulse : NULL;
   return PERP_OK;
 }
 
-static void velocity_midpoint_state(const void *ws, double *t, const double **q, const double **v)
-{
-  const perp_midpoint *s = ws;
-  *t = s->grid.t;
-  *q = s->q;
-  *v = s->v;
-}
-
-static void velocity_midpoint_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
-{
-  const perp_midpoint *s = ws;
-  if (ode != NULL) *ode = s->grid.count;
-  if (kkt != NULL) *kkt = s->k.count;
-}
-
 static void velocity_midpoint_timing(void *ws, bool on, perp_times *times)
 {
   perp_midpoint *s = ws;
-  perp_constrained_timing(&s->k, on, times);
+  perp_constrained_timing(&s->step.k, on, times);
   if (s->islands == NULL || times == NULL) return;
   times->collision = s->collision_s;
   times->lcp = s->lcp_s;
@@ -239,8 +205,8 @@ const perp_formulation_desc perp_formulation_velocity_midpoint = {
   .create = velocity_midpoint_create,
   .restart = velocity_midpoint_restart,
   .step = velocity_midpoint_step,
-  .state = velocity_midpoint_state,
-  .counters = velocity_midpoint_counters,
+  .state = perp_stepper_state,
+  .counters = perp_stepper_counters,
   .timing = velocity_midpoint_timing,
   .destroy = velocity_midpoint_destroy,
   .contacts = velocity_midpoint_contacts,

@@ -142,21 +142,15 @@ static bool velocity_nonlinear_find(workspace *w, double h)
   return true;
 }
 
-/* g(x) / h - n . J_c(x) u */
-static double velocity_nonlinear_bias(void *user, const perp_contact *x, double h,
-                                      const double *before, const double *free)
+/* bias = g(x) / h - n . J_c(x) u */
+static void velocity_nonlinear_law(void *user, const perp_contact *x, double h,
+                                   const double *before, const double *free,
+                                   perp_contact_terms *terms)
 {
   const workspace *w = user;
-  (void)before, (void)free;
-  return x->gap / h - perp_contact_speed(w->s.k.model->dim, w->s.k.e, x, 0, w->along);
-}
-
-static double velocity_nonlinear_friction(void *user, const perp_contact *x, const double *before,
-                                          int dim)
-{
-  (void)user;
-  const double t = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
-  return t > SLIP ? x->mu_dynamic : x->mu;
+  (void)free;
+  terms->bias = x->gap / h - perp_contact_speed(w->s.k.model->dim, w->s.k.e, x, 0, w->along);
+  terms->mu = hypot(before[1], before[2]) > SLIP ? x->mu_dynamic : x->mu;
 }
 
 /* k->a with contact impulses; k: solved without them at the end of the estimate. */
@@ -177,8 +171,7 @@ static bool velocity_nonlinear_contacts(workspace *w, double h)
                             .belts = k->model->belts,
                             .t_belts = k->e->t,
                             .align = true,
-                            .bias = velocity_nonlinear_bias,
-                            .friction = velocity_nonlinear_friction,
+                            .law = velocity_nonlinear_law,
                             .user = w };
   return perp_islands_step(w->islands, k, &task, PERP_LEVEL_VELOCITY, h, w->s.v, &w->lcp_s);
 }

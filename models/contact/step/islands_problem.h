@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside islands*.c: the arrays that all islands share. */
-#ifndef PERP_ISLANDS_PRIVATE_H
-#define PERP_ISLANDS_PRIVATE_H
+/* The problems of all islands in arrays that they share: inside islands*.c. */
+#ifndef PERP_ISLANDS_PROBLEM_H
+#define PERP_ISLANDS_PROBLEM_H
 
-#include "models/contact/step/islands.h"
+#include "models/contact/step/islands_factor.h"
+#include "models/contact/step/islands_task.h"
 #include "solvers/lcp/unique.h"
 
 enum { JOINT_ROWS = 6 };
@@ -43,88 +44,92 @@ typedef struct island_known {
   double work, spent; /* multiplications: of the solver, and of second solutions */
 } island_known;
 
-/* Factors of the equations of frozen contacts, islands_factor.c. */
-enum { ISLAND_FACTORS = 5 }; /* the first one for what is not kept */
-typedef struct island_factor {
-  uint64_t key;
-  int64_t used; /* in this call of perp_islands_solve */
-  int n, rank;  /* n: 0 = none */
-  double *A, *tau_q, *tau_z;
-  int *pivot;
-} island_factor;
+/* Bodies [bodies]. */
+typedef struct islands_bodies {
+  int *joint_root;     /* representative by joints alone */
+  int *parent;         /* and by contacts: one of the island */
+  int *island_of;      /* -1: of none */
+  int *local;          /* place in its island */
+  int *order;          /* by island */
+  int *mass_place;     /* by island: whose M_b stands there; -1: none */
+  bool *jointed;       /* has a joint */
+  unsigned char *diag; /* by island: is M_b^-1 diagonal? */
+  double *mass;        /* kg */
+  island_known *known; /* by the first body of an island: not of a lane, which islands share */
+} islands_bodies;
 
-struct perp_islands {
+/* Contacts [n] at their places in the order of all islands, but for what says otherwise. */
+typedef struct islands_contacts {
+  int *owner;    /* of a contact: a moving body, -1: it does not take part */
+  int *order;    /* contact at each place */
+  double *frame; /* [6 n] t1, t2 */
+  double *mu, *slip;
+  double *restitution;       /* see perp_contact_terms */
+  double *least;             /* least impulse of decompression, or (laws of one contact) the
+                                normal velocity before the step */
+  double *drag;              /* [2 n] friction of sliding contacts, see contact.h */
+  double *torsion, *rolling; /* of a contact, m: with couples */
+} islands_contacts;
+
+/* Rows of all islands: r of each contact, then the others ("further") of its island. */
+typedef struct islands_rows {
+  double *b, *x, *s, *diagonal;              /* [rows], the last of A */
+  double *b_decompression, *x_decompression; /* [rows + n], [rows] */
+  double *lo, *hi;                           /* [further] */
+  double *left_lo, *left_hi;                 /* [further] what compression leaves of them */
+  int *of;                                   /* [further] with couples, see contact.h */
+  double *mu;
+  signed char *pair;
+} islands_rows;
+
+/* The block structure of all islands, see blocks.h. */
+typedef struct islands_structure {
+  int *bptr, *mptr, *tptr; /* [2 bodies + 1] */
+  int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
+  double *M, *Minv, *flat, *J;
+} islands_structure;
+
+/* Scratch. */
+typedef struct islands_work {
+  double *v_star;        /* [nv] M^-1 f, for joints as rows */
+  double *twist_star;    /* [6 bodies] of it */
+  double *twist_end;     /* [6 bodies] at the end of the step */
+  double *f, *a;         /* [nv] response */
+  double *zero, *lambda; /* [m] */
+  double *product;       /* [2 nv] by island */
+  double *impulse;       /* [4 n] of a caller without arrays of its own */
+  int *cursor;           /* [bodies + 1] */
+} islands_work;
+
+typedef struct perp_islands {
   const perp_model *model;
   const perp_contact_desc *kind;
-  int r; /* rows of a contact */
-  bool rows;
+  int r;        /* rows of a contact */
+  bool rows;    /* joints are free rows */
   bool couples; /* surfaces resist spinning or rolling */
   int threads;
-  lane *lanes;
+  lane *lanes; /* [threads] */
   perp_contact_count count;
   perp_contact_observer *observer; /* NULL: none */
   void *user;
   double tol, tol_data; /* of a solution, see contact.h */
   int64_t calls;        /* of perp_islands_solve */
-  /* of fixed size */
-  int *joint_root;     /* [bodies] representative by joints alone */
-  int *joint_body;     /* [joints] a moving body of it */
-  bool *jointed;       /* [bodies] has a joint */
-  unsigned char *diag; /* [bodies] by island: is M_b^-1 diagonal? */
-  double *mass;        /* [bodies] kg */
-  island_known
-      *known;      /* [bodies] by the first body of an island: not of a lane, which islands share */
-  int *mass_place; /* [bodies] whose M_b stands there, by island; -1: none */
-  int *parent;     /* [bodies] */
-  int *island_of;  /* [bodies] -1: of none */
-  int *local;      /* [bodies] place in its island */
-  int *bodies;     /* [bodies] by island */
-  int *joints;     /* [joints] by island */
-  int *bounded;    /* [max_bounded] bounded rows by island */
-  int *bounded_body;       /* [max_bounded] a moving body of each */
-  island *start;           /* [bodies + 1] */
-  int *cursor;             /* [bodies + 1] */
-  int *bptr, *mptr, *tptr; /* [2 bodies + 1] */
-  double *M, *Minv, *flat; /* by island, see blocks.h */
-  double *v_star;          /* [nv] M^-1 f, for joints as rows */
-  double *twist_star;      /* [6 bodies] of it */
-  double *twist_end;       /* [6 bodies] at the end of the step */
-  double *f, *a;           /* [nv] response */
-  double *zero, *lambda;   /* [m] */
-  double *product;         /* [2 nv] by island */
   int n_islands;
-  int max_bounded; /* bounded rows at most */
-  /* by the number of contacts n */
-  int cap;
-  double *scratch;              /* [4 n] */
-  int *owner;                   /* [n] a moving body, -1: the contact does not take part */
-  int *order;                   /* [n] contact at each place */
-  double *frame;                /* [6 n] t1, t2 */
-  double *b, *x, *s, *diagonal; /* [r n + m + bounded], the last of A */
-  double *mu, *slip;            /* [n] */
-  /* [n] and the least impulse of decompression, or (laws of one contact) the normal velocity before
-   * the step */
-  double *restitution, *least;
-  /* with couples: [further] see contact.h, and [n] of the contacts, m */
-  int *row_of;
-  double *row_mu, *torsion, *rolling;
-  signed char *row_pair;
-  double *drag;              /* [2 n] friction of sliding contacts, see contact.h */
-  double *b_decompression;   /* [(r + 1) n + m + bounded] */
-  double *x_decompression;   /* [r n + m + bounded] */
-  double *row_lo, *row_hi;   /* [m + bounded] of the rows that are no contacts */
-  double *left_lo, *left_hi; /* [m + bounded] what compression leaves of them */
-  double *J;
-  int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
-  perp_arena grown;
+  island *start; /* [bodies + 1] */
+  islands_bodies body;
+  int *joints, *joint_body;    /* [joints] by island; a moving body of each */
+  int *bounded, *bounded_body; /* [max_bounded] bounded rows by island; a moving body of each */
+  int max_bounded;             /* 3 of each drive */
+  int cap;                     /* contacts that there is room for */
+  islands_contacts contact;
+  islands_rows row;
+  islands_structure F;
+  islands_work work;
   double *A; /* matrices of eliminated islands */
   size_t cap_A;
-  perp_arena frozen_grown; /* of islands_frozen.c, by the rows of the largest island */
-  int cap_frozen, lwork;
-  double *frozen_b, *frozen_work; /* [4 rows], [lwork] */
-  int *frozen_row;                /* [rows] */
-  island_factor factor[ISLAND_FACTORS];
-};
+  perp_island_factors factors; /* of islands_frozen.c */
+  perp_arena grown;
+} perp_islands;
 
 /* One call, for the members of a team. */
 typedef struct islands_job {
@@ -190,25 +195,38 @@ static inline perp_blocks islands_blocks(const perp_islands *s, int i, bool soft
     .m = s->r * islands_number(s, i, CONTACTS) + islands_further(s, i),
     .nb = nb,
     .nc = islands_first_group(s, i + 1) - group,
-    .bptr = s->bptr + p->first[BODIES] + i,
-    .mptr = s->mptr + p->first[BODIES] + i,
-    .cptr = s->cptr + group + i,
-    .jptr = s->jptr + group + i,
-    .jblk = s->jblk + sub,
-    .joff = s->joff + sub + i,
-    .jgrp = s->jgrp + sub,
-    .tptr = s->tptr + p->first[BODIES] + i,
-    .tsub = s->tsub + sub,
-    .M = s->M + square * body,
-    .Minv = s->Minv + square * body,
-    .J = s->J + 2 * nvb * rows + p->joint_numbers,
-    .diag = s->diag + body,
-    .flat = s->flat + nvb * body,
-    .s = soft ? s->s + islands_first_row(s, i) : NULL,
+    .bptr = s->F.bptr + p->first[BODIES] + i,
+    .mptr = s->F.mptr + p->first[BODIES] + i,
+    .cptr = s->F.cptr + group + i,
+    .jptr = s->F.jptr + group + i,
+    .jblk = s->F.jblk + sub,
+    .joff = s->F.joff + sub + i,
+    .jgrp = s->F.jgrp + sub,
+    .tptr = s->F.tptr + p->first[BODIES] + i,
+    .tsub = s->F.tsub + sub,
+    .M = s->F.M + square * body,
+    .Minv = s->F.Minv + square * body,
+    .J = s->F.J + 2 * nvb * rows + p->joint_numbers,
+    .diag = s->body.diag + body,
+    .flat = s->F.flat + nvb * body,
+    .s = soft ? s->row.s + islands_first_row(s, i) : NULL,
   };
 }
 
-/* islands_partition.c: which bodies belong together, and what of the task belongs to them. */
+/* ---- islands_problem.c ---- */
+
+/* The arrays of fixed size, of a workspace that begins with a perp_islands. */
+void perp_islands_layout(void *ws, perp_arena *a);
+/* islands.h */
+perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n);
+void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                        double *f);
+/* Memory for the matrices of eliminated islands. */
+perp_status perp_islands_reserve_dense(perp_ctx *ctx, perp_islands *s);
+/* impulse, couple, slip, fresh and none of task from the answers, on so many threads. */
+void perp_islands_hand_back(perp_islands *s, const perp_constrained *k,
+                            const perp_island_task *task, int threads);
+/* which bodies belong together, and what of the task belongs to them. */
 void perp_islands_partition(perp_islands *s, const perp_island_task *task);
 /* islands_rows.c: everything of all islands but dense matrices, on up to `threads` threads. */
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
@@ -238,7 +256,7 @@ PERP_INLINE void perp_islands_tangents(int dim, const double n[3], const double 
   perp_cross(n, t1, t + 3);
 }
 
-/* ---- islands_anisotropy.c: elliptic cones of friction ---- */
+/* ---- islands_rows.c: elliptic cones of friction ---- */
 
 /* Friction T of a contact with mu along g and ratio mu across it, w = n x g / |n x g|: with the map
  * S = 1 + (ratio - 1) w w' on tangents, T = S x with |x| <= mu lambda_n.  Most dissipation - T . u
@@ -253,45 +271,21 @@ PERP_INLINE void perp_islands_stretch(double ratio, const double w[3], double *y
   for (int i = 0; i < 3; i++) y[i] += more * w[i];
 }
 
-/* ---- islands_couples.c: couples against spinning and rolling ---- */
+/* ---- islands_rows.c: couples against spinning and rolling ---- */
 
-/* torsion and rolling [n] of all contacts that take part; 0 where the task has no couples. */
-void perp_islands_couples_find(perp_islands *s, const perp_island_task *task);
 /* How many rows the couples of a contact have. */
 static inline int islands_couple_count(const perp_islands *s, int contact)
 {
-  return (s->torsion[contact] > 0) + (s->rolling[contact] > 0) * (s->model->dim - 1);
+  return (s->contact.torsion[contact] > 0) +
+         (s->contact.rolling[contact] > 0) * (s->model->dim - 1);
 }
-/* Their directions d [3 r], unit, world; returns r. */
-int perp_islands_couple_directions(const perp_islands *s, const perp_contact *x, int at,
-                                   double d[9]);
-/* Their rows of J, r x nvb for each moving body, b = J v and the guess x. */
-void perp_islands_couple_rows(const perp_islands *s, const perp_constrained *k,
-                              const perp_island_task *task, int at, const double *v,
-                              double *const J[2], double *b, double *x);
 /* task->couple of the contacts of island i, from its answer. */
 void perp_islands_couples_back(const perp_islands *s, const perp_island_task *task, int i);
-/* f [nv] += the couples of all contacts. */
-void perp_islands_couples_apply(const perp_islands *s, const perp_constrained *k,
-                                const perp_island_task *task, double *f);
 
-/* islands_dense.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by
+/* islands_problem.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by
  * its blocks, else one response to each row of the whole system, by the KKT factor.  False: k says
  * why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
-/* ---- islands_factor.c ---- */
-
-/* Room for matrices of so many rows, and frozen_*; factors are lost where that is more than ever.
- */
-perp_status perp_islands_factor_room(perp_ctx *ctx, perp_islands *s, int rows);
-/* Factors [n, n] made under this key, NULL: none. */
-island_factor *perp_islands_factor_find(perp_islands *s, uint64_t key, int n);
-/* Where to make them: the caller writes A, perp_islands_factor_make overwrites it. */
-island_factor *perp_islands_factor_take(perp_islands *s, uint64_t key, int n);
-bool perp_islands_factor_make(perp_islands *s, island_factor *f);
-/* c [n] = A^+ c; overwrites frozen_work */
-void perp_islands_factor_solve(perp_islands *s, const island_factor *f, double *c);
-
 /* ---- islands_choice.c: which of several solutions ---- */
 
 /* rule: PERP_CHOICE_* but NONE.  NULL where there is no memory. */
@@ -307,8 +301,7 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
                                 const perp_island_task *task, island_known *is, double work,
                                 double *x, double *slip, double *product);
 
-/* islands_coulomb.c: after a step on the velocity level, what its friction leaves of Coulomb's law,
- * into s->count. */
+/* islands_coulomb.c, see islands.h */
 void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task);
 /* islands_impact.c: impacts of island i by a law of one contact, before its problem is solved:
  * problem->b becomes what they leave.  False: there are none.  Else perp_islands_impact_add adds

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inside of simulations whose joints are switched.  Private to switches*.c. */
-#ifndef PERP_SWITCHES_PRIVATE_H
-#define PERP_SWITCHES_PRIVATE_H
+/* What all switches share: which joints hold, the stop of bodies, steps that are made again,
+ * counters that go on; and joints that break. */
+#ifndef PERP_SWITCHES_CORE_H
+#define PERP_SWITCHES_CORE_H
 
-#include "models/contact/step/switches.h"
 #include "models/multibody/model_private.h"
+#include "models/stepping/formulation.h"
 #include "solvers/kkt/kkt.h"
 
 enum { PERP_SWITCH_SEARCH = 60 };
 
 enum switch_phase { SWITCH_WAITS, SWITCH_HOLDS, SWITCH_DONE };
 
-struct perp_switches {
+typedef struct perp_switches {
   perp_model view;
   const perp_model *model; /* that it is a view of */
   const perp_formulation_desc *form;
@@ -40,9 +41,7 @@ struct perp_switches {
   double *f, *c, *a, *lambda;
   perp_contact_count before, sum;
   perp_stats kkt_before;
-};
-
-/* ---- switches_core.c ---- */
+} perp_switches;
 
 /* The formulation restarts, its counters go on. */
 perp_status perp_switches_restart_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,
@@ -54,6 +53,8 @@ void perp_switches_take_hold(perp_switches *k, int i, const double *q);
 /* k->v after the stop of bodies that have just been disabled: M (v+ - v) = J' p, J v+ = 0. */
 perp_status perp_switches_stop(perp_ctx *ctx, perp_switches *k);
 void perp_switches_note(perp_switches *k, perp_release what);
+/* kkt += what was counted before the last restart. */
+void perp_switches_count_before(const perp_switches *k, perp_stats *kkt);
 /* From the start of the step to t. */
 perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
                                 perp_step_info *info, double *now, const double **q,
@@ -66,7 +67,7 @@ perp_status perp_switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, perp_
 perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws,
                                     perp_step_info *info);
 
-/* switches_strain.c: after a step from k->q, joints whose threshold is passed break. */
+/* After a step from k->q, joints whose threshold is passed break. */
 perp_status perp_switches_strain(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info);
 
 #endif
