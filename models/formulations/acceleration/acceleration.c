@@ -7,7 +7,7 @@
  * is solved at each evaluation of the derivative (Vondrak 2005, eq. 6.3, 6.5 and 6.8; STAR
  * 2012, section 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic
  * would keep C = 0 and J v = 0; rounding and truncation do not, which is what stabilization is
- * for: Baumgarte feedback enters c and the rows of contacts (events_rest.c), and the schemes that
+ * for: Baumgarte feedback enters c and the rows of contacts (events_forces.c), and the schemes that
  * correct the state do so at the end of each step, joints and contacts (multistep methods then lose
  * their history).
  *
@@ -22,9 +22,9 @@
  * events.h.  Where they have no solution (critical contacts: Painleve, or bodies that are squeezed)
  * the simulation ends and says so, or stops the bodies: see critical.c.
  *
- * In heaps, where events pile up or no accelerations are found, steps are of first order for a
- * while, with contact forces of their start as on the velocity level: see events_pile.c; the metric
- * events.piled counts them.
+ * In heaps, where events accumulate or no accelerations are found, steps are of first order for a
+ * while, with contact forces of their start as on the velocity level: see events_forces.c; the
+ * metric events.piled counts them.
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states.
@@ -126,7 +126,8 @@ static void momentum_at(workspace *w, double t, const double *y)
 static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
 {
   if (!intermediate || w->events == NULL) return PERP_ODE_FAILED;
-  if (!perp_events_stops(w->events) && !perp_events_skips(w->events)) return PERP_ODE_FAILED;
+  const perp_event_verdict verdict = perp_events_verdict(w->events);
+  if (verdict != PERP_FORCES_STOP && verdict != PERP_FORCES_SKIPPED) return PERP_ODE_FAILED;
   w->k.reason = PERP_EXACT;
   return PERP_ODE_INVALID;
 }
@@ -226,6 +227,22 @@ static perp_ode_answer onto_velocity(void *user, double t, double *q, double *v)
   return perp_constrained_onto(&((workspace *)user)->k, t, q, v);
 }
 
+/* a trial state */
+struct trial {
+  workspace *w;
+  double t;
+  const double *q, *v;
+};
+
+static bool trial_evaluate(void *user)
+{
+  const struct trial *trial = user;
+  if (acceleration_accelerations(trial->w, trial->t, trial->w->h, trial->q, trial->v, true))
+    return true;
+  trial->w->k.reason = PERP_EXACT;
+  return false;
+}
+
 /* A function of time that is known behind an event only, where it falls below zero: ahead of it, it
  * is continued along a line through the last two values. */
 static double behind_add(struct behind *b, double t, double value)
@@ -257,10 +274,8 @@ static double acceleration_margin(workspace *w, double t, const double *q, const
   const double left = perp_events_reserve_left(w->events, &unique);
   if (unique) return left;
   if (left >= 0) return behind_ahead(&w->behind, t);
-  perp_events_consult(w->events, &w->k, true);
-  const bool solved = acceleration_accelerations(w, t, w->h, q, v, true);
-  const double agree = solved ? perp_events_agree(w->events, &w->k) : BEHIND;
-  perp_events_consult(w->events, &w->k, false);
+  struct trial trial = { w, t, q, v };
+  const double agree = perp_events_agree(w->events, &w->k, trial_evaluate, &trial);
   w->k.reason = PERP_EXACT;
   return agree >= 0 ? behind_ahead(&w->behind, t) : behind_add(&w->behind, t, agree);
 }
@@ -287,26 +302,11 @@ static double event_momentum(void *user, double t, const double *y, const double
 
 /* ---- directions of slow sliding ---- */
 
-/* the end of a trial step */
-struct trial_end {
-  workspace *w;
-  double t;
-  const double *q, *v;
-};
-
-static bool trial_evaluate(void *user)
-{
-  const struct trial_end *end = user;
-  if (acceleration_accelerations(end->w, end->t, end->w->h, end->q, end->v, true)) return true;
-  end->w->k.reason = PERP_EXACT;
-  return false;
-}
-
 static bool revise_velocity(void *user, double t, double h, const double *q, const double *v)
 {
   workspace *w = user;
-  struct trial_end end = { w, t + h, q, v };
-  return perp_events_revise(w->events, &w->k, t, h, v, trial_evaluate, &end);
+  struct trial trial = { w, t + h, q, v };
+  return perp_events_revise(w->events, &w->k, t, h, v, trial_evaluate, &trial);
 }
 
 static bool revise_momentum(void *user, double t, double h, const double *y, const double *none)
@@ -430,7 +430,7 @@ static perp_status acceleration_restart(perp_ctx *ctx, void *ws, double t, const
 static perp_status stop_critical(perp_ctx *ctx, workspace *w, double t_max, perp_step_info *info)
 {
   const size_t size = (size_t)w->k.model->nv * sizeof *w->v;
-  while (info->reason < 0 && perp_events_critical(w->events)) {
+  while (info->reason < 0 && perp_events_verdict(w->events) >= PERP_FORCES_CRITICAL) {
     const double t = perp_ode_time(w->ode);
     read_state(w);
     if (!w->momentum) memcpy(w->v, perp_ode_v(w->ode), size);
