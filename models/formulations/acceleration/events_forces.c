@@ -12,21 +12,10 @@
  *
  * In space friction turns the sliding towards the other forces, at a rate that goes with 1 / |u_t|:
  * a slow contact is stiff, and explicit stages would throw it from side to side.  In steps of first
- * order (below) such contacts drift: their friction is that of the contact model on J_t a +
- * Jdot_t v + u_t / h, the largest dissipation for the velocity that the step leads to, as on the
- * velocity level, with mu_dynamic.  It has its full size against the motion until it can stop it
- * within about a step.
- *
- * Events that accumulate.  In a heap that comes to rest modes change faster than steps resolve, and
- * where forces are not unique, or those of complementarity no smooth function of the state, there
- * may be no modes that explain them: events then follow each other within parts of 1e-6 of a step,
- * or no accelerations are found at all.  After EVENTS_MOST of them in one step, or where none are
- * found, and where a body that slides between others jams (none exist), steps are of first order:
- * all contacts at rest drift, with forces that complementarity decides at the start of the step and
- * that hold in it (phase HELD), as the impulses of a step of the velocity level do.  Only bodies
- * that meet are located in it.  So it goes on for a step, and for twice as many each time that
- * events accumulate again as soon as that is over.  These steps are counted.  In space, and without
- * drives: contacts in the plane, whose sliding has no direction to turn, do not accumulate so.
+ * order (events_accumulate.c) such contacts drift: their friction is that of the contact model on
+ * J_t a + Jdot_t v + u_t / h, the largest dissipation for the velocity that the step leads to, as
+ * on the velocity level, with mu_dynamic.  It has its full size against the motion until it can
+ * stop it within about a step.
  *
  * Rows: Vondrak 2005, eq. 6.11 and 6.12; STAR 2012, eq. 28, 30, 31 and 34; Cline 2002, eq. 2.33.
  * Friction that sticks: Vondrak 2005, eq. 6.40; with the model cone STAR 2012, eq. 32. Contacts
@@ -38,70 +27,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double BAD = 0.01;       /* of the accelerations: more is no answer */
-static const double CLEARLY = 1e-6;   /* of a force: within its bounds */
-static const double TURNED = 1e-9;    /* a unit vector that did not */
-static const double WHOLE = 1 - 1e-9; /* of the step */
-static const double MOST = 0.99;      /* of the longest step */
-static const double DISAGREES = -1;   /* how far is not known */
-static const double CUT = 1e-3;  /* of the step: under error control, nearer events accumulate */
-enum { TRIES = 12 };             /* of times within which a drifting contact is to stop */
-enum { ROUNDS = 8, TURNS = 30 }; /* of modes that change at one instant; of a direction */
+static const double BAD = 0.01;     /* of the accelerations: more is no answer */
+static const double CLEARLY = 1e-6; /* of a force: within its bounds */
+static const double TURNED = 1e-9;  /* a unit vector that did not */
+static const double DISAGREES = -1; /* how far is not known */
+enum { TRIES = 12 };                /* of times within which a drifting contact is to stop */
+enum { ROUNDS = 8, TURNS = 30 };    /* of modes that change at one instant; of a direction */
 enum { CHATTER = 20 }; /* steps that go nowhere: the next one is decided at each evaluation */
-enum { EVENTS_MOST = 4, SPAN_MOST = 64 };
-
-/* ---- events that accumulate ---- */
-
-static bool forces_may_hold(const perp_events *events)
-{
-  return events->model->dim == 3 && events->drives == NULL && events->collision != NULL;
-}
-
-/* Is the step that begins at t of first order? */
-static bool forces_first_order(const perp_events *events, double t)
-{
-  return forces_may_hold(events) && t + (1 - WHOLE) * events->settings.h < events->accepted.t_calm;
-}
-
-static void forces_accumulate_from(perp_events *events, double t)
-{
-  perp_event_accepted *accepted = &events->accepted;
-  accepted->span = accepted->span == 0          ? 1
-                   : accepted->span < SPAN_MOST ? 2 * accepted->span
-                                                : SPAN_MOST;
-  accepted->t_calm = t + accepted->span * events->settings.h;
-}
-
-static void forces_drift(perp_event_step *step)
-{
-  for (int i = 0; i < step->n; i++) {
-    perp_event_contact *touching = &step->list[i];
-    if (perp_event_rests(touching)) touching->state = PERP_CONTACT_DRIFTS;
-    touching->back = 0;
-  }
-}
-
-void perp_events_accumulate(perp_events *events, double t, bool event)
-{
-  const perp_event_settings *settings = &events->settings;
-  perp_event_accepted *accepted = &events->accepted;
-  const double whole = settings->h * WHOLE;
-  const bool held = forces_first_order(events, events->start.t);
-  const bool cut = (settings->fixed || event) &&
-                   t - events->start.t < fmin((settings->fixed ? WHOLE : CUT) * settings->h,
-                                              MOST * events->start.longest);
-  if (events->now.phase == PERP_PHASE_FRESH) {
-    accepted->t_events = accepted->t_calm = t;
-    accepted->events = accepted->span = 0;
-  } else if (t - accepted->t_events >= whole) {
-    if (!held) accepted->span = 0;
-    accepted->t_events = t;
-    accepted->events = 0;
-  } else if (cut && ++accepted->events >= EVENTS_MOST && !held) {
-    forces_accumulate_from(events, t);
-  }
-  if (forces_first_order(events, t)) forces_drift(&events->next);
-}
 
 /* ---- the problem ---- */
 
@@ -280,10 +212,9 @@ static void forces_explain(perp_events *events, const perp_constrained *system, 
   for (int i = 0; i < n; i++) {
     const perp_contact *contact = &events->at.contact[i];
     const perp_event_contact *touching = perp_events_kept(events, i);
-    double u[3], slide[3];
+    double slide[3];
     if (touching == NULL || !perp_event_slides(touching)) continue;
-    perp_events_velocity(events->model, system->e, contact, events->trial.v, u);
-    perp_events_tangential(events->model->dim, contact->n, u, slide);
+    perp_events_sliding(events, system, i, events->trial.v, slide);
     slides++;
     if (perp_dot(3, slide, slide) < most) continue;
     most = perp_dot(3, slide, slide);
@@ -342,8 +273,8 @@ static bool forces_complementary(perp_events *events, perp_constrained *system)
   const perp_reason reason = perp_events_failed(&before, count);
   /* may this step be one of first order, or another one of them be tried? */
   const bool may_skip = trial->n > 0 &&
-                        (trial->tries ||
-                         (forces_may_hold(events) && !forces_first_order(events, events->start.t)));
+                        (trial->tries || (perp_events_may_hold(events) &&
+                                          !perp_events_holds(events, events->start.t)));
   if (reason >= 0 || (!may_skip && forces_violation(events, system) <= BAD * free)) return true;
   forces_explain(events, system, reason);
   system->reason = reason;
@@ -515,8 +446,7 @@ static bool forces_hold(perp_events *events, perp_constrained *system)
   perp_event_trial *trial = &events->trial;
   bool found = false;
   if (trial->verdict == PERP_FORCES_SKIPPED) { /* the step was not to be of first order */
-    forces_accumulate_from(events, events->start.t);
-    forces_drift(&events->now);
+    perp_events_hold(events);
   }
   for (int i = 1; i == 1 || trial->verdict == PERP_FORCES_SKIPPED; i++) {
     if (trial->verdict == PERP_FORCES_SKIPPED) {
@@ -599,7 +529,7 @@ bool perp_events_forces(perp_events *events, perp_constrained *system, double t,
   switch (*phase) {
   case PERP_PHASE_FRESH:
   case PERP_PHASE_BEGINS: {
-    const bool first_order = forces_first_order(events, events->start.t);
+    const bool first_order = perp_events_holds(events, events->start.t);
     if (!trial->regular) {
       found = none || forces_complementary(events, system);
     } else if (none || forces_go_on(events, system)) {

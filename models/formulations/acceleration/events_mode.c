@@ -218,17 +218,14 @@ int perp_events_release(perp_events *events, const perp_constrained *system, boo
 
 void perp_events_steady(perp_events *events, const perp_constrained *system)
 {
+  const double least = events->trial.h * events->start.w_scale;
   for (int i = 0; i < events->trial.n && events->model->dim == 3 && !events->start.redundant; i++) {
     perp_event_contact *touching = perp_events_kept(events, i);
-    double u[3], slide[3];
-    if (touching == NULL || !perp_event_slides(touching) || !(events->at.contact[i].mu_dynamic > 0))
-      continue;
-    perp_events_velocity(events->model, system->e, &events->at.contact[i], events->start.v, u);
-    perp_events_tangential(3, events->at.contact[i].n, u, slide);
-    if (touching->state == PERP_CONTACT_SLIDES &&
-        events->trial.h * events->start.w_scale >
-            PERP_EVENTS_STIFF * sqrt(perp_dot(3, slide, slide)))
-      touching->state = PERP_CONTACT_STEADY;
+    double slide[3];
+    if (touching == NULL || touching->state != PERP_CONTACT_SLIDES) continue;
+    if (!(events->at.contact[i].mu_dynamic > 0)) continue;
+    const double speed = perp_events_sliding(events, system, i, events->start.v, slide);
+    if (least > PERP_EVENTS_STIFF * speed) touching->state = PERP_CONTACT_STEADY;
   }
 }
 
@@ -239,15 +236,24 @@ static double mode_slow(const perp_events *events, const perp_event_contact *tou
   return touching->begins ? events->opts.slip : PERP_EVENTS_STOPPED * events->opts.slip;
 }
 
+/* Contact i that slides in a direction of the step, NULL: it does not; its sliding velocity. */
+static perp_event_contact *mode_steady(const perp_events *events, const perp_constrained *system,
+                                       int i, double slide[3], double *speed)
+{
+  perp_event_contact *touching = perp_events_kept(events, i);
+  if (events->model->dim != 3 || touching == NULL || touching->state != PERP_CONTACT_STEADY)
+    return NULL;
+  *speed = perp_events_sliding(events, system, i, events->start.v, slide);
+  return touching;
+}
+
 void perp_events_ahead(perp_events *events, const perp_constrained *system, bool test)
 {
-  for (int i = 0; i < events->trial.n && events->model->dim == 3; i++) {
+  for (int i = 0; i < events->trial.n; i++) {
     const perp_contact *contact = &events->at.contact[i];
-    perp_event_contact *touching = perp_events_kept(events, i);
-    double u[3], slide[3], held[3];
-    if (touching == NULL || touching->state != PERP_CONTACT_STEADY) continue;
-    perp_events_velocity(events->model, system->e, contact, events->start.v, u);
-    perp_events_tangential(3, contact->n, u, slide);
+    double slide[3], held[3], speed;
+    perp_event_contact *touching = mode_steady(events, system, i, slide, &speed);
+    if (touching == NULL) continue;
     if (!test) {
       for (int j = 0; j < 3; j++) events->at.offset[3 * i + j] += slide[j] / events->trial.h;
       memset(events->at.sliding + 3 * i, 0, 3 * sizeof *events->at.sliding);
@@ -257,21 +263,17 @@ void perp_events_ahead(perp_events *events, const perp_constrained *system, bool
     const double *f = events->at.force + 3 * i, normal = perp_dot(3, contact->n, f);
     perp_events_tangential(3, contact->n, f, held);
     const bool stops = contact->mu_dynamic * normal >= sqrt(perp_dot(3, held, held));
-    if (stops && sqrt(perp_dot(3, slide, slide)) > mode_slow(events, touching))
-      mode_slide(events, system, i, slide);
+    if (stops && speed > mode_slow(events, touching)) mode_slide(events, system, i, slide);
   }
 }
 
 bool perp_events_reversed(perp_events *events, const perp_constrained *system)
 {
   bool any = false;
-  for (int i = 0; i < events->trial.n && events->model->dim == 3; i++) {
-    const perp_event_contact *touching = perp_events_kept(events, i);
-    double u[3], slide[3];
-    if (touching == NULL || touching->state != PERP_CONTACT_STEADY) continue;
-    perp_events_velocity(events->model, system->e, &events->at.contact[i], events->start.v, u);
-    perp_events_tangential(3, events->at.contact[i].n, u, slide);
-    if (sqrt(perp_dot(3, slide, slide)) > mode_slow(events, touching) &&
+  for (int i = 0; i < events->trial.n; i++) {
+    double slide[3], speed;
+    const perp_event_contact *touching = mode_steady(events, system, i, slide, &speed);
+    if (touching != NULL && speed > mode_slow(events, touching) &&
         perp_dot(3, slide, touching->dir) < 0)
       any |= mode_slide(events, system, i, slide);
   }
@@ -281,14 +283,11 @@ bool perp_events_reversed(perp_events *events, const perp_constrained *system)
 double perp_events_turn(perp_events *events, const perp_constrained *system, double part)
 {
   double most = 0;
-  for (int i = 0; i < events->trial.n && events->model->dim == 3; i++) {
-    const perp_contact *contact = &events->at.contact[i];
-    const perp_event_contact *touching = perp_events_kept(events, i);
-    double along[3], old[3], u[3], slide[3];
-    if (touching == NULL || touching->state != PERP_CONTACT_STEADY) continue;
+  for (int i = 0; i < events->trial.n; i++) {
+    double along[3], old[3], slide[3], speed;
+    const perp_event_contact *touching = mode_steady(events, system, i, slide, &speed);
+    if (touching == NULL) continue;
     mode_slip(events, system, i, along);
-    perp_events_velocity(events->model, system->e, contact, events->start.v, u);
-    perp_events_tangential(3, contact->n, u, slide);
     for (int j = 0; j < 3; j++) along[j] += slide[j] / events->trial.h;
     const double length = sqrt(perp_dot(3, along, along));
     if (length <= CLEAR * events->start.w_scale) continue;

@@ -239,6 +239,9 @@ void perp_events_velocity(const perp_model *model, const perp_eval *e, const per
 /* Its part along the normal at the poses of system. */
 double perp_events_speed(const perp_events *events, const perp_constrained *system,
                          const perp_contact *contact, const double *v);
+/* Sliding velocity of contact i at the poses of system, world slide [3]; its size. */
+double perp_events_sliding(const perp_events *events, const perp_constrained *system, int i,
+                           const double *v, double slide[3]);
 /* Tangential part of u. */
 void perp_events_tangential(int dim, const double n[3], const double u[3], double t[3]);
 /* For messages. */
@@ -326,8 +329,13 @@ double perp_events_turning_rate(const perp_event_contact *touching, double t);
 void perp_events_turning_next(const perp_events *events, const perp_event_contact *now,
                               const perp_contact *contact, double t_new, perp_event_contact *next);
 
-/* ---- events_forces.c ---- */
+/* ---- events_accumulate.c ---- */
 
+/* May steps be of first order?  Is the one that begins at t, or the one at hand? */
+bool perp_events_may_hold(const perp_events *events);
+bool perp_events_holds(const perp_events *events, double t);
+/* The step that begins, for which no forces were found, is to be of first order. */
+void perp_events_hold(perp_events *events);
 /* The state accepted last, `next`, is where a step begins at time t: is it of first order?  event:
  * modes changed, or bodies hit. */
 void perp_events_accumulate(perp_events *events, double t, bool event);

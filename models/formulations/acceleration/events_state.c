@@ -49,6 +49,15 @@ double perp_events_speed(const perp_events *events, const perp_constrained *syst
   return perp_dot(events->model->dim, contact->n, u);
 }
 
+double perp_events_sliding(const perp_events *events, const perp_constrained *system, int i,
+                           const double *v, double slide[3])
+{
+  double u[3];
+  perp_events_velocity(events->model, system->e, &events->at.contact[i], v, u);
+  perp_events_tangential(events->model->dim, events->at.contact[i].n, u, slide);
+  return sqrt(perp_dot(3, slide, slide));
+}
+
 void perp_events_tangential(int dim, const double n[3], const double u[3], double t[3])
 {
   const double along = perp_dot(dim, n, u);

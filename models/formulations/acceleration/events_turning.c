@@ -221,7 +221,7 @@ bool perp_events_revise(perp_events *events, const perp_constrained *system, dou
 {
   bool any = false, again = false;
   for (int i = 0; i < events->now.n; i++) any |= events->now.list[i].state == PERP_CONTACT_TURNS;
-  if (!any || !perp_events_frozen(events) || events->start.redundant || !evaluate(user))
+  if (!any || !perp_events_keeps_modes(events) || events->start.redundant || !evaluate(user))
     return false;
   for (int i = 0; i < events->at.n; i++) {
     perp_event_contact *touching = perp_events_kept(events, i);
