@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tree of bodies and joints under joint coordinates: sorted breadth first from the world, with
+ * the constant part of every joint.  The other files reduced_*.c evaluate it. */
+#include "models/multibody/reduced_private.h"
+
+#include <stdlib.h>
+
+/* By perp_joint_kind, in the plane and in space; PERP_REDUCED_FREE: a constraint, no edge of the
+ * tree. */
+static const perp_reduced_kind reduced_create_kinds[][2] = {
+  [PERP_JOINT_BALL] = { PERP_REDUCED_HINGE, PERP_REDUCED_BALL },
+  [PERP_JOINT_HINGE] = { PERP_REDUCED_HINGE, PERP_REDUCED_HINGE },
+  [PERP_JOINT_UNIVERSAL] = { PERP_REDUCED_UNIVERSAL, PERP_REDUCED_UNIVERSAL },
+  [PERP_JOINT_SLIDER] = { PERP_REDUCED_SLIDER, PERP_REDUCED_SLIDER },
+  [PERP_JOINT_FIXED] = { PERP_REDUCED_FIXED, PERP_REDUCED_FIXED },
+  [PERP_JOINT_DISTANCE] = { PERP_REDUCED_PLANAR_DISTANCE, PERP_REDUCED_DISTANCE },
+  [PERP_JOINT_PLUGIN] = { PERP_REDUCED_FREE },
+};
+
+static const char *reduced_create_body(const perp_model *model, int b, char buf[PERP_LABEL_MAX])
+{
+  const char *name = b < 0 ? "world" : perp_model_body(model, b)->name;
+  return name != NULL ? name : perp_model_label(buf, "body", b, NULL);
+}
+
+static perp_status reduced_create_refuse(perp_ctx *ctx, const perp_model *model, int j,
+                                         const char *why)
+{
+  const perp_joint_def *def = perp_model_joint(model, j);
+  char joint[PERP_LABEL_MAX], a[PERP_LABEL_MAX], b[PERP_LABEL_MAX];
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "reduced: %s (%s - %s) %s",
+                   perp_model_label(joint, "joint", j, def->name),
+                   reduced_create_body(model, def->a, a), reduced_create_body(model, def->b, b),
+                   why);
+}
+
+void perp_reduced_pose(const perp_model *model, const double *qm, int b, double x[3], double R[9],
+                       double *angle)
+{
+  int dim = perp_model_dim(model);
+  memcpy(x, world_node.x, sizeof world_node.x);
+  memcpy(R, world_node.R, sizeof world_node.R);
+  *angle = 0;
+  if (b < 0) return;
+  const double *q = qm + b * (dim == 3 ? 7 : 3);
+  for (int i = 0; i < dim; i++) x[i] = q[i];
+  if (dim == 3) {
+    perp_quat_matrix(q + 3, R);
+  } else {
+    *angle = q[2];
+    R[0] = R[4] = cos(q[2]), R[1] = sin(q[2]), R[3] = -R[1];
+  }
+}
+
+/* The constant part of a node whose joint j (-1: none) leads from its parent. */
+static void reduced_create_attach(const perp_model *model, int j, int parent_body, node *k)
+{
+  const int dim = perp_model_dim(model);
+  const double *q0 = perp_model_q0(model);
+  double xp[3], Rp[9], xc[3], Rc[9], angle_p, angle_c;
+  perp_reduced_pose(model, q0, parent_body, xp, Rp, &angle_p);
+  perp_reduced_pose(model, q0, k->body, xc, Rc, &angle_c);
+  multiply_transposed(Rp, Rc, k->rel);
+  k->rel_angle = angle_c - angle_p;
+
+  const perp_mass *mass = &perp_model_body(model, k->body)->mass;
+  k->mass = mass->mass;
+  memcpy(k->inertia, mass->inertia, sizeof k->inertia);
+  if (dim == 2) {
+    memset(k->inertia, 0, sizeof k->inertia);
+    k->inertia[0] = k->inertia[4] = k->inertia[8] = mass->inertia[8];
+  }
+
+  k->kind = dim == 3 ? PERP_REDUCED_FREE : PERP_REDUCED_PLANAR;
+  if (j < 0) return;
+  const perp_joint_def *def = perp_model_joint(model, j);
+  bool turned = def->b != k->body; /* the joint was written from child to parent */
+  k->kind = reduced_create_kinds[def->kind][dim - 2];
+  k->length = def->length;
+  const double *axis_p = turned ? def->axis_b : def->axis_a,
+               *axis_c = turned ? def->axis_a : def->axis_b;
+  for (int i = 0; i < dim; i++) {
+    k->anchor_p[i] = turned ? def->anchor_b[i] : def->anchor_a[i];
+    k->anchor_c[i] = turned ? def->anchor_a[i] : def->anchor_b[i];
+  }
+  if (dim == 2 && k->kind == PERP_REDUCED_HINGE) {
+    k->axis_p[2] = k->axis_c[2] = 1;
+  } else if (k->kind == PERP_REDUCED_SLIDER) {
+    /* the axis is given in a; the orientation never changes */
+    double axis[3] = { def->axis_a[0], def->axis_a[1], dim == 3 ? def->axis_a[2] : 0 };
+    unit(axis, axis);
+    if (turned)
+      turn(k->rel, axis, k->axis_p);
+    else
+      memcpy(k->axis_p, axis, sizeof axis);
+  } else if (k->kind == PERP_REDUCED_HINGE || k->kind == PERP_REDUCED_UNIVERSAL) {
+    unit(axis_p, k->axis_p);
+    unit(axis_c, k->axis_c);
+  }
+}
+
+/* While the bodies are sorted.  The joints of body b, -1: the world, are adj[ptr[b + 1] ... ptr[b +
+ * 2] - 1]. */
+typedef struct sorting {
+  const perp_model *model;
+  int n, nj, count;
+  int *ptr, *adj;
+  int *order, *parent,
+      *via; /* [n] bodies, their parents (places in order), the joints to these; count of them */
+  bool *placed, *used; /* [n] bodies, [nj] joints */
+} sorting;
+
+static void sorting_layout(void *sort, perp_arena *a)
+{
+  sorting *s = sort;
+  s->ptr = PERP_CARVE(a, int, s->n + 3);
+  s->adj = PERP_CARVE(a, int, 2 * s->nj);
+  PERP_INTS(a, s->n, &s->order, &s->parent, &s->via);
+  s->placed = PERP_CARVE(a, bool, s->n);
+  s->used = PERP_CARVE(a, bool, s->nj);
+}
+
+static void sorting_index(sorting *s)
+{
+  memset(s->ptr, 0, (size_t)(s->n + 3) * sizeof *s->ptr);
+  memset(s->placed, 0, (size_t)s->n * sizeof *s->placed);
+  memset(s->used, 0, (size_t)s->nj * sizeof *s->used);
+  for (int j = 0; j < s->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    s->ptr[def->a + 3]++;
+    s->ptr[def->b + 3]++;
+  }
+  for (int b = 1; b <= s->n + 1; b++) s->ptr[b + 1] += s->ptr[b];
+  for (int j = 0; j < s->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    s->adj[s->ptr[def->a + 2]++] = j;
+    s->adj[s->ptr[def->b + 2]++] = j;
+  }
+}
+
+static void sorting_place(sorting *s, int body, int parent, int via)
+{
+  s->placed[body] = true;
+  s->parent[s->count] = parent;
+  s->via[s->count] = via;
+  s->order[s->count++] = body;
+}
+
+/* Has the joint coordinates here? */
+static bool reduced_create_carries(const perp_joint_def *def)
+{
+  return reduced_create_kinds[def->kind][1] != PERP_REDUCED_FREE &&
+         !(def->kind == PERP_JOINT_DISTANCE && !(def->length > 0));
+}
+
+/* What hangs on body b at place `parent`, by joints not used yet. */
+static void sorting_neighbours(sorting *s, int b, int parent)
+{
+  for (int e = s->ptr[b + 1]; e < s->ptr[b + 2]; e++) {
+    const int j = s->adj[e];
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    const int other = def->a == b ? def->b : def->a;
+    if (s->used[j] || other < 0 || s->placed[other] || !reduced_create_carries(def)) continue;
+    s->used[j] = true;
+    sorting_place(s, other, parent, j);
+  }
+}
+
+/* Breadth first from the world, then from the first body of each part that floats. */
+static void sorting_run(sorting *s)
+{
+  sorting_neighbours(s, PERP_WORLD, -1);
+  for (int done = 0, b = 0; b <= s->n; b++) {
+    for (; done < s->count; done++) sorting_neighbours(s, s->order[done], done);
+    if (b < s->n && !s->placed[b]) sorting_place(s, b, -1, -1);
+  }
+}
+
+static perp_status reduced_create_check(perp_ctx *ctx, const perp_model *model, int j)
+{
+  const perp_joint_def *def = perp_model_joint(model, j);
+  char why[80];
+  snprintf(why, sizeof why, "is soft (%g); joint coordinates need rigid joints", def->softness);
+  return def->softness > 0 ? reduced_create_refuse(ctx, model, j, why) : PERP_OK;
+}
+
+static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *s)
+{
+  const perp_model *model = tree->model;
+  for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_create_check(ctx, model, j));
+  sorting_index(s);
+  sorting_run(s);
+  for (int j = 0; j < s->nj; j++) {
+    tree->cut[j] = !s->used[j];
+    if (tree->cut[j]) tree->cut_rows += model->cptr[j + 1] - model->cptr[j];
+  }
+  for (int i = 0; i < tree->n; i++) {
+    node *k = &tree->node[i];
+    *k = (node){ .body = s->order[i], .parent = s->parent[i] };
+    reduced_create_attach(model, s->via[i], k->parent < 0 ? PERP_WORLD : s->order[k->parent], k);
+    k->nq = perp_reduced_joints[k->kind].nq, k->nu = perp_reduced_joints[k->kind].nu;
+    k->iq = tree->nq, k->iu = tree->nu;
+    tree->nq += k->nq, tree->nu += k->nu;
+  }
+  return PERP_OK;
+}
+
+static void reduced_create_layout(void *tree, perp_arena *a)
+{
+  perp_reduced_tree *t = tree;
+  t->node = PERP_CARVE(a, node, t->n);
+  t->cut = PERP_CARVE(a, bool, t->model->n_joints);
+}
+
+perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out)
+{
+  *out = NULL;
+  const int n = perp_model_bodies(model);
+  sorting like = { .model = model, .n = n, .nj = perp_model_joints(model) };
+  perp_reduced_tree tree_like = { .model = model, .dim = perp_model_dim(model), .n = n };
+  void *sort, *tree;
+  PERP_TRY(perp_workspace_create(ctx, "reduced", &like, sizeof like, sorting_layout, &sort));
+  perp_status status = perp_workspace_create(ctx, "reduced", &tree_like, sizeof tree_like,
+                                             reduced_create_layout, &tree);
+  if (status == PERP_OK) status = reduced_create_sort(ctx, tree, sort);
+  free(sort);
+  if (status == PERP_OK)
+    *out = tree;
+  else
+    free(tree);
+  return status;
+}
+
+bool perp_reduced_position_only(const perp_reduced_tree *tree)
+{
+  const perp_model *model = tree->model;
+  if (tree->cut_rows > 0) return false;
+  for (int i = 0; i < model->n_forces; i++) {
+    const perp_force_def *el = &model->force_def[i];
+    if (el->kind == PERP_FORCE_DRAG || (el->kind == PERP_FORCE_SPRING && el->damping > 0))
+      return false;
+    if (el->kind == PERP_FORCE_PLUGIN && perp_force_promises(el) & PERP_FORCE_NEEDS_VELOCITY)
+      return false;
+  }
+  for (int i = 0; i < tree->n; i++) {
+    const node *k = &tree->node[i];
+    if (k->parent >= 0) return false;
+    /* centripetal forces and the gyroscopic torque of a turn about one fixed axis load the bearing
+     * only; a rod pulls at the centre of mass: it does not turn the body */
+    const bool still = k->kind == PERP_REDUCED_PLANAR_DISTANCE
+                           ? !(dot(k->anchor_c, k->anchor_c) > 0)
+                           : perp_reduced_joints[k->kind].still;
+    if (!still) return false;
+  }
+  return true;
+}
