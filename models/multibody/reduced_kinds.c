@@ -67,9 +67,9 @@ static void kinds_turned(const node *k, perp_reduced_moved *move)
 }
 
 /* that of the parent */
-static void kinds_parallel(const perp_reduced_tree *tree, node *k, perp_reduced_moved *move)
+static void kinds_parallel(node *k, perp_reduced_moved *move)
 {
-  if (tree->dim == 2)
+  if (move->dim == 2)
     kinds_rotated(e_z, k->angle, k->R);
   else
     multiply(move->parent->R, k->rel, k->R);
@@ -89,13 +89,12 @@ static void kinds_ball_turn(node *k, const double *q, const double *u, perp_redu
 }
 
 /* The last coordinate is an angle about the axis of the parent, n in the world. */
-static void kinds_hinge_turn(const perp_reduced_tree *tree, node *k, const double axis[3],
-                             const double *q, const double *u, perp_reduced_moved *move,
-                             double n[3])
+static void kinds_hinge_turn(node *k, const double axis[3], const double *q, const double *u,
+                             perp_reduced_moved *move, double n[3])
 {
   const double angle = q[k->nq - 1];
   double R1[9], rel[9];
-  if (tree->dim == 2) {
+  if (move->dim == 2) {
     k->angle += angle;
     kinds_rotated(e_z, k->angle, k->R);
   } else {
@@ -127,10 +126,9 @@ static void kinds_rod(const node *k, const double R1[9], const double s[3],
 
 /* ---- free bodies ---- */
 
-static void kinds_free_coordinates(const perp_reduced_tree *tree, const node *k,
-                                   const perp_reduced_relative *at, double *q, double *u)
+static void kinds_free_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+                                   double *u)
 {
-  (void)tree;
   memcpy(q, at->q, (size_t)k->nq * sizeof *q);
   memcpy(u, at->v, (size_t)k->nu * sizeof *u);
 }
@@ -161,28 +159,25 @@ static void kinds_planar_place(node *k, const double *q, const double *u)
 
 /* ---- ball ---- */
 
-static void kinds_ball_coordinates(const perp_reduced_tree *tree, const node *k,
-                                   const perp_reduced_relative *at, double *q, double *u)
+static void kinds_ball_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+                                   double *u)
 {
-  (void)tree;
   perp_matrix_quat(at->R, q);
   turn_back(k->R, at->w, u);
 }
 
-static void kinds_ball_move(const perp_reduced_tree *tree, node *k, const double *q,
-                            const double *u, perp_reduced_moved *move)
+static void kinds_ball_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
 {
-  (void)tree;
   kinds_ball_turn(k, q, u, move);
 }
 
 /* ---- hinge ---- */
 
-static void kinds_hinge_coordinates(const perp_reduced_tree *tree, const node *k,
-                                    const perp_reduced_relative *at, double *q, double *u)
+static void kinds_hinge_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+                                    double *u)
 {
   double n[3], back[9], since[9];
-  if (tree->dim == 2) {
+  if (at->dim == 2) {
     q[0] = k->angle - at->parent->angle - k->rel_angle; /* full turns are kept */
   } else {
     for (int a = 0; a < 3; a++)
@@ -194,21 +189,19 @@ static void kinds_hinge_coordinates(const perp_reduced_tree *tree, const node *k
   u[0] = dot(n, at->w);
 }
 
-static void kinds_hinge_move(const perp_reduced_tree *tree, node *k, const double *q,
-                             const double *u, perp_reduced_moved *move)
+static void kinds_hinge_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
 {
   double n[3];
-  kinds_hinge_turn(tree, k, k->axis_p, q, u, move, n);
+  kinds_hinge_turn(k, k->axis_p, q, u, move, n);
   kinds_rotation(k, 0, n, move->rho_c);
 }
 
 /* ---- universal: the axis of the child turns about the axis of the parent ---- */
 
-static void kinds_universal_coordinates(const perp_reduced_tree *tree, const node *k,
-                                        const perp_reduced_relative *at, double *q, double *u)
+static void kinds_universal_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+                                        double *u)
 {
   double n1[3], n2[3], s[3], R1[9], R2[9];
-  (void)tree;
   turn(k->rel, k->axis_c, n1);
   turn(at->R, k->axis_c, n2);
   perp_cross(n1, n2, s);
@@ -222,12 +215,11 @@ static void kinds_universal_coordinates(const perp_reduced_tree *tree, const nod
   u[0] = dot(n1, at->w), u[1] = dot(n2, at->w);
 }
 
-static void kinds_universal_move(const perp_reduced_tree *tree, node *k, const double *q,
-                                 const double *u, perp_reduced_moved *move)
+static void kinds_universal_move(node *k, const double *q, const double *u,
+                                 perp_reduced_moved *move)
 {
   const double *wp = move->parent->w;
   double R1[9], cross[9], rel[9], n1[3], n2[3], w1[3], w2[3];
-  (void)tree;
   kinds_rotated(k->axis_p, q[0], R1);
   multiply(R1, k->rel, cross);
   kinds_rotated(k->axis_c, q[1], R1);
@@ -247,23 +239,21 @@ static void kinds_universal_move(const perp_reduced_tree *tree, node *k, const d
 
 /* ---- slider ---- */
 
-static void kinds_slider_coordinates(const perp_reduced_tree *tree, const node *k,
-                                     const perp_reduced_relative *at, double *q, double *u)
+static void kinds_slider_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+                                     double *u)
 {
   double n[3];
-  (void)tree;
   turn(at->parent->R, k->axis_p, n);
   q[0] = dot(n, at->d);
   u[0] = dot(n, at->ddot);
 }
 
 /* d = n s,  ddot = n sdot + wp x n s,  bias = 2 wp x n sdot + wp x (wp x n s) */
-static void kinds_slider_move(const perp_reduced_tree *tree, node *k, const double *q,
-                              const double *u, perp_reduced_moved *move)
+static void kinds_slider_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
 {
   const double *wp = move->parent->w;
   double n[3];
-  kinds_parallel(tree, k, move);
+  kinds_parallel(k, move);
   turn(move->parent->R, k->axis_p, n);
   for (int c = 0; c < 3; c++) move->d[c] = n[c] * q[0], move->ddot[c] = n[c] * u[0];
   add_cross(2, wp, move->ddot, move->bias);
@@ -274,26 +264,18 @@ static void kinds_slider_move(const perp_reduced_tree *tree, node *k, const doub
 
 /* ---- fixed ---- */
 
-static void kinds_fixed_coordinates(const perp_reduced_tree *tree, const node *k,
-                                    const perp_reduced_relative *at, double *q, double *u)
-{
-  (void)tree, (void)k, (void)at, (void)q, (void)u;
-}
-
-static void kinds_fixed_move(const perp_reduced_tree *tree, node *k, const double *q,
-                             const double *u, perp_reduced_moved *move)
+static void kinds_fixed_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
 {
   (void)q, (void)u;
-  kinds_parallel(tree, k, move);
+  kinds_parallel(k, move);
 }
 
 /* ---- distance: a massless rod, and a ball at its end ---- */
 
-static void kinds_distance_coordinates(const perp_reduced_tree *tree, const node *k,
-                                       const perp_reduced_relative *at, double *q, double *u)
+static void kinds_distance_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+                                       double *u)
 {
   double ddot[3], s[3], e[3], rates[3], R1[9];
-  (void)tree;
   turn_back(at->parent->R, at->d, s);
   unit(s, e);
   kinds_rod_quaternion(e, q);
@@ -308,12 +290,10 @@ static void kinds_distance_coordinates(const perp_reduced_tree *tree, const node
   turn_back(k->R, at->w, u + 2);
 }
 
-static void kinds_distance_move(const perp_reduced_tree *tree, node *k, const double *q,
-                                const double *u, perp_reduced_moved *move)
+static void kinds_distance_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
 {
   const double rates[3] = { 0, u[0], u[1] };
   double R1[9], rod[9], n[3];
-  (void)tree;
   kinds_ball_turn(k, q, u, move);
   perp_quat_matrix(q, R1);
   kinds_rod(k, R1, rates, move, rod);
@@ -323,12 +303,11 @@ static void kinds_distance_move(const perp_reduced_tree *tree, node *k, const do
   kinds_translation(k, 1, n);
 }
 
-static void kinds_planar_distance_coordinates(const perp_reduced_tree *tree, const node *k,
-                                              const perp_reduced_relative *at, double *q, double *u)
+static void kinds_planar_distance_coordinates(const node *k, const perp_reduced_relative *at,
+                                              double *q, double *u)
 {
   const double *d = at->d;
   double ddot[3], s[3];
-  (void)tree;
   turn_back(at->parent->R, d, s);
   q[0] = atan2(s[1], s[0]);
   q[1] = k->angle - at->parent->angle - k->rel_angle;
@@ -338,12 +317,12 @@ static void kinds_planar_distance_coordinates(const perp_reduced_tree *tree, con
   u[1] = at->w[2];
 }
 
-static void kinds_planar_distance_move(const perp_reduced_tree *tree, node *k, const double *q,
-                                       const double *u, perp_reduced_moved *move)
+static void kinds_planar_distance_move(node *k, const double *q, const double *u,
+                                       perp_reduced_moved *move)
 {
   const double rates[3] = { 0, 0, u[0] };
   double R1[9], rod[9], n[3];
-  kinds_hinge_turn(tree, k, e_z, q, u, move, n);
+  kinds_hinge_turn(k, e_z, q, u, move, n);
   kinds_rotated(e_z, q[0], R1);
   kinds_rod(k, R1, rates, move, rod);
   for (int c = 0; c < 3; c++) n[c] = k->length * rod[3 + c];
@@ -386,9 +365,7 @@ const perp_reduced_joint perp_reduced_joints[] = {
                             .still = true,
                             .coordinates = kinds_slider_coordinates,
                             .move = kinds_slider_move },
-  [PERP_REDUCED_FIXED] = { .still = true,
-                           .coordinates = kinds_fixed_coordinates,
-                           .move = kinds_fixed_move },
+  [PERP_REDUCED_FIXED] = { .still = true, .move = kinds_fixed_move },
   [PERP_REDUCED_DISTANCE] = { .nq = 8,
                               .nu = 5,
                               .n_rotors = 2,

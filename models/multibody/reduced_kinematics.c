@@ -11,7 +11,9 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
   for (int i = 0; i < tree->n; i++) {
     node *k = &tree->node[i];
     const node *l = parent_of(tree, k);
-    perp_reduced_relative at = { .parent = l, .q = qm + k->body * nqb, .v = vm + k->body * nvb };
+    perp_reduced_relative at = {
+      .dim = dim, .parent = l, .q = qm + k->body * nqb, .v = vm + k->body * nvb
+    };
     /* pose and velocity, as given */
     perp_reduced_pose(tree->model, qm, k->body, k->x, k->R, &k->angle);
     for (int c = 0; c < 3; c++) k->xdot[c] = c < dim ? at.v[c] : 0;
@@ -32,7 +34,8 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
     }
     add_cross(1, k->w, rho_c, at.ddot);
     add_cross(-1, l->w, rho_p, at.ddot);
-    perp_reduced_joints[k->kind].coordinates(tree, k, &at, q + k->iq, u + k->iu);
+    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
+    if (joint->coordinates != NULL) joint->coordinates(k, &at, q + k->iq, u + k->iu);
   }
 }
 
@@ -48,9 +51,9 @@ void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const dou
       memcpy(k->r, k->x, sizeof k->r);
       continue;
     }
-    perp_reduced_moved move = { .parent = l };
+    perp_reduced_moved move = { .dim = tree->dim, .parent = l };
     k->angle = l->angle + k->rel_angle;
-    joint->move(tree, k, q + k->iq, u + k->iu, &move);
+    joint->move(k, q + k->iq, u + k->iu, &move);
 
     /* centre of mass:  x = xp + rho_p + d - rho_c */
     const double *rho_c = move.rho_c, minus[3] = { -rho_c[0], -rho_c[1], -rho_c[2] };

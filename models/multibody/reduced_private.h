@@ -73,6 +73,7 @@ PERP_INLINE void unit(const double s[3], double n[3])
 /* A body as its parent sees it, in world axes: orientation in the parent, angular velocity, from
  * the joint point of the parent to that of the child; and its own state. */
 typedef struct perp_reduced_relative {
+  int dim;
   const node *parent;
   const double *q, *v;
   double R[9], w[3], d[3], ddot[3];
@@ -82,6 +83,7 @@ typedef struct perp_reduced_relative {
  * point, from its centre of mass; from the joint point of the parent to that, with the rate of it
  * and the acceleration that velocities cause. */
 typedef struct perp_reduced_moved {
+  int dim;
   const node *parent;
   double w[3], rho_c[3], d[3], ddot[3], bias[3];
 } perp_reduced_moved;
@@ -100,10 +102,9 @@ typedef struct perp_reduced_joint {
   perp_reduced_rotor rotor[2];
   signed char group[3]; /* columns that act one after the other: how many act together */
   bool still;           /* no Coriolis or centrifugal term reaches the coordinates at the world */
-  void (*coordinates)(const perp_reduced_tree *tree, const node *k, const perp_reduced_relative *at,
-                      double *q, double *u);
-  void (*move)(const perp_reduced_tree *tree, node *k, const double *q, const double *u,
-               perp_reduced_moved *move);
+  /* NULL: there are none */
+  void (*coordinates)(const node *k, const perp_reduced_relative *at, double *q, double *u);
+  void (*move)(node *k, const double *q, const double *u, perp_reduced_moved *move);
   void (*place)(node *k, const double *q, const double *u); /* of free bodies, else NULL */
 } perp_reduced_joint;
 
