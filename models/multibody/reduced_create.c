@@ -192,7 +192,7 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
   sorting_run(s);
   for (int j = 0; j < s->nj; j++) {
     tree->cut[j] = !s->used[j];
-    if (tree->cut[j]) tree->cut_rows += model->cptr[j + 1] - model->cptr[j];
+    if (tree->cut[j]) tree->cut_rows += model->pattern.cptr[j + 1] - model->pattern.cptr[j];
   }
   for (int i = 0; i < tree->n; i++) {
     node *k = &tree->node[i];

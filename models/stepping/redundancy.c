@@ -78,7 +78,7 @@ static void redundancy_layout(void *ws, perp_arena *arena)
 {
   perp_redundancy *redundancy = ws;
   const perp_model *model = redundancy->model;
-  const int subs = model->n_subs;
+  const int subs = model->pattern.n_subs;
   const size_t k = (size_t)redundancy->k;
   perp_eval_layout(&redundancy->e, model, arena);
   perp_eval_layout(&redundancy->view.eval, model, arena);
@@ -88,8 +88,8 @@ static void redundancy_layout(void *ws, perp_arena *arena)
   PERP_INTS(arena, subs + 1, &redundancy->jblk, &redundancy->joff, &redundancy->jgrp,
             &redundancy->tsub);
   redundancy->tptr = PERP_CARVE(arena, int, model->n_bodies + 1);
-  PERP_DOUBLES(arena, model->mptr[model->n_bodies], &redundancy->M, &redundancy->Minv);
-  redundancy->J = PERP_CARVE(arena, double, model->nnz_J);
+  PERP_DOUBLES(arena, model->pattern.mptr[model->n_bodies], &redundancy->M, &redundancy->Minv);
+  redundancy->J = PERP_CARVE(arena, double, model->pattern.nnz_J);
   PERP_DOUBLES(arena, redundancy->mf, &redundancy->s, &redundancy->zero);
   PERP_INTS(arena, k, &redundancy->row, &redundancy->group, &redundancy->order,
             &redundancy->drop_row, &redundancy->drop_joint);
@@ -110,9 +110,9 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
   const perp_model *model = redundancy->model;
   int g = 0, sub = 0, at = 0, row = 0, x = 0;
   for (int j = 0; j < model->n_joints; j++) {
-    const int rows = model->cptr[j + 1] - model->cptr[j];
-    for (int i = model->cptr[j]; i < model->cptr[j + 1]; i++) {
-      redundancy->compliant[i] = model->softness[i] > 0 || perp_row_springs(model, i);
+    const int rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
+    for (int i = model->pattern.cptr[j]; i < model->pattern.cptr[j + 1]; i++) {
+      redundancy->compliant[i] = model->soft.softness[i] > 0 || perp_row_springs(model, i);
       if (in[j] || redundancy->compliant[i]) continue;
       redundancy->row[x] = i;
       redundancy->group[x++] = j;
@@ -121,8 +121,9 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
     redundancy->joint[g] = j;
     redundancy->cptr[g] = row;
     redundancy->jptr[g] = sub;
-    for (int k = model->jptr[j]; k < model->jptr[j + 1]; k++, at += rows * model->nvb) {
-      redundancy->jblk[sub] = model->jblk[k];
+    for (int k = model->pattern.jptr[j]; k < model->pattern.jptr[j + 1];
+         k++, at += rows * model->nvb) {
+      redundancy->jblk[sub] = model->pattern.jblk[k];
       redundancy->joff[sub++] = at;
     }
     row += rows;
@@ -136,7 +137,8 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
   const double inertia = redundancy->length * redundancy->length;
   for (int b = 0; b < model->n_bodies; b++) {
     const int d = model->nvb;
-    double *M = redundancy->M + model->mptr[b], *Minv = redundancy->Minv + model->mptr[b];
+    double *M = redundancy->M + model->pattern.mptr[b],
+           *Minv = redundancy->Minv + model->pattern.mptr[b];
     memset(M, 0, (size_t)(d * d) * sizeof *M);
     memset(Minv, 0, (size_t)(d * d) * sizeof *Minv);
     for (int i = 0; i < d; i++) {
@@ -169,11 +171,11 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
     .view = *model, .model = model, .h = h, .length = model->size > 0 ? model->size / 2 : 1
   };
   for (int j = 0; j < model->n_joints; j++) {
-    const int rows = model->cptr[j + 1] - model->cptr[j];
+    const int rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
     like.nf += in[j];
     like.mf += in[j] ? rows : 0;
-    for (int i = model->cptr[j]; !in[j] && i < model->cptr[j + 1]; i++)
-      like.k += !(model->softness[i] > 0 || perp_row_springs(model, i));
+    for (int i = model->pattern.cptr[j]; !in[j] && i < model->pattern.cptr[j + 1]; i++)
+      like.k += !(model->soft.softness[i] > 0 || perp_row_springs(model, i));
   }
   if (like.k == 0 || like.k > LOOP_ROWS) return PERP_OK;
   void *ws;
@@ -187,9 +189,10 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
   memset(redundancy->zero, 0, (size_t)redundancy->mf * sizeof *redundancy->zero);
   redundancy->dropped.row = redundancy->drop_row;
   redundancy->dropped.joint = redundancy->drop_joint;
-  redundancy->view.dropped = &redundancy->dropped;
-  redundancy->view.softness = redundancy->softness;
-  memcpy(redundancy->softness, model->softness, (size_t)model->m * sizeof *redundancy->softness);
+  redundancy->view.sim.dropped = &redundancy->dropped;
+  redundancy->view.soft.softness = redundancy->softness;
+  memcpy(redundancy->softness, model->soft.softness,
+         (size_t)model->m * sizeof *redundancy->softness);
   perp_spec spec;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "tree", &spec));
   const perp_status status = perp_kkt_create(ctx, &spec, &redundancy->forest, &redundancy->solver);
@@ -277,7 +280,7 @@ static bool redundancy_take(perp_redundancy *redundancy)
     redundancy->drop_joint[n++] = redundancy->group[x];
   }
   if (!other) return false;
-  memcpy(redundancy->softness, redundancy->model->softness,
+  memcpy(redundancy->softness, redundancy->model->soft.softness,
          (size_t)redundancy->model->m * sizeof *redundancy->softness);
   for (int i = 0; i < n; i++) {
     const double d = redundancy->d[redundancy->drop_row[i]]; /* of the size of A, whose largest
@@ -401,7 +404,7 @@ perp_status perp_redundancy_restart(perp_ctx *ctx, perp_redundancy *redundancy, 
                                     const double *q, const double *v)
 {
   perp_reason reason; /* which the first step says */
-  memcpy(redundancy->softness, redundancy->model->softness,
+  memcpy(redundancy->softness, redundancy->model->soft.softness,
          (size_t)redundancy->model->m * sizeof *redundancy->softness);
   if (redundancy->dropped.n > 0) redundancy->dropped.set++;
   redundancy->dropped.n = 0;

@@ -31,7 +31,7 @@ static void contacts_layout_grown(void *ws, perp_arena *a)
 {
   perp_contacts *c = ws;
   c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
-  c->couple = c->model->couples ? PERP_CARVE(a, double, 3 * (size_t)c->cap) : NULL;
+  c->couple = c->model->surfaces.couples ? PERP_CARVE(a, double, 3 * (size_t)c->cap) : NULL;
   PERP_DOUBLES(a, c->cap, &c->slip, &c->mu);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
@@ -270,7 +270,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   *out = NULL;
   PERP_TRY(contacts_check(ctx, opts, parts));
   PERP_TRY(perp_contacts_halves(ctx, opts, parts));
-  if (opts->sleep && model->belts)
+  if (opts->sleep && model->surfaces.belts)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "sleep does not support moving surfaces: sleeping bodies would not be carried "
                      "along; leave it out");
@@ -561,7 +561,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .h = h,
                             .before = c->before_step,
                             .free = c->free,
-                            .belts = c->model->belts,
+                            .belts = c->model->surfaces.belts,
                             .t_belts = k->e->t + h,
                             .align = c->o.align == PERP_ALIGN_SLIP,
                             .softness = contacts_softness(&c->o, h),

@@ -174,7 +174,7 @@ static double contacts_memory_along(const perp_contacts *c, const perp_eval *e,
   perp_contact_velocity(c->model->dim, e, x, twist, u);
   const double normal = perp_dot(3, x->n, u);
   for (int i = 0; i < 3; i++) u[i] -= normal * x->n[i];
-  if (c->model->belts) perp_belts_velocity(c->model, e, x, t, belt);
+  if (c->model->surfaces.belts) perp_belts_velocity(c->model, e, x, t, belt);
   const double largest = fmax(sqrt(perp_dot(3, u, u)), sqrt(perp_dot(3, belt, belt)));
   for (int i = 0; i < 3; i++) u[i] += belt[i];
   return fmax(largest, fabs(normal));

@@ -64,9 +64,10 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   s->row_mu = PERP_CARVE(a, double, s->couples ? further : 0);
   s->row_pair = PERP_CARVE(a, signed char, s->couples ? further : 0);
   PERP_DOUBLES(a, coupled, &s->torsion, &s->rolling);
-  size_t subs = 2 * (n + nb + coupled) + (s->rows ? (size_t)model->n_subs : 0);
+  size_t subs = 2 * (n + nb + coupled) + (s->rows ? (size_t)model->pattern.n_subs : 0);
   s->J = PERP_CARVE(a, double,
-                    2 * nv * (r * n + nb + 3 * coupled) + (s->rows ? (size_t)model->nnz_J : 0));
+                    2 * nv * (r * n + nb + 3 * coupled) +
+                        (s->rows ? (size_t)model->pattern.nnz_J : 0));
   PERP_INTS(a, groups + islands, &s->cptr, &s->jptr);
   s->joff = PERP_CARVE(a, int, subs + islands);
   PERP_INTS(a, subs, &s->jblk, &s->jgrp, &s->tsub);
@@ -110,19 +111,19 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                         .r = kind->rows(model->dim),
                         .rows = rows,
                         .threads = threads,
-                        .couples = model->couples && (kind->d.caps & couples),
+                        .couples = model->surfaces.couples && (kind->d.caps & couples),
                         .max_bounded = 3 * model->n_drives };
 #ifndef _OPENMP
   like.threads = 1;
 #endif
   void *ws;
   *out = NULL;
-  if (model->couples && !like.couples && (kind->d.caps & PERP_CONTACT_FRICTION))
+  if (model->surfaces.couples && !like.couples && (kind->d.caps & PERP_CONTACT_FRICTION))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s does not support couples against spinning and rolling (torsion, "
                      "rolling of a surface): use --contact cone or box",
                      kind->d.name);
-  if (model->rolling && !(kind->d.caps & PERP_CONTACT_COUPLES) && like.couples)
+  if (model->surfaces.rolling && !(kind->d.caps & PERP_CONTACT_COUPLES) && like.couples)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s does not support couples against rolling (rolling of a surface): "
                      "use --contact cone or box",
@@ -153,9 +154,9 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     s->mass[i] = model->inertia[i].mass;
   }
   for (int i = 0; i < model->n_joints; i++) {
-    const int *body = model->jblk + model->jptr[i];
+    const int *body = model->pattern.jblk + model->pattern.jptr[i];
     s->joint_body[i] = body[0];
-    for (int k = 0; k < model->jptr[i + 1] - model->jptr[i]; k++) {
+    for (int k = 0; k < model->pattern.jptr[i + 1] - model->pattern.jptr[i]; k++) {
       s->jointed[body[k]] = true;
       perp_unite(s->joint_root, body[0], body[k]);
     }

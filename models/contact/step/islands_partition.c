@@ -98,10 +98,11 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
     next->joint_subs = p->joint_subs;
     next->joint_numbers = p->joint_numbers;
     for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++) {
-      const int joint = s->joints[j], sub = model->jptr[joint], end = model->jptr[joint + 1];
-      next->joint_rows += model->cptr[joint + 1] - model->cptr[joint];
+      const int joint = s->joints[j], sub = model->pattern.jptr[joint],
+                end = model->pattern.jptr[joint + 1];
+      next->joint_rows += model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
       next->joint_subs += end - sub;
-      next->joint_numbers += (size_t)(model->joff[end] - model->joff[sub]);
+      next->joint_numbers += (size_t)(model->pattern.joff[end] - model->pattern.joff[sub]);
     }
     const size_t rows = (size_t)s->r * (size_t)islands_number(s, i, CONTACTS) +
                         (size_t)islands_number(s, i, BOUNDED) +

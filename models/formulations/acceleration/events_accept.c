@@ -94,7 +94,7 @@ static perp_status create_contacts(perp_ctx *ctx, perp_events *events, const per
     .tol = o->residual, .tol_data = o->residual_data, .budget = o->budget, .choice = o->choice
   };
   perp_parts alone = *parts;
-  if (events->model->belts && o->critical == PERP_CRITICAL_STOP)
+  if (events->model->surfaces.belts && o->critical == PERP_CRITICAL_STOP)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "acceleration:critical=stop does not support moving surfaces: use critical=fail");

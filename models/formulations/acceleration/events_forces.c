@@ -110,7 +110,7 @@ static int forces_pose(perp_events *events, const perp_eval *e, const double *q,
       at->slip[i] = touching->slip;
     }
     perp_events_rate(events, e, contact, q, v, offset);
-    if (model->belts) perp_belts_rate(model, e, contact, v, offset);
+    if (model->surfaces.belts) perp_belts_rate(model, e, contact, v, offset);
     perp_events_velocity(model, e, contact, v, u);
     if (feeds) forces_feed(events, contact, touching, u, touching->fed);
     for (int j = 0; j < model->dim; j++) offset[j] -= touching->fed[j];

@@ -87,8 +87,8 @@ static void events_impact_held(const perp_events *events, const perp_model *mode
     for (int side = 0; side < 2; side++) {
       const int body = events->at.contact[i].body[side],
                 other = events->at.contact[i].body[1 - side];
-      if (body >= 0 && model->held[body] && other >= 0 && !model->held[other])
-        model->struck[body] = 1;
+      if (body >= 0 && model->sim.held[body] && other >= 0 && !model->sim.held[other])
+        model->sim.struck[body] = 1;
     }
   }
 }
@@ -133,7 +133,7 @@ static bool events_impact_strike(perp_events *events, perp_constrained *system,
                             .h = events->settings.h,
                             .before = events->trial.before,
                             .free = events->trial.free,
-                            .belts = model->belts,
+                            .belts = model->surfaces.belts,
                             .t_belts = system->e->t,
                             .align = true,
                             .row = row,
@@ -149,7 +149,7 @@ static bool events_impact_strike(perp_events *events, perp_constrained *system,
                          &events->lcp_s))
     return false;
   memcpy(v, system->a, size);
-  if (model->held != NULL) events_impact_held(events, model);
+  if (model->sim.held != NULL) events_impact_held(events, model);
   for (int i = 0; i < events->at.n && perp_impact_single(rule.law) && !events->accepted.plastic;
        i++)
     if (part[i] && events->at.contact[i].e > 0 &&

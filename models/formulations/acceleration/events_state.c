@@ -38,7 +38,7 @@ void perp_events_velocity(const perp_model *model, const perp_eval *e, const per
 {
   perp_events_velocity_at(model, &e->pose[contact->body[0]], &e->pose[contact->body[1]], contact, v,
                           u);
-  if (model->belts) perp_belts_velocity(model, e, contact, e->t, u);
+  if (model->surfaces.belts) perp_belts_velocity(model, e, contact, e->t, u);
 }
 
 double perp_events_speed(const perp_events *events, const perp_constrained *system,

@@ -174,7 +174,7 @@ static bool velocity_nonlinear_contacts(workspace *w, double h)
                             .h = h,
                             .before = w->before,
                             .free = w->free,
-                            .belts = k->model->belts,
+                            .belts = k->model->surfaces.belts,
                             .t_belts = k->e->t,
                             .align = true,
                             .bias = velocity_nonlinear_bias,
