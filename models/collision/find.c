@@ -53,13 +53,13 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
                                   perp_collision **out)
 {
   *out = NULL;
-  if (!model->finished)
+  if (!model->building.finished)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished: call perp_model_finish first");
   if (!(margin >= 0) || !isfinite(margin))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "collision: margin must be in [0, inf): got %g m", margin);
   perp_collision *c = calloc(1, sizeof *c);
   if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection");
-  c->held = model->held;
+  c->held = model->sim.held;
   perp_status status = perp_broad_init(ctx, &c->broad, model, margin);
   if (status == PERP_OK && !find_room(&c->lane[0], 8 * (model->n_shapes + 8)))
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");

@@ -65,7 +65,7 @@ static void equivalent_layout(void *user, perp_arena *arena)
   equivalent->lambda = PERP_CARVE(arena, double, model->m);
   equivalent->drive = PERP_CARVE(arena, double, model->n_drives);
   equivalent->released = PERP_CARVE(arena, bool, model->n_joints);
-  equivalent->release = PERP_CARVE(arena, perp_release, model->n_joints + model->n_disabled);
+  equivalent->release = PERP_CARVE(arena, perp_release, model->n_joints + model->disabled.n);
 }
 
 /* ---- reflection ---- */
@@ -199,8 +199,8 @@ static perp_status equivalent_drives(perp_ctx *ctx, perp_equivalent *equivalent)
 
 static perp_status equivalent_motions(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < equivalent->given->n_motions; i++) {
-    perp_motion_def def = equivalent->given->motion_def[i];
+  for (int i = 0; i < equivalent->given->motions.n; i++) {
+    perp_motion_def def = equivalent->given->motions.def[i];
     const bool turns = equivalent->given->dim == 2 && def.angle_signal != 0;
     if (equivalent->mirrored && (def.x_signal[0] != 0 || turns))
       return unsupported(ctx, "prescribed motions along the normal of the mirror");
@@ -231,8 +231,8 @@ static void equivalent_cue(const perp_equivalent *equivalent, perp_cue *cue)
 
 static perp_status equivalent_disabled(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 0; i < equivalent->given->n_disabled; i++) {
-    perp_disabled_def def = equivalent->given->disabled_def[i];
+  for (int i = 0; i < equivalent->given->disabled.n; i++) {
+    perp_disabled_def def = equivalent->given->disabled.def[i];
     def.body = there(equivalent, def.body);
     equivalent_cue(equivalent, &def.from);
     equivalent_cue(equivalent, &def.until);
@@ -374,26 +374,26 @@ static perp_status equivalent_shapes(perp_ctx *ctx, const making *m)
 /* The signals stay those of the given model. */
 static perp_status equivalent_signals(perp_ctx *ctx, perp_equivalent *equivalent)
 {
-  for (int i = 1; i <= equivalent->given->n_signals; i++) {
+  for (int i = 1; i <= equivalent->given->signals.n; i++) {
     perp_signal_ref same;
     perp_signal_def def = *perp_signal_definition(perp_model_signal(equivalent->given, i));
     def.destroy = NULL;
     PERP_TRY(perp_model_add_signal(ctx, equivalent->model, &def, &same));
   }
-  return perp_model_gravity_signal(ctx, equivalent->model, equivalent->given->gravity_signal);
+  return perp_model_gravity_signal(ctx, equivalent->model, equivalent->given->signals.gravity);
 }
 
 static perp_status equivalent_build(perp_ctx *ctx, const making *m)
 {
   perp_equivalent *equivalent = m->e;
   const perp_model *given = equivalent->given;
-  if (given->n_stops > 0) return unsupported(ctx, "a controller that lets go");
+  if (given->stops.n > 0) return unsupported(ctx, "a controller that lets go");
   equivalent->model->gravity = given->gravity;
-  equivalent->model->friction = given->friction;
-  if (given->n_signals > 0) PERP_TRY(equivalent_signals(ctx, equivalent));
-  for (int i = 0; i < given->n_pairs; i++)
-    PERP_TRY(perp_model_add_pair(ctx, equivalent->model, given->pair[i].a, given->pair[i].b,
-                                 &given->pair[i].surface));
+  equivalent->model->surfaces.friction = given->surfaces.friction;
+  if (given->signals.n > 0) PERP_TRY(equivalent_signals(ctx, equivalent));
+  for (int i = 0; i < given->surfaces.n_pairs; i++)
+    PERP_TRY(perp_model_add_pair(ctx, equivalent->model, given->surfaces.pair[i].a,
+                                 given->surfaces.pair[i].b, &given->surfaces.pair[i].surface));
   PERP_TRY(equivalent_bodies(ctx, equivalent));
   PERP_TRY(equivalent_joints(ctx, equivalent));
   PERP_TRY(equivalent_drives(ctx, equivalent));

@@ -109,7 +109,8 @@ static void conserved_joints(perp_conserved *c, const perp_model *m)
     if (perp_joint_plugin_moves(j)) c->energy = false;
   }
   for (int i = 0; i < m->m; i++)
-    if (m->damping[i] > 0 || (m->softness[i] > 0 && !(m->stiffness[i] > 0))) c->energy = false;
+    if (m->soft.damping[i] > 0 || (m->soft.softness[i] > 0 && !(m->soft.stiffness[i] > 0)))
+      c->energy = false;
   if (m->driven) c->energy = false;
 }
 
@@ -184,7 +185,7 @@ static void conserved_contacts(perp_conserved *c, const perp_model *m)
       }
   }
   if (!perp_model_collides(m)) return;
-  c->elastic = c->elastic && !m->belts;
+  c->elastic = c->elastic && !m->surfaces.belts;
   /* shapes with the same surface are one */
   for (int i = 0; i < m->n_shapes && c->elastic; i++) {
     const perp_surface *s = &m->shape_def[i].surface;
@@ -212,10 +213,10 @@ static void conserved_contacts(perp_conserved *c, const perp_model *m)
 /* The world holds them, and takes their energy where they stop. */
 static void conserved_disabled(perp_conserved *c, const perp_model *m)
 {
-  if (m->n_stops > 0) c->energy = false; /* that of springs goes with them */
-  if (m->n_disabled > 0) conserved_nothing(c);
-  for (int i = 0; i < m->n_disabled; i++)
-    if (m->disabled_def[i].from.kind != PERP_CUE_TIME || m->disabled_def[i].from.time > 0)
+  if (m->stops.n > 0) c->energy = false; /* that of springs goes with them */
+  if (m->disabled.n > 0) conserved_nothing(c);
+  for (int i = 0; i < m->disabled.n; i++)
+    if (m->disabled.def[i].from.kind != PERP_CUE_TIME || m->disabled.def[i].from.time > 0)
       c->energy = false;
 }
 
@@ -231,8 +232,8 @@ void perp_model_conserved(const perp_model *m, perp_conserved *c)
   conserved_drives(c, m);
   conserved_contacts(c, m);
   conserved_disabled(c, m);
-  if (m->gravity_signal != 0) c->energy = c->P[up] = false;
-  if (m->gravity == 0 && m->gravity_signal == 0) return;
+  if (m->signals.gravity != 0) c->energy = c->P[up] = false;
+  if (m->gravity == 0 && m->signals.gravity == 0) return;
   /* weight acts at the centre of mass: it has a torque about any other axis that is not vertical */
   for (int k = 0; k < 3; k++)
     if (c->fixed[k] && (m->dim == 2 || k != up)) c->L[k] = false;

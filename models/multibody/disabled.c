@@ -11,18 +11,18 @@
 
 int perp_model_disabled(const perp_model *model)
 {
-  return model->n_disabled;
+  return model->disabled.n;
 }
 
 const perp_disabled_def *perp_model_disabled_of(const perp_model *model, int i)
 {
-  return i >= 0 && i < model->n_disabled ? &model->disabled_def[i] : NULL;
+  return i >= 0 && i < model->disabled.n ? &model->disabled.def[i] : NULL;
 }
 
 int perp_model_joint_disabled(const perp_model *model, int i)
 {
   const int k = i - perp_disabled_joint(model, 0);
-  return k >= 0 && k < model->n_disabled ? k : -1;
+  return k >= 0 && k < model->disabled.n ? k : -1;
 }
 
 /* ---- building ---- */
@@ -50,13 +50,13 @@ perp_status perp_model_add_disabled(perp_ctx *ctx, perp_model *model, const perp
                                     int *index)
 {
   char buf[PERP_LABEL_MAX];
-  const char *who = perp_model_label(buf, "disabled body", model->n_disabled, NULL);
+  const char *who = perp_model_label(buf, "disabled body", model->disabled.n, NULL);
   PERP_TRY(perp_model_building(ctx, model));
   if (def->body < 0 || def->body >= model->n_bodies)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->body,
                      model->n_bodies);
-  for (int i = 0; i < model->n_disabled; i++)
-    if (model->disabled_def[i].body == def->body)
+  for (int i = 0; i < model->disabled.n; i++)
+    if (model->disabled.def[i].body == def->body)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "%s: body %d is disabled by an earlier entry: merge the entries", who,
                        def->body);
@@ -74,22 +74,22 @@ perp_status perp_model_add_disabled(perp_ctx *ctx, perp_model *model, const perp
       !(def->from.time < def->until.time))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: 'until' (%g s) must be later than 'from' (%g s)", who,
                      def->until.time, def->from.time);
-  if (model->n_disabled == model->cap_disabled) {
-    const int wanted = 2 * model->cap_disabled + 8;
-    perp_disabled_def *list = realloc(model->disabled_def, (size_t)wanted * sizeof *list);
+  if (model->disabled.n == model->disabled.cap) {
+    const int wanted = 2 * model->disabled.cap + 8;
+    perp_disabled_def *list = realloc(model->disabled.def, (size_t)wanted * sizeof *list);
     if (list == NULL)
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d disabled bodies", wanted);
-    model->disabled_def = list;
-    model->cap_disabled = wanted;
+    model->disabled.def = list;
+    model->disabled.cap = wanted;
   }
-  if (index != NULL) *index = model->n_disabled;
-  model->disabled_def[model->n_disabled++] = *def;
+  if (index != NULL) *index = model->disabled.n;
+  model->disabled.def[model->disabled.n++] = *def;
   return PERP_OK;
 }
 
 int perp_model_stops(const perp_model *model)
 {
-  return model->n_stops;
+  return model->stops.n;
 }
 
 static bool disabled_in(perp_stop_range range, int n)
@@ -107,10 +107,10 @@ perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_sto
         "parts that stop: the model has %d forces, %d drives and %d joints, and others "
         "are named, or no condition",
         model->n_forces, model->n_drives, model->n_joints);
-  perp_stop_def *list = realloc(model->stop_def, (size_t)(model->n_stops + 1) * sizeof *list);
+  perp_stop_def *list = realloc(model->stops.def, (size_t)(model->stops.n + 1) * sizeof *list);
   if (list == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for parts that stop");
-  model->stop_def = list;
-  list[model->n_stops++] = *def;
+  model->stops.def = list;
+  list[model->stops.n++] = *def;
   return PERP_OK;
 }
 
@@ -118,7 +118,7 @@ perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_sto
 static perp_status disabled_fits(perp_ctx *ctx, const perp_model *m, int i)
 {
   char buf[PERP_LABEL_MAX];
-  const perp_disabled_def *def = &m->disabled_def[i];
+  const perp_disabled_def *def = &m->disabled.def[i];
   const perp_body_def *body = &m->body_def[def->body];
   const char *who = perp_model_label(buf, "disabled body", i, body->name);
   bool moves = false, shaped = false;
@@ -131,8 +131,8 @@ static perp_status disabled_fits(perp_ctx *ctx, const perp_model *m, int i)
                      "%s: it is disabled at the start and has a velocity: remove the velocity, or "
                      "disable it later",
                      who);
-  for (int k = 0; k < m->n_motions; k++)
-    if (m->motion_def[k].body == def->body)
+  for (int k = 0; k < m->motions.n; k++)
+    if (m->motions.def[k].body == def->body)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "%s: its motion is prescribed: a body has either a motion or times without "
                        "one",
@@ -148,14 +148,14 @@ perp_status perp_disabled_join(perp_ctx *ctx, perp_model *m)
 {
   perp_status status = PERP_OK;
   int joined = 0;
-  for (int i = 0; i < m->n_disabled && status == PERP_OK; i++) {
+  for (int i = 0; i < m->disabled.n && status == PERP_OK; i++) {
     status = disabled_fits(ctx, m, i);
     if (status != PERP_OK) break;
-    const perp_body_def *body = &m->body_def[m->disabled_def[i].body];
+    const perp_body_def *body = &m->body_def[m->disabled.def[i].body];
     perp_joint_def joint = { .name = "disabled",
                              .kind = body->particle ? PERP_JOINT_BALL : PERP_JOINT_FIXED,
                              .a = PERP_WORLD,
-                             .b = m->disabled_def[i].body,
+                             .b = m->disabled.def[i].body,
                              .collide = true,
                              .start = PERP_START_VIOLATES }; /* it may come to hold later */
     memcpy(joint.anchor_a, body->x, sizeof joint.anchor_a);
@@ -163,16 +163,16 @@ perp_status perp_disabled_join(perp_ctx *ctx, perp_model *m)
     if (status == PERP_OK) joined++;
   }
   if (status == PERP_OK) return PERP_OK;
-  const int all = m->n_disabled;
-  m->n_disabled = joined; /* so many have their joints */
+  const int all = m->disabled.n;
+  m->disabled.n = joined; /* so many have their joints */
   perp_disabled_part(m);
-  m->n_disabled = all;
+  m->disabled.n = all;
   return status;
 }
 
 void perp_disabled_part(perp_model *m)
 {
-  for (int i = 0; i < m->n_disabled; i++) {
+  for (int i = 0; i < m->disabled.n; i++) {
     m->n_joints--;
     free((char *)(uintptr_t)m->joint_def[m->n_joints].name);
     free(m->curve[m->n_joints]);

@@ -234,7 +234,8 @@ double perp_drive_coordinate(const perp_model *m, const perp_eval *e, int index)
 {
   const perp_drive *k = &m->drive[index];
   const double x = drives_raw(m, e, k) + k->offset;
-  return perp_drive_turns(m, index) ? x + 2 * M_PI * round((m->angle[index] - x) / (2 * M_PI)) : x;
+  return perp_drive_turns(m, index) ? x + 2 * M_PI * round((m->sim.angle[index] - x) / (2 * M_PI))
+                                    : x;
 }
 
 double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double *Ja, double *Jb)
@@ -328,11 +329,11 @@ void perp_model_follow(perp_model *model, const double *q)
 {
   perp_eval e = model->eval;
   if (q == NULL)
-    for (int i = 0; i < model->n_drives; i++) model->angle[i] = model->drive_def[i].zero;
+    for (int i = 0; i < model->n_drives; i++) model->sim.angle[i] = model->drive_def[i].zero;
   if (q == NULL || model->n_drives == 0) return;
   perp_eval_poses(&e, model, 0, q);
   for (int i = 0; i < model->n_drives; i++)
-    if (perp_drive_turns(model, i)) model->angle[i] = perp_drive_coordinate(model, &e, i);
+    if (perp_drive_turns(model, i)) model->sim.angle[i] = perp_drive_coordinate(model, &e, i);
 }
 
 int perp_model_drives(const perp_model *model)

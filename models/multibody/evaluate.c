@@ -9,10 +9,10 @@
 
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
 {
-  e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1 + model->n_motions);
-  e->frame = PERP_CARVE(a, perp_frame, model->n_motions);
+  e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1 + model->motions.n);
+  e->frame = PERP_CARVE(a, perp_frame, model->motions.n);
   e->Ct = PERP_CARVE(a, double, model->driven ? model->m : 0);
-  e->J = PERP_CARVE(a, double, model->nnz_J);
+  e->J = PERP_CARVE(a, double, model->pattern.nnz_J);
   e->C = PERP_CARVE(a, double, model->m);
   perp_cells_layout(&e->cells, model, a);
 }
@@ -24,18 +24,18 @@ perp_blocks perp_model_pattern(const perp_model *m)
     .m = m->m,
     .nb = m->n_bodies,
     .nc = m->n_joints,
-    .bptr = m->bptr,
-    .mptr = m->mptr,
-    .cptr = m->cptr,
-    .jptr = m->jptr,
-    .jblk = m->jblk,
-    .joff = m->joff,
-    .jgrp = m->jgrp,
-    .tptr = m->tptr,
-    .tsub = m->tsub,
+    .bptr = m->pattern.bptr,
+    .mptr = m->pattern.mptr,
+    .cptr = m->pattern.cptr,
+    .jptr = m->pattern.jptr,
+    .jblk = m->pattern.jblk,
+    .joff = m->pattern.joff,
+    .jgrp = m->pattern.jgrp,
+    .tptr = m->pattern.tptr,
+    .tsub = m->pattern.tsub,
     .M = m->M,
     .Minv = m->Minv,
-    .s = m->soft ? m->softness : NULL,
+    .s = m->soft.any ? m->soft.softness : NULL,
     .diag = m->diagonal,
     .flat = m->flat,
   };
@@ -45,7 +45,7 @@ void perp_eval_init(perp_eval *e, const perp_model *m)
 {
   e->t = 0;
   e->set = 0;
-  e->pose += 1 + m->n_motions; /* pose[-1] is the world */
+  e->pose += 1 + m->motions.n; /* pose[-1] is the world */
   e->pose[-1] = (perp_pose){ 0 };
   for (int i = 0; i < m->dim; i++) e->pose[-1].R[i + m->dim * i] = 1;
   perp_joints_constant(m, e->J);
@@ -57,32 +57,32 @@ void perp_eval_init(perp_eval *e, const perp_model *m)
  * of the set. */
 static void eval_renew(perp_eval *e, const perp_model *model)
 {
-  if (e->set == model->dropped->set) return;
-  e->set = model->dropped->set;
+  if (e->set == model->sim.dropped->set) return;
+  e->set = model->sim.dropped->set;
   if (e->J != NULL) perp_joints_constant(model, e->J);
-  if (e->blocks.s == NULL || e->blocks.s == model->softness)
-    e->blocks.s = model->soft || model->dropped->n > 0 ? model->softness : NULL;
+  if (e->blocks.s == NULL || e->blocks.s == model->soft.softness)
+    e->blocks.s = model->soft.any || model->sim.dropped->n > 0 ? model->soft.softness : NULL;
 }
 
 static void eval_drop(perp_eval *e, const perp_model *model)
 {
-  const perp_dropped *dropped = model->dropped;
+  const perp_dropped *dropped = model->sim.dropped;
   for (int i = 0; i < dropped->n; i++) {
-    const int g = dropped->joint[i], r = dropped->row[i] - model->cptr[g];
-    const int rows = model->cptr[g + 1] - model->cptr[g];
+    const int g = dropped->joint[i], r = dropped->row[i] - model->pattern.cptr[g];
+    const int rows = model->pattern.cptr[g + 1] - model->pattern.cptr[g];
     e->C[dropped->row[i]] = 0;
-    for (int k = model->jptr[g]; k < model->jptr[g + 1] && e->J != NULL; k++)
-      for (int c = 0; c < model->nvb; c++) e->J[model->joff[k] + r + c * rows] = 0;
+    for (int k = model->pattern.jptr[g]; k < model->pattern.jptr[g + 1] && e->J != NULL; k++)
+      for (int c = 0; c < model->nvb; c++) e->J[model->pattern.joff[k] + r + c * rows] = 0;
   }
 }
 
 void perp_eval_at(perp_eval *e, const perp_model *model, double t, const double *q)
 {
   perp_eval_poses(e, model, t, q);
-  if (model->dropped != NULL) eval_renew(e, model);
+  if (model->sim.dropped != NULL) eval_renew(e, model);
   perp_joints_evaluate(model, e);
   if (model->driven) perp_joints_driven(model, e, t, e->Ct);
-  if (model->dropped != NULL) eval_drop(e, model);
+  if (model->sim.dropped != NULL) eval_drop(e, model);
 }
 
 void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
@@ -143,8 +143,8 @@ void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, do
 double perp_model_joint_force(const perp_model *m, const perp_blocks *B, int i,
                               const double *lambda)
 {
-  const int rows = m->cptr[i + 1] - m->cptr[i];
-  const double *J = B->J + B->joff[B->jptr[i]], *x = lambda + m->cptr[i];
+  const int rows = m->pattern.cptr[i + 1] - m->pattern.cptr[i];
+  const double *J = B->J + B->joff[B->jptr[i]], *x = lambda + m->pattern.cptr[i];
   double F[3] = { 0 };
   if (B->jptr[i] == B->jptr[i + 1]) return 0;
   for (int c = 0; c < m->dim; c++)
@@ -232,8 +232,8 @@ void perp_model_curve_point(const perp_model *model, int i, double s, double c[3
 }
 int perp_model_joint_row(const perp_model *model, int i, int *rows)
 {
-  if (rows != NULL) *rows = model->cptr[i + 1] - model->cptr[i];
-  return model->cptr[i];
+  if (rows != NULL) *rows = model->pattern.cptr[i + 1] - model->pattern.cptr[i];
+  return model->pattern.cptr[i];
 }
 
 void perp_model_point(const perp_model *model, const double *q, int body, const double s[3],
@@ -294,10 +294,10 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
     }
     V += in->mass * g * e.pose[b].x[d - 1];
   }
-  if (model->springs) {
+  if (model->soft.springs) {
     e.J = NULL; /* C is scratch of the model, as the poses are */
     perp_joints_evaluate(model, &e);
-    for (int i = 0; i < model->m; i++) V += 0.5 * model->stiffness[i] * e.C[i] * e.C[i];
+    for (int i = 0; i < model->m; i++) V += 0.5 * model->soft.stiffness[i] * e.C[i] * e.C[i];
   }
   *kinetic = T;
   *potential = V + perp_forces_potential(model, &e) + perp_drives_potential(model, &e, t);
@@ -347,7 +347,7 @@ void perp_model_error(const perp_model *model, double t, const double *q, double
 
 void perp_model_rigid_rows(const perp_model *model, double *x)
 {
-  for (int i = 0; i < model->m && model->springs; i++)
+  for (int i = 0; i < model->m && model->soft.springs; i++)
     if (perp_row_springs(model, i)) x[i] = 0;
 }
 

@@ -16,15 +16,15 @@ static void finish_layout(void *model, perp_arena *a)
   m->rows = PERP_CARVE(a, perp_row, m->m);
   m->drive = PERP_CARVE(a, perp_drive, m->n_drives);
   m->diagonal = PERP_CARVE(a, unsigned char, nb);
-  PERP_DOUBLES(a, m->n_drives, &m->angle);
+  PERP_DOUBLES(a, m->n_drives, &m->sim.angle);
   PERP_DOUBLES(a, m->nq, &m->q0);
   PERP_DOUBLES(a, m->nv, &m->v0, &m->flat);
   PERP_DOUBLES(a, nb * square, &m->M, &m->Minv);
-  PERP_DOUBLES(a, m->m, &m->softness, &m->stiffness, &m->damping);
-  PERP_INTS(a, nb + 1, &m->bptr, &m->mptr, &m->tptr);
-  PERP_INTS(a, nc + 1, &m->cptr, &m->jptr);
-  PERP_INTS(a, m->n_subs, &m->jblk, &m->jgrp, &m->tsub);
-  PERP_INTS(a, m->n_subs + 1, &m->joff);
+  PERP_DOUBLES(a, m->m, &m->soft.softness, &m->soft.stiffness, &m->soft.damping);
+  PERP_INTS(a, nb + 1, &m->pattern.bptr, &m->pattern.mptr, &m->pattern.tptr);
+  PERP_INTS(a, nc + 1, &m->pattern.cptr, &m->pattern.jptr);
+  PERP_INTS(a, m->pattern.n_subs, &m->pattern.jblk, &m->pattern.jgrp, &m->pattern.tsub);
+  PERP_INTS(a, m->pattern.n_subs + 1, &m->pattern.joff);
   perp_eval_layout(&m->eval, m, a);
 }
 
@@ -51,13 +51,13 @@ static void fill_bodies(perp_model *m)
   memset(m->M, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->M);
   memset(m->Minv, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->Minv);
   for (int b = 0; b <= m->n_bodies; b++) {
-    m->bptr[b] = b * n;
-    m->mptr[b] = b * n * n;
+    m->pattern.bptr[b] = b * n;
+    m->pattern.mptr[b] = b * n * n;
   }
   for (int b = 0; b < m->n_bodies; b++) {
     const perp_body_def *def = &m->body_def[b];
     perp_inertia *in = &m->inertia[b];
-    double *M = m->M + m->mptr[b], *Minv = m->Minv + m->mptr[b];
+    double *M = m->M + m->pattern.mptr[b], *Minv = m->Minv + m->pattern.mptr[b];
     double *q = m->q0 + b * m->nqb, *v = m->v0 + b * n;
     in->mass = def->mass.mass;
     for (int i = 0; i < 3; i++)
@@ -118,32 +118,33 @@ static void fill_joints(perp_model *m)
       perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
                          def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
     j->curve = m->curve[i];
-    if (i >= m->n_joints - m->n_motions) j->a = PERP_FRAME_OF(i - (m->n_joints - m->n_motions));
+    if (i >= m->n_joints - m->motions.n) j->a = PERP_FRAME_OF(i - (m->n_joints - m->motions.n));
     scalars += j->n_scalars;
     j->row = row;
-    m->cptr[i] = row;
-    m->jptr[i] = sub;
+    m->pattern.cptr[i] = row;
+    m->pattern.jptr[i] = sub;
     j->sub = sub;
     for (int side = 0; side < bodies; side++) {
       if (body[side] < 0) continue;
       if (j->plugin == NULL) *(side == 0 ? &j->ja : &j->jb) = off;
-      m->jblk[sub] = body[side];
-      m->joff[sub++] = off;
+      m->pattern.jblk[sub] = body[side];
+      m->pattern.joff[sub++] = off;
       off += rows * m->nvb;
     }
     for (int k = 0; k < rows; k++) {
-      m->softness[row + k] = def->softness + def->row[k].softness;
-      m->stiffness[row + k] = def->stiffness + def->row[k].stiffness;
-      m->damping[row + k] = def->damping + def->row[k].damping;
-      if (m->softness[row + k] > 0) m->soft = true;
-      if (perp_row_springs(m, row + k)) m->springs = true;
+      m->soft.softness[row + k] = def->softness + def->row[k].softness;
+      m->soft.stiffness[row + k] = def->stiffness + def->row[k].stiffness;
+      m->soft.damping[row + k] = def->damping + def->row[k].damping;
+      if (m->soft.softness[row + k] > 0) m->soft.any = true;
+      if (perp_row_springs(m, row + k)) m->soft.springs = true;
     }
     row += rows;
   }
-  m->cptr[m->n_joints] = row;
-  m->jptr[m->n_joints] = sub;
-  m->joff[sub] = off;
-  perp_blocks_transpose(m->n_bodies, m->n_joints, m->jptr, m->jblk, m->jgrp, m->tptr, m->tsub);
+  m->pattern.cptr[m->n_joints] = row;
+  m->pattern.jptr[m->n_joints] = sub;
+  m->pattern.joff[sub] = off;
+  perp_blocks_transpose(m->n_bodies, m->n_joints, m->pattern.jptr, m->pattern.jblk, m->pattern.jgrp,
+                        m->pattern.tptr, m->pattern.tsub);
 }
 
 /* extent of the centres of mass and anchors, 1 m for a single point; motions have none of their own
@@ -151,7 +152,7 @@ static void fill_joints(perp_model *m)
 static double finish_extent(const perp_model *m)
 {
   double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
-  for (int i = -m->n_bodies; i < 2 * (m->n_joints - m->n_motions); i++) {
+  for (int i = -m->n_bodies; i < 2 * (m->n_joints - m->motions.n); i++) {
     double p[3] = { 0 };
     if (i < 0) {
       perp_model_point(m, m->q0, -1 - i, (const double[3]){ 0 }, p);
@@ -177,7 +178,7 @@ static double joint_norm(const perp_model *m, int i, const double *x, double siz
 {
   const perp_joint *j = &m->joint[i];
   double worst = 0;
-  for (int k = 0; k < m->cptr[i + 1] - m->cptr[i]; k++) {
+  for (int k = 0; k < m->pattern.cptr[i + 1] - m->pattern.cptr[i]; k++) {
     if (perp_row_springs(m, j->row + k)) continue;
     bool angle = k >= j->points && j->scalars[k - j->points].kind == PERP_ROW_DOT;
     double e = fabs(x[j->row + k]) / (angle ? 1 : size);
@@ -297,8 +298,8 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   }
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
-  m->m = m->nnz_J = m->n_subs = 0;
-  m->driven = m->n_motions > 0;
+  m->m = m->pattern.nnz_J = m->pattern.n_subs = 0;
+  m->driven = m->motions.n > 0;
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
     int rows = perp_joint_rows(def, m->dim), pair[2], bodies, moving = 0;
@@ -306,16 +307,16 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
     m->driven = m->driven || perp_joint_plugin_moves(def);
     m->m += rows;
-    m->n_subs += moving;
-    m->nnz_J += rows * m->nvb * moving;
+    m->pattern.n_subs += moving;
+    m->pattern.nnz_J += rows * m->nvb * moving;
   }
-  status = perp_arena_layout(ctx, &m->arena, finish_layout, m);
+  status = perp_arena_layout(ctx, &m->building.arena, finish_layout, m);
   if (status != PERP_OK) {
     perp_motions_part(m);
     perp_disabled_part(m);
     return status;
   }
-  m->soft = m->springs = false;
+  m->soft.any = m->soft.springs = false;
   fill_bodies(m);
   for (int i = 0; i < m->n_joints && status == PERP_OK; i++) status = define_zero(ctx, m, i);
   fill_joints(m);
@@ -324,19 +325,19 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   m->size = finish_extent(m);
   if (status == PERP_OK) status = check_initial_state(ctx, m);
   for (int i = 0; i < m->n_drives && status == PERP_OK; i++) {
-    m->angle[i] = m->drive_def[i].zero;
+    m->sim.angle[i] = m->drive_def[i].zero;
     perp_drive_compile(m, &m->eval, i, &m->drive[i]); /* at the poses that were just checked */
   }
   if (status == PERP_OK) status = finish_shapes(ctx, m);
   if (status != PERP_OK) {
     perp_shapes_free(m);
-    perp_arena_free(&m->arena);
-    finish_layout(m, &m->arena); /* forget the addresses */
-    m->arena = (perp_arena){ 0 };
+    perp_arena_free(&m->building.arena);
+    finish_layout(m, &m->building.arena); /* forget the addresses */
+    m->building.arena = (perp_arena){ 0 };
     perp_motions_part(m);
     perp_disabled_part(m);
     return status;
   }
-  m->finished = true;
+  m->building.finished = true;
   return PERP_OK;
 }

@@ -104,7 +104,7 @@ void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, pe
   joint_plugin_rows(j, model->dim, body, e->t, C, J);
   for (int i = 0, sub = j->sub; i < j->n_bodies; i++) {
     if (j->body[i] < 0) continue;
-    double *to = e->J + model->joff[sub++];
+    double *to = e->J + model->pattern.joff[sub++];
     for (int k = 0; k < nvb; k++)
       memcpy(to + k * r, J + r * (6 * i + perp_element_rate(model->dim, k)),
              (size_t)r * sizeof *to);

@@ -348,7 +348,7 @@ void perp_joints_evaluate(const perp_model *model, perp_eval *e)
 void perp_joints_constant(const perp_model *model, double *J)
 {
   int d = model->dim;
-  memset(J, 0, (size_t)model->nnz_J * sizeof *J);
+  memset(J, 0, (size_t)model->pattern.nnz_J * sizeof *J);
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *j = &model->joint[i];
     int ld = j->points + j->n_scalars;
@@ -486,10 +486,11 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, co
 static void joints_driven(const perp_model *m, const perp_eval *e, int i, const double *z,
                           double *y)
 {
-  const int joint = m->n_joints - m->n_motions + i, rows = m->cptr[joint + 1] - m->cptr[joint];
+  const int joint = m->n_joints - m->motions.n + i,
+            rows = m->pattern.cptr[joint + 1] - m->pattern.cptr[joint];
   double Ja[PERP_JOINT_ROWS * 6];
   joints_rows_of_a(m, e, joint, Ja);
-  y += m->cptr[joint];
+  y += m->pattern.cptr[joint];
   for (int k = 0; k < m->nvb; k++)
     for (int r = 0; r < rows; r++) y[r] += Ja[r + k * rows] * z[k];
 }
@@ -497,13 +498,14 @@ static void joints_driven(const perp_model *m, const perp_eval *e, int i, const 
 /* x [m] = 0 in rows that are left out */
 static void joints_drop(const perp_model *m, double *x)
 {
-  for (int i = 0; m->dropped != NULL && i < m->dropped->n; i++) x[m->dropped->row[i]] = 0;
+  for (int i = 0; m->sim.dropped != NULL && i < m->sim.dropped->n; i++)
+    x[m->sim.dropped->row[i]] = 0;
 }
 
 void perp_joints_driven(const perp_model *m, const perp_eval *e, double t, double *Ct)
 {
   memset(Ct, 0, (size_t)m->m * sizeof *Ct);
-  for (int i = 0; i < m->n_motions; i++) {
+  for (int i = 0; i < m->motions.n; i++) {
     perp_frame f = e->frame[i];
     double x[3], angle;
     if (t != e->t) perp_frame_at(m, i, t, x, &angle, &f);
@@ -515,7 +517,7 @@ void perp_joints_driven(const perp_model *m, const perp_eval *e, double t, doubl
 
 static void joints_driven_bias(const perp_model *m, const perp_eval *e, double *gamma)
 {
-  for (int i = 0; i < m->n_motions; i++) joints_driven(m, e, i, e->frame[i].a, gamma);
+  for (int i = 0; i < m->motions.n; i++) joints_driven(m, e, i, e->frame[i].a, gamma);
   perp_joint_plugin_driven(m, e, e->t, NULL, gamma);
 }
 

@@ -107,53 +107,95 @@ typedef struct perp_dropped {
 typedef struct perp_curve perp_curve; /* compiled, see joints/curve.c */
 typedef struct perp_shape perp_shape; /* compiled, see shapes/shapes_private.h */
 
+/* What elements say beside bodies, joints, forces, drives and shapes. */
+typedef struct perp_motions {
+  int n, cap;
+  perp_motion_def *def;
+} perp_motions;
+typedef struct perp_disabled {
+  int n, cap;
+  perp_disabled_def *def;
+} perp_disabled;
+typedef struct perp_stops {
+  int n;
+  perp_stop_def *def;
+} perp_stops;
+typedef struct perp_signals {
+  int n, cap;
+  perp_signal **list;
+  perp_signal_ref gravity;
+} perp_signals;
+
+/* What surfaces of the model do, and have with each other. */
+typedef struct perp_surfaces {
+  bool belts;       /* some move */
+  bool couples;     /* some resist spinning or rolling, */
+  bool rolling;     /* rolling */
+  bool anisotropic; /* some have two coefficients of friction */
+  perp_friction_rule friction;
+  int n_pairs;
+  perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
+} perp_surfaces;
+
+/* While the model is built, and what is freed with it. */
+typedef struct perp_building {
+  bool finished;
+  int bodies, joints, forces, shapes, drives, curves; /* there is room for so many */
+  int n_kept, cap_kept;
+  perp_kept *kept; /* [n_kept] */
+  perp_arena arena;
+} perp_building;
+
+/* Rows that give way. */
+typedef struct perp_softness {
+  bool any, springs;                      /* springs: rows with stiffness or damping */
+  double *softness, *stiffness, *damping; /* [m] of the rows */
+} perp_softness;
+
+/* Where the blocks of M and J are (perp_blocks). */
+typedef struct perp_pattern {
+  int nnz_J, n_subs; /* n_subs: sub-matrices of J */
+  int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
+} perp_pattern;
+
+/* Of a simulation, which has a shallow copy of the model with its own. */
+typedef struct perp_simulated {
+  const perp_dropped *dropped; /* NULL: none at any time */
+  /* [n_joints] joints that a simulation has released, whose rows are dropped; NULL: none at any
+   * time. */
+  const bool *released;
+  /* [bodies] disabled now, and which of these an impact has struck that is in no
+   * perp_step_info.impulse; NULL: none at any time */
+  const unsigned char *held;
+  unsigned char *struck;
+  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of
+   * whoever asks the model itself (perp_model_follow), simulations have their own. */
+  double *angle;
+} perp_simulated;
+
 struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
-  int cap_bodies, cap_joints, cap_forces, cap_shapes, cap_drives, cap_curves;
   perp_body_def *body_def;
   perp_joint_def *joint_def;
   perp_curve **curve; /* [n_joints] NULL: another kind */
   perp_force_def *force_def;
   perp_drive_def *drive_def;
   perp_shape_def *shape_def;
-  int n_motions, cap_motions, n_signals, cap_signals;
-  perp_motion_def *motion_def;
-  int n_disabled, cap_disabled;
-  perp_disabled_def *disabled_def;
-  int n_stops;
-  perp_stop_def *stop_def;
-  perp_signal **signal;
-  perp_kept *kept;
-  int n_kept, cap_kept;
-  perp_signal_ref gravity_signal;
-  bool belts;       /* surfaces that move */
-  bool couples;     /* surfaces that resist spinning or rolling, */
-  bool rolling;     /* rolling */
-  bool anisotropic; /* surfaces with two coefficients of friction */
-  perp_friction_rule friction;
-  int n_pairs;
-  perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
-  bool finished;
+  perp_motions motions;
+  perp_disabled disabled;
+  perp_stops stops;
+  perp_signals signals;
+  perp_surfaces surfaces;
+  perp_building building;
   /* set by finish */
-  int nq, nv, m, nnz_J, n_subs; /* n_subs: sub-matrices of J */
-  bool driven;                  /* C_t is not 0 */
-  perp_arena arena;
-  double size;                         /* m, extent of the initial state */
-  bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
-  const perp_dropped *dropped; /* NULL: none at any time.  Simulations have a shallow copy of the
-                                  model with their own. */
-  /* [n_joints] joints that a simulation has released, whose rows are dropped; NULL: none at any
-   * time. */
-  const bool *released;
-  /* [bodies] disabled now, and which of these an impact has struck that is in no
-   * perp_step_info.impulse; NULL: none at any time.  In a shallow copy */
-  const unsigned char *held;
-  unsigned char *struck;
-  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of
-   * whoever asks the model itself (perp_model_follow), simulations have their own. */
-  double *angle;
+  int nq, nv, m;
+  double size;          /* m, extent of the initial state */
+  bool driven;          /* C_t is not 0 */
+  bool velocity_forces; /* forces need velocities */
+  perp_softness soft;
+  perp_pattern pattern;
   perp_inertia *inertia;
   perp_joint *joint;
   perp_row *rows;    /* of all joints */
@@ -161,10 +203,9 @@ struct perp_model {
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
   double *M, *Minv;
-  unsigned char *diagonal;                /* [bodies] are M_b and its inverse? */
-  double *flat;                           /* [nv] the diagonals of Minv */
-  double *softness, *stiffness, *damping; /* [m] of the rows */
-  int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
+  unsigned char *diagonal; /* [bodies] are M_b and its inverse? */
+  double *flat;            /* [nv] the diagonals of Minv */
+  perp_simulated sim;
   perp_eval eval; /* of the public functions */
 };
 
@@ -176,6 +217,21 @@ const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int ind
                              const char *name);
 /* PERP_ERR_ARG: the model is finished. */
 perp_status perp_model_building(perp_ctx *ctx, const perp_model *model);
+/* One more part, of size bytes, in *list.  name: of the part, to be copied; NULL: it has none.
+ * *index: where it is. */
+perp_status perp_model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_t size, void *part,
+                            const char **name, int *index);
+/* PERP_ERR_ARG: there is no such body; world: it may be the world. */
+perp_status perp_model_check_body(perp_ctx *ctx, const perp_model *model, int body, bool world,
+                                  const char *who);
+PERP_INLINE bool perp_all_zero(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (x[i] != 0) return false;
+  return true;
+}
+/* Free the arrays of a definition. */
+void perp_shape_disown(const perp_shape_def *def);
 bool perp_model_is_particle(const perp_model *model, int body); /* false for the world */
 /* The compiled shapes; none is fine. */
 void perp_shapes_free(perp_model *model);
@@ -335,7 +391,7 @@ void perp_disabled_part(perp_model *model);
 /* The joint of the i-th disabled body. */
 PERP_INLINE int perp_disabled_joint(const perp_model *model, int i)
 {
-  return model->n_joints - model->n_motions - model->n_disabled + i;
+  return model->n_joints - model->motions.n - model->disabled.n + i;
 }
 
 /* ---- motions.c, frames.c ---- */
@@ -391,7 +447,7 @@ perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a
 PERP_INLINE perp_surface perp_surface_pair(const perp_model *model, const perp_surface *a,
                                            const perp_surface *b)
 {
-  if (model->n_pairs > 0 || model->friction != PERP_FRICTION_GEOMETRIC)
+  if (model->surfaces.n_pairs > 0 || model->surfaces.friction != PERP_FRICTION_GEOMETRIC)
     return perp_surface_pair_of(model, a, b);
   return (perp_surface){
     .mu = a->mu == b->mu ? a->mu : sqrt(a->mu * b->mu),
@@ -479,7 +535,7 @@ PERP_INLINE void perp_pose_or_world(int d, const double *q, perp_pose *pose)
 /* Is the row a spring or damper? */
 PERP_INLINE bool perp_row_springs(const perp_model *model, int row)
 {
-  return model->stiffness[row] > 0 || model->damping[row] > 0;
+  return model->soft.stiffness[row] > 0 || model->soft.damping[row] > 0;
 }
 
 /* y = A x, A 3 x 3 symmetric */

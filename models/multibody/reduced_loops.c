@@ -52,7 +52,8 @@ void perp_reduced_loops_start(perp_reduced_loops *l)
   const perp_model *model = l->tree->model;
   int i = 0;
   for (int j = 0; j < model->n_joints; j++)
-    for (int r = model->cptr[j]; l->tree->cut[j] && r < model->cptr[j + 1]; r++) l->row[i++] = r;
+    for (int r = model->pattern.cptr[j]; l->tree->cut[j] && r < model->pattern.cptr[j + 1]; r++)
+      l->row[i++] = r;
 }
 
 /* x = the rows of the loops of all rows */

@@ -3,34 +3,7 @@
  * the unit sphere, all other coordinates are plain numbers. */
 #include "models/multibody/reduced_private.h"
 
-/* Where the quaternions of a joint are and which rates turn them: q[quat] by u[rate ... ] (rod: two
- * rates) */
-typedef struct rotor {
-  int quat, rate;
-  bool rod;
-} rotor;
-
-/* Coordinates of a joint: first plain numbers, then quaternions. */
-typedef struct parts {
-  int plain, n;
-  rotor r[2];
-} parts;
-
-static parts reduced_manifold_parts(const node *k)
-{
-  switch (k->kind) {
-  case PERP_REDUCED_FREE:
-    return (parts){ 3, 1, { { k->iq + 3, k->iu + 3, false } } };
-  case PERP_REDUCED_BALL:
-    return (parts){ 0, 1, { { k->iq, k->iu, false } } };
-  case PERP_REDUCED_DISTANCE:
-    return (parts){ 0, 2, { { k->iq, k->iu, true }, { k->iq + 4, k->iu + 2, false } } };
-  default:
-    return (parts){ .plain = k->nq };
-  }
-}
-
-static void reduced_manifold_spin(const rotor *r, const double *u, double w[3])
+static void reduced_manifold_spin(const perp_reduced_rotor *r, const double *u, double w[3])
 {
   const double *s = u + r->rate;
   w[0] = r->rod ? 0 : s[0];
@@ -43,12 +16,13 @@ void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const dou
 {
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
-    const parts p = reduced_manifold_parts(k);
-    for (int c = 0; c < p.plain; c++) qdot[k->iq + c] = u[k->iu + c];
-    for (int c = 0; c < p.n; c++) {
+    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
+    for (int c = 0; c < joint->plain; c++) qdot[k->iq + c] = u[k->iu + c];
+    for (int c = 0; c < joint->n_rotors; c++) {
       double w[3];
-      reduced_manifold_spin(&p.r[c], u, w);
-      perp_quat_rate(q + p.r[c].quat, w, qdot + p.r[c].quat);
+      const int at = k->iq + joint->rotor[c].quat;
+      reduced_manifold_spin(&joint->rotor[c], u + k->iu, w);
+      perp_quat_rate(q + at, w, qdot + at);
     }
   }
 }
@@ -58,12 +32,13 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
 {
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
-    const parts p = reduced_manifold_parts(k);
-    for (int c = 0; c < p.plain; c++) q_out[k->iq + c] = q[k->iq + c] + dq[k->iu + c];
-    for (int c = 0; c < p.n; c++) {
+    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
+    for (int c = 0; c < joint->plain; c++) q_out[k->iq + c] = q[k->iq + c] + dq[k->iu + c];
+    for (int c = 0; c < joint->n_rotors; c++) {
       double w[3];
-      reduced_manifold_spin(&p.r[c], dq, w);
-      perp_quat_retract(q + p.r[c].quat, w, q_out + p.r[c].quat);
+      const int at = k->iq + joint->rotor[c].quat;
+      reduced_manifold_spin(&joint->rotor[c], dq + k->iu, w);
+      perp_quat_retract(q + at, w, q_out + at);
     }
   }
 }
@@ -90,12 +65,12 @@ void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, con
 {
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
-    const parts of = reduced_manifold_parts(k);
+    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
     memcpy(start + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
     memcpy(end + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
-    for (int c = 0; c < of.n; c++) {
-      const int at = of.r[c].rate;
-      if (of.r[c].rod)
+    for (int c = 0; c < joint->n_rotors; c++) {
+      const int at = k->iu + joint->rotor[c].rate;
+      if (joint->rotor[c].rod)
         reduced_manifold_transport_rod(dq + at, p + at, start + at, end + at);
       else
         perp_quat_transport(dq + at, p + at, start + at, end + at);
@@ -108,12 +83,13 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
 {
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
-    const parts p = reduced_manifold_parts(k);
-    for (int c = 0; c < p.plain; c++) dq[k->iu + c] = q1[k->iq + c] - q0[k->iq + c];
-    for (int c = 0; c < p.n; c++) {
-      double w[3], *d = dq + p.r[c].rate;
-      perp_quat_difference(q0 + p.r[c].quat, q1 + p.r[c].quat, w);
-      if (p.r[c].rod)
+    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
+    for (int c = 0; c < joint->plain; c++) dq[k->iu + c] = q1[k->iq + c] - q0[k->iq + c];
+    for (int c = 0; c < joint->n_rotors; c++) {
+      const int at = k->iq + joint->rotor[c].quat;
+      double w[3], *d = dq + k->iu + joint->rotor[c].rate;
+      perp_quat_difference(q0 + at, q1 + at, w);
+      if (joint->rotor[c].rod)
         d[0] = w[1], d[1] = w[2]; /* the spin of a rod has no meaning */
       else
         memcpy(d, w, sizeof w);
@@ -124,7 +100,8 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
 void perp_reduced_project(const perp_reduced_tree *tree, double *q)
 {
   for (int i = 0; i < tree->n; i++) {
-    const parts p = reduced_manifold_parts(&tree->node[i]);
-    for (int c = 0; c < p.n; c++) perp_quat_unit(q + p.r[c].quat);
+    const node *k = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
+    for (int c = 0; c < joint->n_rotors; c++) perp_quat_unit(q + k->iq + joint->rotor[c].quat);
   }
 }

@@ -17,19 +17,6 @@
  * O(n), no allocation. */
 #include "models/multibody/reduced_private.h"
 
-/* Columns of a joint that act one after the other: the numbers of those that act together. */
-static const signed char reduced_momentum_groups[][3] = {
-  [PERP_REDUCED_FREE] = { 3, 3 },
-  [PERP_REDUCED_BALL] = { 3 },
-  [PERP_REDUCED_HINGE] = { 1 },
-  [PERP_REDUCED_UNIVERSAL] = { 1, 1 },
-  [PERP_REDUCED_SLIDER] = { 1 },
-  [PERP_REDUCED_FIXED] = { 0 },
-  [PERP_REDUCED_DISTANCE] = { 2, 3 },
-  [PERP_REDUCED_PLANAR] = { 2, 1 },
-  [PERP_REDUCED_PLANAR_DISTANCE] = { 1, 1 },
-};
-
 /* The vector along the rod that S turns with, of the length of the rod. */
 static void reduced_momentum_rod(const node *k, double d[3])
 {
@@ -47,7 +34,7 @@ static double reduced_momentum_dot(const double a[6], const double b[6])
 static void reduced_momentum_joint(const node *k, const double *u, const double h[6],
                                    const double f[6], double *p, double *g)
 {
-  const signed char *group = reduced_momentum_groups[k->kind];
+  const signed char *group = perp_reduced_joints[k->kind].group;
   const bool rod = k->kind == PERP_REDUCED_DISTANCE || k->kind == PERP_REDUCED_PLANAR_DISTANCE;
   double v[6];
   memcpy(v, k->w, 3 * sizeof *v);

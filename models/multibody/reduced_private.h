@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Vectors and 3 x 3 matrices (column-major) as the files reduced_*.c use them. */
+/* The inside of the files reduced_*.c: the table of joint kinds, vectors and 3 x 3 matrices
+ * (column-major). */
 #ifndef PERP_REDUCED_PRIVATE_H
 #define PERP_REDUCED_PRIVATE_H
 
@@ -68,6 +69,46 @@ PERP_INLINE void unit(const double s[3], double n[3])
   double length = sqrt(dot(u, u));
   for (int i = 0; i < 3; i++) n[i] = u[i] / length;
 }
+
+/* A body as its parent sees it, in world axes: orientation in the parent, angular velocity, from
+ * the joint point of the parent to that of the child; and its own state. */
+typedef struct perp_reduced_relative {
+  int dim;
+  const node *parent;
+  const double *q, *v;
+  double R[9], w[3], d[3], ddot[3];
+} perp_reduced_relative;
+
+/* What a joint does to its child, in world axes: its angular velocity from the parent; its joint
+ * point, from its centre of mass; from the joint point of the parent to that, with the rate of it
+ * and the acceleration that velocities cause. */
+typedef struct perp_reduced_moved {
+  int dim;
+  const node *parent;
+  double w[3], rho_c[3], d[3], ddot[3], bias[3];
+} perp_reduced_moved;
+
+/* Where a quaternion is among the coordinates of a joint, and which of its rates turn it: q[quat]
+ * by u[rate ... ] (rod: two rates). */
+typedef struct perp_reduced_rotor {
+  int quat, rate;
+  bool rod;
+} perp_reduced_rotor;
+
+/* A kind of joint: reduced_kinds.c. */
+typedef struct perp_reduced_joint {
+  int nq, nu;
+  int plain, n_rotors; /* coordinates: first plain numbers, then quaternions */
+  perp_reduced_rotor rotor[2];
+  signed char group[3]; /* columns that act one after the other: how many act together */
+  bool still;           /* no Coriolis or centrifugal term reaches the coordinates at the world */
+  /* NULL: there are none */
+  void (*coordinates)(const node *k, const perp_reduced_relative *at, double *q, double *u);
+  void (*move)(node *k, const double *q, const double *u, perp_reduced_moved *move);
+  void (*place)(node *k, const double *q, const double *u); /* of free bodies, else NULL */
+} perp_reduced_joint;
+
+extern const perp_reduced_joint perp_reduced_joints[]; /* by perp_reduced_kind */
 
 /* Pose of body b (PERP_WORLD: of the world) of the maximal state; the plane is z = 0. */
 void perp_reduced_pose(const perp_model *model, const double *qm, int b, double x[3], double R[9],

@@ -72,10 +72,10 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
   bool inside;
   int own[PERP_ELEMENT_BODIES];
   model->gravity = whole->gravity;
-  model->friction = whole->friction;
-  for (int i = 0; i < whole->n_pairs; i++)
-    PERP_TRY(perp_model_add_pair(ctx, model, whole->pair[i].a, whole->pair[i].b,
-                                 &whole->pair[i].surface));
+  model->surfaces.friction = whole->surfaces.friction;
+  for (int i = 0; i < whole->surfaces.n_pairs; i++)
+    PERP_TRY(perp_model_add_pair(ctx, model, whole->surfaces.pair[i].a, whole->surfaces.pair[i].b,
+                                 &whole->surfaces.pair[i].surface));
   for (int i = 0; i < s->n_bodies; i++) {
     const perp_body_def *def = &whole->body_def[s->body[i]];
     PERP_TRY(perp_model_add_body(ctx, model, def, NULL));

@@ -5,40 +5,40 @@
 perp_status perp_model_check_signal(perp_ctx *ctx, const perp_model *model, perp_signal_ref signal,
                                     const char *who)
 {
-  if (signal >= 0 && signal <= model->n_signals) return PERP_OK;
+  if (signal >= 0 && signal <= model->signals.n) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,
                    "%s: signal %d does not exist: signals are numbered from 1 to %d", who, signal,
-                   model->n_signals);
+                   model->signals.n);
 }
 
 void perp_model_signal_at(const perp_model *model, perp_signal_ref signal, double t, double y[3])
 {
-  perp_signal_at(model->signal[signal - 1], t, y);
+  perp_signal_at(model->signals.list[signal - 1], t, y);
 }
 
 const perp_signal *perp_model_signal(const perp_model *model, perp_signal_ref signal)
 {
-  return signal > 0 && signal <= model->n_signals ? model->signal[signal - 1] : NULL;
+  return signal > 0 && signal <= model->signals.n ? model->signals.list[signal - 1] : NULL;
 }
 
 int perp_model_signals(const perp_model *model)
 {
-  return model->n_signals;
+  return model->signals.n;
 }
 
 perp_signal_ref perp_model_gravity_signal_of(const perp_model *model)
 {
-  return model->gravity_signal;
+  return model->signals.gravity;
 }
 
 double perp_model_gravity_at(const perp_model *model, double t)
 {
-  return perp_model_value(model, model->gravity, model->gravity_signal, t);
+  return perp_model_value(model, model->gravity, model->signals.gravity, t);
 }
 
 bool perp_model_depends_on_time(const perp_model *model)
 {
-  if (model->driven || model->gravity_signal != 0 || model->belts) return true;
+  if (model->driven || model->signals.gravity != 0 || model->surfaces.belts) return true;
   for (int i = 0; i < model->n_forces; i++)
     if (perp_force_promises(&model->force_def[i]) & PERP_FORCE_NEEDS_TIME) return true;
   for (int i = 0; i < model->n_drives; i++)

@@ -129,7 +129,7 @@ static perp_status stab_unweighted(perp_ctx *ctx, void *user)
   perp_constrained *k = user;
   const perp_model *model = k->model;
   const perp_blocks *B = &k->e->blocks;
-  if (model->springs || k->coordinates != NULL)
+  if (model->soft.springs || k->coordinates != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "corrections that are not weighted by the masses serve rigid joints alone: "
                      "soft joints and joint coordinates need weight=mass");
@@ -166,8 +166,9 @@ static void set_softness(perp_constrained *k, double h)
 {
   const perp_model *m = k->model;
   for (int i = 0; i < m->m; i++) {
-    k->S[i] = m->softness[i];
-    if (perp_row_springs(m, i)) k->S[i] += 1 / (h * (h * m->stiffness[i] + m->damping[i]));
+    k->S[i] = m->soft.softness[i];
+    if (perp_row_springs(m, i))
+      k->S[i] += 1 / (h * (h * m->soft.stiffness[i] + m->soft.damping[i]));
   }
   k->S_h = h;
   k->factored = NULL;
@@ -196,20 +197,20 @@ void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, 
 {
   const perp_model *m = k->model;
   const double *C = k->e->C;
-  if (m->m == 0 || (k->stab->rhs == NULL && !m->springs)) return;
+  if (m->m == 0 || (k->stab->rhs == NULL && !m->soft.springs)) return;
   /* on the velocity level the rate is not defined before v+ is known: zeros */
   if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
-  if (m->springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
+  if (m->soft.springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
   const double step = perp_constrained_feedback_step(k, level, h);
   if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, step, C, k->Cdot, k->c);
-  if (!m->springs) return;
+  if (!m->soft.springs) return;
   if (k->S_h != h) set_softness(k, h);
   for (int i = 0; i < m->m; i++) {
     if (!perp_row_springs(m, i)) continue;
-    const double b = h * m->stiffness[i] + m->damping[i];
+    const double b = h * m->soft.stiffness[i] + m->soft.damping[i];
     k->c[i] = k->violation[i] - (level == PERP_LEVEL_VELOCITY
-                                     ? m->stiffness[i] * C[i] / b
-                                     : (m->stiffness[i] * C[i] / b + k->Cdot[i]) / h);
+                                     ? m->soft.stiffness[i] * C[i] / b
+                                     : (m->soft.stiffness[i] * C[i] / b + k->Cdot[i]) / h);
   }
 }
 
@@ -227,7 +228,7 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   k->v_before = PERP_CARVE(a, double, model->nv);
   PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->kept.lambda, &k->Cdot, &k->violation,
                &k->impulse);
-  k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
+  k->S = PERP_CARVE(a, double, model->soft.springs ? model->m : 0);
   k->Ct = PERP_CARVE(a, double, model->driven ? model->m : 0);
 }
 
@@ -255,7 +256,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .unweighted = stab_unweighted,
   };
   perp_constrained_restart(k);
-  if (model->springs) { /* with S of a step of 1 s until there is one */
+  if (model->soft.springs) { /* with S of a step of 1 s until there is one */
     set_softness(k, 1);
     for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
   }
@@ -326,8 +327,9 @@ void perp_constrained_at(perp_constrained *k, double t, const double *q)
 {
   size_t size = (size_t)k->model->nq * sizeof *q;
   int i = (int)(k->e - k->eval);
-  if (k->model->dropped != NULL && k->set != k->model->dropped->set) { /* other rows than before */
-    k->set = k->model->dropped->set;
+  if (k->model->sim.dropped != NULL &&
+      k->set != k->model->sim.dropped->set) { /* other rows than before */
+    k->set = k->model->sim.dropped->set;
     k->known[0] = k->known[1] = false;
     k->factored = NULL;
     k->S_h = 0;
@@ -425,10 +427,10 @@ void perp_constrained_rate(const perp_constrained *k, const double *v, double *C
 
 bool perp_constrained_signals(perp_constrained *k, double t)
 {
-  const int n = k->model->driven || k->model->belts ? 3 : 1;
+  const int n = k->model->driven || k->model->surfaces.belts ? 3 : 1;
   double y[3];
-  for (int i = 0; i < k->model->n_signals; i++) {
-    perp_signal_at(k->model->signal[i], t, y);
+  for (int i = 0; i < k->model->signals.n; i++) {
+    perp_signal_at(k->model->signals.list[i], t, y);
     if (perp_all_finite(n, y)) continue;
     k->reason = PERP_NOT_FINITE;
     return false;

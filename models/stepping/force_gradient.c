@@ -85,11 +85,13 @@ static void force_gradient_row(const perp_force_gradient *gradient, perp_model *
                                double stiffness)
 {
   const int joint = gradient->joint + i / PERP_JOINT_ROWS, at = i % PERP_JOINT_ROWS,
-            rows = model->cptr[joint + 1] - model->cptr[joint], nvb = model->nvb;
-  for (int sub = model->jptr[joint], k = 0; sub < model->jptr[joint + 1]; sub++, k += nvb)
-    for (int l = 0; l < nvb; l++) eval->J[model->joff[sub] + at + l * rows] = weight * u[k + l];
-  model->stiffness[model->cptr[joint] + at] = stiffness;
-  model->damping[model->cptr[joint] + at] = 0;
+            rows = model->pattern.cptr[joint + 1] - model->pattern.cptr[joint], nvb = model->nvb;
+  for (int sub = model->pattern.jptr[joint], k = 0; sub < model->pattern.jptr[joint + 1];
+       sub++, k += nvb)
+    for (int l = 0; l < nvb; l++)
+      eval->J[model->pattern.joff[sub] + at + l * rows] = weight * u[k + l];
+  model->soft.stiffness[model->pattern.cptr[joint] + at] = stiffness;
+  model->soft.damping[model->pattern.cptr[joint] + at] = 0;
 }
 
 void perp_force_gradient_rows(const perp_force_gradient *gradient,

@@ -24,7 +24,8 @@ static int implicit_edges(const perp_model *model, int *edge)
     n++;                                                                                           \
   } while (0)
   for (int k = 0; k < model->n_joints; k++) {
-    const int *body = model->jblk + model->jptr[k], bodies = model->jptr[k + 1] - model->jptr[k];
+    const int *body = model->pattern.jblk + model->pattern.jptr[k],
+              bodies = model->pattern.jptr[k + 1] - model->pattern.jptr[k];
     for (int i = 0; i < bodies; i++) IMPLICIT_EDGE(model->n_bodies + k, body[i]);
     for (int i = 0; i < bodies; i++)
       for (int j = i + 1; j < bodies; j++) IMPLICIT_EDGE(body[i], body[j]);
@@ -71,7 +72,8 @@ perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *model, int p
   implicit_edges(model, edge);
   for (int i = 0; i < model->n_bodies; i++) size[i] = per_body;
   for (int k = 0; k < model->n_joints; k++)
-    size[model->n_bodies + k] = implicit->per_row * (model->cptr[k + 1] - model->cptr[k]);
+    size[model->n_bodies + k] = implicit->per_row *
+                                (model->pattern.cptr[k + 1] - model->pattern.cptr[k]);
   const perp_status status = perp_local_create(ctx, nodes, size, edges, edge, &implicit->local);
   implicit->n = implicit->local.n;
   free(edge);
@@ -133,7 +135,7 @@ void perp_implicit_put_body(const perp_implicit *implicit, int k, const double *
 /* first unknown of part k of joint j, and how many */
 static int implicit_row(const perp_implicit *implicit, int j, int k, int *rows)
 {
-  *rows = implicit->model->cptr[j + 1] - implicit->model->cptr[j];
+  *rows = implicit->model->pattern.cptr[j + 1] - implicit->model->pattern.cptr[j];
   return implicit->local.first[implicit->model->n_bodies + j] + k * *rows;
 }
 
@@ -142,7 +144,7 @@ void perp_implicit_get_row(const perp_implicit *implicit, const double *x, int k
   for (int j = 0; j < implicit->model->n_joints; j++) {
     int rows;
     const int at = implicit_row(implicit, j, k, &rows);
-    memcpy(y + implicit->model->cptr[j], x + at, (size_t)rows * sizeof *y);
+    memcpy(y + implicit->model->pattern.cptr[j], x + at, (size_t)rows * sizeof *y);
   }
 }
 
@@ -151,7 +153,7 @@ void perp_implicit_put_row(const perp_implicit *implicit, int k, const double *y
   for (int j = 0; j < implicit->model->n_joints; j++) {
     int rows;
     const int at = implicit_row(implicit, j, k, &rows);
-    memcpy(x + at, y + implicit->model->cptr[j], (size_t)rows * sizeof *y);
+    memcpy(x + at, y + implicit->model->pattern.cptr[j], (size_t)rows * sizeof *y);
   }
 }
 
@@ -175,7 +177,8 @@ static bool implicit_eval(void *user, const double *x, double *r)
       int rows;
       const int at = implicit_row(implicit, j, k, &rows);
       for (int i = 0; i < rows; i++)
-        r[at + i] += implicit->soft[model->cptr[j] + i] * (x[at + i] - implicit->about[at + i]);
+        r[at + i] += implicit->soft[model->pattern.cptr[j] + i] *
+                     (x[at + i] - implicit->about[at + i]);
     }
   return true;
 }
@@ -199,8 +202,8 @@ static double implicit_soft_error(const perp_implicit *implicit, const double *x
       int rows;
       const int at = implicit_row(implicit, j, k, &rows);
       for (int i = 0; i < rows; i++)
-        most = fmax(
-            most, fabs(implicit->soft[model->cptr[j] + i] * (x[at + i] - implicit->about[at + i])));
+        most = fmax(most, fabs(implicit->soft[model->pattern.cptr[j] + i] *
+                               (x[at + i] - implicit->about[at + i])));
     }
   return most;
 }

@@ -78,7 +78,7 @@ static void redundancy_layout(void *ws, perp_arena *arena)
 {
   perp_redundancy *redundancy = ws;
   const perp_model *model = redundancy->model;
-  const int subs = model->n_subs;
+  const int subs = model->pattern.n_subs;
   const size_t k = (size_t)redundancy->loops.k;
   perp_eval_layout(&redundancy->e, model, arena);
   perp_eval_layout(&redundancy->view.eval, model, arena);
@@ -88,9 +88,9 @@ static void redundancy_layout(void *ws, perp_arena *arena)
   PERP_INTS(arena, subs + 1, &redundancy->forest.jblk, &redundancy->forest.joff,
             &redundancy->forest.jgrp, &redundancy->forest.tsub);
   redundancy->forest.tptr = PERP_CARVE(arena, int, model->n_bodies + 1);
-  PERP_DOUBLES(arena, model->mptr[model->n_bodies], &redundancy->forest.M,
+  PERP_DOUBLES(arena, model->pattern.mptr[model->n_bodies], &redundancy->forest.M,
                &redundancy->forest.Minv);
-  redundancy->forest.J = PERP_CARVE(arena, double, model->nnz_J);
+  redundancy->forest.J = PERP_CARVE(arena, double, model->pattern.nnz_J);
   PERP_DOUBLES(arena, redundancy->forest.mf, &redundancy->forest.s, &redundancy->zero);
   PERP_INTS(arena, k, &redundancy->loops.row, &redundancy->loops.group, &redundancy->loops.order,
             &redundancy->loops.drop_row, &redundancy->loops.drop_joint);
@@ -111,9 +111,9 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
   const perp_model *model = redundancy->model;
   int g = 0, sub = 0, at = 0, row = 0, x = 0;
   for (int j = 0; j < model->n_joints; j++) {
-    const int rows = model->cptr[j + 1] - model->cptr[j];
-    for (int i = model->cptr[j]; i < model->cptr[j + 1]; i++) {
-      redundancy->compliant[i] = model->softness[i] > 0 || perp_row_springs(model, i);
+    const int rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
+    for (int i = model->pattern.cptr[j]; i < model->pattern.cptr[j + 1]; i++) {
+      redundancy->compliant[i] = model->soft.softness[i] > 0 || perp_row_springs(model, i);
       if (in[j] || redundancy->compliant[i]) continue;
       redundancy->loops.row[x] = i;
       redundancy->loops.group[x++] = j;
@@ -122,8 +122,8 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
     redundancy->forest.joint[g] = j;
     redundancy->forest.cptr[g] = row;
     redundancy->forest.jptr[g] = sub;
-    for (int k = model->jptr[j]; k < model->jptr[j + 1]; k++, at += rows * model->nvb) {
-      redundancy->forest.jblk[sub] = model->jblk[k];
+    for (int k = model->pattern.jptr[j]; k < model->pattern.jptr[j + 1]; k++, at += rows * model->nvb) {
+      redundancy->forest.jblk[sub] = model->pattern.jblk[k];
       redundancy->forest.joff[sub++] = at;
     }
     row += rows;
@@ -138,8 +138,8 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
   const double inertia = redundancy->length * redundancy->length;
   for (int b = 0; b < model->n_bodies; b++) {
     const int d = model->nvb;
-    double *M = redundancy->forest.M + model->mptr[b],
-           *Minv = redundancy->forest.Minv + model->mptr[b];
+    double *M = redundancy->forest.M + model->pattern.mptr[b],
+           *Minv = redundancy->forest.Minv + model->pattern.mptr[b];
     memset(M, 0, (size_t)(d * d) * sizeof *M);
     memset(Minv, 0, (size_t)(d * d) * sizeof *Minv);
     for (int i = 0; i < d; i++) {
@@ -172,11 +172,11 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
     .view = *model, .model = model, .h = h, .length = model->size > 0 ? model->size / 2 : 1
   };
   for (int j = 0; j < model->n_joints; j++) {
-    const int rows = model->cptr[j + 1] - model->cptr[j];
+    const int rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
     like.forest.nf += in[j];
     like.forest.mf += in[j] ? rows : 0;
-    for (int i = model->cptr[j]; !in[j] && i < model->cptr[j + 1]; i++)
-      like.loops.k += !(model->softness[i] > 0 || perp_row_springs(model, i));
+    for (int i = model->pattern.cptr[j]; !in[j] && i < model->pattern.cptr[j + 1]; i++)
+      like.loops.k += !(model->soft.softness[i] > 0 || perp_row_springs(model, i));
   }
   if (like.loops.k == 0 || like.loops.k > LOOP_ROWS) return PERP_OK;
   void *ws;
@@ -190,9 +190,9 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
   memset(redundancy->zero, 0, (size_t)redundancy->forest.mf * sizeof *redundancy->zero);
   redundancy->dropped.row = redundancy->loops.drop_row;
   redundancy->dropped.joint = redundancy->loops.drop_joint;
-  redundancy->view.dropped = &redundancy->dropped;
-  redundancy->view.softness = redundancy->softness;
-  memcpy(redundancy->softness, model->softness, (size_t)model->m * sizeof *redundancy->softness);
+  redundancy->view.sim.dropped = &redundancy->dropped;
+  redundancy->view.soft.softness = redundancy->softness;
+  memcpy(redundancy->softness, model->soft.softness, (size_t)model->m * sizeof *redundancy->softness);
   perp_spec spec;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "tree", &spec));
   const perp_status status = perp_kkt_create(ctx, &spec, &redundancy->forest.blocks,
@@ -281,7 +281,7 @@ static bool redundancy_take(perp_redundancy *redundancy)
     redundancy->loops.drop_joint[n++] = redundancy->loops.group[x];
   }
   if (!other) return false;
-  memcpy(redundancy->softness, redundancy->model->softness,
+  memcpy(redundancy->softness, redundancy->model->soft.softness,
          (size_t)redundancy->model->m * sizeof *redundancy->softness);
   for (int i = 0; i < n; i++) {
     const double d = redundancy->d[redundancy->loops.drop_row[i]]; /* of the size of A, whose
@@ -407,7 +407,7 @@ perp_status perp_redundancy_restart(perp_ctx *ctx, perp_redundancy *redundancy, 
                                     const double *q, const double *v)
 {
   perp_reason reason; /* which the first step says */
-  memcpy(redundancy->softness, redundancy->model->softness,
+  memcpy(redundancy->softness, redundancy->model->soft.softness,
          (size_t)redundancy->model->m * sizeof *redundancy->softness);
   if (redundancy->dropped.n > 0) redundancy->dropped.set++;
   redundancy->dropped.n = 0;

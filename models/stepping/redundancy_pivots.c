@@ -15,24 +15,24 @@ static const double SWAP = 0.1; /* of sigma: a row gives its place to one so muc
 static void redundancy_row(const perp_redundancy *redundancy, int x, double *f)
 {
   const perp_model *model = redundancy->model;
-  const int g = redundancy->loops.group[x], i = redundancy->loops.row[x] - model->cptr[g],
-            rows = model->cptr[g + 1] - model->cptr[g];
+  const int g = redundancy->loops.group[x], i = redundancy->loops.row[x] - model->pattern.cptr[g],
+            rows = model->pattern.cptr[g + 1] - model->pattern.cptr[g];
   memset(f, 0, (size_t)model->nv * sizeof *f);
-  for (int k = model->jptr[g]; k < model->jptr[g + 1]; k++)
+  for (int k = model->pattern.jptr[g]; k < model->pattern.jptr[g + 1]; k++)
     for (int c = 0; c < model->nvb; c++)
-      f[model->nvb * model->jblk[k] + c] = redundancy->e.J[model->joff[k] + i + c * rows];
+      f[model->nvb * model->pattern.jblk[k] + c] = redundancy->e.J[model->pattern.joff[k] + i + c * rows];
 }
 
 /* J_x a */
 static double redundancy_along(const perp_redundancy *redundancy, int x, const double *a)
 {
   const perp_model *model = redundancy->model;
-  const int g = redundancy->loops.group[x], i = redundancy->loops.row[x] - model->cptr[g],
-            rows = model->cptr[g + 1] - model->cptr[g];
+  const int g = redundancy->loops.group[x], i = redundancy->loops.row[x] - model->pattern.cptr[g],
+            rows = model->pattern.cptr[g + 1] - model->pattern.cptr[g];
   double sum = 0;
-  for (int k = model->jptr[g]; k < model->jptr[g + 1]; k++)
+  for (int k = model->pattern.jptr[g]; k < model->pattern.jptr[g + 1]; k++)
     for (int c = 0; c < model->nvb; c++)
-      sum += redundancy->e.J[model->joff[k] + i + c * rows] * a[model->nvb * model->jblk[k] + c];
+      sum += redundancy->e.J[model->pattern.joff[k] + i + c * rows] * a[model->nvb * model->pattern.jblk[k] + c];
   return sum;
 }
 
@@ -50,12 +50,12 @@ static perp_status redundancy_factor(perp_ctx *ctx, perp_redundancy *redundancy,
   all.flat = NULL;
   perp_blocks_diagonal(&all, redundancy->d);
   for (int g = 0; g < redundancy->forest.nf; g++) {
-    const int j = redundancy->forest.joint[g], rows = model->cptr[j + 1] - model->cptr[j];
-    const int n = (model->jptr[j + 1] - model->jptr[j]) * model->nvb;
+    const int j = redundancy->forest.joint[g], rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
+    const int n = (model->pattern.jptr[j + 1] - model->pattern.jptr[j]) * model->nvb;
     double *J = redundancy->forest.J + redundancy->forest.joff[redundancy->forest.jptr[g]];
-    memcpy(J, redundancy->e.J + model->joff[model->jptr[j]], (size_t)(n * rows) * sizeof *J);
+    memcpy(J, redundancy->e.J + model->pattern.joff[model->pattern.jptr[j]], (size_t)(n * rows) * sizeof *J);
     for (int i = 0; i < rows; i++) {
-      const int row = model->cptr[j] + i;
+      const int row = model->pattern.cptr[j] + i;
       const bool none = redundancy->compliant[row] || !(redundancy->d[row] > 0);
       redundancy->forest.s[redundancy->forest.cptr[g] + i] = none ? 1 : 0;
       for (int c = 0; none && c < n; c++) J[i + c * rows] = 0;
@@ -188,7 +188,7 @@ void perp_redundancy_null(perp_redundancy *redundancy)
     for (int g = 0; g < redundancy->forest.nf; g++)
       for (int i = redundancy->forest.cptr[g]; i < redundancy->forest.cptr[g + 1]; i++)
         if (!(redundancy->forest.s[i] > 0))
-          N[model->cptr[redundancy->forest.joint[g]] + i - redundancy->forest.cptr[g]] =
+          N[model->pattern.cptr[redundancy->forest.joint[g]] + i - redundancy->forest.cptr[g]] =
               redundancy->zero[i];
   }
   memset(redundancy->zero, 0, (size_t)mf * sizeof *redundancy->zero);

@@ -34,7 +34,7 @@ perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **vie
   PERP_TRY(perp_workspace_create(ctx, "angles of joint actuators", &like, sizeof like, turns_layout,
                                  &ws));
   perp_turns *turns = ws;
-  turns->view.angle = turns->angle;
+  turns->view.sim.angle = turns->angle;
   perp_pose_or_world(model->dim, NULL, &turns->pose[0]);
   turns->eval.pose = turns->pose + 1;
   for (int i = 0; i < model->n_drives; i++) turns->from[i] = model->drive_def[i].zero;

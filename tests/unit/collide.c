@@ -41,7 +41,7 @@ static int contacts_of(perp_model *m, double margin, perp_contact *out, int max)
   perp_collision *c = NULL;
   const perp_contact *list;
   int n;
-  if (!m->finished && perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  if (!m->building.finished && perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
   perp_eval_poses(&m->eval, m, 0, m->q0);
   if (perp_collision_create(&ctx, m, margin, &c) != PERP_OK) bail("%s", ctx.msg);
   if (perp_collision_find(&ctx, c, m->eval.pose, &list, &n) != PERP_OK) bail("%s", ctx.msg);

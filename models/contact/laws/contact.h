@@ -96,7 +96,7 @@ typedef struct perp_contact_count {
   int64_t plastic;  /* of these, such without restitution: too slow for it, or e = 0 */
   int64_t switches; /* contacts at rest that were made or left, sliding that began or ended */
   int64_t piled;    /* steps in which events pile up, of first order
-                       (models/formulations/acceleration/events_pile.c) */
+                       (models/formulations/acceleration/events_forces.c) */
   /* of an event-driven formulation (models/formulations/acceleration/critical.c): */
   int64_t critical; /* states in which contacts at rest were shown to have no accelerations and
                        forces */

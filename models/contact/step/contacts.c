@@ -108,7 +108,7 @@ perp_status perp_contacts_check(perp_ctx *ctx, const perp_model *model, const pe
 {
   PERP_TRY(contacts_check_together(ctx, o, parts));
   PERP_TRY(contacts_check_halvings(ctx, o, parts));
-  if (o->sleep && model->belts)
+  if (o->sleep && model->surfaces.belts)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "sleep does not support moving surfaces: sleeping bodies would not be carried "
                      "along; leave it out");

@@ -43,19 +43,19 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                         .r = kind->rows(model->dim),
                         .rows = rows,
                         .threads = threads,
-                        .couples = model->couples && (kind->d.caps & couples),
+                        .couples = model->surfaces.couples && (kind->d.caps & couples),
                         .max_bounded = 3 * model->n_drives };
 #ifndef _OPENMP
   like.threads = 1;
 #endif
   void *ws;
   *out = NULL;
-  if (model->couples && !like.couples && (kind->d.caps & PERP_CONTACT_FRICTION))
+  if (model->surfaces.couples && !like.couples && (kind->d.caps & PERP_CONTACT_FRICTION))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s does not support couples against spinning and rolling (torsion, "
                      "rolling of a surface): use --contact cone or box",
                      kind->d.name);
-  if (model->rolling && !(kind->d.caps & PERP_CONTACT_COUPLES) && like.couples)
+  if (model->surfaces.rolling && !(kind->d.caps & PERP_CONTACT_COUPLES) && like.couples)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s does not support couples against rolling (rolling of a surface): "
                      "use --contact cone or box",
@@ -86,9 +86,9 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     s->body.mass[i] = model->inertia[i].mass;
   }
   for (int i = 0; i < model->n_joints; i++) {
-    const int *body = model->jblk + model->jptr[i];
+    const int *body = model->pattern.jblk + model->pattern.jptr[i];
     s->joint_body[i] = body[0];
-    for (int k = 0; k < model->jptr[i + 1] - model->jptr[i]; k++) {
+    for (int k = 0; k < model->pattern.jptr[i + 1] - model->pattern.jptr[i]; k++) {
       s->body.jointed[body[k]] = true;
       perp_unite(s->body.joint_root, body[0], body[k]);
     }

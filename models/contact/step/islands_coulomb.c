@@ -81,7 +81,7 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
       u[q] -= along * x->n[q];
       T[q] = P[q] - normal * x->n[q];
     }
-    if (model->anisotropic) {
+    if (model->surfaces.anisotropic) {
       double w[3];
       const double ratio = perp_islands_anisotropy(model, k->e, x, w);
       if (ratio != 1) perp_islands_stretch(1 / ratio, w, T), perp_islands_stretch(ratio, w, u);

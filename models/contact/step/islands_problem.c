@@ -62,9 +62,9 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   s->row.mu = PERP_CARVE(a, double, s->couples ? further : 0);
   s->row.pair = PERP_CARVE(a, signed char, s->couples ? further : 0);
   PERP_DOUBLES(a, coupled, &s->contact.torsion, &s->contact.rolling);
-  size_t subs = 2 * (n + nb + coupled) + (s->rows ? (size_t)model->n_subs : 0);
+  size_t subs = 2 * (n + nb + coupled) + (s->rows ? (size_t)model->pattern.n_subs : 0);
   s->F.J = PERP_CARVE(a, double,
-                      2 * nv * (r * n + nb + 3 * coupled) + (s->rows ? (size_t)model->nnz_J : 0));
+                      2 * nv * (r * n + nb + 3 * coupled) + (s->rows ? (size_t)model->pattern.nnz_J : 0));
   PERP_INTS(a, groups + islands, &s->F.cptr, &s->F.jptr);
   s->F.joff = PERP_CARVE(a, int, subs + islands);
   PERP_INTS(a, subs, &s->F.jblk, &s->F.jgrp, &s->F.tsub);
@@ -198,10 +198,10 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
     next->joint_subs = p->joint_subs;
     next->joint_numbers = p->joint_numbers;
     for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++) {
-      const int joint = s->joints[j], sub = model->jptr[joint], end = model->jptr[joint + 1];
-      next->joint_rows += model->cptr[joint + 1] - model->cptr[joint];
+      const int joint = s->joints[j], sub = model->pattern.jptr[joint], end = model->pattern.jptr[joint + 1];
+      next->joint_rows += model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
       next->joint_subs += end - sub;
-      next->joint_numbers += (size_t)(model->joff[end] - model->joff[sub]);
+      next->joint_numbers += (size_t)(model->pattern.joff[end] - model->pattern.joff[sub]);
     }
     const size_t rows = (size_t)s->r * (size_t)islands_number(s, i, CONTACTS) +
                         (size_t)islands_number(s, i, BOUNDED) +

@@ -46,10 +46,11 @@ perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double tim
     if (model->drive[i].a >= 0) s->restless[model->drive[i].a] = 1;
     if (model->drive[i].b >= 0) s->restless[model->drive[i].b] = 1;
   }
-  for (int i = 0; i < model->n_motions; i++) s->restless[model->motion_def[i].body] = 1;
+  for (int i = 0; i < model->motions.n; i++) s->restless[model->motions.def[i].body] = 1;
   for (int i = 0; model->driven && i < model->n_joints; i++)
     if (perp_joint_plugin_moves(&model->joint_def[i]))
-      for (int k = model->jptr[i]; k < model->jptr[i + 1]; k++) s->restless[model->jblk[k]] = 1;
+      for (int k = model->pattern.jptr[i]; k < model->pattern.jptr[i + 1]; k++)
+        s->restless[model->pattern.jblk[k]] = 1;
   perp_sleep_restart(s);
   *out = s;
   return PERP_OK;

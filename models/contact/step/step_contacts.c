@@ -27,7 +27,7 @@ static void step_contacts_grown(void *ws, perp_arena *a)
 {
   perp_contacts *c = ws;
   c->task.impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
-  c->task.couple = c->model->couples ? PERP_CARVE(a, double, 3 * (size_t)c->cap) : NULL;
+  c->task.couple = c->model->surfaces.couples ? PERP_CARVE(a, double, 3 * (size_t)c->cap) : NULL;
   PERP_DOUBLES(a, c->cap, &c->task.slip, &c->mu);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->task.fresh = PERP_CARVE(a, unsigned char, c->cap);
@@ -157,7 +157,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   c->task.reuse = opts->reuse ? opts->residual : 0;
   c->task.before = c->twist_before;
   c->task.free = c->twist_free;
-  c->task.belts = model->belts;
+  c->task.belts = model->surfaces.belts;
   c->task.align = opts->align == PERP_ALIGN_SLIP;
   c->task.impact = opts->impact != PERP_IMPACT_NEWTON ? &c->impact : NULL;
   c->task.user = c;
@@ -534,7 +534,7 @@ static double step_contacts_along(const perp_contacts *c, const perp_eval *e, co
   perp_contact_velocity(c->model->dim, e, x, twist, u);
   const double normal = perp_dot(3, x->n, u);
   for (int i = 0; i < 3; i++) u[i] -= normal * x->n[i];
-  if (c->model->belts) perp_belts_velocity(c->model, e, x, t, belt);
+  if (c->model->surfaces.belts) perp_belts_velocity(c->model, e, x, t, belt);
   const double largest = fmax(sqrt(perp_dot(3, u, u)), sqrt(perp_dot(3, belt, belt)));
   for (int i = 0; i < 3; i++) u[i] += belt[i];
   return fmax(largest, fabs(normal));

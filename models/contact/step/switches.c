@@ -35,17 +35,17 @@ static void switches_layout(void *ws, perp_arena *a)
   const perp_model *m = &k->view;
   k->released = PERP_CARVE(a, bool, m->n_joints);
   k->softness = PERP_CARVE(a, double, m->m);
-  k->release = PERP_CARVE(a, perp_release, m->n_joints + m->n_disabled + m->n_stops);
+  k->release = PERP_CARVE(a, perp_release, m->n_joints + m->disabled.n + m->stops.n);
   k->q = PERP_CARVE(a, double, m->nq);
   k->v = PERP_CARVE(a, double, m->nv);
-  k->phase = PERP_CARVE(a, enum switch_phase, m->n_disabled);
+  k->phase = PERP_CARVE(a, enum switch_phase, m->disabled.n);
   k->held = PERP_CARVE(a, unsigned char, m->n_bodies);
   k->struck = PERP_CARVE(a, unsigned char, m->n_bodies);
   k->joint = PERP_CARVE(a, perp_joint, m->n_joints);
-  k->rows = PERP_CARVE(a, perp_row, PERP_JOINT_ROWS * m->n_disabled);
-  k->stopped = PERP_CARVE(a, bool, m->n_stops);
-  k->force = PERP_CARVE(a, perp_force_def, m->n_stops > 0 ? m->n_forces : 0);
-  k->drive = PERP_CARVE(a, perp_drive_def, m->n_stops > 0 ? m->n_drives : 0);
+  k->rows = PERP_CARVE(a, perp_row, PERP_JOINT_ROWS * m->disabled.n);
+  k->stopped = PERP_CARVE(a, bool, m->stops.n);
+  k->force = PERP_CARVE(a, perp_force_def, m->stops.n > 0 ? m->n_forces : 0);
+  k->drive = PERP_CARVE(a, perp_drive_def, m->stops.n > 0 ? m->n_drives : 0);
   k->drop_row = PERP_CARVE(a, int, m->m);
   k->drop_joint = PERP_CARVE(a, int, m->m);
   PERP_DOUBLES(a, m->nq, &k->q_dense);
@@ -65,8 +65,8 @@ static bool switches_curve_ends(const perp_model *m, int joint)
 /* Is a body disabled that may move then? */
 static bool switches_stops(const perp_model *m)
 {
-  for (int i = 0; i < m->n_disabled; i++) {
-    const perp_cue *from = &m->disabled_def[i].from;
+  for (int i = 0; i < m->disabled.n; i++) {
+    const perp_cue *from = &m->disabled.def[i].from;
     if (from->kind != PERP_CUE_TIME || from->time > 0) return true;
   }
   return false;
@@ -83,14 +83,14 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
     curves += switches_curve_ends(model, i);
     breaking += model->joint_def[i].strength > 0;
   }
-  if (curves + breaking == 0 && model->n_disabled == 0 && model->n_stops == 0) return PERP_OK;
+  if (curves + breaking == 0 && model->disabled.n == 0 && model->stops.n == 0) return PERP_OK;
   if (form->d.caps & PERP_FORM_WRAPS)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "formulation %s does not support %s: use its inner formulation directly, or %s",
         form->d.name, curves > 0 ? "curves with ends" : "joints that break",
         curves > 0 ? "curves without ends" : "joints without `break`");
-  if (switches_stops(model) && model->springs)
+  if (switches_stops(model) && model->soft.springs)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "a body is disabled in motion, in a model with joints with stiffness or "
                      "damping: the impulse of its stop is not defined; use rigid joints and forces "
@@ -101,21 +101,21 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
                                  switches_layout, &ws));
   perp_switches *k = ws;
   *out = k;
-  k->view.softness = k->softness;
-  for (int i = 0; i < model->m; i++) k->softness[i] = model->softness[i];
-  k->view.released = k->released;
+  k->view.soft.softness = k->softness;
+  for (int i = 0; i < model->m; i++) k->softness[i] = model->soft.softness[i];
+  k->view.sim.released = k->released;
   k->dropped.row = k->drop_row;
   k->dropped.joint = k->drop_joint;
-  k->view.dropped = &k->dropped;
-  if (model->n_stops > 0) {
+  k->view.sim.dropped = &k->dropped;
+  if (model->stops.n > 0) {
     k->view.force_def = k->force;
     k->view.drive_def = k->drive;
   }
-  if (model->n_disabled > 0 || model->n_stops > 0) {
+  if (model->disabled.n > 0 || model->stops.n > 0) {
     for (int i = 0; i < model->n_joints; i++) k->joint[i] = model->joint[i];
     k->view.joint = k->joint;
-    k->view.held = k->held;
-    k->view.struck = k->struck;
+    k->view.sim.held = k->held;
+    k->view.sim.struck = k->struck;
   }
   perp_eval_init(&k->e, &k->view);
   *view = &k->view;
@@ -167,7 +167,7 @@ static void switches_turn(perp_switches *k, int i, bool noted)
 /* The i-th parts stop, at k->t; the rows are set by the caller. */
 static void switches_end(perp_switches *k, int i)
 {
-  const perp_stop_def *def = &k->view.stop_def[i];
+  const perp_stop_def *def = &k->view.stops.def[i];
   k->stopped[i] = true;
   for (int f = def->forces.first; f < def->forces.first + def->forces.n; f++) {
     const int body = k->force[f].n_bodies > 0 ? k->force[f].body[k->force[f].n_bodies - 1]
@@ -183,7 +183,7 @@ static void switches_end(perp_switches *k, int i)
 /* What a body waits for; NULL: nothing. */
 static const perp_cue *switches_cue(const perp_switches *k, int i)
 {
-  const perp_disabled_def *def = &k->view.disabled_def[i];
+  const perp_disabled_def *def = &k->view.disabled.def[i];
   return k->phase[i] == SWITCH_WAITS   ? &def->from
          : k->phase[i] == SWITCH_HOLDS ? &def->until
                                        : NULL;
@@ -200,7 +200,7 @@ static bool switches_due(const perp_switches *k, int i, double t)
 static int switches_by_time(perp_switches *k, bool noted)
 {
   int n = 0;
-  for (int i = 0; i < k->view.n_disabled; i++)
+  for (int i = 0; i < k->view.disabled.n; i++)
     for (; switches_due(k, i, k->t); n++) switches_turn(k, i, noted);
   return n;
 }
@@ -214,15 +214,15 @@ perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, dou
   memcpy(k->q, q, (size_t)m->nq * sizeof *q);
   memcpy(k->v, v, (size_t)m->nv * sizeof *v);
   for (int i = 0; i < m->n_joints; i++) k->released[i] = false;
-  for (int i = 0; i < m->n_disabled; i++) k->phase[i] = SWITCH_WAITS;
-  for (int i = 0; i < m->n_stops; i++) k->stopped[i] = false;
-  for (int i = 0; m->n_stops > 0 && i < m->n_forces; i++) k->force[i] = k->model->force_def[i];
-  for (int i = 0; m->n_stops > 0 && i < m->n_drives; i++) k->drive[i] = k->model->drive_def[i];
+  for (int i = 0; i < m->disabled.n; i++) k->phase[i] = SWITCH_WAITS;
+  for (int i = 0; i < m->stops.n; i++) k->stopped[i] = false;
+  for (int i = 0; m->stops.n > 0 && i < m->n_forces; i++) k->force[i] = k->model->force_def[i];
+  for (int i = 0; m->stops.n > 0 && i < m->n_drives; i++) k->drive[i] = k->model->drive_def[i];
   switches_by_time(k, false);
-  for (int i = 0; i < m->n_disabled; i++) { /* the model has its place at the start as well */
-    const double *at = m->q0 + m->nqb * m->disabled_def[i].body;
+  for (int i = 0; i < m->disabled.n; i++) { /* the model has its place at the start as well */
+    const double *at = m->q0 + m->nqb * m->disabled.def[i].body;
     k->released[perp_disabled_joint(m, i)] = k->phase[i] != SWITCH_HOLDS ||
-                                             memcmp(at, q + m->nqb * m->disabled_def[i].body,
+                                             memcmp(at, q + m->nqb * m->disabled.def[i].body,
                                                     (size_t)m->nqb * sizeof *q) != 0;
   }
   perp_switches_rows(k);
@@ -251,10 +251,10 @@ static double switches_beyond(const perp_switches *k, int candidate, double t, c
     *s = perp_model_curve_place(m, q, candidate);
     return perp_curve_beyond(m->curve[candidate], *s);
   }
-  if (candidate >= m->n_joints + m->n_disabled) {
-    const int i = candidate - m->n_joints - m->n_disabled;
+  if (candidate >= m->n_joints + m->disabled.n) {
+    const int i = candidate - m->n_joints - m->disabled.n;
     *size = 1;
-    return k->stopped[i] ? -HUGE_VAL : m->stop_def[i].beyond(m->stop_def[i].user, t, q);
+    return k->stopped[i] ? -HUGE_VAL : m->stops.def[i].beyond(m->stops.def[i].user, t, q);
   }
   const perp_cue *cue = switches_cue(k, candidate - m->n_joints);
   if (cue == NULL || cue->kind != PERP_CUE_COORDINATE) return -HUGE_VAL;
@@ -273,9 +273,9 @@ static double switches_beyond(const perp_switches *k, int candidate, double t, c
 static int switches_passed(const perp_switches *k, int but, double t, const double *q,
                            const double *v)
 {
-  const int bodies = k->view.n_joints, stops = bodies + k->view.n_disabled;
+  const int bodies = k->view.n_joints, stops = bodies + k->view.disabled.n;
   double s, size;
-  for (int i = 0; i < stops + k->view.n_stops; i++) {
+  for (int i = 0; i < stops + k->view.stops.n; i++) {
     const double beyond = i == but ? -1 : switches_beyond(k, i, t, q, v, &s, &size);
     if (beyond > 0 || (i >= bodies && i < stops && beyond == 0)) return i;
   }
@@ -332,16 +332,16 @@ static perp_status switches_pass(perp_ctx *ctx, perp_switches *k, void *ws, perp
     if (which < k->view.n_joints) {
       switches_note(k, which, PERP_RELEASE_CURVE, s);
       k->released[which] = true;
-    } else if (which < k->view.n_joints + k->view.n_disabled) {
+    } else if (which < k->view.n_joints + k->view.disabled.n) {
       switches_turn(k, which - k->view.n_joints, true);
     } else {
-      switches_end(k, which - k->view.n_joints - k->view.n_disabled);
+      switches_end(k, which - k->view.n_joints - k->view.disabled.n);
     }
     switches_by_time(k, true);
     return perp_switches_go_on(ctx, k, ws, info);
   }
   bool due = false;
-  for (int i = 0; i < k->view.n_disabled; i++) due |= switches_due(k, i, now);
+  for (int i = 0; i < k->view.disabled.n; i++) due |= switches_due(k, i, now);
   if (!due) return PERP_OK;
   perp_switches_begin(k, ws);
   switches_by_time(k, true);
@@ -351,8 +351,8 @@ static perp_status switches_pass(perp_ctx *ctx, perp_switches *k, void *ws, perp
 /* A disabled body that waits for a contact and was touched by an enabled one; -1: none. */
 static int switches_touched(const perp_switches *k, const perp_step_info *info)
 {
-  for (int i = 0; i < k->view.n_disabled; i++)
-    if (k->struck[k->view.disabled_def[i].body] && switches_cue(k, i) != NULL &&
+  for (int i = 0; i < k->view.disabled.n; i++)
+    if (k->struck[k->view.disabled.def[i].body] && switches_cue(k, i) != NULL &&
         switches_cue(k, i)->kind == PERP_CUE_CONTACT)
       return i;
   for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++) {
@@ -361,8 +361,8 @@ static int switches_touched(const perp_switches *k, const perp_step_info *info)
     for (int side = 0; side < 2; side++) {
       const int body = info->contacts[c].body[side], other = info->contacts[c].body[1 - side];
       if (body < 0 || !k->held[body] || other < 0 || k->held[other]) continue;
-      for (int i = 0; i < k->view.n_disabled; i++)
-        if (k->view.disabled_def[i].body == body && switches_cue(k, i)->kind == PERP_CUE_CONTACT)
+      for (int i = 0; i < k->view.disabled.n; i++)
+        if (k->view.disabled.def[i].body == body && switches_cue(k, i)->kind == PERP_CUE_CONTACT)
           return i;
     }
   }
@@ -374,7 +374,7 @@ perp_status perp_switches_step(perp_ctx *ctx, perp_switches *k, void *ws, double
 {
   perp_switches_begin(k, ws);
   double limit = t_max;
-  for (int i = 0; i < k->view.n_disabled; i++) {
+  for (int i = 0; i < k->view.disabled.n; i++) {
     const perp_cue *cue = switches_cue(k, i);
     if (cue != NULL && cue->kind == PERP_CUE_TIME && cue->time < limit) limit = cue->time;
   }

@@ -44,8 +44,8 @@ static bool switches_core_idle(const perp_switches *k, int joint)
 /* Is it a joint of what has stopped? */
 static bool switches_core_stopped(const perp_switches *k, int joint)
 {
-  for (int i = 0; i < k->view.n_stops; i++) {
-    const perp_stop_range *of = &k->view.stop_def[i].joints;
+  for (int i = 0; i < k->view.stops.n; i++) {
+    const perp_stop_range *of = &k->view.stops.def[i].joints;
     if (k->stopped[i] && joint >= of->first && joint < of->first + of->n) return true;
   }
   return false;
@@ -56,18 +56,18 @@ void perp_switches_rows(perp_switches *k)
 {
   const perp_model *m = &k->view;
   memset(k->held, 0, (size_t)m->n_bodies * sizeof *k->held);
-  for (int i = 0; i < m->n_disabled; i++)
-    if (k->phase[i] == SWITCH_HOLDS) k->held[m->disabled_def[i].body] = 1;
+  for (int i = 0; i < m->disabled.n; i++)
+    if (k->phase[i] == SWITCH_HOLDS) k->held[m->disabled.def[i].body] = 1;
   k->dropped.n = 0;
   k->dropped.set++;
   for (int j = 0; j < m->n_joints; j++) {
     const int i = perp_model_joint_disabled(m, j);
     const bool ends = m->curve[j] != NULL || m->joint_def[j].strength > 0;
     const bool drop = switches_core_stopped(k, j) || (ends && k->released[j]) ||
-                      (m->n_disabled > 0 &&
+                      (m->disabled.n > 0 &&
                        (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_core_idle(k, j)));
-    for (int row = m->cptr[j]; row < m->cptr[j + 1]; row++) {
-      const perp_row_soft *soft = &m->joint_def[j].row[row - m->cptr[j]];
+    for (int row = m->pattern.cptr[j]; row < m->pattern.cptr[j + 1]; row++) {
+      const perp_row_soft *soft = &m->joint_def[j].row[row - m->pattern.cptr[j]];
       k->softness[row] = drop ? 1 : m->joint_def[j].softness + soft->softness;
       if (!drop) continue;
       k->drop_joint[k->dropped.n] = j;
@@ -80,7 +80,7 @@ void perp_switches_rows(perp_switches *k)
 void perp_switches_take_hold(perp_switches *k, int i, const double *q)
 {
   perp_model *m = &k->view;
-  const int j = perp_disabled_joint(m, i), body = m->disabled_def[i].body;
+  const int j = perp_disabled_joint(m, i), body = m->disabled.def[i].body;
   const perp_joint *was = &k->joint[j];
   perp_joint_def def = m->joint_def[j];
   perp_joint now;

@@ -7,7 +7,7 @@
  * is solved at each evaluation of the derivative (Vondrak 2005, eq. 6.3, 6.5 and 6.8; STAR
  * 2012, section 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic
  * would keep C = 0 and J v = 0; rounding and truncation do not, which is what stabilization is
- * for: Baumgarte feedback enters c and the rows of contacts (events_rest.c), and the schemes that
+ * for: Baumgarte feedback enters c and the rows of contacts (events_forces.c), and the schemes that
  * correct the state do so at the end of each step, joints and contacts (multistep methods then lose
  * their history).
  *
@@ -22,9 +22,9 @@
  * events.h.  Where they have no solution (critical contacts: Painleve, or bodies that are squeezed)
  * the simulation ends and says so, or stops the bodies: see critical.c.
  *
- * In heaps, where events pile up or no accelerations are found, steps are of first order for a
- * while, with contact forces of their start as on the velocity level: see events_pile.c; the metric
- * events.piled counts them.
+ * In heaps, where events accumulate or no accelerations are found, steps are of first order for a
+ * while, with contact forces of their start as on the velocity level: see events_forces.c; the
+ * metric events.piled counts them.
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states.
@@ -111,12 +111,13 @@ static void momentum_of(const perp_model *m, const perp_eval *e, const double *v
   }
 }
 
-/* poses, and velocities w->v, at (t, y), y = (q, p) */
-static void momentum_at(workspace *w, double t, const double *y)
+/* The velocities of a state of the ODE solver: v itself, or those at (t, y), y = (q, p). */
+static const double *velocity_at(workspace *w, double t, const double *y, const double *v)
 {
-  const perp_model *model = w->k.model;
+  if (!w->momentum) return v;
   perp_constrained_at(&w->k, t, y);
-  velocity_of(model, w->k.e, y + model->nq, w->v);
+  velocity_of(w->k.model, w->k.e, y + w->k.model->nq, w->v);
+  return w->v;
 }
 
 /* ---- derivative ---- */
@@ -126,7 +127,8 @@ static void momentum_at(workspace *w, double t, const double *y)
 static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
 {
   if (!intermediate || w->events == NULL) return PERP_ODE_FAILED;
-  if (!perp_events_stops(w->events) && !perp_events_skips(w->events)) return PERP_ODE_FAILED;
+  const perp_event_verdict verdict = perp_events_verdict(w->events);
+  if (verdict != PERP_FORCES_STOP && verdict != PERP_FORCES_SKIPPED) return PERP_ODE_FAILED;
   w->k.reason = PERP_EXACT;
   return PERP_ODE_INVALID;
 }
@@ -158,34 +160,25 @@ static bool acceleration_accelerations(workspace *w, double t, double h, const d
   return true;
 }
 
-static perp_ode_answer deriv_velocity(void *user, double t, double h, const double *q,
-                                      const double *v, bool intermediate, double *qdot, double *a)
-{
-  workspace *w = user;
-  const perp_model *model = w->k.model;
-  if (!acceleration_accelerations(w, t, h, q, v, intermediate))
-    return acceleration_without(w, intermediate);
-  memcpy(a, w->k.a, (size_t)model->nv * sizeof *a);
-  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
-  return PERP_ODE_OK;
-}
-
-static perp_ode_answer deriv_momentum(void *user, double t, double h, const double *y,
-                                      const double *none, bool intermediate, double *ydot,
-                                      double *nothing)
+static perp_ode_answer acceleration_deriv(void *user, double t, double h, const double *q,
+                                          const double *v, bool intermediate, double *qdot,
+                                          double *a)
 {
   workspace *w = user;
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
-  double *pdot = ydot + model->nq;
-  (void)none, (void)nothing;
-  momentum_at(w, t, y);
-  if (!acceleration_accelerations(w, t, h, y, w->v, intermediate))
+  v = velocity_at(w, t, q, v);
+  if (!acceleration_accelerations(w, t, h, q, v, intermediate))
     return acceleration_without(w, intermediate);
-  perp_model_qdot(model, y, w->v, ydot);
+  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
+  if (!w->momentum) {
+    memcpy(a, k->a, (size_t)model->nv * sizeof *a);
+    return PERP_ODE_OK;
+  }
   /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the
    * world */
-  perp_eval_forces(k->e, model, t, w->v, false, w->torque);
+  double *pdot = qdot + model->nq;
+  perp_eval_forces(k->e, model, t, v, false, w->torque);
   if (model->m > 0) perp_blocks_Jt(&k->e->blocks, 1, k->lambda, w->torque);
   if (w->events != NULL) perp_events_apply(w->events, k, w->torque);
   memcpy(pdot, w->torque, (size_t)model->nv * sizeof *pdot);
@@ -194,36 +187,45 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
   return PERP_ODE_OK;
 }
 
-/* joints first: impacts start from velocities that obey them */
-static perp_ode_answer accept_state(workspace *w, double t, double *q, double *v)
-{
-  perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
-  if (w->events == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
-  perp_ode_answer events = perp_events_accept(w->events, &w->k, t, q, v);
-  return events == PERP_ODE_OK ? answer : events;
-}
-
-static perp_ode_answer accept_velocity(void *user, double t, double *q, double *v)
-{
-  return accept_state(user, t, q, v);
-}
-
-static perp_ode_answer accept_momentum(void *user, double t, double *y, double *none)
+static perp_ode_answer acceleration_accept(void *user, double t, double *q, double *v)
 {
   workspace *w = user;
   perp_constrained *k = &w->k;
-  (void)none;
-  momentum_at(w, t, y);
-  perp_ode_answer answer = accept_state(w, t, y, w->v);
-  if (answer != PERP_ODE_CHANGED) return answer;
-  perp_constrained_at(k, t, y);
-  momentum_of(k->model, k->e, w->v, y + k->model->nq);
+  if (w->momentum) {
+    velocity_at(w, t, q, NULL);
+    v = w->v;
+  }
+  /* joints first: impacts start from velocities that obey them */
+  perp_ode_answer answer = perp_constrained_accept(k, t, q, v);
+  if (w->events != NULL && (answer == PERP_ODE_OK || answer == PERP_ODE_CHANGED)) {
+    const perp_ode_answer events = perp_events_accept(w->events, k, t, q, v);
+    if (events != PERP_ODE_OK) answer = events;
+  }
+  if (!w->momentum || answer != PERP_ODE_CHANGED) return answer;
+  perp_constrained_at(k, t, q);
+  momentum_of(k->model, k->e, v, q + k->model->nq);
   return answer;
 }
 
 static perp_ode_answer onto_velocity(void *user, double t, double *q, double *v)
 {
   return perp_constrained_onto(&((workspace *)user)->k, t, q, v);
+}
+
+/* a trial state */
+struct trial {
+  workspace *w;
+  double t;
+  const double *q, *v;
+};
+
+static bool trial_evaluate(void *user)
+{
+  const struct trial *trial = user;
+  if (acceleration_accelerations(trial->w, trial->t, trial->w->h, trial->q, trial->v, true))
+    return true;
+  trial->w->k.reason = PERP_EXACT;
+  return false;
 }
 
 /* A function of time that is known behind an event only, where it falls below zero: ahead of it, it
@@ -257,64 +259,28 @@ static double acceleration_margin(workspace *w, double t, const double *q, const
   const double left = perp_events_reserve_left(w->events, &unique);
   if (unique) return left;
   if (left >= 0) return behind_ahead(&w->behind, t);
-  perp_events_consult(w->events, &w->k, true);
-  const bool solved = acceleration_accelerations(w, t, w->h, q, v, true);
-  const double agree = solved ? perp_events_agree(w->events, &w->k) : BEHIND;
-  perp_events_consult(w->events, &w->k, false);
+  struct trial trial = { w, t, q, v };
+  const double agree = perp_events_agree(w->events, &w->k, trial_evaluate, &trial);
   w->k.reason = PERP_EXACT;
   return agree >= 0 ? behind_ahead(&w->behind, t) : behind_add(&w->behind, t, agree);
 }
 
-static double acceleration_event(workspace *w, double t, const double *q, const double *v)
+static double acceleration_event(void *user, double t, const double *q, const double *v)
 {
+  workspace *w = user;
+  v = velocity_at(w, t, q, v);
   const double value = perp_events_value(w->events, &w->k, t, q, v);
   if (!(value >= 0) || !perp_events_frozen(w->events)) return value;
   return fmin(value, acceleration_margin(w, t, q, v));
 }
 
-static double event_velocity(void *user, double t, const double *q, const double *v)
-{
-  return acceleration_event(user, t, q, v);
-}
-
-static double event_momentum(void *user, double t, const double *y, const double *none)
+/* directions of slow sliding */
+static bool acceleration_revise(void *user, double t, double h, const double *q, const double *v)
 {
   workspace *w = user;
-  (void)none;
-  momentum_at(w, t, y);
-  return acceleration_event(w, t, y, w->v);
-}
-
-/* ---- directions of slow sliding ---- */
-
-/* the end of a trial step */
-struct trial_end {
-  workspace *w;
-  double t;
-  const double *q, *v;
-};
-
-static bool trial_evaluate(void *user)
-{
-  const struct trial_end *end = user;
-  if (acceleration_accelerations(end->w, end->t, end->w->h, end->q, end->v, true)) return true;
-  end->w->k.reason = PERP_EXACT;
-  return false;
-}
-
-static bool revise_velocity(void *user, double t, double h, const double *q, const double *v)
-{
-  workspace *w = user;
-  struct trial_end end = { w, t + h, q, v };
-  return perp_events_revise(w->events, &w->k, t, h, v, trial_evaluate, &end);
-}
-
-static bool revise_momentum(void *user, double t, double h, const double *y, const double *none)
-{
-  workspace *w = user;
-  (void)none;
-  momentum_at(w, t + h, y);
-  return revise_velocity(w, t, h, y, w->v);
+  v = velocity_at(w, t + h, q, v);
+  struct trial trial = { w, t + h, q, v };
+  return perp_events_revise(w->events, &w->k, t, h, v, trial_evaluate, &trial);
 }
 
 /* ---- life ---- */
@@ -351,26 +317,24 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
   workspace *w = *ws;
   perp_status status = perp_constrained_create(ctx, &w->k, model, parts, false);
   w->sys = perp_formulation_ode_sys(w);
-  w->sys.deriv = deriv_velocity;
-  w->sys.accept = accept_velocity;
+  w->sys.deriv = acceleration_deriv;
+  w->sys.accept = acceleration_accept;
   if (!w->momentum && perp_constrained_projects(&w->k)) w->sys.onto = onto_velocity;
   if (w->momentum) {
     w->sys.nq = model->nq + model->nv;
     w->sys.nv = 0;
-    w->sys.deriv = deriv_momentum;
     w->sys.retract = NULL;
     w->sys.difference = NULL;
     w->sys.qdot = NULL;
     w->sys.caps = 0;
-    w->sys.accept = accept_momentum;
   } else if (!model->velocity_forces && model->m == 0) {
     w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
   }
   if (status == PERP_OK && (model->n_shapes > 0 || model->n_drives > 0))
     status = perp_events_create(ctx, model, parts, &o->event, h, &w->events);
   if (w->events != NULL) {
-    w->sys.event = w->momentum ? event_momentum : event_velocity;
-    if (model->n_shapes > 0) w->sys.revise = w->momentum ? revise_momentum : revise_velocity;
+    w->sys.event = acceleration_event;
+    if (model->n_shapes > 0) w->sys.revise = acceleration_revise;
     w->sys.caps &= ~(unsigned)PERP_ODE_SYS_POSITION_FORCES; /* friction, motors */
     w->sys.caps |= PERP_ODE_SYS_RENEWED_EVENT;
     perp_events_locate(w->events, &w->sys);
@@ -388,7 +352,7 @@ static void read_state(workspace *w)
   const perp_model *model = w->k.model;
   const double *y = perp_ode_q(w->ode);
   memcpy(w->q, y, (size_t)model->nq * sizeof *w->q);
-  if (w->momentum) { momentum_at(w, perp_ode_time(w->ode), y); }
+  velocity_at(w, perp_ode_time(w->ode), y, NULL);
 }
 
 /* The ODE solver starts at (t, w->q, v); w->q may be changed. */
@@ -430,7 +394,7 @@ static perp_status acceleration_restart(perp_ctx *ctx, void *ws, double t, const
 static perp_status stop_critical(perp_ctx *ctx, workspace *w, double t_max, perp_step_info *info)
 {
   const size_t size = (size_t)w->k.model->nv * sizeof *w->v;
-  while (info->reason < 0 && perp_events_critical(w->events)) {
+  while (info->reason < 0 && perp_events_verdict(w->events) >= PERP_FORCES_CRITICAL) {
     const double t = perp_ode_time(w->ode);
     read_state(w);
     if (!w->momentum) memcpy(w->v, perp_ode_v(w->ode), size);

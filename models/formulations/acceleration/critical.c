@@ -31,36 +31,17 @@
 
 static const double SMALL = 1e-14; /* of the velocities, that counts as zero */
 
-void perp_events_refuted(perp_events *s, const perp_contact_count *before)
-{
-  s->critical = true;
-  for (int i = 0; i < s->n; i++)
-    if (s->of[i] >= 0) s->now.x[s->of[i]].critical = s->kept[i] && s->none[i];
-  if (s->o.critical == PERP_CRITICAL_STOP)
-    perp_contact_count_refute(perp_islands_count(s->islands), before);
-}
-
-bool perp_events_critical(const perp_events *s)
-{
-  return s->critical;
-}
-
-bool perp_events_stops(const perp_events *s)
-{
-  return s->critical && s->o.critical == PERP_CRITICAL_STOP;
-}
-
 /* u [3 n] = J_c v at the contacts `part`, 0 at others; the largest component */
-static double critical_velocities(const perp_events *s, const perp_constrained *k, const double *v,
-                                  double *u)
+static double critical_velocities(const perp_events *events, const perp_constrained *system,
+                                  const double *v, double *u)
 {
   double most = 0;
-  for (int i = 0; i < s->n; i++) {
-    const perp_contact *x = &s->contact[i];
+  for (int i = 0; i < events->at.n; i++) {
+    const perp_contact *contact = &events->at.contact[i];
     double *at = u + 3 * i;
     at[0] = at[1] = at[2] = 0;
-    if (!s->part[i]) continue;
-    perp_events_velocity(s->model, k->e, x, v, at);
+    if (!events->at.part[i]) continue;
+    perp_events_velocity(events->model, system->e, contact, v, at);
     for (int j = 0; j < 3; j++) most = fmax(most, fabs(at[j]));
   }
   return most;
@@ -74,11 +55,11 @@ static double critical_product(int n, const double *x, const double *y)
 }
 
 /* P [3 n] with J_c H J_c' P = -u; u is lost.  False: k says why. */
-static bool critical_impulses(perp_events *s, perp_constrained *k, double *u, double *P)
+static bool critical_impulses(perp_events *events, perp_constrained *system, double *u, double *P)
 {
-  const int n = 3 * s->n;
-  double *d = s->stop + n, *Ad = s->stop + 2 * n;
-  const perp_island_task task = { .contact = s->contact, .n = s->n, .impulse = d };
+  const int n = 3 * events->at.n;
+  double *d = events->at.stop + n, *Ad = events->at.stop + 2 * n;
+  const perp_island_task task = { .contact = events->at.contact, .n = events->at.n, .impulse = d };
   for (int i = 0; i < n; i++) {
     P[i] = 0;
     d[i] = u[i] = -u[i];
@@ -86,10 +67,12 @@ static bool critical_impulses(perp_events *s, perp_constrained *k, double *u, do
   double rr = critical_product(n, u, u);
   const double enough = SMALL * SMALL * rr;
   for (int pass = 0; pass < 4 * n && rr > enough; pass++) {
-    memset(s->rhs, 0, (size_t)s->model->nv * sizeof *s->rhs);
-    perp_islands_apply(s->islands, k, &task, s->rhs);
-    if (!perp_constrained_response(k, s->rhs, s->zero, s->response, s->lambda)) return false;
-    critical_velocities(s, k, s->response, Ad);
+    memset(events->stop.rhs, 0, (size_t)events->model->nv * sizeof *events->stop.rhs);
+    perp_islands_apply(events->islands, system, &task, events->stop.rhs);
+    if (!perp_constrained_response(system, events->stop.rhs, events->stop.zero,
+                                   events->stop.response, events->stop.lambda))
+      return false;
+    critical_velocities(events, system, events->stop.response, Ad);
     const double curvature = critical_product(n, d, Ad);
     if (!(curvature > 0)) break;
     const double step = rr / curvature;
@@ -105,73 +88,78 @@ static bool critical_impulses(perp_events *s, perp_constrained *k, double *u, do
 }
 
 /* Which contacts, as `part`; how many.  *deep: some lie too deep and are not held yet. */
-static int critical_choose(perp_events *s, bool *deep)
+static int critical_choose(perp_events *events, bool *deep)
 {
   int chosen = 0;
   *deep = false;
-  for (int i = 0; i < s->n; i++) {
-    const perp_event_contact *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
-    s->part[i] = t != NULL && t->rests && t->critical;
-    if (!s->part[i]) continue;
+  for (int i = 0; i < events->at.n; i++) {
+    const perp_event_contact *touching = perp_events_of(events, i);
+    events->at.part[i] = touching != NULL && perp_event_rests(touching) && touching->critical;
+    if (!events->at.part[i]) continue;
     chosen++;
-    *deep |= !t->held && s->contact[i].gap < -s->tol;
+    *deep |= !touching->held && events->at.contact[i].gap < -events->settings.touch;
   }
   return chosen;
 }
 
-static bool critical_refuse(perp_events *s, perp_constrained *k, double left)
+static bool critical_refuse(perp_events *events, perp_constrained *system, double left)
 {
-  k->reason = PERP_INACCURATE;
-  snprintf(s->cause, sizeof s->cause,
+  system->reason = PERP_INACCURATE;
+  snprintf(events->cause, sizeof events->cause,
            "bodies at critical contacts could not be stopped: a speed of %.3g m/s remains", left);
   return false;
 }
 
-bool perp_events_stop(perp_events *s, perp_constrained *k, double t, const double *q, double *v)
+bool perp_events_stop(perp_events *events, perp_constrained *system, double t, const double *q,
+                      double *v)
 {
-  const perp_model *model = s->model;
+  const perp_model *model = events->model;
   const size_t size = (size_t)model->nv * sizeof *v;
   bool deep;
   perp_contact_count count = { .critical = 1 };
-  const bool stops = perp_events_stops(s);
-  s->critical = false;
-  s->n_critical = 0;
-  for (int i = 0; i < s->now.n; i++) s->n_critical += s->now.x[i].critical;
-  if (!stops || !perp_events_find(s, k, t, q)) {
-    perp_contact_count_add(perp_islands_count(s->islands), &count);
+  const bool stops = events->trial.verdict == PERP_FORCES_STOP;
+  events->trial.verdict = PERP_FORCES_FOUND;
+  events->accepted.n_critical = 0;
+  for (int i = 0; i < events->now.n; i++)
+    events->accepted.n_critical += events->now.list[i].critical;
+  if (!stops || !perp_events_find(events, system, t, q)) {
+    perp_contact_count_add(perp_islands_count(events->islands), &count);
     return false;
   }
-  double *const u = s->offset, *const P = s->stop; /* after there may be more contacts than ever */
-  const int chosen = critical_choose(s, &deep);
-  const double before = critical_velocities(s, k, v, u);
+  double *const u = events->at.offset,
+                *const P = events->at.stop; /* after there may be more contacts than ever */
+  const int chosen = critical_choose(events, &deep);
+  const double before = critical_velocities(events, system, v, u);
   if (chosen == 0) {
-    perp_contact_count_add(perp_islands_count(s->islands), &count);
+    perp_contact_count_add(perp_islands_count(events->islands), &count);
     return false;
   }
-  if (before <= s->o.slip && !deep) return false; /* what a stop came to, counted then */
-  perp_eval_impulse(k->e, model, s->t, 0, v, k->f);
-  const double energy = critical_product(model->nv, v, k->f);
-  if (model->m > 0) perp_constrained_product(k, v, k->c);
-  memset(s->zero, 0, (size_t)model->m * sizeof *s->zero);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v) || !critical_impulses(s, k, u, P))
+  if (before <= events->opts.slip && !deep) return false; /* what a stop came to, counted then */
+  perp_eval_impulse(system->e, model, events->start.t, 0, v, system->f);
+  const double energy = critical_product(model->nv, v, system->f);
+  if (model->m > 0) perp_constrained_product(system, v, system->c);
+  memset(events->stop.zero, 0, (size_t)model->m * sizeof *events->stop.zero);
+  if (!perp_constrained_solve(system, PERP_LEVEL_VELOCITY, events->settings.h, v) ||
+      !critical_impulses(events, system, u, P))
     return false;
-  const perp_island_task task = { .contact = s->contact, .n = s->n, .impulse = P };
-  perp_islands_apply(s->islands, k, &task, k->f);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v)) return false;
-  const double left = critical_velocities(s, k, k->a, u);
-  if (!(left <= fmin(s->o.slip, s->o.rest))) return critical_refuse(s, k, left);
-  memcpy(s->response, k->a, size);
-  perp_eval_impulse(k->e, model, s->t, 0, s->response, k->f);
-  if (!(critical_product(model->nv, s->response, k->f) <= energy * (1 + 1e-12)))
-    return critical_refuse(s, k, left);
-  memcpy(v, s->response, size);
-  for (int i = 0; i < s->n; i++) {
-    if (!s->part[i]) continue;
-    perp_event_contact *now = &s->now.x[s->of[i]];
-    now->held = s->contact[i].gap < -s->tol;
+  const perp_island_task task = { .contact = events->at.contact, .n = events->at.n, .impulse = P };
+  perp_islands_apply(events->islands, system, &task, system->f);
+  if (!perp_constrained_solve(system, PERP_LEVEL_VELOCITY, events->settings.h, v)) return false;
+  const double left = critical_velocities(events, system, system->a, u);
+  if (!(left <= fmin(events->opts.slip, events->opts.rest)))
+    return critical_refuse(events, system, left);
+  memcpy(events->stop.response, system->a, size);
+  perp_eval_impulse(system->e, model, events->start.t, 0, events->stop.response, system->f);
+  if (!(critical_product(model->nv, events->stop.response, system->f) <= energy * (1 + 1e-12)))
+    return critical_refuse(events, system, left);
+  memcpy(v, events->stop.response, size);
+  for (int i = 0; i < events->at.n; i++) {
+    if (!events->at.part[i]) continue;
+    perp_event_contact *now = perp_events_of(events, i);
+    now->held = events->at.contact[i].gap < -events->settings.touch;
     now->critical = false;
   }
   count.stopped = 1;
-  perp_contact_count_add(perp_islands_count(s->islands), &count);
+  perp_contact_count_add(perp_islands_count(events->islands), &count);
   return true;
 }

@@ -51,20 +51,20 @@ struct perp_event_drives {
 
 static void events_drives_layout(void *ws, perp_arena *a)
 {
-  perp_event_drives *d = ws;
-  const int n = d->model->n_drives, rows = ROWS_EACH * n;
-  d->now = PERP_CARVE(a, mode, n);
-  d->next = PERP_CARVE(a, mode, n);
-  d->was = PERP_CARVE(a, mode, n);
-  d->kept = PERP_CARVE(a, bool, 2 * n);
-  d->struck = PERP_CARVE(a, bool, 2 * n);
-  d->at = PERP_CARVE(a, look, n);
-  d->plain = PERP_CARVE(a, double, n);
-  d->force = PERP_CARVE(a, double, rows);
-  PERP_DOUBLES(a, n, &d->total, &d->shown);
-  d->row = PERP_CARVE(a, perp_island_row, rows);
-  d->slot = PERP_CARVE(a, int, rows);
-  d->sign = PERP_CARVE(a, double, rows);
+  perp_event_drives *drives = ws;
+  const int n = drives->model->n_drives, rows = ROWS_EACH * n;
+  drives->now = PERP_CARVE(a, mode, n);
+  drives->next = PERP_CARVE(a, mode, n);
+  drives->was = PERP_CARVE(a, mode, n);
+  drives->kept = PERP_CARVE(a, bool, 2 * n);
+  drives->struck = PERP_CARVE(a, bool, 2 * n);
+  drives->at = PERP_CARVE(a, look, n);
+  drives->plain = PERP_CARVE(a, double, n);
+  drives->force = PERP_CARVE(a, double, rows);
+  PERP_DOUBLES(a, n, &drives->total, &drives->shown);
+  drives->row = PERP_CARVE(a, perp_island_row, rows);
+  drives->slot = PERP_CARVE(a, int, rows);
+  drives->sign = PERP_CARVE(a, double, rows);
 }
 
 perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,
@@ -74,33 +74,33 @@ perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,
   void *ws;
   *out = NULL;
   PERP_TRY(perp_workspace_create(ctx, "drives", &like, sizeof like, events_drives_layout, &ws));
-  perp_event_drives *d = ws;
-  perp_event_drives_restart(d);
-  *out = d;
+  perp_event_drives *drives = ws;
+  perp_event_drives_restart(drives);
+  *out = drives;
   return PERP_OK;
 }
 
-void perp_event_drives_destroy(perp_event_drives *d)
+void perp_event_drives_destroy(perp_event_drives *drives)
 {
-  free(d);
+  free(drives);
 }
 
-void perp_event_drives_restart(perp_event_drives *d)
+void perp_event_drives_restart(perp_event_drives *drives)
 {
-  const size_t n = (size_t)d->model->n_drives;
-  d->fresh = true;
-  d->regular = false;
-  d->n = 0;
-  memset(d->now, 0, n * sizeof *d->now);
-  memset(d->next, 0, n * sizeof *d->next);
-  memset(d->was, 0, n * sizeof *d->was);
-  memset(d->kept, 0, 2 * n * sizeof *d->kept);
-  memset(d->struck, 0, 2 * n * sizeof *d->struck);
-  memset(d->at, 0, n * sizeof *d->at);
-  memset(d->plain, 0, n * sizeof *d->plain);
-  memset(d->force, 0, ROWS_EACH * n * sizeof *d->force);
-  memset(d->total, 0, n * sizeof *d->total);
-  memset(d->shown, 0, n * sizeof *d->shown);
+  const size_t n = (size_t)drives->model->n_drives;
+  drives->fresh = true;
+  drives->regular = false;
+  drives->n = 0;
+  memset(drives->now, 0, n * sizeof *drives->now);
+  memset(drives->next, 0, n * sizeof *drives->next);
+  memset(drives->was, 0, n * sizeof *drives->was);
+  memset(drives->kept, 0, 2 * n * sizeof *drives->kept);
+  memset(drives->struck, 0, 2 * n * sizeof *drives->struck);
+  memset(drives->at, 0, n * sizeof *drives->at);
+  memset(drives->plain, 0, n * sizeof *drives->plain);
+  memset(drives->force, 0, ROWS_EACH * n * sizeof *drives->force);
+  memset(drives->total, 0, n * sizeof *drives->total);
+  memset(drives->shown, 0, n * sizeof *drives->shown);
 }
 
 /* ---- one drive ---- */
@@ -125,30 +125,30 @@ static bool is_locked(const perp_drive_def *def)
   return def->lower == def->upper;
 }
 
-static look events_drives_look_at(const perp_event_drives *d, const perp_constrained *k,
+static look events_drives_look_at(const perp_event_drives *drives, const perp_constrained *system,
                                   const double *v, int i)
 {
-  const perp_model *m = d->model;
-  const perp_drive_def *def = &m->drive_def[i];
-  look at = { .row = { .body = { m->drive[i].a, m->drive[i].b } } };
-  at.x = perp_drive_row(m, k->e, i, at.row.J[0], at.row.J[1]);
-  at.rate = perp_island_row_product(m, &at.row, v);
+  const perp_model *model = drives->model;
+  const perp_drive_def *def = &model->drive_def[i];
+  look at = { .row = { .body = { model->drive[i].a, model->drive[i].b } } };
+  at.x = perp_drive_row(model, system->e, i, at.row.J[0], at.row.J[1]);
+  at.rate = perp_island_row_product(model, &at.row, v);
   at.gap[LOWER] = at.x - def->lower;
   at.gap[UPPER] = def->upper - at.x;
-  perp_drive_velocity(m, i, k->e->t, &at.change);
-  at.error = perp_drive_error(m, k->e, i, at.x, k->e->t, &at.velocity);
+  perp_drive_velocity(model, i, system->e->t, &at.change);
+  at.error = perp_drive_error(model, system->e, i, at.x, system->e->t, &at.velocity);
   return at;
 }
 
 /* rad or m */
-static double events_drives_tolerance(const perp_event_drives *d, int i)
+static double events_drives_tolerance(const perp_event_drives *drives, int i)
 {
-  return d->o.tol[d->model->drive[i].slides];
+  return drives->o.tol[drives->model->drive[i].slides];
 }
 
-static double events_drives_hold(const perp_event_drives *d, int i)
+static double events_drives_hold(const perp_event_drives *drives, int i)
 {
-  return d->o.hold[d->model->drive[i].slides];
+  return drives->o.hold[drives->model->drive[i].slides];
 }
 
 /* without its bound */
@@ -159,109 +159,109 @@ static double events_drives_spring(const perp_drive_def *def, const look *at)
 
 /* ---- forces ---- */
 
-void perp_event_drives_push(perp_event_drives *d, const perp_constrained *k, const double *v,
-                            double *f)
+void perp_event_drives_push(perp_event_drives *drives, const perp_constrained *system,
+                            const double *v, double *f)
 {
-  for (int i = 0; i < d->model->n_drives; i++) {
-    const perp_drive_def *def = &d->model->drive_def[i];
-    d->at[i] = events_drives_look_at(d, k, v, i);
-    const int motor = d->now[i].motor;
-    d->plain[i] = motor != 0      ? motor * def->max_force
-                  : is_servo(def) ? events_drives_spring(def, &d->at[i])
-                                  : 0;
-    perp_island_row_apply(d->model, &d->at[i].row, d->plain[i], f);
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    const perp_drive_def *def = &drives->model->drive_def[i];
+    drives->at[i] = events_drives_look_at(drives, system, v, i);
+    const int motor = drives->now[i].motor;
+    drives->plain[i] = motor != 0      ? motor * def->max_force
+                       : is_servo(def) ? events_drives_spring(def, &drives->at[i])
+                                       : 0;
+    perp_island_row_apply(drives->model, &drives->at[i].row, drives->plain[i], f);
   }
 }
 
-static void events_drives_add(perp_event_drives *d, int slot, double sign, perp_island_row row)
+static void events_drives_add(perp_event_drives *drives, int slot, double sign, perp_island_row row)
 {
-  const int r = d->n++;
-  d->slot[r] = slot;
-  d->sign[r] = sign;
-  row.lambda = fmin(fmax(sign * d->force[slot], row.lo), row.hi);
+  const int r = drives->n++;
+  drives->slot[r] = slot;
+  drives->sign[r] = sign;
+  row.lambda = fmin(fmax(sign * drives->force[slot], row.lo), row.hi);
   for (int side = 0; side < 2; side++)
-    for (int j = 0; j < d->model->nvb; j++) row.J[side][j] *= sign;
-  d->row[r] = row;
+    for (int j = 0; j < drives->model->nvb; j++) row.J[side][j] *= sign;
+  drives->row[r] = row;
 }
 
 /* What is left of velocities and gaps, as the rows of drive i feed it back. */
-static void events_drives_errors(perp_event_drives *d, int i, mode *at)
+static void events_drives_errors(perp_event_drives *drives, int i, mode *at)
 {
-  const look *l = &d->at[i];
+  const look *l = &drives->at[i];
   at->motor_fed = l->rate - l->velocity;
   at->fed_rate = l->rate;
   for (int side = LOWER; side <= UPPER; side++) at->fed_gap[side] = l->gap[side];
 }
 
-int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, const double *v,
-                           bool frozen, perp_island_row **rows)
+int perp_event_drives_rows(perp_event_drives *drives, const perp_constrained *system,
+                           const double *v, bool frozen, perp_island_row **rows)
 {
-  const double tau = d->o.relax;
-  d->n = 0;
-  for (int i = 0; i < d->model->n_drives; i++) {
-    const perp_drive_def *def = &d->model->drive_def[i];
-    const look *at = &d->at[i];
-    const double bias = perp_drive_bias(d->model, k->e, i, v);
+  const double tau = drives->o.relax;
+  drives->n = 0;
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    const perp_drive_def *def = &drives->model->drive_def[i];
+    const look *at = &drives->at[i];
+    const double bias = perp_drive_bias(drives->model, system->e, i, v);
     perp_island_row row = at->row;
-    mode error = d->now[i];
-    if (!(frozen && error.fed)) events_drives_errors(d, i, &error);
-    if (is_motor(def) && d->now[i].motor == 0) {
+    mode error = drives->now[i];
+    if (!(frozen && error.fed)) events_drives_errors(drives, i, &error);
+    if (is_motor(def) && drives->now[i].motor == 0) {
       row.bias = bias + error.motor_fed / tau - at->change;
       row.hi = frozen ? HUGE_VAL : def->max_force;
       row.lo = -row.hi;
-      events_drives_add(d, ROWS_EACH * i + MOTOR, 1, row);
+      events_drives_add(drives, ROWS_EACH * i + MOTOR, 1, row);
     }
     if (is_locked(def)) {
       row.bias = bias + (2 * error.fed_rate + error.fed_gap[LOWER] / tau) / tau;
       row.hi = HUGE_VAL;
       row.lo = -HUGE_VAL;
-      events_drives_add(d, ROWS_EACH * i + LIMIT, 1, row);
+      events_drives_add(drives, ROWS_EACH * i + LIMIT, 1, row);
       continue;
     }
     for (int side = LOWER; side <= UPPER; side++) {
-      if (!d->now[i].rests[side]) continue;
+      if (!drives->now[i].rests[side]) continue;
       const double gap = fmax(error.fed_gap[side], -2 * PART * tau),
-                   tol = events_drives_tolerance(d, i);
+                   tol = events_drives_tolerance(drives, i);
       const double left = gap > tol ? gap - tol : fmin(gap + tol, 0);
       row.bias = sign_of[side] * (bias + 2 * error.fed_rate / tau) + left / (tau * tau);
       row.lo = frozen ? -HUGE_VAL : 0;
       row.hi = HUGE_VAL;
-      events_drives_add(d, ROWS_EACH * i + LIMIT, sign_of[side], row);
+      events_drives_add(drives, ROWS_EACH * i + LIMIT, sign_of[side], row);
     }
   }
-  *rows = d->row;
-  return d->n;
+  *rows = drives->row;
+  return drives->n;
 }
 
-void perp_event_drives_feed(perp_event_drives *d)
+void perp_event_drives_feed(perp_event_drives *drives)
 {
-  for (int i = 0; i < d->model->n_drives; i++) {
-    events_drives_errors(d, i, &d->now[i]);
-    d->now[i].fed = true;
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    events_drives_errors(drives, i, &drives->now[i]);
+    drives->now[i].fed = true;
   }
 }
 
 /* ---- modes within a step ---- */
 
-void perp_event_drives_part(perp_event_drives *d, const double *a, double least)
+void perp_event_drives_part(perp_event_drives *drives, const double *a, double least)
 {
-  for (int r = 0; r < d->n; r++) {
-    const perp_island_row *row = &d->row[r];
-    mode *now = &d->now[d->slot[r] / ROWS_EACH];
-    if (d->slot[r] % ROWS_EACH == MOTOR || row->lo == -HUGE_VAL || row->lambda > 0) continue;
-    if (perp_island_row_product(d->model, row, a) + row->bias > least)
-      now->rests[d->sign[r] > 0 ? LOWER : UPPER] = false;
+  for (int r = 0; r < drives->n; r++) {
+    const perp_island_row *row = &drives->row[r];
+    mode *now = &drives->now[drives->slot[r] / ROWS_EACH];
+    if (drives->slot[r] % ROWS_EACH == MOTOR || row->lo == -HUGE_VAL || row->lambda > 0) continue;
+    if (perp_island_row_product(drives->model, row, a) + row->bias > least)
+      now->rests[drives->sign[r] > 0 ? LOWER : UPPER] = false;
   }
 }
 
-double perp_event_drives_margin(const perp_event_drives *d)
+double perp_event_drives_margin(const perp_event_drives *drives)
 {
   double most = 0, least = HUGE_VAL;
-  for (int r = 0; r < d->n; r++) most = fmax(most, fabs(d->row[r].lambda));
-  for (int r = 0; r < d->n; r++) {
-    const perp_drive_def *def = &d->model->drive_def[d->slot[r] / ROWS_EACH];
-    const double force = d->row[r].lambda;
-    if (d->slot[r] % ROWS_EACH == MOTOR) {
+  for (int r = 0; r < drives->n; r++) most = fmax(most, fabs(drives->row[r].lambda));
+  for (int r = 0; r < drives->n; r++) {
+    const perp_drive_def *def = &drives->model->drive_def[drives->slot[r] / ROWS_EACH];
+    const double force = drives->row[r].lambda;
+    if (drives->slot[r] % ROWS_EACH == MOTOR) {
       if (isfinite(def->max_force))
         least = fmin(least, (def->max_force - fabs(force)) / def->max_force);
     } else if (!is_locked(def) && most > 0) {
@@ -271,236 +271,240 @@ double perp_event_drives_margin(const perp_event_drives *d)
   return least;
 }
 
-int perp_event_drives_release(perp_event_drives *d, double past, double *f)
+int perp_event_drives_release(perp_event_drives *drives, double past, double *f)
 {
   int released = 0;
-  for (int r = 0; r < d->n; r++) {
-    const int i = d->slot[r] / ROWS_EACH;
-    const perp_drive_def *def = &d->model->drive_def[i];
-    const double force = d->sign[r] * d->row[r].lambda;
-    if (d->slot[r] % ROWS_EACH != MOTOR || !(fabs(force) > def->max_force * (1 + past))) continue;
-    mode *now = &d->now[i];
+  for (int r = 0; r < drives->n; r++) {
+    const int i = drives->slot[r] / ROWS_EACH;
+    const perp_drive_def *def = &drives->model->drive_def[i];
+    const double force = drives->sign[r] * drives->row[r].lambda;
+    if (drives->slot[r] % ROWS_EACH != MOTOR || !(fabs(force) > def->max_force * (1 + past)))
+      continue;
+    mode *now = &drives->now[i];
     now->motor = force > 0 ? 1 : -1;
-    now->back = fmax(0, -now->motor * (d->at[i].velocity - d->at[i].rate));
-    d->plain[i] = now->motor * def->max_force;
-    perp_island_row_apply(d->model, &d->at[i].row, d->plain[i], f);
+    now->back = fmax(0, -now->motor * (drives->at[i].velocity - drives->at[i].rate));
+    drives->plain[i] = now->motor * def->max_force;
+    perp_island_row_apply(drives->model, &drives->at[i].row, drives->plain[i], f);
     released++;
   }
   return released;
 }
 
-double perp_event_drives_largest(const perp_event_drives *d, const double *a)
+double perp_event_drives_largest(const perp_event_drives *drives, const double *a)
 {
   double most = 0;
-  for (int r = 0; r < d->n; r++)
-    most = fmax(most, fabs(perp_island_row_product(d->model, &d->row[r], a) + d->row[r].bias));
+  for (int r = 0; r < drives->n; r++)
+    most = fmax(most, fabs(perp_island_row_product(drives->model, &drives->row[r], a) +
+                           drives->row[r].bias));
   return most;
 }
 
-double perp_event_drives_apart(const perp_event_drives *d, const double *a, const double *b)
+double perp_event_drives_apart(const perp_event_drives *drives, const double *a, const double *b)
 {
   double most = 0;
-  for (int r = 0; r < d->n; r++)
-    most = fmax(most, fabs(perp_island_row_product(d->model, &d->row[r], a) -
-                           perp_island_row_product(d->model, &d->row[r], b)));
+  for (int r = 0; r < drives->n; r++)
+    most = fmax(most, fabs(perp_island_row_product(drives->model, &drives->row[r], a) -
+                           perp_island_row_product(drives->model, &drives->row[r], b)));
   return most;
 }
 
-void perp_event_drives_swap(perp_event_drives *d)
+void perp_event_drives_swap(perp_event_drives *drives)
 {
-  mode *swap = d->now;
-  d->now = d->was;
-  d->was = swap;
+  mode *swap = drives->now;
+  drives->now = drives->was;
+  drives->was = swap;
 }
 
-double perp_event_drives_violation(const perp_event_drives *d, const double *a)
+double perp_event_drives_violation(const perp_event_drives *drives, const double *a)
 {
   double worst = 0;
-  for (int r = 0; r < d->n; r++) {
-    const perp_island_row *row = &d->row[r];
-    const double w = perp_island_row_product(d->model, row, a) + row->bias;
+  for (int r = 0; r < drives->n; r++) {
+    const perp_island_row *row = &drives->row[r];
+    const double w = perp_island_row_product(drives->model, row, a) + row->bias;
     const double low = row->lambda > row->lo ? w : 0, high = row->lambda < row->hi ? -w : 0;
     worst = fmax(worst, fmax(low, high));
   }
   return worst;
 }
 
-void perp_event_drives_remember(perp_event_drives *d, bool intermediate, bool guess)
+void perp_event_drives_remember(perp_event_drives *drives, bool intermediate, bool guess)
 {
-  const int n = d->model->n_drives;
-  memcpy(d->total, d->plain, (size_t)n * sizeof *d->total);
-  if (guess) memset(d->force, 0, ROWS_EACH * (size_t)n * sizeof *d->force);
-  for (int r = 0; r < d->n; r++) {
-    const double force = d->sign[r] * d->row[r].lambda;
-    if (guess) d->force[d->slot[r]] = force;
-    d->total[d->slot[r] / ROWS_EACH] += force;
+  const int n = drives->model->n_drives;
+  memcpy(drives->total, drives->plain, (size_t)n * sizeof *drives->total);
+  if (guess) memset(drives->force, 0, ROWS_EACH * (size_t)n * sizeof *drives->force);
+  for (int r = 0; r < drives->n; r++) {
+    const double force = drives->sign[r] * drives->row[r].lambda;
+    if (guess) drives->force[drives->slot[r]] = force;
+    drives->total[drives->slot[r] / ROWS_EACH] += force;
   }
-  if (intermediate && (d->regular || !guess)) return;
-  memcpy(d->shown, d->total, (size_t)n * sizeof *d->shown);
-  d->regular = !intermediate;
+  if (intermediate && (drives->regular || !guess)) return;
+  memcpy(drives->shown, drives->total, (size_t)n * sizeof *drives->shown);
+  drives->regular = !intermediate;
 }
 
-void perp_event_drives_apply(const perp_event_drives *d, double *f)
+void perp_event_drives_apply(const perp_event_drives *drives, double *f)
 {
-  for (int i = 0; i < d->model->n_drives; i++)
-    perp_island_row_apply(d->model, &d->at[i].row, d->total[i], f);
+  for (int i = 0; i < drives->model->n_drives; i++)
+    perp_island_row_apply(drives->model, &drives->at[i].row, drives->total[i], f);
 }
 
-const double *perp_event_drives_forces(const perp_event_drives *d)
+const double *perp_event_drives_forces(const perp_event_drives *drives)
 {
-  return d->shown;
+  return drives->shown;
 }
 
 /* ---- events ---- */
 
 /* A limit that touched at the start of the step may be as deep as it was, and the tolerance. */
-static double events_drives_allowance(const perp_event_drives *d, int i, int side)
+static double events_drives_allowance(const perp_event_drives *drives, int i, int side)
 {
-  const double gap = d->now[i].gap[side], tol = events_drives_tolerance(d, i);
+  const double gap = drives->now[i].gap[side], tol = events_drives_tolerance(drives, i);
   return gap <= 2 * tol ? tol + fmax(0, -gap) : 0;
 }
 
-void perp_event_drives_lows(const perp_event_drives *d, const perp_constrained *k, const double *v,
-                            double *gap, double *speed, double *load)
+void perp_event_drives_lows(const perp_event_drives *drives, const perp_constrained *system,
+                            const double *v, double *gap, double *speed, double *load)
 {
-  for (int i = 0; i < d->model->n_drives; i++) {
-    const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = events_drives_look_at(d, k, v, i);
-    const int motor = d->now[i].motor;
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    const perp_drive_def *def = &drives->model->drive_def[i];
+    const look at = events_drives_look_at(drives, system, v, i);
+    const int motor = drives->now[i].motor;
     for (int side = LOWER; side <= UPPER && !is_locked(def); side++)
-      if (!d->now[i].rests[side])
-        *gap = fmin(*gap, at.gap[side] + events_drives_allowance(d, i, side));
+      if (!drives->now[i].rests[side])
+        *gap = fmin(*gap, at.gap[side] + events_drives_allowance(drives, i, side));
     if (is_servo(def) && isfinite(def->max_force)) {
       const double force = events_drives_spring(def, &at);
       const double left = motor != 0 ? motor * force - def->max_force
                                      : def->max_force - fabs(force);
       *load = fmin(*load, left + NEARLY * def->max_force);
     } else if (motor != 0) {
-      *speed = fmin(*speed, motor * (at.velocity - at.rate) + d->now[i].back);
+      *speed = fmin(*speed, motor * (at.velocity - at.rate) + drives->now[i].back);
     }
   }
 }
 
-bool perp_event_drives_touch(perp_event_drives *d, const perp_constrained *k, const double *v)
+bool perp_event_drives_touch(perp_event_drives *drives, const perp_constrained *system,
+                             const double *v)
 {
-  const double held = d->fresh ? d->o.rest : d->o.keep;
+  const double held = drives->fresh ? drives->o.rest : drives->o.keep;
   bool impact = false;
-  for (int i = 0; i < d->model->n_drives; i++) {
-    const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = events_drives_look_at(d, k, v, i);
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    const perp_drive_def *def = &drives->model->drive_def[i];
+    const look at = events_drives_look_at(drives, system, v, i);
     const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
     const double rate = sign_of[side] * at.rate;
-    const bool rests = d->now[i].rests[side];
-    d->kept[2 * i] = d->kept[2 * i + 1] = false;
+    const bool rests = drives->now[i].rests[side];
+    drives->kept[2 * i] = drives->kept[2 * i + 1] = false;
     impact |= (is_locked(def) && fabs(at.rate) > held) ||
               (is_kinematic(def) && fabs(at.rate - at.velocity) > held);
     if (is_locked(def)) continue;
     /* what closes before it could be located touches */
-    d->kept[2 * i + side] = at.gap[side] <=
-                                events_drives_tolerance(d, i) - d->o.locate * fmin(rate, 0) ||
-                            (rests && at.gap[side] <= events_drives_hold(d, i));
-    impact |= d->kept[2 * i + side] && rate < -(rests ? d->o.keep : d->o.rest);
+    drives->kept[2 * i + side] = at.gap[side] <= events_drives_tolerance(drives, i) -
+                                                     drives->o.locate * fmin(rate, 0) ||
+                                 (rests && at.gap[side] <= events_drives_hold(drives, i));
+    impact |= drives->kept[2 * i + side] && rate < -(rests ? drives->o.keep : drives->o.rest);
   }
   return impact;
 }
 
 /* Speed that an impact takes out of the drive, below zero: none; side: of a limit, -1: a locked
  * drive. */
-static double struck_at(const perp_event_drives *d, int i, const look *at, int *side)
+static double struck_at(const perp_event_drives *drives, int i, const look *at, int *side)
 {
-  *side = d->kept[2 * i + LOWER] ? LOWER : d->kept[2 * i + UPPER] ? UPPER : -1;
-  if (is_locked(&d->model->drive_def[i])) return fabs(at->rate);
+  *side = drives->kept[2 * i + LOWER] ? LOWER : drives->kept[2 * i + UPPER] ? UPPER : -1;
+  if (is_locked(&drives->model->drive_def[i])) return fabs(at->rate);
   return *side < 0 ? -HUGE_VAL : -sign_of[*side] * at->rate;
 }
 
-double perp_event_drives_approach(const perp_event_drives *d, const perp_constrained *k,
+double perp_event_drives_approach(const perp_event_drives *drives, const perp_constrained *system,
                                   const double *v)
 {
   double fastest = 0;
   int side;
-  for (int i = 0; i < d->model->n_drives; i++) {
-    const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = events_drives_look_at(d, k, v, i);
-    fastest = fmax(fastest, struck_at(d, i, &at, &side));
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    const perp_drive_def *def = &drives->model->drive_def[i];
+    const look at = events_drives_look_at(drives, system, v, i);
+    fastest = fmax(fastest, struck_at(drives, i, &at, &side));
     if (is_kinematic(def)) fastest = fmax(fastest, fabs(at.rate - at.velocity));
   }
   return fastest;
 }
 
-int perp_event_drives_impact(perp_event_drives *d, const perp_constrained *k, const double *v,
-                             perp_island_row **rows, bool *bounces)
+int perp_event_drives_impact(perp_event_drives *drives, const perp_constrained *system,
+                             const double *v, perp_island_row **rows, bool *bounces)
 {
-  d->n = 0;
+  drives->n = 0;
   *bounces = false;
-  for (int i = 0; i < d->model->n_drives; i++) {
-    const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = events_drives_look_at(d, k, v, i);
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    const perp_drive_def *def = &drives->model->drive_def[i];
+    const look at = events_drives_look_at(drives, system, v, i);
     perp_island_row row = at.row;
     int side;
-    const double speed = struck_at(d, i, &at, &side);
-    d->struck[2 * i] = d->struck[2 * i + 1] = false;
+    const double speed = struck_at(drives, i, &at, &side);
+    drives->struck[2 * i] = drives->struck[2 * i + 1] = false;
     row.lo = -HUGE_VAL;
     row.hi = HUGE_VAL;
     if (is_kinematic(def)) {
       row.bias = -at.velocity;
-      events_drives_add(d, ROWS_EACH * i + MOTOR, 1, row);
+      events_drives_add(drives, ROWS_EACH * i + MOTOR, 1, row);
     }
     if (speed == -HUGE_VAL) continue;
     row.bias = 0;
     if (side >= 0) {
       row.lo = 0;
-      d->struck[2 * i + side] = speed > PERP_DRIVE_REBOUND && def->restitution > 0;
-      if (d->struck[2 * i + side]) row.bias = -def->restitution * speed;
-      *bounces |= d->struck[2 * i + side];
+      drives->struck[2 * i + side] = speed > PERP_DRIVE_REBOUND && def->restitution > 0;
+      if (drives->struck[2 * i + side]) row.bias = -def->restitution * speed;
+      *bounces |= drives->struck[2 * i + side];
     }
-    events_drives_add(d, ROWS_EACH * i + LIMIT, side < 0 ? 1 : sign_of[side], row);
+    events_drives_add(drives, ROWS_EACH * i + LIMIT, side < 0 ? 1 : sign_of[side], row);
   }
-  for (int r = 0; r < d->n; r++) d->row[r].lambda = 0;
-  *rows = d->row;
-  return d->n;
+  for (int r = 0; r < drives->n; r++) drives->row[r].lambda = 0;
+  *rows = drives->row;
+  return drives->n;
 }
 
 /* ---- a regular state ---- */
 
-static int motor_of(const perp_event_drives *d, int i, const look *at)
+static int motor_of(const perp_event_drives *drives, int i, const look *at)
 {
-  const perp_drive_def *def = &d->model->drive_def[i];
+  const perp_drive_def *def = &drives->model->drive_def[i];
   if (def->max_force == 0 || def->max_force == HUGE_VAL) return 0;
   if (is_servo(def)) {
     const double force = events_drives_spring(def, at), beyond = 0.5 * NEARLY * def->max_force;
-    const int motor = d->fresh ? 0 : d->now[i].motor;
+    const int motor = drives->fresh ? 0 : drives->now[i].motor;
     if (motor * force >= def->max_force - beyond && motor != 0) return motor;
     return fabs(force) >= def->max_force + beyond ? (force > 0 ? 1 : -1) : 0;
   }
   const double off = at->velocity - at->rate;
-  return fabs(off) > d->o.slip ? (off > 0 ? 1 : -1) : 0;
+  return fabs(off) > drives->o.slip ? (off > 0 ? 1 : -1) : 0;
 }
 
-void perp_event_drives_stock(perp_event_drives *d, const perp_constrained *k, const double *v,
-                             bool impact)
+void perp_event_drives_stock(perp_event_drives *drives, const perp_constrained *system,
+                             const double *v, bool impact)
 {
-  for (int i = 0; i < d->model->n_drives; i++) {
-    const look at = events_drives_look_at(d, k, v, i);
-    mode *next = &d->next[i];
-    *next = (mode){ .motor = motor_of(d, i, &at), .gap = { at.gap[LOWER], at.gap[UPPER] } };
+  for (int i = 0; i < drives->model->n_drives; i++) {
+    const look at = events_drives_look_at(drives, system, v, i);
+    mode *next = &drives->next[i];
+    *next = (mode){ .motor = motor_of(drives, i, &at), .gap = { at.gap[LOWER], at.gap[UPPER] } };
     const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
     const double rate = sign_of[side] * at.rate;
-    const bool rested = d->now[i].rests[side] && !(impact && d->struck[2 * i + side]);
-    next->rests[side] = d->kept[2 * i + side] && at.gap[side] <= events_drives_hold(d, i) &&
-                        rate <= (rested ? d->o.keep : d->o.rest);
+    const bool rested = drives->now[i].rests[side] && !(impact && drives->struck[2 * i + side]);
+    next->rests[side] = drives->kept[2 * i + side] &&
+                        at.gap[side] <= events_drives_hold(drives, i) &&
+                        rate <= (rested ? drives->o.keep : drives->o.rest);
   }
 }
 
-int perp_event_drives_adopt(perp_event_drives *d)
+int perp_event_drives_adopt(perp_event_drives *drives)
 {
   int changes = 0;
-  for (int i = 0; i < d->model->n_drives && !d->fresh; i++) {
-    changes += d->now[i].motor != d->next[i].motor;
+  for (int i = 0; i < drives->model->n_drives && !drives->fresh; i++) {
+    changes += drives->now[i].motor != drives->next[i].motor;
     for (int side = LOWER; side <= UPPER; side++)
-      changes += d->now[i].rests[side] != d->next[i].rests[side];
+      changes += drives->now[i].rests[side] != drives->next[i].rests[side];
   }
-  memcpy(d->was, d->now, (size_t)d->model->n_drives * sizeof *d->was);
-  memcpy(d->now, d->next, (size_t)d->model->n_drives * sizeof *d->now);
-  d->fresh = d->regular = false;
+  memcpy(drives->was, drives->now, (size_t)drives->model->n_drives * sizeof *drives->was);
+  memcpy(drives->now, drives->next, (size_t)drives->model->n_drives * sizeof *drives->now);
+  drives->fresh = drives->regular = false;
   return changes;
 }

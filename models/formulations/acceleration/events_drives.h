@@ -14,7 +14,7 @@
  * their velocity get an impulse; motors of limited force have none.
  *
  * tau is five steps, whatever the stabilization.  With steps of fixed length the feedback is that
- * of the start of the step (events_rest.c says why).
+ * of the start of the step (events_forces.c says why).
  *
  * Tolerances: of a slider, those of contacts; of an angle, the same numbers with rad for the
  * largest body.

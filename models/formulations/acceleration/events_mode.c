@@ -9,7 +9,7 @@
  *
  * Where the forces are not unique (four contacts of a box) neither is the margin: complementarity
  * is asked whether there are any forces within their bounds that give the same accelerations
- * (events_rest.c). */
+ * (events_forces.c). */
 #include "models/formulations/acceleration/events_private.h"
 
 #include <string.h>
@@ -18,107 +18,113 @@ static const double CLEAR = 1e-4; /* of accelerations: one that has a direction 
 static const double FLOOR =
     1e-6; /* of mass times acceleration, scale of a contact without a load */
 
-void perp_events_acceleration(const perp_events *s, const perp_constrained *k, int i,
+void perp_events_acceleration(const perp_events *events, const perp_constrained *system, int i,
                               const double *a, double w[3])
 {
-  const perp_contact *x = &s->contact[i];
-  perp_events_velocity_at(s->model, &k->e->pose[x->body[0]], &k->e->pose[x->body[1]], x, a, w);
-  for (int j = 0; j < s->model->dim; j++) w[j] += s->offset[3 * i + j];
+  const perp_contact *contact = &events->at.contact[i];
+  perp_events_velocity_at(events->model, &system->e->pose[contact->body[0]],
+                          &system->e->pose[contact->body[1]], contact, a, w);
+  for (int j = 0; j < events->model->dim; j++) w[j] += events->at.offset[3 * i + j];
 }
 
-double perp_events_largest(const perp_events *s, const perp_constrained *k, int n, const double *a)
+double perp_events_largest(const perp_events *events, const perp_constrained *system,
+                           const double *a)
 {
   double most = 0, w[3];
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i]) continue;
-    perp_events_acceleration(s, k, i, a, w);
-    most = fmax(most, sqrt(perp_dot(s->model->dim, w, w)));
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i]) continue;
+    perp_events_acceleration(events, system, i, a, w);
+    most = fmax(most, sqrt(perp_dot(events->model->dim, w, w)));
   }
   return most;
 }
 
-double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
+double perp_events_apart(const perp_events *events, const perp_constrained *system, const double *a,
                          const double *b)
 {
-  double most = 0, x[3], y[3];
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i]) continue;
-    perp_events_acceleration(s, k, i, a, x);
-    perp_events_acceleration(s, k, i, b, y);
-    for (int j = 0; j < s->model->dim; j++) most = fmax(most, fabs(x[j] - y[j]));
+  double most = 0, wa[3], wb[3];
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i]) continue;
+    perp_events_acceleration(events, system, i, a, wa);
+    perp_events_acceleration(events, system, i, b, wb);
+    for (int j = 0; j < events->model->dim; j++) most = fmax(most, fabs(wa[j] - wb[j]));
   }
   return most;
 }
 
-double perp_events_opening(const perp_events *s, const perp_constrained *k, int n)
+double perp_events_opening(const perp_events *events, const perp_constrained *system)
 {
   double least = 0, w[3];
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i] || s->mode[i] != PERP_FROZEN_OPEN) continue;
-    perp_events_acceleration(s, k, i, k->a, w);
-    least = fmin(least, perp_dot(s->model->dim, s->contact[i].n, w));
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i] || events->at.mode[i] != PERP_FROZEN_OPEN) continue;
+    perp_events_acceleration(events, system, i, system->a, w);
+    least = fmin(least, perp_dot(events->model->dim, events->at.contact[i].n, w));
   }
   return least;
 }
 
 /* a body whose load stands for that of the island */
-static int mode_root(const perp_events *s, const perp_contact *x)
+static int mode_root(const perp_events *events, const perp_contact *contact)
 {
-  return perp_islands_roots(s->islands, false)[perp_contact_holder(x)];
+  return perp_islands_roots(events->islands, false)[perp_contact_holder(contact)];
 }
 
-bool perp_events_modes(perp_events *s, const perp_constrained *k, int n)
+bool perp_events_modes(perp_events *events, const perp_constrained *system)
 {
-  const int dim = s->model->dim;
+  const int dim = events->model->dim;
   bool same = true;
-  memset(s->load, 0, (size_t)s->model->n_bodies * sizeof *s->load);
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i]) continue;
-    const double *f = s->force + 3 * i;
-    double *load = &s->load[mode_root(s, &s->contact[i])];
+  memset(events->trial.load, 0, (size_t)events->model->n_bodies * sizeof *events->trial.load);
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i]) continue;
+    const double *f = events->at.force + 3 * i;
+    double *load = &events->trial.load[mode_root(events, &events->at.contact[i])];
     *load = fmax(*load, sqrt(perp_dot(dim, f, f)));
   }
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i]) continue;
-    const perp_contact *x = &s->contact[i];
-    perp_event_contact *t = &s->now.x[s->of[i]];
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i]) continue;
+    const perp_contact *contact = &events->at.contact[i];
+    perp_event_contact *touching = perp_events_of(events, i);
     double w[3];
-    perp_events_acceleration(s, k, i, k->a, w);
-    const double mass = s->model->inertia[perp_contact_holder(x)].mass;
-    t->scale = fmax(s->load[mode_root(s, x)], FLOOR * mass * s->w_scale);
-    const bool idle = perp_dot(dim, x->n, s->force + 3 * i) <= s->past * t->scale;
-    const unsigned char mode = idle && perp_dot(dim, x->n, w) > s->noise * s->w_scale
+    perp_events_acceleration(events, system, i, system->a, w);
+    const double mass = events->model->inertia[perp_contact_holder(contact)].mass;
+    touching->scale = fmax(events->trial.load[mode_root(events, contact)],
+                           FLOOR * mass * events->start.w_scale);
+    const bool idle = perp_dot(dim, contact->n, events->at.force + 3 * i) <=
+                      events->settings.past * touching->scale;
+    const unsigned char mode = idle && perp_dot(dim, contact->n, w) >
+                                           events->settings.noise * events->start.w_scale
                                    ? PERP_FROZEN_OPEN
-                               : t->slides || !(x->mu > 0) ? PERP_FROZEN_SLIDES
-                                                           : PERP_FROZEN_STICKS;
-    same &= s->mode[i] == mode;
-    s->mode[i] = t->mode = mode;
+                               : perp_event_slides(touching) || !(contact->mu > 0)
+                                   ? PERP_FROZEN_SLIDES
+                                   : PERP_FROZEN_STICKS;
+    same &= events->at.mode[i] == mode;
+    events->at.mode[i] = touching->mode = mode;
   }
   return same;
 }
 
 /* margins of contact i; friction: HUGE_VAL where it does not stick */
-static void mode_margins(const perp_events *s, int i, double *normal, double *friction)
+static void mode_margins(const perp_events *events, int i, double *normal, double *friction)
 {
-  const perp_contact *x = &s->contact[i];
-  const perp_event_contact *t = &s->now.x[s->of[i]];
-  const double *f = s->force + 3 * i;
+  const perp_contact *contact = &events->at.contact[i];
+  const perp_event_contact *touching = perp_events_of(events, i);
+  const double *f = events->at.force + 3 * i;
   double tangential[3];
   *normal = *friction = HUGE_VAL;
-  if (s->mode[i] == PERP_FROZEN_OPEN || !(t->scale > 0)) return;
-  const double force = perp_dot(s->model->dim, x->n, f);
-  *normal = force / t->scale;
-  if (s->mode[i] != PERP_FROZEN_STICKS) return;
-  perp_events_tangential(s->model->dim, x->n, f, tangential);
-  *friction = (x->mu * force - sqrt(perp_dot(3, tangential, tangential))) / t->scale;
+  if (events->at.mode[i] == PERP_FROZEN_OPEN || !(touching->scale > 0)) return;
+  const double force = perp_dot(events->model->dim, contact->n, f);
+  *normal = force / touching->scale;
+  if (events->at.mode[i] != PERP_FROZEN_STICKS) return;
+  perp_events_tangential(events->model->dim, contact->n, f, tangential);
+  *friction = (contact->mu * force - sqrt(perp_dot(3, tangential, tangential))) / touching->scale;
 }
 
-double perp_events_margin(const perp_events *s, int n)
+double perp_events_margin(const perp_events *events)
 {
   double least = HUGE_VAL, normal, friction;
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i]) continue;
-    mode_margins(s, i, &normal, &friction);
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i]) continue;
+    mode_margins(events, i, &normal, &friction);
     least = fmin(least, fmin(normal, friction));
   }
   return least;
@@ -130,156 +136,167 @@ static double mode_apart(const double a[3], const double b[3])
   return sqrt(perp_dot(3, d, d));
 }
 
-bool perp_events_vouched(const perp_events *s, int n)
+bool perp_events_certified(const perp_events *events)
 {
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i] || s->mode[i] == PERP_FROZEN_OPEN) continue;
-    const perp_event_contact *t = &s->now.x[s->of[i]];
-    if (!t->witness.known || mode_apart(s->contact[i].n, t->witness.normal) > 0.5 * s->past ||
-        mode_apart(s->force + 3 * i, t->witness.force) > 0.5 * s->past * t->scale)
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i] || events->at.mode[i] == PERP_FROZEN_OPEN) continue;
+    const perp_event_contact *touching = perp_events_of(events, i);
+    if (!touching->certificate.known ||
+        mode_apart(events->at.contact[i].n, touching->certificate.normal) >
+            0.5 * events->settings.past ||
+        mode_apart(events->at.force + 3 * i, touching->certificate.force) >
+            0.5 * events->settings.past * touching->scale)
       return false;
   }
   return true;
 }
 
-void perp_events_vouch(perp_events *s, int n)
+void perp_events_certify(perp_events *events)
 {
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i]) continue;
-    perp_event_witness *w = &s->now.x[s->of[i]].witness;
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i]) continue;
+    perp_event_certificate *w = &perp_events_of(events, i)->certificate;
     w->known = true;
-    memcpy(w->force, s->force + 3 * i, sizeof w->force);
-    memcpy(w->normal, s->contact[i].n, sizeof w->normal);
+    memcpy(w->force, events->at.force + 3 * i, sizeof w->force);
+    memcpy(w->normal, events->at.contact[i].n, sizeof w->normal);
   }
 }
 
 /* Sliding of contact i begins along `w`. */
-static bool mode_slide(perp_events *s, const perp_constrained *k, int i, const double w[3])
+static bool mode_slide(perp_events *events, const perp_constrained *system, int i,
+                       const double w[3])
 {
-  const int dim = s->model->dim;
-  const perp_contact *x = &s->contact[i];
-  perp_event_contact *t = &s->now.x[s->of[i]];
+  const int dim = events->model->dim;
+  const perp_contact *contact = &events->at.contact[i];
+  perp_event_contact *touching = perp_events_of(events, i);
   double along[3], u[3];
-  perp_events_tangential(dim, x->n, w, along);
+  perp_events_tangential(dim, contact->n, w, along);
   const double length = sqrt(perp_dot(3, along, along));
   if (!(length > 0)) return false;
-  for (int j = 0; j < 3; j++) t->dir[j] = along[j] / length;
-  perp_events_velocity(s->model, k->e, x, s->v_start, u);
-  t->back = fmax(0, -perp_dot(dim, u, t->dir));
-  t->slides = true;
-  t->steady = !s->many;
+  for (int j = 0; j < 3; j++) touching->dir[j] = along[j] / length;
+  perp_events_velocity(events->model, system->e, contact, events->start.v, u);
+  touching->back = fmax(0, -perp_dot(dim, u, touching->dir));
+  touching->state = events->start.redundant ? PERP_CONTACT_SLIDES : PERP_CONTACT_STEADY;
   return true;
 }
 
 /* that of the last solution of complementarity */
-static double mode_slip(const perp_events *s, const perp_constrained *k, int i, double along[3])
+static double mode_slip(const perp_events *events, const perp_constrained *system, int i,
+                        double along[3])
 {
   double w[3];
-  perp_events_acceleration(s, k, i, s->a_frozen, w);
-  perp_events_tangential(s->model->dim, s->contact[i].n, w, along);
+  perp_events_acceleration(events, system, i, events->trial.a_asked, w);
+  perp_events_tangential(events->model->dim, events->at.contact[i].n, w, along);
   return sqrt(perp_dot(3, along, along));
 }
 
-int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique)
+int perp_events_release(perp_events *events, const perp_constrained *system, bool unique)
 {
   int released = 0;
-  for (int i = 0; i < n; i++) {
-    if (!s->kept[i] || s->mode[i] != PERP_FROZEN_STICKS) continue;
-    const perp_event_contact *t = &s->now.x[s->of[i]];
+  for (int i = 0; i < events->trial.n; i++) {
+    if (!events->at.kept[i] || events->at.mode[i] != PERP_FROZEN_STICKS) continue;
+    const perp_event_contact *touching = perp_events_of(events, i);
     double against[3], along[3], normal, friction;
     if (unique) {
-      mode_margins(s, i, &normal, &friction);
-      if (friction >= -0.5 * s->past) continue;
-    } else if (mode_slip(s, k, i, along) <= s->noise * s->w_scale) {
+      mode_margins(events, i, &normal, &friction);
+      if (friction >= -0.5 * events->settings.past) continue;
+    } else if (mode_slip(events, system, i, along) <=
+               events->settings.noise * events->start.w_scale) {
       continue;
     }
-    perp_events_tangential(s->model->dim, s->contact[i].n, s->force + 3 * i, against);
+    perp_events_tangential(events->model->dim, events->at.contact[i].n, events->at.force + 3 * i,
+                           against);
     for (int j = 0; j < 3; j++) against[j] = -against[j];
-    if (!unique && sqrt(perp_dot(3, against, against)) <= s->past * t->scale)
-      released += mode_slide(s, k, i, along);
+    if (!unique && sqrt(perp_dot(3, against, against)) <= events->settings.past * touching->scale)
+      released += mode_slide(events, system, i, along);
     else
-      released += mode_slide(s, k, i, against);
-    s->now.x[s->of[i]].begins = true;
+      released += mode_slide(events, system, i, against);
+    perp_events_of(events, i)->begins = true;
   }
   return released;
 }
 
-void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double h)
+void perp_events_steady(perp_events *events, const perp_constrained *system)
 {
-  for (int i = 0; i < n && s->model->dim == 3 && !s->many; i++) {
-    perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
-    double u[3], slide[3];
-    if (t == NULL || !t->slides || !(s->contact[i].mu_dynamic > 0)) continue;
-    perp_events_velocity(s->model, k->e, &s->contact[i], s->v_start, u);
-    perp_events_tangential(3, s->contact[i].n, u, slide);
-    t->steady |= h * s->w_scale > PERP_EVENTS_STIFF * sqrt(perp_dot(3, slide, slide));
+  const double least = events->trial.h * events->start.w_scale;
+  for (int i = 0; i < events->trial.n && events->model->dim == 3 && !events->start.redundant; i++) {
+    perp_event_contact *touching = perp_events_kept(events, i);
+    double slide[3];
+    if (touching == NULL || touching->state != PERP_CONTACT_SLIDES) continue;
+    if (!(events->at.contact[i].mu_dynamic > 0)) continue;
+    const double speed = perp_events_sliding(events, system, i, events->start.v, slide);
+    if (least > PERP_EVENTS_STIFF * speed) touching->state = PERP_CONTACT_STEADY;
   }
 }
 
 /* m/s: up to that the velocity of a contact is no direction; of one that slid before only where it
  * has all but stopped */
-static double mode_slow(const perp_events *s, const perp_event_contact *t)
+static double mode_slow(const perp_events *events, const perp_event_contact *touching)
 {
-  return t->begins ? s->o.slip : PERP_EVENTS_STOPPED * s->o.slip;
+  return touching->begins ? events->opts.slip : PERP_EVENTS_STOPPED * events->opts.slip;
 }
 
-void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double h, bool test)
+/* Contact i that slides in a direction of the step, NULL: it does not; its sliding velocity. */
+static perp_event_contact *mode_steady(const perp_events *events, const perp_constrained *system,
+                                       int i, double slide[3], double *speed)
 {
-  for (int i = 0; i < n && s->model->dim == 3; i++) {
-    const perp_contact *x = &s->contact[i];
-    perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
-    double u[3], slide[3], held[3];
-    if (t == NULL || !t->steady || t->turns) continue;
-    perp_events_velocity(s->model, k->e, x, s->v_start, u);
-    perp_events_tangential(3, x->n, u, slide);
+  perp_event_contact *touching = perp_events_kept(events, i);
+  if (events->model->dim != 3 || touching == NULL || touching->state != PERP_CONTACT_STEADY)
+    return NULL;
+  *speed = perp_events_sliding(events, system, i, events->start.v, slide);
+  return touching;
+}
+
+void perp_events_ahead(perp_events *events, const perp_constrained *system, bool test)
+{
+  for (int i = 0; i < events->trial.n; i++) {
+    const perp_contact *contact = &events->at.contact[i];
+    double slide[3], held[3], speed;
+    perp_event_contact *touching = mode_steady(events, system, i, slide, &speed);
+    if (touching == NULL) continue;
     if (!test) {
-      for (int j = 0; j < 3; j++) s->offset[3 * i + j] += slide[j] / h;
-      memset(s->sliding + 3 * i, 0, 3 * sizeof *s->sliding);
-      s->mode[i] = PERP_FROZEN_STICKS;
+      for (int j = 0; j < 3; j++) events->at.offset[3 * i + j] += slide[j] / events->trial.h;
+      memset(events->at.sliding + 3 * i, 0, 3 * sizeof *events->at.sliding);
+      events->at.mode[i] = PERP_FROZEN_STICKS;
       continue;
     }
-    const double *f = s->force + 3 * i, normal = perp_dot(3, x->n, f);
-    perp_events_tangential(3, x->n, f, held);
-    const bool stops = x->mu_dynamic * normal >= sqrt(perp_dot(3, held, held));
-    if (stops && sqrt(perp_dot(3, slide, slide)) > mode_slow(s, t)) mode_slide(s, k, i, slide);
+    const double *f = events->at.force + 3 * i, normal = perp_dot(3, contact->n, f);
+    perp_events_tangential(3, contact->n, f, held);
+    const bool stops = contact->mu_dynamic * normal >= sqrt(perp_dot(3, held, held));
+    if (stops && speed > mode_slow(events, touching)) mode_slide(events, system, i, slide);
   }
 }
 
-bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n)
+bool perp_events_reversed(perp_events *events, const perp_constrained *system)
 {
   bool any = false;
-  for (int i = 0; i < n && s->model->dim == 3; i++) {
-    const perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
-    double u[3], slide[3];
-    if (t == NULL || !t->steady || t->turns) continue;
-    perp_events_velocity(s->model, k->e, &s->contact[i], s->v_start, u);
-    perp_events_tangential(3, s->contact[i].n, u, slide);
-    if (sqrt(perp_dot(3, slide, slide)) > mode_slow(s, t) && perp_dot(3, slide, t->dir) < 0)
-      any |= mode_slide(s, k, i, slide);
+  for (int i = 0; i < events->trial.n; i++) {
+    double slide[3], speed;
+    const perp_event_contact *touching = mode_steady(events, system, i, slide, &speed);
+    if (touching != NULL && speed > mode_slow(events, touching) &&
+        perp_dot(3, slide, touching->dir) < 0)
+      any |= mode_slide(events, system, i, slide);
   }
   return any;
 }
 
-double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double h, double part)
+double perp_events_turn(perp_events *events, const perp_constrained *system, double part)
 {
   double most = 0;
-  for (int i = 0; i < n && s->model->dim == 3; i++) {
-    const perp_contact *x = &s->contact[i];
-    const perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
-    double along[3], old[3], u[3], slide[3];
-    if (t == NULL || !t->steady || t->turns) continue;
-    mode_slip(s, k, i, along);
-    perp_events_velocity(s->model, k->e, x, s->v_start, u);
-    perp_events_tangential(3, x->n, u, slide);
-    for (int j = 0; j < 3; j++) along[j] += slide[j] / h;
+  for (int i = 0; i < events->trial.n; i++) {
+    double along[3], old[3], slide[3], speed;
+    const perp_event_contact *touching = mode_steady(events, system, i, slide, &speed);
+    if (touching == NULL) continue;
+    mode_slip(events, system, i, along);
+    for (int j = 0; j < 3; j++) along[j] += slide[j] / events->trial.h;
     const double length = sqrt(perp_dot(3, along, along));
-    if (length <= CLEAR * s->w_scale) continue;
-    memcpy(old, t->dir, sizeof old);
+    if (length <= CLEAR * events->start.w_scale) continue;
+    memcpy(old, touching->dir, sizeof old);
     for (int j = 0; j < 3; j++) {
       most = fmax(most, fabs(along[j] / length - old[j]));
       along[j] = part * along[j] / length + (1 - part) * old[j];
     }
-    mode_slide(s, k, i, along);
+    mode_slide(events, system, i, along);
   }
   return most;
 }

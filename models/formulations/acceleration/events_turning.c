@@ -50,75 +50,81 @@ static double turning_tangent(const perp_event_turn *p, double t)
   return (p->c[0] + p->c[1] * (t - p->t)) * (t - p->t);
 }
 
-void perp_events_turning_direction(const perp_event_contact *c, const perp_contact *x, double t,
-                                   double d[3])
+void perp_events_turning_direction(const perp_event_contact *touching, const perp_contact *contact,
+                                   double t, double d[3])
 {
-  const double p = turning_tangent(&c->turn, t) + c->turn.nudge;
+  const double p = turning_tangent(&touching->turn, t) + touching->turn.nudge;
   double e[3];
-  perp_events_tangential(3, x->n, c->dir, d);
-  perp_cross(x->n, d, e);
+  perp_events_tangential(3, contact->n, touching->dir, d);
+  perp_cross(contact->n, d, e);
   for (int j = 0; j < 3; j++) d[j] += p * e[j];
   const double length = sqrt(perp_dot(3, d, d));
   for (int j = 0; j < 3; j++) d[j] = length > 0 ? d[j] / length : 0;
 }
 
-double perp_events_turning_rate(const perp_event_contact *c, double t)
+double perp_events_turning_rate(const perp_event_contact *touching, double t)
 {
-  const perp_event_turn *turn = &c->turn;
+  const perp_event_turn *turn = &touching->turn;
   const double p = turning_tangent(turn, t);
   return (turn->c[0] + 2 * turn->c[1] * (t - turn->t)) / (1 + p * p);
 }
 
 /* s, of the time left until sliding ends: each step adds as much to the error */
-static double turning_part(const perp_events *s, double left)
+static double turning_part(const perp_events *events, double left)
 {
-  const double part = FIRST * pow(s->h / left, 1.0 / (s->order + 1));
-  return left * (s->fixed ? fmin(part, PART) : PART);
+  const double part = FIRST * pow(events->settings.h / left, 1.0 / (events->settings.order + 1));
+  return left * (events->settings.fixed ? fmin(part, PART) : PART);
 }
 
 /* ---- steps ---- */
 
-double perp_events_longest(perp_events *s)
+double perp_events_longest(perp_events *events)
 {
-  s->longest = HUGE_VAL;
-  for (int i = 0; i < s->now.n && s->order >= GRADES; i++) {
-    const perp_event_contact *c = &s->now.x[i];
-    const double slowing = fmax(c->slowing, 2 * c->slowing - c->slowed);
-    if (c->turned > STRAIGHT && c->slowing > 0 && c->speed > LEAST * s->o.slip)
-      s->longest = fmin(s->longest, turning_part(s, c->speed / slowing));
+  events->start.longest = HUGE_VAL;
+  for (int i = 0; i < events->now.n && events->settings.order >= GRADES; i++) {
+    const perp_event_contact *touching = &events->now.list[i];
+    const double slowing = fmax(touching->slowing, 2 * touching->slowing - touching->slowed);
+    if (touching->turned > STRAIGHT && touching->slowing > 0 &&
+        touching->speed > LEAST * events->opts.slip)
+      events->start.longest = fmin(events->start.longest,
+                                   turning_part(events, touching->speed / slowing));
   }
-  return s->longest;
+  return events->start.longest;
 }
 
-void perp_events_turning_stock(const perp_events *s, const perp_event_contact *now,
-                               const perp_contact *x, double t_new, perp_event_contact *next)
+void perp_events_turning_next(const perp_events *events, const perp_event_contact *now,
+                              const perp_contact *contact, double t_new, perp_event_contact *next)
 {
   double change[3], d[3];
-  if (now->turns) perp_events_turning_direction(now, x, t_new, d);
+  if (now->state == PERP_CONTACT_TURNS) perp_events_turning_direction(now, contact, t_new, d);
   /* what slides clearly tells its direction itself */
-  if (now->turns && (next->speed <= s->o.slip || perp_dot(3, d, next->dir) > CLEAR)) {
+  if (now->state == PERP_CONTACT_TURNS &&
+      (next->speed <= events->opts.slip || perp_dot(3, d, next->dir) > CLEAR)) {
     memcpy(next->dir, d, sizeof d);
     next->rate = perp_events_turning_rate(now, t_new);
   }
   for (int j = 0; j < 3; j++) change[j] = next->dir[j] - now->dir[j];
   next->turned = sqrt(perp_dot(3, change, change));
-  next->slowing = (now->speed - next->speed) / (t_new - s->t);
+  next->slowing = (now->speed - next->speed) / (t_new - events->start.t);
   next->slowed = now->slowing;
 }
 
-void perp_events_turning_begin(perp_events *s, const perp_constrained *k, int n, double h)
+void perp_events_turning_begin(perp_events *events, const perp_constrained *system)
 {
-  if (s->model->dim < 3 || s->order < TURNS || !s->repeats || s->many) return;
-  for (int i = 0; i < n; i++) {
-    perp_event_contact *c = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
+  if (events->model->dim < 3 || events->settings.order < TURNS || !events->settings.repeats ||
+      events->start.redundant)
+    return;
+  for (int i = 0; i < events->trial.n; i++) {
+    perp_event_contact *touching = perp_events_kept(events, i);
     double w[3];
-    if (c == NULL || !c->steady || c->turns) continue;
-    perp_events_acceleration(s, k, i, k->a, w);
-    const double gain = fmin(h, s->longest) * perp_dot(3, w, c->dir);
-    if (!c->begins && gain < -ENDS * c->speed) continue;
-    c->turns = true;
-    c->turn = (perp_event_turn){ .t = s->t, .c = { c->rate } };
-    memcpy(c->turn.normal, s->contact[i].n, sizeof c->turn.normal);
+    if (touching == NULL || touching->state != PERP_CONTACT_STEADY) continue;
+    perp_events_acceleration(events, system, i, system->a, w);
+    const double gain = fmin(events->trial.h, events->start.longest) *
+                        perp_dot(3, w, touching->dir);
+    if (!touching->begins && gain < -ENDS * touching->speed) continue;
+    touching->state = PERP_CONTACT_TURNS;
+    touching->turn = (perp_event_turn){ .t = events->start.t, .c = { touching->rate } };
+    memcpy(touching->turn.normal, events->at.contact[i].n, sizeof touching->turn.normal);
   }
 }
 
@@ -134,35 +140,36 @@ typedef struct turning_end {
 } turning_end;
 
 /* m/s: speeds of the surfaces of the bodies that touch, at most */
-static double turning_quick(const perp_events *s, const perp_contact *x, const double *v)
+static double turning_quick(const perp_events *events, const perp_contact *contact, const double *v)
 {
   double sum = 0;
   for (int i = 0; i < 2; i++) {
-    if (x->body[i] < 0) continue;
-    const double *vb = v + (size_t)s->model->nvb * (size_t)x->body[i];
-    sum += sqrt(perp_dot(3, vb, vb)) + s->reach[x->body[i]] * sqrt(perp_dot(3, vb + 3, vb + 3));
+    if (contact->body[i] < 0) continue;
+    const double *vb = v + (size_t)events->model->nvb * (size_t)contact->body[i];
+    sum += sqrt(perp_dot(3, vb, vb)) +
+           events->settings.reach[contact->body[i]] * sqrt(perp_dot(3, vb + 3, vb + 3));
   }
   return sum;
 }
 
 /* of contact i, with the accelerations k->a */
-static void turning_measure(const perp_events *s, const perp_constrained *k, int i, const double *v,
-                            turning_end *end)
+static void turning_measure(const perp_events *events, const perp_constrained *system, int i,
+                            const double *v, turning_end *end)
 {
-  const perp_contact *x = &s->contact[i];
-  const perp_event_contact *c = &s->now.x[s->of[i]];
+  const perp_contact *contact = &events->at.contact[i];
+  const perp_event_contact *touching = perp_events_of(events, i);
   double u[3], w[3], tilt[3];
-  perp_events_turning_direction(c, x, end->t, end->d);
-  perp_cross(x->n, end->d, end->e);
-  perp_events_velocity(s->model, k->e, x, v, u);
-  perp_events_acceleration(s, k, i, k->a, w);
-  for (int j = 0; j < 3; j++) tilt[j] = (x->n[j] - c->turn.normal[j]) / end->h;
+  perp_events_turning_direction(touching, contact, end->t, end->d);
+  perp_cross(contact->n, end->d, end->e);
+  perp_events_velocity(events->model, system->e, contact, v, u);
+  perp_events_acceleration(events, system, i, system->a, w);
+  for (int j = 0; j < 3; j++) tilt[j] = (contact->n[j] - touching->turn.normal[j]) / end->h;
   /* d_0 in a tangential plane that tilts turns with it */
-  const double phi = perp_events_turning_rate(c, end->t) -
-                     perp_dot(3, x->n, c->dir) * perp_dot(3, tilt, end->e);
-  end->rounding = ROUNDING * turning_quick(s, x, v);
+  const double phi = perp_events_turning_rate(touching, end->t) -
+                     perp_dot(3, contact->n, touching->dir) * perp_dot(3, tilt, end->e);
+  end->rounding = ROUNDING * turning_quick(events, contact, v);
   end->speed = perp_dot(3, u, end->d);
-  end->onward = perp_dot(3, u, c->dir);
+  end->onward = perp_dot(3, u, touching->dir);
   end->gain = perp_dot(3, w, end->d);
   end->aside = perp_dot(3, w, end->e);
   end->residual[0] = perp_dot(3, u, end->e);
@@ -170,15 +177,15 @@ static void turning_measure(const perp_events *s, const perp_constrained *k, int
 }
 
 /* the same evaluation with another direction, and again with this one */
-static bool turning_stiffness(perp_events *s, const perp_constrained *k, int i,
+static bool turning_stiffness(perp_events *events, const perp_constrained *system, int i,
                               const turning_end *end, perp_events_evaluate *evaluate, void *user)
 {
-  perp_event_turn *turn = &s->now.x[s->of[i]].turn;
+  perp_event_turn *turn = &perp_events_of(events, i)->turn;
   const double p = turning_tangent(turn, end->t);
   double w[3];
   turn->nudge = NUDGE;
   const bool solved = evaluate(user);
-  perp_events_acceleration(s, k, i, k->a, w);
+  perp_events_acceleration(events, system, i, system->a, w);
   turn->nudge = 0;
   turn->stiff = (end->aside - perp_dot(3, w, end->e)) * (1 + p * p) / NUDGE;
   turn->measured = solved;
@@ -200,44 +207,46 @@ static void turning_improve(perp_event_turn *turn, const turning_end *end)
 
 /* A polynomial that leads away from what goes on sliding: once more from a straight line, or one
  * direction in this step. */
-static void turning_restart(perp_events *s, perp_event_contact *c)
+static void turning_restart(perp_events *events, perp_event_contact *touching)
 {
-  s->unturned |= c->turn.restarted;
-  c->turns = !c->turn.restarted;
-  c->turn.restarted = true;
-  c->turn.measured = false;
-  c->turn.c[0] = c->turn.c[1] = 0;
+  events->start.unturned |= touching->turn.restarted;
+  if (touching->turn.restarted) touching->state = PERP_CONTACT_STEADY;
+  touching->turn.restarted = true;
+  touching->turn.measured = false;
+  touching->turn.c[0] = touching->turn.c[1] = 0;
 }
 
-bool perp_events_revise(perp_events *s, const perp_constrained *k, double t, double h,
+bool perp_events_revise(perp_events *events, const perp_constrained *system, double t, double h,
                         const double *v, perp_events_evaluate *evaluate, void *user)
 {
   bool any = false, again = false;
-  for (int i = 0; i < s->now.n; i++) any |= s->now.x[i].turns;
-  if (!any || !s->frozen || s->many || !evaluate(user)) return false;
-  for (int i = 0; i < s->n; i++) {
-    perp_event_contact *c = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
+  for (int i = 0; i < events->now.n; i++) any |= events->now.list[i].state == PERP_CONTACT_TURNS;
+  if (!any || !perp_events_keeps_modes(events) || events->start.redundant || !evaluate(user))
+    return false;
+  for (int i = 0; i < events->at.n; i++) {
+    perp_event_contact *touching = perp_events_kept(events, i);
     turning_end end = { .t = t + h, .h = h };
-    if (c == NULL || !c->turns) continue;
-    turning_measure(s, k, i, v, &end);
+    if (touching == NULL || touching->state != PERP_CONTACT_TURNS) continue;
+    turning_measure(events, system, i, v, &end);
     const double aside = fmax(fabs(end.residual[0]) - end.rounding, 0);
-    const double worst = fmax(aside / h, fabs(end.residual[1])) / s->w_scale;
+    const double worst = fmax(aside / h, fabs(end.residual[1])) / events->start.w_scale;
     /* at its beginning a straight line may lead back where a turn does not */
-    const bool begins = c->begins && !c->turn.restarted && end.speed <= 0;
-    if (begins ? s->revisions == BEGINS_MOST : end.speed <= 0 && end.onward > 0) {
-      turning_restart(s, c);
+    const bool begins = touching->begins && !touching->turn.restarted && end.speed <= 0;
+    if (begins ? events->start.revisions == BEGINS_MOST : end.speed <= 0 && end.onward > 0) {
+      turning_restart(events, touching);
       again = true;
       continue;
     }
     if (!begins && (end.speed <= 0 || worst <= SAME)) continue; /* ends before the step does */
-    if (s->revisions == REVISIONS_MOST) {
-      s->unturned |= worst > ENOUGH;
+    if (events->start.revisions == REVISIONS_MOST) {
+      events->start.unturned |= worst > ENOUGH;
       continue;
     }
-    if (!c->turn.measured && !turning_stiffness(s, k, i, &end, evaluate, user)) return false;
-    turning_improve(&c->turn, &end);
+    if (!touching->turn.measured && !turning_stiffness(events, system, i, &end, evaluate, user))
+      return false;
+    turning_improve(&touching->turn, &end);
     again = true;
   }
-  s->revisions = again ? s->revisions + 1 : 0;
+  events->start.revisions = again ? events->start.revisions + 1 : 0;
   return again;
 }

@@ -325,7 +325,7 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
                      .beta = (gamma + 0.5) * (gamma + 0.5) / 4 };
   *ws = NULL;
   for (int i = 0; i < model->m; i++)
-    if (model->softness[i] > 0)
+    if (model->soft.softness[i] > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation generalized-alpha does not support joints with softness: use "
                        "rigid joints, or --formulation velocity");

@@ -481,7 +481,7 @@ static perp_status ida_create(perp_ctx *ctx, perp_model *model, const perp_parts
   workspace like = { .o = *(const struct opts *)parts->formulation.opts };
   *ws = NULL;
   for (int i = 0; i < model->m; i++)
-    if (model->softness[i] > 0)
+    if (model->soft.softness[i] > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation sundials:ida does not support joints with softness: use rigid "
                        "joints, or --formulation velocity");

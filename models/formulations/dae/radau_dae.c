@@ -468,7 +468,7 @@ static perp_status radau_dae_create(perp_ctx *ctx, perp_model *model, const perp
   const bool index1 = radau_dae_index1(&like);
   *ws = NULL;
   for (int i = 0; i < model->m; i++)
-    if (model->softness[i] > 0)
+    if (model->soft.softness[i] > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation radau5 does not support joints with softness: use rigid "
                        "joints, or --formulation velocity");

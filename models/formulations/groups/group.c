@@ -109,7 +109,7 @@ static perp_status group_restart(perp_ctx *ctx, perp_group_terms *terms, perp_gr
   perp_subset_gather(&group->part, terms->q, terms->v, terms->q_sub, terms->v_sub);
   group->stale = false;
   for (int i = 0; i < group->part.n_drives; i++)
-    perp_sim_turned(group->sim, i, terms->model->angle[group->part.drive[i]]);
+    perp_sim_turned(group->sim, i, terms->model->sim.angle[group->part.drive[i]]);
   return perp_sim_restart(ctx, group->sim, terms->t, terms->q_sub, terms->v_sub);
 }
 

@@ -279,9 +279,9 @@ static void gather_rows(workspace *work, const perp_group *group, perp_step_info
   const perp_subset *subset = &group->part;
   if (group->info.lambda == NULL && subset->model->m > 0) info->lambda = NULL;
   for (int i = 0; i < subset->n_joints && group->info.lambda != NULL; i++) {
-    const int row = work->all.model->cptr[subset->joint[i]],
-              rows = work->all.model->cptr[subset->joint[i] + 1] - row;
-    memcpy(work->lambda + row, group->info.lambda + subset->model->cptr[i],
+    const int row = work->all.model->pattern.cptr[subset->joint[i]],
+              rows = work->all.model->pattern.cptr[subset->joint[i] + 1] - row;
+    memcpy(work->lambda + row, group->info.lambda + subset->model->pattern.cptr[i],
            (size_t)rows * sizeof(double));
   }
   if (group->info.drive == NULL && subset->n_drives > 0) info->drive = NULL;

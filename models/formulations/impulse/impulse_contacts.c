@@ -308,7 +308,7 @@ static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k
                             .h = h,
                             .before = c->before,
                             .free = c->free,
-                            .belts = c->model->belts,
+                            .belts = c->model->surfaces.belts,
                             .t_belts = k->e->t + h,
                             .align = true,
                             .row = row,

@@ -146,7 +146,7 @@ static void point_mass_report(workspace *w)
 {
   for (int l = 0; l < w->n_links; l++) {
     const link *k = &w->link[l];
-    double *lambda = w->lambda + w->model->cptr[k->joint];
+    double *lambda = w->lambda + w->model->pattern.cptr[k->joint];
     const bool hinge = l + 1 < w->n_links && w->link[l + 1].second;
     if (hinge) point_mass_report_hinge(w, k, lambda);
     if (hinge || k->second) continue;

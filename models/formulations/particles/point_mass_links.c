@@ -153,7 +153,7 @@ static void prepare_curve(workspace *w, link *k, const double p[3], double K[9])
 
 bool perp_point_mass_released(const workspace *w, const link *k)
 {
-  return w->model->released != NULL && w->model->released[k->joint];
+  return w->model->sim.released != NULL && w->model->sim.released[k->joint];
 }
 
 void perp_point_mass_prepare(workspace *w)

@@ -336,7 +336,8 @@ static void penalty_contacts_touch(const perp_penalty_contacts *contacts, const 
   penalty_contacts_arms(contacts, eval, contact, at->r);
   penalty_contacts_velocity(contacts->twist, contact->body, at->r, at->u);
   at->belt[0] = at->belt[1] = at->belt[2] = 0;
-  if (contacts->model->belts) perp_belts_velocity(contacts->model, eval, contact, t, at->belt);
+  if (contacts->model->surfaces.belts)
+    perp_belts_velocity(contacts->model, eval, contact, t, at->belt);
   for (int k = 0; k < 3; k++) at->u[k] += at->belt[k];
   const double rate = -perp_dot(3, contact->n, at->u);
   at->mass = 1 / penalty_contacts_admittance(contacts, eval, contact->body, at->r, contact->n);

@@ -64,7 +64,7 @@ static void regularized_prepare(perp_stepping *s, double h, const double *v)
   (void)v;
   for (int i = 0; i < model->m; i++) {
     s->k.c[i] = -alpha * s->k.e->C[i];
-    w->S[i] = soft + model->softness[i];
+    w->S[i] = soft + model->soft.softness[i];
   }
   s->k.factored = NULL; /* S depends on h */
 }

@@ -146,14 +146,14 @@ static void scheme_joint(const perp_scheme *s, int i, int k, double h, perp_sche
   row->kind = PERP_SCHEME_JOINT;
   row->C = s->e.C[m];
   row->given = model->driven ? s->Ct[m] : 0;
-  row->own = model->softness[m];
+  row->own = model->soft.softness[m];
   row->lo = -HUGE_VAL;
   row->hi = HUGE_VAL;
   if (perp_row_springs(model, m)) {
-    const double k_h = h * model->stiffness[m] + model->damping[m];
+    const double k_h = h * model->soft.stiffness[m] + model->soft.damping[m];
     row->kind = PERP_SCHEME_OWN;
-    row->own = 1 / (h * k_h) + model->softness[m];
-    row->given = model->stiffness[m] * row->C / k_h;
+    row->own = 1 / (h * k_h) + model->soft.softness[m];
+    row->given = model->soft.stiffness[m] * row->C / k_h;
   }
   scheme_masses(s, row);
 }
@@ -241,7 +241,7 @@ static void scheme_contact(perp_scheme *s, int i, double t_end, double scale,
     for (int k = 0; k < 3; k++)
       c->r[side][k] = x->body[side] >= 0 && k < dim ? middle[k] - s->e.pose[x->body[side]].x[k] : 0;
   scheme_velocity(s, x, c, s->v, u);
-  if (s->model->belts) perp_belts_velocity(s->model, &s->e, x, t_end, belt);
+  if (s->model->surfaces.belts) perp_belts_velocity(s->model, &s->e, x, t_end, belt);
   memcpy(c->d[0], x->n, sizeof c->d[0]);
   double slip[3], normal = perp_dot(3, x->n, u);
   for (int k = 0; k < 3; k++) slip[k] = u[k] + belt[k] - normal * x->n[k];
@@ -303,9 +303,9 @@ static bool scheme_find(perp_scheme *s, double t, double h)
 static bool scheme_signals(const perp_scheme *s, double t)
 {
   double y[3];
-  for (int i = 0; i < s->model->n_signals; i++) {
-    perp_signal_at(s->model->signal[i], t, y);
-    if (!perp_all_finite(s->model->driven || s->model->belts ? 3 : 1, y)) return false;
+  for (int i = 0; i < s->model->signals.n; i++) {
+    perp_signal_at(s->model->signals.list[i], t, y);
+    if (!perp_all_finite(s->model->driven || s->model->surfaces.belts ? 3 : 1, y)) return false;
   }
   return true;
 }

@@ -106,7 +106,7 @@ double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double 
   for (int j = 0; j < model->dim; j++) u[j] += s->ahead[3 * i + j];
   const double normal = perp_dot(3, x->n, u);
   for (int j = 0; j < 3; j++) u[j] -= normal * x->n[j];
-  if (model->belts) perp_belts_velocity(model, s->step.k.e, x, s->t_end, belt);
+  if (model->surfaces.belts) perp_belts_velocity(model, s->step.k.e, x, s->t_end, belt);
   const double largest = fmax(sqrt(perp_dot(3, u, u)), fabs(normal));
   for (int j = 0; j < 3; j++) u[j] += belt[j];
   for (int side = 0; side < 2; side++)
@@ -256,7 +256,7 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
                             .h = h,
                             .before = s->before,
                             .free = s->free,
-                            .belts = model->belts,
+                            .belts = model->surfaces.belts,
                             .t_belts = impact ? k->e->t : s->t_end,
                             .ahead = impact || s->problem == PERP_MIDPOINT_REST ? NULL : s->ahead,
                             .align = true,

@@ -168,8 +168,8 @@ static int velocity_control_behind(const perp_model *model)
   int behind = 1;
   for (int i = 0; i < model->n_shapes; i++)
     if (model->shape_def[i].surface.mu_dynamic < model->shape_def[i].surface.mu) behind = 2;
-  for (int i = 0; i < model->n_pairs; i++)
-    if (model->pair[i].surface.mu_dynamic < model->pair[i].surface.mu) behind = 2;
+  for (int i = 0; i < model->surfaces.n_pairs; i++)
+    if (model->surfaces.pair[i].surface.mu_dynamic < model->surfaces.pair[i].surface.mu) behind = 2;
   return behind;
 }
 

@@ -101,8 +101,8 @@ static bool is_drag(const perp_force_def *el)
 static void velocity_implicit_row(perp_stepping *s, int row, double h, double b, double r)
 {
   perp_model *m = ((workspace *)s)->model;
-  m->stiffness[row] = b / h;
-  m->damping[row] = 0;
+  m->soft.stiffness[row] = b / h;
+  m->soft.damping[row] = 0;
   s->k.e->C[row] = h * r;
 }
 
@@ -143,8 +143,8 @@ static void velocity_implicit_prepare(perp_stepping *s, double h, const double *
 {
   workspace *w = (workspace *)s;
   perp_model *m = w->model;
-  if (m->dropped != NULL) /* rows that are left out have S > 0 */
-    memcpy(m->softness, w->own->softness, (size_t)w->own->m * sizeof *m->softness);
+  if (m->sim.dropped != NULL) /* rows that are left out have S > 0 */
+    memcpy(m->soft.softness, w->own->soft.softness, (size_t)w->own->m * sizeof *m->soft.softness);
   for (int i = 0; i < w->n_plugins; i++)
     perp_force_gradient_rows(&w->plugin[i], &w->room, m, &s->k, h, v);
   if (w->n_plugins > 0) s->k.S_h = 0;
@@ -157,7 +157,7 @@ static void velocity_implicit_prepare(perp_stepping *s, double h, const double *
       const double *va = v + m->nvb * l->force->a, speed = sqrt(perp_dot(m->dim, va, va));
       const int row = m->joint[l->across].row;
       for (int k = 0; k < m->dim; k++)
-        m->damping[row + k] = l->force->linear + l->force->quadratic * speed;
+        m->soft.damping[row + k] = l->force->linear + l->force->quadratic * speed;
     } else if (w->gradient != GRADIENT_FULL) {
       velocity_implicit_turning(s, l, h);
     } else if (l->across >= 0) {
@@ -294,8 +294,8 @@ static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
   *ws = NULL;
   perp_status status = velocity_implicit_lift(ctx, &like, model, o->gradient);
   if (status == PERP_OK) {
-    like.model->dropped = model->dropped;
-    like.model->angle = model->angle; /* the same drives, which the simulation follows */
+    like.model->sim.dropped = model->sim.dropped;
+    like.model->sim.angle = model->sim.angle; /* the same drives, which the simulation follows */
     status = perp_stepping_create(ctx, like.model, parts, &o->contact, h, &like.s, sizeof like,
                                   velocity_implicit_layout, ws);
   }

@@ -168,7 +168,7 @@ static bool velocity_nonlinear_contacts(workspace *w, double h)
                             .h = h,
                             .before = w->before,
                             .free = w->free,
-                            .belts = k->model->belts,
+                            .belts = k->model->surfaces.belts,
                             .t_belts = k->e->t,
                             .align = true,
                             .law = velocity_nonlinear_law,

@@ -5,58 +5,33 @@
 
 #include <stdlib.h>
 
-static const struct {
-  int nq, nu;
-} sizes[] = {
-  [PERP_REDUCED_FREE] = { 7, 6 },
-  [PERP_REDUCED_BALL] = { 4, 3 },
-  [PERP_REDUCED_HINGE] = { 1, 1 },
-  [PERP_REDUCED_UNIVERSAL] = { 2, 2 },
-  [PERP_REDUCED_SLIDER] = { 1, 1 },
-  [PERP_REDUCED_FIXED] = { 0, 0 },
-  [PERP_REDUCED_DISTANCE] = { 8, 5 },
-  [PERP_REDUCED_PLANAR] = { 3, 3 },
-  [PERP_REDUCED_PLANAR_DISTANCE] = { 2, 2 },
+/* By perp_joint_kind, in the plane and in space; PERP_REDUCED_FREE: a constraint, no edge of the
+ * tree. */
+static const perp_reduced_kind reduced_create_kinds[][2] = {
+  [PERP_JOINT_BALL] = { PERP_REDUCED_HINGE, PERP_REDUCED_BALL },
+  [PERP_JOINT_HINGE] = { PERP_REDUCED_HINGE, PERP_REDUCED_HINGE },
+  [PERP_JOINT_UNIVERSAL] = { PERP_REDUCED_UNIVERSAL, PERP_REDUCED_UNIVERSAL },
+  [PERP_JOINT_SLIDER] = { PERP_REDUCED_SLIDER, PERP_REDUCED_SLIDER },
+  [PERP_JOINT_FIXED] = { PERP_REDUCED_FIXED, PERP_REDUCED_FIXED },
+  [PERP_JOINT_DISTANCE] = { PERP_REDUCED_PLANAR_DISTANCE, PERP_REDUCED_DISTANCE },
+  [PERP_JOINT_PLUGIN] = { PERP_REDUCED_FREE },
 };
 
-static perp_reduced_kind kind_of(perp_joint_kind kind, int dim)
-{
-  switch (kind) {
-  case PERP_JOINT_BALL:
-    return dim == 3 ? PERP_REDUCED_BALL : PERP_REDUCED_HINGE;
-  case PERP_JOINT_HINGE:
-    return PERP_REDUCED_HINGE;
-  case PERP_JOINT_UNIVERSAL:
-    return PERP_REDUCED_UNIVERSAL;
-  case PERP_JOINT_SLIDER:
-    return PERP_REDUCED_SLIDER;
-  case PERP_JOINT_DISTANCE:
-    return dim == 3 ? PERP_REDUCED_DISTANCE : PERP_REDUCED_PLANAR_DISTANCE;
-  case PERP_JOINT_FIXED:
-  case PERP_JOINT_LINE: /* refused before */
-  case PERP_JOINT_WHEEL:
-  case PERP_JOINT_CURVE:
-  case PERP_JOINT_PLANAR:
-  case PERP_JOINT_CYLINDRICAL:
-  case PERP_JOINT_PLUGIN:
-    break;
-  }
-  return PERP_REDUCED_FIXED;
-}
-
-static const char *name_body(const perp_model *model, int b, char buf[PERP_LABEL_MAX])
+static const char *reduced_create_body(const perp_model *model, int b, char buf[PERP_LABEL_MAX])
 {
   const char *name = b < 0 ? "world" : perp_model_body(model, b)->name;
   return name != NULL ? name : perp_model_label(buf, "body", b, NULL);
 }
 
-static perp_status refuse_joint(perp_ctx *ctx, const perp_model *model, int j, const char *why)
+static perp_status reduced_create_refuse(perp_ctx *ctx, const perp_model *model, int j,
+                                         const char *why)
 {
   const perp_joint_def *def = perp_model_joint(model, j);
   char joint[PERP_LABEL_MAX], a[PERP_LABEL_MAX], b[PERP_LABEL_MAX];
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "reduced: %s (%s - %s) %s",
-                   perp_model_label(joint, "joint", j, def->name), name_body(model, def->a, a),
-                   name_body(model, def->b, b), why);
+                   perp_model_label(joint, "joint", j, def->name),
+                   reduced_create_body(model, def->a, a), reduced_create_body(model, def->b, b),
+                   why);
 }
 
 void perp_reduced_pose(const perp_model *model, const double *qm, int b, double x[3], double R[9],
@@ -78,7 +53,7 @@ void perp_reduced_pose(const perp_model *model, const double *qm, int b, double 
 }
 
 /* The constant part of a node whose joint j (-1: none) leads from its parent. */
-static void reduced_tree_attach(const perp_model *model, int j, int parent_body, node *k)
+static void reduced_create_attach(const perp_model *model, int j, int parent_body, node *k)
 {
   const int dim = perp_model_dim(model);
   const double *q0 = perp_model_q0(model);
@@ -100,7 +75,7 @@ static void reduced_tree_attach(const perp_model *model, int j, int parent_body,
   if (j < 0) return;
   const perp_joint_def *def = perp_model_joint(model, j);
   bool turned = def->b != k->body; /* the joint was written from child to parent */
-  k->kind = kind_of(def->kind, dim);
+  k->kind = reduced_create_kinds[def->kind][dim - 2];
   k->length = def->length;
   const double *axis_p = turned ? def->axis_b : def->axis_a,
                *axis_c = turned ? def->axis_a : def->axis_b;
@@ -172,11 +147,9 @@ static void sorting_place(sorting *s, int body, int parent, int via)
 }
 
 /* Has the joint coordinates here? */
-static bool reduced_tree_carries(const perp_joint_def *def)
+static bool reduced_create_carries(const perp_joint_def *def)
 {
-  return def->kind != PERP_JOINT_LINE && def->kind != PERP_JOINT_WHEEL &&
-         def->kind != PERP_JOINT_CURVE && def->kind != PERP_JOINT_PLANAR &&
-         def->kind != PERP_JOINT_CYLINDRICAL && def->kind != PERP_JOINT_PLUGIN &&
+  return reduced_create_kinds[def->kind][1] != PERP_REDUCED_FREE &&
          !(def->kind == PERP_JOINT_DISTANCE && !(def->length > 0));
 }
 
@@ -187,7 +160,7 @@ static void sorting_neighbours(sorting *s, int b, int parent)
     const int j = s->adj[e];
     const perp_joint_def *def = perp_model_joint(s->model, j);
     const int other = def->a == b ? def->b : def->a;
-    if (s->used[j] || other < 0 || s->placed[other] || !reduced_tree_carries(def)) continue;
+    if (s->used[j] || other < 0 || s->placed[other] || !reduced_create_carries(def)) continue;
     s->used[j] = true;
     sorting_place(s, other, parent, j);
   }
@@ -203,36 +176,36 @@ static void sorting_run(sorting *s)
   }
 }
 
-static perp_status reduced_tree_check(perp_ctx *ctx, const perp_model *model, int j)
+static perp_status reduced_create_check(perp_ctx *ctx, const perp_model *model, int j)
 {
   const perp_joint_def *def = perp_model_joint(model, j);
   char why[80];
   snprintf(why, sizeof why, "is soft (%g); joint coordinates need rigid joints", def->softness);
-  return def->softness > 0 ? refuse_joint(ctx, model, j, why) : PERP_OK;
+  return def->softness > 0 ? reduced_create_refuse(ctx, model, j, why) : PERP_OK;
 }
 
-static perp_status reduced_tree_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *s)
+static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *s)
 {
   const perp_model *model = tree->model;
-  for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_tree_check(ctx, model, j));
+  for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_create_check(ctx, model, j));
   sorting_index(s);
   sorting_run(s);
   for (int j = 0; j < s->nj; j++) {
     tree->cut[j] = !s->used[j];
-    if (tree->cut[j]) tree->cut_rows += model->cptr[j + 1] - model->cptr[j];
+    if (tree->cut[j]) tree->cut_rows += model->pattern.cptr[j + 1] - model->pattern.cptr[j];
   }
   for (int i = 0; i < tree->n; i++) {
     node *k = &tree->node[i];
     *k = (node){ .body = s->order[i], .parent = s->parent[i] };
-    reduced_tree_attach(model, s->via[i], k->parent < 0 ? PERP_WORLD : s->order[k->parent], k);
-    k->nq = sizes[k->kind].nq, k->nu = sizes[k->kind].nu;
+    reduced_create_attach(model, s->via[i], k->parent < 0 ? PERP_WORLD : s->order[k->parent], k);
+    k->nq = perp_reduced_joints[k->kind].nq, k->nu = perp_reduced_joints[k->kind].nu;
     k->iq = tree->nq, k->iu = tree->nu;
     tree->nq += k->nq, tree->nu += k->nu;
   }
   return PERP_OK;
 }
 
-static void reduced_tree_layout(void *tree, perp_arena *a)
+static void reduced_create_layout(void *tree, perp_arena *a)
 {
   perp_reduced_tree *t = tree;
   t->node = PERP_CARVE(a, node, t->n);
@@ -248,8 +221,8 @@ perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_red
   void *sort, *tree;
   PERP_TRY(perp_workspace_create(ctx, "reduced", &like, sizeof like, sorting_layout, &sort));
   perp_status status = perp_workspace_create(ctx, "reduced", &tree_like, sizeof tree_like,
-                                             reduced_tree_layout, &tree);
-  if (status == PERP_OK) status = reduced_tree_sort(ctx, tree, sort);
+                                             reduced_create_layout, &tree);
+  if (status == PERP_OK) status = reduced_create_sort(ctx, tree, sort);
   free(sort);
   if (status == PERP_OK)
     *out = tree;
@@ -272,21 +245,12 @@ bool perp_reduced_position_only(const perp_reduced_tree *tree)
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
     if (k->parent >= 0) return false;
-    switch (k->kind) {
     /* centripetal forces and the gyroscopic torque of a turn about one fixed axis load the bearing
-     * only */
-    case PERP_REDUCED_HINGE:
-    case PERP_REDUCED_SLIDER:
-    case PERP_REDUCED_FIXED:
-    case PERP_REDUCED_PLANAR:
-      break;
-    case PERP_REDUCED_PLANAR_DISTANCE:
-      /* the rod pulls at the centre of mass: it does not turn the body */
-      if (dot(k->anchor_c, k->anchor_c) > 0) return false;
-      break;
-    default:
-      return false;
-    }
+     * only; a rod pulls at the centre of mass: it does not turn the body */
+    const bool still = k->kind == PERP_REDUCED_PLANAR_DISTANCE
+                           ? !(dot(k->anchor_c, k->anchor_c) > 0)
+                           : perp_reduced_joints[k->kind].still;
+    if (!still) return false;
   }
   return true;
 }

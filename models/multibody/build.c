@@ -2,6 +2,7 @@
 /* Building a model: checked definitions in growing lists, until perp_model_finish (finish.c). */
 #include "models/multibody/model_private.h"
 #include "models/geometry/shapes_private.h"
+#include "solvers/core/finite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,6 @@ const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int ind
   else
     snprintf(buf, PERP_LABEL_MAX, "%s %d", what, index);
   return buf;
-}
-
-static bool all_finite(int n, const double *x)
-{
-  for (int i = 0; i < n; i++)
-    if (!isfinite(x[i])) return false;
-  return true;
 }
 
 /* A symmetric 3 x 3 (upper triangle) positive definite? */
@@ -45,7 +39,7 @@ static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, 
                        I[8]);
     return PERP_OK;
   }
-  if (!all_finite(9, I)) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not finite", who);
+  if (!perp_finite(9, I)) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not finite", who);
   /* in units of the trace, so that no size of body under- or overflows */
   double trace = I[0] + I[4] + I[8], unit[9], moments[9];
   for (int i = 0; i < 9; i++) unit[i] = I[i] / trace;
@@ -67,8 +61,8 @@ static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, 
   return PERP_OK;
 }
 
-static perp_status check_body(perp_ctx *ctx, const perp_model *model, int body, bool world,
-                              const char *who)
+perp_status perp_model_check_body(perp_ctx *ctx, const perp_model *model, int body, bool world,
+                                  const char *who)
 {
   if ((world && body == PERP_WORLD) || (body >= 0 && body < model->n_bodies)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body,
@@ -78,8 +72,8 @@ static perp_status check_body(perp_ctx *ctx, const perp_model *model, int body, 
 static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, int b,
                                 const char *who)
 {
-  PERP_TRY(check_body(ctx, model, a, true, who));
-  PERP_TRY(check_body(ctx, model, b, true, who));
+  PERP_TRY(perp_model_check_body(ctx, model, a, true, who));
+  PERP_TRY(perp_model_check_body(ctx, model, b, true, who));
   if (a != b) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
                    a == PERP_WORLD ? "the world" : "a body");
@@ -93,13 +87,6 @@ static perp_status check_spring(perp_ctx *ctx, double stiffness, double damping,
                    damping);
 }
 
-static bool model_zero(int n, const double *x)
-{
-  for (int i = 0; i < n; i++)
-    if (x[i] != 0) return false;
-  return true;
-}
-
 bool perp_model_is_particle(const perp_model *model, int body)
 {
   return body >= 0 && model->body_def[body].particle;
@@ -108,7 +95,7 @@ bool perp_model_is_particle(const perp_model *model, int body)
 static perp_status check_particle(perp_ctx *ctx, const perp_model *model, int body,
                                   const double anchor[3], const char *who)
 {
-  if (!perp_model_is_particle(model, body) || model_zero(3, anchor)) return PERP_OK;
+  if (!perp_model_is_particle(model, body) || perp_all_zero(3, anchor)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,
                    "%s: body %d is a particle: its anchor must be its centre, [0, 0, 0]", who,
                    body);
@@ -132,10 +119,8 @@ static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
 
 /* ---- lists ---- */
 
-/* One more part, of size bytes, in *list.  name: of the part, to be copied; NULL: it has none.
- * *index: where it is. */
-static perp_status model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_t size, void *part,
-                              const char **name, int *index)
+perp_status perp_model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_t size, void *part,
+                            const char **name, int *index)
 {
   char *parts, *own = NULL;
   memcpy(&parts, list, sizeof parts);
@@ -160,7 +145,7 @@ static perp_status model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_
 
 perp_status perp_model_building(perp_ctx *ctx, const perp_model *model)
 {
-  return model->finished
+  return model->building.finished
              ? PERP_FAIL(ctx, PERP_ERR_ARG,
                          "the model is finished already: add elements before perp_model_finish")
              : PERP_OK;
@@ -182,7 +167,7 @@ perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
   return PERP_OK;
 }
 
-static void disown_arrays(const perp_shape_def *def)
+void perp_shape_disown(const perp_shape_def *def)
 {
   free((double *)(uintptr_t)def->vertices);
   free((int *)(uintptr_t)def->triangles);
@@ -214,24 +199,25 @@ void perp_model_destroy(perp_model *model)
   perp_shapes_free(model);
   for (int i = 0; i < model->n_shapes; i++) {
     free((char *)(uintptr_t)model->shape_def[i].name);
-    disown_arrays(&model->shape_def[i]);
+    perp_shape_disown(&model->shape_def[i]);
   }
   for (int i = 0; i < model->n_drives; i++) free((char *)(uintptr_t)model->drive_def[i].name);
-  for (int i = 0; i < model->n_motions; i++) free((char *)(uintptr_t)model->motion_def[i].name);
-  for (int i = 0; i < model->n_signals; i++) perp_signal_destroy(model->signal[i]);
-  free(model->pair);
-  free(model->motion_def);
-  free(model->disabled_def);
-  free(model->stop_def);
-  free(model->signal);
+  for (int i = 0; i < model->motions.n; i++) free((char *)(uintptr_t)model->motions.def[i].name);
+  for (int i = 0; i < model->signals.n; i++) perp_signal_destroy(model->signals.list[i]);
+  free(model->surfaces.pair);
+  free(model->motions.def);
+  free(model->disabled.def);
+  free(model->stops.def);
+  free(model->signals.list);
   free(model->drive_def);
   free(model->shape_def);
   free(model->body_def);
   free(model->joint_def);
   free(model->force_def);
-  perp_arena_free(&model->arena);
-  for (int i = model->n_kept - 1; i >= 0; i--) model->kept[i].destroy(model->kept[i].what);
-  free(model->kept);
+  perp_arena_free(&model->building.arena);
+  for (int i = model->building.n_kept - 1; i >= 0; i--)
+    model->building.kept[i].destroy(model->building.kept[i].what);
+  free(model->building.kept);
   free(model);
 }
 
@@ -239,8 +225,8 @@ perp_status perp_model_keep(perp_ctx *ctx, perp_model *model, void *what,
                             void (*destroy)(void *what))
 {
   perp_kept kept = { what, destroy };
-  return model_push(ctx, &model->kept, &model->n_kept, &model->cap_kept, sizeof kept, &kept, NULL,
-                    NULL);
+  return perp_model_push(ctx, &model->building.kept, &model->building.n_kept,
+                         &model->building.cap_kept, sizeof kept, &kept, NULL, NULL);
 }
 
 void perp_model_gravity(perp_model *model, double g)
@@ -255,10 +241,10 @@ perp_status perp_model_add_signal(perp_ctx *ctx, perp_model *model, const perp_s
   perp_signal *s;
   int index = 0;
   PERP_TRY(perp_model_building(ctx, model));
-  PERP_TRY(perp_signal_create(ctx, def, perp_model_label(buf, "signal", model->n_signals + 1, NULL),
+  PERP_TRY(perp_signal_create(ctx, def, perp_model_label(buf, "signal", model->signals.n + 1, NULL),
                               &s));
-  const perp_status status = model_push(ctx, &model->signal, &model->n_signals, &model->cap_signals,
-                                        sizeof s, &s, NULL, &index);
+  const perp_status status = perp_model_push(ctx, &model->signals.list, &model->signals.n,
+                                             &model->signals.cap, sizeof s, &s, NULL, &index);
   if (status != PERP_OK) {
     perp_signal_forget(s); /* what it was made of stays with the caller */
     return status;
@@ -271,7 +257,7 @@ perp_status perp_model_gravity_signal(perp_ctx *ctx, perp_model *model, perp_sig
 {
   PERP_TRY(perp_model_building(ctx, model));
   PERP_TRY(perp_model_check_signal(ctx, model, signal, "gravity"));
-  model->gravity_signal = signal;
+  model->signals.gravity = signal;
   return PERP_OK;
 }
 
@@ -279,20 +265,20 @@ perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_m
                                   int *index)
 {
   char buf[PERP_LABEL_MAX];
-  const char *who = perp_model_label(buf, "motion", model->n_motions, def->name);
+  const char *who = perp_model_label(buf, "motion", model->motions.n, def->name);
   PERP_TRY(perp_model_building(ctx, model));
-  PERP_TRY(check_body(ctx, model, def->body, false, who));
-  for (int i = 0; i < model->n_motions; i++)
-    if (model->motion_def[i].body == def->body)
+  PERP_TRY(perp_model_check_body(ctx, model, def->body, false, who));
+  for (int i = 0; i < model->motions.n; i++)
+    if (model->motions.def[i].body == def->body)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the motion of body %d is prescribed already", who,
                        def->body);
   const bool turned = def->angle != 0 || def->angle_signal != 0;
-  if (!all_finite(3, def->x) || !isfinite(def->angle))
+  if (!perp_finite(3, def->x) || !isfinite(def->angle))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a value is not finite", who);
   if (turned && def->free_turn)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: a free rotation excludes an angle: leave out one of them", who);
-  if (turned && model->dim == 3 && (!all_finite(3, def->axis) || model_zero(3, def->axis)))
+  if (turned && model->dim == 3 && (!perp_finite(3, def->axis) || perp_all_zero(3, def->axis)))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an angle needs a nonzero axis", who);
   if (!def->free_turn && perp_model_is_particle(model, def->body))
     return PERP_FAIL(
@@ -304,7 +290,7 @@ perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_m
   for (int i = 0; i < 4; i++) {
     PERP_TRY(perp_model_check_signal(ctx, model, used[i], who));
     if (used[i] != 0 &&
-        perp_signal_definition(model->signal[used[i] - 1])->kind == PERP_SIGNAL_TABLE)
+        perp_signal_definition(model->signals.list[used[i] - 1])->kind == PERP_SIGNAL_TABLE)
       return PERP_FAIL(
           ctx, PERP_ERR_ARG,
           "%s: the derivative of a table is discontinuous, a body cannot follow it: use a spline",
@@ -312,17 +298,17 @@ perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_m
   }
   perp_motion_def copy = *def;
   if (model->dim == 2) copy.axis[0] = copy.axis[1] = 0, copy.axis[2] = 1;
-  return model_push(ctx, &model->motion_def, &model->n_motions, &model->cap_motions, sizeof copy,
-                    &copy, &copy.name, index);
+  return perp_model_push(ctx, &model->motions.def, &model->motions.n, &model->motions.cap,
+                         sizeof copy, &copy, &copy.name, index);
 }
 
 /* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and
  * makes the mass matrix regular. */
 static perp_status make_particle(perp_ctx *ctx, perp_body_def *def, const char *who)
 {
-  const bool straight = model_zero(4, def->quat) ||
-                        (def->quat[0] == 1 && model_zero(3, def->quat + 1));
-  if (!straight || def->angle != 0 || !model_zero(3, def->w))
+  const bool straight = perp_all_zero(4, def->quat) ||
+                        (def->quat[0] == 1 && perp_all_zero(3, def->quat + 1));
+  if (!straight || def->angle != 0 || !perp_all_zero(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: a particle does not rotate: leave out quat, angle and w", who);
   const double m = def->mass.mass;
@@ -339,17 +325,17 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
   perp_body_def copy = *def;
   if (def->particle) PERP_TRY(make_particle(ctx, &copy, who));
   PERP_TRY(check_inertia(ctx, model->dim, &copy.mass, who));
-  if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
+  if (!perp_finite(3, def->x) || !perp_finite(4, def->quat) || !isfinite(def->angle))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial position is not finite", who);
-  if (!all_finite(3, def->v) || !all_finite(3, def->w))
+  if (!perp_finite(3, def->v) || !perp_finite(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial velocity is not finite", who);
-  if (model_zero(4, copy.quat)) copy.quat[0] = 1;
+  if (perp_all_zero(4, copy.quat)) copy.quat[0] = 1;
   double largest = 0; /* scaled first: a tiny quaternion must not underflow */
   for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(copy.quat[i]));
   for (int i = 0; i < 4; i++) copy.quat[i] /= largest;
   perp_quat_unit(copy.quat);
-  return model_push(ctx, &model->body_def, &model->n_bodies, &model->cap_bodies, sizeof copy, &copy,
-                    &copy.name, index);
+  return perp_model_push(ctx, &model->body_def, &model->n_bodies, &model->building.bodies,
+                         sizeof copy, &copy, &copy.name, index);
 }
 
 /* What a joint of model.h must have. */
@@ -360,7 +346,7 @@ static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s joint does not exist in the plane", who,
                      perp_joint_kind_name(def->kind));
   PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
-  if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b))
+  if (!perp_finite(3, def->anchor_a) || !perp_finite(3, def->anchor_b))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an anchor is not finite", who);
   PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
   PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
@@ -369,9 +355,9 @@ static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
              def->kind == PERP_JOINT_PLANAR || def->kind == PERP_JOINT_CYLINDRICAL ||
              (def->kind == PERP_JOINT_HINGE && model->dim == 3);
   if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
-    if (!all_finite(3, def->axis_a) || model_zero(model->dim, def->axis_a))
+    if (!perp_finite(3, def->axis_a) || perp_all_zero(model->dim, def->axis_a))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a is zero or not finite", who);
-    if (two && (!all_finite(3, def->axis_b) || model_zero(model->dim, def->axis_b)))
+    if (two && (!perp_finite(3, def->axis_b) || perp_all_zero(model->dim, def->axis_b)))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_b is zero or not finite", who);
   }
   if (def->kind == PERP_JOINT_DISTANCE && !(def->length > 0 && isfinite(def->length)))
@@ -441,11 +427,11 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   copy.curve.data = curve != NULL ? perp_curve_data(curve) : NULL;
   int n_curves = model->n_joints;
   if (status == PERP_OK)
-    status = model_push(ctx, &model->curve, &n_curves, &model->cap_curves, sizeof curve, &curve,
-                        NULL, NULL);
+    status = perp_model_push(ctx, &model->curve, &n_curves, &model->building.curves, sizeof curve,
+                             &curve, NULL, NULL);
   if (status == PERP_OK)
-    status = model_push(ctx, &model->joint_def, &model->n_joints, &model->cap_joints, sizeof copy,
-                        &copy, &copy.name, index);
+    status = perp_model_push(ctx, &model->joint_def, &model->n_joints, &model->building.joints,
+                             sizeof copy, &copy, &copy.name, index);
   if (status == PERP_OK) return PERP_OK;
   free(curve);
   perp_element_free(copy.opts, copy.body);
@@ -461,13 +447,13 @@ static perp_status check_own_force(perp_ctx *ctx, const perp_model *model,
   else if (def->kind == PERP_FORCE_SPRING)
     PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
   else
-    PERP_TRY(check_body(ctx, model, def->a, false, who));
+    PERP_TRY(perp_model_check_body(ctx, model, def->a, false, who));
   static const char *const names[] = { "stiffness", "damping",   "length",
                                        "linear",    "quadratic", "angular" };
   const double numbers[] = { def->stiffness, def->damping,   def->length,
                              def->linear,    def->quadratic, def->angular };
-  if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b) ||
-      !all_finite(3, def->value) || !all_finite(6, numbers))
+  if (!perp_finite(3, def->anchor_a) || !perp_finite(3, def->anchor_b) ||
+      !perp_finite(3, def->value) || !perp_finite(6, numbers))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a value is not finite", who);
   for (int i = 0; i < 6; i++)
     if (numbers[i] < 0)
@@ -509,8 +495,8 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
   if (copy.kind != PERP_FORCE_SPRING && copy.kind != PERP_FORCE_PAIRS && !plugin)
     copy.b = PERP_WORLD;
   if (status == PERP_OK)
-    status = model_push(ctx, &model->force_def, &model->n_forces, &model->cap_forces, sizeof copy,
-                        &copy, NULL, NULL);
+    status = perp_model_push(ctx, &model->force_def, &model->n_forces, &model->building.forces,
+                             sizeof copy, &copy, NULL, NULL);
   if (status != PERP_OK) perp_element_free(copy.opts, copy.body);
   return status;
 }
@@ -522,8 +508,8 @@ static perp_status check_angles(perp_ctx *ctx, const perp_model *model, const pe
   static const double still[4] = { 1 };
   double Ra[9], Rb[9], a[3], b[3], u[3];
   if (j->kind != PERP_JOINT_BALL || model->dim == 2) return PERP_OK;
-  if (!all_finite(3, j->axis_a) || !all_finite(3, j->axis_b) || model_zero(3, j->axis_a) ||
-      model_zero(3, j->axis_b))
+  if (!perp_finite(3, j->axis_a) || !perp_finite(3, j->axis_b) || perp_all_zero(3, j->axis_a) ||
+      perp_all_zero(3, j->axis_b))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: a ball joint has angles only with axis_a and axis_b: add both axes", who);
   perp_quat_matrix(j->a < 0 ? still : model->body_def[j->a].quat, Ra);
@@ -587,7 +573,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no finite value lies within the limits: got [%g, %g]",
                      who, def->lower, def->upper);
   const double numbers[] = { def->zero, def->velocity, def->target };
-  if (!all_finite(3, numbers))
+  if (!perp_finite(3, numbers))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a value is not finite", who);
   PERP_TRY(perp_restitution_check(ctx, def->restitution, who));
   if (!(def->max_force >= 0))
@@ -598,151 +584,6 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
   PERP_TRY(perp_model_check_signal(ctx, model, def->velocity_signal, who));
   PERP_TRY(perp_model_check_signal(ctx, model, def->target_signal, who));
   perp_drive_def copy = *def;
-  return model_push(ctx, &model->drive_def, &model->n_drives, &model->cap_drives, sizeof copy,
-                    &copy, &copy.name, index);
-}
-
-static bool model_positive(int n, const double *x)
-{
-  for (int i = 0; i < n; i++)
-    if (!(x[i] > 0) || !isfinite(x[i])) return false;
-  return true;
-}
-
-/* Surfaces of triangles stay where they are; what they hold is checked here, where its place in a
- * file is known. */
-static perp_status check_surface(perp_ctx *ctx, const perp_model *model, const perp_shape_def *def,
-                                 const char *who)
-{
-  const char *what = def->kind == PERP_SHAPE_MESH ? "mesh" : "height field";
-  if (model->dim == 2)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s needs space (dim = 3)", who, what);
-  if (def->body != PERP_WORLD)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: a %s belongs to the world: got body %d; use convex shapes (polytope) for "
-                     "a moving body, several for a concave one",
-                     who, what, def->body);
-  perp_mesh *mesh;
-  if (def->kind == PERP_SHAPE_MESH)
-    PERP_TRY(perp_mesh_create(ctx, def->vertices, def->n_vertices, def->triangles, def->n_triangles,
-                              who, &mesh));
-  else
-    PERP_TRY(perp_mesh_field(ctx, def->heights, def->grid, def->spacing, def->depth, who, &mesh));
-  free(mesh);
-  return PERP_OK;
-}
-
-/* sizes that the kind reads */
-static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const perp_shape_def *def,
-                                const char *who)
-{
-  const int dim = model->dim;
-  switch (def->kind) {
-  case PERP_SHAPE_CYLINDER:
-  case PERP_SHAPE_CONE:
-    if (dim == 2)
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "%s: a %s needs space (dim = 3): in the plane use its section, a %s", who,
-                       def->kind == PERP_SHAPE_CONE ? "cone" : "cylinder",
-                       def->kind == PERP_SHAPE_CONE ? "polytope of three vertices"
-                                                    : "sphere (a disc) or a box");
-    /* fall through */
-  case PERP_SHAPE_SPHERE:
-  case PERP_SHAPE_CAPSULE:
-    if (!model_positive(1, &def->radius))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius must be positive: got %g m", who,
-                       def->radius);
-    if (def->kind != PERP_SHAPE_SPHERE && !model_positive(1, &def->length))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who,
-                       def->length);
-    return PERP_OK;
-  case PERP_SHAPE_ELLIPSOID:
-    if (dim == 2)
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: an ellipsoid needs space (dim = 3)", who);
-    /* fall through */
-  case PERP_SHAPE_BOX:
-    if (!model_positive(dim, def->half))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: half edges must be positive: got %g, %g, %g m", who,
-                       def->half[0], def->half[1], def->half[2]);
-    return PERP_OK;
-  case PERP_SHAPE_POLYTOPE:
-    if (def->n_vertices <= dim || def->vertices == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a polytope needs at least %d vertices: got %d", who,
-                       dim + 1, def->n_vertices);
-    if (!all_finite(dim * def->n_vertices, def->vertices))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a vertex is not finite", who);
-    return PERP_OK;
-  case PERP_SHAPE_MESH:
-  case PERP_SHAPE_HEIGHT_FIELD:
-    return check_surface(ctx, model, def, who);
-  case PERP_SHAPE_PLANE:
-    return PERP_OK;
-  }
-  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of shape: %d", who, (int)def->kind);
-}
-
-/* A copy of what has a size, NULL of nothing; *lost: there was no memory. */
-static void *model_copied(const void *from, size_t size, bool *lost)
-{
-  void *to = size > 0 && !*lost ? malloc(size) : NULL;
-  *lost = *lost || (size > 0 && to == NULL);
-  if (to != NULL) memcpy(to, from, size);
-  return to;
-}
-
-/* The arrays that the kind reads become the model's own, others are forgotten. */
-static perp_status own_arrays(perp_ctx *ctx, const perp_model *model, perp_shape_def *def,
-                              const char *who)
-{
-  const bool mesh = def->kind == PERP_SHAPE_MESH, field = def->kind == PERP_SHAPE_HEIGHT_FIELD;
-  const size_t points = mesh || def->kind == PERP_SHAPE_POLYTOPE ? (size_t)def->n_vertices : 0;
-  bool lost = false;
-  def->vertices = model_copied(def->vertices, (size_t)model->dim * points * sizeof(double), &lost);
-  def->triangles = model_copied(def->triangles,
-                                mesh ? 3 * (size_t)def->n_triangles * sizeof(int) : 0, &lost);
-  def->heights = model_copied(
-      def->heights, field ? (size_t)def->grid[0] * (size_t)def->grid[1] * sizeof(double) : 0,
-      &lost);
-  if (!lost) return PERP_OK;
-  disown_arrays(def);
-  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its points", who);
-}
-
-perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
-                                 int *index)
-{
-  char buf[PERP_LABEL_MAX];
-  PERP_TRY(perp_model_building(ctx, model));
-  const char *who = perp_model_label(buf, "shape", model->n_shapes, def->name);
-  PERP_TRY(check_body(ctx, model, def->body, true, who));
-  if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its pose is not finite", who);
-  if (perp_model_is_particle(model, def->body))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: body %d is a particle, which has no extent: use a small body instead",
-                     who, def->body);
-  PERP_TRY(check_extent(ctx, model, def, who));
-  perp_shape_def copy = *def;
-  PERP_TRY(perp_surface_check(ctx, model->dim, &copy.surface, who));
-  if (!all_finite(3, def->belt))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the velocity of its surface is not finite", who);
-  bool runs = false;
-  for (int i = 0; i < 3; i++) {
-    PERP_TRY(perp_model_check_signal(ctx, model, def->belt_signal[i], who));
-    runs = runs || def->belt[i] != 0 || def->belt_signal[i] != 0;
-  }
-  if (model_zero(4, copy.quat)) copy.quat[0] = 1;
-  perp_quat_unit(copy.quat);
-  PERP_TRY(own_arrays(ctx, model, &copy, who));
-  perp_status status = model_push(ctx, &model->shape_def, &model->n_shapes, &model->cap_shapes,
-                                  sizeof copy, &copy, &copy.name, index);
-  if (status != PERP_OK) {
-    disown_arrays(&copy);
-    return status;
-  }
-  model->belts = model->belts || runs;
-  model->rolling = model->rolling || copy.surface.rolling > 0;
-  model->couples = model->couples || copy.surface.torsion > 0 || copy.surface.rolling > 0;
-  model->anisotropic = model->anisotropic || copy.surface.mu_across > 0;
-  return PERP_OK;
+  return perp_model_push(ctx, &model->drive_def, &model->n_drives, &model->building.drives,
+                         sizeof copy, &copy, &copy.name, index);
 }

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forces and joints of any kind, those of plug-ins among them: definitions, bodies as plug-ins see
+ * them, and forces of plug-ins. */
+#include "models/multibody/model_private.h"
+
+#include <float.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static perp_status element_body(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+                                unsigned caps, int i, const int *body, const char *who)
+{
+  if (body[i] < PERP_WORLD || body[i] >= model->n_bodies)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body[i],
+                     model->n_bodies);
+  for (int k = 0; k < i; k++)
+    if (body[k] == body[i])
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s appears twice among its bodies", who,
+                       body[i] == PERP_WORLD ? "the world" : "a body");
+  if (body[i] >= 0 && model->body_def[body[i]].particle && !(caps & PERP_FORCE_AT_CENTRES))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, on which no torque acts; '%s' does not declare "
+                     "that it acts at centres only",
+                     who, body[i], d->name);
+  return PERP_OK;
+}
+
+const char *perp_element_number(char buf[PERP_NUMBER_MAX], int least, int most)
+{
+  if (least == most)
+    snprintf(buf, PERP_NUMBER_MAX, "%d %s", least, least == 1 ? "body" : "bodies");
+  else if (most == INT_MAX)
+    snprintf(buf, PERP_NUMBER_MAX, "%d bodies or more", least);
+  else
+    snprintf(buf, PERP_NUMBER_MAX, "%d to %d bodies", least, most);
+  return buf;
+}
+
+perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+                               unsigned caps, int least, int most, int n, const int *body,
+                               const char *who)
+{
+  const unsigned needed = model->dim == 3 ? PERP_FORCE_IN_SPACE : PERP_FORCE_IN_PLANE;
+  bool moves = false;
+  char number[PERP_NUMBER_MAX];
+  if (most > PERP_ELEMENT_BODIES) most = PERP_ELEMENT_BODIES;
+  if (!(caps & needed))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: '%s' does not exist in %s", who, d->name,
+                     model->dim == 3 ? "space" : "the plane");
+  if (n < least || n > most)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' needs %s: got %d", who, d->name,
+                     perp_element_number(number, least, most), n);
+  for (int i = 0; i < n; i++) {
+    PERP_TRY(element_body(ctx, model, d, caps, i, body, who));
+    moves = moves || body[i] != PERP_WORLD;
+  }
+  return moves ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects the world with itself", who);
+}
+
+perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **opts, int *n,
+                              const int **body)
+{
+  if (*n < 0 || *body == NULL) *n = 0; /* to be refused */
+  void *own = calloc(1, d->opts_size + 1);
+  int *list = calloc((size_t)*n + 1, sizeof *list);
+  if (own == NULL || list == NULL) {
+    free(own);
+    free(list);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", d->name);
+  }
+  if (*opts != NULL)
+    memcpy(own, *opts, d->opts_size);
+  else
+    perp_opts_default(d, own);
+  if (*n > 0) memcpy(list, *body, (size_t)*n * sizeof *list);
+  *opts = own;
+  *body = list;
+  return PERP_OK;
+}
+
+perp_status perp_element_told(perp_ctx *ctx, perp_status status, const char *who)
+{
+  char said[sizeof ctx->msg];
+  if (status == PERP_OK) return PERP_OK;
+  memcpy(said, ctx->msg, sizeof said);
+  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+}
+
+void perp_element_free(const void *opts, const int *body)
+{
+  free((void *)(uintptr_t)opts);
+  free((int *)(uintptr_t)body);
+}
+
+static void element_state(const perp_model *model, int body, const perp_pose *pose, const double *v,
+                          perp_body_state *out)
+{
+  const int d = model->dim;
+  *out = (perp_body_state){ .mass = body < 0 ? HUGE_VAL : model->inertia[body].mass,
+                            .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+  for (int j = 0; j < d; j++) {
+    out->x[j] = pose->x[j];
+    for (int i = 0; i < d; i++) out->R[i + 3 * j] = pose->R[i + d * j];
+  }
+  if (body < 0 || v == NULL) return;
+  v += body * model->nvb;
+  memcpy(out->v, v, (size_t)d * sizeof *v);
+  for (int k = 0; k < model->rates; k++) out->w[d == 3 ? k : 2] = v[d + k];
+}
+
+void perp_element_states(const perp_model *model, const perp_eval *e, const double *v, int n,
+                         const int *body, perp_body_state *out)
+{
+  for (int i = 0; i < n; i++) element_state(model, body[i], &e->pose[body[i]], v, &out[i]);
+}
+
+void perp_element_states_at(const perp_model *model, const double *q, int n, const int *body,
+                            perp_body_state *out)
+{
+  for (int i = 0; i < n; i++) {
+    perp_pose pose;
+    perp_pose_or_world(model->dim, body[i] < 0 ? NULL : q + body[i] * model->nqb, &pose);
+    element_state(model, body[i], &pose, NULL, &out[i]);
+  }
+}
+
+void perp_element_move(const perp_body_state *in, const double dx[3], const double dtheta[3],
+                       perp_body_state *out)
+{
+  static const double straight[4] = { 1 };
+  double quat[4], turn[9];
+  *out = *in;
+  for (int i = 0; i < 3; i++) out->x[i] += dx[i];
+  perp_quat_retract(straight, dtheta, quat);
+  perp_quat_matrix(quat, turn);
+  for (int j = 0; j < 3; j++) perp_turn(3, in->R, turn + 3 * j, out->R + 3 * j);
+}
+
+/* ---- definitions ---- */
+
+int perp_joint_rows(const perp_joint_def *def, int dim)
+{
+  unsigned angles = 0;
+  if (def->kind != PERP_JOINT_PLUGIN) return perp_joint_kind_rows(def->kind, dim);
+  return def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
+}
+
+const char *perp_joint_name(const perp_joint_def *def)
+{
+  return def->kind == PERP_JOINT_PLUGIN ? def->plugin->d.name : perp_joint_kind_name(def->kind);
+}
+
+const int *perp_joint_bodies(const perp_joint_def *def, int pair[2], int *n)
+{
+  *n = def->kind == PERP_JOINT_PLUGIN ? def->n_bodies : 2;
+  pair[0] = def->a;
+  pair[1] = def->b;
+  return def->kind == PERP_JOINT_PLUGIN ? def->body : pair;
+}
+
+perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const void *opts, int n,
+                              const int *body, perp_joint_def *def)
+{
+  char number[PERP_NUMBER_MAX];
+  if (n < desc->bodies_min || n > desc->bodies_max)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "joint '%s' needs %s: got %d", desc->d.name,
+                     perp_element_number(number, desc->bodies_min, desc->bodies_max), n);
+  *def = (perp_joint_def){ 0 };
+  if (desc->own > 0) {
+    if (opts != NULL) *def = *(const perp_joint_def *)opts;
+    def->kind = (perp_joint_kind)(desc->own - 1);
+  } else {
+    def->kind = PERP_JOINT_PLUGIN;
+    def->plugin = desc;
+    def->opts = opts;
+    def->body = body;
+    def->n_bodies = n;
+  }
+  def->a = body[0];
+  def->b = n > 1 ? body[1] : PERP_WORLD;
+  return PERP_OK;
+}
+
+/* ---- forces ---- */
+
+const char *perp_force_name(const perp_force_def *def)
+{
+  static const char *const names[] = { [PERP_FORCE_POINT] = "point",
+                                       [PERP_FORCE_TORQUE] = "torque",
+                                       [PERP_FORCE_SPRING] = "spring",
+                                       [PERP_FORCE_DRAG] = "drag",
+                                       [PERP_FORCE_PAIRS] = "pairs" };
+  if (def->kind == PERP_FORCE_PLUGIN) return def->plugin->d.name;
+  return (unsigned)def->kind < sizeof names / sizeof *names ? names[def->kind] : NULL;
+}
+
+perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
+                              const int *body, perp_force_def *def)
+{
+  char number[PERP_NUMBER_MAX];
+  if (n < desc->bodies_min || n > desc->bodies_max)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "force '%s' needs %s: got %d", desc->d.name,
+                     perp_element_number(number, desc->bodies_min, desc->bodies_max), n);
+  *def = (perp_force_def){ 0 };
+  if (desc->own > 0) {
+    if (opts != NULL) *def = *(const perp_force_def *)opts;
+    def->kind = (perp_force_kind)(desc->own - 1);
+    for (int i = 1; i < n && def->kind == PERP_FORCE_PAIRS; i++)
+      if (body[i] != body[i - 1] + 1)
+        return PERP_FAIL(
+            ctx, PERP_ERR_ARG,
+            "force '%s' acts on bodies with consecutive numbers: body %d comes after body %d",
+            desc->d.name, body[i], body[i - 1]);
+  } else {
+    def->kind = PERP_FORCE_PLUGIN;
+    def->plugin = desc;
+    def->opts = opts;
+    def->body = body;
+    def->n_bodies = n;
+  }
+  def->a = body[0];
+  def->b = n > 1 ? body[n - 1] : PERP_WORLD;
+  return PERP_OK;
+}
+
+/* ---- forces of plug-ins ---- */
+
+unsigned perp_force_promises(const perp_force_def *def)
+{
+  const unsigned everywhere = PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE;
+  switch (def->kind) {
+  case PERP_FORCE_PLUGIN:
+    return def->plugin->promises != NULL ? def->plugin->promises(def->opts) : def->plugin->d.caps;
+  case PERP_FORCE_SPRING:
+    return everywhere | PERP_FORCE_INTERNAL |
+           (def->damping > 0 ? PERP_FORCE_NEEDS_VELOCITY : PERP_FORCE_CONSERVATIVE);
+  case PERP_FORCE_PAIRS:
+    return everywhere | PERP_FORCE_INTERNAL | PERP_FORCE_CONSERVATIVE | PERP_FORCE_AT_CENTRES;
+  case PERP_FORCE_DRAG:
+    return everywhere | PERP_FORCE_NEEDS_VELOCITY;
+  case PERP_FORCE_POINT:
+  case PERP_FORCE_TORQUE:
+    for (int k = 0; k < 3; k++)
+      if (def->value_signal[k] != 0) return everywhere | PERP_FORCE_NEEDS_TIME;
+    return everywhere;
+  }
+  return 0;
+}
+
+perp_status perp_force_plugin_take(perp_ctx *ctx, perp_force_def *def, const char *who)
+{
+  const perp_force_desc *p = def->plugin;
+  if (p == NULL || p->own != 0 || p->force == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the descriptor is not complete: it needs 'force'",
+                     who);
+  PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
+  def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
+  def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
+  return PERP_OK;
+}
+
+perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
+                                    const perp_force_def *def, const char *who)
+{
+  const perp_force_desc *p = def->plugin;
+  const unsigned caps = perp_force_promises(def);
+  if (caps & PERP_FORCE_CONSERVATIVE && p->energy == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: '%s' declares that it is conservative, but has no energy function", who,
+                     p->d.name);
+  PERP_TRY(perp_element_check(ctx, model, &p->d, caps, p->bodies_min, p->bodies_max, def->n_bodies,
+                              def->body, who));
+  if (p->check == NULL) return PERP_OK;
+  return perp_element_told(ctx, p->check(ctx, def->opts, model->dim, def->n_bodies), who);
+}
+
+/* ---- evaluation ---- */
+
+void perp_force_plugin_at(const perp_model *model, const perp_force_def *el,
+                          const perp_body_state *body, double t, double *F)
+{
+  memset(F, 0, (size_t)(6 * el->n_bodies) * sizeof *F);
+  el->plugin->force(el->opts, model->dim, el->n_bodies, body, t, F);
+}
+
+void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+                           double t, const double *v, double *f)
+{
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  double F[6 * PERP_ELEMENT_BODIES];
+  perp_element_states(model, e, v, el->n_bodies, el->body, body);
+  perp_force_plugin_at(model, el, body, t, F);
+  for (int i = 0; i < el->n_bodies; i++)
+    for (int k = 0; el->body[i] >= 0 && k < model->nvb; k++)
+      f[el->body[i] * model->nvb + k] += F[6 * i + perp_element_rate(model->dim, k)];
+}
+
+double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
+                                   const perp_force_def *el)
+{
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  if (el->plugin->energy == NULL) return 0;
+  perp_element_states(model, e, NULL, el->n_bodies, el->body, body);
+  return el->plugin->energy(el->opts, model->dim, el->n_bodies, body, e->t);
+}
+
+/* ---- derivatives ---- */
