@@ -14,7 +14,7 @@ static bool answers_keys_vary(const struct answering *w, int param)
 {
   const char *first = "";
   for (int i = 0; i < w->r->plan.n; i++) {
-    const char *v = w->r->plan.cells[i].value[param];
+    const char *v = w->r->plan.cells[i].value[param].text;
     if (!w->in[i] || v[0] == '\0') continue;
     if (first[0] == '\0')
       first = v;
@@ -83,7 +83,7 @@ const char *answers_joined_keys(struct answering *w, const perp_study_key *keys,
 {
   const char *label = "";
   for (int k = 0; k < n; k++) {
-    const char *value = w->r->plan.cells[cell].value[keys[k].param];
+    const char *value = w->r->plan.cells[cell].value[keys[k].param].text;
     const char *text = perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &keys[k], value);
     /* a separator that no value has: a key of a table */
     label = k == 0 ? text : perp_pool_printf(&w->r->pool, "%s\x1f%s", label, text);
@@ -97,7 +97,7 @@ static bool answers_keys_differ(struct answering *w, const perp_study_key *keys,
   perp_names facet = { 0 };
   const char **first = perp_pool_alloc(&w->r->pool, (size_t)w->r->plan.n + 1, sizeof *first);
   for (int i = 0; i < w->r->plan.n; i++) {
-    const char *value = w->r->plan.cells[i].value[param];
+    const char *value = w->r->plan.cells[i].value[param].text;
     if (!w->in[i] || value[0] == '\0') continue;
     const int f = perp_names_index(&w->r->pool, &facet, answers_joined_keys(w, keys, n, i), -1);
     if (first[f] == NULL)

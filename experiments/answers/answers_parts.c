@@ -3,6 +3,7 @@
 #include "experiments/answers/answers_parts.h"
 
 #include "experiments/study/words.h"
+#include "experiments/base/numbers.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -58,13 +59,12 @@ static const char *parts_unit(const struct answering *w, const perp_study_key *k
 
 const char *answers_value(struct answering *w, const perp_study_key *key, int cell)
 {
-  const char *value = w->r->plan.cells[cell].value[key->param];
+  const char *value = w->r->plan.cells[cell].value[key->param].text;
   const char *text = perp_study_key_text(w->ctx, w->r->study, &w->r->pool, key, value);
   const char *unit = parts_unit(w, key);
   const perp_param *p = &w->r->study->kind->params[key->param];
-  char *end;
-  const double v = strtod(text, &end);
-  if (unit != NULL && text[0] != '\0' && *end == '\0') return parts_setting(&w->r->pool, v, unit);
+  const double v = perp_real_of(text);
+  if (unit != NULL && !isnan(v)) return parts_setting(&w->r->pool, v, unit);
   const bool adaptive = key->without && strcmp(key->option, "tol") == 0 && strcmp(text, value) != 0;
   if (strncmp(text, "file:", 5) == 0 && p->type == PERP_PARAM_TEXT) /* of a path the name */
     return strrchr(text, '/') != NULL ? strrchr(text, '/') + 1 : text + 5;
@@ -128,7 +128,7 @@ static double reference_apart(struct answering *w, int cell)
   {
     const char *name = json_string_value(json_object_get(one, "scene"));
     const double v = perp_json_number(json_object_get(one, "worst"));
-    if (name != NULL && strcmp(name, w->r->plan.cells[cell].value[scene]) == 0 && isfinite(v))
+    if (name != NULL && strcmp(name, w->r->plan.cells[cell].value[scene].text) == 0 && isfinite(v))
       worst = fmax(worst, v);
   }
   return worst;

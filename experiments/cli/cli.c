@@ -2,7 +2,6 @@
 #include "experiments/cli/cli.h"
 #include "experiments/cli/templates.h"
 
-#include "experiments/base/util.h"
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/lcp/lcp_cmd.h"
 #include "experiments/metrics/metrics.h"

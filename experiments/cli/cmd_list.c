@@ -9,6 +9,8 @@
 #include "models/engines/engine.h"
 #include "models/models.h"
 #include "solvers/core/optional.h"
+#include "experiments/base/table.h"
+#include "experiments/base/files.h"
 
 #include <limits.h>
 #include <stdlib.h>

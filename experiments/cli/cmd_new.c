@@ -5,6 +5,7 @@
 #include "experiments/plugins/scene_copy.h"
 #include "experiments/cli/templates.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -9,7 +9,9 @@
 #include "experiments/base/guard.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/simulate/simulate_contacts.h"
-#include "experiments/base/util.h"
+#include "experiments/base/table.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>

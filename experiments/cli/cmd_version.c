@@ -10,6 +10,8 @@
 #include "experiments/study/describe.h"
 #include "experiments/base/env.h"
 #include "solvers/core/optional.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <cblas.h>
 #include <math.h>

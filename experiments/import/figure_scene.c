@@ -8,6 +8,8 @@
 
 #include "models/geometry/kinematics.h"
 #include "models/figures/blend.h"
+#include "experiments/base/json.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 
 #include "experiments/import/figure.h"
 #include "experiments/import/mjcf.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* MJCF and URDF by libmujoco: loading, messages of the library, the head of the scene. */
 #include "experiments/import/mjcf_private.h"
+#include "experiments/base/json.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef PERP_MJCF_H
 #define PERP_MJCF_H
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
 
 typedef struct perp_mjcf {
   perp_text scene; /* empty after an error */

@@ -16,6 +16,7 @@
  * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another
  * system. */
 #include "experiments/import/mjcf_private.h"
+#include "experiments/base/json.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,6 +7,8 @@
  * damping -b2 G^2 and the target, or velocity, where G F = 0; without both it is a motor that
  * pushes by |G F| until it is faster than anything. */
 #include "experiments/import/mjcf_private.h"
+#include "experiments/base/json.h"
+#include "solvers/core/core.h"
 
 #include <ctype.h>
 #include <math.h>

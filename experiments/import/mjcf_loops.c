@@ -2,6 +2,7 @@
 /* Equality constraints, soft in MuJoCo and rigid here: connect is a ball joint, weld a fixed one.
  */
 #include "experiments/import/mjcf_private.h"
+#include "experiments/base/json.h"
 
 #include <math.h>
 #include <string.h>

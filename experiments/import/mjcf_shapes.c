@@ -4,6 +4,8 @@
  * same where the pairs that must not touch fall apart into sets without a pair that must; what goes
  * beyond that is lost, and said. */
 #include "experiments/import/mjcf_private.h"
+#include "experiments/base/json.h"
+#include "solvers/core/core.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What sections of a scene are written with: lines of what is lost, names, numbers, places. */
 #include "experiments/import/mjcf_private.h"
+#include "experiments/base/json.h"
+#include "solvers/core/core.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -3,8 +3,6 @@
  * timed. */
 #include "experiments/lcp/kind_lcp_private.h"
 
-#include "experiments/base/util.h"
-
 #include <stdlib.h>
 #include <string.h>
 

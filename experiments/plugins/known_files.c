@@ -2,6 +2,7 @@
 /* Which plug-in files this user has run by studies: a line "hash path" each, in a file of the
  * user's own.  A results folder is data, and data cannot add to it. */
 #include "experiments/plugins/plugin_files.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "experiments/base/shell.h"
 #include "experiments/plugins/python_solver.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -405,10 +406,11 @@ void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_c
     perp_spec spec;
     const bool file = study->kind->params[p].type == PERP_PARAM_PLUGIN &&
                       study->kind->params[p].plugin == PERP_KIND_scene &&
-                      perp_scene_file_named(cell->value[p]);
+                      perp_scene_file_named(cell->value[p].text);
     if ((n_files == 0 && !file) || study->kind->params[p].type != PERP_PARAM_PLUGIN ||
-        cell->value[p][0] == '\0' ||
-        perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p], &spec) != PERP_OK)
+        cell->value[p].text[0] == '\0' ||
+        perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p].text, &spec) !=
+            PERP_OK)
       continue;
     const perp_plugin_file *f = perp_plugin_file_of(spec.d);
     if (f != NULL) {

@@ -6,6 +6,7 @@
 #include "experiments/scenes/parts.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

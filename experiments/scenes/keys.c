@@ -5,6 +5,7 @@
 #include "models/geometry/kinematics.h"
 
 #include "experiments/base/messages.h"
+#include "experiments/base/numbers.h"
 
 #include <ctype.h>
 #include <math.h>

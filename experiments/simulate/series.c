@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/series.h"
 
-#include "experiments/base/util.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

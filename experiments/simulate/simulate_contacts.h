@@ -3,9 +3,9 @@
 #ifndef PERP_SIMULATE_CONTACTS_H
 #define PERP_SIMULATE_CONTACTS_H
 
-#include "experiments/base/util.h"
 #include "experiments/metrics/metrics.h"
 #include "models/contact/laws/contact.h"
+#include "experiments/base/json.h"
 
 /* The members of "lcp".  problems = solved + reused + swept + failures; by: those solved, by the
  * solver whose answer it is; share: of solved and reused ones (1 where there is no problem). */

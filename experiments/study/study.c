@@ -4,6 +4,8 @@
 
 #include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -101,8 +103,9 @@ static void read_params(perp_study_reader *r, const perp_node *root)
     const perp_node *node = params[p].hidden ? NULL : perp_tree_get(root, params[p].key);
     if (node != NULL) {
       perp_study_read_param(r->ctx, r->s, r->diag, p, node);
-    } else if (perp_tree_get(grid, params[p].key) == NULL && s->fixed[p] == NULL) {
-      s->fixed[p] = perp_study_default(s, p);
+    } else if (perp_tree_get(grid, params[p].key) == NULL && s->fixed[p] == NULL &&
+               perp_study_default(s, p) != NULL) {
+      perp_study_fix(s, p, perp_study_default(s, p));
     }
   }
 }

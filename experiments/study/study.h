@@ -11,7 +11,7 @@
 typedef struct perp_axis {
   int param;
   int n;
-  const char **value; /* [n] canonical texts */
+  perp_value *value; /* [n] */
   /* [n] where the file names them; NULL, or NULL of one: a kind has made it */
   const perp_node *const *at;
 } perp_axis;
@@ -81,8 +81,8 @@ typedef struct perp_study {
   perp_node *root; /* the effective study: profile and --set merged, without `profiles` */
 
   int n_params; /* those of the kind; `run`, the last one, only in a study with runs */
-  /* [n_params] canonical text of what does not vary; NULL where there is an axis */
-  const char **fixed;
+  /* [n_params] the value of what does not vary; NULL where there is an axis */
+  const perp_value **fixed;
   const perp_node **fixed_at; /* [n_params] where the file names it; NULL: a default, or an axis */
   bool narrowed;              /* --set has changed it */
   int n_axes;
@@ -170,9 +170,19 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, pe
                             perp_study **out);
 void perp_study_free(perp_study *study);
 
-/* For kinds: add an axis, or set a hidden parameter, with values that are canonical already. */
-void perp_study_add_axis(perp_study *study, int param, const char *const *value, int n);
-void perp_study_fix(perp_study *study, int param, const char *value);
+/* The value of a parameter of its canonical text, which is borrowed: REAL and INT are numbers, in
+ * the unit of the parameter, all others texts; "" is missing.  `text` of a number is its canonical
+ * text, too. */
+perp_value perp_param_value(const perp_param *param, const char *text);
+/* The canonical text of a number. */
+void perp_param_format(const perp_param *param, double v, char *buf, size_t size);
+/* As a member of a JSON object, or of a list (key NULL): a number as a number. */
+void perp_param_json(perp_json *j, const char *key, const perp_value *value);
+/* For kinds: add an axis, replace the values of one, or set a hidden parameter, with texts that are
+ * canonical already. */
+void perp_study_add_axis(perp_study *study, int param, const char *const *text, int n);
+void perp_study_set_axis(perp_study *study, perp_axis *axis, const char *const *text, int n);
+void perp_study_fix(perp_study *study, int param, const char *text);
 /* Values of a parameter as a study file gives them: one is fixed, several are an axis. */
 void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, int param,
                            const perp_node *node);

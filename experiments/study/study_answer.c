@@ -78,7 +78,7 @@ const char *perp_study_key_text(const perp_ctx *ctx, const perp_study *s, perp_p
   if (key->name) return perp_pool_strndup(pool, value, perp_study_name_length(p, value));
   if (key->option == NULL) return value;
   char text[128];
-  return perp_option_text(ctx, p->plugin, value, key->option, text, sizeof text) != NULL
+  return perp_option_text(ctx, p->plugin, value, key->option, text, sizeof text, NULL) != NULL
              ? perp_pool_strdup(pool, text)
              : "";
 }

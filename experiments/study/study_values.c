@@ -92,10 +92,7 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
                  param->unit != NULL ? param->unit : "", text);
       return NULL;
     }
-    if (param->type == PERP_PARAM_INT)
-      snprintf(buf, sizeof buf, "%.0f", v);
-    else
-      perp_format_real(v, buf, sizeof buf);
+    perp_param_format(param, v, buf, sizeof buf);
     return perp_pool_strdup(pool, buf);
   }
   case PERP_PARAM_TEXT:
@@ -249,19 +246,55 @@ static void read_values(perp_study_reader *r, perp_study_values *v, const perp_p
     study_values_expand(r, v, param, node, node->text);
 }
 
-void perp_study_add_axis(perp_study *s, int param, const char *const *value, int n)
+void perp_param_format(const perp_param *param, double v, char *buf, size_t size)
 {
-  perp_axis *a = &s->axes[s->n_axes++];
-  a->param = param;
-  a->n = n;
-  a->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *a->value);
-  for (int i = 0; i < n; i++) a->value[i] = perp_pool_strdup(&s->pool, value[i]);
+  if (param->type == PERP_PARAM_INT)
+    snprintf(buf, size, "%.0f", v);
+  else
+    perp_format_real(v, buf, size);
+}
+
+perp_value perp_param_value(const perp_param *param, const char *text)
+{
+  perp_value v = { PERP_VALUE_TEXT, 0, text };
+  if (text[0] == '\0')
+    v.type = PERP_VALUE_MISSING;
+  else if ((param->type == PERP_PARAM_REAL || param->type == PERP_PARAM_INT) &&
+           perp_parse_real(NULL, text, "", &v.number) == PERP_OK)
+    v.type = PERP_VALUE_NUMBER;
+  return v;
+}
+
+void perp_param_json(perp_json *j, const char *key, const perp_value *value)
+{
+  if (value->type == PERP_VALUE_NUMBER && isfinite(value->number))
+    perp_json_raw(j, key, value->text);
+  else
+    perp_json_text(j, key, value->text);
+}
+
+void perp_study_add_axis(perp_study *s, int param, const char *const *text, int n)
+{
+  perp_axis *axis = &s->axes[s->n_axes++];
+  axis->param = param;
+  perp_study_set_axis(s, axis, text, n);
   s->fixed[param] = NULL;
 }
 
-void perp_study_fix(perp_study *s, int param, const char *value)
+void perp_study_set_axis(perp_study *s, perp_axis *axis, const char *const *text, int n)
 {
-  s->fixed[param] = perp_pool_strdup(&s->pool, value);
+  const perp_param *param = &s->kind->params[axis->param];
+  axis->n = n;
+  axis->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *axis->value);
+  for (int i = 0; i < n; i++)
+    axis->value[i] = perp_param_value(param, perp_pool_strdup(&s->pool, text[i]));
+}
+
+void perp_study_fix(perp_study *s, int param, const char *text)
+{
+  perp_value *v = perp_pool_alloc(&s->pool, 1, sizeof *v);
+  *v = perp_param_value(&s->kind->params[param], perp_pool_strdup(&s->pool, text));
+  s->fixed[param] = v;
 }
 
 void perp_study_read_values(perp_study_reader *r, const perp_node *node, int param,

@@ -9,7 +9,6 @@
  * writes state.txt anew, and its difference goes into the commit.  Sums over components with
  * weights, to 1e-6 of the sum of their sizes: compilers differ in the last digits. */
 #include "experiments/metrics/metrics.h"
-#include "experiments/base/util.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "solvers/lcp/problem.h"
