@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/cli/cli.h"
+
+#include "experiments/cli/command.h"
 #include "experiments/cli/templates.h"
 
 #include "experiments/lcp/kind_lcp.h"

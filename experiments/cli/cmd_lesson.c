@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lesson */
 #include "experiments/lessons/lesson.h"
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
 #include "experiments/base/table.h"
 #include "experiments/base/files.h"

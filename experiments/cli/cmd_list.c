@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp list, perp info */
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/plugins/cmd_scene.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"

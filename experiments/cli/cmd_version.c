@@ -5,7 +5,7 @@
 #include "experiments/cli/conformance.h"
 #include "experiments/report/web.h"
 #include "experiments/base/build.h"
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/base/commit.h"
 #include "experiments/study/describe.h"
 #include "experiments/base/env.h"

@@ -16,7 +16,7 @@
  * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A
  * number of sweeps without a test is fixed-work; all else that ends by itself is unsolved, or
  * maxiter. */
-#include "experiments/lcp/kind_lcp_private.h"
+#include "experiments/lcp/kind_lcp_sequence.h"
 
 #include "experiments/study/describe.h"
 #include "experiments/study/study.h"

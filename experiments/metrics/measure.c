@@ -1,10 +1,106 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measuring a run: its states one by one, and their differences from the truth. */
-#include "experiments/metrics/invariants.h"
+#include "experiments/metrics/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* *most = max(*most, x); a NaN stays */
+static void measure_raise(double *most, double x)
+{
+  if (!(x <= *most) && !isnan(*most)) *most = x;
+}
+
+/* L of a body about the point, world; its parts add to *size. */
+static void measure_spin(const perp_measure *m, int body, const double *q, const double *v,
+                         const double about[3], const double along[3], double L[3], double *size)
+{
+  const perp_mass *mass = &perp_model_body(m->model, body)->mass;
+  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3, nvb = dim == 3 ? 6 : 3;
+  const double *x = q + body * nqb, *y = v + body * nvb;
+  double r[3] = { 0 }, p[3] = { 0 }, orbital[3], spin[3] = { 0 };
+  for (int i = 0; i < dim; i++) r[i] = x[i] - about[i], p[i] = mass->mass * (y[i] - along[i]);
+  perp_cross(r, p, orbital);
+  if (dim == 3) {
+    double R[9], Iw[3];
+    perp_quat_matrix(x + 3, R);
+    for (int i = 0; i < 3; i++) Iw[i] = perp_dot(3, mass->inertia + 3 * i, y + 3);
+    perp_turn(3, R, Iw, spin);
+  } else {
+    spin[2] = mass->inertia[8] * y[2];
+  }
+  for (int i = 0; i < 3; i++) L[i] += orbital[i] + spin[i];
+  *size += sqrt(perp_dot(3, orbital, orbital)) + sqrt(perp_dot(3, spin, spin));
+}
+
+/* L about each point that the model says, and about the centre of mass: the components that it
+ * conserves. */
+static void invariants_angular(const perp_measure *m, const double *q, const double *v,
+                               const double center[3], const double velocity[3], double L[3],
+                               double *size)
+{
+  static const double still[3] = { 0 };
+  const perp_conserved *c = &m->conserved;
+  for (int k = 0; k < 3; k++) {
+    double all[3] = { 0 }, sum = 0;
+    L[k] = 0;
+    if (!c->L[k]) continue;
+    for (int b = 0; b < perp_model_bodies(m->model); b++)
+      measure_spin(m, b, q, v, c->fixed[k] ? c->center[k] : center, c->fixed[k] ? still : velocity,
+                   all, &sum);
+    L[k] = all[k];
+    *size = fmax(*size, sum);
+  }
+}
+
+/* Momenta of an accepted state into the figures of the run.  No allocation, O(bodies). */
+static void measure_momentum(perp_measure *m, double t, const double *q, const double *v,
+                             bool first)
+{
+  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3, nvb = dim == 3 ? 6 : 3;
+  double P[3] = { 0 }, L[3], x[3] = { 0 }, u[3] = { 0 }, dP[3], dL[3], mass = 0, P_size = 0,
+         L_size = 0;
+  for (int b = 0; b < perp_model_bodies(m->model); b++) {
+    const double mb = perp_model_body(m->model, b)->mass.mass, *y = v + b * nvb;
+    for (int i = 0; i < dim; i++) x[i] += mb * q[b * nqb + i], P[i] += mb * y[i];
+    P_size += mb * sqrt(perp_dot(dim, y, y));
+    mass += mb;
+  }
+  for (int i = 0; i < dim; i++) x[i] /= mass, u[i] = P[i] / mass;
+  invariants_angular(m, q, v, x, u, L, &L_size);
+  measure_raise(&m->P_size, P_size);
+  measure_raise(&m->L_size, L_size);
+  P[dim - 1] += mass * perp_model_gravity_of(m->model) * t;
+  if (first) {
+    memcpy(m->P0, P, sizeof P);
+    memcpy(m->L0, L, sizeof L);
+  }
+  for (int i = 0; i < 3; i++) {
+    dP[i] = m->conserved.P[i] ? P[i] - m->P0[i] : 0;
+    dL[i] = L[i] - m->L0[i];
+  }
+  measure_raise(&m->P_err, sqrt(perp_dot(3, dP, dP)));
+  measure_raise(&m->L_err, sqrt(perp_dot(3, dL, dL)));
+}
+
+/* m->conserved, from the model and from what its scene says: dissipative, driven, isolated. */
+static void measure_conserved(perp_measure *m)
+{
+  perp_conserved *c = &m->conserved;
+  if (m->model != NULL) {
+    perp_model_follow(m->model, NULL);
+    perp_model_conserved(m->model, c);
+  }
+  c->energy = (m->model == NULL || c->energy) && !m->scene->dissipative && !m->scene->driven;
+  if (m->model == NULL || !m->scene->isolated) return;
+  for (int k = 0; k < 3; k++) {
+    c->P[k] = k < perp_model_dim(m->model);
+    c->L[k] = k == 2 || perp_model_dim(m->model) == 3;
+    c->fixed[k] = false;
+  }
+}
+
+/* Measuring a run: its states one by one, and their differences from the truth. */
 
 enum { LAMBDA_ROWS_MAX = 2000 }; /* beyond, reference multipliers cost more than the run */
 
@@ -82,7 +178,7 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
     m->weight += perp_model_body(model, b)->mass.mass * fabs(scene->gravity);
   for (int i = 0; i < scene->n_gauges; i++)
     if (scene->gauge[i].restart != NULL) scene->gauge[i].restart(scene->gauge[i].user);
-  perp_invariants_begin(m);
+  measure_conserved(m);
   perp_status status = create_collision(ctx, m);
   if (status == PERP_OK) status = create_kkt(ctx, m);
   if (status == PERP_OK)
@@ -263,7 +359,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   measure_raise_to(&m->kinetic_max, kinetic);
   m->potential_lo = fmin(m->potential_lo, potential);
   m->potential_hi = fmax(m->potential_hi, potential);
-  if (m->model != NULL) perp_invariants_momentum(m, t, q, v, first);
+  if (m->model != NULL) measure_momentum(m, t, q, v, first);
 
   measure_penetration(m, q, info);
   measure_lift(m, info);
@@ -325,13 +421,6 @@ static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, co
   memset(m->lambda_exact, 0, (size_t)m->m * sizeof *m->lambda_exact);
   if (kkt->solve(ctx, m->kkt_ws, B, m->f, m->c, m->a, m->lambda_exact, &stats) != PERP_OK) return;
   m->lambda_waits = stats.reason == PERP_EXACT;
-}
-
-double perp_measure_largest(int n, const double *x)
-{
-  double most = 0;
-  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
-  return most;
 }
 
 /* Places and orientations of bodies against the truth. */

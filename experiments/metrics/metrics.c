@@ -6,6 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+double perp_measure_largest(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
 static double when(bool defined, double value)
 {
   return defined ? value : nan("");

@@ -3,6 +3,7 @@
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/import/motion_file.h"
+#include "experiments/scenes/motion.h"
 #include "experiments/scenes/parts.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/scenes/parts.h"
 #include "experiments/scenes/keys.h"
 
 #include "models/geometry/kinematics.h"

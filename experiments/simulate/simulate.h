@@ -4,6 +4,7 @@
 #ifndef PERP_SIMULATE_H
 #define PERP_SIMULATE_H
 
+#include "experiments/base/json.h"
 #include "experiments/base/kept.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/study/kind.h"
@@ -143,5 +144,16 @@ double perp_result_metric(const perp_result *result, const char *name); /* NaN w
 void perp_result_free(perp_result *result);
 /* The JSON of `perp simulate --json`.  Figures that the run does not have are absent. */
 void perp_result_json(const perp_result *result, FILE *out);
+
+/* ---- what became of the contact problems of a run ---- */
+
+/* The members of "lcp".  problems = solved + reused + swept + failures; by: those solved, by the
+ * solver whose answer it is; share: of solved and reused ones (1 where there is no problem). */
+void perp_contacts_json(const perp_contact_count *c, perp_json *j);
+/* For people, at most 80 columns wide; nothing where there was no problem. */
+void perp_contacts_text(const perp_contact_count *c, FILE *out);
+/* One line: in how many steps impulses are not unique, and the motion depends on the choice;
+ * nothing where they are, and where no contact has friction. */
+void perp_solutions_text(const perp_solution_steps *s, FILE *out);
 
 #endif

@@ -153,8 +153,6 @@ typedef struct perp_cell_kind {
   void (*command)(const struct perp_study *study, const struct perp_cell *cell, perp_text *out);
 } perp_cell_kind;
 
-/* The work of a cell, 1 where the kind does not say. */
-double perp_cell_work(const struct perp_study *study, const struct perp_cell *cell);
 /* Number of parameters; index of a key or -1. */
 int perp_kind_params(const perp_cell_kind *kind);
 int perp_kind_param(const perp_cell_kind *kind, const char *key);

@@ -234,6 +234,11 @@ int perp_plan_find(const perp_plan *plan, const char *id)
   return found;
 }
 
+double perp_cell_work(const perp_study *study, const perp_cell *cell)
+{
+  return study->kind->work != NULL ? study->kind->work(study, cell) : 1;
+}
+
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
   for (int a = 0; a < study->n_axes; a++) {

@@ -66,6 +66,8 @@ void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* both on 
 void perp_plan_free(perp_plan *plan);
 /* Index of the cell with this id or the only one that begins so; -1 none, -2 several. */
 int perp_plan_find(const perp_plan *plan, const char *id);
+/* The work of a cell, 1 where the kind does not say. */
+double perp_cell_work(const perp_study *study, const perp_cell *cell);
 /* "ode=rk4 h=0.001 stab=post": the parameters that vary over the study. */
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out);
 /* Its parameters that are used, as members of a JSON object. */

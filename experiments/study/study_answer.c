@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The section `answer` of a study file. */
-#include "experiments/study/study_answer.h"
-
 #include "experiments/study/study_fields.h"
 
 #include <math.h>

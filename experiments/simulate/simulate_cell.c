@@ -5,7 +5,6 @@
 #include "experiments/simulate/samples.h"
 #include "experiments/simulate/series.h"
 #include "experiments/simulate/simulate_warn.h"
-#include "experiments/simulate/warn_constraints.h"
 
 #include "experiments/simulate/parts.h"
 
