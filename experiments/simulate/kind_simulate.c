@@ -386,11 +386,11 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   request.timing_detail = names_detail(job->study);
   perp_result result;
   perp_status status = perp_simulate(ctx, &request, &result);
-  out->pace = result.pace;
+  out->pace = result.time.pace;
   if (status == PERP_OK) {
     fill_outcome(&result, out);
-    const double us[N_PARTS] = { result.collision_us, result.assembly_us, result.kkt_us,
-                                 result.lcp_us, result.integrate_us };
+    const double us[N_PARTS] = { result.time.collision_us, result.time.assembly_us,
+                                 result.time.kkt_us, result.time.lcp_us, result.time.integrate_us };
     const bool broken_down = job->timing || request.timing_detail;
     for (int i = 0; i < N_PARTS && broken_down; i++)
       perp_outcome_add(out, parts_of_a_step[i].name, us[i]);

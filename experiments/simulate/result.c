@@ -333,15 +333,16 @@ void perp_result_json(const perp_result *r, FILE *out)
   perp_json_members(&j,
                     "cpu_s %g, step_us %g, step_us.median %g, step_us.p99 %g, step_us.max %g, "
                     "wall_s %g",
-                    r->cpu_s, r->step_us, r->alone_us.median, r->alone_us.p99, r->alone_us.most,
-                    r->wall_s);
-  if (r->breakdown_steps > 0) {
+                    r->time.cpu_s, r->time.step_us, r->time.alone_us.median, r->time.alone_us.p99,
+                    r->time.alone_us.most, r->time.wall_s);
+  if (r->time.breakdown_steps > 0) {
     line_open(&j, "breakdown");
     perp_json_members(&j,
                       "steps %lld, step_us %g, collision_us %g, assembly_us %g, kkt_us %g, "
                       "lcp_us %g, integrate_us %g",
-                      (long long)r->breakdown_steps, r->breakdown_us, r->collision_us,
-                      r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us);
+                      (long long)r->time.breakdown_steps, r->time.breakdown_us,
+                      r->time.collision_us, r->time.assembly_us, r->time.kkt_us, r->time.lcp_us,
+                      r->time.integrate_us);
     line_close(&j);
   }
   line_close(&j);

@@ -93,17 +93,20 @@ typedef struct perp_result {
   double h, t_end;              /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;
-  /* CPU time of the steps, s, and its mean, us; the spread over the steps, each by itself, us. NaN:
-   * not measured. */
-  double cpu_s, step_us, wall_s;
-  perp_spread alone_us;
-  /* Means over the first breakdown_steps steps of one more run, us, by the wall clock, with clocks
-   * inside: of a step, and its parts, which sum to it; breakdown_steps = 0: there was none. */
-  int64_t breakdown_steps;
-  double breakdown_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us;
-  int64_t steps_reused; /* steps in which contacts had the impulses of an earlier step alone */
-  double pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0
-                  without them */
+  struct {
+    /* CPU time of the steps, s, and its mean, us; the spread over the steps, each by itself, us.
+     * NaN: not measured. */
+    double cpu_s, step_us, wall_s;
+    perp_spread alone_us;
+    /* Means over the first breakdown_steps steps of one more run, us, by the wall clock, with
+     * clocks inside: of a step, and its parts, which sum to it; breakdown_steps = 0: there was
+     * none. */
+    int64_t breakdown_steps;
+    double breakdown_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us;
+    int64_t steps_reused; /* steps in which contacts had the impulses of an earlier step alone */
+    double pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0
+                    without them */
+  } time;
   perp_ode_counters ode_count;
   perp_stats kkt_count;
   perp_contact_count contact_count; /* zero without contacts */

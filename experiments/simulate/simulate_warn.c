@@ -129,7 +129,7 @@ static void warn_remedy(const perp_cell_run *r, const perp_result *result, doubl
 static bool warn_expected(const perp_cell_run *r)
 {
   const perp_model *model = r->scene.model;
-  bool violates = r->measure->perturbed;
+  bool violates = r->measure->run.perturbed;
   for (int i = 0; model != NULL && i < perp_model_joints(model); i++)
     violates = violates || perp_model_joint(model, i)->start == PERP_START_VIOLATES;
   return violates;
