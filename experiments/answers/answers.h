@@ -16,6 +16,8 @@
 #define PERP_ANSWERS_H
 
 #include "experiments/results/results.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/json.h"
 
 /* One competitor in one comparison. */
 typedef struct perp_answer_entry {

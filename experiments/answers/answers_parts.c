@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an answer is made of: values and settings in words, and what is too small to be told. */
 #include "experiments/answers/answers_parts.h"
-
 #include "experiments/study/words.h"
+#include "experiments/base/numbers.h"
+#include "experiments/results/replicate.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -58,13 +59,12 @@ static const char *parts_unit(const struct answering *w, const perp_study_key *k
 
 const char *answers_value(struct answering *w, const perp_study_key *key, int cell)
 {
-  const char *value = w->r->plan.cells[cell].value[key->param];
+  const char *value = w->r->plan.cells[cell].value[key->param].text;
   const char *text = perp_study_key_text(w->ctx, w->r->study, &w->r->pool, key, value);
   const char *unit = parts_unit(w, key);
   const perp_param *p = &w->r->study->kind->params[key->param];
-  char *end;
-  const double v = strtod(text, &end);
-  if (unit != NULL && text[0] != '\0' && *end == '\0') return parts_setting(&w->r->pool, v, unit);
+  const double v = perp_real_of(text);
+  if (unit != NULL && !isnan(v)) return parts_setting(&w->r->pool, v, unit);
   const bool adaptive = key->without && strcmp(key->option, "tol") == 0 && strcmp(text, value) != 0;
   if (strncmp(text, "file:", 5) == 0 && p->type == PERP_PARAM_TEXT) /* of a path the name */
     return strrchr(text, '/') != NULL ? strrchr(text, '/') + 1 : text + 5;
@@ -128,7 +128,7 @@ static double reference_apart(struct answering *w, int cell)
   {
     const char *name = json_string_value(json_object_get(one, "scene"));
     const double v = perp_json_number(json_object_get(one, "worst"));
-    if (name != NULL && strcmp(name, w->r->plan.cells[cell].value[scene]) == 0 && isfinite(v))
+    if (name != NULL && strcmp(name, w->r->plan.cells[cell].value[scene].text) == 0 && isfinite(v))
       worst = fmax(worst, v);
   }
   return worst;
@@ -150,4 +150,215 @@ double answers_floor(struct answering *w, int m, int cell)
   w->least_floor = fmin(w->least_floor, floor);
   w->most_floor = fmax(w->most_floor, floor);
   return floor;
+}
+
+/* By which keys cells compete, and by which they are held apart. */
+
+static bool answers_keys_part(const perp_study *s, int param, perp_kind kind)
+{
+  return s->kind->params[param].type == PERP_PARAM_PLUGIN && s->kind->params[param].plugin == kind;
+}
+
+/* Does the parameter vary over the cells that are asked about, where they use it? */
+static bool answers_keys_vary(const struct answering *w, int param)
+{
+  const char *first = "";
+  for (int i = 0; i < w->r->plan.n; i++) {
+    const char *v = w->r->plan.cells[i].value[param].text;
+    if (!w->in[i] || v[0] == '\0') continue;
+    if (first[0] == '\0')
+      first = v;
+    else if (strcmp(first, v) != 0)
+      return true;
+  }
+  return false;
+}
+
+bool answers_named(const perp_study_key *keys, int n, int param)
+{
+  for (int i = 0; i < n; i++)
+    if (keys[i].param == param) return true;
+  return false;
+}
+
+/* The parts that compete where the study does not say: all that vary but scenes, and what is held
+ * apart. */
+void answers_default_by(struct answering *w)
+{
+  const perp_study *s = w->r->study;
+  perp_study_key *by = perp_pool_alloc(&w->r->pool, (size_t)s->n_params + 1, sizeof *by);
+  int n = 0;
+  for (int p = 0; p < s->n_params; p++) {
+    if (s->kind->params[p].type != PERP_PARAM_PLUGIN || answers_keys_part(s, p, PERP_KIND_scene) ||
+        answers_named(w->q.apart, w->q.n_apart, p) || !answers_keys_vary(w, p))
+      continue;
+    by[n++] = (perp_study_key){ .text = s->kind->params[p].key, .param = p };
+  }
+  w->q.by = by;
+  w->q.n_by = n;
+}
+
+/* Under error control the tolerance is the step: with budgets, cells that differ in it alone are
+ * one competitor. */
+void answers_join_tolerances(struct answering *w)
+{
+  const perp_study *s = w->r->study;
+  const bool steps = w->q.at != NULL ||
+                     (w->q.kind == PERP_ASK_SLOPE && w->q.over_metric == NULL &&
+                      w->q.over.option != NULL && strcmp(w->q.over.option, "tol") == 0);
+  perp_study_key *by = perp_pool_alloc(&w->r->pool, (size_t)w->q.n_by + 1, sizeof *by);
+  for (int i = 0; i < w->q.n_by; i++) {
+    by[i] = w->q.by[i];
+    if (steps && by[i].option == NULL &&
+        (answers_keys_part(s, by[i].param, PERP_KIND_ode) ||
+         answers_keys_part(s, by[i].param, PERP_KIND_formulation))) {
+      by[i].option = "tol";
+      by[i].without = true;
+    }
+  }
+  w->q.by = by;
+}
+
+/* Is this parameter a way to spend a budget, or what the slope is over? */
+static bool answers_keys_step(const struct answering *w, int param)
+{
+  const char *key = w->r->study->kind->params[param].key;
+  if (w->q.kind == PERP_ASK_SLOPE && w->q.over_metric == NULL && w->q.over.param == param)
+    return true;
+  const bool size = strcmp(key, "problem") == 0 && w->q.kind == PERP_ASK_SLOPE;
+  return size || (strcmp(key, "h") == 0 && w->q.at != NULL);
+}
+
+const char *answers_joined_keys(struct answering *w, const perp_study_key *keys, int n, int cell)
+{
+  const char *label = "";
+  for (int k = 0; k < n; k++) {
+    const char *value = w->r->plan.cells[cell].value[keys[k].param].text;
+    const char *text = perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &keys[k], value);
+    /* a separator that no value has: a key of a table */
+    label = k == 0 ? text : perp_pool_printf(&w->r->pool, "%s\x1f%s", label, text);
+  }
+  return label;
+}
+
+/* Do cells that the keys do not tell apart differ in the parameter? */
+static bool answers_keys_differ(struct answering *w, const perp_study_key *keys, int n, int param)
+{
+  perp_names facet = { 0 };
+  const char **first = perp_pool_alloc(&w->r->pool, (size_t)w->r->plan.n + 1, sizeof *first);
+  for (int i = 0; i < w->r->plan.n; i++) {
+    const char *value = w->r->plan.cells[i].value[param].text;
+    if (!w->in[i] || value[0] == '\0') continue;
+    const int f = perp_names_index(&w->r->pool, &facet, answers_joined_keys(w, keys, n, i), -1);
+    if (first[f] == NULL)
+      first[f] = value;
+    else if (strcmp(first[f], value) != 0)
+      return true;
+  }
+  return false;
+}
+
+static bool answers_keys_one_varies(struct answering *w, const perp_study_key *key)
+{
+  perp_names texts = { 0 };
+  for (int i = 0; i < w->r->plan.n; i++)
+    if (w->in[i]) perp_names_index(&w->r->pool, &texts, answers_joined_keys(w, key, 1, i), -1);
+  return texts.n > 1;
+}
+
+/* Unlike things are held apart though nobody said so: scenes, problems, lengths, tolerances, steps.
+ */
+void answers_hold_apart(struct answering *w)
+{
+  const perp_study *s = w->r->study;
+  perp_study_key *apart = perp_pool_alloc(&w->r->pool, (size_t)(w->q.n_apart + s->n_params) + 1,
+                                          sizeof *apart);
+  int n = w->q.n_apart;
+  if (n > 0) memcpy(apart, w->q.apart, (size_t)n * sizeof *apart);
+  w->q.apart = apart;
+  for (int p = 0; p < s->n_params && w->q.kind != PERP_ASK_MOST; p++) {
+    const perp_param *q = &s->kind->params[p];
+    const bool part = q->type == PERP_PARAM_PLUGIN && q->plugin != PERP_KIND_scene;
+    const bool over = w->q.kind == PERP_ASK_SLOPE && w->q.over_metric == NULL &&
+                      w->q.over.param == p && w->q.over.option != NULL;
+    if (part || answers_named(w->q.by, w->q.n_by, p) || strcmp(q->key, "seed") == 0) continue;
+    /* over a figure of the cells sizes are joined as far as the study says what is alike:
+     * scene.name */
+    if (w->q.over_metric != NULL && answers_named(w->q.apart, w->q.n_apart, p)) continue;
+    if (over) { /* of sizes of a scene the scene is the same but for its size */
+      apart[n] = w->q.over;
+      apart[n].without = true;
+      apart[n].text = q->key;
+      if (answers_keys_one_varies(w, &apart[n])) n++;
+      continue;
+    }
+    if (answers_keys_step(w, p)) {
+      if (strcmp(q->key, "problem") == 0)
+        apart[n++] = (perp_study_key){
+          .text = "problem.family", .param = p, .option = "family", .name = true
+        };
+      continue;
+    }
+    if (answers_keys_differ(w, apart, n, p))
+      apart[n++] = (perp_study_key){ .text = q->key, .param = p };
+  }
+  w->q.n_apart = n;
+}
+
+/* The answer to `claims: all`: what became of the claims of a study, and of the statements of
+ * documents. */
+
+static void claims_add(struct answering *w, const char **text, const char *more)
+{
+  *text = perp_pool_printf(&w->r->pool, "%s%s%s", *text, (*text)[0] ? " " : "", more);
+}
+
+/* Statements of documents, and which of the declared verdicts the runs do not confirm. */
+static void claims_replicate(struct answering *w)
+{
+  const perp_study *s = w->r->study;
+  const perp_replicate_result *list = perp_results_replicate(w->ctx, w->r);
+  const perp_replicate_count count = perp_replicate_counted(s, list, -1);
+  claims_add(w, &w->a->text,
+             perp_pool_printf(&w->r->pool, "Of %d statements: %s.", count.rows,
+                              perp_replicate_count_text(&w->r->pool, &count)));
+  for (int i = 0; i < s->replicate.n_rows; i++)
+    if (!list[i].confirmed)
+      claims_add(w, &w->a->text,
+                 perp_pool_printf(&w->r->pool, "Refuted: %s, %s: declared %s, but %s.",
+                                  s->replicate.paper[list[i].row->paper], list[i].row->at,
+                                  perp_replicated_names[list[i].row->declared], list[i].why));
+}
+
+void answers_say_claims(struct answering *w)
+{
+  const int n = w->r->study->n_claims;
+  w->a->asked = "Claims of the study";
+  if (n == 0) {
+    w->a->text = "";
+    if (w->r->study->replicate.n_rows > 0)
+      claims_replicate(w);
+    else
+      w->a->text = "The study makes no claims with this profile.";
+    return;
+  }
+  const perp_claim_result *c = perp_results_claims(w->ctx, w->r);
+  int count[3] = { 0 };
+  for (int i = 0; i < n; i++) count[c[i].verdict]++;
+  w->a->text = count[PERP_CLAIM_PROVED] == n
+                   ? perp_pool_printf(&w->r->pool,
+                                      n == 1 ? "The claim of the study is proved."
+                                             : "All %d claims of the study are proved.",
+                                      n)
+                   : perp_pool_printf(&w->r->pool,
+                                      "%d of %d claims are proved, %d refuted, %d undecided.",
+                                      count[PERP_CLAIM_PROVED], n, count[PERP_CLAIM_REFUTED],
+                                      count[PERP_CLAIM_UNDECIDED]);
+  for (int i = 0; i < n; i++)
+    if (c[i].verdict != PERP_CLAIM_PROVED)
+      claims_add(w, &w->a->text,
+                 perp_pool_printf(&w->r->pool, "%s: %s.",
+                                  c[i].verdict == PERP_CLAIM_REFUTED ? "Refuted" : "Undecided",
+                                  c[i].claim->text));
+  if (w->r->study->replicate.n_rows > 0) claims_replicate(w);
 }

@@ -3,6 +3,8 @@
 #include "experiments/answers/answers_parts.h"
 
 #include "experiments/study/words.h"
+#include "experiments/base/table.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "experiments/answers/answers_parts.h"
 
 #include "experiments/study/words.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,16 +36,16 @@ static const char *differing_option(struct answering *w, const perp_study_key *k
   int n = 0;
   if (p->type != PERP_PARAM_PLUGIN || key->option != NULL || w->n_facets == 0) return NULL;
   const int param = key->param;
-  if (perp_spec_parse(&quiet, p->plugin, w->r->plan.cells[w->example[0]].value[param], &first) !=
-      PERP_OK)
+  if (perp_spec_parse(&quiet, p->plugin, w->r->plan.cells[w->example[0]].value[param].text,
+                      &first) != PERP_OK)
     return NULL;
   int options = 0;
   while (first.d->opts != NULL && first.d->opts[options].type != PERP_OPT_END) options++;
   bool *differs = perp_xalloc((size_t)options + 1, sizeof *differs), one_name = true;
   for (int f = 1; f < w->n_facets && one_name; f++) {
     perp_spec spec;
-    if (perp_spec_parse(&quiet, p->plugin, w->r->plan.cells[w->example[f]].value[param], &spec) !=
-        PERP_OK) {
+    if (perp_spec_parse(&quiet, p->plugin, w->r->plan.cells[w->example[f]].value[param].text,
+                        &spec) != PERP_OK) {
       one_name = false;
       break;
     }
@@ -100,7 +101,8 @@ static const char *brief_label(struct answering *w, int cell)
     if (option != NULL) {
       char value[64];
       perp_option_text(w->ctx, w->r->study->kind->params[key->param].plugin,
-                       w->r->plan.cells[cell].value[key->param], option, value, sizeof value);
+                       w->r->plan.cells[cell].value[key->param].text, option, value, sizeof value,
+                       NULL);
       text = perp_pool_printf(&w->r->pool, "%s=%s", option, value);
     }
     label = perp_pool_printf(&w->r->pool, "%s%s%s", label, label[0] ? ", " : "", text);
@@ -444,7 +446,7 @@ static const char *free_ones(struct answering *w)
     for (int k = 0; k < w->q.n_by; k++) used = used || w->q.by[k].param == p;
     for (int k = 0; k < w->q.n_apart; k++) used = used || w->q.apart[k].param == p;
     for (int i = 0; i < w->r->plan.n && !varies; i++) {
-      const char *v = w->r->plan.cells[i].value[p];
+      const char *v = w->r->plan.cells[i].value[p].text;
       if (!w->in[i] || v[0] == '\0') continue;
       varies = first != NULL && strcmp(first, v) != 0;
       first = v;
@@ -599,7 +601,7 @@ const char *perp_results_left_out(perp_results *r)
     without++;
     const int known = scenes.n;
     if (scene >= 0 &&
-        perp_names_index(&r->pool, &scenes, r->plan.cells[i].value[scene], -1) == known &&
+        perp_names_index(&r->pool, &scenes, r->plan.cells[i].value[scene].text, -1) == known &&
         known < NAMES)
       names = perp_pool_printf(&r->pool, "%s%s%s", names, known == 0 ? ": " : ", ",
                                scenes.text[known]);

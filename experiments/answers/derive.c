@@ -7,6 +7,7 @@
  * differs from run to run is in timing.csv under the same key. */
 #include "experiments/answers/answers.h"
 #include "experiments/results/replicate.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static void derive_write_cells(const struct tables *t, FILE *f)
     csv_real(f, rec->swept);
     fprintf(f, ",%d", rec->partial);
     csv_real(f, rec->reached);
-    for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p]);
+    for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p].text);
     for (int o = 0; o < t->parts.n; o++) {
       char buf[PERP_TEXT_MAX + 2];
       perp_results_part(t->ctx, r, i, t->parts.text[o], buf, sizeof buf);

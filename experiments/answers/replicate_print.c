@@ -2,6 +2,7 @@
 /* The table of what documents state on a terminal, as Markdown, CSV and JSON. */
 #include "experiments/answers/answers.h"
 #include "experiments/results/replicate.h"
+#include "experiments/base/table.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include "experiments/results/endings.h"
 #include "experiments/results/warned.h"
 #include "experiments/study/words.h"
+#include "experiments/base/table.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +93,7 @@ static const char *summary_apart(perp_results *r, int cell)
   const char *label = "";
   for (int a = 0; a < s->n_axes; a++) {
     const perp_param *p = &s->kind->params[s->axes[a].param];
-    const char *v = r->plan.cells[cell].value[s->axes[a].param];
+    const char *v = r->plan.cells[cell].value[s->axes[a].param].text;
     if ((p->type == PERP_PARAM_PLUGIN && p->plugin != PERP_KIND_scene) || v[0] == '\0') continue;
     label = perp_pool_printf(&r->pool, "%s%s%s %s", label, label[0] ? ", " : "", p->key, v);
   }
@@ -199,8 +201,8 @@ static void print_chosen(const perp_ctx *ctx, perp_results *r, FILE *out)
     const int p = s->axes[a].param;
     bool varies = false;
     for (int i = 1; i < rows; i++)
-      varies = varies || strcmp(r->plan.cells[rank[i].cell].value[p],
-                                r->plan.cells[rank[0].cell].value[p]) != 0;
+      varies = varies || strcmp(r->plan.cells[rank[i].cell].value[p].text,
+                                r->plan.cells[rank[0].cell].value[p].text) != 0;
     if (varies && n_params < PERP_TABLE_COLUMNS - MOST_METRICS - 1) param[n_params++] = p;
   }
   char align[PERP_TABLE_COLUMNS + 1] = "";
@@ -216,7 +218,8 @@ static void print_chosen(const perp_ctx *ctx, perp_results *r, FILE *out)
   for (int row = 0; row < rows; row++) {
     const int i = rank[row].cell;
     char mark[32], number[32];
-    for (int k = 0; k < n_params; k++) perp_table_put(&t, "%s", r->plan.cells[i].value[param[k]]);
+    for (int k = 0; k < n_params; k++)
+      perp_table_put(&t, "%s", r->plan.cells[i].value[param[k]].text);
     for (int k = 0; k < n_metrics; k++)
       perp_table_put(&t, "%s", perp_number(perp_results_value(r, i, metric[k]), number));
     if (marked) perp_table_put(&t, "%s", perp_record_mark(&r->record[i], mark));

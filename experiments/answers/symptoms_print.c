@@ -2,6 +2,7 @@
 /* The table of symptoms on a terminal and as Markdown. */
 #include "experiments/answers/answers.h"
 #include "experiments/results/symptoms.h"
+#include "experiments/base/table.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/arguments.h"
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/table.h"
 
 #include <stdlib.h>
 #include <string.h>

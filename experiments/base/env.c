@@ -3,6 +3,8 @@
 
 #include "experiments/base/build.h"
 #include "experiments/base/commit.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/json.h"
 
 #include <cblas.h>
 #include <gsl/gsl_version.h>

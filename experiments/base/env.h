@@ -3,7 +3,7 @@
 #ifndef PERP_ENV_H
 #define PERP_ENV_H
 
-#include "experiments/base/util.h"
+#include <stdbool.h>
 
 /* Processors this process may use. */
 int perp_cores(void);

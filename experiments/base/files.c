@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/files.h"
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/messages.h"
 
-#include "experiments/base/util.h"
-
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void perp_say(const char *fmt, ...)
 {
@@ -23,9 +24,17 @@ char *perp_cut_hint(char *message)
   return hint + 2;
 }
 
+/* May colours be used on this stream?  (a terminal, NO_COLOR unset, TERM not "dumb") */
+static bool messages_colour(FILE *stream)
+{
+  const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+  return isatty(fileno(stream)) && (none == NULL || none[0] == '\0') && term != NULL &&
+         strcmp(term, "dumb") != 0;
+}
+
 void perp_say_error(const char *message)
 {
-  bool colour = perp_colour(stderr);
+  bool colour = messages_colour(stderr);
   const char *hint = strstr(message, "; did you mean");
   fprintf(stderr, "perp: %serror:%s ", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "");
   if (hint != NULL)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/progress.h"
 
+#include "experiments/base/table.h"
+#include "experiments/base/json.h"
+#include "experiments/base/numbers.h"
+
 #include <math.h>
 #include <string.h>
 #include <unistd.h>

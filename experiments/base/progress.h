@@ -8,7 +8,8 @@
 #ifndef PERP_PROGRESS_H
 #define PERP_PROGRESS_H
 
-#include "experiments/base/util.h"
+#include <stdio.h>
+#include <stdbool.h>
 
 typedef enum perp_progress_style {
   PERP_PROGRESS_AUTO, /* a bar on a terminal, a line every ten seconds elsewhere */

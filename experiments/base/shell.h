@@ -5,7 +5,8 @@
 #ifndef PERP_SHELL_H
 #define PERP_SHELL_H
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
+#include "solvers/core/core.h"
 
 /* The text as one word of a POSIX shell: as it is where that is safe, else in '...'.  The word
  * stands for the text, be it empty, with quotes, newlines, $ or `. */

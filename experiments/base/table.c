@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables and running text for a terminal. */
-#include "experiments/base/util.h"
+#include "experiments/base/table.h"
+
+#include "experiments/base/memory.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,6 +3,7 @@
 #include "experiments/base/tree.h"
 
 #include "experiments/base/messages.h"
+#include "experiments/base/json.h"
 
 #include <ctype.h>
 #include <libfyaml.h>

@@ -3,7 +3,8 @@
 #ifndef PERP_TREE_H
 #define PERP_TREE_H
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
+#include "solvers/core/core.h"
 
 typedef struct perp_source {
   const char *name; /* file name as the user typed it, or "--set grid.h=..." */

@@ -9,7 +9,7 @@
 #ifndef PERP_WARNINGS_H
 #define PERP_WARNINGS_H
 
-#include "experiments/base/util.h"
+#include "experiments/base/json.h"
 
 enum { PERP_WARNINGS_MOST = 8, PERP_WARNING_LENGTH = 384 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/cli/cli.h"
+
+#include "experiments/cli/command.h"
 #include "experiments/cli/templates.h"
 
-#include "experiments/base/util.h"
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/lcp/lcp_cmd.h"
 #include "experiments/metrics/metrics.h"

@@ -7,6 +7,9 @@
 #include "experiments/run/program.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/simulate/kkt_dump.h"
+#include "experiments/base/table.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -60,7 +63,8 @@ static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_pla
   printf("the id is a hash of the kind and of these parameters only:\n");
   printf("  %-14s %s\n", "kind", s->kind->name);
   for (int p = 0; p < s->n_params; p++)
-    if (cell->value[p][0] != '\0') printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p]);
+    if (cell->value[p].text[0] != '\0')
+      printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p].text);
   const char *what = cmd_cell_decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
   printf("perp run would %s it: %s\n", what, why);
   if (at < 0 || r->record[at].attempt == 0) return;
@@ -265,18 +269,18 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
   const perp_study *s = r->study;
   const perp_cell *c = &r->plan.cells[cell];
   const int scene = perp_kind_param(s->kind, "scene"), at = perp_kind_param(s->kind, "problem");
-  const char *problem = at >= 0 ? c->value[at] : "?";
+  const char *problem = at >= 0 ? c->value[at].text : "?";
   struct words w = { .n = 0 };
   char family[64], rows[16], seed[16];
   add_words(&w, NULL, "lcp", "");
   if (scene >= 0) {
-    add_words(&w, "harvest", c->value[scene], "");
+    add_words(&w, "harvest", c->value[scene].text, "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
       const int p = perp_kind_param(s->kind, parts[i][0]);
-      if (p < 0 || c->value[p][0] == '\0') continue;
+      if (p < 0 || c->value[p].text[0] == '\0') continue;
       /* times are kept as numbers of seconds, and asked for with a unit */
       const bool time = s->kind->params[p].type == PERP_PARAM_REAL;
-      add_words(&w, parts[i][1], c->value[p], time ? " s" : "");
+      add_words(&w, parts[i][1], c->value[p].text, time ? " s" : "");
     }
   } else if (sscanf(problem, "%63[^:]:n=%15[0-9],seed=%15[0-9]", family, rows, seed) == 3) {
     const perp_lcp_family *known = perp_lcp_family_find(family);

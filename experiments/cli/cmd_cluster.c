@@ -13,6 +13,8 @@
 #include "experiments/run/program.h"
 #include "experiments/base/shell.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>

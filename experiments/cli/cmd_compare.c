@@ -3,6 +3,7 @@
 #include "experiments/cli/command.h"
 #include "experiments/cli/compare.h"
 #include "experiments/run/commits.h"
+#include "experiments/base/numbers.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -36,12 +37,8 @@ static int read_tolerance(const perp_args *args, const char *flag, double *tol)
 {
   const char *text = perp_args_get(args, flag);
   if (text == NULL) return -1;
-  char *end;
-  double v = strtod(text, &end);
-  if (*end == '%') v /= 100, end++;
-  if (end == text || *end != '\0' || !(v >= 0) || !isfinite(v))
+  if (!perp_parse_share(text, tol))
     return perp_usage_error(args, "--%s must be a number or a percentage: got '%s'", flag, text);
-  *tol = v;
   return -1;
 }
 

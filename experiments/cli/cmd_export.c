@@ -2,6 +2,7 @@
 /* perp export: results in the form another program likes.  Everything in one table: parameters,
  * results and times. */
 #include "experiments/cli/command.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,11 +80,11 @@ static void write_table(const perp_ctx *ctx, perp_results *r, FILE *f, bool gnup
                              rec->partial ? 1 : 0, rec->reached };
     for (size_t k = 0; k < sizeof count / sizeof *count; k++) put_real(&o, count[k]);
     for (int p = 0; p < s->n_params; p++) {
-      const char *text = r->plan.cells[i].value[p];
+      const perp_value *v = &r->plan.cells[i].value[p];
       if (s->columns[p].type == PERP_COLUMN_NUMBER && gnuplot)
-        put_real(&o, text[0] != '\0' ? strtod(text, NULL) : (double)NAN);
+        put_real(&o, perp_value_number(v));
       else
-        cmd_export_put_text(&o, text);
+        cmd_export_put_text(&o, v->text);
     }
     for (int k = 0; k < parts.n; k++) {
       char text[PERP_TEXT_MAX + 2];
@@ -120,14 +121,7 @@ static void write_jsonl(const perp_results *r, FILE *f)
     if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
     perp_json_int(&j, "schema", rec->schema);
     perp_json_open(&j, "parameters", '{');
-    for (int p = 0; p < s->n_params; p++) {
-      const char *text = r->plan.cells[i].value[p];
-      if (text[0] == '\0') continue;
-      if (s->columns[p].type == PERP_COLUMN_NUMBER)
-        perp_json_real(&j, s->kind->params[p].key, strtod(text, NULL));
-      else
-        perp_json_text(&j, s->kind->params[p].key, text);
-    }
+    perp_cell_json(&j, s, &r->plan.cells[i]);
     perp_json_close(&j, '}');
     perp_json_open(&j, "metrics", '{');
     for (int m = 0; m < s->n_metrics; m++)

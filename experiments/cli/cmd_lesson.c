@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lesson */
 #include "experiments/lessons/lesson.h"
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/table.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -162,9 +164,9 @@ static int show_step(struct session *s)
   perp_status status = perp_plan_make(s->ctx, study, &plan);
   if (status == PERP_OK) {
     const perp_cell *cell = &plan.cells[0];
-    const char *h = cell->value[perp_kind_param(study->kind, "h")];
-    status = perp_lesson_step(s->ctx, cell->value[perp_kind_param(study->kind, "scene")],
-                              h[0] != '\0' ? strtod(h, NULL) : 1e-3, stdout);
+    const double h = cell->value[perp_kind_param(study->kind, "h")].number;
+    status = perp_lesson_step(s->ctx, cell->value[perp_kind_param(study->kind, "scene")].text,
+                              h > 0 ? h : 1e-3, stdout);
     perp_plan_free(&plan);
   }
   perp_diag_free(&diag);

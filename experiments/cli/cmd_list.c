@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp list, perp info */
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/plugins/cmd_scene.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"
@@ -9,6 +9,8 @@
 #include "models/engines/engine.h"
 #include "models/models.h"
 #include "solvers/core/optional.h"
+#include "experiments/base/table.h"
+#include "experiments/base/files.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/files.h"
 
 #include <dirent.h>
 #include <errno.h>

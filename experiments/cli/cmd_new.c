@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
 #include "experiments/run/program.h"
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/plugins/scene_copy.h"
 #include "experiments/cli/templates.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <errno.h>

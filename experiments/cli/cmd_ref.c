@@ -22,15 +22,15 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
   bool recompute = perp_option_given(args, "recompute");
   char *dir = perp_xprintf("results/%s", s->name);
   for (int i = 0; i < plan->n && status == PERP_EXIT_OK; i++) {
-    const char *scene = plan->cells[i].value[p_scene], *end = plan->cells[i].value[p_end];
+    const char *scene = plan->cells[i].value[p_scene].text;
+    const double end = plan->cells[i].value[p_end].number;
     bool before = false;
     for (int k = 0; k < i && !before; k++)
-      before = strcmp(plan->cells[k].value[p_scene], scene) == 0 &&
-               strcmp(plan->cells[k].value[p_end], end) == 0;
+      before = strcmp(plan->cells[k].value[p_scene].text, scene) == 0 &&
+               plan->cells[k].value[p_end].number == end;
     if (before) continue;
     perp_agreement a;
-    const perp_reference_request request = { scene, method, with,
-                                             end[0] != '\0' ? strtod(end, NULL) : 0 };
+    const perp_reference_request request = { scene, method, with, end };
     bool kept = !recompute && perp_reference_kept(dir, &request, &a);
     if (!kept && perp_reference_compare(ctx, &request, &a) != PERP_OK) {
       status = perp_refuse(ctx, PERP_EXIT_INPUT);

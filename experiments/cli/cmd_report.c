@@ -7,6 +7,7 @@
 #include "experiments/report/web.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/table.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -11,6 +11,9 @@
 #include "experiments/run/run.h"
 #include "experiments/base/shell.h"
 #include "experiments/run/trial.h"
+#include "experiments/base/table.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,7 +237,7 @@ static void check_json(const perp_study *s, const perp_plan *plan, const perp_tr
     perp_json_open(&j, NULL, '{');
     perp_json_text(&j, "name", s->kind->params[s->axes[a].param].key);
     perp_json_open(&j, "values", '[');
-    for (int i = 0; i < s->axes[a].n; i++) perp_json_text(&j, NULL, s->axes[a].value[i]);
+    for (int i = 0; i < s->axes[a].n; i++) perp_json_text(&j, NULL, s->axes[a].value[i].text);
     perp_json_close(&j, ']');
     perp_json_close(&j, '}');
   }
@@ -289,7 +292,7 @@ static void check_text(const perp_study *s, const perp_plan *plan)
   for (int a = 0; a < s->n_axes; a++) {
     perp_text t = { 0 };
     perp_text_add(&t, "%-12s %3d ", s->kind->params[s->axes[a].param].key, s->axes[a].n);
-    for (int i = 0; i < s->axes[a].n; i++) perp_text_add(&t, " %s", s->axes[a].value[i]);
+    for (int i = 0; i < s->axes[a].n; i++) perp_text_add(&t, " %s", s->axes[a].value[i].text);
     perp_wrap(stdout, 2, t.s);
     perp_text_free(&t);
   }

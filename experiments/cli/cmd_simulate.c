@@ -3,13 +3,14 @@
 #include "experiments/simulate/series.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/metrics/metrics.h"
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/watch/request.h"
 #include "experiments/watch/watch.h"
 #include "experiments/base/guard.h"
 #include "experiments/simulate/kind_simulate.h"
-#include "experiments/simulate/simulate_contacts.h"
-#include "experiments/base/util.h"
+#include "experiments/base/table.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -130,21 +131,23 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
         stdout, "\nlambda   ", 9,
         "lambda.err.max is a single comparison: no other sample falls on the start of a "
         "step whose multipliers the method reports");
-  if (isnan(r->step_us)) return; /* cut short before the clock had its say */
+  if (isnan(r->time.step_us)) return; /* cut short before the clock had its say */
   const long long steps = (long long)(r->ode_count.steps);
-  printf("\ntime     mean %.4g us CPU a step, %lld steps in %.4g s\n", r->step_us, steps, r->cpu_s);
-  if (!isnan(r->alone_us.median))
+  printf("\ntime     mean %.4g us CPU a step, %lld steps in %.4g s\n", r->time.step_us, steps,
+         r->time.cpu_s);
+  if (!isnan(r->time.alone_us.median))
     printf("         median %.4g us, 99 of 100 at most %.4g us, largest %.4g us\n",
-           r->alone_us.median, r->alone_us.p99, r->alone_us.most);
-  if (r->steps_reused > 0)
+           r->time.alone_us.median, r->time.alone_us.p99, r->time.alone_us.most);
+  if (r->time.steps_reused > 0)
     printf("         %lld of %lld steps reused contact impulses and solved nothing\n",
-           (long long)r->steps_reused, steps);
-  if (r->breakdown_steps == 0) return;
+           (long long)r->time.steps_reused, steps);
+  if (r->time.breakdown_steps == 0) return;
   t = (perp_text){ 0 };
-  perp_text_add(&t, "mean %.4g us wall time, with clocks inside", r->breakdown_us);
-  if (r->breakdown_steps < steps)
-    perp_text_add(&t, ", of the first %lld steps", (long long)r->breakdown_steps);
-  const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };
+  perp_text_add(&t, "mean %.4g us wall time, with clocks inside", r->time.breakdown_us);
+  if (r->time.breakdown_steps < steps)
+    perp_text_add(&t, ", of the first %lld steps", (long long)r->time.breakdown_steps);
+  const double us[] = { r->time.collision_us, r->time.assembly_us, r->time.kkt_us, r->time.lcp_us,
+                        r->time.integrate_us };
   static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
   const char *separator = ": ";
   for (int i = 0; i < 5; i++)

@@ -3,6 +3,9 @@
 #include "experiments/cli/command.h"
 
 #include "experiments/study/words.h"
+#include "experiments/base/table.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -212,7 +215,8 @@ static void show_text(const perp_results *r, int i)
   char a[32], b[32], c[32];
   printf("run %s of %s\n", cell->id, s->name);
   for (int p = 0; p < s->n_params; p++)
-    if (cell->value[p][0] != '\0') printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p]);
+    if (cell->value[p].text[0] != '\0')
+      printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p].text);
   printf("status %s%s%s%s%s\n", perp_cell_status_names[rec->status], rec->reason[0] ? " (" : "",
          rec->reason, rec->reason[0] ? ")" : "", rec->interrupted ? ", interrupted" : "");
   if (rec->cause[0] != '\0') perp_wrap(stdout, 2, rec->cause);

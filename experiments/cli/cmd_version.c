@@ -5,11 +5,13 @@
 #include "experiments/cli/conformance.h"
 #include "experiments/report/web.h"
 #include "experiments/base/build.h"
-#include "experiments/cli/cli.h"
+#include "experiments/cli/command.h"
 #include "experiments/base/commit.h"
 #include "experiments/study/describe.h"
 #include "experiments/base/env.h"
 #include "solvers/core/optional.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <cblas.h>
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "experiments/base/env.h"
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/study/process_pool.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

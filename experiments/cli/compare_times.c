@@ -260,10 +260,11 @@ static perp_status each_group(struct times *t, group_fn *look)
     for (int v = 0; v < s->axes[a].n; v++) {
       int p = s->axes[a].param, members = 0;
       for (int k = 0; k < t->n; k++)
-        if (strcmp(c->base.plan.cells[c->a[t->of[k].cell]].value[p], s->axes[a].value[v]) == 0)
+        if (strcmp(c->base.plan.cells[c->a[t->of[k].cell]].value[p].text,
+                   s->axes[a].value[v].text) == 0)
           t->member[members++] = k;
       char where[256];
-      snprintf(where, sizeof where, "%s = %s", s->kind->params[p].key, s->axes[a].value[v]);
+      snprintf(where, sizeof where, "%s = %s", s->kind->params[p].key, s->axes[a].value[v].text);
       if (members > 1 && members < t->n) PERP_TRY(look(t, where, t->member, members));
     }
   for (int k = 0; k < t->n; k++) { /* one cell alone: the rank tests ask for many rounds */

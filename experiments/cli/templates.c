@@ -2,6 +2,7 @@
 #include "experiments/cli/templates.h"
 
 #include "experiments/base/build.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,8 @@
 #ifndef PERP_TEMPLATES_H
 #define PERP_TEMPLATES_H
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
+#include "solvers/core/core.h"
 
 typedef struct perp_mark {
   const char *mark, *value; /* "@NAME@" in the file, and what stands there in its place */

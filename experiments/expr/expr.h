@@ -27,8 +27,10 @@
 #ifndef PERP_EXPR_H
 #define PERP_EXPR_H
 
-#include "experiments/base/util.h"
 #include "solvers/core/optional.h"
+#include "experiments/base/memory.h"
+
+#include <math.h>
 
 typedef enum perp_value_type {
   PERP_VALUE_MISSING,
@@ -41,6 +43,11 @@ typedef struct perp_value {
   double number;    /* NUMBER; BOOL: 0 or 1 */
   const char *text; /* TEXT, borrowed */
 } perp_value;
+/* NaN where it is no number. */
+static inline double perp_value_number(const perp_value *v)
+{
+  return v->type == PERP_VALUE_NUMBER ? v->number : (double)NAN;
+}
 
 typedef enum perp_column_type {
   PERP_COLUMN_NUMBER,
@@ -112,6 +119,14 @@ void perp_expr_derivatives(const perp_expr *e, const perp_scope *scope, int row,
 void perp_expr_write(const perp_expr *e, const perp_scope *scope, int column, perp_text *out);
 /* Does the expression mention this column (or an option of it)? */
 bool perp_expr_mentions(const perp_expr *e, int column);
+
+/* An option of a plug-in; NULL when it has none of that name. */
+const perp_opt *perp_option(const perp_desc *d, const char *key);
+/* The same of the plug-in in a text ("psor:omega=1.3"), with its value there in buf, and *number
+ * (may be NULL), which is NaN where it is none; NULL, and an
+ * empty buf, also when the text is empty or no such plug-in. */
+const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char *plugin,
+                                 const char *key, char *buf, size_t size, double *number);
 
 /* Theil-Sen slope of log y against log x over the pairs with both positive and finite; NaN for
  * fewer than two different x.  O(n^2). */

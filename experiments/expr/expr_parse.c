@@ -3,6 +3,7 @@
  * an expression is found when it is read, with its place, and evaluation cannot fail. */
 #include "experiments/expr/expr_tree.h"
 #include "experiments/base/messages.h"
+#include "experiments/base/numbers.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -41,6 +42,7 @@ struct parser {
   /* current token */
   enum token token;
   int at, end;
+  double number; /* NUMBER */
 };
 
 static perp_expr *expr_parse_complain(struct parser *p, int offset, const char *hint,
@@ -78,9 +80,7 @@ static void expr_parse_advance(struct parser *p)
   if (c == '\0') {
     p->token = END;
   } else if (isdigit(c) || (c == '.' && isdigit((unsigned char)s[i + 1]))) {
-    char *end;
-    strtod(s + i, &end);
-    i = (int)(end - s);
+    i = (int)(perp_real_at(s + i, &p->number) - s);
     p->token = NUMBER;
   } else if (c == '"' || c == '\'') {
     p->token = TEXT;
@@ -166,7 +166,7 @@ static perp_expr *expr_parse_read_number(struct parser *p)
                                             "m/s^2",  "1/s", "N",   "Nm",  "N/m",   "Ns/m",
                                             "kg/m^3", "J",   "m^2", "m^3", "kg m^2" };
   perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
-  e->number = strtod(p->text + p->at, NULL);
+  e->number = p->number;
   const char *s = p->text + p->end;
   int skip = (int)strspn(s, " \t"), n = 0;
   if (isalpha((unsigned char)s[skip]))
@@ -395,6 +395,18 @@ static perp_expr *from_ctx(struct parser *p, int offset, const perp_ctx *ctx)
   return expr_parse_complain(p, offset, hint, "%.200s", message);
 }
 
+/* "m or rad": is `unit` one of the alternatives? */
+static bool expr_parse_unit_is(const char *alternatives, const char *unit)
+{
+  for (const char *s = alternatives;; s += 4) {
+    const char *end = strstr(s, " or ");
+    size_t n = end != NULL ? (size_t)(end - s) : strlen(s);
+    if (strlen(unit) == n && strncmp(s, unit, n) == 0) return true;
+    if (end == NULL) return false;
+    s = end;
+  }
+}
+
 /* Can these two be compared?  Texts that stand for plug-ins and choices must exist. */
 static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b, bool order)
 {
@@ -403,8 +415,8 @@ static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b,
   if ((a->type == T_NUMBER) != (b->type == T_NUMBER))
     return expr_parse_complain(p, b->offset, NULL, "a number cannot be compared with a text");
   if (a->type == T_NUMBER) {
-    if (a->unit != NULL && b->unit != NULL && !perp_unit_is(a->unit, b->unit) &&
-        !perp_unit_is(b->unit, a->unit) && (a->op == OP_NUMBER || b->op == OP_NUMBER))
+    if (a->unit != NULL && b->unit != NULL && !expr_parse_unit_is(a->unit, b->unit) &&
+        !expr_parse_unit_is(b->unit, a->unit) && (a->op == OP_NUMBER || b->op == OP_NUMBER))
       return expr_parse_complain(p, b->offset, NULL, "wrong unit: %s cannot be compared with %s",
                                  a->unit[0] ? a->unit : "a pure number",
                                  b->unit[0] ? b->unit : "a pure number");

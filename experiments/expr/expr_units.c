@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dimensions of expressions over numbers: exponents of m, kg and s. */
 #include "experiments/expr/expr_tree.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,8 +40,10 @@ static bool units_find(const char *unit, struct dim *d)
     const int k = s[0] == 'm' ? 0 : strncmp(s, "kg", 2) == 0 ? 1 : s[0] == 's' ? 2 : -1;
     if (k < 0) return false;
     s += k == 1 ? 2 : 1;
-    char *end = (char *)(uintptr_t)s;
-    d->of[k] += *s == '^' ? strtod(s + 1, &end) : 1;
+    double power = 1;
+    const char *end = *s == '^' ? perp_real_at(s + 1, &power) : s;
+    if (end == NULL) return false;
+    d->of[k] += power;
     s = end + (*end == ' ');
   }
   return true;

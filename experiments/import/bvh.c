@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading BVH files. */
 #include "experiments/import/bvh.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,10 +85,8 @@ static bool bvh_expect(bvh_reader *r, const char *want, const char *hint)
 /* A decimal number at s, and how long; false: something else. */
 static bool bvh_decimal(const char *s, int n, double *value)
 {
-  char *end;
   if (n == 0 || n > 60 || (int)strspn(s, "+-.0123456789eE") < n) return false;
-  *value = strtod(s, &end);
-  return end == s + n && isfinite(*value) && fabs(*value) <= 1e9;
+  return perp_real_at(s, value) == s + n && isfinite(*value) && fabs(*value) <= 1e9;
 }
 
 static bool bvh_number(bvh_reader *r, const char *what, double *value)

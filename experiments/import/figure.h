@@ -5,7 +5,6 @@
 #define PERP_FIGURE_H
 
 #include "experiments/import/bvh.h"
-#include "experiments/import/import.h"
 
 /* What is known of a kind of segment (de Leva 1996, table 4, male: P. de Leva, Adjustments to
  * Zatsiorsky-Seluyanov's segment inertia parameters, J. Biomechanics 29, 1223-1230). */
@@ -76,9 +75,8 @@ typedef struct perp_figure {
 bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out);
 void perp_figure_free(perp_figure *figure);
 
-/* The file as a scene. */
-bool perp_figure_import(perp_diag *diag, const perp_node *at, const char *path, perp_import *out);
-/* The same of a text, as a fuzz target asks for: scene and said of *out. */
-bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_import *out);
+/* The skeleton as the text of a scene; said: lines, *lost of them begin with "lost:". */
+bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_text *scene,
+                       perp_text *said, int *lost);
 
 #endif

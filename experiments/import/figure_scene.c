@@ -8,6 +8,8 @@
 
 #include "models/geometry/kinematics.h"
 #include "models/figures/blend.h"
+#include "experiments/base/json.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -520,12 +522,12 @@ static void figure_said(figure_writer *x)
   perp_text_free(&ends);
 }
 
-bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_import *out)
+bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_text *scene,
+                       perp_text *said, int *lost)
 {
   perp_figure f;
   char *text = NULL;
   size_t size = 0;
-  *out = (perp_import){ .lost = 0 };
   if (!perp_figure_build(diag, path, bvh, &f)) return false;
   figure_writer x = { .f = &f, .path = path };
   x.pose = perp_xalloc((size_t)bvh->n, sizeof *x.pose);
@@ -544,35 +546,16 @@ bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, p
     figure_motion(&x);
     fclose(x.out);
   }
-  perp_text whole = { 0 };
   for (const char *s = x.said.n > 0 ? x.said.s : ""; *s != '\0'; s += *s == '\n') {
-    perp_text_add(&whole, "# %.*s\n", (int)strcspn(s, "\n"), s);
-    out->lost += strncmp(s, "lost:", 5) == 0;
+    perp_text_add(scene, "# %.*s\n", (int)strcspn(s, "\n"), s);
+    *lost += strncmp(s, "lost:", 5) == 0;
     s += strcspn(s, "\n");
   }
-  if (text != NULL) perp_text_put(&whole, text, size);
-  out->scene = whole.s != NULL ? whole.s : perp_xstrdup("");
-  out->size = whole.n;
-  out->said = x.said.n > 0 ? x.said.s : perp_xstrdup("");
+  if (text != NULL) perp_text_put(scene, text, size);
+  *said = x.said;
   free(text);
   free(x.pose);
   free(x.radius);
   perp_figure_free(&f);
   return true;
-}
-
-bool perp_figure_import(perp_diag *diag, const perp_node *at, const char *path, perp_import *out)
-{
-  perp_bvh bvh;
-  *out = (perp_import){ .lost = 0 };
-  if (!perp_bvh_load(diag, at, path, &bvh)) return false;
-  const bool good = perp_figure_scene(diag, path, &bvh, out);
-  if (good) {
-    out->file = perp_xrealloc(NULL, 1, sizeof *out->file);
-    char *whole = realpath(path, NULL);
-    out->file[0] = whole != NULL ? whole : perp_xstrdup(path);
-    out->n_files = 1;
-  }
-  perp_bvh_free(&bvh);
-  return good;
 }

@@ -4,6 +4,7 @@
 
 #include "experiments/import/figure.h"
 #include "experiments/import/mjcf.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,6 +220,24 @@ static char *import_content(perp_diag *diag, const perp_node *at, const char *pa
   return NULL;
 }
 
+static bool import_figure(perp_diag *diag, const perp_node *at, const char *path, perp_import *out)
+{
+  perp_bvh bvh;
+  perp_text scene = { 0 }, said = { 0 };
+  if (!perp_bvh_load(diag, at, path, &bvh)) return false;
+  const bool good = perp_figure_scene(diag, path, &bvh, &scene, &said, &out->lost);
+  if (good) {
+    perp_text_put(&scene, "", 0);
+    perp_text_put(&said, "", 0);
+    out->scene = scene.s;
+    out->size = scene.n;
+    out->said = said.s;
+    import_add_file(out, path);
+  }
+  perp_bvh_free(&bvh);
+  return good;
+}
+
 bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
                       perp_import *out)
 {
@@ -226,7 +245,7 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   int line = 0;
   *out = (perp_import){ 0 };
   if (perp_import_is_figure(path)) {
-    if (key == NULL) return perp_figure_import(diag, at, path, out);
+    if (key == NULL) return import_figure(diag, at, path, out);
     perp_diag_error(diag, at, 0, "leave out --key", "a BVH file has no keyframes: %s", path);
     return false;
   }

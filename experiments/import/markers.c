@@ -4,6 +4,7 @@
 #include "experiments/import/motion_edit.h"
 
 #include "models/geometry/kinematics.h"
+#include "experiments/base/numbers.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -149,9 +150,8 @@ static bool markers_place(markers *w, const char *s, const char *end, int line)
     return markers_wrong(w, line, NULL, "the marker '%s' has two places", m.name);
   const char *at = colon + 1;
   for (int c = 0; c < 3; c++) {
-    char *next;
-    m.s[markers_axis(c)] = strtod(at, &next);
-    if (next == at || next > end || !isfinite(m.s[markers_axis(c)]))
+    const char *next = perp_real_at(at, &m.s[markers_axis(c)]);
+    if (next == NULL || next > end || !isfinite(m.s[markers_axis(c)]))
       return markers_wrong(w, line, "# place JOINT.1: 10 0 0",
                            "the place of the marker '%s' needs three numbers", m.name);
     at = next;
@@ -214,8 +214,8 @@ static bool markers_row(markers *w, const char *s, const char *end, int line, in
   for (int k = -1; k < columns; k++) {
     const bool none = s >= end;
     const char *cell = markers_cell(s, end, &length, &s);
-    char *stop;
-    const double value = length > 0 ? strtod(cell, &stop) : (double)NAN;
+    double value = (double)NAN;
+    const char *stop = length > 0 ? perp_real_at(cell, &value) : cell;
     if ((length > 0 && (stop != cell + length || !isfinite(value))) || (k < 0 && length == 0) ||
         (none && k < columns - 1))
       return markers_wrong(w, line, "leave the fields of hidden markers empty",

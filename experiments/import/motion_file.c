@@ -3,6 +3,7 @@
 #include "experiments/import/motion_file.h"
 
 #include "experiments/import/figure.h"
+#include "experiments/import/import.h"
 #include "models/geometry/kinematics.h"
 #include "models/scenes/truths.h"
 

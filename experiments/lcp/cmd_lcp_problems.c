@@ -4,6 +4,8 @@
 #include "solvers/lcp/io/convert.h"
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/stewart.h"
+#include "experiments/base/json.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 #include "experiments/lcp/sequence_run.h"
 
 #include "experiments/base/guard.h"
+#include "experiments/base/json.h"
+#include "experiments/base/table.h"
 
 #include <math.h>
 #include <stdlib.h>

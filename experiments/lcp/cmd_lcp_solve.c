@@ -5,6 +5,8 @@
 #include "experiments/base/guard.h"
 #include "solvers/lcp/io/convert.h"
 #include "solvers/lcp/io/io.h"
+#include "experiments/base/json.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,10 +9,11 @@
 #include "experiments/lcp/harvest_sequence.h"
 #include "experiments/simulate/parts.h"
 
-#include "experiments/base/util.h"
 #include "models/models.h"
 #include "solvers/core/finite.h"
 #include "solvers/lcp/io/io.h"
+#include "experiments/base/table.h"
+#include "experiments/base/files.h"
 
 #include <lapacke.h>
 #include <math.h>

@@ -10,6 +10,8 @@
 #include "experiments/lcp/harvest_sequence.h"
 
 #include "solvers/lcp/io/io.h"
+#include "experiments/base/table.h"
+#include "experiments/base/files.h"
 
 #include <float.h>
 #include <math.h>

@@ -16,13 +16,15 @@
  * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A
  * number of sweeps without a test is fixed-work; all else that ends by itself is unsolved, or
  * maxiter. */
-#include "experiments/lcp/kind_lcp_private.h"
+#include "experiments/lcp/kind_lcp_sequence.h"
 
 #include "experiments/study/describe.h"
 #include "experiments/study/study.h"
 #include "experiments/study/plan.h"
 #include "experiments/base/shell.h"
 #include "solvers/lcp/io/io.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <glob.h>
 #include <math.h>
@@ -226,15 +228,15 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
     if (study->axes[a].param != P_LCP) continue;
     perp_axis *axis = &study->axes[a];
     perp_names solvers = { 0 };
-    for (int i = 0; i < axis->n; i++) kind_lcp_add(study, &solvers, axis->value[i]);
+    for (int i = 0; i < axis->n; i++) kind_lcp_add(study, &solvers, axis->value[i].text);
+    const int named = axis->n;
     const perp_desc *d;
     for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
       if (d->caps & PERP_LCP_PEER) kind_lcp_add(study, &solvers, d->name);
     const perp_node **at = perp_pool_alloc(&study->pool, (size_t)solvers.n, sizeof *at);
-    for (int i = 0; i < axis->n && axis->at != NULL; i++) at[i] = axis->at[i];
+    for (int i = 0; i < named && axis->at != NULL; i++) at[i] = axis->at[i];
+    perp_study_set_axis(study, axis, solvers.text, solvers.n);
     axis->at = at;
-    axis->value = solvers.text;
-    axis->n = solvers.n;
   }
 }
 
@@ -432,10 +434,12 @@ static void kind_lcp_run_sequence(perp_ctx *ctx, const perp_job *job, perp_outco
 {
   perp_pool pool = { 0 };
   perp_spec spec = { 0 };
-  const perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
+  const perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP].text,
+                                             &spec);
   if (status == PERP_OK)
-    perp_kind_lcp_sequence(ctx, job, &spec, kind_lcp_file_of(&pool, job->cell->value[P_PROBLEM]),
-                           strtod(job->cell->value[P_TOL], NULL), out);
+    perp_kind_lcp_sequence(ctx, job, &spec,
+                           kind_lcp_file_of(&pool, job->cell->value[P_PROBLEM].text),
+                           job->cell->value[P_TOL].number, out);
   else
     perp_kind_lcp_failed(ctx, status, out);
   perp_spec_free(&spec);
@@ -444,18 +448,18 @@ static void kind_lcp_run_sequence(perp_ctx *ctx, const perp_job *job, perp_outco
 
 static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
-  if (kind_lcp_sequence_of(job->cell->value[P_PROBLEM]) != NULL) {
+  if (kind_lcp_sequence_of(job->cell->value[P_PROBLEM].text) != NULL) {
     kind_lcp_run_sequence(ctx, job, out);
     return;
   }
   perp_lcp_problem problem = { 0 };
   perp_spec spec = { 0 };
   struct work k = {
-    .ctx = ctx, .spec = &spec, .p = &problem.p, .tol = strtod(job->cell->value[P_TOL], NULL)
+    .ctx = ctx, .spec = &spec, .p = &problem.p, .tol = job->cell->value[P_TOL].number
   };
-  perp_status status = make_problem(ctx, job->cell->value[P_PROBLEM], &problem);
+  perp_status status = make_problem(ctx, job->cell->value[P_PROBLEM].text, &problem);
   if (status == PERP_OK)
-    status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
+    status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP].text, &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
   if (status == PERP_OK && job->what == PERP_JOB_SETUP) {
@@ -483,8 +487,9 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 static double kind_lcp_work(const perp_study *study, const perp_cell *cell)
 {
   (void)study;
-  const char *n = strstr(cell->value[P_PROBLEM], ":n=");
-  return n == NULL ? 100 : 20 + 1e-2 * pow(strtod(n + 3, NULL), 2);
+  const char *rows = strstr(cell->value[P_PROBLEM].text, ":n=");
+  double n;
+  return rows == NULL || perp_real_at(rows + 3, &n) == NULL ? 100 : 20 + 1e-2 * n * n;
 }
 
 static void kind_lcp_command(const perp_study *study, const perp_cell *cell, perp_text *out)
@@ -492,7 +497,7 @@ static void kind_lcp_command(const perp_study *study, const perp_cell *cell, per
   (void)study;
   char family[64];
   int n, seed;
-  const char *problem = cell->value[P_PROBLEM];
+  const char *problem = cell->value[P_PROBLEM].text;
   if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3) {
     const perp_lcp_family *f = perp_lcp_family_find(family);
     perp_text_add(out, "perp lcp generate ");
@@ -509,9 +514,9 @@ static void kind_lcp_command(const perp_study *study, const perp_cell *cell, per
     perp_pool_free(&pool);
   }
   perp_text_add(out, " --lcp ");
-  perp_shell_word(out, cell->value[P_LCP]);
+  perp_shell_word(out, cell->value[P_LCP].text);
   perp_text_add(out, " --tol ");
-  perp_shell_word(out, cell->value[P_TOL]);
+  perp_shell_word(out, cell->value[P_TOL].text);
 }
 
 const perp_cell_kind perp_kind_lcp = { .name = "lcp",

@@ -2,6 +2,7 @@
 #include "experiments/lcp/lcp_cmd.h"
 
 #include "solvers/lcp/io/io.h"
+#include "experiments/base/numbers.h"
 
 int perp_lcp_refuse(perp_ctx *ctx, perp_status status)
 {

@@ -3,9 +3,9 @@
 #ifndef PERP_LCP_CMD_H
 #define PERP_LCP_CMD_H
 
-#include "experiments/base/util.h"
 #include "experiments/study/commands.h"
 #include "solvers/lcp/problem.h"
+#include "experiments/base/memory.h"
 
 /* Its exit status, as messages.h has it: 0 solved, 10 honestly not solved, 5 the solver crashed, 2
  * usage, 3 invalid file. */

@@ -3,8 +3,8 @@
 #ifndef PERP_LCP_SEQUENCE_RUN_H
 #define PERP_LCP_SEQUENCE_RUN_H
 
-#include "experiments/base/util.h"
 #include "solvers/lcp/io/io.h"
+#include "experiments/base/memory.h"
 
 /* One answer. */
 typedef struct perp_sequence_answer {

@@ -3,6 +3,8 @@
 #include "experiments/lessons/lesson.h"
 
 #include "experiments/base/build.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -87,12 +89,8 @@ static const char **lesson_texts(struct reader *r, const perp_node *map, const c
 static double lesson_number(struct reader *r, const perp_node *node)
 {
   if (node != NULL && node->type == PERP_NODE_SCALAR) {
-    char *end;
-    if (strcmp(node->text, "inf") == 0) return HUGE_VAL;
-    if (strcmp(node->text, "-inf") == 0) return -HUGE_VAL;
-    double v = strtod(node->text, &end);
-    if (end != node->text && *end == '%' && end[1] == '\0') return v / 100;
-    if (end != node->text && *end == '\0') return v;
+    double v = perp_real_of(node->text);
+    if (!isnan(v) || perp_parse_share(node->text, &v)) return v;
   }
   perp_diag_error(r->diag, node, 0, NULL, "a number is required here");
   return 0;

@@ -5,6 +5,7 @@
 #include "experiments/lessons/lesson_web.h"
 #include "experiments/lessons/pivots.h"
 #include "experiments/pages/html.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <gsl/gsl_sort.h>

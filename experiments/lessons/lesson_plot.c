@@ -3,6 +3,8 @@
 #include "experiments/lessons/lesson.h"
 #include "experiments/pages/csv.h"
 #include "experiments/pages/gnuplot.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -35,9 +37,8 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell
     scope.value(scope.user, cell, column, &value);
     if (value.type == PERP_VALUE_NUMBER) v = value.number;
   } else {
-    const perp_opt *o = perp_results_option(ctx, r, cell, name, text, sizeof text);
+    const perp_opt *o = perp_results_option(ctx, r, cell, name, text, sizeof text, &v);
     if (o != NULL) *unit = o->unit;
-    if (text[0] != '\0') v = strtod(text, NULL);
   }
   if (*unit != NULL && strcmp(*unit, "rad") == 0) {
     *unit = "deg";
@@ -113,8 +114,8 @@ static const char *distinct_options(perp_pool *pool, const perp_lesson_figure *f
   for (const char *s = lesson_plot_options_of(label); s != NULL; s = strchr(s + 1, ',')) {
     size_t n = strcspn(s + 1, ","), key = strcspn(s + 1, "=");
     if (is_common(f, s + 1, n)) continue;
-    char *end;
-    double v = key < n ? strtod(s + 2 + key, &end) : 0;
+    double v = 0;
+    const char *end = key < n ? perp_real_at(s + 2 + key, &v) : NULL;
     const char *sep = out[0] != '\0' ? ", " : "";
     out = key < n && end == s + 1 + n
               ? perp_pool_printf(pool, "%s%s%.*s=%.4g", out, sep, (int)key, s + 1, v)
@@ -182,7 +183,7 @@ static const char *label_of(struct picker *p, int cell, const char *otherwise)
   int param = by != NULL ? perp_kind_param(p->r->study->kind, by) : -1;
   if (by == NULL) return otherwise;
   if (param >= 0 && p->r->study->kind->params[param].type == PERP_PARAM_PLUGIN)
-    return p->r->plan.cells[cell].value[param];
+    return p->r->plan.cells[cell].value[param].text;
   double v = perp_lesson_at(p->ctx, p->r, by, cell, &unit);
   return isnan(v) ? otherwise : lesson_plot_named(p->pool, by, v, unit);
 }

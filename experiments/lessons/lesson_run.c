@@ -3,6 +3,7 @@
 #include "experiments/lessons/lesson.h"
 #include "experiments/base/arguments.h"
 #include "experiments/run/run.h"
+#include "experiments/base/numbers.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -95,9 +96,8 @@ void perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n
 static perp_status check_number(perp_ctx *ctx, const perp_lesson *l, perp_results *r,
                                 const char *answer, bool *right, perp_text *why)
 {
-  char *end;
-  double given = strtod(answer, &end), want;
-  if (end == answer || *end != '\0')
+  double given = perp_real_of(answer), want;
+  if (isnan(given))
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "a number is required: got '%s'", answer);
   PERP_TRY(lesson_run_value(ctx, r, l->exercise.expr, &want));
   *right = fabs(given - want) <= l->exercise.within * fabs(want);
@@ -136,7 +136,7 @@ perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *l, const char *a
 {
   *right = false;
   if (l->study == NULL) { /* a pivoting lesson: the answer is compared as it is */
-    double given = strtod(answer, NULL), want = strtod(l->exercise.expr, NULL);
+    double given = perp_real_of(answer), want = perp_real_of(l->exercise.expr);
     *right = fabs(given - want) <= l->exercise.within * fabs(want) + 1e-12;
     perp_text_add(why, *right ? "%s" : "%s is not correct", answer);
     return PERP_OK;

@@ -6,6 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+double perp_measure_largest(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
 static double when(bool defined, double value)
 {
   return defined ? value : nan("");
@@ -33,29 +40,29 @@ static double worst(int n, int period, int lengths, const double *err, const dou
 /* Has anything but the start been compared?  That agrees by itself. */
 static bool has_errors(const perp_measure *m)
 {
-  return m->compared > 0 && m->compared_until > 0;
+  return m->error.compared > 0 && m->error.compared_until > 0;
 }
 
 static double positions(const perp_measure *m, const double *err)
 {
   if (!has_errors(m) || m->nq == 0) return nan("");
-  if (m->model == NULL) return worst(m->nq, m->nq, m->nq, err, m->q_ref);
+  if (m->model == NULL) return worst(m->nq, m->nq, m->nq, err, m->error.q_ref);
   const int dim = perp_model_dim(m->model);
-  return worst(m->nq, dim == 2 ? 3 : 7, dim, err, m->q_ref);
+  return worst(m->nq, dim == 2 ? 3 : 7, dim, err, m->error.q_ref);
 }
 
 static double velocities(const perp_measure *m)
 {
   if (!has_errors(m) || m->nv == 0) return nan("");
-  if (m->model == NULL) return worst(m->nv, m->nv, m->nv, m->v_err, m->v_ref);
+  if (m->model == NULL) return worst(m->nv, m->nv, m->nv, m->error.v_err, m->error.v_ref);
   const int dim = perp_model_dim(m->model);
-  return worst(m->nv, dim == 2 ? 3 : 6, dim, m->v_err, m->v_ref);
+  return worst(m->nv, dim == 2 ? 3 : 6, dim, m->error.v_err, m->error.v_ref);
 }
 
 static double lambda_error(const perp_measure *m)
 {
-  if (m->lambda_compared == 0) return nan("");
-  return worst(m->m, m->m, m->m, m->lambda_err, m->lambda_ref);
+  if (m->error.lambda_compared == 0) return nan("");
+  return worst(m->m, m->m, m->m, m->error.lambda_err, m->error.lambda_ref);
 }
 
 static bool has_tip(const perp_measure *m)
@@ -68,14 +75,14 @@ static bool has_tip(const perp_measure *m)
 /* max kinetic energy + range of potential energy */
 static double energy_swing(const perp_measure *m)
 {
-  return m->kinetic_max + (m->potential_hi - m->potential_lo);
+  return m->energy.kinetic_max + (m->energy.potential_hi - m->energy.potential_lo);
 }
 
 static double energy_gain(const perp_measure *m)
 {
   if (m->model == NULL || !m->scene->dissipative || m->scene->driven) return nan("");
-  const double scale = energy_swing(m) + m->weight * m->scene->size;
-  return when(scale > 0, m->energy_gain / scale);
+  const double scale = energy_swing(m) + m->contact.weight * m->scene->size;
+  return when(scale > 0, m->energy.gain / scale);
 }
 
 /* Energy that the constraints took or gave: all that a model that keeps it lost or gained, where
@@ -83,8 +90,8 @@ static double energy_gain(const perp_measure *m)
 static double constraints_work(const perp_measure *m)
 {
   if (m->model == NULL || m->m == 0) return nan("");
-  const bool alone = m->conserved.energy && m->collision == NULL;
-  const double scale = energy_swing(m), work = alone ? m->energy_err : m->joint_work_most;
+  const bool alone = m->conserved.energy && m->scratch.collision == NULL;
+  const double scale = energy_swing(m), work = alone ? m->energy.err : m->joint.work_most;
   return when(scale > 0, work / scale);
 }
 
@@ -103,40 +110,40 @@ static double relative(double error, double size)
 
 static double rhs_bodies(const perp_measure *m)
 {
-  if (m->has_groups) return (double)m->groups.rhs_bodies;
-  return m->model == NULL ? nan("") : (double)m->ode.rhs * perp_model_bodies(m->model);
+  if (m->run.has_groups) return (double)m->run.groups.rhs_bodies;
+  return m->model == NULL ? nan("") : (double)m->run.ode.rhs * perp_model_bodies(m->model);
 }
 
 static double groups_skipped(const perp_measure *m)
 {
-  const double all = (double)(m->groups.advanced + m->groups.skipped);
-  return all > 0 ? (double)m->groups.skipped / all : 0;
+  const double all = (double)(m->run.groups.advanced + m->run.groups.skipped);
+  return all > 0 ? (double)m->run.groups.skipped / all : 0;
 }
 
 static double lcp_solved(const perp_measure *m)
 {
-  const double all = (double)(m->contacts.problems + m->contacts.reused);
-  return all > 0 ? (double)(m->contacts.solved + m->contacts.reused) / all : 1;
+  const double all = (double)(m->run.contacts.problems + m->run.contacts.reused);
+  return all > 0 ? (double)(m->run.contacts.solved + m->run.contacts.reused) / all : 1;
 }
 
 static bool examined(const perp_measure *m)
 {
-  return m->has_contacts && m->contacts.examined > 0;
+  return m->run.has_contacts && m->run.contacts.examined > 0;
 }
 
 static double a_step(const perp_measure *m, int64_t count)
 {
-  return m->ode.steps > 0 ? (double)count / (double)m->ode.steps : 0;
+  return m->run.ode.steps > 0 ? (double)count / (double)m->run.ode.steps : 0;
 }
 
 static double coulomb(const perp_measure *m, double value)
 {
-  return when(m->has_contacts && m->contacts.coulomb.measured, value);
+  return when(m->run.has_contacts && m->run.contacts.coulomb.measured, value);
 }
 
 static bool has_events(const perp_measure *m)
 {
-  return m->has_contacts && m->contacts.events;
+  return m->run.has_contacts && m->run.contacts.events;
 }
 
 /* ---- the scene's own figures ---- */
@@ -155,7 +162,7 @@ static double truth_error(const perp_measure *m)
     double x = m->scene->gauge[i].value(m->scene->gauge[i].user);
     if (!isnan(x)) return x;
   }
-  return positions(m, m->q_err);
+  return positions(m, m->error.q_err);
 }
 
 /* ---- the table ---- */

@@ -59,53 +59,63 @@ struct perp_measure {
   const perp_scene *scene;
   perp_model *model; /* NULL: a plain ODE problem */
   int nq, nv, m;
-  /* the latest state */
-  double t, drift_pos, drift_pos_mean, drift_pre, drift_vel, drift_acc, energy, err_tip, err_q,
-      err_v;
-  /* over the run */
-  double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
-  double energy_least, energy_gain, pen_max, lift_max, weight;
-  double contact_err_max; /* of steps with a contact tolerance, before them NaN */
-  double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
+  int64_t states;
   perp_conserved conserved; /* by the exact motion of this scene */
-  /* momentum: at the start; the largest change of a conserved part, of the sum of the sizes of all
-   * bodies' */
-  double P0[3], L0[3], P_err, L_err, P_size, L_size;
-  double tip_max, tip_end, place_max, turn_max;
-  double joint_work, joint_work_most; /* J, of the reported multipliers */
-  double force_max, force_min; /* N, of a joint in a step, with reported multipliers: NaN without */
-  double length_max, angle_max; /* multipliers of rigidity, NaN: it is no constraint */
-  int64_t states, compared, lambda_compared;
-  double compared_until;                                           /* s */
-  double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
-  /* set by the runner */
-  perp_ode_counters ode;
-  perp_stats kkt;
-  perp_contact_count contacts;
-  bool has_contacts;
-  perp_solution_steps solutions;
-  perp_group_count groups; /* of the run, and after it the clocks of a short one */
-  bool has_groups;
-  perp_redundant redundant; /* rows, where their rank is decided */
-  bool has_redundant;
-  bool impulses;  /* multipliers are impulses / h that end with J v = 0 at the start of the step */
-  bool perturbed; /* the start was moved away from the truth, */
-  double start_off; /* and its largest position by so much */
-  double h_stable;  /* as the formulation reports it, 0: not known */
-  double cpu_s, step_us;
-  perp_spread alone_us, work; /* of the steps of the run: each by itself; of the contact solvers */
-  int64_t steps_reused;       /* steps that solved no contact problem, but reused answers */
-  double collision_us, solve_us; /* parts of a step; solve: assembly, KKT and LCP */
-  /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
-  double t_before, *q_before, *v_before, *lambda_exact, *lambda_kept;
-  bool lambda_waits;
-  bool released; /* a joint holds no more: there are no exact multipliers of its rows */
-  /* scratch */
-  double *C, *rate, *f, *a, *c;
-  const void *kkt_desc;
-  void *kkt_ws;
-  perp_collision *collision; /* NULL without shapes */
-  perp_pose *pose;           /* [-1 ... bodies - 1] */
+  struct {                  /* the latest state */
+    double t, drift_pos, drift_pos_mean, drift_pre, drift_vel, drift_acc, energy;
+    double err_tip, err_q, err_v;
+  } now;
+  struct { /* largest over the run; mean_sum: of the means of all states */
+    double pos, pre, vel, acc, mean_sum;
+  } drift;
+  struct { /* J; err: largest distance from the start */
+    double start, least, gain, err, kinetic_max, potential_lo, potential_hi;
+  } energy;
+  struct { /* at the start; the largest change of a conserved part, of the sum of all bodies' sizes
+            */
+    double P0[3], L0[3], P_err, L_err, P_size, L_size;
+  } momentum;
+  struct { /* err: of steps with a contact tolerance, before them NaN */
+    double pen, lift, weight, err;
+  } contact;
+  struct {
+    double work, work_most;       /* J, of the reported multipliers */
+    double force_max, force_min;  /* N, of a joint in a step, with reported multipliers: else NaN */
+    double length_max, angle_max; /* multipliers of rigidity, NaN: it is no constraint */
+  } joint;
+  struct {                                                        /* against the truth */
+    double tip_max, tip_end, place_max, turn_max, compared_until; /* m, m, m, rad, s */
+    int64_t compared, lambda_compared;
+    double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
+  } error;
+  struct { /* set by the runner */
+    perp_ode_counters ode;
+    perp_stats kkt;
+    perp_contact_count contacts;
+    perp_solution_steps solutions;
+    perp_group_count groups;  /* of the run, and after it the clocks of a short one */
+    perp_redundant redundant; /* rows, where their rank is decided */
+    bool has_contacts, has_groups, has_redundant;
+    bool impulses;    /* multipliers are impulses / h that end with J v = 0 at the step's start */
+    bool perturbed;   /* the start was moved away from the truth, */
+    double start_off; /* and its largest position by so much */
+    double h_stable;  /* as the formulation reports it, 0: not known */
+    double cpu_s, step_us, collision_us, solve_us; /* solve: assembly, KKT and LCP of a step */
+    perp_spread alone_us, work; /* of the steps: each by itself; of the contact solvers */
+    int64_t steps_reused;       /* steps that solved no contact problem, but reused answers */
+  } run;
+  struct { /* the state before, and exact multipliers of the last sample: perp_measure_state */
+    double t, *q, *v, *lambda_exact, *lambda_kept;
+    bool lambda_waits;
+    bool released; /* a joint holds no more: there are no exact multipliers of its rows */
+  } before;
+  struct {
+    double *C, *rate, *f, *a, *c;
+    const void *kkt_desc;
+    void *kkt_ws;
+    perp_collision *collision; /* NULL without shapes */
+    perp_pose *pose;           /* [-1 ... bodies - 1] */
+  } scratch;
 };
 
 /* Borrow scene, its model (which is used for evaluations) and its gauges (which one run at a time

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/csv.h"
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -95,8 +97,5 @@ const char *perp_csv_text(const perp_csv *table, int row, int column)
 
 double perp_csv_number(const perp_csv *table, int row, int column)
 {
-  const char *text = perp_csv_text(table, row, column);
-  char *end;
-  double v = strtod(text, &end);
-  return end == text || *end != '\0' ? (double)NAN : v;
+  return perp_real_of(perp_csv_text(table, row, column));
 }

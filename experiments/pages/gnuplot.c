@@ -2,6 +2,7 @@
 #include "experiments/pages/gnuplot.h"
 
 #include "experiments/base/shell.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,7 +5,9 @@
 #ifndef PERP_GNUPLOT_H
 #define PERP_GNUPLOT_H
 
-#include "experiments/base/util.h"
+#include "solvers/core/core.h"
+
+#include <stdio.h>
 
 /* A text as a single-quoted string of a script: nothing in it is read as a command, line breaks
  * become blanks. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/html.h"
 
-#include "experiments/base/util.h"
 #include "experiments/pages/markup.h"
 #include "experiments/pages/page_style.h"
 #include "experiments/pages/sha256.h"
+#include "experiments/base/json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/latex.h"
 
-#include "experiments/base/util.h"
 #include "experiments/pages/markup.h"
+#include "experiments/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

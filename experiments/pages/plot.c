@@ -5,6 +5,8 @@
 #include "experiments/pages/labels.h"
 #include "experiments/pages/latex.h"
 #include "experiments/pages/styles.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/sha256.h"
 
-#include "experiments/base/util.h"
+#include "experiments/base/json.h"
 
 #include <stdint.h>
 #include <string.h>

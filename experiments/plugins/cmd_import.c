@@ -4,6 +4,7 @@
 
 #include "experiments/import/import.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,8 @@
 #include "models/figures/inverse.h"
 #include "models/geometry/kinematics.h"
 #include "models/scenes/truths.h"
+#include "experiments/base/table.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

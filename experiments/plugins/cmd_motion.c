@@ -4,6 +4,7 @@
 
 #include "experiments/import/motion_edit.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/plugins/plugin_files.h"
-
 #include "experiments/base/shell.h"
 #include "experiments/plugins/python_solver.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -405,10 +405,11 @@ void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_c
     perp_spec spec;
     const bool file = study->kind->params[p].type == PERP_PARAM_PLUGIN &&
                       study->kind->params[p].plugin == PERP_KIND_scene &&
-                      perp_scene_file_named(cell->value[p]);
+                      perp_scene_file_named(cell->value[p].text);
     if ((n_files == 0 && !file) || study->kind->params[p].type != PERP_PARAM_PLUGIN ||
-        cell->value[p][0] == '\0' ||
-        perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p], &spec) != PERP_OK)
+        cell->value[p].text[0] == '\0' ||
+        perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p].text, &spec) !=
+            PERP_OK)
       continue;
     const perp_plugin_file *f = perp_plugin_file_of(spec.d);
     if (f != NULL) {
@@ -428,4 +429,61 @@ void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_c
     perp_spec_free(&spec);
   }
   if (any) snprintf(code, 17, "%016llx", (unsigned long long)hash);
+}
+
+/* Which plug-in files this user has run by studies: a line "hash path" each, in a file of the
+ * user's own.  A results folder is data, and data cannot add to it. */
+
+/* Its folder; NULL: there is no home. */
+static char *known_folder(void)
+{
+  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+  if (state != NULL && state[0] == '/') return perp_xprintf("%s/perp", state);
+  if (home != NULL && home[0] == '/') return perp_xprintf("%s/.local/state/perp", home);
+  return NULL;
+}
+
+static char *known_line(const char *path, uint64_t hash)
+{
+  return perp_xprintf("%016llx %s\n", (unsigned long long)hash, path);
+}
+
+/* A whole line of the text. */
+static bool known_has(const char *text, const char *line)
+{
+  for (const char *s = text; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
+    if (strncmp(s, line, strlen(line)) == 0) return true;
+  return false;
+}
+
+bool perp_plugin_known(const char *path, uint64_t hash)
+{
+  char *folder = known_folder(), *line = known_line(path, hash);
+  char *file = folder != NULL ? perp_xprintf("%s/plugins", folder) : NULL;
+  char *text = file != NULL ? perp_read_file(file, NULL) : NULL;
+  const bool known = strchr(path, '\n') == NULL && known_has(text, line);
+  free(text);
+  free(file);
+  free(line);
+  free(folder);
+  return known;
+}
+
+void perp_plugin_remember(const char *path, uint64_t hash)
+{
+  char *folder = known_folder();
+  perp_ctx quiet;
+  perp_ctx_init(&quiet);
+  if (folder != NULL && strchr(path, '\n') == NULL && !perp_plugin_known(path, hash) &&
+      perp_make_dirs(&quiet, folder) == PERP_OK) {
+    char *file = perp_xprintf("%s/plugins", folder), *line = known_line(path, hash);
+    FILE *f = fopen(file, "ae"); /* a line at once: several may write */
+    if (f != NULL) {
+      fputs(line, f);
+      fclose(f);
+    }
+    free(file);
+    free(line);
+  }
+  free(folder);
 }

@@ -3,7 +3,7 @@
 
 #include "experiments/base/build.h"
 #include "experiments/base/files.h"
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,7 +5,6 @@
 #include "experiments/plugins/python_solver.h"
 
 #include "experiments/plugins/python_process.h"
-#include "experiments/base/util.h"
 #include "experiments/study/describe.h"
 
 #include <jansson.h>

@@ -2,7 +2,6 @@
 #include "experiments/plugins/scene_copy.h"
 
 #include "experiments/base/files.h"
-#include "experiments/base/util.h"
 #include "experiments/scenes/scene_file.h"
 
 #include <dirent.h>

@@ -26,9 +26,8 @@ static double curves_abscissa(const perp_page *page, const chart *c, int row)
 static bool has_point(const perp_page *page, const chart *c, int cell)
 {
   if (!perp_view_stands(&page->view, cell)) return false;
-  const char *moved = perp_view_text(&page->view, cell,
-                                     perp_kind_param(page->study->kind, "perturb"));
-  if (strtod(moved, NULL) > 0) return false;
+  const int perturb = perp_kind_param(page->study->kind, "perturb");
+  if (perturb >= 0 && page->results->plan.cells[cell].value[perturb].number > 0) return false;
   if (c->x_metric == NULL && perp_view_adaptive(&page->view, cell)) return false;
   const double x = curves_abscissa(page, c, cell), y = perp_page_value(page, cell, c->y_metric);
   return x > 0 && y > 0 && isfinite(x) && isfinite(y);

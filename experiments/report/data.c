@@ -2,6 +2,7 @@
 #include "experiments/pages/styles.h"
 #include "experiments/report/page.h"
 #include "experiments/study/words.h"
+#include "experiments/base/files.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -182,9 +183,10 @@ static void data_option(perp_page *page, perp_json *j, int param, const perp_opt
          *value = perp_pool_alloc(&page->pool, (size_t)n, sizeof *value);
   for (int r = 0; r < n; r++) {
     char text[64];
-    const perp_opt *own = perp_option_text(
-        page->ctx, p->plugin, perp_view_text(&page->view, r, param), o->key, text, sizeof text);
-    value[r] = own != NULL && own->type == o->type ? strtod(text, NULL) : (double)NAN;
+    const perp_opt *own = perp_option_text(page->ctx, p->plugin,
+                                           perp_view_text(&page->view, r, param), o->key, text,
+                                           sizeof text, &value[r]);
+    if (own == NULL || own->type != o->type) value[r] = (double)NAN;
     least = fmin(least, value[r]);
     most = fmax(most, value[r]);
   }

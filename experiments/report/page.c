@@ -4,6 +4,7 @@
 #include "experiments/base/messages.h"
 #include "experiments/pages/latex.h"
 #include "experiments/study/words.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <jansson.h>

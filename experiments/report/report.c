@@ -3,6 +3,7 @@
 
 #include "experiments/report/page.h"
 #include "experiments/report/web.h"
+#include "experiments/base/files.h"
 
 #include <jansson.h>
 #include <libgen.h>

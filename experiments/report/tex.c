@@ -4,6 +4,7 @@
 
 #include "experiments/pages/latex.h"
 #include "experiments/answers/answers.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/view.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ const char *perp_view_mark(perp_pool *pool, const perp_view *view, int cell)
 
 const char *perp_view_text(const perp_view *view, int cell, int param)
 {
-  return param < 0 ? "" : view->results->plan.cells[cell].value[param];
+  return param < 0 ? "" : view->results->plan.cells[cell].value[param].text;
 }
 
 /* Where "tol=..." stands in the text of an integrator, or of a formulation that is one; NULL when
@@ -31,8 +32,10 @@ static const char *view_tolerance(const perp_view *v, int cell, int param)
   if (p->type != PERP_PARAM_PLUGIN ||
       (p->plugin != PERP_KIND_ode && p->plugin != PERP_KIND_formulation))
     return NULL;
+  double tol;
   for (const char *at = perp_view_text(v, cell, param); (at = strpbrk(at, ":,")) != NULL;)
-    if (strncmp(++at, "tol=", 4) == 0) return strtod(at + 4, NULL) > 0 ? at : NULL;
+    if (strncmp(++at, "tol=", 4) == 0)
+      return perp_real_at(at + 4, &tol) != NULL && tol > 0 ? at : NULL;
   return NULL;
 }
 
@@ -82,8 +85,7 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
     for (int r = 0; r < n && same_scene; r++) {
       char text[64];
       same_scene = perp_option_text(ctx, PERP_KIND_scene, perp_view_text(v, r, column), o->key,
-                                    text, sizeof text) == o;
-      v->x[r] = strtod(text, NULL);
+                                    text, sizeof text, &v->x[r]) == o;
       least = fmin(least, v->x[r]);
       most = fmax(most, v->x[r]);
     }
@@ -102,7 +104,8 @@ static double view_tol(const perp_view *v, int cell)
   for (int i = 0; i < 2; i++) {
     const int param = perp_kind_param(kind, keys[i]);
     const char *tol = param < 0 ? NULL : view_tolerance(v, cell, param);
-    if (tol != NULL) return strtod(tol + 4, NULL);
+    double value;
+    if (tol != NULL && perp_real_at(tol + 4, &value) != NULL) return value;
   }
   return 0;
 }
@@ -209,7 +212,7 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   bool sizes = false;
   if (view_varies(v, h)) {
     v->x_name = "h [s]";
-    for (int r = 0; r < n; r++) v->x[r] = strtod(perp_view_text(v, r, h), NULL);
+    for (int r = 0; r < n; r++) v->x[r] = results->plan.cells[r].value[h].number;
   } else {
     sizes = scene_abscissa(ctx, pool, v);
     if (!sizes) tolerance_abscissa(v);

@@ -3,6 +3,7 @@
 
 #include "experiments/report/web_paths.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -2,6 +2,7 @@
 #include "experiments/results/endings.h"
 
 #include "experiments/results/tally.h"
+#include "experiments/base/table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,15 +38,15 @@ bool perp_results_endings(perp_results *r, perp_endings *e)
   e->part = s->kind->params[part].key;
   for (int i = 0; i < r->plan.n; i++) {
     if (!endings_counts(&r->record[i])) continue;
-    perp_names_index(&r->pool, &e->rows, r->plan.cells[i].value[part], -1);
-    perp_names_index(&r->pool, &e->scenes, r->plan.cells[i].value[scene], -1);
+    perp_names_index(&r->pool, &e->rows, r->plan.cells[i].value[part].text, -1);
+    perp_names_index(&r->pool, &e->scenes, r->plan.cells[i].value[scene].text, -1);
   }
   e->at = perp_pool_alloc(&r->pool, (size_t)e->rows.n * (size_t)e->scenes.n + 1, sizeof *e->at);
   for (int i = 0; i < r->plan.n; i++) {
     const perp_record *a = &r->record[i];
     if (!endings_counts(a)) continue;
-    const int row = perp_names_index(&r->pool, &e->rows, r->plan.cells[i].value[part], -1),
-              col = perp_names_index(&r->pool, &e->scenes, r->plan.cells[i].value[scene], -1);
+    const int row = perp_names_index(&r->pool, &e->rows, r->plan.cells[i].value[part].text, -1),
+              col = perp_names_index(&r->pool, &e->scenes, r->plan.cells[i].value[scene].text, -1);
     perp_ending *to = &e->at[row * e->scenes.n + col];
     to->of++;
     if (a->status > to->worst) { /* the statuses are in this order */

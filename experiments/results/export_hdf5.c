@@ -3,6 +3,7 @@
  * attributes, and a group `time` with [cells][rounds] data sets.  Written in one go: a half-written
  * file does not open. */
 #include "experiments/results/results.h"
+#include "experiments/base/files.h"
 
 #include <hdf5.h>
 #include <math.h>
@@ -73,8 +74,8 @@ static bool export_hdf5_write_cells(const perp_results *r, hid_t group)
   for (int p = 0; p < s->n_params && good; p++) {
     const perp_param *q = &s->kind->params[p];
     for (int i = 0; i < n; i++) {
-      text[i] = r->plan.cells[i].value[p];
-      value[i] = text[i][0] != '\0' ? strtod(text[i], NULL) : (double)NAN;
+      text[i] = r->plan.cells[i].value[p].text;
+      value[i] = perp_value_number(&r->plan.cells[i].value[p]);
     }
     good = s->columns[p].type == PERP_COLUMN_NUMBER
                ? export_hdf5_numbers(group, q->key, q->unit != NULL ? q->unit : "", value, n, 0)

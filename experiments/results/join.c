@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/results/join.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/results/journal.h"
+#include "experiments/base/memory.h"
 
 #include <dirent.h>
 #include <errno.h>

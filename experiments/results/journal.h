@@ -20,7 +20,7 @@
 #ifndef PERP_JOURNAL_H
 #define PERP_JOURNAL_H
 
-#include "experiments/base/util.h"
+#include "solvers/core/core.h"
 
 #include <jansson.h>
 

@@ -2,6 +2,7 @@
 /* Studies of problems at the end of a run: who answers which family, and why not, in 80 columns. */
 #include "experiments/results/results.h"
 #include "experiments/results/tally.h"
+#include "experiments/base/table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,10 +112,10 @@ bool perp_results_matrix(perp_results *r, FILE *out)
   int *cause = perp_pool_alloc(&r->pool, (size_t)n, sizeof *cause);
   for (int i = 0; i < n; i++) {
     const perp_record *a = &r->record[i];
-    const char *text = r->plan.cells[i].value[problem];
+    const char *text = r->plan.cells[i].value[problem].text;
     row[i] = cause[i] = -1;
     if (a->status == PERP_CELL_PLANNED || a->status == PERP_CELL_SKIPPED) continue;
-    row[i] = perp_names_index(&r->pool, &m.solvers, r->plan.cells[i].value[solver], -1);
+    row[i] = perp_names_index(&r->pool, &m.solvers, r->plan.cells[i].value[solver].text, -1);
     text = perp_pool_strndup(&r->pool, text, strcspn(text, ":"));
     column[i] = perp_names_index(&r->pool, &m.families, text, -1);
     /* a proof that there is no solution is an answer, too */

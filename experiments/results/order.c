@@ -3,8 +3,6 @@
 
 #include "experiments/expr/expr.h"
 
-#include "experiments/base/util.h"
-
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/results/replicate.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <string.h>

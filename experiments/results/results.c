@@ -4,6 +4,8 @@
 #include "experiments/results/journal.h"
 #include "experiments/results/robust.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -392,16 +394,17 @@ double perp_results_value(const perp_results *r, int cell, int m)
 }
 
 const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
-                                    const char *name, char *buf, size_t size)
+                                    const char *name, char *buf, size_t size, double *number)
 {
   char key[64];
   snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
   int p = perp_kind_param(r->study->kind, key);
   const char *option = strchr(name, '.');
   buf[0] = '\0';
+  if (number != NULL) *number = (double)NAN;
   if (p < 0 || option == NULL) return NULL;
-  return perp_option_text(ctx, r->study->kind->params[p].plugin, r->plan.cells[cell].value[p],
-                          option + 1, buf, size);
+  return perp_option_text(ctx, r->study->kind->params[p].plugin, r->plan.cells[cell].value[p].text,
+                          option + 1, buf, size, number);
 }
 
 perp_names perp_results_part_columns(perp_results *r)
@@ -412,7 +415,7 @@ perp_names perp_results_part_columns(perp_results *r)
     const char *key = s->kind->params[p].key;
     if (s->kind->params[p].type != PERP_PARAM_PLUGIN) continue;
     for (int i = 0; i < r->plan.n; i++) {
-      const char *at = strchr(r->plan.cells[i].value[p], ':');
+      const char *at = strchr(r->plan.cells[i].value[p].text, ':');
       /* a colon belongs to names, too: gsl:rk4 */
       if (at == NULL || strchr(at, '=') == NULL) continue;
       perp_names_index(&r->pool, &columns, perp_pool_printf(&r->pool, "%s.name", key), -1);
@@ -436,11 +439,11 @@ void perp_results_part(const perp_ctx *ctx, const perp_results *r, int cell, con
   char key[64];
   snprintf(key, sizeof key, "%.*s", (int)(dot - column), column);
   if (strcmp(dot, ".name") != 0) {
-    perp_results_option(ctx, r, cell, column, buf, size);
+    perp_results_option(ctx, r, cell, column, buf, size, NULL);
     return;
   }
   const int p = perp_kind_param(r->study->kind, key);
-  const char *text = r->plan.cells[cell].value[p];
+  const char *text = r->plan.cells[cell].value[p].text;
   snprintf(buf, size, "%.*s", (int)perp_study_name_length(&r->study->kind->params[p], text), text);
 }
 
@@ -449,7 +452,7 @@ static void column_value(void *user, int row, int column, perp_value *v)
   perp_results *r = user;
   const perp_study *s = r->study;
   if (column < s->n_params)
-    *v = perp_cell_value(s, &r->plan.cells[row], column);
+    *v = r->plan.cells[row].value[column];
   else if (column == s->n_params)
     *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[r->record[row].status] };
   else
@@ -572,7 +575,7 @@ static const char *variant_label(perp_results *r, int cell)
     for (int k = 0; k < s->n_published && !mentioned; k++)
       mentioned = perp_expr_mentions(s->published[k].where, p);
     if (mentioned) continue;
-    const char *value = r->plan.cells[cell].value[p];
+    const char *value = r->plan.cells[cell].value[p].text;
     label = perp_pool_printf(&r->pool, "%s%s%s", label, label[0] ? " " : "",
                              value[0] ? value : "-");
   }

@@ -121,7 +121,7 @@ int perp_results_metric(const perp_results *r, const char *name); /* -1 when the
 /* The option "stab.alpha" of a cell, its value in buf; NULL, and an empty buf, when its plug-in has
  * none. */
 const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
-                                    const char *name, char *buf, size_t size);
+                                    const char *name, char *buf, size_t size, double *number);
 /* What tells plug-ins of the study apart beside their texts, as columns of tables: "lcp.name", the
  * name without options, and every option that some value names ("lcp.tol").  In the pool of r. */
 perp_names perp_results_part_columns(perp_results *r);

@@ -45,7 +45,7 @@ static bool symptoms_pair(const perp_results *r, int a, int b)
 {
   const int scene = perp_kind_param(r->study->kind, "scene");
   for (int p = 0; p < r->study->n_params; p++)
-    if (p != scene && strcmp(r->plan.cells[a].value[p], r->plan.cells[b].value[p]) != 0)
+    if (p != scene && strcmp(r->plan.cells[a].value[p].text, r->plan.cells[b].value[p].text) != 0)
       return false;
   return true;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/results/tally.h"
 
-#include "experiments/base/util.h"
-
 #include <stdlib.h>
 #include <string.h>
 

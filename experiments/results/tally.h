@@ -3,6 +3,8 @@
 #ifndef PERP_TALLY_H
 #define PERP_TALLY_H
 
+#include "experiments/base/memory.h"
+
 struct perp_pool;
 
 typedef struct perp_count {

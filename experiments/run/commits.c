@@ -4,6 +4,7 @@
 #include "experiments/base/build.h"
 #include "experiments/base/messages.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "experiments/run/folder.h"
 
 #include "experiments/base/env.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/results/journal.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -21,7 +21,7 @@ static void trial_parts(const perp_study *s, const perp_cell *cell, perp_text *o
   for (int p = 0; p < s->n_params; p++) {
     const perp_param_type type = s->kind->params[p].type;
     if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
-      perp_text_add(out, "%zu:%s", strlen(cell->value[p]), cell->value[p]);
+      perp_text_add(out, "%zu:%s", strlen(cell->value[p].text), cell->value[p].text);
   }
 }
 

@@ -3,9 +3,11 @@
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/import/motion_file.h"
+#include "experiments/scenes/motion.h"
 #include "experiments/scenes/parts.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

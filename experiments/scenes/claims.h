@@ -9,11 +9,6 @@
 /* Into r->scene, whose model is finished. */
 void perp_scene_add_gauges(perp_scene_reader *r);
 void perp_scene_add_truths(perp_scene_reader *r);
-/* Motions in closed form as a truth: the entries of `motion`. */
-bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const char *what,
-                           double uncertainty);
-/* The gauge path: where a body should be, as expressions over t. */
-void perp_scene_add_path(perp_scene_reader *r, const perp_node *entry);
 /* The path of a file that a node of the file names, relative to where the node stands; from the
  * pool.  NULL after an error. */
 const char *perp_scene_path(perp_scene_reader *r, const perp_node *node);

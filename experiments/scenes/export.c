@@ -4,6 +4,7 @@
 
 #include "experiments/scenes/parts.h"
 #include "models/multibody/conserved.h"
+#include "experiments/base/json.h"
 
 #include <math.h>
 #include <stdlib.h>

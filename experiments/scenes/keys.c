@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/scenes/parts.h"
 #include "experiments/scenes/keys.h"
 
 #include "models/geometry/kinematics.h"
 
 #include "experiments/base/messages.h"
+#include "experiments/base/numbers.h"
 
 #include <ctype.h>
 #include <math.h>

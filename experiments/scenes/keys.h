@@ -145,6 +145,12 @@ bool perp_keys_choice(perp_scene_reader *r, const perp_node *node, const char *c
 bool perp_keys_points(perp_scene_reader *r, const perp_node *node, int width, double **points,
                       int *n);
 
+/* `turn`, one or one after the other: in space into quat, of a section added to the angle. */
+bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double quat[4],
+                          double *angle);
+/* `w` of a body. */
+bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3]);
+
 /* A part with its name (NULL: none); its number, -1 after an error: the name is taken. */
 int perp_named_add(perp_scene_reader *r, perp_named *named, const char *what, const char *name,
                    const perp_node *at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Truths in closed form: coordinates of bodies as expressions over the time t. */
-#include "experiments/scenes/claims.h"
+#include "experiments/scenes/motion.h"
 
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"

@@ -68,11 +68,6 @@ void perp_scene_add_disabled(perp_scene_reader *r, perp_model *model);
 /* They, and the events that they wait for, as a scene file has them. */
 void perp_scene_export_disabled(const perp_model *model, FILE *out);
 
-/* `turn`, one or one after the other: in space into quat, of a section added to the angle. */
-bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double quat[4],
-                          double *angle);
-/* `w` of a body. */
-bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3]);
 /* A shape of a body or of the world (def->body is set by the caller unless the entry has `body`).
  */
 bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);

@@ -3,6 +3,7 @@
  * was read. */
 #include "experiments/scenes/build.h"
 #include "experiments/scenes/keys.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>

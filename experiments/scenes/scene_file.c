@@ -6,6 +6,7 @@
 #include "experiments/import/import.h"
 #include "experiments/scenes/build.h"
 #include "models/scenes/paths.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

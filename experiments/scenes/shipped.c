@@ -6,6 +6,7 @@
 #include "models/scenes/paths.h"
 
 #include "experiments/base/messages.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

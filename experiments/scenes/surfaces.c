@@ -4,6 +4,7 @@
 #include "experiments/base/files.h"
 #include "experiments/scenes/claims.h"
 #include "experiments/scenes/parts.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -152,9 +153,9 @@ static void surfaces_table(perp_scene_reader *r, const perp_node *file, struct h
     number++;
     line[strcspn(line, "#\r")] = '\0';
     for (char *s = line + strspn(line, " \t,;"); *s != '\0' && l->good;) {
-      char *end;
-      const double h = strtod(s, &end);
-      if (end == s || !isfinite(h)) {
+      double h;
+      char *end = (char *)(uintptr_t)perp_real_at(s, &h);
+      if (end == NULL || !isfinite(h)) {
         PERP_SCENE_WRONG(r, file, "%s:%d: a number is required: got '%.20s'", path, number, s);
         l->good = false;
         break;

@@ -12,6 +12,8 @@
 #include "experiments/simulate/simulate.h"
 #include "experiments/base/shell.h"
 #include "models/formulations/equivalent.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -111,20 +113,6 @@ static const perp_metric *kind_simulate_metrics(const perp_ctx *ctx, perp_pool *
 
 static const char *const sections[] = { "accept", NULL };
 
-/* "5%" or 0.05 */
-static bool parse_share(const char *text, double *share)
-{
-  char *end;
-  *share = strtod(text, &end);
-  if (end == text) return false;
-  while (*end == ' ') end++;
-  if (*end == '%') {
-    *share /= 100;
-    end++;
-  }
-  return *end == '\0' && *share >= 0 && *share <= 1;
-}
-
 static void read_accept(perp_study *study, perp_diag *diag)
 {
   static const char *const keys[] = { "unsolved", NULL };
@@ -137,7 +125,8 @@ static void read_accept(perp_study *study, perp_diag *diag)
   perp_study_check_keys(diag, accept, "accept", keys);
   const perp_node *share = perp_tree_get(accept, "unsolved");
   if (share != NULL &&
-      (share->type != PERP_NODE_SCALAR || !parse_share(share->text, &study->accept.unsolved)))
+      (share->type != PERP_NODE_SCALAR || !perp_parse_share(share->text, &study->accept.unsolved) ||
+       study->accept.unsolved > 1))
     perp_diag_error(
         diag, share, 0, NULL,
         "unsolved must be the share of problems of a run, from 0 to 1 or from 0%% to 100%%");
@@ -200,15 +189,15 @@ static bool look_apart(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome
 /* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say
  * why. */
 static const struct look *kind_simulate_look_at(perp_ctx *ctx, const perp_study *study,
-                                                perp_pool *pool, void **memory, const char **value)
+                                                perp_pool *pool, void **memory, perp_value *value)
 {
   static perp_outcome outcome;
   perp_spec spec;
   for (struct look *l = *memory; l != NULL; l = l->next)
-    if (strcmp(l->text, value[P_SCENE]) == 0) return l;
+    if (strcmp(l->text, value[P_SCENE].text) == 0) return l;
   struct look *l = perp_pool_alloc(pool, 1, sizeof *l);
   *l = (struct look){ .next = *memory,
-                      .text = value[P_SCENE],
+                      .text = value[P_SCENE].text,
                       .facts = { .bodies = true, .rows = 1, .shapes = 1, .drives = 1 } };
   *memory = l;
   if (perp_spec_parse(ctx, PERP_KIND_scene, l->text, &spec) != PERP_OK) return l;
@@ -225,17 +214,18 @@ static const struct look *kind_simulate_look_at(perp_ctx *ctx, const perp_study 
 }
 
 /* Only a scene draws random numbers, by an option of its own. */
-static void drop_seed(const perp_study *study, perp_pool *pool, const char **value,
+static void drop_seed(const perp_study *study, perp_pool *pool, perp_value *value,
                       char (*why)[PERP_WHY_MAX])
 {
   if (study->fixed[P_SEED] != NULL && study->fixed_at[P_SEED] == NULL) return; /* not named */
-  value[P_SEED] = perp_pool_printf(pool, "%llu", (unsigned long long)study->seed);
+  value[P_SEED] = perp_param_value(&params[P_SEED],
+                                   perp_pool_printf(pool, "%llu", (unsigned long long)study->seed));
   snprintf(why[P_SEED], sizeof why[P_SEED],
            "seed has no effect on a simulation: a random scene has an option seed of its own");
 }
 
 static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool,
-                                    void **memory, const char **value, char (*why)[PERP_WHY_MAX])
+                                    void **memory, perp_value *value, char (*why)[PERP_WHY_MAX])
 {
   drop_seed(study, pool, value, why);
   const struct look *scene = kind_simulate_look_at(ctx, study, pool, memory, value);
@@ -246,25 +236,20 @@ static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp
   static const int deciding[] = { PERP_PART_FORMULATION, PERP_PART_ODE, PERP_PART_ENGINE };
   for (int k = 0; k < 3 && status == PERP_OK; k++) {
     const int i = deciding[k];
-    if (value[P_FORMULATION + i][0] != '\0')
-      status = perp_spec_parse(ctx, perp_part_kind(i), value[P_FORMULATION + i],
+    if (value[P_FORMULATION + i].text[0] != '\0')
+      status = perp_spec_parse(ctx, perp_part_kind(i), value[P_FORMULATION + i].text,
                                perp_part(&parts, i));
   }
   if (status == PERP_OK && scene->facts.bodies)
     status = perp_parts_formulation(ctx, &parts, &decides);
   for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++) {
     const int p = P_FORMULATION + i;
-    if (value[p][0] != '\0' &&
+    if (value[p].text[0] != '\0' &&
         perp_part_unused(&scene->facts, scene->name, decides.d, i, why[p]) != NULL)
-      value[p] = "";
+      value[p] = perp_param_value(&params[p], "");
   }
   perp_spec_free(&decides);
   perp_parts_free(&parts);
-}
-
-static double real_of(const perp_cell *cell, int p)
-{
-  return cell->value[p][0] != '\0' ? strtod(cell->value[p], NULL) : 0;
 }
 
 /* An equivalence that does not exist, or a step that is longer than the run.  Where the scene has
@@ -273,8 +258,8 @@ static int kind_simulate_wrong(const perp_study *study, const perp_cell *cell,
                                char why[PERP_WHY_MAX])
 {
   (void)study;
-  const double h = real_of(cell, P_H), t_end = real_of(cell, P_T_END);
-  const char *equivalent = cell->value[P_EQUIVALENT];
+  const double h = cell->value[P_H].number, t_end = cell->value[P_T_END].number;
+  const char *equivalent = cell->value[P_EQUIVALENT].text;
   if (equivalent[0] != '\0' && perp_equivalence_named(equivalent) < 0) {
     snprintf(why, PERP_WHY_MAX,
              "unknown equivalent model '%.40s' (valid: given, mirrored, reversed, shuffled, "
@@ -291,7 +276,7 @@ static int kind_simulate_wrong(const perp_study *study, const perp_cell *cell,
 static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
 {
   (void)study;
-  double h = real_of(cell, P_H), t = real_of(cell, P_T_END);
+  double h = cell->value[P_H].number, t = cell->value[P_T_END].number;
   return h > 0 && t > 0 ? t / h
                         : 1000; /* steps; what a cell costs beside them is found out (progress.h) */
 }
@@ -300,13 +285,13 @@ static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
 
 perp_request perp_kind_simulate_request(const perp_cell *cell)
 {
-  perp_request r = { .scene = cell->value[P_SCENE],
-                     .h = real_of(cell, P_H),
-                     .t_end = real_of(cell, P_T_END),
-                     .sample_every = real_of(cell, P_SAMPLE),
-                     .perturb = real_of(cell, P_PERTURB),
-                     .equivalent = cell->value[P_EQUIVALENT] };
-  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&r, i) = cell->value[P_FORMULATION + i];
+  perp_request r = { .scene = cell->value[P_SCENE].text,
+                     .h = cell->value[P_H].number,
+                     .t_end = cell->value[P_T_END].number,
+                     .sample_every = cell->value[P_SAMPLE].number,
+                     .perturb = cell->value[P_PERTURB].number,
+                     .equivalent = cell->value[P_EQUIVALENT].text };
+  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&r, i) = cell->value[P_FORMULATION + i].text;
   return r;
 }
 
@@ -382,7 +367,7 @@ static bool names_detail(const perp_study *study)
 static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   if (job->what == PERP_JOB_LOOK) {
-    kind_simulate_look(ctx, job->cell->value[P_SCENE], out);
+    kind_simulate_look(ctx, job->cell->value[P_SCENE].text, out);
     return;
   }
   perp_request request = perp_kind_simulate_request(job->cell);
@@ -401,17 +386,17 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   request.timing_detail = names_detail(job->study);
   perp_result result;
   perp_status status = perp_simulate(ctx, &request, &result);
-  out->pace = result.pace;
+  out->pace = result.time.pace;
   if (status == PERP_OK) {
     fill_outcome(&result, out);
-    const double us[N_PARTS] = { result.collision_us, result.assembly_us, result.kkt_us,
-                                 result.lcp_us, result.integrate_us };
+    const double us[N_PARTS] = { result.time.collision_us, result.time.assembly_us,
+                                 result.time.kkt_us, result.time.lcp_us, result.time.integrate_us };
     const bool broken_down = job->timing || request.timing_detail;
     for (int i = 0; i < N_PARTS && broken_down; i++)
       perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
   } else {
     /* an engine without what the scene has: no failure, and no answer */
-    const bool by_engine = job->cell->value[P_ENGINE][0] != '\0',
+    const bool by_engine = job->cell->value[P_ENGINE].text[0] != '\0',
                unsuited = by_engine && status == PERP_ERR_UNSUPPORTED,
                refused = perp_exit_of(status) == PERP_EXIT_USAGE ||
                          (by_engine && status == PERP_ERR_EXTERNAL);
@@ -437,20 +422,23 @@ static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *stu
   const double below = study->reference.below;
   *agree = true;
   for (int i = 0; i < n; i++) {
-    const char *scene = cells[i].value[P_SCENE];
+    const char *scene = cells[i].value[P_SCENE].text;
     bool before = false; /* each scene once: t_end does not vary in practice */
-    for (int k = 0; k < i && !before; k++) before = strcmp(cells[k].value[P_SCENE], scene) == 0;
+    for (int k = 0; k < i && !before; k++)
+      before = strcmp(cells[k].value[P_SCENE].text, scene) == 0;
     if (before) continue;
     perp_agreement a;
     const perp_reference_request request = { scene, study->reference.method, study->reference.with,
-                                             real_of(&cells[i], P_T_END) };
+                                             cells[i].value[P_T_END].number };
     PERP_TRY(perp_reference_compare(ctx, &request, &a));
     if (a.method[0] == '\0' || a.with[0] == '\0')
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s has no reference of the kind '%s' (reference.%s)",
                        scene, a.method[0] == '\0' ? study->reference.method : study->reference.with,
                        a.method[0] == '\0' ? "method" : "agree.with");
     const char *tol = strstr(a.method, "tol=");
-    if (study->reference.tol > 0 && tol != NULL && strtod(tol + 4, NULL) > study->reference.tol)
+    double used;
+    if (study->reference.tol > 0 && tol != NULL && perp_real_at(tol + 4, &used) != NULL &&
+        used > study->reference.tol)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT,
                        "reference.tol: the reference of %s is computed with %s", scene, tol);
     bool good = a.worst <= below;
@@ -468,15 +456,15 @@ static void kind_simulate_command(const perp_study *study, const perp_cell *cell
 {
   (void)study;
   perp_text_add(out, "perp simulate ");
-  perp_shell_path(out, cell->value[P_SCENE]);
+  perp_shell_path(out, cell->value[P_SCENE].text);
   for (int p = P_FORMULATION; p <= P_EQUIVALENT; p++) {
-    const char *v = cell->value[p], *flag = p == P_T_END ? "t-end" : params[p].key;
+    const char *v = cell->value[p].text, *flag = p == P_T_END ? "t-end" : params[p].key;
     if (p == P_SEED || v[0] == '\0') continue; /* the seed of a scene is one of its options */
     perp_text_add(out, " --%s%c", flag, v[0] == '-' ? '=' : ' ');
     perp_shell_word(out, v);
   }
   /* samples without a truth are for the series, which is part of the cell */
-  if (cell->value[P_SAMPLE][0] != '\0') perp_text_add(out, " --series %.8s.csv", cell->id);
+  if (cell->value[P_SAMPLE].text[0] != '\0') perp_text_add(out, " --series %.8s.csv", cell->id);
 }
 
 const perp_cell_kind perp_kind_simulate = { .name = "simulate",

@@ -5,7 +5,8 @@
 #include "experiments/simulate/kkt_dump.h"
 
 #include "experiments/base/messages.h"
-#include "experiments/base/util.h"
+#include "experiments/base/table.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/replay.h"
 
-#include "experiments/base/util.h"
 #include "experiments/metrics/joint_loads.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/json.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <math.h>

@@ -26,12 +26,12 @@ static void choose_truth(run *r)
     const perp_truth *truth = &r->scene.truth[i];
     const double probe = 0.377 * fmin(r->t_end, truth->t_end);
     bool any_time = truth->next_time(truth->user, probe) == probe;
-    if (r->truth != NULL && (r->adaptive || r->truth_any_time || !any_time)) continue;
-    r->truth = truth;
-    r->truth_any_time = any_time;
+    if (r->against.truth != NULL && (r->adaptive || r->against.any_time || !any_time)) continue;
+    r->against.truth = truth;
+    r->against.any_time = any_time;
   }
-  for (int i = 0; i < r->scene.n_truths && r->second == NULL; i++)
-    if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
+  for (int i = 0; i < r->scene.n_truths && r->against.second == NULL; i++)
+    if (&r->scene.truth[i] != r->against.truth) r->against.second = &r->scene.truth[i];
 }
 
 static bool truth_answers(const perp_truth *truth, double t)
@@ -47,7 +47,7 @@ static double samples_apart(run *r, const double *a, const double *b)
   const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
   const int nq = r->measure->nq;
   double worst = 0;
-  for (int i = 0; i < nq; i++) r->largest_q = fmax(r->largest_q, fabs(a[i]));
+  for (int i = 0; i < nq; i++) r->against.largest_q = fmax(r->against.largest_q, fabs(a[i]));
   for (int i = 0; i < nq; i++) {
     double sign = 1;
     if (space && i % 7 >= 3) {
@@ -57,19 +57,21 @@ static double samples_apart(run *r, const double *a, const double *b)
     }
     worst = fmax(worst, fabs(a[i] - sign * b[i]));
   }
-  return r->largest_q > 0 ? worst / r->largest_q : 0;
+  return r->against.largest_q > 0 ? worst / r->against.largest_q : 0;
 }
 
 /* q_ref and v_ref at t; *known: there is a truth that knows the trajectory there */
 static perp_status samples_truth(perp_ctx *ctx, run *r, double t, bool *known)
 {
-  *known = !r->parted && truth_answers(r->truth, t);
+  *known = !r->against.parted && truth_answers(r->against.truth, t);
   if (!*known) return PERP_OK;
-  PERP_TRY(r->truth->state(r->truth->user, ctx, t, r->q_ref, r->v_ref));
-  if (!truth_answers(r->second, t)) return PERP_OK;
-  PERP_TRY(r->second->state(r->second->user, ctx, t, r->q_second, r->v_second));
-  if (!(samples_apart(r, r->q_ref, r->q_second) <= CHAOS)) r->parted = true;
-  *known = !r->parted;
+  PERP_TRY(
+      r->against.truth->state(r->against.truth->user, ctx, t, r->against.q_ref, r->against.v_ref));
+  if (!truth_answers(r->against.second, t)) return PERP_OK;
+  PERP_TRY(r->against.second->state(r->against.second->user, ctx, t, r->against.q_second,
+                                    r->against.v_second));
+  if (!(samples_apart(r, r->against.q_ref, r->against.q_second) <= CHAOS)) r->against.parted = true;
+  *known = !r->against.parted;
   return PERP_OK;
 }
 
@@ -79,12 +81,13 @@ perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 {
   const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv, m = (size_t)r->measure->m;
   choose_truth(r);
-  r->q_ref = malloc((3 * nq + 3 * nv + m + 1) * sizeof *r->q_ref);
-  if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
-  r->v_ref = r->q_ref + nq;
-  r->q_second = r->v_ref + nv;
-  r->v_second = r->q_second + nq;
-  r->q_at = r->v_second + nv;
+  r->against.q_ref = malloc((3 * nq + 3 * nv + m + 1) * sizeof *r->against.q_ref);
+  if (r->against.q_ref == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
+  r->against.v_ref = r->against.q_ref + nq;
+  r->against.q_second = r->against.v_ref + nv;
+  r->against.v_second = r->against.q_second + nq;
+  r->q_at = r->against.v_second + nv;
   r->v_at = r->q_at + nq;
   r->lambda_at = r->v_at + nv;
   const bool replay = r->request->replay_path != NULL && r->scene.model != NULL;
@@ -97,7 +100,7 @@ perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 void perp_samples_destroy(perp_cell_run *r)
 {
   perp_measure_destroy(r->between);
-  free(r->q_ref);
+  free(r->against.q_ref);
 }
 
 /* ---- between two accepted states ---- */
@@ -124,8 +127,8 @@ static bool samples_due(double t, double every, double last)
 /* the first row of a reference file after t */
 static double next_row(const run *r, double t)
 {
-  if (r->truth == NULL || r->truth_any_time || r->parted) return HUGE_VAL;
-  const double row = r->truth->next_time(r->truth->user, t + 2e-10 * fmax(1, t));
+  if (r->against.truth == NULL || r->against.any_time || r->against.parted) return HUGE_VAL;
+  const double row = r->against.truth->next_time(r->against.truth->user, t + 2e-10 * fmax(1, t));
   return row > t ? row : HUGE_VAL;
 }
 
@@ -138,8 +141,8 @@ static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double 
                                     .q = q,
                                     .v = v,
                                     .info = info,
-                                    .energy = m != NULL ? m->energy : (double)NAN,
-                                    .drift = m != NULL ? m->drift_pos : (double)NAN,
+                                    .energy = m != NULL ? m->now.energy : (double)NAN,
+                                    .drift = m != NULL ? m->now.drift_pos : (double)NAN,
                                     .ref = ref,
                                     .end = end };
   return perp_replay_frame(ctx, r->replay, &state);
@@ -149,9 +152,11 @@ static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double 
  * film.  NULL: not known.  In q_second. */
 static const double *samples_ghost(perp_ctx *ctx, run *r, double t)
 {
-  if (r->parted || !truth_answers(r->truth, t)) return NULL;
-  return r->truth->state(r->truth->user, ctx, t, r->q_second, r->v_second) == PERP_OK ? r->q_second
-                                                                                      : NULL;
+  if (r->against.parted || !truth_answers(r->against.truth, t)) return NULL;
+  return r->against.truth->state(r->against.truth->user, ctx, t, r->against.q_second,
+                                 r->against.v_second) == PERP_OK
+             ? r->against.q_second
+             : NULL;
 }
 
 /* The frames of a film between two accepted states, where there is dense output. */
@@ -182,19 +187,20 @@ static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool
   bool known = false;
   if (row || (sample && series)) PERP_TRY(samples_truth(ctx, r, t, &known));
   if (row && known)
-    perp_measure_compare_between(ctx, r->measure, t, r->q_at, r->v_at, r->q_ref, r->v_ref,
-                                 r->sim != NULL ? r->lambda_at : NULL);
+    perp_measure_compare_between(ctx, r->measure, t, r->q_at, r->v_at, r->against.q_ref,
+                                 r->against.v_ref, r->sim != NULL ? r->lambda_at : NULL);
   if (!sample || !(series || replay)) return PERP_OK;
   const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
   perp_measure_state(r->between, t, r->q_at, r->v_at, &nothing);
   if (series) {
     if (known)
-      perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->q_ref, r->v_ref, NULL);
+      perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->against.q_ref,
+                                   r->against.v_ref, NULL);
     PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));
   }
   if (!replay) return PERP_OK;
-  return samples_replay(ctx, r, t, r->q_at, r->v_at, r->between, known ? r->q_ref : NULL, info,
-                        false);
+  return samples_replay(ctx, r, t, r->q_at, r->v_at, r->between, known ? r->against.q_ref : NULL,
+                        info, false);
 }
 
 /* The state right behind the fall of gauge->turn through zero, if it falls in (a, b), into q_at and
@@ -274,7 +280,7 @@ perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, doub
                             const double *q, const double *v, bool end, const perp_step_info *info)
 {
   const int64_t stride = samples_stride(r, r->every);
-  const bool grid = r->truth != NULL && !r->truth_any_time;
+  const bool grid = r->against.truth != NULL && !r->against.any_time;
   bool compare = end || count == 0, row = compare, known = false;
   if (!r->adaptive) {
     compare = row = end || count % stride == 0;
@@ -285,11 +291,11 @@ perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, doub
     row = end || samples_due(t, r->every, r->sampled);
   }
   if (grid || compare) PERP_TRY(samples_truth(ctx, r, t, &known));
-  if (known) perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref);
+  if (known) perp_measure_compare(ctx, r->measure, q, v, r->against.q_ref, r->against.v_ref);
   if (row && r->request->want_series)
     PERP_TRY(perp_series_row(ctx, &r->result->series, r->measure, q, v));
   if (r->replay == NULL || !(r->request->film ? samples_filmed(r, count, t, end) : row))
     return PERP_OK;
-  const double *ref = known ? r->q_ref : r->request->film ? samples_ghost(ctx, r, t) : NULL;
+  const double *ref = known ? r->against.q_ref : r->request->film ? samples_ghost(ctx, r, t) : NULL;
   return samples_replay(ctx, r, t, q, v, r->measure, ref, info, end);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/series.h"
 
-#include "experiments/base/util.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,9 +35,10 @@ perp_status perp_series_row(perp_ctx *ctx, perp_series *s, const perp_measure *m
     s->room = cap;
   }
   double *row = s->values + (size_t)s->rows++ * (size_t)s->columns;
-  const double fixed[SERIES_FIXED] = { m->t,         m->drift_pos, m->drift_pre, m->drift_pos_mean,
-                                       m->drift_vel, m->energy,    m->err_q,     m->err_v,
-                                       m->err_tip };
+  const double fixed[SERIES_FIXED] = {
+    m->now.t,      m->now.drift_pos, m->now.drift_pre, m->now.drift_pos_mean, m->now.drift_vel,
+    m->now.energy, m->now.err_q,     m->now.err_v,     m->now.err_tip
+  };
   memcpy(row, fixed, sizeof fixed);
   memcpy(row + SERIES_FIXED, q, (size_t)m->nq * sizeof *row);
   if (m->nv > 0) memcpy(row + SERIES_FIXED + m->nq, v, (size_t)m->nv * sizeof *row);

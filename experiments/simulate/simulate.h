@@ -4,6 +4,7 @@
 #ifndef PERP_SIMULATE_H
 #define PERP_SIMULATE_H
 
+#include "experiments/base/json.h"
 #include "experiments/base/kept.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/study/kind.h"
@@ -92,17 +93,20 @@ typedef struct perp_result {
   double h, t_end;              /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;
-  /* CPU time of the steps, s, and its mean, us; the spread over the steps, each by itself, us. NaN:
-   * not measured. */
-  double cpu_s, step_us, wall_s;
-  perp_spread alone_us;
-  /* Means over the first breakdown_steps steps of one more run, us, by the wall clock, with clocks
-   * inside: of a step, and its parts, which sum to it; breakdown_steps = 0: there was none. */
-  int64_t breakdown_steps;
-  double breakdown_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us;
-  int64_t steps_reused; /* steps in which contacts had the impulses of an earlier step alone */
-  double pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0
-                  without them */
+  struct {
+    /* CPU time of the steps, s, and its mean, us; the spread over the steps, each by itself, us.
+     * NaN: not measured. */
+    double cpu_s, step_us, wall_s;
+    perp_spread alone_us;
+    /* Means over the first breakdown_steps steps of one more run, us, by the wall clock, with
+     * clocks inside: of a step, and its parts, which sum to it; breakdown_steps = 0: there was
+     * none. */
+    int64_t breakdown_steps;
+    double breakdown_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us;
+    int64_t steps_reused; /* steps in which contacts had the impulses of an earlier step alone */
+    double pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0
+                    without them */
+  } time;
   perp_ode_counters ode_count;
   perp_stats kkt_count;
   perp_contact_count contact_count; /* zero without contacts */
@@ -143,5 +147,16 @@ double perp_result_metric(const perp_result *result, const char *name); /* NaN w
 void perp_result_free(perp_result *result);
 /* The JSON of `perp simulate --json`.  Figures that the run does not have are absent. */
 void perp_result_json(const perp_result *result, FILE *out);
+
+/* ---- what became of the contact problems of a run ---- */
+
+/* The members of "lcp".  problems = solved + reused + swept + failures; by: those solved, by the
+ * solver whose answer it is; share: of solved and reused ones (1 where there is no problem). */
+void perp_contacts_json(const perp_contact_count *c, perp_json *j);
+/* For people, at most 80 columns wide; nothing where there was no problem. */
+void perp_contacts_text(const perp_contact_count *c, FILE *out);
+/* One line: in how many steps impulses are not unique, and the motion depends on the choice;
+ * nothing where they are, and where no contact has friction. */
+void perp_solutions_text(const perp_solution_steps *s, FILE *out);
 
 #endif

@@ -109,7 +109,7 @@ static perp_status clock_alone(perp_ctx *ctx, perp_cell_run *r)
 static perp_status clock_brief(perp_ctx *ctx, perp_cell_run *r)
 {
   perp_result *result = r->result;
-  const double cost = perp_cell_clock_cost(), step = result->cpu_s / (double)r->batch.n;
+  const double cost = perp_cell_clock_cost(), step = result->time.cpu_s / (double)r->batch.n;
   const int64_t size = (int64_t)ceil(BATCH / fmax(step, 1e-8));
   perp_ode_counters before;
   perp_stats kkt;
@@ -129,7 +129,7 @@ static perp_status clock_brief(perp_ctx *ctx, perp_cell_run *r)
   }
   if (status == PERP_OK && perp_cell_cut(r) == PERP_CUT_NONE) status = clock_check(ctx, r, &before);
   if (status == PERP_ERR_NOMEM) return status;
-  result->cpu_s = status == PERP_OK ? cpu : (double)NAN;
+  result->time.cpu_s = status == PERP_OK ? cpu : (double)NAN;
   if (status != PERP_OK) perp_cell_clear(&r->batch);
   return PERP_OK;
 }
@@ -215,8 +215,8 @@ static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r)
   enum { RUNS = 5 };
   perp_result *result = r->result;
   if (r->sim == NULL) {
-    result->breakdown_us = result->integrate_us = result->step_us;
-    result->breakdown_steps = r->steps;
+    result->time.breakdown_us = result->time.integrate_us = result->time.step_us;
+    result->time.breakdown_steps = r->steps;
     return PERP_OK;
   }
   for (double least = HUGE_VAL, k = 0; k < RUNS && least > 1.1; k++) {
@@ -228,18 +228,19 @@ static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r)
     least = busy;
     const perp_group_count *groups = perp_sim_groups(r->sim);
     if (groups != NULL) {
-      r->measure->groups.advance_s = result->group_count.advance_s = groups->advance_s;
-      r->measure->groups.restart_s = result->group_count.restart_s = groups->restart_s;
+      r->measure->run.groups.advance_s = result->group_count.advance_s = groups->advance_s;
+      r->measure->run.groups.restart_s = result->group_count.restart_s = groups->restart_s;
     }
     const double each = 1e6 / (double)steps;
-    result->breakdown_steps = steps;
-    result->breakdown_us = each * wall;
-    result->collision_us = each * times.collision;
-    result->assembly_us = each * times.assembly;
-    result->kkt_us = each * times.kkt;
-    result->lcp_us = each * times.lcp;
-    result->integrate_us = result->breakdown_us - result->collision_us - result->assembly_us -
-                           result->kkt_us - result->lcp_us;
+    result->time.breakdown_steps = steps;
+    result->time.breakdown_us = each * wall;
+    result->time.collision_us = each * times.collision;
+    result->time.assembly_us = each * times.assembly;
+    result->time.kkt_us = each * times.kkt;
+    result->time.lcp_us = each * times.lcp;
+    result->time.integrate_us = result->time.breakdown_us - result->time.collision_us -
+                                result->time.assembly_us - result->time.kkt_us -
+                                result->time.lcp_us;
   }
   return PERP_OK;
 }
@@ -255,7 +256,7 @@ static double clock_mean(const perp_cell_run *r, bool whole)
   const bool rounds = r->request->timing_rounds > 0;
   const int64_t steps = rounds || r->brief ? r->steps : r->batch.total;
   if (steps == 0 || (rounds && !(whole && r->batch.total > 0))) return (double)NAN;
-  return 1e6 * r->result->cpu_s / (double)steps;
+  return 1e6 * r->result->time.cpu_s / (double)steps;
 }
 
 perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
@@ -264,24 +265,24 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
   perp_result *result = r->result;
   const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
   if (rounds > 0 && whole && r->steps > 0) {
-    const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
+    const double cpu_s = result->time.cpu_s; /* of pass 1, in case that none is finished */
     perp_cell_clear(&r->batch);
     for (int64_t i = 0; i < r->steps && r->steps <= PERP_LIST_EXACT; i++)
       PERP_TRY(perp_cell_add(ctx, &r->alone, HUGE_VAL));
-    result->cpu_s = HUGE_VAL;
+    result->time.cpu_s = HUGE_VAL;
     perp_clock_reference pace;
     perp_clock_reference_begin(&pace);
     for (int round = 0; round < rounds; round++) {
       double cpu = HUGE_VAL;
       PERP_TRY(time_run(ctx, r, &pace, &cpu));
-      result->cpu_s = fmin(result->cpu_s, cpu);
+      result->time.cpu_s = fmin(result->time.cpu_s, cpu);
       if (perp_cell_cut(r) != PERP_CUT_NONE) break;
     }
-    if (isinf(result->cpu_s)) { /* no round was finished */
-      result->cpu_s = cpu_s;
+    if (isinf(result->time.cpu_s)) { /* no round was finished */
+      result->time.cpu_s = cpu_s;
       perp_cell_clear(&r->batch);
     }
-    result->pace = perp_clock_reference_end(&pace);
+    result->time.pace = perp_clock_reference_end(&pace);
     if (perp_cell_cut(r) == PERP_CUT_NONE)
       PERP_TRY(clock_alone(ctx, r));
     else
@@ -291,11 +292,11 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
     if (whole)
       PERP_TRY(clock_brief(ctx, r));
     else
-      result->cpu_s = (double)NAN; /* the first steps alone had a clock */
+      result->time.cpu_s = (double)NAN; /* the first steps alone had a clock */
   }
-  result->step_us = clock_mean(r, whole);
+  result->time.step_us = clock_mean(r, whole);
   if (rounds <= 0 && r->brief) perp_cell_clear(&r->batch); /* no step was timed by itself */
-  r->measure->alone_us = result->alone_us = clock_us(
+  r->measure->run.alone_us = result->time.alone_us = clock_us(
       perp_cell_spread(rounds > 0 ? &r->alone : &r->batch));
   const bool asked = rounds > 0 || r->request->timing_detail;
   return whole && asked ? simulate_clock_breakdown(ctx, r) : PERP_OK;

@@ -31,7 +31,7 @@ perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *r, double perturb)
   else
     for (int i = 0; i < nq; i++) moved[i] = q0[i] + dq[i];
   r->moved = moved;
-  r->measure->perturbed = true;
+  r->measure->run.perturbed = true;
   return PERP_OK;
 }
 

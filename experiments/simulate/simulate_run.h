@@ -27,9 +27,11 @@ typedef struct perp_cell_run {
   perp_ode *ode; /* plain ODE problems */
   perp_measure *measure;
   perp_replay *replay;
-  const perp_truth *truth, *second; /* second: another one, to see how far both are to be trusted */
-  bool truth_any_time, parted;      /* parted: they no longer know the trajectory */
-  double *q_ref, *v_ref, *q_second, *v_second, largest_q;
+  struct {                            /* what the run is compared with */
+    const perp_truth *truth, *second; /* second: another one, to see how far both can be trusted */
+    bool any_time, parted;            /* parted: they no longer know the trajectory */
+    double *q_ref, *v_ref, *q_second, *v_second, largest_q;
+  } against;
   perp_scene plain;                /* borrowed from scene, without gauges */
   perp_measure *between;           /* of states between two accepted ones, for rows of the series */
   double *q_at, *v_at, *lambda_at; /* such a state */

@@ -8,6 +8,9 @@
 /* A conserved quantity that changes by more than this part of its scale is a warning. */
 #define PERP_LOSS_MOST 0.01
 
+/* After the last step, with the counts read: which rows are redundant (a line of the events);
+ * warnings of singular positions, and of energy that the constraint forces took or gave. */
+void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *r);
 /* After the metrics of the result: result->invariants and its warnings.  Nothing of a run that did
  * not reach its end. */
 void perp_simulate_warn(const perp_cell_run *r, perp_result *result);

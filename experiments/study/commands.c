@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/commands.h"
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <string.h>

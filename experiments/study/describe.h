@@ -3,7 +3,9 @@
 #ifndef PERP_DESCRIBE_H
 #define PERP_DESCRIBE_H
 
-#include "experiments/base/util.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/json.h"
+#include "solvers/core/core.h"
 
 /* Name of one capability bit of a kind; NULL when the bit has no name. */
 const char *perp_capability_name(perp_kind kind, unsigned bit);

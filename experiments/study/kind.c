@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/study/plan.h"
+#include "experiments/study/kind.h"
 
 #include <string.h>
 
@@ -31,11 +31,6 @@ bool perp_cell_whole(perp_cell_status status)
 bool perp_cell_timed(const perp_cell_kind *kind, perp_cell_status status)
 {
   return status == PERP_CELL_OK || (perp_cell_whole(status) && kind->runs);
-}
-
-double perp_cell_work(const perp_study *study, const perp_cell *cell)
-{
-  return study->kind->work != NULL ? study->kind->work(study, cell) : 1;
 }
 
 void perp_outcome_add(perp_outcome *o, const char *name, double value)

@@ -5,8 +5,8 @@
 #define PERP_KIND_H
 
 #include "experiments/base/tree.h"
-#include "experiments/base/util.h"
 #include "experiments/base/warnings.h"
+#include "experiments/expr/expr.h"
 
 struct perp_study;
 struct perp_cell;
@@ -125,11 +125,11 @@ typedef struct perp_cell_kind {
   /* Read those sections; may set hidden parameters and add axes.  NULL: nothing to read. */
   void (*read)(perp_ctx *ctx, struct perp_study *study, perp_diag *diag);
   /* Bring the values [params] of one combination to the form that identifies the cell: what has no
-   * effect in it becomes "", and why [params], all "" before, says why ("with formulation
+   * effect in it becomes missing, and why [params], all "" before, says why ("with formulation
    * reduced").  Texts come from pool; *memory, NULL at first and in pool too, is the kind's own
    * from combination to combination.  NULL: they are already. */
   void (*canonical)(perp_ctx *ctx, const struct perp_study *study, perp_pool *pool, void **memory,
-                    const char **value, char (*why)[PERP_WHY_MAX]);
+                    perp_value *value, char (*why)[PERP_WHY_MAX]);
   /* Run one cell, in a process of its own.  Fills *out (zeroed before). */
   void (*run)(perp_ctx *ctx, const perp_job *job, perp_outcome *out);
   /* run knows PERP_JOB_SETUP; its answer is that of all cells with the same plug-ins and texts */
@@ -153,8 +153,6 @@ typedef struct perp_cell_kind {
   void (*command)(const struct perp_study *study, const struct perp_cell *cell, perp_text *out);
 } perp_cell_kind;
 
-/* The work of a cell, 1 where the kind does not say. */
-double perp_cell_work(const struct perp_study *study, const struct perp_cell *cell);
 /* Number of parameters; index of a key or -1. */
 int perp_kind_params(const perp_cell_kind *kind);
 int perp_kind_param(const perp_cell_kind *kind, const char *key);

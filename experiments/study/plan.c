@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/plan.h"
 #include "solvers/core/optional.h"
+#include "experiments/base/files.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,15 +9,6 @@
 #include <string.h>
 
 /* ---- expressions over cells ---- */
-
-perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int param)
-{
-  const char *text = cell->value[param];
-  if (text[0] == '\0') return (perp_value){ PERP_VALUE_MISSING, 0, NULL };
-  return study->columns[param].type == PERP_COLUMN_NUMBER
-             ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
-             : (perp_value){ PERP_VALUE_TEXT, 0, text };
-}
 
 static void cell_value(void *user, int row, int column, perp_value *v)
 {
@@ -26,7 +18,7 @@ static void cell_value(void *user, int row, int column, perp_value *v)
     *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[status] };
     return;
   }
-  *v = perp_cell_value(s->study, &s->plan->cells[row], column);
+  *v = s->plan->cells[row].value[column];
 }
 
 void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
@@ -50,8 +42,9 @@ static void cell_id(const perp_study *study, perp_cell *cell)
   perp_text t = { 0 };
   perp_text_add(&t, "kind=%s\n", study->kind->name);
   for (int p = 0; p < study->n_params; p++)
-    if (cell->value[p][0] != '\0') /* a parameter that is added later does not rename old cells */
-      perp_text_add(&t, "%s=%s\n", study->kind->params[p].key, cell->value[p]);
+    if (cell->value[p].text[0] !=
+        '\0') /* a parameter that is added later does not rename old cells */
+      perp_text_add(&t, "%s=%s\n", study->kind->params[p].key, cell->value[p].text);
   snprintf(cell->id, sizeof cell->id, "%016llx", (unsigned long long)perp_hash64(t.s, t.n, 0));
   perp_text_free(&t);
 }
@@ -59,7 +52,7 @@ static void cell_id(const perp_study *study, perp_cell *cell)
 static bool same_values(const perp_study *study, const perp_cell *a, const perp_cell *b)
 {
   for (int p = 0; p < study->n_params; p++)
-    if (strcmp(a->value[p], b->value[p]) != 0) return false;
+    if (strcmp(a->value[p].text, b->value[p].text) != 0) return false;
   return true;
 }
 
@@ -83,8 +76,8 @@ static bool plan_left_out(const perp_ctx *ctx, const perp_study *study, perp_pla
 {
   const perp_optional *o = NULL;
   for (int p = 0; p < study->n_params && o == NULL; p++)
-    if (study->kind->params[p].type == PERP_PARAM_PLUGIN && cell->value[p][0] != '\0')
-      o = perp_optional_absent(ctx, study->kind->params[p].plugin, cell->value[p]);
+    if (study->kind->params[p].type == PERP_PARAM_PLUGIN && cell->value[p].text[0] != '\0')
+      o = perp_optional_absent(ctx, study->kind->params[p].plugin, cell->value[p].text);
   if (o == NULL) return false;
   int i = 0;
   while (i < plan->n_absent && strcmp(plan->absent[i].part, o->part) != 0) i++;
@@ -158,7 +151,7 @@ static void plan_combination(const perp_study *study, int64_t k, int *index, per
       k -= n;
   }
   for (int p = 0; p < study->n_params; p++)
-    cell->value[p] = study->fixed[p] != NULL ? study->fixed[p] : "";
+    if (study->fixed[p] != NULL) cell->value[p] = *study->fixed[p];
   for (int a = study->n_axes - 1; a >= 0; a--) {
     const perp_axis *axis = &study->axes[a];
     const int p = axis->param, n = set != NULL ? set->n[p] : axis->n, i = (int)(k % n);
@@ -187,7 +180,7 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   int *index = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *index);
   char(*why)[PERP_WHY_MAX] = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *why);
   make_uses(study, plan);
-  const char **value = NULL; /* of a combination; one that is left out lends it to the next */
+  perp_value *value = NULL; /* of a combination; one that is left out lends it to the next */
   for (int k = 0; k < total && status == PERP_OK; k++) {
     perp_cell *cell = &plan->cells[plan->n];
     if (value == NULL) value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *value);
@@ -241,12 +234,17 @@ int perp_plan_find(const perp_plan *plan, const char *id)
   return found;
 }
 
+double perp_cell_work(const perp_study *study, const perp_cell *cell)
+{
+  return study->kind->work != NULL ? study->kind->work(study, cell) : 1;
+}
+
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
   for (int a = 0; a < study->n_axes; a++) {
     int p = study->axes[a].param;
     perp_text_add(out, "%s%s=%s", a > 0 ? " " : "", study->kind->params[p].key,
-                  cell->value[p][0] ? cell->value[p] : "-");
+                  cell->value[p].text[0] ? cell->value[p].text : "-");
   }
   if (study->n_axes == 0) perp_text_add(out, "%s", study->name);
 }
@@ -254,7 +252,8 @@ void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *
 void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell)
 {
   for (int p = 0; p < study->n_params; p++)
-    if (cell->value[p][0] != '\0') perp_json_text(j, study->kind->params[p].key, cell->value[p]);
+    if (cell->value[p].type != PERP_VALUE_MISSING)
+      perp_param_json(j, study->kind->params[p].key, &cell->value[p]);
 }
 
 /* ---- plan.jsonl ---- */
@@ -268,7 +267,7 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
   perp_json_object(&j, NULL,
                    "plan %s, schema %d, study %s, kind %s, profile %s, only %s, skip %s, shard %s, "
                    "plugins %s, cells %d",
-                   "perp-plan/1", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA,
+                   "perp-plan/2", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA,
                    study->name, study->kind->name, study->profile, selection->only, selection->skip,
                    selection->shard, selection->plugins, plan->n);
   for (int i = 0; i < plan->n; i++) {
@@ -293,6 +292,23 @@ const char *perp_json_kept(perp_pool *pool, const json_t *object, const char *ke
   return text != NULL ? perp_pool_strdup(pool, text) : none;
 }
 
+/* The value of a parameter of a line; perp-plan/1 has numbers as texts.  false: a number
+ * that is none. */
+static bool plan_load_value(perp_plan *plan, const perp_param *param, const json_t *json,
+                            perp_value *value)
+{
+  char text[40];
+  const bool number = param->type == PERP_PARAM_REAL || param->type == PERP_PARAM_INT;
+  if (json_is_number(json)) {
+    perp_param_format(param, json_number_value(json), text, sizeof text);
+    *value = perp_param_value(param, perp_pool_strdup(&plan->pool, text));
+  } else {
+    const char *kept = json_string_value(json);
+    *value = perp_param_value(param, kept != NULL ? perp_pool_strdup(&plan->pool, kept) : "");
+  }
+  return !number || value->type != PERP_VALUE_TEXT;
+}
+
 static perp_status load_line(perp_ctx *ctx, const char *path, int line, const char *text, size_t n,
                              const perp_study *study, perp_plan *plan, perp_selection *selection)
 {
@@ -301,7 +317,14 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
   const char *id = json_string_value(json_object_get(object, "cell"));
   if (line == 1) {
     const char *mark = json_string_value(json_object_get(object, "plan"));
-    if (mark == NULL || strcmp(mark, "perp-plan/1") != 0)
+    const bool known = mark != NULL &&
+                       (strcmp(mark, "perp-plan/1") == 0 || strcmp(mark, "perp-plan/2") == 0);
+    if (!known && mark != NULL && strncmp(mark, "perp-plan/", 10) == 0)
+      status = PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                         "%s: the plan has the format %s, but this perp reads perp-plan/1 and "
+                         "perp-plan/2. Use the version of perp that wrote it.",
+                         path, mark);
+    else if (!known)
       status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: line 1 is not the head of a plan", path);
     const json_t *schema = json_object_get(object, "schema");
     selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
@@ -317,8 +340,11 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     perp_cell *cell = &plan->cells[plan->n++];
     snprintf(cell->id, sizeof cell->id, "%s", id);
     cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
-    for (int p = 0; p < study->n_params; p++)
-      cell->value[p] = perp_json_kept(&plan->pool, object, study->kind->params[p].key, "");
+    for (int p = 0; p < study->n_params && status == PERP_OK; p++)
+      if (!plan_load_value(plan, &study->kind->params[p],
+                           json_object_get(object, study->kind->params[p].key), &cell->value[p]))
+        status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %s must be a number", path, line,
+                           study->kind->params[p].key);
   }
   json_decref(object);
   return status;

@@ -8,8 +8,8 @@
 /* One combination.  Its id is a hash of kind and canonical parameters: the same on every machine,
  * in every study. */
 typedef struct perp_cell {
-  char id[17];        /* 16 hexadecimal digits */
-  const char **value; /* [n_params] canonical texts, "" = not used */
+  char id[17];       /* 16 hexadecimal digits */
+  perp_value *value; /* [n_params] each with its canonical text; missing: not used */
 } perp_cell;
 
 enum { PERP_CELLS_MAX = 4000000 };
@@ -49,8 +49,6 @@ typedef struct perp_plan {
   perp_value_use **use;
 } perp_plan;
 
-/* The value of a parameter in expressions. */
-perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int param);
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
 /* Is every value that the study names used by a cell?  Errors with their places go to diag.  A
  * study that the command line has narrowed may have unused values of its file. */
@@ -68,6 +66,8 @@ void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* both on 
 void perp_plan_free(perp_plan *plan);
 /* Index of the cell with this id or the only one that begins so; -1 none, -2 several. */
 int perp_plan_find(const perp_plan *plan, const char *id);
+/* The work of a cell, 1 where the kind does not say. */
+double perp_cell_work(const perp_study *study, const perp_cell *cell);
 /* "ode=rk4 h=0.001 stab=post": the parameters that vary over the study. */
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out);
 /* Its parameters that are used, as members of a JSON object. */
@@ -83,7 +83,7 @@ typedef struct perp_plan_scope {
 void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
                           const perp_plan *plan, const perp_cell_status *status);
 
-/* plan.jsonl: a head line, then one line a cell. */
+/* plan.jsonl: a head line, then one line a cell, with numbers as numbers (perp-plan/2). */
 /* What the words of a results folder mean; 2: ok says that every problem of the run was solved by
  * the solver that was named.  1 (folders that do not say it): ok says that the run reached its
  * end. */

@@ -28,7 +28,7 @@ static const perp_node *plan_check_place(const perp_study *s, const perp_cell *c
   for (int a = 0; a < s->n_axes; a++) {
     const perp_axis *axis = &s->axes[a];
     for (int k = 0; axis->param == p && axis->at != NULL && k < axis->n; k++)
-      if (strcmp(axis->value[k], cell->value[p]) == 0) return axis->at[k];
+      if (strcmp(axis->value[k].text, cell->value[p].text) == 0) return axis->at[k];
   }
   return NULL;
 }
@@ -90,11 +90,12 @@ void perp_plan_check(const perp_ctx *ctx, const perp_study *s, const perp_plan *
                      perp_diag *diag)
 {
   for (int p = 0; p < s->n_params; p++)
-    plan_check_unused(s, plan, p, s->fixed[p], s->fixed_at[p], &plan->use[p][0], diag);
+    plan_check_unused(s, plan, p, s->fixed[p] != NULL ? s->fixed[p]->text : NULL, s->fixed_at[p],
+                      &plan->use[p][0], diag);
   for (int a = 0; a < s->n_axes; a++) {
     const perp_axis *axis = &s->axes[a];
     for (int i = 0; i < axis->n && axis->at != NULL; i++)
-      plan_check_unused(s, plan, axis->param, axis->value[i], axis->at[i],
+      plan_check_unused(s, plan, axis->param, axis->value[i].text, axis->at[i],
                         &plan->use[axis->param][i], diag);
   }
   plan_check_cells(s, plan, diag);

@@ -153,7 +153,7 @@ static double mapped_bytes(const char *key)
   if (n <= 0) return 0;
   buf[n] = '\0';
   const char *s = strstr(buf, key);
-  return s != NULL ? 1024 * strtod(s + strlen(key), NULL) : 0;
+  return s != NULL ? 1024 * (double)strtol(s + strlen(key), NULL, 10) : 0;
 }
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -5,13 +5,11 @@
 
 #include "experiments/expr/expr.h"
 #include "experiments/study/kind.h"
-#include "experiments/study/study_answer.h"
-#include "experiments/study/study_replicate.h"
 
 typedef struct perp_axis {
   int param;
   int n;
-  const char **value; /* [n] canonical texts */
+  perp_value *value; /* [n] */
   /* [n] where the file names them; NULL, or NULL of one: a kind has made it */
   const perp_node *const *at;
 } perp_axis;
@@ -49,7 +47,7 @@ typedef struct perp_claim {
  *     columns: [{ name: ode, text: ODE with its defaults, where: 'engine == ode' }, ...]
  *     rows:
  *       - { name: creep, text: a box on a slope creeps, of: engine of the report, source: its
- * thread, where: 'scene == incline', metric: pose.drift.max, above: 1 mm }
+ *           thread, where: 'scene == incline', metric: pose.drift.max, above: 1 mm }
  *
  * A cell belongs to the row and the column whose conditions hold.  It shows the symptom where its
  * figure is above the bound; spread: the figure is the distance of the largest from the least
@@ -71,6 +69,113 @@ typedef struct perp_exclude {
   perp_expr *where; /* over the parameters */
 } perp_exclude;
 
+/* What a study asks, as data.
+ *
+ *   answer:                                # one map, or a list of them
+ *     ask: Which is the most accurate?     # in words; may be left out
+ *     best: err.tip.max                    # least or most, as the metric says;
+ *     at: time.cpu                         #   at equal work: a metric of cost
+ *     budgets: [1 ms, 10 ms]               #   such costs, and
+ *     targets: [1 cm, 1 mm]                #   such errors, whose cost is compared
+ *     proxy: drift.pos.max                 #   does who is best by this have the best figure, too?
+ *     by: stab                             # who is compared: parameters
+ *     for: [scene, h]                      # what is never mixed: a comparison for each
+ *     where: 'formulation == velocity'     # which cells
+ *
+ *   answer: { most: solved, by: lcp, for: problem.family }
+ *
+ *   answer: { slope: err.q.max, over: h, by: ode }  # a power law: observed order, exponent of time
+ *
+ *   answer: { claims: all }                         # the claims of the study say it
+ *
+ * Budgets and targets that are not given are chosen.  A key of by, for and over is a parameter
+ * (stab), an option of a plug-in (scene.links), or the name without options (lcp.name,
+ * problem.family). */
+typedef struct perp_study_key {
+  const char *text; /* "scene.links" */
+  int param;
+  const char *option; /* "links"; NULL: the whole value */
+  bool name;          /* the value up to its options */
+  bool without;       /* the value without that option: cells that differ in it alone are one */
+} perp_study_key;
+
+typedef enum perp_question_kind {
+  PERP_ASK_BEST,
+  PERP_ASK_MOST, /* solved */
+  PERP_ASK_SLOPE,
+  PERP_ASK_CLAIMS
+} perp_question_kind;
+
+typedef struct perp_question {
+  perp_question_kind kind;
+  const char *ask;         /* "" */
+  const char *metric;      /* BEST, SLOPE */
+  const char *at, *proxy;  /* BEST: metrics, NULL: none */
+  perp_study_key over;     /* SLOPE */
+  const char *over_metric; /* the same, when it is a metric */
+  int n_by, n_apart;       /* n_by 0: left to the reader of the results */
+  const perp_study_key *by, *apart;
+  int n_budgets, n_targets; /* 0: chosen */
+  const double *budget, *target;
+  double floor;           /* differences below are none; 0: what the references say */
+  const char *where_text; /* NULL: all cells */
+  perp_expr *where;
+  bool assumed; /* the study does not say it */
+} perp_question;
+
+typedef enum perp_replicated {
+  PERP_REPLICATE_REPRODUCED,   /* within the reading error, or the factor that the row names */
+  PERP_REPLICATE_CONTRADICTED, /* outside, and independent evidence agrees with perp */
+  PERP_REPLICATE_UNDETERMINED, /* a condition is missing in the document, or a method in perp */
+  PERP_REPLICATE_VERDICTS
+} perp_replicated;
+
+typedef enum perp_stated {
+  PERP_STATED_NOTHING, /* a row that has no run: a method or a scene is missing */
+  PERP_STATED_VALUE,   /* value or curve */
+  PERP_STATED_BELOW,   /* a bound */
+  PERP_STATED_HOLDS    /* a condition */
+} perp_stated;
+
+/* A point of a curve; a row with a value has one. */
+typedef struct perp_replicate_point {
+  const char *x;              /* "" of a single value */
+  double value;               /* stated, in the unit of the row */
+  perp_expr *measured, *twin; /* numbers; twin NULL where the row has none, or a condition */
+} perp_replicate_point;
+
+/* One statement of a document, beside what the runs of a study measure.
+ *
+ *   replicate:
+ *     papers: { cline: "Cline 2002, Rigid Body Simulation with Contact and Constraints" }
+ *     rows:
+ *       - { paper: cline, at: figure 5.6, states: joints drift 20 mm apart, printed: 1 ms; 6 links,
+ *           derived: gravity from ..., value: 20 mm, unit: m, factor: 1.4, reading: from the text,
+ *           measured: 'max(drift.pos.max, run == fitted)', verdict: reproduced,
+ *           twin: 'max(drift.pos.max, run == earth)' }
+ *
+ * verdict is what the row declares; results/replicate.h has what the runs say.  twin is the same
+ * test under a condition that is wrong on purpose, and must fail: a number for what is reproduced
+ * or undetermined, a condition elsewhere. */
+typedef struct perp_replicate_row {
+  int paper; /* index */
+  const char *at, *states, *printed, *derived, *reading, *missing, *unit;
+  perp_stated kind;
+  int n_points;
+  perp_replicate_point *point;
+  double factor, within;              /* > 1, > 0: what counts as agreement; 0: not named */
+  perp_expr *holds, *evidence, *twin; /* conditions, NULL: none */
+  perp_expr *least, *most; /* numbers: the interval over plausible conditions; NULL: none */
+  const char *measured_text, *twin_text, *evidence_text; /* "" where there is none */
+  perp_replicated declared;
+} perp_replicate_row;
+
+typedef struct perp_replicate {
+  int n_papers, n_rows;      /* both 0, or neither */
+  const char **key, **paper; /* [n_papers] */
+  perp_replicate_row *row;
+} perp_replicate;
+
 typedef struct perp_study {
   perp_pool pool; /* everything below lives here */
   const perp_cell_kind *kind;
@@ -81,8 +186,8 @@ typedef struct perp_study {
   perp_node *root; /* the effective study: profile and --set merged, without `profiles` */
 
   int n_params; /* those of the kind; `run`, the last one, only in a study with runs */
-  /* [n_params] canonical text of what does not vary; NULL where there is an axis */
-  const char **fixed;
+  /* [n_params] the value of what does not vary; NULL where there is an axis */
+  const perp_value **fixed;
   const perp_node **fixed_at; /* [n_params] where the file names it; NULL: a default, or an axis */
   bool narrowed;              /* --set has changed it */
   int n_axes;
@@ -170,9 +275,19 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, pe
                             perp_study **out);
 void perp_study_free(perp_study *study);
 
-/* For kinds: add an axis, or set a hidden parameter, with values that are canonical already. */
-void perp_study_add_axis(perp_study *study, int param, const char *const *value, int n);
-void perp_study_fix(perp_study *study, int param, const char *value);
+/* The value of a parameter of its canonical text, which is borrowed: REAL and INT are numbers, in
+ * the unit of the parameter, all others texts; "" is missing.  `text` of a number is its canonical
+ * text, too. */
+perp_value perp_param_value(const perp_param *param, const char *text);
+/* The canonical text of a number. */
+void perp_param_format(const perp_param *param, double v, char *buf, size_t size);
+/* As a member of a JSON object, or of a list (key NULL): a number as a number. */
+void perp_param_json(perp_json *j, const char *key, const perp_value *value);
+/* For kinds: add an axis, replace the values of one, or set a hidden parameter, with texts that are
+ * canonical already. */
+void perp_study_add_axis(perp_study *study, int param, const char *const *text, int n);
+void perp_study_set_axis(perp_study *study, perp_axis *axis, const char *const *text, int n);
+void perp_study_fix(perp_study *study, int param, const char *text);
 /* Values of a parameter as a study file gives them: one is fixed, several are an axis. */
 void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, int param,
                            const perp_node *node);
@@ -192,5 +307,18 @@ int perp_study_column(const perp_study *study, const char *name);
 const perp_metric *perp_study_metric(const perp_study *study, const char *name);
 /* Find a study that comes with perp, or a file.  NULL: neither (message in ctx). */
 char *perp_study_find(perp_ctx *ctx, const char *name);
+
+/* A key by its text; false with a message in *why (from pool) when it names nothing of the study.
+ */
+bool perp_study_key_of(const perp_ctx *ctx, const perp_study *study, perp_pool *pool,
+                       const char *text, perp_study_key *key, const char **why);
+/* What a value of its parameter, in canonical form, is by the key; from pool. */
+const char *perp_study_key_text(const perp_ctx *ctx, const perp_study *study, perp_pool *pool,
+                                const perp_study_key *key, const char *value);
+
+/* How long the name is in a value, before its options. */
+size_t perp_study_name_length(const perp_param *p, const char *value);
+
+extern const char *const perp_replicated_names[]; /* NULL-terminated, in the order of the enum */
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The section `answer` of a study file. */
-#include "experiments/study/study_answer.h"
-
 #include "experiments/study/study_fields.h"
 
 #include <math.h>
@@ -78,7 +76,7 @@ const char *perp_study_key_text(const perp_ctx *ctx, const perp_study *s, perp_p
   if (key->name) return perp_pool_strndup(pool, value, perp_study_name_length(p, value));
   if (key->option == NULL) return value;
   char text[128];
-  return perp_option_text(ctx, p->plugin, value, key->option, text, sizeof text) != NULL
+  return perp_option_text(ctx, p->plugin, value, key->option, text, sizeof text, NULL) != NULL
              ? perp_pool_strdup(pool, text)
              : "";
 }

@@ -51,6 +51,8 @@ double perp_study_figure(perp_study_reader *r, const perp_node *map, const char 
 /* A list of maps; empty where there is none, or after an error. */
 const perp_node *perp_study_list(perp_study_reader *r, const perp_node *map, const char *key);
 
+/* Read `answer` of the study; what is wrong goes to the diagnostics of the reader. */
+void perp_study_read_answer(perp_study_reader *r, const perp_node *root);
 /* Read `symptoms` of the study; what is wrong goes to the diagnostics of the reader. */
 void perp_study_read_symptoms(perp_study_reader *r, const perp_node *root);
 /* The same for `replicate`. */

@@ -2,7 +2,6 @@
 /* Values of the parameters of a study: lists, ranges, bracketed lists inside of names, in canonical
  * form. */
 #include "experiments/study/study_fields.h"
-
 #include "experiments/scenes/scene_file.h"
 #include "solvers/core/optional.h"
 
@@ -92,10 +91,7 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
                  param->unit != NULL ? param->unit : "", text);
       return NULL;
     }
-    if (param->type == PERP_PARAM_INT)
-      snprintf(buf, sizeof buf, "%.0f", v);
-    else
-      perp_format_real(v, buf, sizeof buf);
+    perp_param_format(param, v, buf, sizeof buf);
     return perp_pool_strdup(pool, buf);
   }
   case PERP_PARAM_TEXT:
@@ -249,19 +245,55 @@ static void read_values(perp_study_reader *r, perp_study_values *v, const perp_p
     study_values_expand(r, v, param, node, node->text);
 }
 
-void perp_study_add_axis(perp_study *s, int param, const char *const *value, int n)
+void perp_param_format(const perp_param *param, double v, char *buf, size_t size)
 {
-  perp_axis *a = &s->axes[s->n_axes++];
-  a->param = param;
-  a->n = n;
-  a->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *a->value);
-  for (int i = 0; i < n; i++) a->value[i] = perp_pool_strdup(&s->pool, value[i]);
+  if (param->type == PERP_PARAM_INT)
+    snprintf(buf, size, "%.0f", v);
+  else
+    perp_format_real(v, buf, size);
+}
+
+perp_value perp_param_value(const perp_param *param, const char *text)
+{
+  perp_value v = { PERP_VALUE_TEXT, 0, text };
+  if (text[0] == '\0')
+    v.type = PERP_VALUE_MISSING;
+  else if ((param->type == PERP_PARAM_REAL || param->type == PERP_PARAM_INT) &&
+           perp_parse_real(NULL, text, "", &v.number) == PERP_OK)
+    v.type = PERP_VALUE_NUMBER;
+  return v;
+}
+
+void perp_param_json(perp_json *j, const char *key, const perp_value *value)
+{
+  if (value->type == PERP_VALUE_NUMBER && isfinite(value->number))
+    perp_json_raw(j, key, value->text);
+  else
+    perp_json_text(j, key, value->text);
+}
+
+void perp_study_add_axis(perp_study *s, int param, const char *const *text, int n)
+{
+  perp_axis *axis = &s->axes[s->n_axes++];
+  axis->param = param;
+  perp_study_set_axis(s, axis, text, n);
   s->fixed[param] = NULL;
 }
 
-void perp_study_fix(perp_study *s, int param, const char *value)
+void perp_study_set_axis(perp_study *s, perp_axis *axis, const char *const *text, int n)
 {
-  s->fixed[param] = perp_pool_strdup(&s->pool, value);
+  const perp_param *param = &s->kind->params[axis->param];
+  axis->n = n;
+  axis->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *axis->value);
+  for (int i = 0; i < n; i++)
+    axis->value[i] = perp_param_value(param, perp_pool_strdup(&s->pool, text[i]));
+}
+
+void perp_study_fix(perp_study *s, int param, const char *text)
+{
+  perp_value *v = perp_pool_alloc(&s->pool, 1, sizeof *v);
+  *v = perp_param_value(&s->kind->params[param], perp_pool_strdup(&s->pool, text));
+  s->fixed[param] = v;
 }
 
 void perp_study_read_values(perp_study_reader *r, const perp_node *node, int param,
@@ -295,4 +327,118 @@ const char *perp_study_default(perp_study *s, int p)
   return strcmp(s->kind->params[p].key, "seed") == 0
              ? perp_pool_printf(&s->pool, "%llu", (unsigned long long)s->seed)
              : s->kind->params[p].dflt;
+}
+
+/* The list `runs` of a study file: conditions that have names, instead of a grid.
+ *
+ *   h: 1 ms                                   # for every run that does not name it
+ *   runs:
+ *     - { name: drift, scene: "chain:links=6", stab: none }
+ *     - { name: tuned, scene: "chain:links=6", stab: "baumgarte:alpha=[50, 200]", h: [1 ms, 2 ms] }
+ */
+
+/* Can an expression have the name without quotes?  A digit behind a '-' would be a number. */
+static bool runs_name_is_word(const char *name)
+{
+  const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+  if (name[n] != '\0' || strchr("0123456789-", name[0]) != NULL) return false;
+  for (const char *c = strchr(name, '-'); c != NULL; c = strchr(c + 1, '-'))
+    if (strchr("0123456789-", c[1]) != NULL) return false; /* the end of the name too */
+  return true;
+}
+
+/* The names of the runs, each once, as values of the parameter `run`. */
+static void runs_names(perp_study_reader *r, const perp_node *list, int run)
+{
+  perp_study *s = r->s;
+  perp_study_values names = { 0 };
+  for (int i = 0; i < list->n; i++) {
+    const perp_node *item = list->item[i], *at = perp_tree_get(item, "name");
+    const char *name = perp_study_text(r, item, "name", "");
+    const int before = names.text.n;
+    if (name[0] == '\0')
+      PERP_WRONG(r->diag, item, "the key 'name' is missing here");
+    else if (!runs_name_is_word(name))
+      PERP_WRONG(
+          r->diag, at,
+          "the name of a run begins with a letter and has letters, digits, '_' and '-', which "
+          "a letter follows: got '%s'",
+          name);
+    perp_study_add_value(r, &names, name, at);
+    if (name[0] != '\0' && names.text.n == before)
+      PERP_WRONG(r->diag, at, "two runs have the name '%s'", name);
+    s->runs[i].name = name;
+    s->runs[i].n[run] = 1;
+    s->runs[i].value[run] = perp_pool_alloc(&s->pool, 1, sizeof(int));
+    s->runs[i].value[run][0] = perp_names_index(&s->pool, &names.text, name, -1);
+  }
+  perp_study_add_axis(s, run, names.text.text, names.text.n);
+  s->axes[s->n_axes - 1].at = names.at;
+  const char **choices = perp_pool_alloc(&s->pool, (size_t)names.text.n + 1, sizeof *choices);
+  memcpy(choices, names.text.text, (size_t)names.text.n * sizeof *choices);
+  s->columns[run].choices = choices;
+}
+
+/* The values of parameter p in all runs. */
+static void runs_values(perp_study_reader *r, const perp_node *root, const perp_node *list, int p)
+{
+  perp_study *s = r->s;
+  const perp_param *param = &s->kind->params[p];
+  const perp_node *common = param->hidden ? NULL : perp_tree_get(root, param->key);
+  perp_study_values all = { 0 };
+  bool used = false;
+  for (int i = 0; i < list->n; i++) {
+    const perp_node *own = param->hidden ? NULL : perp_tree_get(list->item[i], param->key);
+    perp_study_values mine = { 0 };
+    if (own != NULL || common != NULL)
+      perp_study_read_values(r, own != NULL ? own : common, p, &mine);
+    else if (perp_study_default(s, p) != NULL)
+      perp_study_add_value(r, &mine, perp_study_default(s, p), NULL);
+    else
+      PERP_WRONG(r->diag, list->item[i], "'%s' is missing: %s", param->key, param->help);
+    used = used || own == NULL;
+    s->runs[i].n[p] = mine.text.n;
+    s->runs[i].value[p] = perp_pool_alloc(&s->pool, (size_t)mine.text.n + 1, sizeof(int));
+    for (int k = 0; k < mine.text.n; k++) {
+      perp_study_add_value(r, &all, mine.text.text[k], mine.at[k]);
+      s->runs[i].value[p][k] = perp_names_index(&s->pool, &all.text, mine.text.text[k], -1);
+    }
+  }
+  if (common != NULL && !used)
+    perp_diag_error(r->diag, common, 0, "remove it", "%s has no effect: every run has its own",
+                    param->key);
+  perp_study_set_values(s, p, &all);
+}
+
+bool perp_study_read_runs(perp_study_reader *r, const perp_node *root)
+{
+  perp_study *s = r->s;
+  const perp_node *list = perp_study_list(r, root, "runs"), *at = perp_tree_get(root, "runs");
+  const int run = perp_kind_param(s->kind, "run");
+  if (list->n == 0) return false;
+  if (run < 0) {
+    PERP_WRONG(r->diag, at, "a study of kind %s has no runs: use grid", s->kind->name);
+    return false;
+  }
+  if (perp_tree_get(root, "grid") != NULL) {
+    perp_diag_error(r->diag, at, 0, "remove one of the two",
+                    "a study has either runs or a grid, not both");
+    return false;
+  }
+  const char **keys = perp_pool_alloc(&s->pool, (size_t)s->n_params + 2, sizeof *keys);
+  int n = 0;
+  keys[n++] = "name";
+  for (int p = 0; p < s->n_params; p++)
+    if (!s->kind->params[p].hidden) keys[n++] = s->kind->params[p].key;
+  s->runs = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->runs);
+  for (int i = 0; i < list->n; i++) {
+    perp_study_check_keys(r->diag, list->item[i], "runs", keys);
+    s->runs[i].n = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof(int));
+    s->runs[i].value = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof(int *));
+  }
+  s->n_runs = list->n;
+  runs_names(r, list, run);
+  for (int p = 0; p < s->n_params; p++)
+    if (p != run) runs_values(r, root, list, p);
+  return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp view: a run, or two beside each other, on a page that shows them moving. */
 #include "experiments/base/guard.h"
-#include "experiments/base/util.h"
 #include "experiments/watch/request.h"
 #include "experiments/watch/watch.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/watch/motion_page.h"
 
-#include "experiments/base/util.h"
 #include "experiments/pages/html.h"
 #include "experiments/report/web.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/files.h"
 
 #include <jansson.h>
 #include <libgen.h>

@@ -3,6 +3,7 @@
 
 #include "experiments/plugins/cmd_scene.h"
 #include "experiments/simulate/parts.h"
+#include "experiments/base/numbers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "experiments/report/web.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/simulate/replay.h"
+#include "experiments/base/files.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #ifndef PERP_WATCH_H
 #define PERP_WATCH_H
 
-#include "experiments/base/util.h"
 #include "experiments/watch/picture.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/study/commands.h"

@@ -3,9 +3,10 @@
 #ifndef PERP_TEST_PROGRAM_H
 #define PERP_TEST_PROGRAM_H
 
-#include "experiments/base/util.h"
 #include "tests/cli/forked.h"
 #include "tests/tap.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/files.h"
 
 #ifdef TAP_SANITIZED
 enum { SANITIZED = 1 }; /* plug-ins are built without, and memory has no limit */

@@ -391,7 +391,7 @@ static void test_schema(void)
   ok(system("sed -i 's/\"schema\": 2, //; s/\"status\": \"unsolved\"/\"status\": \"ok\"/; "
             "s/\"problems\": [0-9]*, \"unsolved\": [0-9]*, \"swept\": [0-9]*, //' "
             "old/plan.jsonl old/journal/*.jsonl") == 0 &&
-         system("cp -r old old2; cp -r old new; sed -i 's/\"plan\": \"perp-plan.1\"/&, "
+         system("cp -r old old2; cp -r old new; sed -i 's/\"plan\": \"perp-plan.2\"/&, "
                 "\"schema\": 3/' new/plan.jsonl") == 0,
      "... is changed");
   says("status old", "ok has the older meaning (schema 1");

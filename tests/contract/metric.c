@@ -40,7 +40,7 @@ static void after(const perp_desc *d, const char *scene_name, int steps)
     perp_sim_state(sim, &t, &q, &v);
     perp_measure_state(measure, t, q, v, &info);
   }
-  perp_sim_counters(sim, &measure->ode, &measure->kkt);
+  perp_sim_counters(sim, &measure->run.ode, &measure->run.kkt);
   perp_measure before = *measure;
   long alive = count_alive;
   watch_begin();

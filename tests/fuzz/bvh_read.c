@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   perp_diag diag = { 0 };
   perp_bvh bvh;
-  perp_import figure = { 0 };
+  perp_text scene = { 0 }, said = { 0 };
+  int lost = 0;
   char *text = malloc(size + 1);
   if (text == NULL) return 0;
   if (size > 0) memcpy(text, data, size);
@@ -32,13 +33,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   bool good = perp_bvh_read(&diag, "f.bvh", text, size, &bvh);
   if (good) {
     const int frames = bvh.frames;
-    good = perp_figure_scene(&diag, "f.bvh", &bvh, &figure);
-    perp_import_free(&figure);
+    good = perp_figure_scene(&diag, "f.bvh", &bvh, &scene, &said, &lost);
+    perp_text_free(&scene);
+    perp_text_free(&said);
     bvh.frames = 0; /* the file of the motion is not there: the figure as drawn */
-    if (good && bvh.n < 50 && perp_figure_scene(&diag, "f.bvh", &bvh, &figure))
-      bvh_read_scene(figure.scene, figure.size);
+    if (good && bvh.n < 50 && perp_figure_scene(&diag, "f.bvh", &bvh, &scene, &said, &lost))
+      bvh_read_scene(scene.s, scene.n);
     bvh.frames = frames;
-    perp_import_free(&figure);
+    perp_text_free(&scene);
+    perp_text_free(&said);
     perp_bvh_free(&bvh);
   }
   if (diag.errors > 1 || good != (diag.errors == 0)) abort();

@@ -4,7 +4,6 @@
  * that end where they were asked to. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
-#include "experiments/simulate/simulate_contacts.h"
 #include "tests/tap.h"
 
 #include <math.h>

@@ -5,8 +5,9 @@
 #define TESTS_GUARD_GOLDEN_H
 
 #include "tests/option_values.h"
-#include "experiments/base/util.h"
 #include "tests/tap.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/files.h"
 
 #include <stdarg.h>
 #include <string.h>

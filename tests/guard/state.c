@@ -9,7 +9,6 @@
  * writes state.txt anew, and its difference goes into the commit.  Sums over components with
  * weights, to 1e-6 of the sum of their sizes: compilers differ in the last digits. */
 #include "experiments/metrics/metrics.h"
-#include "experiments/base/util.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "solvers/lcp/problem.h"
@@ -118,10 +117,10 @@ static void run_numbers(golden_line *l, perp_scene *s, int steps, bool metrics)
   put(l, "v", nv, v);
   l->room[l->n - 1] += 1e-6; /* impulses are as good as the tolerance of their solver */
   if (measure != NULL) {
-    perp_sim_counters(sim, &measure->ode, &measure->kkt);
+    perp_sim_counters(sim, &measure->run.ode, &measure->run.kkt);
     const perp_contact_count *contacts = perp_sim_contacts(sim);
-    measure->has_contacts = contacts != NULL && contacts->contacts > 0;
-    if (contacts != NULL) measure->contacts = *contacts;
+    measure->run.has_contacts = contacts != NULL && contacts->contacts > 0;
+    if (contacts != NULL) measure->run.contacts = *contacts;
     metric_numbers(l, measure);
     perp_measure_destroy(measure);
     free(ref);

@@ -8,7 +8,6 @@
  *
  * Times depend on the machine, counts do not: sums over some problems, chosen so that rounding does
  * not decide. */
-#include "experiments/base/util.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "solvers/lcp/problem.h"

@@ -2,11 +2,11 @@
 /* docs/reference/scenes.md is what the scenes say of themselves: every one has its row and its
  * section, with its equation, source, truths, figures and options.  --accept writes the file anew.
  */
-#include "experiments/base/util.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "experiments/import/motion_edit.h"
 #include "models/figures/blend.h"
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "tests/unit/toy_kind.h"
 
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <jansson.h>
 
@@ -94,8 +95,8 @@ static void made_up(const char *text, outcome_fn *of, int rounds, double scatter
   perp_text t = { 0 };
   perp_text_add(&t, "{\"event\":\"run\",\"schema\":2,\"env\":\"e\"}\n");
   for (int i = 0; i < plan.n; i++) {
-    const char **v = plan.cells[i].value;
-    const struct outcome o = of(v[0], v[1], strtod(v[2], NULL));
+    const perp_value *v = plan.cells[i].value;
+    const struct outcome o = of(v[0].text, v[1].text, v[2].number);
     perp_text_add(
         &t,
         "{\"event\":\"cell\",\"cell\":\"%s\",\"attempt\":1,\"status\":\"%s\",\"reason\":\"%s\","

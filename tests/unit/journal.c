@@ -8,6 +8,7 @@
 #include "tests/unit/toy_kind.h"
 
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -222,7 +223,7 @@ static void test_misbehaviour(void)
   int act = perp_kind_param(&toy_kind, "act");
   for (size_t k = 0; k < sizeof want / sizeof *want; k++)
     for (int i = 0; i < r.plan.n; i++) {
-      if (strcmp(r.plan.cells[i].value[act], want[k].act) != 0) continue;
+      if (strcmp(r.plan.cells[i].value[act].text, want[k].act) != 0) continue;
 #ifdef TAP_SANITIZED
       if (want[k].status == PERP_CELL_OOM || strcmp(want[k].act, "segv") == 0 ||
           strcmp(want[k].act, "eat") == 0) {
@@ -286,12 +287,12 @@ static void test_shared_process(void)
   int crashed = 0, fine = 0, words = 0, processes = 0;
   for (int i = 0; i < r.plan.n; i++) {
     const perp_record *rec = &r.record[i];
-    const bool aborts = strcmp(r.plan.cells[i].value[act], "abort") == 0;
+    const bool aborts = strcmp(r.plan.cells[i].value[act].text, "abort") == 0;
     crashed += aborts && rec->status == PERP_CELL_CRASH;
     fine += !aborts && rec->status == PERP_CELL_OK;
-    char *own = perp_xprintf("h is %s\n", r.plan.cells[i].value[h]);
-    words += strcmp(rec->stderr_tail, strcmp(r.plan.cells[i].value[act], "say") == 0 ? own : "") ==
-             0;
+    char *own = perp_xprintf("h is %s\n", r.plan.cells[i].value[h].text);
+    words += strcmp(rec->stderr_tail,
+                    strcmp(r.plan.cells[i].value[act].text, "say") == 0 ? own : "") == 0;
     free(own);
     bool new = !isnan(rec->value[time]); /* the number of its process is in it */
     for (int k = 0; k < i && new; k++) new = r.record[k].value[time] != rec->value[time];

@@ -337,51 +337,51 @@ static void counts(void)
          isnan(value(m, "events.impacts")) && isnan(value(m, "h.stable")) &&
          isnan(value(m, "err.until")) && isnan(value(m, "time.restart.rel")),
      "nothing counted, not defined");
-  m->ode = (perp_ode_counters){ .steps = 20,
-                                .rejected = 3,
-                                .bisections = 5,
-                                .rhs = 70,
-                                .iterations = 11,
-                                .h_least = 0.125,
-                                .h_most = 0.75 };
-  m->kkt.iterations = 130;
-  m->kkt.factorizations = 17;
-  m->has_contacts = true;
-  m->contacts = (perp_contact_count){ .problems = 40,
-                                      .reused = 10,
-                                      .solved = 15,
-                                      .iterations = 90,
-                                      .failures = 19,
-                                      .swept = 23,
-                                      .thrown = 29,
-                                      .residual = 0.03125,
-                                      .data = 0.0625,
-                                      .rows = 31,
-                                      .contacts = 37,
-                                      .islands = 41,
-                                      .impacts = 43,
-                                      .switches = 47,
-                                      .piled = 51,
-                                      .critical = 53,
-                                      .stopped = 59 };
+  m->run.ode = (perp_ode_counters){ .steps = 20,
+                                    .rejected = 3,
+                                    .bisections = 5,
+                                    .rhs = 70,
+                                    .iterations = 11,
+                                    .h_least = 0.125,
+                                    .h_most = 0.75 };
+  m->run.kkt.iterations = 130;
+  m->run.kkt.factorizations = 17;
+  m->run.has_contacts = true;
+  m->run.contacts = (perp_contact_count){ .problems = 40,
+                                          .reused = 10,
+                                          .solved = 15,
+                                          .iterations = 90,
+                                          .failures = 19,
+                                          .swept = 23,
+                                          .thrown = 29,
+                                          .residual = 0.03125,
+                                          .data = 0.0625,
+                                          .rows = 31,
+                                          .contacts = 37,
+                                          .islands = 41,
+                                          .impacts = 43,
+                                          .switches = 47,
+                                          .piled = 51,
+                                          .critical = 53,
+                                          .stopped = 59 };
   near(value(m, "rhs.bodies"), 140, 0, 0, "without groups each evaluation is of both bodies");
   ok(isnan(value(m, "events.impacts")) && isnan(value(m, "events.critical")) &&
          isnan(value(m, "events.bisections")),
      "no events but of event-driven formulations");
-  m->contacts.events = true;
-  m->has_groups = true;
-  m->groups = (perp_group_count){ .most = 61,
-                                  .merges = 67,
-                                  .splits = 71,
-                                  .advanced = 30,
-                                  .undone = 73,
-                                  .skipped = 10,
-                                  .rhs_bodies = 79,
-                                  .advance_s = 8,
-                                  .restart_s = 2 };
-  m->h_stable = 0.25;
-  m->cpu_s = 83, m->step_us = 89, m->alone_us.median = 97, m->steps_reused = 5, m->collision_us = 6,
-  m->solve_us = 24;
+  m->run.contacts.events = true;
+  m->run.has_groups = true;
+  m->run.groups = (perp_group_count){ .most = 61,
+                                      .merges = 67,
+                                      .splits = 71,
+                                      .advanced = 30,
+                                      .undone = 73,
+                                      .skipped = 10,
+                                      .rhs_bodies = 79,
+                                      .advance_s = 8,
+                                      .restart_s = 2 };
+  m->run.h_stable = 0.25;
+  m->run.cpu_s = 83, m->run.step_us = 89, m->run.alone_us.median = 97, m->run.steps_reused = 5,
+  m->run.collision_us = 6, m->run.solve_us = 24;
   static const struct {
     const char *name;
     double value;
@@ -424,9 +424,9 @@ static void counts(void)
                 { "time.cpu", 83 } };
   for (size_t k = 0; k < sizeof known / sizeof *known; k++)
     near(value(m, known[k].name), known[k].value, 0, 0, "%s", known[k].name);
-  m->ode.steps = 0;
-  m->contacts.problems = m->contacts.reused = 0;
-  m->groups.advanced = m->groups.skipped = 0;
+  m->run.ode.steps = 0;
+  m->run.contacts.problems = m->run.contacts.reused = 0;
+  m->run.groups.advanced = m->run.groups.skipped = 0;
   near(value(m, "lcp.iters.mean"), 0, 0, 0, "no steps, no mean");
   near(value(m, "lcp.solved"), 1, 0, 0, "no problems, all solved");
   near(value(m, "groups.skipped"), 0, 0, 0, "no advances, none skipped");
@@ -454,16 +454,16 @@ static void several_joints(void)
              both[3] = { false, true, true };
   perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = nan(""), .released = none };
   perp_measure_state(m, 1, q, v, &info);
-  near(m->drift_vel, 0.4, 1e-14, 0, "the largest rate of a row");
+  near(m->now.drift_vel, 0.4, 1e-14, 0, "the largest rate of a row");
   near(value(m, "drift.pos.mean"), 0.1 / 3, 1e-14, 0, "the same mean");
   info.released = second;
   perp_measure_state(m, 2, q, v, &info);
-  near(m->drift_pos_mean, 0.05 / 3, 1e-14, 0, "a joint that holds no more has no error");
-  near(m->drift_vel, 0.4, 1e-14, 0, "the other one has");
+  near(m->now.drift_pos_mean, 0.05 / 3, 1e-14, 0, "a joint that holds no more has no error");
+  near(m->now.drift_vel, 0.4, 1e-14, 0, "the other one has");
   info.released = both;
   perp_measure_state(m, 3, q, v, &info);
-  near(m->drift_pos, 0, 1e-14, 0, "none of both");
-  near(m->drift_vel, 0, 1e-14, 0, "nor a rate");
+  near(m->now.drift_pos, 0, 1e-14, 0, "none of both");
+  near(m->now.drift_vel, 0, 1e-14, 0, "nor a rate");
   near(value(m, "drift.pos.mean"), (0.1 / 3 * 2 + 0.05 / 3) / 4, 1e-14, 0, "mean over four states");
   near(value(m, "drift.vel.max"), 0.4, 1e-14, 0, "the largest rate of all");
   free(q);

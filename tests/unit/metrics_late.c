@@ -154,7 +154,7 @@ static void late_open(struct late_run *w, const char *name)
     bail("%s: %s", name, ctx.msg);
   for (int i = 0; i < MEASURES; i++) {
     if (perp_measure_create(&ctx, &w->scene[i], &w->measure[i]) != PERP_OK) bail("%s", ctx.msg);
-    w->measure[i]->impulses = true; /* of velocity, the default */
+    w->measure[i]->run.impulses = true; /* of velocity, the default */
   }
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/toy_kind.h"
 
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 static perp_ctx ctx;
 
@@ -139,15 +140,34 @@ int main(void)
   bool same = true;
   for (int i = 0; i < plan.n; i++)
     for (int p = 0; p < s->n_params; p++)
-      same = same && strcmp(plan.cells[i].value[p], again.cells[i].value[p]) == 0;
-  ok(same, "... with all its values");
+      same = same && plan.cells[i].value[p].type == again.cells[i].value[p].type &&
+             plan.cells[i].value[p].number == again.cells[i].value[p].number &&
+             strcmp(plan.cells[i].value[p].text, again.cells[i].value[p].text) == 0;
+  ok(same, "... with all its values, of the same types");
   perp_plan_free(&again);
+  char *text = perp_read_file(path, NULL);
+  ok(text != NULL && strstr(text, "\"h\": 1,") != NULL && strstr(text, "\"h\": \"") == NULL,
+     "a number is a number in JSON");
+  free(text);
+  /* what earlier versions wrote */
+  const char old[] = "{\"plan\": \"perp-plan/1\", \"schema\": 2}\n"
+                     "{\"cell\": \"0123456789abcdef\", \"h\": \"0.001\", \"stab\": \"none\"}\n";
+  perp_write_file(&ctx, path, old, sizeof old - 1);
+  const int h = perp_kind_param(s->kind, "h");
+  if (ok(perp_plan_load(&ctx, path, s, &again, &back) == PERP_OK && again.n == 1,
+         "a plan with numbers as texts is read")) {
+    ok(again.cells[0].value[h].type == PERP_VALUE_NUMBER && again.cells[0].value[h].number == 1e-3,
+       "... and they are numbers");
+    perp_plan_free(&again);
+  }
   const char *const broken[] = { "",
-                                 "{\"plan\": \"perp-plan/2\"}\n",
+                                 "{\"plan\": \"perp-plan/3\"}\n",
                                  "[1]\n",
                                  "{\"plan\": \"perp-pl",
                                  "{\"plan\": \"perp-plan/1\"}\n{\"cell\": \"short\"}\n",
-                                 "{\"plan\": \"perp-plan/1\"}\n\n{}\n" };
+                                 "{\"plan\": \"perp-plan/1\"}\n\n{}\n",
+                                 "{\"plan\": \"perp-plan/2\"}\n{\"cell\": "
+                                 "\"0123456789abcdef\", \"h\": \"one\"}\n" };
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
     perp_write_file(&ctx, path, broken[i], strlen(broken[i]));
     ok(perp_plan_load(&ctx, path, s, &again, &back) == PERP_ERR_FORMAT,

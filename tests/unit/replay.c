@@ -5,7 +5,6 @@
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
-#include "experiments/base/util.h"
 #include "models/figures/control.h"
 #include "tests/tap.h"
 

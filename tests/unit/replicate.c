@@ -7,6 +7,7 @@
 #include "experiments/study/plan.h"
 
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,11 +61,11 @@ static void results_of(const char *text, perp_results *r)
   r->record = perp_pool_alloc(&r->pool, (size_t)r->plan.n, sizeof *r->record);
   for (int i = 0; i < r->plan.n; i++) {
     perp_record *rec = &r->record[i];
-    rec->status = r->study->n_runs > 0 && strcmp(r->plan.cells[i].value[2], "lost") == 0
+    rec->status = r->study->n_runs > 0 && strcmp(r->plan.cells[i].value[2].text, "lost") == 0
                       ? PERP_CELL_DIVERGED
                       : PERP_CELL_OK;
     rec->value = perp_pool_alloc(&r->pool, 1, sizeof *rec->value);
-    rec->value[0] = strtod(r->plan.cells[i].value[1], NULL);
+    rec->value[0] = r->plan.cells[i].value[1].number;
   }
 }
 
@@ -188,7 +189,8 @@ static void named_runs(void)
   };
   bool same = r.plan.n == 4 && r.plan.combinations == 4;
   for (int i = 0; i < 4 && same; i++)
-    for (int p = 0; p < 3; p++) same = same && strcmp(r.plan.cells[i].value[p], due[i][p]) == 0;
+    for (int p = 0; p < 3; p++)
+      same = same && strcmp(r.plan.cells[i].value[p].text, due[i][p]) == 0;
   ok(same, "each run has its own combinations, and what the study says for all");
   results_end(&r);
 }

@@ -8,8 +8,9 @@
 #include "experiments/pages/styles.h"
 #include "experiments/study/words.h"
 #include "experiments/metrics/metrics.h"
-#include "experiments/base/util.h"
 #include "tests/tap.h"
+#include "experiments/base/memory.h"
+#include "experiments/base/files.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,6 +4,7 @@
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <stdlib.h>

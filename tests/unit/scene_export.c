@@ -5,6 +5,7 @@
 #include "experiments/scenes/scene_file.h"
 #include "models/figures/control.h"
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -498,9 +498,9 @@ static void reused(void)
   perp_result r = run(request);
   const double steps = (double)r.ode_count.steps, mean = perp_result_metric(&r, "time.step_us");
   ok(r.contact_count.islands == 1 && r.contact_count.problems > 0, "one island, some problems");
-  near((double)r.steps_reused, (double)r.contact_count.reused, 0, 0,
+  near((double)r.time.steps_reused, (double)r.contact_count.reused, 0, 0,
        "with one island, the steps that reuse are the problems that were");
-  near(perp_result_metric(&r, "steps.reused"), (double)r.steps_reused / steps, 0, 1e-15,
+  near(perp_result_metric(&r, "steps.reused"), (double)r.time.steps_reused / steps, 0, 1e-15,
        "steps.reused is their share");
   int metrics = 0;
   while (perp_plugin_at(&ctx, PERP_KIND_metric, metrics) != NULL) metrics++;
@@ -509,9 +509,10 @@ static void reused(void)
        "the mean step times the steps is the time of the run");
   ok(perp_result_metric(&r, "time.step_us.median") < perp_result_metric(&r, "time.step_us.max"),
      "the median step is not the largest");
-  near(r.collision_us + r.assembly_us + r.kkt_us + r.lcp_us + r.integrate_us, r.breakdown_us, 0,
-       1e-12, "the parts sum to their step");
-  ok(r.integrate_us >= 0 && r.breakdown_steps == r.ode_count.steps,
+  near(r.time.collision_us + r.time.assembly_us + r.time.kkt_us + r.time.lcp_us +
+           r.time.integrate_us,
+       r.time.breakdown_us, 0, 1e-12, "the parts sum to their step");
+  ok(r.time.integrate_us >= 0 && r.time.breakdown_steps == r.ode_count.steps,
      "of all steps, and no part < 0");
   perp_result_free(&r);
 }
@@ -526,8 +527,8 @@ static void no_floor(void)
   request.t_end = 10;
   perp_result lengthy = run(request);
   ok(brief.ode_count.steps == 10 && lengthy.ode_count.steps == 10000, "runs of 10 and 10000 steps");
-  below(brief.cpu_s, 50e-6, "no floor: ten steps of Euler take microseconds");
-  below(brief.cpu_s / 10, 20 * lengthy.cpu_s / 10000,
+  below(brief.time.cpu_s, 50e-6, "no floor: ten steps of Euler take microseconds");
+  below(brief.time.cpu_s / 10, 20 * lengthy.time.cpu_s / 10000,
         "... with the start, no more than 20 times a step");
   perp_result_free(&brief);
   perp_result_free(&lengthy);

@@ -77,7 +77,7 @@ static void reads(void)
   ok(s->n_axes == 2 && s->axes[0].n == 8 && s->axes[1].n == 6,
      "2^-1 2^-2 2^-3, 1 ms (also as 0.001 and 10^-3), 1 1.5 2 s, 10^-2: 8 steps; 6 parts");
   const char *const steps[] = { "0.5", "0.25", "0.125", "0.001", "1", "1.5", "2", "0.01" };
-  for (int i = 0; i < 8; i++) ok(strcmp(s->axes[0].value[i], steps[i]) == 0, "h %s", steps[i]);
+  for (int i = 0; i < 8; i++) ok(strcmp(s->axes[0].value[i].text, steps[i]) == 0, "h %s", steps[i]);
   const char *const parts[] = { "none",
                                 "baumgarte:alpha=50",
                                 "baumgarte:alpha=50,passes=2",
@@ -85,15 +85,15 @@ static void reads(void)
                                 "baumgarte:alpha=200,passes=2",
                                 "post" };
   for (int i = 0; i < 6; i++)
-    if (!ok(strcmp(s->axes[1].value[i], parts[i]) == 0, "brackets give %s", parts[i]))
-      printf("# %s\n", s->axes[1].value[i]);
+    if (!ok(strcmp(s->axes[1].value[i].text, parts[i]) == 0, "brackets give %s", parts[i]))
+      printf("# %s\n", s->axes[1].value[i].text);
   ok(s->option_columns.n == 2 && strcmp(s->option_columns.text[0], "stab.alpha") == 0 &&
          strcmp(s->option_columns.text[1], "stab.passes") == 0,
      "options in brackets become columns");
   ok(s->limits.timeout == 120 && s->limits.memory == 536870912, "limits with units");
   ok(!s->measure.interleaved && !s->measure.thread_cpu && s->metrics.every == 0.002, "measure");
   near(s->published[0].value, 0.02, 0, 1e-16, "20 mm");
-  ok(strcmp(s->fixed[perp_kind_param(s->kind, "seed")], "7") == 0,
+  ok(strcmp(s->fixed[perp_kind_param(s->kind, "seed")]->text, "7") == 0,
      "cells take the seed of the study");
 
   /* the effective study reads back as the same study */
@@ -106,7 +106,7 @@ static void reads(void)
                                &(perp_study_request){ .file = "again.yaml", .text = text });
   bool same = again->n_axes == 2 && again->axes[1].n == 6 && again->n_claims == 1;
   for (int i = 0; same && i < 6; i++)
-    same = strcmp(again->axes[1].value[i], s->axes[1].value[i]) == 0;
+    same = strcmp(again->axes[1].value[i].text, s->axes[1].value[i].text) == 0;
   ok(same, "... with the same grid");
   perp_study_free(again);
   perp_study_free(s);

@@ -5,6 +5,7 @@
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <string.h>
 #include <unistd.h>

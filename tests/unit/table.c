@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of a terminal in little room: nothing wider than it, rows that share their first columns,
  * words that lose their ends, columns that go; what differs stays different. */
-#include "experiments/base/util.h"
 #include "tests/tap.h"
+#include "experiments/base/table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -65,9 +65,9 @@ static void toy_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   (void)ctx;
   const perp_cell_kind *kind = job->study->kind;
-  const char *act = job->cell->value[perp_kind_param(kind, "act")];
-  double h = strtod(job->cell->value[perp_kind_param(kind, "h")], NULL);
-  double n = strtod(job->cell->value[perp_kind_param(kind, "n")], NULL);
+  const char *act = job->cell->value[perp_kind_param(kind, "act")].text;
+  double h = job->cell->value[perp_kind_param(kind, "h")].number;
+  double n = job->cell->value[perp_kind_param(kind, "n")].number;
   volatile char *null = NULL;
   out->status = PERP_CELL_OK;
   snprintf(out->reason, sizeof out->reason, "exact");
@@ -112,15 +112,15 @@ static void toy_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 }
 
 static void toy_canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool, void **memory,
-                          const char **value, char (*why)[PERP_WHY_MAX])
+                          perp_value *value, char (*why)[PERP_WHY_MAX])
 {
   (void)ctx;
   (void)pool;
   (void)memory;
   /* n has no meaning for `none` */
   const int n = perp_kind_param(study->kind, "n");
-  if (strcmp(value[perp_kind_param(study->kind, "stab")], "none") != 0) return;
-  value[n] = "1";
+  if (strcmp(value[perp_kind_param(study->kind, "stab")].text, "none") != 0) return;
+  value[n] = perp_param_value(&study->kind->params[n], "1");
   snprintf(why[n], PERP_WHY_MAX, "with stab none");
 }
 

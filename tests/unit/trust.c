@@ -6,6 +6,7 @@
 #include "experiments/pages/sha256.h"
 #include "experiments/base/shell.h"
 #include "tests/tap.h"
+#include "experiments/base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

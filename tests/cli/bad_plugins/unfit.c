@@ -7,7 +7,7 @@
 
 __attribute__((unused)) static double value(const perp_measure *m)
 {
-  return m->t;
+  return m->now.t;
 }
 
 #define METRIC(IDENT, NAME)                                                                        \

@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Expressions over the cells of a study, evaluated. */
 #include "experiments/expr/expr_tree.h"
+#include "experiments/base/numbers.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+const perp_opt *perp_option(const perp_desc *d, const char *key)
+{
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+    if (strcmp(o->key, key) == 0) return o;
+  return NULL;
+}
+
+const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char *plugin,
+                                 const char *key, char *buf, size_t size, double *number)
+{
+  perp_ctx quiet = *ctx;
+  perp_spec spec;
+  buf[0] = '\0';
+  if (number != NULL) *number = (double)NAN;
+  if (plugin[0] == '\0' || perp_spec_parse(&quiet, kind, plugin, &spec) != PERP_OK) return NULL;
+  const perp_opt *o = perp_option(spec.d, key);
+  if (o != NULL) perp_opt_format(o, spec.opts, buf, size);
+  if (o != NULL && number != NULL && (o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT))
+    *number = perp_real_of(buf);
+  perp_spec_free(&spec);
+  return o;
+}
 
 static const perp_value missing = { PERP_VALUE_MISSING, 0, NULL };
 
@@ -23,10 +47,11 @@ static perp_value expr_truth(bool v)
 static perp_value expr_option_value(const perp_expr *e, const perp_scope *s, const char *text)
 {
   char buf[PERP_TEXT_MAX + 2];
+  double number;
   const perp_opt *o = perp_option_text(s->ctx, s->columns[e->column].kind, text, e->key, buf,
-                                       sizeof buf);
+                                       sizeof buf, &number);
   if (o == NULL) return missing;
-  if (e->type == T_NUMBER) return expr_number(strtod(buf, NULL));
+  if (e->type == T_NUMBER) return expr_number(number);
   if (o->type == PERP_OPT_BOOL)
     return (perp_value){ PERP_VALUE_TEXT, 0, strcmp(buf, "true") == 0 ? "true" : "false" };
   for (int i = 0; o->type == PERP_OPT_ENUM && o->choices[i] != NULL; i++)

@@ -5,7 +5,6 @@
 #include "experiments/simulate/samples.h"
 #include "experiments/simulate/series.h"
 #include "experiments/simulate/simulate_warn.h"
-#include "experiments/simulate/warn_constraints.h"
 
 #include "experiments/simulate/parts.h"
 
@@ -101,23 +100,23 @@ static bool in_bounds(const double *x, int n, double bound)
 static void read_counts(const run *r, perp_result *result)
 {
   perp_cell_counters(r, &result->ode_count, &result->kkt_count);
-  r->measure->ode = result->ode_count;
-  r->measure->kkt = result->kkt_count;
+  r->measure->run.ode = result->ode_count;
+  r->measure->run.kkt = result->kkt_count;
   const perp_redundant *redundant = r->sim != NULL ? perp_sim_redundant(r->sim) : NULL;
   if (redundant != NULL) {
-    r->measure->redundant = *redundant;
+    r->measure->run.redundant = *redundant;
     if (r->equivalent != NULL) {
-      perp_redundant *own = &r->measure->redundant;
+      perp_redundant *own = &r->measure->run.redundant;
       own->joint = perp_equivalent_joint(r->equivalent, own->joint);
       own->joint_change = perp_equivalent_joint(r->equivalent, own->joint_change);
     }
-    r->measure->has_redundant = true;
+    r->measure->run.has_redundant = true;
   }
   const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
   if (contacts == NULL) return;
-  r->measure->contacts = result->contact_count = *contacts;
-  result->solutions = r->measure->solutions;
-  r->measure->has_contacts = true;
+  r->measure->run.contacts = result->contact_count = *contacts;
+  result->solutions = r->measure->run.solutions;
+  r->measure->run.has_contacts = true;
 }
 
 /* The state that the run has reached; q and v are borrowed. */
@@ -127,7 +126,7 @@ static void simulate_read_state(const run *r, perp_result *result, const double 
   perp_cell_state(r, &result->t, q, v);
   result->nq = r->measure->nq;
   result->nv = r->measure->nv;
-  result->energy = r->measure->energy;
+  result->energy = r->measure->now.energy;
   read_counts(r, result);
 }
 
@@ -144,9 +143,9 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   simulate_read_state(r, &so_far, &q, &v);
   so_far.q = (double *)(uintptr_t)q; /* read only, as it says */
   so_far.v = (double *)(uintptr_t)v;
-  so_far.step_us = (double)NAN;
-  so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;
-  so_far.wall_s = now - r->wall0;
+  so_far.time.step_us = (double)NAN;
+  so_far.time.cpu_s = r->measure->run.cpu_s = perp_clock_thread() - r->cpu0;
+  so_far.time.wall_s = now - r->wall0;
   if (so_far.t > 0)
     simulate_read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
   minder->keep(&so_far, minder->user);
@@ -236,15 +235,16 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     const double seconds = clocked ? fmax(0, perp_clock_thread() - t0 - cost) : 0;
     note_releases(r, &info, &releases);
     if (contacts != NULL) {
-      perp_solution_steps_add(&r->measure->solutions, contacts, &before);
+      perp_solution_steps_add(&r->measure->run.solutions, contacts, &before);
       PERP_TRY(perp_cell_add(ctx, &r->work, contacts->work - before.work));
-      result->steps_reused += contacts->reused > before.reused &&
-                              contacts->problems == before.problems;
+      result->time.steps_reused += contacts->reused > before.reused &&
+                                   contacts->problems == before.problems;
     }
     if (clocked) {
       PERP_TRY(perp_cell_add(ctx, &r->batch, seconds));
-      result->cpu_s += seconds;
-      r->brief = !request->timing_detail && count == FIRST && result->cpu_s < FIRST * SHORT * cost;
+      result->time.cpu_s += seconds;
+      r->brief = !request->timing_detail && count == FIRST &&
+                 result->time.cpu_s < FIRST * SHORT * cost;
       clocked = !r->brief;
     }
     if (info.reason < 0) {
@@ -268,7 +268,8 @@ static void name_parts(const run *r)
   perp_result *result = r->result;
   perp_parts_write(&r->parts, result);
   snprintf(result->scene, sizeof result->scene, "%s", r->request->scene);
-  if (r->truth != NULL) snprintf(result->truth, sizeof result->truth, "%s", r->truth->what);
+  if (r->against.truth != NULL)
+    snprintf(result->truth, sizeof result->truth, "%s", r->against.truth->what);
   result->published = r->scene.published;
   result->h = r->h;
   result->t_end = r->t_end;
@@ -291,8 +292,8 @@ static perp_status final_groups(perp_ctx *ctx, const run *r)
   perp_result *result = r->result;
   const perp_group_count *groups = perp_sim_groups(r->sim);
   if (groups == NULL) return PERP_OK;
-  r->measure->groups = result->group_count = *groups;
-  r->measure->has_groups = true;
+  r->measure->run.groups = result->group_count = *groups;
+  r->measure->run.has_groups = true;
   result->groups = malloc((size_t)(groups->groups + 1) * sizeof *result->groups);
   if (result->groups == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the groups");
   for (int i = 0; i < groups->groups; i++) {
@@ -346,11 +347,11 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
     PERP_TRY(perp_ode_create(ctx, &r->parts.ode, r->scene.ode, r->h, &r->ode));
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
   const perp_desc *form = r->parts.formulation.d;
-  r->measure->impulses = form != NULL && (form->caps & PERP_FORM_FEEDBACK);
+  r->measure->run.impulses = form != NULL && (form->caps & PERP_FORM_FEEDBACK);
   if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
   if (request->film) r->film_every = r->t_end / (PERP_REPLAY_FRAMES - 1);
   PERP_TRY(perp_samples_create(ctx, r));
-  if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
+  if (request->sample_named && r->against.truth == NULL && !r->adaptive && !request->want_series)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "the time between samples has no effect: the scene has no reference solution, "
                      "and no series is written. Remove it, or add --series.");
@@ -379,18 +380,18 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   r->wall0 = perp_clock_wall();
   r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r));
-  result->wall_s = perp_clock_wall() - r->wall0;
-  if (request->timing_rounds > 0) result->cpu_s = perp_clock_thread() - r->cpu0; /* for now */
+  result->time.wall_s = perp_clock_wall() - r->wall0;
+  if (request->timing_rounds > 0) result->time.cpu_s = perp_clock_thread() - r->cpu0; /* for now */
   PERP_TRY(final_state(ctx, r));
   perp_warn_constraints(ctx, r);
   PERP_TRY(perp_cell_clock(ctx, r));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
-  r->measure->cpu_s = result->cpu_s;
-  r->measure->step_us = result->step_us;
-  r->measure->steps_reused = result->steps_reused;
-  r->measure->work = perp_cell_spread(&r->work);
-  r->measure->collision_us = result->collision_us;
-  r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
+  r->measure->run.cpu_s = result->time.cpu_s;
+  r->measure->run.step_us = result->time.step_us;
+  r->measure->run.steps_reused = result->time.steps_reused;
+  r->measure->run.work = perp_cell_spread(&r->work);
+  r->measure->run.collision_us = result->time.collision_us;
+  r->measure->run.solve_us = result->time.assembly_us + result->time.kkt_us + result->time.lcp_us;
   if (result->cut == PERP_CUT_NONE || result->t > 0) simulate_read_metrics(ctx, r->measure, result);
   perp_simulate_warn(r, result);
   return PERP_OK;

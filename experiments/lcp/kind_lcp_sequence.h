@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside kind_lcp*.c. */
-#ifndef PERP_KIND_LCP_PRIVATE_H
-#define PERP_KIND_LCP_PRIVATE_H
+/* Cells of sequences of problems, and the clock of a solve.  Private to kind_lcp*.c. */
+#ifndef PERP_KIND_LCP_SEQUENCE_H
+#define PERP_KIND_LCP_SEQUENCE_H
 
-#include "experiments/lcp/kind_lcp.h"
 #include "experiments/simulate/clock_reference.h"
+#include "experiments/study/kind.h"
 #include "solvers/lcp/lcp.h"
 
 /* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
@@ -17,7 +17,7 @@ perp_status perp_kind_lcp_in_place(perp_ctx *ctx, const perp_spec *spec, int n, 
                                    perp_lcp_solver **solver);
 void perp_kind_lcp_failed(const perp_ctx *ctx, perp_status status, perp_outcome *out);
 
-/* A cell of a sequence, kind_lcp_sequence.c: each problem cold and warm. */
+/* A cell of a sequence: each problem cold and warm. */
 void perp_kind_lcp_sequence(perp_ctx *ctx, const perp_job *job, const perp_spec *spec,
                             const char *prefix, double tol, perp_outcome *out);
 

@@ -3,6 +3,7 @@
 #include "experiments/answers/answers_parts.h"
 
 #include "experiments/results/order.h"
+#include "experiments/base/numbers.h"
 
 #include <gsl/gsl_sort.h>
 #include <jansson.h>
@@ -296,7 +297,7 @@ static bool refuted(const struct answering *w, int cell)
     bool alike = true;
     for (int p = 0; p < s->n_params && alike; p++)
       alike = strcmp(s->kind->params[p].key, "tol") == 0 || answers_named(w->q.by, w->q.n_by, p) ||
-              strcmp(w->r->plan.cells[i].value[p], w->r->plan.cells[cell].value[p]) == 0;
+              strcmp(w->r->plan.cells[i].value[p].text, w->r->plan.cells[cell].value[p].text) == 0;
     if (alike) return true;
   }
   return false;
@@ -352,9 +353,10 @@ static double over_of(struct answering *w, int cell)
 {
   if (w->q.over_metric != NULL)
     return perp_results_value(w->r, cell, perp_results_metric(w->r, w->q.over_metric));
-  const char *text = perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &w->q.over,
-                                         w->r->plan.cells[cell].value[w->q.over.param]);
-  return text[0] != '\0' ? strtod(text, NULL) : (double)NAN;
+  const perp_value *value = &w->r->plan.cells[cell].value[w->q.over.param];
+  if (value->type == PERP_VALUE_NUMBER) return value->number;
+  return perp_real_of(
+      perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &w->q.over, value->text));
 }
 
 /* Observed order over steps and tolerances, exponent over sizes. */

@@ -16,6 +16,7 @@
 #include "experiments/run/run_events.h"
 #include "experiments/base/shell.h"
 #include "experiments/run/trial.h"
+#include "experiments/base/files.h"
 
 #include <math.h>
 #include <gsl/gsl_sort.h>
@@ -470,7 +471,7 @@ static double run_shown_step(const struct run *r, int h)
   double step[STEPS];
   int n = 0;
   for (int i = 0; i < r->plan.n && h >= 0 && n < STEPS; i++) {
-    const double v = strtod(r->plan.cells[i].value[h], NULL);
+    const double v = r->plan.cells[i].value[h].number;
     bool known = !(v > 0);
     for (int k = 0; k < n && !known; k++) known = step[k] == v;
     if (v == 1e-3) return v;
@@ -489,7 +490,7 @@ static void run_recorded(struct run *r)
   int candidates = 0, seen = 0;
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < r->plan.n; i++) {
-      const double own = h >= 0 ? strtod(r->plan.cells[i].value[h], NULL) : 0;
+      const double own = h >= 0 ? r->plan.cells[i].value[h].number : 0;
       if (r->study->metrics.series) {
         r->of[i].recorded = true;
       } else if (own == step || !(own > 0)) {

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/json.h"
+
+#include "experiments/base/memory.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void perp_write_quoted(FILE *out, const char *s)
+{
+  putc('"', out);
+  for (; *s != '\0'; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c == '"' || c == '\\')
+      fprintf(out, "\\%c", c);
+    else if (c == '\n')
+      fputs("\\n", out);
+    else if (c == '\t')
+      fputs("\\t", out);
+    else if (c < 0x20 || c == 0x7f)
+      fprintf(out, "\\u%04x", c);
+    else
+      putc(c, out);
+  }
+  putc('"', out);
+}
+
+static void json_lead(perp_json *j, const char *key)
+{
+  if (j->depth > 0) {
+    if (j->filled[j->depth]) fputs(j->indent ? "," : ", ", j->out);
+    j->filled[j->depth] = true;
+    if (j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
+  }
+  if (key != NULL) {
+    perp_write_quoted(j->out, key);
+    fputs(": ", j->out);
+  }
+}
+
+void perp_json_open(perp_json *j, const char *key, char bracket)
+{
+  json_lead(j, key);
+  putc(bracket, j->out);
+  j->filled[++j->depth] = false;
+}
+
+void perp_json_close(perp_json *j, char bracket)
+{
+  bool filled = j->filled[j->depth--];
+  if (filled && j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
+  putc(bracket, j->out);
+  if (j->depth == 0) putc('\n', j->out);
+}
+
+void perp_json_text(perp_json *j, const char *key, const char *value)
+{
+  json_lead(j, key);
+  if (value == NULL)
+    fputs("null", j->out);
+  else
+    perp_write_quoted(j->out, value);
+}
+
+void perp_json_real(perp_json *j, const char *key, double value)
+{
+  if (isnan(value) && key != NULL) return; /* a figure that a run does not have is absent */
+  json_lead(j, key);
+  if (isfinite(value))
+    fprintf(j->out, "%.17g", value);
+  else
+    fputs(isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"", j->out);
+}
+
+void perp_json_int(perp_json *j, const char *key, int64_t value)
+{
+  json_lead(j, key);
+  fprintf(j->out, "%lld", (long long)value);
+}
+
+void perp_json_bool(perp_json *j, const char *key, bool value)
+{
+  json_lead(j, key);
+  fputs(value ? "true" : "false", j->out);
+}
+
+static void json_members(perp_json *j, const char *form, va_list ap)
+{
+  for (form += strspn(form, ", "); *form != '\0'; form += strspn(form, ", ")) {
+    char name[64];
+    const size_t n = strcspn(form, " ?:{}[]");
+    const char *key = n > 0 ? name : NULL;
+    const bool truth = form[n] == '?';
+    snprintf(name, sizeof name, "%.*s", (int)n, form);
+    form += n + strspn(form + n, "?: %");
+    const char what = *form++;
+    if (what == '{' || what == '[')
+      perp_json_open(j, key, what);
+    else if (what == '}' || what == ']')
+      perp_json_close(j, what);
+    else if (what == 's')
+      perp_json_text(j, key, va_arg(ap, const char *));
+    else if (what == 'g')
+      perp_json_real(j, key, va_arg(ap, double));
+    else if (what == 'd' && truth)
+      perp_json_bool(j, key, va_arg(ap, int) != 0);
+    else if (what == 'd')
+      perp_json_int(j, key, va_arg(ap, int));
+    else { /* %lld */
+      perp_json_int(j, key, va_arg(ap, long long));
+      form += 2;
+    }
+  }
+}
+
+void perp_json_members(perp_json *j, const char *form, ...)
+{
+  va_list ap;
+  va_start(ap, form);
+  json_members(j, form, ap);
+  va_end(ap);
+}
+
+void perp_json_object(perp_json *j, const char *key, const char *form, ...)
+{
+  va_list ap;
+  va_start(ap, form);
+  perp_json_open(j, key, '{');
+  json_members(j, form, ap);
+  perp_json_close(j, '}');
+  va_end(ap);
+}
+
+void perp_json_reals(perp_json *j, const char *key, const double *x, int n)
+{
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) perp_json_real(j, NULL, x[i]);
+  perp_json_close(j, ']');
+}
+
+void perp_json_ints(perp_json *j, const char *key, const int *x, int n)
+{
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) perp_json_int(j, NULL, x[i]);
+  perp_json_close(j, ']');
+}
+
+void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n)
+{
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) perp_json_text(j, NULL, value[i]);
+  perp_json_close(j, ']');
+}
+
+void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n)
+{
+  char *text = perp_base64(v, n * sizeof *v); /* both supported processors are little endian */
+  perp_json_text(j, key, text);
+  free(text);
+}
+
+void perp_json_raw(perp_json *j, const char *key, const char *json)
+{
+  json_lead(j, key);
+  fputs(json, j->out);
+}
+
+double perp_json_number(const struct json_t *value)
+{
+  if (json_is_number(value)) return json_number_value(value);
+  const char *text = json_string_value(value);
+  if (text != NULL && strcmp(text, "inf") == 0) return HUGE_VAL;
+  if (text != NULL && strcmp(text, "-inf") == 0) return -HUGE_VAL;
+  return (double)NAN;
+}
+
+char *perp_base64(const void *bytes, size_t n)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *b = bytes;
+  char *text = perp_xalloc((n + 2) / 3 * 4 + 1, 1), *to = text;
+  for (size_t i = 0; i < n; i += 3) {
+    unsigned b1 = i + 1 < n ? b[i + 1] : 0, b2 = i + 2 < n ? b[i + 2] : 0;
+    *to++ = digits[b[i] >> 2];
+    *to++ = digits[(b[i] & 3u) << 4 | b1 >> 4];
+    *to++ = i + 1 < n ? digits[(b1 & 15) << 2 | b2 >> 6] : '=';
+    *to++ = i + 2 < n ? digits[b2 & 63] : '=';
+  }
+  return text;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *memory_or_die(void *p)
+{
+  if (p == NULL) {
+    fputs("perp: out of memory\n", stderr);
+    _exit(1);
+  }
+  return p;
+}
+
+void *perp_xalloc(size_t count, size_t size)
+{
+  return memory_or_die(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
+}
+
+void *perp_xrealloc(void *p, size_t count, size_t size)
+{
+  return memory_or_die(reallocarray(p, count > 0 ? count : 1, size));
+}
+
+char *perp_xstrdup(const char *s)
+{
+  return memory_or_die(strdup(s));
+}
+
+static char *memory_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+static char *memory_vprintf(const char *fmt, va_list ap)
+{
+  char *s = NULL;
+  return memory_or_die(vasprintf(&s, fmt, ap) < 0 ? NULL : s);
+}
+
+char *perp_xprintf(const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  char *s = memory_vprintf(fmt, ap);
+  va_end(ap);
+  return s;
+}
+
+struct perp_pool_block {
+  struct perp_pool_block *next;
+  _Alignas(16) char bytes[];
+};
+
+void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size)
+{
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) memory_or_die(NULL);
+  struct perp_pool_block *b = memory_or_die(calloc(1, sizeof *b + bytes));
+  b->next = pool->blocks;
+  pool->blocks = b;
+  return b->bytes;
+}
+
+void *perp_pool_grown(perp_pool *pool, const void *array, int n, size_t size)
+{
+  if ((n & (n - 1)) != 0) return (void *)(uintptr_t)array;
+  void *longer = perp_pool_alloc(pool, 2 * (size_t)n + 1, size);
+  if (n > 0) memcpy(longer, array, (size_t)n * size);
+  return longer;
+}
+
+char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n)
+{
+  char *copy = perp_pool_alloc(pool, n + 1, 1);
+  memcpy(copy, s, n);
+  return copy;
+}
+
+char *perp_pool_strdup(perp_pool *pool, const char *s)
+{
+  return perp_pool_strndup(pool, s, strlen(s));
+}
+
+char *perp_pool_printf(perp_pool *pool, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  char *s = memory_vprintf(fmt, ap), *copy = perp_pool_strdup(pool, s);
+  va_end(ap);
+  free(s);
+  return copy;
+}
+
+void perp_pool_free(perp_pool *pool)
+{
+  while (pool->blocks != NULL) {
+    struct perp_pool_block *next = pool->blocks->next;
+    free(pool->blocks);
+    pool->blocks = next;
+  }
+}
+
+/* The slot of a text, or the free one where it belongs. */
+static int memory_names_slot(const perp_names *names, const char *text)
+{
+  int k = (int)(perp_hash64(text, strlen(text), 0) & (uint64_t)(names->slots - 1));
+  while (names->slot[k] > 0 && strcmp(names->text[names->slot[k] - 1], text) != 0)
+    k = (k + 1) & (names->slots - 1);
+  return k;
+}
+
+int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int most)
+{
+  if (names->n > 0 && strcmp(names->text[names->n - 1], text) == 0) return names->n - 1;
+  if (2 * names->n >= names->slots) { /* never more than half full */
+    names->slots = names->slots > 0 ? 2 * names->slots : 32;
+    names->slot = perp_pool_alloc(pool, (size_t)names->slots, sizeof *names->slot);
+    for (int i = 0; i < names->n; i++)
+      names->slot[memory_names_slot(names, names->text[i])] = i + 1;
+  }
+  const int k = memory_names_slot(names, text);
+  if (names->slot[k] > 0) return names->slot[k] - 1;
+  if (names->n == most) return -1;
+  names->text = perp_pool_grown(pool, names->text, names->n, sizeof *names->text);
+  names->text[names->n] = text;
+  names->slot[k] = names->n + 1;
+  return names->n++;
+}
+
+void perp_text_put(perp_text *t, const char *bytes, size_t n)
+{
+  if (t->n + n + 1 > t->size) {
+    t->size = 2 * (t->n + n + 1) + 64;
+    t->s = perp_xrealloc(t->s, t->size, 1);
+  }
+  memcpy(t->s + t->n, bytes, n);
+  t->n += n;
+  t->s[t->n] = '\0';
+}
+
+void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
+{
+  char *s = memory_vprintf(fmt, ap);
+  perp_text_put(t, s, strlen(s));
+  free(s);
+}
+
+void perp_text_add(perp_text *t, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  perp_text_vadd(t, fmt, ap);
+  va_end(ap);
+}
+
+void perp_text_free(perp_text *t)
+{
+  free(t->s);
+  *t = (perp_text){ 0 };
+}
+
+uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed)
+{
+  const unsigned char *p = bytes;
+  uint64_t h = 0xcbf29ce484222325u ^ seed;
+  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
+  h ^= h >> 33;
+  h *= 0xff51afd7ed558ccdu;
+  h ^= h >> 33;
+  h *= 0xc4ceb9fe1a85ec53u;
+  return h ^ h >> 33;
+}
