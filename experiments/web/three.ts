@@ -47,8 +47,12 @@ export class MeshStandardMaterial extends three.MeshStandardMaterial {
   }
 }
 
-// Its material takes the colours of the instances once there are any.
+// A material has one program, so that this one is for instances only; it takes their colours once there are any.
 export class InstancedMesh extends Instanced {
+  constructor(geometry, material, count) {
+    super(geometry, material.clone(), count);
+  }
+
   setColorAt(k, colour) {
     if (!this.instanceColor) {
       this.geometry = this.geometry.clone();
