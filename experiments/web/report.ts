@@ -40,7 +40,7 @@ function counts(d) {
 function symptoms(s) {
   if (!s) return null;
   const entry = (e) => td(`n ${e.class}`.trim(),
-    e.measured ? (e.value === 'inf' ? 'never' : real(e.value).toPrecision(2).replace(/\.0$/, '')) : h('small', {}, `${e.verdict}${e.class === 'mark' && e.why ? `: ${e.why}` : ''}`),
+    e.measured ? (e.value === 'inf' ? 'never' : brief(Number(real(e.value).toPrecision(2)))) : h('small', {}, `${e.verdict}${e.class === 'mark' && e.why ? `: ${e.why}` : ''}`),
     e.shown && small('shows it'), e.depends && small(`from ${measure(e.least)}; shown in ${e.showing} of ${e.runs} runs`), e.unsolved && small('unsolved', 'mark'));
   return [
     h('h3', { id: 'symptoms' }, 'Reported problems and where they occur'),
@@ -219,9 +219,10 @@ const links = { summary: 'Summary', published: 'Published values', problems: 'So
 // live: headings and figures of the interactive sections, by name: [heading, figures]
 export function report(d, live) {
   const files = (name) => {
-    const list = d.figures.filter((f) => f.section === name && !f.empty);
-    return list.length > 0 && h('details', { class: 'note files' }, h('summary', {}, 'the same as gnuplot draws it, for a document'), h('p', {},
-      list.flatMap((f) => d.formats.map((kind) => [h('a', { href: `${d.figs}/${f.id}.${kind}` }, `${f.id}.${kind}`), ' '])), '. perp report DIR --figs pdf --width column draws them as PDF, 8.4 cm wide.'));
+    const all = d.figures.filter((f) => f.section === name), list = all.filter((f) => !f.empty);
+    return all.length > 0 && h('details', { class: 'note files' }, h('summary', {}, 'the same as gnuplot draws it, for a document'),
+      list.length > 0 && h('p', {}, list.flatMap((f) => d.formats.map((kind) => [h('a', { href: `${d.figs}/${f.id}.${kind}` }, `${f.id}.${kind}`), ' '])), '. perp report DIR --figs pdf --width column draws them as PDF, 8.4 cm wide.'),
+      all.filter((f) => f.empty).map((f) => h('p', {}, `${f.title}: not drawn, as ${f.empty}.`)));
   };
   const interactive = (name) => {
     const [heading, figures, ...more] = live[name];
