@@ -17,7 +17,7 @@ function scopeOf(data) {
     const option = (key, c) => data.options[`${a.key}.${key}`]?.[c] ?? undefined;
     columns.set(a.key, data.quantity[a.key] ? { type: 'number', unit: a.unit ?? '', value: data.quantity[a.key].value } : { type: a.plugin ? 'plugin' : 'text', value: (c) => data.text(c, a.key), option });
   }
-  for (const [name, q] of Object.entries(data.quantity)) if (!columns.has(name)) columns.set(name, { type: 'number', unit: q.unit, value: q.value });
+  for (const [name, q] of Object.entries<any>(data.quantity)) if (!columns.has(name)) columns.set(name, { type: 'number', unit: q.unit, value: q.value });
   for (const m of data.metrics) columns.set(m.name, { type: 'number', unit: m.unit, value: (c) => data.value(c, m.name) });
   return {
     column: (name) => columns.get(name) ?? null,
@@ -51,7 +51,7 @@ export function cellBrowser(data) {
   const usual = `${data.study.primary && byKey[data.study.primary] ? data.study.primary : 'status'} up`;
   const [key0, way] = (link.get('cells.sort') ?? usual).split(' ');
   let sort = { key: byKey[key0] ? key0 : usual.split(' ')[0], down: way === 'down' };
-  let limit = PAGE, wanted = () => true, rows = [];
+  let limit = PAGE, wanted: (c: number) => boolean = () => true, rows = [];
   const opened = new Set();
 
   function order(a, b) {
@@ -60,7 +60,7 @@ export function cellBrowser(data) {
     if (column.number) {
       const x = column.number(a), y = column.number(b);
       // what has no number comes last, whichever way
-      if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || a - b;
+      if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || a - b;
       d = x - y;
     } else {
       const x = column.text(a), y = column.text(b);

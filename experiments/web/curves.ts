@@ -124,7 +124,7 @@ function gathered(curve) {
 }
 
 // Common part.  xs: what may stand on x, [{ key, words }]; at(key): { value(c), title, metric?, skip? }.
-function figure(data, { id, title, caption, xs, at, ys, y0 = ys[0], x0 = xs[0]?.key, after }) {
+function figure(data, { id, title, caption, xs, at, ys, y0 = ys[0], x0 = xs[0]?.key, after }: any) {
   let drawing;
   const f = frame(id, title, caption, { svg: () => drawing.svg, rows: () => (drawing.spec ? specRows(drawing.spec) : []) });
   drawing = chart(f.plot);
@@ -144,7 +144,7 @@ function figure(data, { id, title, caption, xs, at, ys, y0 = ys[0], x0 = xs[0]?.
     // a figure of a run that was cut short must not stretch the axis
     const shown = curves.flatMap((c) => c.points.map((p) => p.x)), [left, right] = [Math.min(...shown), Math.max(...shown)];
     if (abscissa.metric && curves.length) for (const p of rail) {
-      count.beyond += p.x < left || p.x > right;
+      if (p.x < left || p.x > right) count.beyond++;
       p.x = Math.min(Math.max(p.x, left), right);
     }
     const floor = floorOf(data, y), stars = x === data.xKey ? publishedPoints(data, groups, y) : [];

@@ -13,7 +13,7 @@ export function floats(base64) {
 }
 
 // Whole numbers of 1, 2 or 4 bytes, little endian.
-function indices({ of, bytes }) {
+function indices({ of, bytes }: { of: string; bytes: number }) {
   const text = atob(of);
   const list = new Int32Array(text.length / bytes);
   for (let i = 0; i < list.length; i++)
@@ -29,7 +29,7 @@ function column(c) {
 }
 
 // The words of each command; joined when a cell is asked for.
-function commands({ words, count, ...all }) {
+function commands({ words, count, ...all }: any) {
   let list = null, ends = null;
   return (cell) => {
     if (!list) {
@@ -37,7 +37,7 @@ function commands({ words, count, ...all }) {
       list = indices(all);
       ends = indices(count).map((n) => (at += n));
     }
-    return Array.from(list.subarray(cell ? ends[cell - 1] : 0, ends[cell]), (i) => words[i]).join(' ');
+    return Array.from(list.subarray(cell ? ends[cell - 1] : 0, ends[cell]), (i: number) => words[i]).join(' ');
   };
 }
 

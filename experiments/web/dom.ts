@@ -3,9 +3,9 @@
 import { link } from './link';
 import { csvText, saveAs, svgText } from './save';
 
-export function h(tag, props = {}, ...children) {
+export function h(tag: string, props = {}, ...children: any[]): any {
   const e = document.createElement(tag);
-  for (const [k, v] of Object.entries(props ?? {})) {
+  for (const [k, v] of Object.entries<any>(props ?? {})) {
     if (v === null || v === undefined || v === false) continue;
     if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
     else if (k === 'class') e.className = v;
@@ -20,7 +20,7 @@ let count = 0;
 
 // A labelled <select>; options are texts or [value, text].  Kept in the address under its key: what is chosen there is told
 // at once by `field.value`.
-export function select(label, options, value, onchange, key) {
+export function select(label, options, value, onchange, key?) {
   const id = `perp-control-${++count}`;
   let usual = value;
   const given = key ? link.get(key) : null;
@@ -48,7 +48,7 @@ export function select(label, options, value, onchange, key) {
   return field;
 }
 
-export function checkbox(label, value, onchange, key) {
+export function checkbox(label, value, onchange, key?) {
   const id = `perp-control-${++count}`;
   const given = key ? link.get(key) : null, start = given === null ? value : given === 'yes';
   const box = h('input', { type: 'checkbox', id, 'data-key': key, checked: start, onchange: () => {
@@ -73,7 +73,22 @@ export async function copyText(text, button) {
 }
 
 // A frame for one figure: controls, the drawing, a caption.  files: { svg: () => element, rows: () => table of numbers }
-export function frame(id, title, caption, files = {}) {
+// redraw: set by who draws it, called once the figure has a width.
+export interface Figure {
+  element: HTMLElement;
+  controls: HTMLElement;
+  plot: HTMLElement;
+  note: HTMLElement;
+  files: Files;
+  state(s: string): void;
+  redraw?(): void;
+}
+interface Files {
+  svg?(): SVGSVGElement;
+  rows?(): unknown[][];
+}
+
+export function frame(id: string, title: string, caption: string, files: Files = {}): Figure {
   const controls = h('div', { class: 'controls' });
   const plot = h('div', { class: 'plot' });
   const note = h('p', { class: 'note' });

@@ -20,6 +20,8 @@ const units = (() => {
 })();
 
 class Wrong extends Error {
+  [name: string]: any;
+
   constructor(at, message) {
     super(message);
     this.at = at;
@@ -29,7 +31,7 @@ class Wrong extends Error {
 const keywords = ['and', 'or', 'not', 'in'];
 
 function* tokens(text) {
-  const space = /\s*/y, rules = [
+  const space = /\s*/y, rules: [string, RegExp][] = [
     ['number', /(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/y], ['text', /"([^"]*)"|'([^']*)'/y],
     ['word', /[\p{L}_](?:[\p{L}\d_.:]|-(?=\p{L})(?<=[\p{L}\d]-))*/uy], ['sign', /<=|>=|==|!=|[()<>=,+\-*/^]/y],
   ];
@@ -105,7 +107,7 @@ export function compile(text, scope) {
   const need = (type, e) => (e.type === type ? e : wrong(e.at, type === 'number' ? 'a number is required here' : 'a condition is required here, such as h <= 1 ms'));
 
   function number() {
-    const t = list[i++], e = { type: 'number', at: t.at, fn: () => v };
+    const t = list[i++], e: any = { type: 'number', at: t.at, fn: () => v };
     let v = Number(t.text);
     const rest = text.slice(t.end), m = /^\s*([A-Za-zµ]+(?:[/^]\w+)*)/.exec(rest) ?? (/^\s*(1\/s)/.exec(rest));
     // behind a blank a condition of its own may follow

@@ -61,7 +61,7 @@ function colourOf(ratio, out = new Color()) {
 // What the colours mean, and what the largest is now; a scale without anything gives null.
 export function legend(scale) {
   const now = {};
-  const parts = Object.entries(scale).map(([unit, { top, most }]) => h('span', { class: 'loads-scale' }, `${words[unit]} at the joints: 0 `, h('i', { class: 'loads-bar', style: `background:linear-gradient(90deg,${stops.join(',')})` }),
+  const parts = Object.entries<any>(scale).map(([unit, { top, most }]) => h('span', { class: 'loads-scale' }, `${words[unit]} at the joints: 0 `, h('i', { class: 'loads-bar', style: `background:linear-gradient(90deg,${stops.join(',')})` }),
     ` ${brief(top)} ${unit}${most > top ? ` and more, up to ${brief(most)} ${unit}` : ''}`, (now[unit] = h('span', { class: 'loads-now' }))));
   if (parts.length === 0) return null;
   return {
@@ -78,6 +78,8 @@ export function legend(scale) {
 
 // The balls; actor: whose joints they are at.
 export class Loads {
+  [name: string]: any;
+
   constructor(parent, d, env, actor, scale) {
     Object.assign(this, { d, actor, scale });
     this.radius = Math.min(0.024 * env.size, 0.14 * env.own);

@@ -139,8 +139,8 @@ export function stabilityMap(data) {
     let failed = 0, rings = 0, unsuited = 0;
     const fields = cells.map((c) => {
       const v = data.stands(c) && data.value(c, metric) > 0 ? data.value(c, metric) : null, cross = !data.stands(c) && !data.unsuited(c), ring = data.stands(c) && !!data.mark(c);
-      failed += cross;
-      rings += ring;
+      if (cross) failed++;
+      if (ring) rings++;
       unsuited += data.unsuited(c);
       const t = v !== null && hi > lo ? (Math.log(v) - lo) / (hi - lo) : 0;
       return {

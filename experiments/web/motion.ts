@@ -134,7 +134,7 @@ function weave(d) {
   for (const s of d.shapes) if (s.body >= 0) bare[s.body] = false;
   const links = [];
   for (const j of [...d.joints.filter((k) => k.kind === 'distance'), ...d.springs])
-    if ((j.a < 0 || bare[j.a]) && (j.b < 0 || bare[j.b]) && norm3(j.at_a, 0) * (j.a >= 0) === 0 && norm3(j.at_b, 0) * (j.b >= 0) === 0) links.push(j);
+    if ((j.a < 0 || bare[j.a]) && (j.b < 0 || bare[j.b]) && (j.a < 0 || norm3(j.at_a, 0) === 0) && (j.b < 0 || norm3(j.at_b, 0) === 0)) links.push(j);
   const between = links.filter((j) => j.a >= 0 && j.b >= 0);
   if (between.length < 5) return null;
   const p = new Vector3(), q = new Vector3();
@@ -198,7 +198,7 @@ function surfaceGeometry(s) {
 }
 
 // Geometry of a shape; it is at the pose of the shape in its body.
-function shapeGeometry(s, d, deep) {
+function shapeGeometry(s, d, deep): any {
   const flat = d.dim === 2, r = s.radius[0], half = s.half;
   if (s.kind === 'sphere') return flat ? { geometry: new CylinderGeometry(r, r, deep, 40).rotateX(Math.PI / 2), lines: true, spoke: r } : { geometry: cubeTurns(new SphereGeometry(r, 48, 24)), fields: true };
   if (s.kind === 'ellipsoid') return { geometry: cubeTurns(new SphereGeometry(1, 48, 24)).scale(half[0], half[1], half[2]), fields: true };
@@ -349,6 +349,8 @@ const rodMatrix = (p, q, radius, out, turn = new Quaternion()) => {
 
 // colour: of body b; ghost: translucent, at the poses of the reference
 export class Actor {
+  [name: string]: any;
+
   constructor(parent, d, env, { colour = bodyColour, opacity = 1, ghost = false, shadows = true, offset = 0 } = {}) {
     Object.assign(this, { d, env, ghost, many: d.bodies.length > MANY });
     this.group = new Group();
@@ -660,6 +662,8 @@ function fading() {
 
 // Impulses of contacts on body b, as arrows that shine through: perNs metres for each N s.
 export class Contacts {
+  [name: string]: any;
+
   constructor(parent, d, env, colour = '#d55e00') {
     Object.assign(this, { d, env });
     this.group = new Group();
@@ -740,6 +744,8 @@ export function dispose(object) {
 
 // A canvas with light, ground and a camera; throws where there is no WebGL.
 export class Stage {
+  [name: string]: any;
+
   constructor(className, { still = false } = {}) {
     this.still = still;
     this.renderer = new WebGLRenderer({ antialias: true, alpha: true });
@@ -915,7 +921,7 @@ export class Stage {
 
 // Where bodies are in a layer of the plane, how thick they are drawn there.
 export function stageSize(list, sound) {
-  const env = surroundings(list, sound);
+  const env: any = surroundings(list, sound);
   env.deep = Math.min(0.9 * env.own, 0.1 * env.size);
   return env;
 }

@@ -128,7 +128,7 @@ function axis(a, values, length, along) {
   };
   let ticks = [];
   // few different values: these, where they have room
-  const own = (along === 'x' || a.own) && !a.domain ? [...new Set(v)].sort((p, q) => p - q) : [];
+  const own = (along === 'x' || a.own) && !a.domain ? [...new Set<number>(v)].sort((p, q) => p - q) : [];
   if (own.length > 1 && own.length <= 10 && fits(own)) ticks = own;
   else if (a.log) ticks = logTicks(lo, hi, fits);
   else for (let most = along === 'x' ? 9 : 7; most >= 1; most--) {
@@ -153,7 +153,7 @@ function glyph(index, x, y, scale = 1, extra = {}) {
 const star = 'M0 -6L1.3 -1.9L5.7 -1.9L2.2 .7L3.5 4.9L0 2.3L-3.5 4.9L-2.2 .7L-5.7 -1.9L-1.3 -1.9Z';
 const number = (v) => v.toFixed(2);
 
-function pathOf(points, X, Y, step) {
+function pathOf(points, X, Y, step?) {
   let d = '', last = null;
   for (const p of points) {
     const x = X(p.x), y = Y(p.y);

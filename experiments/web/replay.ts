@@ -32,6 +32,8 @@ function markerSprite(index, size) {
 
 // What is seen of one cell: its run, in the colour of the cell where others are beside it, its marker and its errors.
 class Seen {
+  [name: string]: any;
+
   constructor(parent, d, env, index, alone, loads) {
     Object.assign(this, { d, env });
     this.group = new Group();

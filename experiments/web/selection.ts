@@ -62,6 +62,8 @@ const joined = (data, cell, keys) => keys.map((k) => data.name(cell, k)).filter(
 
 // The state of one figure.  metric(): what "best" means, less is better.
 export class Selection {
+  [name: string]: any;
+
   // abscissa(c): of what a figure is drawn against, where it may be the same for all cells of a choice.
   constructor(data, metric, onchange, id, abscissa = null) {
     this.id = id;

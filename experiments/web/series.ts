@@ -9,7 +9,7 @@ import { chips, hiddenBy, Selection, usualOf } from './selection';
 
 // Series of all cells that have one, decoded when asked for.
 export function seriesOf(data) {
-  const byCell = new Map(data.series.map((s) => [s.cell, s]));
+  const byCell = new Map<number, any>(data.series.map((s) => [s.cell, s]));
   const cache = new Map();
   return {
     has: (c) => byCell.has(c),
@@ -40,7 +40,7 @@ function thinned(points, most = 400) {
 }
 
 // Several curves over time: list [{ label, index, x, y }].
-export function lineSpec(list, { xTitle, yTitle, logX, logY, alt, range, height = 300, zoom }) {
+export function lineSpec(list, { xTitle, yTitle, logX, logY, alt, range, height = 300, zoom }: any) {
   const MARKS = 6;
   const curves = list.map((c, number) => {
     let points = [];

@@ -25,7 +25,7 @@ export const logSlope = (points) => median(slopes(points));
 // x, or where these quartiles are more than 1 apart: such points follow no power.
 export function powerLaw(points) {
   const used = points.filter(({ x, y }) => x > 0 && y > 0 && Number.isFinite(x) && Number.isFinite(y));
-  const xs = [...new Set(used.map((p) => p.x))].sort((a, b) => a - b), list = slopes(used);
+  const xs = [...new Set<number>(used.map((p) => p.x))].sort((a, b) => a - b), list = slopes(used);
   if (xs.length < 3) return null;
   const at = (q) => {
     const k = q * (list.length - 1), i = Math.floor(k);

@@ -49,7 +49,7 @@ export function marker(i) {
   picture.setAttribute('aria-hidden', 'true');
   const part = (attributes) => {
     const e = document.createElementNS(ns, 'path');
-    for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+    for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, String(v));
     picture.append(e);
   };
   part({ d: 'M-5 8h26', stroke: colour(i), 'stroke-width': 1.6, 'stroke-dasharray': dash(i).join(' ') });

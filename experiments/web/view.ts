@@ -21,7 +21,7 @@ const svg = (tag, attributes, ...children) => {
 
 const partsOf = (run) => ({ scene: run.scene, ...run.parts, h: `${brief(run.h)} s` });
 function label(runs, i) {
-  const all = runs.map(partsOf), keys = [...new Set(all.flatMap((p) => Object.keys(p)))];
+  const all = runs.map(partsOf), keys = [...new Set<string>(all.flatMap((p) => Object.keys(p)))];
   const telling = keys.filter((k) => runs.length === 1 ? k !== 'scene' : all.some((p) => p[k] !== all[0][k]));
   return telling.map((k) => `${k === 'h' ? 'h =' : k} ${all[i][k] ?? 'none'}`).join(', ') || 'the same';
 }
@@ -71,7 +71,7 @@ function figures(list, end, click) {
   const some = (f) => list.some((d) => Array.from(f(d)).some((v) => Number.isFinite(v) && v !== 0));
   const tint = (k) => (list.length > 1 ? tints[k] : tints[0]);
   const make = (title, unit, f) => figure(title, unit, list.map((d, k) => ({ d, t: d.t, y: f(d), tint: tint(k) })), end, click);
-  const wanted = [
+  const wanted: [string, string, (d: any) => any][] = [
     ['energy, change', 'J', (d) => d.energy.map((v) => v - d.energy[0])],
     ['error of the joints', '', (d) => (d.joints.length ? d.drift : [])],
     ['contact impulses, sum', 'N s', (d) => d.push],
@@ -86,6 +86,8 @@ function figures(list, end, click) {
 // ---- one run on its canvas ----------------------------------------------------------------------------------------------
 
 class Show {
+  [name: string]: any;
+
   constructor(run, d, env, scale, loads, still) {
     Object.assign(this, { run, d, env, scale, loadScale: loads });
     this.stage = new Stage('view-canvas', { still });
@@ -123,7 +125,7 @@ class Show {
     if (this.paths) this.paths.visible = o.paths;
     if (o.follow) {
       // what moves stays in the middle
-      const c = this.middle(t), moved = c.clone().sub(this.followed ?? c);
+      const c = this.middle(), moved = c.clone().sub(this.followed ?? c);
       stage.controls.target.add(moved);
       stage.camera.position.add(moved);
       stage.look(c, env);
@@ -259,8 +261,9 @@ export function view(data, root) {
 
   const toggle = (key) => boxes[key] && boxes[key].querySelector('input').click();
   document.addEventListener('keydown', (e) => {
-    if (e.ctrlKey || e.altKey || e.metaKey || ['INPUT', 'SELECT', 'TEXTAREA'].includes(e.target.tagName) && !(e.target.type === 'checkbox' && e.key !== ' ')) return;
-    if (e.key === ' ' && e.target.tagName === 'BUTTON') return;
+    const on = e.target as HTMLInputElement;
+    if (e.ctrlKey || e.altKey || e.metaKey || ['INPUT', 'SELECT', 'TEXTAREA'].includes(on.tagName) && !(on.type === 'checkbox' && e.key !== ' ')) return;
+    if (e.key === ' ' && on.tagName === 'BUTTON') return;
     const to = (i) => { pause(); show(list[0].t[Math.min(list[0].frames - 1, Math.max(0, i))]); }, frame = place(list[0], t + 1e-12)[0];
     const keys = { ' ': () => (playing ? pause() : start()), ArrowRight: () => to(frame + 1), ArrowLeft: () => to(frame - (list[0].t[frame] < t ? 0 : 1)), Home: () => to(0), End: () => { pause(); show(end); },
       f: fit, l: () => toggle('loop'), c: () => toggle('contacts'), d: () => toggle('drives'), r: () => toggle('ghost'), e: () => toggle('edges'), p: () => toggle('paths') };

@@ -51,7 +51,7 @@ function swatch(k, lines) {
 }
 
 // One picture.  names: labels of all curves that ever come, so that each keeps its colour; mark: an x to point at.
-export function draw(host, figure, { ax = axes([figure]), names = figure.curves.map((c) => c.label), mark } = {}) {
+export function draw(host, figure, { ax = axes([figure]), names = figure.curves.map((c) => c.label), mark }: any = {}) {
   const width = Math.max(260, host.clientWidth || 640), height = Math.round(Math.min(380, Math.max(210, width * 0.56)));
   const left = 62, right = 12, top = 10, bottom = 42, w = width - left - right, tall = height - top - bottom;
   const px = (v) => left + ax.x.at(v) * w, py = (v) => top + (1 - Math.min(1.02, Math.max(-0.02, ax.y.at(v)))) * tall;

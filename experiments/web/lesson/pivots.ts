@@ -107,7 +107,7 @@ export function film(host, p) {
   }
 
   /* ---- time ---- */
-  function go(k, then) {
+  function go(k: number, then?: () => void) {
     const to = Math.max(0, Math.min(run.frames.length - 1, k)), from = shown, begun = performance.now();
     if (!then) pause();
     cancelAnimationFrame(timer);
