@@ -130,6 +130,15 @@ static void test_merge(void)
   ok(run("report both -o page/both.html") == 0 &&
          file_has("page/both.html", "\"figs\": \"../both/figs\""),
      "a page elsewhere finds its figures");
+  setenv("PERP_REPORT_JS", "", 1);
+  ok(run("report both -o page/json.html") == 5 && strcmp(out, "page/json.json\n") == 0 &&
+         strstr(err, "no page was written") != NULL && !perp_exists("page/json.html") &&
+         perp_exists("page/json.json"),
+     "without the script of the pages its data, and how to get the page");
+  ok(run("run small.yaml -o bare -q --shard 1/12") == 0 &&
+         strstr(err, "no page was written") != NULL && perp_exists("bare/report.json"),
+     "... a study runs as ever");
+  unsetenv("PERP_REPORT_JS");
   refuses(2, "report both --figs svg,bmp", "--figs: unknown format 'bmp'");
   refuses(2, "run small.yaml -o json --progress jsn", "did you mean 'json'?");
   ok(run("run small.yaml -o json --no-report --progress json") == 0, "progress for programs");

@@ -38,21 +38,34 @@ class Handle {
   focus() { return this.evaluate((e) => e.focus()); }
   $$eval(selector, f, ...args) { return call(this.page, this.id, `(e, s, ...a) => (${f})([...e.querySelectorAll(s)], ...a)`, [selector, ...args]); }
   isVisible() { return this.evaluate((e) => { const b = e.getBoundingClientRect(); return b.width > 0 && b.height > 0 && getComputedStyle(e).visibility === 'visible'; }); }
-  box() { return this.evaluate((e) => { e.scrollIntoViewIfNeeded(); const { x, y, width, height } = e.getBoundingClientRect(); return { x, y, width, height }; }); }
-  // in the middle of what is seen of it
-  async click() {
-    await this.box();
-    const [x, y] = await this.evaluate((e) => {
-      const b = e.getBoundingClientRect(), seen = { left: Math.max(b.left, 0), right: Math.min(b.right, innerWidth), top: Math.max(b.top, 0), bottom: Math.min(b.bottom, innerHeight) };
-      for (let p = e.parentElement; p; p = p.parentElement) {
-        const c = p.getBoundingClientRect();
-        if (getComputedStyle(p).overflowX === 'visible') continue;
-        seen.left = Math.max(seen.left, c.left);
-        seen.right = Math.min(seen.right, c.right);
-      }
-      return [(seen.left + seen.right) / 2, (seen.top + seen.bottom) / 2];
+  // brought into sight, at once
+  box() {
+    return this.evaluate((e) => {
+      document.documentElement.style.scrollBehavior = 'auto';
+      e.scrollIntoViewIfNeeded();
+      const { x, y, width, height } = e.getBoundingClientRect();
+      return { x, y, width, height };
     });
-    await this.page.mouse.click(x, y);
+  }
+  // in the middle of what is seen of it, once it stays there and nothing is in front of it
+  async click() {
+    const place = async () => {
+      await this.box();
+      return this.evaluate(async (e) => {
+        await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); });
+        const b = e.getBoundingClientRect(), seen = { left: Math.max(b.left, 0), right: Math.min(b.right, innerWidth), top: Math.max(b.top, 0), bottom: Math.min(b.bottom, innerHeight) };
+        for (let p = e.parentElement; p; p = p.parentElement) {
+          if (getComputedStyle(p).overflowX === 'visible') continue;
+          seen.left = Math.max(seen.left, p.getBoundingClientRect().left);
+          seen.right = Math.min(seen.right, p.getBoundingClientRect().right);
+        }
+        const at = [(seen.left + seen.right) / 2, (seen.top + seen.bottom) / 2], hit = document.elementFromPoint(...at);
+        return [...at, e === hit || e.contains(hit)];
+      });
+    };
+    let before = [], now = await place();
+    for (let tries = 0; tries < 100 && !(now[2] && now[0] === before[0] && now[1] === before[1]); tries++) [before, now] = [now, await place()];
+    await this.page.mouse.click(now[0], now[1]);
   }
   async screenshot() { return this.page.screenshot({ clip: await this.box() }); }
   selectOption(v) { return this.evaluate((e, value) => { e.value = value; e.dispatchEvent(new Event('input', { bubbles: true })); e.dispatchEvent(new Event('change', { bubbles: true })); }, v); }

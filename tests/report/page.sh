@@ -3,7 +3,7 @@
 perp=$1 source=$2 out=$3/page
 rm -rf "$out"
 . "$source/browser.sh"
-for study in motion contact lcp; do make "$perp" run "$source/$study.yaml" -o "$out/$study"; done
+for study in motion contact lcp findings; do make "$perp" run "$source/$study.yaml" -o "$out/$study"; done
 # damaged folders: nothing has run; the runner was killed in the middle of a line; files torn; every cell failed
 for damaged in empty torn failed; do cp -r "$out/motion" "$out/$damaged"; done
 rm -rf "$out/empty/journal" "$out/empty/series" "$out/empty/replay"
@@ -16,4 +16,4 @@ for f in "$out"/torn/series/*.csv "$out"/torn/replay/*.json; do
 done
 sed -i 's/"status": "ok"/"status": "diverged"/' "$out"/failed/journal/*.jsonl
 for damaged in empty torn failed; do make "$perp" report "$out/$damaged"; done
-exec node "$source/page.mjs" "$out" motion contact lcp empty torn failed
+exec node "$source/page.mjs" "$out" motion contact lcp findings empty torn failed
