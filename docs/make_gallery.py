@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """docs/gallery: scene files, a picture of each, and the page that shows both.
 
-    docs/make_gallery.py make PERP [NAME...]   # pictures (of these scenes) and README.md anew; needs npm and Chromium
+    docs/make_gallery.py make PERP [NAME...]   # pictures (of these scenes) and README.md anew; needs Chromium
     docs/make_gallery.py check PERP            # TAP: the scenes run, the page is that of the files, pictures are small
 """
 import os

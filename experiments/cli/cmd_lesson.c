@@ -2,6 +2,7 @@
 /* perp lesson */
 #include "experiments/lessons/lesson.h"
 #include "experiments/cli/command.h"
+#include "experiments/web/web.h"
 #include "experiments/base/shell.h"
 #include "experiments/base/table.h"
 #include "experiments/base/files.h"
@@ -79,7 +80,7 @@ static void show_results(struct session *s, perp_results *r)
   for (int i = 0; i < s->l->n_plots; i++) {
     perp_lesson_figure figure;
     perp_lesson_pick(s->ctx, &s->pool, r, &s->l->plots[i], NULL, &figure);
-    const char *picture = perp_lesson_draw(&s->pool, &figure, &s->l->plots[i], false);
+    const char *picture = perp_lesson_draw(&s->pool, &figure, &s->l->plots[i]);
     if (picture != NULL)
       printf("%s\n", picture);
     else
@@ -131,7 +132,9 @@ static int list_lessons(const perp_args *args, const perp_lesson_file *file, int
 
 static int cmd_lesson_failed(const struct session *s, perp_status status)
 {
-  return perp_refuse(s->ctx, status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL);
+  return perp_refuse(s->ctx, status == PERP_ERR_OPTION     ? PERP_EXIT_USAGE
+                             : status == PERP_ERR_EXTERNAL ? PERP_EXIT_INFRA
+                                                           : PERP_EXIT_INTERNAL);
 }
 
 static int check_answer(struct session *s, const char *answer)
@@ -179,6 +182,9 @@ static int cmd_lesson_tell(struct session *s)
   const perp_lesson *l = s->l;
   perp_results results;
   bool ran = false;
+  if ((perp_args_get(s->args, "html") != NULL || perp_option_given(s->args, "open")) &&
+      !perp_web_built())
+    return cmd_lesson_failed(s, perp_web_missing(s->ctx));
   printf("%s\n", l->title);
   for (size_t i = 0; i < strlen(l->title); i++) putchar('=');
   printf("\n\n");

@@ -4,7 +4,7 @@
 #include "experiments/answers/answers.h"
 
 #include "experiments/pages/plot.h"
-#include "experiments/report/web.h"
+#include "experiments/web/web.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
 #include "experiments/base/table.h"
@@ -15,16 +15,11 @@
 
 static int cmd_report(perp_ctx *ctx, const perp_args *args)
 {
-
-  if (perp_option_given(args, "interactive") && !perp_web_built() && perp_web_build(ctx) != PERP_OK)
-    return perp_refuse(ctx, PERP_EXIT_INFRA);
-
   char page[4096];
   perp_report_request request = { .out = perp_args_get(args, "output"),
                                   .figs = perp_args_get(args, "figs"),
                                   .tex = perp_args_get(args, "tex"),
-                                  .together = args->n > 1,
-                                  .no_js = perp_option_given(args, "no-js") };
+                                  .together = args->n > 1 };
   bool chosen[16] = { 0 };
   const char *words[16];
   perp_text formats = { 0 };
@@ -65,6 +60,10 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   if (duplicates > 0)
     perp_say("%d run(s) are in more than one of the %d folders", duplicates, folders);
   printf("%s\n", page);
+  if (!perp_web_built()) {
+    perp_web_missing(ctx);
+    return perp_refuse(ctx, PERP_EXIT_INFRA);
+  }
   if (perp_option_given(args, "open")) perp_show_page(page);
   return undrawn > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
 }
@@ -77,12 +76,9 @@ static const perp_flag report_flags[] = {
   { "width", 0, "WIDTH", "Width of printed figures: column (8.4 cm) or page (17.5 cm, default)." },
   { "tex", 0, "DIR",
     "Write tables.tex, numbers.tex and figures.tex for a LaTeX document into DIR." },
-  { "interactive", 0, NULL,
-    "Build the script of the interactive figures if it is missing (needs npm)." },
   { "keep-first", 0, NULL,
     "Where folders disagree about a run, use the first folder that has it." },
   { "open", 0, NULL, "Show the page in the browser of the desktop (xdg-open)." },
-  { "no-js", 0, NULL, "Write pictures only, without a script." },
   { 0 }
 };
 
@@ -90,11 +86,14 @@ const perp_command perp_report_command = {
   .cli.name = "report",
   .cli.usage = "DIR... [options]",
   .cli.summary = "Writes the report of a results folder: one HTML page that needs no network.",
-  .cli.more = "DIR is a folder made by `perp run`, or the name of a study with a folder in "
-              "results/. Figures are stored in DIR/figs with their data and gnuplot scripts. "
-              "Several folders with shards of one study (--shard) give one page, which needs -o; "
-              "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
-              "gnuplot could not draw some figures (an error names them).",
+  .cli.more =
+      "DIR is a folder made by `perp run`, or the name of a study with a folder in "
+      "results/. report.json beside the page has all that it shows. Figures for documents "
+      "are stored in DIR/figs with their data and gnuplot scripts. "
+      "Several folders with shards of one study (--shard) give one page, which needs -o; "
+      "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
+      "gnuplot could not draw some figures (an error names them), or perp was built without "
+      "the script of its pages (the message says how to get it).",
   .cli.example = "perp report results/chain6-stab --figs svg,pdf",
   .cli.flags = report_flags,
   .cli.min_args = 1,

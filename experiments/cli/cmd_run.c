@@ -4,7 +4,7 @@
 #include "experiments/scenes/scene_file.h"
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/report/report.h"
-#include "experiments/report/web.h"
+#include "experiments/web/web.h"
 #include "experiments/cli/command.h"
 #include "experiments/cli/next.h"
 #include "experiments/base/env.h"
@@ -28,10 +28,12 @@ static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
   perp_report_request request = { 0 };
   PERP_TRY(perp_report(ctx, dir, &request, page, sizeof page));
   printf("report  %s\n", page);
-  if (!perp_web_built())
-    perp_say("its figures are pictures; interactive ones: ./perp setup web, then perp report %s",
-             dir);
-  if (*open) perp_show_page(page);
+  if (!perp_web_built()) {
+    perp_web_missing(ctx);
+    perp_say("%s", ctx->msg);
+  } else if (*open) {
+    perp_show_page(page);
+  }
   return PERP_OK;
 }
 

@@ -3,7 +3,7 @@
 #include "experiments/run/program.h"
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/conformance.h"
-#include "experiments/report/web.h"
+#include "experiments/web/web.h"
 #include "experiments/base/build.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/commit.h"
@@ -124,8 +124,11 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
   REPORT(on_path("gnuplot"), false, "gnuplot%s",
          on_path("gnuplot") ? ""
                             : " is missing: reports have no figures (apt install gnuplot-nox)");
-  REPORT(perp_web_built(), false, "interactive figures of the reports%s",
-         perp_web_built() ? "" : " are not built, so that reports have pictures: ./perp setup web");
+  REPORT(
+      perp_web_built(), false, "pages of reports, runs and lessons%s",
+      perp_web_built()
+          ? ""
+          : ": none without their script (apt install esbuild libjs-three, then build perp again)");
   REPORT(access(".", W_OK) == 0, false, "results are written to %s",
          access(".", W_OK) == 0 ? "./results" : "... this folder is read-only: use -o DIR");
 #undef REPORT

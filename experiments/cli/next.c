@@ -3,7 +3,7 @@
 
 #include "experiments/base/shell.h"
 #include "experiments/cli/command.h"
-#include "experiments/report/web.h"
+#include "experiments/web/web.h"
 #include "experiments/run/program.h"
 
 #include <math.h>

@@ -110,10 +110,9 @@ typedef struct perp_lesson_figure {
 void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *results,
                       const perp_lesson_plot *plot, const bool *only, perp_lesson_figure *out);
 
-/* Drawn by gnuplot: as text for the terminal, or as SVG (pool).  NULL without gnuplot or without a
- * point. */
+/* Drawn by gnuplot as text for the terminal (pool).  NULL without gnuplot or without a point. */
 const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
-                             const perp_lesson_plot *plot, bool svg);
+                             const perp_lesson_plot *plot);
 
 /* The problem of a lesson, and how one solver solves it, told pivot by pivot: index sets, lambda
  * and w, where each row is on its (lambda, w) diagram, the tableau.  pause (may be NULL) is called
@@ -122,8 +121,8 @@ void perp_lesson_problem(const perp_lesson *lesson, FILE *out);
 perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *lesson, const char *solver,
                                FILE *out, void (*pause)(void));
 
-/* Write the page: one HTML file that needs no network; the runs of the sliders are made for it.
- * results NULL: a pivoting lesson.  dir: of the run; its figures go there. */
+/* Write the page (experiments/web): the runs of the sliders are made for it.  results NULL: a
+ * pivoting lesson.  dir: of the run; those of the sliders go there. */
 perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *lesson, perp_results *results,
                              const char *dir, const char *path);
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of a lesson: the story, pictures that a script draws from data in the page, sliders over
- * runs made for it, the pivots as a film.  Without scripts the pictures are gnuplot's and the
- * pivots are told in words. */
-#include "experiments/lessons/lesson_web.h"
+/* The page of a lesson as data: the story, curves of the results, those of runs made for its
+ * sliders, and the pivots as a film.  The script of the pages (experiments/web) makes the page of
+ * it. */
 #include "experiments/lessons/pivots.h"
-#include "experiments/pages/html.h"
 #include "experiments/base/files.h"
+#include "experiments/web/web.h"
 
-#include <ctype.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,62 +16,11 @@ struct page {
   const perp_lesson *l;
   perp_results *results; /* of its study; NULL: none */
   const char *dir;
-  FILE *out;
-  perp_json *data; /* what the script reads */
+  perp_json *data;
   perp_pool pool;
 };
 
-/* ---- words ---- */
-
-/* The length of a name with an index at s, "lambda_1" or "w_F", up to and without the "_"; 0: none.
- */
-static size_t lesson_page_indexed(const char *text, const char *s)
-{
-  size_t n = strncmp(s, "lambda", 6) == 0 ? 6 : isalpha((unsigned char)*s) ? 1 : 0;
-  bool begins = s == text || !(isalnum((unsigned char)s[-1]) || strchr("_.-", s[-1]) != NULL);
-  return n > 0 && begins && s[n] == '_' && isalnum((unsigned char)s[n + 1]) ? n : 0;
-}
-
-/* The words of a lesson as they are set on a page: `code`, indices, Greek letters, comparisons. */
-static void lesson_page_prose(FILE *out, const char *text)
-{
-  bool code = false;
-  for (const char *s = text; *s != '\0'; s++) {
-    size_t n = code ? 0 : lesson_page_indexed(text, s);
-    bool word = s == text || !isalnum((unsigned char)s[-1]);
-    if (*s == '`') {
-      fputs(code ? "</code>" : "<code>", out);
-      code = !code;
-    } else if (n > 0) {
-      size_t index = strspn(s + n + 1,
-                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
-      if (n == 6)
-        fputs("&lambda;", out);
-      else
-        fputc(*s, out);
-      fprintf(out, "<sub>%.*s</sub>", (int)index, s + n + 1);
-      s += n + index;
-    } else if (!code && word && strncmp(s, "lambda", 6) == 0 && !isalnum((unsigned char)s[6])) {
-      fputs("&lambda;", out);
-      s += 5;
-    } else if (!code && (strncmp(s, "<= ", 3) == 0 || strncmp(s, ">= ", 3) == 0)) {
-      fputs(*s == '<' ? "&le;" : "&ge;", out);
-      s++;
-    } else {
-      char one[2] = { *s, '\0' };
-      perp_html_text(out, one);
-    }
-  }
-}
-
-static void lesson_page_paragraph(FILE *out, const char *text)
-{
-  fputs("<p>", out);
-  lesson_page_prose(out, text);
-  fputs("</p>\n", out);
-}
-
-/* ---- data for the script ---- */
+/* ---- curves ---- */
 
 /* Numbers as floats: a picture needs no more. */
 static void put_numbers(perp_json *j, const char *key, const double *v, int n)
@@ -114,10 +61,6 @@ static void put_plots(struct page *p)
     put_head(p->data, plot, &f);
     put_curves(p->data, &f);
     perp_json_close(p->data, '}');
-    perp_html(p->out, "<figure class=\"live\" data-plot=\"%d\"><noscript>", i);
-    const char *svg = perp_lesson_draw(&p->pool, &f, plot, true);
-    if (svg != NULL) perp_html_svg(p->out, svg, strlen(svg), plot->title);
-    perp_html(p->out, "</noscript></figure>\n");
   }
   perp_json_close(p->data, ']');
 }
@@ -225,8 +168,8 @@ static perp_status put_explore(struct page *p)
   perp_results r;
   PERP_TRY(perp_lesson_run(p->ctx, p->l, e->set, e->n_set,
                            perp_pool_printf(&p->pool, "%s/explore", p->dir), &r));
-  perp_json_open(p->data, "explore", '{');
-  perp_json_open(p->data, "sliders", '[');
+  perp_json_members(p->data, "explore: { title %s, text %s, runs %d, sliders: [", e->title, e->text,
+                    r.plan.n);
   for (int k = 0; k < e->n_slide; k++) {
     read_slider(p, &r, e->slide[k].expr, &s[k]);
     perp_json_open(p->data, NULL, '{');
@@ -244,12 +187,6 @@ static perp_status put_explore(struct page *p)
   perp_json_close(p->data, ']');
   put_positions(p, &r, s);
   perp_json_close(p->data, '}');
-  perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
-  lesson_page_paragraph(p->out, e->text);
-  perp_html(p->out,
-            "<p class=\"note\">This page contains %d runs; the sliders select among "
-            "them.</p></section>\n",
-            r.plan.n);
   perp_results_free(&r);
   return PERP_OK;
 }
@@ -324,8 +261,7 @@ static perp_status put_film(struct page *p)
   double b[PERP_LESSON_ROWS];
   perp_status status = PERP_OK;
   perp_pivots *r = perp_xalloc(1, sizeof *r);
-  perp_json_open(j, "pivots", '{');
-  perp_json_int(j, "n", l->n);
+  perp_json_members(j, "n %d, told %s", l->n, l->vary.n > 0 ? l->vary.text : "");
   put_reals(j, "lo", l->lo, l->n);
   put_reals(j, "hi", l->hi, l->n);
   if (l->vary.n > 0) {
@@ -343,102 +279,69 @@ static perp_status put_film(struct page *p)
     }
   }
   perp_json_close(j, ']');
-  perp_json_close(j, '}');
   free(r);
+  return status;
+}
+
+/* What the terminal prints of the solvers, of "all" or of the single ones; free it. */
+static perp_status lesson_page_told(struct page *p, bool all, char **told)
+{
+  const perp_lesson *l = p->l;
+  size_t n;
+  perp_status status = PERP_OK;
+  FILE *m = open_memstream(told, &n);
+  if (m == NULL) return PERP_FAIL(p->ctx, PERP_ERR_NOMEM, "no memory for the page");
+  if (all) perp_lesson_problem(l, m);
+  for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
+    if ((strcmp(l->solvers[i], "all") == 0) == all)
+      status = perp_lesson_pivots(p->ctx, l, l->solvers[i], m, NULL);
+  fclose(m);
   return status;
 }
 
 static perp_status put_pivots(struct page *p)
 {
-  const perp_lesson *l = p->l;
-  char *told = NULL;
-  size_t n = 0;
-  perp_status status = put_film(p);
-  FILE *m = open_memstream(&told, &n);
-  if (m == NULL) return PERP_FAIL(p->ctx, PERP_ERR_NOMEM, "no memory for the page");
-  fputs("<h2>Pivot by pivot</h2>\n<pre>", p->out);
-  perp_lesson_problem(l, m);
-  for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
-    if (strcmp(l->solvers[i], "all") == 0)
-      status = perp_lesson_pivots(p->ctx, l, l->solvers[i], m, NULL);
-  fflush(m);
-  perp_html_text(p->out, told);
-  fputs("</pre>\n", p->out);
-  if (l->vary.n > 0) lesson_page_paragraph(p->out, l->vary.text);
-  fputs("<div class=\"pivots\"></div>\n<details><summary>All pivots as text</summary><pre>",
-        p->out);
-  long begun = ftell(m);
-  for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
-    if (strcmp(l->solvers[i], "all") != 0)
-      status = perp_lesson_pivots(p->ctx, l, l->solvers[i], m, NULL);
-  fclose(m);
-  perp_html_text(p->out, told + begun);
-  fputs("</pre></details>\n", p->out);
-  free(told);
+  char *told[2] = { NULL, NULL };
+  perp_status status = lesson_page_told(p, true, &told[0]);
+  if (status == PERP_OK) status = lesson_page_told(p, false, &told[1]);
+  perp_json_open(p->data, "pivots", '{');
+  if (status == PERP_OK) {
+    perp_json_members(p->data, "problem %s, text %s", told[0], told[1]);
+    status = put_film(p);
+  }
+  perp_json_close(p->data, '}');
+  free(told[0]);
+  free(told[1]);
   return status;
 }
 
 /* ---- the page ---- */
 
-/* before, the lines, after; free it */
-static char *lesson_lines(const char *before, const char *const *line, const char *after)
-{
-  perp_text t = { 0 };
-  perp_text_add(&t, "%s", before);
-  for (; *line != NULL; line++) perp_text_add(&t, "%s\n", *line);
-  perp_text_add(&t, "%s", after);
-  return t.s;
-}
-
-static void put_predict(struct page *p)
-{
-  const perp_lesson *l = p->l;
-  fputs("<h2>Predict</h2>", p->out);
-  lesson_page_paragraph(p->out, l->ask);
-  perp_html(p->out, "<ol class=\"choices\" data-answer=\"%d\">\n", l->answer);
-  for (int i = 0; i < l->n_choices; i++) {
-    fputs("<li>", p->out);
-    lesson_page_prose(p->out, l->choices[i]);
-    fputs("</li>\n", p->out);
-  }
-  fputs("</ol><details class=\"answer-of\"><summary>The answer</summary><p><b>", p->out);
-  lesson_page_prose(p->out, l->choices[l->answer - 1]);
-  fputs("</b></p>", p->out);
-  lesson_page_paragraph(p->out, l->because);
-  fputs("</details>\n", p->out);
-}
-
-static perp_status put_results(struct page *p)
-{
-  perp_html(p->out, "<h2>Results of the run</h2>\n");
-  put_plots(p);
-  perp_html(p->out, "<ul>\n");
-  for (int i = 0; i < p->l->n_show; i++) {
-    perp_text t = { 0 };
-    perp_lesson_say(p->ctx, p->results, &p->l->show[i], &t);
-    perp_html(p->out, "<li>%s</li>\n", t.s);
-    perp_text_free(&t);
-  }
-  perp_html(p->out, "</ul>\n");
-  return p->l->explore.title != NULL ? put_explore(p) : PERP_OK;
-}
-
 static perp_status put_body(struct page *p)
 {
   const perp_lesson *l = p->l;
-  perp_html(p->out, "<h1>%s</h1>\n", l->title);
-  for (int i = 0; i < l->n_story; i++) lesson_page_paragraph(p->out, l->story[i]);
-  put_predict(p);
-  if (p->results != NULL) PERP_TRY(put_results(p));
+  perp_json *j = p->data;
+  perp_json_members(j, "schema %s, name %s, title %s", "perp-lesson-page/1", l->name, l->title);
+  perp_json_texts(j, "story", l->story, l->n_story);
+  perp_json_members(j, "predict: { ask %s, answer %d, because %s", l->ask, l->answer, l->because);
+  perp_json_texts(j, "choices", l->choices, l->n_choices);
+  perp_json_close(j, '}');
+  if (p->results != NULL) {
+    put_plots(p);
+    perp_json_open(j, "show", '[');
+    for (int i = 0; i < l->n_show; i++) {
+      perp_text t = { 0 };
+      perp_lesson_say(p->ctx, p->results, &l->show[i], &t);
+      perp_json_text(j, NULL, t.s);
+      perp_text_free(&t);
+    }
+    perp_json_close(j, ']');
+    if (l->explore.title != NULL) PERP_TRY(put_explore(p));
+  }
   if (l->n > 0) PERP_TRY(put_pivots(p));
-  perp_html(p->out, "<h2>Conclusion</h2>\n");
-  for (int i = 0; i < l->n_end; i++) lesson_page_paragraph(p->out, l->end[i]);
-  fputs("<h2>Exercise</h2>", p->out);
-  lesson_page_paragraph(p->out, l->exercise.ask);
-  perp_html(p->out, "<pre>perp lesson %s --check '%s'</pre>\n<details><summary>Hint</summary>",
-            l->name, l->exercise.try != NULL ? "..." : "NUMBER");
-  lesson_page_paragraph(p->out, l->exercise.hint);
-  fputs("</details>\n", p->out);
+  perp_json_texts(j, "end", l->end, l->n_end);
+  perp_json_members(j, "exercise: { ask %s, hint %s, check %s }", l->exercise.ask, l->exercise.hint,
+                    l->exercise.try != NULL ? "..." : "NUMBER");
   return PERP_OK;
 }
 
@@ -447,31 +350,16 @@ perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *l, perp_results *
 {
   char *data = NULL;
   size_t n = 0;
+  if (!perp_web_built()) return perp_web_missing(ctx);
   perp_json j = { .out = open_memstream(&data, &n) };
   if (j.out == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the page");
-  perp_out file;
-  perp_status status = perp_out_open(ctx, path, &file);
-  if (status == PERP_OK) {
-    struct page p = {
-      .ctx = ctx, .l = l, .results = results, .dir = dir, .out = file.f, .data = &j
-    };
-    char *style = lesson_lines("", page_style, ""),
-         *script = lesson_lines("{\n", page_script, "}\n");
-    perp_html_begin(p.out, l->title, style, script);
-    perp_json_open(&j, NULL, '{');
-    status = put_body(&p);
-    perp_json_close(&j, '}');
-    fflush(j.out);
-    perp_html_data(p.out, "lesson-data", data, n);
-    perp_html_script(p.out, script);
-    perp_html_end(p.out);
-    free(style);
-    free(script);
-    perp_pool_free(&p.pool);
-    perp_status closed = perp_out_close(ctx, &file, status == PERP_OK);
-    if (status == PERP_OK) status = closed;
-  }
+  struct page p = { .ctx = ctx, .l = l, .results = results, .dir = dir, .data = &j };
+  perp_json_open(&j, NULL, '{');
+  perp_status status = put_body(&p);
+  perp_json_close(&j, '}');
   fclose(j.out);
+  perp_pool_free(&p.pool);
+  if (status == PERP_OK) status = perp_web_page(ctx, path, l->title, data, n);
   free(data);
   return status;
 }

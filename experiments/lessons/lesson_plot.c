@@ -287,19 +287,13 @@ static void put_data(const perp_lesson_figure *figure, FILE *f)
   }
 }
 
-static void put_script(const perp_lesson_figure *figure, const perp_lesson_plot *plot, FILE *f,
-                       bool svg)
+static void put_script(const perp_lesson_figure *figure, const perp_lesson_plot *plot, FILE *f)
 {
-  fprintf(f, "set terminal %s\nset output 'plot.out'\n",
-          svg ? "svg size 720,440 dynamic enhanced" : "dumb 78 22");
+  fprintf(f, "set terminal dumb 78 22\nset output 'plot.out'\n");
   fprintf(f, "set termoption noenhanced\nset format '%%g'\nset title ");
   perp_gnuplot_text(f, plot->title);
   fprintf(f, "\nset xlabel ");
   perp_gnuplot_text(f, figure->x);
-  if (svg) {
-    fprintf(f, "\nset ylabel ");
-    perp_gnuplot_text(f, figure->y);
-  }
   fprintf(f, "\nset key outside bottom center horizontal spacing 1\n");
   for (const char *c = plot->log; *c != '\0'; c++)
     fprintf(f, "set logscale %c\nset format %c '%%.0e'\n", *c, *c);
@@ -327,7 +321,7 @@ static const char *terminal_text(perp_pool *pool, const char *text)
 }
 
 const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
-                             const perp_lesson_plot *plot, bool svg)
+                             const perp_lesson_plot *plot)
 {
   char *data = NULL, *script = NULL, *picture = NULL;
   const char *result = NULL;
@@ -340,11 +334,11 @@ const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
     fclose(f);
   }
   if (g != NULL) {
-    put_script(figure, plot, g, svg);
+    put_script(figure, plot, g);
     fclose(g);
     perp_gnuplot job = { NULL, "plot.gp", script, "plot.dat", data, "plot.out" };
     if (perp_gnuplot_draw(&ctx, &job, &picture, &n) == PERP_OK)
-      result = svg ? perp_pool_strndup(pool, picture, n) : terminal_text(pool, picture);
+      result = terminal_text(pool, picture);
   }
   free(data);
   free(script);

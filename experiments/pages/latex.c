@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/latex.h"
 
-#include "experiments/pages/markup.h"
 #include "experiments/base/memory.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +55,30 @@ void perp_tex(FILE *out, const char *format, ...)
 {
   va_list ap;
   va_start(ap, format);
-  perp_markup_print(out, &(perp_markup){ tex_text, tex_number }, format, ap);
+  for (; *format != '\0'; format++) {
+    if (*format != '%') {
+      fputc(*format, out);
+      continue;
+    }
+    switch (*++format) {
+    case 's':
+      tex_text(out, va_arg(ap, const char *));
+      break;
+    case 'n':
+      fputs(va_arg(ap, const char *), out);
+      break;
+    case 'd':
+      fprintf(out, "%d", va_arg(ap, int));
+      break;
+    case 'g':
+      fprintf(out, "%.6g", va_arg(ap, double));
+      break;
+    case 'm':
+      tex_number(out, va_arg(ap, double));
+      break;
+    default:
+      fputc('%', out);
+    }
+  }
   va_end(ap);
 }

@@ -273,7 +273,6 @@ static void chart_section(perp_page *page, const chart *c)
   double *rank = perp_pool_alloc(&page->pool, (size_t)v->facet.n + 1, sizeof *rank);
   int total, n = curves_overview(page, c, shown, rank, &total);
   if (n == 0) return;
-  perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
   const char *common = curves_common(page, shown, n),
              *title = n == total ? c->title
                                  : perp_pool_printf(&page->pool, "%s: best curve of each method",
@@ -286,14 +285,13 @@ static void chart_section(perp_page *page, const chart *c)
 
   int facets = 0;
   const double worst = worst_drawn(page, rank, &facets);
-  perp_page_fold(page, "All %d curves: one figure for each choice of the other methods", total);
-  perp_page_left_out(page, PERP_PAGE_FACETS, facets);
+  page->lesser = true;
   for (int facet = 0, drawn = 0; facet < v->facet.n; facet++) {
     if (!(rank[facet] <= worst) || (drawn == PERP_PAGE_FACETS && !page->all_figures)) continue;
     drawn++;
     facet_figure(page, c, facet, shown);
   }
-  perp_page_unfold(page);
+  page->lesser = false;
 }
 
 static bool curves_wanted(const perp_study *study, const char *plot)
@@ -309,7 +307,6 @@ void perp_page_curves(perp_page *page)
   const char *primary = study->metrics.primary;
   if (page->view.x_name == NULL) return;
   const bool over_h = strcmp(page->view.x_name, "h [s]") == 0;
-  perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
   if (curves_wanted(study, "work-precision"))
     chart_section(
         page,

@@ -128,8 +128,8 @@ static size_t data_numbers(perp_json *j, const char *key, const double *v, int n
 static void data_study(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
-  perp_json_members(j, "study: { name %s, title %s, kind %s, primary %s", s->name, s->title,
-                    s->kind->name, s->metrics.primary);
+  perp_json_members(j, "study: { name %s, title %s, question %s, profile %s, kind %s, primary %s",
+                    s->name, s->title, s->question, s->profile, s->kind->name, s->metrics.primary);
   perp_json_texts(j, "record", s->metrics.record, s->metrics.n_record);
   perp_json_texts(j, "plots", s->report.plots, s->report.n_plots);
   perp_json_close(j, '}');
@@ -462,16 +462,6 @@ static bool data_replayed(perp_page *page, int row, double x)
          perp_exists(perp_page_file(page, row, "replay", "json"));
 }
 
-void perp_page_replay(perp_page *page)
-{
-  double x = perp_page_shown_x(page);
-  bool any = false;
-  for (int r = 0; r < page->results->plan.n && !any; r++) any = data_replayed(page, r, x);
-  if (!page->interactive || !any) return;
-  perp_html(page->out, "<h2 id=\"replay\">Replay</h2>\n<noscript><p class=\"note\">Needs "
-                       "scripts.</p></noscript>\n");
-}
-
 /* Each scene gets its share of the room, the rest is for whoever comes first. */
 static void data_replays(perp_page *page, perp_json *j)
 {
@@ -519,20 +509,6 @@ static void data_references(perp_page *page, perp_json *j)
   json_decref(json);
 }
 
-static void data_published(perp_page *page, perp_json *j)
-{
-  const perp_study *s = page->study;
-  int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n, sizeof *row);
-  perp_json_open(j, "published", '[');
-  for (int i = 0; i < s->n_published; i++) {
-    perp_json_members(j, "{ metric %s, source %s", s->published[i].metric, s->published[i].source);
-    data_number(j, "value", s->published[i].value);
-    perp_json_ints(j, "cells", row, perp_page_published_cells(page, i, row));
-    perp_json_close(j, '}');
-  }
-  perp_json_close(j, ']');
-}
-
 static void data_styles(perp_json *j)
 {
   perp_json_open(j, "styles", '[');
@@ -554,15 +530,23 @@ static void data_profiles(perp_json *j)
   perp_json_close(j, '}');
 }
 
-/* ---- the element ---- */
+/* ---- all of it ---- */
 
-void perp_page_data(perp_page *page)
+void perp_page_data(perp_page *page, FILE *out)
 {
-  char *text = NULL;
-  size_t size = 0;
-  perp_json j = { .out = open_memstream(&text, &size) };
-  if (j.out == NULL) return;
-  perp_json_members(&j, "{ schema %s, dir %s", "perp-report/2", page->dir);
+  perp_json j = { .out = out };
+  perp_json_members(&j, "{ schema %s, dir %s, figs %s, formats: [", "perp-report/3", page->dir,
+                    page->link);
+  for (int i = 0; perp_figure_formats[i] != NULL; i++)
+    if (strstr(page->formats, perp_figure_formats[i]) != NULL)
+      perp_json_text(&j, NULL,
+                     strcmp(perp_figure_formats[i], "tikz") == 0 ? "tex" : perp_figure_formats[i]);
+  perp_json_text(&j, NULL, "gp");
+  perp_json_text(&j, NULL, "csv");
+  perp_json_close(&j, ']');
+  perp_page_findings(page, &j);
+  perp_json_raw(&j, "figures", page->drawn_json);
+  perp_json_text(&j, "undrawn", page->warnings.n > 0 ? page->warnings.s : "");
   data_styles(&j);
   data_profiles(&j);
   data_study(page, &j);
@@ -571,9 +555,6 @@ void perp_page_data(perp_page *page)
   all_series(page, &j);
   data_replays(page, &j);
   data_references(page, &j);
-  data_published(page, &j);
   perp_json_close(&j, '}');
-  fclose(j.out);
-  perp_html_data(page->out, "perp-data", text, size);
-  free(text);
+  fputc('\n', out);
 }

@@ -6,7 +6,6 @@
 #include "experiments/study/words.h"
 #include "experiments/base/files.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -69,15 +68,6 @@ double perp_page_noise(perp_page *page, const char *metric, double *shade)
   return fmax(rounding, *shade);
 }
 
-const char *perp_page_command(perp_page *page, int cell)
-{
-  perp_text text = { 0 };
-  page->study->kind->command(page->study, &page->results->plan.cells[cell], &text);
-  const char *kept = perp_pool_strdup(&page->pool, text.s == NULL ? "" : text.s);
-  perp_text_free(&text);
-  return kept;
-}
-
 const char *perp_page_file(perp_page *page, int cell, const char *folder, const char *suffix)
 {
   return perp_pool_printf(&page->pool, "%s/%s/%s.%s", page->results->record[cell].dir, folder,
@@ -106,15 +96,124 @@ void perp_page_point(perp_curve *c, double x, double y)
   ((double *)(uintptr_t)c->y)[c->n++] = y;
 }
 
-void perp_page_say_failed(perp_page *page)
+/* ---- what tables show ---- */
+
+const char *perp_page_row_label(perp_page *page, int row)
 {
-  if (page->failed.n > 0)
-    perp_say("error: these figures could not be drawn: %s: %s", page->failed.s, page->reason);
-  perp_text_free(&page->failed);
+  const perp_view *v = &page->view;
+  const char *label = perp_view_label(&page->pool, v, row, -1);
+  if (v->x_name == NULL) return label[0] == '\0' ? "the only run" : label;
+  if (strcmp(v->x_name, "tol") == 0) return label; /* it says so */
+  int name = (int)strcspn(v->x_name, " ");
+  return perp_pool_printf(&page->pool, "%s%s%.*s = %.6g", label, label[0] == '\0' ? "" : ", ", name,
+                          v->x_name, v->x[row]);
 }
 
+double perp_page_shown_x(const perp_page *page)
+{
+  const perp_view *v = &page->view;
+  double middle = (double)NAN;
+  if (v->x_name == NULL) return middle;
+  for (int g = 0; g < v->n_groups; g++)
+    for (int i = 0; i < v->group[g].n; i++) {
+      if (v->x[v->group[g].cell[i]] == 1e-3) return 1e-3;
+      if (g == 0 && i == v->group[g].n / 2) middle = v->x[v->group[g].cell[i]];
+    }
+  return middle;
+}
+
+const char *perp_page_scene(const perp_page *page, int row)
+{
+  return perp_view_text(&page->view, row, perp_kind_param(page->study->kind, "scene"));
+}
+
+/* One step, one size for all: only there are figures of different curves alike.  Under error
+ * control the tolerance is the method's own. */
+static bool ranked_alike(const perp_page *page, int row, double x)
+{
+  return isnan(x) || page->view.x[row] == x || perp_view_adaptive(&page->view, row);
+}
+
+int perp_page_ranked(perp_page *page, int *cell, int most)
+{
+  const perp_view *v = &page->view;
+  const char *primary = page->study->metrics.primary;
+  const double x = perp_page_shown_x(page);
+  const bool size = v->x_name != NULL && strncmp(v->x_name, "h ", 2) != 0;
+  const double sign = perp_study_metric(page->study, primary)->better > 0 ? -1 : 1;
+  perp_ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
+  perp_names scene = { 0 };
+  int n = 0, kept = 0;
+  for (int g = 0; g < v->n_groups; g++) {
+    perp_ranked best = { -1, 3, HUGE_VAL, 0 };
+    for (int i = 0; i < v->group[g].n; i++) {
+      const int row = v->group[g].cell[i];
+      const double value = sign * perp_page_value(page, row, primary);
+      const int group = perp_results_group(page->results, row);
+      if (perp_view_stands(v, row) && !isnan(value) && ranked_alike(page, row, x) &&
+          (group < best.group || (group == best.group && value < best.key)))
+        best = (perp_ranked){ row, group, value, 0 };
+    }
+    if (best.cell >= 0) list[n++] = best;
+  }
+  perp_ranked_sort(list, n);
+  for (int i = 0; i < n && !size; i++)
+    perp_names_index(&page->pool, &scene, perp_page_scene(page, list[i].cell), -1);
+  /* scene by scene: errors in one say nothing about those in another */
+  for (int k = 0; k < (size ? 1 : scene.n); k++)
+    for (int i = 0; i < n && kept < most; i++)
+      if (size || strcmp(perp_page_scene(page, list[i].cell), scene.text[k]) == 0)
+        cell[kept++] = list[i].cell;
+  return kept;
+}
+
+int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
+{
+  const perp_study *s = page->study;
+  const char *primary = s->metrics.primary, *time = "time.step_us";
+  int n = 0;
+  bool told = strcmp(primary, time) == 0;
+  metric[n++] = primary;
+  for (int i = 0; i < s->metrics.n_record && n < most - 1; i++) {
+    const char *name = s->metrics.record[i];
+    if (strcmp(name, primary) == 0 || !perp_page_has(page, name)) continue;
+    told = told || strcmp(name, time) == 0;
+    metric[n++] = name;
+  }
+  if (!told && perp_page_has(page, time)) metric[n++] = time;
+  return n;
+}
+
+bool perp_page_best_of_scene(const perp_page *page, const int *row, int n, int i,
+                             const char *metric)
+{
+  const int better = perp_study_metric(page->study, metric)->better;
+  const double value = perp_page_value(page, row[i], metric);
+  if (better == 0 || isnan(value) || !perp_results_wins(page->results, row[i])) return false;
+  for (int k = 0; k < n; k++)
+    if (perp_results_wins(page->results, row[k]) &&
+        strcmp(perp_page_scene(page, row[k]), perp_page_scene(page, row[i])) == 0 &&
+        better * (perp_page_value(page, row[k], metric) - value) > 0)
+      return false;
+  return true;
+}
+
+int perp_page_published_cells(const perp_page *page, int i, int *row)
+{
+  const perp_scope scope = perp_results_scope(page->ctx, page->results, false);
+  int n = 0;
+  for (int r = 0; r < page->results->plan.n; r++)
+    if (perp_expr_true(page->study->published[i].where, &scope, r) &&
+        (page->study->published[i].conditions == NULL ||
+         perp_expr_true(page->study->published[i].conditions, &scope, r)))
+      row[n++] = r;
+  return n;
+}
+
+/* ---- figures ---- */
+
 /* Figures that fail one after the other for one reason are named in one message. */
-static void figure_failed(perp_page *page, const char *id)
+static void page_figure_failed(perp_page *page, const char *id)
 {
   page->undrawn++;
   if (page->failed.n > 0 && strcmp(page->reason, page->ctx->msg) != 0) perp_page_say_failed(page);
@@ -123,41 +222,38 @@ static void figure_failed(perp_page *page, const char *id)
 }
 
 /* A figure without a point is no fault of the report: the page says why there is none. */
-static void figure_empty(perp_page *page, const perp_figure *f)
+static const char *page_figure_empty(const perp_figure *f)
 {
   int zeros = 0, others = 0;
-  if (page->interactive && page->folded) return;
   for (int k = 0; k < f->n; k++)
     for (int i = 0; i < f->curves[k].n; i++) {
       zeros += f->curves[k].y[i] == 0;
       others += isfinite(f->curves[k].y[i]) && f->curves[k].y[i] != 0;
     }
-  perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, %s</p>\n", f->id, f->title,
-            zeros > 0 && others == 0 && f->logy
-                ? "as all its values are exactly 0 and its axis is logarithmic (a scene without "
-                  "joints has no constraint error)."
-            : others > 0 || zeros > 0
-                ? "as none of its values is positive and its axes are logarithmic."
-                : "as no run has a value.");
+  return zeros > 0 && others == 0 && f->logy
+             ? "all its values are exactly 0 and its axis is logarithmic (a scene without joints "
+               "has no constraint error)"
+         : others > 0 || zeros > 0 ? "none of its values is positive and its axes are logarithmic"
+                                   : "no run has a value";
 }
 
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
 {
-  if (perp_figure_points(f) == 0) {
-    figure_empty(page, f);
-    return;
-  }
-  const char *svg = perp_pool_printf(&page->pool, "%s/%s.svg", page->figs, f->id);
+  const char *empty = perp_figure_points(f) == 0 ? page_figure_empty(f) : "";
   perp_figure sized = *f;
   sized.width = page->width;
-  perp_status status = perp_figure_draw(page->ctx, &sized, page->figs, page->formats);
-  if (status != PERP_OK) {
-    perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
-    if (status != PERP_ERR_ARG) figure_failed(page, f->id);
-    return;
+  if (empty[0] == '\0') {
+    const perp_status status = perp_figure_draw(page->ctx, &sized, page->figs, page->formats);
+    if (status != PERP_OK) {
+      perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
+      if (status != PERP_ERR_ARG) page_figure_failed(page, f->id);
+      return;
+    }
   }
-  page->figures++;
-  if (!page->folded) perp_text_add(&page->chief, "%s\n", f->id);
+  perp_json_members(&page->figures, "{ id %s, section %s, title %s, caption %s, empty %s }", f->id,
+                    page->section, f->title, caption, empty);
+  if (empty[0] != '\0') return;
+  if (!page->lesser) perp_text_add(&page->chief, "%s\n", f->id);
   perp_text_add(&page->drawn, "\\expandafter\\def\\csname perp@fig@%s\\endcsname{\\centering",
                 f->id);
   perp_text_add(&page->drawn,
@@ -168,45 +264,11 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
   char *tex = perp_tex_string(caption);
   perp_text_add(&page->drawn, "%s}\\label{fig:%s}}\n", tex, f->id);
   free(tex);
-  if (page->interactive && page->folded) return;
-  perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
-  size_t n = 0;
-  char *picture = perp_read_plain(svg, &n);
-  if (picture != NULL) {
-    perp_html_svg(page->out, picture, n, f->alt);
-  } else {
-    PERP_FAIL(page->ctx, PERP_ERR_IO, "%s: %s", svg, strerror(errno));
-    perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
-    figure_failed(page, f->id);
-  }
-  free(picture);
-  perp_html(page->out,
-            "<figcaption>%s <span class=\"note\">Files: <a href=\"%s/%s.svg\">svg</a>, "
-            "<a href=\"%s/%s.gp\">gp</a>, <a "
-            "href=\"%s/%s.csv\">csv</a></span></figcaption>\n</figure>\n",
-            caption, page->link, f->id, page->link, f->id, page->link, f->id);
 }
 
-void perp_page_left_out(perp_page *page, int shown, int of)
+void perp_page_say_failed(perp_page *page)
 {
-  if (of <= shown || page->all_figures) return;
-  perp_html(page->out,
-            "<p class=\"note\">Figures of %d of %d choices are shown; <code>perp report %s --figs "
-            "all</code> draws all of them.</p>\n",
-            shown, of, page->dir);
-}
-
-void perp_page_fold(perp_page *page, const char *summary, int count)
-{
-  page->folded = true;
-  if (page->interactive) return;
-  perp_html(page->out, "<details><summary>");
-  perp_html(page->out, summary, count);
-  perp_html(page->out, "</summary>\n");
-}
-
-void perp_page_unfold(perp_page *page)
-{
-  if (!page->interactive) perp_html(page->out, "</details>\n");
-  page->folded = false;
+  if (page->failed.n > 0)
+    perp_say("error: these figures could not be drawn: %s: %s", page->failed.s, page->reason);
+  perp_text_free(&page->failed);
 }

@@ -4,34 +4,32 @@
 #define PERP_REPORT_PAGE_H
 
 #include "experiments/pages/csv.h"
-#include "experiments/pages/html.h"
 #include "experiments/pages/plot.h"
 #include "experiments/report/view.h"
 
-/* What a page has of everything that grows with the study: further figures are drawn when they are
- * asked for, further rows are in derived/cells.csv. */
-enum { PERP_PAGE_FACETS = 12, PERP_PAGE_ROWS = 1000 };
+/* Of the figures that grow with the study so many are drawn; all with --figs all. */
+enum { PERP_PAGE_FACETS = 12 };
 
 typedef struct perp_page {
   perp_ctx *ctx;
-  FILE *out;
   const char *dir;     /* the results folder, of several the first */
   const char *figs;    /* folder of the figures */
   const char *link;    /* the same as the page refers to it */
-  const char *formats; /* of the figures, svg among them */
+  const char *formats; /* of the figures */
   double width;        /* of the figures in print, cm */
-  bool interactive;    /* a script draws the figures anew: the lesser pictures stay outside */
-  bool folded;         /* inside of a <details>: one of the lesser pictures */
   bool all_figures;    /* else those of the best PERP_PAGE_FACETS choices of the other parts */
   perp_results *results;
   const perp_study *study; /* of the results */
   perp_view view;
   perp_pool pool;
-  perp_text drawn;    /* the figures as LaTeX macros (tex.h) */
-  perp_text chief;    /* the names of those that are not the lesser ones, a line each */
+  const char *section; /* of the page, to which the next figures belong */
+  bool lesser;         /* they are not the chief ones */
+  perp_text drawn;     /* the figures as LaTeX macros (tex.h) */
+  perp_text chief;     /* the names of those that are not the lesser ones, a line each */
+  perp_json figures;   /* those that are drawn or have no point, for drawn_json */
+  char *drawn_json;
   perp_text warnings; /* one line each: what could not be drawn and why */
-  /* undrawn: had points, but gnuplot failed or the files could not be written */
-  int figures, undrawn;
+  int undrawn;        /* had points, but gnuplot failed or the files could not be written */
   perp_text failed;   /* names of the last ones of these, which all failed for one reason ... */
   const char *reason; /* ... that is not said yet */
 } perp_page;
@@ -62,35 +60,17 @@ void perp_page_point(perp_curve *curve, double x, double y);
 /* One column of a series over another one; without a point when it lacks one of them. */
 perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const char *x,
                                   const char *y, const char *label, int colour);
-/* Draw a figure and place it with its caption; what goes wrong becomes a warning of the page. */
+/* Draw a figure into figs; what goes wrong becomes a warning of the page. */
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption);
-/* Say that so many of the figures are there, and how to draw the rest; nothing when all are. */
-void perp_page_left_out(perp_page *page, int shown, int of);
 /* Name on stderr those that failed and are not named yet: when all is drawn. */
 void perp_page_say_failed(perp_page *page);
 
-/* ---- the sections, in the order of the page; each writes nothing when it has nothing to say ----
+/* ---- the figures of gnuplot, for documents; each draws nothing when it has nothing to show ----
  */
 
-void perp_page_answers(perp_page *page);   /* answers computed from the data, claims, counts */
-void perp_page_summary(perp_page *page);   /* table of the best cells */
-void perp_page_published(perp_page *page); /* published figures beside ours */
-void perp_page_replicate(perp_page *page); /* what documents state, where the study has such rows */
-void perp_page_symptoms(perp_page *page);  /* which run shows what, where the study asks for it */
-void perp_page_problems(perp_page *page);  /* profiles and failure matrix of problems x solvers */
-void perp_page_scenes(perp_page *page);    /* table of parts x scenes */
-void perp_page_endings(perp_page *page);   /* how cells ended, of a part x scenes */
-void perp_page_curves(perp_page *page);    /* work-precision, convergence, time against size */
-void perp_page_series(perp_page *page);    /* drift and energy over time */
-void perp_page_replay(perp_page *page);    /* place of the replay, which the script draws */
-void perp_page_warned(perp_page *page);    /* warnings of the runs */
-void perp_page_failures(perp_page *page);  /* statuses, causes */
-void perp_page_cells(perp_page *page);     /* every cell with its rerun command */
-void perp_page_methods(perp_page *page);   /* cards from the descriptors */
-void perp_page_definitions(perp_page *page);
-/* "0.785398" in place of "0.7853981633974483": options need not be read back here; from its pool.
- */
-const char *perp_page_brief_scene(perp_page *page, const char *text);
+void perp_page_problems(perp_page *page); /* profiles of problems x solvers */
+void perp_page_curves(perp_page *page);   /* work-precision, convergence, time against size */
+void perp_page_series(perp_page *page);   /* drift and energy over time */
 
 /* What distributions over problems are: one description for the pictures and for the script of the
  * page. */
@@ -100,10 +80,12 @@ typedef struct perp_profile_words {
 } perp_profile_words;
 extern const perp_profile_words perp_profiles[PERP_PROFILES];
 
-/* For the script, behind them: one JSON object, safe inside of a <script> element: study, cells
- * column by column (parameters, status, metrics), the abscissa, thinned series.  Long arrays are
- * float32, little endian, in base64. */
-void perp_page_data(perp_page *page);
+/* report.json (docs/reference/report.md): one object of all that the page shows: study, findings,
+ * cells column by column (parameters, status, metrics), the abscissa, thinned series, replays. Long
+ * arrays are float32, little endian, in base64. */
+void perp_page_data(perp_page *page, FILE *out);
+/* The members of it that are answers, claims and tables. */
+void perp_page_findings(perp_page *page, perp_json *j);
 
 /* Tables and numbers for a LaTeX document.  Write into the folder dir, which is made:
  *   tables.tex    \perpAnswers, the answers in words; booktabs tables, each a macro that a table
@@ -121,12 +103,9 @@ int perp_page_tex_answers(perp_page *page, FILE *out);
 /* ---- shared by sections ---- */
 
 bool perp_page_has_problems(const perp_page *page); /* are the cells problems x solvers? */
-void perp_page_best_match(perp_page *page);         /* one line of the answers */
 /* The cells that stand for the i-th published figure of the study, row [cells]; returns their
  * number. */
 int perp_page_published_cells(const perp_page *page, int i, int *row);
-/* The command line that repeats a cell alone. */
-const char *perp_page_command(perp_page *page, int cell);
 /* What tells a cell from the others: the varying plug-ins, then the abscissa. */
 const char *perp_page_row_label(perp_page *page, int cell);
 /* The scene of a cell; "" without one. */
@@ -140,8 +119,8 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most);
 /* The abscissa at which series are shown: 1 ms when it was run, else the middle one; NaN without
  * one. */
 double perp_page_shown_x(const perp_page *page);
-/* <details> and its end: pictures inside are the lesser ones. */
-void perp_page_fold(perp_page *page, const char *summary, int count);
-void perp_page_unfold(perp_page *page);
+/* Is row[i] the best of its scene among row [n] in a metric, and may it win? */
+bool perp_page_best_of_scene(const perp_page *page, const int *row, int n, int i,
+                             const char *metric);
 
 #endif

@@ -259,8 +259,6 @@ static void profiles(perp_page *page, const box *b)
   if (counted) ecdf_draw(page, b, "ecdf-time", "time.cpu");
 }
 
-/* ---- who fails where, and why ---- */
-
 static const char *family_of(perp_page *page, const char *problem)
 {
   if (strncmp(problem, "file:", 5) == 0) return "file";
@@ -273,64 +271,6 @@ static perp_names profiles_families(perp_page *page, const box *b)
   for (int p = 0; p < b->problem.n; p++)
     perp_names_index(&page->pool, &family, family_of(page, b->problem.text[p]), -1);
   return family;
-}
-
-/* "12 / 15: 2 max-iter, 1 ray" */
-static void matrix_entry(perp_page *page, const box *b, int s, const char *family)
-{
-  enum { MOST = 16 };
-  perp_names reason = { 0 };
-  int count[MOST] = { 0 }, solved = 0, all = 0, unsuited = 0, proved = 0;
-  for (int p = 0; p < b->problem.n; p++) {
-    if (strcmp(family_of(page, b->problem.text[p]), family) != 0) continue;
-    for (int t = 0; t < b->target.n; t++) {
-      int cell = *profiles_slot(b, p, t, s);
-      if (cell < 0) continue;
-      const perp_record *record = &page->results->record[cell];
-      unsuited += record->status == PERP_CELL_UNSUITED;
-      if (record->status == PERP_CELL_UNSUITED) continue;
-      all++;
-      if (perp_results_wins(page->results, cell)) {
-        solved++;
-        proved += strcmp(record->reason, "infeasible") == 0;
-        continue;
-      }
-      const char *why = record->reason[0] != '\0' ? record->reason
-                                                  : perp_cell_status_names[record->status];
-      int k = perp_names_index(&page->pool, &reason, why, MOST);
-      if (k >= 0) count[k]++;
-    }
-  }
-  if (all == 0) {
-    perp_html(page->out, "<td class=\"unsuited\">%s</td>", unsuited > 0 ? "unsuited" : "");
-    return;
-  }
-  perp_html(page->out, "<td class=\"%s\">%d/%d", solved == all ? "good" : "bad", solved, all);
-  if (proved > 0) perp_html(page->out, "<br><small>%d proved unsolvable</small>", proved);
-  if (unsuited > 0)
-    perp_html(page->out, "<br><small class=\"unsuited\">%d unsuited</small>", unsuited);
-  for (int k = 0; k < reason.n; k++)
-    perp_html(page->out, "<br><small>%d %s</small>", count[k], reason.text[k]);
-  perp_html(page->out, "</td>");
-}
-
-static void failure_matrix(perp_page *page, const box *b)
-{
-  const perp_names family = profiles_families(page, b);
-  perp_html(page->out,
-            "<h3 id=\"failure-matrix\">Problems solved by each solver, and causes of "
-            "failure</h3>\n<p class=\"note\">Number of (problem, target) pairs solved, or proved "
-            "to have no solution, of those inside the domain of the solver. Below it: the causes "
-            "of failures, as reported by the solver or by the check of its result.</p>\n<div "
-            "class=\"scroll\"><table><tr><th>solver</th>");
-  for (int f = 0; f < family.n; f++) perp_html(page->out, "<th>%s</th>", family.text[f]);
-  perp_html(page->out, "</tr>\n");
-  for (int s = 0; s < b->solver.n; s++) {
-    perp_html(page->out, "<tr><td><code>%s</code></td>", b->solver.text[s]);
-    for (int f = 0; f < family.n; f++) matrix_entry(page, b, s, family.text[f]);
-    perp_html(page->out, "</tr>\n");
-  }
-  perp_html(page->out, "</table></div>\n");
 }
 
 /* ---- time against size, by family ---- */
@@ -348,8 +288,7 @@ static void time_against_size(perp_page *page, const box *b)
 {
   const perp_names family = profiles_families(page, b);
   const int t = b->target.n - 1;
-  perp_html(page->out, "<h3 id=\"time-vs-n\">CPU time against size</h3>\n");
-  perp_page_fold(page, "%d families", family.n);
+  page->lesser = true;
   for (int f = 0; f < family.n; f++) {
     perp_curve curves[MOST_SOLVERS];
     int n_curves = 0;
@@ -391,7 +330,7 @@ static void time_against_size(perp_page *page, const box *b)
     perp_page_figure(page, &figure,
                      "Solved problems only. Exponent: Theil-Sen slope of log time over log n.");
   }
-  perp_page_unfold(page);
+  page->lesser = false;
 }
 
 /* ---- residual per iteration ---- */
@@ -424,7 +363,6 @@ static void profiles_histories(perp_page *page, const box *b)
     perp_csv_free(&series);
   }
   if (n == 0) return;
-  perp_html(page->out, "<h3 id=\"residual-history\">Residual per iteration</h3>\n");
   perp_figure f = { .id = "residual-history",
                     .title = perp_pool_printf(&page->pool, "Residual per iteration: %s",
                                               b->problem.text[best]),
@@ -449,8 +387,6 @@ void perp_page_problems(perp_page *page)
 {
   box b;
   if (!profiles_build(page, &b) || b.problem.n == 0) return;
-  perp_html(page->out, "<h2 id=\"problems\">Solvers on %d problems</h2>\n", b.problem.n);
-  failure_matrix(page, &b);
   profiles(page, &b);
   time_against_size(page, &b);
   profiles_histories(page, &b);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report of a study: one HTML file that opens from file:// without a network. */
+/* The report of a study: report.json, and one HTML file of it that opens from file:// without a
+ * network. */
 #ifndef PERP_REPORT_H
 #define PERP_REPORT_H
 
@@ -12,13 +13,13 @@ typedef struct perp_report_request {
   double width;     /* of the figures in print, cm; 0: PERP_PLOT_PAGE */
   const char *tex;  /* folder for tables.tex, numbers.tex and figures.tex (tex.h); NULL: none */
   bool together;    /* results of several folders: figs/ goes beside the page */
-  bool no_js;       /* pictures only, also where the script of the interactive figures is there */
 } perp_report_request;
 
-/* Write the page and DIR/figs/ from the results folder DIR.  A figure that cannot be drawn becomes
- * a warning on the page and, when it is not for want of points, a message on stderr; the call fails
- * only when the folder cannot be read or the page not be written.  page_path [size] out: where the
- * page is. */
+/* Write report.json, the page and DIR/figs/ from the results folder DIR.  A figure that cannot be
+ * drawn becomes a warning on the page and, when it is not for want of points, a message on stderr;
+ * the call fails only when the folder cannot be read or a file not be written.  page_path [size]
+ * out: where the page is; where perp was built without the script of its pages (web.h),
+ * report.json. */
 perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_request *request,
                         char *page_path, size_t size);
 /* The same of results that are loaded already; undrawn out, unless NULL: the number of figures that

@@ -30,19 +30,6 @@ static void series_change(perp_curve *c)
   for (int i = c->n - 1; i >= 0; i--) y[i] = fabs(y[i] - y[0]);
 }
 
-double perp_page_shown_x(const perp_page *page)
-{
-  const perp_view *v = &page->view;
-  double middle = (double)NAN;
-  if (v->x_name == NULL) return middle;
-  for (int g = 0; g < v->n_groups; g++)
-    for (int i = 0; i < v->group[g].n; i++) {
-      if (v->x[v->group[g].cell[i]] == 1e-3) return 1e-3;
-      if (g == 0 && i == v->group[g].n / 2) middle = v->x[v->group[g].cell[i]];
-    }
-  return middle;
-}
-
 void perp_page_series(perp_page *page)
 {
   static const struct {
@@ -55,7 +42,7 @@ void perp_page_series(perp_page *page)
   };
   const perp_view *v = &page->view;
   double h = perp_page_shown_x(page);
-  bool headed = false, drawn = false;
+  bool drawn = false;
   const int facets = v->facet.n > PERP_PAGE_FACETS && !page->all_figures ? PERP_PAGE_FACETS
                                                                          : v->facet.n;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
@@ -75,14 +62,7 @@ void perp_page_series(perp_page *page)
         perp_csv_free(&series);
       }
       if (n == 0) continue;
-      if (!headed)
-        perp_html(page->out,
-                  "<h2 id=\"series\">Drift and energy over time</h2>\n<p class=\"note\">At h = %g "
-                  "s. The curve of a run that diverged or stopped early ends at that time.</p>\n",
-                  h);
-      if (!headed) perp_page_left_out(page, PERP_PAGE_FACETS, v->facet.n);
-      page->folded = drawn; /* one picture is enough where a script draws them all */
-      headed = true;
+      page->lesser = drawn; /* one of them is enough for a document */
       const char *title = v->facet.text[facet][0] == '\0'
                               ? charts[c].title
                               : perp_pool_printf(&page->pool, "%s: %s", charts[c].title,
@@ -105,5 +85,5 @@ void perp_page_series(perp_page *page)
                              "stabilization. Exact zeros are not drawn.");
       drawn = drawn || perp_figure_points(&f) > 0;
     }
-  page->folded = false;
+  page->lesser = false;
 }

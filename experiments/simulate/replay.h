@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A run recorded for the eye: poses, joint errors, forces of drives, contacts and their impulses,
  * energy and the reference at few times, in a file that reports and `perp view` show
- * (experiments/report/web).  Numbers to compute with are in the series. */
+ * (experiments/web).  Numbers to compute with are in the series. */
 #ifndef PERP_REPLAY_H
 #define PERP_REPLAY_H
 

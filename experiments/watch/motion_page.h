@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A page that shows runs moving: their recordings (replay.h), and the script that draws them
- * (experiments/report/web). */
+ * (experiments/web). */
 #ifndef PERP_WATCH_MOTION_PAGE_H
 #define PERP_WATCH_MOTION_PAGE_H
 
@@ -12,7 +12,7 @@
  *   { scene, h, t_end, reached, status, reason, cause, truth, events, parts: { KIND: NAME }, replay
  * }
  *
- * PERP_ERR_EXTERNAL: the script is not built (web.h). */
+ * PERP_ERR_EXTERNAL: the script is not there (web.h). */
 perp_status perp_motion_page(perp_ctx *ctx, const char *path, const char *const *run, int n);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "experiments/base/shell.h"
 #include "experiments/watch/motion_page.h"
-#include "experiments/report/web.h"
+#include "experiments/web/web.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/base/files.h"
@@ -56,12 +56,10 @@ int perp_watch_begin(perp_ctx *ctx, const perp_args *args, const char *scene, bo
     return perp_usage_error(args, "--%s applies to a picture: it needs --png FILE",
                             size != NULL ? "size" : "at");
   if (w->png != NULL && !perp_picture_possible(ctx)) return perp_refuse(ctx, PERP_EXIT_INFRA);
-  const char *script = getenv("PERP_REPORT_JS");
-  if (!perp_web_built() && script != NULL) {
-    perp_say("error: the page needs its script, but PERP_REPORT_JS='%s' does not exist", script);
-    return PERP_EXIT_INFRA;
+  if (!perp_web_built()) {
+    perp_web_missing(ctx);
+    return perp_refuse(ctx, PERP_EXIT_INFRA);
   }
-  if (!perp_web_built() && perp_web_build(ctx) != PERP_OK) return perp_refuse(ctx, PERP_EXIT_INFRA);
   const bool display = getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL;
   w->open = perp_option_given(args, "open") ||
             (display && w->png == NULL && !perp_option_given(args, "no-open"));

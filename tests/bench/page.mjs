@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// page.mjs WEB REPORT: how long a page takes in Chromium until it is ready, and until the cells of a filter are shown: the
+// page.mjs REPORT: how long a page takes in Chromium until it is ready, and until the cells of a filter are shown: the
 // longest of several filters, each asked for the first time.  Prints JSON, in milliseconds.
-import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
+import { launch } from '../report/browser.mjs';
 
-const [web, report] = process.argv.slice(2);
-const { chromium } = createRequire(resolve(web, 'package.json'))('playwright-core');
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const [report] = process.argv.slice(2);
+const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1300, height: 900 } });
 const start = Date.now();
 await page.goto(`file://${resolve(report)}`);

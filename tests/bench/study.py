@@ -63,9 +63,8 @@ def time_left(path):
 def browser(report):
     """Milliseconds until the page is ready and until a filter shows its cells; NaN without Chromium, node or the script."""
     here = os.path.dirname(os.path.abspath(__file__))
-    web = os.path.join(here, "../../experiments/report/web")
     try:
-        said = subprocess.run(["node", os.path.join(here, "page.mjs"), web, report], capture_output=True, text=True, check=True)
+        said = subprocess.run(["node", os.path.join(here, "page.mjs"), report], capture_output=True, text=True, check=True)
         times = json.loads(said.stdout)
         return times["ready"], times["filter"]
     except (OSError, subprocess.CalledProcessError, ValueError):

@@ -156,7 +156,7 @@ static void four_places(const char *name, const char *dir)
   FILE *f = open_memstream(&printed, &size);
   perp_results_summary(&ctx, &r, f);
   fclose(f);
-  const perp_report_request request = { .no_js = true, .tex = tex };
+  const perp_report_request request = { .tex = tex };
   const bool written = perp_results_derive(&ctx, &r) == PERP_OK &&
                        perp_report_results(&ctx, &r, &request, page, sizeof page, NULL) == PERP_OK;
   ok(written, "%s: page, tables and derived files are written", name);
@@ -164,7 +164,7 @@ static void four_places(const char *name, const char *dir)
   for (int i = 0; i < n; i++)
     asked = asked && !a[i].question->assumed && a[i].question->ask[0] != '\0';
   ok(asked || strcmp(name, "own") == 0, "%s says what it asks, in words and as data", name);
-  bool terminal = all_have(dir, "", printed, a, n), html = all_have(dir, "report.html", NULL, a, n);
+  bool terminal = all_have(dir, "", printed, a, n), html = all_have(dir, "report.json", NULL, a, n);
   ok(terminal && html && all_have(dir, "tex/tables.tex", NULL, a, n) && json_has(dir, a, n),
      "%s: terminal, page, LaTeX and JSON have the same %d answers", name, n);
   free(printed);
@@ -285,7 +285,7 @@ static void own_study(void)
   free(then);
   json_decref(j);
   json_decref(before);
-  ok(run("report own --no-js --tex tex") == 0, "its page and tables");
+  ok(run("report own --tex tex") == 0, "its page and tables");
   column_fits();
   refuses(2, "answer nowhere", "is not a results folder");
   write_file("bad.yaml", "schema: perp-study/1\nscene: pendulum\ngrid: { h: [1 ms, 2 ms] }\n"

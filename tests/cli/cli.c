@@ -298,7 +298,7 @@ static void test_simulate(void)
      "a series that cannot be written: status 1");
 }
 
-/* Pages that move, without npm and a browser: any text is a script. */
+/* Pages that move, without a browser: any text is a script. */
 static void test_view(void)
 {
   const char *before = getenv("PERP_REPORT_JS");
@@ -309,7 +309,7 @@ static void test_view(void)
   close(a);
   close(b);
   setenv("PERP_REPORT_JS", "", 1);
-  refuses(5, "view pendulum --no-open", "the page needs its script");
+  refuses(5, "view pendulum --no-open", "no page was written: PERP_REPORT_JS='' is no script");
   setenv("PERP_REPORT_JS", script, 1);
   setenv("PERP_CHROMIUM", "/nonexistent/chromium", 1);
   refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be executed");

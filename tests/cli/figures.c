@@ -445,7 +445,7 @@ static void test_page(void)
     const int got = run(part);
     free(part);
     n++;
-    if (got != 0 && strstr(err, "npm") != NULL)
+    if (got != 0 && strstr(err, "esbuild") != NULL)
       skip("the script of pages is not built", "perp %s", words);
     else if (!ok(got == 0, "docs/how-to/figures.md: perp %s", words))
       complain();

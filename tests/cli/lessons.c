@@ -79,13 +79,12 @@ static void test_options(void)
   ok(strstr(out, "largest |J v|: ") != NULL, "--step shows one step in full");
   refuses(2, "lesson lcp --step", "has no scene");
   int status = run("lesson drift --html drift.html -o kept");
-  ok(status == 0 && file_has("drift.html", "<h1>Why constraints drift</h1>") &&
+  ok(status == 0 && file_has("drift.html", "<title>Why constraints drift</title>") &&
          perp_exists("kept/derived/cells.csv"),
      "--html writes a page, -o keeps the results");
-  ok(!has_gnuplot || file_has("drift.html", "data:image/svg+xml"),
-     "the page has its figures inside");
+  ok(file_has("drift.html", "\"plots\": [{\"title\": "), "the page has its figures inside");
   ok(!file_has("drift.html", "src=\"http") && !file_has("drift.html", "href=\"http") &&
-         !file_has("drift.html", "fetch(") && !file_has("drift.html", "import "),
+         file_has("drift.html", "default-src 'none'"),
      "and needs no network");
   ok(run("lesson lcp --html lcp.html") == 0 && file_has("lcp.html", "tableau"),
      "the page of a pivoting lesson");

@@ -118,17 +118,27 @@ static void test_merge(void)
   status = run("run small.yaml -o both --no-report");
   ok(status == 0 && strstr(err, "24 already finished, 0 to run") != NULL,
      "nothing is left to run there");
-  ok(run("report part1 part2 -o page/parts.html --no-js") == 0 &&
-         file_has("page/parts.html", "24 runs: 24 ok.") &&
+  ok(run("report part1 part2 -o page/parts.html") == 0 &&
+         file_has("page/parts.html", "\"counts\": {\"ok\": 24}") &&
          perp_exists("page/figs/work-precision.svg") &&
-         file_has("page/parts.html", "href=\"figs/work-precision.svg\""),
+         file_has("page/parts.json", "\"figs\": \"figs\"") &&
+         file_has("page/parts.json", "{\"id\": \"work-precision\", \"section\": \"curves\""),
      "one page of two folders, its figures beside it");
-  ok(run("report part1 both -o page/some.html --no-js") == 0 &&
+  ok(run("report part1 both -o page/some.html") == 0 &&
          strstr(err, "12 run(s) are in more than one of the 2 folders") != NULL,
      "cells that both have are counted");
-  ok(run("report both -o page/both.html --no-js") == 0 &&
-         file_has("page/both.html", "href=\"../both/figs/work-precision.svg\""),
+  ok(run("report both -o page/both.html") == 0 &&
+         file_has("page/both.html", "\"figs\": \"../both/figs\""),
      "a page elsewhere finds its figures");
+  setenv("PERP_REPORT_JS", "", 1);
+  ok(run("report both -o page/json.html") == 5 && strcmp(out, "page/json.json\n") == 0 &&
+         strstr(err, "no page was written") != NULL && !perp_exists("page/json.html") &&
+         perp_exists("page/json.json"),
+     "without the script of the pages its data, and how to get the page");
+  ok(run("run small.yaml -o bare -q --shard 1/12") == 0 &&
+         strstr(err, "no page was written") != NULL && perp_exists("bare/report.json"),
+     "... a study runs as ever");
+  unsetenv("PERP_REPORT_JS");
   refuses(2, "report both --figs svg,bmp", "--figs: unknown format 'bmp'");
   refuses(2, "run small.yaml -o json --progress jsn", "did you mean 'json'?");
   ok(run("run small.yaml -o json --no-report --progress json") == 0, "progress for programs");
@@ -201,27 +211,28 @@ static void test_gnuplot(void)
       "  printf '\\nset bad\\n    ^\\n\"x.gp\" line 7: no such option\\n\\n' >&2; exit 1 ;; esac\n"
       "exec gnuplot \"$@\"";
   if (mkdir("fake", 0777) != 0) bail("no folder");
-  int status = run_with_gnuplot(fails, "report whole -o page/fails.html --no-js");
+  int status = run_with_gnuplot(fails, "report whole -o page/fails.html");
   ok(status == 5 && strcmp(out, "page/fails.html\n") == 0 &&
          strstr(err, "work-precision") != NULL &&
          strstr(err, "\"x.gp\" line 7: no such option") != NULL && strstr(err, "odd") == NULL &&
          strstr(err, "convergence-1") == NULL,
      "a figure that gnuplot refuses is named with the reason: %s", err);
-  ok(file_has("page/fails.html", "24 runs: 24 ok.") &&
-         file_has("page/fails.html", "fig-convergence-1") &&
-         !file_has("page/fails.html", "fig-work-precision") &&
+  ok(file_has("page/fails.html", "\"counts\": {\"ok\": 24}") &&
+         file_has("page/fails.html", "{\"id\": \"convergence-1\"") &&
+         !file_has("page/fails.html", "{\"id\": \"work-precision\"") &&
+         file_has("page/fails.html", "\"undrawn\": \"work-precision: ") &&
          file_has("page/fails.html", "</html>"),
      "the rest of the report is there");
-  status = run_with_gnuplot("exit 0", "report whole -o page/none.html --no-js");
+  status = run_with_gnuplot("exit 0", "report whole -o page/none.html");
   ok(status == 5 && strstr(err, "convergence-1") != NULL && strstr(err, "work-precision") != NULL,
      "a gnuplot that writes nothing: %s", err);
-  status = run_with_gnuplot("kill -SEGV $$", "report whole -o page/none.html --no-js");
+  status = run_with_gnuplot("kill -SEGV $$", "report whole -o page/none.html");
   ok(status == 5 && strstr(err, "signal 11") != NULL, "a gnuplot that crashes: %s", err);
   status = run_with_gnuplot(fails, "merge part1 part2 -o drawn");
   ok(status == 0 && strstr(err, "work-precision") != NULL &&
          strstr(out, "drawn/report.html") != NULL,
      "perp merge says so, too; its results are complete");
-  ok(run("report whole -o page/whole.html --no-js") == 0 && err[0] == '\0',
+  ok(run("report whole -o page/whole.html") == 0 && err[0] == '\0',
      "with gnuplot itself all is drawn");
 }
 
@@ -386,12 +397,12 @@ static void test_empty_figure(void)
                            "grid: { h: [2 ms, 1 ms] }\n"
                            "metrics: { primary: energy.rel.max,\n"
                            "           series: { every: 4 ms, fields: [drift.pos, energy] } }\n");
-  ok(run("run loose.yaml -o loose -q") == 0 && file_has("loose/report.html", "fig-drift-1") &&
+  ok(run("run loose.yaml -o loose -q") == 0 && file_has("loose/report.html", "\"id\": \"drift-1\"") &&
          file_has("loose/report.html",
-                  "not drawn, as all its values are exactly 0 and its axis is") &&
-         file_has("loose/report.html", "id=\"fig-energy-1\""),
+                  "\"empty\": \"all its values are exactly 0 and its axis is") &&
+         file_has("loose/report.html", "\"id\": \"energy-1\""),
      "a figure without a point says why");
-  ok(!file_has("loose/report.html", "<h2>Warnings</h2>") &&
+  ok(file_has("loose/report.html", "\"undrawn\": \"\"") &&
          !file_has("loose/report.html", "has no points"),
      "... and is no warning");
 }
@@ -504,8 +515,8 @@ static void test_warnings(void)
   ok(run("run plates.yaml -o plates") == 0 && strstr(out, "2 runs: 2 ok") != NULL &&
          strstr(out, "Warnings\n  2 runs: e.g. conserved quantities") != NULL,
      "two runs are ok, and their loss is one warning");
-  ok(run("report plates --no-js") == 0 && file_has("plates/report.html", line) &&
-         file_has("plates/report.html", "<h2 id=\"warned\">"),
+  ok(run("report plates") == 0 && file_has("plates/report.html", line) &&
+         file_has("plates/report.html", "\"warnings\": [{\"n\": 2"),
      "the page has it");
   ok(run("simulate plate.yaml") == 0 && strstr(out, "\nwarning  conserved quantities") != NULL &&
          strstr(out, "\nkeeps    energy to ") != NULL,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# publish.sh PERP SOURCE OUT [LATEX]: what `perp report` writes for a document, and the page without scripts.
+# publish.sh PERP SOURCE OUT [LATEX]: what `perp report` writes for a document.
 perp=$1 source=$2 out=$3/publish latex=$4
 n=0
 check() { # check WHAT COMMAND...
@@ -37,16 +37,15 @@ fits() (
   ! grep -A3 'Overfull \\hbox' column.log
 )
 rm -rf "$out"
-export PERP_REPORT_JS= # a page of pictures, whatever has been built
+unset PERP_REPORT_JS
 for study in motion lcp; do
   "$perp" run "$source/$study.yaml" -o "$out/$study" --no-report >"$out.log" 2>&1 || { cat "$out.log" >&2; echo 'Bail out! a study did not run'; exit 1; }
   dir=$out/$study
   check "$study: report" "$perp" report "$dir" --figs pdf,png,tikz --tex "$dir/tex"
-  check "$study: the page has no script" sh -c "! grep -q '<script' '$dir/report.html'"
-  check "$study: and says what would add the interactive figures" grep -q -- '--interactive' "$dir/report.html"
+  check "$study: the page has one script, and names the files of the figures" sh -c "[ \$(grep -o '<script>' '$dir/report.html' | wc -l) = 1 ] && grep -q '\"formats\": \[\"pdf\", \"png\", \"tex\", \"gp\", \"csv\"\]' '$dir/report.json'"
   check "$study: each figure in each format, with its script and data" sh -c "
     cd '$dir/figs' && ls *.gp >/dev/null && for f in *.gp; do
-      for s in csv svg pdf png tex; do [ -s \"\${f%.gp}.\$s\" ] || { echo \"\${f%.gp}.\$s\"; exit 1; }; done
+      for s in csv pdf png tex; do [ -s \"\${f%.gp}.\$s\" ] || { echo \"\${f%.gp}.\$s\"; exit 1; }; done
     done"
   for f in tables numbers figures; do
     check "$study: braces of $f.tex are balanced" awk '

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// node view.mjs WEB OUT: opens the pages of perp view in OUT and uses what can be pressed.
+// node view.mjs OUT: opens the pages of perp view in OUT and uses what can be pressed.
+import { done, launch, ok, picture } from './browser.mjs';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { inflateSync } from 'node:zlib';
 
-const [web, out] = process.argv.slice(2);
-const { chromium } = createRequire(resolve(web, 'package.json'))('playwright-core');
-let n = 0, failed = 0;
-function ok(good, what) {
-  n++;
-  if (!good) failed++;
-  console.log(`${good ? 'ok' : 'not ok'} ${n} - ${what}`);
-}
+const [out] = process.argv.slice(2);
 
 const flags = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: flags });
+const browser = await launch();
 async function open(name, { width = 1000, scheme = 'light', of = browser } = {}) {
   const context = await of.newContext({ viewport: { width, height: 800 }, colorScheme: scheme, reducedMotion: 'reduce', offline: true });
   const page = await context.newPage(), said = [], asked = [];
@@ -216,12 +209,12 @@ for (const [name, width, scheme] of [['stack', 400, 'dark'], ['two', 400, 'light
   const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor), first = await see(page);
   await page.keyboard.press('End');
   ok((ground === 'rgb(20, 23, 27)') === (scheme === 'dark') && said.length === 0 && (name === 'stack' || !first.equals(await see(page))), `${name}, ${scheme}: it moves`);
-  await page.screenshot({ path: `${out}/${name}-${width}-${scheme}.png`, fullPage: true });
+  await picture(page, `${out}/${name}-${width}-${scheme}.png`);
   await context.close();
 }
 await browser.close();
 {
-  const blind = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-3d-apis', '--disable-gpu'] });
+  const blind = await launch(['--disable-3d-apis', '--disable-gpu']);
   const { page, context } = await open('stack', { of: blind });
   ok(/requires WebGL/.test(await page.textContent('.view-none')) && (await page.$$('.view-figure')).length > 0, 'without WebGL the page says so, and has its figures');
   await page.keyboard.press('End');
@@ -238,5 +231,4 @@ await browser.close();
   const top = png(readFileSync(`${out}/top.png`));
   ok(top.width === 300 && saturated(top, (r, g, b) => b > r + 30) > 100, 'perp simulate --view --png, too');
 }
-console.log(`1..${n}`);
-process.exit(failed ? 1 : 0);
+done();

@@ -1,19 +1,8 @@
 #!/bin/sh
 # view.sh PERP SOURCE OUT: pages of perp view and perp simulate --view are made, and view.mjs opens them; OUT keeps the pictures.
 perp=$1 source=$2 out=$3/view
-web=$source/../../experiments/report/web
-skip() { echo "1..0 # SKIP $*"; exit 0; }
-command -v node >/dev/null 2>&1 || skip 'node is not installed'
-[ -f "$web/dist/report.js" ] || skip 'experiments/report/web/build.sh has not been run'
-[ -d "$web/node_modules/playwright-core" ] || skip 'playwright-core is not installed (npm ci in experiments/report/web)'
-command -v chromium >/dev/null 2>&1 || skip 'chromium is not installed'
-node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' || skip 'playwright-core needs node 18'
-unset PERP_HOME DISPLAY WAYLAND_DISPLAY PERP_CHROMIUM
-export PERP_REPORT_JS="$web/dist/report.js"
 rm -rf "$out"
-mkdir -p "$out"
-bail() { echo "Bail out! $*"; exit 1; }
-make() { "$@" >>"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; bail "$*"; }; }
+. "$source/browser.sh"
 # t_end: a fifth of a second in 48 steps
 make "$perp" view stack:boxes=3 --t-end 0.2s -o "$out/stack.html" --png "$out/stack.png" --at 0.1 --size 320x200
 make "$perp" view pendulum --h 10ms --t-end 2s --stab none --against 'stab=post h=5ms' -o "$out/two.html"
@@ -22,4 +11,4 @@ make "$perp" view motor -o "$out/motor.html" --png "$out/motor.png" --at 0.3s --
 make "$perp" view stop -o "$out/stop.html"
 for ground in mesh field; do make "$perp" view "$source/shapes.yaml:ground=$ground" -o "$out/$ground.html"; done
 make "$perp" simulate tippe-top --t-end 0.3s --rounds 0 --view -o "$out/top.html" --png "$out/top.png" --size 300x300
-exec node "$source/view.mjs" "$web" "$out"
+exec node "$source/view.mjs" "$out"

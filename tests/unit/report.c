@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of the report: observed order, CSV reading, escaping, figures on disk. */
 #include "experiments/pages/csv.h"
-#include "experiments/pages/html.h"
 #include "experiments/results/order.h"
 #include "experiments/pages/plot.h"
 #include "experiments/pages/latex.h"
@@ -243,19 +242,6 @@ static void csv(perp_ctx *ctx)
   ok(perp_csv_read(ctx, in_dir("no.csv"), &t) == PERP_ERR_IO, "a missing file: %s", ctx->msg);
 }
 
-static void html(void)
-{
-  FILE *out = fopen(in_dir("x.html"), "w");
-  perp_html(out, "<b>%s</b> %d %g %m %m %m %%", "a<b>&\"c\"", 7, 0.25, 1234567.0, (double)NAN,
-            0.012345);
-  fclose(out);
-  char *text = perp_read_file(in_dir("x.html"), &(size_t){ 0 });
-  ok(text != NULL &&
-         strcmp(text, "<b>a&lt;b&gt;&amp;&quot;c&quot;</b> 7 0.25 1.23e+06 &ndash; 0.0123 %") == 0,
-     "arguments are escaped: %s", text);
-  free(text);
-}
-
 static void tex(void)
 {
   FILE *out = fopen(in_dir("x.tex"), "w");
@@ -426,7 +412,6 @@ int main(void)
   style_pairs();
   named(&ctx);
   csv(&ctx);
-  html();
   tex();
   figures(&ctx);
   names(&ctx);

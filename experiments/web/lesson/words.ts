@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Words and numbers of a lesson.
+import { h } from '../dom';
+
+
+export function svg(tag, attributes, ...children) {
+  const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [key, value] of Object.entries(attributes ?? {})) if (value != null) e.setAttribute(key, String(value));
+  e.append(...children.filter((c) => c != null));
+  return e;
+}
+
+export const raised = (text) => [...String(text)].map((c) => ({ '-': '\u207b', '+': '' })[c] ?? '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c] ?? c).join('');
+export const lowered = (text) => [...text].map((c) => '\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089'[c] ?? c).join('');
+
+// four digits, as the terminal shows them; what is below `zero` is rounding
+export function brief(v, digits = 4, zero = 1e-12) {
+  if (v == null || Number.isNaN(v)) return '\u2013';
+  if (!Number.isFinite(v)) return v > 0 ? '\u221e' : '\u2212\u221e';
+  if (Math.abs(v) <= zero) return '0';
+  const [mantissa, power] = v.toExponential(digits - 1).split('e').map(Number);
+  const text = power < -3 || power > 5 ? `${mantissa}\u00b710${raised(power)}` : String(Number(v.toPrecision(digits)));
+  return text.replace('-', '\u2212');
+}
+
+// lambda1 -> a Greek letter with its index
+export const pretty = (text) => text.replace(/\b(lambda|w)(\d+)\b/g, (_, name, i) => (name === 'w' ? 'w' : '\u03bb') + lowered(i));
+
+// The words of a lesson file as they are set on a page: `code`, indices, Greek letters, comparisons.
+export function prose(text) {
+  const parts = [], mark = /`([^`]*)`|(?<![\w.-])(lambda|[A-Za-z])_([A-Za-z0-9]+)|(?<![A-Za-z0-9])lambda(?![A-Za-z0-9])|([<>])=(?= )/g;
+  let at = 0;
+  for (const m of text.matchAll(mark)) {
+    parts.push(text.slice(at, m.index));
+    at = m.index + m[0].length;
+    if (m[1] !== undefined) parts.push(h('code', {}, m[1]));
+    else if (m[2]) parts.push(m[2] === 'lambda' ? '\u03bb' : m[2], h('sub', {}, m[3]));
+    else parts.push(m[4] ? { '<': '\u2264', '>': '\u2265' }[m[4]] : '\u03bb');
+  }
+  return [...parts, text.slice(at)];
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everything of a page is made here of the JSON that it carries: a report, the page of `perp view`, or a lesson.
+import { cellBrowser } from './cells';
+import { curves } from './curves';
+import { readData } from './data';
+import { h } from './dom';
+import { lesson } from './lesson/lesson';
+import { link } from './link';
+import lessonStyle from './lesson/lesson.css';
+import liveStyle from './live.css';
+import { failureMatrix, stabilityMap, stepMap } from './matrix';
+import pageStyle from './page.css';
+import { profiles, withFamilies } from './profiles';
+import { replay } from './replay';
+import { report } from './report';
+import { residuals, seriesOf, timeSeries } from './series';
+import { styleSheet } from './theme';
+import { view } from './view';
+
+// A <style> that is added is against the policy of the page, a sheet is not.
+function dress(...styles) {
+  document.adoptedStyleSheets = styles.map((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    return sheet;
+  });
+}
+
+async function reportPage(text) {
+  const data = readData(text);
+  dress(pageStyle, styleSheet(data.styles), liveStyle);
+  document.documentElement.classList.add('live');
+  const problems = data.study.kind === 'lcp', browser = cellBrowser(data), series = seriesOf(data), problemCount = data.axis.problem?.values.length ?? 1;
+  const live = data.n === 0 ? { problems: ['', []], curves: ['', []], series: ['', []], replay: ['', []], cells: ['', []] } : {
+    problems: [`Solvers on ${problemCount} problem${problemCount === 1 ? '' : 's'}`, problems ? [...failureMatrix(data, browser), ...profiles(data), ...curves(Object.assign(data, { families: withFamilies(data) })), ...residuals(data, series)] : []],
+    curves: ['Figures', problems ? [] : [...curves(data), ...stepMap(data, browser), ...stabilityMap(data)]],
+    series: ['Drift and energy over time', timeSeries(data, series)],
+    replay: ['Replay', replay(data)],
+    cells: ['All runs', [browser], h('p', { class: 'note' }, h('code', {}, `perp show ${data.dir} RUN`), ' prints everything about one run. The command in its details repeats it.')],
+  };
+  report(data, live);
+  for (const [, figures] of Object.values(live)) for (const f of figures) if (f.redraw) await f.redraw();
+  const at = link.get('at');
+  if (at) document.getElementById(`live-${at}`)?.scrollIntoView();
+}
+
+const pages = {
+  'perp-report/3': reportPage,
+  'perp-view/1': (text) => {
+    const main = h('main', { id: 'view' }), data = JSON.parse(text);
+    dress(pageStyle, liveStyle);
+    document.body.append(h('h1', {}, document.title), main);
+    view(data, main);
+  },
+  'perp-lesson-page/1': (text) => {
+    dress(pageStyle, lessonStyle);
+    lesson(JSON.parse(text));
+  },
+};
+
+async function start() {
+  const text = document.getElementById('data').textContent, schema = /^\s*\{\s*"schema"\s*:\s*"([^"]*)"/.exec(text)?.[1];
+  if (!pages[schema]) throw new Error(`data of another version: ${schema}`);
+  await pages[schema](text);
+  document.documentElement.setAttribute('data-ready', 'yes');
+}
+
+start().catch((e) => {
+  console.error(e);
+  document.documentElement.setAttribute('data-ready', 'failed');
+});
