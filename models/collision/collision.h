@@ -114,6 +114,9 @@ double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose 
 typedef bool perp_pair_filter(void *user, int shape_a, int shape_b);
 bool perp_collision_crosses(const perp_collision *c, const double *q0, const double *q1,
                             double target, perp_pair_filter *skip, void *user);
+/* May two shapes touch: not of one body or group, nor of joined bodies unless one of them asks for
+ * it (shape.h).  O(joints of a body). */
+bool perp_collision_may_touch(const perp_collision *c, int shape_a, int shape_b);
 /* Pairs the broad phase handed to the narrow phase in the last find, and contacts found. */
 void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts);
 

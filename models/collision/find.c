@@ -82,14 +82,14 @@ void perp_collision_tolerance(perp_collision *c, double tolerance)
   c->tolerance = tolerance;
 }
 
-bool perp_collision_may_touch(const perp_collision *c, int shape_a, int shape_b)
-{
-  return perp_broad_may_touch(&c->broad, shape_a, shape_b);
-}
-
 void perp_collision_rest(perp_collision *c, const unsigned char *rest)
 {
   c->rest = rest;
+}
+
+bool perp_collision_may_touch(const perp_collision *c, int shape_a, int shape_b)
+{
+  return perp_broad_may_touch(&c->broad, shape_a, shape_b);
 }
 
 bool perp_collision_crosses(const perp_collision *c, const double *q0, const double *q1,

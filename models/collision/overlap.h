@@ -27,7 +27,4 @@ bool perp_overlap_serves(const perp_model *model, int shape_a, int shape_b);
  * No allocation. */
 void perp_overlap_of(const perp_model *model, int shape_a, const perp_pose *pose_a, int shape_b,
                      const perp_pose *pose_b, perp_overlap *out);
-/* May these two shapes touch at all (groups, joints between their bodies)? */
-bool perp_collision_may_touch(const perp_collision *c, int shape_a, int shape_b);
-
 #endif

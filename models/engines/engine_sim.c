@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/engines/engine_sim.h"
 
-#include "models/multibody/model_private.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,11 +41,11 @@ static void engine_destroy(void *ws)
 
 static perp_status engine_arrays(perp_ctx *ctx, engine_sim *sim, const perp_spec *engine)
 {
-  const size_t bodies = (size_t)sim->model->n_bodies, opts = engine->d->opts_size;
-  sim->cap = sim->calls->contacts != NULL ? 8 * sim->model->n_shapes + 64 : 0;
+  const size_t bodies = (size_t)perp_model_bodies(sim->model), opts = engine->d->opts_size;
+  sim->cap = sim->calls->contacts != NULL ? 8 * perp_model_shapes(sim->model) + 64 : 0;
   sim->opts = calloc(1, opts + 1);
-  sim->q = calloc((size_t)sim->model->nq + 1, sizeof *sim->q);
-  sim->v = calloc((size_t)sim->model->nv + 1, sizeof *sim->v);
+  sim->q = calloc((size_t)perp_model_nq(sim->model) + 1, sizeof *sim->q);
+  sim->v = calloc((size_t)perp_model_nv(sim->model) + 1, sizeof *sim->v);
   sim->state = calloc(bodies + 1, sizeof *sim->state);
   sim->point = calloc((size_t)sim->cap + 1, sizeof *sim->point);
   sim->contact = calloc((size_t)sim->cap + 1, sizeof *sim->contact);
@@ -94,8 +92,8 @@ static perp_status engine_restart(perp_ctx *ctx, void *ws, double t, const doubl
   sim->count = (perp_contact_count){ .work = (double)NAN,
                                      .residual = (double)NAN,
                                      .data = (double)NAN };
-  memcpy(sim->q, q, (size_t)sim->model->nq * sizeof *q);
-  memcpy(sim->v, v, (size_t)sim->model->nv * sizeof *v);
+  memcpy(sim->q, q, (size_t)perp_model_nq(sim->model) * sizeof *q);
+  memcpy(sim->v, v, (size_t)perp_model_nv(sim->model) * sizeof *v);
   perp_engine_state_of(sim->model, q, v, sim->state);
   sim->calls->set(sim->at, sim->state);
   return PERP_OK;
@@ -111,15 +109,15 @@ static void engine_contacts(engine_sim *sim, perp_step_info *info)
     const perp_engine_contact *p = &sim->point[i];
     perp_contact *c = &sim->contact[i];
     const perp_surface pair = sim->world->pair(sim->world, p->shape_a, p->shape_b);
-    *c = (perp_contact){
-      .shape = { p->shape_a, p->shape_b },
-      .body = { sim->model->shape_def[p->shape_a].body, sim->model->shape_def[p->shape_b].body },
-      .id = (uint64_t)p->shape_a << 44 | (uint64_t)p->shape_b << 24 | (uint64_t)(unsigned)i,
-      .gap = p->gap,
-      .mu = pair.mu,
-      .mu_dynamic = pair.mu_dynamic,
-      .e = pair.restitution
-    };
+    *c = (perp_contact){ .shape = { p->shape_a, p->shape_b },
+                         .body = { perp_model_shape(sim->model, p->shape_a)->body,
+                                   perp_model_shape(sim->model, p->shape_b)->body },
+                         .id = (uint64_t)p->shape_a << 44 | (uint64_t)p->shape_b << 24 |
+                               (uint64_t)(unsigned)i,
+                         .gap = p->gap,
+                         .mu = pair.mu,
+                         .mu_dynamic = pair.mu_dynamic,
+                         .e = pair.restitution };
     for (int k = 0; k < 3; k++) {
       c->n[k] = p->n[k];
       c->p[0][k] = p->p[k] - 0.5 * p->gap * p->n[k];
@@ -152,7 +150,7 @@ static void engine_counts(engine_sim *sim)
 /* The first body whose state is no number. */
 static int engine_lost(const engine_sim *sim)
 {
-  for (int b = 0; b < sim->model->n_bodies; b++) {
+  for (int b = 0; b < perp_model_bodies(sim->model); b++) {
     const perp_engine_state *state = &sim->state[b];
     double sum = state->angle;
     for (int k = 0; k < 3; k++) sum += state->x[k] + state->v[k] + state->w[k];

@@ -2,7 +2,7 @@
 /* What a model has that an engine has not: told before anything is built. */
 #include "models/engines/engine.h"
 
-#include "models/multibody/model_private.h"
+#include "models/geometry/kinematics.h"
 
 static const char *const serves_shapes[] = {
   [PERP_SHAPE_SPHERE] = "spheres",
@@ -21,8 +21,8 @@ static const char *const serves_shapes[] = {
 static bool serves_two_frictions(const perp_model *model)
 {
   bool two = false;
-  for (int i = 0; i < model->n_shapes; i++) {
-    const perp_surface *surface = &model->shape_def[i].surface;
+  for (int i = 0; i < perp_model_shapes(model); i++) {
+    const perp_surface *surface = &perp_model_shape(model, i)->surface;
     two |= !isnan(surface->mu_dynamic) && surface->mu_dynamic != surface->mu;
   }
   int a, b;
@@ -32,10 +32,41 @@ static bool serves_two_frictions(const perp_model *model)
   return two;
 }
 
+static bool serves_pairs(const perp_model *model)
+{
+  int a, b;
+  return perp_model_pair(model, 0, &a, &b) != NULL ||
+         perp_model_friction_of(model) != PERP_FRICTION_GEOMETRIC;
+}
+
+static bool serves_anisotropy(const perp_model *model)
+{
+  bool any = false;
+  for (int i = 0; i < perp_model_shapes(model); i++)
+    any |= perp_model_shape(model, i)->surface.mu_across > 0;
+  return any;
+}
+
+/* Torsional or rolling friction? */
+static bool serves_couples(const perp_model *model)
+{
+  bool any = false;
+  for (int i = 0; i < perp_model_shapes(model); i++) {
+    const perp_surface *surface = &perp_model_shape(model, i)->surface;
+    any |= surface->torsion > 0 || surface->rolling > 0;
+  }
+  int a, b;
+  const perp_surface *pair;
+  for (int i = 0; (pair = perp_model_pair(model, i, &a, &b)) != NULL; i++)
+    any |= pair->torsion > 0 || pair->rolling > 0;
+  return any;
+}
+
 static bool serves_rebounds(const perp_model *model)
 {
   bool any = false;
-  for (int i = 0; i < model->n_shapes; i++) any |= model->shape_def[i].surface.restitution > 0;
+  for (int i = 0; i < perp_model_shapes(model); i++)
+    any |= perp_model_shape(model, i)->surface.restitution > 0;
   int a, b;
   const perp_surface *pair;
   for (int i = 0; (pair = perp_model_pair(model, i, &a, &b)) != NULL; i++)
@@ -46,13 +77,13 @@ static bool serves_rebounds(const perp_model *model)
 /* A body with two shapes, or one that is not where its centre of mass is. */
 static bool serves_compound(const perp_model *model)
 {
-  for (int i = 0; i < model->n_shapes; i++) {
-    const perp_shape_def *def = &model->shape_def[i];
+  for (int i = 0; i < perp_model_shapes(model); i++) {
+    const perp_shape_def *def = perp_model_shape(model, i);
     if (def->body < 0) continue;
     const bool turned = def->angle != 0 || perp_dot(3, def->quat + 1, def->quat + 1) > 0;
     if (turned || perp_dot(3, def->x, def->x) > 0) return true;
     for (int k = 0; k < i; k++)
-      if (model->shape_def[k].body == def->body) return true;
+      if (perp_model_shape(model, k)->body == def->body) return true;
   }
   return false;
 }
@@ -61,8 +92,8 @@ static bool serves_compound(const perp_model *model)
 static bool serves_other_forces(const perp_model *model)
 {
   bool other = false;
-  for (int i = 0; i < model->n_forces; i++) {
-    const perp_force_def *def = &model->force_def[i];
+  for (int i = 0; i < perp_model_force_elements(model); i++) {
+    const perp_force_def *def = perp_model_force_element(model, i);
     bool constant = def->kind == PERP_FORCE_POINT && def->a >= 0 &&
                     perp_dot(3, def->anchor_a, def->anchor_a) == 0;
     for (int k = 0; k < 3; k++) constant &= def->value_signal[k] == 0;
@@ -74,14 +105,15 @@ static bool serves_other_forces(const perp_model *model)
 static bool serves_particles(const perp_model *model)
 {
   bool any = false;
-  for (int b = 0; b < model->n_bodies; b++) any |= model->body_def[b].particle;
+  for (int b = 0; b < perp_model_bodies(model); b++) any |= perp_model_body(model, b)->particle;
   return any;
 }
 
 static bool serves_breaking(const perp_model *model)
 {
   bool any = false;
-  for (int i = 0; i < model->n_joints; i++) any |= model->joint_def[i].strength > 0;
+  for (int i = 0; i < perp_model_joints(model); i++)
+    any |= perp_model_joint(model, i)->strength > 0;
   return any;
 }
 
@@ -91,20 +123,25 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine,
 #define REFUSE(...) return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, __VA_ARGS__)
   const char *name = engine->d.name;
   const unsigned has = engine->features;
+  perp_rate_def rate;
   bool limits = false, motors = false, servos = false;
-  if (!(engine->dims & 1u << model->dim))
-    REFUSE("engine %s does not support %s", name, model->dim == 2 ? "the plane" : "space");
-  for (int i = 0; i < model->n_joints; i++)
-    if (perp_joint_nonholonomic_is(model, i) || !(engine->joints & 1u << model->joint_def[i].kind))
+  if (!(engine->dims & 1u << perp_model_dim(model)))
+    REFUSE("engine %s does not support %s", name,
+           perp_model_dim(model) == 2 ? "the plane" : "space");
+  for (int i = 0; i < perp_model_joints(model); i++)
+    if (perp_model_rate_of(model, i, &rate) ||
+        !(engine->joints & 1u << perp_model_joint(model, i)->kind))
       REFUSE("engine %s does not support the joint '%s'", name,
-             perp_joint_name(&model->joint_def[i]));
-  for (int i = 0; i < model->n_shapes; i++)
-    if (!(engine->shapes & 1u << model->shape_def[i].kind))
-      REFUSE("engine %s does not support %s", name, serves_shapes[model->shape_def[i].kind]);
-  for (int i = 0; i < model->n_drives; i++) {
-    const perp_drive_def *def = &model->drive_def[i];
+             perp_joint_name(perp_model_joint(model, i)));
+  for (int i = 0; i < perp_model_shapes(model); i++)
+    if (!(engine->shapes & 1u << perp_model_shape(model, i)->kind))
+      REFUSE("engine %s does not support %s", name,
+             serves_shapes[perp_model_shape(model, i)->kind]);
+  for (int i = 0; i < perp_model_drives(model); i++) {
+    const perp_drive_def *def = perp_model_drive(model, i);
     for (int k = 0; k < i; k++)
-      if (model->drive_def[k].joint == def->joint && model->drive_def[k].axis == def->axis)
+      if (perp_model_drive(model, k)->joint == def->joint &&
+          perp_model_drive(model, k)->axis == def->axis)
         REFUSE("engine %s supports one actuator for each coordinate of a joint: this model has two",
                name);
     limits |= isfinite(def->lower) || isfinite(def->upper);
@@ -125,16 +162,15 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine,
       "particles (bodies that never rotate)" },
     { serves_compound(model), has & PERP_ENGINE_COMPOUNDS,
       "bodies of several shapes, or with a shape off the centre of mass" },
-    { model->surfaces.n_pairs > 0 || model->surfaces.friction != PERP_FRICTION_GEOMETRIC,
-      has & PERP_ENGINE_PAIRS,
+    { serves_pairs(model), has & PERP_ENGINE_PAIRS,
       "friction of pairs of materials, or combined by another rule than sqrt(mu_a mu_b)" },
     { serves_two_frictions(model), false, "two coefficients of friction (mu and mu_dynamic)" },
-    { model->surfaces.couples, false, "torsional and rolling friction" },
+    { serves_couples(model), false, "torsional and rolling friction" },
     { serves_breaking(model), false, "joints that break" },
-    { model->surfaces.anisotropic, false, "anisotropic friction (mu_across)" },
-    { model->soft.springs || model->soft.any, false, "compliant joints" },
+    { serves_anisotropy(model), false, "anisotropic friction (mu_across)" },
+    { perp_model_compliant(model), false, "compliant joints" },
     { serves_other_forces(model), false, "forces other than constant ones at centres of mass" },
-    { model->n_forces > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },
+    { perp_model_force_elements(model) > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },
     { perp_model_prescribes(model), false, "prescribed motions" },
     { perp_model_stops(model) > 0, false, "controllers that let go" },
     { perp_model_disabled(model) > 0, false, "bodies that are disabled for a time" },

@@ -3,8 +3,8 @@
  */
 #include "models/engines/engine.h"
 
-#include "models/collision/broad.h"
-#include "models/multibody/model_private.h"
+#include "models/collision/collision.h"
+#include "models/geometry/kinematics.h"
 
 #include <lapacke.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 typedef struct world {
   perp_engine_world w; /* first */
   const perp_model *model;
-  perp_broad broad; /* for its question who may touch whom */
+  perp_collision *collision; /* for its question who may touch whom */
   perp_engine_body *body;
   perp_engine_joint *joint;
   perp_engine_shape *shape;
@@ -24,14 +24,13 @@ typedef struct world {
 
 static bool world_touches(const perp_engine_world *w, int a, int b)
 {
-  return perp_broad_may_touch(&((const world *)(const void *)w)->broad, a, b);
+  return perp_collision_may_touch(((const world *)(const void *)w)->collision, a, b);
 }
 
 static perp_surface world_pair(const perp_engine_world *w, int a, int b)
 {
   const perp_model *model = ((const world *)(const void *)w)->model;
-  perp_surface surface = perp_surface_pair(model, &w->shape[a].def->surface,
-                                           &w->shape[b].def->surface);
+  perp_surface surface = perp_model_surface_pair(model, a, b);
   if (isnan(surface.mu_dynamic)) surface.mu_dynamic = surface.mu;
   return surface;
 }
@@ -46,12 +45,13 @@ static perp_status world_fail(perp_ctx *ctx, perp_status status, const char *wha
 void perp_engine_state_of(const perp_model *model, const double *q, const double *v,
                           perp_engine_state *state)
 {
-  for (int b = 0; b < model->n_bodies; b++, q += model->nqb, v += model->nvb) {
+  const int dim = perp_model_dim(model), nq = dim == 3 ? 7 : 3, nv = dim == 3 ? 6 : 3;
+  for (int b = 0; b < perp_model_bodies(model); b++, q += nq, v += nv) {
     perp_engine_state *s = &state[b];
     *s = (perp_engine_state){ .quat = { 1 } };
-    memcpy(s->x, q, (size_t)model->dim * sizeof *q);
-    memcpy(s->v, v, (size_t)model->dim * sizeof *v);
-    if (model->dim == 2) {
+    memcpy(s->x, q, (size_t)dim * sizeof *q);
+    memcpy(s->v, v, (size_t)dim * sizeof *v);
+    if (dim == 2) {
       s->angle = q[2];
       s->w[2] = v[2];
       continue;
@@ -66,11 +66,12 @@ void perp_engine_state_of(const perp_model *model, const double *q, const double
 void perp_engine_state_to(const perp_model *model, const perp_engine_state *state, double *q,
                           double *v)
 {
-  for (int b = 0; b < model->n_bodies; b++, q += model->nqb, v += model->nvb) {
+  const int dim = perp_model_dim(model), nq = dim == 3 ? 7 : 3, nv = dim == 3 ? 6 : 3;
+  for (int b = 0; b < perp_model_bodies(model); b++, q += nq, v += nv) {
     const perp_engine_state *s = &state[b];
-    memcpy(q, s->x, (size_t)model->dim * sizeof *q);
-    memcpy(v, s->v, (size_t)model->dim * sizeof *v);
-    if (model->dim == 2) {
+    memcpy(q, s->x, (size_t)dim * sizeof *q);
+    memcpy(v, s->v, (size_t)dim * sizeof *v);
+    if (dim == 2) {
       q[2] += remainder(s->angle - q[2], 2 * M_PI);
       v[2] = s->w[2];
       continue;
@@ -132,13 +133,13 @@ static void world_direction(const perp_model *model, int body, const double loca
   double R[9];
   memcpy(out, local, 3 * sizeof *out);
   if (body < 0) return;
-  perp_model_rotation(model, model->q0, body, R); /* 3 x 3 in the plane, too */
+  perp_model_rotation(model, perp_model_q0(model), body, R); /* 3 x 3 in the plane, too */
   perp_turn(3, R, local, out);
 }
 
 static void world_joint(const perp_model *model, int i, perp_engine_joint *joint)
 {
-  const perp_joint_def *def = &model->joint_def[i];
+  const perp_joint_def *def = perp_model_joint(model, i);
   *joint = (perp_engine_joint){
     .kind = def->kind, .a = def->a, .b = def->b, .length = def->length
   };
@@ -146,7 +147,7 @@ static void world_joint(const perp_model *model, int i, perp_engine_joint *joint
   memcpy(joint->anchor_b, def->anchor_b, sizeof joint->anchor_b);
   world_unit(def->axis_a, joint->axis_a);
   world_unit(def->axis_b, joint->axis_b);
-  perp_model_point(model, model->q0, def->b, def->anchor_b, joint->at);
+  perp_model_point(model, perp_model_q0(model), def->b, def->anchor_b, joint->at);
   world_direction(model, def->a, joint->axis_a, joint->along);
   world_direction(model, def->b, joint->axis_b, joint->across);
 }
@@ -154,17 +155,21 @@ static void world_joint(const perp_model *model, int i, perp_engine_joint *joint
 static void world_fill(world *w)
 {
   const perp_model *model = w->model;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const perp_body_def *d = &model->body_def[b];
+  for (int b = 0; b < perp_model_bodies(model); b++) {
+    const perp_body_def *d = perp_model_body(model, b);
     w->body[b] = (perp_engine_body){ .name = d->name, .mass = d->mass.mass };
     memcpy(w->body[b].inertia, d->mass.inertia, sizeof d->mass.inertia);
-    if (model->dim == 3) world_principal(d->mass.inertia, w->body[b].moment, w->body[b].principal);
+    if (perp_model_dim(model) == 3)
+      world_principal(d->mass.inertia, w->body[b].moment, w->body[b].principal);
   }
-  for (int i = 0; i < model->n_forces; i++) /* others have been refused (serves.c) */
-    for (int k = 0; k < 3; k++)
-      w->body[model->force_def[i].a].force[k] += model->force_def[i].value[k];
-  for (int i = 0; i < model->n_shapes; i++) {
-    const perp_shape_def *d = &model->shape_def[i];
+  for (int i = 0; i < perp_model_force_elements(model);
+       i++) /* others have been refused (serves.c) */
+    for (int k = 0; k < 3; k++) {
+      const perp_force_def *def = perp_model_force_element(model, i);
+      w->body[def->a].force[k] += def->value[k];
+    }
+  for (int i = 0; i < perp_model_shapes(model); i++) {
+    const perp_shape_def *d = perp_model_shape(model, i);
     perp_engine_shape *shape = &w->shape[i];
     *shape = (perp_engine_shape){ .def = d, .quat = { 1 }, .angle = d->angle };
     memcpy(shape->x, d->x, sizeof shape->x);
@@ -172,13 +177,13 @@ static void world_fill(world *w)
       memcpy(shape->quat, d->quat, sizeof shape->quat);
   }
   int n = 0;
-  for (int i = 0; i < model->n_joints; i++) {
+  for (int i = 0; i < perp_model_joints(model); i++) {
     perp_engine_joint *joint = &w->joint[i];
     world_joint(model, i, joint);
     joint->first_drive = n;
-    for (int k = 0; k < model->n_drives; k++)
-      if (model->drive_def[k].joint == i) {
-        const perp_drive_def *d = &model->drive_def[k];
+    for (int k = 0; k < perp_model_drives(model); k++)
+      if (perp_model_drive(model, k)->joint == i) {
+        const perp_drive_def *d = perp_model_drive(model, k);
         perp_engine_drive *to = &w->drive[n++];
         *to = (perp_engine_drive){ .joint = d->joint,
                                    .axis = d->axis,
@@ -202,32 +207,32 @@ perp_status perp_engine_world_create(perp_ctx *ctx, const perp_model *model, dou
   world *w = calloc(1, sizeof *w);
   if (w != NULL) {
     w->model = model;
-    w->body = calloc((size_t)model->n_bodies + 1, sizeof *w->body);
-    w->joint = calloc((size_t)model->n_joints + 1, sizeof *w->joint);
-    w->shape = calloc((size_t)model->n_shapes + 1, sizeof *w->shape);
-    w->drive = calloc((size_t)model->n_drives + 1, sizeof *w->drive);
+    w->body = calloc((size_t)perp_model_bodies(model) + 1, sizeof *w->body);
+    w->joint = calloc((size_t)perp_model_joints(model) + 1, sizeof *w->joint);
+    w->shape = calloc((size_t)perp_model_shapes(model) + 1, sizeof *w->shape);
+    w->drive = calloc((size_t)perp_model_drives(model) + 1, sizeof *w->drive);
   }
-  perp_engine_state *start = calloc((size_t)model->n_bodies + 1, sizeof *start);
+  perp_engine_state *start = calloc((size_t)perp_model_bodies(model) + 1, sizeof *start);
   perp_status status = PERP_OK;
   if (w == NULL || w->body == NULL || w->joint == NULL || w->shape == NULL || w->drive == NULL ||
       start == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the world of an engine");
-  if (status == PERP_OK) status = perp_broad_init(ctx, &w->broad, model, 0);
+  if (status == PERP_OK) status = perp_collision_create(ctx, model, 0, &w->collision);
   if (status == PERP_OK) {
     world_fill(w);
-    perp_engine_state_of(model, model->q0, model->v0, start);
-    for (int b = 0; b < model->n_bodies; b++) w->body[b].start = start[b];
-    w->w = (perp_engine_world){ .dim = model->dim,
-                                .n_bodies = model->n_bodies,
-                                .n_joints = model->n_joints,
-                                .n_shapes = model->n_shapes,
-                                .n_drives = model->n_drives,
+    perp_engine_state_of(model, perp_model_q0(model), perp_model_v0(model), start);
+    for (int b = 0; b < perp_model_bodies(model); b++) w->body[b].start = start[b];
+    w->w = (perp_engine_world){ .dim = perp_model_dim(model),
+                                .n_bodies = perp_model_bodies(model),
+                                .n_joints = perp_model_joints(model),
+                                .n_shapes = perp_model_shapes(model),
+                                .n_drives = perp_model_drives(model),
                                 .body = w->body,
                                 .joint = w->joint,
                                 .shape = w->shape,
                                 .drive = w->drive,
-                                .gravity = model->gravity,
-                                .size = model->size,
+                                .gravity = perp_model_gravity_of(model),
+                                .size = perp_model_size(model),
                                 .h = h,
                                 .touches = world_touches,
                                 .pair = world_pair,
@@ -244,7 +249,7 @@ void perp_engine_world_destroy(perp_engine_world *out)
 {
   world *w = (world *)(void *)out;
   if (w == NULL) return;
-  perp_broad_free(&w->broad);
+  perp_collision_destroy(w->collision);
   free(w->body);
   free(w->joint);
   free(w->shape);

@@ -202,6 +202,22 @@ const double *perp_model_q0(const perp_model *model)
 {
   return model->q0;
 }
+double perp_model_size(const perp_model *model)
+{
+  return model->size;
+}
+
+bool perp_model_compliant(const perp_model *model)
+{
+  return model->soft.any || model->soft.springs;
+}
+
+perp_surface perp_model_surface_pair(const perp_model *model, int shape_a, int shape_b)
+{
+  return perp_surface_pair(model, &model->shape_def[shape_a].surface,
+                           &model->shape_def[shape_b].surface);
+}
+
 const double *perp_model_v0(const perp_model *model)
 {
   return model->v0;

@@ -468,6 +468,12 @@ int perp_model_nv(const perp_model *model);
 int perp_model_m(const perp_model *model);
 const double *perp_model_q0(const perp_model *model); /* [nq] initial state, NULL before finish */
 const double *perp_model_v0(const perp_model *model); /* [nv] */
+double perp_model_size(const perp_model *model); /* m, extent of the initial state, after finish */
+/* After finish: have rows of joints or actuators compliance, stiffness or damping? */
+bool perp_model_compliant(const perp_model *model);
+/* What the surfaces of two shapes have with each other: the pair of their materials, or their own
+ * combined by the rule of friction (shape.h).  O(log pairs). */
+perp_surface perp_model_surface_pair(const perp_model *model, int shape_a, int shape_b);
 const perp_body_def *perp_model_body(const perp_model *model, int i);
 const perp_joint_def *perp_model_joint(const perp_model *model, int i);
 const perp_shape_def *perp_model_shape(const perp_model *model, int i);
