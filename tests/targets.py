@@ -50,6 +50,10 @@ for before, word in zip([''] + arguments, arguments):
         options.append(word)
     else:
         names += named(word)
+suites = [word for before, word in zip(options, options[1:]) if before == '--suite']
+suites += [o.split('=')[1] for o in options if o.startswith('--suite=')]
+if suites and 'slow' not in suites and not any(o.split('=')[0] == '--setup' for o in options):
+    options += ['--no-suite', 'slow']  # meson runs them where their other suite is named
 if slow & set(names) and not any(o.split('=')[0] == '--setup' for o in options):
     options += ['--setup', 'full']
 command = ['meson', 'test', '-C', build, *options, *dict.fromkeys(names)]

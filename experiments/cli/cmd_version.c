@@ -204,13 +204,11 @@ const perp_command perp_test_command = {
                  "`perp` in the source tree uses meson, and accepts all options of `meson test`.",
   .cli.more =
       "A NAME is the name of a test, or a part of several names: lcp_exact, contact. Only what "
-      "these "
-      "tests need is built. --list prints all names; --setup full adds the slow tests. "
+      "these tests need is built. --list prints all names; --setup full adds the slow tests. "
       "With --plugin the contract tests run on your own plug-in. The report lists what the plug-in "
       "declares and which checks passed. Exit status: 0 all passed, 10 some failed.",
-  .cli.example =
-      "./perp test lcp_pivot          # one test\n"
-      "  ./perp test --suite contract   # every plug-in against the contract of its kind",
+  .cli.example = "./perp test lcp_pivot         # one test\n"
+                 "  ./perp test --suite contract  # every plug-in against its contract",
   .cli.flags = test_flags,
   .cli.max_args = PERP_ARGS_MAX,
   .summary = "Run the test suite",

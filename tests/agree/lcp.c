@@ -7,7 +7,7 @@
  * when an independent computation of rel agrees, and never where enumeration proves that there is
  * no solution.
  *
- * Arguments: number of problems (default 10000), name of the only solver; pivoting methods see them
+ * Arguments: number of problems (default 3000), name of the only solver; pivoting methods see them
  * all, iterative ones every fourth. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 {
   enum { MOST = 64 };
   static struct tally tally[MOST];
-  int problems = argc > 1 ? atoi(argv[1]) : 10000, methods = 0;
+  int problems = argc > 1 ? atoi(argv[1]) : 3000, methods = 0;
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   const perp_desc *d;

@@ -330,11 +330,20 @@ static void families(void)
 
 /* Where the other options of a scene are tried: scenes that are large by default, smaller, and what
  * options need. */
-static const char *const tried_at[][2] = { { "free-body", "preset=custom" },
-                                           { "tree", "bodies=15" },
-                                           { "wall", "rows=3,columns=2" },
-                                           { "pyramid", "rows=4" },
-                                           { "cubes", "count=30" } };
+static const char *const tried_at[][2] = {
+  { "free-body", "preset=custom" }, { "tree", "bodies=15" }, { "wall", "rows=3,columns=2" },
+  { "pyramid", "rows=4" },          { "cubes", "count=30" }, { "pulled-brick", "rows=3" },
+  { "dominoes", "dominoes=4" }
+};
+
+/* Is "key=" in it? */
+static bool sets(const char *base, const char *key)
+{
+  const size_t n = strlen(key);
+  for (const char *s = base; *s != '\0'; s += strcspn(s, ","), s += *s == ',')
+    if (strncmp(s, key, n) == 0 && s[n] == '=') return true;
+  return false;
+}
 
 static void options_of(const perp_desc *d)
 {
@@ -344,11 +353,11 @@ static void options_of(const perp_desc *d)
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
     char value[32], text[160];
     /* what the others need is tried alone */
-    for (int k = 0; strstr(base, o->key) != NULL && golden_option(o, k, value, sizeof value); k++) {
+    for (int k = 0; sets(base, o->key) && golden_option(o, k, value, sizeof value); k++) {
       snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);
       if (o->type == PERP_OPT_ENUM) scene(text, STEPS, false);
     }
-    for (int k = 0; strstr(base, o->key) == NULL && golden_option(o, k, value, sizeof value); k++) {
+    for (int k = 0; !sets(base, o->key) && golden_option(o, k, value, sizeof value); k++) {
       snprintf(text, sizeof text, "%s:%s%s%s=%s", d->name, base, base[0] == '\0' ? "" : ",", o->key,
                value);
       scene(text, STEPS, false);

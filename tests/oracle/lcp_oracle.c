@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-enum { PROBLEMS = 100000, ROWS = 6, COLUMNS = 12 };
+enum { ROWS = 6, COLUMNS = 12 };
+static int problems = 25000; /* or the argument */
 
 static perp_ctx ctx;
 
@@ -308,8 +309,9 @@ static void show(const char *what, int k, const problem *q, double got, double e
          q->p.F != NULL ? ", factored" : "", q->p.cone != NULL ? ", cones" : "", got, exact);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+  if (argc > 1) problems = atoi(argv[1]);
   static const double tols[] = { 1e-8, 1e-10, 1e-12 };
   static const double tols_data[] = { 0, 1e-6 };
   static problem q;
@@ -324,7 +326,7 @@ int main(void)
   mpq_inits(tol, tol_data, NULL);
   int apart = 0, data_apart = 0, wrong = 0, undecided = 0, tame = 0, tame_undecided = 0;
   int solved = 0, refused = 0, caught = 0, shown = 0, big = 0, decided = 0;
-  for (int k = 0; k < PROBLEMS; k++) {
+  for (int k = 0; k < problems; k++) {
     double scratch[PERP_LCP_SCRATCH(ROWS, COLUMNS)], x[ROWS];
     perp_lcp_judgement j;
     make(g, &q);
@@ -375,13 +377,13 @@ int main(void)
   }
   printf("# %d problems (%d tame, %d with rel > 1e-14), %d verdicts: %d solved, %d not; undecided "
          "%d, in %d tame\n",
-         PROBLEMS, tame, big, decided, solved, refused, undecided, tame_undecided);
+         problems, tame, big, decided, solved, refused, undecided, tame_undecided);
   printf("# the formula that absorbs decides %d wrongly\n", caught);
   ok(apart == 0, "rel agrees within 10 %%, or both are below 1e-14, or at least 1");
   ok(data_apart == 0, "data agrees within 10 %%, or both are below 1e-14, or at least 1");
   ok(wrong == 0, "nothing is decided wrongly");
   ok(1000 * tame_undecided <= tame, "undecided: at most 0.1 %% of %d tame problems", tame);
-  ok(solved > PROBLEMS / 2 && refused > PROBLEMS / 2, "there are many of both kinds");
+  ok(solved > problems / 2 && refused > problems / 2, "there are many of both kinds");
   ok(caught > 100, "the formula that absorbs would be caught");
   perp_lcp_destroy(s);
   perp_rng_destroy(g);

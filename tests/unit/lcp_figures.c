@@ -11,7 +11,8 @@
 
 typedef long double real;
 
-enum { PROBLEMS = 600, MOST = 256, COLUMNS = 512 };
+enum { MOST = 256, COLUMNS = 512 };
+static int problems = 200; /* or the argument */
 
 static perp_ctx ctx;
 static perp_rng *g;
@@ -682,7 +683,7 @@ static void check_lost(trial *t, const double *a, double *scratch)
   }
   *in = kept;
   static int calls;
-  if (++calls < PROBLEMS) return;
+  if (++calls < problems) return;
   ok(missed == 0, "a number that is not finite is in every figure");
   ok(overlooked == 0, "... and is seen by the check of the problem, wherever it is");
   ok(refused == 0, "problems without such a number are not refused");
@@ -738,19 +739,20 @@ static void check_senseless(trial *t)
       elsewhere += status != PERP_ERR_ARG || strstr(ctx.msg, where) == NULL;
   }
   *p = kept;
-  if (++calls < PROBLEMS) return;
-  ok(spoiled > PROBLEMS / 3 && accepted == 0, "%d problems make no sense: %d are taken for others",
+  if (++calls < problems) return;
+  ok(spoiled > problems / 3 && accepted == 0, "%d problems make no sense: %d are taken for others",
      spoiled, accepted);
   ok(elsewhere == 0, "the row is told: but for %d", elsewhere);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+  if (argc > 1) problems = atoi(argv[1]);
   static double scratch[PERP_LCP_SCRATCH(MOST, COLUMNS)], a[MOST];
   static trial t;
   perp_ctx_init(&ctx);
   g = perp_rng_create(31);
-  for (int k = 0; k < PROBLEMS; k++) {
+  for (int k = 0; k < problems; k++) {
     perp_lcp_judgement j;
     make(&t);
     check_scales(&t, a, scratch);

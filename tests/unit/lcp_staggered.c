@@ -189,7 +189,7 @@ static void check_random(void)
   static const double factors[] = { 0.3, 1, 50 };
   for (int k = 0; k < 3; k++) {
     perp_rng *g = perp_rng_create(5);
-    int solved = 0, by_blocks = 0, given_up = 0, lemke = 0, total = 60;
+    int solved = 0, by_blocks = 0, given_up = 0, lemke = 0, total = k < 2 ? 60 : 20;
     for (int trial = 0; trial < total; trial++) {
       perp_lcp_problem q = pyramid(g, 1 + trial % 6, factors[k], trial % 2 ? 1e-3 : 0);
       const struct run s = run("staggered", &q.p, 1e-8), l = run("lemke", &q.p, 1e-8);
@@ -201,7 +201,7 @@ static void check_random(void)
       lemke += l.stats.reason == PERP_CONVERGED;
       perp_lcp_problem_free(&q);
     }
-    static const int least[] = { 0, 0, 1 }, most[] = { 0, 2, 60 };
+    static const int least[] = { 0, 0, 1 }, most[] = { 0, 2, 20 };
     ok(lemke == total && solved + given_up == total && given_up >= least[k] && given_up <= most[k],
        "random contacts, mu up to %g: %d solved, %d given up as such", factors[k], solved,
        given_up);
