@@ -6,12 +6,12 @@
  * another.  A segment at a hull: supporting planes are the faces of the hull and, in space, cross
  * products of the segment with those edges whose arc of normals crosses the great circle square to
  * the segment, in the plane the two normals of the segment (what is left of the polytope case, see
- * polytope.c). */
+ * polytope_pairs.c). */
 #include "models/collision/pairs.h"
 
 #include <string.h>
 
-/* cosine above which a face carries the manifold, as in polytope.c */
+/* cosine above which a face carries the manifold, as in polytope_pairs.c */
 static const double NEAR = 0.9995;
 static const double SNAP = 1e-6;
 static const double LYING = 0.1; /* sine: steeper capsules touch a face with one end */

@@ -233,7 +233,7 @@ double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose 
   double low = HUGE_VAL;
   c->lane[0].n = 0;
   c->pairs = 0;
-  if (perp_broad_update(ctx, &c->broad, pose) != PERP_OK) return NAN;
+  if (perp_broad_update(ctx, &c->broad, pose) != PERP_OK) return (double)NAN;
   for (int k = 0; k < b->n_pairs; k++) {
     int i = b->pair[k].a, j = b->pair[k].b;
     if (!worth_asking(b, i, j)) continue;

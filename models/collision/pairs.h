@@ -41,7 +41,7 @@ int perp_manifold_reduce(int n, perp_touch *t, double size);
  * from the middle is kept. */
 int perp_manifold_spread(int n, perp_touch *t, double size);
 
-/* ---- segments.c ---- */
+/* ---- round.c: segments ---- */
 
 PERP_INLINE double perp_clamp01(double x)
 {

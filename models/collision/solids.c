@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static const double NEAR = 0.03; /* rad: 1.8 degrees, as in polytope.c */
+static const double NEAR = 0.03; /* rad: 1.8 degrees, as in polytope_pairs.c */
 static const double SNAP = 1e-6; /* of the size of the smaller shape */
 
 static uint32_t solids_feature(const perp_patch_point *p)

@@ -315,7 +315,7 @@ int perp_force_gradient_at(const perp_model *model, const perp_eval *e, const pe
                            bool differences, double t, const double *v, int *body, double *dq,
                            double *dv);
 
-/* ---- joints/ ---- */
+/* ---- joints ---- */
 
 int perp_joint_kind_rows(perp_joint_kind kind, int dim); /* 0: not in this dimension */
 /* Rows and directions of a joint from its definition and the initial coordinates of its bodies
@@ -394,7 +394,7 @@ PERP_INLINE int perp_disabled_joint(const perp_model *model, int i)
   return model->n_joints - model->motions.n - model->disabled.n + i;
 }
 
-/* ---- motions.c, frames.c ---- */
+/* ---- motions.c ---- */
 
 /* The place in the poses of the frame of motion i. */
 #define PERP_FRAME_OF(i) (PERP_WORLD - 1 - (i))
@@ -438,7 +438,7 @@ double perp_drive_error(const perp_model *model, const perp_eval *e, int i, doub
 double perp_drive_velocity(const perp_model *model, int i, double t, double *rate);
 double perp_drive_target(const perp_model *model, int i, double t);
 
-/* ---- surfaces.c ---- */
+/* ---- shapes.c ---- */
 
 /* As perp_surface_pair says, where the model says more than the geometric mean.  O(log pairs). */
 perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a,
@@ -470,7 +470,7 @@ double perp_surface_anisotropy(const perp_model *model, int shape_a, int shape_b
 /* PERP_ERR_UNSUPPORTED: two shapes that may touch both have anisotropic friction. */
 perp_status perp_surfaces_check(perp_ctx *ctx, const perp_model *model);
 
-/* ---- forces/ ---- */
+/* ---- forces ---- */
 
 const char *perp_force_kind_name(perp_force_kind kind);
 /* f [nv] += force elements at the poses of e. */

@@ -53,49 +53,49 @@ void perp_reduced_pose(const perp_model *model, const double *qm, int b, double 
 }
 
 /* The constant part of a node whose joint j (-1: none) leads from its parent. */
-static void reduced_create_attach(const perp_model *model, int j, int parent_body, node *k)
+static void reduced_create_attach(const perp_model *model, int j, int parent_body, node *child)
 {
   const int dim = perp_model_dim(model);
   const double *q0 = perp_model_q0(model);
   double xp[3], Rp[9], xc[3], Rc[9], angle_p, angle_c;
   perp_reduced_pose(model, q0, parent_body, xp, Rp, &angle_p);
-  perp_reduced_pose(model, q0, k->body, xc, Rc, &angle_c);
-  multiply_transposed(Rp, Rc, k->rel);
-  k->rel_angle = angle_c - angle_p;
+  perp_reduced_pose(model, q0, child->body, xc, Rc, &angle_c);
+  multiply_transposed(Rp, Rc, child->rel);
+  child->rel_angle = angle_c - angle_p;
 
-  const perp_mass *mass = &perp_model_body(model, k->body)->mass;
-  k->mass = mass->mass;
-  memcpy(k->inertia, mass->inertia, sizeof k->inertia);
+  const perp_mass *mass = &perp_model_body(model, child->body)->mass;
+  child->mass = mass->mass;
+  memcpy(child->inertia, mass->inertia, sizeof child->inertia);
   if (dim == 2) {
-    memset(k->inertia, 0, sizeof k->inertia);
-    k->inertia[0] = k->inertia[4] = k->inertia[8] = mass->inertia[8];
+    memset(child->inertia, 0, sizeof child->inertia);
+    child->inertia[0] = child->inertia[4] = child->inertia[8] = mass->inertia[8];
   }
 
-  k->kind = dim == 3 ? PERP_REDUCED_FREE : PERP_REDUCED_PLANAR;
+  child->kind = dim == 3 ? PERP_REDUCED_FREE : PERP_REDUCED_PLANAR;
   if (j < 0) return;
   const perp_joint_def *def = perp_model_joint(model, j);
-  bool turned = def->b != k->body; /* the joint was written from child to parent */
-  k->kind = reduced_create_kinds[def->kind][dim - 2];
-  k->length = def->length;
+  bool turned = def->b != child->body; /* the joint was written from child to parent */
+  child->kind = reduced_create_kinds[def->kind][dim - 2];
+  child->length = def->length;
   const double *axis_p = turned ? def->axis_b : def->axis_a,
                *axis_c = turned ? def->axis_a : def->axis_b;
   for (int i = 0; i < dim; i++) {
-    k->anchor_p[i] = turned ? def->anchor_b[i] : def->anchor_a[i];
-    k->anchor_c[i] = turned ? def->anchor_a[i] : def->anchor_b[i];
+    child->anchor_p[i] = turned ? def->anchor_b[i] : def->anchor_a[i];
+    child->anchor_c[i] = turned ? def->anchor_a[i] : def->anchor_b[i];
   }
-  if (dim == 2 && k->kind == PERP_REDUCED_HINGE) {
-    k->axis_p[2] = k->axis_c[2] = 1;
-  } else if (k->kind == PERP_REDUCED_SLIDER) {
+  if (dim == 2 && child->kind == PERP_REDUCED_HINGE) {
+    child->axis_p[2] = child->axis_c[2] = 1;
+  } else if (child->kind == PERP_REDUCED_SLIDER) {
     /* the axis is given in a; the orientation never changes */
     double axis[3] = { def->axis_a[0], def->axis_a[1], dim == 3 ? def->axis_a[2] : 0 };
     unit(axis, axis);
     if (turned)
-      turn(k->rel, axis, k->axis_p);
+      turn(child->rel, axis, child->axis_p);
     else
-      memcpy(k->axis_p, axis, sizeof axis);
-  } else if (k->kind == PERP_REDUCED_HINGE || k->kind == PERP_REDUCED_UNIVERSAL) {
-    unit(axis_p, k->axis_p);
-    unit(axis_c, k->axis_c);
+      memcpy(child->axis_p, axis, sizeof axis);
+  } else if (child->kind == PERP_REDUCED_HINGE || child->kind == PERP_REDUCED_UNIVERSAL) {
+    unit(axis_p, child->axis_p);
+    unit(axis_c, child->axis_c);
   }
 }
 
@@ -195,12 +195,14 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
     if (tree->cut[j]) tree->cut_rows += model->pattern.cptr[j + 1] - model->pattern.cptr[j];
   }
   for (int i = 0; i < tree->n; i++) {
-    node *k = &tree->node[i];
-    *k = (node){ .body = s->order[i], .parent = s->parent[i] };
-    reduced_create_attach(model, s->via[i], k->parent < 0 ? PERP_WORLD : s->order[k->parent], k);
-    k->nq = perp_reduced_joints[k->kind].nq, k->nu = perp_reduced_joints[k->kind].nu;
-    k->iq = tree->nq, k->iu = tree->nu;
-    tree->nq += k->nq, tree->nu += k->nu;
+    node *child = &tree->node[i];
+    *child = (node){ .body = s->order[i], .parent = s->parent[i] };
+    reduced_create_attach(model, s->via[i],
+                          child->parent < 0 ? PERP_WORLD : s->order[child->parent], child);
+    child->nq = perp_reduced_joints[child->kind].nq,
+    child->nu = perp_reduced_joints[child->kind].nu;
+    child->iq = tree->nq, child->iu = tree->nu;
+    tree->nq += child->nq, tree->nu += child->nu;
   }
   return PERP_OK;
 }
@@ -243,13 +245,13 @@ bool perp_reduced_position_only(const perp_reduced_tree *tree)
       return false;
   }
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
-    if (k->parent >= 0) return false;
+    const node *child = &tree->node[i];
+    if (child->parent >= 0) return false;
     /* centripetal forces and the gyroscopic torque of a turn about one fixed axis load the bearing
      * only; a rod pulls at the centre of mass: it does not turn the body */
-    const bool still = k->kind == PERP_REDUCED_PLANAR_DISTANCE
-                           ? !(dot(k->anchor_c, k->anchor_c) > 0)
-                           : perp_reduced_joints[k->kind].still;
+    const bool still = child->kind == PERP_REDUCED_PLANAR_DISTANCE
+                           ? !(dot(child->anchor_c, child->anchor_c) > 0)
+                           : perp_reduced_joints[child->kind].still;
     if (!still) return false;
   }
   return true;

@@ -92,19 +92,19 @@ static void shift_inertia(const double r[3], double I[36])
     for (int i = 0; i < 3; i++) I[3 + j + 6 * i] = B[i + 6 * j];
 }
 
-/* k->p: minus the force on the body alone; f NULL: none */
-static void reduced_dynamics_force(const perp_reduced_tree *tree, node *k, const double *f)
+/* p of the child: minus the force on the body alone; f NULL: none */
+static void reduced_dynamics_force(const perp_reduced_tree *tree, node *child, const double *f)
 {
-  memset(k->p, 0, sizeof k->p);
+  memset(child->p, 0, sizeof child->p);
   if (f == NULL) return;
   if (tree->dim == 3) {
-    const double *fb = f + 6 * k->body;
+    const double *fb = f + 6 * child->body;
     double tau[3];
-    turn(k->R, fb + 3, tau);
-    for (int a = 0; a < 3; a++) k->p[a] = -tau[a], k->p[3 + a] = -fb[a];
+    turn(child->R, fb + 3, tau);
+    for (int a = 0; a < 3; a++) child->p[a] = -tau[a], child->p[3 + a] = -fb[a];
   } else {
-    const double *fb = f + 3 * k->body;
-    k->p[2] = -fb[2], k->p[3] = -fb[0], k->p[4] = -fb[1];
+    const double *fb = f + 3 * child->body;
+    child->p[2] = -fb[2], child->p[3] = -fb[0], child->p[4] = -fb[1];
   }
 }
 
@@ -112,16 +112,17 @@ static void reduced_dynamics_force(const perp_reduced_tree *tree, node *k, const
 static void reduced_dynamics_bodies(perp_reduced_tree *tree, const double *f)
 {
   for (int i = 0; i < tree->n; i++) {
-    node *k = &tree->node[i];
-    memset(k->I, 0, sizeof k->I);
+    node *child = &tree->node[i];
+    memset(child->I, 0, sizeof child->I);
     double T[9];
-    multiply(k->R, k->inertia, T);
+    multiply(child->R, child->inertia, T);
     for (int a = 0; a < 3; a++) {
       for (int b = 0; b < 3; b++)
-        k->I[a + 6 * b] = T[a] * k->R[b] + T[a + 3] * k->R[b + 3] + T[a + 6] * k->R[b + 6];
-      k->I[3 + a + 6 * (3 + a)] = k->mass;
+        child->I[a + 6 * b] = T[a] * child->R[b] + T[a + 3] * child->R[b + 3] +
+                              T[a + 6] * child->R[b + 6];
+      child->I[3 + a + 6 * (3 + a)] = child->mass;
     }
-    reduced_dynamics_force(tree, k, f);
+    reduced_dynamics_force(tree, child, f);
   }
 }
 
@@ -129,26 +130,26 @@ static void reduced_dynamics_bodies(perp_reduced_tree *tree, const double *f)
 static void reduced_dynamics_descend(perp_reduced_tree *tree, double *udot, bool moving)
 {
   for (int i = 0; i < tree->n; i++) {
-    node *k = &tree->node[i];
-    const int nu = k->nu;
+    node *child = &tree->node[i];
+    const int nu = child->nu;
     if (moving)
-      memcpy(k->a, k->zeta, sizeof k->a);
+      memcpy(child->a, child->zeta, sizeof child->a);
     else
-      memset(k->a, 0, sizeof k->a);
-    if (k->parent >= 0) {
-      const node *l = &tree->node[k->parent];
-      for (int a = 0; a < 6; a++) k->a[a] += l->a[a];
-      add_cross(1, l->a, k->r, k->a + 3);
+      memset(child->a, 0, sizeof child->a);
+    if (child->parent >= 0) {
+      const node *parent = &tree->node[child->parent];
+      for (int a = 0; a < 6; a++) child->a[a] += parent->a[a];
+      add_cross(1, parent->a, child->r, child->a + 3);
     }
-    double *ud = udot + k->iu;
+    double *ud = udot + child->iu;
     for (int c = 0; c < nu; c++) {
-      double s = k->y[c];
-      for (int a = 0; a < 6; a++) s -= k->U[a + 6 * c] * k->a[a];
+      double s = child->y[c];
+      for (int a = 0; a < 6; a++) s -= child->U[a + 6 * c] * child->a[a];
       ud[c] = s;
     }
-    reduced_dynamics_backward(nu, k->L, ud);
+    reduced_dynamics_backward(nu, child->L, ud);
     for (int c = 0; c < nu; c++)
-      for (int a = 0; a < 6; a++) k->a[a] += k->S[a + 6 * c] * ud[c];
+      for (int a = 0; a < 6; a++) child->a[a] += child->S[a + 6 * c] * ud[c];
   }
 }
 
@@ -158,46 +159,46 @@ static bool reduced_dynamics_solve(perp_reduced_tree *tree, const double *tau, d
   const int n = tree->n;
   /* leaves to root */
   for (int i = n - 1; i >= 0; i--) {
-    node *k = &tree->node[i];
-    const int nu = k->nu;
+    node *child = &tree->node[i];
+    const int nu = child->nu;
     /* U = I S, D = S' U = L L' */
     for (int c = 0; c < nu; c++) {
-      double *U = k->U + 6 * c;
+      double *U = child->U + 6 * c;
       memset(U, 0, 6 * sizeof *U);
       for (int b = 0; b < 6; b++)
-        for (int a = 0; a < 6; a++) U[a] += k->I[a + 6 * b] * k->S[b + 6 * c];
+        for (int a = 0; a < 6; a++) U[a] += child->I[a + 6 * b] * child->S[b + 6 * c];
     }
     for (int c = 0; c < nu; c++) {
       for (int r = c; r < nu; r++) {
         double s = 0;
-        for (int a = 0; a < 6; a++) s += k->S[a + 6 * r] * k->U[a + 6 * c];
-        k->L[r + nu * c] = s;
+        for (int a = 0; a < 6; a++) s += child->S[a + 6 * r] * child->U[a + 6 * c];
+        child->L[r + nu * c] = s;
       }
       double s = 0;
-      for (int a = 0; a < 6; a++) s += k->S[a + 6 * c] * k->p[a];
-      k->y[c] = tau == NULL ? -s : tau[k->iu + c] - s;
+      for (int a = 0; a < 6; a++) s += child->S[a + 6 * c] * child->p[a];
+      child->y[c] = tau == NULL ? -s : tau[child->iu + c] - s;
     }
     /* half of D^-1 goes to each side: y <- L^-1 y, U <- U L^-T */
-    if (!reduced_dynamics_cholesky(nu, k->L)) return false;
-    reduced_dynamics_forward(nu, k->L, k->y, 1);
-    for (int a = 0; a < 6; a++) reduced_dynamics_forward(nu, k->L, k->U + a, 6);
-    if (k->parent < 0) continue;
+    if (!reduced_dynamics_cholesky(nu, child->L)) return false;
+    reduced_dynamics_forward(nu, child->L, child->y, 1);
+    for (int a = 0; a < 6; a++) reduced_dynamics_forward(nu, child->L, child->U + a, 6);
+    if (child->parent < 0) continue;
     double I[36], p[6];
-    memcpy(I, k->I, sizeof I);
-    memcpy(p, k->p, sizeof p);
+    memcpy(I, child->I, sizeof I);
+    memcpy(p, child->p, sizeof p);
     for (int c = 0; c < nu; c++)
       for (int b = 0; b < 6; b++)
-        for (int a = 0; a < 6; a++) I[a + 6 * b] -= k->U[a + 6 * c] * k->U[b + 6 * c];
+        for (int a = 0; a < 6; a++) I[a + 6 * b] -= child->U[a + 6 * c] * child->U[b + 6 * c];
     for (int b = 0; b < 6; b++)
-      for (int a = 0; a < 6; a++) p[a] += I[a + 6 * b] * k->zeta[b];
+      for (int a = 0; a < 6; a++) p[a] += I[a + 6 * b] * child->zeta[b];
     for (int c = 0; c < nu; c++)
-      for (int a = 0; a < 6; a++) p[a] += k->U[a + 6 * c] * k->y[c];
+      for (int a = 0; a < 6; a++) p[a] += child->U[a + 6 * c] * child->y[c];
     /* to the centre of mass of the parent */
-    node *l = &tree->node[k->parent];
-    shift_inertia(k->r, I);
-    add_cross(1, k->r, p + 3, p);
-    for (int a = 0; a < 36; a++) l->I[a] += I[a];
-    for (int a = 0; a < 6; a++) l->p[a] += p[a];
+    node *parent = &tree->node[child->parent];
+    shift_inertia(child->r, I);
+    add_cross(1, child->r, p + 3, p);
+    for (int a = 0; a < 36; a++) parent->I[a] += I[a];
+    for (int a = 0; a < 6; a++) parent->p[a] += p[a];
   }
   reduced_dynamics_descend(tree, udot, true);
   return true;
@@ -221,20 +222,20 @@ void perp_reduced_respond(perp_reduced_tree *tree, const double *f, double *du)
 {
   for (int i = 0; i < tree->n; i++) reduced_dynamics_force(tree, &tree->node[i], f);
   for (int i = tree->n - 1; i >= 0; i--) {
-    node *k = &tree->node[i];
-    for (int c = 0; c < k->nu; c++) {
+    node *child = &tree->node[i];
+    for (int c = 0; c < child->nu; c++) {
       double s = 0;
-      for (int a = 0; a < 6; a++) s += k->S[a + 6 * c] * k->p[a];
-      k->y[c] = -s;
+      for (int a = 0; a < 6; a++) s += child->S[a + 6 * c] * child->p[a];
+      child->y[c] = -s;
     }
-    reduced_dynamics_forward(k->nu, k->L, k->y, 1);
-    if (k->parent < 0) continue;
+    reduced_dynamics_forward(child->nu, child->L, child->y, 1);
+    if (child->parent < 0) continue;
     double p[6];
-    memcpy(p, k->p, sizeof p);
-    for (int c = 0; c < k->nu; c++)
-      for (int a = 0; a < 6; a++) p[a] += k->U[a + 6 * c] * k->y[c];
-    add_cross(1, k->r, p + 3, p);
-    for (int a = 0; a < 6; a++) tree->node[k->parent].p[a] += p[a];
+    memcpy(p, child->p, sizeof p);
+    for (int c = 0; c < child->nu; c++)
+      for (int a = 0; a < 6; a++) p[a] += child->U[a + 6 * c] * child->y[c];
+    add_cross(1, child->r, p + 3, p);
+    for (int a = 0; a < 6; a++) tree->node[child->parent].p[a] += p[a];
   }
   reduced_dynamics_descend(tree, du, false);
 }
@@ -242,13 +243,13 @@ void perp_reduced_respond(perp_reduced_tree *tree, const double *f, double *du)
 void perp_reduced_accelerations(const perp_reduced_tree *tree, double *a)
 {
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
+    const node *child = &tree->node[i];
     if (tree->dim == 3) {
-      memcpy(a + 6 * k->body, k->a + 3, 3 * sizeof *a);
-      turn_back(k->R, k->a, a + 6 * k->body + 3);
+      memcpy(a + 6 * child->body, child->a + 3, 3 * sizeof *a);
+      turn_back(child->R, child->a, a + 6 * child->body + 3);
     } else {
-      double *ab = a + 3 * k->body;
-      ab[0] = k->a[3], ab[1] = k->a[4], ab[2] = k->a[2];
+      double *ab = a + 3 * child->body;
+      ab[0] = child->a[3], ab[1] = child->a[4], ab[2] = child->a[2];
     }
   }
 }

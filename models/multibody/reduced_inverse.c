@@ -15,34 +15,34 @@
 void perp_reduced_move(perp_reduced_tree *tree, const double *udot)
 {
   for (int i = 0; i < tree->n; i++) {
-    node *k = &tree->node[i];
-    memcpy(k->a, k->zeta, sizeof k->a);
-    if (k->parent >= 0) {
-      const node *l = &tree->node[k->parent];
-      for (int c = 0; c < 6; c++) k->a[c] += l->a[c];
-      add_cross(1, l->a, k->r, k->a + 3);
+    node *child = &tree->node[i];
+    memcpy(child->a, child->zeta, sizeof child->a);
+    if (child->parent >= 0) {
+      const node *parent = &tree->node[child->parent];
+      for (int c = 0; c < 6; c++) child->a[c] += parent->a[c];
+      add_cross(1, parent->a, child->r, child->a + 3);
     }
-    for (int c = 0; c < k->nu; c++)
-      for (int r = 0; r < 6; r++) k->a[r] += k->S[r + 6 * c] * udot[k->iu + c];
+    for (int c = 0; c < child->nu; c++)
+      for (int r = 0; r < 6; r++) child->a[r] += child->S[r + 6 * c] * udot[child->iu + c];
   }
 }
 
 /* F = (torque, force) that the accelerations of the body need beyond its own force f */
-static void reduced_inverse_body(const perp_reduced_tree *tree, const node *k, const double *f,
+static void reduced_inverse_body(const perp_reduced_tree *tree, const node *child, const double *f,
                                  double F[6])
 {
   double w[3], L[3];
-  turn_back(k->R, k->a, w);
-  turn(k->inertia, w, L);
-  turn(k->R, L, F);
-  for (int c = 0; c < 3; c++) F[3 + c] = k->mass * k->a[3 + c];
+  turn_back(child->R, child->a, w);
+  turn(child->inertia, w, L);
+  turn(child->R, L, F);
+  for (int c = 0; c < 3; c++) F[3 + c] = child->mass * child->a[3 + c];
   if (tree->dim == 3) {
-    const double *fb = f + 6 * k->body;
+    const double *fb = f + 6 * child->body;
     double tau[3];
-    turn(k->R, fb + 3, tau);
+    turn(child->R, fb + 3, tau);
     for (int c = 0; c < 3; c++) F[c] -= tau[c], F[3 + c] -= fb[c];
   } else {
-    const double *fb = f + 3 * k->body;
+    const double *fb = f + 3 * child->body;
     F[2] -= fb[2], F[3] -= fb[0], F[4] -= fb[1];
   }
 }
@@ -51,15 +51,15 @@ void perp_reduced_inverse(perp_reduced_tree *tree, const double *f, double *tau)
 {
   for (int i = 0; i < tree->n; i++) reduced_inverse_body(tree, &tree->node[i], f, tree->node[i].p);
   for (int i = tree->n - 1; i >= 0; i--) {
-    node *k = &tree->node[i];
-    for (int c = 0; c < k->nu; c++) {
+    node *child = &tree->node[i];
+    for (int c = 0; c < child->nu; c++) {
       double s = 0;
-      for (int r = 0; r < 6; r++) s += k->S[r + 6 * c] * k->p[r];
-      tau[k->iu + c] = s;
+      for (int r = 0; r < 6; r++) s += child->S[r + 6 * c] * child->p[r];
+      tau[child->iu + c] = s;
     }
-    if (k->parent < 0) continue;
-    node *l = &tree->node[k->parent];
-    for (int c = 0; c < 6; c++) l->p[c] += k->p[c];
-    add_cross(1, k->r, k->p + 3, l->p);
+    if (child->parent < 0) continue;
+    node *parent = &tree->node[child->parent];
+    for (int c = 0; c < 6; c++) parent->p[c] += child->p[c];
+    add_cross(1, child->r, child->p + 3, parent->p);
   }
 }

@@ -43,81 +43,82 @@ static void kinds_rod_quaternion(const double e[3], double q[4])
 }
 
 /* column c of S: rotation about the world direction n through the joint point at -rho from x */
-static void kinds_rotation(node *k, int c, const double n[3], const double rho[3])
+static void kinds_rotation(node *child, int c, const double n[3], const double rho[3])
 {
-  double *S = k->S + 6 * c;
+  double *S = child->S + 6 * c;
   memcpy(S, n, 3 * sizeof *S);
   memset(S + 3, 0, 3 * sizeof *S);
   add_cross(-1, n, rho, S + 3);
 }
 
-static void kinds_translation(node *k, int c, const double n[3])
+static void kinds_translation(node *child, int c, const double n[3])
 {
-  double *S = k->S + 6 * c;
+  double *S = child->S + 6 * c;
   memset(S, 0, 3 * sizeof *S);
   memcpy(S + 3, n, 3 * sizeof *S);
 }
 
 /* ---- orientation of the child ---- */
 
-/* k->R is known: the joint point of the child. */
-static void kinds_turned(const node *k, perp_reduced_moved *move)
+/* R of the child is known: the joint point of the child. */
+static void kinds_turned(const node *child, perp_reduced_moved *move)
 {
-  turn(k->R, k->anchor_c, move->rho_c);
+  turn(child->R, child->anchor_c, move->rho_c);
 }
 
 /* that of the parent */
-static void kinds_parallel(node *k, perp_reduced_moved *move)
+static void kinds_parallel(node *child, perp_reduced_moved *move)
 {
   if (move->dim == 2)
-    kinds_rotated(e_z, k->angle, k->R);
+    kinds_rotated(e_z, child->angle, child->R);
   else
-    multiply(move->parent->R, k->rel, k->R);
-  kinds_turned(k, move);
+    multiply(move->parent->R, child->rel, child->R);
+  kinds_turned(child, move);
 }
 
 /* The last coordinates are a quaternion, the last rates those of the child in its frame. */
-static void kinds_ball_turn(node *k, const double *q, const double *u, perp_reduced_moved *move)
+static void kinds_ball_turn(node *child, const double *q, const double *u, perp_reduced_moved *move)
 {
   double rel[9];
-  perp_quat_matrix(q + k->nq - 4, rel);
-  multiply(move->parent->R, rel, k->R);
-  turn(k->R, u + k->nu - 3, move->w);
-  add_cross(1, move->parent->w, move->w, k->zeta); /* R_c w turns with the child */
-  kinds_turned(k, move);
-  for (int c = 0; c < 3; c++) kinds_rotation(k, k->nu - 3 + c, k->R + 3 * c, move->rho_c);
+  perp_quat_matrix(q + child->nq - 4, rel);
+  multiply(move->parent->R, rel, child->R);
+  turn(child->R, u + child->nu - 3, move->w);
+  add_cross(1, move->parent->w, move->w, child->zeta); /* R_c w turns with the child */
+  kinds_turned(child, move);
+  for (int c = 0; c < 3; c++)
+    kinds_rotation(child, child->nu - 3 + c, child->R + 3 * c, move->rho_c);
 }
 
 /* The last coordinate is an angle about the axis of the parent, n in the world. */
-static void kinds_hinge_turn(node *k, const double axis[3], const double *q, const double *u,
+static void kinds_hinge_turn(node *child, const double axis[3], const double *q, const double *u,
                              perp_reduced_moved *move, double n[3])
 {
-  const double angle = q[k->nq - 1];
+  const double angle = q[child->nq - 1];
   double R1[9], rel[9];
   if (move->dim == 2) {
-    k->angle += angle;
-    kinds_rotated(e_z, k->angle, k->R);
+    child->angle += angle;
+    kinds_rotated(e_z, child->angle, child->R);
   } else {
     kinds_rotated(axis, angle, R1);
-    multiply(R1, k->rel, rel);
-    multiply(move->parent->R, rel, k->R);
+    multiply(R1, child->rel, rel);
+    multiply(move->parent->R, rel, child->R);
   }
   turn(move->parent->R, axis, n);
-  for (int c = 0; c < 3; c++) move->w[c] = n[c] * u[k->nu - 1];
-  add_cross(1, move->parent->w, move->w, k->zeta);
-  kinds_turned(k, move);
+  for (int c = 0; c < 3; c++) move->w[c] = n[c] * u[child->nu - 1];
+  add_cross(1, move->parent->w, move->w, child->zeta);
+  kinds_turned(child, move);
 }
 
 /* A rod of the frame R1 in the parent and the rates s there leads to the joint point of the child:
  * it has an angular velocity wr = wp + wrel of its own, whose bias is wp x wrel. */
-static void kinds_rod(const node *k, const double R1[9], const double s[3],
+static void kinds_rod(const node *child, const double R1[9], const double s[3],
                       perp_reduced_moved *move, double rod[9])
 {
   const double *wp = move->parent->w;
   double wrel[3], wr[3], bias[3] = { 0 };
   multiply(move->parent->R, R1, rod);
   turn(rod, s, wrel);
-  for (int c = 0; c < 3; c++) move->d[c] = k->length * rod[c], wr[c] = wp[c] + wrel[c];
+  for (int c = 0; c < 3; c++) move->d[c] = child->length * rod[c], wr[c] = wp[c] + wrel[c];
   add_cross(1, wr, move->d, move->ddot);
   add_cross(1, wp, wrel, bias);
   add_cross(1, bias, move->d, move->bias);
@@ -126,154 +127,157 @@ static void kinds_rod(const node *k, const double R1[9], const double s[3],
 
 /* ---- free bodies ---- */
 
-static void kinds_free_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+static void kinds_free_coordinates(const node *child, const perp_reduced_relative *at, double *q,
                                    double *u)
 {
-  memcpy(q, at->q, (size_t)k->nq * sizeof *q);
-  memcpy(u, at->v, (size_t)k->nu * sizeof *u);
+  memcpy(q, at->q, (size_t)child->nq * sizeof *q);
+  memcpy(u, at->v, (size_t)child->nu * sizeof *u);
 }
 
-static void kinds_free_place(node *k, const double *q, const double *u)
+static void kinds_free_place(node *child, const double *q, const double *u)
 {
-  perp_quat_matrix(q + 3, k->R);
-  turn(k->R, u + 3, k->w);
+  perp_quat_matrix(q + 3, child->R);
+  turn(child->R, u + 3, child->w);
   for (int c = 0; c < 3; c++) {
-    k->x[c] = q[c], k->xdot[c] = u[c];
-    kinds_translation(k, c, world_node.R + 3 * c);
-    kinds_rotation(k, 3 + c, k->R + 3 * c, world_node.x);
+    child->x[c] = q[c], child->xdot[c] = u[c];
+    kinds_translation(child, c, world_node.R + 3 * c);
+    kinds_rotation(child, 3 + c, child->R + 3 * c, world_node.x);
   }
 }
 
-static void kinds_planar_place(node *k, const double *q, const double *u)
+static void kinds_planar_place(node *child, const double *q, const double *u)
 {
-  k->angle = q[2];
-  kinds_rotated(e_z, q[2], k->R);
-  k->w[0] = k->w[1] = 0, k->w[2] = u[2];
+  child->angle = q[2];
+  kinds_rotated(e_z, q[2], child->R);
+  child->w[0] = child->w[1] = 0, child->w[2] = u[2];
   for (int c = 0; c < 2; c++) {
-    k->x[c] = q[c], k->xdot[c] = u[c];
-    kinds_translation(k, c, world_node.R + 3 * c);
+    child->x[c] = q[c], child->xdot[c] = u[c];
+    kinds_translation(child, c, world_node.R + 3 * c);
   }
-  k->x[2] = k->xdot[2] = 0;
-  kinds_rotation(k, 2, e_z, world_node.x);
+  child->x[2] = child->xdot[2] = 0;
+  kinds_rotation(child, 2, e_z, world_node.x);
 }
 
 /* ---- ball ---- */
 
-static void kinds_ball_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+static void kinds_ball_coordinates(const node *child, const perp_reduced_relative *at, double *q,
                                    double *u)
 {
   perp_matrix_quat(at->R, q);
-  turn_back(k->R, at->w, u);
+  turn_back(child->R, at->w, u);
 }
 
-static void kinds_ball_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
+static void kinds_ball_move(node *child, const double *q, const double *u, perp_reduced_moved *move)
 {
-  kinds_ball_turn(k, q, u, move);
+  kinds_ball_turn(child, q, u, move);
 }
 
 /* ---- hinge ---- */
 
-static void kinds_hinge_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+static void kinds_hinge_coordinates(const node *child, const perp_reduced_relative *at, double *q,
                                     double *u)
 {
   double n[3], back[9], since[9];
   if (at->dim == 2) {
-    q[0] = k->angle - at->parent->angle - k->rel_angle; /* full turns are kept */
+    q[0] = child->angle - at->parent->angle - child->rel_angle; /* full turns are kept */
   } else {
     for (int a = 0; a < 3; a++)
-      for (int b = 0; b < 3; b++) back[a + 3 * b] = k->rel[b + 3 * a];
+      for (int b = 0; b < 3; b++) back[a + 3 * b] = child->rel[b + 3 * a];
     multiply(at->R, back, since);
-    q[0] = kinds_angle(since, k->axis_p);
+    q[0] = kinds_angle(since, child->axis_p);
   }
-  turn(at->parent->R, k->axis_p, n);
+  turn(at->parent->R, child->axis_p, n);
   u[0] = dot(n, at->w);
 }
 
-static void kinds_hinge_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
+static void kinds_hinge_move(node *child, const double *q, const double *u,
+                             perp_reduced_moved *move)
 {
   double n[3];
-  kinds_hinge_turn(k, k->axis_p, q, u, move, n);
-  kinds_rotation(k, 0, n, move->rho_c);
+  kinds_hinge_turn(child, child->axis_p, q, u, move, n);
+  kinds_rotation(child, 0, n, move->rho_c);
 }
 
 /* ---- universal: the axis of the child turns about the axis of the parent ---- */
 
-static void kinds_universal_coordinates(const node *k, const perp_reduced_relative *at, double *q,
-                                        double *u)
+static void kinds_universal_coordinates(const node *child, const perp_reduced_relative *at,
+                                        double *q, double *u)
 {
   double n1[3], n2[3], s[3], R1[9], R2[9];
-  turn(k->rel, k->axis_c, n1);
-  turn(at->R, k->axis_c, n2);
+  turn(child->rel, child->axis_c, n1);
+  turn(at->R, child->axis_c, n2);
   perp_cross(n1, n2, s);
-  q[0] = atan2(dot(k->axis_p, s), dot(n1, n2));
-  kinds_rotated(k->axis_p, q[0], R1);
-  multiply(R1, k->rel, R2);
+  q[0] = atan2(dot(child->axis_p, s), dot(n1, n2));
+  kinds_rotated(child->axis_p, q[0], R1);
+  multiply(R1, child->rel, R2);
   multiply_transposed(R2, at->R, R1);
-  q[1] = kinds_angle(R1, k->axis_c);
-  turn(at->parent->R, k->axis_p, n1);
-  turn(k->R, k->axis_c, n2);
+  q[1] = kinds_angle(R1, child->axis_c);
+  turn(at->parent->R, child->axis_p, n1);
+  turn(child->R, child->axis_c, n2);
   u[0] = dot(n1, at->w), u[1] = dot(n2, at->w);
 }
 
-static void kinds_universal_move(node *k, const double *q, const double *u,
+static void kinds_universal_move(node *child, const double *q, const double *u,
                                  perp_reduced_moved *move)
 {
   const double *wp = move->parent->w;
   double R1[9], cross[9], rel[9], n1[3], n2[3], w1[3], w2[3];
-  kinds_rotated(k->axis_p, q[0], R1);
-  multiply(R1, k->rel, cross);
-  kinds_rotated(k->axis_c, q[1], R1);
+  kinds_rotated(child->axis_p, q[0], R1);
+  multiply(R1, child->rel, cross);
+  kinds_rotated(child->axis_c, q[1], R1);
   multiply(cross, R1, rel); /* child -> parent */
-  multiply(move->parent->R, rel, k->R);
-  turn(move->parent->R, k->axis_p, n1);
-  turn(k->R, k->axis_c, n2);
+  multiply(move->parent->R, rel, child->R);
+  turn(move->parent->R, child->axis_p, n1);
+  turn(child->R, child->axis_c, n2);
   for (int c = 0; c < 3; c++) move->w[c] = n1[c] * u[0];
-  add_cross(1, wp, move->w, k->zeta);
+  add_cross(1, wp, move->w, child->zeta);
   for (int c = 0; c < 3; c++) w1[c] = wp[c] + move->w[c], w2[c] = n2[c] * u[1];
-  add_cross(1, w1, w2, k->zeta); /* n2 turns with the cross-piece */
+  add_cross(1, w1, w2, child->zeta); /* n2 turns with the cross-piece */
   for (int c = 0; c < 3; c++) move->w[c] += w2[c];
-  kinds_turned(k, move);
-  kinds_rotation(k, 0, n1, move->rho_c);
-  kinds_rotation(k, 1, n2, move->rho_c);
+  kinds_turned(child, move);
+  kinds_rotation(child, 0, n1, move->rho_c);
+  kinds_rotation(child, 1, n2, move->rho_c);
 }
 
 /* ---- slider ---- */
 
-static void kinds_slider_coordinates(const node *k, const perp_reduced_relative *at, double *q,
+static void kinds_slider_coordinates(const node *child, const perp_reduced_relative *at, double *q,
                                      double *u)
 {
   double n[3];
-  turn(at->parent->R, k->axis_p, n);
+  turn(at->parent->R, child->axis_p, n);
   q[0] = dot(n, at->d);
   u[0] = dot(n, at->ddot);
 }
 
 /* d = n s,  ddot = n sdot + wp x n s,  bias = 2 wp x n sdot + wp x (wp x n s) */
-static void kinds_slider_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
+static void kinds_slider_move(node *child, const double *q, const double *u,
+                              perp_reduced_moved *move)
 {
   const double *wp = move->parent->w;
   double n[3];
-  kinds_parallel(k, move);
-  turn(move->parent->R, k->axis_p, n);
+  kinds_parallel(child, move);
+  turn(move->parent->R, child->axis_p, n);
   for (int c = 0; c < 3; c++) move->d[c] = n[c] * q[0], move->ddot[c] = n[c] * u[0];
   add_cross(2, wp, move->ddot, move->bias);
   add_centripetal(wp, move->d, move->bias);
   add_cross(1, wp, move->d, move->ddot);
-  kinds_translation(k, 0, n);
+  kinds_translation(child, 0, n);
 }
 
 /* ---- fixed ---- */
 
-static void kinds_fixed_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
+static void kinds_fixed_move(node *child, const double *q, const double *u,
+                             perp_reduced_moved *move)
 {
   (void)q, (void)u;
-  kinds_parallel(k, move);
+  kinds_parallel(child, move);
 }
 
 /* ---- distance: a massless rod, and a ball at its end ---- */
 
-static void kinds_distance_coordinates(const node *k, const perp_reduced_relative *at, double *q,
-                                       double *u)
+static void kinds_distance_coordinates(const node *child, const perp_reduced_relative *at,
+                                       double *q, double *u)
 {
   double ddot[3], s[3], e[3], rates[3], R1[9];
   turn_back(at->parent->R, at->d, s);
@@ -286,48 +290,49 @@ static void kinds_distance_coordinates(const node *k, const perp_reduced_relativ
   turn_back(at->parent->R, ddot, s);
   perp_quat_matrix(q, R1);
   turn_back(R1, s, rates);
-  u[0] = -rates[2] / k->length, u[1] = rates[1] / k->length;
-  turn_back(k->R, at->w, u + 2);
+  u[0] = -rates[2] / child->length, u[1] = rates[1] / child->length;
+  turn_back(child->R, at->w, u + 2);
 }
 
-static void kinds_distance_move(node *k, const double *q, const double *u, perp_reduced_moved *move)
+static void kinds_distance_move(node *child, const double *q, const double *u,
+                                perp_reduced_moved *move)
 {
   const double rates[3] = { 0, u[0], u[1] };
   double R1[9], rod[9], n[3];
-  kinds_ball_turn(k, q, u, move);
+  kinds_ball_turn(child, q, u, move);
   perp_quat_matrix(q, R1);
-  kinds_rod(k, R1, rates, move, rod);
-  for (int c = 0; c < 3; c++) n[c] = -k->length * rod[6 + c];
-  kinds_translation(k, 0, n);
-  for (int c = 0; c < 3; c++) n[c] = k->length * rod[3 + c];
-  kinds_translation(k, 1, n);
+  kinds_rod(child, R1, rates, move, rod);
+  for (int c = 0; c < 3; c++) n[c] = -child->length * rod[6 + c];
+  kinds_translation(child, 0, n);
+  for (int c = 0; c < 3; c++) n[c] = child->length * rod[3 + c];
+  kinds_translation(child, 1, n);
 }
 
-static void kinds_planar_distance_coordinates(const node *k, const perp_reduced_relative *at,
+static void kinds_planar_distance_coordinates(const node *child, const perp_reduced_relative *at,
                                               double *q, double *u)
 {
   const double *d = at->d;
   double ddot[3], s[3];
   turn_back(at->parent->R, d, s);
   q[0] = atan2(s[1], s[0]);
-  q[1] = k->angle - at->parent->angle - k->rel_angle;
+  q[1] = child->angle - at->parent->angle - child->rel_angle;
   memcpy(ddot, at->ddot, sizeof ddot);
   add_cross(-1, at->parent->w, d, ddot);
   u[0] = (d[0] * ddot[1] - d[1] * ddot[0]) / (d[0] * d[0] + d[1] * d[1]);
   u[1] = at->w[2];
 }
 
-static void kinds_planar_distance_move(node *k, const double *q, const double *u,
+static void kinds_planar_distance_move(node *child, const double *q, const double *u,
                                        perp_reduced_moved *move)
 {
   const double rates[3] = { 0, 0, u[0] };
   double R1[9], rod[9], n[3];
-  kinds_hinge_turn(k, e_z, q, u, move, n);
+  kinds_hinge_turn(child, e_z, q, u, move, n);
   kinds_rotated(e_z, q[0], R1);
-  kinds_rod(k, R1, rates, move, rod);
-  for (int c = 0; c < 3; c++) n[c] = k->length * rod[3 + c];
-  kinds_translation(k, 0, n);
-  kinds_rotation(k, 1, e_z, move->rho_c);
+  kinds_rod(child, R1, rates, move, rod);
+  for (int c = 0; c < 3; c++) n[c] = child->length * rod[3 + c];
+  kinds_translation(child, 0, n);
+  kinds_rotation(child, 1, e_z, move->rho_c);
 }
 
 const perp_reduced_joint perp_reduced_joints[] = {

@@ -9,85 +9,85 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
 {
   const int dim = tree->dim, nqb = dim == 3 ? 7 : 3, nvb = dim == 3 ? 6 : 3;
   for (int i = 0; i < tree->n; i++) {
-    node *k = &tree->node[i];
-    const node *l = parent_of(tree, k);
+    node *child = &tree->node[i];
+    const node *parent = parent_of(tree, child);
     perp_reduced_relative at = {
-      .dim = dim, .parent = l, .q = qm + k->body * nqb, .v = vm + k->body * nvb
+      .dim = dim, .parent = parent, .q = qm + child->body * nqb, .v = vm + child->body * nvb
     };
     /* pose and velocity, as given */
-    perp_reduced_pose(tree->model, qm, k->body, k->x, k->R, &k->angle);
-    for (int c = 0; c < 3; c++) k->xdot[c] = c < dim ? at.v[c] : 0;
+    perp_reduced_pose(tree->model, qm, child->body, child->x, child->R, &child->angle);
+    for (int c = 0; c < 3; c++) child->xdot[c] = c < dim ? at.v[c] : 0;
     if (dim == 3)
-      turn(k->R, at.v + 3, k->w);
+      turn(child->R, at.v + 3, child->w);
     else
-      k->w[0] = k->w[1] = 0, k->w[2] = at.v[2];
+      child->w[0] = child->w[1] = 0, child->w[2] = at.v[2];
 
     /* relative motion: orientation, angular velocity, joint points */
     double rho_p[3], rho_c[3];
-    multiply_transposed(l->R, k->R, at.R);
-    turn(l->R, k->anchor_p, rho_p);
-    turn(k->R, k->anchor_c, rho_c);
+    multiply_transposed(parent->R, child->R, at.R);
+    turn(parent->R, child->anchor_p, rho_p);
+    turn(child->R, child->anchor_c, rho_c);
     for (int c = 0; c < 3; c++) {
-      at.w[c] = k->w[c] - l->w[c];
-      at.d[c] = (k->x[c] + rho_c[c]) - (l->x[c] + rho_p[c]);
-      at.ddot[c] = k->xdot[c] - l->xdot[c];
+      at.w[c] = child->w[c] - parent->w[c];
+      at.d[c] = (child->x[c] + rho_c[c]) - (parent->x[c] + rho_p[c]);
+      at.ddot[c] = child->xdot[c] - parent->xdot[c];
     }
-    add_cross(1, k->w, rho_c, at.ddot);
-    add_cross(-1, l->w, rho_p, at.ddot);
-    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
-    if (joint->coordinates != NULL) joint->coordinates(k, &at, q + k->iq, u + k->iu);
+    add_cross(1, child->w, rho_c, at.ddot);
+    add_cross(-1, parent->w, rho_p, at.ddot);
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    if (joint->coordinates != NULL) joint->coordinates(child, &at, q + child->iq, u + child->iu);
   }
 }
 
 void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const double *u)
 {
   for (int i = 0; i < tree->n; i++) {
-    node *k = &tree->node[i];
-    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
-    const node *l = parent_of(tree, k);
-    memset(k->zeta, 0, sizeof k->zeta);
+    node *child = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    const node *parent = parent_of(tree, child);
+    memset(child->zeta, 0, sizeof child->zeta);
     if (joint->place != NULL) {
-      joint->place(k, q + k->iq, u + k->iu);
-      memcpy(k->r, k->x, sizeof k->r);
+      joint->place(child, q + child->iq, u + child->iu);
+      memcpy(child->r, child->x, sizeof child->r);
       continue;
     }
-    perp_reduced_moved move = { .dim = tree->dim, .parent = l };
-    k->angle = l->angle + k->rel_angle;
-    joint->move(k, q + k->iq, u + k->iu, &move);
+    perp_reduced_moved move = { .dim = tree->dim, .parent = parent };
+    child->angle = parent->angle + child->rel_angle;
+    joint->move(child, q + child->iq, u + child->iu, &move);
 
     /* centre of mass:  x = xp + rho_p + d - rho_c */
     const double *rho_c = move.rho_c, minus[3] = { -rho_c[0], -rho_c[1], -rho_c[2] };
     double rho_p[3];
-    turn(l->R, k->anchor_p, rho_p);
+    turn(parent->R, child->anchor_p, rho_p);
     for (int c = 0; c < 3; c++) {
-      k->w[c] = l->w[c] + move.w[c];
-      k->r[c] = rho_p[c] + move.d[c] - rho_c[c];
-      k->x[c] = l->x[c] + k->r[c];
-      k->xdot[c] = l->xdot[c] + move.ddot[c];
-      k->zeta[3 + c] = move.bias[c];
+      child->w[c] = parent->w[c] + move.w[c];
+      child->r[c] = rho_p[c] + move.d[c] - rho_c[c];
+      child->x[c] = parent->x[c] + child->r[c];
+      child->xdot[c] = parent->xdot[c] + move.ddot[c];
+      child->zeta[3 + c] = move.bias[c];
     }
-    add_cross(1, l->w, rho_p, k->xdot);
-    add_cross(-1, k->w, rho_c, k->xdot);
-    add_centripetal(l->w, rho_p, k->zeta + 3);
-    add_centripetal(k->w, minus, k->zeta + 3);
-    add_cross(1, k->zeta, minus, k->zeta + 3);
+    add_cross(1, parent->w, rho_p, child->xdot);
+    add_cross(-1, child->w, rho_c, child->xdot);
+    add_centripetal(parent->w, rho_p, child->zeta + 3);
+    add_centripetal(child->w, minus, child->zeta + 3);
+    add_cross(1, child->zeta, minus, child->zeta + 3);
   }
 }
 
 void perp_reduced_to_model(const perp_reduced_tree *tree, double *qm, double *vm)
 {
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
+    const node *child = &tree->node[i];
     if (tree->dim == 3) {
-      double *q = qm + 7 * k->body, *v = vm + 6 * k->body;
-      memcpy(q, k->x, sizeof k->x);
-      perp_matrix_quat(k->R, q + 3);
-      memcpy(v, k->xdot, sizeof k->xdot);
-      turn_back(k->R, k->w, v + 3);
+      double *q = qm + 7 * child->body, *v = vm + 6 * child->body;
+      memcpy(q, child->x, sizeof child->x);
+      perp_matrix_quat(child->R, q + 3);
+      memcpy(v, child->xdot, sizeof child->xdot);
+      turn_back(child->R, child->w, v + 3);
     } else {
-      double *q = qm + 3 * k->body, *v = vm + 3 * k->body;
-      q[0] = k->x[0], q[1] = k->x[1], q[2] = k->angle;
-      v[0] = k->xdot[0], v[1] = k->xdot[1], v[2] = k->w[2];
+      double *q = qm + 3 * child->body, *v = vm + 3 * child->body;
+      q[0] = child->x[0], q[1] = child->x[1], q[2] = child->angle;
+      v[0] = child->xdot[0], v[1] = child->xdot[1], v[2] = child->w[2];
     }
   }
 }

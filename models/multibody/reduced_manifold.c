@@ -15,13 +15,13 @@ void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const dou
                        double *qdot)
 {
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
-    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
-    for (int c = 0; c < joint->plain; c++) qdot[k->iq + c] = u[k->iu + c];
+    const node *child = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    for (int c = 0; c < joint->plain; c++) qdot[child->iq + c] = u[child->iu + c];
     for (int c = 0; c < joint->n_rotors; c++) {
       double w[3];
-      const int at = k->iq + joint->rotor[c].quat;
-      reduced_manifold_spin(&joint->rotor[c], u + k->iu, w);
+      const int at = child->iq + joint->rotor[c].quat;
+      reduced_manifold_spin(&joint->rotor[c], u + child->iu, w);
       perp_quat_rate(q + at, w, qdot + at);
     }
   }
@@ -31,13 +31,14 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
                           double *q_out)
 {
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
-    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
-    for (int c = 0; c < joint->plain; c++) q_out[k->iq + c] = q[k->iq + c] + dq[k->iu + c];
+    const node *child = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    for (int c = 0; c < joint->plain; c++)
+      q_out[child->iq + c] = q[child->iq + c] + dq[child->iu + c];
     for (int c = 0; c < joint->n_rotors; c++) {
       double w[3];
-      const int at = k->iq + joint->rotor[c].quat;
-      reduced_manifold_spin(&joint->rotor[c], dq + k->iu, w);
+      const int at = child->iq + joint->rotor[c].quat;
+      reduced_manifold_spin(&joint->rotor[c], dq + child->iu, w);
       perp_quat_retract(q + at, w, q_out + at);
     }
   }
@@ -64,12 +65,12 @@ void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, con
                             double *start, double *end)
 {
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
-    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
-    memcpy(start + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
-    memcpy(end + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
+    const node *child = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    memcpy(start + child->iu, p + child->iu, (size_t)child->nu * sizeof *p);
+    memcpy(end + child->iu, p + child->iu, (size_t)child->nu * sizeof *p);
     for (int c = 0; c < joint->n_rotors; c++) {
-      const int at = k->iu + joint->rotor[c].rate;
+      const int at = child->iu + joint->rotor[c].rate;
       if (joint->rotor[c].rod)
         reduced_manifold_transport_rod(dq + at, p + at, start + at, end + at);
       else
@@ -82,12 +83,13 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
                              double *dq)
 {
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
-    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
-    for (int c = 0; c < joint->plain; c++) dq[k->iu + c] = q1[k->iq + c] - q0[k->iq + c];
+    const node *child = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    for (int c = 0; c < joint->plain; c++)
+      dq[child->iu + c] = q1[child->iq + c] - q0[child->iq + c];
     for (int c = 0; c < joint->n_rotors; c++) {
-      const int at = k->iq + joint->rotor[c].quat;
-      double w[3], *d = dq + k->iu + joint->rotor[c].rate;
+      const int at = child->iq + joint->rotor[c].quat;
+      double w[3], *d = dq + child->iu + joint->rotor[c].rate;
       perp_quat_difference(q0 + at, q1 + at, w);
       if (joint->rotor[c].rod)
         d[0] = w[1], d[1] = w[2]; /* the spin of a rod has no meaning */
@@ -100,8 +102,8 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
 void perp_reduced_project(const perp_reduced_tree *tree, double *q)
 {
   for (int i = 0; i < tree->n; i++) {
-    const node *k = &tree->node[i];
-    const perp_reduced_joint *joint = &perp_reduced_joints[k->kind];
-    for (int c = 0; c < joint->n_rotors; c++) perp_quat_unit(q + k->iq + joint->rotor[c].quat);
+    const node *child = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    for (int c = 0; c < joint->n_rotors; c++) perp_quat_unit(q + child->iq + joint->rotor[c].quat);
   }
 }

@@ -18,11 +18,11 @@
 #include "models/multibody/reduced_private.h"
 
 /* The vector along the rod that S turns with, of the length of the rod. */
-static void reduced_momentum_rod(const node *k, double d[3])
+static void reduced_momentum_rod(const node *child, double d[3])
 {
   static const double e_z[3] = { 0, 0, 1 };
-  perp_cross(k->S + 3, k->kind == PERP_REDUCED_DISTANCE ? k->S + 9 : e_z, d);
-  for (int i = 0; k->kind == PERP_REDUCED_DISTANCE && i < 3; i++) d[i] /= k->length;
+  perp_cross(child->S + 3, child->kind == PERP_REDUCED_DISTANCE ? child->S + 9 : e_z, d);
+  for (int i = 0; child->kind == PERP_REDUCED_DISTANCE && i < 3; i++) d[i] /= child->length;
 }
 
 static double reduced_momentum_dot(const double a[6], const double b[6])
@@ -31,27 +31,28 @@ static double reduced_momentum_dot(const double a[6], const double b[6])
 }
 
 /* p and g of a joint: h and f are the momentum of what is beyond it and the force on that. */
-static void reduced_momentum_joint(const node *k, const double *u, const double h[6],
+static void reduced_momentum_joint(const node *child, const double *u, const double h[6],
                                    const double f[6], double *p, double *g)
 {
-  const signed char *group = perp_reduced_joints[k->kind].group;
-  const bool rod = k->kind == PERP_REDUCED_DISTANCE || k->kind == PERP_REDUCED_PLANAR_DISTANCE;
+  const signed char *group = perp_reduced_joints[child->kind].group;
+  const bool rod = child->kind == PERP_REDUCED_DISTANCE ||
+                   child->kind == PERP_REDUCED_PLANAR_DISTANCE;
   double v[6];
-  memcpy(v, k->w, 3 * sizeof *v);
-  memcpy(v + 3, k->xdot, 3 * sizeof *v);
-  for (int i = group[1] > 0 ? 1 : 0, end = k->nu; i >= 0; i--) {
+  memcpy(v, child->w, 3 * sizeof *v);
+  memcpy(v + 3, child->xdot, 3 * sizeof *v);
+  for (int i = group[1] > 0 ? 1 : 0, end = child->nu; i >= 0; i--) {
     const int first = end - group[i];
     for (int c = first; c < end; c++)
-      for (int a = 0; a < 6; a++) v[a] -= k->S[6 * c + a] * u[c];
+      for (int a = 0; a < 6; a++) v[a] -= child->S[6 * c + a] * u[c];
     for (int c = first; c < end; c++) {
-      const double *S = k->S + 6 * c;
+      const double *S = child->S + 6 * c;
       double moved[6] = { 0 };
       add_cross(1, v, S, moved);
       add_cross(1, v, S + 3, moved + 3);
       add_cross(1, v + 3, S, moved + 3);
       if (rod && i == 0) {
         double d[3];
-        reduced_momentum_rod(k, d);
+        reduced_momentum_rod(child, d);
         for (int a = 0; a < 3; a++) moved[3 + a] -= u[c] * d[a];
       }
       p[c] = reduced_momentum_dot(S, h);
@@ -66,29 +67,29 @@ void perp_reduced_momentum(perp_reduced_tree *tree, const double *u, const doubl
 {
   /* each body alone: momentum in k->y, force in k->p */
   for (int i = 0; i < tree->n; i++) {
-    node *k = &tree->node[i];
+    node *child = &tree->node[i];
     double w[3], L[3];
-    turn_back(k->R, k->w, w);
-    turn(k->inertia, w, L);
-    turn(k->R, L, k->y);
-    for (int a = 0; a < 3; a++) k->y[3 + a] = k->mass * k->xdot[a];
+    turn_back(child->R, child->w, w);
+    turn(child->inertia, w, L);
+    turn(child->R, L, child->y);
+    for (int a = 0; a < 3; a++) child->y[3 + a] = child->mass * child->xdot[a];
     if (tree->dim == 3) {
-      const double *fb = f + 6 * k->body;
-      turn(k->R, fb + 3, k->p);
-      memcpy(k->p + 3, fb, 3 * sizeof *fb);
+      const double *fb = f + 6 * child->body;
+      turn(child->R, fb + 3, child->p);
+      memcpy(child->p + 3, fb, 3 * sizeof *fb);
     } else {
-      const double *fb = f + 3 * k->body;
-      memset(k->p, 0, sizeof k->p);
-      k->p[2] = fb[2], k->p[3] = fb[0], k->p[4] = fb[1];
+      const double *fb = f + 3 * child->body;
+      memset(child->p, 0, sizeof child->p);
+      child->p[2] = fb[2], child->p[3] = fb[0], child->p[4] = fb[1];
     }
   }
   for (int i = tree->n - 1; i >= 0; i--) {
-    const node *k = &tree->node[i];
-    reduced_momentum_joint(k, u + k->iu, k->y, k->p, p + k->iu, g + k->iu);
-    if (k->parent < 0) continue;
-    node *l = &tree->node[k->parent];
-    for (int a = 0; a < 6; a++) l->y[a] += k->y[a], l->p[a] += k->p[a];
-    add_cross(1, k->r, k->y + 3, l->y);
-    add_cross(1, k->r, k->p + 3, l->p);
+    const node *child = &tree->node[i];
+    reduced_momentum_joint(child, u + child->iu, child->y, child->p, p + child->iu, g + child->iu);
+    if (child->parent < 0) continue;
+    node *parent = &tree->node[child->parent];
+    for (int a = 0; a < 6; a++) parent->y[a] += child->y[a], parent->p[a] += child->p[a];
+    add_cross(1, child->r, child->y + 3, parent->y);
+    add_cross(1, child->r, child->p + 3, parent->p);
   }
 }

@@ -14,9 +14,9 @@ typedef perp_reduced_node node;
 
 /* The parent of bodies that hang on the world. */
 static const node world_node = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
-static inline const node *parent_of(const perp_reduced_tree *tree, const node *k)
+static inline const node *parent_of(const perp_reduced_tree *tree, const node *child)
 {
-  return k->parent < 0 ? &world_node : &tree->node[k->parent];
+  return child->parent < 0 ? &world_node : &tree->node[child->parent];
 }
 
 PERP_INLINE void turn(const double R[9], const double s[3], double y[3])
@@ -103,9 +103,9 @@ typedef struct perp_reduced_joint {
   signed char group[3]; /* columns that act one after the other: how many act together */
   bool still;           /* no Coriolis or centrifugal term reaches the coordinates at the world */
   /* NULL: there are none */
-  void (*coordinates)(const node *k, const perp_reduced_relative *at, double *q, double *u);
-  void (*move)(node *k, const double *q, const double *u, perp_reduced_moved *move);
-  void (*place)(node *k, const double *q, const double *u); /* of free bodies, else NULL */
+  void (*coordinates)(const node *child, const perp_reduced_relative *at, double *q, double *u);
+  void (*move)(node *child, const double *q, const double *u, perp_reduced_moved *move);
+  void (*place)(node *child, const double *q, const double *u); /* of free bodies, else NULL */
 } perp_reduced_joint;
 
 extern const perp_reduced_joint perp_reduced_joints[]; /* by perp_reduced_kind */

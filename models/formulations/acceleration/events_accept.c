@@ -38,20 +38,6 @@ static void events_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, events->model->m, &events->stop.zero, &events->stop.lambda);
 }
 
-/* room for n; loses its contents */
-static perp_status accept_reserve(perp_ctx *ctx, perp_event_step *t, int n)
-{
-  t->n = 0;
-  if (n <= t->cap) return PERP_OK;
-  free(t->list);
-  t->cap = 0;
-  const size_t cap = (size_t)n + (size_t)n / 2 + 16;
-  t->list = malloc(cap * sizeof *t->list);
-  if (t->list == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
-  t->cap = (int)cap;
-  return PERP_OK;
-}
-
 void perp_events_destroy(perp_events *events)
 {
   if (events == NULL) return;
@@ -347,8 +333,12 @@ perp_ode_answer perp_events_accept(perp_events *events, perp_constrained *system
   }
   const perp_ode_answer parted = accept_positions(events, system, t, q);
   if (parted == PERP_ODE_FAILED) return parted;
-  system->status = accept_reserve(system->ctx, &events->next, events->at.n);
-  if (system->status == PERP_OK) system->status = perp_events_seen_reserve(system->ctx, events);
+  events->next.n = 0;
+  system->status = perp_events_grow(system->ctx, &events->next.list, sizeof *events->next.list,
+                                    events->at.n, &events->next.cap);
+  if (system->status == PERP_OK)
+    system->status = perp_events_grow(system->ctx, &events->start.seen, sizeof *events->start.seen,
+                                      events->at.n, &events->start.cap_seen);
   if (system->status != PERP_OK) return PERP_ODE_FAILED;
   bool impact = events->drives != NULL && perp_event_drives_touch(events->drives, system, v);
   const double closed = parted == PERP_ODE_CHANGED ? PARTED * events->settings.size

@@ -89,9 +89,10 @@ static void forces_feed(const perp_events *events, const perp_contact *contact,
 }
 
 /* Everything of the problem but the solution: how many contacts it has. */
-static int forces_pose(perp_events *events, const perp_eval *e, const double *q, const double *v)
+static int forces_pose(perp_events *events, const perp_eval *e)
 {
   const perp_model *model = events->model;
+  const double *q = events->trial.q, *v = events->trial.v;
   const bool feeds = !(perp_events_keeps_modes(events) && events->settings.feeds_start);
   perp_event_at *at = &events->at;
   bool any = false;
@@ -300,10 +301,9 @@ static bool forces_complementary(perp_events *events, perp_constrained *system)
 /* The same after contacts or motors have changed their modes. */
 static bool forces_again(perp_events *events, perp_constrained *system)
 {
-  const perp_event_trial *trial = &events->trial;
   forces_rewind(events, system);
   forces_rows(events, system, false);
-  if (trial->n > 0) forces_pose(events, system->e, trial->q, trial->v);
+  if (events->trial.n > 0) forces_pose(events, system->e);
   return forces_complementary(events, system);
 }
 
@@ -446,9 +446,8 @@ static bool forces_hold(perp_events *events, perp_constrained *system)
   const perp_contact_count count = { .piled = 1 };
   perp_event_trial *trial = &events->trial;
   bool found = false;
-  if (trial->verdict == PERP_FORCES_SKIPPED) { /* the step was not to be of first order */
-    perp_events_hold(events);
-  }
+  /* was the step not to be of first order? */
+  if (trial->verdict == PERP_FORCES_SKIPPED) perp_events_hold(events);
   for (int i = 1; i == 1 || trial->verdict == PERP_FORCES_SKIPPED; i++) {
     if (trial->verdict == PERP_FORCES_SKIPPED) {
       system->reason = PERP_EXACT;
@@ -492,10 +491,31 @@ static void forces_remember(perp_events *events, bool regular)
   }
 }
 
+/* The problem of an evaluation: contacts that rest, and rows of drives.  False: the system says why
+ * not. */
+static bool forces_begin(perp_events *events, perp_constrained *system)
+{
+  const size_t size = (size_t)events->model->nv * sizeof *system->a;
+  perp_event_trial *trial = &events->trial;
+  if (trial->regular) events->accepted.shown.n = 0;
+  events->cause[0] = '\0';
+  forces_rows(events, system, events->now.phase == PERP_PHASE_FROZEN);
+  if (events->drives != NULL)
+    perp_event_drives_remember(events->drives, !trial->regular, !perp_events_keeps_modes(events));
+  if (events->now.n > 0) {
+    if (!perp_events_find(events, system, trial->t, trial->q)) return false;
+    trial->h_feedback = perp_constrained_feedback_step(system, PERP_LEVEL_ACCELERATION,
+                                                       events->settings.h);
+    trial->n = forces_pose(events, system->e);
+  }
+  memcpy(trial->f_free, system->f, size);
+  memcpy(trial->a_free, system->a, size);
+  return true;
+}
+
 bool perp_events_forces(perp_events *events, perp_constrained *system, double t, double h,
                         const double *q, const double *v, bool intermediate)
 {
-  const size_t size = (size_t)events->model->nv * sizeof *system->a;
   perp_event_trial *trial = &events->trial;
   perp_event_phase *phase = &events->now.phase;
   bool found = false, fit = false;
@@ -511,32 +531,19 @@ bool perp_events_forces(perp_events *events, perp_constrained *system, double t,
     for (int i = 0; i < events->model->nv; i++) system->f[i] += events->start.held[i];
     return perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, h, v);
   }
-  /* the problem */
-  if (trial->regular) events->accepted.shown.n = 0;
-  events->cause[0] = '\0';
-  forces_rows(events, system, *phase == PERP_PHASE_FROZEN);
-  if (events->drives != NULL)
-    perp_event_drives_remember(events->drives, intermediate, !perp_events_keeps_modes(events));
-  if (events->now.n > 0) {
-    if (!perp_events_find(events, system, t, q)) return false;
-    trial->h_feedback = perp_constrained_feedback_step(system, PERP_LEVEL_ACCELERATION,
-                                                       events->settings.h);
-    trial->n = forces_pose(events, system->e, q, v);
-  }
+  if (!forces_begin(events, system)) return false;
   const bool none = trial->n == 0 && trial->n_rows == 0;
-  memcpy(trial->f_free, system->f, size);
-  memcpy(trial->a_free, system->a, size);
   /* the diagram of events.h */
   switch (*phase) {
   case PERP_PHASE_FRESH:
   case PERP_PHASE_BEGINS: {
     const bool first_order = perp_events_holds(events, events->start.t);
-    if (!trial->regular) {
+    if (!trial->regular) { /* no modes were found at the start of the step */
       found = none || forces_complementary(events, system);
     } else if (none || forces_go_on(events, system)) {
       found = true;
       *phase = PERP_PHASE_FROZEN;
-    } else if (system->status == PERP_OK) {
+    } else if (system->status == PERP_OK) { /* else: no memory */
       trial->decides = true;
       found = !first_order && forces_decide(events, system, &fit);
       if (found && fit) *phase = PERP_PHASE_FROZEN;
@@ -547,7 +554,7 @@ bool perp_events_forces(perp_events *events, perp_constrained *system, double t,
     }
     break;
   }
-  case PERP_PHASE_FROZEN:
+  case PERP_PHASE_FROZEN: /* by complementarity where the modes have no forces here */
     found = none || forces_solve(events, system, true);
     if (found || system->status != PERP_OK) break;
     forces_rewind(events, system);
@@ -557,7 +564,7 @@ bool perp_events_forces(perp_events *events, perp_constrained *system, double t,
   case PERP_PHASE_CONSULTED:
     found = none || forces_complementary(events, system);
     break;
-  case PERP_PHASE_HELD:
+  case PERP_PHASE_HELD: /* above */
     break;
   }
   if (!found || none) return found;

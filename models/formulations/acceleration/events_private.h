@@ -144,6 +144,13 @@ typedef struct perp_event_trial {
   double *load;                      /* [bodies] N, by the root of an island */
 } perp_event_trial;
 
+/* Contacts at the start of a step, with forces [3 n]. */
+typedef struct perp_event_shown {
+  perp_contact *contact;
+  double *force, *impulse;
+  int n, cap;
+} perp_event_shown;
+
 /* The state accepted last, and how steps make progress. */
 typedef struct perp_event_accepted {
   bool hit;       /* there was an impact, which */
@@ -156,11 +163,7 @@ typedef struct perp_event_accepted {
   int events;     /* in the step since t_events */
   int span;       /* steps until modes are frozen again, at t_calm */
   double t_events, t_calm; /* s */
-  struct {
-    perp_contact *contact;   /* [n] at the start of the step, with forces, */
-    double *force, *impulse; /* [3 n] */
-    int n;
-  } shown;
+  perp_event_shown shown;
 } perp_event_accepted;
 
 struct perp_events {
@@ -259,8 +262,8 @@ void perp_events_lows(const perp_events *events, const perp_constrained *system,
 /* Has a body passed another one since the start of the step, so fast that neither end shows it? */
 bool perp_events_passed(perp_events *events, const double *q);
 
-/* Room for as many as were found last; keeps its contents. */
-perp_status perp_events_seen_reserve(perp_ctx *ctx, perp_events *events);
+/* Room for n elements of size bytes in *array, and some more; keeps its contents. */
+perp_status perp_events_grow(perp_ctx *ctx, void *array, size_t size, int n, int *cap);
 /* The contacts found last, for which there is room, are those at the start of a step. */
 void perp_events_see(perp_events *events);
 /* How deep may this contact be, m, because it was not there at the start of the step, though its

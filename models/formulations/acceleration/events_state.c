@@ -96,26 +96,32 @@ static void events_state_layout(void *ws, perp_arena *a)
   events->at.stop = PERP_CARVE(a, double, 9 * n);
 }
 
-/* They are of the start of a step, and more contacts may be found on its way. */
-static perp_status events_state_grow_shown(perp_ctx *ctx, perp_events *events)
+perp_status perp_events_grow(perp_ctx *ctx, void *array, size_t size, int n, int *cap)
 {
-  const size_t cap = (size_t)events->at.cap;
-  perp_contact *shown = realloc(events->accepted.shown.contact, cap * sizeof *shown);
-  if (shown != NULL) events->accepted.shown.contact = shown;
-  double *force = realloc(events->accepted.shown.force, 3 * cap * sizeof *force);
-  if (force != NULL) events->accepted.shown.force = force;
-  double *impulse = realloc(events->accepted.shown.impulse, 3 * cap * sizeof *impulse);
-  if (impulse != NULL) events->accepted.shown.impulse = impulse;
-  if (shown == NULL || force == NULL || impulse == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", events->at.cap);
+  void *grown;
+  if (n <= *cap) return PERP_OK;
+  const int wanted = n + n / 2 + 16;
+  memcpy(&grown, array, sizeof grown);
+  grown = realloc(grown, (size_t)wanted * size);
+  if (grown == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
+  memcpy(array, &grown, sizeof grown);
+  *cap = wanted;
   return PERP_OK;
 }
 
 perp_status perp_events_reserve(perp_ctx *ctx, perp_events *events, int n)
 {
+  perp_event_shown *shown = &events->accepted.shown;
   if (n <= events->at.cap) return PERP_OK;
   events->at.cap = n + n / 2 + 16;
-  perp_status status = events_state_grow_shown(ctx, events);
+  /* those shown are of the start of a step, and more contacts may be found on its way */
+  int cap[3] = { shown->cap, shown->cap, shown->cap };
+  perp_status status = perp_events_grow(ctx, &shown->contact, sizeof *shown->contact, n, &cap[0]);
+  if (status == PERP_OK)
+    status = perp_events_grow(ctx, &shown->force, 3 * sizeof *shown->force, n, &cap[1]);
+  if (status == PERP_OK)
+    status = perp_events_grow(ctx, &shown->impulse, 3 * sizeof *shown->impulse, n, &cap[2]);
+  if (status == PERP_OK) shown->cap = cap[0];
   if (status == PERP_OK)
     status = perp_arena_layout(ctx, &events->at.arena, events_state_layout, events);
   if (status != PERP_OK) events->at.cap = 0;
@@ -206,17 +212,6 @@ bool perp_events_find(perp_events *events, perp_constrained *system, double t, c
  * time of an impact would suffer from it. */
 static const double JUMP =
     2e-6; /* of the smaller body: what collision detection leaves open, twice */
-
-perp_status perp_events_seen_reserve(perp_ctx *ctx, perp_events *events)
-{
-  if (events->at.n <= events->start.cap_seen) return PERP_OK;
-  const int cap = events->at.n + events->at.n / 2 + 16;
-  perp_event_seen *seen = realloc(events->start.seen, (size_t)cap * sizeof *seen);
-  if (seen == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", cap);
-  events->start.seen = seen;
-  events->start.cap_seen = cap;
-  return PERP_OK;
-}
 
 void perp_events_see(perp_events *events)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The inside of the formulation point-mass: bodies as points (point_mass_bodies.c), their
- * constraints (point_mass_links.c), and the step (point_mass.c, which has the equations). */
+ * constraints (point_mass_links.c), and the step (point_mass_step.c, which has the equations). */
 #ifndef PERP_POINT_MASS_H
 #define PERP_POINT_MASS_H
 

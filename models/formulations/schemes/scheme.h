@@ -177,7 +177,7 @@ void perp_scheme_remember(perp_scheme *s, double h, double part);
 /* Memory for n contacts; what is remembered stays. */
 perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n);
 
-/* ---- parts of a step: scheme_parts.c ----
+/* ---- parts of a step: scheme_common.c ----
  * */
 
 /* v1 += h M^-1 f(t, q1, v1), q1 those of s->e; the gyroscopic torque by the implicit midpoint rule
