@@ -95,13 +95,12 @@ double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *blocks, co
 }
 
 perp_status perp_kkt_judge_dependent(const perp_blocks *blocks, const double *c, double *a,
-                                     double *lambda, double infeasible_tol, perp_stats *stats,
-                                     double *scratch)
+                                     double *lambda, perp_stats *stats, double *scratch)
 {
   if (!perp_finite(blocks->nv, a) || !perp_finite(blocks->m, lambda))
     return kkt_give_up(blocks, a, lambda, stats, PERP_NOT_FINITE);
   double violation = perp_kkt_violation(blocks, c, a, lambda, scratch);
-  stats->reason = violation <= infeasible_tol ? PERP_REGULARIZED : PERP_INFEASIBLE;
+  stats->reason = violation <= KKT_INFEASIBLE ? PERP_REGULARIZED : PERP_INFEASIBLE;
   return PERP_OK;
 }
 
@@ -149,8 +148,7 @@ perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *bl
   const int passes = stats->iterations;
   perp_kkt_refine(direct, direct->apply, blocks, f, c, a, lambda, stats, direct->refine);
   stats->work += (stats->iterations - passes) * direct->cost_solve;
-  return perp_kkt_judge_dependent(blocks, c, a, lambda, direct->opt.infeasible_tol, stats,
-                                  direct->refine);
+  return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, direct->refine);
 }
 
 void perp_kkt_direct_cost(const void *ws, double *factor, double *solve)

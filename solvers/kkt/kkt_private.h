@@ -22,14 +22,13 @@
  * regularization). Round-off in the null space is amplified by trace / delta: the norm is least to
  * about 1e-6. */
 
+/* Relative violation above which constraints are reported as contradictory: far above what rounding
+ * leaves of consistent ones, which iterated regularization meets to about 1e-6. */
+#define KKT_INFEASIBLE 1e-6
+
 #define KKT_RANK_OPTIONS(S)                                                                        \
   PERP_REAL(S, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",                                        \
-            "Rank tolerance: a row is dependent if its pivot is below this fraction of A_ii."),    \
-      PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                  \
-                "Relative violation above which dependent rows are reported as contradictory.")
-#define KKT_INFEASIBLE_OPTION(S)                                                                   \
-  PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                      \
-            "Relative violation above which constraints are reported as contradictory.")
+            "Rank tolerance: a row is dependent if its pivot is below this fraction of A_ii.")
 
 /* Refuse the solve: defined finite output. */
 static inline perp_status kkt_give_up(const perp_blocks *blocks, double *a, double *lambda,
@@ -115,14 +114,13 @@ double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *blocks, co
 
 /* After a solve with dependent rows: PERP_REGULARIZED, or PERP_INFEASIBLE, or NOT_FINITE. */
 perp_status perp_kkt_judge_dependent(const perp_blocks *blocks, const double *c, double *a,
-                                     double *lambda, double infeasible_tol, perp_stats *stats,
-                                     double *scratch);
+                                     double *lambda, perp_stats *stats, double *scratch);
 
 /* ---- formulations that factor A or K, and a shifted one where rows are dependent: direct.c ----
  */
 
 struct kkt_direct_opts {
-  double rank_tol, infeasible_tol, delta;
+  double rank_tol, delta;
 };
 extern const perp_opt perp_kkt_direct_options[];
 

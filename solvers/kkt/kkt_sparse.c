@@ -21,7 +21,7 @@
 enum { MORE_PASSES = 10 };
 
 struct opts {
-  double delta, tol, infeasible_tol;
+  double delta, tol;
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",
@@ -29,7 +29,7 @@ static const perp_opt options[] = {
   PERP_REAL(
       struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
       "Residual (componentwise backward error) that is accepted if iterative refinement stalls."),
-  KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
+  PERP_OPTIONS_END
 };
 
 enum { USUAL_PASSES = 8 }; /* of refinement: 1 to 25 on the shipped scenes */
@@ -261,7 +261,7 @@ static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *
   /* Only the constraints may be left over, as with the other formulations
    * (perp_kkt_judge_dependent). */
   double violation = perp_kkt_violation(blocks, c, a, lambda, work->refine);
-  if (violation > work->opt.infeasible_tol)
+  if (violation > KKT_INFEASIBLE)
     stats->reason = PERP_INFEASIBLE;
   else
     stats->reason = residual <= violation ? PERP_REGULARIZED : PERP_INACCURATE;

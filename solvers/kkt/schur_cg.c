@@ -23,7 +23,7 @@
 #include "solvers/kkt/kernels.h"
 
 struct opts {
-  double tol, infeasible_tol;
+  double tol;
   int max_iter;
 };
 static const perp_opt options[] = {
@@ -31,7 +31,7 @@ static const perp_opt options[] = {
             "Stopping tolerance: residual relative to the right-hand side."),
   PERP_INT(struct opts, max_iter, 0, 0, 1e9,
            "Maximum number of iterations. 0: 10 m + 100 for m constraint rows."),
-  KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
+  PERP_OPTIONS_END
 };
 
 /* p' A p / p' P^-1 p below this is round-off of a zero */
@@ -284,7 +284,7 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *bl
     double violation = perp_kkt_violation(blocks, c, a, lambda, work->scratch);
     if (violation <= AT_ROUND_OFF)
       stats->reason = stats->reason == PERP_STALLED ? PERP_CONVERGED : PERP_REGULARIZED;
-    else if (stats->reason == PERP_INFEASIBLE && violation <= work->opt.infeasible_tol)
+    else if (stats->reason == PERP_INFEASIBLE && violation <= KKT_INFEASIBLE)
       stats->reason = PERP_REGULARIZED;
   }
   return PERP_OK;

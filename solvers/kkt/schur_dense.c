@@ -24,7 +24,7 @@
 _Static_assert(sizeof(lapack_int) == sizeof(int), "LAPACK with 32-bit integers");
 
 struct opts {
-  double rank_tol, infeasible_tol;
+  double rank_tol;
 };
 static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END };
 
@@ -174,9 +174,7 @@ static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks 
                         work->work, work->lwork);
   }
   perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
-  if (work->dependent)
-    return perp_kkt_judge_dependent(blocks, c, a, lambda, work->opt.infeasible_tol, stats,
-                                    work->work);
+  if (work->dependent) return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->work);
   return kkt_take(blocks, a, lambda, stats);
 }
 

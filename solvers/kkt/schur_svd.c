@@ -16,13 +16,13 @@
 #include <lapacke.h>
 
 struct opts {
-  double rank_tol, infeasible_tol;
+  double rank_tol;
 };
 static const perp_opt options[] = {
   PERP_REAL(
       struct opts, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",
       "Rank tolerance: singular values below this fraction of the largest one count as zero."),
-  KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
+  PERP_OPTIONS_END
 };
 
 struct ws {
@@ -124,9 +124,7 @@ static perp_status schur_svd_solve(perp_ctx *ctx, void *ws, const perp_blocks *b
     for (int i = 0; i < m; i++) lambda[i] += V[i] * y;
   }
   perp_kkt_schur_motion(blocks, f, lambda, a, work->v);
-  if (work->rank < m)
-    return perp_kkt_judge_dependent(blocks, c, a, lambda, work->opt.infeasible_tol, stats,
-                                    work->work);
+  if (work->rank < m) return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->work);
   return kkt_take(blocks, a, lambda, stats);
 }
 

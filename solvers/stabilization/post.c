@@ -65,10 +65,16 @@ static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
 enum { WEIGHT_MASS, WEIGHT_NONE };
 static const char *const weights[] = { "mass", "none", NULL };
 
+/* Velocity error max |J v|, m/s, below which the velocity is not projected: rounding of velocities
+ * of 1 m/s leaves 1e-13.  Penetration, m, that is not corrected: far below what any result shows.
+ */
+#define POST_TOL_V       1e-13
+#define POST_TOL_CONTACT 1e-9
+
 struct opts {
   int passes, sweeps, contact_passes, weight;
   bool velocity, hold;
-  double tol, tol_v, tol_contact, softness, limit;
+  double tol, softness, limit;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, passes, 1, 1, 100,
@@ -79,15 +85,11 @@ static const perp_opt options[] = {
            "velocity level if velocity=true."),
   PERP_REAL(struct opts, tol, 1e-14, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "Position error max |C| below which no further iteration is made."),
-  PERP_REAL(struct opts, tol_v, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
-            "Velocity error max |J v| below which the velocity is not projected."),
   PERP_INT(struct opts, contact_passes, 3, 0, 100,
            "Maximum number of passes that remove penetration. 0: contacts are not corrected."),
   PERP_BOOL(struct opts, hold, false,
             "Correct velocities of resting contacts by feedback instead of projection. Used on the "
             "acceleration level only."),
-  PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "Penetration depth that is not corrected."),
   PERP_REAL(
       struct opts, softness, 0, 0, 1, PERP_OPEN_MAX, "",
       "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
@@ -161,8 +163,8 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   PERP_TRY(post_correct(work, t, work->opt.velocity && projection->sys.solve_start != NULL, stats));
   if (stats->reason < 0) return PERP_OK;
   if (work->opt.velocity) {
-    PERP_TRY(perp_stab_project_velocity(projection, t, projection->q, projection->v,
-                                        work->opt.tol_v, stats));
+    PERP_TRY(
+        perp_stab_project_velocity(projection, t, projection->q, projection->v, POST_TOL_V, stats));
     if (stats->reason < 0) return PERP_OK;
     memcpy(v, projection->v, size_v);
   }
@@ -174,13 +176,13 @@ static void post_contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *work = ws;
   *how = (perp_stab_contacts){ .passes = work->opt.contact_passes,
-                               .tol = work->opt.tol_contact,
+                               .tol = POST_TOL_CONTACT,
                                .softness = work->opt.softness,
                                .limit = work->opt.limit,
                                .unweighted = work->opt.weight == WEIGHT_NONE,
                                .velocity = work->opt.velocity && work->opt.contact_passes > 0 &&
                                            !work->opt.hold,
-                               .tol_v = work->opt.tol_v };
+                               .tol_v = POST_TOL_V };
 }
 
 static double post_contact(const void *ws, perp_level level, double h, double gap, double rate)

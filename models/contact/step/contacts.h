@@ -22,8 +22,8 @@
 
 /* Options of formulations that step velocities, with contacts or without. */
 typedef struct perp_contact_opts {
-  double margin, tolerance, threshold, tangential, slip, residual, residual_data, budget, softness,
-      stiffness, damping;
+  double margin, tolerance, threshold, tangential, slip, residual, budget, softness, stiffness,
+      damping;
   double frequency, damping_ratio, push;
   double sleep_time, sleep_velocity;
   int impact, align, joints, threads, gyro, substeps, halvings, relax, servo, choice;
@@ -48,6 +48,10 @@ extern const char *const perp_joints_names[];
 
 /* A step has a bounded cost: what a problem of it may take, in the unit of perp_lcp_afford. */
 #define PERP_STEP_BUDGET 1.0
+/* Largest residual of an accepted solution in units of the data: the velocity, or acceleration,
+ * error of a row over the largest |b| of its island.  It is what a result can show, beside the
+ * scaled residual (option residual), which says how well a row is solved. */
+#define PERP_CONTACT_TOL_DATA 1e-6
 #define PERP_BUDGET_MEANS                                                                          \
   "Largest work of the LCP solver for one problem, in 1e9 multiply-adds (about a second), up to "  \
   "800 rows or 5e4 numbers in J. Larger problems get more, in proportion to n^3 or to J. "         \
@@ -89,9 +93,6 @@ extern const char *const perp_joints_names[];
                 "Gap up to which contacts are detected. 0: computed from speeds and step."),       \
       PERP_REAL(perp_contact_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                        \
                 "Largest scaled residual of an accepted solution."),                               \
-      PERP_REAL(perp_contact_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                   \
-                "Largest residual of an accepted solution: velocity error of a row, relative to "  \
-                "the largest |b| of its island."),                                                 \
       PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS)
 #define PERP_CONTACT_OPTIONS_APART                                                                 \
   PERP_REAL(perp_contact_opts, tolerance, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                      \

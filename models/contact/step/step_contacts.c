@@ -111,7 +111,7 @@ static perp_status step_contacts_open(perp_ctx *ctx, perp_contacts *c, const per
                      "joints=eliminate, with a KKT solver that is not iterative",
                      perp_impact_names[c->o.impact]);
   const perp_contact_setup solving = { .tol = c->o.residual,
-                                       .tol_data = c->o.residual_data,
+                                       .tol_data = PERP_CONTACT_TOL_DATA,
                                        .budget = c->o.budget,
                                        .part = c->o.closed > 0 ? CLOSE : 0,
                                        .choice = c->o.choice };
@@ -127,7 +127,7 @@ static perp_status step_contacts_open(perp_ctx *ctx, perp_contacts *c, const per
   double size = 0;
   for (int b = 0; b < model->n_bodies; b++) size = fmax(size, c->reach[b]);
   const perp_contact_post_setup setup = { .tol = c->o.residual,
-                                          .tol_data = c->o.residual_data,
+                                          .tol_data = PERP_CONTACT_TOL_DATA,
                                           .budget = c->o.budget,
                                           .slop = c->slop,
                                           .size = size,

@@ -8,8 +8,7 @@
 
 extern const perp_stab_desc perp_stab_none;
 
-static const double TOL_DATA = 1e-6; /* where no options say it */
-static const double NARROW = 1e-12;  /* of a step: so short is no half of it */
+static const double NARROW = 1e-12; /* of a step: so short is no half of it */
 
 static const char *stepping_method(const perp_stepping *w)
 {
@@ -95,7 +94,7 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
   }
   if (model->n_drives > 0)
     PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? &contact->compliance : &rigid,
-                                contact != NULL ? contact->residual_data : TOL_DATA,
+                                PERP_CONTACT_TOL_DATA,
                                 contact != NULL ? contact->budget : PERP_STEP_BUDGET, &w->drives));
   if (w->drives != NULL && contact != NULL && contact->servo == PERP_SERVO_SYMPLECTIC)
     perp_drives_symplectic(w->drives);

@@ -59,7 +59,7 @@
 #include "models/stepping/constrained.h"
 
 typedef struct perp_event_opts {
-  double threshold, tangential, slip, gap, rest, locate, residual, residual_data, budget;
+  double threshold, tangential, slip, gap, rest, locate, residual, budget;
   int impact, order, sliding, bisections, threads, critical, choice;
   bool warm;
 } perp_event_opts;
@@ -99,9 +99,6 @@ extern const char *const perp_critical_names[];
                "state is used."),                                                                  \
       PERP_REAL(perp_event_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                          \
                 "Largest scaled residual of an accepted solution."),                               \
-      PERP_REAL(perp_event_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                     \
-                "Largest residual of an accepted solution: velocity or acceleration error of a "   \
-                "row, relative to the largest |b| of its island."),                                \
       PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \
       PERP_BOOL(perp_event_opts, warm, true,                                                       \
                 "Use the forces of the previous evaluation as the initial guess."),                \

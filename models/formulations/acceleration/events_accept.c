@@ -77,7 +77,7 @@ static perp_status create_contacts(perp_ctx *ctx, perp_events *events, const per
 {
   const perp_event_opts *o = &events->opts;
   const perp_contact_setup solving = {
-    .tol = o->residual, .tol_data = o->residual_data, .budget = o->budget, .choice = o->choice
+    .tol = o->residual, .tol_data = PERP_CONTACT_TOL_DATA, .budget = o->budget, .choice = o->choice
   };
   perp_parts alone = *parts;
   if (events->model->surfaces.belts && o->critical == PERP_CRITICAL_STOP)
@@ -98,7 +98,7 @@ static perp_status create_contacts(perp_ctx *ctx, perp_events *events, const per
                                    &events->islands));
     PERP_TRY(perp_contact_stab(ctx, parts, &events->stab, &events->stab_ws));
     const perp_contact_post_setup setup = { .tol = o->residual,
-                                            .tol_data = o->residual_data,
+                                            .tol_data = PERP_CONTACT_TOL_DATA,
                                             .budget = o->budget,
                                             .slop = events->settings.touch,
                                             .size = events->settings.size,

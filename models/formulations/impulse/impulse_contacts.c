@@ -34,7 +34,6 @@
 enum { ROUNDS = 4 };              /* of taking in contacts that had been left out */
 static const double SLIP = 1e-5;  /* m/s: what slides faster has mu_dynamic */
 static const double LATE = 1e-12; /* m: a contact that was left out is taken in when it is deeper */
-static const double TOL_DATA = 1e-6;
 
 /* Contacts of one end of the step. */
 typedef struct set {
@@ -114,8 +113,8 @@ static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c
 {
   const perp_model *model = c->model;
   if (model->n_drives > 0)
-    PERP_TRY(perp_drives_create(ctx, model, parts, &(perp_compliance){ 0 }, TOL_DATA, c->o.budget,
-                                &c->drives));
+    PERP_TRY(perp_drives_create(ctx, model, parts, &(perp_compliance){ 0 }, PERP_CONTACT_TOL_DATA,
+                                c->o.budget, &c->drives));
   if (model->n_shapes == 0) return PERP_OK;
   if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -128,12 +127,13 @@ static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c
   PERP_TRY(perp_contact_stab(ctx, parts, &c->stab, &c->stab_ws));
   PERP_TRY(perp_collision_create(ctx, model, 0, &c->start.collision));
   PERP_TRY(perp_collision_create(ctx, model, 1e-3 * model->size, &c->end.collision));
-  const perp_contact_setup solving = {
-    .tol = c->o.residual, .tol_data = TOL_DATA, .budget = c->o.budget, .choice = c->o.choice
-  };
+  const perp_contact_setup solving = { .tol = c->o.residual,
+                                       .tol_data = PERP_CONTACT_TOL_DATA,
+                                       .budget = c->o.budget,
+                                       .choice = c->o.choice };
   PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, 1, false, &c->islands));
   const perp_contact_post_setup setup = { .tol = c->o.residual,
-                                          .tol_data = TOL_DATA,
+                                          .tol_data = PERP_CONTACT_TOL_DATA,
                                           .budget = c->o.budget,
                                           .slop = c->slop,
                                           .size = c->size,

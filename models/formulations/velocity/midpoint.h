@@ -8,7 +8,7 @@
 #include "models/stepping/stepper.h"
 
 typedef struct perp_midpoint_opts {
-  double threshold, slip, push, residual, residual_data, budget;
+  double threshold, slip, push, residual, budget;
   int parts, choice;
 } perp_midpoint_opts;
 

@@ -59,9 +59,6 @@ static const perp_opt options[] = {
       "Maximum separation speed of deep contacts, due to the correction of their penetration."),
   PERP_REAL(perp_midpoint_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
             "Largest scaled residual of an accepted solution."),
-  PERP_REAL(perp_midpoint_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "Largest residual of an accepted solution: velocity error of a row, relative to the "
-            "largest |b| of its island."),
   PERP_REAL(perp_midpoint_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
   PERP_INT(perp_midpoint_opts, parts, 8, 1, 1000,
            "Largest number of sub-steps in a step; events end sub-steps. The last one has order 1 "
@@ -102,7 +99,7 @@ static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *s, const
   PERP_TRY(perp_constrained_create(ctx, &s->step.k, model, parts, true));
   if (model->n_shapes == 0) return PERP_OK;
   const perp_contact_setup setup = { .tol = s->o.residual,
-                                     .tol_data = s->o.residual_data,
+                                     .tol_data = PERP_CONTACT_TOL_DATA,
                                      .budget = s->o.budget,
                                      .choice = s->o.choice };
   perp_contacts_reach(model, s->reach);

@@ -52,7 +52,6 @@ static const perp_opt options[] = {
 };
 
 static const double SLIP = 1e-5;     /* m/s: what slides faster has mu_dynamic */
-static const double TOL_DATA = 1e-6; /* of a problem of contacts */
 static const double ROUNDING = 1e-9; /* of the size: passes that gain nothing below it are done */
 
 typedef struct memory {
@@ -269,9 +268,10 @@ static perp_status velocity_nonlinear_open(perp_ctx *ctx, workspace *w, const pe
 {
   const perp_model *model = w->s.k.model;
   if (model->n_shapes == 0) return PERP_OK;
-  const perp_contact_setup setup = {
-    .tol = w->o.residual, .tol_data = TOL_DATA, .budget = w->o.budget, .choice = w->o.choice
-  };
+  const perp_contact_setup setup = { .tol = w->o.residual,
+                                     .tol_data = PERP_CONTACT_TOL_DATA,
+                                     .budget = w->o.budget,
+                                     .choice = w->o.choice };
   perp_contacts_reach(model, w->reach);
   PERP_TRY(perp_collision_create(ctx, model, 0, &w->collision));
   return perp_contacts_islands(ctx, model, parts, &setup, 1, false, &w->islands);

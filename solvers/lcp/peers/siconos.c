@@ -8,7 +8,7 @@
  * calls it in place: for timing, in a process that may be lost.
  *
  * Siconos stops by a norm of its own.  So that no answer is refused for the difference between two
- * norms, it is asked for `tighten` times the tolerance of the call: its error is |natural map|_2
+ * norms, it is asked for TIGHTEN times the tolerance of the call: its error is |natural map|_2
  * over |b|_2, ours divides row by row by the largest entry of A, which is another number by up to
  * the spread of the rows.
  *
@@ -34,18 +34,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What Siconos is asked for, as a fraction of the tolerance of the caller: see above. */
+#define TIGHTEN 0.01
+
 struct options {
-  double tol, tighten, timeout;
+  double tol, timeout;
   int limit;
   bool isolate;
 };
 
 static const perp_opt option_table[] = {
   PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
-            "Tolerance that Siconos uses, in its own error measure. 0: tighten times the tolerance "
+            "Tolerance that Siconos uses, in its own error measure. 0: 0.01 times the tolerance "
             "of the caller."),
-  PERP_REAL(struct options, tighten, 0.01, 0, 1, PERP_OPEN_MIN, "",
-            "Tolerance that Siconos uses, as a fraction of the tolerance of the caller (see tol)."),
   PERP_INT(struct options, limit, 0, 0, 1e9,
            "Maximum number of Siconos iterations. 0: the default of Siconos."),
   PERP_BOOL(struct options, isolate, true, "Run Siconos in a child process."),
@@ -205,7 +206,7 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
 {
   struct workspace *w = ws;
   size_t bytes = (size_t)p->n * sizeof *lambda;
-  double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? w->opt.tighten * p->tol : 1e-10;
+  double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? TIGHTEN * p->tol : 1e-10;
   perp_no_certificate(p, certificate);
   stats->reason = PERP_EXACT;
   if (p->n == 0) return PERP_OK;
