@@ -86,14 +86,13 @@ const perp_command perp_report_command = {
   .cli.name = "report",
   .cli.usage = "DIR... [options]",
   .cli.summary = "Writes the report of a results folder: one HTML page that needs no network.",
-  .cli.more =
-      "DIR is a folder made by `perp run`, or the name of a study with a folder in "
-      "results/. report.json beside the page has all that it shows. Figures for documents "
-      "are stored in DIR/figs with their data and gnuplot scripts. "
-      "Several folders with shards of one study (--shard) give one page, which needs -o; "
-      "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
-      "gnuplot could not draw some figures (an error names them), or perp was built without "
-      "the script of its pages (the message says how to get it).",
+  .cli.more = "DIR is a folder made by `perp run`, or the name of a study with a folder in "
+              "results/. report.json beside the page has all that it shows. Figures for documents "
+              "are stored in DIR/figs with their data and gnuplot scripts. "
+              "Several folders with shards of one study (--shard) give one page, which needs -o; "
+              "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
+              "gnuplot could not draw some figures (an error names them). It is 5, too, where perp "
+              "was built without the script of its pages; the message says how to get it.",
   .cli.example = "perp report results/chain6-stab --figs svg,pdf",
   .cli.flags = report_flags,
   .cli.min_args = 1,

@@ -170,7 +170,7 @@ static void findings_summary(perp_page *page, perp_json *j)
   perp_json_texts(j, "metrics", shown, columns);
   perp_json_open(j, "rows", '[');
   for (int i = 0; i < n; i++) {
-    perp_json_members(j, "{ cell %d, label %s, mark %s", row[i], perp_page_row_label(page, row[i]),
+    perp_json_members(j, "{ run %d, label %s, mark %s", row[i], perp_page_row_label(page, row[i]),
                       perp_view_mark(&page->pool, &page->view, row[i]));
     perp_json_open(j, "values", '[');
     for (int k = 0; k < columns; k++)
@@ -234,7 +234,7 @@ static void findings_endings(perp_page *page, perp_json *j)
     if (a->worst == PERP_CELL_PLANNED)
       perp_json_raw(j, NULL, "null");
     else
-      perp_json_members(j, "{ status %s, n %d, of %d, cell %d, failed? %d }",
+      perp_json_members(j, "{ status %s, n %d, of %d, run %d, failed? %d }",
                         perp_cell_status_names[a->worst], a->n, a->of, a->cell,
                         a->worst > PERP_CELL_FIXED_WORK);
   }
@@ -247,7 +247,7 @@ static void findings_warnings(perp_page *page, perp_json *j)
   const char **text = perp_results_warnings(page->results, &page->pool, &warnings);
   perp_json_open(j, "warnings", '[');
   for (int k = 0; k < warnings.n; k++)
-    perp_json_members(j, "{ n %d, text %s, cell %d }", warnings.count[k].n, text[k],
+    perp_json_members(j, "{ n %d, text %s, run %d }", warnings.count[k].n, text[k],
                       warnings.count[k].first);
   perp_json_close(j, ']');
   free(warnings.count);

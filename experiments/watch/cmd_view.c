@@ -137,7 +137,8 @@ const perp_command perp_view_command = {
       "drag to turn it.\n\nFor two simulations with one clock: perp view chain:links=6 --stab none "
       "--against stab=post. For a picture: perp view stack:boxes=9 --png stack.png --at 1s. A "
       "simulation that fails is shown until its end, with a message.\n\nExit status: 0 the page "
-      "was made, 5 perp was built without the script of its pages, or Chromium is missing with --png "
+      "was made, 5 perp was built without the script of its pages, or Chromium is missing with "
+      "--png "
       "(an error names it).",
   .cli.example = "perp view tippe-top --t-end 8s",
   .cli.flags = view_flags,

@@ -145,9 +145,9 @@ function endings(d) {
   const e = d.endings;
   if (!e) return null;
   const at = (row, scene) => e.fields[row * e.scenes.length + scene];
-  const field = (a) => (a ? h('td', { class: a.status === 'ok' ? 'good' : kindOf(d, a.cell), title: d.cells.cause[a.cell] }, a.status, a.n < a.of && small(`${a.n} of ${a.of}`)) : td(''));
+  const field = (a) => (a ? h('td', { class: a.status === 'ok' ? 'good' : kindOf(d, a.run), title: d.cells.cause[a.run] }, a.status, a.n < a.of && small(`${a.n} of ${a.of}`)) : td(''));
   const failed = e.fields.map((a, k) => ({ a, k })).filter(({ a }) => a?.failed);
-  const causes = tally(failed, ({ a }) => `${a.status}: ${d.cells.cause[a.cell] || d.cells.reason[a.cell]}`);
+  const causes = tally(failed, ({ a }) => `${a.status}: ${d.cells.cause[a.run] || d.cells.reason[a.run]}`);
   return [
     h('h2', { id: 'endings' }, 'Outcome on each scene'),
     note(`Each field shows the worst outcome of the runs of one ${e.part} on one scene, and their number. Point at a field to see the cause. `, h('em', {}, 'Unsuited'), ': the scene is outside the domain of the method; this is not a failure.'),
@@ -162,7 +162,7 @@ function warned(d) {
   return [
     h('h2', { id: 'warned' }, 'Warnings'),
     note('A run with a warning may be ok: it reached its end, but its figures show a loss that the status does not say.'),
-    table([th('runs', 'n'), th('warning'), th('first example')], d.warnings.map((w) => [td('n', String(w.n)), td('wrap', w.text), td('', code(d.cells.id[w.cell]))])),
+    table([th('runs', 'n'), th('warning'), th('first example')], d.warnings.map((w) => [td('n', String(w.n)), td('wrap', w.text), td('', code(d.cells.id[w.run]))])),
   ];
 }
 
