@@ -160,14 +160,6 @@ static perp_status islands_decompress(perp_islands *s, lane *own,
   return PERP_OK;
 }
 
-/* Does one of them slide in a known direction? */
-static bool islands_known(const perp_islands *s, int contact, int nc)
-{
-  for (int i = 2 * contact; i < 2 * (contact + nc); i++)
-    if (s->contact.drag[i] != 0) return true;
-  return false;
-}
-
 static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_constrained *k,
                                      const perp_island_task *task, int i)
 {
@@ -228,9 +220,11 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
     PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->row.x + first,
                             s->contact.slip + contact, &own->count));
   }
+  bool known = false; /* does one of them slide in a known direction? */
+  for (int c = 2 * contact; c < 2 * (contact + nc) && task->sliding != NULL; c++)
+    known |= s->contact.drag[c] != 0;
   const double done = own->count.problems == problems ? 0 : fmax(own->count.work - work, 1);
-  if (own->choice != NULL && own->count.failures + own->count.swept == left &&
-      !(task->sliding != NULL && islands_known(s, contact, nc)))
+  if (own->choice != NULL && own->count.failures + own->count.swept == left && !known)
     PERP_TRY(perp_islands_choose(
         s, own, &problem, task, &s->body.known[s->body.order[p->first[BODIES]]], done,
         s->row.x + first, s->contact.slip + contact,
@@ -283,11 +277,6 @@ const int *perp_islands_roots(const perp_islands *s, bool single)
   return single ? s->body.joint_root : s->body.parent;
 }
 
-static int islands_largest(int a, int b)
-{
-  return a > b ? a : b;
-}
-
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
 {
   const int threads = s->observer != NULL || k->ctx->trace != NULL ? 1 : s->threads;
@@ -320,7 +309,8 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
     if (ctx->status != PERP_OK && k->status == PERP_OK)
       k->status = PERP_FAIL(k->ctx, ctx->status, "%s", ctx->msg);
   }
-  s->count.contacts = islands_largest(s->count.contacts, s->start[s->n_islands].first[CONTACTS]);
-  s->count.islands = islands_largest(s->count.islands, s->n_islands);
+  const int contacts = s->start[s->n_islands].first[CONTACTS];
+  if (contacts > s->count.contacts) s->count.contacts = contacts;
+  if (s->n_islands > s->count.islands) s->count.islands = s->n_islands;
   return k->status == PERP_OK;
 }

@@ -303,13 +303,6 @@ static bool step_contacts_near(const choice *all, const perp_contact *x)
   return x->gap + all->h * fmin(free, before) <= 2 * all->base;
 }
 
-static bool step_contacts_late(const choice *all, const perp_contact *x)
-{
-  const perp_contacts *c = all->c;
-  return x->gap <= c->detect.margin &&
-         x->gap + all->h * step_contacts_speed(all, x, c->twist_free) < -LATE;
-}
-
 static void step_contacts_share(void *user, int member, int members)
 {
   choice *all = user;
@@ -325,7 +318,11 @@ static void step_contacts_share(void *user, int member, int members)
   for (int i = perp_share(c->task.n, member, members); i < end; i++) {
     const perp_contact *x = &c->task.contact[i];
     if (all->v == NULL && c->kept[i]) continue;
-    c->kept[i] = all->v != NULL ? step_contacts_near(all, x) : step_contacts_late(all, x);
+    if (all->v != NULL)
+      c->kept[i] = step_contacts_near(all, x);
+    else
+      c->kept[i] = x->gap <= c->detect.margin &&
+                   x->gap + all->h * step_contacts_speed(all, x, c->twist_free) < -LATE;
     found += c->kept[i];
   }
   __atomic_fetch_add(&all->found, found, __ATOMIC_RELAXED);

@@ -210,16 +210,6 @@ static bool velocity_step_find(perp_stepping *w, double h)
   return true;
 }
 
-/* No contact takes part. */
-static void velocity_step_none(perp_contacts *c)
-{
-  const size_t n = (size_t)c->task.n;
-  if (n == 0) return;
-  memset(c->task.impulse, 0, 3 * n * sizeof *c->task.impulse);
-  if (c->task.couple != NULL) memset(c->task.couple, 0, 3 * n * sizeof *c->task.couple);
-  memset(c->memory.friction, PERP_FRICTION_NEW, n);
-}
-
 /* Islands, rows, solve, judge: k->a from k->f and k->a = v^. */
 PERP_INLINE bool velocity_step_islands(perp_contacts *c, perp_constrained *k, double h,
                                        const double *v)
@@ -289,7 +279,10 @@ static velocity_step_outcome velocity_step_impulses(perp_stepping *w, double h, 
   c->collision_s += perp_constrained_clock(k) - start;
   if (perp_contacts_wake(c)) return WOKEN;
   if (kept == 0 && task->n_rows == 0) {
-    velocity_step_none(c);
+    const size_t n = (size_t)task->n;
+    if (n > 0) memset(task->impulse, 0, 3 * n * sizeof *task->impulse);
+    if (n > 0 && task->couple != NULL) memset(task->couple, 0, 3 * n * sizeof *task->couple);
+    if (n > 0) memset(c->memory.friction, PERP_FRICTION_NEW, n);
     return FREE;
   }
   velocity_step_meet(c, k->e, h);
