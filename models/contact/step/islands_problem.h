@@ -231,31 +231,6 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task);
 /* islands_rows.c: everything of all islands but dense matrices, on up to `threads` threads. */
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                        int threads);
-/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x)
- * made perpendicular to n; or along the sliding u where that is clear of rounding. */
-PERP_INLINE void perp_islands_tangents(int dim, const double n[3], const double *u, double t[6])
-{
-  if (dim == 2) {
-    t[0] = n[1], t[1] = -n[0];
-    t[2] = t[3] = t[4] = t[5] = 0;
-    return;
-  }
-  double *t1 = t, length = 0;
-  if (u != NULL) {
-    double un = perp_dot(3, n, u);
-    for (int i = 0; i < 3; i++) t1[i] = u[i] - un * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-    if (length <= 1e-4 * fabs(un) + 1e-9) length = 0;
-  }
-  if (length == 0) {
-    int axis = fabs(n[0]) < 0.9 ? 0 : 1;
-    for (int i = 0; i < 3; i++) t1[i] = (i == axis) - n[axis] * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-  }
-  for (int i = 0; i < 3; i++) t1[i] /= length;
-  perp_cross(n, t1, t + 3);
-}
-
 /* ---- islands_rows.c: elliptic cones of friction ---- */
 
 /* Friction T of a contact with mu along g and ratio mu across it, w = n x g / |n x g|: with the map

@@ -142,7 +142,7 @@ static perp_status velocity_control_start(perp_ctx *ctx, void *user, double t, c
 static void velocity_control_within(void *user, double time)
 {
   perp_stepping *w = user;
-  if (w->contacts != NULL) perp_contacts_within(w->contacts, time);
+  if (w->contacts != NULL) w->contacts->within = time;
   if (w->drives != NULL) perp_drives_within(w->drives, time);
 }
 
