@@ -284,11 +284,6 @@ static void islands_solve_all(perp_islands *s, const perp_constrained *k,
 #endif
 }
 
-void perp_islands_forget(perp_islands *s)
-{
-  perp_island_factors_forget(&s->factors);
-}
-
 const int *perp_islands_roots(const perp_islands *s, bool single)
 {
   return single ? s->body.joint_root : s->body.parent;

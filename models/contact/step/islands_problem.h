@@ -3,7 +3,6 @@
 #ifndef PERP_ISLANDS_PROBLEM_H
 #define PERP_ISLANDS_PROBLEM_H
 
-#include "models/contact/step/islands_factor.h"
 #include "models/contact/step/islands_task.h"
 #include "solvers/lcp/unique.h"
 
@@ -88,6 +87,27 @@ typedef struct islands_structure {
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   double *M, *Minv, *flat, *J;
 } islands_structure;
+
+/* Factors of the equations of frozen contacts, kept from solve to solve (islands_frozen.c); zeros
+ * before the first use. */
+enum { PERP_ISLAND_FACTORS = 5 }; /* the first one for what is not kept */
+typedef struct island_factor {
+  uint64_t key;
+  int64_t used; /* in this call of perp_islands_solve */
+  int n, rank;  /* n: 0 = none */
+  double *A, *tau_q, *tau_z;
+  int *pivot;
+} island_factor;
+
+/* Zeros before the first use. */
+typedef struct perp_island_factors {
+  int64_t call; /* of perp_islands_solve */
+  int cap, lwork;
+  double *b, *work; /* [4 cap], [lwork] */
+  int *row;         /* [cap] */
+  island_factor factor[PERP_ISLAND_FACTORS];
+  perp_arena grown;
+} perp_island_factors;
 
 /* Scratch. */
 typedef struct islands_work {
@@ -261,6 +281,8 @@ void perp_islands_couples_back(const perp_islands *s, const perp_island_task *ta
  * its blocks, else one response to each row of the whole system, by the KKT factor.  False: k says
  * why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
+/* islands_frozen.c, see islands.h */
+void perp_islands_forget(perp_islands *s);
 /* ---- islands_choice.c: which of several solutions ---- */
 
 /* rule: PERP_CHOICE_* but NONE.  NULL where there is no memory. */
