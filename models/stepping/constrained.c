@@ -37,6 +37,11 @@ static void stab_error(void *user, double t, const double *q, double *C)
   perp_constrained_error(k, C);
 }
 
+static void stab_retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_model_retract(((const perp_constrained *)user)->model, q, dq, q_out);
+}
+
 static void stab_rate(void *user, double t, const double *q, const double *v, double *Cdot)
 {
   perp_constrained *k = user;
@@ -250,7 +255,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .rate = stab_rate,
     .linearize = stab_linearize,
     .solve = stab_solve,
-    .retract = perp_formulation_ode_sys(k).retract,
+    .retract = stab_retract,
     .solve_start = keeps_start ? stab_solve_start : NULL,
     .impulse = stab_impulse,
     .unweighted = stab_unweighted,
@@ -445,18 +450,6 @@ void perp_constrained_driven(perp_constrained *k, double t, double scale, double
   for (int i = 0; i < k->model->m; i++) c[i] -= scale * k->Ct[i];
 }
 
-/* A projection takes the history of a multistep method away, which then starts at order one: drift
- * of the size of its errors is left alone, and the part of it that the last projection did not take
- * (of positions alone, say). */
-static bool constrained_leaves(perp_constrained *k, const double *v)
-{
-  const double slack = k->slack * k->model->size;
-  if (k->slack == 0 || !(k->drift <= slack)) return false;
-  perp_constrained_rate(k, v, k->Cdot);
-  return perp_worst(k->model->m, k->Cdot) <=
-         fmax(slack * fmax(k->rate, constrained_fastest(k->model, v)), 2 * k->rest);
-}
-
 /* Coordinates: loops are closed, and v is projected on the velocities that q allows, in the metric
  * of M, which takes energy and gives none. */
 static perp_ode_answer constrained_coordinates(perp_constrained *k, double t, double *q, double *v)
@@ -498,7 +491,16 @@ static perp_ode_answer constrained_close(perp_constrained *k, double t, bool lea
   k->drift = perp_worst(model->m, k->violation);
   memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
   if (k->coordinates != NULL) return constrained_coordinates(k, t, q, v);
-  if (k->stab->post_step == NULL || (leave && constrained_leaves(k, v))) return PERP_ODE_OK;
+  if (k->stab->post_step == NULL) return PERP_ODE_OK;
+  /* A projection takes the history of a multistep method away, which then starts at order one:
+   * drift of the size of its errors is left alone, and the part of it that the last projection did
+   * not take (of positions alone, say). */
+  const double slack = k->slack * model->size;
+  if (leave && k->slack != 0 && k->drift <= slack) {
+    perp_constrained_rate(k, v, k->Cdot);
+    const double rate = fmax(k->rate, constrained_fastest(model, v));
+    if (perp_worst(model->m, k->Cdot) <= fmax(slack * rate, 2 * k->rest)) return PERP_ODE_OK;
+  }
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;
   memcpy(k->q_before, q, size_q);

@@ -52,13 +52,13 @@
  * shortly before the end may come behind all of them.  So the acceleration behind the end that was
  * found is looked at in parts of the shortest length, and must be the one that the rows tell.
  *
- * Two things the time stepping below must do for that (contact_step/contacts.h,
- * perp_contacts_within).  A body that turns about a contact comes off it by O(h^2) in a part; were
- * that closed in the next one, its force would be 0, 3/2, 1, 1, ... of what turns the velocity, and
- * friction in the second part less than it may need.  So it is closed within 1 / rate.  And
- * velocities at the end of a part are not projected on contacts: what that does to the velocity
- * along the normal would have no friction, and would come and go with the gaps that count as
- * closed, in each row anew.
+ * Two things the time stepping below must do for that (contact/step/step_contacts.h,
+ * `within` of perp_contacts).  A body that turns about a contact comes off it by O(h^2) in a part;
+ * were that closed in the next one, its force would be 0, 3/2, 1, 1, ... of what turns the
+ * velocity, and friction in the second part less than it may need.  So it is closed within 1 /
+ * rate.  And velocities at the end of a part are not projected on contacts: what that does to the
+ * velocity along the normal would have no friction, and would come and go with the gaps that count
+ * as closed, in each row anew.
  *
  * Event-capturing with extrapolation between events: Studer 2009 (Numerics of Unilateral Contacts
  * and Friction, chapter 5); Acary 2012; Schindler and Acary 2014.

@@ -26,7 +26,7 @@ typedef struct perp_step_info {
   /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level: all
    * impulses of the step over h, those of projections of its velocity too: the mean force of the
    * step, to first order; unknown in a first step from a motion without such projections
-   * (formulations/stepping.c).  Acceleration level: at the start of the step, or at the last
+   * (contact/step/velocity_step.c).  Acceleration level: at the start of the step, or at the last
    * derivative of it for methods that evaluate none at a regular state.  Where rows are redundant:
    * those of least norm (redundancy.h). */
   const double *lambda;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fixed steps are counted from the restart, t_k = t_0 + k h, so that no rounding piles up; after a
- * step that t_max cuts the next one ends at the next t_k. */
+/* Fixed steps, for the driver and for who makes them by itself.  They are counted from the restart,
+ * t_k = t_0 + k h, so that no rounding piles up; after a step that t_max cuts the next one ends at
+ * the next t_k. */
 #ifndef PERP_ODE_GRID_H
 #define PERP_ODE_GRID_H
 
+#include "solvers/ode/ode.h"
+
 #include <float.h>
-#include <math.h>
-#include <stdbool.h>
 
 /* Steps shorter than this part of h are merged with their neighbour on the grid of fixed steps. */
 static const double PERP_ODE_SLIVER = 1e-9;
@@ -15,6 +16,10 @@ typedef struct perp_ode_grid {
   double h, t_0;
   double k; /* steps of the grid behind t */
 } perp_ode_grid;
+
+/* What perp_ode_create refuses of method, sys and h. */
+perp_status perp_ode_check(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
+                           double h);
 
 /* A step: its length and end; whole: it ends at a point of the grid. */
 typedef struct perp_ode_grid_step {

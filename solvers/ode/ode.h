@@ -253,9 +253,6 @@ typedef enum perp_ode_stop {
   PERP_ODE_STOPPED /* failed: stats->reason says why, the state is the last valid one */
 } perp_ode_stop;
 
-/* What perp_ode_create refuses of method, sys and h, for who makes fixed steps by itself. */
-perp_status perp_ode_check(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
-                           double h);
 /* A solver for sys with method spec (kind ode).  h > 0 [s]: the fixed step, or the first step when
  * tol > 0.  sys is copied, its user pointer is borrowed; the options of spec are read here only.
  * PERP_ERR_ARG: h not positive and finite, sizes or callbacks missing; PERP_ERR_OPTION: h or h_min

@@ -257,11 +257,6 @@ static perp_status solver_for(perp_ctx *ctx, perp_contact_solver *j, int n, int 
   return PERP_OK;
 }
 
-static double contact_solver_tightest(double tol_data, double accept)
-{
-  return tol_data > 0 && tol_data < 10 * accept ? tol_data : 10 * accept;
-}
-
 bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double accept,
                                const double *a, const double *lambda, const double *w, double *rel,
                                perp_contact_count *count)
@@ -269,8 +264,8 @@ bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double
   double data;
   perp_lcp_rate(p, a, lambda, w, rel, &data);
   if (p->n > count->rows) count->rows = p->n;
-  if (!(accept > 0) || !(*rel <= accept) ||
-      !(data <= contact_solver_tightest(j->setup.tol_data, accept)))
+  if (!(accept > 0) || !(*rel <= accept) || !(data <= 10 * accept) ||
+      (j->setup.tol_data > 0 && !(data <= j->setup.tol_data)))
     return false;
   count->reused++;
   count->residual = fmax(count->residual, *rel);
@@ -341,18 +336,12 @@ static double contact_solver_shorten(perp_contact_solver *j, const perp_lcp *p, 
   return perp_lcp_rel(p, j->a, lambda, j->w);
 }
 
-static bool contact_solver_zero_fits(const perp_lcp *p)
-{
-  for (int i = 0; i < p->n; i++)
-    if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0)) return false;
-  return true;
-}
-
 /* Impulses of an impact tell nothing about the step after it, and may be larger than its data by
  * all digits: a guess further from the answer than no impulses at all becomes those. */
 static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double rel, double *lambda)
 {
-  if (!contact_solver_zero_fits(p)) return rel;
+  for (int i = 0; i < p->n; i++)
+    if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0)) return rel;
   if (j->lcp.d->caps & (PERP_LCP_BY_ROWS | PERP_LCP_CONE_BLOCKS))
     return contact_solver_shorten(j, p, rel, lambda);
   memset(j->w, 0, (size_t)p->n * sizeof *j->w);

@@ -153,30 +153,22 @@ void perp_contacts_reach(const perp_model *model, double *reach)
   }
 }
 
-/* Can the solver serve what all islands have, whatever their contacts are? */
-static perp_status contacts_parts_serves(perp_ctx *ctx, const perp_model *model,
-                                         const perp_parts *parts, bool rows)
+perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                  const perp_contact_setup *setup, int threads, bool rows,
+                                  perp_islands **out)
 {
-  const perp_desc *lcp = parts->lcp.d;
   const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
+  const perp_desc *lcp = parts->lcp.d;
+  perp_contact_setup full = *setup;
+  full.dim = model->dim;
+  full.lcp = &parts->lcp;
+  *out = NULL;
   PERP_TRY(perp_lcp_unstructured(ctx, lcp, "contacts"));
   if (rows && model->n_joints > 0 && !(lcp->caps & PERP_LCP_FREE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "joints as rows need an LCP solver for free rows: '%s' does not support them; "
                      "use joints=eliminate with it, or --lcp dantzig",
                      lcp->name);
-  return kind->fits(ctx, parts->contact.opts, model->dim, lcp);
-}
-
-perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                  const perp_contact_setup *setup, int threads, bool rows,
-                                  perp_islands **out)
-{
-  const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
-  perp_contact_setup full = *setup;
-  full.dim = model->dim;
-  full.lcp = &parts->lcp;
-  *out = NULL;
-  PERP_TRY(contacts_parts_serves(ctx, model, parts, rows));
+  PERP_TRY(kind->fits(ctx, parts->contact.opts, model->dim, lcp));
   return perp_islands_create(ctx, model, kind, parts->contact.opts, &full, threads, rows, out);
 }

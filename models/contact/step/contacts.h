@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts in time stepping: detection, islands, one complementarity problem an island, warm start.
- *
- * A step asks once, with the velocity v^ that the bodies would have without contact impulses:
- *
- *   1. contacts within reach of the step (speculative margin), those that cannot close left out;
- *   2. islands: bodies joined by joints and contacts (union-find); others do not influence each
- * other;
- *   3. for each island  u = A lambda + b  with  b = J_c v^ + bias (contact.h), solved by the
- * contact model; limits and motors are further rows of it (drives.h);
- *   4. the impulses J_c' lambda are added to the right-hand side of the KKT system, which is solved
- *      again, so that the joints are satisfied exactly whatever the complementarity solver left.
- *
- * A contact that was left out and would close with v+ is taken in and the problem solved again.
- * Guesses are the impulses of the step before, found by the identity of the contact. */
+/* What formulations with contacts share: options and how contacts give way, the reach of bodies,
+ * islands with the methods of a simulation.  velocity_step.c is the step. */
 #ifndef PERP_CONTACTS_H
 #define PERP_CONTACTS_H
 

@@ -97,21 +97,17 @@ void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
   if (c->task.n > 0) memset(c->parts.total, 0, 3 * (size_t)c->task.n * sizeof *c->parts.total);
 }
 
-/* the side that the place along the surface goes with, -1: both */
-static int contacts_carry_place(const perp_contact *x, const bool round[2])
-{
-  if (x->body[0] < 0) return 1;
-  if (x->body[1] < 0) return 0;
-  return round[0] == round[1] ? -1 : round[1];
-}
-
 void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e)
 {
   const int dim = c->model->dim;
   for (int i = 0; i < c->task.n; i++) {
     perp_contact *x = &c->parts.carried[i];
     const perp_contact_carry *y = &c->parts.carry[i];
-    const int place = contacts_carry_place(x, y->round);
+    /* the side that the place along the surface goes with, -1: both */
+    const int place = x->body[0] < 0               ? 1
+                      : x->body[1] < 0             ? 0
+                      : y->round[0] == y->round[1] ? -1
+                                                   : y->round[1];
     if (y->turns >= 0 && x->body[y->turns] >= 0)
       perp_turn(dim, e->pose[x->body[y->turns]].R, y->n, x->n);
     for (int side = 0; side < 2; side++) {

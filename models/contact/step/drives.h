@@ -63,7 +63,7 @@ bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const doubl
  * same state again. */
 void perp_drives_keep(perp_drives *d, perp_step_end which);
 void perp_drives_put_back(perp_drives *d, perp_step_end which);
-/* As perp_contacts_within, for limits that are reached or overrun. */
+/* As `within` of perp_contacts, for limits that are reached or overrun. */
 void perp_drives_within(perp_drives *d, double time);
 const double *perp_drives_forces(const perp_drives *d); /* [drives] of the last step */
 /* Of the problems of perp_drives_step since the restart. */

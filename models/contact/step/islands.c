@@ -160,12 +160,56 @@ static perp_status islands_decompress(perp_islands *s, lane *own,
   return PERP_OK;
 }
 
-/* Does one of them slide in a known direction? */
-static bool islands_known(const perp_islands *s, int contact, int nc)
+/* Island i as the contact law sees it; F and place: those of the problem. */
+static perp_contact_island islands_pose(const perp_islands *s, const perp_island_task *task, int i,
+                                        const perp_blocks *F, const perp_contact_place *place)
 {
-  for (int i = 2 * contact; i < 2 * (contact + nc); i++)
-    if (s->contact.drag[i] != 0) return true;
-  return false;
+  const island *p = &s->start[i];
+  const int nc = place->nc, contact = p->first[CONTACTS];
+  const size_t first = islands_first_row(s, i), further = islands_first_further(s, i);
+  perp_contact_island problem = { .nc = nc,
+                                  .joints = islands_further(s, i),
+                                  .row_lo = s->row.lo + further,
+                                  .row_hi = s->row.hi + further,
+                                  .row_of = s->couples ? s->row.of + further : NULL,
+                                  .row_mu = s->couples ? s->row.mu + further : NULL,
+                                  .row_pair = s->couples ? s->row.pair + further : NULL,
+                                  .mu = s->contact.mu + contact,
+                                  .F = p->eliminate ? NULL : F,
+                                  .A = p->eliminate ? s->A + p->dense : NULL,
+                                  .lda = F->m,
+                                  .diag = s->row.diagonal + first,
+                                  .b = s->row.b + first,
+                                  .reuse = task->reuse,
+                                  .place = place };
+  for (int l = p->first[BODIES]; l < p[1].first[BODIES]; l++)
+    problem.mass += s->body.mass[s->body.order[l]];
+  for (int c = 0; c < nc && task->fresh != NULL; c++)
+    if (task->fresh[s->contact.order[contact + c]]) problem.reuse = 0.1 * task->reuse;
+  return problem;
+}
+
+/* Its answer, from the guess, by the contact law; *known: one of them slides in a known
+ * direction. */
+static perp_status islands_ask(perp_islands *s, lane *own, const perp_island_task *task,
+                               const perp_contact_island *problem, int i, bool *known)
+{
+  const int contact = s->start[i].first[CONTACTS];
+  const size_t first = islands_first_row(s, i);
+  double *x = s->row.x + first, *slip = s->contact.slip + contact;
+  *known = false;
+  for (int c = 2 * contact; c < 2 * (contact + problem->nc) && task->sliding != NULL; c++)
+    *known |= s->contact.drag[c] != 0;
+  if (task->sliding == NULL || s->r == 1)
+    return s->kind->solve(&own->ctx, own->ws, problem, x, slip, &own->count);
+  perp_contact_sliding sliding = { .rule = task->rule,
+                                   .rows = s->r,
+                                   .drag = s->contact.drag + 2 * contact,
+                                   .A = s->A + s->start[i].dense,
+                                   .diag = s->row.diagonal + first,
+                                   .scratch = s->row.b_decompression + first + contact };
+  return perp_contact_solve_sliding(&own->ctx, s->kind, own->ws, problem, &sliding, x, slip,
+                                    &own->count);
 }
 
 static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_constrained *k,
@@ -173,8 +217,7 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
 {
   island *p = &s->start[i];
   const int nc = islands_number(s, i, CONTACTS), contact = p->first[CONTACTS];
-  const int bounded = islands_number(s, i, BOUNDED);
-  const size_t first = islands_first_row(s, i), further = islands_first_further(s, i);
+  const int bounded = islands_number(s, i, BOUNDED), couples = p[1].couple_rows - p->couple_rows;
   const bool soft = task->soft || bounded > 0 ||
                     (k->e->blocks.s != NULL && islands_number(s, i, JOINTS) > 0);
   perp_blocks F = islands_blocks(s, i, soft);
@@ -188,59 +231,27 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
                                      .h = task->h,
                                      .call = s->calls,
                                      .island = i };
-  perp_contact_island problem = { .nc = nc,
-                                  .joints = islands_further(s, i),
-                                  .row_lo = s->row.lo + further,
-                                  .row_hi = s->row.hi + further,
-                                  .mu = s->contact.mu + contact,
-                                  .F = p->eliminate ? NULL : &F,
-                                  .A = p->eliminate ? s->A + p->dense : NULL,
-                                  .lda = F.m,
-                                  .diag = s->row.diagonal + first,
-                                  .b = s->row.b + first,
-                                  .reuse = task->reuse,
-                                  .place = &place };
-  if (s->couples) {
-    problem.row_of = s->row.of + further;
-    problem.row_mu = s->row.mu + further;
-    problem.row_pair = s->row.pair + further;
-  }
-  for (int l = p->first[BODIES]; l < p[1].first[BODIES]; l++)
-    problem.mass += s->body.mass[s->body.order[l]];
-  for (int c = 0; c < nc && task->fresh != NULL; c++)
-    if (task->fresh[s->contact.order[contact + c]]) problem.reuse = 0.1 * task->reuse;
+  perp_contact_island problem = islands_pose(s, task, i, &F, &place);
+  double *x = s->row.x + islands_first_row(s, i), *slip = s->contact.slip + contact;
   const bool impacts = task->impact != NULL && perp_impact_single(task->impact->law) &&
                        perp_islands_impact(s, own, task, &problem, i);
-  const int64_t left = own->count.failures + own->count.swept;
+  const int64_t left = own->count.failures + own->count.swept, problems = own->count.problems,
+                none = perp_contact_count_none(&own->count);
   const double work = own->count.work;
-  perp_islands_choice_guess(own, &problem, s->r, s->row.x + first);
-  const int64_t problems = own->count.problems, none = perp_contact_count_none(&own->count);
-  if (task->sliding != NULL && s->r > 1) {
-    perp_contact_sliding sliding = { .rule = task->rule,
-                                     .rows = s->r,
-                                     .drag = s->contact.drag + 2 * contact,
-                                     .A = s->A + p->dense,
-                                     .diag = s->row.diagonal + first,
-                                     .scratch = s->row.b_decompression + first + contact };
-    PERP_TRY(perp_contact_solve_sliding(&own->ctx, s->kind, own->ws, &problem, &sliding,
-                                        s->row.x + first, s->contact.slip + contact, &own->count));
-  } else {
-    PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->row.x + first,
-                            s->contact.slip + contact, &own->count));
-  }
+  const int body = p->first[BODIES];
+  bool known;
+  perp_islands_choice_guess(own, &problem, s->r, x);
+  PERP_TRY(islands_ask(s, own, task, &problem, i, &known));
   const double done = own->count.problems == problems ? 0 : fmax(own->count.work - work, 1);
-  if (own->choice != NULL && own->count.failures + own->count.swept == left &&
-      !(task->sliding != NULL && islands_known(s, contact, nc)))
-    PERP_TRY(perp_islands_choose(
-        s, own, &problem, task, &s->body.known[s->body.order[p->first[BODIES]]], done,
-        s->row.x + first, s->contact.slip + contact,
-        s->work.product + 2 * (size_t)s->model->nvb * (size_t)p->first[BODIES]));
+  if (own->choice != NULL && own->count.failures + own->count.swept == left && !known)
+    PERP_TRY(perp_islands_choose(s, own, &problem, task, &s->body.known[s->body.order[body]], done,
+                                 x, slip,
+                                 s->work.product + 2 * (size_t)s->model->nvb * (size_t)body));
   if (task->impact != NULL && task->impact->law == PERP_IMPACT_POISSON)
     PERP_TRY(islands_decompress(s, own, &problem, i));
   if (impacts) perp_islands_impact_add(s, i);
   p->solved = own->count.problems > problems;
   p->none = perp_contact_count_none(&own->count) > none;
-  const int couples = p[1].couple_rows - p->couple_rows;
   const double *last = s->row.x + islands_first_row(s, i + 1) - couples - bounded;
   for (int j = 0; j < bounded; j++) task->row[s->bounded[p->first[BOUNDED] + j]].lambda = last[j];
   if (couples > 0) perp_islands_couples_back(s, task, i);
@@ -273,19 +284,9 @@ static void islands_solve_all(perp_islands *s, const perp_constrained *k,
 #endif
 }
 
-void perp_islands_forget(perp_islands *s)
-{
-  perp_island_factors_forget(&s->factors);
-}
-
 const int *perp_islands_roots(const perp_islands *s, bool single)
 {
   return single ? s->body.joint_root : s->body.parent;
-}
-
-static int islands_largest(int a, int b)
-{
-  return a > b ? a : b;
 }
 
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
@@ -320,7 +321,8 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
     if (ctx->status != PERP_OK && k->status == PERP_OK)
       k->status = PERP_FAIL(k->ctx, ctx->status, "%s", ctx->msg);
   }
-  s->count.contacts = islands_largest(s->count.contacts, s->start[s->n_islands].first[CONTACTS]);
-  s->count.islands = islands_largest(s->count.islands, s->n_islands);
+  const int contacts = s->start[s->n_islands].first[CONTACTS];
+  if (contacts > s->count.contacts) s->count.contacts = contacts;
+  if (s->n_islands > s->count.islands) s->count.islands = s->n_islands;
   return k->status == PERP_OK;
 }

@@ -46,7 +46,7 @@ PERP_INLINE bool perp_islands_step(perp_islands *s, perp_constrained *k, perp_is
   if (level == PERP_LEVEL_VELOCITY && task->law != NULL) perp_islands_coulomb(s, k, task);
   return true;
 }
-/* What is kept from solve to solve to save work (islands_factor.c): the next one is as if it were
+/* What is kept from solve to solve to save work (islands_frozen.c): the next one is as if it were
  * the first. */
 void perp_islands_forget(perp_islands *s);
 /* [bodies] one body of the island of each, of the last solve, or (single) by joints alone. */

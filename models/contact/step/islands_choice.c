@@ -335,13 +335,6 @@ static perp_status islands_choice_take(perp_islands *s, lane *own,
   return PERP_OK;
 }
 
-/* May it be examined? */
-static bool islands_choice_due(const island_known *is, bool reused)
-{
-  if (is->alone && reused) return false; /* the problem of the step before */
-  return is->several || is->vain < VAIN || is->spent <= SHARE * is->work;
-}
-
 /* A second solution, looked for from 0 or the guess. */
 static perp_status islands_choice_second(perp_islands *s, lane *own,
                                          const perp_contact_island *problem, perp_unique_problem *p,
@@ -398,8 +391,9 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   }
   own->count.open += is->open;
   /* convex: its velocities are unique (Anitescu 2006) */
-  if (!is->slides || (s->kind->d.caps & PERP_CONTACT_RELAXED) || !islands_choice_due(is, work == 0))
-    return PERP_OK;
+  const bool again = is->alone && work == 0, /* the problem of the step before */
+      due = is->several || is->vain < VAIN || is->spent <= SHARE * is->work;
+  if (!is->slides || (s->kind->d.caps & PERP_CONTACT_RELAXED) || again || !due) return PERP_OK;
   const int64_t several = own->count.several;
   c->spent = 0;
   PERP_TRY(islands_choice_second(s, own, problem, &p, c->rule == PERP_CHOICE_PREVIOUS, x, &found));

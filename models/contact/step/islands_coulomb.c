@@ -27,14 +27,6 @@
 
 static const double LEAST = 1e-3;
 
-static double islands_coulomb_mass(const perp_model *model, const perp_contact *x)
-{
-  double inverse = 0;
-  for (int side = 0; side < 2; side++)
-    if (x->body[side] >= 0) inverse += 1 / model->inertia[x->body[side]].mass;
-  return inverse > 0 ? 1 / inverse : 0;
-}
-
 static void islands_coulomb_contact(perp_contact_coulomb *worst, double mass, double limit,
                                     double scale, const double *T, const double *u)
 {
@@ -71,7 +63,9 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
     const perp_contact *x = &task->contact[at];
     const double *P = task->impulse + 3 * (size_t)at, normal = perp_dot(3, x->n, P);
     if (!(normal > 0) || !(s->contact.mu[place] > 0)) continue;
-    double u[3] = { 0 }, T[3], belt[3] = { 0 };
+    double u[3] = { 0 }, T[3], belt[3] = { 0 }, inverse = 0;
+    for (int side = 0; side < 2; side++)
+      if (x->body[side] >= 0) inverse += 1 / model->inertia[x->body[side]].mass;
     perp_contact_velocity(model->dim, k->e, x, s->work.twist_end, u);
     if (task->belts) perp_belts_velocity(model, k->e, x, task->t_belts, belt);
     for (int q = 0; q < 3; q++)
@@ -86,7 +80,7 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
       const double ratio = perp_islands_anisotropy(model, k->e, x, w);
       if (ratio != 1) perp_islands_stretch(1 / ratio, w, T), perp_islands_stretch(ratio, w, u);
     }
-    islands_coulomb_contact(&s->count.coulomb, islands_coulomb_mass(model, x), limit,
+    islands_coulomb_contact(&s->count.coulomb, inverse > 0 ? 1 / inverse : 0, limit,
                             fmax(limit, LEAST * largest), T, u);
   }
 }

@@ -10,7 +10,7 @@
  * So the forces, and accelerations, are smooth functions of the state, which the stages of a method
  * of high order need; complementarity is consulted at the ends of its step.  Where rows are
  * redundant (four contacts of a box) F is singular and the equations consistent: the answer is the
- * one next to the guess, by complete orthogonal factorization (islands_factor.c) of the rows scaled
+ * one next to the guess, by complete orthogonal factorization of the rows scaled
  * by sqrt(A_ii).
  *
  * A changes little from one evaluation to the next: with the factors of an earlier one, A0, the
@@ -20,6 +20,7 @@
  * than ever. */
 #include "models/contact/step/islands_problem.h"
 
+#include <lapacke.h>
 #include <string.h>
 
 enum { ROWS_MOST = 600 };        /* of an island: more cost too much */
@@ -30,6 +31,125 @@ static const double EXACT = 1e-15,
                     GOOD =
                         1e-13; /* of it: no more is asked for; what known factors have to reach */
 enum { PASSES = 12 };          /* of refinement */
+
+/* ---- factors ---- */
+
+/* Complete orthogonal factorization of square matrices that may be singular,
+ *
+ *      A P = Q [ T 0 ] Z,   T upper triangular of the rank of A,   A^+ c = P Z' [ T^-1 (Q' c)_1 ]
+ *              [ 0 0 ]                                                        [      0       ]
+ *
+ * (LAPACK's dgeqp3 and dtzrzf, as in its dgelsy), kept for later: the equations of contacts whose
+ * modes do not change have nearly the same matrix for many evaluations .  Those
+ * of the four islands used last are known; smaller ones than KEPT rows are not kept. */
+
+_Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
+
+static const double DEPENDS = 1e-11; /* of the largest pivot */
+enum { KEPT = 24 };
+
+static void frozen_factor_layout(void *ws, perp_arena *a)
+{
+  perp_island_factors *s = ws;
+  const size_t n = (size_t)s->cap;
+  s->b = PERP_CARVE(a, double, 4 * n);
+  s->work = PERP_CARVE(a, double, s->lwork);
+  PERP_INTS(a, n, &s->row);
+  for (int i = 0; i < PERP_ISLAND_FACTORS; i++) {
+    island_factor *f = &s->factor[i];
+    f->A = PERP_CARVE(a, double, n *n);
+    PERP_DOUBLES(a, n, &f->tau_q, &f->tau_z);
+    PERP_INTS(a, n, &f->pivot);
+    f->n = 0;
+  }
+}
+
+/* Room for matrices of so many rows, and b, work and row; factors are lost where that is more than
+ * ever. */
+static perp_status frozen_factor_room(perp_ctx *ctx, perp_island_factors *s, int rows)
+{
+  if (rows <= s->cap) return PERP_OK;
+  s->cap = rows + rows / 4 + 8;
+  s->lwork = 34 * s->cap + 64; /* blocks of 32 rows */
+  const perp_status status = perp_arena_layout(ctx, &s->grown, frozen_factor_layout, s);
+  if (status != PERP_OK) s->cap = 0;
+  return status;
+}
+
+void perp_islands_forget(perp_islands *islands)
+{
+  perp_island_factors *s = &islands->factors;
+  /* the room too: what it loses when it grows is then the same each time */
+  perp_arena_free(&s->grown);
+  s->cap = 0;
+  for (int i = 0; i < PERP_ISLAND_FACTORS; i++) s->factor[i].n = 0;
+}
+
+/* Factors [n, n] made under this key, NULL: none. */
+static island_factor *frozen_factor_find(perp_island_factors *s, uint64_t key, int n)
+{
+  for (int i = 0; i < PERP_ISLAND_FACTORS && n >= KEPT; i++) {
+    island_factor *f = &s->factor[i];
+    if (f->n != n || f->key != key) continue;
+    f->used = s->call;
+    return f;
+  }
+  return NULL;
+}
+
+/* Where to make them: the caller writes A, perp_island_factors_make overwrites it. */
+static island_factor *frozen_factor_take(perp_island_factors *s, uint64_t key, int n)
+{
+  island_factor *f = &s->factor[0]; /* of what is not kept */
+  for (int i = 1; i < PERP_ISLAND_FACTORS && n >= KEPT; i++) {
+    island_factor *other = &s->factor[i];
+    if (f == s->factor || other->n == 0 || (f->n > 0 && other->used < f->used)) f = other;
+    if (other->n != n || other->key != key) continue;
+    f = other;
+    break;
+  }
+  f->key = key;
+  f->n = n;
+  f->used = s->call;
+  return f;
+}
+
+static bool frozen_factor_make(perp_island_factors *s, island_factor *f)
+{
+  const int n = f->n;
+  f->n = 0; /* until it holds */
+  memset(f->pivot, 0, (size_t)n * sizeof *f->pivot);
+  if (LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, n, f->A, n, f->pivot, f->tau_q, s->work, s->lwork) !=
+      0)
+    return false;
+  f->rank = 0;
+  while (f->rank < n && fabs(f->A[(size_t)f->rank * (size_t)(n + 1)]) > DEPENDS * fabs(f->A[0]))
+    f->rank++;
+  if (f->rank > 0 && f->rank < n &&
+      LAPACKE_dtzrzf_work(LAPACK_COL_MAJOR, f->rank, n, f->A, n, f->tau_z, s->work, s->lwork) != 0)
+    return false;
+  f->n = n;
+  return true;
+}
+
+/* c [n] = A^+ c; overwrites work */
+static void frozen_factor_solve(perp_island_factors *s, const island_factor *f, double *c)
+{
+  const int n = f->n, rank = f->rank;
+  double *y = s->work;
+  memcpy(y, c, (size_t)n * sizeof *y);
+  /* one column: no blocks of reflectors are worth it, and lwork = 1 asks for none */
+  double work[1];
+  LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', n, 1, rank, f->A, n, f->tau_q, y, n, work, 1);
+  if (rank > 0) LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', rank, 1, f->A, n, y, n);
+  memset(y + rank, 0, (size_t)(n - rank) * sizeof *y);
+  if (rank > 0 && rank < n)
+    LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', 'T', n, 1, rank, n - rank, f->A, n, f->tau_z, y, n,
+                        work, 1);
+  for (int z = 0; z < n; z++) c[f->pivot[z] - 1] = y[z];
+}
+
+/* ---- equations ---- */
 
 /* The rows F of island i, and x of the others. */
 static int frozen_rows(const perp_islands *s, const perp_island_task *task, int i, double *x)
@@ -151,7 +271,7 @@ static double frozen_refine(perp_islands *s, const perp_island_task *task, int i
   double left = frozen_left(s, n, diag, w, c), last = HUGE_VAL;
   for (int pass = 0; pass < PASSES && left > EXACT * most && left < 0.5 * last; pass++) {
     last = left;
-    perp_island_factors_solve(&s->factors, f, c);
+    frozen_factor_solve(&s->factors, f, c);
     frozen_add(s, task, i, rows, n, c, column, w);
     left = frozen_left(s, n, diag, w, c);
   }
@@ -178,7 +298,7 @@ static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task 
                *diag = s->row.diagonal + first;
   double *x = s->row.x + first, most = 0;
   if (rows > ROWS_MOST) return false;
-  k->status = perp_island_factors_room(k->ctx, &s->factors, rows);
+  k->status = frozen_factor_room(k->ctx, &s->factors, rows);
   if (k->status != PERP_OK) return false;
   double *c = s->factors.b, *column = c + s->factors.cap, *w = column + s->factors.cap,
          *guess = w + s->factors.cap;
@@ -187,7 +307,7 @@ static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task 
   if (!frozen_sound(s, task, i, rows)) return false;
   memcpy(guess, x, (size_t)rows * sizeof *x);
   const uint64_t key = frozen_key(s, task, i);
-  island_factor *f = perp_island_factors_find(&s->factors, key, n);
+  island_factor *f = frozen_factor_find(&s->factors, key, n);
   for (bool fresh = f == NULL;; fresh = true) {
     memcpy(x, guess, (size_t)rows * sizeof *x);
     memcpy(w, b, (size_t)rows * sizeof *w);
@@ -197,9 +317,9 @@ static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task 
     most = frozen_left(s, n, diag, w, c);
     for (int y = 0; y < n; y++) most = fmax(most, fabs(frozen_scale(diag, F[y]) * b[F[y]]));
     if (fresh) {
-      f = perp_island_factors_take(&s->factors, key, n);
+      f = frozen_factor_take(&s->factors, key, n);
       frozen_matrix(s, task, i, rows, n, column, f->A);
-      if (!perp_island_factors_make(&s->factors, f)) return false;
+      if (!frozen_factor_make(&s->factors, f)) return false;
     }
     const double left = frozen_refine(s, task, i, rows, n, f, most, w, c, column);
     if (!fresh && !(left <= GOOD)) continue;

@@ -212,14 +212,6 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
 
 /* ---- dense problems: islands whose joints are eliminated, and the acceleration level ---- */
 
-/* Has a body of island i a joint? */
-static bool islands_dense_jointed(const perp_islands *s, int i)
-{
-  for (int l = s->start[i].first[BODIES]; l < s->start[i + 1].first[BODIES]; l++)
-    if (s->body.jointed[s->body.order[l]]) return true;
-  return false;
-}
-
 /* f [nv] of the whole = the row-th row of J of group c. */
 static void islands_dense_push(const perp_islands *s, const perp_blocks *F, const int *bodies,
                                int c, int row)
@@ -255,7 +247,9 @@ bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
   const int *bodies = s->body.order + s->start[i].first[BODIES];
   const size_t n = (size_t)F.m;
   double *A = s->A + s->start[i].dense, *diag = s->row.diagonal + islands_first_row(s, i);
-  if (!islands_dense_jointed(s, i)) { /* H = M^-1: bodies respond one by one */
+  bool jointed = false;
+  for (int l = 0; l < F.nb; l++) jointed |= s->body.jointed[bodies[l]];
+  if (!jointed) { /* H = M^-1: bodies respond one by one */
     double scratch[JOINT_ROWS * 6];
     perp_blocks_delassus(&F, A, F.m, scratch);
   } else {

@@ -3,7 +3,6 @@
 #ifndef PERP_ISLANDS_PROBLEM_H
 #define PERP_ISLANDS_PROBLEM_H
 
-#include "models/contact/step/islands_factor.h"
 #include "models/contact/step/islands_task.h"
 #include "solvers/lcp/unique.h"
 
@@ -88,6 +87,27 @@ typedef struct islands_structure {
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   double *M, *Minv, *flat, *J;
 } islands_structure;
+
+/* Factors of the equations of frozen contacts, kept from solve to solve (islands_frozen.c); zeros
+ * before the first use. */
+enum { PERP_ISLAND_FACTORS = 5 }; /* the first one for what is not kept */
+typedef struct island_factor {
+  uint64_t key;
+  int64_t used; /* in this call of perp_islands_solve */
+  int n, rank;  /* n: 0 = none */
+  double *A, *tau_q, *tau_z;
+  int *pivot;
+} island_factor;
+
+/* Zeros before the first use. */
+typedef struct perp_island_factors {
+  int64_t call; /* of perp_islands_solve */
+  int cap, lwork;
+  double *b, *work; /* [4 cap], [lwork] */
+  int *row;         /* [cap] */
+  island_factor factor[PERP_ISLAND_FACTORS];
+  perp_arena grown;
+} perp_island_factors;
 
 /* Scratch. */
 typedef struct islands_work {
@@ -231,31 +251,6 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task);
 /* islands_rows.c: everything of all islands but dense matrices, on up to `threads` threads. */
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                        int threads);
-/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x)
- * made perpendicular to n; or along the sliding u where that is clear of rounding. */
-PERP_INLINE void perp_islands_tangents(int dim, const double n[3], const double *u, double t[6])
-{
-  if (dim == 2) {
-    t[0] = n[1], t[1] = -n[0];
-    t[2] = t[3] = t[4] = t[5] = 0;
-    return;
-  }
-  double *t1 = t, length = 0;
-  if (u != NULL) {
-    double un = perp_dot(3, n, u);
-    for (int i = 0; i < 3; i++) t1[i] = u[i] - un * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-    if (length <= 1e-4 * fabs(un) + 1e-9) length = 0;
-  }
-  if (length == 0) {
-    int axis = fabs(n[0]) < 0.9 ? 0 : 1;
-    for (int i = 0; i < 3; i++) t1[i] = (i == axis) - n[axis] * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-  }
-  for (int i = 0; i < 3; i++) t1[i] /= length;
-  perp_cross(n, t1, t + 3);
-}
-
 /* ---- islands_rows.c: elliptic cones of friction ---- */
 
 /* Friction T of a contact with mu along g and ratio mu across it, w = n x g / |n x g|: with the map
@@ -286,6 +281,8 @@ void perp_islands_couples_back(const perp_islands *s, const perp_island_task *ta
  * its blocks, else one response to each row of the whole system, by the KKT factor.  False: k says
  * why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
+/* islands_frozen.c, see islands.h */
+void perp_islands_forget(perp_islands *s);
 /* ---- islands_choice.c: which of several solutions ---- */
 
 /* rule: PERP_CHOICE_* but NONE.  NULL where there is no memory. */

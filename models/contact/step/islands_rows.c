@@ -10,6 +10,31 @@
 enum { TEAM_FILL = 500 }; /* contacts that are worth a team */
 enum { AHEAD = 4 };       /* contacts */
 
+/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x)
+ * made perpendicular to n; or along the sliding u where that is clear of rounding. */
+PERP_INLINE void islands_rows_tangents(int dim, const double n[3], const double *u, double t[6])
+{
+  if (dim == 2) {
+    t[0] = n[1], t[1] = -n[0];
+    t[2] = t[3] = t[4] = t[5] = 0;
+    return;
+  }
+  double *t1 = t, length = 0;
+  if (u != NULL) {
+    double un = perp_dot(3, n, u);
+    for (int i = 0; i < 3; i++) t1[i] = u[i] - un * n[i];
+    length = sqrt(perp_dot(3, t1, t1));
+    if (length <= 1e-4 * fabs(un) + 1e-9) length = 0;
+  }
+  if (length == 0) {
+    int axis = fabs(n[0]) < 0.9 ? 0 : 1;
+    for (int i = 0; i < 3; i++) t1[i] = (i == axis) - n[axis] * n[i];
+    length = sqrt(perp_dot(3, t1, t1));
+  }
+  for (int i = 0; i < 3; i++) t1[i] /= length;
+  perp_cross(n, t1, t + 3);
+}
+
 /* ---- elliptic cones (STAR 2012, section 2.1.4) as circular ones in stretched tangents ---- */
 
 static const double ALONG = 1e-9; /* sine of the angle of a direction that is the normal */
@@ -51,7 +76,7 @@ static int islands_rows_couple_directions(const perp_islands *s, const perp_cont
   }
   if (s->contact.torsion[at] > 0) memcpy(d + 3 * r++, x->n, sizeof x->n);
   if (s->contact.rolling[at] > 0) {
-    perp_islands_tangents(3, x->n, NULL, d + 3 * r);
+    islands_rows_tangents(3, x->n, NULL, d + 3 * r);
     r += 2;
   }
   return r;
@@ -211,11 +236,11 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   double w[3], own[3], *P = task->impulse + (size_t)3 * (size_t)at;
   const double ratio = model->surfaces.anisotropic ? perp_islands_anisotropy(model, e, contact, w) : 1;
   if (ratio == 1) {
-    perp_islands_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
+    islands_rows_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
   } else { /* along S u; rows S t; and x = t . S^-1 P = (S t) . S^-2 P */
     memcpy(own, u, sizeof own);
     perp_islands_stretch(ratio, w, own);
-    perp_islands_tangents(dim, n, task->align ? own : NULL, t);
+    islands_rows_tangents(dim, n, task->align ? own : NULL, t);
     perp_islands_stretch(ratio, w, t);
     perp_islands_stretch(ratio, w, t + 3);
     memcpy(own, P, sizeof own);

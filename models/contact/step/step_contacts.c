@@ -2,8 +2,6 @@
 /* The contacts of a time step: found, matched with those of the step before, chosen, remembered. */
 #include "models/contact/step/step_contacts.h"
 
-#include "models/contact/step/belts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,13 +301,6 @@ static bool step_contacts_near(const choice *all, const perp_contact *x)
   return x->gap + all->h * fmin(free, before) <= 2 * all->base;
 }
 
-static bool step_contacts_late(const choice *all, const perp_contact *x)
-{
-  const perp_contacts *c = all->c;
-  return x->gap <= c->detect.margin &&
-         x->gap + all->h * step_contacts_speed(all, x, c->twist_free) < -LATE;
-}
-
 static void step_contacts_share(void *user, int member, int members)
 {
   choice *all = user;
@@ -325,7 +316,11 @@ static void step_contacts_share(void *user, int member, int members)
   for (int i = perp_share(c->task.n, member, members); i < end; i++) {
     const perp_contact *x = &c->task.contact[i];
     if (all->v == NULL && c->kept[i]) continue;
-    c->kept[i] = all->v != NULL ? step_contacts_near(all, x) : step_contacts_late(all, x);
+    if (all->v != NULL)
+      c->kept[i] = step_contacts_near(all, x);
+    else
+      c->kept[i] = x->gap <= c->detect.margin &&
+                   x->gap + all->h * step_contacts_speed(all, x, c->twist_free) < -LATE;
     found += c->kept[i];
   }
   __atomic_fetch_add(&all->found, found, __ATOMIC_RELAXED);
@@ -501,75 +496,7 @@ void perp_contacts_recall_part(perp_contacts *c, double h)
   for (int i = 0; i < 3 * c->task.n && c->task.couple != NULL; i++) c->task.couple[i] *= scale;
 }
 
-/* ---- sticking and sliding ---- */
-
-/* Does a contact with the impulse P slide at u?  Below rounding, which goes to zero with the step,
- * nothing slides.  What a solution may leave of a speed that is zero says nothing by itself: the
- * residual, a part of what the impulse changes of it and of the speeds that are its data, the
- * largest one `speed`.  It slides if friction is at its limit, against u. */
-static bool step_contacts_slides(const perp_contacts *c, const perp_contact *x, const double *P,
-                                 const double *u, double speed)
-{
-  static const double FULL = 1 - 1e-6, AGAINST = -0.99;
-  const double normal = perp_dot(3, x->n, P), slip = sqrt(perp_dot(3, u, u));
-  double inverse = 0;
-  for (int side = 0; side < 2; side++)
-    if (x->body[side] >= 0) inverse += 1 / c->model->inertia[x->body[side]].mass;
-  const double force = inverse * sqrt(perp_dot(3, P, P));
-  if (!(slip > fmax(10 * perp_contacts_closed(&c->o), 1e-12) * force + 1e-13 * speed)) return false;
-  if (slip > 10 * c->o.residual * (force + speed)) return true;
-  double along[3];
-  for (int k = 0; k < 3; k++) along[k] = P[k] - normal * x->n[k];
-  const double friction = sqrt(perp_dot(3, along, along));
-  return friction >= FULL * c->mu[x - c->task.contact] * normal &&
-         perp_dot(3, along, u) <= AGAINST * friction * slip;
-}
-
-/* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves;
- * the largest term */
-static double step_contacts_along(const perp_contacts *c, const perp_eval *e, const perp_contact *x,
-                                  double t, const double *twist, double u[3])
-{
-  double belt[3] = { 0 };
-  perp_contact_velocity(c->model->dim, e, x, twist, u);
-  const double normal = perp_dot(3, x->n, u);
-  for (int i = 0; i < 3; i++) u[i] -= normal * x->n[i];
-  if (c->model->surfaces.belts) perp_belts_velocity(c->model, e, x, t, belt);
-  const double largest = fmax(sqrt(perp_dot(3, u, u)), sqrt(perp_dot(3, belt, belt)));
-  for (int i = 0; i < 3; i++) u[i] += belt[i];
-  return fmax(largest, fabs(normal));
-}
-
-int perp_contacts_friction(perp_contacts *c, const perp_eval *e, double h, const double *v,
-                           bool reversals)
-{
-  int found = 0;
-  for (int i = 0; i < c->task.n; i++) {
-    const perp_contact *x = &c->task.contact[i];
-    const double *P = c->task.impulse + 3 * (size_t)i;
-    double u[3], before[3];
-    if (!c->kept[i] || !(perp_dot(3, x->n, P) > 0)) {
-      if (!reversals) c->memory.friction[i] = PERP_FRICTION_NEW;
-      continue;
-    }
-    if (reversals && (c->memory.friction[i] != PERP_FRICTION_SLIDES || x->mu == x->mu_dynamic))
-      continue;
-    if (!reversals && x->mu == x->mu_dynamic) continue;
-    for (int side = 0; side < 2; side++)
-      if (x->body[side] >= 0) perp_twist(c->model, e, x->body[side], v, c->twist_free);
-    const double speed = step_contacts_along(c, e, x, e->t + h, c->twist_free, u);
-    const bool slides = step_contacts_slides(c, x, P, u, speed);
-    if (!reversals) {
-      c->memory.friction[i] = slides ? PERP_FRICTION_SLIDES : PERP_FRICTION_STICKS;
-      continue;
-    }
-    step_contacts_along(c, e, x, e->t, c->twist_before, before);
-    if (!slides || !(perp_dot(3, u, before) < 0)) continue;
-    c->memory.friction[i] = PERP_FRICTION_STICKS;
-    found++;
-  }
-  return found;
-}
+/* ---- remember ---- */
 
 /* of two bodies at rest: not looked for, but of use when they wake */
 static bool step_contacts_dormant(const perp_contacts *c, const perp_contact_memory *m)
@@ -651,20 +578,4 @@ void perp_contacts_keep(perp_contacts *c, perp_step_end which)
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which)
 {
   step_contacts_copy(&c->memory.list[0], &c->memory.list[1 + which]);
-}
-
-/* ---- reports ---- */
-
-void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
-{
-  info->n_contacts = c->task.n;
-  info->contacts = c->task.n > 0 ? c->parts.found : NULL;
-  info->impulse = c->task.n == 0 ? NULL : c->o.substeps > 1 ? c->parts.total : c->task.impulse;
-  info->asleep = c->sleep != NULL ? perp_sleep_count(c->sleep) : 0;
-  info->tolerance = c->o.tolerance;
-}
-
-void perp_contacts_within(perp_contacts *c, double time)
-{
-  c->within = time;
 }

@@ -100,7 +100,12 @@ typedef struct perp_contacts {
   double slop; /* m: gaps that count as closed, see velocity_step.c */
   double
       relaxed; /* largest mu, where the law lets contacts part by mu times their sliding; else 0 */
-  double within; /* s, see perp_contacts_within */
+  /* s: A contact that pressed in the step before and has come off by what its body has turned is
+   * closed within this time, and not in a step: the force of steps of one length is then the same
+   * from the second one on.  With gap / h the second one gives back one and a half times what the
+   * turn takes, and has less friction than sticking may need.  Nor are velocities at the end of a
+   * step projected on contacts.  0: in the step itself, and they are. */
+  double within;
   bool swept;    /* problems of the step were left by a number of sweeps */
   bool again;    /* steps may be made again */
   double *reach; /* [bodies] from the centre of mass to the end of its shapes */
@@ -145,11 +150,6 @@ void perp_contacts_recall_part(perp_contacts *c, double h);
 
 /* ---- remember ---- */
 
-/* What contacts do in a step h that ends with the velocities v, in friction; or (reversals) only:
- * those that have slid and would slide back are stopped on the way and stick, with mu.  How many
- * such there are. */
-int perp_contacts_friction(perp_contacts *c, const perp_eval *e, double h, const double *v,
-                           bool reversals);
 /* Keeps the impulses of the step for the next one, and those of pairs asleep. */
 void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h);
 /* What is remembered for the next step (guesses, who slides) is kept, and put back before it is
@@ -157,14 +157,5 @@ void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h);
  * without sleep. */
 void perp_contacts_keep(perp_contacts *c, perp_step_end which);
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
-
-/* A contact that pressed in the step before and has come off by what its body has turned is closed
- * within this time, and not in a step: the force of steps of one length is then the same from the
- * second one on.  With gap / h the second one gives back one and a half times what the turn takes,
- * and has less friction than sticking may need.  Nor are velocities at the end of a step projected
- * on contacts.  0: in the step itself, and they are. */
-void perp_contacts_within(perp_contacts *c, double time);
-/* Fill the contact part of info. */
-void perp_contacts_info(const perp_contacts *c, perp_step_info *info);
 
 #endif

@@ -264,7 +264,14 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   if (w->unknown == 0 && w->k.coordinates == NULL)
     info->lambda = parted ? w->parts.lambda : w->lambda;
   w->unknown -= w->unknown > 0;
-  if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
+  if (w->contacts != NULL) {
+    const perp_contacts *c = w->contacts;
+    info->n_contacts = c->task.n;
+    info->contacts = c->task.n > 0 ? c->parts.found : NULL;
+    info->impulse = c->task.n == 0 ? NULL : parted ? c->parts.total : c->task.impulse;
+    info->asleep = c->sleep != NULL ? perp_sleep_count(c->sleep) : 0;
+    info->tolerance = c->o.tolerance;
+  }
   if (info->reason == PERP_INVALID_STATE && w->halvings.now > 0)
     info->cause = "steps still end in penetration after the largest number of halvings; use --stab "
                   "post or a larger tolerance";

@@ -29,6 +29,8 @@
  * of the force. */
 #include "models/contact/step/velocity_step.h"
 
+#include "models/contact/step/belts.h"
+
 #include <string.h>
 
 enum { ROUNDS = 4 };               /* of taking in what was left out */
@@ -191,6 +193,79 @@ static void velocity_step_law_kept(void *user, const perp_contact *x, double h,
     terms->bias = c->o.gap && c->second.reached[i] > c->slop ? c->second.reached[i] / h : 0;
 }
 
+/* ---- sticking and sliding ---- */
+
+/* Does a contact with the impulse P slide at u?  Below rounding, which goes to zero with the step,
+ * nothing slides.  What a solution may leave of a speed that is zero says nothing by itself: the
+ * residual, a part of what the impulse changes of it and of the speeds that are its data, the
+ * largest one `speed`.  It slides if friction is at its limit, against u. */
+static bool velocity_step_slides(const perp_contacts *c, const perp_contact *x, const double *P,
+                                 const double *u, double speed)
+{
+  static const double FULL = 1 - 1e-6, AGAINST = -0.99;
+  const double normal = perp_dot(3, x->n, P), slip = sqrt(perp_dot(3, u, u));
+  double inverse = 0;
+  for (int side = 0; side < 2; side++)
+    if (x->body[side] >= 0) inverse += 1 / c->model->inertia[x->body[side]].mass;
+  const double force = inverse * sqrt(perp_dot(3, P, P));
+  if (!(slip > fmax(10 * perp_contacts_closed(&c->o), 1e-12) * force + 1e-13 * speed)) return false;
+  if (slip > 10 * c->o.residual * (force + speed)) return true;
+  double along[3];
+  for (int k = 0; k < 3; k++) along[k] = P[k] - normal * x->n[k];
+  const double friction = sqrt(perp_dot(3, along, along));
+  return friction >= FULL * c->mu[x - c->task.contact] * normal &&
+         perp_dot(3, along, u) <= AGAINST * friction * slip;
+}
+
+/* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves;
+ * the largest term */
+static double velocity_step_along(const perp_contacts *c, const perp_eval *e, const perp_contact *x,
+                                  double t, const double *twist, double u[3])
+{
+  double belt[3] = { 0 };
+  perp_contact_velocity(c->model->dim, e, x, twist, u);
+  const double normal = perp_dot(3, x->n, u);
+  for (int i = 0; i < 3; i++) u[i] -= normal * x->n[i];
+  if (c->model->surfaces.belts) perp_belts_velocity(c->model, e, x, t, belt);
+  const double largest = fmax(sqrt(perp_dot(3, u, u)), sqrt(perp_dot(3, belt, belt)));
+  for (int i = 0; i < 3; i++) u[i] += belt[i];
+  return fmax(largest, fabs(normal));
+}
+
+/* What contacts do in a step h that ends with the velocities v, in friction; or (reversals) only:
+ * those that have slid and would slide back are stopped on the way and stick, with mu.  How many
+ * such there are. */
+static int velocity_step_friction(perp_contacts *c, const perp_eval *e, double h, const double *v,
+                                  bool reversals)
+{
+  int found = 0;
+  for (int i = 0; i < c->task.n; i++) {
+    const perp_contact *x = &c->task.contact[i];
+    const double *P = c->task.impulse + 3 * (size_t)i;
+    double u[3], before[3];
+    if (!c->kept[i] || !(perp_dot(3, x->n, P) > 0)) {
+      if (!reversals) c->memory.friction[i] = PERP_FRICTION_NEW;
+      continue;
+    }
+    if (reversals && (c->memory.friction[i] != PERP_FRICTION_SLIDES || x->mu == x->mu_dynamic))
+      continue;
+    if (!reversals && x->mu == x->mu_dynamic) continue;
+    for (int side = 0; side < 2; side++)
+      if (x->body[side] >= 0) perp_twist(c->model, e, x->body[side], v, c->twist_free);
+    const double speed = velocity_step_along(c, e, x, e->t + h, c->twist_free, u);
+    const bool slides = velocity_step_slides(c, x, P, u, speed);
+    if (!reversals) {
+      c->memory.friction[i] = slides ? PERP_FRICTION_SLIDES : PERP_FRICTION_STICKS;
+      continue;
+    }
+    velocity_step_along(c, e, x, e->t, c->twist_before, before);
+    if (!slides || !(perp_dot(3, u, before) < 0)) continue;
+    c->memory.friction[i] = PERP_FRICTION_STICKS;
+    found++;
+  }
+  return found;
+}
+
 /* ---- contacts ---- */
 
 /* Detect and match.  Contacts are found in the first part of a step, and go with their bodies in
@@ -208,16 +283,6 @@ static bool velocity_step_find(perp_stepping *w, double h)
   if (!perp_contacts_detect(c, k, drive_speed, h)) return false;
   if (c->o.substeps > 1) perp_contacts_carry_start(c, k->e);
   return true;
-}
-
-/* No contact takes part. */
-static void velocity_step_none(perp_contacts *c)
-{
-  const size_t n = (size_t)c->task.n;
-  if (n == 0) return;
-  memset(c->task.impulse, 0, 3 * n * sizeof *c->task.impulse);
-  if (c->task.couple != NULL) memset(c->task.couple, 0, 3 * n * sizeof *c->task.couple);
-  memset(c->memory.friction, PERP_FRICTION_NEW, n);
 }
 
 /* Islands, rows, solve, judge: k->a from k->f and k->a = v^. */
@@ -289,7 +354,10 @@ static velocity_step_outcome velocity_step_impulses(perp_stepping *w, double h, 
   c->collision_s += perp_constrained_clock(k) - start;
   if (perp_contacts_wake(c)) return WOKEN;
   if (kept == 0 && task->n_rows == 0) {
-    velocity_step_none(c);
+    const size_t n = (size_t)task->n;
+    if (n > 0) memset(task->impulse, 0, 3 * n * sizeof *task->impulse);
+    if (n > 0 && task->couple != NULL) memset(task->couple, 0, 3 * n * sizeof *task->couple);
+    if (n > 0) memset(c->memory.friction, PERP_FRICTION_NEW, n);
     return FREE;
   }
   velocity_step_meet(c, k->e, h);
@@ -308,11 +376,11 @@ static velocity_step_outcome velocity_step_impulses(perp_stepping *w, double h, 
     const int more = w->drives != NULL ? perp_drives_missed(w->drives, k, h, v) : 0;
     task->n_rows += more;
     const int late = c->o.gap ? perp_contacts_choose(c, k->e, h, NULL, k->a) : 0;
-    const int reversed = perp_contacts_friction(c, k->e, h, k->a, true);
+    const int reversed = velocity_step_friction(c, k->e, h, k->a, true);
     if (late == 0 && more == 0 && reversed == 0) break;
   }
   if (c->second.on && !velocity_step_keep(c, k, h, v)) return FAILED;
-  perp_contacts_friction(c, k->e, h, c->second.keeps ? c->second.v_kept : k->a, false);
+  velocity_step_friction(c, k->e, h, c->second.keeps ? c->second.v_kept : k->a, false);
   if (w->drives != NULL) perp_drives_accept(w->drives, h);
   return SOLVED;
 }
@@ -413,7 +481,7 @@ static perp_ode_answer velocity_step_post(perp_contacts *c, perp_constrained *k,
       d->corrected = fmax(d->corrected, -d->contact_ahead[i].gap);
     changed = true;
   }
-  if (!stops || c->within > 0) /* see perp_contacts_within */
+  if (!stops || c->within > 0) /* see `within` */
     return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
   const perp_ode_answer answer = perp_contact_post_velocity(
       c->post, k, t, d->contact_ahead, d->n_ahead, fmax(c->slop, 1e-9), v, count);

@@ -13,10 +13,10 @@
  * where J_c has the rows of contacts, limits and motors.  A column of A is the answer of the
  * articulated-body algorithm to a force on the bodies, in O(n) (R. Featherstone, Rigid Body
  * Dynamics Algorithms, 2008); islands, friction, impacts, warm start and drives are those of
- * contacts.h and drives.h.  The projection of M v on S(q) stands for the Coriolis and centrifugal
- * forces: it turns the velocities of the bodies as they are into those that the joints allow now,
- * and takes kinetic energy (to second order in h in a step) but never gives any, where forces at
- * the start of the step would.
+ * velocity_step.c and drives.h.  The projection of M v on S(q) stands for the Coriolis and
+ * centrifugal forces: it turns the velocities of the bodies as they are into those that the joints
+ * allow now, and takes kinetic energy (to second order in h in a step) but never gives any, where
+ * forces at the start of the step would.
  *
  * Joints hold to rounding at all times, after corrections of contacts too: these move bodies along
  * the joints.  Rows of loops (reduced_loops.c) are part of each response, and loops are closed

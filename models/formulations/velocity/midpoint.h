@@ -73,8 +73,6 @@ typedef struct perp_midpoint {
   double collision_s, lcp_s;
 } perp_midpoint;
 
-/* ---- midpoint_contacts.c ---- */
-
 /* Contacts at k->e within reach of a part h from the state; which of them close fast is found anew.
  */
 bool perp_midpoint_find(perp_midpoint *s, perp_collision *collision, double h,
@@ -104,20 +102,5 @@ bool perp_midpoint_strike(perp_midpoint *s, double t, bool *struck);
 /* Along the surface, with belts, at the end of the part: speed, and what a solution may leave of
  * it. */
 double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double *left);
-
-/* ---- midpoint_part.c ---- */
-
-/* A part of a step from (t, q, v), at most h long: state and *h at its end.  rest: all of h, in
- * first order. */
-bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest);
-
-/* ---- midpoint_events.c ---- */
-
-/* The first event of the part: a time after its start, HUGE_VAL where there is none within `most`.
- * *settled: the part ends there already.  *slips: the first contact of the pair that begins to
- * slide there, -1. */
-double perp_midpoint_event(perp_midpoint *s, double most, bool *settled, int *slips);
-/* Contacts that have slid and would slide back are told to stick: how many. */
-int perp_midpoint_reversals(perp_midpoint *s);
 
 #endif

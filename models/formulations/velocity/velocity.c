@@ -8,10 +8,11 @@
  *
  *      M v+ = M v + h f + J'(q) lambda,      J(q) v+ + S lambda = k = feedback
  *
- * It is given to the ODE solver as the mean acceleration a = (v+ - v) / h, so that
- * `symplectic-euler` moves the positions with v+ and `euler` with v.  k = 0 lets positions drift
- * by O(h^2) per step; Baumgarte's k = -alpha C brings C back, for alpha = 1/h within the step
- * (to first order).  A multiplier is an impulse, which is reported divided by h: the force.
+ * `symplectic-euler` moves the positions with v+, and `euler` with v; where it has a tolerance, the
+ * driver of ODE methods chooses the steps, by the mean acceleration a = (v+ - v) / h.  k = 0 lets
+ * positions drift by O(h^2) per step; Baumgarte's k = -alpha C brings C back, for alpha = 1/h
+ * within the step (to first order).  A multiplier is an impulse, which is reported divided by h:
+ * the force.
  *
  * Models with shapes: the same balance with contact impulses, as complementarity rows (Stewart and
  * Trinkle; Anitescu and Potra; STAR 2012, section 3.1.5; Cline 2002, section 2.7.3):
@@ -25,14 +26,14 @@
  * which each impact gives back e times its impulse of compression.  Friction by the contact model,
  * with mu, or mu_dynamic where the contact has slid in the step before, by the rows and velocities
  * of that step (new contacts: faster than `slip`); what has slid and would slide back is stopped on
- * the way, with mu.  See contacts.h for the procedure.  The fall of a body onto a surface ends in
+ * the way, with mu.  velocity_step.c is the procedure.  The fall of a body onto a surface ends in
  * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy
  * does not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a
  * height off by up to h |u|.  Newton's law makes energy where friction turns the sliding round in
  * the impact (scene rod-impact), and has no solution where bodies without room between walls
  * approach each other (scene jam with e > 0): such a step is unsolved, and its impulses may throw
  * bodies.  Poisson's makes no energy in either.  Contact points may be springs and dampers,
- * implicit in the step (contacts.c), and islands at rest may sleep (sleep.h).
+ * implicit in the step (contacts.h), and islands at rest may sleep (sleep.h).
  *
  * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave
  * free, see drives.h; in models with shapes they are further rows of the problems of the islands.
@@ -57,7 +58,7 @@
  * a row the simulation does.
  *
  * frequency makes contacts soft, and relax takes out the velocity that they push with: see
- * contacts.c.
+ * contacts.h.
  *
  * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without
  * forces, and keeps its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit
@@ -142,7 +143,7 @@ static perp_status velocity_control_start(perp_ctx *ctx, void *user, double t, c
 static void velocity_control_within(void *user, double time)
 {
   perp_stepping *w = user;
-  if (w->contacts != NULL) perp_contacts_within(w->contacts, time);
+  if (w->contacts != NULL) w->contacts->within = time;
   if (w->drives != NULL) perp_drives_within(w->drives, time);
 }
 

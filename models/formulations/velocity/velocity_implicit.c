@@ -87,16 +87,6 @@ typedef struct workspace {
   double *rate, *bias; /* [m] J v and Jdot v */
 } workspace;
 
-static bool is_spring(const perp_force_def *el)
-{
-  return el->kind == PERP_FORCE_SPRING && (el->stiffness > 0 || el->damping > 0);
-}
-
-static bool is_drag(const perp_force_def *el)
-{
-  return el->kind == PERP_FORCE_DRAG && el->linear > 0;
-}
-
 /* J v+ + S lambda + r = 0 in this step, S = 1 / (h b). */
 static void velocity_implicit_row(perp_stepping *s, int row, double h, double b, double r)
 {
@@ -236,9 +226,9 @@ static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const per
     const perp_force_def *el = &model->force_def[i];
     if (gradient == GRADIENT_NUMERIC && el->kind != PERP_FORCE_PAIRS)
       PERP_TRY(lift_gradient(ctx, w, el, true));
-    else if (is_spring(el))
+    else if (el->kind == PERP_FORCE_SPRING && (el->stiffness > 0 || el->damping > 0))
       PERP_TRY(lift_spring(ctx, w, el, gradient));
-    else if (is_drag(el))
+    else if (el->kind == PERP_FORCE_DRAG && el->linear > 0)
       PERP_TRY(lift_drag(ctx, w, model, el));
     else if (el->kind == PERP_FORCE_PLUGIN)
       PERP_TRY(lift_gradient(ctx, w, el, false));

@@ -67,6 +67,317 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
+static const double TURN = 0.95;  /* cosine: normals further apart are those of other faces */
+static const double JUMP = 0.25;  /* of the change of a velocity */
+enum { TRIES = 20 };              /* of a part */
+static const double LEAST = 1e-9; /* of a step: shorter parts are none */
+static const double SAME = 1e-6;  /* of a part: times of sliding that are one */
+static const double FULL = 1e-9;  /* of friction */
+
+/* ---- where a part ends: a gap that closes, friction that is no longer enough ---- */
+
+/* gap at the end of the part */
+static double midpoint_gap(const perp_midpoint *s, const perp_midpoint_closing *c)
+{
+  const perp_model *model = s->step.k.model;
+  const perp_pose *pose = s->pose + 1;
+  perp_contact list[PERP_MANIFOLD_MAX];
+  const perp_contact *x = &c->contact;
+  double u[3];
+  const int n = perp_collide(model, x->shape[0], &pose[x->body[0]], x->shape[1], &pose[x->body[1]],
+                             x->gap + s->slop + model->size, list);
+  for (int i = 0; i < n; i++)
+    if (list[i].id == x->id) return list[i].gap;
+  perp_midpoint_velocity(model, pose, x, s->step.v1, u);
+  return x->gap + s->h / 2 * (c->speed + perp_dot(3, x->n, u));
+}
+
+/* g0 + u t + b t^2 with g1 at h: its first zero, HUGE_VAL where there is none */
+static double midpoint_zero(double g0, double u, double g1, double h)
+{
+  const double b = (g1 - g0 - u * h) / (h * h), root = u * u - 4 * b * g0;
+  if (root < 0) return HUGE_VAL;
+  const double q = -u + sqrt(root); /* the zero that is nearer: 2 g0 / q */
+  return q > 0 ? 2 * g0 / q : HUGE_VAL;
+}
+
+/* When is friction used up, of a pair of shapes that sticks with contacts first ... end - 1?  The
+ * part of it that is used is known in the middle of this part and of the one before, as the mean
+ * over a part is that in its middle to second order; where this part has slid, from the two before.
+ */
+static double midpoint_slides(const perp_midpoint *s, int first, int end, double used)
+{
+  const perp_midpoint_memory *m = NULL;
+  for (int i = first; i < end; i++) {
+    if (!s->kept[i] || !(perp_dot(3, s->impulse + 3 * (size_t)i, s->contact[i].n) > 0)) continue;
+    m = s->known[i];
+    if (m == NULL || m->slides || s->contact[i].mu == s->contact[i].mu_dynamic) return HUGE_VAL;
+  }
+  if (m == NULL) return HUGE_VAL;
+  if (used >= 1 - FULL)
+    return m->h > 0 && m->rate > 0 ? fmax(0, (1 - m->used) / m->rate - m->h / 2) : 0;
+  const double rate = perp_midpoint_rate(s, m, used);
+  return rate > 0 ? fmax(0, s->h / 2 + (1 - used) / rate) : HUGE_VAL;
+}
+
+/* The first event of the part: a time after its start, HUGE_VAL where there is none within `most`.
+ * *settled: the part ends there already.  *slips: the first contact of the pair that begins to
+ * slide there, -1. */
+static double midpoint_event(perp_midpoint *s, double most, bool *settled, int *slips)
+{
+  const perp_model *model = s->step.k.model;
+  double first = HUGE_VAL;
+  *settled = false;
+  *slips = -1;
+  if (s->islands == NULL) return first;
+  for (int b = 0; b < model->n_bodies && s->n_closing > 0; b++)
+    perp_pose_of(model->dim, s->step.q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
+  for (int i = 0; i < s->n_closing; i++) {
+    const perp_midpoint_closing *c = &s->closing[i];
+    const double t = midpoint_zero(c->contact.gap, c->speed, midpoint_gap(s, c), s->h);
+    if (t > fmin(most, 2 * s->h) || t >= first) continue;
+    first = t;
+    *settled = fabs(t - s->h) * fmax(fabs(c->speed), s->o.threshold) <= s->slop;
+  }
+  for (int i = 0, end; i < s->n; i = end) {
+    double used;
+    end = perp_midpoint_pair(s, i, &used);
+    const double t = midpoint_slides(s, i, end, used);
+    if (t > fmin(most, 2 * s->h) || t >= first) continue;
+    first = t;
+    *settled = fabs(t - s->h) <= SAME * most;
+    *slips = i;
+  }
+  return first;
+}
+
+/* Contacts that have slid and would slide back are told to stick: how many. */
+static int midpoint_reversals(perp_midpoint *s)
+{
+  int found = 0;
+  for (int i = 0; i < s->n; i++) {
+    const perp_contact *x = &s->contact[i];
+    perp_midpoint_memory *m = s->known[i];
+    double u[3], left, change[3], before = 0;
+    if (!s->kept[i] || m == NULL || !m->slides || m->back || x->mu == x->mu_dynamic) continue;
+    if (!(perp_dot(3, s->impulse + 3 * (size_t)i, x->n) > 0)) continue;
+    const double speed = perp_midpoint_sliding(s, i, u, &left);
+    if (!(speed > left)) continue;
+    /* along the sliding at the end: that at the start differs from it by what v1 - v makes */
+    for (int j = 0; j < s->step.k.model->nv; j++) s->move[j] = s->step.v[j] - s->step.v1[j];
+    perp_midpoint_velocity(s->step.k.model, s->step.k.e->pose, x, s->move, change);
+    for (int j = 0; j < 3; j++) before += u[j] * (u[j] + change[j]) / speed;
+    if (!(before < -left)) continue;
+    m->slides = 0;
+    m->back = 1;
+    m->h = 0;
+    found++;
+  }
+  return found;
+}
+
+/* ---- a part, predicted and corrected ---- */
+
+/* q_out = q [+] (a u + b w) */
+static void midpoint_move(perp_midpoint *s, double a, const double *u, double b, const double *w,
+                          double *q_out)
+{
+  for (int i = 0; i < s->step.k.model->nv; i++) s->move[i] = a * u[i] + b * w[i];
+  perp_model_retract(s->step.k.model, s->step.q, s->move, q_out);
+}
+
+/* (J(q1) - J) v of the contacts at hand, at s->step.q1 and where they are */
+static void midpoint_look_ahead(perp_midpoint *s, const double *v)
+{
+  const perp_model *model = s->step.k.model;
+  const perp_pose *pose = s->pose + 1;
+  const double start = perp_constrained_clock(&s->step.k);
+  for (int b = 0; b < model->n_bodies; b++)
+    perp_pose_of(model->dim, s->step.q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
+  for (int i = 0; i < s->n; i++) {
+    const perp_contact *x = &s->contact[i];
+    perp_contact list[PERP_MANIFOLD_MAX];
+    double *ahead = s->ahead + 3 * (size_t)i, u[3], w[3];
+    ahead[0] = ahead[1] = ahead[2] = 0;
+    const int n = perp_collide(model, x->shape[0], &pose[x->body[0]], x->shape[1],
+                               &pose[x->body[1]], fabs(x->gap) + 0.1 * model->size, list);
+    for (int j = 0; j < n; j++) {
+      if (list[j].id != x->id || perp_dot(3, list[j].n, x->n) < TURN) continue;
+      perp_midpoint_velocity(model, pose, &list[j], v, w);
+      perp_midpoint_velocity(model, s->step.k.e->pose, x, v, u);
+      /* the normal is that of the end in what closes, and here in what slides */
+      const double normal = perp_dot(3, list[j].n, w) - perp_dot(3, x->n, w);
+      for (int l = 0; l < model->dim; l++) ahead[l] = w[l] - u[l] + normal * x->n[l];
+    }
+  }
+  s->collision_s += perp_constrained_clock(&s->step.k) - start;
+}
+
+/* k->c -= h Jdot v: J v of the joints in a time h from where they are.  What depends on time alone
+ * is in the rows already: C_t of the end. */
+static void midpoint_curve(perp_midpoint *s, double h, const double *v)
+{
+  const perp_model *model = s->step.k.model;
+  if (model->m > 0) perp_joints_curvature(model, s->step.k.e, v, s->gamma);
+  for (int i = 0; i < model->m; i++) s->step.k.c[i] -= h * s->gamma[i];
+}
+
+/* s->predicted: the velocity at the end with forces and masses of the start.  Constraints are those
+ * of the end, as the error of the prediction is to be h^2: without their curvature it has none of
+ * the acceleration that they make. */
+static bool midpoint_predict(perp_midpoint *s, double t, double h)
+{
+  perp_constrained *k = &s->step.k;
+  const perp_model *model = k->model;
+  perp_constrained_at(k, t, s->step.q);
+  perp_eval_impulse(k->e, model, t, h, s->step.v, k->f);
+  perp_gyro_implicit(model, h, s->step.v, k->f);
+  memset(k->c, 0, (size_t)model->m * sizeof *k->c);
+  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->step.grid.h, s->step.v);
+  perp_constrained_driven(k, t + h, 1, k->c);
+  midpoint_curve(s, h, s->step.v);
+  s->step.grid.count.rhs++;
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, s->step.v)) return false;
+  s->contact = s->start;
+  s->n = s->n_start;
+  if (s->islands != NULL) {
+    midpoint_move(s, h, s->step.v, 0, s->step.v, s->step.q1);
+    midpoint_look_ahead(s, s->step.v);
+    if (!perp_midpoint_contacts(s, h, s->step.v)) return false;
+  }
+  memcpy(s->predicted, k->a, (size_t)model->nv * sizeof *s->predicted);
+  return true;
+}
+
+/* the velocity at the end with everything in the middle: s->step.v1, s->step.q1 */
+static bool midpoint_correct(perp_midpoint *s, double t, double h)
+{
+  perp_constrained *k = &s->step.k;
+  const perp_model *model = k->model;
+  midpoint_move(s, 3 * h / 8, s->step.v, h / 8, s->predicted, s->middle);
+  midpoint_move(s, h / 2, s->step.v, h / 2, s->predicted, s->step.q1);
+  for (int i = 0; i < model->nv; i++) s->mean[i] = (s->step.v[i] + s->predicted[i]) / 2;
+  if (!perp_constrained_signals(k, t + h / 2)) return false;
+  perp_constrained_at(k, t + h / 2, s->middle);
+  perp_eval_forces(k->e, model, t + h / 2, s->mean, true, s->f);
+  perp_eval_impulse(k->e, model, t + h / 2, 0, s->step.v, k->f);
+  for (int i = 0; i < model->nv; i++) k->f[i] += h * s->f[i];
+  memset(k->c, 0, (size_t)model->m * sizeof *k->c);
+  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->step.grid.h, s->step.v);
+  perp_constrained_driven(k, t + h, 1, k->c);
+  midpoint_curve(s, h / 2, s->mean);
+  s->step.grid.count.rhs++;
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, s->step.v)) return false;
+  s->problem = PERP_MIDPOINT_CORRECTS;
+  if (s->islands != NULL) {
+    if (!perp_midpoint_find(s, s->at_middle, h, &s->contact, &s->n)) return false;
+    midpoint_look_ahead(s, s->predicted);
+    if (!perp_midpoint_contacts(s, h, s->step.v)) return false;
+  }
+  memcpy(s->step.v1, k->a, (size_t)model->nv * sizeof *s->step.v1);
+  midpoint_move(s, h / 2, s->step.v, h / 2, s->step.v1, s->step.q1);
+  return true;
+}
+
+static bool midpoint_try(perp_midpoint *s, double t, double h)
+{
+  s->h = h;
+  s->t_end = t + h;
+  s->problem = PERP_MIDPOINT_PREDICTS;
+  return midpoint_predict(s, t, h) && midpoint_correct(s, t, h);
+}
+
+/* The part ends where it is: its end becomes the state. */
+static bool midpoint_accept(perp_midpoint *s, double t, double h)
+{
+  perp_constrained *k = &s->step.k;
+  const perp_model *model = k->model;
+  if (s->islands != NULL) {
+    perp_midpoint_remember(s);
+    if (!perp_midpoint_say(s)) return false;
+  }
+  for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->lambda[i];
+  k->start_h = h;
+  const perp_ode_answer answer = perp_constrained_accept(k, t + h, s->step.q1, s->step.v1);
+  if (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED) return false;
+  for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->impulse[i];
+  memcpy(s->step.q, s->step.q1, (size_t)model->nq * sizeof *s->step.q);
+  memcpy(s->step.v, s->step.v1, (size_t)model->nv * sizeof *s->step.v);
+  return true;
+}
+
+/* What is left of a step whose events are used up: as the formulation velocity makes it. */
+static bool midpoint_rest(perp_midpoint *s, double t, double h)
+{
+  s->h = h;
+  s->t_end = t + h;
+  s->n_closing = 0; /* these have rows again */
+  s->problem = PERP_MIDPOINT_REST;
+  if (!midpoint_predict(s, t, h)) return false;
+  memset(s->ahead, 0, 3 * (size_t)s->n * sizeof *s->ahead);
+  memcpy(s->step.v1, s->predicted, (size_t)s->step.k.model->nv * sizeof *s->step.v1);
+  midpoint_move(s, h, s->step.v1, 0, s->step.v1, s->step.q1);
+  return midpoint_accept(s, t, h);
+}
+
+/* Is the velocity at the end another one than was predicted, by more than a smooth motion has it?
+ */
+static bool midpoint_jumps(const perp_midpoint *s)
+{
+  const perp_model *model = s->step.k.model;
+  double off = 0, change = 0;
+  for (int b = 0; b < model->n_bodies; b++) {
+    double d[6], e[6];
+    for (int i = 0; i < model->nvb; i++) {
+      const int at = model->nvb * b + i;
+      d[i] = s->step.v1[at] - s->predicted[at];
+      e[i] = s->predicted[at] - s->step.v[at];
+    }
+    off = fmax(off, perp_point_speed(model->dim, d, s->reach[b]));
+    change = fmax(change, perp_point_speed(model->dim, e, s->reach[b]));
+  }
+  return off > s->o.threshold && off > JUMP * change;
+}
+
+/* A part of a step from (t, q, v), at most h long: state and *h at its end.  rest: all of h, in
+ * first order. */
+static bool midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
+{
+  const double most = *h, least = LEAST * s->step.grid.h;
+  bool struck, settled = false;
+  int slips = -1;
+  s->n_closing = s->n_start = s->n = 0;
+  perp_constrained_at(&s->step.k, t, s->step.q);
+  if (s->islands != NULL) {
+    if (!perp_midpoint_find(s, s->at_start, most, &s->start, &s->n_start)) return false;
+    if (!perp_midpoint_strike(s, t, &struck)) return false;
+  }
+  if (rest) return midpoint_rest(s, t, most);
+  for (int i = 0; i < TRIES; i++) {
+    if (!midpoint_try(s, t, *h)) return false;
+    if (s->islands != NULL && midpoint_jumps(s)) {
+      perp_constrained_at(&s->step.k, t, s->step.q);
+      return midpoint_rest(s, t, *h);
+    }
+    const double event = midpoint_event(s, most, &settled, &slips);
+    if (event <= least && slips >= 0) { /* it slides from the start */
+      perp_midpoint_release(s, slips);
+      continue;
+    }
+    if (midpoint_reversals(s) > 0) continue;
+    if (settled || event >= most * (1 - LEAST) || event == HUGE_VAL) break;
+    *h = fmax(event, least);
+  }
+  *h = s->h; /* of the last try */
+  if (!midpoint_accept(s, t, *h)) return false;
+  if (!settled || slips < 0) return true;
+  perp_midpoint_recall(s);
+  perp_midpoint_release(s, slips);
+  return true;
+}
+
+/* ---- life and steps ---- */
+
 static void velocity_midpoint_layout(void *ws, perp_arena *a)
 {
   perp_midpoint *s = ws;
@@ -119,7 +430,7 @@ static perp_reason velocity_midpoint_make(perp_stepper *step, double t, double h
   bool made = perp_constrained_signals(k, t) && perp_constrained_signals(k, s->end);
   for (int part = 1; made && s->end - t > 1e-10 * step->grid.h; part++) {
     double length = s->end - t;
-    made = perp_midpoint_part(s, t, &length, part >= s->o.parts);
+    made = midpoint_part(s, t, &length, part >= s->o.parts);
     t += length;
   }
   for (int i = 0; i < k->model->m; i++) step->lambda[i] /= h;
