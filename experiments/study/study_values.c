@@ -303,12 +303,6 @@ void perp_study_fix(perp_study *s, int param, const char *text)
   s->fixed[param] = v;
 }
 
-static void study_values_read(perp_study_reader *r, const perp_node *node, int param,
-                              study_values *values)
-{
-  read_values(r, values, &r->s->kind->params[param], node);
-}
-
 /* One value fixes parameter p, several are its axis. */
 static void study_values_set(perp_study *s, int p, const study_values *v)
 {
@@ -399,7 +393,7 @@ static void runs_values(perp_study_reader *r, const perp_node *root, const perp_
     const perp_node *own = param->hidden ? NULL : perp_tree_get(list->item[i], param->key);
     study_values mine = { 0 };
     if (own != NULL || common != NULL)
-      study_values_read(r, own != NULL ? own : common, p, &mine);
+      read_values(r, &mine, param, own != NULL ? own : common);
     else if (perp_study_default(s, p) != NULL)
       study_values_add(r, &mine, perp_study_default(s, p), NULL);
     else
