@@ -398,11 +398,6 @@ static void say_most(struct answering *w)
   w->a->text = text;
 }
 
-static const char *say_over(const struct answering *w)
-{
-  return perp_words(w->q.over_metric != NULL ? w->q.over_metric : w->q.over.text);
-}
-
 /* Of each competitor the exponent, or its range over the comparisons. */
 static void say_slopes(struct answering *w)
 {
@@ -427,9 +422,11 @@ static void say_slopes(struct answering *w)
   if (said > MOST) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, said - MOST);
   w->a->text = said == 0
                    ? no_exponent
-                   : perp_pool_printf(&w->r->pool,
-                                      "The %s scales with a power of the %s; the exponents are %s.",
-                                      perp_words(w->q.metric), say_over(w), text);
+                   : perp_pool_printf(
+                         &w->r->pool, "The %s scales with a power of the %s; the exponents are %s.",
+                         perp_words(w->q.metric),
+                         perp_words(w->q.over_metric != NULL ? w->q.over_metric : w->q.over.text),
+                         text);
 }
 
 /* ---- notes ---- */

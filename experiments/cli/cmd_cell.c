@@ -176,11 +176,6 @@ const perp_command perp_explain_command = {
 
 /* ---- rerun ---- */
 
-static bool cmd_cell_same_value(double a, double b)
-{
-  return a == b || (isnan(a) && isnan(b));
-}
-
 static double outcome_value(const perp_outcome *o, const char *name)
 {
   for (int i = 0; i < o->n; i++)
@@ -201,7 +196,7 @@ static bool cmd_cell_compare(const perp_results *r, int cell, const perp_outcome
   for (int m = 0; m < s->n_metrics; m++) {
     double now = outcome_value(o, s->metric[m].name), then = rec->value[m];
     if (isnan(now) && isnan(then)) continue;
-    bool other = !s->metric[m].timing && !cmd_cell_same_value(now, then);
+    bool other = !s->metric[m].timing && now != then && !(isnan(now) && isnan(then));
     differs = differs || other;
     if (print)
       printf("%-20s %14s %14s  %s%s\n", s->metric[m].name, perp_brief(then, a), perp_brief(now, b),

@@ -91,12 +91,6 @@ struct part {
   const char *part, *packages; /* of an optional part that is not here; else NULL */
 };
 
-/* Is this the descriptor of an engine whose library is not here? */
-static bool list_absent(perp_kind kind, const perp_desc *d)
-{
-  return kind == PERP_KIND_engine && !perp_engine_here((const perp_engine_desc *)(const void *)d);
-}
-
 static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *pool,
                     struct part part[MOST])
 {
@@ -106,7 +100,9 @@ static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *poo
   if (kind->kind != PERP_KIND_NONE) {
     for (; n < MOST && (d = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++) {
       part[n] = (struct part){ .name = d->name, .what = d->summary, .d = d };
-      if (!list_absent(kind->kind, d)) continue;
+      if (kind->kind != PERP_KIND_engine ||
+          perp_engine_here((const perp_engine_desc *)(const void *)d))
+        continue; /* only engines may have no library here */
       part[n].part = d->name;
       part[n].packages = perp_optional_packages(d->name);
     }

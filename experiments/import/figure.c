@@ -135,11 +135,6 @@ int perp_figure_class_of(const char *name, int *side)
 #define FIGURE_KNOB  0.02   /* length of a segment without one, of the height */
 #define FIGURE_SLIM  8.0    /* length over radius of a segment that nothing is known of */
 
-static double figure_length(const double x[3])
-{
-  return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-}
-
 static bool figure_is_trunk(int class)
 {
   return class >= PERP_FIGURE_PELVIS && class <= PERP_FIGURE_HEAD;
@@ -194,7 +189,8 @@ static void figure_bones(perp_figure *f)
     perp_figure_segment *s = &f->segment[f->of[f->bvh->joint[j].parent]];
     double quat[4], offset[3];
     perp_bvh_pose(f->bvh, j, -1, quat, offset);
-    const double length = figure_length(offset);
+    const double length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] +
+                               offset[2] * offset[2]);
     const bool up = figure_is_trunk(s->class);
     if (s->length > 0 && !(up ? offset[2] > s->tip[2] : length > s->length)) continue;
     memcpy(s->tip, offset, sizeof offset);

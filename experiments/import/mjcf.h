@@ -74,10 +74,6 @@ void perp_mj_loops(perp_mj *x);  /* equality constraints, further joints */
 void perp_mj_drives(perp_mj *x);
 void perp_mj_forces(perp_mj *x);
 void perp_mj_shapes(perp_mj *x);
-/* Materials and pairs of them for n geoms, where the scene needs any; what a shape says of its own
- * surface. */
-void perp_mj_surfaces(perp_mj *x, const int *which, int n);
-void perp_mj_surface(perp_mj *x, int g);
 void perp_mj_rest(perp_mj *x); /* what nothing else has spoken of */
 
 #endif

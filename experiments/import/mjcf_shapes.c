@@ -70,7 +70,8 @@ static bool surfaces_differ(const struct perp_mj_surface *a, const struct perp_m
   return differ;
 }
 
-void perp_mj_surfaces(perp_mj *x, const int *which, int n)
+/* Materials and pairs of them for n geoms, where the scene needs any. */
+static void surfaces_write(perp_mj *x, const int *which, int n)
 {
   double f[3];
   x->surface = perp_pool_alloc(&x->pool, (size_t)n + 1, sizeof *x->surface);
@@ -95,7 +96,8 @@ void perp_mj_surfaces(perp_mj *x, const int *which, int n)
   }
 }
 
-void perp_mj_surface(perp_mj *x, int g)
+/* What a shape says of its own surface. */
+static void surfaces_of_shape(perp_mj *x, int g)
 {
   double f[3];
   const struct perp_mj_surface *s = &x->surface[x->surface_of[g]];
@@ -305,7 +307,7 @@ static void shapes_one(perp_mj *x, int g, int group)
   if (round) perp_mj_number(x, "length", 2 * size[1]);
   if (type == mjGEOM_BOX || type == mjGEOM_ELLIPSOID) perp_mj_vector(x, "half", 3, size);
   shapes_place(x, g);
-  perp_mj_surface(x, g);
+  surfaces_of_shape(x, g);
   if (group != 0) fprintf(x->out, ", group: %d", group);
   fputs(" }\n", x->out);
 }
@@ -348,7 +350,7 @@ void perp_mj_shapes(perp_mj *x)
       which[n++] = g;
   }
   const int *group = shapes_groups(x);
-  perp_mj_surfaces(x, which, n);
+  surfaces_write(x, which, n);
   fputs("shapes:\n", x->out);
   for (int i = 0; i < n; i++) shapes_one(x, which[i], group[which[i]]);
   shapes_beyond(x, which, n);

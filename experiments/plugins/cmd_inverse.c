@@ -290,11 +290,6 @@ static void inverse_summary(const inverse_run *x)
 
 /* ---- the command ---- */
 
-static double *inverse_array(int n)
-{
-  return perp_xalloc((size_t)n + 1, sizeof(double));
-}
-
 static perp_status inverse_compute(inverse_run *x, FILE *out)
 {
   const perp_model *m = x->scene.model;
@@ -304,7 +299,7 @@ static perp_status inverse_compute(inverse_run *x, FILE *out)
   double **const to[] = { &x->q,  &x->u,  &x->udot, &x->tau,    &x->other,
                           &x->qm, &x->vm, &x->am,   &x->lambda, &x->external };
   const int length[] = { nq, nu, nu, nu, nu, perp_model_nq(m), nv, nv, perp_model_m(m), nv };
-  for (int i = 0; i < 10; i++) *to[i] = inverse_array(length[i]);
+  for (int i = 0; i < 10; i++) *to[i] = perp_xalloc((size_t)length[i] + 1, sizeof(double));
   const perp_status status = inverse_rows(x, out);
   if (status == PERP_OK && x->summary) inverse_summary(x);
   for (int i = 0; i < 10; i++) free(*to[i]);

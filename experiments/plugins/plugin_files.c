@@ -309,6 +309,69 @@ static perp_status look_at(perp_ctx *ctx, const char *path, char **whole, uint64
   return status;
 }
 
+/* Which plug-in files this user has run by studies: a line "hash path" each, in a file of the
+ * user's own.  A results folder is data, and data cannot add to it. */
+
+/* Its folder; NULL: there is no home. */
+static char *known_folder(void)
+{
+  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+  if (state != NULL && state[0] == '/') return perp_xprintf("%s/perp", state);
+  if (home != NULL && home[0] == '/') return perp_xprintf("%s/.local/state/perp", home);
+  return NULL;
+}
+
+static char *known_line(const char *path, uint64_t hash)
+{
+  return perp_xprintf("%016llx %s\n", (unsigned long long)hash, path);
+}
+
+/* A whole line of the text. */
+static bool known_has(const char *text, const char *line)
+{
+  for (const char *s = text; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
+    if (strncmp(s, line, strlen(line)) == 0) return true;
+  return false;
+}
+
+/* Has this user run a study, not one of a results folder, that names the file of this absolute
+ * path, when its bytes had this hash?  A results folder names files as well, whoever made it; what
+ * is remembered is in $XDG_STATE_HOME/perp/plugins (~/.local/state). */
+static bool known_is(const char *path, uint64_t hash)
+{
+  char *folder = known_folder(), *line = known_line(path, hash);
+  char *file = folder != NULL ? perp_xprintf("%s/plugins", folder) : NULL;
+  char *text = file != NULL ? perp_read_file(file, NULL) : NULL;
+  const bool known = strchr(path, '\n') == NULL && known_has(text, line);
+  free(text);
+  free(file);
+  free(line);
+  free(folder);
+  return known;
+}
+
+/* Remember it.  Where that cannot be written, nothing is remembered, and commands that read a
+ * results folder ask for
+ * --plugin. */
+static void known_remember(const char *path, uint64_t hash)
+{
+  char *folder = known_folder();
+  perp_ctx quiet;
+  perp_ctx_init(&quiet);
+  if (folder != NULL && strchr(path, '\n') == NULL && !known_is(path, hash) &&
+      perp_make_dirs(&quiet, folder) == PERP_OK) {
+    char *file = perp_xprintf("%s/plugins", folder), *line = known_line(path, hash);
+    FILE *f = fopen(file, "ae"); /* a line at once: several may write */
+    if (f != NULL) {
+      fputs(line, f);
+      fclose(f);
+    }
+    free(file);
+    free(line);
+  }
+  free(folder);
+}
+
 perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool received, char **kept)
 {
   uint64_t hash = 0;
@@ -316,19 +379,19 @@ perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool receive
   *kept = NULL;
   if (by_hand != NULL) {
     *kept = perp_xstrdup(by_hand->path);
-    if (!received) perp_plugin_remember(by_hand->path, by_hand->hash);
+    if (!received) known_remember(by_hand->path, by_hand->hash);
     return PERP_OK;
   }
   PERP_TRY(look_at(ctx, path, kept, &hash));
   perp_status status = PERP_OK;
-  if (received && !perp_plugin_known(*kept, hash))
+  if (received && !known_is(*kept, hash))
     status = PERP_FAIL(ctx, PERP_ERR_FORMAT,
                        "the plug-in %s is named in a folder, but you have not run this version of "
                        "it: it is not loaded; if you trust it, use --plugin FILE",
                        *kept);
   if (status == PERP_OK) status = load_file(ctx, *kept, true, false);
   if (status == PERP_OK) {
-    if (!received) perp_plugin_remember(*kept, hash);
+    if (!received) known_remember(*kept, hash);
     return PERP_OK;
   }
   free(*kept);
@@ -429,61 +492,4 @@ void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_c
     perp_spec_free(&spec);
   }
   if (any) snprintf(code, 17, "%016llx", (unsigned long long)hash);
-}
-
-/* Which plug-in files this user has run by studies: a line "hash path" each, in a file of the
- * user's own.  A results folder is data, and data cannot add to it. */
-
-/* Its folder; NULL: there is no home. */
-static char *known_folder(void)
-{
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (state != NULL && state[0] == '/') return perp_xprintf("%s/perp", state);
-  if (home != NULL && home[0] == '/') return perp_xprintf("%s/.local/state/perp", home);
-  return NULL;
-}
-
-static char *known_line(const char *path, uint64_t hash)
-{
-  return perp_xprintf("%016llx %s\n", (unsigned long long)hash, path);
-}
-
-/* A whole line of the text. */
-static bool known_has(const char *text, const char *line)
-{
-  for (const char *s = text; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
-    if (strncmp(s, line, strlen(line)) == 0) return true;
-  return false;
-}
-
-bool perp_plugin_known(const char *path, uint64_t hash)
-{
-  char *folder = known_folder(), *line = known_line(path, hash);
-  char *file = folder != NULL ? perp_xprintf("%s/plugins", folder) : NULL;
-  char *text = file != NULL ? perp_read_file(file, NULL) : NULL;
-  const bool known = strchr(path, '\n') == NULL && known_has(text, line);
-  free(text);
-  free(file);
-  free(line);
-  free(folder);
-  return known;
-}
-
-void perp_plugin_remember(const char *path, uint64_t hash)
-{
-  char *folder = known_folder();
-  perp_ctx quiet;
-  perp_ctx_init(&quiet);
-  if (folder != NULL && strchr(path, '\n') == NULL && !perp_plugin_known(path, hash) &&
-      perp_make_dirs(&quiet, folder) == PERP_OK) {
-    char *file = perp_xprintf("%s/plugins", folder), *line = known_line(path, hash);
-    FILE *f = fopen(file, "ae"); /* a line at once: several may write */
-    if (f != NULL) {
-      fputs(line, f);
-      fclose(f);
-    }
-    free(file);
-    free(line);
-  }
-  free(folder);
 }

@@ -23,7 +23,7 @@ typedef struct perp_plugin_file {
 perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named);
 /* Load what a study names (perp_study_loader).  A file of the same name that --plugin has loaded
  * takes its place: the one that the study names may be on another machine.  received: only one that
- * perp_plugin_known knows; else it is known from now on. */
+ * this user is known to have run, with the same bytes; else it is known from now on. */
 perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool received, char **kept);
 /* Load what a list like PATH names: files, and all *.so of folders in the order of their names.  A
  * missing folder is passed over. */
@@ -31,15 +31,6 @@ perp_status perp_plugin_load_path(perp_ctx *ctx, const char *list);
 
 /* How the name of a plug-in file ends: ".py" or ".so". */
 const char *perp_plugin_suffix(const char *path);
-
-/* Has this user run a study, not one of a results folder, that names the file of this absolute
- * path, when its bytes had this hash?  A results folder names files as well, whoever made it; what
- * is remembered is in $XDG_STATE_HOME/perp/plugins (~/.local/state). */
-bool perp_plugin_known(const char *path, uint64_t hash);
-/* Remember it.  Where that cannot be written, nothing is remembered, and commands that read a
- * results folder ask for
- * --plugin. */
-void perp_plugin_remember(const char *path, uint64_t hash);
 
 /* The i-th loaded file, NULL past the end. */
 const perp_plugin_file *perp_plugin_file_at(int i);

@@ -16,7 +16,7 @@
       PERP_KEY_REAL(perp_scene_body, def.angle, "angle", "rad"), PERP_KEY_SPECIAL("turn"),         \
       PERP_KEY_REALS(perp_scene_body, def.v, "v", "m/s", 3), PERP_KEY_SPECIAL("w")
 
-const perp_key perp_scene_body_keys[] = {
+static const perp_key bodies_keys[] = {
   PERP_KEY_OF(perp_scene_body, def.name, "name", PERP_KEY_TEXT),
   PERP_KEY_REAL(perp_scene_body, def.mass.mass, "mass", "kg"),
   PERP_KEY_SPECIAL("inertia"),
@@ -142,7 +142,7 @@ static void bodies_entry(perp_scene_reader *r, const perp_node *entry, void *use
   (void)user;
   perp_scene_body b = { .at = entry };
   const int errors = r->diag->errors;
-  if (!perp_keys_read(r, entry, "bodies", perp_scene_body_keys, &b)) return;
+  if (!perp_keys_read(r, entry, "bodies", bodies_keys, &b)) return;
   const perp_node *shape = perp_tree_get(entry, "shape");
   if (shape != NULL && shape->type == PERP_NODE_LIST)
     perp_entries(r, shape, "shape", bodies_shape, &b);

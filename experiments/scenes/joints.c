@@ -9,12 +9,12 @@
 const char *const perp_scene_joint_kinds[] = { "ball",  "hinge",    "universal",   "slider",
                                                "fixed", "distance", "line",        "wheel",
                                                "curve", "planar",   "cylindrical", NULL };
-const char *const perp_scene_starts[] = { "holds", "zero", "violates", NULL };
+static const char *const joints_starts[] = { "holds", "zero", "violates", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
                                                "polynomial", "spline", NULL };
 const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "drag", "pairs", NULL };
-const char *const perp_scene_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
-const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", NULL };
+static const char *const joints_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
+static const char *const joints_drive_axes[] = { "a", "b", "along", "node", NULL };
 
 /* ---- joints ---- */
 
@@ -34,7 +34,7 @@ const perp_key perp_scene_joint_keys[] = {
   PERP_KEY_REAL(perp_joint_def, damping, "damping", NULL), PERP_KEY_SPECIAL("rows"),
   PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL),
   PERP_KEY_REAL(perp_joint_def, strength, "break", "N"), PERP_KEY_SPECIAL("curve"),
-  PERP_KEY_ONE_OF(perp_joint_def, start, "start", perp_scene_starts), PERP_KEYS_ENTRY, PERP_KEYS_END
+  PERP_KEY_ONE_OF(perp_joint_def, start, "start", joints_starts), PERP_KEYS_ENTRY, PERP_KEYS_END
 };
 
 const perp_key perp_scene_row_keys[] = { PERP_KEY_REAL(perp_row_soft, softness, "softness", NULL),
@@ -132,7 +132,7 @@ const perp_key perp_scene_joint_plugin_keys[] = {
   PERP_KEY_REAL(perp_joint_def, damping, "damping", NULL),
   PERP_KEY_SPECIAL("rows"),
   PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL),
-  PERP_KEY_ONE_OF(perp_joint_def, start, "start", perp_scene_starts),
+  PERP_KEY_ONE_OF(perp_joint_def, start, "start", joints_starts),
   PERP_KEYS_ENTRY,
   PERP_KEYS_END
 };
@@ -207,7 +207,7 @@ void perp_scene_add_joints(perp_scene_reader *r, perp_model *model)
 const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_OF(perp_drive_def, name, "name", PERP_KEY_TEXT),
   PERP_KEY_OF(perp_drive_def, joint, "joint", PERP_KEY_JOINT),
-  PERP_KEY_ONE_OF(perp_drive_def, axis, "axis", perp_scene_drive_axes),
+  PERP_KEY_ONE_OF(perp_drive_def, axis, "axis", joints_drive_axes),
   /* along a length or an angle: any unit */
   PERP_KEY_REAL(perp_drive_def, zero, "zero", NULL),
   PERP_KEY_REAL(perp_drive_def, lower, "lower", NULL),
@@ -254,7 +254,7 @@ const perp_key perp_scene_force_keys[] = {
   PERP_KEY_REAL(perp_force_def, linear, "linear", "Ns/m"),
   PERP_KEY_REAL(perp_force_def, quadratic, "quadratic", "kg/m"),
   PERP_KEY_REAL(perp_force_def, angular, "angular", "Nms/rad"),
-  PERP_KEY_ONE_OF(perp_force_def, law, "law", perp_scene_laws),
+  PERP_KEY_ONE_OF(perp_force_def, law, "law", joints_laws),
   PERP_KEY_REAL(perp_force_def, strength, "strength", NULL),
   PERP_KEY_REAL(perp_force_def, cutoff, "cutoff", "m"),
   PERP_KEYS_ENTRY,

@@ -7,18 +7,15 @@
 #include "models/scenes/truths.h"
 
 /* Words of the file, in the order of their enums. */
-extern const char *const perp_scene_joint_kinds[],
-    *const perp_scene_starts[], *const perp_scene_curve_kinds[],
-                                    *const perp_scene_force_kinds[],
-                                        *const perp_scene_laws[],
-                                            *const perp_scene_drive_axes[],
-                                                *const perp_scene_shape_kinds[],
-                                                    *const perp_scene_friction_rules[];
+extern const char *const perp_scene_joint_kinds[], *const perp_scene_curve_kinds[],
+                                                       *const perp_scene_force_kinds[],
+                                                           *const perp_scene_shape_kinds[],
+                                                               *const perp_scene_friction_rules[];
 /* Keys of parts, which export writes by, too. */
 extern const perp_key perp_scene_joint_keys[], perp_scene_row_keys[], perp_scene_curve_keys[],
     perp_scene_drive_keys[], perp_scene_force_keys[], perp_scene_shape_keys[],
-    perp_scene_surface_keys[], perp_scene_body_keys[], perp_scene_mass_keys[],
-    perp_scene_motion_keys[], perp_scene_signal_keys[], perp_scene_joint_plugin_keys[];
+    perp_scene_surface_keys[], perp_scene_mass_keys[], perp_scene_motion_keys[],
+    perp_scene_joint_plugin_keys[];
 
 /* Bodies of `bodies`, with their shapes, then what `initial` says of them, into r->body. */
 void perp_scene_read_bodies(perp_scene_reader *r);

@@ -139,17 +139,17 @@ static const char *const signals_kinds[] = {
   "constant", "sine", "table", "spline", "function", NULL
 };
 
-const perp_key perp_scene_signal_keys[] = { PERP_KEY_ONE_OF(perp_signal_def, kind, "kind",
-                                                            signals_kinds),
-                                            PERP_KEY_SPECIAL("offset"),
-                                            PERP_KEY_SPECIAL("amplitude"),
-                                            PERP_KEY_REAL(perp_signal_def, rate, "rate", "rad/s"),
-                                            PERP_KEY_REAL(perp_signal_def, phase, "phase", "rad"),
-                                            PERP_KEY_SPECIAL("frequency"),
-                                            PERP_KEY_SPECIAL("points"),
-                                            PERP_KEY_SPECIAL("of"),
-                                            PERP_KEY_SPECIAL("plus"),
-                                            PERP_KEYS_END };
+static const perp_key signals_key_table[] = { PERP_KEY_ONE_OF(perp_signal_def, kind, "kind",
+                                                         signals_kinds),
+                                         PERP_KEY_SPECIAL("offset"),
+                                         PERP_KEY_SPECIAL("amplitude"),
+                                         PERP_KEY_REAL(perp_signal_def, rate, "rate", "rad/s"),
+                                         PERP_KEY_REAL(perp_signal_def, phase, "phase", "rad"),
+                                         PERP_KEY_SPECIAL("frequency"),
+                                         PERP_KEY_SPECIAL("points"),
+                                         PERP_KEY_SPECIAL("of"),
+                                         PERP_KEY_SPECIAL("plus"),
+                                         PERP_KEYS_END };
 
 /* Which keys a kind has, beside kind and plus. */
 static bool signals_keys(perp_scene_reader *r, const perp_node *node, perp_signal_kind kind)
@@ -206,7 +206,7 @@ static bool signals_map(perp_scene_reader *r, const perp_node *node, const char 
                     "'kind' is missing here");
     return false;
   }
-  if (!perp_keys_read(r, node, "a signal", perp_scene_signal_keys, &def) ||
+  if (!perp_keys_read(r, node, "a signal", signals_key_table, &def) ||
       !signals_keys(r, node, def.kind) ||
       (plus != NULL && !perp_values_number(&r->values, plus, unit, x)) ||
       (offset != NULL && !perp_values_number(&r->values, offset, unit, &def.offset)) ||

@@ -308,10 +308,6 @@ const perp_metric *perp_study_metric(const perp_study *study, const char *name);
 /* Find a study that comes with perp, or a file.  NULL: neither (message in ctx). */
 char *perp_study_find(perp_ctx *ctx, const char *name);
 
-/* A key by its text; false with a message in *why (from pool) when it names nothing of the study.
- */
-bool perp_study_key_of(const perp_ctx *ctx, const perp_study *study, perp_pool *pool,
-                       const char *text, perp_study_key *key, const char **why);
 /* What a value of its parameter, in canonical form, is by the key; from pool. */
 const char *perp_study_key_text(const perp_ctx *ctx, const perp_study *study, perp_pool *pool,
                                 const perp_study_key *key, const char *value);

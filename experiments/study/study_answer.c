@@ -16,8 +16,10 @@ static bool some_option(const perp_ctx *ctx, perp_kind kind, const char *option)
   return false;
 }
 
-bool perp_study_key_of(const perp_ctx *ctx, const perp_study *s, perp_pool *pool, const char *text,
-                       perp_study_key *key, const char **why)
+/* A key by its text; false with a message in *why (from pool) when it names nothing of the study.
+ */
+static bool study_answer_key(const perp_ctx *ctx, const perp_study *s, perp_pool *pool,
+                             const char *text, perp_study_key *key, const char **why)
 {
   char head[64];
   const char *dot = strchr(text, '.');
@@ -91,7 +93,7 @@ static int answer_keys(perp_study_reader *r, const perp_node *map, const char *m
   perp_study_key *list = perp_pool_alloc(&r->s->pool, (size_t)n + 1, sizeof *list);
   for (int i = 0; i < n; i++) {
     const char *why;
-    if (perp_study_key_of(r->ctx, r->s, &r->s->pool, text[i], &list[kept], &why))
+    if (study_answer_key(r->ctx, r->s, &r->s->pool, text[i], &list[kept], &why))
       kept++;
     else
       perp_diag_error(r->diag, perp_study_place(map, member, i), 0, why,
@@ -215,7 +217,7 @@ static void read_question(perp_study_reader *r, const perp_node *map, perp_quest
   if (over == NULL) return;
   if (perp_study_metric(r->s, over) != NULL)
     q->over_metric = over;
-  else if (!perp_study_key_of(r->ctx, r->s, &r->s->pool, over, &q->over, &why))
+  else if (!study_answer_key(r->ctx, r->s, &r->s->pool, over, &q->over, &why))
     perp_diag_error(r->diag, perp_tree_get(map, "over"), 0, why,
                     "answer.over: unknown parameter or metric '%s'", over);
 }

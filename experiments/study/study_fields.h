@@ -61,27 +61,7 @@ void perp_study_read_replicate(perp_study_reader *r, const perp_node *root);
 bool perp_study_read_runs(perp_study_reader *r, const perp_node *root);
 /* What a parameter is where the study does not name it; NULL: it must be given. */
 const char *perp_study_default(perp_study *s, int param);
-/* Values of a parameter as a study file gives them, canonical, each once, and where each stands; in
- * the pool. */
-typedef struct perp_study_values {
-  perp_names text;
-  const perp_node **at;
-} perp_study_values;
-void perp_study_read_values(perp_study_reader *r, const perp_node *node, int param,
-                            perp_study_values *values);
-/* One value fixes parameter p, several are its axis. */
-void perp_study_set_values(perp_study *s, int p, const perp_study_values *values);
-void perp_study_add_value(perp_study_reader *r, perp_study_values *values, const char *text,
-                          const perp_node *at);
-
 /* An error at the node unless the kind has a metric of that name. */
 void perp_study_check_metric(perp_study_reader *r, const perp_node *at, const char *name);
-
-/* The study without `profiles` and with one of them merged: `wanted`, or `short` where NULL and
- * there is one. NULL: there is no such profile (message in ctx). */
-const perp_node *perp_study_apply_profile(perp_study_reader *r, const perp_node *root,
-                                          const char *wanted);
-/* The study with one "key=value" merged; NULL: it cannot be (message in ctx). */
-const perp_node *perp_study_apply_set(perp_study_reader *r, const perp_node *root, const char *set);
 
 #endif

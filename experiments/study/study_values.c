@@ -102,8 +102,15 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
   return NULL;
 }
 
-void perp_study_add_value(perp_study_reader *r, perp_study_values *v, const char *text,
-                          const perp_node *at)
+/* Values of a parameter as a study file gives them, canonical, each once, and where each stands; in
+ * the pool. */
+typedef struct study_values {
+  perp_names text;
+  const perp_node **at;
+} study_values;
+
+static void study_values_add(perp_study_reader *r, study_values *v, const char *text,
+                             const perp_node *at)
 {
   const int n = v->text.n;
   if (perp_names_index(&r->s->pool, &v->text, text, -1) < n) return; /* one value, named twice */
@@ -126,7 +133,7 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
 }
 
 /* A text with bracketed lists stands for all combinations of their items. */
-static void study_values_expand(perp_study_reader *r, perp_study_values *v, const perp_param *param,
+static void study_values_expand(perp_study_reader *r, study_values *v, const perp_param *param,
                                 const perp_node *at, const char *text)
 {
   if (param->type == PERP_PARAM_PLUGIN && text[0] == '?') {
@@ -142,7 +149,7 @@ static void study_values_expand(perp_study_reader *r, perp_study_values *v, cons
     if (value != NULL && v->text.n == MOST_VALUES)
       PERP_WRONG(r->diag, at, "more than %d values", MOST_VALUES);
     else if (value != NULL)
-      perp_study_add_value(r, v, value, at);
+      study_values_add(r, v, value, at);
     return;
   }
   int depth = 0;
@@ -180,7 +187,7 @@ static void study_values_expand(perp_study_reader *r, perp_study_values *v, cons
 }
 
 /* { log2: [-7, -14] }, { log10: [-2, -6] }, { linear: [0, 1, 11] } */
-static void add_range(perp_study_reader *r, perp_study_values *v, const perp_param *param,
+static void add_range(perp_study_reader *r, study_values *v, const perp_param *param,
                       const perp_node *node)
 {
   static const char *const keys[] = { "log2", "log10", "linear", NULL };
@@ -222,11 +229,11 @@ static void add_range(perp_study_reader *r, perp_study_values *v, const perp_par
     perp_format_real(y, text, sizeof text);
     const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, node, text);
     if (value == NULL) return;
-    perp_study_add_value(r, v, value, node);
+    study_values_add(r, v, value, node);
   }
 }
 
-static void read_values(perp_study_reader *r, perp_study_values *v, const perp_param *param,
+static void read_values(perp_study_reader *r, study_values *v, const perp_param *param,
                         const perp_node *node)
 {
   if (node->type == PERP_NODE_LIST) {
@@ -296,13 +303,8 @@ void perp_study_fix(perp_study *s, int param, const char *text)
   s->fixed[param] = v;
 }
 
-void perp_study_read_values(perp_study_reader *r, const perp_node *node, int param,
-                            perp_study_values *values)
-{
-  read_values(r, values, &r->s->kind->params[param], node);
-}
-
-void perp_study_set_values(perp_study *s, int p, const perp_study_values *v)
+/* One value fixes parameter p, several are its axis. */
+static void study_values_set(perp_study *s, int p, const study_values *v)
 {
   if (v->text.n == 1) {
     perp_study_fix(s, p, v->text.text[0]);
@@ -317,9 +319,9 @@ void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
                            const perp_node *node)
 {
   perp_study_reader r = { ctx, diag, s };
-  perp_study_values v = { 0 };
+  study_values v = { 0 };
   read_values(&r, &v, &s->kind->params[p], node);
-  perp_study_set_values(s, p, &v);
+  study_values_set(s, p, &v);
 }
 
 const char *perp_study_default(perp_study *s, int p)
@@ -351,7 +353,7 @@ static bool runs_name_is_word(const char *name)
 static void runs_names(perp_study_reader *r, const perp_node *list, int run)
 {
   perp_study *s = r->s;
-  perp_study_values names = { 0 };
+  study_values names = { 0 };
   for (int i = 0; i < list->n; i++) {
     const perp_node *item = list->item[i], *at = perp_tree_get(item, "name");
     const char *name = perp_study_text(r, item, "name", "");
@@ -364,7 +366,7 @@ static void runs_names(perp_study_reader *r, const perp_node *list, int run)
           "the name of a run begins with a letter and has letters, digits, '_' and '-', which "
           "a letter follows: got '%s'",
           name);
-    perp_study_add_value(r, &names, name, at);
+    study_values_add(r, &names, name, at);
     if (name[0] != '\0' && names.text.n == before)
       PERP_WRONG(r->diag, at, "two runs have the name '%s'", name);
     s->runs[i].name = name;
@@ -385,29 +387,29 @@ static void runs_values(perp_study_reader *r, const perp_node *root, const perp_
   perp_study *s = r->s;
   const perp_param *param = &s->kind->params[p];
   const perp_node *common = param->hidden ? NULL : perp_tree_get(root, param->key);
-  perp_study_values all = { 0 };
+  study_values all = { 0 };
   bool used = false;
   for (int i = 0; i < list->n; i++) {
     const perp_node *own = param->hidden ? NULL : perp_tree_get(list->item[i], param->key);
-    perp_study_values mine = { 0 };
+    study_values mine = { 0 };
     if (own != NULL || common != NULL)
-      perp_study_read_values(r, own != NULL ? own : common, p, &mine);
+      read_values(r, &mine, param, own != NULL ? own : common);
     else if (perp_study_default(s, p) != NULL)
-      perp_study_add_value(r, &mine, perp_study_default(s, p), NULL);
+      study_values_add(r, &mine, perp_study_default(s, p), NULL);
     else
       PERP_WRONG(r->diag, list->item[i], "'%s' is missing: %s", param->key, param->help);
     used = used || own == NULL;
     s->runs[i].n[p] = mine.text.n;
     s->runs[i].value[p] = perp_pool_alloc(&s->pool, (size_t)mine.text.n + 1, sizeof(int));
     for (int k = 0; k < mine.text.n; k++) {
-      perp_study_add_value(r, &all, mine.text.text[k], mine.at[k]);
+      study_values_add(r, &all, mine.text.text[k], mine.at[k]);
       s->runs[i].value[p][k] = perp_names_index(&s->pool, &all.text, mine.text.text[k], -1);
     }
   }
   if (common != NULL && !used)
     perp_diag_error(r->diag, common, 0, "remove it", "%s has no effect: every run has its own",
                     param->key);
-  perp_study_set_values(s, p, &all);
+  study_values_set(s, p, &all);
 }
 
 bool perp_study_read_runs(perp_study_reader *r, const perp_node *root)
