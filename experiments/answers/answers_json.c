@@ -47,24 +47,6 @@ static void answer_json(perp_json *j, const perp_answer *a)
   perp_json_close(j, ']');
 }
 
-/* What the study claims and what became of it; the two sides of a comparison where the claim is
- * one. */
-static void claims_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
-{
-  const perp_claim_result *c = perp_results_claims(ctx, r);
-  perp_json_open(j, "claims", '[');
-  for (int i = 0; i < r->study->n_claims; i++) {
-    perp_json_members(j, "{ text %s, verdict %s", c[i].claim->text,
-                      perp_verdict_name(c[i].verdict));
-    if (!isnan(c[i].left) && !isnan(c[i].right)) {
-      perp_json_real(j, "left", c[i].left);
-      perp_json_real(j, "right", c[i].right);
-    }
-    perp_json_close(j, '}');
-  }
-  perp_json_close(j, ']');
-}
-
 /* Rows and columns of the table of symptoms, with what each entry is. */
 static void symptoms_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
 {
@@ -108,7 +90,20 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');
-  claims_json(ctx, r, j);
+  /* What the study claims and what became of it; the two sides of a comparison where the claim is
+ * one. */
+  const perp_claim_result *c = perp_results_claims(ctx, r);
+  perp_json_open(j, "claims", '[');
+  for (int i = 0; i < r->study->n_claims; i++) {
+    perp_json_members(j, "{ text %s, verdict %s", c[i].claim->text,
+                      perp_verdict_name(c[i].verdict));
+    if (!isnan(c[i].left) && !isnan(c[i].right)) {
+      perp_json_real(j, "left", c[i].left);
+      perp_json_real(j, "right", c[i].right);
+    }
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
   if (r->study->n_symptoms > 0) symptoms_json(ctx, r, j);
   if (r->study->replicate.n_rows > 0) perp_replicate_json(ctx, r, j);
   perp_json_close(j, '}');

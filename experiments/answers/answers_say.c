@@ -69,14 +69,6 @@ static const char *differing_option(struct answering *w, const perp_study_key *k
   return n == 1 ? option : NULL;
 }
 
-static void look_at_keys(struct answering *w)
-{
-  w->key = perp_pool_alloc(&w->r->pool, (size_t)w->q.n_apart + 1, sizeof *w->key);
-  for (int k = 0; k < w->q.n_apart; k++)
-    w->key[k] = (struct answers_key){ .constant = constant(w, &w->q.apart[k]),
-                                      .option = differing_option(w, &w->q.apart[k]) };
-}
-
 /* all: the keys that are the same in all comparisons, too */
 static const char *apart_label(struct answering *w, int cell, bool all)
 {
@@ -555,7 +547,10 @@ void answers_say(struct answering *w)
   a->apart_by = keys_text(w, w->q.apart, w->q.n_apart);
   a->asked = asked_text(w);
   a->basis = basis_text(w);
-  look_at_keys(w);
+    w->key = perp_pool_alloc(&w->r->pool, (size_t)w->q.n_apart + 1, sizeof *w->key);
+  for (int k = 0; k < w->q.n_apart; k++)
+    w->key[k] = (struct answers_key){ .constant = constant(w, &w->q.apart[k]),
+                                      .option = differing_option(w, &w->q.apart[k]) };
   for (int i = 0; i < a->n_lines; i++) {
     perp_answer_line *line = &a->line[i];
     if (w->facet_of[i] >= 0) {

@@ -230,18 +230,6 @@ static void print_chosen(const perp_ctx *ctx, perp_results *r, FILE *out)
   perp_wrap(out, 2, metrics_legend(r, metric, n_metrics));
 }
 
-static void print_answers(const perp_ctx *ctx, perp_results *r, FILE *out)
-{
-  const perp_answer *answers;
-  const int n = perp_results_answers(ctx, r, &answers);
-  for (int i = 0; i < n; i++) perp_answer_print(r, &answers[i], MOST_LINES, out);
-  const char *left_out = perp_results_left_out(r);
-  if (left_out[0] != '\0') {
-    putc('\n', out);
-    perp_wrap(out, 0, left_out);
-  }
-}
-
 static void print_claims(const perp_ctx *ctx, perp_results *r, FILE *out)
 {
   if (r->study->n_claims == 0) return;
@@ -307,7 +295,14 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
   if (s->question[0] != '\0') perp_wrap(out, 2, s->question);
   putc('\n', out);
   print_counts(r, out);
-  print_answers(ctx, r, out);
+    const perp_answer *answers;
+  const int n = perp_results_answers(ctx, r, &answers);
+  for (int i = 0; i < n; i++) perp_answer_print(r, &answers[i], MOST_LINES, out);
+  const char *left_out = perp_results_left_out(r);
+  if (left_out[0] != '\0') {
+    putc('\n', out);
+    perp_wrap(out, 0, left_out);
+  }
   const bool matrix = perp_results_matrix(r, out);
   perp_endings endings;
   if (perp_results_endings(r, &endings)) perp_endings_print(r, &endings, out);

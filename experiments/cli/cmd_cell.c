@@ -211,17 +211,6 @@ static bool cmd_cell_compare(const perp_results *r, int cell, const perp_outcome
   return differs;
 }
 
-static void print_times(const perp_results *r, const perp_outcome *o)
-{
-  char a[32];
-  printf("%-20s %14s\n", "status", perp_cell_status_names[o->status]);
-  for (int i = 0; i < o->n; i++) {
-    const perp_metric *m = perp_study_metric(r->study, o->value[i].name);
-    if (m != NULL && m->timing && !isnan(o->value[i].value))
-      printf("%-20s %14s  %s\n", m->name, perp_brief(o->value[i].value, a), m->unit);
-  }
-}
-
 static int start_debugger(const perp_results *r, int cell)
 {
   char *argv[16] = { "gdb",   "--args", perp_program_path(),
@@ -326,7 +315,15 @@ static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   bool differs = !job.timing && cmd_cell_compare(r, cell, &outcome, !json);
   if (job.timing) {
-    if (!json) print_times(r, &outcome);
+    if (!json) {
+  char a[32];
+  printf("%-20s %14s\n", "status", perp_cell_status_names[outcome.status]);
+  for (int i = 0; i < outcome.n; i++) {
+    const perp_metric *m = perp_study_metric(r->study, outcome.value[i].name);
+    if (m != NULL && m->timing && !isnan(outcome.value[i].value))
+      printf("%-20s %14s  %s\n", m->name, perp_brief(outcome.value[i].value, a), m->unit);
+  }
+}
   } else if (r->record[cell].attempt == 0) {
     differs = false;
     if (!json) printf("no results are recorded for this run\n");

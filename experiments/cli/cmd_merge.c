@@ -55,21 +55,6 @@ static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, 
   return status;
 }
 
-/* The selection of the whole: what all parts agree on. */
-static perp_selection cmd_merge_joined(const perp_join *g)
-{
-  perp_selection s = g->part[0].selection;
-  for (int k = 1; k < g->n; k++) {
-    const perp_selection *o = &g->part[k].selection;
-    if (s.only != NULL && (o->only == NULL || strcmp(s.only, o->only) != 0)) s.only = NULL;
-    if (s.skip != NULL && (o->skip == NULL || strcmp(s.skip, o->skip) != 0)) s.skip = NULL;
-    if (s.plugins == NULL) s.plugins = o->plugins;
-  }
-  s.shard = NULL;
-  s.schema = g->part[0].selection.schema;
-  return s;
-}
-
 static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *dir)
 {
   static const char *const folders[] = { "journal", "series",   "replay",   "log",
@@ -91,7 +76,17 @@ static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *d
   if (status == PERP_OK) status = perp_scene_files_keep(ctx, dir, study);
   free(study);
   char *plan = perp_xprintf("%s/plan.jsonl", dir);
-  perp_selection selection = cmd_merge_joined(g);
+  /* The selection of the whole: what all parts agree on. */
+  perp_selection s = g->part[0].selection;
+  for (int k = 1; k < g->n; k++) {
+    const perp_selection *o = &g->part[k].selection;
+    if (s.only != NULL && (o->only == NULL || strcmp(s.only, o->only) != 0)) s.only = NULL;
+    if (s.skip != NULL && (o->skip == NULL || strcmp(s.skip, o->skip) != 0)) s.skip = NULL;
+    if (s.plugins == NULL) s.plugins = o->plugins;
+  }
+  s.shard = NULL;
+  s.schema = g->part[0].selection.schema;
+  perp_selection selection = s;
   if (status == PERP_OK)
     status = perp_plan_write(ctx, plan, g->part[0].study, &g->part[0].plan, &selection);
   free(plan);

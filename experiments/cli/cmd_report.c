@@ -103,18 +103,6 @@ const perp_command perp_report_command = {
 
 /* ---- answer ---- */
 
-static void answer_text(const perp_ctx *ctx, perp_results *r)
-{
-  const perp_answer *answers;
-  const int n = perp_results_answers(ctx, r, &answers);
-  const char *left_out = perp_results_left_out(r);
-  printf("%s: %s\n", r->study->name, r->study->title);
-  if (r->study->question[0] != '\0') perp_wrap(stdout, 2, r->study->question);
-  for (int i = 0; i < n; i++) perp_answer_print(r, &answers[i], INT_MAX, stdout);
-  if (left_out[0] != '\0') putchar('\n');
-  perp_wrap(stdout, 0, left_out);
-}
-
 static int cmd_answer(perp_ctx *ctx, const perp_args *args)
 {
   perp_results r;
@@ -124,7 +112,16 @@ static int cmd_answer(perp_ctx *ctx, const perp_args *args)
   if (perp_option_given(args, "json"))
     perp_answers_json(ctx, &r, &j);
   else
-    answer_text(ctx, &r);
+    {
+  const perp_answer *answers;
+  const int n = perp_results_answers(ctx, &r, &answers);
+  const char *left_out = perp_results_left_out(&r);
+  printf("%s: %s\n", r.study->name, r.study->title);
+  if (r.study->question[0] != '\0') perp_wrap(stdout, 2, r.study->question);
+  for (int i = 0; i < n; i++) perp_answer_print(&r, &answers[i], INT_MAX, stdout);
+  if (left_out[0] != '\0') putchar('\n');
+  perp_wrap(stdout, 0, left_out);
+}
   perp_results_free(&r);
   return PERP_EXIT_OK;
 }

@@ -287,27 +287,6 @@ static void print_findings(const perp_study *s, const perp_plan *plan, const per
   perp_text_free(&t);
 }
 
-static void check_text(const perp_study *s, const perp_plan *plan)
-{
-  printf("%s is valid: %s%s%s\n", s->file, s->name, s->profile != NULL ? ", profile " : "",
-         s->profile != NULL ? s->profile : "");
-  for (int a = 0; a < s->n_axes; a++) {
-    perp_text t = { 0 };
-    perp_text_add(&t, "%-12s %3d ", s->kind->params[s->axes[a].param].key, s->axes[a].n);
-    for (int i = 0; i < s->axes[a].n; i++) perp_text_add(&t, " %s", s->axes[a].value[i].text);
-    perp_wrap(stdout, 2, t.s);
-    perp_text_free(&t);
-  }
-  printf("%lld combinations", (long long)plan->combinations);
-  for (int e = 0; e < s->n_exclude; e++)
-    printf(", %d excluded (%s)", plan->excluded[e],
-           s->exclude[e].reason[0] ? s->exclude[e].reason : s->exclude[e].where_text);
-  if (plan->duplicates > 0) printf(", %d equal to another one", plan->duplicates);
-  printf(": %d runs", plan->n);
-  if (s->measure.repeats > 0) printf(", %d timing rounds each", s->measure.repeats);
-  printf("\n");
-}
-
 static void print_pilot(perp_ctx *ctx, const perp_study *study, const perp_plan *plan)
 {
   char one[32], all[32];
@@ -341,7 +320,25 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
   int status = perp_command_plan(ctx, args, true, &study, &plan);
   if (status >= 0) return status;
   const bool json = perp_option_given(args, "json");
-  if (!json) check_text(study, &plan);
+  if (!json) {
+  printf("%s is valid: %s%s%s\n", study->file, study->name, study->profile != NULL ? ", profile " : "",
+         study->profile != NULL ? study->profile : "");
+  for (int a = 0; a < study->n_axes; a++) {
+    perp_text t = { 0 };
+    perp_text_add(&t, "%-12s %3d ", study->kind->params[study->axes[a].param].key, study->axes[a].n);
+    for (int i = 0; i < study->axes[a].n; i++) perp_text_add(&t, " %s", study->axes[a].value[i].text);
+    perp_wrap(stdout, 2, t.s);
+    perp_text_free(&t);
+  }
+  printf("%lld combinations", (long long)plan.combinations);
+  for (int e = 0; e < study->n_exclude; e++)
+    printf(", %d excluded (%s)", plan.excluded[e],
+           study->exclude[e].reason[0] ? study->exclude[e].reason : study->exclude[e].where_text);
+  if (plan.duplicates > 0) printf(", %d equal to another one", plan.duplicates);
+  printf(": %d runs", plan.n);
+  if (study->measure.repeats > 0) printf(", %d timing rounds each", study->measure.repeats);
+  printf("\n");
+}
   fflush(stdout);
   status = perp_command_try(ctx, args, study, &plan, &trial);
   if (status < 0) {

@@ -54,25 +54,6 @@ static void run_keep(const perp_result *so_far, void *user)
   if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
 }
 
-/* The result that a child without one has left: as far as it came. */
-static perp_result result_of(const perp_guard *g, const perp_request *q, double *state)
-{
-  perp_result r = { .h = q->h, .t_end = q->t_end };
-  const struct kept_run *k = perp_kept_last(g->kept);
-  snprintf(r.scene, sizeof r.scene, "%s", q->scene);
-  if (k != NULL) {
-    r = k->result;
-    memcpy(state, k->state, (size_t)(r.nq + r.nv) * sizeof *state);
-  }
-  r.q = state;
-  r.v = state + r.nq;
-  r.groups = NULL;
-  r.series = (perp_series){ 0 };
-  r.cut = g->cut;
-  snprintf(r.message, sizeof r.message, "%s", g->cause);
-  return r;
-}
-
 /* ---- for people ---- */
 
 static void print_result(const perp_ctx *ctx, const perp_result *r)
@@ -227,7 +208,21 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
   int code = g.code;
   if (g.cut != PERP_CUT_NONE) {
     double *state = perp_xalloc(KEPT_STATE, sizeof *state);
-    const perp_result left = result_of(&g, q, state);
+    /* The result that a child without one has left: as far as it came. */
+  perp_result r = { .h = q->h, .t_end = q->t_end };
+  const struct kept_run *k = perp_kept_last(g.kept);
+  snprintf(r.scene, sizeof r.scene, "%s", q->scene);
+  if (k != NULL) {
+    r = k->result;
+    memcpy(state, k->state, (size_t)(r.nq + r.nv) * sizeof *state);
+  }
+  r.q = state;
+  r.v = state + r.nq;
+  r.groups = NULL;
+  r.series = (perp_series){ 0 };
+  r.cut = g.cut;
+  snprintf(r.message, sizeof r.message, "%s", g.cause);
+  const perp_result left = r;
     code = cmd_simulate_tell(ctx, &left, json, text);
     free(state);
   }

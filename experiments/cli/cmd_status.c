@@ -41,27 +41,6 @@ static struct rounds count_rounds(const perp_results *r)
   return n;
 }
 
-static void status_json(const perp_results *r, bool running)
-{
-  struct rounds rounds = count_rounds(r);
-  perp_json j = { .out = stdout, .indent = true };
-  perp_json_open(&j, NULL, '{');
-  perp_json_members(&j, "dir %s, study %s, running? %d, cells %d", r->dir, r->study->name, running,
-                    r->plan.n);
-  perp_json_open(&j, "status", '{');
-  for (int s = 0; s < PERP_CELL_STATUSES; s++)
-    perp_json_int(&j, perp_cell_status_names[s], r->count[s]);
-  perp_json_close(&j, '}');
-  perp_json_object(&j, "timing", "rounds %d, wanted %d, noisy %d", rounds.done, rounds.wanted,
-                   rounds.noisy);
-  perp_json_members(&j, "schema %d, ok_as_recorded %d, torn_lines %d", r->selection.schema,
-                    r->as_recorded, r->torn);
-  perp_json_open(&j, "environments", '[');
-  for (int i = 0; i < r->n_envs; i++) perp_json_text(&j, NULL, r->envs[i].id);
-  perp_json_close(&j, ']');
-  perp_json_close(&j, '}');
-}
-
 static void status_text(const perp_results *r, bool running)
 {
   struct rounds rounds = count_rounds(r);
@@ -120,7 +99,25 @@ static int cmd_status(perp_ctx *ctx, const perp_args *args)
     const bool running = is_running(r.dir);
     if (watch && !json && isatty(1)) printf("\033[H\033[J");
     if (json)
-      status_json(&r, running);
+      {
+  struct rounds rounds = count_rounds(&r);
+  perp_json j = { .out = stdout, .indent = true };
+  perp_json_open(&j, NULL, '{');
+  perp_json_members(&j, "dir %s, study %s, running? %d, cells %d", r.dir, r.study->name, running,
+                    r.plan.n);
+  perp_json_open(&j, "status", '{');
+  for (int s = 0; s < PERP_CELL_STATUSES; s++)
+    perp_json_int(&j, perp_cell_status_names[s], r.count[s]);
+  perp_json_close(&j, '}');
+  perp_json_object(&j, "timing", "rounds %d, wanted %d, noisy %d", rounds.done, rounds.wanted,
+                   rounds.noisy);
+  perp_json_members(&j, "schema %d, ok_as_recorded %d, torn_lines %d", r.selection.schema,
+                    r.as_recorded, r.torn);
+  perp_json_open(&j, "environments", '[');
+  for (int i = 0; i < r.n_envs; i++) perp_json_text(&j, NULL, r.envs[i].id);
+  perp_json_close(&j, ']');
+  perp_json_close(&j, '}');
+}
     else
       status_text(&r, running);
     fflush(stdout);

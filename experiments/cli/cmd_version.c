@@ -19,10 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static int cmd_version(perp_ctx *ctx, const perp_args *args)
+{
+  (void)ctx;
+  if (perp_option_given(args, "cflags"))
+    {
 /* The headers of this very program: the source tree when it runs from its build folder, else where
  * meson install put them, beside the program or at its prefix. */
-static void print_cflags(void)
-{
   char *exe = perp_program_path();
   char *slash = strrchr(exe, '/');
   if (slash != NULL) *slash = '\0';
@@ -38,12 +41,6 @@ static void print_cflags(void)
   free(beside);
   free(exe);
 }
-
-static int cmd_version(perp_ctx *ctx, const perp_args *args)
-{
-  (void)ctx;
-  if (perp_option_given(args, "cflags"))
-    print_cflags();
   else if (perp_option_given(args, "json")) {
     char *text = perp_env_json(true);
     fputs(text, stdout);

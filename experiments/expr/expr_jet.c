@@ -41,26 +41,6 @@ static jet jet_product(jet a, jet b)
   return (jet){ a.x * b.x, a.d * b.x + a.x * b.d, a.dd * b.x + 2 * a.d * b.d + a.x * b.dd };
 }
 
-static jet jet_quotient(jet a, jet b)
-{
-  jet y = { a.x / b.x, 0, 0 };
-  y.d = (a.d - y.x * b.d) / b.x;
-  y.dd = (a.dd - 2 * y.d * b.d - y.x * b.dd) / b.x;
-  return y;
-}
-
-static jet jet_power(jet a, jet b, bool varies)
-{
-  const double value = pow(a.x, b.x);
-  if (!varies) {
-    const double n = b.x, first = n == 0 ? 0 : n * pow(a.x, n - 1);
-    return jet_chain(a, value, first, n == 0 || n == 1 ? 0 : n * (n - 1) * pow(a.x, n - 2));
-  }
-  /* exp(b log a) */
-  const jet log_a = jet_chain(a, log(a.x), 1 / a.x, -1 / (a.x * a.x));
-  return jet_chain(jet_product(b, log_a), value, value, value);
-}
-
 /* y = a - b floor(a / b), min and max: pieces, each as smooth as it is inside */
 static jet jet_of_many(const jets *s, const perp_expr *e)
 {
@@ -127,9 +107,24 @@ static jet jet_of(const jets *s, const perp_expr *e)
   case OP_MUL:
     return jet_product(a, b);
   case OP_DIV:
-    return jet_quotient(a, b);
+    {
+  jet y = { a.x / b.x, 0, 0 };
+  y.d = (a.d - y.x * b.d) / b.x;
+  y.dd = (a.dd - 2 * y.d * b.d - y.x * b.dd) / b.x;
+  return y;
+}
   case OP_POW:
-    return jet_power(a, b, perp_expr_mentions(e->arg[1], s->column));
+    {
+const bool varies = perp_expr_mentions(e->arg[1], s->column);
+  const double value = pow(a.x, b.x);
+  if (!varies) {
+    const double n = b.x, first = n == 0 ? 0 : n * pow(a.x, n - 1);
+    return jet_chain(a, value, first, n == 0 || n == 1 ? 0 : n * (n - 1) * pow(a.x, n - 2));
+  }
+  /* exp(b log a) */
+  const jet log_a = jet_chain(a, log(a.x), 1 / a.x, -1 / (a.x * a.x));
+  return jet_chain(jet_product(b, log_a), value, value, value);
+}
   default: /* conditions are no numbers */
     return jet_constant((double)NAN);
   }

@@ -140,18 +140,6 @@ static bool figure_is_trunk(int class)
   return class >= PERP_FIGURE_PELVIS && class <= PERP_FIGURE_HEAD;
 }
 
-static double figure_height(const perp_bvh *bvh)
-{
-  double *z = perp_xalloc((size_t)bvh->n, sizeof *z), low = 0, high = 0;
-  for (int j = 1; j < bvh->n; j++) {
-    z[j] = z[bvh->joint[j].parent] + bvh->joint[j].offset[1];
-    low = fmin(low, z[j]);
-    high = fmax(high, z[j]);
-  }
-  free(z);
-  return high - low;
-}
-
 static void figure_segments(perp_figure *f)
 {
   const perp_bvh *bvh = f->bvh;
@@ -183,37 +171,17 @@ static void figure_segments(perp_figure *f)
   }
 }
 
-static void figure_bones(perp_figure *f)
-{
-  for (int j = 1; j < f->bvh->n; j++) {
-    perp_figure_segment *s = &f->segment[f->of[f->bvh->joint[j].parent]];
-    double quat[4], offset[3];
-    perp_bvh_pose(f->bvh, j, -1, quat, offset);
-    const double length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] +
-                               offset[2] * offset[2]);
-    const bool up = figure_is_trunk(s->class);
-    if (s->length > 0 && !(up ? offset[2] > s->tip[2] : length > s->length)) continue;
-    memcpy(s->tip, offset, sizeof offset);
-    s->length = length;
-  }
-  for (int i = 0; i < f->n; i++) {
-    perp_figure_segment *s = &f->segment[i];
-    if (s->length >= 1e-3 * f->height) continue;
-    s->tip[0] = s->tip[1] = 0;
-    s->tip[2] = s->length = FIGURE_KNOB * f->height;
-  }
-}
-
 /* Which of the groups of segments that share the mass of a row: limbs have one on each side. */
 static int figure_group(int class, int side)
 {
   return 3 * class + (figure_is_trunk(class) ? 1 : side + 1);
 }
 
-/* Masses of the groups; where there is no segment the heir has it. */
-static void figure_groups(const perp_figure *f, double mass[3 * PERP_FIGURE_CLASSES],
-                          double length[3 * PERP_FIGURE_CLASSES])
+static void figure_masses(perp_figure *f)
 {
+  double mass[3 * PERP_FIGURE_CLASSES], length[3 * PERP_FIGURE_CLASSES], all = 0;
+  const double unit = PERP_FIGURE_HEIGHT / f->height, pi = 3.14159265358979323846;
+  /* Masses of the groups; where there is no segment the heir has it. */
   for (int g = 0; g < 3 * PERP_FIGURE_CLASSES; g++) mass[g] = length[g] = 0;
   for (int i = 0; i < f->n; i++)
     if (f->segment[i].class >= 0)
@@ -228,13 +196,6 @@ static void figure_groups(const perp_figure *f, double mass[3 * PERP_FIGURE_CLAS
         to = perp_figure_classes[to].heir;
       if (to >= 0) mass[figure_group(to, side)] += perp_figure_classes[c].mass;
     }
-}
-
-static void figure_masses(perp_figure *f)
-{
-  double mass[3 * PERP_FIGURE_CLASSES], length[3 * PERP_FIGURE_CLASSES], all = 0;
-  const double unit = PERP_FIGURE_HEIGHT / f->height, pi = 3.14159265358979323846;
-  figure_groups(f, mass, length);
   for (int i = 0; i < f->n; i++) {
     perp_figure_segment *s = &f->segment[i];
     double centre = 0.5;
@@ -258,7 +219,14 @@ bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, p
 {
   *out = (perp_figure){ .bvh = bvh };
   figure_segments(out);
-  out->height = figure_height(bvh);
+    double *z = perp_xalloc((size_t)bvh->n, sizeof *z), low = 0, high = 0;
+  for (int j = 1; j < bvh->n; j++) {
+    z[j] = z[bvh->joint[j].parent] + bvh->joint[j].offset[1];
+    low = fmin(low, z[j]);
+    high = fmax(high, z[j]);
+  }
+  free(z);
+  out->height = high - low;
   if (out->n == 0 || !(out->height > 1e-6)) {
     const perp_source src = { name, "" };
     const perp_node place = { .src = &src, .line = bvh->joint[0].line - 1 };
@@ -271,7 +239,23 @@ bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, p
     perp_figure_free(out);
     return false;
   }
-  figure_bones(out);
+    for (int j = 1; j < out->bvh->n; j++) {
+    perp_figure_segment *s = &out->segment[out->of[out->bvh->joint[j].parent]];
+    double quat[4], offset[3];
+    perp_bvh_pose(out->bvh, j, -1, quat, offset);
+    const double length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] +
+                               offset[2] * offset[2]);
+    const bool up = figure_is_trunk(s->class);
+    if (s->length > 0 && !(up ? offset[2] > s->tip[2] : length > s->length)) continue;
+    memcpy(s->tip, offset, sizeof offset);
+    s->length = length;
+  }
+  for (int i = 0; i < out->n; i++) {
+    perp_figure_segment *s = &out->segment[i];
+    if (s->length >= 1e-3 * out->height) continue;
+    s->tip[0] = s->tip[1] = 0;
+    s->tip[2] = s->length = FIGURE_KNOB * out->height;
+  }
   figure_masses(out);
   return true;
 }

@@ -451,15 +451,6 @@ static void figure_limits(figure_writer *x)
 
 /* ---- the rest ---- */
 
-static void figure_floor(figure_writer *x)
-{
-  fputs("materials: { default: { mu: 0.8 } }\n"
-        "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, -gap + k * ",
-        x->out);
-  figure_digits(x, x->low);
-  fputs("] }\n", x->out);
-}
-
 /* The file, and what the joints of this scene do not tell of it. */
 static void figure_source(figure_writer *x, const char *base)
 {
@@ -542,7 +533,11 @@ bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, p
     figure_bodies(&x);
     figure_joints(&x);
     figure_limits(&x);
-    figure_floor(&x);
+      fputs("materials: { default: { mu: 0.8 } }\n"
+        "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, -gap + k * ",
+        x.out);
+  figure_digits(&x, x.low);
+  fputs("] }\n", x.out);
     figure_motion(&x);
     fclose(x.out);
   }

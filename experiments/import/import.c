@@ -220,8 +220,14 @@ static char *import_content(perp_diag *diag, const perp_node *at, const char *pa
   return NULL;
 }
 
-static bool import_figure(perp_diag *diag, const perp_node *at, const char *path, perp_import *out)
+bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
+                      perp_import *out)
 {
+  char *error = NULL, *hint = NULL, why[200] = "";
+  int line = 0;
+  *out = (perp_import){ 0 };
+  if (perp_import_is_figure(path)) {
+    if (key == NULL) {
   perp_bvh bvh;
   perp_text scene = { 0 }, said = { 0 };
   if (!perp_bvh_load(diag, at, path, &bvh)) return false;
@@ -237,15 +243,6 @@ static bool import_figure(perp_diag *diag, const perp_node *at, const char *path
   perp_bvh_free(&bvh);
   return good;
 }
-
-bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
-                      perp_import *out)
-{
-  char *error = NULL, *hint = NULL, why[200] = "";
-  int line = 0;
-  *out = (perp_import){ 0 };
-  if (perp_import_is_figure(path)) {
-    if (key == NULL) return import_figure(diag, at, path, out);
     perp_diag_error(diag, at, 0, "leave out --key", "a BVH file has no keyframes: %s", path);
     return false;
   }

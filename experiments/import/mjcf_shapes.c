@@ -201,19 +201,6 @@ static int *shapes_groups(perp_mj *x)
 
 /* ---- one shape ---- */
 
-static void shapes_points(perp_mj *x, int n, const double *p)
-{
-  fputs(", vertices: [", x->out);
-  for (int i = 0; i < n; i++) {
-    char a[40], b[40], c[40];
-    perp_format_real(p[3 * i], a, sizeof a);
-    perp_format_real(p[3 * i + 1], b, sizeof b);
-    perp_format_real(p[3 * i + 2], c, sizeof c);
-    fprintf(x->out, "%s[%s, %s, %s]", i > 0 ? ", " : "", a, b, c);
-  }
-  fputs("]", x->out);
-}
-
 /* The convex hull, as it collides in MuJoCo. */
 static void shapes_mesh(perp_mj *x, int g)
 {
@@ -227,7 +214,15 @@ static void shapes_mesh(perp_mj *x, int g)
     for (int k = 0; k < 3; k++) p[3 * i + k] = (double)v[k];
   }
   fputs(", kind: polytope", x->out);
-  shapes_points(x, n, p);
+    fputs(", vertices: [", x->out);
+  for (int i = 0; i < n; i++) {
+    char a[40], b[40], c[40];
+    perp_format_real(p[3 * i], a, sizeof a);
+    perp_format_real(p[3 * i + 1], b, sizeof b);
+    perp_format_real(p[3 * i + 2], c, sizeof c);
+    fprintf(x->out, "%s[%s, %s, %s]", i > 0 ? ", " : "", a, b, c);
+  }
+  fputs("]", x->out);
 }
 
 /* Rows along x from the corner -size; heights are parts of size[2], and the ground ends size[3]

@@ -65,9 +65,10 @@ static bool ends_with(const char *s, const char *end)
   return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* To a file by its suffix, or .lcp text to stdout. */
-static int write_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *path)
+static int put_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *path, bool json)
 {
+  if (!json) {
+/* To a file by its suffix, or .lcp text to stdout. */
   const bool fclib = path != NULL && (ends_with(path, ".hdf5") || ends_with(path, ".h5"));
   const bool to_stdout = path == NULL || (!fclib && strcmp(path, "-") == 0);
   perp_out o = { .f = stdout };
@@ -81,10 +82,6 @@ static int write_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *p
   if (status == PERP_OK) status = closed;
   return status == PERP_OK ? PERP_EXIT_OK : perp_lcp_refuse(ctx, status);
 }
-
-static int put_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *path, bool json)
-{
-  if (!json) return write_problem(ctx, p, path);
   write_json(p);
   return PERP_EXIT_OK;
 }

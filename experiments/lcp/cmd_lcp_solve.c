@@ -127,9 +127,12 @@ static void print_proof(const struct solution *s)
     printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
 }
 
-static void solution_json(const struct task *t, const char *name, int n, const struct solution *s)
+static void print_solution(const struct task *t, int n, const struct solution *s)
 {
-  const perp_stats *stats = &s->stats;
+  char name[512], text[128];
+  perp_spec_format(t->spec, name, sizeof name);
+  if (t->json) {
+      const perp_stats *stats = &s->stats;
   perp_json j = { .out = stdout };
   perp_json_members(&j, "{ status %s, reason %s, residual %g, data %g, iterations %d",
                     json_verdicts[verdict_of(stats->reason)], perp_reason_name(stats->reason),
@@ -155,14 +158,6 @@ static void solution_json(const struct task *t, const char *name, int n, const s
   }
   perp_json_close(&j, '}');
   printf("\n");
-}
-
-static void print_solution(const struct task *t, int n, const struct solution *s)
-{
-  char name[512], text[128];
-  perp_spec_format(t->spec, name, sizeof name);
-  if (t->json) {
-    solution_json(t, name, n, s);
     return;
   }
   printf("# %s by %s: %s, %s, %d iterations, %.3g s\n", verdicts[verdict_of(s->stats.reason)], name,

@@ -179,24 +179,6 @@ static void kind_lcp_sequence_sums(const struct marches *m, perp_outcome *out)
     perp_outcome_add(out, "warm.iterations.rel", warm.iterations / cold.iterations);
 }
 
-/* The clock: the same marches again, which find the same answers. */
-static perp_status kind_lcp_sequence_clock(const perp_spec *spec, struct marches *m,
-                                           perp_outcome *out)
-{
-  PERP_TRY(perp_kind_lcp_in_place(m->ctx, spec, m->s.rows, m->s.columns, &m->solver));
-  perp_clock_reference pace;
-  perp_clock_reference_begin(&pace);
-  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, m, 20e-3, &pace);
-  const double warm = m->warms && m->status == PERP_OK
-                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, m, 20e-3, &pace)
-                          : 0;
-  out->pace = perp_clock_reference_end(&pace);
-  PERP_TRY(m->status);
-  perp_outcome_add(out, "time.cpu", cold);
-  if (m->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
-  return PERP_OK;
-}
-
 static perp_status kind_lcp_sequence_run(const perp_job *job, const perp_spec *spec,
                                          struct marches *m, perp_outcome *out)
 {
@@ -218,7 +200,19 @@ static perp_status kind_lcp_sequence_run(const perp_job *job, const perp_spec *s
   if (out->status != PERP_CELL_OK)
     return PERP_OK; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return PERP_OK; /* timing rounds follow */
-  return kind_lcp_sequence_clock(spec, m, out);
+  /* The clock: the same marches again, which find the same answers. */
+  PERP_TRY(perp_kind_lcp_in_place(m->ctx, spec, m->s.rows, m->s.columns, &m->solver));
+  perp_clock_reference pace;
+  perp_clock_reference_begin(&pace);
+  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, m, 20e-3, &pace);
+  const double warm = m->warms && m->status == PERP_OK
+                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, m, 20e-3, &pace)
+                          : 0;
+  out->pace = perp_clock_reference_end(&pace);
+  PERP_TRY(m->status);
+  perp_outcome_add(out, "time.cpu", cold);
+  if (m->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
+  return PERP_OK;
 }
 
 void perp_kind_lcp_sequence(perp_ctx *ctx, const perp_job *job, const perp_spec *spec,

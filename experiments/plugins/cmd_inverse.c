@@ -180,34 +180,6 @@ static void inverse_columns(inverse_run *x)
   x->n_columns = nu + n;
 }
 
-static void inverse_header(const inverse_run *x, FILE *out)
-{
-  fputs("t [s]", out);
-  for (int i = 0; i < x->n_columns; i++) {
-    fprintf(out, ", %s", x->column[i].name);
-    if (x->column[i].unit != NULL) fprintf(out, " [%s]", x->column[i].unit);
-  }
-  fputc('\n', out);
-}
-
-/* The row at t: into the table, and into what is known of its columns. */
-static void inverse_put(inverse_run *x, double t, FILE *out)
-{
-  char text[40];
-  perp_format_real(t, text, sizeof text);
-  fputs(text, out);
-  for (int i = 0; i < x->n_columns; i++) {
-    inverse_column *c = &x->column[i];
-    const double v = x->row[i];
-    if (x->n_rows == 0 || fabs(v) > fabs(c->largest)) c->largest = v, c->at = t;
-    c->sum += v;
-    c->squares += v * v;
-    fprintf(out, ", %.12g", v);
-  }
-  fputc('\n', out);
-  x->n_rows++;
-}
-
 /* The forces at t, in x->row. */
 static perp_status inverse_row(inverse_run *x, double t)
 {
@@ -255,11 +227,30 @@ static perp_status inverse_rows(inverse_run *x, FILE *out)
   if ((end - begin) / x->step > MOST_ROWS)
     return PERP_FAIL(x->ctx, PERP_ERR_ARG, "more than %d rows: --step is too small", MOST_ROWS);
   inverse_columns(x);
-  inverse_header(x, out);
+    fputs("t [s]", out);
+  for (int i = 0; i < x->n_columns; i++) {
+    fprintf(out, ", %s", x->column[i].name);
+    if (x->column[i].unit != NULL) fprintf(out, " [%s]", x->column[i].unit);
+  }
+  fputc('\n', out);
   const int rows = (int)floor((end - begin) / x->step * (1 + 1e-12));
   for (int k = 0; k <= rows; k++) {
     PERP_TRY(inverse_row(x, begin + k * x->step));
-    inverse_put(x, begin + k * x->step, out);
+    /* The row at t: into the table, and into what is known of its columns. */
+const double t = begin + k * x->step;
+  char text[40];
+  perp_format_real(t, text, sizeof text);
+  fputs(text, out);
+  for (int i = 0; i < x->n_columns; i++) {
+    inverse_column *c = &x->column[i];
+    const double v = x->row[i];
+    if (x->n_rows == 0 || fabs(v) > fabs(c->largest)) c->largest = v, c->at = t;
+    c->sum += v;
+    c->squares += v * v;
+    fprintf(out, ", %.12g", v);
+  }
+  fputc('\n', out);
+  x->n_rows++;
   }
   return PERP_OK;
 }

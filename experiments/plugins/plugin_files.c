@@ -277,20 +277,6 @@ perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
   return load_file(ctx, path, named, named);
 }
 
-/* The file that --plugin has loaded under the name of this one. */
-static const perp_plugin_file *loaded_by_hand(const char *path)
-{
-  const perp_plugin_file *found = NULL;
-  char *name = perp_base_name(path, "");
-  for (int i = 0; i < n_files && found == NULL; i++) {
-    char *other = perp_base_name(files[i].path, "");
-    if (files[i].by_hand && strcmp(name, other) == 0) found = &files[i];
-    free(other);
-  }
-  free(name);
-  return found;
-}
-
 /* Its absolute path, and the hash of its bytes. */
 static perp_status look_at(perp_ctx *ctx, const char *path, char **whole, uint64_t *hash)
 {
@@ -375,7 +361,16 @@ static void known_remember(const char *path, uint64_t hash)
 perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool received, char **kept)
 {
   uint64_t hash = 0;
-  const perp_plugin_file *by_hand = loaded_by_hand(path);
+  /* The file that --plugin has loaded under the name of this one. */
+  const perp_plugin_file *found = NULL;
+  char *name = perp_base_name(path, "");
+  for (int i = 0; i < n_files && found == NULL; i++) {
+    char *other = perp_base_name(files[i].path, "");
+    if (files[i].by_hand && strcmp(name, other) == 0) found = &files[i];
+    free(other);
+  }
+  free(name);
+  const perp_plugin_file *by_hand = found;
   *kept = NULL;
   if (by_hand != NULL) {
     *kept = perp_xstrdup(by_hand->path);

@@ -82,21 +82,6 @@ static bool python_mine(const perp_python *p)
   return p->pid > 0 && p->owner == getpid();
 }
 
-_Noreturn static void python_child(const perp_python *p, const char *home, int end, pid_t parent)
-{
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1); /* it died before we asked */
-  if (end != SOCKET_FD)
-    dup2(end, SOCKET_FD);
-  else
-    dup2(dup(end), SOCKET_FD);
-  close_range(SOCKET_FD + 1, ~0u, 0);
-  perp_python_setenv(home);
-  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-  execlp(perp_python_name(), perp_python_name(), "-u", "-m", "perp.serve", p->file, (char *)NULL);
-  _exit(127);
-}
-
 perp_status perp_python_start(perp_ctx *ctx, perp_python *p, int seconds)
 {
   if (python_mine(p)) return PERP_OK;
@@ -110,7 +95,20 @@ perp_status perp_python_start(perp_ctx *ctx, perp_python *p, int seconds)
   }
   fflush(NULL);
   const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) python_child(p, home, ends[1], parent);
+  if (pid == 0) {
+const int end = ends[1];
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1); /* it died before we asked */
+  if (end != SOCKET_FD)
+    dup2(end, SOCKET_FD);
+  else
+    dup2(dup(end), SOCKET_FD);
+  close_range(SOCKET_FD + 1, ~0u, 0);
+  perp_python_setenv(home);
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+  execlp(perp_python_name(), perp_python_name(), "-u", "-m", "perp.serve", p->file, (char *)NULL);
+  _exit(127);
+}
   free(home);
   close(ends[1]);
   if (pid < 0) {

@@ -35,21 +35,6 @@ struct replicate_tests {
   bool evidence;
 };
 
-static void replicate_conditions(const perp_replicate_row *row, const perp_scope *scope,
-                                 struct replicate_tests *t)
-{
-  if (row->kind == PERP_STATED_HOLDS) {
-    t->known = !perp_expr_undecided(row->holds, scope);
-    t->agrees = t->known && perp_expr_true(row->holds, scope, -1);
-  }
-  if (row->twin != NULL) {
-    t->twin_known = !perp_expr_undecided(row->twin, scope);
-    t->twin_passes = t->twin_known && perp_expr_true(row->twin, scope, -1);
-  }
-  t->evidence = row->evidence != NULL && !perp_expr_undecided(row->evidence, scope) &&
-                perp_expr_true(row->evidence, scope, -1);
-}
-
 static void replicate_figures(const perp_replicate_row *row, const perp_scope *scope,
                               perp_replicate_result *p, struct replicate_tests *t)
 {
@@ -125,7 +110,16 @@ static void replicate_one(const perp_replicate_row *row, const perp_scope *scope
     return;
   }
   replicate_figures(row, scope, p, &t);
-  replicate_conditions(row, scope, &t);
+    if (row->kind == PERP_STATED_HOLDS) {
+    t.known = !perp_expr_undecided(row->holds, scope);
+    t.agrees = t.known && perp_expr_true(row->holds, scope, -1);
+  }
+  if (row->twin != NULL) {
+    t.twin_known = !perp_expr_undecided(row->twin, scope);
+    t.twin_passes = t.twin_known && perp_expr_true(row->twin, scope, -1);
+  }
+  t.evidence = row->evidence != NULL && !perp_expr_undecided(row->evidence, scope) &&
+                perp_expr_true(row->evidence, scope, -1);
   replicate_interval(row, scope, p, &t);
   p->why = replicate_judge(row, &t, p);
 }

@@ -276,22 +276,6 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   return status;
 }
 
-/* A study that does not read may lack the outside plug-ins it was run with: the head of the plan
- * has them. */
-static void add_plugin_hint(perp_ctx *ctx, const char *plan)
-{
-  char *text = perp_read_file(plan, NULL);
-  json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
-  const char *plugins = json_string_value(json_object_get(head, "plugins"));
-  size_t n = strlen(ctx->msg);
-  /* words for a command line of the reader, or else nothing that looks like them */
-  if (plugins != NULL)
-    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run used%s",
-             perp_shell_only_words(plugins) ? plugins : " the plug-ins listed in plan.jsonl");
-  json_decref(head);
-  free(text);
-}
-
 void perp_results_count(perp_results *r)
 {
   r->as_recorded = 0;
@@ -316,7 +300,18 @@ static perp_status results_read(perp_ctx *ctx, const perp_cell_kind *const *kind
     char first[300];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
     status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
-    add_plugin_hint(ctx, plan);
+    /* A study that does not read may lack the outside plug-ins it was run with: the head of the plan
+ * has them. */
+  char *text = perp_read_file(plan, NULL);
+  json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
+  const char *plugins = json_string_value(json_object_get(head, "plugins"));
+  size_t n = strlen(ctx->msg);
+  /* words for a command line of the reader, or else nothing that looks like them */
+  if (plugins != NULL)
+    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run used%s",
+             perp_shell_only_words(plugins) ? plugins : " the plug-ins listed in plan.jsonl");
+  json_decref(head);
+  free(text);
   }
   perp_diag_free(&diag);
   PERP_TRY(status);

@@ -79,44 +79,6 @@ static void set_p(perp_shift *s, double sum, double variance)
   s->p_faster = 0.5 * erfc(-z / sqrt(2));
 }
 
-/* Sum over the strata of (U - nm/2) and of its variance without an effect. */
-static void mann_whitney(const perp_pair *pair, int pairs, perp_shift *s)
-{
-  double sum = 0, variance = 0;
-  for (int k = 0; k < pairs; k++) {
-    const perp_pair *p = &pair[k];
-    double u = 0, weight = 1.0 / (p->n + p->m + 1);
-    for (int i = 0; i < p->n; i++)
-      for (int j = 0; j < p->m; j++)
-        u += p->now[j] > p->base[i] ? 1 : p->now[j] == p->base[i] ? 0.5 : 0;
-    double nm = (double)p->n * p->m;
-    sum += weight * (u - nm / 2);
-    variance += weight * weight * nm * (p->n + p->m + 1) / 12;
-  }
-  set_p(s, sum, variance);
-}
-
-/* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is
- * positive. */
-static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *s)
-{
-  double sum = 0, variance = 0;
-  for (int k = 0; k < cells; k++) {
-    const double *d = cell[k].log_ratio;
-    int n = cell[k].n;
-    double w = 0, weight = 1.0 / (n + 1);
-    for (int i = 0; i < n; i++) {
-      double rank = 0.5;
-      for (int j = 0; j < n; j++)
-        rank += fabs(d[j]) < fabs(d[i]) ? 1 : fabs(d[j]) == fabs(d[i]) ? 0.5 : 0;
-      w += d[i] > 0 ? rank : d[i] == 0 ? rank / 2 : 0;
-    }
-    sum += weight * (w - n * (n + 1) / 4.0);
-    variance += weight * weight * n * (n + 1) * (2 * n + 1) / 24.0;
-  }
-  set_p(s, sum, variance);
-}
-
 /* ---- both ---- */
 
 static bool robust_begin(int cells, perp_shift *s)
@@ -136,7 +98,19 @@ perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, doubl
     if (pair[k].m > most) most = pair[k].m;
   }
   PERP_TRY(robust_estimate(ctx, of_pair, pair, pairs, most, level, draws, s));
-  mann_whitney(pair, pairs, s);
+  /* Sum over the strata of (U - nm/2) and of its variance without an effect. */
+  double sum = 0, variance = 0;
+  for (int k = 0; k < pairs; k++) {
+    const perp_pair *p = &pair[k];
+    double u = 0, weight = 1.0 / (p->n + p->m + 1);
+    for (int i = 0; i < p->n; i++)
+      for (int j = 0; j < p->m; j++)
+        u += p->now[j] > p->base[i] ? 1 : p->now[j] == p->base[i] ? 0.5 : 0;
+    double nm = (double)p->n * p->m;
+    sum += weight * (u - nm / 2);
+    variance += weight * weight * nm * (p->n + p->m + 1) / 12;
+  }
+  set_p(s, sum, variance);
   return PERP_OK;
 }
 
@@ -148,7 +122,23 @@ perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell,
   for (int k = 0; k < cells; k++)
     if (cell[k].n > most) most = cell[k].n;
   PERP_TRY(robust_estimate(ctx, of_blocks, cell, cells, most, 0.5, draws, s));
-  signed_rank(cell, cells, s);
+  /* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is
+ * positive. */
+  double sum = 0, variance = 0;
+  for (int k = 0; k < cells; k++) {
+    const double *d = cell[k].log_ratio;
+    int n = cell[k].n;
+    double w = 0, weight = 1.0 / (n + 1);
+    for (int i = 0; i < n; i++) {
+      double rank = 0.5;
+      for (int j = 0; j < n; j++)
+        rank += fabs(d[j]) < fabs(d[i]) ? 1 : fabs(d[j]) == fabs(d[i]) ? 0.5 : 0;
+      w += d[i] > 0 ? rank : d[i] == 0 ? rank / 2 : 0;
+    }
+    sum += weight * (w - n * (n + 1) / 4.0);
+    variance += weight * weight * n * (n + 1) * (2 * n + 1) / 24.0;
+  }
+  set_p(s, sum, variance);
   return PERP_OK;
 }
 

@@ -14,17 +14,6 @@
 
 /* ---- distinct combinations ---- */
 
-/* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do not
- * decide whether parts fit together. */
-static void trial_parts(const perp_study *s, const perp_cell *cell, perp_text *out)
-{
-  for (int p = 0; p < s->n_params; p++) {
-    const perp_param_type type = s->kind->params[p].type;
-    if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
-      perp_text_add(out, "%zu:%s", strlen(cell->value[p].text), cell->value[p].text);
-  }
-}
-
 /* of [n]: the first wanted cell with the same parts, itself where there is none; -1 not wanted */
 static int trial_group(const perp_study *study, const perp_plan *plan, const bool *wanted, int *of)
 {
@@ -33,7 +22,14 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
     of[c] = -1;
     if (wanted != NULL && !wanted[c]) continue;
     perp_text parts = { 0 };
-    trial_parts(study, &plan->cells[c], &parts);
+    /* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do not
+ * decide whether parts fit together. */
+const perp_cell *cell = &plan->cells[c];
+  for (int p = 0; p < study->n_params; p++) {
+    const perp_param_type type = study->kind->params[p].type;
+    if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
+      perp_text_add(&parts, "%zu:%s", strlen(cell->value[p].text), cell->value[p].text);
+  }
     const json_t *known = json_object_get(first, parts.s);
     of[c] = known != NULL ? (int)json_integer_value(known) : c;
     if (known == NULL) json_object_set_new_nocheck(first, parts.s, json_integer(c));

@@ -131,20 +131,6 @@ static void claims_add_force(perp_scene_reader *r, struct force_list *list, perp
   list->truth[list->n++] = truth;
 }
 
-/* Of a joint: of those kinds alone whose rows begin with the force between two points. */
-static void claims_joint_force(perp_scene_reader *r, const perp_node *entry,
-                               struct force_list *list, const struct force_entry *e)
-{
-  const perp_joint_kind kind = perp_model_joint(r->scene->model, e->joint)->kind;
-  if (kind != PERP_JOINT_BALL && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_UNIVERSAL &&
-      kind != PERP_JOINT_FIXED)
-    PERP_SCENE_WRONG(
-        r, perp_tree_get(entry, "joint"),
-        "the force of this joint cannot be measured: use a ball, hinge, universal or fixed joint");
-  else
-    claims_add_force(r, list, (perp_force_truth){ PERP_OF_JOINT, e->joint, e->truth.exact });
-}
-
 static void claims_force(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   struct force_list *list = user;
@@ -159,7 +145,15 @@ static void claims_force(perp_scene_reader *r, const perp_node *entry, void *use
   }
   if (!perp_keys_read(r, entry, "`forces` in `gauges`", force_keys, &e)) return;
   if (joint != NULL) {
-    claims_joint_force(r, entry, list, &e);
+    /* Of a joint: of those kinds alone whose rows begin with the force between two points. */
+  const perp_joint_kind kind = perp_model_joint(r->scene->model, e.joint)->kind;
+  if (kind != PERP_JOINT_BALL && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_UNIVERSAL &&
+      kind != PERP_JOINT_FIXED)
+    PERP_SCENE_WRONG(
+        r, perp_tree_get(entry, "joint"),
+        "the force of this joint cannot be measured: use a ball, hinge, universal or fixed joint");
+  else
+    claims_add_force(r, list, (perp_force_truth){ PERP_OF_JOINT, e.joint, e.truth.exact });
     return;
   }
   for (int i = 0; b->type == PERP_NODE_LIST && i < b->n; i++) { /* their sum */

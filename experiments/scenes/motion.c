@@ -165,21 +165,6 @@ static bool motion_expression(perp_scene_reader *r, perp_values *values, const p
   return m->of[k] != NULL;
 }
 
-/* Of a section: (x, z) of a place or a velocity, minus the rate about y. */
-static bool motion_section(perp_scene_reader *r, perp_values *values, const perp_node *node,
-                           const struct group *g, struct mover *m)
-{
-  if (node->type != PERP_NODE_LIST || node->n != 3) {
-    PERP_SCENE_WRONG(r, node, "a list of 3 expressions is required here");
-    return false;
-  }
-  if (g->n_plane > 0)
-    return motion_expression(r, values, node->item[0], g->plane, m) &&
-           motion_expression(r, values, node->item[2], g->plane + 1, m);
-  m->minus[5] = true;
-  return motion_expression(r, values, node->item[1], 5, m);
-}
-
 /* { axis: numbers, angle: an expression }, none or unknown */
 static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_node *node,
                         struct mover *m)
@@ -217,7 +202,18 @@ static bool motion_group(perp_scene_reader *r, perp_values *values, const perp_n
                          const struct group *g, struct mover *m)
 {
   const int first = r->dim == 3 ? g->space : g->plane, n = r->dim == 3 ? g->n_space : g->n_plane;
-  if (r->section && g->n_space == 3) return motion_section(r, values, node, g, m);
+  if (r->section && g->n_space == 3) {
+/* Of a section: (x, z) of a place or a velocity, minus the rate about y. */
+  if (node->type != PERP_NODE_LIST || node->n != 3) {
+    PERP_SCENE_WRONG(r, node, "a list of 3 expressions is required here");
+    return false;
+  }
+  if (g->n_plane > 0)
+    return motion_expression(r, values, node->item[0], g->plane, m) &&
+           motion_expression(r, values, node->item[2], g->plane + 1, m);
+  m->minus[5] = true;
+  return motion_expression(r, values, node->item[1], 5, m);
+}
   if (n == 0) {
     PERP_SCENE_WRONG(r, node, "%s is not allowed with dim: %d", g->key, r->dim);
     return false;

@@ -50,25 +50,6 @@ static void pose_link(perp_scene_reader *r, const perp_node *entry, void *user)
   p->link[i] = link;
 }
 
-static void pose_connect(perp_scene_reader *r, struct poser *p)
-{
-  const int n = r->bodies.n, ends = 2 * p->named.n;
-  p->head = perp_pool_alloc(r->pool, (size_t)n, sizeof *p->head);
-  p->queue = perp_pool_alloc(r->pool, (size_t)n, sizeof *p->queue);
-  p->carried = perp_pool_alloc(r->pool, (size_t)n, sizeof *p->carried);
-  p->next = perp_pool_alloc(r->pool, (size_t)ends + 1, sizeof *p->next);
-  p->to = perp_pool_alloc(r->pool, (size_t)ends + 1, sizeof *p->to);
-  for (int i = 0; i < n; i++) p->head[i] = -1;
-  for (int e = 0; e < ends; e++) {
-    const struct link *link = &p->link[e / 2];
-    const int from = e % 2 == 0 ? link->def.a : link->def.b;
-    p->to[e] = e % 2 == 0 ? link->def.b : link->def.a;
-    if (link->kind < 0 || from == PERP_WORLD || p->to[e] == PERP_WORLD) continue;
-    p->next[e] = p->head[from];
-    p->head[from] = e;
-  }
-}
-
 /* All that hang on a body, itself first, but for what the joint `without` joins to it; their
  * number. */
 static int pose_carry(const perp_scene_reader *r, struct poser *p, int body, int without)
@@ -297,6 +278,20 @@ void perp_scene_read_pose(perp_scene_reader *r)
   perp_entries(r, perp_tree_get(r->root, "joints"), "joints", pose_link, &p);
   if (r->diag->errors > errors) return;
   r->turned = perp_pool_alloc(r->pool, (size_t)p.named.n + 1, sizeof *r->turned);
-  pose_connect(r, &p);
+    const int n = r->bodies.n, ends = 2 * p.named.n;
+  p.head = perp_pool_alloc(r->pool, (size_t)n, sizeof *p.head);
+  p.queue = perp_pool_alloc(r->pool, (size_t)n, sizeof *p.queue);
+  p.carried = perp_pool_alloc(r->pool, (size_t)n, sizeof *p.carried);
+  p.next = perp_pool_alloc(r->pool, (size_t)ends + 1, sizeof *p.next);
+  p.to = perp_pool_alloc(r->pool, (size_t)ends + 1, sizeof *p.to);
+  for (int i = 0; i < n; i++) p.head[i] = -1;
+  for (int e = 0; e < ends; e++) {
+    const struct link *link = &p.link[e / 2];
+    const int from = e % 2 == 0 ? link->def.a : link->def.b;
+    p.to[e] = e % 2 == 0 ? link->def.b : link->def.a;
+    if (link->kind < 0 || from == PERP_WORLD || p.to[e] == PERP_WORLD) continue;
+    p.next[e] = p.head[from];
+    p.head[from] = e;
+  }
   perp_entries(r, section, "pose", pose_entry, &p);
 }

@@ -121,16 +121,6 @@ static bool read_check(struct reading *s, const perp_node *root)
   return s->diag->errors == errors;
 }
 
-static perp_node *read_like(struct reading *s, const perp_node *like, perp_node_type type)
-{
-  perp_node *node = perp_pool_alloc(&s->file->pool, 1, sizeof *node);
-  *node = *like;
-  node->type = type;
-  node->n = 0;
-  node->item = node->key = NULL;
-  return node;
-}
-
 static bool read_is(const perp_node *node, perp_node_type type)
 {
   return node != NULL && node->type == type;
@@ -145,7 +135,12 @@ static perp_node *read_join(struct reading *s, perp_node *base, const perp_node 
     const perp_node *before = perp_tree_get(base, key), *after = over->item[i];
     perp_node *both = (perp_node *)(uintptr_t)after;
     if (read_is(before, PERP_NODE_LIST) && after->type == PERP_NODE_LIST) {
-      both = read_like(s, after, PERP_NODE_LIST);
+        perp_node *node = perp_pool_alloc(&s->file->pool, 1, sizeof *node);
+  *node = *after;
+  node->type = PERP_NODE_LIST;
+  node->n = 0;
+  node->item = node->key = NULL;
+  both = node;
       both->n = before->n + after->n;
       both->item = perp_pool_alloc(&s->file->pool, (size_t)both->n + 1, sizeof *both->item);
       if (before->n > 0) memcpy(both->item, before->item, (size_t)before->n * sizeof *both->item);
@@ -420,24 +415,20 @@ bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, con
 
 /* ---- a file as a plug-in: its descriptor, which builds the scene ---- */
 
-/* The first message in one line, with its hint behind "; ". */
-static void read_line(const perp_diag *diag, char *buf, size_t size)
+perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status)
 {
+  char line[480];
+  /* The first message in one line, with its hint behind "; ". */
+const size_t size = sizeof line;
   const char *s = diag->text.s != NULL ? diag->text.s : "error: unknown", *end = strchr(s, '\n');
   const char *error = strstr(s, "error: ");
   const int length = end != NULL ? (int)(end - s) : (int)strlen(s),
             before = error != NULL ? (int)(error - s) : 0;
-  int n = snprintf(buf, size, "%.*s%.*s", before, s, length - before - 7, s + before + 7);
+  int n = snprintf(line, size, "%.*s%.*s", before, s, length - before - 7, s + before + 7);
   const char *caret = end != NULL ? strstr(end, "\n      | ") : NULL;
   if (caret != NULL) caret = strchr(caret + 1, '^');
   if (caret != NULL && caret[1] == ' ' && n > 0 && (size_t)n < size)
-    snprintf(buf + n, size - (size_t)n, "; %.*s", (int)strcspn(caret + 2, "\n"), caret + 2);
-}
-
-perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status)
-{
-  char line[480];
-  read_line(diag, line, sizeof line);
+    snprintf(line + n, size - (size_t)n, "; %.*s", (int)strcspn(caret + 2, "\n"), caret + 2);
   perp_diag_free(diag);
   return PERP_FAIL(ctx, status, "%s", line);
 }

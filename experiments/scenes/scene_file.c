@@ -122,16 +122,6 @@ static char *scene_file_place(const char *name, bool *example)
 
 /* ---- scenes ---- */
 
-/* Lines of what a robot has lost, for people. */
-static void scene_file_say(const char *name, const char *lines)
-{
-  for (const char *s = lines; *s != '\0'; s += *s == '\n') {
-    const int n = (int)strcspn(s, "\n");
-    perp_say("%s: %.*s", name, n, s);
-    s += n;
-  }
-}
-
 /* A robot (MJCF, URDF) becomes the text of a scene first, and says what it has lost. */
 static bool scene_file_robot(perp_ctx *ctx, const char *path, perp_diag *diag, const perp_node *at,
                              perp_scene_file *file)
@@ -147,7 +137,13 @@ static bool scene_file_robot(perp_ctx *ctx, const char *path, perp_diag *diag, c
       file->part[file->n_parts++] = perp_pool_strdup(&file->pool, robot.file[i]);
     }
     file->path = file->part[0];
-    scene_file_say(path, robot.said);
+    /* Lines of what a robot has lost, for people. */
+const char *lines = robot.said;
+  for (const char *s = lines; *s != '\0'; s += *s == '\n') {
+    const int n = (int)strcspn(s, "\n");
+    perp_say("%s: %.*s", path, n, s);
+    s += n;
+  }
   }
   perp_import_free(&robot);
   return good;

@@ -112,20 +112,6 @@ static struct perp_values_kept *values_slot(struct perp_values_kept *kept, int s
   return &kept[at];
 }
 
-static void values_keep(perp_values *v, const struct perp_values_kept *k)
-{
-  if (2 * v->n_kept >= v->n_slots) {
-    const int slots = v->n_slots > 0 ? 2 * v->n_slots : 64;
-    struct perp_values_kept *kept = perp_pool_alloc(v->pool, (size_t)slots, sizeof *kept);
-    for (int i = 0; i < v->n_slots; i++)
-      if (v->kept[i].node != NULL) *values_slot(kept, slots, &v->kept[i]) = v->kept[i];
-    v->kept = kept;
-    v->n_slots = slots;
-  }
-  *values_slot(v->kept, v->n_slots, k) = *k;
-  v->n_kept++;
-}
-
 /* The expression that is `text`, a part of the node from offset on.  condition: not a number. */
 static perp_expr *values_read(perp_values *v, const perp_node *node, int offset, const char *text,
                               const char *unit, bool condition)
@@ -145,7 +131,16 @@ static perp_expr *values_read(perp_values *v, const perp_node *node, int offset,
                     "%s", error.message);
     return NULL;
   }
-  values_keep(v, &k);
+    if (2 * v->n_kept >= v->n_slots) {
+    const int slots = v->n_slots > 0 ? 2 * v->n_slots : 64;
+    struct perp_values_kept *kept = perp_pool_alloc(v->pool, (size_t)slots, sizeof *kept);
+    for (int i = 0; i < v->n_slots; i++)
+      if (v->kept[i].node != NULL) *values_slot(kept, slots, &v->kept[i]) = v->kept[i];
+    v->kept = kept;
+    v->n_slots = slots;
+  }
+  *values_slot(v->kept, v->n_slots, &k) = k;
+  v->n_kept++;
   return k.e;
 }
 

@@ -78,21 +78,6 @@ void perp_replay_destroy(perp_replay *r)
   free(r);
 }
 
-/* Only the even ones stay. */
-static void replay_halve(perp_replay *r)
-{
-  r->floats = 0;
-  for (int i = 0; i < r->n; i++) {
-    if (i % 2 == 0) {
-      r->frame[i / 2] = r->frame[i];
-      r->floats += r->frame[i].floats;
-    } else
-      free(r->frame[i].state);
-  }
-  r->n = (r->n + 1) / 2;
-  r->stride *= 2;
-}
-
 /* How far the anchors of a joint are from where they should be. */
 static void joint_error(const perp_model *model, const double *q, int joint, float *error)
 {
@@ -141,7 +126,17 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, const perp_replay_s
   const bool kept = r->seen++ % r->stride == 0;
   if (!kept && !s->end) return PERP_OK;
   if (kept && replay_full(r)) {
-    replay_halve(r);
+    /* Only the even ones stay. */
+  r->floats = 0;
+  for (int i = 0; i < r->n; i++) {
+    if (i % 2 == 0) {
+      r->frame[i / 2] = r->frame[i];
+      r->floats += r->frame[i].floats;
+    } else
+      free(r->frame[i].state);
+  }
+  r->n = (r->n + 1) / 2;
+  r->stride *= 2;
     if ((r->seen - 1) % r->stride != 0 && !s->end) return PERP_OK;
   }
   frame *f = &r->frame[r->n];
@@ -289,17 +284,6 @@ static void replay_springs(perp_json *j, const perp_model *model)
   perp_json_close(j, ']');
 }
 
-static void replay_loads(perp_json *j, const perp_replay *r)
-{
-  perp_json_open(j, "drives", '[');
-  for (int i = 0; i < r->loads; i++) {
-    const perp_load *l = &r->load[i];
-    perp_json_members(j, "{ name %s, joint %d, unit %s, part? %d }", perp_load_name(r->model, l),
-                      l->joint, l->slides ? "N" : "Nm", l->part);
-  }
-  perp_json_close(j, ']');
-}
-
 /* One number of each frame. */
 static void replay_numbers(perp_json *j, const perp_replay *r, const char *key, size_t offset,
                            float *v)
@@ -360,7 +344,13 @@ perp_status perp_replay_write(perp_ctx *ctx, const perp_replay *r, const char *p
   replay_shapes(&j, r->model);
   replay_joints(&j, r->model);
   replay_springs(&j, r->model);
-  replay_loads(&j, r);
+    perp_json_open(&j, "drives", '[');
+  for (int i = 0; i < r->loads; i++) {
+    const perp_load *l = &r->load[i];
+    perp_json_members(&j, "{ name %s, joint %d, unit %s, part? %d }", perp_load_name(r->model, l),
+                      l->joint, l->slides ? "N" : "Nm", l->part);
+  }
+  perp_json_close(&j, ']');
   replay_frames(&j, r);
   perp_json_close(&j, '}');
   return perp_out_close(ctx, &o, true);

@@ -96,9 +96,15 @@ static bool in_bounds(const double *x, int n, double bound)
 
 /* ---- the three passes ---- */
 
-/* The counts of the run so far, for the result and the metrics. */
-static void read_counts(const run *r, perp_result *result)
+/* The state that the run has reached; q and v are borrowed. */
+static void simulate_read_state(const run *r, perp_result *result, const double **q,
+                                const double **v)
 {
+  perp_cell_state(r, &result->t, q, v);
+  result->nq = r->measure->nq;
+  result->nv = r->measure->nv;
+  result->energy = r->measure->now.energy;
+  /* The counts of the run so far, for the result and the metrics. */
   perp_cell_counters(r, &result->ode_count, &result->kkt_count);
   r->measure->run.ode = result->ode_count;
   r->measure->run.kkt = result->kkt_count;
@@ -117,17 +123,6 @@ static void read_counts(const run *r, perp_result *result)
   r->measure->run.contacts = result->contact_count = *contacts;
   result->solutions = r->measure->run.solutions;
   r->measure->run.has_contacts = true;
-}
-
-/* The state that the run has reached; q and v are borrowed. */
-static void simulate_read_state(const run *r, perp_result *result, const double **q,
-                                const double **v)
-{
-  perp_cell_state(r, &result->t, q, v);
-  result->nq = r->measure->nq;
-  result->nv = r->measure->nv;
-  result->energy = r->measure->now.energy;
-  read_counts(r, result);
 }
 
 /* Hand over what there is so far, now and then. */
@@ -151,16 +146,6 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   minder->keep(&so_far, minder->user);
 }
 
-/* A body that was enabled or disabled. */
-static void note_body(const run *r, const perp_release *e, char *text, size_t room)
-{
-  const int body = perp_model_joint(r->scene.model, e->joint)->b;
-  const char *name = perp_model_body(r->scene.model, body)->name;
-  snprintf(text, room, "t = %.9g s: body %d%s%.48s%s %s", e->t, body, name != NULL ? " '" : "",
-           name != NULL ? name : "", name != NULL ? "'" : "",
-           e->kind == PERP_RELEASE_ENABLED ? "enabled" : "disabled");
-}
-
 /* Joints that were released or broke since the last call, appended to the events of the result. */
 static void note_releases(const run *r, const perp_step_info *info, int *seen)
 {
@@ -173,7 +158,15 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
       if (e->kind == PERP_RELEASE_STOPPED)
         snprintf(text, sizeof text, "t = %.9g s: the controller lets go", e->t);
       else
-        note_body(r, e, text, sizeof text);
+        {
+/* A body that was enabled or disabled. */
+const size_t room = sizeof text;
+  const int body = perp_model_joint(r->scene.model, e->joint)->b;
+  const char *name = perp_model_body(r->scene.model, body)->name;
+  snprintf(text, room, "t = %.9g s: body %d%s%.48s%s %s", e->t, body, name != NULL ? " '" : "",
+           name != NULL ? name : "", name != NULL ? "'" : "",
+           e->kind == PERP_RELEASE_ENABLED ? "enabled" : "disabled");
+}
       snprintf(result->events + at, sizeof result->events - at, "%s%s", at > 0 ? "\n         " : "",
                text);
       continue;

@@ -78,20 +78,6 @@ static const char *warn_components(const perp_measure *m, int i, char buf[8])
   return buf;
 }
 
-/* "energy to 2.1e-09, angular momentum z to 3e-15" */
-static void warn_list(const perp_measure *m, perp_result *r)
-{
-  char component[8];
-  size_t used = 0;
-  for (int i = 0; i < INVARIANTS; i++) {
-    const double loss = perp_result_metric(r, invariants[i].metric);
-    if (isnan(loss) || used >= sizeof r->invariants) continue;
-    used += (size_t)snprintf(r->invariants + used, sizeof r->invariants - used, "%s%s%s to %.2g",
-                             used > 0 ? ", " : "", invariants[i].name,
-                             warn_components(m, i, component), loss);
-  }
-}
-
 /* Does the run damp springs of drives by an implicit step, which it could leave? */
 static bool warn_servo(const perp_cell_run *r, const perp_result *result)
 {
@@ -157,6 +143,16 @@ static void warn_losses(const perp_cell_run *r, perp_result *result)
 void perp_simulate_warn(const perp_cell_run *r, perp_result *result)
 {
   if (result->cut != PERP_CUT_NONE || result->reason < 0) return;
-  warn_list(r->measure, result);
+  /* "energy to 2.1e-09, angular momentum z to 3e-15" */
+const perp_measure *m = r->measure;
+  char component[8];
+  size_t used = 0;
+  for (int i = 0; i < INVARIANTS; i++) {
+    const double loss = perp_result_metric(result, invariants[i].metric);
+    if (isnan(loss) || used >= sizeof result->invariants) continue;
+    used += (size_t)snprintf(result->invariants + used, sizeof result->invariants - used, "%s%s%s to %.2g",
+                             used > 0 ? ", " : "", invariants[i].name,
+                             warn_components(m, i, component), loss);
+  }
   if (!warn_expected(r)) warn_losses(r, result);
 }

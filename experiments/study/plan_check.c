@@ -69,23 +69,6 @@ static void plan_check_conditions(const perp_plan_scope *scope, const perp_expr 
                   text);
 }
 
-/* What a published figure, or a claim about a source, is compared with must exist. */
-static void plan_check_sources(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
-                               perp_diag *diag)
-{
-  perp_plan_scope scope;
-  perp_plan_scope_init(ctx, &scope, s, plan, NULL);
-  if (s->narrowed || plan->n == 0 || plan->n_absent > 0) return;
-  for (int i = 0; i < s->n_published; i++) /* how a run ends is not known yet */
-    plan_check_conditions(
-        &scope, s->published[i].conditions,
-        perp_expr_mentions(s->published[i].where, s->n_params) ? NULL : s->published[i].where,
-        s->published[i].at, s->published[i].conditions_text, diag);
-  for (int i = 0; i < s->n_claims; i++)
-    plan_check_conditions(&scope, s->claims[i].conditions, NULL, s->claims[i].at,
-                          s->claims[i].conditions_text, diag);
-}
-
 void perp_plan_check(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
                      perp_diag *diag)
 {
@@ -99,7 +82,18 @@ void perp_plan_check(const perp_ctx *ctx, const perp_study *s, const perp_plan *
                         &plan->use[axis->param][i], diag);
   }
   plan_check_cells(s, plan, diag);
-  plan_check_sources(ctx, s, plan, diag);
+  /* What a published figure, or a claim about a source, is compared with must exist. */
+  perp_plan_scope scope;
+  perp_plan_scope_init(ctx, &scope, s, plan, NULL);
+  if (s->narrowed || plan->n == 0 || plan->n_absent > 0) return;
+  for (int i = 0; i < s->n_published; i++) /* how a run ends is not known yet */
+    plan_check_conditions(
+        &scope, s->published[i].conditions,
+        perp_expr_mentions(s->published[i].where, s->n_params) ? NULL : s->published[i].where,
+        s->published[i].at, s->published[i].conditions_text, diag);
+  for (int i = 0; i < s->n_claims; i++)
+    plan_check_conditions(&scope, s->claims[i].conditions, NULL, s->claims[i].at,
+                          s->claims[i].conditions_text, diag);
 }
 
 int perp_plan_refuse(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan)
