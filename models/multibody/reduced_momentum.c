@@ -65,7 +65,7 @@ static void reduced_momentum_joint(const node *child, const double *u, const dou
 void perp_reduced_momentum(perp_reduced_tree *tree, const double *u, const double *f, double *p,
                            double *g)
 {
-  /* each body alone: momentum in k->y, force in k->p */
+  /* each body alone: momentum in y, force in p */
   for (int i = 0; i < tree->n; i++) {
     node *child = &tree->node[i];
     double w[3], L[3];

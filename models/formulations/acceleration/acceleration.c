@@ -230,14 +230,6 @@ static bool trial_evaluate(void *user)
 
 /* A function of time that is known behind an event only, where it falls below zero: ahead of it, it
  * is continued along a line through the last two values. */
-static double behind_add(struct behind *b, double t, double value)
-{
-  b->t[0] = b->t[1], b->value[0] = b->value[1];
-  b->t[1] = t, b->value[1] = value;
-  b->n++;
-  return value;
-}
-
 static double behind_ahead(const struct behind *b, double t)
 {
   if (b->n == 0) return -BEHIND;
@@ -262,7 +254,12 @@ static double acceleration_margin(workspace *w, double t, const double *q, const
   struct trial trial = { w, t, q, v };
   const double agree = perp_events_agree(w->events, &w->k, trial_evaluate, &trial);
   w->k.reason = PERP_EXACT;
-  return agree >= 0 ? behind_ahead(&w->behind, t) : behind_add(&w->behind, t, agree);
+  if (agree >= 0) return behind_ahead(&w->behind, t);
+  struct behind *behind = &w->behind;
+  behind->t[0] = behind->t[1], behind->value[0] = behind->value[1];
+  behind->t[1] = t, behind->value[1] = agree;
+  behind->n++;
+  return agree;
 }
 
 static double acceleration_event(void *user, double t, const double *q, const double *v)

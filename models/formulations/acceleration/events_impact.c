@@ -152,21 +152,19 @@ static bool events_impact_strike(perp_events *events, perp_constrained *system,
   return false;
 }
 
-static bool same_pair(const perp_contact *a, const perp_contact *b)
-{
-  return (a->body[0] == b->body[0] && a->body[1] == b->body[1]) ||
-         (a->body[0] == b->body[1] && a->body[1] == b->body[0]);
-}
-
 static bool events_impact_one_by_one(perp_events *events, perp_constrained *system, double *v)
 {
   double speed;
   for (int round = 0; round < ROUNDS_MOST; round++) {
     const int first = events_impact_fastest(events, system, v, events->at.kept, &speed);
     if (first < 0 || speed <= events->opts.threshold) break;
-    for (int i = 0; i < events->at.n; i++)
-      events->at.part[i] = events->at.kept[i] &&
-                           same_pair(&events->at.contact[i], &events->at.contact[first]);
+    const int *pair = events->at.contact[first].body;
+    for (int i = 0; i < events->at.n; i++) {
+      const int *body = events->at.contact[i].body;
+      const bool same = (body[0] == pair[0] && body[1] == pair[1]) ||
+                        (body[0] == pair[1] && body[1] == pair[0]);
+      events->at.part[i] = events->at.kept[i] && same;
+    }
     if (!events_impact_strike(events, system, events->at.part, v)) return false;
   }
   events_impact_fastest(events, system, v, events->at.kept, &speed);

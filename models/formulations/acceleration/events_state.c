@@ -221,21 +221,10 @@ void perp_events_see(perp_events *events)
                                                .gap = events->at.contact[i].gap };
 }
 
-/* of the bodies of a contact */
-static double events_state_jump(const perp_events *events, const perp_contact *contact)
-{
-  double size = HUGE_VAL;
-  for (int i = 0; i < 2; i++)
-    if (contact->body[i] >= 0 && events->settings.reach[contact->body[i]] > 0)
-      size = fmin(size, events->settings.reach[contact->body[i]]);
-  return JUMP * fmin(size, events->settings.size);
-}
-
 double perp_events_unseen(const perp_events *events, const perp_contact *contact)
 {
   const uint64_t pair = perp_contact_pair(contact->id);
-  const double jump = events_state_jump(events, contact);
-  double deepest = HUGE_VAL;
+  double size = events->settings.size, deepest = HUGE_VAL;
   int lo = 0, hi = events->start.n_seen;
   while (lo < hi) {
     const int mid = lo + (hi - lo) / 2;
@@ -248,6 +237,10 @@ double perp_events_unseen(const perp_events *events, const perp_contact *contact
     if (events->start.seen[lo].id == contact->id) return 0;
     deepest = fmin(deepest, events->start.seen[lo].gap);
   }
+  for (int i = 0; i < 2; i++)
+    if (contact->body[i] >= 0 && events->settings.reach[contact->body[i]] > 0)
+      size = fmin(size, events->settings.reach[contact->body[i]]);
+  const double jump = JUMP * size;
   return deepest < jump ? jump + fmax(0, -deepest) : 0;
 }
 

@@ -69,13 +69,6 @@ double perp_events_turning_rate(const perp_event_contact *touching, double t)
   return (turn->c[0] + 2 * turn->c[1] * (t - turn->t)) / (1 + p * p);
 }
 
-/* s, of the time left until sliding ends: each step adds as much to the error */
-static double turning_part(const perp_events *events, double left)
-{
-  const double part = FIRST * pow(events->settings.h / left, 1.0 / (events->settings.order + 1));
-  return left * (events->settings.fixed ? fmin(part, PART) : PART);
-}
-
 /* ---- steps ---- */
 
 double perp_events_longest(perp_events *events)
@@ -84,10 +77,14 @@ double perp_events_longest(perp_events *events)
   for (int i = 0; i < events->now.n && events->settings.order >= GRADES; i++) {
     const perp_event_contact *touching = &events->now.list[i];
     const double slowing = fmax(touching->slowing, 2 * touching->slowing - touching->slowed);
-    if (touching->turned > STRAIGHT && touching->slowing > 0 &&
-        touching->speed > LEAST * events->opts.slip)
-      events->start.longest = fmin(events->start.longest,
-                                   turning_part(events, touching->speed / slowing));
+    if (!(touching->turned > STRAIGHT && touching->slowing > 0 &&
+          touching->speed > LEAST * events->opts.slip))
+      continue;
+    /* of the time left until sliding ends: each step adds as much to the error */
+    const double left = touching->speed / slowing;
+    const double part = FIRST * pow(events->settings.h / left, 1.0 / (events->settings.order + 1));
+    events->start.longest = fmin(events->start.longest,
+                                 left * (events->settings.fixed ? fmin(part, PART) : PART));
   }
   return events->start.longest;
 }
