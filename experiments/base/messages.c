@@ -27,10 +27,10 @@ char *perp_cut_hint(char *message)
 void perp_say_error(const char *message)
 {
   /* May colours be used on this stream?  (a terminal, NO_COLOR unset, TERM not "dumb") */
-FILE *stream = stderr;
+  FILE *stream = stderr;
   const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
   bool colour = isatty(fileno(stream)) && (none == NULL || none[0] == '\0') && term != NULL &&
-         strcmp(term, "dumb") != 0;
+                strcmp(term, "dumb") != 0;
   const char *hint = strstr(message, "; did you mean");
   fprintf(stderr, "perp: %serror:%s ", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "");
   if (hint != NULL)

@@ -431,6 +431,23 @@ static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, co
   m->before.lambda_waits = stats.reason == PERP_EXACT;
 }
 
+/* Places and orientations of bodies against the truth. */
+static void measure_bodies(perp_measure *m, const double *q, const double *q_ref)
+{
+  const int d = perp_model_dim(m->model), nqb = d == 3 ? 7 : 3;
+  for (int b = 0; b < perp_model_bodies(m->model); b++) {
+    const double *x = q + nqb * b, *y = q_ref + nqb * b;
+    double off[3] = { 0 }, turn[3] = { 0 };
+    for (int k = 0; k < d; k++) off[k] = x[k] - y[k];
+    if (d == 3)
+      perp_quat_difference(y + 3, x + 3, turn);
+    else
+      turn[2] = remainder(x[2] - y[2], 2 * M_PI);
+    measure_raise_to(&m->error.place_max, sqrt(perp_dot(3, off, off)));
+    measure_raise_to(&m->error.turn_max, sqrt(perp_dot(3, turn, turn)));
+  }
+}
+
 static void measure_errors(perp_measure *m, const double *q, const double *v, const double *q_ref,
                            const double *v_ref)
 {
@@ -453,21 +470,7 @@ static void measure_errors(perp_measure *m, const double *q, const double *v, co
     m->now.err_q = measure_compare(m->nq, q, q_ref, 1, m->error.q_err, m->error.q_ref);
   }
   m->now.err_v = measure_compare(m->nv, v, v_ref, 1, m->error.v_err, m->error.v_ref);
-  if (m->model != NULL) {
-/* Places and orientations of bodies against the truth. */
-  const int d = perp_model_dim(m->model), nqb = d == 3 ? 7 : 3;
-  for (int b = 0; b < perp_model_bodies(m->model); b++) {
-    const double *x = q + nqb * b, *y = q_ref + nqb * b;
-    double off[3] = { 0 }, turn[3] = { 0 };
-    for (int k = 0; k < d; k++) off[k] = x[k] - y[k];
-    if (d == 3)
-      perp_quat_difference(y + 3, x + 3, turn);
-    else
-      turn[2] = remainder(x[2] - y[2], 2 * M_PI);
-    measure_raise_to(&m->error.place_max, sqrt(perp_dot(3, off, off)));
-    measure_raise_to(&m->error.turn_max, sqrt(perp_dot(3, turn, turn)));
-  }
-}
+  if (m->model != NULL) measure_bodies(m, q, q_ref);
   if (m->error.compared == 1) m->run.start_off = perp_measure_largest(m->nq, m->error.q_err);
   if (m->model != NULL && m->scene->tip_body != PERP_WORLD) {
     double p[3], ref[3];

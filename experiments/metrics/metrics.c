@@ -43,6 +43,14 @@ static bool has_errors(const perp_measure *m)
   return m->error.compared > 0 && m->error.compared_until > 0;
 }
 
+static double positions(const perp_measure *m, const double *err)
+{
+  if (!has_errors(m) || m->nq == 0) return nan("");
+  if (m->model == NULL) return worst(m->nq, m->nq, m->nq, err, m->error.q_ref);
+  const int dim = perp_model_dim(m->model);
+  return worst(m->nq, dim == 2 ? 3 : 7, dim, err, m->error.q_ref);
+}
+
 static double velocities(const perp_measure *m)
 {
   if (!has_errors(m) || m->nv == 0) return nan("");
@@ -154,11 +162,7 @@ static double truth_error(const perp_measure *m)
     double x = m->scene->gauge[i].value(m->scene->gauge[i].user);
     if (!isnan(x)) return x;
   }
-  const double *err = m->error.q_err;
-  if (!has_errors(m) || m->nq == 0) return nan("");
-  if (m->model == NULL) return worst(m->nq, m->nq, m->nq, err, m->error.q_ref);
-  const int dim = perp_model_dim(m->model);
-  return worst(m->nq, dim == 2 ? 3 : 7, dim, err, m->error.q_ref);
+  return positions(m, m->error.q_err);
 }
 
 /* ---- the table ---- */

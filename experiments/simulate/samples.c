@@ -64,8 +64,8 @@ perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 {
   const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv, m = (size_t)r->measure->m;
   /* Adaptive runs reach the rows of a file by dense output.  Fixed steps meet it only by chance, so
- * that the first truth that answers at any time is preferred: convergence studies then sample alike
- * at all h. */
+   * that the first truth that answers at any time is preferred: convergence studies then sample
+   * alike at all h. */
   for (int i = 0; i < r->scene.n_truths; i++) {
     const perp_truth *truth = &r->scene.truth[i];
     const double probe = 0.377 * fmin(r->t_end, truth->t_end);
@@ -129,15 +129,15 @@ static double next_row(const run *r, double t)
 
 /* A frame of the replay; m has measured its state. */
 static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double *q, const double *v,
-                                  const perp_measure *m, const double *ref,
+                                  const perp_measure *measure, const double *ref,
                                   const perp_step_info *info, bool end)
 {
   const perp_replay_state state = { .t = t,
                                     .q = q,
                                     .v = v,
                                     .info = info,
-                                    .energy = m != NULL ? m->now.energy : (double)NAN,
-                                    .drift = m != NULL ? m->now.drift_pos : (double)NAN,
+                                    .energy = measure != NULL ? measure->now.energy : (double)NAN,
+                                    .drift = measure != NULL ? measure->now.drift_pos : (double)NAN,
                                     .ref = ref,
                                     .end = end };
   return perp_replay_frame(ctx, r->replay, &state);
@@ -224,16 +224,16 @@ perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last,
                                  const perp_step_info *info)
 {
   {
-  const perp_scene *scene = &r->scene;
-  double at;
-  for (int i = 0; i < scene->n_gauges; i++) {
-    if (scene->gauge[i].turn == NULL || !samples_turn(ctx, r, &scene->gauge[i], t_last, t, &at))
-      continue;
-    for (int k = 0; k < scene->n_gauges; k++)
-      if (scene->gauge[k].sample != NULL)
-        scene->gauge[k].sample(scene->gauge[k].user, at, r->q_at, r->v_at, NULL);
+    const perp_scene *scene = &r->scene;
+    double at;
+    for (int i = 0; i < scene->n_gauges; i++) {
+      if (scene->gauge[i].turn == NULL || !samples_turn(ctx, r, &scene->gauge[i], t_last, t, &at))
+        continue;
+      for (int k = 0; k < scene->n_gauges; k++)
+        if (scene->gauge[k].sample != NULL)
+          scene->gauge[k].sample(scene->gauge[k].user, at, r->q_at, r->v_at, NULL);
+    }
   }
-}
   r->sampled = t_last;
   if (!r->adaptive) return PERP_OK;
   PERP_TRY(samples_film(ctx, r, t_last, t, info));

@@ -49,8 +49,7 @@ static int lines_of(const char *s)
 /* The data that the script of the page reads are one JSON object. */
 static bool readable_data(const char *page)
 {
-  char *text = perp_read_file(page, NULL),
-       *at = text != NULL ? strstr(text, "id=\"data\">") : NULL;
+  char *text = perp_read_file(page, NULL), *at = text != NULL ? strstr(text, "id=\"data\">") : NULL;
   char *end = at != NULL ? strstr(at, "</script>") : NULL;
   json_t *data = NULL;
   /* infinity is 1e999 there, which the reader of a browser takes and jansson does not */

@@ -400,8 +400,7 @@ static void test_schema(void)
          json_integer_value(json_object_get(j, "ok_as_recorded")) == 2,
      "as JSON, too");
   json_decref(j);
-  ok(run("report old") == 0 &&
-         file_has("old/report.html", "\"schema_1\": 2"),
+  ok(run("report old") == 0 && file_has("old/report.html", "\"schema_1\": 2"),
      "the page of it says what its ok is worth");
   refuses(3, "run honest.yaml -o old", "results of schema 1");
   ok(strstr(err, "--fresh") != NULL, "... and how to go on");
