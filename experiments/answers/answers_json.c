@@ -6,110 +6,110 @@
 
 #include <math.h>
 
-static void entry_json(perp_json *j, const perp_answer *a, const perp_answer_line *line, int k)
+static void entry_json(perp_json *json, const perp_answer *answer, const perp_answer_line *line,
+                       int k)
 {
-  const perp_answer_entry *e = &line->entry[k];
-  if (e->cell < 0 && e->why[0] == '\0') return;
-  perp_json_open(j, NULL, '{');
-  perp_json_text(j, "who", a->who[k]);
-  if (e->cell >= 0 && a->question->kind == PERP_ASK_MOST)
-    perp_json_members(j, "solved %d, asked %d, unsuited %d, proved_unsolvable %d", (int)e->value,
-                      e->asked, e->unsuited, e->proved);
-  else if (e->cell >= 0)
-    perp_json_real(j, "value", e->value);
+  const perp_answer_entry *entry = &line->entry[k];
+  if (entry->cell < 0 && entry->why[0] == '\0') return;
+  perp_json_open(json, NULL, '{');
+  perp_json_text(json, "who", answer->who[k]);
+  if (entry->cell >= 0 && answer->question->kind == PERP_ASK_MOST)
+    perp_json_members(json, "solved %d, asked %d, unsuited %d, proved_unsolvable %d",
+                      (int)entry->value, entry->asked, entry->unsuited, entry->proved);
+  else if (entry->cell >= 0)
+    perp_json_real(json, "value", entry->value);
   else
-    perp_json_text(j, "why", e->why);
-  if (!isnan(e->stands)) perp_json_real(j, "stands", e->stands);
-  if (e->floor) perp_json_bool(j, "below_floor", true);
-  perp_json_bool(j, "best", e->best);
-  perp_json_close(j, '}');
+    perp_json_text(json, "why", entry->why);
+  if (!isnan(entry->stands)) perp_json_real(json, "stands", entry->stands);
+  if (entry->floor) perp_json_bool(json, "below_floor", true);
+  perp_json_bool(json, "best", entry->best);
+  perp_json_close(json, '}');
 }
 
-static void answer_json(perp_json *j, const perp_answer *a)
+static void answer_json(perp_json *json, const perp_answer *answer)
 {
   static const char *const kinds[] = { "best", "most", "slope", "claims" };
-  const perp_question *q = a->question;
-  perp_json_members(j, "kind %s, ask %s, asked %s, answer %s, basis %s, note %s, assumed? %d",
-                    kinds[q->kind], q->ask, a->asked, a->text, a->basis, a->note, q->assumed);
-  if (q->kind == PERP_ASK_CLAIMS) return;
-  perp_json_members(j, "by %s, for %s, unit %s", a->by, a->apart_by, a->unit);
-  perp_json_open(j, "comparisons", '[');
-  for (int i = 0; i < a->n_lines; i++) {
-    const perp_answer_line *line = &a->line[i];
-    perp_json_members(j, "{ for %s, condition %s, unit %s, best: [", line->apart, line->condition,
-                      line->cost ? a->cost_unit : a->unit);
-    for (int k = 0; k < a->n_who; k++)
-      if (line->entry[k].best) perp_json_text(j, NULL, a->who[k]);
-    perp_json_members(j, "] of: [");
-    for (int k = 0; k < a->n_who; k++) entry_json(j, a, line, k);
-    perp_json_members(j, "] }");
+  const perp_question *question = answer->question;
+  perp_json_members(json, "kind %s, ask %s, asked %s, answer %s, basis %s, note %s, assumed? %d",
+                    kinds[question->kind], question->ask, answer->asked, answer->text,
+                    answer->basis, answer->note, question->assumed);
+  if (question->kind == PERP_ASK_CLAIMS) return;
+  perp_json_members(json, "by %s, for %s, unit %s", answer->by, answer->apart_by, answer->unit);
+  perp_json_open(json, "comparisons", '[');
+  for (int i = 0; i < answer->n_lines; i++) {
+    const perp_answer_line *line = &answer->line[i];
+    perp_json_members(json, "{ for %s, condition %s, unit %s, best: [", line->apart,
+                      line->condition, line->cost ? answer->cost_unit : answer->unit);
+    for (int k = 0; k < answer->n_who; k++)
+      if (line->entry[k].best) perp_json_text(json, NULL, answer->who[k]);
+    perp_json_members(json, "] of: [");
+    for (int k = 0; k < answer->n_who; k++) entry_json(json, answer, line, k);
+    perp_json_members(json, "] }");
   }
-  perp_json_close(j, ']');
-}
-
-/* What the study claims and what became of it; the two sides of a comparison where the claim is
- * one. */
-static void claims_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
-{
-  const perp_claim_result *c = perp_results_claims(ctx, r);
-  perp_json_open(j, "claims", '[');
-  for (int i = 0; i < r->study->n_claims; i++) {
-    perp_json_members(j, "{ text %s, verdict %s", c[i].claim->text,
-                      perp_verdict_name(c[i].verdict));
-    if (!isnan(c[i].left) && !isnan(c[i].right)) {
-      perp_json_real(j, "left", c[i].left);
-      perp_json_real(j, "right", c[i].right);
-    }
-    perp_json_close(j, '}');
-  }
-  perp_json_close(j, ']');
+  perp_json_close(json, ']');
 }
 
 /* Rows and columns of the table of symptoms, with what each entry is. */
-static void symptoms_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
+static void symptoms_json(const perp_ctx *ctx, perp_results *results, perp_json *json)
 {
-  const perp_study *s = r->study;
-  const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
-  perp_json_open(j, "symptoms", '[');
-  for (int i = 0; i < s->n_symptoms; i++) {
-    const perp_symptom *p = &s->symptoms[i];
-    perp_json_members(j, "{ name %s, text %s, of %s, source %s, bound %s, entries: [", p->name,
-                      p->text, p->of, p->source, perp_symptom_bound(&r->pool, s, p));
-    for (int k = 0; k < s->n_symptom_columns; k++, e++) {
-      if (e->shown == PERP_SHOWN_NOT_ASKED) continue;
-      perp_json_members(j, "{ column %s, verdict %s, unsolved? %d", s->symptom_columns[k].name,
-                        perp_shown_name(e->shown), e->unsolved);
-      if (!isnan(e->value)) perp_json_real(j, "value", e->value);
-      if (e->runs > 1) {
-        perp_json_members(j, "runs %d, showing %d", e->runs, e->showing);
-        if (!isnan(e->least)) perp_json_real(j, "least", e->least);
+  const perp_study *study = results->study;
+  const perp_symptom_entry *entry = perp_results_symptoms(ctx, results);
+  perp_json_open(json, "symptoms", '[');
+  for (int i = 0; i < study->n_symptoms; i++) {
+    const perp_symptom *symptom = &study->symptoms[i];
+    perp_json_members(json, "{ name %s, text %s, of %s, source %s, bound %s, entries: [",
+                      symptom->name, symptom->text, symptom->of, symptom->source,
+                      perp_symptom_bound(&results->pool, study, symptom));
+    for (int k = 0; k < study->n_symptom_columns; k++, entry++) {
+      if (entry->shown == PERP_SHOWN_NOT_ASKED) continue;
+      perp_json_members(json, "{ column %s, verdict %s, unsolved? %d",
+                        study->symptom_columns[k].name, perp_shown_name(entry->shown),
+                        entry->unsolved);
+      if (!isnan(entry->value)) perp_json_real(json, "value", entry->value);
+      if (entry->runs > 1) {
+        perp_json_members(json, "runs %d, showing %d", entry->runs, entry->showing);
+        if (!isnan(entry->least)) perp_json_real(json, "least", entry->least);
       }
-      if (e->why[0] != '\0') perp_json_text(j, "why", e->why);
-      if (e->cell >= 0) perp_json_text(j, "cell", r->plan.cells[e->cell].id);
-      perp_json_close(j, '}');
+      if (entry->why[0] != '\0') perp_json_text(json, "why", entry->why);
+      if (entry->cell >= 0) perp_json_text(json, "cell", results->plan.cells[entry->cell].id);
+      perp_json_close(json, '}');
     }
-    perp_json_close(j, ']');
-    perp_json_close(j, '}');
+    perp_json_close(json, ']');
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
+  perp_json_close(json, ']');
 }
 
-void perp_answers_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
+void perp_answers_json(const perp_ctx *ctx, perp_results *results, perp_json *json)
 {
   const perp_answer *answers;
-  const int n = perp_results_answers(ctx, r, &answers);
-  perp_json_open(j, NULL, '{');
-  perp_json_members(j, "schema %s, study %s, title %s, question %s, left_out %s", "perp-answers/1",
-                    r->study->name, r->study->title, r->study->question, perp_results_left_out(r));
-  perp_json_open(j, "answers", '[');
+  const int n = perp_results_answers(ctx, results, &answers);
+  perp_json_open(json, NULL, '{');
+  perp_json_members(json, "schema %s, study %s, title %s, question %s, left_out %s",
+                    "perp-answers/1", results->study->name, results->study->title,
+                    results->study->question, perp_results_left_out(results));
+  perp_json_open(json, "answers", '[');
   for (int i = 0; i < n; i++) {
-    perp_json_open(j, NULL, '{');
-    answer_json(j, &answers[i]);
-    perp_json_close(j, '}');
+    perp_json_open(json, NULL, '{');
+    answer_json(json, &answers[i]);
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
-  claims_json(ctx, r, j);
-  if (r->study->n_symptoms > 0) symptoms_json(ctx, r, j);
-  if (r->study->replicate.n_rows > 0) perp_replicate_json(ctx, r, j);
-  perp_json_close(j, '}');
+  perp_json_close(json, ']');
+  /* What the study claims and what became of it; the two sides of a comparison where the claim is
+   * one. */
+  const perp_claim_result *result = perp_results_claims(ctx, results);
+  perp_json_open(json, "claims", '[');
+  for (int i = 0; i < results->study->n_claims; i++) {
+    perp_json_members(json, "{ text %s, verdict %s", result[i].claim->text,
+                      perp_verdict_name(result[i].verdict));
+    if (!isnan(result[i].left) && !isnan(result[i].right)) {
+      perp_json_real(json, "left", result[i].left);
+      perp_json_real(json, "right", result[i].right);
+    }
+    perp_json_close(json, '}');
+  }
+  perp_json_close(json, ']');
+  if (results->study->n_symptoms > 0) symptoms_json(ctx, results, json);
+  if (results->study->replicate.n_rows > 0) perp_replicate_json(ctx, results, json);
+  perp_json_close(json, '}');
 }

@@ -14,10 +14,11 @@ static const double rounding = 1e-14; /* of errors of positions of order 1 */
 
 /* ---- cells of a comparison ---- */
 
-int answers_cells(const struct answering *w, int facet, const int **cell)
+int answers_cells(const struct answering *answers, int facet, const int **cell)
 {
-  *cell = w->cell + (facet < 0 ? 0 : w->first[facet]);
-  return facet < 0 ? w->first[w->n_facets] : w->first[facet + 1] - w->first[facet];
+  *cell = answers->cell + (facet < 0 ? 0 : answers->first[facet]);
+  return facet < 0 ? answers->first[answers->n_facets]
+                   : answers->first[facet + 1] - answers->first[facet];
 }
 
 /* ---- values ---- */
@@ -48,124 +49,129 @@ static const char *parts_setting(perp_pool *pool, double v, const char *unit)
 }
 
 /* The unit of a key that is a number; NULL: it is a text. */
-static const char *parts_unit(const struct answering *w, const perp_study_key *key)
+static const char *parts_unit(const struct answering *answers, const perp_study_key *key)
 {
-  const perp_param *p = &w->r->study->kind->params[key->param];
+  const perp_param *param = &answers->r->study->kind->params[key->param];
   if (key->name || key->without) return NULL;
-  if (p->type == PERP_PARAM_REAL) return p->unit;
-  return p->type == PERP_PARAM_INT || (key->option != NULL && p->type == PERP_PARAM_PLUGIN) ? ""
-                                                                                            : NULL;
+  if (param->type == PERP_PARAM_REAL) return param->unit;
+  return param->type == PERP_PARAM_INT || (key->option != NULL && param->type == PERP_PARAM_PLUGIN)
+             ? ""
+             : NULL;
 }
 
-const char *answers_value(struct answering *w, const perp_study_key *key, int cell)
+const char *answers_value(struct answering *answers, const perp_study_key *key, int cell)
 {
-  const char *value = w->r->plan.cells[cell].value[key->param].text;
-  const char *text = perp_study_key_text(w->ctx, w->r->study, &w->r->pool, key, value);
-  const char *unit = parts_unit(w, key);
-  const perp_param *p = &w->r->study->kind->params[key->param];
+  const char *value = answers->r->plan.cells[cell].value[key->param].text;
+  const char *text = perp_study_key_text(answers->ctx, answers->r->study, &answers->r->pool, key,
+                                         value);
+  const char *unit = parts_unit(answers, key);
+  const perp_param *param = &answers->r->study->kind->params[key->param];
   const double v = perp_real_of(text);
-  if (unit != NULL && !isnan(v)) return parts_setting(&w->r->pool, v, unit);
+  if (unit != NULL && !isnan(v)) return parts_setting(&answers->r->pool, v, unit);
   const bool adaptive = key->without && strcmp(key->option, "tol") == 0 && strcmp(text, value) != 0;
-  if (strncmp(text, "file:", 5) == 0 && p->type == PERP_PARAM_TEXT) /* of a path the name */
+  if (strncmp(text, "file:", 5) == 0 && param->type == PERP_PARAM_TEXT) /* of a path the name */
     return strrchr(text, '/') != NULL ? strrchr(text, '/') + 1 : text + 5;
-  return adaptive ? perp_pool_printf(&w->r->pool, "%s (tol)", text) : text;
+  return adaptive ? perp_pool_printf(&answers->r->pool, "%s (tol)", text) : text;
 }
 
-const char *answers_label(struct answering *w, const perp_study_key *keys, int n, int cell)
+const char *answers_label(struct answering *answers, const perp_study_key *keys, int n, int cell)
 {
   const char *label = "";
   for (int k = 0; k < n; k++) {
-    const char *text = answers_value(w, &keys[k], cell);
+    const char *text = answers_value(answers, &keys[k], cell);
     /* a number does not say what it is of */
-    if (parts_unit(w, &keys[k]) != NULL && text[0] != '\0')
-      text = perp_pool_printf(&w->r->pool, "%s %s", keys[k].text, text);
+    if (parts_unit(answers, &keys[k]) != NULL && text[0] != '\0')
+      text = perp_pool_printf(&answers->r->pool, "%s %s", keys[k].text, text);
     if (text[0] != '\0')
-      label = label[0] == '\0' ? text : perp_pool_printf(&w->r->pool, "%s + %s", label, text);
+      label = label[0] == '\0' ? text : perp_pool_printf(&answers->r->pool, "%s + %s", label, text);
   }
   return label[0] == '\0' ? "all" : label;
 }
 
-const char *answers_condition(struct answering *w, int m, double v, bool down)
+const char *answers_condition(struct answering *answers, int m, double v, bool down)
 {
-  const perp_metric *metric = &w->r->study->metric[m];
-  return perp_pool_printf(&w->r->pool, "%s %s %s", metric->name, down ? "down to" : "up to",
-                          parts_setting(&w->r->pool, v, metric->unit));
+  const perp_metric *metric = &answers->r->study->metric[m];
+  return perp_pool_printf(&answers->r->pool, "%s %s %s", metric->name, down ? "down to" : "up to",
+                          parts_setting(&answers->r->pool, v, metric->unit));
 }
 
-const char *answers_condition_words(struct answering *w, int m, double v, bool down)
+const char *answers_condition_words(struct answering *answers, int m, double v, bool down)
 {
-  const perp_metric *metric = &w->r->study->metric[m];
+  const perp_metric *metric = &answers->r->study->metric[m];
   const bool least = down && metric->better > 0;
-  return perp_pool_printf(&w->r->pool, "%s at %s %s", perp_words_ranked(metric->name),
-                          least ? "least" : "most", parts_setting(&w->r->pool, v, metric->unit));
+  return perp_pool_printf(&answers->r->pool, "%s at %s %s", perp_words_ranked(metric->name),
+                          least ? "least" : "most",
+                          parts_setting(&answers->r->pool, v, metric->unit));
 }
 
-const char *answers_limit(struct answering *w, int m, double v, bool down)
+const char *answers_limit(struct answering *answers, int m, double v, bool down)
 {
-  return perp_pool_printf(&w->r->pool, "%s %s", down ? "to" : "in",
-                          parts_setting(&w->r->pool, v, w->r->study->metric[m].unit));
+  return perp_pool_printf(&answers->r->pool, "%s %s", down ? "to" : "in",
+                          parts_setting(&answers->r->pool, v, answers->r->study->metric[m].unit));
 }
 
 /* ---- what cannot be told ---- */
 
 /* How far two references of the scene of a cell are apart: relative to the largest coordinate. */
-static double reference_apart(struct answering *w, int cell)
+static double reference_apart(struct answering *answers, int cell)
 {
-  const int scene = perp_kind_param(w->r->study->kind, "scene");
-  const char *dir = w->r->record[cell].dir;
+  const int scene = perp_kind_param(answers->r->study->kind, "scene");
+  const char *dir = answers->r->record[cell].dir;
   if (scene < 0) return 0;
-  if (w->references == NULL || strcmp(dir, w->references_of) != 0) {
-    json_decref(w->references);
-    w->references = json_load_file(perp_pool_printf(&w->r->pool, "%s/reference.json", dir), 0,
-                                   NULL);
-    if (w->references == NULL) w->references = json_array();
-    w->references_of = dir;
+  if (answers->references == NULL || strcmp(dir, answers->references_of) != 0) {
+    json_decref(answers->references);
+    answers->references = json_load_file(
+        perp_pool_printf(&answers->r->pool, "%s/reference.json", dir), 0, NULL);
+    if (answers->references == NULL) answers->references = json_array();
+    answers->references_of = dir;
   }
   double worst = 0;
   size_t i;
   json_t *one;
-  json_array_foreach(w->references, i, one)
+  json_array_foreach(answers->references, i, one)
   {
     const char *name = json_string_value(json_object_get(one, "scene"));
     const double v = perp_json_number(json_object_get(one, "worst"));
-    if (name != NULL && strcmp(name, w->r->plan.cells[cell].value[scene].text) == 0 && isfinite(v))
+    if (name != NULL && strcmp(name, answers->r->plan.cells[cell].value[scene].text) == 0 &&
+        isfinite(v))
       worst = fmax(worst, v);
   }
   return worst;
 }
 
-double answers_floor(struct answering *w, int m, int cell)
+double answers_floor(struct answering *answers, int m, int cell)
 {
-  const perp_metric *metric = &w->r->study->metric[m];
+  const perp_metric *metric = &answers->r->study->metric[m];
   if (metric->timing || metric->better == 0) return 0;
   /* a count, and the judge of a problem, are exact */
-  double floor = w->r->study->kind->runs ? rounding : 0;
+  double floor = answers->r->study->kind->runs ? rounding : 0;
   if (strncmp(metric->name, "err.", 4) == 0 || strcmp(metric->name, "truth.err") == 0) {
-    const double apart = reference_apart(w, cell);
-    w->references_used = w->references_used || apart > floor;
+    const double apart = reference_apart(answers, cell);
+    answers->references_used = answers->references_used || apart > floor;
     floor = fmax(floor, apart);
   }
-  if (m != w->metric) return floor;
-  floor = fmax(floor, w->q.floor);
-  w->least_floor = fmin(w->least_floor, floor);
-  w->most_floor = fmax(w->most_floor, floor);
+  if (m != answers->metric) return floor;
+  floor = fmax(floor, answers->q.floor);
+  answers->least_floor = fmin(answers->least_floor, floor);
+  answers->most_floor = fmax(answers->most_floor, floor);
   return floor;
 }
 
 /* By which keys cells compete, and by which they are held apart. */
 
-static bool answers_keys_part(const perp_study *s, int param, perp_kind kind)
+static bool answers_keys_part(const perp_study *study, int param, perp_kind kind)
 {
-  return s->kind->params[param].type == PERP_PARAM_PLUGIN && s->kind->params[param].plugin == kind;
+  return study->kind->params[param].type == PERP_PARAM_PLUGIN &&
+         study->kind->params[param].plugin == kind;
 }
 
 /* Does the parameter vary over the cells that are asked about, where they use it? */
-static bool answers_keys_vary(const struct answering *w, int param)
+static bool answers_keys_vary(const struct answering *answers, int param)
 {
   const char *first = "";
-  for (int i = 0; i < w->r->plan.n; i++) {
-    const char *v = w->r->plan.cells[i].value[param].text;
-    if (!w->in[i] || v[0] == '\0') continue;
+  for (int i = 0; i < answers->r->plan.n; i++) {
+    const char *v = answers->r->plan.cells[i].value[param].text;
+    if (!answers->in[i] || v[0] == '\0') continue;
     if (first[0] == '\0')
       first = v;
     else if (strcmp(first, v) != 0)
@@ -183,73 +189,80 @@ bool answers_named(const perp_study_key *keys, int n, int param)
 
 /* The parts that compete where the study does not say: all that vary but scenes, and what is held
  * apart. */
-void answers_default_by(struct answering *w)
+void answers_default_by(struct answering *answers)
 {
-  const perp_study *s = w->r->study;
-  perp_study_key *by = perp_pool_alloc(&w->r->pool, (size_t)s->n_params + 1, sizeof *by);
+  const perp_study *study = answers->r->study;
+  perp_study_key *by = perp_pool_alloc(&answers->r->pool, (size_t)study->n_params + 1, sizeof *by);
   int n = 0;
-  for (int p = 0; p < s->n_params; p++) {
-    if (s->kind->params[p].type != PERP_PARAM_PLUGIN || answers_keys_part(s, p, PERP_KIND_scene) ||
-        answers_named(w->q.apart, w->q.n_apart, p) || !answers_keys_vary(w, p))
+  for (int p = 0; p < study->n_params; p++) {
+    if (study->kind->params[p].type != PERP_PARAM_PLUGIN ||
+        answers_keys_part(study, p, PERP_KIND_scene) ||
+        answers_named(answers->q.apart, answers->q.n_apart, p) || !answers_keys_vary(answers, p))
       continue;
-    by[n++] = (perp_study_key){ .text = s->kind->params[p].key, .param = p };
+    by[n++] = (perp_study_key){ .text = study->kind->params[p].key, .param = p };
   }
-  w->q.by = by;
-  w->q.n_by = n;
+  answers->q.by = by;
+  answers->q.n_by = n;
 }
 
 /* Under error control the tolerance is the step: with budgets, cells that differ in it alone are
  * one competitor. */
-void answers_join_tolerances(struct answering *w)
+void answers_join_tolerances(struct answering *answers)
 {
-  const perp_study *s = w->r->study;
-  const bool steps = w->q.at != NULL ||
-                     (w->q.kind == PERP_ASK_SLOPE && w->q.over_metric == NULL &&
-                      w->q.over.option != NULL && strcmp(w->q.over.option, "tol") == 0);
-  perp_study_key *by = perp_pool_alloc(&w->r->pool, (size_t)w->q.n_by + 1, sizeof *by);
-  for (int i = 0; i < w->q.n_by; i++) {
-    by[i] = w->q.by[i];
+  const perp_study *study = answers->r->study;
+  const bool steps = answers->q.at != NULL ||
+                     (answers->q.kind == PERP_ASK_SLOPE && answers->q.over_metric == NULL &&
+                      answers->q.over.option != NULL && strcmp(answers->q.over.option, "tol") == 0);
+  perp_study_key *by = perp_pool_alloc(&answers->r->pool, (size_t)answers->q.n_by + 1, sizeof *by);
+  for (int i = 0; i < answers->q.n_by; i++) {
+    by[i] = answers->q.by[i];
     if (steps && by[i].option == NULL &&
-        (answers_keys_part(s, by[i].param, PERP_KIND_ode) ||
-         answers_keys_part(s, by[i].param, PERP_KIND_formulation))) {
+        (answers_keys_part(study, by[i].param, PERP_KIND_ode) ||
+         answers_keys_part(study, by[i].param, PERP_KIND_formulation))) {
       by[i].option = "tol";
       by[i].without = true;
     }
   }
-  w->q.by = by;
+  answers->q.by = by;
 }
 
 /* Is this parameter a way to spend a budget, or what the slope is over? */
-static bool answers_keys_step(const struct answering *w, int param)
+static bool answers_keys_step(const struct answering *answers, int param)
 {
-  const char *key = w->r->study->kind->params[param].key;
-  if (w->q.kind == PERP_ASK_SLOPE && w->q.over_metric == NULL && w->q.over.param == param)
+  const char *key = answers->r->study->kind->params[param].key;
+  if (answers->q.kind == PERP_ASK_SLOPE && answers->q.over_metric == NULL &&
+      answers->q.over.param == param)
     return true;
-  const bool size = strcmp(key, "problem") == 0 && w->q.kind == PERP_ASK_SLOPE;
-  return size || (strcmp(key, "h") == 0 && w->q.at != NULL);
+  const bool size = strcmp(key, "problem") == 0 && answers->q.kind == PERP_ASK_SLOPE;
+  return size || (strcmp(key, "h") == 0 && answers->q.at != NULL);
 }
 
-const char *answers_joined_keys(struct answering *w, const perp_study_key *keys, int n, int cell)
+const char *answers_joined_keys(struct answering *answers, const perp_study_key *keys, int n,
+                                int cell)
 {
   const char *label = "";
   for (int k = 0; k < n; k++) {
-    const char *value = w->r->plan.cells[cell].value[keys[k].param].text;
-    const char *text = perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &keys[k], value);
+    const char *value = answers->r->plan.cells[cell].value[keys[k].param].text;
+    const char *text = perp_study_key_text(answers->ctx, answers->r->study, &answers->r->pool,
+                                           &keys[k], value);
     /* a separator that no value has: a key of a table */
-    label = k == 0 ? text : perp_pool_printf(&w->r->pool, "%s\x1f%s", label, text);
+    label = k == 0 ? text : perp_pool_printf(&answers->r->pool, "%s\x1f%s", label, text);
   }
   return label;
 }
 
 /* Do cells that the keys do not tell apart differ in the parameter? */
-static bool answers_keys_differ(struct answering *w, const perp_study_key *keys, int n, int param)
+static bool answers_keys_differ(struct answering *answers, const perp_study_key *keys, int n,
+                                int param)
 {
   perp_names facet = { 0 };
-  const char **first = perp_pool_alloc(&w->r->pool, (size_t)w->r->plan.n + 1, sizeof *first);
-  for (int i = 0; i < w->r->plan.n; i++) {
-    const char *value = w->r->plan.cells[i].value[param].text;
-    if (!w->in[i] || value[0] == '\0') continue;
-    const int f = perp_names_index(&w->r->pool, &facet, answers_joined_keys(w, keys, n, i), -1);
+  const char **first = perp_pool_alloc(&answers->r->pool, (size_t)answers->r->plan.n + 1,
+                                       sizeof *first);
+  for (int i = 0; i < answers->r->plan.n; i++) {
+    const char *value = answers->r->plan.cells[i].value[param].text;
+    if (!answers->in[i] || value[0] == '\0') continue;
+    const int f = perp_names_index(&answers->r->pool, &facet,
+                                   answers_joined_keys(answers, keys, n, i), -1);
     if (first[f] == NULL)
       first[f] = value;
     else if (strcmp(first[f], value) != 0)
@@ -258,107 +271,110 @@ static bool answers_keys_differ(struct answering *w, const perp_study_key *keys,
   return false;
 }
 
-static bool answers_keys_one_varies(struct answering *w, const perp_study_key *key)
+static bool answers_keys_one_varies(struct answering *answers, const perp_study_key *key)
 {
   perp_names texts = { 0 };
-  for (int i = 0; i < w->r->plan.n; i++)
-    if (w->in[i]) perp_names_index(&w->r->pool, &texts, answers_joined_keys(w, key, 1, i), -1);
+  for (int i = 0; i < answers->r->plan.n; i++)
+    if (answers->in[i])
+      perp_names_index(&answers->r->pool, &texts, answers_joined_keys(answers, key, 1, i), -1);
   return texts.n > 1;
 }
 
 /* Unlike things are held apart though nobody said so: scenes, problems, lengths, tolerances, steps.
  */
-void answers_hold_apart(struct answering *w)
+void answers_hold_apart(struct answering *answers)
 {
-  const perp_study *s = w->r->study;
-  perp_study_key *apart = perp_pool_alloc(&w->r->pool, (size_t)(w->q.n_apart + s->n_params) + 1,
-                                          sizeof *apart);
-  int n = w->q.n_apart;
-  if (n > 0) memcpy(apart, w->q.apart, (size_t)n * sizeof *apart);
-  w->q.apart = apart;
-  for (int p = 0; p < s->n_params && w->q.kind != PERP_ASK_MOST; p++) {
-    const perp_param *q = &s->kind->params[p];
-    const bool part = q->type == PERP_PARAM_PLUGIN && q->plugin != PERP_KIND_scene;
-    const bool over = w->q.kind == PERP_ASK_SLOPE && w->q.over_metric == NULL &&
-                      w->q.over.param == p && w->q.over.option != NULL;
-    if (part || answers_named(w->q.by, w->q.n_by, p) || strcmp(q->key, "seed") == 0) continue;
+  const perp_study *study = answers->r->study;
+  perp_study_key *apart = perp_pool_alloc(
+      &answers->r->pool, (size_t)(answers->q.n_apart + study->n_params) + 1, sizeof *apart);
+  int n = answers->q.n_apart;
+  if (n > 0) memcpy(apart, answers->q.apart, (size_t)n * sizeof *apart);
+  answers->q.apart = apart;
+  for (int p = 0; p < study->n_params && answers->q.kind != PERP_ASK_MOST; p++) {
+    const perp_param *param = &study->kind->params[p];
+    const bool part = param->type == PERP_PARAM_PLUGIN && param->plugin != PERP_KIND_scene;
+    const bool over = answers->q.kind == PERP_ASK_SLOPE && answers->q.over_metric == NULL &&
+                      answers->q.over.param == p && answers->q.over.option != NULL;
+    if (part || answers_named(answers->q.by, answers->q.n_by, p) || strcmp(param->key, "seed") == 0)
+      continue;
     /* over a figure of the cells sizes are joined as far as the study says what is alike:
      * scene.name */
-    if (w->q.over_metric != NULL && answers_named(w->q.apart, w->q.n_apart, p)) continue;
+    if (answers->q.over_metric != NULL && answers_named(answers->q.apart, answers->q.n_apart, p))
+      continue;
     if (over) { /* of sizes of a scene the scene is the same but for its size */
-      apart[n] = w->q.over;
+      apart[n] = answers->q.over;
       apart[n].without = true;
-      apart[n].text = q->key;
-      if (answers_keys_one_varies(w, &apart[n])) n++;
+      apart[n].text = param->key;
+      if (answers_keys_one_varies(answers, &apart[n])) n++;
       continue;
     }
-    if (answers_keys_step(w, p)) {
-      if (strcmp(q->key, "problem") == 0)
+    if (answers_keys_step(answers, p)) {
+      if (strcmp(param->key, "problem") == 0)
         apart[n++] = (perp_study_key){
           .text = "problem.family", .param = p, .option = "family", .name = true
         };
       continue;
     }
-    if (answers_keys_differ(w, apart, n, p))
-      apart[n++] = (perp_study_key){ .text = q->key, .param = p };
+    if (answers_keys_differ(answers, apart, n, p))
+      apart[n++] = (perp_study_key){ .text = param->key, .param = p };
   }
-  w->q.n_apart = n;
+  answers->q.n_apart = n;
 }
 
 /* The answer to `claims: all`: what became of the claims of a study, and of the statements of
  * documents. */
 
-static void claims_add(struct answering *w, const char **text, const char *more)
+static void claims_add(struct answering *answers, const char **text, const char *more)
 {
-  *text = perp_pool_printf(&w->r->pool, "%s%s%s", *text, (*text)[0] ? " " : "", more);
+  *text = perp_pool_printf(&answers->r->pool, "%s%s%s", *text, (*text)[0] ? " " : "", more);
 }
 
 /* Statements of documents, and which of the declared verdicts the runs do not confirm. */
-static void claims_replicate(struct answering *w)
+static void claims_replicate(struct answering *answers)
 {
-  const perp_study *s = w->r->study;
-  const perp_replicate_result *list = perp_results_replicate(w->ctx, w->r);
-  const perp_replicate_count count = perp_replicate_counted(s, list, -1);
-  claims_add(w, &w->a->text,
-             perp_pool_printf(&w->r->pool, "Of %d statements: %s.", count.rows,
-                              perp_replicate_count_text(&w->r->pool, &count)));
-  for (int i = 0; i < s->replicate.n_rows; i++)
+  const perp_study *study = answers->r->study;
+  const perp_replicate_result *list = perp_results_replicate(answers->ctx, answers->r);
+  const perp_replicate_count count = perp_replicate_counted(study, list, -1);
+  claims_add(answers, &answers->a->text,
+             perp_pool_printf(&answers->r->pool, "Of %d statements: %s.", count.rows,
+                              perp_replicate_count_text(&answers->r->pool, &count)));
+  for (int i = 0; i < study->replicate.n_rows; i++)
     if (!list[i].confirmed)
-      claims_add(w, &w->a->text,
-                 perp_pool_printf(&w->r->pool, "Refuted: %s, %s: declared %s, but %s.",
-                                  s->replicate.paper[list[i].row->paper], list[i].row->at,
+      claims_add(answers, &answers->a->text,
+                 perp_pool_printf(&answers->r->pool, "Refuted: %s, %s: declared %s, but %s.",
+                                  study->replicate.paper[list[i].row->paper], list[i].row->at,
                                   perp_replicated_names[list[i].row->declared], list[i].why));
 }
 
-void answers_say_claims(struct answering *w)
+void answers_say_claims(struct answering *answers)
 {
-  const int n = w->r->study->n_claims;
-  w->a->asked = "Claims of the study";
+  const int n = answers->r->study->n_claims;
+  answers->a->asked = "Claims of the study";
   if (n == 0) {
-    w->a->text = "";
-    if (w->r->study->replicate.n_rows > 0)
-      claims_replicate(w);
+    answers->a->text = "";
+    if (answers->r->study->replicate.n_rows > 0)
+      claims_replicate(answers);
     else
-      w->a->text = "The study makes no claims with this profile.";
+      answers->a->text = "The study makes no claims with this profile.";
     return;
   }
-  const perp_claim_result *c = perp_results_claims(w->ctx, w->r);
+  const perp_claim_result *result = perp_results_claims(answers->ctx, answers->r);
   int count[3] = { 0 };
-  for (int i = 0; i < n; i++) count[c[i].verdict]++;
-  w->a->text = count[PERP_CLAIM_PROVED] == n
-                   ? perp_pool_printf(&w->r->pool,
-                                      n == 1 ? "The claim of the study is proved."
-                                             : "All %d claims of the study are proved.",
-                                      n)
-                   : perp_pool_printf(&w->r->pool,
-                                      "%d of %d claims are proved, %d refuted, %d undecided.",
-                                      count[PERP_CLAIM_PROVED], n, count[PERP_CLAIM_REFUTED],
-                                      count[PERP_CLAIM_UNDECIDED]);
+  for (int i = 0; i < n; i++) count[result[i].verdict]++;
+  answers->a->text = count[PERP_CLAIM_PROVED] == n
+                         ? perp_pool_printf(&answers->r->pool,
+                                            n == 1 ? "The claim of the study is proved."
+                                                   : "All %d claims of the study are proved.",
+                                            n)
+                         : perp_pool_printf(&answers->r->pool,
+                                            "%d of %d claims are proved, %d refuted, %d undecided.",
+                                            count[PERP_CLAIM_PROVED], n, count[PERP_CLAIM_REFUTED],
+                                            count[PERP_CLAIM_UNDECIDED]);
   for (int i = 0; i < n; i++)
-    if (c[i].verdict != PERP_CLAIM_PROVED)
-      claims_add(w, &w->a->text,
-                 perp_pool_printf(&w->r->pool, "%s: %s.",
-                                  c[i].verdict == PERP_CLAIM_REFUTED ? "Refuted" : "Undecided",
-                                  c[i].claim->text));
-  if (w->r->study->replicate.n_rows > 0) claims_replicate(w);
+    if (result[i].verdict != PERP_CLAIM_PROVED)
+      claims_add(answers, &answers->a->text,
+                 perp_pool_printf(&answers->r->pool, "%s: %s.",
+                                  result[i].verdict == PERP_CLAIM_REFUTED ? "Refuted" : "Undecided",
+                                  result[i].claim->text));
+  if (answers->r->study->replicate.n_rows > 0) claims_replicate(answers);
 }

@@ -29,32 +29,33 @@ struct answering {
 };
 
 /* A value of the metric that does not count as different from 0, for this cell. */
-double answers_floor(struct answering *w, int m, int cell);
+double answers_floor(struct answering *answers, int m, int cell);
 /* The cells of a comparison, of all with -1, in the order of the plan; their number. */
-int answers_cells(const struct answering *w, int facet, const int **cell);
+int answers_cells(const struct answering *answers, int facet, const int **cell);
 /* Is the parameter that of one of the keys? */
 bool answers_named(const perp_study_key *keys, int n, int param);
 /* The values of keys of a cell as the key of a table. */
-const char *answers_joined_keys(struct answering *w, const perp_study_key *keys, int n, int cell);
-/* Complete the question w->q, in this order: who competes, where the study does not say; tolerances
- * as steps; and what is held apart though nobody said so.  O(parameters cells). */
-void answers_default_by(struct answering *w);
-void answers_join_tolerances(struct answering *w);
-void answers_hold_apart(struct answering *w);
+const char *answers_joined_keys(struct answering *answers, const perp_study_key *keys, int n,
+                                int cell);
+/* Complete the question answers->q, in this order: who competes, where the study does not say;
+ * tolerances as steps; and what is held apart though nobody said so.  O(parameters cells). */
+void answers_default_by(struct answering *answers);
+void answers_join_tolerances(struct answering *answers);
+void answers_hold_apart(struct answering *answers);
 /* "rk4, post": the values of keys of a cell, for people. */
-const char *answers_label(struct answering *w, const perp_study_key *keys, int n, int cell);
+const char *answers_label(struct answering *answers, const perp_study_key *keys, int n, int cell);
 /* "12.3 us", "1.50e-08 m" */
 const char *answers_quantity(perp_pool *pool, double v, const char *unit);
 /* The value of one key: "15.625 ms", "rk4", "dopri5 (tol)" */
-const char *answers_value(struct answering *w, const perp_study_key *key, int cell);
+const char *answers_value(struct answering *answers, const perp_study_key *key, int cell);
 /* "time.cpu up to 1 ms", "err.tip.max down to 1e-3 m" */
-const char *answers_condition(struct answering *w, int m, double v, bool down);
+const char *answers_condition(struct answering *answers, int m, double v, bool down);
 /* "CPU time at most 1 ms", "error of the tip at most 1e-3 m" */
-const char *answers_condition_words(struct answering *w, int m, double v, bool down);
+const char *answers_condition_words(struct answering *answers, int m, double v, bool down);
 /* "in 1 ms", "to 0.001 m" */
-const char *answers_limit(struct answering *w, int m, double v, bool down);
+const char *answers_limit(struct answering *answers, int m, double v, bool down);
 /* Words for what has been compared. */
-void answers_say(struct answering *w);
-void answers_say_claims(struct answering *w);
+void answers_say(struct answering *answers);
+void answers_say_claims(struct answering *answers);
 
 #endif

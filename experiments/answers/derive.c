@@ -14,33 +14,33 @@
 #include <string.h>
 
 /* One more field of a row. */
-static void csv_text(FILE *f, const char *s)
+static void csv_text(FILE *file, const char *s)
 {
   bool quoted = strpbrk(s, ",\"\r\n") != NULL;
-  fputs(quoted ? ",\"" : ",", f);
+  fputs(quoted ? ",\"" : ",", file);
   for (; *s != '\0'; s++) {
-    if (*s == '"') putc('"', f);
-    putc(*s, f);
+    if (*s == '"') putc('"', file);
+    putc(*s, file);
   }
-  if (quoted) putc('"', f);
+  if (quoted) putc('"', file);
 }
 
-static void csv_real(FILE *f, double v)
+static void csv_real(FILE *file, double v)
 {
   if (isnan(v))
-    putc(',', f);
+    putc(',', file);
   else if (isinf(v))
-    fputs(v > 0 ? ",inf" : ",-inf", f);
+    fputs(v > 0 ? ",inf" : ",-inf", file);
   else
-    fprintf(f, ",%.17g", v);
+    fprintf(file, ",%.17g", v);
 }
 
-static void derive_schema(perp_json *j, const char *name, const char *type, const char *unit,
+static void derive_schema(perp_json *json, const char *name, const char *type, const char *unit,
                           const char *meaning, int better)
 {
-  perp_json_members(j, "{ name %s, type %s, unit %s, meaning %s", name, type, unit, meaning);
-  if (better != 0) perp_json_text(j, "better", better < 0 ? "less" : "more");
-  perp_json_close(j, '}');
+  perp_json_members(json, "{ name %s, type %s, unit %s, meaning %s", name, type, unit, meaning);
+  if (better != 0) perp_json_text(json, "better", better < 0 ? "less" : "more");
+  perp_json_close(json, '}');
 }
 
 struct tables {
@@ -52,80 +52,81 @@ struct tables {
   bool engines;           /* a cell is of a whole engine */
 };
 
-static int *sorted_cells(perp_results *r)
+static int *sorted_cells(perp_results *results)
 {
-  int n = r->plan.n, *order = perp_pool_alloc(&r->pool, (size_t)n, sizeof *order);
+  int n = results->plan.n, *order = perp_pool_alloc(&results->pool, (size_t)n, sizeof *order);
   /* the ids are fixed-width hexadecimal: sort (id, index) pairs as texts */
-  char(*key)[28] = perp_pool_alloc(&r->pool, (size_t)n, sizeof *key);
-  for (int i = 0; i < n; i++) snprintf(key[i], sizeof key[i], "%s%011d", r->plan.cells[i].id, i);
+  char(*key)[28] = perp_pool_alloc(&results->pool, (size_t)n, sizeof *key);
+  for (int i = 0; i < n; i++)
+    snprintf(key[i], sizeof key[i], "%s%011d", results->plan.cells[i].id, i);
   qsort(key, (size_t)n, sizeof *key, (int (*)(const void *, const void *))strcmp);
   for (int i = 0; i < n; i++) order[i] = atoi(key[i] + 16);
   return order;
 }
 
 /* The recorded metrics, or all that some cell has. */
-static int *chosen_metrics(perp_results *r, int *n)
+static int *chosen_metrics(perp_results *results, int *n)
 {
-  const perp_study *s = r->study;
-  int *list = perp_pool_alloc(&r->pool, (size_t)s->n_metrics, sizeof *list);
+  const perp_study *study = results->study;
+  int *list = perp_pool_alloc(&results->pool, (size_t)study->n_metrics, sizeof *list);
   *n = 0;
-  for (int k = 0; k < s->metrics.n_record; k++) {
-    int m = perp_results_metric(r, s->metrics.record[k]);
-    if (!s->metric[m].timing) list[(*n)++] = m;
+  for (int k = 0; k < study->metrics.n_record; k++) {
+    int m = perp_results_metric(results, study->metrics.record[k]);
+    if (!study->metric[m].timing) list[(*n)++] = m;
   }
-  if (s->metrics.n_record > 0) return list;
-  for (int m = 0; m < s->n_metrics; m++) {
+  if (study->metrics.n_record > 0) return list;
+  for (int m = 0; m < study->n_metrics; m++) {
     bool any = false;
-    for (int i = 0; i < r->plan.n && !any; i++) any = !isnan(r->record[i].value[m]);
-    if (any && !s->metric[m].timing) list[(*n)++] = m;
+    for (int i = 0; i < results->plan.n && !any; i++) any = !isnan(results->record[i].value[m]);
+    if (any && !study->metric[m].timing) list[(*n)++] = m;
   }
   return list;
 }
 
-static void derive_write_cells(const struct tables *t, FILE *f)
+static void derive_write_cells(const struct tables *t, FILE *file)
 {
-  const perp_results *r = t->r;
-  const perp_study *s = r->study;
-  fputs("cell,status,cause,reason,problems,unsolved,share,swept,partial,reached", f);
-  for (int p = 0; p < s->n_params; p++) fprintf(f, ",%s", s->kind->params[p].key);
-  for (int o = 0; o < t->parts.n; o++) fprintf(f, ",%s", t->parts.text[o]);
-  for (int k = 0; k < t->n_metrics; k++) fprintf(f, ",%s", s->metric[t->metric[k]].name);
-  if (t->engines) fputs(",resolved", f);
-  putc('\n', f);
-  for (int row = 0; row < r->plan.n; row++) {
+  const perp_results *results = t->r;
+  const perp_study *study = results->study;
+  fputs("cell,status,cause,reason,problems,unsolved,share,swept,partial,reached", file);
+  for (int p = 0; p < study->n_params; p++) fprintf(file, ",%s", study->kind->params[p].key);
+  for (int o = 0; o < t->parts.n; o++) fprintf(file, ",%s", t->parts.text[o]);
+  for (int k = 0; k < t->n_metrics; k++) fprintf(file, ",%s", study->metric[t->metric[k]].name);
+  if (t->engines) fputs(",resolved", file);
+  putc('\n', file);
+  for (int row = 0; row < results->plan.n; row++) {
     int i = t->order[row];
-    const perp_record *rec = &r->record[i];
-    fprintf(f, "%s,%s", r->plan.cells[i].id, perp_cell_status_names[rec->status]);
-    csv_text(f, rec->cause);
-    csv_text(f, rec->reason);
-    csv_real(f, rec->problems);
-    csv_real(f, rec->unsolved);
-    csv_real(f, perp_record_share(rec));
-    csv_real(f, rec->swept);
-    fprintf(f, ",%d", rec->partial);
-    csv_real(f, rec->reached);
-    for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p].text);
+    const perp_record *rec = &results->record[i];
+    fprintf(file, "%s,%s", results->plan.cells[i].id, perp_cell_status_names[rec->status]);
+    csv_text(file, rec->cause);
+    csv_text(file, rec->reason);
+    csv_real(file, rec->problems);
+    csv_real(file, rec->unsolved);
+    csv_real(file, perp_record_share(rec));
+    csv_real(file, rec->swept);
+    fprintf(file, ",%d", rec->partial);
+    csv_real(file, rec->reached);
+    for (int p = 0; p < study->n_params; p++) csv_text(file, results->plan.cells[i].value[p].text);
     for (int o = 0; o < t->parts.n; o++) {
       char buf[PERP_TEXT_MAX + 2];
-      perp_results_part(t->ctx, r, i, t->parts.text[o], buf, sizeof buf);
-      csv_text(f, buf);
+      perp_results_part(t->ctx, results, i, t->parts.text[o], buf, sizeof buf);
+      csv_text(file, buf);
     }
-    for (int k = 0; k < t->n_metrics; k++) csv_real(f, rec->value[t->metric[k]]);
-    if (t->engines) csv_text(f, rec->resolved);
-    putc('\n', f);
+    for (int k = 0; k < t->n_metrics; k++) csv_real(file, rec->value[t->metric[k]]);
+    if (t->engines) csv_text(file, rec->resolved);
+    putc('\n', file);
   }
 }
 
-static void write_cells_schema(const struct tables *t, FILE *f)
+static void write_cells_schema(const struct tables *t, FILE *file)
 {
-  const perp_study *s = t->r->study;
-  perp_json j = { .out = f, .indent = true };
-  perp_json_open(&j, NULL, '[');
-  derive_schema(&j, "cell", "text", "",
+  const perp_study *study = t->r->study;
+  perp_json json = { .out = file, .indent = true };
+  perp_json_open(&json, NULL, '[');
+  derive_schema(&json, "cell", "text", "",
                 "Id of the run: hash of its parameters. The key of every table.", 0);
   derive_schema(
-      &j, "status", "text", "",
-      s->kind->runs
+      &json, "status", "text", "",
+      study->kind->runs
           ? "ok: the run reached its end and the chosen solver solved every problem. unsolved: it "
             "reached its end with unsolved problems. fixed-work: it used a fixed number of sweeps. "
             "several solutions: solved, but the motion is one of several. "
@@ -137,123 +138,126 @@ static void write_cells_schema(const struct tables *t, FILE *f)
             "planned: not run yet. Others: unsolved, maxiter, timeout, oom, crash, setup-failed, "
             "skipped.",
       0);
-  derive_schema(&j, "cause", "text", "", "Cause of a failure, or why the run was skipped.", 0);
-  derive_schema(&j, "reason", "text", "", "Reason for the end of the run.", 0);
+  derive_schema(&json, "cause", "text", "", "Cause of a failure, or why the run was skipped.", 0);
+  derive_schema(&json, "reason", "text", "", "Reason for the end of the run.", 0);
   derive_schema(
-      &j, "problems", "number", "",
+      &json, "problems", "number", "",
       "Number of contact or complementarity problems of the run. Empty: none, or not recorded.", 0);
-  derive_schema(&j, "unsolved", "number", "", "Number of problems left unsolved.", -1);
-  derive_schema(&j, "share", "number", "", "Share of unsolved problems (unsolved / problems).", -1);
-  derive_schema(&j, "swept", "number", "",
+  derive_schema(&json, "unsolved", "number", "", "Number of problems left unsolved.", -1);
+  derive_schema(&json, "share", "number", "", "Share of unsolved problems (unsolved / problems).",
+                -1);
+  derive_schema(&json, "swept", "number", "",
                 "Number of problems above the tolerance after the requested number of sweeps.", 0);
-  derive_schema(&j, "partial", "number", "",
+  derive_schema(&json, "partial", "number", "",
                 "1: the run stopped early; its values are those up to the time `reached`.", 0);
-  derive_schema(&j, "reached", "number", "s", "Simulated time at which the run ended.", 0);
-  for (int p = 0; p < s->n_params; p++) {
-    const perp_param *q = &s->kind->params[p];
-    bool number = q->type == PERP_PARAM_REAL || q->type == PERP_PARAM_INT;
-    derive_schema(&j, q->key, number ? "number" : "text", number && q->unit != NULL ? q->unit : "",
-                  q->help, 0);
+  derive_schema(&json, "reached", "number", "s", "Simulated time at which the run ended.", 0);
+  for (int p = 0; p < study->n_params; p++) {
+    const perp_param *param = &study->kind->params[p];
+    bool number = param->type == PERP_PARAM_REAL || param->type == PERP_PARAM_INT;
+    derive_schema(&json, param->key, number ? "number" : "text",
+                  number && param->unit != NULL ? param->unit : "", param->help, 0);
   }
   for (int o = 0; o < t->parts.n; o++)
-    derive_schema(&j, t->parts.text[o], "text", "",
+    derive_schema(&json, t->parts.text[o], "text", "",
                   strstr(t->parts.text[o], ".name") != NULL
                       ? "Name of the method without its options."
                       : "Option set by a value of the grid. Empty: the method has no such option.",
                   0);
   for (int k = 0; k < t->n_metrics; k++) {
-    const perp_metric *m = &s->metric[t->metric[k]];
-    derive_schema(&j, m->name, "number", m->unit, m->meaning, m->better);
+    const perp_metric *metric = &study->metric[t->metric[k]];
+    derive_schema(&json, metric->name, "number", metric->unit, metric->meaning, metric->better);
   }
   if (t->engines)
-    derive_schema(&j, "resolved", "text", "",
+    derive_schema(&json, "resolved", "text", "",
                   "Version of the external engine and the options it used.", 0);
-  perp_json_close(&j, ']');
+  perp_json_close(&json, ']');
 }
 
 static const char *const statistics[] = { "min", "q1", "median", "q3", "max", "sd" };
 
-static void write_timing(const struct tables *t, FILE *f)
+static void write_timing(const struct tables *t, FILE *file)
 {
-  const perp_results *r = t->r;
-  const perp_metric *metrics = r->study->metric;
-  fputs("cell,rounds,noisy,cpu_s,wall_s", f);
-  for (int m = 0; m < r->study->n_metrics; m++)
+  const perp_results *results = t->r;
+  const perp_metric *metrics = results->study->metric;
+  fputs("cell,rounds,noisy,cpu_s,wall_s", file);
+  for (int m = 0; m < results->study->n_metrics; m++)
     for (int k = 0; metrics[m].timing && k < 6; k++)
-      fprintf(f, ",%s.%s", metrics[m].name, statistics[k]);
-  putc('\n', f);
-  for (int row = 0; row < r->plan.n; row++) {
+      fprintf(file, ",%s.%s", metrics[m].name, statistics[k]);
+  putc('\n', file);
+  for (int row = 0; row < results->plan.n; row++) {
     int i = t->order[row];
-    const perp_record *rec = &r->record[i];
-    fprintf(f, "%s,%d,%d", r->plan.cells[i].id, rec->rounds, rec->noisy);
-    csv_real(f, rec->attempt > 0 ? rec->cpu_s : (double)NAN);
-    csv_real(f, rec->attempt > 0 ? rec->wall_s : (double)NAN);
-    for (int m = 0; m < r->study->n_metrics; m++) {
+    const perp_record *rec = &results->record[i];
+    fprintf(file, "%s,%d,%d", results->plan.cells[i].id, rec->rounds, rec->noisy);
+    csv_real(file, rec->attempt > 0 ? rec->cpu_s : (double)NAN);
+    csv_real(file, rec->attempt > 0 ? rec->wall_s : (double)NAN);
+    for (int m = 0; m < results->study->n_metrics; m++) {
       if (!metrics[m].timing) continue;
-      perp_quartiles q = perp_results_timing(r, i, m);
-      const double v[] = { q.min, q.q1, q.median, q.q3, q.max, q.sd };
-      for (int k = 0; k < 6; k++) csv_real(f, v[k]);
+      perp_quartiles quartiles = perp_results_timing(results, i, m);
+      const double v[] = { quartiles.min, quartiles.q1,  quartiles.median,
+                           quartiles.q3,  quartiles.max, quartiles.sd };
+      for (int k = 0; k < 6; k++) csv_real(file, v[k]);
     }
-    putc('\n', f);
+    putc('\n', file);
   }
 }
 
-static void write_timing_schema(const struct tables *t, FILE *f)
+static void write_timing_schema(const struct tables *t, FILE *file)
 {
   const perp_metric *metrics = t->r->study->metric;
-  perp_json j = { .out = f, .indent = true };
-  perp_json_open(&j, NULL, '[');
-  derive_schema(&j, "cell", "text", "", "Id of the run, as in cells.csv.", 0);
-  derive_schema(&j, "rounds", "number", "",
+  perp_json json = { .out = file, .indent = true };
+  perp_json_open(&json, NULL, '[');
+  derive_schema(&json, "cell", "text", "", "Id of the run, as in cells.csv.", 0);
+  derive_schema(&json, "rounds", "number", "",
                 "Number of timing rounds. 0: the times are those of the first run.", 0);
-  derive_schema(&j, "noisy", "number", "", "Number of rounds with wall time / CPU time > 1.05.",
+  derive_schema(&json, "noisy", "number", "", "Number of rounds with wall time / CPU time > 1.05.",
                 -1);
-  derive_schema(&j, "cpu_s", "number", "s", "Thread CPU time of the run that produced the results.",
+  derive_schema(&json, "cpu_s", "number", "s",
+                "Thread CPU time of the run that produced the results.", 0);
+  derive_schema(&json, "wall_s", "number", "s", "Wall time of the run that produced the results.",
                 0);
-  derive_schema(&j, "wall_s", "number", "s", "Wall time of the run that produced the results.", 0);
   for (int m = 0; m < t->r->study->n_metrics; m++)
     for (int k = 0; metrics[m].timing && k < 6; k++) {
       char name[80], meaning[200];
       snprintf(name, sizeof name, "%s.%s", metrics[m].name, statistics[k]);
       snprintf(meaning, sizeof meaning, "%s: %s over the rounds", metrics[m].meaning,
                statistics[k]);
-      derive_schema(&j, name, "number", metrics[m].unit, meaning, k < 5 ? metrics[m].better : 0);
+      derive_schema(&json, name, "number", metrics[m].unit, meaning, k < 5 ? metrics[m].better : 0);
     }
-  perp_json_close(&j, ']');
+  perp_json_close(&json, ']');
 }
 
 /* The answers, as the terminal and the page have them. */
-static void derive_write_answers(const struct tables *t, FILE *f)
+static void derive_write_answers(const struct tables *t, FILE *file)
 {
-  perp_json j = { .out = f, .indent = true };
-  perp_answers_json(t->ctx, t->r, &j);
+  perp_json json = { .out = file, .indent = true };
+  perp_answers_json(t->ctx, t->r, &json);
 }
 
-static void derive_write_symptoms(const struct tables *t, FILE *f)
+static void derive_write_symptoms(const struct tables *t, FILE *file)
 {
-  perp_symptoms_markdown(t->ctx, t->r, f);
+  perp_symptoms_markdown(t->ctx, t->r, file);
 }
 
-static void derive_write_replicate(const struct tables *t, FILE *f)
+static void derive_write_replicate(const struct tables *t, FILE *file)
 {
-  perp_replicate_markdown(t->ctx, t->r, f);
+  perp_replicate_markdown(t->ctx, t->r, file);
 }
 
 /* One line a stated number: of a curve each point. */
-static void derive_write_replicate_csv(const struct tables *t, FILE *f)
+static void derive_write_replicate_csv(const struct tables *t, FILE *file)
 {
   const perp_replicate *all = &t->r->study->replicate;
   const perp_replicate_result *list = perp_results_replicate(t->ctx, t->r);
   fputs("paper,at,states,unit,x,stated,factor,within,measured,least,most,twin,declared,verdict,"
         "missing,printed,derived,reading\n",
-        f);
+        file);
   for (int i = 0; i < all->n_rows; i++) {
     const perp_replicate_row *row = list[i].row;
     for (int k = 0; k < (row->n_points > 0 ? row->n_points : 1); k++) {
       const bool point = k < row->n_points;
-      fputs(all->key[row->paper], f);
+      fputs(all->key[row->paper], file);
       const char *head[] = { row->at, row->states, row->unit, point ? row->point[k].x : "" };
-      for (int c = 0; c < 4; c++) csv_text(f, head[c]);
+      for (int c = 0; c < 4; c++) csv_text(file, head[c]);
       const double figure[] = { point ? row->point[k].value : (double)NAN,
                                 row->factor > 0 ? row->factor : (double)NAN,
                                 row->within > 0 ? row->within : (double)NAN,
@@ -261,46 +265,47 @@ static void derive_write_replicate_csv(const struct tables *t, FILE *f)
                                 list[i].least,
                                 list[i].most,
                                 point ? list[i].twin[k] : (double)NAN };
-      for (int c = 0; c < 7; c++) csv_real(f, figure[c]);
+      for (int c = 0; c < 7; c++) csv_real(file, figure[c]);
       const char *tail[] = { perp_replicated_names[row->declared],
                              perp_replicate_word(&list[i]),
                              row->missing,
                              row->printed,
                              row->derived,
                              row->reading };
-      for (int c = 0; c < 6; c++) csv_text(f, tail[c]);
-      putc('\n', f);
+      for (int c = 0; c < 6; c++) csv_text(file, tail[c]);
+      putc('\n', file);
     }
   }
 }
 
-perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
+perp_status perp_results_derive(perp_ctx *ctx, perp_results *results)
 {
   const struct {
     const char *name;
-    void (*write)(const struct tables *t, FILE *f); /* NULL: the study has no such table */
-  } files[] = { { "cells.csv", derive_write_cells },
-                { "cells.schema.json", write_cells_schema },
-                { "answers.json", derive_write_answers },
-                { "symptoms.md", r->study->n_symptoms > 0 ? derive_write_symptoms : NULL },
-                { "replicate.md", r->study->replicate.n_rows > 0 ? derive_write_replicate : NULL },
-                { "replicate.csv",
-                  r->study->replicate.n_rows > 0 ? derive_write_replicate_csv : NULL },
-                { "timing.csv", write_timing },
-                { "timing.schema.json", write_timing_schema } };
-  perp_status status = perp_make_part(ctx, r->dir, "derived");
-  struct tables t = { .ctx = ctx, .r = r, .order = sorted_cells(r) };
-  t.parts = perp_results_part_columns(r);
-  t.metric = chosen_metrics(r, &t.n_metrics);
-  for (int i = 0; i < r->plan.n; i++) t.engines |= r->record[i].resolved[0] != '\0';
+    void (*write)(const struct tables *t, FILE *file); /* NULL: the study has no such table */
+  } files[] = {
+    { "cells.csv", derive_write_cells },
+    { "cells.schema.json", write_cells_schema },
+    { "answers.json", derive_write_answers },
+    { "symptoms.md", results->study->n_symptoms > 0 ? derive_write_symptoms : NULL },
+    { "replicate.md", results->study->replicate.n_rows > 0 ? derive_write_replicate : NULL },
+    { "replicate.csv", results->study->replicate.n_rows > 0 ? derive_write_replicate_csv : NULL },
+    { "timing.csv", write_timing },
+    { "timing.schema.json", write_timing_schema }
+  };
+  perp_status status = perp_make_part(ctx, results->dir, "derived");
+  struct tables t = { .ctx = ctx, .r = results, .order = sorted_cells(results) };
+  t.parts = perp_results_part_columns(results);
+  t.metric = chosen_metrics(results, &t.n_metrics);
+  for (int i = 0; i < results->plan.n; i++) t.engines |= results->record[i].resolved[0] != '\0';
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
-    perp_out o;
+    perp_out out;
     if (files[i].write == NULL) continue;
-    status = perp_out_open(ctx, perp_pool_printf(&r->pool, "%s/derived/%s", r->dir, files[i].name),
-                           &o);
+    status = perp_out_open(
+        ctx, perp_pool_printf(&results->pool, "%s/derived/%s", results->dir, files[i].name), &out);
     if (status == PERP_OK) {
-      files[i].write(&t, o.f);
-      status = perp_out_close(ctx, &o, true);
+      files[i].write(&t, out.f);
+      status = perp_out_close(ctx, &out, true);
     }
   }
   return status;

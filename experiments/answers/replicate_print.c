@@ -7,37 +7,40 @@
 #include <math.h>
 #include <string.h>
 
-void perp_replicate_print(const perp_ctx *ctx, perp_results *r, FILE *out)
+void perp_replicate_print(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
-  const perp_replicate *all = &r->study->replicate;
+  const perp_replicate *all = &results->study->replicate;
   if (all->n_rows == 0) return;
-  const perp_replicate_result *list = perp_results_replicate(ctx, r);
+  const perp_replicate_result *list = perp_results_replicate(ctx, results);
   fprintf(out, "\nStatements of the documents\n");
   for (int k = 0; k < all->n_papers; k++) {
-    const perp_replicate_count count = perp_replicate_counted(r->study, list, k);
+    const perp_replicate_count count = perp_replicate_counted(results->study, list, k);
     if (count.rows == 0) continue;
     putc('\n', out);
-    perp_wrapf(out, 0, "%s: %s", all->paper[k], perp_replicate_count_text(&r->pool, &count));
+    perp_wrapf(out, 0, "%s: %s", all->paper[k], perp_replicate_count_text(&results->pool, &count));
     for (int i = 0; i < all->n_rows; i++) {
-      const perp_replicate_result *p = &list[i];
-      const char *stated = perp_replicate_stated_text(&r->pool, p->row);
-      if (p->row->paper != k) continue;
-      perp_wrapf(
-          out, 2, "%s: %s, %s%s%s%s%s", perp_replicate_word(p), p->row->at, p->row->states,
-          stated[0] != '\0' && p->row->kind != PERP_STATED_HOLDS ? ": " : "",
-          p->row->kind != PERP_STATED_HOLDS ? stated : "",
-          p->run
-              ? perp_pool_printf(&r->pool, "; perp: %s", perp_replicate_measured_text(&r->pool, p))
-              : "",
-          p->row->missing[0] != '\0' ? perp_pool_printf(&r->pool, " (missing: %s)", p->row->missing)
-                                     : "");
-      if (!p->confirmed)
-        perp_wrapf(out, 4, "declared %s, but %s", perp_replicated_names[p->row->declared], p->why);
+      const perp_replicate_result *result = &list[i];
+      const char *stated = perp_replicate_stated_text(&results->pool, result->row);
+      if (result->row->paper != k) continue;
+      perp_wrapf(out, 2, "%s: %s, %s%s%s%s%s", perp_replicate_word(result), result->row->at,
+                 result->row->states,
+                 stated[0] != '\0' && result->row->kind != PERP_STATED_HOLDS ? ": " : "",
+                 result->row->kind != PERP_STATED_HOLDS ? stated : "",
+                 result->run
+                     ? perp_pool_printf(&results->pool, "; perp: %s",
+                                        perp_replicate_measured_text(&results->pool, result))
+                     : "",
+                 result->row->missing[0] != '\0'
+                     ? perp_pool_printf(&results->pool, " (missing: %s)", result->row->missing)
+                     : "");
+      if (!result->confirmed)
+        perp_wrapf(out, 4, "declared %s, but %s", perp_replicated_names[result->row->declared],
+                   result->why);
     }
   }
-  const perp_replicate_count count = perp_replicate_counted(r->study, list, -1);
+  const perp_replicate_count count = perp_replicate_counted(results->study, list, -1);
   putc('\n', out);
-  perp_wrapf(out, 0, "All documents: %s", perp_replicate_count_text(&r->pool, &count));
+  perp_wrapf(out, 0, "All documents: %s", perp_replicate_count_text(&results->pool, &count));
 }
 
 /* A cell of a Markdown table: | is a border there. */
@@ -46,19 +49,20 @@ static void replicate_markdown(FILE *out, const char *text)
   for (const char *c = text; *c != '\0'; c++) fputs(*c == '|' ? "\\|" : (char[]){ *c, '\0' }, out);
 }
 
-void perp_replicate_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
+void perp_replicate_markdown(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
-  const perp_replicate *all = &r->study->replicate;
-  const perp_replicate_result *list = perp_results_replicate(ctx, r);
+  const perp_replicate *all = &results->study->replicate;
+  const perp_replicate_result *list = perp_results_replicate(ctx, results);
   fputs("| document | statements | reproduced | contradicted | undetermined | of these not run |\n"
         "|---|--:|--:|--:|--:|--:|\n",
         out);
   for (int k = 0; k <= all->n_papers; k++) {
-    const perp_replicate_count n = perp_replicate_counted(r->study, list,
-                                                          k < all->n_papers ? k : -1);
+    const perp_replicate_count count = perp_replicate_counted(results->study, list,
+                                                              k < all->n_papers ? k : -1);
     fprintf(out, "| %s | %d | %d | %d | %d | %d |\n", k < all->n_papers ? all->paper[k] : "all",
-            n.rows, n.verdict[PERP_REPLICATE_REPRODUCED], n.verdict[PERP_REPLICATE_CONTRADICTED],
-            n.verdict[PERP_REPLICATE_UNDETERMINED], n.not_run);
+            count.rows, count.verdict[PERP_REPLICATE_REPRODUCED],
+            count.verdict[PERP_REPLICATE_CONTRADICTED], count.verdict[PERP_REPLICATE_UNDETERMINED],
+            count.not_run);
   }
   for (int k = 0; k < all->n_papers; k++) {
     fprintf(out,
@@ -70,11 +74,11 @@ void perp_replicate_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
       if (row->paper != k) continue;
       const char *cell[] = { row->at,
                              row->states,
-                             perp_replicate_stated_text(&r->pool, row),
-                             perp_replicate_measured_text(&r->pool, &list[i]),
+                             perp_replicate_stated_text(&results->pool, row),
+                             perp_replicate_measured_text(&results->pool, &list[i]),
                              perp_replicate_word(&list[i]),
                              perp_pool_printf(
-                                 &r->pool, "%s%s%s%s%s%s%s", row->printed,
+                                 &results->pool, "%s%s%s%s%s%s%s", row->printed,
                                  row->derived[0] != '\0' ? "; derived: " : "", row->derived,
                                  row->reading[0] != '\0' ? "; reading: " : "", row->reading,
                                  row->missing[0] != '\0' ? "; missing: " : "", row->missing) };
@@ -89,35 +93,37 @@ void perp_replicate_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
   }
 }
 
-void perp_replicate_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
+void perp_replicate_json(const perp_ctx *ctx, perp_results *results, perp_json *json)
 {
-  const perp_replicate *all = &r->study->replicate;
-  const perp_replicate_result *list = perp_results_replicate(ctx, r);
-  perp_json_open(j, "replicate", '{');
-  perp_json_open(j, "papers", '[');
+  const perp_replicate *all = &results->study->replicate;
+  const perp_replicate_result *list = perp_results_replicate(ctx, results);
+  perp_json_open(json, "replicate", '{');
+  perp_json_open(json, "papers", '[');
   for (int k = 0; k < all->n_papers; k++) {
-    const perp_replicate_count n = perp_replicate_counted(r->study, list, k);
-    perp_json_members(j,
+    const perp_replicate_count count = perp_replicate_counted(results->study, list, k);
+    perp_json_members(json,
                       "{ paper %s, title %s, rows %d, reproduced %d, contradicted %d, "
                       "undetermined %d, not_run %d, refuted %d }",
-                      all->key[k], all->paper[k], n.rows, n.verdict[PERP_REPLICATE_REPRODUCED],
-                      n.verdict[PERP_REPLICATE_CONTRADICTED],
-                      n.verdict[PERP_REPLICATE_UNDETERMINED], n.not_run, n.refuted);
+                      all->key[k], all->paper[k], count.rows,
+                      count.verdict[PERP_REPLICATE_REPRODUCED],
+                      count.verdict[PERP_REPLICATE_CONTRADICTED],
+                      count.verdict[PERP_REPLICATE_UNDETERMINED], count.not_run, count.refuted);
   }
-  perp_json_close(j, ']');
-  perp_json_open(j, "rows", '[');
+  perp_json_close(json, ']');
+  perp_json_open(json, "rows", '[');
   for (int i = 0; i < all->n_rows; i++) {
-    const perp_replicate_result *p = &list[i];
-    perp_json_members(j, "{ paper %s, at %s, states %s, declared %s, verdict %s, confirmed? %d",
-                      all->key[p->row->paper], p->row->at, p->row->states,
-                      perp_replicated_names[p->row->declared], perp_replicate_word(p),
-                      p->confirmed);
-    perp_json_members(j, "stated %s, measured %s", perp_replicate_stated_text(&r->pool, p->row),
-                      perp_replicate_measured_text(&r->pool, p));
-    if (p->row->missing[0] != '\0') perp_json_text(j, "missing", p->row->missing);
-    if (p->why[0] != '\0') perp_json_text(j, "why", p->why);
-    perp_json_close(j, '}');
+    const perp_replicate_result *result = &list[i];
+    perp_json_members(json, "{ paper %s, at %s, states %s, declared %s, verdict %s, confirmed? %d",
+                      all->key[result->row->paper], result->row->at, result->row->states,
+                      perp_replicated_names[result->row->declared], perp_replicate_word(result),
+                      result->confirmed);
+    perp_json_members(json, "stated %s, measured %s",
+                      perp_replicate_stated_text(&results->pool, result->row),
+                      perp_replicate_measured_text(&results->pool, result));
+    if (result->row->missing[0] != '\0') perp_json_text(json, "missing", result->row->missing);
+    if (result->why[0] != '\0') perp_json_text(json, "why", result->why);
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
-  perp_json_close(j, '}');
+  perp_json_close(json, ']');
+  perp_json_close(json, '}');
 }

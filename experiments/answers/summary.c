@@ -14,111 +14,115 @@
 /* FEW: a largest error of fewer comparisons says so */
 enum { FEW = 5, MOST_ROWS = 12, MOST_METRICS = 4, MOST_LINES = 16 };
 
-static void print_counts(const perp_results *r, FILE *out)
+static void print_counts(const perp_results *results, FILE *out)
 {
-  const int proved = perp_results_proved(r);
-  perp_text t = { 0 };
+  const int proved = perp_results_proved(results);
+  perp_text text = { 0 };
   const char *comma = "";
-  perp_text_add(&t, "%d run%s:", r->plan.n, r->plan.n == 1 ? "" : "s");
+  perp_text_add(&text, "%d run%s:", results->plan.n, results->plan.n == 1 ? "" : "s");
   for (int s = PERP_CELL_OK; s < PERP_CELL_STATUSES; s++) {
-    if (r->count[s] == 0) continue;
-    perp_text_add(&t, "%s %d %s", comma, r->count[s], perp_cell_status_names[s]);
+    if (results->count[s] == 0) continue;
+    perp_text_add(&text, "%s %d %s", comma, results->count[s], perp_cell_status_names[s]);
     comma = ",";
     if (s == PERP_CELL_OK && proved > 0)
-      perp_text_add(&t, " (%d of these proved that no solution exists)", proved);
+      perp_text_add(&text, " (%d of these proved that no solution exists)", proved);
   }
-  if (r->count[PERP_CELL_PLANNED] > 0)
-    perp_text_add(&t, "%s %d not run yet", comma, r->count[PERP_CELL_PLANNED]);
-  perp_wrap(out, 0, t.s);
-  perp_text_free(&t);
-  if (r->as_recorded > 0)
+  if (results->count[PERP_CELL_PLANNED] > 0)
+    perp_text_add(&text, "%s %d not run yet", comma, results->count[PERP_CELL_PLANNED]);
+  perp_wrap(out, 0, text.s);
+  perp_text_free(&text);
+  if (results->as_recorded > 0)
     perp_wrap(out, 2,
               "In results of schema 1, ok means that a run reached its end, not that all of its "
               "problems were solved.");
 }
 
 /* Status, reason and cause of a cell: causes that differ in their numbers only are one cause. */
-static const char *summary_failure(perp_pool *pool, const perp_record *a)
+static const char *summary_failure(perp_pool *pool, const perp_record *record)
 {
-  return perp_pool_printf(pool, "%s %s %s", perp_cell_status_names[a->status], a->reason,
-                          perp_tally_alike(pool, a->cause));
+  return perp_pool_printf(pool, "%s %s %s", perp_cell_status_names[record->status], record->reason,
+                          perp_tally_alike(pool, record->cause));
 }
 
 /* Failures with their causes, the most frequent first.  counted: what the methods themselves report
  * has been shown, only what befell them is left. */
-static void print_failures(perp_results *r, bool counted, FILE *out)
+static void print_failures(perp_results *results, bool counted, FILE *out)
 {
   perp_tally failures = { 0 };
-  for (int i = 0; i < r->plan.n; i++) {
-    const perp_record *a = &r->record[i];
-    if (a->status == PERP_CELL_OK || a->status == PERP_CELL_FIXED_WORK ||
-        a->status == PERP_CELL_PLANNED || a->status == PERP_CELL_UNSUITED ||
-        (a->status == PERP_CELL_SKIPPED && a->attempt == 0) || /* not selected; else refused */
-        (counted && !perp_cell_infrastructure(a->status) && a->status != PERP_CELL_TIMEOUT &&
-         strcmp(a->reason, "invalid-state") != 0))
+  for (int i = 0; i < results->plan.n; i++) {
+    const perp_record *record = &results->record[i];
+    if (record->status == PERP_CELL_OK || record->status == PERP_CELL_FIXED_WORK ||
+        record->status == PERP_CELL_PLANNED || record->status == PERP_CELL_UNSUITED ||
+        (record->status == PERP_CELL_SKIPPED &&
+         record->attempt == 0) || /* not selected; else refused */
+        (counted && !perp_cell_infrastructure(record->status) &&
+         record->status != PERP_CELL_TIMEOUT && strcmp(record->reason, "invalid-state") != 0))
       continue; /* fixed work is no failure, nor is what a method does not serve */
-    perp_tally_add(&failures, summary_failure(&r->pool, a), i);
+    perp_tally_add(&failures, summary_failure(&results->pool, record), i);
   }
   perp_tally_sort(&failures);
   if (failures.n > 0) fprintf(out, "\nRuns that are not ok\n");
   for (int k = 0; k < failures.n && k < 5; k++) {
     const int n = failures.count[k].n, first = failures.count[k].first;
-    const perp_record *a = &r->record[first];
-    perp_wrapf(out, 2, "%d %s: %s%s (run %.6s)", n, perp_cell_status_names[a->status],
-               n > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason, r->plan.cells[first].id);
+    const perp_record *record = &results->record[first];
+    perp_wrapf(out, 2, "%d %s: %s%s (run %.6s)", n, perp_cell_status_names[record->status],
+               n > 1 ? "e.g. " : "", record->cause[0] ? record->cause : record->reason,
+               results->plan.cells[first].id);
   }
   if (failures.n > 5) fprintf(out, "  and %d other kinds of failure\n", failures.n - 5);
   free(failures.count);
 }
 
 /* Warnings of the runs, the most frequent first. */
-static void print_warnings(perp_results *r, FILE *out)
+static void print_warnings(perp_results *results, FILE *out)
 {
   enum { MOST = 5 };
   perp_tally warnings;
-  const char **example = perp_results_warnings(r, &r->pool, &warnings);
+  const char **example = perp_results_warnings(results, &results->pool, &warnings);
   if (warnings.n > 0) fprintf(out, "\nWarnings\n");
   for (int k = 0; k < warnings.n && k < MOST; k++)
     perp_wrapf(out, 2, "%d run%s: %s%s (run %.6s)", warnings.count[k].n,
                warnings.count[k].n == 1 ? "" : "s", warnings.count[k].n == 1 ? "" : "e.g. ",
-               example[k], r->plan.cells[warnings.count[k].first].id);
+               example[k], results->plan.cells[warnings.count[k].first].id);
   if (warnings.n > MOST) fprintf(out, "  and %d other kinds of warning\n", warnings.n - MOST);
   free(warnings.count);
 }
 
 /* Cells that must not be ranked together: unlike scenes, problems, sizes, steps. */
-static const char *summary_apart(perp_results *r, int cell)
+static const char *summary_apart(perp_results *results, int cell)
 {
-  const perp_study *s = r->study;
+  const perp_study *study = results->study;
   const char *label = "";
-  for (int a = 0; a < s->n_axes; a++) {
-    const perp_param *p = &s->kind->params[s->axes[a].param];
-    const char *v = r->plan.cells[cell].value[s->axes[a].param].text;
-    if ((p->type == PERP_PARAM_PLUGIN && p->plugin != PERP_KIND_scene) || v[0] == '\0') continue;
-    label = perp_pool_printf(&r->pool, "%s%s%s %s", label, label[0] ? ", " : "", p->key, v);
+  for (int a = 0; a < study->n_axes; a++) {
+    const perp_param *param = &study->kind->params[study->axes[a].param];
+    const char *v = results->plan.cells[cell].value[study->axes[a].param].text;
+    if ((param->type == PERP_PARAM_PLUGIN && param->plugin != PERP_KIND_scene) || v[0] == '\0')
+      continue;
+    label = perp_pool_printf(&results->pool, "%s%s%s %s", label, label[0] ? ", " : "", param->key,
+                             v);
   }
   return label;
 }
 
 /* The cells that the study wants to see, those of a kind together, of these the best first: those
  * that may win, then fixed work, then unsolved. */
-static int rank_cells(const perp_ctx *ctx, perp_results *r, perp_ranked *rank, int *apart)
+static int rank_cells(const perp_ctx *ctx, perp_results *results, perp_ranked *rank, int *apart)
 {
-  const int primary = perp_results_metric(r, r->study->metrics.primary);
-  const double sign = r->study->metric[primary].better > 0 ? -1 : 1;
-  const perp_scope scope = perp_results_scope(ctx, r, false);
+  const int primary = perp_results_metric(results, results->study->metrics.primary);
+  const double sign = results->study->metric[primary].better > 0 ? -1 : 1;
+  const perp_scope scope = perp_results_scope(ctx, results, false);
   perp_names kinds = { 0 };
   int n = 0, sorted = 0;
-  for (int i = 0; i < r->plan.n; i++) {
-    const double v = perp_results_value(r, i, primary);
-    if (!perp_cell_whole(r->record[i].status) || isnan(v) ||
-        !perp_expr_true(r->study->report.summary, &scope, i))
+  for (int i = 0; i < results->plan.n; i++) {
+    const double v = perp_results_value(results, i, primary);
+    if (!perp_cell_whole(results->record[i].status) || isnan(v) ||
+        !perp_expr_true(results->study->report.summary, &scope, i))
       continue;
-    apart[i] = perp_names_index(&r->pool, &kinds, summary_apart(r, i), -1);
-    rank[n++] = (perp_ranked){ i, perp_results_group(r, i), sign * v, 0 };
+    apart[i] = perp_names_index(&results->pool, &kinds, summary_apart(results, i), -1);
+    rank[n++] = (perp_ranked){ i, perp_results_group(results, i), sign * v, 0 };
   }
   perp_ranked_sort(rank, n);
-  perp_ranked *list = perp_pool_alloc(&r->pool, (size_t)n + 1, sizeof *list);
+  perp_ranked *list = perp_pool_alloc(&results->pool, (size_t)n + 1, sizeof *list);
   for (int k = 0; k < kinds.n; k++)
     for (int i = 0; i < n; i++)
       if (apart[rank[i].cell] == k) list[sorted++] = rank[i];
@@ -135,197 +139,197 @@ static const char *short_name(const char *name, int *length)
   return name;
 }
 
-static void put_short_name(perp_table *t, const char *name)
+static void put_short_name(perp_table *table, const char *name)
 {
   int length;
   name = short_name(name, &length);
-  perp_table_put(t, "%.*s", length, name);
+  perp_table_put(table, "%.*s", length, name);
 }
 
 /* "err.tip: largest error of the tip [m]; ...": what the heads stand for. */
-static const char *metrics_legend(perp_results *r, const int *metric, int n)
+static const char *metrics_legend(perp_results *results, const int *metric, int n)
 {
   const char *text = "";
   for (int k = 0; k < n; k++) {
-    const perp_metric *m = &r->study->metric[metric[k]];
+    const perp_metric *m = &results->study->metric[metric[k]];
     int length;
     const char *name = short_name(m->name, &length);
-    text = perp_pool_printf(&r->pool, "%s%s%.*s: %s%s%s%s", text, k == 0 ? "" : "; ", length, name,
-                            perp_words(m->name), m->unit[0] != '\0' ? " [" : "", m->unit,
+    text = perp_pool_printf(&results->pool, "%s%s%.*s: %s%s%s%s", text, k == 0 ? "" : "; ", length,
+                            name, perp_words(m->name), m->unit[0] != '\0' ? " [" : "", m->unit,
                             m->unit[0] != '\0' ? "]" : "");
     double least, most;
-    if (perp_results_compared(r, m->name, &least, &most) && least < FEW)
-      text = perp_pool_printf(&r->pool, "%s (largest of only %g to %g comparisons)", text, least,
-                              most);
+    if (perp_results_compared(results, m->name, &least, &most) && least < FEW)
+      text = perp_pool_printf(&results->pool, "%s (largest of only %g to %g comparisons)", text,
+                              least, most);
   }
   return text;
 }
 
 /* The metrics worth a column: the primary one, the recorded ones, the time of a step. */
-static int summary_metrics(const perp_results *r, int most, int *metric)
+static int summary_metrics(const perp_results *results, int most, int *metric)
 {
-  const perp_study *s = r->study;
-  const int primary = perp_results_metric(r, s->metrics.primary);
+  const perp_study *study = results->study;
+  const int primary = perp_results_metric(results, study->metrics.primary);
   int n = 0;
   metric[n++] = primary;
-  for (int k = 0; k < s->metrics.n_record && n < most - 1; k++) {
-    const int m = perp_results_metric(r, s->metrics.record[k]);
-    if (m != primary && s->metric[m].better != 0 && !s->metric[m].timing) metric[n++] = m;
+  for (int k = 0; k < study->metrics.n_record && n < most - 1; k++) {
+    const int m = perp_results_metric(results, study->metrics.record[k]);
+    if (m != primary && study->metric[m].better != 0 && !study->metric[m].timing) metric[n++] = m;
   }
-  const int step = perp_results_metric(r, "time.step_us");
+  const int step = perp_results_metric(results, "time.step_us");
   if (step >= 0 && step != primary) metric[n++] = step;
   return n;
 }
 
-static void print_chosen(const perp_ctx *ctx, perp_results *r, FILE *out)
+static void print_chosen(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
-  const perp_study *s = r->study;
-  if (s->report.summary == NULL) return;
-  perp_ranked *rank = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *rank);
-  int *apart = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *apart);
-  const int n = rank_cells(ctx, r, rank, apart), rows = n < 3 * MOST_ROWS ? n : 3 * MOST_ROWS;
+  const perp_study *study = results->study;
+  if (study->report.summary == NULL) return;
+  perp_ranked *rank = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *rank);
+  int *apart = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *apart);
+  const int n = rank_cells(ctx, results, rank, apart), rows = n < 3 * MOST_ROWS ? n : 3 * MOST_ROWS;
   if (n == 0) {
     putc('\n', out);
-    perp_wrapf(out, 0, "No run with %s has a value of the %s.", s->report.summary_text,
-               perp_words(s->metrics.primary));
+    perp_wrapf(out, 0, "No run with %s has a value of the %s.", study->report.summary_text,
+               perp_words(study->metrics.primary));
     return;
   }
   putc('\n', out);
-  perp_wrapf(out, 0, "Runs with %s, sorted by the %s", s->report.summary_text,
-             perp_words(s->metrics.primary));
+  perp_wrapf(out, 0, "Runs with %s, sorted by the %s", study->report.summary_text,
+             perp_words(study->metrics.primary));
   bool marked = false;
-  for (int i = 0; i < rows; i++) marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
-  int metric[MOST_METRICS], n_metrics = summary_metrics(r, MOST_METRICS - marked, metric);
-  int *param = perp_pool_alloc(&r->pool, (size_t)s->n_axes + 1, sizeof *param), n_params = 0;
-  for (int a = 0; a < s->n_axes; a++) {
-    const int p = s->axes[a].param;
+  for (int i = 0; i < rows; i++)
+    marked = marked || results->record[rank[i].cell].status != PERP_CELL_OK;
+  int metric[MOST_METRICS], n_metrics = summary_metrics(results, MOST_METRICS - marked, metric);
+  int *param = perp_pool_alloc(&results->pool, (size_t)study->n_axes + 1, sizeof *param),
+      n_params = 0;
+  for (int a = 0; a < study->n_axes; a++) {
+    const int p = study->axes[a].param;
     bool varies = false;
     for (int i = 1; i < rows; i++)
-      varies = varies || strcmp(r->plan.cells[rank[i].cell].value[p].text,
-                                r->plan.cells[rank[0].cell].value[p].text) != 0;
+      varies = varies || strcmp(results->plan.cells[rank[i].cell].value[p].text,
+                                results->plan.cells[rank[0].cell].value[p].text) != 0;
     if (varies && n_params < PERP_TABLE_COLUMNS - MOST_METRICS - 1) param[n_params++] = p;
   }
   char align[PERP_TABLE_COLUMNS + 1] = "";
   for (int k = 0; k < n_params; k++) strcat(align, "l");
   for (int k = 0; k < n_metrics; k++) strcat(align, "r");
   if (marked) strcat(align, "l");
-  perp_table t;
-  perp_table_init(&t, align);
-  t.fold = n_params > 0 ? n_params - 1 : 0;
-  for (int k = 0; k < n_params; k++) perp_table_put(&t, "%s", s->kind->params[param[k]].key);
-  for (int k = 0; k < n_metrics; k++) put_short_name(&t, s->metric[metric[k]].name);
-  if (marked) perp_table_put(&t, "status");
+  perp_table table;
+  perp_table_init(&table, align);
+  table.fold = n_params > 0 ? n_params - 1 : 0;
+  for (int k = 0; k < n_params; k++)
+    perp_table_put(&table, "%s", study->kind->params[param[k]].key);
+  for (int k = 0; k < n_metrics; k++) put_short_name(&table, study->metric[metric[k]].name);
+  if (marked) perp_table_put(&table, "status");
   for (int row = 0; row < rows; row++) {
     const int i = rank[row].cell;
     char mark[32], number[32];
     for (int k = 0; k < n_params; k++)
-      perp_table_put(&t, "%s", r->plan.cells[i].value[param[k]].text);
+      perp_table_put(&table, "%s", results->plan.cells[i].value[param[k]].text);
     for (int k = 0; k < n_metrics; k++)
-      perp_table_put(&t, "%s", perp_number(perp_results_value(r, i, metric[k]), number));
-    if (marked) perp_table_put(&t, "%s", perp_record_mark(&r->record[i], mark));
+      perp_table_put(&table, "%s", perp_number(perp_results_value(results, i, metric[k]), number));
+    if (marked) perp_table_put(&table, "%s", perp_record_mark(&results->record[i], mark));
   }
-  perp_table_print(&t, out);
-  perp_table_free(&t);
+  perp_table_print(&table, out);
+  perp_table_free(&table);
   if (rows < n) fprintf(out, "... and %d more rows: see derived/cells.csv\n", n - rows);
-  perp_wrap(out, 2, metrics_legend(r, metric, n_metrics));
+  perp_wrap(out, 2, metrics_legend(results, metric, n_metrics));
 }
 
-static void print_answers(const perp_ctx *ctx, perp_results *r, FILE *out)
+static void print_claims(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
-  const perp_answer *answers;
-  const int n = perp_results_answers(ctx, r, &answers);
-  for (int i = 0; i < n; i++) perp_answer_print(r, &answers[i], MOST_LINES, out);
-  const char *left_out = perp_results_left_out(r);
-  if (left_out[0] != '\0') {
-    putc('\n', out);
-    perp_wrap(out, 0, left_out);
-  }
-}
-
-static void print_claims(const perp_ctx *ctx, perp_results *r, FILE *out)
-{
-  if (r->study->n_claims == 0) return;
-  const perp_claim_result *c = perp_results_claims(ctx, r);
+  if (results->study->n_claims == 0) return;
+  const perp_claim_result *result = perp_results_claims(ctx, results);
   fprintf(out, "\nClaims\n");
-  for (int i = 0; i < r->study->n_claims; i++) {
-    const char *sides = perp_claim_sides(&r->pool, &c[i]);
-    perp_wrapf(out, 2, "%s: %s%s", perp_verdict_name(c[i].verdict), c[i].claim->text, sides);
+  for (int i = 0; i < results->study->n_claims; i++) {
+    const char *sides = perp_claim_sides(&results->pool, &result[i]);
+    perp_wrapf(out, 2, "%s: %s%s", perp_verdict_name(result[i].verdict), result[i].claim->text,
+               sides);
   }
 }
 
 /* Variants side by side: one row each, one column a published figure. */
-static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
+static void print_published(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
   enum { MOST_FIGURES = 6 };
-  perp_variant *v;
-  int n = perp_results_variants(ctx, r, &v);
+  perp_variant *variant;
+  int n = perp_results_variants(ctx, results, &variant);
   if (n == 0) return;
-  const perp_study *s = r->study;
-  int figures = s->n_published < MOST_FIGURES ? s->n_published : MOST_FIGURES;
+  const perp_study *study = results->study;
+  int figures = study->n_published < MOST_FIGURES ? study->n_published : MOST_FIGURES;
   fprintf(out, "\nPublished values and ours\n");
-  perp_table t;
+  perp_table table;
   char align[MOST_FIGURES + 3], number[32];
   snprintf(align, sizeof align, "l%.*s", figures + 1, "rrrrrrr");
-  perp_table_init(&t, align);
-  t.fold = 1;
-  perp_table_put(&t, "%s", "");
-  for (int k = 0; k < figures; k++) perp_table_put(&t, "(%d)", k + 1);
-  perp_table_put(&t, "factor");
-  perp_table_put(&t, "published");
+  perp_table_init(&table, align);
+  table.fold = 1;
+  perp_table_put(&table, "%s", "");
+  for (int k = 0; k < figures; k++) perp_table_put(&table, "(%d)", k + 1);
+  perp_table_put(&table, "factor");
+  perp_table_put(&table, "published");
   for (int k = 0; k < figures; k++)
-    perp_table_put(&t, "%s", perp_number(s->published[k].value, number));
-  perp_table_put(&t, "%s", "");
+    perp_table_put(&table, "%s", perp_number(study->published[k].value, number));
+  perp_table_put(&table, "%s", "");
   for (int i = 0; i < n && i < MOST_ROWS; i++) {
-    perp_table_put(&t, "%s", v[i].label[0] ? v[i].label : "ours");
+    perp_table_put(&table, "%s", variant[i].label[0] ? variant[i].label : "ours");
     for (int k = 0; k < figures; k++) {
-      int cell = v[i].cell[k], m = perp_results_metric(r, s->published[k].metric);
-      if (cell >= 0 && perp_results_wins(r, cell))
-        perp_table_put(&t, "%s", perp_number(perp_results_value(r, cell, m), number));
+      int cell = variant[i].cell[k], m = perp_results_metric(results, study->published[k].metric);
+      if (cell >= 0 && perp_results_wins(results, cell))
+        perp_table_put(&table, "%s", perp_number(perp_results_value(results, cell, m), number));
       else
-        perp_table_put(&t, "%s", cell < 0 ? "-" : perp_cell_status_names[r->record[cell].status]);
+        perp_table_put(&table, "%s",
+                       cell < 0 ? "-" : perp_cell_status_names[results->record[cell].status]);
     }
-    perp_table_put(&t, isnan(v[i].mismatch) ? "-" : "%.2f", pow(10, v[i].mismatch));
+    perp_table_put(&table, isnan(variant[i].mismatch) ? "-" : "%.2f", pow(10, variant[i].mismatch));
   }
-  perp_table_print(&t, out);
-  perp_table_free(&t);
+  perp_table_print(&table, out);
+  perp_table_free(&table);
   for (int k = 0; k < figures; k++)
-    perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, perp_words(s->published[k].metric),
-               s->published[k].where_text, s->published[k].source);
-  if (n > MOST_ROWS || s->n_published > figures)
+    perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, perp_words(study->published[k].metric),
+               study->published[k].where_text, study->published[k].source);
+  if (n > MOST_ROWS || study->n_published > figures)
     perp_wrapf(out, 2,
                "%d of %d values and %d of %d variants are shown; the report has all of them.",
-               figures, s->n_published, n < MOST_ROWS ? n : MOST_ROWS, n);
+               figures, study->n_published, n < MOST_ROWS ? n : MOST_ROWS, n);
   perp_wrap(out, 2,
             "factor: geometric mean of the ratio between our value and the published one, at least "
             "1. A failed run counts as 100.");
 }
 
-void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
+void perp_results_summary(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
-  const perp_study *s = r->study;
-  fprintf(out, "%s: %s\n", s->name, s->title);
-  if (s->question[0] != '\0') perp_wrap(out, 2, s->question);
+  const perp_study *study = results->study;
+  fprintf(out, "%s: %s\n", study->name, study->title);
+  if (study->question[0] != '\0') perp_wrap(out, 2, study->question);
   putc('\n', out);
-  print_counts(r, out);
-  print_answers(ctx, r, out);
-  const bool matrix = perp_results_matrix(r, out);
+  print_counts(results, out);
+  const perp_answer *answers;
+  const int n = perp_results_answers(ctx, results, &answers);
+  for (int i = 0; i < n; i++) perp_answer_print(results, &answers[i], MOST_LINES, out);
+  const char *left_out = perp_results_left_out(results);
+  if (left_out[0] != '\0') {
+    putc('\n', out);
+    perp_wrap(out, 0, left_out);
+  }
+  const bool matrix = perp_results_matrix(results, out);
   perp_endings endings;
-  if (perp_results_endings(r, &endings)) perp_endings_print(r, &endings, out);
-  print_chosen(ctx, r, out);
-  print_failures(r, matrix, out);
-  print_warnings(r, out);
-  print_published(ctx, r, out);
-  perp_symptoms_print(ctx, r, out);
-  perp_replicate_print(ctx, r, out);
-  print_claims(ctx, r, out);
+  if (perp_results_endings(results, &endings)) perp_endings_print(results, &endings, out);
+  print_chosen(ctx, results, out);
+  print_failures(results, matrix, out);
+  print_warnings(results, out);
+  print_published(ctx, results, out);
+  perp_symptoms_print(ctx, results, out);
+  perp_replicate_print(ctx, results, out);
+  print_claims(ctx, results, out);
   int rounds = 0, noisy = 0;
-  for (int i = 0; i < r->plan.n; i++) {
-    rounds += r->record[i].rounds;
-    noisy += r->record[i].noisy;
+  for (int i = 0; i < results->plan.n; i++) {
+    rounds += results->record[i].rounds;
+    noisy += results->record[i].noisy;
   }
   if (noisy > 0)
     fprintf(out, "\n%d of %d timing rounds were noisy (wall time / CPU time > 1.05)\n", noisy,
             rounds);
-  if (r->torn > 0)
-    fprintf(out, "%d incomplete journal line(s) of a killed program are ignored\n", r->torn);
+  if (results->torn > 0)
+    fprintf(out, "%d incomplete journal line(s) of a killed program are ignored\n", results->torn);
 }

@@ -6,71 +6,74 @@
 
 #include <string.h>
 
-static int symptoms_width(perp_results *r, const perp_symptom_entry *e, int column)
+static int symptoms_width(perp_results *results, const perp_symptom_entry *entry, int column)
 {
-  const perp_study *s = r->study;
-  size_t width = strlen(s->symptom_columns[column].name);
-  for (int i = 0; i < s->n_symptoms; i++) {
-    const size_t n = strlen(perp_symptom_text(&r->pool, &e[i * s->n_symptom_columns + column]));
+  const perp_study *study = results->study;
+  size_t width = strlen(study->symptom_columns[column].name);
+  for (int i = 0; i < study->n_symptoms; i++) {
+    const size_t n = strlen(
+        perp_symptom_text(&results->pool, &entry[i * study->n_symptom_columns + column]));
     width = n > width ? n : width;
   }
   return (int)width + 2; /* with the space between columns */
 }
 
 /* The columns from `first` that fit beside the names of the rows, at least one. */
-static int symptoms_fit(perp_results *r, const perp_symptom_entry *e, int first, int width)
+static int symptoms_fit(perp_results *results, const perp_symptom_entry *entry, int first,
+                        int width)
 {
-  const perp_study *s = r->study;
+  const perp_study *study = results->study;
   size_t name = 0;
-  for (int i = 0; i < s->n_symptoms; i++)
-    name = strlen(s->symptoms[i].name) > name ? strlen(s->symptoms[i].name) : name;
+  for (int i = 0; i < study->n_symptoms; i++)
+    name = strlen(study->symptoms[i].name) > name ? strlen(study->symptoms[i].name) : name;
   int total = (int)name, n = 0;
-  while (first + n < s->n_symptom_columns && n < PERP_TABLE_COLUMNS - 1) {
-    total += symptoms_width(r, e, first + n);
+  while (first + n < study->n_symptom_columns && n < PERP_TABLE_COLUMNS - 1) {
+    total += symptoms_width(results, entry, first + n);
     if (n > 0 && total > width) break;
     n++;
   }
   return n;
 }
 
-static void symptoms_block(perp_results *r, const perp_symptom_entry *e, int first, int n,
+static void symptoms_block(perp_results *results, const perp_symptom_entry *entry, int first, int n,
                            FILE *out)
 {
-  const perp_study *s = r->study;
+  const perp_study *study = results->study;
   char align[PERP_TABLE_COLUMNS + 1] = "l";
   for (int k = 0; k < n; k++) strcat(align, "r");
-  perp_table t;
-  perp_table_init(&t, align);
-  perp_table_put(&t, "%s", "");
-  for (int k = 0; k < n; k++) perp_table_put(&t, "%s", s->symptom_columns[first + k].name);
-  for (int i = 0; i < s->n_symptoms; i++) {
-    perp_table_put(&t, "%s", s->symptoms[i].name);
+  perp_table table;
+  perp_table_init(&table, align);
+  perp_table_put(&table, "%s", "");
+  for (int k = 0; k < n; k++) perp_table_put(&table, "%s", study->symptom_columns[first + k].name);
+  for (int i = 0; i < study->n_symptoms; i++) {
+    perp_table_put(&table, "%s", study->symptoms[i].name);
     for (int k = 0; k < n; k++)
-      perp_table_put(&t, "%s",
-                     perp_symptom_text(&r->pool, &e[i * s->n_symptom_columns + first + k]));
+      perp_table_put(
+          &table, "%s",
+          perp_symptom_text(&results->pool, &entry[i * study->n_symptom_columns + first + k]));
   }
-  perp_table_print(&t, out);
-  perp_table_free(&t);
+  perp_table_print(&table, out);
+  perp_table_free(&table);
 }
 
 /* Packages that are missing, each once: why columns are empty. */
-static void symptoms_not_run(perp_results *r, const perp_symptom_entry *e, FILE *out)
+static void symptoms_not_run(perp_results *results, const perp_symptom_entry *entry, FILE *out)
 {
-  const perp_study *s = r->study;
-  for (int k = 0; k < s->n_symptom_columns; k++)
-    for (int i = 0; i < s->n_symptoms; i++) {
-      const perp_symptom_entry *one = &e[i * s->n_symptom_columns + k];
+  const perp_study *study = results->study;
+  for (int k = 0; k < study->n_symptom_columns; k++)
+    for (int i = 0; i < study->n_symptoms; i++) {
+      const perp_symptom_entry *one = &entry[i * study->n_symptom_columns + k];
       if (one->shown != PERP_SHOWN_NOT_RUN) continue;
-      perp_wrapf(out, 2, "%s not run: %s", s->symptom_columns[k].name, one->why);
+      perp_wrapf(out, 2, "%s not run: %s", study->symptom_columns[k].name, one->why);
       break;
     }
 }
 
-void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out)
+void perp_symptoms_print(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
-  const perp_study *s = r->study;
-  if (s->n_symptoms == 0) return;
-  const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
+  const perp_study *study = results->study;
+  if (study->n_symptoms == 0) return;
+  const perp_symptom_entry *entry = perp_results_symptoms(ctx, results);
   putc('\n', out);
   perp_wrap(out, 0,
             "Reported problems and where they occur. !: shows the problem. ~: only some of the "
@@ -78,17 +81,17 @@ void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out)
             "the domain of the method. u: some contact problems were left unsolved. ?: the value "
             "is not available.");
   putc('\n', out);
-  for (int k = 0, n; k < s->n_symptom_columns; k += n) {
-    n = symptoms_fit(r, e, k, perp_width(out));
-    symptoms_block(r, e, k, n, out);
+  for (int k = 0, n; k < study->n_symptom_columns; k += n) {
+    n = symptoms_fit(results, entry, k, perp_width(out));
+    symptoms_block(results, entry, k, n, out);
     putc('\n', out);
   }
-  symptoms_not_run(r, e, out);
-  for (int i = 0; i < s->n_symptoms; i++) {
-    const perp_symptom *p = &s->symptoms[i];
-    perp_wrapf(out, 2, "%s: %s (%s%s%s): %s", p->name, p->text, p->of,
-               p->of[0] != '\0' && p->source[0] != '\0' ? ", " : "", p->source,
-               perp_symptom_bound(&r->pool, s, p));
+  symptoms_not_run(results, entry, out);
+  for (int i = 0; i < study->n_symptoms; i++) {
+    const perp_symptom *symptom = &study->symptoms[i];
+    perp_wrapf(out, 2, "%s: %s (%s%s%s): %s", symptom->name, symptom->text, symptom->of,
+               symptom->of[0] != '\0' && symptom->source[0] != '\0' ? ", " : "", symptom->source,
+               perp_symptom_bound(&results->pool, study, symptom));
   }
 }
 
@@ -107,33 +110,33 @@ static void put_source(perp_pool *pool, FILE *out, const char *source)
     fprintf(out, "[%s](%s)", source, link);
 }
 
-void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
+void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *results, FILE *out)
 {
-  const perp_study *s = r->study;
-  const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
+  const perp_study *study = results->study;
+  const perp_symptom_entry *entry = perp_results_symptoms(ctx, results);
   fputs("| reported problem | engine | thread | criterion |", out);
-  for (int k = 0; k < s->n_symptom_columns; k++) {
+  for (int k = 0; k < study->n_symptom_columns; k++) {
     putc(' ', out);
-    put_markdown(out, s->symptom_columns[k].name);
+    put_markdown(out, study->symptom_columns[k].name);
     fputs(" |", out);
   }
   fputs("\n|---|---|---|---|", out);
-  for (int k = 0; k < s->n_symptom_columns; k++) fputs("--:|", out);
+  for (int k = 0; k < study->n_symptom_columns; k++) fputs("--:|", out);
   putc('\n', out);
-  for (int i = 0; i < s->n_symptoms; i++) {
-    const perp_symptom *p = &s->symptoms[i];
+  for (int i = 0; i < study->n_symptoms; i++) {
+    const perp_symptom *symptom = &study->symptoms[i];
     fputs("| ", out);
-    put_markdown(out, p->text);
+    put_markdown(out, symptom->text);
     fputs(" | ", out);
-    put_markdown(out, p->of);
+    put_markdown(out, symptom->of);
     fputs(" | ", out);
-    put_source(&r->pool, out, p->source);
-    fprintf(out, " | `%s` |", perp_symptom_bound(&r->pool, s, p));
-    for (int k = 0; k < s->n_symptom_columns; k++, e++) {
-      const char *text = perp_symptom_text(&r->pool, e);
-      const char *bold = e->shown == PERP_SHOWN_YES ? "**" : "";
+    put_source(&results->pool, out, symptom->source);
+    fprintf(out, " | `%s` |", perp_symptom_bound(&results->pool, study, symptom));
+    for (int k = 0; k < study->n_symptom_columns; k++, entry++) {
+      const char *text = perp_symptom_text(&results->pool, entry);
+      const char *bold = entry->shown == PERP_SHOWN_YES ? "**" : "";
       fprintf(out, " %s", bold);
-      put_markdown(out, e->shown == PERP_SHOWN_YES ? text + 2 : text);
+      put_markdown(out, entry->shown == PERP_SHOWN_YES ? text + 2 : text);
       fprintf(out, "%s |", bold);
     }
     putc('\n', out);

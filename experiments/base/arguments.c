@@ -11,13 +11,13 @@ int perp_usage_error(const perp_args *args, const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  perp_text t = { 0 };
-  perp_text_vadd(&t, fmt, ap);
+  perp_text text = { 0 };
+  perp_text_vadd(&text, fmt, ap);
   va_end(ap);
-  perp_say_error(t.s);
-  if (strstr(t.s, "; did you mean") == NULL)
+  perp_say_error(text.s);
+  if (strstr(text.s, "; did you mean") == NULL)
     fprintf(stderr, "      (perp %s --help)\n", args->cli->name);
-  perp_text_free(&t);
+  perp_text_free(&text);
   return PERP_EXIT_USAGE;
 }
 
@@ -76,16 +76,16 @@ static void arguments_print_help(const perp_cli *cli)
   printf("\n");
   perp_wrap(stdout, 0, cli->summary);
   if (cli->flags != NULL && cli->flags[0].name != NULL) printf("\nOptions\n");
-  for (const perp_flag *f = cli->flags; f != NULL && f->name != NULL; f++) {
+  for (const perp_flag *flag = cli->flags; flag != NULL && flag->name != NULL; flag++) {
     char head[64], letter[8] = "    ";
-    if (f->letter != 0) snprintf(letter, sizeof letter, "-%c, ", f->letter);
-    snprintf(head, sizeof head, "  %s--%s%s%s", letter, f->name, f->arg ? " " : "",
-             f->arg ? f->arg : "");
+    if (flag->letter != 0) snprintf(letter, sizeof letter, "-%c, ", flag->letter);
+    snprintf(head, sizeof head, "  %s--%s%s%s", letter, flag->name, flag->arg ? " " : "",
+             flag->arg ? flag->arg : "");
     if (strlen(head) < 28) {
-      perp_wrap_after(stdout, head, 28, f->help);
+      perp_wrap_after(stdout, head, 28, flag->help);
     } else {
       printf("%s\n", head);
-      perp_wrap(stdout, 28, f->help);
+      perp_wrap(stdout, 28, flag->help);
     }
   }
   if (cli->more != NULL) {
@@ -100,8 +100,8 @@ static void arguments_print_help(const perp_cli *cli)
 
 static const perp_flag *find_flag(const perp_cli *cli, const char *name, size_t n)
 {
-  for (const perp_flag *f = cli->flags; f != NULL && f->name != NULL; f++)
-    if (strlen(f->name) == n && strncmp(f->name, name, n) == 0) return f;
+  for (const perp_flag *flag = cli->flags; flag != NULL && flag->name != NULL; flag++)
+    if (strlen(flag->name) == n && strncmp(flag->name, name, n) == 0) return flag;
   return NULL;
 }
 
@@ -109,9 +109,9 @@ static int unknown_flag(const perp_args *args, const char *word)
 {
   const char *names[PERP_ARGS_MAX + 1] = { "help" };
   int n = 1;
-  for (const perp_flag *f = args->cli->flags; f != NULL && f->name != NULL && n < PERP_ARGS_MAX;
-       f++)
-    names[n++] = f->name;
+  for (const perp_flag *flag = args->cli->flags;
+       flag != NULL && flag->name != NULL && n < PERP_ARGS_MAX; flag++)
+    names[n++] = flag->name;
   char name[64];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
   const char *close = strncmp(name, "--", 2) == 0 ? perp_closest(name + 2, names, n) : NULL;

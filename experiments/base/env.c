@@ -35,10 +35,10 @@ double perp_load(void)
 static void field_of(const char *path, const char *key, char *buf, size_t size)
 {
   buf[0] = '\0';
-  FILE *f = fopen(path, "re");
-  if (f == NULL) return;
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return;
   char line[512];
-  while (fgets(line, sizeof line, f) != NULL) {
+  while (fgets(line, sizeof line, file) != NULL) {
     size_t n = strlen(key);
     if (strncmp(line, key, n) != 0) continue;
     char *v = line + n + strspn(line + n, " \t:=\"");
@@ -46,16 +46,16 @@ static void field_of(const char *path, const char *key, char *buf, size_t size)
     snprintf(buf, size, "%s", v);
     break;
   }
-  fclose(f);
+  fclose(file);
 }
 
 char *perp_env_json(bool indent)
 {
   char *text = NULL, cholmod[32], yaml[32], system[512], cpu[512], memory[512];
   size_t n = 0;
-  FILE *m = open_memstream(&text, &n);
-  if (m == NULL) return perp_xstrdup("{}");
-  perp_json j = { .out = m, .indent = indent };
+  FILE *file = open_memstream(&text, &n);
+  if (file == NULL) return perp_xstrdup("{}");
+  perp_json json = { .out = file, .indent = indent };
   struct utsname u = { 0 };
   uname(&u);
   const struct fy_version *version = fy_version_default();
@@ -65,19 +65,20 @@ char *perp_env_json(bool indent)
   field_of("/etc/os-release", "PRETTY_NAME", system, sizeof system);
   field_of("/proc/cpuinfo", "model name", cpu, sizeof cpu);
   field_of("/proc/meminfo", "MemTotal", memory, sizeof memory);
-  perp_json_members(&j, "{ perp %s, commit %s, compiler %s, buildtype %s, flags %s", PERP_VERSION,
-                    PERP_COMMIT, PERP_COMPILER, PERP_BUILDTYPE, PERP_FLAGS);
+  perp_json_members(&json, "{ perp %s, commit %s, compiler %s, buildtype %s, flags %s",
+                    PERP_VERSION, PERP_COMMIT, PERP_COMPILER, PERP_BUILDTYPE, PERP_FLAGS);
 #ifdef PERP_SANITIZED
-  perp_json_bool(&j, "sanitizers", true);
+  perp_json_bool(&json, "sanitizers", true);
 #endif
-  perp_json_members(&j, "libraries: { openblas %s, openblas_core %s, openblas_threads %d, gsl %s",
-                    openblas_get_config(), openblas_get_corename(), openblas_get_num_threads(),
-                    gsl_version);
-  perp_json_text(&j, "engines", PERP_ENGINES);
-  perp_json_members(&j, "cholmod %s, jansson %s, libfyaml %s }", cholmod, JANSSON_VERSION, yaml);
-  perp_json_members(&j, "host %s, kernel %s, machine %s, system %s, cpu %s, cores %d, memory %s }",
+  perp_json_members(
+      &json, "libraries: { openblas %s, openblas_core %s, openblas_threads %d, gsl %s",
+      openblas_get_config(), openblas_get_corename(), openblas_get_num_threads(), gsl_version);
+  perp_json_text(&json, "engines", PERP_ENGINES);
+  perp_json_members(&json, "cholmod %s, jansson %s, libfyaml %s }", cholmod, JANSSON_VERSION, yaml);
+  perp_json_members(&json,
+                    "host %s, kernel %s, machine %s, system %s, cpu %s, cores %d, memory %s }",
                     u.nodename, u.release, u.machine, system, cpu, perp_cores(), memory);
-  fclose(m);
+  fclose(file);
   return text;
 }
 

@@ -26,26 +26,26 @@ static char *files_read(const char *path, bool plain, size_t *size)
                : S_ISDIR(st.st_mode)           ? EISDIR
                : plain && !S_ISREG(st.st_mode) ? EINVAL
                                                : 0;
-  perp_text t = { 0 };
+  perp_text text = { 0 };
   char chunk[65536];
   ssize_t n = 1;
-  while (failed == 0 && n != 0 && t.n < (size_t)1 << 30) {
+  while (failed == 0 && n != 0 && text.n < (size_t)1 << 30) {
     n = read(fd, chunk, sizeof chunk);
     if (n > 0)
-      perp_text_put(&t, chunk, (size_t)n);
+      perp_text_put(&text, chunk, (size_t)n);
     else if (n < 0 && errno != EINTR)
       failed = errno;
   }
   if (failed == 0 && n != 0) failed = EFBIG;
   close(fd);
   if (failed != 0) {
-    perp_text_free(&t);
+    perp_text_free(&text);
     errno = failed;
     return NULL;
   }
-  if (t.s == NULL) perp_text_put(&t, "", 0);
-  if (size != NULL) *size = t.n;
-  return t.s;
+  if (text.s == NULL) perp_text_put(&text, "", 0);
+  if (size != NULL) *size = text.n;
+  return text.s;
 }
 
 char *perp_read_file(const char *path, size_t *size)
@@ -100,9 +100,9 @@ static perp_status files_refuse(perp_ctx *ctx, const char *path)
   return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
-perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *o)
+perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
 {
-  *o = (perp_out){ 0 };
+  *out = (perp_out){ 0 };
   const char *slash = strrchr(path, '/');
   bool stream = files_is_stream(path);
   struct stat st;
@@ -114,36 +114,36 @@ perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *o)
     fd = open(path, O_WRONLY | O_CLOEXEC);
   else
     for (int k = 0; k < 100 && fd < 0; k++) {
-      free(o->part);
-      o->part = perp_xprintf("%.*s.perp-%016llx.tmp", slash != NULL ? (int)(slash - path) + 1 : 0,
-                             path, (unsigned long long)files_random());
-      fd = open(o->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      free(out->part);
+      out->part = perp_xprintf("%.*s.perp-%016llx.tmp", slash != NULL ? (int)(slash - path) + 1 : 0,
+                               path, (unsigned long long)files_random());
+      fd = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
       if (fd < 0 && errno != EEXIST) break;
     }
-  o->f = fd >= 0 ? fdopen(fd, "w") : NULL;
-  if (o->f != NULL) {
-    o->path = perp_xstrdup(path);
+  out->f = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (out->f != NULL) {
+    out->path = perp_xstrdup(path);
     return PERP_OK;
   }
   files_refuse(ctx, path);
-  free(o->part);
-  *o = (perp_out){ 0 };
+  free(out->part);
+  *out = (perp_out){ 0 };
   return PERP_ERR_IO;
 }
 
-perp_status perp_out_close(perp_ctx *ctx, perp_out *o, bool keep)
+perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep)
 {
-  if (o->f == NULL) return PERP_OK;
+  if (out->f == NULL) return PERP_OK;
   perp_status status = PERP_OK;
-  bool bad = ferror(o->f) != 0 || fflush(o->f) != 0;
-  bad = fclose(o->f) != 0 || bad;
-  if (bad && keep) status = files_refuse(ctx, o->path);
-  if (status == PERP_OK && keep && o->part != NULL && rename(o->part, o->path) != 0)
-    status = files_refuse(ctx, o->path);
-  if (o->part != NULL && (!keep || status != PERP_OK)) unlink(o->part);
-  free(o->path);
-  free(o->part);
-  *o = (perp_out){ 0 };
+  bool bad = ferror(out->f) != 0 || fflush(out->f) != 0;
+  bad = fclose(out->f) != 0 || bad;
+  if (bad && keep) status = files_refuse(ctx, out->path);
+  if (status == PERP_OK && keep && out->part != NULL && rename(out->part, out->path) != 0)
+    status = files_refuse(ctx, out->path);
+  if (out->part != NULL && (!keep || status != PERP_OK)) unlink(out->part);
+  free(out->path);
+  free(out->part);
+  *out = (perp_out){ 0 };
   return status;
 }
 
@@ -170,10 +170,10 @@ bool perp_growing_name(const char *part, const char *path)
 
 perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, size_t size)
 {
-  perp_out o;
-  PERP_TRY(perp_out_open(ctx, path, &o));
-  fwrite(text, 1, size, o.f); /* closing tells when it failed */
-  return perp_out_close(ctx, &o, true);
+  perp_out out;
+  PERP_TRY(perp_out_open(ctx, path, &out));
+  fwrite(text, 1, size, out.f); /* closing tells when it failed */
+  return perp_out_close(ctx, &out, true);
 }
 
 /* ---- folders ---- */

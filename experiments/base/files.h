@@ -24,10 +24,10 @@ typedef struct perp_out {
   char *path, *part; /* part NULL: f is the file itself */
 } perp_out;
 /* PERP_ERR_IO with a message, *o then holds nothing. */
-perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *o);
+perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out);
 /* keep false: as if it had not been written.  PERP_ERR_IO with a message when something could not
  * be written. */
-perp_status perp_out_close(perp_ctx *ctx, perp_out *o, bool keep);
+perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep);
 /* A file that others may have to name, when its writer is killed: written under
  * perp_growing_path(path), which is path with
  * ".tmp", or path itself for pipes and devices (the caller frees it).  Opening replaces what stands

@@ -36,7 +36,7 @@ static void guard_child(const sigset_t *before, pid_t parent)
 }
 
 /* Waits for the end of the child; the signals of `set` are blocked. */
-static int guard_wait(perp_guard *g, pid_t pid, const sigset_t *set, double timeout)
+static int guard_wait(perp_guard *guard, pid_t pid, const sigset_t *set, double timeout)
 {
   double kill_at = HUGE_VAL, cut_at = timeout > 0 ? perp_clock_wall() + timeout : HUGE_VAL;
   int wait_status = 0;
@@ -48,31 +48,32 @@ static int guard_wait(perp_guard *g, pid_t pid, const sigset_t *set, double time
       kill(pid, SIGKILL);
     }
     if (now >= cut_at) {
-      g->cut = PERP_CUT_TIME;
+      guard->cut = PERP_CUT_TIME;
       cut_at = HUGE_VAL;
       kill_at = now + perp_kept_grace(timeout);
     }
-    if (g->cut != PERP_CUT_NONE && g->kept != NULL) *perp_kept_cut(g->kept) = g->cut;
+    if (guard->cut != PERP_CUT_NONE && guard->kept != NULL)
+      *perp_kept_cut(guard->kept) = guard->cut;
     const double left = fmin(fmax(next - now, 0), 60);
     struct timespec wait = { (time_t)left, (long)(1e9 * (left - floor(left))) };
     const int number = sigtimedwait(set, NULL, &wait);
-    if (number <= 0 || number == SIGCHLD || g->cut != PERP_CUT_NONE) continue;
-    g->cut = PERP_CUT_SIGNAL;
+    if (number <= 0 || number == SIGCHLD || guard->cut != PERP_CUT_NONE) continue;
+    guard->cut = PERP_CUT_SIGNAL;
     cut_at = HUGE_VAL;
     kill_at = perp_clock_wall() + perp_kept_grace(0);
   }
   return wait_status;
 }
 
-perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_guard *g)
+perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_guard *guard)
 {
-  *g = (perp_guard){ .shared = mmap(NULL, sizeof *g->shared, PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
-  if (g->shared == MAP_FAILED) {
-    g->shared = NULL;
+  *guard = (perp_guard){ .shared = mmap(NULL, sizeof *guard->shared, PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
+  if (guard->shared == MAP_FAILED) {
+    guard->shared = NULL;
     return PERP_FAIL(ctx, PERP_ERR_IO, "no shared memory: %s", strerror(errno));
   }
-  if (room > 0) PERP_TRY(perp_kept_create(ctx, room, &g->kept));
+  if (room > 0) PERP_TRY(perp_kept_create(ctx, room, &guard->kept));
   fflush(NULL); /* buffered output must not be written twice */
   sigset_t set, before;
   sigemptyset(&set);
@@ -82,25 +83,25 @@ perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_gu
   const pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     guard_child(&before, parent);
-    g->child = true;
+    guard->child = true;
     return PERP_OK;
   }
   perp_status status = PERP_OK;
   if (pid < 0)
     status = PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(errno));
   else {
-    const int wait_status = guard_wait(g, pid, &set, timeout);
-    const bool done = g->shared->done != 0;
-    g->code = g->shared->code;
+    const int wait_status = guard_wait(guard, pid, &set, timeout);
+    const bool done = guard->shared->done != 0;
+    guard->code = guard->shared->code;
     if (done) /* it has told the cut itself */
-      g->cut = PERP_CUT_NONE;
-    else if (g->cut == PERP_CUT_TIME)
-      snprintf(g->cause, sizeof g->cause, "killed at the time limit of %g s", timeout);
-    else if (g->cut == PERP_CUT_SIGNAL)
-      snprintf(g->cause, sizeof g->cause, "interrupted");
+      guard->cut = PERP_CUT_NONE;
+    else if (guard->cut == PERP_CUT_TIME)
+      snprintf(guard->cause, sizeof guard->cause, "killed at the time limit of %g s", timeout);
+    else if (guard->cut == PERP_CUT_SIGNAL)
+      snprintf(guard->cause, sizeof guard->cause, "interrupted");
     else {
-      g->cut = PERP_CUT_CRASH;
-      perp_kept_cause(wait_status, g->cause, sizeof g->cause);
+      guard->cut = PERP_CUT_CRASH;
+      perp_kept_cause(wait_status, guard->cause, sizeof guard->cause);
     }
   }
   struct timespec now = { 0 };
@@ -109,22 +110,22 @@ perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_gu
   return status;
 }
 
-int perp_guard_leave(perp_guard *g, int code)
+int perp_guard_leave(perp_guard *guard, int code)
 {
   if ((fflush(stdout) != 0 || ferror(stdout)) && code != PERP_EXIT_INTERNAL) {
     perp_say("error: cannot write the output");
     code = PERP_EXIT_INTERNAL;
   }
-  g->shared->code = code;
-  g->shared->done = 1;
-  perp_guard_free(g);
+  guard->shared->code = code;
+  guard->shared->done = 1;
+  perp_guard_free(guard);
   return code;
 }
 
-void perp_guard_free(perp_guard *g)
+void perp_guard_free(perp_guard *guard)
 {
-  perp_kept_free(g->kept);
-  if (g->shared != NULL) munmap(g->shared, sizeof *g->shared);
-  g->kept = NULL;
-  g->shared = NULL;
+  perp_kept_free(guard->kept);
+  if (guard->shared != NULL) munmap(guard->shared, sizeof *guard->shared);
+  guard->kept = NULL;
+  guard->shared = NULL;
 }

@@ -16,15 +16,15 @@ typedef struct perp_guard {
   struct perp_guard_shared *shared;
 } perp_guard;
 
-/* Fork.  In the child: returns at once with g->child; it does the work, prints, and ends with
+/* Fork.  In the child: returns at once with guard->child; it does the work, prints, and ends with
  * return perp_guard_leave(g, code).  In the parent: returns when the child has ended, by itself or
  * because of the time limit (s; 0: none), SIGINT, SIGTERM or SIGHUP; these set perp_kept_cut first,
  * so that a run can end in order, and kill the child when it does not.  room: of what the child
  * keeps (kept.h); 0: nothing. */
-perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_guard *g);
+perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_guard *guard);
 /* In the child: all is said.  Returns the exit status: code, or PERP_EXIT_INTERNAL when stdout
  * cannot be written. */
-int perp_guard_leave(perp_guard *g, int code);
-void perp_guard_free(perp_guard *g);
+int perp_guard_leave(perp_guard *guard, int code);
+void perp_guard_free(perp_guard *guard);
 
 #endif

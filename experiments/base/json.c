@@ -28,66 +28,66 @@ void perp_write_quoted(FILE *out, const char *s)
   putc('"', out);
 }
 
-static void json_lead(perp_json *j, const char *key)
+static void json_lead(perp_json *json, const char *key)
 {
-  if (j->depth > 0) {
-    if (j->filled[j->depth]) fputs(j->indent ? "," : ", ", j->out);
-    j->filled[j->depth] = true;
-    if (j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
+  if (json->depth > 0) {
+    if (json->filled[json->depth]) fputs(json->indent ? "," : ", ", json->out);
+    json->filled[json->depth] = true;
+    if (json->indent) fprintf(json->out, "\n%*s", 2 * json->depth, "");
   }
   if (key != NULL) {
-    perp_write_quoted(j->out, key);
-    fputs(": ", j->out);
+    perp_write_quoted(json->out, key);
+    fputs(": ", json->out);
   }
 }
 
-void perp_json_open(perp_json *j, const char *key, char bracket)
+void perp_json_open(perp_json *json, const char *key, char bracket)
 {
-  json_lead(j, key);
-  putc(bracket, j->out);
-  j->filled[++j->depth] = false;
+  json_lead(json, key);
+  putc(bracket, json->out);
+  json->filled[++json->depth] = false;
 }
 
-void perp_json_close(perp_json *j, char bracket)
+void perp_json_close(perp_json *json, char bracket)
 {
-  bool filled = j->filled[j->depth--];
-  if (filled && j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
-  putc(bracket, j->out);
-  if (j->depth == 0) putc('\n', j->out);
+  bool filled = json->filled[json->depth--];
+  if (filled && json->indent) fprintf(json->out, "\n%*s", 2 * json->depth, "");
+  putc(bracket, json->out);
+  if (json->depth == 0) putc('\n', json->out);
 }
 
-void perp_json_text(perp_json *j, const char *key, const char *value)
+void perp_json_text(perp_json *json, const char *key, const char *value)
 {
-  json_lead(j, key);
+  json_lead(json, key);
   if (value == NULL)
-    fputs("null", j->out);
+    fputs("null", json->out);
   else
-    perp_write_quoted(j->out, value);
+    perp_write_quoted(json->out, value);
 }
 
-void perp_json_real(perp_json *j, const char *key, double value)
+void perp_json_real(perp_json *json, const char *key, double value)
 {
   if (isnan(value) && key != NULL) return; /* a figure that a run does not have is absent */
-  json_lead(j, key);
+  json_lead(json, key);
   if (isfinite(value))
-    fprintf(j->out, "%.17g", value);
+    fprintf(json->out, "%.17g", value);
   else
-    fputs(isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"", j->out);
+    fputs(isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"", json->out);
 }
 
-void perp_json_int(perp_json *j, const char *key, int64_t value)
+void perp_json_int(perp_json *json, const char *key, int64_t value)
 {
-  json_lead(j, key);
-  fprintf(j->out, "%lld", (long long)value);
+  json_lead(json, key);
+  fprintf(json->out, "%lld", (long long)value);
 }
 
-void perp_json_bool(perp_json *j, const char *key, bool value)
+void perp_json_bool(perp_json *json, const char *key, bool value)
 {
-  json_lead(j, key);
-  fputs(value ? "true" : "false", j->out);
+  json_lead(json, key);
+  fputs(value ? "true" : "false", json->out);
 }
 
-static void json_members(perp_json *j, const char *form, va_list ap)
+static void json_members(perp_json *json, const char *form, va_list ap)
 {
   for (form += strspn(form, ", "); *form != '\0'; form += strspn(form, ", ")) {
     char name[64];
@@ -98,67 +98,67 @@ static void json_members(perp_json *j, const char *form, va_list ap)
     form += n + strspn(form + n, "?: %");
     const char what = *form++;
     if (what == '{' || what == '[')
-      perp_json_open(j, key, what);
+      perp_json_open(json, key, what);
     else if (what == '}' || what == ']')
-      perp_json_close(j, what);
+      perp_json_close(json, what);
     else if (what == 's')
-      perp_json_text(j, key, va_arg(ap, const char *));
+      perp_json_text(json, key, va_arg(ap, const char *));
     else if (what == 'g')
-      perp_json_real(j, key, va_arg(ap, double));
+      perp_json_real(json, key, va_arg(ap, double));
     else if (what == 'd' && truth)
-      perp_json_bool(j, key, va_arg(ap, int) != 0);
+      perp_json_bool(json, key, va_arg(ap, int) != 0);
     else if (what == 'd')
-      perp_json_int(j, key, va_arg(ap, int));
+      perp_json_int(json, key, va_arg(ap, int));
     else { /* %lld */
-      perp_json_int(j, key, va_arg(ap, long long));
+      perp_json_int(json, key, va_arg(ap, long long));
       form += 2;
     }
   }
 }
 
-void perp_json_members(perp_json *j, const char *form, ...)
+void perp_json_members(perp_json *json, const char *form, ...)
 {
   va_list ap;
   va_start(ap, form);
-  json_members(j, form, ap);
+  json_members(json, form, ap);
   va_end(ap);
 }
 
-void perp_json_object(perp_json *j, const char *key, const char *form, ...)
+void perp_json_object(perp_json *json, const char *key, const char *form, ...)
 {
   va_list ap;
   va_start(ap, form);
-  perp_json_open(j, key, '{');
-  json_members(j, form, ap);
-  perp_json_close(j, '}');
+  perp_json_open(json, key, '{');
+  json_members(json, form, ap);
+  perp_json_close(json, '}');
   va_end(ap);
 }
 
-void perp_json_reals(perp_json *j, const char *key, const double *x, int n)
+void perp_json_reals(perp_json *json, const char *key, const double *x, int n)
 {
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_real(j, NULL, x[i]);
-  perp_json_close(j, ']');
+  perp_json_open(json, key, '[');
+  for (int i = 0; i < n; i++) perp_json_real(json, NULL, x[i]);
+  perp_json_close(json, ']');
 }
 
-void perp_json_ints(perp_json *j, const char *key, const int *x, int n)
+void perp_json_ints(perp_json *json, const char *key, const int *x, int n)
 {
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_int(j, NULL, x[i]);
-  perp_json_close(j, ']');
+  perp_json_open(json, key, '[');
+  for (int i = 0; i < n; i++) perp_json_int(json, NULL, x[i]);
+  perp_json_close(json, ']');
 }
 
-void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n)
+void perp_json_texts(perp_json *json, const char *key, const char *const *value, int n)
 {
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_text(j, NULL, value[i]);
-  perp_json_close(j, ']');
+  perp_json_open(json, key, '[');
+  for (int i = 0; i < n; i++) perp_json_text(json, NULL, value[i]);
+  perp_json_close(json, ']');
 }
 
-void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n)
+void perp_json_floats(perp_json *json, const char *key, const float *v, size_t n)
 {
   char *text = perp_base64(v, n * sizeof *v); /* both supported processors are little endian */
-  perp_json_text(j, key, text);
+  perp_json_text(json, key, text);
   free(text);
 }
 

@@ -17,27 +17,28 @@ typedef struct perp_json {
   int depth;
   bool filled[32];
 } perp_json;
-void perp_json_open(perp_json *j, const char *key, char bracket);      /* '{' or '[' */
-void perp_json_close(perp_json *j, char bracket);                      /* '}' or ']' */
-void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL gives null */
-void perp_json_real(perp_json *j, const char *key, double value);
-void perp_json_int(perp_json *j, const char *key, int64_t value);
-void perp_json_bool(perp_json *j, const char *key, bool value);
+void perp_json_open(perp_json *json, const char *key, char bracket);      /* '{' or '[' */
+void perp_json_close(perp_json *json, char bracket);                      /* '}' or ']' */
+void perp_json_text(perp_json *json, const char *key, const char *value); /* NULL gives null */
+void perp_json_real(perp_json *json, const char *key, double value);
+void perp_json_int(perp_json *json, const char *key, int64_t value);
+void perp_json_bool(perp_json *json, const char *key, bool value);
 /* Several members in one call.  The form names them, each with its value in the way of printf, so
  * that the compiler checks the types: "name %s"   a text, NULL gives null      "share %g"    a real
  * number "rows %d", "steps %lld"   whole          "solved? %d"  true or false
  *   "{", "key: {", "}", "[", ...   open and close
  * perp_json_members(&j, "{ name %s, rows %d, solved? %d }", name, n, good); */
-void perp_json_members(perp_json *j, const char *form, ...) __attribute__((format(printf, 2, 3)));
+void perp_json_members(perp_json *json, const char *form, ...)
+    __attribute__((format(printf, 2, 3)));
 /* An object of such members.  key NULL: inside a list. */
-void perp_json_object(perp_json *j, const char *key, const char *form, ...)
+void perp_json_object(perp_json *json, const char *key, const char *form, ...)
     __attribute__((format(printf, 3, 4)));
 /* Lists. */
-void perp_json_reals(perp_json *j, const char *key, const double *x, int n);
-void perp_json_ints(perp_json *j, const char *key, const int *x, int n);
-void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n);
+void perp_json_reals(perp_json *json, const char *key, const double *x, int n);
+void perp_json_ints(perp_json *json, const char *key, const int *x, int n);
+void perp_json_texts(perp_json *json, const char *key, const char *const *value, int n);
 /* float32, little endian, as one base64 text: 5.4 bytes a number. */
-void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);
+void perp_json_floats(perp_json *json, const char *key, const float *v, size_t n);
 /* A text in quotes as JSON has it, which YAML reads, too. */
 void perp_write_quoted(FILE *out, const char *s);
 /* Text that is JSON already. */

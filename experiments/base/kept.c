@@ -21,46 +21,47 @@ perp_status perp_kept_create(perp_ctx *ctx, size_t room, perp_kept **out)
 {
   room = (room + 63) / 64 * 64;
   const size_t size = sizeof(perp_kept) + 2 * room;
-  perp_kept *k = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  perp_kept *kept = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   *out = NULL;
-  if (k == MAP_FAILED) return PERP_FAIL(ctx, PERP_ERR_IO, "no shared memory: %s", strerror(errno));
-  k->room = room;
-  k->size = size;
-  perp_kept_reset(k);
-  *out = k;
+  if (kept == MAP_FAILED)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "no shared memory: %s", strerror(errno));
+  kept->room = room;
+  kept->size = size;
+  perp_kept_reset(kept);
+  *out = kept;
   return PERP_OK;
 }
 
-void perp_kept_free(perp_kept *k)
+void perp_kept_free(perp_kept *kept)
 {
-  if (k != NULL) munmap(k, k->size);
+  if (kept != NULL) munmap(kept, kept->size);
 }
 
-void perp_kept_reset(perp_kept *k)
+void perp_kept_reset(perp_kept *kept)
 {
-  k->cut = PERP_CUT_NONE;
-  atomic_store(&k->last, -1);
+  kept->cut = PERP_CUT_NONE;
+  atomic_store(&kept->last, -1);
 }
 
-void *perp_kept_place(perp_kept *k)
+void *perp_kept_place(perp_kept *kept)
 {
-  return k->place + (atomic_load(&k->last) == 0 ? k->room : 0);
+  return kept->place + (atomic_load(&kept->last) == 0 ? kept->room : 0);
 }
 
-void perp_kept_commit(perp_kept *k)
+void perp_kept_commit(perp_kept *kept)
 {
-  atomic_store(&k->last, atomic_load(&k->last) == 0 ? 1 : 0);
+  atomic_store(&kept->last, atomic_load(&kept->last) == 0 ? 1 : 0);
 }
 
-const void *perp_kept_last(const perp_kept *k)
+const void *perp_kept_last(const perp_kept *kept)
 {
-  const int last = atomic_load(&k->last);
-  return last < 0 ? NULL : k->place + (last == 1 ? k->room : 0);
+  const int last = atomic_load(&kept->last);
+  return last < 0 ? NULL : kept->place + (last == 1 ? kept->room : 0);
 }
 
-volatile int *perp_kept_cut(perp_kept *k)
+volatile int *perp_kept_cut(perp_kept *kept)
 {
-  return &k->cut;
+  return &kept->cut;
 }
 
 void perp_kept_cause(int wait_status, char *buf, size_t size)

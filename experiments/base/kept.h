@@ -19,18 +19,18 @@ typedef struct perp_kept perp_kept;
 
 /* For things of `room` bytes, plain memory.  PERP_ERR_IO: the system refuses. */
 perp_status perp_kept_create(perp_ctx *ctx, size_t room, perp_kept **out);
-void perp_kept_free(perp_kept *k);
+void perp_kept_free(perp_kept *kept);
 /* Nothing is kept and nothing asked for: before another process uses it. */
-void perp_kept_reset(perp_kept *k);
+void perp_kept_reset(perp_kept *kept);
 
 /* The writer fills the free one of two places and commits it: what the watcher sees is always
  * whole. */
-void *perp_kept_place(perp_kept *k);
-void perp_kept_commit(perp_kept *k);
-const void *perp_kept_last(const perp_kept *k); /* NULL: nothing was committed */
+void *perp_kept_place(perp_kept *kept);
+void perp_kept_commit(perp_kept *kept);
+const void *perp_kept_last(const perp_kept *kept); /* NULL: nothing was committed */
 
 /* A perp_cut, set by the watcher. */
-volatile int *perp_kept_cut(perp_kept *k);
+volatile int *perp_kept_cut(perp_kept *kept);
 
 /* How a process that left no result ended: "signal 11 (Segmentation fault)", ... */
 void perp_kept_cause(int wait_status, char *buf, size_t size);

@@ -55,10 +55,10 @@ void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size)
 {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) memory_or_die(NULL);
-  struct perp_pool_block *b = memory_or_die(calloc(1, sizeof *b + bytes));
-  b->next = pool->blocks;
-  pool->blocks = b;
-  return b->bytes;
+  struct perp_pool_block *block = memory_or_die(calloc(1, sizeof *block + bytes));
+  block->next = pool->blocks;
+  pool->blocks = block;
+  return block->bytes;
 }
 
 void *perp_pool_grown(perp_pool *pool, const void *array, int n, size_t size)
@@ -127,36 +127,36 @@ int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int m
   return names->n++;
 }
 
-void perp_text_put(perp_text *t, const char *bytes, size_t n)
+void perp_text_put(perp_text *text, const char *bytes, size_t n)
 {
-  if (t->n + n + 1 > t->size) {
-    t->size = 2 * (t->n + n + 1) + 64;
-    t->s = perp_xrealloc(t->s, t->size, 1);
+  if (text->n + n + 1 > text->size) {
+    text->size = 2 * (text->n + n + 1) + 64;
+    text->s = perp_xrealloc(text->s, text->size, 1);
   }
-  memcpy(t->s + t->n, bytes, n);
-  t->n += n;
-  t->s[t->n] = '\0';
+  memcpy(text->s + text->n, bytes, n);
+  text->n += n;
+  text->s[text->n] = '\0';
 }
 
-void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
+void perp_text_vadd(perp_text *text, const char *fmt, va_list ap)
 {
   char *s = memory_vprintf(fmt, ap);
-  perp_text_put(t, s, strlen(s));
+  perp_text_put(text, s, strlen(s));
   free(s);
 }
 
-void perp_text_add(perp_text *t, const char *fmt, ...)
+void perp_text_add(perp_text *text, const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  perp_text_vadd(t, fmt, ap);
+  perp_text_vadd(text, fmt, ap);
   va_end(ap);
 }
 
-void perp_text_free(perp_text *t)
+void perp_text_free(perp_text *text)
 {
-  free(t->s);
-  *t = (perp_text){ 0 };
+  free(text->s);
+  *text = (perp_text){ 0 };
 }
 
 uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed)

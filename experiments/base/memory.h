@@ -44,11 +44,11 @@ typedef struct perp_text {
   char *s;
   size_t n, size;
 } perp_text;
-void perp_text_add(perp_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
+void perp_text_add(perp_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void perp_text_vadd(perp_text *text, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
-void perp_text_put(perp_text *t, const char *bytes, size_t n);
-void perp_text_free(perp_text *t);
+void perp_text_put(perp_text *text, const char *bytes, size_t n);
+void perp_text_free(perp_text *text);
 
 /* FNV-1a over the bytes, then a finalizer that spreads every bit: 64 bits, the same on every
  * machine. Collisions are not excluded; whoever builds a set of keys checks for them. */

@@ -24,17 +24,13 @@ char *perp_cut_hint(char *message)
   return hint + 2;
 }
 
-/* May colours be used on this stream?  (a terminal, NO_COLOR unset, TERM not "dumb") */
-static bool messages_colour(FILE *stream)
-{
-  const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-  return isatty(fileno(stream)) && (none == NULL || none[0] == '\0') && term != NULL &&
-         strcmp(term, "dumb") != 0;
-}
-
 void perp_say_error(const char *message)
 {
-  bool colour = messages_colour(stderr);
+  /* May colours be used on this stream?  (a terminal, NO_COLOR unset, TERM not "dumb") */
+  FILE *stream = stderr;
+  const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+  bool colour = isatty(fileno(stream)) && (none == NULL || none[0] == '\0') && term != NULL &&
+                strcmp(term, "dumb") != 0;
   const char *hint = strstr(message, "; did you mean");
   fprintf(stderr, "perp: %serror:%s ", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "");
   if (hint != NULL)

@@ -31,16 +31,16 @@ typedef struct perp_progress {
   int line;                    /* width of the bar on the screen */
 } perp_progress;
 
-void perp_progress_begin(perp_progress *p, perp_progress_style style, const char *phase, int total,
-                         double work, int jobs);
+void perp_progress_begin(perp_progress *progress, perp_progress_style style, const char *phase,
+                         int total, double work, int jobs);
 /* One more is done; `what` describes it. */
-void perp_progress_step(perp_progress *p, double work, double seconds, bool failed,
+void perp_progress_step(perp_progress *progress, double work, double seconds, bool failed,
                         const char *what);
 /* Redraw if it is time. */
-void perp_progress_tick(perp_progress *p);
+void perp_progress_tick(perp_progress *progress);
 /* Seconds left, NaN before there is anything to judge by. */
-double perp_progress_left(const perp_progress *p);
+double perp_progress_left(const perp_progress *progress);
 /* Remove the bar, so that other lines can be printed. */
-void perp_progress_clear(perp_progress *p);
+void perp_progress_clear(perp_progress *progress);
 
 #endif

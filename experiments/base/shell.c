@@ -65,31 +65,32 @@ bool perp_shell_showable(const char *text)
   return true;
 }
 
-static int shell_spawn(const perp_process *p, pid_t *pid)
+static int shell_spawn(const perp_process *process, pid_t *pid)
 {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (p->folder != NULL) posix_spawn_file_actions_addchdir_np(&actions, p->folder);
-  if (p->quiet) {
+  if (process->folder != NULL) posix_spawn_file_actions_addchdir_np(&actions, process->folder);
+  if (process->quiet) {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (p->said >= 0)
-      posix_spawn_file_actions_adddup2(&actions, p->said, STDERR_FILENO);
+    if (process->said >= 0)
+      posix_spawn_file_actions_adddup2(&actions, process->said, STDERR_FILENO);
     else
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
   fflush(NULL);
-  int failed = posix_spawnp(pid, p->argv[0], &actions, NULL, (char *const *)(uintptr_t)p->argv,
-                            environ);
+  int failed = posix_spawnp(pid, process->argv[0], &actions, NULL,
+                            (char *const *)(uintptr_t)process->argv, environ);
   posix_spawn_file_actions_destroy(&actions);
   return failed;
 }
 
-perp_status perp_process_run(perp_ctx *ctx, const perp_process *p, int *status)
+perp_status perp_process_run(perp_ctx *ctx, const perp_process *process, int *status)
 {
   pid_t pid;
-  int failed = shell_spawn(p, &pid);
-  if (failed != 0) return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: %s", p->argv[0], strerror(failed));
+  int failed = shell_spawn(process, &pid);
+  if (failed != 0)
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: %s", process->argv[0], strerror(failed));
   *status = 0;
   while (waitpid(pid, status, 0) < 0 && errno == EINTR) {}
   return PERP_OK;

@@ -29,7 +29,7 @@ typedef struct perp_process {
   bool quiet;
   int said;
 } perp_process;
-perp_status perp_process_run(perp_ctx *ctx, const perp_process *p, int *status);
+perp_status perp_process_run(perp_ctx *ctx, const perp_process *process, int *status);
 /* Show a page in the browser of the desktop (xdg-open), without waiting; a message when that cannot
  * be. */
 void perp_show_page(const char *path);

@@ -13,30 +13,31 @@
 
 static char *printed(const char *fmt, va_list ap)
 {
-  perp_text t = { 0 };
-  perp_text_vadd(&t, fmt, ap);
-  return t.s != NULL ? t.s : perp_xstrdup("");
+  perp_text text = { 0 };
+  perp_text_vadd(&text, fmt, ap);
+  return text.s != NULL ? text.s : perp_xstrdup("");
 }
 
-void perp_table_init(perp_table *t, const char *align)
+void perp_table_init(perp_table *table, const char *align)
 {
-  *t = (perp_table){ .columns = (int)strlen(align) };
-  if (t->columns > PERP_TABLE_COLUMNS) t->columns = PERP_TABLE_COLUMNS;
-  for (int c = 0; c < t->columns; c++) t->right[c] = align[c] == 'r';
+  *table = (perp_table){ .columns = (int)strlen(align) };
+  if (table->columns > PERP_TABLE_COLUMNS) table->columns = PERP_TABLE_COLUMNS;
+  for (int c = 0; c < table->columns; c++) table->right[c] = align[c] == 'r';
 }
 
-void perp_table_put(perp_table *t, const char *fmt, ...)
+void perp_table_put(perp_table *table, const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  t->cell = perp_xrealloc(t->cell, (size_t)t->n + 1, sizeof *t->cell);
-  t->cell[t->n++] = printed(fmt, ap);
+  table->cell = perp_xrealloc(table->cell, (size_t)table->n + 1, sizeof *table->cell);
+  table->cell[table->n++] = printed(fmt, ap);
   va_end(ap);
 }
 
-void perp_table_row(perp_table *t, const char *const *text)
+void perp_table_row(perp_table *table, const char *const *text)
 {
-  for (int c = 0; c < t->columns; c++) perp_table_put(t, "%s", text[c] != NULL ? text[c] : "");
+  for (int c = 0; c < table->columns; c++)
+    perp_table_put(table, "%s", text[c] != NULL ? text[c] : "");
 }
 
 /* Columns of a terminal that a UTF-8 text takes (one each; no combining marks in our texts). */
@@ -91,29 +92,30 @@ static char *shortened(const char *s, int shared, int width, enum keep keep)
 }
 
 /* Bytes that the text in a cell shares with the nearest other one of its column. */
-static int shared_start(const perp_table *t, int cell)
+static int shared_start(const perp_table *table, int cell)
 {
   int most = 0;
-  for (int i = cell % t->columns + t->columns; i < t->n; i += t->columns) {
-    const int n = strcmp(t->cell[i], t->cell[cell]) != 0 ? common_start(t->cell[i], t->cell[cell])
-                                                         : 0;
+  for (int i = cell % table->columns + table->columns; i < table->n; i += table->columns) {
+    const int n = strcmp(table->cell[i], table->cell[cell]) != 0
+                      ? common_start(table->cell[i], table->cell[cell])
+                      : 0;
     if (n > most) most = n;
   }
   return most;
 }
 
 /* Are all different texts of a column still different in this width? */
-static bool told_apart(const perp_table *t, int column, int width, enum keep keep)
+static bool told_apart(const perp_table *table, int column, int width, enum keep keep)
 {
-  const int rows = t->n / t->columns;
+  const int rows = table->n / table->columns;
   char **text = perp_xalloc((size_t)rows + 1, sizeof *text);
   bool apart = true;
   for (int k = 1; k < rows; k++) {
-    const int cell = k * t->columns + column;
-    text[k] = shortened(t->cell[cell], shared_start(t, cell), width, keep);
+    const int cell = k * table->columns + column;
+    text[k] = shortened(table->cell[cell], shared_start(table, cell), width, keep);
     for (int i = 1; i < k && apart; i++)
       apart = strcmp(text[i], text[k]) != 0 ||
-              strcmp(t->cell[i * t->columns + column], t->cell[cell]) == 0;
+              strcmp(table->cell[i * table->columns + column], table->cell[cell]) == 0;
   }
   for (int k = 1; k < rows; k++) free(text[k]);
   free(text);
@@ -143,36 +145,36 @@ enum { LEAST_WORD = 5 };
  * beginning and gets a point. */
 static char *abbreviated(const char *s, int limit)
 {
-  perp_text t = { 0 };
-  perp_text_put(&t, "", 0);
+  perp_text text = { 0 };
+  perp_text_put(&text, "", 0);
   while (*s != '\0') {
     int n = 0;
     while (isalpha((unsigned char)s[n])) n++;
     if (n > limit)
-      perp_text_add(&t, "%.*s.", limit - 1, s);
+      perp_text_add(&text, "%.*s.", limit - 1, s);
     else
-      perp_text_put(&t, s, (size_t)(n > 0 ? n : 1));
+      perp_text_put(&text, s, (size_t)(n > 0 ? n : 1));
     s += n > 0 ? n : 1;
   }
-  return t.s;
+  return text.s;
 }
 
 /* Its column with such words; false, and nothing changed: they could not be told apart. */
-static bool table_abbreviate(perp_table *t, const perp_table *whole, int column, int limit)
+static bool table_abbreviate(perp_table *table, const perp_table *whole, int column, int limit)
 {
-  const int rows = t->n / t->columns;
+  const int rows = table->n / table->columns;
   perp_table tried = { .columns = 1, .n = rows };
   tried.cell = perp_xalloc((size_t)rows, sizeof *tried.cell);
   for (int k = 0; k < rows; k++)
-    tried.cell[k] = abbreviated(whole->cell[k * t->columns + column], limit);
+    tried.cell[k] = abbreviated(whole->cell[k * table->columns + column], limit);
   bool apart = true;
   for (int k = 1; k < rows; k++)
     for (int i = 1; i < k && apart; i++)
       apart = strcmp(tried.cell[i], tried.cell[k]) != 0 ||
-              strcmp(whole->cell[i * t->columns + column], whole->cell[k * t->columns + column]) ==
-                  0;
+              strcmp(whole->cell[i * table->columns + column],
+                     whole->cell[k * table->columns + column]) == 0;
   for (int k = 0; k < rows; k++) {
-    char **cell = &t->cell[k * t->columns + column], *other = *cell;
+    char **cell = &table->cell[k * table->columns + column], *other = *cell;
     if (apart) *cell = tried.cell[k];
     free(apart ? other : tried.cell[k]);
   }
@@ -180,60 +182,62 @@ static bool table_abbreviate(perp_table *t, const perp_table *whole, int column,
   return apart;
 }
 
-static int column_width(const perp_table *t, int column)
+static int column_width(const perp_table *table, int column)
 {
   int width = 0;
-  for (int i = column; i < t->n; i += t->columns) {
-    const int w = width_of(t->cell[i]);
+  for (int i = column; i < table->n; i += table->columns) {
+    const int w = width_of(table->cell[i]);
     width = w > width ? w : width;
   }
   return width;
 }
 
-static int table_width(const perp_table *t)
+static int table_width(const perp_table *table)
 {
-  int total = 2 * (t->columns - 1);
-  for (int c = 0; c < t->columns; c++) total += column_width(t, c);
+  int total = 2 * (table->columns - 1);
+  for (int c = 0; c < table->columns; c++) total += column_width(table, c);
   return total;
 }
 
 /* Shorter words, the widest column first, until the table fits or no column can do with shorter
  * ones. */
-static void table_words(perp_table *t, const perp_table *whole, int most)
+static void table_words(perp_table *table, const perp_table *whole, int most)
 {
   int limit[PERP_TABLE_COLUMNS];
-  for (int c = 0; c < t->columns; c++) limit[c] = t->right[c] ? 0 : column_width(t, c);
-  while (table_width(t) > most) {
+  for (int c = 0; c < table->columns; c++) limit[c] = table->right[c] ? 0 : column_width(table, c);
+  while (table_width(table) > most) {
     int widest = -1;
-    for (int c = 0; c < t->columns; c++)
-      if (limit[c] >= LEAST_WORD && (widest < 0 || column_width(t, c) > column_width(t, widest)))
+    for (int c = 0; c < table->columns; c++)
+      if (limit[c] >= LEAST_WORD &&
+          (widest < 0 || column_width(table, c) > column_width(table, widest)))
         widest = c;
     if (widest < 0) return;
-    if (!table_abbreviate(t, whole, widest, limit[widest]--)) limit[widest] = 0;
+    if (!table_abbreviate(table, whole, widest, limit[widest]--)) limit[widest] = 0;
   }
 }
 
 /* ---- rows that share their first columns ---- */
 
-static bool table_same(const perp_table *t, int a, int b, int columns)
+static bool table_same(const perp_table *table, int a, int b, int columns)
 {
   for (int c = 0; c < columns; c++)
-    if (strcmp(t->cell[a * t->columns + c], t->cell[b * t->columns + c]) != 0) return false;
+    if (strcmp(table->cell[a * table->columns + c], table->cell[b * table->columns + c]) != 0)
+      return false;
   return true;
 }
 
 /* The rows below the head so that those with the same first columns stand together, in the order in
  * which such groups begin; their number. */
-static int table_groups(const perp_table *t, int fold, int *order)
+static int table_groups(const perp_table *table, int fold, int *order)
 {
-  const int rows = t->n / t->columns;
+  const int rows = table->n / table->columns;
   bool *taken = perp_xalloc((size_t)rows + 1, sizeof *taken);
   int groups = 0, n = 0;
   for (int a = 1; a < rows; a++) {
     if (taken[a]) continue;
     groups++;
     for (int b = a; b < rows; b++)
-      if (!taken[b] && table_same(t, a, b, fold)) {
+      if (!taken[b] && table_same(table, a, b, fold)) {
         order[n++] = b;
         taken[b] = true;
       }
@@ -242,11 +246,11 @@ static int table_groups(const perp_table *t, int fold, int *order)
   return groups;
 }
 
-static void print_shared(const perp_table *t, int row, int fold, FILE *out)
+static void print_shared(const perp_table *table, int row, int fold, FILE *out)
 {
   perp_text line = { 0 };
   for (int c = 0; c < fold; c++)
-    perp_text_add(&line, "%s%s", c > 0 ? ", " : "", t->cell[row * t->columns + c]);
+    perp_text_add(&line, "%s%s", c > 0 ? ", " : "", table->cell[row * table->columns + c]);
   perp_wrap(out, 0, line.s);
   perp_text_free(&line);
 }
@@ -254,23 +258,24 @@ static void print_shared(const perp_table *t, int row, int fold, FILE *out)
 /* ---- printing ---- */
 
 /* The widths of the columns, shortened until the table fits where texts allow it. */
-static void table_widths(const perp_table *t, int most, int *width, enum keep *keep)
+static void table_widths(const perp_table *table, int most, int *width, enum keep *keep)
 {
-  int total = 2 * (t->columns - 1);
+  int total = 2 * (table->columns - 1);
   bool fixed[PERP_TABLE_COLUMNS] = { false };
-  for (int c = 0; c < t->columns; c++) total += width[c] = column_width(t, c);
+  for (int c = 0; c < table->columns; c++) total += width[c] = column_width(table, c);
   while (total > most) {
     int widest = -1;
-    for (int c = 0; c < t->columns; c++)
-      if (!fixed[c] && !t->right[c] && width[c] > 6 && (widest < 0 || width[c] > width[widest]))
+    for (int c = 0; c < table->columns; c++)
+      if (!fixed[c] && !table->right[c] && width[c] > 6 && (widest < 0 || width[c] > width[widest]))
         widest = c;
     if (widest < 0) break;
     keep[widest] = KEEP_END;
-    if (!told_apart(t, widest, width[widest] - 1, KEEP_END)) keep[widest] = KEEP_DIFFERENCE;
+    if (!told_apart(table, widest, width[widest] - 1, KEEP_END)) keep[widest] = KEEP_DIFFERENCE;
     if (keep[widest] == KEEP_DIFFERENCE &&
-        !told_apart(t, widest, width[widest] - 1, KEEP_DIFFERENCE)) {
+        !told_apart(table, widest, width[widest] - 1, KEEP_DIFFERENCE)) {
       fixed[widest] = true;
-      keep[widest] = told_apart(t, widest, width[widest], KEEP_END) ? KEEP_END : KEEP_DIFFERENCE;
+      keep[widest] = told_apart(table, widest, width[widest], KEEP_END) ? KEEP_END
+                                                                        : KEEP_DIFFERENCE;
       continue;
     }
     width[widest]--;
@@ -288,32 +293,32 @@ static void print_line(perp_text *line, FILE *out)
 
 /* Row by row; before row k come the lines that it shares with others.  whole: with the columns that
  * became lines. */
-static void table_rows(const perp_table *t, const perp_table *whole, const int *order, int fold,
+static void table_rows(const perp_table *table, const perp_table *whole, const int *order, int fold,
                        int most, FILE *out)
 {
   int width[PERP_TABLE_COLUMNS] = { 0 };
   enum keep keep[PERP_TABLE_COLUMNS] = { KEEP_END };
   const int indent = fold > 0 ? 2 : 0;
-  table_widths(t, most, width, keep);
+  table_widths(table, most, width, keep);
   perp_text line = { 0 };
-  for (int row = 0; row < t->n / t->columns; row++) {
+  for (int row = 0; row < table->n / table->columns; row++) {
     if (fold > 0 && (row < 2 || !table_same(whole, order[row], order[row - 1], fold)))
       print_shared(whole, order[row], fold, out);
     perp_text_add(&line, "%*s", indent, "");
-    for (int c = 0; c < t->columns; c++) {
-      const int i = row * t->columns + c;
-      char *s = shortened(t->cell[i], row == 0 ? 0 : shared_start(t, i), width[c], keep[c]);
+    for (int c = 0; c < table->columns; c++) {
+      const int i = row * table->columns + c;
+      char *s = shortened(table->cell[i], row == 0 ? 0 : shared_start(table, i), width[c], keep[c]);
       const int w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
-      perp_text_add(&line, "%*s%s%*s", t->right[c] ? pad : 0, "", s,
-                    (t->right[c] ? 0 : pad) + (c + 1 < t->columns ? 2 : 0), "");
+      perp_text_add(&line, "%*s%s%*s", table->right[c] ? pad : 0, "", s,
+                    (table->right[c] ? 0 : pad) + (c + 1 < table->columns ? 2 : 0), "");
       free(s);
     }
     print_line(&line, out);
     if (row > 0) continue;
     perp_text_add(&line, "%*s", indent, ""); /* a line below the head */
-    for (int c = 0; c < t->columns; c++) {
+    for (int c = 0; c < table->columns; c++) {
       for (int dash = 0; dash < width[c]; dash++) perp_text_put(&line, "-", 1);
-      if (c + 1 < t->columns) perp_text_put(&line, "  ", 2);
+      if (c + 1 < table->columns) perp_text_put(&line, "  ", 2);
     }
     print_line(&line, out);
   }
@@ -321,15 +326,15 @@ static void table_rows(const perp_table *t, const perp_table *whole, const int *
 }
 
 /* The columns from `fold` to before `columns`, rows in another order. */
-static perp_table table_part(const perp_table *t, const int *order, int fold, int columns)
+static perp_table table_part(const perp_table *table, const int *order, int fold, int columns)
 {
   perp_table part = { .columns = columns - fold };
-  const int rows = t->n / t->columns;
-  memcpy(part.right, t->right + fold, (size_t)part.columns * sizeof *part.right);
+  const int rows = table->n / table->columns;
+  memcpy(part.right, table->right + fold, (size_t)part.columns * sizeof *part.right);
   part.cell = perp_xalloc((size_t)(rows * part.columns) + 1, sizeof *part.cell);
   for (int row = 0; row < rows; row++)
     for (int c = fold; c < columns; c++)
-      part.cell[part.n++] = perp_xstrdup(t->cell[order[row] * t->columns + c]);
+      part.cell[part.n++] = perp_xstrdup(table->cell[order[row] * table->columns + c]);
   return part;
 }
 
@@ -339,20 +344,20 @@ enum effort { WORDS = 1, ALONE = 2, DROP = 4, CUT = 8 };
 /* With so many of the first columns as lines (ALONE: also where few rows share one), with shorter
  * WORDS, without the last columns (DROP), with texts CUT. False, and nothing printed: it does not
  * fit. */
-static bool table_try(const perp_table *t, int fold, unsigned effort, FILE *out)
+static bool table_try(const perp_table *table, int fold, unsigned effort, FILE *out)
 {
-  const int rows = t->n / t->columns, most = perp_width(out) - (fold > 0 ? 2 : 0);
+  const int rows = table->n / table->columns, most = perp_width(out) - (fold > 0 ? 2 : 0);
   int *order = perp_xalloc((size_t)rows, sizeof *order); /* order[0]: the head */
   for (int row = 1; row < rows; row++) order[row] = row;
-  bool good = fold == 0 || 3 * table_groups(t, fold, order + 1) <= 2 * (rows - 1) ||
+  bool good = fold == 0 || 3 * table_groups(table, fold, order + 1) <= 2 * (rows - 1) ||
               (effort & ALONE) != 0;
   if (good) {
-    const int columns = t->columns - ((effort & DROP) != 0 ? t->spare : 0);
-    perp_table whole = table_part(t, order, fold, columns),
-               part = table_part(t, order, fold, columns);
+    const int columns = table->columns - ((effort & DROP) != 0 ? table->spare : 0);
+    perp_table whole = table_part(table, order, fold, columns),
+               part = table_part(table, order, fold, columns);
     if ((effort & WORDS) != 0) table_words(&part, &whole, most);
     good = (effort & CUT) != 0 || table_width(&part) <= most;
-    if (good) table_rows(&part, t, order, fold, most, out);
+    if (good) table_rows(&part, table, order, fold, most, out);
     perp_table_free(&part);
     perp_table_free(&whole);
   }
@@ -360,25 +365,26 @@ static bool table_try(const perp_table *t, int fold, unsigned effort, FILE *out)
   return good;
 }
 
-bool perp_table_print(const perp_table *t, FILE *out)
+bool perp_table_print(const perp_table *table, FILE *out)
 {
   static const unsigned efforts[] = {
     0, WORDS, ALONE, ALONE | WORDS, DROP | ALONE, DROP | ALONE | WORDS
   };
-  if (t->n == 0) return true;
+  if (table->n == 0) return true;
   for (size_t e = 0; e < sizeof efforts / sizeof *efforts; e++)
-    for (int fold = 0; fold <= t->fold; fold++)
-      if (table_try(t, fold, efforts[e], out)) return t->spare == 0 || (efforts[e] & DROP) == 0;
-  for (int fold = t->fold; fold >= 0; fold--)
-    if (table_try(t, fold, WORDS | DROP | CUT, out)) break;
-  return t->spare == 0;
+    for (int fold = 0; fold <= table->fold; fold++)
+      if (table_try(table, fold, efforts[e], out))
+        return table->spare == 0 || (efforts[e] & DROP) == 0;
+  for (int fold = table->fold; fold >= 0; fold--)
+    if (table_try(table, fold, WORDS | DROP | CUT, out)) break;
+  return table->spare == 0;
 }
 
-void perp_table_free(perp_table *t)
+void perp_table_free(perp_table *table)
 {
-  for (int i = 0; i < t->n; i++) free(t->cell[i]);
-  free(t->cell);
-  *t = (perp_table){ 0 };
+  for (int i = 0; i < table->n; i++) free(table->cell[i]);
+  free(table->cell);
+  *table = (perp_table){ 0 };
 }
 
 /* column: where the line stands, 0: it is empty; up to the indent there is no word yet */

@@ -19,18 +19,18 @@ typedef struct perp_table {
   char **cell; /* [n] row by row, owned */
 } perp_table;
 /* The first row is the head; columns whose letter in align is 'r' are flush right. */
-void perp_table_init(perp_table *t, const char *align);
+void perp_table_init(perp_table *table, const char *align);
 /* The next cell of the row, then of the next one. */
-void perp_table_put(perp_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void perp_table_put(perp_table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One row: `columns` strings, copied. */
-void perp_table_row(perp_table *t, const char *const *text);
+void perp_table_row(perp_table *table, const char *const *text);
 /* What does not fit in perp_width(out): the first columns become lines above the rows that share
  * them (fold), as far as that needs and first where rows share them; such rows are put together.
  * Then words lose their ends ("accel.", all of a column alike), the last columns go (spare; then
  * false is returned), and what is still too wide is shortened with "..", the widest first, where
  * texts do not differ; none of it further than they can be told apart. */
-bool perp_table_print(const perp_table *t, FILE *out);
-void perp_table_free(perp_table *t);
+bool perp_table_print(const perp_table *table, FILE *out);
+void perp_table_free(perp_table *table);
 /* Text wrapped at that width, every line indented. */
 void perp_wrap(FILE *out, int indent, const char *text);
 void perp_wrapf(FILE *out, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

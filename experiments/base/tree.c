@@ -42,7 +42,8 @@ static int tree_character(const unsigned char *s)
 
 /* The line with a caret under its column.  Of a long line what is around it; what is no text is a
  * question mark, as a terminal would take some of it for commands. */
-static void show_place(perp_text *t, const perp_source *src, int line, int column, const char *hint)
+static void show_place(perp_text *text, const perp_source *src, int line, int column,
+                       const char *hint)
 {
   const char *s = src->text;
   for (int i = 0; i < line && *s != '\0'; i++) {
@@ -54,17 +55,17 @@ static void show_place(perp_text *t, const perp_source *src, int line, int colum
   for (const char *c = s; c < end; c++) length += ((unsigned char)*c & 0xc0) != 0x80;
   const int first = length > SHOWN && column > SHOWN / 2 ? column - SHOWN / 2 : 0;
   perp_text caret = { 0 };
-  perp_text_add(t, "%5d | %s", line + 1, first > 0 ? "..." : "");
+  perp_text_add(text, "%5d | %s", line + 1, first > 0 ? "..." : "");
   perp_text_add(&caret, "      | %s", first > 0 ? "   " : "");
   int at = 0;
   for (; s < end && at < first + SHOWN; at++) {
     const int n = tree_character((const unsigned char *)s);
-    if (at >= first) perp_text_add(t, "%.*s", n > 0 ? n : 1, n > 0 ? s : "?");
+    if (at >= first) perp_text_add(text, "%.*s", n > 0 ? n : 1, n > 0 ? s : "?");
     /* keep tabs, so that the caret stands under its place */
     if (at >= first && at < column) perp_text_add(&caret, "%c", *s == '\t' ? '\t' : ' ');
     s += n > 0 ? n : 1;
   }
-  perp_text_add(t, "%s\n%s^%s%s\n", s < end ? "..." : "", caret.s, hint != NULL ? " " : "",
+  perp_text_add(text, "%s\n%s^%s%s\n", s < end ? "..." : "", caret.s, hint != NULL ? " " : "",
                 hint != NULL ? hint : "");
   perp_text_free(&caret);
 }
@@ -91,13 +92,13 @@ void perp_diag_error(perp_diag *diag, const perp_node *at, int offset, const cha
 {
   va_list ap;
   va_start(ap, fmt);
-  perp_text t = { 0 };
-  perp_text_vadd(&t, fmt, ap);
+  perp_text text = { 0 };
+  perp_text_vadd(&text, fmt, ap);
   va_end(ap);
   const perp_node nowhere = { 0 };
   if (at == NULL) at = &nowhere;
-  add_error(diag, at->src, at->line, at->column + offset, hint, t.s);
-  perp_text_free(&t);
+  add_error(diag, at->src, at->line, at->column + offset, hint, text.s);
+  perp_text_free(&text);
 }
 
 void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_ctx *ctx)
@@ -333,11 +334,11 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
   if (r.event != NULL) fy_parser_event_free(r.fyp, r.event);
   if (root == NULL && diag->errors == before) {
     void *iterator = NULL;
-    struct fy_diag_error *e;
-    while ((e = fy_diag_errors_iterate(fyd, &iterator)) != NULL)
-      if (e->type == FYET_ERROR)
-        add_error(diag, src, e->line > 0 ? e->line - 1 : 0, e->column > 0 ? e->column - 1 : 0, NULL,
-                  e->msg);
+    struct fy_diag_error *error;
+    while ((error = fy_diag_errors_iterate(fyd, &iterator)) != NULL)
+      if (error->type == FYET_ERROR)
+        add_error(diag, src, error->line > 0 ? error->line - 1 : 0,
+                  error->column > 0 ? error->column - 1 : 0, NULL, error->msg);
   }
   if (root == NULL && diag->errors == before)
     perp_diag_error(diag, NULL, 0, NULL, "%s: the file is empty", name);

@@ -22,8 +22,8 @@ typedef struct perp_warnings {
 
 /* Add a line unless it is there already.  A text longer than PERP_WARNING_LENGTH - 1 is cut.  O(n),
  * no allocation. */
-void perp_warn(perp_warnings *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void perp_warn(perp_warnings *warnings, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The member "warnings": a list of texts. */
-void perp_warnings_json(const perp_warnings *w, perp_json *j);
+void perp_warnings_json(const perp_warnings *warnings, perp_json *json);
 
 #endif

@@ -95,8 +95,8 @@ static int cmd_completion(perp_ctx *ctx, const perp_args *args)
   char name[32];
   snprintf(name, sizeof name, "completion.%s", shell);
   perp_text words = { 0 }, script = { 0 };
-  for (const perp_command *const *v = perp_commands; *v != NULL; v++)
-    perp_text_add(&words, "%s%s", words.n ? " " : "", (*v)->cli.name);
+  for (const perp_command *const *command = perp_commands; *command != NULL; command++)
+    perp_text_add(&words, "%s%s", words.n ? " " : "", (*command)->cli.name);
   const perp_mark mark = { "@COMMANDS@", words.s };
   const perp_status status = perp_template_fill(ctx, name, &mark, 1, &script);
   if (status == PERP_OK) fputs(script.s, stdout);

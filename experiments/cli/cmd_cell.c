@@ -20,18 +20,18 @@
 /* ---- explain ---- */
 
 /* What perp run would do with a cell, and why. */
-static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r, int i, char *why,
-                                     size_t size)
+static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *results, int i,
+                                     char *why, size_t size)
 {
   char code[17];
-  if (r == NULL) {
+  if (results == NULL) {
     snprintf(why, size, "there are no results yet");
     return "run";
   }
-  const perp_record *rec = &r->record[i];
-  perp_plugin_code(ctx, r->study, &r->plan.cells[i], code);
-  const bool timed = perp_cell_timed(r->study->kind, rec->status);
-  int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
+  const perp_record *rec = &results->record[i];
+  perp_plugin_code(ctx, results->study, &results->plan.cells[i], code);
+  const bool timed = perp_cell_timed(results->study->kind, rec->status);
+  int missing = timed ? results->study->measure.repeats - rec->rounds : 0;
   if (rec->attempt == 0 && rec->interrupted)
     snprintf(why, size, "it was started, but was stopped or killed before its end");
   else if (rec->attempt == 0)
@@ -40,7 +40,7 @@ static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r,
     snprintf(why, size, "its plug-in, or the file of its scene, has changed since");
   else if (missing > 0) {
     snprintf(why, size, "its results are complete (attempt %d); %d of %d timing rounds are missing",
-             rec->attempt, missing, r->study->measure.repeats);
+             rec->attempt, missing, results->study->measure.repeats);
     return "time";
   } else {
     snprintf(why, size, "it ended as %s in attempt %d, with the same parameters%s%s%s",
@@ -53,76 +53,76 @@ static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r,
   return "run";
 }
 
-static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
-                        const perp_results *r, int i)
+static void explain_one(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
+                        const perp_results *results, int i)
 {
   char why[256], id[17];
   const perp_cell *cell = &plan->cells[i];
-  int at = r != NULL ? perp_plan_find(&r->plan, cell->id) : -1;
-  printf("run %s of %s\n", cell->id, s->name);
+  int at = results != NULL ? perp_plan_find(&results->plan, cell->id) : -1;
+  printf("run %s of %s\n", cell->id, study->name);
   printf("the id is a hash of the kind and of these parameters only:\n");
-  printf("  %-14s %s\n", "kind", s->kind->name);
-  for (int p = 0; p < s->n_params; p++)
+  printf("  %-14s %s\n", "kind", study->kind->name);
+  for (int p = 0; p < study->n_params; p++)
     if (cell->value[p].text[0] != '\0')
-      printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p].text);
-  const char *what = cmd_cell_decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
+      printf("  %-14s %s\n", study->kind->params[p].key, cell->value[p].text);
+  const char *what = cmd_cell_decision(ctx, at >= 0 ? results : NULL, at, why, sizeof why);
   printf("perp run would %s it: %s\n", what, why);
-  if (at < 0 || r->record[at].attempt == 0) return;
+  if (at < 0 || results->record[at].attempt == 0) return;
   const char *separator = "events: ";
-  for (int m = 0; m < r->study->n_metrics; m++) {
-    const char *name = r->study->metric[m].name;
-    if (strncmp(name, "events.", 7) != 0 || isnan(r->record[at].value[m])) continue;
-    printf("%s%.0f %s", separator, r->record[at].value[m], name + 7);
+  for (int m = 0; m < results->study->n_metrics; m++) {
+    const char *name = results->study->metric[m].name;
+    if (strncmp(name, "events.", 7) != 0 || isnan(results->record[at].value[m])) continue;
+    printf("%s%.0f %s", separator, results->record[at].value[m], name + 7);
     separator = ", ";
   }
   if (strcmp(separator, ", ") == 0) printf("\n");
   perp_env_id(id);
   bool here = false;
-  for (int e = 0; e < r->n_envs; e++) here = here || strcmp(r->envs[e].id, id) == 0;
+  for (int e = 0; e < results->n_envs; e++) here = here || strcmp(results->envs[e].id, id) == 0;
   if (!here)
     printf("the results were computed by another build or machine (env/%s.json) and remain valid; "
            "--fresh computes them again\n",
-           r->n_envs > 0 ? r->envs[0].id : "?");
+           results->n_envs > 0 ? results->envs[0].id : "?");
 }
 
-static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_study *s,
-                            const perp_plan *plan, const perp_results *r)
+static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_study *study,
+                            const perp_plan *plan, const perp_results *results)
 {
   const char *which = args->arg[1];
   size_t n = strlen(which);
   if (strspn(which, "0123456789abcdef") == n && n <= 16) {
     int i = perp_command_cell(args, plan, which);
     if (i < 0) return PERP_EXIT_USAGE;
-    explain_one(ctx, s, plan, r, i);
+    explain_one(ctx, study, plan, results, i);
     return PERP_EXIT_OK;
   }
   /* an expression over the parameters: one line a cell */
   perp_pool pool = { 0 };
   perp_plan_scope scope;
-  perp_plan_scope_init(ctx, &scope, s, plan, NULL);
+  perp_plan_scope_init(ctx, &scope, study, plan, NULL);
   perp_expr_error error;
-  perp_expr *e = perp_expr_parse(&pool, &scope.scope, which, &error);
+  perp_expr *expr = perp_expr_parse(&pool, &scope.scope, which, &error);
   int matched = 0, status = PERP_EXIT_OK;
-  if (e == NULL)
+  if (expr == NULL)
     status = perp_usage_error(args,
                               "'%s' is neither the beginning of an id nor a valid expression: %s",
                               which, error.message);
-  for (int i = 0; e != NULL && i < plan->n; i++) {
-    if (!perp_expr_true(e, &scope.scope, i)) continue;
+  for (int i = 0; expr != NULL && i < plan->n; i++) {
+    if (!perp_expr_true(expr, &scope.scope, i)) continue;
     char why[256];
     perp_text label = { 0 };
-    perp_cell_label(s, &plan->cells[i], &label);
-    int at = r != NULL ? perp_plan_find(&r->plan, plan->cells[i].id) : -1;
-    const char *what = cmd_cell_decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
+    perp_cell_label(study, &plan->cells[i], &label);
+    int at = results != NULL ? perp_plan_find(&results->plan, plan->cells[i].id) : -1;
+    const char *what = cmd_cell_decision(ctx, at >= 0 ? results : NULL, at, why, sizeof why);
     printf("%s  %-4s  %s: %s\n", plan->cells[i].id, what, label.s, why);
     perp_text_free(&label);
     matched++;
   }
-  if (e != NULL && matched == 0) {
-    printf("no run of %s matches\n", s->name);
-    for (int x = 0; x < s->n_exclude; x++)
-      printf("excluded: %s (%d combinations)%s%s\n", s->exclude[x].where_text, plan->excluded[x],
-             s->exclude[x].reason[0] ? ": " : "", s->exclude[x].reason);
+  if (expr != NULL && matched == 0) {
+    printf("no run of %s matches\n", study->name);
+    for (int x = 0; x < study->n_exclude; x++)
+      printf("excluded: %s (%d combinations)%s%s\n", study->exclude[x].where_text,
+             plan->excluded[x], study->exclude[x].reason[0] ? ": " : "", study->exclude[x].reason);
     if (plan->duplicates > 0)
       printf("%d combinations repeat another run: they differ only in methods that the formulation "
              "does not use\n",
@@ -176,63 +176,53 @@ const perp_command perp_explain_command = {
 
 /* ---- rerun ---- */
 
-static double outcome_value(const perp_outcome *o, const char *name)
+static double outcome_value(const perp_outcome *outcome, const char *name)
 {
-  for (int i = 0; i < o->n; i++)
-    if (strcmp(o->value[i].name, name) == 0) return o->value[i].value;
+  for (int i = 0; i < outcome->n; i++)
+    if (strcmp(outcome->value[i].name, name) == 0) return outcome->value[i].value;
   return (double)NAN;
 }
 
 /* Does what came out now differ from what is recorded? */
-static bool cmd_cell_compare(const perp_results *r, int cell, const perp_outcome *o, bool print)
+static bool cmd_cell_compare(const perp_results *results, int cell, const perp_outcome *outcome,
+                             bool print)
 {
-  const perp_study *s = r->study;
-  const perp_record *rec = &r->record[cell];
+  const perp_study *study = results->study;
+  const perp_record *rec = &results->record[cell];
   char a[32], b[32];
-  bool differs = o->status != rec->status;
+  bool differs = outcome->status != rec->status;
   if (print)
     printf("%-20s %14s %14s\n%-20s %14s %14s\n", "", "recorded", "now", "status",
-           perp_cell_status_names[rec->status], perp_cell_status_names[o->status]);
-  for (int m = 0; m < s->n_metrics; m++) {
-    double now = outcome_value(o, s->metric[m].name), then = rec->value[m];
+           perp_cell_status_names[rec->status], perp_cell_status_names[outcome->status]);
+  for (int m = 0; m < study->n_metrics; m++) {
+    double now = outcome_value(outcome, study->metric[m].name), then = rec->value[m];
     if (isnan(now) && isnan(then)) continue;
-    bool other = !s->metric[m].timing && now != then && !(isnan(now) && isnan(then));
+    bool other = !study->metric[m].timing && now != then && !(isnan(now) && isnan(then));
     differs = differs || other;
     if (print)
-      printf("%-20s %14s %14s  %s%s\n", s->metric[m].name, perp_brief(then, a), perp_brief(now, b),
-             s->metric[m].unit,
-             s->metric[m].timing ? " (a time)"
-             : other             ? "  DIFFERS"
-                                 : "");
+      printf("%-20s %14s %14s  %s%s\n", study->metric[m].name, perp_brief(then, a),
+             perp_brief(now, b), study->metric[m].unit,
+             study->metric[m].timing ? " (a time)"
+             : other                 ? "  DIFFERS"
+                                     : "");
   }
-  if (print && o->cause[0] != '\0') perp_wrap(stdout, 2, o->cause);
-  for (int i = 0; print && i < o->warnings.n; i++)
-    perp_wrapf(stdout, 2, "warning: %s", o->warnings.line[i]);
+  if (print && outcome->cause[0] != '\0') perp_wrap(stdout, 2, outcome->cause);
+  for (int i = 0; print && i < outcome->warnings.n; i++)
+    perp_wrapf(stdout, 2, "warning: %s", outcome->warnings.line[i]);
   return differs;
 }
 
-static void print_times(const perp_results *r, const perp_outcome *o)
+static int start_debugger(const perp_results *results, int cell)
 {
-  char a[32];
-  printf("%-20s %14s\n", "status", perp_cell_status_names[o->status]);
-  for (int i = 0; i < o->n; i++) {
-    const perp_metric *m = perp_study_metric(r->study, o->value[i].name);
-    if (m != NULL && m->timing && !isnan(o->value[i].value))
-      printf("%-20s %14s  %s\n", m->name, perp_brief(o->value[i].value, a), m->unit);
-  }
-}
-
-static int start_debugger(const perp_results *r, int cell)
-{
-  char *argv[16] = { "gdb",   "--args", perp_program_path(),
-                     "rerun", r->dir,   r->plan.cells[cell].id,
+  char *argv[16] = { "gdb",   "--args",     perp_program_path(),
+                     "rerun", results->dir, results->plan.cells[cell].id,
                      "--here" };
   int k = 7;
-  const perp_plugin_file *f;
-  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL && k < 14; i++)
-    if (f->named) {
+  const perp_plugin_file *file;
+  for (int i = 0; (file = perp_plugin_file_at(i)) != NULL && k < 14; i++)
+    if (file->named) {
       argv[k++] = "--plugin";
-      argv[k++] = f->path;
+      argv[k++] = file->path;
     }
   execvp("gdb", argv);
   perp_say("error: cannot start gdb: %s", strerror(errno));
@@ -255,15 +245,16 @@ static void add_words(struct words *w, const char *flag, const char *value, cons
 
 /* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or
  * the one that it solves (perp lcp generate). */
-static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *path)
+static int dump_lcp(perp_ctx *ctx, const perp_results *results, int cell, const char *path)
 {
   static const char *const parts[][2] = {
     { "formulation", "--formulation" }, { "lcp", "--lcp" }, { "stab", "--stab" },
     { "contact", "--contact" },         { "h", "--h" },     { "t_end", "--t-end" }
   };
-  const perp_study *s = r->study;
-  const perp_cell *c = &r->plan.cells[cell];
-  const int scene = perp_kind_param(s->kind, "scene"), at = perp_kind_param(s->kind, "problem");
+  const perp_study *study = results->study;
+  const perp_cell *c = &results->plan.cells[cell];
+  const int scene = perp_kind_param(study->kind, "scene"),
+            at = perp_kind_param(study->kind, "problem");
   const char *problem = at >= 0 ? c->value[at].text : "?";
   struct words w = { .n = 0 };
   char family[64], rows[16], seed[16];
@@ -271,10 +262,10 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
   if (scene >= 0) {
     add_words(&w, "harvest", c->value[scene].text, "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-      const int p = perp_kind_param(s->kind, parts[i][0]);
+      const int p = perp_kind_param(study->kind, parts[i][0]);
       if (p < 0 || c->value[p].text[0] == '\0') continue;
       /* times are kept as numbers of seconds, and asked for with a unit */
-      const bool time = s->kind->params[p].type == PERP_PARAM_REAL;
+      const bool time = study->kind->params[p].type == PERP_PARAM_REAL;
       add_words(&w, parts[i][1], c->value[p].text, time ? " s" : "");
     }
   } else if (sscanf(problem, "%63[^:]:n=%15[0-9],seed=%15[0-9]", family, rows, seed) == 3) {
@@ -294,17 +285,17 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
   return code;
 }
 
-static int dump_kkt(perp_ctx *ctx, const perp_results *r, int cell, const char *path,
+static int dump_kkt(perp_ctx *ctx, const perp_results *results, int cell, const char *path,
                     const char *steps)
 {
-  const perp_study *s = r->study;
-  if (s->kind != &perp_kind_simulate) {
-    perp_say("error: runs of kind %s solve no KKT systems", s->kind->name);
+  const perp_study *study = results->study;
+  if (study->kind != &perp_kind_simulate) {
+    perp_say("error: runs of kind %s solve no KKT systems", study->kind->name);
     return PERP_EXIT_USAGE;
   }
-  perp_request request = perp_kind_simulate_request(&r->plan.cells[cell]);
+  perp_request request = perp_kind_simulate_request(&results->plan.cells[cell]);
   perp_text command = { 0 };
-  s->kind->command(s, &r->plan.cells[cell], &command);
+  study->kind->command(study, &results->plan.cells[cell], &command);
   perp_status status = perp_kkt_dump(ctx, &request, path, steps, command.s, stdout);
   perp_text_free(&command);
   if (status == PERP_OK) return PERP_EXIT_OK;
@@ -312,22 +303,31 @@ static int dump_kkt(perp_ctx *ctx, const perp_results *r, int cell, const char *
 }
 
 /* The cell again, alone, and what came of it. */
-static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *r, int cell)
+static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *results, int cell)
 {
   static perp_outcome outcome;
   const bool json = perp_option_given(args, "json");
-  const perp_job job = { .study = r->study,
-                         .cell = &r->plan.cells[cell],
+  const perp_job job = { .study = results->study,
+                         .cell = &results->plan.cells[cell],
                          .timing = perp_option_given(args, "time"),
                          .series_path = perp_args_get(args, "series") };
   if (perp_option_given(args, "here"))
-    r->study->kind->run(ctx, &job, &outcome);
+    results->study->kind->run(ctx, &job, &outcome);
   else if (perp_command_run_cell(ctx, &job, &outcome) != PERP_OK)
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
-  bool differs = !job.timing && cmd_cell_compare(r, cell, &outcome, !json);
+  bool differs = !job.timing && cmd_cell_compare(results, cell, &outcome, !json);
   if (job.timing) {
-    if (!json) print_times(r, &outcome);
-  } else if (r->record[cell].attempt == 0) {
+    if (!json) {
+      char a[32];
+      printf("%-20s %14s\n", "status", perp_cell_status_names[outcome.status]);
+      for (int i = 0; i < outcome.n; i++) {
+        const perp_metric *metric = perp_study_metric(results->study, outcome.value[i].name);
+        if (metric != NULL && metric->timing && !isnan(outcome.value[i].value))
+          printf("%-20s %14s  %s\n", metric->name, perp_brief(outcome.value[i].value, a),
+                 metric->unit);
+      }
+    }
+  } else if (results->record[cell].attempt == 0) {
     differs = false;
     if (!json) printf("no results are recorded for this run\n");
   } else if (!json)
@@ -335,7 +335,7 @@ static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *
   if (json) {
     perp_json j = { .out = stdout, .indent = true };
     perp_json_open(&j, NULL, '{');
-    perp_json_members(&j, "cell %s, status %s, reason %s, cause %s", r->plan.cells[cell].id,
+    perp_json_members(&j, "cell %s, status %s, reason %s, cause %s", results->plan.cells[cell].id,
                       perp_cell_status_names[outcome.status], outcome.reason, outcome.cause);
     if (!job.timing) perp_json_bool(&j, "same", !differs);
     if (outcome.pace > 0) perp_json_real(&j, "pace_s", outcome.pace);
@@ -350,22 +350,22 @@ static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *
 
 static int cmd_rerun(perp_ctx *ctx, const perp_args *args)
 {
-  perp_results r;
-  int status = perp_results_open(ctx, args->arg[0], &r);
+  perp_results results;
+  int status = perp_results_open(ctx, args->arg[0], &results);
   if (status >= 0) return status;
   const char *lcp = perp_args_get(args, "dump-lcp"), *kkt = perp_args_get(args, "dump-kkt");
-  const int cell = perp_command_cell(args, &r.plan, args->arg[1]);
+  const int cell = perp_command_cell(args, &results.plan, args->arg[1]);
   if (cell < 0)
     status = PERP_EXIT_USAGE;
   else if (perp_option_given(args, "gdb"))
-    status = start_debugger(&r, cell);
+    status = start_debugger(&results, cell);
   else if (lcp != NULL)
-    status = dump_lcp(ctx, &r, cell, lcp);
+    status = dump_lcp(ctx, &results, cell, lcp);
   else if (kkt != NULL)
-    status = dump_kkt(ctx, &r, cell, kkt, perp_args_get(args, "steps"));
+    status = dump_kkt(ctx, &results, cell, kkt, perp_args_get(args, "steps"));
   else
-    status = rerun_cell(ctx, args, &r, cell);
-  perp_results_free(&r);
+    status = rerun_cell(ctx, args, &results, cell);
+  perp_results_free(&results);
   return status;
 }
 

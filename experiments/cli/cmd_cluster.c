@@ -40,10 +40,10 @@ struct cluster {
 /* The path of a part of a folder, as a word of a script. */
 static const char *cluster_word(perp_pool *pool, const char *folder, const char *part)
 {
-  perp_text t = { 0 };
-  perp_shell_path(&t, perp_pool_printf(pool, "%s%s", folder, part));
-  const char *word = perp_pool_strdup(pool, t.s);
-  perp_text_free(&t);
+  perp_text text = { 0 };
+  perp_shell_path(&text, perp_pool_printf(pool, "%s%s", folder, part));
+  const char *word = perp_pool_strdup(pool, text.s);
+  perp_text_free(&text);
   return word;
 }
 
@@ -60,11 +60,11 @@ static perp_status write_study(struct cluster *c)
 {
   char *text = NULL;
   size_t n = 0;
-  FILE *f = open_memstream(&text, &n);
-  if (f == NULL) return PERP_FAIL(c->ctx, PERP_ERR_NOMEM, "no memory for the study");
-  fprintf(f, "# %s, as it is run: profile and --set merged\n", c->study->name);
-  perp_tree_write(c->study->root, f);
-  fclose(f);
+  FILE *file = open_memstream(&text, &n);
+  if (file == NULL) return PERP_FAIL(c->ctx, PERP_ERR_NOMEM, "no memory for the study");
+  fprintf(file, "# %s, as it is run: profile and --set merged\n", c->study->name);
+  perp_tree_write(c->study->root, file);
+  fclose(file);
   perp_status status = write_script(c, "study.yaml", text, n);
   free(text);
   char *folder = perp_xprintf("%s/cluster", c->dir);
@@ -80,13 +80,13 @@ static const char *sbatch_options(struct cluster *c)
   const double minutes = c->limit > 0           ? c->limit / 60
                          : isfinite(c->seconds) ? 3 * c->seconds / 60 + 10
                                                 : 60;
-  perp_text t = { 0 };
-  perp_text_add(&t, "--cpus-per-task=%d --time=%d", c->jobs, (int)ceil(minutes));
-  if (c->partition != NULL) perp_text_add(&t, " --partition=%s", c->partition);
-  if (c->account != NULL) perp_text_add(&t, " --account=%s", c->account);
-  if (c->memory != NULL) perp_text_add(&t, " --mem=%s", c->memory);
-  const char *kept = perp_pool_strdup(&c->plan.pool, t.s);
-  perp_text_free(&t);
+  perp_text text = { 0 };
+  perp_text_add(&text, "--cpus-per-task=%d --time=%d", c->jobs, (int)ceil(minutes));
+  if (c->partition != NULL) perp_text_add(&text, " --partition=%s", c->partition);
+  if (c->account != NULL) perp_text_add(&text, " --account=%s", c->account);
+  if (c->memory != NULL) perp_text_add(&text, " --mem=%s", c->memory);
+  const char *kept = perp_pool_strdup(&c->plan.pool, text.s);
+  perp_text_free(&text);
   return kept;
 }
 

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 /* The processor that made a run; "" when unknown. */
-static char *cmd_compare_processor(const perp_results *r)
+static char *cmd_compare_processor(const perp_results *results)
 {
-  char *path = r->n_envs > 0 ? perp_xprintf("%s/env/%s.json", r->envs[0].dir, r->envs[0].id) : NULL;
+  char *path = results->n_envs > 0
+                   ? perp_xprintf("%s/env/%s.json", results->envs[0].dir, results->envs[0].id)
+                   : NULL;
   json_t *env = path != NULL ? json_load_file(path, 0, NULL) : NULL;
   const char *cpu = json_string_value(json_object_get(env, "cpu"));
   char *copy = perp_xstrdup(cpu != NULL ? cpu : "");
@@ -25,11 +27,11 @@ static char *cmd_compare_processor(const perp_results *r)
 
 /* ---- the command ---- */
 
-static int cmd_compare_read_classes(const perp_args *args, perp_compare *c)
+static int cmd_compare_read_classes(const perp_args *args, perp_compare *compare)
 {
-  for (int k = 0; k < PERP_FINDINGS; k++) c->fails[k] = !perp_option_given(args, "fail-on");
+  for (int k = 0; k < PERP_FINDINGS; k++) compare->fails[k] = !perp_option_given(args, "fail-on");
   return perp_option_words(args, "fail-on", "class", perp_finding_names, PERP_FINDINGS,
-                           " (time, accuracy, status)", c->fails);
+                           " (time, accuracy, status)", compare->fails);
 }
 
 /* "10%" or "0.1" */
@@ -43,31 +45,32 @@ static int read_tolerance(const perp_args *args, const char *flag, double *tol)
 }
 
 /* The programs and plug-ins that may be run. */
-static int read_programs(const perp_args *args, perp_compare *c, const char **plugins)
+static int read_programs(const perp_args *args, perp_compare *compare, const char **plugins)
 {
   int n = 0;
   for (int i = 0; i < args->n_flags; i++) {
     const char *name = args->flag[i].flag->name;
-    if (strcmp(name, "again-plugin") == 0) plugins[c->n_again_plugins++] = args->flag[i].value;
+    if (strcmp(name, "again-plugin") == 0)
+      plugins[compare->n_again_plugins++] = args->flag[i].value;
     if (strcmp(name, "again-with") != 0) continue;
     if (n == 2)
       return perp_usage_error(args, "--again-with can be used at most twice: for BASE and for NEW");
-    c->with[n++] = args->flag[i].value;
+    compare->with[n++] = args->flag[i].value;
   }
-  if (n == 1) c->with[1] = c->with[0];
-  c->again_plugin = plugins;
-  if (c->as_recorded && n > 0)
+  if (n == 1) compare->with[1] = compare->with[0];
+  compare->again_plugin = plugins;
+  if (compare->as_recorded && n > 0)
     return perp_usage_error(
         args, "--again-with and --as-recorded contradict each other; use one of them");
   return -1;
 }
 
 /* --again without a program: nothing that a folder names is run, but it may be shown. */
-static int ask_for_programs(const perp_args *args, perp_compare *c)
+static int ask_for_programs(const perp_args *args, perp_compare *compare)
 {
   perp_text command = { 0 };
-  const int status = perp_compare_line(c, &command) != PERP_OK
-                         ? perp_refuse(c->ctx, PERP_EXIT_INPUT)
+  const int status = perp_compare_line(compare, &command) != PERP_OK
+                         ? perp_refuse(compare->ctx, PERP_EXIT_INPUT)
                          : perp_usage_error(
                                args,
                                "--again needs the programs (--again-with). Programs named in a "
@@ -77,106 +80,109 @@ static int ask_for_programs(const perp_args *args, perp_compare *c)
   return status;
 }
 
-static void times_json(perp_json *j, const perp_time_comparison *t)
+static void times_json(perp_json *json, const perp_time_comparison *comparison)
 {
-  perp_json_members(j,
+  perp_json_members(json,
                     "time_ratio %g, paced? %d, busy_machine? %d, timed_again %d, blocks %d, "
                     "not_timed_again %s, time_again %s",
-                    t->ratio, t->paced, t->busy, t->retimed, t->blocks,
-                    t->why_not[0] != '\0' ? t->why_not : NULL, t->how.s);
+                    comparison->ratio, comparison->paced, comparison->busy, comparison->retimed,
+                    comparison->blocks, comparison->why_not[0] != '\0' ? comparison->why_not : NULL,
+                    comparison->how.s);
 }
 
-static void times_text(const perp_time_comparison *t)
+static void times_text(const perp_time_comparison *comparison)
 {
-  if (isnan(t->ratio)) {
+  if (isnan(comparison->ratio)) {
     printf("times: not compared, because one folder has no timing rounds\n");
     return;
   }
-  printf("times: %.3f times those of the base (median over runs%s)\n", t->ratio,
-         t->paced ? ", relative to the speed of the machine" : "");
-  if (t->busy)
+  printf("times: %.3f times those of the base (median over runs%s)\n", comparison->ratio,
+         comparison->paced ? ", relative to the speed of the machine" : "");
+  if (comparison->busy)
     printf("%d of %d timing rounds are noisy: the machine was busy. The ratio between solvers is "
            "taken as the speed of the machine.\n",
-           t->noisy, t->rounds);
-  if (t->retimed > 0)
+           comparison->noisy, comparison->rounds);
+  if (comparison->retimed > 0)
     printf("%d run(s) timed again by both programs in turn, in %d block(s) of four; these times "
            "decide\n",
-           t->retimed, t->blocks);
-  else if (t->why_not[0] != '\0')
-    printf("times are compared as recorded, nothing was timed again: %s\n", t->why_not);
-  if (t->how.n > 0)
+           comparison->retimed, comparison->blocks);
+  else if (comparison->why_not[0] != '\0')
+    printf("times are compared as recorded, nothing was timed again: %s\n", comparison->why_not);
+  if (comparison->how.n > 0)
     printf(
         "to time again with the programs named in the folders, if you trust these files:\n  %s\n",
-        t->how.s);
+        comparison->how.s);
 }
 
 /* What comes after the single findings.  cpu: the two processors, where they differ. */
-static int conclude(perp_compare *c, int changed, const char *const *cpu,
+static int conclude(perp_compare *compare, int changed, const char *const *cpu,
                     const perp_time_comparison *times)
 {
   bool failed = false;
-  for (int k = 0; k < PERP_FINDINGS; k++) failed = failed || (c->fails[k] && c->regressions[k] > 0);
-  if (c->json) {
-    perp_json_close(&c->j, ']');
-    perp_json_int(&c->j, "changed", changed);
-    times_json(&c->j, times);
-    perp_json_open(&c->j, "regressions", '{');
+  for (int k = 0; k < PERP_FINDINGS; k++)
+    failed = failed || (compare->fails[k] && compare->regressions[k] > 0);
+  if (compare->json) {
+    perp_json_close(&compare->j, ']');
+    perp_json_int(&compare->j, "changed", changed);
+    times_json(&compare->j, times);
+    perp_json_open(&compare->j, "regressions", '{');
     for (int k = 0; k < PERP_FINDINGS; k++)
-      perp_json_int(&c->j, perp_finding_names[k], c->regressions[k]);
-    perp_json_close(&c->j, '}');
-    perp_json_bool(&c->j, "regressed", failed);
-    perp_json_close(&c->j, '}');
+      perp_json_int(&compare->j, perp_finding_names[k], compare->regressions[k]);
+    perp_json_close(&compare->j, '}');
+    perp_json_bool(&compare->j, "regressed", failed);
+    perp_json_close(&compare->j, '}');
   } else {
-    printf("results: %d of %d runs differ in at least one figure\n", changed, c->n);
+    printf("results: %d of %d runs differ in at least one figure\n", changed, compare->n);
     if (cpu != NULL)
       printf("times: not compared, because the processors differ (%s; %s)\n", cpu[0], cpu[1]);
     else
       times_text(times);
     printf("%d regression(s) in time, %d in accuracy, %d in status; %d improvement(s)\n",
-           c->regressions[PERP_FINDING_TIME], c->regressions[PERP_FINDING_ACCURACY],
-           c->regressions[PERP_FINDING_STATUS], c->improvements);
+           compare->regressions[PERP_FINDING_TIME], compare->regressions[PERP_FINDING_ACCURACY],
+           compare->regressions[PERP_FINDING_STATUS], compare->improvements);
   }
   return failed ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
 }
 
-static int run_compare(perp_compare *c)
+static int run_compare(perp_compare *compare)
 {
   int only_base = 0, only_now = 0;
-  perp_compare_match(c, &only_base, &only_now);
-  if (c->n == 0) {
-    perp_say("error: %s and %s have no finished run in common", c->base.dir, c->now.dir);
+  perp_compare_match(compare, &only_base, &only_now);
+  if (compare->n == 0) {
+    perp_say("error: %s and %s have no finished run in common", compare->base.dir,
+             compare->now.dir);
     return PERP_EXIT_NOTHING;
   }
-  char *cpu[2] = { cmd_compare_processor(&c->base), cmd_compare_processor(&c->now) };
+  char *cpu[2] = { cmd_compare_processor(&compare->base), cmd_compare_processor(&compare->now) };
   bool same_cpu = strcmp(cpu[0], cpu[1]) == 0;
-  if (c->json) {
-    perp_json_open(&c->j, NULL, '{');
-    perp_json_members(&c->j,
+  if (compare->json) {
+    perp_json_open(&compare->j, NULL, '{');
+    perp_json_members(&compare->j,
                       "cells %d, schema_base %d, schema_new %d, only_base %d, only_new %d, "
                       "same_processor? %d",
-                      c->n, c->base.selection.schema, c->now.selection.schema, only_base, only_now,
-                      same_cpu);
-    perp_json_open(&c->j, "findings", '[');
+                      compare->n, compare->base.selection.schema, compare->now.selection.schema,
+                      only_base, only_now, same_cpu);
+    perp_json_open(&compare->j, "findings", '[');
   } else {
-    printf("%s: %d runs in both", c->base.study->name, c->n);
-    if (only_base > 0) printf(", %d only in %s", only_base, c->base.dir);
-    if (only_now > 0) printf(", %d only in %s", only_now, c->now.dir);
+    printf("%s: %d runs in both", compare->base.study->name, compare->n);
+    if (only_base > 0) printf(", %d only in %s", only_base, compare->base.dir);
+    if (only_now > 0) printf(", %d only in %s", only_now, compare->now.dir);
     printf("\n");
-    if (c->base.as_recorded + c->now.as_recorded > 0)
+    if (compare->base.as_recorded + compare->now.as_recorded > 0)
       printf("note: ok in %s has the older meaning (schema 1): not every problem was solved "
              "necessarily\n",
-             c->base.as_recorded == 0  ? c->now.dir
-             : c->now.as_recorded == 0 ? c->base.dir
-                                       : "both");
+             compare->base.as_recorded == 0  ? compare->now.dir
+             : compare->now.as_recorded == 0 ? compare->base.dir
+                                             : "both");
   }
-  perp_compare_status(c);
-  int changed = perp_compare_results(c);
+  perp_compare_status(compare);
+  int changed = perp_compare_results(compare);
   perp_time_comparison times = { .ratio = (double)NAN };
   int status = PERP_EXIT_INPUT;
-  if (same_cpu && perp_compare_times(c, &times) != PERP_OK)
-    perp_print_error(c->ctx);
+  if (same_cpu && perp_compare_times(compare, &times) != PERP_OK)
+    perp_print_error(compare->ctx);
   else
-    status = conclude(c, changed, same_cpu ? NULL : (const char *const *)cpu, &times);
+    status = conclude(compare, changed, same_cpu ? NULL : (const char *const *)cpu, &times);
   perp_text_free(&times.how);
   free(cpu[0]);
   free(cpu[1]);
@@ -184,7 +190,7 @@ static int run_compare(perp_compare *c)
 }
 
 /* With --study both sides are commits: what they have built and computed is compared. */
-static int run_commits(perp_compare *c, const perp_args *args, perp_commits *commits,
+static int run_commits(perp_compare *compare, const perp_args *args, perp_commits *commits,
                        const char **name)
 {
   const char *study = perp_args_get(args, "study"), *given = perp_args_get(args, "output");
@@ -193,22 +199,22 @@ static int run_commits(perp_compare *c, const perp_args *args, perp_commits *com
                ? perp_usage_error(
                      args, "-o and --set need --study: they apply to the comparison of two commits")
                : -1;
-  if (c->with[0] != NULL)
+  if (compare->with[0] != NULL)
     return perp_usage_error(args,
                             "--study and --again-with contradict each other; use one of them");
-  char *path = perp_study_find(c->ctx, study);
-  if (path == NULL) return perp_usage_error(args, "%s", c->ctx->msg);
+  char *path = perp_study_find(compare->ctx, study);
+  if (path == NULL) return perp_usage_error(args, "%s", compare->ctx->msg);
   char *out = given != NULL ? perp_xstrdup(given)
                             : perp_xprintf("results/compare-%ld", (long)getpid());
-  const perp_status status = perp_commits_run(c->ctx, args, path, out, commits);
+  const perp_status status = perp_commits_run(compare->ctx, args, path, out, commits);
   free(path);
   free(out);
   if (status != PERP_OK)
-    return perp_refuse(c->ctx, status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INFRA);
+    return perp_refuse(compare->ctx, status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INFRA);
   for (int side = 0; side < 2; side++) {
     name[side] = commits->result[side];
-    if (!c->as_recorded)
-      c->with[side] =
+    if (!compare->as_recorded)
+      compare->with[side] =
           commits->program[side]; /* they were built here, from the tree of the person */
   }
   return -1;
@@ -217,45 +223,46 @@ static int run_commits(perp_compare *c, const perp_args *args, perp_commits *com
 static int cmd_compare(perp_ctx *ctx, const perp_args *args)
 {
   const char *plugins[PERP_ARGS_MAX];
-  perp_compare c = { .ctx = ctx,
-                     .time_tol = 0.10,
-                     .accuracy_tol = 0.05,
-                     .json = perp_option_given(args, "json"),
-                     .j = { .out = stdout, .indent = true } };
-  c.as_recorded = perp_option_given(args, "as-recorded");
+  perp_compare compare = { .ctx = ctx,
+                           .time_tol = 0.10,
+                           .accuracy_tol = 0.05,
+                           .json = perp_option_given(args, "json"),
+                           .j = { .out = stdout, .indent = true } };
+  compare.as_recorded = perp_option_given(args, "as-recorded");
   int64_t blocks = 0;
   int status = perp_option_int(ctx, args, "again", 1, PERP_COMPARE_BLOCKS, &blocks);
   if (status >= 0) return status;
-  if (blocks > 0 && c.as_recorded)
+  if (blocks > 0 && compare.as_recorded)
     return perp_usage_error(args,
                             "--again and --as-recorded contradict each other; use one of them");
-  c.again = (int)blocks;
-  status = read_programs(args, &c, plugins);
-  if (status < 0) status = cmd_compare_read_classes(args, &c);
-  if (status < 0) status = read_tolerance(args, "time-tol", &c.time_tol);
-  if (status < 0) status = read_tolerance(args, "accuracy-tol", &c.accuracy_tol);
+  compare.again = (int)blocks;
+  status = read_programs(args, &compare, plugins);
+  if (status < 0) status = cmd_compare_read_classes(args, &compare);
+  if (status < 0) status = read_tolerance(args, "time-tol", &compare.time_tol);
+  if (status < 0) status = read_tolerance(args, "accuracy-tol", &compare.accuracy_tol);
   perp_commits commits = { 0 };
   const char *name[2] = { args->arg[0], args->arg[1] };
-  if (status < 0) status = run_commits(&c, args, &commits, name);
-  if (status < 0) status = perp_results_open(ctx, name[0], &c.base);
+  if (status < 0) status = run_commits(&compare, args, &commits, name);
+  if (status < 0) status = perp_results_open(ctx, name[0], &compare.base);
   if (status >= 0) {
     perp_commits_free(&commits);
     return status;
   }
-  status = perp_results_open(ctx, name[1], &c.now);
+  status = perp_results_open(ctx, name[1], &compare.now);
   if (status < 0) {
-    if (strcmp(c.base.study->kind->name, c.now.study->kind->name) != 0) {
-      perp_say("error: %s is a study of kind %s, %s of kind %s", c.base.dir,
-               c.base.study->kind->name, c.now.dir, c.now.study->kind->name);
+    if (strcmp(compare.base.study->kind->name, compare.now.study->kind->name) != 0) {
+      perp_say("error: %s is a study of kind %s, %s of kind %s", compare.base.dir,
+               compare.base.study->kind->name, compare.now.dir, compare.now.study->kind->name);
       status = PERP_EXIT_INPUT;
     } else
-      status = c.again > 0 && c.with[0] == NULL ? ask_for_programs(args, &c) : run_compare(&c);
-    perp_results_free(&c.now);
+      status = compare.again > 0 && compare.with[0] == NULL ? ask_for_programs(args, &compare)
+                                                            : run_compare(&compare);
+    perp_results_free(&compare.now);
   }
-  perp_results_free(&c.base);
+  perp_results_free(&compare.base);
   perp_commits_free(&commits);
-  free(c.a);
-  free(c.b);
+  free(compare.a);
+  free(compare.b);
   return status;
 }
 

@@ -45,60 +45,60 @@ static void end_row(struct form *o)
   o->column = 0;
 }
 
-static void write_table(const perp_ctx *ctx, perp_results *r, FILE *f, bool gnuplot)
+static void write_table(const perp_ctx *ctx, perp_results *results, FILE *file, bool gnuplot)
 {
-  const perp_names parts = perp_results_part_columns(r);
-  const perp_study *s = r->study;
-  struct form o = { gnuplot, f, 0 };
+  const perp_names parts = perp_results_part_columns(results);
+  const perp_study *study = results->study;
+  struct form o = { gnuplot, file, 0 };
   if (gnuplot)
-    fprintf(f,
+    fprintf(file,
             "# %s: one row per run, missing numbers are NaN.  Columns by name:\n#   set key "
             "autotitle columnhead; plot 'FILE' using (column(\"h\")):(column(\"err.q.max\"))\n",
-            s->name);
+            study->name);
   cmd_export_put_text(&o, "cell");
   cmd_export_put_text(&o, "status");
   cmd_export_put_text(&o, "cause");
   static const char *const counts[] = { "problems", "unsolved", "share", "partial", "reached" };
   for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cmd_export_put_text(&o, counts[k]);
-  for (int p = 0; p < s->n_params; p++) cmd_export_put_text(&o, s->kind->params[p].key);
+  for (int p = 0; p < study->n_params; p++) cmd_export_put_text(&o, study->kind->params[p].key);
   for (int k = 0; k < parts.n; k++) cmd_export_put_text(&o, parts.text[k]);
-  for (int m = 0; m < s->n_metrics; m++)
-    if (!s->metric[m].timing) cmd_export_put_text(&o, s->metric[m].name);
-  for (int m = 0; m < s->n_metrics; m++)
-    for (int k = 0; s->metric[m].timing && k < 3; k++) {
+  for (int m = 0; m < study->n_metrics; m++)
+    if (!study->metric[m].timing) cmd_export_put_text(&o, study->metric[m].name);
+  for (int m = 0; m < study->n_metrics; m++)
+    for (int k = 0; study->metric[m].timing && k < 3; k++) {
       char name[80];
-      snprintf(name, sizeof name, "%s.%s", s->metric[m].name, statistics[k]);
+      snprintf(name, sizeof name, "%s.%s", study->metric[m].name, statistics[k]);
       cmd_export_put_text(&o, name);
     }
   end_row(&o);
-  for (int i = 0; i < r->plan.n; i++) {
-    cmd_export_put_text(&o, r->plan.cells[i].id);
-    cmd_export_put_text(&o, perp_cell_status_names[r->record[i].status]);
-    cmd_export_put_text(&o, r->record[i].cause);
-    const perp_record *rec = &r->record[i];
+  for (int i = 0; i < results->plan.n; i++) {
+    cmd_export_put_text(&o, results->plan.cells[i].id);
+    cmd_export_put_text(&o, perp_cell_status_names[results->record[i].status]);
+    cmd_export_put_text(&o, results->record[i].cause);
+    const perp_record *rec = &results->record[i];
     const double count[] = { rec->problems, rec->unsolved, perp_record_share(rec),
                              rec->partial ? 1 : 0, rec->reached };
     for (size_t k = 0; k < sizeof count / sizeof *count; k++) put_real(&o, count[k]);
-    for (int p = 0; p < s->n_params; p++) {
-      const perp_value *v = &r->plan.cells[i].value[p];
-      if (s->columns[p].type == PERP_COLUMN_NUMBER && gnuplot)
-        put_real(&o, perp_value_number(v));
+    for (int p = 0; p < study->n_params; p++) {
+      const perp_value *value = &results->plan.cells[i].value[p];
+      if (study->columns[p].type == PERP_COLUMN_NUMBER && gnuplot)
+        put_real(&o, perp_value_number(value));
       else
-        cmd_export_put_text(&o, v->text);
+        cmd_export_put_text(&o, value->text);
     }
     for (int k = 0; k < parts.n; k++) {
       char text[PERP_TEXT_MAX + 2];
-      perp_results_part(ctx, r, i, parts.text[k], text, sizeof text);
+      perp_results_part(ctx, results, i, parts.text[k], text, sizeof text);
       cmd_export_put_text(&o, text);
     }
-    for (int m = 0; m < s->n_metrics; m++)
-      if (!s->metric[m].timing) put_real(&o, r->record[i].value[m]);
-    for (int m = 0; m < s->n_metrics; m++) {
-      if (!s->metric[m].timing) continue;
-      const perp_quartiles q = perp_results_timing(r, i, m);
-      put_real(&o, q.min);
-      put_real(&o, q.median);
-      put_real(&o, q.max);
+    for (int m = 0; m < study->n_metrics; m++)
+      if (!study->metric[m].timing) put_real(&o, results->record[i].value[m]);
+    for (int m = 0; m < study->n_metrics; m++) {
+      if (!study->metric[m].timing) continue;
+      const perp_quartiles quartiles = perp_results_timing(results, i, m);
+      put_real(&o, quartiles.min);
+      put_real(&o, quartiles.median);
+      put_real(&o, quartiles.max);
     }
     end_row(&o);
   }
@@ -106,38 +106,38 @@ static void write_table(const perp_ctx *ctx, perp_results *r, FILE *f, bool gnup
 
 /* ---- jsonl ---- */
 
-static void write_jsonl(const perp_results *r, FILE *f)
+static void write_jsonl(const perp_results *results, FILE *file)
 {
-  const perp_study *s = r->study;
-  for (int i = 0; i < r->plan.n; i++) {
-    const perp_record *rec = &r->record[i];
-    perp_json j = { .out = f };
-    perp_json_open(&j, NULL, '{');
-    perp_json_members(&j, "study %s, cell %s, status %s, cause %s, reason %s", s->name,
-                      r->plan.cells[i].id, perp_cell_status_names[rec->status], rec->cause,
+  const perp_study *study = results->study;
+  for (int i = 0; i < results->plan.n; i++) {
+    const perp_record *rec = &results->record[i];
+    perp_json json = { .out = file };
+    perp_json_open(&json, NULL, '{');
+    perp_json_members(&json, "study %s, cell %s, status %s, cause %s, reason %s", study->name,
+                      results->plan.cells[i].id, perp_cell_status_names[rec->status], rec->cause,
                       rec->reason);
-    perp_command_record_json(&j, rec);
-    perp_json_bool(&j, "partial", rec->partial);
-    if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
-    perp_json_int(&j, "schema", rec->schema);
-    perp_json_open(&j, "parameters", '{');
-    perp_cell_json(&j, s, &r->plan.cells[i]);
-    perp_json_close(&j, '}');
-    perp_json_open(&j, "metrics", '{');
-    for (int m = 0; m < s->n_metrics; m++)
-      if (!s->metric[m].timing && !isnan(rec->value[m]))
-        perp_json_real(&j, s->metric[m].name, rec->value[m]);
-    perp_json_close(&j, '}');
-    perp_json_open(&j, "time", '{');
-    for (int m = 0; m < s->n_metrics; m++) {
-      if (!s->metric[m].timing) continue;
-      perp_json_open(&j, s->metric[m].name, '[');
+    perp_command_record_json(&json, rec);
+    perp_json_bool(&json, "partial", rec->partial);
+    if (!isnan(rec->reached)) perp_json_real(&json, "reached", rec->reached);
+    perp_json_int(&json, "schema", rec->schema);
+    perp_json_open(&json, "parameters", '{');
+    perp_cell_json(&json, study, &results->plan.cells[i]);
+    perp_json_close(&json, '}');
+    perp_json_open(&json, "metrics", '{');
+    for (int m = 0; m < study->n_metrics; m++)
+      if (!study->metric[m].timing && !isnan(rec->value[m]))
+        perp_json_real(&json, study->metric[m].name, rec->value[m]);
+    perp_json_close(&json, '}');
+    perp_json_open(&json, "time", '{');
+    for (int m = 0; m < study->n_metrics; m++) {
+      if (!study->metric[m].timing) continue;
+      perp_json_open(&json, study->metric[m].name, '[');
       for (int k = 0; k < rec->rounds; k++)
-        if (rec->round[m] != NULL) perp_json_real(&j, NULL, rec->round[m][k]);
-      perp_json_close(&j, ']');
+        if (rec->round[m] != NULL) perp_json_real(&json, NULL, rec->round[m][k]);
+      perp_json_close(&json, ']');
     }
-    perp_json_close(&j, '}');
-    perp_json_close(&j, '}');
+    perp_json_close(&json, '}');
+    perp_json_close(&json, '}');
   }
 }
 
@@ -145,7 +145,7 @@ static int cmd_export(perp_ctx *ctx, const perp_args *args)
 {
   enum { CSV, JSONL, GNUPLOT, HDF5, FORMS };
   static const char *const forms[] = { "csv", "jsonl", "gnuplot", "hdf5" };
-  perp_results r;
+  perp_results results;
   const char *to = perp_args_get(args, "to"), *path = perp_args_get(args, "output");
   if (to == NULL)
     return perp_usage_error(args, "--to is missing; choose csv, jsonl, gnuplot or hdf5");
@@ -153,21 +153,21 @@ static int cmd_export(perp_ctx *ctx, const perp_args *args)
   if (form < 0) return PERP_EXIT_USAGE;
   if (form == HDF5 && path == NULL)
     return perp_usage_error(args, "--to hdf5 needs a file: -o FILE");
-  const int status = perp_results_open(ctx, args->arg[0], &r);
+  const int status = perp_results_open(ctx, args->arg[0], &results);
   if (status >= 0) return status;
   const bool to_stdout = path == NULL || strcmp(path, "-") == 0;
-  perp_out o = { .f = stdout };
+  perp_out out = { .f = stdout };
   perp_status done = PERP_OK;
   if (form == HDF5)
-    done = perp_export_hdf5(ctx, &r, path);
-  else if (to_stdout || (done = perp_out_open(ctx, path, &o)) == PERP_OK) {
+    done = perp_export_hdf5(ctx, &results, path);
+  else if (to_stdout || (done = perp_out_open(ctx, path, &out)) == PERP_OK) {
     if (form == JSONL)
-      write_jsonl(&r, o.f);
+      write_jsonl(&results, out.f);
     else
-      write_table(ctx, &r, o.f, form == GNUPLOT);
-    if (!to_stdout) done = perp_out_close(ctx, &o, true);
+      write_table(ctx, &results, out.f, form == GNUPLOT);
+    if (!to_stdout) done = perp_out_close(ctx, &out, true);
   }
-  perp_results_free(&r);
+  perp_results_free(&results);
   return done == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, PERP_EXIT_INTERNAL);
 }
 

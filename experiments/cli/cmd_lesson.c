@@ -40,46 +40,48 @@ static void wait_for_enter(void)
 
 static int cmd_lesson_predict(struct session *s)
 {
-  const perp_lesson *l = s->l;
+  const perp_lesson *lesson = s->l;
   int64_t k = 0;
   printf("PREDICT\n");
-  perp_wrap(stdout, 2, l->ask);
-  for (int i = 0; i < l->n_choices; i++) {
-    char *choice = perp_xprintf("%d  %s", i + 1, l->choices[i]);
+  perp_wrap(stdout, 2, lesson->ask);
+  for (int i = 0; i < lesson->n_choices; i++) {
+    char *choice = perp_xprintf("%d  %s", i + 1, lesson->choices[i]);
     perp_wrap(stdout, 3, choice);
     free(choice);
   }
-  const int status = perp_option_int(s->ctx, s->args, "answer", 1, l->n_choices, &k);
+  const int status = perp_option_int(s->ctx, s->args, "answer", 1, lesson->n_choices, &k);
   if (status >= 0) return status;
   if (!perp_option_given(s->args, "answer") && s->talks) {
     char line[64];
-    printf("  your answer [1-%d]: ", l->n_choices);
+    printf("  your answer [1-%d]: ", lesson->n_choices);
     fflush(stdout);
     if (fgets(line, sizeof line, stdin) != NULL) k = atoi(line);
   }
-  if (k > 0) printf("  you say: %s\n", k <= l->n_choices ? l->choices[k - 1] : "none of these");
+  if (k > 0)
+    printf("  you say: %s\n", k <= lesson->n_choices ? lesson->choices[k - 1] : "none of these");
   printf("\n");
   return -1;
 }
 
 static void cmd_lesson_resolve(const struct session *s)
 {
-  const perp_lesson *l = s->l;
-  char *answer = perp_xprintf("ANSWER   %d: %s", l->answer, l->choices[l->answer - 1]);
+  const perp_lesson *lesson = s->l;
+  char *answer = perp_xprintf("ANSWER   %d: %s", lesson->answer,
+                              lesson->choices[lesson->answer - 1]);
   perp_wrap(stdout, 0, answer);
   free(answer);
-  perp_wrap(stdout, 2, l->because);
+  perp_wrap(stdout, 2, lesson->because);
   printf("\n");
 }
 
 /* ---- what was computed ---- */
 
-static void show_results(struct session *s, perp_results *r)
+static void show_results(struct session *s, perp_results *results)
 {
-  printf("RUN      %d simulations or solves\n\n", r->plan.n);
+  printf("RUN      %d simulations or solves\n\n", results->plan.n);
   for (int i = 0; i < s->l->n_plots; i++) {
     perp_lesson_figure figure;
-    perp_lesson_pick(s->ctx, &s->pool, r, &s->l->plots[i], NULL, &figure);
+    perp_lesson_pick(s->ctx, &s->pool, results, &s->l->plots[i], NULL, &figure);
     const char *picture = perp_lesson_draw(&s->pool, &figure, &s->l->plots[i]);
     if (picture != NULL)
       printf("%s\n", picture);
@@ -89,29 +91,29 @@ static void show_results(struct session *s, perp_results *r)
     if (s->talks) wait_for_enter();
   }
   for (int i = 0; i < s->l->n_show; i++) {
-    perp_text t = { 0 };
-    perp_lesson_say(s->ctx, r, &s->l->show[i], &t);
-    perp_wrap(stdout, 2, t.s);
-    perp_text_free(&t);
+    perp_text text = { 0 };
+    perp_lesson_say(s->ctx, results, &s->l->show[i], &text);
+    perp_wrap(stdout, 2, text.s);
+    perp_text_free(&text);
   }
-  const perp_claim_result *claims = perp_results_claims(s->ctx, r);
-  for (int i = 0; i < r->study->n_claims; i++) {
-    perp_text t = { 0 };
-    perp_text_add(&t, "%s: %s%s", perp_verdict_name(claims[i].verdict), claims[i].claim->text,
-                  perp_claim_sides(&r->pool, &claims[i]));
-    perp_wrap(stdout, 2, t.s);
-    perp_text_free(&t);
+  const perp_claim_result *claims = perp_results_claims(s->ctx, results);
+  for (int i = 0; i < results->study->n_claims; i++) {
+    perp_text text = { 0 };
+    perp_text_add(&text, "%s: %s%s", perp_verdict_name(claims[i].verdict), claims[i].claim->text,
+                  perp_claim_sides(&results->pool, &claims[i]));
+    perp_wrap(stdout, 2, text.s);
+    perp_text_free(&text);
   }
   printf("\n");
 }
 
 static void ask_exercise(const struct session *s)
 {
-  const perp_lesson *l = s->l;
+  const perp_lesson *lesson = s->l;
   printf("EXERCISE\n");
-  perp_wrap(stdout, 2, l->exercise.ask);
-  printf("  check your answer with: perp lesson %s --check '%s'\n", l->name,
-         l->exercise.try != NULL ? "..." : "NUMBER");
+  perp_wrap(stdout, 2, lesson->exercise.ask);
+  printf("  check your answer with: perp lesson %s --check '%s'\n", lesson->name,
+         lesson->exercise.try != NULL ? "..." : "NUMBER");
 }
 
 /* ---- the command ---- */
@@ -119,11 +121,11 @@ static void ask_exercise(const struct session *s)
 static int list_lessons(const perp_args *args, const perp_lesson_file *file, int n)
 {
   if (perp_option_given(args, "json")) {
-    perp_json j = { .out = stdout, .indent = true };
-    perp_json_open(&j, NULL, '[');
+    perp_json json = { .out = stdout, .indent = true };
+    perp_json_open(&json, NULL, '[');
     for (int i = 0; i < n; i++)
-      perp_json_object(&j, NULL, "name %s, title %s", file[i].name, file[i].title);
-    perp_json_close(&j, ']');
+      perp_json_object(&json, NULL, "name %s, title %s", file[i].name, file[i].title);
+    perp_json_close(&json, ']');
     return PERP_EXIT_OK;
   }
   for (int i = 0; i < n; i++) printf("%-12s %s\n", file[i].name, file[i].title);
@@ -156,8 +158,8 @@ static int show_step(struct session *s)
 {
   perp_study *study = NULL;
   perp_diag diag = { 0 };
-  perp_study_request q = { .file = s->l->name, .text = s->l->study, .profile = "" };
-  if (s->l->study == NULL || perp_study_read(s->ctx, &q, &diag, &study) != PERP_OK ||
+  perp_study_request request = { .file = s->l->name, .text = s->l->study, .profile = "" };
+  if (s->l->study == NULL || perp_study_read(s->ctx, &request, &diag, &study) != PERP_OK ||
       perp_kind_param(study->kind, "scene") < 0) {
     perp_diag_free(&diag);
     perp_study_free(study);
@@ -179,38 +181,39 @@ static int show_step(struct session *s)
 
 static int cmd_lesson_tell(struct session *s)
 {
-  const perp_lesson *l = s->l;
+  const perp_lesson *lesson = s->l;
   perp_results results;
   bool ran = false;
   if ((perp_args_get(s->args, "html") != NULL || perp_option_given(s->args, "open")) &&
       !perp_web_built())
     return cmd_lesson_failed(s, perp_web_missing(s->ctx));
-  printf("%s\n", l->title);
-  for (size_t i = 0; i < strlen(l->title); i++) putchar('=');
+  printf("%s\n", lesson->title);
+  for (size_t i = 0; i < strlen(lesson->title); i++) putchar('=');
   printf("\n\n");
-  cmd_lesson_paragraphs(l->story, l->n_story);
+  cmd_lesson_paragraphs(lesson->story, lesson->n_story);
   int status = cmd_lesson_predict(s);
   if (status >= 0) return status;
   perp_status done = PERP_OK;
-  if (l->study != NULL) {
+  if (lesson->study != NULL) {
     fflush(stdout);
-    done = perp_lesson_run(s->ctx, l, NULL, 0, s->dir, &results);
+    done = perp_lesson_run(s->ctx, lesson, NULL, 0, s->dir, &results);
     ran = done == PERP_OK;
     if (ran) show_results(s, &results);
   }
-  if (done == PERP_OK && l->n > 0) perp_lesson_problem(l, stdout);
-  for (int i = 0; i < l->n_solvers && done == PERP_OK; i++)
-    done = perp_lesson_pivots(s->ctx, l, l->solvers[i], stdout, s->talks ? wait_for_enter : NULL);
+  if (done == PERP_OK && lesson->n > 0) perp_lesson_problem(lesson, stdout);
+  for (int i = 0; i < lesson->n_solvers && done == PERP_OK; i++)
+    done = perp_lesson_pivots(s->ctx, lesson, lesson->solvers[i], stdout,
+                              s->talks ? wait_for_enter : NULL);
   if (done == PERP_OK) {
-    if (l->n > 0) printf("\n");
+    if (lesson->n > 0) printf("\n");
     cmd_lesson_resolve(s);
-    cmd_lesson_paragraphs(l->end, l->n_end);
+    cmd_lesson_paragraphs(lesson->end, lesson->n_end);
     ask_exercise(s);
     const char *html = perp_args_get(s->args, "html");
     bool open = perp_option_given(s->args, "open");
-    char *usual = perp_xprintf("lesson-%s.html", l->name);
+    char *usual = perp_xprintf("lesson-%s.html", lesson->name);
     if (html == NULL && open) html = usual;
-    if (html != NULL) done = perp_lesson_page(s->ctx, l, ran ? &results : NULL, s->dir, html);
+    if (html != NULL) done = perp_lesson_page(s->ctx, lesson, ran ? &results : NULL, s->dir, html);
     if (html != NULL && done == PERP_OK) printf("page    %s\n", html);
     if (html != NULL && open && done == PERP_OK) perp_show_page(html);
     free(usual);

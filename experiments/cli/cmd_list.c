@@ -95,24 +95,26 @@ static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *poo
                     struct part part[MOST])
 {
   int n = 0;
-  const perp_desc *d;
+  const perp_desc *desc;
   perp_study_file *file;
   if (kind->kind != PERP_KIND_NONE) {
-    for (; n < MOST && (d = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++) {
-      part[n] = (struct part){ .name = d->name, .what = d->summary, .d = d };
+    for (; n < MOST && (desc = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++) {
+      part[n] = (struct part){ .name = desc->name, .what = desc->summary, .d = desc };
       if (kind->kind != PERP_KIND_engine ||
-          perp_engine_here((const perp_engine_desc *)(const void *)d))
+          perp_engine_here((const perp_engine_desc *)(const void *)desc))
         continue; /* only engines may have no library here */
-      part[n].part = d->name;
-      part[n].packages = perp_optional_packages(d->name);
+      part[n].part = desc->name;
+      part[n].packages = perp_optional_packages(desc->name);
     }
-    const perp_optional *o;
-    for (int i = 0; n < MOST && (o = perp_optional_at(i)) != NULL; i++)
-      if (o->kind == kind->kind && perp_optional_absent(ctx, o->kind, o->name) != NULL)
-        part[n++] = (struct part){ o->name, o->summary, NULL, NULL, o->part, o->packages };
+    const perp_optional *optional;
+    for (int i = 0; n < MOST && (optional = perp_optional_at(i)) != NULL; i++)
+      if (optional->kind == kind->kind &&
+          perp_optional_absent(ctx, optional->kind, optional->name) != NULL)
+        part[n++] = (struct part){ optional->name, optional->summary, NULL,
+                                   NULL,           optional->part,    optional->packages };
   } else if (strcmp(kind->name, "plots") == 0)
-    for (const perp_plot_name *p = perp_plot_names; p->name != NULL; p++)
-      part[n++] = (struct part){ .name = p->name, .what = p->what };
+    for (const perp_plot_name *name = perp_plot_names; name->name != NULL; name++)
+      part[n++] = (struct part){ .name = name->name, .what = name->what };
   else
     for (const int files = perp_study_files(pool, &file); n < files; n++)
       part[n] = (struct part){ .name = file[n].name, .path = file[n].path };
@@ -120,11 +122,11 @@ static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *poo
 }
 
 /* With the keys of one that is here (perp_describe_json), as far as they are known. */
-static void list_absent_json(perp_json *j, perp_kind kind, const char *name, const char *summary,
+static void list_absent_json(perp_json *json, perp_kind kind, const char *name, const char *summary,
                              const char *part, const char *packages)
 {
   perp_json_members(
-      j,
+      json,
       "{ kind %s, name %s, summary %s, reference %s, absent? %d, part %s, packages %s, "
       "capabilities: [ ] options: [ ] }",
       perp_kind_name(kind), name, summary, "", 1, part, packages);
@@ -206,22 +208,22 @@ const perp_command perp_list_command = {
 /* ---- info ---- */
 
 /* Three rows that are a vector, as scene files write it. */
-static bool info_vector(const perp_opt *o, const void *opts)
+static bool info_vector(const perp_opt *opt, const void *opts)
 {
   static const char *const ends[] = { "_x", "_y", "_z" };
   char value[3][40];
-  size_t n = strlen(o->key);
+  size_t n = strlen(opt->key);
   for (int k = 0; k < 3; k++) {
-    if (o[k].type != PERP_OPT_REAL || n < 3 || strlen(o[k].key) != n ||
-        strncmp(o[k].key, o->key, n - 2) != 0 || strcmp(o[k].key + n - 2, ends[k]) != 0)
+    if (opt[k].type != PERP_OPT_REAL || n < 3 || strlen(opt[k].key) != n ||
+        strncmp(opt[k].key, opt->key, n - 2) != 0 || strcmp(opt[k].key + n - 2, ends[k]) != 0)
       return false;
-    perp_opt_format(&o[k], opts, value[k], sizeof value[k]);
+    perp_opt_format(&opt[k], opts, value[k], sizeof value[k]);
   }
   char name[64];
-  snprintf(name, sizeof name, "%.*s", (int)n - 2, o->key);
-  printf("  %-14s %-8s default [%s, %s, %s]\n", name, o->unit[0] ? o->unit : "-", value[0],
+  snprintf(name, sizeof name, "%.*s", (int)n - 2, opt->key);
+  printf("  %-14s %-8s default [%s, %s, %s]\n", name, opt->unit[0] ? opt->unit : "-", value[0],
          value[1], value[2]);
-  perp_wrap(stdout, 17, o->help);
+  perp_wrap(stdout, 17, opt->help);
   return true;
 }
 
@@ -286,31 +288,33 @@ static void info_text(perp_kind kind, const perp_desc *d)
   printf("\n  options of %s\n", d->name);
   void *opts = perp_xalloc(1, d->opts_size);
   perp_opts_default(d, opts);
-  for (const perp_opt *o = d->opts; o->type != PERP_OPT_END; o++) {
+  for (const perp_opt *opt = d->opts; opt->type != PERP_OPT_END; opt++) {
     char value[160], range[512];
-    if (info_vector(o, opts)) {
-      o += 2;
+    if (info_vector(opt, opts)) {
+      opt += 2;
       continue;
     }
-    perp_opt_format(o, opts, value, sizeof value);
-    perp_opt_range(o, range, sizeof range);
-    const int n = printf("  %-14s %-8s default %-10s", o->key, o->unit[0] ? o->unit : "-", value);
+    perp_opt_format(opt, opts, value, sizeof value);
+    perp_opt_range(opt, range, sizeof range);
+    const int n = printf("  %-14s %-8s default %-10s", opt->key, opt->unit[0] ? opt->unit : "-",
+                         value);
     if (n + 1 + (int)strlen(range) <= PERP_TABLE_WIDTH)
       printf(" %s\n", range);
     else
       printf("\n%*s%s\n", 17, "", range);
-    perp_wrap(stdout, 17, o->help);
+    perp_wrap(stdout, 17, opt->help);
   }
   free(opts);
 }
 
 /* What stands in the file of a scene. */
-static int info_source(const perp_args *args, const perp_desc *d)
+static int info_source(const perp_args *args, const perp_desc *desc)
 {
-  char *source = perp_scene_file_source(d);
+  char *source = perp_scene_file_source(desc);
   if (source == NULL)
-    return perp_usage_error(
-        args, "%s is no scene of a file; its model as one: perp export-scene %s", d->name, d->name);
+    return perp_usage_error(args,
+                            "%s is no scene of a file; its model as one: perp export-scene %s",
+                            desc->name, desc->name);
   fputs(source, stdout);
   free(source);
   return PERP_EXIT_OK;
@@ -350,34 +354,35 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
   if (source && scene != NULL) return info_source(args, scene);
   for (int i = 0; i < N_KINDS; i++) {
     if (kinds[i].kind == PERP_KIND_NONE || (only >= 0 && i != only)) continue;
-    const perp_desc *d;
-    for (int p = 0; (d = perp_plugin_at(ctx, kinds[i].kind, p)) != NULL; p++) {
-      if (n_names < MOST) names[n_names++] = d->name;
-      if (strcmp(d->name, name) != 0) continue;
+    const perp_desc *desc;
+    for (int p = 0; (desc = perp_plugin_at(ctx, kinds[i].kind, p)) != NULL; p++) {
+      if (n_names < MOST) names[n_names++] = desc->name;
+      if (strcmp(desc->name, name) != 0) continue;
       if (source)
         return perp_usage_error(args, "only scenes have a source: %s is of kind %s", name,
                                 perp_kind_name(kinds[i].kind));
       if (json && found == 0) perp_json_open(&j, NULL, '[');
       if (json)
-        perp_describe_json(&j, kinds[i].kind, d);
+        perp_describe_json(&j, kinds[i].kind, desc);
       else {
         if (found > 0) printf("\n");
-        info_text(kinds[i].kind, d);
+        info_text(kinds[i].kind, desc);
       }
       found++;
     }
   }
-  const perp_optional *o;
-  for (int i = 0; found == 0 && !source && (o = perp_optional_at(i)) != NULL; i++)
-    if (strcmp(o->name, name) == 0 && (only < 0 || kinds[only].kind == o->kind)) {
+  const perp_optional *optional;
+  for (int i = 0; found == 0 && !source && (optional = perp_optional_at(i)) != NULL; i++)
+    if (strcmp(optional->name, name) == 0 && (only < 0 || kinds[only].kind == optional->kind)) {
       if (json) {
         perp_json_open(&j, NULL, '[');
-        list_absent_json(&j, o->kind, o->name, o->summary, o->part, o->packages);
+        list_absent_json(&j, optional->kind, optional->name, optional->summary, optional->part,
+                         optional->packages);
       } else {
-        printf("%s (%s)\n", o->name, perp_kind_name(o->kind));
-        perp_wrap(stdout, 2, o->summary);
+        printf("%s (%s)\n", optional->name, perp_kind_name(optional->kind));
+        perp_wrap(stdout, 2, optional->summary);
         perp_wrapf(stdout, 2, "This perp was built without %s. To have it: ./perp setup %s",
-                   o->packages, o->part);
+                   optional->packages, optional->part);
       }
       found++;
     }

@@ -37,9 +37,9 @@ static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, 
                                int k)
 {
   char *source = perp_xprintf("%s/%s", from, name), *target = perp_xprintf("%s/%s", to, name);
-  DIR *d = opendir(source);
-  perp_status status = d != NULL ? perp_make_part(ctx, to, name) : PERP_OK;
-  for (struct dirent *e; d != NULL && status == PERP_OK && (e = readdir(d)) != NULL;) {
+  DIR *dir = opendir(source);
+  perp_status status = dir != NULL ? perp_make_part(ctx, to, name) : PERP_OK;
+  for (struct dirent *e; dir != NULL && status == PERP_OK && (e = readdir(dir)) != NULL;) {
     if (e->d_name[0] == '.') continue;
     bool journal = strcmp(name, "journal") == 0;
     char *a = perp_xprintf("%s/%s", source, e->d_name);
@@ -49,67 +49,64 @@ static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, 
     free(a);
     free(b);
   }
-  if (d != NULL) closedir(d);
+  if (dir != NULL) closedir(dir);
   free(source);
   free(target);
   return status;
 }
 
-/* The selection of the whole: what all parts agree on. */
-static perp_selection cmd_merge_joined(const perp_join *g)
-{
-  perp_selection s = g->part[0].selection;
-  for (int k = 1; k < g->n; k++) {
-    const perp_selection *o = &g->part[k].selection;
-    if (s.only != NULL && (o->only == NULL || strcmp(s.only, o->only) != 0)) s.only = NULL;
-    if (s.skip != NULL && (o->skip == NULL || strcmp(s.skip, o->skip) != 0)) s.skip = NULL;
-    if (s.plugins == NULL) s.plugins = o->plugins;
-  }
-  s.shard = NULL;
-  s.schema = g->part[0].selection.schema;
-  return s;
-}
-
-static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *dir)
+static perp_status write_folder(perp_ctx *ctx, const perp_join *join, const char *dir)
 {
   static const char *const folders[] = { "journal", "series",   "replay",   "log",
                                          "env",     "problems", "reference" };
   PERP_TRY(perp_make_dirs(ctx, dir));
   perp_status status = PERP_OK;
-  for (int k = 0; k < g->n; k++)
+  for (int k = 0; k < join->n; k++)
     for (size_t f = 0; f < sizeof folders / sizeof *folders && status == PERP_OK; f++)
-      status = copy_folder(ctx, g->part[k].dir, dir, folders[f], k);
+      status = copy_folder(ctx, join->part[k].dir, dir, folders[f], k);
   static const char *const single[] = { "study.yaml", "reference.json" };
   for (size_t f = 0; f < 2 && status == PERP_OK; f++) {
-    char *a = perp_xprintf("%s/%s", g->part[0].dir, single[f]),
+    char *a = perp_xprintf("%s/%s", join->part[0].dir, single[f]),
          *b = perp_xprintf("%s/%s", dir, single[f]);
     if (perp_exists(a)) status = copy_file(ctx, a, b);
     free(a);
     free(b);
   }
-  char *study = perp_xprintf("%s/study.yaml", g->part[0].dir);
+  char *study = perp_xprintf("%s/study.yaml", join->part[0].dir);
   if (status == PERP_OK) status = perp_scene_files_keep(ctx, dir, study);
   free(study);
   char *plan = perp_xprintf("%s/plan.jsonl", dir);
-  perp_selection selection = cmd_merge_joined(g);
+  /* The selection of the whole: what all parts agree on. */
+  perp_selection s = join->part[0].selection;
+  for (int k = 1; k < join->n; k++) {
+    const perp_selection *o = &join->part[k].selection;
+    if (s.only != NULL && (o->only == NULL || strcmp(s.only, o->only) != 0)) s.only = NULL;
+    if (s.skip != NULL && (o->skip == NULL || strcmp(s.skip, o->skip) != 0)) s.skip = NULL;
+    if (s.plugins == NULL) s.plugins = o->plugins;
+  }
+  s.shard = NULL;
+  s.schema = join->part[0].selection.schema;
+  perp_selection selection = s;
   if (status == PERP_OK)
-    status = perp_plan_write(ctx, plan, g->part[0].study, &g->part[0].plan, &selection);
+    status = perp_plan_write(ctx, plan, join->part[0].study, &join->part[0].plan, &selection);
   free(plan);
   return status;
 }
 
-static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, bool report)
+static int cmd_merge_finish(perp_ctx *ctx, const perp_join *join, const char *dir, bool report)
 {
-  perp_results r;
-  if (perp_results_load(ctx, dir, NULL, &r) != PERP_OK) return perp_refuse(ctx, PERP_EXIT_INTERNAL);
-  int code = PERP_EXIT_OK, missing = r.count[PERP_CELL_PLANNED];
-  if (perp_results_derive(ctx, &r) != PERP_OK) code = perp_refuse(ctx, PERP_EXIT_INTERNAL);
-  printf("%s: %d runs from %d folders in %s", r.study->name, r.plan.n - missing, g->n, dir);
-  if (g->duplicates > 0) printf(", %d of them computed more than once", g->duplicates);
+  perp_results results;
+  if (perp_results_load(ctx, dir, NULL, &results) != PERP_OK)
+    return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  int code = PERP_EXIT_OK, missing = results.count[PERP_CELL_PLANNED];
+  if (perp_results_derive(ctx, &results) != PERP_OK) code = perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  printf("%s: %d runs from %d folders in %s", results.study->name, results.plan.n - missing,
+         join->n, dir);
+  if (join->duplicates > 0) printf(", %d of them computed more than once", join->duplicates);
   if (missing > 0) printf(", %d missing", missing);
   printf("\nTables: %s/derived/cells.csv, timing.csv\n", dir);
   fflush(stdout);
-  perp_results_warn_unlike(&r);
+  perp_results_warn_unlike(&results);
   char page[4096];
   perp_report_request request = { 0 };
   if (code == PERP_EXIT_OK && report) {
@@ -130,7 +127,7 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
     perp_text_free(&again);
     code = PERP_EXIT_RESUMABLE;
   }
-  perp_results_free(&r);
+  perp_results_free(&results);
   return code;
 }
 
@@ -143,12 +140,12 @@ static int cmd_merge(perp_ctx *ctx, const perp_args *args)
   free(plan);
   if (taken)
     return perp_usage_error(args, "%s contains results already; choose another folder", dir);
-  perp_join g;
-  int status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &g);
-  if (status < 0 && write_folder(ctx, &g, dir) != PERP_OK)
+  perp_join join;
+  int status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &join);
+  if (status < 0 && write_folder(ctx, &join, dir) != PERP_OK)
     status = perp_refuse(ctx, PERP_EXIT_INTERNAL);
-  if (status < 0) status = cmd_merge_finish(ctx, &g, dir, !perp_option_given(args, "no-report"));
-  perp_join_free(&g);
+  if (status < 0) status = cmd_merge_finish(ctx, &join, dir, !perp_option_given(args, "no-report"));
+  perp_join_free(&join);
   return status;
 }
 

@@ -157,26 +157,23 @@ static void new_scene_next(const char *file)
   perp_text_free(&path);
 }
 
-/* A copy of one that comes with perp. */
-static int new_scene_from(perp_ctx *ctx, const perp_args *args, const char *name)
-{
-  if (perp_args_get(args, "name") != NULL)
-    return perp_usage_error(args,
-                            "--from and --name exclude each other; name the copy with --output");
-  char *file = NULL;
-  const perp_status status = perp_scene_copy(ctx, name, perp_args_get(args, "output"), &file);
-  if (status == PERP_OK) new_scene_next(file);
-  free(file);
-  return cmd_new_ended(status, ctx);
-}
-
 /* A scene file, and the table of events that it names. */
 static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
 {
   if (args->n > 1)
     return perp_usage_error(args, "too many arguments: '%s' is not expected", args->arg[1]);
   const char *from = perp_args_get(args, "from");
-  if (from != NULL) return new_scene_from(ctx, args, from);
+  if (from != NULL) {
+    /* A copy of one that comes with perp. */
+    if (perp_args_get(args, "name") != NULL)
+      return perp_usage_error(args,
+                              "--from and --name exclude each other; name the copy with --output");
+    char *file = NULL;
+    const perp_status status = perp_scene_copy(ctx, from, perp_args_get(args, "output"), &file);
+    if (status == PERP_OK) new_scene_next(file);
+    free(file);
+    return cmd_new_ended(status, ctx);
+  }
   const char *file = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
   char *usual = perp_xprintf("%s.yaml", given != NULL ? given : "my-scene");
   if (file == NULL) file = usual;

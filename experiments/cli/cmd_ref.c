@@ -9,18 +9,19 @@
 #include <string.h>
 
 /* Each scene of the plan once. */
-static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_study *s,
+static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_study *study,
                               const perp_plan *plan, double below, bool json)
 {
   int status = PERP_EXIT_OK;
   bool agree = true;
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
-  int p_scene = perp_kind_param(s->kind, "scene"), p_end = perp_kind_param(s->kind, "t_end");
-  const char *method = s->reference.method[0] != '\0' ? s->reference.method : "auto";
-  const char *with = s->reference.with[0] != '\0' ? s->reference.with : "auto";
+  int p_scene = perp_kind_param(study->kind, "scene"),
+      p_end = perp_kind_param(study->kind, "t_end");
+  const char *method = study->reference.method[0] != '\0' ? study->reference.method : "auto";
+  const char *with = study->reference.with[0] != '\0' ? study->reference.with : "auto";
   bool recompute = perp_option_given(args, "recompute");
-  char *dir = perp_xprintf("results/%s", s->name);
+  char *dir = perp_xprintf("results/%s", study->name);
   for (int i = 0; i < plan->n && status == PERP_EXIT_OK; i++) {
     const char *scene = plan->cells[i].value[p_scene].text;
     const double end = plan->cells[i].value[p_end].number;
@@ -29,25 +30,27 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
       before = strcmp(plan->cells[k].value[p_scene].text, scene) == 0 &&
                plan->cells[k].value[p_end].number == end;
     if (before) continue;
-    perp_agreement a;
+    perp_agreement agreement;
     const perp_reference_request request = { scene, method, with, end };
-    bool kept = !recompute && perp_reference_kept(dir, &request, &a);
-    if (!kept && perp_reference_compare(ctx, &request, &a) != PERP_OK) {
+    bool kept = !recompute && perp_reference_kept(dir, &request, &agreement);
+    if (!kept && perp_reference_compare(ctx, &request, &agreement) != PERP_OK) {
       status = perp_refuse(ctx, PERP_EXIT_INPUT);
       break;
     }
-    bool good = !(a.worst > below), both = a.method[0] != '\0' && a.with[0] != '\0';
+    bool good = !(agreement.worst > below),
+         both = agreement.method[0] != '\0' && agreement.with[0] != '\0';
     agree = agree && good;
     if (json)
-      perp_reference_write(&j, &request, &a, below);
+      perp_reference_write(&j, &request, &agreement, below);
     else if (both)
       printf("%s: %s: %s against %s differ by %.3g at %d times to %g s%s\n", scene,
-             good ? "agree" : "DISAGREE", a.method, a.with, a.worst, a.times, a.t_end,
+             good ? "agree" : "DISAGREE", agreement.method, agreement.with, agreement.worst,
+             agreement.times, agreement.t_end,
              kept ? " (stored by an earlier run; --recompute computes it again)" : "");
     else
       printf("%s: %s%s\n", scene,
-             a.method[0] != '\0' ? "only one reference: " : "no reference: invariants only",
-             a.method);
+             agreement.method[0] != '\0' ? "only one reference: " : "no reference: invariants only",
+             agreement.method);
   }
   if (json) perp_json_close(&j, ']');
   free(dir);
@@ -56,25 +59,25 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
 
 static int cmd_ref(perp_ctx *ctx, const perp_args *args)
 {
-  perp_study *s;
+  perp_study *study;
   perp_plan plan;
-  int status = perp_command_plan(ctx, args, false, &s, &plan);
+  int status = perp_command_plan(ctx, args, false, &study, &plan);
   if (status >= 0) return status;
-  double below = s->reference.with[0] != '\0' ? s->reference.below : 1e-9;
+  double below = study->reference.with[0] != '\0' ? study->reference.below : 1e-9;
   const char *text = perp_args_get(args, "below");
   const bool json = perp_option_given(args, "json");
   if (text != NULL && (perp_parse_real(ctx, text, "", &below) != PERP_OK || !(below > 0)))
     status = perp_usage_error(args, "--below must be a positive number: got '%s'", text);
-  else if (s->kind == &perp_kind_simulate)
-    status = compare_references(ctx, args, s, &plan, below, json);
+  else if (study->kind == &perp_kind_simulate)
+    status = compare_references(ctx, args, study, &plan, below, json);
   else {
     printf(
         "studies of kind %s need no references: solutions are checked against the problem itself\n",
-        s->kind->name);
+        study->kind->name);
     status = PERP_EXIT_OK;
   }
   perp_plan_free(&plan);
-  perp_study_free(s);
+  perp_study_free(study);
   return status;
 }
 

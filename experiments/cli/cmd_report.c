@@ -41,21 +41,21 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   request.figs = formats.s;
   if (args->n > 1 && request.out == NULL)
     return perp_usage_error(args, "several folders need an output file: -o FILE.html");
-  perp_join g;
+  perp_join join;
   int undrawn = 0;
-  exit_status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &g);
+  exit_status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &join);
   if (exit_status < 0) {
-    perp_join_records(&g);
-    perp_results_warn_unlike(&g.part[0]);
-    if (g.n == 1 && perp_results_derive(ctx, &g.part[0]) != PERP_OK) perp_print_error(ctx);
-    perp_status status = perp_report_results(ctx, &g.part[0], &request, page, sizeof page,
+    perp_join_records(&join);
+    perp_results_warn_unlike(&join.part[0]);
+    if (join.n == 1 && perp_results_derive(ctx, &join.part[0]) != PERP_OK) perp_print_error(ctx);
+    perp_status status = perp_report_results(ctx, &join.part[0], &request, page, sizeof page,
                                              &undrawn);
     if (status != PERP_OK)
       exit_status = perp_refuse(ctx, status == PERP_ERR_IO ? PERP_EXIT_INPUT : PERP_EXIT_INTERNAL);
   }
   perp_text_free(&formats);
-  int duplicates = g.duplicates, folders = g.n;
-  perp_join_free(&g);
+  int duplicates = join.duplicates, folders = join.n;
+  perp_join_free(&join);
   if (exit_status >= 0) return exit_status;
   if (duplicates > 0)
     perp_say("%d run(s) are in more than one of the %d folders", duplicates, folders);
@@ -103,29 +103,25 @@ const perp_command perp_report_command = {
 
 /* ---- answer ---- */
 
-static void answer_text(const perp_ctx *ctx, perp_results *r)
-{
-  const perp_answer *answers;
-  const int n = perp_results_answers(ctx, r, &answers);
-  const char *left_out = perp_results_left_out(r);
-  printf("%s: %s\n", r->study->name, r->study->title);
-  if (r->study->question[0] != '\0') perp_wrap(stdout, 2, r->study->question);
-  for (int i = 0; i < n; i++) perp_answer_print(r, &answers[i], INT_MAX, stdout);
-  if (left_out[0] != '\0') putchar('\n');
-  perp_wrap(stdout, 0, left_out);
-}
-
 static int cmd_answer(perp_ctx *ctx, const perp_args *args)
 {
-  perp_results r;
-  const int status = perp_results_open(ctx, args->arg[0], &r);
+  perp_results results;
+  const int status = perp_results_open(ctx, args->arg[0], &results);
   if (status >= 0) return status;
-  perp_json j = { .out = stdout, .indent = true };
+  perp_json json = { .out = stdout, .indent = true };
   if (perp_option_given(args, "json"))
-    perp_answers_json(ctx, &r, &j);
-  else
-    answer_text(ctx, &r);
-  perp_results_free(&r);
+    perp_answers_json(ctx, &results, &json);
+  else {
+    const perp_answer *answers;
+    const int n = perp_results_answers(ctx, &results, &answers);
+    const char *left_out = perp_results_left_out(&results);
+    printf("%s: %s\n", results.study->name, results.study->title);
+    if (results.study->question[0] != '\0') perp_wrap(stdout, 2, results.study->question);
+    for (int i = 0; i < n; i++) perp_answer_print(&results, &answers[i], INT_MAX, stdout);
+    if (left_out[0] != '\0') putchar('\n');
+    perp_wrap(stdout, 0, left_out);
+  }
+  perp_results_free(&results);
   return PERP_EXIT_OK;
 }
 

@@ -47,18 +47,18 @@ static void say_next(const perp_results *after, void *user)
  * resuming. */
 static char *command_line(int argc, char **argv)
 {
-  perp_text t = { 0 };
-  perp_text_add(&t, "perp");
+  perp_text text = { 0 };
+  perp_text_add(&text, "perp");
   for (int i = 0; i < argc; i++) {
     if (strcmp(argv[i], "--fresh") == 0) continue;
-    perp_text_add(&t, " ");
-    perp_shell_word(&t, argv[i]);
+    perp_text_add(&text, " ");
+    perp_shell_word(&text, argv[i]);
   }
-  perp_plugin_arguments(&t);
-  return t.s;
+  perp_plugin_arguments(&text);
+  return text.s;
 }
 
-static int read_shard(const perp_args *args, perp_run_options *o)
+static int read_shard(const perp_args *args, perp_run_options *options)
 {
   const char *text = perp_args_get(args, "shard");
   if (text == NULL) return -1;
@@ -69,24 +69,26 @@ static int read_shard(const perp_args *args, perp_run_options *o)
       n < k)
     return perp_usage_error(
         args, "--shard must be k/n, slice:k/n or hash:k/n with 1 <= k <= n: got '%s'", text);
-  o->shard = text;
+  options->shard = text;
   return -1;
 }
 
-static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *o)
+static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *options)
 {
   int64_t jobs = 0;
   int status = perp_option_int(ctx, args, "jobs", 1, 4096, &jobs);
   if (status < 0)
-    status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &o->timeout);
-  if (status < 0) status = perp_option_parsed(ctx, args, "budget", perp_parse_duration, &o->budget);
-  if (status < 0) status = perp_option_parsed(ctx, args, "memory", perp_parse_size, &o->memory);
+    status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &options->timeout);
+  if (status < 0)
+    status = perp_option_parsed(ctx, args, "budget", perp_parse_duration, &options->budget);
+  if (status < 0)
+    status = perp_option_parsed(ctx, args, "memory", perp_parse_size, &options->memory);
   if (status >= 0) return status;
-  o->jobs = (int)jobs;
-  o->only = perp_args_get(args, "only");
-  o->skip = perp_args_get(args, "skip");
-  o->keep_program = perp_option_given(args, "keep-program");
-  o->fresh = perp_option_given(args, "fresh");
+  options->jobs = (int)jobs;
+  options->only = perp_args_get(args, "only");
+  options->skip = perp_args_get(args, "skip");
+  options->keep_program = perp_option_given(args, "keep-program");
+  options->fresh = perp_option_given(args, "fresh");
   const char *style = perp_args_get(args, "progress");
   if (style != NULL) {
     int n = 0;
@@ -94,49 +96,49 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
     const int k = perp_choose(args, "--progress: unknown style", style, perp_progress_styles, n,
                               "");
     if (k < 0) return PERP_EXIT_USAGE;
-    o->progress = (perp_progress_style)k;
+    options->progress = (perp_progress_style)k;
   }
-  o->quiet = perp_option_given(args, "quiet");
-  if (o->quiet) o->progress = PERP_PROGRESS_NONE;
+  options->quiet = perp_option_given(args, "quiet");
+  if (options->quiet) options->progress = PERP_PROGRESS_NONE;
   /* programs read objects, and nothing else, until there is an error */
-  if (o->progress == PERP_PROGRESS_JSON) o->quiet = true;
-  o->journal_only = perp_option_given(args, "journal-only");
-  if (perp_option_given(args, "no-report") || o->journal_only) o->report = NULL;
+  if (options->progress == PERP_PROGRESS_JSON) options->quiet = true;
+  options->journal_only = perp_option_given(args, "journal-only");
+  if (perp_option_given(args, "no-report") || options->journal_only) options->report = NULL;
   static const char *const without[] = { "no-report", "journal-only", "shard" };
   for (int i = 0; i < 3 && perp_option_given(args, "open"); i++)
     if (perp_option_given(args, without[i]))
       return perp_usage_error(args, "--open shows the report, and --%s makes none", without[i]);
-  if (o->fresh && perp_option_given(args, "resume"))
+  if (options->fresh && perp_option_given(args, "resume"))
     return perp_usage_error(args, "--fresh and --resume contradict each other");
   const int first = PERP_CELL_FIXED_WORK, causes = PERP_CELL_SKIPPED + 1 - first;
   status = perp_option_words(args, "retry", "cause", perp_cell_status_names + first, causes, "",
-                             o->retry + first);
-  return status >= 0 ? status : read_shard(args, o);
+                             options->retry + first);
+  return status >= 0 ? status : read_shard(args, options);
 }
 
 static int cmd_run(perp_ctx *ctx, int argc, char **argv)
 {
   perp_args args;
   perp_study *study = NULL;
-  perp_run_options o = {
+  perp_run_options options = {
     .timeout = (double)NAN, .memory = (double)NAN, .report = write_report, .next = say_next
   };
   int status = perp_args_read(&perp_run_command.cli, argc, argv, &args);
-  if (status < 0) status = read_options(ctx, &args, &o);
+  if (status < 0) status = read_options(ctx, &args, &options);
   if (status < 0) status = perp_command_study(ctx, &args, &study);
   if (status >= 0) return status;
   bool asked = false;
   for (int i = 0; i < args.n_flags; i++)
     asked = asked || (strcmp(args.flag[i].flag->name, "set") == 0 &&
                       strncmp(args.flag[i].value, "profile=", 8) == 0);
-  if (study->profile != NULL && !asked && !o.quiet)
+  if (study->profile != NULL && !asked && !options.quiet)
     perp_say("taking the profile %s (--set profile=NAME takes another one)", study->profile);
   char *folder = perp_command_folder(&args, study), *again = command_line(argc, argv);
   bool open = perp_option_given(&args, "open");
-  o.report_user = &open;
-  o.dir = folder;
-  o.again = again;
-  status = perp_run(ctx, study, &o, NULL);
+  options.report_user = &open;
+  options.dir = folder;
+  options.again = again;
+  status = perp_run(ctx, study, &options, NULL);
   free(again);
   free(folder);
   perp_study_free(study);
@@ -213,99 +215,79 @@ static const perp_flag study_flags[] = {
   { 0 }
 };
 
-static void trial_json(perp_json *j, const char *name, const perp_trial *t, const perp_plan *plan,
-                       perp_trial_verdict verdict)
+static void trial_json(perp_json *json, const char *name, const perp_trial *trial,
+                       const perp_plan *plan, perp_trial_verdict verdict)
 {
-  const perp_tally r = perp_trial_reasons(t, verdict);
-  perp_json_open(j, name, '[');
-  for (int i = 0; i < r.n; i++)
-    perp_json_object(j, NULL, "why %s, cells %d, first %s", r.count[i].name, r.count[i].n,
-                     plan->cells[r.count[i].first].id);
-  perp_json_close(j, ']');
-  free(r.count);
+  const perp_tally tally = perp_trial_reasons(trial, verdict);
+  perp_json_open(json, name, '[');
+  for (int i = 0; i < tally.n; i++)
+    perp_json_object(json, NULL, "why %s, cells %d, first %s", tally.count[i].name,
+                     tally.count[i].n, plan->cells[tally.count[i].first].id);
+  perp_json_close(json, ']');
+  free(tally.count);
 }
 
-static void check_json(const perp_study *s, const perp_plan *plan, const perp_trial *trial)
+static void check_json(const perp_study *study, const perp_plan *plan, const perp_trial *trial)
 {
-  perp_json j = { .out = stdout, .indent = true };
-  perp_json_open(&j, NULL, '{');
-  perp_json_members(&j,
+  perp_json json = { .out = stdout, .indent = true };
+  perp_json_open(&json, NULL, '{');
+  perp_json_members(&json,
                     "study %s, kind %s, profile %s, combinations %lld, cells %d, duplicates %d, "
                     "timing_rounds %d",
-                    s->name, s->kind->name, s->profile, (long long)plan->combinations, plan->n,
-                    plan->duplicates, s->measure.repeats);
-  perp_json_open(&j, "axes", '[');
-  for (int a = 0; a < s->n_axes; a++) {
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "name", s->kind->params[s->axes[a].param].key);
-    perp_json_open(&j, "values", '[');
-    for (int i = 0; i < s->axes[a].n; i++) perp_json_text(&j, NULL, s->axes[a].value[i].text);
-    perp_json_close(&j, ']');
-    perp_json_close(&j, '}');
+                    study->name, study->kind->name, study->profile, (long long)plan->combinations,
+                    plan->n, plan->duplicates, study->measure.repeats);
+  perp_json_open(&json, "axes", '[');
+  for (int a = 0; a < study->n_axes; a++) {
+    perp_json_open(&json, NULL, '{');
+    perp_json_text(&json, "name", study->kind->params[study->axes[a].param].key);
+    perp_json_open(&json, "values", '[');
+    for (int i = 0; i < study->axes[a].n; i++)
+      perp_json_text(&json, NULL, study->axes[a].value[i].text);
+    perp_json_close(&json, ']');
+    perp_json_close(&json, '}');
   }
-  perp_json_close(&j, ']');
-  perp_json_open(&j, "excluded", '[');
-  for (int e = 0; e < s->n_exclude; e++)
-    perp_json_object(&j, NULL, "where %s, reason %s, combinations %d", s->exclude[e].where_text,
-                     s->exclude[e].reason, plan->excluded[e]);
-  perp_json_close(&j, ']');
-  perp_json_open(&j, "left_out", '[');
+  perp_json_close(&json, ']');
+  perp_json_open(&json, "excluded", '[');
+  for (int e = 0; e < study->n_exclude; e++)
+    perp_json_object(&json, NULL, "where %s, reason %s, combinations %d",
+                     study->exclude[e].where_text, study->exclude[e].reason, plan->excluded[e]);
+  perp_json_close(&json, ']');
+  perp_json_open(&json, "left_out", '[');
   for (int i = 0; i < plan->n_absent; i++)
-    perp_json_object(&j, NULL, "part %s, packages %s, combinations %d", plan->absent[i].part,
+    perp_json_object(&json, NULL, "part %s, packages %s, combinations %d", plan->absent[i].part,
                      perp_optional_packages(plan->absent[i].part), plan->absent[i].combinations);
-  perp_json_close(&j, ']');
-  perp_json_open(&j, "unused", '[');
+  perp_json_close(&json, ']');
+  perp_json_open(&json, "unused", '[');
   for (int i = 0; i < plan->n_drops; i++)
-    perp_json_object(&j, NULL, "parameter %s, why %s, combinations %d",
-                     s->kind->params[plan->drops[i].param].key, plan->drops[i].why,
+    perp_json_object(&json, NULL, "parameter %s, why %s, combinations %d",
+                     study->kind->params[plan->drops[i].param].key, plan->drops[i].why,
                      plan->drops[i].combinations);
-  perp_json_close(&j, ']');
-  perp_json_int(&j, "tried", trial->n - trial->count[PERP_TRIAL_NOT]);
-  trial_json(&j, "refused", trial, plan, PERP_TRIAL_REFUSED);
-  trial_json(&j, "unsuited", trial, plan, PERP_TRIAL_UNSUITED);
-  trial_json(&j, "failed", trial, plan, PERP_TRIAL_FAILED);
-  perp_json_close(&j, '}');
+  perp_json_close(&json, ']');
+  perp_json_int(&json, "tried", trial->n - trial->count[PERP_TRIAL_NOT]);
+  trial_json(&json, "refused", trial, plan, PERP_TRIAL_REFUSED);
+  trial_json(&json, "unsuited", trial, plan, PERP_TRIAL_UNSUITED);
+  trial_json(&json, "failed", trial, plan, PERP_TRIAL_FAILED);
+  perp_json_close(&json, '}');
 }
 
 /* What is not as it looks in the study: equal combinations, cells that cannot be set up. */
-static void print_findings(const perp_study *s, const perp_plan *plan, const perp_trial *trial)
+static void print_findings(const perp_study *study, const perp_plan *plan, const perp_trial *trial)
 {
   enum { MOST = 20 };
-  perp_text t = { 0 };
-  perp_plan_say(s, plan, &t);
-  if (t.n > 0) perp_wrap(stdout, 0, t.s);
-  perp_text_free(&t);
-  perp_plan_say_absent(plan, &t);
-  if (t.n > 0) perp_wrap(stdout, 0, t.s);
-  perp_text_free(&t);
-  perp_trial_say(trial, s, plan, PERP_TRIAL_REFUSED, MOST, &t);
-  perp_trial_say(trial, s, plan, PERP_TRIAL_UNSUITED, MOST / 2, &t);
-  perp_trial_say(trial, s, plan, PERP_TRIAL_FAILED, MOST, &t);
-  if (t.n > 0) fputs(t.s, stdout);
-  if (t.n == 0 && trial->tried > 0)
+  perp_text text = { 0 };
+  perp_plan_say(study, plan, &text);
+  if (text.n > 0) perp_wrap(stdout, 0, text.s);
+  perp_text_free(&text);
+  perp_plan_say_absent(plan, &text);
+  if (text.n > 0) perp_wrap(stdout, 0, text.s);
+  perp_text_free(&text);
+  perp_trial_say(trial, study, plan, PERP_TRIAL_REFUSED, MOST, &text);
+  perp_trial_say(trial, study, plan, PERP_TRIAL_UNSUITED, MOST / 2, &text);
+  perp_trial_say(trial, study, plan, PERP_TRIAL_FAILED, MOST, &text);
+  if (text.n > 0) fputs(text.s, stdout);
+  if (text.n == 0 && trial->tried > 0)
     printf("every run can be set up (%d different combinations of methods tried)\n", trial->tried);
-  perp_text_free(&t);
-}
-
-static void check_text(const perp_study *s, const perp_plan *plan)
-{
-  printf("%s is valid: %s%s%s\n", s->file, s->name, s->profile != NULL ? ", profile " : "",
-         s->profile != NULL ? s->profile : "");
-  for (int a = 0; a < s->n_axes; a++) {
-    perp_text t = { 0 };
-    perp_text_add(&t, "%-12s %3d ", s->kind->params[s->axes[a].param].key, s->axes[a].n);
-    for (int i = 0; i < s->axes[a].n; i++) perp_text_add(&t, " %s", s->axes[a].value[i].text);
-    perp_wrap(stdout, 2, t.s);
-    perp_text_free(&t);
-  }
-  printf("%lld combinations", (long long)plan->combinations);
-  for (int e = 0; e < s->n_exclude; e++)
-    printf(", %d excluded (%s)", plan->excluded[e],
-           s->exclude[e].reason[0] ? s->exclude[e].reason : s->exclude[e].where_text);
-  if (plan->duplicates > 0) printf(", %d equal to another one", plan->duplicates);
-  printf(": %d runs", plan->n);
-  if (s->measure.repeats > 0) printf(", %d timing rounds each", s->measure.repeats);
-  printf("\n");
+  perp_text_free(&text);
 }
 
 static void print_pilot(perp_ctx *ctx, const perp_study *study, const perp_plan *plan)
@@ -341,7 +323,28 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
   int status = perp_command_plan(ctx, args, true, &study, &plan);
   if (status >= 0) return status;
   const bool json = perp_option_given(args, "json");
-  if (!json) check_text(study, &plan);
+  if (!json) {
+    printf("%s is valid: %s%s%s\n", study->file, study->name,
+           study->profile != NULL ? ", profile " : "",
+           study->profile != NULL ? study->profile : "");
+    for (int a = 0; a < study->n_axes; a++) {
+      perp_text text = { 0 };
+      perp_text_add(&text, "%-12s %3d ", study->kind->params[study->axes[a].param].key,
+                    study->axes[a].n);
+      for (int i = 0; i < study->axes[a].n; i++)
+        perp_text_add(&text, " %s", study->axes[a].value[i].text);
+      perp_wrap(stdout, 2, text.s);
+      perp_text_free(&text);
+    }
+    printf("%lld combinations", (long long)plan.combinations);
+    for (int e = 0; e < study->n_exclude; e++)
+      printf(", %d excluded (%s)", plan.excluded[e],
+             study->exclude[e].reason[0] ? study->exclude[e].reason : study->exclude[e].where_text);
+    if (plan.duplicates > 0) printf(", %d equal to another one", plan.duplicates);
+    printf(": %d runs", plan.n);
+    if (study->measure.repeats > 0) printf(", %d timing rounds each", study->measure.repeats);
+    printf("\n");
+  }
   fflush(stdout);
   status = perp_command_try(ctx, args, study, &plan, &trial);
   if (status < 0) {
@@ -375,17 +378,18 @@ const perp_command perp_check_command = {
 };
 
 /* Work is what the kind estimates: steps, or rows squared. */
-static void print_shards(const perp_args *args, const perp_study *s, const perp_plan *plan, int n,
-                         bool json)
+static void print_shards(const perp_args *args, const perp_study *study, const perp_plan *plan,
+                         int n, bool json)
 {
   double total = 0;
-  for (int i = 0; i < plan->n; i++) total += perp_cell_work(s, &plan->cells[i]);
+  for (int i = 0; i < plan->n; i++) total += perp_cell_work(study, &plan->cells[i]);
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   for (int k = 1; k <= n; k++) {
     int cells = 0;
     double work = 0;
-    for (int i = k - 1; i < plan->n; i += n, cells++) work += perp_cell_work(s, &plan->cells[i]);
+    for (int i = k - 1; i < plan->n; i += n, cells++)
+      work += perp_cell_work(study, &plan->cells[i]);
     perp_text command = { 0 };
     perp_text_add(&command, "perp run ");
     perp_shell_path(&command, args->arg[0]);
@@ -394,7 +398,7 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
         perp_text_add(&command, " --set ");
         perp_shell_word(&command, args->flag[f].value);
       }
-    char *part = perp_xprintf("%s-%d", s->name, k);
+    char *part = perp_xprintf("%s-%d", study->name, k);
     perp_text_add(&command, " --shard %d/%d -o ", k, n);
     perp_shell_path(&command, part);
     free(part);
@@ -413,8 +417,9 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
     return;
   }
   printf("then: perp merge");
-  for (int k = 1; k <= n; k++) printf(" %s%s-%d", s->name[0] == '-' ? "./" : "", s->name, k);
-  printf(" -o results/%s\n", s->name); /* the name of a study needs no quotes */
+  for (int k = 1; k <= n; k++)
+    printf(" %s%s-%d", study->name[0] == '-' ? "./" : "", study->name, k);
+  printf(" -o results/%s\n", study->name); /* the name of a study needs no quotes */
 }
 
 static void print_cells(const perp_study *study, const perp_plan *plan, const perp_trial *trial,

@@ -34,136 +34,119 @@ struct run_mind {
 
 static perp_cut run_cut(void *user)
 {
-  const struct run_mind *m = user;
-  return (perp_cut)*perp_kept_cut(m->kept);
+  const struct run_mind *mind = user;
+  return (perp_cut)*perp_kept_cut(mind->kept);
 }
 
 static void run_keep(const perp_result *so_far, void *user)
 {
-  struct run_mind *m = user;
-  struct kept_run *k = perp_kept_place(m->kept);
-  k->result = *so_far;
+  struct run_mind *mind = user;
+  struct kept_run *run = perp_kept_place(mind->kept);
+  run->result = *so_far;
   if (so_far->q == NULL || so_far->nq + so_far->nv > KEPT_STATE)
-    k->result.nq = k->result.nv = 0;
+    run->result.nq = run->result.nv = 0;
   else {
-    memcpy(k->state, so_far->q, (size_t)so_far->nq * sizeof *k->state);
+    memcpy(run->state, so_far->q, (size_t)so_far->nq * sizeof *run->state);
     if (so_far->nv > 0)
-      memcpy(k->state + so_far->nq, so_far->v, (size_t)so_far->nv * sizeof *k->state);
+      memcpy(run->state + so_far->nq, so_far->v, (size_t)so_far->nv * sizeof *run->state);
   }
-  perp_kept_commit(m->kept);
-  if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
-}
-
-/* The result that a child without one has left: as far as it came. */
-static perp_result result_of(const perp_guard *g, const perp_request *q, double *state)
-{
-  perp_result r = { .h = q->h, .t_end = q->t_end };
-  const struct kept_run *k = perp_kept_last(g->kept);
-  snprintf(r.scene, sizeof r.scene, "%s", q->scene);
-  if (k != NULL) {
-    r = k->result;
-    memcpy(state, k->state, (size_t)(r.nq + r.nv) * sizeof *state);
-  }
-  r.q = state;
-  r.v = state + r.nq;
-  r.groups = NULL;
-  r.series = (perp_series){ 0 };
-  r.cut = g->cut;
-  snprintf(r.message, sizeof r.message, "%s", g->cause);
-  return r;
+  perp_kept_commit(mind->kept);
+  if (mind->series.path != NULL) perp_series_add(&mind->series, &so_far->series);
 }
 
 /* ---- for people ---- */
 
-static void print_result(const perp_ctx *ctx, const perp_result *r)
+static void print_result(const perp_ctx *ctx, const perp_result *result)
 {
   char h[40], t_end[40], buf[32], number[32];
-  perp_format_real(r->h, h, sizeof h);
-  perp_format_real(r->t_end, t_end, sizeof t_end);
-  printf("scene    %s\n", r->scene);
-  perp_text t = { 0 };
+  perp_format_real(result->h, h, sizeof h);
+  perp_format_real(result->t_end, t_end, sizeof t_end);
+  printf("scene    %s\n", result->scene);
+  perp_text text = { 0 };
   for (int i = 0; i < PERP_PARTS; i++) {
-    const char *part = perp_part_used(r, i);
-    if (part[0] != '\0') perp_text_add(&t, "%s%s %s", t.n ? ", " : "", perp_part_name(i), part);
+    const char *part = perp_part_used(result, i);
+    if (part[0] != '\0')
+      perp_text_add(&text, "%s%s %s", text.n ? ", " : "", perp_part_name(i), part);
   }
-  if (t.n > 0) perp_wrap_after(stdout, "parts    ", 9, t.s);
-  if (r->resolved[0] != '\0') perp_wrap_after(stdout, "resolved ", 9, r->resolved);
+  if (text.n > 0) perp_wrap_after(stdout, "parts    ", 9, text.s);
+  if (result->resolved[0] != '\0') perp_wrap_after(stdout, "resolved ", 9, result->resolved);
   printf("step     h = %s s to t = %s s\n", h, t_end);
   char cause[512];
-  t.n = 0;
-  perp_text_add(&t, "%s (%s) at t = %.6g s", perp_result_status_name(r), perp_result_reason(r),
-                r->t);
-  if (perp_result_partial(r)) perp_text_add(&t, ": the figures are of the time until then");
-  perp_wrap_after(stdout, "status   ", 9, t.s);
-  perp_result_cause(r, cause, sizeof cause);
+  text.n = 0;
+  perp_text_add(&text, "%s (%s) at t = %.6g s", perp_result_status_name(result),
+                perp_result_reason(result), result->t);
+  if (perp_result_partial(result)) perp_text_add(&text, ": the figures are of the time until then");
+  perp_wrap_after(stdout, "status   ", 9, text.s);
+  perp_result_cause(result, cause, sizeof cause);
   if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
-  if (r->invariants[0] != '\0') perp_wrap_after(stdout, "keeps    ", 9, r->invariants);
-  for (int i = 0; i < r->warnings.n; i++)
-    perp_wrap_after(stdout, "warning  ", 9, r->warnings.line[i]);
-  if (r->warnings.more > 0) perp_wrapf(stdout, 9, "and %d more warnings", r->warnings.more);
-  if (r->note[0] != '\0') perp_wrap_after(stdout, "note     ", 9, r->note);
-  t.n = 0;
-  if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
-  perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");
-  fputs(t.s, stdout);
-  perp_text_free(&t);
+  if (result->invariants[0] != '\0') perp_wrap_after(stdout, "keeps    ", 9, result->invariants);
+  for (int i = 0; i < result->warnings.n; i++)
+    perp_wrap_after(stdout, "warning  ", 9, result->warnings.line[i]);
+  if (result->warnings.more > 0)
+    perp_wrapf(stdout, 9, "and %d more warnings", result->warnings.more);
+  if (result->note[0] != '\0') perp_wrap_after(stdout, "note     ", 9, result->note);
+  text.n = 0;
+  if (result->events[0]) perp_text_add(&text, "events   %s\n", result->events);
+  perp_text_add(&text, "truth    %s\n\n", result->truth[0] ? result->truth : "none");
+  fputs(text.s, stdout);
+  perp_text_free(&text);
 
-  if (r->engine[0] == '\0') perp_contacts_text(&r->contact_count, stdout);
-  perp_solutions_text(&r->solutions, stdout);
+  if (result->engine[0] == '\0') perp_contacts_text(&result->contact_count, stdout);
+  perp_solutions_text(&result->solutions, stdout);
 
   perp_table table;
   perp_table_init(&table, "lrlr");
   perp_table_row(&table, (const char *const[]){ "metric", "value", "unit", "comparisons" });
-  for (int i = 0; i < r->n_metrics; i++) {
-    const perp_desc *d = perp_find(ctx, PERP_KIND_metric, r->metrics[i].name);
-    if (isnan(r->metrics[i].value) || d == NULL || (d->caps & PERP_METRIC_TIMING)) continue;
+  for (int i = 0; i < result->n_metrics; i++) {
+    const perp_desc *d = perp_find(ctx, PERP_KIND_metric, result->metrics[i].name);
+    if (isnan(result->metrics[i].value) || d == NULL || (d->caps & PERP_METRIC_TIMING)) continue;
     const perp_metric_desc *m = (const perp_metric_desc *)(const void *)d;
     const char *count = perp_metric_count(d->name);
-    const double of = count != NULL ? perp_result_metric(r, count) : (double)NAN;
+    const double of = count != NULL ? perp_result_metric(result, count) : (double)NAN;
     perp_table_row(&table,
-                   (const char *const[]){ d->name, perp_brief(r->metrics[i].value, buf), m->unit,
-                                          isnan(of) ? "" : perp_brief(of, number) });
+                   (const char *const[]){ d->name, perp_brief(result->metrics[i].value, buf),
+                                          m->unit, isnan(of) ? "" : perp_brief(of, number) });
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);
-  if (perp_result_metric(r, "lambda.compared") == 1)
+  if (perp_result_metric(result, "lambda.compared") == 1)
     perp_wrap_after(
         stdout, "\nlambda   ", 9,
         "lambda.err.max is a single comparison: no other sample falls on the start of a "
         "step whose multipliers the method reports");
-  if (isnan(r->time.step_us)) return; /* cut short before the clock had its say */
-  const long long steps = (long long)(r->ode_count.steps);
-  printf("\ntime     mean %.4g us CPU a step, %lld steps in %.4g s\n", r->time.step_us, steps,
-         r->time.cpu_s);
-  if (!isnan(r->time.alone_us.median))
+  if (isnan(result->time.step_us)) return; /* cut short before the clock had its say */
+  const long long steps = (long long)(result->ode_count.steps);
+  printf("\ntime     mean %.4g us CPU a step, %lld steps in %.4g s\n", result->time.step_us, steps,
+         result->time.cpu_s);
+  if (!isnan(result->time.alone_us.median))
     printf("         median %.4g us, 99 of 100 at most %.4g us, largest %.4g us\n",
-           r->time.alone_us.median, r->time.alone_us.p99, r->time.alone_us.most);
-  if (r->time.steps_reused > 0)
+           result->time.alone_us.median, result->time.alone_us.p99, result->time.alone_us.most);
+  if (result->time.steps_reused > 0)
     printf("         %lld of %lld steps reused contact impulses and solved nothing\n",
-           (long long)r->time.steps_reused, steps);
-  if (r->time.breakdown_steps == 0) return;
-  t = (perp_text){ 0 };
-  perp_text_add(&t, "mean %.4g us wall time, with clocks inside", r->time.breakdown_us);
-  if (r->time.breakdown_steps < steps)
-    perp_text_add(&t, ", of the first %lld steps", (long long)r->time.breakdown_steps);
-  const double us[] = { r->time.collision_us, r->time.assembly_us, r->time.kkt_us, r->time.lcp_us,
-                        r->time.integrate_us };
+           (long long)result->time.steps_reused, steps);
+  if (result->time.breakdown_steps == 0) return;
+  text = (perp_text){ 0 };
+  perp_text_add(&text, "mean %.4g us wall time, with clocks inside", result->time.breakdown_us);
+  if (result->time.breakdown_steps < steps)
+    perp_text_add(&text, ", of the first %lld steps", (long long)result->time.breakdown_steps);
+  const double us[] = { result->time.collision_us, result->time.assembly_us, result->time.kkt_us,
+                        result->time.lcp_us, result->time.integrate_us };
   static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
   const char *separator = ": ";
   for (int i = 0; i < 5; i++)
     if (us[i] > 0) {
-      perp_text_add(&t, "%s%s %.3g", separator, what[i], us[i]);
+      perp_text_add(&text, "%s%s %.3g", separator, what[i], us[i]);
       separator = ", ";
     }
-  perp_wrap_after(stdout, "within   ", 9, t.s);
-  perp_text_free(&t);
+  perp_wrap_after(stdout, "within   ", 9, text.s);
+  perp_text_free(&text);
 }
 
 /* ---- the command ---- */
 
-static int exit_of_run(const perp_result *r)
+static int exit_of_run(const perp_result *result)
 {
-  switch (perp_result_status(r)) {
+  switch (perp_result_status(result)) {
   case PERP_CELL_OK:
   case PERP_CELL_FIXED_WORK:
   case PERP_CELL_SEVERAL:
@@ -173,38 +156,39 @@ static int exit_of_run(const perp_result *r)
   case PERP_CELL_OOM:
     return PERP_EXIT_INFRA;
   case PERP_CELL_CRASH:
-    return r->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+    return result->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
   default:
     return PERP_EXIT_FAILED;
   }
 }
 
-static int cmd_simulate_tell(const perp_ctx *ctx, const perp_result *r, bool json, bool text)
+static int cmd_simulate_tell(const perp_ctx *ctx, const perp_result *result, bool json, bool text)
 {
   if (json)
-    perp_result_json(r, stdout);
+    perp_result_json(result, stdout);
   else if (text)
-    print_result(ctx, r);
-  return exit_of_run(r);
+    print_result(ctx, result);
+  return exit_of_run(result);
 }
 
 /* In the child: run, print; the series goes to part, which the parent names. */
-static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double timeout,
+static int run_here(perp_ctx *ctx, perp_request *request, const perp_guard *guard, double timeout,
                     const char *series, const char *part, bool json, bool text,
-                    const perp_watching *w)
+                    const perp_watching *watching)
 {
-  struct run_mind m = { g->kept, { .path = part } };
-  const perp_minder minder = { run_cut, run_keep, &m };
+  struct run_mind mind = { guard->kept, { .path = part } };
+  const perp_minder minder = { run_cut, run_keep, &mind };
   perp_result result;
-  q->minder = &minder;
-  perp_status done = perp_simulate(ctx, q, &result);
+  request->minder = &minder;
+  perp_status done = perp_simulate(ctx, request, &result);
   if (done != PERP_OK) return perp_refuse(ctx, perp_exit_of(done));
   if (result.cut == PERP_CUT_TIME)
     snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
-  if (series != NULL) perp_series_add(&m.series, &result.series);
+  if (series != NULL) perp_series_add(&mind.series, &result.series);
   int code = cmd_simulate_tell(ctx, &result, json, text);
-  if (w != NULL && perp_watch_result(ctx, w, 0, &result) != PERP_OK) perp_print_error(ctx);
-  if (series != NULL && !perp_series_close(&m.series)) {
+  if (watching != NULL && perp_watch_result(ctx, watching, 0, &result) != PERP_OK)
+    perp_print_error(ctx);
+  if (series != NULL && !perp_series_close(&mind.series)) {
     perp_say("error: cannot write %s: %s", series, strerror(errno));
     code = PERP_EXIT_INTERNAL;
   }
@@ -213,21 +197,36 @@ static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double 
 }
 
 /* Outside code may do anything to the process that runs it: the parent stays to tell. */
-static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char *series, bool json,
-                     perp_watching *w)
+static int run_apart(perp_ctx *ctx, perp_request *request, double timeout, const char *series,
+                     bool json, perp_watching *watching)
 {
   const bool text = series == NULL || strcmp(series, "-") != 0;
-  perp_guard g;
-  if (perp_guard_begin(ctx, timeout, sizeof(struct kept_run), &g) != PERP_OK)
+  perp_guard guard;
+  if (perp_guard_begin(ctx, timeout, sizeof(struct kept_run), &guard) != PERP_OK)
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   char *part = series == NULL || !text ? NULL : perp_growing_path(series);
   const char *to = part != NULL ? part : series;
-  if (g.child)
-    return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, series, to, json, text, w));
-  int code = g.code;
-  if (g.cut != PERP_CUT_NONE) {
+  if (guard.child)
+    return perp_guard_leave(
+        &guard, run_here(ctx, request, &guard, timeout, series, to, json, text, watching));
+  int code = guard.code;
+  if (guard.cut != PERP_CUT_NONE) {
     double *state = perp_xalloc(KEPT_STATE, sizeof *state);
-    const perp_result left = result_of(&g, q, state);
+    /* The result that a child without one has left: as far as it came. */
+    perp_result result = { .h = request->h, .t_end = request->t_end };
+    const struct kept_run *run = perp_kept_last(guard.kept);
+    snprintf(result.scene, sizeof result.scene, "%s", request->scene);
+    if (run != NULL) {
+      result = run->result;
+      memcpy(state, run->state, (size_t)(result.nq + result.nv) * sizeof *state);
+    }
+    result.q = state;
+    result.v = state + result.nq;
+    result.groups = NULL;
+    result.series = (perp_series){ 0 };
+    result.cut = guard.cut;
+    snprintf(result.message, sizeof result.message, "%s", guard.cause);
+    const perp_result left = result;
     code = cmd_simulate_tell(ctx, &left, json, text);
     free(state);
   }
@@ -236,9 +235,9 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
     code = PERP_EXIT_INTERNAL;
   }
   free(part);
-  perp_guard_free(&g);
-  if (w == NULL) return code;
-  const int shown = perp_watch_end(ctx, w, 1);
+  perp_guard_free(&guard);
+  if (watching == NULL) return code;
+  const int shown = perp_watch_end(ctx, watching, 1);
   return code == PERP_EXIT_OK ? shown : code;
 }
 
@@ -249,27 +248,28 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
   int status = perp_command_request(ctx, args, &given);
   if (status < 0) status = perp_option_int(ctx, args, "rounds", 0, 1000, &rounds);
   if (status >= 0) return status;
-  perp_request q = given.q;
-  q.sample_named = q.sample_every > 0;
-  q.timing_rounds = (int)rounds;
-  q.timing_detail = true;
+  perp_request request = given.q;
+  request.sample_named = request.sample_every > 0;
+  request.timing_rounds = (int)rounds;
+  request.timing_detail = true;
   const char *series = perp_args_get(args, "series");
   bool json = perp_option_given(args, "json");
   if (series != NULL && strcmp(series, "-") == 0 && json)
     return perp_usage_error(
         args, "--json and --series - cannot both use standard output; write the series to a file");
-  q.want_series = series != NULL;
-  perp_watching w = { 0 };
+  request.want_series = series != NULL;
+  perp_watching watching = { 0 };
   if (perp_option_given(args, "view")) {
-    status = perp_watch_begin(ctx, args, q.scene, !json && !(series != NULL && series[0] == '-'),
-                              &w);
+    status = perp_watch_begin(ctx, args, request.scene,
+                              !json && !(series != NULL && series[0] == '-'), &watching);
     if (status >= 0) return status;
-    q.film = true;
-    q.picture_at = fmax(0, w.picture.at);
-    q.replay_path = perp_watch_replay(&w, 0);
+    request.film = true;
+    request.picture_at = fmax(0, watching.picture.at);
+    request.replay_path = perp_watch_replay(&watching, 0);
   } else if ((status = perp_watch_unused(args)) >= 0)
     return status;
-  return run_apart(ctx, &q, given.timeout, series, json, w.folder != NULL ? &w : NULL);
+  return run_apart(ctx, &request, given.timeout, series, json,
+                   watching.folder != NULL ? &watching : NULL);
 }
 
 static const perp_flag simulate_flags[] = {

@@ -30,71 +30,52 @@ static bool is_running(const char *dir)
 struct rounds {
   int done, wanted, noisy;
 };
-static struct rounds count_rounds(const perp_results *r)
+static struct rounds count_rounds(const perp_results *results)
 {
   struct rounds n = { 0 };
-  for (int i = 0; i < r->plan.n; i++) {
-    n.done += r->record[i].rounds;
-    n.noisy += r->record[i].noisy;
-    if (perp_cell_timed(r->study->kind, r->record[i].status)) n.wanted += r->study->measure.repeats;
+  for (int i = 0; i < results->plan.n; i++) {
+    n.done += results->record[i].rounds;
+    n.noisy += results->record[i].noisy;
+    if (perp_cell_timed(results->study->kind, results->record[i].status))
+      n.wanted += results->study->measure.repeats;
   }
   return n;
 }
 
-static void status_json(const perp_results *r, bool running)
+static void status_text(const perp_results *results, bool running)
 {
-  struct rounds rounds = count_rounds(r);
-  perp_json j = { .out = stdout, .indent = true };
-  perp_json_open(&j, NULL, '{');
-  perp_json_members(&j, "dir %s, study %s, running? %d, cells %d", r->dir, r->study->name, running,
-                    r->plan.n);
-  perp_json_open(&j, "status", '{');
+  struct rounds rounds = count_rounds(results);
+  printf("%s in %s: %s\n", results->study->name, results->dir,
+         running                                 ? "running"
+         : results->count[PERP_CELL_PLANNED] > 0 ? "incomplete"
+                                                 : "complete");
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
-    perp_json_int(&j, perp_cell_status_names[s], r->count[s]);
-  perp_json_close(&j, '}');
-  perp_json_object(&j, "timing", "rounds %d, wanted %d, noisy %d", rounds.done, rounds.wanted,
-                   rounds.noisy);
-  perp_json_members(&j, "schema %d, ok_as_recorded %d, torn_lines %d", r->selection.schema,
-                    r->as_recorded, r->torn);
-  perp_json_open(&j, "environments", '[');
-  for (int i = 0; i < r->n_envs; i++) perp_json_text(&j, NULL, r->envs[i].id);
-  perp_json_close(&j, ']');
-  perp_json_close(&j, '}');
-}
-
-static void status_text(const perp_results *r, bool running)
-{
-  struct rounds rounds = count_rounds(r);
-  printf("%s in %s: %s\n", r->study->name, r->dir,
-         running                           ? "running"
-         : r->count[PERP_CELL_PLANNED] > 0 ? "incomplete"
-                                           : "complete");
-  for (int s = 0; s < PERP_CELL_STATUSES; s++)
-    if (r->count[s] > 0)
-      printf("  %-13s %6d  %5.1f %%\n", perp_cell_status_names[s], r->count[s],
-             100.0 * r->count[s] / r->plan.n);
+    if (results->count[s] > 0)
+      printf("  %-13s %6d  %5.1f %%\n", perp_cell_status_names[s], results->count[s],
+             100.0 * results->count[s] / results->plan.n);
   if (rounds.wanted > 0) /* each cell that still ends well adds its own */
     printf("  timing rounds %6d  of %d%s, %d noisy\n", rounds.done, rounds.wanted,
-           r->count[PERP_CELL_PLANNED] > 0 ? " so far" : "", rounds.noisy);
+           results->count[PERP_CELL_PLANNED] > 0 ? " so far" : "", rounds.noisy);
   int interrupted = 0;
-  for (int i = 0; i < r->plan.n; i++) interrupted += r->record[i].interrupted;
+  for (int i = 0; i < results->plan.n; i++) interrupted += results->record[i].interrupted;
   if (interrupted > 0)
     printf("  %d run(s) %s\n", interrupted, running ? "are in progress" : "were interrupted");
-  if (r->as_recorded > 0)
+  if (results->as_recorded > 0)
     printf("  ok has the older meaning (schema 1): not every problem was solved necessarily\n");
-  if (r->n_envs > 1) printf("  computed in %d environments (see env/)\n", r->n_envs);
-  if (r->torn > 0) printf("  %d damaged journal line(s) were ignored\n", r->torn);
+  if (results->n_envs > 1) printf("  computed in %d environments (see env/)\n", results->n_envs);
+  if (results->torn > 0) printf("  %d damaged journal line(s) were ignored\n", results->torn);
 }
 
 /* The numbers of those of n parts (perp run --shard k/n) that have something left to do, one a
  * line. */
-static void print_tasks(const perp_results *r, int n)
+static void print_tasks(const perp_results *results, int n)
 {
   bool *left = perp_xalloc((size_t)n, sizeof *left);
-  for (int i = 0; i < r->plan.n; i++) {
-    const perp_record *rec = &r->record[i];
-    const bool timed = perp_cell_timed(r->study->kind, rec->status);
-    if (rec->status == PERP_CELL_PLANNED || (timed && rec->rounds < r->study->measure.repeats))
+  for (int i = 0; i < results->plan.n; i++) {
+    const perp_record *rec = &results->record[i];
+    const bool timed = perp_cell_timed(results->study->kind, rec->status);
+    if (rec->status == PERP_CELL_PLANNED ||
+        (timed && rec->rounds < results->study->measure.repeats))
       left[i % n] = true;
   }
   for (int k = 0; k < n; k++)
@@ -109,22 +90,38 @@ static int cmd_status(perp_ctx *ctx, const perp_args *args)
   if (bad >= 0) return bad;
   const bool watch = perp_option_given(args, "watch"), json = perp_option_given(args, "json");
   for (;;) {
-    perp_results r;
-    const int status = perp_results_open(ctx, args->arg[0], &r);
+    perp_results results;
+    const int status = perp_results_open(ctx, args->arg[0], &results);
     if (status >= 0) return status;
     if (tasks > 0) {
-      print_tasks(&r, (int)tasks);
-      perp_results_free(&r);
+      print_tasks(&results, (int)tasks);
+      perp_results_free(&results);
       return PERP_EXIT_OK;
     }
-    const bool running = is_running(r.dir);
+    const bool running = is_running(results.dir);
     if (watch && !json && isatty(1)) printf("\033[H\033[J");
-    if (json)
-      status_json(&r, running);
-    else
-      status_text(&r, running);
+    if (json) {
+      struct rounds rounds = count_rounds(&results);
+      perp_json j = { .out = stdout, .indent = true };
+      perp_json_open(&j, NULL, '{');
+      perp_json_members(&j, "dir %s, study %s, running? %d, cells %d", results.dir,
+                        results.study->name, running, results.plan.n);
+      perp_json_open(&j, "status", '{');
+      for (int s = 0; s < PERP_CELL_STATUSES; s++)
+        perp_json_int(&j, perp_cell_status_names[s], results.count[s]);
+      perp_json_close(&j, '}');
+      perp_json_object(&j, "timing", "rounds %d, wanted %d, noisy %d", rounds.done, rounds.wanted,
+                       rounds.noisy);
+      perp_json_members(&j, "schema %d, ok_as_recorded %d, torn_lines %d", results.selection.schema,
+                        results.as_recorded, results.torn);
+      perp_json_open(&j, "environments", '[');
+      for (int i = 0; i < results.n_envs; i++) perp_json_text(&j, NULL, results.envs[i].id);
+      perp_json_close(&j, ']');
+      perp_json_close(&j, '}');
+    } else
+      status_text(&results, running);
     fflush(stdout);
-    perp_results_free(&r);
+    perp_results_free(&results);
     if (!watch || !running) return PERP_EXIT_OK;
     nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
   }
@@ -153,70 +150,72 @@ const perp_command perp_status_command = {
 
 /* ---- show ---- */
 
-static void show_json(const perp_results *r, int i)
+static void show_json(const perp_results *results, int i)
 {
-  const perp_study *s = r->study;
-  const perp_record *rec = &r->record[i];
-  const perp_cell *cell = &r->plan.cells[i];
-  perp_json j = { .out = stdout, .indent = true };
-  perp_json_open(&j, NULL, '{');
-  perp_json_text(&j, "cell", cell->id);
-  perp_json_open(&j, "parameters", '{');
-  perp_cell_json(&j, s, cell);
-  perp_json_close(&j, '}');
-  perp_json_members(&j, "status %s, reason %s, cause %s, attempt %d, schema %d",
+  const perp_study *study = results->study;
+  const perp_record *rec = &results->record[i];
+  const perp_cell *cell = &results->plan.cells[i];
+  perp_json json = { .out = stdout, .indent = true };
+  perp_json_open(&json, NULL, '{');
+  perp_json_text(&json, "cell", cell->id);
+  perp_json_open(&json, "parameters", '{');
+  perp_cell_json(&json, study, cell);
+  perp_json_close(&json, '}');
+  perp_json_members(&json, "status %s, reason %s, cause %s, attempt %d, schema %d",
                     perp_cell_status_names[rec->status], rec->reason, rec->cause, rec->attempt,
                     rec->schema);
-  perp_json_texts(&j, "warnings", rec->warning, rec->n_warnings);
-  perp_command_record_json(&j, rec);
-  if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
-  perp_json_bool(&j, "partial", rec->partial);
-  perp_json_open(&j, "metrics", '{');
-  for (int m = 0; m < s->n_metrics; m++)
-    if (!s->metric[m].timing && !isnan(rec->value[m]))
-      perp_json_real(&j, s->metric[m].name, rec->value[m]);
-  perp_json_close(&j, '}');
-  perp_json_open(&j, "time", '{');
-  for (int m = 0; m < s->n_metrics; m++) {
-    if (!s->metric[m].timing) continue;
-    perp_quartiles q = perp_results_timing(r, i, m);
-    if (q.n == 0) continue;
-    perp_json_object(&j, s->metric[m].name, "n %d, min %g, q1 %g, median %g, q3 %g, max %g, sd %g",
-                     q.n, q.min, q.q1, q.median, q.q3, q.max, q.sd);
+  perp_json_texts(&json, "warnings", rec->warning, rec->n_warnings);
+  perp_command_record_json(&json, rec);
+  if (!isnan(rec->reached)) perp_json_real(&json, "reached", rec->reached);
+  perp_json_bool(&json, "partial", rec->partial);
+  perp_json_open(&json, "metrics", '{');
+  for (int m = 0; m < study->n_metrics; m++)
+    if (!study->metric[m].timing && !isnan(rec->value[m]))
+      perp_json_real(&json, study->metric[m].name, rec->value[m]);
+  perp_json_close(&json, '}');
+  perp_json_open(&json, "time", '{');
+  for (int m = 0; m < study->n_metrics; m++) {
+    if (!study->metric[m].timing) continue;
+    perp_quartiles quartiles = perp_results_timing(results, i, m);
+    if (quartiles.n == 0) continue;
+    perp_json_object(&json, study->metric[m].name,
+                     "n %d, min %g, q1 %g, median %g, q3 %g, max %g, sd %g", quartiles.n,
+                     quartiles.min, quartiles.q1, quartiles.median, quartiles.q3, quartiles.max,
+                     quartiles.sd);
   }
-  perp_json_close(&j, '}');
-  perp_json_text(&j, "stderr", rec->stderr_tail);
-  char *command = perp_command_alone(s, cell);
-  if (command != NULL) perp_json_text(&j, "command", command);
+  perp_json_close(&json, '}');
+  perp_json_text(&json, "stderr", rec->stderr_tail);
+  char *command = perp_command_alone(study, cell);
+  if (command != NULL) perp_json_text(&json, "command", command);
   free(command);
-  perp_json_close(&j, '}');
+  perp_json_close(&json, '}');
 }
 
 /* "err.tip.max   4734  largest error of the tip [m]" */
-static void show_metric(const perp_metric *m, const char *value, const char *more)
+static void show_metric(const perp_metric *metric, const char *value, const char *more)
 {
   enum { WIDTH = 35 };
   char head[128];
   perp_text text = { 0 };
-  const char *words = perp_words(m->name);
-  snprintf(head, sizeof head, "  %-20s %10s  ", m->name, value);
-  if (strcmp(words, m->name) != 0) perp_text_add(&text, "%s", words);
-  if (m->unit[0] != '\0') perp_text_add(&text, "%s[%s]", text.n > 0 ? " " : "", m->unit);
+  const char *words = perp_words(metric->name);
+  snprintf(head, sizeof head, "  %-20s %10s  ", metric->name, value);
+  if (strcmp(words, metric->name) != 0) perp_text_add(&text, "%s", words);
+  if (metric->unit[0] != '\0') perp_text_add(&text, "%s[%s]", text.n > 0 ? " " : "", metric->unit);
   perp_text_put(&text, more, strlen(more));
   perp_wrap_after(stdout, head, WIDTH, text.s);
   perp_text_free(&text);
 }
 
-static void show_text(const perp_results *r, int i)
+static void show_text(const perp_results *results, int i)
 {
-  const perp_study *s = r->study;
-  const perp_record *rec = &r->record[i];
-  const perp_cell *cell = &r->plan.cells[i];
+  const perp_study *study = results->study;
+  const perp_record *rec = &results->record[i];
+  const perp_cell *cell = &results->plan.cells[i];
   char a[32], b[32], c[32];
-  printf("run %s of %s\n", cell->id, s->name);
-  for (int p = 0; p < s->n_params; p++)
+  printf("run %s of %s\n", cell->id, study->name);
+  for (int p = 0; p < study->n_params; p++)
     if (cell->value[p].text[0] != '\0')
-      printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p].text);
+      printf("  %-14s %s\n", study->kind->params[p].key, cell->value[p].text);
   printf("status %s%s%s%s%s\n", perp_cell_status_names[rec->status], rec->reason[0] ? " (" : "",
          rec->reason, rec->reason[0] ? ")" : "", rec->interrupted ? ", interrupted" : "");
   if (rec->cause[0] != '\0') perp_wrap(stdout, 2, rec->cause);
@@ -225,40 +224,40 @@ static void show_text(const perp_results *r, int i)
     printf("  ok has the older meaning (schema 1): not every problem was solved necessarily\n");
   if (rec->partial)
     printf("  partial: the values are those up to t = %s s\n", perp_brief(rec->reached, a));
-  for (int m = 0; m < s->n_metrics; m++)
-    if (!s->metric[m].timing && !isnan(rec->value[m]))
-      show_metric(&s->metric[m], perp_brief(rec->value[m], a), "");
-  for (int m = 0; m < s->n_metrics; m++) {
-    if (!s->metric[m].timing) continue;
-    perp_quartiles q = perp_results_timing(r, i, m);
-    if (!(q.n > 0 && q.max > 0)) continue;
+  for (int m = 0; m < study->n_metrics; m++)
+    if (!study->metric[m].timing && !isnan(rec->value[m]))
+      show_metric(&study->metric[m], perp_brief(rec->value[m], a), "");
+  for (int m = 0; m < study->n_metrics; m++) {
+    if (!study->metric[m].timing) continue;
+    perp_quartiles quartiles = perp_results_timing(results, i, m);
+    if (!(quartiles.n > 0 && quartiles.max > 0)) continue;
     char rounds[96] = "";
-    if (q.n > 1)
-      snprintf(rounds, sizeof rounds, "; %s to %s in %d rounds", perp_brief(q.min, b),
-               perp_brief(q.max, c), q.n);
-    show_metric(&s->metric[m], perp_brief(q.median, a), rounds);
+    if (quartiles.n > 1)
+      snprintf(rounds, sizeof rounds, "; %s to %s in %d rounds", perp_brief(quartiles.min, b),
+               perp_brief(quartiles.max, c), quartiles.n);
+    show_metric(&study->metric[m], perp_brief(quartiles.median, a), rounds);
   }
-  char *series = perp_xprintf("%s/series/%s.csv", r->dir, cell->id);
+  char *series = perp_xprintf("%s/series/%s.csv", results->dir, cell->id);
   if (perp_exists(series)) printf("series %s\n", series);
   free(series);
   if (rec->stderr_tail[0] != '\0') printf("output of the run\n%s\n", rec->stderr_tail);
-  char *command = perp_command_alone(s, cell);
+  char *command = perp_command_alone(study, cell);
   if (command != NULL) printf("alone: %s\n", command);
   free(command);
 }
 
 static int cmd_show(perp_ctx *ctx, const perp_args *args)
 {
-  perp_results r;
-  int status = perp_results_open(ctx, args->arg[0], &r);
+  perp_results results;
+  int status = perp_results_open(ctx, args->arg[0], &results);
   if (status >= 0) return status;
-  int i = perp_command_cell(args, &r.plan, args->arg[1]);
+  int i = perp_command_cell(args, &results.plan, args->arg[1]);
   status = i < 0 ? PERP_EXIT_USAGE : PERP_EXIT_OK;
   if (i >= 0 && perp_option_given(args, "json"))
-    show_json(&r, i);
+    show_json(&results, i);
   else if (i >= 0)
-    show_text(&r, i);
-  perp_results_free(&r);
+    show_text(&results, i);
+  perp_results_free(&results);
   return status;
 }
 

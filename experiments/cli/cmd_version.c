@@ -19,32 +19,27 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The headers of this very program: the source tree when it runs from its build folder, else where
- * meson install put them, beside the program or at its prefix. */
-static void print_cflags(void)
-{
-  char *exe = perp_program_path();
-  char *slash = strrchr(exe, '/');
-  if (slash != NULL) *slash = '\0';
-  char *beside = perp_xprintf("%s/../include/perp", exe);
-  char *whole = realpath(beside, NULL);
-  if (whole != NULL)
-    printf("-I%s\n", whole);
-  else if (perp_exists(PERP_HEADERS_SOURCE "/experiments/plugins/perp.h"))
-    printf("-I%s -I%s/experiments/plugins\n", PERP_HEADERS_SOURCE, PERP_HEADERS_SOURCE);
-  else
-    printf("-I%s\n", PERP_HEADERS_INSTALLED);
-  free(whole);
-  free(beside);
-  free(exe);
-}
-
 static int cmd_version(perp_ctx *ctx, const perp_args *args)
 {
   (void)ctx;
-  if (perp_option_given(args, "cflags"))
-    print_cflags();
-  else if (perp_option_given(args, "json")) {
+  if (perp_option_given(args, "cflags")) {
+    /* The headers of this very program: the source tree when it runs from its build folder, else
+     * where meson install put them, beside the program or at its prefix. */
+    char *exe = perp_program_path();
+    char *slash = strrchr(exe, '/');
+    if (slash != NULL) *slash = '\0';
+    char *beside = perp_xprintf("%s/../include/perp", exe);
+    char *whole = realpath(beside, NULL);
+    if (whole != NULL)
+      printf("-I%s\n", whole);
+    else if (perp_exists(PERP_HEADERS_SOURCE "/experiments/plugins/perp.h"))
+      printf("-I%s -I%s/experiments/plugins\n", PERP_HEADERS_SOURCE, PERP_HEADERS_SOURCE);
+    else
+      printf("-I%s\n", PERP_HEADERS_INSTALLED);
+    free(whole);
+    free(beside);
+    free(exe);
+  } else if (perp_option_given(args, "json")) {
     char *text = perp_env_json(true);
     fputs(text, stdout);
     free(text);

@@ -25,9 +25,9 @@ int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
   }
   char *path = perp_study_find(ctx, args->arg[0]);
   if (path == NULL) return perp_usage_error(args, "%s", ctx->msg);
-  perp_study_request q = { .file = path, .profile = profile, .set = set, .n_set = n_set };
+  perp_study_request request = { .file = path, .profile = profile, .set = set, .n_set = n_set };
   perp_diag diag = { 0 };
-  perp_status status = perp_study_read(ctx, &q, &diag, study);
+  perp_status status = perp_study_read(ctx, &request, &diag, study);
   if (status != PERP_OK) fputs(diag.text.s, stderr);
   perp_diag_free(&diag);
   free(path);
@@ -67,18 +67,18 @@ char *perp_command_folder(const perp_args *args, const perp_study *study)
 
 char *perp_command_alone(const perp_study *study, const perp_cell *cell)
 {
-  perp_text t = { 0 };
+  perp_text text = { 0 };
   if (study->kind->command == NULL) return NULL;
-  study->kind->command(study, cell, &t);
-  perp_plugin_arguments(&t);
-  return t.s;
+  study->kind->command(study, cell, &text);
+  perp_plugin_arguments(&text);
+  return text.s;
 }
 
-void perp_command_record_json(perp_json *j, const perp_record *r)
+void perp_command_record_json(perp_json *json, const perp_record *record)
 {
-  if (!isnan(r->problems))
-    perp_json_members(j, "problems %lld, unsolved %lld, swept %lld", (long long)r->problems,
-                      (long long)r->unsolved, (long long)r->swept);
+  if (!isnan(record->problems))
+    perp_json_members(json, "problems %lld, unsolved %lld, swept %lld", (long long)record->problems,
+                      (long long)record->unsolved, (long long)record->swept);
 }
 
 int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id)

@@ -28,7 +28,7 @@ char *perp_command_folder(const perp_args *args, const perp_study *study);
 /* The command line that runs a cell alone, to be freed; NULL where the kind has none. */
 char *perp_command_alone(const perp_study *study, const perp_cell *cell);
 /* Members of a record that is a run: how many problems it met, and what became of them. */
-void perp_command_record_json(perp_json *j, const perp_record *r);
+void perp_command_record_json(perp_json *json, const perp_record *record);
 /* Index of the cell that an id or its beginning names; -1 after a message. */
 int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id);
 /* Run one cell in a child with the limits of its study; what it prints goes to stderr

@@ -11,20 +11,21 @@ static const double rounding = 1e-12; /* results below it are rounding of zero *
 
 const char *const perp_finding_names[PERP_FINDINGS] = { "time", "accuracy", "status" };
 
-void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse, const char *where,
-                          const char *what, double before, double after)
+void perp_compare_finding(perp_compare *compare, perp_finding_class class, bool worse,
+                          const char *where, const char *what, double before, double after)
 {
   if (worse)
-    c->regressions[class]++;
+    compare->regressions[class]++;
   else
-    c->improvements++;
-  if (c->json) {
-    perp_json_object(&c->j, NULL, "class %s, worse? %d, where %s, what %s, before %g, after %g",
+    compare->improvements++;
+  if (compare->json) {
+    perp_json_object(&compare->j, NULL,
+                     "class %s, worse? %d, where %s, what %s, before %g, after %g",
                      perp_finding_names[class], worse, where, what, before, after);
     return;
   }
   enum { MOST = 20 };
-  int shown = worse ? c->regressions[class] : c->improvements;
+  int shown = worse ? compare->regressions[class] : compare->improvements;
   if (shown > MOST) return;
   printf("%s %s  %s: %s%s\n", worse ? "WORSE " : "better", perp_finding_names[class], where, what,
          shown == MOST ? " (further ones are not listed; --json prints all)" : "");
@@ -32,54 +33,56 @@ void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse,
 
 /* ---- cells ---- */
 
-void perp_compare_match(perp_compare *c, int *only_base, int *only_now)
+void perp_compare_match(perp_compare *compare, int *only_base, int *only_now)
 {
-  c->a = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->a);
-  c->b = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->b);
+  compare->a = perp_xalloc((size_t)compare->base.plan.n + 1, sizeof *compare->a);
+  compare->b = perp_xalloc((size_t)compare->base.plan.n + 1, sizeof *compare->b);
   perp_pool pool = { 0 };
   perp_names ids = { 0 }; /* of now: the number of an id is its cell */
-  for (int k = 0; k < c->now.plan.n; k++)
-    perp_names_index(&pool, &ids, c->now.plan.cells[k].id, -1);
+  for (int k = 0; k < compare->now.plan.n; k++)
+    perp_names_index(&pool, &ids, compare->now.plan.cells[k].id, -1);
   int in_both = 0;
-  for (int i = 0; i < c->base.plan.n; i++) {
-    if (c->base.record[i].attempt == 0) continue;
-    const int k = perp_names_index(&pool, &ids, c->base.plan.cells[i].id, ids.n);
-    if (k < 0 || c->now.record[k].attempt == 0) {
+  for (int i = 0; i < compare->base.plan.n; i++) {
+    if (compare->base.record[i].attempt == 0) continue;
+    const int k = perp_names_index(&pool, &ids, compare->base.plan.cells[i].id, ids.n);
+    if (k < 0 || compare->now.record[k].attempt == 0) {
       ++*only_base;
       continue;
     }
-    c->a[in_both] = i;
-    c->b[in_both++] = k;
+    compare->a[in_both] = i;
+    compare->b[in_both++] = k;
   }
   perp_pool_free(&pool);
-  c->n = in_both;
+  compare->n = in_both;
   *only_now = -in_both;
-  for (int k = 0; k < c->now.plan.n; k++) *only_now += c->now.record[k].attempt > 0;
+  for (int k = 0; k < compare->now.plan.n; k++) *only_now += compare->now.record[k].attempt > 0;
 }
 
-char *perp_compare_name(const perp_compare *c, int k)
+char *perp_compare_name(const perp_compare *compare, int k)
 {
-  perp_text t = { 0 };
-  perp_text_add(&t, "%.8s ", c->base.plan.cells[c->a[k]].id);
-  perp_cell_label(c->base.study, &c->base.plan.cells[c->a[k]], &t);
-  return t.s;
+  perp_text text = { 0 };
+  perp_text_add(&text, "%.8s ", compare->base.plan.cells[compare->a[k]].id);
+  perp_cell_label(compare->base.study, &compare->base.plan.cells[compare->a[k]], &text);
+  return text.s;
 }
 
-void perp_compare_status(perp_compare *c)
+void perp_compare_status(perp_compare *compare)
 {
-  for (int k = 0; k < c->n; k++) {
-    perp_cell_status before = c->base.record[c->a[k]].status, after = c->now.record[c->b[k]].status;
+  for (int k = 0; k < compare->n; k++) {
+    perp_cell_status before = compare->base.record[compare->a[k]].status,
+                     after = compare->now.record[compare->b[k]].status;
     const bool good = before == PERP_CELL_OK || before == PERP_CELL_FIXED_WORK;
     const bool still = after == PERP_CELL_OK || after == PERP_CELL_FIXED_WORK;
     if (before == after || (!good && !still)) continue;
     /* what schema 1 calls ok may have been any of these */
-    const int old = c->base.record[c->a[k]].schema, new = c->now.record[c->b[k]].schema;
+    const int old = compare->base.record[compare->a[k]].schema,
+              new = compare->now.record[compare->b[k]].schema;
     if (old != new &&perp_cell_whole(before) && perp_cell_whole(after)) continue;
-    char what[128], *name = perp_compare_name(c, k);
+    char what[128], *name = perp_compare_name(compare, k);
     snprintf(what, sizeof what, "%s, was %s", perp_cell_status_names[after],
              perp_cell_status_names[before]);
-    perp_compare_finding(c, PERP_FINDING_STATUS, good && (!still || before == PERP_CELL_OK), name,
-                         what, before, after);
+    perp_compare_finding(compare, PERP_FINDING_STATUS, good && (!still || before == PERP_CELL_OK),
+                         name, what, before, after);
     free(name);
   }
 }
@@ -90,17 +93,18 @@ static bool count_noise(double before, double after)
   return before == rint(before) && after == rint(after) && fabs(after - before) <= 1;
 }
 
-int perp_compare_results(perp_compare *c)
+int perp_compare_results(perp_compare *compare)
 {
-  const perp_study *s = c->base.study;
+  const perp_study *study = compare->base.study;
   int changed = 0;
-  for (int k = 0; k < c->n; k++) {
-    const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
+  for (int k = 0; k < compare->n; k++) {
+    const perp_record *x = &compare->base.record[compare->a[k]],
+                      *y = &compare->now.record[compare->b[k]];
     bool differs = false;
     if (x->status != y->status || !perp_cell_whole(x->status)) continue;
-    for (int m = 0; m < s->n_metrics; m++) {
-      const perp_metric *metric = &s->metric[m];
-      int other = perp_results_metric(&c->now, metric->name);
+    for (int m = 0; m < study->n_metrics; m++) {
+      const perp_metric *metric = &study->metric[m];
+      int other = perp_results_metric(&compare->now, metric->name);
       if (metric->timing || other < 0) continue;
       double before = x->value[m], after = y->value[other];
       if (before == after || (isnan(before) && isnan(after))) continue;
@@ -111,12 +115,12 @@ int perp_compare_results(perp_compare *c)
       bool lost = isfinite(before) && !isfinite(after), won = !isfinite(before) && isfinite(after);
       if (!lost && !won &&
           (fmax(fabs(before), fabs(after)) < rounding || count_noise(before, after) ||
-           !(fabs(worse) > c->accuracy_tol * size)))
+           !(fabs(worse) > compare->accuracy_tol * size)))
         continue;
-      char what[160], *name = perp_compare_name(c, k);
+      char what[160], *name = perp_compare_name(compare, k);
       snprintf(what, sizeof what, "%s %.4g, was %.4g (%+.1f %%)", metric->name, after, before,
                100 * (after - before) / size);
-      perp_compare_finding(c, PERP_FINDING_ACCURACY, lost || (!won && worse > 0), name, what,
+      perp_compare_finding(compare, PERP_FINDING_ACCURACY, lost || (!won && worse > 0), name, what,
                            before, after);
       free(name);
     }

@@ -42,19 +42,19 @@ typedef struct perp_time_comparison {
   perp_text how;       /* the command that would; free it */
 } perp_time_comparison;
 
-void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse, const char *where,
-                          const char *what, double before, double after);
+void perp_compare_finding(perp_compare *compare, perp_finding_class class, bool worse,
+                          const char *where, const char *what, double before, double after);
 /* "6b1e... ode=rk4" of the k-th common cell; free it. */
-char *perp_compare_name(const perp_compare *c, int k);
+char *perp_compare_name(const perp_compare *compare, int k);
 /* Find the cells that both have; *only_base, *only_now: how many one of them has alone. */
-void perp_compare_match(perp_compare *c, int *only_base, int *only_now);
+void perp_compare_match(perp_compare *compare, int *only_base, int *only_now);
 /* Findings in status, and in results; how many cells differ in some result. */
-void perp_compare_status(perp_compare *c);
-int perp_compare_results(perp_compare *c);
+void perp_compare_status(perp_compare *compare);
+int perp_compare_results(perp_compare *compare);
 /* The command that times both again by the programs that the folders name, for a person to
  * judge. */
-perp_status perp_compare_line(perp_compare *c, perp_text *out);
+perp_status perp_compare_line(perp_compare *compare, perp_text *out);
 /* Findings in time.  PERP_ERR_IO with a message when cells must be timed again and cannot. */
-perp_status perp_compare_times(perp_compare *c, perp_time_comparison *t);
+perp_status perp_compare_times(perp_compare *compare, perp_time_comparison *comparison);
 
 #endif

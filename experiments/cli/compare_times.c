@@ -46,15 +46,15 @@ struct times {
 /* ---- the rounds of the journals ---- */
 
 /* The time that cells are compared by: that of a step, else that of the whole. */
-static int time_metric(const perp_results *r, bool recorded)
+static int time_metric(const perp_results *results, bool recorded)
 {
   static const char *const names[] = { "time.step_us", "time.cpu" };
   for (int k = 0; k < 2; k++) {
-    int m = perp_results_metric(r, names[k]);
+    int m = perp_results_metric(results, names[k]);
     if (m >= 0 && !recorded) return m;
-    for (int i = 0; m >= 0 && i < r->plan.n; i++)
-      if (r->record[i].rounds > 0 && r->record[i].round[m] != NULL &&
-          isfinite(r->record[i].round[m][0]))
+    for (int i = 0; m >= 0 && i < results->plan.n; i++)
+      if (results->record[i].rounds > 0 && results->record[i].round[m] != NULL &&
+          isfinite(results->record[i].round[m][0]))
         return m;
   }
   return -1;
@@ -68,9 +68,10 @@ static bool compare_times_usable(const perp_record *rec, int m, int k)
 /* What base (side 0) or now (side 1) says of the k-th cell that is compared. */
 static const perp_record *record_of(const struct times *t, int k, int side)
 {
-  const perp_compare *c = t->c;
+  const perp_compare *compare = t->c;
   const int cell = t->of[k].cell;
-  return side == 0 ? &c->base.record[c->a[cell]] : &c->now.record[c->b[cell]];
+  return side == 0 ? &compare->base.record[compare->a[cell]]
+                   : &compare->now.record[compare->b[cell]];
 }
 
 /* The pace that one round in twenty exceeds; 0 when a round has none. */
@@ -122,13 +123,14 @@ static int rounds_of(const perp_record *rec, int m, double pace, double *out, do
 
 static void compare_times_gather(struct times *t)
 {
-  const perp_compare *c = t->c;
+  const perp_compare *compare = t->c;
   size_t room = 1;
-  t->of = perp_xalloc((size_t)c->n + 1, sizeof *t->of);
-  for (int k = 0; k < c->n; k++) {
-    const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
+  t->of = perp_xalloc((size_t)compare->n + 1, sizeof *t->of);
+  for (int k = 0; k < compare->n; k++) {
+    const perp_record *x = &compare->base.record[compare->a[k]],
+                      *y = &compare->now.record[compare->b[k]];
     if (x->status != y->status || !perp_cell_whole(x->status)) continue;
-    if (c->again == 0 && (x->rounds == 0 || y->rounds == 0)) continue;
+    if (compare->again == 0 && (x->rounds == 0 || y->rounds == 0)) continue;
     room += (size_t)(x->rounds + y->rounds);
     t->said->rounds += x->rounds + y->rounds;
     t->said->noisy += x->noisy + y->noisy;
@@ -146,7 +148,7 @@ static void compare_times_gather(struct times *t)
     of.pair.now = next;
     next += of.pair.m = rounds_of(record_of(t, k, 1), t->m[1], pace, next, &after);
     of.log_pace = after - before;
-    if ((of.pair.n > 0 && of.pair.m > 0) || c->again > 0) t->of[kept++] = of;
+    if ((of.pair.n > 0 && of.pair.m > 0) || compare->again > 0) t->of[kept++] = of;
   }
   t->n = kept;
 }
@@ -164,13 +166,14 @@ static bool compare_times_busy(const struct times *t)
 }
 
 /* Only what may be a finding needs an interval. */
-static int draws_for(const struct times *t, const perp_shift *s)
+static int draws_for(const struct times *t, const perp_shift *shift)
 {
   const double far = 1 + t->c->time_tol;
-  return s->ratio > far || s->ratio < 1 / far ? DRAWS : 0;
+  return shift->ratio > far || shift->ratio < 1 / far ? DRAWS : 0;
 }
 
-static perp_status shift_of_rounds(const struct times *t, const int *member, int n, perp_shift *s)
+static perp_status shift_of_rounds(const struct times *t, const int *member, int n,
+                                   perp_shift *shift)
 {
   const double level = t->said->paced ? 0.25 : 0;
   perp_pair *pair = perp_xalloc((size_t)n + 1, sizeof *pair);
@@ -182,13 +185,13 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
     pair[timed] = of->pair;
     pace[timed++] = of->log_pace;
   }
-  perp_status status = perp_shift_of(t->c->ctx, pair, timed, level, 0, s);
-  if (status == PERP_OK && draws_for(t, s) > 0)
-    status = perp_shift_of(t->c->ctx, pair, timed, level, DRAWS, s);
+  perp_status status = perp_shift_of(t->c->ctx, pair, timed, level, 0, shift);
+  if (status == PERP_OK && draws_for(t, shift) > 0)
+    status = perp_shift_of(t->c->ctx, pair, timed, level, DRAWS, shift);
   gsl_sort(pace, 1, (size_t)timed);
   double unsure = exp(distrust * fabs(timed > 0 ? pace[timed / 2] : 0));
-  s->lo /= unsure;
-  s->hi *= unsure;
+  shift->lo /= unsure;
+  shift->hi *= unsure;
   free(pair);
   free(pace);
   return status;
@@ -196,7 +199,8 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
 
 /* ---- blocks: both programs in turn ---- */
 
-static perp_status shift_of_blocks(const struct times *t, const int *member, int n, perp_shift *s)
+static perp_status shift_of_blocks(const struct times *t, const int *member, int n,
+                                   perp_shift *shift)
 {
   perp_blocks_of_cell *cell = perp_xalloc((size_t)n + 1, sizeof *cell);
   int timed = 0;
@@ -204,7 +208,7 @@ static perp_status shift_of_blocks(const struct times *t, const int *member, int
     const struct cell_times *of = &t->of[member[k]];
     if (of->n_blocks > 0) cell[timed++] = (perp_blocks_of_cell){ of->n_blocks, of->block };
   }
-  perp_status status = perp_shift_of_blocks(t->c->ctx, cell, timed, DRAWS, s);
+  perp_status status = perp_shift_of_blocks(t->c->ctx, cell, timed, DRAWS, shift);
   free(cell);
   return status;
 }
@@ -252,23 +256,25 @@ typedef perp_status group_fn(struct times *t, const char *where, const int *memb
 
 static perp_status each_group(struct times *t, group_fn *look)
 {
-  const perp_compare *c = t->c;
-  const perp_study *s = c->base.study;
+  const perp_compare *compare = t->c;
+  const perp_study *study = compare->base.study;
   for (int k = 0; k < t->n; k++) t->member[k] = k;
-  if (t->n > 0 && (!t->said->busy || c->again > 0)) PERP_TRY(look(t, "all runs", t->member, t->n));
-  for (int a = 0; a < s->n_axes; a++)
-    for (int v = 0; v < s->axes[a].n; v++) {
-      int p = s->axes[a].param, members = 0;
+  if (t->n > 0 && (!t->said->busy || compare->again > 0))
+    PERP_TRY(look(t, "all runs", t->member, t->n));
+  for (int a = 0; a < study->n_axes; a++)
+    for (int v = 0; v < study->axes[a].n; v++) {
+      int p = study->axes[a].param, members = 0;
       for (int k = 0; k < t->n; k++)
-        if (strcmp(c->base.plan.cells[c->a[t->of[k].cell]].value[p].text,
-                   s->axes[a].value[v].text) == 0)
+        if (strcmp(compare->base.plan.cells[compare->a[t->of[k].cell]].value[p].text,
+                   study->axes[a].value[v].text) == 0)
           t->member[members++] = k;
       char where[256];
-      snprintf(where, sizeof where, "%s = %s", s->kind->params[p].key, s->axes[a].value[v].text);
+      snprintf(where, sizeof where, "%s = %s", study->kind->params[p].key,
+               study->axes[a].value[v].text);
       if (members > 1 && members < t->n) PERP_TRY(look(t, where, t->member, members));
     }
   for (int k = 0; k < t->n; k++) { /* one cell alone: the rank tests ask for many rounds */
-    char *where = perp_compare_name(c, t->of[k].cell);
+    char *where = perp_compare_name(compare, t->of[k].cell);
     perp_status status = look(t, where, &k, 1);
     free(where);
     PERP_TRY(status);
@@ -276,24 +282,24 @@ static perp_status each_group(struct times *t, group_fn *look)
   return PERP_OK;
 }
 
-static void compare_times_report(struct times *t, const char *where, const perp_shift *s,
+static void compare_times_report(struct times *t, const char *where, const perp_shift *shift,
                                  int verdict)
 {
   if (verdict == 0) return;
   bool slower = verdict > 0;
   char what[160];
   snprintf(what, sizeof what, "%s %.2f times %s (99 %% interval %.2f ... %.2f, %d run%s)",
-           t->metric, slower ? s->ratio : 1 / s->ratio, slower ? "slower" : "faster",
-           slower ? s->lo : 1 / s->hi, slower ? s->hi : 1 / s->lo, s->pairs,
-           s->pairs == 1 ? "" : "s");
-  perp_compare_finding(t->c, PERP_FINDING_TIME, slower, where, what, 1, s->ratio);
+           t->metric, slower ? shift->ratio : 1 / shift->ratio, slower ? "slower" : "faster",
+           slower ? shift->lo : 1 / shift->hi, slower ? shift->hi : 1 / shift->lo, shift->pairs,
+           shift->pairs == 1 ? "" : "s");
+  perp_compare_finding(t->c, PERP_FINDING_TIME, slower, where, what, 1, shift->ratio);
 }
 
 static perp_status judge_rounds(struct times *t, const char *where, const int *member, int n)
 {
-  perp_shift s;
-  PERP_TRY(shift_of_rounds(t, member, n, &s));
-  compare_times_report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
+  perp_shift shift;
+  PERP_TRY(shift_of_rounds(t, member, n, &shift));
+  compare_times_report(t, where, &shift, perp_shift_verdict(&shift, t->c->time_tol));
   return PERP_OK;
 }
 
@@ -301,10 +307,10 @@ static perp_status judge_rounds(struct times *t, const char *where, const int *m
 static perp_status compare_times_suspicious(struct times *t, const int *member, int n, bool *is)
 {
   const double near = 1 + t->c->time_tol / 2;
-  perp_shift s;
-  PERP_TRY(shift_of_rounds(t, member, n, &s));
-  *is = perp_shift_verdict(&s, t->c->time_tol) != 0 ||
-        (n > 1 && (s.ratio > near || s.ratio < 1 / near));
+  perp_shift shift;
+  PERP_TRY(shift_of_rounds(t, member, n, &shift));
+  *is = perp_shift_verdict(&shift, t->c->time_tol) != 0 ||
+        (n > 1 && (shift.ratio > near || shift.ratio < 1 / near));
   return PERP_OK;
 }
 
@@ -321,27 +327,27 @@ static perp_status compare_times_suspect(struct times *t, const char *where, con
 
 static perp_status judge_blocks(struct times *t, const char *where, const int *member, int n)
 {
-  perp_shift s;
+  perp_shift shift;
   bool is = t->c->again > 0;
   if (!is) PERP_TRY(compare_times_suspicious(t, member, n, &is));
   if (!is && n > 1) return PERP_OK;
-  PERP_TRY(shift_of_blocks(t, member, n, &s));
-  compare_times_report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
+  PERP_TRY(shift_of_blocks(t, member, n, &shift));
+  compare_times_report(t, where, &shift, perp_shift_verdict(&shift, t->c->time_tol));
   return PERP_OK;
 }
 
 /* ---- the whole ---- */
 
-perp_status perp_compare_line(perp_compare *c, perp_text *out)
+perp_status perp_compare_line(perp_compare *compare, perp_text *out)
 {
   perp_text programs = { 0 };
-  perp_status status = perp_program_suggest(c->ctx, &c->base, &c->now, &programs);
+  perp_status status = perp_program_suggest(compare->ctx, &compare->base, &compare->now, &programs);
   if (status == PERP_OK) {
     perp_text_add(out, "perp compare ");
-    perp_shell_path(out, c->base.dir);
+    perp_shell_path(out, compare->base.dir);
     perp_text_add(out, " ");
-    perp_shell_path(out, c->now.dir);
-    if (c->again > 0) perp_text_add(out, " --again %d", c->again);
+    perp_shell_path(out, compare->now.dir);
+    if (compare->again > 0) perp_text_add(out, " --again %d", compare->again);
     perp_plugin_arguments(out);
     perp_text_add(out, "%s", programs.s);
   }
@@ -349,53 +355,53 @@ perp_status perp_compare_line(perp_compare *c, perp_text *out)
   return status;
 }
 
-static perp_status times_programs(perp_compare *c, perp_program program[2])
+static perp_status times_programs(perp_compare *compare, perp_program program[2])
 {
-  perp_named named = { c->with[0], c->again_plugin, c->n_again_plugins };
-  PERP_TRY(perp_program_take(c->ctx, &c->base, &named, &program[0]));
-  named.program = c->with[1];
-  perp_status status = perp_program_take(c->ctx, &c->now, &named, &program[1]);
+  perp_named named = { compare->with[0], compare->again_plugin, compare->n_again_plugins };
+  PERP_TRY(perp_program_take(compare->ctx, &compare->base, &named, &program[0]));
+  named.program = compare->with[1];
+  perp_status status = perp_program_take(compare->ctx, &compare->now, &named, &program[1]);
   if (status != PERP_OK) perp_program_free(&program[0]);
   return status;
 }
 
 static perp_status compare_times_judge(struct times *t)
 {
-  perp_compare *c = t->c;
+  perp_compare *compare = t->c;
   perp_program program[2];
-  if (c->as_recorded || (c->again == 0 && !c->fails[PERP_FINDING_TIME])) {
+  if (compare->as_recorded || (compare->again == 0 && !compare->fails[PERP_FINDING_TIME])) {
     snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
-             c->as_recorded ? "--as-recorded" : "time is not in --fail-on");
+             compare->as_recorded ? "--as-recorded" : "time is not in --fail-on");
     return each_group(t, judge_rounds);
   }
-  if (c->with[0] == NULL) {
-    perp_status known = perp_compare_line(c, &t->said->how);
+  if (compare->with[0] == NULL) {
+    perp_status known = perp_compare_line(compare, &t->said->how);
     snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
-             known == PERP_OK ? "no program was named (--again-with)" : c->ctx->msg);
+             known == PERP_OK ? "no program was named (--again-with)" : compare->ctx->msg);
     return each_group(t, judge_rounds);
   }
-  perp_status status = times_programs(c, program);
+  perp_status status = times_programs(compare, program);
   if (status != PERP_OK) return status;
   status = each_group(t, compare_times_suspect);
   if (status == PERP_OK) status = time_again(t, program);
   if (status == PERP_OK) status = each_group(t, judge_blocks);
   perp_shift all;
   for (int k = 0; k < t->n; k++) t->member[k] = k;
-  if (status == PERP_OK && c->again > 0) status = shift_of_blocks(t, t->member, t->n, &all);
-  if (status == PERP_OK && c->again > 0) t->said->ratio = all.ratio;
+  if (status == PERP_OK && compare->again > 0) status = shift_of_blocks(t, t->member, t->n, &all);
+  if (status == PERP_OK && compare->again > 0) t->said->ratio = all.ratio;
   perp_program_free(&program[0]);
   perp_program_free(&program[1]);
   return status;
 }
 
-perp_status perp_compare_times(perp_compare *c, perp_time_comparison *said)
+perp_status perp_compare_times(perp_compare *compare, perp_time_comparison *said)
 {
   *said = (perp_time_comparison){ .ratio = (double)NAN };
-  struct times t = { .c = c, .said = said };
-  t.m[0] = time_metric(&c->base, c->again == 0);
+  struct times t = { .c = compare, .said = said };
+  t.m[0] = time_metric(&compare->base, compare->again == 0);
   if (t.m[0] < 0) return PERP_OK;
-  t.metric = c->base.study->metric[t.m[0]].name;
-  t.m[1] = perp_results_metric(&c->now, t.metric);
+  t.metric = compare->base.study->metric[t.m[0]].name;
+  t.m[1] = perp_results_metric(&compare->now, t.metric);
   if (t.m[1] < 0) return PERP_OK;
   compare_times_gather(&t);
   for (int k = 0; k < t.n; k++) t.member[k] = k;

@@ -194,25 +194,25 @@ static void print_checks(const struct outcome *o, const char *name, bool verbose
   }
 }
 
-static void print_options(const perp_desc *d)
+static void print_options(const perp_desc *desc)
 {
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
     char range[128];
-    perp_opt_range(o, range, sizeof range);
-    printf("    option   %s in %s %s: %s\n", o->key, range, o->unit, o->help);
+    perp_opt_range(opt, range, sizeof range);
+    printf("    option   %s in %s %s: %s\n", opt->key, range, opt->unit, opt->help);
   }
 }
 
-static void print_passport(perp_kind kind, const perp_desc *d, const struct outcome *o,
+static void print_passport(perp_kind kind, const perp_desc *desc, const struct outcome *o,
                            const char *name, const struct tally *t, bool verbose)
 {
   char caps[512];
-  perp_capabilities(kind, d->caps, caps, sizeof caps);
-  printf("  %s %s: %s\n", perp_kind_name(kind), d->name, d->summary);
-  printf("    source   %s\n", d->reference);
-  if (d->equation != NULL) printf("    equation %s\n", d->equation);
+  perp_capabilities(kind, desc->caps, caps, sizeof caps);
+  printf("  %s %s: %s\n", perp_kind_name(kind), desc->name, desc->summary);
+  printf("    source   %s\n", desc->reference);
+  if (desc->equation != NULL) printf("    equation %s\n", desc->equation);
   printf("    declares %s\n", caps[0] != '\0' ? caps : "nothing beyond its kind");
-  print_options(d);
+  print_options(desc);
   printf("    checked  %d, held %d, failed %d, skipped %d\n", t->held + t->failed + t->skipped,
          t->held, t->failed, t->skipped);
   print_checks(o, name, verbose);
@@ -224,26 +224,26 @@ static void print_passport(perp_kind kind, const perp_desc *d, const struct outc
   }
 }
 
-static void json_passport(perp_json *j, perp_kind kind, const perp_desc *d, const struct outcome *o,
-                          const char *name, const struct tally *t)
+static void json_passport(perp_json *json, perp_kind kind, const perp_desc *desc,
+                          const struct outcome *o, const char *name, const struct tally *t)
 {
-  perp_json_open(j, NULL, '{');
+  perp_json_open(json, NULL, '{');
   char caps[512];
-  perp_capabilities(kind, d->caps, caps, sizeof caps);
-  perp_json_members(j,
+  perp_capabilities(kind, desc->caps, caps, sizeof caps);
+  perp_json_members(json,
                     "kind %s, name %s, declares %s, tested? %d, held %d, failed %d, skipped %d, "
                     "complete? %d, ended %s",
-                    perp_kind_name(kind), d->name, caps, true, t->held, t->failed, t->skipped,
+                    perp_kind_name(kind), desc->name, caps, true, t->held, t->failed, t->skipped,
                     o->complete, !o->complete ? o->ended : "");
-  perp_json_open(j, "failures", '[');
+  perp_json_open(json, "failures", '[');
   for (struct check c = { 0 }; next_check(o, name, &c);) {
     char text[512];
     if (c.good) continue;
     snprintf(text, sizeof text, "%.*s", c.length, c.what);
-    perp_json_text(j, NULL, text);
+    perp_json_text(json, NULL, text);
   }
-  perp_json_close(j, ']');
-  perp_json_close(j, '}');
+  perp_json_close(json, ']');
+  perp_json_close(json, '}');
 }
 
 int perp_conformance(double seconds, bool json, bool verbose)
@@ -251,18 +251,20 @@ int perp_conformance(double seconds, bool json, bool verbose)
   perp_json j = { .out = stdout, .indent = true };
   bool all_held = true, missing = false;
   if (json) perp_json_open(&j, NULL, '[');
-  const perp_plugin_file *f;
-  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL; i++) {
-    if (!json) printf("%s, interface version %d\n", f->path, f->content->abi);
+  const perp_plugin_file *file;
+  for (int i = 0; (file = perp_plugin_file_at(i)) != NULL; i++) {
+    if (!json) printf("%s, interface version %d\n", file->path, file->content->abi);
     struct outcome outcome[PERP_KIND_COUNT];
     bool ran[PERP_KIND_COUNT] = { false };
     int of_kind[PERP_KIND_COUNT] = { 0 };
-    for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++)
-      of_kind[p->kind]++;
-    for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++) {
-      const char *kind = perp_kind_name(p->kind);
-      char *program = !ran[p->kind] ? contract_program(kind) : NULL;
-      if (!ran[p->kind]) {
+    for (const perp_plugin *plugin = file->content->plugins; plugin->kind != PERP_KIND_NONE;
+         plugin++)
+      of_kind[plugin->kind]++;
+    for (const perp_plugin *plugin = file->content->plugins; plugin->kind != PERP_KIND_NONE;
+         plugin++) {
+      const char *kind = perp_kind_name(plugin->kind);
+      char *program = !ran[plugin->kind] ? contract_program(kind) : NULL;
+      if (!ran[plugin->kind]) {
         if (program == NULL) {
           perp_say("error: the contract tests are missing (test_%s); in the source tree: ./perp "
                    "test --plugin FILE.so",
@@ -270,19 +272,19 @@ int perp_conformance(double seconds, bool json, bool verbose)
           missing = true;
           continue;
         }
-        run_program(program, f->path, seconds, &outcome[p->kind]);
-        ran[p->kind] = true;
+        run_program(program, file->path, seconds, &outcome[plugin->kind]);
+        ran[plugin->kind] = true;
         free(program);
       }
-      const struct outcome *o = &outcome[p->kind];
+      const struct outcome *o = &outcome[plugin->kind];
       struct tally t = { 0 };
-      const char *name = of_kind[p->kind] > 1 ? p->d->name : NULL;
+      const char *name = of_kind[plugin->kind] > 1 ? plugin->d->name : NULL;
       conformance_count(o, name, &t);
       all_held = all_held && t.failed == 0 && t.held > 0 && o->complete;
       if (json)
-        json_passport(&j, p->kind, p->d, o, name, &t);
+        json_passport(&j, plugin->kind, plugin->d, o, name, &t);
       else
-        print_passport(p->kind, p->d, o, name, &t, verbose);
+        print_passport(plugin->kind, plugin->d, o, name, &t, verbose);
     }
     for (int k = 0; k < PERP_KIND_COUNT; k++)
       if (ran[k]) perp_text_free(&outcome[k].text);

@@ -47,10 +47,10 @@ static void next_program(perp_text *out)
 }
 
 /* The first run that failed; -1: none has. */
-static int next_failed(const perp_results *r)
+static int next_failed(const perp_results *results)
 {
-  for (int i = 0; i < r->plan.n; i++) {
-    const perp_cell_status s = r->record[i].status;
+  for (int i = 0; i < results->plan.n; i++) {
+    const perp_cell_status s = results->record[i].status;
     if (s != PERP_CELL_PLANNED && s != PERP_CELL_UNSUITED && s != PERP_CELL_SKIPPED &&
         !perp_cell_whole(s))
       return i;
@@ -59,14 +59,15 @@ static int next_failed(const perp_results *r)
 }
 
 /* The run with the best figure of those that may win; -1: none may. */
-static int next_best(const perp_results *r)
+static int next_best(const perp_results *results)
 {
-  const int m = perp_results_metric(r, r->study->metrics.primary);
+  const int m = perp_results_metric(results, results->study->metrics.primary);
   int best = -1;
   double least = HUGE_VAL;
-  for (int i = 0; i < r->plan.n && m >= 0; i++) {
-    const double v = perp_results_value(r, i, m) * (r->study->metric[m].better > 0 ? -1 : 1);
-    if (!perp_results_wins(r, i) || !(v < least)) continue;
+  for (int i = 0; i < results->plan.n && m >= 0; i++) {
+    const double v = perp_results_value(results, i, m) *
+                     (results->study->metric[m].better > 0 ? -1 : 1);
+    if (!perp_results_wins(results, i) || !(v < least)) continue;
     best = i;
     least = v;
   }
@@ -74,10 +75,11 @@ static int next_best(const perp_results *r)
 }
 
 /* "perp simulate ..." of a run as perp view; false where it cannot be shown so. */
-static bool next_view(const perp_results *r, int cell, const char *program, perp_text *out)
+static bool next_view(const perp_results *results, int cell, const char *program, perp_text *out)
 {
   static const char alone[] = "perp simulate ";
-  char *command = perp_web_built() ? perp_command_alone(r->study, &r->plan.cells[cell]) : NULL;
+  char *command = perp_web_built() ? perp_command_alone(results->study, &results->plan.cells[cell])
+                                   : NULL;
   const bool shown = command != NULL && strncmp(command, alone, strlen(alone)) == 0 &&
                      strstr(command, " --sample") == NULL && strstr(command, " --engine") == NULL;
   if (shown) perp_text_add(out, "%s view %s", program, command + strlen(alone));
@@ -85,26 +87,27 @@ static bool next_view(const perp_results *r, int cell, const char *program, perp
   return shown;
 }
 
-void perp_next_say(const perp_results *r, bool shown)
+void perp_next_say(const perp_results *results, bool shown)
 {
   enum { COMMANDS = 3 };
   perp_text program = { 0 }, dir = { 0 }, command[COMMANDS + 1] = { 0 };
   const char *what[COMMANDS + 1];
   int n = 0;
   next_program(&program);
-  perp_shell_path(&dir, r->dir);
+  perp_shell_path(&dir, results->dir);
   what[n] = "every comparison behind the answer";
   perp_text_add(&command[n++], "%s answer %s", program.s, dir.s);
-  const int failed = next_failed(r), best = next_best(r);
+  const int failed = next_failed(results), best = next_best(results);
   if (failed >= 0) {
     what[n] = "a run that failed: why, and the command that repeats it";
-    perp_text_add(&command[n++], "%s show %s %.8s", program.s, dir.s, r->plan.cells[failed].id);
+    perp_text_add(&command[n++], "%s show %s %.8s", program.s, dir.s,
+                  results->plan.cells[failed].id);
   }
   if (best >= 0 && (failed < 0 || shown)) {
     what[n] = "the run with the best figure, moving";
-    if (!next_view(r, best, program.s, &command[n])) {
+    if (!next_view(results, best, program.s, &command[n])) {
       what[n] = "the run with the best figure, and the command that repeats it";
-      perp_text_add(&command[n], "%s show %s %.8s", program.s, dir.s, r->plan.cells[best].id);
+      perp_text_add(&command[n], "%s show %s %.8s", program.s, dir.s, results->plan.cells[best].id);
     }
     n++;
   }

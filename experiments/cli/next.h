@@ -6,6 +6,6 @@
 #include "experiments/results/results.h"
 
 /* Three commands for this folder, on stderr.  shown: its page is open already. */
-void perp_next_say(const perp_results *r, bool shown);
+void perp_next_say(const perp_results *results, bool shown);
 
 #endif

@@ -44,9 +44,9 @@ typedef struct perp_value {
   const char *text; /* TEXT, borrowed */
 } perp_value;
 /* NaN where it is no number. */
-static inline double perp_value_number(const perp_value *v)
+static inline double perp_value_number(const perp_value *value)
 {
-  return v->type == PERP_VALUE_NUMBER ? v->number : (double)NAN;
+  return value->type == PERP_VALUE_NUMBER ? value->number : (double)NAN;
 }
 
 typedef enum perp_column_type {
@@ -89,39 +89,39 @@ typedef struct perp_expr_error {
 perp_expr *perp_expr_parse(perp_pool *pool, const perp_scope *scope, const char *text,
                            perp_expr_error *error);
 /* Value of any expression at a row (row -1 for claims). */
-perp_value perp_expr_eval(const perp_expr *e, const perp_scope *scope, int row);
+perp_value perp_expr_eval(const perp_expr *expr, const perp_scope *scope, int row);
 /* Is a condition true at this row? */
-bool perp_expr_true(const perp_expr *e, const perp_scope *scope, int row);
+bool perp_expr_true(const perp_expr *expr, const perp_scope *scope, int row);
 /* The two sides of the outermost comparison of a claim, as numbers (NaN when there are none). */
-void perp_expr_sides(const perp_expr *e, const perp_scope *scope, double *left, double *right);
+void perp_expr_sides(const perp_expr *expr, const perp_scope *scope, double *left, double *right);
 /* Does some aggregate of a claim run over no row at all, or name a plug-in that this perp was built
  * without? */
-bool perp_expr_undecided(const perp_expr *e, const perp_scope *scope);
+bool perp_expr_undecided(const perp_expr *expr, const perp_scope *scope);
 /* The first plug-in named in it that this perp was built without (it equals nothing); NULL: there
  * is none. */
-const perp_optional *perp_expr_absent(const perp_expr *e);
+const perp_optional *perp_expr_absent(const perp_expr *expr);
 /* Is an expression with scope.arithmetic a number, and of the dimension of `unit` (SI; NULL: of
  * any)?  A bare number has the dimension that its place needs, a column without a unit too; a
  * product with one is in the unit of the other factor. Angles are pure numbers.  false: *error says
  * where and why. */
-bool perp_expr_fits(const perp_expr *e, const perp_scope *scope, const char *unit,
+bool perp_expr_fits(const perp_expr *expr, const perp_scope *scope, const char *unit,
                     perp_expr_error *error);
 /* The SI unit of such a number as text for a column, "" where its place decides. */
-void perp_expr_unit(const perp_expr *e, const perp_scope *scope, char *buf, size_t size);
+void perp_expr_unit(const perp_expr *expr, const perp_scope *scope, char *buf, size_t size);
 /* y [3]: value of an expression over numbers at a row, and its first and second derivative by a
  * column, exact but for rounding; NaN where it has none.  At a kink (abs, min, if, ...) those of
  * the side that is taken. */
-void perp_expr_derivatives(const perp_expr *e, const perp_scope *scope, int row, int column,
+void perp_expr_derivatives(const perp_expr *expr, const perp_scope *scope, int row, int column,
                            double y[3]);
 /* Such an expression as text in which this column stands by its name and all the rest by its value
  * at row 0: read again where the column is the only name, it has the same values to the last bit.
  */
-void perp_expr_write(const perp_expr *e, const perp_scope *scope, int column, perp_text *out);
+void perp_expr_write(const perp_expr *expr, const perp_scope *scope, int column, perp_text *out);
 /* Does the expression mention this column (or an option of it)? */
-bool perp_expr_mentions(const perp_expr *e, int column);
+bool perp_expr_mentions(const perp_expr *expr, int column);
 
 /* An option of a plug-in; NULL when it has none of that name. */
-const perp_opt *perp_option(const perp_desc *d, const char *key);
+const perp_opt *perp_option(const perp_desc *desc, const char *key);
 /* The same of the plug-in in a text ("psor:omega=1.3"), with its value there in buf, and *number
  * (may be NULL), which is NaN where it is none; NULL, and an
  * empty buf, also when the text is empty or no such plug-in. */

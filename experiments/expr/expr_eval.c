@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const perp_opt *perp_option(const perp_desc *d, const char *key)
+const perp_opt *perp_option(const perp_desc *desc, const char *key)
 {
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-    if (strcmp(o->key, key) == 0) return o;
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++)
+    if (strcmp(opt->key, key) == 0) return opt;
   return NULL;
 }
 
@@ -24,12 +24,12 @@ const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char
   buf[0] = '\0';
   if (number != NULL) *number = (double)NAN;
   if (plugin[0] == '\0' || perp_spec_parse(&quiet, kind, plugin, &spec) != PERP_OK) return NULL;
-  const perp_opt *o = perp_option(spec.d, key);
-  if (o != NULL) perp_opt_format(o, spec.opts, buf, size);
-  if (o != NULL && number != NULL && (o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT))
+  const perp_opt *opt = perp_option(spec.d, key);
+  if (opt != NULL) perp_opt_format(opt, spec.opts, buf, size);
+  if (opt != NULL && number != NULL && (opt->type == PERP_OPT_REAL || opt->type == PERP_OPT_INT))
     *number = perp_real_of(buf);
   perp_spec_free(&spec);
-  return o;
+  return opt;
 }
 
 static const perp_value missing = { PERP_VALUE_MISSING, 0, NULL };
@@ -44,26 +44,28 @@ static perp_value expr_truth(bool v)
   return (perp_value){ PERP_VALUE_BOOL, v, NULL };
 }
 
-static perp_value expr_option_value(const perp_expr *e, const perp_scope *s, const char *text)
+static perp_value expr_option_value(const perp_expr *expr, const perp_scope *scope,
+                                    const char *text)
 {
   char buf[PERP_TEXT_MAX + 2];
   double number;
-  const perp_opt *o = perp_option_text(s->ctx, s->columns[e->column].kind, text, e->key, buf,
-                                       sizeof buf, &number);
-  if (o == NULL) return missing;
-  if (e->type == T_NUMBER) return expr_number(number);
-  if (o->type == PERP_OPT_BOOL)
+  const perp_opt *opt = perp_option_text(scope->ctx, scope->columns[expr->column].kind, text,
+                                         expr->key, buf, sizeof buf, &number);
+  if (opt == NULL) return missing;
+  if (expr->type == T_NUMBER) return expr_number(number);
+  if (opt->type == PERP_OPT_BOOL)
     return (perp_value){ PERP_VALUE_TEXT, 0, strcmp(buf, "true") == 0 ? "true" : "false" };
-  for (int i = 0; o->type == PERP_OPT_ENUM && o->choices[i] != NULL; i++)
-    if (strcmp(o->choices[i], buf) == 0) return (perp_value){ PERP_VALUE_TEXT, 0, o->choices[i] };
+  for (int i = 0; opt->type == PERP_OPT_ENUM && opt->choices[i] != NULL; i++)
+    if (strcmp(opt->choices[i], buf) == 0)
+      return (perp_value){ PERP_VALUE_TEXT, 0, opt->choices[i] };
   return missing;
 }
 
 /* Same name, and every option written in the pattern has the same value. */
-static bool plugin_matches(const perp_scope *s, perp_kind kind, const char *text,
+static bool plugin_matches(const perp_scope *scope, perp_kind kind, const char *text,
                            const char *pattern)
 {
-  perp_ctx ctx = *s->ctx;
+  perp_ctx ctx = *scope->ctx;
   perp_spec have, want;
   /* the options of what is absent are not known: the same text, or the name alone */
   const perp_optional *absent = perp_optional_absent(&ctx, kind, pattern);
@@ -75,15 +77,16 @@ static bool plugin_matches(const perp_scope *s, perp_kind kind, const char *text
   if (perp_spec_parse(&ctx, kind, pattern, &want) == PERP_OK) {
     const char *written = pattern + strlen(want.d->name); /* ":key=value,..." */
     same = have.d == want.d;
-    for (const perp_opt *o = have.d->opts; same && o != NULL && o->type != PERP_OPT_END; o++) {
+    for (const perp_opt *opt = have.d->opts; same && opt != NULL && opt->type != PERP_OPT_END;
+         opt++) {
       char key[80], a[PERP_TEXT_MAX + 2], b[PERP_TEXT_MAX + 2];
-      snprintf(key, sizeof key, ":%s=", o->key);
+      snprintf(key, sizeof key, ":%s=", opt->key);
       bool named = strncmp(written, key, strlen(key)) == 0;
       key[0] = ',';
       named = named || strstr(written, key) != NULL;
       if (!named) continue;
-      perp_opt_format(o, have.opts, a, sizeof a);
-      perp_opt_format(o, want.opts, b, sizeof b);
+      perp_opt_format(opt, have.opts, a, sizeof a);
+      perp_opt_format(opt, want.opts, b, sizeof b);
       same = strcmp(a, b) == 0;
     }
     perp_spec_free(&want);
@@ -92,15 +95,15 @@ static bool plugin_matches(const perp_scope *s, perp_kind kind, const char *text
   return same;
 }
 
-static bool expr_equal(const perp_expr *a, const perp_expr *b, const perp_scope *s, int row)
+static bool expr_equal(const perp_expr *a, const perp_expr *b, const perp_scope *scope, int row)
 {
-  perp_value x = perp_expr_eval(a, s, row), y = perp_expr_eval(b, s, row);
+  perp_value x = perp_expr_eval(a, scope, row), y = perp_expr_eval(b, scope, row);
   if (x.type == PERP_VALUE_MISSING || y.type == PERP_VALUE_MISSING) return false;
   if (a->type == T_NUMBER)
     return x.number == y.number ||
            fabs(x.number - y.number) <= 1e-12 * fmax(fabs(x.number), fabs(y.number));
   if (a->type == T_PLUGIN && b->op == OP_TEXT)
-    return plugin_matches(s, s->columns[a->column].kind, x.text, y.text);
+    return plugin_matches(scope, scope->columns[a->column].kind, x.text, y.text);
   return strcmp(x.text, y.text) == 0;
 }
 
@@ -124,21 +127,22 @@ double perp_log_slope(const double *x, const double *y, int n)
   return s;
 }
 
-static perp_value expr_aggregate(const perp_expr *e, const perp_scope *s)
+static perp_value expr_aggregate(const perp_expr *expr, const perp_scope *scope)
 {
-  double *y = perp_xalloc((size_t)s->rows, sizeof *y), *x = perp_xalloc((size_t)s->rows, sizeof *x);
+  double *y = perp_xalloc((size_t)scope->rows, sizeof *y),
+         *x = perp_xalloc((size_t)scope->rows, sizeof *x);
   int n = 0;
-  for (int r = 0; r < s->rows; r++) {
-    if (s->counts != NULL && !s->counts(s->user, r) && e->op != OP_COUNT) continue;
-    if (e->arg[2] != NULL && !perp_expr_true(e->arg[2], s, r)) continue;
-    if (e->op == OP_COUNT) {
+  for (int r = 0; r < scope->rows; r++) {
+    if (scope->counts != NULL && !scope->counts(scope->user, r) && expr->op != OP_COUNT) continue;
+    if (expr->arg[2] != NULL && !perp_expr_true(expr->arg[2], scope, r)) continue;
+    if (expr->op == OP_COUNT) {
       n++;
       continue;
     }
-    perp_value v = perp_expr_eval(e->arg[0], s, r);
+    perp_value v = perp_expr_eval(expr->arg[0], scope, r);
     if (v.type != PERP_VALUE_NUMBER) continue;
-    if (e->op == OP_SLOPE) {
-      perp_value u = perp_expr_eval(e->arg[1], s, r);
+    if (expr->op == OP_SLOPE) {
+      perp_value u = perp_expr_eval(expr->arg[1], scope, r);
       if (u.type != PERP_VALUE_NUMBER) continue;
       x[n] = u.number;
     }
@@ -147,17 +151,17 @@ static perp_value expr_aggregate(const perp_expr *e, const perp_scope *s)
   perp_value result = missing;
   double sum = 0;
   for (int i = 0; i < n; i++) sum += y[i];
-  if (e->op == OP_COUNT)
+  if (expr->op == OP_COUNT)
     result = expr_number(n);
-  else if (e->op == OP_SLOPE)
+  else if (expr->op == OP_SLOPE)
     result = expr_number(perp_log_slope(x, y, n));
-  else if (n > 0 && e->op == OP_SUM)
+  else if (n > 0 && expr->op == OP_SUM)
     result = expr_number(sum);
-  else if (n > 0 && e->op == OP_MEAN)
+  else if (n > 0 && expr->op == OP_MEAN)
     result = expr_number(sum / n);
   else if (n > 0) {
     double m = expr_median(y, n); /* sorts */
-    result = expr_number(e->op == OP_MAX ? y[n - 1] : e->op == OP_MIN ? y[0] : m);
+    result = expr_number(expr->op == OP_MAX ? y[n - 1] : expr->op == OP_MIN ? y[0] : m);
   }
   free(x);
   free(y);
@@ -190,101 +194,105 @@ static perp_value expr_of_numbers(enum op op, double a, double b)
   }
 }
 
-static perp_value expr_call(const perp_expr *e, const perp_scope *s, int row)
+static perp_value expr_call(const perp_expr *expr, const perp_scope *scope, int row)
 {
   double x[CALL_ARGUMENTS];
-  if (e->call->of == NULL)
-    return perp_expr_eval(e->item[perp_expr_true(e->item[0], s, row) ? 1 : 2], s, row);
-  for (int i = 0; i < e->n_items; i++) {
-    perp_value v = perp_expr_eval(e->item[i], s, row);
-    if (v.type != PERP_VALUE_NUMBER) return missing;
-    x[i] = v.number;
+  if (expr->call->of == NULL)
+    return perp_expr_eval(expr->item[perp_expr_true(expr->item[0], scope, row) ? 1 : 2], scope,
+                          row);
+  for (int i = 0; i < expr->n_items; i++) {
+    perp_value value = perp_expr_eval(expr->item[i], scope, row);
+    if (value.type != PERP_VALUE_NUMBER) return missing;
+    x[i] = value.number;
   }
-  return expr_number(e->call->of(x, e->n_items));
+  return expr_number(expr->call->of(x, expr->n_items));
 }
 
-perp_value perp_expr_eval(const perp_expr *e, const perp_scope *s, int row)
+perp_value perp_expr_eval(const perp_expr *expr, const perp_scope *scope, int row)
 {
-  perp_expr *const *arg = e->arg;
-  if (e->op >= OP_MAX) return expr_aggregate(e, s);
-  switch (e->op) {
+  perp_expr *const *arg = expr->arg;
+  if (expr->op >= OP_MAX) return expr_aggregate(expr, scope);
+  switch (expr->op) {
   case OP_CALL:
-    return expr_call(e, s, row);
+    return expr_call(expr, scope, row);
   case OP_NUMBER:
-    return expr_number(e->number);
+    return expr_number(expr->number);
   case OP_TEXT:
-    return (perp_value){ PERP_VALUE_TEXT, 0, e->text };
+    return (perp_value){ PERP_VALUE_TEXT, 0, expr->text };
   case OP_COLUMN: {
     perp_value v = missing;
-    if (row >= 0) s->value(s->user, row, e->column, &v);
+    if (row >= 0) scope->value(scope->user, row, expr->column, &v);
     if (v.type == PERP_VALUE_NUMBER) return expr_number(v.number);
-    return e->key != NULL && v.type == PERP_VALUE_TEXT ? expr_option_value(e, s, v.text) : v;
+    return expr->key != NULL && v.type == PERP_VALUE_TEXT ? expr_option_value(expr, scope, v.text)
+                                                          : v;
   }
   case OP_EQ:
-    return expr_truth(expr_equal(arg[0], arg[1], s, row));
+    return expr_truth(expr_equal(arg[0], arg[1], scope, row));
   case OP_NE:
-    return expr_truth(!expr_equal(arg[0], arg[1], s, row));
+    return expr_truth(!expr_equal(arg[0], arg[1], scope, row));
   case OP_IN:
-    for (int i = 0; i < e->n_items; i++)
-      if (expr_equal(arg[0], e->item[i], s, row)) return expr_truth(true);
+    for (int i = 0; i < expr->n_items; i++)
+      if (expr_equal(arg[0], expr->item[i], scope, row)) return expr_truth(true);
     return expr_truth(false);
   case OP_AND:
-    return expr_truth(perp_expr_true(arg[0], s, row) && perp_expr_true(arg[1], s, row));
+    return expr_truth(perp_expr_true(arg[0], scope, row) && perp_expr_true(arg[1], scope, row));
   case OP_OR:
-    return expr_truth(perp_expr_true(arg[0], s, row) || perp_expr_true(arg[1], s, row));
+    return expr_truth(perp_expr_true(arg[0], scope, row) || perp_expr_true(arg[1], scope, row));
   case OP_NOT:
-    return expr_truth(!perp_expr_true(arg[0], s, row));
+    return expr_truth(!perp_expr_true(arg[0], scope, row));
   default:
     break;
   }
-  perp_value a = perp_expr_eval(arg[0], s, row);
-  perp_value b = arg[1] != NULL ? perp_expr_eval(arg[1], s, row) : a;
+  perp_value a = perp_expr_eval(arg[0], scope, row);
+  perp_value b = arg[1] != NULL ? perp_expr_eval(arg[1], scope, row) : a;
   if (a.type == PERP_VALUE_NUMBER && b.type == PERP_VALUE_NUMBER)
-    return expr_of_numbers(e->op, a.number, b.number);
-  return e->type == T_BOOL ? expr_truth(false) : missing;
+    return expr_of_numbers(expr->op, a.number, b.number);
+  return expr->type == T_BOOL ? expr_truth(false) : missing;
 }
 
-bool perp_expr_true(const perp_expr *e, const perp_scope *scope, int row)
+bool perp_expr_true(const perp_expr *expr, const perp_scope *scope, int row)
 {
-  perp_value v = perp_expr_eval(e, scope, row);
-  return v.type == PERP_VALUE_BOOL && v.number != 0;
+  perp_value value = perp_expr_eval(expr, scope, row);
+  return value.type == PERP_VALUE_BOOL && value.number != 0;
 }
 
-void perp_expr_sides(const perp_expr *e, const perp_scope *scope, double *left, double *right)
+void perp_expr_sides(const perp_expr *expr, const perp_scope *scope, double *left, double *right)
 {
   *left = *right = (double)NAN;
-  if (e->op < OP_EQ || e->op > OP_GE) return;
-  perp_value a = perp_expr_eval(e->arg[0], scope, -1), b = perp_expr_eval(e->arg[1], scope, -1);
+  if (expr->op < OP_EQ || expr->op > OP_GE) return;
+  perp_value a = perp_expr_eval(expr->arg[0], scope, -1),
+             b = perp_expr_eval(expr->arg[1], scope, -1);
   if (a.type == PERP_VALUE_NUMBER) *left = a.number;
   if (b.type == PERP_VALUE_NUMBER) *right = b.number;
 }
 
-const perp_optional *perp_expr_absent(const perp_expr *e)
+const perp_optional *perp_expr_absent(const perp_expr *expr)
 {
-  if (e == NULL) return NULL;
-  const perp_optional *absent = e->absent;
-  for (int i = 0; i < 3 && absent == NULL; i++) absent = perp_expr_absent(e->arg[i]);
-  for (int i = 0; i < e->n_items && absent == NULL; i++) absent = perp_expr_absent(e->item[i]);
+  if (expr == NULL) return NULL;
+  const perp_optional *absent = expr->absent;
+  for (int i = 0; i < 3 && absent == NULL; i++) absent = perp_expr_absent(expr->arg[i]);
+  for (int i = 0; i < expr->n_items && absent == NULL; i++)
+    absent = perp_expr_absent(expr->item[i]);
   return absent;
 }
 
-bool perp_expr_undecided(const perp_expr *e, const perp_scope *scope)
+bool perp_expr_undecided(const perp_expr *expr, const perp_scope *scope)
 {
-  if (e == NULL) return false;
-  if (perp_expr_absent(e) != NULL) return true;
-  if (e->op >= OP_MAX) return perp_expr_eval(e, scope, -1).type == PERP_VALUE_MISSING;
+  if (expr == NULL) return false;
+  if (perp_expr_absent(expr) != NULL) return true;
+  if (expr->op >= OP_MAX) return perp_expr_eval(expr, scope, -1).type == PERP_VALUE_MISSING;
   for (int i = 0; i < 3; i++)
-    if (perp_expr_undecided(e->arg[i], scope)) return true;
+    if (perp_expr_undecided(expr->arg[i], scope)) return true;
   return false;
 }
 
-bool perp_expr_mentions(const perp_expr *e, int column)
+bool perp_expr_mentions(const perp_expr *expr, int column)
 {
-  if (e == NULL) return false;
-  if (e->op == OP_COLUMN) return e->column == column;
+  if (expr == NULL) return false;
+  if (expr->op == OP_COLUMN) return expr->column == column;
   for (int i = 0; i < 3; i++)
-    if (perp_expr_mentions(e->arg[i], column)) return true;
-  for (int i = 0; i < e->n_items; i++)
-    if (perp_expr_mentions(e->item[i], column)) return true;
+    if (perp_expr_mentions(expr->arg[i], column)) return true;
+  for (int i = 0; i < expr->n_items; i++)
+    if (perp_expr_mentions(expr->item[i], column)) return true;
   return false;
 }

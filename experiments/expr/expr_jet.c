@@ -18,7 +18,7 @@ typedef struct jets {
   int row, column;
 } jets;
 
-static jet jet_of(const jets *s, const perp_expr *e);
+static jet jet_of(const jets *s, const perp_expr *expr);
 
 static jet jet_constant(double x)
 {
@@ -41,57 +41,37 @@ static jet jet_product(jet a, jet b)
   return (jet){ a.x * b.x, a.d * b.x + a.x * b.d, a.dd * b.x + 2 * a.d * b.d + a.x * b.dd };
 }
 
-static jet jet_quotient(jet a, jet b)
-{
-  jet y = { a.x / b.x, 0, 0 };
-  y.d = (a.d - y.x * b.d) / b.x;
-  y.dd = (a.dd - 2 * y.d * b.d - y.x * b.dd) / b.x;
-  return y;
-}
-
-static jet jet_power(jet a, jet b, bool varies)
-{
-  const double value = pow(a.x, b.x);
-  if (!varies) {
-    const double n = b.x, first = n == 0 ? 0 : n * pow(a.x, n - 1);
-    return jet_chain(a, value, first, n == 0 || n == 1 ? 0 : n * (n - 1) * pow(a.x, n - 2));
-  }
-  /* exp(b log a) */
-  const jet log_a = jet_chain(a, log(a.x), 1 / a.x, -1 / (a.x * a.x));
-  return jet_chain(jet_product(b, log_a), value, value, value);
-}
-
 /* y = a - b floor(a / b), min and max: pieces, each as smooth as it is inside */
-static jet jet_of_many(const jets *s, const perp_expr *e)
+static jet jet_of_many(const jets *s, const perp_expr *expr)
 {
-  const char *name = e->call->name;
-  jet a = jet_of(s, e->item[0]);
+  const char *name = expr->call->name;
+  jet a = jet_of(s, expr->item[0]);
   if (strcmp(name, "atan2") == 0) {
-    const jet b = jet_of(s, e->item[1]);
+    const jet b = jet_of(s, expr->item[1]);
     const double r2 = a.x * a.x + b.x * b.x, d = (a.d * b.x - a.x * b.d) / r2;
     const double turn = a.dd * b.x - a.x * b.dd, grow = 2 * (a.x * a.d + b.x * b.d);
     return (jet){ atan2(a.x, b.x), d, (turn - d * grow) / r2 };
   }
   if (strcmp(name, "mod") == 0) {
-    const jet b = jet_of(s, e->item[1]);
+    const jet b = jet_of(s, expr->item[1]);
     const double n = floor(a.x / b.x);
     return (jet){ a.x - b.x * n, a.d - b.d * n, a.dd - b.dd * n };
   }
-  for (int i = 1; i < e->n_items; i++) {
-    const jet b = jet_of(s, e->item[i]);
+  for (int i = 1; i < expr->n_items; i++) {
+    const jet b = jet_of(s, expr->item[i]);
     if (strcmp(name, "min") == 0 ? b.x < a.x : b.x > a.x) a = b;
   }
   return a;
 }
 
-static jet jet_call(const jets *s, const perp_expr *e)
+static jet jet_call(const jets *s, const perp_expr *expr)
 {
-  const char *name = e->call->name;
-  if (e->call->of == NULL)
-    return jet_of(s, e->item[perp_expr_true(e->item[0], s->scope, s->row) ? 1 : 2]);
-  if (e->call->least != 1 || e->call->most != 1) return jet_of_many(s, e);
-  const jet u = jet_of(s, e->item[0]);
-  const double x = u.x, f = e->call->of(&x, 1), c = 1 - x * x;
+  const char *name = expr->call->name;
+  if (expr->call->of == NULL)
+    return jet_of(s, expr->item[perp_expr_true(expr->item[0], s->scope, s->row) ? 1 : 2]);
+  if (expr->call->least != 1 || expr->call->most != 1) return jet_of_many(s, expr);
+  const jet u = jet_of(s, expr->item[0]);
+  const double x = u.x, f = expr->call->of(&x, 1), c = 1 - x * x;
   if (strcmp(name, "sqrt") == 0) return jet_chain(u, f, 0.5 / f, -0.25 / (f * x));
   if (strcmp(name, "sin") == 0) return jet_chain(u, f, cos(x), -f);
   if (strcmp(name, "cos") == 0) return jet_chain(u, f, -sin(x), -f);
@@ -106,40 +86,53 @@ static jet jet_call(const jets *s, const perp_expr *e)
   return jet_constant(f); /* floor, ceil: steps */
 }
 
-static jet jet_of(const jets *s, const perp_expr *e)
+static jet jet_of(const jets *s, const perp_expr *expr)
 {
-  if (e->op == OP_COLUMN && e->column == s->column)
-    return (jet){ perp_expr_eval(e, s->scope, s->row).number, 1, 0 };
-  if (!perp_expr_mentions(e, s->column)) {
-    const perp_value v = perp_expr_eval(e, s->scope, s->row);
+  if (expr->op == OP_COLUMN && expr->column == s->column)
+    return (jet){ perp_expr_eval(expr, s->scope, s->row).number, 1, 0 };
+  if (!perp_expr_mentions(expr, s->column)) {
+    const perp_value v = perp_expr_eval(expr, s->scope, s->row);
     return jet_constant(v.type == PERP_VALUE_NUMBER ? v.number : (double)NAN);
   }
-  if (e->op == OP_CALL) return jet_call(s, e);
-  const jet a = jet_of(s, e->arg[0]);
-  if (e->op == OP_NEGATE) return (jet){ -a.x, -a.d, -a.dd };
-  if (e->arg[1] == NULL) return jet_constant((double)NAN);
-  const jet b = jet_of(s, e->arg[1]);
-  switch (e->op) {
+  if (expr->op == OP_CALL) return jet_call(s, expr);
+  const jet a = jet_of(s, expr->arg[0]);
+  if (expr->op == OP_NEGATE) return (jet){ -a.x, -a.d, -a.dd };
+  if (expr->arg[1] == NULL) return jet_constant((double)NAN);
+  const jet b = jet_of(s, expr->arg[1]);
+  switch (expr->op) {
   case OP_ADD:
     return (jet){ a.x + b.x, a.d + b.d, a.dd + b.dd };
   case OP_SUB:
     return (jet){ a.x - b.x, a.d - b.d, a.dd - b.dd };
   case OP_MUL:
     return jet_product(a, b);
-  case OP_DIV:
-    return jet_quotient(a, b);
-  case OP_POW:
-    return jet_power(a, b, perp_expr_mentions(e->arg[1], s->column));
+  case OP_DIV: {
+    jet y = { a.x / b.x, 0, 0 };
+    y.d = (a.d - y.x * b.d) / b.x;
+    y.dd = (a.dd - 2 * y.d * b.d - y.x * b.dd) / b.x;
+    return y;
+  }
+  case OP_POW: {
+    const bool varies = perp_expr_mentions(expr->arg[1], s->column);
+    const double value = pow(a.x, b.x);
+    if (!varies) {
+      const double n = b.x, first = n == 0 ? 0 : n * pow(a.x, n - 1);
+      return jet_chain(a, value, first, n == 0 || n == 1 ? 0 : n * (n - 1) * pow(a.x, n - 2));
+    }
+    /* exp(b log a) */
+    const jet log_a = jet_chain(a, log(a.x), 1 / a.x, -1 / (a.x * a.x));
+    return jet_chain(jet_product(b, log_a), value, value, value);
+  }
   default: /* conditions are no numbers */
     return jet_constant((double)NAN);
   }
 }
 
-void perp_expr_derivatives(const perp_expr *e, const perp_scope *scope, int row, int column,
+void perp_expr_derivatives(const perp_expr *expr, const perp_scope *scope, int row, int column,
                            double y[3])
 {
   const jets s = { scope, row, column };
-  const jet x = jet_of(&s, e);
+  const jet x = jet_of(&s, expr);
   y[0] = x.x, y[1] = x.d, y[2] = x.dd;
 }
 
@@ -152,55 +145,55 @@ static void jet_write_number(perp_text *out, double x)
   perp_text_add(out, x < 0 ? "(%s)" : "%s", text);
 }
 
-void perp_expr_write(const perp_expr *e, const perp_scope *scope, int column, perp_text *out)
+void perp_expr_write(const perp_expr *expr, const perp_scope *scope, int column, perp_text *out)
 {
   static const char *const signs[] = {
     [OP_ADD] = "+", [OP_SUB] = "-",   [OP_MUL] = "*", [OP_DIV] = "/", [OP_POW] = "^",
     [OP_EQ] = "==", [OP_NE] = "!=",   [OP_LT] = "<",  [OP_LE] = "<=", [OP_GT] = ">",
     [OP_GE] = ">=", [OP_AND] = "and", [OP_OR] = "or"
   };
-  if (!perp_expr_mentions(e, column)) {
-    const perp_value v = perp_expr_eval(e, scope, 0);
-    if (e->type == T_BOOL)
-      perp_text_add(out, "%s", v.number != 0 ? "(0 < 1)" : "(1 < 0)");
+  if (!perp_expr_mentions(expr, column)) {
+    const perp_value value = perp_expr_eval(expr, scope, 0);
+    if (expr->type == T_BOOL)
+      perp_text_add(out, "%s", value.number != 0 ? "(0 < 1)" : "(1 < 0)");
     else
-      jet_write_number(out, v.number);
+      jet_write_number(out, value.number);
     return;
   }
-  switch (e->op) {
+  switch (expr->op) {
   case OP_COLUMN:
     perp_text_add(out, "%s", scope->columns[column].name);
     return;
   case OP_CALL:
-    perp_text_add(out, "%s(", e->call->name);
-    for (int i = 0; i < e->n_items; i++) {
+    perp_text_add(out, "%s(", expr->call->name);
+    for (int i = 0; i < expr->n_items; i++) {
       if (i > 0) perp_text_add(out, ", ");
-      perp_expr_write(e->item[i], scope, column, out);
+      perp_expr_write(expr->item[i], scope, column, out);
     }
     perp_text_add(out, ")");
     return;
   case OP_IN: /* one comparison after the other */
     perp_text_add(out, "(");
-    for (int i = 0; i < e->n_items; i++) {
+    for (int i = 0; i < expr->n_items; i++) {
       perp_text_add(out, i > 0 ? " or (" : "(");
-      perp_expr_write(e->arg[0], scope, column, out);
+      perp_expr_write(expr->arg[0], scope, column, out);
       perp_text_add(out, " == ");
-      perp_expr_write(e->item[i], scope, column, out);
+      perp_expr_write(expr->item[i], scope, column, out);
       perp_text_add(out, ")");
     }
     perp_text_add(out, ")");
     return;
   case OP_NEGATE:
   case OP_NOT:
-    perp_text_add(out, e->op == OP_NOT ? "(not " : "(-");
-    perp_expr_write(e->arg[0], scope, column, out);
+    perp_text_add(out, expr->op == OP_NOT ? "(not " : "(-");
+    perp_expr_write(expr->arg[0], scope, column, out);
     perp_text_add(out, ")");
     return;
   default:
     perp_text_add(out, "(");
-    perp_expr_write(e->arg[0], scope, column, out);
-    perp_text_add(out, " %s ", signs[e->op]);
-    perp_expr_write(e->arg[1], scope, column, out);
+    perp_expr_write(expr->arg[0], scope, column, out);
+    perp_text_add(out, " %s ", signs[expr->op]);
+    perp_expr_write(expr->arg[1], scope, column, out);
     perp_text_add(out, ")");
   }
 }

@@ -128,15 +128,15 @@ static bool expr_parse_keyword(const char *s, size_t n)
 static perp_expr *expr_parse_node(struct parser *p, enum op op, enum type type, int offset,
                                   perp_expr *left, perp_expr *right)
 {
-  perp_expr *e = perp_pool_alloc(p->pool, 1, sizeof *e);
-  *e = (perp_expr){ .op = op, .type = type, .offset = offset, .arg = { left, right } };
-  return e;
+  perp_expr *expr = perp_pool_alloc(p->pool, 1, sizeof *expr);
+  *expr = (perp_expr){ .op = op, .type = type, .offset = offset, .arg = { left, right } };
+  return expr;
 }
 
-static perp_expr *expr_parse_need(struct parser *p, enum type type, perp_expr *e)
+static perp_expr *expr_parse_need(struct parser *p, enum type type, perp_expr *expr)
 {
-  if (e == NULL || e->type == type) return e;
-  return expr_parse_complain(p, e->offset, NULL,
+  if (expr == NULL || expr->type == type) return expr;
+  return expr_parse_complain(p, expr->offset, NULL,
                              type == T_NUMBER ? "a number is required here"
                                               : "a condition is required here, such as h <= 1 ms");
 }
@@ -165,8 +165,8 @@ static perp_expr *expr_parse_read_number(struct parser *p)
   static const char *const dimensions[] = { "s",      "m",   "kg",  "rad", "rad/s", "m/s",
                                             "m/s^2",  "1/s", "N",   "Nm",  "N/m",   "Ns/m",
                                             "kg/m^3", "J",   "m^2", "m^3", "kg m^2" };
-  perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
-  e->number = p->number;
+  perp_expr *expr = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
+  expr->number = p->number;
   const char *s = p->text + p->end;
   int skip = (int)strspn(s, " \t"), n = 0;
   if (isalpha((unsigned char)s[skip]))
@@ -180,8 +180,8 @@ static perp_expr *expr_parse_read_number(struct parser *p)
     bool known = false;
     snprintf(text, sizeof text, "%.*s%.*s", p->end - p->at, p->text + p->at, n, s + skip);
     for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions && !known; i++)
-      if (perp_parse_real(NULL, text, dimensions[i], &e->number) == PERP_OK) {
-        e->unit = dimensions[i];
+      if (perp_parse_real(NULL, text, dimensions[i], &expr->number) == PERP_OK) {
+        expr->unit = dimensions[i];
         known = true;
       }
     if (!known)
@@ -189,7 +189,7 @@ static perp_expr *expr_parse_read_number(struct parser *p)
     p->end += skip + n;
   }
   expr_parse_advance(p);
-  return e;
+  return expr;
 }
 
 static int find_column(const perp_scope *scope, const char *name, size_t n)
@@ -204,13 +204,13 @@ static int find_column(const perp_scope *scope, const char *name, size_t n)
  * has it. */
 static const perp_opt *find_option(const perp_ctx *ctx, perp_kind kind, const char *key)
 {
-  const perp_desc *d;
-  const perp_opt *o = NULL;
-  for (int i = 0; o == NULL && (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-    o = perp_option(d, key);
-  for (int i = 0; o == NULL && ctx->opened != NULL && (d = ctx->opened(kind, i)) != NULL; i++)
-    o = perp_option(d, key);
-  return o;
+  const perp_desc *desc;
+  const perp_opt *opt = NULL;
+  for (int i = 0; opt == NULL && (desc = perp_plugin_at(ctx, kind, i)) != NULL; i++)
+    opt = perp_option(desc, key);
+  for (int i = 0; opt == NULL && ctx->opened != NULL && (desc = ctx->opened(kind, i)) != NULL; i++)
+    opt = perp_option(desc, key);
+  return opt;
 }
 
 static perp_expr *unknown_column(struct parser *p, const char *word)
@@ -315,57 +315,57 @@ static perp_expr *read_word(struct parser *p, const perp_expr *left)
     expr_parse_advance(p);
     return read_call(p, word, offset);
   }
-  const perp_scope *s = p->scope;
+  const perp_scope *scope = p->scope;
   const char *key = NULL, *dot = strchr(word, '.');
-  int c = find_column(s, word, n);
+  int c = find_column(scope, word, n);
   if (c < 0 && dot != NULL) {
-    c = find_column(s, word, (size_t)(dot - word));
-    if (c >= 0 && s->columns[c].type != PERP_COLUMN_PLUGIN) c = -1;
+    c = find_column(scope, word, (size_t)(dot - word));
+    if (c >= 0 && scope->columns[c].type != PERP_COLUMN_PLUGIN) c = -1;
     key = dot + 1;
   }
   if (c >= 0) {
-    const perp_column *column = &s->columns[c];
-    const perp_opt *o = key != NULL ? find_option(s->ctx, column->kind, key) : NULL;
-    if (key != NULL && o == NULL)
+    const perp_column *column = &scope->columns[c];
+    const perp_opt *opt = key != NULL ? find_option(scope->ctx, column->kind, key) : NULL;
+    if (key != NULL && opt == NULL)
       return expr_parse_complain(p, offset, NULL, "no %s has an option '%s'",
                                  perp_kind_name(column->kind), key);
-    if (s->aggregates && !p->inside)
+    if (scope->aggregates && !p->inside)
       return expr_parse_complain(p, offset, NULL,
                                  "'%s' has one value for each run: use max(%s, ...)", word, word);
-    bool is_number = o != NULL ? o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT
-                               : column->type == PERP_COLUMN_NUMBER;
-    enum type type = is_number                                         ? T_NUMBER
-                     : o == NULL && column->type == PERP_COLUMN_PLUGIN ? T_PLUGIN
-                                                                       : T_TEXT;
-    perp_expr *e = expr_parse_node(p, OP_COLUMN, type, offset, NULL, NULL);
-    e->column = c;
-    e->key = key;
-    if (is_number) e->unit = o != NULL ? o->unit : column->unit;
+    bool is_number = opt != NULL ? opt->type == PERP_OPT_REAL || opt->type == PERP_OPT_INT
+                                 : column->type == PERP_COLUMN_NUMBER;
+    enum type type = is_number                                           ? T_NUMBER
+                     : opt == NULL && column->type == PERP_COLUMN_PLUGIN ? T_PLUGIN
+                                                                         : T_TEXT;
+    perp_expr *expr = expr_parse_node(p, OP_COLUMN, type, offset, NULL, NULL);
+    expr->column = c;
+    expr->key = key;
+    if (is_number) expr->unit = opt != NULL ? opt->unit : column->unit;
     expr_parse_advance(p);
-    return e;
+    return expr;
   }
   bool infinite = strcmp(word, "inf") == 0;
   /* a bare text, where one is compared with */
   if (!infinite && (left == NULL || left->type == T_NUMBER)) return unknown_column(p, word);
-  perp_expr *e = expr_parse_node(p, infinite ? OP_NUMBER : OP_TEXT, infinite ? T_NUMBER : T_TEXT,
-                                 offset, NULL, NULL);
-  e->number = HUGE_VAL;
-  e->text = word;
+  perp_expr *expr = expr_parse_node(p, infinite ? OP_NUMBER : OP_TEXT, infinite ? T_NUMBER : T_TEXT,
+                                    offset, NULL, NULL);
+  expr->number = HUGE_VAL;
+  expr->text = word;
   expr_parse_advance(p);
-  return e;
+  return expr;
 }
 
 static perp_expr *read_atom(struct parser *p, const perp_expr *left)
 {
-  perp_expr *e = NULL;
+  perp_expr *expr = NULL;
   switch (p->token) {
   case NUMBER:
     return expr_parse_read_number(p);
   case TEXT:
-    e = expr_parse_node(p, OP_TEXT, T_TEXT, p->at, NULL, NULL);
-    e->text = perp_pool_strndup(p->pool, p->text + p->at + 1, (size_t)(p->end - p->at - 2));
+    expr = expr_parse_node(p, OP_TEXT, T_TEXT, p->at, NULL, NULL);
+    expr->text = perp_pool_strndup(p->pool, p->text + p->at + 1, (size_t)(p->end - p->at - 2));
     expr_parse_advance(p);
-    return e;
+    return expr;
   case WORD:
     return read_word(p, left);
   case SIGN:
@@ -373,10 +373,10 @@ static perp_expr *read_atom(struct parser *p, const perp_expr *left)
       return expr_parse_complain(p, p->at, NULL, "'%.*s' is not allowed here", p->end - p->at,
                                  p->text + p->at);
     expr_parse_advance(p);
-    e = read_level(p, LEVEL_OR, NULL);
-    if (e != NULL && !expr_parse_accept(p, ")"))
+    expr = read_level(p, LEVEL_OR, NULL);
+    if (expr != NULL && !expr_parse_accept(p, ")"))
       return expr_parse_complain(p, p->at, NULL, "expected ')'");
-    return e;
+    return expr;
   case END:
     return expr_parse_complain(p, p->at, NULL, "the expression ends too early");
   case BAD:
@@ -522,15 +522,15 @@ static perp_expr *read_level(struct parser *p, enum level level, const perp_expr
 {
   if (level == LEVEL_NOT || level == LEVEL_MINUS) return read_prefixed(p, level == LEVEL_NOT, left);
   enum type type = level < LEVEL_NOT ? T_BOOL : T_NUMBER;
-  perp_expr *e = read_level(p, level + 1, left);
-  for (const struct binary *b; e != NULL && (b = binary_at(p, level)) != NULL;) {
+  perp_expr *expr = read_level(p, level + 1, left);
+  for (const struct binary *b; expr != NULL && (b = binary_at(p, level)) != NULL;) {
     expr_parse_advance(p);
     perp_expr *right = expr_parse_need(p, type, read_level(p, level + 1, NULL));
-    e = expr_parse_need(p, type, e);
-    if (e == NULL || right == NULL) return NULL;
-    e = expr_parse_node(p, b->op, type, e->offset, e, right);
+    expr = expr_parse_need(p, type, expr);
+    if (expr == NULL || right == NULL) return NULL;
+    expr = expr_parse_node(p, b->op, type, expr->offset, expr, right);
   }
-  return e;
+  return expr;
 }
 
 perp_expr *perp_expr_parse(perp_pool *pool, const perp_scope *scope, const char *text,
@@ -539,13 +539,13 @@ perp_expr *perp_expr_parse(perp_pool *pool, const perp_scope *scope, const char 
   *error = (perp_expr_error){ 0 };
   struct parser p = { .pool = pool, .scope = scope, .text = text, .error = error };
   expr_parse_advance(&p);
-  perp_expr *e = read_level(&p, LEVEL_OR, NULL);
+  perp_expr *expr = read_level(&p, LEVEL_OR, NULL);
   if (scope->number)
-    e = expr_parse_need(&p, T_NUMBER, e);
-  else if (!scope->arithmetic || (e != NULL && e->type != T_NUMBER))
-    e = expr_parse_need(&p, T_BOOL, e);
-  if (e != NULL && p.token != END)
-    e = expr_parse_complain(&p, p.at, NULL, "'%.*s' is not allowed here", p.end - p.at,
-                            text + p.at);
-  return p.failed ? NULL : e;
+    expr = expr_parse_need(&p, T_NUMBER, expr);
+  else if (!scope->arithmetic || (expr != NULL && expr->type != T_NUMBER))
+    expr = expr_parse_need(&p, T_BOOL, expr);
+  if (expr != NULL && p.token != END)
+    expr = expr_parse_complain(&p, p.at, NULL, "'%.*s' is not allowed here", p.end - p.at,
+                               text + p.at);
+  return p.failed ? NULL : expr;
 }

@@ -84,7 +84,7 @@ static bool units_wrong(perp_expr_error *error, const perp_expr *at, const struc
   return false;
 }
 
-static bool units_dimension(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+static bool units_dimension(const perp_expr *expr, const perp_scope *scope, perp_expr_error *error,
                             struct dim *d);
 
 /* Both in one unit, which becomes *a. */
@@ -97,19 +97,20 @@ static bool units_join(const perp_expr *right, struct dim *a, const struct dim *
   return true;
 }
 
-static bool units_power(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+static bool units_power(const perp_expr *expr, const perp_scope *scope, perp_expr_error *error,
                         struct dim *d)
 {
   struct dim power;
-  const perp_expr *exponent = e->arg[1];
-  if (!units_dimension(e->arg[0], s, error, d) || !units_dimension(exponent, s, error, &power))
+  const perp_expr *exponent = expr->arg[1];
+  if (!units_dimension(expr->arg[0], scope, error, d) ||
+      !units_dimension(exponent, scope, error, &power))
     return false;
   const struct dim pure = { 0 };
   if (!power.any && !units_same(&power, &pure))
     return units_wrong(error, exponent, &power, &pure, "required as exponent");
   if (d->any) return true;
-  const perp_scope none = { .ctx = s->ctx };
-  for (int c = 0; c < s->n_columns; c++)
+  const perp_scope none = { .ctx = scope->ctx };
+  for (int c = 0; c < scope->n_columns; c++)
     if (perp_expr_mentions(exponent, c)) {
       if (units_same(d, &pure)) return true;
       error->offset = exponent->offset;
@@ -117,25 +118,25 @@ static bool units_power(const perp_expr *e, const perp_scope *s, perp_expr_error
                "a quantity with a unit requires a number as exponent");
       return false;
     }
-  const perp_value v = perp_expr_eval(exponent, &none, -1);
-  for (int i = 0; i < 3; i++) d->of[i] *= v.type == PERP_VALUE_NUMBER ? v.number : 1;
+  const perp_value value = perp_expr_eval(exponent, &none, -1);
+  for (int i = 0; i < 3; i++) d->of[i] *= value.type == PERP_VALUE_NUMBER ? value.number : 1;
   return true;
 }
 
-static bool units_call(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+static bool units_call(const perp_expr *expr, const perp_scope *scope, perp_expr_error *error,
                        struct dim *d)
 {
-  const enum call_unit how = e->call->unit;
+  const enum call_unit how = expr->call->unit;
   const struct dim pure = { 0 };
   struct dim x;
   const int first = how == CALL_IF ? 1 : 0;
-  if (first == 1 && !units_dimension(e->item[0], s, error, &x)) return false;
+  if (first == 1 && !units_dimension(expr->item[0], scope, error, &x)) return false;
   *d = (struct dim){ .any = true };
-  for (int i = first; i < e->n_items; i++) {
-    if (!units_dimension(e->item[i], s, error, &x)) return false;
+  for (int i = first; i < expr->n_items; i++) {
+    if (!units_dimension(expr->item[i], scope, error, &x)) return false;
     if (how == CALL_PURE && !x.any && !units_same(&x, &pure))
-      return units_wrong(error, e->item[i], &x, &pure, "required here");
-    if (how != CALL_PURE && !units_join(e->item[i], d, &x, error)) return false;
+      return units_wrong(error, expr->item[i], &x, &pure, "required here");
+    if (how != CALL_PURE && !units_join(expr->item[i], d, &x, error)) return false;
   }
   if (how == CALL_ROOT)
     for (int i = 0; i < 3; i++) d->of[i] /= 2;
@@ -143,30 +144,31 @@ static bool units_call(const perp_expr *e, const perp_scope *s, perp_expr_error 
   return true;
 }
 
-static bool units_dimension(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+static bool units_dimension(const perp_expr *expr, const perp_scope *scope, perp_expr_error *error,
                             struct dim *d)
 {
   *d = (struct dim){ .any = true };
   struct dim right;
-  switch (e->op) {
+  switch (expr->op) {
   case OP_NUMBER:
   case OP_COLUMN:
-    d->any = (e->op == OP_COLUMN && e->unit != NULL && e->unit[0] == '\0') ||
-             !units_find(e->unit, d);
+    d->any = (expr->op == OP_COLUMN && expr->unit != NULL && expr->unit[0] == '\0') ||
+             !units_find(expr->unit, d);
     return true;
   case OP_NEGATE:
   case OP_NOT:
-    return units_dimension(e->arg[0], s, error, d);
+    return units_dimension(expr->arg[0], scope, error, d);
   case OP_POW:
-    return units_power(e, s, error, d);
+    return units_power(expr, scope, error, d);
   case OP_CALL:
-    return units_call(e, s, error, d);
+    return units_call(expr, scope, error, d);
   case OP_MUL:
   case OP_DIV:
-    if (!units_dimension(e->arg[0], s, error, d) || !units_dimension(e->arg[1], s, error, &right))
+    if (!units_dimension(expr->arg[0], scope, error, d) ||
+        !units_dimension(expr->arg[1], scope, error, &right))
       return false;
     for (int i = 0; i < 3 && !right.any; i++)
-      d->of[i] += e->op == OP_MUL ? right.of[i] : -right.of[i];
+      d->of[i] += expr->op == OP_MUL ? right.of[i] : -right.of[i];
     d->any = d->any && right.any;
     return true;
   case OP_ADD:
@@ -177,38 +179,41 @@ static bool units_dimension(const perp_expr *e, const perp_scope *s, perp_expr_e
   case OP_LE:
   case OP_GT:
   case OP_GE:
-    return units_dimension(e->arg[0], s, error, d) &&
-           units_dimension(e->arg[1], s, error, &right) && units_join(e->arg[1], d, &right, error);
+    return units_dimension(expr->arg[0], scope, error, d) &&
+           units_dimension(expr->arg[1], scope, error, &right) &&
+           units_join(expr->arg[1], d, &right, error);
   case OP_AND:
   case OP_OR:
-    return units_dimension(e->arg[0], s, error, d) && units_dimension(e->arg[1], s, error, &right);
+    return units_dimension(expr->arg[0], scope, error, d) &&
+           units_dimension(expr->arg[1], scope, error, &right);
   default:
     return true;
   }
 }
 
-bool perp_expr_fits(const perp_expr *e, const perp_scope *scope, const char *unit,
+bool perp_expr_fits(const perp_expr *expr, const perp_scope *scope, const char *unit,
                     perp_expr_error *error)
 {
   struct dim d;
   *error = (perp_expr_error){ 0 };
-  if (e->type != T_NUMBER) {
-    error->offset = e->offset;
+  if (expr->type != T_NUMBER) {
+    error->offset = expr->offset;
     snprintf(error->message, sizeof error->message, "a number is required here");
     return false;
   }
-  if (!units_dimension(e, scope, error, &d)) return false;
+  if (!units_dimension(expr, scope, error, &d)) return false;
   struct dim needed;
   if (!units_find(unit, &needed) || d.any) return true;
-  return units_same(&d, &needed) || units_wrong(error, e, &d, &needed, "required here");
+  return units_same(&d, &needed) || units_wrong(error, expr, &d, &needed, "required here");
 }
 
-void perp_expr_unit(const perp_expr *e, const perp_scope *scope, char *buf, size_t size)
+void perp_expr_unit(const perp_expr *expr, const perp_scope *scope, char *buf, size_t size)
 {
   struct dim d;
   perp_expr_error error;
   const struct dim pure = { 0 };
   char composed[64];
-  const bool known_unit = units_dimension(e, scope, &error, &d) && !d.any && !units_same(&d, &pure);
+  const bool known_unit = units_dimension(expr, scope, &error, &d) && !d.any &&
+                          !units_same(&d, &pure);
   snprintf(buf, size, "%s", known_unit ? units_name(&d, composed, sizeof composed) : "");
 }

@@ -25,30 +25,31 @@ typedef struct bvh_reader {
 
 /* ---- words ---- */
 
-__attribute__((format(printf, 4, 5))) static bool bvh_wrong(bvh_reader *r, const char *at,
+__attribute__((format(printf, 4, 5))) static bool bvh_wrong(bvh_reader *reader, const char *at,
                                                             const char *hint, const char *fmt, ...)
 {
-  if (r->failed) return false;
-  r->failed = true;
+  if (reader->failed) return false;
+  reader->failed = true;
   char text[300];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  perp_node place = { .src = &r->src, .line = r->lines };
-  for (const char *c = r->line; c < at; c++) place.column += ((unsigned char)*c & 0xc0) != 0x80;
-  perp_diag_error(r->diag, &place, 0, hint, "%s", text);
+  perp_node place = { .src = &reader->src, .line = reader->lines };
+  for (const char *c = reader->line; c < at; c++)
+    place.column += ((unsigned char)*c & 0xc0) != 0x80;
+  perp_diag_error(reader->diag, &place, 0, hint, "%s", text);
   return false;
 }
 
 /* Skip blanks, and ends of lines. */
-static void bvh_skip(bvh_reader *r)
+static void bvh_skip(bvh_reader *reader)
 {
-  for (;; r->s++) {
-    if (*r->s == '\n') {
-      r->lines++;
-      r->line = r->s + 1;
-    } else if (*r->s != ' ' && *r->s != '\t' && *r->s != '\r')
+  for (;; reader->s++) {
+    if (*reader->s == '\n') {
+      reader->lines++;
+      reader->line = reader->s + 1;
+    } else if (*reader->s != ' ' && *reader->s != '\t' && *reader->s != '\r')
       return;
   }
 }
@@ -61,24 +62,24 @@ static int bvh_length(const char *s)
 }
 
 /* The next word, shortened to what a message shows; where it begins. */
-static const char *bvh_word(bvh_reader *r, char word[WORD])
+static const char *bvh_word(bvh_reader *reader, char word[WORD])
 {
-  bvh_skip(r);
-  const char *at = r->s;
+  bvh_skip(reader);
+  const char *at = reader->s;
   const int n = bvh_length(at);
   snprintf(word, WORD, "%.*s", n < WORD - 1 ? n : WORD - 1, at);
   for (char *c = word; *c != '\0'; c++)
     if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
-  r->s += n;
+  reader->s += n;
   return at;
 }
 
-static bool bvh_expect(bvh_reader *r, const char *want, const char *hint)
+static bool bvh_expect(bvh_reader *reader, const char *want, const char *hint)
 {
   char word[WORD];
-  const char *at = bvh_word(r, word);
+  const char *at = bvh_word(reader, word);
   if (strcasecmp(word, want) == 0) return true;
-  return bvh_wrong(r, at, hint, "%s is missing here: got %s", want,
+  return bvh_wrong(reader, at, hint, "%s is missing here: got %s", want,
                    word[0] != '\0' ? word : "the end of the file");
 }
 
@@ -89,71 +90,73 @@ static bool bvh_decimal(const char *s, int n, double *value)
   return perp_real_at(s, value) == s + n && isfinite(*value) && fabs(*value) <= 1e9;
 }
 
-static bool bvh_number(bvh_reader *r, const char *what, double *value)
+static bool bvh_number(bvh_reader *reader, const char *what, double *value)
 {
   char word[WORD];
-  const char *at = bvh_word(r, word);
+  const char *at = bvh_word(reader, word);
   if (bvh_decimal(at, bvh_length(at), value)) return true;
-  return bvh_wrong(r, at, "a finite decimal number below 1e9", "%s: a number is required, got %s",
-                   what, word[0] != '\0' ? word : "the end of the file");
+  return bvh_wrong(reader, at, "a finite decimal number below 1e9",
+                   "%s: a number is required, got %s", what,
+                   word[0] != '\0' ? word : "the end of the file");
 }
 
-static bool bvh_whole(bvh_reader *r, const char *what, int most, int *value)
+static bool bvh_whole(bvh_reader *reader, const char *what, int most, int *value)
 {
   const char *at;
   double x = 0;
-  bvh_skip(r);
-  at = r->s;
-  if (!bvh_number(r, what, &x)) return false;
+  bvh_skip(reader);
+  at = reader->s;
+  if (!bvh_number(reader, what, &x)) return false;
   if (x >= 0 && x <= most && x == floor(x)) {
     *value = (int)x;
     return true;
   }
   char hint[60];
   snprintf(hint, sizeof hint, "an integer from 0 to %d", most);
-  return bvh_wrong(r, at, hint, "%s: got %.*s", what, bvh_length(at), at);
+  return bvh_wrong(reader, at, hint, "%s: got %.*s", what, bvh_length(at), at);
 }
 
 /* ---- the tree ---- */
 
-static bool bvh_channels(bvh_reader *r, perp_bvh_joint *j)
+static bool bvh_channels(bvh_reader *reader, perp_bvh_joint *joint)
 {
   static const char *const names[] = { "Xposition", "Yposition", "Zposition",
                                        "Xrotation", "Yrotation", "Zrotation" };
-  const char *at = r->s;
-  if (j->channels > 0)
-    return bvh_wrong(r, at, "one line CHANNELS for each joint", "%s has a second line CHANNELS",
-                     j->name);
-  if (!bvh_whole(r, "CHANNELS", PERP_BVH_CHANNELS, &j->channels)) return false;
-  j->first = r->to->channels;
-  r->to->channels += j->channels;
-  for (int c = 0; c < j->channels; c++) {
+  const char *at = reader->s;
+  if (joint->channels > 0)
+    return bvh_wrong(reader, at, "one line CHANNELS for each joint",
+                     "%s has a second line CHANNELS", joint->name);
+  if (!bvh_whole(reader, "CHANNELS", PERP_BVH_CHANNELS, &joint->channels)) return false;
+  joint->first = reader->to->channels;
+  reader->to->channels += joint->channels;
+  for (int c = 0; c < joint->channels; c++) {
     char word[WORD];
     int k = 0;
-    at = bvh_word(r, word);
+    at = bvh_word(reader, word);
     while (k < 6 && strcasecmp(word, names[k]) != 0) k++;
     if (k == 6)
-      return bvh_wrong(r, at, "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation",
-                       "%s has %d channels, but channel %d is not one: %s", j->name, j->channels,
-                       c + 1, word[0] != '\0' ? word : "the end of the file");
+      return bvh_wrong(reader, at,
+                       "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation",
+                       "%s has %d channels, but channel %d is not one: %s", joint->name,
+                       joint->channels, c + 1, word[0] != '\0' ? word : "the end of the file");
     for (int b = 0; b < c; b++)
-      if ((int)j->channel[b] == k)
-        return bvh_wrong(r, at, "each channel of a joint only once", "%s has the channel %s twice",
-                         j->name, word);
-    j->channel[c] = (perp_bvh_channel)k;
+      if ((int)joint->channel[b] == k)
+        return bvh_wrong(reader, at, "each channel of a joint only once",
+                         "%s has the channel %s twice", joint->name, word);
+    joint->channel[c] = (perp_bvh_channel)k;
   }
   return true;
 }
 
 /* The rest of the line up to a brace: names may have blanks in them. */
-static const char *bvh_name(bvh_reader *r)
+static const char *bvh_name(bvh_reader *reader)
 {
-  while (*r->s == ' ' || *r->s == '\t') r->s++;
-  size_t n = strcspn(r->s, "\r\n{}");
-  const char *s = r->s;
-  r->s += n;
+  while (*reader->s == ' ' || *reader->s == '\t') reader->s++;
+  size_t n = strcspn(reader->s, "\r\n{}");
+  const char *s = reader->s;
+  reader->s += n;
   while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) n--;
-  char *name = perp_pool_strndup(&r->to->pool, s, n < 100 ? n : 100);
+  char *name = perp_pool_strndup(&reader->to->pool, s, n < 100 ? n : 100);
   for (char *c = name; *c != '\0'; c++)
     if ((unsigned char)*c < ' ' || strchr("\"\\{}:,[]#", *c) != NULL || (unsigned char)*c == 0x7f)
       *c = '_';
@@ -161,133 +164,136 @@ static const char *bvh_name(bvh_reader *r)
 }
 
 /* ROOT, JOINT or End: a new one, open. */
-static bool bvh_open(bvh_reader *r, const char *at, bool end)
+static bool bvh_open(bvh_reader *reader, const char *at, bool end)
 {
-  perp_bvh *b = r->to;
-  const int parent = r->depth > 0 ? r->open[r->depth - 1] : -1;
-  const char *name = bvh_name(r);
-  if (name[0] == '\0' && !end) return bvh_wrong(r, at, "JOINT NAME", "a joint needs a name");
-  if (parent >= 0 && b->joint[parent].end)
-    return bvh_wrong(r, at, "close the end site with }", "an end site cannot have joints");
-  if (b->n == PERP_BVH_JOINTS)
-    return bvh_wrong(r, at, "remove fingers and other small joints",
+  perp_bvh *bvh = reader->to;
+  const int parent = reader->depth > 0 ? reader->open[reader->depth - 1] : -1;
+  const char *name = bvh_name(reader);
+  if (name[0] == '\0' && !end) return bvh_wrong(reader, at, "JOINT NAME", "a joint needs a name");
+  if (parent >= 0 && bvh->joint[parent].end)
+    return bvh_wrong(reader, at, "close the end site with }", "an end site cannot have joints");
+  if (bvh->n == PERP_BVH_JOINTS)
+    return bvh_wrong(reader, at, "remove fingers and other small joints",
                      "the file has more than %d joints, which is the limit", PERP_BVH_JOINTS);
-  if (r->depth == PERP_BVH_DEPTH)
-    return bvh_wrong(r, at, "a } may be missing above",
+  if (reader->depth == PERP_BVH_DEPTH)
+    return bvh_wrong(reader, at, "a } may be missing above",
                      "joints are nested deeper than %d, which is the limit", PERP_BVH_DEPTH);
-  b->joint = perp_pool_grown(&b->pool, b->joint, b->n, sizeof *b->joint);
-  b->joint[b->n] = (perp_bvh_joint){
-    .name = end ? b->joint[parent].name : name, .end = end, .parent = parent, .line = r->lines + 1
-  };
-  r->open[r->depth++] = b->n++;
-  return bvh_expect(r, "{", "write a block behind the name: { OFFSET ... }") &&
-         bvh_expect(r, "OFFSET", "begin the block with OFFSET x y z");
+  bvh->joint = perp_pool_grown(&bvh->pool, bvh->joint, bvh->n, sizeof *bvh->joint);
+  bvh->joint[bvh->n] = (perp_bvh_joint){ .name = end ? bvh->joint[parent].name : name,
+                                         .end = end,
+                                         .parent = parent,
+                                         .line = reader->lines + 1 };
+  reader->open[reader->depth++] = bvh->n++;
+  return bvh_expect(reader, "{", "write a block behind the name: { OFFSET ... }") &&
+         bvh_expect(reader, "OFFSET", "begin the block with OFFSET x y z");
 }
 
-static bool bvh_offset(bvh_reader *r)
+static bool bvh_offset(bvh_reader *reader)
 {
-  perp_bvh_joint *j = &r->to->joint[r->to->n - 1];
+  perp_bvh_joint *joint = &reader->to->joint[reader->to->n - 1];
   for (int i = 0; i < 3; i++)
-    if (!bvh_number(r, "OFFSET", &j->offset[i])) return false;
+    if (!bvh_number(reader, "OFFSET", &joint->offset[i])) return false;
   return true;
 }
 
-static bool bvh_hierarchy(bvh_reader *r)
+static bool bvh_hierarchy(bvh_reader *reader)
 {
-  if (!bvh_expect(r, "HIERARCHY", "a BVH file begins with HIERARCHY")) return false;
+  if (!bvh_expect(reader, "HIERARCHY", "a BVH file begins with HIERARCHY")) return false;
   do {
     char word[WORD];
-    const char *at = bvh_word(r, word);
+    const char *at = bvh_word(reader, word);
     const bool root = strcasecmp(word, "ROOT") == 0, end = strcasecmp(word, "End") == 0;
-    if (r->depth == 0 && !root)
-      return bvh_wrong(r, at, "ROOT NAME { ... }", "ROOT is missing here: got %s",
+    if (reader->depth == 0 && !root)
+      return bvh_wrong(reader, at, "ROOT NAME { ... }", "ROOT is missing here: got %s",
                        word[0] != '\0' ? word : "the end of the file");
-    if (root && r->depth > 0)
-      return bvh_wrong(r, at, "a } may be missing above", "ROOT cannot be inside a joint");
+    if (root && reader->depth > 0)
+      return bvh_wrong(reader, at, "a } may be missing above", "ROOT cannot be inside a joint");
     if (root || end || strcasecmp(word, "JOINT") == 0) {
-      if (!bvh_open(r, at, end) || !bvh_offset(r)) return false;
+      if (!bvh_open(reader, at, end) || !bvh_offset(reader)) return false;
     } else if (strcasecmp(word, "CHANNELS") == 0) {
-      perp_bvh_joint *j = &r->to->joint[r->open[r->depth - 1]];
-      if (j->end) return bvh_wrong(r, at, "remove this line", "an end site cannot have channels");
-      if (!bvh_channels(r, j)) return false;
+      perp_bvh_joint *joint = &reader->to->joint[reader->open[reader->depth - 1]];
+      if (joint->end)
+        return bvh_wrong(reader, at, "remove this line", "an end site cannot have channels");
+      if (!bvh_channels(reader, joint)) return false;
     } else if (strcmp(word, "}") == 0)
-      r->depth--;
+      reader->depth--;
     else
-      return bvh_wrong(r, at, "JOINT, End Site, CHANNELS or }", "%s is not allowed here",
+      return bvh_wrong(reader, at, "JOINT, End Site, CHANNELS or }", "%s is not allowed here",
                        word[0] != '\0' ? word : "the end of the file");
-  } while (r->depth > 0);
+  } while (reader->depth > 0);
   return true;
 }
 
 /* ---- frames ---- */
 
-static bool bvh_frame(bvh_reader *r, int frame)
+static bool bvh_frame(bvh_reader *reader, int frame)
 {
-  const int want = r->to->channels;
-  double *value = r->to->value + (size_t)frame * (size_t)want;
-  bvh_skip(r);
-  if (*r->s == '\0')
-    return bvh_wrong(r, r->s, "correct the number behind Frames:, or add the frames",
-                     "frame %d of %d is missing: the file ends", frame + 1, r->to->frames);
+  const int want = reader->to->channels;
+  double *value = reader->to->value + (size_t)frame * (size_t)want;
+  bvh_skip(reader);
+  if (*reader->s == '\0')
+    return bvh_wrong(reader, reader->s, "correct the number behind Frames:, or add the frames",
+                     "frame %d of %d is missing: the file ends", frame + 1, reader->to->frames);
   for (int n = 0;; n++) {
-    while (*r->s == ' ' || *r->s == '\t' || *r->s == '\r') r->s++;
-    if (*r->s == '\n' || *r->s == '\0') {
+    while (*reader->s == ' ' || *reader->s == '\t' || *reader->s == '\r') reader->s++;
+    if (*reader->s == '\n' || *reader->s == '\0') {
       if (n == want) return true;
-      return bvh_wrong(r, r->s, "write one line for each frame, with a number for each channel",
+      return bvh_wrong(reader, reader->s,
+                       "write one line for each frame, with a number for each channel",
                        "frame %d has only %d numbers for %d channels", frame + 1, n, want);
     }
     if (n == want)
-      return bvh_wrong(r, r->s, "write one line for each frame, with a number for each channel",
-                       "frame %d has more than %d numbers, the sum of all CHANNELS", frame + 1,
-                       want);
+      return bvh_wrong(
+          reader, reader->s, "write one line for each frame, with a number for each channel",
+          "frame %d has more than %d numbers, the sum of all CHANNELS", frame + 1, want);
     char word[WORD];
-    const char *at = r->s;
+    const char *at = reader->s;
     if (!bvh_decimal(at, bvh_length(at), &value[n])) {
-      bvh_word(r, word);
-      return bvh_wrong(r, at, "a finite decimal number below 1e9",
+      bvh_word(reader, word);
+      return bvh_wrong(reader, at, "a finite decimal number below 1e9",
                        "frame %d, channel %d is not a number: %s", frame + 1, n + 1, word);
     }
-    r->s += bvh_length(at);
+    reader->s += bvh_length(at);
   }
 }
 
-static bool bvh_motion(bvh_reader *r)
+static bool bvh_motion(bvh_reader *reader)
 {
-  perp_bvh *b = r->to;
-  if (!bvh_expect(r, "MOTION", "write MOTION behind the tree of joints") ||
-      !bvh_expect(r, "Frames:", "Frames: NUMBER") ||
-      !bvh_whole(r, "Frames", PERP_BVH_FRAMES, &b->frames) ||
-      !bvh_expect(r, "Frame", "Frame Time: SECONDS") ||
-      !bvh_expect(r, "Time:", "Frame Time: SECONDS"))
+  perp_bvh *bvh = reader->to;
+  if (!bvh_expect(reader, "MOTION", "write MOTION behind the tree of joints") ||
+      !bvh_expect(reader, "Frames:", "Frames: NUMBER") ||
+      !bvh_whole(reader, "Frames", PERP_BVH_FRAMES, &bvh->frames) ||
+      !bvh_expect(reader, "Frame", "Frame Time: SECONDS") ||
+      !bvh_expect(reader, "Time:", "Frame Time: SECONDS"))
     return false;
-  bvh_skip(r);
-  const char *at = r->s;
-  if (!bvh_number(r, "Frame Time", &b->frame_time)) return false;
-  if (!(b->frame_time > 0) || b->frame_time > 1e6)
-    return bvh_wrong(r, at, "write seconds, as 0.0333333",
-                     "the time of a frame must be above 0: got %g s", b->frame_time);
+  bvh_skip(reader);
+  const char *at = reader->s;
+  if (!bvh_number(reader, "Frame Time", &bvh->frame_time)) return false;
+  if (!(bvh->frame_time > 0) || bvh->frame_time > 1e6)
+    return bvh_wrong(reader, at, "write seconds, as 0.0333333",
+                     "the time of a frame must be above 0: got %g s", bvh->frame_time);
   /* each number has two characters at least: a lie about frames takes no memory, the frame that is
    * missing says it */
-  const size_t all = (size_t)b->frames * (size_t)b->channels, most = strlen(r->s) / 2 + 1;
-  b->value = perp_pool_alloc(&b->pool, (all < most ? all : most) + (size_t)b->channels + 1,
-                             sizeof *b->value);
-  for (int k = 0; k < b->frames; k++)
-    if (b->channels > 0 && !bvh_frame(r, k)) return false;
-  bvh_skip(r);
-  return *r->s == '\0' ||
-         bvh_wrong(r, r->s, "correct the number behind Frames:, or remove the rest",
-                   "the file continues behind frame %d, the last one", b->frames);
+  const size_t all = (size_t)bvh->frames * (size_t)bvh->channels, most = strlen(reader->s) / 2 + 1;
+  bvh->value = perp_pool_alloc(&bvh->pool, (all < most ? all : most) + (size_t)bvh->channels + 1,
+                               sizeof *bvh->value);
+  for (int k = 0; k < bvh->frames; k++)
+    if (bvh->channels > 0 && !bvh_frame(reader, k)) return false;
+  bvh_skip(reader);
+  return *reader->s == '\0' ||
+         bvh_wrong(reader, reader->s, "correct the number behind Frames:, or remove the rest",
+                   "the file continues behind frame %d, the last one", bvh->frames);
 }
 
 bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t size, perp_bvh *out)
 {
-  bvh_reader r = { .diag = diag, .src = { name, text }, .to = out, .s = text, .line = text };
+  bvh_reader reader = { .diag = diag, .src = { name, text }, .to = out, .s = text, .line = text };
   *out = (perp_bvh){ .n = 0 };
   if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
-    r.s = r.line = r.src.text = text + 3;
+    reader.s = reader.line = reader.src.text = text + 3;
   bool good = memchr(text, '\0', size) == NULL ||
-              bvh_wrong(&r, text, NULL, "the file is not a text file");
-  good = good && bvh_hierarchy(&r) && bvh_motion(&r);
+              bvh_wrong(&reader, text, NULL, "the file is not a text file");
+  good = good && bvh_hierarchy(&reader) && bvh_motion(&reader);
   if (!good) perp_bvh_free(out);
   return good;
 }

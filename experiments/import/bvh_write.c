@@ -19,40 +19,36 @@ static void bvh_write_number(perp_text *out, double x)
   perp_text_add(out, " %s", text);
 }
 
-static void bvh_write_joint(const perp_bvh *b, int i, int depth, perp_text *out)
-{
-  const perp_bvh_joint *j = &b->joint[i];
-  const int in = 2 * depth;
-  if (j->end)
-    perp_text_add(out, "%*sEnd Site\n", in, "");
-  else
-    perp_text_add(out, "%*s%s %s\n", in, "", j->parent < 0 ? "ROOT" : "JOINT", j->name);
-  perp_text_add(out, "%*s{\n%*sOFFSET", in, "", in + 2, "");
-  for (int k = 0; k < 3; k++) bvh_write_number(out, j->offset[k]);
-  if (!j->end) {
-    perp_text_add(out, "\n%*sCHANNELS %d", in + 2, "", j->channels);
-    for (int c = 0; c < j->channels; c++) perp_text_add(out, " %s", bvh_words[j->channel[c]]);
-  }
-  perp_text_add(out, "\n");
-}
-
-void perp_bvh_write(const perp_bvh *b, perp_text *out)
+void perp_bvh_write(const perp_bvh *bvh, perp_text *out)
 {
   int open[PERP_BVH_DEPTH + 1], depth = 0;
   perp_text_add(out, "HIERARCHY\n");
-  for (int i = 0; i < b->n; i++) { /* parents come first, and then all that hangs on them */
-    for (; depth > 0 && open[depth - 1] != b->joint[i].parent; depth--)
+  for (int i = 0; i < bvh->n; i++) { /* parents come first, and then all that hangs on them */
+    for (; depth > 0 && open[depth - 1] != bvh->joint[i].parent; depth--)
       perp_text_add(out, "%*s}\n", 2 * (depth - 1), "");
-    bvh_write_joint(b, i, depth, out);
+    const perp_bvh_joint *joint = &bvh->joint[i];
+    const int in = 2 * depth;
+    if (joint->end)
+      perp_text_add(out, "%*sEnd Site\n", in, "");
+    else
+      perp_text_add(out, "%*s%s %s\n", in, "", joint->parent < 0 ? "ROOT" : "JOINT", joint->name);
+    perp_text_add(out, "%*s{\n%*sOFFSET", in, "", in + 2, "");
+    for (int k = 0; k < 3; k++) bvh_write_number(out, joint->offset[k]);
+    if (!joint->end) {
+      perp_text_add(out, "\n%*sCHANNELS %d", in + 2, "", joint->channels);
+      for (int c = 0; c < joint->channels; c++)
+        perp_text_add(out, " %s", bvh_words[joint->channel[c]]);
+    }
+    perp_text_add(out, "\n");
     open[depth++] = i;
   }
   for (; depth > 0; depth--) perp_text_add(out, "%*s}\n", 2 * (depth - 1), "");
-  perp_text_add(out, "MOTION\nFrames: %d\nFrame Time:", b->frames);
-  bvh_write_number(out, b->frame_time);
+  perp_text_add(out, "MOTION\nFrames: %d\nFrame Time:", bvh->frames);
+  bvh_write_number(out, bvh->frame_time);
   perp_text_add(out, "\n");
-  for (int k = 0; k < b->frames; k++) {
-    for (int c = 0; c < b->channels; c++)
-      bvh_write_number(out, b->value[(size_t)k * (size_t)b->channels + (size_t)c]);
+  for (int k = 0; k < bvh->frames; k++) {
+    for (int c = 0; c < bvh->channels; c++)
+      bvh_write_number(out, bvh->value[(size_t)k * (size_t)bvh->channels + (size_t)c]);
     perp_text_add(out, "\n");
   }
 }
@@ -108,19 +104,6 @@ static void bvh_angles(const double R[9], const int x[3], int n, double angle[3]
   for (int c = 0; c < 3; c++) angle[c] *= BVH_DEGREES;
 }
 
-/* The same rotation next to `last`: whole turns, and of three angles the other solution. */
-static void bvh_next_to(const double *last, int n, double angle[3])
-{
-  double other[3] = { angle[0] + 180, 180 - angle[1], angle[2] + 180 }, off[2] = { 0, 0 };
-  double *const two[] = { angle, other };
-  for (int s = 0; s < 2; s++)
-    for (int c = 0; c < n; c++) {
-      two[s][c] -= 360 * nearbyint((two[s][c] - last[c]) / 360);
-      off[s] += fabs(two[s][c] - last[c]);
-    }
-  if (n == 3 && off[1] < off[0]) memcpy(angle, other, sizeof other);
-}
-
 void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4],
                        const double offset[3])
 {
@@ -143,6 +126,14 @@ void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4]
   perp_quat_matrix(quat, R);
   bvh_angles(R, x, n, angle);
   for (int c = 0; c < n && frame > 0; c++) last[c] = (value - bvh->channels)[at[c]];
-  bvh_next_to(last, n, angle);
+  /* The same rotation next to `last`: whole turns, and of three angles the other solution. */
+  double other[3] = { angle[0] + 180, 180 - angle[1], angle[2] + 180 }, off[2] = { 0, 0 };
+  double *const two[] = { angle, other };
+  for (int s = 0; s < 2; s++)
+    for (int c = 0; c < n; c++) {
+      two[s][c] -= 360 * nearbyint((two[s][c] - last[c]) / 360);
+      off[s] += fabs(two[s][c] - last[c]);
+    }
+  if (n == 3 && off[1] < off[0]) memcpy(angle, other, sizeof other);
   for (int c = 0; c < n; c++) value[at[c]] = angle[c];
 }

@@ -30,14 +30,14 @@ typedef struct figure_writer {
   double low;        /* of all capsules in all frames */
 } figure_writer;
 
-__attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *x, const char *fmt,
-                                                              ...)
+__attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *writer,
+                                                              const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  perp_text_add(&x->said, "note: ");
-  perp_text_vadd(&x->said, fmt, ap);
-  perp_text_add(&x->said, "\n");
+  perp_text_add(&writer->said, "note: ");
+  perp_text_vadd(&writer->said, fmt, ap);
+  perp_text_add(&writer->said, "\n");
   va_end(ap);
 }
 
@@ -69,15 +69,15 @@ static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], 
 }
 
 /* All joints at a frame; with rates where it is the first one. */
-static void figure_poses(const perp_figure *f, int frame, figure_pose *pose)
+static void figure_poses(const perp_figure *figure, int frame, figure_pose *pose)
 {
-  const perp_bvh *bvh = f->bvh;
+  const perp_bvh *bvh = figure->bvh;
   for (int j = 0; j < bvh->n; j++) {
     figure_pose *now = &pose[j];
     const int parent = bvh->joint[j].parent;
     double quat[4], offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
     perp_bvh_pose(bvh, j, frame, quat, offset);
-    if (frame == 0) figure_rates(bvh, j, f->segment[0].centre, w, v);
+    if (frame == 0) figure_rates(bvh, j, figure->segment[0].centre, w, v);
     *now = (figure_pose){ .quat = { 1 } };
     if (parent >= 0) {
       const figure_pose *up = &pose[parent];
@@ -97,25 +97,25 @@ static void figure_poses(const perp_figure *f, int frame, figure_pose *pose)
     for (int i = 0; i < 3; i++) now->w[i] += u[i];
     if (parent >= 0) continue;
     /* of the joint, from that of the centre of mass */
-    perp_turn(3, now->R, f->segment[0].centre, offset);
+    perp_turn(3, now->R, figure->segment[0].centre, offset);
     perp_cross(now->w, offset, u);
     for (int i = 0; i < 3; i++) now->v[i] -= u[i];
   }
 }
 
-static void figure_lowest(figure_writer *x)
+static void figure_lowest(figure_writer *writer)
 {
-  const perp_bvh *bvh = x->f->bvh;
+  const perp_bvh *bvh = writer->f->bvh;
   figure_pose *pose = perp_xalloc((size_t)bvh->n, sizeof *pose);
   /* of a very long motion every so many frames tell where the floor is */
   const int frames = bvh->frames, step = frames > 10000 ? frames / 10000 : 1;
-  x->low = HUGE_VAL;
+  writer->low = HUGE_VAL;
   for (int k = frames > 0 ? 0 : -1; k < frames; k += k < 0 ? 1 : step) {
-    figure_poses(x->f, k, pose);
+    figure_poses(writer->f, k, pose);
     for (int j = 0; j < bvh->n; j++) {
-      const int s = j > 0 ? x->f->of[bvh->joint[j].parent] : -1, own = x->f->of[j];
-      const double r = fmax(s >= 0 ? x->radius[s] : 0, own >= 0 ? x->radius[own] : 0);
-      x->low = fmin(x->low, pose[j].p[2] - r);
+      const int s = j > 0 ? writer->f->of[bvh->joint[j].parent] : -1, own = writer->f->of[j];
+      const double r = fmax(s >= 0 ? writer->radius[s] : 0, own >= 0 ? writer->radius[own] : 0);
+      writer->low = fmin(writer->low, pose[j].p[2] - r);
     }
   }
   free(pose);
@@ -135,52 +135,54 @@ static double figure_radius(double S, double V)
   return lo;
 }
 
-static void figure_radii(figure_writer *x)
+static void figure_radii(figure_writer *writer)
 {
-  const perp_figure *f = x->f;
-  const double unit = PERP_FIGURE_HEIGHT / f->height;
-  double *bones = perp_xalloc((size_t)f->n, sizeof *bones);
-  for (int j = 1; j < f->bvh->n; j++) {
-    const double *o = f->bvh->joint[j].offset;
-    bones[f->of[f->bvh->joint[j].parent]] += sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2]);
+  const perp_figure *figure = writer->f;
+  const double unit = PERP_FIGURE_HEIGHT / figure->height;
+  double *bones = perp_xalloc((size_t)figure->n, sizeof *bones);
+  for (int j = 1; j < figure->bvh->n; j++) {
+    const double *o = figure->bvh->joint[j].offset;
+    bones[figure->of[figure->bvh->joint[j].parent]] += sqrt(o[0] * o[0] + o[1] * o[1] +
+                                                            o[2] * o[2]);
   }
-  for (int i = 0; i < f->n; i++)
-    x->radius[i] = figure_radius(fmax(bones[i], 1e-9) * unit, f->segment[i].mass / 1000) / unit;
+  for (int i = 0; i < figure->n; i++)
+    writer->radius[i] = figure_radius(fmax(bones[i], 1e-9) * unit, figure->segment[i].mass / 1000) /
+                        unit;
   free(bones);
 }
 
 /* ---- writing ---- */
 
-static void figure_digits(figure_writer *x, double v)
+static void figure_digits(figure_writer *writer, double v)
 {
   char text[40];
   perp_format_real(fabs(v) < 1e-14 ? 0 : v, text, sizeof text);
-  fputs(text, x->out);
+  fputs(text, writer->out);
 }
 
 /* [WITH * a, ...] */
-static void figure_list(figure_writer *x, const char *with, int n, const double *v)
+static void figure_list(figure_writer *writer, const char *with, int n, const double *v)
 {
   for (int i = 0; i < n; i++) {
     const bool none = fabs(v[i]) < 1e-12;
-    fprintf(x->out, "%s%s", i > 0 ? ", " : "[", none ? "" : with);
-    figure_digits(x, none ? 0 : v[i]);
+    fprintf(writer->out, "%s%s", i > 0 ? ", " : "[", none ? "" : with);
+    figure_digits(writer, none ? 0 : v[i]);
   }
-  fputs("]", x->out);
+  fputs("]", writer->out);
 }
 
 /* ", KEY: [WITH * a, ...]"; a factor of "" is none. */
-static void figure_vector(figure_writer *x, const char *key, const char *with, int n,
+static void figure_vector(figure_writer *writer, const char *key, const char *with, int n,
                           const double *v)
 {
-  fprintf(x->out, ", %s: ", key);
-  figure_list(x, with, n, v);
+  fprintf(writer->out, ", %s: ", key);
+  figure_list(writer, with, n, v);
 }
 
-static void figure_name(figure_writer *x, const char *key, const char *name)
+static void figure_name(figure_writer *writer, const char *key, const char *name)
 {
-  fprintf(x->out, "%s: ", key);
-  perp_write_quoted(x->out, name);
+  fprintf(writer->out, "%s: ", key);
+  perp_write_quoted(writer->out, name);
 }
 
 /* The turn from e_x to the direction d. */
@@ -223,97 +225,98 @@ static const char figure_parameters[] =
     "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: Largest torque of a joint. }\n"
     "let:\n  k: height / ";
 
-static void figure_head(figure_writer *x)
+static void figure_head(figure_writer *writer)
 {
-  const perp_bvh *bvh = x->f->bvh;
+  const perp_bvh *bvh = writer->f->bvh;
   const double end = bvh->frames > 1 ? (bvh->frames - 1) * bvh->frame_time : 1;
-  char *base = perp_base_name(x->path, "");
-  char *summary = perp_xprintf("Figure of %d segments, %s", x->f->n, base);
-  fputs("schema: perp-scene/1\nscene:\n  summary: ", x->out);
-  perp_write_quoted(x->out, summary);
+  char *base = perp_base_name(writer->path, "");
+  char *summary = perp_xprintf("Figure of %d segments, %s", writer->f->n, base);
+  fputs("schema: perp-scene/1\nscene:\n  summary: ", writer->out);
+  perp_write_quoted(writer->out, summary);
   fputs("\n  reference: \"masses: de Leva 1996, table 4; limits: MSD Manual, ranges of motion\"\n"
         "  dissipative: true\n  t_end: ",
-        x->out);
-  figure_digits(x, end);
-  fprintf(x->out, figure_parameters, bvh->frames > 0 ? 1 : 0);
-  figure_digits(x, x->f->height);
+        writer->out);
+  figure_digits(writer, end);
+  fprintf(writer->out, figure_parameters, bvh->frames > 0 ? 1 : 0);
+  figure_digits(writer, writer->f->height);
   fputs("                # m, the unit of length of the file\n"
         "  i: mass * k^2\n  c: moving * k / (1 s)\n",
-        x->out);
+        writer->out);
   free(summary);
   free(base);
 }
 
 /* Inertia about the centre of mass, of mass 1 and unit 1: radii about the bone and across it. */
-static void figure_inertia(const perp_figure_segment *s, double height, double I[9])
+static void figure_inertia(const perp_figure_segment *segment, double height, double I[9])
 {
-  double along, across, length = s->length, n[3];
-  if (s->class >= 0) {
-    const perp_figure_class *c = &perp_figure_classes[s->class];
-    if (c->length > 0) length = c->length * height * s->share;
-    along = c->gyration[2] * c->gyration[2];
-    across = 0.5 * (c->gyration[0] * c->gyration[0] + c->gyration[1] * c->gyration[1]);
+  double along, across, length = segment->length, n[3];
+  if (segment->class >= 0) {
+    const perp_figure_class *class = &perp_figure_classes[segment->class];
+    if (class->length > 0) length = class->length * height * segment->share;
+    along = class->gyration[2] * class->gyration[2];
+    across = 0.5 *
+             (class->gyration[0] * class->gyration[0] + class->gyration[1] * class->gyration[1]);
   } else { /* a cylinder with the slenderness of a segment that nothing is known of */
     along = 0.5 / 64;
     across = 1.0 / 12 + 0.25 / 64;
   }
-  for (int k = 0; k < 3; k++) n[k] = s->tip[k] / s->length;
+  for (int k = 0; k < 3; k++) n[k] = segment->tip[k] / segment->length;
   for (int a = 0; a < 3; a++)
     for (int b = 0; b < 3; b++)
       I[a + 3 * b] = length * length * ((a == b ? across : 0) + (along - across) * n[a] * n[b]);
 }
 
-static void figure_shapes(figure_writer *x, int segment)
+static void figure_shapes(figure_writer *writer, int segment)
 {
-  const perp_figure *f = x->f;
-  const perp_figure_segment *s = &f->segment[segment];
+  const perp_figure *figure = writer->f;
+  const perp_figure_segment *s = &figure->segment[segment];
   bool first = true;
-  fputs(", shape: [", x->out);
-  for (int j = 1; j < f->bvh->n; j++) {
-    if (f->of[f->bvh->joint[j].parent] != segment) continue;
+  fputs(", shape: [", writer->out);
+  for (int j = 1; j < figure->bvh->n; j++) {
+    if (figure->of[figure->bvh->joint[j].parent] != segment) continue;
     double quat[4], d[3], at[3];
-    perp_bvh_pose(f->bvh, j, -1, quat, d);
+    perp_bvh_pose(figure->bvh, j, -1, quat, d);
     const double length = sqrt(perp_dot(3, d, d));
     for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - s->centre[k];
-    fprintf(x->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
-            length > 1e-3 * f->height ? "capsule" : "sphere");
-    figure_digits(x, x->radius[segment]);
-    if (length > 1e-3 * f->height) {
-      fputs(", length: k * ", x->out);
-      figure_digits(x, length);
+    fprintf(writer->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
+            length > 1e-3 * figure->height ? "capsule" : "sphere");
+    figure_digits(writer, writer->radius[segment]);
+    if (length > 1e-3 * figure->height) {
+      fputs(", length: k * ", writer->out);
+      figure_digits(writer, length);
       figure_along(d, quat);
-      figure_vector(x, "quat", "", 4, quat);
+      figure_vector(writer, "quat", "", 4, quat);
     }
-    figure_vector(x, "x", "k * ", 3, at);
-    fputs(" }", x->out);
+    figure_vector(writer, "x", "k * ", 3, at);
+    fputs(" }", writer->out);
     first = false;
   }
-  fputs("] }\n", x->out);
+  fputs("] }\n", writer->out);
 }
 
-static void figure_bodies(figure_writer *x)
+static void figure_bodies(figure_writer *writer)
 {
-  fputs("bodies:\n", x->out);
-  for (int i = 0; i < x->f->n; i++) {
-    const perp_figure_segment *s = &x->f->segment[i];
-    const figure_pose *pose = &x->pose[s->joint];
+  fputs("bodies:\n", writer->out);
+  for (int i = 0; i < writer->f->n; i++) {
+    const perp_figure_segment *segment = &writer->f->segment[i];
+    const figure_pose *pose = &writer->pose[segment->joint];
     double at[3], v[3], w[3], I[9];
-    perp_turn(3, pose->R, s->centre, at);
+    perp_turn(3, pose->R, segment->centre, at);
     perp_cross(pose->w, at, v);
     for (int k = 0; k < 3; k++) at[k] += pose->p[k], v[k] += pose->v[k];
     perp_turn_back(3, pose->R, pose->w, w);
-    figure_inertia(s, x->f->height, I);
-    for (int k = 0; k < 9; k++) I[k] *= s->mass / PERP_FIGURE_MASS;
-    figure_name(x, "  - { name", s->name);
-    fputs(", mass: mass * ", x->out);
-    figure_digits(x, s->mass / PERP_FIGURE_MASS);
-    figure_vector(x, "inertia", "i * ", 9, I);
-    fputs(",\n      x: ", x->out);
-    figure_list(x, "k * ", 3, at);
-    figure_vector(x, "quat", "", 4, pose->quat);
-    figure_vector(x, "v", "c * ", 3, v);
-    figure_vector(x, "w", "moving * ", 3, w);
-    figure_shapes(x, i);
+    figure_inertia(segment, writer->f->height, I);
+    for (int k = 0; k < 9; k++) I[k] *= segment->mass / PERP_FIGURE_MASS;
+    figure_name(writer, "  - { name", segment->name);
+    fputs(", mass: mass * ", writer->out);
+    figure_digits(writer, segment->mass / PERP_FIGURE_MASS);
+    figure_vector(writer, "inertia", "i * ", 9, I);
+    fputs(",\n      x: ", writer->out);
+    figure_list(writer, "k * ", 3, at);
+    figure_vector(writer, "quat", "", 4, pose->quat);
+    figure_vector(writer, "v", "c * ", 3, v);
+    figure_vector(writer, "w", "moving * ", 3, w);
+    figure_shapes(writer, i);
   }
 }
 
@@ -322,16 +325,16 @@ static void figure_bodies(figure_writer *x)
 /* Axes of flexion (in the parent) and of twist (in the child), unit and orthogonal as drawn:
  * flexion moves the bone where the table of limits says.  false: the bone does not point where the
  * table needs it. */
-static bool figure_axes(const perp_figure_segment *s, double a[3], double b[3])
+static bool figure_axes(const perp_figure_segment *segment, double a[3], double b[3])
 {
-  const double forward[3] = { s->class == PERP_FIGURE_SHANK ? -1 : 1, 0, 0 };
+  const double forward[3] = { segment->class == PERP_FIGURE_SHANK ? -1 : 1, 0, 0 };
   double up[3] = { 0, 0, 1 };
-  for (int k = 0; k < 3; k++) b[k] = s->tip[k] / s->length;
-  perp_cross(b, s->class == PERP_FIGURE_FOOT ? up : forward, a);
+  for (int k = 0; k < 3; k++) b[k] = segment->tip[k] / segment->length;
+  perp_cross(b, segment->class == PERP_FIGURE_FOOT ? up : forward, a);
   const double size = sqrt(perp_dot(3, a, a));
-  const bool legs = s->class == PERP_FIGURE_THIGH || s->class == PERP_FIGURE_SHANK;
+  const bool legs = segment->class == PERP_FIGURE_THIGH || segment->class == PERP_FIGURE_SHANK;
   const bool fits = size > 0.5 && (!legs || b[2] < -0.7) &&
-                    (s->class != PERP_FIGURE_FOOT || b[0] > 0.3);
+                    (segment->class != PERP_FIGURE_FOOT || b[0] > 0.3);
   if (!(size > 1e-3)) { /* along x: some axis across it */
     a[0] = 0, a[1] = 1, a[2] = 0;
     perp_cross(b, a, up);
@@ -358,165 +361,160 @@ static void figure_angles(const double rel[9], const double a[3], const double b
   x[2] = atan2(-M[0][1], M[0][0]);
 }
 
-static int figure_turns(const perp_bvh_joint *j, int *axis)
+static int figure_turns(const perp_bvh_joint *joint, int *axis)
 {
   int n = 0;
-  for (int c = 0; c < j->channels; c++)
-    if (j->channel[c] >= PERP_BVH_RX) {
+  for (int c = 0; c < joint->channels; c++)
+    if (joint->channel[c] >= PERP_BVH_RX) {
       n++;
-      *axis = ((int)j->channel[c] - PERP_BVH_RX + 1) % 3;
+      *axis = ((int)joint->channel[c] - PERP_BVH_RX + 1) % 3;
     }
   return n;
 }
 
-static void figure_joints(figure_writer *x)
+static void figure_joints(figure_writer *writer)
 {
-  const perp_figure *f = x->f;
-  if (f->n > 1) fputs("joints:\n", x->out);
-  for (int i = 0; i < f->n; i++) {
-    const perp_figure_segment *s = &f->segment[i];
+  const perp_figure *figure = writer->f;
+  if (figure->n > 1) fputs("joints:\n", writer->out);
+  for (int i = 0; i < figure->n; i++) {
+    const perp_figure_segment *s = &figure->segment[i];
     if (s->parent < 0) continue;
-    const perp_figure_segment *p = &f->segment[s->parent];
+    const perp_figure_segment *p = &figure->segment[s->parent];
     double quat[4], offset[3], minus[3], a[3], b[3];
     int axis = 0;
-    const int turns = figure_turns(&f->bvh->joint[s->joint], &axis);
-    perp_bvh_pose(f->bvh, s->joint, -1, quat, offset);
+    const int turns = figure_turns(&figure->bvh->joint[s->joint], &axis);
+    perp_bvh_pose(figure->bvh, s->joint, -1, quat, offset);
     for (int k = 0; k < 3; k++) offset[k] -= p->centre[k], minus[k] = -s->centre[k];
-    fprintf(x->out, "  - { kind: %s, ", turns == 0 ? "fixed" : turns == 1 ? "hinge" : "ball");
-    figure_name(x, "name", s->name);
-    figure_name(x, ", a", p->name);
-    figure_name(x, ", b", s->name);
-    figure_vector(x, "anchor_a", "k * ", 3, offset);
-    figure_vector(x, "anchor_b", "k * ", 3, minus);
+    fprintf(writer->out, "  - { kind: %s, ", turns == 0 ? "fixed" : turns == 1 ? "hinge" : "ball");
+    figure_name(writer, "name", s->name);
+    figure_name(writer, ", a", p->name);
+    figure_name(writer, ", b", s->name);
+    figure_vector(writer, "anchor_a", "k * ", 3, offset);
+    figure_vector(writer, "anchor_b", "k * ", 3, minus);
     if (turns == 1) {
       const double unit[3] = { axis == 0, axis == 1, axis == 2 };
-      figure_vector(x, "axis_a", "", 3, unit);
-      figure_vector(x, "axis_b", "", 3, unit);
+      figure_vector(writer, "axis_a", "", 3, unit);
+      figure_vector(writer, "axis_b", "", 3, unit);
     } else if (turns > 1) {
       figure_axes(s, a, b);
-      figure_vector(x, "axis_a", "", 3, a);
-      figure_vector(x, "axis_b", "", 3, b);
+      figure_vector(writer, "axis_a", "", 3, a);
+      figure_vector(writer, "axis_b", "", 3, b);
     }
-    fputs(" }\n", x->out);
+    fputs(" }\n", writer->out);
   }
 }
 
-static void figure_drive(figure_writer *x, const perp_figure_segment *s, const char *axis,
-                         double zero, double lower, double upper, bool *first)
+static void figure_drive(figure_writer *writer, const perp_figure_segment *segment,
+                         const char *axis, double zero, double lower, double upper, bool *first)
 {
   if (!isfinite(lower)) return;
-  fputs(*first ? "drives:\n" : "", x->out);
+  fputs(*first ? "drives:\n" : "", writer->out);
   *first = false;
-  fputs("  - { when: limits, ", x->out);
-  char *name = perp_xprintf("%s.%s", s->name, axis);
-  figure_name(x, "name", name);
+  fputs("  - { when: limits, ", writer->out);
+  char *name = perp_xprintf("%s.%s", segment->name, axis);
+  figure_name(writer, "name", name);
   free(name);
-  figure_name(x, ", joint", s->name);
-  fprintf(x->out, ", axis: %s, zero: ", axis);
-  figure_digits(x, zero);
-  fprintf(x->out, ", lower: %g deg, upper: %g deg }\n", lower, upper);
+  figure_name(writer, ", joint", segment->name);
+  fprintf(writer->out, ", axis: %s, zero: ", axis);
+  figure_digits(writer, zero);
+  fprintf(writer->out, ", lower: %g deg, upper: %g deg }\n", lower, upper);
 }
 
-static void figure_limits(figure_writer *x)
+static void figure_limits(figure_writer *writer)
 {
-  const perp_figure *f = x->f;
+  const perp_figure *figure = writer->f;
   bool first = true;
   perp_text none = { 0 };
-  for (int i = 0; i < f->n; i++) {
-    const perp_figure_segment *s = &f->segment[i];
+  for (int i = 0; i < figure->n; i++) {
+    const perp_figure_segment *segment = &figure->segment[i];
     int axis = 0;
-    if (s->parent < 0 || figure_turns(&f->bvh->joint[s->joint], &axis) < 2) continue;
+    if (segment->parent < 0 || figure_turns(&figure->bvh->joint[segment->joint], &axis) < 2)
+      continue;
     double a[3], b[3], R[9], angle[3];
-    const bool fits = figure_axes(s, a, b);
-    const perp_figure_limits *l = s->class >= 0 && fits ? &perp_figure_limit[s->class] : NULL;
-    if (l == NULL || !(isfinite(l->flexion[0]) || isfinite(l->twist[0]))) {
-      perp_text_add(&none, "%s%s", none.n > 0 ? ", " : "", s->name);
+    const bool fits = figure_axes(segment, a, b);
+    const perp_figure_limits *limits = segment->class >= 0 && fits
+                                           ? &perp_figure_limit[segment->class]
+                                           : NULL;
+    if (limits == NULL || !(isfinite(limits->flexion[0]) || isfinite(limits->twist[0]))) {
+      perp_text_add(&none, "%s%s", none.n > 0 ? ", " : "", segment->name);
       continue;
     }
     for (int c = 0; c < 3; c++)
-      perp_turn_back(3, x->pose[f->segment[s->parent].joint].R, x->pose[s->joint].R + 3 * c,
-                     R + 3 * c);
+      perp_turn_back(3, writer->pose[figure->segment[segment->parent].joint].R,
+                     writer->pose[segment->joint].R + 3 * c, R + 3 * c);
     figure_angles(R, a, b, angle);
-    const bool right = s->side < 0;
-    figure_drive(x, s, "a", angle[0], l->flexion[0], l->flexion[1], &first);
-    figure_drive(x, s, "node", angle[1], right ? -l->abduction[1] : l->abduction[0],
-                 right ? -l->abduction[0] : l->abduction[1], &first);
-    figure_drive(x, s, "b", angle[2], right ? -l->twist[1] : l->twist[0],
-                 right ? -l->twist[0] : l->twist[1], &first);
+    const bool right = segment->side < 0;
+    figure_drive(writer, segment, "a", angle[0], limits->flexion[0], limits->flexion[1], &first);
+    figure_drive(writer, segment, "node", angle[1],
+                 right ? -limits->abduction[1] : limits->abduction[0],
+                 right ? -limits->abduction[0] : limits->abduction[1], &first);
+    figure_drive(writer, segment, "b", angle[2], right ? -limits->twist[1] : limits->twist[0],
+                 right ? -limits->twist[0] : limits->twist[1], &first);
   }
   if (none.n > 0)
-    figure_note(x, "joints without limits (the table has no fitting ones): %s", none.s);
+    figure_note(writer, "joints without limits (the table has no fitting ones): %s", none.s);
   perp_text_free(&none);
 }
 
 /* ---- the rest ---- */
 
-static void figure_floor(figure_writer *x)
-{
-  fputs("materials: { default: { mu: 0.8 } }\n"
-        "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, -gap + k * ",
-        x->out);
-  figure_digits(x, x->low);
-  fputs("] }\n", x->out);
-}
-
 /* The file, and what the joints of this scene do not tell of it. */
-static void figure_source(figure_writer *x, const char *base)
+static void figure_source(figure_writer *writer, const char *base)
 {
-  fputs("file: ", x->out);
-  perp_write_quoted(x->out, base);
+  fputs("file: ", writer->out);
+  perp_write_quoted(writer->out, base);
   bool deep = false;
-  for (int i = 0; i < x->f->n; i++)
-    deep = deep ||
-           (x->f->segment[i].parent >= 0 && x->f->segment[x->f->segment[i].parent].parent >= 0);
+  for (int i = 0; i < writer->f->n; i++)
+    deep = deep || (writer->f->segment[i].parent >= 0 &&
+                    writer->f->segment[writer->f->segment[i].parent].parent >= 0);
   if (deep) return; /* else no bone between two joints tells the scale */
   double origin[3];
-  for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
-  fputs(", scale: k", x->out);
-  figure_vector(x, "origin", "k * ", 3, origin);
+  for (int k = 0; k < 3; k++) origin[k] = -writer->f->segment[0].centre[k];
+  fputs(", scale: k", writer->out);
+  figure_vector(writer, "origin", "k * ", 3, origin);
 }
 
-static void figure_motion(figure_writer *x)
+static void figure_motion(figure_writer *writer)
 {
-  char *base = perp_base_name(x->path, "");
+  char *base = perp_base_name(writer->path, "");
   fputs("control: { by: \"{controller}\", root: \"{root}\", frequency: frequency, ratio: ratio, "
         "rate: rate,\n"
         "  max_force: max_force",
-        x->out);
-  if (x->f->bvh->frames > 0) {
-    fputs(", ", x->out);
-    figure_source(x, base);
-    fputs(" }\ntruth:\n  - { kind: playback, ", x->out);
-    figure_source(x, base);
+        writer->out);
+  if (writer->f->bvh->frames > 0) {
+    fputs(", ", writer->out);
+    figure_source(writer, base);
+    fputs(" }\ntruth:\n  - { kind: playback, ", writer->out);
+    figure_source(writer, base);
   }
-  fputs(" }\n", x->out);
+  fputs(" }\n", writer->out);
   free(base);
 }
 
-static void figure_said(figure_writer *x)
+static void figure_said(figure_writer *writer)
 {
-  const perp_figure *f = x->f;
+  const perp_figure *figure = writer->f;
   perp_text unknown = { 0 }, lost = { 0 }, ends = { 0 };
-  for (int i = 0; i < f->n; i++)
-    if (f->segment[i].class < 0)
-      perp_text_add(&unknown, "%s%s", unknown.n > 0 ? ", " : "", f->segment[i].name);
-  for (int j = 1; j < f->bvh->n; j++) {
-    const perp_bvh_joint *joint = &f->bvh->joint[j];
+  for (int i = 0; i < figure->n; i++)
+    if (figure->segment[i].class < 0)
+      perp_text_add(&unknown, "%s%s", unknown.n > 0 ? ", " : "", figure->segment[i].name);
+  for (int j = 1; j < figure->bvh->n; j++) {
+    const perp_bvh_joint *joint = &figure->bvh->joint[j];
     bool moves = false;
     for (int c = 0; c < joint->channels; c++) moves = moves || joint->channel[c] < PERP_BVH_RX;
     if (moves)
       perp_text_add(&lost, "lost: %s: its position channels; bones have constant lengths\n",
                     joint->name);
-    if (!joint->end && f->of[j] < 0)
+    if (!joint->end && figure->of[j] < 0)
       perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
   }
-  if (lost.n > 0) perp_text_put(&x->said, lost.s, lost.n);
+  if (lost.n > 0) perp_text_put(&writer->said, lost.s, lost.n);
   if (unknown.n > 0)
-    figure_note(x,
+    figure_note(writer,
                 "segments with names that are not in the table of masses are capsules of water, "
                 "with a length of eight radii: %s",
                 unknown.s);
-  if (ends.n > 0) figure_note(x, "joints without bones are end sites: %s", ends.s);
+  if (ends.n > 0) figure_note(writer, "joints without bones are end sites: %s", ends.s);
   perp_text_free(&unknown);
   perp_text_free(&lost);
   perp_text_free(&ends);
@@ -525,37 +523,41 @@ static void figure_said(figure_writer *x)
 bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_text *scene,
                        perp_text *said, int *lost)
 {
-  perp_figure f;
+  perp_figure figure;
   char *text = NULL;
   size_t size = 0;
-  if (!perp_figure_build(diag, path, bvh, &f)) return false;
-  figure_writer x = { .f = &f, .path = path };
-  x.pose = perp_xalloc((size_t)bvh->n, sizeof *x.pose);
-  x.radius = perp_xalloc((size_t)f.n, sizeof *x.radius);
-  x.out = open_memstream(&text, &size);
-  figure_radii(&x);
-  figure_lowest(&x);
-  figure_poses(&f, bvh->frames > 0 ? 0 : -1, x.pose);
-  if (x.out != NULL) {
-    figure_said(&x);
-    figure_head(&x);
-    figure_bodies(&x);
-    figure_joints(&x);
-    figure_limits(&x);
-    figure_floor(&x);
-    figure_motion(&x);
-    fclose(x.out);
+  if (!perp_figure_build(diag, path, bvh, &figure)) return false;
+  figure_writer writer = { .f = &figure, .path = path };
+  writer.pose = perp_xalloc((size_t)bvh->n, sizeof *writer.pose);
+  writer.radius = perp_xalloc((size_t)figure.n, sizeof *writer.radius);
+  writer.out = open_memstream(&text, &size);
+  figure_radii(&writer);
+  figure_lowest(&writer);
+  figure_poses(&figure, bvh->frames > 0 ? 0 : -1, writer.pose);
+  if (writer.out != NULL) {
+    figure_said(&writer);
+    figure_head(&writer);
+    figure_bodies(&writer);
+    figure_joints(&writer);
+    figure_limits(&writer);
+    fputs("materials: { default: { mu: 0.8 } }\n"
+          "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, -gap + k * ",
+          writer.out);
+    figure_digits(&writer, writer.low);
+    fputs("] }\n", writer.out);
+    figure_motion(&writer);
+    fclose(writer.out);
   }
-  for (const char *s = x.said.n > 0 ? x.said.s : ""; *s != '\0'; s += *s == '\n') {
+  for (const char *s = writer.said.n > 0 ? writer.said.s : ""; *s != '\0'; s += *s == '\n') {
     perp_text_add(scene, "# %.*s\n", (int)strcspn(s, "\n"), s);
     *lost += strncmp(s, "lost:", 5) == 0;
     s += strcspn(s, "\n");
   }
   if (text != NULL) perp_text_put(scene, text, size);
-  *said = x.said;
+  *said = writer.said;
   free(text);
-  free(x.pose);
-  free(x.radius);
-  perp_figure_free(&f);
+  free(writer.pose);
+  free(writer.radius);
+  perp_figure_free(&figure);
   return true;
 }

@@ -119,10 +119,10 @@ static void import_files(perp_import *import, const char *text, const char *fold
 
 /* ---- the other process ---- */
 
-static bool import_send(int fd, const perp_text *t)
+static bool import_send(int fd, const perp_text *text)
 {
-  const uint64_t n = t->n;
-  return perp_send_all(fd, &n, sizeof n) && (n == 0 || perp_send_all(fd, t->s, t->n));
+  const uint64_t n = text->n;
+  return perp_send_all(fd, &n, sizeof n) && (n == 0 || perp_send_all(fd, text->s, text->n));
 }
 
 static char *import_receive(int fd, size_t *size)
@@ -140,7 +140,7 @@ static char *import_receive(int fd, size_t *size)
 
 static void import_child(int fd, const char *path, const char *key)
 {
-  perp_mjcf m = { 0 };
+  perp_mjcf mjcf = { 0 };
   const int null = open("/dev/null", O_WRONLY);
   signal(SIGALRM, SIG_DFL);
   alarm(MOST_SECONDS);
@@ -148,11 +148,11 @@ static void import_child(int fd, const char *path, const char *key)
     dup2(null, 1);
     dup2(null, 2);
   }
-  perp_mjcf_convert(path, key, &m);
-  const int numbers[2] = { m.lost, m.line };
-  const bool sent = perp_send_all(fd, numbers, sizeof numbers) && import_send(fd, &m.scene) &&
-                    import_send(fd, &m.said) && import_send(fd, &m.error) &&
-                    import_send(fd, &m.hint);
+  perp_mjcf_convert(path, key, &mjcf);
+  const int numbers[2] = { mjcf.lost, mjcf.line };
+  const bool sent = perp_send_all(fd, numbers, sizeof numbers) && import_send(fd, &mjcf.scene) &&
+                    import_send(fd, &mjcf.said) && import_send(fd, &mjcf.error) &&
+                    import_send(fd, &mjcf.hint);
   _exit(sent ? 0 : 1);
 }
 
@@ -220,24 +220,6 @@ static char *import_content(perp_diag *diag, const perp_node *at, const char *pa
   return NULL;
 }
 
-static bool import_figure(perp_diag *diag, const perp_node *at, const char *path, perp_import *out)
-{
-  perp_bvh bvh;
-  perp_text scene = { 0 }, said = { 0 };
-  if (!perp_bvh_load(diag, at, path, &bvh)) return false;
-  const bool good = perp_figure_scene(diag, path, &bvh, &scene, &said, &out->lost);
-  if (good) {
-    perp_text_put(&scene, "", 0);
-    perp_text_put(&said, "", 0);
-    out->scene = scene.s;
-    out->size = scene.n;
-    out->said = said.s;
-    import_add_file(out, path);
-  }
-  perp_bvh_free(&bvh);
-  return good;
-}
-
 bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
                       perp_import *out)
 {
@@ -245,7 +227,22 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   int line = 0;
   *out = (perp_import){ 0 };
   if (perp_import_is_figure(path)) {
-    if (key == NULL) return import_figure(diag, at, path, out);
+    if (key == NULL) {
+      perp_bvh bvh;
+      perp_text scene = { 0 }, said = { 0 };
+      if (!perp_bvh_load(diag, at, path, &bvh)) return false;
+      const bool good = perp_figure_scene(diag, path, &bvh, &scene, &said, &out->lost);
+      if (good) {
+        perp_text_put(&scene, "", 0);
+        perp_text_put(&said, "", 0);
+        out->scene = scene.s;
+        out->size = scene.n;
+        out->said = said.s;
+        import_add_file(out, path);
+      }
+      perp_bvh_free(&bvh);
+      return good;
+    }
     perp_diag_error(diag, at, 0, "leave out --key", "a BVH file has no keyframes: %s", path);
     return false;
   }

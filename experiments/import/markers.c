@@ -21,10 +21,10 @@ static int markers_axis(int file)
 }
 
 /* Place and orientation of all joints in the world, parents first, from their poses. */
-static void markers_world(const perp_bvh *b, int joint, const double quat[4],
+static void markers_world(const perp_bvh *bvh, int joint, const double quat[4],
                           const double offset[3], double (*p)[3], double (*q)[4])
 {
-  const int parent = b->joint[joint].parent;
+  const int parent = bvh->joint[joint].parent;
   double R[9], arm[3];
   if (parent < 0) {
     memcpy(p[joint], offset, sizeof p[joint]);
@@ -47,42 +47,42 @@ static void markers_put(perp_text *out, const char *before, double x)
 }
 
 /* The length of the first bone of a joint; 1 where it has none. */
-static double markers_arm(const perp_bvh *b, int joint)
+static double markers_arm(const perp_bvh *bvh, int joint)
 {
-  for (int i = joint + 1; i < b->n; i++) {
-    const double *x = b->joint[i].offset, length = sqrt(perp_dot(3, x, x));
-    if (b->joint[i].parent == joint && length > 0) return length;
+  for (int i = joint + 1; i < bvh->n; i++) {
+    const double *x = bvh->joint[i].offset, length = sqrt(perp_dot(3, x, x));
+    if (bvh->joint[i].parent == joint && length > 0) return length;
   }
   return 1;
 }
 
-void perp_markers_write(const perp_bvh *b, perp_text *out)
+void perp_markers_write(const perp_bvh *bvh, perp_text *out)
 {
   double p[PERP_BVH_JOINTS][3], q[PERP_BVH_JOINTS][4];
-  for (int i = 0; i < b->n; i++)
-    for (int m = 0; m < 3 && !b->joint[i].end; m++) {
-      perp_text_add(out, "# place %s.%d:", b->joint[i].name, m + 1);
-      for (int c = 0; c < 3; c++) markers_put(out, " ", c == m ? markers_arm(b, i) : 0);
+  for (int i = 0; i < bvh->n; i++)
+    for (int m = 0; m < 3 && !bvh->joint[i].end; m++) {
+      perp_text_add(out, "# place %s.%d:", bvh->joint[i].name, m + 1);
+      for (int c = 0; c < 3; c++) markers_put(out, " ", c == m ? markers_arm(bvh, i) : 0);
       perp_text_add(out, "\n");
     }
   perp_text_add(out, "t [s]");
-  for (int i = 0; i < b->n; i++)
-    for (int m = 0; m < 9 && !b->joint[i].end; m++)
-      perp_text_add(out, ", %s.%d.%c", b->joint[i].name, m / 3 + 1, "xyz"[m % 3]);
+  for (int i = 0; i < bvh->n; i++)
+    for (int m = 0; m < 9 && !bvh->joint[i].end; m++)
+      perp_text_add(out, ", %s.%d.%c", bvh->joint[i].name, m / 3 + 1, "xyz"[m % 3]);
   perp_text_add(out, "\n");
-  for (int k = 0; k < b->frames; k++) {
-    markers_put(out, "", k * b->frame_time);
-    for (int i = 0; i < b->n; i++) {
+  for (int k = 0; k < bvh->frames; k++) {
+    markers_put(out, "", k * bvh->frame_time);
+    for (int i = 0; i < bvh->n; i++) {
       double quat[4], offset[3], R[9];
-      perp_bvh_pose(b, i, k, quat, offset);
-      markers_world(b, i, quat, offset, p, q);
-      if (b->joint[i].end) continue;
+      perp_bvh_pose(bvh, i, k, quat, offset);
+      markers_world(bvh, i, quat, offset, p, q);
+      if (bvh->joint[i].end) continue;
       perp_quat_matrix(q[i], R);
       for (int m = 0; m < 3; m++)
         for (int c = 0; c < 3; c++)
           markers_put(out, ", ",
                       p[i][markers_axis(c)] +
-                          markers_arm(b, i) * R[markers_axis(c) + 3 * markers_axis(m)]);
+                          markers_arm(bvh, i) * R[markers_axis(c) + 3 * markers_axis(m)]);
     }
     perp_text_add(out, "\n");
   }

@@ -47,33 +47,33 @@ typedef struct perp_mj {
 } perp_mj;
 
 /* One line of what the scene has not (physics), or has in another way. */
-void perp_mj_lost(perp_mj *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void perp_mj_note(perp_mj *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void perp_mj_lost(perp_mj *mj, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void perp_mj_note(perp_mj *mj, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The conversion cannot be made. */
-void perp_mj_refuse(perp_mj *x, const char *hint, const char *fmt, ...)
+void perp_mj_refuse(perp_mj *mj, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Name of an element, "KIND NUMBER" where it has none. */
-const char *perp_mj_name(perp_mj *x, mjtObj type, const char *kind, int id);
+const char *perp_mj_name(perp_mj *mj, mjtObj type, const char *kind, int id);
 /* The same or, where that is taken or is no name in a scene, one like it. */
-const char *perp_mj_fresh(perp_mj *x, perp_names *names, const char *name);
+const char *perp_mj_fresh(perp_mj *mj, perp_names *names, const char *name);
 /* A number with all its digits. */
-void perp_mj_digits(perp_mj *x, double v);
+void perp_mj_digits(perp_mj *mj, double v);
 /* ", KEY: [...]" and ", KEY: x" with all digits. */
-void perp_mj_vector(perp_mj *x, const char *key, int n, const double *v);
-void perp_mj_number(perp_mj *x, const char *key, double v);
+void perp_mj_vector(perp_mj *mj, const char *key, int n, const double *v);
+void perp_mj_number(perp_mj *mj, const char *key, double v);
 /* A world point, or direction, in the frame of the body of the scene that a body of MuJoCo belongs
  * to. */
-void perp_mj_local(const perp_mj *x, int body, bool place, const double p[3], double s[3]);
+void perp_mj_local(const perp_mj *mj, int body, bool place, const double p[3], double s[3]);
 /* "world", or the name of the body in quotes. */
-void perp_mj_body(perp_mj *x, const char *key, int body);
-bool perp_mj_disabled(const perp_mj *x, int bit);
+void perp_mj_body(perp_mj *mj, const char *key, int body);
+bool perp_mj_disabled(const perp_mj *mj, int bit);
 
 /* Sections, in this order. */
-void perp_mj_bodies(perp_mj *x); /* bodies, joints */
-void perp_mj_loops(perp_mj *x);  /* equality constraints, further joints */
-void perp_mj_drives(perp_mj *x);
-void perp_mj_forces(perp_mj *x);
-void perp_mj_shapes(perp_mj *x);
-void perp_mj_rest(perp_mj *x); /* what nothing else has spoken of */
+void perp_mj_bodies(perp_mj *mj); /* bodies, joints */
+void perp_mj_loops(perp_mj *mj);  /* equality constraints, further joints */
+void perp_mj_drives(perp_mj *mj);
+void perp_mj_forces(perp_mj *mj);
+void perp_mj_shapes(perp_mj *mj);
+void perp_mj_rest(perp_mj *mj); /* what nothing else has spoken of */
 
 #endif

@@ -236,93 +236,94 @@ static void mjcf_explain(const char *path, const char *message, perp_mjcf *out)
 
 /* ---- the initial state ---- */
 
-static bool mjcf_key(perp_mj *x, const char *key)
+static bool mjcf_key(perp_mj *mj, const char *key)
 {
-  const mjModel *m = x->m;
-  int k = key != NULL ? mj_name2id(m, mjOBJ_KEY, key) : -1;
+  const mjModel *robot = mj->m;
+  int k = key != NULL ? mj_name2id(robot, mjOBJ_KEY, key) : -1;
   if (key != NULL && k < 0 && key[0] != '\0' && strspn(key, "0123456789") == strlen(key) &&
       strlen(key) < 9)
     k = atoi(key);
-  if (key != NULL && (k < 0 || k >= m->nkey)) {
+  if (key != NULL && (k < 0 || k >= robot->nkey)) {
     perp_text names = { 0 };
-    for (int i = 0; i < m->nkey && i < 10; i++)
+    for (int i = 0; i < robot->nkey && i < 10; i++)
       perp_text_add(&names, "%s%s",
-                    i > 0 ? ", " : "keyframes: ", perp_mj_name(x, mjOBJ_KEY, "number", i));
-    perp_mj_refuse(x, names.n > 0 ? names.s : "leave out --key: the file has no keyframes",
+                    i > 0 ? ", " : "keyframes: ", perp_mj_name(mj, mjOBJ_KEY, "number", i));
+    perp_mj_refuse(mj, names.n > 0 ? names.s : "leave out --key: the file has no keyframes",
                    "there is no keyframe '%s'", key);
     perp_text_free(&names);
     return false;
   }
-  mj_resetData(m, x->d);
-  if (k >= 0) mj_resetDataKeyframe(m, x->d, k);
-  if (k < 0 && m->nkey > 0)
-    perp_mj_note(x,
+  mj_resetData(robot, mj->d);
+  if (k >= 0) mj_resetDataKeyframe(robot, mj->d, k);
+  if (k < 0 && robot->nkey > 0)
+    perp_mj_note(mj,
                  "%d keyframe%s (%s%s): the initial state is the pose as drawn; perp import --key "
                  "NAME uses a keyframe",
-                 m->nkey, m->nkey > 1 ? "s" : "", perp_mj_name(x, mjOBJ_KEY, "number", 0),
-                 m->nkey > 1 ? ", ..." : "");
-  x->ctrl = x->d->ctrl;
-  mj_kinematics(m, x->d);
-  mj_comPos(m, x->d);
-  mj_comVel(m, x->d);
+                 robot->nkey, robot->nkey > 1 ? "s" : "", perp_mj_name(mj, mjOBJ_KEY, "number", 0),
+                 robot->nkey > 1 ? ", ..." : "");
+  mj->ctrl = mj->d->ctrl;
+  mj_kinematics(robot, mj->d);
+  mj_comPos(robot, mj->d);
+  mj_comVel(robot, mj->d);
   return true;
 }
 
 /* ---- the scene ---- */
 
-static void mjcf_head(perp_mj *x, const char *path)
+static void mjcf_head(perp_mj *mj, const char *path)
 {
-  const mjModel *m = x->m;
+  const mjModel *robot = mj->m;
   const char *slash = strrchr(path, '/');
-  const double *g = m->opt.gravity;
-  const bool along = g[0] == 0 && g[1] == 0 && g[2] <= 0 && !perp_mj_disabled(x, mjDSBL_GRAVITY);
-  char *summary = perp_xprintf("Imported robot%s%s", m->names[0] != '\0' ? " " : "", m->names);
+  const double *g = robot->opt.gravity;
+  const bool along = g[0] == 0 && g[1] == 0 && g[2] <= 0 && !perp_mj_disabled(mj, mjDSBL_GRAVITY);
+  char *summary = perp_xprintf("Imported robot%s%s", robot->names[0] != '\0' ? " " : "",
+                               robot->names);
   char *reference = perp_xprintf("%s, read by MuJoCo %s", slash != NULL ? slash + 1 : path,
                                  mj_versionString());
-  fputs("schema: perp-scene/1\nscene:\n  summary: ", x->out);
-  perp_write_quoted(x->out, summary);
-  fputs("\n  reference: ", x->out);
-  perp_write_quoted(x->out, reference);
-  fputs("\n  gravity: ", x->out);
-  perp_mj_digits(x, along ? -g[2] : 0);
-  fputs("\n  h: ", x->out);
-  perp_mj_digits(x, m->opt.timestep);
-  fputs("\n  friction: maximum\n", x->out);
-  if (x->driven) fputs("  driven: true\n", x->out);
-  if (x->dissipative) fputs("  dissipative: true\n", x->out);
+  fputs("schema: perp-scene/1\nscene:\n  summary: ", mj->out);
+  perp_write_quoted(mj->out, summary);
+  fputs("\n  reference: ", mj->out);
+  perp_write_quoted(mj->out, reference);
+  fputs("\n  gravity: ", mj->out);
+  perp_mj_digits(mj, along ? -g[2] : 0);
+  fputs("\n  h: ", mj->out);
+  perp_mj_digits(mj, robot->opt.timestep);
+  fputs("\n  friction: maximum\n", mj->out);
+  if (mj->driven) fputs("  driven: true\n", mj->out);
+  if (mj->dissipative) fputs("  dissipative: true\n", mj->out);
   free(summary);
   free(reference);
 }
 
-static void mjcf_convert(perp_mj *x, const char *path, const char *key)
+static void mjcf_convert(perp_mj *mj, const char *path, const char *key)
 {
-  if (!mjcf_key(x, key)) return;
+  if (!mjcf_key(mj, key)) return;
   char *body = NULL;
   size_t size = 0;
-  x->out = open_memstream(&body, &size);
-  if (x->out == NULL) return;
+  mj->out = open_memstream(&body, &size);
+  if (mj->out == NULL) return;
   static void (*const sections[])(perp_mj *) = { perp_mj_bodies, perp_mj_loops,  perp_mj_drives,
                                                  perp_mj_forces, perp_mj_shapes, perp_mj_rest };
-  for (size_t i = 0; i < sizeof sections / sizeof *sections && x->to->error.n == 0; i++)
-    sections[i](x);
-  fclose(x->out);
+  for (size_t i = 0; i < sizeof sections / sizeof *sections && mj->to->error.n == 0; i++)
+    sections[i](mj);
+  fclose(mj->out);
   char *text = perp_read_file(path, NULL);
-  if (text != NULL) urdf_lost(text, x->to);
+  if (text != NULL) urdf_lost(text, mj->to);
   free(text);
   char *head = NULL;
   size_t head_size = 0;
-  x->out = open_memstream(&head, &head_size);
-  if (x->out != NULL && x->to->error.n == 0) {
-    for (const char *s = x->to->said.n > 0 ? x->to->said.s : ""; *s != '\0'; s += *s == '\n') {
-      fprintf(x->out, "# %.*s\n", (int)strcspn(s, "\n"), s);
+  mj->out = open_memstream(&head, &head_size);
+  if (mj->out != NULL && mj->to->error.n == 0) {
+    for (const char *s = mj->to->said.n > 0 ? mj->to->said.s : ""; *s != '\0'; s += *s == '\n') {
+      fprintf(mj->out, "# %.*s\n", (int)strcspn(s, "\n"), s);
       s += strcspn(s, "\n");
     }
-    mjcf_head(x, path);
-    fclose(x->out);
-    perp_text_put(&x->to->scene, head, head_size);
-    perp_text_put(&x->to->scene, body, size);
-  } else if (x->out != NULL)
-    fclose(x->out);
+    mjcf_head(mj, path);
+    fclose(mj->out);
+    perp_text_put(&mj->to->scene, head, head_size);
+    perp_text_put(&mj->to->scene, body, size);
+  } else if (mj->out != NULL)
+    fclose(mj->out);
   free(head);
   free(body);
 }
@@ -330,21 +331,21 @@ static void mjcf_convert(perp_mj *x, const char *path, const char *key)
 void perp_mjcf_convert(const char *path, const char *key, perp_mjcf *out)
 {
   char message[1000] = "";
-  perp_mj x = { .to = out };
+  perp_mj mj = { .to = out };
   mjcf_current = out;
   mju_user_error = mjcf_fatal;
   mju_user_warning = mjcf_warning;
-  mjModel *m = mj_loadXML(path, NULL, message, sizeof message);
-  x.m = m;
-  if (m == NULL)
+  mjModel *robot = mj_loadXML(path, NULL, message, sizeof message);
+  mj.m = robot;
+  if (robot == NULL)
     mjcf_explain(path, message, out);
-  else if ((x.d = mj_makeData(m)) == NULL)
+  else if ((mj.d = mj_makeData(robot)) == NULL)
     perp_text_add(&out->error, "libmujoco has no memory for the file");
   else {
     if (message[0] != '\0') mjcf_warning(message);
-    mjcf_convert(&x, path, key);
+    mjcf_convert(&mj, path, key);
   }
-  if (x.d != NULL) mj_deleteData(x.d);
-  if (m != NULL) mj_deleteModel(m);
-  perp_pool_free(&x.pool);
+  if (mj.d != NULL) mj_deleteData(mj.d);
+  if (robot != NULL) mj_deleteModel(robot);
+  perp_pool_free(&mj.pool);
 }

@@ -31,11 +31,11 @@ static bool edit_copy(const perp_bvh *from, int j, int frame, perp_bvh *out, int
 }
 
 /* How high the root is above the lowest joint or end, as drawn. */
-static double edit_height(const perp_bvh *b)
+static double edit_height(const perp_bvh *bvh)
 {
   double lowest = 0, y[PERP_BVH_JOINTS];
-  for (int i = 0; i < b->n; i++) {
-    y[i] = b->joint[i].parent < 0 ? 0 : y[b->joint[i].parent] + b->joint[i].offset[1];
+  for (int i = 0; i < bvh->n; i++) {
+    y[i] = bvh->joint[i].parent < 0 ? 0 : y[bvh->joint[i].parent] + bvh->joint[i].offset[1];
     lowest = fmin(lowest, y[i]);
   }
   return -lowest;
@@ -88,17 +88,17 @@ static void edit_slerp(const double R[4], const double Q[4], double b, double ou
 }
 
 /* The pose of a joint at any time, between two frames by the same interpolation. */
-static void edit_sample(const perp_bvh *b, int joint, double t, double quat[4], double offset[3])
+static void edit_sample(const perp_bvh *bvh, int joint, double t, double quat[4], double offset[3])
 {
-  const double at = fmin(fmax(t / b->frame_time, 0), b->frames - 1);
+  const double at = fmin(fmax(t / bvh->frame_time, 0), bvh->frames - 1);
   int k = (int)floor(at + 1e-9);
   const double part = at - k;
-  if (k > b->frames - 1) k = b->frames - 1;
-  perp_bvh_pose(b, joint, k, quat, offset);
-  if (part <= 1e-9 || k + 1 >= b->frames) return;
+  if (k > bvh->frames - 1) k = bvh->frames - 1;
+  perp_bvh_pose(bvh, joint, k, quat, offset);
+  if (part <= 1e-9 || k + 1 >= bvh->frames) return;
   double next[4], there[3], from[4];
   memcpy(from, quat, sizeof from);
-  perp_bvh_pose(b, joint, k + 1, next, there);
+  perp_bvh_pose(bvh, joint, k + 1, next, there);
   edit_slerp(from, next, part, quat);
   for (int c = 0; c < 3; c++) offset[c] += part * (there[c] - offset[c]);
 }
@@ -109,20 +109,21 @@ static bool edit_pairs(perp_diag *diag, const perp_bvh *first, const perp_bvh *s
   int joints = 0, others = 0;
   for (int i = 0; i < second->n; i++) others += !second->joint[i].end;
   for (int i = 0; i < first->n; i++) {
-    const perp_bvh_joint *j = &first->joint[i];
+    const perp_bvh_joint *joint = &first->joint[i];
     pair[i] = -1;
-    if (j->end) continue;
+    if (joint->end) continue;
     joints++;
-    pair[i] = perp_bvh_find(second, j->name);
+    pair[i] = perp_bvh_find(second, joint->name);
     if (pair[i] < 0) {
       perp_diag_error(diag, NULL, 0, "perp motion retarget SECOND.bvh FIRST.bvh",
-                      "the second motion has no joint '%s'", j->name);
+                      "the second motion has no joint '%s'", joint->name);
       return false;
     }
-    for (int c = 0; c < 3 && j->parent >= 0; c++)
-      if (fabs(j->offset[c] - second->joint[pair[i]].offset[c]) > 1e-6 * (1 + fabs(j->offset[c]))) {
+    for (int c = 0; c < 3 && joint->parent >= 0; c++)
+      if (fabs(joint->offset[c] - second->joint[pair[i]].offset[c]) >
+          1e-6 * (1 + fabs(joint->offset[c]))) {
         perp_diag_error(diag, NULL, 0, "perp motion retarget SECOND.bvh FIRST.bvh",
-                        "the joint '%s' has another place in the second skeleton", j->name);
+                        "the joint '%s' has another place in the second skeleton", joint->name);
         return false;
       }
   }

@@ -16,11 +16,11 @@ typedef struct motion_poses {
   double *t, *q; /* [n], [n][nq] */
 } motion_poses;
 
-static void motion_poses_take(motion_poses *p, int n, int nq)
+static void motion_poses_take(motion_poses *poses, int n, int nq)
 {
-  p->n = n;
-  p->t = perp_xalloc((size_t)n + 1, sizeof *p->t);
-  p->q = perp_xalloc((size_t)n * (size_t)nq + 1, sizeof *p->q);
+  poses->n = n;
+  poses->t = perp_xalloc((size_t)n + 1, sizeof *poses->t);
+  poses->q = perp_xalloc((size_t)n * (size_t)nq + 1, sizeof *poses->q);
 }
 
 /* ---- BVH ---- */
@@ -36,15 +36,15 @@ static int motion_body(const perp_model *model, const char *name)
 
 /* [segments] their bodies, or NULL after a message. */
 static int *motion_bodies(perp_diag *diag, const perp_node *at, const perp_model *model,
-                          const perp_figure *f, const char *path)
+                          const perp_figure *figure, const char *path)
 {
-  int *body = perp_xalloc((size_t)f->n, sizeof *body);
-  for (int i = 0; i < f->n; i++) {
-    body[i] = motion_body(model, f->segment[i].name);
+  int *body = perp_xalloc((size_t)figure->n, sizeof *body);
+  for (int i = 0; i < figure->n; i++) {
+    body[i] = motion_body(model, figure->segment[i].name);
     if (body[i] >= 0) continue;
     perp_diag_error(diag, at, 0, "give the bodies the names of the joints in the file",
                     "%s moves %s, but the scene has no body of that name", path,
-                    f->segment[i].name);
+                    figure->segment[i].name);
     free(body);
     return NULL;
   }
@@ -70,25 +70,25 @@ static bool motion_anchors(const perp_model *model, int parent, int child, const
 /* scale and origin as the model has them: the bone between two joints of one body tells the scale,
  * a bone of the root then where the root joint is. */
 static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_model *model,
-                           const perp_figure *f, const int *body, perp_motion_file *from)
+                           const perp_figure *figure, const int *body, perp_motion_file *from)
 {
   const double *place, *own, *other;
-  for (int i = 0; i < f->n && !(from->scale > 0); i++) {
-    const int p = f->segment[i].parent, pp = p >= 0 ? f->segment[p].parent : -1;
+  for (int i = 0; i < figure->n && !(from->scale > 0); i++) {
+    const int p = figure->segment[i].parent, pp = p >= 0 ? figure->segment[p].parent : -1;
     double quat[4], offset[3], d[3];
     if (pp < 0 || !motion_anchors(model, body[p], body[i], &place, &other) ||
         !motion_anchors(model, body[pp], body[p], &other, &own))
       continue;
-    perp_bvh_pose(f->bvh, f->segment[i].joint, -1, quat, offset);
+    perp_bvh_pose(figure->bvh, figure->segment[i].joint, -1, quat, offset);
     for (int k = 0; k < 3; k++) d[k] = place[k] - own[k];
     if (perp_dot(3, offset, offset) > 0 && perp_dot(3, d, d) > 0)
       from->scale = sqrt(perp_dot(3, d, d) / perp_dot(3, offset, offset));
   }
-  for (int i = 1; i < f->n && from->scale > 0; i++) {
+  for (int i = 1; i < figure->n && from->scale > 0; i++) {
     double quat[4], offset[3];
-    if (f->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other))
+    if (figure->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other))
       continue;
-    perp_bvh_pose(f->bvh, f->segment[i].joint, -1, quat, offset);
+    perp_bvh_pose(figure->bvh, figure->segment[i].joint, -1, quat, offset);
     for (int k = 0; k < 3; k++) from->origin[k] = place[k] - from->scale * offset[k];
     return true;
   }
@@ -99,14 +99,14 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
 
 /* One frame: orientations are those of the joints; places of all but the root follow from the
  * joints of the model. */
-static void motion_frame(const perp_figure *f, const int *body, int frame,
+static void motion_frame(const perp_figure *figure, const int *body, int frame,
                          const perp_motion_file *from, double *q)
 {
-  for (int i = 0; i < f->n; i++) {
+  for (int i = 0; i < figure->n; i++) {
     double quat[4], offset[3], *to = q + 7 * body[i];
-    perp_bvh_pose(f->bvh, f->segment[i].joint, frame, quat, offset);
-    if (f->segment[i].parent >= 0) {
-      perp_quat_product(q + 7 * body[f->segment[i].parent] + 3, quat, to + 3);
+    perp_bvh_pose(figure->bvh, figure->segment[i].joint, frame, quat, offset);
+    if (figure->segment[i].parent >= 0) {
+      perp_quat_product(q + 7 * body[figure->segment[i].parent] + 3, quat, to + 3);
       perp_quat_unit(to + 3);
       continue;
     }
@@ -123,17 +123,17 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
                        const perp_motion_file *from, motion_poses *poses)
 {
   perp_bvh bvh;
-  perp_figure f = { .n = 0 };
+  perp_figure figure = { .n = 0 };
   int *body = NULL;
   if (!perp_bvh_load(diag, at, from->path, &bvh)) return false;
-  bool good = perp_figure_build(diag, from->path, &bvh, &f);
+  bool good = perp_figure_build(diag, from->path, &bvh, &figure);
   if (good && bvh.frames == 0) {
     perp_diag_error(diag, at, 0, NULL, "%s has no frames", from->path);
     good = false;
   }
-  good = good && (body = motion_bodies(diag, at, model, &f, from->path)) != NULL;
+  good = good && (body = motion_bodies(diag, at, model, &figure, from->path)) != NULL;
   perp_motion_file scaled = *from;
-  if (good && !(scaled.scale > 0)) good = motion_measure(diag, at, model, &f, body, &scaled);
+  if (good && !(scaled.scale > 0)) good = motion_measure(diag, at, model, &figure, body, &scaled);
   if (good) {
     const int nq = perp_model_nq(model);
     motion_poses_take(poses, bvh.frames, nq);
@@ -141,11 +141,11 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
       double *q = poses->q + (size_t)k * (size_t)nq;
       memcpy(q, perp_model_q0(model), (size_t)nq * sizeof *q);
       poses->t[k] = k * bvh.frame_time;
-      motion_frame(&f, body, k, &scaled, q);
+      motion_frame(&figure, body, k, &scaled, q);
     }
   }
   free(body);
-  perp_figure_free(&f);
+  perp_figure_free(&figure);
   perp_bvh_free(&bvh);
   return good;
 }

@@ -15,12 +15,12 @@ static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
   const bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
   if (argc > 1 && !asked)
     return perp_commands_run(ctx, commands, argc - 1, argv + 1, "lcp ", "perp lcp --help");
-  FILE *f = asked ? stdout : stderr;
+  FILE *file = asked ? stdout : stderr;
   fputs("perp lcp COMMAND [arguments]\n\nSolves and converts complementarity problems: find lambda "
         "with w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
-        f);
-  perp_commands_print(commands, 10, f);
-  fputs("\nExample\n  perp lcp generate stack --n 64 | perp lcp solve -\n", f);
+        file);
+  perp_commands_print(commands, 10, file);
+  fputs("\nExample\n  perp lcp generate stack --n 64 | perp lcp solve -\n", file);
   return asked ? PERP_EXIT_OK : PERP_EXIT_USAGE;
 }
 

@@ -14,48 +14,49 @@
 /* ---- output ---- */
 
 /* A vector, or the number that stands for all of it where there is none. */
-static void problem_reals(perp_json *j, const char *key, const double *x, double none, int n)
+static void problem_reals(perp_json *json, const char *key, const double *x, double none, int n)
 {
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_real(j, NULL, x != NULL ? x[i] : none);
-  perp_json_close(j, ']');
+  perp_json_open(json, key, '[');
+  for (int i = 0; i < n; i++) perp_json_real(json, NULL, x != NULL ? x[i] : none);
+  perp_json_close(json, ']');
 }
 
-static void write_json(const perp_lcp_problem *q)
+static void write_json(const perp_lcp_problem *problem)
 {
-  const perp_lcp *p = &q->p;
-  int n = p->n;
-  perp_json j = { .out = stdout };
-  perp_json_members(&j, "{ family %s", q->family);
-  if (q->provenance != NULL) perp_json_text(&j, "provenance", q->provenance);
-  perp_json_members(&j, "n %d, A: [", n);
+  const perp_lcp *lcp = &problem->p;
+  int n = lcp->n;
+  perp_json json = { .out = stdout };
+  perp_json_members(&json, "{ family %s", problem->family);
+  if (problem->provenance != NULL) perp_json_text(&json, "provenance", problem->provenance);
+  perp_json_members(&json, "n %d, A: [", n);
   for (int i = 0; i < n; i++) {
-    perp_json_open(&j, NULL, '[');
+    perp_json_open(&json, NULL, '[');
     for (int k = 0; k < n; k++)
-      perp_json_real(&j, NULL, p->A[(size_t)i + (size_t)k * (size_t)p->lda]);
-    perp_json_close(&j, ']');
+      perp_json_real(&json, NULL, lcp->A[(size_t)i + (size_t)k * (size_t)lcp->lda]);
+    perp_json_close(&json, ']');
   }
-  perp_json_close(&j, ']');
-  perp_json_reals(&j, "b", p->b, n);
-  problem_reals(&j, "lo", p->lo, 0, n);
-  problem_reals(&j, "hi", p->hi, HUGE_VAL, n);
-  perp_json_open(&j, "friction_of", '[');
-  for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->fric_of != NULL ? p->fric_of[i] : -1);
-  perp_json_close(&j, ']');
-  problem_reals(&j, "mu", p->fric_of != NULL ? p->mu : NULL, 0, n);
-  if (p->cone != NULL) {
-    perp_json_open(&j, "cone", '[');
-    for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->cone[i]);
-    perp_json_close(&j, ']');
+  perp_json_close(&json, ']');
+  perp_json_reals(&json, "b", lcp->b, n);
+  problem_reals(&json, "lo", lcp->lo, 0, n);
+  problem_reals(&json, "hi", lcp->hi, HUGE_VAL, n);
+  perp_json_open(&json, "friction_of", '[');
+  for (int i = 0; i < n; i++)
+    perp_json_int(&json, NULL, lcp->fric_of != NULL ? lcp->fric_of[i] : -1);
+  perp_json_close(&json, ']');
+  problem_reals(&json, "mu", lcp->fric_of != NULL ? lcp->mu : NULL, 0, n);
+  if (lcp->cone != NULL) {
+    perp_json_open(&json, "cone", '[');
+    for (int i = 0; i < n; i++) perp_json_int(&json, NULL, lcp->cone[i]);
+    perp_json_close(&json, ']');
   }
-  if (p->unit != NULL) perp_json_reals(&j, "unit", p->unit, n);
-  if (p->contact_of != NULL) perp_json_ints(&j, "contact_of", p->contact_of, n);
-  if (p->frozen) perp_json_bool(&j, "frozen", true);
-  if (q->solution != NULL)
-    perp_json_reals(&j, "solution", q->solution, n);
+  if (lcp->unit != NULL) perp_json_reals(&json, "unit", lcp->unit, n);
+  if (lcp->contact_of != NULL) perp_json_ints(&json, "contact_of", lcp->contact_of, n);
+  if (lcp->frozen) perp_json_bool(&json, "frozen", true);
+  if (problem->solution != NULL)
+    perp_json_reals(&json, "solution", problem->solution, n);
   else
-    perp_json_text(&j, "solution", NULL);
-  perp_json_close(&j, '}');
+    perp_json_text(&json, "solution", NULL);
+  perp_json_close(&json, '}');
   printf("\n");
 }
 
@@ -65,27 +66,24 @@ static bool ends_with(const char *s, const char *end)
   return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* To a file by its suffix, or .lcp text to stdout. */
-static int write_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *path)
+static int put_problem(perp_ctx *ctx, const perp_lcp_problem *problem, const char *path, bool json)
 {
-  const bool fclib = path != NULL && (ends_with(path, ".hdf5") || ends_with(path, ".h5"));
-  const bool to_stdout = path == NULL || (!fclib && strcmp(path, "-") == 0);
-  perp_out o = { .f = stdout };
-  perp_status status = to_stdout ? PERP_OK : perp_out_open(ctx, path, &o);
-  if (status == PERP_OK && fclib)
-    status = perp_lcp_write_fclib(ctx, p, o.part != NULL ? o.part : path);
-  else if (status == PERP_OK)
-    status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, p, o.f)
-                                                     : perp_lcp_write(ctx, p, o.f);
-  const perp_status closed = to_stdout ? PERP_OK : perp_out_close(ctx, &o, status == PERP_OK);
-  if (status == PERP_OK) status = closed;
-  return status == PERP_OK ? PERP_EXIT_OK : perp_lcp_refuse(ctx, status);
-}
-
-static int put_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *path, bool json)
-{
-  if (!json) return write_problem(ctx, p, path);
-  write_json(p);
+  if (!json) {
+    /* To a file by its suffix, or .lcp text to stdout. */
+    const bool fclib = path != NULL && (ends_with(path, ".hdf5") || ends_with(path, ".h5"));
+    const bool to_stdout = path == NULL || (!fclib && strcmp(path, "-") == 0);
+    perp_out out = { .f = stdout };
+    perp_status status = to_stdout ? PERP_OK : perp_out_open(ctx, path, &out);
+    if (status == PERP_OK && fclib)
+      status = perp_lcp_write_fclib(ctx, problem, out.part != NULL ? out.part : path);
+    else if (status == PERP_OK)
+      status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, problem, out.f)
+                                                       : perp_lcp_write(ctx, problem, out.f);
+    const perp_status closed = to_stdout ? PERP_OK : perp_out_close(ctx, &out, status == PERP_OK);
+    if (status == PERP_OK) status = closed;
+    return status == PERP_OK ? PERP_EXIT_OK : perp_lcp_refuse(ctx, status);
+  }
+  write_json(problem);
   return PERP_EXIT_OK;
 }
 
@@ -93,17 +91,17 @@ static int put_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *pat
 
 static void list_families(bool json)
 {
-  const perp_lcp_family *f;
+  const perp_lcp_family *family;
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
-  for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++) {
+  for (int i = 0; (family = perp_lcp_family_at(i)) != NULL; i++) {
     if (!json)
-      printf("  %-17s %s\n", f->name, f->summary);
+      printf("  %-17s %s\n", family->name, family->summary);
     else
       perp_json_object(
           &j, NULL, "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, solvable? %d",
-          f->name, f->summary, f->least, f->most, f->contact, f->factored,
-          (f->classes & PERP_CLASS_SOLVABLE) != 0);
+          family->name, family->summary, family->least, family->most, family->contact,
+          family->factored, (family->classes & PERP_CLASS_SOLVABLE) != 0);
   }
   if (json) {
     perp_json_close(&j, ']');
@@ -124,37 +122,38 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
   if (args->n != 1)
     return perp_usage_error(args, "the family is missing (perp lcp generate --list)");
   int64_t n = 0, boxes = 0, seed = 1;
-  perp_lcp_recipe r = { .family = args->arg[0], .scale = 1 };
+  perp_lcp_recipe recipe = { .family = args->arg[0], .scale = 1 };
   int status = perp_option_int(ctx, args, "n", 1, INT32_MAX / 2, &n);
   if (status < 0) status = perp_option_int(ctx, args, "boxes", 1, INT32_MAX / 2, &boxes);
   if (status < 0) status = perp_option_int(ctx, args, "seed", 0, INT64_MAX, &seed);
-  if (status < 0) status = perp_option_real(ctx, args, "scale", "", false, &r.scale);
+  if (status < 0) status = perp_option_real(ctx, args, "scale", "", false, &recipe.scale);
   if (status < 0) status = perp_lcp_memory(ctx, args);
   if (status >= 0) return status;
   if (n > 0 && boxes > 0) return perp_usage_error(args, "either --n or --boxes");
-  const perp_lcp_family *f = perp_lcp_family_find(r.family);
-  if (f != NULL && n > 0) {
-    r.n = perp_lcp_family_rows(f, (int)n);
-    if (r.n != n)
-      perp_say("%s has no problem with %d rows; the nearest has %d", f->name, (int)n, r.n);
-  } else if (f != NULL && !f->contact)
-    r.n = perp_lcp_family_rows(f, 16);
-  r.boxes = (int)boxes;
-  r.seed = (uint64_t)seed;
-  r.permute = perp_option_given(args, "permute");
-  r.factored = perp_option_given(args, "factored");
-  if (f != NULL && !f->seeded && !r.permute && perp_option_given(args, "seed"))
+  const perp_lcp_family *family = perp_lcp_family_find(recipe.family);
+  if (family != NULL && n > 0) {
+    recipe.n = perp_lcp_family_rows(family, (int)n);
+    if (recipe.n != n)
+      perp_say("%s has no problem with %d rows; the nearest has %d", family->name, (int)n,
+               recipe.n);
+  } else if (family != NULL && !family->contact)
+    recipe.n = perp_lcp_family_rows(family, 16);
+  recipe.boxes = (int)boxes;
+  recipe.seed = (uint64_t)seed;
+  recipe.permute = perp_option_given(args, "permute");
+  recipe.factored = perp_option_given(args, "factored");
+  if (family != NULL && !family->seeded && !recipe.permute && perp_option_given(args, "seed"))
     return perp_usage_error(args, "--seed has no effect: nothing in %s is random; leave it out",
-                            f->name);
-  if (r.factored && (r.permute || json))
+                            family->name);
+  if (recipe.factored && (recipe.permute || json))
     return perp_usage_error(args, "--factored cannot be combined with --permute or --json");
-  const double takes = perp_lcp_recipe_memory(&r);
-  if (takes > LARGE) perp_say("%s needs up to %.3g MB", r.family, takes / 1e6);
-  perp_lcp_problem p;
-  perp_status made = perp_lcp_generate(ctx, &r, &p);
+  const double takes = perp_lcp_recipe_memory(&recipe);
+  if (takes > LARGE) perp_say("%s needs up to %.3g MB", recipe.family, takes / 1e6);
+  perp_lcp_problem problem;
+  perp_status made = perp_lcp_generate(ctx, &recipe, &problem);
   if (made != PERP_OK) return perp_lcp_refuse(ctx, made);
-  status = put_problem(ctx, &p, perp_args_get(args, "output"), json);
-  perp_lcp_problem_free(&p);
+  status = put_problem(ctx, &problem, perp_args_get(args, "output"), json);
+  perp_lcp_problem_free(&problem);
   return status;
 }
 
@@ -260,20 +259,21 @@ const perp_command perp_lcp_convert_command = {
 
 static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
 {
-  perp_lcp_problem q;
+  perp_lcp_problem problem;
   int status = perp_lcp_memory(ctx, args);
-  if (status < 0) status = perp_lcp_open(ctx, args->arg[0], &q);
+  if (status < 0) status = perp_lcp_open(ctx, args->arg[0], &problem);
   if (status >= 0) return status;
-  const perp_lcp *p = &q.p;
-  int n = p->n, nv = p->F != NULL ? p->F->nv : 0, contact = 0, box = 0, fixed = 0, free_rows = 0;
+  const perp_lcp *lcp = &problem.p;
+  int n = lcp->n, nv = lcp->F != NULL ? lcp->F->nv : 0, contact = 0, box = 0, fixed = 0,
+      free_rows = 0;
   int friction = 0, cones = 0, zero_diagonal = 0;
   long long entries = 0;
   for (int i = 0; i < n; i++) {
-    if (p->fric_of != NULL && p->fric_of[i] >= 0) {
+    if (lcp->fric_of != NULL && lcp->fric_of[i] >= 0) {
       friction++;
-      cones += p->cone != NULL && p->cone[i];
+      cones += lcp->cone != NULL && lcp->cone[i];
     } else {
-      double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+      double lo = lcp->lo != NULL ? lcp->lo[i] : 0, hi = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
       if (lo == hi)
         fixed++;
       else if (lo == -HUGE_VAL && hi == HUGE_VAL)
@@ -283,72 +283,76 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
       else
         box++;
     }
-    for (int k = 0; p->A != NULL && k < n; k++)
-      entries += p->A[(size_t)i + (size_t)k * (size_t)p->lda] != 0;
-    if (p->F == NULL) zero_diagonal += perp_lcp_entry(p, i, i) == 0;
+    for (int k = 0; lcp->A != NULL && k < n; k++)
+      entries += lcp->A[(size_t)i + (size_t)k * (size_t)lcp->lda] != 0;
+    if (lcp->F == NULL) zero_diagonal += perp_lcp_entry(lcp, i, i) == 0;
   }
-  if (p->C != NULL) entries = p->C->start[n];
-  perp_lcp_judgement g = { .rel = (double)NAN };
-  if (q.solution != NULL) {
+  if (lcp->C != NULL) entries = lcp->C->start[n];
+  perp_lcp_judgement judgement = { .rel = (double)NAN };
+  if (problem.solution != NULL) {
     perp_pool pool = { 0 };
-    perp_lcp_judge(p, q.solution, NULL, perp_lcp_room(&pool, p), &g);
+    perp_lcp_judge(lcp, problem.solution, NULL, perp_lcp_room(&pool, lcp), &judgement);
     perp_pool_free(&pool);
   }
-  double asymmetry = perp_lcp_asymmetry(p);
+  double asymmetry = perp_lcp_asymmetry(lcp);
   int *room = perp_xalloc(3 * (size_t)n + 1, sizeof *room);
   perp_stewart pyramids = { .ptr = room, .rows = room + n + 1, .home = room + 2 * n + 1 };
-  perp_status known = perp_stewart_find(ctx, p, &pyramids);
+  perp_status known = perp_stewart_find(ctx, lcp, &pyramids);
   free(room);
-  const perp_lcp_sequence *s = &q.sequence;
+  const perp_lcp_sequence *sequence = &problem.sequence;
   int born = 0, gone = 0;
-  if (known == PERP_OK) known = perp_lcp_carry_count(ctx, &q, &born, &gone);
+  if (known == PERP_OK) known = perp_lcp_carry_count(ctx, &problem, &born, &gone);
   if (known != PERP_OK) {
-    perp_lcp_problem_free(&q);
+    perp_lcp_problem_free(&problem);
     return perp_lcp_refuse(ctx, known);
   }
   if (perp_option_given(args, "json")) {
-    perp_json j = { .out = stdout, .indent = true };
+    perp_json json = { .out = stdout, .indent = true };
     perp_json_members(
-        &j,
+        &json,
         "{ family %s, provenance %s, n %d, storage %s, nonzeros %lld, contact %d, box "
         "%d, free %d, fixed %d, friction %d, cones %d, zero_diagonal %d, "
         "stewart_trinkle %d, asymmetry %g, has_solution? %d",
-        q.family, q.provenance, n,
-        p->F != NULL   ? "factored"
-        : p->C != NULL ? "sparse"
-                       : "dense",
+        problem.family, problem.provenance, n,
+        lcp->F != NULL   ? "factored"
+        : lcp->C != NULL ? "sparse"
+                         : "dense",
         entries, contact, box, free_rows, fixed, friction, cones, zero_diagonal, pyramids.contacts,
-        asymmetry, q.solution != NULL);
-    if (q.solution != NULL) perp_json_real(&j, "solution_residual", perp_lcp_residual(&q.p, &g));
-    if (s->name[0])
-      perp_json_object(&j, "sequence", "name %s, number %d, of %d", s->name, s->number, s->of);
-    if (s->number > 0)
-      perp_json_object(&j, "before", "rows %d, carries %d, born %d, gone %d", s->rows, s->n, born,
-                       gone);
-    perp_json_close(&j, '}');
+        asymmetry, problem.solution != NULL);
+    if (problem.solution != NULL)
+      perp_json_real(&json, "solution_residual", perp_lcp_residual(&problem.p, &judgement));
+    if (sequence->name[0])
+      perp_json_object(&json, "sequence", "name %s, number %d, of %d", sequence->name,
+                       sequence->number, sequence->of);
+    if (sequence->number > 0)
+      perp_json_object(&json, "before", "rows %d, carries %d, born %d, gone %d", sequence->rows,
+                       sequence->n, born, gone);
+    perp_json_close(&json, '}');
     printf("\n");
   } else {
-    if (q.family[0]) printf("family      %s\n", q.family);
-    if (q.provenance != NULL) printf("provenance  %s\n", q.provenance);
+    if (problem.family[0]) printf("family      %s\n", problem.family);
+    if (problem.provenance != NULL) printf("provenance  %s\n", problem.provenance);
     printf("rows        %d: %d contact, %d box, %d free, %d fixed, %d friction (%d cones)\n", n,
            contact, box, free_rows, fixed, friction, cones);
-    if (p->F != NULL)
-      printf("A           J M^-1 J' + S, %d columns, %d blocks, %d groups\n", nv, p->F->nb,
-             p->F->nc);
+    if (lcp->F != NULL)
+      printf("A           J M^-1 J' + S, %d columns, %d blocks, %d groups\n", nv, lcp->F->nb,
+             lcp->F->nc);
     else
       printf("A           %s%lld of %lld not zero, asymmetry %.3g, %d zeros on the diagonal\n",
-             p->C != NULL ? "sparse, " : "", entries, (long long)n * n, asymmetry, zero_diagonal);
+             lcp->C != NULL ? "sparse, " : "", entries, (long long)n * n, asymmetry, zero_diagonal);
     if (pyramids.contacts > 0)
       printf("contacts    %d of Stewart and Trinkle, as %s\n", pyramids.contacts,
-             p->contact_of != NULL ? "given in the file" : "inferred from the zeros of A");
-    if (q.solution != NULL)
-      printf("solution    known, residual %.3g\n", perp_lcp_residual(&q.p, &g));
-    if (s->name[0])
-      printf("sequence    %s: problem %d of 0 ... %d\n", s->name, s->number, s->of - 1);
-    if (s->number > 0)
-      printf("previous    %d rows, of which %d are gone; %d rows are new\n", s->rows, gone, born);
+             lcp->contact_of != NULL ? "given in the file" : "inferred from the zeros of A");
+    if (problem.solution != NULL)
+      printf("solution    known, residual %.3g\n", perp_lcp_residual(&problem.p, &judgement));
+    if (sequence->name[0])
+      printf("sequence    %s: problem %d of 0 ... %d\n", sequence->name, sequence->number,
+             sequence->of - 1);
+    if (sequence->number > 0)
+      printf("previous    %d rows, of which %d are gone; %d rows are new\n", sequence->rows, gone,
+             born);
   }
-  perp_lcp_problem_free(&q);
+  perp_lcp_problem_free(&problem);
   return PERP_EXIT_OK;
 }
 

@@ -17,48 +17,48 @@ struct wanted {
   bool json;
 };
 
-static void cmd_lcp_sequence_json(const struct wanted *t, const perp_sequence *s,
+static void cmd_lcp_sequence_json(const struct wanted *t, const perp_sequence *sequence,
                                   const perp_sequence_answer *cold,
                                   const perp_sequence_answer *warm, const char *name, int solved,
                                   int problems)
 {
-  const perp_sequence_sums a = perp_sequence_sum(s, cold);
-  perp_json j = { .out = stdout, .indent = true };
-  perp_json_members(&j, "{ status %s, sequence %s, lcp %s, tol %g, problems %d, solved %d",
-                    solved == problems ? "solved" : "failed", s->problem->sequence.name, name,
-                    t->tol, problems, solved);
-  perp_json_members(&j, "rows_born %d, rows_gone %d, cold_work %g, cold_iterations %g", s->born,
-                    s->gone, a.work, a.iterations);
+  const perp_sequence_sums a = perp_sequence_sum(sequence, cold);
+  perp_json json = { .out = stdout, .indent = true };
+  perp_json_members(&json, "{ status %s, sequence %s, lcp %s, tol %g, problems %d, solved %d",
+                    solved == problems ? "solved" : "failed", sequence->problem->sequence.name,
+                    name, t->tol, problems, solved);
+  perp_json_members(&json, "rows_born %d, rows_gone %d, cold_work %g, cold_iterations %g",
+                    sequence->born, sequence->gone, a.work, a.iterations);
   if (warm != NULL) {
-    const perp_sequence_sums b = perp_sequence_sum(s, warm);
-    perp_json_members(&j, "warm_work %g, warm_iterations %g", b.work, b.iterations);
+    const perp_sequence_sums b = perp_sequence_sum(sequence, warm);
+    perp_json_members(&json, "warm_work %g, warm_iterations %g", b.work, b.iterations);
   }
-  perp_json_open(&j, "each", '[');
-  for (int k = 0; k < s->n; k++) {
-    perp_json_open(&j, NULL, '{');
-    perp_json_object(&j, "cold", "reason %s, residual %g, iterations %d, work %g",
+  perp_json_open(&json, "each", '[');
+  for (int k = 0; k < sequence->n; k++) {
+    perp_json_open(&json, NULL, '{');
+    perp_json_object(&json, "cold", "reason %s, residual %g, iterations %d, work %g",
                      perp_reason_name(cold[k].stats.reason), cold[k].stats.residual,
                      cold[k].stats.iterations, cold[k].stats.work);
     if (warm != NULL && k > 0)
-      perp_json_object(&j, "warm", "reason %s, residual %g, iterations %d, work %g",
+      perp_json_object(&json, "warm", "reason %s, residual %g, iterations %d, work %g",
                        perp_reason_name(warm[k].stats.reason), warm[k].stats.residual,
                        warm[k].stats.iterations, warm[k].stats.work);
-    perp_json_close(&j, '}');
+    perp_json_close(&json, '}');
   }
-  perp_json_close(&j, ']');
-  perp_json_close(&j, '}');
+  perp_json_close(&json, ']');
+  perp_json_close(&json, '}');
   printf("\n");
 }
 
 /* Three columns of the table. */
-static void cmd_lcp_sequence_put(const perp_sequence_answer *a, char text[3][32])
+static void cmd_lcp_sequence_put(const perp_sequence_answer *answer, char text[3][32])
 {
-  snprintf(text[0], 32, "%s", perp_reason_name(a->stats.reason));
-  snprintf(text[1], 32, "%d", a->stats.iterations);
-  snprintf(text[2], 32, "%.4g", a->stats.work);
+  snprintf(text[0], 32, "%s", perp_reason_name(answer->stats.reason));
+  snprintf(text[1], 32, "%d", answer->stats.iterations);
+  snprintf(text[2], 32, "%.4g", answer->stats.work);
 }
 
-static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *s,
+static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *sequence,
                                    const perp_sequence_answer *cold,
                                    const perp_sequence_answer *warm, const char *name, int solved,
                                    int problems)
@@ -68,11 +68,11 @@ static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *s,
   perp_table_row(&table,
                  (const char *const[]){ "problem", "rows", "born", "gone", "cold", "iterations",
                                         "work", "warm", "iterations", "work" });
-  for (int k = 0; k < s->n; k++) {
+  for (int k = 0; k < sequence->n; k++) {
     char number[4][16], c[3][32], w[3][32] = { "", "", "" };
     int born = 0, gone = 0;
-    if (k > 0) perp_lcp_carry_count(ctx, &s->problem[k], &born, &gone);
-    const int value[] = { k, s->problem[k].p.n, born, gone };
+    if (k > 0) perp_lcp_carry_count(ctx, &sequence->problem[k], &born, &gone);
+    const int value[] = { k, sequence->problem[k].p.n, born, gone };
     for (int i = 0; i < 4; i++) snprintf(number[i], sizeof number[i], "%d", value[i]);
     cmd_lcp_sequence_put(&cold[k], c);
     if (warm != NULL && k > 0) cmd_lcp_sequence_put(&warm[k], w);
@@ -81,40 +81,41 @@ static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *s,
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);
-  printf("# %s by %s: %d of %d solved\n", s->problem->sequence.name, name, solved, problems);
-  const perp_sequence_sums a = perp_sequence_sum(s, cold);
+  printf("# %s by %s: %d of %d solved\n", sequence->problem->sequence.name, name, solved, problems);
+  const perp_sequence_sums a = perp_sequence_sum(sequence, cold);
   if (warm == NULL) {
     printf("# no warm start: %s cannot use a guess\n", name);
     return;
   }
-  const perp_sequence_sums b = perp_sequence_sum(s, warm);
-  printf("# problems 1 ... %d: work cold %.4g, warm %.4g", s->n - 1, a.work, b.work);
+  const perp_sequence_sums b = perp_sequence_sum(sequence, warm);
+  printf("# problems 1 ... %d: work cold %.4g, warm %.4g", sequence->n - 1, a.work, b.work);
   if (a.work > 0) printf(", ratio %.3g", b.work / a.work);
   printf("; iterations cold %g, warm %g\n", a.iterations, b.iterations);
 }
 
-static int cmd_lcp_sequence_solve(perp_ctx *ctx, const struct wanted *t, perp_sequence *s)
+static int cmd_lcp_sequence_solve(perp_ctx *ctx, const struct wanted *t, perp_sequence *sequence)
 {
   const bool warms = perp_sequence_warms(t->spec->d);
   char name[512];
   perp_lcp_solver *solver = NULL;
-  perp_sequence_answer *cold = perp_xalloc((size_t)s->n, sizeof *cold);
-  perp_sequence_answer *warm = perp_xalloc((size_t)s->n, sizeof *warm);
+  perp_sequence_answer *cold = perp_xalloc((size_t)sequence->n, sizeof *cold);
+  perp_sequence_answer *warm = perp_xalloc((size_t)sequence->n, sizeof *warm);
   perp_spec_format(t->spec, name, sizeof name);
-  perp_status status = perp_lcp_create(ctx, t->spec, s->rows, s->columns, &solver);
-  if (status == PERP_OK) status = perp_sequence_begin(ctx, solver, t->tol, s, cold);
-  if (status == PERP_OK) status = perp_sequence_march(ctx, solver, t->tol, false, s, cold);
-  if (status == PERP_OK && warms) status = perp_sequence_march(ctx, solver, t->tol, true, s, warm);
+  perp_status status = perp_lcp_create(ctx, t->spec, sequence->rows, sequence->columns, &solver);
+  if (status == PERP_OK) status = perp_sequence_begin(ctx, solver, t->tol, sequence, cold);
+  if (status == PERP_OK) status = perp_sequence_march(ctx, solver, t->tol, false, sequence, cold);
+  if (status == PERP_OK && warms)
+    status = perp_sequence_march(ctx, solver, t->tol, true, sequence, warm);
   perp_lcp_destroy(solver);
   int solved = 0, exit_status;
-  const int problems = warms ? 2 * s->n - 1 : s->n;
+  const int problems = warms ? 2 * sequence->n - 1 : sequence->n;
   if (status == PERP_OK) {
-    for (int k = 0; k < s->n; k++)
+    for (int k = 0; k < sequence->n; k++)
       solved += perp_sequence_solved(&cold[k]) + (warms && k > 0 && perp_sequence_solved(&warm[k]));
     if (t->json)
-      cmd_lcp_sequence_json(t, s, cold, warms ? warm : NULL, name, solved, problems);
+      cmd_lcp_sequence_json(t, sequence, cold, warms ? warm : NULL, name, solved, problems);
     else
-      cmd_lcp_sequence_print(ctx, s, cold, warms ? warm : NULL, name, solved, problems);
+      cmd_lcp_sequence_print(ctx, sequence, cold, warms ? warm : NULL, name, solved, problems);
     exit_status = solved == problems ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   } else {
     exit_status = perp_lcp_refuse(ctx, status);
@@ -125,17 +126,19 @@ static int cmd_lcp_sequence_solve(perp_ctx *ctx, const struct wanted *t, perp_se
 }
 
 /* In a process of its own: outside code may do anything to it. */
-static int cmd_lcp_sequence_apart(perp_ctx *ctx, const struct wanted *t, perp_sequence *s)
+static int cmd_lcp_sequence_apart(perp_ctx *ctx, const struct wanted *t, perp_sequence *sequence)
 {
-  perp_guard g;
-  if (perp_guard_begin(ctx, 0, 0, &g) != PERP_OK) return perp_lcp_refuse(ctx, PERP_ERR_INTERNAL);
-  if (g.child) return perp_guard_leave(&g, cmd_lcp_sequence_solve(ctx, t, s));
-  int status = g.code;
-  if (g.cut != PERP_CUT_NONE) {
-    perp_say("not solved: %s: %s", g.cut == PERP_CUT_CRASH ? "crash" : "interrupted", g.cause);
-    status = g.cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+  perp_guard guard;
+  if (perp_guard_begin(ctx, 0, 0, &guard) != PERP_OK)
+    return perp_lcp_refuse(ctx, PERP_ERR_INTERNAL);
+  if (guard.child) return perp_guard_leave(&guard, cmd_lcp_sequence_solve(ctx, t, sequence));
+  int status = guard.code;
+  if (guard.cut != PERP_CUT_NONE) {
+    perp_say("not solved: %s: %s", guard.cut == PERP_CUT_CRASH ? "crash" : "interrupted",
+             guard.cause);
+    status = guard.cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
   }
-  perp_guard_free(&g);
+  perp_guard_free(&guard);
   return status;
 }
 
@@ -143,7 +146,7 @@ static int cmd_lcp_sequence(perp_ctx *ctx, const perp_args *args)
 {
   struct wanted t = { .tol = 1e-10, .json = perp_option_given(args, "json") };
   perp_spec spec;
-  perp_sequence s;
+  perp_sequence sequence;
   int status = perp_lcp_memory(ctx, args);
   if (status < 0) status = perp_option_real(ctx, args, "tol", "", false, &t.tol);
   if (status >= 0) return status;
@@ -151,9 +154,10 @@ static int cmd_lcp_sequence(perp_ctx *ctx, const perp_args *args)
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "dantzig", &spec) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
   t.spec = &spec;
-  const perp_status opened = perp_sequence_open(ctx, args->arg[0], &s);
-  status = opened == PERP_OK ? cmd_lcp_sequence_apart(ctx, &t, &s) : perp_lcp_refuse(ctx, opened);
-  perp_sequence_close(&s);
+  const perp_status opened = perp_sequence_open(ctx, args->arg[0], &sequence);
+  status = opened == PERP_OK ? cmd_lcp_sequence_apart(ctx, &t, &sequence)
+                             : perp_lcp_refuse(ctx, opened);
+  perp_sequence_close(&sequence);
   perp_spec_free(&spec);
   return status;
 }

@@ -12,22 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
+static void json_judgement(perp_json *json, const char *key, const perp_lcp_judgement *judgement)
 {
-  perp_json_object(j, key,
+  perp_json_object(json, key,
                    "rel %g, data %g, own %g, own_data %g, abs %g, componentwise %g, siconos %g, "
                    "fclib %g, abh %g, coupling %g",
-                   g->rel, g->data, g->own, g->own_data, g->abs, g->componentwise, g->siconos,
-                   g->fclib, g->abh, g->coupling);
+                   judgement->rel, judgement->data, judgement->own, judgement->own_data,
+                   judgement->abs, judgement->componentwise, judgement->siconos, judgement->fclib,
+                   judgement->abh, judgement->coupling);
 }
 
-static void print_judgement(const perp_lcp_judgement *g)
+static void print_judgement(const perp_lcp_judgement *judgement)
 {
   printf("# rel %.3g  data %.3g  own %.3g  own_data %.3g  abs %.3g  componentwise %.3g  siconos "
          "%.3g  fclib %.3g  abh %.3g",
-         g->rel, g->data, g->own, g->own_data, g->abs, g->componentwise, g->siconos, g->fclib,
-         g->abh);
-  if (g->coupling > 0) printf("  coupling %.3g", g->coupling);
+         judgement->rel, judgement->data, judgement->own, judgement->own_data, judgement->abs,
+         judgement->componentwise, judgement->siconos, judgement->fclib, judgement->abh);
+  if (judgement->coupling > 0) printf("  coupling %.3g", judgement->coupling);
   printf("\n");
 }
 
@@ -81,20 +82,23 @@ static const char *cmd_lcp_solve_figures(const struct task *t, double rel, doubl
 
 /* ---- solve ---- */
 
-static void print_event(void *user, const perp_trace_event *e)
+static void print_event(void *user, const perp_trace_event *event)
 {
-  FILE *f = user;
-  fprintf(f, "%s %s %d", e->method, e->what, e->iteration);
-  if (e->entering >= 0) fprintf(f, " enters %d", e->entering);
-  if (e->leaving >= 0) fprintf(f, " leaves %d", e->leaving);
-  if (e->step != 0) fprintf(f, " step %.6g", e->step);
-  if (!isnan(e->residual)) fprintf(f, " residual %.6g", e->residual);
-  if (e->state != NULL && e->n <= 64) {
-    fputs(" sets ", f);
-    for (int i = 0; i < e->n; i++)
-      fputc(e->state[i] == PERP_ROW_LO ? '-' : e->state[i] == PERP_ROW_HI ? '+' : 'o', f);
+  FILE *file = user;
+  fprintf(file, "%s %s %d", event->method, event->what, event->iteration);
+  if (event->entering >= 0) fprintf(file, " enters %d", event->entering);
+  if (event->leaving >= 0) fprintf(file, " leaves %d", event->leaving);
+  if (event->step != 0) fprintf(file, " step %.6g", event->step);
+  if (!isnan(event->residual)) fprintf(file, " residual %.6g", event->residual);
+  if (event->state != NULL && event->n <= 64) {
+    fputs(" sets ", file);
+    for (int i = 0; i < event->n; i++)
+      fputc(event->state[i] == PERP_ROW_LO   ? '-'
+            : event->state[i] == PERP_ROW_HI ? '+'
+                                             : 'o',
+            file);
   }
-  fputc('\n', f);
+  fputc('\n', file);
 }
 
 struct solution {
@@ -127,42 +131,37 @@ static void print_proof(const struct solution *s)
     printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
 }
 
-static void solution_json(const struct task *t, const char *name, int n, const struct solution *s)
-{
-  const perp_stats *stats = &s->stats;
-  perp_json j = { .out = stdout };
-  perp_json_members(&j, "{ status %s, reason %s, residual %g, data %g, iterations %d",
-                    json_verdicts[verdict_of(stats->reason)], perp_reason_name(stats->reason),
-                    stats->residual, stats->data, stats->iterations);
-  perp_json_reals(&j, "lambda", s->lambda, n);
-  perp_json_reals(&j, "w", s->w, n);
-  perp_json_members(&j, "lcp %s, tol %g", name, t->tol);
-  if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
-  perp_json_members(&j, "seconds %g, factorizations %d, work %g, matvecs %lld, fallbacks %d",
-                    s->seconds, stats->factorizations, stats->work, (long long)stats->matvecs,
-                    stats->fallbacks);
-  json_judgement(&j, "judgement", &s->judgement);
-  if (s->friction != NULL) {
-    perp_json_members(&j, "friction %s, cone_residual %g", s->friction,
-                      perp_lcp_residual(&(perp_lcp){ 0 }, &s->cone));
-    json_judgement(&j, "cone_judgement", &s->cone);
-  }
-  if (s->proof != PERP_PROOF_NONE) {
-    perp_json_members(&j, "certificate: { proves %s", proof_names[s->proof]);
-    if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", s->radius);
-    if (s->certificate != NULL) perp_json_reals(&j, "z", s->certificate, s->rows);
-    perp_json_close(&j, '}');
-  }
-  perp_json_close(&j, '}');
-  printf("\n");
-}
-
 static void print_solution(const struct task *t, int n, const struct solution *s)
 {
   char name[512], text[128];
   perp_spec_format(t->spec, name, sizeof name);
   if (t->json) {
-    solution_json(t, name, n, s);
+    const perp_stats *stats = &s->stats;
+    perp_json json = { .out = stdout };
+    perp_json_members(&json, "{ status %s, reason %s, residual %g, data %g, iterations %d",
+                      json_verdicts[verdict_of(stats->reason)], perp_reason_name(stats->reason),
+                      stats->residual, stats->data, stats->iterations);
+    perp_json_reals(&json, "lambda", s->lambda, n);
+    perp_json_reals(&json, "w", s->w, n);
+    perp_json_members(&json, "lcp %s, tol %g", name, t->tol);
+    if (t->tol_data > 0) perp_json_real(&json, "tol_data", t->tol_data);
+    perp_json_members(&json, "seconds %g, factorizations %d, work %g, matvecs %lld, fallbacks %d",
+                      s->seconds, stats->factorizations, stats->work, (long long)stats->matvecs,
+                      stats->fallbacks);
+    json_judgement(&json, "judgement", &s->judgement);
+    if (s->friction != NULL) {
+      perp_json_members(&json, "friction %s, cone_residual %g", s->friction,
+                        perp_lcp_residual(&(perp_lcp){ 0 }, &s->cone));
+      json_judgement(&json, "cone_judgement", &s->cone);
+    }
+    if (s->proof != PERP_PROOF_NONE) {
+      perp_json_members(&json, "certificate: { proves %s", proof_names[s->proof]);
+      if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&json, "radius", s->radius);
+      if (s->certificate != NULL) perp_json_reals(&json, "z", s->certificate, s->rows);
+      perp_json_close(&json, '}');
+    }
+    perp_json_close(&json, '}');
+    printf("\n");
     return;
   }
   printf("# %s by %s: %s, %s, %d iterations, %.3g s\n", verdicts[verdict_of(s->stats.reason)], name,
@@ -182,29 +181,30 @@ static void print_solution(const struct task *t, int n, const struct solution *s
 }
 
 /* The answer of a box or pyramid problem on the contacts with their cones. */
-static void judge_on_cones(const perp_lcp_problem *p, int directions, struct solution *s)
+static void judge_on_cones(const perp_lcp_problem *problem, int directions, struct solution *s)
 {
-  int n = p->p.n;
+  int n = problem->p.n;
   double *lambda = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *lambda);
   double *w = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *w);
   if (directions > 0)
-    perp_lcp_pyramid_back(&p->p, directions, s->lambda, lambda);
+    perp_lcp_pyramid_back(&problem->p, directions, s->lambda, lambda);
   else
     memcpy(lambda, s->lambda, (size_t)n * sizeof *lambda);
-  perp_lcp_judge(&p->p, lambda, w, perp_lcp_room(&s->pool, &p->p), &s->cone);
+  perp_lcp_judge(&problem->p, lambda, w, perp_lcp_room(&s->pool, &problem->p), &s->cone);
   s->lambda = lambda;
   s->w = w;
 }
 
 /* May a method that takes neither sparse nor factored problems form A? */
-static perp_status affords_dense(const struct task *t, const perp_lcp_problem *p)
+static perp_status affords_dense(const struct task *t, const perp_lcp_problem *problem)
 {
   const unsigned caps = t->spec->d->caps;
-  const double n = p->p.n;
+  const double n = problem->p.n;
   char what[200];
-  if (p->p.A != NULL || caps & (p->p.F != NULL ? PERP_LCP_FACTORED : PERP_LCP_SPARSE))
+  if (problem->p.A != NULL || caps & (problem->p.F != NULL ? PERP_LCP_FACTORED : PERP_LCP_SPARSE))
     return PERP_OK;
-  snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", t->spec->d->name, p->p.n);
+  snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", t->spec->d->name,
+           problem->p.n);
   return perp_lcp_affords(t->ctx, n * n * sizeof(double), what);
 }
 
@@ -289,27 +289,27 @@ static int solve_as(const struct task *t, const perp_lcp_problem *p)
 }
 
 /* What is said of a solver that ended its process. */
-static int tell_end(const perp_guard *g, bool json)
+static int tell_end(const perp_guard *guard, bool json)
 {
-  const char *reason = g->cut == PERP_CUT_CRASH ? "crash" : "interrupted";
+  const char *reason = guard->cut == PERP_CUT_CRASH ? "crash" : "interrupted";
   if (json) {
     perp_json j = { .out = stdout };
-    perp_json_object(&j, NULL, "status %s, reason %s, message %s", "failed", reason, g->cause);
+    perp_json_object(&j, NULL, "status %s, reason %s, message %s", "failed", reason, guard->cause);
     printf("\n");
   } else
-    printf("# not solved: %s: %s\n", reason, g->cause);
-  return g->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+    printf("# not solved: %s: %s\n", reason, guard->cause);
+  return guard->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
 }
 
 /* Solve in a process of its own: outside code may do anything to it. */
-static int solve_apart(const struct task *t, const perp_lcp_problem *p)
+static int solve_apart(const struct task *t, const perp_lcp_problem *problem)
 {
-  perp_guard g;
-  if (perp_guard_begin(t->ctx, 0, 0, &g) != PERP_OK)
+  perp_guard guard;
+  if (perp_guard_begin(t->ctx, 0, 0, &guard) != PERP_OK)
     return perp_lcp_refuse(t->ctx, PERP_ERR_INTERNAL);
-  if (g.child) return perp_guard_leave(&g, solve_as(t, p));
-  const int status = g.cut == PERP_CUT_NONE ? g.code : tell_end(&g, t->json);
-  perp_guard_free(&g);
+  if (guard.child) return perp_guard_leave(&guard, solve_as(t, problem));
+  const int status = guard.cut == PERP_CUT_NONE ? guard.code : tell_end(&guard, t->json);
+  perp_guard_free(&guard);
   return status;
 }
 
@@ -317,7 +317,7 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
 {
   struct task t;
   perp_spec spec;
-  perp_lcp_problem p;
+  perp_lcp_problem problem;
   int status = task_read(ctx, args, &t);
   if (status < 0) status = cmd_lcp_solve_read_friction(&t);
   if (status >= 0) return status;
@@ -325,15 +325,15 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "auto", &spec) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
   t.spec = &spec;
-  status = perp_lcp_open(ctx, args->arg[0], &p);
+  status = perp_lcp_open(ctx, args->arg[0], &problem);
   if (status < 0) {
-    const bool friction = perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE);
+    const bool friction = perp_lcp_needs(&problem.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE);
     status = friction || !perp_option_given(args, "friction")
-                 ? solve_apart(&t, &p)
+                 ? solve_apart(&t, &problem)
                  : perp_usage_error(
                        args, "--friction has no effect: %s has no friction rows; leave it out",
                        args->arg[0]);
-    perp_lcp_problem_free(&p);
+    perp_lcp_problem_free(&problem);
   }
   perp_spec_free(&spec);
   return status;
@@ -375,12 +375,14 @@ const perp_command perp_lcp_solve_command = {
 
 /* The largest bound of |lambda_i - x_i|, x the one solution; NaN where nothing is shown. */
 enum { DISTANCE_ROWS = 1000 };
-static double distance_of(const perp_lcp *p, const double *x, perp_pool *pool, perp_lcp_near *shown)
+static double distance_of(const perp_lcp *lcp, const double *x, perp_pool *pool,
+                          perp_lcp_near *shown)
 {
-  double *bound = perp_pool_alloc(pool, (size_t)p->n + 1, sizeof *bound), most = 0;
-  *shown = p->n > 0 && p->n <= DISTANCE_ROWS ? perp_lcp_distance(p, x, bound) : PERP_NEAR_UNKNOWN;
+  double *bound = perp_pool_alloc(pool, (size_t)lcp->n + 1, sizeof *bound), most = 0;
+  *shown = lcp->n > 0 && lcp->n <= DISTANCE_ROWS ? perp_lcp_distance(lcp, x, bound)
+                                                 : PERP_NEAR_UNKNOWN;
   if (*shown == PERP_NEAR_UNKNOWN) return (double)NAN;
-  for (int i = 0; i < p->n; i++) most = fmax(most, bound[i]);
+  for (int i = 0; i < lcp->n; i++) most = fmax(most, bound[i]);
   return most;
 }
 
@@ -392,29 +394,29 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
   int n = p->p.n;
   perp_pool pool = { 0 };
   double *w = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *w);
-  perp_lcp_judgement g;
+  perp_lcp_judgement judgement;
   perp_lcp problem = p->p;
   problem.tol_data = t->tol_data;
-  perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &p->p), &g);
-  const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &g));
+  perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &p->p), &judgement);
+  const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &judgement));
   perp_lcp_near shown;
   const double distance = distance_of(&problem, x, &pool, &shown);
   if (t->json) {
-    perp_json j = { .out = stdout };
-    perp_json_members(&j, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
-                      perp_lcp_residual(&problem, &g), g.data, t->tol);
-    if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
-    json_judgement(&j, "judgement", &g);
+    perp_json json = { .out = stdout };
+    perp_json_members(&json, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
+                      perp_lcp_residual(&problem, &judgement), judgement.data, t->tol);
+    if (t->tol_data > 0) perp_json_real(&json, "tol_data", t->tol_data);
+    json_judgement(&json, "judgement", &judgement);
     if (shown != PERP_NEAR_UNKNOWN)
-      perp_json_members(&j, "distance %g, matrix %s", distance, kinds[shown]);
-    perp_json_reals(&j, "w", w, n);
-    perp_json_close(&j, '}');
+      perp_json_members(&json, "distance %g, matrix %s", distance, kinds[shown]);
+    perp_json_reals(&json, "w", w, n);
+    perp_json_close(&json, '}');
     printf("\n");
   } else {
     char text[128];
     printf("# %s: %s\n", verdicts[verdict],
-           cmd_lcp_solve_figures(t, perp_lcp_residual(&problem, &g), g.data, text));
-    print_judgement(&g);
+           cmd_lcp_solve_figures(t, perp_lcp_residual(&problem, &judgement), judgement.data, text));
+    print_judgement(&judgement);
     if (shown != PERP_NEAR_UNKNOWN)
       printf("# largest distance to the one solution: %.3g or less (A is %s)\n", distance,
              kinds[shown]);
@@ -423,11 +425,11 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
   return verdict == SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }
 
-static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
+static int verify_vector(const perp_lcp_problem *problem, const double *z, bool json)
 {
   perp_pool pool = { 0 };
   double radius;
-  perp_lcp_proof proof = perp_lcp_prove(&p->p, z, &radius, perp_lcp_room(&pool, &p->p));
+  perp_lcp_proof proof = perp_lcp_prove(&problem->p, z, &radius, perp_lcp_room(&pool, &problem->p));
   perp_pool_free(&pool);
   if (json) {
     perp_json j = { .out = stdout };
@@ -447,20 +449,20 @@ static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
 static int cmd_lcp_check(perp_ctx *ctx, const perp_args *args)
 {
   struct task t;
-  perp_lcp_problem p;
+  perp_lcp_problem problem;
   int status = task_read(ctx, args, &t);
-  if (status < 0) status = perp_lcp_open(ctx, args->arg[0], &p);
+  if (status < 0) status = perp_lcp_open(ctx, args->arg[0], &problem);
   if (status >= 0) return status;
-  double *x = perp_xalloc((size_t)p.p.n + 1, sizeof *x);
-  const perp_status read = perp_lcp_read_vector(ctx, args->arg[1], p.p.n, x);
+  double *x = perp_xalloc((size_t)problem.p.n + 1, sizeof *x);
+  const perp_status read = perp_lcp_read_vector(ctx, args->arg[1], problem.p.n, x);
   if (read != PERP_OK)
     status = perp_lcp_refuse(ctx, read);
   else if (perp_option_given(args, "certificate"))
-    status = verify_vector(&p, x, t.json);
+    status = verify_vector(&problem, x, t.json);
   else
-    status = judge_vector(&t, &p, x);
+    status = judge_vector(&t, &problem, x);
   free(x);
-  perp_lcp_problem_free(&p);
+  perp_lcp_problem_free(&problem);
   return status;
 }
 

@@ -69,21 +69,21 @@ static bin *bin_for(harvest *h, int n)
 }
 
 /* FNV-1a over the rows at a bound; of a cone the row that it begins with stands for both */
-static uint64_t active_set(const perp_lcp *p, const double *lambda, int *bound)
+static uint64_t active_set(const perp_lcp *lcp, const double *lambda, int *bound)
 {
   uint64_t hash = 1469598103934665603u;
   *bound = 0;
-  for (int i = 0; i < p->n; i++) {
+  for (int i = 0; i < lcp->n; i++) {
     double lo, hi;
-    perp_lcp_bounds(p, lambda, i, &lo, &hi);
-    bool cone = p->cone != NULL && p->cone[i] && !p->frozen;
+    perp_lcp_bounds(lcp, lambda, i, &lo, &hi);
+    bool cone = lcp->cone != NULL && lcp->cone[i] && !lcp->frozen;
     double x = cone ? hypot(lambda[i], lambda[i + 1]) * (1 + 1e-9) : lambda[i];
     int at = x <= lo ? 1 : x >= hi ? 2 : 0;
     *bound += at != 0;
     hash = (hash ^ (uint64_t)at) * 1099511628211u;
     i += cone;
   }
-  return hash ^ (uint64_t)p->n;
+  return hash ^ (uint64_t)lcp->n;
 }
 
 /* Whose place a further problem takes in a full bin, -1: nobody's. */
@@ -99,17 +99,17 @@ static int harvest_place(const harvest *h, const bin *b, double work)
   return b->keep[least].work < work ? least : -1;
 }
 
-static void harvest_see(void *user, const perp_contact_place *place, const perp_lcp *p,
+static void harvest_see(void *user, const perp_contact_place *place, const perp_lcp *lcp,
                         const double *lambda, const perp_stats *stats)
 {
   harvest *h = user;
   (void)place;
   if (stats == NULL) return;
-  bin *b = bin_for(h, p->n);
+  bin *b = bin_for(h, lcp->n);
   h->problems++;
   if (b == NULL || h->status != PERP_OK) return;
   int bound, at = b->n;
-  uint64_t active = active_set(p, lambda, &bound);
+  uint64_t active = active_set(lcp, lambda, &bound);
   for (int i = 0; i < b->n; i++)
     if (b->keep[i].active == active) return;
   b->seen++;
@@ -127,7 +127,7 @@ static void harvest_see(void *user, const perp_contact_place *place, const perp_
   perp_sim_state(h->sim, &k->t, &q, &v);
   /* a view whose solution is the answer, where the judge accepted it */
   bool solved = stats->residual <= h->tol;
-  perp_lcp_problem view = { .p = *p, .solution = solved ? (double *)(uintptr_t)lambda : NULL };
+  perp_lcp_problem view = { .p = *lcp, .solution = solved ? (double *)(uintptr_t)lambda : NULL };
   view.classes = solved ? PERP_CLASS_SOLVABLE : 0;
   h->status = perp_lcp_problem_copy(h->ctx, &view, &k->problem);
 }
@@ -148,11 +148,11 @@ static perp_status harvest_spectrum(perp_ctx *ctx, const perp_lcp_problem *probl
   double *s = perp_xalloc((size_t)n, sizeof *s), *work = perp_xalloc((size_t)lwork, sizeof *work);
   lapack_int *iwork = perp_xalloc(8 * (size_t)n, sizeof *iwork);
   double none;
-  perp_lcp_arrays x = perp_lcp_edit(&dense);
+  perp_lcp_arrays arrays = perp_lcp_edit(&dense);
   int info = 1;
-  if (perp_finite(n * n, x.A))
-    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'N', n, n, x.A, n, s, &none, 1, &none, 1, work,
-                               lwork, iwork);
+  if (perp_finite(n * n, arrays.A))
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'N', n, n, arrays.A, n, s, &none, 1, &none, 1,
+                               work, lwork, iwork);
   if (info == 0) {
     *rank = 0;
     while (*rank < n && s[*rank] > 1e-12 * n * s[0]) ++*rank;
@@ -175,24 +175,24 @@ static int by_time(const void *a, const void *b)
 static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *scene,
                                  const char *command, kept *k, int number, perp_table *table)
 {
-  perp_lcp_problem *p = &k->problem;
+  perp_lcp_problem *problem = &k->problem;
   int rank;
   double condition;
-  PERP_TRY(harvest_spectrum(ctx, p, &rank, &condition));
-  snprintf(p->family, sizeof p->family, "harvest-%.38s", scene);
+  PERP_TRY(harvest_spectrum(ctx, problem, &rank, &condition));
+  snprintf(problem->family, sizeof problem->family, "harvest-%.38s", scene);
   char about[80] = "";
   if (rank >= 0) snprintf(about, sizeof about, "; rank %d, condition %.3g", rank, condition);
   PERP_TRY(perp_lcp_problem_note(
-      ctx, p, "perp lcp harvest %s: step %lld, t = %.6g s; %d of %d rows at a bound%s", command,
-      (long long)k->step, k->t, k->bound, p->p.n, about));
-  char *path = perp_xprintf("%s/%s-n%d-%d.lcp", dir, scene, p->p.n, number);
-  perp_out o;
-  perp_status status = perp_out_open(ctx, path, &o);
-  if (status == PERP_OK) status = perp_lcp_write(ctx, p, o.f);
-  perp_status closed = perp_out_close(ctx, &o, status == PERP_OK);
+      ctx, problem, "perp lcp harvest %s: step %lld, t = %.6g s; %d of %d rows at a bound%s",
+      command, (long long)k->step, k->t, k->bound, problem->p.n, about));
+  char *path = perp_xprintf("%s/%s-n%d-%d.lcp", dir, scene, problem->p.n, number);
+  perp_out out;
+  perp_status status = perp_out_open(ctx, path, &out);
+  if (status == PERP_OK) status = perp_lcp_write(ctx, problem, out.f);
+  perp_status closed = perp_out_close(ctx, &out, status == PERP_OK);
   if (status == PERP_OK) status = closed;
   char n[16], t[24], bound[16], of_rank[16] = "", cond[24] = "";
-  snprintf(n, sizeof n, "%d", p->p.n);
+  snprintf(n, sizeof n, "%d", problem->p.n);
   snprintf(t, sizeof t, "%.4g", k->t);
   snprintf(bound, sizeof bound, "%d", k->bound);
   if (rank >= 0) {
@@ -201,7 +201,7 @@ static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *sce
   }
   const char *name = strrchr(path, '/') + 1;
   perp_table_row(table, (const char *const[]){ name, n, t, bound, of_rank, cond,
-                                               p->solution != NULL ? "yes" : "no" });
+                                               problem->solution != NULL ? "yes" : "no" });
   free(path);
   return status;
 }

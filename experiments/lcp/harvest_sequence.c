@@ -53,23 +53,23 @@ static void posed_free(posed *p)
 }
 
 /* Is lambda an answer?  The judge says so, whoever has found it. */
-static bool harvest_sequence_solved(const perp_lcp *p, const double *lambda, double tol)
+static bool harvest_sequence_solved(const perp_lcp *lcp, const double *lambda, double tol)
 {
   perp_pool pool = { 0 };
-  perp_lcp_judgement g;
-  perp_lcp_judge(p, lambda, NULL, perp_lcp_room(&pool, p), &g);
+  perp_lcp_judgement judgement;
+  perp_lcp_judge(lcp, lambda, NULL, perp_lcp_room(&pool, lcp), &judgement);
   perp_pool_free(&pool);
-  return g.rel <= tol;
+  return judgement.rel <= tol;
 }
 
 static perp_status harvest_sequence_take(gather *g, const perp_contact_place *place,
-                                         const perp_lcp *p, const double *lambda)
+                                         const perp_lcp *lcp, const double *lambda)
 {
   if (place == NULL || place->origin == NULL)
     return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
                      "a sequence needs contact impulses that are carried over between steps: use "
                      "--formulation velocity");
-  if (p->n != place->nc * place->rows || p->contact_of != NULL)
+  if (lcp->n != place->nc * place->rows || lcp->contact_of != NULL)
     return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
                      "a sequence needs one row per contact direction: use --contact frictionless, "
                      "box or cone, a scene without actuators, and eliminated joints");
@@ -87,7 +87,7 @@ static perp_status harvest_sequence_take(gather *g, const perp_contact_place *pl
   g->call = place->call;
   g->island = place->island;
   posed *now = &g->now;
-  const bool solved = harvest_sequence_solved(p, lambda, g->tol);
+  const bool solved = harvest_sequence_solved(lcp, lambda, g->tol);
   now->solved = solved && (now->n_parts == 0 || now->solved);
   now->h = place->h;
   now->per_contact = place->rows;
@@ -103,20 +103,20 @@ static perp_status harvest_sequence_take(gather *g, const perp_contact_place *pl
     memcpy(m->frame + 3, place->frame + 6 * c, 6 * sizeof(double));
   }
   now->n += place->nc;
-  now->rows += p->n;
-  const perp_lcp_problem view = { .p = *p,
+  now->rows += lcp->n;
+  const perp_lcp_problem view = { .p = *lcp,
                                   .solution = solved ? (double *)(uintptr_t)lambda : NULL };
   PERP_TRY(perp_lcp_problem_copy(g->ctx, &view, &now->part[now->n_parts]));
   now->n_parts++;
   return PERP_OK;
 }
 
-static void harvest_sequence_see(void *user, const perp_contact_place *place, const perp_lcp *p,
+static void harvest_sequence_see(void *user, const perp_contact_place *place, const perp_lcp *lcp,
                                  const double *lambda, const perp_stats *stats)
 {
   gather *g = user;
   (void)stats;
-  if (g->status == PERP_OK) g->status = harvest_sequence_take(g, place, p, lambda);
+  if (g->status == PERP_OK) g->status = harvest_sequence_take(g, place, lcp, lambda);
 }
 
 static int harvest_sequence_by_id(const void *a, const void *b)
@@ -218,25 +218,25 @@ static perp_status harvest_sequence_march(perp_ctx *ctx, perp_sim *sim,
 }
 
 static perp_status harvest_sequence_store(perp_ctx *ctx, const perp_harvest_wish *wish,
-                                          perp_lcp_problem *p, int of, int islands,
+                                          perp_lcp_problem *problem, int of, int islands,
                                           perp_table *table)
 {
   int born = 0, gone = 0;
-  p->sequence.of = of;
-  if (p->sequence.number > 0) PERP_TRY(perp_lcp_carry_count(ctx, p, &born, &gone));
-  char *path = perp_xprintf("%s/%s-%03d.lcp", wish->dir, wish->name, p->sequence.number);
-  perp_out o;
-  perp_status status = perp_out_open(ctx, path, &o);
-  if (status == PERP_OK) status = perp_lcp_write(ctx, p, o.f);
-  const perp_status closed = perp_out_close(ctx, &o, status == PERP_OK);
+  problem->sequence.of = of;
+  if (problem->sequence.number > 0) PERP_TRY(perp_lcp_carry_count(ctx, problem, &born, &gone));
+  char *path = perp_xprintf("%s/%s-%03d.lcp", wish->dir, wish->name, problem->sequence.number);
+  perp_out out;
+  perp_status status = perp_out_open(ctx, path, &out);
+  if (status == PERP_OK) status = perp_lcp_write(ctx, problem, out.f);
+  const perp_status closed = perp_out_close(ctx, &out, status == PERP_OK);
   if (status == PERP_OK) status = closed;
   char n[16], parts[16], b[16], d[16];
-  snprintf(n, sizeof n, "%d", p->p.n);
+  snprintf(n, sizeof n, "%d", problem->p.n);
   snprintf(parts, sizeof parts, "%d", islands);
   snprintf(b, sizeof b, "%d", born);
   snprintf(d, sizeof d, "%d", gone);
   perp_table_row(table, (const char *const[]){ strrchr(path, '/') + 1, n, parts, b, d,
-                                               p->solution != NULL ? "yes" : "no" });
+                                               problem->solution != NULL ? "yes" : "no" });
   free(path);
   return status;
 }

@@ -133,9 +133,9 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
     return;
   }
   perp_study_check_keys(diag, map, "problems.generate", keys);
-  const perp_node *family = perp_tree_get(map, "family"), *n = perp_tree_get(map, "n");
+  const perp_node *family = perp_tree_get(map, "family"), *node = perp_tree_get(map, "n");
   const perp_node *many = perp_tree_get(map, "instances"), *kept = perp_tree_get(map, "factored");
-  if (family == NULL || n == NULL) {
+  if (family == NULL || node == NULL) {
     PERP_WRONG(diag, map, "problems.generate needs family and n");
     return;
   }
@@ -152,8 +152,8 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
                       "unknown family of problems");
       continue;
     }
-    for (int k = 0; k < kind_lcp_items(n); k++) {
-      if (!read_count(ctx, diag, kind_lcp_item(n, k), &rows)) return;
+    for (int k = 0; k < kind_lcp_items(node); k++) {
+      if (!read_count(ctx, diag, kind_lcp_item(node, k), &rows)) return;
       for (int64_t seed = 1; seed <= (known->seeded ? instances : 1); seed++)
         kind_lcp_add(study, problems,
                      perp_pool_printf(&study->pool, "%s:n=%d,seed=%d%s", known->name,
@@ -230,9 +230,9 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
     perp_names solvers = { 0 };
     for (int i = 0; i < axis->n; i++) kind_lcp_add(study, &solvers, axis->value[i].text);
     const int named = axis->n;
-    const perp_desc *d;
-    for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
-      if (d->caps & PERP_LCP_PEER) kind_lcp_add(study, &solvers, d->name);
+    const perp_desc *desc;
+    for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
+      if (desc->caps & PERP_LCP_PEER) kind_lcp_add(study, &solvers, desc->name);
     const perp_node **at = perp_pool_alloc(&study->pool, (size_t)solvers.n, sizeof *at);
     for (int i = 0; i < named && axis->at != NULL; i++) at[i] = axis->at[i];
     perp_study_set_axis(study, axis, solvers.text, solvers.n);
@@ -293,11 +293,11 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
 
 /* ---- one cell ---- */
 
-static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *p)
+static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *problem)
 {
   if (strncmp(text, "file:", 5) == 0) {
     perp_pool pool = { 0 };
-    perp_status status = perp_lcp_read(ctx, kind_lcp_file_of(&pool, text), p);
+    perp_status status = perp_lcp_read(ctx, kind_lcp_file_of(&pool, text), problem);
     perp_pool_free(&pool);
     return status;
   }
@@ -308,7 +308,7 @@ static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_proble
   perp_lcp_recipe recipe = {
     .family = family, .n = n, .seed = (uint64_t)seed, .factored = text[used] != '\0'
   };
-  return perp_lcp_generate(ctx, &recipe, p);
+  return perp_lcp_generate(ctx, &recipe, problem);
 }
 
 /* Residuals that the solver tells while it works, for the series. */
@@ -317,12 +317,12 @@ struct history {
   int last;
 };
 
-static void kind_lcp_remember(void *user, const perp_trace_event *e)
+static void kind_lcp_remember(void *user, const perp_trace_event *event)
 {
   struct history *h = user;
-  if (isnan(e->residual) || e->iteration <= h->last) return;
-  h->last = e->iteration;
-  fprintf(h->out, "%d,%.17g\n", e->iteration, e->residual);
+  if (isnan(event->residual) || event->iteration <= h->last) return;
+  h->last = event->iteration;
+  fprintf(h->out, "%d,%.17g\n", event->iteration, event->residual);
 }
 
 struct work {
@@ -393,22 +393,22 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, residual %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
-  const perp_lcp_judgement *g = &k->judgement;
-  const perp_stats *s = &k->stats;
-  const double value[] = { perp_lcp_residual(k->p, g),
-                           g->rel,
-                           g->data,
-                           g->abs,
-                           g->componentwise,
-                           g->siconos,
-                           g->fclib,
-                           g->abh,
+  const perp_lcp_judgement *judgement = &k->judgement;
+  const perp_stats *stats = &k->stats;
+  const double value[] = { perp_lcp_residual(k->p, judgement),
+                           judgement->rel,
+                           judgement->data,
+                           judgement->abs,
+                           judgement->componentwise,
+                           judgement->siconos,
+                           judgement->fclib,
+                           judgement->abh,
                            k->p->n,
-                           s->iterations,
-                           s->factorizations,
-                           (double)s->matvecs,
-                           s->fallbacks,
-                           s->work };
+                           stats->iterations,
+                           stats->factorizations,
+                           (double)stats->matvecs,
+                           stats->fallbacks,
+                           stats->work };
   const size_t first = proved ? 8 : 0; /* a proof leaves nothing to judge: from `rows` on */
   for (size_t i = first; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);

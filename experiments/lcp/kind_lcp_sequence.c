@@ -27,17 +27,17 @@ double perp_kind_lcp_timed(void (*call)(void *user), void *user, double least,
 perp_status perp_kind_lcp_in_place(perp_ctx *ctx, const perp_spec *named, int n, int nv,
                                    perp_lcp_solver **replaced)
 {
-  const perp_desc *d = named->d;
+  const perp_desc *desc = named->d;
   bool apart = false;
-  for (const perp_opt *o = d->opts; o != NULL && o->key != NULL; o++)
-    apart = apart || strcmp(o->key, "isolate") == 0;
-  if (!(d->caps & PERP_LCP_PEER) || !apart) return PERP_OK;
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->key != NULL; opt++)
+    apart = apart || strcmp(opt->key, "isolate") == 0;
+  if (!(desc->caps & PERP_LCP_PEER) || !apart) return PERP_OK;
   perp_lcp_solver *solver = NULL;
   perp_spec spec;
   char name[512];
   perp_spec_format(named, name, sizeof name);
   if (strstr(name, "isolate=") != NULL) return PERP_OK; /* as the study wants it */
-  char *text = perp_xprintf("%s%cisolate=false", name, strcmp(name, d->name) == 0 ? ':' : ',');
+  char *text = perp_xprintf("%s%cisolate=false", name, strcmp(name, desc->name) == 0 ? ':' : ',');
   perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, text, &spec);
   free(text);
   PERP_TRY(status);
@@ -96,12 +96,12 @@ static perp_status kind_lcp_sequence_solve(struct marches *m)
 }
 
 /* One answer into the verdict of the cell: the first that is none is its cause. */
-static void kind_lcp_sequence_count(const perp_sequence_answer *a, int k, const char *how,
+static void kind_lcp_sequence_count(const perp_sequence_answer *answer, int k, const char *how,
                                     perp_outcome *out)
 {
-  const perp_reason reason = a->stats.reason;
+  const perp_reason reason = answer->stats.reason;
   out->problems++;
-  if (perp_sequence_solved(a)) return;
+  if (perp_sequence_solved(answer)) return;
   if (reason == PERP_SWEEPS_DONE)
     out->swept++;
   else
@@ -113,7 +113,7 @@ static void kind_lcp_sequence_count(const perp_sequence_answer *a, int k, const 
     out->status = now;
     snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(reason));
     snprintf(out->cause, sizeof out->cause, "problem %d, %s: %s after %d iterations, rel %.3g", k,
-             how, out->reason, a->stats.iterations, a->stats.residual);
+             how, out->reason, answer->stats.iterations, answer->stats.residual);
   } else if (out->status != now) { /* what is worse: unsolved, maxiter, fixed-work */
     if (now == PERP_CELL_UNSOLVED || out->status == PERP_CELL_FIXED_WORK) out->status = now;
   }
@@ -149,11 +149,14 @@ static void kind_lcp_sequence_figures(const struct marches *m, perp_outcome *out
   bool judged = false;
   for (int i = 0; i < FIGURES; i++) worst[i] = 0;
   for (int k = 0; k < 2 * m->s.n; k++) {
-    const perp_sequence_answer *a = k < m->s.n ? &m->cold[k] : &m->warm[k - m->s.n];
-    if (k == m->s.n || (k > m->s.n && !m->warms) || a->stats.reason == PERP_INFEASIBLE) continue;
-    const perp_lcp_judgement *g = &a->judgement;
-    const double value[] = { a->stats.residual, g->rel,     g->data,  g->abs,
-                             g->componentwise,  g->siconos, g->fclib, g->abh };
+    const perp_sequence_answer *answer = k < m->s.n ? &m->cold[k] : &m->warm[k - m->s.n];
+    if (k == m->s.n || (k > m->s.n && !m->warms) || answer->stats.reason == PERP_INFEASIBLE)
+      continue;
+    const perp_lcp_judgement *judgement = &answer->judgement;
+    const double value[] = { answer->stats.residual,   judgement->rel,
+                             judgement->data,          judgement->abs,
+                             judgement->componentwise, judgement->siconos,
+                             judgement->fclib,         judgement->abh };
     for (int i = 0; i < FIGURES; i++)
       if (!(value[i] <= worst[i])) worst[i] = value[i]; /* NaN is worse than all */
     judged = true;
@@ -179,24 +182,6 @@ static void kind_lcp_sequence_sums(const struct marches *m, perp_outcome *out)
     perp_outcome_add(out, "warm.iterations.rel", warm.iterations / cold.iterations);
 }
 
-/* The clock: the same marches again, which find the same answers. */
-static perp_status kind_lcp_sequence_clock(const perp_spec *spec, struct marches *m,
-                                           perp_outcome *out)
-{
-  PERP_TRY(perp_kind_lcp_in_place(m->ctx, spec, m->s.rows, m->s.columns, &m->solver));
-  perp_clock_reference pace;
-  perp_clock_reference_begin(&pace);
-  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, m, 20e-3, &pace);
-  const double warm = m->warms && m->status == PERP_OK
-                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, m, 20e-3, &pace)
-                          : 0;
-  out->pace = perp_clock_reference_end(&pace);
-  PERP_TRY(m->status);
-  perp_outcome_add(out, "time.cpu", cold);
-  if (m->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
-  return PERP_OK;
-}
-
 static perp_status kind_lcp_sequence_run(const perp_job *job, const perp_spec *spec,
                                          struct marches *m, perp_outcome *out)
 {
@@ -218,7 +203,19 @@ static perp_status kind_lcp_sequence_run(const perp_job *job, const perp_spec *s
   if (out->status != PERP_CELL_OK)
     return PERP_OK; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return PERP_OK; /* timing rounds follow */
-  return kind_lcp_sequence_clock(spec, m, out);
+  /* The clock: the same marches again, which find the same answers. */
+  PERP_TRY(perp_kind_lcp_in_place(m->ctx, spec, m->s.rows, m->s.columns, &m->solver));
+  perp_clock_reference pace;
+  perp_clock_reference_begin(&pace);
+  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, m, 20e-3, &pace);
+  const double warm = m->warms && m->status == PERP_OK
+                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, m, 20e-3, &pace)
+                          : 0;
+  out->pace = perp_clock_reference_end(&pace);
+  PERP_TRY(m->status);
+  perp_outcome_add(out, "time.cpu", cold);
+  if (m->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
+  return PERP_OK;
 }
 
 void perp_kind_lcp_sequence(perp_ctx *ctx, const perp_job *job, const perp_spec *spec,

@@ -11,9 +11,9 @@ int perp_lcp_refuse(perp_ctx *ctx, perp_status status)
                                                                            : perp_exit_of(status));
 }
 
-double *perp_lcp_room(perp_pool *pool, const perp_lcp *p)
+double *perp_lcp_room(perp_pool *pool, const perp_lcp *lcp)
 {
-  return perp_pool_alloc(pool, PERP_LCP_SCRATCH(p->n, p->F != NULL ? p->F->nv : 0) + 1,
+  return perp_pool_alloc(pool, PERP_LCP_SCRATCH(lcp->n, lcp->F != NULL ? lcp->F->nv : 0) + 1,
                          sizeof(double));
 }
 
@@ -22,8 +22,8 @@ int perp_lcp_memory(perp_ctx *ctx, const perp_args *args)
   return perp_option_parsed(ctx, args, "memory", perp_parse_size, &ctx->memory);
 }
 
-int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p)
+int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *problem)
 {
-  perp_status status = perp_lcp_read(ctx, path, p);
+  perp_status status = perp_lcp_read(ctx, path, problem);
   return status == PERP_OK ? -1 : perp_lcp_refuse(ctx, status);
 }

@@ -19,9 +19,9 @@ extern const perp_command perp_lcp_solve_command, perp_lcp_check_command, perp_l
 /* The error of ctx is printed; the exit status that belongs to a failed call on a problem file. */
 int perp_lcp_refuse(perp_ctx *ctx, perp_status status);
 /* What the judge and the proofs work in. */
-double *perp_lcp_room(perp_pool *pool, const perp_lcp *p);
+double *perp_lcp_room(perp_pool *pool, const perp_lcp *lcp);
 /* -1 to go on, else the exit status, the error printed: */
-int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p);
+int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *problem);
 /* --memory of a command, into ctx; its flag. */
 int perp_lcp_memory(perp_ctx *ctx, const perp_args *args);
 #define PERP_LCP_MEMORY_FLAG                                                                       \

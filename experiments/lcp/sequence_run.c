@@ -3,43 +3,45 @@
 
 #include <string.h>
 
-perp_status perp_sequence_open(perp_ctx *ctx, const char *prefix, perp_sequence *s)
+perp_status perp_sequence_open(perp_ctx *ctx, const char *prefix, perp_sequence *sequence)
 {
-  *s = (perp_sequence){ 0 };
-  PERP_TRY(perp_lcp_sequence_read(ctx, prefix, &s->problem, &s->n));
-  for (int k = 0; k < s->n; k++) {
-    perp_lcp *p = &s->problem[k].p;
-    p->brief = true; /* judged as in the time steps that they are of */
+  *sequence = (perp_sequence){ 0 };
+  PERP_TRY(perp_lcp_sequence_read(ctx, prefix, &sequence->problem, &sequence->n));
+  for (int k = 0; k < sequence->n; k++) {
+    perp_lcp *lcp = &sequence->problem[k].p;
+    lcp->brief = true; /* judged as in the time steps that they are of */
     int born = 0, gone = 0;
-    if (p->n > s->rows) s->rows = p->n;
-    if (p->F != NULL && p->F->nv > s->columns) s->columns = p->F->nv;
-    perp_status status = k > 0 ? perp_lcp_carry_count(ctx, &s->problem[k], &born, &gone) : PERP_OK;
+    if (lcp->n > sequence->rows) sequence->rows = lcp->n;
+    if (lcp->F != NULL && lcp->F->nv > sequence->columns) sequence->columns = lcp->F->nv;
+    perp_status status = k > 0 ? perp_lcp_carry_count(ctx, &sequence->problem[k], &born, &gone)
+                               : PERP_OK;
     if (status != PERP_OK) {
-      perp_sequence_close(s);
+      perp_sequence_close(sequence);
       return status;
     }
-    s->born += born;
-    s->gone += gone;
+    sequence->born += born;
+    sequence->gone += gone;
   }
-  const size_t rows = (size_t)s->rows + 1;
-  s->start = perp_pool_alloc(&s->pool, rows, sizeof *s->start);
-  s->lambda = perp_pool_alloc(&s->pool, rows, sizeof *s->lambda);
-  s->next = perp_pool_alloc(&s->pool, rows, sizeof *s->next);
-  s->w = perp_pool_alloc(&s->pool, rows, sizeof *s->w);
+  const size_t rows = (size_t)sequence->rows + 1;
+  sequence->start = perp_pool_alloc(&sequence->pool, rows, sizeof *sequence->start);
+  sequence->lambda = perp_pool_alloc(&sequence->pool, rows, sizeof *sequence->lambda);
+  sequence->next = perp_pool_alloc(&sequence->pool, rows, sizeof *sequence->next);
+  sequence->w = perp_pool_alloc(&sequence->pool, rows, sizeof *sequence->w);
   return PERP_OK;
 }
 
-void perp_sequence_close(perp_sequence *s)
+void perp_sequence_close(perp_sequence *sequence)
 {
-  perp_lcp_sequence_free(s->problem, s->n);
-  perp_pool_free(&s->pool);
-  *s = (perp_sequence){ 0 };
+  perp_lcp_sequence_free(sequence->problem, sequence->n);
+  perp_pool_free(&sequence->pool);
+  *sequence = (perp_sequence){ 0 };
 }
 
-const char *perp_sequence_unsuited(const perp_sequence *s, const perp_desc *method)
+const char *perp_sequence_unsuited(const perp_sequence *sequence, const perp_desc *method)
 {
   const char *what = NULL;
-  for (int k = 0; k < s->n && what == NULL; k++) what = perp_lcp_unsuited(method, &s->problem[k].p);
+  for (int k = 0; k < sequence->n && what == NULL; k++)
+    what = perp_lcp_unsuited(method, &sequence->problem[k].p);
   return what;
 }
 
@@ -49,37 +51,37 @@ bool perp_sequence_warms(const perp_desc *method)
 }
 
 static perp_status sequence_run_solve(perp_ctx *ctx, perp_lcp_solver *solver, double tol,
-                                      perp_sequence *s, int k, double *lambda,
+                                      perp_sequence *sequence, int k, double *lambda,
                                       perp_sequence_answer *answer)
 {
   perp_stats stats;
-  PERP_TRY(perp_lcp_solve(ctx, solver, &s->problem[k].p, tol, lambda, s->w,
+  PERP_TRY(perp_lcp_solve(ctx, solver, &sequence->problem[k].p, tol, lambda, sequence->w,
                           answer != NULL ? &answer->judgement : NULL, &stats));
   if (answer != NULL) answer->stats = stats;
   return PERP_OK;
 }
 
 perp_status perp_sequence_begin(perp_ctx *ctx, perp_lcp_solver *solver, double tol,
-                                perp_sequence *s, perp_sequence_answer *answer)
+                                perp_sequence *sequence, perp_sequence_answer *answer)
 {
-  memset(s->start, 0, (size_t)s->rows * sizeof *s->start);
-  return sequence_run_solve(ctx, solver, tol, s, 0, s->start, answer);
+  memset(sequence->start, 0, (size_t)sequence->rows * sizeof *sequence->start);
+  return sequence_run_solve(ctx, solver, tol, sequence, 0, sequence->start, answer);
 }
 
 perp_status perp_sequence_march(perp_ctx *ctx, perp_lcp_solver *solver, double tol, bool warm,
-                                perp_sequence *s, perp_sequence_answer *answer)
+                                perp_sequence *sequence, perp_sequence_answer *answer)
 {
-  memcpy(s->lambda, s->start, (size_t)s->rows * sizeof *s->lambda);
-  for (int k = 1; k < s->n; k++) {
+  memcpy(sequence->lambda, sequence->start, (size_t)sequence->rows * sizeof *sequence->lambda);
+  for (int k = 1; k < sequence->n; k++) {
     if (warm)
-      perp_lcp_carry_over(&s->problem[k], s->lambda, s->next);
+      perp_lcp_carry_over(&sequence->problem[k], sequence->lambda, sequence->next);
     else
-      memset(s->next, 0, (size_t)s->rows * sizeof *s->next);
-    PERP_TRY(
-        sequence_run_solve(ctx, solver, tol, s, k, s->next, answer != NULL ? &answer[k] : NULL));
-    double *swap = s->lambda;
-    s->lambda = s->next;
-    s->next = swap;
+      memset(sequence->next, 0, (size_t)sequence->rows * sizeof *sequence->next);
+    PERP_TRY(sequence_run_solve(ctx, solver, tol, sequence, k, sequence->next,
+                                answer != NULL ? &answer[k] : NULL));
+    double *swap = sequence->lambda;
+    sequence->lambda = sequence->next;
+    sequence->next = swap;
   }
   return PERP_OK;
 }
@@ -89,16 +91,17 @@ bool perp_sequence_solved(const perp_sequence_answer *answer)
   return answer->stats.reason == PERP_CONVERGED || answer->stats.reason == PERP_INFEASIBLE;
 }
 
-perp_sequence_sums perp_sequence_sum(const perp_sequence *s, const perp_sequence_answer *answer)
+perp_sequence_sums perp_sequence_sum(const perp_sequence *sequence,
+                                     const perp_sequence_answer *answer)
 {
   perp_sequence_sums sum = { 0 };
-  for (int k = 1; k < s->n; k++) {
-    const perp_stats *x = &answer[k].stats;
-    sum.iterations += x->iterations;
-    sum.factorizations += x->factorizations;
-    sum.matvecs += (double)x->matvecs;
-    sum.fallbacks += x->fallbacks;
-    sum.work += x->work;
+  for (int k = 1; k < sequence->n; k++) {
+    const perp_stats *stats = &answer[k].stats;
+    sum.iterations += stats->iterations;
+    sum.factorizations += stats->factorizations;
+    sum.matvecs += (double)stats->matvecs;
+    sum.fallbacks += stats->fallbacks;
+    sum.work += stats->work;
   }
   return sum;
 }

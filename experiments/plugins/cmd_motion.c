@@ -21,77 +21,78 @@ typedef struct motion_run {
 } motion_run;
 
 /* A file that is not in the working folder is looked for among the examples, as scenes are. */
-static bool motion_load(motion_run *x, int k)
+static bool motion_load(motion_run *run, int k)
 {
-  const char *name = x->args->arg[1 + k];
+  const char *name = run->args->arg[1 + k];
   char *folder = strchr(name, '/') == NULL && access(name, F_OK) != 0 ? perp_scene_examples()
                                                                       : NULL;
   char *path = folder != NULL ? perp_xprintf("%s/%s", folder, name) : NULL;
   const bool example = path != NULL && access(path, F_OK) == 0;
-  const bool good = perp_bvh_load(&x->diag, NULL, example ? path : name, &x->file[k]);
+  const bool good = perp_bvh_load(&run->diag, NULL, example ? path : name, &run->file[k]);
   free(path);
   free(folder);
   return good;
 }
 
-static int motion_write(const motion_run *x, const perp_text *text)
+static int motion_write(const motion_run *run, const perp_text *text)
 {
-  const char *path = perp_args_get(x->args, "output");
+  const char *path = perp_args_get(run->args, "output");
   if (path == NULL || strcmp(path, "-") == 0) {
     fwrite(text->s, 1, text->n, stdout);
     return PERP_EXIT_OK;
   }
-  if (perp_write_file(x->ctx, path, text->s, text->n) != PERP_OK)
-    return perp_refuse(x->ctx, PERP_EXIT_INTERNAL);
+  if (perp_write_file(run->ctx, path, text->s, text->n) != PERP_OK)
+    return perp_refuse(run->ctx, PERP_EXIT_INTERNAL);
   return PERP_EXIT_OK;
 }
 
-static bool motion_retarget(motion_run *x, perp_text *text)
+static bool motion_retarget(motion_run *run, perp_text *text)
 {
   (void)text;
-  return motion_load(x, 0) && motion_load(x, 1) &&
-         perp_motion_retarget(&x->diag, &x->file[0], &x->file[1], &x->out);
+  return motion_load(run, 0) && motion_load(run, 1) &&
+         perp_motion_retarget(&run->diag, &run->file[0], &run->file[1], &run->out);
 }
 
-static bool motion_blend(motion_run *x, perp_text *text)
+static bool motion_blend(motion_run *run, perp_text *text)
 {
   double at = 0, over = 0;
   (void)text;
-  if (!motion_load(x, 0) || !motion_load(x, 1)) return false;
-  if (perp_option_real(x->ctx, x->args, "over", "s", false, &over) >= 0 ||
-      perp_option_real(x->ctx, x->args, "at", "s", true, &at) >= 0)
+  if (!motion_load(run, 0) || !motion_load(run, 1)) return false;
+  if (perp_option_real(run->ctx, run->args, "over", "s", false, &over) >= 0 ||
+      perp_option_real(run->ctx, run->args, "at", "s", true, &at) >= 0)
     return false;
-  if (perp_args_get(x->args, "over") == NULL) over = 0.5;
-  if (perp_args_get(x->args, "at") == NULL) /* at the end of the first */
-    at = fmax(0, (x->file[0].frames - 1) * x->file[0].frame_time - over);
-  return perp_motion_blend(&x->diag, &x->file[0], &x->file[1], at, over,
-                           perp_option_given(x->args, "follow"), &x->out);
+  if (perp_args_get(run->args, "over") == NULL) over = 0.5;
+  if (perp_args_get(run->args, "at") == NULL) /* at the end of the first */
+    at = fmax(0, (run->file[0].frames - 1) * run->file[0].frame_time - over);
+  return perp_motion_blend(&run->diag, &run->file[0], &run->file[1], at, over,
+                           perp_option_given(run->args, "follow"), &run->out);
 }
 
-static bool motion_markers(motion_run *x, perp_text *text)
+static bool motion_markers(motion_run *run, perp_text *text)
 {
-  if (!motion_load(x, 0)) return false;
-  perp_markers_write(&x->file[0], text);
+  if (!motion_load(run, 0)) return false;
+  perp_markers_write(&run->file[0], text);
   return true;
 }
 
-static bool motion_skeleton(motion_run *x, perp_text *text)
+static bool motion_skeleton(motion_run *run, perp_text *text)
 {
   const char *why;
   double error;
   size_t size;
   (void)text;
-  if (!motion_load(x, 1)) return false;
-  char *markers = perp_read_input(x->args->arg[1], &size, &why);
+  if (!motion_load(run, 1)) return false;
+  char *markers = perp_read_input(run->args->arg[1], &size, &why);
   if (markers == NULL) {
-    perp_diag_error(&x->diag, NULL, 0, NULL, "cannot read %s: %s", x->args->arg[1], why);
+    perp_diag_error(&run->diag, NULL, 0, NULL, "cannot read %s: %s", run->args->arg[1], why);
     return false;
   }
-  const bool good = perp_markers_fit(&x->diag, x->args->arg[1], markers, &x->file[1], &x->out,
-                                     &error);
+  const bool good = perp_markers_fit(&run->diag, run->args->arg[1], markers, &run->file[1],
+                                     &run->out, &error);
   free(markers);
   if (good)
-    perp_say("markers are off by %.3g at root mean square, in units of %s", error, x->args->arg[2]);
+    perp_say("markers are off by %.3g at root mean square, in units of %s", error,
+             run->args->arg[2]);
   return good;
 }
 
@@ -122,18 +123,18 @@ static int cmd_motion(perp_ctx *ctx, const perp_args *args)
     if (form->make != motion_blend && perp_option_given(args, of_blend[i]))
       return perp_usage_error(args, "--%s has no effect with perp motion %s: leave it out",
                               of_blend[i], form->name);
-  motion_run x = { .ctx = ctx, .args = args };
+  motion_run run = { .ctx = ctx, .args = args };
   perp_text text = { 0 };
-  int code = form->make(&x, &text) ? PERP_EXIT_OK
-             : x.diag.text.n > 0   ? PERP_EXIT_INPUT
-                                   : PERP_EXIT_USAGE;
-  if (x.diag.text.n > 0) fputs(x.diag.text.s, stderr);
-  if (code == PERP_EXIT_OK && x.out.n > 0) perp_bvh_write(&x.out, &text);
-  if (code == PERP_EXIT_OK) code = motion_write(&x, &text);
+  int code = form->make(&run, &text) ? PERP_EXIT_OK
+             : run.diag.text.n > 0   ? PERP_EXIT_INPUT
+                                     : PERP_EXIT_USAGE;
+  if (run.diag.text.n > 0) fputs(run.diag.text.s, stderr);
+  if (code == PERP_EXIT_OK && run.out.n > 0) perp_bvh_write(&run.out, &text);
+  if (code == PERP_EXIT_OK) code = motion_write(&run, &text);
   perp_text_free(&text);
-  for (int i = 0; i < MOTION_FILES; i++) perp_bvh_free(&x.file[i]);
-  perp_bvh_free(&x.out);
-  perp_diag_free(&x.diag);
+  for (int i = 0; i < MOTION_FILES; i++) perp_bvh_free(&run.file[i]);
+  perp_bvh_free(&run.out);
+  perp_diag_free(&run.diag);
   return code;
 }
 

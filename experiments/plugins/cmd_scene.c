@@ -33,23 +33,25 @@ static int scene_of(perp_ctx *ctx, const perp_args *args, perp_spec *spec, perp_
 int perp_command_check_scene(perp_ctx *ctx, const perp_args *args)
 {
   perp_spec spec;
-  perp_scene s;
-  const int status = scene_of(ctx, args, &spec, &s);
+  perp_scene scene;
+  const int status = scene_of(ctx, args, &spec, &scene);
   if (status >= 0) return status;
-  const perp_model *m = s.model;
-  printf("%s: a valid scene in %s\n", spec.d->name, perp_model_dim(m) == 3 ? "space" : "the plane");
+  const perp_model *model = scene.model;
+  printf("%s: a valid scene in %s\n", spec.d->name,
+         perp_model_dim(model) == 3 ? "space" : "the plane");
   printf("  bodies %d, joints %d (%d rows), actuators %d, forces %d, shapes %d\n",
-         perp_model_bodies(m), perp_model_joints(m), perp_model_m(m), perp_model_drives(m),
-         perp_model_force_elements(m), perp_model_shapes(m));
+         perp_model_bodies(model), perp_model_joints(model), perp_model_m(model),
+         perp_model_drives(model), perp_model_force_elements(model), perp_model_shapes(model));
   char t_end[40], h[40];
-  perp_format_real(s.t_end, t_end, sizeof t_end);
-  perp_format_real(s.h, h, sizeof h);
-  printf("  t_end %s s, h %s%s\n", t_end, s.h > 0 ? h : "chosen by the run", s.h > 0 ? " s" : "");
-  for (int i = 0; i < s.n_truths; i++) printf("  reference %s\n", s.truth[i].what);
-  for (int i = 0; i < s.n_gauges; i++) printf("  check %s\n", s.gauge[i].metric);
-  if (s.n_truths + s.n_gauges == 0)
+  perp_format_real(scene.t_end, t_end, sizeof t_end);
+  perp_format_real(scene.h, h, sizeof h);
+  printf("  t_end %s s, h %s%s\n", t_end, scene.h > 0 ? h : "chosen by the run",
+         scene.h > 0 ? " s" : "");
+  for (int i = 0; i < scene.n_truths; i++) printf("  reference %s\n", scene.truth[i].what);
+  for (int i = 0; i < scene.n_gauges; i++) printf("  check %s\n", scene.gauge[i].metric);
+  if (scene.n_truths + scene.n_gauges == 0)
     printf("  no reference solution and no check: errors of its motion are unknown\n");
-  perp_scene_destroy(&s);
+  perp_scene_destroy(&scene);
   perp_spec_free(&spec);
   return PERP_EXIT_OK;
 }
@@ -66,10 +68,10 @@ static int cmd_export_scene(perp_ctx *ctx, const perp_args *args)
   const bool here = path == NULL || strcmp(path, "-") == 0;
   char *text = NULL;
   size_t size = 0;
-  FILE *f = open_memstream(&text, &size);
-  perp_status status = f != NULL ? perp_scene_export(ctx, spec.d, &scene, args->arg[0], f)
-                                 : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the scene");
-  if (f != NULL) fclose(f);
+  FILE *file = open_memstream(&text, &size);
+  perp_status status = file != NULL ? perp_scene_export(ctx, spec.d, &scene, args->arg[0], file)
+                                    : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the scene");
+  if (file != NULL) fclose(file);
   if (status == PERP_OK && here) fwrite(text, 1, size, stdout);
   if (status == PERP_OK && !here) status = perp_write_file(ctx, path, text, size);
   free(text);

@@ -25,11 +25,12 @@ const perp_plugin_file *perp_plugin_file_at(int i)
   return i >= 0 && i < n_files ? &files[i] : NULL;
 }
 
-const perp_plugin_file *perp_plugin_file_of(const perp_desc *d)
+const perp_plugin_file *perp_plugin_file_of(const perp_desc *desc)
 {
   for (int i = 0; i < n_files; i++)
-    for (const perp_plugin *p = files[i].content->plugins; p->kind != PERP_KIND_NONE; p++)
-      if (p->d == d) return &files[i];
+    for (const perp_plugin *plugin = files[i].content->plugins; plugin->kind != PERP_KIND_NONE;
+         plugin++)
+      if (plugin->d == desc) return &files[i];
   return NULL;
 }
 
@@ -38,19 +39,19 @@ const perp_plugin_file *perp_plugin_file_of(const perp_desc *d)
 
 /* ---- checks: what the file says about itself ---- */
 
-static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outside *o)
+static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outside *outside)
 {
   static const perp_layout here[] = PERP_LAYOUT;
-  for (const perp_layout *h = here; h->what != NULL; h++) {
-    const perp_layout *there = o->layout;
-    while (there->what != NULL && strcmp(there->what, h->what) != 0) there++;
+  for (const perp_layout *layout = here; layout->what != NULL; layout++) {
+    const perp_layout *there = outside->layout;
+    while (there->what != NULL && strcmp(there->what, layout->what) != 0) there++;
     if (there->what == NULL)
       return REFUSED("%s was built with another version of perp, which lacks %s; build it again",
-                     path, h->what);
-    if (there->size != h->size)
+                     path, layout->what);
+    if (there->size != layout->size)
       return REFUSED("%s was built with another version of perp: %s has %zu bytes there and %zu "
                      "here; build it again",
-                     path, h->what, there->size, h->size);
+                     path, layout->what, there->size, layout->size);
   }
   return PERP_OK;
 }
@@ -87,33 +88,33 @@ static const struct {
 };
 /* clang-format on */
 
-static const char *missing_member(perp_kind kind, const perp_desc *d)
+static const char *missing_member(perp_kind kind, const perp_desc *desc)
 {
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
     void (*member)(void); /* of any type: only whether it is there */
     if (needed[i].kind != kind) continue;
-    memcpy(&member, (const char *)d + needed[i].at, sizeof member);
+    memcpy(&member, (const char *)desc + needed[i].at, sizeof member);
     if (member == NULL) return needed[i].name;
   }
   return NULL;
 }
 
 /* Forces and joints: how many bodies, where they exist. */
-static perp_status check_element(perp_ctx *ctx, const char *path, const perp_plugin *p)
+static perp_status check_element(perp_ctx *ctx, const char *path, const perp_plugin *plugin)
 {
-  const perp_force_desc *force = (const perp_force_desc *)(const void *)p->d;
-  const perp_joint_desc *joint = (const perp_joint_desc *)(const void *)p->d;
-  const bool forces = p->kind == PERP_KIND_force;
-  if (!forces && p->kind != PERP_KIND_joint) return PERP_OK;
+  const perp_force_desc *force = (const perp_force_desc *)(const void *)plugin->d;
+  const perp_joint_desc *joint = (const perp_joint_desc *)(const void *)plugin->d;
+  const bool forces = plugin->kind == PERP_KIND_force;
+  if (!forces && plugin->kind != PERP_KIND_joint) return PERP_OK;
   const int least = forces ? force->bodies_min : joint->bodies_min,
             most = forces ? force->bodies_max : joint->bodies_max;
-  const char *name = p->d->name;
+  const char *name = plugin->d->name;
   if (least < 1 || most < least || most > PERP_ELEMENT_BODIES)
     return REFUSED("%s: %s: bodies_min and bodies_max must be 1 to %d: got %d and %d", path, name,
                    PERP_ELEMENT_BODIES, least, most);
   if ((forces ? force->own : joint->own) != 0)
     return REFUSED("%s: %s: own is reserved for joints included in perp", path, name);
-  if (!(p->d->caps & (PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE)))
+  if (!(plugin->d->caps & (PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE)))
     return REFUSED("%s: %s: declares neither IN_SPACE nor IN_PLANE", path, name);
   if (!forces && (joint->evaluate == NULL) == (joint->at_time == NULL))
     return REFUSED("%s: joint %s has %s evaluate %s at_time: exactly one of them is needed", path,
@@ -121,36 +122,37 @@ static perp_status check_element(perp_ctx *ctx, const char *path, const perp_plu
                    joint->evaluate == NULL ? "nor" : "and");
   if (!forces && joint->at_time != NULL && (joint->bias != NULL || joint->prescribed != NULL))
     return REFUSED("%s: joint %s: at_time excludes bias and prescribed", path, name);
-  if (forces && p->d->caps & PERP_FORCE_CONSERVATIVE && force->energy == NULL)
+  if (forces && plugin->d->caps & PERP_FORCE_CONSERVATIVE && force->energy == NULL)
     return REFUSED("%s: %s: declares CONSERVATIVE, but has no energy function", path, name);
   return PERP_OK;
 }
 
-static perp_status check_options(perp_ctx *ctx, const char *path, const perp_desc *d)
+static perp_status check_options(perp_ctx *ctx, const char *path, const perp_desc *desc)
 {
-  if ((d->opts == NULL) != (d->opts_size == 0))
-    return REFUSED("%s: %s: opts and opts_size must be set together", path, d->name);
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
-    if (o->key == NULL || o->unit == NULL || o->help == NULL || o->type > PERP_OPT_TEXT ||
-        o->offset >= d->opts_size || (o->type == PERP_OPT_ENUM && o->choices == NULL) ||
-        (o->type == PERP_OPT_TEXT && o->text == NULL))
-      return REFUSED("%s: %s: option %s is incomplete", path, d->name,
-                     o->key != NULL ? o->key : "without a key");
-    bool number = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
-    if (number && !(o->dflt >= o->min && o->dflt <= o->max))
-      return REFUSED("%s: %s.%s: the default %g is outside of its range", path, d->name, o->key,
-                     o->dflt);
+  if ((desc->opts == NULL) != (desc->opts_size == 0))
+    return REFUSED("%s: %s: opts and opts_size must be set together", path, desc->name);
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
+    if (opt->key == NULL || opt->unit == NULL || opt->help == NULL || opt->type > PERP_OPT_TEXT ||
+        opt->offset >= desc->opts_size || (opt->type == PERP_OPT_ENUM && opt->choices == NULL) ||
+        (opt->type == PERP_OPT_TEXT && opt->text == NULL))
+      return REFUSED("%s: %s: option %s is incomplete", path, desc->name,
+                     opt->key != NULL ? opt->key : "without a key");
+    bool number = opt->type == PERP_OPT_REAL || opt->type == PERP_OPT_INT;
+    if (number && !(opt->dflt >= opt->min && opt->dflt <= opt->max))
+      return REFUSED("%s: %s.%s: the default %g is outside of its range", path, desc->name,
+                     opt->key, opt->dflt);
   }
   return PERP_OK;
 }
 
-static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp_outside *o)
+static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp_outside *outside)
 {
-  if (o->plugins == NULL || o->plugins->kind == PERP_KIND_NONE)
+  if (outside->plugins == NULL || outside->plugins->kind == PERP_KIND_NONE)
     return REFUSED("%s lists no plug-in", path);
-  for (const perp_plugin *p = o->plugins; p->kind != PERP_KIND_NONE; p++) {
+  for (const perp_plugin *p = outside->plugins; p->kind != PERP_KIND_NONE; p++) {
     if (p->kind < 0 || p->kind >= PERP_KIND_COUNT || p->d == NULL)
-      return REFUSED("%s: entry %d of its list is not a plug-in", path, (int)(p - o->plugins));
+      return REFUSED("%s: entry %d of its list is not a plug-in", path,
+                     (int)(p - outside->plugins));
     const char *kind = perp_kind_name(p->kind);
     if (p->kind == PERP_KIND_controller)
       return REFUSED("%s: controllers cannot be plug-ins; only those included in perp exist", path);
@@ -160,7 +162,7 @@ static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp
           kind, p->d->name != NULL ? p->d->name : "(none)");
     if (perp_find(ctx, p->kind, p->d->name) != NULL)
       return REFUSED("%s: a %s '%s' exists already; choose another name", path, kind, p->d->name);
-    for (const perp_plugin *k = o->plugins; k < p; k++)
+    for (const perp_plugin *k = outside->plugins; k < p; k++)
       if (k->kind == p->kind && strcmp(k->d->name, p->d->name) == 0)
         return REFUSED("%s: lists the %s '%s' twice", path, kind, p->d->name);
     if (p->d->summary == NULL || p->d->reference == NULL)
@@ -180,18 +182,18 @@ static perp_status open_and_check(perp_ctx *ctx, const char *path, const perp_ou
     const char *why = dlerror();
     return REFUSED("cannot load %s", why != NULL ? why : path);
   }
-  const perp_outside *o = dlsym(handle, "perp_outside_plugin");
-  if (o == NULL || o->magic != PERP_OUTSIDE_MAGIC)
+  const perp_outside *outside = dlsym(handle, "perp_outside_plugin");
+  if (outside == NULL || outside->magic != PERP_OUTSIDE_MAGIC)
     return REFUSED(
         "%s is not a plug-in of perp: it does not end in PERP_OUTSIDE (docs/how-to/plugins.md)",
         path);
-  if (o->abi != PERP_ABI)
+  if (outside->abi != PERP_ABI)
     return REFUSED(
         "%s was built for interface version %d, but this perp has version %d; build it again", path,
-        o->abi, PERP_ABI);
-  PERP_TRY(check_layout(ctx, path, o));
-  PERP_TRY(check_descriptors(ctx, path, o));
-  *out = o;
+        outside->abi, PERP_ABI);
+  PERP_TRY(check_layout(ctx, path, outside));
+  PERP_TRY(check_descriptors(ctx, path, outside));
+  *out = outside;
   return PERP_OK;
 }
 
@@ -202,9 +204,9 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
   pid_t pid = fork();
   if (pid < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(errno));
   if (pid == 0) {
-    const perp_outside *o;
+    const perp_outside *outside;
     alarm(TRIAL_SECONDS);
-    open_and_check(ctx, path, &o);
+    open_and_check(ctx, path, &outside);
     _exit(0);
   }
   int status = 0;
@@ -275,20 +277,6 @@ static perp_status load_file(perp_ctx *ctx, const char *path, bool named, bool b
 perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
 {
   return load_file(ctx, path, named, named);
-}
-
-/* The file that --plugin has loaded under the name of this one. */
-static const perp_plugin_file *loaded_by_hand(const char *path)
-{
-  const perp_plugin_file *found = NULL;
-  char *name = perp_base_name(path, "");
-  for (int i = 0; i < n_files && found == NULL; i++) {
-    char *other = perp_base_name(files[i].path, "");
-    if (files[i].by_hand && strcmp(name, other) == 0) found = &files[i];
-    free(other);
-  }
-  free(name);
-  return found;
 }
 
 /* Its absolute path, and the hash of its bytes. */
@@ -375,7 +363,16 @@ static void known_remember(const char *path, uint64_t hash)
 perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool received, char **kept)
 {
   uint64_t hash = 0;
-  const perp_plugin_file *by_hand = loaded_by_hand(path);
+  /* The file that --plugin has loaded under the name of this one. */
+  const perp_plugin_file *found = NULL;
+  char *name = perp_base_name(path, "");
+  for (int i = 0; i < n_files && found == NULL; i++) {
+    char *other = perp_base_name(files[i].path, "");
+    if (files[i].by_hand && strcmp(name, other) == 0) found = &files[i];
+    free(other);
+  }
+  free(name);
+  const perp_plugin_file *by_hand = found;
   *kept = NULL;
   if (by_hand != NULL) {
     *kept = perp_xstrdup(by_hand->path);
@@ -448,11 +445,12 @@ void perp_plugin_arguments(perp_text *out)
 }
 
 /* Does a scene file have forces or joints of this plug-in file? */
-static bool plugin_files_scene_uses(const perp_desc *scene, const perp_plugin_file *f)
+static bool plugin_files_scene_uses(const perp_desc *scene, const perp_plugin_file *file)
 {
-  for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++)
-    if ((p->kind == PERP_KIND_force && perp_scene_file_uses(scene, "forces", p->d->name)) ||
-        (p->kind == PERP_KIND_joint && perp_scene_file_uses(scene, "joints", p->d->name)))
+  for (const perp_plugin *plugin = file->content->plugins; plugin->kind != PERP_KIND_NONE; plugin++)
+    if ((plugin->kind == PERP_KIND_force &&
+         perp_scene_file_uses(scene, "forces", plugin->d->name)) ||
+        (plugin->kind == PERP_KIND_joint && perp_scene_file_uses(scene, "joints", plugin->d->name)))
       return true;
   return false;
 }

@@ -35,7 +35,7 @@ const char *perp_plugin_suffix(const char *path);
 /* The i-th loaded file, NULL past the end. */
 const perp_plugin_file *perp_plugin_file_at(int i);
 /* The file that a plug-in came from; NULL for those of perp. */
-const perp_plugin_file *perp_plugin_file_of(const perp_desc *d);
+const perp_plugin_file *perp_plugin_file_of(const perp_desc *desc);
 /* " --plugin FILE" for each file named on the command line or by a study. */
 void perp_plugin_arguments(perp_text *out);
 /* What outside code a cell runs: 16 hexadecimal digits over the files of its plug-ins and of its

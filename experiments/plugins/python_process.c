@@ -77,141 +77,142 @@ void perp_python_setenv(const char *home)
 /* ---- start and end ---- */
 
 /* Is there one, of this process?  What another one started is not ours to talk to. */
-static bool python_mine(const perp_python *p)
+static bool python_mine(const perp_python *python)
 {
-  return p->pid > 0 && p->owner == getpid();
+  return python->pid > 0 && python->owner == getpid();
 }
 
-_Noreturn static void python_child(const perp_python *p, const char *home, int end, pid_t parent)
+perp_status perp_python_start(perp_ctx *ctx, perp_python *python, int seconds)
 {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1); /* it died before we asked */
-  if (end != SOCKET_FD)
-    dup2(end, SOCKET_FD);
-  else
-    dup2(dup(end), SOCKET_FD);
-  close_range(SOCKET_FD + 1, ~0u, 0);
-  perp_python_setenv(home);
-  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-  execlp(perp_python_name(), perp_python_name(), "-u", "-m", "perp.serve", p->file, (char *)NULL);
-  _exit(127);
-}
-
-perp_status perp_python_start(perp_ctx *ctx, perp_python *p, int seconds)
-{
-  if (python_mine(p)) return PERP_OK;
+  if (python_mine(python)) return PERP_OK;
   char *home;
   int ends[2];
   PERP_TRY(perp_python_home(ctx, &home));
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     free(home);
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: cannot create a socket: %s", p->file,
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: cannot create a socket: %s", python->file,
                      strerror(errno));
   }
   fflush(NULL);
   const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) python_child(p, home, ends[1], parent);
+  if (pid == 0) {
+    const int end = ends[1];
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1); /* it died before we asked */
+    if (end != SOCKET_FD)
+      dup2(end, SOCKET_FD);
+    else
+      dup2(dup(end), SOCKET_FD);
+    close_range(SOCKET_FD + 1, ~0u, 0);
+    perp_python_setenv(home);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    execlp(perp_python_name(), perp_python_name(), "-u", "-m", "perp.serve", python->file,
+           (char *)NULL);
+    _exit(127);
+  }
   free(home);
   close(ends[1]);
   if (pid < 0) {
     close(ends[0]);
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: fork: %s", p->file, strerror(errno));
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: fork: %s", python->file, strerror(errno));
   }
-  *p = (perp_python){ .file = p->file, .owner = parent, .pid = pid, .fd = ends[0] };
-  const int failed = clock_getcpuclockid(pid, &p->clock);
+  *python = (perp_python){ .file = python->file, .owner = parent, .pid = pid, .fd = ends[0] };
+  const int failed = clock_getcpuclockid(pid, &python->clock);
   if (failed != 0) {
-    perp_python_stop(p);
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: no CPU clock: %s", p->file, strerror(failed));
+    perp_python_stop(python);
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: no CPU clock: %s", python->file,
+                     strerror(failed));
   }
   const struct timeval patience = { .tv_sec = seconds };
-  setsockopt(p->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(python->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   return PERP_OK;
 }
 
 /* Ends it, and says how it had ended by itself (as of waitpid). */
-static int python_reap(perp_python *p)
+static int python_reap(perp_python *python)
 {
   int status = 0;
-  if (!python_mine(p)) return status;
-  close(p->fd);
-  kill(p->pid, SIGKILL); /* one that has ended is not touched */
-  while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) {}
-  p->pid = 0;
+  if (!python_mine(python)) return status;
+  close(python->fd);
+  kill(python->pid, SIGKILL); /* one that has ended is not touched */
+  while (waitpid(python->pid, &status, 0) < 0 && errno == EINTR) {}
+  python->pid = 0;
   return status;
 }
 
-void perp_python_stop(perp_python *p)
+void perp_python_stop(perp_python *python)
 {
-  python_reap(p);
+  python_reap(python);
 }
 
-static perp_status python_ended(perp_ctx *ctx, perp_python *p, int why)
+static perp_status python_ended(perp_ctx *ctx, perp_python *python, int why)
 {
   if (why == EAGAIN || why == EWOULDBLOCK) {
-    python_reap(p);
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s takes too long to load", p->file);
+    python_reap(python);
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s takes too long to load", python->file);
   }
   /* it has closed its end: give it the time to end by itself */
   siginfo_t info;
   struct timespec moment = { .tv_nsec = 1000000 };
   for (int i = 0; i < 1000; i++) {
     info.si_pid = 0;
-    if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0)
+    if (waitid(P_PID, (id_t)python->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid != 0)
       break;
     nanosleep(&moment, NULL);
   }
-  const int status = python_reap(p);
+  const int status = python_reap(python);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: cannot run %s; set PERP_PYTHON to another Python",
-                     p->file, perp_python_name());
+                     python->file, perp_python_name());
   if (WIFEXITED(status))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process ended with status %d", p->file,
-                     WEXITSTATUS(status));
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process ended with status %d",
+                     python->file, WEXITSTATUS(status));
   return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process was ended by signal %d (%s)",
-                   p->file, WTERMSIG(status), strsignal(WTERMSIG(status)));
+                   python->file, WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-double perp_python_cpu(const perp_python *p)
+double perp_python_cpu(const perp_python *python)
 {
   struct timespec t = { 0 };
-  if (!python_mine(p) || clock_gettime(p->clock, &t) != 0) return 0;
+  if (!python_mine(python) || clock_gettime(python->clock, &t) != 0) return 0;
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- words ---- */
 
-void perp_python_send(perp_python *p, const void *bytes, size_t size)
+void perp_python_send(perp_python *python, const void *bytes, size_t size)
 {
-  if (python_mine(p))
-    perp_send_all(p->fd, bytes, size); /* where it has ended, what it answers tells */
+  if (python_mine(python))
+    perp_send_all(python->fd, bytes, size); /* where it has ended, what it answers tells */
 }
 
-void perp_python_ask(perp_python *p, perp_python_op op, int id, size_t size)
+void perp_python_ask(perp_python *python, perp_python_op op, int id, size_t size)
 {
   const struct request_head head = { op, (uint32_t)id, size };
-  perp_python_send(p, &head, sizeof head);
+  perp_python_send(python, &head, sizeof head);
 }
 
-perp_status perp_python_receive(perp_ctx *ctx, perp_python *p, void *bytes, size_t size)
+perp_status perp_python_receive(perp_ctx *ctx, perp_python *python, void *bytes, size_t size)
 {
-  if (!python_mine(p))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process has ended", p->file);
-  return perp_receive_all(p->fd, bytes, size) ? PERP_OK : python_ended(ctx, p, errno);
+  if (!python_mine(python))
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process has ended", python->file);
+  return perp_receive_all(python->fd, bytes, size) ? PERP_OK : python_ended(ctx, python, errno);
 }
 
-perp_status perp_python_answer(perp_ctx *ctx, perp_python *p, size_t *size)
+perp_status perp_python_answer(perp_ctx *ctx, perp_python *python, size_t *size)
 {
   struct answer_head head;
   char text[400], rest[4096];
-  PERP_TRY(perp_python_receive(ctx, p, &head, sizeof head));
+  PERP_TRY(perp_python_receive(ctx, python, &head, sizeof head));
   *size = head.size;
   if (!head.raised) return PERP_OK;
   const size_t n = head.size < sizeof text ? head.size : sizeof text - 1;
-  PERP_TRY(perp_python_receive(ctx, p, text, n));
+  PERP_TRY(perp_python_receive(ctx, python, text, n));
   text[n] = '\0';
   for (size_t left = head.size - n, part; left > 0; left -= part) {
     part = left < sizeof rest ? left : sizeof rest;
-    PERP_TRY(perp_python_receive(ctx, p, rest, part));
+    PERP_TRY(perp_python_receive(ctx, python, rest, part));
   }
   return PERP_FAIL(ctx, head.raised == 2 ? PERP_ERR_NOMEM : PERP_ERR_EXTERNAL, "%s", text);
 }

@@ -39,16 +39,16 @@ const char *perp_python_name(void);
 
 /* Start it where this process has none.  seconds: of patience with its first answer, 0: no end.
  * PERP_ERR_EXTERNAL. */
-perp_status perp_python_start(perp_ctx *ctx, perp_python *p, int seconds);
-void perp_python_stop(perp_python *p);
+perp_status perp_python_start(perp_ctx *ctx, perp_python *python, int seconds);
+void perp_python_stop(perp_python *python);
 /* Parts of a request, in turn.  A Python that has ended is told by perp_python_answer. */
-void perp_python_ask(perp_python *p, perp_python_op op, int id, size_t size);
-void perp_python_send(perp_python *p, const void *bytes, size_t size);
+void perp_python_ask(perp_python *python, perp_python_op op, int id, size_t size);
+void perp_python_send(perp_python *python, const void *bytes, size_t size);
 /* The head of the answer: the size of what follows.  PERP_ERR_EXTERNAL: it raised an exception, or
  * has ended; the message says what and where. */
-perp_status perp_python_answer(perp_ctx *ctx, perp_python *p, size_t *size);
-perp_status perp_python_receive(perp_ctx *ctx, perp_python *p, void *bytes, size_t size);
+perp_status perp_python_answer(perp_ctx *ctx, perp_python *python, size_t *size);
+perp_status perp_python_receive(perp_ctx *ctx, perp_python *python, void *bytes, size_t size);
 /* CPU seconds that it has taken so far. */
-double perp_python_cpu(const perp_python *p);
+double perp_python_cpu(const perp_python *python);
 
 #endif

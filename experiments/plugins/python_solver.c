@@ -56,16 +56,16 @@ struct solution_head {
   double work;
 };
 
-static perp_status python_solver_call(perp_ctx *ctx, perp_python *p, perp_python_op op, int id,
+static perp_status python_solver_call(perp_ctx *ctx, perp_python *python, perp_python_op op, int id,
                                       const char *text)
 {
   size_t size = text != NULL ? strlen(text) : 0;
   pthread_mutex_lock(&turn);
-  perp_status status = perp_python_start(ctx, p, 0);
+  perp_status status = perp_python_start(ctx, python, 0);
   if (status == PERP_OK) {
-    perp_python_ask(p, op, id, size);
-    perp_python_send(p, text, size);
-    status = perp_python_answer(ctx, p, &size);
+    perp_python_ask(python, op, id, size);
+    perp_python_send(python, text, size);
+    status = perp_python_answer(ctx, python, &size);
   }
   pthread_mutex_unlock(&turn);
   return status;
@@ -73,14 +73,14 @@ static perp_status python_solver_call(perp_ctx *ctx, perp_python *p, perp_python
 
 static void python_solver_destroy(void *ws)
 {
-  struct ws *s = ws;
+  struct ws *work = ws;
   perp_ctx quiet;
-  if (s == NULL) return;
+  if (work == NULL) return;
   perp_ctx_init(&quiet);
   /* one that has ended has nothing to give back */
-  if (s->s->python->pid > 0)
-    python_solver_call(&quiet, s->s->python, PERP_PYTHON_DESTROY, s->id, NULL);
-  free(s);
+  if (work->s->python->pid > 0)
+    python_solver_call(&quiet, work->s->python, PERP_PYTHON_DESTROY, work->id, NULL);
+  free(work);
 }
 
 static perp_status python_solver_create(perp_ctx *ctx, int which, int max_n, const void *opts,
@@ -88,77 +88,77 @@ static perp_status python_solver_create(perp_ctx *ctx, int which, int max_n, con
 {
   static int created;
   const solver *s = &solvers[which];
-  const perp_desc *d = &s->desc.d;
+  const perp_desc *desc = &s->desc.d;
   *ws = NULL;
-  struct ws *w = malloc(sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", d->name);
+  struct ws *work = malloc(sizeof *work);
+  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", desc->name);
   pthread_mutex_lock(&turn);
-  *w = (struct ws){ s, ++created };
+  *work = (struct ws){ s, ++created };
   pthread_mutex_unlock(&turn);
   json_t *options = json_object();
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
     char value[PERP_TEXT_MAX];
-    perp_opt_format(o, opts, value, sizeof value);
-    json_object_set_new(options, o->key, json_string(value));
+    perp_opt_format(opt, opts, value, sizeof value);
+    json_object_set_new(options, opt->key, json_string(value));
   }
   json_t *words = json_pack("{si si so}", "solver", s->number, "max_n", max_n, "options", options);
   char *text = json_dumps(words, JSON_COMPACT);
   json_decref(words);
-  const perp_status status = python_solver_call(ctx, s->python, PERP_PYTHON_CREATE, w->id, text);
+  const perp_status status = python_solver_call(ctx, s->python, PERP_PYTHON_CREATE, work->id, text);
   free(text);
   if (status == PERP_OK)
-    *ws = w;
+    *ws = work;
   else
-    free(w);
+    free(work);
   return status;
 }
 
-static void python_solver_send_problem(perp_python *p, int id, const perp_lcp *q,
+static void python_solver_send_problem(perp_python *python, int id, const perp_lcp *lcp,
                                        const double *lambda)
 {
-  const size_t n = (size_t)q->n, numbers = n * sizeof(double);
+  const size_t n = (size_t)lcp->n, numbers = n * sizeof(double);
   const struct {
     int bit;
     const void *array;
     size_t size;
-  } parts[] = { { PART_LO, q->lo, numbers },
-                { PART_HI, q->hi, numbers },
-                { PART_MU, q->mu, numbers },
-                { PART_UNIT, q->unit, numbers },
-                { PART_FRIC_OF, q->fric_of, n * sizeof *q->fric_of },
-                { PART_CONTACT_OF, q->contact_of, n * sizeof *q->contact_of },
-                { PART_CONE, q->cone, n } };
-  struct problem_head head = { q->n, q->brief ? BRIEF : 0, q->tol, q->tol_data, q->work };
+  } parts[] = { { PART_LO, lcp->lo, numbers },
+                { PART_HI, lcp->hi, numbers },
+                { PART_MU, lcp->mu, numbers },
+                { PART_UNIT, lcp->unit, numbers },
+                { PART_FRIC_OF, lcp->fric_of, n * sizeof *lcp->fric_of },
+                { PART_CONTACT_OF, lcp->contact_of, n * sizeof *lcp->contact_of },
+                { PART_CONE, lcp->cone, n } };
+  struct problem_head head = { lcp->n, lcp->brief ? BRIEF : 0, lcp->tol, lcp->tol_data, lcp->work };
   size_t size = sizeof head + (n + 2) * numbers;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     if (parts[i].array != NULL) {
       head.parts |= parts[i].bit;
       size += parts[i].size;
     }
-  perp_python_ask(p, PERP_PYTHON_SOLVE, id, size);
-  perp_python_send(p, &head, sizeof head);
-  if ((size_t)q->lda == n)
-    perp_python_send(p, q->A, n * numbers);
+  perp_python_ask(python, PERP_PYTHON_SOLVE, id, size);
+  perp_python_send(python, &head, sizeof head);
+  if ((size_t)lcp->lda == n)
+    perp_python_send(python, lcp->A, n * numbers);
   else
-    for (size_t j = 0; j < n; j++) perp_python_send(p, q->A + j * (size_t)q->lda, numbers);
-  perp_python_send(p, q->b, numbers);
-  perp_python_send(p, lambda, numbers);
+    for (size_t j = 0; j < n; j++) perp_python_send(python, lcp->A + j * (size_t)lcp->lda, numbers);
+  perp_python_send(python, lcp->b, numbers);
+  perp_python_send(python, lambda, numbers);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (parts[i].array != NULL) perp_python_send(p, parts[i].array, parts[i].size);
+    if (parts[i].array != NULL) perp_python_send(python, parts[i].array, parts[i].size);
 }
 
 /* serve.py has looked at all of it: the reason is one of perp, counts are counts. */
-static perp_status python_solver_receive(perp_ctx *ctx, perp_python *p, int n, double *lambda,
+static perp_status python_solver_receive(perp_ctx *ctx, perp_python *python, int n, double *lambda,
                                          double *certificate, perp_stats *stats)
 {
   struct solution_head head;
   size_t size;
-  PERP_TRY(perp_python_answer(ctx, p, &size));
-  PERP_TRY(perp_python_receive(ctx, p, &head, sizeof head));
-  PERP_TRY(perp_python_receive(ctx, p, lambda, (size_t)n * sizeof *lambda));
+  PERP_TRY(perp_python_answer(ctx, python, &size));
+  PERP_TRY(perp_python_receive(ctx, python, &head, sizeof head));
+  PERP_TRY(perp_python_receive(ctx, python, lambda, (size_t)n * sizeof *lambda));
   for (int i = 0; i < n; i++) {
     double z;
-    PERP_TRY(perp_python_receive(ctx, p, &z, sizeof z));
+    PERP_TRY(perp_python_receive(ctx, python, &z, sizeof z));
     if (certificate != NULL) certificate[i] = z;
   }
   int reason = PERP_NONE_WITHIN;
@@ -172,16 +172,16 @@ static perp_status python_solver_receive(perp_ctx *ctx, perp_python *p, int n, d
   return PERP_OK;
 }
 
-static perp_status python_solver_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+static perp_status python_solver_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, double *lambda,
                                        double *certificate, perp_stats *stats)
 {
-  const struct ws *w = ws;
-  perp_python *python = w->s->python;
-  perp_no_certificate(p, certificate);
+  const struct ws *work = ws;
+  perp_python *python = work->s->python;
+  perp_no_certificate(lcp, certificate);
   pthread_mutex_lock(&turn);
   const double before = perp_python_cpu(python);
-  python_solver_send_problem(python, w->id, p, lambda);
-  const perp_status status = python_solver_receive(ctx, python, p->n, lambda, certificate, stats);
+  python_solver_send_problem(python, work->id, lcp, lambda);
+  const perp_status status = python_solver_receive(ctx, python, lcp->n, lambda, certificate, stats);
   if (status == PERP_OK) perp_clock_charge(fmax(0, perp_python_cpu(python) - before));
   pthread_mutex_unlock(&turn);
   return status;
@@ -246,7 +246,7 @@ static perp_status python_solver_capabilities(perp_ctx *ctx, const char *path, c
 }
 
 /* The rows of the options, and where each stands in a struct that nobody else knows. */
-static void python_solver_options(const json_t *list, perp_desc *d)
+static void python_solver_options(const json_t *list, perp_desc *desc)
 {
   static const struct {
     const char *name;
@@ -287,8 +287,8 @@ static void python_solver_options(const json_t *list, perp_desc *d)
         names[k] = perp_pool_strdup(&kept, json_string_value(choice));
     rows[i].choices = names;
   }
-  d->opts = rows;
-  d->opts_size = (at + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+  desc->opts = rows;
+  desc->opts_size = (at + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
 
 static perp_status python_solver_describe(perp_ctx *ctx, const json_t *list, perp_python *python,
@@ -300,7 +300,7 @@ static perp_status python_solver_describe(perp_ctx *ctx, const json_t *list, per
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: more than %d solvers in Python", python->file,
                      MOST_SOLVERS);
   perp_plugin *plugins = perp_pool_alloc(&kept, n + 1, sizeof *plugins);
-  perp_outside *o = perp_pool_alloc(&kept, 1, sizeof *o);
+  perp_outside *outside = perp_pool_alloc(&kept, 1, sizeof *outside);
   size_t i;
   json_t *j;
   json_array_foreach(list, i, j)
@@ -326,8 +326,8 @@ static perp_status python_solver_describe(perp_ctx *ctx, const json_t *list, per
     plugins[i] = (perp_plugin){ PERP_KIND_lcp, &solvers[k].desc.d };
   }
   n_solvers += (int)n;
-  *o = (perp_outside){ PERP_OUTSIDE_MAGIC, PERP_ABI, nothing, plugins };
-  *out = o;
+  *outside = (perp_outside){ PERP_OUTSIDE_MAGIC, PERP_ABI, nothing, plugins };
+  *out = outside;
   return PERP_OK;
 }
 

@@ -49,15 +49,16 @@ static perp_status copy_unknown(perp_ctx *ctx, const char *name, char *const *ex
   const char *names[2 * MOST];
   int known = 0;
   for (int i = 0; i < n; i++) names[known++] = example[i];
-  const perp_desc *d = perp_find(ctx, PERP_KIND_scene, name);
-  if (d != NULL)
+  const perp_desc *desc = perp_find(ctx, PERP_KIND_scene, name);
+  if (desc != NULL)
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
         "scene '%s' is written in C: perp export-scene %s writes its model as a scene file", name,
         name);
-  for (int i = 0; known < 2 * MOST && (d = perp_plugin_at(ctx, PERP_KIND_scene, i)) != NULL; i++) {
-    char *source = perp_scene_file_source(d);
-    if (source != NULL) names[known++] = d->name;
+  for (int i = 0; known < 2 * MOST && (desc = perp_plugin_at(ctx, PERP_KIND_scene, i)) != NULL;
+       i++) {
+    char *source = perp_scene_file_source(desc);
+    if (source != NULL) names[known++] = desc->name;
     free(source);
   }
   const char *near = perp_closest(name, names, known);
@@ -101,8 +102,8 @@ static perp_status copy_example(perp_ctx *ctx, const char *folder, const char *n
 
 perp_status perp_scene_copy(perp_ctx *ctx, const char *name, const char *file_as, char **file)
 {
-  const perp_desc *d = perp_find(ctx, PERP_KIND_scene, name);
-  char *text = d != NULL ? perp_scene_file_source(d) : NULL;
+  const perp_desc *desc = perp_find(ctx, PERP_KIND_scene, name);
+  char *text = desc != NULL ? perp_scene_file_source(desc) : NULL;
   perp_status status;
   if (text != NULL) {
     *file = file_as != NULL ? perp_xstrdup(file_as) : perp_xprintf("%s.yaml", name);

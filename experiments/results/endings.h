@@ -19,8 +19,8 @@ typedef struct perp_endings {
 } perp_endings;
 
 /* false: the study does not ask for it, or has no such part or no scene. */
-bool perp_results_endings(perp_results *r, perp_endings *e);
+bool perp_results_endings(perp_results *results, perp_endings *endings);
 /* In 80 columns: a letter for each ending, then the causes of each row. */
-void perp_endings_print(perp_results *r, const perp_endings *e, FILE *out);
+void perp_endings_print(perp_results *results, const perp_endings *endings, FILE *out);
 
 #endif

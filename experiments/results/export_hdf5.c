@@ -51,80 +51,84 @@ static bool export_hdf5_numbers(hid_t group, const char *name, const char *unit,
   return export_hdf5_dataset(group, name, H5T_NATIVE_DOUBLE, value, n, columns, unit);
 }
 
-static bool export_hdf5_write_cells(const perp_results *r, hid_t group)
+static bool export_hdf5_write_cells(const perp_results *results, hid_t group)
 {
-  const perp_study *s = r->study;
-  int n = r->plan.n;
+  const perp_study *study = results->study;
+  int n = results->plan.n;
   const char **text = perp_xalloc((size_t)n + 1, sizeof *text);
   double *value = perp_xalloc((size_t)n + 1, sizeof *value);
-  for (int i = 0; i < n; i++) text[i] = r->plan.cells[i].id;
+  for (int i = 0; i < n; i++) text[i] = results->plan.cells[i].id;
   bool good = export_hdf5_texts(group, "cell", text, n);
-  for (int i = 0; i < n; i++) text[i] = perp_cell_status_names[r->record[i].status];
+  for (int i = 0; i < n; i++) text[i] = perp_cell_status_names[results->record[i].status];
   good = good && export_hdf5_texts(group, "status", text, n);
-  for (int i = 0; i < n; i++) text[i] = r->record[i].cause;
+  for (int i = 0; i < n; i++) text[i] = results->record[i].cause;
   good = good && export_hdf5_texts(group, "cause", text, n);
-  for (int i = 0; i < n; i++) value[i] = r->record[i].problems;
+  for (int i = 0; i < n; i++) value[i] = results->record[i].problems;
   good = good && export_hdf5_numbers(group, "problems", "", value, n, 0);
-  for (int i = 0; i < n; i++) value[i] = r->record[i].unsolved;
+  for (int i = 0; i < n; i++) value[i] = results->record[i].unsolved;
   good = good && export_hdf5_numbers(group, "unsolved", "", value, n, 0);
-  for (int i = 0; i < n; i++) value[i] = r->record[i].partial ? 1 : 0;
+  for (int i = 0; i < n; i++) value[i] = results->record[i].partial ? 1 : 0;
   good = good && export_hdf5_numbers(group, "partial", "", value, n, 0);
-  for (int i = 0; i < n; i++) value[i] = r->record[i].reached;
+  for (int i = 0; i < n; i++) value[i] = results->record[i].reached;
   good = good && export_hdf5_numbers(group, "reached", "s", value, n, 0);
-  for (int p = 0; p < s->n_params && good; p++) {
-    const perp_param *q = &s->kind->params[p];
+  for (int p = 0; p < study->n_params && good; p++) {
+    const perp_param *param = &study->kind->params[p];
     for (int i = 0; i < n; i++) {
-      text[i] = r->plan.cells[i].value[p].text;
-      value[i] = perp_value_number(&r->plan.cells[i].value[p]);
+      text[i] = results->plan.cells[i].value[p].text;
+      value[i] = perp_value_number(&results->plan.cells[i].value[p]);
     }
-    good = s->columns[p].type == PERP_COLUMN_NUMBER
-               ? export_hdf5_numbers(group, q->key, q->unit != NULL ? q->unit : "", value, n, 0)
-               : export_hdf5_texts(group, q->key, text, n);
+    good = study->columns[p].type == PERP_COLUMN_NUMBER
+               ? export_hdf5_numbers(group, param->key, param->unit != NULL ? param->unit : "",
+                                     value, n, 0)
+               : export_hdf5_texts(group, param->key, text, n);
   }
-  for (int m = 0; m < s->n_metrics && good; m++) {
-    if (s->metric[m].timing) continue;
-    for (int i = 0; i < n; i++) value[i] = r->record[i].value[m];
-    good = export_hdf5_numbers(group, s->metric[m].name, s->metric[m].unit, value, n, 0);
+  for (int m = 0; m < study->n_metrics && good; m++) {
+    if (study->metric[m].timing) continue;
+    for (int i = 0; i < n; i++) value[i] = results->record[i].value[m];
+    good = export_hdf5_numbers(group, study->metric[m].name, study->metric[m].unit, value, n, 0);
   }
   free(text);
   free(value);
   return good;
 }
 
-static bool write_times(const perp_results *r, hid_t group)
+static bool write_times(const perp_results *results, hid_t group)
 {
-  const perp_study *s = r->study;
-  int n = r->plan.n, rounds = s->measure.repeats;
+  const perp_study *study = results->study;
+  int n = results->plan.n, rounds = study->measure.repeats;
   if (rounds == 0) return true;
   double *value = perp_xalloc((size_t)(n * rounds), sizeof *value);
   bool good = true;
-  for (int m = 0; m < s->n_metrics && good; m++) {
-    if (!s->metric[m].timing) continue;
+  for (int m = 0; m < study->n_metrics && good; m++) {
+    if (!study->metric[m].timing) continue;
     for (int i = 0; i < n; i++)
       for (int k = 0; k < rounds; k++)
-        value[i * rounds + k] = k < r->record[i].rounds ? r->record[i].round[m][k] : (double)NAN;
-    good = export_hdf5_numbers(group, s->metric[m].name, s->metric[m].unit, value, n, rounds);
+        value[i * rounds + k] = k < results->record[i].rounds ? results->record[i].round[m][k]
+                                                              : (double)NAN;
+    good = export_hdf5_numbers(group, study->metric[m].name, study->metric[m].unit, value, n,
+                               rounds);
   }
   free(value);
   return good;
 }
 
-perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path)
+perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *results, const char *path)
 {
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print */
-  perp_out o;
-  PERP_TRY(perp_out_open(ctx, path, &o));
-  hid_t file = H5Fcreate(o.part != NULL ? o.part : path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  perp_out out;
+  PERP_TRY(perp_out_open(ctx, path, &out));
+  hid_t file = H5Fcreate(out.part != NULL ? out.part : path, H5F_ACC_TRUNC, H5P_DEFAULT,
+                         H5P_DEFAULT);
   bool good = file >= 0;
   if (good) {
     hid_t cells = H5Gcreate2(file, "cells", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t time = H5Gcreate2(file, "time", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    good = cells >= 0 && time >= 0 && export_hdf5_attribute(file, "study", r->study->name) &&
-           export_hdf5_write_cells(r, cells) && write_times(r, time);
+    good = cells >= 0 && time >= 0 && export_hdf5_attribute(file, "study", results->study->name) &&
+           export_hdf5_write_cells(results, cells) && write_times(results, time);
     if (cells >= 0) H5Gclose(cells);
     if (time >= 0) H5Gclose(time);
     good = H5Fclose(file) >= 0 && good;
   }
-  PERP_TRY(perp_out_close(ctx, &o, good));
+  PERP_TRY(perp_out_close(ctx, &out, good));
   return good ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s", path);
 }

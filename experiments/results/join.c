@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void perp_results_warn_unlike(const perp_results *r)
+void perp_results_warn_unlike(const perp_results *results)
 {
   perp_text unlike = { 0 };
-  perp_results_unlike(r, &unlike);
+  perp_results_unlike(results, &unlike);
   if (unlike.n > 0)
     perp_say("warning: the parts were computed under different conditions, which may explain "
              "differences between runs:\n  %.*s",
@@ -17,11 +17,11 @@ void perp_results_warn_unlike(const perp_results *r)
   perp_text_free(&unlike);
 }
 
-int perp_results_open(perp_ctx *ctx, const char *name, perp_results *r)
+int perp_results_open(perp_ctx *ctx, const char *name, perp_results *results)
 {
   char *usual = perp_xprintf("results/%s", name);
   const char *dir = !perp_exists(name) && perp_exists(usual) ? usual : name;
-  perp_status status = perp_results_load(ctx, dir, NULL, r);
+  perp_status status = perp_results_load(ctx, dir, NULL, results);
   free(usual);
   if (status == PERP_OK) return -1;
   perp_print_error(ctx);
@@ -34,10 +34,10 @@ static char *study_text(perp_study *study)
 {
   char *text = NULL;
   size_t n = 0;
-  FILE *f = open_memstream(&text, &n);
-  if (f == NULL) return NULL;
-  perp_tree_write(perp_tree_without(&study->pool, study->root, "plugins"), f);
-  fclose(f);
+  FILE *file = open_memstream(&text, &n);
+  if (file == NULL) return NULL;
+  perp_tree_write(perp_tree_without(&study->pool, study->root, "plugins"), file);
+  fclose(file);
   return text;
 }
 
@@ -57,81 +57,81 @@ static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_r
 }
 
 /* The first result metric that differs between two records of one cell, -1 none, -2 the status. */
-static int join_difference(const perp_study *s, const perp_record *a, const perp_record *b)
+static int join_difference(const perp_study *study, const perp_record *a, const perp_record *b)
 {
   if (a->status != b->status) return -2;
-  for (int m = 0; m < s->n_metrics; m++) {
+  for (int m = 0; m < study->n_metrics; m++) {
     const double x = a->value[m], y = b->value[m];
-    if (!s->metric[m].timing && x != y && !(isnan(x) && isnan(y))) return m;
+    if (!study->metric[m].timing && x != y && !(isnan(x) && isnan(y))) return m;
   }
   return -1;
 }
 
-static void find_duplicates(perp_join *g)
+static void find_duplicates(perp_join *join)
 {
-  const perp_study *s = g->part[0].study;
-  for (int i = 0; i < g->part[0].plan.n; i++) {
+  const perp_study *study = join->part[0].study;
+  for (int i = 0; i < join->part[0].plan.n; i++) {
     int first = -1;
-    for (int k = 0; k < g->n; k++) {
-      const perp_record *rec = &g->part[k].record[i];
+    for (int k = 0; k < join->n; k++) {
+      const perp_record *rec = &join->part[k].record[i];
       if (rec->attempt == 0) continue;
       if (first < 0) {
         first = k;
         continue;
       }
-      g->duplicates++;
-      const perp_record *old = &g->part[first].record[i];
-      int m = join_difference(s, old, rec);
+      join->duplicates++;
+      const perp_record *old = &join->part[first].record[i];
+      int m = join_difference(study, old, rec);
       if (m == -1) continue;
-      g->conflicts++;
-      if (g->conflicts > 10) continue;
+      join->conflicts++;
+      if (join->conflicts > 10) continue;
       if (m == -2)
-        perp_say("%s: %s in %s, %s in %s", g->part[0].plan.cells[i].id,
-                 perp_cell_status_names[old->status], g->part[first].dir,
-                 perp_cell_status_names[rec->status], g->part[k].dir);
+        perp_say("%s: %s in %s, %s in %s", join->part[0].plan.cells[i].id,
+                 perp_cell_status_names[old->status], join->part[first].dir,
+                 perp_cell_status_names[rec->status], join->part[k].dir);
       else
-        perp_say("%s: %s is %.17g in %s, %.17g in %s", g->part[0].plan.cells[i].id,
-                 s->metric[m].name, old->value[m], g->part[first].dir, rec->value[m],
-                 g->part[k].dir);
+        perp_say("%s: %s is %.17g in %s, %.17g in %s", join->part[0].plan.cells[i].id,
+                 study->metric[m].name, old->value[m], join->part[first].dir, rec->value[m],
+                 join->part[k].dir);
     }
   }
 }
 
-int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_join *g)
+int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_join *join)
 {
-  *g = (perp_join){ .part = perp_xalloc((size_t)args->n, sizeof *g->part) };
+  *join = (perp_join){ .part = perp_xalloc((size_t)args->n, sizeof *join->part) };
   for (int k = 0; k < args->n; k++) {
     for (int i = 0; i < k; i++)
       if (strcmp(args->arg[i], args->arg[k]) == 0)
         return perp_usage_error(args, "%s is named more than once", args->arg[k]);
-    int status = perp_results_open(ctx, args->arg[k], &g->part[k]);
+    int status = perp_results_open(ctx, args->arg[k], &join->part[k]);
     if (status >= 0) return status;
-    g->n++;
-    if (k > 0 && same_study(ctx, &g->part[0], &g->part[k]) != PERP_OK) {
+    join->n++;
+    if (k > 0 && same_study(ctx, &join->part[0], &join->part[k]) != PERP_OK) {
       perp_print_error(ctx);
       return PERP_EXIT_INPUT;
     }
-    if (k > 0 && g->part[k].selection.schema != g->part[0].selection.schema) {
+    if (k > 0 && join->part[k].selection.schema != join->part[0].selection.schema) {
       perp_say("error: %s has results of schema %d, %s of schema %d: their statuses have different "
                "meanings. Run the older study again.",
-               g->part[0].dir, g->part[0].selection.schema, g->part[k].dir,
-               g->part[k].selection.schema);
+               join->part[0].dir, join->part[0].selection.schema, join->part[k].dir,
+               join->part[k].selection.schema);
       return PERP_EXIT_INPUT;
     }
   }
-  find_duplicates(g);
-  if (g->conflicts == 0 || keep_first) return -1;
+  find_duplicates(join);
+  if (join->conflicts == 0 || keep_first) return -1;
   perp_say(
       "error: %d run(s) differ between the folders; --keep-first uses those of the first folder",
-      g->conflicts);
+      join->conflicts);
   return PERP_EXIT_INPUT;
 }
 
-void perp_join_free(perp_join *g)
+void perp_join_free(perp_join *join)
 {
-  for (int k = 0; k < g->n; k++) perp_results_free(&g->part[k]);
-  free(g->part);
-  *g = (perp_join){ 0 };
+  for (int k = 0; k < join->n; k++) perp_results_free(&join->part[k]);
+  free(join->part);
+  *join = (perp_join){ 0 };
 }
 
 /* Has it more to say: a result, else a reason why there is none, else at least a start? */
@@ -144,11 +144,11 @@ static bool knows_more(const perp_record *a, const perp_record *b)
   return a->interrupted && !b->interrupted;
 }
 
-void perp_join_records(perp_join *g)
+void perp_join_records(perp_join *join)
 {
-  perp_results *r = &g->part[0];
-  for (int k = 1; k < g->n; k++) {
-    const perp_results *o = &g->part[k];
+  perp_results *r = &join->part[0];
+  for (int k = 1; k < join->n; k++) {
+    const perp_results *o = &join->part[k];
     for (int i = 0; i < r->plan.n; i++)
       if (knows_more(&o->record[i], &r->record[i])) r->record[i] = o->record[i];
     for (int p = 0; p < o->programs.n; p++)

@@ -12,54 +12,54 @@
 
 static const double sync_interval = 2; /* s */
 
-perp_status perp_journal_open(perp_ctx *ctx, const char *dir, perp_journal *j)
+perp_status perp_journal_open(perp_ctx *ctx, const char *dir, perp_journal *journal)
 {
-  *j = (perp_journal){ .fd = -1 };
+  *journal = (perp_journal){ .fd = -1 };
   struct utsname u = { 0 };
   uname(&u);
   u.nodename[strcspn(u.nodename, "./")] = '\0';
-  for (int n = 0; n < 10000 && j->fd < 0; n++) {
-    free(j->path);
-    j->path = perp_xprintf("%s/%s-%ld-%d.jsonl", dir, u.nodename, (long)getpid(), n);
-    j->fd = open(j->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    if (j->fd < 0 && errno != EEXIST) break;
+  for (int n = 0; n < 10000 && journal->fd < 0; n++) {
+    free(journal->path);
+    journal->path = perp_xprintf("%s/%s-%ld-%d.jsonl", dir, u.nodename, (long)getpid(), n);
+    journal->fd = open(journal->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (journal->fd < 0 && errno != EEXIST) break;
   }
-  j->synced = perp_clock_wall();
-  if (j->fd >= 0) return PERP_OK;
-  PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", j->path, strerror(errno));
-  free(j->path);
-  j->path = NULL;
+  journal->synced = perp_clock_wall();
+  if (journal->fd >= 0) return PERP_OK;
+  PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", journal->path, strerror(errno));
+  free(journal->path);
+  journal->path = NULL;
   return PERP_ERR_IO;
 }
 
-perp_status perp_journal_write(perp_ctx *ctx, perp_journal *j, const char *line, size_t n)
+perp_status perp_journal_write(perp_ctx *ctx, perp_journal *journal, const char *line, size_t n)
 {
   char *whole = perp_xalloc(n + 1, 1);
   memcpy(whole, line, n);
   whole[n] = '\n';
   ssize_t written;
-  do written = write(j->fd, whole, n + 1);
+  do written = write(journal->fd, whole, n + 1);
   while (written < 0 && errno == EINTR);
   int why = errno;
   free(whole);
   if (written != (ssize_t)(n + 1))
-    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", j->path,
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", journal->path,
                      written < 0 ? strerror(why) : "disk full");
   double now = perp_clock_wall();
-  if (now - j->synced > sync_interval) {
-    fdatasync(j->fd);
-    j->synced = now;
+  if (now - journal->synced > sync_interval) {
+    fdatasync(journal->fd);
+    journal->synced = now;
   }
   return PERP_OK;
 }
 
-void perp_journal_close(perp_journal *j)
+void perp_journal_close(perp_journal *journal)
 {
-  if (j->path == NULL) return;
-  fdatasync(j->fd);
-  close(j->fd);
-  free(j->path);
-  *j = (perp_journal){ .fd = -1 };
+  if (journal->path == NULL) return;
+  fdatasync(journal->fd);
+  close(journal->fd);
+  free(journal->path);
+  *journal = (perp_journal){ .fd = -1 };
 }
 
 static int is_journal(const struct dirent *e)
@@ -72,12 +72,12 @@ static int is_journal(const struct dirent *e)
 static perp_status journal_read_file(perp_ctx *ctx, const char *path, perp_journal_fn *each,
                                      void *user, int *torn)
 {
-  FILE *f = fopen(path, "re");
+  FILE *file = fopen(path, "re");
   char *line = NULL;
   size_t size = 0;
   ssize_t n;
-  if (f == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
-  while ((n = getline(&line, &size, f)) > 0) {
+  if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  while ((n = getline(&line, &size, file)) > 0) {
     if (line[n - 1] == '\n') n--;
     json_t *object = json_loadb(line, (size_t)n, 0, NULL);
     if (json_is_object(object))
@@ -86,9 +86,9 @@ static perp_status journal_read_file(perp_ctx *ctx, const char *path, perp_journ
       ++*torn;
     json_decref(object);
   }
-  const int why = ferror(f) ? errno : 0;
+  const int why = ferror(file) ? errno : 0;
   free(line);
-  fclose(f);
+  fclose(file);
   if (why == 0) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(why));
 }

@@ -9,11 +9,11 @@
 #include <string.h>
 
 /* In one word why there is no answer. */
-static const char *matrix_failure(const perp_record *a)
+static const char *matrix_failure(const perp_record *record)
 {
-  bool ran = a->status == PERP_CELL_DIVERGED || a->status == PERP_CELL_MAXITER ||
-             a->status == PERP_CELL_UNSOLVED;
-  return ran && a->reason[0] != '\0' ? a->reason : perp_cell_status_names[a->status];
+  bool ran = record->status == PERP_CELL_DIVERGED || record->status == PERP_CELL_MAXITER ||
+             record->status == PERP_CELL_UNSOLVED;
+  return ran && record->reason[0] != '\0' ? record->reason : perp_cell_status_names[record->status];
 }
 
 enum { ALL = 10 }; /* width of the column of totals */
@@ -99,43 +99,45 @@ static void print_matrix(const struct matrix *m, const char *head, FILE *out)
   print_causes(m, name, out);
 }
 
-bool perp_results_matrix(perp_results *r, FILE *out)
+bool perp_results_matrix(perp_results *results, FILE *out)
 {
-  const perp_study *s = r->study;
-  int problem = perp_kind_param(s->kind, "problem"), solver = -1;
-  for (int a = 0; a < s->n_axes; a++)
-    if (s->kind->params[s->axes[a].param].type == PERP_PARAM_PLUGIN) solver = s->axes[a].param;
+  const perp_study *study = results->study;
+  int problem = perp_kind_param(study->kind, "problem"), solver = -1;
+  for (int a = 0; a < study->n_axes; a++)
+    if (study->kind->params[study->axes[a].param].type == PERP_PARAM_PLUGIN)
+      solver = study->axes[a].param;
   if (problem < 0 || solver < 0) return false;
   struct matrix m = { 0 };
-  int n = r->plan.n, *row = perp_pool_alloc(&r->pool, (size_t)n, sizeof *row);
-  int *column = perp_pool_alloc(&r->pool, (size_t)n, sizeof *column);
-  int *cause = perp_pool_alloc(&r->pool, (size_t)n, sizeof *cause);
+  int n = results->plan.n, *row = perp_pool_alloc(&results->pool, (size_t)n, sizeof *row);
+  int *column = perp_pool_alloc(&results->pool, (size_t)n, sizeof *column);
+  int *cause = perp_pool_alloc(&results->pool, (size_t)n, sizeof *cause);
   for (int i = 0; i < n; i++) {
-    const perp_record *a = &r->record[i];
-    const char *text = r->plan.cells[i].value[problem].text;
+    const perp_record *a = &results->record[i];
+    const char *text = results->plan.cells[i].value[problem].text;
     row[i] = cause[i] = -1;
     if (a->status == PERP_CELL_PLANNED || a->status == PERP_CELL_SKIPPED) continue;
-    row[i] = perp_names_index(&r->pool, &m.solvers, r->plan.cells[i].value[solver].text, -1);
-    text = perp_pool_strndup(&r->pool, text, strcspn(text, ":"));
-    column[i] = perp_names_index(&r->pool, &m.families, text, -1);
+    row[i] = perp_names_index(&results->pool, &m.solvers, results->plan.cells[i].value[solver].text,
+                              -1);
+    text = perp_pool_strndup(&results->pool, text, strcspn(text, ":"));
+    column[i] = perp_names_index(&results->pool, &m.families, text, -1);
     /* a proof that there is no solution is an answer, too */
     if (a->status != PERP_CELL_OK && strcmp(a->reason, "infeasible") != 0)
-      cause[i] = perp_names_index(&r->pool, &m.causes, matrix_failure(a), -1);
+      cause[i] = perp_names_index(&results->pool, &m.causes, matrix_failure(a), -1);
   }
   size_t cells = (size_t)m.solvers.n * (size_t)m.families.n;
-  m.right = perp_pool_alloc(&r->pool, cells, sizeof *m.right);
-  m.total = perp_pool_alloc(&r->pool, cells, sizeof *m.total);
-  m.unsuited = perp_pool_alloc(&r->pool, cells, sizeof *m.unsuited);
-  m.missed = perp_pool_alloc(&r->pool, (size_t)m.solvers.n, sizeof *m.missed);
+  m.right = perp_pool_alloc(&results->pool, cells, sizeof *m.right);
+  m.total = perp_pool_alloc(&results->pool, cells, sizeof *m.total);
+  m.unsuited = perp_pool_alloc(&results->pool, cells, sizeof *m.unsuited);
+  m.missed = perp_pool_alloc(&results->pool, (size_t)m.solvers.n, sizeof *m.missed);
   for (int i = 0; i < n; i++) {
     if (row[i] < 0) continue;
     int k = row[i] * m.families.n + column[i];
     m.total[k]++;
     m.right[k] += cause[i] < 0;
-    m.unsuited[k] += strcmp(r->record[i].reason, "unsuited") == 0;
+    m.unsuited[k] += strcmp(results->record[i].reason, "unsuited") == 0;
     if (cause[i] >= 0) perp_tally_add(&m.missed[row[i]], m.causes.text[cause[i]], cause[i]);
   }
   bool some = m.solvers.n > 0 && m.families.n <= 52;
-  if (some) print_matrix(&m, s->kind->params[solver].key, out);
+  if (some) print_matrix(&m, study->kind->params[solver].key, out);
   return some;
 }

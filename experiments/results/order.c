@@ -42,26 +42,27 @@ perp_order perp_observed_order(const double *h, const double *err, int n, double
 perp_power perp_power_law(const double *x, const double *y, int n, double noise)
 {
   const double none = (double)NAN;
-  perp_power p = { none, none, none, HUGE_VAL, 0 };
+  perp_power power = { none, none, none, HUGE_VAL, 0 };
   double *slope = perp_xalloc((size_t)n * (size_t)n / 2 + 1, sizeof *slope);
   bool third = false;
   int k = 0;
   for (int i = 0; i < n; i++) {
     if (!(x[i] > 0) || !(y[i] > noise) || !isfinite(x[i]) || !isfinite(y[i])) continue;
-    p.from = fmin(p.from, x[i]);
-    p.to = fmax(p.to, x[i]);
+    power.from = fmin(power.from, x[i]);
+    power.to = fmax(power.to, x[i]);
     for (int j = 0; j < i; j++)
       if (x[j] > 0 && y[j] > noise && isfinite(x[j]) && isfinite(y[j]) && x[i] != x[j])
         slope[k++] = log(y[i] / y[j]) / log(x[i] / x[j]);
   }
   for (int i = 0; i < n; i++)
-    third = third || (y[i] > noise && isfinite(y[i]) && x[i] > p.from && x[i] < p.to);
+    third = third || (y[i] > noise && isfinite(y[i]) && x[i] > power.from && x[i] < power.to);
   if (third) {
     gsl_sort(slope, 1, (size_t)k);
-    p.lo = gsl_stats_quantile_from_sorted_data(slope, 1, (size_t)k, 0.25);
-    p.hi = gsl_stats_quantile_from_sorted_data(slope, 1, (size_t)k, 0.75);
-    if (p.hi - p.lo <= 1) p.slope = gsl_stats_median_from_sorted_data(slope, 1, (size_t)k);
+    power.lo = gsl_stats_quantile_from_sorted_data(slope, 1, (size_t)k, 0.25);
+    power.hi = gsl_stats_quantile_from_sorted_data(slope, 1, (size_t)k, 0.75);
+    if (power.hi - power.lo <= 1)
+      power.slope = gsl_stats_median_from_sorted_data(slope, 1, (size_t)k);
   }
   free(slope);
-  return p;
+  return power;
 }

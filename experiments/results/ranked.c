@@ -17,7 +17,7 @@ void perp_ranked_sort(perp_ranked *list, int n)
   if (n > 0) qsort(list, (size_t)n, sizeof *list, ranked_by_key);
 }
 
-int perp_results_group(const perp_results *r, int cell)
+int perp_results_group(const perp_results *results, int cell)
 {
-  return perp_results_wins(r, cell) ? 0 : perp_results_counts(r, cell) ? 1 : 2;
+  return perp_results_wins(results, cell) ? 0 : perp_results_counts(results, cell) ? 1 : 2;
 }

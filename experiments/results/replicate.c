@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-static double replicate_number(const perp_expr *e, const perp_scope *scope)
+static double replicate_number(const perp_expr *expr, const perp_scope *scope)
 {
-  if (e == NULL || perp_expr_undecided(e, scope)) return (double)NAN;
-  const perp_value v = perp_expr_eval(e, scope, -1);
-  return v.type == PERP_VALUE_NUMBER ? v.number : (double)NAN;
+  if (expr == NULL || perp_expr_undecided(expr, scope)) return (double)NAN;
+  const perp_value value = perp_expr_eval(expr, scope, -1);
+  return value.type == PERP_VALUE_NUMBER ? value.number : (double)NAN;
 }
 
 /* Does one figure agree with what is stated?  NaN agrees with nothing. */
@@ -35,123 +35,123 @@ struct replicate_tests {
   bool evidence;
 };
 
-static void replicate_conditions(const perp_replicate_row *row, const perp_scope *scope,
-                                 struct replicate_tests *t)
-{
-  if (row->kind == PERP_STATED_HOLDS) {
-    t->known = !perp_expr_undecided(row->holds, scope);
-    t->agrees = t->known && perp_expr_true(row->holds, scope, -1);
-  }
-  if (row->twin != NULL) {
-    t->twin_known = !perp_expr_undecided(row->twin, scope);
-    t->twin_passes = t->twin_known && perp_expr_true(row->twin, scope, -1);
-  }
-  t->evidence = row->evidence != NULL && !perp_expr_undecided(row->evidence, scope) &&
-                perp_expr_true(row->evidence, scope, -1);
-}
-
 static void replicate_figures(const perp_replicate_row *row, const perp_scope *scope,
-                              perp_replicate_result *p, struct replicate_tests *t)
+                              perp_replicate_result *result, struct replicate_tests *tests)
 {
   const bool numbers = row->kind == PERP_STATED_VALUE || row->kind == PERP_STATED_BELOW;
   if (!numbers) return;
-  t->known = t->twin_known = true;
+  tests->known = tests->twin_known = true;
   for (int i = 0; i < row->n_points; i++) {
-    p->measured[i] = replicate_number(row->point[i].measured, scope);
-    p->twin[i] = replicate_number(row->point[i].twin, scope);
-    t->known = t->known && !isnan(p->measured[i]);
-    t->twin_known = t->twin_known && !isnan(p->twin[i]);
+    result->measured[i] = replicate_number(row->point[i].measured, scope);
+    result->twin[i] = replicate_number(row->point[i].twin, scope);
+    tests->known = tests->known && !isnan(result->measured[i]);
+    tests->twin_known = tests->twin_known && !isnan(result->twin[i]);
   }
-  t->agrees = t->known && replicate_all_agree(row, p->measured);
-  t->twin_passes = t->twin_known && replicate_all_agree(row, p->twin);
+  tests->agrees = tests->known && replicate_all_agree(row, result->measured);
+  tests->twin_passes = tests->twin_known && replicate_all_agree(row, result->twin);
 }
 
 /* The interval stands for the figure: it agrees where both of its ends do, and the twin passes
  * inside of it. */
 static void replicate_interval(const perp_replicate_row *row, const perp_scope *scope,
-                               perp_replicate_result *p, struct replicate_tests *t)
+                               perp_replicate_result *result, struct replicate_tests *tests)
 {
   if (row->least == NULL || row->n_points == 0) return;
-  p->least = replicate_number(row->least, scope);
-  p->most = replicate_number(row->most, scope);
-  t->known = p->least <= p->most;
-  t->agrees = t->known;
-  t->twin_passes = t->twin_known;
+  result->least = replicate_number(row->least, scope);
+  result->most = replicate_number(row->most, scope);
+  tests->known = result->least <= result->most;
+  tests->agrees = tests->known;
+  tests->twin_passes = tests->twin_known;
   for (int i = 0; i < row->n_points; i++) {
     const double stated = row->point[i].value;
-    t->agrees = t->agrees && replicate_agrees(row, stated, p->least) &&
-                replicate_agrees(row, stated, p->most);
-    t->twin_passes = t->twin_passes && p->twin[i] >= p->least && p->twin[i] <= p->most;
+    tests->agrees = tests->agrees && replicate_agrees(row, stated, result->least) &&
+                    replicate_agrees(row, stated, result->most);
+    tests->twin_passes = tests->twin_passes && result->twin[i] >= result->least &&
+                         result->twin[i] <= result->most;
   }
 }
 
-static const char *replicate_judge(const perp_replicate_row *row, const struct replicate_tests *t,
-                                   perp_replicate_result *p)
+static const char *replicate_judge(const perp_replicate_row *row,
+                                   const struct replicate_tests *tests,
+                                   perp_replicate_result *result)
 {
-  p->none = true;
-  if (!t->known) return "a figure is missing: a run failed or was not made";
+  result->none = true;
+  if (!tests->known) return "a figure is missing: a run failed or was not made";
   const bool interval = row->least != NULL;
-  if (!t->agrees && !t->evidence && !interval)
+  if (!tests->agrees && !tests->evidence && !interval)
     return row->evidence != NULL ? "it is not reproduced, and its evidence does not hold"
                                  : "it is not reproduced, and has no evidence against it";
-  p->none = false;
-  p->verdict = t->agrees     ? PERP_REPLICATE_REPRODUCED
-               : t->evidence ? PERP_REPLICATE_CONTRADICTED
-                             : PERP_REPLICATE_UNDETERMINED;
-  if (p->verdict != row->declared)
-    return p->verdict == PERP_REPLICATE_REPRODUCED     ? "the runs reproduce it"
-           : p->verdict == PERP_REPLICATE_CONTRADICTED ? "the runs contradict it"
-                                                       : "the runs leave it undetermined";
-  if (!t->twin_known) return "a figure of its twin is missing, so the row tests nothing";
-  if (t->twin_passes) return "its twin passes too, so the row tests nothing";
-  p->confirmed = true;
+  result->none = false;
+  result->verdict = tests->agrees     ? PERP_REPLICATE_REPRODUCED
+                    : tests->evidence ? PERP_REPLICATE_CONTRADICTED
+                                      : PERP_REPLICATE_UNDETERMINED;
+  if (result->verdict != row->declared)
+    return result->verdict == PERP_REPLICATE_REPRODUCED     ? "the runs reproduce it"
+           : result->verdict == PERP_REPLICATE_CONTRADICTED ? "the runs contradict it"
+                                                            : "the runs leave it undetermined";
+  if (!tests->twin_known) return "a figure of its twin is missing, so the row tests nothing";
+  if (tests->twin_passes) return "its twin passes too, so the row tests nothing";
+  result->confirmed = true;
   return "";
 }
 
 static void replicate_one(const perp_replicate_row *row, const perp_scope *scope, perp_pool *pool,
-                          perp_replicate_result *p)
+                          perp_replicate_result *result)
 {
-  *p = (perp_replicate_result){ .row = row, .least = (double)NAN, .most = (double)NAN, .why = "" };
-  p->measured = perp_pool_alloc(pool, (size_t)row->n_points + 1, sizeof(double));
-  p->twin = perp_pool_alloc(pool, (size_t)row->n_points + 1, sizeof(double));
-  struct replicate_tests t = { 0 };
-  for (int i = 0; i < row->n_points; i++) p->measured[i] = p->twin[i] = (double)NAN;
-  p->run = row->kind == PERP_STATED_HOLDS || row->least != NULL ||
-           (row->n_points > 0 && row->point[0].measured != NULL);
-  if (!p->run) {
-    p->verdict =
+  *result = (perp_replicate_result){
+    .row = row, .least = (double)NAN, .most = (double)NAN, .why = ""
+  };
+  result->measured = perp_pool_alloc(pool, (size_t)row->n_points + 1, sizeof(double));
+  result->twin = perp_pool_alloc(pool, (size_t)row->n_points + 1, sizeof(double));
+  struct replicate_tests tests = { 0 };
+  for (int i = 0; i < row->n_points; i++) result->measured[i] = result->twin[i] = (double)NAN;
+  result->run = row->kind == PERP_STATED_HOLDS || row->least != NULL ||
+                (row->n_points > 0 && row->point[0].measured != NULL);
+  if (!result->run) {
+    result->verdict =
         PERP_REPLICATE_UNDETERMINED; /* nothing to test: the reader has asked what is missing */
-    p->confirmed = true;
+    result->confirmed = true;
     return;
   }
-  replicate_figures(row, scope, p, &t);
-  replicate_conditions(row, scope, &t);
-  replicate_interval(row, scope, p, &t);
-  p->why = replicate_judge(row, &t, p);
+  replicate_figures(row, scope, result, &tests);
+  if (row->kind == PERP_STATED_HOLDS) {
+    tests.known = !perp_expr_undecided(row->holds, scope);
+    tests.agrees = tests.known && perp_expr_true(row->holds, scope, -1);
+  }
+  if (row->twin != NULL) {
+    tests.twin_known = !perp_expr_undecided(row->twin, scope);
+    tests.twin_passes = tests.twin_known && perp_expr_true(row->twin, scope, -1);
+  }
+  tests.evidence = row->evidence != NULL && !perp_expr_undecided(row->evidence, scope) &&
+                   perp_expr_true(row->evidence, scope, -1);
+  replicate_interval(row, scope, result, &tests);
+  result->why = replicate_judge(row, &tests, result);
 }
 
-const perp_replicate_result *perp_results_replicate(const perp_ctx *ctx, perp_results *r)
+const perp_replicate_result *perp_results_replicate(const perp_ctx *ctx, perp_results *results)
 {
-  const perp_replicate *all = &r->study->replicate;
-  const perp_scope scope = perp_results_scope(ctx, r, true);
-  perp_replicate_result *list = perp_pool_alloc(&r->pool, (size_t)all->n_rows + 1, sizeof *list);
-  for (int i = 0; i < all->n_rows; i++) replicate_one(&all->row[i], &scope, &r->pool, &list[i]);
+  const perp_replicate *all = &results->study->replicate;
+  const perp_scope scope = perp_results_scope(ctx, results, true);
+  perp_replicate_result *list = perp_pool_alloc(&results->pool, (size_t)all->n_rows + 1,
+                                                sizeof *list);
+  for (int i = 0; i < all->n_rows; i++)
+    replicate_one(&all->row[i], &scope, &results->pool, &list[i]);
   return list;
 }
 
-perp_replicate_count perp_replicate_counted(const perp_study *s, const perp_replicate_result *list,
-                                            int paper)
+perp_replicate_count perp_replicate_counted(const perp_study *study,
+                                            const perp_replicate_result *list, int paper)
 {
   perp_replicate_count count = { 0 };
-  for (int i = 0; i < s->replicate.n_rows; i++) {
-    const perp_replicate_result *p = &list[i];
-    if (paper >= 0 && p->row->paper != paper) continue;
+  for (int i = 0; i < study->replicate.n_rows; i++) {
+    const perp_replicate_result *result = &list[i];
+    if (paper >= 0 && result->row->paper != paper) continue;
     count.rows++;
-    if (p->confirmed)
-      count.verdict[p->verdict]++;
+    if (result->confirmed)
+      count.verdict[result->verdict]++;
     else
       count.refuted++;
-    count.not_run += !p->run;
+    count.not_run += !result->run;
   }
   return count;
 }
@@ -173,10 +173,10 @@ static const char *replicate_points(perp_pool *pool, const perp_replicate_row *r
   const char *text = row->kind == PERP_STATED_BELOW && values == NULL ? "< " : "";
   for (int i = 0; i < row->n_points; i++) {
     char number[32];
-    const perp_replicate_point *p = &row->point[i];
-    const double v = values != NULL ? values[i] : p->value;
-    text = perp_pool_printf(pool, "%s%s%s%s%s", text, i > 0 ? ", " : "", p->x,
-                            p->x[0] != '\0' ? ": " : "",
+    const perp_replicate_point *point = &row->point[i];
+    const double v = values != NULL ? values[i] : point->value;
+    text = perp_pool_printf(pool, "%s%s%s%s%s", text, i > 0 ? ", " : "", point->x,
+                            point->x[0] != '\0' ? ": " : "",
                             isnan(v) ? "none" : perp_number(v, number));
   }
   return row->unit[0] != '\0' ? perp_pool_printf(pool, "%s %s", text, row->unit) : text;
@@ -188,23 +188,24 @@ const char *perp_replicate_stated_text(perp_pool *pool, const perp_replicate_row
   return row->kind == PERP_STATED_NOTHING ? "" : replicate_points(pool, row, NULL);
 }
 
-const char *perp_replicate_measured_text(perp_pool *pool, const perp_replicate_result *p)
+const char *perp_replicate_measured_text(perp_pool *pool, const perp_replicate_result *result)
 {
   char least[32], most[32];
-  if (!p->run) return "not run";
-  if (p->row->kind == PERP_STATED_HOLDS)
-    return p->none || p->verdict != PERP_REPLICATE_REPRODUCED ? "does not hold" : "holds";
-  if (p->row->least == NULL) return replicate_points(pool, p->row, p->measured);
-  if (isnan(p->least) || isnan(p->most)) return "none";
+  if (!result->run) return "not run";
+  if (result->row->kind == PERP_STATED_HOLDS)
+    return result->none || result->verdict != PERP_REPLICATE_REPRODUCED ? "does not hold" : "holds";
+  if (result->row->least == NULL) return replicate_points(pool, result->row, result->measured);
+  if (isnan(result->least) || isnan(result->most)) return "none";
   bool inside = true;
-  for (int i = 0; i < p->row->n_points; i++)
-    inside = inside && p->row->point[i].value >= p->least && p->row->point[i].value <= p->most;
-  return perp_pool_printf(pool, "%s to %s%s%s, stated value %s", perp_number(p->least, least),
-                          perp_number(p->most, most), p->row->unit[0] != '\0' ? " " : "",
-                          p->row->unit, inside ? "inside" : "outside");
+  for (int i = 0; i < result->row->n_points; i++)
+    inside = inside && result->row->point[i].value >= result->least &&
+             result->row->point[i].value <= result->most;
+  return perp_pool_printf(pool, "%s to %s%s%s, stated value %s", perp_number(result->least, least),
+                          perp_number(result->most, most), result->row->unit[0] != '\0' ? " " : "",
+                          result->row->unit, inside ? "inside" : "outside");
 }
 
-const char *perp_replicate_word(const perp_replicate_result *p)
+const char *perp_replicate_word(const perp_replicate_result *result)
 {
-  return p->confirmed ? perp_replicated_names[p->verdict] : "refuted";
+  return result->confirmed ? perp_replicated_names[result->verdict] : "refuted";
 }

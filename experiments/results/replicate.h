@@ -26,16 +26,16 @@ typedef struct perp_replicate_result {
   const char *why;         /* why it is not confirmed, "" */
 } perp_replicate_result;
 
-/* [n_rows] in the pool of r. */
-const perp_replicate_result *perp_results_replicate(const perp_ctx *ctx, perp_results *r);
+/* [n_rows] in the pool of results. */
+const perp_replicate_result *perp_results_replicate(const perp_ctx *ctx, perp_results *results);
 
 typedef struct perp_replicate_count {
   int rows, verdict[PERP_REPLICATE_VERDICTS]; /* verdicts that are confirmed */
   int not_run, refuted;
 } perp_replicate_count;
 /* paper -1: all of them. */
-perp_replicate_count perp_replicate_counted(const perp_study *s, const perp_replicate_result *list,
-                                            int paper);
+perp_replicate_count perp_replicate_counted(const perp_study *study,
+                                            const perp_replicate_result *list, int paper);
 /* "3 of 8 reproduced, 1 contradicted, 4 undetermined (2 not run), 0 refuted" in pool. */
 const char *perp_replicate_count_text(perp_pool *pool, const perp_replicate_count *count);
 /* "0.02 m", "< 1e-06 m", "1: 0.003, 2: 4.1e-12 m", "holds": what the document states. */

@@ -54,20 +54,20 @@ static double number_member(const json_t *line, const char *key)
   return perp_json_number(json_object_get(line, key));
 }
 
-static void fold_warnings(perp_results *r, perp_record *rec, const json_t *line)
+static void fold_warnings(perp_results *results, perp_record *rec, const json_t *line)
 {
   const json_t *list = json_object_get(line, "warnings");
   const size_t n = json_array_size(list);
   rec->n_warnings = 0;
   if (n == 0) return;
-  rec->warning = perp_pool_alloc(&r->pool, n, sizeof *rec->warning);
+  rec->warning = perp_pool_alloc(&results->pool, n, sizeof *rec->warning);
   for (size_t i = 0; i < n; i++) {
     const char *text = json_string_value(json_array_get(list, i));
-    if (text != NULL) rec->warning[rec->n_warnings++] = perp_pool_strdup(&r->pool, text);
+    if (text != NULL) rec->warning[rec->n_warnings++] = perp_pool_strdup(&results->pool, text);
   }
 }
 
-static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int schema)
+static void fold_cell(perp_results *results, perp_record *rec, const json_t *line, int schema)
 {
   int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
   const char *name = json_string_value(json_object_get(line, "status"));
@@ -76,15 +76,16 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status > PERP_CELL_SKIPPED) return;
   rec->attempt = attempt;
   rec->status = status;
-  rec->reason = perp_json_kept(&r->pool, line, "reason", "");
-  rec->cause = perp_json_kept(&r->pool, line, "cause", "");
-  fold_warnings(r, rec, line);
-  rec->resolved = perp_json_kept(&r->pool, line, "resolved", "");
-  rec->stderr_tail = perp_json_kept(&r->pool, line, "stderr", "");
-  rec->code = perp_json_kept(&r->pool, line, "code", "");
+  rec->reason = perp_json_kept(&results->pool, line, "reason", "");
+  rec->cause = perp_json_kept(&results->pool, line, "cause", "");
+  fold_warnings(results, rec, line);
+  rec->resolved = perp_json_kept(&results->pool, line, "resolved", "");
+  rec->stderr_tail = perp_json_kept(&results->pool, line, "stderr", "");
+  rec->code = perp_json_kept(&results->pool, line, "code", "");
   /* journals of before the status had the reason alone */
   if (strcmp(rec->reason, "unsuited") == 0 &&
-      (status == PERP_CELL_DIVERGED || (status == PERP_CELL_UNSOLVED && !r->study->kind->runs)))
+      (status == PERP_CELL_DIVERGED ||
+       (status == PERP_CELL_UNSOLVED && !results->study->kind->runs)))
     rec->status = PERP_CELL_UNSUITED;
   rec->schema = schema;
   rec->problems = number_member(line, "problems");
@@ -95,8 +96,8 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   rec->cpu_s = number_member(line, "cpu_s");
   rec->wall_s = number_member(line, "wall_s");
   const json_t *values = json_object_get(line, "values");
-  for (int m = 0; m < r->study->n_metrics; m++)
-    rec->value[m] = number_member(values, r->study->metric[m].name);
+  for (int m = 0; m < results->study->n_metrics; m++)
+    rec->value[m] = number_member(values, results->study->metric[m].name);
   rec->rounds = rec->noisy = 0; /* rounds timed what the attempt before computed */
 }
 
@@ -107,20 +108,22 @@ static int attempt_of(const perp_record *rec, const json_t *line)
   return attempt != NULL ? (int)json_integer_value(attempt) : rec->attempt;
 }
 
-static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
+static void fold_round(perp_results *results, perp_record *rec, const json_t *line)
 {
   if (attempt_of(rec, line) != rec->attempt) return; /* what it timed is no longer the result */
-  int most = r->study->measure.repeats; /* rounds of an earlier run beyond that are left out */
+  int most =
+      results->study->measure.repeats; /* rounds of an earlier run beyond that are left out */
   if (rec->rounds >= most) return;
-  const perp_metric *metrics = r->study->metric;
+  const perp_metric *metrics = results->study->metric;
   if (rec->round == NULL) {
-    rec->round = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics, sizeof *rec->round);
-    for (int m = 0; m < r->study->n_metrics; m++)
+    rec->round = perp_pool_alloc(&results->pool, (size_t)results->study->n_metrics,
+                                 sizeof *rec->round);
+    for (int m = 0; m < results->study->n_metrics; m++)
       if (metrics[m].timing)
-        rec->round[m] = perp_pool_alloc(&r->pool, (size_t)most, sizeof **rec->round);
-    rec->round_cpu = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_cpu);
-    rec->round_wall = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_wall);
-    rec->round_pace = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_pace);
+        rec->round[m] = perp_pool_alloc(&results->pool, (size_t)most, sizeof **rec->round);
+    rec->round_cpu = perp_pool_alloc(&results->pool, (size_t)most, sizeof *rec->round_cpu);
+    rec->round_wall = perp_pool_alloc(&results->pool, (size_t)most, sizeof *rec->round_wall);
+    rec->round_pace = perp_pool_alloc(&results->pool, (size_t)most, sizeof *rec->round_pace);
   }
   const json_t *values = json_object_get(line, "values");
   const double pace = number_member(line, "pace_s");
@@ -129,19 +132,20 @@ static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
   rec->round_wall[k] = number_member(line, "wall_s");
   rec->round_pace[k] = isfinite(pace) && pace > 0 ? pace : 0;
   if (rec->round_wall[k] > noisy_ratio * rec->round_cpu[k]) rec->noisy++;
-  for (int m = 0; m < r->study->n_metrics; m++)
+  for (int m = 0; m < results->study->n_metrics; m++)
     if (rec->round[m] != NULL) rec->round[m][k] = number_member(values, metrics[m].name);
 }
 
-void perp_results_note_env(perp_results *r, const char *id, const char *dir)
+void perp_results_note_env(perp_results *results, const char *id, const char *dir)
 {
   enum { MOST = 64 };
-  for (int i = 0; i < r->n_envs; i++)
-    if (strcmp(r->envs[i].id, id) == 0) return;
-  if (r->envs == NULL) r->envs = perp_pool_alloc(&r->pool, MOST, sizeof *r->envs);
-  if (r->n_envs == MOST) return;
-  r->envs[r->n_envs].id = perp_pool_strdup(&r->pool, id);
-  r->envs[r->n_envs++].dir = dir;
+  for (int i = 0; i < results->n_envs; i++)
+    if (strcmp(results->envs[i].id, id) == 0) return;
+  if (results->envs == NULL)
+    results->envs = perp_pool_alloc(&results->pool, MOST, sizeof *results->envs);
+  if (results->n_envs == MOST) return;
+  results->envs[results->n_envs].id = perp_pool_strdup(&results->pool, id);
+  results->envs[results->n_envs++].dir = dir;
 }
 
 static perp_code code_of(perp_pool *pool, const json_t *file)
@@ -152,52 +156,53 @@ static perp_code code_of(perp_pool *pool, const json_t *file)
 
 /* The files of code that a runner was made of; the last runner counts, and whether there were
  * others. */
-static void fold_program(perp_results *r, const json_t *line)
+static void fold_program(perp_results *results, const json_t *line)
 {
   const json_t *program = json_object_get(line, "program"),
                *plugins = json_object_get(line, "plugins");
   if (!json_is_object(program)) return;
   perp_text all = { 0 };
-  r->program = code_of(&r->pool, program);
-  perp_text_add(&all, "%s", r->program.hash);
-  r->n_plugins = (int)json_array_size(plugins);
-  r->plugin = perp_pool_alloc(&r->pool, (size_t)r->n_plugins + 1, sizeof *r->plugin);
-  for (int i = 0; i < r->n_plugins; i++) {
-    r->plugin[i] = code_of(&r->pool, json_array_get(plugins, (size_t)i));
-    perp_text_add(&all, " + %s", r->plugin[i].hash);
+  results->program = code_of(&results->pool, program);
+  perp_text_add(&all, "%s", results->program.hash);
+  results->n_plugins = (int)json_array_size(plugins);
+  results->plugin = perp_pool_alloc(&results->pool, (size_t)results->n_plugins + 1,
+                                    sizeof *results->plugin);
+  for (int i = 0; i < results->n_plugins; i++) {
+    results->plugin[i] = code_of(&results->pool, json_array_get(plugins, (size_t)i));
+    perp_text_add(&all, " + %s", results->plugin[i].hash);
   }
-  perp_names_index(&r->pool, &r->programs, perp_pool_strdup(&r->pool, all.s), -1);
-  r->n_programs = r->programs.n;
+  perp_names_index(&results->pool, &results->programs, perp_pool_strdup(&results->pool, all.s), -1);
+  results->n_programs = results->programs.n;
   perp_text_free(&all);
 }
 
 /* Journals before these were written do not say them. */
-static void fold_limits(perp_results *r, const json_t *line)
+static void fold_limits(perp_results *results, const json_t *line)
 {
   const double timeout = number_member(line, "timeout"), memory = number_member(line, "memory");
   if (isnan(timeout) || isnan(memory)) return;
   perp_names_index(
-      &r->pool, &r->limits,
-      perp_pool_printf(&r->pool, "%g s, %.0f MiB (0: none)", timeout, memory / 1048576), -1);
+      &results->pool, &results->limits,
+      perp_pool_printf(&results->pool, "%g s, %.0f MiB (0: none)", timeout, memory / 1048576), -1);
 }
 
 static void fold_line(void *user, const json_t *line)
 {
   struct fold *f = user;
-  perp_results *r = f->r;
+  perp_results *results = f->r;
   const char *event = json_string_value(json_object_get(line, "event"));
   if (event == NULL) return;
   double t = number_member(line, "t");
-  if (!(r->started <= t)) r->started = isnan(t) ? r->started : t;
-  if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
+  if (!(results->started <= t)) results->started = isnan(t) ? results->started : t;
+  if (!(results->ended >= t)) results->ended = isnan(t) ? results->ended : t;
   const char *env = json_string_value(json_object_get(line, "env"));
   if (strcmp(event, "run") == 0) { /* the first line of each journal */
     const json_t *schema = json_object_get(line, "schema");
     f->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
     if (f->schema > f->newest) f->newest = f->schema;
-    if (env != NULL) perp_results_note_env(r, env, r->dir);
-    fold_program(r, line);
-    fold_limits(r, line);
+    if (env != NULL) perp_results_note_env(results, env, results->dir);
+    fold_program(results, line);
+    fold_limits(results, line);
   }
   int i = results_cell_of(f, line);
   if (i < 0) return;
@@ -205,156 +210,160 @@ static void fold_line(void *user, const json_t *line)
     int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
     if (attempt > f->started[i]) f->started[i] = attempt;
   } else if (strcmp(event, "cell") == 0)
-    fold_cell(r, &r->record[i], line, f->schema);
-  else if (strcmp(event, "time") == 0 && attempt_of(&r->record[i], line) > r->record[i].attempt)
+    fold_cell(results, &results->record[i], line, f->schema);
+  else if (strcmp(event, "time") == 0 &&
+           attempt_of(&results->record[i], line) > results->record[i].attempt)
     json_array_append(f->early, (json_t *)(uintptr_t)line);
   else if (strcmp(event, "time") == 0)
-    fold_round(r, &r->record[i], line);
+    fold_round(results, &results->record[i], line);
 }
 
 /* Cells that --only, --skip left out are skipped, not planned. */
-static perp_status apply_selection(perp_ctx *ctx, perp_results *r)
+static perp_status apply_selection(perp_ctx *ctx, perp_results *results)
 {
-  const char *texts[2] = { r->selection.only, r->selection.skip };
+  const char *texts[2] = { results->selection.only, results->selection.skip };
   perp_plan_scope scope;
   /* the selection looked at the status before the run; what ran since then is not skipped anyway */
-  perp_plan_scope_init(ctx, &scope, r->study, &r->plan, NULL);
+  perp_plan_scope_init(ctx, &scope, results->study, &results->plan, NULL);
   for (int k = 0; k < 2; k++) {
     if (texts[k] == NULL) continue;
     perp_expr_error error;
-    perp_expr *e = perp_expr_parse(&r->pool, &scope.scope, texts[k], &error);
-    if (e == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s/plan.jsonl: %s", r->dir, error.message);
-    for (int i = 0; i < r->plan.n; i++)
-      if (r->record[i].status == PERP_CELL_PLANNED &&
-          perp_expr_true(e, &scope.scope, i) == (k == 1)) {
-        r->record[i].status = PERP_CELL_SKIPPED;
-        r->record[i].cause = perp_pool_printf(&r->pool, "--%s '%s'", k == 0 ? "only" : "skip",
-                                              texts[k]);
+    perp_expr *expr = perp_expr_parse(&results->pool, &scope.scope, texts[k], &error);
+    if (expr == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s/plan.jsonl: %s", results->dir, error.message);
+    for (int i = 0; i < results->plan.n; i++)
+      if (results->record[i].status == PERP_CELL_PLANNED &&
+          perp_expr_true(expr, &scope.scope, i) == (k == 1)) {
+        results->record[i].status = PERP_CELL_SKIPPED;
+        results->record[i].cause = perp_pool_printf(&results->pool, "--%s '%s'",
+                                                    k == 0 ? "only" : "skip", texts[k]);
       }
   }
   return PERP_OK;
 }
 
-static perp_status load_records(perp_ctx *ctx, perp_results *r)
+static perp_status load_records(perp_ctx *ctx, perp_results *results)
 {
   const double unknown = (double)NAN;
-  int n = r->plan.n;
-  r->record = perp_pool_alloc(&r->pool, (size_t)n, sizeof *r->record);
+  int n = results->plan.n;
+  results->record = perp_pool_alloc(&results->pool, (size_t)n, sizeof *results->record);
   for (int i = 0; i < n; i++) {
-    r->record[i] = (perp_record){ .dir = r->dir,
-                                  .reason = "",
-                                  .cause = "",
-                                  .resolved = "",
-                                  .stderr_tail = "",
-                                  .code = "",
-                                  .schema = PERP_RESULTS_SCHEMA,
-                                  .problems = unknown,
-                                  .unsolved = unknown,
-                                  .swept = unknown,
-                                  .reached = unknown };
-    r->record[i].value = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics,
-                                         sizeof *r->record[i].value);
-    for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = unknown;
+    results->record[i] = (perp_record){ .dir = results->dir,
+                                        .reason = "",
+                                        .cause = "",
+                                        .resolved = "",
+                                        .stderr_tail = "",
+                                        .code = "",
+                                        .schema = PERP_RESULTS_SCHEMA,
+                                        .problems = unknown,
+                                        .unsolved = unknown,
+                                        .swept = unknown,
+                                        .reached = unknown };
+    results->record[i].value = perp_pool_alloc(&results->pool, (size_t)results->study->n_metrics,
+                                               sizeof *results->record[i].value);
+    for (int m = 0; m < results->study->n_metrics; m++) results->record[i].value[m] = unknown;
   }
   struct fold f = {
-    .r = r, .cells = json_object(), .early = json_array(), .schema = r->selection.schema
+    .r = results, .cells = json_object(), .early = json_array(), .schema = results->selection.schema
   };
-  f.started = perp_pool_alloc(&r->pool, (size_t)n, sizeof *f.started);
-  for (int i = 0; i < n; i++) json_object_set_new(f.cells, r->plan.cells[i].id, json_integer(i));
-  const char *journal = perp_pool_printf(&r->pool, "%s/journal", r->dir);
-  perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &r->torn);
+  f.started = perp_pool_alloc(&results->pool, (size_t)n, sizeof *f.started);
+  for (int i = 0; i < n; i++)
+    json_object_set_new(f.cells, results->plan.cells[i].id, json_integer(i));
+  const char *journal = perp_pool_printf(&results->pool, "%s/journal", results->dir);
+  perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &results->torn);
   for (size_t k = 0; k < json_array_size(f.early); k++) {
     const json_t *line = json_array_get(f.early, k);
-    fold_round(r, &r->record[results_cell_of(&f, line)], line);
+    fold_round(results, &results->record[results_cell_of(&f, line)], line);
   }
   json_decref(f.early);
-  for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
+  for (int i = 0; i < n; i++)
+    results->record[i].interrupted = f.started[i] > results->record[i].attempt;
   json_decref(f.cells);
   if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
-    status = perp_schema_unknown(ctx, r->dir, f.newest);
+    status = perp_schema_unknown(ctx, results->dir, f.newest);
   return status;
 }
 
-/* A study that does not read may lack the outside plug-ins it was run with: the head of the plan
- * has them. */
-static void add_plugin_hint(perp_ctx *ctx, const char *plan)
+void perp_results_count(perp_results *results)
 {
-  char *text = perp_read_file(plan, NULL);
-  json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
-  const char *plugins = json_string_value(json_object_get(head, "plugins"));
-  size_t n = strlen(ctx->msg);
-  /* words for a command line of the reader, or else nothing that looks like them */
-  if (plugins != NULL)
-    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run used%s",
-             perp_shell_only_words(plugins) ? plugins : " the plug-ins listed in plan.jsonl");
-  json_decref(head);
-  free(text);
-}
-
-void perp_results_count(perp_results *r)
-{
-  r->as_recorded = 0;
-  memset(r->count, 0, sizeof r->count);
-  for (int i = 0; i < r->plan.n; i++) {
-    r->count[r->record[i].status]++;
-    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
+  results->as_recorded = 0;
+  memset(results->count, 0, sizeof results->count);
+  for (int i = 0; i < results->plan.n; i++) {
+    results->count[results->record[i].status]++;
+    results->as_recorded += results->record[i].schema < 2 &&
+                            results->record[i].status == PERP_CELL_OK;
   }
 }
 
-static perp_status results_read(perp_ctx *ctx, const perp_cell_kind *const *kinds, perp_results *r)
+static perp_status results_read(perp_ctx *ctx, const perp_cell_kind *const *kinds,
+                                perp_results *results)
 {
-  const char *study = perp_pool_printf(&r->pool, "%s/study.yaml", r->dir);
-  const char *plan = perp_pool_printf(&r->pool, "%s/plan.jsonl", r->dir);
+  const char *study = perp_pool_printf(&results->pool, "%s/study.yaml", results->dir);
+  const char *plan = perp_pool_printf(&results->pool, "%s/plan.jsonl", results->dir);
   if (!perp_exists(study) || !perp_exists(plan))
-    return PERP_FAIL(ctx, PERP_ERR_IO, "%s is not a results folder (no %s in it)", r->dir,
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s is not a results folder (no %s in it)", results->dir,
                      perp_exists(study) ? "plan.jsonl" : "study.yaml");
   perp_diag diag = { 0 };
-  const perp_study_request q = { .file = study, .profile = "", .kinds = kinds };
-  perp_status status = perp_study_read(ctx, &q, &diag, &r->study);
+  const perp_study_request request = { .file = study, .profile = "", .kinds = kinds };
+  perp_status status = perp_study_read(ctx, &request, &diag, &results->study);
   if (status != PERP_OK) {
     char first[300];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
     status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
-    add_plugin_hint(ctx, plan);
+    /* A study that does not read may lack the outside plug-ins it was run with: the head of the
+     * plan has them. */
+    char *text = perp_read_file(plan, NULL);
+    json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
+    const char *plugins = json_string_value(json_object_get(head, "plugins"));
+    size_t n = strlen(ctx->msg);
+    /* words for a command line of the reader, or else nothing that looks like them */
+    if (plugins != NULL)
+      snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run used%s",
+               perp_shell_only_words(plugins) ? plugins : " the plug-ins listed in plan.jsonl");
+    json_decref(head);
+    free(text);
   }
   perp_diag_free(&diag);
   PERP_TRY(status);
-  PERP_TRY(perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection));
-  PERP_TRY(load_records(ctx, r));
-  PERP_TRY(apply_selection(ctx, r));
-  perp_results_count(r);
+  PERP_TRY(perp_plan_load(ctx, plan, results->study, &results->plan, &results->selection));
+  PERP_TRY(load_records(ctx, results));
+  PERP_TRY(apply_selection(ctx, results));
+  perp_results_count(results);
   return PERP_OK;
 }
 
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
-                              perp_results *r)
+                              perp_results *results)
 {
-  *r = (perp_results){ .dir = perp_xstrdup(dir), .started = (double)NAN, .ended = (double)NAN };
-  const perp_status status = results_read(ctx, kinds, r);
-  if (status != PERP_OK) perp_results_free(r);
+  *results = (perp_results){ .dir = perp_xstrdup(dir),
+                             .started = (double)NAN,
+                             .ended = (double)NAN };
+  const perp_status status = results_read(ctx, kinds, results);
+  if (status != PERP_OK) perp_results_free(results);
   return status;
 }
 
-void perp_results_free(perp_results *r)
+void perp_results_free(perp_results *results)
 {
-  perp_plan_free(&r->plan);
-  perp_study_free(r->study);
-  perp_pool_free(&r->pool);
-  free(r->dir);
-  *r = (perp_results){ 0 };
+  perp_plan_free(&results->plan);
+  perp_study_free(results->study);
+  perp_pool_free(&results->pool);
+  free(results->dir);
+  *results = (perp_results){ 0 };
 }
 
 perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                                       const perp_cell_kind *const *kinds)
 {
-  perp_results r;
+  perp_results results;
   perp_ctx quiet = *ctx;
   bool older = false;
-  if (perp_results_load(&quiet, dir, kinds, &r) != PERP_OK) return PERP_OK; /* nothing there yet */
-  for (int i = 0; i < r.plan.n; i++)
-    older = older || (r.record[i].attempt > 0 && r.record[i].schema < PERP_RESULTS_SCHEMA);
-  perp_results_free(&r);
+  if (perp_results_load(&quiet, dir, kinds, &results) != PERP_OK)
+    return PERP_OK; /* nothing there yet */
+  for (int i = 0; i < results.plan.n; i++)
+    older = older ||
+            (results.record[i].attempt > 0 && results.record[i].schema < PERP_RESULTS_SCHEMA);
+  perp_results_free(&results);
   if (!older) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_FORMAT,
                    "%s has results of schema 1, where ok did not mean that all problems were "
@@ -364,100 +373,103 @@ perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
 
 /* ---- questions ---- */
 
-int perp_results_metric(const perp_results *r, const char *name)
+int perp_results_metric(const perp_results *results, const char *name)
 {
-  const perp_metric *m = perp_study_metric(r->study, name);
-  return m != NULL ? (int)(m - r->study->metric) : -1;
+  const perp_metric *metric = perp_study_metric(results->study, name);
+  return metric != NULL ? (int)(metric - results->study->metric) : -1;
 }
 
-perp_quartiles perp_results_timing(const perp_results *r, int cell, int m)
+perp_quartiles perp_results_timing(const perp_results *results, int cell, int m)
 {
-  const perp_record *rec = &r->record[cell];
+  const perp_record *rec = &results->record[cell];
   double *v = perp_xalloc((size_t)rec->rounds + 1, sizeof *v);
   int n = 0;
   for (int k = 0; k < rec->rounds; k++)
     if (rec->round[m] != NULL && isfinite(rec->round[m][k])) v[n++] = rec->round[m][k];
   if (n == 0 && isfinite(rec->value[m])) v[n++] = rec->value[m];
-  perp_quartiles s = quartiles_of(v, n);
+  perp_quartiles quartiles = quartiles_of(v, n);
   free(v);
-  return s;
+  return quartiles;
 }
 
-double perp_results_value(const perp_results *r, int cell, int m)
+double perp_results_value(const perp_results *results, int cell, int m)
 {
-  if (r->record[cell].rounds == 0)
-    return isfinite(r->record[cell].value[m]) || !r->study->metric[m].timing
-               ? r->record[cell].value[m]
+  if (results->record[cell].rounds == 0)
+    return isfinite(results->record[cell].value[m]) || !results->study->metric[m].timing
+               ? results->record[cell].value[m]
                : (double)NAN;
-  if (r->study->metric[m].timing) return perp_results_timing(r, cell, m).median;
-  return r->record[cell].value[m];
+  if (results->study->metric[m].timing) return perp_results_timing(results, cell, m).median;
+  return results->record[cell].value[m];
 }
 
-const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
+const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *results, int cell,
                                     const char *name, char *buf, size_t size, double *number)
 {
   char key[64];
   snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
-  int p = perp_kind_param(r->study->kind, key);
+  int p = perp_kind_param(results->study->kind, key);
   const char *option = strchr(name, '.');
   buf[0] = '\0';
   if (number != NULL) *number = (double)NAN;
   if (p < 0 || option == NULL) return NULL;
-  return perp_option_text(ctx, r->study->kind->params[p].plugin, r->plan.cells[cell].value[p].text,
-                          option + 1, buf, size, number);
+  return perp_option_text(ctx, results->study->kind->params[p].plugin,
+                          results->plan.cells[cell].value[p].text, option + 1, buf, size, number);
 }
 
-perp_names perp_results_part_columns(perp_results *r)
+perp_names perp_results_part_columns(perp_results *results)
 {
-  const perp_study *s = r->study;
+  const perp_study *study = results->study;
   perp_names columns = { 0 };
-  for (int p = 0; p < s->n_params; p++) {
-    const char *key = s->kind->params[p].key;
-    if (s->kind->params[p].type != PERP_PARAM_PLUGIN) continue;
-    for (int i = 0; i < r->plan.n; i++) {
-      const char *at = strchr(r->plan.cells[i].value[p].text, ':');
+  for (int p = 0; p < study->n_params; p++) {
+    const char *key = study->kind->params[p].key;
+    if (study->kind->params[p].type != PERP_PARAM_PLUGIN) continue;
+    for (int i = 0; i < results->plan.n; i++) {
+      const char *at = strchr(results->plan.cells[i].value[p].text, ':');
       /* a colon belongs to names, too: gsl:rk4 */
       if (at == NULL || strchr(at, '=') == NULL) continue;
-      perp_names_index(&r->pool, &columns, perp_pool_printf(&r->pool, "%s.name", key), -1);
+      perp_names_index(&results->pool, &columns, perp_pool_printf(&results->pool, "%s.name", key),
+                       -1);
       for (; at != NULL && *at != '('; at = strpbrk(at + 1, ":,(")) {
         const size_t n = strcspn(at + 1, "=:,(");
         if (at[1 + n] == '=')
-          perp_names_index(&r->pool, &columns,
-                           perp_pool_printf(&r->pool, "%s.%.*s", key, (int)n, at + 1), -1);
+          perp_names_index(&results->pool, &columns,
+                           perp_pool_printf(&results->pool, "%s.%.*s", key, (int)n, at + 1), -1);
       }
     }
   }
-  for (int o = 0; o < s->option_columns.n; o++)
-    perp_names_index(&r->pool, &columns, s->option_columns.text[o], -1);
+  for (int o = 0; o < study->option_columns.n; o++)
+    perp_names_index(&results->pool, &columns, study->option_columns.text[o], -1);
   return columns;
 }
 
-void perp_results_part(const perp_ctx *ctx, const perp_results *r, int cell, const char *column,
-                       char *buf, size_t size)
+void perp_results_part(const perp_ctx *ctx, const perp_results *results, int cell,
+                       const char *column, char *buf, size_t size)
 {
   const char *dot = strchr(column, '.');
   char key[64];
   snprintf(key, sizeof key, "%.*s", (int)(dot - column), column);
   if (strcmp(dot, ".name") != 0) {
-    perp_results_option(ctx, r, cell, column, buf, size, NULL);
+    perp_results_option(ctx, results, cell, column, buf, size, NULL);
     return;
   }
-  const int p = perp_kind_param(r->study->kind, key);
-  const char *text = r->plan.cells[cell].value[p].text;
-  snprintf(buf, size, "%.*s", (int)perp_study_name_length(&r->study->kind->params[p], text), text);
+  const int p = perp_kind_param(results->study->kind, key);
+  const char *text = results->plan.cells[cell].value[p].text;
+  snprintf(buf, size, "%.*s", (int)perp_study_name_length(&results->study->kind->params[p], text),
+           text);
 }
 
-static void column_value(void *user, int row, int column, perp_value *v)
+static void column_value(void *user, int row, int column, perp_value *value)
 {
-  perp_results *r = user;
-  const perp_study *s = r->study;
-  if (column < s->n_params)
-    *v = r->plan.cells[row].value[column];
-  else if (column == s->n_params)
-    *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[r->record[row].status] };
+  perp_results *results = user;
+  const perp_study *study = results->study;
+  if (column < study->n_params)
+    *value = results->plan.cells[row].value[column];
+  else if (column == study->n_params)
+    *value = (perp_value){ PERP_VALUE_TEXT, 0,
+                           perp_cell_status_names[results->record[row].status] };
   else
-    *v = (perp_value){ PERP_VALUE_NUMBER, perp_results_value(r, row, column - s->n_params - 1),
-                       NULL };
+    *value = (perp_value){ PERP_VALUE_NUMBER,
+                           perp_results_value(results, row, column - study->n_params - 1), NULL };
 }
 
 double perp_record_share(const perp_record *rec)
@@ -474,24 +486,25 @@ const char *perp_record_mark(const perp_record *rec, char buf[32])
   return buf;
 }
 
-bool perp_results_wins(const perp_results *r, int cell)
+bool perp_results_wins(const perp_results *results, int cell)
 {
-  const perp_record *rec = &r->record[cell];
+  const perp_record *rec = &results->record[cell];
   return rec->status == PERP_CELL_OK ||
-         (rec->status == PERP_CELL_UNSOLVED && r->study->kind->runs &&
-          perp_record_share(rec) <= r->study->accept.unsolved);
+         (rec->status == PERP_CELL_UNSOLVED && results->study->kind->runs &&
+          perp_record_share(rec) <= results->study->accept.unsolved);
 }
 
-bool perp_results_counts(const perp_results *r, int cell)
+bool perp_results_counts(const perp_results *results, int cell)
 {
-  return perp_results_wins(r, cell) || r->record[cell].status == PERP_CELL_FIXED_WORK;
+  return perp_results_wins(results, cell) || results->record[cell].status == PERP_CELL_FIXED_WORK;
 }
 
-int perp_results_proved(const perp_results *r)
+int perp_results_proved(const perp_results *results)
 {
   int n = 0;
-  for (int i = 0; i < r->plan.n; i++)
-    n += r->record[i].status == PERP_CELL_OK && strcmp(r->record[i].reason, "infeasible") == 0;
+  for (int i = 0; i < results->plan.n; i++)
+    n += results->record[i].status == PERP_CELL_OK &&
+         strcmp(results->record[i].reason, "infeasible") == 0;
   return n;
 }
 
@@ -500,16 +513,16 @@ static bool row_counts(void *user, int row)
   return perp_results_counts(user, row);
 }
 
-perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates)
+perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *results, bool aggregates)
 {
   return (perp_scope){ .ctx = ctx,
-                       .columns = r->study->columns,
-                       .n_columns = r->study->n_columns,
+                       .columns = results->study->columns,
+                       .n_columns = results->study->n_columns,
                        .aggregates = aggregates,
-                       .rows = r->plan.n,
+                       .rows = results->plan.n,
                        .value = column_value,
                        .counts = row_counts,
-                       .user = r };
+                       .user = results };
 }
 
 const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r)
@@ -518,25 +531,25 @@ const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *
   perp_claim_result *results = perp_pool_alloc(&r->pool, (size_t)n, sizeof *results);
   const perp_scope scope = perp_results_scope(ctx, r, true);
   for (int i = 0; i < n; i++) {
-    const perp_expr *e = r->study->claims[i].expr;
+    const perp_expr *expr = r->study->claims[i].expr;
     results[i].claim = &r->study->claims[i];
-    results[i].verdict = perp_expr_undecided(e, &scope)  ? PERP_CLAIM_UNDECIDED
-                         : perp_expr_true(e, &scope, -1) ? PERP_CLAIM_PROVED
-                                                         : PERP_CLAIM_REFUTED;
-    perp_expr_sides(e, &scope, &results[i].left, &results[i].right);
+    results[i].verdict = perp_expr_undecided(expr, &scope)  ? PERP_CLAIM_UNDECIDED
+                         : perp_expr_true(expr, &scope, -1) ? PERP_CLAIM_PROVED
+                                                            : PERP_CLAIM_REFUTED;
+    perp_expr_sides(expr, &scope, &results[i].left, &results[i].right);
   }
   return results;
 }
 
-const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *c)
+const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *result)
 {
   char left[32], right[32];
-  const perp_optional *absent = perp_expr_absent(c->claim->expr);
+  const perp_optional *absent = perp_expr_absent(result->claim->expr);
   if (absent != NULL)
     return perp_pool_printf(pool, " [needs %s: ./perp setup %s]", absent->packages, absent->part);
-  if (isnan(c->left) || isnan(c->right)) return "";
-  return perp_pool_printf(pool, " [%s against %s]", perp_number(c->left, left),
-                          perp_number(c->right, right));
+  if (isnan(result->left) || isnan(result->right)) return "";
+  return perp_pool_printf(pool, " [%s against %s]", perp_number(result->left, left),
+                          perp_number(result->right, right));
 }
 
 const char *perp_verdict_name(perp_verdict verdict)
@@ -558,63 +571,65 @@ static int by_mismatch(const void *a, const void *b)
 }
 
 /* How many decades a cell is off a published figure; NaN when it has none. */
-static double results_decades_off(const perp_results *r, int cell, const perp_published *figure)
+static double results_decades_off(const perp_results *results, int cell,
+                                  const perp_published *figure)
 {
-  double ours = perp_results_value(r, cell, perp_results_metric(r, figure->metric));
-  return perp_results_wins(r, cell) && isfinite(ours) ? fabs(log10(ours / figure->value))
-                                                      : (double)NAN;
+  double ours = perp_results_value(results, cell, perp_results_metric(results, figure->metric));
+  return perp_results_wins(results, cell) && isfinite(ours) ? fabs(log10(ours / figure->value))
+                                                            : (double)NAN;
 }
 
 /* The parameters that no `where` of a figure mentions, of one cell. */
-static const char *variant_label(perp_results *r, int cell)
+static const char *variant_label(perp_results *results, int cell)
 {
-  const perp_study *s = r->study;
+  const perp_study *study = results->study;
   const char *label = "";
-  for (int p = 0; p < s->n_params; p++) {
-    bool mentioned = s->fixed[p] != NULL; /* what does not vary need not be said */
-    for (int k = 0; k < s->n_published && !mentioned; k++)
-      mentioned = perp_expr_mentions(s->published[k].where, p);
+  for (int p = 0; p < study->n_params; p++) {
+    bool mentioned = study->fixed[p] != NULL; /* what does not vary need not be said */
+    for (int k = 0; k < study->n_published && !mentioned; k++)
+      mentioned = perp_expr_mentions(study->published[k].where, p);
     if (mentioned) continue;
-    const char *value = r->plan.cells[cell].value[p].text;
-    label = perp_pool_printf(&r->pool, "%s%s%s", label, label[0] ? " " : "",
+    const char *value = results->plan.cells[cell].value[p].text;
+    label = perp_pool_printf(&results->pool, "%s%s%s", label, label[0] ? " " : "",
                              value[0] ? value : "-");
   }
   return label;
 }
 
-int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **out)
+int perp_results_variants(const perp_ctx *ctx, perp_results *results, perp_variant **out)
 {
-  const perp_study *s = r->study;
+  const perp_study *study = results->study;
   *out = NULL;
-  if (s->n_published == 0) return 0;
-  const perp_scope scope = perp_results_scope(ctx, r, false);
-  perp_variant *list = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *list);
+  if (study->n_published == 0) return 0;
+  const perp_scope scope = perp_results_scope(ctx, results, false);
+  perp_variant *list = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *list);
   perp_names labels = { 0 };
-  for (int i = 0; i < r->plan.n; i++) {
-    int known = labels.n, v = perp_names_index(&r->pool, &labels, variant_label(r, i), -1);
+  for (int i = 0; i < results->plan.n; i++) {
+    int known = labels.n,
+        v = perp_names_index(&results->pool, &labels, variant_label(results, i), -1);
     if (v == known) {
       list[v].label = labels.text[v];
-      list[v].cell = perp_pool_alloc(&r->pool, (size_t)s->n_published, sizeof(int));
-      for (int k = 0; k < s->n_published; k++) list[v].cell[k] = -1;
+      list[v].cell = perp_pool_alloc(&results->pool, (size_t)study->n_published, sizeof(int));
+      for (int k = 0; k < study->n_published; k++) list[v].cell[k] = -1;
     }
-    for (int k = 0; k < s->n_published; k++) {
-      const perp_published *figure = &s->published[k];
+    for (int k = 0; k < study->n_published; k++) {
+      const perp_published *figure = &study->published[k];
       int *cell = &list[v].cell[k];
       if (!perp_expr_true(figure->where, &scope, i) ||
           (figure->conditions != NULL && !perp_expr_true(figure->conditions, &scope, i)))
         continue;
       /* several cells match: the worst one stands for the variant */
-      double before = *cell < 0 ? 0 : results_decades_off(r, *cell, figure);
-      if (*cell < 0 || (!isnan(before) && !(results_decades_off(r, i, figure) <= before)))
+      double before = *cell < 0 ? 0 : results_decades_off(results, *cell, figure);
+      if (*cell < 0 || (!isnan(before) && !(results_decades_off(results, i, figure) <= before)))
         *cell = i;
     }
   }
   int kept = 0; /* variants that no figure is about say nothing */
   for (int v = 0; v < labels.n; v++) {
     int covered = 0;
-    for (int k = 0; k < s->n_published; k++) {
+    for (int k = 0; k < study->n_published; k++) {
       if (list[v].cell[k] < 0) continue;
-      double miss = results_decades_off(r, list[v].cell[k], &s->published[k]);
+      double miss = results_decades_off(results, list[v].cell[k], &study->published[k]);
       list[v].mismatch += miss < failed_counts ? miss : failed_counts;
       covered++;
     }

@@ -79,28 +79,28 @@ typedef struct perp_results {
 /* kinds NULL: those registered.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no
  * results folder or its study no longer reads. */
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
-                              perp_results *r);
-void perp_results_free(perp_results *r);
+                              perp_results *results);
+void perp_results_free(perp_results *results);
 /* PERP_ERR_FORMAT with a message when results in dir are of an older schema: nothing may be added
  * to them. */
 perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                                       const perp_cell_kind *const *kinds);
 /* Count the records anew: count, as_recorded. */
-void perp_results_count(perp_results *r);
+void perp_results_count(perp_results *results);
 /* In what the programs, compilers, libraries and limits that made the results differ, a line each;
  * nothing: they are alike. */
-void perp_results_unlike(const perp_results *r, perp_text *out);
+void perp_results_unlike(const perp_results *results, perp_text *out);
 /* Add an environment that is not known yet; dir must outlive r. */
-void perp_results_note_env(perp_results *r, const char *id, const char *dir);
+void perp_results_note_env(perp_results *results, const char *id, const char *dir);
 
 /* May this cell win: be best, an answer, a part of a claim?  ok, or unsolved within the share that
  * the study accepts. */
-bool perp_results_wins(const perp_results *r, int cell);
+bool perp_results_wins(const perp_results *results, int cell);
 /* Does it at least count for claims and figures: may it win, or was a fixed amount of work its
  * task? */
-bool perp_results_counts(const perp_results *r, int cell);
+bool perp_results_counts(const perp_results *results, int cell);
 /* Cells whose answer is a proof that there is no solution. */
-int perp_results_proved(const perp_results *r);
+int perp_results_proved(const perp_results *results);
 /* A cell in a ranking. */
 typedef struct perp_ranked {
   int cell, group; /* 0: may win; 1, 2: fixed work and unsolved, among themselves behind these */
@@ -108,7 +108,7 @@ typedef struct perp_ranked {
   int at;          /* place before; set by: */
 } perp_ranked;
 void perp_ranked_sort(perp_ranked *list, int n);
-int perp_results_group(const perp_results *r, int cell);
+int perp_results_group(const perp_results *results, int cell);
 /* Unsolved problems over problems; NaN when not known. */
 double perp_record_share(const perp_record *rec);
 /* "unsolved 12.5 %", "fixed-work", "ok"; buf holds the first. */
@@ -116,23 +116,24 @@ const char *perp_record_mark(const perp_record *rec, char buf[32]);
 
 /* Value of a metric of a cell (timing metrics: the median of the rounds, or of the first run when
  * there are none); NaN when not measured.  m: index in the kind's table. */
-double perp_results_value(const perp_results *r, int cell, int m);
-int perp_results_metric(const perp_results *r, const char *name); /* -1 when there is none */
+double perp_results_value(const perp_results *results, int cell, int m);
+int perp_results_metric(const perp_results *results, const char *name); /* -1 when there is none */
 /* The option "stab.alpha" of a cell, its value in buf; NULL, and an empty buf, when its plug-in has
  * none. */
-const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
+const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *results, int cell,
                                     const char *name, char *buf, size_t size, double *number);
 /* What tells plug-ins of the study apart beside their texts, as columns of tables: "lcp.name", the
- * name without options, and every option that some value names ("lcp.tol").  In the pool of r. */
-perp_names perp_results_part_columns(perp_results *r);
+ * name without options, and every option that some value names ("lcp.tol").  In the pool of
+ * results. */
+perp_names perp_results_part_columns(perp_results *results);
 /* The value of such a column for a cell, in buf; "" where it has none. */
-void perp_results_part(const perp_ctx *ctx, const perp_results *r, int cell, const char *column,
-                       char *buf, size_t size);
+void perp_results_part(const perp_ctx *ctx, const perp_results *results, int cell,
+                       const char *column, char *buf, size_t size);
 /* Statistics of a timing metric over the rounds. */
-perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
+perp_quartiles perp_results_timing(const perp_results *results, int cell, int m);
 
 /* All columns of the study over the cells, for expressions.  r must outlive the scope. */
-perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates);
+perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *results, bool aggregates);
 
 typedef enum perp_verdict {
   PERP_CLAIM_REFUTED,
@@ -144,10 +145,10 @@ typedef struct perp_claim_result {
   perp_verdict verdict;
   double left, right; /* sides of its comparison, NaN when it is no comparison */
 } perp_claim_result;
-/* [study->n_claims], in the pool of r. */
-const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r);
+/* [study->n_claims], in the pool of results. */
+const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *results);
 /* " [1.2e-05 against 0.001]", from pool; "" where a side has no value. */
-const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *c);
+const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *result);
 const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
 
 /* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions;
@@ -159,14 +160,14 @@ typedef struct perp_variant {
   /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
   int *cell;
 } perp_variant;
-/* Sorted, the best match first; in the pool of r. */
-int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);
+/* Sorted, the best match first; in the pool of results. */
+int perp_results_variants(const perp_ctx *ctx, perp_results *results, perp_variant **variants);
 
 /* Everything as one HDF5 file; PERP_ERR_UNSUPPORTED in a build without HDF5. */
-perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path);
+perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *results, const char *path);
 
 /* Studies of problems (kinds with a parameter "problem"): which solver answers how many problems of
  * which family, and why not.  false, and nothing printed, for other studies. */
-bool perp_results_matrix(perp_results *r, FILE *out);
+bool perp_results_matrix(perp_results *results, FILE *out);
 
 #endif

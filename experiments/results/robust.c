@@ -32,19 +32,19 @@ static double of_rounds(const double *v, int n, double level, perp_rng *rng, dou
 
 static double of_pair(const void *cells, int k, double level, perp_rng *rng, double *scratch)
 {
-  const perp_pair *p = (const perp_pair *)cells + k;
-  double now = of_rounds(p->now, p->m, level, rng, scratch);
-  return log(now / of_rounds(p->base, p->n, level, rng, scratch));
+  const perp_pair *pair = (const perp_pair *)cells + k;
+  double now = of_rounds(pair->now, pair->m, level, rng, scratch);
+  return log(now / of_rounds(pair->base, pair->n, level, rng, scratch));
 }
 
 static double of_blocks(const void *cells, int k, double level, perp_rng *rng, double *scratch)
 {
-  const perp_blocks_of_cell *c = (const perp_blocks_of_cell *)cells + k;
-  return of_rounds(c->log_ratio, c->n, level, rng, scratch);
+  const perp_blocks_of_cell *cell = (const perp_blocks_of_cell *)cells + k;
+  return of_rounds(cell->log_ratio, cell->n, level, rng, scratch);
 }
 
 static perp_status robust_estimate(perp_ctx *ctx, cell_fn *cell, const void *cells, int n,
-                                   int most_rounds, double level, int draws, perp_shift *s)
+                                   int most_rounds, double level, int draws, perp_shift *shift)
 {
   double *value = calloc((size_t)(n + draws + most_rounds), sizeof *value);
   perp_rng *rng = perp_rng_create(1);
@@ -55,15 +55,15 @@ static perp_status robust_estimate(perp_ctx *ctx, cell_fn *cell, const void *cel
   }
   double *draw = value + n, *scratch = draw + draws;
   for (int k = 0; k < n; k++) value[k] = cell(cells, k, level, NULL, scratch);
-  s->ratio = exp(perp_quantile(value, n, 0.5));
+  shift->ratio = exp(perp_quantile(value, n, 0.5));
   for (int d = 0; d < draws; d++) {
     for (int k = 0; k < n; k++) value[k] = cell(cells, perp_rng_int(rng, n), level, rng, scratch);
     draw[d] = perp_quantile(value, n, 0.5);
   }
   if (draws > 0) {
     gsl_sort(draw, 1, (size_t)draws);
-    s->lo = exp(draw[draws / 200]);
-    s->hi = exp(draw[draws - 1 - draws / 200]);
+    shift->lo = exp(draw[draws / 200]);
+    shift->hi = exp(draw[draws - 1 - draws / 200]);
   }
   free(value);
   perp_rng_destroy(rng);
@@ -72,16 +72,33 @@ static perp_status robust_estimate(perp_ctx *ctx, cell_fn *cell, const void *cel
 
 /* ---- the tests ---- */
 
-static void set_p(perp_shift *s, double sum, double variance)
+static void set_p(perp_shift *shift, double sum, double variance)
 {
   double z = variance > 0 ? sum / sqrt(variance) : 0;
-  s->p_slower = 0.5 * erfc(z / sqrt(2));
-  s->p_faster = 0.5 * erfc(-z / sqrt(2));
+  shift->p_slower = 0.5 * erfc(z / sqrt(2));
+  shift->p_faster = 0.5 * erfc(-z / sqrt(2));
 }
 
-/* Sum over the strata of (U - nm/2) and of its variance without an effect. */
-static void mann_whitney(const perp_pair *pair, int pairs, perp_shift *s)
+/* ---- both ---- */
+
+static bool robust_begin(int cells, perp_shift *shift)
 {
+  *shift = (perp_shift){ .pairs = cells, .p_slower = 1, .p_faster = 1 };
+  shift->ratio = shift->lo = shift->hi = (double)NAN;
+  return cells > 0;
+}
+
+perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, double level, int draws,
+                          perp_shift *shift)
+{
+  if (!robust_begin(pairs, shift)) return PERP_OK;
+  int most = 1;
+  for (int k = 0; k < pairs; k++) {
+    if (pair[k].n > most) most = pair[k].n;
+    if (pair[k].m > most) most = pair[k].m;
+  }
+  PERP_TRY(robust_estimate(ctx, of_pair, pair, pairs, most, level, draws, shift));
+  /* Sum over the strata of (U - nm/2) and of its variance without an effect. */
   double sum = 0, variance = 0;
   for (int k = 0; k < pairs; k++) {
     const perp_pair *p = &pair[k];
@@ -93,13 +110,20 @@ static void mann_whitney(const perp_pair *pair, int pairs, perp_shift *s)
     sum += weight * (u - nm / 2);
     variance += weight * weight * nm * (p->n + p->m + 1) / 12;
   }
-  set_p(s, sum, variance);
+  set_p(shift, sum, variance);
+  return PERP_OK;
 }
 
-/* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is
- * positive. */
-static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *s)
+perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell, int cells,
+                                 int draws, perp_shift *shift)
 {
+  if (!robust_begin(cells, shift)) return PERP_OK;
+  int most = 1;
+  for (int k = 0; k < cells; k++)
+    if (cell[k].n > most) most = cell[k].n;
+  PERP_TRY(robust_estimate(ctx, of_blocks, cell, cells, most, 0.5, draws, shift));
+  /* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is
+   * positive. */
   double sum = 0, variance = 0;
   for (int k = 0; k < cells; k++) {
     const double *d = cell[k].log_ratio;
@@ -114,48 +138,15 @@ static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *
     sum += weight * (w - n * (n + 1) / 4.0);
     variance += weight * weight * n * (n + 1) * (2 * n + 1) / 24.0;
   }
-  set_p(s, sum, variance);
-}
-
-/* ---- both ---- */
-
-static bool robust_begin(int cells, perp_shift *s)
-{
-  *s = (perp_shift){ .pairs = cells, .p_slower = 1, .p_faster = 1 };
-  s->ratio = s->lo = s->hi = (double)NAN;
-  return cells > 0;
-}
-
-perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, double level, int draws,
-                          perp_shift *s)
-{
-  if (!robust_begin(pairs, s)) return PERP_OK;
-  int most = 1;
-  for (int k = 0; k < pairs; k++) {
-    if (pair[k].n > most) most = pair[k].n;
-    if (pair[k].m > most) most = pair[k].m;
-  }
-  PERP_TRY(robust_estimate(ctx, of_pair, pair, pairs, most, level, draws, s));
-  mann_whitney(pair, pairs, s);
+  set_p(shift, sum, variance);
   return PERP_OK;
 }
 
-perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell, int cells,
-                                 int draws, perp_shift *s)
+int perp_shift_verdict(const perp_shift *shift, double tol)
 {
-  if (!robust_begin(cells, s)) return PERP_OK;
-  int most = 1;
-  for (int k = 0; k < cells; k++)
-    if (cell[k].n > most) most = cell[k].n;
-  PERP_TRY(robust_estimate(ctx, of_blocks, cell, cells, most, 0.5, draws, s));
-  signed_rank(cell, cells, s);
-  return PERP_OK;
-}
-
-int perp_shift_verdict(const perp_shift *s, double tol)
-{
-  if (s->ratio > 1 + tol && s->lo > 1 + tol / 2 && s->p_slower < significance) return 1;
-  if (s->ratio < 1 / (1 + tol) && s->hi < 1 / (1 + tol / 2) && s->p_faster < significance)
+  if (shift->ratio > 1 + tol && shift->lo > 1 + tol / 2 && shift->p_slower < significance) return 1;
+  if (shift->ratio < 1 / (1 + tol) && shift->hi < 1 / (1 + tol / 2) &&
+      shift->p_faster < significance)
     return -1;
   return 0;
 }

@@ -35,17 +35,17 @@ typedef struct perp_shift {
  * against luck.  draws: of the bootstrap, 1000 for an interval, 0 for none; deterministic.  O(draws
  * * rounds log rounds + pairs * n m).  Allocates; PERP_ERR_NOMEM. */
 perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, double level, int draws,
-                          perp_shift *s);
+                          perp_shift *shift);
 
 /* The same from blocks: what drifts more slowly than a block, and what strikes both alike, is not
  * in them.  A cell counts with the median of its blocks; the test is Wilcoxon's signed-rank test.
  */
 perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell, int cells,
-                                 int draws, perp_shift *s);
+                                 int draws, perp_shift *shift);
 
 /* What perp compare says: 1 slower, -1 faster, 0 neither.  Slower is more than 1 + tol times, with
  * the lower end of the interval beyond 1 + tol / 2 and a p below 0.001; faster is the mirror image.
  */
-int perp_shift_verdict(const perp_shift *s, double tol);
+int perp_shift_verdict(const perp_shift *shift, double tol);
 
 #endif

@@ -4,30 +4,32 @@
 #include <math.h>
 #include <string.h>
 
-static perp_symptom_entry symptoms_of_cell(const perp_results *r, const perp_symptom *p, int cell)
+static perp_symptom_entry symptoms_of_cell(const perp_results *results, const perp_symptom *symptom,
+                                           int cell)
 {
-  const perp_record *rec = &r->record[cell];
-  const int m = perp_results_metric(r, p->metric);
-  perp_symptom_entry e = { .shown = PERP_SHOWN_FAILED,
-                           .value = m < 0 ? (double)NAN : perp_results_value(r, cell, m),
-                           .cell = cell,
-                           .unsolved = rec->status == PERP_CELL_UNSOLVED,
-                           .why = rec->reason[0] != '\0' ? rec->reason
-                                                         : perp_cell_status_names[rec->status] };
+  const perp_record *rec = &results->record[cell];
+  const int m = perp_results_metric(results, symptom->metric);
+  perp_symptom_entry entry = { .shown = PERP_SHOWN_FAILED,
+                               .value = m < 0 ? (double)NAN : perp_results_value(results, cell, m),
+                               .cell = cell,
+                               .unsolved = rec->status == PERP_CELL_UNSOLVED,
+                               .why = rec->reason[0] != '\0'
+                                          ? rec->reason
+                                          : perp_cell_status_names[rec->status] };
   if (perp_cell_whole(rec->status)) {
-    e.shown = isnan(e.value)                     ? PERP_SHOWN_NOTHING
-              : !p->spread && e.value > p->above ? PERP_SHOWN_YES
-                                                 : PERP_SHOWN_NO;
-    e.why = "";
+    entry.shown = isnan(entry.value)                                 ? PERP_SHOWN_NOTHING
+                  : !symptom->spread && entry.value > symptom->above ? PERP_SHOWN_YES
+                                                                     : PERP_SHOWN_NO;
+    entry.why = "";
   } else {
-    e.value = (double)NAN;
-    if (rec->status == PERP_CELL_UNSUITED) e.shown = PERP_SHOWN_UNSUITED;
+    entry.value = (double)NAN;
+    if (rec->status == PERP_CELL_UNSUITED) entry.shown = PERP_SHOWN_UNSUITED;
     if (rec->status == PERP_CELL_SKIPPED || rec->status == PERP_CELL_PLANNED) {
-      e.shown = PERP_SHOWN_NOT_RUN;
-      e.why = rec->status == PERP_CELL_SKIPPED ? rec->cause : "planned";
+      entry.shown = PERP_SHOWN_NOT_RUN;
+      entry.why = rec->status == PERP_CELL_SKIPPED ? rec->cause : "planned";
     }
   }
-  return e;
+  return entry;
 }
 
 static bool symptoms_worse(const perp_symptom_entry *a, const perp_symptom_entry *b)
@@ -41,87 +43,91 @@ static bool symptoms_worse(const perp_symptom_entry *a, const perp_symptom_entry
 }
 
 /* Do two cells differ in their scene alone? */
-static bool symptoms_pair(const perp_results *r, int a, int b)
+static bool symptoms_pair(const perp_results *results, int a, int b)
 {
-  const int scene = perp_kind_param(r->study->kind, "scene");
-  for (int p = 0; p < r->study->n_params; p++)
-    if (p != scene && strcmp(r->plan.cells[a].value[p].text, r->plan.cells[b].value[p].text) != 0)
+  const int scene = perp_kind_param(results->study->kind, "scene");
+  for (int p = 0; p < results->study->n_params; p++)
+    if (p != scene &&
+        strcmp(results->plan.cells[a].value[p].text, results->plan.cells[b].value[p].text) != 0)
       return false;
   return true;
 }
 
 /* Entry of `cell`, or, of a row that asks how far scenes are apart, of the cells of `list` [n] that
  * go with it. */
-static perp_symptom_entry symptoms_one(const perp_results *r, const perp_symptom *p,
+static perp_symptom_entry symptoms_one(const perp_results *results, const perp_symptom *symptom,
                                        const int *list, int n, int cell)
 {
-  perp_symptom_entry e = symptoms_of_cell(r, p, cell);
-  if (!p->spread || e.shown != PERP_SHOWN_NO) return e;
-  double least = e.value, most = e.value;
+  perp_symptom_entry entry = symptoms_of_cell(results, symptom, cell);
+  if (!symptom->spread || entry.shown != PERP_SHOWN_NO) return entry;
+  double least = entry.value, most = entry.value;
   int figures = 0;
   for (int i = 0; i < n; i++) {
-    if (!symptoms_pair(r, cell, list[i])) continue;
-    const perp_symptom_entry other = symptoms_of_cell(r, p, list[i]);
+    if (!symptoms_pair(results, cell, list[i])) continue;
+    const perp_symptom_entry other = symptoms_of_cell(results, symptom, list[i]);
     if (other.shown == PERP_SHOWN_FAILED) return other;
-    e.unsolved = e.unsolved || other.unsolved;
+    entry.unsolved = entry.unsolved || other.unsolved;
     figures += !isnan(other.value);
     least = fmin(least, other.value);
     most = fmax(most, other.value);
-    if (other.value == most) e.cell = other.cell;
+    if (other.value == most) entry.cell = other.cell;
   }
-  e.value = figures > 1 ? most - least : (double)NAN;
-  e.shown = isnan(e.value)       ? PERP_SHOWN_NOTHING
-            : e.value > p->above ? PERP_SHOWN_YES
-                                 : PERP_SHOWN_NO;
-  return e;
+  entry.value = figures > 1 ? most - least : (double)NAN;
+  entry.shown = isnan(entry.value)             ? PERP_SHOWN_NOTHING
+                : entry.value > symptom->above ? PERP_SHOWN_YES
+                                               : PERP_SHOWN_NO;
+  return entry;
 }
 
 /* list [n]: the cells of the row and the column. */
-static perp_symptom_entry symptoms_entry(const perp_results *r, const perp_symptom *p,
+static perp_symptom_entry symptoms_entry(const perp_results *results, const perp_symptom *symptom,
                                          const int *list, int n)
 {
-  perp_symptom_entry e = { .value = (double)NAN, .cell = -1, .least = (double)NAN, .why = "" };
+  perp_symptom_entry entry = { .value = (double)NAN, .cell = -1, .least = (double)NAN, .why = "" };
   bool unsolved = false;
   for (int i = 0; i < n; i++) {
-    const perp_symptom_entry one = symptoms_one(r, p, list, n, list[i]);
+    const perp_symptom_entry one = symptoms_one(results, symptom, list, n, list[i]);
     const bool shows = one.shown == PERP_SHOWN_YES || one.shown == PERP_SHOWN_FAILED;
-    const int runs = e.runs + (shows || one.shown == PERP_SHOWN_NO), showing = e.showing + shows;
-    const double least = fmin(e.least, one.value);
+    const int runs = entry.runs + (shows || one.shown == PERP_SHOWN_NO),
+              showing = entry.showing + shows;
+    const double least = fmin(entry.least, one.value);
     unsolved = unsolved || one.unsolved;
-    if (symptoms_worse(&one, &e)) e = one;
-    e.runs = runs;
-    e.showing = showing;
-    e.least = least;
+    if (symptoms_worse(&one, &entry)) entry = one;
+    entry.runs = runs;
+    entry.showing = showing;
+    entry.least = least;
   }
-  e.unsolved = unsolved;
-  if (e.showing > 0 && e.showing < e.runs) e.shown = PERP_SHOWN_DEPENDS;
-  return e;
+  entry.unsolved = unsolved;
+  if (entry.showing > 0 && entry.showing < entry.runs) entry.shown = PERP_SHOWN_DEPENDS;
+  return entry;
 }
 
 /* [n]: is the condition true of each cell?  Once for all: it parses names of plug-ins. */
-static bool *symptoms_true(perp_results *r, const perp_scope *scope, const perp_expr *where)
+static bool *symptoms_true(perp_results *results, const perp_scope *scope, const perp_expr *where)
 {
-  bool *holds = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *holds);
-  for (int c = 0; c < r->plan.n; c++) holds[c] = perp_expr_true(where, scope, c);
+  bool *holds = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *holds);
+  for (int c = 0; c < results->plan.n; c++) holds[c] = perp_expr_true(where, scope, c);
   return holds;
 }
 
-const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_results *r)
+const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_results *results)
 {
-  const perp_study *s = r->study;
-  const int n = s->n_symptoms, m = s->n_symptom_columns;
-  const perp_scope scope = perp_results_scope(ctx, r, false);
-  perp_symptom_entry *list = perp_pool_alloc(&r->pool, (size_t)n * (size_t)m + 1, sizeof *list);
-  int *cells = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *cells);
-  bool **column = perp_pool_alloc(&r->pool, (size_t)m + 1, sizeof *column);
-  for (int k = 0; k < m; k++) column[k] = symptoms_true(r, &scope, s->symptom_columns[k].where);
+  const perp_study *study = results->study;
+  const int n = study->n_symptoms, m = study->n_symptom_columns;
+  const perp_scope scope = perp_results_scope(ctx, results, false);
+  perp_symptom_entry *list = perp_pool_alloc(&results->pool, (size_t)n * (size_t)m + 1,
+                                             sizeof *list);
+  int *cells = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1, sizeof *cells);
+  bool **column = perp_pool_alloc(&results->pool, (size_t)m + 1, sizeof *column);
+  for (int k = 0; k < m; k++)
+    column[k] = symptoms_true(results, &scope, study->symptom_columns[k].where);
   for (int i = 0; i < n; i++) {
-    const bool *row = symptoms_true(r, &scope, s->symptoms[i].where);
+    const bool *row = symptoms_true(results, &scope, study->symptoms[i].where);
     for (int k = 0; k < m; k++) {
       int count = 0;
-      for (int c = 0; c < r->plan.n; c++)
+      for (int c = 0; c < results->plan.n; c++)
         if (row[c] && column[k][c]) cells[count++] = c;
-      list[i * m + k] = symptoms_entry(r, &s->symptoms[i], cells, count);
+      list[i * m + k] = symptoms_entry(results, &study->symptoms[i], cells, count);
     }
   }
   return list;
@@ -138,33 +144,36 @@ const char *perp_shown_name(perp_shown shown)
   return names[shown];
 }
 
-const char *perp_symptom_text(perp_pool *pool, const perp_symptom_entry *e)
+const char *perp_symptom_text(perp_pool *pool, const perp_symptom_entry *entry)
 {
-  switch (e->shown) {
+  switch (entry->shown) {
   case PERP_SHOWN_YES:
   case PERP_SHOWN_NO:
-    return perp_pool_printf(pool, "%s%.2g%s", e->shown == PERP_SHOWN_YES ? "! " : "", e->value,
-                            e->unsolved ? " u" : "");
+    return perp_pool_printf(pool, "%s%.2g%s", entry->shown == PERP_SHOWN_YES ? "! " : "",
+                            entry->value, entry->unsolved ? " u" : "");
   case PERP_SHOWN_DEPENDS:
     return perp_pool_printf(pool, "~ %s (%d of %d)%s",
-                            isnan(e->value) ? e->why : perp_pool_printf(pool, "%.2g", e->value),
-                            e->showing, e->runs, e->unsolved ? " u" : "");
+                            isnan(entry->value) ? entry->why
+                                                : perp_pool_printf(pool, "%.2g", entry->value),
+                            entry->showing, entry->runs, entry->unsolved ? " u" : "");
   case PERP_SHOWN_NOTHING:
     return "?";
   case PERP_SHOWN_UNSUITED:
     return "-";
   case PERP_SHOWN_FAILED:
-    return e->why;
+    return entry->why;
   default:
     return "";
   }
 }
 
-const char *perp_symptom_bound(perp_pool *pool, const perp_study *s, const perp_symptom *p)
+const char *perp_symptom_bound(perp_pool *pool, const perp_study *study,
+                               const perp_symptom *symptom)
 {
-  const perp_metric *m = perp_study_metric(s, p->metric);
-  return perp_pool_printf(pool, "%s%s > %g%s%s", p->metric, p->spread ? " apart" : "", p->above,
-                          m != NULL && m->unit[0] != '\0' ? " " : "", m != NULL ? m->unit : "");
+  const perp_metric *metric = perp_study_metric(study, symptom->metric);
+  return perp_pool_printf(pool, "%s%s > %g%s%s", symptom->metric, symptom->spread ? " apart" : "",
+                          symptom->above, metric != NULL && metric->unit[0] != '\0' ? " " : "",
+                          metric != NULL ? metric->unit : "");
 }
 
 const char *perp_symptom_link(perp_pool *pool, const char *source)

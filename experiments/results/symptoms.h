@@ -29,14 +29,15 @@ typedef struct perp_symptom_entry {
   const char *why;   /* "diverged", "unsuited", the package that is missing, ...; "" */
 } perp_symptom_entry;
 
-/* [n_symptoms * n_symptom_columns] row by row, in the pool of r. */
-const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_results *r);
+/* [n_symptoms * n_symptom_columns] row by row, in the pool of results. */
+const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_results *results);
 /* "shows it", "does not", ...: what an entry is, in words. */
 const char *perp_shown_name(perp_shown shown);
 /* An entry in few letters: "! 0.0012", "~ 0.3 (2 of 30)", "3e-13", "-", "diverged"; from pool. */
-const char *perp_symptom_text(perp_pool *pool, const perp_symptom_entry *e);
+const char *perp_symptom_text(perp_pool *pool, const perp_symptom_entry *entry);
 /* The bound of a row with metric and unit: "pose.drift.max > 0.001 m". */
-const char *perp_symptom_bound(perp_pool *pool, const perp_study *s, const perp_symptom *p);
+const char *perp_symptom_bound(perp_pool *pool, const perp_study *study,
+                               const perp_symptom *symptom);
 /* Where a source that is a thread, OWNER/NAME#NUMBER, is read, from pool; NULL: it is another text.
  */
 const char *perp_symptom_link(perp_pool *pool, const char *source);

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void perp_tally_add(perp_tally *t, const char *name, int thing)
+void perp_tally_add(perp_tally *tally, const char *name, int thing)
 {
   int k = 0;
-  while (k < t->n && strcmp(t->count[k].name, name) != 0) k++;
-  if (k == t->n) {
-    t->count = perp_xrealloc(t->count, (size_t)++t->n, sizeof *t->count);
-    t->count[k] = (perp_count){ .name = name, .first = thing };
+  while (k < tally->n && strcmp(tally->count[k].name, name) != 0) k++;
+  if (k == tally->n) {
+    tally->count = perp_xrealloc(tally->count, (size_t)++tally->n, sizeof *tally->count);
+    tally->count[k] = (perp_count){ .name = name, .first = thing };
   }
-  t->count[k].n++;
+  tally->count[k].n++;
 }
 
 const char *perp_tally_alike(perp_pool *pool, const char *text)
@@ -33,7 +33,7 @@ static int tally_more(const void *a, const void *b)
   return x->n != y->n ? y->n - x->n : x->first - y->first;
 }
 
-void perp_tally_sort(perp_tally *t)
+void perp_tally_sort(perp_tally *tally)
 {
-  if (t->n > 0) qsort(t->count, (size_t)t->n, sizeof *t->count, tally_more);
+  if (tally->n > 0) qsort(tally->count, (size_t)tally->n, sizeof *tally->count, tally_more);
 }

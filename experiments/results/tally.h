@@ -17,11 +17,11 @@ typedef struct perp_tally {
 } perp_tally;
 
 /* One more thing of that name, which must outlive the tally; numbers of things ascend. */
-void perp_tally_add(perp_tally *t, const char *name, int thing);
+void perp_tally_add(perp_tally *tally, const char *name, int thing);
 /* The text with one digit for each number: texts that differ in their numbers only are one.  From
  * pool. */
 const char *perp_tally_alike(struct perp_pool *pool, const char *text);
 /* The most frequent first, of equals the one that came first. */
-void perp_tally_sort(perp_tally *t);
+void perp_tally_sort(perp_tally *tally);
 
 #endif

@@ -24,7 +24,7 @@ static void unlike_note(perp_pool *pool, perp_names *values, const json_t *value
   free(text);
 }
 
-void perp_results_unlike(const perp_results *r, perp_text *out)
+void perp_results_unlike(const perp_results *results, perp_text *out)
 {
   static const char *const keys[] = { "perp", "commit", "compiler", "buildtype", "flags" };
   static const char *const libraries[] = { "openblas", "openblas_core", "gsl",
@@ -32,18 +32,19 @@ void perp_results_unlike(const perp_results *r, perp_text *out)
   enum { KEYS = sizeof keys / sizeof *keys, LIBRARIES = sizeof libraries / sizeof *libraries };
   perp_pool pool = { 0 };
   perp_names value[KEYS + LIBRARIES] = { { 0 } };
-  for (int e = 0; e < r->n_envs; e++) {
+  for (int e = 0; e < results->n_envs; e++) {
     json_t *env = json_load_file(
-        perp_pool_printf(&pool, "%s/env/%s.json", r->envs[e].dir, r->envs[e].id), 0, NULL);
+        perp_pool_printf(&pool, "%s/env/%s.json", results->envs[e].dir, results->envs[e].id), 0,
+        NULL);
     for (int k = 0; k < KEYS; k++) unlike_note(&pool, &value[k], json_object_get(env, keys[k]));
     for (int k = 0; k < LIBRARIES; k++)
       unlike_note(&pool, &value[KEYS + k],
                   json_object_get(json_object_get(env, "libraries"), libraries[k]));
     json_decref(env);
   }
-  unlike_say(out, "programs and plug-ins, by hash", &r->programs);
+  unlike_say(out, "programs and plug-ins, by hash", &results->programs);
   for (int k = 0; k < KEYS; k++) unlike_say(out, keys[k], &value[k]);
   for (int k = 0; k < LIBRARIES; k++) unlike_say(out, libraries[k], &value[KEYS + k]);
-  unlike_say(out, "limits of a run", &r->limits);
+  unlike_say(out, "limits of a run", &results->limits);
   perp_pool_free(&pool);
 }

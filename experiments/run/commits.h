@@ -15,8 +15,8 @@ typedef struct perp_commits {
  * study with both, in turn, part by part.  study: a file; out: where results go, OUT/base and
  * OUT/new.  PERP_ERR_EXTERNAL or PERP_ERR_IO with a message; to be freed even then. */
 perp_status perp_commits_run(perp_ctx *ctx, const perp_args *args, const char *study,
-                             const char *out, perp_commits *c);
+                             const char *out, perp_commits *commits);
 /* Removes trees and builds; results stay. */
-void perp_commits_free(perp_commits *c);
+void perp_commits_free(perp_commits *commits);
 
 #endif

@@ -50,14 +50,14 @@ void perp_folder_forget(const char *dir)
 perp_status perp_folder_study(perp_ctx *ctx, const char *dir, const perp_study *study)
 {
   char *path = perp_xprintf("%s/study.yaml", dir);
-  perp_out o;
-  perp_status status = perp_out_open(ctx, path, &o);
+  perp_out out;
+  perp_status status = perp_out_open(ctx, path, &out);
   free(path);
   PERP_TRY(status);
-  fprintf(o.f, "# %s%s%s, as it was run, with profile and --set merged\n", study->name,
+  fprintf(out.f, "# %s%s%s, as it was run, with profile and --set merged\n", study->name,
           study->profile != NULL ? ", profile " : "", study->profile != NULL ? study->profile : "");
-  perp_tree_write(study->root, o.f);
-  return perp_out_close(ctx, &o, true);
+  perp_tree_write(study->root, out.f);
+  return perp_out_close(ctx, &out, true);
 }
 
 perp_status perp_folder_env(perp_ctx *ctx, const char *dir)

@@ -42,33 +42,34 @@ static void program_hex(uint64_t hash, char text[17])
 
 /* ---- what a run remembers ---- */
 
-static void write_code(perp_json *j, const char *key, const char *path, uint64_t hash)
+static void write_code(perp_json *json, const char *key, const char *path, uint64_t hash)
 {
   char text[17];
   program_hex(hash, text);
-  perp_json_object(j, key, "path %s, hash %s", path, text);
+  perp_json_object(json, key, "path %s, hash %s", path, text);
 }
 
-bool perp_program_made(const perp_results *r)
+bool perp_program_made(const perp_results *results)
 {
   char text[17];
   program_hex(file_hash(self), text);
   /* a program and its plug-ins are one word of several; plug-ins that changed are found run by run
    */
-  for (int i = 0; i < r->programs.n; i++)
-    if (strncmp(r->programs.text[i], text, strlen(text)) != 0) return false;
+  for (int i = 0; i < results->programs.n; i++)
+    if (strncmp(results->programs.text[i], text, strlen(text)) != 0) return false;
   return true;
 }
 
-void perp_program_write(perp_json *j)
+void perp_program_write(perp_json *json)
 {
   char *path = perp_program_path();
-  write_code(j, "program", path, file_hash(self));
+  write_code(json, "program", path, file_hash(self));
   free(path);
-  perp_json_open(j, "plugins", '[');
-  const perp_plugin_file *f;
-  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL; i++) write_code(j, NULL, f->path, f->hash);
-  perp_json_close(j, ']');
+  perp_json_open(json, "plugins", '[');
+  const perp_plugin_file *file;
+  for (int i = 0; (file = perp_plugin_file_at(i)) != NULL; i++)
+    write_code(json, NULL, file->path, file->hash);
+  perp_json_close(json, ']');
 }
 
 static perp_status program_keep(perp_ctx *ctx, const char *dir, const char *from, uint64_t hash,
@@ -93,20 +94,20 @@ perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 {
   perp_status status = perp_make_part(ctx, dir, "program");
   if (status == PERP_OK) status = program_keep(ctx, dir, self, file_hash(self), "");
-  const perp_plugin_file *f;
-  for (int i = 0; status == PERP_OK && (f = perp_plugin_file_at(i)) != NULL; i++)
-    status = program_keep(ctx, dir, f->path, f->hash, perp_plugin_suffix(f->path));
+  const perp_plugin_file *file;
+  for (int i = 0; status == PERP_OK && (file = perp_plugin_file_at(i)) != NULL; i++)
+    status = program_keep(ctx, dir, file->path, file->hash, perp_plugin_suffix(file->path));
   return status;
 }
 
 /* ---- the program of a folder ---- */
 
-static perp_status program_known(perp_ctx *ctx, const perp_results *r)
+static perp_status program_known(perp_ctx *ctx, const perp_results *results)
 {
-  if (r->n_programs == 0)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "%s does not record which program made it", r->dir);
-  if (r->n_programs > 1)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "%s was made by more than one program", r->dir);
+  if (results->n_programs == 0)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s does not record which program made it", results->dir);
+  if (results->n_programs > 1)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s was made by more than one program", results->dir);
   return PERP_OK;
 }
 
@@ -114,57 +115,57 @@ static perp_status program_known(perp_ctx *ctx, const perp_results *r)
 static char *program_plugin(const char *hash, const perp_named *named)
 {
   char text[17];
-  const perp_plugin_file *f;
+  const perp_plugin_file *file;
   for (int i = 0; i < named->n_plugins; i++) {
     program_hex(file_hash(named->plugin[i]), text);
     if (strcmp(text, hash) == 0) return realpath(named->plugin[i], NULL);
   }
-  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL; i++) {
-    program_hex(file_hash(f->path), text);
-    if (strcmp(text, hash) == 0) return perp_xstrdup(f->path);
+  for (int i = 0; (file = perp_plugin_file_at(i)) != NULL; i++) {
+    program_hex(file_hash(file->path), text);
+    if (strcmp(text, hash) == 0) return perp_xstrdup(file->path);
   }
   return NULL;
 }
 
-static perp_status program_find(perp_ctx *ctx, const perp_results *r, const perp_named *named,
-                                perp_program *p)
+static perp_status program_find(perp_ctx *ctx, const perp_results *results, const perp_named *named,
+                                perp_program *program)
 {
   char text[17];
-  p->path = realpath(named->program, NULL);
-  if (p->path == NULL || access(p->path, X_OK) != 0)
+  program->path = realpath(named->program, NULL);
+  if (program->path == NULL || access(program->path, X_OK) != 0)
     return PERP_FAIL(ctx, PERP_ERR_IO, "cannot run %s: %s", named->program, strerror(errno));
-  program_hex(file_hash(p->path), text);
-  if (strcmp(text, r->program.hash) != 0)
+  program_hex(file_hash(program->path), text);
+  if (strcmp(text, results->program.hash) != 0)
     return PERP_FAIL(ctx, PERP_ERR_IO,
                      "%s is not the program that made %s: its hash is %s, the recorded hash is "
                      "%.16s (perp run --keep-program keeps a copy)",
-                     named->program, r->dir, text, r->program.hash);
-  p->plugin = perp_xalloc((size_t)r->n_plugins + 1, sizeof *p->plugin);
-  for (int i = 0; i < r->n_plugins; i++) {
-    p->plugin[i] = program_plugin(r->plugin[i].hash, named);
-    if (p->plugin[i] == NULL)
+                     named->program, results->dir, text, results->program.hash);
+  program->plugin = perp_xalloc((size_t)results->n_plugins + 1, sizeof *program->plugin);
+  for (int i = 0; i < results->n_plugins; i++) {
+    program->plugin[i] = program_plugin(results->plugin[i].hash, named);
+    if (program->plugin[i] == NULL)
       return PERP_FAIL(
           ctx, PERP_ERR_IO,
           "%s was made with a plug-in of hash %.16s: pass its file with --again-plugin FILE",
-          r->dir, r->plugin[i].hash);
-    p->n_plugins++;
+          results->dir, results->plugin[i].hash);
+    program->n_plugins++;
   }
   return PERP_OK;
 }
 
-perp_status perp_program_take(perp_ctx *ctx, const perp_results *r, const perp_named *named,
-                              perp_program *p)
+perp_status perp_program_take(perp_ctx *ctx, const perp_results *results, const perp_named *named,
+                              perp_program *program)
 {
-  *p = (perp_program){ .dir = r->dir };
-  PERP_TRY(program_known(ctx, r));
-  const perp_status status = program_find(ctx, r, named, p);
-  if (status != PERP_OK) perp_program_free(p);
+  *program = (perp_program){ .dir = results->dir };
+  PERP_TRY(program_known(ctx, results));
+  const perp_status status = program_find(ctx, results, named, program);
+  if (status != PERP_OK) perp_program_free(program);
   return status;
 }
 
 /* One file of code as it is recorded, or its copy in the folder when only that is still what it
  * was. */
-static void program_suggest(const perp_results *r, const perp_code *code, const char *flag,
+static void program_suggest(const perp_results *results, const perp_code *code, const char *flag,
                             const char *suffix, perp_text *out)
 {
   char text[17];
@@ -173,7 +174,7 @@ static void program_suggest(const perp_results *r, const perp_code *code, const 
   program_hex(file_hash(path), text);
   if (strcmp(text, code->hash) != 0 && strlen(code->hash) == 16 &&
       strspn(code->hash, "0123456789abcdef") == 16) {
-    kept = perp_xprintf("%s/program/%s%s", r->dir, code->hash, suffix);
+    kept = perp_xprintf("%s/program/%s%s", results->dir, code->hash, suffix);
     if (perp_exists(kept)) path = kept;
   }
   perp_text_add(out, " %s ", flag);
@@ -207,12 +208,12 @@ perp_status perp_program_suggest(perp_ctx *ctx, const perp_results *base, const 
   return PERP_OK;
 }
 
-void perp_program_free(perp_program *p)
+void perp_program_free(perp_program *program)
 {
-  for (int i = 0; i < p->n_plugins; i++) free(p->plugin[i]);
-  free(p->plugin);
-  free(p->path);
-  *p = (perp_program){ 0 };
+  for (int i = 0; i < program->n_plugins; i++) free(program->plugin[i]);
+  free(program->plugin);
+  free(program->path);
+  *program = (perp_program){ 0 };
 }
 
 /* What a program writes to stdout; NULL after a message.  Its stderr is dropped: the status
@@ -249,16 +250,16 @@ static char *output_of(perp_ctx *ctx, char *const *argv)
   return NULL;
 }
 
-perp_status perp_program_time(perp_ctx *ctx, const perp_program *p, const char *cell,
+perp_status perp_program_time(perp_ctx *ctx, const perp_program *program, const char *cell,
                               const char *metric, double *seconds, double *pace)
 {
-  char **argv = perp_xalloc((size_t)(2 * p->n_plugins + 8), sizeof *argv);
-  const char *const words[] = { p->path, "rerun", p->dir, cell, "--time", "--json" };
+  char **argv = perp_xalloc((size_t)(2 * program->n_plugins + 8), sizeof *argv);
+  const char *const words[] = { program->path, "rerun", program->dir, cell, "--time", "--json" };
   int n = 0;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) argv[n++] = (char *)(uintptr_t)words[i];
-  for (int i = 0; i < p->n_plugins; i++) {
+  for (int i = 0; i < program->n_plugins; i++) {
     argv[n++] = "--plugin";
-    argv[n++] = p->plugin[i];
+    argv[n++] = program->plugin[i];
   }
   char *text = output_of(ctx, argv);
   free(argv);
@@ -270,5 +271,6 @@ perp_status perp_program_time(perp_ctx *ctx, const perp_program *p, const char *
   if (!(*pace > 0)) *pace = 0;
   json_decref(j);
   if (*seconds > 0 && isfinite(*seconds)) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_IO, "%s has no value of %s for run %s", p->path, metric, cell);
+  return PERP_FAIL(ctx, PERP_ERR_IO, "%s has no value of %s for run %s", program->path, metric,
+                   cell);
 }

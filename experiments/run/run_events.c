@@ -41,7 +41,7 @@ static perp_status line_end(perp_ctx *ctx, perp_journal *journal, struct line *l
 }
 
 perp_status perp_run_event_begin(perp_ctx *ctx, perp_journal *journal, const perp_study *study,
-                                 int cells, const perp_run_options *o)
+                                 int cells, const perp_run_options *options)
 {
   struct line l;
   char id[17];
@@ -50,8 +50,8 @@ perp_status perp_run_event_begin(perp_ctx *ctx, perp_journal *journal, const per
   perp_json_members(&l.j,
                     "schema %d, env %s, load %g, jobs %d, cells %d, profile %s, command %s, "
                     "timeout %g, memory %g",
-                    PERP_RESULTS_SCHEMA, id, perp_load(), o->jobs, cells, study->profile, o->again,
-                    o->timeout, o->memory);
+                    PERP_RESULTS_SCHEMA, id, perp_load(), options->jobs, cells, study->profile,
+                    options->again, options->timeout, options->memory);
   perp_program_write(&l.j);
   return line_end(ctx, journal, &l);
 }
@@ -66,31 +66,33 @@ perp_status perp_run_event_start(perp_ctx *ctx, perp_journal *journal, const cha
 
 perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const perp_study *study,
                                    const perp_cell *cell, int attempt, bool timing,
-                                   const perp_outcome *o, const char *log)
+                                   const perp_outcome *outcome, const char *log)
 {
   struct line l;
   PERP_TRY(line_begin(ctx, &l, timing ? "time" : "cell"));
   perp_json_members(&l.j, "cell %s, attempt %d, status %s", cell->id, attempt,
-                    perp_cell_status_names[o->status]);
-  if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
-  if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
-  if (!timing && o->warnings.n > 0) perp_warnings_json(&o->warnings, &l.j);
-  if (o->resolved[0] != '\0' && !timing) perp_json_text(&l.j, "resolved", o->resolved);
-  if (!timing && o->problems > 0)
-    perp_json_members(&l.j, "problems %lld, unsolved %lld, swept %lld", (long long)o->problems,
-                      (long long)o->unsolved, (long long)o->swept);
-  if (!timing && o->partial) perp_json_bool(&l.j, "partial", true);
-  if (!timing && o->reached > 0) perp_json_real(&l.j, "reached", o->reached);
-  perp_json_members(&l.j, "cpu_s %g, wall_s %g", o->cpu_s, o->wall_s);
-  if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
+                    perp_cell_status_names[outcome->status]);
+  if (outcome->reason[0] != '\0') perp_json_text(&l.j, "reason", outcome->reason);
+  if (outcome->cause[0] != '\0') perp_json_text(&l.j, "cause", outcome->cause);
+  if (!timing && outcome->warnings.n > 0) perp_warnings_json(&outcome->warnings, &l.j);
+  if (outcome->resolved[0] != '\0' && !timing) perp_json_text(&l.j, "resolved", outcome->resolved);
+  if (!timing && outcome->problems > 0)
+    perp_json_members(&l.j, "problems %lld, unsolved %lld, swept %lld",
+                      (long long)outcome->problems, (long long)outcome->unsolved,
+                      (long long)outcome->swept);
+  if (!timing && outcome->partial) perp_json_bool(&l.j, "partial", true);
+  if (!timing && outcome->reached > 0) perp_json_real(&l.j, "reached", outcome->reached);
+  perp_json_members(&l.j, "cpu_s %g, wall_s %g", outcome->cpu_s, outcome->wall_s);
+  if (timing && outcome->pace > 0) perp_json_real(&l.j, "pace_s", outcome->pace);
   perp_json_open(&l.j, "values", '{');
-  const perp_metric *m = NULL, *const end = study->metric + study->n_metrics;
-  for (int i = 0; i < o->n; i++) { /* mostly in the order of the study */
-    const bool next = m != NULL && m + 1 < end && strcmp(m[1].name, o->value[i].name) == 0;
-    m = next ? m + 1 : perp_study_metric(study, o->value[i].name);
+  const perp_metric *metric = NULL, *const end = study->metric + study->n_metrics;
+  for (int i = 0; i < outcome->n; i++) { /* mostly in the order of the study */
+    const bool next = metric != NULL && metric + 1 < end &&
+                      strcmp(metric[1].name, outcome->value[i].name) == 0;
+    metric = next ? metric + 1 : perp_study_metric(study, outcome->value[i].name);
     /* what is not there is read as NaN */
-    if (m != NULL && (m->timing || !timing) && !isnan(o->value[i].value))
-      perp_json_real(&l.j, m->name, o->value[i].value);
+    if (metric != NULL && (metric->timing || !timing) && !isnan(outcome->value[i].value))
+      perp_json_real(&l.j, metric->name, outcome->value[i].value);
   }
   perp_json_close(&l.j, '}');
   char *tail = perp_folder_log_tail(log);

@@ -69,10 +69,10 @@ static void run_written(struct run *r, perp_status status)
   r->failed = true;
 }
 
-static void write_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
+static void write_outcome(struct run *r, int cell, bool timing, const perp_outcome *outcome)
 {
   run_written(r, perp_run_event_outcome(r->ctx, &r->journal, r->study, &r->plan.cells[cell],
-                                        r->of[cell].attempt, timing, o, r->of[cell].log));
+                                        r->of[cell].attempt, timing, outcome, r->of[cell].log));
 }
 
 /* ---- doing ---- */
@@ -297,22 +297,22 @@ static void say_plan(const struct run *r, const perp_results *before, int select
     interrupted += r->of[i].selected && before->record[i].interrupted;
   }
   finished -= retried + rebuilt;
-  perp_text t = { 0 };
-  perp_text_add(&t, "%s%s%s: %d runs", r->study->name,
+  perp_text text = { 0 };
+  perp_text_add(&text, "%s%s%s: %d runs", r->study->name,
                 r->study->profile != NULL ? ", profile " : "",
                 r->study->profile != NULL ? r->study->profile : "", r->plan.n);
-  if (selected < r->plan.n) perp_text_add(&t, ", %d selected", selected);
-  if (finished > 0) perp_text_add(&t, ", %d already finished", finished);
-  if (interrupted > 0) perp_text_add(&t, ", %d interrupted", interrupted);
-  if (retried > 0) perp_text_add(&t, ", %d to repeat (--retry)", retried);
+  if (selected < r->plan.n) perp_text_add(&text, ", %d selected", selected);
+  if (finished > 0) perp_text_add(&text, ", %d already finished", finished);
+  if (interrupted > 0) perp_text_add(&text, ", %d interrupted", interrupted);
+  if (retried > 0) perp_text_add(&text, ", %d to repeat (--retry)", retried);
   if (rebuilt > 0)
-    perp_text_add(&t, ", %d to repeat (their %s has changed)", rebuilt,
+    perp_text_add(&text, ", %d to repeat (their %s has changed)", rebuilt,
                   perp_plugin_file_at(0) != NULL ? "plug-in" : "scene file");
-  perp_text_add(&t, ", %d to run", to_run);
+  perp_text_add(&text, ", %d to run", to_run);
   if (r->study->measure.repeats > 0)
-    perp_text_add(&t, ", followed by %d timing round(s)", r->study->measure.repeats);
-  perp_say("%s", t.s);
-  perp_text_free(&t);
+    perp_text_add(&text, ", followed by %d timing round(s)", r->study->measure.repeats);
+  perp_say("%s", text.s);
+  perp_text_free(&text);
   if (finished > 0 && !perp_program_made(before))
     perp_say("warning: finished runs are of another build of perp and are not repeated. --fresh "
              "repeats all of them");
@@ -357,16 +357,16 @@ static int check_references(struct run *r)
 {
   const perp_cell_kind *kind = r->study->kind;
   if (kind->references == NULL || r->study->reference.with[0] == '\0') return PERP_EXIT_OK;
-  perp_out o;
+  perp_out out;
   perp_text said = { 0 };
   bool agree = false;
-  perp_status status = perp_out_open(r->ctx, run_path_in(r, "reference.json"), &o);
+  perp_status status = perp_out_open(r->ctx, run_path_in(r, "reference.json"), &out);
   if (status == PERP_OK) {
-    perp_json j = { .out = o.f, .indent = true };
-    perp_json_open(&j, NULL, '[');
-    status = kind->references(r->ctx, r->study, r->plan.cells, r->plan.n, &agree, &said, &j);
-    perp_json_close(&j, ']');
-    const perp_status closed = perp_out_close(r->ctx, &o, status == PERP_OK);
+    perp_json json = { .out = out.f, .indent = true };
+    perp_json_open(&json, NULL, '[');
+    status = kind->references(r->ctx, r->study, r->plan.cells, r->plan.n, &agree, &said, &json);
+    perp_json_close(&json, ']');
+    const perp_status closed = perp_out_close(r->ctx, &out, status == PERP_OK);
     if (status == PERP_OK) status = closed;
   }
   for (char *line = said.s; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1)
@@ -590,10 +590,10 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   perp_status status = perp_plan_make(ctx, study, &r.plan);
   int code = -1;
   if (status == PERP_OK && r.plan.n == 0) {
-    perp_text t = { 0 };
-    perp_plan_say_absent(&r.plan, &t);
-    perp_say("nothing to run: %s", t.n > 0 ? t.s : "all combinations are excluded");
-    perp_text_free(&t);
+    perp_text text = { 0 };
+    perp_plan_say_absent(&r.plan, &text);
+    perp_say("nothing to run: %s", text.n > 0 ? text.s : "all combinations are excluded");
+    perp_text_free(&text);
     code = PERP_EXIT_NOTHING;
   } else if (status == PERP_OK)
     code = perp_plan_refuse(ctx, study, &r.plan);

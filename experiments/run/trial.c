@@ -14,17 +14,6 @@
 
 /* ---- distinct combinations ---- */
 
-/* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do not
- * decide whether parts fit together. */
-static void trial_parts(const perp_study *s, const perp_cell *cell, perp_text *out)
-{
-  for (int p = 0; p < s->n_params; p++) {
-    const perp_param_type type = s->kind->params[p].type;
-    if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
-      perp_text_add(out, "%zu:%s", strlen(cell->value[p].text), cell->value[p].text);
-  }
-}
-
 /* of [n]: the first wanted cell with the same parts, itself where there is none; -1 not wanted */
 static int trial_group(const perp_study *study, const perp_plan *plan, const bool *wanted, int *of)
 {
@@ -33,7 +22,14 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
     of[c] = -1;
     if (wanted != NULL && !wanted[c]) continue;
     perp_text parts = { 0 };
-    trial_parts(study, &plan->cells[c], &parts);
+    /* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do
+     * not decide whether parts fit together. */
+    const perp_cell *cell = &plan->cells[c];
+    for (int p = 0; p < study->n_params; p++) {
+      const perp_param_type type = study->kind->params[p].type;
+      if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
+        perp_text_add(&parts, "%zu:%s", strlen(cell->value[p].text), cell->value[p].text);
+    }
     const json_t *known = json_object_get(first, parts.s);
     of[c] = known != NULL ? (int)json_integer_value(known) : c;
     if (known == NULL) json_object_set_new_nocheck(first, parts.s, json_integer(c));
@@ -46,24 +42,25 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
 
 /* ---- trying ---- */
 
-static void trial_judge(perp_trial *t, int cell, const perp_outcome *o)
+static void trial_judge(perp_trial *trial, int cell, const perp_outcome *outcome)
 {
-  const bool unsuited = o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "unsuited") == 0;
-  const perp_trial_verdict v = o->status == PERP_CELL_OK        ? PERP_TRIAL_FITS
-                               : o->status == PERP_CELL_SKIPPED ? PERP_TRIAL_REFUSED
-                               : unsuited                       ? PERP_TRIAL_UNSUITED
-                                                                : PERP_TRIAL_FAILED;
-  t->verdict[cell] = v;
+  const bool unsuited = outcome->status == PERP_CELL_SETUP_FAILED &&
+                        strcmp(outcome->reason, "unsuited") == 0;
+  const perp_trial_verdict v = outcome->status == PERP_CELL_OK        ? PERP_TRIAL_FITS
+                               : outcome->status == PERP_CELL_SKIPPED ? PERP_TRIAL_REFUSED
+                               : unsuited                             ? PERP_TRIAL_UNSUITED
+                                                                      : PERP_TRIAL_FAILED;
+  trial->verdict[cell] = v;
   if (v == PERP_TRIAL_FITS) return;
-  t->why[cell] = v == PERP_TRIAL_FAILED
-                     ? perp_pool_printf(&t->pool, "%s: %s", perp_cell_status_names[o->status],
-                                        o->cause)
-                     : perp_pool_strdup(&t->pool, o->cause);
+  trial->why[cell] = v == PERP_TRIAL_FAILED
+                         ? perp_pool_printf(&trial->pool, "%s: %s",
+                                            perp_cell_status_names[outcome->status], outcome->cause)
+                         : perp_pool_strdup(&trial->pool, outcome->cause);
 }
 
 static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
                            const int *of, int groups, int jobs, perp_progress_style style,
-                           perp_trial *t)
+                           perp_trial *trial)
 {
   static perp_outcome outcome;
   perp_process_pool *workers;
@@ -74,7 +71,7 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
   PERP_TRY(perp_process_pool_create(ctx, jobs, &workers));
   perp_progress_begin(&progress, style, "set-ups", groups, groups, jobs);
   perp_status status = PERP_OK;
-  while (status == PERP_OK && t->tried < groups) {
+  while (status == PERP_OK && trial->tried < groups) {
     for (; next < plan->n && perp_process_pool_free_places(workers) > 0 && status == PERP_OK;
          next++) {
       const perp_order order = {
@@ -88,8 +85,8 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
     if (status != PERP_OK) break;
     switch (perp_process_pool_wait(workers, 0.5, &done, &outcome, &number)) {
     case PERP_CREW_DONE:
-      trial_judge(t, (int)done.token, &outcome);
-      t->tried++;
+      trial_judge(trial, (int)done.token, &outcome);
+      trial->tried++;
       perp_progress_step(&progress, 1, outcome.wall_s, outcome.status != PERP_CELL_OK, NULL);
       break;
     case PERP_CREW_SIGNAL:
@@ -106,46 +103,47 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
 }
 
 perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
-                            const bool *wanted, int jobs, perp_progress_style style, perp_trial *t)
+                            const bool *wanted, int jobs, perp_progress_style style,
+                            perp_trial *trial)
 {
-  *t = (perp_trial){ .n = plan->n };
-  t->verdict = perp_pool_alloc(&t->pool, (size_t)plan->n + 1, sizeof *t->verdict);
-  t->why = perp_pool_alloc(&t->pool, (size_t)plan->n + 1, sizeof *t->why);
-  for (int i = 0; i < plan->n; i++) t->why[i] = "";
+  *trial = (perp_trial){ .n = plan->n };
+  trial->verdict = perp_pool_alloc(&trial->pool, (size_t)plan->n + 1, sizeof *trial->verdict);
+  trial->why = perp_pool_alloc(&trial->pool, (size_t)plan->n + 1, sizeof *trial->why);
+  for (int i = 0; i < plan->n; i++) trial->why[i] = "";
   perp_status status = PERP_OK;
   if (study->kind->tries) {
-    int *of = perp_pool_alloc(&t->pool, (size_t)plan->n, sizeof *of);
+    int *of = perp_pool_alloc(&trial->pool, (size_t)plan->n, sizeof *of);
     int groups = trial_group(study, plan, wanted, of);
-    if (groups > 0) status = try_all(ctx, study, plan, of, groups, jobs, style, t);
+    if (groups > 0) status = try_all(ctx, study, plan, of, groups, jobs, style, trial);
     for (int i = 0; i < plan->n && status == PERP_OK; i++) {
       if (of[i] < 0) continue;
-      t->verdict[i] = t->verdict[of[i]];
-      t->why[i] = t->why[of[i]];
+      trial->verdict[i] = trial->verdict[of[i]];
+      trial->why[i] = trial->why[of[i]];
     }
   }
-  for (int i = 0; i < plan->n; i++) t->count[t->verdict[i]]++;
-  if (status != PERP_OK) perp_trial_free(t);
+  for (int i = 0; i < plan->n; i++) trial->count[trial->verdict[i]]++;
+  if (status != PERP_OK) perp_trial_free(trial);
   return status;
 }
 
-void perp_trial_free(perp_trial *t)
+void perp_trial_free(perp_trial *trial)
 {
-  perp_pool_free(&t->pool);
-  *t = (perp_trial){ 0 };
+  perp_pool_free(&trial->pool);
+  *trial = (perp_trial){ 0 };
 }
 
 /* ---- telling ---- */
 
-perp_tally perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict)
+perp_tally perp_trial_reasons(const perp_trial *trial, perp_trial_verdict verdict)
 {
   perp_tally reasons = { 0 };
-  for (int i = 0; i < t->n; i++)
-    if (t->verdict[i] == verdict) perp_tally_add(&reasons, t->why[i], i);
+  for (int i = 0; i < trial->n; i++)
+    if (trial->verdict[i] == verdict) perp_tally_add(&reasons, trial->why[i], i);
   perp_tally_sort(&reasons);
   return reasons;
 }
 
-void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_plan *plan,
+void perp_trial_say(const perp_trial *trial, const perp_study *study, const perp_plan *plan,
                     perp_trial_verdict verdict, int most, perp_text *out)
 {
   static const char *const what[] = {
@@ -153,24 +151,24 @@ void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_pla
     [PERP_TRIAL_UNSUITED] = "have a problem outside the domain of the solver and will fail",
     [PERP_TRIAL_FAILED] = "fail during set-up"
   };
-  if (t->count[verdict] == 0) return;
-  const perp_tally r = perp_trial_reasons(t, verdict);
-  perp_text_add(out, "%d of %d runs %s:\n", t->count[verdict], t->n, what[verdict]);
-  for (int i = 0; i < r.n && i < most; i++) {
-    const perp_cell *cell = &plan->cells[r.count[i].first];
-    perp_text_add(out, "  %d: %s (run %.6s: ", r.count[i].n, r.count[i].name, cell->id);
+  if (trial->count[verdict] == 0) return;
+  const perp_tally tally = perp_trial_reasons(trial, verdict);
+  perp_text_add(out, "%d of %d runs %s:\n", trial->count[verdict], trial->n, what[verdict]);
+  for (int i = 0; i < tally.n && i < most; i++) {
+    const perp_cell *cell = &plan->cells[tally.count[i].first];
+    perp_text_add(out, "  %d: %s (run %.6s: ", tally.count[i].n, tally.count[i].name, cell->id);
     perp_cell_label(study, cell, out);
     perp_text_add(out, ")\n");
   }
-  if (r.n > most) perp_text_add(out, "  and %d more reasons\n", r.n - most);
-  free(r.count);
+  if (tally.n > most) perp_text_add(out, "  and %d more reasons\n", tally.n - most);
+  free(tally.count);
 }
 
-void perp_trial_warn(const perp_trial *t, const perp_study *study, const perp_plan *plan)
+void perp_trial_warn(const perp_trial *trial, const perp_study *study, const perp_plan *plan)
 {
   enum { MOST = 5 };
   perp_text said = { 0 };
-  perp_trial_say(t, study, plan, PERP_TRIAL_REFUSED, MOST, &said);
+  perp_trial_say(trial, study, plan, PERP_TRIAL_REFUSED, MOST, &said);
   if (said.n > 0) perp_say("%.*s", (int)said.n - 1, said.s);
   perp_text_free(&said);
 }

@@ -38,123 +38,127 @@ static const struct state {
                { "turn", 1, false, true }, { "v", 2, true, true },     { "w", 3, true, true } };
 static const char *const state_names[] = { "place", "orientation", "velocity", "angular velocity" };
 
-static bool bodies_state(perp_scene_reader *r, const perp_node *entry, perp_scene_body *b)
+static bool bodies_state(perp_scene_reader *reader, const perp_node *entry, perp_scene_body *body)
 {
   for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
     const perp_node *node = perp_tree_get(entry, states[i].key);
     const struct state *s = &states[i];
     if (node == NULL) continue;
     const bool turn = strcmp(s->key, "turn") == 0;
-    if (r->dim == 2 ? !s->plane && !(turn && r->section) : !s->space) {
-      perp_diag_error(r->diag, node, 0,
-                      r->section    ? "in a section, write turn: { axis: [0, 1, 0], angle }"
-                      : r->dim == 2 ? "in the plane, write angle"
-                                    : "in space, write quat, or turn: { axis, angle }",
-                      "%s is not allowed with dim: %d", s->key, r->dim);
+    if (reader->dim == 2 ? !s->plane && !(turn && reader->section) : !s->space) {
+      perp_diag_error(reader->diag, node, 0,
+                      reader->section    ? "in a section, write turn: { axis: [0, 1, 0], angle }"
+                      : reader->dim == 2 ? "in the plane, write angle"
+                                         : "in space, write quat, or turn: { axis, angle }",
+                      "%s is not allowed with dim: %d", s->key, reader->dim);
       return false;
     }
-    if (b->set[s->part] != NULL) {
-      perp_diag_error(r->diag, node, 0, "remove one of the two",
+    if (body->set[s->part] != NULL) {
+      perp_diag_error(reader->diag, node, 0, "remove one of the two",
                       "the %s of this body is defined twice (first in line %d)",
-                      state_names[s->part], b->set[s->part]->line + 1);
+                      state_names[s->part], body->set[s->part]->line + 1);
       return false;
     }
-    b->set[s->part] = node;
-    if (turn && !perp_scene_read_turn(r, node, b->def.quat, &b->def.angle)) return false;
-    if (strcmp(s->key, "w") == 0 && !perp_scene_read_rate(r, node, b->def.w)) return false;
+    body->set[s->part] = node;
+    if (turn && !perp_scene_read_turn(reader, node, body->def.quat, &body->def.angle)) return false;
+    if (strcmp(s->key, "w") == 0 && !perp_scene_read_rate(reader, node, body->def.w)) return false;
   }
   return true;
 }
 
 /* A number (the plane), three principal moments, or nine numbers. */
-static bool bodies_inertia(perp_scene_reader *r, const perp_node *node, double I[9])
+static bool bodies_inertia(perp_scene_reader *reader, const perp_node *node, double I[9])
 {
   double x[9];
-  if (r->dim == 2 && node->type == PERP_NODE_SCALAR) {
-    if (!perp_values_number(&r->values, node, "kg m^2", &x[0])) return false;
+  if (reader->dim == 2 && node->type == PERP_NODE_SCALAR) {
+    if (!perp_values_number(&reader->values, node, "kg m^2", &x[0])) return false;
     I[0] = I[4] = I[8] = x[0];
     return true;
   }
   if (node->type == PERP_NODE_LIST && node->n == 9) {
-    if (!perp_keys_vector(r, node, "kg m^2", 9, 0, I)) return false;
-    if (r->section) I[8] = I[0] = I[4];
+    if (!perp_keys_vector(reader, node, "kg m^2", 9, 0, I)) return false;
+    if (reader->section) I[8] = I[0] = I[4];
     return true;
   }
-  if (!perp_keys_vector(r, node, "kg m^2", 3, 0, x)) return false;
-  for (int i = 0; i < 3; i++) I[4 * i] = r->section ? x[1] : x[i];
+  if (!perp_keys_vector(reader, node, "kg m^2", 3, 0, x)) return false;
+  for (int i = 0; i < 3; i++) I[4 * i] = reader->section ? x[1] : x[i];
   return true;
 }
 
-static bool bodies_mass(perp_scene_reader *r, const perp_node *entry, perp_scene_body *b)
+static bool bodies_mass(perp_scene_reader *reader, const perp_node *entry, perp_scene_body *body)
 {
   const perp_node *inertia = perp_tree_get(entry, "inertia"),
                   *solid = perp_tree_get(entry, "solid");
   const bool mass = perp_tree_get(entry, "mass") != NULL,
              density = perp_tree_get(entry, "density") != NULL;
   if (!mass && !density) {
-    perp_diag_error(r->diag, entry, 0, "write mass, or density with a shape",
+    perp_diag_error(reader->diag, entry, 0, "write mass, or density with a shape",
                     "a body needs a mass");
     return false;
   }
-  if (mass ? !(b->def.mass.mass > 0) : !(b->density > 0)) {
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, mass ? "mass" : "density"),
+  if (mass ? !(body->def.mass.mass > 0) : !(body->density > 0)) {
+    PERP_SCENE_WRONG(reader, perp_tree_get(entry, mass ? "mass" : "density"),
                      "%s must be positive: got %g", mass ? "mass" : "density",
-                     mass ? b->def.mass.mass : b->density);
+                     mass ? body->def.mass.mass : body->density);
     return false;
   }
   if (mass && density) {
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "density"),
+    PERP_SCENE_WRONG(reader, perp_tree_get(entry, "density"),
                      "a body needs either a mass or a density, not both");
     return false;
   }
   if (inertia != NULL) {
     if (solid != NULL || density) {
-      PERP_SCENE_WRONG(r, inertia, "the inertia is defined twice: it also follows from %s",
+      PERP_SCENE_WRONG(reader, inertia, "the inertia is defined twice: it also follows from %s",
                        solid != NULL ? "solid" : "density");
       return false;
     }
-    return bodies_inertia(r, inertia, b->def.mass.inertia);
+    return bodies_inertia(reader, inertia, body->def.mass.inertia);
   }
-  if (b->def.particle && mass) return true;
-  if (solid == NULL && b->n_shapes != 1) {
-    perp_diag_error(r->diag, entry, 0,
+  if (body->def.particle && mass) return true;
+  if (solid == NULL && body->n_shapes != 1) {
+    perp_diag_error(reader->diag, entry, 0,
                     "write inertia, or solid: { kind: box, size: [...] }, or one shape",
                     "the inertia of this body is not known");
     return false;
   }
-  return perp_scene_solid(r, solid != NULL ? solid : b->shape_at[0], solid != NULL, b->shape,
-                          mass ? b->def.mass.mass : 0, b->density, &b->def.mass);
+  return perp_scene_solid(reader, solid != NULL ? solid : body->shape_at[0], solid != NULL,
+                          body->shape, mass ? body->def.mass.mass : 0, body->density,
+                          &body->def.mass);
 }
 
-static void bodies_shape(perp_scene_reader *r, const perp_node *node, void *user)
+static void bodies_shape(perp_scene_reader *reader, const perp_node *node, void *user)
 {
-  perp_scene_body *b = user;
+  perp_scene_body *body = user;
   perp_shape_def def = { 0 };
-  if (!perp_scene_read_shape(r, node, &def)) return;
-  b->shape = perp_pool_grown(r->pool, b->shape, b->n_shapes, sizeof *b->shape);
-  b->shape_at = perp_pool_grown(r->pool, b->shape_at, b->n_shapes, sizeof *b->shape_at);
-  b->shape[b->n_shapes] = def;
-  b->shape_at[b->n_shapes++] = node;
+  if (!perp_scene_read_shape(reader, node, &def)) return;
+  body->shape = perp_pool_grown(reader->pool, body->shape, body->n_shapes, sizeof *body->shape);
+  body->shape_at = perp_pool_grown(reader->pool, body->shape_at, body->n_shapes,
+                                   sizeof *body->shape_at);
+  body->shape[body->n_shapes] = def;
+  body->shape_at[body->n_shapes++] = node;
 }
 
-static void bodies_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void bodies_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   (void)user;
-  perp_scene_body b = { .at = entry };
-  const int errors = r->diag->errors;
-  if (!perp_keys_read(r, entry, "bodies", bodies_keys, &b)) return;
+  perp_scene_body body = { .at = entry };
+  const int errors = reader->diag->errors;
+  if (!perp_keys_read(reader, entry, "bodies", bodies_keys, &body)) return;
   const perp_node *shape = perp_tree_get(entry, "shape");
   if (shape != NULL && shape->type == PERP_NODE_LIST)
-    perp_entries(r, shape, "shape", bodies_shape, &b);
+    perp_entries(reader, shape, "shape", bodies_shape, &body);
   else if (shape != NULL && shape->type == PERP_NODE_MAP)
-    perp_entry(r, shape, bodies_shape, &b);
+    perp_entry(reader, shape, bodies_shape, &body);
   else if (shape != NULL)
-    PERP_SCENE_WRONG(r, shape, "a shape is a map of key: value");
-  if (r->diag->errors > errors || !bodies_state(r, entry, &b) || !bodies_mass(r, entry, &b)) return;
-  const int i = perp_named_add(r, &r->bodies, "body", b.def.name, entry);
+    PERP_SCENE_WRONG(reader, shape, "a shape is a map of key: value");
+  if (reader->diag->errors > errors || !bodies_state(reader, entry, &body) ||
+      !bodies_mass(reader, entry, &body))
+    return;
+  const int i = perp_named_add(reader, &reader->bodies, "body", body.def.name, entry);
   if (i < 0) return;
-  r->body = perp_pool_grown(r->pool, r->body, i, sizeof *r->body);
-  r->body[i] = b;
+  reader->body = perp_pool_grown(reader->pool, reader->body, i, sizeof *reader->body);
+  reader->body[i] = body;
 }
 
 /* ---- initial ---- */
@@ -162,53 +166,53 @@ static void bodies_entry(perp_scene_reader *r, const perp_node *entry, void *use
 static const perp_key initial_keys[] = { PERP_KEY_SPECIAL("body"), BODIES_STATE, PERP_KEYS_ENTRY,
                                          PERP_KEYS_END };
 
-static void initial_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void initial_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   (void)user;
   const perp_node *who = perp_tree_get(entry, "body");
   if (who == NULL) {
-    PERP_SCENE_WRONG(r, entry, "'body' is missing here");
+    PERP_SCENE_WRONG(reader, entry, "'body' is missing here");
     return;
   }
-  const int i = perp_named_find(r, &r->bodies, "body", false, who);
-  if (i < 0 || !bodies_state(r, entry, &r->body[i])) return;
-  perp_keys_read(r, entry, "initial", initial_keys, &r->body[i]);
+  const int i = perp_named_find(reader, &reader->bodies, "body", false, who);
+  if (i < 0 || !bodies_state(reader, entry, &reader->body[i])) return;
+  perp_keys_read(reader, entry, "initial", initial_keys, &reader->body[i]);
 }
 
-void perp_scene_read_bodies(perp_scene_reader *r)
+void perp_scene_read_bodies(perp_scene_reader *reader)
 {
-  perp_entries(r, perp_tree_get(r->root, "bodies"), "bodies", bodies_entry, NULL);
-  perp_entries(r, perp_tree_get(r->root, "initial"), "initial", initial_entry, NULL);
-  if (r->bodies.n == 0 && r->diag->errors == 0)
-    PERP_SCENE_WRONG(r, r->root,
+  perp_entries(reader, perp_tree_get(reader->root, "bodies"), "bodies", bodies_entry, NULL);
+  perp_entries(reader, perp_tree_get(reader->root, "initial"), "initial", initial_entry, NULL);
+  if (reader->bodies.n == 0 && reader->diag->errors == 0)
+    PERP_SCENE_WRONG(reader, reader->root,
                      "the scene has no bodies with these parameters: it needs at least one");
 }
 
-void perp_scene_add_bodies(perp_scene_reader *r, perp_model *model)
+void perp_scene_add_bodies(perp_scene_reader *reader, perp_model *model)
 {
-  for (int i = 0; i < r->bodies.n; i++)
-    if (perp_model_add_body(r->ctx, model, &r->body[i].def, NULL) != PERP_OK) {
-      perp_scene_refused(r, r->body[i].at);
+  for (int i = 0; i < reader->bodies.n; i++)
+    if (perp_model_add_body(reader->ctx, model, &reader->body[i].def, NULL) != PERP_OK) {
+      perp_scene_refused(reader, reader->body[i].at);
       return;
     }
 }
 
-void perp_scene_local(const perp_scene_reader *r, int body, bool place, const double p[3],
+void perp_scene_local(const perp_scene_reader *reader, int body, bool place, const double p[3],
                       double s[3])
 {
   memcpy(s, p, 3 * sizeof *s);
   if (body == PERP_WORLD) return;
-  const perp_body_def *def = r->posed ? &r->body[body].before
-                                      : perp_model_body(r->scene->model, body);
+  const perp_body_def *def = reader->posed ? &reader->body[body].before
+                                           : perp_model_body(reader->scene->model, body);
   double q[7] = { 0 }, d[3] = { 0 };
   perp_pose pose;
-  memcpy(q, def->x, (size_t)r->dim * sizeof *q);
-  if (r->dim == 3)
+  memcpy(q, def->x, (size_t)reader->dim * sizeof *q);
+  if (reader->dim == 3)
     memcpy(q + 3, def->quat, sizeof def->quat);
   else
     q[2] = def->angle;
-  for (int i = 0; i < r->dim; i++) d[i] = p[i] - (place ? def->x[i] : 0);
-  perp_pose_of(r->dim, q, &pose);
+  for (int i = 0; i < reader->dim; i++) d[i] = p[i] - (place ? def->x[i] : 0);
+  perp_pose_of(reader->dim, q, &pose);
   s[2] = 0;
-  perp_turn_back(r->dim, pose.R, d, s);
+  perp_turn_back(reader->dim, pose.R, d, s);
 }

@@ -41,10 +41,10 @@ perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status s
  * are needed: then their file is read, for the life of the program.  One that is wrong has no
  * options and says why when it is built. */
 const perp_plugin *perp_scenes_shipped(void);
-void perp_scene_shipped_need(const perp_desc *d);
+void perp_scene_shipped_need(const perp_desc *desc);
 /* Of one of them, allocated: where its file is, and its text.  NULL: d is none of them (path: or
  * there is no file). */
-char *perp_scene_shipped_path(const perp_desc *d);
-char *perp_scene_shipped_source(const perp_desc *d);
+char *perp_scene_shipped_path(const perp_desc *desc);
+char *perp_scene_shipped_source(const perp_desc *desc);
 
 #endif

@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *perp_scene_path(perp_scene_reader *r, const perp_node *node)
+const char *perp_scene_path(perp_scene_reader *reader, const perp_node *node)
 {
-  const char *name = perp_values_text(&r->values, node);
+  const char *name = perp_values_text(&reader->values, node);
   if (name == NULL || name[0] == '/') return name;
   const char *slash = strrchr(node->src->name, '/');
   const bool absolute = node->src->name[0] == '/';
-  return perp_pool_printf(r->pool, "%s%s%.*s%s", absolute ? "" : r->folder, absolute ? "" : "/",
-                          slash != NULL ? (int)(slash + 1 - node->src->name) : 0, node->src->name,
-                          name);
+  return perp_pool_printf(
+      reader->pool, "%s%s%.*s%s", absolute ? "" : reader->folder, absolute ? "" : "/",
+      slash != NULL ? (int)(slash + 1 - node->src->name) : 0, node->src->name, name);
 }
 
 /* ---- gauges ---- */
@@ -91,20 +91,21 @@ static const char *const gauge_wants[] = {
 };
 
 /* The name of a metric that gauges fill, as it is in the table of metrics; NULL after an error. */
-static const char *claims_metric(perp_scene_reader *r, const perp_node *at, const char *name)
+static const char *claims_metric(perp_scene_reader *reader, const perp_node *at, const char *name)
 {
-  const perp_desc *d = perp_find(r->ctx, PERP_KIND_metric, name);
-  if (d != NULL && (d->caps & PERP_METRIC_GAUGE)) return d->name;
+  const perp_desc *desc = perp_find(reader->ctx, PERP_KIND_metric, name);
+  if (desc != NULL && (desc->caps & PERP_METRIC_GAUGE)) return desc->name;
   const char *names[128];
   int n = 0;
   const perp_desc *other;
-  for (int i = 0; (other = perp_plugin_at(r->ctx, PERP_KIND_metric, i)) != NULL && n < 128; i++)
+  for (int i = 0; (other = perp_plugin_at(reader->ctx, PERP_KIND_metric, i)) != NULL && n < 128;
+       i++)
     if (other->caps & PERP_METRIC_GAUGE) names[n++] = other->name;
-  if (d != NULL)
-    perp_diag_error(r->diag, at, 0, "use another metric: perp list metrics",
+  if (desc != NULL)
+    perp_diag_error(reader->diag, at, 0, "use another metric: perp list metrics",
                     "%s is computed by perp itself and cannot be in `gauges`", name);
   else
-    perp_scene_unknown(r->diag, at, "metric", name, names, n);
+    perp_scene_unknown(reader->diag, at, "metric", name, names, n);
   return NULL;
 }
 
@@ -125,27 +126,14 @@ static const perp_key force_keys[] = { PERP_KEY_OF(struct force_entry, truth.a, 
                                        PERP_KEYS_ENTRY,
                                        PERP_KEYS_END };
 
-static void claims_add_force(perp_scene_reader *r, struct force_list *list, perp_force_truth truth)
+static void claims_add_force(perp_scene_reader *reader, struct force_list *list,
+                             perp_force_truth truth)
 {
-  list->truth = perp_pool_grown(r->pool, list->truth, list->n, sizeof *list->truth);
+  list->truth = perp_pool_grown(reader->pool, list->truth, list->n, sizeof *list->truth);
   list->truth[list->n++] = truth;
 }
 
-/* Of a joint: of those kinds alone whose rows begin with the force between two points. */
-static void claims_joint_force(perp_scene_reader *r, const perp_node *entry,
-                               struct force_list *list, const struct force_entry *e)
-{
-  const perp_joint_kind kind = perp_model_joint(r->scene->model, e->joint)->kind;
-  if (kind != PERP_JOINT_BALL && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_UNIVERSAL &&
-      kind != PERP_JOINT_FIXED)
-    PERP_SCENE_WRONG(
-        r, perp_tree_get(entry, "joint"),
-        "the force of this joint cannot be measured: use a ball, hinge, universal or fixed joint");
-  else
-    claims_add_force(r, list, (perp_force_truth){ PERP_OF_JOINT, e->joint, e->truth.exact });
-}
-
-static void claims_force(perp_scene_reader *r, const perp_node *entry, void *user)
+static void claims_force(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   struct force_list *list = user;
   struct force_entry e = { { PERP_WORLD, PERP_ANY_BODY, 0 }, 0 };
@@ -153,26 +141,34 @@ static void claims_force(perp_scene_reader *r, const perp_node *entry, void *use
                   *joint = perp_tree_get(entry, "joint");
   if (perp_tree_get(entry, "exact") == NULL || (b == NULL) == (joint == NULL) ||
       (a != NULL && joint != NULL)) {
-    PERP_SCENE_WRONG(r, entry,
+    PERP_SCENE_WRONG(reader, entry,
                      "a force is { a, b, exact } (b: any for all bodies), or { joint, exact }");
     return;
   }
-  if (!perp_keys_read(r, entry, "`forces` in `gauges`", force_keys, &e)) return;
+  if (!perp_keys_read(reader, entry, "`forces` in `gauges`", force_keys, &e)) return;
   if (joint != NULL) {
-    claims_joint_force(r, entry, list, &e);
+    /* Of a joint: of those kinds alone whose rows begin with the force between two points. */
+    const perp_joint_kind kind = perp_model_joint(reader->scene->model, e.joint)->kind;
+    if (kind != PERP_JOINT_BALL && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_UNIVERSAL &&
+        kind != PERP_JOINT_FIXED)
+      PERP_SCENE_WRONG(reader, perp_tree_get(entry, "joint"),
+                       "the force of this joint cannot be measured: use a ball, hinge, universal "
+                       "or fixed joint");
+    else
+      claims_add_force(reader, list, (perp_force_truth){ PERP_OF_JOINT, e.joint, e.truth.exact });
     return;
   }
   for (int i = 0; b->type == PERP_NODE_LIST && i < b->n; i++) { /* their sum */
-    const int body = perp_named_find(r, &r->bodies, "body", true, b->item[i]);
+    const int body = perp_named_find(reader, &reader->bodies, "body", true, b->item[i]);
     if (body < PERP_WORLD) return;
     const double exact = i + 1 < b->n ? (double)NAN : e.truth.exact;
-    claims_add_force(r, list, (perp_force_truth){ e.truth.a, body, exact });
+    claims_add_force(reader, list, (perp_force_truth){ e.truth.a, body, exact });
   }
   if (b->type == PERP_NODE_LIST) return;
   const bool any = b->type == PERP_NODE_SCALAR && strcmp(b->text, "any") == 0;
-  if (!any) e.truth.b = perp_named_find(r, &r->bodies, "body", true, b);
+  if (!any) e.truth.b = perp_named_find(reader, &reader->bodies, "body", true, b);
   if (!any && e.truth.b < PERP_WORLD) return;
-  claims_add_force(r, list, e.truth);
+  claims_add_force(reader, list, e.truth);
 }
 
 struct place_list {
@@ -181,180 +177,184 @@ struct place_list {
 };
 
 /* (x, y, height) of a vector of the scene. */
-static void claims_height(const perp_scene_reader *r, const double x[3], double p[3])
+static void claims_height(const perp_scene_reader *reader, const double x[3], double p[3])
 {
   p[0] = x[0];
-  p[1] = r->dim == 3 ? x[1] : 0;
-  p[2] = r->dim == 3 ? x[2] : x[1];
+  p[1] = reader->dim == 3 ? x[1] : 0;
+  p[2] = reader->dim == 3 ? x[2] : x[1];
 }
 
 /* Three numbers (x, y, z), in the plane two. */
-static bool claims_vector(perp_scene_reader *r, const perp_node *node, const char *unit,
+static bool claims_vector(perp_scene_reader *reader, const perp_node *node, const char *unit,
                           double x[3])
 {
-  return r->section ? perp_keys_spatial(r, node, unit, x)
-                    : perp_keys_vector(r, node, unit, r->dim, 0, x);
+  return reader->section ? perp_keys_spatial(reader, node, unit, x)
+                         : perp_keys_vector(reader, node, unit, reader->dim, 0, x);
 }
 
 /* Velocity and rate of a body, those of a section from all six. */
-static bool claims_rates(perp_scene_reader *r, const perp_node *node, double sign, double x[6])
+static bool claims_rates(perp_scene_reader *reader, const perp_node *node, double sign, double x[6])
 {
   double v[6];
-  if (!r->section) return perp_keys_vector(r, node, NULL, r->dim == 3 ? 6 : 3, 0, x);
-  if (!perp_keys_vector(r, node, NULL, 6, 0, v)) return false;
+  if (!reader->section) return perp_keys_vector(reader, node, NULL, reader->dim == 3 ? 6 : 3, 0, x);
+  if (!perp_keys_vector(reader, node, NULL, 6, 0, v)) return false;
   x[0] = v[0], x[1] = v[2], x[2] = sign * v[4];
   return true;
 }
 
 /* Into [nv], which is user. */
-static void claims_velocity(perp_scene_reader *r, const perp_node *entry, void *user)
+static void claims_velocity(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("body"), PERP_KEY_SPECIAL("v"),
                                    PERP_KEY_SPECIAL("w"), PERP_KEYS_ENTRY, PERP_KEYS_END };
-  if (!perp_keys_read(r, entry, "`bodies` in `gauges`", keys, NULL)) return;
+  if (!perp_keys_read(reader, entry, "`bodies` in `gauges`", keys, NULL)) return;
   const perp_node *who = perp_tree_get(entry, "body"), *v = perp_tree_get(entry, "v"),
                   *w = perp_tree_get(entry, "w");
   if (who == NULL) {
-    PERP_SCENE_WRONG(r, entry, "'body' is missing here");
+    PERP_SCENE_WRONG(reader, entry, "'body' is missing here");
     return;
   }
-  const int body = perp_named_find(r, &r->bodies, "body", false, who);
+  const int body = perp_named_find(reader, &reader->bodies, "body", false, who);
   double speed[3] = { 0 }, rate[3] = { 0 };
-  if (body < 0 || (v != NULL && !claims_vector(r, v, "m/s", speed)) ||
-      (w != NULL && !perp_scene_read_rate(r, w, rate)))
+  if (body < 0 || (v != NULL && !claims_vector(reader, v, "m/s", speed)) ||
+      (w != NULL && !perp_scene_read_rate(reader, w, rate)))
     return;
-  double *at = (double *)user + body * (r->dim == 3 ? 6 : 3);
-  memcpy(at, speed, (size_t)r->dim * sizeof *at);
-  if (r->dim == 3)
+  double *at = (double *)user + body * (reader->dim == 3 ? 6 : 3);
+  memcpy(at, speed, (size_t)reader->dim * sizeof *at);
+  if (reader->dim == 3)
     memcpy(at + 3, rate, sizeof rate);
   else
     at[2] = rate[2];
 }
 
-static void claims_place(perp_scene_reader *r, const perp_node *entry, void *user)
+static void claims_place(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("x"), PERP_KEYS_ENTRY, PERP_KEYS_END };
   struct place_list *list = user;
-  if (!perp_keys_read(r, entry, "places", keys, NULL)) return;
-  const perp_node *x = perp_tree_get(entry, "x");
+  if (!perp_keys_read(reader, entry, "places", keys, NULL)) return;
+  const perp_node *node = perp_tree_get(entry, "x");
   double p[3] = { 0 };
-  if (x == NULL)
-    PERP_SCENE_WRONG(r, entry, "'x' is missing here: the position of the next body");
-  else if (claims_vector(r, x, "m", p)) {
-    list->x = perp_pool_grown(r->pool, list->x, list->n, 3 * sizeof *list->x);
-    claims_height(r, p, list->x + 3 * list->n++);
+  if (node == NULL)
+    PERP_SCENE_WRONG(reader, entry, "'x' is missing here: the position of the next body");
+  else if (claims_vector(reader, node, "m", p)) {
+    list->x = perp_pool_grown(reader->pool, list->x, list->n, 3 * sizeof *list->x);
+    claims_height(reader, p, list->x + 3 * list->n++);
   }
 }
 
 /* ---- a gauge ---- */
 
-static bool claims_numbers(perp_scene_reader *r, const perp_node *entry, struct gauge *g)
+static bool claims_numbers(perp_scene_reader *reader, const perp_node *entry, struct gauge *g)
 {
   const perp_node *exact = perp_tree_get(entry, "exact"), *weight = perp_tree_get(entry, "weight");
   for (int i = 0; i < 6; i++) g->weight[i] = 1;
-  if (exact != NULL && (g->kind == GAUGE_ACCELERATION ? !claims_vector(r, exact, "m/s^2", g->exact)
-                                                      : !claims_rates(r, exact, -1, g->exact)))
+  if (exact != NULL &&
+      (g->kind == GAUGE_ACCELERATION ? !claims_vector(reader, exact, "m/s^2", g->exact)
+                                     : !claims_rates(reader, exact, -1, g->exact)))
     return false;
-  return weight == NULL || claims_rates(r, weight, 1, g->weight);
+  return weight == NULL || claims_rates(reader, weight, 1, g->weight);
 }
 
 /* Which of the coordinates q a text names; -1 after an error. */
-static int claims_q(perp_scene_reader *r, const perp_node *at, const char *text)
+static int claims_q(perp_scene_reader *reader, const perp_node *at, const char *text)
 {
   int body, k;
-  const int nqb = r->dim == 3 ? 7 : 3;
-  if (perp_coordinate_find(r->ctx, r->scene->model, text, &body, &k) != PERP_OK)
-    perp_scene_refused(r, at);
+  const int nqb = reader->dim == 3 ? 7 : 3;
+  if (perp_coordinate_find(reader->ctx, reader->scene->model, text, &body, &k) != PERP_OK)
+    perp_scene_refused(reader, at);
   else if (k >= nqb)
-    PERP_SCENE_WRONG(r, at, "a position or an angle is required here, not a velocity");
+    PERP_SCENE_WRONG(reader, at, "a position or an angle is required here, not a velocity");
   else
     return nqb * body + k;
   return -1;
 }
 
-static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, struct gauge *g)
+static perp_status claims_make(perp_scene_reader *reader, const perp_node *entry, struct gauge *g)
 {
-  perp_ctx *ctx = r->ctx;
-  perp_scene *s = r->scene;
+  perp_ctx *ctx = reader->ctx;
+  perp_scene *scene = reader->scene;
   struct force_list forces = { 0 };
   struct place_list places = { 0 };
   perp_scene_events events = { 0 };
   const perp_node *file = perp_tree_get(entry, "file"), *each = perp_tree_get(entry, "bodies");
-  const char *path = file != NULL ? perp_scene_path(r, file) : NULL;
-  const int errors = r->diag->errors, n = g->last - g->first + 1;
-  double *velocity = perp_pool_alloc(r->pool, (size_t)perp_model_nv(s->model), sizeof *velocity);
+  const char *path = file != NULL ? perp_scene_path(reader, file) : NULL;
+  const int errors = reader->diag->errors, n = g->last - g->first + 1;
+  double *velocity = perp_pool_alloc(reader->pool, (size_t)perp_model_nv(scene->model),
+                                     sizeof *velocity);
   double p[3];
-  if (g->metric != NULL) g->metric = claims_metric(r, perp_tree_get(entry, "metric"), g->metric);
-  perp_entries(r, perp_tree_get(entry, "forces"), "forces", claims_force, &forces);
-  perp_entries(r, perp_tree_get(entry, "places"), "places", claims_place, &places);
-  if (g->kind == GAUGE_EVENTS) perp_scene_read_events(r, &events);
-  const int q = g->kind == GAUGE_PERIOD ? claims_q(r, perp_tree_get(entry, "of"), g->coordinate)
-                                        : 0;
+  if (g->metric != NULL)
+    g->metric = claims_metric(reader, perp_tree_get(entry, "metric"), g->metric);
+  perp_entries(reader, perp_tree_get(entry, "forces"), "forces", claims_force, &forces);
+  perp_entries(reader, perp_tree_get(entry, "places"), "places", claims_place, &places);
+  if (g->kind == GAUGE_EVENTS) perp_scene_read_events(reader, &events);
+  const int q = g->kind == GAUGE_PERIOD
+                    ? claims_q(reader, perp_tree_get(entry, "of"), g->coordinate)
+                    : 0;
   if (g->kind == GAUGE_VELOCITY && (each != NULL) == (perp_tree_get(entry, "exact") != NULL))
     PERP_SCENE_WRONG(
-        r, entry,
+        reader, entry,
         "velocities are either exact (the same for all bodies) or bodies: { body, v, w }");
-  perp_entries(r, each, "bodies", claims_velocity, velocity);
+  perp_entries(reader, each, "bodies", claims_velocity, velocity);
   if (g->kind == GAUGE_EVENTS && file == NULL && events.n_times == 0)
-    PERP_SCENE_WRONG(r, entry, "the events need either a file, or times of their own");
+    PERP_SCENE_WRONG(reader, entry, "the events need either a file, or times of their own");
   if (file != NULL && events.n_times > 0)
-    PERP_SCENE_WRONG(r, file, "the events have times of their own: remove them or the file");
-  if (places.n > r->bodies.n)
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "places"),
+    PERP_SCENE_WRONG(reader, file, "the events have times of their own: remove them or the file");
+  if (places.n > reader->bodies.n)
+    PERP_SCENE_WRONG(reader, perp_tree_get(entry, "places"),
                      "the number of places is %d for %d bodies: both must agree", places.n,
-                     r->bodies.n);
+                     reader->bodies.n);
   if (n < 1 || g->first < 0)
-    PERP_SCENE_WRONG(r, entry, "first and last must be bodies in ascending order");
-  if (r->diag->errors > errors) return PERP_OK; /* said already */
+    PERP_SCENE_WRONG(reader, entry, "first and last must be bodies in ascending order");
+  if (reader->diag->errors > errors) return PERP_OK; /* said already */
   switch (g->kind) {
   case GAUGE_REST:
-    return perp_gauge_rest(ctx, s, g->first, n, g->radius, g->from);
+    return perp_gauge_rest(ctx, scene, g->first, n, g->radius, g->from);
   case GAUGE_STANDS:
-    return perp_gauge_stands(ctx, s, g->first, n, g->radius, g->limit, g->stands);
+    return perp_gauge_stands(ctx, scene, g->first, n, g->radius, g->limit, g->stands);
   case GAUGE_FORCE:
-    return perp_gauge_force(ctx, s, forces.n, forces.truth, g->scale, g->from);
+    return perp_gauge_force(ctx, scene, forces.n, forces.truth, g->scale, g->from);
   case GAUGE_ACCELERATION:
-    claims_height(r, g->exact, p);
-    return perp_gauge_accel(ctx, s, g->body, p, g->scale, g->from, g->to);
+    claims_height(reader, g->exact, p);
+    return perp_gauge_accel(ctx, scene, g->body, p, g->scale, g->from, g->to);
   case GAUGE_VELOCITY:
     if (each != NULL)
-      return perp_gauge_velocity(ctx, s, g->metric, g->time, g->weight, velocity, g->scale);
-    return perp_gauge_velocities(ctx, s, g->metric, g->time, g->weight, g->exact, g->scale);
+      return perp_gauge_velocity(ctx, scene, g->metric, g->time, g->weight, velocity, g->scale);
+    return perp_gauge_velocities(ctx, scene, g->metric, g->time, g->weight, g->exact, g->scale);
   case GAUGE_PERIOD:
-    return perp_gauge_period(ctx, s, q, g->period);
+    return perp_gauge_period(ctx, scene, q, g->period);
   case GAUGE_PLACES:
-    return perp_gauge_places(ctx, s, places.n, places.x);
+    return perp_gauge_places(ctx, scene, places.n, places.x);
   case GAUGE_TABLE:
-    return perp_gauge_columns(ctx, s, g->metric, path);
+    return perp_gauge_columns(ctx, scene, g->metric, path);
   case GAUGE_EVENTS:
     if (file == NULL)
-      return perp_gauge_event_times(ctx, s, events.n, events.event, events.n_times, events.time,
+      return perp_gauge_event_times(ctx, scene, events.n, events.event, events.n_times, events.time,
                                     events.of, g->slack);
-    return perp_gauge_event_columns(ctx, s, path, events.n, events.event, g->slack);
+    return perp_gauge_event_columns(ctx, scene, path, events.n, events.event, g->slack);
   case GAUGE_PATH:
-    perp_scene_add_path(r, entry);
+    perp_scene_add_path(reader, entry);
     break;
   }
   return PERP_OK;
 }
 
-static void claims_gauge(perp_scene_reader *r, const perp_node *entry, void *user)
+static void claims_gauge(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
-  struct gauge g = { .last = r->bodies.n - 1, .scale = 1, .stands = true };
+  struct gauge g = { .last = reader->bodies.n - 1, .scale = 1, .stands = true };
   (void)user;
-  if (!perp_keys_read(r, entry, "gauges", gauge_keys, &g) ||
-      !perp_scene_fit(r, entry, gauge_keys, gauge_kinds[g.kind], gauge_wants[g.kind]) ||
-      !claims_numbers(r, entry, &g))
+  if (!perp_keys_read(reader, entry, "gauges", gauge_keys, &g) ||
+      !perp_scene_fit(reader, entry, gauge_keys, gauge_kinds[g.kind], gauge_wants[g.kind]) ||
+      !claims_numbers(reader, entry, &g))
     return;
-  if (claims_make(r, entry, &g) != PERP_OK) perp_scene_refused(r, entry);
+  if (claims_make(reader, entry, &g) != PERP_OK) perp_scene_refused(reader, entry);
 }
 
-void perp_scene_add_gauges(perp_scene_reader *r)
+void perp_scene_add_gauges(perp_scene_reader *reader)
 {
   perp_scene_events events = { 0 };
-  perp_entries(r, perp_tree_get(r->root, "gauges"), "gauges", claims_gauge, NULL);
+  perp_entries(reader, perp_tree_get(reader->root, "gauges"), "gauges", claims_gauge, NULL);
   /* they are looked at where no gauge has done so, too */
-  if (r->diag->errors == 0) perp_scene_read_events(r, &events);
+  if (reader->diag->errors == 0) perp_scene_read_events(reader, &events);
 }
 
 /* ---- truths ---- */
@@ -396,93 +396,95 @@ static const perp_key truth_keys[] = { PERP_KEY_ONE_OF(struct truth, kind, "kind
                                        PERP_KEYS_END };
 
 /* A reference file of perp: its columns are the coordinates of the bodies, then their rates. */
-static perp_status claims_reference(perp_scene_reader *r, const perp_node *entry,
+static perp_status claims_reference(perp_scene_reader *reader, const perp_node *entry,
                                     double uncertainty)
 {
   const perp_node *columns = perp_tree_get(entry, "columns");
-  const char *file = perp_values_text(&r->values, perp_tree_get(entry, "reference"));
-  const int n = perp_model_nq(r->scene->model) + perp_model_nv(r->scene->model);
+  const char *file = perp_values_text(&reader->values, perp_tree_get(entry, "reference"));
+  const int n = perp_model_nq(reader->scene->model) + perp_model_nv(reader->scene->model);
   if (file == NULL) return PERP_OK;
   if (strchr(file, '/') != NULL || columns->type != PERP_NODE_LIST || columns->n != n) {
-    PERP_SCENE_WRONG(r, columns, "a reference is a file of perp with %d columns: got %d", n,
+    PERP_SCENE_WRONG(reader, columns, "a reference is a file of perp with %d columns: got %d", n,
                      columns->type == PERP_NODE_LIST ? columns->n : 0);
     return PERP_OK;
   }
-  const char **names = perp_pool_alloc(r->pool, (size_t)n, sizeof *names);
+  const char **names = perp_pool_alloc(reader->pool, (size_t)n, sizeof *names);
   for (int i = 0; i < n; i++)
-    if ((names[i] = perp_values_text(&r->values, columns->item[i])) == NULL) return PERP_OK;
-  return perp_truth_file(r->ctx, r->scene, file, uncertainty, n, names, NULL, NULL, 0);
+    if ((names[i] = perp_values_text(&reader->values, columns->item[i])) == NULL) return PERP_OK;
+  return perp_truth_file(reader->ctx, reader->scene, file, uncertainty, n, names, NULL, NULL, 0);
 }
 
 /* A motion from a file; false: said already. */
-static bool claims_playback(perp_scene_reader *r, const perp_node *file, const char *path,
+static bool claims_playback(perp_scene_reader *reader, const perp_node *file, const char *path,
                             const struct truth *t, perp_status *status)
 {
   const perp_motion_file from = { path, t->scale, { t->origin[0], t->origin[1], t->origin[2] } };
-  const perp_model *model = r->goal != NULL ? perp_goal_model(r->goal) : r->scene->model;
+  const perp_model *model = reader->goal != NULL ? perp_goal_model(reader->goal)
+                                                 : reader->scene->model;
   perp_playback *playback;
-  if (!perp_motion_file_read(r->ctx, r->diag, file, model, &from, &playback)) return false;
+  if (!perp_motion_file_read(reader->ctx, reader->diag, file, model, &from, &playback))
+    return false;
   char *base = perp_base_name(path, ""), *what = perp_xprintf("motion of %s", base);
-  *status = perp_truth_playback(r->ctx, r->scene, t->what != NULL ? t->what : what, playback,
-                                isnan(t->uncertainty) ? 0 : t->uncertainty);
+  *status = perp_truth_playback(reader->ctx, reader->scene, t->what != NULL ? t->what : what,
+                                playback, isnan(t->uncertainty) ? 0 : t->uncertainty);
   free(base);
   free(what);
   return true;
 }
 
-static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *user)
+static void claims_truth(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
-  struct truth t = { .t_end = r->scene->t_end, .uncertainty = (double)NAN };
+  struct truth t = { .t_end = reader->scene->t_end, .uncertainty = (double)NAN };
   const perp_node *file = perp_tree_get(entry, "file");
   (void)user;
-  if (!perp_keys_read(r, entry, "truth", truth_keys, &t) ||
-      !perp_scene_fit(r, entry, truth_keys, truth_kinds[t.kind], truth_wants[t.kind]))
+  if (!perp_keys_read(reader, entry, "truth", truth_keys, &t) ||
+      !perp_scene_fit(reader, entry, truth_keys, truth_kinds[t.kind], truth_wants[t.kind]))
     return;
   if (t.uncertainty < 0) {
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "uncertainty"),
+    PERP_SCENE_WRONG(reader, perp_tree_get(entry, "uncertainty"),
                      "the uncertainty must not be negative");
     return;
   }
   perp_status status = PERP_OK;
-  const char *path = file != NULL ? perp_scene_path(r, file) : NULL;
+  const char *path = file != NULL ? perp_scene_path(reader, file) : NULL;
   if (file != NULL && path == NULL) return;
   switch (t.kind) {
   case TRUTH_REST:
-    status = perp_truth_rest(r->ctx, r->scene, t.what != NULL ? t.what : "rest");
+    status = perp_truth_rest(reader->ctx, reader->scene, t.what != NULL ? t.what : "rest");
     break;
   case TRUTH_REDUCED:
-    status = perp_truth_reduced(r->ctx, r->scene, t.t_end,
+    status = perp_truth_reduced(reader->ctx, reader->scene, t.t_end,
                                 isnan(t.uncertainty) ? 1e-8 : t.uncertainty);
     break;
   case TRUTH_EVENTS:
-    status = perp_truth_events(r->ctx, r->scene, t.t_end,
+    status = perp_truth_events(reader->ctx, reader->scene, t.t_end,
                                isnan(t.uncertainty) ? 1e-8 : t.uncertainty);
     break;
   case TRUTH_STATES:
-    status = perp_truth_columns(r->ctx, r->scene, path, t.uncertainty);
+    status = perp_truth_columns(reader->ctx, reader->scene, path, t.uncertainty);
     break;
   case TRUTH_MOTION:
-    perp_scene_add_motion(r, entry, t.what != NULL ? t.what : "closed form",
+    perp_scene_add_motion(reader, entry, t.what != NULL ? t.what : "closed form",
                           isnan(t.uncertainty) ? 0 : t.uncertainty);
     break;
   case TRUTH_REFERENCE:
-    status = claims_reference(r, entry, t.uncertainty);
+    status = claims_reference(reader, entry, t.uncertainty);
     break;
   case TRUTH_PLAYBACK:
     if (t.scale < 0 ||
         (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
-      PERP_SCENE_WRONG(r, entry,
+      PERP_SCENE_WRONG(reader, entry,
                        "scale (above 0) and origin must be set together; without them both are "
                        "computed from the joints");
       return;
     }
-    if (!claims_playback(r, file, path, &t, &status)) return;
+    if (!claims_playback(reader, file, path, &t, &status)) return;
     break;
   }
-  if (status != PERP_OK) perp_scene_refused(r, file != NULL ? file : entry);
+  if (status != PERP_OK) perp_scene_refused(reader, file != NULL ? file : entry);
 }
 
-void perp_scene_add_truths(perp_scene_reader *r)
+void perp_scene_add_truths(perp_scene_reader *reader)
 {
-  perp_entries(r, perp_tree_get(r->root, "truth"), "truth", claims_truth, NULL);
+  perp_entries(reader, perp_tree_get(reader->root, "truth"), "truth", claims_truth, NULL);
 }

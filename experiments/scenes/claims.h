@@ -6,11 +6,11 @@
 
 #include "experiments/scenes/keys.h"
 
-/* Into r->scene, whose model is finished. */
-void perp_scene_add_gauges(perp_scene_reader *r);
-void perp_scene_add_truths(perp_scene_reader *r);
+/* Into reader->scene, whose model is finished. */
+void perp_scene_add_gauges(perp_scene_reader *reader);
+void perp_scene_add_truths(perp_scene_reader *reader);
 /* The path of a file that a node of the file names, relative to where the node stands; from the
  * pool.  NULL after an error. */
-const char *perp_scene_path(perp_scene_reader *r, const perp_node *node);
+const char *perp_scene_path(perp_scene_reader *reader, const perp_node *node);
 
 #endif

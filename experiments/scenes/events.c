@@ -23,47 +23,49 @@ static const perp_key event_keys[] = { PERP_KEY_OF(struct event, name, "name", P
                                        PERP_KEYS_ENTRY,
                                        PERP_KEYS_END };
 /* The times of the event that comes next, rising. */
-static bool events_times(perp_scene_reader *r, const perp_node *node, perp_scene_events *list)
+static bool events_times(perp_scene_reader *reader, const perp_node *node, perp_scene_events *list)
 {
   if (node->type != PERP_NODE_LIST || node->n < 1) {
-    PERP_SCENE_WRONG(r, node, "times must be a list of increasing times");
+    PERP_SCENE_WRONG(reader, node, "times must be a list of increasing times");
     return false;
   }
   for (int i = 0; i < node->n; i++) {
     double t;
-    if (!perp_values_number(&r->values, node->item[i], "s", &t)) return false;
+    if (!perp_values_number(&reader->values, node->item[i], "s", &t)) return false;
     if (i > 0 && !(t > list->time[list->n_times - 1])) {
-      PERP_SCENE_WRONG(r, node->item[i], "times must increase");
+      PERP_SCENE_WRONG(reader, node->item[i], "times must increase");
       return false;
     }
-    list->time = perp_pool_grown(r->pool, list->time, list->n_times, sizeof *list->time);
-    list->of = perp_pool_grown(r->pool, list->of, list->n_times, sizeof *list->of);
+    list->time = perp_pool_grown(reader->pool, list->time, list->n_times, sizeof *list->time);
+    list->of = perp_pool_grown(reader->pool, list->of, list->n_times, sizeof *list->of);
     list->time[list->n_times] = t;
     list->of[list->n_times++] = list->n;
   }
   return true;
 }
 
-static void events_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void events_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   perp_scene_events *list = user;
   struct event e = { .direction = RISES };
-  if (!perp_scene_fit(r, entry, event_keys, "event", "name of ?value ?direction ?times")) return;
-  if (!perp_keys_read(r, entry, "events", event_keys, &e)) return;
+  if (!perp_scene_fit(reader, entry, event_keys, "event", "name of ?value ?direction ?times"))
+    return;
+  if (!perp_keys_read(reader, entry, "events", event_keys, &e)) return;
   perp_event event = { .name = e.name, .value = e.value, .direction = (int)e.direction - BOTH };
-  if (perp_coordinate_find(r->ctx, r->scene->model, e.of, &event.body, &event.k) != PERP_OK) {
-    perp_scene_refused(r, perp_tree_get(entry, "of"));
+  if (perp_coordinate_find(reader->ctx, reader->scene->model, e.of, &event.body, &event.k) !=
+      PERP_OK) {
+    perp_scene_refused(reader, perp_tree_get(entry, "of"));
     return;
   }
   const perp_node *times = perp_tree_get(entry, "times");
-  if (times != NULL && !events_times(r, times, list)) return;
-  list->event = perp_pool_grown(r->pool, list->event, list->n, sizeof *list->event);
+  if (times != NULL && !events_times(reader, times, list)) return;
+  list->event = perp_pool_grown(reader->pool, list->event, list->n, sizeof *list->event);
   list->event[list->n++] = event;
 }
 
-void perp_scene_read_events(perp_scene_reader *r, perp_scene_events *out)
+void perp_scene_read_events(perp_scene_reader *reader, perp_scene_events *out)
 {
-  perp_entries(r, perp_tree_get(r->root, "events"), "events", events_entry, out);
+  perp_entries(reader, perp_tree_get(reader->root, "events"), "events", events_entry, out);
 }
 
 /* ---- disabled bodies ---- */
@@ -80,54 +82,58 @@ struct disabling {
 };
 
 /* A time, the name of an event, or `contact`. */
-static bool disabled_cue(perp_scene_reader *r, const perp_node *node,
+static bool disabled_cue(perp_scene_reader *reader, const perp_node *node,
                          const perp_scene_events *events, perp_cue *cue)
 {
   if (node == NULL) return true;
-  const char *text = node->type == PERP_NODE_SCALAR ? perp_values_text(&r->values, node) : NULL;
+  const char *text = node->type == PERP_NODE_SCALAR ? perp_values_text(&reader->values, node)
+                                                    : NULL;
   for (int i = 0; text != NULL && i < events->n; i++) {
-    const perp_event *e = &events->event[i];
-    if (strcmp(text, e->name) != 0) continue;
+    const perp_event *event = &events->event[i];
+    if (strcmp(text, event->name) != 0) continue;
     *cue = (perp_cue){ .kind = PERP_CUE_COORDINATE,
-                       .body = e->body,
-                       .coordinate = e->k,
-                       .value = e->value,
-                       .direction = e->direction };
+                       .body = event->body,
+                       .coordinate = event->k,
+                       .value = event->value,
+                       .direction = event->direction };
     return true;
   }
   cue->kind = text != NULL && strcmp(text, "contact") == 0 ? PERP_CUE_CONTACT : PERP_CUE_TIME;
-  return cue->kind == PERP_CUE_CONTACT || perp_values_number(&r->values, node, "s", &cue->time);
+  return cue->kind == PERP_CUE_CONTACT ||
+         perp_values_number(&reader->values, node, "s", &cue->time);
 }
 
-static void disabled_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void disabled_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   const struct disabling *d = user;
   struct disabled own = { .body = PERP_WORLD };
   perp_disabled_def def = { .until.time = HUGE_VAL };
-  if (!perp_scene_fit(r, entry, disabled_keys, "disabled", "body ?from ?until") ||
-      !perp_keys_read(r, entry, "disabled", disabled_keys, &own) ||
-      !disabled_cue(r, perp_tree_get(entry, "from"), d->events, &def.from) ||
-      !disabled_cue(r, perp_tree_get(entry, "until"), d->events, &def.until))
+  if (!perp_scene_fit(reader, entry, disabled_keys, "disabled", "body ?from ?until") ||
+      !perp_keys_read(reader, entry, "disabled", disabled_keys, &own) ||
+      !disabled_cue(reader, perp_tree_get(entry, "from"), d->events, &def.from) ||
+      !disabled_cue(reader, perp_tree_get(entry, "until"), d->events, &def.until))
     return;
   if (own.body == PERP_WORLD) {
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world never moves: name a body");
+    PERP_SCENE_WRONG(reader, perp_tree_get(entry, "body"), "the world never moves: name a body");
     return;
   }
   def.body = own.body;
-  r->disabled_at = perp_pool_grown(r->pool, r->disabled_at, r->n_disabled, sizeof *r->disabled_at);
-  r->disabled_at[r->n_disabled++] = entry;
-  if (perp_model_add_disabled(r->ctx, d->model, &def, NULL) != PERP_OK)
-    perp_scene_refused(r, entry);
+  reader->disabled_at = perp_pool_grown(reader->pool, reader->disabled_at, reader->n_disabled,
+                                        sizeof *reader->disabled_at);
+  reader->disabled_at[reader->n_disabled++] = entry;
+  if (perp_model_add_disabled(reader->ctx, d->model, &def, NULL) != PERP_OK)
+    perp_scene_refused(reader, entry);
 }
 
-void perp_scene_add_disabled(perp_scene_reader *r, perp_model *model)
+void perp_scene_add_disabled(perp_scene_reader *reader, perp_model *model)
 {
-  const perp_node *list = perp_tree_get(r->root, "disabled");
+  const perp_node *list = perp_tree_get(reader->root, "disabled");
   perp_scene_events events = { 0 };
-  if (list == NULL || r->bare) return; /* a motion that a controller follows has no use for it */
-  perp_scene_read_events(r, &events);
+  if (list == NULL || reader->bare)
+    return; /* a motion that a controller follows has no use for it */
+  perp_scene_read_events(reader, &events);
   struct disabling d = { model, &events };
-  perp_entries(r, list, "disabled", disabled_entry, &d);
+  perp_entries(reader, list, "disabled", disabled_entry, &d);
 }
 
 /* ---- export ---- */

@@ -35,31 +35,31 @@ static void export_value(FILE *out, const perp_model *model, double x, perp_sign
     export_number(out, x);
     return;
   }
-  const perp_signal_def *d = perp_signal_definition(s);
+  const perp_signal_def *def = perp_signal_definition(s);
   const struct {
     const char *key;
     double x;
   } of[] = { { "plus", x },
-             { "offset", d->offset },
-             { "amplitude", d->amplitude },
-             { "rate", d->rate },
-             { "phase", d->phase } };
-  fprintf(out, "{ kind: %s", perp_signal_kind_name(d->kind));
+             { "offset", def->offset },
+             { "amplitude", def->amplitude },
+             { "rate", def->rate },
+             { "phase", def->phase } };
+  fprintf(out, "{ kind: %s", perp_signal_kind_name(def->kind));
   for (int i = 0; i < 5; i++) {
     if (of[i].x == 0) continue;
     fprintf(out, ", %s: ", of[i].key);
     export_number(out, of[i].x);
   }
-  for (int i = 0; i < d->n; i++) {
+  for (int i = 0; i < def->n; i++) {
     fputs(i > 0 ? ", [" : ", points: [[", out);
-    export_number(out, d->t[i]);
+    export_number(out, def->t[i]);
     fputs(", ", out);
-    export_number(out, d->y[i]);
-    fputs(i + 1 < d->n ? "]" : "]]", out);
+    export_number(out, def->y[i]);
+    fputs(i + 1 < def->n ? "]" : "]]", out);
   }
-  if (d->kind == PERP_SIGNAL_FUNCTION) {
+  if (def->kind == PERP_SIGNAL_FUNCTION) {
     fputs(", of: ", out);
-    perp_write_quoted(out, d->text);
+    perp_write_quoted(out, def->text);
   }
   fputs(" }", out);
 }
@@ -75,32 +75,33 @@ static void export_values(FILE *out, const perp_model *model, const char *key, i
   if (n > 1) fputs("]", out);
 }
 
-static bool export_moves(const perp_key *k, const void *def)
+static bool export_moves(const perp_key *key, const void *def)
 {
   const perp_signal_ref *signal = (const perp_signal_ref *)(const void *)((const char *)def +
-                                                                          k->signal);
-  for (int i = 0; i < k->n && k->signal != 0; i++)
+                                                                          key->signal);
+  for (int i = 0; i < key->n && key->signal != 0; i++)
     if (signal[i] != 0) return true;
   return false;
 }
 
-static void export_key(FILE *out, const perp_model *model, const perp_key *k, const void *def)
+static void export_key(FILE *out, const perp_model *model, const perp_key *key, const void *def)
 {
-  const char *at = (const char *)def + k->at, *text;
+  const char *at = (const char *)def + key->at, *text;
   int which;
   memcpy(&which, at, sizeof which);
-  if (k->signal != 0) {
+  if (key->signal != 0) {
     const int dim = perp_model_dim(model);
-    export_values(out, model, k->name, k->n == 3 ? dim : k->n, (const double *)(const void *)at,
-                  (const perp_signal_ref *)(const void *)((const char *)def + k->signal));
+    export_values(out, model, key->name, key->n == 3 ? dim : key->n,
+                  (const double *)(const void *)at,
+                  (const perp_signal_ref *)(const void *)((const char *)def + key->signal));
     return;
   }
-  if (k->type == PERP_KEY_VECTOR) {
-    export_vector(out, k->name, k->n, (const double *)(const void *)at);
+  if (key->type == PERP_KEY_VECTOR) {
+    export_vector(out, key->name, key->n, (const double *)(const void *)at);
     return;
   }
-  fprintf(out, ", %s: ", k->name);
-  switch (k->type) {
+  fprintf(out, ", %s: ", key->name);
+  switch (key->type) {
   case PERP_KEY_NUMBER:
     export_number(out, *(const double *)(const void *)at);
     break;
@@ -112,7 +113,7 @@ static void export_key(FILE *out, const perp_model *model, const perp_key *k, co
     perp_write_quoted(out, text);
     break;
   case PERP_KEY_CHOICE:
-    fputs(k->names[which], out);
+    fputs(key->names[which], out);
     break;
   default: /* a part by its number */
     if (which == PERP_WORLD)
@@ -122,12 +123,12 @@ static void export_key(FILE *out, const perp_model *model, const perp_key *k, co
   }
 }
 
-static size_t export_size(const perp_key *k)
+static size_t export_size(const perp_key *key)
 {
-  switch (k->type) {
+  switch (key->type) {
   case PERP_KEY_NUMBER:
   case PERP_KEY_VECTOR:
-    return (size_t)k->n * sizeof(double);
+    return (size_t)key->n * sizeof(double);
   case PERP_KEY_BOOL:
     return sizeof(bool);
   case PERP_KEY_TEXT:
@@ -144,13 +145,13 @@ static size_t export_size(const perp_key *k)
 static void export_keys(FILE *out, const perp_model *model, const perp_key *keys, const void *def,
                         const void *dflt, const char *const *always)
 {
-  for (const perp_key *k = keys; k->type != PERP_KEY_END; k++) {
-    const size_t size = export_size(k);
+  for (const perp_key *key = keys; key->type != PERP_KEY_END; key++) {
+    const size_t size = export_size(key);
     bool wanted = size > 0 &&
-                  memcmp((const char *)def + k->at, (const char *)dflt + k->at, size) != 0;
-    wanted = wanted || (size > 0 && export_moves(k, def));
-    for (int i = 0; always[i] != NULL; i++) wanted = wanted || strcmp(always[i], k->name) == 0;
-    if (wanted && size > 0) export_key(out, model, k, def);
+                  memcmp((const char *)def + key->at, (const char *)dflt + key->at, size) != 0;
+    wanted = wanted || (size > 0 && export_moves(key, def));
+    for (int i = 0; always[i] != NULL; i++) wanted = wanted || strcmp(always[i], key->name) == 0;
+    if (wanted && size > 0) export_key(out, model, key, def);
   }
 }
 
@@ -323,12 +324,12 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
 static void export_pairs(const perp_model *model, FILE *out)
 {
   static const char *const none[] = { NULL };
-  const perp_surface *s, dflt = { .mu = NAN,
-                                  .mu_dynamic = NAN,
-                                  .mu_across = NAN,
-                                  .restitution = NAN,
-                                  .torsion = NAN,
-                                  .rolling = NAN };
+  const perp_surface *surface, dflt = { .mu = NAN,
+                                        .mu_dynamic = NAN,
+                                        .mu_across = NAN,
+                                        .restitution = NAN,
+                                        .torsion = NAN,
+                                        .rolling = NAN };
   int a, b, most = 0;
   for (int i = 0; perp_model_pair(model, i, &a, &b) != NULL; i++) most = b > most ? b : most;
   if (most == 0) return;
@@ -339,9 +340,9 @@ static void export_pairs(const perp_model *model, FILE *out)
   fputs("materials: {", out);
   for (int i = 1; i <= most; i++) fprintf(out, "%s m%d: {}", i > 1 ? "," : "", i);
   fputs(" }\npairs:\n", out);
-  for (int i = 0; (s = perp_model_pair(model, i, &a, &b)) != NULL; i++) {
+  for (int i = 0; (surface = perp_model_pair(model, i, &a, &b)) != NULL; i++) {
     fprintf(out, "  - { a: m%d, b: m%d", a, b);
-    export_keys(out, model, perp_scene_surface_keys, s, &dflt, none);
+    export_keys(out, model, perp_scene_surface_keys, surface, &dflt, none);
     fputs(" }\n", out);
   }
 }
@@ -378,20 +379,21 @@ static void export_rows(FILE *out, const perp_model *model, const perp_joint_def
 }
 
 /* Kind, bodies and all options of an element of a plug-in. */
-static void export_plugin(FILE *out, const perp_desc *d, const void *opts, int n, const int *body)
+static void export_plugin(FILE *out, const perp_desc *desc, const void *opts, int n,
+                          const int *body)
 {
   char text[PERP_TEXT_MAX + 64];
-  export_begin(out, "kind", d->name);
+  export_begin(out, "kind", desc->name);
   fputs(", bodies: [", out);
   for (int i = 0; i < n; i++) fprintf(out, "%s%s", i > 0 ? ", " : "", export_body(body[i], text));
   fputs("]", out);
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
-    fprintf(out, ", %s: ", o->key);
-    if (o->type == PERP_OPT_TEXT) {
-      perp_write_quoted(out, (const char *)opts + o->offset);
+  for (const perp_opt *opt = desc->opts; opt != NULL && opt->type != PERP_OPT_END; opt++) {
+    fprintf(out, ", %s: ", opt->key);
+    if (opt->type == PERP_OPT_TEXT) {
+      perp_write_quoted(out, (const char *)opts + opt->offset);
       continue;
     }
-    perp_opt_format(o, opts, text, sizeof text);
+    perp_opt_format(opt, opts, text, sizeof text);
     fputs(text, out);
   }
 }
@@ -515,63 +517,65 @@ static void export_line(FILE *out, const char *key, double x)
   fputs("\n", out);
 }
 
-static void export_head(const perp_desc *d, const perp_scene *s, const char *name, FILE *out)
+static void export_head(const perp_desc *desc, const perp_scene *scene, const char *name, FILE *out)
 {
-  char *source = perp_scene_file_source(d);
+  char *source = perp_scene_file_source(desc);
   fprintf(
       out,
       "schema: perp-scene/1\n# the scene %s with all its numbers, without its `truth` and `gauges`",
       name);
-  if (source != NULL) fprintf(out, ":\n# perp info %s --source prints the file with them", d->name);
+  if (source != NULL)
+    fprintf(out, ":\n# perp info %s --source prints the file with them", desc->name);
   fputs("\nscene:\n  summary: ", out);
   free(source);
-  perp_write_quoted(out, d->summary);
+  perp_write_quoted(out, desc->summary);
   fputs("\n  reference: ", out);
-  perp_write_quoted(out, d->reference);
-  fprintf(out, "\n  dim: %d\n", perp_model_dim(s->model));
+  perp_write_quoted(out, desc->reference);
+  fprintf(out, "\n  dim: %d\n", perp_model_dim(scene->model));
   fputs("  gravity: ", out);
-  export_value(out, s->model, perp_model_gravity_of(s->model),
-               perp_model_gravity_signal_of(s->model));
+  export_value(out, scene->model, perp_model_gravity_of(scene->model),
+               perp_model_gravity_signal_of(scene->model));
   fputs("\n", out);
-  if (perp_model_friction_of(s->model) != PERP_FRICTION_GEOMETRIC)
-    fprintf(out, "  friction: %s\n", perp_scene_friction_rules[perp_model_friction_of(s->model)]);
-  export_line(out, "t_end", s->t_end);
-  if (s->h != 0) export_line(out, "h", s->h);
-  if (s->size != 0) export_line(out, "size", s->size);
+  if (perp_model_friction_of(scene->model) != PERP_FRICTION_GEOMETRIC)
+    fprintf(out, "  friction: %s\n",
+            perp_scene_friction_rules[perp_model_friction_of(scene->model)]);
+  export_line(out, "t_end", scene->t_end);
+  if (scene->h != 0) export_line(out, "h", scene->h);
+  if (scene->size != 0) export_line(out, "size", scene->size);
   perp_conserved conserved;
-  perp_model_conserved(s->model, &conserved);
+  perp_model_conserved(scene->model, &conserved);
   /* without the key a file is dissipative where its contacts are */
-  if (s->dissipative || !conserved.elastic)
-    fprintf(out, "  dissipative: %s\n", s->dissipative ? "true" : "false");
-  if (s->driven) fputs("  driven: true\n", out);
-  if (s->isolated) fputs("  isolated: true\n", out);
+  if (scene->dissipative || !conserved.elastic)
+    fprintf(out, "  dissipative: %s\n", scene->dissipative ? "true" : "false");
+  if (scene->driven) fputs("  driven: true\n", out);
+  if (scene->isolated) fputs("  isolated: true\n", out);
   char buf[16];
-  fprintf(out, "  tip: { body: %s", export_body(s->tip_body, buf));
-  export_vector(out, "at", 3, s->tip);
+  fprintf(out, "  tip: { body: %s", export_body(scene->tip_body, buf));
+  export_vector(out, "at", 3, scene->tip);
   fputs(" }\n", out);
 }
 
-perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scene *scene,
+perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *desc, const perp_scene *scene,
                               const char *name, FILE *out)
 {
   if (scene->model == NULL)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "scene %s is a system of differential equations without bodies: it cannot be a scene file",
-        d->name);
+        desc->name);
   if (perp_model_controlled(scene->model))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "scene %s has a controller that follows a motion: export it without the "
                      "controller (by: none)",
-                     d->name);
+                     desc->name);
   for (int i = 1; i <= perp_model_signals(scene->model); i++)
     if (perp_signal_definition(perp_model_signal(scene->model, i))->kind == PERP_SIGNAL_FUNCTION &&
         perp_signal_definition(perp_model_signal(scene->model, i))->text == NULL)
       return PERP_FAIL(
           ctx, PERP_ERR_UNSUPPORTED,
           "scene %s has a signal that is a function of C: a scene file cannot describe it",
-          d->name);
-  export_head(d, scene, name, out);
+          desc->name);
+  export_head(desc, scene, name, out);
   PERP_TRY(export_bodies(ctx, scene->model, out));
   PERP_TRY(export_shapes(ctx, scene->model, out));
   export_pairs(scene->model, out);

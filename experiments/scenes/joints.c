@@ -53,29 +53,30 @@ const perp_key perp_scene_curve_keys[] = {
   PERP_KEYS_END
 };
 
-static bool joints_rows(perp_scene_reader *r, const perp_node *rows, perp_joint_def *def)
+static bool joints_rows(perp_scene_reader *reader, const perp_node *rows, perp_joint_def *def)
 {
   if (rows->type != PERP_NODE_LIST || rows->n > PERP_JOINT_ROWS) {
-    PERP_SCENE_WRONG(r, rows, "rows must be a list of at most %d maps", PERP_JOINT_ROWS);
+    PERP_SCENE_WRONG(reader, rows, "rows must be a list of at most %d maps", PERP_JOINT_ROWS);
     return false;
   }
   for (int i = 0; i < rows->n; i++)
-    if (!perp_keys_read(r, rows->item[i], "a row", perp_scene_row_keys, &def->row[i])) return false;
+    if (!perp_keys_read(reader, rows->item[i], "a row", perp_scene_row_keys, &def->row[i]))
+      return false;
   return true;
 }
 
-static bool joints_curve(perp_scene_reader *r, const perp_node *node, perp_curve_def *def)
+static bool joints_curve(perp_scene_reader *reader, const perp_node *node, perp_curve_def *def)
 {
   const perp_node *points = perp_tree_get(node, "points");
   double *data = NULL;
-  if (!perp_keys_read(r, node, "curve", perp_scene_curve_keys, def)) return false;
+  if (!perp_keys_read(reader, node, "curve", perp_scene_curve_keys, def)) return false;
   if (points == NULL) return true;
-  if (r->dim == 3) {
-    if (!perp_keys_points(r, points, 3, &data, &def->n)) return false;
+  if (reader->dim == 3) {
+    if (!perp_keys_points(reader, points, 3, &data, &def->n)) return false;
   } else { /* two numbers a point, with a third that is not read */
     double *plane = NULL;
-    if (!perp_keys_points(r, points, 2, &plane, &def->n)) return false;
-    data = perp_pool_alloc(r->pool, 3 * (size_t)def->n + 1, sizeof *data);
+    if (!perp_keys_points(reader, points, 2, &plane, &def->n)) return false;
+    data = perp_pool_alloc(reader->pool, 3 * (size_t)def->n + 1, sizeof *data);
     for (int i = 0; i < def->n; i++) memcpy(data + 3 * i, plane + 2 * i, 2 * sizeof *data);
   }
   def->data = data;
@@ -83,7 +84,7 @@ static bool joints_curve(perp_scene_reader *r, const perp_node *node, perp_curve
 }
 
 /* `at` and `axis` of the world, for both bodies. */
-static bool joints_in_world(perp_scene_reader *r, const perp_node *entry, const char *key,
+static bool joints_in_world(perp_scene_reader *reader, const perp_node *entry, const char *key,
                             const char *of_a, const char *of_b, bool place, int a, int b,
                             double *in_a, double *in_b)
 {
@@ -92,34 +93,34 @@ static bool joints_in_world(perp_scene_reader *r, const perp_node *entry, const 
   if (node == NULL) return true;
   if (perp_tree_get(entry, of_a) != NULL || perp_tree_get(entry, of_b) != NULL) {
     perp_diag_error(
-        r->diag, node, 0, NULL,
+        reader->diag, node, 0, NULL,
         "%s (in the world) and %s, %s (in the bodies) define the same quantity: remove one", key,
         of_a, of_b);
     return false;
   }
-  if (!perp_keys_spatial(r, node, place ? "m" : "", p)) return false;
-  perp_scene_local(r, a, place, p, in_a);
-  perp_scene_local(r, b, place, p, in_b);
+  if (!perp_keys_spatial(reader, node, place ? "m" : "", p)) return false;
+  perp_scene_local(reader, a, place, p, in_a);
+  perp_scene_local(reader, b, place, p, in_b);
   return true;
 }
 
-static bool joints_needs(perp_scene_reader *r, const perp_node *entry, const char *const *keys)
+static bool joints_needs(perp_scene_reader *reader, const perp_node *entry, const char *const *keys)
 {
   for (; *keys != NULL; keys++)
     if (perp_tree_get(entry, *keys) == NULL) {
-      PERP_SCENE_WRONG(r, entry, "'%s' is missing here", *keys);
+      PERP_SCENE_WRONG(reader, entry, "'%s' is missing here", *keys);
       return false;
     }
   return true;
 }
 
-static void joints_add(perp_scene_reader *r, const perp_node *entry, const perp_joint_def *def)
+static void joints_add(perp_scene_reader *reader, const perp_node *entry, const perp_joint_def *def)
 {
-  if (r->bare && def->name != NULL && perp_scene_control_besides(r, def->name)) return;
-  if (perp_model_add_joint(r->ctx, r->scene->model, def, NULL) != PERP_OK)
-    perp_scene_refused(r, entry);
+  if (reader->bare && def->name != NULL && perp_scene_control_besides(reader, def->name)) return;
+  if (perp_model_add_joint(reader->ctx, reader->scene->model, def, NULL) != PERP_OK)
+    perp_scene_refused(reader, entry);
   else
-    perp_named_add(r, &r->joints, "joint", def->name, entry);
+    perp_named_add(reader, &reader->joints, "joint", def->name, entry);
 }
 
 /* What joints of plug-ins have in common, beside their bodies. */
@@ -137,20 +138,20 @@ const perp_key perp_scene_joint_plugin_keys[] = {
   PERP_KEYS_END
 };
 
-static void joints_plugin(perp_scene_reader *r, const perp_node *entry, const perp_desc *d)
+static void joints_plugin(perp_scene_reader *reader, const perp_node *entry, const perp_desc *desc)
 {
   perp_joint_def said = { 0 }, def;
   const perp_node *rows = perp_tree_get(entry, "rows");
   void *opts;
   const int *body;
   int n;
-  if (!perp_scene_element_read(r, entry, d, "joint", perp_scene_joint_plugin_keys, &said, &opts, &n,
-                               &body) ||
-      (rows != NULL && !joints_rows(r, rows, &said)))
+  if (!perp_scene_element_read(reader, entry, desc, "joint", perp_scene_joint_plugin_keys, &said,
+                               &opts, &n, &body) ||
+      (rows != NULL && !joints_rows(reader, rows, &said)))
     return;
-  if (perp_joint_define(r->ctx, (const perp_joint_desc *)(const void *)d, opts, n, body, &def) !=
-      PERP_OK) {
-    perp_scene_refused(r, perp_tree_get(entry, "bodies"));
+  if (perp_joint_define(reader->ctx, (const perp_joint_desc *)(const void *)desc, opts, n, body,
+                        &def) != PERP_OK) {
+    perp_scene_refused(reader, perp_tree_get(entry, "bodies"));
     return;
   }
   def.name = said.name;
@@ -160,46 +161,48 @@ static void joints_plugin(perp_scene_reader *r, const perp_node *entry, const pe
   def.collide = said.collide;
   def.start = said.start;
   memcpy(def.row, said.row, sizeof def.row);
-  joints_add(r, entry, &def);
+  joints_add(reader, entry, &def);
 }
 
-bool perp_scene_joint_read(perp_scene_reader *r, const perp_node *entry, perp_joint_def *def)
+bool perp_scene_joint_read(perp_scene_reader *reader, const perp_node *entry, perp_joint_def *def)
 {
   static const char *const needed[] = { "kind", "a", "b", NULL };
   const perp_node *rows = perp_tree_get(entry, "rows"), *curve = perp_tree_get(entry, "curve");
   *def = (perp_joint_def){ 0 };
-  return joints_needs(r, entry, needed) &&
-         perp_keys_read(r, entry, "joints", perp_scene_joint_keys, def) &&
-         joints_in_world(r, entry, "at", "anchor_a", "anchor_b", true, def->a, def->b,
+  return joints_needs(reader, entry, needed) &&
+         perp_keys_read(reader, entry, "joints", perp_scene_joint_keys, def) &&
+         joints_in_world(reader, entry, "at", "anchor_a", "anchor_b", true, def->a, def->b,
                          def->anchor_a, def->anchor_b) &&
-         joints_in_world(r, entry, "axis", "axis_a", "axis_b", false, def->a, def->b, def->axis_a,
-                         def->axis_b) &&
-         (rows == NULL || joints_rows(r, rows, def)) &&
-         (curve == NULL || joints_curve(r, curve, &def->curve));
+         joints_in_world(reader, entry, "axis", "axis_a", "axis_b", false, def->a, def->b,
+                         def->axis_a, def->axis_b) &&
+         (rows == NULL || joints_rows(reader, rows, def)) &&
+         (curve == NULL || joints_curve(reader, curve, &def->curve));
 }
 
-static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void joints_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   perp_joint_def def;
   const perp_desc *plugin;
   (void)user;
-  if (!perp_scene_element_kind(r, entry, PERP_KIND_joint, perp_scene_joint_kinds, &plugin)) return;
+  if (!perp_scene_element_kind(reader, entry, PERP_KIND_joint, perp_scene_joint_kinds, &plugin))
+    return;
   if (plugin != NULL && strcmp(plugin->name, "nonholonomic") == 0) {
     const char *name = NULL;
-    if (perp_scene_add_rate(r, entry, &name)) perp_named_add(r, &r->joints, "joint", name, entry);
+    if (perp_scene_add_rate(reader, entry, &name))
+      perp_named_add(reader, &reader->joints, "joint", name, entry);
     return;
   }
   if (plugin != NULL) {
-    joints_plugin(r, entry, plugin);
+    joints_plugin(reader, entry, plugin);
     return;
   }
-  if (perp_scene_joint_read(r, entry, &def)) joints_add(r, entry, &def);
+  if (perp_scene_joint_read(reader, entry, &def)) joints_add(reader, entry, &def);
 }
 
-void perp_scene_add_joints(perp_scene_reader *r, perp_model *model)
+void perp_scene_add_joints(perp_scene_reader *reader, perp_model *model)
 {
   (void)model;
-  perp_entries(r, perp_tree_get(r->root, "joints"), "joints", joints_entry, NULL);
+  perp_entries(reader, perp_tree_get(reader->root, "joints"), "joints", joints_entry, NULL);
 }
 
 /* ---- drives ---- */
@@ -220,23 +223,24 @@ const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_REAL(perp_drive_def, damping, "damping", NULL), PERP_KEYS_ENTRY, PERP_KEYS_END
 };
 
-static void drives_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void drives_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const char *const needed[] = { "joint", NULL };
   perp_drive_def def = { .lower = -HUGE_VAL, .upper = HUGE_VAL };
   (void)user;
-  if (!joints_needs(r, entry, needed) ||
-      !perp_keys_read(r, entry, "drives", perp_scene_drive_keys, &def))
+  if (!joints_needs(reader, entry, needed) ||
+      !perp_keys_read(reader, entry, "drives", perp_scene_drive_keys, &def))
     return;
-  if (r->posed && perp_tree_get(entry, "zero") != NULL) def.zero += r->turned[def.joint][def.axis];
-  if (perp_model_add_drive(r->ctx, r->scene->model, &def, NULL) != PERP_OK)
-    perp_scene_refused(r, entry);
+  if (reader->posed && perp_tree_get(entry, "zero") != NULL)
+    def.zero += reader->turned[def.joint][def.axis];
+  if (perp_model_add_drive(reader->ctx, reader->scene->model, &def, NULL) != PERP_OK)
+    perp_scene_refused(reader, entry);
 }
 
-void perp_scene_add_drives(perp_scene_reader *r, perp_model *model)
+void perp_scene_add_drives(perp_scene_reader *reader, perp_model *model)
 {
   (void)model;
-  perp_entries(r, perp_tree_get(r->root, "drives"), "drives", drives_entry, NULL);
+  perp_entries(reader, perp_tree_get(reader->root, "drives"), "drives", drives_entry, NULL);
 }
 
 /* ---- forces ---- */
@@ -261,7 +265,7 @@ const perp_key perp_scene_force_keys[] = {
   PERP_KEYS_END
 };
 
-static void forces_plugin(perp_scene_reader *r, const perp_node *entry, const perp_desc *d)
+static void forces_plugin(perp_scene_reader *reader, const perp_node *entry, const perp_desc *desc)
 {
   static const perp_key common[] = { PERP_KEY_SPECIAL("kind"), PERP_KEY_SPECIAL("bodies"),
                                      PERP_KEYS_ENTRY, PERP_KEYS_END };
@@ -269,45 +273,50 @@ static void forces_plugin(perp_scene_reader *r, const perp_node *entry, const pe
   void *opts;
   const int *body;
   int n;
-  if (!perp_scene_element_read(r, entry, d, "force", common, &def, &opts, &n, &body)) return;
-  if (perp_force_define(r->ctx, (const perp_force_desc *)(const void *)d, opts, n, body, &def) !=
-      PERP_OK)
-    perp_scene_refused(r, perp_tree_get(entry, "bodies"));
-  else if (perp_model_add_force(r->ctx, r->scene->model, &def) != PERP_OK)
-    perp_scene_refused(r, entry);
+  if (!perp_scene_element_read(reader, entry, desc, "force", common, &def, &opts, &n, &body))
+    return;
+  if (perp_force_define(reader->ctx, (const perp_force_desc *)(const void *)desc, opts, n, body,
+                        &def) != PERP_OK)
+    perp_scene_refused(reader, perp_tree_get(entry, "bodies"));
+  else if (perp_model_add_force(reader->ctx, reader->scene->model, &def) != PERP_OK)
+    perp_scene_refused(reader, entry);
 }
 
-static void forces_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void forces_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const char *const needed[] = { "kind", "a", NULL };
   perp_force_def def = { .b = PERP_WORLD };
   const perp_node *value = perp_tree_get(entry, "value");
   const perp_desc *plugin;
   (void)user;
-  if (!perp_scene_element_kind(r, entry, PERP_KIND_force, perp_scene_force_kinds, &plugin)) return;
+  if (!perp_scene_element_kind(reader, entry, PERP_KIND_force, perp_scene_force_kinds, &plugin))
+    return;
   if (plugin != NULL) {
-    forces_plugin(r, entry, plugin);
+    forces_plugin(reader, entry, plugin);
     return;
   }
-  if (!joints_needs(r, entry, needed) ||
-      !perp_keys_read(r, entry, "forces", perp_scene_force_keys, &def))
+  if (!joints_needs(reader, entry, needed) ||
+      !perp_keys_read(reader, entry, "forces", perp_scene_force_keys, &def))
     return;
-  if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->section &&
+  if (value != NULL && def.kind == PERP_FORCE_TORQUE && reader->section &&
       value->type == PERP_NODE_LIST) {
-    perp_diag_error(r->diag, value, 0, "write two entries, with when: dim == 2 and when: dim == 3",
+    perp_diag_error(reader->diag, value, 0,
+                    "write two entries, with when: dim == 2 and when: dim == 3",
                     "a torque in space has no section: with dim: 2 it must be a number");
     return;
   }
-  if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->dim == 2) {
-    if (!r->signals(r, value, "Nm", 1, 0, &def.value[2], &def.value_signal[2])) return;
-  } else if (value != NULL && !r->signals(r, value, def.kind == PERP_FORCE_TORQUE ? "Nm" : "N", 3,
-                                          r->dim == 2, def.value, def.value_signal))
+  if (value != NULL && def.kind == PERP_FORCE_TORQUE && reader->dim == 2) {
+    if (!reader->signals(reader, value, "Nm", 1, 0, &def.value[2], &def.value_signal[2])) return;
+  } else if (value != NULL &&
+             !reader->signals(reader, value, def.kind == PERP_FORCE_TORQUE ? "Nm" : "N", 3,
+                              reader->dim == 2, def.value, def.value_signal))
     return;
-  if (perp_model_add_force(r->ctx, r->scene->model, &def) != PERP_OK) perp_scene_refused(r, entry);
+  if (perp_model_add_force(reader->ctx, reader->scene->model, &def) != PERP_OK)
+    perp_scene_refused(reader, entry);
 }
 
-void perp_scene_add_forces(perp_scene_reader *r, perp_model *model)
+void perp_scene_add_forces(perp_scene_reader *reader, perp_model *model)
 {
   (void)model;
-  perp_entries(r, perp_tree_get(r->root, "forces"), "forces", forces_entry, NULL);
+  perp_entries(reader, perp_tree_get(reader->root, "forces"), "forces", forces_entry, NULL);
 }

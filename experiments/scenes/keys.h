@@ -123,54 +123,55 @@ struct perp_scene_reader {
 /* An error at a node of the file, without a hint. */
 #define PERP_SCENE_WRONG(r, at, ...) perp_diag_error((r)->diag, at, 0, NULL, __VA_ARGS__)
 /* The message of ctx at a node. */
-void perp_scene_refused(perp_scene_reader *r, const perp_node *at);
+void perp_scene_refused(perp_scene_reader *reader, const perp_node *at);
 
 /* Members of a map into *to; unknown keys, and values that do not fit, are errors.  false after an
  * error.  to NULL: the names are looked at only. */
-bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what,
+bool perp_keys_read(perp_scene_reader *reader, const perp_node *map, const char *what,
                     const perp_key *keys, void *to);
 /* An error with the closest of the names. */
 void perp_scene_unknown(perp_diag *diag, const perp_node *at, const char *what, const char *word,
                         const char *const *names, int n);
 /* n numbers; missing: so many of the last ones may be left out and stay as they are. */
-bool perp_keys_vector(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
+bool perp_keys_vector(perp_scene_reader *reader, const perp_node *node, const char *unit, int n,
                       int missing, double *x);
 /* Three numbers in space; in the plane the third may be left out, and of the section of space it is
  * (x, z). */
-bool perp_keys_spatial(perp_scene_reader *r, const perp_node *node, const char *unit, double x[3]);
+bool perp_keys_spatial(perp_scene_reader *reader, const perp_node *node, const char *unit,
+                       double x[3]);
 /* Index of one of names, ended by NULL. */
-bool perp_keys_choice(perp_scene_reader *r, const perp_node *node, const char *const *names,
+bool perp_keys_choice(perp_scene_reader *reader, const perp_node *node, const char *const *names,
                       int *x);
 /* Points of `width` numbers [m]: lists, and maps { repeat, point }.  *points from the pool. */
-bool perp_keys_points(perp_scene_reader *r, const perp_node *node, int width, double **points,
+bool perp_keys_points(perp_scene_reader *reader, const perp_node *node, int width, double **points,
                       int *n);
 
 /* `turn`, one or one after the other: in space into quat, of a section added to the angle. */
-bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double quat[4],
+bool perp_scene_read_turn(perp_scene_reader *reader, const perp_node *node, double quat[4],
                           double *angle);
 /* `w` of a body. */
-bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3]);
+bool perp_scene_read_rate(perp_scene_reader *reader, const perp_node *node, double w[3]);
 
 /* A part with its name (NULL: none); its number, -1 after an error: the name is taken. */
-int perp_named_add(perp_scene_reader *r, perp_named *named, const char *what, const char *name,
+int perp_named_add(perp_scene_reader *reader, perp_named *named, const char *what, const char *name,
                    const perp_node *at);
 /* The number of the part that a node names; -2 after an error.  world: PERP_WORLD is one. */
-int perp_named_find(perp_scene_reader *r, perp_named *named, const char *what, bool world,
+int perp_named_find(perp_scene_reader *reader, perp_named *named, const char *what, bool world,
                     const perp_node *node);
 
 /* Each entry of a list of maps as often as it is repeated, with its own values (`let`) and only
  * where its condition
  * (`when`) holds.  node NULL: nothing. */
 typedef void perp_entry_fn(perp_scene_reader *r, const perp_node *entry, void *user);
-void perp_entries(perp_scene_reader *r, const perp_node *list, const char *section,
+void perp_entries(perp_scene_reader *reader, const perp_node *list, const char *section,
                   perp_entry_fn *entry, void *user);
 /* The same of one map. */
-void perp_entry(perp_scene_reader *r, const perp_node *map, perp_entry_fn *entry, void *user);
+void perp_entry(perp_scene_reader *reader, const perp_node *map, perp_entry_fn *entry, void *user);
 /* Has an entry of a kind what it needs, and nothing without a meaning?  wants: "key ?key", those
  * that may be missing with ?. */
-bool perp_scene_fit(perp_scene_reader *r, const perp_node *entry, const perp_key *keys,
+bool perp_scene_fit(perp_scene_reader *reader, const perp_node *entry, const perp_key *keys,
                     const char *kind, const char *wants);
 /* Derived values: a map of names. */
-bool perp_scene_let(perp_scene_reader *r, const perp_node *map);
+bool perp_scene_let(perp_scene_reader *reader, const perp_node *map);
 
 #endif

@@ -46,13 +46,13 @@ static double *motion_place(const struct motion *m, int body, int k, double *q, 
 }
 
 /* The value of an expression now; false after an error. */
-static bool motion_number(const struct motion *m, struct mover *one, const perp_expr *e,
+static bool motion_number(const struct motion *m, struct mover *one, const perp_expr *expr,
                           perp_ctx *ctx, double *x)
 {
   const perp_scope scope = {
     .ctx = &m->ctx, .arithmetic = true, .rows = 1, .value = motion_value, .user = one
   };
-  const perp_value value = perp_expr_eval(e, &scope, 0);
+  const perp_value value = perp_expr_eval(expr, &scope, 0);
   *x = value.number;
   if (value.type == PERP_VALUE_NUMBER && isfinite(value.number)) return true;
   PERP_FAIL(ctx, PERP_ERR_ARG, "the closed form has no finite value at t = %g s",
@@ -158,54 +158,39 @@ static const struct group {
 } groups[] = { { "x", 0, 3, 0, 2 }, { "quat", 3, 4, 0, 0 }, { "angle", 0, 0, 2, 1 },
                { "v", 7, 3, 3, 2 }, { "w", 10, 3, 0, 0 },   { "omega", 0, 0, 5, 1 } };
 
-static bool motion_expression(perp_scene_reader *r, perp_values *values, const perp_node *node,
+static bool motion_expression(perp_scene_reader *reader, perp_values *values, const perp_node *node,
                               int k, struct mover *m)
 {
-  m->of[k] = perp_values_expression(values, node, perp_coordinate_unit(r->dim, k));
+  m->of[k] = perp_values_expression(values, node, perp_coordinate_unit(reader->dim, k));
   return m->of[k] != NULL;
 }
 
-/* Of a section: (x, z) of a place or a velocity, minus the rate about y. */
-static bool motion_section(perp_scene_reader *r, perp_values *values, const perp_node *node,
-                           const struct group *g, struct mover *m)
-{
-  if (node->type != PERP_NODE_LIST || node->n != 3) {
-    PERP_SCENE_WRONG(r, node, "a list of 3 expressions is required here");
-    return false;
-  }
-  if (g->n_plane > 0)
-    return motion_expression(r, values, node->item[0], g->plane, m) &&
-           motion_expression(r, values, node->item[2], g->plane + 1, m);
-  m->minus[5] = true;
-  return motion_expression(r, values, node->item[1], 5, m);
-}
-
 /* { axis: numbers, angle: an expression }, none or unknown */
-static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_node *node,
+static bool motion_turn(perp_scene_reader *reader, perp_values *values, const perp_node *node,
                         struct mover *m)
 {
   if (node->type == PERP_NODE_SCALAR) {
     m->unknown = strcmp(node->text, "unknown") == 0;
     if (m->unknown || strcmp(node->text, "none") == 0) return true;
-    PERP_SCENE_WRONG(r, node, "a turn must be { axis, angle }, none or unknown");
+    PERP_SCENE_WRONG(reader, node, "a turn must be { axis, angle }, none or unknown");
     return false;
   }
-  if (r->dim == 2 && !r->section) {
-    PERP_SCENE_WRONG(r, node, "turn is not allowed with dim: 2");
+  if (reader->dim == 2 && !reader->section) {
+    PERP_SCENE_WRONG(reader, node, "turn is not allowed with dim: 2");
     return false;
   }
-  if (!perp_keys_read(r, node, "turn", motion_turn_keys, NULL)) return false;
+  if (!perp_keys_read(reader, node, "turn", motion_turn_keys, NULL)) return false;
   const perp_node *axis = perp_tree_get(node, "axis"), *angle = perp_tree_get(node, "angle");
   if (axis == NULL || angle == NULL) {
-    PERP_SCENE_WRONG(r, node, "a turn must be { axis, angle }, none or unknown");
+    PERP_SCENE_WRONG(reader, node, "a turn must be { axis, angle }, none or unknown");
     return false;
   }
-  if (!perp_keys_vector(r, axis, "", 3, 0, m->axis)) return false;
+  if (!perp_keys_vector(reader, axis, "", 3, 0, m->axis)) return false;
   const double *a = m->axis, length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
-  if (!(length > 0) || (r->section && (a[0] != 0 || a[2] != 0))) {
-    PERP_SCENE_WRONG(r, axis,
-                     r->section ? "a section (dim: 2) rotates about y only"
-                                : "turn needs an axis that is not zero");
+  if (!(length > 0) || (reader->section && (a[0] != 0 || a[2] != 0))) {
+    PERP_SCENE_WRONG(reader, axis,
+                     reader->section ? "a section (dim: 2) rotates about y only"
+                                     : "turn needs an axis that is not zero");
     return false;
   }
   for (int i = 0; i < 3; i++) m->axis[i] /= length;
@@ -213,31 +198,44 @@ static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_no
   return m->turn != NULL;
 }
 
-static bool motion_group(perp_scene_reader *r, perp_values *values, const perp_node *node,
+static bool motion_group(perp_scene_reader *reader, perp_values *values, const perp_node *node,
                          const struct group *g, struct mover *m)
 {
-  const int first = r->dim == 3 ? g->space : g->plane, n = r->dim == 3 ? g->n_space : g->n_plane;
-  if (r->section && g->n_space == 3) return motion_section(r, values, node, g, m);
+  const int first = reader->dim == 3 ? g->space : g->plane,
+            n = reader->dim == 3 ? g->n_space : g->n_plane;
+  if (reader->section && g->n_space == 3) {
+    /* Of a section: (x, z) of a place or a velocity, minus the rate about y. */
+    if (node->type != PERP_NODE_LIST || node->n != 3) {
+      PERP_SCENE_WRONG(reader, node, "a list of 3 expressions is required here");
+      return false;
+    }
+    if (g->n_plane > 0)
+      return motion_expression(reader, values, node->item[0], g->plane, m) &&
+             motion_expression(reader, values, node->item[2], g->plane + 1, m);
+    m->minus[5] = true;
+    return motion_expression(reader, values, node->item[1], 5, m);
+  }
   if (n == 0) {
-    PERP_SCENE_WRONG(r, node, "%s is not allowed with dim: %d", g->key, r->dim);
+    PERP_SCENE_WRONG(reader, node, "%s is not allowed with dim: %d", g->key, reader->dim);
     return false;
   }
   if (n > 1 && (node->type != PERP_NODE_LIST || node->n != n)) {
-    PERP_SCENE_WRONG(r, node, "a list of %d expressions is required here", n);
+    PERP_SCENE_WRONG(reader, node, "a list of %d expressions is required here", n);
     return false;
   }
   for (int i = 0; i < n; i++)
-    if (!motion_expression(r, values, n > 1 ? node->item[i] : node, first + i, m)) return false;
+    if (!motion_expression(reader, values, n > 1 ? node->item[i] : node, first + i, m))
+      return false;
   return true;
 }
 
 /* Values that depend on t: each may use those before it. */
-static bool motion_later(perp_scene_reader *r, perp_values *values, const perp_node *let,
+static bool motion_later(perp_scene_reader *reader, perp_values *values, const perp_node *let,
                          struct mover *m)
 {
   if (let == NULL) return true;
   if (let->type != PERP_NODE_MAP) {
-    PERP_SCENE_WRONG(r, let, "let_t must be a map of name: value");
+    PERP_SCENE_WRONG(reader, let, "let_t must be a map of name: value");
     return false;
   }
   m->later = perp_pool_alloc(values->pool, (size_t)let->n + 1, sizeof *m->later);
@@ -253,15 +251,15 @@ static bool motion_later(perp_scene_reader *r, perp_values *values, const perp_n
 }
 
 /* Does an expression change between the start and the end of the scene? */
-static bool motion_changes(const perp_scene_reader *r, const struct motion *m, struct mover *one,
-                           const perp_expr *e)
+static bool motion_changes(const perp_scene_reader *reader, const struct motion *m,
+                           struct mover *one, const perp_expr *expr)
 {
   enum { LOOKS = 16 };
   perp_ctx quiet = m->ctx;
   double first = 0, x;
-  for (int i = 0; e != NULL && i <= LOOKS; i++) {
-    if (!motion_at(m, one, r->scene->t_end * i / LOOKS, &quiet) ||
-        !motion_number(m, one, e, &quiet, &x))
+  for (int i = 0; expr != NULL && i <= LOOKS; i++) {
+    if (!motion_at(m, one, reader->scene->t_end * i / LOOKS, &quiet) ||
+        !motion_number(m, one, expr, &quiet, &x))
       continue;
     if (i > 0 && x != first) return true;
     first = x;
@@ -273,92 +271,92 @@ static bool motion_changes(const perp_scene_reader *r, const struct motion *m, s
 static bool motion_rolls(const perp_model *model, int body)
 {
   for (int i = 0; i < perp_model_shapes(model); i++) {
-    const perp_shape_def *s = perp_model_shape(model, i);
-    const bool flat = s->kind == PERP_SHAPE_BOX || s->kind == PERP_SHAPE_POLYTOPE;
-    if (s->body == body && !flat && s->surface.mu > 0) return true;
+    const perp_shape_def *def = perp_model_shape(model, i);
+    const bool flat = def->kind == PERP_SHAPE_BOX || def->kind == PERP_SHAPE_POLYTOPE;
+    if (def->body == body && !flat && def->surface.mu > 0) return true;
   }
   return false;
 }
 
 /* What moves, and whether the rotation of what may roll is given. */
-static bool motion_complete(perp_scene_reader *r, const perp_node *entry, const struct motion *m,
-                            struct mover *one)
+static bool motion_complete(perp_scene_reader *reader, const perp_node *entry,
+                            const struct motion *m, struct mover *one)
 {
   const int d = m->dim, nqb = d == 3 ? 7 : 3;
   for (int k = 0; k < nqb; k++)
-    one->moves[k >= d] = one->moves[k >= d] || motion_changes(r, m, one, one->of[k]);
-  one->moves[1] = one->moves[1] || motion_changes(r, m, one, one->turn);
+    one->moves[k >= d] = one->moves[k >= d] || motion_changes(reader, m, one, one->of[k]);
+  one->moves[1] = one->moves[1] || motion_changes(reader, m, one, one->turn);
   const bool told = one->of[d] != NULL || perp_tree_get(entry, "turn") != NULL;
-  if (told || !one->moves[0] || !motion_rolls(r->scene->model, one->body)) return true;
-  PERP_SCENE_WRONG(r, entry,
+  if (told || !one->moves[0] || !motion_rolls(reader->scene->model, one->body)) return true;
+  PERP_SCENE_WRONG(reader, entry,
                    "the motion of a round body with friction leaves out its rotation: add turn "
                    "(turn: none if it does not turn, turn: unknown if that is not to be compared)");
   return false;
 }
 
-static void motion_read(perp_scene_reader *r, const perp_node *entry, const char *what,
+static void motion_read(perp_scene_reader *reader, const perp_node *entry, const char *what,
                         const perp_key *keys, struct motion *m)
 {
   const perp_node *who = perp_tree_get(entry, "body");
   struct mover one = { 0 };
-  if (!perp_keys_read(r, entry, what, keys, NULL)) return;
+  if (!perp_keys_read(reader, entry, what, keys, NULL)) return;
   if (who == NULL) {
-    PERP_SCENE_WRONG(r, entry, "'body' is missing here");
+    PERP_SCENE_WRONG(reader, entry, "'body' is missing here");
     return;
   }
-  one.body = perp_named_find(r, &r->bodies, "body", false, who);
+  one.body = perp_named_find(reader, &reader->bodies, "body", false, who);
   if (one.body < 0) return;
-  const int known = r->values.n;
-  if (!perp_values_add(&r->values, entry, "t", "s", (perp_value){ PERP_VALUE_NUMBER, 0, NULL },
+  const int known = reader->values.n;
+  if (!perp_values_add(&reader->values, entry, "t", "s", (perp_value){ PERP_VALUE_NUMBER, 0, NULL },
                        NULL))
     return;
   /* what is read here outlives the scene that is being built */
-  perp_values values = r->values;
+  perp_values values = reader->values;
   values.pool = &m->pool;
   values.kept = NULL;
   values.n_kept = values.n_slots = 0;
   one.t = known;
-  bool good = motion_later(r, &values, perp_tree_get(entry, "let_t"), &one);
+  bool good = motion_later(reader, &values, perp_tree_get(entry, "let_t"), &one);
   one.value = perp_pool_alloc(&m->pool, (size_t)values.n, sizeof *one.value);
   memcpy(one.value, values.value, (size_t)values.n * sizeof *one.value);
   for (size_t i = 0; i < sizeof groups / sizeof *groups && good; i++) {
     const perp_node *node = perp_tree_get(entry, groups[i].key);
-    if (node != NULL) good = motion_group(r, &values, node, &groups[i], &one);
+    if (node != NULL) good = motion_group(reader, &values, node, &groups[i], &one);
   }
   const perp_node *turn = perp_tree_get(entry, "turn");
-  if (good && turn != NULL) good = motion_turn(r, &values, turn, &one);
-  if (good && keys == motion_keys) good = motion_complete(r, entry, m, &one);
-  if (good && turn != NULL && one.of[r->dim == 3 ? 3 : 2] != NULL) {
-    PERP_SCENE_WRONG(r, turn, "turn and %s define the same quantity: remove one",
-                     r->dim == 3 ? "quat" : "angle");
+  if (good && turn != NULL) good = motion_turn(reader, &values, turn, &one);
+  if (good && keys == motion_keys) good = motion_complete(reader, entry, m, &one);
+  if (good && turn != NULL && one.of[reader->dim == 3 ? 3 : 2] != NULL) {
+    PERP_SCENE_WRONG(reader, turn, "turn and %s define the same quantity: remove one",
+                     reader->dim == 3 ? "quat" : "angle");
     good = false;
   }
-  perp_values_drop(&r->values, known);
+  perp_values_drop(&reader->values, known);
   if (!good) return;
   m->mover = perp_pool_grown(&m->pool, m->mover, m->n, sizeof *m->mover);
   m->mover[m->n++] = one;
 }
 
-static void motion_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void motion_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
-  motion_read(r, entry, "motion", motion_keys, user);
+  motion_read(reader, entry, "motion", motion_keys, user);
 }
 
 /* The motion begins in the initial state. */
-static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_node *truth,
+static bool motion_begins(perp_scene_reader *reader, struct motion *m, const perp_node *truth,
                           double uncertainty)
 {
-  const int nq = perp_model_nq(r->scene->model), nv = perp_model_nv(r->scene->model);
-  double *q = perp_pool_alloc(r->pool, (size_t)(nq + nv), sizeof *q), *v = q + nq;
-  if (motion_state(m, r->ctx, 0, q, v) != PERP_OK) {
-    perp_scene_refused(r, truth);
+  const int nq = perp_model_nq(reader->scene->model), nv = perp_model_nv(reader->scene->model);
+  double *q = perp_pool_alloc(reader->pool, (size_t)(nq + nv), sizeof *q), *v = q + nq;
+  if (motion_state(m, reader->ctx, 0, q, v) != PERP_OK) {
+    perp_scene_refused(reader, truth);
     return false;
   }
   for (int b = 0; b < m->bodies; b++)
     for (int k = 0; k < perp_coordinates(m->dim); k++) {
       const double is = *motion_place(m, b, k, q, v), start = *motion_place(m, b, k, m->q0, m->v0);
       if (isnan(is) || fabs(is - start) <= fmax(1e-9, uncertainty) * fmax(1, fabs(start))) continue;
-      PERP_SCENE_WRONG(r, truth,
+      PERP_SCENE_WRONG(reader, truth,
                        "at t = 0 the motion contradicts the initial state: %s of body %d is %.9g "
                        "in the motion and %.9g in the scene",
                        perp_coordinate_name(m->dim, k), b, is, start);
@@ -367,32 +365,33 @@ static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_nod
   return true;
 }
 
-static struct motion *motion_create(const perp_scene_reader *r)
+static struct motion *motion_create(const perp_scene_reader *reader)
 {
   perp_pool pool = { 0 };
   struct motion *m = perp_pool_alloc(&pool, 1, sizeof *m);
-  const perp_model *model = r->scene->model;
+  const perp_model *model = reader->scene->model;
   m->pool = pool;
-  m->dim = r->dim;
+  m->dim = reader->dim;
   m->bodies = perp_model_bodies(model);
-  m->ctx = *r->ctx;
+  m->ctx = *reader->ctx;
   m->q0 = (double *)(uintptr_t)perp_model_q0(model); /* the model outlives its truths */
   m->v0 = (double *)(uintptr_t)perp_model_v0(model);
   return m;
 }
 
-bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const char *what,
+bool perp_scene_add_motion(perp_scene_reader *reader, const perp_node *truth, const char *what,
                            double uncertainty)
 {
-  struct motion *m = motion_create(r);
-  const int errors = r->diag->errors;
-  perp_entries(r, perp_tree_get(truth, "motion"), "motion", motion_entry, m);
-  if (r->diag->errors == errors && m->n == 0)
-    PERP_SCENE_WRONG(r, perp_tree_get(truth, "motion"), "a motion needs entries: { body, x, ... }");
+  struct motion *m = motion_create(reader);
+  const int errors = reader->diag->errors;
+  perp_entries(reader, perp_tree_get(truth, "motion"), "motion", motion_entry, m);
+  if (reader->diag->errors == errors && m->n == 0)
+    PERP_SCENE_WRONG(reader, perp_tree_get(truth, "motion"),
+                     "a motion needs entries: { body, x, ... }");
   perp_truth *slot = NULL;
-  if (r->diag->errors == errors && motion_begins(r, m, truth, uncertainty) &&
-      (slot = perp_truth_slot(r->ctx, r->scene, what)) == NULL)
-    perp_scene_refused(r, truth);
+  if (reader->diag->errors == errors && motion_begins(reader, m, truth, uncertainty) &&
+      (slot = perp_truth_slot(reader->ctx, reader->scene, what)) == NULL)
+    perp_scene_refused(reader, truth);
   if (slot == NULL) {
     motion_destroy(m);
     return false;
@@ -430,15 +429,16 @@ static void path_free(void *user)
   }
 }
 
-void perp_scene_add_path(perp_scene_reader *r, const perp_node *entry)
+void perp_scene_add_path(perp_scene_reader *reader, const perp_node *entry)
 {
-  struct motion *m = motion_create(r);
-  const int errors = r->diag->errors;
-  motion_read(r, entry, "gauges", path_keys, m);
-  if (r->diag->errors == errors &&
-      perp_gauge_path(r->ctx, r->scene, m->mover[0].body, path_place, &m, sizeof m) != PERP_OK)
-    perp_scene_refused(r, entry);
-  m->next = r->scene->user;
-  r->scene->user = m;
-  r->scene->destroy = path_free;
+  struct motion *m = motion_create(reader);
+  const int errors = reader->diag->errors;
+  motion_read(reader, entry, "gauges", path_keys, m);
+  if (reader->diag->errors == errors &&
+      perp_gauge_path(reader->ctx, reader->scene, m->mover[0].body, path_place, &m, sizeof m) !=
+          PERP_OK)
+    perp_scene_refused(reader, entry);
+  m->next = reader->scene->user;
+  reader->scene->user = m;
+  reader->scene->destroy = path_free;
 }

@@ -7,9 +7,9 @@
 #include "experiments/scenes/keys.h"
 
 /* Motions in closed form as a truth: the entries of `motion`. */
-bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const char *what,
+bool perp_scene_add_motion(perp_scene_reader *reader, const perp_node *truth, const char *what,
                            double uncertainty);
 /* The gauge path: where a body should be, as expressions over t. */
-void perp_scene_add_path(perp_scene_reader *r, const perp_node *entry);
+void perp_scene_add_path(perp_scene_reader *reader, const perp_node *entry);
 
 #endif

@@ -33,7 +33,7 @@ struct poser {
 
 /* ---- what hangs on what ---- */
 
-static void pose_link(perp_scene_reader *r, const perp_node *entry, void *user)
+static void pose_link(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   struct poser *p = user;
   struct link link = { .kind = -1 };
@@ -42,39 +42,20 @@ static void pose_link(perp_scene_reader *r, const perp_node *entry, void *user)
                   perp_scene_joint_kinds[i] != NULL;
        i++)
     if (strcmp(kind->text, perp_scene_joint_kinds[i]) == 0) link.kind = i;
-  if (link.kind >= 0 && !perp_scene_joint_read(r, entry, &link.def)) return;
-  const char *called = name != NULL ? perp_values_text(&r->values, name) : NULL;
-  const int i = perp_named_add(r, &p->named, "joint", called, entry);
+  if (link.kind >= 0 && !perp_scene_joint_read(reader, entry, &link.def)) return;
+  const char *called = name != NULL ? perp_values_text(&reader->values, name) : NULL;
+  const int i = perp_named_add(reader, &p->named, "joint", called, entry);
   if (i < 0) return;
-  p->link = perp_pool_grown(r->pool, p->link, i, sizeof *p->link);
+  p->link = perp_pool_grown(reader->pool, p->link, i, sizeof *p->link);
   p->link[i] = link;
-}
-
-static void pose_connect(perp_scene_reader *r, struct poser *p)
-{
-  const int n = r->bodies.n, ends = 2 * p->named.n;
-  p->head = perp_pool_alloc(r->pool, (size_t)n, sizeof *p->head);
-  p->queue = perp_pool_alloc(r->pool, (size_t)n, sizeof *p->queue);
-  p->carried = perp_pool_alloc(r->pool, (size_t)n, sizeof *p->carried);
-  p->next = perp_pool_alloc(r->pool, (size_t)ends + 1, sizeof *p->next);
-  p->to = perp_pool_alloc(r->pool, (size_t)ends + 1, sizeof *p->to);
-  for (int i = 0; i < n; i++) p->head[i] = -1;
-  for (int e = 0; e < ends; e++) {
-    const struct link *link = &p->link[e / 2];
-    const int from = e % 2 == 0 ? link->def.a : link->def.b;
-    p->to[e] = e % 2 == 0 ? link->def.b : link->def.a;
-    if (link->kind < 0 || from == PERP_WORLD || p->to[e] == PERP_WORLD) continue;
-    p->next[e] = p->head[from];
-    p->head[from] = e;
-  }
 }
 
 /* All that hang on a body, itself first, but for what the joint `without` joins to it; their
  * number. */
-static int pose_carry(const perp_scene_reader *r, struct poser *p, int body, int without)
+static int pose_carry(const perp_scene_reader *reader, struct poser *p, int body, int without)
 {
   int n = 0;
-  memset(p->carried, 0, (size_t)r->bodies.n * sizeof *p->carried);
+  memset(p->carried, 0, (size_t)reader->bodies.n * sizeof *p->carried);
   p->queue[n++] = body;
   p->carried[body] = true;
   for (int k = 0; k < n; k++)
@@ -97,42 +78,43 @@ static void pose_turn(const double axis[3], double angle, double q[4])
   perp_quat_product(by, of, q);
 }
 
-static bool pose_unit(perp_scene_reader *r, const perp_node *entry, const double x[3],
+static bool pose_unit(perp_scene_reader *reader, const perp_node *entry, const double x[3],
                       double unit[3])
 {
   const double length = sqrt(perp_dot(3, x, x));
   for (int i = 0; i < 3; i++) unit[i] = x[i] / length;
   if (length > 1e-12) return true;
-  PERP_SCENE_WRONG(r, entry,
+  PERP_SCENE_WRONG(reader, entry,
                    "the joint has no such angle here: its axes are parallel or not defined");
   return false;
 }
 
 /* The place and orientation of a body now, in space; of the world. */
-static void pose_of(const perp_scene_reader *r, int body, perp_pose *pose)
+static void pose_of(const perp_scene_reader *reader, int body, perp_pose *pose)
 {
   static const perp_body_def world = { .quat = { 1 } };
-  const perp_body_def *def = body == PERP_WORLD ? &world : &r->body[body].def;
+  const perp_body_def *def = body == PERP_WORLD ? &world : &reader->body[body].def;
   double q[7];
   memcpy(q, def->x, 3 * sizeof *q);
   memcpy(q + 3, def->quat, 4 * sizeof *q);
-  if (r->dim == 2) q[2] = def->angle;
-  perp_pose_of(r->dim, q, pose);
+  if (reader->dim == 2) q[2] = def->angle;
+  perp_pose_of(reader->dim, q, pose);
 }
 
 /* The first n of the queue by the turn about a point of the world, and then moved. */
-static void pose_move(perp_scene_reader *r, const struct poser *p, int n, const double about[3],
-                      const double quat[4], double angle, const double move[3])
+static void pose_move(perp_scene_reader *reader, const struct poser *p, int n,
+                      const double about[3], const double quat[4], double angle,
+                      const double move[3])
 {
   perp_pose turn = { 0 };
-  const double q[7] = { 0, 0, r->dim == 2 ? angle : 0, quat[0], quat[1], quat[2], quat[3] };
-  perp_pose_of(r->dim, q, &turn);
+  const double q[7] = { 0, 0, reader->dim == 2 ? angle : 0, quat[0], quat[1], quat[2], quat[3] };
+  perp_pose_of(reader->dim, q, &turn);
   for (int k = 0; k < n; k++) {
-    perp_body_def *def = &r->body[p->queue[k]].def;
+    perp_body_def *def = &reader->body[p->queue[k]].def;
     double arm[3] = { 0 }, turned[3] = { 0 }, before[4];
-    for (int i = 0; i < r->dim; i++) arm[i] = def->x[i] - about[i];
-    perp_turn(r->dim, turn.R, arm, turned);
-    for (int i = 0; i < r->dim; i++) def->x[i] = about[i] + turned[i] + move[i];
+    for (int i = 0; i < reader->dim; i++) arm[i] = def->x[i] - about[i];
+    perp_turn(reader->dim, turn.R, arm, turned);
+    for (int i = 0; i < reader->dim; i++) def->x[i] = about[i] + turned[i] + move[i];
     def->angle += angle;
     memcpy(before, def->quat, sizeof before);
     perp_quat_product(quat, before, def->quat);
@@ -163,100 +145,102 @@ static bool pose_has(const perp_node *entry, const char *key)
   return perp_tree_get(entry, key) != NULL;
 }
 
-static void pose_joint(perp_scene_reader *r, struct poser *p, const perp_node *entry,
+static void pose_joint(perp_scene_reader *reader, struct poser *p, const perp_node *entry,
                        const struct pose *given)
 {
   static const double still[3] = { 0 };
   const perp_node *who = perp_tree_get(entry, "joint");
-  const int i = perp_named_find(r, &p->named, "joint", false, who);
+  const int i = perp_named_find(reader, &p->named, "joint", false, who);
   if (i < 0) return;
   const perp_joint_def *def = &p->link[i].def;
   const perp_joint_kind kind = p->link[i].kind < 0 ? PERP_JOINT_PLUGIN : def->kind;
-  const bool ball = kind == PERP_JOINT_BALL && r->dim == 3, crossed = kind == PERP_JOINT_UNIVERSAL;
+  const bool ball = kind == PERP_JOINT_BALL && reader->dim == 3,
+             crossed = kind == PERP_JOINT_UNIVERSAL;
   if (!ball && !crossed && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_BALL) {
-    perp_diag_error(r->diag, who, 0, "ball joints, hinges and universal joints have angles",
+    perp_diag_error(reader->diag, who, 0, "ball joints, hinges and universal joints have angles",
                     "this joint has no angle for a pose");
     return;
   }
   if ((!ball && pose_has(entry, "node")) || (!ball && !crossed && pose_has(entry, "b"))) {
-    PERP_SCENE_WRONG(r, entry, "this joint has only the angle%s", crossed ? "s a and b" : " a");
+    PERP_SCENE_WRONG(reader, entry, "this joint has only the angle%s",
+                     crossed ? "s a and b" : " a");
     return;
   }
   if (def->b == PERP_WORLD) {
-    PERP_SCENE_WRONG(r, who,
+    PERP_SCENE_WRONG(reader, who,
                      "a pose rotates body b of a joint, but body b of this joint is the world");
     return;
   }
-  const int n = pose_carry(r, p, def->b, i);
+  const int n = pose_carry(reader, p, def->b, i);
   if (def->a != PERP_WORLD && p->carried[def->a]) {
-    PERP_SCENE_WRONG(r, who, "this joint is part of a closed loop, which a pose would open");
+    PERP_SCENE_WRONG(reader, who, "this joint is part of a closed loop, which a pose would open");
     return;
   }
   perp_pose A, B;
   double point[3] = { 0 }, quat[4] = { 1 }, na[3] = { 0 }, nb[3] = { 0 }, node[3], axis[3];
-  pose_of(r, def->a, &A);
-  pose_of(r, def->b, &B);
-  perp_turn(r->dim, B.R, def->anchor_b, point);
-  for (int k = 0; k < r->dim; k++) point[k] += B.x[k];
-  if (r->dim == 3) {
+  pose_of(reader, def->a, &A);
+  pose_of(reader, def->b, &B);
+  perp_turn(reader->dim, B.R, def->anchor_b, point);
+  for (int k = 0; k < reader->dim; k++) point[k] += B.x[k];
+  if (reader->dim == 3) {
     perp_turn(3, A.R, def->axis_a, na);
     perp_turn(3, B.R, def->axis_b, nb);
     perp_cross(na, nb, node);
-    if (given->b != 0 && (!pose_unit(r, entry, nb, axis))) return;
+    if (given->b != 0 && (!pose_unit(reader, entry, nb, axis))) return;
     if (given->b != 0) pose_turn(axis, given->b, quat);
-    if (given->node != 0 && (!pose_unit(r, entry, node, axis))) return;
+    if (given->node != 0 && (!pose_unit(reader, entry, node, axis))) return;
     if (given->node != 0) pose_turn(axis, given->node, quat);
-    if (given->a != 0 && (!pose_unit(r, entry, na, axis))) return;
+    if (given->a != 0 && (!pose_unit(reader, entry, na, axis))) return;
     if (given->a != 0) pose_turn(axis, given->a, quat);
   }
-  pose_move(r, p, n, point, quat, given->a, still);
-  r->turned[i][PERP_DRIVE_A] += given->a;
-  r->turned[i][PERP_DRIVE_B] += given->b;
-  r->turned[i][PERP_DRIVE_NODE] += given->node;
+  pose_move(reader, p, n, point, quat, given->a, still);
+  reader->turned[i][PERP_DRIVE_A] += given->a;
+  reader->turned[i][PERP_DRIVE_B] += given->b;
+  reader->turned[i][PERP_DRIVE_NODE] += given->node;
 }
 
 /* A body with all that hangs on it, as one rigid body: velocities too. */
-static void pose_body(perp_scene_reader *r, struct poser *p, const perp_node *entry,
+static void pose_body(perp_scene_reader *reader, struct poser *p, const perp_node *entry,
                       const struct pose *given)
 {
   const perp_node *turn = perp_tree_get(entry, "turn"), *spin = perp_tree_get(entry, "spin");
   double quat[4] = { 1, 0, 0, 0 }, about[3], w[3] = { 0 }, none;
-  if (pose_has(entry, r->dim == 3 ? "angle" : "turn")) {
-    PERP_SCENE_WRONG(r, entry, "the body must be rotated by %s",
-                     r->dim == 3 ? "turn: { axis, angle } in space" : "an angle in the plane");
+  if (pose_has(entry, reader->dim == 3 ? "angle" : "turn")) {
+    PERP_SCENE_WRONG(reader, entry, "the body must be rotated by %s",
+                     reader->dim == 3 ? "turn: { axis, angle } in space" : "an angle in the plane");
     return;
   }
-  if (turn != NULL && !perp_scene_read_turn(r, turn, quat, &none)) return;
-  if (spin != NULL && !perp_scene_read_rate(r, spin, w)) return;
-  const int n = pose_carry(r, p, given->body, -1);
-  memcpy(about, r->body[given->body].def.x, sizeof about);
-  pose_move(r, p, n, about, quat, given->angle, given->move);
+  if (turn != NULL && !perp_scene_read_turn(reader, turn, quat, &none)) return;
+  if (spin != NULL && !perp_scene_read_rate(reader, spin, w)) return;
+  const int n = pose_carry(reader, p, given->body, -1);
+  memcpy(about, reader->body[given->body].def.x, sizeof about);
+  pose_move(reader, p, n, about, quat, given->angle, given->move);
   if (spin == NULL && !pose_has(entry, "v")) return;
   for (int k = 0; k < n; k++) {
-    perp_body_def *def = &r->body[p->queue[k]].def;
+    perp_body_def *def = &reader->body[p->queue[k]].def;
     perp_pose pose = { 0 };
     double arm[3] = { 0 }, across[3];
-    for (int i = 0; i < r->dim; i++) arm[i] = def->x[i] - about[i] - given->move[i];
+    for (int i = 0; i < reader->dim; i++) arm[i] = def->x[i] - about[i] - given->move[i];
     perp_cross(w, arm, across);
-    for (int i = 0; i < r->dim; i++) def->v[i] = given->v[i] + across[i];
-    pose_of(r, p->queue[k], &pose);
-    if (r->dim == 3)
+    for (int i = 0; i < reader->dim; i++) def->v[i] = given->v[i] + across[i];
+    pose_of(reader, p->queue[k], &pose);
+    if (reader->dim == 3)
       perp_turn_back(3, pose.R, w, def->w);
     else
       def->w[2] = w[2];
   }
 }
 
-static void pose_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void pose_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   struct pose given = { .body = PERP_WORLD };
   static const char *const of_joint[] = { "a", "node", "b" }, *const of_body[] = { "move", "turn",
                                                                                    "angle", "v",
                                                                                    "spin" };
-  if (!perp_keys_read(r, entry, "pose", pose_keys, &given)) return;
+  if (!perp_keys_read(reader, entry, "pose", pose_keys, &given)) return;
   const bool joint = pose_has(entry, "joint");
   if (joint == pose_has(entry, "body")) {
-    perp_diag_error(r->diag, entry, 0,
+    perp_diag_error(reader->diag, entry, 0,
                     "write { joint, a, node, b } or { body, move, turn, v, spin }",
                     "a pose needs either a joint or a body");
     return;
@@ -264,39 +248,54 @@ static void pose_entry(perp_scene_reader *r, const perp_node *entry, void *user)
   const char *const *others = joint ? of_body : of_joint;
   for (int i = 0; i < (joint ? 5 : 3); i++)
     if (pose_has(entry, others[i])) {
-      PERP_SCENE_WRONG(r, perp_tree_get(entry, others[i]), "%s is not allowed with %s", others[i],
-                       joint ? "a joint" : "a body");
+      PERP_SCENE_WRONG(reader, perp_tree_get(entry, others[i]), "%s is not allowed with %s",
+                       others[i], joint ? "a joint" : "a body");
       return;
     }
   if (joint)
-    pose_joint(r, user, entry, &given);
+    pose_joint(reader, user, entry, &given);
   else if (given.body == PERP_WORLD)
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world cannot have a pose");
+    PERP_SCENE_WRONG(reader, perp_tree_get(entry, "body"), "the world cannot have a pose");
   else
-    pose_body(r, user, entry, &given);
+    pose_body(reader, user, entry, &given);
 }
 
-void perp_scene_read_pose(perp_scene_reader *r)
+void perp_scene_read_pose(perp_scene_reader *reader)
 {
-  const perp_node *section = perp_tree_get(r->root, "pose");
+  const perp_node *section = perp_tree_get(reader->root, "pose");
   struct poser p = { 0 };
-  const int errors = r->diag->errors;
+  const int errors = reader->diag->errors;
   if (section == NULL) return;
-  if (r->section) {
-    PERP_SCENE_WRONG(r, section, "a pose in space has no section: dim: 2 needs a pose of its own");
+  if (reader->section) {
+    PERP_SCENE_WRONG(reader, section,
+                     "a pose in space has no section: dim: 2 needs a pose of its own");
     return;
   }
-  for (int i = 0; i < r->bodies.n; i++) {
-    perp_body_def *def = &r->body[i].def;
+  for (int i = 0; i < reader->bodies.n; i++) {
+    perp_body_def *def = &reader->body[i].def;
     const double *q = def->quat;
     const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     for (int k = 0; k < 4; k++) def->quat[k] = length > 0 ? q[k] / length : k == 0;
-    r->body[i].before = *def;
+    reader->body[i].before = *def;
   }
-  r->posed = true;
-  perp_entries(r, perp_tree_get(r->root, "joints"), "joints", pose_link, &p);
-  if (r->diag->errors > errors) return;
-  r->turned = perp_pool_alloc(r->pool, (size_t)p.named.n + 1, sizeof *r->turned);
-  pose_connect(r, &p);
-  perp_entries(r, section, "pose", pose_entry, &p);
+  reader->posed = true;
+  perp_entries(reader, perp_tree_get(reader->root, "joints"), "joints", pose_link, &p);
+  if (reader->diag->errors > errors) return;
+  reader->turned = perp_pool_alloc(reader->pool, (size_t)p.named.n + 1, sizeof *reader->turned);
+  const int n = reader->bodies.n, ends = 2 * p.named.n;
+  p.head = perp_pool_alloc(reader->pool, (size_t)n, sizeof *p.head);
+  p.queue = perp_pool_alloc(reader->pool, (size_t)n, sizeof *p.queue);
+  p.carried = perp_pool_alloc(reader->pool, (size_t)n, sizeof *p.carried);
+  p.next = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *p.next);
+  p.to = perp_pool_alloc(reader->pool, (size_t)ends + 1, sizeof *p.to);
+  for (int i = 0; i < n; i++) p.head[i] = -1;
+  for (int e = 0; e < ends; e++) {
+    const struct link *link = &p.link[e / 2];
+    const int from = e % 2 == 0 ? link->def.a : link->def.b;
+    p.to[e] = e % 2 == 0 ? link->def.b : link->def.a;
+    if (link->kind < 0 || from == PERP_WORLD || p.to[e] == PERP_WORLD) continue;
+    p.next[e] = p.head[from];
+    p.head[from] = e;
+  }
+  perp_entries(reader, section, "pose", pose_entry, &p);
 }

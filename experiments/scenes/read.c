@@ -121,16 +121,6 @@ static bool read_check(struct reading *s, const perp_node *root)
   return s->diag->errors == errors;
 }
 
-static perp_node *read_like(struct reading *s, const perp_node *like, perp_node_type type)
-{
-  perp_node *node = perp_pool_alloc(&s->file->pool, 1, sizeof *node);
-  *node = *like;
-  node->type = type;
-  node->n = 0;
-  node->item = node->key = NULL;
-  return node;
-}
-
 static bool read_is(const perp_node *node, perp_node_type type)
 {
   return node != NULL && node->type == type;
@@ -145,7 +135,12 @@ static perp_node *read_join(struct reading *s, perp_node *base, const perp_node 
     const perp_node *before = perp_tree_get(base, key), *after = over->item[i];
     perp_node *both = (perp_node *)(uintptr_t)after;
     if (read_is(before, PERP_NODE_LIST) && after->type == PERP_NODE_LIST) {
-      both = read_like(s, after, PERP_NODE_LIST);
+      perp_node *node = perp_pool_alloc(&s->file->pool, 1, sizeof *node);
+      *node = *after;
+      node->type = PERP_NODE_LIST;
+      node->n = 0;
+      node->item = node->key = NULL;
+      both = node;
       both->n = before->n + after->n;
       both->item = perp_pool_alloc(&s->file->pool, (size_t)both->n + 1, sizeof *both->item);
       if (before->n > 0) memcpy(both->item, before->item, (size_t)before->n * sizeof *both->item);
@@ -281,78 +276,79 @@ static int read_type(const perp_node *map, const perp_node *value, const struct 
   return whole ? TYPE_INTEGER : TYPE_REAL;
 }
 
-static bool read_limit(perp_scene_reader *r, const perp_node *map, const char *closed,
-                       const char *open, unsigned flag, perp_opt *o, double *bound)
+static bool read_limit(perp_scene_reader *reader, const perp_node *map, const char *closed,
+                       const char *open, unsigned flag, perp_opt *opt, double *bound)
 {
   const perp_node *a = perp_tree_get(map, closed), *b = perp_tree_get(map, open);
   if (a != NULL && b != NULL) {
-    PERP_SCENE_WRONG(r, b, "%s and %s exclude each other: remove one", closed, open);
+    PERP_SCENE_WRONG(reader, b, "%s and %s exclude each other: remove one", closed, open);
     return false;
   }
-  if (b != NULL) o->flags |= flag;
+  if (b != NULL) opt->flags |= flag;
   return (a == NULL && b == NULL) ||
-         perp_values_number(&r->values, a != NULL ? a : b, o->unit, bound);
+         perp_values_number(&reader->values, a != NULL ? a : b, opt->unit, bound);
 }
 
-static bool read_numbers(perp_scene_reader *r, const perp_node *map, const perp_node *value,
-                         perp_opt *o)
+static bool read_numbers(perp_scene_reader *reader, const perp_node *map, const perp_node *value,
+                         perp_opt *opt)
 {
-  const bool whole = o->type == PERP_OPT_INT;
-  o->min = whole ? INT32_MIN : -HUGE_VAL;
-  o->max = whole ? INT32_MAX : HUGE_VAL;
-  if (!read_limit(r, map, "min", "above", PERP_OPEN_MIN, o, &o->min) ||
-      !read_limit(r, map, "max", "below", PERP_OPEN_MAX, o, &o->max) ||
-      !perp_values_number(&r->values, value, o->unit, &o->dflt))
+  const bool whole = opt->type == PERP_OPT_INT;
+  opt->min = whole ? INT32_MIN : -HUGE_VAL;
+  opt->max = whole ? INT32_MAX : HUGE_VAL;
+  if (!read_limit(reader, map, "min", "above", PERP_OPEN_MIN, opt, &opt->min) ||
+      !read_limit(reader, map, "max", "below", PERP_OPEN_MAX, opt, &opt->max) ||
+      !perp_values_number(&reader->values, value, opt->unit, &opt->dflt))
     return false;
-  if (isinf(o->min)) o->flags |= PERP_OPEN_MIN;
-  if (isinf(o->max)) o->flags |= PERP_OPEN_MAX;
-  const bool low = o->dflt < o->min || (o->dflt == o->min && (o->flags & PERP_OPEN_MIN));
-  const bool high = o->dflt > o->max || (o->dflt == o->max && (o->flags & PERP_OPEN_MAX));
+  if (isinf(opt->min)) opt->flags |= PERP_OPEN_MIN;
+  if (isinf(opt->max)) opt->flags |= PERP_OPEN_MAX;
+  const bool low = opt->dflt < opt->min || (opt->dflt == opt->min && (opt->flags & PERP_OPEN_MIN));
+  const bool high = opt->dflt > opt->max || (opt->dflt == opt->max && (opt->flags & PERP_OPEN_MAX));
   char range[80];
-  perp_opt_range(o, range, sizeof range);
-  if (low || high || (whole && o->dflt != nearbyint(o->dflt))) {
-    PERP_SCENE_WRONG(r, value, "the default must be %sin %s", whole ? "an integer " : "", range);
+  perp_opt_range(opt, range, sizeof range);
+  if (low || high || (whole && opt->dflt != nearbyint(opt->dflt))) {
+    PERP_SCENE_WRONG(reader, value, "the default must be %sin %s", whole ? "an integer " : "",
+                     range);
     return false;
   }
   return true;
 }
 
-static bool read_choices(perp_scene_reader *r, const perp_node *map, const perp_node *value,
-                         perp_opt *o)
+static bool read_choices(perp_scene_reader *reader, const perp_node *map, const perp_node *value,
+                         perp_opt *opt)
 {
   const perp_node *list = perp_tree_get(map, "choices");
   if (!read_is(list, PERP_NODE_LIST) || list->n < 1 || list->n > 64) {
-    PERP_SCENE_WRONG(r, list != NULL ? list : map,
+    PERP_SCENE_WRONG(reader, list != NULL ? list : map,
                      "a parameter with choices needs a list of them: choices: [one, two]");
     return false;
   }
-  const char **names = perp_pool_alloc(r->pool, (size_t)list->n + 1, sizeof *names);
+  const char **names = perp_pool_alloc(reader->pool, (size_t)list->n + 1, sizeof *names);
   for (int i = 0; i < list->n; i++) {
     const perp_node *item = list->item[i];
     names[i] = item->type == PERP_NODE_SCALAR ? item->text : "";
     if (names[i][0] == '\0' || strpbrk(names[i], ",=:()[] ") != NULL) {
-      PERP_SCENE_WRONG(r, item, "a choice must be one word");
+      PERP_SCENE_WRONG(reader, item, "a choice must be one word");
       return false;
     }
   }
-  o->choices = names;
+  opt->choices = names;
   int which = 0;
-  if (!perp_keys_choice(r, value, names, &which)) return false;
-  o->dflt = which;
+  if (!perp_keys_choice(reader, value, names, &which)) return false;
+  opt->dflt = which;
   return true;
 }
 
-static bool read_parameter(perp_scene_reader *r, const perp_node *key, const perp_node *map,
-                           perp_opt *o)
+static bool read_parameter(perp_scene_reader *reader, const perp_node *key, const perp_node *map,
+                           perp_opt *opt)
 {
   static const perp_opt_type opt_types[] = { PERP_OPT_INT, PERP_OPT_REAL, PERP_OPT_BOOL,
                                              PERP_OPT_ENUM };
   struct parameter p = { .type = TYPE_NONE, .help = "" };
-  if (map->type == PERP_NODE_MAP && !perp_keys_read(r, map, "a parameter", parameter_keys, &p))
+  if (map->type == PERP_NODE_MAP && !perp_keys_read(reader, map, "a parameter", parameter_keys, &p))
     return false;
   const perp_node *value = map->type == PERP_NODE_MAP ? perp_tree_get(map, "default") : map;
   if (value == NULL || value->type != PERP_NODE_SCALAR || value->text[0] == '\0') {
-    perp_diag_error(r->diag, key, 0,
+    perp_diag_error(reader->diag, key, 0,
                     "name: { default: 1 m, min: 0, unit: m, help: Length of the rod. }",
                     "a parameter needs a default");
     return false;
@@ -360,19 +356,19 @@ static bool read_parameter(perp_scene_reader *r, const perp_node *key, const per
   double one;
   char text[80];
   snprintf(text, sizeof text, "1 %.60s", p.unit != NULL ? p.unit : "");
-  *o = (perp_opt){ .key = key->text, .unit = p.unit != NULL ? p.unit : "", .help = p.help };
+  *opt = (perp_opt){ .key = key->text, .unit = p.unit != NULL ? p.unit : "", .help = p.help };
   if (p.unit != NULL && p.unit[0] != '\0' &&
       (perp_parse_real(NULL, text, p.unit, &one) != PERP_OK || one != 1)) {
-    perp_diag_error(r->diag, perp_tree_get(map, "unit"), 0, "m, kg, s, rad, m/s, N, N/m, ...",
+    perp_diag_error(reader->diag, perp_tree_get(map, "unit"), 0, "m, kg, s, rad, m/s, N, N/m, ...",
                     "the unit of a parameter must be an SI unit: got '%s'", p.unit);
     return false;
   }
-  o->type = opt_types[read_type(map, value, &p)];
-  if (o->type == PERP_OPT_ENUM) return read_choices(r, map, value, o);
-  if (o->type != PERP_OPT_BOOL) return read_numbers(r, map, value, o);
+  opt->type = opt_types[read_type(map, value, &p)];
+  if (opt->type == PERP_OPT_ENUM) return read_choices(reader, map, value, opt);
+  if (opt->type != PERP_OPT_BOOL) return read_numbers(reader, map, value, opt);
   bool truth;
-  if (!perp_values_true(&r->values, value, &truth)) return false;
-  o->dflt = truth;
+  if (!perp_values_true(&reader->values, value, &truth)) return false;
+  opt->dflt = truth;
   return true;
 }
 
@@ -380,25 +376,25 @@ bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *fi
 {
   perp_pool pool = { 0 };
   const perp_node *map = perp_tree_get(file->root, "parameters");
-  perp_scene_reader r = {
+  perp_scene_reader reader = {
     .ctx = ctx, .diag = diag, .pool = &file->pool, .root = file->root, .dim = 3
   };
   perp_values names; /* that they can all be known at once is seen here */
   const int n = read_is(map, PERP_NODE_MAP) ? map->n : 0, errors = diag->errors;
-  perp_values_init(&r.values, ctx, diag, &file->pool);
+  perp_values_init(&reader.values, ctx, diag, &file->pool);
   perp_values_init(&names, ctx, diag, &pool);
   if (n > MOST_PARAMETERS)
-    PERP_SCENE_WRONG(&r, map, "the scene has more than %d parameters, which is the limit",
+    PERP_SCENE_WRONG(&reader, map, "the scene has more than %d parameters, which is the limit",
                      MOST_PARAMETERS);
   file->options = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->options);
   file->at = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->at);
   for (int i = 0; i < n && diag->errors == errors; i++) {
-    perp_opt *o = &file->options[i];
+    perp_opt *opt = &file->options[i];
     if (!perp_values_add(&names, map->key[i], map->key[i]->text, "",
                          (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL) ||
-        !read_parameter(&r, map->key[i], map->item[i], o))
+        !read_parameter(&reader, map->key[i], map->item[i], opt))
       break;
-    o->offset = (size_t)i * sizeof(double);
+    opt->offset = (size_t)i * sizeof(double);
     file->at[i] = map->key[i];
   }
   perp_pool_free(&pool);
@@ -420,24 +416,20 @@ bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, con
 
 /* ---- a file as a plug-in: its descriptor, which builds the scene ---- */
 
-/* The first message in one line, with its hint behind "; ". */
-static void read_line(const perp_diag *diag, char *buf, size_t size)
+perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status)
 {
+  char line[480];
+  /* The first message in one line, with its hint behind "; ". */
+  const size_t size = sizeof line;
   const char *s = diag->text.s != NULL ? diag->text.s : "error: unknown", *end = strchr(s, '\n');
   const char *error = strstr(s, "error: ");
   const int length = end != NULL ? (int)(end - s) : (int)strlen(s),
             before = error != NULL ? (int)(error - s) : 0;
-  int n = snprintf(buf, size, "%.*s%.*s", before, s, length - before - 7, s + before + 7);
+  int n = snprintf(line, size, "%.*s%.*s", before, s, length - before - 7, s + before + 7);
   const char *caret = end != NULL ? strstr(end, "\n      | ") : NULL;
   if (caret != NULL) caret = strchr(caret + 1, '^');
   if (caret != NULL && caret[1] == ' ' && n > 0 && (size_t)n < size)
-    snprintf(buf + n, size - (size_t)n, "; %.*s", (int)strcspn(caret + 2, "\n"), caret + 2);
-}
-
-perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status)
-{
-  char line[480];
-  read_line(diag, line, sizeof line);
+    snprintf(line + n, size - (size_t)n, "; %.*s", (int)strcspn(caret + 2, "\n"), caret + 2);
   perp_diag_free(diag);
   return PERP_FAIL(ctx, status, "%s", line);
 }
@@ -458,17 +450,17 @@ static const char *read_text(const perp_node *root, const char *key, const char 
   return node != NULL && node->type == PERP_NODE_SCALAR ? node->text : dflt;
 }
 
-void perp_scene_file_describe(perp_scene_file *f, const char *name)
+void perp_scene_file_describe(perp_scene_file *file, const char *name)
 {
-  f->name = perp_pool_strdup(&f->pool, name);
-  f->desc = (perp_scene_desc){
-    .d = { .name = f->name,
-           .summary = read_text(f->root, "summary", "Scene from a file"),
-           .reference = read_text(f->root, "reference", f->name),
-           .equation = read_text(f->root, "equation", NULL),
-           .opts = f->n_options > 0 ? f->options : NULL,
-           .opts_size = (size_t)f->n_options * sizeof(double) },
+  file->name = perp_pool_strdup(&file->pool, name);
+  file->desc = (perp_scene_desc){
+    .d = { .name = file->name,
+           .summary = read_text(file->root, "summary", "Scene from a file"),
+           .reference = read_text(file->root, "reference", file->name),
+           .equation = read_text(file->root, "equation", NULL),
+           .opts = file->n_options > 0 ? file->options : NULL,
+           .opts_size = (size_t)file->n_options * sizeof(double) },
     .build_from = read_make,
-    .data = f,
+    .data = file,
   };
 }

@@ -122,16 +122,6 @@ static char *scene_file_place(const char *name, bool *example)
 
 /* ---- scenes ---- */
 
-/* Lines of what a robot has lost, for people. */
-static void scene_file_say(const char *name, const char *lines)
-{
-  for (const char *s = lines; *s != '\0'; s += *s == '\n') {
-    const int n = (int)strcspn(s, "\n");
-    perp_say("%s: %.*s", name, n, s);
-    s += n;
-  }
-}
-
 /* A robot (MJCF, URDF) becomes the text of a scene first, and says what it has lost. */
 static bool scene_file_robot(perp_ctx *ctx, const char *path, perp_diag *diag, const perp_node *at,
                              perp_scene_file *file)
@@ -147,7 +137,13 @@ static bool scene_file_robot(perp_ctx *ctx, const char *path, perp_diag *diag, c
       file->part[file->n_parts++] = perp_pool_strdup(&file->pool, robot.file[i]);
     }
     file->path = file->part[0];
-    scene_file_say(path, robot.said);
+    /* Lines of what a robot has lost, for people. */
+    const char *lines = robot.said;
+    for (const char *s = lines; *s != '\0'; s += *s == '\n') {
+      const int n = (int)strcspn(s, "\n");
+      perp_say("%s: %.*s", path, n, s);
+      s += n;
+    }
   }
   perp_import_free(&robot);
   return good;
@@ -184,15 +180,15 @@ static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, pe
 }
 
 static perp_status scene_file_open(perp_ctx *ctx, perp_kind kind, const char *name,
-                                   const perp_desc **d)
+                                   const perp_desc **desc)
 {
   perp_diag diag = { 0 };
-  *d = NULL;
+  *desc = NULL;
   if (kind != PERP_KIND_scene || !scene_file_ends(name, strlen(name))) return PERP_OK;
-  const perp_scene_file *f = scene_file_get(ctx, name, &diag, NULL);
-  if (f == NULL) return perp_scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
+  const perp_scene_file *file = scene_file_get(ctx, name, &diag, NULL);
+  if (file == NULL) return perp_scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
   perp_diag_free(&diag);
-  *d = &f->desc.d;
+  *desc = &file->desc.d;
   return PERP_OK;
 }
 
@@ -211,35 +207,35 @@ perp_status perp_scene_files_register(perp_ctx *ctx)
   return perp_register_own(ctx, perp_scenes_shipped());
 }
 
-static const perp_scene_file *scene_file_of(const perp_desc *d)
+static const perp_scene_file *scene_file_of(const perp_desc *desc)
 {
   for (const struct known *k = known; k != NULL; k = k->next)
-    if (&k->file.desc.d == d) return &k->file;
+    if (&k->file.desc.d == desc) return &k->file;
   return NULL;
 }
 
-char *perp_scene_file_path(const perp_desc *d)
+char *perp_scene_file_path(const perp_desc *desc)
 {
-  const perp_scene_file *f = scene_file_of(d);
-  return f != NULL ? perp_xstrdup(f->path) : perp_scene_shipped_path(d);
+  const perp_scene_file *file = scene_file_of(desc);
+  return file != NULL ? perp_xstrdup(file->path) : perp_scene_shipped_path(desc);
 }
 
-char *perp_scene_file_source(const perp_desc *d)
+char *perp_scene_file_source(const perp_desc *desc)
 {
-  const perp_scene_file *f = scene_file_of(d);
-  return f != NULL ? perp_read_file(f->path, NULL) : perp_scene_shipped_source(d);
+  const perp_scene_file *file = scene_file_of(desc);
+  return file != NULL ? perp_read_file(file->path, NULL) : perp_scene_shipped_source(desc);
 }
 
-uint64_t perp_scene_file_hash(const perp_desc *d)
+uint64_t perp_scene_file_hash(const perp_desc *desc)
 {
-  const perp_scene_file *f = scene_file_of(d);
-  return f != NULL ? f->hash | 1 : 0;
+  const perp_scene_file *file = scene_file_of(desc);
+  return file != NULL ? file->hash | 1 : 0;
 }
 
-bool perp_scene_file_uses(const perp_desc *d, const char *section, const char *kind)
+bool perp_scene_file_uses(const perp_desc *desc, const char *section, const char *kind)
 {
-  const perp_scene_file *f = scene_file_of(d);
-  const perp_node *list = f != NULL ? perp_tree_get(f->root, section) : NULL;
+  const perp_scene_file *file = scene_file_of(desc);
+  const perp_node *list = file != NULL ? perp_tree_get(file->root, section) : NULL;
   for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
     const perp_node *entry = list->item[i],
                     *word = entry->type == PERP_NODE_MAP ? perp_tree_get(entry, "kind") : NULL;
@@ -254,14 +250,15 @@ bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, con
 {
   const int errors = diag->errors;
   char *name = perp_xprintf("%.*s", (int)scene_file_length(text), text);
-  const perp_scene_file *f = scene_file_get(ctx, name, diag, at);
+  const perp_scene_file *file = scene_file_get(ctx, name, diag, at);
   free(name);
-  if (f == NULL) return false;
+  if (file == NULL) return false;
   perp_spec spec;
   perp_scene scene;
   perp_ctx quiet = *ctx;
   if (perp_spec_parse(&quiet, PERP_KIND_scene, text, &spec) != PERP_OK) return true;
-  if (perp_scene_file_build(ctx, diag, f, spec.opts, &scene) == PERP_OK) perp_scene_destroy(&scene);
+  if (perp_scene_file_build(ctx, diag, file, spec.opts, &scene) == PERP_OK)
+    perp_scene_destroy(&scene);
   perp_spec_free(&spec);
   return diag->errors == errors;
 }
@@ -269,18 +266,18 @@ bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, con
 bool perp_scene_text_check(perp_ctx *ctx, const char *name, const char *text, size_t size,
                            perp_diag *diag)
 {
-  perp_scene_file f = { 0 };
+  perp_scene_file file = { 0 };
   perp_scene scene;
-  bool good = perp_scene_file_read(ctx, diag, name, text, size, &f);
+  bool good = perp_scene_file_read(ctx, diag, name, text, size, &file);
   if (good) {
-    perp_scene_file_describe(&f, name);
-    void *opts = perp_xalloc(1, f.desc.d.opts_size + 1);
-    perp_opts_default(&f.desc.d, opts);
-    good = perp_scene_file_build(ctx, diag, &f, opts, &scene) == PERP_OK;
+    perp_scene_file_describe(&file, name);
+    void *opts = perp_xalloc(1, file.desc.d.opts_size + 1);
+    perp_opts_default(&file.desc.d, opts);
+    good = perp_scene_file_build(ctx, diag, &file, opts, &scene) == PERP_OK;
     if (good) perp_scene_destroy(&scene);
     free(opts);
   }
-  perp_pool_free(&f.pool);
+  perp_pool_free(&file.pool);
   return good;
 }
 

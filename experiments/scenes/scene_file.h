@@ -33,14 +33,14 @@ bool perp_scene_file_is(const char *text);
 bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, const perp_node *at);
 /* The file of a scene, and what stands in it; free() them.  NULL: it is not made of a file, or
  * there is none (those that come with perp are parts of the program, too). */
-char *perp_scene_file_path(const perp_desc *d);
-char *perp_scene_file_source(const perp_desc *d);
+char *perp_scene_file_path(const perp_desc *desc);
+char *perp_scene_file_source(const perp_desc *desc);
 /* Of the content of all files that a scene is made of, tables included; 0: it is not made of files,
  * or comes with perp: its files are parts of the program, as a scene in C is. */
-uint64_t perp_scene_file_hash(const perp_desc *d);
+uint64_t perp_scene_file_hash(const perp_desc *desc);
 /* Has an entry of the section (forces, joints) this kind, or one that is an expression?  false: not
  * a scene file. */
-bool perp_scene_file_uses(const perp_desc *d, const char *section, const char *kind);
+bool perp_scene_file_uses(const perp_desc *desc, const char *section, const char *kind);
 /* Copy the files of all scenes that were read into dir/scenes, so that a study in dir finds them
  * there.  beside: the study that named them.  PERP_ERR_IO. */
 perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *beside);
@@ -53,7 +53,7 @@ bool perp_scene_text_check(perp_ctx *ctx, const char *name, const char *text, si
 /* Write the model of a scene as a scene file: numbers with all their digits, so that it is the same
  * to the last bit when it is read back.  Truths and gauges are not written.  PERP_ERR_UNSUPPORTED:
  * a scene without bodies. */
-perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scene *scene,
+perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *desc, const perp_scene *scene,
                               const char *name, FILE *out);
 
 #endif

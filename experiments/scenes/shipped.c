@@ -27,10 +27,10 @@ const perp_plugin *perp_scenes_shipped(void)
   return table;
 }
 
-static int shipped_index(const perp_desc *d)
+static int shipped_index(const perp_desc *desc)
 {
   int i = 0;
-  while (i < N && table[i].d != d) i++;
+  while (i < N && table[i].d != desc) i++;
   return i < N ? i : -1;
 }
 
@@ -59,9 +59,9 @@ static perp_status shipped_broken(perp_ctx *ctx, const void *data, const void *o
   return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", (const char *)data);
 }
 
-void perp_scene_shipped_need(const perp_desc *d)
+void perp_scene_shipped_need(const perp_desc *desc)
 {
-  const int i = shipped_index(d);
+  const int i = shipped_index(desc);
   if (i < 0 || text[i] != NULL) return;
   perp_scene_file *f = &file[i];
   perp_diag diag = { 0 };
@@ -80,9 +80,9 @@ void perp_scene_shipped_need(const perp_desc *d)
   f->desc.d.summary = f->desc.d.reference = f->desc.data;
 }
 
-char *perp_scene_shipped_path(const perp_desc *d)
+char *perp_scene_shipped_path(const perp_desc *desc)
 {
-  const int i = shipped_index(d);
+  const int i = shipped_index(desc);
   const char *home = getenv("PERP_HOME");
   const char *const roots[][2] = { { home != NULL ? home : "", "experiments/scenes/shipped" },
                                    { PERP_SOURCE_DIR, "experiments/scenes/shipped" },
@@ -96,8 +96,8 @@ char *perp_scene_shipped_path(const perp_desc *d)
   return NULL;
 }
 
-char *perp_scene_shipped_source(const perp_desc *d)
+char *perp_scene_shipped_source(const perp_desc *desc)
 {
-  const int i = shipped_index(d);
+  const int i = shipped_index(desc);
   return i >= 0 ? perp_xstrdup(text[i]) : NULL;
 }

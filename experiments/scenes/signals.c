@@ -54,10 +54,10 @@ static void signals_destroy(void *user)
 /* ---- reading ---- */
 
 /* Does a text have t as a word of its own, and does no value hide the time? */
-static bool signals_mentions(const perp_scene_reader *r, const char *text)
+static bool signals_mentions(const perp_scene_reader *reader, const char *text)
 {
-  for (int i = 0; i < r->values.n; i++)
-    if (strcmp(r->values.column[i].name, "t") == 0) return false;
+  for (int i = 0; i < reader->values.n; i++)
+    if (strcmp(reader->values.column[i].name, "t") == 0) return false;
   for (const char *s = text; *s != '\0';) {
     size_t n = 0;
     while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
@@ -67,22 +67,22 @@ static bool signals_mentions(const perp_scene_reader *r, const char *text)
   return false;
 }
 
-static bool signals_add(perp_scene_reader *r, const perp_node *node, const perp_signal_def *def,
-                        perp_signal_ref *signal)
+static bool signals_add(perp_scene_reader *reader, const perp_node *node,
+                        const perp_signal_def *def, perp_signal_ref *signal)
 {
-  if (perp_model_add_signal(r->ctx, r->scene->model, def, signal) == PERP_OK) return true;
-  perp_scene_refused(r, node);
+  if (perp_model_add_signal(reader->ctx, reader->scene->model, def, signal) == PERP_OK) return true;
+  perp_scene_refused(reader, node);
   return false;
 }
 
 /* unit: of the value; plain: nothing has a unit, as export writes it */
-static bool signals_function(perp_scene_reader *r, const perp_node *node, const char *unit,
+static bool signals_function(perp_scene_reader *reader, const perp_node *node, const char *unit,
                              bool plain, double *x, perp_signal_ref *signal)
 {
   perp_pool pool = { 0 };
   struct function *f = perp_pool_alloc(&pool, 1, sizeof *f);
-  const int known = r->values.n;
-  bool good = perp_values_add(&r->values, node, "t", plain ? "" : "s",
+  const int known = reader->values.n;
+  bool good = perp_values_add(&reader->values, node, "t", plain ? "" : "s",
                               (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL);
   if (!good) {
     perp_pool_free(&pool);
@@ -90,9 +90,9 @@ static bool signals_function(perp_scene_reader *r, const perp_node *node, const 
   }
   f->pool = pool;
   f->t = known;
-  f->ctx = *r->ctx;
+  f->ctx = *reader->ctx;
   /* what is read here outlives the reader */
-  perp_values values = r->values;
+  perp_values values = reader->values;
   values.pool = &f->pool;
   values.kept = NULL;
   values.n_kept = values.n_slots = 0;
@@ -100,13 +100,13 @@ static bool signals_function(perp_scene_reader *r, const perp_node *node, const 
   f->value = perp_pool_alloc(&f->pool, (size_t)values.n, sizeof *f->value);
   memcpy(f->value, values.value, (size_t)values.n * sizeof *f->value);
   f->e = perp_values_expression(&values, node, plain ? NULL : unit);
-  perp_values_drop(&r->values, known);
+  perp_values_drop(&reader->values, known);
   double y[3] = { 0 };
   const bool moves = f->e != NULL && perp_expr_mentions(f->e, f->t);
   if (f->e != NULL) signals_at(f, 0, y);
   good = f->e != NULL;
   if (good && !isfinite(y[0])) {
-    PERP_SCENE_WRONG(r, node, "the value at t = 0 is not finite");
+    PERP_SCENE_WRONG(reader, node, "the value at t = 0 is not finite");
     good = false;
   }
   if (!good || !moves) { /* if(t < 0 s ...) in a text that names t in quotes only, say */
@@ -129,7 +129,7 @@ static bool signals_function(perp_scene_reader *r, const perp_node *node, const 
                                 .user = f,
                                 .destroy = signals_destroy,
                                 .text = text.s };
-  good = signals_add(r, node, &def, signal);
+  good = signals_add(reader, node, &def, signal);
   perp_text_free(&text);
   if (!good) signals_destroy(f);
   return good;
@@ -140,19 +140,19 @@ static const char *const signals_kinds[] = {
 };
 
 static const perp_key signals_key_table[] = { PERP_KEY_ONE_OF(perp_signal_def, kind, "kind",
-                                                         signals_kinds),
-                                         PERP_KEY_SPECIAL("offset"),
-                                         PERP_KEY_SPECIAL("amplitude"),
-                                         PERP_KEY_REAL(perp_signal_def, rate, "rate", "rad/s"),
-                                         PERP_KEY_REAL(perp_signal_def, phase, "phase", "rad"),
-                                         PERP_KEY_SPECIAL("frequency"),
-                                         PERP_KEY_SPECIAL("points"),
-                                         PERP_KEY_SPECIAL("of"),
-                                         PERP_KEY_SPECIAL("plus"),
-                                         PERP_KEYS_END };
+                                                              signals_kinds),
+                                              PERP_KEY_SPECIAL("offset"),
+                                              PERP_KEY_SPECIAL("amplitude"),
+                                              PERP_KEY_REAL(perp_signal_def, rate, "rate", "rad/s"),
+                                              PERP_KEY_REAL(perp_signal_def, phase, "phase", "rad"),
+                                              PERP_KEY_SPECIAL("frequency"),
+                                              PERP_KEY_SPECIAL("points"),
+                                              PERP_KEY_SPECIAL("of"),
+                                              PERP_KEY_SPECIAL("plus"),
+                                              PERP_KEYS_END };
 
 /* Which keys a kind has, beside kind and plus. */
-static bool signals_keys(perp_scene_reader *r, const perp_node *node, perp_signal_kind kind)
+static bool signals_keys(perp_scene_reader *reader, const perp_node *node, perp_signal_kind kind)
 {
   static const char *const of[][6] = { { "offset" },
                                        { "offset", "amplitude", "rate", "frequency", "phase" },
@@ -164,26 +164,27 @@ static bool signals_keys(perp_scene_reader *r, const perp_node *node, perp_signa
     bool known = strcmp(key, "kind") == 0 || strcmp(key, "plus") == 0;
     for (int k = 0; k < 6 && of[kind][k] != NULL; k++) known |= strcmp(of[kind][k], key) == 0;
     if (known) continue;
-    PERP_SCENE_WRONG(r, node->key[i], "%s is not allowed with kind: %s", key, signals_kinds[kind]);
+    PERP_SCENE_WRONG(reader, node->key[i], "%s is not allowed with kind: %s", key,
+                     signals_kinds[kind]);
     return false;
   }
   return true;
 }
 
-static bool signals_points(perp_scene_reader *r, const perp_node *node, const char *unit,
+static bool signals_points(perp_scene_reader *reader, const perp_node *node, const char *unit,
                            perp_signal_def *def)
 {
   if (node == NULL || node->type != PERP_NODE_LIST) return true; /* too few: the model says so */
-  double *t = perp_pool_alloc(r->pool, (size_t)node->n + 1, sizeof *t);
-  double *y = perp_pool_alloc(r->pool, (size_t)node->n + 1, sizeof *y);
+  double *t = perp_pool_alloc(reader->pool, (size_t)node->n + 1, sizeof *t);
+  double *y = perp_pool_alloc(reader->pool, (size_t)node->n + 1, sizeof *y);
   for (int i = 0; i < node->n; i++) {
     const perp_node *point = node->item[i];
     if (point->type != PERP_NODE_LIST || point->n != 2) {
-      PERP_SCENE_WRONG(r, point, "a point of a signal must be a list of a time and a value");
+      PERP_SCENE_WRONG(reader, point, "a point of a signal must be a list of a time and a value");
       return false;
     }
-    if (!perp_values_number(&r->values, point->item[0], "s", &t[i]) ||
-        !perp_values_number(&r->values, point->item[1], unit, &y[i]))
+    if (!perp_values_number(&reader->values, point->item[0], "s", &t[i]) ||
+        !perp_values_number(&reader->values, point->item[1], unit, &y[i]))
       return false;
   }
   def->n = node->n;
@@ -192,8 +193,8 @@ static bool signals_points(perp_scene_reader *r, const perp_node *node, const ch
   return true;
 }
 
-static bool signals_map(perp_scene_reader *r, const perp_node *node, const char *unit, double *x,
-                        perp_signal_ref *signal)
+static bool signals_map(perp_scene_reader *reader, const perp_node *node, const char *unit,
+                        double *x, perp_signal_ref *signal)
 {
   perp_signal_def def = { 0 };
   const perp_node *of = perp_tree_get(node, "of"), *plus = perp_tree_get(node, "plus"),
@@ -201,68 +202,70 @@ static bool signals_map(perp_scene_reader *r, const perp_node *node, const char 
                   *amplitude = perp_tree_get(node, "amplitude"),
                   *frequency = perp_tree_get(node, "frequency");
   if (perp_tree_get(node, "kind") == NULL) {
-    perp_diag_error(r->diag, node, 0,
+    perp_diag_error(reader->diag, node, 0,
                     "kind: sine, table, spline or constant; or an expression of t",
                     "'kind' is missing here");
     return false;
   }
-  if (!perp_keys_read(r, node, "a signal", signals_key_table, &def) ||
-      !signals_keys(r, node, def.kind) ||
-      (plus != NULL && !perp_values_number(&r->values, plus, unit, x)) ||
-      (offset != NULL && !perp_values_number(&r->values, offset, unit, &def.offset)) ||
-      (amplitude != NULL && !perp_values_number(&r->values, amplitude, unit, &def.amplitude)) ||
-      !signals_points(r, perp_tree_get(node, "points"), unit, &def))
+  if (!perp_keys_read(reader, node, "a signal", signals_key_table, &def) ||
+      !signals_keys(reader, node, def.kind) ||
+      (plus != NULL && !perp_values_number(&reader->values, plus, unit, x)) ||
+      (offset != NULL && !perp_values_number(&reader->values, offset, unit, &def.offset)) ||
+      (amplitude != NULL &&
+       !perp_values_number(&reader->values, amplitude, unit, &def.amplitude)) ||
+      !signals_points(reader, perp_tree_get(node, "points"), unit, &def))
     return false;
   if (frequency != NULL) {
     if (perp_tree_get(node, "rate") != NULL) {
-      PERP_SCENE_WRONG(r, frequency,
+      PERP_SCENE_WRONG(reader, frequency,
                        "frequency (1/s) and rate (rad/s) define the same quantity: remove one");
       return false;
     }
-    if (!perp_values_number(&r->values, frequency, "1/s", &def.rate)) return false;
+    if (!perp_values_number(&reader->values, frequency, "1/s", &def.rate)) return false;
     def.rate *= 2 * M_PI;
   }
-  if (def.kind != PERP_SIGNAL_FUNCTION) return signals_add(r, node, &def, signal);
+  if (def.kind != PERP_SIGNAL_FUNCTION) return signals_add(reader, node, &def, signal);
   if (of == NULL) {
-    PERP_SCENE_WRONG(r, node, "'of' is missing here: the function, with numbers without units");
+    PERP_SCENE_WRONG(reader, node,
+                     "'of' is missing here: the function, with numbers without units");
     return false;
   }
   double constant = 0;
-  if (!signals_function(r, of, unit, true, &constant, signal)) return false;
+  if (!signals_function(reader, of, unit, true, &constant, signal)) return false;
   *x += constant;
   return true;
 }
 
-static bool signals_read(perp_scene_reader *r, const perp_node *node, const char *unit, double *x,
-                         perp_signal_ref *signal)
+static bool signals_read(perp_scene_reader *reader, const perp_node *node, const char *unit,
+                         double *x, perp_signal_ref *signal)
 {
   *signal = 0;
   if (node->type == PERP_NODE_MAP) {
     *x = 0;
-    return signals_map(r, node, unit, x, signal);
+    return signals_map(reader, node, unit, x, signal);
   }
-  if (node->type != PERP_NODE_SCALAR || !signals_mentions(r, node->text))
-    return perp_values_number(&r->values, node, unit, x);
+  if (node->type != PERP_NODE_SCALAR || !signals_mentions(reader, node->text))
+    return perp_values_number(&reader->values, node, unit, x);
   *x = 0;
-  return signals_function(r, node, unit, false, x, signal);
+  return signals_function(reader, node, unit, false, x, signal);
 }
 
-bool perp_scene_read_signals(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
-                             int missing, double *x, perp_signal_ref *signal)
+bool perp_scene_read_signals(perp_scene_reader *reader, const perp_node *node, const char *unit,
+                             int n, int missing, double *x, perp_signal_ref *signal)
 {
-  if (n == 1) return signals_read(r, node, unit, x, signal);
+  if (n == 1) return signals_read(reader, node, unit, x, signal);
   if (node->type != PERP_NODE_LIST || node->n > n || node->n < n - missing) {
-    PERP_SCENE_WRONG(r, node, "a list of %d numbers is required here", n - missing);
+    PERP_SCENE_WRONG(reader, node, "a list of %d numbers is required here", n - missing);
     return false;
   }
-  if (r->section && n == 3 && node->n != 3) {
-    PERP_SCENE_WRONG(r, node, "a list of 3 numbers is required here");
+  if (reader->section && n == 3 && node->n != 3) {
+    PERP_SCENE_WRONG(reader, node, "a list of 3 numbers is required here");
     return false;
   }
-  const bool section = r->section && n == 3;
+  const bool section = reader->section && n == 3;
   for (int i = 0; i < node->n; i += section ? 2 : 1) { /* (x, z) of a section */
     const int to = section ? i / 2 : i;
-    if (!signals_read(r, node->item[i], unit, &x[to], &signal[to])) return false;
+    if (!signals_read(reader, node->item[i], unit, &x[to], &signal[to])) return false;
   }
   return true;
 }
@@ -280,54 +283,56 @@ const perp_key perp_scene_motion_keys[] = {
   PERP_KEYS_END
 };
 
-static void motions_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void motions_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   perp_motion_def def = { .body = PERP_WORLD };
-  const perp_node *x = perp_tree_get(entry, "x");
+  const perp_node *node = perp_tree_get(entry, "x");
   (void)user;
   if (perp_tree_get(entry, "body") == NULL) {
-    PERP_SCENE_WRONG(r, entry, "'body' is missing here");
+    PERP_SCENE_WRONG(reader, entry, "'body' is missing here");
     return;
   }
-  if (!perp_keys_read(r, entry, "motions", perp_scene_motion_keys, &def)) return;
+  if (!perp_keys_read(reader, entry, "motions", perp_scene_motion_keys, &def)) return;
   if (def.body == PERP_WORLD) {
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world cannot move");
+    PERP_SCENE_WRONG(reader, perp_tree_get(entry, "body"), "the world cannot move");
     return;
   }
-  if (r->section && perp_tree_get(entry, "axis") != NULL) {
+  if (reader->section && perp_tree_get(entry, "axis") != NULL) {
     perp_diag_error(
-        r->diag, perp_tree_get(entry, "axis"), 0,
+        reader->diag, perp_tree_get(entry, "axis"), 0,
         "write two entries: when: dim == 3 with the axis, when: dim == 2 with the angle only",
         "a section (dim: 2) has no axis");
     return;
   }
-  perp_scene_body *body = &r->body[def.body];
-  if (x == NULL) memcpy(def.x, body->def.x, sizeof def.x);
+  perp_scene_body *body = &reader->body[def.body];
+  if (node == NULL) memcpy(def.x, body->def.x, sizeof def.x);
   double start[3] = { 0 };
-  for (int k = 0; k < r->dim; k++) {
+  for (int k = 0; k < reader->dim; k++) {
     double y[3] = { 0 };
     if (def.x_signal[k] != 0)
-      perp_signal_at(perp_model_signal(r->scene->model, def.x_signal[k]), 0, y);
+      perp_signal_at(perp_model_signal(reader->scene->model, def.x_signal[k]), 0, y);
     start[k] = def.x[k] + y[0];
   }
   if (body->set[0] == NULL) memcpy(body->def.x, start, sizeof start);
   def.sets_velocity = body->set[2] == NULL && body->set[3] == NULL;
-  r->motion = perp_pool_grown(r->pool, r->motion, r->n_motions, sizeof *r->motion);
-  r->motion_at = perp_pool_grown(r->pool, r->motion_at, r->n_motions, sizeof *r->motion_at);
-  r->motion[r->n_motions] = def;
-  r->motion_at[r->n_motions++] = entry;
+  reader->motion = perp_pool_grown(reader->pool, reader->motion, reader->n_motions,
+                                   sizeof *reader->motion);
+  reader->motion_at = perp_pool_grown(reader->pool, reader->motion_at, reader->n_motions,
+                                      sizeof *reader->motion_at);
+  reader->motion[reader->n_motions] = def;
+  reader->motion_at[reader->n_motions++] = entry;
 }
 
-void perp_scene_read_motions(perp_scene_reader *r)
+void perp_scene_read_motions(perp_scene_reader *reader)
 {
-  perp_entries(r, perp_tree_get(r->root, "motions"), "motions", motions_entry, NULL);
+  perp_entries(reader, perp_tree_get(reader->root, "motions"), "motions", motions_entry, NULL);
 }
 
-void perp_scene_add_motions(perp_scene_reader *r, perp_model *model)
+void perp_scene_add_motions(perp_scene_reader *reader, perp_model *model)
 {
-  for (int i = 0; i < r->n_motions; i++)
-    if (perp_model_add_motion(r->ctx, model, &r->motion[i], NULL) != PERP_OK) {
-      perp_scene_refused(r, r->motion_at[i]);
+  for (int i = 0; i < reader->n_motions; i++)
+    if (perp_model_add_motion(reader->ctx, model, &reader->motion[i], NULL) != PERP_OK) {
+      perp_scene_refused(reader, reader->motion_at[i]);
       return;
     }
 }

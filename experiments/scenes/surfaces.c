@@ -20,48 +20,49 @@ struct triangle_list {
   bool good;
 };
 
-static void surfaces_triangle(perp_scene_reader *r, const perp_node *node, struct triangle_list *l)
+static void surfaces_triangle(perp_scene_reader *reader, const perp_node *node,
+                              struct triangle_list *l)
 {
   if (node->type != PERP_NODE_LIST || node->n != 3) {
-    PERP_SCENE_WRONG(r, node, "a triangle must be a list of three vertices, numbered from 0");
+    PERP_SCENE_WRONG(reader, node, "a triangle must be a list of three vertices, numbered from 0");
     l->good = false;
     return;
   }
-  l->t = perp_pool_grown(r->pool, l->t, l->n, 3 * sizeof *l->t);
+  l->t = perp_pool_grown(reader->pool, l->t, l->n, 3 * sizeof *l->t);
   for (int k = 0; k < 3 && l->good; k++)
-    l->good = perp_values_whole(&r->values, node->item[k], 0, l->n_vertices - 1,
+    l->good = perp_values_whole(&reader->values, node->item[k], 0, l->n_vertices - 1,
                                 &l->t[3 * l->n + k]);
   if (l->good) l->n++;
 }
 
-static void surfaces_triangle_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void surfaces_triangle_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("triangle"), PERP_KEYS_ENTRY, PERP_KEYS_END };
   struct triangle_list *l = user;
   const perp_node *triangle = perp_tree_get(entry, "triangle");
-  l->good = l->good && perp_keys_read(r, entry, "triangles", keys, NULL);
-  if (triangle != NULL && l->good) surfaces_triangle(r, triangle, l);
+  l->good = l->good && perp_keys_read(reader, entry, "triangles", keys, NULL);
+  if (triangle != NULL && l->good) surfaces_triangle(reader, triangle, l);
   if (triangle != NULL) return;
-  PERP_SCENE_WRONG(r, entry, "'triangle' is missing here");
+  PERP_SCENE_WRONG(reader, entry, "'triangle' is missing here");
   l->good = false;
 }
 
-int *perp_scene_triangles(perp_scene_reader *r, const perp_node *given, int n_vertices, int *n)
+int *perp_scene_triangles(perp_scene_reader *reader, const perp_node *given, int n_vertices, int *n)
 {
   struct triangle_list l = { .n_vertices = n_vertices, .good = true };
   *n = 0;
   if (given->type != PERP_NODE_LIST) {
-    PERP_SCENE_WRONG(r, given, "a list of triangles is required here");
+    PERP_SCENE_WRONG(reader, given, "a list of triangles is required here");
     return NULL;
   }
-  l.t = perp_pool_grown(r->pool, NULL, 0, 3 * sizeof *l.t);
-  const int errors = r->diag->errors;
+  l.t = perp_pool_grown(reader->pool, NULL, 0, 3 * sizeof *l.t);
+  const int errors = reader->diag->errors;
   for (int i = 0; i < given->n && l.good; i++)
     if (given->item[i]->type == PERP_NODE_MAP)
-      perp_entry(r, given->item[i], surfaces_triangle_entry, &l);
+      perp_entry(reader, given->item[i], surfaces_triangle_entry, &l);
     else
-      surfaces_triangle(r, given->item[i], &l);
-  if (!l.good || r->diag->errors != errors) return NULL;
+      surfaces_triangle(reader, given->item[i], &l);
+  if (!l.good || reader->diag->errors != errors) return NULL;
   *n = l.n;
   return l.t;
 }
@@ -74,77 +75,80 @@ struct height_list {
   bool good;
 };
 
-static void surfaces_push(perp_scene_reader *r, const perp_node *at, double h,
+static void surfaces_push(perp_scene_reader *reader, const perp_node *at, double h,
                           struct height_list *l)
 {
   if (l->n == MOST_HEIGHTS) {
-    PERP_SCENE_WRONG(r, at, "the field has more than %d heights, which is the limit", MOST_HEIGHTS);
+    PERP_SCENE_WRONG(reader, at, "the field has more than %d heights, which is the limit",
+                     MOST_HEIGHTS);
     l->good = false;
     return;
   }
-  l->h = perp_pool_grown(r->pool, l->h, l->n, sizeof *l->h);
+  l->h = perp_pool_grown(reader->pool, l->h, l->n, sizeof *l->h);
   l->h[l->n++] = h;
 }
 
-static void surfaces_height_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void surfaces_height_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("height"), PERP_KEYS_ENTRY, PERP_KEYS_END };
   struct height_list *l = user;
   const perp_node *height = perp_tree_get(entry, "height");
   double h;
-  l->good = l->good && perp_keys_read(r, entry, "heights", keys, NULL);
+  l->good = l->good && perp_keys_read(reader, entry, "heights", keys, NULL);
   if (height == NULL) {
-    PERP_SCENE_WRONG(r, entry, "'height' is missing here");
+    PERP_SCENE_WRONG(reader, entry, "'height' is missing here");
     l->good = false;
   }
-  if (l->good) l->good = perp_values_number(&r->values, height, "m", &h);
-  if (l->good) surfaces_push(r, height, h, l);
+  if (l->good) l->good = perp_values_number(&reader->values, height, "m", &h);
+  if (l->good) surfaces_push(reader, height, h, l);
 }
 
-static bool surfaces_row_length(perp_scene_reader *r, const perp_node *at, int line, int n,
+static bool surfaces_row_length(perp_scene_reader *reader, const perp_node *at, int line, int n,
                                 struct height_list *l)
 {
   if (l->row == 0) l->row = n;
   if (n == l->row && n >= 2) return true;
-  perp_diag_error(r->diag, at, 0, "rows run along x and all have the same number of heights",
+  perp_diag_error(reader->diag, at, 0, "rows run along x and all have the same number of heights",
                   "row %d has %d heights, but the first row has %d", line, n, l->row);
   return l->good = false;
 }
 
 /* rows of numbers, or what one formula makes with `repeat` */
-static void surfaces_heights(perp_scene_reader *r, const perp_node *given, struct height_list *l)
+static void surfaces_heights(perp_scene_reader *reader, const perp_node *given,
+                             struct height_list *l)
 {
   if (given->type == PERP_NODE_MAP) {
-    perp_entry(r, given, surfaces_height_entry, l);
+    perp_entry(reader, given, surfaces_height_entry, l);
     return;
   }
   for (int j = 0; j < given->n && l->good; j++) {
     const perp_node *row = given->item[j];
     double h;
     if (row->type != PERP_NODE_LIST) {
-      perp_diag_error(r->diag, row, 0,
+      perp_diag_error(reader->diag, row, 0,
                       "[[0, 0.1], [0, 0.2]], or { repeat: { j: 0..9, i: 0..9 }, height: ... }",
                       "heights must be a list of rows, which are lists of numbers");
       l->good = false;
       return;
     }
-    if (!surfaces_row_length(r, row, j, row->n, l)) return;
+    if (!surfaces_row_length(reader, row, j, row->n, l)) return;
     for (int i = 0; i < row->n && l->good; i++) {
-      l->good = perp_values_number(&r->values, row->item[i], "m", &h);
-      if (l->good) surfaces_push(r, row->item[i], h, l);
+      l->good = perp_values_number(&reader->values, row->item[i], "m", &h);
+      if (l->good) surfaces_push(reader, row->item[i], h, l);
     }
   }
 }
 
 /* rows of a table: numbers in m, with commas, semicolons or blanks between them; # begins a comment
  */
-static void surfaces_table(perp_scene_reader *r, const perp_node *file, struct height_list *l)
+static void surfaces_table(perp_scene_reader *reader, const perp_node *file, struct height_list *l)
 {
-  const char *path = perp_scene_path(r, file), *why;
+  const char *path = perp_scene_path(reader, file), *why;
   size_t size;
   char *bytes = path != NULL ? perp_read_input(path, &size, &why) : NULL;
   l->good = bytes != NULL;
-  if (path != NULL && bytes == NULL) PERP_SCENE_WRONG(r, file, "cannot read %s: %s", path, why);
+  if (path != NULL && bytes == NULL)
+    PERP_SCENE_WRONG(reader, file, "cannot read %s: %s", path, why);
   int number = 0;
   for (char *line = bytes, *next; line != NULL && l->good; line = next) {
     const int before = l->n;
@@ -156,60 +160,60 @@ static void surfaces_table(perp_scene_reader *r, const perp_node *file, struct h
       double h;
       char *end = (char *)(uintptr_t)perp_real_at(s, &h);
       if (end == NULL || !isfinite(h)) {
-        PERP_SCENE_WRONG(r, file, "%s:%d: a number is required: got '%.20s'", path, number, s);
+        PERP_SCENE_WRONG(reader, file, "%s:%d: a number is required: got '%.20s'", path, number, s);
         l->good = false;
         break;
       }
-      surfaces_push(r, file, h, l);
+      surfaces_push(reader, file, h, l);
       s = end + strspn(end, " \t,;");
     }
-    if (l->good && l->n > before) surfaces_row_length(r, file, number, l->n - before, l);
+    if (l->good && l->n > before) surfaces_row_length(reader, file, number, l->n - before, l);
   }
   free(bytes);
 }
 
-static bool surfaces_field(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
+static bool surfaces_field(perp_scene_reader *reader, const perp_node *node, perp_shape_def *def)
 {
   const perp_node *heights = perp_tree_get(node, "heights"), *file = perp_tree_get(node, "file"),
                   *grid = perp_tree_get(node, "grid");
   struct height_list l = { .good = true };
   if ((heights == NULL) == (file == NULL)) {
-    perp_diag_error(r->diag, file != NULL ? file : node, 0,
+    perp_diag_error(reader->diag, file != NULL ? file : node, 0,
                     "heights: [[...], [...]], or file: bumps.csv",
                     "a height field needs either heights, or a file with them");
     return false;
   }
   if (perp_tree_get(node, "spacing") == NULL) {
-    perp_diag_error(r->diag, node, 0, "spacing: [0.1, 0.1]", "'spacing' is missing here");
+    perp_diag_error(reader->diag, node, 0, "spacing: [0.1, 0.1]", "'spacing' is missing here");
     return false;
   }
   if (file != NULL)
-    surfaces_table(r, file, &l);
+    surfaces_table(reader, file, &l);
   else
-    surfaces_heights(r, heights, &l);
+    surfaces_heights(reader, heights, &l);
   if (!l.good) return false;
   if (l.row > 0) def->grid[0] = l.row, def->grid[1] = l.n / l.row;
   for (int k = 0; grid != NULL && k < 2; k++) {
     int given;
     if (grid->type != PERP_NODE_LIST || grid->n != 2) {
-      PERP_SCENE_WRONG(r, grid, "a grid must be [points along x, points along y]");
+      PERP_SCENE_WRONG(reader, grid, "a grid must be [points along x, points along y]");
       return false;
     }
-    if (!perp_values_whole(&r->values, grid->item[k], 2, MOST_HEIGHTS, &given)) return false;
+    if (!perp_values_whole(&reader->values, grid->item[k], 2, MOST_HEIGHTS, &given)) return false;
     if (l.row > 0 && given != def->grid[k]) {
-      PERP_SCENE_WRONG(r, grid, "the heights form a grid of %d x %d points", def->grid[0],
+      PERP_SCENE_WRONG(reader, grid, "the heights form a grid of %d x %d points", def->grid[0],
                        def->grid[1]);
       return false;
     }
     def->grid[k] = given;
   }
   if (l.row == 0 && grid == NULL) {
-    perp_diag_error(r->diag, node, 0, "grid: [points along x, points along y]",
+    perp_diag_error(reader->diag, node, 0, "grid: [points along x, points along y]",
                     "'grid' is missing here: heights that are not in rows need it");
     return false;
   }
   if ((int64_t)def->grid[0] * def->grid[1] != l.n) {
-    perp_diag_error(r->diag, grid, 0,
+    perp_diag_error(reader->diag, grid, 0,
                     "repeat: { j: 0..ny-1, i: 0..nx-1 }: the last index runs along x",
                     "a grid of %d x %d points needs %lld heights: got %d", def->grid[0],
                     def->grid[1], (long long)def->grid[0] * def->grid[1], l.n);
@@ -219,24 +223,25 @@ static bool surfaces_field(perp_scene_reader *r, const perp_node *node, perp_sha
   return true;
 }
 
-bool perp_scene_read_surface(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
+bool perp_scene_read_surface(perp_scene_reader *reader, const perp_node *node, perp_shape_def *def)
 {
   static const char *const of_field[] = { "heights", "file", "grid", "spacing", "depth" };
   for (size_t i = 0; i < sizeof of_field / sizeof *of_field; i++) {
     const perp_node *wrong = perp_tree_get(node, of_field[i]);
     if (wrong == NULL || def->kind == PERP_SHAPE_HEIGHT_FIELD) continue;
-    perp_diag_error(r->diag, wrong, 0, "kind: height-field", "'%s' is only for height fields",
+    perp_diag_error(reader->diag, wrong, 0, "kind: height-field", "'%s' is only for height fields",
                     of_field[i]);
     return false;
   }
-  if (def->kind == PERP_SHAPE_HEIGHT_FIELD) return surfaces_field(r, node, def);
+  if (def->kind == PERP_SHAPE_HEIGHT_FIELD) return surfaces_field(reader, node, def);
   if (def->kind != PERP_SHAPE_MESH) return true;
   const perp_node *triangles = perp_tree_get(node, "triangles");
   if (triangles == NULL || def->vertices == NULL) {
-    perp_diag_error(r->diag, node, 0, "vertices: [[x, y, z], ...], triangles: [[0, 1, 2], ...]",
+    perp_diag_error(reader->diag, node, 0,
+                    "vertices: [[x, y, z], ...], triangles: [[0, 1, 2], ...]",
                     "a mesh needs vertices and triangles");
     return false;
   }
-  def->triangles = perp_scene_triangles(r, triangles, def->n_vertices, &def->n_triangles);
+  def->triangles = perp_scene_triangles(reader, triangles, def->n_vertices, &def->n_triangles);
   return def->triangles != NULL;
 }

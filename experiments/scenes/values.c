@@ -16,26 +16,26 @@ struct perp_values_kept {
 
 static void values_value(void *user, int row, int column, perp_value *value)
 {
-  const perp_values *v = user;
+  const perp_values *values = user;
   (void)row;
-  *value = v->value[column];
+  *value = values->value[column];
 }
 
-perp_scope perp_values_scope(perp_values *v)
+perp_scope perp_values_scope(perp_values *values)
 {
-  return (perp_scope){ .ctx = v->ctx,
-                       .columns = v->column,
-                       .n_columns = v->n,
+  return (perp_scope){ .ctx = values->ctx,
+                       .columns = values->column,
+                       .n_columns = values->n,
                        .arithmetic = true,
                        .rows = 1,
                        .value = values_value,
-                       .user = v };
+                       .user = values };
 }
 
-void perp_values_init(perp_values *v, perp_ctx *ctx, perp_diag *diag, perp_pool *pool)
+void perp_values_init(perp_values *values, perp_ctx *ctx, perp_diag *diag, perp_pool *pool)
 {
-  *v = (perp_values){ .ctx = ctx, .diag = diag, .pool = pool };
-  perp_values_add(v, NULL, "pi", "", (perp_value){ PERP_VALUE_NUMBER, M_PI, NULL }, NULL);
+  *values = (perp_values){ .ctx = ctx, .diag = diag, .pool = pool };
+  perp_values_add(values, NULL, "pi", "", (perp_value){ PERP_VALUE_NUMBER, M_PI, NULL }, NULL);
 }
 
 static bool values_name(const char *s)
@@ -49,54 +49,56 @@ static bool values_name(const char *s)
   return true;
 }
 
-static void values_grow(perp_values *v)
+static void values_grow(perp_values *values)
 {
-  const size_t room = 2 * (size_t)v->room + 8, n = (size_t)v->n;
-  perp_column *column = perp_pool_alloc(v->pool, room, sizeof *column);
-  perp_value *value = perp_pool_alloc(v->pool, room, sizeof *value);
-  uint64_t *shape = perp_pool_alloc(v->pool, room, sizeof *shape);
+  const size_t room = 2 * (size_t)values->room + 8, n = (size_t)values->n;
+  perp_column *column = perp_pool_alloc(values->pool, room, sizeof *column);
+  perp_value *value = perp_pool_alloc(values->pool, room, sizeof *value);
+  uint64_t *shape = perp_pool_alloc(values->pool, room, sizeof *shape);
   if (n > 0) {
-    memcpy(column, v->column, n * sizeof *column);
-    memcpy(value, v->value, n * sizeof *value);
-    memcpy(shape, v->shape, n * sizeof *shape);
+    memcpy(column, values->column, n * sizeof *column);
+    memcpy(value, values->value, n * sizeof *value);
+    memcpy(shape, values->shape, n * sizeof *shape);
   }
-  v->column = column;
-  v->value = value;
-  v->shape = shape;
-  v->room = (int)room;
+  values->column = column;
+  values->value = value;
+  values->shape = shape;
+  values->room = (int)room;
 }
 
-bool perp_values_add(perp_values *v, const perp_node *at, const char *name, const char *unit,
+bool perp_values_add(perp_values *values, const perp_node *at, const char *name, const char *unit,
                      perp_value value, const char *const *choices)
 {
   if (!values_name(name)) {
     perp_diag_error(
-        v->diag, at, 0,
+        values->diag, at, 0,
         "a name has letters, digits and '_', begins with a letter, and is not a reserved word",
         "'%s' cannot be the name of a value", name);
     return false;
   }
-  for (int i = 0; i < v->n; i++)
-    if (strcmp(v->column[i].name, name) == 0) {
-      perp_diag_error(v->diag, at, 0, "use another name",
+  for (int i = 0; i < values->n; i++)
+    if (strcmp(values->column[i].name, name) == 0) {
+      perp_diag_error(values->diag, at, 0, "use another name",
                       "the name of the value '%s' is already used", name);
       return false;
     }
-  if (v->n == v->room) values_grow(v);
-  v->column[v->n] = (perp_column){ .name = name,
-                                   .type = value.type == PERP_VALUE_TEXT ? PERP_COLUMN_TEXT
-                                                                         : PERP_COLUMN_NUMBER,
-                                   .unit = unit,
-                                   .choices = choices };
-  v->value[v->n] = value;
-  v->shape[v->n] = perp_hash64(name, strlen(name), v->n > 0 ? v->shape[v->n - 1] : 0);
-  v->n++;
+  if (values->n == values->room) values_grow(values);
+  values->column[values->n] = (perp_column){ .name = name,
+                                             .type = value.type == PERP_VALUE_TEXT
+                                                         ? PERP_COLUMN_TEXT
+                                                         : PERP_COLUMN_NUMBER,
+                                             .unit = unit,
+                                             .choices = choices };
+  values->value[values->n] = value;
+  values->shape[values->n] = perp_hash64(name, strlen(name),
+                                         values->n > 0 ? values->shape[values->n - 1] : 0);
+  values->n++;
   return true;
 }
 
-void perp_values_drop(perp_values *v, int n)
+void perp_values_drop(perp_values *values, int n)
 {
-  v->n = n;
+  values->n = n;
 }
 
 /* ---- expressions that were read before ---- */
@@ -112,60 +114,56 @@ static struct perp_values_kept *values_slot(struct perp_values_kept *kept, int s
   return &kept[at];
 }
 
-static void values_keep(perp_values *v, const struct perp_values_kept *k)
-{
-  if (2 * v->n_kept >= v->n_slots) {
-    const int slots = v->n_slots > 0 ? 2 * v->n_slots : 64;
-    struct perp_values_kept *kept = perp_pool_alloc(v->pool, (size_t)slots, sizeof *kept);
-    for (int i = 0; i < v->n_slots; i++)
-      if (v->kept[i].node != NULL) *values_slot(kept, slots, &v->kept[i]) = v->kept[i];
-    v->kept = kept;
-    v->n_slots = slots;
-  }
-  *values_slot(v->kept, v->n_slots, k) = *k;
-  v->n_kept++;
-}
-
 /* The expression that is `text`, a part of the node from offset on.  condition: not a number. */
-static perp_expr *values_read(perp_values *v, const perp_node *node, int offset, const char *text,
-                              const char *unit, bool condition)
+static perp_expr *values_read(perp_values *values, const perp_node *node, int offset,
+                              const char *text, const char *unit, bool condition)
 {
   static const char *const whether = "condition"; /* in the place of a unit */
-  struct perp_values_kept k = { node, offset, v->shape[v->n - 1], condition ? whether : unit,
-                                NULL };
-  if (v->n_slots > 0) {
-    const struct perp_values_kept *known = values_slot(v->kept, v->n_slots, &k);
+  struct perp_values_kept k = { node, offset, values->shape[values->n - 1],
+                                condition ? whether : unit, NULL };
+  if (values->n_slots > 0) {
+    const struct perp_values_kept *known = values_slot(values->kept, values->n_slots, &k);
     if (known->node != NULL) return known->e;
   }
   perp_expr_error error;
-  const perp_scope scope = perp_values_scope(v);
-  k.e = perp_expr_parse(v->pool, &scope, text, &error);
+  const perp_scope scope = perp_values_scope(values);
+  k.e = perp_expr_parse(values->pool, &scope, text, &error);
   if (k.e == NULL || (!condition && !perp_expr_fits(k.e, &scope, unit, &error))) {
-    perp_diag_error(v->diag, node, offset + error.offset, error.hint[0] != '\0' ? error.hint : NULL,
-                    "%s", error.message);
+    perp_diag_error(values->diag, node, offset + error.offset,
+                    error.hint[0] != '\0' ? error.hint : NULL, "%s", error.message);
     return NULL;
   }
-  values_keep(v, &k);
+  if (2 * values->n_kept >= values->n_slots) {
+    const int slots = values->n_slots > 0 ? 2 * values->n_slots : 64;
+    struct perp_values_kept *kept = perp_pool_alloc(values->pool, (size_t)slots, sizeof *kept);
+    for (int i = 0; i < values->n_slots; i++)
+      if (values->kept[i].node != NULL)
+        *values_slot(kept, slots, &values->kept[i]) = values->kept[i];
+    values->kept = kept;
+    values->n_slots = slots;
+  }
+  *values_slot(values->kept, values->n_slots, &k) = k;
+  values->n_kept++;
   return k.e;
 }
 
-static bool values_scalar(perp_values *v, const perp_node *node, const char *what)
+static bool values_scalar(perp_values *values, const perp_node *node, const char *what)
 {
   if (node->type == PERP_NODE_SCALAR && node->text[0] != '\0') return true;
-  perp_diag_error(v->diag, node, 0, NULL, "%s is required here", what);
+  perp_diag_error(values->diag, node, 0, NULL, "%s is required here", what);
   return false;
 }
 
-static bool values_compute(perp_values *v, const perp_node *node, int offset, const char *text,
+static bool values_compute(perp_values *values, const perp_node *node, int offset, const char *text,
                            const char *unit, double *x)
 {
-  const perp_expr *e = values_read(v, node, offset, text, unit, false);
-  if (e == NULL) return false;
-  const perp_scope scope = perp_values_scope(v);
-  const perp_value value = perp_expr_eval(e, &scope, 0);
+  const perp_expr *expr = values_read(values, node, offset, text, unit, false);
+  if (expr == NULL) return false;
+  const perp_scope scope = perp_values_scope(values);
+  const perp_value value = perp_expr_eval(expr, &scope, 0);
   *x = value.number;
   if (value.type == PERP_VALUE_NUMBER && isfinite(value.number)) return true;
-  perp_diag_error(v->diag, node, offset, NULL,
+  perp_diag_error(values->diag, node, offset, NULL,
                   "the value is not finite (division by 0, root of a negative number, ...)");
   return false;
 }
@@ -176,43 +174,44 @@ static bool values_nan(const char *s)
   return strcasecmp(s, "nan") == 0;
 }
 
-bool perp_values_number(perp_values *v, const perp_node *node, const char *unit, double *x)
+bool perp_values_number(perp_values *values, const perp_node *node, const char *unit, double *x)
 {
-  if (!values_scalar(v, node, "a number")) return false;
+  if (!values_scalar(values, node, "a number")) return false;
   if (values_nan(node->text)) {
-    perp_diag_error(v->diag, node, 0, "write a finite number", "NaN is not a number");
+    perp_diag_error(values->diag, node, 0, "write a finite number", "NaN is not a number");
     return false;
   }
   if (perp_parse_real(NULL, node->text, unit != NULL ? unit : "", x) == PERP_OK) return true;
-  return values_compute(v, node, 0, node->text, unit, x);
+  return values_compute(values, node, 0, node->text, unit, x);
 }
 
-bool perp_values_whole(perp_values *v, const perp_node *node, double lo, double hi, int *x)
+bool perp_values_whole(perp_values *values, const perp_node *node, double lo, double hi, int *x)
 {
   double number;
-  if (!perp_values_number(v, node, "", &number)) return false;
+  if (!perp_values_number(values, node, "", &number)) return false;
   if (number == nearbyint(number) && number >= lo && number <= hi) return *x = (int)number, true;
-  perp_diag_error(v->diag, node, 0, NULL, "an integer in [%g, %g] is required here: got %g", lo, hi,
-                  number);
+  perp_diag_error(values->diag, node, 0, NULL, "an integer in [%g, %g] is required here: got %g",
+                  lo, hi, number);
   return false;
 }
 
-bool perp_values_true(perp_values *v, const perp_node *node, bool *x)
+bool perp_values_true(perp_values *values, const perp_node *node, bool *x)
 {
-  if (!values_scalar(v, node, "a condition")) return false;
+  if (!values_scalar(values, node, "a condition")) return false;
   *x = strcmp(node->text, "true") == 0;
   if (*x || strcmp(node->text, "false") == 0) return true;
-  for (int i = 0; i < v->n; i++) /* a parameter that is true or false */
-    if (v->value[i].type == PERP_VALUE_TEXT && strcmp(v->column[i].name, node->text) == 0) {
-      *x = strcmp(v->value[i].text, "true") == 0;
-      if (*x || strcmp(v->value[i].text, "false") == 0) return true;
+  for (int i = 0; i < values->n; i++) /* a parameter that is true or false */
+    if (values->value[i].type == PERP_VALUE_TEXT &&
+        strcmp(values->column[i].name, node->text) == 0) {
+      *x = strcmp(values->value[i].text, "true") == 0;
+      if (*x || strcmp(values->value[i].text, "false") == 0) return true;
     }
-  const perp_expr *e = values_read(v, node, 0, node->text, NULL, true);
-  if (e == NULL) return false;
-  const perp_scope scope = perp_values_scope(v);
-  const perp_value value = perp_expr_eval(e, &scope, 0);
+  const perp_expr *expr = values_read(values, node, 0, node->text, NULL, true);
+  if (expr == NULL) return false;
+  const perp_scope scope = perp_values_scope(values);
+  const perp_value value = perp_expr_eval(expr, &scope, 0);
   if (value.type == PERP_VALUE_BOOL) return *x = value.number != 0, true;
-  perp_diag_error(v->diag, node, 0, "write true, false, or a comparison as n > 1",
+  perp_diag_error(values->diag, node, 0, "write true, false, or a comparison as n > 1",
                   "a condition is required here");
   return false;
 }
@@ -224,36 +223,37 @@ static int values_dots(const char *s)
   return dots != NULL ? (int)(dots - s) : -1;
 }
 
-bool perp_values_range(perp_values *v, const perp_node *node, double *first, double *last)
+bool perp_values_range(perp_values *values, const perp_node *node, double *first, double *last)
 {
-  if (!values_scalar(v, node, "a range")) return false;
+  if (!values_scalar(values, node, "a range")) return false;
   const int dots = values_dots(node->text);
   if (dots < 0) {
-    perp_diag_error(v->diag, node, 0, "write first..last, as 0..n-1", "a range is required here");
+    perp_diag_error(values->diag, node, 0, "write first..last, as 0..n-1",
+                    "a range is required here");
     return false;
   }
-  const char *left = perp_pool_strndup(v->pool, node->text, (size_t)dots);
-  if (!values_compute(v, node, 0, left, "", first) ||
-      !values_compute(v, node, dots + 2, node->text + dots + 2, "", last))
+  const char *left = perp_pool_strndup(values->pool, node->text, (size_t)dots);
+  if (!values_compute(values, node, 0, left, "", first) ||
+      !values_compute(values, node, dots + 2, node->text + dots + 2, "", last))
     return false;
   if (*first == nearbyint(*first) && *last == nearbyint(*last)) return true;
-  perp_diag_error(v->diag, node, 0, NULL, "the bounds of a range must be integers: got %g..%g",
+  perp_diag_error(values->diag, node, 0, NULL, "the bounds of a range must be integers: got %g..%g",
                   *first, *last);
   return false;
 }
 
 /* The word of a choice by its name; NULL: it is none. */
-static const char *values_word(const perp_values *v, const char *name)
+static const char *values_word(const perp_values *values, const char *name)
 {
-  for (int i = v->n - 1; i >= 0; i--)
-    if (strcmp(v->column[i].name, name) == 0)
-      return v->value[i].type == PERP_VALUE_TEXT ? v->value[i].text : NULL;
+  for (int i = values->n - 1; i >= 0; i--)
+    if (strcmp(values->column[i].name, name) == 0)
+      return values->value[i].type == PERP_VALUE_TEXT ? values->value[i].text : NULL;
   return NULL;
 }
 
-const char *perp_values_text(perp_values *v, const perp_node *node)
+const char *perp_values_text(perp_values *values, const perp_node *node)
 {
-  if (!values_scalar(v, node, "a text")) return NULL;
+  if (!values_scalar(values, node, "a text")) return NULL;
   if (strchr(node->text, '{') == NULL) return node->text;
   perp_text out = { 0 };
   bool good = true;
@@ -264,42 +264,44 @@ const char *perp_values_text(perp_values *v, const perp_node *node)
     if (*s == '\0') break;
     const int at = (int)(s + 1 - node->text);
     if (s[1 + inner] != '}') {
-      perp_diag_error(v->diag, node, at - 1, NULL, "this brace is not closed");
+      perp_diag_error(values->diag, node, at - 1, NULL, "this brace is not closed");
       good = false;
       break;
     }
-    const char *text = perp_pool_strndup(v->pool, s + 1, inner);
-    const char *word = values_word(v, text);
+    const char *text = perp_pool_strndup(values->pool, s + 1, inner);
+    const char *word = values_word(values, text);
     s += inner + 2;
     if (word != NULL) {
       perp_text_put(&out, word, strlen(word));
       continue;
     }
     double x;
-    good = values_compute(v, node, at, text, NULL, &x);
+    good = values_compute(values, node, at, text, NULL, &x);
     char number[40];
     if (good) perp_format_real(x, number, sizeof number);
     if (good) perp_text_add(&out, "%s", number);
   }
-  const char *text = good && out.s != NULL ? perp_pool_strdup(v->pool, out.s) : good ? "" : NULL;
+  const char *text = good && out.s != NULL ? perp_pool_strdup(values->pool, out.s)
+                     : good                ? ""
+                                           : NULL;
   perp_text_free(&out);
   return text;
 }
 
-perp_expr *perp_values_expression(perp_values *v, const perp_node *node, const char *unit)
+perp_expr *perp_values_expression(perp_values *values, const perp_node *node, const char *unit)
 {
-  if (!values_scalar(v, node, "a number")) return NULL;
-  return values_read(v, node, 0, node->text, unit, false);
+  if (!values_scalar(values, node, "a number")) return NULL;
+  return values_read(values, node, 0, node->text, unit, false);
 }
 
-const char *perp_values_unit(perp_values *v, const perp_node *node)
+const char *perp_values_unit(perp_values *values, const perp_node *node)
 {
   double x;
   char unit[64];
   if (perp_parse_real(NULL, node->text, "", &x) == PERP_OK) return "";
-  const perp_expr *e = perp_values_expression(v, node, NULL);
-  const perp_scope scope = perp_values_scope(v);
-  if (e == NULL) return "";
-  perp_expr_unit(e, &scope, unit, sizeof unit);
-  return perp_pool_strdup(v->pool, unit);
+  const perp_expr *expr = perp_values_expression(values, node, NULL);
+  const perp_scope scope = perp_values_scope(values);
+  if (expr == NULL) return "";
+  perp_expr_unit(expr, &scope, unit, sizeof unit);
+  return perp_pool_strdup(values->pool, unit);
 }

@@ -33,36 +33,36 @@ static double clock_reference_work(void)
   return sum;
 }
 
-static void clock_reference_take(perp_clock_reference *p)
+static void clock_reference_take(perp_clock_reference *reference)
 {
-  if (p->n == PERP_PACE_SAMPLES) {
-    for (int i = 0; i < PERP_PACE_SAMPLES / 2; i++) p->sample[i] = p->sample[2 * i];
-    p->n = PERP_PACE_SAMPLES / 2;
-    p->every *= 2;
+  if (reference->n == PERP_PACE_SAMPLES) {
+    for (int i = 0; i < PERP_PACE_SAMPLES / 2; i++) reference->sample[i] = reference->sample[2 * i];
+    reference->n = PERP_PACE_SAMPLES / 2;
+    reference->every *= 2;
   }
   double start = perp_clock_thread();
   kept = clock_reference_work();
   double end = perp_clock_thread();
-  p->sample[p->n++] = end - start;
-  p->spent += end - start;
-  p->next = end + p->every;
+  reference->sample[reference->n++] = end - start;
+  reference->spent += end - start;
+  reference->next = end + reference->every;
 }
 
-void perp_clock_reference_begin(perp_clock_reference *p)
+void perp_clock_reference_begin(perp_clock_reference *reference)
 {
-  *p = (perp_clock_reference){ .every = interval };
+  *reference = (perp_clock_reference){ .every = interval };
   kept = clock_reference_work(); /* the first one waits for its code and for the clock's */
-  clock_reference_take(p);
+  clock_reference_take(reference);
 }
 
-void perp_clock_reference_tick(perp_clock_reference *p, double now)
+void perp_clock_reference_tick(perp_clock_reference *reference, double now)
 {
-  if (now >= p->next) clock_reference_take(p);
+  if (now >= reference->next) clock_reference_take(reference);
 }
 
-double perp_clock_reference_end(perp_clock_reference *p)
+double perp_clock_reference_end(perp_clock_reference *reference)
 {
-  clock_reference_take(p);
-  gsl_sort(p->sample, 1, (size_t)p->n);
-  return gsl_stats_median_from_sorted_data(p->sample, 1, (size_t)p->n);
+  clock_reference_take(reference);
+  gsl_sort(reference->sample, 1, (size_t)reference->n);
+  return gsl_stats_median_from_sorted_data(reference->sample, 1, (size_t)reference->n);
 }

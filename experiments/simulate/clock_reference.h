@@ -17,12 +17,12 @@ typedef struct perp_clock_reference {
 } perp_clock_reference;
 
 /* Takes a first sample. */
-void perp_clock_reference_begin(perp_clock_reference *p);
+void perp_clock_reference_begin(perp_clock_reference *reference);
 /* Between two pieces of what is measured: takes a sample when a millisecond has passed since the
  * last one (more in a long measurement: the interval doubles when the samples are full).  now:
  * thread CPU clock [s] */
-void perp_clock_reference_tick(perp_clock_reference *p, double now);
+void perp_clock_reference_tick(perp_clock_reference *reference, double now);
 /* Takes a last sample; the median: CPU seconds of the fixed work, some 10 us. */
-double perp_clock_reference_end(perp_clock_reference *p);
+double perp_clock_reference_end(perp_clock_reference *reference);
 
 #endif

@@ -285,14 +285,15 @@ static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
 
 perp_request perp_kind_simulate_request(const perp_cell *cell)
 {
-  perp_request r = { .scene = cell->value[P_SCENE].text,
-                     .h = cell->value[P_H].number,
-                     .t_end = cell->value[P_T_END].number,
-                     .sample_every = cell->value[P_SAMPLE].number,
-                     .perturb = cell->value[P_PERTURB].number,
-                     .equivalent = cell->value[P_EQUIVALENT].text };
-  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&r, i) = cell->value[P_FORMULATION + i].text;
-  return r;
+  perp_request request = { .scene = cell->value[P_SCENE].text,
+                           .h = cell->value[P_H].number,
+                           .t_end = cell->value[P_T_END].number,
+                           .sample_every = cell->value[P_SAMPLE].number,
+                           .perturb = cell->value[P_PERTURB].number,
+                           .equivalent = cell->value[P_EQUIVALENT].text };
+  for (int i = 0; i < PERP_PARTS; i++)
+    *perp_part_text(&request, i) = cell->value[P_FORMULATION + i].text;
+  return request;
 }
 
 static void fill_outcome(const perp_result *result, perp_outcome *out)
@@ -427,27 +428,28 @@ static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *stu
     for (int k = 0; k < i && !before; k++)
       before = strcmp(cells[k].value[P_SCENE].text, scene) == 0;
     if (before) continue;
-    perp_agreement a;
+    perp_agreement agreement;
     const perp_reference_request request = { scene, study->reference.method, study->reference.with,
                                              cells[i].value[P_T_END].number };
-    PERP_TRY(perp_reference_compare(ctx, &request, &a));
-    if (a.method[0] == '\0' || a.with[0] == '\0')
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s has no reference of the kind '%s' (reference.%s)",
-                       scene, a.method[0] == '\0' ? study->reference.method : study->reference.with,
-                       a.method[0] == '\0' ? "method" : "agree.with");
-    const char *tol = strstr(a.method, "tol=");
+    PERP_TRY(perp_reference_compare(ctx, &request, &agreement));
+    if (agreement.method[0] == '\0' || agreement.with[0] == '\0')
+      return PERP_FAIL(
+          ctx, PERP_ERR_FORMAT, "%s has no reference of the kind '%s' (reference.%s)", scene,
+          agreement.method[0] == '\0' ? study->reference.method : study->reference.with,
+          agreement.method[0] == '\0' ? "method" : "agree.with");
+    const char *tol = strstr(agreement.method, "tol=");
     double used;
     if (study->reference.tol > 0 && tol != NULL && perp_real_at(tol + 4, &used) != NULL &&
         used > study->reference.tol)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT,
                        "reference.tol: the reference of %s is computed with %s", scene, tol);
-    bool good = a.worst <= below;
+    bool good = agreement.worst <= below;
     *agree = *agree && good;
-    perp_text_add(said,
-                  "%s: references %s: %s and %s differ by %.3g at %d times up to %g s (%s %g)\n",
-                  scene, good ? "agree" : "DISAGREE", a.method, a.with, a.worst, a.times, a.t_end,
-                  good ? "allowed" : "more than", below);
-    perp_reference_write(json, &request, &a, below);
+    perp_text_add(
+        said, "%s: references %s: %s and %s differ by %.3g at %d times up to %g s (%s %g)\n", scene,
+        good ? "agree" : "DISAGREE", agreement.method, agreement.with, agreement.worst,
+        agreement.times, agreement.t_end, good ? "allowed" : "more than", below);
+    perp_reference_write(json, &request, &agreement, below);
   }
   return PERP_OK;
 }

@@ -50,30 +50,30 @@ struct wrapper {
 
 /* ---- files ---- */
 
-static int values_of_J(const perp_blocks *B)
+static int values_of_J(const perp_blocks *blocks)
 {
-  return B->joff[B->jptr[B->nc]];
+  return blocks->joff[blocks->jptr[blocks->nc]];
 }
 
-static bool open_part(struct dump *d, const char *suffix, perp_out *o)
+static bool open_part(struct dump *d, const char *suffix, perp_out *out)
 {
   char *path = perp_xprintf("%s/step%06lld-%d%s.mtx", d->dir, (long long)d->made_in, d->number,
                             suffix);
-  perp_status status = perp_out_open(d->ctx, path, o);
+  perp_status status = perp_out_open(d->ctx, path, out);
   if (status != PERP_OK && d->status == PERP_OK) d->status = status;
   free(path);
   return status == PERP_OK;
 }
 
-static void close_part(struct dump *d, perp_out *o)
+static void close_part(struct dump *d, perp_out *out)
 {
-  perp_status status = perp_out_close(d->ctx, o, true);
+  perp_status status = perp_out_close(d->ctx, out, true);
   if (status != PERP_OK && d->status == PERP_OK) d->status = status;
 }
 
 /* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is
  * the one of the solver.  out NULL: only count. */
-static int64_t kkt_dump_put_matrix(const perp_blocks *B, FILE *out)
+static int64_t kkt_dump_put_matrix(const perp_blocks *blocks, FILE *out)
 {
   int64_t entries = 0;
 #define PUT(row, column, value)                                                                    \
@@ -81,34 +81,36 @@ static int64_t kkt_dump_put_matrix(const perp_blocks *B, FILE *out)
     entries++;                                                                                     \
     if (out != NULL) fprintf(out, "%d %d %.17g\n", (row) + 1, (column) + 1, (value));              \
   } while (0)
-  for (int b = 0; b < B->nb; b++) {
-    const int at = B->bptr[b], d = B->bptr[b + 1] - at;
+  for (int b = 0; b < blocks->nb; b++) {
+    const int at = blocks->bptr[b], d = blocks->bptr[b + 1] - at;
     for (int j = 0; j < d; j++)
-      for (int i = j; i < d; i++) PUT(at + i, at + j, B->M[B->mptr[b] + i + j * d]);
+      for (int i = j; i < d; i++) PUT(at + i, at + j, blocks->M[blocks->mptr[b] + i + j * d]);
   }
-  for (int c = 0; c < B->nc; c++) {
-    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      const int at = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - at;
+  for (int c = 0; c < blocks->nc; c++) {
+    const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int at = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - at;
       for (int j = 0; j < d; j++)
-        for (int i = 0; i < r; i++) PUT(B->nv + row + i, at + j, -B->J[B->joff[k] + i + j * r]);
+        for (int i = 0; i < r; i++)
+          PUT(blocks->nv + row + i, at + j, -blocks->J[blocks->joff[k] + i + j * r]);
     }
   }
-  for (int i = 0; B->s != NULL && i < B->m; i++) PUT(B->nv + i, B->nv + i, -B->s[i]);
+  for (int i = 0; blocks->s != NULL && i < blocks->m; i++)
+    PUT(blocks->nv + i, blocks->nv + i, -blocks->s[i]);
 #undef PUT
   return entries;
 }
 
 static void put_columns(struct dump *d, const char *suffix, const char *what, const double *v)
 {
-  perp_out o;
-  if (!open_part(d, suffix, &o)) return;
-  FILE *f = o.f;
+  perp_out out;
+  if (!open_part(d, suffix, &out)) return;
+  FILE *file = out.f;
   const int n = d->B.nv + d->B.m;
-  fprintf(f, "%%%%MatrixMarket matrix array real general\n%% %s, one column a solve\n%d %d\n", what,
-          n, d->solves);
-  for (int64_t i = 0; i < (int64_t)n * d->solves; i++) fprintf(f, "%.17g\n", v[i]);
-  close_part(d, &o);
+  fprintf(file, "%%%%MatrixMarket matrix array real general\n%% %s, one column a solve\n%d %d\n",
+          what, n, d->solves);
+  for (int64_t i = 0; i < (int64_t)n * d->solves; i++) fprintf(file, "%.17g\n", v[i]);
+  close_part(d, &out);
 }
 
 static double worst_residual(const struct dump *d)
@@ -129,26 +131,26 @@ static double worst_residual(const struct dump *d)
 static void kkt_dump_flush(struct dump *d)
 {
   if (!d->pending || !d->chosen || d->status != PERP_OK) return;
-  perp_out o;
-  if (open_part(d, "", &o)) {
-    FILE *f = o.f;
+  perp_out out;
+  if (open_part(d, "", &out)) {
+    FILE *file = out.f;
     const int n = d->B.nv + d->B.m;
     int64_t entries = kkt_dump_put_matrix(&d->B, NULL);
-    fprintf(f,
+    fprintf(file,
             "%%%%MatrixMarket matrix coordinate real symmetric\n"
             "%% K = [ M -J' ; -J -S ], K [ a ; lambda ] = [ f ; -c ]: nv = %d, m = %d, step %lld\n"
             "%% %s\n%d %d %lld\n",
             d->B.nv, d->B.m, (long long)d->made_in, d->title, n, n, (long long)entries);
-    kkt_dump_put_matrix(&d->B, f);
+    kkt_dump_put_matrix(&d->B, file);
     char size[16], nonzeros[24], solves[16], residual[32];
     snprintf(size, sizeof size, "%d", n);
     snprintf(nonzeros, sizeof nonzeros, "%lld", (long long)entries);
     snprintf(solves, sizeof solves, "%d", d->solves);
     snprintf(residual, sizeof residual, d->solves > 0 ? "%.2g" : "-", worst_residual(d));
     perp_table_row(&d->table,
-                   (const char *const[]){ strrchr(o.path, '/') + 1, size, nonzeros, solves,
+                   (const char *const[]){ strrchr(out.path, '/') + 1, size, nonzeros, solves,
                                           residual, perp_reason_name(d->reason) });
-    close_part(d, &o);
+    close_part(d, &out);
     if (d->solves > 0) {
       put_columns(d, "-b", "right-hand sides [ f ; -c ]", d->b);
       put_columns(d, "-x", "solutions [ a ; lambda ]", d->x);
@@ -192,34 +194,39 @@ static bool kkt_dump_wanted(const struct dump *d, int64_t step)
   return false;
 }
 
-static perp_status wrapper_factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status wrapper_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                  perp_stats *stats)
 {
   struct wrapper *w = ws;
   struct dump *d = w->dump;
   if (d->step >= 0) {
     kkt_dump_flush(d);
-    memcpy((double *)(uintptr_t)d->B.M, B->M, (size_t)B->mptr[B->nb] * sizeof *B->M);
-    memcpy((double *)(uintptr_t)d->B.J, B->J, (size_t)values_of_J(B) * sizeof *B->J);
-    if (d->B.s != NULL) memcpy((double *)(uintptr_t)d->B.s, B->s, (size_t)B->m * sizeof *B->s);
+    memcpy((double *)(uintptr_t)d->B.M, blocks->M,
+           (size_t)blocks->mptr[blocks->nb] * sizeof *blocks->M);
+    memcpy((double *)(uintptr_t)d->B.J, blocks->J, (size_t)values_of_J(blocks) * sizeof *blocks->J);
+    if (d->B.s != NULL)
+      memcpy((double *)(uintptr_t)d->B.s, blocks->s, (size_t)blocks->m * sizeof *blocks->s);
     d->made_in = d->step;
     d->number = ++d->in_step;
     d->solves = 0;
     d->pending = true;
     d->chosen = kkt_dump_wanted(d, d->step);
   }
-  perp_status status = perp_kkt_factor(ctx, w->inner, B, stats);
+  perp_status status = perp_kkt_factor(ctx, w->inner, blocks, stats);
   d->reason = status == PERP_OK ? stats->reason : PERP_RUNNING;
   return status;
 }
 
-static perp_status wrapper_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                 const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status wrapper_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                 const double *f, const double *c, double *a, double *lambda,
+                                 perp_stats *stats)
 {
   struct wrapper *w = ws;
   struct dump *d = w->dump;
-  perp_status status = perp_kkt_solve(ctx, w->inner, B, f, c, a, lambda, stats);
+  perp_status status = perp_kkt_solve(ctx, w->inner, blocks, f, c, a, lambda, stats);
   if (d->step >= 0 && d->pending && d->solves < SOLVES && status == PERP_OK) {
-    const size_t n = (size_t)(B->nv + B->m), nv = (size_t)B->nv, m = (size_t)B->m;
+    const size_t n = (size_t)(blocks->nv + blocks->m), nv = (size_t)blocks->nv,
+                 m = (size_t)blocks->m;
     double *b = d->b + n * (size_t)d->solves, *x = d->x + n * (size_t)d->solves;
     memcpy(b, f, nv * sizeof *f);
     for (size_t i = 0; i < m; i++) b[nv + i] = -c[i];
@@ -255,9 +262,9 @@ static perp_status kkt_dump_wrap(perp_ctx *ctx, perp_parts *parts, void *user)
   d->desc.factor = wrapper_factor;
   d->desc.solve = wrapper_solve;
   d->desc.destroy = wrapper_destroy;
-  struct wrapper_opts *o = perp_xalloc(1, sizeof *o);
-  o->dump = d;
-  parts->kkt = (perp_spec){ .d = &d->desc.d, .opts = o };
+  struct wrapper_opts *opts = perp_xalloc(1, sizeof *opts);
+  opts->dump = d;
+  parts->kkt = (perp_spec){ .d = &d->desc.d, .opts = opts };
   return PERP_OK;
 }
 

@@ -33,19 +33,19 @@ perp_kind perp_part_kind(int part)
   return table[part].kind;
 }
 
-perp_spec *perp_part(perp_parts *p, int part)
+perp_spec *perp_part(perp_parts *parts, int part)
 {
-  return (perp_spec *)(void *)((char *)p + table[part].in_parts);
+  return (perp_spec *)(void *)((char *)parts + table[part].in_parts);
 }
 
-const char **perp_part_text(perp_request *r, int part)
+const char **perp_part_text(perp_request *request, int part)
 {
-  return (const char **)(void *)((char *)r + table[part].in_request);
+  return (const char **)(void *)((char *)request + table[part].in_request);
 }
 
-const char *perp_part_used(const perp_result *r, int part)
+const char *perp_part_used(const perp_result *result, int part)
 {
-  return (const char *)r + table[part].in_result;
+  return (const char *)result + table[part].in_result;
 }
 
 void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts)
@@ -101,25 +101,24 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
   return why;
 }
 
-/* "; with it: --formulation velocity, acceleration" */
-static void who_uses(const perp_ctx *ctx, int part, char *buf, size_t size)
-{
-  const perp_desc *d;
-  size_t n = 0;
-  buf[0] = '\0';
-  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_formulation, i)) != NULL; i++) {
-    if (part == PERP_PART_STAB && (d->caps & PERP_FORM_EXACT_JOINTS)) continue;
-    if (!(d->caps & table[part].used) || n + strlen(d->name) + 64 > size) continue;
-    n += (size_t)snprintf(buf + n, size - n, "%s%s",
-                          n == 0 ? ", or choose a formulation that uses one: " : ", ", d->name);
-  }
-}
-
 /* A part that was named, and then would be left out without a word. */
 static perp_status parts_refuse(perp_ctx *ctx, int part, const char *text, const char *why)
 {
   char others[256] = "";
-  if (strncmp(why, "with formulation", 16) == 0) who_uses(ctx, part, others, sizeof others);
+  if (strncmp(why, "with formulation", 16) == 0) {
+    /* "; with it: --formulation velocity, acceleration" */
+    const size_t size = sizeof others;
+    const perp_desc *desc;
+    size_t n = 0;
+    others[0] = '\0';
+    for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_formulation, i)) != NULL; i++) {
+      if (part == PERP_PART_STAB && (desc->caps & PERP_FORM_EXACT_JOINTS)) continue;
+      if (!(desc->caps & table[part].used) || n + strlen(desc->name) + 64 > size) continue;
+      n += (size_t)snprintf(others + n, size - n, "%s%s",
+                            n == 0 ? ", or choose a formulation that uses one: " : ", ",
+                            desc->name);
+    }
+  }
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s %s has no effect %s: remove it%s",
                    table[part].name, text, why, others);
 }

@@ -52,31 +52,31 @@ static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq,
 static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, double t_end, int steps,
                                    struct table *x)
 {
-  perp_cell_run r = { .scene = *scene, .h = t_end / SAMPLES / steps };
+  perp_cell_run run = { .scene = *scene, .h = t_end / SAMPLES / steps };
   const bool bodies = scene->model != NULL;
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, "gsl:rk8pd", &r.parts.ode);
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, "gsl:rk8pd", &run.parts.ode);
   if (status == PERP_OK && bodies)
-    status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration", &r.parts.formulation);
-  if (status == PERP_OK && bodies) status = perp_parts_complete(ctx, scene->model, &r.parts);
+    status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration", &run.parts.formulation);
+  if (status == PERP_OK && bodies) status = perp_parts_complete(ctx, scene->model, &run.parts);
   if (status == PERP_OK)
-    status = bodies ? perp_sim_create(ctx, scene->model, &r.parts, r.h, &r.sim)
-                    : perp_ode_create(ctx, &r.parts.ode, scene->ode, r.h, &r.ode);
-  if (status == PERP_OK && !bodies) status = perp_cell_start(ctx, &r);
+    status = bodies ? perp_sim_create(ctx, scene->model, &run.parts, run.h, &run.sim)
+                    : perp_ode_create(ctx, &run.parts.ode, scene->ode, run.h, &run.ode);
+  if (status == PERP_OK && !bodies) status = perp_cell_start(ctx, &run);
   for (int k = 0; k <= SAMPLES && status == PERP_OK; k++) {
     double t;
     const double *q, *v;
     for (int i = 0; k > 0 && i < steps && status == PERP_OK; i++) {
       perp_step_info info = { 0 };
-      status = perp_cell_step(ctx, &r, t_end * (k - 1) / SAMPLES + r.h * (i + 1), &info);
+      status = perp_cell_step(ctx, &run, t_end * (k - 1) / SAMPLES + run.h * (i + 1), &info);
       if (status == PERP_OK && info.reason < 0)
         status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run ended early");
     }
-    perp_cell_state(&r, &t, &q, &v);
+    perp_cell_state(&run, &t, &q, &v);
     if (status == PERP_OK) status = reference_record(ctx, x->state, k, x->nq, x->nv, q, v);
   }
-  perp_sim_destroy(r.sim);
-  perp_ode_destroy(r.ode);
-  perp_parts_free(&r.parts);
+  perp_sim_destroy(run.sim);
+  perp_ode_destroy(run.ode);
+  perp_parts_free(&run.parts);
   return status;
 }
 
@@ -226,21 +226,21 @@ perp_status perp_reference_compare(perp_ctx *ctx, const perp_reference_request *
 
 /* ---- what a run has kept ---- */
 
-void perp_reference_write(perp_json *j, const perp_reference_request *request,
-                          const perp_agreement *a, double below)
+void perp_reference_write(perp_json *json, const perp_reference_request *request,
+                          const perp_agreement *agreement, double below)
 {
   char program[17];
   perp_env_id(program);
-  perp_json_open(j, NULL, '{');
-  perp_json_members(j,
+  perp_json_open(json, NULL, '{');
+  perp_json_members(json,
                     "scene %s, method %s, with %s, t_end %g, times %d, worst %g, below %g, "
                     "agree? %d",
-                    request->scene, a->method, a->with, a->t_end, a->times, a->worst, below,
-                    !(a->worst > below));
-  perp_json_object(j, "asked", "method %s, with %s, t_end %g", request->method, request->with,
+                    request->scene, agreement->method, agreement->with, agreement->t_end,
+                    agreement->times, agreement->worst, below, !(agreement->worst > below));
+  perp_json_object(json, "asked", "method %s, with %s, t_end %g", request->method, request->with,
                    request->t_end);
-  perp_json_text(j, "program", program);
-  perp_json_close(j, '}');
+  perp_json_text(json, "program", program);
+  perp_json_close(json, '}');
 }
 
 static bool reference_says(const json_t *object, const char *key, const char *text)

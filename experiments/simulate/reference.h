@@ -36,7 +36,7 @@ perp_status perp_reference_compare(perp_ctx *ctx, const perp_reference_request *
 bool perp_reference_kept(const char *dir, const perp_reference_request *request,
                          perp_agreement *result);
 /* One member of that file. */
-void perp_reference_write(perp_json *j, const perp_reference_request *request,
-                          const perp_agreement *a, double below);
+void perp_reference_write(perp_json *json, const perp_reference_request *request,
+                          const perp_agreement *agreement, double below);
 
 #endif

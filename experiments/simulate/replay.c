@@ -53,67 +53,52 @@ perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_repl
   *out = NULL;
   int bodies = perp_model_bodies(model);
   if (bodies > limits_of[size].bodies) return PERP_OK;
-  perp_replay *r = calloc(1, sizeof *r);
-  if (r == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the replay");
-  r->model = model;
-  r->limit = &limits_of[size];
-  r->pose = bodies * (perp_model_dim(model) == 3 ? 7 : 3);
-  r->error = 3 * perp_model_joints(model);
-  r->stride = 1;
-  const perp_status status = perp_loads_of(ctx, model, &r->load, &r->loads);
+  perp_replay *replay = calloc(1, sizeof *replay);
+  if (replay == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the replay");
+  replay->model = model;
+  replay->limit = &limits_of[size];
+  replay->pose = bodies * (perp_model_dim(model) == 3 ? 7 : 3);
+  replay->error = 3 * perp_model_joints(model);
+  replay->stride = 1;
+  const perp_status status = perp_loads_of(ctx, model, &replay->load, &replay->loads);
   if (status != PERP_OK) {
-    free(r);
+    free(replay);
     return status;
   }
-  r->per_frame = r->pose + r->error + r->loads;
-  *out = r;
+  replay->per_frame = replay->pose + replay->error + replay->loads;
+  *out = replay;
   return PERP_OK;
 }
 
-void perp_replay_destroy(perp_replay *r)
+void perp_replay_destroy(perp_replay *replay)
 {
-  if (r == NULL) return;
-  for (int i = 0; i < r->n; i++) free(r->frame[i].state);
-  free(r->load);
-  free(r);
-}
-
-/* Only the even ones stay. */
-static void replay_halve(perp_replay *r)
-{
-  r->floats = 0;
-  for (int i = 0; i < r->n; i++) {
-    if (i % 2 == 0) {
-      r->frame[i / 2] = r->frame[i];
-      r->floats += r->frame[i].floats;
-    } else
-      free(r->frame[i].state);
-  }
-  r->n = (r->n + 1) / 2;
-  r->stride *= 2;
+  if (replay == NULL) return;
+  for (int i = 0; i < replay->n; i++) free(replay->frame[i].state);
+  free(replay->load);
+  free(replay);
 }
 
 /* How far the anchors of a joint are from where they should be. */
 static void joint_error(const perp_model *model, const double *q, int joint, float *error)
 {
-  const perp_joint_def *d = perp_model_joint(model, joint);
+  const perp_joint_def *def = perp_model_joint(model, joint);
   double a[3] = { 0 }, b[3] = { 0 }, e[3], length = 0;
-  perp_model_point(model, q, d->a, d->anchor_a, a);
-  perp_model_point(model, q, d->b, d->anchor_b, b);
+  perp_model_point(model, q, def->a, def->anchor_a, a);
+  perp_model_point(model, q, def->b, def->anchor_b, b);
   const int dim = perp_model_dim(model);
   for (int i = 0; i < 3; i++) {
     e[i] = i < dim ? b[i] - a[i] : 0;
     length += e[i] * e[i];
   }
   length = sqrt(length);
-  const bool slides = d->kind == PERP_JOINT_SLIDER || d->kind == PERP_JOINT_LINE ||
-                      d->kind == PERP_JOINT_WHEEL || d->kind == PERP_JOINT_CURVE ||
-                      d->kind == PERP_JOINT_PLANAR || d->kind == PERP_JOINT_CYLINDRICAL ||
-                      d->kind == PERP_JOINT_PLUGIN;  /* has no anchors that anybody knew */
-  double part = slides                           ? 0 /* moves apart by right */
-                : d->kind != PERP_JOINT_DISTANCE ? 1
-                : length > 0                     ? 1 - d->length / length
-                                                 : 0;
+  const bool slides = def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE ||
+                      def->kind == PERP_JOINT_WHEEL || def->kind == PERP_JOINT_CURVE ||
+                      def->kind == PERP_JOINT_PLANAR || def->kind == PERP_JOINT_CYLINDRICAL ||
+                      def->kind == PERP_JOINT_PLUGIN;  /* has no anchors that anybody knew */
+  double part = slides                             ? 0 /* moves apart by right */
+                : def->kind != PERP_JOINT_DISTANCE ? 1
+                : length > 0                       ? 1 - def->length / length
+                                                   : 0;
   for (int i = 0; i < 3; i++) error[i] = (float)(part * e[i]);
 }
 
@@ -129,239 +114,252 @@ static void replay_contacts(frame *f, const perp_step_info *info, int dim)
   }
 }
 
-static bool replay_full(const perp_replay *r)
+static bool replay_full(const perp_replay *replay)
 {
-  return r->n == r->limit->frames ||
-         (r->floats > (size_t)r->limit->floats && r->n > r->limit->least);
+  return replay->n == replay->limit->frames ||
+         (replay->floats > (size_t)replay->limit->floats && replay->n > replay->limit->least);
 }
 
-perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, const perp_replay_state *s)
+perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *replay, const perp_replay_state *state)
 {
-  if (r == NULL) return PERP_OK;
-  const bool kept = r->seen++ % r->stride == 0;
-  if (!kept && !s->end) return PERP_OK;
-  if (kept && replay_full(r)) {
-    replay_halve(r);
-    if ((r->seen - 1) % r->stride != 0 && !s->end) return PERP_OK;
+  if (replay == NULL) return PERP_OK;
+  const bool kept = replay->seen++ % replay->stride == 0;
+  if (!kept && !state->end) return PERP_OK;
+  if (kept && replay_full(replay)) {
+    /* Only the even ones stay. */
+    replay->floats = 0;
+    for (int i = 0; i < replay->n; i++) {
+      if (i % 2 == 0) {
+        replay->frame[i / 2] = replay->frame[i];
+        replay->floats += replay->frame[i].floats;
+      } else
+        free(replay->frame[i].state);
+    }
+    replay->n = (replay->n + 1) / 2;
+    replay->stride *= 2;
+    if ((replay->seen - 1) % replay->stride != 0 && !state->end) return PERP_OK;
   }
-  frame *f = &r->frame[r->n];
-  const perp_step_info *info = s->info;
+  frame *f = &replay->frame[replay->n];
+  const perp_step_info *info = state->info;
   const bool touching = info != NULL && info->contacts != NULL && info->impulse != NULL;
-  const int most = r->limit->contacts;
-  *f = (frame){ .t = s->t, .energy = s->energy, .drift = s->drift, .known = s->ref != NULL };
+  const int most = replay->limit->contacts;
+  *f = (frame){
+    .t = state->t, .energy = state->energy, .drift = state->drift, .known = state->ref != NULL
+  };
   f->contacts = !touching ? 0 : info->n_contacts < most ? info->n_contacts : most;
-  f->floats = (size_t)(r->per_frame + (f->known ? r->pose : 0) + PER_CONTACT * f->contacts);
+  f->floats = (size_t)(replay->per_frame + (f->known ? replay->pose : 0) +
+                       PER_CONTACT * f->contacts);
   f->state = malloc((f->floats + 1) * sizeof *f->state);
   if (f->state == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the replay");
-  f->ref = f->state + r->per_frame;
-  f->contact = f->ref + (f->known ? r->pose : 0);
-  for (int i = 0; i < r->pose; i++) f->state[i] = (float)s->q[i];
-  for (int i = 0; i < r->pose && f->known; i++) f->ref[i] = (float)s->ref[i];
-  for (int k = 0; k < perp_model_joints(r->model); k++)
-    joint_error(r->model, s->q, k, f->state + r->pose + 3 * k);
-  perp_loads_at(r->model, r->load, r->loads, s->t, s->q, s->v, info, f->state + r->pose + r->error);
+  f->ref = f->state + replay->per_frame;
+  f->contact = f->ref + (f->known ? replay->pose : 0);
+  for (int i = 0; i < replay->pose; i++) f->state[i] = (float)state->q[i];
+  for (int i = 0; i < replay->pose && f->known; i++) f->ref[i] = (float)state->ref[i];
+  for (int k = 0; k < perp_model_joints(replay->model); k++)
+    joint_error(replay->model, state->q, k, f->state + replay->pose + 3 * k);
+  perp_loads_at(replay->model, replay->load, replay->loads, state->t, state->q, state->v, info,
+                f->state + replay->pose + replay->error);
   if (touching) {
-    replay_contacts(f, info, perp_model_dim(r->model));
-    r->left_out += info->n_contacts - f->contacts;
+    replay_contacts(f, info, perp_model_dim(replay->model));
+    replay->left_out += info->n_contacts - f->contacts;
   }
-  r->floats += f->floats;
-  r->n++;
+  replay->floats += f->floats;
+  replay->n++;
   return PERP_OK;
 }
 
 /* ---- the file ---- */
 
-static void replay_reals(perp_json *j, const char *key, const double *v, int n)
+static void replay_reals(perp_json *json, const char *key, const double *v, int n)
 {
-  perp_json_open(j, key, '[');
+  perp_json_open(json, key, '[');
   for (int i = 0; i < n; i++) {
     char text[32];
     snprintf(text, sizeof text, "%.7g", v[i]);
-    perp_json_raw(j, NULL, isfinite(v[i]) ? text : "null");
+    perp_json_raw(json, NULL, isfinite(v[i]) ? text : "null");
   }
-  perp_json_close(j, ']');
+  perp_json_close(json, ']');
 }
 
-static void replay_bodies(perp_json *j, const perp_model *model)
+static void replay_bodies(perp_json *json, const perp_model *model)
 {
-  perp_json_open(j, "bodies", '[');
+  perp_json_open(json, "bodies", '[');
   for (int i = 0; i < perp_model_bodies(model); i++) {
-    const perp_body_def *d = perp_model_body(model, i);
+    const perp_body_def *def = perp_model_body(model, i);
     /* I_x = m (b^2 + c^2) / 12 and so on, for the edges a, b, c */
-    const double *I = d->mass.inertia, sum = I[0] + I[4] + I[8];
+    const double *I = def->mass.inertia, sum = I[0] + I[4] + I[8];
     double half[3];
-    for (int k = 0; k < 3; k++) half[k] = sqrt(fmax(0, 1.5 * (sum - 2 * I[4 * k]) / d->mass.mass));
-    if (perp_model_dim(model) == 2) half[0] = half[1] = sqrt(1.5 * I[8] / d->mass.mass);
-    perp_json_open(j, NULL, '{');
-    perp_json_text(j, "name", d->name);
-    perp_json_real(j, "mass", d->mass.mass);
-    perp_json_bool(j, "particle", d->particle);
-    replay_reals(j, "half", half, 3);
-    perp_json_close(j, '}');
+    for (int k = 0; k < 3; k++)
+      half[k] = sqrt(fmax(0, 1.5 * (sum - 2 * I[4 * k]) / def->mass.mass));
+    if (perp_model_dim(model) == 2) half[0] = half[1] = sqrt(1.5 * I[8] / def->mass.mass);
+    perp_json_open(json, NULL, '{');
+    perp_json_text(json, "name", def->name);
+    perp_json_real(json, "mass", def->mass.mass);
+    perp_json_bool(json, "particle", def->particle);
+    replay_reals(json, "half", half, 3);
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
+  perp_json_close(json, ']');
 }
 
-static void replay_shapes(perp_json *j, const perp_model *model)
+static void replay_shapes(perp_json *json, const perp_model *model)
 {
   static const char *const kinds[] = { "sphere",    "capsule",  "box",  "polytope", "plane",
                                        "ellipsoid", "cylinder", "cone", "mesh",     "field" };
   const int dim = perp_model_dim(model);
-  perp_json_open(j, "shapes", '[');
+  perp_json_open(json, "shapes", '[');
   for (int i = 0; i < perp_model_shapes(model); i++) {
-    const perp_shape_def *d = perp_model_shape(model, i);
-    perp_json_open(j, NULL, '{');
-    perp_json_members(j, "body %d, kind %s", d->body, kinds[d->kind]);
-    replay_reals(j, "x", d->x, 3);
+    const perp_shape_def *def = perp_model_shape(model, i);
+    perp_json_open(json, NULL, '{');
+    perp_json_members(json, "body %d, kind %s", def->body, kinds[def->kind]);
+    replay_reals(json, "x", def->x, 3);
     if (dim == 3)
-      replay_reals(j, "turn", d->quat, 4);
+      replay_reals(json, "turn", def->quat, 4);
     else
-      replay_reals(j, "turn", &d->angle, 1);
-    replay_reals(j, "radius", &d->radius, 1);
-    replay_reals(j, "length", &d->length, 1);
-    replay_reals(j, "half", d->half, 3);
-    if (d->vertices != NULL) replay_reals(j, "vertices", d->vertices, dim * d->n_vertices);
-    if (d->triangles != NULL) perp_json_ints(j, "triangles", d->triangles, 3 * d->n_triangles);
-    if (d->heights != NULL) {
-      replay_reals(j, "heights", d->heights, d->grid[0] * d->grid[1]);
-      perp_json_ints(j, "grid", d->grid, 2);
-      replay_reals(j, "spacing", d->spacing, 2);
+      replay_reals(json, "turn", &def->angle, 1);
+    replay_reals(json, "radius", &def->radius, 1);
+    replay_reals(json, "length", &def->length, 1);
+    replay_reals(json, "half", def->half, 3);
+    if (def->vertices != NULL) replay_reals(json, "vertices", def->vertices, dim * def->n_vertices);
+    if (def->triangles != NULL)
+      perp_json_ints(json, "triangles", def->triangles, 3 * def->n_triangles);
+    if (def->heights != NULL) {
+      replay_reals(json, "heights", def->heights, def->grid[0] * def->grid[1]);
+      perp_json_ints(json, "grid", def->grid, 2);
+      replay_reals(json, "spacing", def->spacing, 2);
     }
-    perp_json_close(j, '}');
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
+  perp_json_close(json, ']');
 }
 
 /* A curve as points in the frame of body a, within its ends. */
-static void replay_curve(perp_json *j, const perp_model *model, int joint)
+static void replay_curve(perp_json *json, const perp_model *model, int joint)
 {
-  const perp_curve_def *c = &perp_model_joint(model, joint)->curve;
-  double point[3 * CURVE_POINTS], tangent[3], lower = c->lower, upper = c->upper;
+  const perp_curve_def *def = &perp_model_joint(model, joint)->curve;
+  double point[3 * CURVE_POINTS], tangent[3], lower = def->lower, upper = def->upper;
   if (lower == 0 && upper == 0) {
     const double start = perp_model_curve_place(model, perp_model_q0(model), joint);
-    lower = c->kind == PERP_CURVE_CIRCLE    ? 0
-            : c->kind == PERP_CURVE_CYCLOID ? -M_PI
-            : c->kind == PERP_CURVE_SPLINE  ? 0
-                                            : start - endless;
-    upper = c->kind == PERP_CURVE_CIRCLE    ? 2 * M_PI
-            : c->kind == PERP_CURVE_CYCLOID ? M_PI
-            : c->kind == PERP_CURVE_SPLINE  ? (c->closed ? c->n : c->n - 1)
-                                            : start + endless;
+    lower = def->kind == PERP_CURVE_CIRCLE    ? 0
+            : def->kind == PERP_CURVE_CYCLOID ? -M_PI
+            : def->kind == PERP_CURVE_SPLINE  ? 0
+                                              : start - endless;
+    upper = def->kind == PERP_CURVE_CIRCLE    ? 2 * M_PI
+            : def->kind == PERP_CURVE_CYCLOID ? M_PI
+            : def->kind == PERP_CURVE_SPLINE  ? (def->closed ? def->n : def->n - 1)
+                                              : start + endless;
   }
   for (int i = 0; i < CURVE_POINTS; i++) {
     const double s = lower + (upper - lower) * i / (CURVE_POINTS - 1);
     perp_model_curve_point(model, joint, s, &point[3 * (ptrdiff_t)i], tangent);
     if (perp_model_dim(model) == 2) point[3 * i + 2] = 0;
   }
-  replay_reals(j, "curve", point, 3 * CURVE_POINTS);
+  replay_reals(json, "curve", point, 3 * CURVE_POINTS);
 }
 
-static void replay_joints(perp_json *j, const perp_model *model)
+static void replay_joints(perp_json *json, const perp_model *model)
 {
-  perp_json_open(j, "joints", '[');
+  perp_json_open(json, "joints", '[');
   for (int i = 0; i < perp_model_joints(model); i++) {
-    const perp_joint_def *d = perp_model_joint(model, i);
-    perp_json_open(j, NULL, '{');
-    const bool turned = d->kind == PERP_JOINT_PLUGIN && d->a < 0; /* no anchor in the world */
-    perp_json_members(j, "kind %s, a %d, b %d", perp_joint_name(d), turned ? d->b : d->a,
-                      turned ? d->a : d->b);
-    replay_reals(j, "at_a", d->anchor_a, 3);
-    replay_reals(j, "at_b", d->anchor_b, 3);
-    replay_reals(j, "axis", d->axis_a, 3);
-    if (d->kind == PERP_JOINT_CURVE) replay_curve(j, model, i);
-    perp_json_close(j, '}');
+    const perp_joint_def *def = perp_model_joint(model, i);
+    perp_json_open(json, NULL, '{');
+    const bool turned = def->kind == PERP_JOINT_PLUGIN && def->a < 0; /* no anchor in the world */
+    perp_json_members(json, "kind %s, a %d, b %d", perp_joint_name(def), turned ? def->b : def->a,
+                      turned ? def->a : def->b);
+    replay_reals(json, "at_a", def->anchor_a, 3);
+    replay_reals(json, "at_b", def->anchor_b, 3);
+    replay_reals(json, "axis", def->axis_a, 3);
+    if (def->kind == PERP_JOINT_CURVE) replay_curve(json, model, i);
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
+  perp_json_close(json, ']');
 }
 
-static void replay_springs(perp_json *j, const perp_model *model)
+static void replay_springs(perp_json *json, const perp_model *model)
 {
-  perp_json_open(j, "springs", '[');
+  perp_json_open(json, "springs", '[');
   for (int i = 0; i < perp_model_force_elements(model); i++) {
-    const perp_force_def *d = perp_model_force_element(model, i);
-    if (d->kind != PERP_FORCE_SPRING) continue;
-    perp_json_open(j, NULL, '{');
-    perp_json_members(j, "a %d, b %d", d->a, d->b);
-    replay_reals(j, "at_a", d->anchor_a, 3);
-    replay_reals(j, "at_b", d->anchor_b, 3);
-    perp_json_close(j, '}');
+    const perp_force_def *def = perp_model_force_element(model, i);
+    if (def->kind != PERP_FORCE_SPRING) continue;
+    perp_json_open(json, NULL, '{');
+    perp_json_members(json, "a %d, b %d", def->a, def->b);
+    replay_reals(json, "at_a", def->anchor_a, 3);
+    replay_reals(json, "at_b", def->anchor_b, 3);
+    perp_json_close(json, '}');
   }
-  perp_json_close(j, ']');
-}
-
-static void replay_loads(perp_json *j, const perp_replay *r)
-{
-  perp_json_open(j, "drives", '[');
-  for (int i = 0; i < r->loads; i++) {
-    const perp_load *l = &r->load[i];
-    perp_json_members(j, "{ name %s, joint %d, unit %s, part? %d }", perp_load_name(r->model, l),
-                      l->joint, l->slides ? "N" : "Nm", l->part);
-  }
-  perp_json_close(j, ']');
+  perp_json_close(json, ']');
 }
 
 /* One number of each frame. */
-static void replay_numbers(perp_json *j, const perp_replay *r, const char *key, size_t offset,
-                           float *v)
+static void replay_numbers(perp_json *json, const perp_replay *replay, const char *key,
+                           size_t offset, float *v)
 {
-  for (int i = 0; i < r->n; i++)
-    v[i] = (float)*(const double *)(const void *)((const char *)&r->frame[i] + offset);
-  perp_json_floats(j, key, v, (size_t)r->n);
+  for (int i = 0; i < replay->n; i++)
+    v[i] = (float)*(const double *)(const void *)((const char *)&replay->frame[i] + offset);
+  perp_json_floats(json, key, v, (size_t)replay->n);
 }
 
-static void replay_frames(perp_json *j, const perp_replay *r)
+static void replay_frames(perp_json *json, const perp_replay *replay)
 {
-  size_t n = (size_t)r->n, pose = (size_t)r->pose, error = (size_t)r->error;
-  size_t loads = (size_t)r->loads, at = 0, most = n;
-  for (size_t i = 0; i < n; i++) most += r->frame[i].floats;
+  size_t n = (size_t)replay->n, pose = (size_t)replay->pose, error = (size_t)replay->error;
+  size_t loads = (size_t)replay->loads, at = 0, most = n;
+  for (size_t i = 0; i < n; i++) most += replay->frame[i].floats;
   float *v = perp_xalloc(most + 1, sizeof *v);
-  perp_json_members(j, "frames %d, contacts_left_out %lld", r->n, (long long)r->left_out);
-  replay_numbers(j, r, "t", offsetof(frame, t), v);
-  replay_numbers(j, r, "energy", offsetof(frame, energy), v);
-  replay_numbers(j, r, "drift", offsetof(frame, drift), v);
-  replay_numbers(j, r, "depth", offsetof(frame, depth), v);
-  for (size_t i = 0; i < n; i++) memcpy(v + i * pose, r->frame[i].state, pose * sizeof *v);
-  perp_json_floats(j, "pose", v, n * pose);
+  perp_json_members(json, "frames %d, contacts_left_out %lld", replay->n,
+                    (long long)replay->left_out);
+  replay_numbers(json, replay, "t", offsetof(frame, t), v);
+  replay_numbers(json, replay, "energy", offsetof(frame, energy), v);
+  replay_numbers(json, replay, "drift", offsetof(frame, drift), v);
+  replay_numbers(json, replay, "depth", offsetof(frame, depth), v);
+  for (size_t i = 0; i < n; i++) memcpy(v + i * pose, replay->frame[i].state, pose * sizeof *v);
+  perp_json_floats(json, "pose", v, n * pose);
   for (size_t i = 0; i < n; i++)
-    memcpy(v + i * error, r->frame[i].state + r->pose, error * sizeof *v);
-  perp_json_floats(j, "error", v, n * error);
+    memcpy(v + i * error, replay->frame[i].state + replay->pose, error * sizeof *v);
+  perp_json_floats(json, "error", v, n * error);
   for (size_t i = 0; i < n; i++)
-    memcpy(v + i * loads, r->frame[i].state + r->pose + r->error, loads * sizeof *v);
-  perp_json_floats(j, "drive", v, n * loads);
-  for (size_t i = 0; i < n; i++) v[i] = (float)r->frame[i].contacts;
-  perp_json_floats(j, "contacts", v, n);
+    memcpy(v + i * loads, replay->frame[i].state + replay->pose + replay->error, loads * sizeof *v);
+  perp_json_floats(json, "drive", v, n * loads);
+  for (size_t i = 0; i < n; i++) v[i] = (float)replay->frame[i].contacts;
+  perp_json_floats(json, "contacts", v, n);
   for (size_t i = 0; i < n; i++) {
-    size_t count = (size_t)r->frame[i].contacts * PER_CONTACT;
-    memcpy(v + at, r->frame[i].contact, count * sizeof *v);
+    size_t count = (size_t)replay->frame[i].contacts * PER_CONTACT;
+    memcpy(v + at, replay->frame[i].contact, count * sizeof *v);
     at += count;
   }
-  perp_json_floats(j, "contact", v, at);
-  for (size_t i = 0; i < n; i++) v[i] = r->frame[i].known;
-  perp_json_floats(j, "known", v, n);
+  perp_json_floats(json, "contact", v, at);
+  for (size_t i = 0; i < n; i++) v[i] = replay->frame[i].known;
+  perp_json_floats(json, "known", v, n);
   at = 0;
   for (size_t i = 0; i < n; i++) {
-    if (!r->frame[i].known) continue;
-    memcpy(v + at, r->frame[i].ref, pose * sizeof *v);
+    if (!replay->frame[i].known) continue;
+    memcpy(v + at, replay->frame[i].ref, pose * sizeof *v);
     at += pose;
   }
-  perp_json_floats(j, "reference", v, at);
+  perp_json_floats(json, "reference", v, at);
   free(v);
 }
 
-perp_status perp_replay_write(perp_ctx *ctx, const perp_replay *r, const char *path)
+perp_status perp_replay_write(perp_ctx *ctx, const perp_replay *replay, const char *path)
 {
-  perp_out o;
-  PERP_TRY(perp_out_open(ctx, path, &o));
-  perp_json j = { .out = o.f };
-  perp_json_open(&j, NULL, '{');
-  perp_json_members(&j, "schema %s, dim %d, gravity %g", PERP_REPLAY_SCHEMA,
-                    perp_model_dim(r->model), perp_model_gravity_of(r->model));
-  replay_bodies(&j, r->model);
-  replay_shapes(&j, r->model);
-  replay_joints(&j, r->model);
-  replay_springs(&j, r->model);
-  replay_loads(&j, r);
-  replay_frames(&j, r);
-  perp_json_close(&j, '}');
-  return perp_out_close(ctx, &o, true);
+  perp_out out;
+  PERP_TRY(perp_out_open(ctx, path, &out));
+  perp_json json = { .out = out.f };
+  perp_json_open(&json, NULL, '{');
+  perp_json_members(&json, "schema %s, dim %d, gravity %g", PERP_REPLAY_SCHEMA,
+                    perp_model_dim(replay->model), perp_model_gravity_of(replay->model));
+  replay_bodies(&json, replay->model);
+  replay_shapes(&json, replay->model);
+  replay_joints(&json, replay->model);
+  replay_springs(&json, replay->model);
+  perp_json_open(&json, "drives", '[');
+  for (int i = 0; i < replay->loads; i++) {
+    const perp_load *load = &replay->load[i];
+    perp_json_members(&json, "{ name %s, joint %d, unit %s, part? %d }",
+                      perp_load_name(replay->model, load), load->joint, load->slides ? "N" : "Nm",
+                      load->part);
+  }
+  perp_json_close(&json, ']');
+  replay_frames(&json, replay);
+  perp_json_close(&json, '}');
+  return perp_out_close(ctx, &out, true);
 }

@@ -17,23 +17,6 @@ typedef perp_cell_run run;
 
 /* ---- truths ---- */
 
-/* Adaptive runs reach the rows of a file by dense output.  Fixed steps meet it only by chance, so
- * that the first truth that answers at any time is preferred: convergence studies then sample alike
- * at all h. */
-static void choose_truth(run *r)
-{
-  for (int i = 0; i < r->scene.n_truths; i++) {
-    const perp_truth *truth = &r->scene.truth[i];
-    const double probe = 0.377 * fmin(r->t_end, truth->t_end);
-    bool any_time = truth->next_time(truth->user, probe) == probe;
-    if (r->against.truth != NULL && (r->adaptive || r->against.any_time || !any_time)) continue;
-    r->against.truth = truth;
-    r->against.any_time = any_time;
-  }
-  for (int i = 0; i < r->scene.n_truths && r->against.second == NULL; i++)
-    if (&r->scene.truth[i] != r->against.truth) r->against.second = &r->scene.truth[i];
-}
-
 static bool truth_answers(const perp_truth *truth, double t)
 {
   if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
@@ -80,7 +63,19 @@ static perp_status samples_truth(perp_ctx *ctx, run *r, double t, bool *known)
 perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 {
   const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv, m = (size_t)r->measure->m;
-  choose_truth(r);
+  /* Adaptive runs reach the rows of a file by dense output.  Fixed steps meet it only by chance, so
+   * that the first truth that answers at any time is preferred: convergence studies then sample
+   * alike at all h. */
+  for (int i = 0; i < r->scene.n_truths; i++) {
+    const perp_truth *truth = &r->scene.truth[i];
+    const double probe = 0.377 * fmin(r->t_end, truth->t_end);
+    bool any_time = truth->next_time(truth->user, probe) == probe;
+    if (r->against.truth != NULL && (r->adaptive || r->against.any_time || !any_time)) continue;
+    r->against.truth = truth;
+    r->against.any_time = any_time;
+  }
+  for (int i = 0; i < r->scene.n_truths && r->against.second == NULL; i++)
+    if (&r->scene.truth[i] != r->against.truth) r->against.second = &r->scene.truth[i];
   r->against.q_ref = malloc((3 * nq + 3 * nv + m + 1) * sizeof *r->against.q_ref);
   if (r->against.q_ref == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
@@ -134,15 +129,15 @@ static double next_row(const run *r, double t)
 
 /* A frame of the replay; m has measured its state. */
 static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double *q, const double *v,
-                                  const perp_measure *m, const double *ref,
+                                  const perp_measure *measure, const double *ref,
                                   const perp_step_info *info, bool end)
 {
   const perp_replay_state state = { .t = t,
                                     .q = q,
                                     .v = v,
                                     .info = info,
-                                    .energy = m != NULL ? m->now.energy : (double)NAN,
-                                    .drift = m != NULL ? m->now.drift_pos : (double)NAN,
+                                    .energy = measure != NULL ? measure->now.energy : (double)NAN,
+                                    .drift = measure != NULL ? measure->now.drift_pos : (double)NAN,
                                     .ref = ref,
                                     .end = end };
   return perp_replay_frame(ctx, r->replay, &state);
@@ -225,23 +220,20 @@ static bool samples_turn(perp_ctx *ctx, run *r, const perp_gauge *gauge, double 
   return perp_cell_dense(ctx, r, b, NULL);
 }
 
-static void samples_turns(perp_ctx *ctx, run *r, double t_last, double t)
-{
-  const perp_scene *scene = &r->scene;
-  double at;
-  for (int i = 0; i < scene->n_gauges; i++) {
-    if (scene->gauge[i].turn == NULL || !samples_turn(ctx, r, &scene->gauge[i], t_last, t, &at))
-      continue;
-    for (int k = 0; k < scene->n_gauges; k++)
-      if (scene->gauge[k].sample != NULL)
-        scene->gauge[k].sample(scene->gauge[k].user, at, r->q_at, r->v_at, NULL);
-  }
-}
-
 perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last, double t,
                                  const perp_step_info *info)
 {
-  samples_turns(ctx, r, t_last, t);
+  {
+    const perp_scene *scene = &r->scene;
+    double at;
+    for (int i = 0; i < scene->n_gauges; i++) {
+      if (scene->gauge[i].turn == NULL || !samples_turn(ctx, r, &scene->gauge[i], t_last, t, &at))
+        continue;
+      for (int k = 0; k < scene->n_gauges; k++)
+        if (scene->gauge[k].sample != NULL)
+          scene->gauge[k].sample(scene->gauge[k].user, at, r->q_at, r->v_at, NULL);
+    }
+  }
   r->sampled = t_last;
   if (!r->adaptive) return PERP_OK;
   PERP_TRY(samples_film(ctx, r, t_last, t, info));

@@ -17,15 +17,16 @@
 #include "experiments/simulate/simulate_run.h"
 
 /* Choose the truths, and take memory. */
-perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r);
-void perp_samples_destroy(perp_cell_run *r);
+perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *run);
+void perp_samples_destroy(perp_cell_run *run);
 /* What lies between the accepted states at t_last and t, the run being at t: before
  * perp_measure_state. */
-perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last, double t,
+perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *run, double t_last, double t,
                                  const perp_step_info *info);
 /* The accepted state (t, q, v), after perp_measure_state; count: steps so far; end: it is the last
  * one.  info: of its step, NULL for the first state. */
-perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, double t_last, double t,
-                            const double *q, const double *v, bool end, const perp_step_info *info);
+perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *run, int64_t count, double t_last,
+                            double t, const double *q, const double *v, bool end,
+                            const perp_step_info *info);
 
 #endif

@@ -9,75 +9,79 @@
 
 enum { SERIES_FIXED = 9 };
 
-perp_status perp_series_create(perp_ctx *ctx, const perp_measure *m, perp_series *s)
+perp_status perp_series_create(perp_ctx *ctx, const perp_measure *measure, perp_series *series)
 {
   static const char *const names[SERIES_FIXED] = { "t[s]",           "drift.pos", "drift.pos.pre",
                                                    "drift.pos.mean", "drift.vel", "energy[J]",
                                                    "err.q",          "err.v",     "err.tip[m]" };
-  s->columns = SERIES_FIXED + m->nq + m->nv;
-  s->header = calloc((size_t)s->columns, sizeof *s->header);
-  if (s->header == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
-  for (int i = 0; i < SERIES_FIXED; i++) snprintf(s->header[i], PERP_NAME_MAX, "%s", names[i]);
-  for (int i = 0; i < m->nq; i++) snprintf(s->header[SERIES_FIXED + i], PERP_NAME_MAX, "q%d", i);
-  for (int i = 0; i < m->nv; i++)
-    snprintf(s->header[SERIES_FIXED + m->nq + i], PERP_NAME_MAX, "v%d", i);
+  series->columns = SERIES_FIXED + measure->nq + measure->nv;
+  series->header = calloc((size_t)series->columns, sizeof *series->header);
+  if (series->header == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
+  for (int i = 0; i < SERIES_FIXED; i++) snprintf(series->header[i], PERP_NAME_MAX, "%s", names[i]);
+  for (int i = 0; i < measure->nq; i++)
+    snprintf(series->header[SERIES_FIXED + i], PERP_NAME_MAX, "q%d", i);
+  for (int i = 0; i < measure->nv; i++)
+    snprintf(series->header[SERIES_FIXED + measure->nq + i], PERP_NAME_MAX, "v%d", i);
   return PERP_OK;
 }
 
-perp_status perp_series_row(perp_ctx *ctx, perp_series *s, const perp_measure *m, const double *q,
-                            const double *v)
+perp_status perp_series_row(perp_ctx *ctx, perp_series *series, const perp_measure *measure,
+                            const double *q, const double *v)
 {
-  if (s->rows == s->room) {
-    int cap = 2 * s->room + 256;
-    double *values = realloc(s->values, (size_t)cap * (size_t)s->columns * sizeof *values);
+  if (series->rows == series->room) {
+    int cap = 2 * series->room + 256;
+    double *values = realloc(series->values,
+                             (size_t)cap * (size_t)series->columns * sizeof *values);
     if (values == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
-    s->values = values;
-    s->room = cap;
+    series->values = values;
+    series->room = cap;
   }
-  double *row = s->values + (size_t)s->rows++ * (size_t)s->columns;
-  const double fixed[SERIES_FIXED] = {
-    m->now.t,      m->now.drift_pos, m->now.drift_pre, m->now.drift_pos_mean, m->now.drift_vel,
-    m->now.energy, m->now.err_q,     m->now.err_v,     m->now.err_tip
-  };
+  double *row = series->values + (size_t)series->rows++ * (size_t)series->columns;
+  const double fixed[SERIES_FIXED] = { measure->now.t,         measure->now.drift_pos,
+                                       measure->now.drift_pre, measure->now.drift_pos_mean,
+                                       measure->now.drift_vel, measure->now.energy,
+                                       measure->now.err_q,     measure->now.err_v,
+                                       measure->now.err_tip };
   memcpy(row, fixed, sizeof fixed);
-  memcpy(row + SERIES_FIXED, q, (size_t)m->nq * sizeof *row);
-  if (m->nv > 0) memcpy(row + SERIES_FIXED + m->nq, v, (size_t)m->nv * sizeof *row);
+  memcpy(row + SERIES_FIXED, q, (size_t)measure->nq * sizeof *row);
+  if (measure->nv > 0)
+    memcpy(row + SERIES_FIXED + measure->nq, v, (size_t)measure->nv * sizeof *row);
   return PERP_OK;
 }
 
 /* ---- the file ---- */
 
-static bool *wanted_columns(const perp_series_file *f, const perp_series *s)
+static bool *wanted_columns(const perp_series_file *file, const perp_series *series)
 {
-  bool *wanted = perp_xalloc((size_t)s->columns + 1, sizeof *wanted);
-  for (int c = 0; c < s->columns; c++) {
-    size_t n = strcspn(s->header[c], "[");
-    size_t letters = strspn(s->header[c], "abcdefghijklmnopqrstuvwxyz");
-    wanted[c] = f->n_fields == 0 || c == 0; /* the time always */
-    for (int i = 0; i < f->n_fields; i++) {
-      const char *field = f->fields[i];
-      bool whole = strlen(field) == n && strncmp(field, s->header[c], n) == 0;
+  bool *wanted = perp_xalloc((size_t)series->columns + 1, sizeof *wanted);
+  for (int c = 0; c < series->columns; c++) {
+    size_t n = strcspn(series->header[c], "[");
+    size_t letters = strspn(series->header[c], "abcdefghijklmnopqrstuvwxyz");
+    wanted[c] = file->n_fields == 0 || c == 0; /* the time always */
+    for (int i = 0; i < file->n_fields; i++) {
+      const char *field = file->fields[i];
+      bool whole = strlen(field) == n && strncmp(field, series->header[c], n) == 0;
       /* "q" stands for q0, q1, ... */
       bool group = strlen(field) == letters && letters < n &&
-                   strspn(s->header[c] + letters, "0123456789") == n - letters &&
-                   strncmp(field, s->header[c], letters) == 0;
+                   strspn(series->header[c] + letters, "0123456789") == n - letters &&
+                   strncmp(field, series->header[c], letters) == 0;
       wanted[c] = wanted[c] || whole || group;
     }
   }
   return wanted;
 }
 
-static void write_row(FILE *out, const perp_series *s, const bool *wanted, int r)
+static void write_row(FILE *out, const perp_series *series, const bool *wanted, int r)
 {
   const char *comma = "";
-  for (int c = 0; c < s->columns; c++) {
+  for (int c = 0; c < series->columns; c++) {
     if (!wanted[c]) continue;
     fputs(comma, out);
     comma = ",";
-    double v = r >= 0 ? s->values[(size_t)r * (size_t)s->columns + (size_t)c] : 0;
+    double v = r >= 0 ? series->values[(size_t)r * (size_t)series->columns + (size_t)c] : 0;
     char text[40] = "";
     if (r < 0)
-      fputs(s->header[c], out);
+      fputs(series->header[c], out);
     else if (isfinite(v)) {
       perp_format_real(v, text, sizeof text);
       fputs(text, out);
@@ -87,23 +91,25 @@ static void write_row(FILE *out, const perp_series *s, const bool *wanted, int r
   putc('\n', out);
 }
 
-void perp_series_add(perp_series_file *f, const perp_series *s)
+void perp_series_add(perp_series_file *file, const perp_series *series)
 {
-  if (f->failed || s->columns == 0 || (f->out != NULL && f->rows == s->rows)) return;
-  bool *wanted = wanted_columns(f, s);
-  if (f->out == NULL) {
-    f->out = strcmp(f->path, "-") == 0 ? stdout : perp_growing_open(f->path);
-    if (f->out != NULL) write_row(f->out, s, wanted, -1);
+  if (file->failed || series->columns == 0 || (file->out != NULL && file->rows == series->rows))
+    return;
+  bool *wanted = wanted_columns(file, series);
+  if (file->out == NULL) {
+    file->out = strcmp(file->path, "-") == 0 ? stdout : perp_growing_open(file->path);
+    if (file->out != NULL) write_row(file->out, series, wanted, -1);
   }
-  for (; f->out != NULL && f->rows < s->rows; f->rows++) write_row(f->out, s, wanted, f->rows);
-  f->failed = f->out == NULL || fflush(f->out) != 0 || ferror(f->out);
+  for (; file->out != NULL && file->rows < series->rows; file->rows++)
+    write_row(file->out, series, wanted, file->rows);
+  file->failed = file->out == NULL || fflush(file->out) != 0 || ferror(file->out);
   free(wanted);
 }
 
-bool perp_series_close(perp_series_file *f)
+bool perp_series_close(perp_series_file *file)
 {
-  bool good = !f->failed;
-  if (f->out != NULL && f->out != stdout) good = fclose(f->out) == 0 && good;
-  f->out = NULL;
+  bool good = !file->failed;
+  if (file->out != NULL && file->out != stdout) good = fclose(file->out) == 0 && good;
+  file->out = NULL;
   return good;
 }

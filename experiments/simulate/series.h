@@ -7,10 +7,10 @@
 #include "experiments/simulate/simulate.h"
 
 /* The columns of a run. */
-perp_status perp_series_create(perp_ctx *ctx, const perp_measure *m, perp_series *s);
+perp_status perp_series_create(perp_ctx *ctx, const perp_measure *measure, perp_series *series);
 /* One more row: what was measured last, and the state. */
-perp_status perp_series_row(perp_ctx *ctx, perp_series *s, const perp_measure *m, const double *q,
-                            const double *v);
+perp_status perp_series_row(perp_ctx *ctx, perp_series *series, const perp_measure *measure,
+                            const double *q, const double *v);
 
 /* A series as CSV, written while it grows: time and the named fields ("drift.pos", "q" for q0, q1,
  * ...; none = all), units in the head, numbers with the fewest digits that read back identically,
@@ -23,9 +23,9 @@ typedef struct perp_series_file {
   int rows;  /* written so far */
   bool failed;
 } perp_series_file;
-/* The rows that s has more; opens the file when it is the first. */
-void perp_series_add(perp_series_file *f, const perp_series *s);
+/* The rows that series has more; opens the file when it is the first. */
+void perp_series_add(perp_series_file *file, const perp_series *series);
 /* false: not all could be written (errno) */
-bool perp_series_close(perp_series_file *f);
+bool perp_series_close(perp_series_file *file);
 
 #endif

@@ -152,11 +152,11 @@ void perp_result_json(const perp_result *result, FILE *out);
 
 /* The members of "lcp".  problems = solved + reused + swept + failures; by: those solved, by the
  * solver whose answer it is; share: of solved and reused ones (1 where there is no problem). */
-void perp_contacts_json(const perp_contact_count *c, perp_json *j);
+void perp_contacts_json(const perp_contact_count *count, perp_json *json);
 /* For people, at most 80 columns wide; nothing where there was no problem. */
-void perp_contacts_text(const perp_contact_count *c, FILE *out);
+void perp_contacts_text(const perp_contact_count *count, FILE *out);
 /* One line: in how many steps impulses are not unique, and the motion depends on the choice;
  * nothing where they are, and where no contact has friction. */
-void perp_solutions_text(const perp_solution_steps *s, FILE *out);
+void perp_solutions_text(const perp_solution_steps *steps, FILE *out);
 
 #endif

@@ -96,9 +96,15 @@ static bool in_bounds(const double *x, int n, double bound)
 
 /* ---- the three passes ---- */
 
-/* The counts of the run so far, for the result and the metrics. */
-static void read_counts(const run *r, perp_result *result)
+/* The state that the run has reached; q and v are borrowed. */
+static void simulate_read_state(const run *r, perp_result *result, const double **q,
+                                const double **v)
 {
+  perp_cell_state(r, &result->t, q, v);
+  result->nq = r->measure->nq;
+  result->nv = r->measure->nv;
+  result->energy = r->measure->now.energy;
+  /* The counts of the run so far, for the result and the metrics. */
   perp_cell_counters(r, &result->ode_count, &result->kkt_count);
   r->measure->run.ode = result->ode_count;
   r->measure->run.kkt = result->kkt_count;
@@ -117,17 +123,6 @@ static void read_counts(const run *r, perp_result *result)
   r->measure->run.contacts = result->contact_count = *contacts;
   result->solutions = r->measure->run.solutions;
   r->measure->run.has_contacts = true;
-}
-
-/* The state that the run has reached; q and v are borrowed. */
-static void simulate_read_state(const run *r, perp_result *result, const double **q,
-                                const double **v)
-{
-  perp_cell_state(r, &result->t, q, v);
-  result->nq = r->measure->nq;
-  result->nv = r->measure->nv;
-  result->energy = r->measure->now.energy;
-  read_counts(r, result);
 }
 
 /* Hand over what there is so far, now and then. */
@@ -151,41 +146,38 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   minder->keep(&so_far, minder->user);
 }
 
-/* A body that was enabled or disabled. */
-static void note_body(const run *r, const perp_release *e, char *text, size_t room)
-{
-  const int body = perp_model_joint(r->scene.model, e->joint)->b;
-  const char *name = perp_model_body(r->scene.model, body)->name;
-  snprintf(text, room, "t = %.9g s: body %d%s%.48s%s %s", e->t, body, name != NULL ? " '" : "",
-           name != NULL ? name : "", name != NULL ? "'" : "",
-           e->kind == PERP_RELEASE_ENABLED ? "enabled" : "disabled");
-}
-
 /* Joints that were released or broke since the last call, appended to the events of the result. */
 static void note_releases(const run *r, const perp_step_info *info, int *seen)
 {
   perp_result *result = r->result;
   for (; *seen < info->n_releases; (*seen)++) {
-    const perp_release *e = &info->release[*seen];
-    if (e->kind != PERP_RELEASE_CURVE && e->kind != PERP_RELEASE_BROKE) {
+    const perp_release *release = &info->release[*seen];
+    if (release->kind != PERP_RELEASE_CURVE && release->kind != PERP_RELEASE_BROKE) {
       const size_t at = strlen(result->events);
       char text[128];
-      if (e->kind == PERP_RELEASE_STOPPED)
-        snprintf(text, sizeof text, "t = %.9g s: the controller lets go", e->t);
-      else
-        note_body(r, e, text, sizeof text);
+      if (release->kind == PERP_RELEASE_STOPPED)
+        snprintf(text, sizeof text, "t = %.9g s: the controller lets go", release->t);
+      else {
+        /* A body that was enabled or disabled. */
+        const size_t room = sizeof text;
+        const int body = perp_model_joint(r->scene.model, release->joint)->b;
+        const char *name = perp_model_body(r->scene.model, body)->name;
+        snprintf(text, room, "t = %.9g s: body %d%s%.48s%s %s", release->t, body,
+                 name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "",
+                 release->kind == PERP_RELEASE_ENABLED ? "enabled" : "disabled");
+      }
       snprintf(result->events + at, sizeof result->events - at, "%s%s", at > 0 ? "\n         " : "",
                text);
       continue;
     }
-    const char *name = perp_model_joint(r->scene.model, e->joint)->name;
+    const char *name = perp_model_joint(r->scene.model, release->joint)->name;
     const size_t used = strlen(result->events), room = sizeof result->events - used;
-    const bool broke = e->kind == PERP_RELEASE_BROKE;
+    const bool broke = release->kind == PERP_RELEASE_BROKE;
     snprintf(result->events + used, room, "%st = %.9g s: joint %d%s%.48s%s %s %.6g%s",
-             used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
+             used > 0 ? "\n         " : "", release->t, release->joint, name != NULL ? " '" : "",
              name != NULL ? name : "", name != NULL ? "'" : "",
              broke ? "broke under a force of" : "released; its point left the curve at s =",
-             broke ? e->force : e->s, broke ? " N" : "");
+             broke ? release->force : release->s, broke ? " N" : "");
   }
 }
 
@@ -278,12 +270,12 @@ static void name_parts(const run *r)
 static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
                                   perp_result *result)
 {
-  const perp_desc *d;
-  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
+  const perp_desc *desc;
+  for (int i = 0; (desc = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
     if (result->n_metrics == PERP_METRICS_MAX) break;
     perp_metric_value *value = &result->metrics[result->n_metrics++];
-    snprintf(value->name, sizeof value->name, "%s", d->name);
-    value->value = ((const perp_metric_desc *)d)->value(measure);
+    snprintf(value->name, sizeof value->name, "%s", desc->name);
+    value->value = ((const perp_metric_desc *)desc)->value(measure);
   }
 }
 

@@ -53,28 +53,28 @@ typedef struct perp_cell_run {
 
 /* One face for simulations and plain problems.  q0 and v0: the start, moved where that is asked
  * for. */
-const double *perp_cell_q0(const perp_cell_run *r);
-const double *perp_cell_v0(const perp_cell_run *r);
+const double *perp_cell_q0(const perp_cell_run *run);
+const double *perp_cell_v0(const perp_cell_run *run);
 /* moved: q0 by `perturb` times its largest entry (rotations by as many radians), v0 by `perturb`
  * times its largest, along (sin 1, sin 2, ...). */
-perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *r, double perturb);
+perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *run, double perturb);
 /* The simulation will be one of this equivalent of the model. */
-perp_status perp_cell_equivalent(perp_ctx *ctx, perp_cell_run *r, const char *name);
-perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r);
-perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *r, double t_max, perp_step_info *info);
+perp_status perp_cell_equivalent(perp_ctx *ctx, perp_cell_run *run, const char *name);
+perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *run);
+perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *run, double t_max, perp_step_info *info);
 /* In the coordinates of the model of the scene, as all that the functions here say. */
-void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const double **v);
-/* A state of the last step by dense output into r->q_at and r->v_at, and its multipliers [m] (NULL:
- * not wanted); false: there is none. */
-bool perp_cell_dense(perp_ctx *ctx, perp_cell_run *r, double t, double *lambda);
-void perp_cell_counters(const perp_cell_run *r, perp_ode_counters *ode, perp_stats *kkt);
+void perp_cell_state(const perp_cell_run *run, double *t, const double **q, const double **v);
+/* A state of the last step by dense output into run->q_at and run->v_at, and its multipliers [m]
+ * (NULL: not wanted); false: there is none. */
+bool perp_cell_dense(perp_ctx *ctx, perp_cell_run *run, double t, double *lambda);
+void perp_cell_counters(const perp_cell_run *run, perp_ode_counters *ode, perp_stats *kkt);
 bool perp_cell_same_time(double a, double b);
 /* Must the run end here?  Nothing is asked of a run that nobody minds. */
-perp_cut perp_cell_cut(const perp_cell_run *r);
+perp_cut perp_cell_cut(const perp_cell_run *run);
 
 /* CPU time that two readings of the clock take, s. */
 double perp_cell_clock_cost(void);
 /* Passes 2 and 3, after the numbers: times of the result. */
-perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r);
+perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *run);
 
 #endif

@@ -8,9 +8,9 @@
 static const double ENERGY = 0.05; /* of the energy: above, constraint forces brake the motion */
 
 /* "joint 3 'elbow'" */
-static const char *warn_joint(const perp_cell_run *r, int joint, char *buf, size_t size)
+static const char *warn_joint(const perp_cell_run *run, int joint, char *buf, size_t size)
 {
-  const char *name = perp_model_joint(r->scene.model, joint)->name;
+  const char *name = perp_model_joint(run->scene.model, joint)->name;
   if (name != NULL)
     snprintf(buf, size, "joint %d '%.48s'", joint, name);
   else
@@ -18,45 +18,45 @@ static const char *warn_joint(const perp_cell_run *r, int joint, char *buf, size
   return buf;
 }
 
-static void warn_rows(const perp_cell_run *r, const perp_redundant *rows)
+static void warn_rows(const perp_cell_run *run, const perp_redundant *rows)
 {
-  perp_result *result = r->result;
+  perp_result *result = run->result;
   char joint[80];
   const size_t used = strlen(result->events), room = sizeof result->events - used;
   if (rows->most == 0) return;
   snprintf(result->events + used, room, "%s%d redundant constraint row%s, the first at %s",
            used > 0 ? "\n         " : "", rows->most, rows->most == 1 ? "" : "s",
-           warn_joint(r, rows->joint, joint, sizeof joint));
+           warn_joint(run, rows->joint, joint, sizeof joint));
 }
 
-void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *r)
+void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *run)
 {
-  const perp_redundant *rows = r->sim != NULL ? perp_sim_redundant(r->sim) : NULL;
-  perp_warnings *w = &r->result->warnings;
+  const perp_redundant *rows = run->sim != NULL ? perp_sim_redundant(run->sim) : NULL;
+  perp_warnings *warnings = &run->result->warnings;
   const perp_metric_desc *work;
   char joint[80];
   if (rows == NULL) return;
-  warn_rows(r, rows);
+  warn_rows(run, rows);
   if (rows->changes > 0)
     perp_warn(
-        w,
+        warnings,
         "The number of independent constraints changes %d time%s, first at t = %.4g s (%s): "
         "at a singular position the motion may branch. Compare with half the step (--h %.3gs).",
         rows->changes, rows->changes == 1 ? "" : "s", rows->t_change,
-        warn_joint(r, rows->joint_change, joint, sizeof joint), r->h / 2);
+        warn_joint(run, rows->joint_change, joint, sizeof joint), run->h / 2);
   else if (rows->near > 0)
-    perp_warn(w,
+    perp_warn(warnings,
               "%d step%s of a singular position, the closest at t = %.4g s (%.2g rad between "
               "constraints): the motion may branch there. Compare with half the step (--h %.3gs).",
               rows->near, rows->near == 1 ? " comes within reach" : "s come within reach",
-              rows->t_sigma, rows->sigma, r->h / 2);
+              rows->t_sigma, rows->sigma, run->h / 2);
   work = (const perp_metric_desc *)perp_find(ctx, PERP_KIND_metric, "constraints.work");
-  const double part = work != NULL ? work->value(r->measure) : 0;
+  const double part = work != NULL ? work->value(run->measure) : 0;
   if (part > ENERGY)
-    perp_warn(w,
+    perp_warn(warnings,
               "Constraint forces changed the energy by %.2g %%; exact ones do no work. Use a "
               "shorter step (--h %.3gs), or --formulation acceleration --ode rk4.",
-              100 * part, r->h / 2);
+              100 * part, run->h / 2);
 }
 
 static const struct {
@@ -67,35 +67,21 @@ static const struct {
 enum { INVARIANTS = sizeof invariants / sizeof *invariants };
 
 /* " x y": the components that are conserved, where they are not all. */
-static const char *warn_components(const perp_measure *m, int i, char buf[8])
+static const char *warn_components(const perp_measure *measure, int i, char buf[8])
 {
   static const char *const axis[] = { " x", " y", " z" };
-  const bool *part = i == 1 ? m->conserved.P : m->conserved.L;
+  const bool *part = i == 1 ? measure->conserved.P : measure->conserved.L;
   buf[0] = '\0';
-  if (i == 0 || (part[0] && part[1] && part[2]) || perp_model_dim(m->model) == 2) return buf;
+  if (i == 0 || (part[0] && part[1] && part[2]) || perp_model_dim(measure->model) == 2) return buf;
   for (int k = 0; k < 3; k++)
     if (part[k]) strcat(buf, axis[k]);
   return buf;
 }
 
-/* "energy to 2.1e-09, angular momentum z to 3e-15" */
-static void warn_list(const perp_measure *m, perp_result *r)
-{
-  char component[8];
-  size_t used = 0;
-  for (int i = 0; i < INVARIANTS; i++) {
-    const double loss = perp_result_metric(r, invariants[i].metric);
-    if (isnan(loss) || used >= sizeof r->invariants) continue;
-    used += (size_t)snprintf(r->invariants + used, sizeof r->invariants - used, "%s%s%s to %.2g",
-                             used > 0 ? ", " : "", invariants[i].name,
-                             warn_components(m, i, component), loss);
-  }
-}
-
 /* Does the run damp springs of drives by an implicit step, which it could leave? */
-static bool warn_servo(const perp_cell_run *r, const perp_result *result)
+static bool warn_servo(const perp_cell_run *run, const perp_result *result)
 {
-  const perp_model *model = r->scene.model;
+  const perp_model *model = run->scene.model;
   const char *f = result->formulation;
   bool springs = false;
   for (int i = 0; model != NULL && i < perp_model_drives(model); i++)
@@ -106,17 +92,17 @@ static bool warn_servo(const perp_cell_run *r, const perp_result *result)
 
 /* What mends a loss: an integrator that conserves, where the run has none and nothing touches; or a
  * step that is so much shorter that an error of order 1 is half of what is allowed. */
-static void warn_remedy(const perp_cell_run *r, const perp_result *result, double most,
+static void warn_remedy(const perp_cell_run *run, const perp_result *result, double most,
                         perp_text *text)
 {
   const double h = result->h * 0.5 * PERP_LOSS_MOST / most;
   const bool smooth = result->engine[0] == '\0' && result->contact_count.contacts == 0,
              midpoint = strncmp(result->ode, "implicit-midpoint", 17) == 0;
-  if (r->adaptive) {
+  if (run->adaptive) {
     perp_text_add(text, "a smaller tolerance tol");
     return;
   }
-  if (warn_servo(r, result))
+  if (warn_servo(run, result))
     perp_text_add(text, "--formulation %s%cservo=symplectic, ", result->formulation,
                   strchr(result->formulation, ':') != NULL ? ',' : ':');
   if (smooth && !midpoint)
@@ -126,16 +112,16 @@ static void warn_remedy(const perp_cell_run *r, const perp_result *result, doubl
 
 /* A start that violates its joints: stabilization brings it back, which changes the energy whatever
  * the step. */
-static bool warn_expected(const perp_cell_run *r)
+static bool warn_expected(const perp_cell_run *run)
 {
-  const perp_model *model = r->scene.model;
-  bool violates = r->measure->run.perturbed;
+  const perp_model *model = run->scene.model;
+  bool violates = run->measure->run.perturbed;
   for (int i = 0; model != NULL && i < perp_model_joints(model); i++)
     violates = violates || perp_model_joint(model, i)->start == PERP_START_VIOLATES;
   return violates;
 }
 
-static void warn_losses(const perp_cell_run *r, perp_result *result)
+static void warn_losses(const perp_cell_run *run, perp_result *result)
 {
   char lost[160] = "";
   perp_text remedy = { 0 };
@@ -149,14 +135,24 @@ static void warn_losses(const perp_cell_run *r, perp_result *result)
                              used > 0 ? ", " : "", invariants[i].name, 100 * loss);
   }
   if (used == 0) return;
-  warn_remedy(r, result, most, &remedy);
+  warn_remedy(run, result, most, &remedy);
   perp_warn(&result->warnings, "conserved quantities change: %s. Try %s.", lost, remedy.s);
   perp_text_free(&remedy);
 }
 
-void perp_simulate_warn(const perp_cell_run *r, perp_result *result)
+void perp_simulate_warn(const perp_cell_run *run, perp_result *result)
 {
   if (result->cut != PERP_CUT_NONE || result->reason < 0) return;
-  warn_list(r->measure, result);
-  if (!warn_expected(r)) warn_losses(r, result);
+  /* "energy to 2.1e-09, angular momentum z to 3e-15" */
+  const perp_measure *measure = run->measure;
+  char component[8];
+  size_t used = 0;
+  for (int i = 0; i < INVARIANTS; i++) {
+    const double loss = perp_result_metric(result, invariants[i].metric);
+    if (isnan(loss) || used >= sizeof result->invariants) continue;
+    used += (size_t)snprintf(result->invariants + used, sizeof result->invariants - used,
+                             "%s%s%s to %.2g", used > 0 ? ", " : "", invariants[i].name,
+                             warn_components(measure, i, component), loss);
+  }
+  if (!warn_expected(run)) warn_losses(run, result);
 }

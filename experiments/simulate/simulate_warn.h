@@ -10,9 +10,9 @@
 
 /* After the last step, with the counts read: which rows are redundant (a line of the events);
  * warnings of singular positions, and of energy that the constraint forces took or gave. */
-void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *r);
+void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *run);
 /* After the metrics of the result: result->invariants and its warnings.  Nothing of a run that did
  * not reach its end. */
-void perp_simulate_warn(const perp_cell_run *r, perp_result *result);
+void perp_simulate_warn(const perp_cell_run *run, perp_result *result);
 
 #endif

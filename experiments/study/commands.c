@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-static const char *command_word(const perp_command *v)
+static const char *command_word(const perp_command *command)
 {
-  const char *space = strrchr(v->cli.name, ' ');
-  return space != NULL ? space + 1 : v->cli.name;
+  const char *space = strrchr(command->cli.name, ' ');
+  return space != NULL ? space + 1 : command->cli.name;
 }
 
 void perp_commands_print(const perp_command *const *commands, int width, FILE *out)
@@ -25,13 +25,13 @@ int perp_commands_run(perp_ctx *ctx, const perp_command *const *commands, int ar
   const char *names[64];
   int n = 0;
   for (; commands[n] != NULL && n < 64; n++) {
-    const perp_command *v = commands[n];
-    names[n] = command_word(v);
+    const perp_command *command = commands[n];
+    names[n] = command_word(command);
     if (strcmp(names[n], argv[0]) != 0) continue;
-    if (v->run == NULL) return v->run_words(ctx, argc, argv);
+    if (command->run == NULL) return command->run_words(ctx, argc, argv);
     perp_args args;
-    const int status = perp_args_read(&v->cli, argc, argv, &args);
-    return status >= 0 ? status : v->run(ctx, &args);
+    const int status = perp_args_read(&command->cli, argc, argv, &args);
+    return status >= 0 ? status : command->run(ctx, &args);
   }
   const char *close = perp_closest(argv[0], names, n);
   char message[160];

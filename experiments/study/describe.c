@@ -118,76 +118,78 @@ int perp_capabilities(perp_kind kind, unsigned caps, char *buf, size_t size)
 
 static const char *const type_names[] = { "", "bool", "int", "real", "enum", "text" };
 
-static void option_json(perp_json *j, const perp_opt *o)
+static void option_json(perp_json *json, const perp_opt *opt)
 {
   char range[512];
-  perp_opt_range(o, range, sizeof range);
-  perp_json_members(j, "{ name %s, type %s, unit %s, range %s", o->key, type_names[o->type],
-                    o->unit, range);
-  if (o->type == PERP_OPT_REAL ||
-      o->type == PERP_OPT_INT) /* the text of a whole number is the same */
-    perp_json_real(j, "default", o->dflt);
-  else if (o->type == PERP_OPT_BOOL)
-    perp_json_bool(j, "default", o->dflt != 0);
+  perp_opt_range(opt, range, sizeof range);
+  perp_json_members(json, "{ name %s, type %s, unit %s, range %s", opt->key, type_names[opt->type],
+                    opt->unit, range);
+  if (opt->type == PERP_OPT_REAL ||
+      opt->type == PERP_OPT_INT) /* the text of a whole number is the same */
+    perp_json_real(json, "default", opt->dflt);
+  else if (opt->type == PERP_OPT_BOOL)
+    perp_json_bool(json, "default", opt->dflt != 0);
   else
-    perp_json_text(j, "default", o->type == PERP_OPT_ENUM ? o->choices[(int)o->dflt] : o->text);
-  if (o->type == PERP_OPT_ENUM) {
-    perp_json_open(j, "choices", '[');
-    for (int i = 0; o->choices[i] != NULL; i++) perp_json_text(j, NULL, o->choices[i]);
-    perp_json_close(j, ']');
+    perp_json_text(json, "default",
+                   opt->type == PERP_OPT_ENUM ? opt->choices[(int)opt->dflt] : opt->text);
+  if (opt->type == PERP_OPT_ENUM) {
+    perp_json_open(json, "choices", '[');
+    for (int i = 0; opt->choices[i] != NULL; i++) perp_json_text(json, NULL, opt->choices[i]);
+    perp_json_close(json, ']');
   }
-  perp_json_text(j, "help", o->help);
-  perp_json_close(j, '}');
+  perp_json_text(json, "help", opt->help);
+  perp_json_close(json, '}');
 }
 
-void perp_describe_bodies(perp_kind kind, const perp_desc *d, int *least, int *most)
+void perp_describe_bodies(perp_kind kind, const perp_desc *desc, int *least, int *most)
 {
   if (kind == PERP_KIND_force) {
-    *least = ((const perp_force_desc *)(const void *)d)->bodies_min;
-    *most = ((const perp_force_desc *)(const void *)d)->bodies_max;
+    *least = ((const perp_force_desc *)(const void *)desc)->bodies_min;
+    *most = ((const perp_force_desc *)(const void *)desc)->bodies_max;
   } else if (kind == PERP_KIND_joint) {
-    *least = ((const perp_joint_desc *)(const void *)d)->bodies_min;
-    *most = ((const perp_joint_desc *)(const void *)d)->bodies_max;
+    *least = ((const perp_joint_desc *)(const void *)desc)->bodies_min;
+    *most = ((const perp_joint_desc *)(const void *)desc)->bodies_max;
   } else {
     *least = *most = 0;
   }
 }
 
-void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
+void perp_describe_json(perp_json *json, perp_kind kind, const perp_desc *d)
 {
-  perp_json_members(j, "{ name %s, summary %s, reference %s", d->name, d->summary, d->reference);
-  if (d->equation != NULL) perp_json_text(j, "equation", d->equation);
+  perp_json_members(json, "{ name %s, summary %s, reference %s", d->name, d->summary, d->reference);
+  if (d->equation != NULL) perp_json_text(json, "equation", d->equation);
   char *file = kind == PERP_KIND_scene ? perp_scene_file_path(d) : NULL;
-  if (file != NULL) perp_json_text(j, "file", file);
+  if (file != NULL) perp_json_text(json, "file", file);
   free(file);
   if (kind == PERP_KIND_ode) {
     const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
-    perp_json_members(j, "order %d, stages %d", ode->order, ode->stages);
+    perp_json_members(json, "order %d, stages %d", ode->order, ode->stages);
   }
   if (kind == PERP_KIND_lcp) {
     const perp_lcp_desc *lcp = (const perp_lcp_desc *)(const void *)d;
-    if (lcp->serves != NULL) perp_json_text(j, "serves", lcp->serves);
-    if (lcp->ties != NULL) perp_json_text(j, "ties", lcp->ties);
-    if (lcp->cost != NULL) perp_json_text(j, "cost", lcp->cost);
-    if (lcp->counts != NULL) perp_json_text(j, "counts", lcp->counts);
-    if (lcp->same != NULL) perp_json_text(j, "same", lcp->same);
+    if (lcp->serves != NULL) perp_json_text(json, "serves", lcp->serves);
+    if (lcp->ties != NULL) perp_json_text(json, "ties", lcp->ties);
+    if (lcp->cost != NULL) perp_json_text(json, "cost", lcp->cost);
+    if (lcp->counts != NULL) perp_json_text(json, "counts", lcp->counts);
+    if (lcp->same != NULL) perp_json_text(json, "same", lcp->same);
   }
   if (kind == PERP_KIND_controller) {
     const perp_controller_desc *c = (const perp_controller_desc *)(const void *)d;
-    perp_json_members(j, "cost %s, gives_up %s", c->cost, c->loses);
+    perp_json_members(json, "cost %s, gives_up %s", c->cost, c->loses);
   }
   int least = 0, most = 0;
   perp_describe_bodies(kind, d, &least, &most);
-  if (least > 0) perp_json_int(j, "bodies_min", least);
-  if (least > 0 && most < INT_MAX) perp_json_int(j, "bodies_max", most);
-  perp_json_open(j, "capabilities", '[');
+  if (least > 0) perp_json_int(json, "bodies_min", least);
+  if (least > 0 && most < INT_MAX) perp_json_int(json, "bodies_max", most);
+  perp_json_open(json, "capabilities", '[');
   for (int b = 0; b < 32; b++) {
     const char *name = d->caps & 1u << b ? perp_capability_name(kind, 1u << b) : NULL;
-    if (name != NULL) perp_json_text(j, NULL, name);
+    if (name != NULL) perp_json_text(json, NULL, name);
   }
-  perp_json_members(j, "] options: [");
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) option_json(j, o);
-  perp_json_members(j, "] }");
+  perp_json_members(json, "] options: [");
+  for (const perp_opt *opt = d->opts; opt != NULL && opt->type != PERP_OPT_END; opt++)
+    option_json(json, opt);
+  perp_json_members(json, "] }");
 }
 
 /* ---- studies ---- */
@@ -213,21 +215,21 @@ int perp_study_files(perp_pool *pool, perp_study_file **files)
   int n_dirs = perp_study_dirs(pool, dirs), n = 0;
   enum { MOST = 256 };
   perp_names names = { 0 };
-  perp_study_file *f = perp_pool_alloc(pool, MOST, sizeof *f);
+  perp_study_file *file = perp_pool_alloc(pool, MOST, sizeof *file);
   for (int i = 0; i < n_dirs; i++) {
-    DIR *d = opendir(dirs[i]);
-    if (d == NULL) continue;
-    for (struct dirent *e; (e = readdir(d)) != NULL && n < MOST;) {
+    DIR *dir = opendir(dirs[i]);
+    if (dir == NULL) continue;
+    for (struct dirent *e; (e = readdir(dir)) != NULL && n < MOST;) {
       size_t k = strlen(e->d_name);
       if (k < 6 || strcmp(e->d_name + k - 5, ".yaml") != 0 || e->d_name[0] == '.') continue;
       const char *name = perp_pool_strndup(pool, e->d_name, k - 5);
       const int before = names.n;
       if (perp_names_index(pool, &names, name, -1) == before)
-        f[n++] = (perp_study_file){ name, perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name) };
+        file[n++] = (perp_study_file){ name, perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name) };
     }
-    closedir(d);
+    closedir(dir);
   }
-  qsort(f, (size_t)n, sizeof *f, by_name);
-  *files = f;
+  qsort(file, (size_t)n, sizeof *file, by_name);
+  *files = file;
   return n;
 }

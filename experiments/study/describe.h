@@ -12,9 +12,9 @@ const char *perp_capability_name(perp_kind kind, unsigned bit);
 /* "embedded, implicit"; "" when there are none.  Returns the length needed. */
 int perp_capabilities(perp_kind kind, unsigned caps, char *buf, size_t size);
 /* How many bodies a force or joint takes (INT_MAX: any number); 0 and 0: another kind. */
-void perp_describe_bodies(perp_kind kind, const perp_desc *d, int *least, int *most);
+void perp_describe_bodies(perp_kind kind, const perp_desc *desc, int *least, int *most);
 /* {"name", "summary", "reference", "capabilities", "options": [...]} and what the kind adds. */
-void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d);
+void perp_describe_json(perp_json *json, perp_kind kind, const perp_desc *desc);
 
 /* Names of the studies that come with perp, sorted, and where they are.  Free with
  * perp_pool_free. */

@@ -33,16 +33,16 @@ bool perp_cell_timed(const perp_cell_kind *kind, perp_cell_status status)
   return status == PERP_CELL_OK || (perp_cell_whole(status) && kind->runs);
 }
 
-void perp_outcome_add(perp_outcome *o, const char *name, double value)
+void perp_outcome_add(perp_outcome *outcome, const char *name, double value)
 {
-  for (int i = 0; i < o->n; i++)
-    if (strcmp(o->value[i].name, name) == 0) {
-      o->value[i].value = value;
+  for (int i = 0; i < outcome->n; i++)
+    if (strcmp(outcome->value[i].name, name) == 0) {
+      outcome->value[i].value = value;
       return;
     }
-  if (o->n == PERP_OUTCOME_VALUES) return;
-  snprintf(o->value[o->n].name, sizeof o->value[o->n].name, "%s", name);
-  o->value[o->n++].value = value;
+  if (outcome->n == PERP_OUTCOME_VALUES) return;
+  snprintf(outcome->value[outcome->n].name, sizeof outcome->value[outcome->n].name, "%s", name);
+  outcome->value[outcome->n++].value = value;
 }
 
 int perp_kind_params(const perp_cell_kind *kind)

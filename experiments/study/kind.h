@@ -87,7 +87,7 @@ typedef struct perp_outcome {
     double value;
   } value[PERP_OUTCOME_VALUES];
 } perp_outcome;
-void perp_outcome_add(perp_outcome *o, const char *name, double value);
+void perp_outcome_add(perp_outcome *outcome, const char *name, double value);
 
 typedef enum perp_job_what {
   PERP_JOB_RUN,

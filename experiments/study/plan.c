@@ -10,43 +10,44 @@
 
 /* ---- expressions over cells ---- */
 
-static void cell_value(void *user, int row, int column, perp_value *v)
+static void cell_value(void *user, int row, int column, perp_value *value)
 {
-  const perp_plan_scope *s = user;
-  if (column == s->study->n_params) {
-    perp_cell_status status = s->status != NULL ? s->status[row] : PERP_CELL_PLANNED;
-    *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[status] };
+  const perp_plan_scope *scope = user;
+  if (column == scope->study->n_params) {
+    perp_cell_status status = scope->status != NULL ? scope->status[row] : PERP_CELL_PLANNED;
+    *value = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[status] };
     return;
   }
-  *v = s->plan->cells[row].value[column];
+  *value = scope->plan->cells[row].value[column];
 }
 
-void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
+void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *scope, const perp_study *study,
                           const perp_plan *plan, const perp_cell_status *status)
 {
-  *s = (perp_plan_scope){ .scope = { .ctx = ctx,
-                                     .columns = study->columns,
-                                     .n_columns = study->n_params + 1,
-                                     .rows = plan->n,
-                                     .value = cell_value },
-                          .plan = plan,
-                          .status = status,
-                          .study = study };
-  s->scope.user = s;
+  *scope = (perp_plan_scope){ .scope = { .ctx = ctx,
+                                         .columns = study->columns,
+                                         .n_columns = study->n_params + 1,
+                                         .rows = plan->n,
+                                         .value = cell_value },
+                              .plan = plan,
+                              .status = status,
+                              .study = study };
+  scope->scope.user = scope;
 }
 
 /* ---- the grid ---- */
 
 static void cell_id(const perp_study *study, perp_cell *cell)
 {
-  perp_text t = { 0 };
-  perp_text_add(&t, "kind=%s\n", study->kind->name);
+  perp_text text = { 0 };
+  perp_text_add(&text, "kind=%s\n", study->kind->name);
   for (int p = 0; p < study->n_params; p++)
     if (cell->value[p].text[0] !=
         '\0') /* a parameter that is added later does not rename old cells */
-      perp_text_add(&t, "%s=%s\n", study->kind->params[p].key, cell->value[p].text);
-  snprintf(cell->id, sizeof cell->id, "%016llx", (unsigned long long)perp_hash64(t.s, t.n, 0));
-  perp_text_free(&t);
+      perp_text_add(&text, "%s=%s\n", study->kind->params[p].key, cell->value[p].text);
+  snprintf(cell->id, sizeof cell->id, "%016llx",
+           (unsigned long long)perp_hash64(text.s, text.n, 0));
+  perp_text_free(&text);
 }
 
 static bool same_values(const perp_study *study, const perp_cell *a, const perp_cell *b)
@@ -74,16 +75,16 @@ static int drop_of(perp_plan *plan, int param, const char *why)
 static bool plan_left_out(const perp_ctx *ctx, const perp_study *study, perp_plan *plan,
                           const int *index, const perp_cell *cell)
 {
-  const perp_optional *o = NULL;
-  for (int p = 0; p < study->n_params && o == NULL; p++)
+  const perp_optional *optional = NULL;
+  for (int p = 0; p < study->n_params && optional == NULL; p++)
     if (study->kind->params[p].type == PERP_PARAM_PLUGIN && cell->value[p].text[0] != '\0')
-      o = perp_optional_absent(ctx, study->kind->params[p].plugin, cell->value[p].text);
-  if (o == NULL) return false;
+      optional = perp_optional_absent(ctx, study->kind->params[p].plugin, cell->value[p].text);
+  if (optional == NULL) return false;
   int i = 0;
-  while (i < plan->n_absent && strcmp(plan->absent[i].part, o->part) != 0) i++;
+  while (i < plan->n_absent && strcmp(plan->absent[i].part, optional->part) != 0) i++;
   if (i == plan->n_absent) {
     plan->absent = perp_pool_grown(&plan->pool, plan->absent, i, sizeof *plan->absent);
-    plan->absent[plan->n_absent++] = (perp_plan_absent){ o->part, 0 };
+    plan->absent[plan->n_absent++] = (perp_plan_absent){ optional->part, 0 };
   }
   plan->absent[i].combinations++;
   for (int p = 0; p < study->n_params; p++) plan->use[p][index[p]].used = true;
@@ -249,11 +250,11 @@ void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *
   if (study->n_axes == 0) perp_text_add(out, "%s", study->name);
 }
 
-void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell)
+void perp_cell_json(perp_json *json, const perp_study *study, const perp_cell *cell)
 {
   for (int p = 0; p < study->n_params; p++)
     if (cell->value[p].type != PERP_VALUE_MISSING)
-      perp_param_json(j, study->kind->params[p].key, &cell->value[p]);
+      perp_param_json(json, study->kind->params[p].key, &cell->value[p]);
 }
 
 /* ---- plan.jsonl ---- */
@@ -261,21 +262,21 @@ void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection)
 {
-  perp_out o;
-  PERP_TRY(perp_out_open(ctx, path, &o));
-  perp_json j = { .out = o.f };
-  perp_json_object(&j, NULL,
+  perp_out out;
+  PERP_TRY(perp_out_open(ctx, path, &out));
+  perp_json json = { .out = out.f };
+  perp_json_object(&json, NULL,
                    "plan %s, schema %d, study %s, kind %s, profile %s, only %s, skip %s, shard %s, "
                    "plugins %s, cells %d",
                    "perp-plan/2", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA,
                    study->name, study->kind->name, study->profile, selection->only, selection->skip,
                    selection->shard, selection->plugins, plan->n);
   for (int i = 0; i < plan->n; i++) {
-    perp_json_members(&j, "{ cell %s", plan->cells[i].id);
-    perp_cell_json(&j, study, &plan->cells[i]);
-    perp_json_close(&j, '}');
+    perp_json_members(&json, "{ cell %s", plan->cells[i].id);
+    perp_cell_json(&json, study, &plan->cells[i]);
+    perp_json_close(&json, '}');
   }
-  return perp_out_close(ctx, &o, true);
+  return perp_out_close(ctx, &out, true);
 }
 
 perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)

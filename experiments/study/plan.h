@@ -71,7 +71,7 @@ double perp_cell_work(const perp_study *study, const perp_cell *cell);
 /* "ode=rk4 h=0.001 stab=post": the parameters that vary over the study. */
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out);
 /* Its parameters that are used, as members of a JSON object. */
-void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell);
+void perp_cell_json(perp_json *json, const perp_study *study, const perp_cell *cell);
 
 /* A scope over cells alone: parameters and, from `status` (may be NULL: planned), their status. */
 typedef struct perp_plan_scope {
@@ -80,7 +80,7 @@ typedef struct perp_plan_scope {
   const perp_cell_status *status;
   const perp_study *study;
 } perp_plan_scope;
-void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
+void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *scope, const perp_study *study,
                           const perp_plan *plan, const perp_cell_status *status);
 
 /* plan.jsonl: a head line, then one line a cell, with numbers as numbers (perp-plan/2). */

@@ -6,27 +6,28 @@
 
 #include <string.h>
 
-static void plan_check_unused(const perp_study *s, const perp_plan *plan, int p, const char *value,
-                              const perp_node *at, const perp_value_use *use, perp_diag *diag)
+static void plan_check_unused(const perp_study *study, const perp_plan *plan, int p,
+                              const char *value, const perp_node *at, const perp_value_use *use,
+                              perp_diag *diag)
 {
   if (at == NULL || use->used || plan->n == 0) return;
   const bool command_line = strncmp(at->src->name, "--", 2) == 0;
-  if (s->narrowed && !command_line) return;
+  if (study->narrowed && !command_line) return;
   if (use->drop >= 0)
     perp_diag_error(diag, at, 0, "remove it", "%s %s is not used by any run: it has no effect %s",
-                    s->kind->params[p].key, value, plan->drops[use->drop].why);
+                    study->kind->params[p].key, value, plan->drops[use->drop].why);
   else
     perp_diag_error(diag, at, 0, "remove it, or change the rule under exclude",
                     "%s %s is not used by any run: all its combinations are excluded",
-                    s->kind->params[p].key, value);
+                    study->kind->params[p].key, value);
 }
 
 /* Where the study names the value that a cell has of a parameter; NULL: nowhere. */
-static const perp_node *plan_check_place(const perp_study *s, const perp_cell *cell, int p)
+static const perp_node *plan_check_place(const perp_study *study, const perp_cell *cell, int p)
 {
-  if (s->fixed[p] != NULL) return s->fixed_at[p];
-  for (int a = 0; a < s->n_axes; a++) {
-    const perp_axis *axis = &s->axes[a];
+  if (study->fixed[p] != NULL) return study->fixed_at[p];
+  for (int a = 0; a < study->n_axes; a++) {
+    const perp_axis *axis = &study->axes[a];
     for (int k = 0; axis->param == p && axis->at != NULL && k < axis->n; k++)
       if (strcmp(axis->value[k].text, cell->value[p].text) == 0) return axis->at[k];
   }
@@ -34,17 +35,17 @@ static const perp_node *plan_check_place(const perp_study *s, const perp_cell *c
 }
 
 /* Cells whose values do not go together: each place once. */
-static void plan_check_cells(const perp_study *s, const perp_plan *plan, perp_diag *diag)
+static void plan_check_cells(const perp_study *study, const perp_plan *plan, perp_diag *diag)
 {
   enum { MOST = 8 };
   const perp_node *seen[MOST];
   char why[PERP_WHY_MAX];
   int n = 0;
-  for (int c = 0; c < plan->n && n < MOST && s->kind->wrong != NULL; c++) {
-    const int p = s->kind->wrong(s, &plan->cells[c], why);
+  for (int c = 0; c < plan->n && n < MOST && study->kind->wrong != NULL; c++) {
+    const int p = study->kind->wrong(study, &plan->cells[c], why);
     if (p < 0) continue;
-    const perp_node *at = plan_check_place(s, &plan->cells[c], p);
-    if (at == NULL) at = s->root; /* a kind has made it */
+    const perp_node *at = plan_check_place(study, &plan->cells[c], p);
+    if (at == NULL) at = study->root; /* a kind has made it */
     bool again = false;
     for (int k = 0; k < n && !again; k++) again = seen[k] == at;
     if (again) continue;
@@ -69,37 +70,32 @@ static void plan_check_conditions(const perp_plan_scope *scope, const perp_expr 
                   text);
 }
 
-/* What a published figure, or a claim about a source, is compared with must exist. */
-static void plan_check_sources(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
-                               perp_diag *diag)
-{
-  perp_plan_scope scope;
-  perp_plan_scope_init(ctx, &scope, s, plan, NULL);
-  if (s->narrowed || plan->n == 0 || plan->n_absent > 0) return;
-  for (int i = 0; i < s->n_published; i++) /* how a run ends is not known yet */
-    plan_check_conditions(
-        &scope, s->published[i].conditions,
-        perp_expr_mentions(s->published[i].where, s->n_params) ? NULL : s->published[i].where,
-        s->published[i].at, s->published[i].conditions_text, diag);
-  for (int i = 0; i < s->n_claims; i++)
-    plan_check_conditions(&scope, s->claims[i].conditions, NULL, s->claims[i].at,
-                          s->claims[i].conditions_text, diag);
-}
-
-void perp_plan_check(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
+void perp_plan_check(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
                      perp_diag *diag)
 {
-  for (int p = 0; p < s->n_params; p++)
-    plan_check_unused(s, plan, p, s->fixed[p] != NULL ? s->fixed[p]->text : NULL, s->fixed_at[p],
-                      &plan->use[p][0], diag);
-  for (int a = 0; a < s->n_axes; a++) {
-    const perp_axis *axis = &s->axes[a];
+  for (int p = 0; p < study->n_params; p++)
+    plan_check_unused(study, plan, p, study->fixed[p] != NULL ? study->fixed[p]->text : NULL,
+                      study->fixed_at[p], &plan->use[p][0], diag);
+  for (int a = 0; a < study->n_axes; a++) {
+    const perp_axis *axis = &study->axes[a];
     for (int i = 0; i < axis->n && axis->at != NULL; i++)
-      plan_check_unused(s, plan, axis->param, axis->value[i].text, axis->at[i],
+      plan_check_unused(study, plan, axis->param, axis->value[i].text, axis->at[i],
                         &plan->use[axis->param][i], diag);
   }
-  plan_check_cells(s, plan, diag);
-  plan_check_sources(ctx, s, plan, diag);
+  plan_check_cells(study, plan, diag);
+  /* What a published figure, or a claim about a source, is compared with must exist. */
+  perp_plan_scope scope;
+  perp_plan_scope_init(ctx, &scope, study, plan, NULL);
+  if (study->narrowed || plan->n == 0 || plan->n_absent > 0) return;
+  for (int i = 0; i < study->n_published; i++) /* how a run ends is not known yet */
+    plan_check_conditions(&scope, study->published[i].conditions,
+                          perp_expr_mentions(study->published[i].where, study->n_params)
+                              ? NULL
+                              : study->published[i].where,
+                          study->published[i].at, study->published[i].conditions_text, diag);
+  for (int i = 0; i < study->n_claims; i++)
+    plan_check_conditions(&scope, study->claims[i].conditions, NULL, study->claims[i].at,
+                          study->claims[i].conditions_text, diag);
 }
 
 int perp_plan_refuse(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan)
@@ -114,19 +110,20 @@ int perp_plan_refuse(const perp_ctx *ctx, const perp_study *study, const perp_pl
   return status;
 }
 
-void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
+void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out)
 {
   enum { MOST = 8 };
   int said = 0, more = 0;
   if (plan->duplicates == 0) return;
   perp_text_add(out, "%d combinations give %d runs", plan->n + plan->duplicates, plan->n);
   for (int i = 0; i < plan->n_drops; i++) {
-    const perp_drop *d = &plan->drops[i];
-    bool varies = s->fixed[d->param] == NULL; /* only then two combinations can differ in it */
+    const perp_drop *drop = &plan->drops[i];
+    bool varies = study->fixed[drop->param] ==
+                  NULL; /* only then two combinations can differ in it */
     if (varies && said == MOST) more++;
     if (!varies || said == MOST) continue;
     perp_text_add(out, "%s%s has no effect %s", said++ > 0 ? "; " : ": ",
-                  s->kind->params[d->param].key, d->why);
+                  study->kind->params[drop->param].key, drop->why);
   }
   if (more > 0) perp_text_add(out, "; and %d more reasons", more);
 }
@@ -134,20 +131,20 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
 void perp_plan_say_absent(const perp_plan *plan, perp_text *out)
 {
   for (int i = 0; i < plan->n_absent; i++) {
-    const perp_plan_absent *a = &plan->absent[i];
+    const perp_plan_absent *absent = &plan->absent[i];
     perp_text_add(out, "%s%d combination%s %s: left out (./perp setup %s)", i > 0 ? "; " : "",
-                  a->combinations, a->combinations == 1 ? " needs" : "s need",
-                  perp_optional_packages(a->part), a->part);
+                  absent->combinations, absent->combinations == 1 ? " needs" : "s need",
+                  perp_optional_packages(absent->part), absent->part);
   }
 }
 
 void perp_plan_warn(const perp_study *study, const perp_plan *plan)
 {
-  perp_text t = { 0 };
-  perp_plan_say(study, plan, &t);
-  if (t.n > 0) perp_say("%s", t.s);
-  perp_text_free(&t);
-  perp_plan_say_absent(plan, &t);
-  if (t.n > 0) perp_say("%s", t.s);
-  perp_text_free(&t);
+  perp_text text = { 0 };
+  perp_plan_say(study, plan, &text);
+  if (text.n > 0) perp_say("%s", text.s);
+  perp_text_free(&text);
+  perp_plan_say_absent(plan, &text);
+  if (text.n > 0) perp_say("%s", text.s);
+  perp_text_free(&text);
 }

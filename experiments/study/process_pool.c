@@ -68,24 +68,24 @@ struct perp_process_pool {
 
 perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool **out)
 {
-  perp_process_pool *c = perp_xalloc(1, sizeof *c + (size_t)size * sizeof *c->child);
-  c->size = size;
-  c->ctx = ctx;
+  perp_process_pool *pool = perp_xalloc(1, sizeof *pool + (size_t)size * sizeof *pool->child);
+  pool->size = size;
+  pool->ctx = ctx;
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGHUP);
-  sigprocmask(SIG_BLOCK, &set, &c->before);
-  c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  *out = c;
+  sigprocmask(SIG_BLOCK, &set, &pool->before);
+  pool->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  *out = pool;
   perp_status status = PERP_OK;
-  if (c->signals < 0) status = PERP_FAIL(ctx, PERP_ERR_IO, "signalfd: %s", strerror(errno));
+  if (pool->signals < 0) status = PERP_FAIL(ctx, PERP_ERR_IO, "signalfd: %s", strerror(errno));
   for (int i = 0; i < size && status == PERP_OK; i++)
-    status = perp_kept_create(ctx, sizeof(perp_outcome), &c->child[i].kept);
+    status = perp_kept_create(ctx, sizeof(perp_outcome), &pool->child[i].kept);
   if (status == PERP_OK) return PERP_OK;
-  perp_process_pool_destroy(c);
+  perp_process_pool_destroy(pool);
   *out = NULL;
   return status;
 }
@@ -112,32 +112,32 @@ static void process_pool_retire(struct child *k)
   process_pool_bury(k);
 }
 
-void perp_process_pool_destroy(perp_process_pool *c)
+void perp_process_pool_destroy(perp_process_pool *pool)
 {
-  if (c == NULL) return;
-  for (int i = 0; i < c->size; i++) {
-    struct child *k = &c->child[i];
+  if (pool == NULL) return;
+  for (int i = 0; i < pool->size; i++) {
+    struct child *k = &pool->child[i];
     if (k->pid > 0) process_pool_retire(k);
     perp_kept_free(k->kept);
   }
-  if (c->signals >= 0) {
+  if (pool->signals >= 0) {
     /* what arrived for us must not strike once the signals are let through again */
     struct signalfd_siginfo info;
-    while (read(c->signals, &info, sizeof info) == (ssize_t)sizeof info) {}
-    close(c->signals);
+    while (read(pool->signals, &info, sizeof info) == (ssize_t)sizeof info) {}
+    close(pool->signals);
   }
-  sigprocmask(SIG_SETMASK, &c->before, NULL);
-  free(c);
+  sigprocmask(SIG_SETMASK, &pool->before, NULL);
+  free(pool);
 }
 
-int perp_process_pool_running(const perp_process_pool *c)
+int perp_process_pool_running(const perp_process_pool *pool)
 {
-  return c->running;
+  return pool->running;
 }
 
-int perp_process_pool_free_places(const perp_process_pool *c)
+int perp_process_pool_free_places(const perp_process_pool *pool)
 {
-  return c->size - c->running;
+  return pool->size - pool->running;
 }
 
 /* ---- in the child ---- */
@@ -316,7 +316,7 @@ static int process_pool_open_log(const char *path)
 }
 
 /* A process for this order and for those that may follow. */
-static perp_status process_pool_fork(perp_ctx *ctx, perp_process_pool *c, struct child *k,
+static perp_status process_pool_fork(perp_ctx *ctx, perp_process_pool *pool, struct child *k,
                                      const perp_order *order)
 {
   int ends[2];
@@ -328,7 +328,7 @@ static perp_status process_pool_fork(perp_ctx *ctx, perp_process_pool *c, struct
   process_pool_begin(k, order);
   fflush(NULL); /* buffered output must not be written twice */
   const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) process_pool_child(ctx, c, k, ends[1], parent);
+  if (pid == 0) process_pool_child(ctx, pool, k, ends[1], parent);
   const int why = errno;
   close(ends[1]);
   if (pid < 0) {
@@ -343,23 +343,23 @@ static perp_status process_pool_fork(perp_ctx *ctx, perp_process_pool *c, struct
   return PERP_OK;
 }
 
-perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const perp_order *order)
+perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *pool, const perp_order *order)
 {
   struct child *k = NULL; /* one that waits, else a free place */
-  for (int i = 0; i < c->size; i++) {
-    struct child *other = &c->child[i];
+  for (int i = 0; i < pool->size; i++) {
+    struct child *other = &pool->child[i];
     if (!other->busy && (k == NULL || other->pid > 0)) k = other;
   }
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "all worker processes are busy");
   if (k->pid > 0 && !order->alone && k->order.memory == order->memory) {
     process_pool_begin(k, order);
-    c->running++;
+    pool->running++;
     if (perp_send_all(k->line, order, sizeof *order)) return PERP_OK;
-    c->running--; /* it is dead: another one */
+    pool->running--; /* it is dead: another one */
   }
   if (k->pid > 0) process_pool_retire(k);
-  PERP_TRY(process_pool_fork(ctx, c, k, order));
-  c->running++;
+  PERP_TRY(process_pool_fork(ctx, pool, k, order));
+  pool->running++;
   return PERP_OK;
 }
 
@@ -400,13 +400,13 @@ static void process_pool_keep_log(const struct child *k)
 }
 
 /* The child may have written over its own memory: believe nothing. */
-static bool process_pool_plausible(perp_outcome *o)
+static bool process_pool_plausible(perp_outcome *outcome)
 {
-  if (o->magic != magic || o->status <= PERP_CELL_PLANNED || o->status > PERP_CELL_SKIPPED ||
-      o->n < 0 || o->n > PERP_OUTCOME_VALUES)
+  if (outcome->magic != magic || outcome->status <= PERP_CELL_PLANNED ||
+      outcome->status > PERP_CELL_SKIPPED || outcome->n < 0 || outcome->n > PERP_OUTCOME_VALUES)
     return false;
-  o->reason[sizeof o->reason - 1] = o->cause[sizeof o->cause - 1] = '\0';
-  for (int i = 0; i < o->n; i++) o->value[i].name[PERP_OUTCOME_NAME - 1] = '\0';
+  outcome->reason[sizeof outcome->reason - 1] = outcome->cause[sizeof outcome->cause - 1] = '\0';
+  for (int i = 0; i < outcome->n; i++) outcome->value[i].name[PERP_OUTCOME_NAME - 1] = '\0';
   return true;
 }
 
@@ -416,63 +416,65 @@ static bool process_pool_answered(struct child *k)
 }
 
 /* What a child without a result has left: figures up to some time. */
-static void take_kept(const struct child *k, perp_outcome *o)
+static void take_kept(const struct child *k, perp_outcome *outcome)
 {
   const perp_outcome *last = perp_kept_last(k->kept);
   perp_outcome so_far = { 0 };
   if (last != NULL) so_far = *last;
   if (!process_pool_plausible(&so_far)) return;
-  so_far.status = o->status;
-  snprintf(so_far.reason, sizeof so_far.reason, "%s", o->reason);
-  snprintf(so_far.cause, sizeof so_far.cause, "%s", o->cause);
+  so_far.status = outcome->status;
+  snprintf(so_far.reason, sizeof so_far.reason, "%s", outcome->reason);
+  snprintf(so_far.cause, sizeof so_far.cause, "%s", outcome->cause);
   so_far.partial = true;
-  *o = so_far;
+  *outcome = so_far;
 }
 
 /* "stopped at the time limit of 1 s, at t = 0.31 s of the run" */
-static void say_limit(const struct child *k, const char *what, perp_outcome *o)
+static void say_limit(const struct child *k, const char *what, perp_outcome *outcome)
 {
   char at[64] = "";
-  if (o->partial && o->reached > 0)
-    snprintf(at, sizeof at, ", at t = %.6g s of the run", o->reached);
-  snprintf(o->cause, sizeof o->cause, "%s at the time limit of %g s%s", what, k->order.timeout, at);
+  if (outcome->partial && outcome->reached > 0)
+    snprintf(at, sizeof at, ", at t = %.6g s of the run", outcome->reached);
+  snprintf(outcome->cause, sizeof outcome->cause, "%s at the time limit of %g s%s", what,
+           k->order.timeout, at);
 }
 
-static void process_pool_judge(struct child *k, int wait_status, perp_outcome *o)
+static void process_pool_judge(struct child *k, int wait_status, perp_outcome *outcome)
 {
-  *o = k->answer.outcome;
+  *outcome = k->answer.outcome;
   char limit[64] = "";
   if (k->order.memory > 0)
     snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
   if (process_pool_answered(k)) {
-    if (o->status == PERP_CELL_OOM) {
+    if (outcome->status == PERP_CELL_OOM) {
       char said[304];
-      snprintf(said, sizeof said, "%.300s", o->cause);
-      snprintf(o->reason, sizeof o->reason, "memory-limit");
-      if (o->n == 0) take_kept(k, o);
-      snprintf(o->cause, sizeof o->cause, "%s%s%s", limit, limit[0] && said[0] ? ": " : "", said);
-    } else if (o->status == PERP_CELL_TIMEOUT)
-      say_limit(k, "stopped", o);
+      snprintf(said, sizeof said, "%.300s", outcome->cause);
+      snprintf(outcome->reason, sizeof outcome->reason, "memory-limit");
+      if (outcome->n == 0) take_kept(k, outcome);
+      snprintf(outcome->cause, sizeof outcome->cause, "%s%s%s", limit,
+               limit[0] && said[0] ? ": " : "", said);
+    } else if (outcome->status == PERP_CELL_TIMEOUT)
+      say_limit(k, "stopped", outcome);
     return;
   }
   if (k->killed)
-    *o = (perp_outcome){ .status = PERP_CELL_TIMEOUT, .reason = "time-limit" };
+    *outcome = (perp_outcome){ .status = PERP_CELL_TIMEOUT, .reason = "time-limit" };
   else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NO_MEMORY) {
-    *o = (perp_outcome){ .status = PERP_CELL_OOM, .reason = "memory-limit" };
-    snprintf(o->cause, sizeof o->cause, "%s", limit);
+    *outcome = (perp_outcome){ .status = PERP_CELL_OOM, .reason = "memory-limit" };
+    snprintf(outcome->cause, sizeof outcome->cause, "%s", limit);
   } else {
-    *o = (perp_outcome){ .status = PERP_CELL_CRASH, .reason = "crash" };
-    perp_kept_cause(wait_status, o->cause, sizeof o->cause);
+    *outcome = (perp_outcome){ .status = PERP_CELL_CRASH, .reason = "crash" };
+    perp_kept_cause(wait_status, outcome->cause, sizeof outcome->cause);
   }
-  o->magic = magic;
-  take_kept(k, o);
-  o->wall_s = perp_clock_wall() - k->began;
+  outcome->magic = magic;
+  take_kept(k, outcome);
+  outcome->wall_s = perp_clock_wall() - k->began;
   if (k->order.job.series_path != NULL) { /* its rows so far */
     char *part = perp_growing_path(k->order.job.series_path);
     perp_growing_name(part, k->order.job.series_path);
     free(part);
   }
-  if (k->killed) say_limit(k, "killed", o);
+  if (k->killed) say_limit(k, "killed", outcome);
 }
 
 /* Crashed, or without memory, in a process that did other orders before: that may be theirs. */
@@ -501,20 +503,20 @@ static bool process_pool_ended(struct child *k, double now, int *wait_status)
   return true;
 }
 
-static bool process_pool_reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
+static bool process_pool_reap(perp_process_pool *pool, perp_order *order, perp_outcome *outcome)
 {
   const double now = perp_clock_wall();
-  for (int i = 0; i < c->size; i++) {
-    struct child *k = &c->child[i];
+  for (int i = 0; i < pool->size; i++) {
+    struct child *k = &pool->child[i];
     int wait_status = 0;
     if (!k->busy || !process_pool_ended(k, now, &wait_status)) continue;
     process_pool_keep_log(k);
     process_pool_judge(k, wait_status, outcome);
     *order = k->order;
     if (process_pool_doubtful(k)) { /* asked again, in a process of its own: that decides */
-      perp_ctx quiet = *c->ctx;
+      perp_ctx quiet = *pool->ctx;
       process_pool_retire(k);
-      if (process_pool_fork(&quiet, c, k, order) == PERP_OK) continue;
+      if (process_pool_fork(&quiet, pool, k, order) == PERP_OK) continue;
     } else {
       k->busy = false;
       k->orders++;
@@ -522,34 +524,35 @@ static bool process_pool_reap(perp_process_pool *c, perp_order *order, perp_outc
       if (!process_pool_answered(k) || k->answer.worn || order->alone || k->worked > process_life)
         process_pool_retire(k);
     }
-    c->running--;
+    pool->running--;
     return true;
   }
   return false;
 }
 
-perp_process_pool_event perp_process_pool_wait(perp_process_pool *c, double seconds,
+perp_process_pool_event perp_process_pool_wait(perp_process_pool *pool, double seconds,
                                                perp_order *order, perp_outcome *outcome,
                                                int *number)
 {
   double until = perp_clock_wall() + seconds;
-  struct pollfd *fds = perp_xalloc((size_t)c->size + 1, sizeof *fds);
+  struct pollfd *fds = perp_xalloc((size_t)pool->size + 1, sizeof *fds);
   perp_process_pool_event event = PERP_CREW_NOTHING;
   for (;;) {
     struct signalfd_siginfo info;
     while (event == PERP_CREW_NOTHING &&
-           read(c->signals, &info, sizeof info) == (ssize_t)sizeof info)
+           read(pool->signals, &info, sizeof info) == (ssize_t)sizeof info)
       if (info.ssi_signo != SIGCHLD) {
         *number = (int)info.ssi_signo;
         event = PERP_CREW_SIGNAL;
       }
-    if (event == PERP_CREW_NOTHING && process_pool_reap(c, order, outcome)) event = PERP_CREW_DONE;
+    if (event == PERP_CREW_NOTHING && process_pool_reap(pool, order, outcome))
+      event = PERP_CREW_DONE;
     double now = perp_clock_wall(), wake = until;
     if (event != PERP_CREW_NOTHING || now >= until) break;
     int n = 0;
-    fds[n++] = (struct pollfd){ .fd = c->signals, .events = POLLIN };
-    for (int i = 0; i < c->size; i++) {
-      const struct child *k = &c->child[i];
+    fds[n++] = (struct pollfd){ .fd = pool->signals, .events = POLLIN };
+    for (int i = 0; i < pool->size; i++) {
+      const struct child *k = &pool->child[i];
       if (!k->busy) continue;
       if (k->line >= 0) fds[n++] = (struct pollfd){ .fd = k->line, .events = POLLIN };
       const double next = k->asked ? k->kill_at : k->deadline;

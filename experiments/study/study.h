@@ -282,7 +282,7 @@ perp_value perp_param_value(const perp_param *param, const char *text);
 /* The canonical text of a number. */
 void perp_param_format(const perp_param *param, double v, char *buf, size_t size);
 /* As a member of a JSON object, or of a list (key NULL): a number as a number. */
-void perp_param_json(perp_json *j, const char *key, const perp_value *value);
+void perp_param_json(perp_json *json, const char *key, const perp_value *value);
 /* For kinds: add an axis, replace the values of one, or set a hidden parameter, with texts that are
  * canonical already. */
 void perp_study_add_axis(perp_study *study, int param, const char *const *text, int n);
@@ -313,7 +313,7 @@ const char *perp_study_key_text(const perp_ctx *ctx, const perp_study *study, pe
                                 const perp_study_key *key, const char *value);
 
 /* How long the name is in a value, before its options. */
-size_t perp_study_name_length(const perp_param *p, const char *value);
+size_t perp_study_name_length(const perp_param *param, const char *value);
 
 extern const char *const perp_replicated_names[]; /* NULL-terminated, in the order of the enum */
 

@@ -41,55 +41,55 @@ bool perp_study_empty(const perp_node *node)
   return node == NULL || (node->type == PERP_NODE_SCALAR && node->text[0] == '\0');
 }
 
-const perp_node *perp_study_section(perp_study_reader *r, const perp_node *map, const char *key,
-                                    const char *const *keys)
+const perp_node *perp_study_section(perp_study_reader *reader, const perp_node *map,
+                                    const char *key, const char *const *keys)
 {
   const perp_node *node = perp_tree_get(map, key);
   if (perp_study_empty(node)) return NULL;
   if (node->type != PERP_NODE_MAP) {
-    PERP_WRONG(r->diag, node, "%s must be a map of key: value", key);
+    PERP_WRONG(reader->diag, node, "%s must be a map of key: value", key);
     return NULL;
   }
-  if (keys != NULL) perp_study_check_keys(r->diag, node, key, keys);
+  if (keys != NULL) perp_study_check_keys(reader->diag, node, key, keys);
   return node;
 }
 
-const char *perp_study_text(perp_study_reader *r, const perp_node *map, const char *key,
+const char *perp_study_text(perp_study_reader *reader, const perp_node *map, const char *key,
                             const char *dflt)
 {
   const perp_node *node = perp_tree_get(map, key);
   if (perp_study_empty(node)) return dflt;
   if (node->type != PERP_NODE_SCALAR) {
-    PERP_WRONG(r->diag, node, "%s must be a single value", key);
+    PERP_WRONG(reader->diag, node, "%s must be a single value", key);
     return dflt;
   }
   return node->text;
 }
 
-int perp_study_column(const perp_study *s, const char *name)
+int perp_study_column(const perp_study *study, const char *name)
 {
-  for (int i = 0; i < s->n_columns; i++)
-    if (strcmp(s->columns[i].name, name) == 0) return i;
+  for (int i = 0; i < study->n_columns; i++)
+    if (strcmp(study->columns[i].name, name) == 0) return i;
   return -1;
 }
 
-const perp_metric *perp_study_metric(const perp_study *s, const char *name)
+const perp_metric *perp_study_metric(const perp_study *study, const char *name)
 {
-  for (const perp_metric *m = s->metric; m->name != NULL; m++)
-    if (strcmp(m->name, name) == 0) return m;
+  for (const perp_metric *metric = study->metric; metric->name != NULL; metric++)
+    if (strcmp(metric->name, name) == 0) return metric;
   return NULL;
 }
 
-void perp_study_check_metric(perp_study_reader *r, const perp_node *at, const char *name)
+void perp_study_check_metric(perp_study_reader *reader, const perp_node *at, const char *name)
 {
-  perp_study *s = r->s;
-  if (perp_study_metric(s, name) != NULL) return;
-  const char **names = perp_xalloc((size_t)s->n_metrics + 1, sizeof *names);
-  for (int m = 0; m < s->n_metrics; m++) names[m] = s->metric[m].name;
-  const char *close = perp_closest(name, names, s->n_metrics);
+  perp_study *study = reader->s;
+  if (perp_study_metric(study, name) != NULL) return;
+  const char **names = perp_xalloc((size_t)study->n_metrics + 1, sizeof *names);
+  for (int m = 0; m < study->n_metrics; m++) names[m] = study->metric[m].name;
+  const char *close = perp_closest(name, names, study->n_metrics);
   char hint[100] = "(perp list metrics)";
   if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?   (perp list metrics)", close);
-  perp_diag_error(r->diag, at, 0, hint, "unknown metric '%s'", name);
+  perp_diag_error(reader->diag, at, 0, hint, "unknown metric '%s'", name);
   free(names);
 }
 
@@ -99,107 +99,110 @@ const perp_node *perp_study_place(const perp_node *map, const char *key, int i)
   return node != NULL && node->type == PERP_NODE_LIST && i < node->n ? node->item[i] : node;
 }
 
-const char **perp_study_texts(perp_study_reader *r, const perp_node *map, const char *key, int *n)
+const char **perp_study_texts(perp_study_reader *reader, const perp_node *map, const char *key,
+                              int *n)
 {
   const perp_node *node = perp_tree_get(map, key);
   *n = 0;
   if (perp_study_empty(node)) return NULL;
   const int items = node->type == PERP_NODE_LIST ? node->n : 1;
-  const char **list = perp_pool_alloc(&r->s->pool, (size_t)items, sizeof *list);
+  const char **list = perp_pool_alloc(&reader->s->pool, (size_t)items, sizeof *list);
   for (int i = 0; i < items; i++) {
     const perp_node *item = perp_study_place(map, key, i);
     if (item->type == PERP_NODE_SCALAR)
       list[(*n)++] = item->text;
     else
-      PERP_WRONG(r->diag, item, "%s must be a list%s", key,
+      PERP_WRONG(reader->diag, item, "%s must be a list%s", key,
                  item == node ? "" : " of single values");
   }
   return list;
 }
 
-double perp_study_number(perp_study_reader *r, const perp_node *map, const char *key,
+double perp_study_number(perp_study_reader *reader, const perp_node *map, const char *key,
                          const char *unit, double lo, double hi, double dflt)
 {
   const perp_node *node = perp_tree_get(map, key);
-  const char *text = perp_study_text(r, map, key, NULL);
+  const char *text = perp_study_text(reader, map, key, NULL);
   if (text == NULL) return dflt;
   double v = dflt;
-  if (perp_parse_real(r->ctx, text, unit, &v) != PERP_OK)
-    PERP_WRONG(r->diag, node, "%s: %s", key, r->ctx->msg);
+  if (perp_parse_real(reader->ctx, text, unit, &v) != PERP_OK)
+    PERP_WRONG(reader->diag, node, "%s: %s", key, reader->ctx->msg);
   else if (!(v >= lo && v <= hi))
-    PERP_WRONG(r->diag, node, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi, unit[0] ? " " : "",
-               unit, text);
+    PERP_WRONG(reader->diag, node, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi,
+               unit[0] ? " " : "", unit, text);
   return v >= lo && v <= hi ? v : dflt;
 }
 
-double perp_study_figure(perp_study_reader *r, const perp_node *map, const char *key,
+double perp_study_figure(perp_study_reader *reader, const perp_node *map, const char *key,
                          const char *metric, double lo, double hi)
 {
-  const perp_metric *m = perp_study_metric(r->s, metric);
+  const perp_metric *m = perp_study_metric(reader->s, metric);
   char unit[32] = "";
   if (m != NULL) snprintf(unit, sizeof unit, "%s", m->unit);
   char *alternative = strstr(unit, " or ");
   if (alternative != NULL) *alternative = '\0';
-  return perp_study_number(r, map, key, unit, lo, hi, 0);
+  return perp_study_number(reader, map, key, unit, lo, hi, 0);
 }
 
-const perp_node *perp_study_list(perp_study_reader *r, const perp_node *map, const char *key)
+const perp_node *perp_study_list(perp_study_reader *reader, const perp_node *map, const char *key)
 {
   static const perp_node none = { .type = PERP_NODE_LIST };
   const perp_node *list = perp_tree_get(map, key);
   if (perp_study_empty(list)) return &none;
   if (list->type != PERP_NODE_LIST) {
-    PERP_WRONG(r->diag, list, "%s must be a list", key);
+    PERP_WRONG(reader->diag, list, "%s must be a list", key);
     return &none;
   }
   for (int i = 0; i < list->n; i++)
     if (list->item[i]->type != PERP_NODE_MAP) {
-      PERP_WRONG(r->diag, list->item[i], "%s: each item must be a map of key: value", key);
+      PERP_WRONG(reader->diag, list->item[i], "%s: each item must be a map of key: value", key);
       return &none;
     }
   return list;
 }
 
-int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *key,
+int perp_study_choice(perp_study_reader *reader, const perp_node *map, const char *key,
                       const char *const *choices)
 {
-  const char *text = perp_study_text(r, map, key, choices[0]);
+  const char *text = perp_study_text(reader, map, key, choices[0]);
   int n = 0;
   for (; choices[n] != NULL; n++)
     if (strcmp(choices[n], text) == 0) return n;
-  perp_study_unknown(r->diag, perp_tree_get(map, key), key, text, "", choices, n, "one of: ");
+  perp_study_unknown(reader->diag, perp_tree_get(map, key), key, text, "", choices, n, "one of: ");
   return 0;
 }
 
-perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
+perp_expr *perp_study_expression(perp_study_reader *reader, const perp_node *map, const char *key,
                                  int n_columns, bool aggregates)
 {
   const perp_node *node = perp_tree_get(map, key);
-  const char *text = perp_study_text(r, map, key, NULL);
-  if (text == NULL && node == NULL) PERP_WRONG(r->diag, map, "the key '%s' is missing here", key);
+  const char *text = perp_study_text(reader, map, key, NULL);
+  if (text == NULL && node == NULL)
+    PERP_WRONG(reader->diag, map, "the key '%s' is missing here", key);
   if (text == NULL) return NULL;
-  perp_scope scope = {
-    .ctx = r->ctx, .columns = r->s->columns, .n_columns = n_columns, .aggregates = aggregates
-  };
+  perp_scope scope = { .ctx = reader->ctx,
+                       .columns = reader->s->columns,
+                       .n_columns = n_columns,
+                       .aggregates = aggregates };
   perp_expr_error error;
-  perp_expr *e = perp_expr_parse(&r->s->pool, &scope, text, &error);
-  if (e == NULL)
-    perp_diag_error(r->diag, node, error.offset, error.hint[0] ? error.hint : NULL, "%s",
+  perp_expr *expr = perp_expr_parse(&reader->s->pool, &scope, text, &error);
+  if (expr == NULL)
+    perp_diag_error(reader->diag, node, error.offset, error.hint[0] ? error.hint : NULL, "%s",
                     error.message);
-  return e;
+  return expr;
 }
 
-perp_expr *perp_study_measured(perp_study_reader *r, const perp_node *at, const char *text)
+perp_expr *perp_study_measured(perp_study_reader *reader, const perp_node *at, const char *text)
 {
-  const perp_scope scope = { .ctx = r->ctx,
-                             .columns = r->s->columns,
-                             .n_columns = r->s->n_columns,
+  const perp_scope scope = { .ctx = reader->ctx,
+                             .columns = reader->s->columns,
+                             .n_columns = reader->s->n_columns,
                              .aggregates = true,
                              .number = true };
   perp_expr_error error;
-  perp_expr *e = perp_expr_parse(&r->s->pool, &scope, text, &error);
-  if (e == NULL)
-    perp_diag_error(r->diag, at, error.offset, error.hint[0] ? error.hint : NULL, "%s",
+  perp_expr *expr = perp_expr_parse(&reader->s->pool, &scope, text, &error);
+  if (expr == NULL)
+    perp_diag_error(reader->diag, at, error.offset, error.hint[0] ? error.hint : NULL, "%s",
                     error.message);
-  return e;
+  return expr;
 }

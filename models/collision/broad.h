@@ -24,11 +24,12 @@ typedef struct perp_ball {
   double mu, mu_dynamic, restitution;
   int material, body;
 } perp_ball;
-PERP_INLINE perp_surface perp_ball_surface(const perp_ball *b)
+PERP_INLINE perp_surface perp_ball_surface(const perp_ball *ball)
 {
-  return (perp_surface){
-    .mu = b->mu, .mu_dynamic = b->mu_dynamic, .restitution = b->restitution, .material = b->material
-  };
+  return (perp_surface){ .mu = ball->mu,
+                         .mu_dynamic = ball->mu_dynamic,
+                         .restitution = ball->restitution,
+                         .material = ball->material };
 }
 
 /* What decides whether a pair may touch at all. */
@@ -85,16 +86,17 @@ typedef struct perp_broad {
 } perp_broad;
 
 /* Allocates; perp_broad_free also after failure. */
-perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *model, double margin);
-void perp_broad_free(perp_broad *b);
+perp_status perp_broad_init(perp_ctx *ctx, perp_broad *broad, const perp_model *model,
+                            double margin);
+void perp_broad_free(perp_broad *broad);
 /* Shapes of two bodies that no joint and no group keeps apart? */
-bool perp_broad_may_touch(const perp_broad *b, int i, int j);
+bool perp_broad_may_touch(const perp_broad *broad, int i, int j);
 /* perp_collision_crosses, see collision.h. */
-bool perp_broad_crosses(const perp_broad *b, const double *q0, const double *q1, double target,
+bool perp_broad_crosses(const perp_broad *broad, const double *q0, const double *q1, double target,
                         perp_pair_filter *skip, void *user);
 /* Boxes at the poses, and a list that holds for them.  Allocates when there are more pairs than
  * ever. */
-perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pose);
+perp_status perp_broad_update(perp_ctx *ctx, perp_broad *broad, const perp_pose *pose);
 
 /* Do the boxes of the last update overlap? */
 PERP_INLINE bool perp_bounds_overlap(const perp_bounds *a, const perp_bounds *b)

@@ -19,11 +19,12 @@ static const double LYING = 0.1; /* sine: steeper capsules touch a face with one
 /* ---- capsules ---- */
 
 /* world segment of a capsule: start and vector */
-static void capsule_segment(const perp_shape *s, const perp_pose *pose, double p[3], double u[3])
+static void capsule_segment(const perp_shape *shape, const perp_pose *pose, double p[3],
+                            double u[3])
 {
   double c[3];
-  perp_place(pose, s->c, c);
-  perp_turn(3, pose->R, s->axis, u);
+  perp_place(pose, shape->c, c);
+  perp_turn(3, pose->R, shape->axis, u);
   for (int i = 0; i < 3; i++) p[i] = c[i] - u[i], u[i] *= 2;
 }
 
@@ -147,58 +148,60 @@ typedef struct leave {
 
 /* the face planes; a segment along a face has many deepest points, of which one over the face
  * counts */
-static void face_planes(const perp_hull *h, const double p[3], const double u[3], leave *l)
+static void face_planes(const perp_hull *hull, const double p[3], const double u[3], leave *l)
 {
   int face = 0;
   double sep = -HUGE_VAL, end[2][3], tol = 1e-12 * perp_norm(u);
   uint32_t id[2];
-  for (int f = 0; f < h->n_faces; f++) {
-    const double *n = h->n + 3 * f;
-    double s = perp_dot(3, n, p) - h->d[f] + fmin(perp_dot(3, n, u), 0);
+  for (int f = 0; f < hull->n_faces; f++) {
+    const double *n = hull->n + 3 * f;
+    double s = perp_dot(3, n, p) - hull->d[f] + fmin(perp_dot(3, n, u), 0);
     if (s > sep) sep = s, face = f;
   }
-  const double *n = h->n + 3 * face;
+  const double *n = hull->n + 3 * face;
   l->sep = sep;
   memcpy(l->n, n, sizeof l->n);
   memcpy(end[0], p, sizeof end[0]);
   perp_along(p, 1, u, end[1]);
   int low = perp_dot(3, n, u) < 0 ? 1 : 0;
   memcpy(l->at, end[low], sizeof l->at);
-  if (perp_cut_segment(h, face, end, id, tol) == 2) {
+  if (perp_cut_segment(hull, face, end, id, tol) == 2) {
     low = perp_dot(3, n, end[1]) < perp_dot(3, n, end[0]) ? 1 : 0;
-    if (perp_dot(3, n, end[low]) - h->d[face] <= sep + tol) memcpy(l->at, end[low], sizeof l->at);
+    if (perp_dot(3, n, end[low]) - hull->d[face] <= sep + tol)
+      memcpy(l->at, end[low], sizeof l->at);
   }
-  perp_along(l->at, h->d[face] - perp_dot(3, n, l->at), n, l->on);
+  perp_along(l->at, hull->d[face] - perp_dot(3, n, l->at), n, l->on);
 }
 
 /* supporting planes; sep < 0 is minus the depth of the segment in the hull */
-static void support_planes(const perp_hull *h, const double p[3], const double u[3], leave *l)
+static void support_planes(const perp_hull *hull, const double p[3], const double u[3], leave *l)
 {
   const double tie = 1e-13 * perp_norm(u);
-  face_planes(h, p, u, l);
-  if (h->dim == 2) {
+  face_planes(hull, p, u, l);
+  if (hull->dim == 2) {
     double len = hypot(u[0], u[1]);
     for (int side = -1; side <= 1; side += 2) {
       /* n from the hull to the segment: the support vertex of the hull along n is below the line */
       double n[3] = { -side * u[1] / len, side * u[0] / len, 0 }, high = -HUGE_VAL;
       int top = 0;
-      for (int i = 0; i < h->n_vertices; i++) {
-        double x = perp_dot(3, n, h->v + 3 * i);
+      for (int i = 0; i < hull->n_vertices; i++) {
+        double x = perp_dot(3, n, hull->v + 3 * i);
         if (x > high) high = x, top = i;
       }
       double s = perp_dot(3, n, p) - high;
       if (s <= l->sep + tie) continue; /* the face it is parallel to has been asked */
       l->sep = s;
       memcpy(l->n, n, sizeof n);
-      memcpy(l->on, h->v + 3 * top, sizeof l->on);
+      memcpy(l->on, hull->v + 3 * top, sizeof l->on);
       perp_along(l->on, s, n, l->at);
     }
     return;
   }
   double uu = perp_dot(3, u, u);
-  for (int e = 0; e < h->n_edges; e++) {
-    const double *n0 = h->n + 3 * h->edge[4 * e + 2], *n1 = h->n + 3 * h->edge[4 * e + 3];
-    const double *w = h->dir + 3 * e, *v = h->v + 3 * h->edge[4 * e];
+  for (int e = 0; e < hull->n_edges; e++) {
+    const double *n0 = hull->n + 3 * hull->edge[4 * e + 2],
+                 *n1 = hull->n + 3 * hull->edge[4 * e + 3];
+    const double *w = hull->dir + 3 * e, *v = hull->v + 3 * hull->edge[4 * e];
     double n[3], r[3], t0, t1;
     if (!(perp_dot(3, n0, u) * perp_dot(3, n1, u) < 0)) continue;
     perp_cross(u, w, n);
@@ -217,13 +220,13 @@ static void support_planes(const perp_hull *h, const double p[3], const double u
 }
 
 /* closest points of a segment outside the hull */
-static void segment_closest(const perp_hull *h, const double p[3], const double u[3], leave *l)
+static void segment_closest(const perp_hull *hull, const double p[3], const double u[3], leave *l)
 {
   double best = HUGE_VAL, s, t;
   for (int end = 0; end < 2; end++) {
     double x[3], on[3], n[3];
     perp_along(p, end, u, x);
-    double d = perp_hull_point(h, x, on, n);
+    double d = perp_hull_point(hull, x, on, n);
     if (d >= best) continue;
     best = d;
     memcpy(l->n, n, sizeof n);
@@ -231,8 +234,8 @@ static void segment_closest(const perp_hull *h, const double p[3], const double 
     memcpy(l->at, x, sizeof x);
   }
   double best2 = best * best;
-  for (int e = 0; e < h->n_edges; e++) {
-    const double *w = h->dir + 3 * e, *v = h->v + 3 * h->edge[4 * e];
+  for (int e = 0; e < hull->n_edges; e++) {
+    const double *w = hull->dir + 3 * e, *v = hull->v + 3 * hull->edge[4 * e];
     double d2 = perp_segments(p, u, v, w, &s, &t), r[3];
     if (!(d2 < best2) || d2 == 0) continue;
     best2 = d2;
@@ -248,7 +251,7 @@ static void segment_closest(const perp_hull *h, const double p[3], const double 
 int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                       const perp_pose *pb, double margin, perp_touch *out)
 {
-  const perp_hull *h = b->hull;
+  const perp_hull *hull = b->hull;
   double p[3], u[3], q[3], w[3], best = -2;
   const double tol = SNAP * fmin(a->bound, b->bound);
   double low = HUGE_VAL;
@@ -257,33 +260,33 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
   capsule_segment(a, pa, q, w);
   perp_place_back(pb, q, p);
   perp_turn_back(3, pb->R, w, u);
-  support_planes(h, p, u, &l);
+  support_planes(hull, p, u, &l);
   if (!(l.sep - a->radius < margin)) return 0;
-  if (l.sep > 0) segment_closest(h, p, u, &l);
+  if (l.sep > 0) segment_closest(hull, p, u, &l);
   if (!(l.sep - a->radius < margin)) return 0;
-  for (int f = 0; f < h->n_faces; f++) {
-    double x = perp_dot(3, h->n + 3 * f, l.n);
+  for (int f = 0; f < hull->n_faces; f++) {
+    double x = perp_dot(3, hull->n + 3 * f, l.n);
     if (x > best + 1e-12) best = x, face = f;
   }
   /* in these touches the hull is a: flipped at the end */
-  bool lies = fabs(perp_dot(3, u, h->n + 3 * face)) <= LYING * perp_norm(u);
+  bool lies = fabs(perp_dot(3, u, hull->n + 3 * face)) <= LYING * perp_norm(u);
   if (best >= NEAR && lies && isfinite(margin)) {
     double end[2][3];
     uint32_t id[2] = { perp_feature(PERP_VERTEX_B, 0, 0), perp_feature(PERP_VERTEX_B, 0, 1) };
     memcpy(end[0], p, sizeof p);
     perp_along(p, 1, u, end[1]);
-    int points = perp_cut_segment(h, face, end, id, tol);
+    int points = perp_cut_segment(hull, face, end, id, tol);
     for (int k = 0; k < points; k++) {
-      perp_touch *t = &out[count];
-      const double *n = h->n + 3 * face;
-      double s = perp_dot(3, n, end[k]) - h->d[face];
-      t->gap = s - a->radius;
-      t->feature = id[k];
-      perp_along(end[k], -s, n, t->p[0]);
-      perp_along(end[k], -a->radius, n, t->p[1]);
-      memcpy(t->n, n, 3 * sizeof *n);
+      perp_touch *touch = &out[count];
+      const double *n = hull->n + 3 * face;
+      double s = perp_dot(3, n, end[k]) - hull->d[face];
+      touch->gap = s - a->radius;
+      touch->feature = id[k];
+      perp_along(end[k], -s, n, touch->p[0]);
+      perp_along(end[k], -a->radius, n, touch->p[1]);
+      memcpy(touch->n, n, 3 * sizeof *n);
       low = fmin(low, s);
-      if (t->gap < margin) count++;
+      if (touch->gap < margin) count++;
     }
   }
   /* the face stands for the closest features only if it tells their distance */
@@ -296,10 +299,10 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
     count = 1;
   }
   for (int k = 0; k < count; k++) {
-    perp_touch t = out[k];
-    perp_place(pb, t.p[0], out[k].p[0]);
-    perp_place(pb, t.p[1], out[k].p[1]);
-    perp_turn(3, pb->R, t.n, out[k].n);
+    perp_touch touch = out[k];
+    perp_place(pb, touch.p[0], out[k].p[0]);
+    perp_place(pb, touch.p[1], out[k].p[1]);
+    perp_turn(3, pb->R, touch.n, out[k].n);
   }
   perp_touch_flip(count, out);
   return count;

@@ -30,7 +30,7 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
   const perp_surface *fa = &model->shape_def[shape_a].surface,
                      *fb = &model->shape_def[shape_b].surface;
   perp_pose lifted[2];
-  perp_touch t[PERP_MANIFOLD_MAX];
+  perp_touch touch[PERP_MANIFOLD_MAX];
   bool flip;
   perp_pair_fn *fn = pair_of(a->kind, b->kind, &flip);
   if (fn == NULL) return 0;
@@ -39,14 +39,14 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
     perp_lift(2, pose_b, &lifted[1]);
     pose_a = &lifted[0], pose_b = &lifted[1];
   }
-  int n = flip ? fn(b, pose_b, a, pose_a, margin, t) : fn(a, pose_a, b, pose_b, margin, t);
+  int n = flip ? fn(b, pose_b, a, pose_a, margin, touch) : fn(a, pose_a, b, pose_b, margin, touch);
   if (n == 0) return 0;
-  if (flip) perp_touch_flip(n, t);
+  if (flip) perp_touch_flip(n, touch);
   for (int i = 1; i < n; i++) /* of large hulls */
-    if (t[i].feature <= t[i - 1].feature) t[i].feature = t[i - 1].feature + 1;
+    if (touch[i].feature <= touch[i - 1].feature) touch[i].feature = touch[i - 1].feature + 1;
   const perp_surface surface = perp_surface_pair(model, fa, fb);
   for (int i = 0; i < n; i++)
-    perp_contact_write(shape_a, a->body, shape_b, b->body, &surface, &t[i], &contacts[i]);
+    perp_contact_write(shape_a, a->body, shape_b, b->body, &surface, &touch[i], &contacts[i]);
   return n;
 }
 
@@ -61,21 +61,21 @@ double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose
 {
   const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
   perp_pose pa, pb;
-  perp_touch t[PERP_MANIFOLD_MAX];
-  t[0] = (perp_touch){ .gap = HUGE_VAL };
+  perp_touch touch[PERP_MANIFOLD_MAX];
+  touch[0] = (perp_touch){ .gap = HUGE_VAL };
   bool flip;
   int best = 0;
   perp_pair_fn *fn = pair_of(a->kind, b->kind, &flip);
   perp_lift(model->dim, pose_a, &pa);
   perp_lift(model->dim, pose_b, &pb);
   if (fn != NULL) {
-    int count = flip ? fn(b, &pb, a, &pa, HUGE_VAL, t) : fn(a, &pa, b, &pb, HUGE_VAL, t);
-    if (flip) perp_touch_flip(count, t);
+    int count = flip ? fn(b, &pb, a, &pa, HUGE_VAL, touch) : fn(a, &pa, b, &pb, HUGE_VAL, touch);
+    if (flip) perp_touch_flip(count, touch);
     for (int i = 1; i < count; i++)
-      if (t[i].gap < t[best].gap) best = i;
+      if (touch[i].gap < touch[best].gap) best = i;
   }
-  pairs_give(t[best].p[0], p_a);
-  pairs_give(t[best].p[1], p_b);
-  pairs_give(t[best].n, n);
-  return t[best].gap;
+  pairs_give(touch[best].p[0], p_a);
+  pairs_give(touch[best].p[1], p_b);
+  pairs_give(touch[best].n, n);
+  return touch[best].gap;
 }

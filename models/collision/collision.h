@@ -35,15 +35,15 @@ typedef struct perp_contact {
 } perp_contact;
 
 /* Halfway between the two surfaces: impulse and counter-impulse then have one line of action. */
-static inline void perp_contact_middle(const perp_contact *x, double p[3])
+static inline void perp_contact_middle(const perp_contact *contact, double p[3])
 {
-  for (int i = 0; i < 3; i++) p[i] = 0.5 * (x->p[0][i] + x->p[1][i]);
+  for (int i = 0; i < 3; i++) p[i] = 0.5 * (contact->p[0][i] + contact->p[1][i]);
 }
 
 /* The body that says where the contact is from step to step: a moving one. */
-static inline int perp_contact_holder(const perp_contact *x)
+static inline int perp_contact_holder(const perp_contact *contact)
 {
-  return x->body[1] >= 0 ? x->body[1] : x->body[0];
+  return contact->body[1] >= 0 ? contact->body[1] : contact->body[0];
 }
 
 static inline uint64_t perp_contact_pair(uint64_t id)
@@ -88,37 +88,37 @@ typedef struct perp_collision perp_collision;
  * contacts than ever before. */
 perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double margin,
                                   perp_collision **out);
-void perp_collision_destroy(perp_collision *c);
-void perp_collision_margin(perp_collision *c, double margin);
+void perp_collision_destroy(perp_collision *collision);
+void perp_collision_margin(perp_collision *collision, double margin);
 /* From now on contacts of find are those of shapes grown by half the tolerance each (>= 0, m):
  * their gap is the separation less the tolerance (Cline 2002, eq. 4.11), and gaps below the margin
  * are found.  0: the shapes themselves, as created. */
-void perp_collision_tolerance(perp_collision *c, double tolerance);
+void perp_collision_tolerance(perp_collision *collision, double tolerance);
 /* Pairs of bodies at rest (rest [bodies] not 0, borrowed; NULL: none) among each other and with the
  * world are passed over by find. */
-void perp_collision_rest(perp_collision *c, const unsigned char *rest);
+void perp_collision_rest(perp_collision *collision, const unsigned char *rest);
 /* All contacts at the poses (indexed by body; pose[-1], PERP_WORLD, is the world and must be
  * valid), ordered by (shape_a, shape_b, id).  The array lives until the next call.  O(shapes +
  * overlaps) for small motions since the call before. */
-perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pose *pose,
+perp_status perp_collision_find(perp_ctx *ctx, perp_collision *collision, const perp_pose *pose,
                                 const perp_contact **contacts, int *n);
 /* Smallest signed distance over the pairs that may touch and are nearer than the margin (exact
  * then); above the margin, at worst infinity, when there are none; NaN (and ctx says why) when a
  * pose is not finite.  What bisection asks. */
-double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose *pose);
+double perp_collision_deepest(perp_ctx *ctx, perp_collision *collision, const perp_pose *pose);
 /* Does a pair that may touch come nearer than `target` (m) on the way from q0 to q1 [nq] (straight,
  * see perp_time_of_impact), where it may go unseen at both ends: pairs of which one moves by more
  * than half of its least width?  Not those of which skip says so (shape_a < shape_b), nor planes,
  * which have no other side.  O(shapes) when nothing is fast, each fast shape against all others
  * else. */
 typedef bool perp_pair_filter(void *user, int shape_a, int shape_b);
-bool perp_collision_crosses(const perp_collision *c, const double *q0, const double *q1,
+bool perp_collision_crosses(const perp_collision *collision, const double *q0, const double *q1,
                             double target, perp_pair_filter *skip, void *user);
 /* May two shapes touch: not of one body or group, nor of joined bodies unless one of them asks for
  * it (shape.h).  O(joints of a body). */
-bool perp_collision_may_touch(const perp_collision *c, int shape_a, int shape_b);
+bool perp_collision_may_touch(const perp_collision *collision, int shape_a, int shape_b);
 /* Pairs the broad phase handed to the narrow phase in the last find, and contacts found. */
-void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts);
+void perp_collision_counters(const perp_collision *collision, int64_t *pairs, int64_t *contacts);
 
 /* ---- time of impact ---- */
 

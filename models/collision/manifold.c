@@ -23,18 +23,18 @@ static void manifold_order(int n, perp_touch *t)
   }
 }
 
-void perp_touch_flip(int n, perp_touch *t)
+void perp_touch_flip(int n, perp_touch *touch)
 {
   for (int k = 0; k < n; k++) {
     for (int i = 0; i < 3; i++) {
-      double x = t[k].p[0][i];
-      t[k].p[0][i] = t[k].p[1][i];
-      t[k].p[1][i] = x;
-      t[k].n[i] = -t[k].n[i];
+      double x = touch[k].p[0][i];
+      touch[k].p[0][i] = touch[k].p[1][i];
+      touch[k].p[1][i] = x;
+      touch[k].n[i] = -touch[k].n[i];
     }
-    t[k].feature = manifold_flipped(t[k].feature);
+    touch[k].feature = manifold_flipped(touch[k].feature);
   }
-  manifold_order(n, t);
+  manifold_order(n, touch);
 }
 
 /* In the order of identities, a later point must be better by more than the tie: rounding does not
@@ -42,25 +42,25 @@ void perp_touch_flip(int n, perp_touch *t)
 static const double tie = 1e-6;
 
 /* The points kept of n > PERP_MANIFOLD_CONVEX, which are in order, if the first of them is one. */
-static int manifold_keep(int n, perp_touch *t, double size, int first)
+static int manifold_keep(int n, perp_touch *touch, double size, int first)
 {
   int keep[PERP_MANIFOLD_CONVEX] = { first };
-  const double *o = t[keep[0]].p[0], *normal = t[keep[0]].n;
+  const double *o = touch[keep[0]].p[0], *normal = touch[keep[0]].n;
   double far = 0, left = 0, right = 0, u[3], r[3], c[3];
   keep[1] = keep[2] = keep[3] = -1;
   for (int i = 0; i < n; i++) {
-    perp_sub(t[i].p[0], o, r);
+    perp_sub(touch[i].p[0], o, r);
     double d = perp_dot(3, r, r);
     if (d > far * (1 + tie)) far = d, keep[1] = i;
   }
   if (keep[1] < 0) { /* all in one place */
-    t[0] = t[keep[0]];
+    touch[0] = touch[keep[0]];
     return 1;
   }
-  perp_sub(t[keep[1]].p[0], o, u);
+  perp_sub(touch[keep[1]].p[0], o, u);
   double least = tie * size * sqrt(far); /* area below which points lie on the line */
   for (int i = 0; i < n; i++) {
-    perp_sub(t[i].p[0], o, r);
+    perp_sub(touch[i].p[0], o, r);
     perp_cross(u, r, c);
     double area = perp_dot(3, c, normal);
     if (area > fmax(left * (1 + tie), least)) left = area, keep[2] = i;
@@ -69,37 +69,37 @@ static int manifold_keep(int n, perp_touch *t, double size, int first)
   int count = 0;
   perp_touch out[PERP_MANIFOLD_CONVEX];
   for (int i = 0; i < n; i++) /* again in the order of identities */
-    if (i == keep[0] || i == keep[1] || i == keep[2] || i == keep[3]) out[count++] = t[i];
-  memcpy(t, out, (size_t)count * sizeof *t);
+    if (i == keep[0] || i == keep[1] || i == keep[2] || i == keep[3]) out[count++] = touch[i];
+  memcpy(touch, out, (size_t)count * sizeof *touch);
   return count;
 }
 
-int perp_manifold_reduce(int n, perp_touch *t, double size)
+int perp_manifold_reduce(int n, perp_touch *touch, double size)
 {
   int first = 0;
-  manifold_order(n, t);
+  manifold_order(n, touch);
   if (n <= PERP_MANIFOLD_CONVEX) return n;
   for (int i = 1; i < n; i++)
-    if (t[i].gap < t[first].gap - tie * size) first = i;
-  return manifold_keep(n, t, size, first);
+    if (touch[i].gap < touch[first].gap - tie * size) first = i;
+  return manifold_keep(n, touch, size, first);
 }
 
-int perp_manifold_spread(int n, perp_touch *t, double size)
+int perp_manifold_spread(int n, perp_touch *touch, double size)
 {
   double low = HUGE_VAL, middle[3] = { 0 }, far = -1;
   int first = 0;
-  manifold_order(n, t);
+  manifold_order(n, touch);
   if (n <= PERP_MANIFOLD_CONVEX) return n;
   for (int i = 0; i < n; i++) {
-    low = fmin(low, t[i].gap);
-    perp_along(middle, 1.0 / n, t[i].p[0], middle);
+    low = fmin(low, touch[i].gap);
+    perp_along(middle, 1.0 / n, touch[i].p[0], middle);
   }
   for (int i = 0; i < n; i++) {
     double r[3];
-    if (t[i].gap > low + tie * size) continue;
-    perp_sub(t[i].p[0], middle, r);
+    if (touch[i].gap > low + tie * size) continue;
+    perp_sub(touch[i].p[0], middle, r);
     const double d = perp_dot(3, r, r);
     if (d > far * (1 + tie)) far = d, first = i;
   }
-  return manifold_keep(n, t, size, first);
+  return manifold_keep(n, touch, size, first);
 }

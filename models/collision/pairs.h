@@ -32,14 +32,14 @@ PERP_INLINE uint32_t perp_feature(int type, int a, int b)
 /* ---- manifold.c ---- */
 
 /* The points with a and b exchanged, in the order of their features. */
-void perp_touch_flip(int n, perp_touch *t);
+void perp_touch_flip(int n, perp_touch *touch);
 /* Keep at most PERP_MANIFOLD_CONVEX of n points, in the order of their features: a deepest one, the
  * one farthest from it, then those that add most area.  size: length that rounding is measured
  * by. */
-int perp_manifold_reduce(int n, perp_touch *t, double size);
+int perp_manifold_reduce(int n, perp_touch *touch, double size);
 /* The same of points some of which lie between others: of those that are deepest the one farthest
  * from the middle is kept. */
-int perp_manifold_spread(int n, perp_touch *t, double size);
+int perp_manifold_spread(int n, perp_touch *touch, double size);
 
 /* ---- round.c: segments ---- */
 
@@ -59,7 +59,7 @@ double perp_onto(const double p[3], const double u[3], const double x[3]);
 /* Two balls of radius ra, rb around x, y; normal `spare` when the centres coincide.  Written
  * whatever the gap. */
 void perp_balls(const double x[3], double ra, const double y[3], double rb, const double spare[3],
-                uint32_t feature, perp_touch *t);
+                uint32_t feature, perp_touch *touch);
 /* Cut a segment to its part between the side planes of a face (tol beyond them counts as inside);
  * id: features of its ends, renamed where they are cut: the hull is a, the segment edge 0 of b.
  * Points left: 2 or 0. */
@@ -86,26 +86,26 @@ perp_pair_fn *perp_pair_of_solids(perp_shape_kind a, perp_shape_kind b, bool *fl
 perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip);
 /* The pair of balls itself: perp_sphere_sphere without poses. */
 bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
-                    perp_touch *t);
+                    perp_touch *touch);
 
 PERP_INLINE void perp_contact_write(int shape_a, int body_a, int shape_b, int body_b,
-                                    const perp_surface *surface, const perp_touch *t,
-                                    perp_contact *c)
+                                    const perp_surface *surface, const perp_touch *touch,
+                                    perp_contact *contact)
 {
-  c->shape[0] = shape_a;
-  c->shape[1] = shape_b;
-  c->body[0] = body_a;
-  c->body[1] = body_b;
-  c->id = (uint64_t)shape_a << 44 | (uint64_t)shape_b << 24 | t->feature;
+  contact->shape[0] = shape_a;
+  contact->shape[1] = shape_b;
+  contact->body[0] = body_a;
+  contact->body[1] = body_b;
+  contact->id = (uint64_t)shape_a << 44 | (uint64_t)shape_b << 24 | touch->feature;
   for (int i = 0; i < 3; i++) {
-    c->p[0][i] = t->p[0][i];
-    c->p[1][i] = t->p[1][i];
-    c->n[i] = t->n[i];
+    contact->p[0][i] = touch->p[0][i];
+    contact->p[1][i] = touch->p[1][i];
+    contact->n[i] = touch->n[i];
   }
-  c->gap = t->gap;
-  c->mu = surface->mu;
-  c->mu_dynamic = surface->mu_dynamic;
-  c->e = surface->restitution;
+  contact->gap = touch->gap;
+  contact->mu = surface->mu;
+  contact->mu_dynamic = surface->mu_dynamic;
+  contact->e = surface->restitution;
 }
 
 #endif

@@ -26,9 +26,9 @@ static void piece_unit(double u[3])
 }
 
 /* face 2 + k at the edge u from corner k; down: unit, towards the bottom */
-static void piece_side(perp_piece *p, int k, const double u[3], const double down[3])
+static void piece_side(perp_piece *piece, int k, const double u[3], const double down[3])
 {
-  double *n = p->n + 3 * (PERP_PIECE_SIDES + k), *side = p->side + 3 * piece_start[2 + k];
+  double *n = piece->n + 3 * (PERP_PIECE_SIDES + k), *side = piece->side + 3 * piece_start[2 + k];
   perp_cross(down, u, n); /* as u x m for down = -m */
   piece_unit(n);
   perp_cross(n, u, side); /* beyond the edge above, which runs backwards: -u x n */
@@ -38,69 +38,69 @@ static void piece_side(perp_piece *p, int k, const double u[3], const double dow
     side[6 + i] = -side[i];
     side[9 + i] = -side[3 + i];
   }
-  p->d[2 + k] = perp_dot(3, n, p->v + 3 * k);
+  piece->d[2 + k] = perp_dot(3, n, piece->v + 3 * k);
 }
 
-void perp_piece_set(perp_piece *p, const perp_mesh *mesh, int t)
+void perp_piece_set(perp_piece *piece, const perp_mesh *mesh, int t)
 {
   const double *m = mesh->n + 3 * t, depth = mesh->field ? mesh->depth : 0;
   double down[3], c[3] = { 0 }, bound = 0;
   for (int i = 0; i < 3; i++) down[i] = mesh->field ? -mesh->R[6 + i] : -m[i];
   for (int k = 0; k < 3; k++) {
-    memcpy(p->v + 3 * k, mesh->v + 3 * mesh->tri[3 * t + k], 3 * sizeof *p->v);
-    perp_along(p->v + 3 * k, depth, down, p->v + 9 + 3 * k);
-    perp_along(c, 1.0 / 3, p->v + 3 * k, c);
+    memcpy(piece->v + 3 * k, mesh->v + 3 * mesh->tri[3 * t + k], 3 * sizeof *piece->v);
+    perp_along(piece->v + 3 * k, depth, down, piece->v + 9 + 3 * k);
+    perp_along(c, 1.0 / 3, piece->v + 3 * k, c);
   }
-  memcpy(p->n, m, 3 * sizeof *m);
-  for (int i = 0; i < 3; i++) p->n[3 + i] = -m[i];
+  memcpy(piece->n, m, 3 * sizeof *m);
+  for (int i = 0; i < 3; i++) piece->n[3 + i] = -m[i];
   for (int f = 0; f < 2; f++) /* the mean offset, as of all faces */
-    p->d[f] = (perp_dot(3, p->n + 3 * f, p->v + 9 * f) +
-               perp_dot(3, p->n + 3 * f, p->v + 9 * f + 3) +
-               perp_dot(3, p->n + 3 * f, p->v + 9 * f + 6)) /
-              3;
+    piece->d[f] = (perp_dot(3, piece->n + 3 * f, piece->v + 9 * f) +
+                   perp_dot(3, piece->n + 3 * f, piece->v + 9 * f + 3) +
+                   perp_dot(3, piece->n + 3 * f, piece->v + 9 * f + 6)) /
+                  3;
   for (int k = 0; k < 3; k++) {
     const int next = (k + 1) % 3;
     double u[3], r[3];
-    perp_sub(p->v + 3 * next, p->v + 3 * k, u);
-    memcpy(p->dir + 3 * k, u, sizeof u);
+    perp_sub(piece->v + 3 * next, piece->v + 3 * k, u);
+    memcpy(piece->dir + 3 * k, u, sizeof u);
     for (int i = 0; i < 3; i++) {
-      p->dir[9 + 3 * k + i] = -u[i];
-      p->dir[18 + 3 * k + i] = depth * down[i];
+      piece->dir[9 + 3 * k + i] = -u[i];
+      piece->dir[18 + 3 * k + i] = depth * down[i];
     }
-    perp_cross(u, m, p->side + 3 * k);
-    piece_unit(p->side + 3 * k);
+    perp_cross(u, m, piece->side + 3 * k);
+    piece_unit(piece->side + 3 * k);
     /* the loop below is that above, backwards: its first edge is the last one */
-    memcpy(p->side + 9 + 3 * (2 - k), p->side + 3 * k, sizeof u);
-    piece_side(p, k, u, down);
-    perp_sub(p->v + 3 * k, c, r);
+    memcpy(piece->side + 9 + 3 * (2 - k), piece->side + 3 * k, sizeof u);
+    piece_side(piece, k, u, down);
+    perp_sub(piece->v + 3 * k, c, r);
     bound = fmax(bound, perp_norm(r));
   }
-  p->hull = (perp_hull){ .dim = 3,
-                         .n_vertices = 6,
-                         .n_faces = 5,
-                         .n_edges = 9,
-                         .n_half = 18,
-                         .n_axes = 4,
-                         .v = p->v,
-                         .n = p->n,
-                         .d = p->d,
-                         .side = p->side,
-                         .dir = p->dir,
-                         .start = piece_start,
-                         .loop = piece_loop,
-                         .rim = piece_rim,
-                         .edge = piece_edge,
-                         .star = piece_star,
-                         .fan = piece_fan,
-                         .axis = piece_axis,
-                         .edges = piece_edges,
-                         .piece = true };
-  p->shape = (perp_shape){ .kind = PERP_SHAPE_POLYTOPE,
-                           .dim = 3,
-                           .body = -1,
-                           .c = { c[0], c[1], c[2] },
-                           .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 },
-                           .bound = bound,
-                           .reach = bound + perp_norm(c),
-                           .hull = &p->hull };
+  piece->hull = (perp_hull){ .dim = 3,
+                             .n_vertices = 6,
+                             .n_faces = 5,
+                             .n_edges = 9,
+                             .n_half = 18,
+                             .n_axes = 4,
+                             .v = piece->v,
+                             .n = piece->n,
+                             .d = piece->d,
+                             .side = piece->side,
+                             .dir = piece->dir,
+                             .start = piece_start,
+                             .loop = piece_loop,
+                             .rim = piece_rim,
+                             .edge = piece_edge,
+                             .star = piece_star,
+                             .fan = piece_fan,
+                             .axis = piece_axis,
+                             .edges = piece_edges,
+                             .piece = true };
+  piece->shape = (perp_shape){ .kind = PERP_SHAPE_POLYTOPE,
+                               .dim = 3,
+                               .body = -1,
+                               .c = { c[0], c[1], c[2] },
+                               .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 },
+                               .bound = bound,
+                               .reach = bound + perp_norm(c),
+                               .hull = &piece->hull };
 }

@@ -18,6 +18,6 @@ typedef struct perp_piece {
 enum { PERP_PIECE_TOP, PERP_PIECE_BOTTOM, PERP_PIECE_SIDES };
 
 /* Triangle t of a mesh, in the frame of the mesh.  No allocation. */
-void perp_piece_set(perp_piece *p, const perp_mesh *mesh, int t);
+void perp_piece_set(perp_piece *piece, const perp_mesh *mesh, int t);
 
 #endif

@@ -16,19 +16,19 @@ typedef struct perp_seen {
   double centre[3], half[3][3];              /* of a box: half axes */
 } perp_seen;
 
-PERP_INLINE bool perp_hull_is_small(const perp_hull *h)
+PERP_INLINE bool perp_hull_is_small(const perp_hull *hull)
 {
-  return h->n_vertices <= PERP_HULL_SMALL;
+  return hull->n_vertices <= PERP_HULL_SMALL;
 }
 
-PERP_INLINE void perp_seen_vertex(const perp_seen *s, int i, double v[3])
+PERP_INLINE void perp_seen_vertex(const perp_seen *seen, int i, double v[3])
 {
-  if (perp_hull_is_small(s->h)) {
-    for (int k = 0; k < 3; k++) v[k] = s->v[3 * i + k];
+  if (perp_hull_is_small(seen->h)) {
+    for (int k = 0; k < 3; k++) v[k] = seen->v[3 * i + k];
     return;
   }
-  perp_turn(3, s->R, s->h->v + 3 * i, v);
-  for (int k = 0; k < 3; k++) v[k] += s->x[k];
+  perp_turn(3, seen->R, seen->h->v + 3 * i, v);
+  for (int k = 0; k < 3; k++) v[k] += seen->x[k];
 }
 
 /* Closest or deepest features of two hulls in the frame of a; n from a to b. */
@@ -51,17 +51,17 @@ typedef struct perp_hull_pair {
 /* ---- polytope_features.c ---- */
 
 /* A vertex with the least n . v, of equal ones of a small hull the first; *low: that value. */
-int perp_seen_lowest(const perp_seen *s, const double n[3], double *low);
-void perp_hull_pair_set(perp_hull_pair *p, const perp_shape *a, const perp_pose *pa,
+int perp_seen_lowest(const perp_seen *seen, const double n[3], double *low);
+void perp_hull_pair_set(perp_hull_pair *pair, const perp_shape *a, const perp_pose *pa,
                         const perp_shape *b, const perp_pose *pb);
 /* The supporting plane of largest separation: BY_FACE_A, BY_FACE_B or BY_EDGES, sep and n.  Ends
  * early with some plane that separates by `enough`. */
-void perp_hull_separate(const perp_hull_pair *p, double enough, perp_features *f);
+void perp_hull_separate(const perp_hull_pair *pair, double enough, perp_features *features);
 /* BY_EDGES: pa, pb on the edges, clamped to them; returns their distance. */
-double perp_hull_edge_witness(const perp_hull_pair *p, perp_features *f);
-/* BY_CLOSEST: pa, pb, n and sep of disjoint hulls, by all pairs of features; f->n on entry: normal
- * of a plane between them. */
-void perp_hull_closest(const perp_hull_pair *p, perp_features *f);
+double perp_hull_edge_witness(const perp_hull_pair *pair, perp_features *features);
+/* BY_CLOSEST: pa, pb, n and sep of disjoint hulls, by all pairs of features; features->n on entry:
+ * normal of a plane between them. */
+void perp_hull_closest(const perp_hull_pair *pair, perp_features *features);
 
 /* ---- polytope_clip.c ---- */
 
@@ -71,6 +71,6 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
                           double size, double tol, perp_touch *out);
 /* BY_FACE_A, BY_FACE_B: pa, pb from the point of the other hull's edges that is deepest under (or
  * nearest over) the face. */
-void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f);
+void perp_hull_face_witness(const perp_hull_pair *pair, perp_features *features);
 
 #endif

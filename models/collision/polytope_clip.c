@@ -55,11 +55,11 @@ static int polytope_clip_cut(int n, const corner *in, const double *s, int edge,
 }
 
 /* the vertex that two edges share, or -1 */
-static int shared_vertex(const perp_hull *h, int e, int f)
+static int shared_vertex(const perp_hull *hull, int e, int f)
 {
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < 2; j++)
-      if (h->edge[4 * e + i] == h->edge[4 * f + j]) return h->edge[4 * e + i];
+      if (hull->edge[4 * e + i] == hull->edge[4 * f + j]) return hull->edge[4 * e + i];
   return -1;
 }
 
@@ -99,40 +99,40 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
                           double size, double tol, perp_touch *out)
 {
   const double *n = ref->n + 3 * face;
-  const perp_hull *h = inc->h;
-  perp_touch t[CORNERS_MAX];
+  const perp_hull *hull = inc->h;
+  perp_touch touch[CORNERS_MAX];
   int count = 0;
   double low, facing = HUGE_VAL;
   const int support = perp_seen_lowest(inc, n, &low);
   if (low - ref->d[face] >= margin) return 0;
-  int opposed = h->fan[h->star[support]];
-  for (int k = h->star[support]; k < h->star[support + 1]; k++) {
+  int opposed = hull->fan[hull->star[support]];
+  for (int k = hull->star[support]; k < hull->star[support + 1]; k++) {
     double m[3];
-    perp_turn(3, inc->R, h->n + 3 * h->fan[k], m);
+    perp_turn(3, inc->R, hull->n + 3 * hull->fan[k], m);
     double x = perp_dot(3, m, n);
-    if (x < facing - PERP_HULL_SNAP) facing = x, opposed = h->fan[k];
+    if (x < facing - PERP_HULL_SNAP) facing = x, opposed = hull->fan[k];
   }
-  int first = h->start[opposed], corners = h->start[opposed + 1] - first;
+  int first = hull->start[opposed], corners = hull->start[opposed + 1] - first;
   corner ring[2][CORNERS_MAX], *now = ring[0];
-  if (h->dim == 2) {
+  if (hull->dim == 2) {
     double p[2][3];
     uint32_t id[2];
     for (int i = 0; i < 2; i++) {
-      int v = h->loop[first + i];
+      int v = hull->loop[first + i];
       perp_seen_vertex(inc, v, p[i]);
       id[i] = perp_feature(PERP_VERTEX_B, 0, v);
     }
     corners = perp_cut_segment(ref, face, p, id, tol);
     for (int i = 0; i < corners; i++) {
-      memcpy(t[i].p[1], p[i], sizeof p[i]);
-      t[i].feature = id[i];
+      memcpy(touch[i].p[1], p[i], sizeof p[i]);
+      touch[i].feature = id[i];
     }
   } else {
     for (int k = 0; k < corners; k++) {
-      int v = h->loop[first + k];
+      int v = hull->loop[first + k];
       perp_seen_vertex(inc, v, now[k].p);
       now[k].vertex = v;
-      now[k].out = h->rim[first + k];
+      now[k].out = hull->rim[first + k];
     }
     for (int k = ref->start[face]; k < ref->start[face + 1] && corners > 0; k++) {
       double s[CORNERS_MAX];
@@ -142,23 +142,23 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
       now = next;
     }
     for (int k = 0; k < corners; k++) {
-      memcpy(t[k].p[1], now[k].p, sizeof t[k].p[1]);
-      t[k].feature = corner_feature(ref, &now[k > 0 ? k - 1 : corners - 1], &now[k]);
+      memcpy(touch[k].p[1], now[k].p, sizeof touch[k].p[1]);
+      touch[k].feature = corner_feature(ref, &now[k > 0 ? k - 1 : corners - 1], &now[k]);
     }
   }
   for (int k = 0; k < corners; k++) {
-    double gap = perp_dot(3, n, t[k].p[1]) - ref->d[face];
+    double gap = perp_dot(3, n, touch[k].p[1]) - ref->d[face];
     if (!(gap < margin)) continue;
-    t[count] = t[k];
-    t[count].gap = gap;
-    memcpy(t[count].n, n, 3 * sizeof *n);
-    perp_along(t[count].p[1], -gap, n, t[count].p[0]);
+    touch[count] = touch[k];
+    touch[count].gap = gap;
+    memcpy(touch[count].n, n, 3 * sizeof *n);
+    perp_along(touch[count].p[1], -gap, n, touch[count].p[0]);
     /* the exact question: the deepest point alone */
-    if (isinf(margin) && count > 0 && gap < t[0].gap) t[0] = t[count];
+    if (isinf(margin) && count > 0 && gap < touch[0].gap) touch[0] = touch[count];
     if (!isinf(margin) || count == 0) count++;
   }
-  count = perp_manifold_reduce(count, t, size);
-  memcpy(out, t, (size_t)count * sizeof *t);
+  count = perp_manifold_reduce(count, touch, size);
+  memcpy(out, touch, (size_t)count * sizeof *touch);
   return count;
 }
 
@@ -184,18 +184,20 @@ static bool polytope_clip_edges(const perp_hull *ref, int face, const perp_seen 
   return low < HUGE_VAL;
 }
 
-void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f)
+void perp_hull_face_witness(const perp_hull_pair *pair, perp_features *features)
 {
-  const bool of_a = f->kind == PERP_BY_FACE_A;
-  const perp_hull *ref = of_a ? p->a : p->b;
-  const perp_seen *inc = of_a ? &p->bs : &p->as;
+  const bool of_a = features->kind == PERP_BY_FACE_A;
+  const perp_hull *ref = of_a ? pair->a : pair->b;
+  const perp_seen *inc = of_a ? &pair->bs : &pair->as;
   double v[3], apart;
-  const int low = perp_seen_lowest(inc, ref->n + 3 * f->face, &apart);
+  const int low = perp_seen_lowest(inc, ref->n + 3 * features->face, &apart);
   /* an edge that lies along the face: its vertices may both be beside it */
-  if (ref->dim == 2 || !polytope_clip_edges(ref, f->face, inc, PERP_HULL_EXACT * p->size, v))
+  if (ref->dim == 2 ||
+      !polytope_clip_edges(ref, features->face, inc, PERP_HULL_EXACT * pair->size, v))
     perp_seen_vertex(inc, low, v);
-  memcpy(of_a ? f->pb : f->pa, v, sizeof v);
-  if (!of_a) perp_place(&p->ab, v, f->pa);
-  perp_along(of_a ? f->pb : f->pa, of_a ? -f->sep : f->sep, f->n, of_a ? f->pa : f->pb);
-  f->id = perp_feature(of_a ? PERP_VERTEX_B : PERP_VERTEX_A, 0, low);
+  memcpy(of_a ? features->pb : features->pa, v, sizeof v);
+  if (!of_a) perp_place(&pair->ab, v, features->pa);
+  perp_along(of_a ? features->pb : features->pa, of_a ? -features->sep : features->sep, features->n,
+             of_a ? features->pa : features->pb);
+  features->id = perp_feature(of_a ? PERP_VERTEX_B : PERP_VERTEX_A, 0, low);
 }

@@ -58,28 +58,28 @@ double perp_segments(const double p[3], const double u[3], const double q[3], co
 }
 
 void perp_balls(const double x[3], double ra, const double y[3], double rb, const double spare[3],
-                uint32_t feature, perp_touch *t)
+                uint32_t feature, perp_touch *touch)
 {
   double d[3];
   perp_sub(y, x, d);
   double len = perp_norm(d);
   /* below that the difference is rounding of the centres */
   bool apart = len > 1e-10 * (ra + rb);
-  for (int i = 0; i < 3; i++) t->n[i] = apart ? d[i] / len : spare[i];
-  perp_along(x, ra, t->n, t->p[0]);
-  perp_along(y, -rb, t->n, t->p[1]);
-  t->gap = perp_dot(3, t->n, d) - (ra + rb);
-  t->feature = feature;
+  for (int i = 0; i < 3; i++) touch->n[i] = apart ? d[i] / len : spare[i];
+  perp_along(x, ra, touch->n, touch->p[0]);
+  perp_along(y, -rb, touch->n, touch->p[1]);
+  touch->gap = perp_dot(3, touch->n, d) - (ra + rb);
+  touch->feature = feature;
 }
 
 /* coincident centres part along y, which exists in the plane as well */
 static const double UP[3] = { 0, 1, 0 };
 
 bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
-                    perp_touch *t)
+                    perp_touch *touch)
 {
-  perp_balls(x, ra, y, rb, UP, 0, t);
-  return t->gap < margin;
+  perp_balls(x, ra, y, rb, UP, 0, touch);
+  return touch->gap < margin;
 }
 
 int perp_sphere_sphere(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
@@ -95,18 +95,18 @@ int perp_sphere_sphere(const perp_shape *a, const perp_pose *pa, const perp_shap
 
 /* ball around x against a half-space */
 static void ball_plane(const double x[3], double radius, const perp_shape *plane,
-                       const perp_pose *pose, uint32_t feature, perp_touch *t)
+                       const perp_pose *pose, uint32_t feature, perp_touch *touch)
 {
   double n[3], o[3], d[3];
   perp_turn(3, pose->R, plane->axis, n);
   perp_place(pose, plane->c, o);
   perp_sub(x, o, d);
   double height = perp_dot(3, n, d);
-  t->gap = height - radius;
-  perp_along(x, -radius, n, t->p[0]);
-  perp_along(x, -height, n, t->p[1]);
-  for (int i = 0; i < 3; i++) t->n[i] = -n[i];
-  t->feature = feature;
+  touch->gap = height - radius;
+  perp_along(x, -radius, n, touch->p[0]);
+  perp_along(x, -height, n, touch->p[1]);
+  for (int i = 0; i < 3; i++) touch->n[i] = -n[i];
+  touch->feature = feature;
 }
 
 int perp_sphere_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
@@ -134,26 +134,26 @@ int perp_capsule_plane(const perp_shape *a, const perp_pose *pa, const perp_shap
 
 /* ---- sphere and hull ---- */
 
-double perp_hull_point(const perp_hull *h, const double x[3], double on[3], double n[3])
+double perp_hull_point(const perp_hull *hull, const double x[3], double on[3], double n[3])
 {
   int face = 0;
   bool over = false; /* the foot of x is within the face */
   double depth = -HUGE_VAL;
-  for (int f = 0; f < h->n_faces && !over; f++) {
-    double s = perp_dot(3, h->n + 3 * f, x) - h->d[f];
+  for (int f = 0; f < hull->n_faces && !over; f++) {
+    double s = perp_dot(3, hull->n + 3 * f, x) - hull->d[f];
     over = s > 0;
-    for (int k = h->start[f]; k < h->start[f + 1] && over; k++) {
+    for (int k = hull->start[f]; k < hull->start[f + 1] && over; k++) {
       double r[3];
-      perp_sub(x, h->v + 3 * h->loop[k], r);
-      over = perp_dot(3, h->side + 3 * k, r) <= 0;
+      perp_sub(x, hull->v + 3 * hull->loop[k], r);
+      over = perp_dot(3, hull->side + 3 * k, r) <= 0;
     }
     /* when over, the plane of the face parts x from the hull: nothing is nearer */
     if (over || s > depth) depth = s, face = f;
   }
   if (depth > 0 && !over) {
     double best = HUGE_VAL, len;
-    for (int e = 0; e < h->n_edges; e++) {
-      const double *v = h->v + 3 * h->edge[4 * e], *u = h->dir + 3 * e;
+    for (int e = 0; e < hull->n_edges; e++) {
+      const double *v = hull->v + 3 * hull->edge[4 * e], *u = hull->dir + 3 * e;
       double y[3], r[3];
       perp_along(v, perp_onto(v, u, x), u, y);
       perp_sub(x, y, r);
@@ -168,7 +168,7 @@ double perp_hull_point(const perp_hull *h, const double x[3], double on[3], doub
       return len;
     }
   }
-  for (int i = 0; i < 3; i++) n[i] = h->n[3 * face + i];
+  for (int i = 0; i < 3; i++) n[i] = hull->n[3 * face + i];
   perp_along(x, -depth, n, on);
   return depth;
 }

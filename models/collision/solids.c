@@ -15,28 +15,28 @@
 static const double NEAR = 0.03; /* rad: 1.8 degrees, as in polytope_pairs.c */
 static const double SNAP = 1e-6; /* of the size of the smaller shape */
 
-static uint32_t solids_feature(const perp_patch_point *p)
+static uint32_t solids_feature(const perp_patch_point *point)
 {
-  if (p->ib >= 0) return perp_feature(PERP_VERTEX_B, 0, p->ib & 0x7ff);
-  if (p->ia >= 0) return perp_feature(PERP_VERTEX_A, 0, p->ia & 0x7ff);
-  return perp_feature(PERP_EDGES, (-2 - p->ia) & 0x7ff, (-2 - p->ib) & 0x7ff);
+  if (point->ib >= 0) return perp_feature(PERP_VERTEX_B, 0, point->ib & 0x7ff);
+  if (point->ia >= 0) return perp_feature(PERP_VERTEX_A, 0, point->ia & 0x7ff);
+  return perp_feature(PERP_EDGES, (-2 - point->ia) & 0x7ff, (-2 - point->ib) & 0x7ff);
 }
 
 /* The deepest pair `first`, and those of n points that lie above the margin; the pair alone where
  * these are deeper than it by more than the turn between their normals explains. */
-static int solids_manifold(const perp_touch *first, int n, perp_touch *t, double size,
+static int solids_manifold(const perp_touch *first, int n, perp_touch *touch, double size,
                            perp_touch *out)
 {
   double low = HUGE_VAL;
-  for (int k = 0; k < n; k++) low = fmin(low, t[k].gap);
+  for (int k = 0; k < n; k++) low = fmin(low, touch[k].gap);
   if (n == 0 || low < first->gap - 0.05 * fabs(first->gap) - SNAP * size) {
     *out = *first;
     return 1;
   }
   /* more than what perp_manifold_reduce takes for the same depth */
-  if (low > first->gap + 2 * SNAP * size) t[n++] = *first;
-  n = perp_manifold_reduce(n, t, size);
-  memcpy(out, t, (size_t)n * sizeof *t);
+  if (low > first->gap + 2 * SNAP * size) touch[n++] = *first;
+  n = perp_manifold_reduce(n, touch, size);
+  memcpy(out, touch, (size_t)n * sizeof *touch);
   return n;
 }
 
@@ -84,7 +84,7 @@ int perp_solid_solid(const perp_shape *a, const perp_pose *pa, const perp_shape 
 int perp_plane_solid(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                      const perp_pose *pb, double margin, perp_touch *out)
 {
-  perp_convex c;
+  perp_convex convex;
   perp_patch patch;
   perp_touch first = { .feature = perp_feature(PERP_VERTICES, 0, 0) }, t[PERP_PATCH_CORNERS + 1];
   double o[3], origin[3], down[3], s[3], r[3];
@@ -92,11 +92,11 @@ int perp_plane_solid(const perp_shape *a, const perp_pose *pa, const perp_shape 
   perp_turn(3, pa->R, a->axis, first.n);
   perp_place(pa, a->c, o);
   perp_place(pb, b->c, origin);
-  perp_convex_set(&c, b, pb, origin);
+  perp_convex_set(&convex, b, pb, origin);
   for (int i = 0; i < 3; i++) down[i] = -first.n[i];
   perp_sub(origin, o, r);
   const double height = perp_dot(3, first.n, r);
-  perp_convex_support(&c, down, s);
+  perp_convex_support(&convex, down, s);
   first.gap = height + perp_dot(3, first.n, s);
   if (!(first.gap < margin)) return 0;
   perp_along(origin, 1, s, first.p[1]);
@@ -105,7 +105,7 @@ int perp_plane_solid(const perp_shape *a, const perp_pose *pa, const perp_shape 
     *out = first;
     return 1;
   }
-  perp_convex_patch(&c, down, NEAR, &patch);
+  perp_convex_patch(&convex, down, NEAR, &patch);
   for (int k = 0; k < patch.n && patch.n > 1; k++) {
     perp_touch *x = &t[n];
     *x = first;

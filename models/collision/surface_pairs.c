@@ -58,12 +58,12 @@ static uint32_t surface_name(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* Features of the piece by numbers of the mesh.  feature: of the pair (a, piece). */
-static uint32_t surface_feature(const perp_mesh *m, int triangle, uint32_t feature)
+static uint32_t surface_feature(const perp_mesh *mesh, int triangle, uint32_t feature)
 {
   const uint32_t type = feature >> 22, low = feature & 0x7ff, high = feature >> 11 & 0x7ff;
-  const int *corner = m->tri + 3 * triangle;
+  const int *corner = mesh->tri + 3 * triangle;
   uint64_t on = low;
-  if (type == PERP_VERTEX_A) return surface_name((uint64_t)m->facet[triangle], feature, 0);
+  if (type == PERP_VERTEX_A) return surface_name((uint64_t)mesh->facet[triangle], feature, 0);
   if (type == PERP_VERTEX_B) return surface_name(1u << 31, (uint64_t)corner[low % 3], 0);
   if (type == PERP_EDGES && low < 6) {
     const int p = corner[low % 3], q = corner[(low + 1) % 3];
@@ -74,43 +74,43 @@ static uint32_t surface_feature(const perp_mesh *m, int triangle, uint32_t featu
 
 /* ---- inner edges ---- */
 
-static bool surface_beyond(const perp_mesh *m, const double n[3], const double y[3], int corner)
+static bool surface_beyond(const perp_mesh *mesh, const double n[3], const double y[3], int corner)
 {
   double r[3];
-  perp_sub(m->v + 3 * corner, y, r);
+  perp_sub(mesh->v + 3 * corner, y, r);
   return perp_dot(3, n, r) > BEYOND * perp_norm(r);
 }
 
 /* does a triangle at this corner (and, other >= 0, at the edge to the other one) rise above n? */
-static bool surface_hidden(const perp_mesh *m, const double n[3], const double y[3], int corner,
+static bool surface_hidden(const perp_mesh *mesh, const double n[3], const double y[3], int corner,
                            int other)
 {
-  for (int l = m->star[corner]; l < m->star[corner + 1]; l++) {
-    const int *c = m->tri + 3 * m->fan[l];
+  for (int l = mesh->star[corner]; l < mesh->star[corner + 1]; l++) {
+    const int *c = mesh->tri + 3 * mesh->fan[l];
     if (other >= 0 && c[0] != other && c[1] != other && c[2] != other) continue;
     for (int k = 0; k < 3; k++)
-      if (c[k] != corner && c[k] != other && surface_beyond(m, n, y, c[k])) return true;
+      if (c[k] != corner && c[k] != other && surface_beyond(mesh, n, y, c[k])) return true;
   }
   return false;
 }
 
 /* Is n, away from the surface, a normal of the whole surface at y on triangle t? */
-static bool surface_normal_counts(const surface_query *q, int t, const double y[3],
+static bool surface_normal_counts(const surface_query *query, int t, const double y[3],
                                   const double n[3])
 {
-  const perp_mesh *m = q->mesh;
-  const double *face = m->n + 3 * t, tol = SNAP * q->size;
-  const int *corner = m->tri + 3 * t;
+  const perp_mesh *mesh = query->mesh;
+  const double *face = mesh->n + 3 * t, tol = SNAP * query->size;
+  const int *corner = mesh->tri + 3 * t;
   const double along = perp_dot(3, face, n);
   int on[3], n_on = 0, edge = -1;
   double r[3];
-  if (1 - (m->field ? along : fabs(along)) < SAME) return true;
+  if (1 - (mesh->field ? along : fabs(along)) < SAME) return true;
   for (int k = 0; k < 3; k++) {
     double u[3], s[3];
-    perp_sub(m->v + 3 * corner[(k + 1) % 3], m->v + 3 * corner[k], u);
-    perp_sub(y, m->v + 3 * corner[k], r);
-    if (m->field) { /* a wall below the edge: seen from above */
-      perp_cross(u, m->R + 6, s);
+    perp_sub(mesh->v + 3 * corner[(k + 1) % 3], mesh->v + 3 * corner[k], u);
+    perp_sub(y, mesh->v + 3 * corner[k], r);
+    if (mesh->field) { /* a wall below the edge: seen from above */
+      perp_cross(u, mesh->R + 6, s);
     } else {
       perp_cross(u, face, s);
     }
@@ -119,40 +119,41 @@ static bool surface_normal_counts(const surface_query *q, int t, const double y[
     edge = k;
   }
   if (n_on == 0) return fabs(along) > 0.9995; /* a face of the other shape that lies on this one */
-  if (m->field) {
-    perp_sub(y, m->v + 3 * corner[edge], r);
-    if (perp_dot(3, face, r) < tol - m->depth * perp_dot(3, face, m->R + 6))
+  if (mesh->field) {
+    perp_sub(y, mesh->v + 3 * corner[edge], r);
+    if (perp_dot(3, face, r) < tol - mesh->depth * perp_dot(3, face, mesh->R + 6))
       return true;                     /* the bottom, which nothing filters */
     if (perp_dot(3, face, r) < -tol) { /* below the surface: outer walls only */
       for (int i = 0; i < n_on; i++)
-        if (perp_mesh_across(m, t, on[i]) < 0) return true;
+        if (perp_mesh_across(mesh, t, on[i]) < 0) return true;
       return false;
     }
   }
-  if (n_on == 1) return !surface_hidden(m, n, y, corner[edge], corner[(edge + 1) % 3]);
+  if (n_on == 1) return !surface_hidden(mesh, n, y, corner[edge], corner[(edge + 1) % 3]);
   /* the corner between two edges; of a needle whose three edges are that near the one that is
    * nearest */
   int at = n_on == 3 ? 0 : on[0] == 0 && on[1] == 2 ? 0 : on[1];
   for (int k = 0; k < 3 && n_on == 3; k++) {
     double x[3];
-    perp_sub(y, m->v + 3 * corner[k], x);
-    perp_sub(y, m->v + 3 * corner[at], r);
+    perp_sub(y, mesh->v + 3 * corner[k], x);
+    perp_sub(y, mesh->v + 3 * corner[at], r);
     if (perp_dot(3, x, x) < perp_dot(3, r, r)) at = k;
   }
-  return !surface_hidden(m, n, y, corner[at], -1);
+  return !surface_hidden(mesh, n, y, corner[at], -1);
 }
 
 /* ---- clusters ---- */
 
 /* The same point, found on two triangles: the smaller name stays, and the deeper one. */
-static bool surface_again(const surface_query *q, cluster *c, const perp_touch *t)
+static bool surface_again(const surface_query *query, cluster *c, const perp_touch *touch)
 {
   for (int i = 0; i < c->n; i++) {
     double d[3];
-    perp_sub(t->p[0], c->t[i].p[0], d);
-    if (perp_norm(d) > SNAP * q->size || fabs(t->gap - c->t[i].gap) > SNAP * q->size) continue;
-    const uint32_t name = t->feature < c->t[i].feature ? t->feature : c->t[i].feature;
-    if (t->gap < c->t[i].gap) c->t[i] = *t;
+    perp_sub(touch->p[0], c->t[i].p[0], d);
+    if (perp_norm(d) > SNAP * query->size || fabs(touch->gap - c->t[i].gap) > SNAP * query->size)
+      continue;
+    const uint32_t name = touch->feature < c->t[i].feature ? touch->feature : c->t[i].feature;
+    if (touch->gap < c->t[i].gap) c->t[i] = *touch;
     c->t[i].feature = name;
     return true;
   }
@@ -166,56 +167,58 @@ static double surface_deepest(const cluster *c)
   return low;
 }
 
-static void surface_add(surface_query *q, const perp_touch *t)
+static void surface_add(surface_query *query, const perp_touch *touch)
 {
   cluster *c = NULL;
-  for (int i = 0; i < q->n_clusters && c == NULL; i++)
-    if (1 - perp_dot(3, q->c[i].t[0].n, t->n) < SAME) c = &q->c[i];
-  if (c == NULL && q->n_clusters < NORMALS_MAX) {
-    c = &q->c[q->n_clusters++];
+  for (int i = 0; i < query->n_clusters && c == NULL; i++)
+    if (1 - perp_dot(3, query->c[i].t[0].n, touch->n) < SAME) c = &query->c[i];
+  if (c == NULL && query->n_clusters < NORMALS_MAX) {
+    c = &query->c[query->n_clusters++];
     c->n = 0;
   }
   if (c == NULL) { /* more normals than there is room for: those that are deepest */
-    c = &q->c[0];
+    c = &query->c[0];
     for (int i = 1; i < NORMALS_MAX; i++)
-      if (surface_deepest(&q->c[i]) > surface_deepest(c)) c = &q->c[i];
-    if (!(t->gap < surface_deepest(c))) return;
+      if (surface_deepest(&query->c[i]) > surface_deepest(c)) c = &query->c[i];
+    if (!(touch->gap < surface_deepest(c))) return;
     c->n = 0;
   }
-  if (surface_again(q, c, t)) return;
-  if (c->n == POINTS_MAX) c->n = perp_manifold_spread(c->n, c->t, q->size);
-  c->t[c->n++] = *t;
+  if (surface_again(query, c, touch)) return;
+  if (c->n == POINTS_MAX) c->n = perp_manifold_spread(c->n, c->t, query->size);
+  c->t[c->n++] = *touch;
 }
 
 /* ---- triangles ---- */
 
 /* contacts with one piece, the surface second */
-static int surface_ask(const surface_query *q, const perp_piece *p, double margin, perp_touch *t)
+static int surface_ask(const surface_query *query, const perp_piece *piece, double margin,
+                       perp_touch *touch)
 {
-  const int n = q->flip ? q->fn(&p->shape, q->pm, q->a, q->pa, margin, t)
-                        : q->fn(q->a, q->pa, &p->shape, q->pm, margin, t);
-  if (q->flip) perp_touch_flip(n, t);
+  const int n = query->flip
+                    ? query->fn(&piece->shape, query->pm, query->a, query->pa, margin, touch)
+                    : query->fn(query->a, query->pa, &piece->shape, query->pm, margin, touch);
+  if (query->flip) perp_touch_flip(n, touch);
   return n;
 }
 
 static bool surface_visit(void *user, int triangle)
 {
-  surface_query *q = user;
-  perp_piece p;
-  perp_touch t[PERP_MANIFOLD_CONVEX];
-  perp_piece_set(&p, q->mesh, triangle);
-  const int count = surface_ask(q, &p, q->margin, t);
+  surface_query *query = user;
+  perp_piece piece;
+  perp_touch touch[PERP_MANIFOLD_CONVEX];
+  perp_piece_set(&piece, query->mesh, triangle);
+  const int count = surface_ask(query, &piece, query->margin, touch);
   for (int i = 0; i < count; i++) {
     double y[3], away[3], n[3];
-    for (int k = 0; k < 3; k++) away[k] = -t[i].n[k];
-    perp_place_back(q->pm, t[i].p[1], y);
-    perp_turn_back(3, q->pm->R, away, n);
-    t[i].feature = surface_feature(q->mesh, triangle, t[i].feature);
-    if (surface_normal_counts(q, triangle, y, n)) {
-      surface_add(q, &t[i]);
-    } else if (!q->dropped || t[i].gap < q->spare.gap) {
-      q->spare = t[i];
-      q->dropped = true;
+    for (int k = 0; k < 3; k++) away[k] = -touch[i].n[k];
+    perp_place_back(query->pm, touch[i].p[1], y);
+    perp_turn_back(3, query->pm->R, away, n);
+    touch[i].feature = surface_feature(query->mesh, triangle, touch[i].feature);
+    if (surface_normal_counts(query, triangle, y, n)) {
+      surface_add(query, &touch[i]);
+    } else if (!query->dropped || touch[i].gap < query->spare.gap) {
+      query->spare = touch[i];
+      query->dropped = true;
     }
   }
   return true;
@@ -224,81 +227,69 @@ static bool surface_visit(void *user, int triangle)
 /* the least distance alone */
 static bool surface_visit_distance(void *user, int triangle)
 {
-  surface_query *q = user;
-  perp_piece p;
-  perp_touch t[PERP_MANIFOLD_CONVEX];
-  perp_piece_set(&p, q->mesh, triangle);
-  const int count = surface_ask(q, &p, HUGE_VAL, t);
+  surface_query *query = user;
+  perp_piece piece;
+  perp_touch touch[PERP_MANIFOLD_CONVEX];
+  perp_piece_set(&piece, query->mesh, triangle);
+  const int count = surface_ask(query, &piece, HUGE_VAL, touch);
   for (int i = 0; i < count; i++)
-    if (t[i].gap < q->least) {
-      q->least = t[i].gap;
-      q->nearest = t[i];
+    if (touch[i].gap < query->least) {
+      query->least = touch[i].gap;
+      query->nearest = touch[i];
     }
   return true;
 }
 
-/* by names, no two of them equal */
-static void surface_order(int n, perp_touch *t)
-{
-  for (int i = 1; i < n; i++) {
-    const perp_touch x = t[i];
-    int j = i;
-    for (; j > 0 && t[j - 1].feature > x.feature; j--) t[j] = t[j - 1];
-    t[j] = x;
-  }
-  for (int i = 1; i < n; i++)
-    if (t[i].feature <= t[i - 1].feature) t[i].feature = t[i - 1].feature + 1;
-}
-
 /* The triangle of a height field above or below the centre of the shape; -1: it is beside. */
-static int surface_below(const surface_query *q)
+static int surface_below(const surface_query *query)
 {
-  const perp_mesh *m = q->mesh;
+  const perp_mesh *mesh = query->mesh;
   double x[3], y[3], at[2];
   int cell[2];
-  perp_place(q->pa, q->a->c, x);
-  perp_place_back(q->pm, x, y);
-  perp_sub(y, m->c, x);
-  perp_turn_back(3, m->R, x, y);
+  perp_place(query->pa, query->a->c, x);
+  perp_place_back(query->pm, x, y);
+  perp_sub(y, mesh->c, x);
+  perp_turn_back(3, mesh->R, x, y);
   for (int k = 0; k < 2; k++) {
-    at[k] = y[k] / m->spacing[k];
-    if (!(at[k] >= 0) || !(at[k] < m->grid[k] - 1)) return -1;
+    at[k] = y[k] / mesh->spacing[k];
+    if (!(at[k] >= 0) || !(at[k] < mesh->grid[k] - 1)) return -1;
     cell[k] = (int)at[k];
     at[k] -= cell[k];
   }
-  return 2 * (cell[0] + (m->grid[0] - 1) * cell[1]) + (at[1] > at[0]);
+  return 2 * (cell[0] + (mesh->grid[0] - 1) * cell[1]) + (at[1] > at[0]);
 }
 
 /* Contacts with the half-space below the triangle there. */
-static bool surface_deep(surface_query *q)
+static bool surface_deep(surface_query *query)
 {
-  const int triangle = q->mesh->field ? surface_below(q) : -1;
+  const int triangle = query->mesh->field ? surface_below(query) : -1;
   if (triangle < 0) return false;
   bool flip;
-  perp_pair_fn *fn = perp_pair_of_solids(q->a->kind, PERP_SHAPE_PLANE, &flip);
+  perp_pair_fn *fn = perp_pair_of_solids(query->a->kind, PERP_SHAPE_PLANE, &flip);
   if (fn == NULL) return false;
-  perp_touch t[PERP_MANIFOLD_CONVEX];
+  perp_touch touch[PERP_MANIFOLD_CONVEX];
   perp_shape plane = { .kind = PERP_SHAPE_PLANE, .dim = 3, .body = -1 };
-  memcpy(plane.c, q->mesh->v + 3 * q->mesh->tri[3 * triangle], sizeof plane.c);
-  memcpy(plane.axis, q->mesh->n + 3 * triangle, sizeof plane.axis);
+  memcpy(plane.c, query->mesh->v + 3 * query->mesh->tri[3 * triangle], sizeof plane.c);
+  memcpy(plane.axis, query->mesh->n + 3 * triangle, sizeof plane.axis);
   plane.bound = plane.reach = HUGE_VAL;
-  const int n = flip ? fn(&plane, q->pm, q->a, q->pa, q->margin, t)
-                     : fn(q->a, q->pa, &plane, q->pm, q->margin, t);
-  if (flip) perp_touch_flip(n, t);
+  const int n = flip ? fn(&plane, query->pm, query->a, query->pa, query->margin, touch)
+                     : fn(query->a, query->pa, &plane, query->pm, query->margin, touch);
+  if (flip) perp_touch_flip(n, touch);
   for (int i = 0; i < n; i++) {
-    t[i].feature = surface_name((uint64_t)q->mesh->facet[triangle], t[i].feature, 1);
-    surface_add(q, &t[i]);
+    touch[i].feature = surface_name((uint64_t)query->mesh->facet[triangle], touch[i].feature, 1);
+    surface_add(query, &touch[i]);
   }
   return n > 0;
 }
 
-static int surface_collect(surface_query *q, perp_touch *out)
+static int surface_collect(surface_query *query, perp_touch *out)
 {
   int n = 0;
-  if (q->n_clusters == 0 && q->dropped && !surface_deep(q)) surface_add(q, &q->spare);
-  for (int i = 0; i < q->n_clusters; i++) {
-    cluster *c = &q->c[i];
-    c->n = perp_manifold_spread(c->n, c->t, q->size);
+  if (query->n_clusters == 0 && query->dropped && !surface_deep(query))
+    surface_add(query, &query->spare);
+  for (int i = 0; i < query->n_clusters; i++) {
+    cluster *c = &query->c[i];
+    c->n = perp_manifold_spread(c->n, c->t, query->size);
     for (int k = 0; k < c->n; k++) {
       int to = n;
       if (n < PERP_MANIFOLD_MAX) {
@@ -312,57 +303,66 @@ static int surface_collect(surface_query *q, perp_touch *out)
       out[to] = c->t[k];
     }
   }
-  surface_order(n, out);
+  /* by names, no two of them equal */
+  for (int i = 1; i < n; i++) {
+    const perp_touch touch = out[i];
+    int j = i;
+    for (; j > 0 && out[j - 1].feature > touch.feature; j--) out[j] = out[j - 1];
+    out[j] = touch;
+  }
+  for (int i = 1; i < n; i++)
+    if (out[i].feature <= out[i - 1].feature) out[i].feature = out[i - 1].feature + 1;
   return n;
 }
 
 /* ---- pairs ---- */
 
 /* bounds of shape a as seen from the surface, grown */
-static void surface_box(const perp_shape *a, const perp_pose *pa, const perp_pose *pm, double by,
-                        double lo[3], double hi[3])
+static void surface_box(const perp_shape *shape, const perp_pose *pa, const perp_pose *pm,
+                        double by, double lo[3], double hi[3])
 {
   perp_pose seen;
   perp_relative(pm, pa, &seen);
-  perp_shape_bounds(a, &seen, lo, hi);
-  by += 1e-12 * (a->bound + perp_norm(seen.x));
+  perp_shape_bounds(shape, &seen, lo, hi);
+  by += 1e-12 * (shape->bound + perp_norm(seen.x));
   for (int k = 0; k < 3; k++) lo[k] -= by, hi[k] += by;
 }
 
 /* Boxes that grow twofold until the distance is within, or all is. */
-static int surface_distance(surface_query *q, double bound, perp_touch *out)
+static int surface_distance(surface_query *query, double bound, perp_touch *out)
 {
   double lo[3], hi[3], by = bound;
-  q->least = HUGE_VAL;
+  query->least = HUGE_VAL;
   for (int round = 0; round < ROUNDS_MAX; round++, by *= 2) {
     bool all = true;
-    surface_box(q->a, q->pa, q->pm, by, lo, hi);
-    for (int k = 0; k < 3; k++) all = all && lo[k] <= q->mesh->lo[k] && hi[k] >= q->mesh->hi[k];
-    perp_mesh_near(q->mesh, lo, hi, surface_visit_distance, q);
-    if (all || q->least <= by) break;
+    surface_box(query->a, query->pa, query->pm, by, lo, hi);
+    for (int k = 0; k < 3; k++)
+      all = all && lo[k] <= query->mesh->lo[k] && hi[k] >= query->mesh->hi[k];
+    perp_mesh_near(query->mesh, lo, hi, surface_visit_distance, query);
+    if (all || query->least <= by) break;
   }
-  if (!(q->least < HUGE_VAL)) return 0;
-  *out = q->nearest;
+  if (!(query->least < HUGE_VAL)) return 0;
+  *out = query->nearest;
   return 1;
 }
 
 int perp_convex_surface(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                         const perp_pose *pb, double margin, perp_touch *out)
 {
-  surface_query q;
+  surface_query query;
   double lo[3], hi[3];
-  q.a = a;
-  q.pa = pa;
-  q.pm = pb;
-  q.mesh = b->mesh;
-  q.fn = perp_pair_with_piece(a->kind, &q.flip);
-  q.margin = margin;
-  q.size = a->bound;
-  q.n_clusters = 0;
-  q.dropped = false;
-  if (q.fn == NULL) return 0;
-  if (isinf(margin)) return surface_distance(&q, a->bound, out);
+  query.a = a;
+  query.pa = pa;
+  query.pm = pb;
+  query.mesh = b->mesh;
+  query.fn = perp_pair_with_piece(a->kind, &query.flip);
+  query.margin = margin;
+  query.size = a->bound;
+  query.n_clusters = 0;
+  query.dropped = false;
+  if (query.fn == NULL) return 0;
+  if (isinf(margin)) return surface_distance(&query, a->bound, out);
   surface_box(a, pa, pb, margin, lo, hi);
-  perp_mesh_near(q.mesh, lo, hi, surface_visit, &q);
-  return surface_collect(&q, out);
+  perp_mesh_near(query.mesh, lo, hi, surface_visit, &query);
+  return surface_collect(&query, out);
 }

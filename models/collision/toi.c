@@ -126,8 +126,8 @@ struct shape_pair {
 
 static double toi_of_shapes(const void *user, const perp_pose *pa, const perp_pose *pb, double n[3])
 {
-  const struct shape_pair *p = user;
-  return perp_shape_distance(p->model, p->a, pa, p->b, pb, NULL, NULL, n);
+  const struct shape_pair *pair = user;
+  return perp_shape_distance(pair->model, pair->a, pa, pair->b, pb, NULL, NULL, n);
 }
 
 /* ---- a surface: each of its pieces on the way is convex ---- */
@@ -146,31 +146,31 @@ struct piece_pair {
 
 static double toi_of_piece(const void *user, const perp_pose *pa, const perp_pose *pb, double n[3])
 {
-  const struct piece_pair *p = user;
-  perp_touch t[PERP_MANIFOLD_CONVEX];
+  const struct piece_pair *pair = user;
+  perp_touch touch[PERP_MANIFOLD_CONVEX];
   bool flip;
-  perp_pair_fn *fn = perp_pair_with_piece(p->shape->kind, &flip);
-  t[0] = (perp_touch){ .gap = HUGE_VAL };
+  perp_pair_fn *fn = perp_pair_with_piece(pair->shape->kind, &flip);
+  touch[0] = (perp_touch){ .gap = HUGE_VAL };
   if (fn == NULL) return HUGE_VAL;
   if (flip)
-    fn(&p->piece->shape, pb, p->shape, pa, HUGE_VAL, t);
+    fn(&pair->piece->shape, pb, pair->shape, pa, HUGE_VAL, touch);
   else
-    fn(p->shape, pa, &p->piece->shape, pb, HUGE_VAL, t);
-  for (int i = 0; i < 3; i++) n[i] = flip ? -t[0].n[i] : t[0].n[i];
-  return t[0].gap;
+    fn(pair->shape, pa, &pair->piece->shape, pb, HUGE_VAL, touch);
+  for (int i = 0; i < 3; i++) n[i] = flip ? -touch[0].n[i] : touch[0].n[i];
+  return touch[0].gap;
 }
 
 static bool toi_visit(void *user, int triangle)
 {
-  struct toi_surface *q = user;
+  struct toi_surface *surface = user;
   perp_piece piece;
   bool hit;
-  perp_piece_set(&piece, q->surface->mesh, triangle);
-  const struct piece_pair pair = { q->shape, &piece };
-  const double s = toi_advance(toi_of_piece, &pair, q->shape, q->moving, &piece.shape, q->still,
-                               q->target, &hit);
-  if (hit && (!q->hit || s < q->first)) q->first = s, q->hit = true;
-  return !(q->hit && q->first <= 0);
+  perp_piece_set(&piece, surface->surface->mesh, triangle);
+  const struct piece_pair pair = { surface->shape, &piece };
+  const double s = toi_advance(toi_of_piece, &pair, surface->shape, surface->moving, &piece.shape,
+                               surface->still, surface->target, &hit);
+  if (hit && (!surface->hit || s < surface->first)) surface->first = s, surface->hit = true;
+  return !(surface->hit && surface->first <= 0);
 }
 
 static double toi_on_surface(const perp_shape *shape, const motion *moving,

@@ -169,33 +169,34 @@ static void blend_series(const double r[3], const double rdot[3], const double v
 }
 
 /* exp of a vector that moves */
-static void blend_exp(const blend_jet *r, blend_turn *R)
+static void blend_exp(const blend_jet *jet, blend_turn *turn)
 {
   static const double one[4] = { 1, 0, 0, 0 };
   double c1[2], c2[2];
-  blend_exp_terms(perp_dot(3, r->x, r->x), c1, c2);
-  const double ydot = 2 * perp_dot(3, r->x, r->v);
-  perp_quat_retract(one, r->x, R->q);
-  memcpy(R->w, r->v, sizeof R->w);
-  memcpy(R->wdot, r->a, sizeof R->wdot);
+  blend_exp_terms(perp_dot(3, jet->x, jet->x), c1, c2);
+  const double ydot = 2 * perp_dot(3, jet->x, jet->v);
+  perp_quat_retract(one, jet->x, turn->q);
+  memcpy(turn->w, jet->v, sizeof turn->w);
+  memcpy(turn->wdot, jet->a, sizeof turn->wdot);
   /* w = Jr r', wdot = Jr r'' + (Jr)' r' */
-  blend_series(r->x, r->v, r->v, -c1[0], c2[0], -c1[1] * ydot, c2[1] * ydot, R->w, R->wdot);
-  blend_series(r->x, r->v, r->a, -c1[0], c2[0], 0, 0, R->wdot, NULL);
+  blend_series(jet->x, jet->v, jet->v, -c1[0], c2[0], -c1[1] * ydot, c2[1] * ydot, turn->w,
+               turn->wdot);
+  blend_series(jet->x, jet->v, jet->a, -c1[0], c2[0], 0, 0, turn->wdot, NULL);
 }
 
 /* log of a rotation that turns */
-static void blend_log(const blend_turn *R, blend_jet *r)
+static void blend_log(const blend_turn *turn, blend_jet *jet)
 {
   static const double one[4] = { 1, 0, 0, 0 };
   double c[2];
-  perp_quat_difference(one, R->q, r->x);
-  blend_log_terms(perp_dot(3, r->x, r->x), c);
-  memcpy(r->v, R->w, sizeof r->v);
-  blend_series(r->x, r->v, R->w, 0.5, c[0], 0, 0, r->v, NULL);
-  const double ydot = 2 * perp_dot(3, r->x, r->v);
-  memcpy(r->a, R->wdot, sizeof r->a);
-  blend_series(r->x, r->v, R->wdot, 0.5, c[0], 0, 0, r->a, NULL);
-  blend_series(r->x, r->v, R->w, 0.5, c[0], 0, c[1] * ydot, NULL, r->a);
+  perp_quat_difference(one, turn->q, jet->x);
+  blend_log_terms(perp_dot(3, jet->x, jet->x), c);
+  memcpy(jet->v, turn->w, sizeof jet->v);
+  blend_series(jet->x, jet->v, turn->w, 0.5, c[0], 0, 0, jet->v, NULL);
+  const double ydot = 2 * perp_dot(3, jet->x, jet->v);
+  memcpy(jet->a, turn->wdot, sizeof jet->a);
+  blend_series(jet->x, jet->v, turn->wdot, 0.5, c[0], 0, 0, jet->a, NULL);
+  blend_series(jet->x, jet->v, turn->w, 0.5, c[0], 0, c[1] * ydot, NULL, jet->a);
 }
 
 /* A B of two that turn */
@@ -242,7 +243,7 @@ static void blend_local_turn(int n, const double *t, const double *knots, int st
   int count;
   const int first = blend_window(n, i, &count), c = count / 2;
   double r[3][WINDOW] = { { 0 } };
-  blend_jet p;
+  blend_jet jet;
   for (int side = -1; side <= 1; side += 2) {
     double last[3] = { 0 }, x[3];
     for (int k = c + side; k >= 0 && k < count; k += side) {
@@ -255,11 +256,11 @@ static void blend_local_turn(int n, const double *t, const double *knots, int st
   for (int d = 0; d < 3; d++) {
     double y[3];
     blend_polynomial(count, t + first, r[d], time, y);
-    p.x[d] = y[0], p.v[d] = y[1], p.a[d] = y[2];
+    jet.x[d] = y[0], jet.v[d] = y[1], jet.a[d] = y[2];
   }
   blend_turn E, base = { .q = { 0 } };
   memcpy(base.q, knots + (first + c) * stride, sizeof base.q);
-  blend_exp(&p, &E);
+  blend_exp(&jet, &E);
   blend_compose(&base, &E, P);
 }
 

@@ -24,12 +24,13 @@ typedef struct perp_follow_ends {
 } perp_follow_ends;
 
 /* The element of a joint has its bodies as (inner, outer), that of a root (outer). */
-perp_follow_ends perp_follow_bodies(const perp_follow *f, const perp_body_state *body);
+perp_follow_ends perp_follow_bodies(const perp_follow *follow, const perp_body_state *body);
 /* Orientation of the outer body against the inner one that the reference has (9) and its angular
  * velocity in the frame of the outer body: of ball, hinge, free and planar. */
-void perp_follow_turn(const perp_follow *f, const perp_goal_at *at, double R[9], double w[3]);
+void perp_follow_turn(const perp_follow *follow, const perp_goal_at *at, double R[9], double w[3]);
 /* The same as `at` of a perp_turning. */
-void perp_follow_turning(const perp_follow *f, double t, bool reversed, double q[4], double w[3]);
+void perp_follow_turning(const perp_follow *follow, double t, bool reversed, double q[4],
+                         double w[3]);
 
 /* A point of a body, m in its frame. */
 typedef struct perp_follow_mark {

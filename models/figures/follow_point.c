@@ -29,26 +29,26 @@ static void follow_point_bend(const double R[9], const double w[3], const double
 static void follow_point_at(const void *opts, int dim, int n, const perp_body_state *body, double t,
                             double *C, double *J, double *Ct, double *gamma)
 {
-  const perp_follow_mark *m = opts;
+  const perp_follow_mark *mark = opts;
   perp_goal_body goal;
   double R[9], p[3], p_ref[3], spin[3], turned[3], bend[3], bend_ref[3], along[3];
   (void)n;
-  perp_goal_body_of(m->goal, t, m->body, &goal);
+  perp_goal_body_of(mark->goal, t, mark->body, &goal);
   perp_quat_matrix(goal.quat, R);
-  perp_body_point(body, m->point, p);
-  perp_turn(3, R, m->point, p_ref);
-  perp_cross(goal.w, m->point, along);
+  perp_body_point(body, mark->point, p);
+  perp_turn(3, R, mark->point, p_ref);
+  perp_cross(goal.w, mark->point, along);
   perp_turn(3, R, along, spin);
-  perp_cross(goal.wdot, m->point, along);
+  perp_cross(goal.wdot, mark->point, along);
   perp_turn(3, R, along, turned);
-  follow_point_bend(body->R, body->w, m->point, bend);
-  follow_point_bend(R, goal.w, m->point, bend_ref);
+  follow_point_bend(body->R, body->w, mark->point, bend);
+  follow_point_bend(R, goal.w, mark->point, bend_ref);
   for (int k = 0; k < dim; k++) {
     C[k] = p[k] - goal.x[k] - p_ref[k];
     if (Ct != NULL) Ct[k] = -goal.v[k] - spin[k];
     if (gamma != NULL) gamma[k] = bend[k] - goal.a[k] - turned[k] - bend_ref[k];
     const double axis[3] = { k == 0, k == 1, k == 2 };
-    if (J != NULL) perp_body_row(body, m->point, axis, 1, dim, J + k);
+    if (J != NULL) perp_body_row(body, mark->point, axis, 1, dim, J + k);
   }
 }
 

@@ -20,14 +20,14 @@ struct perp_goal {
   double *q, *u, *udot, *tau, *qm, *vm, *am;
 };
 
-static void goal_layout(void *ws, perp_arena *a)
+static void goal_layout(void *ws, perp_arena *arena)
 {
-  perp_goal *r = ws;
-  const int nu = perp_inverse_nu(r->inverse);
-  r->q = PERP_CARVE(a, double, perp_inverse_nq(r->inverse));
-  PERP_DOUBLES(a, nu, &r->u, &r->udot, &r->tau);
-  r->qm = PERP_CARVE(a, double, perp_model_nq(r->model));
-  PERP_DOUBLES(a, perp_model_nv(r->model), &r->vm, &r->am);
+  perp_goal *goal = ws;
+  const int nu = perp_inverse_nu(goal->inverse);
+  goal->q = PERP_CARVE(arena, double, perp_inverse_nq(goal->inverse));
+  PERP_DOUBLES(arena, nu, &goal->u, &goal->udot, &goal->tau);
+  goal->qm = PERP_CARVE(arena, double, perp_model_nq(goal->model));
+  PERP_DOUBLES(arena, perp_model_nv(goal->model), &goal->vm, &goal->am);
 }
 
 perp_status perp_goal_create(perp_ctx *ctx, perp_model *model, perp_goal_fn *motion, void *user,
@@ -50,19 +50,19 @@ perp_status perp_goal_create(perp_ctx *ctx, perp_model *model, perp_goal_fn *mot
   return PERP_OK;
 }
 
-void perp_goal_destroy(perp_goal *r)
+void perp_goal_destroy(perp_goal *goal)
 {
-  if (r == NULL) return;
-  if (r->destroy != NULL) r->destroy(r->user);
-  pthread_mutex_destroy(&r->lock);
-  perp_inverse_destroy(r->inverse);
-  perp_model_destroy(r->model);
-  free(r);
+  if (goal == NULL) return;
+  if (goal->destroy != NULL) goal->destroy(goal->user);
+  pthread_mutex_destroy(&goal->lock);
+  perp_inverse_destroy(goal->inverse);
+  perp_model_destroy(goal->model);
+  free(goal);
 }
 
-const perp_model *perp_goal_model(const perp_goal *r)
+const perp_model *perp_goal_model(const perp_goal *goal)
 {
-  return r->model;
+  return goal->model;
 }
 
 /* ---- holding a posture ---- */
@@ -102,16 +102,16 @@ perp_status perp_goal_hold(perp_ctx *ctx, perp_model *model, perp_goal **out)
 
 /* ---- answers ---- */
 
-static void goal_update(perp_goal *r, double t, bool forces)
+static void goal_update(perp_goal *goal, double t, bool forces)
 {
-  if (t != r->t) {
-    r->motion(r->user, t, r->q, r->u, r->udot);
-    r->t = t;
-    r->forces = r->bodies = false;
+  if (t != goal->t) {
+    goal->motion(goal->user, t, goal->q, goal->u, goal->udot);
+    goal->t = t;
+    goal->forces = goal->bodies = false;
   }
-  if (!forces || r->forces) return;
-  perp_inverse_recursive(r->inverse, t, r->q, r->u, r->udot, NULL, r->tau);
-  r->forces = true;
+  if (!forces || goal->forces) return;
+  perp_inverse_recursive(goal->inverse, t, goal->q, goal->u, goal->udot, NULL, goal->tau);
+  goal->forces = true;
 }
 
 void perp_goal_of(const perp_goal *goal, double t, int iq, int nq, int iu, int nu, bool forces,

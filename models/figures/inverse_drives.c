@@ -24,42 +24,42 @@ static void inverse_drives_axis(const perp_drive_def *drive, const perp_joint_de
   for (int i = 0; i < 3; i++) e[i] /= size;
 }
 
-static double inverse_drives_one(const perp_inverse *v, const perp_drive_def *drive,
-                                 const perp_reduced_node *k, const double *tau)
+static double inverse_drives_one(const perp_inverse *inverse, const perp_drive_def *drive,
+                                 const perp_reduced_node *node, const double *tau)
 {
-  const perp_joint_def *joint = perp_model_joint(v->model, drive->joint);
+  const perp_joint_def *joint = perp_model_joint(inverse->model, drive->joint);
   static const double one[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 };
-  const double sign = joint->b == k->body ? 1 : -1;
-  const double *up = k->parent < 0 ? one : v->tree->node[k->parent].R;
+  const double sign = joint->b == node->body ? 1 : -1;
+  const double *up = node->parent < 0 ? one : inverse->tree->node[node->parent].R;
   double e[3], local[3];
-  switch (k->kind) {
+  switch (node->kind) {
   case PERP_REDUCED_SLIDER:
   case PERP_REDUCED_HINGE:
-    return sign * tau[k->iu];
+    return sign * tau[node->iu];
   case PERP_REDUCED_UNIVERSAL: {
     /* the first rate is about the axis of the parent */
     const bool first = (drive->axis == PERP_DRIVE_A) == (sign > 0);
-    return sign * tau[k->iu + (first ? 0 : 1)];
+    return sign * tau[node->iu + (first ? 0 : 1)];
   }
   case PERP_REDUCED_BALL:
-    inverse_drives_axis(drive, joint, sign > 0 ? up : k->R, sign > 0 ? k->R : up, e);
-    perp_turn_back(3, k->R, e, local);
-    return sign * perp_dot(3, local, tau + k->iu);
+    inverse_drives_axis(drive, joint, sign > 0 ? up : node->R, sign > 0 ? node->R : up, e);
+    perp_turn_back(3, node->R, e, local);
+    return sign * perp_dot(3, local, tau + node->iu);
   default:
     return (double)NAN;
   }
 }
 
-void perp_inverse_drives(perp_inverse *v, const double *q, const double *u, const double *tau,
+void perp_inverse_drives(perp_inverse *inverse, const double *q, const double *u, const double *tau,
                          double *force)
 {
-  perp_reduced_kinematics(v->tree, q, u);
-  for (int i = 0; i < perp_model_drives(v->model); i++) {
-    const perp_drive_def *drive = perp_model_drive(v->model, i);
-    const perp_joint_def *joint = perp_model_joint(v->model, drive->joint);
-    const int a = joint->a < 0 ? -1 : v->node_of[joint->a],
-              b = joint->b < 0 ? -1 : v->node_of[joint->b];
-    const int n = b >= 0 && v->joint[b] == drive->joint ? b : a;
-    force[i] = inverse_drives_one(v, drive, &v->tree->node[n], tau);
+  perp_reduced_kinematics(inverse->tree, q, u);
+  for (int i = 0; i < perp_model_drives(inverse->model); i++) {
+    const perp_drive_def *drive = perp_model_drive(inverse->model, i);
+    const perp_joint_def *joint = perp_model_joint(inverse->model, drive->joint);
+    const int a = joint->a < 0 ? -1 : inverse->node_of[joint->a],
+              b = joint->b < 0 ? -1 : inverse->node_of[joint->b];
+    const int n = b >= 0 && inverse->joint[b] == drive->joint ? b : a;
+    force[i] = inverse_drives_one(inverse, drive, &inverse->tree->node[n], tau);
   }
 }

@@ -25,122 +25,124 @@ typedef struct inverse_ground {
   int nv, nu;
 } inverse_ground;
 
-static void inverse_ground_layout(void *ws, perp_arena *a)
+static void inverse_ground_layout(void *ws, perp_arena *arena)
 {
-  inverse_ground *w = ws;
-  w->W = PERP_CARVE(a, double, w->roots * w->n);
-  PERP_DOUBLES(a, w->n * w->n, &w->A, &w->L);
-  PERP_DOUBLES(a, w->n, &w->g, &w->Wb, &w->z, &w->s);
-  PERP_DOUBLES(a, w->roots, &w->b, &w->scale);
-  w->f = PERP_CARVE(a, double, w->nv);
-  w->tau = PERP_CARVE(a, double, w->nu);
-  w->row = PERP_CARVE(a, int, w->roots);
-  w->active = PERP_CARVE(a, int, w->n);
+  inverse_ground *ground = ws;
+  ground->W = PERP_CARVE(arena, double, ground->roots * ground->n);
+  PERP_DOUBLES(arena, ground->n * ground->n, &ground->A, &ground->L);
+  PERP_DOUBLES(arena, ground->n, &ground->g, &ground->Wb, &ground->z, &ground->s);
+  PERP_DOUBLES(arena, ground->roots, &ground->b, &ground->scale);
+  ground->f = PERP_CARVE(arena, double, ground->nv);
+  ground->tau = PERP_CARVE(arena, double, ground->nu);
+  ground->row = PERP_CARVE(arena, int, ground->roots);
+  ground->active = PERP_CARVE(arena, int, ground->n);
 }
 
-static bool ground_is_root(const perp_reduced_node *k)
+static bool ground_is_root(const perp_reduced_node *node)
 {
-  return k->kind == PERP_REDUCED_FREE || k->kind == PERP_REDUCED_PLANAR;
+  return node->kind == PERP_REDUCED_FREE || node->kind == PERP_REDUCED_PLANAR;
 }
 
 /* The direction of edge e of a contact, its part along the normal 1. */
-static void ground_edge(int dim, int edges, const perp_inverse_contact *c, int e, double dir[3])
+static void ground_edge(int dim, int edges, const perp_inverse_contact *contact, int e,
+                        double dir[3])
 {
   double t1[3] = { 0 }, t2[3] = { 0 };
-  memcpy(dir, c->normal, 3 * sizeof *dir);
+  memcpy(dir, contact->normal, 3 * sizeof *dir);
   if (dim == 2) {
     const double sign = e == 0 ? 1 : -1;
-    dir[0] = c->normal[0] - sign * c->mu * c->normal[1];
-    dir[1] = c->normal[1] + sign * c->mu * c->normal[0];
+    dir[0] = contact->normal[0] - sign * contact->mu * contact->normal[1];
+    dir[1] = contact->normal[1] + sign * contact->mu * contact->normal[0];
     dir[2] = 0;
     return;
   }
-  const int least = fabs(c->normal[0]) < 0.6 ? 0 : 1;
+  const int least = fabs(contact->normal[0]) < 0.6 ? 0 : 1;
   t2[least] = 1;
-  perp_cross(c->normal, t2, t1);
+  perp_cross(contact->normal, t2, t1);
   const double length = sqrt(perp_dot(3, t1, t1));
   for (int i = 0; i < 3; i++) t1[i] /= length;
-  perp_cross(c->normal, t1, t2);
+  perp_cross(contact->normal, t1, t2);
   const double angle = 2 * 3.14159265358979323846 * e / edges;
-  for (int i = 0; i < 3; i++) dir[i] += c->mu * (cos(angle) * t1[i] + sin(angle) * t2[i]);
+  for (int i = 0; i < 3; i++) dir[i] += contact->mu * (cos(angle) * t1[i] + sin(angle) * t2[i]);
 }
 
 /* L L' = A of the set, in place of both; x = the solution with the right-hand side g.  false: not
  * positive definite */
-static bool ground_solve(const inverse_ground *w, double *x)
+static bool ground_solve(const inverse_ground *ground, double *x)
 {
-  const int n = w->n;
+  const int n = ground->n;
   for (int j = 0; j < n; j++) {
-    if (!w->active[j]) continue;
+    if (!ground->active[j]) continue;
     for (int i = j; i < n; i++) {
-      if (!w->active[i]) continue;
-      double s = w->A[i + n * j];
+      if (!ground->active[i]) continue;
+      double s = ground->A[i + n * j];
       for (int k = 0; k < j; k++)
-        if (w->active[k]) s -= w->L[i + n * k] * w->L[j + n * k];
+        if (ground->active[k]) s -= ground->L[i + n * k] * ground->L[j + n * k];
       if (i == j && !(s > 0)) return false;
-      w->L[i + n * j] = i == j ? sqrt(s) : s / w->L[j + n * j];
+      ground->L[i + n * j] = i == j ? sqrt(s) : s / ground->L[j + n * j];
     }
   }
   for (int i = 0; i < n; i++) {
     x[i] = 0;
-    if (!w->active[i]) continue;
-    double s = w->g[i];
+    if (!ground->active[i]) continue;
+    double s = ground->g[i];
     for (int k = 0; k < i; k++)
-      if (w->active[k]) s -= w->L[i + n * k] * x[k];
-    x[i] = s / w->L[i + n * i];
+      if (ground->active[k]) s -= ground->L[i + n * k] * x[k];
+    x[i] = s / ground->L[i + n * i];
   }
   for (int i = n - 1; i >= 0; i--) {
-    if (!w->active[i]) continue;
+    if (!ground->active[i]) continue;
     double s = x[i];
     for (int k = i + 1; k < n; k++)
-      if (w->active[k]) s -= w->L[k + n * i] * x[k];
-    x[i] = s / w->L[i + n * i];
+      if (ground->active[k]) s -= ground->L[k + n * i] * x[k];
+    x[i] = s / ground->L[i + n * i];
   }
   return true;
 }
 
 /* The inner loop: leave the set until all of it is positive. */
-static bool ground_shrink(inverse_ground *w)
+static bool ground_shrink(inverse_ground *ground)
 {
-  for (int inner = 0; inner <= w->n; inner++) {
+  for (int inner = 0; inner <= ground->n; inner++) {
     double step = 1;
     int out = -1;
-    if (!ground_solve(w, w->s)) return false;
-    for (int i = 0; i < w->n; i++)
-      if (w->active[i] && w->s[i] <= 0) {
-        const double part = w->z[i] / (w->z[i] - w->s[i]);
+    if (!ground_solve(ground, ground->s)) return false;
+    for (int i = 0; i < ground->n; i++)
+      if (ground->active[i] && ground->s[i] <= 0) {
+        const double part = ground->z[i] / (ground->z[i] - ground->s[i]);
         if (out < 0 || part < step) step = part, out = i;
       }
     if (out < 0) {
-      memcpy(w->z, w->s, (size_t)w->n * sizeof *w->z);
+      memcpy(ground->z, ground->s, (size_t)ground->n * sizeof *ground->z);
       return true;
     }
-    for (int i = 0; i < w->n; i++) {
-      if (!w->active[i]) continue;
-      w->z[i] += step * (w->s[i] - w->z[i]);
-      if (i == out || !(w->z[i] > 0)) w->active[i] = 0, w->z[i] = 0;
+    for (int i = 0; i < ground->n; i++) {
+      if (!ground->active[i]) continue;
+      ground->z[i] += step * (ground->s[i] - ground->z[i]);
+      if (i == out || !(ground->z[i] > 0)) ground->active[i] = 0, ground->z[i] = 0;
     }
   }
   return false;
 }
 
-static void ground_nnls(inverse_ground *w)
+static void ground_nnls(inverse_ground *ground)
 {
-  const int n = w->n;
+  const int n = ground->n;
   double most = 0;
-  for (int i = 0; i < n; i++) w->z[i] = 0, w->active[i] = 0, most = fmax(most, fabs(w->g[i]));
+  for (int i = 0; i < n; i++)
+    ground->z[i] = 0, ground->active[i] = 0, most = fmax(most, fabs(ground->g[i]));
   for (int outer = 0; outer < 3 * n; outer++) {
     int in = -1;
     double best = 1e-14 * most;
     for (int i = 0; i < n; i++) {
-      if (w->active[i]) continue;
-      double s = w->g[i];
-      for (int k = 0; k < n; k++) s -= w->A[i + n * k] * w->z[k];
+      if (ground->active[i]) continue;
+      double s = ground->g[i];
+      for (int k = 0; k < n; k++) s -= ground->A[i + n * k] * ground->z[k];
       if (s > best) best = s, in = i;
     }
     if (in < 0) return;
-    w->active[in] = 1;
-    if (!ground_shrink(w)) return;
+    ground->active[in] = 1;
+    if (!ground_shrink(ground)) return;
   }
 }
 
@@ -163,89 +165,95 @@ static perp_status ground_check(perp_ctx *ctx, const perp_model *model, int n,
 }
 
 /* W, b and what follows of them; the root forces of the motion are in tau. */
-static void ground_system(perp_inverse *v, inverse_ground *w, const perp_inverse_contact *contacts)
+static void ground_system(perp_inverse *inverse, inverse_ground *ground,
+                          const perp_inverse_contact *contacts)
 {
   double largest = 0;
-  for (int k = 0; k < w->n; k++) {
-    const perp_inverse_contact *c = &contacts[k / w->edges];
+  for (int k = 0; k < ground->n; k++) {
+    const perp_inverse_contact *contact = &contacts[k / ground->edges];
     double dir[3];
-    ground_edge(perp_model_dim(v->model), w->edges, c, k % w->edges, dir);
-    memset(w->f, 0, (size_t)w->nv * sizeof *w->f);
-    perp_inverse_add_force(v->model, v->qm, c->body, c->point, dir, w->f);
+    ground_edge(perp_model_dim(inverse->model), ground->edges, contact, k % ground->edges, dir);
+    memset(ground->f, 0, (size_t)ground->nv * sizeof *ground->f);
+    perp_inverse_add_force(inverse->model, inverse->qm, contact->body, contact->point, dir,
+                           ground->f);
     /* what a force does to the root: the recursion without masses, f = 0 but this; tau falls by it
      */
-    for (int i = 0; i < v->tree->n; i++) memset(v->tree->node[i].a, 0, sizeof v->tree->node[i].a);
-    perp_reduced_inverse(v->tree, w->f, w->tau);
-    for (int r = 0; r < w->roots; r++) w->W[r + w->roots * k] = -w->tau[w->row[r]] * w->scale[r];
+    for (int i = 0; i < inverse->tree->n; i++)
+      memset(inverse->tree->node[i].a, 0, sizeof inverse->tree->node[i].a);
+    perp_reduced_inverse(inverse->tree, ground->f, ground->tau);
+    for (int r = 0; r < ground->roots; r++)
+      ground->W[r + ground->roots * k] = -ground->tau[ground->row[r]] * ground->scale[r];
   }
-  for (int i = 0; i < w->n; i++) {
-    w->g[i] = 0;
-    for (int r = 0; r < w->roots; r++) w->g[i] += w->W[r + w->roots * i] * w->b[r];
-    for (int k = 0; k < w->n; k++) {
+  for (int i = 0; i < ground->n; i++) {
+    ground->g[i] = 0;
+    for (int r = 0; r < ground->roots; r++)
+      ground->g[i] += ground->W[r + ground->roots * i] * ground->b[r];
+    for (int k = 0; k < ground->n; k++) {
       double s = 0;
-      for (int r = 0; r < w->roots; r++) s += w->W[r + w->roots * i] * w->W[r + w->roots * k];
-      w->A[i + w->n * k] = s;
+      for (int r = 0; r < ground->roots; r++)
+        s += ground->W[r + ground->roots * i] * ground->W[r + ground->roots * k];
+      ground->A[i + ground->n * k] = s;
     }
-    largest = fmax(largest, w->A[i + w->n * i]);
+    largest = fmax(largest, ground->A[i + ground->n * i]);
   }
-  w->delta = 1e-9 * largest;
-  for (int i = 0; i < w->n; i++) w->A[i + w->n * i] += w->delta;
+  ground->delta = 1e-9 * largest;
+  for (int i = 0; i < ground->n; i++) ground->A[i + ground->n * i] += ground->delta;
 }
 
 /* The regularization holds z to 0 first, which makes it small, then to where it is: proximal
  * points, after which nothing of the regularization is left in the sum. */
-static void ground_forces(inverse_ground *w)
+static void ground_forces(inverse_ground *ground)
 {
-  for (int i = 0; i < w->n; i++) w->Wb[i] = w->g[i];
-  ground_nnls(w);
+  for (int i = 0; i < ground->n; i++) ground->Wb[i] = ground->g[i];
+  ground_nnls(ground);
   for (int pass = 0; pass < 2; pass++) {
-    for (int i = 0; i < w->n; i++) w->g[i] = w->Wb[i] + w->delta * w->z[i];
-    ground_nnls(w);
+    for (int i = 0; i < ground->n; i++) ground->g[i] = ground->Wb[i] + ground->delta * ground->z[i];
+    ground_nnls(ground);
   }
 }
 
-perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *v, double t, const double *q,
+perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *inverse, double t, const double *q,
                                 const double *u, const double *udot, double length, int n,
                                 perp_inverse_contact *contacts, double *tau, double *left)
 {
-  PERP_TRY(ground_check(ctx, v->model, n, contacts));
+  PERP_TRY(ground_check(ctx, inverse->model, n, contacts));
   if (!(length > 0) || !isfinite(length))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the length that weighs torques must be positive");
-  const int edges = perp_model_dim(v->model) == 2 ? 2 : GROUND_EDGES;
+  const int edges = perp_model_dim(inverse->model) == 2 ? 2 : GROUND_EDGES;
   inverse_ground like = {
-    .n = n * edges, .edges = edges, .nv = perp_model_nv(v->model), .nu = v->tree->nu
+    .n = n * edges, .edges = edges, .nv = perp_model_nv(inverse->model), .nu = inverse->tree->nu
   };
-  for (int i = 0; i < v->tree->n; i++)
-    if (ground_is_root(&v->tree->node[i])) like.roots += v->tree->node[i].nu;
+  for (int i = 0; i < inverse->tree->n; i++)
+    if (ground_is_root(&inverse->tree->node[i])) like.roots += inverse->tree->node[i].nu;
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "inverse", &like, sizeof like, inverse_ground_layout, &ws));
-  inverse_ground *w = ws;
-  for (int i = 0, r = 0; i < v->tree->n; i++) {
-    const perp_reduced_node *k = &v->tree->node[i];
+  inverse_ground *ground = ws;
+  for (int i = 0, r = 0; i < inverse->tree->n; i++) {
+    const perp_reduced_node *k = &inverse->tree->node[i];
     for (int c = 0; ground_is_root(k) && c < k->nu; c++, r++) {
-      w->row[r] = k->iu + c;
-      w->scale[r] = c < v->tree->dim ? 1 : 1 / length;
-      w->b[r] = tau[w->row[r]] * w->scale[r];
+      ground->row[r] = k->iu + c;
+      ground->scale[r] = c < inverse->tree->dim ? 1 : 1 / length;
+      ground->b[r] = tau[ground->row[r]] * ground->scale[r];
     }
   }
-  perp_reduced_kinematics(v->tree, q, u);
-  perp_reduced_to_model(v->tree, v->qm, v->vm);
-  ground_system(v, w, contacts);
-  ground_forces(w);
-  memset(w->f, 0, (size_t)w->nv * sizeof *w->f);
+  perp_reduced_kinematics(inverse->tree, q, u);
+  perp_reduced_to_model(inverse->tree, inverse->qm, inverse->vm);
+  ground_system(inverse, ground, contacts);
+  ground_forces(ground);
+  memset(ground->f, 0, (size_t)ground->nv * sizeof *ground->f);
   for (int k = 0; k < n; k++) {
     perp_inverse_contact *c = &contacts[k];
     memset(c->force, 0, sizeof c->force);
     for (int e = 0; e < edges; e++) {
       double dir[3];
-      ground_edge(v->tree->dim, edges, c, e, dir);
-      for (int i = 0; i < v->tree->dim; i++) c->force[i] += w->z[k * edges + e] * dir[i];
+      ground_edge(inverse->tree->dim, edges, c, e, dir);
+      for (int i = 0; i < inverse->tree->dim; i++) c->force[i] += ground->z[k * edges + e] * dir[i];
     }
-    perp_inverse_add_force(v->model, v->qm, c->body, c->point, c->force, w->f);
+    perp_inverse_add_force(inverse->model, inverse->qm, c->body, c->point, c->force, ground->f);
   }
-  perp_inverse_recursive(v, t, q, u, udot, w->f, tau);
+  perp_inverse_recursive(inverse, t, q, u, udot, ground->f, tau);
   *left = 0;
-  for (int r = 0; r < w->roots; r++) *left = fmax(*left, fabs(tau[w->row[r]]));
-  free(w);
+  for (int r = 0; r < ground->roots; r++) *left = fmax(*left, fabs(tau[ground->row[r]]));
+  free(ground);
   return PERP_OK;
 }

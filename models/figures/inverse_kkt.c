@@ -33,91 +33,91 @@ typedef struct inverse_rows {
 } inverse_rows;
 
 /* Row r += the angular velocity of one of both about the world direction n, times sign. */
-static void inverse_turn_row(const inverse_rows *x, bool child, int r, const double n[3],
+static void inverse_turn_row(const inverse_rows *rows, bool child, int r, const double n[3],
                              double sign)
 {
-  double *to = child ? x->c : x->p, b[3];
+  double *to = child ? rows->c : rows->p, b[3];
   if (to == NULL) return;
-  if (x->d == 2) {
-    to[r + x->ld * 2] += sign;
+  if (rows->d == 2) {
+    to[r + rows->ld * 2] += sign;
     return;
   }
-  perp_turn_back(3, child ? x->C->R : x->P->R, n, b);
-  for (int i = 0; i < 3; i++) to[r + x->ld * (3 + i)] += sign * b[i];
+  perp_turn_back(3, child ? rows->C->R : rows->P->R, n, b);
+  for (int i = 0; i < 3; i++) to[r + rows->ld * (3 + i)] += sign * b[i];
 }
 
 /* Row r += the velocity along n (world) of a point with the arm rho (world). */
-static void inverse_move_row(const inverse_rows *x, bool child, int r, const double n[3],
+static void inverse_move_row(const inverse_rows *rows, bool child, int r, const double n[3],
                              const double rho[3], double sign)
 {
-  double *to = child ? x->c : x->p, arm[3];
+  double *to = child ? rows->c : rows->p, arm[3];
   if (to == NULL) return;
-  for (int i = 0; i < x->d; i++) to[r + x->ld * i] += sign * n[i];
-  if (x->d == 2)
-    to[r + x->ld * 2] += sign * (rho[0] * n[1] - rho[1] * n[0]);
+  for (int i = 0; i < rows->d; i++) to[r + rows->ld * i] += sign * n[i];
+  if (rows->d == 2)
+    to[r + rows->ld * 2] += sign * (rho[0] * n[1] - rho[1] * n[0]);
   else {
     perp_cross(rho, n, arm);
-    inverse_turn_row(x, child, r, arm, sign);
+    inverse_turn_row(rows, child, r, arm, sign);
   }
 }
 
-static void inverse_turn_both(const inverse_rows *x, int r, const double n[3])
+static void inverse_turn_both(const inverse_rows *rows, int r, const double n[3])
 {
-  inverse_turn_row(x, true, r, n, 1);
-  inverse_turn_row(x, false, r, n, -1);
+  inverse_turn_row(rows, true, r, n, 1);
+  inverse_turn_row(rows, false, r, n, -1);
 }
 
 /* Rows r, ... of H. */
-static void inverse_free_rows(const inverse_rows *x, const double *q, int r)
+static void inverse_free_rows(const inverse_rows *rows, const double *q, int r)
 {
-  const perp_reduced_node *k = x->k;
-  const int d = x->d;
+  const perp_reduced_node *node = rows->k;
+  const int d = rows->d;
   double n[3] = { 0 }, rho_p[3] = { 0 }, rho_c[3] = { 0 }, gap[3] = { 0 }, at[3];
   const double z[3] = { 0, 0, 1 };
-  perp_turn(d, x->P->R, k->anchor_p, rho_p);
-  perp_turn(d, x->C->R, k->anchor_c, rho_c);
-  for (int i = 0; i < d; i++) gap[i] = x->C->x[i] + rho_c[i] - x->P->x[i] - rho_p[i];
+  perp_turn(d, rows->P->R, node->anchor_p, rho_p);
+  perp_turn(d, rows->C->R, node->anchor_c, rho_c);
+  for (int i = 0; i < d; i++) gap[i] = rows->C->x[i] + rho_c[i] - rows->P->x[i] - rho_p[i];
   for (int i = 0; i < 3; i++) at[i] = rho_p[i] + gap[i];
-  switch (k->kind) {
+  switch (node->kind) {
   case PERP_REDUCED_FREE:
   case PERP_REDUCED_PLANAR:
-    for (int i = 0; i < x->nvb; i++) x->c[r + i + x->ld * i] = 1;
+    for (int i = 0; i < rows->nvb; i++) rows->c[r + i + rows->ld * i] = 1;
     break;
   case PERP_REDUCED_BALL:
-    for (int i = 0; i < 3; i++) inverse_turn_both(x, r + i, x->C->R + 3 * i);
+    for (int i = 0; i < 3; i++) inverse_turn_both(rows, r + i, rows->C->R + 3 * i);
     break;
   case PERP_REDUCED_HINGE:
-    if (d == 3) perp_turn(3, x->P->R, k->axis_p, n);
-    inverse_turn_both(x, r, n);
+    if (d == 3) perp_turn(3, rows->P->R, node->axis_p, n);
+    inverse_turn_both(rows, r, n);
     break;
   case PERP_REDUCED_UNIVERSAL:
-    perp_turn(3, x->P->R, k->axis_p, n);
-    inverse_turn_both(x, r, n);
-    perp_turn(3, x->C->R, k->axis_c, n);
-    inverse_turn_both(x, r + 1, n);
+    perp_turn(3, rows->P->R, node->axis_p, n);
+    inverse_turn_both(rows, r, n);
+    perp_turn(3, rows->C->R, node->axis_c, n);
+    inverse_turn_both(rows, r + 1, n);
     break;
   case PERP_REDUCED_SLIDER:
-    perp_turn(d, x->P->R, k->axis_p, n);
-    inverse_move_row(x, true, r, n, rho_c, 1);
-    inverse_move_row(x, false, r, n, at, -1);
+    perp_turn(d, rows->P->R, node->axis_p, n);
+    inverse_move_row(rows, true, r, n, rho_c, 1);
+    inverse_move_row(rows, false, r, n, at, -1);
     break;
   case PERP_REDUCED_DISTANCE: {
     double R1[9], e[3];
-    perp_quat_matrix(q + k->iq, R1);
+    perp_quat_matrix(q + node->iq, R1);
     for (int i = 0; i < 2; i++) { /* about y of the rod: -z moves; about z: y does */
-      perp_turn(3, x->P->R, R1 + (i == 0 ? 6 : 3), e);
-      for (int c = 0; c < 3; c++) e[c] *= (i == 0 ? -1 : 1) / k->length;
-      inverse_move_row(x, true, r + i, e, rho_c, 1);
-      inverse_move_row(x, false, r + i, e, at, -1);
+      perp_turn(3, rows->P->R, R1 + (i == 0 ? 6 : 3), e);
+      for (int c = 0; c < 3; c++) e[c] *= (i == 0 ? -1 : 1) / node->length;
+      inverse_move_row(rows, true, r + i, e, rho_c, 1);
+      inverse_move_row(rows, false, r + i, e, at, -1);
     }
-    for (int i = 0; i < 3; i++) inverse_turn_both(x, r + 2 + i, x->C->R + 3 * i);
+    for (int i = 0; i < 3; i++) inverse_turn_both(rows, r + 2 + i, rows->C->R + 3 * i);
     break;
   }
   case PERP_REDUCED_PLANAR_DISTANCE: {
-    const double l2 = k->length * k->length, across[3] = { -gap[1] / l2, gap[0] / l2, 0 };
-    inverse_move_row(x, true, r, across, rho_c, 1);
-    inverse_move_row(x, false, r, across, at, -1);
-    inverse_turn_both(x, r + 1, z);
+    const double l2 = node->length * node->length, across[3] = { -gap[1] / l2, gap[0] / l2, 0 };
+    inverse_move_row(rows, true, r, across, rho_c, 1);
+    inverse_move_row(rows, false, r, across, at, -1);
+    inverse_turn_both(rows, r + 1, z);
     break;
   }
   case PERP_REDUCED_FIXED:
@@ -136,70 +136,50 @@ typedef struct inverse_system {
 
 static void inverse_kkt_layout(void *ws, perp_arena *ar)
 {
-  inverse_system *s = ws;
-  const int n = s->n, nv = n * s->nvb;
-  PERP_INTS(ar, n + 1, &s->cptr, &s->jptr, &s->tptr);
-  PERP_INTS(ar, s->subs + 1, &s->jblk, &s->joff, &s->jgrp, &s->tsub);
-  s->G = PERP_CARVE(ar, double, s->subs * s->nvb * s->nvb);
-  PERP_DOUBLES(ar, nv, &s->f, &s->c, &s->a, &s->mu);
-}
-
-static void inverse_pattern(inverse_system *s)
-{
-  const perp_reduced_tree *tree = s->v->tree;
-  const perp_blocks *model = perp_model_blocks(s->v->model);
-  int sub = 0;
-  for (int i = 0; i < s->n; i++) {
-    const perp_reduced_node *k = &tree->node[i];
-    s->cptr[i] = s->nvb * i;
-    s->jptr[i] = sub;
-    s->jblk[sub++] = k->body;
-    if (k->parent >= 0) s->jblk[sub++] = tree->node[k->parent].body;
-  }
-  s->cptr[s->n] = s->nvb * s->n;
-  s->jptr[s->n] = sub;
-  for (int e = 0; e <= sub; e++) s->joff[e] = e * s->nvb * s->nvb;
-  perp_blocks_transpose(s->n, s->n, s->jptr, s->jblk, s->jgrp, s->tptr, s->tsub);
-  s->B = *model;
-  s->B.m = s->nvb * s->n;
-  s->B.nc = s->n;
-  s->B.cptr = s->cptr, s->B.jptr = s->jptr, s->B.jblk = s->jblk, s->B.joff = s->joff;
-  s->B.jgrp = s->jgrp, s->B.tptr = s->tptr, s->B.tsub = s->tsub;
-  s->B.J = s->G, s->B.s = NULL;
+  inverse_system *system = ws;
+  const int n = system->n, nv = n * system->nvb;
+  PERP_INTS(ar, n + 1, &system->cptr, &system->jptr, &system->tptr);
+  PERP_INTS(ar, system->subs + 1, &system->jblk, &system->joff, &system->jgrp, &system->tsub);
+  system->G = PERP_CARVE(ar, double, system->subs * system->nvb * system->nvb);
+  PERP_DOUBLES(ar, nv, &system->f, &system->c, &system->a, &system->mu);
 }
 
 /* The values of G: q of the tree and the model assembled at the state. */
-static void inverse_values(inverse_system *s, const double *q)
+static void inverse_values(inverse_system *system, const double *q)
 {
-  const perp_model *m = s->v->model;
-  const perp_blocks *J = perp_model_blocks(m);
-  const perp_pose *pose = m->eval.pose;
-  memset(s->G, 0, (size_t)(s->subs * s->nvb * s->nvb) * sizeof *s->G);
-  for (int i = 0; i < s->n; i++) {
-    const perp_reduced_node *k = &s->v->tree->node[i];
-    const int j = s->v->joint[i], rows = j < 0 ? 0 : J->cptr[j + 1] - J->cptr[j];
-    const int parent = k->parent < 0 ? PERP_WORLD : s->v->tree->node[k->parent].body;
-    double *c = s->G + s->joff[s->jptr[i]], *p = parent < 0 ? NULL : c + s->nvb * s->nvb;
-    for (int e = j < 0 ? 0 : J->jptr[j]; j >= 0 && e < J->jptr[j + 1]; e++) {
-      double *to = J->jblk[e] == k->body ? c : p;
-      for (int col = 0; to != NULL && col < s->nvb; col++)
-        for (int r = 0; r < rows; r++) to[r + s->nvb * col] = J->J[J->joff[e] + r + rows * col];
+  const perp_model *model = system->v->model;
+  const perp_blocks *blocks = perp_model_blocks(model);
+  const perp_pose *pose = model->eval.pose;
+  memset(system->G, 0, (size_t)(system->subs * system->nvb * system->nvb) * sizeof *system->G);
+  for (int i = 0; i < system->n; i++) {
+    const perp_reduced_node *node = &system->v->tree->node[i];
+    const int j = system->v->joint[i], rows = j < 0 ? 0 : blocks->cptr[j + 1] - blocks->cptr[j];
+    const int parent = node->parent < 0 ? PERP_WORLD : system->v->tree->node[node->parent].body;
+    double *c = system->G + system->joff[system->jptr[i]],
+           *p = parent < 0 ? NULL : c + system->nvb * system->nvb;
+    for (int e = j < 0 ? 0 : blocks->jptr[j]; j >= 0 && e < blocks->jptr[j + 1]; e++) {
+      double *to = blocks->jblk[e] == node->body ? c : p;
+      for (int col = 0; to != NULL && col < system->nvb; col++)
+        for (int r = 0; r < rows; r++)
+          to[r + system->nvb * col] = blocks->J[blocks->joff[e] + r + rows * col];
     }
-    const inverse_rows x = { m->dim, s->nvb, k, &pose[parent], &pose[k->body], p, c, s->nvb };
+    const inverse_rows x = { model->dim,        system->nvb, node, &pose[parent],
+                             &pose[node->body], p,           c,    system->nvb };
     inverse_free_rows(&x, q, rows);
   }
 }
 
-static perp_status inverse_solve(perp_ctx *ctx, inverse_system *s, const char *kkt)
+static perp_status inverse_solve(perp_ctx *ctx, inverse_system *system, const char *kkt)
 {
   perp_spec spec;
   perp_kkt_solver *solver = NULL;
   perp_stats stats = { 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, kkt, &spec));
-  perp_status status = perp_kkt_create(ctx, &spec, &s->B, &solver);
-  if (status == PERP_OK) status = perp_kkt_factor(ctx, solver, &s->B, &stats);
+  perp_status status = perp_kkt_create(ctx, &spec, &system->B, &solver);
+  if (status == PERP_OK) status = perp_kkt_factor(ctx, solver, &system->B, &stats);
   if (status == PERP_OK && stats.reason >= 0)
-    status = perp_kkt_solve(ctx, solver, &s->B, s->f, s->c, s->a, s->mu, &stats);
+    status = perp_kkt_solve(ctx, solver, &system->B, system->f, system->c, system->a, system->mu,
+                            &stats);
   if (status == PERP_OK && stats.reason < 0)
     status = PERP_FAIL(ctx, PERP_ERR_ARG, "inverse dynamics: %s stopped: %s", kkt,
                        perp_reason_name(stats.reason));
@@ -208,42 +188,63 @@ static perp_status inverse_solve(perp_ctx *ctx, inverse_system *s, const char *k
   return status;
 }
 
-/* The multipliers of rows of J to lambda, the others to tau. */
-static void inverse_share(const inverse_system *s, double *tau, double *lambda)
+/* The multipliers of rows of blocks to lambda, the others to tau. */
+static void inverse_share(const inverse_system *system, double *tau, double *lambda)
 {
-  const perp_blocks *J = perp_model_blocks(s->v->model);
-  for (int i = 0; i < s->n; i++) {
-    const perp_reduced_node *k = &s->v->tree->node[i];
-    const int j = s->v->joint[i], rows = j < 0 ? 0 : J->cptr[j + 1] - J->cptr[j];
-    const double *mu = s->mu + s->cptr[i];
-    if (rows > 0) memcpy(lambda + J->cptr[j], mu, (size_t)rows * sizeof *mu);
-    memcpy(tau + k->iu, mu + rows, (size_t)k->nu * sizeof *mu);
+  const perp_blocks *blocks = perp_model_blocks(system->v->model);
+  for (int i = 0; i < system->n; i++) {
+    const perp_reduced_node *node = &system->v->tree->node[i];
+    const int j = system->v->joint[i], rows = j < 0 ? 0 : blocks->cptr[j + 1] - blocks->cptr[j];
+    const double *mu = system->mu + system->cptr[i];
+    if (rows > 0) memcpy(lambda + blocks->cptr[j], mu, (size_t)rows * sizeof *mu);
+    memcpy(tau + node->iu, mu + rows, (size_t)node->nu * sizeof *mu);
   }
 }
 
-perp_status perp_inverse_kkt(perp_ctx *ctx, perp_inverse *v, const char *kkt, double t,
+perp_status perp_inverse_kkt(perp_ctx *ctx, perp_inverse *inverse, const char *kkt, double t,
                              const double *qm, const double *vm, const double *am,
                              const double *external, double *tau, double *lambda)
 {
-  const perp_model *m = v->model;
-  inverse_system like = { .v = v, .n = v->tree->n, .nvb = m->dim == 3 ? 6 : 3 };
-  for (int i = 0; i < like.n; i++) like.subs += v->tree->node[i].parent >= 0 ? 2 : 1;
+  const perp_model *m = inverse->model;
+  inverse_system like = { .v = inverse, .n = inverse->tree->n, .nvb = m->dim == 3 ? 6 : 3 };
+  for (int i = 0; i < like.n; i++) like.subs += inverse->tree->node[i].parent >= 0 ? 2 : 1;
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "inverse", &like, sizeof like, inverse_kkt_layout, &ws));
-  inverse_system *s = ws;
+  inverse_system *system = ws;
   /* the scratch of questions, as perp_model_forces has it */
   perp_model_assemble((perp_model *)(uintptr_t)m, t, qm);
-  perp_reduced_from_model(v->tree, qm, vm, v->q, v->u);
-  inverse_pattern(s);
-  inverse_values(s, v->q);
-  perp_model_forces(m, t, qm, vm, s->f);
-  for (int i = 0; external != NULL && i < s->B.nv; i++) s->f[i] += external[i];
-  memset(s->c, 0, (size_t)s->B.m * sizeof *s->c);
-  memset(s->mu, 0, (size_t)s->B.m * sizeof *s->mu);
-  perp_blocks_J(&s->B, 1, am, s->c);
-  const perp_status status = inverse_solve(ctx, s,
+  perp_reduced_from_model(inverse->tree, qm, vm, inverse->q, inverse->u);
+  const perp_reduced_tree *tree = system->v->tree;
+  const perp_blocks *model = perp_model_blocks(system->v->model);
+  int sub = 0;
+  for (int i = 0; i < system->n; i++) {
+    const perp_reduced_node *node = &tree->node[i];
+    system->cptr[i] = system->nvb * i;
+    system->jptr[i] = sub;
+    system->jblk[sub++] = node->body;
+    if (node->parent >= 0) system->jblk[sub++] = tree->node[node->parent].body;
+  }
+  system->cptr[system->n] = system->nvb * system->n;
+  system->jptr[system->n] = sub;
+  for (int e = 0; e <= sub; e++) system->joff[e] = e * system->nvb * system->nvb;
+  perp_blocks_transpose(system->n, system->n, system->jptr, system->jblk, system->jgrp,
+                        system->tptr, system->tsub);
+  system->B = *model;
+  system->B.m = system->nvb * system->n;
+  system->B.nc = system->n;
+  system->B.cptr = system->cptr, system->B.jptr = system->jptr, system->B.jblk = system->jblk,
+  system->B.joff = system->joff;
+  system->B.jgrp = system->jgrp, system->B.tptr = system->tptr, system->B.tsub = system->tsub;
+  system->B.J = system->G, system->B.s = NULL;
+  inverse_values(system, inverse->q);
+  perp_model_forces(m, t, qm, vm, system->f);
+  for (int i = 0; external != NULL && i < system->B.nv; i++) system->f[i] += external[i];
+  memset(system->c, 0, (size_t)system->B.m * sizeof *system->c);
+  memset(system->mu, 0, (size_t)system->B.m * sizeof *system->mu);
+  perp_blocks_J(&system->B, 1, am, system->c);
+  const perp_status status = inverse_solve(ctx, system,
                                            kkt != NULL && kkt[0] != '\0' ? kkt : "kkt-sparse");
-  if (status == PERP_OK) inverse_share(s, tau, lambda);
-  free(s);
+  if (status == PERP_OK) inverse_share(system, tau, lambda);
+  free(system);
   return status;
 }

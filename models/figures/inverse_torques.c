@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void inverse_layout(void *ws, perp_arena *a)
+static void inverse_layout(void *ws, perp_arena *arena)
 {
-  perp_inverse *v = ws;
-  PERP_INTS(a, v->tree->n, &v->joint, &v->node_of);
-  v->qm = PERP_CARVE(a, double, perp_model_nq(v->model));
-  v->q = PERP_CARVE(a, double, v->tree->nq);
-  PERP_DOUBLES(a, perp_model_nv(v->model), &v->vm, &v->f);
-  v->u = PERP_CARVE(a, double, v->tree->nu);
+  perp_inverse *inverse = ws;
+  PERP_INTS(arena, inverse->tree->n, &inverse->joint, &inverse->node_of);
+  inverse->qm = PERP_CARVE(arena, double, perp_model_nq(inverse->model));
+  inverse->q = PERP_CARVE(arena, double, inverse->tree->nq);
+  PERP_DOUBLES(arena, perp_model_nv(inverse->model), &inverse->vm, &inverse->f);
+  inverse->u = PERP_CARVE(arena, double, inverse->tree->nu);
 }
 
 static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
-                                  const perp_reduced_tree *t)
+                                  const perp_reduced_tree *tree)
 {
   if (perp_model_motions(model) > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -28,7 +28,7 @@ static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
   for (int j = 0; j < perp_model_joints(model); j++) {
     const perp_joint_def *def = perp_model_joint(model, j);
     const char *name = def->name != NULL ? def->name : "";
-    if (t->cut[j])
+    if (tree->cut[j])
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "inverse dynamics: joint %d '%s' (%s) closes a loop or has no coordinates: "
                        "the forces of a motion are not unique there",
@@ -41,23 +41,23 @@ static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
 }
 
 /* The joint to the parent: the only one of the tree between both. */
-static void inverse_index(perp_inverse *v)
+static void inverse_index(perp_inverse *inverse)
 {
-  int *node_of = v->node_of;
-  for (int i = 0; i < v->tree->n; i++) v->joint[i] = -1;
-  for (int i = 0; i < v->tree->n; i++) node_of[v->tree->node[i].body] = i;
-  for (int j = 0; j < perp_model_joints(v->model); j++) {
-    const perp_joint_def *def = perp_model_joint(v->model, j);
+  int *node_of = inverse->node_of;
+  for (int i = 0; i < inverse->tree->n; i++) inverse->joint[i] = -1;
+  for (int i = 0; i < inverse->tree->n; i++) node_of[inverse->tree->node[i].body] = i;
+  for (int j = 0; j < perp_model_joints(inverse->model); j++) {
+    const perp_joint_def *def = perp_model_joint(inverse->model, j);
     const int a = def->a < 0 ? -1 : node_of[def->a], b = def->b < 0 ? -1 : node_of[def->b];
-    if (b >= 0 && v->tree->node[b].parent == a && v->joint[b] < 0)
-      v->joint[b] = j;
-    else if (a >= 0 && v->tree->node[a].parent == b)
-      v->joint[a] = j;
+    if (b >= 0 && inverse->tree->node[b].parent == a && inverse->joint[b] < 0)
+      inverse->joint[b] = j;
+    else if (a >= 0 && inverse->tree->node[a].parent == b)
+      inverse->joint[a] = j;
   }
   /* a root that floats has no parent, as one that hangs on the world */
-  for (int i = 0; i < v->tree->n; i++) {
-    const perp_reduced_kind kind = v->tree->node[i].kind;
-    if (kind == PERP_REDUCED_FREE || kind == PERP_REDUCED_PLANAR) v->joint[i] = -1;
+  for (int i = 0; i < inverse->tree->n; i++) {
+    const perp_reduced_kind kind = inverse->tree->node[i].kind;
+    if (kind == PERP_REDUCED_FREE || kind == PERP_REDUCED_PLANAR) inverse->joint[i] = -1;
   }
 }
 
@@ -79,33 +79,33 @@ perp_status perp_inverse_create(perp_ctx *ctx, const perp_model *model, perp_inv
   return PERP_OK;
 }
 
-void perp_inverse_destroy(perp_inverse *v)
+void perp_inverse_destroy(perp_inverse *inverse)
 {
-  if (v == NULL) return;
-  free(v->tree);
-  free(v);
+  if (inverse == NULL) return;
+  free(inverse->tree);
+  free(inverse);
 }
 
-int perp_inverse_nq(const perp_inverse *v)
+int perp_inverse_nq(const perp_inverse *inverse)
 {
-  return v->tree->nq;
+  return inverse->tree->nq;
 }
 
-int perp_inverse_nu(const perp_inverse *v)
+int perp_inverse_nu(const perp_inverse *inverse)
 {
-  return v->tree->nu;
+  return inverse->tree->nu;
 }
 
-perp_inverse_coordinate perp_inverse_what(const perp_inverse *v, int i)
+perp_inverse_coordinate perp_inverse_what(const perp_inverse *inverse, int i)
 {
   static const char *const turns[] = { "rx", "ry", "rz" }, *const moves[] = { "x", "y", "z" };
   int n = 0;
-  while (n + 1 < v->tree->n && v->tree->node[n + 1].iu <= i) n++;
-  while (v->tree->node[n].nu == 0) n--;
-  const perp_reduced_node *k = &v->tree->node[n];
-  const int c = i - k->iu;
-  perp_inverse_coordinate what = { k->body, v->joint[n], "angle", "Nm" };
-  switch (k->kind) {
+  while (n + 1 < inverse->tree->n && inverse->tree->node[n + 1].iu <= i) n++;
+  while (inverse->tree->node[n].nu == 0) n--;
+  const perp_reduced_node *node = &inverse->tree->node[n];
+  const int c = i - node->iu;
+  perp_inverse_coordinate what = { node->body, inverse->joint[n], "angle", "Nm" };
+  switch (node->kind) {
   case PERP_REDUCED_FREE:
     what.part = c < 3 ? moves[c] : turns[c - 3];
     what.unit = c < 3 ? "N" : "Nm";
@@ -137,30 +137,32 @@ perp_inverse_coordinate perp_inverse_what(const perp_inverse *v, int i)
   return what;
 }
 
-void perp_inverse_joints(perp_inverse *v, const double *qm, const double *vm, double *q, double *u)
+void perp_inverse_joints(perp_inverse *inverse, const double *qm, const double *vm, double *q,
+                         double *u)
 {
-  perp_reduced_from_model(v->tree, qm, vm, q, u);
+  perp_reduced_from_model(inverse->tree, qm, vm, q, u);
 }
 
-void perp_inverse_state(perp_inverse *v, const double *q, const double *u, const double *udot,
+void perp_inverse_state(perp_inverse *inverse, const double *q, const double *u, const double *udot,
                         double *qm, double *vm, double *am)
 {
-  perp_reduced_kinematics(v->tree, q, u);
-  perp_reduced_to_model(v->tree, qm, vm);
+  perp_reduced_kinematics(inverse->tree, q, u);
+  perp_reduced_to_model(inverse->tree, qm, vm);
   if (am == NULL) return;
-  perp_reduced_move(v->tree, udot);
-  perp_reduced_accelerations(v->tree, am);
+  perp_reduced_move(inverse->tree, udot);
+  perp_reduced_accelerations(inverse->tree, am);
 }
 
-void perp_inverse_recursive(perp_inverse *v, double t, const double *q, const double *u,
+void perp_inverse_recursive(perp_inverse *inverse, double t, const double *q, const double *u,
                             const double *udot, const double *external, double *tau)
 {
-  perp_reduced_kinematics(v->tree, q, u);
-  perp_reduced_to_model(v->tree, v->qm, v->vm);
-  perp_reduced_move(v->tree, udot);
-  perp_model_forces(v->model, t, v->qm, v->vm, v->f);
-  for (int i = 0; external != NULL && i < perp_model_nv(v->model); i++) v->f[i] += external[i];
-  perp_reduced_inverse(v->tree, v->f, tau);
+  perp_reduced_kinematics(inverse->tree, q, u);
+  perp_reduced_to_model(inverse->tree, inverse->qm, inverse->vm);
+  perp_reduced_move(inverse->tree, udot);
+  perp_model_forces(inverse->model, t, inverse->qm, inverse->vm, inverse->f);
+  for (int i = 0; external != NULL && i < perp_model_nv(inverse->model); i++)
+    inverse->f[i] += external[i];
+  perp_reduced_inverse(inverse->tree, inverse->f, tau);
 }
 
 void perp_inverse_add_force(const perp_model *model, const double *qm, int body, const double s[3],

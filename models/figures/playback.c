@@ -19,21 +19,21 @@ struct perp_playback {
   double *q, *u, *udot, *vm;
 };
 
-static void playback_layout(void *ws, perp_arena *a)
+static void playback_layout(void *ws, perp_arena *arena)
 {
-  perp_playback *p = ws;
-  p->t = PERP_CARVE(a, double, p->n);
-  p->pose = PERP_CARVE(a, double, (size_t)p->n *(size_t)p->tree->nq);
-  p->q = PERP_CARVE(a, double, p->tree->nq);
-  PERP_DOUBLES(a, p->tree->nu, &p->u, &p->udot);
-  p->vm = PERP_CARVE(a, double, perp_model_nv(p->model));
+  perp_playback *playback = ws;
+  playback->t = PERP_CARVE(arena, double, playback->n);
+  playback->pose = PERP_CARVE(arena, double, (size_t)playback->n *(size_t)playback->tree->nq);
+  playback->q = PERP_CARVE(arena, double, playback->tree->nq);
+  PERP_DOUBLES(arena, playback->tree->nu, &playback->u, &playback->udot);
+  playback->vm = PERP_CARVE(arena, double, perp_model_nv(playback->model));
 }
 
 /* Coordinates of a joint: so many numbers, and then a quaternion or none. */
-static int playback_numbers(const perp_reduced_node *k, bool *quaternion)
+static int playback_numbers(const perp_reduced_node *node, bool *quaternion)
 {
-  *quaternion = k->kind == PERP_REDUCED_FREE || k->kind == PERP_REDUCED_BALL;
-  return *quaternion ? k->nq - 4 : k->nq;
+  *quaternion = node->kind == PERP_REDUCED_FREE || node->kind == PERP_REDUCED_BALL;
+  return *quaternion ? node->nq - 4 : node->nq;
 }
 
 static const char *playback_body(const perp_model *model, int b)
@@ -42,16 +42,16 @@ static const char *playback_body(const perp_model *model, int b)
   return name != NULL ? name : "without a name";
 }
 
-static perp_status playback_refuse(perp_ctx *ctx, const perp_playback *p)
+static perp_status playback_refuse(perp_ctx *ctx, const perp_playback *playback)
 {
-  for (int j = 0; j < perp_model_joints(p->model); j++) {
-    const perp_joint_def *def = perp_model_joint(p->model, j);
-    if (p->tree->cut[j] || def->kind == PERP_JOINT_DISTANCE)
+  for (int j = 0; j < perp_model_joints(playback->model); j++) {
+    const perp_joint_def *def = perp_model_joint(playback->model, j);
+    if (playback->tree->cut[j] || def->kind == PERP_JOINT_DISTANCE)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "playback: joint %d '%s' (%s) %s: joint coordinates cannot represent it", j,
                        def->name != NULL ? def->name : "", perp_joint_kind_name(def->kind),
-                       p->tree->cut[j] ? "closes a loop or has no coordinates"
-                                       : "is a rod without an orientation");
+                       playback->tree->cut[j] ? "closes a loop or has no coordinates"
+                                              : "is a rod without an orientation");
   }
   return PERP_OK;
 }
@@ -74,27 +74,28 @@ static perp_status playback_check(perp_ctx *ctx, const perp_model *model, int n,
 }
 
 /* Angles go on where they were, and neighbours are less than half a turn apart. */
-static perp_status playback_continue(perp_ctx *ctx, const perp_playback *p, int frame)
+static perp_status playback_continue(perp_ctx *ctx, const perp_playback *playback, int frame)
 {
   const double turn = 2 * 3.14159265358979323846;
-  double *now = p->pose + (size_t)frame * (size_t)p->tree->nq, *last = now - p->tree->nq;
-  for (int i = 0; i < p->tree->n; i++) {
-    const perp_reduced_node *k = &p->tree->node[i];
+  double *now = playback->pose + (size_t)frame * (size_t)playback->tree->nq,
+         *last = now - playback->tree->nq;
+  for (int i = 0; i < playback->tree->n; i++) {
+    const perp_reduced_node *node = &playback->tree->node[i];
     bool quaternion;
-    const int numbers = playback_numbers(k, &quaternion);
-    const bool angles = k->kind == PERP_REDUCED_HINGE || k->kind == PERP_REDUCED_UNIVERSAL;
-    for (int c = 0; angles && p->tree->dim == 3 && c < numbers; c++) {
-      double *x = now + k->iq + c;
-      *x -= turn * nearbyint((*x - last[k->iq + c]) / turn);
+    const int numbers = playback_numbers(node, &quaternion);
+    const bool angles = node->kind == PERP_REDUCED_HINGE || node->kind == PERP_REDUCED_UNIVERSAL;
+    for (int c = 0; angles && playback->tree->dim == 3 && c < numbers; c++) {
+      double *x = now + node->iq + c;
+      *x -= turn * nearbyint((*x - last[node->iq + c]) / turn);
     }
     if (!quaternion) continue;
     double r[3];
-    perp_quat_difference(last + k->iq + numbers, now + k->iq + numbers, r);
+    perp_quat_difference(last + node->iq + numbers, now + node->iq + numbers, r);
     if (sqrt(perp_dot(3, r, r)) > 0.499 * turn)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "playback: body %d '%s' rotates by half a turn from pose %d to %d, in an "
                        "unknown direction; add poses in between",
-                       k->body, playback_body(p->model, k->body), frame - 1, frame);
+                       node->body, playback_body(playback->model, node->body), frame - 1, frame);
   }
   return PERP_OK;
 }
@@ -114,60 +115,62 @@ perp_status perp_playback_create(perp_ctx *ctx, const perp_model *model, int n, 
     free(like.tree);
     return status;
   }
-  perp_playback *p = ws;
-  memcpy(p->t, t, (size_t)n * sizeof *t);
-  memset(p->vm, 0, (size_t)perp_model_nv(model) * sizeof *p->vm);
+  perp_playback *playback = ws;
+  memcpy(playback->t, t, (size_t)n * sizeof *t);
+  memset(playback->vm, 0, (size_t)perp_model_nv(model) * sizeof *playback->vm);
   for (int k = 0; k < n && status == PERP_OK; k++) {
-    double *pose = p->pose + (size_t)k * (size_t)p->tree->nq;
-    perp_reduced_from_model(p->tree, q + (size_t)k * (size_t)perp_model_nq(model), p->vm, pose,
-                            p->u);
-    perp_reduced_project(p->tree, pose);
-    if (k > 0) status = playback_continue(ctx, p, k);
+    double *pose = playback->pose + (size_t)k * (size_t)playback->tree->nq;
+    perp_reduced_from_model(playback->tree, q + (size_t)k * (size_t)perp_model_nq(model),
+                            playback->vm, pose, playback->u);
+    perp_reduced_project(playback->tree, pose);
+    if (k > 0) status = playback_continue(ctx, playback, k);
   }
   if (status == PERP_OK)
-    *out = p;
+    *out = playback;
   else
-    perp_playback_destroy(p);
+    perp_playback_destroy(playback);
   return status;
 }
 
-void perp_playback_destroy(perp_playback *p)
+void perp_playback_destroy(perp_playback *playback)
 {
-  if (p == NULL) return;
-  free(p->tree);
-  free(p);
+  if (playback == NULL) return;
+  free(playback->tree);
+  free(playback);
 }
 
-void perp_playback_span(const perp_playback *p, double *begin, double *end)
+void perp_playback_span(const perp_playback *playback, double *begin, double *end)
 {
-  *begin = p->t[0];
-  *end = p->t[p->n - 1];
+  *begin = playback->t[0];
+  *end = playback->t[playback->n - 1];
 }
 
-void perp_playback_joints(const perp_playback *p, double t, double *q, double *u, double *udot)
+void perp_playback_joints(const perp_playback *playback, double t, double *q, double *u,
+                          double *udot)
 {
-  const int stride = p->tree->nq;
-  for (int i = 0; i < p->tree->n; i++) {
-    const perp_reduced_node *k = &p->tree->node[i];
+  const int stride = playback->tree->nq;
+  for (int i = 0; i < playback->tree->n; i++) {
+    const perp_reduced_node *node = &playback->tree->node[i];
     bool quaternion;
-    const int numbers = playback_numbers(k, &quaternion);
+    const int numbers = playback_numbers(node, &quaternion);
     for (int c = 0; c < numbers; c++) {
       double y[3];
-      perp_blend_number(p->n, p->t, p->pose + k->iq + c, stride, t, y);
-      q[k->iq + c] = y[0], u[k->iu + c] = y[1], udot[k->iu + c] = y[2];
+      perp_blend_number(playback->n, playback->t, playback->pose + node->iq + c, stride, t, y);
+      q[node->iq + c] = y[0], u[node->iu + c] = y[1], udot[node->iu + c] = y[2];
     }
     if (quaternion)
-      perp_blend_rotation(p->n, p->t, p->pose + k->iq + numbers, stride, t, q + k->iq + numbers,
-                          u + k->iu + numbers, udot + k->iu + numbers);
+      perp_blend_rotation(playback->n, playback->t, playback->pose + node->iq + numbers, stride, t,
+                          q + node->iq + numbers, u + node->iu + numbers,
+                          udot + node->iu + numbers);
   }
 }
 
-void perp_playback_state(perp_playback *p, double t, double *q, double *v, double *a)
+void perp_playback_state(perp_playback *playback, double t, double *q, double *v, double *a)
 {
-  perp_playback_joints(p, t, p->q, p->u, p->udot);
-  perp_reduced_kinematics(p->tree, p->q, p->u);
-  perp_reduced_to_model(p->tree, q, v);
+  perp_playback_joints(playback, t, playback->q, playback->u, playback->udot);
+  perp_reduced_kinematics(playback->tree, playback->q, playback->u);
+  perp_reduced_to_model(playback->tree, q, v);
   if (a == NULL) return;
-  perp_reduced_move(p->tree, p->udot);
-  perp_reduced_accelerations(p->tree, a);
+  perp_reduced_move(playback->tree, playback->udot);
+  perp_reduced_accelerations(playback->tree, a);
 }

@@ -502,20 +502,20 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
 }
 
 /* A ball joint in space has angles where its axes are not parallel. */
-static perp_status check_angles(perp_ctx *ctx, const perp_model *model, const perp_joint_def *j,
+static perp_status check_angles(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
                                 const char *who)
 {
   static const double still[4] = { 1 };
   double Ra[9], Rb[9], a[3], b[3], u[3];
-  if (j->kind != PERP_JOINT_BALL || model->dim == 2) return PERP_OK;
-  if (!perp_finite(3, j->axis_a) || !perp_finite(3, j->axis_b) || perp_all_zero(3, j->axis_a) ||
-      perp_all_zero(3, j->axis_b))
+  if (def->kind != PERP_JOINT_BALL || model->dim == 2) return PERP_OK;
+  if (!perp_finite(3, def->axis_a) || !perp_finite(3, def->axis_b) ||
+      perp_all_zero(3, def->axis_a) || perp_all_zero(3, def->axis_b))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: a ball joint has angles only with axis_a and axis_b: add both axes", who);
-  perp_quat_matrix(j->a < 0 ? still : model->body_def[j->a].quat, Ra);
-  perp_quat_matrix(j->b < 0 ? still : model->body_def[j->b].quat, Rb);
-  perp_turn(3, Ra, j->axis_a, a);
-  perp_turn(3, Rb, j->axis_b, b);
+  perp_quat_matrix(def->a < 0 ? still : model->body_def[def->a].quat, Ra);
+  perp_quat_matrix(def->b < 0 ? still : model->body_def[def->b].quat, Rb);
+  perp_turn(3, Ra, def->axis_a, a);
+  perp_turn(3, Rb, def->axis_b, b);
   perp_cross(a, b, u);
   if (perp_dot(3, u, u) > 1e-12 * perp_dot(3, a, a) * perp_dot(3, b, b)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,

@@ -36,7 +36,7 @@ typedef struct perp_conserved {
 
 /* Of a finished model.  Conservative: what is not certain is not conserved.  No allocation;
  * O(joints + drives + forces + shapes of the world x shapes). */
-void perp_model_conserved(const perp_model *model, perp_conserved *c);
+void perp_model_conserved(const perp_model *model, perp_conserved *conserved);
 
 #ifdef __cplusplus
 }

@@ -63,16 +63,16 @@ static void curve_horner(const double *c, int n, double x, double p[4][3])
 }
 
 /* c, c', c'', c''' at s */
-static void curve_at(const perp_curve *k, double s, double p[4][3])
+static void curve_at(const perp_curve *curve, double s, double p[4][3])
 {
-  const double r = k->radius, cs = cos(s), sn = sin(s);
+  const double r = curve->radius, cs = cos(s), sn = sin(s);
   memset(p, 0, 4 * sizeof *p);
-  switch (k->kind) {
+  switch (curve->kind) {
   case PERP_CURVE_LINE:
     p[0][0] = s, p[1][0] = 1;
     return;
   case PERP_CURVE_HELIX:
-    p[0][2] = k->rise * s, p[1][2] = k->rise;
+    p[0][2] = curve->rise * s, p[1][2] = curve->rise;
     /* fall through */
   case PERP_CURVE_CIRCLE:
     p[0][0] = r * cs, p[0][1] = r * sn;
@@ -86,12 +86,12 @@ static void curve_at(const perp_curve *k, double s, double p[4][3])
     p[3][0] = -r * cs, p[3][1] = -r * sn;
     return;
   case PERP_CURVE_POLYNOMIAL:
-    curve_horner(k->c, k->n, s, p);
+    curve_horner(curve->c, curve->n, s, p);
     return;
   case PERP_CURVE_SPLINE: {
-    if (k->period > 0) s -= k->period * floor(s / k->period);
-    int span = (int)fmax(0, fmin(k->n - 1, floor(s)));
-    curve_horner(k->c + 12 * span, 4, s - span, p);
+    if (curve->period > 0) s -= curve->period * floor(s / curve->period);
+    int span = (int)fmax(0, fmin(curve->n - 1, floor(s)));
+    curve_horner(curve->c + 12 * span, 4, s - span, p);
     return;
   }
   }
@@ -99,38 +99,38 @@ static void curve_at(const perp_curve *k, double s, double p[4][3])
 
 /* ---- foot ---- */
 
-static double curve_guess(const perp_curve *k, const double y[3])
+static double curve_guess(const perp_curve *curve, const double y[3])
 {
   double angle = atan2(y[1], y[0]);
-  switch (k->kind) {
+  switch (curve->kind) {
   case PERP_CURVE_LINE:
     return y[0];
   case PERP_CURVE_HELIX:
-    return angle + 2 * M_PI * nearbyint((y[2] / k->rise - angle) / (2 * M_PI));
+    return angle + 2 * M_PI * nearbyint((y[2] / curve->rise - angle) / (2 * M_PI));
   case PERP_CURVE_CIRCLE:
-    if (!isfinite(k->lower) || !isfinite(k->upper)) return angle;
+    if (!isfinite(curve->lower) || !isfinite(curve->upper)) return angle;
     /* the turn that is closest to the middle of the arc */
-    return angle + 2 * M_PI * nearbyint(((k->lower + k->upper) / 2 - angle) / (2 * M_PI));
+    return angle + 2 * M_PI * nearbyint(((curve->lower + curve->upper) / 2 - angle) / (2 * M_PI));
   default:
     break;
   }
   double least = HUGE_VAL;
   int best = 0;
-  for (int i = 0; i < k->samples; i++) {
+  for (int i = 0; i < curve->samples; i++) {
     double d = 0;
-    for (int j = 0; j < 3; j++) d += pow(y[j] - k->sample[3 * i + j], 2);
+    for (int j = 0; j < 3; j++) d += pow(y[j] - curve->sample[3 * i + j], 2);
     if (d < least) least = d, best = i;
   }
-  return k->first + best * k->step;
+  return curve->first + best * curve->step;
 }
 
-static double curve_foot(const perp_curve *k, const double y[3], double p[4][3])
+static double curve_foot(const perp_curve *curve, const double y[3], double p[4][3])
 {
-  const double margin = 0.1 * (k->upper - k->lower);
-  double s = curve_guess(k, y);
+  const double margin = 0.1 * (curve->upper - curve->lower);
+  double s = curve_guess(curve, y);
   for (int i = 0; i < NEWTON; i++) {
     double e[3], slope, f;
-    curve_at(k, s, p);
+    curve_at(curve, s, p);
     for (int j = 0; j < 3; j++) e[j] = y[j] - p[0][j];
     f = perp_dot(3, e, p[1]);
     const double speed = perp_dot(3, p[1], p[1]);
@@ -138,11 +138,11 @@ static double curve_foot(const perp_curve *k, const double y[3], double p[4][3])
     if (!(slope > 0.1 * speed)) slope = speed; /* beyond the centre of curvature */
     double step = f / slope, last = s;
     s += step;
-    if (k->samples > 0 && k->period == 0) /* it is not defined far from its domain */
-      s = fmax(k->lower - margin, fmin(k->upper + margin, s));
+    if (curve->samples > 0 && curve->period == 0) /* it is not defined far from its domain */
+      s = fmax(curve->lower - margin, fmin(curve->upper + margin, s));
     if (!(fabs(s - last) > 4e-16 * (1 + fabs(s)))) break;
   }
-  curve_at(k, s, p);
+  curve_at(curve, s, p);
   return s;
 }
 
@@ -159,9 +159,14 @@ static void curve_unit(double w[3][3], double u[3][3])
   for (int i = 0; i < 3; i++) u[2][i] = (w[2][i] - u[0][i] * r2 - 2 * u[1][i] * r1) / r;
 }
 
-/* n_1, n_2 with two derivatives each */
-static void curve_normals(double p[4][3], double n[2][3][3])
+double perp_curve_rows(const perp_curve *curve, const double r[3], const double *rate, double C[2],
+                       double g[2][3], double *bias)
 {
+  double y[3], p[4][3], n[2][3][3], e[3], ydot[3] = { 0 };
+  perp_turn_back(3, curve->frame, r, y);
+  if (rate != NULL) perp_turn_back(3, curve->frame, rate, ydot);
+  const double s = curve_foot(curve, y, p);
+  /* n_1, n_2 with two derivatives each */
   double w[3][3], t[3][3], a[3] = { 0, 0, 1 }, x[3], z[3];
   if (p[1][2] * p[1][2] > 0.81 * perp_dot(3, p[1], p[1])) a[0] = 1, a[2] = 0;
   for (int i = 0; i < 3; i++) perp_cross(a, p[1 + i], w[i]);
@@ -177,16 +182,6 @@ static void curve_normals(double p[4][3], double n[2][3][3])
   for (int i = 0; i < 3; i++) n[1][2][i] = x[i] + z[i];
   perp_cross(t[1], n[0][1], x);
   for (int i = 0; i < 3; i++) n[1][2][i] += 2 * x[i];
-}
-
-double perp_curve_rows(const perp_curve *k, const double r[3], const double *rate, double C[2],
-                       double g[2][3], double *bias)
-{
-  double y[3], p[4][3], n[2][3][3], e[3], ydot[3] = { 0 };
-  perp_turn_back(3, k->frame, r, y);
-  if (rate != NULL) perp_turn_back(3, k->frame, rate, ydot);
-  const double s = curve_foot(k, y, p);
-  curve_normals(p, n);
   for (int i = 0; i < 3; i++) e[i] = y[i] - p[0][i];
   const double D = perp_dot(3, p[1], p[1]) - perp_dot(3, e, p[2]);
   const double sdot = perp_dot(3, p[1], ydot) / D;
@@ -196,12 +191,12 @@ double perp_curve_rows(const perp_curve *k, const double r[3], const double *rat
   const double sddot = (perp_dot(3, e, p[3]) * sdot * sdot + 2 * perp_dot(3, edot, p[2]) * sdot -
                         perp_dot(3, p[1], p[2]) * sdot * sdot) /
                        D;
-  for (int row = 0; row < k->dim - 1; row++) {
+  for (int row = 0; row < curve->dim - 1; row++) {
     const double *n0 = n[row][0], *n1 = n[row][1], *n2 = n[row][2];
     double grad[3];
     C[row] = perp_dot(3, n0, e);
     for (int i = 0; i < 3; i++) grad[i] = n0[i] + perp_dot(3, n1, e) * p[1][i] / D;
-    perp_turn(3, k->frame, grad, g[row]);
+    perp_turn(3, curve->frame, grad, g[row]);
     if (bias == NULL) continue;
     /* d/dt of  n . y' + (n' . e) s' */
     bias[row] = perp_dot(3, n1, ydot) * sdot + perp_dot(3, n2, e) * sdot * sdot +
@@ -210,35 +205,35 @@ double perp_curve_rows(const perp_curve *k, const double r[3], const double *rat
   return s;
 }
 
-double perp_curve_gap(const perp_curve *k, const double r[3], double gap[3], double tangent[3])
+double perp_curve_gap(const perp_curve *curve, const double r[3], double gap[3], double tangent[3])
 {
   double y[3], p[4][3], e[3];
-  perp_turn_back(3, k->frame, r, y);
-  const double s = curve_foot(k, y, p), speed = sqrt(perp_dot(3, p[1], p[1]));
+  perp_turn_back(3, curve->frame, r, y);
+  const double s = curve_foot(curve, y, p), speed = sqrt(perp_dot(3, p[1], p[1]));
   for (int i = 0; i < 3; i++) e[i] = y[i] - p[0][i];
   for (int i = 0; i < 3; i++) y[i] = p[1][i] / speed;
-  perp_turn(3, k->frame, e, gap);
-  perp_turn(3, k->frame, y, tangent);
+  perp_turn(3, curve->frame, e, gap);
+  perp_turn(3, curve->frame, y, tangent);
   return s;
 }
 
-double perp_curve_beyond(const perp_curve *k, double s)
+double perp_curve_beyond(const perp_curve *curve, double s)
 {
-  return fmax(s - k->upper, k->lower - s);
+  return fmax(s - curve->upper, curve->lower - s);
 }
 
-void perp_curve_point(const perp_curve *k, double s, double c[3], double tangent[3])
+void perp_curve_point(const perp_curve *curve, double s, double c[3], double tangent[3])
 {
   double p[4][3];
-  curve_at(k, s, p);
-  perp_turn(3, k->frame, p[0], c);
-  perp_turn(3, k->frame, p[1], tangent);
+  curve_at(curve, s, p);
+  perp_turn(3, curve->frame, p[0], c);
+  perp_turn(3, curve->frame, p[1], tangent);
 }
 
-void perp_curve_domain(const perp_curve *k, double *lower, double *upper)
+void perp_curve_domain(const perp_curve *curve, double *lower, double *upper)
 {
-  *lower = k->lower;
-  *upper = k->upper;
+  *lower = curve->lower;
+  *upper = curve->upper;
 }
 
 /* ---- from a definition ---- */
@@ -286,15 +281,15 @@ static void spline_moments(int n, bool closed, const double *x, double *m)
   }
 }
 
-static void make_spline(perp_curve *k)
+static void make_spline(perp_curve *curve)
 {
-  const int n = k->n_data;
-  const double *x = k->data, *m = k->moments;
-  spline_moments(n, k->period > 0, x, k->moments);
-  for (int i = 0; i < k->n; i++)
+  const int n = curve->n_data;
+  const double *x = curve->data, *m = curve->moments;
+  spline_moments(n, curve->period > 0, x, curve->moments);
+  for (int i = 0; i < curve->n; i++)
     for (int j = 0; j < 3; j++) {
       const int b = 3 * ((i + 1) % n) + j, a = 3 * i + j;
-      double *c = k->c + 12 * i + j;
+      double *c = curve->c + 12 * i + j;
       c[0] = x[a];
       c[3] = x[b] - x[a] - (2 * m[a] + m[b]) / 6;
       c[6] = m[a] / 2;
@@ -302,78 +297,75 @@ static void make_spline(perp_curve *k)
     }
 }
 
-static double speed_at(const perp_curve *k, double s)
+static double speed_at(const perp_curve *curve, double s)
 {
   double p[4][3];
-  curve_at(k, s, p);
+  curve_at(curve, s, p);
   return sqrt(perp_dot(3, p[1], p[1]));
 }
 
-/* the slowest place within one step of s, by thirds */
-static double slowest_near(const perp_curve *k, double s, double lo, double hi)
-{
-  lo = fmax(lo, s - fabs(k->step)), hi = fmin(hi, s + fabs(k->step));
-  for (int i = 0; i < 100; i++) {
-    const double a = lo + (hi - lo) / 3, b = hi - (hi - lo) / 3;
-    if (speed_at(k, a) < speed_at(k, b))
-      hi = b;
-    else
-      lo = a;
-  }
-  return (lo + hi) / 2;
-}
-
-static perp_status make_samples(perp_ctx *ctx, perp_curve *k, const char *who)
+static perp_status make_samples(perp_ctx *ctx, perp_curve *curve, const char *who)
 {
   double p[4][3], size = 0, slowest = HUGE_VAL, where = 0, near;
-  const double from = isfinite(k->lower) ? k->lower : 0,
-               to = isfinite(k->upper) ? k->upper : 2 * M_PI;
-  const int n = k->samples > 0 ? k->samples : SAMPLES;
-  k->first = k->period > 0 ? 0 : from;
-  k->step = (k->period > 0 ? k->period : to - from) / (n - 1);
+  const double from = isfinite(curve->lower) ? curve->lower : 0,
+               to = isfinite(curve->upper) ? curve->upper : 2 * M_PI;
+  const int n = curve->samples > 0 ? curve->samples : SAMPLES;
+  curve->first = curve->period > 0 ? 0 : from;
+  curve->step = (curve->period > 0 ? curve->period : to - from) / (n - 1);
   for (int i = 0; i < n; i++) {
-    const double s = k->first + i * k->step;
-    curve_at(k, s, p);
-    if (k->samples > 0) memcpy(k->sample + 3 * i, p[0], sizeof *p);
+    const double s = curve->first + i * curve->step;
+    curve_at(curve, s, p);
+    if (curve->samples > 0) memcpy(curve->sample + 3 * i, p[0], sizeof *p);
     const double speed = sqrt(perp_dot(3, p[1], p[1]));
     size = fmax(size, speed);
     if (speed < slowest) slowest = speed, where = s;
   }
-  near = slowest_near(k, where, k->first, k->first + (n - 1) * k->step);
-  if (speed_at(k, near) < slowest) slowest = speed_at(k, near), where = near;
+  /* the slowest place within one step of s, by thirds */
+  double lo = curve->first;
+  double hi = curve->first + (n - 1) * curve->step;
+  lo = fmax(lo, where - fabs(curve->step)), hi = fmin(hi, where + fabs(curve->step));
+  for (int i = 0; i < 100; i++) {
+    const double a = lo + (hi - lo) / 3, b = hi - (hi - lo) / 3;
+    if (speed_at(curve, a) < speed_at(curve, b))
+      hi = b;
+    else
+      lo = a;
+  }
+  near = (lo + hi) / 2;
+  if (speed_at(curve, near) < slowest) slowest = speed_at(curve, near), where = near;
   if (!(slowest > 1e-6 * size))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: the %s has no tangent at s = %g (|dc/ds| = %.3g): exclude that point "
                      "from its domain [%g, %g]",
-                     who, names[k->kind], where, slowest, k->lower, k->upper);
+                     who, names[curve->kind], where, slowest, curve->lower, curve->upper);
   return PERP_OK;
 }
 
-static perp_status set_domain(perp_ctx *ctx, const perp_curve_def *def, perp_curve *k,
+static perp_status set_domain(perp_ctx *ctx, const perp_curve_def *def, perp_curve *curve,
                               const char *who)
 {
   double lo = -HUGE_VAL, hi = HUGE_VAL, lower = def->lower, upper = def->upper;
-  if (k->kind == PERP_CURVE_CYCLOID) lo = -M_PI, hi = M_PI;
-  if (k->kind == PERP_CURVE_SPLINE && !def->closed) lo = 0, hi = k->n;
+  if (curve->kind == PERP_CURVE_CYCLOID) lo = -M_PI, hi = M_PI;
+  if (curve->kind == PERP_CURVE_SPLINE && !def->closed) lo = 0, hi = curve->n;
   if (lower == 0 && upper == 0) {
     lower = lo, upper = hi;
-    if (k->kind == PERP_CURVE_CYCLOID) lower *= 0.999, upper *= 0.999;
+    if (curve->kind == PERP_CURVE_CYCLOID) lower *= 0.999, upper *= 0.999;
   }
   if (!(lower < upper))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: the lower end of the %s must be below its upper end: got [%g, %g]", who,
-                     names[k->kind], lower, upper);
+                     names[curve->kind], lower, upper);
   if (lower < lo || upper > hi)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the %s is defined in [%g, %g] only: got [%g, %g]", who,
-                     names[k->kind], lo, hi, lower, upper);
-  if (k->kind == PERP_CURVE_POLYNOMIAL && !(isfinite(lower) && isfinite(upper)))
+                     names[curve->kind], lo, hi, lower, upper);
+  if (curve->kind == PERP_CURVE_POLYNOMIAL && !(isfinite(lower) && isfinite(upper)))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a polynomial needs a finite domain: got [%g, %g]", who,
                      lower, upper);
-  if (k->kind == PERP_CURVE_CIRCLE && upper - lower >= 2 * M_PI)
+  if (curve->kind == PERP_CURVE_CIRCLE && upper - lower >= 2 * M_PI)
     lower = -HUGE_VAL, upper = HUGE_VAL;
-  if (k->period > 0) lower = -HUGE_VAL, upper = HUGE_VAL;
-  k->lower = lower;
-  k->upper = upper;
+  if (curve->period > 0) lower = -HUGE_VAL, upper = HUGE_VAL;
+  curve->lower = lower;
+  curve->upper = upper;
   return PERP_OK;
 }
 
@@ -410,14 +402,14 @@ static perp_status curve_check(perp_ctx *ctx, const perp_joint_def *def, int dim
   return PERP_OK;
 }
 
-static void curve_layout(void *curve, perp_arena *a)
+static void curve_layout(void *curve, perp_arena *arena)
 {
   perp_curve *k = curve;
   const bool spline = k->kind == PERP_CURVE_SPLINE;
-  PERP_DOUBLES(a, 3 * k->n_data, &k->data);
-  PERP_DOUBLES(a, spline ? 3 * k->n_data : 0, &k->moments);
-  PERP_DOUBLES(a, (spline ? 12 : 3) * k->n, &k->c);
-  PERP_DOUBLES(a, 3 * k->samples, &k->sample);
+  PERP_DOUBLES(arena, 3 * k->n_data, &k->data);
+  PERP_DOUBLES(arena, spline ? 3 * k->n_data : 0, &k->moments);
+  PERP_DOUBLES(arena, (spline ? 12 : 3) * k->n, &k->c);
+  PERP_DOUBLES(arena, 3 * k->samples, &k->sample);
 }
 
 perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
@@ -444,20 +436,21 @@ perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim,
   PERP_TRY(set_domain(ctx, c, &like, who));
   void *block;
   PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, curve_layout, &block));
-  perp_curve *k = block;
-  if (k->n_data > 0) memcpy(k->data, c->data, 3 * (size_t)k->n_data * sizeof *k->data);
-  if (polynomial) memcpy(k->c, c->data, 3 * (size_t)k->n * sizeof *k->c);
-  if (spline) make_spline(k);
-  perp_status status = make_samples(ctx, k, who);
+  perp_curve *curve = block;
+  if (curve->n_data > 0)
+    memcpy(curve->data, c->data, 3 * (size_t)curve->n_data * sizeof *curve->data);
+  if (polynomial) memcpy(curve->c, c->data, 3 * (size_t)curve->n * sizeof *curve->c);
+  if (spline) make_spline(curve);
+  perp_status status = make_samples(ctx, curve, who);
   if (status != PERP_OK) {
-    free(k);
+    free(curve);
     return status;
   }
-  *out = k;
+  *out = curve;
   return PERP_OK;
 }
 
-const double *perp_curve_data(const perp_curve *k)
+const double *perp_curve_data(const perp_curve *curve)
 {
-  return k->n_data > 0 ? k->data : NULL;
+  return curve->n_data > 0 ? curve->data : NULL;
 }

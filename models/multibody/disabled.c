@@ -27,17 +27,17 @@ int perp_model_joint_disabled(const perp_model *model, int i)
 
 /* ---- building ---- */
 
-static perp_status disabled_check_cue(perp_ctx *ctx, const perp_model *m, const perp_cue *cue,
+static perp_status disabled_check_cue(perp_ctx *ctx, const perp_model *model, const perp_cue *cue,
                                       const char *when, const char *who)
 {
-  const int nqb = m->nqb, nvb = m->nvb;
+  const int nqb = model->nqb, nvb = model->nvb;
   if (cue->kind == PERP_CUE_TIME && !(cue->time >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' must be a time >= 0: got %g s", who, when,
                      cue->time);
   if (cue->kind != PERP_CUE_COORDINATE) return PERP_OK;
-  if (cue->body < 0 || cue->body >= m->n_bodies)
+  if (cue->body < 0 || cue->body >= model->n_bodies)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d of '%s' does not exist (there are %d)", who,
-                     cue->body, when, m->n_bodies);
+                     cue->body, when, model->n_bodies);
   if (cue->coordinate < 0 || cue->coordinate >= nqb + nvb || !isfinite(cue->value))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: '%s' needs a finite value of one of the %d coordinates and rates of a "
@@ -115,66 +115,66 @@ perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_sto
 }
 
 /* What is known once all parts of the model are there. */
-static perp_status disabled_fits(perp_ctx *ctx, const perp_model *m, int i)
+static perp_status disabled_fits(perp_ctx *ctx, const perp_model *model, int i)
 {
   char buf[PERP_LABEL_MAX];
-  const perp_disabled_def *def = &m->disabled.def[i];
-  const perp_body_def *body = &m->body_def[def->body];
+  const perp_disabled_def *def = &model->disabled.def[i];
+  const perp_body_def *body = &model->body_def[def->body];
   const char *who = perp_model_label(buf, "disabled body", i, body->name);
   bool moves = false, shaped = false;
   for (int k = 0; k < 3; k++) {
-    moves |= k < m->dim && body->v[k] != 0;
-    moves |= (m->dim == 3 || k == 2) && body->w[k] != 0;
+    moves |= k < model->dim && body->v[k] != 0;
+    moves |= (model->dim == 3 || k == 2) && body->w[k] != 0;
   }
   if (moves && def->from.kind == PERP_CUE_TIME && def->from.time == 0)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: it is disabled at the start and has a velocity: remove the velocity, or "
                      "disable it later",
                      who);
-  for (int k = 0; k < m->motions.n; k++)
-    if (m->motions.def[k].body == def->body)
+  for (int k = 0; k < model->motions.n; k++)
+    if (model->motions.def[k].body == def->body)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "%s: its motion is prescribed: a body has either a motion or times without "
                        "one",
                        who);
-  for (int k = 0; k < m->n_shapes; k++) shaped |= m->shape_def[k].body == def->body;
+  for (int k = 0; k < model->n_shapes; k++) shaped |= model->shape_def[k].body == def->body;
   if (def->until.kind == PERP_CUE_CONTACT && !shaped)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: it has no shape, so that no contact can enable it: add a shape", who);
   return PERP_OK;
 }
 
-perp_status perp_disabled_join(perp_ctx *ctx, perp_model *m)
+perp_status perp_disabled_join(perp_ctx *ctx, perp_model *model)
 {
   perp_status status = PERP_OK;
   int joined = 0;
-  for (int i = 0; i < m->disabled.n && status == PERP_OK; i++) {
-    status = disabled_fits(ctx, m, i);
+  for (int i = 0; i < model->disabled.n && status == PERP_OK; i++) {
+    status = disabled_fits(ctx, model, i);
     if (status != PERP_OK) break;
-    const perp_body_def *body = &m->body_def[m->disabled.def[i].body];
+    const perp_body_def *body = &model->body_def[model->disabled.def[i].body];
     perp_joint_def joint = { .name = "disabled",
                              .kind = body->particle ? PERP_JOINT_BALL : PERP_JOINT_FIXED,
                              .a = PERP_WORLD,
-                             .b = m->disabled.def[i].body,
+                             .b = model->disabled.def[i].body,
                              .collide = true,
                              .start = PERP_START_VIOLATES }; /* it may come to hold later */
     memcpy(joint.anchor_a, body->x, sizeof joint.anchor_a);
-    status = perp_model_add_joint(ctx, m, &joint, NULL);
+    status = perp_model_add_joint(ctx, model, &joint, NULL);
     if (status == PERP_OK) joined++;
   }
   if (status == PERP_OK) return PERP_OK;
-  const int all = m->disabled.n;
-  m->disabled.n = joined; /* so many have their joints */
-  perp_disabled_part(m);
-  m->disabled.n = all;
+  const int all = model->disabled.n;
+  model->disabled.n = joined; /* so many have their joints */
+  perp_disabled_part(model);
+  model->disabled.n = all;
   return status;
 }
 
-void perp_disabled_part(perp_model *m)
+void perp_disabled_part(perp_model *model)
 {
-  for (int i = 0; i < m->disabled.n; i++) {
-    m->n_joints--;
-    free((char *)(uintptr_t)m->joint_def[m->n_joints].name);
-    free(m->curve[m->n_joints]);
+  for (int i = 0; i < model->disabled.n; i++) {
+    model->n_joints--;
+    free((char *)(uintptr_t)model->joint_def[model->n_joints].name);
+    free(model->curve[model->n_joints]);
   }
 }

@@ -41,33 +41,34 @@ typedef struct perp_body_state {
 /* ---- for the functions of plug-ins ---- */
 
 /* n = R u, a direction fixed in the body, in the world */
-static inline void perp_body_direction(const perp_body_state *b, const double u[3], double n[3])
+static inline void perp_body_direction(const perp_body_state *state, const double u[3], double n[3])
 {
-  for (int i = 0; i < 3; i++) n[i] = b->R[i] * u[0] + b->R[i + 3] * u[1] + b->R[i + 6] * u[2];
+  for (int i = 0; i < 3; i++)
+    n[i] = state->R[i] * u[0] + state->R[i + 3] * u[1] + state->R[i + 6] * u[2];
 }
 
 /* p = x + R s, a point fixed in the body, in the world */
-static inline void perp_body_point(const perp_body_state *b, const double s[3], double p[3])
+static inline void perp_body_point(const perp_body_state *state, const double s[3], double p[3])
 {
-  perp_body_direction(b, s, p);
-  for (int i = 0; i < 3; i++) p[i] += b->x[i];
+  perp_body_direction(state, s, p);
+  for (int i = 0; i < 3; i++) p[i] += state->x[i];
 }
 
 /* y = R (w x s), the velocity of the point beside that of the centre of mass */
-static inline void perp_body_spin(const perp_body_state *b, const double s[3], double y[3])
+static inline void perp_body_spin(const perp_body_state *state, const double s[3], double y[3])
 {
-  const double *w = b->w, u[3] = { w[1] * s[2] - w[2] * s[1], w[2] * s[0] - w[0] * s[2],
-                                   w[0] * s[1] - w[1] * s[0] };
-  perp_body_direction(b, u, y);
+  const double *w = state->w, u[3] = { w[1] * s[2] - w[2] * s[1], w[2] * s[0] - w[0] * s[2],
+                                       w[0] * s[1] - w[1] * s[0] };
+  perp_body_direction(state, u, y);
 }
 
 /* f [6] += the force F (world) at the point s: F, and its torque s x R'F in the body frame */
-static inline void perp_body_push(const perp_body_state *b, const double s[3], const double F[3],
-                                  double f[6])
+static inline void perp_body_push(const perp_body_state *state, const double s[3],
+                                  const double F[3], double f[6])
 {
   double g[3];
   for (int j = 0; j < 3; j++)
-    g[j] = b->R[3 * j] * F[0] + b->R[3 * j + 1] * F[1] + b->R[3 * j + 2] * F[2];
+    g[j] = state->R[3 * j] * F[0] + state->R[3 * j + 1] * F[1] + state->R[3 * j + 2] * F[2];
   for (int i = 0; i < 3; i++) f[i] += F[i];
   f[3] += s[1] * g[2] - s[2] * g[1];
   f[4] += s[2] * g[0] - s[0] * g[2];
@@ -76,20 +77,20 @@ static inline void perp_body_push(const perp_body_state *b, const double s[3], c
 
 /* One row of J of one body, every rows-th number from J on: += sign n' dp/dt for the point s, with
  * n in the world. */
-static inline void perp_body_row(const perp_body_state *b, const double s[3], const double n[3],
+static inline void perp_body_row(const perp_body_state *state, const double s[3], const double n[3],
                                  double sign, int rows, double *J)
 {
   double f[6] = { 0 };
-  perp_body_push(b, s, n, f);
+  perp_body_push(state, s, n, f);
   for (int k = 0; k < 6; k++) J[k * rows] += sign * f[k];
 }
 
 /* The same for the direction u: += sign n' d(R u)/dt. */
-static inline void perp_body_row_turn(const perp_body_state *b, const double u[3],
+static inline void perp_body_row_turn(const perp_body_state *state, const double u[3],
                                       const double n[3], double sign, int rows, double *J)
 {
   double f[6] = { 0 };
-  perp_body_push(b, u, n, f);
+  perp_body_push(state, u, n, f);
   for (int k = 3; k < 6; k++) J[k * rows] += sign * f[k];
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static perp_status element_body(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+static perp_status element_body(perp_ctx *ctx, const perp_model *model, const perp_desc *desc,
                                 unsigned caps, int i, const int *body, const char *who)
 {
   if (body[i] < PERP_WORLD || body[i] >= model->n_bodies)
@@ -21,7 +21,7 @@ static perp_status element_body(perp_ctx *ctx, const perp_model *model, const pe
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: body %d is a particle, on which no torque acts; '%s' does not declare "
                      "that it acts at centres only",
-                     who, body[i], d->name);
+                     who, body[i], desc->name);
   return PERP_OK;
 }
 
@@ -36,7 +36,7 @@ const char *perp_element_number(char buf[PERP_NUMBER_MAX], int least, int most)
   return buf;
 }
 
-perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *desc,
                                unsigned caps, int least, int most, int n, const int *body,
                                const char *who)
 {
@@ -45,33 +45,33 @@ perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const per
   char number[PERP_NUMBER_MAX];
   if (most > PERP_ELEMENT_BODIES) most = PERP_ELEMENT_BODIES;
   if (!(caps & needed))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: '%s' does not exist in %s", who, d->name,
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: '%s' does not exist in %s", who, desc->name,
                      model->dim == 3 ? "space" : "the plane");
   if (n < least || n > most)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' needs %s: got %d", who, d->name,
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' needs %s: got %d", who, desc->name,
                      perp_element_number(number, least, most), n);
   for (int i = 0; i < n; i++) {
-    PERP_TRY(element_body(ctx, model, d, caps, i, body, who));
+    PERP_TRY(element_body(ctx, model, desc, caps, i, body, who));
     moves = moves || body[i] != PERP_WORLD;
   }
   return moves ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects the world with itself", who);
 }
 
-perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **opts, int *n,
+perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *desc, const void **opts, int *n,
                               const int **body)
 {
   if (*n < 0 || *body == NULL) *n = 0; /* to be refused */
-  void *own = calloc(1, d->opts_size + 1);
+  void *own = calloc(1, desc->opts_size + 1);
   int *list = calloc((size_t)*n + 1, sizeof *list);
   if (own == NULL || list == NULL) {
     free(own);
     free(list);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", d->name);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", desc->name);
   }
   if (*opts != NULL)
-    memcpy(own, *opts, d->opts_size);
+    memcpy(own, *opts, desc->opts_size);
   else
-    perp_opts_default(d, own);
+    perp_opts_default(desc, own);
   if (*n > 0) memcpy(list, *body, (size_t)*n * sizeof *list);
   *opts = own;
   *body = list;
@@ -108,10 +108,10 @@ static void element_state(const perp_model *model, int body, const perp_pose *po
   for (int k = 0; k < model->rates; k++) out->w[d == 3 ? k : 2] = v[d + k];
 }
 
-void perp_element_states(const perp_model *model, const perp_eval *e, const double *v, int n,
+void perp_element_states(const perp_model *model, const perp_eval *eval, const double *v, int n,
                          const int *body, perp_body_state *out)
 {
-  for (int i = 0; i < n; i++) element_state(model, body[i], &e->pose[body[i]], v, &out[i]);
+  for (int i = 0; i < n; i++) element_state(model, body[i], &eval->pose[body[i]], v, &out[i]);
 }
 
 void perp_element_states_at(const perp_model *model, const double *q, int n, const int *body,
@@ -162,11 +162,11 @@ unsigned perp_force_promises(const perp_force_def *def)
 
 perp_status perp_force_plugin_take(perp_ctx *ctx, perp_force_def *def, const char *who)
 {
-  const perp_force_desc *p = def->plugin;
-  if (p == NULL || p->own != 0 || p->force == NULL)
+  const perp_force_desc *desc = def->plugin;
+  if (desc == NULL || desc->own != 0 || desc->force == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the descriptor is not complete: it needs 'force'",
                      who);
-  PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
+  PERP_TRY(perp_element_copy(ctx, &desc->d, &def->opts, &def->n_bodies, &def->body));
   def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
   def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
   return PERP_OK;
@@ -175,16 +175,16 @@ perp_status perp_force_plugin_take(perp_ctx *ctx, perp_force_def *def, const cha
 perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
                                     const perp_force_def *def, const char *who)
 {
-  const perp_force_desc *p = def->plugin;
+  const perp_force_desc *desc = def->plugin;
   const unsigned caps = perp_force_promises(def);
-  if (caps & PERP_FORCE_CONSERVATIVE && p->energy == NULL)
+  if (caps & PERP_FORCE_CONSERVATIVE && desc->energy == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: '%s' declares that it is conservative, but has no energy function", who,
-                     p->d.name);
-  PERP_TRY(perp_element_check(ctx, model, &p->d, caps, p->bodies_min, p->bodies_max, def->n_bodies,
-                              def->body, who));
-  if (p->check == NULL) return PERP_OK;
-  return perp_element_told(ctx, p->check(ctx, def->opts, model->dim, def->n_bodies), who);
+                     desc->d.name);
+  PERP_TRY(perp_element_check(ctx, model, &desc->d, caps, desc->bodies_min, desc->bodies_max,
+                              def->n_bodies, def->body, who));
+  if (desc->check == NULL) return PERP_OK;
+  return perp_element_told(ctx, desc->check(ctx, def->opts, model->dim, def->n_bodies), who);
 }
 
 /* ---- evaluation ---- */
@@ -196,25 +196,25 @@ void perp_force_plugin_at(const perp_model *model, const perp_force_def *el,
   el->plugin->force(el->opts, model->dim, el->n_bodies, body, t, F);
 }
 
-void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+void perp_force_plugin_add(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
                            double t, const double *v, double *f)
 {
   perp_body_state body[PERP_ELEMENT_BODIES];
   double F[6 * PERP_ELEMENT_BODIES];
-  perp_element_states(model, e, v, el->n_bodies, el->body, body);
+  perp_element_states(model, eval, v, el->n_bodies, el->body, body);
   perp_force_plugin_at(model, el, body, t, F);
   for (int i = 0; i < el->n_bodies; i++)
     for (int k = 0; el->body[i] >= 0 && k < model->nvb; k++)
       f[el->body[i] * model->nvb + k] += F[6 * i + perp_element_rate(model->dim, k)];
 }
 
-double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
+double perp_force_plugin_potential(const perp_model *model, const perp_eval *eval,
                                    const perp_force_def *el)
 {
   perp_body_state body[PERP_ELEMENT_BODIES];
   if (el->plugin->energy == NULL) return 0;
-  perp_element_states(model, e, NULL, el->n_bodies, el->body, body);
-  return el->plugin->energy(el->opts, model->dim, el->n_bodies, body, e->t);
+  perp_element_states(model, eval, NULL, el->n_bodies, el->body, body);
+  return el->plugin->energy(el->opts, model->dim, el->n_bodies, body, eval->t);
 }
 
 /* ---- derivatives ---- */

@@ -7,85 +7,82 @@
 
 /* ---- evaluation at one state ---- */
 
-void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
+void perp_eval_layout(perp_eval *eval, const perp_model *model, perp_arena *arena)
 {
-  e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1 + model->motions.n);
-  e->frame = PERP_CARVE(a, perp_frame, model->motions.n);
-  e->Ct = PERP_CARVE(a, double, model->driven ? model->m : 0);
-  e->J = PERP_CARVE(a, double, model->pattern.nnz_J);
-  e->C = PERP_CARVE(a, double, model->m);
-  perp_cells_layout(&e->cells, model, a);
+  eval->pose = PERP_CARVE(arena, perp_pose, model->n_bodies + 1 + model->motions.n);
+  eval->frame = PERP_CARVE(arena, perp_frame, model->motions.n);
+  eval->Ct = PERP_CARVE(arena, double, model->driven ? model->m : 0);
+  eval->J = PERP_CARVE(arena, double, model->pattern.nnz_J);
+  eval->C = PERP_CARVE(arena, double, model->m);
+  perp_cells_layout(&eval->cells, model, arena);
 }
 
-perp_blocks perp_model_pattern(const perp_model *m)
+perp_blocks perp_model_pattern(const perp_model *model)
 {
   return (perp_blocks){
-    .nv = m->nv,
-    .m = m->m,
-    .nb = m->n_bodies,
-    .nc = m->n_joints,
-    .bptr = m->pattern.bptr,
-    .mptr = m->pattern.mptr,
-    .cptr = m->pattern.cptr,
-    .jptr = m->pattern.jptr,
-    .jblk = m->pattern.jblk,
-    .joff = m->pattern.joff,
-    .jgrp = m->pattern.jgrp,
-    .tptr = m->pattern.tptr,
-    .tsub = m->pattern.tsub,
-    .M = m->M,
-    .Minv = m->Minv,
-    .s = m->soft.any ? m->soft.softness : NULL,
-    .diag = m->diagonal,
-    .flat = m->flat,
+    .nv = model->nv,
+    .m = model->m,
+    .nb = model->n_bodies,
+    .nc = model->n_joints,
+    .bptr = model->pattern.bptr,
+    .mptr = model->pattern.mptr,
+    .cptr = model->pattern.cptr,
+    .jptr = model->pattern.jptr,
+    .jblk = model->pattern.jblk,
+    .joff = model->pattern.joff,
+    .jgrp = model->pattern.jgrp,
+    .tptr = model->pattern.tptr,
+    .tsub = model->pattern.tsub,
+    .M = model->M,
+    .Minv = model->Minv,
+    .s = model->soft.any ? model->soft.softness : NULL,
+    .diag = model->diagonal,
+    .flat = model->flat,
   };
 }
 
-void perp_eval_init(perp_eval *e, const perp_model *m)
+void perp_eval_init(perp_eval *eval, const perp_model *model)
 {
-  e->t = 0;
-  e->set = 0;
-  e->pose += 1 + m->motions.n; /* pose[-1] is the world */
-  e->pose[-1] = (perp_pose){ 0 };
-  for (int i = 0; i < m->dim; i++) e->pose[-1].R[i + m->dim * i] = 1;
-  perp_joints_constant(m, e->J);
-  e->blocks = perp_model_pattern(m);
-  e->blocks.J = e->J;
+  eval->t = 0;
+  eval->set = 0;
+  eval->pose += 1 + model->motions.n; /* pose[-1] is the world */
+  eval->pose[-1] = (perp_pose){ 0 };
+  for (int i = 0; i < model->dim; i++) eval->pose[-1].R[i + model->dim * i] = 1;
+  perp_joints_constant(model, eval->J);
+  eval->blocks = perp_model_pattern(model);
+  eval->blocks.J = eval->J;
 }
 
 /* Other rows are left out than before: constant entries of J are set anew, and the softness is that
  * of the set. */
-static void eval_renew(perp_eval *e, const perp_model *model)
+static void eval_renew(perp_eval *eval, const perp_model *model)
 {
-  if (e->set == model->sim.dropped->set) return;
-  e->set = model->sim.dropped->set;
-  if (e->J != NULL) perp_joints_constant(model, e->J);
-  if (e->blocks.s == NULL || e->blocks.s == model->soft.softness)
-    e->blocks.s = model->soft.any || model->sim.dropped->n > 0 ? model->soft.softness : NULL;
+  if (eval->set == model->sim.dropped->set) return;
+  eval->set = model->sim.dropped->set;
+  if (eval->J != NULL) perp_joints_constant(model, eval->J);
+  if (eval->blocks.s == NULL || eval->blocks.s == model->soft.softness)
+    eval->blocks.s = model->soft.any || model->sim.dropped->n > 0 ? model->soft.softness : NULL;
 }
 
-static void eval_drop(perp_eval *e, const perp_model *model)
+void perp_eval_at(perp_eval *eval, const perp_model *model, double t, const double *q)
 {
-  const perp_dropped *dropped = model->sim.dropped;
-  for (int i = 0; i < dropped->n; i++) {
-    const int g = dropped->joint[i], r = dropped->row[i] - model->pattern.cptr[g];
-    const int rows = model->pattern.cptr[g + 1] - model->pattern.cptr[g];
-    e->C[dropped->row[i]] = 0;
-    for (int k = model->pattern.jptr[g]; k < model->pattern.jptr[g + 1] && e->J != NULL; k++)
-      for (int c = 0; c < model->nvb; c++) e->J[model->pattern.joff[k] + r + c * rows] = 0;
+  perp_eval_poses(eval, model, t, q);
+  if (model->sim.dropped != NULL) eval_renew(eval, model);
+  perp_joints_evaluate(model, eval);
+  if (model->driven) perp_joints_driven(model, eval, t, eval->Ct);
+  if (model->sim.dropped != NULL) {
+    const perp_dropped *dropped = model->sim.dropped;
+    for (int i = 0; i < dropped->n; i++) {
+      const int g = dropped->joint[i], r = dropped->row[i] - model->pattern.cptr[g];
+      const int rows = model->pattern.cptr[g + 1] - model->pattern.cptr[g];
+      eval->C[dropped->row[i]] = 0;
+      for (int k = model->pattern.jptr[g]; k < model->pattern.jptr[g + 1] && eval->J != NULL; k++)
+        for (int c = 0; c < model->nvb; c++) eval->J[model->pattern.joff[k] + r + c * rows] = 0;
+    }
   }
 }
 
-void perp_eval_at(perp_eval *e, const perp_model *model, double t, const double *q)
-{
-  perp_eval_poses(e, model, t, q);
-  if (model->sim.dropped != NULL) eval_renew(e, model);
-  perp_joints_evaluate(model, e);
-  if (model->driven) perp_joints_driven(model, e, t, e->Ct);
-  if (model->sim.dropped != NULL) eval_drop(e, model);
-}
-
-void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
+void perp_eval_forces(const perp_eval *eval, const perp_model *model, double t, const double *v,
                       bool gyroscopic, double *f)
 {
   const int d = model->dim, nvb = model->nvb;
@@ -100,17 +97,17 @@ void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, con
     perp_sym_mul(in->I, w, L);
     perp_cross(L, w, fb + 3);
   }
-  if (model->n_forces > 0) perp_forces_add(model, e, t, v, f);
+  if (model->n_forces > 0) perp_forces_add(model, eval, t, v, f);
 }
 
-void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
+void perp_eval_impulse(const perp_eval *eval, const perp_model *model, double t, double h,
                        const double *v, double *rhs)
 {
   int n = model->n_bodies;
   if (model->n_forces > 0) {
     /* elements first: the loops below then add the rest in place */
     memset(rhs, 0, (size_t)model->nv * sizeof *rhs);
-    perp_forces_add(model, e, t, v, rhs);
+    perp_forces_add(model, eval, t, v, rhs);
     for (int i = 0; i < model->nv; i++) rhs[i] *= h;
   }
   double hg = h * perp_model_gravity_at(model, t);
@@ -140,14 +137,14 @@ void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, do
   }
 }
 
-double perp_model_joint_force(const perp_model *m, const perp_blocks *B, int i,
+double perp_model_joint_force(const perp_model *model, const perp_blocks *blocks, int i,
                               const double *lambda)
 {
-  const int rows = m->pattern.cptr[i + 1] - m->pattern.cptr[i];
-  const double *J = B->J + B->joff[B->jptr[i]], *x = lambda + m->pattern.cptr[i];
+  const int rows = model->pattern.cptr[i + 1] - model->pattern.cptr[i];
+  const double *J = blocks->J + blocks->joff[blocks->jptr[i]], *x = lambda + model->pattern.cptr[i];
   double F[3] = { 0 };
-  if (B->jptr[i] == B->jptr[i + 1]) return 0;
-  for (int c = 0; c < m->dim; c++)
+  if (blocks->jptr[i] == blocks->jptr[i + 1]) return 0;
+  for (int c = 0; c < model->dim; c++)
     for (int r = 0; r < rows; r++) F[c] += J[r + c * rows] * x[r];
   return sqrt(perp_dot(3, F, F));
 }
@@ -292,11 +289,11 @@ void perp_model_rotation(const perp_model *model, const double *q, int body, dou
 void perp_model_energy(const perp_model *model, double t, const double *q, const double *v,
                        double *kinetic, double *potential)
 {
-  perp_eval e = model->eval;
+  perp_eval eval = model->eval;
   int d = model->dim;
   double T = 0, V = 0;
   const double g = perp_model_gravity_at(model, t);
-  perp_eval_poses(&e, model, t, q);
+  perp_eval_poses(&eval, model, t, q);
   for (int b = 0; b < model->n_bodies; b++) {
     const perp_inertia *in = &model->inertia[b];
     const double *vb = v + b * model->nvb;
@@ -308,15 +305,15 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
     } else {
       T += 0.5 * in->I[8] * vb[2] * vb[2];
     }
-    V += in->mass * g * e.pose[b].x[d - 1];
+    V += in->mass * g * eval.pose[b].x[d - 1];
   }
   if (model->soft.springs) {
-    e.J = NULL; /* C is scratch of the model, as the poses are */
-    perp_joints_evaluate(model, &e);
-    for (int i = 0; i < model->m; i++) V += 0.5 * model->soft.stiffness[i] * e.C[i] * e.C[i];
+    eval.J = NULL; /* C is scratch of the model, as the poses are */
+    perp_joints_evaluate(model, &eval);
+    for (int i = 0; i < model->m; i++) V += 0.5 * model->soft.stiffness[i] * eval.C[i] * eval.C[i];
   }
   *kinetic = T;
-  *potential = V + perp_forces_potential(model, &e) + perp_drives_potential(model, &e, t);
+  *potential = V + perp_forces_potential(model, &eval) + perp_drives_potential(model, &eval, t);
 }
 
 /* P = sum m xdot, L = sum of x cross m xdot + R I w, about the origin (Vondrak 2005, eq. 3.1, 5.10,
@@ -354,10 +351,10 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
 
 void perp_model_error(const perp_model *model, double t, const double *q, double *C)
 {
-  perp_eval e = model->eval; /* the poses are scratch of the model */
-  e.J = NULL;
-  e.C = C;
-  perp_eval_at(&e, model, t, q);
+  perp_eval eval = model->eval; /* the poses are scratch of the model */
+  eval.J = NULL;
+  eval.C = C;
+  perp_eval_at(&eval, model, t, q);
   perp_model_rigid_rows(model, C);
 }
 
@@ -381,49 +378,49 @@ const perp_blocks *perp_model_blocks(const perp_model *model)
 void perp_model_forces(const perp_model *model, double t, const double *q, const double *v,
                        double *f)
 {
-  perp_eval e = model->eval;
-  perp_eval_poses(&e, model, t, q);
-  perp_eval_forces(&e, model, t, v, true, f);
+  perp_eval eval = model->eval;
+  perp_eval_poses(&eval, model, t, q);
+  perp_eval_forces(&eval, model, t, v, true, f);
 }
 
 void perp_model_rate(const perp_model *model, double t, const double *q, const double *v,
                      double *Cdot)
 {
-  perp_eval e = model->eval; /* its memory is scratch of the model */
-  perp_eval_at(&e, model, t, q);
+  perp_eval eval = model->eval; /* its memory is scratch of the model */
+  perp_eval_at(&eval, model, t, q);
   memset(Cdot, 0, (size_t)model->m * sizeof *Cdot);
-  perp_blocks_J(&e.blocks, 1, v, Cdot);
-  for (int i = 0; model->driven && i < model->m; i++) Cdot[i] += e.Ct[i];
+  perp_blocks_J(&eval.blocks, 1, v, Cdot);
+  for (int i = 0; model->driven && i < model->m; i++) Cdot[i] += eval.Ct[i];
 }
 
 double perp_model_motion_power(const perp_model *model, double t, const double *q,
                                const double *lambda)
 {
-  perp_eval e = model->eval;
+  perp_eval eval = model->eval;
   double power = 0;
   if (!model->driven) return 0;
-  perp_eval_at(&e, model, t, q);
-  for (int i = 0; i < model->m; i++) power -= lambda[i] * e.Ct[i];
+  perp_eval_at(&eval, model, t, q);
+  for (int i = 0; i < model->m; i++) power -= lambda[i] * eval.Ct[i];
   return power;
 }
 
 void perp_model_jdotv(const perp_model *model, double t, const double *q, const double *v,
                       double *gamma)
 {
-  perp_eval e = model->eval;
-  perp_eval_poses(&e, model, t, q);
-  perp_joints_bias(model, &e, v, gamma);
+  perp_eval eval = model->eval;
+  perp_eval_poses(&eval, model, t, q);
+  perp_joints_bias(model, &eval, v, gamma);
 }
 
 int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
                               const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
                               double *dv)
 {
-  perp_eval e = model->eval; /* its memory is scratch of the model */
+  perp_eval eval = model->eval; /* its memory is scratch of the model */
   const perp_force_def *el = &model->force_def[i];
   if (el->kind == PERP_FORCE_PAIRS) return 0;
-  perp_eval_poses(&e, model, t, q);
-  return perp_force_gradient_at(model, &e, el, false, t, v, body, dq, dv);
+  perp_eval_poses(&eval, model, t, q);
+  return perp_force_gradient_at(model, &eval, el, false, t, v, body, dq, dv);
 }
 
 bool perp_model_forces_need_velocity(const perp_model *model)

@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void finish_layout(void *model, perp_arena *a)
+static void finish_layout(void *model, perp_arena *arena)
 {
   perp_model *m = model;
   const int nb = m->n_bodies, nc = m->n_joints, square = m->nvb * m->nvb;
-  m->inertia = PERP_CARVE(a, perp_inertia, nb);
-  m->joint = PERP_CARVE(a, perp_joint, nc);
-  m->rows = PERP_CARVE(a, perp_row, m->m);
-  m->drive = PERP_CARVE(a, perp_drive, m->n_drives);
-  m->diagonal = PERP_CARVE(a, unsigned char, nb);
-  PERP_DOUBLES(a, m->n_drives, &m->sim.angle);
-  PERP_DOUBLES(a, m->nq, &m->q0);
-  PERP_DOUBLES(a, m->nv, &m->v0, &m->flat);
-  PERP_DOUBLES(a, nb * square, &m->M, &m->Minv);
-  PERP_DOUBLES(a, m->m, &m->soft.softness, &m->soft.stiffness, &m->soft.damping);
-  PERP_INTS(a, nb + 1, &m->pattern.bptr, &m->pattern.mptr, &m->pattern.tptr);
-  PERP_INTS(a, nc + 1, &m->pattern.cptr, &m->pattern.jptr);
-  PERP_INTS(a, m->pattern.n_subs, &m->pattern.jblk, &m->pattern.jgrp, &m->pattern.tsub);
-  PERP_INTS(a, m->pattern.n_subs + 1, &m->pattern.joff);
-  perp_eval_layout(&m->eval, m, a);
+  m->inertia = PERP_CARVE(arena, perp_inertia, nb);
+  m->joint = PERP_CARVE(arena, perp_joint, nc);
+  m->rows = PERP_CARVE(arena, perp_row, m->m);
+  m->drive = PERP_CARVE(arena, perp_drive, m->n_drives);
+  m->diagonal = PERP_CARVE(arena, unsigned char, nb);
+  PERP_DOUBLES(arena, m->n_drives, &m->sim.angle);
+  PERP_DOUBLES(arena, m->nq, &m->q0);
+  PERP_DOUBLES(arena, m->nv, &m->v0, &m->flat);
+  PERP_DOUBLES(arena, nb * square, &m->M, &m->Minv);
+  PERP_DOUBLES(arena, m->m, &m->soft.softness, &m->soft.stiffness, &m->soft.damping);
+  PERP_INTS(arena, nb + 1, &m->pattern.bptr, &m->pattern.mptr, &m->pattern.tptr);
+  PERP_INTS(arena, nc + 1, &m->pattern.cptr, &m->pattern.jptr);
+  PERP_INTS(arena, m->pattern.n_subs, &m->pattern.jblk, &m->pattern.jgrp, &m->pattern.tsub);
+  PERP_INTS(arena, m->pattern.n_subs + 1, &m->pattern.joff);
+  perp_eval_layout(&m->eval, m, arena);
 }
 
 static void sym_inverse(const double A[9], double B[9])
@@ -45,20 +45,20 @@ static bool is_diagonal(int d, const double *W)
   return true;
 }
 
-static void fill_bodies(perp_model *m)
+static void fill_bodies(perp_model *model)
 {
-  int d = m->dim, n = m->nvb;
-  memset(m->M, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->M);
-  memset(m->Minv, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->Minv);
-  for (int b = 0; b <= m->n_bodies; b++) {
-    m->pattern.bptr[b] = b * n;
-    m->pattern.mptr[b] = b * n * n;
+  int d = model->dim, n = model->nvb;
+  memset(model->M, 0, (size_t)(model->n_bodies * n * n) * sizeof *model->M);
+  memset(model->Minv, 0, (size_t)(model->n_bodies * n * n) * sizeof *model->Minv);
+  for (int b = 0; b <= model->n_bodies; b++) {
+    model->pattern.bptr[b] = b * n;
+    model->pattern.mptr[b] = b * n * n;
   }
-  for (int b = 0; b < m->n_bodies; b++) {
-    const perp_body_def *def = &m->body_def[b];
-    perp_inertia *in = &m->inertia[b];
-    double *M = m->M + m->pattern.mptr[b], *Minv = m->Minv + m->pattern.mptr[b];
-    double *q = m->q0 + b * m->nqb, *v = m->v0 + b * n;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_body_def *def = &model->body_def[b];
+    perp_inertia *in = &model->inertia[b];
+    double *M = model->M + model->pattern.mptr[b], *Minv = model->Minv + model->pattern.mptr[b];
+    double *q = model->q0 + b * model->nqb, *v = model->v0 + b * n;
     in->mass = def->mass.mass;
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 3; j++)
@@ -75,15 +75,15 @@ static void fill_bodies(perp_model *m)
       q[i] = def->x[i];
       v[i] = def->v[i];
     }
-    for (int i = 0; i < m->rates; i++)
-      for (int j = 0; j < m->rates; j++) {
+    for (int i = 0; i < model->rates; i++)
+      for (int j = 0; j < model->rates; j++) {
         int at = d == 3 ? i + 3 * j : 8;
         M[(d + i) + (d + j) * n] = in->I[at];
         Minv[(d + i) + (d + j) * n] = in->Iinv[at];
       }
-    m->diagonal[b] = is_diagonal(n, M) && is_diagonal(n, Minv);
-    for (int i = 0; i < n; i++) m->flat[b * n + i] = Minv[i + i * n];
-    for (int i = 0; i < m->rates; i++) v[d + i] = def->w[d == 3 ? i : 2];
+    model->diagonal[b] = is_diagonal(n, M) && is_diagonal(n, Minv);
+    for (int i = 0; i < n; i++) model->flat[b * n + i] = Minv[i + i * n];
+    for (int i = 0; i < model->rates; i++) v[d + i] = def->w[d == 3 ? i : 2];
     if (d == 3)
       memcpy(q + 3, def->quat, sizeof def->quat);
     else
@@ -91,196 +91,194 @@ static void fill_bodies(perp_model *m)
   }
 }
 
-static perp_status define_zero(perp_ctx *ctx, perp_model *m, int i)
+static perp_status define_zero(perp_ctx *ctx, perp_model *model, int i)
 {
   char buf[PERP_LABEL_MAX];
-  perp_joint_def *def = &m->joint_def[i];
+  perp_joint_def *def = &model->joint_def[i];
   if (def->kind == PERP_JOINT_PLUGIN)
-    return perp_joint_plugin_begin(ctx, m, i, perp_model_label(buf, "joint", i, def->name));
+    return perp_joint_plugin_begin(ctx, model, i, perp_model_label(buf, "joint", i, def->name));
   if (def->start != PERP_START_ZERO) return PERP_OK;
   return perp_joint_define_zero(
-      ctx, def, m->curve[i], m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
-      def->b < 0 ? NULL : m->q0 + def->b * m->nqb, perp_model_is_particle(m, def->a),
-      perp_model_is_particle(m, def->b), perp_model_label(buf, "joint", i, def->name));
+      ctx, def, model->curve[i], model->dim, def->a < 0 ? NULL : model->q0 + def->a * model->nqb,
+      def->b < 0 ? NULL : model->q0 + def->b * model->nqb, perp_model_is_particle(model, def->a),
+      perp_model_is_particle(model, def->b), perp_model_label(buf, "joint", i, def->name));
 }
 
-static void fill_joints(perp_model *m)
+static void fill_joints(perp_model *model)
 {
   int row = 0, sub = 0, off = 0, scalars = 0;
-  for (int i = 0; i < m->n_joints; i++) {
-    const perp_joint_def *def = &m->joint_def[i];
-    perp_joint *j = &m->joint[i];
-    int rows = perp_joint_rows(def, m->dim), pair[2], bodies;
+  for (int i = 0; i < model->n_joints; i++) {
+    const perp_joint_def *def = &model->joint_def[i];
+    perp_joint *joint = &model->joint[i];
+    int rows = perp_joint_rows(def, model->dim), pair[2], bodies;
     const int *body = perp_joint_bodies(def, pair, &bodies);
     if (def->kind == PERP_JOINT_PLUGIN)
-      perp_joint_plugin_compile(def, m->dim, m->rows + scalars, j);
+      perp_joint_plugin_compile(def, model->dim, model->rows + scalars, joint);
     else
-      perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
-                         def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
-    j->curve = m->curve[i];
-    if (i >= m->n_joints - m->motions.n) j->a = PERP_FRAME_OF(i - (m->n_joints - m->motions.n));
-    scalars += j->n_scalars;
-    j->row = row;
-    m->pattern.cptr[i] = row;
-    m->pattern.jptr[i] = sub;
-    j->sub = sub;
+      perp_joint_compile(def, model->dim, def->a < 0 ? NULL : model->q0 + def->a * model->nqb,
+                         def->b < 0 ? NULL : model->q0 + def->b * model->nqb, model->rows + scalars,
+                         joint);
+    joint->curve = model->curve[i];
+    if (i >= model->n_joints - model->motions.n)
+      joint->a = PERP_FRAME_OF(i - (model->n_joints - model->motions.n));
+    scalars += joint->n_scalars;
+    joint->row = row;
+    model->pattern.cptr[i] = row;
+    model->pattern.jptr[i] = sub;
+    joint->sub = sub;
     for (int side = 0; side < bodies; side++) {
       if (body[side] < 0) continue;
-      if (j->plugin == NULL) *(side == 0 ? &j->ja : &j->jb) = off;
-      m->pattern.jblk[sub] = body[side];
-      m->pattern.joff[sub++] = off;
-      off += rows * m->nvb;
+      if (joint->plugin == NULL) *(side == 0 ? &joint->ja : &joint->jb) = off;
+      model->pattern.jblk[sub] = body[side];
+      model->pattern.joff[sub++] = off;
+      off += rows * model->nvb;
     }
     for (int k = 0; k < rows; k++) {
-      m->soft.softness[row + k] = def->softness + def->row[k].softness;
-      m->soft.stiffness[row + k] = def->stiffness + def->row[k].stiffness;
-      m->soft.damping[row + k] = def->damping + def->row[k].damping;
-      if (m->soft.softness[row + k] > 0) m->soft.any = true;
-      if (perp_row_springs(m, row + k)) m->soft.springs = true;
+      model->soft.softness[row + k] = def->softness + def->row[k].softness;
+      model->soft.stiffness[row + k] = def->stiffness + def->row[k].stiffness;
+      model->soft.damping[row + k] = def->damping + def->row[k].damping;
+      if (model->soft.softness[row + k] > 0) model->soft.any = true;
+      if (perp_row_springs(model, row + k)) model->soft.springs = true;
     }
     row += rows;
   }
-  m->pattern.cptr[m->n_joints] = row;
-  m->pattern.jptr[m->n_joints] = sub;
-  m->pattern.joff[sub] = off;
-  perp_blocks_transpose(m->n_bodies, m->n_joints, m->pattern.jptr, m->pattern.jblk, m->pattern.jgrp,
-                        m->pattern.tptr, m->pattern.tsub);
+  model->pattern.cptr[model->n_joints] = row;
+  model->pattern.jptr[model->n_joints] = sub;
+  model->pattern.joff[sub] = off;
+  perp_blocks_transpose(model->n_bodies, model->n_joints, model->pattern.jptr, model->pattern.jblk,
+                        model->pattern.jgrp, model->pattern.tptr, model->pattern.tsub);
 }
 
 /* extent of the centres of mass and anchors, 1 m for a single point; motions have none of their own
  */
-static double finish_extent(const perp_model *m)
+static double finish_extent(const perp_model *model)
 {
   double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
-  for (int i = -m->n_bodies; i < 2 * (m->n_joints - m->motions.n); i++) {
+  for (int i = -model->n_bodies; i < 2 * (model->n_joints - model->motions.n); i++) {
     double p[3] = { 0 };
     if (i < 0) {
-      perp_model_point(m, m->q0, -1 - i, (const double[3]){ 0 }, p);
+      perp_model_point(model, model->q0, -1 - i, (const double[3]){ 0 }, p);
     } else {
-      const perp_joint_def *def = &m->joint_def[i / 2];
+      const perp_joint_def *def = &model->joint_def[i / 2];
       if (def->kind == PERP_JOINT_PLUGIN) continue; /* no anchors that anybody knew */
-      perp_model_point(m, m->q0, i % 2 == 0 ? def->a : def->b,
+      perp_model_point(model, model->q0, i % 2 == 0 ? def->a : def->b,
                        i % 2 == 0 ? def->anchor_a : def->anchor_b, p);
     }
-    for (int k = 0; k < m->dim; k++) {
+    for (int k = 0; k < model->dim; k++) {
       lo[k] = fmin(lo[k], p[k]);
       hi[k] = fmax(hi[k], p[k]);
     }
   }
   double size = 0;
-  for (int k = 0; k < m->dim; k++) size = fmax(size, hi[k] - lo[k]);
+  for (int k = 0; k < model->dim; k++) size = fmax(size, hi[k] - lo[k]);
   return size > 0 ? size : 1;
 }
 
 /* largest |x| over the rows of joint i, relative to `size` where the row is a length; NaN stays
  * NaN */
-static double joint_norm(const perp_model *m, int i, const double *x, double size)
+static double joint_norm(const perp_model *model, int i, const double *x, double size)
 {
-  const perp_joint *j = &m->joint[i];
+  const perp_joint *joint = &model->joint[i];
   double worst = 0;
-  for (int k = 0; k < m->pattern.cptr[i + 1] - m->pattern.cptr[i]; k++) {
-    if (perp_row_springs(m, j->row + k)) continue;
-    bool angle = k >= j->points && j->scalars[k - j->points].kind == PERP_ROW_DOT;
-    double e = fabs(x[j->row + k]) / (angle ? 1 : size);
+  for (int k = 0; k < model->pattern.cptr[i + 1] - model->pattern.cptr[i]; k++) {
+    if (perp_row_springs(model, joint->row + k)) continue;
+    bool angle = k >= joint->points && joint->scalars[k - joint->points].kind == PERP_ROW_DOT;
+    double e = fabs(x[joint->row + k]) / (angle ? 1 : size);
     if (!(e <= worst)) worst = e;
   }
   return worst;
 }
 
 /* a point that starts on a curve is within its domain */
-static perp_status check_place(perp_ctx *ctx, const perp_model *m, int i)
+static perp_status check_place(perp_ctx *ctx, const perp_model *model, int i)
 {
   char buf[PERP_LABEL_MAX];
-  if (m->curve[i] == NULL) return PERP_OK;
-  const double s = perp_model_curve_place(m, m->q0, i);
+  if (model->curve[i] == NULL) return PERP_OK;
+  const double s = perp_model_curve_place(model, model->q0, i);
   double lower, upper;
-  if (perp_curve_beyond(m->curve[i], s) <= 0) return PERP_OK;
-  perp_curve_domain(m->curve[i], &lower, &upper);
+  if (perp_curve_beyond(model->curve[i], s) <= 0) return PERP_OK;
+  perp_curve_domain(model->curve[i], &lower, &upper);
   return PERP_FAIL(ctx, PERP_ERR_ARG,
                    "%s: the point starts at s = %g, outside the domain [%g, %g] of its curve: move "
                    "the point or widen the domain",
-                   perp_model_label(buf, "joint", i, m->joint_def[i].name), s, lower, upper);
+                   perp_model_label(buf, "joint", i, model->joint_def[i].name), s, lower, upper);
 }
 
-static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
+static perp_status check_initial_state(perp_ctx *ctx, perp_model *model)
 {
   char buf[PERP_LABEL_MAX];
-  double fastest = 0, *x = m->eval.C; /* fastest: in lengths of the model, and turns, per second */
-  for (int i = 0; i < m->nv; i++)
-    fastest = fmax(fastest, fabs(m->v0[i]) / (i % m->nvb < m->dim ? m->size : 1));
-  perp_eval_at(&m->eval, m, 0, m->q0);
-  for (int i = 0; i < m->n_joints; i++) PERP_TRY(check_place(ctx, m, i));
+  double fastest = 0,
+         *x = model->eval.C; /* fastest: in lengths of the model, and turns, per second */
+  for (int i = 0; i < model->nv; i++)
+    fastest = fmax(fastest, fabs(model->v0[i]) / (i % model->nvb < model->dim ? model->size : 1));
+  perp_eval_at(&model->eval, model, 0, model->q0);
+  for (int i = 0; i < model->n_joints; i++) PERP_TRY(check_place(ctx, model, i));
   for (int level = 0; level < 2; level++) {
-    for (int i = 0; i < m->n_joints; i++) {
-      if (level == 1 && m->joint_def[i].softness > 0) continue; /* it may give way */
-      double error = joint_norm(m, i, x, m->size);
-      if (m->joint_def[i].start == PERP_START_VIOLATES && isfinite(error)) continue;
+    for (int i = 0; i < model->n_joints; i++) {
+      if (level == 1 && model->joint_def[i].softness > 0) continue; /* it may give way */
+      double error = joint_norm(model, i, x, model->size);
+      if (model->joint_def[i].start == PERP_START_VIOLATES && isfinite(error)) continue;
       if (error <= (level == 0 ? 1e-6 : 1e-6 * fastest)) continue;
-      const int motion = perp_model_joint_motion(m, i);
+      const int motion = perp_model_joint_motion(model, i);
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial %s contradicts it: |%s| = %.3g",
                        perp_model_label(buf, motion < 0 ? "joint" : "motion",
-                                        motion < 0 ? i : motion, m->joint_def[i].name),
+                                        motion < 0 ? i : motion, model->joint_def[i].name),
                        level == 0 ? "position" : "velocity",
                        level == 0   ? "C"
                        : motion < 0 ? "J v"
                                     : "J v + dC/dt",
-                       joint_norm(m, i, x, 1));
+                       joint_norm(model, i, x, 1));
     }
     /* C has been judged; the same memory takes J v */
-    memset(x, 0, (size_t)m->m * sizeof *x);
-    perp_blocks_J(&m->eval.blocks, 1, m->v0, x);
-    for (int i = 0; m->driven && i < m->m; i++) x[i] += m->eval.Ct[i];
+    memset(x, 0, (size_t)model->m * sizeof *x);
+    perp_blocks_J(&model->eval.blocks, 1, model->v0, x);
+    for (int i = 0; model->driven && i < model->m; i++) x[i] += model->eval.Ct[i];
   }
   return PERP_OK;
 }
 
 /* Would contacts be looked for between two shapes? */
-static bool finish_may_touch(const perp_model *m, int i, int j)
+static bool finish_may_touch(const perp_model *model, int i, int j)
 {
-  const perp_shape_def *a = &m->shape_def[i], *b = &m->shape_def[j];
+  const perp_shape_def *a = &model->shape_def[i], *b = &model->shape_def[j];
   if (a->body == b->body || (a->group != 0 && a->group == b->group)) return false;
   if (a->collide_joined || b->collide_joined) return true;
-  for (int k = 0; k < m->n_joints; k++) {
-    const perp_joint_def *d = &m->joint_def[k];
+  for (int k = 0; k < model->n_joints; k++) {
+    const perp_joint_def *d = &model->joint_def[k];
     if (d->collide) continue;
     if ((d->a == a->body && d->b == b->body) || (d->a == b->body && d->b == a->body)) return false;
   }
   return true;
 }
 
-/* Pairs that may touch and that nothing can test. */
-static perp_status finish_pairs(perp_ctx *ctx, const perp_model *m)
+static perp_status finish_shapes(perp_ctx *ctx, perp_model *model)
 {
+  char buf[PERP_LABEL_MAX];
+  if (model->n_shapes > PERP_SHAPES_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%d shapes exceed the limit of %d", model->n_shapes,
+                     PERP_SHAPES_MAX);
+  model->shape = calloc((size_t)(model->n_shapes + 1), sizeof *model->shape);
+  if (model->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");
+  for (int i = 0; i < model->n_shapes; i++) {
+    const perp_shape_def *def = &model->shape_def[i];
+    PERP_TRY(perp_shape_compile(ctx, model->dim, def, perp_model_label(buf, "shape", i, def->name),
+                                &model->shape[i]));
+  }
+  /* Pairs that may touch and that nothing can test. */
   char of_i[PERP_LABEL_MAX], of_j[PERP_LABEL_MAX];
-  for (int i = 0; i < m->n_shapes; i++) {
-    if (!perp_shape_partial(m->shape_def[i].kind)) continue;
-    for (int j = 0; j < m->n_shapes; j++) {
-      const perp_shape_kind a = m->shape_def[i].kind, b = m->shape_def[j].kind;
-      if (i == j || perp_shapes_tested(a, b) || !finish_may_touch(m, i, j)) continue;
+  for (int i = 0; i < model->n_shapes; i++) {
+    if (!perp_shape_partial(model->shape_def[i].kind)) continue;
+    for (int j = 0; j < model->n_shapes; j++) {
+      const perp_shape_kind a = model->shape_def[i].kind, b = model->shape_def[j].kind;
+      if (i == j || perp_shapes_tested(a, b) || !finish_may_touch(model, i, j)) continue;
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "%s and %s could touch, but contacts between half-spaces are not supported: "
                        "put both in one collision group, or make one a box",
-                       perp_model_label(of_i, "shape", i, m->shape_def[i].name),
-                       perp_model_label(of_j, "shape", j, m->shape_def[j].name));
+                       perp_model_label(of_i, "shape", i, model->shape_def[i].name),
+                       perp_model_label(of_j, "shape", j, model->shape_def[j].name));
     }
   }
   return PERP_OK;
-}
-
-static perp_status finish_shapes(perp_ctx *ctx, perp_model *m)
-{
-  char buf[PERP_LABEL_MAX];
-  if (m->n_shapes > PERP_SHAPES_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%d shapes exceed the limit of %d", m->n_shapes,
-                     PERP_SHAPES_MAX);
-  m->shape = calloc((size_t)(m->n_shapes + 1), sizeof *m->shape);
-  if (m->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");
-  for (int i = 0; i < m->n_shapes; i++) {
-    const perp_shape_def *def = &m->shape_def[i];
-    PERP_TRY(perp_shape_compile(ctx, m->dim, def, perp_model_label(buf, "shape", i, def->name),
-                                &m->shape[i]));
-  }
-  return finish_pairs(ctx, m);
 }
 
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)

@@ -53,8 +53,8 @@ static void force_differences_any(const perp_model *model, const perp_force_def 
       v[i][k] = rate < 3 ? body[i].v[rate] : body[i].w[rate - 3];
     }
   }
-  const perp_eval e = { .t = t, .pose = pose };
-  perp_force_one(model, &e, &local, t, v[0], v[n - 1], f[0], f[n - 1]);
+  const perp_eval eval = { .t = t, .pose = pose };
+  perp_force_one(model, &eval, &local, t, v[0], v[n - 1], f[0], f[n - 1]);
   memset(F, 0, (size_t)(6 * n) * sizeof *F);
   for (int i = 0; i < n; i++)
     for (int k = 0; k < model->nvb; k++) F[6 * i + perp_element_rate(d, k)] = f[i][k];
@@ -124,7 +124,7 @@ static void force_differences_pick(const perp_model *model, const perp_force_def
                                1, D + (size_t)(i * model->nvb + k) * (size_t)N);
 }
 
-int perp_force_gradient_at(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+int perp_force_gradient_at(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
                            bool differences, double t, const double *v, int *moving, double *dq,
                            double *dv)
 {
@@ -138,7 +138,7 @@ int perp_force_gradient_at(const perp_model *model, const perp_eval *e, const pe
   if (dq == NULL || dv == NULL) return n;
   memset(dq, 0, size * sizeof *dq);
   memset(dv, 0, size * sizeof *dv);
-  perp_element_states(model, e, v, count, of, body);
+  perp_element_states(model, eval, v, count, of, body);
   if (!differences && el->kind == PERP_FORCE_PLUGIN && el->plugin->gradient != NULL) {
     double by_place[FORCE_F * FORCE_F], by_rate[FORCE_F * FORCE_F];
     memset(by_place, 0, (size_t)(all * all) * sizeof *by_place);

@@ -112,32 +112,32 @@ static void force_pairs_meet(sum *s, int i, int j)
 
 /* ---- all pairs ---- */
 
-void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a)
+void perp_cells_layout(perp_cells *cells, const perp_model *model, perp_arena *arena)
 {
-  c->table = 0;
+  cells->table = 0;
   for (int i = 0; i < model->n_forces; i++)
     if (model->force_def[i].kind == PERP_FORCE_PAIRS && model->force_def[i].cutoff > 0)
-      c->table = 16;
-  if (c->table == 0) return;
-  while (c->table < 2 * model->n_bodies) c->table *= 2;
-  c->cell = PERP_CARVE(a, int, 3 * model->n_bodies);
-  c->first = PERP_CARVE(a, int, c->table);
-  c->next = PERP_CARVE(a, int, model->n_bodies);
+      cells->table = 16;
+  if (cells->table == 0) return;
+  while (cells->table < 2 * model->n_bodies) cells->table *= 2;
+  cells->cell = PERP_CARVE(arena, int, 3 * model->n_bodies);
+  cells->first = PERP_CARVE(arena, int, cells->table);
+  cells->next = PERP_CARVE(arena, int, model->n_bodies);
 }
 
-static int force_pairs_hash(const perp_cells *c, const int cell[3])
+static int force_pairs_hash(const perp_cells *cells, const int cell[3])
 {
   const unsigned x = (unsigned)cell[0] * 73856093u ^ (unsigned)cell[1] * 19349663u ^
                      (unsigned)cell[2] * 83492791u;
-  return (int)(x & (unsigned)(c->table - 1));
+  return (int)(x & (unsigned)(cells->table - 1));
 }
 
 /* whatever lies in a cell already */
 static void force_pairs_meet_cell(sum *s, int i, const int cell[3])
 {
-  const perp_cells *c = &s->e->cells;
-  for (int j = c->first[force_pairs_hash(c, cell)]; j >= 0; j = c->next[j]) {
-    const int *other = c->cell + 3 * j;
+  const perp_cells *cells = &s->e->cells;
+  for (int j = cells->first[force_pairs_hash(cells, cell)]; j >= 0; j = cells->next[j]) {
+    const int *other = cells->cell + 3 * j;
     if (other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2])
       force_pairs_meet(s, i, j);
   }
@@ -145,11 +145,11 @@ static void force_pairs_meet_cell(sum *s, int i, const int cell[3])
 
 static void force_pairs_by_cells(sum *s)
 {
-  const perp_cells *c = &s->e->cells;
+  const perp_cells *cells = &s->e->cells;
   const int d = s->model->dim, most = 1 << 29;
-  for (int i = 0; i < c->table; i++) c->first[i] = -1;
+  for (int i = 0; i < cells->table; i++) cells->first[i] = -1;
   for (int i = s->el->a; i <= s->el->b; i++) {
-    int *cell = c->cell + 3 * i, near[3];
+    int *cell = cells->cell + 3 * i, near[3];
     cell[2] = 0;
     for (int k = 0; k < d; k++) /* states that have diverged share the last cell */
       cell[k] = (int)fmax(-most, fmin(most, floor(s->e->pose[i].x[k] / s->el->cutoff)));
@@ -159,9 +159,9 @@ static void force_pairs_by_cells(sum *s)
           near[0] = cell[0] + x, near[1] = cell[1] + y, near[2] = cell[2] + z;
           force_pairs_meet_cell(s, i, near);
         }
-    const int at = force_pairs_hash(c, cell);
-    c->next[i] = c->first[at];
-    c->first[at] = i;
+    const int at = force_pairs_hash(cells, cell);
+    cells->next[i] = cells->first[at];
+    cells->first[at] = i;
   }
 }
 
@@ -175,16 +175,17 @@ static void force_pairs_all(sum *s)
     for (int j = s->el->a; j < i; j++) force_pairs_meet(s, i, j);
 }
 
-void perp_pairs_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+void perp_pairs_add(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
                     double *f)
 {
-  sum s = { .model = model, .e = e, .el = el, .f = f };
+  sum s = { .model = model, .e = eval, .el = el, .f = f };
   force_pairs_all(&s);
 }
 
-double perp_pairs_potential(const perp_model *model, const perp_eval *e, const perp_force_def *el)
+double perp_pairs_potential(const perp_model *model, const perp_eval *eval,
+                            const perp_force_def *el)
 {
-  sum s = { .model = model, .e = e, .el = el };
+  sum s = { .model = model, .e = eval, .el = el };
   force_pairs_all(&s);
   return s.potential;
 }

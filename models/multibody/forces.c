@@ -35,9 +35,9 @@ typedef struct line {
   double length;
 } line;
 
-static line forces_line_of(int d, const perp_force_def *el, const perp_eval *e)
+static line forces_line_of(int d, const perp_force_def *el, const perp_eval *eval)
 {
-  const perp_pose *A = &e->pose[el->a], *B = &e->pose[el->b];
+  const perp_pose *A = &eval->pose[el->a], *B = &eval->pose[el->b];
   line l = { { 0 }, 0 };
   perp_between(d, A, el->anchor_a, B, el->anchor_b, l.n);
   l.length = sqrt(perp_dot(d, l.n, l.n));
@@ -54,18 +54,18 @@ static void point_velocity(int d, const perp_pose *pose, const double *s, const 
   for (int i = 0; i < d; i++) rate[i] += vb[i];
 }
 
-static void forces_spring(int d, const perp_force_def *el, const perp_eval *e, const double *va,
+static void forces_spring(int d, const perp_force_def *el, const perp_eval *eval, const double *va,
                           const double *vb, double *fa, double *fb)
 {
-  line l = forces_line_of(d, el, e);
+  line l = forces_line_of(d, el, eval);
   double pa[3], pb[3], rate = 0, F[3];
-  point_velocity(d, &e->pose[el->a], el->anchor_a, va, pa);
-  point_velocity(d, &e->pose[el->b], el->anchor_b, vb, pb);
+  point_velocity(d, &eval->pose[el->a], el->anchor_a, va, pa);
+  point_velocity(d, &eval->pose[el->b], el->anchor_b, vb, pb);
   for (int i = 0; i < d; i++) rate += l.n[i] * (pb[i] - pa[i]);
   double tension = el->stiffness * (l.length - el->length) + el->damping * rate;
   for (int i = 0; i < d; i++) F[i] = tension * l.n[i];
-  add_point_force(d, &e->pose[el->a], el->anchor_a, 1, F, fa);
-  add_point_force(d, &e->pose[el->b], el->anchor_b, -1, F, fb);
+  add_point_force(d, &eval->pose[el->a], el->anchor_a, 1, F, fa);
+  add_point_force(d, &eval->pose[el->b], el->anchor_b, -1, F, fb);
 }
 
 static void forces_value(const perp_model *model, const perp_force_def *el, double t, double x[3])
@@ -73,28 +73,28 @@ static void forces_value(const perp_model *model, const perp_force_def *el, doub
   for (int k = 0; k < 3; k++) x[k] = perp_model_value(model, el->value[k], el->value_signal[k], t);
 }
 
-void perp_force_one(const perp_model *model, const perp_eval *e, const perp_force_def *el, double t,
-                    const double *va, const double *vb, double *fa, double *fb)
+void perp_force_one(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
+                    double t, const double *va, const double *vb, double *fa, double *fb)
 {
   const int d = model->dim;
   double value[3];
   switch (el->kind) {
   case PERP_FORCE_POINT:
     forces_value(model, el, t, value);
-    add_point_force(d, &e->pose[el->a], el->anchor_a, 1, value, fa);
+    add_point_force(d, &eval->pose[el->a], el->anchor_a, 1, value, fa);
     break;
   case PERP_FORCE_TORQUE:
     forces_value(model, el, t, value);
     if (d == 3) {
       double tau[3];
-      perp_turn_back(3, e->pose[el->a].R, value, tau);
+      perp_turn_back(3, eval->pose[el->a].R, value, tau);
       for (int k = 0; k < 3; k++) fa[3 + k] += tau[k];
     } else {
       fa[2] += value[2];
     }
     break;
   case PERP_FORCE_SPRING:
-    forces_spring(d, el, e, va, vb, fa, fb);
+    forces_spring(d, el, eval, va, vb, fa, fb);
     break;
   case PERP_FORCE_DRAG: {
     double c = el->linear + el->quadratic * sqrt(perp_dot(d, va, va));
@@ -108,32 +108,32 @@ void perp_force_one(const perp_model *model, const perp_eval *e, const perp_forc
   }
 }
 
-void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
+void perp_forces_add(const perp_model *model, const perp_eval *eval, double t, const double *v,
                      double *f)
 {
   const int nvb = model->nvb;
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
     if (el->kind == PERP_FORCE_PAIRS)
-      perp_pairs_add(model, e, el, f);
+      perp_pairs_add(model, eval, el, f);
     else if (el->kind == PERP_FORCE_PLUGIN)
-      perp_force_plugin_add(model, e, el, t, v, f);
+      perp_force_plugin_add(model, eval, el, t, v, f);
     else
-      perp_force_one(model, e, el, t, el->a < 0 ? NULL : v + el->a * nvb,
+      perp_force_one(model, eval, el, t, el->a < 0 ? NULL : v + el->a * nvb,
                      el->b < 0 ? NULL : v + el->b * nvb, el->a < 0 ? NULL : f + el->a * nvb,
                      el->b < 0 ? NULL : f + el->b * nvb);
   }
 }
 
-double perp_forces_potential(const perp_model *model, const perp_eval *e)
+double perp_forces_potential(const perp_model *model, const perp_eval *eval)
 {
   double sum = 0;
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
-    if (el->kind == PERP_FORCE_PAIRS) sum += perp_pairs_potential(model, e, el);
-    if (el->kind == PERP_FORCE_PLUGIN) sum += perp_force_plugin_potential(model, e, el);
+    if (el->kind == PERP_FORCE_PAIRS) sum += perp_pairs_potential(model, eval, el);
+    if (el->kind == PERP_FORCE_PLUGIN) sum += perp_force_plugin_potential(model, eval, el);
     if (el->kind != PERP_FORCE_SPRING) continue;
-    double stretch = forces_line_of(model->dim, el, e).length - el->length;
+    double stretch = forces_line_of(model->dim, el, eval).length - el->length;
     sum += 0.5 * el->stiffness * stretch * stretch;
   }
   return sum;

@@ -12,15 +12,16 @@ static const double STEP = 5e-3;
 
 perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const char *who)
 {
-  const perp_joint_desc *p = def->plugin;
-  if (p == NULL || p->own != 0 || p->rows == NULL || (p->evaluate == NULL) == (p->at_time == NULL))
+  const perp_joint_desc *desc = def->plugin;
+  if (desc == NULL || desc->own != 0 || desc->rows == NULL ||
+      (desc->evaluate == NULL) == (desc->at_time == NULL))
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
         "%s: the descriptor is not complete: it needs 'rows', and 'evaluate' or 'at_time'", who);
-  if (p->at_time != NULL && (p->bias != NULL || p->prescribed != NULL))
+  if (desc->at_time != NULL && (desc->bias != NULL || desc->prescribed != NULL))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: 'at_time' excludes 'bias' and 'prescribed': leave them out", who);
-  PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
+  PERP_TRY(perp_element_copy(ctx, &desc->d, &def->opts, &def->n_bodies, &def->body));
   def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
   def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
   return PERP_OK;
@@ -29,49 +30,50 @@ perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const cha
 perp_status perp_joint_plugin_check(perp_ctx *ctx, const perp_model *model,
                                     const perp_joint_def *def, const char *who)
 {
-  const perp_joint_desc *p = def->plugin;
+  const perp_joint_desc *desc = def->plugin;
   unsigned angles = 0;
-  PERP_TRY(perp_element_check(ctx, model, &p->d, p->d.caps, p->bodies_min, p->bodies_max,
-                              def->n_bodies, def->body, who));
-  if (def->start == PERP_START_ZERO && p->zero == NULL)
+  PERP_TRY(perp_element_check(ctx, model, &desc->d, desc->d.caps, desc->bodies_min,
+                              desc->bodies_max, def->n_bodies, def->body, who));
+  if (def->start == PERP_START_ZERO && desc->zero == NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: joint '%s' cannot take its zero from the initial state: use the start "
                      "'holds' or 'violates'",
-                     who, p->d.name);
-  const int rows = p->rows(def->opts, model->dim, def->n_bodies, &angles);
+                     who, desc->d.name);
+  const int rows = desc->rows(def->opts, model->dim, def->n_bodies, &angles);
   if (rows < 1 || rows > PERP_JOINT_ROWS)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint '%s' declares %d rows: 1 to %d are allowed", who,
-                     p->d.name, rows, PERP_JOINT_ROWS);
-  if (p->check == NULL) return PERP_OK;
-  return perp_element_told(ctx, p->check(ctx, def->opts, model->dim, def->n_bodies), who);
+                     desc->d.name, rows, PERP_JOINT_ROWS);
+  if (desc->check == NULL) return PERP_OK;
+  return perp_element_told(ctx, desc->check(ctx, def->opts, model->dim, def->n_bodies), who);
 }
 
 perp_status perp_joint_plugin_begin(perp_ctx *ctx, const perp_model *model, int i, const char *who)
 {
   const perp_joint_def *def = &model->joint_def[i];
-  const perp_joint_desc *p = def->plugin;
+  const perp_joint_desc *desc = def->plugin;
   perp_body_state body[PERP_ELEMENT_BODIES];
   void *opts = (void *)(uintptr_t)def->opts; /* the model's own copy */
   perp_element_states_at(model, model->q0, def->n_bodies, def->body, body);
-  if (p->begin != NULL) p->begin(opts, model->dim, def->n_bodies, body);
+  if (desc->begin != NULL) desc->begin(opts, model->dim, def->n_bodies, body);
   if (def->start != PERP_START_ZERO) return PERP_OK;
-  return perp_element_told(ctx, p->zero(ctx, opts, model->dim, def->n_bodies, body), who);
+  return perp_element_told(ctx, desc->zero(ctx, opts, model->dim, def->n_bodies, body), who);
 }
 
-void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *rows, perp_joint *j)
+void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *rows,
+                               perp_joint *joint)
 {
   unsigned angles = 0;
-  *j = (perp_joint){ .a = def->a,
-                     .b = def->b,
-                     .ja = -1,
-                     .jb = -1,
-                     .scalars = rows,
-                     .plugin = def->plugin,
-                     .opts = def->opts,
-                     .body = def->body,
-                     .n_bodies = def->n_bodies };
-  j->n_scalars = def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
-  for (int k = 0; k < j->n_scalars; k++) /* what kind of number an error is */
+  *joint = (perp_joint){ .a = def->a,
+                         .b = def->b,
+                         .ja = -1,
+                         .jb = -1,
+                         .scalars = rows,
+                         .plugin = def->plugin,
+                         .opts = def->opts,
+                         .body = def->body,
+                         .n_bodies = def->n_bodies };
+  joint->n_scalars = def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
+  for (int k = 0; k < joint->n_scalars; k++) /* what kind of number an error is */
     rows[k] = (perp_row){ .kind = angles >> k & 1 ? PERP_ROW_DOT : PERP_ROW_ALONG };
 }
 
@@ -80,31 +82,31 @@ void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *row
 enum { JOINT_PLUGIN_J = PERP_JOINT_ROWS * 6 * PERP_ELEMENT_BODIES };
 
 /* C, and unless it is NULL J, at the time t */
-static void joint_plugin_rows(const perp_joint *j, int dim, const perp_body_state *body, double t,
-                              double *C, double *J)
+static void joint_plugin_rows(const perp_joint *joint, int dim, const perp_body_state *body,
+                              double t, double *C, double *J)
 {
-  if (j->plugin->at_time != NULL)
-    j->plugin->at_time(j->opts, dim, j->n_bodies, body, t, C, J, NULL, NULL);
+  if (joint->plugin->at_time != NULL)
+    joint->plugin->at_time(joint->opts, dim, joint->n_bodies, body, t, C, J, NULL, NULL);
   else
-    j->plugin->evaluate(j->opts, dim, j->n_bodies, body, C, J);
+    joint->plugin->evaluate(joint->opts, dim, joint->n_bodies, body, C, J);
 }
 
-void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, perp_eval *e)
+void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *joint, perp_eval *eval)
 {
-  const int r = j->n_scalars, nvb = model->nvb;
+  const int r = joint->n_scalars, nvb = model->nvb;
   perp_body_state body[PERP_ELEMENT_BODIES];
-  double J[JOINT_PLUGIN_J], *C = e->C + j->row;
-  perp_element_states(model, e, NULL, j->n_bodies, j->body, body);
+  double J[JOINT_PLUGIN_J], *C = eval->C + joint->row;
+  perp_element_states(model, eval, NULL, joint->n_bodies, joint->body, body);
   for (int k = 0; k < r; k++) C[k] = 0;
-  if (e->J == NULL) {
-    joint_plugin_rows(j, model->dim, body, e->t, C, NULL);
+  if (eval->J == NULL) {
+    joint_plugin_rows(joint, model->dim, body, eval->t, C, NULL);
     return;
   }
-  memset(J, 0, (size_t)(6 * r * j->n_bodies) * sizeof *J);
-  joint_plugin_rows(j, model->dim, body, e->t, C, J);
-  for (int i = 0, sub = j->sub; i < j->n_bodies; i++) {
-    if (j->body[i] < 0) continue;
-    double *to = e->J + model->pattern.joff[sub++];
+  memset(J, 0, (size_t)(6 * r * joint->n_bodies) * sizeof *J);
+  joint_plugin_rows(joint, model->dim, body, eval->t, C, J);
+  for (int i = 0, sub = joint->sub; i < joint->n_bodies; i++) {
+    if (joint->body[i] < 0) continue;
+    double *to = eval->J + model->pattern.joff[sub++];
     for (int k = 0; k < nvb; k++)
       memcpy(to + k * r, J + r * (6 * i + perp_element_rate(model->dim, k)),
              (size_t)r * sizeof *to);
@@ -112,52 +114,53 @@ void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, pe
 }
 
 /* y [rows] += weight (J v) after the motion of the bodies for the time s */
-static void joint_plugin_rate(const perp_joint *j, int dim, const perp_body_state *at, double s,
+static void joint_plugin_rate(const perp_joint *joint, int dim, const perp_body_state *at, double s,
                               double weight, double *y)
 {
-  const int r = j->n_scalars;
+  const int r = joint->n_scalars;
   perp_body_state body[PERP_ELEMENT_BODIES];
   double J[JOINT_PLUGIN_J], C[PERP_JOINT_ROWS] = { 0 };
-  for (int i = 0; i < j->n_bodies; i++) {
+  for (int i = 0; i < joint->n_bodies; i++) {
     double dx[3], turn[3];
     for (int k = 0; k < 3; k++) dx[k] = s * at[i].v[k], turn[k] = s * at[i].w[k];
     perp_element_move(&at[i], dx, turn, &body[i]);
     for (int k = 0; k < 3; k++) body[i].v[k] = body[i].w[k] = 0;
   }
-  memset(J, 0, (size_t)(6 * r * j->n_bodies) * sizeof *J);
-  j->plugin->evaluate(j->opts, dim, j->n_bodies, body, C, J);
-  for (int i = 0; i < j->n_bodies; i++)
+  memset(J, 0, (size_t)(6 * r * joint->n_bodies) * sizeof *J);
+  joint->plugin->evaluate(joint->opts, dim, joint->n_bodies, body, C, J);
+  for (int i = 0; i < joint->n_bodies; i++)
     for (int k = 0; k < 6; k++) {
       const double v = k < 3 ? at[i].v[k] : at[i].w[k - 3];
       for (int l = 0; l < r; l++) y[l] += weight * v * J[l + r * (6 * i + k)];
     }
 }
 
-void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const perp_eval *e,
+void perp_joint_plugin_bias(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
                             const double *v, double *gamma)
 {
   static const double weight[3] = { 45.0 / 60, -9.0 / 60, 1.0 / 60 };
   perp_body_state body[PERP_ELEMENT_BODIES];
   double speed = 0;
-  perp_element_states(model, e, v, j->n_bodies, j->body, body);
-  for (int k = 0; k < j->n_scalars; k++) gamma[k] = 0;
-  if (j->plugin->at_time != NULL) {
+  perp_element_states(model, eval, v, joint->n_bodies, joint->body, body);
+  for (int k = 0; k < joint->n_scalars; k++) gamma[k] = 0;
+  if (joint->plugin->at_time != NULL) {
     double C[PERP_JOINT_ROWS];
-    j->plugin->at_time(j->opts, model->dim, j->n_bodies, body, e->t, C, NULL, NULL, gamma);
+    joint->plugin->at_time(joint->opts, model->dim, joint->n_bodies, body, eval->t, C, NULL, NULL,
+                           gamma);
     return;
   }
-  if (j->plugin->bias != NULL) {
-    j->plugin->bias(j->opts, model->dim, j->n_bodies, body, gamma);
+  if (joint->plugin->bias != NULL) {
+    joint->plugin->bias(joint->opts, model->dim, joint->n_bodies, body, gamma);
     return;
   }
-  for (int i = 0; i < j->n_bodies; i++)
+  for (int i = 0; i < joint->n_bodies; i++)
     speed = fmax(speed, sqrt(perp_dot(3, body[i].v, body[i].v)) / model->size +
                             sqrt(perp_dot(3, body[i].w, body[i].w)));
   if (speed == 0) return;
   const double s = STEP / speed;
   for (int k = 0; k < 3; k++) {
-    joint_plugin_rate(j, model->dim, body, (k + 1) * s, weight[k] / s, gamma);
-    joint_plugin_rate(j, model->dim, body, -(k + 1) * s, -weight[k] / s, gamma);
+    joint_plugin_rate(joint, model->dim, body, (k + 1) * s, weight[k] / s, gamma);
+    joint_plugin_rate(joint, model->dim, body, -(k + 1) * s, -weight[k] / s, gamma);
   }
 }
 
@@ -169,37 +172,39 @@ bool perp_joint_plugin_moves(const perp_joint_def *def)
          (def->plugin->prescribed != NULL || def->plugin->at_time != NULL);
 }
 
-void perp_joint_plugin_driven(const perp_model *model, const perp_eval *e, double t, double *Ct,
+void perp_joint_plugin_driven(const perp_model *model, const perp_eval *eval, double t, double *Ct,
                               double *gamma)
 {
   perp_body_state body[PERP_ELEMENT_BODIES];
   double g[PERP_JOINT_ROWS], gdot[PERP_JOINT_ROWS];
   for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint *j = &model->joint[i];
-    if (j->plugin != NULL && j->plugin->at_time != NULL && Ct != NULL) {
-      perp_element_states(model, e, NULL, j->n_bodies, j->body, body);
-      j->plugin->at_time(j->opts, model->dim, j->n_bodies, body, t, g, NULL, Ct + j->row, NULL);
+    const perp_joint *joint = &model->joint[i];
+    if (joint->plugin != NULL && joint->plugin->at_time != NULL && Ct != NULL) {
+      perp_element_states(model, eval, NULL, joint->n_bodies, joint->body, body);
+      joint->plugin->at_time(joint->opts, model->dim, joint->n_bodies, body, t, g, NULL,
+                             Ct + joint->row, NULL);
     }
-    if (j->plugin == NULL || j->plugin->prescribed == NULL) continue;
-    j->plugin->prescribed(j->opts, t, g, gdot);
-    for (int k = 0; k < j->n_scalars; k++) {
-      if (Ct != NULL) Ct[j->row + k] -= g[k];
-      if (gamma != NULL) gamma[j->row + k] -= gdot[k];
+    if (joint->plugin == NULL || joint->plugin->prescribed == NULL) continue;
+    joint->plugin->prescribed(joint->opts, t, g, gdot);
+    for (int k = 0; k < joint->n_scalars; k++) {
+      if (Ct != NULL) Ct[joint->row + k] -= g[k];
+      if (gamma != NULL) gamma[joint->row + k] -= gdot[k];
     }
   }
 }
 
 /* With bodies at rest gamma is C_tt. */
-void perp_joint_plugin_still(const perp_model *model, const perp_eval *e, double *gamma)
+void perp_joint_plugin_still(const perp_model *model, const perp_eval *eval, double *gamma)
 {
   perp_body_state body[PERP_ELEMENT_BODIES];
   double C[PERP_JOINT_ROWS], Ctt[PERP_JOINT_ROWS];
   for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint *j = &model->joint[i];
-    if (j->plugin == NULL || j->plugin->at_time == NULL) continue;
+    const perp_joint *joint = &model->joint[i];
+    if (joint->plugin == NULL || joint->plugin->at_time == NULL) continue;
     memset(Ctt, 0, sizeof Ctt);
-    perp_element_states(model, e, NULL, j->n_bodies, j->body, body);
-    j->plugin->at_time(j->opts, model->dim, j->n_bodies, body, e->t, C, NULL, NULL, Ctt);
-    for (int k = 0; k < j->n_scalars; k++) gamma[j->row + k] -= Ctt[k];
+    perp_element_states(model, eval, NULL, joint->n_bodies, joint->body, body);
+    joint->plugin->at_time(joint->opts, model->dim, joint->n_bodies, body, eval->t, C, NULL, NULL,
+                           Ctt);
+    for (int k = 0; k < joint->n_scalars; k++) gamma[joint->row + k] -= Ctt[k];
   }
 }

@@ -57,15 +57,16 @@ static const joint_type *type_of(perp_joint_kind kind)
 
 const char *perp_joint_kind_name(perp_joint_kind kind)
 {
-  const joint_type *t = type_of(kind);
-  return t == NULL ? NULL : t->name;
+  const joint_type *type = type_of(kind);
+  return type == NULL ? NULL : type->name;
 }
 
 int perp_joint_kind_rows(perp_joint_kind kind, int dim)
 {
-  const joint_type *t = type_of(kind);
-  if (t == NULL || (dim == 2 && !t->plane)) return 0;
-  return (t->point ? dim : 0) + (t->orientation ? perp_rates(dim) : 0) + t->scalars[dim - 2];
+  const joint_type *type = type_of(kind);
+  if (type == NULL || (dim == 2 && !type->plane)) return 0;
+  return (type->point ? dim : 0) + (type->orientation ? perp_rates(dim) : 0) +
+         type->scalars[dim - 2];
 }
 
 static void joints_normalized(int d, const double *u, double *n)
@@ -93,44 +94,44 @@ static void joints_perpendicular(int d, const double *u, double *n1, double *n2)
   perp_cross(u, n1, n2);
 }
 
-static perp_row *add_row(perp_joint *j, perp_joint_row_kind kind)
+static perp_row *add_row(perp_joint *joint, perp_joint_row_kind kind)
 {
-  perp_row *row = &j->scalars[j->n_scalars++];
+  perp_row *row = &joint->scalars[joint->n_scalars++];
   *row = (perp_row){ .kind = kind };
   return row;
 }
 
 /* Rows of axis_b parallel to axis_a. */
-static void joints_parallel(const perp_joint_def *def, perp_joint *j)
+static void joints_parallel(const perp_joint_def *def, perp_joint *joint)
 {
   double axis[3], n1[3], n2[3];
   joints_normalized(3, def->axis_a, axis);
   joints_perpendicular(3, axis, n1, n2);
   for (int i = 0; i < 2; i++) {
-    perp_row *row = add_row(j, PERP_ROW_DOT);
+    perp_row *row = add_row(joint, PERP_ROW_DOT);
     memcpy(row->ua, i == 0 ? n1 : n2, sizeof n1);
     joints_normalized(3, def->axis_b, row->ub);
   }
 }
 
 void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
-                        perp_row *rows, perp_joint *j)
+                        perp_row *rows, perp_joint *joint)
 {
-  const joint_type *t = type_of(def->kind);
-  *j = (perp_joint){ .a = def->a, .b = def->b, .ja = -1, .jb = -1, .length = def->length };
-  j->scalars = rows;
-  j->points = t->point ? dim : 0;
-  memcpy(j->sa, def->anchor_a, (size_t)dim * sizeof(double));
-  memcpy(j->sb, def->anchor_b, (size_t)dim * sizeof(double));
+  const joint_type *type = type_of(def->kind);
+  *joint = (perp_joint){ .a = def->a, .b = def->b, .ja = -1, .jb = -1, .length = def->length };
+  joint->scalars = rows;
+  joint->points = type->point ? dim : 0;
+  memcpy(joint->sa, def->anchor_a, (size_t)dim * sizeof(double));
+  memcpy(joint->sb, def->anchor_b, (size_t)dim * sizeof(double));
 
-  if (t->orientation) {
+  if (type->orientation) {
     /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the
      * relative orientation, with one row for each axis of rotation */
     perp_pose A, B;
     perp_pose_or_world(dim, qa, &A);
     perp_pose_or_world(dim, qb, &B);
     for (int i = 0; i < perp_rates(dim); i++) {
-      perp_row *row = add_row(j, PERP_ROW_DOT);
+      perp_row *row = add_row(joint, PERP_ROW_DOT);
       double g[3];
       row->ua[i] = 1;
       memcpy(g, A.R + dim * ((i + 1) % dim), (size_t)dim * sizeof(double));
@@ -140,14 +141,14 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   double axis[3], n1[3], n2[3];
   switch (def->kind) {
   case PERP_JOINT_HINGE:
-    if (dim == 3) joints_parallel(def, j);
+    if (dim == 3) joints_parallel(def, joint);
     break;
   case PERP_JOINT_PLANAR:
-    joints_parallel(def, j);
-    joints_normalized(dim, def->axis_a, add_row(j, PERP_ROW_ALONG)->ua);
+    joints_parallel(def, joint);
+    joints_normalized(dim, def->axis_a, add_row(joint, PERP_ROW_ALONG)->ua);
     break;
   case PERP_JOINT_UNIVERSAL: {
-    perp_row *row = add_row(j, PERP_ROW_DOT);
+    perp_row *row = add_row(joint, PERP_ROW_DOT);
     joints_normalized(dim, def->axis_a, row->ua);
     joints_normalized(dim, def->axis_b, row->ub);
     break;
@@ -159,19 +160,19 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
     joints_normalized(dim, def->axis_a, axis);
     joints_perpendicular(dim, axis, n1, n2);
     for (int i = 0; i < dim - 1; i++)
-      memcpy(add_row(j, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
-    if (def->kind == PERP_JOINT_CYLINDRICAL) joints_parallel(def, j);
+      memcpy(add_row(joint, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
+    if (def->kind == PERP_JOINT_CYLINDRICAL) joints_parallel(def, joint);
     if (def->kind == PERP_JOINT_WHEEL) {
-      perp_row *row = add_row(j, PERP_ROW_DOT);
+      perp_row *row = add_row(joint, PERP_ROW_DOT);
       memcpy(row->ua, axis, sizeof axis);
       joints_normalized(dim, def->axis_b, row->ub);
     }
     break;
   case PERP_JOINT_DISTANCE:
-    add_row(j, PERP_ROW_LENGTH);
+    add_row(joint, PERP_ROW_LENGTH);
     break;
   case PERP_JOINT_CURVE:
-    for (int i = 0; i < dim - 1; i++) add_row(j, PERP_ROW_CURVE);
+    for (int i = 0; i < dim - 1; i++) add_row(joint, PERP_ROW_CURVE);
     break;
   case PERP_JOINT_BALL:
   case PERP_JOINT_FIXED:
@@ -190,17 +191,17 @@ PERP_INLINE void point_block(int d, const double *D, double sign, int ld, double
     for (int i = 0; i < d; i++) J[i + (d + k) * ld] = sign * D[i + d * k];
 }
 
-PERP_INLINE void point_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+PERP_INLINE void point_rows(int d, const perp_joint *joint, const perp_pose *A, const perp_pose *B,
                             int ld, double *Ja, double *Jb, double *C)
 {
   double D[9];
-  perp_between(d, A, j->sa, B, j->sb, C);
+  perp_between(d, A, joint->sa, B, joint->sb, C);
   if (Ja != NULL) {
-    perp_direction_jacobian(d, A->R, j->sa, D);
+    perp_direction_jacobian(d, A->R, joint->sa, D);
     point_block(d, D, -1, ld, Ja);
   }
   if (Jb != NULL) {
-    perp_direction_jacobian(d, B->R, j->sb, D);
+    perp_direction_jacobian(d, B->R, joint->sb, D);
     point_block(d, D, 1, ld, Jb);
   }
 }
@@ -252,7 +253,7 @@ double perp_joint_along(int d, const perp_pose *A, const perp_pose *B, const dou
   return perp_dot(d, n, delta);
 }
 
-static void scalar_row(int d, const perp_joint *j, const perp_row *row, const perp_pose *A,
+static void scalar_row(int d, const perp_joint *joint, const perp_row *row, const perp_pose *A,
                        const perp_pose *B, int ld, double *Ja, double *Jb, double *C)
 {
   double na[3], nb[3], delta[3];
@@ -267,13 +268,13 @@ static void scalar_row(int d, const perp_joint *j, const perp_row *row, const pe
     direction_row(d, B, row->ub, na, ld, Jb);
     break;
   case PERP_ROW_ALONG:
-    *C = perp_joint_along(d, A, B, j->sa, j->sb, row->ua, ld, Ja, Jb);
+    *C = perp_joint_along(d, A, B, joint->sa, joint->sb, row->ua, ld, Ja, Jb);
     break;
   case PERP_ROW_LENGTH:
-    perp_between(d, A, j->sa, B, j->sb, delta);
-    *C = unit_or_zero(d, delta, na) - j->length;
-    point_row(d, A, j->sa, -1, na, ld, Ja);
-    point_row(d, B, j->sb, 1, na, ld, Jb);
+    perp_between(d, A, joint->sa, B, joint->sb, delta);
+    *C = unit_or_zero(d, delta, na) - joint->length;
+    point_row(d, A, joint->sa, -1, na, ld, Ja);
+    point_row(d, B, joint->sb, 1, na, ld, Jb);
     break;
   case PERP_ROW_CURVE: /* by curve_rows */
     break;
@@ -285,64 +286,62 @@ PERP_INLINE double *joints_row(double *J, int row)
   return J == NULL ? NULL : J + row;
 }
 
-/* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a
- * g */
-static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
-                       double *Ja, double *Jb, double *C)
+PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *eval)
 {
-  const int ld = d - 1;
-  double delta[3] = { 0 }, r[3] = { 0 }, g[2][3] = { { 0 } }, value[2] = { 0 }, n[3];
-  perp_between(d, A, j->sa, B, j->sb, delta);
-  perp_turn_back(d, A->R, delta, r);
-  perp_curve_rows(j->curve, r, NULL, value, g, NULL);
-  for (int k = 0; k < ld; k++) {
-    double *row_a = joints_row(Ja, k), *row_b = joints_row(Jb, k);
-    C[k] = value[k];
-    clear_row(d, ld, row_a);
-    clear_row(d, ld, row_b);
-    perp_turn(d, A->R, g[k], n);
-    point_row(d, A, j->sa, -1, n, ld, row_a);
-    direction_row(d, A, g[k], delta, ld, row_a);
-    point_row(d, B, j->sb, 1, n, ld, row_b);
-  }
-}
-
-PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *e)
-{
-  double *J = e->J;
+  double *J = eval->J;
   for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint *j = &model->joint[i];
-    const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
-    double *Ja = J == NULL || j->ja < 0 ? NULL : J + j->ja;
-    double *Jb = J == NULL || j->jb < 0 ? NULL : J + j->jb;
-    double *C = e->C + j->row;
-    if (j->n_scalars == 0) {
-      point_rows(d, j, A, B, d, Ja, Jb, C); /* the ball joint, leading dimension known */
+    const perp_joint *joint = &model->joint[i];
+    const perp_pose *A = &eval->pose[joint->a], *B = &eval->pose[joint->b];
+    double *Ja = J == NULL || joint->ja < 0 ? NULL : J + joint->ja;
+    double *Jb = J == NULL || joint->jb < 0 ? NULL : J + joint->jb;
+    double *C = eval->C + joint->row;
+    if (joint->n_scalars == 0) {
+      point_rows(d, joint, A, B, d, Ja, Jb, C); /* the ball joint, leading dimension known */
       continue;
     }
-    if (j->curve != NULL) {
-      curve_rows(d, j, A, B, Ja, Jb, C);
+    if (joint->curve != NULL) {
+      {
+        /* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row
+         * along R_a
+         * g */
+        const int ld = d - 1;
+        double delta[3] = { 0 }, r[3] = { 0 }, g[2][3] = { { 0 } }, value[2] = { 0 }, n[3];
+        perp_between(d, A, joint->sa, B, joint->sb, delta);
+        perp_turn_back(d, A->R, delta, r);
+        perp_curve_rows(joint->curve, r, NULL, value, g, NULL);
+        for (int k = 0; k < ld; k++) {
+          double *row_a = joints_row(Ja, k), *row_b = joints_row(Jb, k);
+          C[k] = value[k];
+          clear_row(d, ld, row_a);
+          clear_row(d, ld, row_b);
+          perp_turn(d, A->R, g[k], n);
+          point_row(d, A, joint->sa, -1, n, ld, row_a);
+          direction_row(d, A, g[k], delta, ld, row_a);
+          point_row(d, B, joint->sb, 1, n, ld, row_b);
+        }
+      }
       continue;
     }
-    if (j->plugin != NULL) {
-      perp_joint_plugin_evaluate(model, j, e);
+    if (joint->plugin != NULL) {
+      perp_joint_plugin_evaluate(model, joint, eval);
       continue;
     }
-    int ld = j->points + j->n_scalars;
-    if (j->points > 0) point_rows(d, j, A, B, ld, Ja, Jb, C);
-    for (int k = 0; k < j->n_scalars; k++) {
-      int row = j->points + k;
-      scalar_row(d, j, &j->scalars[k], A, B, ld, joints_row(Ja, row), joints_row(Jb, row), C + row);
+    int ld = joint->points + joint->n_scalars;
+    if (joint->points > 0) point_rows(d, joint, A, B, ld, Ja, Jb, C);
+    for (int k = 0; k < joint->n_scalars; k++) {
+      int row = joint->points + k;
+      scalar_row(d, joint, &joint->scalars[k], A, B, ld, joints_row(Ja, row), joints_row(Jb, row),
+                 C + row);
     }
   }
 }
 
-void perp_joints_evaluate(const perp_model *model, perp_eval *e)
+void perp_joints_evaluate(const perp_model *model, perp_eval *eval)
 {
   if (model->dim == 3)
-    evaluate_all(3, model, e);
+    evaluate_all(3, model, eval);
   else
-    evaluate_all(2, model, e);
+    evaluate_all(2, model, eval);
 }
 
 void perp_joints_constant(const perp_model *model, double *J)
@@ -350,34 +349,25 @@ void perp_joints_constant(const perp_model *model, double *J)
   int d = model->dim;
   memset(J, 0, (size_t)model->pattern.nnz_J * sizeof *J);
   for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint *j = &model->joint[i];
-    int ld = j->points + j->n_scalars;
-    for (int k = 0; k < j->points && k < d; k++) {
-      if (j->ja >= 0) J[j->ja + k + k * ld] = -1;
-      if (j->jb >= 0) J[j->jb + k + k * ld] = 1;
+    const perp_joint *joint = &model->joint[i];
+    int ld = joint->points + joint->n_scalars;
+    for (int k = 0; k < joint->points && k < d; k++) {
+      if (joint->ja >= 0) J[joint->ja + k + k * ld] = -1;
+      if (joint->jb >= 0) J[joint->jb + k + k * ld] = 1;
     }
   }
 }
 
-PERP_INLINE void joints_rows_a(int d, const perp_joint *j, const perp_eval *e, double *Ja)
+PERP_INLINE void joints_rows_a(int d, const perp_joint *joint, const perp_eval *eval, double *Ja)
 {
-  const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
-  const int ld = j->points + j->n_scalars;
+  const perp_pose *A = &eval->pose[joint->a], *B = &eval->pose[joint->b];
+  const int ld = joint->points + joint->n_scalars;
   double C[PERP_JOINT_ROWS];
   memset(Ja, 0, (size_t)(ld * (d + perp_rates(d))) * sizeof *Ja);
-  for (int k = 0; k < j->points; k++) Ja[k + k * ld] = -1;
-  if (j->points > 0) point_rows(d, j, A, B, ld, Ja, NULL, C);
-  for (int k = 0; k < j->n_scalars; k++)
-    scalar_row(d, j, &j->scalars[k], A, B, ld, Ja + j->points + k, NULL, C);
-}
-
-/* Ja of joint i, rows x nvb with leading dimension rows, which has no place in J */
-static void joints_rows_of_a(const perp_model *model, const perp_eval *e, int i, double *Ja)
-{
-  if (model->dim == 3)
-    joints_rows_a(3, &model->joint[i], e, Ja);
-  else
-    joints_rows_a(2, &model->joint[i], e, Ja);
+  for (int k = 0; k < joint->points; k++) Ja[k + k * ld] = -1;
+  if (joint->points > 0) point_rows(d, joint, A, B, ld, Ja, NULL, C);
+  for (int k = 0; k < joint->n_scalars; k++)
+    scalar_row(d, joint, &joint->scalars[k], A, B, ld, Ja + joint->points + k, NULL, C);
 }
 
 /* rate and bias (the part without accelerations) of the second derivative of p_b - p_a */
@@ -413,7 +403,7 @@ double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, cons
   return perp_dot(d, n, bias) + perp_dot(d, delta, nbias) + 2 * perp_dot(d, ndot, rate);
 }
 
-static double scalar_bias(int d, const perp_joint *j, const perp_row *row, const perp_pose *A,
+static double scalar_bias(int d, const perp_joint *joint, const perp_row *row, const perp_pose *A,
                           const perp_pose *B, const double *va, const double *vb)
 {
   double na[3], nb[3], ra[3], rb[3], ba[3], bb[3], delta[3], rate[3], bias[3];
@@ -427,28 +417,28 @@ static double scalar_bias(int d, const perp_joint *j, const perp_row *row, const
     return perp_dot(d, nb, ba) + perp_dot(d, na, bb) + 2 * perp_dot(d, ra, rb);
   }
   if (row->kind == PERP_ROW_ALONG)
-    return perp_joint_along_bias(d, A, B, j->sa, j->sb, row->ua, va, vb);
-  perp_between(d, A, j->sa, B, j->sb, delta);
-  between_rate(d, A, j->sa, B, j->sb, va, vb, rate);
-  between_bias(d, A, j->sa, B, j->sb, va, vb, bias);
+    return perp_joint_along_bias(d, A, B, joint->sa, joint->sb, row->ua, va, vb);
+  perp_between(d, A, joint->sa, B, joint->sb, delta);
+  between_rate(d, A, joint->sa, B, joint->sb, va, vb, rate);
+  between_bias(d, A, joint->sa, B, joint->sb, va, vb, bias);
   double length = unit_or_zero(d, delta, na), along = perp_dot(d, na, rate);
   double turning = length > 0 ? (perp_dot(d, rate, rate) - along * along) / length : 0;
   return perp_dot(d, na, bias) + turning;
 }
 
-static void curve_bias(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+static void curve_bias(int d, const perp_joint *joint, const perp_pose *A, const perp_pose *B,
                        const double *va, const double *vb, double *gamma)
 {
   double delta[3] = { 0 }, r[3] = { 0 }, rate[3] = { 0 }, local[3] = { 0 }, bias[3] = { 0 };
   double C[2], g[2][3], curved[2], n[3], spin[3], turn[3];
-  perp_between(d, A, j->sa, B, j->sb, delta);
-  between_rate(d, A, j->sa, B, j->sb, va, vb, rate);
-  between_bias(d, A, j->sa, B, j->sb, va, vb, bias);
+  perp_between(d, A, joint->sa, B, joint->sb, delta);
+  between_rate(d, A, joint->sa, B, joint->sb, va, vb, rate);
+  between_bias(d, A, joint->sa, B, joint->sb, va, vb, bias);
   perp_turn_back(d, A->R, delta, r);
   perp_direction_rate(d, A->R, r, va + d, spin);
   for (int i = 0; i < d; i++) spin[i] = rate[i] - spin[i]; /* as seen from a */
   perp_turn_back(d, A->R, spin, local);
-  perp_curve_rows(j->curve, r, local, C, g, curved);
+  perp_curve_rows(joint->curve, r, local, C, g, curved);
   for (int k = 0; k < d - 1; k++) {
     perp_turn(d, A->R, g[k], n);
     perp_direction_rate(d, A->R, g[k], va + d, spin);
@@ -458,88 +448,93 @@ static void curve_bias(int d, const perp_joint *j, const perp_pose *A, const per
   }
 }
 
-PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, const double *v,
+PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *eval, const double *v,
                           double *gamma)
 {
   for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint *j = &model->joint[i];
-    const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
-    const double *va = j->a >= 0           ? v + j->a * model->nvb
-                       : j->a < PERP_WORLD ? e->frame[PERP_FRAME_OF(j->a)].v
-                                           : at_rest;
-    const double *vb = j->b < 0 ? at_rest : v + j->b * model->nvb;
-    if (j->curve != NULL) {
-      curve_bias(d, j, A, B, va, vb, gamma + j->row);
+    const perp_joint *joint = &model->joint[i];
+    const perp_pose *A = &eval->pose[joint->a], *B = &eval->pose[joint->b];
+    const double *va = joint->a >= 0           ? v + joint->a * model->nvb
+                       : joint->a < PERP_WORLD ? eval->frame[PERP_FRAME_OF(joint->a)].v
+                                               : at_rest;
+    const double *vb = joint->b < 0 ? at_rest : v + joint->b * model->nvb;
+    if (joint->curve != NULL) {
+      curve_bias(d, joint, A, B, va, vb, gamma + joint->row);
       continue;
     }
-    if (j->plugin != NULL) {
-      perp_joint_plugin_bias(model, j, e, v, gamma + j->row);
+    if (joint->plugin != NULL) {
+      perp_joint_plugin_bias(model, joint, eval, v, gamma + joint->row);
       continue;
     }
-    if (j->points > 0) between_bias(d, A, j->sa, B, j->sb, va, vb, gamma + j->row);
-    for (int k = 0; k < j->n_scalars; k++)
-      gamma[j->row + j->points + k] = scalar_bias(d, j, &j->scalars[k], A, B, va, vb);
+    if (joint->points > 0) between_bias(d, A, joint->sa, B, joint->sb, va, vb, gamma + joint->row);
+    for (int k = 0; k < joint->n_scalars; k++)
+      gamma[joint->row + joint->points + k] = scalar_bias(d, joint, &joint->scalars[k], A, B, va,
+                                                          vb);
   }
 }
 
 /* y [rows of motion i] += J_a z */
-static void joints_driven(const perp_model *m, const perp_eval *e, int i, const double *z,
+static void joints_driven(const perp_model *model, const perp_eval *eval, int i, const double *z,
                           double *y)
 {
-  const int joint = m->n_joints - m->motions.n + i,
-            rows = m->pattern.cptr[joint + 1] - m->pattern.cptr[joint];
+  const int joint = model->n_joints - model->motions.n + i,
+            rows = model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
   double Ja[PERP_JOINT_ROWS * 6];
-  joints_rows_of_a(m, e, joint, Ja);
-  y += m->pattern.cptr[joint];
-  for (int k = 0; k < m->nvb; k++)
+  /* Ja of joint i, rows x nvb with leading dimension rows, which has no place in J */
+  if (model->dim == 3)
+    joints_rows_a(3, &model->joint[joint], eval, Ja);
+  else
+    joints_rows_a(2, &model->joint[joint], eval, Ja);
+  y += model->pattern.cptr[joint];
+  for (int k = 0; k < model->nvb; k++)
     for (int r = 0; r < rows; r++) y[r] += Ja[r + k * rows] * z[k];
 }
 
 /* x [m] = 0 in rows that are left out */
-static void joints_drop(const perp_model *m, double *x)
+static void joints_drop(const perp_model *model, double *x)
 {
-  for (int i = 0; m->sim.dropped != NULL && i < m->sim.dropped->n; i++)
-    x[m->sim.dropped->row[i]] = 0;
+  for (int i = 0; model->sim.dropped != NULL && i < model->sim.dropped->n; i++)
+    x[model->sim.dropped->row[i]] = 0;
 }
 
-void perp_joints_driven(const perp_model *m, const perp_eval *e, double t, double *Ct)
+void perp_joints_driven(const perp_model *model, const perp_eval *eval, double t, double *Ct)
 {
-  memset(Ct, 0, (size_t)m->m * sizeof *Ct);
-  for (int i = 0; i < m->motions.n; i++) {
-    perp_frame f = e->frame[i];
+  memset(Ct, 0, (size_t)model->m * sizeof *Ct);
+  for (int i = 0; i < model->motions.n; i++) {
+    perp_frame frame = eval->frame[i];
     double x[3], angle;
-    if (t != e->t) perp_frame_at(m, i, t, x, &angle, &f);
-    joints_driven(m, e, i, f.v, Ct);
+    if (t != eval->t) perp_frame_at(model, i, t, x, &angle, &frame);
+    joints_driven(model, eval, i, frame.v, Ct);
   }
-  perp_joint_plugin_driven(m, e, t, Ct, NULL);
-  joints_drop(m, Ct);
+  perp_joint_plugin_driven(model, eval, t, Ct, NULL);
+  joints_drop(model, Ct);
 }
 
-static void joints_driven_bias(const perp_model *m, const perp_eval *e, double *gamma)
-{
-  for (int i = 0; i < m->motions.n; i++) joints_driven(m, e, i, e->frame[i].a, gamma);
-  perp_joint_plugin_driven(m, e, e->t, NULL, gamma);
-}
-
-static void joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)
+static void joints_bias(const perp_model *model, const perp_eval *eval, const double *v,
+                        double *gamma)
 {
   if (model->dim == 3)
-    bias_all(3, model, e, v, gamma);
+    bias_all(3, model, eval, v, gamma);
   else
-    bias_all(2, model, e, v, gamma);
+    bias_all(2, model, eval, v, gamma);
 }
 
-void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)
+void perp_joints_bias(const perp_model *model, const perp_eval *eval, const double *v,
+                      double *gamma)
 {
-  joints_bias(model, e, v, gamma);
-  if (model->driven) joints_driven_bias(model, e, gamma);
+  joints_bias(model, eval, v, gamma);
+  if (model->driven) {
+    for (int i = 0; i < model->motions.n; i++)
+      joints_driven(model, eval, i, eval->frame[i].a, gamma);
+    perp_joint_plugin_driven(model, eval, eval->t, NULL, gamma);
+  }
   joints_drop(model, gamma);
 }
 
-void perp_joints_curvature(const perp_model *model, const perp_eval *e, const double *v,
+void perp_joints_curvature(const perp_model *model, const perp_eval *eval, const double *v,
                            double *gamma)
 {
-  joints_bias(model, e, v, gamma);
-  if (model->driven) perp_joint_plugin_still(model, e, gamma);
+  joints_bias(model, eval, v, gamma);
+  if (model->driven) perp_joint_plugin_still(model, eval, gamma);
   joints_drop(model, gamma);
 }

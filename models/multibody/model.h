@@ -551,8 +551,8 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
 
 /* ---- what formulations use ---- */
 
-/* |force| of joint i on a body of it, N, with the multipliers lambda [m] and the J of B. */
-double perp_model_joint_force(const perp_model *model, const perp_blocks *B, int i,
+/* |force| of joint i on a body of it, N, with the multipliers lambda [m] and the J of blocks. */
+double perp_model_joint_force(const perp_model *model, const perp_blocks *blocks, int i,
                               const double *lambda);
 /* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows; 0 for
  * springs. */

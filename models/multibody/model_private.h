@@ -241,11 +241,11 @@ void perp_shapes_free(perp_model *model);
 /* Bodies that an element of n bodies may have: existing, different, one of them not the world; no
  * particle unless it acts at centres; a dimension that it serves (caps: the bits of force.h and
  * joint.h, which are the same). */
-perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *desc,
                                unsigned caps, int least, int most, int n, const int *body,
                                const char *who);
 /* Copies of options and bodies, to be freed one by one; NULL options: the defaults. */
-perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **opts, int *n,
+perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *desc, const void **opts, int *n,
                               const int **body);
 /* What a function of a plug-in returned; its message begins with who it is about. */
 /* "2 bodies", "1 to 16 bodies" or "2 bodies or more", for messages; in buf. */
@@ -253,8 +253,8 @@ enum { PERP_NUMBER_MAX = 48 };
 const char *perp_element_number(char buf[PERP_NUMBER_MAX], int least, int most);
 perp_status perp_element_told(perp_ctx *ctx, perp_status status, const char *who);
 void perp_element_free(const void *opts, const int *body);
-/* The states of bodies at the poses of e; v NULL: at rest. */
-void perp_element_states(const perp_model *model, const perp_eval *e, const double *v, int n,
+/* The states of bodies at the poses of eval; v NULL: at rest. */
+void perp_element_states(const perp_model *model, const perp_eval *eval, const double *v, int n,
                          const int *body, perp_body_state *out);
 /* The same at q, before there are any evaluations. */
 void perp_element_states_at(const perp_model *model, const double *q, int n, const int *body,
@@ -276,18 +276,19 @@ perp_status perp_joint_plugin_check(perp_ctx *ctx, const perp_model *model,
 /* What joint i keeps of the initial state, and its zero. */
 perp_status perp_joint_plugin_begin(perp_ctx *ctx, const perp_model *model, int i, const char *who);
 /* The rows, as perp_joint_compile. */
-void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *rows, perp_joint *j);
-void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, perp_eval *e);
-void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const perp_eval *e,
+void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *rows,
+                               perp_joint *joint);
+void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *joint, perp_eval *eval);
+void perp_joint_plugin_bias(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
                             const double *v, double *gamma);
 /* Are there rows that depend on time? */
 bool perp_joint_plugin_moves(const perp_joint_def *def);
 /* Of rows J v = g(t) Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL.  Of rows C(q, t) Ct at
- * the poses of e. */
-void perp_joint_plugin_driven(const perp_model *model, const perp_eval *e, double t, double *Ct,
+ * the poses of eval. */
+void perp_joint_plugin_driven(const perp_model *model, const perp_eval *eval, double t, double *Ct,
                               double *gamma);
-/* gamma [m] -= C_tt of rows C(q, t) at the poses of e. */
-void perp_joint_plugin_still(const perp_model *model, const perp_eval *e, double *gamma);
+/* gamma [m] -= C_tt of rows C(q, t) at the poses of eval. */
+void perp_joint_plugin_still(const perp_model *model, const perp_eval *eval, double *gamma);
 /* Rows of a joint that is added; 0: not in this dimension, no such kind. */
 int perp_joint_rows(const perp_joint_def *def, int dim);
 /* The bodies of a joint or force, the world among them; of two at most in pair. */
@@ -299,19 +300,19 @@ perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
 /* F of its bodies in these states: [6 n_bodies], force and torque of each */
 void perp_force_plugin_at(const perp_model *model, const perp_force_def *el,
                           const perp_body_state *body, double t, double *F);
-void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+void perp_force_plugin_add(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
                            double t, const double *v, double *f);
-double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
+double perp_force_plugin_potential(const perp_model *model, const perp_eval *eval,
                                    const perp_force_def *el);
-/* A force of one body or two at the poses of e: fa, fb += what it is on a and b with the velocities
- * va, vb; NULL: the world. Nothing for pairs and plug-ins. */
-void perp_force_one(const perp_model *model, const perp_eval *e, const perp_force_def *el, double t,
-                    const double *va, const double *vb, double *fa, double *fb);
+/* A force of one body or two at the poses of eval: fa, fb += what it is on a and b with the
+ * velocities va, vb; NULL: the world. Nothing for pairs and plug-ins. */
+void perp_force_one(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
+                    double t, const double *va, const double *vb, double *fa, double *fb);
 /* Bodies of a force but pairs, the world among them, as perp_joint_bodies. */
 const int *perp_force_bodies(const perp_force_def *el, int pair[2], int *n);
-/* perp_model_force_gradient at the poses of e, of any force but pairs; body: those that move.
+/* perp_model_force_gradient at the poses of eval, of any force but pairs; body: those that move.
  * differences: of the force, as of all but plug-ins, also where a plug-in says its derivatives. */
-int perp_force_gradient_at(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+int perp_force_gradient_at(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
                            bool differences, double t, const double *v, int *body, double *dq,
                            double *dv);
 
@@ -324,12 +325,13 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
                         perp_row *rows, perp_joint *joint);
 /* Constant entries of J (before the first evaluation). */
 void perp_joints_constant(const perp_model *model, double *J);
-/* C and, unless it is NULL, J at the poses of e. */
-void perp_joints_evaluate(const perp_model *model, perp_eval *e);
-/* gamma [m] = Jdot v at the poses of e, with all that depends on time: C.. = J a + gamma. */
-void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
+/* C and, unless it is NULL, J at the poses of eval. */
+void perp_joints_evaluate(const perp_model *model, perp_eval *eval);
+/* gamma [m] = Jdot v at the poses of eval, with all that depends on time: C.. = J a + gamma. */
+void perp_joints_bias(const perp_model *model, const perp_eval *eval, const double *v,
+                      double *gamma);
 /* The same without C_tt, for steps whose rows have C_t of another time: C_t(t + s) has s C_tt. */
-void perp_joints_curvature(const perp_model *model, const perp_eval *e, const double *v,
+void perp_joints_curvature(const perp_model *model, const perp_eval *eval, const double *v,
                            double *gamma);
 
 /* A row n . (p_b - p_a) for the points sa and sb, n along u fixed in a: its value, and unless they
@@ -343,18 +345,18 @@ double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, cons
  * has a copy of the data. */
 perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
                               perp_curve **out);
-const double *perp_curve_data(const perp_curve *k);
+const double *perp_curve_data(const perp_curve *curve);
 /* r, rate: p_b - p_a and its rate seen from body a.  C and its gradient with respect to r, both in
  * the frame of a; bias: second derivative of C along r + t rate; rate and bias may be NULL.
  * Returns s. */
-double perp_curve_rows(const perp_curve *k, const double r[3], const double *rate, double C[2],
+double perp_curve_rows(const perp_curve *curve, const double r[3], const double *rate, double C[2],
                        double g[2][3], double *bias);
 /* Vector from the curve to r and the unit tangent there, in the frame of a; returns s. */
-double perp_curve_gap(const perp_curve *k, const double r[3], double gap[3], double tangent[3]);
-void perp_curve_point(const perp_curve *k, double s, double c[3], double tangent[3]);
-void perp_curve_domain(const perp_curve *k, double *lower, double *upper);
+double perp_curve_gap(const perp_curve *curve, const double r[3], double gap[3], double tangent[3]);
+void perp_curve_point(const perp_curve *curve, double s, double c[3], double tangent[3]);
+void perp_curve_domain(const perp_curve *curve, double *lower, double *upper);
 /* How far s lies beyond the domain; < 0 inside. */
-double perp_curve_beyond(const perp_curve *k, double s);
+double perp_curve_beyond(const perp_curve *curve, double s);
 
 /* Make the definition of a joint fit the initial coordinates of its bodies (NULL for the world).
  * keep_b: anchor_b must not move (the centre of a particle); keep_a likewise. */
@@ -363,25 +365,26 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
                                    bool keep_b, const char *who);
 
 bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis);
-/* From the definition and the initial poses in e. */
-void perp_drive_compile(const perp_model *model, const perp_eval *e, int index, perp_drive *drive);
-/* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of e; what is said of the world has
- * no meaning. */
-double perp_drive_row(const perp_model *model, const perp_eval *e, int index, double *Ja,
+/* From the definition and the initial poses in eval. */
+void perp_drive_compile(const perp_model *model, const perp_eval *eval, int index,
+                        perp_drive *drive);
+/* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of eval; what is said of the world
+ * has no meaning. */
+double perp_drive_row(const perp_model *model, const perp_eval *eval, int index, double *Ja,
                       double *Jb);
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
-double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
+double perp_drive_bias(const perp_model *model, const perp_eval *eval, int index, const double *v);
 
 /* Is x an angle that can go round?  Then it is the one within half a turn of model->angle. */
 bool perp_drive_turns(const perp_model *model, int index);
-/* x at the poses of e. */
-double perp_drive_coordinate(const perp_model *model, const perp_eval *e, int index);
-/* Elastic energy of the servo springs at the poses of e, J: k x^2 / 2 of x = coordinate - target,
- * and on with max_force where the spring has reached it. */
-double perp_drives_potential(const perp_model *model, const perp_eval *e, double t);
+/* x at the poses of eval. */
+double perp_drive_coordinate(const perp_model *model, const perp_eval *eval, int index);
+/* Elastic energy of the servo springs at the poses of eval, J: k x^2 / 2 of x = coordinate -
+ * target, and on with max_force where the spring has reached it. */
+double perp_drives_potential(const perp_model *model, const perp_eval *eval, double t);
 
-/* Ct [m]: C_t with the velocities of the frames at the time t, at the poses of e. */
-void perp_joints_driven(const perp_model *model, const perp_eval *e, double t, double *Ct);
+/* Ct [m]: C_t with the velocities of the frames at the time t, at the poses of eval. */
+void perp_joints_driven(const perp_model *model, const perp_eval *eval, double t, double *Ct);
 
 /* ---- disabled.c ---- */
 
@@ -404,9 +407,9 @@ void perp_motions_part(perp_model *model);
 /* Velocity and acceleration of the frame of motion i at t, its place and its angle, counted from t
  * = 0. */
 void perp_frame_at(const perp_model *model, int i, double t, double x[3], double *angle,
-                   perp_frame *f);
-/* Poses and velocities of the frames at e->t. */
-void perp_frames_evaluate(const perp_model *model, perp_eval *e);
+                   perp_frame *frame);
+/* Poses and velocities of the frames at eval->t. */
+void perp_frames_evaluate(const perp_model *model, perp_eval *eval);
 
 /* ---- nonholonomic.c ---- */
 
@@ -432,7 +435,7 @@ PERP_INLINE double perp_model_value(const perp_model *model, double x, perp_sign
   return x + y[0];
 }
 /* Of a drive at the coordinate x, x - target and the velocity that it aims at, at the time t. */
-double perp_drive_error(const perp_model *model, const perp_eval *e, int i, double x, double t,
+double perp_drive_error(const perp_model *model, const perp_eval *eval, int i, double x, double t,
                         double *velocity);
 /* of a drive: velocity, and its rate unless that is NULL; target */
 double perp_drive_velocity(const perp_model *model, int i, double t, double *rate);
@@ -473,34 +476,35 @@ perp_status perp_surfaces_check(perp_ctx *ctx, const perp_model *model);
 /* ---- forces ---- */
 
 const char *perp_force_kind_name(perp_force_kind kind);
-/* f [nv] += force elements at the poses of e. */
-void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
+/* f [nv] += force elements at the poses of eval. */
+void perp_forces_add(const perp_model *model, const perp_eval *eval, double t, const double *v,
                      double *f);
 /* Potential energy of the force elements (springs, pairs). */
-double perp_forces_potential(const perp_model *model, const perp_eval *e);
+double perp_forces_potential(const perp_model *model, const perp_eval *eval);
 
 /* f [nv] += spatial interaction el. */
-void perp_pairs_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+void perp_pairs_add(const perp_model *model, const perp_eval *eval, const perp_force_def *el,
                     double *f);
-double perp_pairs_potential(const perp_model *model, const perp_eval *e, const perp_force_def *el);
+double perp_pairs_potential(const perp_model *model, const perp_eval *eval,
+                            const perp_force_def *el);
 /* PERP_ERR_ARG: bodies that do not exist, numbers out of range. */
 perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_force_def *el,
                              const char *who);
-void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a);
+void perp_cells_layout(perp_cells *cells, const perp_model *model, perp_arena *arena);
 
 /* ---- evaluation: poses once per state, used by all ---- */
 
-void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a);
+void perp_eval_layout(perp_eval *eval, const perp_model *model, perp_arena *arena);
 perp_blocks perp_model_pattern(const perp_model *model);
-void perp_eval_init(perp_eval *e, const perp_model *model);
-void perp_eval_poses(perp_eval *e, const perp_model *model, double t, const double *q);
+void perp_eval_init(perp_eval *eval, const perp_model *model);
+void perp_eval_poses(perp_eval *eval, const perp_model *model, double t, const double *q);
 /* Poses, J, C and C_t at (t, q). */
-void perp_eval_at(perp_eval *e, const perp_model *model, double t, const double *q);
+void perp_eval_at(perp_eval *eval, const perp_model *model, double t, const double *q);
 /* f [nv]: gravity, elements and, when `gyroscopic`, -w x I w. */
-void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
+void perp_eval_forces(const perp_eval *eval, const perp_model *model, double t, const double *v,
                       bool gyroscopic, double *f);
 /* rhs [nv] = M v + h f, in one pass. */
-void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
+void perp_eval_impulse(const perp_eval *eval, const perp_model *model, double t, double h,
                        const double *v, double *rhs);
 
 /* The turn of a free body of inertia I in a step h from w to x, both in its frame: energy and |L|

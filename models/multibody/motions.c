@@ -40,50 +40,50 @@ int perp_model_joint_motion(const perp_model *model, int i)
 /* ---- building ---- */
 
 /* The initial state that the motion says. */
-static void motions_start(perp_model *m, int i)
+static void motions_start(perp_model *model, int i)
 {
-  const perp_motion_def *def = &m->motions.def[i];
-  perp_body_def *body = &m->body_def[def->body];
-  const int d = m->dim;
-  perp_frame f;
+  const perp_motion_def *def = &model->motions.def[i];
+  perp_body_def *body = &model->body_def[def->body];
+  const int d = model->dim;
+  perp_frame frame;
   double x[3], angle, R[9];
-  perp_frame_at(m, i, 0, x, &angle, &f);
+  perp_frame_at(model, i, 0, x, &angle, &frame);
   if (!def->sets_velocity) return;
-  memcpy(body->v, f.v, (size_t)d * sizeof *x);
+  memcpy(body->v, frame.v, (size_t)d * sizeof *x);
   if (def->free_turn) return;
   if (d == 2) {
-    body->w[2] = f.v[2];
+    body->w[2] = frame.v[2];
     return;
   }
   perp_quat_matrix(body->quat, R);
-  perp_turn_back(3, R, f.v + 3, body->w);
+  perp_turn_back(3, R, frame.v + 3, body->w);
 }
 
-perp_status perp_motions_join(perp_ctx *ctx, perp_model *m)
+perp_status perp_motions_join(perp_ctx *ctx, perp_model *model)
 {
-  const int motions = m->motions.n;
-  m->motions.n = 0; /* so many have their joints */
+  const int motions = model->motions.n;
+  model->motions.n = 0; /* so many have their joints */
   perp_status status = PERP_OK;
   for (int i = 0; i < motions && status == PERP_OK; i++) {
-    const perp_motion_def *def = &m->motions.def[i];
+    const perp_motion_def *def = &model->motions.def[i];
     const perp_joint_def joint = { .name = def->name,
                                    .kind = def->free_turn ? PERP_JOINT_BALL : PERP_JOINT_FIXED,
                                    .a = PERP_WORLD,
                                    .b = def->body };
-    motions_start(m, i);
-    status = perp_model_add_joint(ctx, m, &joint, NULL);
-    if (status == PERP_OK) m->motions.n++;
+    motions_start(model, i);
+    status = perp_model_add_joint(ctx, model, &joint, NULL);
+    if (status == PERP_OK) model->motions.n++;
   }
-  if (status != PERP_OK) perp_motions_part(m);
-  m->motions.n = motions;
+  if (status != PERP_OK) perp_motions_part(model);
+  model->motions.n = motions;
   return status;
 }
 
-void perp_motions_part(perp_model *m)
+void perp_motions_part(perp_model *model)
 {
-  for (int i = 0; i < m->motions.n; i++) {
-    m->n_joints--;
-    free((char *)(uintptr_t)m->joint_def[m->n_joints].name);
-    free(m->curve[m->n_joints]);
+  for (int i = 0; i < model->motions.n; i++) {
+    model->n_joints--;
+    free((char *)(uintptr_t)model->joint_def[model->n_joints].name);
+    free(model->curve[model->n_joints]);
   }
 }

@@ -64,10 +64,10 @@ static void nonholonomic_evaluate(const void *opts, int dim, int n, const perp_b
   C[0] = 0;
   for (int i = 0; i < nonholonomic_terms(row) && J != NULL; i++) {
     const perp_rate_term term = nonholonomic_term_of(row, i, n);
-    const perp_body_state *b = &body[term.body];
+    const perp_body_state *state = &body[term.body];
     nonholonomic_directions(&term, body, along, about);
-    perp_body_row(b, term.at, along, 1, 1, J + 6 * term.body);
-    for (int k = 0; k < 3; k++) J[6 * term.body + 3 + k] += perp_dot(3, b->R + 3 * k, about);
+    perp_body_row(state, term.at, along, 1, 1, J + 6 * term.body);
+    for (int k = 0; k < 3; k++) J[6 * term.body + 3 + k] += perp_dot(3, state->R + 3 * k, about);
   }
 }
 
@@ -80,18 +80,18 @@ static void nonholonomic_bias(const void *opts, int dim, int n, const perp_body_
   gamma[0] = 0;
   for (int i = 0; i < nonholonomic_terms(row); i++) {
     const perp_rate_term term = nonholonomic_term_of(row, i, n);
-    const perp_body_state *b = &body[term.body];
+    const perp_body_state *state = &body[term.body];
     double along_rate[3] = { 0 }, about_rate[3] = { 0 };
     nonholonomic_directions(&term, body, along, about);
     if (term.frame >= 0) {
       perp_body_spin(&body[term.frame], term.along, along_rate);
       perp_body_spin(&body[term.frame], term.about, about_rate);
     }
-    perp_body_direction(b, b->w, w);
-    perp_body_direction(b, term.at, r);
+    perp_body_direction(state, state->w, w);
+    perp_body_direction(state, term.at, r);
     perp_cross(w, r, spin);
     perp_cross(w, spin, inner);
-    for (int k = 0; k < 3; k++) p[k] = b->v[k] + spin[k];
+    for (int k = 0; k < 3; k++) p[k] = state->v[k] + spin[k];
     gamma[0] += perp_dot(3, along_rate, p) + perp_dot(3, along, inner) + perp_dot(3, about_rate, w);
   }
 }

@@ -110,32 +110,14 @@ typedef struct sorting {
   bool *placed, *used; /* [n] bodies, [nj] joints */
 } sorting;
 
-static void sorting_layout(void *sort, perp_arena *a)
+static void sorting_layout(void *sort, perp_arena *arena)
 {
   sorting *s = sort;
-  s->ptr = PERP_CARVE(a, int, s->n + 3);
-  s->adj = PERP_CARVE(a, int, 2 * s->nj);
-  PERP_INTS(a, s->n, &s->order, &s->parent, &s->via);
-  s->placed = PERP_CARVE(a, bool, s->n);
-  s->used = PERP_CARVE(a, bool, s->nj);
-}
-
-static void sorting_index(sorting *s)
-{
-  memset(s->ptr, 0, (size_t)(s->n + 3) * sizeof *s->ptr);
-  memset(s->placed, 0, (size_t)s->n * sizeof *s->placed);
-  memset(s->used, 0, (size_t)s->nj * sizeof *s->used);
-  for (int j = 0; j < s->nj; j++) {
-    const perp_joint_def *def = perp_model_joint(s->model, j);
-    s->ptr[def->a + 3]++;
-    s->ptr[def->b + 3]++;
-  }
-  for (int b = 1; b <= s->n + 1; b++) s->ptr[b + 1] += s->ptr[b];
-  for (int j = 0; j < s->nj; j++) {
-    const perp_joint_def *def = perp_model_joint(s->model, j);
-    s->adj[s->ptr[def->a + 2]++] = j;
-    s->adj[s->ptr[def->b + 2]++] = j;
-  }
+  s->ptr = PERP_CARVE(arena, int, s->n + 3);
+  s->adj = PERP_CARVE(arena, int, 2 * s->nj);
+  PERP_INTS(arena, s->n, &s->order, &s->parent, &s->via);
+  s->placed = PERP_CARVE(arena, bool, s->n);
+  s->used = PERP_CARVE(arena, bool, s->nj);
 }
 
 static void sorting_place(sorting *s, int body, int parent, int via)
@@ -166,16 +148,6 @@ static void sorting_neighbours(sorting *s, int b, int parent)
   }
 }
 
-/* Breadth first from the world, then from the first body of each part that floats. */
-static void sorting_run(sorting *s)
-{
-  sorting_neighbours(s, PERP_WORLD, -1);
-  for (int done = 0, b = 0; b <= s->n; b++) {
-    for (; done < s->count; done++) sorting_neighbours(s, s->order[done], done);
-    if (b < s->n && !s->placed[b]) sorting_place(s, b, -1, -1);
-  }
-}
-
 static perp_status reduced_create_check(perp_ctx *ctx, const perp_model *model, int j)
 {
   const perp_joint_def *def = perp_model_joint(model, j);
@@ -188,8 +160,26 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
 {
   const perp_model *model = tree->model;
   for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_create_check(ctx, model, j));
-  sorting_index(s);
-  sorting_run(s);
+  memset(s->ptr, 0, (size_t)(s->n + 3) * sizeof *s->ptr);
+  memset(s->placed, 0, (size_t)s->n * sizeof *s->placed);
+  memset(s->used, 0, (size_t)s->nj * sizeof *s->used);
+  for (int j = 0; j < s->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    s->ptr[def->a + 3]++;
+    s->ptr[def->b + 3]++;
+  }
+  for (int b = 1; b <= s->n + 1; b++) s->ptr[b + 1] += s->ptr[b];
+  for (int j = 0; j < s->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    s->adj[s->ptr[def->a + 2]++] = j;
+    s->adj[s->ptr[def->b + 2]++] = j;
+  }
+  /* Breadth first from the world, then from the first body of each part that floats. */
+  sorting_neighbours(s, PERP_WORLD, -1);
+  for (int done = 0, b = 0; b <= s->n; b++) {
+    for (; done < s->count; done++) sorting_neighbours(s, s->order[done], done);
+    if (b < s->n && !s->placed[b]) sorting_place(s, b, -1, -1);
+  }
   for (int j = 0; j < s->nj; j++) {
     tree->cut[j] = !s->used[j];
     if (tree->cut[j]) tree->cut_rows += model->pattern.cptr[j + 1] - model->pattern.cptr[j];
@@ -207,11 +197,11 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
   return PERP_OK;
 }
 
-static void reduced_create_layout(void *tree, perp_arena *a)
+static void reduced_create_layout(void *tree, perp_arena *arena)
 {
   perp_reduced_tree *t = tree;
-  t->node = PERP_CARVE(a, node, t->n);
-  t->cut = PERP_CARVE(a, bool, t->model->n_joints);
+  t->node = PERP_CARVE(arena, node, t->n);
+  t->cut = PERP_CARVE(arena, bool, t->model->n_joints);
 }
 
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out)

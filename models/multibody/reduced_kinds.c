@@ -29,19 +29,6 @@ static double kinds_angle(const double R[9], const double n[3])
   return q[0] < 0 ? 2 * atan2(-s, -q[0]) : 2 * atan2(s, q[0]);
 }
 
-/* quaternion of the rotation that takes e_x to the unit vector e the shortest way */
-static void kinds_rod_quaternion(const double e[3], double q[4])
-{
-  if (e[0] > -0.5) {
-    double c = sqrt(0.5 * (1 + e[0])); /* cos of half the angle */
-    q[0] = c, q[1] = 0, q[2] = -e[2] / (2 * c), q[3] = e[1] / (2 * c);
-  } else {
-    /* half a turn about z first, then the way from -e_x */
-    double c = sqrt(0.5 * (1 - e[0]));
-    q[0] = e[1] / (2 * c), q[1] = e[2] / (2 * c), q[2] = 0, q[3] = c;
-  }
-}
-
 /* column c of S: rotation about the world direction n through the joint point at -rho from x */
 static void kinds_rotation(node *child, int c, const double n[3], const double rho[3])
 {
@@ -282,7 +269,15 @@ static void kinds_distance_coordinates(const node *child, const perp_reduced_rel
   double ddot[3], s[3], e[3], rates[3], R1[9];
   turn_back(at->parent->R, at->d, s);
   unit(s, e);
-  kinds_rod_quaternion(e, q);
+  /* quaternion of the rotation that takes e_x to the unit vector e the shortest way */
+  if (e[0] > -0.5) {
+    double c = sqrt(0.5 * (1 + e[0])); /* cos of half the angle */
+    q[0] = c, q[1] = 0, q[2] = -e[2] / (2 * c), q[3] = e[1] / (2 * c);
+  } else {
+    /* half a turn about z first, then the way from -e_x */
+    double c = sqrt(0.5 * (1 - e[0]));
+    q[0] = e[1] / (2 * c), q[1] = e[2] / (2 * c), q[2] = 0, q[3] = c;
+  }
   perp_matrix_quat(at->R, q + 4);
   /* the rate of the rod seen from the parent, in the frame of the rod: L w x e_x */
   memcpy(ddot, at->ddot, sizeof ddot);

@@ -34,142 +34,143 @@ static const double DEPENDENT = 1e-11; /* a pivot, of the largest */
 static const double SHIFT = 1e-8, CONTRADICTS = 1e-3;
 enum { PASSES = 4 };
 
-void perp_reduced_loops_layout(perp_reduced_loops *l, perp_arena *a)
+void perp_reduced_loops_layout(perp_reduced_loops *loops, perp_arena *arena)
 {
-  const perp_model *model = l->tree->model;
-  const size_t m = (size_t)l->all, nu = (size_t)l->tree->nu;
-  PERP_INTS(a, m, &l->row, &l->pivot, &l->order);
-  l->work = PERP_CARVE(a, double, 2 * m);
-  l->W = PERP_CARVE(a, double, m *nu);
-  PERP_DOUBLES(a, m * m, &l->A, &l->L);
-  PERP_DOUBLES(a, m, &l->r, &l->c, &l->lambda);
-  PERP_DOUBLES(a, model->nv, &l->a, &l->f);
-  l->rows = PERP_CARVE(a, double, model->m);
+  const perp_model *model = loops->tree->model;
+  const size_t m = (size_t)loops->all, nu = (size_t)loops->tree->nu;
+  PERP_INTS(arena, m, &loops->row, &loops->pivot, &loops->order);
+  loops->work = PERP_CARVE(arena, double, 2 * m);
+  loops->W = PERP_CARVE(arena, double, m *nu);
+  PERP_DOUBLES(arena, m * m, &loops->A, &loops->L);
+  PERP_DOUBLES(arena, m, &loops->r, &loops->c, &loops->lambda);
+  PERP_DOUBLES(arena, model->nv, &loops->a, &loops->f);
+  loops->rows = PERP_CARVE(arena, double, model->m);
 }
 
-void perp_reduced_loops_start(perp_reduced_loops *l)
+void perp_reduced_loops_start(perp_reduced_loops *loops)
 {
-  const perp_model *model = l->tree->model;
+  const perp_model *model = loops->tree->model;
   int i = 0;
   for (int j = 0; j < model->n_joints; j++)
-    for (int r = model->pattern.cptr[j]; l->tree->cut[j] && r < model->pattern.cptr[j + 1]; r++)
-      l->row[i++] = r;
+    for (int r = model->pattern.cptr[j]; loops->tree->cut[j] && r < model->pattern.cptr[j + 1]; r++)
+      loops->row[i++] = r;
 }
 
 /* x = the rows of the loops of all rows */
-static void reduced_loops_pick(const perp_reduced_loops *l, const double *rows, double *x)
+static void reduced_loops_pick(const perp_reduced_loops *loops, const double *rows, double *x)
 {
-  for (int i = 0; i < l->m; i++) x[i] = rows[l->row[i]];
+  for (int i = 0; i < loops->m; i++) x[i] = rows[loops->row[i]];
 }
 
-void perp_reduced_loops_rate(perp_reduced_loops *l, const double *vm, double *x)
+void perp_reduced_loops_rate(perp_reduced_loops *loops, const double *vm, double *x)
 {
-  memset(l->rows, 0, (size_t)l->tree->model->m * sizeof *l->rows);
-  perp_blocks_J(&l->e->blocks, 1, vm, l->rows);
-  reduced_loops_pick(l, l->rows, x);
+  memset(loops->rows, 0, (size_t)loops->tree->model->m * sizeof *loops->rows);
+  perp_blocks_J(&loops->e->blocks, 1, vm, loops->rows);
+  reduced_loops_pick(loops, loops->rows, x);
 }
 
-void perp_reduced_loops_error(const perp_reduced_loops *l, double *x)
+void perp_reduced_loops_error(const perp_reduced_loops *loops, double *x)
 {
-  reduced_loops_pick(l, l->e->C, x);
+  reduced_loops_pick(loops, loops->e->C, x);
 }
 
-void perp_reduced_loops_factor(perp_reduced_loops *l)
+void perp_reduced_loops_factor(perp_reduced_loops *loops)
 {
-  const perp_model *model = l->tree->model;
-  const int m = l->m;
+  const perp_model *model = loops->tree->model;
+  const int m = loops->m;
   double most = 0;
   for (int i = 0; i < m; i++) {
-    memset(l->rows, 0, (size_t)model->m * sizeof *l->rows);
-    memset(l->f, 0, (size_t)model->nv * sizeof *l->f);
-    l->rows[l->row[i]] = 1;
-    perp_blocks_Jt(&l->e->blocks, 1, l->rows, l->f);
-    perp_reduced_respond(l->tree, l->f, l->W + (size_t)i * (size_t)l->tree->nu);
-    perp_reduced_accelerations(l->tree, l->a);
-    perp_reduced_loops_rate(l, l->a, l->A + (size_t)i * (size_t)m);
-    most = fmax(most, l->A[(size_t)i * (size_t)(m + 1)]);
+    memset(loops->rows, 0, (size_t)model->m * sizeof *loops->rows);
+    memset(loops->f, 0, (size_t)model->nv * sizeof *loops->f);
+    loops->rows[loops->row[i]] = 1;
+    perp_blocks_Jt(&loops->e->blocks, 1, loops->rows, loops->f);
+    perp_reduced_respond(loops->tree, loops->f, loops->W + (size_t)i * (size_t)loops->tree->nu);
+    perp_reduced_accelerations(loops->tree, loops->a);
+    perp_reduced_loops_rate(loops, loops->a, loops->A + (size_t)i * (size_t)m);
+    most = fmax(most, loops->A[(size_t)i * (size_t)(m + 1)]);
   }
-  memcpy(l->L, l->A, (size_t)m * (size_t)m * sizeof *l->L);
-  for (int i = 0; i < m; i++) l->L[(size_t)i * (size_t)(m + 1)] += SHIFT * most;
-  l->factored = m > 0 && most > 0 && LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', m, l->L, m) == 0;
+  memcpy(loops->L, loops->A, (size_t)m * (size_t)m * sizeof *loops->L);
+  for (int i = 0; i < m; i++) loops->L[(size_t)i * (size_t)(m + 1)] += SHIFT * most;
+  loops->factored = m > 0 && most > 0 &&
+                    LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', m, loops->L, m) == 0;
 }
 
-void perp_reduced_loops_choose(perp_reduced_loops *l)
+void perp_reduced_loops_choose(perp_reduced_loops *loops)
 {
-  const int m = l->all, before = l->m;
-  l->m = m;
-  perp_reduced_loops_factor(l);
+  const int m = loops->all, before = loops->m;
+  loops->m = m;
+  perp_reduced_loops_factor(loops);
   double most = 0;
   for (int i = 0; i < m; i++) {
-    most = fmax(most, l->A[(size_t)i * (size_t)(m + 1)]);
-    l->order[i] = l->row[i];
-    l->pivot[i] = i + 1;
+    most = fmax(most, loops->A[(size_t)i * (size_t)(m + 1)]);
+    loops->order[i] = loops->row[i];
+    loops->pivot[i] = i + 1;
   }
-  memcpy(l->L, l->A, (size_t)m * (size_t)m * sizeof *l->L);
+  memcpy(loops->L, loops->A, (size_t)m * (size_t)m * sizeof *loops->L);
   int rank = 0;
   if (most > 0)
-    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, l->L, m, l->pivot, &rank, DEPENDENT * most,
-                        l->work);
-  for (int i = 0; i < m; i++) l->row[i] = l->order[l->pivot[i] - 1];
-  l->m = l->chosen ? before : rank;
-  l->chosen = true;
+    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, loops->L, m, loops->pivot, &rank,
+                        DEPENDENT * most, loops->work);
+  for (int i = 0; i < m; i++) loops->row[i] = loops->order[loops->pivot[i] - 1];
+  loops->m = loops->chosen ? before : rank;
+  loops->chosen = true;
 }
 
-double perp_reduced_loops_left(const perp_reduced_loops *l)
+double perp_reduced_loops_left(const perp_reduced_loops *loops)
 {
   double worst = 0;
-  for (int i = l->m; i < l->all; i++) worst = fmax(worst, fabs(l->e->C[l->row[i]]));
+  for (int i = loops->m; i < loops->all; i++) worst = fmax(worst, fabs(loops->e->C[loops->row[i]]));
   return worst;
 }
 
 /* lambda of A lambda = c; returns the largest of |c - A lambda|, which is not small where rows
  * contradict each other */
-static double reduced_loops_solve(perp_reduced_loops *l)
+static double reduced_loops_solve(perp_reduced_loops *loops)
 {
-  const int m = l->m;
+  const int m = loops->m;
   double left = 0;
-  memset(l->lambda, 0, (size_t)m * sizeof *l->lambda);
+  memset(loops->lambda, 0, (size_t)m * sizeof *loops->lambda);
   for (int pass = 0;; pass++) {
-    memcpy(l->r, l->c, (size_t)m * sizeof *l->r);
-    cblas_dsymv(CblasColMajor, CblasLower, m, -1, l->A, m, l->lambda, 1, 1, l->r, 1);
+    memcpy(loops->r, loops->c, (size_t)m * sizeof *loops->r);
+    cblas_dsymv(CblasColMajor, CblasLower, m, -1, loops->A, m, loops->lambda, 1, 1, loops->r, 1);
     const double before = left;
-    left = m > 0 ? fabs(l->r[cblas_idamax(m, l->r, 1)]) : 0;
-    if (!l->factored || left == 0 || pass == PASSES || (pass > 1 && left > 0.5 * before))
+    left = m > 0 ? fabs(loops->r[cblas_idamax(m, loops->r, 1)]) : 0;
+    if (!loops->factored || left == 0 || pass == PASSES || (pass > 1 && left > 0.5 * before))
       return left;
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, l->L, m, l->r, 1);
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, l->L, m, l->r, 1);
-    cblas_daxpy(m, 1, l->r, 1, l->lambda, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, loops->L, m, loops->r, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, loops->L, m, loops->r, 1);
+    cblas_daxpy(m, 1, loops->r, 1, loops->lambda, 1);
   }
 }
 
 /* u += W lambda */
-static void reduced_loops_add(const perp_reduced_loops *l, double *u)
+static void reduced_loops_add(const perp_reduced_loops *loops, double *u)
 {
-  cblas_dgemv(CblasColMajor, CblasNoTrans, l->tree->nu, l->m, 1, l->W, l->tree->nu, l->lambda, 1, 1,
-              u, 1);
+  cblas_dgemv(CblasColMajor, CblasNoTrans, loops->tree->nu, loops->m, 1, loops->W, loops->tree->nu,
+              loops->lambda, 1, 1, u, 1);
 }
 
-bool perp_reduced_loops_accelerate(perp_reduced_loops *l, const double *vm, double *udot)
+bool perp_reduced_loops_accelerate(perp_reduced_loops *loops, const double *vm, double *udot)
 {
-  perp_reduced_accelerations(l->tree, l->a);
-  perp_reduced_loops_rate(l, l->a, l->c);
-  perp_joints_bias(l->tree->model, l->e, vm, l->rows);
+  perp_reduced_accelerations(loops->tree, loops->a);
+  perp_reduced_loops_rate(loops, loops->a, loops->c);
+  perp_joints_bias(loops->tree->model, loops->e, vm, loops->rows);
   double terms = 0;
-  for (int i = 0; i < l->m; i++) {
-    const double bias = l->rows[l->row[i]];
-    terms = fmax(terms, fmax(fabs(l->c[i]), fabs(bias)));
-    l->c[i] = -l->c[i] - bias;
+  for (int i = 0; i < loops->m; i++) {
+    const double bias = loops->rows[loops->row[i]];
+    terms = fmax(terms, fmax(fabs(loops->c[i]), fabs(bias)));
+    loops->c[i] = -loops->c[i] - bias;
   }
-  perp_reduced_loops_factor(l);
-  const double left = reduced_loops_solve(l);
-  reduced_loops_add(l, udot);
+  perp_reduced_loops_factor(loops);
+  const double left = reduced_loops_solve(loops);
+  reduced_loops_add(loops, udot);
   return left <= CONTRADICTS * terms;
 }
 
-void perp_reduced_loops_correct(perp_reduced_loops *l, const double *x, double *du)
+void perp_reduced_loops_correct(perp_reduced_loops *loops, const double *x, double *du)
 {
-  for (int i = 0; i < l->m; i++) l->c[i] = -x[i];
-  reduced_loops_solve(l);
-  memset(du, 0, (size_t)l->tree->nu * sizeof *du);
-  reduced_loops_add(l, du);
+  for (int i = 0; i < loops->m; i++) loops->c[i] = -x[i];
+  reduced_loops_solve(loops);
+  memset(du, 0, (size_t)loops->tree->nu * sizeof *du);
+  reduced_loops_add(loops, du);
 }

@@ -24,7 +24,7 @@ typedef struct perp_reduced_loops {
 } perp_reduced_loops;
 
 /* tree, e, m and all are there. */
-void perp_reduced_loops_layout(perp_reduced_loops *loops, perp_arena *a);
+void perp_reduced_loops_layout(perp_reduced_loops *loops, perp_arena *arena);
 /* After the layout. */
 void perp_reduced_loops_start(perp_reduced_loops *loops);
 /* x [m]: J vm and C of the loops, in m and m/s (radians where a row is one). */

@@ -3,12 +3,12 @@
  * the unit sphere, all other coordinates are plain numbers. */
 #include "models/multibody/reduced_private.h"
 
-static void reduced_manifold_spin(const perp_reduced_rotor *r, const double *u, double w[3])
+static void reduced_manifold_spin(const perp_reduced_rotor *rotor, const double *u, double w[3])
 {
-  const double *s = u + r->rate;
-  w[0] = r->rod ? 0 : s[0];
-  w[1] = r->rod ? s[0] : s[1];
-  w[2] = r->rod ? s[1] : s[2];
+  const double *s = u + rotor->rate;
+  w[0] = rotor->rod ? 0 : s[0];
+  w[1] = rotor->rod ? s[0] : s[1];
+  w[2] = rotor->rod ? s[1] : s[2];
 }
 
 void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,

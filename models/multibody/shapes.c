@@ -28,8 +28,8 @@ static int surfaces_place(const perp_model *model, int a, int b, bool *there)
   int lo = 0, hi = model->surfaces.n_pairs;
   while (lo < hi) {
     const int mid = (lo + hi) / 2;
-    const perp_material_pair *p = &model->surfaces.pair[mid];
-    if (p->a < a || (p->a == a && p->b < b))
+    const perp_material_pair *pair = &model->surfaces.pair[mid];
+    if (pair->a < a || (pair->a == a && pair->b < b))
       lo = mid + 1;
     else
       hi = mid;

@@ -79,48 +79,48 @@ perp_status perp_signal_create(perp_ctx *ctx, const perp_signal_def *def, const 
   PERP_TRY(signal_check(ctx, def, who));
   const size_t n = signal_has_points(def->kind) ? (size_t)def->n : 0;
   const size_t text = def->text != NULL ? strlen(def->text) + 1 : 0;
-  perp_signal *s = calloc(1, sizeof *s + 4 * n * sizeof(double) + text);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its signal", who);
-  double *t = (double *)(void *)(s + 1), *y = t + n;
-  s->def = *def;
-  s->def.n = (int)n;
-  s->def.t = s->def.y = NULL;
+  perp_signal *signal = calloc(1, sizeof *signal + 4 * n * sizeof(double) + text);
+  if (signal == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its signal", who);
+  double *t = (double *)(void *)(signal + 1), *y = t + n;
+  signal->def = *def;
+  signal->def.n = (int)n;
+  signal->def.t = signal->def.y = NULL;
   if (n > 0) {
     memcpy(t, def->t, n * sizeof *t);
     memcpy(y, def->y, n * sizeof *y);
-    s->def.t = t;
-    s->def.y = y;
+    signal->def.t = t;
+    signal->def.y = y;
   }
-  s->m = y + n;
-  if (def->kind == PERP_SIGNAL_SPLINE) signal_moments((int)n, t, y, s->m, s->m + n);
-  if (text > 0) s->def.text = memcpy(s->m + 2 * n, def->text, text);
-  *out = s;
+  signal->m = y + n;
+  if (def->kind == PERP_SIGNAL_SPLINE) signal_moments((int)n, t, y, signal->m, signal->m + n);
+  if (text > 0) signal->def.text = memcpy(signal->m + 2 * n, def->text, text);
+  *out = signal;
   return PERP_OK;
 }
 
-void perp_signal_destroy(perp_signal *s)
+void perp_signal_destroy(perp_signal *signal)
 {
-  if (s != NULL && s->def.destroy != NULL) s->def.destroy(s->def.user);
-  free(s);
+  if (signal != NULL && signal->def.destroy != NULL) signal->def.destroy(signal->def.user);
+  free(signal);
 }
 
-void perp_signal_forget(perp_signal *s)
+void perp_signal_forget(perp_signal *signal)
 {
-  free(s);
+  free(signal);
 }
 
-const perp_signal_def *perp_signal_definition(const perp_signal *s)
+const perp_signal_def *perp_signal_definition(const perp_signal *signal)
 {
-  return &s->def;
+  return &signal->def;
 }
 
 /* the span that t is in: 0 ... n-2 */
-static int signal_span(const perp_signal_def *d, double t)
+static int signal_span(const perp_signal_def *def, double t)
 {
-  int lo = 0, hi = d->n - 1;
+  int lo = 0, hi = def->n - 1;
   while (hi - lo > 1) {
     const int mid = (lo + hi) / 2;
-    if (d->t[mid] <= t)
+    if (def->t[mid] <= t)
       lo = mid;
     else
       hi = mid;
@@ -128,54 +128,54 @@ static int signal_span(const perp_signal_def *d, double t)
   return lo;
 }
 
-static void signal_spline(const perp_signal *s, double t, double y[3])
+static void signal_spline(const perp_signal *signal, double t, double y[3])
 {
-  const perp_signal_def *d = &s->def;
-  const double at = fmin(fmax(t, d->t[0]), d->t[d->n - 1]);
-  const int i = signal_span(d, at);
-  const double h = d->t[i + 1] - d->t[i], u = at - d->t[i], w = d->t[i + 1] - at;
-  const double a = s->m[i], b = s->m[i + 1], slope = (d->y[i + 1] - d->y[i]) / h;
-  y[0] = (a * w * w * w + b * u * u * u) / (6 * h) + (d->y[i] - a * h * h / 6) * w / h +
-         (d->y[i + 1] - b * h * h / 6) * u / h;
+  const perp_signal_def *def = &signal->def;
+  const double at = fmin(fmax(t, def->t[0]), def->t[def->n - 1]);
+  const int i = signal_span(def, at);
+  const double h = def->t[i + 1] - def->t[i], u = at - def->t[i], w = def->t[i + 1] - at;
+  const double a = signal->m[i], b = signal->m[i + 1], slope = (def->y[i + 1] - def->y[i]) / h;
+  y[0] = (a * w * w * w + b * u * u * u) / (6 * h) + (def->y[i] - a * h * h / 6) * w / h +
+         (def->y[i + 1] - b * h * h / 6) * u / h;
   y[1] = (b * u * u - a * w * w) / (2 * h) + slope - (b - a) * h / 6;
   y[2] = t == at ? (a * w + b * u) / h : 0;
   if (t != at) y[0] += (t - at) * y[1];
 }
 
-static void signal_table(const perp_signal_def *d, double t, double y[3])
+static void signal_table(const perp_signal_def *def, double t, double y[3])
 {
   y[1] = y[2] = 0;
-  if (t < d->t[0] || t >= d->t[d->n - 1]) {
-    y[0] = t < d->t[0] ? d->y[0] : d->y[d->n - 1];
+  if (t < def->t[0] || t >= def->t[def->n - 1]) {
+    y[0] = t < def->t[0] ? def->y[0] : def->y[def->n - 1];
     return;
   }
-  const int i = signal_span(d, t);
-  y[1] = (d->y[i + 1] - d->y[i]) / (d->t[i + 1] - d->t[i]);
-  y[0] = d->y[i] + (t - d->t[i]) * y[1];
+  const int i = signal_span(def, t);
+  y[1] = (def->y[i + 1] - def->y[i]) / (def->t[i + 1] - def->t[i]);
+  y[0] = def->y[i] + (t - def->t[i]) * y[1];
 }
 
-void perp_signal_at(const perp_signal *s, double t, double y[3])
+void perp_signal_at(const perp_signal *signal, double t, double y[3])
 {
-  const perp_signal_def *d = &s->def;
-  y[0] = d->offset, y[1] = y[2] = 0;
-  switch (d->kind) {
+  const perp_signal_def *def = &signal->def;
+  y[0] = def->offset, y[1] = y[2] = 0;
+  switch (def->kind) {
   case PERP_SIGNAL_CONSTANT:
     return;
   case PERP_SIGNAL_SINE: {
-    const double phase = d->rate * t + d->phase, sine = d->amplitude * sin(phase);
+    const double phase = def->rate * t + def->phase, sine = def->amplitude * sin(phase);
     y[0] += sine;
-    y[1] = d->amplitude * d->rate * cos(phase);
-    y[2] = -d->rate * d->rate * sine;
+    y[1] = def->amplitude * def->rate * cos(phase);
+    y[2] = -def->rate * def->rate * sine;
     return;
   }
   case PERP_SIGNAL_TABLE:
-    signal_table(d, t, y);
+    signal_table(def, t, y);
     return;
   case PERP_SIGNAL_SPLINE:
-    signal_spline(s, t, y);
+    signal_spline(signal, t, y);
     return;
   case PERP_SIGNAL_FUNCTION:
-    d->of(d->user, t, y);
+    def->of(def->user, t, y);
     return;
   }
 }

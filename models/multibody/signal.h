@@ -48,13 +48,13 @@ const char *perp_signal_kind_name(perp_signal_kind kind);
  * that are too few or out of order, no function; PERP_ERR_NOMEM; *out is NULL then.  O(n). */
 perp_status perp_signal_create(perp_ctx *ctx, const perp_signal_def *def, const char *who,
                                perp_signal **out);
-void perp_signal_destroy(perp_signal *s); /* NULL is fine */
+void perp_signal_destroy(perp_signal *signal); /* NULL is fine */
 /* The same, but user is the caller's again. */
-void perp_signal_forget(perp_signal *s);
+void perp_signal_forget(perp_signal *signal);
 /* y [3] out: s, its first and its second derivative at t.  Allocates nothing; O(log n). */
-void perp_signal_at(const perp_signal *s, double t, double y[3]);
+void perp_signal_at(const perp_signal *signal, double t, double y[3]);
 /* What it was made of, with arrays of its own. */
-const perp_signal_def *perp_signal_definition(const perp_signal *s);
+const perp_signal_def *perp_signal_definition(const perp_signal *signal);
 
 #ifdef __cplusplus
 }

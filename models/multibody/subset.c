@@ -3,25 +3,25 @@
 
 #include <string.h>
 
-static void subset_layout(void *subset, perp_arena *a)
+static void subset_layout(void *subset, perp_arena *arena)
 {
   perp_subset *s = subset;
-  s->body = PERP_CARVE(a, int, s->n_bodies);
-  s->joint = PERP_CARVE(a, int, s->whole->n_joints);
-  s->drive = PERP_CARVE(a, int, s->whole->n_drives);
-  s->shape = PERP_CARVE(a, int, s->whole->n_shapes);
+  s->body = PERP_CARVE(arena, int, s->n_bodies);
+  s->joint = PERP_CARVE(arena, int, s->whole->n_joints);
+  s->drive = PERP_CARVE(arena, int, s->whole->n_drives);
+  s->shape = PERP_CARVE(arena, int, s->whole->n_shapes);
 }
 
 /* The number in the subset of a body of the whole: the world is in every subset, -2 is outside. */
 enum { OUTSIDE = -2 };
-static int subset_find(const perp_subset *s, int body)
+static int subset_find(const perp_subset *subset, int body)
 {
   if (body == PERP_WORLD) return PERP_WORLD;
-  int lo = 0, hi = s->n_bodies - 1;
+  int lo = 0, hi = subset->n_bodies - 1;
   while (lo <= hi) {
     int mid = (lo + hi) / 2;
-    if (s->body[mid] == body) return mid;
-    if (s->body[mid] < body)
+    if (subset->body[mid] == body) return mid;
+    if (subset->body[mid] < body)
       lo = mid + 1;
     else
       hi = mid - 1;
@@ -31,10 +31,10 @@ static int subset_find(const perp_subset *s, int body)
 
 /* Renumber the two bodies of a part; *inside is false, and they are untouched, when neither is in
  * the subset. */
-static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int *a,
-                               int *b, bool *inside)
+static perp_status subset_pair(perp_ctx *ctx, const perp_subset *subset, const char *what, int i,
+                               int *a, int *b, bool *inside)
 {
-  const int sa = subset_find(s, *a), sb = subset_find(s, *b);
+  const int sa = subset_find(subset, *a), sb = subset_find(subset, *b);
   *inside = sa >= 0 || sb >= 0;
   if (!*inside) return PERP_OK;
   if (sa == OUTSIDE || sb == OUTSIDE)
@@ -47,12 +47,12 @@ static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *
 }
 
 /* The same of an element of a plug-in: its bodies to own [PERP_ELEMENT_BODIES]. */
-static perp_status subset_all(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int n,
-                              const int **body, int *own, bool *inside)
+static perp_status subset_all(perp_ctx *ctx, const perp_subset *subset, const char *what, int i,
+                              int n, const int **body, int *own, bool *inside)
 {
   int in = 0, outside = 0;
   for (int k = 0; k < n; k++) {
-    own[k] = subset_find(s, (*body)[k]);
+    own[k] = subset_find(subset, (*body)[k]);
     if (own[k] >= 0) in++;
     if (own[k] == OUTSIDE) outside++;
   }
@@ -65,10 +65,10 @@ static perp_status subset_all(perp_ctx *ctx, const perp_subset *s, const char *w
   return PERP_OK;
 }
 
-static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
+static perp_status add_parts(perp_ctx *ctx, perp_subset *subset)
 {
-  const perp_model *whole = s->whole;
-  perp_model *model = s->model;
+  const perp_model *whole = subset->whole;
+  perp_model *model = subset->model;
   bool inside;
   int own[PERP_ELEMENT_BODIES];
   model->gravity = whole->gravity;
@@ -76,8 +76,8 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
   for (int i = 0; i < whole->surfaces.n_pairs; i++)
     PERP_TRY(perp_model_add_pair(ctx, model, whole->surfaces.pair[i].a, whole->surfaces.pair[i].b,
                                  &whole->surfaces.pair[i].surface));
-  for (int i = 0; i < s->n_bodies; i++) {
-    const perp_body_def *def = &whole->body_def[s->body[i]];
+  for (int i = 0; i < subset->n_bodies; i++) {
+    const perp_body_def *def = &whole->body_def[subset->body[i]];
     PERP_TRY(perp_model_add_body(ctx, model, def, NULL));
     /* the numbers of the whole, not normalized a second time */
     memcpy(model->body_def[i].quat, def->quat, sizeof def->quat);
@@ -85,37 +85,37 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
   for (int i = 0; i < whole->n_joints; i++) {
     perp_joint_def def = whole->joint_def[i];
     if (def.kind == PERP_JOINT_PLUGIN)
-      PERP_TRY(subset_all(ctx, s, "joint", i, def.n_bodies, &def.body, own, &inside));
+      PERP_TRY(subset_all(ctx, subset, "joint", i, def.n_bodies, &def.body, own, &inside));
     else
-      PERP_TRY(subset_pair(ctx, s, "joint", i, &def.a, &def.b, &inside));
+      PERP_TRY(subset_pair(ctx, subset, "joint", i, &def.a, &def.b, &inside));
     if (!inside) continue;
     PERP_TRY(perp_model_add_joint(ctx, model, &def, NULL));
-    s->joint[s->n_joints++] = i;
+    subset->joint[subset->n_joints++] = i;
   }
   for (int i = 0; i < whole->n_drives; i++) {
     perp_drive_def def = whole->drive_def[i];
     int joint;
-    for (joint = 0; joint < s->n_joints && s->joint[joint] != def.joint;) joint++;
-    if (joint == s->n_joints) continue;
+    for (joint = 0; joint < subset->n_joints && subset->joint[joint] != def.joint;) joint++;
+    if (joint == subset->n_joints) continue;
     def.joint = joint;
     PERP_TRY(perp_model_add_drive(ctx, model, &def, NULL));
-    s->drive[s->n_drives++] = i;
+    subset->drive[subset->n_drives++] = i;
   }
   for (int i = 0; i < whole->n_forces; i++) {
     perp_force_def def = whole->force_def[i];
     if (def.kind == PERP_FORCE_PLUGIN)
-      PERP_TRY(subset_all(ctx, s, "force", i, def.n_bodies, &def.body, own, &inside));
+      PERP_TRY(subset_all(ctx, subset, "force", i, def.n_bodies, &def.body, own, &inside));
     else
-      PERP_TRY(subset_pair(ctx, s, "force", i, &def.a, &def.b, &inside));
+      PERP_TRY(subset_pair(ctx, subset, "force", i, &def.a, &def.b, &inside));
     if (inside) PERP_TRY(perp_model_add_force(ctx, model, &def));
   }
   for (int i = 0; i < whole->n_shapes; i++) {
     perp_shape_def def = whole->shape_def[i];
-    def.body = subset_find(s, def.body);
+    def.body = subset_find(subset, def.body);
     if (def.body == OUTSIDE) continue;
     PERP_TRY(perp_model_add_shape(ctx, model, &def, NULL));
-    memcpy(model->shape_def[s->n_shapes].quat, def.quat, sizeof def.quat);
-    s->shape[s->n_shapes++] = i;
+    memcpy(model->shape_def[subset->n_shapes].quat, def.quat, sizeof def.quat);
+    subset->shape[subset->n_shapes++] = i;
   }
   return perp_model_finish(ctx, model);
 }
@@ -134,29 +134,29 @@ perp_status perp_subset_create(perp_ctx *ctx, const perp_model *whole, const int
   return status;
 }
 
-void perp_subset_destroy(perp_subset *s)
+void perp_subset_destroy(perp_subset *subset)
 {
-  perp_model_destroy(s->model);
-  perp_arena_free(&s->arena);
-  *s = (perp_subset){ 0 };
+  perp_model_destroy(subset->model);
+  perp_arena_free(&subset->arena);
+  *subset = (perp_subset){ 0 };
 }
 
-void perp_subset_gather(const perp_subset *s, const double *q, const double *v, double *q_sub,
+void perp_subset_gather(const perp_subset *subset, const double *q, const double *v, double *q_sub,
                         double *v_sub)
 {
-  const int nq = s->whole->nqb, nv = s->whole->nvb;
-  for (int i = 0; i < s->n_bodies; i++) {
-    memcpy(q_sub + nq * i, q + nq * s->body[i], (size_t)nq * sizeof *q);
-    memcpy(v_sub + nv * i, v + nv * s->body[i], (size_t)nv * sizeof *v);
+  const int nq = subset->whole->nqb, nv = subset->whole->nvb;
+  for (int i = 0; i < subset->n_bodies; i++) {
+    memcpy(q_sub + nq * i, q + nq * subset->body[i], (size_t)nq * sizeof *q);
+    memcpy(v_sub + nv * i, v + nv * subset->body[i], (size_t)nv * sizeof *v);
   }
 }
 
-void perp_subset_scatter(const perp_subset *s, const double *q_sub, const double *v_sub, double *q,
-                         double *v)
+void perp_subset_scatter(const perp_subset *subset, const double *q_sub, const double *v_sub,
+                         double *q, double *v)
 {
-  const int nq = s->whole->nqb, nv = s->whole->nvb;
-  for (int i = 0; i < s->n_bodies; i++) {
-    memcpy(q + nq * s->body[i], q_sub + nq * i, (size_t)nq * sizeof *q);
-    memcpy(v + nv * s->body[i], v_sub + nv * i, (size_t)nv * sizeof *v);
+  const int nq = subset->whole->nqb, nv = subset->whole->nvb;
+  for (int i = 0; i < subset->n_bodies; i++) {
+    memcpy(q + nq * subset->body[i], q_sub + nq * i, (size_t)nq * sizeof *q);
+    memcpy(v + nv * subset->body[i], v_sub + nv * i, (size_t)nv * sizeof *v);
   }
 }

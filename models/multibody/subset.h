@@ -20,12 +20,12 @@ typedef struct perp_subset {
  * with one outside (PERP_ERR_ARG).  On failure *out is empty.  O(size of the whole). */
 perp_status perp_subset_create(perp_ctx *ctx, const perp_model *whole, const int *bodies, int n,
                                perp_subset *out);
-void perp_subset_destroy(perp_subset *s);
+void perp_subset_destroy(perp_subset *subset);
 
 /* State of the subset from that of the whole (q [nq], v [nv]), and back into it. */
-void perp_subset_gather(const perp_subset *s, const double *q, const double *v, double *q_sub,
+void perp_subset_gather(const perp_subset *subset, const double *q, const double *v, double *q_sub,
                         double *v_sub);
-void perp_subset_scatter(const perp_subset *s, const double *q_sub, const double *v_sub, double *q,
-                         double *v);
+void perp_subset_scatter(const perp_subset *subset, const double *q_sub, const double *v_sub,
+                         double *q, double *v);
 
 #endif

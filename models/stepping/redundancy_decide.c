@@ -122,7 +122,8 @@ static void redundancy_pattern(perp_redundancy *redundancy, const bool *in)
     redundancy->forest.joint[g] = j;
     redundancy->forest.cptr[g] = row;
     redundancy->forest.jptr[g] = sub;
-    for (int k = model->pattern.jptr[j]; k < model->pattern.jptr[j + 1]; k++, at += rows * model->nvb) {
+    for (int k = model->pattern.jptr[j]; k < model->pattern.jptr[j + 1];
+         k++, at += rows * model->nvb) {
       redundancy->forest.jblk[sub] = model->pattern.jblk[k];
       redundancy->forest.joff[sub++] = at;
     }
@@ -192,7 +193,8 @@ static perp_status redundancy_open(perp_ctx *ctx, perp_model *model, double h, c
   redundancy->dropped.joint = redundancy->loops.drop_joint;
   redundancy->view.sim.dropped = &redundancy->dropped;
   redundancy->view.soft.softness = redundancy->softness;
-  memcpy(redundancy->softness, model->soft.softness, (size_t)model->m * sizeof *redundancy->softness);
+  memcpy(redundancy->softness, model->soft.softness,
+         (size_t)model->m * sizeof *redundancy->softness);
   perp_spec spec;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "tree", &spec));
   const perp_status status = perp_kkt_create(ctx, &spec, &redundancy->forest.blocks,

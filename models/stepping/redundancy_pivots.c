@@ -20,7 +20,8 @@ static void redundancy_row(const perp_redundancy *redundancy, int x, double *f)
   memset(f, 0, (size_t)model->nv * sizeof *f);
   for (int k = model->pattern.jptr[g]; k < model->pattern.jptr[g + 1]; k++)
     for (int c = 0; c < model->nvb; c++)
-      f[model->nvb * model->pattern.jblk[k] + c] = redundancy->e.J[model->pattern.joff[k] + i + c * rows];
+      f[model->nvb * model->pattern.jblk[k] + c] =
+          redundancy->e.J[model->pattern.joff[k] + i + c * rows];
 }
 
 /* J_x a */
@@ -32,7 +33,8 @@ static double redundancy_along(const perp_redundancy *redundancy, int x, const d
   double sum = 0;
   for (int k = model->pattern.jptr[g]; k < model->pattern.jptr[g + 1]; k++)
     for (int c = 0; c < model->nvb; c++)
-      sum += redundancy->e.J[model->pattern.joff[k] + i + c * rows] * a[model->nvb * model->pattern.jblk[k] + c];
+      sum += redundancy->e.J[model->pattern.joff[k] + i + c * rows] *
+             a[model->nvb * model->pattern.jblk[k] + c];
   return sum;
 }
 
@@ -50,10 +52,12 @@ static perp_status redundancy_factor(perp_ctx *ctx, perp_redundancy *redundancy,
   all.flat = NULL;
   perp_blocks_diagonal(&all, redundancy->d);
   for (int g = 0; g < redundancy->forest.nf; g++) {
-    const int j = redundancy->forest.joint[g], rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
+    const int j = redundancy->forest.joint[g],
+              rows = model->pattern.cptr[j + 1] - model->pattern.cptr[j];
     const int n = (model->pattern.jptr[j + 1] - model->pattern.jptr[j]) * model->nvb;
     double *J = redundancy->forest.J + redundancy->forest.joff[redundancy->forest.jptr[g]];
-    memcpy(J, redundancy->e.J + model->pattern.joff[model->pattern.jptr[j]], (size_t)(n * rows) * sizeof *J);
+    memcpy(J, redundancy->e.J + model->pattern.joff[model->pattern.jptr[j]],
+           (size_t)(n * rows) * sizeof *J);
     for (int i = 0; i < rows; i++) {
       const int row = model->pattern.cptr[j] + i;
       const bool none = redundancy->compliant[row] || !(redundancy->d[row] > 0);

@@ -345,8 +345,7 @@ static void test_compare(void)
   finds("compare --as-recorded whole drifts2 --json", 0, "accuracy", 0, "a drift worsened by 2 %");
   finds("compare --as-recorded whole drifts2 --json --accuracy-tol 1%", 6, "accuracy", 3,
         "... with a tolerance of 1 %");
-  changed_copy("whole", "fails",
-               (struct change){ "\"h\": 0.004,", NULL, 1, "diverged", false, 0 });
+  changed_copy("whole", "fails", (struct change){ "\"h\": 0.004,", NULL, 1, "diverged", false, 0 });
   finds("compare --as-recorded whole fails --json", 6, "status", 8, "cells that diverge now");
   finds("compare --as-recorded fails whole --json", 0, "status", 0, "cells that end well now");
   refuses(2, "compare --as-recorded whole slow --fail-on tiem", "did you mean 'time'?");

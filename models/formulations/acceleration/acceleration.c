@@ -77,16 +77,16 @@ typedef struct workspace {
 /* ---- momentum form ---- */
 
 /* v from p = (m xdot, R I w) at the poses of e */
-static void velocity_of(const perp_model *m, const perp_eval *e, const double *p, double *v)
+static void velocity_of(const perp_model *model, const perp_eval *eval, const double *p, double *v)
 {
-  int d = m->dim;
-  for (int b = 0; b < m->n_bodies; b++) {
-    const perp_inertia *in = &m->inertia[b];
-    const double *pb = p + b * m->nvb;
-    double *vb = v + b * m->nvb, L[3];
+  int d = model->dim;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_inertia *in = &model->inertia[b];
+    const double *pb = p + b * model->nvb;
+    double *vb = v + b * model->nvb, L[3];
     for (int i = 0; i < d; i++) vb[i] = pb[i] / in->mass;
     if (d == 3) {
-      perp_turn_back(3, e->pose[b].R, pb + 3, L);
+      perp_turn_back(3, eval->pose[b].R, pb + 3, L);
       perp_sym_mul(in->Iinv, L, vb + 3);
     } else {
       vb[2] = pb[2] / in->I[8];
@@ -94,17 +94,17 @@ static void velocity_of(const perp_model *m, const perp_eval *e, const double *p
   }
 }
 
-static void momentum_of(const perp_model *m, const perp_eval *e, const double *v, double *p)
+static void momentum_of(const perp_model *model, const perp_eval *eval, const double *v, double *p)
 {
-  int d = m->dim;
-  for (int b = 0; b < m->n_bodies; b++) {
-    const perp_inertia *in = &m->inertia[b];
-    const double *vb = v + b * m->nvb;
-    double *pb = p + b * m->nvb, L[3];
+  int d = model->dim;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_inertia *in = &model->inertia[b];
+    const double *vb = v + b * model->nvb;
+    double *pb = p + b * model->nvb, L[3];
     for (int i = 0; i < d; i++) pb[i] = in->mass * vb[i];
     if (d == 3) {
       perp_sym_mul(in->I, vb + 3, L);
-      perp_turn(3, e->pose[b].R, L, pb + 3);
+      perp_turn(3, eval->pose[b].R, L, pb + 3);
     } else {
       pb[2] = in->I[8] * vb[2];
     }
@@ -112,50 +112,39 @@ static void momentum_of(const perp_model *m, const perp_eval *e, const double *v
 }
 
 /* The velocities of a state of the ODE solver: v itself, or those at (t, y), y = (q, p). */
-static const double *velocity_at(workspace *w, double t, const double *y, const double *v)
+static const double *velocity_at(workspace *work, double t, const double *y, const double *v)
 {
-  if (!w->momentum) return v;
-  perp_constrained_at(&w->k, t, y);
-  velocity_of(w->k.model, w->k.e, y + w->k.model->nq, w->v);
-  return w->v;
+  if (!work->momentum) return v;
+  perp_constrained_at(&work->k, t, y);
+  velocity_of(work->k.model, work->k.e, y + work->k.model->nq, work->v);
+  return work->v;
 }
 
 /* ---- derivative ---- */
 
-/* there are none; a trial state without forces may be beyond one at which bodies are to be stopped
- */
-static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
-{
-  if (!intermediate || w->events == NULL) return PERP_ODE_FAILED;
-  const perp_event_verdict verdict = perp_events_verdict(w->events);
-  if (verdict != PERP_FORCES_STOP && verdict != PERP_FORCES_SKIPPED) return PERP_ODE_FAILED;
-  w->k.reason = PERP_EXACT;
-  return PERP_ODE_INVALID;
-}
-
 /* a and lambda at (t, q, v) */
-static bool acceleration_accelerations(workspace *w, double t, double h, const double *q,
+static bool acceleration_accelerations(workspace *work, double t, double h, const double *q,
                                        const double *v, bool intermediate)
 {
-  perp_constrained *k = &w->k;
-  const perp_model *model = k->model;
-  if (!perp_constrained_signals(k, t)) return false;
-  perp_constrained_at(k, t, q);
-  double start = perp_constrained_clock(k);
-  perp_eval_forces(k->e, model, t, v, true, k->f);
-  if (w->events != NULL) perp_events_push(w->events, k, v, k->f);
+  perp_constrained *system = &work->k;
+  const perp_model *model = system->model;
+  if (!perp_constrained_signals(system, t)) return false;
+  perp_constrained_at(system, t, q);
+  double start = perp_constrained_clock(system);
+  perp_eval_forces(system->e, model, t, v, true, system->f);
+  if (work->events != NULL) perp_events_push(work->events, system, v, system->f);
   if (model->m > 0) {
-    perp_joints_bias(model, k->e, v, k->c);
-    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-    perp_constrained_feedback(k, PERP_LEVEL_ACCELERATION, h, v);
+    perp_joints_bias(model, system->e, v, system->c);
+    for (int i = 0; i < model->m; i++) system->c[i] = -system->c[i];
+    perp_constrained_feedback(system, PERP_LEVEL_ACCELERATION, h, v);
   }
-  k->assembly_s += perp_constrained_clock(k) - start;
-  if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
-  if (w->events != NULL && !perp_events_forces(w->events, k, t, h, q, v, intermediate))
+  system->assembly_s += perp_constrained_clock(system) - start;
+  if (!perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, h, v)) return false;
+  if (work->events != NULL && !perp_events_forces(work->events, system, t, h, q, v, intermediate))
     return false;
   if (!intermediate) {
-    memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
-    w->lambda_regular = true;
+    memcpy(work->lambda, system->lambda, (size_t)model->m * sizeof *work->lambda);
+    work->lambda_regular = true;
   }
   return true;
 }
@@ -164,46 +153,54 @@ static perp_ode_answer acceleration_deriv(void *user, double t, double h, const 
                                           const double *v, bool intermediate, double *qdot,
                                           double *a)
 {
-  workspace *w = user;
-  perp_constrained *k = &w->k;
-  const perp_model *model = k->model;
-  v = velocity_at(w, t, q, v);
-  if (!acceleration_accelerations(w, t, h, q, v, intermediate))
-    return acceleration_without(w, intermediate);
+  workspace *work = user;
+  perp_constrained *system = &work->k;
+  const perp_model *model = system->model;
+  v = velocity_at(work, t, q, v);
+  if (!acceleration_accelerations(work, t, h, q, v, intermediate)) {
+    /* there are none; a trial state without forces may be beyond one at which bodies are to be
+     * stopped
+     */
+    if (!intermediate || work->events == NULL) return PERP_ODE_FAILED;
+    const perp_event_verdict verdict = perp_events_verdict(work->events);
+    if (verdict != PERP_FORCES_STOP && verdict != PERP_FORCES_SKIPPED) return PERP_ODE_FAILED;
+    work->k.reason = PERP_EXACT;
+    return PERP_ODE_INVALID;
+  }
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
-  if (!w->momentum) {
-    memcpy(a, k->a, (size_t)model->nv * sizeof *a);
+  if (!work->momentum) {
+    memcpy(a, system->a, (size_t)model->nv * sizeof *a);
     return PERP_ODE_OK;
   }
   /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the
    * world */
   double *pdot = qdot + model->nq;
-  perp_eval_forces(k->e, model, t, v, false, w->torque);
-  if (model->m > 0) perp_blocks_Jt(&k->e->blocks, 1, k->lambda, w->torque);
-  if (w->events != NULL) perp_events_apply(w->events, k, w->torque);
-  memcpy(pdot, w->torque, (size_t)model->nv * sizeof *pdot);
+  perp_eval_forces(system->e, model, t, v, false, work->torque);
+  if (model->m > 0) perp_blocks_Jt(&system->e->blocks, 1, system->lambda, work->torque);
+  if (work->events != NULL) perp_events_apply(work->events, system, work->torque);
+  memcpy(pdot, work->torque, (size_t)model->nv * sizeof *pdot);
   for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
-    perp_turn(3, k->e->pose[b].R, w->torque + 6 * b + 3, pdot + 6 * b + 3);
+    perp_turn(3, system->e->pose[b].R, work->torque + 6 * b + 3, pdot + 6 * b + 3);
   return PERP_ODE_OK;
 }
 
 static perp_ode_answer acceleration_accept(void *user, double t, double *q, double *v)
 {
-  workspace *w = user;
-  perp_constrained *k = &w->k;
-  if (w->momentum) {
-    velocity_at(w, t, q, NULL);
-    v = w->v;
+  workspace *work = user;
+  perp_constrained *system = &work->k;
+  if (work->momentum) {
+    velocity_at(work, t, q, NULL);
+    v = work->v;
   }
   /* joints first: impacts start from velocities that obey them */
-  perp_ode_answer answer = perp_constrained_accept(k, t, q, v);
-  if (w->events != NULL && (answer == PERP_ODE_OK || answer == PERP_ODE_CHANGED)) {
-    const perp_ode_answer events = perp_events_accept(w->events, k, t, q, v);
+  perp_ode_answer answer = perp_constrained_accept(system, t, q, v);
+  if (work->events != NULL && (answer == PERP_ODE_OK || answer == PERP_ODE_CHANGED)) {
+    const perp_ode_answer events = perp_events_accept(work->events, system, t, q, v);
     if (events != PERP_ODE_OK) answer = events;
   }
-  if (!w->momentum || answer != PERP_ODE_CHANGED) return answer;
-  perp_constrained_at(k, t, q);
-  momentum_of(k->model, k->e, v, q + k->model->nq);
+  if (!work->momentum || answer != PERP_ODE_CHANGED) return answer;
+  perp_constrained_at(system, t, q);
+  momentum_of(system->model, system->e, v, q + system->model->nq);
   return answer;
 }
 
@@ -241,21 +238,21 @@ static double behind_ahead(const struct behind *b, double t)
 
 /* How far the forces at a state are from a change of mode: below zero behind it.  Where they are
  * not unique, complementarity knows. */
-static double acceleration_margin(workspace *w, double t, const double *q, const double *v)
+static double acceleration_margin(workspace *work, double t, const double *q, const double *v)
 {
   bool unique;
-  if (!acceleration_accelerations(w, t, w->h, q, v, true)) {
-    w->k.reason = PERP_EXACT;
+  if (!acceleration_accelerations(work, t, work->h, q, v, true)) {
+    work->k.reason = PERP_EXACT;
     return BEHIND;
   }
-  const double left = perp_events_reserve_left(w->events, &unique);
+  const double left = perp_events_reserve_left(work->events, &unique);
   if (unique) return left;
-  if (left >= 0) return behind_ahead(&w->behind, t);
-  struct trial trial = { w, t, q, v };
-  const double agree = perp_events_agree(w->events, &w->k, trial_evaluate, &trial);
-  w->k.reason = PERP_EXACT;
-  if (agree >= 0) return behind_ahead(&w->behind, t);
-  struct behind *behind = &w->behind;
+  if (left >= 0) return behind_ahead(&work->behind, t);
+  struct trial trial = { work, t, q, v };
+  const double agree = perp_events_agree(work->events, &work->k, trial_evaluate, &trial);
+  work->k.reason = PERP_EXACT;
+  if (agree >= 0) return behind_ahead(&work->behind, t);
+  struct behind *behind = &work->behind;
   behind->t[0] = behind->t[1], behind->value[0] = behind->value[1];
   behind->t[1] = t, behind->value[1] = agree;
   behind->n++;
@@ -264,44 +261,44 @@ static double acceleration_margin(workspace *w, double t, const double *q, const
 
 static double acceleration_event(void *user, double t, const double *q, const double *v)
 {
-  workspace *w = user;
-  v = velocity_at(w, t, q, v);
-  const double value = perp_events_value(w->events, &w->k, t, q, v);
-  if (!(value >= 0) || !perp_events_frozen(w->events)) return value;
-  return fmin(value, acceleration_margin(w, t, q, v));
+  workspace *work = user;
+  v = velocity_at(work, t, q, v);
+  const double value = perp_events_value(work->events, &work->k, t, q, v);
+  if (!(value >= 0) || !perp_events_frozen(work->events)) return value;
+  return fmin(value, acceleration_margin(work, t, q, v));
 }
 
 /* directions of slow sliding */
 static bool acceleration_revise(void *user, double t, double h, const double *q, const double *v)
 {
-  workspace *w = user;
-  v = velocity_at(w, t + h, q, v);
-  struct trial trial = { w, t + h, q, v };
-  return perp_events_revise(w->events, &w->k, t, h, v, trial_evaluate, &trial);
+  workspace *work = user;
+  v = velocity_at(work, t + h, q, v);
+  struct trial trial = { work, t + h, q, v };
+  return perp_events_revise(work->events, &work->k, t, h, v, trial_evaluate, &trial);
 }
 
 /* ---- life ---- */
 
-static void acceleration_layout(void *ws, perp_arena *a)
+static void acceleration_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *model = w->k.model;
-  perp_constrained_layout(&w->k, model, a);
-  w->q = PERP_CARVE(a, double, model->nq);
-  PERP_DOUBLES(a, model->nv, &w->v, &w->start);
-  w->y = PERP_CARVE(a, double, model->nq + model->nv);
-  w->torque = PERP_CARVE(a, double, model->nv);
-  w->lambda = PERP_CARVE(a, double, model->m);
+  workspace *work = ws;
+  const perp_model *model = work->k.model;
+  perp_constrained_layout(&work->k, model, arena);
+  work->q = PERP_CARVE(arena, double, model->nq);
+  PERP_DOUBLES(arena, model->nv, &work->v, &work->start);
+  work->y = PERP_CARVE(arena, double, model->nq + model->nv);
+  work->torque = PERP_CARVE(arena, double, model->nv);
+  work->lambda = PERP_CARVE(arena, double, model->m);
 }
 
 static void acceleration_destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  if (w->ode != NULL) perp_ode_destroy(w->ode);
-  perp_events_destroy(w->events);
-  perp_constrained_destroy(&w->k);
-  free(w);
+  workspace *work = ws;
+  if (work == NULL) return;
+  if (work->ode != NULL) perp_ode_destroy(work->ode);
+  perp_events_destroy(work->events);
+  perp_constrained_destroy(&work->k);
+  free(work);
 }
 
 static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -311,197 +308,197 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
   *ws = NULL;
   workspace like = { .k.model = model, .h = h, .momentum = o->state == STATE_MOMENTUM };
   PERP_TRY(perp_workspace_create(ctx, "acceleration", &like, sizeof like, acceleration_layout, ws));
-  workspace *w = *ws;
-  perp_status status = perp_constrained_create(ctx, &w->k, model, parts, false);
-  w->sys = perp_formulation_ode_sys(w);
-  w->sys.deriv = acceleration_deriv;
-  w->sys.accept = acceleration_accept;
-  if (!w->momentum && perp_constrained_projects(&w->k)) w->sys.onto = onto_velocity;
-  if (w->momentum) {
-    w->sys.nq = model->nq + model->nv;
-    w->sys.nv = 0;
-    w->sys.retract = NULL;
-    w->sys.difference = NULL;
-    w->sys.qdot = NULL;
-    w->sys.caps = 0;
+  workspace *work = *ws;
+  perp_status status = perp_constrained_create(ctx, &work->k, model, parts, false);
+  work->sys = perp_formulation_ode_sys(work);
+  work->sys.deriv = acceleration_deriv;
+  work->sys.accept = acceleration_accept;
+  if (!work->momentum && perp_constrained_projects(&work->k)) work->sys.onto = onto_velocity;
+  if (work->momentum) {
+    work->sys.nq = model->nq + model->nv;
+    work->sys.nv = 0;
+    work->sys.retract = NULL;
+    work->sys.difference = NULL;
+    work->sys.qdot = NULL;
+    work->sys.caps = 0;
   } else if (!model->velocity_forces && model->m == 0) {
-    w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
+    work->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
   }
   if (status == PERP_OK && (model->n_shapes > 0 || model->n_drives > 0))
-    status = perp_events_create(ctx, model, parts, &o->event, h, &w->events);
-  if (w->events != NULL) {
-    w->sys.event = acceleration_event;
-    if (model->n_shapes > 0) w->sys.revise = acceleration_revise;
-    w->sys.caps &= ~(unsigned)PERP_ODE_SYS_POSITION_FORCES; /* friction, motors */
-    w->sys.caps |= PERP_ODE_SYS_RENEWED_EVENT;
-    perp_events_locate(w->events, &w->sys);
+    status = perp_events_create(ctx, model, parts, &o->event, h, &work->events);
+  if (work->events != NULL) {
+    work->sys.event = acceleration_event;
+    if (model->n_shapes > 0) work->sys.revise = acceleration_revise;
+    work->sys.caps &= ~(unsigned)PERP_ODE_SYS_POSITION_FORCES; /* friction, motors */
+    work->sys.caps |= PERP_ODE_SYS_RENEWED_EVENT;
+    perp_events_locate(work->events, &work->sys);
   }
-  if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &work->sys, h, &work->ode);
   if (status != PERP_OK) {
-    acceleration_destroy(w);
+    acceleration_destroy(work);
     *ws = NULL;
   }
   return status;
 }
 
-static void read_state(workspace *w)
+static void read_state(workspace *work)
 {
-  const perp_model *model = w->k.model;
-  const double *y = perp_ode_q(w->ode);
-  memcpy(w->q, y, (size_t)model->nq * sizeof *w->q);
-  velocity_at(w, perp_ode_time(w->ode), y, NULL);
+  const perp_model *model = work->k.model;
+  const double *y = perp_ode_q(work->ode);
+  memcpy(work->q, y, (size_t)model->nq * sizeof *work->q);
+  velocity_at(work, perp_ode_time(work->ode), y, NULL);
 }
 
-/* The ODE solver starts at (t, w->q, v); w->q may be changed. */
-static perp_status acceleration_begin(perp_ctx *ctx, workspace *w, double t, const double *v)
+/* The ODE solver starts at (t, work->q, v); work->q may be changed. */
+static perp_status acceleration_begin(perp_ctx *ctx, workspace *work, double t, const double *v)
 {
-  const perp_model *model = w->k.model;
+  const perp_model *model = work->k.model;
   perp_status status;
-  if (w->momentum) {
-    memcpy(w->y, w->q, (size_t)model->nq * sizeof *w->q);
-    perp_constrained_at(&w->k, t, w->q);
-    momentum_of(model, w->k.e, v, w->y + model->nq);
-    status = perp_ode_restart(ctx, w->ode, t, w->y, NULL);
+  if (work->momentum) {
+    memcpy(work->y, work->q, (size_t)model->nq * sizeof *work->q);
+    perp_constrained_at(&work->k, t, work->q);
+    momentum_of(model, work->k.e, v, work->y + model->nq);
+    status = perp_ode_restart(ctx, work->ode, t, work->y, NULL);
   } else {
-    status = perp_ode_restart(ctx, w->ode, t, w->q, v);
+    status = perp_ode_restart(ctx, work->ode, t, work->q, v);
   }
-  if (status == PERP_OK && w->momentum) read_state(w);
-  if (status == PERP_OK && w->events != NULL)
-    perp_events_adopt(w->events, &w->k, t, w->momentum ? w->q : perp_ode_q(w->ode));
+  if (status == PERP_OK && work->momentum) read_state(work);
+  if (status == PERP_OK && work->events != NULL)
+    perp_events_adopt(work->events, &work->k, t, work->momentum ? work->q : perp_ode_q(work->ode));
   return status;
 }
 
 static perp_status acceleration_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                         const double *v)
 {
-  workspace *w = ws;
-  const perp_model *model = w->k.model;
-  perp_constrained_restart(&w->k);
-  if (w->events != NULL) perp_events_restart(w->events);
-  w->k.ctx = ctx;
-  w->lambda_regular = false;
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
-  perp_constrained_begin(&w->k, v);
-  return acceleration_begin(ctx, w, t, v);
+  workspace *work = ws;
+  const perp_model *model = work->k.model;
+  perp_constrained_restart(&work->k);
+  if (work->events != NULL) perp_events_restart(work->events);
+  work->k.ctx = ctx;
+  work->lambda_regular = false;
+  memset(work->lambda, 0, (size_t)model->m * sizeof *work->lambda);
+  memcpy(work->q, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, work->q, v));
+  perp_constrained_begin(&work->k, v);
+  return acceleration_begin(ctx, work, t, v);
 }
 
 /* A step that cannot begin, for critical contacts: stop their bodies and try again. */
-static perp_status stop_critical(perp_ctx *ctx, workspace *w, double t_max, perp_step_info *info)
+static perp_status stop_critical(perp_ctx *ctx, workspace *work, double t_max, perp_step_info *info)
 {
-  const size_t size = (size_t)w->k.model->nv * sizeof *w->v;
-  while (info->reason < 0 && perp_events_verdict(w->events) >= PERP_FORCES_CRITICAL) {
-    const double t = perp_ode_time(w->ode);
-    read_state(w);
-    if (!w->momentum) memcpy(w->v, perp_ode_v(w->ode), size);
-    if (!perp_events_stop(w->events, &w->k, t, w->q, w->v)) {
-      if (w->k.reason < 0) info->reason = w->k.reason;
-      return w->k.status;
+  const size_t size = (size_t)work->k.model->nv * sizeof *work->v;
+  while (info->reason < 0 && perp_events_verdict(work->events) >= PERP_FORCES_CRITICAL) {
+    const double t = perp_ode_time(work->ode);
+    read_state(work);
+    if (!work->momentum) memcpy(work->v, perp_ode_v(work->ode), size);
+    if (!perp_events_stop(work->events, &work->k, t, work->q, work->v)) {
+      if (work->k.reason < 0) info->reason = work->k.reason;
+      return work->k.status;
     }
-    memcpy(w->start, w->v, size);
-    w->k.reason = PERP_EXACT;
-    const perp_status status = acceleration_begin(ctx, w, t, w->start);
+    memcpy(work->start, work->v, size);
+    work->k.reason = PERP_EXACT;
+    const perp_status status = acceleration_begin(ctx, work, t, work->start);
     if (status != PERP_OK && status != PERP_ERR_ARG) return status;
-    info->reason = status == PERP_OK ? w->k.reason : PERP_INVALID_STATE;
+    info->reason = status == PERP_OK ? work->k.reason : PERP_INVALID_STATE;
     if (info->reason < 0) return PERP_OK;
-    PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+    PERP_TRY(perp_constrained_step(ctx, &work->k, work->ode, t_max, info));
   }
   return PERP_OK;
 }
 
 static perp_status acceleration_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  workspace *w = ws;
-  const double t = perp_ode_time(w->ode);
-  const int64_t located = perp_ode_count(w->ode)->bisections;
-  w->behind.n = 0;
-  if (w->events != NULL && w->k.tol > 0 && w->k.model->dim == 3 &&
-      (w->located || perp_events_slow(w->events)))
-    t_max = fmin(t_max, t + w->h);
-  if (w->events != NULL) t_max = fmin(t_max, t + perp_events_longest(w->events));
-  PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
-  w->located = perp_ode_count(w->ode)->bisections > located;
-  if (w->events != NULL) PERP_TRY(stop_critical(ctx, w, t_max, info));
-  info->lambda = w->lambda_regular ? w->lambda : w->k.lambda;
-  if (w->momentum) read_state(w);
-  if (w->events == NULL) return PERP_OK;
-  const double t_new = perp_ode_time(w->ode);
-  perp_events_info(w->events, t_new - t, info);
-  if (info->reason >= 0 &&
-      !perp_events_adopt(w->events, &w->k, t_new, w->momentum ? w->q : perp_ode_q(w->ode)))
-    info->reason = w->k.reason;
-  if (info->reason < 0) info->cause = perp_events_cause(w->events);
+  workspace *work = ws;
+  const double t = perp_ode_time(work->ode);
+  const int64_t located = perp_ode_count(work->ode)->bisections;
+  work->behind.n = 0;
+  if (work->events != NULL && work->k.tol > 0 && work->k.model->dim == 3 &&
+      (work->located || perp_events_slow(work->events)))
+    t_max = fmin(t_max, t + work->h);
+  if (work->events != NULL) t_max = fmin(t_max, t + perp_events_longest(work->events));
+  PERP_TRY(perp_constrained_step(ctx, &work->k, work->ode, t_max, info));
+  work->located = perp_ode_count(work->ode)->bisections > located;
+  if (work->events != NULL) PERP_TRY(stop_critical(ctx, work, t_max, info));
+  info->lambda = work->lambda_regular ? work->lambda : work->k.lambda;
+  if (work->momentum) read_state(work);
+  if (work->events == NULL) return PERP_OK;
+  const double t_new = perp_ode_time(work->ode);
+  perp_events_info(work->events, t_new - t, info);
+  if (info->reason >= 0 && !perp_events_adopt(work->events, &work->k, t_new,
+                                              work->momentum ? work->q : perp_ode_q(work->ode)))
+    info->reason = work->k.reason;
+  if (info->reason < 0) info->cause = perp_events_cause(work->events);
   return PERP_OK;
 }
 
 static void acceleration_state(const void *ws, double *t, const double **q, const double **v)
 {
-  const workspace *w = ws;
-  *t = perp_ode_time(w->ode);
-  *q = w->momentum ? w->q : perp_ode_q(w->ode);
-  *v = w->momentum ? w->v : perp_ode_v(w->ode);
+  const workspace *work = ws;
+  *t = perp_ode_time(work->ode);
+  *q = work->momentum ? work->q : perp_ode_q(work->ode);
+  *v = work->momentum ? work->v : perp_ode_v(work->ode);
 }
 
-/* Derivatives at intermediate states write into k: what the next step begins with, or reports, is
- * put back.  Contacts at rest and drives are in the modes of the step, where these are known: a
+/* Derivatives at intermediate states write into system: what the next step begins with, or reports,
+ * is put back.  Contacts at rest and drives are in the modes of the step, where these are known: a
  * step that complementarity decides at each evaluation has no dense output. */
 static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
                                       double *lambda)
 {
-  workspace *w = ws;
-  perp_constrained *k = &w->k;
-  if (w->events != NULL && !perp_events_between(w->events, true))
+  workspace *work = ws;
+  perp_constrained *system = &work->k;
+  if (work->events != NULL && !perp_events_between(work->events, true))
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "acceleration: dense output is not available in a step whose resting contacts, limits or "
         "motors change their mode; use output at the ends of steps");
-  perp_constrained_keep(k);
+  perp_constrained_keep(system);
   perp_status status;
-  if (w->momentum) {
-    status = perp_ode_dense_at(ctx, w->ode, t, w->y, NULL);
-    memcpy(q, w->y, (size_t)k->model->nq * sizeof *q);
-    perp_constrained_at(k, t, q);
-    velocity_of(k->model, k->e, w->y + k->model->nq, v);
-    read_state(w); /* deriv_momentum writes w->v */
+  if (work->momentum) {
+    status = perp_ode_dense_at(ctx, work->ode, t, work->y, NULL);
+    memcpy(q, work->y, (size_t)system->model->nq * sizeof *q);
+    perp_constrained_at(system, t, q);
+    velocity_of(system->model, system->e, work->y + system->model->nq, v);
+    read_state(work); /* deriv_momentum writes work->v */
   } else {
-    status = perp_ode_dense_at(ctx, w->ode, t, q, v);
+    status = perp_ode_dense_at(ctx, work->ode, t, q, v);
   }
   if (status == PERP_OK && lambda != NULL) {
-    const bool known = acceleration_accelerations(w, t, w->h, q, v, true);
-    for (int i = 0; i < k->model->m; i++) lambda[i] = known ? k->lambda[i] : (double)NAN;
+    const bool known = acceleration_accelerations(work, t, work->h, q, v, true);
+    for (int i = 0; i < system->model->m; i++) lambda[i] = known ? system->lambda[i] : (double)NAN;
   }
-  if (w->events != NULL) perp_events_between(w->events, false);
-  perp_constrained_put_back(k);
+  if (work->events != NULL) perp_events_between(work->events, false);
+  perp_constrained_put_back(system);
   return status;
 }
 
 static void acceleration_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
-  const workspace *w = ws;
-  if (ode != NULL) *ode = *perp_ode_count(w->ode);
-  if (kkt != NULL) *kkt = w->k.count;
+  const workspace *work = ws;
+  if (ode != NULL) *ode = *perp_ode_count(work->ode);
+  if (kkt != NULL) *kkt = work->k.count;
 }
 
 static void acceleration_timing(void *ws, bool on, perp_times *times)
 {
-  workspace *w = ws;
-  perp_constrained_timing(&w->k, on, times);
-  if (w->events == NULL || times == NULL) return;
-  perp_events_times(w->events, &times->collision, &times->lcp);
+  workspace *work = ws;
+  perp_constrained_timing(&work->k, on, times);
+  if (work->events == NULL || times == NULL) return;
+  perp_events_times(work->events, &times->collision, &times->lcp);
   times->integrate -= times->collision + times->lcp;
 }
 
 static const perp_contact_count *acceleration_contacts(const void *ws)
 {
-  const workspace *w = ws;
-  return w->events != NULL ? perp_events_counters(w->events) : NULL;
+  const workspace *work = ws;
+  return work->events != NULL ? perp_events_counters(work->events) : NULL;
 }
 
 static void acceleration_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  workspace *w = ws;
-  if (w->events != NULL) perp_events_observe(w->events, observer, user);
+  workspace *work = ws;
+  if (work->events != NULL) perp_events_observe(work->events, observer, user);
 }
 
 const perp_formulation_desc perp_formulation_acceleration = {

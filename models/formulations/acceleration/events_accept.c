@@ -25,17 +25,18 @@ static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have t
 
 /* ---- life ---- */
 
-static void events_layout(void *ws, perp_arena *a)
+static void events_layout(void *ws, perp_arena *arena)
 {
   perp_events *events = ws;
-  events->settings.reach = PERP_CARVE(a, double, events->model->n_bodies);
-  PERP_DOUBLES(a, events->model->nq, &events->at.q, &events->start.q);
-  PERP_DOUBLES(a, 6 * (size_t)events->model->n_bodies, &events->trial.before, &events->trial.free);
-  PERP_DOUBLES(a, events->model->nv, &events->stop.rhs, &events->stop.response,
+  events->settings.reach = PERP_CARVE(arena, double, events->model->n_bodies);
+  PERP_DOUBLES(arena, events->model->nq, &events->at.q, &events->start.q);
+  PERP_DOUBLES(arena, 6 * (size_t)events->model->n_bodies, &events->trial.before,
+               &events->trial.free);
+  PERP_DOUBLES(arena, events->model->nv, &events->stop.rhs, &events->stop.response,
                &events->trial.f_free, &events->trial.a_free, &events->trial.a_asked,
                &events->start.held);
-  events->trial.load = PERP_CARVE(a, double, events->model->n_bodies);
-  PERP_DOUBLES(a, events->model->m, &events->stop.zero, &events->stop.lambda);
+  events->trial.load = PERP_CARVE(arena, double, events->model->n_bodies);
+  PERP_DOUBLES(arena, events->model->m, &events->stop.zero, &events->stop.lambda);
 }
 
 void perp_events_destroy(perp_events *events)
@@ -75,12 +76,13 @@ static perp_status create_rule(perp_ctx *ctx, perp_events *events, const perp_de
 /* shapes of the model, or the rows of drives alone */
 static perp_status create_contacts(perp_ctx *ctx, perp_events *events, const perp_parts *parts)
 {
-  const perp_event_opts *o = &events->opts;
-  const perp_contact_setup solving = {
-    .tol = o->residual, .tol_data = PERP_CONTACT_TOL_DATA, .budget = o->budget, .choice = o->choice
-  };
+  const perp_event_opts *opts = &events->opts;
+  const perp_contact_setup solving = { .tol = opts->residual,
+                                       .tol_data = PERP_CONTACT_TOL_DATA,
+                                       .budget = opts->budget,
+                                       .choice = opts->choice };
   perp_parts alone = *parts;
-  if (events->model->surfaces.belts && o->critical == PERP_CRITICAL_STOP)
+  if (events->model->surfaces.belts && opts->critical == PERP_CRITICAL_STOP)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "acceleration:critical=stop does not support moving surfaces: use critical=fail");
@@ -94,23 +96,23 @@ static perp_status create_contacts(perp_ctx *ctx, perp_events *events, const per
     PERP_TRY(create_rule(ctx, events, parts->lcp.d));
     PERP_TRY(
         perp_collision_create(ctx, events->model, events->settings.margin, &events->collision));
-    PERP_TRY(perp_contacts_islands(ctx, events->model, parts, &solving, o->threads, false,
+    PERP_TRY(perp_contacts_islands(ctx, events->model, parts, &solving, opts->threads, false,
                                    &events->islands));
     PERP_TRY(perp_contact_stab(ctx, parts, &events->stab, &events->stab_ws));
-    const perp_contact_post_setup setup = { .tol = o->residual,
+    const perp_contact_post_setup setup = { .tol = opts->residual,
                                             .tol_data = PERP_CONTACT_TOL_DATA,
-                                            .budget = o->budget,
+                                            .budget = opts->budget,
                                             .slop = events->settings.touch,
                                             .size = events->settings.size,
-                                            .slow = SLOW * o->rest,
-                                            .threshold = o->threshold,
-                                            .threads = o->threads };
+                                            .slow = SLOW * opts->rest,
+                                            .threshold = opts->threshold,
+                                            .threads = opts->threads };
     return perp_contact_post_create(ctx, events->model, parts, events->stab, events->stab_ws,
                                     &setup, &events->post);
   }
   alone.contact = (perp_spec){ 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &alone.contact));
-  perp_status status = perp_contacts_islands(ctx, events->model, &alone, &solving, o->threads,
+  perp_status status = perp_contacts_islands(ctx, events->model, &alone, &solving, opts->threads,
                                              false, &events->islands);
   perp_spec_free(&alone.contact);
   return status;

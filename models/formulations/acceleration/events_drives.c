@@ -49,22 +49,22 @@ struct perp_event_drives {
   bool regular;
 };
 
-static void events_drives_layout(void *ws, perp_arena *a)
+static void events_drives_layout(void *ws, perp_arena *arena)
 {
   perp_event_drives *drives = ws;
   const int n = drives->model->n_drives, rows = ROWS_EACH * n;
-  drives->now = PERP_CARVE(a, mode, n);
-  drives->next = PERP_CARVE(a, mode, n);
-  drives->was = PERP_CARVE(a, mode, n);
-  drives->kept = PERP_CARVE(a, bool, 2 * n);
-  drives->struck = PERP_CARVE(a, bool, 2 * n);
-  drives->at = PERP_CARVE(a, look, n);
-  drives->plain = PERP_CARVE(a, double, n);
-  drives->force = PERP_CARVE(a, double, rows);
-  PERP_DOUBLES(a, n, &drives->total, &drives->shown);
-  drives->row = PERP_CARVE(a, perp_island_row, rows);
-  drives->slot = PERP_CARVE(a, int, rows);
-  drives->sign = PERP_CARVE(a, double, rows);
+  drives->now = PERP_CARVE(arena, mode, n);
+  drives->next = PERP_CARVE(arena, mode, n);
+  drives->was = PERP_CARVE(arena, mode, n);
+  drives->kept = PERP_CARVE(arena, bool, 2 * n);
+  drives->struck = PERP_CARVE(arena, bool, 2 * n);
+  drives->at = PERP_CARVE(arena, look, n);
+  drives->plain = PERP_CARVE(arena, double, n);
+  drives->force = PERP_CARVE(arena, double, rows);
+  PERP_DOUBLES(arena, n, &drives->total, &drives->shown);
+  drives->row = PERP_CARVE(arena, perp_island_row, rows);
+  drives->slot = PERP_CARVE(arena, int, rows);
+  drives->sign = PERP_CARVE(arena, double, rows);
 }
 
 perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,

@@ -89,7 +89,7 @@ static void forces_feed(const perp_events *events, const perp_contact *contact,
 }
 
 /* Everything of the problem but the solution: how many contacts it has. */
-static int forces_pose(perp_events *events, const perp_eval *e)
+static int forces_pose(perp_events *events, const perp_eval *eval)
 {
   const perp_model *model = events->model;
   const double *q = events->trial.q, *v = events->trial.v;
@@ -110,9 +110,9 @@ static int forces_pose(perp_events *events, const perp_eval *e)
       memcpy(at->force + 3 * i, touching->force, sizeof touching->force);
       at->slip[i] = touching->slip;
     }
-    perp_events_rate(events, e, contact, q, v, offset);
-    if (model->surfaces.belts) perp_belts_rate(model, e, contact, v, offset);
-    perp_events_velocity(model, e, contact, v, u);
+    perp_events_rate(events, eval, contact, q, v, offset);
+    if (model->surfaces.belts) perp_belts_rate(model, eval, contact, v, offset);
+    perp_events_velocity(model, eval, contact, v, u);
     if (feeds) forces_feed(events, contact, touching, u, touching->fed);
     for (int j = 0; j < model->dim; j++) offset[j] -= touching->fed[j];
     if (perp_event_slides(touching)) forces_direction(events, contact, touching, u, dir);

@@ -155,10 +155,10 @@ void perp_events_certify(perp_events *events)
 {
   for (int i = 0; i < events->trial.n; i++) {
     if (!events->at.kept[i]) continue;
-    perp_event_certificate *w = &perp_events_of(events, i)->certificate;
-    w->known = true;
-    memcpy(w->force, events->at.force + 3 * i, sizeof w->force);
-    memcpy(w->normal, events->at.contact[i].n, sizeof w->normal);
+    perp_event_certificate *certificate = &perp_events_of(events, i)->certificate;
+    certificate->known = true;
+    memcpy(certificate->force, events->at.force + 3 * i, sizeof certificate->force);
+    memcpy(certificate->normal, events->at.contact[i].n, sizeof certificate->normal);
   }
 }
 

@@ -237,8 +237,8 @@ void perp_events_velocity_at(const perp_model *model, const perp_pose *pose_a,
                              const perp_pose *pose_b, const perp_contact *contact, const double *v,
                              double u[3]);
 /* The same at the poses of an evaluation. */
-void perp_events_velocity(const perp_model *model, const perp_eval *e, const perp_contact *contact,
-                          const double *v, double u[3]);
+void perp_events_velocity(const perp_model *model, const perp_eval *eval,
+                          const perp_contact *contact, const double *v, double u[3]);
 /* Its part along the normal at the poses of system. */
 double perp_events_speed(const perp_events *events, const perp_constrained *system,
                          const perp_contact *contact, const double *v);
@@ -272,7 +272,7 @@ double perp_events_unseen(const perp_events *events, const perp_contact *contact
 
 /* Jdot v as a vector: tangential parts from those of d(u)/dt, normal part d(n u)/dt.
  * Zero where the contact is not found on both sides. */
-void perp_events_rate(const perp_events *events, const perp_eval *e, const perp_contact *contact,
+void perp_events_rate(const perp_events *events, const perp_eval *eval, const perp_contact *contact,
                       const double *q, const double *v, double out[3]);
 /* Room for n contacts; the arrays lose their contents. */
 perp_status perp_events_reserve(perp_ctx *ctx, perp_events *events, int n);

@@ -33,12 +33,12 @@ void perp_events_velocity_at(const perp_model *model, const perp_pose *pose_a,
   events_state_add(model, pose_b, contact->body[1], p, v, 1, u);
 }
 
-void perp_events_velocity(const perp_model *model, const perp_eval *e, const perp_contact *contact,
-                          const double *v, double u[3])
+void perp_events_velocity(const perp_model *model, const perp_eval *eval,
+                          const perp_contact *contact, const double *v, double u[3])
 {
-  perp_events_velocity_at(model, &e->pose[contact->body[0]], &e->pose[contact->body[1]], contact, v,
-                          u);
-  if (model->surfaces.belts) perp_belts_velocity(model, e, contact, e->t, u);
+  perp_events_velocity_at(model, &eval->pose[contact->body[0]], &eval->pose[contact->body[1]],
+                          contact, v, u);
+  if (model->surfaces.belts) perp_belts_velocity(model, eval, contact, eval->t, u);
 }
 
 double perp_events_speed(const perp_events *events, const perp_constrained *system,
@@ -80,20 +80,20 @@ const char *perp_events_body(const perp_model *model, int body)
 
 /* ---- memory ---- */
 
-static void events_state_layout(void *ws, perp_arena *a)
+static void events_state_layout(void *ws, perp_arena *arena)
 {
   perp_events *events = ws;
   const size_t n = (size_t)events->at.cap;
-  events->at.force = PERP_CARVE(a, double, 3 * n);
-  events->at.slip = PERP_CARVE(a, double, n);
-  PERP_DOUBLES(a, 3 * n, &events->at.offset, &events->at.sliding);
-  events->at.of = PERP_CARVE(a, int, n);
-  events->at.kept = PERP_CARVE(a, unsigned char, n);
-  events->at.struck = PERP_CARVE(a, unsigned char, n);
-  events->at.part = PERP_CARVE(a, unsigned char, n);
-  events->at.none = PERP_CARVE(a, unsigned char, n);
-  events->at.mode = PERP_CARVE(a, unsigned char, n);
-  events->at.stop = PERP_CARVE(a, double, 9 * n);
+  events->at.force = PERP_CARVE(arena, double, 3 * n);
+  events->at.slip = PERP_CARVE(arena, double, n);
+  PERP_DOUBLES(arena, 3 * n, &events->at.offset, &events->at.sliding);
+  events->at.of = PERP_CARVE(arena, int, n);
+  events->at.kept = PERP_CARVE(arena, unsigned char, n);
+  events->at.struck = PERP_CARVE(arena, unsigned char, n);
+  events->at.part = PERP_CARVE(arena, unsigned char, n);
+  events->at.none = PERP_CARVE(arena, unsigned char, n);
+  events->at.mode = PERP_CARVE(arena, unsigned char, n);
+  events->at.stop = PERP_CARVE(arena, double, 9 * n);
 }
 
 perp_status perp_events_grow(perp_ctx *ctx, void *array, size_t size, int n, int *cap)
@@ -336,12 +336,12 @@ double perp_events_value(perp_events *events, perp_constrained *system, double t
 static const double STRIDE = 1e-4; /* of the smaller body, of the displacement in a difference */
 
 /* pose of a body after the time d of the motion v, without the common velocity `shift` */
-static void events_state_displaced(const perp_model *model, const perp_eval *e, int body,
+static void events_state_displaced(const perp_model *model, const perp_eval *eval, int body,
                                    const double *q, const double *v, const double shift[3],
                                    double d, perp_pose *pose)
 {
   if (body < 0) {
-    *pose = e->pose[PERP_WORLD];
+    *pose = eval->pose[PERP_WORLD];
     return;
   }
   const double *qb = q + (size_t)model->nqb * (size_t)body;
@@ -358,15 +358,15 @@ static void events_state_displaced(const perp_model *model, const perp_eval *e, 
 }
 
 /* relative velocity u and its normal part at the displaced contact; false: it is not there */
-static bool events_state_probe(const perp_events *events, const perp_eval *e,
+static bool events_state_probe(const perp_events *events, const perp_eval *eval,
                                const perp_contact *contact, const double *q, const double *v,
                                const double shift[3], double d, double u[3], double *normal)
 {
   const perp_model *model = events->model;
   perp_contact list[PERP_MANIFOLD_MAX];
   perp_pose a, b;
-  events_state_displaced(model, e, contact->body[0], q, v, shift, d, &a);
-  events_state_displaced(model, e, contact->body[1], q, v, shift, d, &b);
+  events_state_displaced(model, eval, contact->body[0], q, v, shift, d, &a);
+  events_state_displaced(model, eval, contact->body[1], q, v, shift, d, &b);
   const int n = perp_collide(model, contact->shape[0], &a, contact->shape[1], &b,
                              events->settings.margin, list);
   for (int i = 0; i < n; i++) {
@@ -379,20 +379,20 @@ static bool events_state_probe(const perp_events *events, const perp_eval *e,
 }
 
 /* central difference over +-d: derivatives of u and of its normal part */
-static bool events_state_difference(const perp_events *events, const perp_eval *e,
+static bool events_state_difference(const perp_events *events, const perp_eval *eval,
                                     const perp_contact *contact, const double *q, const double *v,
                                     const double shift[3], double d, double u[3], double *normal)
 {
   double before[3], after[3], n_before, n_after;
-  if (!events_state_probe(events, e, contact, q, v, shift, -d, before, &n_before) ||
-      !events_state_probe(events, e, contact, q, v, shift, d, after, &n_after))
+  if (!events_state_probe(events, eval, contact, q, v, shift, -d, before, &n_before) ||
+      !events_state_probe(events, eval, contact, q, v, shift, d, after, &n_after))
     return false;
   for (int i = 0; i < 3; i++) u[i] = (after[i] - before[i]) / (2 * d);
   *normal = (n_after - n_before) / (2 * d);
   return true;
 }
 
-void perp_events_rate(const perp_events *events, const perp_eval *e, const perp_contact *contact,
+void perp_events_rate(const perp_events *events, const perp_eval *eval, const perp_contact *contact,
                       const double *q, const double *v, double out[3])
 {
   const perp_model *model = events->model;
@@ -405,7 +405,7 @@ void perp_events_rate(const perp_events *events, const perp_eval *e, const perp_
   for (int i = 0; i < 2; i++) {
     if (bodies[i] < 0) continue;
     const double *vb = v + (size_t)model->nvb * (size_t)bodies[i];
-    const double *centre = e->pose[bodies[i]].x;
+    const double *centre = eval->pose[bodies[i]].x;
     double line = 0, turn = 0, lever = 0;
     for (int j = 0; j < dim; j++) line += (vb[j] - shift[j]) * (vb[j] - shift[j]);
     for (int j = 0; j < dim; j++) lever += (p[j] - centre[j]) * (p[j] - centre[j]);
@@ -415,8 +415,8 @@ void perp_events_rate(const perp_events *events, const perp_eval *e, const perp_
   }
   const double d = STRIDE * fmin(size, events->settings.size) / speed;
   if (!(speed > 0) || !isfinite(d)) return;
-  if (!events_state_difference(events, e, contact, q, v, shift, d, u, &normal)) return;
-  if (events_state_difference(events, e, contact, q, v, shift, 2 * d, w, &normal2)) {
+  if (!events_state_difference(events, eval, contact, q, v, shift, d, u, &normal)) return;
+  if (events_state_difference(events, eval, contact, q, v, shift, 2 * d, w, &normal2)) {
     for (int i = 0; i < 3; i++) u[i] = (4 * u[i] - w[i]) / 3;
     normal = (4 * normal - normal2) / 3;
   }

@@ -45,9 +45,9 @@ static const double ROUNDING = 1e-15; /* of a velocity */
 enum { REVISIONS_MOST = 20, BEGINS_MOST = 8 };
 enum { GRADES = 2, TURNS = 3 }; /* orders of methods that gain by it */
 
-static double turning_tangent(const perp_event_turn *p, double t)
+static double turning_tangent(const perp_event_turn *turn, double t)
 {
-  return (p->c[0] + p->c[1] * (t - p->t)) * (t - p->t);
+  return (turn->c[0] + turn->c[1] * (t - turn->t)) * (t - turn->t);
 }
 
 void perp_events_turning_direction(const perp_event_contact *touching, const perp_contact *contact,
@@ -202,17 +202,6 @@ static void turning_improve(perp_event_turn *turn, const turning_end *end)
   turn->c[1] -= (a11 * end->residual[1] - a21 * end->residual[0]) / det;
 }
 
-/* A polynomial that leads away from what goes on sliding: once more from a straight line, or one
- * direction in this step. */
-static void turning_restart(perp_events *events, perp_event_contact *touching)
-{
-  events->start.unturned |= touching->turn.restarted;
-  if (touching->turn.restarted) touching->state = PERP_CONTACT_STEADY;
-  touching->turn.restarted = true;
-  touching->turn.measured = false;
-  touching->turn.c[0] = touching->turn.c[1] = 0;
-}
-
 bool perp_events_revise(perp_events *events, const perp_constrained *system, double t, double h,
                         const double *v, perp_events_evaluate *evaluate, void *user)
 {
@@ -230,7 +219,13 @@ bool perp_events_revise(perp_events *events, const perp_constrained *system, dou
     /* at its beginning a straight line may lead back where a turn does not */
     const bool begins = touching->begins && !touching->turn.restarted && end.speed <= 0;
     if (begins ? events->start.revisions == BEGINS_MOST : end.speed <= 0 && end.onward > 0) {
-      turning_restart(events, touching);
+      /* A polynomial that leads away from what goes on sliding: once more from a straight line, or
+       * one direction in this step. */
+      events->start.unturned |= touching->turn.restarted;
+      if (touching->turn.restarted) touching->state = PERP_CONTACT_STEADY;
+      touching->turn.restarted = true;
+      touching->turn.measured = false;
+      touching->turn.c[0] = touching->turn.c[1] = 0;
       again = true;
       continue;
     }

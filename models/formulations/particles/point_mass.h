@@ -133,59 +133,59 @@ PERP_INLINE void turn_by(const body *b, const double P[9], const double torque[3
 
 /* PERP_ERR_UNSUPPORTED: a flat body. */
 perp_status perp_point_mass_body(perp_ctx *ctx, const perp_model *model, int index, body *b);
-/* w->x and w->w: coordinates and rates from the state of the model. */
-void perp_point_mass_enter(workspace *w, const double *q, const double *v);
-/* w->q_out and w->v_out: the state of the model from coordinates x and rates v. */
-void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates *v);
+/* work->x and work->w: coordinates and rates from the state of the model. */
+void perp_point_mass_enter(workspace *work, const double *q, const double *v);
+/* work->q_out and work->v_out: the state of the model from coordinates x and rates v. */
+void perp_point_mass_leave(workspace *work, const coordinates *x, const coordinates *v);
 
-/* w->link from the joints, after the bodies.  PERP_ERR_UNSUPPORTED: a joint that does not couple
+/* work->link from the joints, after the bodies.  PERP_ERR_UNSUPPORTED: a joint that does not couple
  * points. */
-perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w);
+perp_status perp_point_mass_links(perp_ctx *ctx, workspace *work);
 /* Arms, mobilities and directions at t. */
-void perp_point_mass_prepare(workspace *w);
+void perp_point_mass_prepare(workspace *work);
 /* A force at the centre and a torque on body i, times scale, move `to`; directions are those of
- * w->x. */
-void perp_point_mass_move(const workspace *w, int i, const double force[3], const double torque[3],
-                          double scale, coordinates *to);
+ * work->x. */
+void perp_point_mass_move(const workspace *work, int i, const double force[3],
+                          const double torque[3], double scale, coordinates *to);
 /* So do the forces of the links. */
-void perp_point_mass_push(workspace *w, double scale);
-/* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it:
+void perp_point_mass_push(workspace *work, double scale);
+/* One sweep over all constraints at t + h, in work->x1; returns the largest violation before it:
  * relative, or to the size of the model; NaN when it is not finite. */
-double perp_point_mass_sweep(workspace *w, double scale);
+double perp_point_mass_sweep(workspace *work, double scale);
 /* Does the joint of k hold no more? */
-bool perp_point_mass_released(const workspace *w, const link *k);
+bool perp_point_mass_released(const workspace *work, const link *k);
 /* The point rho of a body at the coordinates x; index < 0: the world's. */
-void perp_point_mass_point(const workspace *w, const coordinates *x, int index, const double rho[3],
-                           double p[3]);
+void perp_point_mass_point(const workspace *work, const coordinates *x, int index,
+                           const double rho[3], double p[3]);
 /* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent there
  */
-void perp_point_mass_curve_gap(const workspace *w, const link *k, const coordinates *x,
+void perp_point_mass_curve_gap(const workspace *work, const link *k, const coordinates *x,
                                const double p[3], double gap[3], double tangent[3]);
 
 /* ---- all constraints at once, point_mass_lu.c ---- */
 
-/* w->lu, after the links.  PERP_ERR_NOMEM. */
-perp_status perp_point_mass_lu_open(perp_ctx *ctx, workspace *w);
-void perp_point_mass_lu_close(workspace *w);
-/* One Newton step of all constraints at t + h but contacts, in w->x1, unless they hold to tol;
+/* work->lu, after the links.  PERP_ERR_NOMEM. */
+perp_status perp_point_mass_lu_open(perp_ctx *ctx, workspace *work);
+void perp_point_mass_lu_close(workspace *work);
+/* One Newton step of all constraints at t + h but contacts, in work->x1, unless they hold to tol;
  * *worst out: the largest violation before it, as of perp_point_mass_sweep.  PERP_SINGULAR:
  * constraints depend on each other. */
-perp_reason perp_point_mass_lu_solve(workspace *w, double scale, double *worst);
+perp_reason perp_point_mass_lu_solve(workspace *work, double scale, double *worst);
 
 /* ---- contacts ---- */
 
 /* PERP_ERR_UNSUPPORTED: friction. */
-perp_status perp_point_mass_contacts_open(perp_ctx *ctx, workspace *w);
-void perp_point_mass_contacts_close(workspace *w);
-/* Those within reach of a step h from w->x, at the poses of w->e.  PERP_ERR_NOMEM. */
-perp_status perp_point_mass_contacts_find(workspace *w, double h);
-/* Bounds of the displacements; the forces of the step before move w->x1. */
-void perp_point_mass_contacts_push(workspace *w, double h, double scale);
+perp_status perp_point_mass_contacts_open(perp_ctx *ctx, workspace *work);
+void perp_point_mass_contacts_close(workspace *work);
+/* Those within reach of a step h from work->x, at the poses of work->e.  PERP_ERR_NOMEM. */
+perp_status perp_point_mass_contacts_find(workspace *work, double h);
+/* Bounds of the displacements; the forces of the step before move work->x1. */
+void perp_point_mass_contacts_push(workspace *work, double h, double scale);
 /* As perp_point_mass_sweep, of contacts. */
-double perp_point_mass_contacts_sweep(workspace *w, double scale);
+double perp_point_mass_contacts_sweep(workspace *work, double scale);
 /* The sweeps of the step are over. */
-void perp_point_mass_contacts_count(workspace *w, perp_reason reason, double left, int sweeps);
+void perp_point_mass_contacts_count(workspace *work, perp_reason reason, double left, int sweeps);
 /* The contacts of the step that is made now, with impulses. */
-void perp_point_mass_contacts_show(workspace *w, double h);
+void perp_point_mass_contacts_show(workspace *work, double h);
 
 #endif

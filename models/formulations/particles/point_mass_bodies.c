@@ -61,34 +61,36 @@ static void point_mass_bodies_quaternion(const double R[9], double q[4])
   perp_quat_unit(q);
 }
 
-void perp_point_mass_enter(workspace *w, const double *q, const double *v)
+void perp_point_mass_enter(workspace *work, const double *q, const double *v)
 {
-  const perp_model *m = w->model;
-  perp_eval_poses(&w->e, m, w->grid.t, q);
-  for (int i = 0; i < m->n_bodies; i++) {
-    const body *b = &w->body[i];
-    coordinates *x = &w->x[i], *rate = &w->w[i];
+  const perp_model *model = work->model;
+  perp_eval_poses(&work->e, model, work->grid.t, q);
+  for (int i = 0; i < model->n_bodies; i++) {
+    const body *b = &work->body[i];
+    coordinates *x = &work->x[i], *rate = &work->w[i];
     memset(x, 0, sizeof *x);
     memset(rate, 0, sizeof *rate);
-    memcpy(x->c, w->e.pose[i].x, (size_t)m->dim * sizeof(double));
-    memcpy(rate->c, v + i * m->nvb, (size_t)m->dim * sizeof(double));
+    memcpy(x->c, work->e.pose[i].x, (size_t)model->dim * sizeof(double));
+    memcpy(rate->c, v + i * model->nvb, (size_t)model->dim * sizeof(double));
     for (int j = 0; j < b->n; j++) {
       double s[3];
       for (int k = 0; k < 3; k++) s[k] = sqrt(b->gamma[j]) * b->axes[k + 3 * j];
-      perp_turn(m->dim, w->e.pose[i].R, s, x->B + 3 * j);
-      perp_direction_rate(m->dim, w->e.pose[i].R, s, v + i * m->nvb + m->dim, rate->B + 3 * j);
+      perp_turn(model->dim, work->e.pose[i].R, s, x->B + 3 * j);
+      perp_direction_rate(model->dim, work->e.pose[i].R, s, v + i * model->nvb + model->dim,
+                          rate->B + 3 * j);
     }
   }
 }
 
-void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates *v)
+void perp_point_mass_leave(workspace *work, const coordinates *x, const coordinates *v)
 {
-  const perp_model *m = w->model;
-  for (int i = 0; i < m->n_bodies; i++) {
-    const body *b = &w->body[i];
-    double *q = w->q_out + i * m->nqb, *out = w->v_out + i * m->nvb, P[9], L[3] = { 0 };
-    memcpy(q, x[i].c, (size_t)m->dim * sizeof(double));
-    memcpy(out, v[i].c, (size_t)m->dim * sizeof(double));
+  const perp_model *model = work->model;
+  for (int i = 0; i < model->n_bodies; i++) {
+    const body *b = &work->body[i];
+    double *q = work->q_out + i * model->nqb, *out = work->v_out + i * model->nvb, P[9],
+           L[3] = { 0 };
+    memcpy(q, x[i].c, (size_t)model->dim * sizeof(double));
+    memcpy(out, v[i].c, (size_t)model->dim * sizeof(double));
     if (b->n == 0) continue;
     frame(b, &x[i], P);
     for (int j = 0; j < b->n; j++) { /* angular momentum: unit masses at B_j */
@@ -96,7 +98,7 @@ void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates
       perp_cross(x[i].B + 3 * j, v[i].B + 3 * j, spin);
       for (int k = 0; k < 3; k++) L[k] += spin[k];
     }
-    if (m->dim == 2) {
+    if (model->dim == 2) {
       const double turn = atan2(P[1], P[0]);
       q[2] += remainder(turn - q[2], 2 * M_PI); /* continuous */
       out[2] = L[2] / b->I[2];

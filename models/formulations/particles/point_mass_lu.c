@@ -45,12 +45,12 @@ struct perp_point_mass_lu {
 
 /* ---- pattern ---- */
 
-static int lu_joint_rows(const perp_model *m, int joint)
+static int lu_joint_rows(const perp_model *model, int joint)
 {
-  const perp_joint_kind kind = m->joint_def[joint].kind;
+  const perp_joint_kind kind = model->joint_def[joint].kind;
   if (kind == PERP_JOINT_DISTANCE) return 1;
-  if (kind == PERP_JOINT_CURVE) return m->dim - 1;
-  return kind == PERP_JOINT_HINGE && m->dim == 3 ? 5 : m->dim;
+  if (kind == PERP_JOINT_CURVE) return model->dim - 1;
+  return kind == PERP_JOINT_HINGE && model->dim == 3 ? 5 : model->dim;
 }
 
 static bool lu_share(const perp_joint_def *x, const perp_joint_def *y)
@@ -62,18 +62,18 @@ static bool lu_share(const perp_joint_def *x, const perp_joint_def *y)
 /* pairs of nodes with a body in common; edge NULL: counts only */
 static int lu_edges(const struct perp_point_mass_lu *lu, int *edge)
 {
-  const perp_model *m = lu->model;
+  const perp_model *model = lu->model;
   int n = 0;
-  for (int j = 0; j < m->n_joints; j++) {
-    const perp_joint_def *def = &m->joint_def[j];
-    const int own = lu->node[m->n_bodies + j];
+  for (int j = 0; j < model->n_joints; j++) {
+    const perp_joint_def *def = &model->joint_def[j];
+    const int own = lu->node[model->n_bodies + j];
     for (int k = -2; k < j; k++) {
       int other = -1;
       if (k < 0) {
         const int i = k == -2 ? def->a : def->b;
         if (i >= 0) other = lu->node[i];
-      } else if (lu_share(def, &m->joint_def[k])) {
-        other = lu->node[m->n_bodies + k];
+      } else if (lu_share(def, &model->joint_def[k])) {
+        other = lu->node[model->n_bodies + k];
       }
       if (other < 0) continue;
       if (edge != NULL) edge[2 * n] = own, edge[2 * n + 1] = other;
@@ -83,39 +83,39 @@ static int lu_edges(const struct perp_point_mass_lu *lu, int *edge)
   return n;
 }
 
-static void lu_layout_nodes(void *ws, perp_arena *a)
+static void lu_layout_nodes(void *ws, perp_arena *arena)
 {
   struct perp_point_mass_lu *lu = ws;
-  lu->node = PERP_CARVE(a, int, lu->model->n_bodies + lu->model->n_joints);
+  lu->node = PERP_CARVE(arena, int, lu->model->n_bodies + lu->model->n_joints);
 }
 
-static void lu_layout(void *ws, perp_arena *a)
+static void lu_layout(void *ws, perp_arena *arena)
 {
   struct perp_point_mass_lu *lu = ws;
-  lu->row = PERP_CARVE(a, row, lu->local.n);
-  lu->A = PERP_CARVE(a, double, perp_local_length(&lu->local));
-  lu->ds = PERP_CARVE(a, double, lu->local.n);
+  lu->row = PERP_CARVE(arena, row, lu->local.n);
+  lu->A = PERP_CARVE(arena, double, perp_local_length(&lu->local));
+  lu->ds = PERP_CARVE(arena, double, lu->local.n);
 }
 
 static perp_status lu_pattern(perp_ctx *ctx, struct perp_point_mass_lu *lu)
 {
-  const perp_model *m = lu->model;
-  int *size = calloc((size_t)(m->n_bodies + m->n_joints) + 1, sizeof *size), *edge = NULL;
+  const perp_model *model = lu->model;
+  int *size = calloc((size_t)(model->n_bodies + model->n_joints) + 1, sizeof *size), *edge = NULL;
   int nodes = 0;
-  for (int i = 0; size != NULL && i < m->n_bodies; i++) {
+  for (int i = 0; size != NULL && i < model->n_bodies; i++) {
     const int n = lu->body[i].n;
     lu->node[i] = n == 0 ? -1 : nodes;
     if (n > 0) size[nodes++] = n * (n + 1) / 2;
   }
-  for (int j = 0; size != NULL && j < m->n_joints; j++) {
-    lu->node[m->n_bodies + j] = nodes;
-    size[nodes++] = lu_joint_rows(m, j);
+  for (int j = 0; size != NULL && j < model->n_joints; j++) {
+    lu->node[model->n_bodies + j] = nodes;
+    size[nodes++] = lu_joint_rows(model, j);
   }
   const int n = size != NULL ? lu_edges(lu, NULL) : 0;
   if (size != NULL) edge = calloc(2 * (size_t)n + 1, sizeof *edge);
   perp_status status = PERP_ERR_NOMEM;
   if (edge == NULL) {
-    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the graph of %d joints", m->n_joints);
+    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the graph of %d joints", model->n_joints);
   } else {
     lu_edges(lu, edge);
     status = perp_local_create(ctx, nodes, size, n, edge, &lu->local);
@@ -125,21 +125,21 @@ static perp_status lu_pattern(perp_ctx *ctx, struct perp_point_mass_lu *lu)
   return status;
 }
 
-perp_status perp_point_mass_lu_open(perp_ctx *ctx, workspace *w)
+perp_status perp_point_mass_lu_open(perp_ctx *ctx, workspace *work)
 {
-  struct perp_point_mass_lu like = { .model = w->model, .body = w->body };
+  struct perp_point_mass_lu like = { .model = work->model, .body = work->body };
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "point-mass", &like, sizeof like, lu_layout_nodes, &ws));
-  struct perp_point_mass_lu *lu = w->lu = ws;
-  if (w->n_links == 0 && w->body[0].n == 0) return PERP_OK; /* particles: no constraint */
+  struct perp_point_mass_lu *lu = work->lu = ws;
+  if (work->n_links == 0 && work->body[0].n == 0) return PERP_OK; /* particles: no constraint */
   PERP_TRY(lu_pattern(ctx, lu));
   PERP_TRY(perp_arena_layout(ctx, &lu->arena, lu_layout, lu));
   return perp_local_lu_create(ctx, &lu->local, false, &lu->factors);
 }
 
-void perp_point_mass_lu_close(workspace *w)
+void perp_point_mass_lu_close(workspace *work)
 {
-  struct perp_point_mass_lu *lu = w->lu;
+  struct perp_point_mass_lu *lu = work->lu;
   if (lu == NULL) return;
   perp_local_lu_destroy(&lu->local, &lu->factors);
   perp_local_destroy(&lu->local);
@@ -150,16 +150,16 @@ void perp_point_mass_lu_close(workspace *w)
 /* ---- rows ---- */
 
 /* van Overveld and Barenbrug 1995, eq. 12: lengths and angles of the vectors of body i */
-static void lu_rigidity(const workspace *w, int i, row *r)
+static void lu_rigidity(const workspace *work, int i, row *r)
 {
-  const body *b = &w->body[i];
-  const double *x = w->x[i].B, *x1 = w->x1[i].B;
+  const body *b = &work->body[i];
+  const double *x = work->x[i].B, *x1 = work->x1[i].B;
   for (int j = 0; j < b->n; j++)
     for (int k = 0; k <= j; k++, r++) {
       const double scale = sqrt(b->gamma[j] * b->gamma[k]);
       *r = (row){ .body = { i, -1 }, .link = -1 };
       r->C = (perp_dot(3, x1 + 3 * j, x1 + 3 * k) - (j == k ? b->gamma[j] : 0)) / scale;
-      r->sum = w->rigid + 6 * i + (j == k ? j : 6 - j - k);
+      r->sum = work->rigid + 6 * i + (j == k ? j : 6 - j - k);
       for (int c = 0; c < 3; c++) {
         r->G[0].B[c + 3 * j] += x1[c + 3 * k] / scale;
         r->G[0].B[c + 3 * k] += x1[c + 3 * j] / scale;
@@ -170,7 +170,7 @@ static void lu_rigidity(const workspace *w, int i, row *r)
 }
 
 /* What a force d on body a and -d on body b of link k displaces. */
-static void lu_force(const workspace *w, const link *k, const double d[3], double scale, row *r)
+static void lu_force(const workspace *work, const link *k, const double d[3], double scale, row *r)
 {
   const int index[2] = { k->a, k->b };
   const double *const arm[2] = { k->ra, k->rb };
@@ -179,13 +179,13 @@ static void lu_force(const workspace *w, const link *k, const double d[3], doubl
     for (int c = 0; c < 3; c++) F[c] = side == 0 ? d[c] : -d[c];
     if (index[side] < 0) continue;
     perp_cross(arm[side], F, torque);
-    perp_point_mass_move(w, index[side], F, torque, scale, &r->W[side]);
+    perp_point_mass_move(work, index[side], F, torque, scale, &r->W[side]);
   }
 }
 
 /* The gradient of d . (p_b - p_a), with p_a at rho_a. */
-static void lu_gradient(const workspace *w, const link *k, const double rho_a[3], const double d[3],
-                        row *r)
+static void lu_gradient(const workspace *work, const link *k, const double rho_a[3],
+                        const double d[3], row *r)
 {
   const int index[2] = { k->a, k->b };
   const double *const rho[2] = { rho_a, k->rho_b };
@@ -193,19 +193,19 @@ static void lu_gradient(const workspace *w, const link *k, const double rho_a[3]
     for (int c = 0; c < 3 && index[side] >= 0; c++) {
       const double along = side == 0 ? -d[c] : d[c];
       r->G[side].c[c] += along;
-      for (int j = 0; j < w->body[index[side]].n; j++)
+      for (int j = 0; j < work->body[index[side]].n; j++)
         r->G[side].B[c + 3 * j] += rho[side][j] * along;
     }
 }
 
 /* d . (p_b - p_a) = C, with a force along d */
-static void lu_point(const workspace *w, int l, const double d[3], const double gap[3],
+static void lu_point(const workspace *work, int l, const double d[3], const double gap[3],
                      double scale, row *r)
 {
-  const link *k = &w->link[l];
+  const link *k = &work->link[l];
   r->C += perp_dot(3, d, gap);
-  lu_gradient(w, k, k->rho_a, d, r);
-  lu_force(w, k, d, scale, r);
+  lu_gradient(work, k, k->rho_a, d, r);
+  lu_force(work, k, d, scale, r);
   memcpy(r->d[l - r->link], d, sizeof r->d[0]);
 }
 
@@ -223,32 +223,32 @@ static void lu_across(const double t[3], double e[2][3])
   perp_cross(t, e[0], e[1]);
 }
 
-static void lu_curve(const workspace *w, int l, const double pb[3], double scale, row *r)
+static void lu_curve(const workspace *work, int l, const double pb[3], double scale, row *r)
 {
-  const link *k = &w->link[l];
+  const link *k = &work->link[l];
   double gap[3], t1[3], rho_a[3] = { 0 }, e[2][3] = { { -k->n[1], k->n[0], 0 } };
-  perp_point_mass_curve_gap(w, k, w->x1, pb, gap, t1);
-  for (int j = 0; k->a >= 0 && j < w->body[k->a].n; j++) { /* where p_b is in a */
+  perp_point_mass_curve_gap(work, k, work->x1, pb, gap, t1);
+  for (int j = 0; k->a >= 0 && j < work->body[k->a].n; j++) { /* where p_b is in a */
     double from[3];
-    for (int c = 0; c < 3; c++) from[c] = pb[c] - w->x1[k->a].c[c];
-    rho_a[j] = perp_dot(3, from, w->x1[k->a].B + 3 * j) / w->body[k->a].gamma[j];
+    for (int c = 0; c < 3; c++) from[c] = pb[c] - work->x1[k->a].c[c];
+    rho_a[j] = perp_dot(3, from, work->x1[k->a].B + 3 * j) / work->body[k->a].gamma[j];
   }
-  if (w->model->dim == 3) lu_across(k->n, e);
-  for (int i = 0; i < w->model->dim - 1; i++, r++) {
+  if (work->model->dim == 3) lu_across(k->n, e);
+  for (int i = 0; i < work->model->dim - 1; i++, r++) {
     double d[3];
     const double along = perp_dot(3, e[i], t1);
     for (int c = 0; c < 3; c++) d[c] = e[i][c] - along * t1[c]; /* the foot moves along t1 */
     r->link = l;
     r->C = perp_dot(3, e[i], gap);
-    lu_gradient(w, k, rho_a, d, r);
-    lu_force(w, k, e[i], scale, r);
+    lu_gradient(work, k, rho_a, d, r);
+    lu_force(work, k, e[i], scale, r);
     memcpy(r->d[0], e[i], sizeof e[i]);
   }
 }
 
-static void lu_hinge(const workspace *w, int l, double gap[2][3], double scale, row *r)
+static void lu_hinge(const workspace *work, int l, double gap[2][3], double scale, row *r)
 {
-  const link *k = &w->link[l];
+  const link *k = &work->link[l];
   double axis[3], e[2][3];
   for (int c = 0; c < 3; c++) axis[c] = k->a < 0 ? k[1].rb[c] - k->rb[c] : k[1].ra[c] - k->ra[c];
   const double size = sqrt(perp_dot(3, axis, axis));
@@ -257,44 +257,44 @@ static void lu_hinge(const workspace *w, int l, double gap[2][3], double scale, 
   for (int i = 0; i < 5; i++) r[i].link = l;
   for (int second = 0; second < 2; second++) {
     for (int i = 0; i < 2; i++)
-      lu_point(w, l + second, e[i], gap[second], scale, r + 2 * second + i);
-    lu_point(w, l + second, axis, gap[second], scale, r + 4);
+      lu_point(work, l + second, e[i], gap[second], scale, r + 2 * second + i);
+    lu_point(work, l + second, axis, gap[second], scale, r + 4);
   }
 }
 
 /* The rows of the joint whose first link is l. */
-static void lu_joint(const workspace *w, int l, double scale, row *r)
+static void lu_joint(const workspace *work, int l, double scale, row *r)
 {
-  const link *k = &w->link[l];
-  const int n = lu_joint_rows(w->model, k->joint);
+  const link *k = &work->link[l];
+  const int n = lu_joint_rows(work->model, k->joint);
   double gap[2][3], pa[3], pb[3];
   for (int i = 0; i < n; i++) r[i] = (row){ .body = { k->a, k->b }, .link = -1 };
-  if (perp_point_mass_released(w, k)) return;
+  if (perp_point_mass_released(work, k)) return;
   for (int second = 1; second >= 0; second--) {
     const link *x = k + (second == 1 && n == 5);
-    perp_point_mass_point(w, w->x1, x->a, x->rho_a, pa);
-    perp_point_mass_point(w, w->x1, x->b, x->rho_b, pb);
+    perp_point_mass_point(work, work->x1, x->a, x->rho_a, pa);
+    perp_point_mass_point(work, work->x1, x->b, x->rho_b, pb);
     for (int c = 0; c < 3; c++) gap[second][c] = pb[c] - pa[c];
   }
   if (k->curve != NULL) {
-    lu_curve(w, l, pb, scale, r);
+    lu_curve(work, l, pb, scale, r);
   } else if (n == 5) {
-    lu_hinge(w, l, gap, scale, r);
+    lu_hinge(work, l, gap, scale, r);
   } else if (k->distance) {
     double d[3];
     const double length = sqrt(perp_dot(3, gap[0], gap[0]));
     for (int c = 0; c < 3; c++) d[c] = gap[0][c] / length;
     r->link = l;
     r->C = length - k->length;
-    lu_gradient(w, k, k->rho_a, d, r);
-    lu_force(w, k, k->n, scale, r);
+    lu_gradient(work, k, k->rho_a, d, r);
+    lu_force(work, k, k->n, scale, r);
     memcpy(r->d[0], k->n, sizeof r->d[0]);
   } else {
     for (int i = 0; i < n; i++) {
       double d[3] = { 0 };
       d[i] = 1;
       r[i].link = l;
-      lu_point(w, l, d, gap[0], scale, r + i);
+      lu_point(work, l, d, gap[0], scale, r + i);
     }
   }
 }
@@ -302,19 +302,20 @@ static void lu_joint(const workspace *w, int l, double scale, row *r)
 /* ---- solution ---- */
 
 /* Rows at x1; returns the largest violation. */
-static double lu_rows(workspace *w, double scale)
+static double lu_rows(workspace *work, double scale)
 {
-  struct perp_point_mass_lu *lu = w->lu;
-  const perp_model *m = w->model;
+  struct perp_point_mass_lu *lu = work->lu;
+  const perp_model *model = work->model;
   double worst = 0;
-  for (int i = 0; i < m->n_bodies; i++)
-    if (lu->node[i] >= 0) lu_rigidity(w, i, lu->row + lu->local.first[lu->node[i]]);
-  for (int l = 0; l < w->n_links; l++)
-    if (!w->link[l].second)
-      lu_joint(w, l, scale, lu->row + lu->local.first[lu->node[m->n_bodies + w->link[l].joint]]);
+  for (int i = 0; i < model->n_bodies; i++)
+    if (lu->node[i] >= 0) lu_rigidity(work, i, lu->row + lu->local.first[lu->node[i]]);
+  for (int l = 0; l < work->n_links; l++)
+    if (!work->link[l].second)
+      lu_joint(work, l, scale,
+               lu->row + lu->local.first[lu->node[model->n_bodies + work->link[l].joint]]);
   for (int i = 0; i < lu->local.n; i++) {
     const row *r = &lu->row[i];
-    const double size = r->sum != NULL ? 1 : m->size;
+    const double size = r->sum != NULL ? 1 : model->size;
     if (!isfinite(r->C)) return (double)NAN;
     worst = fmax(worst, fabs(r->C) / size);
   }
@@ -331,26 +332,22 @@ static double lu_entry(const row *r, const row *s)
   return sum;
 }
 
-static void lu_matrix(struct perp_point_mass_lu *lu)
+perp_reason perp_point_mass_lu_solve(workspace *work, double scale, double *worst)
 {
-  const perp_local *p = &lu->local;
-  memset(lu->A, 0, perp_local_length(p) * sizeof *lu->A);
-  for (int J = 0; J < p->nodes; J++)
-    for (int k = p->ptr[J]; k < p->ptr[J + 1]; k++)
-      for (int j = p->first[J]; j < p->first[J] + p->size[J]; j++)
-        for (int i = p->first[p->near[k]]; i < p->first[p->near[k]] + p->size[p->near[k]]; i++)
-          lu->A[perp_local_place(p, i, j)] = lu_entry(&lu->row[i], &lu->row[j]);
-  for (int i = 0; i < p->n; i++) /* a released joint has no force */
-    if (lu->row[i].link < 0 && lu->row[i].sum == NULL) lu->A[perp_local_place(p, i, i)] = 1;
-}
-
-perp_reason perp_point_mass_lu_solve(workspace *w, double scale, double *worst)
-{
-  struct perp_point_mass_lu *lu = w->lu;
-  *worst = lu_rows(w, scale);
+  struct perp_point_mass_lu *lu = work->lu;
+  *worst = lu_rows(work, scale);
   if (isnan(*worst)) return PERP_NOT_FINITE;
-  if (*worst <= w->o.tol || lu->local.n == 0) return PERP_EXACT;
-  lu_matrix(lu);
+  if (*worst <= work->o.tol || lu->local.n == 0) return PERP_EXACT;
+  const perp_local *local = &lu->local;
+  memset(lu->A, 0, perp_local_length(local) * sizeof *lu->A);
+  for (int J = 0; J < local->nodes; J++)
+    for (int k = local->ptr[J]; k < local->ptr[J + 1]; k++)
+      for (int j = local->first[J]; j < local->first[J] + local->size[J]; j++)
+        for (int i = local->first[local->near[k]];
+             i < local->first[local->near[k]] + local->size[local->near[k]]; i++)
+          lu->A[perp_local_place(local, i, j)] = lu_entry(&lu->row[i], &lu->row[j]);
+  for (int i = 0; i < local->n; i++) /* a released joint has no force */
+    if (lu->row[i].link < 0 && lu->row[i].sum == NULL) lu->A[perp_local_place(local, i, i)] = 1;
   for (int i = 0; i < lu->local.n; i++) lu->ds[i] = -lu->row[i].C;
   if (!perp_local_factor(&lu->local, lu->A, &lu->factors)) return PERP_SINGULAR;
   perp_local_solve(&lu->local, lu->A, &lu->factors, lu->ds);
@@ -359,11 +356,12 @@ perp_reason perp_point_mass_lu_solve(workspace *w, double scale, double *worst)
     const double ds = lu->ds[i];
     for (int side = 0; side < 2; side++)
       for (int c = 0; c < 12 && r->body[side] >= 0; c++)
-        w->x1[r->body[side]].all[c] += ds * r->W[side].all[c];
+        work->x1[r->body[side]].all[c] += ds * r->W[side].all[c];
     if (r->sum != NULL) *r->sum += ds;
     for (int l = r->link;
-         l >= 0 && l < w->n_links && (l == r->link || w->link[l].second) && l < r->link + 2; l++)
-      for (int c = 0; c < 3; c++) w->link[l].F[c] += ds * r->d[l - r->link][c];
+         l >= 0 && l < work->n_links && (l == r->link || work->link[l].second) && l < r->link + 2;
+         l++)
+      for (int c = 0; c < 3; c++) work->link[l].F[c] += ds * r->d[l - r->link][c];
   }
   return PERP_EXACT;
 }

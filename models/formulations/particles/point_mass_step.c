@@ -63,68 +63,68 @@ static const perp_opt options[] = {
 /* ---- step ---- */
 
 /* free flight with external forces and the forces of the step before, into x1 */
-static void point_mass_fly(workspace *w, double h, double scale)
+static void point_mass_fly(workspace *work, double h, double scale)
 {
-  const perp_model *m = w->model;
-  perp_eval_forces(&w->e, m, w->grid.t, w->v_out, false, w->f);
-  for (int i = 0; i < m->n_bodies; i++) {
-    const double *f = w->f + i * m->nvb;
+  const perp_model *model = work->model;
+  perp_eval_forces(&work->e, model, work->grid.t, work->v_out, false, work->f);
+  for (int i = 0; i < model->n_bodies; i++) {
+    const double *f = work->f + i * model->nvb;
     double torque[3] = { 0 }, force[3] = { 0 };
-    memcpy(force, f, (size_t)m->dim * sizeof *f);
-    if (m->dim == 3)
-      perp_turn(3, w->e.pose[i].R, f + 3, torque);
+    memcpy(force, f, (size_t)model->dim * sizeof *f);
+    if (model->dim == 3)
+      perp_turn(3, work->e.pose[i].R, f + 3, torque);
     else
       torque[2] = f[2];
-    for (int k = 0; k < 12; k++) w->x1[i].all[k] = w->x[i].all[k] + h * w->w[i].all[k];
-    perp_point_mass_move(w, i, force, torque, scale, &w->x1[i]);
+    for (int k = 0; k < 12; k++) work->x1[i].all[k] = work->x[i].all[k] + h * work->w[i].all[k];
+    perp_point_mass_move(work, i, force, torque, scale, &work->x1[i]);
   }
-  memset(w->rigid, 0, 6 * (size_t)m->n_bodies * sizeof *w->rigid);
-  perp_point_mass_push(w, scale);
-  perp_point_mass_contacts_push(w, h, scale);
+  memset(work->rigid, 0, 6 * (size_t)model->n_bodies * sizeof *work->rigid);
+  perp_point_mass_push(work, scale);
+  perp_point_mass_contacts_push(work, h, scale);
 }
 
 /* x1 and the forces of the step from x */
-static perp_reason point_mass_solve(workspace *w, double h)
+static perp_reason point_mass_solve(workspace *work, double h)
 {
   /* the rates w belong to the middle of the step before: forces of t act until the middle of this
    * one */
-  const double scale = h * (w->h_last + h) / 2;
+  const double scale = h * (work->h_last + h) / 2;
   perp_reason reason = PERP_EXACT;
-  w->grid.count.rhs++;
+  work->grid.count.rhs++;
   double worst = 0;
   int sweep;
-  perp_point_mass_prepare(w);
-  perp_eval_poses(&w->e, w->model, w->grid.t, w->q_out);
-  w->status = perp_point_mass_contacts_find(w, h);
-  if (w->status != PERP_OK) return PERP_RUNNING;
-  point_mass_fly(w, h, scale);
-  for (sweep = 0; sweep < w->o.iterations; sweep++) {
-    if (w->lu != NULL) {
-      const perp_reason solved = perp_point_mass_lu_solve(w, scale, &worst);
+  perp_point_mass_prepare(work);
+  perp_eval_poses(&work->e, work->model, work->grid.t, work->q_out);
+  work->status = perp_point_mass_contacts_find(work, h);
+  if (work->status != PERP_OK) return PERP_RUNNING;
+  point_mass_fly(work, h, scale);
+  for (sweep = 0; sweep < work->o.iterations; sweep++) {
+    if (work->lu != NULL) {
+      const perp_reason solved = perp_point_mass_lu_solve(work, scale, &worst);
       if (solved < 0) return solved;
     } else {
-      worst = perp_point_mass_sweep(w, scale);
+      worst = perp_point_mass_sweep(work, scale);
     }
-    const double touching = perp_point_mass_contacts_sweep(w, scale);
+    const double touching = perp_point_mass_contacts_sweep(work, scale);
     if (isnan(worst) || isnan(touching)) return PERP_NOT_FINITE;
     worst = fmax(worst, touching);
-    w->grid.count.iterations++;
-    if (worst <= w->o.tol) {
+    work->grid.count.iterations++;
+    if (worst <= work->o.tol) {
       reason = PERP_CONVERGED;
       break;
     }
   }
-  perp_point_mass_contacts_count(w, reason, worst, sweep);
-  for (int i = 0; i < w->model->n_bodies; i++)
-    if (!perp_all_finite(12, w->x1[i].all)) return PERP_NOT_FINITE;
+  perp_point_mass_contacts_count(work, reason, worst, sweep);
+  for (int i = 0; i < work->model->n_bodies; i++)
+    if (!perp_all_finite(12, work->x1[i].all)) return PERP_NOT_FINITE;
   return reason;
 }
 
 /* Both forces of a hinge: the force on body b, and what of their torque is that of rows t_k .
  * axis_b. */
-static void point_mass_report_hinge(const workspace *w, const link *k, double *lambda)
+static void point_mass_report_hinge(const workspace *work, const link *k, double *lambda)
 {
-  const perp_joint *j = &w->model->joint[k->joint];
+  const perp_joint *joint = &work->model->joint[k->joint];
   double arm[3], off[3], torque[3];
   for (int i = 0; i < 3; i++) {
     arm[i] = (k->a < 0 ? k->rb[i] - k[1].rb[i] : k->ra[i] - k[1].ra[i]) / 2;
@@ -134,40 +134,41 @@ static void point_mass_report_hinge(const workspace *w, const link *k, double *l
   perp_cross(arm, off, torque);
   for (int s = 0; s < 2; s++) {
     double na[3], nb[3], d[3]; /* the row turns b about d */
-    perp_turn(3, w->e.pose[k->a].R, j->scalars[s].ua, na);
-    perp_turn(3, w->e.pose[k->b].R, j->scalars[s].ub, nb);
+    perp_turn(3, work->e.pose[k->a].R, joint->scalars[s].ua, na);
+    perp_turn(3, work->e.pose[k->b].R, joint->scalars[s].ub, nb);
     perp_cross(nb, na, d);
     lambda[3 + s] = perp_dot(3, torque, d) / perp_dot(3, d, d);
   }
 }
 
 /* forces of the links as multipliers of the rows, see model.h: forces on body b */
-static void point_mass_report(workspace *w)
+static void point_mass_report(workspace *work)
 {
-  for (int l = 0; l < w->n_links; l++) {
-    const link *k = &w->link[l];
-    double *lambda = w->lambda + w->model->pattern.cptr[k->joint];
-    const bool hinge = l + 1 < w->n_links && w->link[l + 1].second;
-    if (hinge) point_mass_report_hinge(w, k, lambda);
+  for (int l = 0; l < work->n_links; l++) {
+    const link *k = &work->link[l];
+    double *lambda = work->lambda + work->model->pattern.cptr[k->joint];
+    const bool hinge = l + 1 < work->n_links && work->link[l + 1].second;
+    if (hinge) point_mass_report_hinge(work, k, lambda);
     if (hinge || k->second) continue;
     if (k->distance)
       lambda[0] = -perp_dot(3, k->F, k->n);
     else
-      for (int i = 0; i < w->model->dim; i++) lambda[i] = -k->F[i];
+      for (int i = 0; i < work->model->dim; i++) lambda[i] = -k->F[i];
   }
 }
 
-static perp_reason point_mass_make_step(workspace *w, double h)
+static perp_reason point_mass_make_step(workspace *work, double h)
 {
-  const perp_model *m = w->model;
-  if (w->h_ahead != h) w->ahead = point_mass_solve(w, h);
-  const perp_reason reason = w->status == PERP_OK ? w->ahead : PERP_INVALID_STATE;
-  w->h_ahead = 0;
+  const perp_model *model = work->model;
+  if (work->h_ahead != h) work->ahead = point_mass_solve(work, h);
+  const perp_reason reason = work->status == PERP_OK ? work->ahead : PERP_INVALID_STATE;
+  work->h_ahead = 0;
   if (reason < 0) return reason;
   /* rates: mean of the step, and at its end by half a step of its acceleration */
-  const double mean = (w->h_last + h) / 2;
-  for (int i = 0; i < m->n_bodies; i++) {
-    double *x = w->x[i].all, *x1 = w->x1[i].all, *rate = w->w[i].all, *end = w->v[i].all;
+  const double mean = (work->h_last + h) / 2;
+  for (int i = 0; i < model->n_bodies; i++) {
+    double *x = work->x[i].all, *x1 = work->x1[i].all, *rate = work->w[i].all,
+           *end = work->v[i].all;
     for (int k = 0; k < 12; k++) {
       const double now = (x1[k] - x[k]) / h;
       end[k] = now + h / 2 * (now - rate[k]) / mean;
@@ -175,45 +176,47 @@ static perp_reason point_mass_make_step(workspace *w, double h)
       x[k] = x1[k];
     }
   }
-  if (w->reports) point_mass_report(w);
-  memcpy(w->rigid_out, w->rigid, 6 * (size_t)m->n_bodies * sizeof *w->rigid);
-  perp_point_mass_leave(w, w->x, w->v);
-  perp_point_mass_contacts_show(w, h);
-  w->h_last = h;
-  w->grid.t += h; /* the state that the next step starts from */
-  w->ahead = point_mass_solve(w, h);
-  w->grid.t -= h;
-  if (w->ahead < 0) return reason; /* the next step says so */
-  w->h_ahead = h;
+  if (work->reports) point_mass_report(work);
+  memcpy(work->rigid_out, work->rigid, 6 * (size_t)model->n_bodies * sizeof *work->rigid);
+  perp_point_mass_leave(work, work->x, work->v);
+  perp_point_mass_contacts_show(work, h);
+  work->h_last = h;
+  work->grid.t += h; /* the state that the next step starts from */
+  work->ahead = point_mass_solve(work, h);
+  work->grid.t -= h;
+  if (work->ahead < 0) return reason; /* the next step says so */
+  work->h_ahead = h;
   /* the mean of the rates before and after a rebound is none that the bodies ever had: those
    * before, to O(h) */
-  for (int i = 0; i < m->n_bodies; i++)
+  for (int i = 0; i < model->n_bodies; i++)
     for (int k = 0; k < 12; k++)
-      w->v[i].all[k] = w->impact ? w->w[i].all[k]
-                                 : (w->w[i].all[k] + (w->x1[i].all[k] - w->x[i].all[k]) / h) / 2;
-  perp_point_mass_leave(w, w->x, w->v);
+      work->v[i].all[k] = work->impact
+                              ? work->w[i].all[k]
+                              : (work->w[i].all[k] + (work->x1[i].all[k] - work->x[i].all[k]) / h) /
+                                    2;
+  perp_point_mass_leave(work, work->x, work->v);
   return reason;
 }
 
 /* ---- life ---- */
 
-static void point_mass_layout(void *ws, perp_arena *a)
+static void point_mass_layout(void *ws, perp_arena *arena)
 {
-  workspace *w = ws;
-  const perp_model *m = w->model;
-  perp_eval_layout(&w->e, m, a);
-  w->body = PERP_CARVE(a, body, m->n_bodies);
-  w->link = PERP_CARVE(a, link, 2 * m->n_joints);
-  w->x = PERP_CARVE(a, coordinates, m->n_bodies);
-  w->x1 = PERP_CARVE(a, coordinates, m->n_bodies);
-  w->w = PERP_CARVE(a, coordinates, m->n_bodies);
-  w->v = PERP_CARVE(a, coordinates, m->n_bodies);
-  w->moved = PERP_CARVE(a, coordinates, m->n_bodies);
-  w->reach = PERP_CARVE(a, double, m->n_bodies);
-  PERP_DOUBLES(a, m->nq, &w->q, &w->q_out);
-  PERP_DOUBLES(a, m->nv, &w->v_out, &w->f);
-  PERP_DOUBLES(a, m->m, &w->lambda);
-  PERP_DOUBLES(a, 6 * m->n_bodies, &w->rigid, &w->rigid_out);
+  workspace *work = ws;
+  const perp_model *model = work->model;
+  perp_eval_layout(&work->e, model, arena);
+  work->body = PERP_CARVE(arena, body, model->n_bodies);
+  work->link = PERP_CARVE(arena, link, 2 * model->n_joints);
+  work->x = PERP_CARVE(arena, coordinates, model->n_bodies);
+  work->x1 = PERP_CARVE(arena, coordinates, model->n_bodies);
+  work->w = PERP_CARVE(arena, coordinates, model->n_bodies);
+  work->v = PERP_CARVE(arena, coordinates, model->n_bodies);
+  work->moved = PERP_CARVE(arena, coordinates, model->n_bodies);
+  work->reach = PERP_CARVE(arena, double, model->n_bodies);
+  PERP_DOUBLES(arena, model->nq, &work->q, &work->q_out);
+  PERP_DOUBLES(arena, model->nv, &work->v_out, &work->f);
+  PERP_DOUBLES(arena, model->m, &work->lambda);
+  PERP_DOUBLES(arena, 6 * model->n_bodies, &work->rigid, &work->rigid_out);
 }
 
 static void point_mass_destroy(void *ws)
@@ -238,17 +241,17 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
                      "out, or use solve=sweeps",
                      like.o.rigidity != RIGIDITY ? "rigidity" : "order");
   PERP_TRY(perp_workspace_create(ctx, "point-mass", &like, sizeof like, point_mass_layout, ws));
-  workspace *w = *ws;
-  perp_eval_init(&w->e, model);
+  workspace *work = *ws;
+  perp_eval_init(&work->e, model);
   perp_status status = PERP_OK;
   for (int i = 0; i < model->n_bodies && status == PERP_OK; i++)
-    status = perp_point_mass_body(ctx, model, i, &w->body[i]);
-  if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
-  if (status == PERP_OK && w->o.solve == POINT_MASS_SIMULTANEOUS)
-    status = perp_point_mass_lu_open(ctx, w);
-  if (status == PERP_OK) status = perp_point_mass_contacts_open(ctx, w);
+    status = perp_point_mass_body(ctx, model, i, &work->body[i]);
+  if (status == PERP_OK) status = perp_point_mass_links(ctx, work);
+  if (status == PERP_OK && work->o.solve == POINT_MASS_SIMULTANEOUS)
+    status = perp_point_mass_lu_open(ctx, work);
+  if (status == PERP_OK) status = perp_point_mass_contacts_open(ctx, work);
   if (status != PERP_OK) {
-    point_mass_destroy(w);
+    point_mass_destroy(work);
     *ws = NULL;
   }
   return status;
@@ -257,80 +260,81 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
 static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                       const double *v)
 {
-  workspace *w = ws;
-  const perp_model *m = w->model;
-  memcpy(w->q, q, (size_t)m->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, m, w->q, v));
-  memcpy(w->q_out, w->q, (size_t)m->nq * sizeof *q);
-  memcpy(w->v_out, v, (size_t)m->nv * sizeof *v);
-  perp_point_mass_enter(w, w->q, v);
-  w->h_last = w->h_ahead = 0;
-  w->contacts[0].n = w->contacts[1].n = w->n_shown = 0;
-  w->count = (perp_contact_count){ 0 };
-  w->status = PERP_OK;
-  w->drift = 0;
-  w->step_s = w->collision_s = 0;
-  memset(w->lambda, 0, (size_t)m->m * sizeof *w->lambda);
-  memset(w->rigid_out, 0, 6 * (size_t)m->n_bodies * sizeof *w->rigid_out);
-  for (int l = 0; l < w->n_links; l++) memset(w->link[l].F, 0, sizeof w->link[l].F);
-  perp_time_grid_restart(&w->grid, t);
+  workspace *work = ws;
+  const perp_model *model = work->model;
+  memcpy(work->q, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, work->q, v));
+  memcpy(work->q_out, work->q, (size_t)model->nq * sizeof *q);
+  memcpy(work->v_out, v, (size_t)model->nv * sizeof *v);
+  perp_point_mass_enter(work, work->q, v);
+  work->h_last = work->h_ahead = 0;
+  work->contacts[0].n = work->contacts[1].n = work->n_shown = 0;
+  work->count = (perp_contact_count){ 0 };
+  work->status = PERP_OK;
+  work->drift = 0;
+  work->step_s = work->collision_s = 0;
+  memset(work->lambda, 0, (size_t)model->m * sizeof *work->lambda);
+  memset(work->rigid_out, 0, 6 * (size_t)model->n_bodies * sizeof *work->rigid_out);
+  for (int l = 0; l < work->n_links; l++) memset(work->link[l].F, 0, sizeof work->link[l].F);
+  perp_time_grid_restart(&work->grid, t);
   return PERP_OK;
 }
 
 static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
-  workspace *w = ws;
-  const double start = w->timing ? perp_clock_wall() : 0;
-  const double end = perp_time_grid_next(&w->grid, t_max);
-  w->ctx = ctx;
-  w->status = PERP_OK;
+  workspace *work = ws;
+  const double start = work->timing ? perp_clock_wall() : 0;
+  const double end = perp_time_grid_next(&work->grid, t_max);
+  work->ctx = ctx;
+  work->status = PERP_OK;
   info->reason = PERP_EXACT;
-  if (end > w->grid.t) {
-    info->reason = point_mass_make_step(w, end - w->grid.t);
+  if (end > work->grid.t) {
+    info->reason = point_mass_make_step(work, end - work->grid.t);
     if (info->reason > 0) {
-      perp_eval_at(&w->e, w->model, end, w->q_out);
-      w->drift = perp_worst(w->model->m, w->e.C);
-      perp_time_grid_accept(&w->grid, end);
+      perp_eval_at(&work->e, work->model, end, work->q_out);
+      work->drift = perp_worst(work->model->m, work->e.C);
+      perp_time_grid_accept(&work->grid, end);
     }
   }
-  if (w->timing) w->step_s += perp_clock_wall() - start;
-  if (w->status != PERP_OK) return w->status;
-  info->drift_pos_pre = w->drift;
-  info->n_contacts = w->n_shown;
-  info->contacts = w->n_shown > 0 ? w->shown : NULL;
-  info->impulse = w->n_shown > 0 ? w->shown_impulse : NULL;
-  info->lambda = w->reports ? w->lambda : NULL;
-  info->rigidity = w->rigid_out;
+  if (work->timing) work->step_s += perp_clock_wall() - start;
+  if (work->status != PERP_OK) return work->status;
+  info->drift_pos_pre = work->drift;
+  info->n_contacts = work->n_shown;
+  info->contacts = work->n_shown > 0 ? work->shown : NULL;
+  info->impulse = work->n_shown > 0 ? work->shown_impulse : NULL;
+  info->lambda = work->reports ? work->lambda : NULL;
+  info->rigidity = work->rigid_out;
   return PERP_OK;
 }
 
 static void point_mass_state(const void *ws, double *t, const double **q, const double **v)
 {
-  const workspace *w = ws;
-  *t = w->grid.t;
-  *q = w->q_out;
-  *v = w->v_out;
+  const workspace *work = ws;
+  *t = work->grid.t;
+  *q = work->q_out;
+  *v = work->v_out;
 }
 
 static void point_mass_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
-  const workspace *w = ws;
-  if (ode != NULL) *ode = w->grid.count;
+  const workspace *work = ws;
+  if (ode != NULL) *ode = work->grid.count;
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
 }
 
 static void point_mass_timing(void *ws, bool on, perp_times *times)
 {
-  workspace *w = ws;
+  workspace *work = ws;
   if (times != NULL)
-    *times = (perp_times){ .collision = w->collision_s, .integrate = w->step_s - w->collision_s };
-  w->timing = on;
+    *times = (perp_times){ .collision = work->collision_s,
+                           .integrate = work->step_s - work->collision_s };
+  work->timing = on;
 }
 
 static const perp_contact_count *point_mass_contacts(const void *ws)
 {
-  const workspace *w = ws;
-  return w->collision != NULL ? &w->count : NULL;
+  const workspace *work = ws;
+  return work->collision != NULL ? &work->count : NULL;
 }
 
 const perp_formulation_desc perp_formulation_point_mass = {

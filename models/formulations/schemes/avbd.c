@@ -92,20 +92,22 @@ static bool avbd_hard(const perp_scheme_row *row)
 /* Rows by body. */
 static void avbd_index(avbd *w)
 {
-  const perp_scheme *s = &w->s;
-  const int n = s->model->n_bodies;
+  const perp_scheme *scheme = &w->s;
+  const int n = scheme->model->n_bodies;
   memset(w->first, 0, (size_t)(n + 1) * sizeof *w->first);
-  for (int i = 0; i < s->n; i++)
+  for (int i = 0; i < scheme->n; i++)
     for (int side = 0; side < 2; side++)
-      if (s->row[i].body[side] >= 0) w->first[s->row[i].body[side] + 1]++;
+      if (scheme->row[i].body[side] >= 0) w->first[scheme->row[i].body[side] + 1]++;
   for (int b = 0; b < n; b++) w->first[b + 1] += w->first[b];
-  for (int i = s->n - 1; i >= 0;
+  for (int i = scheme->n - 1; i >= 0;
        i--) /* fills each from its end: first becomes the start again below */
     for (int side = 0; side < 2; side++)
-      if (s->row[i].body[side] >= 0) w->list[--w->first[s->row[i].body[side] + 1]] = 2 * i + side;
+      if (scheme->row[i].body[side] >= 0)
+        w->list[--w->first[scheme->row[i].body[side] + 1]] = 2 * i + side;
   /* first[b + 1] is now the start of b: move down, the end is the total */
   int total = 0;
-  for (int i = 0; i < s->n; i++) total += (s->row[i].body[0] >= 0) + (s->row[i].body[1] >= 0);
+  for (int i = 0; i < scheme->n; i++)
+    total += (scheme->row[i].body[0] >= 0) + (scheme->row[i].body[1] >= 0);
   for (int b = 0; b < n; b++) w->first[b] = w->first[b + 1];
   w->first[n] = total;
 }
@@ -113,12 +115,12 @@ static void avbd_index(avbd *w)
 /* Bias such that J u + bias = (C - alpha C_0) / h, at the state that u leads to. */
 static void avbd_rows(avbd *w, double t, double h)
 {
-  perp_scheme *s = &w->s;
-  for (int i = 0; i < s->model->nv; i++) s->f[i] = h * s->v1[i];
-  perp_model_retract(s->model, s->q, s->f, s->q1);
-  perp_scheme_refresh(s, t + h, h);
-  for (int i = 0; i < s->n; i++) {
-    perp_scheme_row *row = &s->row[i];
+  perp_scheme *scheme = &w->s;
+  for (int i = 0; i < scheme->model->nv; i++) scheme->f[i] = h * scheme->v1[i];
+  perp_model_retract(scheme->model, scheme->q, scheme->f, scheme->q1);
+  perp_scheme_refresh(scheme, t + h, h);
+  for (int i = 0; i < scheme->n; i++) {
+    perp_scheme_row *row = &scheme->row[i];
     const double left = row->start > 0 && row->kind != PERP_SCHEME_JOINT ? 0 : w->o.alpha;
     row->soft = row->own;
     if (row->kind == PERP_SCHEME_OWN)
@@ -128,16 +130,16 @@ static void avbd_rows(avbd *w, double t, double h)
     else if (row->kind == PERP_SCHEME_NORMAL)
       row->bias = (row->C - left * row->start) / h; /* the gap of the start */
     else
-      row->bias = (row->C - left * row->start) / h - perp_scheme_speed(s, row, s->v1);
+      row->bias = (row->C - left * row->start) / h - perp_scheme_speed(scheme, row, scheme->v1);
   }
 }
 
 /* Penalties and multipliers that the step before has left; the rows as they are at the start. */
 static void avbd_begin(avbd *w)
 {
-  perp_scheme *s = &w->s;
-  for (int i = 0; i < s->n; i++) {
-    perp_scheme_row *row = &s->row[i];
+  perp_scheme *scheme = &w->s;
+  for (int i = 0; i < scheme->n; i++) {
+    perp_scheme_row *row = &scheme->row[i];
     if (row->kind == PERP_SCHEME_OWN) row->start = row->given;
     row->k = !avbd_hard(row) ? 1 / row->own
              : row->A > 0    ? fmax(w->o.gamma * row->k, w->o.k_start / row->A)
@@ -147,32 +149,11 @@ static void avbd_begin(avbd *w)
 }
 
 /* p - k w of a row, within its bounds */
-static double avbd_force(const perp_scheme *s, const perp_scheme_row *row)
+static double avbd_force(const perp_scheme *scheme, const perp_scheme_row *row)
 {
-  const double w = perp_scheme_speed(s, row, s->v1) + row->bias;
+  const double w = perp_scheme_speed(scheme, row, scheme->v1) + row->bias;
   const double p = (avbd_hard(row) ? row->p : 0) - row->k * w;
   return fmin(fmax(p, row->lo), row->hi);
-}
-
-/* The bounds of friction, by the multiplier of the normal row: of what would leave its disk the
- * share of each tangent, of what is inside the way to the circle. */
-static void avbd_disk(perp_scheme *s, perp_scheme_contact *c)
-{
-  const int n = c->row;
-  double p[2] = { 0, 0 };
-  const double bound = c->mu * s->row[n].p;
-  for (int k = 1; k < s->model->dim; k++) {
-    const perp_scheme_row *row = &s->row[n + k];
-    p[k - 1] = row->p - row->k * (perp_scheme_speed(s, row, s->v1) + row->bias);
-  }
-  const double size = hypot(p[0], p[1]);
-  c->slides = size > bound;
-  for (int k = 1; k < s->model->dim; k++) {
-    const double most = c->slides ? fabs(p[k - 1]) * bound / size
-                                  : sqrt((bound - p[2 - k]) * (bound + p[2 - k]));
-    s->row[n + k].hi = most;
-    s->row[n + k].lo = -most;
-  }
 }
 
 /* ---- primal and dual ----
@@ -181,19 +162,19 @@ static void avbd_disk(perp_scheme *s, perp_scheme_contact *c)
 /* One body to the least of its part, all others held. */
 static void avbd_body(avbd *w, int b)
 {
-  const perp_scheme *s = &w->s;
-  const perp_blocks *B = &s->e.blocks;
-  const int n = s->model->nvb;
-  double H[36], g[6], *u = s->v1 + n * b;
-  const double *M = B->M + B->mptr[b];
+  const perp_scheme *scheme = &w->s;
+  const perp_blocks *blocks = &scheme->e.blocks;
+  const int n = scheme->model->nvb;
+  double H[36], g[6], *u = scheme->v1 + n * b;
+  const double *M = blocks->M + blocks->mptr[b];
   memcpy(H, M, (size_t)(n * n) * sizeof *H);
   for (int i = 0; i < n; i++) {
     g[i] = 0;
     for (int j = 0; j < n; j++) g[i] -= M[i + n * j] * (u[j] - w->y[n * b + j]);
   }
   for (int l = w->first[b]; l < w->first[b + 1]; l++) {
-    const perp_scheme_row *row = &s->row[w->list[l] / 2];
-    const double *J = row->J[w->list[l] % 2], p = avbd_force(s, row);
+    const perp_scheme_row *row = &scheme->row[w->list[l] / 2];
+    const double *J = row->J[w->list[l] % 2], p = avbd_force(scheme, row);
     for (int i = 0; i < n; i++) {
       g[i] += J[i] * p;
       /* a row that is open and has no multiplier does not press: without its penalty the body is
@@ -208,23 +189,25 @@ static void avbd_body(avbd *w, int b)
 }
 
 /* |C - alpha C_0| of a row in units of the size of the model, or rad */
-static double avbd_error(const perp_scheme *s, const perp_scheme_row *row, double h)
+static double avbd_error(const perp_scheme *scheme, const perp_scheme_row *row, double h)
 {
   double line = 0;
   for (int side = 0; side < 2; side++)
-    for (int i = 0; i < s->model->dim && row->body[side] >= 0; i++) line += fabs(row->J[side][i]);
-  const double C = h * fabs(perp_scheme_speed(s, row, s->v1) + row->bias);
-  return line > 0 ? C / s->model->size : C;
+    for (int i = 0; i < scheme->model->dim && row->body[side] >= 0; i++)
+      line += fabs(row->J[side][i]);
+  const double C = h * fabs(perp_scheme_speed(scheme, row, scheme->v1) + row->bias);
+  return line > 0 ? C / scheme->model->size : C;
 }
 
 static void avbd_dual(avbd *w, double h)
 {
-  perp_scheme *s = &w->s;
-  for (int i = 0; i < s->n; i++) {
-    perp_scheme_row *row = &s->row[i];
-    const double p = avbd_force(s, row);
+  perp_scheme *scheme = &w->s;
+  for (int i = 0; i < scheme->n; i++) {
+    perp_scheme_row *row = &scheme->row[i];
+    const double p = avbd_force(scheme, row);
     if (avbd_hard(row) && row->A > 0 && p > row->lo && p < row->hi)
-      row->k = fmin(row->k + w->o.growth / row->A * avbd_error(s, row, h), w->o.k_most / row->A);
+      row->k = fmin(row->k + w->o.growth / row->A * avbd_error(scheme, row, h),
+                    w->o.k_most / row->A);
     row->p = p;
   }
 }
@@ -232,10 +215,10 @@ static void avbd_dual(avbd *w, double h)
 /* ---- a step ----
  * */
 
-static void avbd_layout_rows(void *ws, perp_arena *a)
+static void avbd_layout_rows(void *ws, perp_arena *arena)
 {
   avbd *w = ws;
-  w->list = PERP_CARVE(a, int, 2 * (size_t)w->cap);
+  w->list = PERP_CARVE(arena, int, 2 * (size_t)w->cap);
 }
 
 static bool avbd_reserve(avbd *w, int n)
@@ -247,39 +230,58 @@ static bool avbd_reserve(avbd *w, int n)
   return w->s.status == PERP_OK;
 }
 
-static perp_reason avbd_step(perp_scheme *s, double t, double h)
+static perp_reason avbd_step(perp_scheme *scheme, double t, double h)
 {
-  avbd *w = (avbd *)s;
-  if (!perp_scheme_begin(s, t, h, h) || !avbd_reserve(w, s->n)) return PERP_NOT_FINITE;
-  perp_scheme_forces(s, t, h);
-  memcpy(w->y, s->v1, (size_t)s->model->nv * sizeof *w->y);
+  avbd *w = (avbd *)scheme;
+  if (!perp_scheme_begin(scheme, t, h, h) || !avbd_reserve(w, scheme->n)) return PERP_NOT_FINITE;
+  perp_scheme_forces(scheme, t, h);
+  memcpy(w->y, scheme->v1, (size_t)scheme->model->nv * sizeof *w->y);
   avbd_begin(w);
   avbd_index(w);
-  for (int sweep = 0; sweep < w->o.iterations && s->n > 0; sweep++) {
+  for (int sweep = 0; sweep < w->o.iterations && scheme->n > 0; sweep++) {
     avbd_rows(w, t, h);
-    for (int i = 0; i < s->n_contacts; i++) avbd_disk(s, &s->contact[i]);
-    for (int b = 0; b < s->model->n_bodies; b++) avbd_body(w, b);
+    for (int i = 0; i < scheme->n_contacts; i++) {
+      /* The bounds of friction, by the multiplier of the normal row: of what would leave its disk
+       * the share of each tangent, of what is inside the way to the circle. */
+      perp_scheme_contact *contact = &scheme->contact[i];
+      const int n = contact->row;
+      double p[2] = { 0, 0 };
+      const double bound = contact->mu * scheme->row[n].p;
+      for (int k = 1; k < scheme->model->dim; k++) {
+        const perp_scheme_row *row = &scheme->row[n + k];
+        p[k - 1] = row->p - row->k * (perp_scheme_speed(scheme, row, scheme->v1) + row->bias);
+      }
+      const double size = hypot(p[0], p[1]);
+      contact->slides = size > bound;
+      for (int k = 1; k < scheme->model->dim; k++) {
+        const double most = contact->slides ? fabs(p[k - 1]) * bound / size
+                                            : sqrt((bound - p[2 - k]) * (bound + p[2 - k]));
+        scheme->row[n + k].hi = most;
+        scheme->row[n + k].lo = -most;
+      }
+    }
+    for (int b = 0; b < scheme->model->n_bodies; b++) avbd_body(w, b);
     avbd_dual(w, h);
-    if (!perp_all_finite(s->model->nv, s->v1)) return PERP_NOT_FINITE;
-    s->count.iterations++;
+    if (!perp_all_finite(scheme->model->nv, scheme->v1)) return PERP_NOT_FINITE;
+    scheme->count.iterations++;
   }
-  memcpy(s->q1, s->q, (size_t)s->model->nq * sizeof *s->q1);
-  perp_scheme_move(s, h, s->v1);
-  perp_scheme_sum(s);
-  perp_scheme_remember(s, h, h);
-  perp_scheme_counted(s);
+  memcpy(scheme->q1, scheme->q, (size_t)scheme->model->nq * sizeof *scheme->q1);
+  perp_scheme_move(scheme, h, scheme->v1);
+  perp_scheme_sum(scheme);
+  perp_scheme_remember(scheme, h, h);
+  perp_scheme_counted(scheme);
   return PERP_EXACT;
 }
 
 /* ---- life ----
  * */
 
-static void avbd_layout(void *ws, perp_arena *a)
+static void avbd_layout(void *ws, perp_arena *arena)
 {
   avbd *w = ws;
-  perp_scheme_layout(w, a);
-  w->y = PERP_CARVE(a, double, w->s.model->nv);
-  w->first = PERP_CARVE(a, int, w->s.model->n_bodies + 1);
+  perp_scheme_layout(w, arena);
+  w->y = PERP_CARVE(arena, double, w->s.model->nv);
+  w->first = PERP_CARVE(arena, int, w->s.model->n_bodies + 1);
 }
 
 static void avbd_destroy(void *ws)

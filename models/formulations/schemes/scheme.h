@@ -137,7 +137,7 @@ typedef struct perp_scheme {
 
 /* The memory of ws, a perp_scheme or what begins with one: a perp_layout_fn, whole where a scheme
  * has nothing of its own. */
-void perp_scheme_layout(void *ws, perp_arena *a);
+void perp_scheme_layout(void *ws, perp_arena *arena);
 /* A workspace like *like (size bytes, which begin with a perp_scheme whose step is set), its
  * options those of the formulation.  layout calls perp_scheme_layout.  PERP_ERR_UNSUPPORTED:
  * joints of more than two bodies.  Allocates; later only where there are more contacts than ever.
@@ -164,54 +164,55 @@ void perp_scheme_observe(void *ws, perp_contact_observer *observer, void *user);
  * */
 
 /* Contacts and rows of a step that begins at t in q with v; q1 = q, v1 = v; guesses are there,
- * scaled to impulses of a substep `part`.  False: s->status says why, or the state is not finite.
+ * scaled to impulses of a substep `part`.  False: scheme->status says why, or the state is not
+ * finite.
  * */
-bool perp_scheme_begin(perp_scheme *s, double t, double h, double part);
+bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part);
 /* The rows of joints and drives at (t, q1), those of contacts with the bodies turned to there; h:
  * of the substep to come. Impulses stay. */
-void perp_scheme_refresh(perp_scheme *s, double t, double h);
+void perp_scheme_refresh(perp_scheme *scheme, double t, double h);
 /* What is left of the step for the next one: impulses, forces of joints and drives.  h: the whole
  * step, part: the last substep. */
-void perp_scheme_remember(perp_scheme *s, double h, double part);
+void perp_scheme_remember(perp_scheme *scheme, double h, double part);
 
 /* Memory for n contacts; what is remembered stays. */
-perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n);
+perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n);
 
 /* ---- parts of a step: scheme_common.c ----
  * */
 
-/* v1 += h M^-1 f(t, q1, v1), q1 those of s->e; the gyroscopic torque by the implicit midpoint rule
- * (perp_gyro_implicit). */
-void perp_scheme_forces(perp_scheme *s, double t, double h);
+/* v1 += h M^-1 f(t, q1, v1), q1 those of scheme->e; the gyroscopic torque by the implicit midpoint
+ * rule (perp_gyro_implicit). */
+void perp_scheme_forces(perp_scheme *scheme, double t, double h);
 /* q1 = q1 [+] h u; gaps of contacts change with it. */
-void perp_scheme_move(perp_scheme *s, double h, const double *u);
+void perp_scheme_move(perp_scheme *scheme, double h, const double *u);
 
 /* What a scheme adds to J v of a rigid row that is off by C (contacts and limits: C <= 0), m/s. */
 typedef double perp_scheme_feedback(const perp_scheme *s, const perp_scheme_row *row, double h);
 /* bias and soft of all rows in a (sub)step h: rigid ones given + feedback (NULL: 0); contacts and
  * limits that are open may close, C / h.  bounce: what has approached faster than the threshold,
  * and closes with v1, leaves at e times that. */
-void perp_scheme_bias(perp_scheme *s, double h, perp_scheme_feedback *feedback, bool bounce);
+void perp_scheme_bias(perp_scheme *scheme, double h, perp_scheme_feedback *feedback, bool bounce);
 /* v += M^-1 J' p of all rows. */
-void perp_scheme_warm(perp_scheme *s, double *v);
+void perp_scheme_warm(perp_scheme *scheme, double *v);
 /* One sweep over all rows: drives, joints, contacts; of each pair of shapes the normal rows of its
  * contacts, then their friction by the normal impulse of this sweep, as the solvers of Box2D-Lite,
  * solver2d and Box2D v3 do. */
-void perp_scheme_sweep(perp_scheme *s, double *v);
+void perp_scheme_sweep(perp_scheme *scheme, double *v);
 /* Restitution once, at the end: contacts and limits that approached faster than the threshold
  * before the step, and pressed in it, part at e times that speed.  v [nv]. */
-void perp_scheme_bounce(perp_scheme *s, double *v);
+void perp_scheme_bounce(perp_scheme *scheme, double *v);
 /* total += p of all rows: a substep is done. */
-void perp_scheme_sum(perp_scheme *s);
+void perp_scheme_sum(perp_scheme *scheme);
 
 /* The step made the sweeps that were asked for, on its rows. */
-void perp_scheme_counted(perp_scheme *s);
+void perp_scheme_counted(perp_scheme *scheme);
 
 /* J v of a row, and v += M^-1 J' p. */
-PERP_INLINE double perp_scheme_speed(const perp_scheme *s, const perp_scheme_row *row,
+PERP_INLINE double perp_scheme_speed(const perp_scheme *scheme, const perp_scheme_row *row,
                                      const double *v)
 {
-  const int n = s->model->nvb;
+  const int n = scheme->model->nvb;
   double sum = 0;
   for (int side = 0; side < 2; side++) {
     if (row->body[side] < 0) continue;
@@ -220,10 +221,10 @@ PERP_INLINE double perp_scheme_speed(const perp_scheme *s, const perp_scheme_row
   }
   return sum;
 }
-PERP_INLINE void perp_scheme_push(const perp_scheme *s, const perp_scheme_row *row, double p,
+PERP_INLINE void perp_scheme_push(const perp_scheme *scheme, const perp_scheme_row *row, double p,
                                   double *v)
 {
-  const int n = s->model->nvb;
+  const int n = scheme->model->nvb;
   for (int side = 0; side < 2; side++) {
     if (row->body[side] < 0) continue;
     double *vb = v + (size_t)n * (size_t)row->body[side];

@@ -18,33 +18,34 @@ static const double SLIDES = 0.2;
 /* ---- memory ----
  * */
 
-static int scheme_fixed(const perp_scheme *s)
+static int scheme_fixed(const perp_scheme *scheme)
 {
-  return SLOTS * s->model->n_drives + s->model->m;
+  return SLOTS * scheme->model->n_drives + scheme->model->m;
 }
 
-static void scheme_layout_grown(void *ws, perp_arena *a)
+static void scheme_layout_grown(void *ws, perp_arena *arena)
 {
-  perp_scheme *s = ws;
-  const int rows = scheme_fixed(s) + s->model->dim * s->cap;
-  s->row = PERP_CARVE(a, perp_scheme_row, rows);
-  s->slot = PERP_CARVE(a, int, scheme_fixed(s));
-  s->contact = PERP_CARVE(a, perp_scheme_contact, s->cap);
-  s->memory = PERP_CARVE(a, perp_scheme_memory, s->cap);
-  s->next = PERP_CARVE(a, perp_scheme_memory, s->cap);
-  s->impulse = PERP_CARVE(a, double, 3 * (size_t)s->cap);
+  perp_scheme *scheme = ws;
+  const int rows = scheme_fixed(scheme) + scheme->model->dim * scheme->cap;
+  scheme->row = PERP_CARVE(arena, perp_scheme_row, rows);
+  scheme->slot = PERP_CARVE(arena, int, scheme_fixed(scheme));
+  scheme->contact = PERP_CARVE(arena, perp_scheme_contact, scheme->cap);
+  scheme->memory = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
+  scheme->next = PERP_CARVE(arena, perp_scheme_memory, scheme->cap);
+  scheme->impulse = PERP_CARVE(arena, double, 3 * (size_t)scheme->cap);
 }
 
-perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n)
+perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *scheme, int n)
 {
-  if (n <= s->cap && s->row != NULL) return PERP_OK;
-  perp_arena old = s->grown;
-  const perp_scheme_memory *memory = s->memory;
-  s->grown = (perp_arena){ 0 };
-  s->cap = n + n / 2 + 16;
-  const perp_status status = perp_arena_layout(ctx, &s->grown, scheme_layout_grown, s);
-  if (status != PERP_OK) s->cap = s->n_memory = 0, s->row = NULL;
-  if (s->n_memory > 0) memcpy(s->memory, memory, (size_t)s->n_memory * sizeof *memory);
+  if (n <= scheme->cap && scheme->row != NULL) return PERP_OK;
+  perp_arena old = scheme->grown;
+  const perp_scheme_memory *memory = scheme->memory;
+  scheme->grown = (perp_arena){ 0 };
+  scheme->cap = n + n / 2 + 16;
+  const perp_status status = perp_arena_layout(ctx, &scheme->grown, scheme_layout_grown, scheme);
+  if (status != PERP_OK) scheme->cap = scheme->n_memory = 0, scheme->row = NULL;
+  if (scheme->n_memory > 0)
+    memcpy(scheme->memory, memory, (size_t)scheme->n_memory * sizeof *memory);
   perp_arena_free(&old);
   return status;
 }
@@ -53,21 +54,21 @@ perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n)
  * */
 
 /* W and A from J */
-static void scheme_masses(const perp_scheme *s, perp_scheme_row *row)
+static void scheme_masses(const perp_scheme *scheme, perp_scheme_row *row)
 {
-  const int dim = s->model->dim;
+  const int dim = scheme->model->dim;
   row->A = 0;
   for (int side = 0; side < 2; side++) {
     double *W = row->W[side];
     const double *J = row->J[side];
     if (row->body[side] < 0) continue;
-    const perp_inertia *in = &s->model->inertia[row->body[side]];
+    const perp_inertia *in = &scheme->model->inertia[row->body[side]];
     for (int i = 0; i < dim; i++) W[i] = J[i] / in->mass;
     if (dim == 3)
       perp_sym_mul(in->Iinv, J + 3, W + 3);
     else
       W[2] = J[2] * in->Iinv[8];
-    for (int i = 0; i < s->model->nvb; i++) row->A += J[i] * W[i];
+    for (int i = 0; i < scheme->model->nvb; i++) row->A += J[i] * W[i];
   }
 }
 
@@ -80,13 +81,13 @@ static double scheme_clamp(const perp_scheme_row *row, double p)
  * */
 
 /* bias and softness of a motor or servo in a step h that begins at t, x its coordinate */
-static void scheme_motor(const perp_scheme *s, int i, double t, double h, double x,
+static void scheme_motor(const perp_scheme *scheme, int i, double t, double h, double x,
                          perp_scheme_row *row)
 {
-  const perp_drive_def *def = &s->model->drive_def[i];
+  const perp_drive_def *def = &scheme->model->drive_def[i];
   const double k = def->stiffness, d = def->damping;
   double velocity;
-  const double error = perp_drive_error(s->model, &s->e, i, x, t + h, &velocity);
+  const double error = perp_drive_error(scheme->model, &scheme->e, i, x, t + h, &velocity);
   row->C = 0;
   row->given = -velocity;
   if (k > 0 || d > 0) {
@@ -98,10 +99,10 @@ static void scheme_motor(const perp_scheme *s, int i, double t, double h, double
 }
 
 /* The row of a slot, sign and all; false: there is none. */
-static bool scheme_drive(const perp_scheme *s, int i, int slot, double t, double h,
+static bool scheme_drive(const perp_scheme *scheme, int i, int slot, double t, double h,
                          perp_scheme_row *row)
 {
-  const perp_model *model = s->model;
+  const perp_model *model = scheme->model;
   const perp_drive_def *def = &model->drive_def[i];
   const bool locked = def->lower == def->upper;
   if (slot == MOTOR && !(def->max_force > 0)) return false;
@@ -110,11 +111,11 @@ static bool scheme_drive(const perp_scheme *s, int i, int slot, double t, double
   row->body[0] = model->drive[i].a;
   row->body[1] = model->drive[i].b;
   memset(row->J, 0, sizeof row->J);
-  const double x = perp_drive_row(model, &s->e, i, row->J[0], row->J[1]);
+  const double x = perp_drive_row(model, &scheme->e, i, row->J[0], row->J[1]);
   row->own = row->given = 0;
   if (slot == MOTOR) {
     row->kind = PERP_SCHEME_OWN;
-    scheme_motor(s, i, t, h, x, row);
+    scheme_motor(scheme, i, t, h, x, row);
   } else {
     row->kind = locked ? PERP_SCHEME_JOINT : PERP_SCHEME_LIMIT;
     row->C = slot == LOWER ? x - def->lower : def->upper - x;
@@ -124,7 +125,7 @@ static bool scheme_drive(const perp_scheme *s, int i, int slot, double t, double
   }
   for (int side = 0; side < 2 && slot == UPPER; side++)
     for (int k = 0; k < model->nvb; k++) row->J[side][k] = -row->J[side][k];
-  scheme_masses(s, row);
+  scheme_masses(scheme, row);
   return true;
 }
 
@@ -132,20 +133,21 @@ static bool scheme_drive(const perp_scheme *s, int i, int slot, double t, double
  * */
 
 /* Row k of joint i from the evaluation. */
-static void scheme_joint(const perp_scheme *s, int i, int k, double h, perp_scheme_row *row)
+static void scheme_joint(const perp_scheme *scheme, int i, int k, double h, perp_scheme_row *row)
 {
-  const perp_model *model = s->model;
-  const perp_blocks *B = &s->e.blocks;
-  const int rows = B->cptr[i + 1] - B->cptr[i], m = B->cptr[i] + k;
+  const perp_model *model = scheme->model;
+  const perp_blocks *blocks = &scheme->e.blocks;
+  const int rows = blocks->cptr[i + 1] - blocks->cptr[i], m = blocks->cptr[i] + k;
   row->body[0] = row->body[1] = PERP_WORLD;
   memset(row->J, 0, sizeof row->J);
-  for (int q = B->jptr[i], side = 0; q < B->jptr[i + 1]; q++, side++) {
-    row->body[side] = B->jblk[q];
-    for (int l = 0; l < model->nvb; l++) row->J[side][l] = B->J[B->joff[q] + k + l * rows];
+  for (int q = blocks->jptr[i], side = 0; q < blocks->jptr[i + 1]; q++, side++) {
+    row->body[side] = blocks->jblk[q];
+    for (int l = 0; l < model->nvb; l++)
+      row->J[side][l] = blocks->J[blocks->joff[q] + k + l * rows];
   }
   row->kind = PERP_SCHEME_JOINT;
-  row->C = s->e.C[m];
-  row->given = model->driven ? s->Ct[m] : 0;
+  row->C = scheme->e.C[m];
+  row->given = model->driven ? scheme->Ct[m] : 0;
   row->own = model->soft.softness[m];
   row->lo = -HUGE_VAL;
   row->hi = HUGE_VAL;
@@ -155,31 +157,31 @@ static void scheme_joint(const perp_scheme *s, int i, int k, double h, perp_sche
     row->own = 1 / (h * k_h) + model->soft.softness[m];
     row->given = model->soft.stiffness[m] * row->C / k_h;
   }
-  scheme_masses(s, row);
+  scheme_masses(scheme, row);
 }
 
 /* ---- contacts ----
  * */
 
-/* J of a direction d of a contact, for the bodies as they are turned in s->e. */
-static void scheme_direction(const perp_scheme *s, const perp_scheme_contact *c, const double d[3],
-                             perp_scheme_row *row)
+/* J of a direction d of a contact, for the bodies as they are turned in scheme->e. */
+static void scheme_direction(const perp_scheme *scheme, const perp_scheme_contact *contact,
+                             const double d[3], perp_scheme_row *row)
 {
-  const int dim = s->model->dim;
+  const int dim = scheme->model->dim;
   for (int side = 0; side < 2; side++) {
     const double sign = side == 0 ? -1 : 1;
     double turn[3], *J = row->J[side];
     if (row->body[side] < 0) continue;
-    perp_cross(c->r[side], d, turn);
+    perp_cross(contact->r[side], d, turn);
     for (int i = 0; i < dim; i++) J[i] = sign * d[i];
     if (dim == 2) {
       J[2] = sign * turn[2];
       continue;
     }
-    perp_turn_back(3, s->e.pose[row->body[side]].R, turn, J + 3);
+    perp_turn_back(3, scheme->e.pose[row->body[side]].R, turn, J + 3);
     for (int i = 3; i < 6; i++) J[i] *= sign;
   }
-  scheme_masses(s, row);
+  scheme_masses(scheme, row);
 }
 
 /* t1 across n and, where there is any, along u; t2 = n x t1 */
@@ -204,17 +206,17 @@ static void scheme_tangents(int dim, const double n[3], const double u[3], doubl
 }
 
 /* u = velocity of b less that of a */
-static void scheme_velocity(const perp_scheme *s, const perp_contact *x,
+static void scheme_velocity(const perp_scheme *scheme, const perp_contact *x,
                             const perp_scheme_contact *c, const double *v, double u[3])
 {
-  const int dim = s->model->dim;
+  const int dim = scheme->model->dim;
   u[0] = u[1] = u[2] = 0;
   for (int side = 0; side < 2; side++) {
     if (x->body[side] < 0) continue;
-    const double *vb = v + (size_t)s->model->nvb * (size_t)x->body[side];
+    const double *vb = v + (size_t)scheme->model->nvb * (size_t)x->body[side];
     double w[3] = { 0 }, turn[3];
     if (dim == 3)
-      perp_turn(3, s->e.pose[x->body[side]].R, vb + 3, w);
+      perp_turn(3, scheme->e.pose[x->body[side]].R, vb + 3, w);
     else
       w[2] = vb[2];
     perp_cross(w, c->r[side], turn);
@@ -222,40 +224,42 @@ static void scheme_velocity(const perp_scheme *s, const perp_contact *x,
   }
 }
 
-static const perp_scheme_memory *scheme_recall(const perp_scheme *s, uint64_t id, int *at)
+static const perp_scheme_memory *scheme_recall(const perp_scheme *scheme, uint64_t id, int *at)
 {
-  while (*at < s->n_memory && s->memory[*at].id < id) ++*at;
-  return *at < s->n_memory && s->memory[*at].id == id ? &s->memory[*at] : NULL;
+  while (*at < scheme->n_memory && scheme->memory[*at].id < id) ++*at;
+  return *at < scheme->n_memory && scheme->memory[*at].id == id ? &scheme->memory[*at] : NULL;
 }
 
-static void scheme_contact(perp_scheme *s, int i, double t_end, double scale,
+static void scheme_contact(perp_scheme *scheme, int i, double t_end, double scale,
                            const perp_scheme_memory *before)
 {
-  const int dim = s->model->dim;
-  const perp_contact *x = &s->found[i];
-  perp_scheme_contact *c = &s->contact[i];
+  const int dim = scheme->model->dim;
+  const perp_contact *x = &scheme->found[i];
+  perp_scheme_contact *c = &scheme->contact[i];
   double middle[3], u[3], belt[3] = { 0 };
   perp_contact_middle(x, middle);
-  c->row = s->n;
+  c->row = scheme->n;
   for (int side = 0; side < 2; side++)
     for (int k = 0; k < 3; k++)
-      c->r[side][k] = x->body[side] >= 0 && k < dim ? middle[k] - s->e.pose[x->body[side]].x[k] : 0;
-  scheme_velocity(s, x, c, s->v, u);
-  if (s->model->surfaces.belts) perp_belts_velocity(s->model, &s->e, x, t_end, belt);
+      c->r[side][k] = x->body[side] >= 0 && k < dim ? middle[k] - scheme->e.pose[x->body[side]].x[k]
+                                                    : 0;
+  scheme_velocity(scheme, x, c, scheme->v, u);
+  if (scheme->model->surfaces.belts) perp_belts_velocity(scheme->model, &scheme->e, x, t_end, belt);
   memcpy(c->d[0], x->n, sizeof c->d[0]);
   double slip[3], normal = perp_dot(3, x->n, u);
   for (int k = 0; k < 3; k++) slip[k] = u[k] + belt[k] - normal * x->n[k];
   scheme_tangents(dim, x->n, slip, c->d[1], c->d[2]);
-  const bool slides = before != NULL ? before->slides : sqrt(perp_dot(3, slip, slip)) > s->o.slip;
+  const bool slides = before != NULL ? before->slides
+                                     : sqrt(perp_dot(3, slip, slip)) > scheme->o.slip;
   c->mu = slides ? x->mu_dynamic : x->mu;
   c->slides = false;
   for (int k = 0; k < dim; k++) {
-    perp_scheme_row *row = &s->row[s->n++];
+    perp_scheme_row *row = &scheme->row[scheme->n++];
     *row = (perp_scheme_row){ .kind = k == 0 ? PERP_SCHEME_NORMAL : PERP_SCHEME_TANGENT,
                               .body = { x->body[0], x->body[1] },
                               .lo = 0,
                               .hi = HUGE_VAL };
-    scheme_direction(s, c, c->d[k], row);
+    scheme_direction(scheme, c, c->d[k], row);
     if (before != NULL) {
       row->p = scale * perp_dot(3, before->impulse, c->d[k]);
       row->k = before->k[k];
@@ -275,10 +279,10 @@ static void scheme_contact(perp_scheme *s, int i, double t_end, double scale,
  * */
 
 /* what the step may close: motion, what gravity adds twice over, motors */
-static double scheme_margin(const perp_scheme *s, double t, double h)
+static double scheme_margin(const perp_scheme *scheme, double t, double h)
 {
-  const perp_model *model = s->model;
-  double speed = perp_closing_speed(model, s->v, s->reach);
+  const perp_model *model = scheme->model;
+  double speed = perp_closing_speed(model, scheme->v, scheme->reach);
   for (int i = 0; i < model->n_drives; i++)
     if (model->drive_def[i].max_force > 0)
       speed += fabs(perp_drive_velocity(model, i, t, NULL)) *
@@ -286,144 +290,150 @@ static double scheme_margin(const perp_scheme *s, double t, double h)
   return h * speed + 2 * h * h * fabs(perp_model_gravity_at(model, t)) + NEAR * model->size;
 }
 
-static bool scheme_find(perp_scheme *s, double t, double h)
+static bool scheme_find(perp_scheme *scheme, double t, double h)
 {
-  s->n_contacts = 0;
-  if (s->collision == NULL) return true;
-  const double start = s->timing ? perp_clock_wall() : 0, margin = scheme_margin(s, t, h);
+  scheme->n_contacts = 0;
+  if (scheme->collision == NULL) return true;
+  const double start = scheme->timing ? perp_clock_wall() : 0, margin = scheme_margin(scheme, t, h);
   if (!isfinite(margin)) return false;
-  perp_collision_margin(s->collision, margin);
-  s->status = perp_collision_find(s->ctx, s->collision, s->e.pose, &s->found, &s->n_contacts);
-  if (s->status == PERP_OK) s->status = perp_scheme_reserve(s->ctx, s, s->n_contacts);
-  if (s->timing) s->collision_s += perp_clock_wall() - start;
-  return s->status == PERP_OK;
+  perp_collision_margin(scheme->collision, margin);
+  scheme->status = perp_collision_find(scheme->ctx, scheme->collision, scheme->e.pose,
+                                       &scheme->found, &scheme->n_contacts);
+  if (scheme->status == PERP_OK)
+    scheme->status = perp_scheme_reserve(scheme->ctx, scheme, scheme->n_contacts);
+  if (scheme->timing) scheme->collision_s += perp_clock_wall() - start;
+  return scheme->status == PERP_OK;
 }
 
 /* Are all signals defined there? */
-static bool scheme_signals(const perp_scheme *s, double t)
+static bool scheme_signals(const perp_scheme *scheme, double t)
 {
   double y[3];
-  for (int i = 0; i < s->model->signals.n; i++) {
-    perp_signal_at(s->model->signals.list[i], t, y);
-    if (!perp_all_finite(s->model->driven || s->model->surfaces.belts ? 3 : 1, y)) return false;
+  for (int i = 0; i < scheme->model->signals.n; i++) {
+    perp_signal_at(scheme->model->signals.list[i], t, y);
+    if (!perp_all_finite(scheme->model->driven || scheme->model->surfaces.belts ? 3 : 1, y))
+      return false;
   }
   return true;
 }
 
-static void scheme_driven(perp_scheme *s, double t)
+static void scheme_driven(perp_scheme *scheme, double t)
 {
-  if (s->model->driven) perp_joints_driven(s->model, &s->e, t, s->Ct);
+  if (scheme->model->driven) perp_joints_driven(scheme->model, &scheme->e, t, scheme->Ct);
 }
 
-bool perp_scheme_begin(perp_scheme *s, double t, double h, double part)
+bool perp_scheme_begin(perp_scheme *scheme, double t, double h, double part)
 {
-  const perp_model *model = s->model;
-  const double start = s->timing ? perp_clock_wall() : 0, found = s->collision_s;
-  const double scale = s->h_before > 0 && s->o.warm ? part / s->h_before : 0;
-  memcpy(s->q1, s->q, (size_t)model->nq * sizeof *s->q);
-  memcpy(s->v1, s->v, (size_t)model->nv * sizeof *s->v);
-  if (!scheme_signals(s, t) || !scheme_signals(s, t + h)) return false;
-  if (!s->known) perp_eval_at(&s->e, model, t, s->q);
-  s->known = false;
-  if (!scheme_find(s, t, h)) return false;
-  scheme_driven(s, t + part);
-  s->n = 0;
+  const perp_model *model = scheme->model;
+  const double start = scheme->timing ? perp_clock_wall() : 0, found = scheme->collision_s;
+  const double scale = scheme->h_before > 0 && scheme->o.warm ? part / scheme->h_before : 0;
+  memcpy(scheme->q1, scheme->q, (size_t)model->nq * sizeof *scheme->q);
+  memcpy(scheme->v1, scheme->v, (size_t)model->nv * sizeof *scheme->v);
+  if (!scheme_signals(scheme, t) || !scheme_signals(scheme, t + h)) return false;
+  if (!scheme->known) perp_eval_at(&scheme->e, model, t, scheme->q);
+  scheme->known = false;
+  if (!scheme_find(scheme, t, h)) return false;
+  scheme_driven(scheme, t + part);
+  scheme->n = 0;
   for (int i = 0; i < model->n_drives; i++)
     for (int slot = 0; slot < SLOTS; slot++) {
       perp_scheme_row row = { .kind = PERP_SCHEME_OWN };
-      if (!scheme_drive(s, i, slot, t, part, &row)) continue;
+      if (!scheme_drive(scheme, i, slot, t, part, &row)) continue;
       row.start = row.C;
-      row.approach = perp_scheme_speed(s, &row, s->v);
-      row.p = scheme_clamp(&row, scale * s->drive_p[SLOTS * i + slot]);
-      row.k = s->drive_k[SLOTS * i + slot];
-      s->slot[s->n] = SLOTS * i + slot;
-      s->row[s->n++] = row;
+      row.approach = perp_scheme_speed(scheme, &row, scheme->v);
+      row.p = scheme_clamp(&row, scale * scheme->drive_p[SLOTS * i + slot]);
+      row.k = scheme->drive_k[SLOTS * i + slot];
+      scheme->slot[scheme->n] = SLOTS * i + slot;
+      scheme->row[scheme->n++] = row;
     }
-  s->joints = s->n;
+  scheme->joints = scheme->n;
   for (int i = 0; i < model->n_joints; i++)
-    for (int m = s->e.blocks.cptr[i]; m < s->e.blocks.cptr[i + 1]; m++) {
-      perp_scheme_row row = { .p = scale * s->joint_p[m], .k = s->joint_k[m] };
-      scheme_joint(s, i, m - s->e.blocks.cptr[i], part, &row);
+    for (int m = scheme->e.blocks.cptr[i]; m < scheme->e.blocks.cptr[i + 1]; m++) {
+      perp_scheme_row row = { .p = scale * scheme->joint_p[m], .k = scheme->joint_k[m] };
+      scheme_joint(scheme, i, m - scheme->e.blocks.cptr[i], part, &row);
       row.start = row.C;
-      s->slot[s->n] = m;
-      s->row[s->n++] = row;
+      scheme->slot[scheme->n] = m;
+      scheme->row[scheme->n++] = row;
     }
-  s->contacts = s->n;
-  for (int i = 0, at = 0; i < s->n_contacts; i++)
-    scheme_contact(s, i, t + h, scale, scheme_recall(s, s->found[i].id, &at));
-  if (s->timing) s->assembly_s += perp_clock_wall() - start - (s->collision_s - found);
+  scheme->contacts = scheme->n;
+  for (int i = 0, at = 0; i < scheme->n_contacts; i++)
+    scheme_contact(scheme, i, t + h, scale, scheme_recall(scheme, scheme->found[i].id, &at));
+  if (scheme->timing)
+    scheme->assembly_s += perp_clock_wall() - start - (scheme->collision_s - found);
   return true;
 }
 
-void perp_scheme_refresh(perp_scheme *s, double t, double h)
+void perp_scheme_refresh(perp_scheme *scheme, double t, double h)
 {
-  const perp_model *model = s->model;
-  const double start = s->timing ? perp_clock_wall() : 0;
-  perp_eval_at(&s->e, model, t, s->q1);
-  scheme_driven(s, t + h);
-  for (int i = 0; i < s->joints; i++)
-    scheme_drive(s, s->slot[i] / SLOTS, s->slot[i] % SLOTS, t, h, &s->row[i]);
-  int at = s->joints;
+  const perp_model *model = scheme->model;
+  const double start = scheme->timing ? perp_clock_wall() : 0;
+  perp_eval_at(&scheme->e, model, t, scheme->q1);
+  scheme_driven(scheme, t + h);
+  for (int i = 0; i < scheme->joints; i++)
+    scheme_drive(scheme, scheme->slot[i] / SLOTS, scheme->slot[i] % SLOTS, t, h, &scheme->row[i]);
+  int at = scheme->joints;
   for (int i = 0; i < model->n_joints; i++)
-    for (int k = 0; k < s->e.blocks.cptr[i + 1] - s->e.blocks.cptr[i]; k++)
-      scheme_joint(s, i, k, h, &s->row[at++]);
-  for (int i = 0; i < s->n_contacts && model->dim == 3; i++)
+    for (int k = 0; k < scheme->e.blocks.cptr[i + 1] - scheme->e.blocks.cptr[i]; k++)
+      scheme_joint(scheme, i, k, h, &scheme->row[at++]);
+  for (int i = 0; i < scheme->n_contacts && model->dim == 3; i++)
     for (int k = 0; k < 3; k++)
-      scheme_direction(s, &s->contact[i], s->contact[i].d[k], &s->row[s->contact[i].row + k]);
-  if (s->timing) s->assembly_s += perp_clock_wall() - start;
+      scheme_direction(scheme, &scheme->contact[i], scheme->contact[i].d[k],
+                       &scheme->row[scheme->contact[i].row + k]);
+  if (scheme->timing) scheme->assembly_s += perp_clock_wall() - start;
 }
 
 /* Did the contact slide in the step?  Its friction was at its bound when it was solved for, and it
  * moves faster at the end than SLIDES of its friction would stop: a fixed number of sweeps takes
  * the friction of one contact to its bound while others hold the body.  A contact that does not
  * press slides as a new one does. */
-static bool scheme_slides(const perp_scheme *s, const perp_scheme_contact *c)
+static bool scheme_slides(const perp_scheme *scheme, const perp_scheme_contact *contact)
 {
   double square = 0, A = 0;
-  for (int k = 1; k < s->model->dim; k++) {
-    const perp_scheme_row *row = &s->row[c->row + k];
-    const double u = perp_scheme_speed(s, row, s->v1) + row->given;
+  for (int k = 1; k < scheme->model->dim; k++) {
+    const perp_scheme_row *row = &scheme->row[contact->row + k];
+    const double u = perp_scheme_speed(scheme, row, scheme->v1) + row->given;
     square += u * u;
     A = fmax(A, row->A);
   }
-  const double total = s->row[c->row].total;
-  if (!(total > 0)) return sqrt(square) > s->o.slip;
-  return c->slides && sqrt(square) > fmax(s->o.slip, SLIDES * A * c->mu * total);
+  const double total = scheme->row[contact->row].total;
+  if (!(total > 0)) return sqrt(square) > scheme->o.slip;
+  return contact->slides && sqrt(square) > fmax(scheme->o.slip, SLIDES * A * contact->mu * total);
 }
 
-void perp_scheme_remember(perp_scheme *s, double h, double part)
+void perp_scheme_remember(perp_scheme *scheme, double h, double part)
 {
-  const perp_model *model = s->model;
-  memset(s->drive_p, 0, SLOTS * (size_t)model->n_drives * sizeof *s->drive_p);
-  memset(s->force, 0, (size_t)model->n_drives * sizeof *s->force);
-  for (int i = 0; i < s->joints; i++) {
-    const int slot = s->slot[i];
-    s->drive_p[slot] = s->row[i].p;
-    s->drive_k[slot] = s->row[i].k;
-    s->force[slot / SLOTS] += (slot % SLOTS == UPPER ? -1 : 1) * s->row[i].total / h;
+  const perp_model *model = scheme->model;
+  memset(scheme->drive_p, 0, SLOTS * (size_t)model->n_drives * sizeof *scheme->drive_p);
+  memset(scheme->force, 0, (size_t)model->n_drives * sizeof *scheme->force);
+  for (int i = 0; i < scheme->joints; i++) {
+    const int slot = scheme->slot[i];
+    scheme->drive_p[slot] = scheme->row[i].p;
+    scheme->drive_k[slot] = scheme->row[i].k;
+    scheme->force[slot / SLOTS] += (slot % SLOTS == UPPER ? -1 : 1) * scheme->row[i].total / h;
   }
-  for (int i = s->joints; i < s->contacts; i++) {
-    s->joint_p[s->slot[i]] = s->row[i].p;
-    s->joint_k[s->slot[i]] = s->row[i].k;
-    s->lambda[s->slot[i]] = s->row[i].total / h;
+  for (int i = scheme->joints; i < scheme->contacts; i++) {
+    scheme->joint_p[scheme->slot[i]] = scheme->row[i].p;
+    scheme->joint_k[scheme->slot[i]] = scheme->row[i].k;
+    scheme->lambda[scheme->slot[i]] = scheme->row[i].total / h;
   }
-  for (int i = 0; i < s->n_contacts; i++) {
-    const perp_scheme_contact *c = &s->contact[i];
-    perp_scheme_memory *m = &s->next[i];
-    *m = (perp_scheme_memory){ .id = s->found[i].id, .slides = scheme_slides(s, c) };
-    for (int l = 0; l < 3; l++) s->impulse[3 * i + l] = 0;
-    for (int k = 0; k < model->dim; k++) m->k[k] = s->row[c->row + k].k;
+  for (int i = 0; i < scheme->n_contacts; i++) {
+    const perp_scheme_contact *contact = &scheme->contact[i];
+    perp_scheme_memory *memory = &scheme->next[i];
+    *memory = (perp_scheme_memory){ .id = scheme->found[i].id,
+                                    .slides = scheme_slides(scheme, contact) };
+    for (int l = 0; l < 3; l++) scheme->impulse[3 * i + l] = 0;
+    for (int k = 0; k < model->dim; k++) memory->k[k] = scheme->row[contact->row + k].k;
     for (int k = 0; k < model->dim; k++)
       for (int l = 0; l < 3; l++) {
-        m->impulse[l] += s->row[c->row + k].p * c->d[k][l];
-        s->impulse[3 * i + l] += s->row[c->row + k].total * c->d[k][l];
+        memory->impulse[l] += scheme->row[contact->row + k].p * contact->d[k][l];
+        scheme->impulse[3 * i + l] += scheme->row[contact->row + k].total * contact->d[k][l];
       }
   }
-  perp_scheme_memory *old = s->memory;
-  s->memory = s->next;
-  s->next = old;
-  s->n_memory = s->n_contacts;
-  s->h_before = part;
-  if (s->n_contacts > s->count.contacts) s->count.contacts = s->n_contacts;
-  if (s->n > s->count.rows) s->count.rows = s->n;
+  perp_scheme_memory *old = scheme->memory;
+  scheme->memory = scheme->next;
+  scheme->next = old;
+  scheme->n_memory = scheme->n_contacts;
+  scheme->h_before = part;
+  if (scheme->n_contacts > scheme->count.contacts) scheme->count.contacts = scheme->n_contacts;
+  if (scheme->n > scheme->count.rows) scheme->count.rows = scheme->n;
 }

@@ -42,25 +42,25 @@ typedef struct si_baumgarte {
   struct si_baumgarte_opts o;
 } si_baumgarte;
 
-static double si_baumgarte_feedback(const perp_scheme *s, const perp_scheme_row *row, double h)
+static double si_baumgarte_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
 {
-  const struct si_baumgarte_opts *o = &((const si_baumgarte *)s)->o;
-  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + o->slop) : row->C;
-  return o->feedback * C / h;
+  const struct si_baumgarte_opts *opts = &((const si_baumgarte *)scheme)->o;
+  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + opts->slop) : row->C;
+  return opts->feedback * C / h;
 }
 
-static perp_reason si_baumgarte_step(perp_scheme *s, double t, double h)
+static perp_reason si_baumgarte_step(perp_scheme *scheme, double t, double h)
 {
-  const struct si_baumgarte_opts *o = &((const si_baumgarte *)s)->o;
-  if (!perp_scheme_begin(s, t, h, h)) return PERP_NOT_FINITE;
-  perp_scheme_forces(s, t, h);
-  perp_scheme_bias(s, h, si_baumgarte_feedback, true);
-  perp_scheme_warm(s, s->v1);
-  for (int i = 0; i < o->iterations; i++) perp_scheme_sweep(s, s->v1);
-  perp_scheme_move(s, h, s->v1);
-  perp_scheme_sum(s);
-  perp_scheme_remember(s, h, h);
-  perp_scheme_counted(s);
+  const struct si_baumgarte_opts *opts = &((const si_baumgarte *)scheme)->o;
+  if (!perp_scheme_begin(scheme, t, h, h)) return PERP_NOT_FINITE;
+  perp_scheme_forces(scheme, t, h);
+  perp_scheme_bias(scheme, h, si_baumgarte_feedback, true);
+  perp_scheme_warm(scheme, scheme->v1);
+  for (int i = 0; i < opts->iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+  perp_scheme_move(scheme, h, scheme->v1);
+  perp_scheme_sum(scheme);
+  perp_scheme_remember(scheme, h, h);
+  perp_scheme_counted(scheme);
   return PERP_EXACT;
 }
 

@@ -51,46 +51,46 @@ typedef struct si_ngs {
 } si_ngs;
 
 /* One pass over the rows as they are at q1. */
-static void si_ngs_pass(si_ngs *w)
+static void si_ngs_pass(si_ngs *ngs)
 {
-  perp_scheme *s = &w->s;
-  memset(w->dq, 0, (size_t)s->model->nv * sizeof *w->dq);
-  for (int i = 0; i < s->n; i++) {
-    const perp_scheme_row *row = &s->row[i];
+  perp_scheme *scheme = &ngs->s;
+  memset(ngs->dq, 0, (size_t)scheme->model->nv * sizeof *ngs->dq);
+  for (int i = 0; i < scheme->n; i++) {
+    const perp_scheme_row *row = &scheme->row[i];
     if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0)) continue;
-    double C = row->C + perp_scheme_speed(s, row, w->dq);
-    if (row->kind == PERP_SCHEME_NORMAL) C = w->o.part * fmin(0, C + w->o.slop);
+    double C = row->C + perp_scheme_speed(scheme, row, ngs->dq);
+    if (row->kind == PERP_SCHEME_NORMAL) C = ngs->o.part * fmin(0, C + ngs->o.slop);
     if (row->kind == PERP_SCHEME_LIMIT) C = fmin(0, C);
-    perp_scheme_push(s, row, -C / row->A, w->dq);
+    perp_scheme_push(scheme, row, -C / row->A, ngs->dq);
   }
-  perp_scheme_move(s, 1, w->dq);
+  perp_scheme_move(scheme, 1, ngs->dq);
 }
 
-static perp_reason si_ngs_step(perp_scheme *s, double t, double h)
+static perp_reason si_ngs_step(perp_scheme *scheme, double t, double h)
 {
-  si_ngs *w = (si_ngs *)s;
-  if (!perp_scheme_begin(s, t, h, h)) return PERP_NOT_FINITE;
-  perp_scheme_forces(s, t, h);
-  perp_scheme_bias(s, h, NULL, true);
-  perp_scheme_warm(s, s->v1);
-  for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, s->v1);
-  perp_scheme_sum(s);
-  perp_scheme_move(s, h, s->v1);
-  perp_scheme_remember(s, h, h);
-  for (int i = 0; i < w->o.positions && s->n > 0; i++) {
-    if (!perp_all_finite(s->model->nq, s->q1)) return PERP_NOT_FINITE;
-    perp_scheme_refresh(s, t + h, h);
-    si_ngs_pass(w);
+  si_ngs *ngs = (si_ngs *)scheme;
+  if (!perp_scheme_begin(scheme, t, h, h)) return PERP_NOT_FINITE;
+  perp_scheme_forces(scheme, t, h);
+  perp_scheme_bias(scheme, h, NULL, true);
+  perp_scheme_warm(scheme, scheme->v1);
+  for (int i = 0; i < ngs->o.iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+  perp_scheme_sum(scheme);
+  perp_scheme_move(scheme, h, scheme->v1);
+  perp_scheme_remember(scheme, h, h);
+  for (int i = 0; i < ngs->o.positions && scheme->n > 0; i++) {
+    if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
+    perp_scheme_refresh(scheme, t + h, h);
+    si_ngs_pass(ngs);
   }
-  perp_scheme_counted(s);
+  perp_scheme_counted(scheme);
   return PERP_EXACT;
 }
 
-static void si_ngs_layout(void *ws, perp_arena *a)
+static void si_ngs_layout(void *ws, perp_arena *arena)
 {
-  si_ngs *w = ws;
-  perp_scheme_layout(w, a);
-  w->dq = PERP_CARVE(a, double, w->s.model->nv);
+  si_ngs *ngs = ws;
+  perp_scheme_layout(ngs, arena);
+  ngs->dq = PERP_CARVE(arena, double, ngs->s.model->nv);
 }
 
 static perp_status si_ngs_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,

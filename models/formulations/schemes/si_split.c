@@ -46,56 +46,57 @@ typedef struct si_split {
 } si_split;
 
 /* of the pass that corrects */
-static double si_split_feedback(const perp_scheme *s, const perp_scheme_row *row, double h)
+static double si_split_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
 {
-  const struct si_split_opts *o = &((const si_split *)s)->o;
-  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + o->slop) : row->C;
-  return o->feedback * C / h;
+  const struct si_split_opts *opts = &((const si_split *)scheme)->o;
+  const double C = row->kind == PERP_SCHEME_NORMAL ? fmin(0, row->C + opts->slop) : row->C;
+  return opts->feedback * C / h;
 }
 
 /* u of all rigid rows that are off; their impulses are no part of the step's */
-static void si_split_correct(si_split *w, double h)
+static void si_split_correct(si_split *split, double h)
 {
-  perp_scheme *s = &w->s;
-  memset(w->u, 0, (size_t)s->model->nv * sizeof *w->u);
-  for (int i = 0; i < s->n; i++) s->row[i].p = 0;
-  for (int sweep = 0; sweep < w->o.iterations; sweep++)
-    for (int i = 0; i < s->n; i++) {
-      perp_scheme_row *row = &s->row[i];
+  perp_scheme *scheme = &split->s;
+  memset(split->u, 0, (size_t)scheme->model->nv * sizeof *split->u);
+  for (int i = 0; i < scheme->n; i++) scheme->row[i].p = 0;
+  for (int sweep = 0; sweep < split->o.iterations; sweep++)
+    for (int i = 0; i < scheme->n; i++) {
+      perp_scheme_row *row = &scheme->row[i];
       const bool joint = row->kind == PERP_SCHEME_JOINT;
       if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT || !(row->A > 0))
         continue;
       if (!joint && row->C > 0) continue; /* open: nothing to correct */
-      const double w_u = perp_scheme_speed(s, row, w->u) + si_split_feedback(s, row, h);
+      const double w_u = perp_scheme_speed(scheme, row, split->u) +
+                         si_split_feedback(scheme, row, h);
       double p = row->p - w_u / row->A;
       if (!joint) p = fmax(0, p);
-      perp_scheme_push(s, row, p - row->p, w->u);
+      perp_scheme_push(scheme, row, p - row->p, split->u);
       row->p = p;
     }
 }
 
-static perp_reason si_split_step(perp_scheme *s, double t, double h)
+static perp_reason si_split_step(perp_scheme *scheme, double t, double h)
 {
-  si_split *w = (si_split *)s;
-  if (!perp_scheme_begin(s, t, h, h)) return PERP_NOT_FINITE;
-  perp_scheme_forces(s, t, h);
-  perp_scheme_bias(s, h, NULL, true);
-  perp_scheme_warm(s, s->v1);
-  for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, s->v1);
-  perp_scheme_sum(s);
-  perp_scheme_remember(s, h, h);
-  si_split_correct(w, h);
-  for (int i = 0; i < s->model->nv; i++) w->u[i] += s->v1[i];
-  perp_scheme_move(s, h, w->u);
-  perp_scheme_counted(s);
+  si_split *split = (si_split *)scheme;
+  if (!perp_scheme_begin(scheme, t, h, h)) return PERP_NOT_FINITE;
+  perp_scheme_forces(scheme, t, h);
+  perp_scheme_bias(scheme, h, NULL, true);
+  perp_scheme_warm(scheme, scheme->v1);
+  for (int i = 0; i < split->o.iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+  perp_scheme_sum(scheme);
+  perp_scheme_remember(scheme, h, h);
+  si_split_correct(split, h);
+  for (int i = 0; i < scheme->model->nv; i++) split->u[i] += scheme->v1[i];
+  perp_scheme_move(scheme, h, split->u);
+  perp_scheme_counted(scheme);
   return PERP_EXACT;
 }
 
-static void si_split_layout(void *ws, perp_arena *a)
+static void si_split_layout(void *ws, perp_arena *arena)
 {
-  si_split *w = ws;
-  perp_scheme_layout(w, a);
-  w->u = PERP_CARVE(a, double, w->s.model->nv);
+  si_split *split = ws;
+  perp_scheme_layout(split, arena);
+  split->u = PERP_CARVE(arena, double, split->s.model->nv);
 }
 
 static perp_status si_split_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,

@@ -40,30 +40,30 @@ typedef struct small_steps {
   struct small_steps_opts o;
 } small_steps;
 
-static double small_steps_feedback(const perp_scheme *s, const perp_scheme_row *row, double h)
+static double small_steps_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
 {
-  (void)s;
+  (void)scheme;
   return row->C / h;
 }
 
-static perp_reason small_steps_step(perp_scheme *s, double t, double whole)
+static perp_reason small_steps_step(perp_scheme *scheme, double t, double whole)
 {
-  const struct small_steps_opts *o = &((const small_steps *)s)->o;
-  const double h = whole / o->substeps;
-  if (!perp_scheme_begin(s, t, whole, h)) return PERP_NOT_FINITE;
-  for (int part = 0; part < o->substeps; part++) {
-    if (part > 0) perp_scheme_refresh(s, t + part * h, h);
-    perp_scheme_forces(s, t + part * h, h);
-    perp_scheme_bias(s, h, small_steps_feedback, false);
-    for (int i = 0; i < s->n; i++) s->row[i].p = 0;
-    for (int i = 0; i < o->iterations; i++) perp_scheme_sweep(s, s->v1);
-    perp_scheme_move(s, h, s->v1);
-    if (!perp_all_finite(s->model->nq, s->q1)) return PERP_NOT_FINITE;
-    perp_scheme_sum(s);
+  const struct small_steps_opts *opts = &((const small_steps *)scheme)->o;
+  const double h = whole / opts->substeps;
+  if (!perp_scheme_begin(scheme, t, whole, h)) return PERP_NOT_FINITE;
+  for (int part = 0; part < opts->substeps; part++) {
+    if (part > 0) perp_scheme_refresh(scheme, t + part * h, h);
+    perp_scheme_forces(scheme, t + part * h, h);
+    perp_scheme_bias(scheme, h, small_steps_feedback, false);
+    for (int i = 0; i < scheme->n; i++) scheme->row[i].p = 0;
+    for (int i = 0; i < opts->iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+    perp_scheme_move(scheme, h, scheme->v1);
+    if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
+    perp_scheme_sum(scheme);
   }
-  perp_scheme_bounce(s, s->v1);
-  perp_scheme_remember(s, whole, h);
-  perp_scheme_counted(s);
+  perp_scheme_bounce(scheme, scheme->v1);
+  perp_scheme_remember(scheme, whole, h);
+  perp_scheme_counted(scheme);
   return PERP_EXACT;
 }
 

@@ -108,22 +108,22 @@ typedef struct soft_constraints {
 /* ---- rows ---- */
 
 /* d of an error r */
-static double soft_impedance(const struct soft_constraints_opts *o, double r)
+static double soft_impedance(const struct soft_constraints_opts *opts, double r)
 {
-  const double x = fmin(fabs(r) / o->width, 1), p = o->power, mid = o->midpoint;
+  const double x = fmin(fabs(r) / opts->width, 1), p = opts->power, mid = opts->midpoint;
   const double y = x <= mid ? pow(x, p) / pow(mid, p - 1) : 1 - pow(1 - x, p) / pow(1 - mid, p - 1);
-  return o->dmin + y * (o->dmax - o->dmin);
+  return opts->dmin + y * (opts->dmax - opts->dmin);
 }
 
 /* A_ii as MuJoCo takes it, from mean masses of bodies that are free: rows that move centres count
  * these alone, others the mean of the inverse inertia. */
-static double soft_weight(const perp_scheme *s, const perp_scheme_row *row)
+static double soft_weight(const perp_scheme *scheme, const perp_scheme_row *row)
 {
-  const int dim = s->model->dim;
+  const int dim = scheme->model->dim;
   double line = 0, turn = 0;
   for (int p = 0; p < 2; p++) {
     if (row->body[p] < 0) continue;
-    const perp_inertia *in = &s->model->inertia[row->body[p]];
+    const perp_inertia *in = &scheme->model->inertia[row->body[p]];
     const double *J = row->J[p], *W = in->Iinv;
     line += perp_dot(dim, J, J) / in->mass;
     turn += dim == 3 ? perp_dot(3, J + 3, J + 3) * (W[0] + W[4] + W[8]) / 3 : J[2] * J[2] * W[8];
@@ -131,12 +131,12 @@ static double soft_weight(const perp_scheme *s, const perp_scheme_row *row)
   return line > 0 ? line : turn;
 }
 
-static void soft_reference(const soft_constraints *w, const perp_scheme_row *row, double h,
-                           double mu_n, soft_row *x)
+static void soft_reference(const soft_constraints *constraints, const perp_scheme_row *row,
+                           double h, double mu_n, soft_row *x)
 {
-  const struct soft_constraints_opts *o = &w->o;
-  const perp_scheme *s = &w->s;
-  const double v = perp_scheme_speed(s, row, s->v), tc = fmax(o->timeconst, 2 * h);
+  const struct soft_constraints_opts *opts = &constraints->o;
+  const perp_scheme *scheme = &constraints->s;
+  const double v = perp_scheme_speed(scheme, row, scheme->v), tc = fmax(opts->timeconst, 2 * h);
   *x = (soft_row){ .R = 0 };
   if (!(row->A > 0)) return;
   if (row->kind == PERP_SCHEME_OWN && row->own > 0) { /* implicit in the step, as everywhere */
@@ -147,22 +147,23 @@ static void soft_reference(const soft_constraints *w, const perp_scheme_row *row
   if ((row->kind == PERP_SCHEME_NORMAL || row->kind == PERP_SCHEME_LIMIT) && row->C >= 0) return;
   const bool slides = row->kind == PERP_SCHEME_TANGENT || row->kind == PERP_SCHEME_OWN;
   const double r = slides ? 0 : row->C,
-               d = soft_impedance(o, row->kind == PERP_SCHEME_TANGENT ? mu_n : r);
-  const double b = 2 / (o->dmax * tc), k = d / pow(o->dmax * tc * o->dampratio, 2);
-  x->R = (1 - d) / d * soft_weight(s, row) + row->own;
+               d = soft_impedance(opts, row->kind == PERP_SCHEME_TANGENT ? mu_n : r);
+  const double b = 2 / (opts->dmax * tc), k = d / pow(opts->dmax * tc * opts->dampratio, 2);
+  x->R = (1 - d) / d * soft_weight(scheme, row) + row->own;
   x->aref = -b * (v + row->given) - k * r;
 }
 
-static void soft_rows(soft_constraints *w, double h)
+static void soft_rows(soft_constraints *constraints, double h)
 {
-  perp_scheme *s = &w->s;
-  for (int i = 0; i < s->contacts; i++) soft_reference(w, &s->row[i], h, 0, &w->x[i]);
-  for (int i = 0; i < s->n_contacts; i++) {
-    const int n = s->contact[i].row;
-    soft_reference(w, &s->row[n], h, 0, &w->x[n]);
-    for (int k = 1; k < s->model->dim; k++) {
-      soft_reference(w, &s->row[n + k], h, s->row[n].C, &w->x[n + k]);
-      w->x[n + k].R = w->x[n].R / w->o.impratio;
+  perp_scheme *scheme = &constraints->s;
+  for (int i = 0; i < scheme->contacts; i++)
+    soft_reference(constraints, &scheme->row[i], h, 0, &constraints->x[i]);
+  for (int i = 0; i < scheme->n_contacts; i++) {
+    const int n = scheme->contact[i].row;
+    soft_reference(constraints, &scheme->row[n], h, 0, &constraints->x[n]);
+    for (int k = 1; k < scheme->model->dim; k++) {
+      soft_reference(constraints, &scheme->row[n + k], h, scheme->row[n].C, &constraints->x[n + k]);
+      constraints->x[n + k].R = constraints->x[n].R / constraints->o.impratio;
     }
   }
 }
@@ -215,26 +216,26 @@ static void soft_cone(int dim, double mu, double impratio, const double R[3], co
 /* The first tangent of MuJoCo's frame of a contact, as parts [2] along those of the contact: across
  * n, from the y axis of the world, or where n is along that from the z axis.  In the plane there is
  * one tangent. */
-static void soft_frame(int dim, const perp_scheme_contact *c, double t[2])
+static void soft_frame(int dim, const perp_scheme_contact *contact, double t[2])
 {
   t[0] = 1, t[1] = 0;
   if (dim == 2) return;
-  const int axis = fabs(c->d[0][1]) < 0.5 ? 1 : 2;
-  const double size = hypot(c->d[1][axis], c->d[2][axis]);
-  t[0] = c->d[1][axis] / size;
-  t[1] = c->d[2][axis] / size;
+  const int axis = fabs(contact->d[0][1]) < 0.5 ? 1 : 2;
+  const double size = hypot(contact->d[1][axis], contact->d[2][axis]);
+  t[0] = contact->d[1][axis] / size;
+  t[1] = contact->d[2][axis] / size;
 }
 
 /* The same as soft_cone for a pyramid, R that of its edges. */
-static void soft_pyramid(int dim, const perp_scheme_contact *c, double R, const double w[3],
+static void soft_pyramid(int dim, const perp_scheme_contact *contact, double R, const double w[3],
                          double f[3], double D[9])
 {
   double t[2];
-  soft_frame(dim, c, t);
+  soft_frame(dim, contact, t);
   memset(D, 0, 9 * sizeof *D);
   for (int k = 0; k < dim; k++) f[k] = 0;
   for (int edge = 0; edge < 2 * (dim - 1); edge++) {
-    const double mu = edge % 2 == 0 ? c->mu : -c->mu;
+    const double mu = edge % 2 == 0 ? contact->mu : -contact->mu;
     const double g[3] = { 1, mu * (edge < 2 ? t[0] : -t[1]), mu * (edge < 2 ? t[1] : t[0]) };
     const double at = perp_dot(dim, g, w);
     if (at >= 0) continue;
@@ -245,64 +246,66 @@ static void soft_pyramid(int dim, const perp_scheme_contact *c, double R, const 
 }
 
 /* Is the friction f of a contact at its bound? */
-static bool soft_slides(const soft_constraints *w, const perp_scheme_contact *c)
+static bool soft_slides(const soft_constraints *constraints, const perp_scheme_contact *contact)
 {
-  const int dim = w->s.model->dim;
-  const double f1 = w->x[c->row + 1].f, f2 = dim == 3 ? w->x[c->row + 2].f : 0;
+  const int dim = constraints->s.model->dim;
+  const double f1 = constraints->x[contact->row + 1].f,
+               f2 = dim == 3 ? constraints->x[contact->row + 2].f : 0;
   double t[2], tangent = hypot(f1, f2);
-  if (w->o.cone == PYRAMIDAL) {
-    soft_frame(dim, c, t);
+  if (constraints->o.cone == PYRAMIDAL) {
+    soft_frame(dim, contact, t);
     tangent = fabs(t[0] * f1 + t[1] * f2) + fabs(t[0] * f2 - t[1] * f1);
   }
-  return tangent > (1 - 1e-9) * c->mu * w->x[c->row].f && tangent > 0;
+  return tangent > (1 - 1e-9) * contact->mu * constraints->x[contact->row].f && tangent > 0;
 }
 
 /* D of rows i, l into H: both triangles of the blocks of their bodies */
-static void soft_add(soft_constraints *w, const perp_scheme_row *x, const perp_scheme_row *y,
-                     double D)
+static void soft_add(soft_constraints *constraints, const perp_scheme_row *x,
+                     const perp_scheme_row *y, double D)
 {
-  const int nv = w->s.model->nv, n = w->s.model->nvb;
+  const int nv = constraints->s.model->nv, n = constraints->s.model->nvb;
   for (int p = 0; p < 2; p++)
     for (int q = 0; q < 2; q++) {
       if (x->body[p] < 0 || y->body[q] < 0) continue;
-      double *H = w->H + (n * x->body[p] + nv * n * y->body[q]);
+      double *H = constraints->H + (n * x->body[p] + nv * n * y->body[q]);
       for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++) H[i + nv * j] += D * x->J[p][i] * y->J[q][j];
     }
 }
 
 /* Forces at w + t dw, and (hessian) J' D J into H; the slope of the cost along dw. */
-static double soft_forces(soft_constraints *w, double h, double t, bool hessian)
+static double soft_forces(soft_constraints *constraints, double h, double t, bool hessian)
 {
-  perp_scheme *s = &w->s;
+  perp_scheme *scheme = &constraints->s;
   double slope = 0, D[9];
-  for (int i = 0; i < s->contacts; i++) {
-    soft_row *x = &w->x[i];
-    if (!(x->R > 0)) continue;
-    x->f = soft_scalar(&s->row[i], h, x->R, x->w + t * x->dw, D);
-    slope -= x->f * x->dw;
-    if (hessian && D[0] > 0) soft_add(w, &s->row[i], &s->row[i], D[0]);
+  for (int i = 0; i < scheme->contacts; i++) {
+    soft_row *row = &constraints->x[i];
+    if (!(row->R > 0)) continue;
+    row->f = soft_scalar(&scheme->row[i], h, row->R, row->w + t * row->dw, D);
+    slope -= row->f * row->dw;
+    if (hessian && D[0] > 0) soft_add(constraints, &scheme->row[i], &scheme->row[i], D[0]);
   }
-  const int dim = s->model->dim;
-  for (int i = 0; i < s->n_contacts; i++) {
-    const int n = s->contact[i].row;
+  const int dim = scheme->model->dim;
+  for (int i = 0; i < scheme->n_contacts; i++) {
+    const int n = scheme->contact[i].row;
     double R[3], at[3], f[3];
-    if (!(w->x[n].R > 0)) continue;
+    if (!(constraints->x[n].R > 0)) continue;
     for (int k = 0; k < dim; k++) {
-      R[k] = w->x[n + k].R;
-      at[k] = w->x[n + k].w + t * w->x[n + k].dw;
+      R[k] = constraints->x[n + k].R;
+      at[k] = constraints->x[n + k].w + t * constraints->x[n + k].dw;
     }
-    const double mu = s->contact[i].mu;
-    if (w->o.cone == PYRAMIDAL && mu > 0)
-      soft_pyramid(dim, &s->contact[i], 2 * mu * mu * (1 + mu * mu) * R[0] / w->o.impratio, at, f,
-                   D);
+    const double mu = scheme->contact[i].mu;
+    if (constraints->o.cone == PYRAMIDAL && mu > 0)
+      soft_pyramid(dim, &scheme->contact[i],
+                   2 * mu * mu * (1 + mu * mu) * R[0] / constraints->o.impratio, at, f, D);
     else
-      soft_cone(dim, mu, w->o.impratio, R, at, f, D);
+      soft_cone(dim, mu, constraints->o.impratio, R, at, f, D);
     for (int k = 0; k < dim; k++) {
-      w->x[n + k].f = f[k];
-      slope -= f[k] * w->x[n + k].dw;
+      constraints->x[n + k].f = f[k];
+      slope -= f[k] * constraints->x[n + k].dw;
       for (int l = 0; l < dim && hessian; l++)
-        if (D[k + dim * l] != 0) soft_add(w, &s->row[n + k], &s->row[n + l], D[k + dim * l]);
+        if (D[k + dim * l] != 0)
+          soft_add(constraints, &scheme->row[n + k], &scheme->row[n + l], D[k + dim * l]);
     }
   }
   return slope;
@@ -311,20 +314,20 @@ static double soft_forces(soft_constraints *w, double h, double t, bool hessian)
 /* ---- Newton ---- */
 
 /* g = M (a - a0) - J' f; the largest of its terms */
-static double soft_gradient(soft_constraints *w)
+static double soft_gradient(soft_constraints *constraints)
 {
-  const perp_scheme *s = &w->s;
-  const int nv = s->model->nv, n = s->model->nvb;
-  for (int i = 0; i < nv; i++) w->d[i] = w->a[i] - w->a0[i];
-  perp_blocks_M(&s->e.blocks, w->d, w->g);
+  const perp_scheme *scheme = &constraints->s;
+  const int nv = scheme->model->nv, n = scheme->model->nvb;
+  for (int i = 0; i < nv; i++) constraints->d[i] = constraints->a[i] - constraints->a0[i];
+  perp_blocks_M(&scheme->e.blocks, constraints->d, constraints->g);
   double largest = 0;
-  for (int i = 0; i < nv; i++) largest = fmax(largest, fabs(w->g[i]));
-  for (int i = 0; i < s->n; i++) {
-    const perp_scheme_row *row = &s->row[i];
-    for (int p = 0; p < 2 && w->x[i].f != 0; p++)
+  for (int i = 0; i < nv; i++) largest = fmax(largest, fabs(constraints->g[i]));
+  for (int i = 0; i < scheme->n; i++) {
+    const perp_scheme_row *row = &scheme->row[i];
+    for (int p = 0; p < 2 && constraints->x[i].f != 0; p++)
       for (int j = 0; j < n && row->body[p] >= 0; j++) {
-        const double term = row->J[p][j] * w->x[i].f;
-        w->g[n * row->body[p] + j] -= term;
+        const double term = row->J[p][j] * constraints->x[i].f;
+        constraints->g[n * row->body[p] + j] -= term;
         largest = fmax(largest, fabs(term));
       }
   }
@@ -332,43 +335,45 @@ static double soft_gradient(soft_constraints *w)
 }
 
 /* H = M + J' D J at a */
-static void soft_hessian(soft_constraints *w, double h)
+static void soft_hessian(soft_constraints *constraints, double h)
 {
-  const perp_scheme *s = &w->s;
-  const int nv = s->model->nv, n = s->model->nvb;
-  memset(w->H, 0, (size_t)nv * (size_t)nv * sizeof *w->H);
-  for (int b = 0; b < s->model->n_bodies; b++)
+  const perp_scheme *scheme = &constraints->s;
+  const int nv = scheme->model->nv, n = scheme->model->nvb;
+  memset(constraints->H, 0, (size_t)nv * (size_t)nv * sizeof *constraints->H);
+  for (int b = 0; b < scheme->model->n_bodies; b++)
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++)
-        w->H[n * b + i + nv * (n * b + j)] = s->e.blocks.M[s->e.blocks.mptr[b] + i + n * j];
-  soft_forces(w, h, 0, true);
+        constraints->H[n * b + i + nv * (n * b + j)] =
+            scheme->e.blocks.M[scheme->e.blocks.mptr[b] + i + n * j];
+  soft_forces(constraints, h, 0, true);
 }
 
 /* t > 0 with slope 0 of the cost along d, whose slope at 0 is negative; the cost is convex. */
-static double soft_search(soft_constraints *w, double h)
+static double soft_search(soft_constraints *constraints, double h)
 {
-  const perp_scheme *s = &w->s;
-  const int nv = s->model->nv;
+  const perp_scheme *scheme = &constraints->s;
+  const int nv = scheme->model->nv;
   double linear = 0, quadratic = 0;
-  perp_blocks_M(&s->e.blocks, w->d, w->Md);
+  perp_blocks_M(&scheme->e.blocks, constraints->d, constraints->Md);
   for (int i = 0; i < nv; i++) {
-    linear += w->Md[i] * (w->a[i] - w->a0[i]);
-    quadratic += w->Md[i] * w->d[i];
+    linear += constraints->Md[i] * (constraints->a[i] - constraints->a0[i]);
+    quadratic += constraints->Md[i] * constraints->d[i];
   }
-  for (int i = 0; i < s->n; i++) w->x[i].dw = perp_scheme_speed(s, &s->row[i], w->d);
-  double lo = 0, hi = 1, at_lo = linear + soft_forces(w, h, 0, false);
-  double at_hi = linear + quadratic + soft_forces(w, h, 1, false);
+  for (int i = 0; i < scheme->n; i++)
+    constraints->x[i].dw = perp_scheme_speed(scheme, &scheme->row[i], constraints->d);
+  double lo = 0, hi = 1, at_lo = linear + soft_forces(constraints, h, 0, false);
+  double at_hi = linear + quadratic + soft_forces(constraints, h, 1, false);
   if (fabs(at_hi) <= 1e-9 * fabs(at_lo)) return 1;
   for (int i = 0; i < SOFT_SEARCH && at_hi < 0; i++) {
     lo = hi, at_lo = at_hi;
     hi *= 2;
-    at_hi = linear + hi * quadratic + soft_forces(w, h, hi, false);
+    at_hi = linear + hi * quadratic + soft_forces(constraints, h, hi, false);
   }
   for (int i = 0; i < SOFT_SEARCH && hi - lo > 1e-14 * hi; i++) {
     /* false position, every third time the middle: it must halve */
     double t = i % 3 == 2 ? 0.5 * (lo + hi) : lo - at_lo * (hi - lo) / (at_hi - at_lo);
     if (!(t > lo && t < hi)) t = 0.5 * (lo + hi);
-    const double at = linear + t * quadratic + soft_forces(w, h, t, false);
+    const double at = linear + t * quadratic + soft_forces(constraints, h, t, false);
     if (at < 0)
       lo = t, at_lo = at;
     else
@@ -378,97 +383,106 @@ static double soft_search(soft_constraints *w, double h)
   return hi;
 }
 
-static perp_reason soft_newton(soft_constraints *w, double h)
+static perp_reason soft_newton(soft_constraints *constraints, double h)
 {
-  perp_scheme *s = &w->s;
-  const int nv = s->model->nv;
+  perp_scheme *scheme = &constraints->s;
+  const int nv = scheme->model->nv;
   double best = HUGE_VAL;
   /* a_0 is a difference of velocities: where nothing pulls, terms are its rounding, and no scale */
-  perp_blocks_M(&s->e.blocks, s->v, w->Md);
-  const double least = 16 * DBL_EPSILON * perp_worst(nv, w->Md) / (h * w->o.tol);
+  perp_blocks_M(&scheme->e.blocks, scheme->v, constraints->Md);
+  const double least = 16 * DBL_EPSILON * perp_worst(nv, constraints->Md) /
+                       (h * constraints->o.tol);
   for (int k = 0; k < SOFT_NEWTON; k++) {
-    for (int i = 0; i < s->n; i++)
-      w->x[i].w = perp_scheme_speed(s, &s->row[i], w->a) - w->x[i].aref;
-    soft_hessian(w, h);
-    const double largest = fmax(soft_gradient(w), least), g = perp_worst(nv, w->g);
+    for (int i = 0; i < scheme->n; i++)
+      constraints->x[i].w = perp_scheme_speed(scheme, &scheme->row[i], constraints->a) -
+                            constraints->x[i].aref;
+    soft_hessian(constraints, h);
+    const double largest = fmax(soft_gradient(constraints), least),
+                 g = perp_worst(nv, constraints->g);
     if (!isfinite(g)) return PERP_NOT_FINITE;
-    s->count.residual = fmax(s->count.residual, 0);
-    if (g <= w->o.tol * largest) {
-      s->count.residual = fmax(s->count.residual, largest > 0 ? g / largest : 0);
-      s->count.data = s->count.residual;
+    scheme->count.residual = fmax(scheme->count.residual, 0);
+    if (g <= constraints->o.tol * largest) {
+      scheme->count.residual = fmax(scheme->count.residual, largest > 0 ? g / largest : 0);
+      scheme->count.data = scheme->count.residual;
       return PERP_CONVERGED;
     }
     best = fmin(best, g / largest);
-    for (int i = 0; i < nv; i++) w->d[i] = -w->g[i];
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', nv, w->H, nv) != 0) return PERP_SINGULAR;
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', nv, 1, w->H, nv, w->d, nv);
-    const double t = soft_search(w, h);
-    for (int i = 0; i < nv; i++) w->a[i] += t * w->d[i];
-    s->count.iterations++;
+    for (int i = 0; i < nv; i++) constraints->d[i] = -constraints->g[i];
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', nv, constraints->H, nv) != 0)
+      return PERP_SINGULAR;
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', nv, 1, constraints->H, nv, constraints->d, nv);
+    const double t = soft_search(constraints, h);
+    for (int i = 0; i < nv; i++) constraints->a[i] += t * constraints->d[i];
+    scheme->count.iterations++;
   }
-  s->count.residual = fmax(s->count.residual, best);
+  scheme->count.residual = fmax(scheme->count.residual, best);
   return PERP_MAX_ITER;
 }
 
 /* ---- a step ---- */
 
-static void soft_layout_rows(void *ws, perp_arena *a)
+static void soft_layout_rows(void *ws, perp_arena *arena)
 {
-  soft_constraints *w = ws;
-  w->x = PERP_CARVE(a, soft_row, w->cap);
+  soft_constraints *constraints = ws;
+  constraints->x = PERP_CARVE(arena, soft_row, constraints->cap);
 }
 
-static bool soft_reserve(soft_constraints *w, int n)
+static bool soft_reserve(soft_constraints *constraints, int n)
 {
-  if (n <= w->cap) return true;
-  w->cap = n + n / 2 + 64;
-  w->s.status = perp_arena_layout(w->s.ctx, &w->grown_x, soft_layout_rows, w);
-  if (w->s.status != PERP_OK) w->cap = 0;
-  return w->s.status == PERP_OK;
+  if (n <= constraints->cap) return true;
+  constraints->cap = n + n / 2 + 64;
+  constraints->s.status = perp_arena_layout(constraints->s.ctx, &constraints->grown_x,
+                                            soft_layout_rows, constraints);
+  if (constraints->s.status != PERP_OK) constraints->cap = 0;
+  return constraints->s.status == PERP_OK;
 }
 
-static perp_reason soft_constraints_step(perp_scheme *s, double t, double h)
+static perp_reason soft_constraints_step(perp_scheme *scheme, double t, double h)
 {
-  soft_constraints *w = (soft_constraints *)s;
-  const int nv = s->model->nv;
-  if (!perp_scheme_begin(s, t, h, h) || !soft_reserve(w, s->n)) return PERP_NOT_FINITE;
-  perp_scheme_forces(s, t, h);
-  for (int i = 0; i < nv; i++) w->a0[i] = (s->v1[i] - s->v[i]) / h;
-  memcpy(w->a, w->a0, (size_t)nv * sizeof *w->a);
-  soft_rows(w, h);
-  const perp_reason reason = s->n > 0 ? soft_newton(w, h) : PERP_EXACT;
-  if (s->n > 0) {
-    s->count.problems++;
+  soft_constraints *constraints = (soft_constraints *)scheme;
+  const int nv = scheme->model->nv;
+  if (!perp_scheme_begin(scheme, t, h, h) || !soft_reserve(constraints, scheme->n))
+    return PERP_NOT_FINITE;
+  perp_scheme_forces(scheme, t, h);
+  for (int i = 0; i < nv; i++) constraints->a0[i] = (scheme->v1[i] - scheme->v[i]) / h;
+  memcpy(constraints->a, constraints->a0, (size_t)nv * sizeof *constraints->a);
+  soft_rows(constraints, h);
+  const perp_reason reason = scheme->n > 0 ? soft_newton(constraints, h) : PERP_EXACT;
+  if (scheme->n > 0) {
+    scheme->count.problems++;
     if (reason > 0)
-      s->count.solved++;
+      scheme->count.solved++;
     else
-      s->count.failures++, s->count.failed[-reason]++;
+      scheme->count.failures++, scheme->count.failed[-reason]++;
   }
   if (reason < 0) return reason;
-  for (int i = 0; i < nv; i++) s->v1[i] = s->v[i] + h * w->a[i];
-  for (int i = 0; i < s->n; i++) s->row[i].p = s->row[i].total = h * w->x[i].f;
-  for (int i = 0; i < s->n_contacts; i++) s->contact[i].slides = soft_slides(w, &s->contact[i]);
-  perp_scheme_move(s, h, s->v1);
-  perp_scheme_remember(s, h, h);
+  for (int i = 0; i < nv; i++) scheme->v1[i] = scheme->v[i] + h * constraints->a[i];
+  for (int i = 0; i < scheme->n; i++)
+    scheme->row[i].p = scheme->row[i].total = h * constraints->x[i].f;
+  for (int i = 0; i < scheme->n_contacts; i++)
+    scheme->contact[i].slides = soft_slides(constraints, &scheme->contact[i]);
+  perp_scheme_move(scheme, h, scheme->v1);
+  perp_scheme_remember(scheme, h, h);
   return PERP_EXACT;
 }
 
 /* ---- life ---- */
 
-static void soft_constraints_layout(void *ws, perp_arena *a)
+static void soft_constraints_layout(void *ws, perp_arena *arena)
 {
-  soft_constraints *w = ws;
-  const size_t nv = (size_t)w->s.model->nv;
-  perp_scheme_layout(w, a);
-  PERP_DOUBLES(a, nv, &w->a0, &w->a, &w->g, &w->d, &w->Md);
-  w->H = PERP_CARVE(a, double, nv *nv);
+  soft_constraints *constraints = ws;
+  const size_t nv = (size_t)constraints->s.model->nv;
+  perp_scheme_layout(constraints, arena);
+  PERP_DOUBLES(arena, nv, &constraints->a0, &constraints->a, &constraints->g, &constraints->d,
+               &constraints->Md);
+  constraints->H = PERP_CARVE(arena, double, nv *nv);
 }
 
 static void soft_constraints_destroy(void *ws)
 {
-  soft_constraints *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->grown_x);
+  soft_constraints *constraints = ws;
+  if (constraints == NULL) return;
+  perp_arena_free(&constraints->grown_x);
   perp_scheme_destroy(ws);
 }
 
@@ -487,11 +501,12 @@ static perp_status soft_constraints_create(perp_ctx *ctx, perp_model *model,
   like.s.step = soft_constraints_step;
   PERP_TRY(
       perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, soft_constraints_layout, ws));
-  soft_constraints *w = *ws;
-  w->s.ctx = ctx;
-  if (soft_reserve(w, 3 * model->n_drives + model->m + 12 * model->n_shapes)) return PERP_OK;
-  const perp_status status = w->s.status;
-  soft_constraints_destroy(w);
+  soft_constraints *constraints = *ws;
+  constraints->s.ctx = ctx;
+  if (soft_reserve(constraints, 3 * model->n_drives + model->m + 12 * model->n_shapes))
+    return PERP_OK;
+  const perp_status status = constraints->s.status;
+  soft_constraints_destroy(constraints);
   *ws = NULL;
   return status;
 }
@@ -500,8 +515,8 @@ static perp_status soft_constraints_restart(perp_ctx *ctx, void *ws, double t, c
                                             const double *v)
 {
   PERP_TRY(perp_scheme_restart(ctx, ws, t, q, v));
-  perp_scheme *s = ws;
-  s->count = (perp_contact_count){ 0 };
+  perp_scheme *scheme = ws;
+  scheme->count = (perp_contact_count){ 0 };
   return PERP_OK;
 }
 

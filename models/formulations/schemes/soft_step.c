@@ -61,60 +61,60 @@ typedef struct soft_step {
 } soft_step;
 
 /* omega and zeta of a row in a substep h */
-static double soft_step_omega(const soft_step *w, const perp_scheme_row *row, double h,
+static double soft_step_omega(const soft_step *step, const perp_scheme_row *row, double h,
                               double *zeta)
 {
   const bool joint = row->kind == PERP_SCHEME_JOINT;
   const bool fixed = row->body[0] < 0 || row->body[1] < 0;
-  const double contact = row->kind == PERP_SCHEME_NORMAL && fixed ? 2 * w->o.frequency
-                                                                  : w->o.frequency;
-  *zeta = joint ? w->o.joint_damping_ratio : w->o.damping_ratio;
-  return 2 * M_PI * fmin(joint ? w->o.joint_frequency : contact, 0.25 / h);
+  const double contact = row->kind == PERP_SCHEME_NORMAL && fixed ? 2 * step->o.frequency
+                                                                  : step->o.frequency;
+  *zeta = joint ? step->o.joint_damping_ratio : step->o.damping_ratio;
+  return 2 * M_PI * fmin(joint ? step->o.joint_frequency : contact, 0.25 / h);
 }
 
-static double soft_step_feedback(const perp_scheme *s, const perp_scheme_row *row, double h)
+static double soft_step_feedback(const perp_scheme *scheme, const perp_scheme_row *row, double h)
 {
-  const soft_step *w = (const soft_step *)s;
+  const soft_step *step = (const soft_step *)scheme;
   double zeta;
-  const double omega = soft_step_omega(w, row, h, &zeta), rate = omega / (2 * zeta + h * omega);
-  return row->kind == PERP_SCHEME_JOINT ? rate * row->C : fmax(rate * row->C, -w->o.push);
+  const double omega = soft_step_omega(step, row, h, &zeta), rate = omega / (2 * zeta + h * omega);
+  return row->kind == PERP_SCHEME_JOINT ? rate * row->C : fmax(rate * row->C, -step->o.push);
 }
 
 /* S of the rows that the feedback acts on */
-static void soft_step_soften(soft_step *w, double h)
+static void soft_step_soften(soft_step *step, double h)
 {
-  perp_scheme *s = &w->s;
-  for (int i = 0; i < s->n; i++) {
-    perp_scheme_row *row = &s->row[i];
+  perp_scheme *scheme = &step->s;
+  for (int i = 0; i < scheme->n; i++) {
+    perp_scheme_row *row = &scheme->row[i];
     double zeta;
     if (row->kind == PERP_SCHEME_OWN || row->kind == PERP_SCHEME_TANGENT) continue;
     if (row->kind != PERP_SCHEME_JOINT && row->C > 0) continue;
-    const double omega = soft_step_omega(w, row, h, &zeta);
+    const double omega = soft_step_omega(step, row, h, &zeta);
     row->soft += row->A / (h * omega * (2 * zeta + h * omega));
   }
 }
 
-static perp_reason soft_step_step(perp_scheme *s, double t, double whole)
+static perp_reason soft_step_step(perp_scheme *scheme, double t, double whole)
 {
-  soft_step *w = (soft_step *)s;
-  const double h = whole / w->o.substeps;
-  if (!perp_scheme_begin(s, t, whole, h)) return PERP_NOT_FINITE;
-  for (int part = 0; part < w->o.substeps; part++) {
-    if (part > 0) perp_scheme_refresh(s, t + part * h, h);
-    perp_scheme_forces(s, t + part * h, h);
-    perp_scheme_warm(s, s->v1);
-    perp_scheme_bias(s, h, soft_step_feedback, false);
-    soft_step_soften(w, h);
-    for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, s->v1);
-    perp_scheme_move(s, h, s->v1);
-    if (!perp_all_finite(s->model->nq, s->q1)) return PERP_NOT_FINITE;
-    perp_scheme_bias(s, h, NULL, false);
-    for (int i = 0; i < w->o.relax; i++) perp_scheme_sweep(s, s->v1);
-    perp_scheme_sum(s);
+  soft_step *step = (soft_step *)scheme;
+  const double h = whole / step->o.substeps;
+  if (!perp_scheme_begin(scheme, t, whole, h)) return PERP_NOT_FINITE;
+  for (int part = 0; part < step->o.substeps; part++) {
+    if (part > 0) perp_scheme_refresh(scheme, t + part * h, h);
+    perp_scheme_forces(scheme, t + part * h, h);
+    perp_scheme_warm(scheme, scheme->v1);
+    perp_scheme_bias(scheme, h, soft_step_feedback, false);
+    soft_step_soften(step, h);
+    for (int i = 0; i < step->o.iterations; i++) perp_scheme_sweep(scheme, scheme->v1);
+    perp_scheme_move(scheme, h, scheme->v1);
+    if (!perp_all_finite(scheme->model->nq, scheme->q1)) return PERP_NOT_FINITE;
+    perp_scheme_bias(scheme, h, NULL, false);
+    for (int i = 0; i < step->o.relax; i++) perp_scheme_sweep(scheme, scheme->v1);
+    perp_scheme_sum(scheme);
   }
-  perp_scheme_bounce(s, s->v1);
-  perp_scheme_remember(s, whole, h);
-  perp_scheme_counted(s);
+  perp_scheme_bounce(scheme, scheme->v1);
+  perp_scheme_remember(scheme, whole, h);
+  perp_scheme_counted(scheme);
   return PERP_EXACT;
 }
 

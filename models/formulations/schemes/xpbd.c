@@ -62,141 +62,147 @@ typedef struct xpbd {
  * Springs and drives keep the bias of the start, which is in row->start. */
 static void xpbd_rows(xpbd *w, double t, double h)
 {
-  perp_scheme *s = &w->s;
-  for (int i = 0; i < s->model->nv; i++) s->f[i] = h * s->v1[i];
-  perp_model_retract(s->model, w->q, s->f, s->q1);
-  perp_scheme_refresh(s, t + h, h);
-  for (int i = 0; i < s->n; i++) {
-    perp_scheme_row *row = &s->row[i];
+  perp_scheme *scheme = &w->s;
+  for (int i = 0; i < scheme->model->nv; i++) scheme->f[i] = h * scheme->v1[i];
+  perp_model_retract(scheme->model, w->q, scheme->f, scheme->q1);
+  perp_scheme_refresh(scheme, t + h, h);
+  for (int i = 0; i < scheme->n; i++) {
+    perp_scheme_row *row = &scheme->row[i];
     row->soft = row->own;
     row->bias = row->kind == PERP_SCHEME_OWN       ? row->start
                 : row->kind == PERP_SCHEME_TANGENT ? row->given
-                : row->kind == PERP_SCHEME_NORMAL  ? row->C / h /* the gap of the start */
-                                                   : row->C / h - perp_scheme_speed(s, row, s->v1);
+                : row->kind == PERP_SCHEME_NORMAL
+                    ? row->C / h /* the gap of the start */
+                    : row->C / h - perp_scheme_speed(scheme, row, scheme->v1);
   }
 }
 
-static void xpbd_solve(perp_scheme *s, perp_scheme_row *row)
+static void xpbd_solve(perp_scheme *scheme, perp_scheme_row *row)
 {
   const double A = row->A + row->soft;
   if (!(A > 0)) return;
-  const double w = perp_scheme_speed(s, row, s->v1) + row->bias + row->soft * row->p;
+  const double w = perp_scheme_speed(scheme, row, scheme->v1) + row->bias + row->soft * row->p;
   const double p = fmin(fmax(row->p - w / A, row->lo), row->hi);
-  perp_scheme_push(s, row, p - row->p, s->v1);
+  perp_scheme_push(scheme, row, p - row->p, scheme->v1);
   row->p = p;
 }
 
 /* Both tangents, w / A of them; their A as one number */
-static double xpbd_slip(const perp_scheme *s, const perp_scheme_contact *c, double u[2])
+static double xpbd_slip(const perp_scheme *scheme, const perp_scheme_contact *contact, double u[2])
 {
   double A = 0;
   u[0] = u[1] = 0;
-  for (int k = 1; k < s->model->dim; k++) {
-    const perp_scheme_row *row = &s->row[c->row + k];
-    u[k - 1] = perp_scheme_speed(s, row, s->v1) + row->given;
+  for (int k = 1; k < scheme->model->dim; k++) {
+    const perp_scheme_row *row = &scheme->row[contact->row + k];
+    u[k - 1] = perp_scheme_speed(scheme, row, scheme->v1) + row->given;
     A = fmax(A, row->A);
   }
   return A;
 }
 
-static void xpbd_tangents(perp_scheme *s, const perp_scheme_contact *c, const double p[2])
+static void xpbd_tangents(perp_scheme *scheme, const perp_scheme_contact *contact,
+                          const double p[2])
 {
-  for (int k = 1; k < s->model->dim; k++) {
-    perp_scheme_row *row = &s->row[c->row + k];
-    perp_scheme_push(s, row, p[k - 1] - row->p, s->v1);
+  for (int k = 1; k < scheme->model->dim; k++) {
+    perp_scheme_row *row = &scheme->row[contact->row + k];
+    perp_scheme_push(scheme, row, p[k - 1] - row->p, scheme->v1);
     row->p = p[k - 1];
   }
 }
 
 /* (26), (27): friction that sticks, where it is within the cone of mu */
-static void xpbd_sticks(perp_scheme *s, int i)
+static void xpbd_sticks(perp_scheme *scheme, int i)
 {
-  const perp_scheme_contact *c = &s->contact[i];
+  const perp_scheme_contact *contact = &scheme->contact[i];
   double u[2], p[2] = { 0 };
-  const double A = xpbd_slip(s, c, u), bound = s->found[i].mu * s->row[c->row].p;
+  const double A = xpbd_slip(scheme, contact, u),
+               bound = scheme->found[i].mu * scheme->row[contact->row].p;
   if (!(A > 0)) return;
-  for (int k = 1; k < s->model->dim; k++) p[k - 1] = s->row[c->row + k].p - u[k - 1] / A;
-  if (hypot(p[0], p[1]) < bound) xpbd_tangents(s, c, p);
+  for (int k = 1; k < scheme->model->dim; k++)
+    p[k - 1] = scheme->row[contact->row + k].p - u[k - 1] / A;
+  if (hypot(p[0], p[1]) < bound) xpbd_tangents(scheme, contact, p);
 }
 
 /* (30): friction that slides, mu_dynamic lambda_n at most */
-static void xpbd_slides(perp_scheme *s, int i)
+static void xpbd_slides(perp_scheme *scheme, int i)
 {
-  const perp_scheme_contact *c = &s->contact[i];
+  const perp_scheme_contact *contact = &scheme->contact[i];
   double u[2], p[2] = { 0 };
-  const double A = xpbd_slip(s, c, u), size = hypot(u[0], u[1]);
-  const double most = s->found[i].mu_dynamic * s->row[c->row].p;
+  const double A = xpbd_slip(scheme, contact, u), size = hypot(u[0], u[1]);
+  const double most = scheme->found[i].mu_dynamic * scheme->row[contact->row].p;
   if (!(A > 0) || !(size > 0)) return;
   const double brake = fmin(most / size, 1 / A);
-  for (int k = 1; k < s->model->dim; k++) p[k - 1] = s->row[c->row + k].p - brake * u[k - 1];
-  xpbd_tangents(s, c, p);
+  for (int k = 1; k < scheme->model->dim; k++)
+    p[k - 1] = scheme->row[contact->row + k].p - brake * u[k - 1];
+  xpbd_tangents(scheme, contact, p);
 }
 
 /* (34): what has pressed leaves at e times its approach, or not at all */
 static void xpbd_rebounds(xpbd *w, perp_scheme_row *row)
 {
-  perp_scheme *s = &w->s;
+  perp_scheme *scheme = &w->s;
   if (row->kind != PERP_SCHEME_NORMAL && row->kind != PERP_SCHEME_LIMIT) return;
   if (!(row->p > 0)) return;
-  const double before = perp_scheme_speed(s, row, w->v), now = perp_scheme_speed(s, row, s->v1);
-  const double wanted = before < -fmax(s->o.threshold, w->least) ? -row->e * before : 0;
+  const double before = perp_scheme_speed(scheme, row, w->v),
+               now = perp_scheme_speed(scheme, row, scheme->v1);
+  const double wanted = before < -fmax(scheme->o.threshold, w->least) ? -row->e * before : 0;
   const double p = (wanted - now) / row->A;
-  perp_scheme_push(s, row, p, s->v1);
+  perp_scheme_push(scheme, row, p, scheme->v1);
   row->p += p;
 }
 
 static perp_reason xpbd_substep(xpbd *w, double t, double h)
 {
-  perp_scheme *s = &w->s;
-  memcpy(w->q, s->q1, (size_t)s->model->nq * sizeof *w->q);
-  for (int i = 0; i < s->n; i++) {
-    s->row[i].p = 0;
-    if (s->row[i].kind == PERP_SCHEME_OWN) s->row[i].start = s->row[i].given;
+  perp_scheme *scheme = &w->s;
+  memcpy(w->q, scheme->q1, (size_t)scheme->model->nq * sizeof *w->q);
+  for (int i = 0; i < scheme->n; i++) {
+    scheme->row[i].p = 0;
+    if (scheme->row[i].kind == PERP_SCHEME_OWN) scheme->row[i].start = scheme->row[i].given;
   }
-  perp_scheme_forces(s, t, h);
-  memcpy(w->v, s->v1, (size_t)s->model->nv * sizeof *w->v);
-  w->least = 2 * h * fabs(perp_model_gravity_at(s->model, t));
+  perp_scheme_forces(scheme, t, h);
+  memcpy(w->v, scheme->v1, (size_t)scheme->model->nv * sizeof *w->v);
+  w->least = 2 * h * fabs(perp_model_gravity_at(scheme->model, t));
   for (int sweep = 0; sweep < w->o.iterations; sweep++) {
     xpbd_rows(w, t, h);
-    for (int i = 0; i < s->contacts; i++) xpbd_solve(s, &s->row[i]);
-    for (int i = 0; i < s->n_contacts; i++) {
-      xpbd_solve(s, &s->row[s->contact[i].row]);
-      xpbd_sticks(s, i);
+    for (int i = 0; i < scheme->contacts; i++) xpbd_solve(scheme, &scheme->row[i]);
+    for (int i = 0; i < scheme->n_contacts; i++) {
+      xpbd_solve(scheme, &scheme->row[scheme->contact[i].row]);
+      xpbd_sticks(scheme, i);
     }
-    if (s->n > 0) s->count.iterations++;
+    if (scheme->n > 0) scheme->count.iterations++;
   }
-  memcpy(s->q1, w->q, (size_t)s->model->nq * sizeof *w->q);
-  perp_scheme_move(s, h, s->v1);
-  for (int i = 0; i < s->contacts; i++) xpbd_rebounds(w, &s->row[i]);
-  for (int i = 0; i < s->n_contacts; i++) {
-    xpbd_slides(s, i);
-    xpbd_rebounds(w, &s->row[s->contact[i].row]);
+  memcpy(scheme->q1, w->q, (size_t)scheme->model->nq * sizeof *w->q);
+  perp_scheme_move(scheme, h, scheme->v1);
+  for (int i = 0; i < scheme->contacts; i++) xpbd_rebounds(w, &scheme->row[i]);
+  for (int i = 0; i < scheme->n_contacts; i++) {
+    xpbd_slides(scheme, i);
+    xpbd_rebounds(w, &scheme->row[scheme->contact[i].row]);
   }
-  perp_scheme_sum(s);
-  return perp_all_finite(s->model->nq, s->q1) ? PERP_EXACT : PERP_NOT_FINITE;
+  perp_scheme_sum(scheme);
+  return perp_all_finite(scheme->model->nq, scheme->q1) ? PERP_EXACT : PERP_NOT_FINITE;
 }
 
-static perp_reason xpbd_step(perp_scheme *s, double t, double whole)
+static perp_reason xpbd_step(perp_scheme *scheme, double t, double whole)
 {
-  xpbd *w = (xpbd *)s;
+  xpbd *w = (xpbd *)scheme;
   const double h = whole / w->o.substeps;
-  if (!perp_scheme_begin(s, t, whole, h)) return PERP_NOT_FINITE;
+  if (!perp_scheme_begin(scheme, t, whole, h)) return PERP_NOT_FINITE;
   for (int part = 0; part < w->o.substeps; part++) {
-    if (part > 0) perp_scheme_refresh(s, t + part * h, h);
+    if (part > 0) perp_scheme_refresh(scheme, t + part * h, h);
     const perp_reason reason = xpbd_substep(w, t + part * h, h);
     if (reason < 0) return reason;
   }
-  perp_scheme_remember(s, whole, h);
-  perp_scheme_counted(s);
+  perp_scheme_remember(scheme, whole, h);
+  perp_scheme_counted(scheme);
   return PERP_EXACT;
 }
 
-static void xpbd_layout(void *ws, perp_arena *a)
+static void xpbd_layout(void *ws, perp_arena *arena)
 {
   xpbd *w = ws;
-  perp_scheme_layout(w, a);
-  w->q = PERP_CARVE(a, double, w->s.model->nq);
-  w->v = PERP_CARVE(a, double, w->s.model->nv);
+  perp_scheme_layout(w, arena);
+  w->q = PERP_CARVE(arena, double, w->s.model->nq);
+  w->v = PERP_CARVE(arena, double, w->s.model->nv);
 }
 
 static perp_status xpbd_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
