@@ -64,7 +64,8 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   PERP_DOUBLES(a, coupled, &s->contact.torsion, &s->contact.rolling);
   size_t subs = 2 * (n + nb + coupled) + (s->rows ? (size_t)model->pattern.n_subs : 0);
   s->F.J = PERP_CARVE(a, double,
-                      2 * nv * (r * n + nb + 3 * coupled) + (s->rows ? (size_t)model->pattern.nnz_J : 0));
+                      2 * nv * (r * n + nb + 3 * coupled) +
+                          (s->rows ? (size_t)model->pattern.nnz_J : 0));
   PERP_INTS(a, groups + islands, &s->F.cptr, &s->F.jptr);
   s->F.joff = PERP_CARVE(a, int, subs + islands);
   PERP_INTS(a, subs, &s->F.jblk, &s->F.jgrp, &s->F.tsub);
@@ -198,7 +199,8 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
     next->joint_subs = p->joint_subs;
     next->joint_numbers = p->joint_numbers;
     for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++) {
-      const int joint = s->joints[j], sub = model->pattern.jptr[joint], end = model->pattern.jptr[joint + 1];
+      const int joint = s->joints[j], sub = model->pattern.jptr[joint],
+                end = model->pattern.jptr[joint + 1];
       next->joint_rows += model->pattern.cptr[joint + 1] - model->pattern.cptr[joint];
       next->joint_subs += end - sub;
       next->joint_numbers += (size_t)(model->pattern.joff[end] - model->pattern.joff[sub]);

@@ -234,7 +234,8 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
   double w[3], own[3], *P = task->impulse + (size_t)3 * (size_t)at;
-  const double ratio = model->surfaces.anisotropic ? perp_islands_anisotropy(model, e, contact, w) : 1;
+  const double ratio = model->surfaces.anisotropic ? perp_islands_anisotropy(model, e, contact, w)
+                                                   : 1;
   if (ratio == 1) {
     islands_rows_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
   } else { /* along S u; rows S t; and x = t . S^-1 P = (S t) . S^-2 P */
@@ -482,7 +483,8 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
     if (s->body.mass_place[l] == body) continue; /* they are constant */
     s->body.mass_place[l] = body;
     s->body.diag[l] = model->diagonal[body];
-    memcpy(s->F.M + square * (size_t)l, model->M + model->pattern.mptr[body], square * sizeof(double));
+    memcpy(s->F.M + square * (size_t)l, model->M + model->pattern.mptr[body],
+           square * sizeof(double));
     memcpy(s->F.Minv + square * (size_t)l, model->Minv + model->pattern.mptr[body],
            square * sizeof(double));
     memcpy(s->F.flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
