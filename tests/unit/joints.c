@@ -249,7 +249,7 @@ static pose initial_pose(int d, const perp_model *model, int body)
 static perp_model *random_joint(int d, perp_joint_kind kind, int a, int b, twin *t)
 {
   perp_model *model = empty_model(d, 2);
-  double p[3] = { 0 }, pb[3] = { 0 }, n[3] = { 0 }, nb[3] = { 0 }, rel[3];
+  double p[3] = { 0 }, pb[3] = { 0 }, n[3] = { 0 }, nb[3] = { 0 }, rel[3] = { 0 };
   t->d = d;
   t->A0 = initial_pose(d, model, a);
   t->B0 = initial_pose(d, model, b);
