@@ -332,7 +332,7 @@ static void families(void)
  * options need. */
 static const char *const tried_at[][2] = {
   { "free-body", "preset=custom" }, { "tree", "bodies=15" }, { "wall", "rows=3,columns=2" },
-  { "pyramid", "rows=4" },          { "cubes", "count=30" }, { "pulled-brick", "rows=3" },
+  { "pyramid", "rows=4" },          { "cubes", "count=30" }, { "pulled-brick", "rows=3,row=0" },
   { "dominoes", "dominoes=4" }
 };
 
