@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What sections of a scene are written with: lines of what is lost, names, numbers, places. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_model.h"
 #include "experiments/base/json.h"
 #include "solvers/core/core.h"
 

@@ -15,7 +15,7 @@
  *
  * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another
  * system. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_model.h"
 #include "experiments/base/json.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a URDF says that libmujoco does not read: it is listed, as it would be gone without a word.
  */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_model.h"
 #include "experiments/base/json.h"
 #include "experiments/base/files.h"
 

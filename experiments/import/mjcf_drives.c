@@ -6,7 +6,7 @@
  * ctrl + b0 + b1 (G q) + b2 (G q') within its range, acts by G F: the servo of stiffness -b1 G^2,
  * damping -b2 G^2 and the target, or velocity, where G F = 0; without both it is a motor that
  * pushes by |G F| until it is faster than anything. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_model.h"
 #include "experiments/base/json.h"
 #include "solvers/core/core.h"
 

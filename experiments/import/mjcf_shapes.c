@@ -6,7 +6,7 @@
  * numbers.  These are the same unless priorities differ, or a number that the one condim hides is
  * larger than what the other one shows: such pairs of surfaces are said one by one, as materials.
  */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_model.h"
 #include "experiments/base/json.h"
 #include "solvers/core/core.h"
 
