@@ -305,8 +305,10 @@ static real backward_data(backward *q, const real *left, real floor, real enough
   }
   q->main = 0.5L / lcp->n;
   backward_again(q);
+  int open = 0; /* all rows before it are known, or rest; of cones one of two is enough */
   for (bool grown = true, first = true;; first = false) {
-    real worst = 0;
+    while (open < lcp->n && (!(left[open] > 0) || q->data[open] > 0)) open++;
+    real worst = open < lcp->n && lcp->cone == NULL ? HUGE_VALL : 0;
     for (int i = 0; i < lcp->n && worst < HUGE_VALL; i++) {
       if (!(left[i] > 0)) continue;
       real size = fabsl(q->sigma[i]), data = q->data[i];

@@ -174,6 +174,8 @@ struct structure {
   bool guess;             /* lambda is not zero */
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
   bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
+  bool sparse;            /* A by its numbers */
+  bool falling;           /* sparse, no number beside the diagonal is positive */
   double numbers;         /* of a product with A */
 };
 
@@ -204,6 +206,10 @@ static struct structure auto_look(const perp_lcp *lcp)
     if (s.mostly_zeros) s.numbers = (double)numbers;
   }
   s.bimatrix = all_zero && negative && s.needs == 0;
+  s.sparse = s.falling = lcp->C != NULL;
+  for (int j = 0; s.falling && j < s.n; j++)
+    for (int k = lcp->C->start[j]; s.falling && k < lcp->C->start[j + 1]; k++)
+      s.falling = lcp->C->row[k] == j || lcp->C->value[k] <= 0;
   return s;
 }
 
@@ -230,6 +236,18 @@ static const struct stage general[STAGES] = {
   { "keller", 2, 0, 0, 0 },         { "pgs", 6, 0.05, 5, 0 },         { "lemke", 30, 1, 0, 0 },
   { "minmap-newton", 60, 1, 0, 0 }, { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 },
   { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+/* Sparse: active sets are a few factorizations where nested iteration finds them, as in M-matrices
+ * (the first list, which lets them go on) and mostly elsewhere. */
+static const struct stage grids[STAGES] = {
+  { "pdas", 1e6, 0, 0, 0 },         { "psor", 300, 0, 5, 0 },  { "cone-newton", 3000, 0, 0, 0 },
+  { "minmap-newton", 60, 2, 0, 0 }, { "prox", 3000, 0, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+static const struct stage sparse_bounds[STAGES] = {
+  { "pdas", 1000, 0, 0, 0 },        { "psor", 100, 0, 5, 0 }, { "lemke", 30, 1, 0, 0 },
+  { "cone-newton", 2000, 0, 0, 0 }, { "bpp", 60, 4, 0, 0 },   { "minmap-newton", 60, 2, 0, 0 },
+  { "prox", 2000, 0, 0, 0 },        { "keller", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 },
+  { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
 /* zeros on the diagonal: the rows of Stewart and Trinkle */
 static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0, 0 },
@@ -363,6 +381,7 @@ static const struct stage *auto_choose(const struct structure *s)
   if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;
+  if (s->sparse && s->nonnegative && !s->zero) return s->falling ? grids : sparse_bounds;
   if (s->symmetric && s->nonnegative) return symmetric;
   return s->zero ? complementary : general;
 }
