@@ -38,6 +38,8 @@ enum {
   ONE = 5,
   FEW = 24,
   FEW_SPARSE = 60,
+  SPARSE_SHARE = 4,
+  TINY = 8,
   MORE = 2
 };
 
@@ -174,8 +176,9 @@ struct structure {
   bool guess;             /* lambda is not zero */
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
   bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
-  bool sparse;            /* A by its numbers */
-  bool falling;           /* sparse, no number beside the diagonal is positive */
+  bool compressed;        /* A is kept by its numbers */
+  bool sparse;            /* few rows, or few numbers in A, however it is kept */
+  bool falling;           /* no number beside the diagonal is positive */
   double numbers;         /* of a product with A */
 };
 
@@ -206,10 +209,20 @@ static struct structure auto_look(const perp_lcp *lcp)
     if (s.mostly_zeros) s.numbers = (double)numbers;
   }
   s.bimatrix = all_zero && negative && s.needs == 0;
-  s.sparse = s.falling = lcp->C != NULL;
-  for (int j = 0; s.falling && j < s.n; j++)
-    for (int k = lcp->C->start[j]; s.falling && k < lcp->C->start[j + 1]; k++)
-      s.falling = lcp->C->row[k] == j || lcp->C->value[k] <= 0;
+  s.compressed = lcp->C != NULL;
+  s.falling = true;
+  size_t numbers = 0;
+  for (int j = 0; j < s.n; j++) {
+    const int first = lcp->C != NULL ? lcp->C->start[j] : 0,
+              end = lcp->C != NULL ? lcp->C->start[j + 1] : s.n;
+    for (int k = first; k < end; k++) {
+      const int i = lcp->C != NULL ? lcp->C->row[k] : k;
+      const double a = lcp->C != NULL ? lcp->C->value[k] : lcp->A[i + (size_t)j * (size_t)lcp->lda];
+      numbers += a != 0;
+      s.falling = s.falling && (i == j || a <= 0);
+    }
+  }
+  s.sparse = s.n <= TINY || (double)numbers * SPARSE_SHARE <= (double)s.n * s.n;
   return s;
 }
 
@@ -237,16 +250,27 @@ static const struct stage general[STAGES] = {
   { "minmap-newton", 60, 1, 0, 0 }, { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 },
   { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
-/* Sparse: active sets are a few factorizations where nested iteration finds them, as in M-matrices
- * (the first list, which lets them go on) and mostly elsewhere. */
+/* Few numbers: active sets are a few factorizations where nested iteration finds them, as in
+ * M-matrices (the first list, which lets them go on) and mostly elsewhere; the second list where A
+ * is dense all the same. */
 static const struct stage grids[STAGES] = {
   { "pdas", 1e6, 0, 0, 0 },         { "psor", 300, 0, 5, 0 },  { "cone-newton", 3000, 0, 0, 0 },
   { "minmap-newton", 60, 2, 0, 0 }, { "prox", 3000, 0, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
-static const struct stage sparse_bounds[STAGES] = {
-  { "pdas", 1000, 0, 0, 0 },        { "psor", 100, 0, 5, 0 }, { "lemke", 30, 1, 0, 0 },
-  { "cone-newton", 2000, 0, 0, 0 }, { "bpp", 60, 4, 0, 0 },   { "minmap-newton", 60, 2, 0, 0 },
-  { "prox", 2000, 0, 0, 0 },        { "keller", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 },
+static const struct stage few_numbers[STAGES] = {
+  { "dantzig", 2, 0, 0, 0 },        { "keller", 2, 0, 0, 0 },         { "pdas", 2, 0, 0, 0 },
+  { "pgs", 6, 0.05, 5, 0 },         { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
+  { "psor", 60, 0.5, 0, 0 },        { "pdas", 60, 1, 0, 0 },          { "bpp", 60, 4, 0, 0 },
+  { "minmap-newton", 60, 2, 0, 0 }, { "dantzig", 0, 3, 0, 0 },        { "keller", 0, 3, 0, 0 },
+  { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+static const struct stage compressed[STAGES] = {
+  { "pdas", 30, 0.5, 0, 0 },        { "psor", 100, 0, 5, 0 },
+  { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
+  { "pdas", 2000, 1, 0, 0 },        { "bpp", 60, 4, 0, 0 },
+  { "minmap-newton", 60, 2, 0, 0 }, { "cone-newton", 2000, 1, 0, 0 },
+  { "prox", 2000, 1, 0, 0 },        { "dantzig", 0, 3, 0, 0 },
+  { "keller", 0, 3, 0, 0 },         { "interior-point", 0, 6, 0, 0 },
   { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
 /* zeros on the diagonal: the rows of Stewart and Trinkle */
@@ -381,7 +405,11 @@ static const struct stage *auto_choose(const struct structure *s)
   if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;
-  if (s->sparse && s->nonnegative && !s->zero) return s->falling ? grids : sparse_bounds;
+  if (s->nonnegative && !s->zero) {
+    if ((s->sparse || s->compressed) && s->falling) return grids;
+    if (s->compressed) return compressed;
+    if (s->sparse) return few_numbers;
+  }
   if (s->symmetric && s->nonnegative) return symmetric;
   return s->zero ? complementary : general;
 }

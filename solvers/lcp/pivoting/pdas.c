@@ -22,7 +22,7 @@
  * A_FF: Cholesky of CHOLMOD for symmetric A, in an order of all rows that is found once; KLU for
  * others.  One step of refinement. A_FF that is not positive definite, or singular: PERP_SINGULAR.
  * Where rows that are out of order by rounding change over again and again, lambda within its
- * bounds is the answer if it satisfies the tolerance.
+ * bounds is the answer if its residual is rounding, too.
  *
  * Cost: a sparse factorization and two products a round, and those of the coarser problems, about a
  * third of it for grids in the plane.  Memory: the numbers of L, and three times those of A. */
@@ -39,6 +39,8 @@
 enum { LEVELS = 40, COARSEST = 200, COARSE_ROUNDS = 30, GUESS_ROUNDS = 8 };
 /* a row is out of order by more than this part of the numbers that it is made of */
 static const double ROUNDING = 1e-14;
+/* the residual of an answer that rounding alone keeps from being exact */
+static const double DONE = 1e-14;
 
 struct opts {
   int max_iter, patience;
@@ -59,9 +61,10 @@ static const perp_opt options[] = {
 struct ws {
   struct opts o;
   int max_n;
-  double *x, *w, *size, *rhs, *lo, *hi, *a, *scratch; /* [max_n], scratch [PERP_LCP_SCRATCH] */
-  int *rows, *place, *order;                          /* [max_n] */
-  signed char *sets;                                  /* [max_n] scratch */
+  double *x, *w, *size, *rhs, *lo, *hi, *a; /* [max_n] */
+  double *scratch, *kept;                   /* [PERP_LCP_SCRATCH], [2 max_n] */
+  int *rows, *place, *order;                /* [max_n] */
+  signed char *sets;                        /* [max_n] scratch */
   cholmod_common cm;
   perp_sparse_lu lu;
   bool falling; /* no positive number beside the diagonal */
@@ -76,6 +79,7 @@ static void pdas_layout(void *ws, perp_arena *arena)
   PERP_DOUBLES(arena, n, &work->x, &work->w, &work->size, &work->rhs, &work->lo, &work->hi,
                &work->a);
   work->scratch = PERP_CARVE(arena, double, PERP_LCP_SCRATCH(n, 0));
+  work->kept = PERP_CARVE(arena, double, 2 * n);
   work->rows = PERP_CARVE(arena, int, n);
   work->place = PERP_CARVE(arena, int, n);
   work->order = PERP_CARVE(arena, int, n);
@@ -221,18 +225,25 @@ static signed char pdas_wants(const struct ws *work, const perp_level *level, in
   return x < lo - near ? PERP_AT_LO : x > hi + near ? PERP_AT_HI : PERP_BETWEEN;
 }
 
-/* Is the point, brought within its bounds, a solution at the tolerance of the caller? */
-static bool pdas_close(struct ws *work, const perp_level *level)
+/* Is the point, brought within its bounds, a solution but for rounding?  Then it takes its place.
+ */
+static bool pdas_done(struct ws *work, const perp_level *level)
 {
+  const size_t bytes = (size_t)level->n * sizeof *work->x;
+  memcpy(work->kept, work->x, bytes);
+  memcpy(work->kept + level->n, work->w, bytes);
   for (int i = 0; i < level->n; i++)
     work->x[i] = fmin(fmax(work->x[i], level->lo[i]), level->hi[i]);
   pdas_slack(work, level);
   perp_lcp_scales(work->lcp, work->rhs, work->scratch);
   const double merit = perp_lcp_merit(work->lcp, work->rhs, work->x, work->w);
-  return perp_lcp_close(work->lcp, merit, work->x, work->w, work->scratch) <= work->lcp->tol;
+  if (perp_lcp_close(work->lcp, merit, work->x, work->w, work->scratch) <= DONE) return true;
+  memcpy(work->x, work->kept, bytes);
+  memcpy(work->w, work->kept + level->n, bytes);
+  return false;
 }
 
-/* Rounds from level->set, at most so many; PERP_RUNNING: they were not enough. */
+/* Changes of level->set, at most so many; PERP_RUNNING: they were not enough. */
 static perp_reason pdas_rounds(perp_ctx *ctx, struct ws *work, perp_level *level, bool finest,
                                int most)
 {
@@ -248,9 +259,8 @@ static perp_reason pdas_rounds(perp_ctx *ctx, struct ws *work, perp_level *level
     half.stype = -1;
     if (!cholmod_amd(&half, NULL, 0, work->order, &work->cm)) return PERP_SINGULAR;
   }
-  for (int round = 0; round < most; round++) {
+  for (int round = 0;; round++) {
     if (perp_lcp_spent(work->lcp, work->stats->work)) return PERP_MAX_ITER;
-    work->stats->iterations += finest;
     const perp_reason over = pdas_basis(work, level);
     if (over != PERP_RUNNING) return over;
     int broken = 0;
@@ -262,7 +272,9 @@ static perp_reason pdas_rounds(perp_ctx *ctx, struct ws *work, perp_level *level
                                 : "block",
                .iteration = work->stats->iterations, .entering = -1, .leaving = -1,
                .residual = broken, .n = level->n, .x = work->x, .w = work->w, .state = level->set);
-    if (broken == 0 || (broken >= best && finest && pdas_close(work, level))) return PERP_EXACT;
+    if (broken == 0 || (broken >= best && finest && pdas_done(work, level))) return PERP_EXACT;
+    if (round == most) return PERP_RUNNING;
+    work->stats->iterations += finest;
     if (broken < best) {
       best = broken;
       patience = work->o.patience;
@@ -274,7 +286,6 @@ static perp_reason pdas_rounds(perp_ctx *ctx, struct ws *work, perp_level *level
       level->set[i] = wants;
     }
   }
-  return PERP_RUNNING;
 }
 
 /* The sets of the finest problem by nested iteration. */
@@ -324,6 +335,7 @@ static cholmod_sparse *pdas_matrix(struct ws *work, cholmod_sparse *shallow)
     return shallow;
   }
   size_t count = 0;
+  work->stats->work += (double)n * (double)n;
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < n; i++) count += lcp->A[i + j * (size_t)lcp->lda] != 0;
   cholmod_sparse *A = cholmod_allocate_sparse(n, n, count, 1, 1, 0, CHOLMOD_REAL, &work->cm);
@@ -460,5 +472,5 @@ const perp_lcp_desc perp_lcp_pdas = {
   .cost = "A sparse Cholesky factorization (LU for nonsymmetric A) of the rows between their "
           "bounds per round, and a third of it for coarser problems of a plane grid. Memory: the "
           "factor and three times A.",
-  .counts = "Rounds on the problem itself: each one factorizes and computes one basic solution.",
+  .counts = "Changes of the index sets of the problem itself, each followed by a factorization.",
 };
