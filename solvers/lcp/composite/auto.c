@@ -222,7 +222,7 @@ static struct structure auto_look(const perp_lcp *lcp)
       s.falling = s.falling && (i == j || a <= 0);
     }
   }
-  s.sparse = s.n <= TINY || (double)numbers * SPARSE_SHARE <= (double)s.n * s.n;
+  s.sparse = (s.n <= TINY && !s.symmetric) || (double)numbers * SPARSE_SHARE <= (double)s.n * s.n;
   return s;
 }
 
