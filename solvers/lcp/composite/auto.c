@@ -234,7 +234,7 @@ struct stage {
   double longer; /* goes on at once where that much more will do, by the rate so far */
   double part;   /* goes for this part of the tolerance, 0: the tolerance itself */
 };
-enum { STAGES = 17 };
+enum { STAGES = 18 };
 
 /* Methods that are done at once where few rows pivot come first, within little more than the
  * reading of A. */
@@ -251,18 +251,23 @@ static const struct stage general[STAGES] = {
   { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
 /* Few numbers: active sets are a few factorizations where nested iteration finds them, as in
- * M-matrices (the first list, which lets them go on) and mostly elsewhere; the second list where A
- * is dense all the same. */
+ * M-matrices (the first list, which lets them go on) and mostly elsewhere; lists of their own where
+ * A is dense all the same. */
 static const struct stage grids[STAGES] = {
   { "pdas", 1e6, 0, 0, 0 },         { "psor", 300, 0, 5, 0 },  { "cone-newton", 3000, 0, 0, 0 },
   { "minmap-newton", 60, 2, 0, 0 }, { "prox", 3000, 0, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
-static const struct stage few_numbers[STAGES] = {
-  { "dantzig", 2, 0, 0, 0 },        { "keller", 2, 0, 0, 0 },         { "pdas", 2, 0, 0, 0 },
-  { "pgs", 6, 0.05, 5, 0 },         { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
-  { "psor", 60, 0.5, 0, 0 },        { "pdas", 60, 1, 0, 0 },          { "bpp", 60, 4, 0, 0 },
-  { "minmap-newton", 60, 2, 0, 0 }, { "dantzig", 0, 3, 0, 0 },        { "keller", 0, 3, 0, 0 },
+static const struct stage few_symmetric[STAGES] = {
+  { "dantzig", 2, 0, 0, 0 },        { "pdas", 2, 0, 0, 0 },           { "bpp", 25, 0.25, 0, 0 },
+  { "lemke", 30, 1, 0, 0 },         { "psor", 60, 0.5, 0, 0 },        { "pdas", 60, 1, 0, 0 },
+  { "bpp", 60, 4, 0, 0 },           { "minmap-newton", 60, 2, 0, 0 }, { "dantzig", 0, 3, 0, 0 },
   { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+static const struct stage few_general[STAGES] = {
+  { "keller", 2, 0, 0, 0 },         { "pdas", 2, 0, 0, 0 },   { "pgs", 6, 0.05, 5, 0 },
+  { "lemke", 30, 1, 0, 0 },         { "pdas", 60, 1, 0, 0 },  { "minmap-newton", 60, 1, 0, 0 },
+  { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 },
+  { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
 static const struct stage compressed[STAGES] = {
   { "pdas", 30, 0.5, 0, 0 },        { "psor", 100, 0, 5, 0 },
@@ -299,6 +304,7 @@ static const struct stage boxes[STAGES] = {
  * forming */
 static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
                                              { "dantzig", 12, 0, 0, 0 },
+                                             { "pdas", 12, 0, 0, 0 },
                                              { "pgs-subspace", 20, 0, 0, 0 },
                                              { "minmap-newton", 20, 0, 0, 0 },
                                              { "psor", 30, 0, 5, 0 },
@@ -408,7 +414,7 @@ static const struct stage *auto_choose(const struct structure *s)
   if (s->nonnegative && !s->zero) {
     if ((s->sparse || s->compressed) && s->falling) return grids;
     if (s->compressed) return compressed;
-    if (s->sparse) return few_numbers;
+    if (s->sparse) return s->symmetric ? few_symmetric : few_general;
   }
   if (s->symmetric && s->nonnegative) return symmetric;
   return s->zero ? complementary : general;
