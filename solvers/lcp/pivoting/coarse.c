@@ -118,7 +118,8 @@ bool perp_level_coarsen(perp_level *fine, perp_level *coarse, cholmod_common *cm
     good = coarse->n <= SMALLER * fine->n && level_weights(fine, number, largest, coarse->n, cm) &&
            level_project(fine, coarse, number, cm);
   }
-  if (good && cholmod_nnz(coarse->A, cm) > DENSER * (double)cholmod_nnz(fine->A, cm)) good = false;
+  if (good && (double)cholmod_nnz(coarse->A, cm) > DENSER * (double)cholmod_nnz(fine->A, cm))
+    good = false;
   if (!good) {
     cholmod_free_sparse(&fine->weights, cm);
     perp_level_free(coarse, false, cm);
