@@ -20,7 +20,7 @@
  * linearly where strict complementarity holds.  Coulomb's law: s follows the iterate, no theorem.
  * An iteration: the two triangular solves, and what is O(n).  Memory: the factor.  Allocates when a
  * problem is larger or has another pattern than those before; the sparse LU, with every rho. */
-#include "solvers/lcp/newton/sparse_lu.h"
+#include "solvers/linalg/sparse_lu.h"
 #include "solvers/lcp/newton/system.h"
 #include "solvers/lcp/splitting/desaxce.h"
 

@@ -23,7 +23,7 @@
 #define PERP_LCP_CONE_STEP_H
 
 #include "solvers/lcp/newton/newton.h"
-#include "solvers/lcp/newton/sparse_lu.h"
+#include "solvers/linalg/sparse_lu.h"
 
 enum { PERP_CONES_WINDOW = 16 };
 

@@ -16,7 +16,7 @@
 #ifndef PERP_LCP_CONIC_H
 #define PERP_LCP_CONIC_H
 
-#include "solvers/lcp/newton/sparse_lu.h"
+#include "solvers/linalg/sparse_lu.h"
 #include "solvers/lcp/splitting/desaxce.h"
 
 /* One half-line, s = f x_i + g x_k + h, k = -1: none, or a cone, size 3, s = (f x_i, x_k, x_k+1).

@@ -27,7 +27,7 @@
  * Cost: a sparse factorization and two products a round, and those of the coarser problems, about a
  * third of it for grids in the plane.  Memory: the numbers of L, and three times those of A. */
 #include "solvers/lcp/lcp.h"
-#include "solvers/lcp/newton/sparse_lu.h"
+#include "solvers/linalg/sparse_lu.h"
 #include "solvers/lcp/pivoting/coarse.h"
 
 #include <math.h>

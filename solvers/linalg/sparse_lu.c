@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solvers/lcp/newton/sparse_lu.h"
+#include "solvers/linalg/sparse_lu.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* LU of a large matrix that is mostly zeros and whose pattern changes from one to the next, by KLU
  * (Davis and Palamadai Natarajan 2010): columns are pushed one after the other, then it is ordered
  * and factored, which allocates. */
-#ifndef PERP_LCP_SPARSE_LU_H
-#define PERP_LCP_SPARSE_LU_H
+#ifndef PERP_SPARSE_LU_H
+#define PERP_SPARSE_LU_H
 
 #include "solvers/core/core.h"
 
