@@ -474,7 +474,7 @@ static void claims_truth(perp_scene_reader *reader, const perp_node *entry, void
     if (t.scale < 0 ||
         (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
       PERP_SCENE_WRONG(reader, entry,
-                       "scale (above 0) and origin must be set together; without them both are "
+                       "'scale' (above 0) and 'origin' must be set together; without them both are "
                        "computed from the joints");
       return;
     }

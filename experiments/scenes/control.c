@@ -57,7 +57,7 @@ static bool control_by(perp_scene_reader *reader, const perp_node *map, const pe
   *d = NULL;
   if (node == NULL) {
     perp_diag_error(reader->diag, map, 0, "perp list controllers",
-                    "control needs 'by', the name of a controller");
+                    "'control' needs the key 'by', the name of a controller");
     return false;
   }
   for (const perp_desc *k;
@@ -151,7 +151,7 @@ static bool control_measures(perp_scene_reader *reader, const perp_node *map,
       (scale == NULL || perp_tree_get(map, "file") != NULL))
     return true;
   PERP_SCENE_WRONG(reader, scale != NULL ? scale : origin,
-                   "scale (above 0) and origin must be set together, with a file; without them "
+                   "'scale' (above 0) and 'origin' must be set together, with a file; without them "
                    "both are computed from the joints");
   return false;
 }
