@@ -114,7 +114,9 @@ void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4]
   for (int c = 0; c < j->channels; c++) {
     const int k = (int)j->channel[c];
     if (k < PERP_BVH_RX) {
-      value[c] = j->parent < 0 ? offset[(k + 1) % 3] - j->offset[k] : 0;
+      value[c] = j->parent < 0 ? offset[(k + 1) % 3] - j->offset[k]
+                 : j->placed   ? offset[(k + 1) % 3]
+                               : 0;
     } else if (n < 3) {
       x[n] = (k - PERP_BVH_RX + 1) % 3;
       at[n++] = c;
@@ -123,7 +125,13 @@ void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4]
   if (n == 0) return;
   if (n == 1) x[1] = (x[0] + 1) % 3;
   if (n <= 2) x[2] = 3 - x[0] - x[1];
-  perp_quat_matrix(quat, R);
+  double turn[4] = { quat[0], quat[1], quat[2], quat[3] }, half[4];
+  if (perp_dot(4, j->frame, j->frame) > 0) { /* F' q F */
+    const double back[4] = { j->frame[0], -j->frame[1], -j->frame[2], -j->frame[3] };
+    perp_quat_product(back, quat, half);
+    perp_quat_product(half, j->frame, turn);
+  }
+  perp_quat_matrix(turn, R);
   bvh_angles(R, x, n, angle);
   for (int c = 0; c < n && frame > 0; c++) last[c] = (value - bvh->channels)[at[c]];
   /* The same rotation next to `last`: whole turns, and of three angles the other solution. */

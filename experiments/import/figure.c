@@ -83,7 +83,7 @@ static const struct {
   { "spine3", PERP_FIGURE_CHEST },      { "spine", PERP_FIGURE_ABDOMEN },
   { "chest", PERP_FIGURE_CHEST },       { "thorax", PERP_FIGURE_CHEST },
   { "torso", PERP_FIGURE_CHEST },       { "pelvis", PERP_FIGURE_PELVIS },
-  { "hips", PERP_FIGURE_PELVIS },
+  { "hips", PERP_FIGURE_PELVIS },       { "buttock", PERP_FIGURE_PELVIS },
 };
 
 static bool figure_begins(const char *s, const char *with)
@@ -112,6 +112,7 @@ int perp_figure_class_of(const char *name, int *side)
               : 0;
   for (size_t i = 0; i < sizeof figure_words / sizeof *figure_words; i++)
     if (strstr(s, figure_words[i].word) != NULL) return figure_words[i].class;
+  if (*side == 0 && strcmp(s, "hip") == 0) return PERP_FIGURE_PELVIS;
   /* words that are parts of other words stand alone, with a side */
   const char *bare = figure_begins(s, "left")    ? s + 4
                      : figure_begins(s, "right") ? s + 5
@@ -125,15 +126,26 @@ int perp_figure_class_of(const char *name, int *side)
   return PERP_FIGURE_UNKNOWN;
 }
 
+int perp_figure_part_of(const char *name, int class)
+{
+  static const char *const words[] = { "index", "middle", "pinky",   "ring",   "little",
+                                       "palm",  "carpal", "phalanx", "phalang" };
+  if (class != PERP_FIGURE_HAND) return PERP_FIGURE_UNKNOWN;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcasestr(name, words[i]) != NULL) return class;
+  return PERP_FIGURE_UNKNOWN;
+}
+
 /* The segments of a skeleton: what they are, how long, how heavy.
  *
  * A joint from which bones go out defines a segment, with all these bones (Vondrak 2005,
  * section 8.2); one without is an end. The main bone of a trunk segment is the one that goes up
  * most, of others the longest one. */
 
-#define FIGURE_WATER 1000.0 /* kg/m^3 (Cline 2002, section 5.1.1 takes it for the body) */
-#define FIGURE_KNOB  0.02   /* length of a segment without one, of the height */
-#define FIGURE_SLIM  8.0    /* length over radius of a segment that nothing is known of */
+#define FIGURE_TALLEST 2.6    /* m: no unit is guessed beyond, or as far below the mean */
+#define FIGURE_WATER   1000.0 /* kg/m^3 (Cline 2002, section 5.1.1 takes it for the body) */
+#define FIGURE_KNOB    0.02   /* length of a segment without one, of the height */
+#define FIGURE_SLIM    8.0    /* length over radius of a segment that nothing is known of */
 
 static bool figure_is_trunk(int class)
 {
@@ -143,13 +155,14 @@ static bool figure_is_trunk(int class)
 static void figure_segments(perp_figure *figure)
 {
   const perp_bvh *bvh = figure->bvh;
-  bool *bones = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *bones);
   perp_names names = { .n = 0 };
+  bool pelvis = false;
+  perp_figure_nodes(figure);
   figure->of = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *figure->of);
-  for (int j = 1; j < bvh->n; j++) bones[bvh->joint[j].parent] = true;
   for (int j = 0; j < bvh->n; j++) {
     figure->of[j] = -1;
-    if (bvh->joint[j].end || !bones[j]) continue;
+    figure->carrier[j] = figure->carrier[j] < 0 ? -1 : figure->of[figure->carrier[j]];
+    if (figure->node[j] != PERP_FIGURE_BODY) continue;
     const char *name = bvh->joint[j].name;
     if (strspn(name, "0123456789") == strlen(name) || strcmp(name, "world") == 0)
       name = perp_pool_printf(&figure->pool, "b_%s", name);
@@ -158,12 +171,21 @@ static void figure_segments(perp_figure *figure)
     figure->segment = perp_pool_grown(&figure->pool, figure->segment, figure->n,
                                       sizeof *figure->segment);
     perp_figure_segment *s = &figure->segment[figure->n];
-    *s = (perp_figure_segment){ .joint = j,
-                                .parent = j == 0 ? -1 : figure->of[bvh->joint[j].parent],
-                                .name = name };
+    *s = (perp_figure_segment){ .joint = j, .parent = figure->carrier[j], .name = name };
     s->class = perp_figure_class_of(bvh->joint[j].name, &s->side);
+    if (s->class < 0 && s->parent >= 0) {
+      const perp_figure_segment *on = &figure->segment[s->parent];
+      s->class = perp_figure_part_of(bvh->joint[j].name, on->class);
+      if (s->class >= 0 && s->side == 0) s->side = on->side;
+    }
+    pelvis = pelvis || s->class == PERP_FIGURE_PELVIS;
     figure->of[j] = figure->n++;
   }
+  /* what carries a thigh is the pelvis, whatever its name */
+  for (int i = 1; i < figure->n && !pelvis; i++)
+    if (figure->segment[i].class == PERP_FIGURE_THIGH &&
+        figure->segment[figure->segment[i].parent].class < 0)
+      figure->segment[figure->segment[i].parent].class = PERP_FIGURE_PELVIS;
   /* a shoulder with the forearm behind it is the upper arm, not the collar bone */
   for (int i = 1; i < figure->n; i++) {
     perp_figure_segment *p = &figure->segment[figure->segment[i].parent];
@@ -218,18 +240,60 @@ static void figure_masses(perp_figure *figure)
   for (int i = 0; i < figure->n; i++) figure->segment[i].mass *= PERP_FIGURE_MASS / all;
 }
 
-bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out)
+/* The unit of length of the file: that in which the figure is nearest to the mean stature. */
+static void figure_unit(perp_figure *figure)
 {
-  *out = (perp_figure){ .bvh = bvh };
-  figure_segments(out);
+  static const struct {
+    const char *name;
+    double metres;
+  } units[] = { { "m", 1 },
+                { "cm", 0.01 },
+                { "mm", 1e-3 },
+                { "inch", 0.0254 },
+                { "1/0.45 inch (CMU)", 0.0254 / 0.45 } };
+  double best = log(FIGURE_TALLEST / PERP_FIGURE_HEIGHT);
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    const double off = fabs(log(figure->height * units[i].metres / PERP_FIGURE_HEIGHT));
+    if (!(off < best)) continue;
+    best = off;
+    figure->unit = units[i].metres;
+    figure->unit_name = units[i].name;
+  }
+}
+
+/* Bones of all segments; the height of all that is of the figure. */
+static void figure_bones(perp_figure *figure)
+{
+  const perp_bvh *bvh = figure->bvh;
   double *z = perp_xalloc((size_t)bvh->n, sizeof *z), low = 0, high = 0;
-  for (int j = 1; j < bvh->n; j++) {
-    z[j] = z[bvh->joint[j].parent] + bvh->joint[j].offset[1];
+  for (int j = 0; j < bvh->n; j++) {
+    const int on = figure->carrier[j];
+    if (on < 0 || figure->node[j] == PERP_FIGURE_NONE) continue;
+    z[j] = z[figure->segment[on].joint] + figure->bone[j][2];
     low = fmin(low, z[j]);
     high = fmax(high, z[j]);
   }
   free(z);
-  out->height = high - low;
+  figure->height = high - low;
+  for (int j = 0; j < bvh->n; j++) {
+    const int on = figure->carrier[j];
+    if (on < 0 || figure->node[j] == PERP_FIGURE_NONE) continue;
+    perp_figure_segment *segment = &figure->segment[on];
+    const double *bone = figure->bone[j],
+                 length = sqrt(bone[0] * bone[0] + bone[1] * bone[1] + bone[2] * bone[2]);
+    const bool up = figure_is_trunk(segment->class);
+    if (segment->length > 0 && !(up ? bone[2] > segment->tip[2] : length > segment->length))
+      continue;
+    memcpy(segment->tip, bone, sizeof segment->tip);
+    segment->length = length;
+  }
+}
+
+bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out)
+{
+  *out = (perp_figure){ .bvh = bvh };
+  figure_segments(out);
+  figure_bones(out);
   if (out->n == 0 || !(out->height > 1e-6)) {
     const perp_source src = { name, "" };
     const perp_node place = { .src = &src, .line = bvh->joint[0].line - 1 };
@@ -242,18 +306,7 @@ bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, p
     perp_figure_free(out);
     return false;
   }
-  for (int j = 1; j < out->bvh->n; j++) {
-    perp_figure_segment *segment = &out->segment[out->of[out->bvh->joint[j].parent]];
-    double quat[4], offset[3];
-    perp_bvh_pose(out->bvh, j, -1, quat, offset);
-    const double length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] +
-                               offset[2] * offset[2]);
-    const bool up = figure_is_trunk(segment->class);
-    if (segment->length > 0 && !(up ? offset[2] > segment->tip[2] : length > segment->length))
-      continue;
-    memcpy(segment->tip, offset, sizeof offset);
-    segment->length = length;
-  }
+  figure_unit(out);
   for (int i = 0; i < out->n; i++) {
     perp_figure_segment *segment = &out->segment[i];
     if (segment->length >= 1e-3 * out->height) continue;

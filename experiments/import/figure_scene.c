@@ -45,18 +45,19 @@ __attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *wri
 
 /* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a
  * place fixed in it (the centre of mass of the root). */
-static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], double w[3],
+static void figure_rates(const perp_figure *figure, int segment, const double place[3], double w[3],
                          double v[3])
 {
   enum { NEAR = 5 };
   double t[NEAR], knots[NEAR][7], q[4], wdot[3], y[3], R[9], arm[3];
+  const perp_bvh *bvh = figure->bvh;
   const int n = bvh->frames < NEAR ? bvh->frames : NEAR;
   memset(w, 0, 3 * sizeof *w);
   memset(v, 0, 3 * sizeof *v);
   if (n < 2) return;
   for (int k = 0; k < n; k++) {
     t[k] = k * bvh->frame_time;
-    perp_bvh_pose(bvh, joint, k, knots[k], knots[k] + 4);
+    perp_figure_pose(figure, segment, k, knots[k], knots[k] + 4);
     perp_quat_matrix(knots[k], R);
     perp_turn(3, R, place, arm);
     for (int i = 0; i < 3; i++) knots[k][4 + i] += arm[i];
@@ -68,19 +69,21 @@ static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], 
   }
 }
 
-/* All joints at a frame; with rates where it is the first one. */
+/* All joints of the figure at a frame; with rates where it is the first one. */
 static void figure_poses(const perp_figure *figure, int frame, figure_pose *pose)
 {
   const perp_bvh *bvh = figure->bvh;
   for (int j = 0; j < bvh->n; j++) {
     figure_pose *now = &pose[j];
-    const int parent = bvh->joint[j].parent;
-    double quat[4], offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
-    perp_bvh_pose(bvh, j, frame, quat, offset);
-    if (frame == 0) figure_rates(bvh, j, figure->segment[0].centre, w, v);
+    const int own = figure->of[j], on = figure->carrier[j];
+    const figure_pose *up = on >= 0 ? &pose[figure->segment[on].joint] : NULL;
+    double quat[4] = { 1 }, offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
     *now = (figure_pose){ .quat = { 1 } };
-    if (parent >= 0) {
-      const figure_pose *up = &pose[parent];
+    memcpy(offset, figure->bone[j], sizeof offset);
+    if (own < 0 && up == NULL) continue;
+    if (own >= 0) perp_figure_pose(figure, own, frame, quat, offset);
+    if (frame == 0 && own >= 0) figure_rates(figure, own, figure->segment[0].centre, w, v);
+    if (up != NULL) {
       perp_quat_product(up->quat, quat, now->quat);
       perp_turn(3, up->R, offset, u);
       perp_cross(up->w, u, now->v);
@@ -95,12 +98,19 @@ static void figure_poses(const perp_figure *figure, int frame, figure_pose *pose
     perp_quat_matrix(now->quat, now->R);
     perp_turn(3, now->R, w, u);
     for (int i = 0; i < 3; i++) now->w[i] += u[i];
-    if (parent >= 0) continue;
+    if (up != NULL) continue;
     /* of the joint, from that of the centre of mass */
     perp_turn(3, now->R, figure->segment[0].centre, offset);
     perp_cross(now->w, offset, u);
     for (int i = 0; i < 3; i++) now->v[i] -= u[i];
   }
+}
+
+/* Is there a bone of the figure to this joint? */
+static bool figure_bone(const perp_figure *figure, int joint)
+{
+  return figure->carrier[joint] >= 0 &&
+         (figure->node[joint] == PERP_FIGURE_BODY || figure->node[joint] == PERP_FIGURE_END);
 }
 
 static void figure_lowest(figure_writer *writer)
@@ -113,7 +123,8 @@ static void figure_lowest(figure_writer *writer)
   for (int k = frames > 0 ? 0 : -1; k < frames; k += k < 0 ? 1 : step) {
     figure_poses(writer->f, k, pose);
     for (int j = 0; j < bvh->n; j++) {
-      const int s = j > 0 ? writer->f->of[bvh->joint[j].parent] : -1, own = writer->f->of[j];
+      const int s = writer->f->carrier[j], own = writer->f->of[j];
+      if (own < 0 && !figure_bone(writer->f, j)) continue;
       const double r = fmax(s >= 0 ? writer->radius[s] : 0, own >= 0 ? writer->radius[own] : 0);
       writer->low = fmin(writer->low, pose[j].p[2] - r);
     }
@@ -141,9 +152,9 @@ static void figure_radii(figure_writer *writer)
   const double unit = PERP_FIGURE_HEIGHT / figure->height;
   double *bones = perp_xalloc((size_t)figure->n, sizeof *bones);
   for (int j = 1; j < figure->bvh->n; j++) {
-    const double *o = figure->bvh->joint[j].offset;
-    bones[figure->of[figure->bvh->joint[j].parent]] += sqrt(o[0] * o[0] + o[1] * o[1] +
-                                                            o[2] * o[2]);
+    const double *o = figure->bone[j]; /* x, y, z of the file */
+    if (figure_bone(figure, j))
+      bones[figure->carrier[j]] += sqrt(o[1] * o[1] + o[2] * o[2] + o[0] * o[0]);
   }
   for (int i = 0; i < figure->n; i++)
     writer->radius[i] = figure_radius(fmax(bones[i], 1e-9) * unit, figure->segment[i].mass / 1000) /
@@ -273,9 +284,9 @@ static void figure_shapes(figure_writer *writer, int segment)
   bool first = true;
   fputs(", shape: [", writer->out);
   for (int j = 1; j < figure->bvh->n; j++) {
-    if (figure->of[figure->bvh->joint[j].parent] != segment) continue;
-    double quat[4], d[3], at[3];
-    perp_bvh_pose(figure->bvh, j, -1, quat, d);
+    if (!figure_bone(figure, j) || figure->carrier[j] != segment) continue;
+    double quat[4], at[3];
+    const double *d = figure->bone[j];
     const double length = sqrt(perp_dot(3, d, d));
     for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - s->centre[k];
     fprintf(writer->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
@@ -361,15 +372,30 @@ static void figure_angles(const double rel[9], const double a[3], const double b
   x[2] = atan2(-M[0][1], M[0][0]);
 }
 
-static int figure_turns(const perp_bvh_joint *joint, int *axis)
+/* Angles of the joint at which a segment begins, with those of links before it; axis: of the last
+ * one. */
+static int figure_turns(const perp_figure *figure, const perp_figure_segment *segment, int *axis)
 {
+  const perp_bvh *bvh = figure->bvh;
+  const int stop = segment->parent >= 0 ? figure->segment[segment->parent].joint : -1;
   int n = 0;
-  for (int c = 0; c < joint->channels; c++)
-    if (joint->channel[c] >= PERP_BVH_RX) {
-      n++;
-      *axis = ((int)joint->channel[c] - PERP_BVH_RX + 1) % 3;
-    }
+  for (int j = segment->joint; j != stop && j >= 0; j = bvh->joint[j].parent)
+    for (int c = 0; c < bvh->joint[j].channels; c++)
+      if (bvh->joint[j].channel[c] >= PERP_BVH_RX) {
+        n += j == segment->joint ? 1 : 2; /* of another joint: any rotation */
+        *axis = ((int)bvh->joint[j].channel[c] - PERP_BVH_RX + 1) % 3;
+      }
   return n;
+}
+
+/* An axis of the rotations of a joint, in the joint. */
+static void figure_axis(const perp_bvh_joint *joint, int axis, double unit[3])
+{
+  double R[9];
+  for (int i = 0; i < 3; i++) unit[i] = axis == i;
+  if (!(perp_dot(4, joint->frame, joint->frame) > 0)) return;
+  perp_quat_matrix(joint->frame, R);
+  memcpy(unit, R + (ptrdiff_t)3 * axis, 3 * sizeof *unit);
 }
 
 static void figure_joints(figure_writer *writer)
@@ -380,11 +406,11 @@ static void figure_joints(figure_writer *writer)
     const perp_figure_segment *s = &figure->segment[i];
     if (s->parent < 0) continue;
     const perp_figure_segment *p = &figure->segment[s->parent];
-    double quat[4], offset[3], minus[3], a[3], b[3];
+    double offset[3], minus[3], a[3], b[3];
     int axis = 0;
-    const int turns = figure_turns(&figure->bvh->joint[s->joint], &axis);
-    perp_bvh_pose(figure->bvh, s->joint, -1, quat, offset);
-    for (int k = 0; k < 3; k++) offset[k] -= p->centre[k], minus[k] = -s->centre[k];
+    const int turns = figure_turns(figure, s, &axis);
+    for (int k = 0; k < 3; k++)
+      offset[k] = figure->bone[s->joint][k] - p->centre[k], minus[k] = -s->centre[k];
     fprintf(writer->out, "  - { kind: %s, ", turns == 0 ? "fixed" : turns == 1 ? "hinge" : "ball");
     figure_name(writer, "name", s->name);
     figure_name(writer, ", a", p->name);
@@ -392,7 +418,8 @@ static void figure_joints(figure_writer *writer)
     figure_vector(writer, "anchor_a", "k * ", 3, offset);
     figure_vector(writer, "anchor_b", "k * ", 3, minus);
     if (turns == 1) {
-      const double unit[3] = { axis == 0, axis == 1, axis == 2 };
+      double unit[3];
+      figure_axis(&figure->bvh->joint[s->joint], axis, unit);
       figure_vector(writer, "axis_a", "", 3, unit);
       figure_vector(writer, "axis_b", "", 3, unit);
     } else if (turns > 1) {
@@ -428,8 +455,7 @@ static void figure_limits(figure_writer *writer)
   for (int i = 0; i < figure->n; i++) {
     const perp_figure_segment *segment = &figure->segment[i];
     int axis = 0;
-    if (segment->parent < 0 || figure_turns(&figure->bvh->joint[segment->joint], &axis) < 2)
-      continue;
+    if (segment->parent < 0 || figure_turns(figure, segment, &axis) < 2) continue;
     double a[3], b[3], R[9], angle[3];
     const bool fits = figure_axes(segment, a, b);
     const perp_figure_limits *limits = segment->class >= 0 && fits
