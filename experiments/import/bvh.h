@@ -36,9 +36,10 @@ typedef struct perp_bvh_joint {
   double offset[3];
   int channels, first; /* place of the first one in a frame */
   perp_bvh_channel channel[PERP_BVH_CHANNELS];
-  bool placed; /* no root, and its position channels are its place */
-  double
-      frame[4]; /* orientation of the axes of its rotations in the joint; 0: those of the joint */
+  bool placed;  /* no root, and its position channels are its place */
+  bool limited; /* by the file, all its rotations: */
+  double lower[PERP_BVH_CHANNELS], upper[PERP_BVH_CHANNELS]; /* degrees, by channel */
+  double frame[4]; /* orientation of the axes of its rotations; 0: those of the joint */
 } perp_bvh_joint;
 
 typedef struct perp_bvh {
@@ -46,8 +47,11 @@ typedef struct perp_bvh {
   int n; /* joints and end sites */
   perp_bvh_joint *joint;
   int channels, frames;
-  double frame_time; /* s */
-  double *value;     /* [frames][channels] */
+  double frame_time;       /* s */
+  double *value;           /* [frames][channels] */
+  double unit;             /* m: of lengths, where the file says it; 0: it does not */
+  double angle;            /* degrees: of angles in an AMC file, as its ASF file says */
+  perp_bvh_channel *order; /* of the values of the root in an AMC file */
 } perp_bvh;
 
 /* Read a text of `size` bytes.  false after one message with file, line and mend: *out is empty.

@@ -181,11 +181,13 @@ static void figure_segments(perp_figure *figure)
     pelvis = pelvis || s->class == PERP_FIGURE_PELVIS;
     figure->of[j] = figure->n++;
   }
-  /* what carries a thigh is the pelvis, whatever its name */
-  for (int i = 1; i < figure->n && !pelvis; i++)
-    if (figure->segment[i].class == PERP_FIGURE_THIGH &&
-        figure->segment[figure->segment[i].parent].class < 0)
-      figure->segment[figure->segment[i].parent].class = PERP_FIGURE_PELVIS;
+  /* a segment that carries parts of the pelvis or thighs is the pelvis, whatever its name */
+  for (int i = 1; i < figure->n; i++) {
+    perp_figure_segment *on = &figure->segment[figure->segment[i].parent];
+    const int class = figure->segment[i].class;
+    if (on->class < 0 && (class == PERP_FIGURE_PELVIS || (class == PERP_FIGURE_THIGH && !pelvis)))
+      on->class = PERP_FIGURE_PELVIS;
+  }
   /* a shoulder with the forearm behind it is the upper arm, not the collar bone */
   for (int i = 1; i < figure->n; i++) {
     perp_figure_segment *p = &figure->segment[figure->segment[i].parent];
@@ -252,6 +254,12 @@ static void figure_unit(perp_figure *figure)
                 { "inch", 0.0254 },
                 { "1/0.45 inch (CMU)", 0.0254 / 0.45 } };
   double best = log(FIGURE_TALLEST / PERP_FIGURE_HEIGHT);
+  if (figure->bvh->unit > 0 &&
+      fabs(log(figure->height * figure->bvh->unit / PERP_FIGURE_HEIGHT)) < 2 * best) {
+    figure->unit = figure->bvh->unit;
+    figure->unit_name = "as the file says";
+    return;
+  }
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
     const double off = fabs(log(figure->height * units[i].metres / PERP_FIGURE_HEIGHT));
     if (!(off < best)) continue;

@@ -4,7 +4,7 @@
 #ifndef PERP_FIGURE_H
 #define PERP_FIGURE_H
 
-#include "experiments/import/bvh.h"
+#include "experiments/import/skeleton.h"
 
 /* What is known of a kind of segment (de Leva 1996, table 4, male: P. de Leva, Adjustments to
  * Zatsiorsky-Seluyanov's segment inertia parameters, J. Biomechanics 29, 1223-1230). */
@@ -98,8 +98,19 @@ void perp_figure_nodes(perp_figure *figure);
 void perp_figure_pose(const perp_figure *figure, int segment, int frame, double quat[4],
                       double place[3]);
 
+/* What a scene is made of. */
+typedef struct perp_figure_source {
+  const char *path;
+  const perp_bvh *bvh;
+  perp_skeleton_options options; /* that bvh was read with */
+  bool parameters;               /* they are parameters of the scene, too */
+} perp_figure_source;
+
 /* The skeleton as the text of a scene; said: lines, *lost of them begin with "lost:". */
-bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_text *scene,
+bool perp_figure_scene(perp_diag *diag, const perp_figure_source *source, perp_text *scene,
                        perp_text *said, int *lost);
+/* What people should know of the figure and its motion, as lines (figure_said.c): nodes without
+ * mass, masses, unit of length, jumps. */
+void perp_figure_said(const perp_figure *figure, const perp_figure_source *source, perp_text *said);
 
 #endif

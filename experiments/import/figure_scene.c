@@ -22,7 +22,7 @@ typedef struct figure_pose { /* of a joint of the file at t = 0 */
 
 typedef struct figure_writer {
   const perp_figure *f;
-  const char *path;
+  const perp_figure_source *source;
   FILE *out;
   perp_text said;
   figure_pose *pose; /* [joints] */
@@ -213,7 +213,7 @@ static void figure_along(const double d[3], double q[4])
 static const char figure_parameters[] =
     " s\n  h: 1 ms\n  size: height / 10\n"
     "parameters:\n"
-    "  height: { default: 1.741 m, above: 0, unit: m, help: Height of the drawn figure "
+    "  height: { default: %s m, above: 0, unit: m, help: Height of the drawn figure "
     "from head to toe. }\n"
     "  mass: { default: 73 kg, above: 0, unit: kg, help: Mass of the whole figure. }\n"
     "  moving: { default: 1, min: 0, max: 1, help: \"Initial velocities: those of the motion (1), "
@@ -233,14 +233,25 @@ static const char figure_parameters[] =
     "  ratio: { default: 1, min: 0, help: Damping ratio of the controllers with springs. 1 is "
     "critical. }\n"
     "  rate: { default: 5 Hz, above: 0, unit: 1/s, help: Rate of the controller soft. }\n"
-    "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: Largest torque of a joint. }\n"
-    "let:\n  k: height / ";
+    "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: Largest torque of a joint. }\n";
+static const char figure_choice[] =
+    "  start: { default: 0, min: 0, help: First frame of the file that is used. Frames are "
+    "numbered "
+    "from 0. }\n"
+    "  end: { default: 0, min: 0, help: Last frame of the file that is used. 0 is the last one of "
+    "the file. }\n"
+    "  frame_time: { default: 0 s, min: 0, unit: s, help: Time between frames. 0 is that of the "
+    "file; an AMC file has 1/120 s. }\n";
+static const char figure_lengths[] =
+    "  unit: { default: 0 m, min: 0, unit: m, help: Length of one unit of the file. 0 computes it "
+    "from height. }\n"
+    "let:\n  k: if(unit > 0, unit, height / ";
 
 static void figure_head(figure_writer *writer)
 {
   const perp_bvh *bvh = writer->f->bvh;
   const double end = bvh->frames > 1 ? (bvh->frames - 1) * bvh->frame_time : 1;
-  char *base = perp_base_name(writer->path, "");
+  char *base = perp_base_name(writer->source->path, "");
   char *summary = perp_xprintf("Figure of %d segments, %s", writer->f->n, base);
   fputs("schema: perp-scene/1\nscene:\n  summary: ", writer->out);
   perp_write_quoted(writer->out, summary);
@@ -248,9 +259,14 @@ static void figure_head(figure_writer *writer)
         "  dissipative: true\n  t_end: ",
         writer->out);
   figure_digits(writer, end);
-  fprintf(writer->out, figure_parameters, bvh->frames > 0 ? 1 : 0);
+  char height[40];
+  perp_format_real(writer->f->unit > 0 ? writer->f->unit * writer->f->height : PERP_FIGURE_HEIGHT,
+                   height, sizeof height);
+  fprintf(writer->out, figure_parameters, height, bvh->frames > 0 ? 1 : 0);
+  if (writer->source->parameters) fputs(figure_choice, writer->out);
+  fputs(figure_lengths, writer->out);
   figure_digits(writer, writer->f->height);
-  fputs("                # m, the unit of length of the file\n"
+  fputs(")               # m, the unit of length of the file\n"
         "  i: mass * k^2\n  c: moving * k / (1 s)\n",
         writer->out);
   free(summary);
@@ -447,6 +463,26 @@ static void figure_drive(figure_writer *writer, const perp_figure_segment *segme
   fprintf(writer->out, ", lower: %g deg, upper: %g deg }\n", lower, upper);
 }
 
+/* Limits that the file has for a hinge, whose angle at the start is that of its channel. */
+static void figure_hinge_limit(figure_writer *writer, const perp_figure_segment *segment,
+                               bool *first)
+{
+  const perp_bvh *bvh = writer->f->bvh;
+  const perp_bvh_joint *joint = &bvh->joint[segment->joint];
+  if (!joint->limited || joint->channels != 1 || !(joint->lower[0] < joint->upper[0])) return;
+  const double zero = bvh->frames > 0 ? bvh->value[joint->first] * 3.14159265358979323846 / 180 : 0;
+  fputs(*first ? "drives:\n" : "", writer->out);
+  *first = false;
+  fputs("  - { when: limits, ", writer->out);
+  figure_name(writer, "name", segment->name);
+  figure_name(writer, ", joint", segment->name);
+  fputs(", zero: ", writer->out);
+  figure_digits(writer, zero);
+  if (isfinite(joint->lower[0])) fprintf(writer->out, ", lower: %g deg", joint->lower[0]);
+  if (isfinite(joint->upper[0])) fprintf(writer->out, ", upper: %g deg", joint->upper[0]);
+  fputs(" }\n", writer->out);
+}
+
 static void figure_limits(figure_writer *writer)
 {
   const perp_figure *figure = writer->f;
@@ -455,7 +491,11 @@ static void figure_limits(figure_writer *writer)
   for (int i = 0; i < figure->n; i++) {
     const perp_figure_segment *segment = &figure->segment[i];
     int axis = 0;
-    if (segment->parent < 0 || figure_turns(figure, segment, &axis) < 2) continue;
+    if (segment->parent < 0) continue;
+    if (figure_turns(figure, segment, &axis) < 2) {
+      figure_hinge_limit(writer, segment, &first);
+      continue;
+    }
     double a[3], b[3], R[9], angle[3];
     const bool fits = figure_axes(segment, a, b);
     const perp_figure_limits *limits = segment->class >= 0 && fits
@@ -489,6 +529,13 @@ static void figure_source(figure_writer *writer, const char *base)
 {
   fputs("file: ", writer->out);
   perp_write_quoted(writer->out, base);
+  const perp_skeleton_options *options = &writer->source->options;
+  if (options->start > 0) fprintf(writer->out, ", start: %d", options->start);
+  if (options->end > 0) fprintf(writer->out, ", end: %d", options->end);
+  if (options->frame_time > 0) {
+    fputs(", frame_time: ", writer->out);
+    figure_digits(writer, options->frame_time);
+  }
   bool deep = false;
   for (int i = 0; i < writer->f->n; i++)
     deep = deep || (writer->f->segment[i].parent >= 0 &&
@@ -502,7 +549,7 @@ static void figure_source(figure_writer *writer, const char *base)
 
 static void figure_motion(figure_writer *writer)
 {
-  char *base = perp_base_name(writer->path, "");
+  char *base = perp_base_name(writer->source->path, "");
   fputs("control: { by: \"{controller}\", root: \"{root}\", frequency: frequency, ratio: ratio, "
         "rate: rate,\n"
         "  max_force: max_force",
@@ -517,43 +564,15 @@ static void figure_motion(figure_writer *writer)
   free(base);
 }
 
-static void figure_said(figure_writer *writer)
-{
-  const perp_figure *figure = writer->f;
-  perp_text unknown = { 0 }, lost = { 0 }, ends = { 0 };
-  for (int i = 0; i < figure->n; i++)
-    if (figure->segment[i].class < 0)
-      perp_text_add(&unknown, "%s%s", unknown.n > 0 ? ", " : "", figure->segment[i].name);
-  for (int j = 1; j < figure->bvh->n; j++) {
-    const perp_bvh_joint *joint = &figure->bvh->joint[j];
-    bool moves = false;
-    for (int c = 0; c < joint->channels; c++) moves = moves || joint->channel[c] < PERP_BVH_RX;
-    if (moves)
-      perp_text_add(&lost, "lost: %s: its position channels; bones have constant lengths\n",
-                    joint->name);
-    if (!joint->end && figure->of[j] < 0)
-      perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
-  }
-  if (lost.n > 0) perp_text_put(&writer->said, lost.s, lost.n);
-  if (unknown.n > 0)
-    figure_note(writer,
-                "segments with names that are not in the table of masses are capsules of water, "
-                "with a length of eight radii: %s",
-                unknown.s);
-  if (ends.n > 0) figure_note(writer, "joints without bones are end sites: %s", ends.s);
-  perp_text_free(&unknown);
-  perp_text_free(&lost);
-  perp_text_free(&ends);
-}
-
-bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_text *scene,
+bool perp_figure_scene(perp_diag *diag, const perp_figure_source *source, perp_text *scene,
                        perp_text *said, int *lost)
 {
+  const perp_bvh *bvh = source->bvh;
   perp_figure figure;
   char *text = NULL;
   size_t size = 0;
-  if (!perp_figure_build(diag, path, bvh, &figure)) return false;
-  figure_writer writer = { .f = &figure, .path = path };
+  if (!perp_figure_build(diag, source->path, bvh, &figure)) return false;
+  figure_writer writer = { .f = &figure, .source = source };
   writer.pose = perp_xalloc((size_t)bvh->n, sizeof *writer.pose);
   writer.radius = perp_xalloc((size_t)figure.n, sizeof *writer.radius);
   writer.out = open_memstream(&text, &size);
@@ -561,7 +580,7 @@ bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, p
   figure_lowest(&writer);
   figure_poses(&figure, bvh->frames > 0 ? 0 : -1, writer.pose);
   if (writer.out != NULL) {
-    figure_said(&writer);
+    perp_figure_said(&figure, source, &writer.said);
     figure_head(&writer);
     figure_bodies(&writer);
     figure_joints(&writer);

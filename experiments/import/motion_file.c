@@ -124,7 +124,8 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
   perp_bvh bvh;
   perp_figure figure = { .n = 0 };
   int *body = NULL;
-  if (!perp_bvh_load(diag, at, from->path, &bvh)) return false;
+  const perp_skeleton_options options = { from->start, from->end, from->frame_time, NULL };
+  if (!perp_skeleton_load(diag, at, from->path, &options, &bvh, NULL)) return false;
   bool good = perp_figure_build(diag, from->path, &bvh, &figure);
   if (good && bvh.frames == 0) {
     perp_diag_error(diag, at, 0, NULL, "%s has no frames", from->path);
