@@ -342,7 +342,7 @@ static void asf_frame(const asf_bone *bone, double angle, double q[4])
   for (int i = 0; i < 3; i++) {
     const double half = bone->axis[i] * angle / ASF_DEGREES / 2;
     double turn[4] = { cos(half), 0, 0, 0 }, whole[4];
-    turn[1 + (bone->order[i] + 2) % 3] = sin(half); /* axes of poses: z, x, y of the file */
+    turn[1 + (bone->order[i] + 1) % 3] = sin(half); /* axes of poses: z, x, y of the file */
     perp_quat_product(turn, q, whole);
     memcpy(q, whole, sizeof whole);
   }

@@ -68,7 +68,11 @@ bool perp_bvh_cut(perp_bvh *bvh, int first, int last);
 void perp_bvh_placed(perp_bvh *bvh);
 /* Does a joint move in its parent, by angles or by its place? */
 bool perp_bvh_moves(const perp_bvh *bvh, int joint);
-/* As a file that reads back to the last bit.  "": no text yet. */
+/* The same motion with rotations about the axes of the joints themselves, Z, X, Y, where they are
+ * about other ones; *out is to be freed. */
+void perp_bvh_plain(const perp_bvh *bvh, perp_bvh *out);
+/* As a file that reads back to the last bit; of perp_bvh_plain where a BVH file cannot say
+ * more.  "": no text yet. */
 void perp_bvh_write(const perp_bvh *bvh, perp_text *out);
 /* The skeleton of another BVH with so many frames of zeros, to be freed. */
 void perp_bvh_like(const perp_bvh *skeleton, int frames, double frame_time, perp_bvh *out);

@@ -3,6 +3,7 @@
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/import/motion_edit.h"
+#include "experiments/import/skeleton.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/base/files.h"
 
@@ -17,6 +18,7 @@ typedef struct motion_run {
   perp_ctx *ctx;
   const perp_args *args;
   perp_diag diag;
+  perp_skeleton_options options;
   perp_bvh file[MOTION_FILES], out; /* read; made */
 } motion_run;
 
@@ -28,7 +30,8 @@ static bool motion_load(motion_run *run, int k)
                                                                       : NULL;
   char *path = folder != NULL ? perp_xprintf("%s/%s", folder, name) : NULL;
   const bool example = path != NULL && access(path, F_OK) == 0;
-  const bool good = perp_bvh_load(&run->diag, NULL, example ? path : name, &run->file[k]);
+  const bool good = perp_skeleton_load(&run->diag, NULL, example ? path : name, &run->options,
+                                       &run->file[k], NULL);
   free(path);
   free(folder);
   return good;
