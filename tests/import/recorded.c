@@ -124,7 +124,7 @@ int main(void)
   perp_scene_files_register(&ctx);
   rng = perp_rng_create(7);
   static const char *const scenes[] = { "chain",         "four-bar",  "cradle",  "pyramid",
-                                        "stack",  "free-body", "joints",  "sarrus",
+                                        "stack",  "free-body", "carousel",  "sarrus",
                                         "weld", "bricard",   "pendulum" };
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) recorded(scenes[i], i % 2 == 0);
   series("t[s],a,q1,q0\n0,nan,7,1\n0.5,,5,3\n1,1,5,4\n", 1, NULL);
