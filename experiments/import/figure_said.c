@@ -154,7 +154,8 @@ static int said_jumps(const perp_figure *figure, double unit, perp_jump *jump, i
       t[k] = k * figure->bvh->frame_time;
       said_pose(figure, first + k, q + (size_t)k * 7 * (size_t)figure->n);
     }
-    const int now = perp_jumps_find(n, t, figure->n, q, unit, jump + (found < most ? found : most),
+    const int now = perp_jumps_find(n, t, figure->n, q, unit, first == 0, first + n == frames,
+                                    jump + (found < most ? found : most),
                                     found < most ? most - found : 0);
     for (int i = found; i < found + now && i < most; i++) jump[i].after += first;
     found += now;
@@ -197,8 +198,8 @@ static void said_motion(const perp_figure *figure, const perp_figure_source *sou
     else
       snprintf(how, sizeof how, "moves with %.3g g", jump[i].acceleration / 9.81);
     said_note(said,
-              "jump: between the frames %d and %d %s %s%s; limits are 50 g, and for turns of more "
-              "than 20 degrees 490 rad/s^2",
+              "jump: between the frames %d and %d %s %s%s (limits are 50 g, and for turns of more "
+              "than 20 degrees 490 rad/s^2; a fifth for a first or last frame that stands alone)",
               skipped + jump[i].after, skipped + jump[i].after + 1,
               figure->segment[jump[i].body].name, how,
               jump[i].after == 0 && skipped == 0 && said_drawn(figure, 0)

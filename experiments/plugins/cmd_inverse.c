@@ -336,7 +336,9 @@ static int inverse_jumps(const inverse_run *run)
   }
   fprintf(stderr,
           "error: the motion jumps between the poses %d and %d, counted from 0 from its start: %s "
-          "%s (limits: 50 g, and for turns of more than 20 degrees 490 rad/s^2); %d jumps in all\n"
+          "%s (limits: 50 g, and for turns of more than 20 degrees 490 rad/s^2, a fifth for a "
+          "first or last pose that stands "
+          "alone); jumps in all: %d\n"
           "begin behind a jump with the option start= of the figure, end before it with end=, or "
           "use --allow-jumps\n",
           jump[0].after, jump[0].after + 1, name != NULL ? name : "a body", how, n);
@@ -453,14 +455,16 @@ const perp_command perp_inverse_command = {
                  "dynamics). The table has units and one column for each joint rate. Torques of "
                  "ball joints are in the frame of the child body. NAME.root... is the force at the "
                  "centre of mass, and the torque, of a floating root.",
-  .cli.more = "The scene must be a tree of joints without loops. Its forces (gravity, springs) "
-              "act; its motors do not, because their torques are computed. The column power is the "
-              "sum of torques times rates.\n\n--ground finds forces inside friction pyramids, at "
-              "the ends of capsules and at spheres in contact with planes of the world. The rest "
-              "stays in the columns of the root.\n\nThe command prints the largest force of the "
-              "root in body weights. It refuses a motion with jumps: poses whose implied "
-              "acceleration exceeds 50 g, or 490 rad/s^2 in a turn of more than 20 degrees. See "
-              "docs/how-to/figures.md.",
+  .cli.more =
+      "The scene must be a tree of joints without loops. Its forces (gravity, springs) "
+      "act; its motors do not, because their torques are computed. The column power is the "
+      "sum of torques times rates.\n\n--ground finds forces inside friction pyramids, at "
+      "the ends of capsules and at spheres in contact with planes of the world. The rest "
+      "stays in the columns of the root.\n\nThe command prints the largest force of the "
+      "root in body weights. It refuses a motion with jumps: poses whose implied "
+      "acceleration exceeds 50 g, or 490 rad/s^2 in a turn of more than 20 degrees, or a fifth of "
+      "these for a first or last pose that stands alone. See "
+      "docs/how-to/figures.md.",
   .cli.example = "perp inverse walk.bvh --ground --csv torques.csv",
   .cli.flags = inverse_flags,
   .cli.min_args = 1,

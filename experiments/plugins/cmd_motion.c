@@ -133,7 +133,7 @@ static bool motion_of_run(motion_run *run, perp_scene *scene)
 }
 
 /* A run (a scene and its series) or a file of a skeleton in any format. */
-static bool motion_bvh(motion_run *run, perp_text *text)
+static bool motion_as_bvh(motion_run *run, perp_text *text)
 {
   perp_spec spec;
   perp_scene scene;
@@ -172,7 +172,7 @@ static const struct motion_form {
   { "blend", "FIRST.bvh SECOND.bvh", 2, motion_blend },
   { "markers", "MOTION.bvh", 1, motion_markers },
   { "skeleton", "MARKERS.csv SKELETON.bvh", 2, motion_skeleton },
-  { "bvh", "SCENE --series SERIES.csv, or MOTION.amc", 1, motion_bvh },
+  { "bvh", "SCENE --series SERIES.csv, or MOTION.amc", 1, motion_as_bvh },
 };
 
 static int cmd_motion(perp_ctx *ctx, const perp_args *args)
@@ -193,11 +193,11 @@ static int cmd_motion(perp_ctx *ctx, const perp_args *args)
                               of_blend[i], form->name);
   static const char *const of_bvh[] = { "series", "every", "skeleton", "frame-time" };
   for (size_t i = 0; i < sizeof of_bvh / sizeof *of_bvh; i++)
-    if (form->make != motion_bvh && perp_args_get(args, of_bvh[i]) != NULL)
+    if (form->make != motion_as_bvh && perp_args_get(args, of_bvh[i]) != NULL)
       return perp_usage_error(args, "--%s has no effect with perp motion %s: leave it out",
                               of_bvh[i], form->name);
   const bool run_given = perp_args_get(args, "series") != NULL;
-  for (size_t i = 1; i < sizeof of_bvh / sizeof *of_bvh && form->make == motion_bvh; i++)
+  for (size_t i = 1; i < sizeof of_bvh / sizeof *of_bvh && form->make == motion_as_bvh; i++)
     if (perp_args_get(args, of_bvh[i]) != NULL && run_given != (i == 1))
       return perp_usage_error(args, "--%s %s", of_bvh[i],
                               run_given ? "has no effect with --series: leave it out"
@@ -223,8 +223,7 @@ static const perp_flag motion_flags[] = {
     "Time of the first motion at which blending begins (default: so that it ends with the first "
     "motion)." },
   { "over", 0, "TIME", "Duration of the blending (default: 0.5 s)." },
-  { "series", 0, "FILE",
-    "Time series of a run of the scene, as perp simulate --series writes it." },
+  { "series", 0, "FILE", "Time series (CSV) of a run of the scene." },
   { "every", 0, "N", "Write every N-th row of the series as a frame (default: 1)." },
   { "skeleton", 0, "FILE",
     "ASF skeleton of an AMC motion (default: the ASF file of its name beside it)." },
@@ -245,7 +244,7 @@ const perp_command perp_motion_command = {
       "second one, with linear interpolation of places and spherical linear interpolation of "
       "rotations.\n\nmarkers MOTION: trajectories of three markers of each joint, as a "
       "table.\n\nskeleton MARKERS SKELETON: the motion of the skeleton that fits trajectories of "
-      "markers best, by least squares.\n\nbvh SCENE --series SERIES: the bodies of a run as a "
+      "markers best, by least squares.\n\nbvh SCENE (with --series): the bodies of a run as a "
       "skeleton, in cm, with an end site at each centre of mass. bvh MOTION: an ASF/AMC motion.",
   .cli.more = "Joints correspond by their names. See docs/how-to/figures.md for the form of tables "
               "of markers.",

@@ -14,6 +14,12 @@ extern "C" {
  * divided by the square of a short time, is no jump. */
 #define PERP_JUMP_ACCELERATION (50 * 9.81) /* m/s^2, rad/s^2 */
 #define PERP_JUMP_TURN         0.35        /* rad */
+/* The first and the last pose may stand alone (a calibration, a tracker that was lost): there a
+ * fifth of these accelerations is enough where the step is 5 times as long as its neighbour and at
+ * least 5 cm, or 5 degrees. */
+#define PERP_JUMP_ALONE 5
+#define PERP_JUMP_STEP  0.05              /* m */
+#define PERP_JUMP_ANGLE (5 * 0.017453293) /* rad */
 
 typedef struct perp_jump {
   int after;           /* between the poses `after` and after + 1, numbered from 0 */
@@ -30,8 +36,8 @@ typedef struct perp_jump {
  * of rotations with d_k = log(R_{k-1}' R_k).  Beyond the limits the faster one of both steps is the
  * jump.  Fewer than three poses have none.  jump [most]: the first ones; returns their number,
  * which may be larger.  scale: m in a unit of length of q.  O(n bodies). */
-int perp_jumps_find(int n, const double *t, int bodies, const double *q, double scale,
-                    perp_jump *jump, int most);
+int perp_jumps_find(int n, const double *t, int bodies, const double *q, double scale, bool begins,
+                    bool ends, perp_jump *jump, int most);
 
 #ifdef __cplusplus
 }

@@ -187,7 +187,8 @@ int perp_playback_jumps(perp_playback *playback, perp_jump *jump, int most)
                             playback->u);
     perp_reduced_to_model(playback->tree, q + k * nq, playback->vm);
   }
-  const int found = perp_jumps_find(playback->n, playback->t, (int)(nq / 7), q, 1, jump, most);
+  const int found = perp_jumps_find(playback->n, playback->t, (int)(nq / 7), q, 1, true, true, jump,
+                                    most);
   free(q);
   return found;
 }

@@ -371,7 +371,7 @@ static int jumps(double a, double b, double by, int k, double h, perp_jump *jump
     q[7 * i] = a * t[i] * t[i] / 2 + (i > k ? by : 0);
     q[7 * i + 3] = cos(angle / 2), q[7 * i + 6] = sin(angle / 2);
   }
-  return perp_jumps_find(n, t, 1, q, 1, jump, 4);
+  return perp_jumps_find(n, t, 1, q, 1, true, true, jump, 4);
 }
 
 static void test_jumps(void)
@@ -389,6 +389,11 @@ static void test_jumps(void)
   }
   ok(jumps(0, 480, 0, 0, h, jump) == 0, "480 rad/s^2 is no jump");
   ok(jumps(0, 500, 0, 0, h, jump) > 0 && jump[0].turns, "500 rad/s^2 is, with 32 degrees a step");
+  /* a first pose that stands alone: 12 cm at 120 Hz would be 50 g, 6 cm at 30 Hz are 5.5 g */
+  ok(jumps(0, 0, 0.06, 0, h, jump) == 0, "6 cm before the second pose are no jump at 30 Hz");
+  ok(jumps(0, 0, 0.12, 0, h, jump) == 1 && jump[0].after == 0, "12 cm are, by 11 g");
+  ok(jumps(0, 0, 0.12, 28, h, jump) == 1 && jump[0].after == 28, "before the last pose, too");
+  ok(jumps(0, 0, 0.12, 12, h, jump) == 0, "in between 11 g are no jump");
   ok(jumps(0, 600, 0, 0, h / 4, jump) == 0, "600 rad/s^2 of 2 degrees a step is noise");
 }
 
