@@ -455,16 +455,16 @@ const perp_command perp_inverse_command = {
                  "dynamics). The table has units and one column for each joint rate. Torques of "
                  "ball joints are in the frame of the child body. NAME.root... is the force at the "
                  "centre of mass, and the torque, of a floating root.",
-  .cli.more =
-      "The scene must be a tree of joints without loops. Its forces (gravity, springs) "
-      "act; its motors do not, because their torques are computed. The column power is the "
-      "sum of torques times rates.\n\n--ground finds forces inside friction pyramids, at "
-      "the ends of capsules and at spheres in contact with planes of the world. The rest "
-      "stays in the columns of the root.\n\nThe command prints the largest force of the "
-      "root in body weights. It refuses a motion with jumps: poses whose implied "
-      "acceleration exceeds 50 g, or 490 rad/s^2 in a turn of more than 20 degrees, or a fifth of "
-      "these for a first or last pose that stands alone. See "
-      "docs/how-to/figures.md.",
+  .cli.more = "The scene must be a tree of joints without loops. Its forces (gravity, springs) "
+              "act; its motors do not, because their torques are computed. The column power is the "
+              "sum of torques times rates.\n\n--ground finds forces inside friction pyramids, at "
+              "the ends of capsules and at spheres in contact with planes of the world. The rest "
+              "stays in the columns of the root.\n\nThe command prints the largest force of the "
+              "root in body weights. It refuses a motion with jumps: an implied "
+              "acceleration above 50 g, or 490 rad/s^2 in a turn of more than 20 degrees. A fifth "
+              "is enough "
+              "for a first or last pose that stands alone. See "
+              "docs/how-to/figures.md.",
   .cli.example = "perp inverse walk.bvh --ground --csv torques.csv",
   .cli.flags = inverse_flags,
   .cli.min_args = 1,
