@@ -30,17 +30,6 @@ typedef struct figure_writer {
   double low;        /* of all capsules in all frames */
 } figure_writer;
 
-__attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *writer,
-                                                              const char *fmt, ...)
-{
-  va_list ap;
-  va_start(ap, fmt);
-  perp_text_add(&writer->said, "note: ");
-  perp_text_vadd(&writer->said, fmt, ap);
-  perp_text_add(&writer->said, "\n");
-  va_end(ap);
-}
-
 /* ---- where joints are ---- */
 
 /* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a
@@ -518,7 +507,8 @@ static void figure_limits(figure_writer *writer)
                  right ? -limits->twist[0] : limits->twist[1], &first);
   }
   if (none.n > 0)
-    figure_note(writer, "joints without limits (the table has no fitting ones): %s", none.s);
+    perp_text_add(&writer->said,
+                  "note: joints without limits (the table has no fitting ones): %s\n", none.s);
   perp_text_free(&none);
 }
 

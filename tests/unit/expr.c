@@ -218,8 +218,8 @@ static void units_refused(const perp_scope *names, const char *text, const char 
 
 static void test_units(void)
 {
-  perp_scope none = scenes; /* no value is called m */
-  none.n_columns = 3;
+  perp_scope plain = scenes; /* no value is called m */
+  plain.n_columns = 3;
   static const struct {
     const char *text, *unit;
     double is;
@@ -242,7 +242,7 @@ static void test_units(void)
     { "2 m / min(1, 2)", "m", 2 },     { "2 kg/m + 1", "kg/m", 3 },
   };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-    units_of(&none, good[i].text, good[i].unit, good[i].is);
+    units_of(&plain, good[i].text, good[i].unit, good[i].is);
   /* a value called m: behind a number and behind "/" without blanks it is the metre */
   units_of(&scenes, "3 m", "m", 3);
   units_of(&scenes, "6 N/m", "N/m", 6);
@@ -255,20 +255,21 @@ static void test_units(void)
   units_of(&scenes, "2 kg m^2", "kg m^2", 2);
   units_of(&scenes, "6 N m", "Nm", 6);
 
-  units_refused(&none, "2 kgm", "kg", 2, "unknown unit 'kgm'", "kg m^2/s");
-  units_refused(&none, "2 furlong/s", "m/s", 2, "unknown unit 'furlong'", "");
-  units_refused(&none, "2 m/foo", "m/s", 4, "unknown name 'foo'", "");
-  units_refused(&none, "1 s^", "s", 3, "the power of a unit must be a number '^'", "");
-  units_refused(&none, "1 s^n", "s", 3, "the power of a unit must be a number '^n'", "");
-  units_refused(&none, "1 m^2 m3", "m^3", 6, "'m3' is not allowed here", "");
-  units_refused(&none, "1 kg/", "kg", 5, "the expression ends too early", "");
-  units_refused(&none, "1 kg//m", "kg", 5, "'/' is not allowed here", "");
-  units_refused(&none, "1 kg/(m + s)", "kg/m", 6, "unknown name 'm'", "1 m");
-  units_refused(&none, "2 * s", "s", 4, "unknown name 's'", "a unit stands behind a number: 1 s");
-  units_refused(&none, "s", "s", 0, "unknown name 's'", "a unit stands behind a number: 1 s");
-  units_refused(&none, "2 kg/m", "kg", 0, "this is in kg/m; required here: kg", "");
-  units_refused(&none, "3 N m / rad", "N", 0, "this is in Nm; required here: N", "");
-  units_refused(&none, "1 s^2 + 1 s", "s^2", 8, "this is in s; unit of the other operand: s^2", "");
+  units_refused(&plain, "2 kgm", "kg", 2, "unknown unit 'kgm'", "kg m^2/s");
+  units_refused(&plain, "2 furlong/s", "m/s", 2, "unknown unit 'furlong'", "");
+  units_refused(&plain, "2 m/foo", "m/s", 4, "unknown name 'foo'", "");
+  units_refused(&plain, "1 s^", "s", 3, "the power of a unit must be a number '^'", "");
+  units_refused(&plain, "1 s^n", "s", 3, "the power of a unit must be a number '^n'", "");
+  units_refused(&plain, "1 m^2 m3", "m^3", 6, "'m3' is not allowed here", "");
+  units_refused(&plain, "1 kg/", "kg", 5, "the expression ends too early", "");
+  units_refused(&plain, "1 kg//m", "kg", 5, "'/' is not allowed here", "");
+  units_refused(&plain, "1 kg/(m + s)", "kg/m", 6, "unknown name 'm'", "1 m");
+  units_refused(&plain, "2 * s", "s", 4, "unknown name 's'", "a unit stands behind a number: 1 s");
+  units_refused(&plain, "s", "s", 0, "unknown name 's'", "a unit stands behind a number: 1 s");
+  units_refused(&plain, "2 kg/m", "kg", 0, "this is in kg/m; required here: kg", "");
+  units_refused(&plain, "3 N m / rad", "N", 0, "this is in Nm; required here: N", "");
+  units_refused(&plain, "1 s^2 + 1 s", "s^2", 8, "this is in s; unit of the other operand: s^2",
+                "");
 
   static const char *const are[] = { "", "kg", "N", "kg/m", "kg m^2/s", "1/s^2", "N m / rad" },
                            *const are_not[] = { "furlong", "mm", "m or rad", "kg/", "2 kg", "min" };
