@@ -117,7 +117,7 @@ static void write_moves(writer *w, int n, const double *q)
 
 static const char *write_name(perp_pool *pool, perp_names *names, const char *name, int body)
 {
-  char *is = name != NULL && name[0] != '\0' ? perp_pool_strndup(pool, name, 90)
+  char *is = name != NULL && name[0] != '\0' ? perp_pool_strndup(pool, name, strnlen(name, 90))
                                              : perp_pool_printf(pool, "body%d", body);
   for (char *c = is; *c != '\0'; c++)
     if ((unsigned char)*c < ' ' || strchr("\"\\{}:,[]#", *c) != NULL) *c = '_';
