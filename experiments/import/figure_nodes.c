@@ -65,7 +65,7 @@ static void nodes_place(const perp_bvh *bvh, int joint, double place[3])
 {
   double quat[4], now[3];
   perp_bvh_pose(bvh, joint, -1, quat, place);
-  if (!bvh->joint[joint].placed) return;
+  if (!bvh->joint[joint].placed || bvh->frames == 0) return;
   memset(place, 0, 3 * sizeof *place);
   for (int k = 0; k < bvh->frames; k++) {
     perp_bvh_pose(bvh, joint, k, quat, now);
