@@ -77,7 +77,7 @@ static void nodes_place(const perp_bvh *bvh, int joint, double place[3])
 static bool nodes_slides(const perp_bvh *bvh, int joint, double by)
 {
   double quat[4], first[3], now[3];
-  if (!bvh->joint[joint].placed) return false;
+  if (!bvh->joint[joint].placed || bvh->frames == 0) return false;
   perp_bvh_pose(bvh, joint, 0, quat, first);
   for (int k = 1; k < bvh->frames; k++) {
     perp_bvh_pose(bvh, joint, k, quat, now);
