@@ -7,9 +7,10 @@
  *   slope(time.step_us, scene.links, kkt == tree) < 1.1
  *
  * or, and, not; == != < <= > >=; in (...), not in (...); + - * / ^; numbers with units; texts in
- * either quotes, or bare on the right of a comparison.  A minus sign inside a word belongs to the
- * word (setup-failed): leave blanks around a subtraction.  Numbers are equal when they differ by
- * less than 1e-12 relative.
+ * either quotes, or bare on the right of a comparison.  A unit stands behind its number and may be
+ * a product: 2 kg m^2, 3 N m / rad, 5 1/s (expr_unit_text.c).  A minus sign inside a word belongs
+ * to the word (setup-failed): leave blanks around a subtraction.  Numbers are equal when they
+ * differ by less than 1e-12 relative.
  *
  * A column that holds a plug-in equals a text when the name is the same and every option that the
  * text names has that value: "post" matches post:velocity=true too.  kind.option (stab.alpha) is
@@ -106,6 +107,8 @@ const perp_optional *perp_expr_absent(const perp_expr *expr);
  * where and why. */
 bool perp_expr_fits(const perp_expr *expr, const perp_scope *scope, const char *unit,
                     perp_expr_error *error);
+/* Is it an SI unit: "N", "kg m^2/s", "" for a pure number? */
+bool perp_expr_unit_is(const char *unit);
 /* The SI unit of such a number as text for a column, "" where its place decides. */
 void perp_expr_unit(const perp_expr *expr, const perp_scope *scope, char *buf, size_t size);
 /* y [3]: value of an expression over numbers at a row, and its first and second derivative by a

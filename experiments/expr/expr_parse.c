@@ -168,25 +168,32 @@ static perp_expr *expr_parse_read_number(struct parser *p)
   perp_expr *expr = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
   expr->number = p->number;
   const char *s = p->text + p->end;
-  int skip = (int)strspn(s, " \t"), n = 0;
-  if (isalpha((unsigned char)s[skip]))
-    while (isalnum((unsigned char)s[skip + n]) ||
-           (n > 0 && (s[skip + n] == '/' || s[skip + n] == '^') &&
-            isalnum((unsigned char)s[skip + n + 1])))
-      n++;
-  if (n == 2 && strncmp(s + skip, "kg m^2", 6) == 0 && !isalnum((unsigned char)s[skip + 6])) n = 6;
-  if (n > 0 && !expr_parse_keyword(s + skip, (size_t)n)) {
-    char text[64];
-    bool known = false;
-    snprintf(text, sizeof text, "%.*s%.*s", p->end - p->at, p->text + p->at, n, s + skip);
-    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions && !known; i++)
-      if (perp_parse_real(NULL, text, dimensions[i], &expr->number) == PERP_OK) {
-        expr->unit = dimensions[i];
-        known = true;
-      }
-    if (!known)
-      return expr_parse_complain(p, p->end + skip, NULL, "unknown unit '%.*s'", n, s + skip);
-    p->end += skip + n;
+  const int skip = (int)strspn(s, " \t");
+  size_t word = 0;
+  while (isalnum((unsigned char)s[(size_t)skip + word])) word++;
+  if (!expr_parse_keyword(s + skip, word)) {
+    perp_unit_text unit = { .value = p->number };
+    const char *end = perp_unit_text_read(s, p->scope, &unit);
+    if (end == NULL) {
+      int n = 0;
+      while (isalnum((unsigned char)unit.wrong[n]) || unit.wrong[n] == '^') n++;
+      return expr_parse_complain(p, (int)(unit.wrong - p->text),
+                                 "units are products as kg m^2/s, 1/s, N m/rad", "%s '%.*s'",
+                                 unit.why, n, unit.wrong);
+    }
+    if (end > s) {
+      char text[64], name[64];
+      expr->number = unit.value;
+      expr->unit = perp_pool_strdup(p->pool, perp_unit_name(unit.of, name, sizeof name));
+      /* names that say more than their dimension: rad, rad/s */
+      snprintf(text, sizeof text, "%.*s%.*s", p->end - p->at, p->text + p->at, (int)(end - s), s);
+      for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; i++)
+        if (perp_parse_real(NULL, text, dimensions[i], &expr->number) == PERP_OK) {
+          expr->unit = dimensions[i];
+          break;
+        }
+      p->end += (int)(end - s);
+    }
   }
   expr_parse_advance(p);
   return expr;
@@ -219,7 +226,9 @@ static perp_expr *unknown_column(struct parser *p, const char *word)
   int n = p->scope->n_columns;
   const char **names = perp_pool_alloc(p->pool, (size_t)n + 1, sizeof *names);
   for (int i = 0; i < n; i++) names[i] = p->scope->columns[i].name;
-  const char *hint = did_you_mean(p, word, names, n);
+  const char *hint = perp_unit_symbol(word)
+                         ? perp_pool_printf(p->pool, "a unit stands behind a number: 1 %s", word)
+                         : did_you_mean(p, word, names, n);
   perp_text known = { 0 };
   perp_text_add(&known, "known: ");
   for (int i = 0; i < n && known.n < LONG; i++)

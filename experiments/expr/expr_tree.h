@@ -71,4 +71,20 @@ struct perp_expr {
   perp_expr **item;
 };
 
+/* A unit as text (expr_unit_text.c).  In: value, the number before it; out: value in SI, exponents
+ * of m, kg, s, the number of factors, and where and why it is wrong. */
+typedef struct perp_unit_text {
+  double value, of[3];
+  int factors;
+  const char *wrong, *why;
+} perp_unit_text;
+/* Reads the unit that s begins with, blanks before it skipped: the place behind it, s where there
+ * is none, NULL where it is wrong.  Names of the scope are values and no units (NULL: there are
+ * none). O(length columns). */
+const char *perp_unit_text_read(const char *s, const perp_scope *scope, perp_unit_text *unit);
+/* Is the whole word the symbol of a unit? */
+bool perp_unit_symbol(const char *word);
+/* The name of a dimension, as units have it: "N", "m^2 kg^-1"; "" of a pure number. */
+const char *perp_unit_name(const double of[3], char *buf, size_t size);
+
 #endif

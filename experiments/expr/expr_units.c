@@ -26,7 +26,7 @@ static const struct si {
 };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
-/* Of a name, or of a product as units_name writes it: "m^2 kg^-1".  false: neither. */
+/* Of a name, or of any product of SI units.  false: neither. */
 static bool units_find(const char *unit, struct dim *d)
 {
   *d = (struct dim){ 0 };
@@ -36,16 +36,10 @@ static bool units_find(const char *unit, struct dim *d)
       memcpy(d->of, known[i].of, sizeof d->of);
       return true;
     }
-  for (const char *s = unit; *s != '\0';) {
-    const int k = s[0] == 'm' ? 0 : strncmp(s, "kg", 2) == 0 ? 1 : s[0] == 's' ? 2 : -1;
-    if (k < 0) return false;
-    s += k == 1 ? 2 : 1;
-    double power = 1;
-    const char *end = *s == '^' ? perp_real_at(s + 1, &power) : s;
-    if (end == NULL) return false;
-    d->of[k] += power;
-    s = end + (*end == ' ');
-  }
+  perp_unit_text text = { .value = 1 };
+  const char *end = perp_unit_text_read(unit, NULL, &text);
+  if (end == NULL || *end != '\0' || text.value != 1) return false;
+  memcpy(d->of, text.of, sizeof d->of);
   return true;
 }
 
@@ -70,6 +64,18 @@ static const char *units_name(const struct dim *d, char *buf, size_t size)
       n += (size_t)snprintf(buf + n, size - n, d->of[i] == 1 ? "%s%s" : "%s%s^%g", n ? " " : "",
                             base[i], d->of[i]);
   return buf;
+}
+
+const char *perp_unit_name(const double of[3], char *buf, size_t size)
+{
+  const struct dim d = { .of = { of[0], of[1], of[2] } }, pure = { 0 };
+  return units_same(&d, &pure) ? "" : units_name(&d, buf, size);
+}
+
+bool perp_expr_unit_is(const char *unit)
+{
+  struct dim d;
+  return units_find(unit, &d);
 }
 
 static bool units_wrong(perp_expr_error *error, const perp_expr *at, const struct dim *is,

@@ -3,6 +3,7 @@
 #include "experiments/import/bvh.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "models/geometry/kinematics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -294,7 +295,10 @@ bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t s
   bool good = memchr(text, '\0', size) == NULL ||
               bvh_wrong(&reader, text, NULL, "the file is not a text file");
   good = good && bvh_hierarchy(&reader) && bvh_motion(&reader);
-  if (!good) perp_bvh_free(out);
+  if (good)
+    perp_bvh_placed(out);
+  else
+    perp_bvh_free(out);
   return good;
 }
 
@@ -311,6 +315,43 @@ bool perp_bvh_load(perp_diag *diag, const perp_node *at, const char *path, perp_
   const bool good = perp_bvh_read(diag, path, text, size, out);
   free(text);
   return good;
+}
+
+/* Which joints but the root have their place in their channels. */
+void perp_bvh_placed(perp_bvh *bvh)
+{
+  for (int j = 0; j < bvh->n; j++) {
+    perp_bvh_joint *joint = &bvh->joint[j];
+    joint->placed = false;
+    for (int c = 0; joint->parent >= 0 && c < joint->channels; c++)
+      for (int k = 0; joint->channel[c] < PERP_BVH_RX && k < bvh->frames && !joint->placed; k++)
+        joint->placed =
+            bvh->value[(size_t)k * (size_t)bvh->channels + (size_t)(joint->first + c)] != 0;
+  }
+}
+
+bool perp_bvh_cut(perp_bvh *bvh, int first, int last)
+{
+  if (last < 0) last = bvh->frames - 1;
+  if (first < 0 || first > last || last >= bvh->frames) return false;
+  bvh->value += (size_t)first * (size_t)bvh->channels;
+  bvh->frames = last - first + 1;
+  return true;
+}
+
+bool perp_bvh_moves(const perp_bvh *bvh, int joint)
+{
+  const perp_bvh_joint *j = &bvh->joint[joint];
+  for (int k = 1; k < bvh->frames; k++) {
+    const double *now = bvh->value + (size_t)k * (size_t)bvh->channels + j->first;
+    for (int c = 0; c < j->channels; c++) {
+      const double *first = bvh->value + j->first;
+      if ((j->channel[c] >= PERP_BVH_RX || j->parent < 0 || j->placed) &&
+          fabs(now[c] - first[c]) > 1e-6 * (1 + fabs(first[c])))
+        return true;
+    }
+  }
+  return false;
 }
 
 void perp_bvh_free(perp_bvh *bvh)
@@ -346,5 +387,13 @@ void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], do
       bvh_turn(quat, (k - PERP_BVH_RX + 1) % 3, value[c]);
     else if (j->parent < 0)
       offset[(k + 1) % 3] += value[c];
+    else if (j->placed)
+      offset[(k + 1) % 3] = value[c];
   }
+  if (j->frame[0] == 0 && j->frame[1] == 0 && j->frame[2] == 0 && j->frame[3] == 0) return;
+  /* F q F' */
+  const double back[4] = { j->frame[0], -j->frame[1], -j->frame[2], -j->frame[3] };
+  double half[4];
+  perp_quat_product(j->frame, quat, half);
+  perp_quat_product(half, back, quat);
 }

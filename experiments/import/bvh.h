@@ -4,8 +4,9 @@
  *
  * The orientation of a joint in that of its parent is the product of its channels' rotations in
  * their order, the first one outermost; its place is its offset, of the root plus its position
- * channels.  Lengths have no unit, angles are degrees, y points up.  There is no library for it
- * that is kept up (C, in Debian); the format is two pages. */
+ * channels.  Position channels of any other joint are its place, instead of its offset, unless they
+ * are all 0 in all frames.  Lengths have no unit, angles are degrees, y points up.  There is no
+ * library for it that is kept up (C, in Debian); the format is two pages. */
 #ifndef PERP_BVH_H
 #define PERP_BVH_H
 
@@ -35,6 +36,10 @@ typedef struct perp_bvh_joint {
   double offset[3];
   int channels, first; /* place of the first one in a frame */
   perp_bvh_channel channel[PERP_BVH_CHANNELS];
+  bool placed;  /* no root, and its position channels are its place */
+  bool limited; /* by the file, all its rotations: */
+  double lower[PERP_BVH_CHANNELS], upper[PERP_BVH_CHANNELS]; /* degrees, by channel */
+  double frame[4]; /* orientation of the axes of its rotations; 0: those of the joint */
 } perp_bvh_joint;
 
 typedef struct perp_bvh {
@@ -42,8 +47,11 @@ typedef struct perp_bvh {
   int n; /* joints and end sites */
   perp_bvh_joint *joint;
   int channels, frames;
-  double frame_time; /* s */
-  double *value;     /* [frames][channels] */
+  double frame_time;       /* s */
+  double *value;           /* [frames][channels] */
+  double unit;             /* m: of lengths, where the file says it; 0: it does not */
+  double angle;            /* degrees: of angles in an AMC file, as its ASF file says */
+  perp_bvh_channel *order; /* of the values of the root in an AMC file */
 } perp_bvh;
 
 /* Read a text of `size` bytes.  false after one message with file, line and mend: *out is empty.
@@ -53,7 +61,18 @@ bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t s
 /* A file, of 64 MiB at most.  at: where it is named; NULL: on the command line. */
 bool perp_bvh_load(perp_diag *diag, const perp_node *at, const char *path, perp_bvh *out);
 void perp_bvh_free(perp_bvh *bvh);
-/* As a file that reads back to the last bit.  "": no text yet. */
+/* Keep the frames from first to last (-1: the last one of the file), numbered from 0.  false: there
+ * are no such frames. */
+bool perp_bvh_cut(perp_bvh *bvh, int first, int last);
+/* Set `placed` of all joints, of values that were filled in. */
+void perp_bvh_placed(perp_bvh *bvh);
+/* Does a joint move in its parent, by angles or by its place? */
+bool perp_bvh_moves(const perp_bvh *bvh, int joint);
+/* The same motion with rotations about the axes of the joints themselves, Z, X, Y, where they are
+ * about other ones; *out is to be freed. */
+void perp_bvh_plain(const perp_bvh *bvh, perp_bvh *out);
+/* As a file that reads back to the last bit; of perp_bvh_plain where a BVH file cannot say
+ * more.  "": no text yet. */
 void perp_bvh_write(const perp_bvh *bvh, perp_text *out);
 /* The skeleton of another BVH with so many frames of zeros, to be freed. */
 void perp_bvh_like(const perp_bvh *skeleton, int frames, double frame_time, perp_bvh *out);

@@ -19,8 +19,65 @@ static void bvh_write_number(perp_text *out, double x)
   perp_text_add(out, " %s", text);
 }
 
+static bool bvh_turned(const perp_bvh_joint *joint)
+{
+  return perp_dot(4, joint->frame, joint->frame) > 0;
+}
+
+static bool bvh_is_plain(const perp_bvh *bvh)
+{
+  for (int j = 0; j < bvh->n; j++)
+    if (bvh_turned(&bvh->joint[j])) return false;
+  return true;
+}
+
+void perp_bvh_plain(const perp_bvh *bvh, perp_bvh *out)
+{
+  static const perp_bvh_channel turns[] = { PERP_BVH_RZ, PERP_BVH_RX, PERP_BVH_RY };
+  perp_bvh_like(bvh, 0, bvh->frame_time, out);
+  out->frames = bvh->frames;
+  out->channels = 0;
+  for (int j = 0; j < out->n; j++) {
+    perp_bvh_joint *joint = &out->joint[j];
+    const perp_bvh_joint *from = &bvh->joint[j];
+    joint->first = out->channels;
+    if (bvh_turned(from)) {
+      joint->channels = 0;
+      for (int c = 0; c < from->channels; c++)
+        if (from->channel[c] < PERP_BVH_RX) joint->channel[joint->channels++] = from->channel[c];
+      const bool rotates = from->channels > joint->channels;
+      for (int c = 0; c < 3 && rotates; c++)
+        joint->channel[joint->channels++] = turns[c];
+      for (int c = 0; c < 4; c++) joint->frame[c] = 0;
+      joint->limited = false;
+    }
+    out->channels += joint->channels;
+  }
+  out->value = perp_pool_alloc(&out->pool, (size_t)out->frames * (size_t)out->channels + 1,
+                               sizeof *out->value);
+  for (int k = 0; k < out->frames; k++)
+    for (int j = 0; j < out->n; j++) {
+      double quat[4], place[3];
+      perp_bvh_pose(bvh, j, k, quat, place);
+      if (bvh_turned(&bvh->joint[j])) {
+        perp_bvh_set_pose(out, j, k, quat, place);
+        continue;
+      }
+      memcpy(out->value + (size_t)k * (size_t)out->channels + out->joint[j].first,
+             bvh->value + (size_t)k * (size_t)bvh->channels + bvh->joint[j].first,
+             (size_t)bvh->joint[j].channels * sizeof *out->value);
+    }
+}
+
 void perp_bvh_write(const perp_bvh *bvh, perp_text *out)
 {
+  if (!bvh_is_plain(bvh)) {
+    perp_bvh plain;
+    perp_bvh_plain(bvh, &plain);
+    perp_bvh_write(&plain, out);
+    perp_bvh_free(&plain);
+    return;
+  }
   int open[PERP_BVH_DEPTH + 1], depth = 0;
   perp_text_add(out, "HIERARCHY\n");
   for (int i = 0; i < bvh->n; i++) { /* parents come first, and then all that hangs on them */
@@ -114,7 +171,9 @@ void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4]
   for (int c = 0; c < j->channels; c++) {
     const int k = (int)j->channel[c];
     if (k < PERP_BVH_RX) {
-      value[c] = j->parent < 0 ? offset[(k + 1) % 3] - j->offset[k] : 0;
+      value[c] = j->parent < 0 ? offset[(k + 1) % 3] - j->offset[k]
+                 : j->placed   ? offset[(k + 1) % 3]
+                               : 0;
     } else if (n < 3) {
       x[n] = (k - PERP_BVH_RX + 1) % 3;
       at[n++] = c;
@@ -123,7 +182,13 @@ void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4]
   if (n == 0) return;
   if (n == 1) x[1] = (x[0] + 1) % 3;
   if (n <= 2) x[2] = 3 - x[0] - x[1];
-  perp_quat_matrix(quat, R);
+  double turn[4] = { quat[0], quat[1], quat[2], quat[3] }, half[4];
+  if (perp_dot(4, j->frame, j->frame) > 0) { /* F' q F */
+    const double back[4] = { j->frame[0], -j->frame[1], -j->frame[2], -j->frame[3] };
+    perp_quat_product(back, quat, half);
+    perp_quat_product(half, j->frame, turn);
+  }
+  perp_quat_matrix(turn, R);
   bvh_angles(R, x, n, angle);
   for (int c = 0; c < n && frame > 0; c++) last[c] = (value - bvh->channels)[at[c]];
   /* The same rotation next to `last`: whole turns, and of three angles the other solution. */

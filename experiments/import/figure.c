@@ -1,129 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of segments and joints of people, as data. */
+/* Segments of a skeleton as parts of a person. */
 #include "experiments/import/figure.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* de Leva 1996, table 4, male.  Ends: trunk parts MIDH-OMPH, OMPH-XYPH, XYPH-CERV, head with neck
- * CERV-VERT, upper arm SJC-EJC, forearm EJC-WJC, hand WJC-MET3, thigh HJC-KJC, shank KJC-AJC, foot
- * HEEL-TTIP.  The table counts the centres of the trunk and the head from above: here 1 less that.
- * Lengths of the trunk and the head over the mean stature: joints of skeletons are not at these
- * landmarks. */
-const perp_figure_class perp_figure_classes[] = {
-  { "pelvis", 0.1117, 1 - 0.6115, { 0.615, 0.551, 0.587 }, 0.1457 / 1.741, PERP_FIGURE_ABDOMEN },
-  { "abdomen", 0.1633, 1 - 0.4502, { 0.482, 0.383, 0.468 }, 0.2155 / 1.741, PERP_FIGURE_CHEST },
-  { "chest", 0.1596, 1 - 0.5066, { 0.505, 0.320, 0.465 }, 0.2421 / 1.741, PERP_FIGURE_PELVIS },
-  { "head", 0.0694, 1 - 0.5002, { 0.303, 0.315, 0.261 }, 0.2429 / 1.741, PERP_FIGURE_CHEST },
-  { "upper arm", 0.0271, 0.5772, { 0.285, 0.269, 0.158 }, 0, PERP_FIGURE_CHEST },
-  { "forearm", 0.0162, 0.4574, { 0.276, 0.265, 0.121 }, 0, PERP_FIGURE_UPPER_ARM },
-  { "hand", 0.0061, 0.7900, { 0.628, 0.513, 0.401 }, 0, PERP_FIGURE_FOREARM },
-  { "thigh", 0.1416, 0.4095, { 0.329, 0.329, 0.149 }, 0, PERP_FIGURE_PELVIS },
-  { "shank", 0.0433, 0.4395, { 0.251, 0.246, 0.102 }, 0, PERP_FIGURE_THIGH },
-  { "foot", 0.0137, 0.4415, { 0.257, 0.245, 0.124 }, 0, PERP_FIGURE_SHANK },
-};
-
-/* Normal ranges of motion, of people of all ages (The MSD Manual, Professional Edition, table
- * "Normal Values for Range of Motion of Joints", 2013), by the segment behind the joint, left; the
- * right is its mirror image.  Flexion moves thigh and forearm forwards, the shank backwards, the
- * toes up; hip: hyperextension 15; foot: plantar flexion 50, dorsiflexion 20, inversion 35,
- * eversion 25 (a twist about its length).  Ways to move that the table does not have, as bending a
- * knee sideways, are held within 5 degrees.  Joints that it does not have (spine, neck), what
- * depends on the shoulder blade (all of the upper arm: its twist is told by angles that go over to
- * the other side where it is raised beyond the horizontal) and on how the palms are drawn (wrist)
- * is not limited. */
-#define FIGURE_FREE                                                                                \
-  {                                                                                                \
-    -HUGE_VAL, HUGE_VAL                                                                            \
-  }
-#define FIGURE_ANY                                                                                 \
-  {                                                                                                \
-    FIGURE_FREE, FIGURE_FREE, FIGURE_FREE                                                          \
-  }
-const perp_figure_limits perp_figure_limit[] = {
-  [PERP_FIGURE_PELVIS] = FIGURE_ANY,
-  [PERP_FIGURE_ABDOMEN] = FIGURE_ANY,
-  [PERP_FIGURE_CHEST] = FIGURE_ANY,
-  [PERP_FIGURE_HEAD] = FIGURE_ANY,
-  [PERP_FIGURE_UPPER_ARM] = FIGURE_ANY,
-  [PERP_FIGURE_FOREARM] = { { 0, 160 }, { -5, 5 }, { -90, 90 } },
-  [PERP_FIGURE_HAND] = FIGURE_ANY,
-  [PERP_FIGURE_THIGH] = { { -15, 125 }, { -45, 45 }, { -45, 45 } },
-  [PERP_FIGURE_SHANK] = { { 0, 130 }, { -5, 5 }, { -5, 5 } },
-  [PERP_FIGURE_FOOT] = { { -50, 20 }, { -5, 5 }, { -35, 25 } },
-};
-
-/* Names as they are seen in files, small letters without what is no letter; the first that a name
- * has in it counts. */
-static const struct {
-  const char *word;
-  int class;
-} figure_words[] = {
-  { "forearm", PERP_FIGURE_FOREARM },   { "lowerarm", PERP_FIGURE_FOREARM },
-  { "lowarm", PERP_FIGURE_FOREARM },    { "elbow", PERP_FIGURE_FOREARM },
-  { "radius", PERP_FIGURE_FOREARM },    { "hand", PERP_FIGURE_HAND },
-  { "wrist", PERP_FIGURE_HAND },        { "finger", PERP_FIGURE_HAND },
-  { "thumb", PERP_FIGURE_HAND },        { "upperarm", PERP_FIGURE_UPPER_ARM },
-  { "uparm", PERP_FIGURE_UPPER_ARM },   { "humerus", PERP_FIGURE_UPPER_ARM },
-  { "collar", PERP_FIGURE_CHEST },      { "clav", PERP_FIGURE_CHEST },
-  { "upleg", PERP_FIGURE_THIGH },       { "upperleg", PERP_FIGURE_THIGH },
-  { "thigh", PERP_FIGURE_THIGH },       { "femur", PERP_FIGURE_THIGH },
-  { "hipjoint", PERP_FIGURE_PELVIS },   { "lowerleg", PERP_FIGURE_SHANK },
-  { "lowleg", PERP_FIGURE_SHANK },      { "shin", PERP_FIGURE_SHANK },
-  { "shank", PERP_FIGURE_SHANK },       { "calf", PERP_FIGURE_SHANK },
-  { "knee", PERP_FIGURE_SHANK },        { "tibia", PERP_FIGURE_SHANK },
-  { "foot", PERP_FIGURE_FOOT },         { "ankle", PERP_FIGURE_FOOT },
-  { "toe", PERP_FIGURE_FOOT },          { "head", PERP_FIGURE_HEAD },
-  { "neck", PERP_FIGURE_HEAD },         { "skull", PERP_FIGURE_HEAD },
-  { "lowerback", PERP_FIGURE_ABDOMEN }, { "abdomen", PERP_FIGURE_ABDOMEN },
-  { "belly", PERP_FIGURE_ABDOMEN },     { "waist", PERP_FIGURE_ABDOMEN },
-  { "spine1", PERP_FIGURE_CHEST },      { "spine2", PERP_FIGURE_CHEST },
-  { "spine3", PERP_FIGURE_CHEST },      { "spine", PERP_FIGURE_ABDOMEN },
-  { "chest", PERP_FIGURE_CHEST },       { "thorax", PERP_FIGURE_CHEST },
-  { "torso", PERP_FIGURE_CHEST },       { "pelvis", PERP_FIGURE_PELVIS },
-  { "hips", PERP_FIGURE_PELVIS },
-};
-
-static bool figure_begins(const char *s, const char *with)
-{
-  return strncmp(s, with, strlen(with)) == 0;
-}
-
-int perp_figure_class_of(const char *name, int *side)
-{
-  char s[101];
-  size_t n = 0;
-  for (const char *c = name; *c != '\0' && n < sizeof s - 1; c++)
-    if (isalnum((unsigned char)*c)) s[n++] = (char)tolower((unsigned char)*c);
-  s[n] = '\0';
-  /* "LeftFoot", "Foot_L", "lFoot" */
-  const bool small = name[0] != '\0' && isupper((unsigned char)name[1]);
-  const char last = n > 0 ? s[n - 1] : '\0',
-             before = strlen(name) > 1 ? name[strlen(name) - 2] : '\0';
-  const bool tail = before == '_' || before == '.' || before == '-' || before == ' ';
-  *side = strstr(s, "left") != NULL || ((name[0] == 'l' || name[0] == 'L') && small) ||
-                  (tail && last == 'l')
-              ? 1
-          : strstr(s, "right") != NULL || ((name[0] == 'r' || name[0] == 'R') && small) ||
-                  (tail && last == 'r')
-              ? -1
-              : 0;
-  for (size_t i = 0; i < sizeof figure_words / sizeof *figure_words; i++)
-    if (strstr(s, figure_words[i].word) != NULL) return figure_words[i].class;
-  /* words that are parts of other words stand alone, with a side */
-  const char *bare = figure_begins(s, "left")    ? s + 4
-                     : figure_begins(s, "right") ? s + 5
-                     : small && *side != 0       ? s + 1
-                                                 : s;
-  if (*side == 0) return PERP_FIGURE_UNKNOWN;
-  if (figure_begins(bare, "arm") || figure_begins(bare, "shoulder"))
-    return figure_begins(bare, "arm") ? PERP_FIGURE_UPPER_ARM : PERP_FIGURE_CHEST;
-  if (figure_begins(bare, "hip")) return PERP_FIGURE_THIGH;
-  if (figure_begins(bare, "leg")) return PERP_FIGURE_SHANK;
-  return PERP_FIGURE_UNKNOWN;
-}
 
 /* The segments of a skeleton: what they are, how long, how heavy.
  *
@@ -131,9 +12,10 @@ int perp_figure_class_of(const char *name, int *side)
  * section 8.2); one without is an end. The main bone of a trunk segment is the one that goes up
  * most, of others the longest one. */
 
-#define FIGURE_WATER 1000.0 /* kg/m^3 (Cline 2002, section 5.1.1 takes it for the body) */
-#define FIGURE_KNOB  0.02   /* length of a segment without one, of the height */
-#define FIGURE_SLIM  8.0    /* length over radius of a segment that nothing is known of */
+#define FIGURE_TALLEST 2.6    /* m: no unit is guessed beyond, or as far below the mean */
+#define FIGURE_WATER   1000.0 /* kg/m^3 (Cline 2002, section 5.1.1 takes it for the body) */
+#define FIGURE_KNOB    0.02   /* length of a segment without one, of the height */
+#define FIGURE_SLIM    8.0    /* length over radius of a segment that nothing is known of */
 
 static bool figure_is_trunk(int class)
 {
@@ -143,13 +25,14 @@ static bool figure_is_trunk(int class)
 static void figure_segments(perp_figure *figure)
 {
   const perp_bvh *bvh = figure->bvh;
-  bool *bones = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *bones);
   perp_names names = { .n = 0 };
+  bool pelvis = false;
+  perp_figure_nodes(figure);
   figure->of = perp_pool_alloc(&figure->pool, (size_t)bvh->n, sizeof *figure->of);
-  for (int j = 1; j < bvh->n; j++) bones[bvh->joint[j].parent] = true;
   for (int j = 0; j < bvh->n; j++) {
     figure->of[j] = -1;
-    if (bvh->joint[j].end || !bones[j]) continue;
+    figure->carrier[j] = figure->carrier[j] < 0 ? -1 : figure->of[figure->carrier[j]];
+    if (figure->node[j] != PERP_FIGURE_BODY) continue;
     const char *name = bvh->joint[j].name;
     if (strspn(name, "0123456789") == strlen(name) || strcmp(name, "world") == 0)
       name = perp_pool_printf(&figure->pool, "b_%s", name);
@@ -158,11 +41,22 @@ static void figure_segments(perp_figure *figure)
     figure->segment = perp_pool_grown(&figure->pool, figure->segment, figure->n,
                                       sizeof *figure->segment);
     perp_figure_segment *s = &figure->segment[figure->n];
-    *s = (perp_figure_segment){ .joint = j,
-                                .parent = j == 0 ? -1 : figure->of[bvh->joint[j].parent],
-                                .name = name };
+    *s = (perp_figure_segment){ .joint = j, .parent = figure->carrier[j], .name = name };
     s->class = perp_figure_class_of(bvh->joint[j].name, &s->side);
+    if (s->class < 0 && s->parent >= 0) {
+      const perp_figure_segment *on = &figure->segment[s->parent];
+      s->class = perp_figure_part_of(bvh->joint[j].name, on->class);
+      if (s->class >= 0 && s->side == 0) s->side = on->side;
+    }
+    pelvis = pelvis || s->class == PERP_FIGURE_PELVIS;
     figure->of[j] = figure->n++;
+  }
+  /* a segment that carries parts of the pelvis or thighs is the pelvis, whatever its name */
+  for (int i = 1; i < figure->n; i++) {
+    perp_figure_segment *on = &figure->segment[figure->segment[i].parent];
+    const int class = figure->segment[i].class;
+    if (on->class < 0 && (class == PERP_FIGURE_PELVIS || (class == PERP_FIGURE_THIGH && !pelvis)))
+      on->class = PERP_FIGURE_PELVIS;
   }
   /* a shoulder with the forearm behind it is the upper arm, not the collar bone */
   for (int i = 1; i < figure->n; i++) {
@@ -218,18 +112,66 @@ static void figure_masses(perp_figure *figure)
   for (int i = 0; i < figure->n; i++) figure->segment[i].mass *= PERP_FIGURE_MASS / all;
 }
 
-bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out)
+/* The unit of length of the file: that in which the figure is nearest to the mean stature. */
+static void figure_unit(perp_figure *figure)
 {
-  *out = (perp_figure){ .bvh = bvh };
-  figure_segments(out);
+  static const struct {
+    const char *name;
+    double metres;
+  } units[] = { { "m", 1 },
+                { "cm", 0.01 },
+                { "mm", 1e-3 },
+                { "inch", 0.0254 },
+                { "1/0.45 inch (CMU)", 0.0254 / 0.45 } };
+  double best = log(FIGURE_TALLEST / PERP_FIGURE_HEIGHT);
+  if (figure->bvh->unit > 0 &&
+      fabs(log(figure->height * figure->bvh->unit / PERP_FIGURE_HEIGHT)) < 2 * best) {
+    figure->unit = figure->bvh->unit;
+    figure->unit_name = "as the file says";
+    return;
+  }
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    const double off = fabs(log(figure->height * units[i].metres / PERP_FIGURE_HEIGHT));
+    if (!(off < best)) continue;
+    best = off;
+    figure->unit = units[i].metres;
+    figure->unit_name = units[i].name;
+  }
+}
+
+/* Bones of all segments; the height of all that is of the figure. */
+static void figure_bones(perp_figure *figure)
+{
+  const perp_bvh *bvh = figure->bvh;
   double *z = perp_xalloc((size_t)bvh->n, sizeof *z), low = 0, high = 0;
-  for (int j = 1; j < bvh->n; j++) {
-    z[j] = z[bvh->joint[j].parent] + bvh->joint[j].offset[1];
+  for (int j = 0; j < bvh->n; j++) {
+    const int on = figure->carrier[j];
+    if (on < 0 || figure->node[j] == PERP_FIGURE_NONE) continue;
+    z[j] = z[figure->segment[on].joint] + figure->bone[j][2];
     low = fmin(low, z[j]);
     high = fmax(high, z[j]);
   }
   free(z);
-  out->height = high - low;
+  figure->height = high - low;
+  for (int j = 0; j < bvh->n; j++) {
+    const int on = figure->carrier[j];
+    if (on < 0 || figure->node[j] == PERP_FIGURE_NONE) continue;
+    perp_figure_segment *segment = &figure->segment[on];
+    const double *bone = figure->bone[j],
+                 length = sqrt(bone[0] * bone[0] + bone[1] * bone[1] + bone[2] * bone[2]);
+    const bool up = figure_is_trunk(segment->class);
+    if (segment->length > 0 && !(up ? bone[2] > segment->tip[2] : length > segment->length))
+      continue;
+    memcpy(segment->tip, bone, sizeof segment->tip);
+    segment->length = length;
+  }
+}
+
+bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out)
+{
+  *out = (perp_figure){ .bvh = bvh };
+  figure_segments(out);
+  figure_bones(out);
   if (out->n == 0 || !(out->height > 1e-6)) {
     const perp_source src = { name, "" };
     const perp_node place = { .src = &src, .line = bvh->joint[0].line - 1 };
@@ -242,18 +184,7 @@ bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, p
     perp_figure_free(out);
     return false;
   }
-  for (int j = 1; j < out->bvh->n; j++) {
-    perp_figure_segment *segment = &out->segment[out->of[out->bvh->joint[j].parent]];
-    double quat[4], offset[3];
-    perp_bvh_pose(out->bvh, j, -1, quat, offset);
-    const double length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] +
-                               offset[2] * offset[2]);
-    const bool up = figure_is_trunk(segment->class);
-    if (segment->length > 0 && !(up ? offset[2] > segment->tip[2] : length > segment->length))
-      continue;
-    memcpy(segment->tip, offset, sizeof offset);
-    segment->length = length;
-  }
+  figure_unit(out);
   for (int i = 0; i < out->n; i++) {
     perp_figure_segment *segment = &out->segment[i];
     if (segment->length >= 1e-3 * out->height) continue;

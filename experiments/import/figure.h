@@ -4,7 +4,7 @@
 #ifndef PERP_FIGURE_H
 #define PERP_FIGURE_H
 
-#include "experiments/import/bvh.h"
+#include "experiments/import/skeleton.h"
 
 /* What is known of a kind of segment (de Leva 1996, table 4, male: P. de Leva, Adjustments to
  * Zatsiorsky-Seluyanov's segment inertia parameters, J. Biomechanics 29, 1223-1230). */
@@ -41,6 +41,9 @@ enum {
  * neither. */
 int perp_figure_class_of(const char *name, int *side);
 
+/* The class of a joint of unknown name on a segment of this class: fingers are parts of a hand. */
+int perp_figure_part_of(const char *name, int class);
+
 /* Limits of a joint by the class of the segment behind it, degrees: flexion, abduction, twist;
  * infinite: none. */
 typedef struct perp_figure_limits {
@@ -61,22 +64,53 @@ typedef struct perp_figure_segment {
   double centre[3]; /* of mass, from the joint, unit of the file, axes of perp */
 } perp_figure_segment;
 
+/* What a node of the file is for the figure. */
+typedef enum perp_figure_node {
+  PERP_FIGURE_BODY, /* a joint that a segment begins at */
+  PERP_FIGURE_END,  /* a place at which a bone ends */
+  PERP_FIGURE_LINK, /* a joint without a body: its rotation is passed on to what hangs on it */
+  PERP_FIGURE_NONE  /* not of the figure, with all that hangs on it */
+} perp_figure_node;
+
 typedef struct perp_figure {
   const perp_bvh *bvh;
   perp_pool pool;
   int n;
   perp_figure_segment *segment;
-  int *of;       /* [joints of the BVH] their segments, -1: end sites and joints without bones */
-  double height; /* as drawn, unit of the file */
+  perp_figure_node *node; /* [joints of the BVH] */
+  const char **why;       /* [joints] of LINK and NONE, and of ends that were joints; NULL */
+  int *of;                /* [joints] the segment that begins there, -1: none */
+  int *carrier;           /* [joints] the segment in which the joint has its place, -1: none */
+  double (*bone)[3];      /* [joints] that place, from the joint of the carrier, axes of perp */
+  double height;          /* as drawn, unit of the file */
+  double unit;            /* m: the unit of length of the file, by the height; 0: not known */
+  const char *unit_name;
 } perp_figure;
 
 /* Segments of a BVH: each joint from which bones go out.  false after a message: no bones, no
  * height. */
 bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out);
 void perp_figure_free(perp_figure *figure);
+/* The nodes (figure_nodes.c): node, why, carrier and bone of a figure whose bvh is set. */
+void perp_figure_nodes(perp_figure *figure);
+/* Orientation and place of the joint of a segment in the joint that carries it, of the root in the
+ * world, in a frame (-1: as drawn), axes of perp; links in between are composed. */
+void perp_figure_pose(const perp_figure *figure, int segment, int frame, double quat[4],
+                      double place[3]);
+
+/* What a scene is made of. */
+typedef struct perp_figure_source {
+  const char *path;
+  const perp_bvh *bvh;
+  perp_skeleton_options options; /* that bvh was read with */
+  bool parameters;               /* they are parameters of the scene, too */
+} perp_figure_source;
 
 /* The skeleton as the text of a scene; said: lines, *lost of them begin with "lost:". */
-bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_text *scene,
+bool perp_figure_scene(perp_diag *diag, const perp_figure_source *source, perp_text *scene,
                        perp_text *said, int *lost);
+/* What people should know of the figure and its motion, as lines (figure_said.c): nodes without
+ * mass, masses, unit of length, jumps. */
+void perp_figure_said(const perp_figure *figure, const perp_figure_source *source, perp_text *said);
 
 #endif

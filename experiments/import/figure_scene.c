@@ -22,7 +22,7 @@ typedef struct figure_pose { /* of a joint of the file at t = 0 */
 
 typedef struct figure_writer {
   const perp_figure *f;
-  const char *path;
+  const perp_figure_source *source;
   FILE *out;
   perp_text said;
   figure_pose *pose; /* [joints] */
@@ -30,33 +30,23 @@ typedef struct figure_writer {
   double low;        /* of all capsules in all frames */
 } figure_writer;
 
-__attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *writer,
-                                                              const char *fmt, ...)
-{
-  va_list ap;
-  va_start(ap, fmt);
-  perp_text_add(&writer->said, "note: ");
-  perp_text_vadd(&writer->said, fmt, ap);
-  perp_text_add(&writer->said, "\n");
-  va_end(ap);
-}
-
 /* ---- where joints are ---- */
 
 /* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a
  * place fixed in it (the centre of mass of the root). */
-static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], double w[3],
+static void figure_rates(const perp_figure *figure, int segment, const double place[3], double w[3],
                          double v[3])
 {
   enum { NEAR = 5 };
   double t[NEAR], knots[NEAR][7], q[4], wdot[3], y[3], R[9], arm[3];
+  const perp_bvh *bvh = figure->bvh;
   const int n = bvh->frames < NEAR ? bvh->frames : NEAR;
   memset(w, 0, 3 * sizeof *w);
   memset(v, 0, 3 * sizeof *v);
   if (n < 2) return;
   for (int k = 0; k < n; k++) {
     t[k] = k * bvh->frame_time;
-    perp_bvh_pose(bvh, joint, k, knots[k], knots[k] + 4);
+    perp_figure_pose(figure, segment, k, knots[k], knots[k] + 4);
     perp_quat_matrix(knots[k], R);
     perp_turn(3, R, place, arm);
     for (int i = 0; i < 3; i++) knots[k][4 + i] += arm[i];
@@ -68,19 +58,21 @@ static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], 
   }
 }
 
-/* All joints at a frame; with rates where it is the first one. */
+/* All joints of the figure at a frame; with rates where it is the first one. */
 static void figure_poses(const perp_figure *figure, int frame, figure_pose *pose)
 {
   const perp_bvh *bvh = figure->bvh;
   for (int j = 0; j < bvh->n; j++) {
     figure_pose *now = &pose[j];
-    const int parent = bvh->joint[j].parent;
-    double quat[4], offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
-    perp_bvh_pose(bvh, j, frame, quat, offset);
-    if (frame == 0) figure_rates(bvh, j, figure->segment[0].centre, w, v);
+    const int own = figure->of[j], on = figure->carrier[j];
+    const figure_pose *up = on >= 0 ? &pose[figure->segment[on].joint] : NULL;
+    double quat[4] = { 1 }, offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
     *now = (figure_pose){ .quat = { 1 } };
-    if (parent >= 0) {
-      const figure_pose *up = &pose[parent];
+    memcpy(offset, figure->bone[j], sizeof offset);
+    if (own < 0 && up == NULL) continue;
+    if (own >= 0) perp_figure_pose(figure, own, frame, quat, offset);
+    if (frame == 0 && own >= 0) figure_rates(figure, own, figure->segment[0].centre, w, v);
+    if (up != NULL) {
       perp_quat_product(up->quat, quat, now->quat);
       perp_turn(3, up->R, offset, u);
       perp_cross(up->w, u, now->v);
@@ -95,12 +87,19 @@ static void figure_poses(const perp_figure *figure, int frame, figure_pose *pose
     perp_quat_matrix(now->quat, now->R);
     perp_turn(3, now->R, w, u);
     for (int i = 0; i < 3; i++) now->w[i] += u[i];
-    if (parent >= 0) continue;
+    if (up != NULL) continue;
     /* of the joint, from that of the centre of mass */
     perp_turn(3, now->R, figure->segment[0].centre, offset);
     perp_cross(now->w, offset, u);
     for (int i = 0; i < 3; i++) now->v[i] -= u[i];
   }
+}
+
+/* Is there a bone of the figure to this joint? */
+static bool figure_bone(const perp_figure *figure, int joint)
+{
+  return figure->carrier[joint] >= 0 &&
+         (figure->node[joint] == PERP_FIGURE_BODY || figure->node[joint] == PERP_FIGURE_END);
 }
 
 static void figure_lowest(figure_writer *writer)
@@ -113,7 +112,8 @@ static void figure_lowest(figure_writer *writer)
   for (int k = frames > 0 ? 0 : -1; k < frames; k += k < 0 ? 1 : step) {
     figure_poses(writer->f, k, pose);
     for (int j = 0; j < bvh->n; j++) {
-      const int s = j > 0 ? writer->f->of[bvh->joint[j].parent] : -1, own = writer->f->of[j];
+      const int s = writer->f->carrier[j], own = writer->f->of[j];
+      if (own < 0 && !figure_bone(writer->f, j)) continue;
       const double r = fmax(s >= 0 ? writer->radius[s] : 0, own >= 0 ? writer->radius[own] : 0);
       writer->low = fmin(writer->low, pose[j].p[2] - r);
     }
@@ -141,9 +141,9 @@ static void figure_radii(figure_writer *writer)
   const double unit = PERP_FIGURE_HEIGHT / figure->height;
   double *bones = perp_xalloc((size_t)figure->n, sizeof *bones);
   for (int j = 1; j < figure->bvh->n; j++) {
-    const double *o = figure->bvh->joint[j].offset;
-    bones[figure->of[figure->bvh->joint[j].parent]] += sqrt(o[0] * o[0] + o[1] * o[1] +
-                                                            o[2] * o[2]);
+    const double *o = figure->bone[j]; /* x, y, z of the file */
+    if (figure_bone(figure, j))
+      bones[figure->carrier[j]] += sqrt(o[1] * o[1] + o[2] * o[2] + o[0] * o[0]);
   }
   for (int i = 0; i < figure->n; i++)
     writer->radius[i] = figure_radius(fmax(bones[i], 1e-9) * unit, figure->segment[i].mass / 1000) /
@@ -202,7 +202,7 @@ static void figure_along(const double d[3], double q[4])
 static const char figure_parameters[] =
     " s\n  h: 1 ms\n  size: height / 10\n"
     "parameters:\n"
-    "  height: { default: 1.741 m, above: 0, unit: m, help: Height of the drawn figure "
+    "  height: { default: %s m, above: 0, unit: m, help: Height of the drawn figure "
     "from head to toe. }\n"
     "  mass: { default: 73 kg, above: 0, unit: kg, help: Mass of the whole figure. }\n"
     "  moving: { default: 1, min: 0, max: 1, help: \"Initial velocities: those of the motion (1), "
@@ -222,14 +222,25 @@ static const char figure_parameters[] =
     "  ratio: { default: 1, min: 0, help: Damping ratio of the controllers with springs. 1 is "
     "critical. }\n"
     "  rate: { default: 5 Hz, above: 0, unit: 1/s, help: Rate of the controller soft. }\n"
-    "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: Largest torque of a joint. }\n"
-    "let:\n  k: height / ";
+    "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: Largest torque of a joint. }\n";
+static const char figure_choice[] =
+    "  start: { default: 0, min: 0, help: First frame of the file that is used. Frames are "
+    "numbered "
+    "from 0. }\n"
+    "  end: { default: 0, min: 0, help: Last frame of the file that is used. 0 is the last one of "
+    "the file. }\n"
+    "  frame_time: { default: 0 s, min: 0, unit: s, help: Time between frames. 0 is that of the "
+    "file; an AMC file has 1/120 s. }\n";
+static const char figure_lengths[] =
+    "  unit: { default: 0 m, min: 0, unit: m, help: Length of one unit of the file. 0 computes it "
+    "from height. }\n"
+    "let:\n  k: if(unit > 0, unit, height / ";
 
 static void figure_head(figure_writer *writer)
 {
   const perp_bvh *bvh = writer->f->bvh;
   const double end = bvh->frames > 1 ? (bvh->frames - 1) * bvh->frame_time : 1;
-  char *base = perp_base_name(writer->path, "");
+  char *base = perp_base_name(writer->source->path, "");
   char *summary = perp_xprintf("Figure of %d segments, %s", writer->f->n, base);
   fputs("schema: perp-scene/1\nscene:\n  summary: ", writer->out);
   perp_write_quoted(writer->out, summary);
@@ -237,9 +248,14 @@ static void figure_head(figure_writer *writer)
         "  dissipative: true\n  t_end: ",
         writer->out);
   figure_digits(writer, end);
-  fprintf(writer->out, figure_parameters, bvh->frames > 0 ? 1 : 0);
+  char height[40];
+  perp_format_real(writer->f->unit > 0 ? writer->f->unit * writer->f->height : PERP_FIGURE_HEIGHT,
+                   height, sizeof height);
+  fprintf(writer->out, figure_parameters, height, bvh->frames > 0 ? 1 : 0);
+  if (writer->source->parameters) fputs(figure_choice, writer->out);
+  fputs(figure_lengths, writer->out);
   figure_digits(writer, writer->f->height);
-  fputs("                # m, the unit of length of the file\n"
+  fputs(")               # m, the unit of length of the file\n"
         "  i: mass * k^2\n  c: moving * k / (1 s)\n",
         writer->out);
   free(summary);
@@ -273,9 +289,9 @@ static void figure_shapes(figure_writer *writer, int segment)
   bool first = true;
   fputs(", shape: [", writer->out);
   for (int j = 1; j < figure->bvh->n; j++) {
-    if (figure->of[figure->bvh->joint[j].parent] != segment) continue;
-    double quat[4], d[3], at[3];
-    perp_bvh_pose(figure->bvh, j, -1, quat, d);
+    if (!figure_bone(figure, j) || figure->carrier[j] != segment) continue;
+    double quat[4], at[3];
+    const double *d = figure->bone[j];
     const double length = sqrt(perp_dot(3, d, d));
     for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - s->centre[k];
     fprintf(writer->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
@@ -361,15 +377,30 @@ static void figure_angles(const double rel[9], const double a[3], const double b
   x[2] = atan2(-M[0][1], M[0][0]);
 }
 
-static int figure_turns(const perp_bvh_joint *joint, int *axis)
+/* Angles of the joint at which a segment begins, with those of links before it; axis: of the last
+ * one. */
+static int figure_turns(const perp_figure *figure, const perp_figure_segment *segment, int *axis)
 {
+  const perp_bvh *bvh = figure->bvh;
+  const int stop = segment->parent >= 0 ? figure->segment[segment->parent].joint : -1;
   int n = 0;
-  for (int c = 0; c < joint->channels; c++)
-    if (joint->channel[c] >= PERP_BVH_RX) {
-      n++;
-      *axis = ((int)joint->channel[c] - PERP_BVH_RX + 1) % 3;
-    }
+  for (int j = segment->joint; j != stop && j >= 0; j = bvh->joint[j].parent)
+    for (int c = 0; c < bvh->joint[j].channels; c++)
+      if (bvh->joint[j].channel[c] >= PERP_BVH_RX) {
+        n += j == segment->joint ? 1 : 2; /* of another joint: any rotation */
+        *axis = ((int)bvh->joint[j].channel[c] - PERP_BVH_RX + 1) % 3;
+      }
   return n;
+}
+
+/* An axis of the rotations of a joint, in the joint. */
+static void figure_axis(const perp_bvh_joint *joint, int axis, double unit[3])
+{
+  double R[9];
+  for (int i = 0; i < 3; i++) unit[i] = axis == i;
+  if (!(perp_dot(4, joint->frame, joint->frame) > 0)) return;
+  perp_quat_matrix(joint->frame, R);
+  memcpy(unit, R + (ptrdiff_t)3 * axis, 3 * sizeof *unit);
 }
 
 static void figure_joints(figure_writer *writer)
@@ -380,11 +411,11 @@ static void figure_joints(figure_writer *writer)
     const perp_figure_segment *s = &figure->segment[i];
     if (s->parent < 0) continue;
     const perp_figure_segment *p = &figure->segment[s->parent];
-    double quat[4], offset[3], minus[3], a[3], b[3];
+    double offset[3], minus[3], a[3], b[3];
     int axis = 0;
-    const int turns = figure_turns(&figure->bvh->joint[s->joint], &axis);
-    perp_bvh_pose(figure->bvh, s->joint, -1, quat, offset);
-    for (int k = 0; k < 3; k++) offset[k] -= p->centre[k], minus[k] = -s->centre[k];
+    const int turns = figure_turns(figure, s, &axis);
+    for (int k = 0; k < 3; k++)
+      offset[k] = figure->bone[s->joint][k] - p->centre[k], minus[k] = -s->centre[k];
     fprintf(writer->out, "  - { kind: %s, ", turns == 0 ? "fixed" : turns == 1 ? "hinge" : "ball");
     figure_name(writer, "name", s->name);
     figure_name(writer, ", a", p->name);
@@ -392,7 +423,8 @@ static void figure_joints(figure_writer *writer)
     figure_vector(writer, "anchor_a", "k * ", 3, offset);
     figure_vector(writer, "anchor_b", "k * ", 3, minus);
     if (turns == 1) {
-      const double unit[3] = { axis == 0, axis == 1, axis == 2 };
+      double unit[3];
+      figure_axis(&figure->bvh->joint[s->joint], axis, unit);
       figure_vector(writer, "axis_a", "", 3, unit);
       figure_vector(writer, "axis_b", "", 3, unit);
     } else if (turns > 1) {
@@ -420,6 +452,26 @@ static void figure_drive(figure_writer *writer, const perp_figure_segment *segme
   fprintf(writer->out, ", lower: %g deg, upper: %g deg }\n", lower, upper);
 }
 
+/* Limits that the file has for a hinge, whose angle at the start is that of its channel. */
+static void figure_hinge_limit(figure_writer *writer, const perp_figure_segment *segment,
+                               bool *first)
+{
+  const perp_bvh *bvh = writer->f->bvh;
+  const perp_bvh_joint *joint = &bvh->joint[segment->joint];
+  if (!joint->limited || joint->channels != 1 || !(joint->lower[0] < joint->upper[0])) return;
+  const double zero = bvh->frames > 0 ? bvh->value[joint->first] * 3.14159265358979323846 / 180 : 0;
+  fputs(*first ? "drives:\n" : "", writer->out);
+  *first = false;
+  fputs("  - { when: limits, ", writer->out);
+  figure_name(writer, "name", segment->name);
+  figure_name(writer, ", joint", segment->name);
+  fputs(", zero: ", writer->out);
+  figure_digits(writer, zero);
+  if (isfinite(joint->lower[0])) fprintf(writer->out, ", lower: %g deg", joint->lower[0]);
+  if (isfinite(joint->upper[0])) fprintf(writer->out, ", upper: %g deg", joint->upper[0]);
+  fputs(" }\n", writer->out);
+}
+
 static void figure_limits(figure_writer *writer)
 {
   const perp_figure *figure = writer->f;
@@ -428,8 +480,11 @@ static void figure_limits(figure_writer *writer)
   for (int i = 0; i < figure->n; i++) {
     const perp_figure_segment *segment = &figure->segment[i];
     int axis = 0;
-    if (segment->parent < 0 || figure_turns(&figure->bvh->joint[segment->joint], &axis) < 2)
+    if (segment->parent < 0) continue;
+    if (figure_turns(figure, segment, &axis) < 2) {
+      figure_hinge_limit(writer, segment, &first);
       continue;
+    }
     double a[3], b[3], R[9], angle[3];
     const bool fits = figure_axes(segment, a, b);
     const perp_figure_limits *limits = segment->class >= 0 && fits
@@ -452,7 +507,8 @@ static void figure_limits(figure_writer *writer)
                  right ? -limits->twist[0] : limits->twist[1], &first);
   }
   if (none.n > 0)
-    figure_note(writer, "joints without limits (the table has no fitting ones): %s", none.s);
+    perp_text_add(&writer->said,
+                  "note: joints without limits (the table has no fitting ones): %s\n", none.s);
   perp_text_free(&none);
 }
 
@@ -463,6 +519,13 @@ static void figure_source(figure_writer *writer, const char *base)
 {
   fputs("file: ", writer->out);
   perp_write_quoted(writer->out, base);
+  const perp_skeleton_options *options = &writer->source->options;
+  if (options->start > 0) fprintf(writer->out, ", start: %d", options->start);
+  if (options->end > 0) fprintf(writer->out, ", end: %d", options->end);
+  if (options->frame_time > 0) {
+    fputs(", frame_time: ", writer->out);
+    figure_digits(writer, options->frame_time);
+  }
   bool deep = false;
   for (int i = 0; i < writer->f->n; i++)
     deep = deep || (writer->f->segment[i].parent >= 0 &&
@@ -476,7 +539,7 @@ static void figure_source(figure_writer *writer, const char *base)
 
 static void figure_motion(figure_writer *writer)
 {
-  char *base = perp_base_name(writer->path, "");
+  char *base = perp_base_name(writer->source->path, "");
   fputs("control: { by: \"{controller}\", root: \"{root}\", frequency: frequency, ratio: ratio, "
         "rate: rate,\n"
         "  max_force: max_force",
@@ -491,43 +554,15 @@ static void figure_motion(figure_writer *writer)
   free(base);
 }
 
-static void figure_said(figure_writer *writer)
-{
-  const perp_figure *figure = writer->f;
-  perp_text unknown = { 0 }, lost = { 0 }, ends = { 0 };
-  for (int i = 0; i < figure->n; i++)
-    if (figure->segment[i].class < 0)
-      perp_text_add(&unknown, "%s%s", unknown.n > 0 ? ", " : "", figure->segment[i].name);
-  for (int j = 1; j < figure->bvh->n; j++) {
-    const perp_bvh_joint *joint = &figure->bvh->joint[j];
-    bool moves = false;
-    for (int c = 0; c < joint->channels; c++) moves = moves || joint->channel[c] < PERP_BVH_RX;
-    if (moves)
-      perp_text_add(&lost, "lost: %s: its position channels; bones have constant lengths\n",
-                    joint->name);
-    if (!joint->end && figure->of[j] < 0)
-      perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
-  }
-  if (lost.n > 0) perp_text_put(&writer->said, lost.s, lost.n);
-  if (unknown.n > 0)
-    figure_note(writer,
-                "segments with names that are not in the table of masses are capsules of water, "
-                "with a length of eight radii: %s",
-                unknown.s);
-  if (ends.n > 0) figure_note(writer, "joints without bones are end sites: %s", ends.s);
-  perp_text_free(&unknown);
-  perp_text_free(&lost);
-  perp_text_free(&ends);
-}
-
-bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_text *scene,
+bool perp_figure_scene(perp_diag *diag, const perp_figure_source *source, perp_text *scene,
                        perp_text *said, int *lost)
 {
+  const perp_bvh *bvh = source->bvh;
   perp_figure figure;
   char *text = NULL;
   size_t size = 0;
-  if (!perp_figure_build(diag, path, bvh, &figure)) return false;
-  figure_writer writer = { .f = &figure, .path = path };
+  if (!perp_figure_build(diag, source->path, bvh, &figure)) return false;
+  figure_writer writer = { .f = &figure, .source = source };
   writer.pose = perp_xalloc((size_t)bvh->n, sizeof *writer.pose);
   writer.radius = perp_xalloc((size_t)figure.n, sizeof *writer.radius);
   writer.out = open_memstream(&text, &size);
@@ -535,7 +570,7 @@ bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, p
   figure_lowest(&writer);
   figure_poses(&figure, bvh->frames > 0 ? 0 : -1, writer.pose);
   if (writer.out != NULL) {
-    figure_said(&writer);
+    perp_figure_said(&figure, source, &writer.said);
     figure_head(&writer);
     figure_bodies(&writer);
     figure_joints(&writer);

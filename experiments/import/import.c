@@ -20,8 +20,9 @@ enum { MOST_BYTES = 64 << 20, MOST_SECONDS = 120, MOST_FILES = 1000 };
 
 bool perp_import_ends(const char *name, size_t n)
 {
-  static const char *const ends[] = { ".xml", ".mjcf", ".urdf", ".bvh" };
-  for (int i = 0; i < 4; i++) {
+  static const char *const ends[] = { ".xml", ".mjcf", ".urdf" };
+  if (perp_skeleton_ends(name, n)) return true;
+  for (int i = 0; i < 3; i++) {
     const size_t k = strlen(ends[i]);
     if (n > k && strncmp(name + n - k, ends[i], k) == 0) return true;
   }
@@ -30,8 +31,7 @@ bool perp_import_ends(const char *name, size_t n)
 
 bool perp_import_is_figure(const char *path)
 {
-  const size_t n = strlen(path);
-  return n > 4 && strcmp(path + n - 4, ".bvh") == 0;
+  return perp_skeleton_ends(path, strlen(path));
 }
 
 void perp_import_free(perp_import *import)
@@ -220,6 +220,30 @@ static char *import_content(perp_diag *diag, const perp_node *at, const char *pa
   return NULL;
 }
 
+bool perp_import_skeleton(perp_diag *diag, const perp_node *at, const char *path,
+                          const perp_skeleton_options *options, bool parameters, perp_import *out)
+{
+  perp_bvh bvh;
+  perp_text scene = { 0 }, said = { 0 };
+  char *other;
+  *out = (perp_import){ 0 };
+  if (!perp_skeleton_load(diag, at, path, options, &bvh, &other)) return false;
+  const perp_figure_source source = { path, &bvh, *options, parameters };
+  const bool good = perp_figure_scene(diag, &source, &scene, &said, &out->lost);
+  if (good) {
+    perp_text_put(&scene, "", 0);
+    perp_text_put(&said, "", 0);
+    out->scene = scene.s;
+    out->size = scene.n;
+    out->said = said.s;
+    import_add_file(out, path);
+    if (other != NULL) import_add_file(out, other);
+  }
+  free(other);
+  perp_bvh_free(&bvh);
+  return good;
+}
+
 bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
                       perp_import *out)
 {
@@ -227,23 +251,10 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   int line = 0;
   *out = (perp_import){ 0 };
   if (perp_import_is_figure(path)) {
-    if (key == NULL) {
-      perp_bvh bvh;
-      perp_text scene = { 0 }, said = { 0 };
-      if (!perp_bvh_load(diag, at, path, &bvh)) return false;
-      const bool good = perp_figure_scene(diag, path, &bvh, &scene, &said, &out->lost);
-      if (good) {
-        perp_text_put(&scene, "", 0);
-        perp_text_put(&said, "", 0);
-        out->scene = scene.s;
-        out->size = scene.n;
-        out->said = said.s;
-        import_add_file(out, path);
-      }
-      perp_bvh_free(&bvh);
-      return good;
-    }
-    perp_diag_error(diag, at, 0, "leave out --key", "a BVH file has no keyframes: %s", path);
+    const perp_skeleton_options all = { 0 };
+    if (key == NULL) return perp_import_skeleton(diag, at, path, &all, false, out);
+    perp_diag_error(diag, at, 0, "leave out --key", "a file of a skeleton has no keyframes: %s",
+                    path);
     return false;
   }
   char *text = import_content(diag, at, path);

@@ -5,7 +5,7 @@
 #ifndef PERP_IMPORT_H
 #define PERP_IMPORT_H
 
-#include "experiments/base/tree.h"
+#include "experiments/import/skeleton.h"
 
 typedef struct perp_import {
   char *scene; /* perp-scene/1 */
@@ -16,10 +16,11 @@ typedef struct perp_import {
   char **file; /* [n_files] absolute: the file itself, then those that it names and that exist */
 } perp_import;
 
-/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf, or .bvh? */
+/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf, or those of skeletons?
+ */
 bool perp_import_ends(const char *name, size_t n);
 
-/* Is it a skeleton (.bvh)? */
+/* Is it a skeleton (.bvh, .asf, .amc)? */
 bool perp_import_is_figure(const char *path);
 
 /* Read a robot.  key: the keyframe that is its initial state (its name or number), NULL: as it is
@@ -28,6 +29,10 @@ bool perp_import_is_figure(const char *path);
  * false after an error: *out is empty. */
 bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
                       perp_import *out);
+/* Read a skeleton with its motion, with these options.  parameters: the scene has them as
+ * parameters, too. */
+bool perp_import_skeleton(perp_diag *diag, const perp_node *at, const char *path,
+                          const perp_skeleton_options *options, bool parameters, perp_import *out);
 void perp_import_free(perp_import *import);
 
 #endif

@@ -21,7 +21,8 @@ static bool edit_copy(const perp_bvh *from, int j, int frame, perp_bvh *out, int
 {
   const perp_bvh_joint *a = &from->joint[j], *b = &out->joint[i];
   if (a->channels != b->channels ||
-      memcmp(a->channel, b->channel, (size_t)a->channels * sizeof *a->channel) != 0)
+      memcmp(a->channel, b->channel, (size_t)a->channels * sizeof *a->channel) != 0 ||
+      memcmp(a->frame, b->frame, sizeof a->frame) != 0)
     return false;
   const double *x = from->value + (size_t)frame * (size_t)from->channels + a->first;
   double *y = out->value + (size_t)k * (size_t)out->channels + b->first;

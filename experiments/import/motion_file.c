@@ -75,20 +75,19 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
   const double *place, *own, *other;
   for (int i = 0; i < figure->n && !(from->scale > 0); i++) {
     const int p = figure->segment[i].parent, pp = p >= 0 ? figure->segment[p].parent : -1;
-    double quat[4], offset[3], d[3];
+    double d[3];
     if (pp < 0 || !motion_anchors(model, body[p], body[i], &place, &other) ||
         !motion_anchors(model, body[pp], body[p], &other, &own))
       continue;
-    perp_bvh_pose(figure->bvh, figure->segment[i].joint, -1, quat, offset);
+    const double *offset = figure->bone[figure->segment[i].joint];
     for (int k = 0; k < 3; k++) d[k] = place[k] - own[k];
     if (perp_dot(3, offset, offset) > 0 && perp_dot(3, d, d) > 0)
       from->scale = sqrt(perp_dot(3, d, d) / perp_dot(3, offset, offset));
   }
   for (int i = 1; i < figure->n && from->scale > 0; i++) {
-    double quat[4], offset[3];
     if (figure->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other))
       continue;
-    perp_bvh_pose(figure->bvh, figure->segment[i].joint, -1, quat, offset);
+    const double *offset = figure->bone[figure->segment[i].joint];
     for (int k = 0; k < 3; k++) from->origin[k] = place[k] - from->scale * offset[k];
     return true;
   }
@@ -104,7 +103,7 @@ static void motion_frame(const perp_figure *figure, const int *body, int frame,
 {
   for (int i = 0; i < figure->n; i++) {
     double quat[4], offset[3], *to = q + 7 * body[i];
-    perp_bvh_pose(figure->bvh, figure->segment[i].joint, frame, quat, offset);
+    perp_figure_pose(figure, i, frame, quat, offset);
     if (figure->segment[i].parent >= 0) {
       perp_quat_product(q + 7 * body[figure->segment[i].parent] + 3, quat, to + 3);
       perp_quat_unit(to + 3);
@@ -125,7 +124,8 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
   perp_bvh bvh;
   perp_figure figure = { .n = 0 };
   int *body = NULL;
-  if (!perp_bvh_load(diag, at, from->path, &bvh)) return false;
+  const perp_skeleton_options options = { from->start, from->end, from->frame_time, NULL };
+  if (!perp_skeleton_load(diag, at, from->path, &options, &bvh, NULL)) return false;
   bool good = perp_figure_build(diag, from->path, &bvh, &figure);
   if (good && bvh.frames == 0) {
     perp_diag_error(diag, at, 0, NULL, "%s has no frames", from->path);

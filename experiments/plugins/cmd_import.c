@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp import: a robot in MJCF or URDF, or a skeleton in BVH, as a scene file. */
+/* perp import: a robot in MJCF or URDF, or a skeleton in BVH or ASF/AMC, as a scene file. */
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/import/import.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/base/files.h"
+#include "experiments/base/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,24 @@ static int import_write(perp_ctx *ctx, const perp_import *robot, const char *pat
   return PERP_EXIT_OK;
 }
 
+/* Which frames of a figure; exit status of a mistake, -1: none. */
+static int import_part(perp_ctx *ctx, const perp_args *args, perp_skeleton_options *part)
+{
+  static const char *const keys[] = { "start", "end", "frame-time" };
+  int64_t frame[2] = { 0, 0 };
+  for (int i = 0; i < 3; i++) {
+    const char *text = perp_args_get(args, keys[i]);
+    if (text == NULL) continue;
+    if (!perp_import_is_figure(args->arg[0]))
+      return perp_usage_error(args, "--%s is for the motion of a skeleton: leave it out", keys[i]);
+    if (i < 2 && perp_parse_int(ctx, text, 0, 100000000, &frame[i]) != PERP_OK)
+      return perp_usage_error(args, "--%s: %s", keys[i], ctx->msg);
+  }
+  part->start = (int)frame[0];
+  part->end = (int)frame[1];
+  return perp_option_real(ctx, args, "frame-time", "s", false, &part->frame_time);
+}
+
 static int cmd_import(perp_ctx *ctx, const perp_args *args)
 {
   const char *path = args->arg[0];
@@ -62,9 +81,15 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
   if (!perp_import_ends(path, strlen(path)))
     return perp_usage_error(
         args,
-        "perp import reads robots (NAME.xml, NAME.mjcf, NAME.urdf) and figures (NAME.bvh): got %s",
+        "perp import reads robots (NAME.xml, NAME.mjcf, NAME.urdf) and figures (NAME.bvh, "
+        "NAME.asf, NAME.amc): got %s",
         path);
-  bool good = perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
+  perp_skeleton_options part = { 0 };
+  const int bad = import_part(ctx, args, &part);
+  if (bad >= 0) return bad;
+  bool good = perp_import_is_figure(path) && perp_args_get(args, "key") == NULL
+                  ? perp_import_skeleton(&diag, NULL, path, &part, false, &robot)
+                  : perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
   if (good) {
     for (const char *s = robot.said; *s != '\0'; s += *s == '\n') {
       perp_say("%.*s", (int)strcspn(s, "\n"), s);
@@ -87,17 +112,22 @@ static const perp_flag import_flags[] = {
   { "output", 'o', "FILE", "Output file (default: standard output)." },
   { "key", 'k', "NAME",
     "Keyframe that is the initial state (default: the configuration of the file)." },
+  { "start", 0, "FRAME", "First frame of a motion that is used, numbered from 0 (default: 0)." },
+  { "end", 0, "FRAME", "Last frame of a motion that is used (default: that of the file)." },
+  { "frame-time", 0, "TIME",
+    "Time between frames of a motion (default: that of the file, 1/120 s of an AMC file)." },
   { 0 }
 };
 
 const perp_command perp_import_command = {
   .cli.name = "import",
-  .cli.usage = "ROBOT.xml|ROBOT.urdf|FIGURE.bvh [-o FILE] [--key NAME]",
+  .cli.usage = "ROBOT.xml|ROBOT.urdf|FIGURE.bvh|FIGURE.amc [-o FILE] [--key NAME]",
   .cli.summary =
       "Writes a robot in MJCF or URDF as a scene file: bodies, joints, loops, limits, springs, "
       "damping, dry friction, actuators and geoms. Elements that perp cannot represent are listed "
       "by name (lost: ...), also at the head of the file. Controls of actuators become parameters "
-      "of the scene.\n\nA skeleton in BVH becomes a figure with masses, capsules and limits from "
+      "of the scene.\n\nA skeleton in BVH or ASF/AMC becomes a figure with masses, capsules and "
+      "limits from "
       "tables. Its motion becomes the reference.",
   .cli.more =
       "Every command that takes a scene also takes the file of a robot: perp simulate robot.xml. "
@@ -108,6 +138,6 @@ const perp_command perp_import_command = {
   .cli.flags = import_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "Convert MJCF, URDF or BVH to a scene file",
+  .summary = "Convert MJCF, URDF, BVH or AMC to a scene file",
   .run = cmd_import
 };

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+static const double INVERSE_HEAVY = 20; /* weights: no person bears such a force */
 enum { MOST_CONTACTS = 64, MOST_ROWS = 1000000, FEWEST_POSES = 1001, MOST_POSES = 20001 };
 
 /* What a column is, and of its rows so far the largest one, when it was, and the sums. */
@@ -40,9 +41,12 @@ typedef struct inverse_run {
   double *qm, *vm, *am, *lambda, *external;
   int n_columns, n_rows;
   inverse_column *column;
-  double *row;   /* [n_columns] */
-  bool summary;  /* at a terminal: the columns, not the rows */
-  double differ; /* of both ways, relative */
+  double *row;          /* [n_columns] */
+  bool exact;           /* the motion is a reference solution */
+  bool summary;         /* at a terminal: the columns, not the rows */
+  double differ;        /* of both ways, relative */
+  int root;             /* column of the force of a floating root, -1: none */
+  double peak, peak_at; /* N, s: the largest one */
 } inverse_run;
 
 /* ---- the motion ---- */
@@ -77,6 +81,7 @@ static int inverse_motion_of_truth(inverse_run *run, const perp_truth *truth, do
   free(v);
   if (status != PERP_OK) return perp_refuse(run->ctx, perp_exit_of(status));
   run->motion = run->own;
+  run->exact = true;
   perp_say("%s: the motion is its reference solution (%s), sampled each %.3g s", run->args->arg[0],
            truth->what, end / (n - 1));
   return -1;
@@ -184,6 +189,11 @@ static void inverse_columns(inverse_run *run)
   const int n = run->ground ? 5 : 1;
   for (int i = 0; i < n; i++) run->column[nu + i] = more[i];
   run->n_columns = nu + n;
+  run->root = -1;
+  for (int i = 0; i < nu && run->root < 0; i++) {
+    const perp_inverse_coordinate coordinate = perp_inverse_what(run->inverse, i);
+    if (coordinate.joint < 0 && strcmp(coordinate.part, "x") == 0) run->root = i;
+  }
 }
 
 /* The forces at t, in run->row. */
@@ -255,6 +265,10 @@ static perp_status inverse_rows(inverse_run *run, FILE *out)
       column->squares += v * v;
       fprintf(out, ", %.12g", v);
     }
+    const double root = run->root >= 0 ? sqrt(perp_dot(perp_model_dim(run->scene.model),
+                                                       run->row + run->root, run->row + run->root))
+                                       : 0;
+    if (root > run->peak) run->peak = root, run->peak_at = t;
     fputc('\n', out);
     run->n_rows++;
   }
@@ -283,6 +297,52 @@ static void inverse_summary(const inverse_run *run)
              "%d rows, every %g s; largest: the value of largest magnitude, with its sign. --csv "
              "FILE writes all rows, --csv - prints them.",
              run->n_rows, run->step);
+}
+
+/* The largest force that the root takes, in weights of all bodies. */
+static void inverse_peak(const inverse_run *run)
+{
+  const perp_model *model = run->scene.model;
+  double mass = 0;
+  if (run->root < 0 || run->n_rows == 0) return;
+  for (int b = 0; b < perp_model_bodies(model); b++) mass += perp_model_body(model, b)->mass.mass;
+  const double size = fabs(perp_model_gravity_at(model, run->peak_at)),
+               weight = mass * (size > 0 ? size : 9.81);
+  perp_say("the root force is at most %.4g N, %.3g body weights, at %.4g s%s", run->peak,
+           run->peak / weight, run->peak_at,
+           run->peak > INVERSE_HEAVY * weight
+               ? ": no person bears it; look for jumps of the motion there, and cut them off"
+               : "");
+}
+
+/* Poses that do not continue each other have forces that say nothing. */
+static int inverse_jumps(const inverse_run *run)
+{
+  enum { MOST_JUMPS = 16 };
+  perp_jump jump[MOST_JUMPS];
+  if (run->exact) return -1; /* it is continuous, but for impacts */
+  const int n = perp_playback_jumps(run->motion, jump, MOST_JUMPS);
+  if (n == 0) return -1;
+  const char *name = perp_model_body(run->scene.model, jump[0].body)->name;
+  char how[80];
+  snprintf(how, sizeof how, "%s with %.3g %s", jump[0].turns ? "rotates" : "moves",
+           jump[0].turns ? jump[0].acceleration : jump[0].acceleration / 9.81,
+           jump[0].turns ? "rad/s^2" : "g");
+  if (perp_option_given(run->args, "allow-jumps")) {
+    perp_say("the motion jumps between the poses %d and %d (%s %s) and at %d more places: forces "
+             "there say nothing",
+             jump[0].after, jump[0].after + 1, name != NULL ? name : "a body", how, n - 1);
+    return -1;
+  }
+  fprintf(stderr,
+          "error: the motion jumps between the poses %d and %d, counted from 0 from its start: %s "
+          "%s (limits: 50 g, and for turns of more than 20 degrees 490 rad/s^2, a fifth for a "
+          "first or last pose that stands "
+          "alone); jumps in all: %d\n"
+          "begin behind a jump with the option start= of the figure, end before it with end=, or "
+          "use --allow-jumps\n",
+          jump[0].after, jump[0].after + 1, name != NULL ? name : "a body", how, n);
+  return PERP_EXIT_INPUT;
 }
 
 /* ---- the command ---- */
@@ -323,6 +383,7 @@ static int inverse_write(inverse_run *run)
   if (status == PERP_OK && !here) status = perp_write_file(run->ctx, path, text, size);
   free(text);
   if (status != PERP_OK) return perp_refuse(run->ctx, perp_exit_of(status));
+  inverse_peak(run);
   if (run->kkt != NULL)
     perp_say("%s and the recursion differ by at most %.2g of the largest force", run->kkt,
              run->differ);
@@ -346,6 +407,7 @@ static int inverse_scene(inverse_run *run)
   else if (run->ground && perp_model_dim(run->scene.model) == 2)
     code = perp_usage_error(run->args, "--ground needs a scene in space");
   if (code < 0) code = inverse_motion(run);
+  if (code < 0) code = inverse_jumps(run);
   if (code < 0) code = inverse_write(run);
   perp_playback_destroy(run->own);
   perp_scene_destroy(&run->scene);
@@ -379,6 +441,8 @@ static const perp_flag inverse_flags[] = {
   { "ground", 0, NULL,
     "Compute ground reaction forces where the figure touches the ground, instead of forces of the "
     "root." },
+  { "allow-jumps", 0, NULL,
+    "Compute forces although poses of the motion do not continue each other." },
   { "near", 0, "LENGTH",
     "Distance from a plane below which a point counts as in contact (default: 10 mm)." },
   { 0 }
@@ -395,7 +459,12 @@ const perp_command perp_inverse_command = {
               "act; its motors do not, because their torques are computed. The column power is the "
               "sum of torques times rates.\n\n--ground finds forces inside friction pyramids, at "
               "the ends of capsules and at spheres in contact with planes of the world. The rest "
-              "stays in the columns of the root. See docs/how-to/figures.md.",
+              "stays in the columns of the root.\n\nThe command prints the largest force of the "
+              "root in body weights. It refuses a motion with jumps: an implied "
+              "acceleration above 50 g, or 490 rad/s^2 in a turn of more than 20 degrees. A fifth "
+              "is enough "
+              "for a first or last pose that stands alone. See "
+              "docs/how-to/figures.md.",
   .cli.example = "perp inverse walk.bvh --ground --csv torques.csv",
   .cli.flags = inverse_flags,
   .cli.min_args = 1,

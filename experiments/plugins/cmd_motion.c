@@ -3,8 +3,11 @@
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/import/motion_edit.h"
+#include "experiments/import/motion_write.h"
+#include "experiments/import/skeleton.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/base/files.h"
+#include "experiments/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +20,7 @@ typedef struct motion_run {
   perp_ctx *ctx;
   const perp_args *args;
   perp_diag diag;
+  perp_skeleton_options options;
   perp_bvh file[MOTION_FILES], out; /* read; made */
 } motion_run;
 
@@ -28,7 +32,8 @@ static bool motion_load(motion_run *run, int k)
                                                                       : NULL;
   char *path = folder != NULL ? perp_xprintf("%s/%s", folder, name) : NULL;
   const bool example = path != NULL && access(path, F_OK) == 0;
-  const bool good = perp_bvh_load(&run->diag, NULL, example ? path : name, &run->file[k]);
+  const bool good = perp_skeleton_load(&run->diag, NULL, example ? path : name, &run->options,
+                                       &run->file[k], NULL);
   free(path);
   free(folder);
   return good;
@@ -96,6 +101,68 @@ static bool motion_skeleton(motion_run *run, perp_text *text)
   return good;
 }
 
+/* The series of a run as the motion of its bodies. */
+static bool motion_of_run(motion_run *run, perp_scene *scene)
+{
+  const char *why, *path = perp_args_get(run->args, "series"),
+                   *every = perp_args_get(run->args, "every");
+  size_t size;
+  int64_t rows = 1;
+  int n;
+  double time, *q;
+  if (scene->model == NULL) {
+    perp_diag_error(&run->diag, NULL, 0, "choose a scene with bodies", "%s has no bodies",
+                    run->args->arg[1]);
+    return false;
+  }
+  if (every != NULL && perp_parse_int(run->ctx, every, 1, 1000000, &rows) != PERP_OK) {
+    perp_diag_error(&run->diag, NULL, 0, NULL, "--every: %s", run->ctx->msg);
+    return false;
+  }
+  char *text = perp_read_input(path, &size, &why);
+  if (text == NULL) {
+    perp_diag_error(&run->diag, NULL, 0, NULL, "cannot read %s: %s", path, why);
+    return false;
+  }
+  const bool read = perp_motion_series(&run->diag, path, text, perp_model_nq(scene->model),
+                                       (int)rows, &n, &time, &q);
+  const bool good = read && perp_motion_write(&run->diag, scene->model, n, time, q, &run->out);
+  if (read) free(q);
+  free(text);
+  return good;
+}
+
+/* A run (a scene and its series) or a file of a skeleton in any format. */
+static bool motion_as_bvh(motion_run *run, perp_text *text)
+{
+  perp_spec spec;
+  perp_scene scene;
+  (void)text;
+  run->options.skeleton = perp_args_get(run->args, "skeleton");
+  if (perp_option_real(run->ctx, run->args, "frame-time", "s", false, &run->options.frame_time) >=
+      0)
+    return false;
+  if (perp_args_get(run->args, "series") == NULL) {
+    if (!motion_load(run, 0)) return false;
+    perp_bvh_plain(&run->file[0], &run->out);
+    return true;
+  }
+  if (perp_command_scene(run->ctx, run->args->arg[1]) >= 0) return false;
+  if (perp_spec_parse(run->ctx, PERP_KIND_scene, run->args->arg[1], &spec) != PERP_OK) {
+    perp_usage_error(run->args, "%s", run->ctx->msg);
+    return false;
+  }
+  const perp_status built = perp_scene_create(run->ctx, &spec, &scene);
+  perp_spec_free(&spec);
+  if (built != PERP_OK) {
+    perp_diag_error(&run->diag, NULL, 0, NULL, "%s", run->ctx->msg);
+    return false;
+  }
+  const bool good = motion_of_run(run, &scene);
+  perp_scene_destroy(&scene);
+  return good;
+}
+
 static const struct motion_form {
   const char *name, *files;
   int n;
@@ -105,6 +172,7 @@ static const struct motion_form {
   { "blend", "FIRST.bvh SECOND.bvh", 2, motion_blend },
   { "markers", "MOTION.bvh", 1, motion_markers },
   { "skeleton", "MARKERS.csv SKELETON.bvh", 2, motion_skeleton },
+  { "bvh", "SCENE --series SERIES.csv, or MOTION.amc", 1, motion_as_bvh },
 };
 
 static int cmd_motion(perp_ctx *ctx, const perp_args *args)
@@ -114,7 +182,7 @@ static int cmd_motion(perp_ctx *ctx, const perp_args *args)
     if (strcmp(args->arg[0], motion_forms[i].name) == 0) form = &motion_forms[i];
   if (form == NULL)
     return perp_usage_error(
-        args, "unknown form '%s' of perp motion; known: retarget, blend, markers, skeleton",
+        args, "unknown form '%s' of perp motion; known: retarget, blend, markers, skeleton, bvh",
         args->arg[0]);
   if (args->n - 1 != form->n)
     return perp_usage_error(args, "write perp motion %s %s", form->name, form->files);
@@ -123,6 +191,17 @@ static int cmd_motion(perp_ctx *ctx, const perp_args *args)
     if (form->make != motion_blend && perp_option_given(args, of_blend[i]))
       return perp_usage_error(args, "--%s has no effect with perp motion %s: leave it out",
                               of_blend[i], form->name);
+  static const char *const of_bvh[] = { "series", "every", "skeleton", "frame-time" };
+  for (size_t i = 0; i < sizeof of_bvh / sizeof *of_bvh; i++)
+    if (form->make != motion_as_bvh && perp_args_get(args, of_bvh[i]) != NULL)
+      return perp_usage_error(args, "--%s has no effect with perp motion %s: leave it out",
+                              of_bvh[i], form->name);
+  const bool run_given = perp_args_get(args, "series") != NULL;
+  for (size_t i = 1; i < sizeof of_bvh / sizeof *of_bvh && form->make == motion_as_bvh; i++)
+    if (perp_args_get(args, of_bvh[i]) != NULL && run_given != (i == 1))
+      return perp_usage_error(args, "--%s %s", of_bvh[i],
+                              run_given ? "has no effect with --series: leave it out"
+                                        : "needs --series FILE, the time series of a run");
   motion_run run = { .ctx = ctx, .args = args };
   perp_text text = { 0 };
   int code = form->make(&run, &text) ? PERP_EXIT_OK
@@ -144,6 +223,12 @@ static const perp_flag motion_flags[] = {
     "Time of the first motion at which blending begins (default: so that it ends with the first "
     "motion)." },
   { "over", 0, "TIME", "Duration of the blending (default: 0.5 s)." },
+  { "series", 0, "FILE", "Time series (CSV) of a run of the scene." },
+  { "every", 0, "N", "Write every N-th row of the series as a frame (default: 1)." },
+  { "skeleton", 0, "FILE",
+    "ASF skeleton of an AMC motion (default: the ASF file of its name beside it)." },
+  { "frame-time", 0, "TIME",
+    "Time between frames (default: that of the file, 1/120 s of an AMC file)." },
   { "follow", 0, NULL,
     "Shift the second motion along the ground to where the root of the first one is at --at." },
   { 0 }
@@ -151,7 +236,7 @@ static const perp_flag motion_flags[] = {
 
 const perp_command perp_motion_command = {
   .cli.name = "motion",
-  .cli.usage = "retarget|blend|markers|skeleton FILE [FILE] [-o FILE] [options]",
+  .cli.usage = "retarget|blend|markers|skeleton|bvh FILE [FILE] [-o FILE] [options]",
   .cli.summary =
       "Makes a motion of a skeleton from others, as a BVH file.\n\nretarget MOTION SKELETON: the "
       "skeleton moves with the joint rotations of the motion; the path of its root is scaled by "
@@ -159,7 +244,8 @@ const perp_command perp_motion_command = {
       "second one, with linear interpolation of places and spherical linear interpolation of "
       "rotations.\n\nmarkers MOTION: trajectories of three markers of each joint, as a "
       "table.\n\nskeleton MARKERS SKELETON: the motion of the skeleton that fits trajectories of "
-      "markers best, by least squares.",
+      "markers best, by least squares.\n\nbvh SCENE (with --series): the bodies of a run as a "
+      "skeleton, in cm, with an end site at each centre of mass. bvh MOTION: an ASF/AMC motion.",
   .cli.more = "Joints correspond by their names. See docs/how-to/figures.md for the form of tables "
               "of markers.",
   .cli.example = "perp motion blend walk.bvh wave.bvh --at 1s --over 0.5s -o both.bvh",

@@ -93,7 +93,7 @@ static bool bodies_mass(perp_scene_reader *reader, const perp_node *entry, perp_
              density = perp_tree_get(entry, "density") != NULL;
   if (!mass && !density) {
     perp_diag_error(reader->diag, entry, 0, "write mass, or density with a shape",
-                    "a body needs a mass");
+                    "a body needs the key 'mass' or 'density'");
     return false;
   }
   if (mass ? !(body->def.mass.mass > 0) : !(body->density > 0)) {
@@ -104,7 +104,7 @@ static bool bodies_mass(perp_scene_reader *reader, const perp_node *entry, perp_
   }
   if (mass && density) {
     PERP_SCENE_WRONG(reader, perp_tree_get(entry, "density"),
-                     "a body needs either a mass or a density, not both");
+                     "a body needs either the key 'mass' or 'density', not both");
     return false;
   }
   if (inertia != NULL) {

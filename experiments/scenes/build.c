@@ -310,6 +310,8 @@ perp_status perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_sce
   perp_pool pool = { 0 };
   struct refusal refusal = { file->name, false };
   *scene = (perp_scene){ .tip_body = PERP_WORLD };
+  if (file->variant != NULL && (file = file->variant(ctx, diag, file, opts)) == NULL)
+    return PERP_ERR_FORMAT;
   perp_scene_reader reader = { .ctx = ctx,
                                .diag = diag,
                                .pool = &pool,

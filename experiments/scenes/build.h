@@ -19,6 +19,11 @@ typedef struct perp_scene_file {
   uint64_t hash;
   int n_parts;
   const char **part; /* absolute paths of all files that it is made of */
+  const char *said;  /* lines for people when it is first built; NULL: none */
+  bool told;
+  /* The file that stands in its place with these options, NULL after an error; NULL: itself. */
+  const struct perp_scene_file *(*variant)(perp_ctx *ctx, perp_diag *diag,
+                                           const struct perp_scene_file *file, const void *opts);
 } perp_scene_file;
 
 /* Read YAML (text NULL: from the file) with includes and parameters.  false after an error. */

@@ -370,17 +370,21 @@ enum truth_kind {
 };
 static const char *const truth_kinds[] = { "rest",      "reduced",  "states", "motion",
                                            "reference", "playback", "events", NULL };
-static const char *const truth_wants[] = { "?what",
-                                           "?t_end ?uncertainty",
-                                           "file ?uncertainty",
-                                           "motion ?what ?uncertainty",
-                                           "reference columns uncertainty",
-                                           "file ?what ?scale ?origin ?uncertainty",
-                                           "?t_end ?uncertainty" };
+static const char *const truth_wants[] = {
+  "?what",
+  "?t_end ?uncertainty",
+  "file ?uncertainty",
+  "motion ?what ?uncertainty",
+  "reference columns uncertainty",
+  "file ?what ?scale ?origin ?start ?end ?frame_time ?uncertainty",
+  "?t_end ?uncertainty"
+};
 struct truth {
   enum truth_kind kind;
   const char *what;
   double t_end, uncertainty, scale, origin[3];
+  int start, end;
+  double frame_time;
 };
 static const perp_key truth_keys[] = { PERP_KEY_ONE_OF(struct truth, kind, "kind", truth_kinds),
                                        PERP_KEY_OF(struct truth, what, "what", PERP_KEY_TEXT),
@@ -388,6 +392,9 @@ static const perp_key truth_keys[] = { PERP_KEY_ONE_OF(struct truth, kind, "kind
                                        PERP_KEY_REAL(struct truth, uncertainty, "uncertainty", ""),
                                        PERP_KEY_REAL(struct truth, scale, "scale", "m"),
                                        PERP_KEY_REALS(struct truth, origin, "origin", "m", 3),
+                                       PERP_KEY_OF(struct truth, start, "start", PERP_KEY_WHOLE),
+                                       PERP_KEY_OF(struct truth, end, "end", PERP_KEY_WHOLE),
+                                       PERP_KEY_REAL(struct truth, frame_time, "frame_time", "s"),
                                        PERP_KEY_SPECIAL("file"),
                                        PERP_KEY_SPECIAL("motion"),
                                        PERP_KEY_SPECIAL("reference"),
@@ -418,7 +425,8 @@ static perp_status claims_reference(perp_scene_reader *reader, const perp_node *
 static bool claims_playback(perp_scene_reader *reader, const perp_node *file, const char *path,
                             const struct truth *t, perp_status *status)
 {
-  const perp_motion_file from = { path, t->scale, { t->origin[0], t->origin[1], t->origin[2] } };
+  const perp_motion_file from = { path,     t->scale, { t->origin[0], t->origin[1], t->origin[2] },
+                                  t->start, t->end,   t->frame_time };
   const perp_model *model = reader->goal != NULL ? perp_goal_model(reader->goal)
                                                  : reader->scene->model;
   perp_playback *playback;
@@ -474,7 +482,7 @@ static void claims_truth(perp_scene_reader *reader, const perp_node *entry, void
     if (t.scale < 0 ||
         (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
       PERP_SCENE_WRONG(reader, entry,
-                       "scale (above 0) and origin must be set together; without them both are "
+                       "'scale' (above 0) and 'origin' must be set together; without them both are "
                        "computed from the joints");
       return;
     }

@@ -16,6 +16,8 @@ static const char *const control_roots[] = { "free", "prescribed", "controlled",
 
 struct control {
   double scale, origin[3];
+  int start, end;
+  double frame_time;
   int root;
   double release;
 };
@@ -24,6 +26,9 @@ static const perp_key control_own[] = {
   PERP_KEY_SPECIAL("file"),
   PERP_KEY_REAL(struct control, scale, "scale", "m"),
   PERP_KEY_REALS(struct control, origin, "origin", "m", 3),
+  PERP_KEY_OF(struct control, start, "start", PERP_KEY_WHOLE),
+  PERP_KEY_OF(struct control, end, "end", PERP_KEY_WHOLE),
+  PERP_KEY_REAL(struct control, frame_time, "frame_time", "s"),
   PERP_KEY_ONE_OF(struct control, root, "root", control_roots),
   PERP_KEY_SPECIAL("loose"),
   PERP_KEY_SPECIAL("besides"),
@@ -57,7 +62,7 @@ static bool control_by(perp_scene_reader *reader, const perp_node *map, const pe
   *d = NULL;
   if (node == NULL) {
     perp_diag_error(reader->diag, map, 0, "perp list controllers",
-                    "control needs 'by', the name of a controller");
+                    "'control' needs the key 'by', the name of a controller");
     return false;
   }
   for (const perp_desc *k;
@@ -151,7 +156,7 @@ static bool control_measures(perp_scene_reader *reader, const perp_node *map,
       (scale == NULL || perp_tree_get(map, "file") != NULL))
     return true;
   PERP_SCENE_WRONG(reader, scale != NULL ? scale : origin,
-                   "scale (above 0) and origin must be set together, with a file; without them "
+                   "'scale' (above 0) and 'origin' must be set together, with a file; without them "
                    "both are computed from the joints");
   return false;
 }
@@ -191,7 +196,8 @@ static bool control_goal(perp_scene_reader *reader, const perp_node *map, const 
     return false;
   }
   const char *path = perp_scene_path(reader, file);
-  const perp_motion_file from = { path, c->scale, { c->origin[0], c->origin[1], c->origin[2] } };
+  const perp_motion_file from = { path,     c->scale, { c->origin[0], c->origin[1], c->origin[2] },
+                                  c->start, c->end,   c->frame_time };
   perp_playback *playback;
   if (path == NULL ||
       !perp_motion_file_read(reader->ctx, reader->diag, file, bare, &from, &playback))

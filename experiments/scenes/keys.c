@@ -387,7 +387,7 @@ static bool keys_turn_once(perp_scene_reader *reader, const perp_node *node, dou
   if (!good) return false;
   const double length = sqrt(perp_dot(3, turn.axis, turn.axis));
   if (!(length > 0)) {
-    PERP_SCENE_WRONG(reader, node, "turn needs an axis that is not zero");
+    PERP_SCENE_WRONG(reader, node, "'turn' needs an 'axis' that is not zero");
     return false;
   }
   if (section && turn.angle != 0 && (turn.axis[0] != 0 || turn.axis[2] != 0)) {
@@ -461,12 +461,12 @@ bool perp_scene_fit(perp_scene_reader *reader, const perp_node *entry, const per
       return false;
     }
     if (there && !known) {
-      PERP_SCENE_WRONG(reader, perp_tree_get(entry, key->name), "%s is not allowed with kind: %s",
-                       key->name, kind);
+      PERP_SCENE_WRONG(reader, perp_tree_get(entry, key->name),
+                       "the key '%s' is not allowed with 'kind: %s'", key->name, kind);
       return false;
     }
     if (!there && known && !may) {
-      PERP_SCENE_WRONG(reader, entry, "kind: %s needs %s", kind, key->name);
+      PERP_SCENE_WRONG(reader, entry, "'kind: %s' needs the key '%s'", kind, key->name);
       return false;
     }
   }

@@ -190,7 +190,7 @@ static bool motion_turn(perp_scene_reader *reader, perp_values *values, const pe
   if (!(length > 0) || (reader->section && (a[0] != 0 || a[2] != 0))) {
     PERP_SCENE_WRONG(reader, axis,
                      reader->section ? "a section (dim: 2) rotates about y only"
-                                     : "turn needs an axis that is not zero");
+                                     : "'turn' needs an 'axis' that is not zero");
     return false;
   }
   for (int i = 0; i < 3; i++) m->axis[i] /= length;

@@ -242,7 +242,7 @@ static void pose_entry(perp_scene_reader *reader, const perp_node *entry, void *
   if (joint == pose_has(entry, "body")) {
     perp_diag_error(reader->diag, entry, 0,
                     "write { joint, a, node, b } or { body, move, turn, v, spin }",
-                    "a pose needs either a joint or a body");
+                    "a pose needs either the key 'joint' or 'body'");
     return;
   }
   const char *const *others = joint ? of_body : of_joint;

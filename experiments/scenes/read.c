@@ -319,7 +319,7 @@ static bool read_choices(perp_scene_reader *reader, const perp_node *map, const 
   const perp_node *list = perp_tree_get(map, "choices");
   if (!read_is(list, PERP_NODE_LIST) || list->n < 1 || list->n > 64) {
     PERP_SCENE_WRONG(reader, list != NULL ? list : map,
-                     "a parameter with choices needs a list of them: choices: [one, two]");
+                     "a parameter with 'choices' needs a list of them: choices: [one, two]");
     return false;
   }
   const char **names = perp_pool_alloc(reader->pool, (size_t)list->n + 1, sizeof *names);
@@ -350,16 +350,13 @@ static bool read_parameter(perp_scene_reader *reader, const perp_node *key, cons
   if (value == NULL || value->type != PERP_NODE_SCALAR || value->text[0] == '\0') {
     perp_diag_error(reader->diag, key, 0,
                     "name: { default: 1 m, min: 0, unit: m, help: Length of the rod. }",
-                    "a parameter needs a default");
+                    "a parameter needs the key 'default'");
     return false;
   }
-  double one;
-  char text[80];
-  snprintf(text, sizeof text, "1 %.60s", p.unit != NULL ? p.unit : "");
   *opt = (perp_opt){ .key = key->text, .unit = p.unit != NULL ? p.unit : "", .help = p.help };
-  if (p.unit != NULL && p.unit[0] != '\0' &&
-      (perp_parse_real(NULL, text, p.unit, &one) != PERP_OK || one != 1)) {
-    perp_diag_error(reader->diag, perp_tree_get(map, "unit"), 0, "m, kg, s, rad, m/s, N, N/m, ...",
+  if (p.unit != NULL && !perp_expr_unit_is(p.unit)) {
+    perp_diag_error(reader->diag, perp_tree_get(map, "unit"), 0,
+                    "m, kg, s, rad, m/s, N, N/m, kg m^2, ...",
                     "the unit of a parameter must be an SI unit: got '%s'", p.unit);
     return false;
   }

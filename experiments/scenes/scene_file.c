@@ -122,31 +122,110 @@ static char *scene_file_place(const char *name, bool *example)
 
 /* ---- scenes ---- */
 
-/* A robot (MJCF, URDF) becomes the text of a scene first, and says what it has lost. */
+/* Lines of what an import has lost, for people. */
+static void scene_file_say(const char *path, const char *lines)
+{
+  for (const char *s = lines; *s != '\0'; s += *s == '\n') {
+    const int n = (int)strcspn(s, "\n");
+    perp_say("%s: %.*s", path, n, s);
+    s += n;
+  }
+}
+
+/* What an import has made, as a file that is made of those that it has read. */
+static bool scene_file_imported(perp_ctx *ctx, const char *path, perp_diag *diag,
+                                perp_import *import, perp_scene_file *file)
+{
+  const bool good = perp_scene_file_read(ctx, diag, path, import->scene, import->size, file);
+  if (good) {
+    file->part = NULL;
+    file->n_parts = 0;
+    for (int i = 0; i < import->n_files; i++) {
+      file->part = perp_pool_grown(&file->pool, file->part, file->n_parts, sizeof *file->part);
+      file->part[file->n_parts++] = perp_pool_strdup(&file->pool, import->file[i]);
+    }
+    file->path = file->part[0];
+    file->said = perp_pool_strdup(&file->pool, import->said);
+  }
+  perp_import_free(import);
+  return good;
+}
+
+/* ---- figures: their options choose the part of the motion that the scene begins with ---- */
+
+static struct figure {
+  struct figure *next;
+  char *name;
+  perp_skeleton_options options;
+  perp_scene_file file;
+} * figures;
+
+static double scene_file_option(const perp_scene_file *file, const void *opts, const char *key)
+{
+  for (int i = 0; i < file->n_options; i++)
+    if (strcmp(file->options[i].key, key) == 0) {
+      const void *at = (const char *)opts + file->options[i].offset;
+      return file->options[i].type == PERP_OPT_INT ? *(const int *)at : *(const double *)at;
+    }
+  return 0;
+}
+
+static perp_scene_file *scene_file_figure_of(perp_ctx *ctx, perp_diag *diag,
+                                             const perp_scene_file *file,
+                                             const perp_skeleton_options *options)
+{
+  for (struct figure *f = figures; f != NULL; f = f->next)
+    if (strcmp(f->name, file->name) == 0 && f->options.start == options->start &&
+        f->options.end == options->end && f->options.frame_time == options->frame_time)
+      return &f->file;
+  struct figure *f = perp_xalloc(1, sizeof *f);
+  perp_import import;
+  const char *path = file->path;
+  if (!perp_import_skeleton(diag, NULL, path, options, true, &import) ||
+      !scene_file_imported(ctx, path, diag, &import, &f->file)) {
+    perp_pool_free(&f->file.pool);
+    free(f);
+    return NULL;
+  }
+  f->file.folder = file->folder;
+  f->file.name = file->name;
+  f->name = perp_xstrdup(file->name);
+  f->options = *options;
+  f->next = figures;
+  figures = f;
+  return &f->file;
+}
+
+static const perp_scene_file *scene_file_figure(perp_ctx *ctx, perp_diag *diag,
+                                                const perp_scene_file *file, const void *opts)
+{
+  const perp_skeleton_options options = { (int)scene_file_option(file, opts, "start"),
+                                          (int)scene_file_option(file, opts, "end"),
+                                          scene_file_option(file, opts, "frame_time"), NULL };
+  perp_scene_file *is = scene_file_figure_of(ctx, diag, file, &options);
+  if (is != NULL && !is->told) {
+    is->told = true;
+    scene_file_say(file->name, is->said);
+  }
+  return is;
+}
+
+/* A robot (MJCF, URDF) or a figure becomes the text of a scene first, and says what it has lost. */
 static bool scene_file_robot(perp_ctx *ctx, const char *path, perp_diag *diag, const perp_node *at,
                              perp_scene_file *file)
 {
   perp_import robot;
-  if (!perp_import_read(diag, at, path, NULL, &robot)) return false;
-  const bool good = perp_scene_file_read(ctx, diag, path, robot.scene, robot.size, file);
-  if (good) {
-    file->part = NULL;
-    file->n_parts = 0;
-    for (int i = 0; i < robot.n_files; i++) {
-      file->part = perp_pool_grown(&file->pool, file->part, file->n_parts, sizeof *file->part);
-      file->part[file->n_parts++] = perp_pool_strdup(&file->pool, robot.file[i]);
-    }
-    file->path = file->part[0];
-    /* Lines of what a robot has lost, for people. */
-    const char *lines = robot.said;
-    for (const char *s = lines; *s != '\0'; s += *s == '\n') {
-      const int n = (int)strcspn(s, "\n");
-      perp_say("%s: %.*s", path, n, s);
-      s += n;
-    }
-  }
-  perp_import_free(&robot);
-  return good;
+  const bool figure = perp_import_is_figure(path);
+  const perp_skeleton_options all = { 0 };
+  if (!(figure ? perp_import_skeleton(diag, at, path, &all, true, &robot)
+               : perp_import_read(diag, at, path, NULL, &robot)) ||
+      !scene_file_imported(ctx, path, diag, &robot, file))
+    return false;
+  if (figure)
+    file->variant = scene_file_figure;
+  else
+    scene_file_say(path, file->said);
+  return true;
 }
 
 /* The file of that name, read when it has not been; NULL after an error. */

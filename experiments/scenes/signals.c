@@ -164,7 +164,7 @@ static bool signals_keys(perp_scene_reader *reader, const perp_node *node, perp_
     bool known = strcmp(key, "kind") == 0 || strcmp(key, "plus") == 0;
     for (int k = 0; k < 6 && of[kind][k] != NULL; k++) known |= strcmp(of[kind][k], key) == 0;
     if (known) continue;
-    PERP_SCENE_WRONG(reader, node->key[i], "%s is not allowed with kind: %s", key,
+    PERP_SCENE_WRONG(reader, node->key[i], "the key '%s' is not allowed with 'kind: %s'", key,
                      signals_kinds[kind]);
     return false;
   }

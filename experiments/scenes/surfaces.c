@@ -180,7 +180,7 @@ static bool surfaces_field(perp_scene_reader *reader, const perp_node *node, per
   if ((heights == NULL) == (file == NULL)) {
     perp_diag_error(reader->diag, file != NULL ? file : node, 0,
                     "heights: [[...], [...]], or file: bumps.csv",
-                    "a height field needs either heights, or a file with them");
+                    "a height field needs either the key 'heights', or 'file' with them");
     return false;
   }
   if (perp_tree_get(node, "spacing") == NULL) {
@@ -239,7 +239,7 @@ bool perp_scene_read_surface(perp_scene_reader *reader, const perp_node *node, p
   if (triangles == NULL || def->vertices == NULL) {
     perp_diag_error(reader->diag, node, 0,
                     "vertices: [[x, y, z], ...], triangles: [[0, 1, 2], ...]",
-                    "a mesh needs vertices and triangles");
+                    "a mesh needs the keys 'vertices' and 'triangles'");
     return false;
   }
   def->triangles = perp_scene_triangles(reader, triangles, def->n_vertices, &def->n_triangles);

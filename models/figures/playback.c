@@ -174,3 +174,21 @@ void perp_playback_state(perp_playback *playback, double t, double *q, double *v
   perp_reduced_move(playback->tree, playback->udot);
   perp_reduced_accelerations(playback->tree, a);
 }
+
+int perp_playback_jumps(perp_playback *playback, perp_jump *jump, int most)
+{
+  const size_t nq = (size_t)perp_model_nq(playback->model), n = (size_t)playback->n;
+  if (playback->tree->dim != 3) return 0;
+  double *q = malloc((n * nq + 1) * sizeof *q);
+  if (q == NULL) return 0;
+  memset(playback->u, 0, (size_t)playback->tree->nu * sizeof *playback->u);
+  for (size_t k = 0; k < n; k++) {
+    perp_reduced_kinematics(playback->tree, playback->pose + k * (size_t)playback->tree->nq,
+                            playback->u);
+    perp_reduced_to_model(playback->tree, q + k * nq, playback->vm);
+  }
+  const int found = perp_jumps_find(playback->n, playback->t, (int)(nq / 7), q, 1, true, true, jump,
+                                    most);
+  free(q);
+  return found;
+}

@@ -8,7 +8,7 @@
 #ifndef PERP_PLAYBACK_H
 #define PERP_PLAYBACK_H
 
-#include "models/multibody/model.h"
+#include "models/figures/jumps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +26,9 @@ perp_status perp_playback_create(perp_ctx *ctx, const perp_model *model, int n, 
 void perp_playback_destroy(perp_playback *playback); /* NULL is fine */
 /* s, of the first and the last pose. */
 void perp_playback_span(const perp_playback *playback, double *begin, double *end);
+/* Poses in space that do not continue each other (perp_jumps_find): the first ones in jump [most];
+ * returns their number, 0 in the plane.  One thread at a time.  O(n nq), allocates. */
+int perp_playback_jumps(perp_playback *playback, perp_jump *jump, int most);
 /* Joint coordinates: q [nq], u [nu] and udot [nu] of perp_inverse.  O(nq log n), no allocation. */
 void perp_playback_joints(const perp_playback *playback, double t, double *q, double *u,
                           double *udot);

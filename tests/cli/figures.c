@@ -46,7 +46,7 @@ static void test_scene(void)
   if (mkdir("other", 0777) != 0) bail("no folder");
   ok(run("import walk.bvh -o other/walk.yaml") == 0 && run("check other/walk.yaml") == 0,
      "written into another folder it finds its motion");
-  refuses(3, "import walk.bvh --key home", "a BVH file has no keyframes");
+  refuses(3, "import walk.bvh --key home", "a file of a skeleton has no keyframes");
 }
 
 static void test_inverse(void)
@@ -480,6 +480,74 @@ static void test_motion(void)
   refuses(3, "motion retarget none.bvh fat.bvh", "cannot read none.bvh");
 }
 
+/* Parts of a motion, jumps, runs as files, ASF and AMC. */
+static void motions_in_files(void)
+{
+  static const char asf[] =
+      ":units\n length 1\n angle deg\n:root\n order TX TY TZ RX RY RZ\n axis XYZ\n position 0 0 0\n"
+      " orientation 0 0 0\n:bonedata\n begin\n name hips\n direction 0 1 0\n length 0.9\n axis 0 0 "
+      "0 XYZ\n"
+      " end\n begin\n name lfemur\n direction 0 -1 0\n length 0.9\n axis 0 0 0 XYZ\n dof rx\n"
+      " limits (-60 60)\n end\n:hierarchy\n begin\n root hips lfemur\n end\n";
+  perp_text amc = { 0 }, jump = { 0 };
+  perp_text_add(&amc, ":DEGREES\n");
+  for (int k = 0; k < 13; k++)
+    perp_text_add(&amc, "%d\nroot 0 1 %g 0 0 0\nlfemur %d\n", k + 1, 0.01 * k, 2 * k);
+  write_file("kick.asf", asf);
+  write_file("kick.amc", amc.s);
+  says("check kick.amc", "t_end 0.1 s");
+  says("check kick.amc:frame_time=0.01", "t_end 0.12 s");
+  says("check kick.amc:start=2,end=8", "t_end 0.05 s");
+  ok(run("motion bvh kick.amc --frame-time 10ms -o kick.bvh") == 0 &&
+         file_has("kick.bvh", "Frames: 13"),
+     "an AMC motion becomes a BVH file");
+  says("check kick.bvh", "t_end 0.12 s");
+  write_file("other.amc", amc.s);
+  says("check other.amc", "t_end 0.1 s"); /* kick.asf is the only skeleton here */
+  refuses(3, "check kick.amc:start=20", "kick.amc has 13 frames: start=20");
+  refuses(3, "motion bvh kick.amc --skeleton none.asf", "cannot read none.asf");
+  refuses(2, "motion bvh kick.amc --every 2", "--every needs --series FILE");
+  refuses(2, "motion markers kick.amc --every 2", "--every has no effect");
+
+  /* a calibration pose in frame 0, a hole at the end */
+  perp_text_add(
+      &jump,
+      "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition "
+      "Zrotation Xrotation Yrotation\nJOINT LeftThigh\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation "
+      "Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 -90 0\n}\n}\nJOINT Chest\n{\nOFFSET 0 20 0\n"
+      "CHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 60 0\n}\n}\n}\nMOTION\n"
+      "Frames: 24\nFrame Time: 0.02\n0 90 0 0 0 0 0 0 0 0 0 0\n");
+  for (int k = 1; k < 24; k++)
+    perp_text_add(&jump, "%g 90 %d 0 0 0 0 %d 0 0 0 0\n", k > 21 ? 80.0 : 0.1 * k, k, 50 + k);
+  write_file("capture.bvh", jump.s);
+  ok(run("check capture.bvh") == 0 && strstr(err, "between the frames 0 and 1") != NULL &&
+         strstr(err, "frame 0 is a calibration pose") != NULL &&
+         strstr(err, "between the frames 21 and 22") != NULL &&
+         strstr(err, "capture.bvh:start=1,end=21") != NULL,
+     "jumps are told with their frames and the options that cut them off");
+  refuses(3, "inverse capture.bvh", "the motion jumps between the poses 0 and 1");
+  refuses(3, "inverse capture.bvh:start=1", "the motion jumps between the poses 20 and 21");
+  ok(run("inverse capture.bvh:start=1,end=21 --summary") == 0 &&
+         strstr(err, "body weights") != NULL,
+     "the rest has forces, and the largest one of the root in body weights");
+  ok(run("inverse capture.bvh --allow-jumps --summary") == 0 &&
+         strstr(err, "no person bears it") != NULL,
+     "with jumps only when it is asked for");
+  ok(run("import capture.bvh --start 1 --end 21 -o part.yaml") == 0 &&
+         file_has("part.yaml", "start: 1, end: 21") && run("check part.yaml") == 0,
+     "a part of it as a scene file");
+
+  /* a run as a file */
+  ok(run("simulate walk.bvh:controller=soft --t-end 0.1s --series run.csv") == 0 &&
+         run("motion bvh walk.bvh --series run.csv --every 10 -o run.bvh") == 0 &&
+         file_has("run.bvh", "Frames: 11") && file_has("run.bvh", "ROOT Hips"),
+     "the series of a run becomes a BVH file");
+  refuses(3, "motion bvh wave.bvh:floor=false --series none.csv", "cannot read none.csv");
+  refuses(3, "motion bvh free-body --series run.csv", "the scene has only 7");
+  perp_text_free(&amc);
+  perp_text_free(&jump);
+}
+
 int main(void)
 {
   program_open();
@@ -491,6 +559,7 @@ int main(void)
   test_scene();
   test_inverse();
   test_motion();
+  motions_in_files();
   test_truth();
   test_terminal();
   test_bad();

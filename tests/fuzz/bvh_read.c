@@ -33,12 +33,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   bool good = perp_bvh_read(&diag, "f.bvh", text, size, &bvh);
   if (good) {
     const int frames = bvh.frames;
-    good = perp_figure_scene(&diag, "f.bvh", &bvh, &scene, &said, &lost);
+    const perp_figure_source source = { .path = "f.bvh", .bvh = &bvh };
+    good = perp_figure_scene(&diag, &source, &scene, &said, &lost);
     perp_text_free(&scene);
     perp_text_free(&said);
     bvh.frames = 0; /* the file of the motion is not there: the figure as drawn */
-    if (good && bvh.n < 50 && perp_figure_scene(&diag, "f.bvh", &bvh, &scene, &said, &lost))
-      bvh_read_scene(scene.s, scene.n);
+    if (good && bvh.n < 50) {
+      good = perp_figure_scene(&diag, &source, &scene, &said, &lost);
+      if (good) bvh_read_scene(scene.s, scene.n);
+    }
     bvh.frames = frames;
     perp_text_free(&scene);
     perp_text_free(&said);

@@ -192,6 +192,93 @@ static void test_arithmetic(void)
   ok(strcmp(unit, "m^3 kg s^-2") == 0, "a unit without a name: %s", unit);
 }
 
+/* ---- units as products, quotients and powers ---- */
+
+static void units_of(const perp_scope *names, const char *text, const char *unit, double is)
+{
+  perp_expr_error e = { 0 };
+  const perp_expr *x = perp_expr_parse(&pool, names, text, &e);
+  if (ok(x != NULL && perp_expr_fits(x, names, unit, &e), "%s is in '%s'", text, unit))
+    near(perp_expr_eval(x, names, 0).number, is, 1e-15, 2e-16, "%s", text);
+  else
+    printf("# %d: %s\n", e.offset, e.message);
+}
+
+static void units_refused(const perp_scope *names, const char *text, const char *unit, int offset,
+                          const char *message, const char *hint)
+{
+  perp_expr_error e = { 0 };
+  const perp_expr *x = perp_expr_parse(&pool, names, text, &e);
+  const bool refused = x == NULL || !perp_expr_fits(x, names, unit, &e);
+  if (!ok(refused && e.offset == offset && strstr(e.message, message) != NULL &&
+              strstr(e.hint, hint) != NULL,
+          "%s: %s", text, message))
+    printf("# %d: %s (%s)\n", e.offset, e.message, e.hint);
+}
+
+static void test_units(void)
+{
+  perp_scope plain = scenes; /* no value is called m */
+  plain.n_columns = 3;
+  static const struct {
+    const char *text, *unit;
+    double is;
+  } good[] = {
+    { "2 kg/m * 1 m", "kg", 2 },       { "1 s^2", "s^2", 1 },
+    { "3 N m / rad", "Nm", 3 },        { "1/s", "1/s", 1 },
+    { "5/s * 2 s", "", 10 },           { "4 1/s", "1/s", 4 },
+    { "4 1/s^2 * 1 m", "m/s^2", 4 },   { "2 kg m^2/s^2", "J", 2 },
+    { "2 kg m^2 s^-2", "J", 2 },       { "2 kg*m^2/s^2", "J", 2 },
+    { "7 J/(kg s)", "m^2 s^-3", 7 },   { "7 J / (kg s^2)", "m^2 s^-4", 7 },
+    { "3 g/cm^3", "kg/m^3", 3000 },    { "36 km/h", "m/s", 10 },
+    { "6 m/min", "m/s", 0.1 },         { "90 deg/s", "rad/s", M_PI / 2 },
+    { "60 rpm", "1/s", 2 * M_PI },     { "2 N/mm", "N/m", 2000 },
+    { "5 mm^2", "m^2", 5e-6 },         { "2 cm^3", "m^3", 2e-6 },
+    { "8 N s/m", "Ns/m", 8 },          { "8 Ns/m", "Ns/m", 8 },
+    { "4 Nms/rad", "Nms/rad", 4 },     { "4 N m s / rad", "Nms/rad", 4 },
+    { "9 Nm/rad * 2", "Nm", 18 },      { "3 kN/m/s", "kg s^-3", 3000 },
+    { "2 W / (3 m/s)", "N", 2.0 / 3 }, { "1e5 Pa * 2 m^2", "N", 2e5 },
+    { "(2 m)^2", "m^2", 4 },           { "3 m^0.5 * 2 m^0.5", "m", 6 },
+    { "2 m / min(1, 2)", "m", 2 },     { "2 kg/m + 1", "kg/m", 3 },
+  };
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    units_of(&plain, good[i].text, good[i].unit, good[i].is);
+  /* a value called m: behind a number and behind "/" without blanks it is the metre */
+  units_of(&scenes, "3 m", "m", 3);
+  units_of(&scenes, "6 N/m", "N/m", 6);
+  units_of(&scenes, "6 N / m", "m/s^2", 3);
+  units_of(&scenes, "6 kg/m", "kg/m", 6);
+  units_of(&scenes, "6/m", "kg^-1", 3);
+  units_of(&scenes, "6 / m", "kg^-1", 3);
+  units_of(&scenes, "6 N*m", "N kg", 12);
+  units_of(&scenes, "6 1/m", "m^-1", 6);
+  units_of(&scenes, "2 kg m^2", "kg m^2", 2);
+  units_of(&scenes, "6 N m", "Nm", 6);
+
+  units_refused(&plain, "2 kgm", "kg", 2, "unknown unit 'kgm'", "kg m^2/s");
+  units_refused(&plain, "2 furlong/s", "m/s", 2, "unknown unit 'furlong'", "");
+  units_refused(&plain, "2 m/foo", "m/s", 4, "unknown name 'foo'", "");
+  units_refused(&plain, "1 s^", "s", 3, "the power of a unit must be a number '^'", "");
+  units_refused(&plain, "1 s^n", "s", 3, "the power of a unit must be a number '^n'", "");
+  units_refused(&plain, "1 m^2 m3", "m^3", 6, "'m3' is not allowed here", "");
+  units_refused(&plain, "1 kg/", "kg", 5, "the expression ends too early", "");
+  units_refused(&plain, "1 kg//m", "kg", 5, "'/' is not allowed here", "");
+  units_refused(&plain, "1 kg/(m + s)", "kg/m", 6, "unknown name 'm'", "1 m");
+  units_refused(&plain, "2 * s", "s", 4, "unknown name 's'", "a unit stands behind a number: 1 s");
+  units_refused(&plain, "s", "s", 0, "unknown name 's'", "a unit stands behind a number: 1 s");
+  units_refused(&plain, "2 kg/m", "kg", 0, "this is in kg/m; required here: kg", "");
+  units_refused(&plain, "3 N m / rad", "N", 0, "this is in Nm; required here: N", "");
+  units_refused(&plain, "1 s^2 + 1 s", "s^2", 8, "this is in s; unit of the other operand: s^2",
+                "");
+
+  static const char *const are[] = { "", "kg", "N", "kg/m", "kg m^2/s", "1/s^2", "N m / rad" },
+                           *const are_not[] = { "furlong", "mm", "m or rad", "kg/", "2 kg", "min" };
+  for (size_t i = 0; i < sizeof are / sizeof *are; i++)
+    ok(perp_expr_unit_is(are[i]), "'%s' is an SI unit", are[i]);
+  for (size_t i = 0; i < sizeof are_not / sizeof *are_not; i++)
+    ok(!perp_expr_unit_is(are_not[i]), "'%s' is no SI unit", are_not[i]);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -278,5 +365,6 @@ int main(void)
   ok(isnan(perp_log_slope(x, y, 1)), "one point has no slope");
   perp_pool_free(&pool);
   test_arithmetic();
+  test_units();
   return tap_done();
 }

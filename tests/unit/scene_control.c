@@ -89,7 +89,7 @@ static const struct bad {
   { "an unknown controller", ARM "control: { by: pdd }\n", "f.yaml:12:16", "unknown value 'pdd'",
     "did you mean 'pd'?" },
   { "no controller", ARM "control: { frequency: 3 Hz }\n", "f.yaml:12:10",
-    "control needs 'by', the name of a controller", "perp list controllers" },
+    "'control' needs the key 'by', the name of a controller", "perp list controllers" },
   { "a list", ARM "control: [ { by: pd } ]\n", "f.yaml:12:10", "control", NULL },
   { "an unknown key", ARM "control: { by: pd, frequenzy: 3 Hz }\n", "f.yaml:12:20",
     "unknown key of control: 'frequenzy'", "'frequency'" },
