@@ -23,6 +23,7 @@
 #include "models/stepping/formulation.h"
 #include "models/contact/step/switches.h"
 #include "models/engines/engine_sim.h"
+#include "models/formulations/step_forces.h"
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/kkt_default.h"
@@ -489,4 +490,21 @@ const perp_group_count *perp_sim_groups(const perp_sim *sim)
 void perp_sim_group(const perp_sim *sim, int i, perp_group_info *info)
 {
   sim->form->group(sim->ws, i, info);
+}
+
+bool perp_sim_joint_coordinates(const perp_sim *sim)
+{
+  return (sim->form->d.caps & PERP_FORM_CANONICAL) != 0;
+}
+
+perp_forces_time perp_sim_forces_time(const perp_sim *sim)
+{
+  const unsigned caps = sim->form->d.caps;
+  if (perp_sim_joint_coordinates(sim))
+    return perp_model_collides(sim->model) || perp_model_drives(sim->model) > 0
+               ? PERP_FORCES_MEAN
+               : PERP_FORCES_AT_STATE;
+  return caps & PERP_FORM_FORCES_AT_START ? PERP_FORCES_AT_START
+         : caps & PERP_FORM_FORCES_MIDDLE ? PERP_FORCES_MEAN_MIDDLE
+                                          : PERP_FORCES_MEAN;
 }

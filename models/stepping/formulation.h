@@ -180,6 +180,10 @@ enum {
   PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
   PERP_FORM_DISABLED = 1 << 20,  /* serves bodies that are disabled for a time, and parts that stop;
                                     others refuse them */
+  /* Which time the multipliers, drives and contacts that it reports belong to (step_forces.h);
+   * neither: they are impulses over h, of the J at the start of the step. */
+  PERP_FORM_FORCES_AT_START = 1 << 21, /* forces at the start of the step */
+  PERP_FORM_FORCES_MIDDLE = 1 << 22,   /* impulses over h, of the J in the middle of the step */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };
