@@ -504,6 +504,9 @@ perp_forces_time perp_sim_forces_time(const perp_sim *sim)
     return perp_model_collides(sim->model) || perp_model_drives(sim->model) > 0
                ? PERP_FORCES_MEAN
                : PERP_FORCES_AT_STATE;
+  const bool bounds = sim->model->n_shapes > 0 || sim->model->n_drives > 0;
+  if (caps & PERP_FORM_FORCES_AT_START && caps & PERP_FORM_FORCES_MIDDLE)
+    return bounds ? PERP_FORCES_MEAN_MIDDLE : PERP_FORCES_AT_START;
   return caps & PERP_FORM_FORCES_AT_START ? PERP_FORCES_AT_START
          : caps & PERP_FORM_FORCES_MIDDLE ? PERP_FORCES_MEAN_MIDDLE
                                           : PERP_FORCES_MEAN;

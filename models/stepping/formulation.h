@@ -181,7 +181,8 @@ enum {
   PERP_FORM_DISABLED = 1 << 20,  /* serves bodies that are disabled for a time, and parts that stop;
                                     others refuse them */
   /* Which time the multipliers, drives and contacts that it reports belong to (step_forces.h);
-   * neither: they are impulses over h, of the J at the start of the step. */
+   * neither: they are impulses over h, of the J at the start of the step; both: at the start for
+   * models without shapes and drives, else in the middle. */
   PERP_FORM_FORCES_AT_START = 1 << 21, /* forces at the start of the step */
   PERP_FORM_FORCES_MIDDLE = 1 << 22,   /* impulses over h, of the J in the middle of the step */
   /* What parts are by default: */
