@@ -318,3 +318,55 @@ void perp_force_log_end(perp_force_log *log)
   for (int i = 0; i < log->n_total && length > 0; i++)
     if (!isnan(log->total[i].max)) log->total[i].rms = sqrt(log->square[i] / length);
 }
+
+/* ---- metrics ---- */
+
+static const char *const log_ends[] = { ".max", ".rms", ".final" };
+
+bool perp_force_metric_is(const char *name, size_t *total)
+{
+  static const char *const starts[] = { "force.joint.", "torque.joint.", "force.drive.",
+                                        "torque.drive.", "force.contact." };
+  const size_t n = strlen(name);
+  for (int i = 0; i < 5; i++)
+    for (int e = 0; e < 3; e++) {
+      const size_t start = strlen(starts[i]), end = strlen(log_ends[e]);
+      if (n <= start + end || strncmp(name, starts[i], start) != 0 ||
+          strcmp(name + n - end, log_ends[e]) != 0)
+        continue;
+      if (total != NULL) *total = n - end;
+      return true;
+    }
+  return false;
+}
+
+double perp_force_metric(const perp_force_total *total, int n, const char *name, bool *found)
+{
+  size_t length;
+  *found = false;
+  if (!perp_force_metric_is(name, &length)) return (double)NAN;
+  for (int i = 0; i < n && !*found; i++) {
+    if (strlen(total[i].name) != length || strncmp(total[i].name, name, length) != 0) continue;
+    *found = true;
+    const char *end = name + length;
+    return strcmp(end, ".max") == 0   ? total[i].max
+           : strcmp(end, ".rms") == 0 ? total[i].rms
+                                      : total[i].final;
+  }
+  return (double)NAN;
+}
+
+perp_status perp_force_log_check(perp_ctx *ctx, const perp_force_log *log, const char *const *names,
+                                 int n)
+{
+  for (int i = 0; i < n; i++) {
+    bool found;
+    perp_force_metric(log->total, log->n_total, names[i], &found);
+    if (found) continue;
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "there is no force for the metric %s in this scene; the first one is %s. perp "
+                     "simulate SCENE --forces lists all",
+                     names[i], log->n_total > 0 ? log->total[0].name : "none");
+  }
+  return PERP_OK;
+}

@@ -37,6 +37,14 @@ typedef struct perp_force_log {
 perp_status perp_force_log_create(perp_ctx *ctx, perp_model *model, const perp_sim *sim,
                                   const perp_collision *may_touch, perp_force_log **out);
 void perp_force_log_destroy(perp_force_log *log); /* NULL is fine */
+/* Is a name that of a metric of forces: force.joint.NAME.max, torque.drive.NAME.rms, ...? *total:
+ * the length of what is before .max, .rms or .final; may be NULL. */
+bool perp_force_metric_is(const char *name, size_t *total);
+/* Its value; NaN: not known.  *found out: is there such a force? */
+double perp_force_metric(const perp_force_total *total, int n, const char *name, bool *found);
+/* PERP_ERR_ARG, with the closest name: a metric of a force that there is not. */
+perp_status perp_force_log_check(perp_ctx *ctx, const perp_force_log *log, const char *const *names,
+                                 int n);
 /* A step: log->row is that of its start (PERP_FORCES_AT_START), else of its end. */
 perp_status perp_force_log_step(perp_ctx *ctx, perp_force_log *log, const perp_step_span *span,
                                 int redundant);

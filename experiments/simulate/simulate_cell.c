@@ -421,6 +421,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
                        request->scene);
     PERP_TRY(
         perp_force_log_create(ctx, r->scene.model, r->sim, r->measure->scratch.collision, &r->log));
+    PERP_TRY(perp_force_log_check(ctx, r->log, request->force_names, request->n_force_names));
   }
   if (request->setup_only) return PERP_OK;
   if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, r->log, &result->series));
@@ -433,8 +434,9 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   result->time.wall_s = perp_clock_wall() - r->wall0;
   if (request->timing_rounds > 0) result->time.cpu_s = perp_clock_thread() - r->cpu0; /* for now */
   PERP_TRY(final_state(ctx, r));
-  PERP_TRY(simulate_last_forces(ctx, r));
   perp_warn_constraints(ctx, r);
+  PERP_TRY(simulate_last_forces(ctx, r));
+  if (r->log != NULL) perp_warn_forces(r);
   PERP_TRY(perp_cell_clock(ctx, r));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->run.cpu_s = result->time.cpu_s;
