@@ -329,7 +329,7 @@ drives:
   - { name: motor, joint: shoulder, target: 0, stiffness: 100 Nm, damping: 20 Nm * 1 s, max_force: 1000 Nm }
 '''
     for options in ('--formulation velocity', '--formulation acceleration --ode rk4', '--formulation reduced --ode symplectic-euler',
-                    '--formulation impulse'):
+                    '--formulation impulse', '--formulation velocity:tol=1e-6'):
         rows = run(folder, arm, f'{options} --sample 1s')
         row = rows[-1] if rows else {}
         phi = row.get('q2', math.nan)
@@ -379,8 +379,41 @@ joints:
         close([row.get('low.fz', math.nan)], [5 * G], 1e-6, f'door on two hinges, {options}: the least norm shares the weight')
 
 
+def command(*words):
+    r = subprocess.run([PERP, *words], capture_output=True, text=True)
+    return r.returncode, r.stdout + r.stderr
+
+
+def refusals(folder):
+    status, text = command('simulate', 'lorenz', '--forces', '--t-end', '0.1s')
+    check(status == 2 and 'no bodies' in text, 'a scene without bodies: refused', (status, text[-200:]))
+    status, text = command('simulate', 'mass-ratio', '--formulation', 'groups', '--forces', '--t-end', '0.01s')
+    check(status == 2 and 'groups' in text, 'simulation groups: refused', (status, text[-200:]))
+    status, text = command('simulate', 'pendulum', '--engine', 'ode', '--forces', '--t-end', '0.01s')
+    check(status != 0 and ('does not report forces' in text or 'not' in text), 'an engine with joints: refused', (status, text[-200:]))
+    study = os.path.join(folder, 'study.yaml')
+    head = ('schema: perp-study/1\nstudy: { name: s, title: s, question: "which force?" }\nscene: pendulum\n'
+            'formulation: acceleration\node: rk4\nh: [10 ms, 5 ms]\nt_end: 0.2 s\n')
+    for name, good in (('force.joint.joint0.max', True), ('force.joint.elbow.max', False)):
+        with open(study, 'w', encoding='utf-8') as f:
+            f.write(head + f'metrics: {{ primary: {name}, record: [{name}], series: {{ every: 0.1 s, forces: true }} }}\n')
+        out = os.path.join(folder, f'out{good}')
+        status, text = command('run', study, '-o', out, '--no-report')
+        if not good:
+            check(status == 10 and 'no force for the metric' in text, 'study: a force of a joint that is not there is refused', text[-300:])
+            continue
+        with open(os.path.join(out, 'derived', 'cells.csv'), newline='', encoding='utf-8') as f:
+            cells = list(csv.DictReader(line for line in f if not line.startswith('#')))
+        keys = [k for k in cells[0] if k and k.startswith(name)]
+        check(status == 0 and keys and all(float(c[keys[0]]) > 1 for c in cells), 'study: a force as a metric', (status, text[-300:], keys))
+        series = [os.path.join(out, 'series', n) for n in os.listdir(os.path.join(out, 'series'))]
+        with open(series[0], encoding='utf-8') as f:
+            lines = f.read().splitlines()
+        check('joint0.fx[N]' in lines[0] and all(line.split(',')[-1] == '1' for line in lines[1:]), 'study: series with forces in every row', lines[:2])
+
+
 with tempfile.TemporaryDirectory() as place:
-    for part in (pendulum, frames, four_bar, statics, shared):
+    for part in (pendulum, frames, four_bar, statics, shared, refusals):
         if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
             part(place)
 print(f'1..{count}')
