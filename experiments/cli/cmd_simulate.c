@@ -301,7 +301,8 @@ static const perp_flag simulate_flags[] = {
   { "rounds", 0, "N", "Number of timed runs without metrics (default: 1)." },
   { "series", 0, "FILE", "Write the time series as CSV to FILE; - is standard output." },
   { "forces", 0, NULL,
-    "Record reaction forces and torques of joints, forces of drives and contacts: columns of the "
+    "Record reaction forces and torques of joints, forces of motors, servos, limits and contacts: "
+    "columns of the "
     "series, and a table of their largest, root mean square and last values." },
   { "json", 0, NULL,
     "Print the result as JSON. Figures that the run does not have are absent; infinite ones are "

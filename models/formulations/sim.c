@@ -407,6 +407,7 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
                              : sim->redundancy != NULL ? sim_step_ranked(ctx, sim, t_max, info)
                                                        : sim->form->step(ctx, sim->ws, t_max, info);
   if (status != PERP_OK) return status;
+  info->forces_time = perp_sim_forces_time(sim);
   double t;
   const double *q, *v;
   sim->form->state(sim->ws, &t, &q, &v);

@@ -10,14 +10,6 @@
 extern "C" {
 #endif
 
-/* Which time the forces of a step belong to; docs/explanation/mechanisms.md has the table. */
-typedef enum perp_forces_time {
-  PERP_FORCES_MEAN,        /* impulses / h: the mean of the step, with J at its start */
-  PERP_FORCES_MEAN_MIDDLE, /* the same, with J in the middle of the step */
-  PERP_FORCES_AT_START,    /* forces at the state where the step starts */
-  PERP_FORCES_AT_STATE /* of the accelerations at the state itself: joint coordinates, which have
-                          no multipliers */
-} perp_forces_time;
 /* Of the steps of a simulation.  Joint coordinates with contacts, limits or motors have means. */
 perp_forces_time perp_sim_forces_time(const perp_sim *sim);
 /* Are the joints exact by their coordinates, without multipliers? */

@@ -19,6 +19,15 @@ typedef struct perp_parts {
 } perp_parts;
 
 /* What a formulation reports about the last step besides the state. */
+/* Which time the forces of a step belong to; docs/explanation/mechanisms.md has the table. */
+typedef enum perp_forces_time {
+  PERP_FORCES_MEAN,        /* impulses / h: the mean of the step, with J at its start */
+  PERP_FORCES_MEAN_MIDDLE, /* the same, with J in the middle of the step */
+  PERP_FORCES_AT_START,    /* forces at the state where the step starts */
+  PERP_FORCES_AT_STATE /* of the accelerations at the state itself: joint coordinates, which have
+                          no multipliers */
+} perp_forces_time;
+
 typedef struct perp_step_info {
   perp_reason reason;   /* < 0: the step failed; the state is the last good one */
   double drift_pos_pre; /* |C|_inf before the post-step, m or rad, that after when there is no
@@ -51,7 +60,8 @@ typedef struct perp_step_info {
   const struct perp_release *release;
   const bool *released;
   const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
-  int n_critical;    /* contacts at rest that no accelerations and forces satisfy, see critical.c */
+  perp_forces_time forces_time; /* of lambda, drive and impulse; perp_sim_step says so */
+  int n_critical; /* contacts at rest that no accelerations and forces satisfy, see critical.c */
 } perp_step_info;
 
 /* Redundant constraints since the last restart: rows of J that depend on others at the scale of the

@@ -3,6 +3,7 @@
 """Forces of joints, drives and contacts over time, `perp simulate --forces`, against mechanics written
 here: free-body diagrams of each link, minimal coordinates, statics, balance of momentum."""
 import csv
+import json
 import math
 import os
 import subprocess
@@ -379,13 +380,42 @@ joints:
         close([row.get('low.fz', math.nan)], [5 * G], 1e-6, f'door on two hinges, {options}: the least norm shares the weight')
 
 
+SPIN = '''schema: perp-scene/1
+scene: {{ summary: a spinning rod, dim: 2, t_end: 1 s, h: 1 ms, gravity: 0 }}
+bodies:
+  - {{ name: rod, mass: 2 kg, inertia: 0.04, x: [0.5, 0], v: [0, 1.5], w: 3 }}
+joints:
+  - {{ name: pin, kind: hinge, a: world, b: rod, at: [0, 0] }}
+gauges:
+  - {{ kind: reaction, joint: pin, exact: {exact}, let_t: {{ phi: 3 * t / 1 s }}, scale: 9 }}
+'''
+
+
+def gauges(folder):
+    """m l w^2 towards the pin, which turns: an expression of t"""
+    path = os.path.join(folder, 'spin.yaml')
+    for exact, good in (('[-9 * cos(phi), -9 * sin(phi)]', True), ('[9 * cos(phi), 9 * sin(phi)]', False),
+                        ('[-9 * cos(phi), 9 * sin(phi)]', False)):
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write(SPIN.format(exact=exact))
+        for options, allowed in (('--formulation acceleration --ode rk4', 1e-9), ('--formulation velocity', 5e-3),
+                                 ('--formulation velocity-midpoint', 1e-4), ('--formulation generalized-alpha', 1e-4)):
+            r = subprocess.run([PERP, 'simulate', path, '--json', *options.split()], capture_output=True, text=True)
+            off = json.loads(r.stdout)['metrics'].get('force.rel.err', math.nan) if r.stdout else math.nan
+            check(off < allowed if good else off > 1, f'gauge of a force over time, exact = {exact}, {options}', (off, r.stderr[-300:]))
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(SPIN.format(exact='[1, 2, 3]'))
+    status, text = command('check', path)
+    check(status == 3 and '2 components' in text, 'gauge of a force: a wrong number of components', (status, text[-300:]))
+
+
 def command(*words):
     r = subprocess.run([PERP, *words], capture_output=True, text=True)
     return r.returncode, r.stdout + r.stderr
 
 
 def refusals(folder):
-    status, text = command('simulate', 'lorenz', '--forces', '--t-end', '0.1s')
+    status, text = command('simulate', 'oscillator', '--forces', '--t-end', '0.1s')
     check(status == 2 and 'no bodies' in text, 'a scene without bodies: refused', (status, text[-200:]))
     status, text = command('simulate', 'mass-ratio', '--formulation', 'groups', '--forces', '--t-end', '0.01s')
     check(status == 2 and 'groups' in text, 'simulation groups: refused', (status, text[-200:]))
@@ -413,7 +443,7 @@ def refusals(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for part in (pendulum, frames, four_bar, statics, shared, refusals):
+    for part in (pendulum, frames, four_bar, statics, shared, gauges, refusals):
         if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
             part(place)
 print(f'1..{count}')
