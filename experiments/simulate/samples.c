@@ -136,6 +136,10 @@ static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double 
                                     .q = q,
                                     .v = v,
                                     .info = info,
+                                    .reaction = r->log != NULL && r->log->step->joints_known &&
+                                                        r->log->samples > 0
+                                                    ? r->log->step->joint
+                                                    : NULL,
                                     .energy = measure != NULL ? measure->now.energy : (double)NAN,
                                     .drift = measure != NULL ? measure->now.drift_pos : (double)NAN,
                                     .ref = ref,

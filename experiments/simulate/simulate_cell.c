@@ -427,7 +427,8 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, r->log, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, r->scene.model,
-                                request->film ? PERP_REPLAY_FILM : PERP_REPLAY_SMALL, &r->replay));
+                                request->film ? PERP_REPLAY_FILM : PERP_REPLAY_SMALL,
+                                request->film && r->log != NULL, &r->replay));
   r->wall0 = perp_clock_wall();
   r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r));
