@@ -56,6 +56,24 @@ static void run_keep(const perp_result *so_far, void *user)
 
 /* ---- for people ---- */
 
+static void print_forces(const perp_result *result)
+{
+  char most[32], mean[32], last[32];
+  if (result->n_forces == 0) return;
+  perp_table table;
+  perp_table_init(&table, "lrrrl");
+  perp_table_row(&table, (const char *const[]){ "force", "largest", "rms", "last", "unit" });
+  for (int i = 0; i < result->n_forces; i++) {
+    const perp_force_total *force = &result->forces[i];
+    perp_table_row(&table, (const char *const[]){ force->name, perp_brief(force->max, most),
+                                                  perp_brief(force->rms, mean),
+                                                  perp_brief(force->final, last), force->unit });
+  }
+  putchar('\n');
+  perp_table_print(&table, stdout);
+  perp_table_free(&table);
+}
+
 static void print_result(const perp_ctx *ctx, const perp_result *result)
 {
   char h[40], t_end[40], buf[32], number[32];
@@ -109,6 +127,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *result)
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);
+  print_forces(result);
   if (perp_result_metric(result, "lambda.compared") == 1)
     perp_wrap_after(
         stdout, "\nlambda   ", 9,
@@ -223,6 +242,8 @@ static int run_apart(perp_ctx *ctx, perp_request *request, double timeout, const
     result.q = state;
     result.v = state + result.nq;
     result.groups = NULL;
+    result.forces = NULL;
+    result.n_forces = 0;
     result.series = (perp_series){ 0 };
     result.cut = guard.cut;
     snprintf(result.message, sizeof result.message, "%s", guard.cause);
@@ -258,6 +279,7 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
     return perp_usage_error(
         args, "--json and --series - cannot both use standard output; write the series to a file");
   request.want_series = series != NULL;
+  request.forces = perp_option_given(args, "forces");
   perp_watching watching = { 0 };
   if (perp_option_given(args, "view")) {
     status = perp_watch_begin(ctx, args, request.scene,
@@ -278,6 +300,10 @@ static const perp_flag simulate_flags[] = {
     "Time between comparisons with the reference solution, and between rows of the series." },
   { "rounds", 0, "N", "Number of timed runs without metrics (default: 1)." },
   { "series", 0, "FILE", "Write the time series as CSV to FILE; - is standard output." },
+  { "forces", 0, NULL,
+    "Record reaction forces and torques of joints, forces of motors, servos, limits and contacts: "
+    "columns of the "
+    "series, and a table of their largest, root mean square and last values." },
   { "json", 0, NULL,
     "Print the result as JSON. Figures that the run does not have are absent; infinite ones are "
     "the "
@@ -300,7 +326,8 @@ const perp_command perp_simulate_command = {
               "but some problems were not solved (unsolved). 10: diverged, stopped at --timeout, "
               "or interrupted. 5: out of memory, or a plug-in or library crashed. In all cases the "
               "result up to the reached time is printed.",
-  .cli.example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s --view",
+  .cli.example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s --view\n"
+                 "perp simulate four-bar --series forces.csv --forces",
   .cli.flags = simulate_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,

@@ -36,15 +36,16 @@ enum gauge_kind {
   GAUGE_PLACES,
   GAUGE_TABLE,
   GAUGE_EVENTS,
-  GAUGE_PATH
+  GAUGE_PATH,
+  GAUGE_REACTION
 };
-static const char *const gauge_kinds[] = { "rest",     "stands", "force",  "acceleration",
-                                           "velocity", "period", "places", "table",
-                                           "events",   "path",   NULL };
+static const char *const gauge_kinds[] = { "rest",     "stands", "force",    "acceleration",
+                                           "velocity", "period", "places",   "table",
+                                           "events",   "path",   "reaction", NULL };
 
 struct gauge {
   enum gauge_kind kind;
-  int body, first, last;
+  int body, joint, first, last;
   double from, to, radius, limit, scale, time, slack, period, exact[6], weight[6];
   bool stands;
   const char *coordinate, *metric;
@@ -64,6 +65,7 @@ static const perp_key gauge_keys[] = { PERP_KEY_ONE_OF(struct gauge, kind, "kind
                                        PERP_KEY_OF(struct gauge, stands, "stands", PERP_KEY_BOOL),
                                        PERP_KEY_OF(struct gauge, coordinate, "of", PERP_KEY_TEXT),
                                        PERP_KEY_OF(struct gauge, metric, "metric", PERP_KEY_TEXT),
+                                       PERP_KEY_OF(struct gauge, joint, "joint", PERP_KEY_JOINT),
                                        PERP_KEY_SPECIAL("exact"),
                                        PERP_KEY_SPECIAL("weight"),
                                        PERP_KEY_SPECIAL("forces"),
@@ -88,6 +90,7 @@ static const char *const gauge_wants[] = {
   "metric file",
   "?file ?slack",
   "body x ?let_t",
+  "joint exact scale ?from ?let_t",
 };
 
 /* The name of a metric that gauges fill, as it is in the table of metrics; NULL after an error. */
@@ -248,7 +251,7 @@ static bool claims_numbers(perp_scene_reader *reader, const perp_node *entry, st
 {
   const perp_node *exact = perp_tree_get(entry, "exact"), *weight = perp_tree_get(entry, "weight");
   for (int i = 0; i < 6; i++) g->weight[i] = 1;
-  if (exact != NULL &&
+  if (exact != NULL && g->kind != GAUGE_REACTION && /* which depends on t */
       (g->kind == GAUGE_ACCELERATION ? !claims_vector(reader, exact, "m/s^2", g->exact)
                                      : !claims_rates(reader, exact, -1, g->exact)))
     return false;
@@ -333,6 +336,9 @@ static perp_status claims_make(perp_scene_reader *reader, const perp_node *entry
     return perp_gauge_event_columns(ctx, scene, path, events.n, events.event, g->slack);
   case GAUGE_PATH:
     perp_scene_add_path(reader, entry);
+    break;
+  case GAUGE_REACTION:
+    perp_scene_add_reaction(reader, entry, g->joint, g->scale, g->from);
     break;
   }
   return PERP_OK;

@@ -442,3 +442,64 @@ void perp_scene_add_path(perp_scene_reader *reader, const perp_node *entry)
   reader->scene->user = m;
   reader->scene->destroy = path_free;
 }
+
+/* ---- the force of a joint ---- */
+
+static void reaction_exact(const void *user, double t, double exact[3])
+{
+  const struct motion *m = *(const struct motion *const *)user;
+  struct mover *one = &m->mover[0];
+  perp_ctx quiet = m->ctx;
+  const bool good = motion_at(m, one, t, &quiet);
+  for (int i = 0; i < 3; i++) exact[i] = 0;
+  for (int i = 0; i < m->dim; i++)
+    if (!good || !motion_number(m, one, one->of[i], &quiet, &exact[i])) exact[i] = (double)NAN;
+}
+
+static bool reaction_read(perp_scene_reader *reader, const perp_node *entry, struct motion *m)
+{
+  const perp_node *exact = perp_tree_get(entry, "exact");
+  struct mover one = { 0 };
+  const int known = reader->values.n;
+  if (exact == NULL || exact->type != PERP_NODE_LIST || exact->n != m->dim) {
+    PERP_SCENE_WRONG(reader, exact != NULL ? exact : entry,
+                     "exact must be the %d components of the force, which may depend on t", m->dim);
+    return false;
+  }
+  if (!perp_values_add(&reader->values, entry, "t", "s", (perp_value){ PERP_VALUE_NUMBER, 0, NULL },
+                       NULL))
+    return false;
+  perp_values values = reader->values;
+  values.pool = &m->pool;
+  values.kept = NULL;
+  values.n_kept = values.n_slots = 0;
+  one.t = known;
+  bool good = motion_later(reader, &values, perp_tree_get(entry, "let_t"), &one);
+  one.value = perp_pool_alloc(&m->pool, (size_t)values.n, sizeof *one.value);
+  memcpy(one.value, values.value, (size_t)values.n * sizeof *one.value);
+  for (int i = 0; i < m->dim && good; i++) {
+    one.of[i] = perp_values_expression(&values, exact->item[i], "N");
+    good = one.of[i] != NULL;
+  }
+  perp_values_drop(&reader->values, known);
+  if (!good) return false;
+  m->mover = perp_pool_grown(&m->pool, m->mover, m->n, sizeof *m->mover);
+  m->mover[m->n++] = one;
+  return true;
+}
+
+void perp_scene_add_reaction(perp_scene_reader *reader, const perp_node *entry, int joint,
+                             double scale, double from)
+{
+  struct motion *m = motion_create(reader);
+  if (!reaction_read(reader, entry, m)) {
+    motion_destroy(m);
+    return;
+  }
+  if (perp_gauge_reaction(reader->ctx, reader->scene, joint, reaction_exact, &m, sizeof m, scale,
+                          from) != PERP_OK)
+    perp_scene_refused(reader, entry);
+  m->next = reader->scene->user;
+  reader->scene->user = m;
+  reader->scene->destroy = path_free;
+}

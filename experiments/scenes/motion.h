@@ -11,5 +11,8 @@ bool perp_scene_add_motion(perp_scene_reader *reader, const perp_node *truth, co
                            double uncertainty);
 /* The gauge path: where a body should be, as expressions over t. */
 void perp_scene_add_path(perp_scene_reader *reader, const perp_node *entry);
+/* A gauge of kind reaction: the force of a joint as expressions of t. */
+void perp_scene_add_reaction(perp_scene_reader *reader, const perp_node *entry, int joint,
+                             double scale, double from);
 
 #endif

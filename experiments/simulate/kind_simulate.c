@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Studies whose cells are simulations: one call of perp_simulate each. */
+#include "experiments/simulate/force_log.h"
 #include "experiments/simulate/series.h"
 #include "experiments/simulate/kind_simulate.h"
 
@@ -107,6 +108,16 @@ static const perp_metric *kind_simulate_metrics(const perp_ctx *ctx, perp_pool *
   }
   memcpy(list + n, parts_of_a_step, sizeof parts_of_a_step);
   return list;
+}
+
+static bool kind_simulate_named(const char *name, perp_metric *metric)
+{
+  if (!perp_force_metric_is(name, NULL)) return false;
+  *metric = (perp_metric){ .name = name,
+                           .unit = strncmp(name, "torque", 6) == 0 ? "Nm" : "N",
+                           .meaning = "Force or torque of a joint, a drive or the contacts of two "
+                                      "bodies: largest, root mean square or last value" };
+  return true;
 }
 
 /* ---- the study ---- */
@@ -382,6 +393,10 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   const perp_minder minder = { job_cut, job_keep, m };
   request.minder = &minder;
   request.want_series = job->series_path != NULL;
+  request.force_names = job->study->metrics.forces;
+  request.n_force_names = job->study->metrics.n_forces;
+  request.forces = request.n_force_names > 0 ||
+                   (request.want_series && job->study->metrics.with_forces);
   request.replay_path = job->replay_path;
   request.timing_rounds = job->timing ? 1 : 0;
   request.timing_detail = names_detail(job->study);
@@ -390,6 +405,11 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   out->pace = result.time.pace;
   if (status == PERP_OK) {
     fill_outcome(&result, out);
+    for (int i = 0; i < request.n_force_names && result.n_forces > 0; i++) {
+      bool found;
+      const char *name = request.force_names[i];
+      perp_outcome_add(out, name, perp_force_metric(result.forces, result.n_forces, name, &found));
+    }
     const double us[N_PARTS] = { result.time.collision_us, result.time.assembly_us,
                                  result.time.kkt_us, result.time.lcp_us, result.time.integrate_us };
     const bool broken_down = job->timing || request.timing_detail;
@@ -473,6 +493,7 @@ const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .params = params,
                                             .sections = sections,
                                             .metrics = kind_simulate_metrics,
+                                            .named = kind_simulate_named,
                                             .count = perp_metric_count,
                                             .read = kind_simulate_read_study,
                                             .canonical = kind_simulate_canonical,

@@ -29,7 +29,7 @@ typedef struct frame {
   int contacts;
   bool known;     /* has a reference */
   size_t floats;  /* of all that is behind state */
-  float *state;   /* [per_frame] pose, error, loads of joints; owned */
+  float *state;   /* [per_frame] pose, error, loads of joints, reactions; owned */
   float *ref;     /* [pose] behind it, where known */
   float *contact; /* [contacts * PER_CONTACT] behind that */
 } frame;
@@ -37,8 +37,8 @@ typedef struct frame {
 struct perp_replay {
   const perp_model *model;
   const limits *limit;
-  int pose, error, loads, per_frame; /* floats of a frame */
-  perp_load *load;                   /* [loads] */
+  int pose, error, loads, reactions, per_frame; /* floats of a frame */
+  perp_load *load;                              /* [loads] */
   int n;
   size_t floats;        /* of all frames */
   int64_t left_out;     /* contacts of frames, beyond the limit */
@@ -48,7 +48,7 @@ struct perp_replay {
 };
 
 perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_replay_size size,
-                               perp_replay **out)
+                               bool reactions, perp_replay **out)
 {
   *out = NULL;
   int bodies = perp_model_bodies(model);
@@ -65,7 +65,8 @@ perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_repl
     free(replay);
     return status;
   }
-  replay->per_frame = replay->pose + replay->error + replay->loads;
+  replay->reactions = reactions ? PER_CONTACT * perp_model_joints(model) : 0;
+  replay->per_frame = replay->pose + replay->error + replay->loads + replay->reactions;
   *out = replay;
   return PERP_OK;
 }
@@ -159,6 +160,13 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *replay, const perp_rep
     joint_error(replay->model, state->q, k, f->state + replay->pose + 3 * k);
   perp_loads_at(replay->model, replay->load, replay->loads, state->t, state->q, state->v, info,
                 f->state + replay->pose + replay->error);
+  for (int i = 0; i < replay->reactions; i++) {
+    const perp_reaction *reaction = state->reaction != NULL ? &state->reaction[i / PER_CONTACT]
+                                                            : NULL;
+    const int k = i % PER_CONTACT;
+    const double x = reaction == NULL ? 0 : k < 3 ? reaction->point[k] : reaction->force[k - 3];
+    f->state[replay->per_frame - replay->reactions + i] = isnan(x) ? 0 : (float)x;
+  }
   if (touching) {
     replay_contacts(f, info, perp_model_dim(replay->model));
     replay->left_out += info->n_contacts - f->contacts;
@@ -319,6 +327,11 @@ static void replay_frames(perp_json *json, const perp_replay *replay)
   for (size_t i = 0; i < n; i++)
     memcpy(v + i * loads, replay->frame[i].state + replay->pose + replay->error, loads * sizeof *v);
   perp_json_floats(json, "drive", v, n * loads);
+  const size_t reactions = (size_t)replay->reactions;
+  for (size_t i = 0; i < n; i++)
+    memcpy(v + i * reactions, replay->frame[i].state + replay->per_frame - reactions,
+           reactions * sizeof *v);
+  if (reactions > 0) perp_json_floats(json, "reaction", v, n * reactions);
   for (size_t i = 0; i < n; i++) v[i] = (float)replay->frame[i].contacts;
   perp_json_floats(json, "contacts", v, n);
   for (size_t i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #define PERP_REPLAY_H
 
 #include "models/models.h"
+#include "models/multibody/reaction.h"
 
 #define PERP_REPLAY_SCHEMA "perp-replay/2"
 enum { PERP_REPLAY_FRAMES = 600 }; /* of a film, at most */
@@ -20,17 +21,18 @@ typedef struct perp_replay perp_replay;
 /* One state. */
 typedef struct perp_replay_state {
   double t;
-  const double *q, *v;        /* v NULL: not known */
-  const perp_step_info *info; /* of the step that led there, NULL at the start */
-  double energy, drift;       /* J; |C| of the joints, m or rad */
-  const double *ref;          /* q of the truth at t; NULL: not known */
-  bool end;                   /* the last one: kept in any case */
+  const double *q, *v;           /* v NULL: not known */
+  const perp_step_info *info;    /* of the step that led there, NULL at the start */
+  const perp_reaction *reaction; /* [joints] of that step; NULL: not known */
+  double energy, drift;          /* J; |C| of the joints, m or rad */
+  const double *ref;             /* q of the truth at t; NULL: not known */
+  bool end;                      /* the last one: kept in any case */
 } perp_replay_state;
 
-/* For a finished model, which must outlive it.  *out is NULL with PERP_OK for scenes that have more
- * bodies than that. */
+/* For a finished model, which must outlive it.  reactions: with reaction forces of joints.  *out is
+ * NULL with PERP_OK for scenes that have more bodies than that. */
 perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_replay_size size,
-                               perp_replay **out);
+                               bool reactions, perp_replay **out);
 void perp_replay_destroy(perp_replay *replay); /* NULL is fine */
 /* One more state, t rising.  When there are too many, every other one is dropped, so that frames
  * stay even in time where states are; but the last one.  replay NULL is fine. */
@@ -53,7 +55,9 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *replay, const perp_rep
  * |C|; m, the deepest penetration of the step pose [frames, bodies, 7 or 3] error [frames, joints,
  * 3]: p_b - p_a in the world, of distance joints its part that should not be drive [frames,
  * drives]: Nm or N, of drives the force of the step that led to the frame, limits included, of
- * others the size at the frame; NaN: not known, as of drives at the start contacts [frames]: their
+ * others the size at the frame; NaN: not known, as of drives at the start reaction [frames, joints,
+ * 6], where reactions were asked for: place and force on body b, N, of the step that led to the
+ * frame, 0: not known; contacts [frames]: their
  * number; contact [sum of contacts, 6]: place and impulse on body b, N s, of the step that led to
  * the frame known [frames]: 1 where the truth is known; reference [sum of known, bodies, 7 or 3]:
  * its poses */

@@ -104,6 +104,7 @@ void perp_result_free(perp_result *result)
   free(result->q);
   free(result->v);
   free(result->groups);
+  free(result->forces);
   free(result->series.header);
   free(result->series.values);
   *result = (perp_result){ 0 };
@@ -338,6 +339,17 @@ void perp_result_json(const perp_result *result, FILE *out)
   for (int i = 0; i < result->n_metrics; i++)
     perp_json_real(&json, result->metrics[i].name, result->metrics[i].value);
   line_close(&json);
+  if (result->n_forces > 0) {
+    line_open(&json, "forces");
+    for (int i = 0; i < result->n_forces; i++) {
+      const perp_force_total *force = &result->forces[i];
+      perp_json_open(&json, force->name, '{');
+      perp_json_members(&json, "unit %s, max %g, rms %g, final %g", force->unit, force->max,
+                        force->rms, force->final);
+      perp_json_close(&json, '}');
+    }
+    line_close(&json);
+  }
   line_open(&json, "time");
   perp_json_members(&json,
                     "cpu_s %g, step_us %g, step_us.median %g, step_us.p99 %g, step_us.max %g, "

@@ -136,6 +136,10 @@ static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double 
                                     .q = q,
                                     .v = v,
                                     .info = info,
+                                    .reaction = r->log != NULL && r->log->step->joints_known &&
+                                                        r->log->samples > 0
+                                                    ? r->log->step->joint
+                                                    : NULL,
                                     .energy = measure != NULL ? measure->now.energy : (double)NAN,
                                     .drift = measure != NULL ? measure->now.drift_pos : (double)NAN,
                                     .ref = ref,
@@ -192,6 +196,11 @@ static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool
       perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->against.q_ref,
                                    r->against.v_ref, NULL);
     PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));
+    if (r->log != NULL) {
+      PERP_TRY(perp_force_log_between(ctx, r->log, t, r->q_at, r->v_at, r->lambda_at,
+                                      perp_cell_redundant(r)));
+      perp_series_forces(&r->result->series, r->result->series.rows - 1, r->log);
+    }
   }
   if (!replay) return PERP_OK;
   return samples_replay(ctx, r, t, r->q_at, r->v_at, r->between, known ? r->against.q_ref : NULL,
@@ -237,14 +246,14 @@ perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last,
   r->sampled = t_last;
   if (!r->adaptive) return PERP_OK;
   PERP_TRY(samples_film(ctx, r, t_last, t, info));
-  const bool samples = r->between != NULL;
+  const bool samples = r->between != NULL && (r->log == NULL || !perp_force_log_at_steps(r->log));
   for (double at = t_last;;) {
     const double sample = samples ? next_sample(r, at) : HUGE_VAL, row = next_row(r, at);
     at = fmin(sample, row);
     if (!(at < t) || perp_cell_same_time(at, t)) return PERP_OK;
     const bool is_row = isfinite(row) && perp_cell_same_time(at, row);
-    if (!perp_cell_dense(ctx, r, at, is_row && r->sim != NULL ? r->lambda_at : NULL))
-      return PERP_OK;
+    const bool multipliers = (is_row || r->log != NULL) && r->sim != NULL;
+    if (!perp_cell_dense(ctx, r, at, multipliers ? r->lambda_at : NULL)) return PERP_OK;
     const bool is_sample = isfinite(sample) && perp_cell_same_time(at, sample);
     PERP_TRY(samples_inner(ctx, r, at, is_row, is_sample, info));
     if (is_sample) r->sampled = at;
@@ -268,6 +277,23 @@ static bool samples_filmed(const run *r, int64_t count, double t, bool end)
   return count % samples_stride(r, r->film_every) == 0;
 }
 
+/* The forces of the row that was added last: of the step that ended there, or of the one to come,
+ * which reports those of its start. */
+static perp_status samples_forces(perp_ctx *ctx, run *r, double t, const double *q, const double *v,
+                                  int64_t count)
+{
+  perp_series *series = &r->result->series;
+  series->row = series->rows - 1;
+  series->waits = r->log->step->time == PERP_FORCES_AT_START;
+  if (series->waits) return PERP_OK;
+  if (r->log->step->time == PERP_FORCES_AT_STATE)
+    PERP_TRY(perp_force_log_between(ctx, r->log, t, q, v, NULL, -1));
+  else if (count == 0)
+    return PERP_OK;
+  perp_series_forces(series, series->row, r->log);
+  return PERP_OK;
+}
+
 perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, double t_last, double t,
                             const double *q, const double *v, bool end, const perp_step_info *info)
 {
@@ -284,8 +310,11 @@ perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, doub
   }
   if (grid || compare) PERP_TRY(samples_truth(ctx, r, t, &known));
   if (known) perp_measure_compare(ctx, r->measure, q, v, r->against.q_ref, r->against.v_ref);
-  if (row && r->request->want_series)
-    PERP_TRY(perp_series_row(ctx, &r->result->series, r->measure, q, v));
+  if (row && r->request->want_series) {
+    perp_series *series = &r->result->series;
+    PERP_TRY(perp_series_row(ctx, series, r->measure, q, v));
+    if (r->log != NULL) PERP_TRY(samples_forces(ctx, r, t, q, v, count));
+  }
   if (r->replay == NULL || !(r->request->film ? samples_filmed(r, count, t, end) : row))
     return PERP_OK;
   const double *ref = known ? r->against.q_ref : r->request->film ? samples_ghost(ctx, r, t) : NULL;

@@ -9,20 +9,31 @@
 
 enum { SERIES_FIXED = 9 };
 
-perp_status perp_series_create(perp_ctx *ctx, const perp_measure *measure, perp_series *series)
+perp_status perp_series_create(perp_ctx *ctx, const perp_measure *measure,
+                               const perp_force_log *log, perp_series *series)
 {
   static const char *const names[SERIES_FIXED] = { "t[s]",           "drift.pos", "drift.pos.pre",
                                                    "drift.pos.mean", "drift.vel", "energy[J]",
                                                    "err.q",          "err.v",     "err.tip[m]" };
-  series->columns = SERIES_FIXED + measure->nq + measure->nv;
+  series->forces = SERIES_FIXED + measure->nq + measure->nv;
+  series->columns = series->forces + (log != NULL ? log->columns : 0);
   series->header = calloc((size_t)series->columns, sizeof *series->header);
   if (series->header == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
-  for (int i = 0; i < SERIES_FIXED; i++) snprintf(series->header[i], PERP_NAME_MAX, "%s", names[i]);
+  for (int i = 0; i < SERIES_FIXED; i++)
+    snprintf(series->header[i], PERP_HEADER_MAX, "%s", names[i]);
   for (int i = 0; i < measure->nq; i++)
-    snprintf(series->header[SERIES_FIXED + i], PERP_NAME_MAX, "q%d", i);
+    snprintf(series->header[SERIES_FIXED + i], PERP_HEADER_MAX, "q%d", i);
   for (int i = 0; i < measure->nv; i++)
-    snprintf(series->header[SERIES_FIXED + measure->nq + i], PERP_NAME_MAX, "v%d", i);
+    snprintf(series->header[SERIES_FIXED + measure->nq + i], PERP_HEADER_MAX, "v%d", i);
+  for (int i = series->forces; i < series->columns; i++)
+    memcpy(series->header[i], log->header[i - series->forces], PERP_HEADER_MAX);
   return PERP_OK;
+}
+
+void perp_series_forces(perp_series *series, int row, const perp_force_log *log)
+{
+  double *to = series->values + (size_t)row * (size_t)series->columns + series->forces;
+  memcpy(to, log->row, (size_t)log->columns * sizeof *to);
 }
 
 perp_status perp_series_row(perp_ctx *ctx, perp_series *series, const perp_measure *measure,
@@ -46,6 +57,7 @@ perp_status perp_series_row(perp_ctx *ctx, perp_series *series, const perp_measu
   memcpy(row + SERIES_FIXED, q, (size_t)measure->nq * sizeof *row);
   if (measure->nv > 0)
     memcpy(row + SERIES_FIXED + measure->nq, v, (size_t)measure->nv * sizeof *row);
+  for (int i = series->forces; i < series->columns; i++) row[i] = (double)NAN;
   return PERP_OK;
 }
 
@@ -65,7 +77,11 @@ static bool *wanted_columns(const perp_series_file *file, const perp_series *ser
       bool group = strlen(field) == letters && letters < n &&
                    strspn(series->header[c] + letters, "0123456789") == n - letters &&
                    strncmp(field, series->header[c], letters) == 0;
-      wanted[c] = wanted[c] || whole || group;
+      /* "elbow" stands for all forces of that joint */
+      const size_t length = strlen(field);
+      const bool part = c >= series->forces && length < n && series->header[c][length] == '.' &&
+                        strncmp(field, series->header[c], length) == 0;
+      wanted[c] = wanted[c] || whole || group || part;
     }
   }
   return wanted;
@@ -100,7 +116,8 @@ void perp_series_add(perp_series_file *file, const perp_series *series)
     file->out = strcmp(file->path, "-") == 0 ? stdout : perp_growing_open(file->path);
     if (file->out != NULL) write_row(file->out, series, wanted, -1);
   }
-  for (; file->out != NULL && file->rows < series->rows; file->rows++)
+  const int ready = series->waits ? series->row : series->rows; /* forces come a step later */
+  for (; file->out != NULL && file->rows < ready; file->rows++)
     write_row(file->out, series, wanted, file->rows);
   file->failed = file->out == NULL || fflush(file->out) != 0 || ferror(file->out);
   free(wanted);

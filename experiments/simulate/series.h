@@ -4,10 +4,14 @@
 #define PERP_SERIES_H
 
 #include "experiments/metrics/metrics.h"
+#include "experiments/simulate/force_log.h"
 #include "experiments/simulate/simulate.h"
 
 /* The columns of a run. */
-perp_status perp_series_create(perp_ctx *ctx, const perp_measure *measure, perp_series *series);
+perp_status perp_series_create(perp_ctx *ctx, const perp_measure *measure,
+                               const perp_force_log *log, perp_series *series); /* log NULL: none */
+/* Forces of the row that is the last one, or of the row that waits for them. */
+void perp_series_forces(perp_series *series, int row, const perp_force_log *log);
 /* One more row: what was measured last, and the state. */
 perp_status perp_series_row(perp_ctx *ctx, perp_series *series, const perp_measure *measure,
                             const double *q, const double *v);

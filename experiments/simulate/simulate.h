@@ -49,6 +49,9 @@ typedef struct perp_request {
   double picture_at; /* s: a time of which a picture is made; 0 = none.  Not after the end of the
                         run */
   bool want_series;
+  bool forces; /* of joints, drives, contacts: columns and figures (force_log.h) */
+  const char *const *force_names; /* [n_force_names] metrics of forces that must exist */
+  int n_force_names;
   const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
   bool film; /* as a film: with frames of its own, evenly over the run; else with the samples */
   const perp_watch *watch;   /* NULL: nobody */
@@ -61,7 +64,7 @@ typedef struct perp_request {
   bool timing_detail;
 } perp_request;
 
-enum { PERP_METRICS_MAX = 128, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
+enum { PERP_METRICS_MAX = 128, PERP_NAME_MAX = 48, PERP_HEADER_MAX = 112, PERP_SPEC_MAX = 512 };
 
 typedef struct perp_metric_value {
   char name[PERP_NAME_MAX]; /* "drift.pos.max": perp list metrics */
@@ -70,10 +73,20 @@ typedef struct perp_metric_value {
 
 /* A table of samples: one column per field. */
 typedef struct perp_series {
-  int rows, columns, room;       /* room: for so many rows */
-  char (*header)[PERP_NAME_MAX]; /* [columns] "t[s]", "drift.pos[m]", "q0", ... */
-  double *values;                /* [rows * columns] row-major */
+  int rows, columns, room;         /* room: for so many rows */
+  char (*header)[PERP_HEADER_MAX]; /* [columns] "t[s]", "drift.pos[m]", "q0", ... */
+  int forces;                      /* the first column of forces; = columns: none */
+  bool waits;                      /* the forces of the last row at a step are not there yet, */
+  int row;                         /* which is this one */
+  double *values;                  /* [rows * columns] row-major */
 } perp_series;
+
+/* Of a force or torque over a run: largest size, root mean square over the time, at the end. */
+typedef struct perp_force_total {
+  char name[PERP_HEADER_MAX]; /* "force.joint.elbow" */
+  char unit[4];               /* N, Nm */
+  double max, rms, final;     /* NaN: not known */
+} perp_force_total;
 
 typedef struct perp_result {
   perp_status status;   /* did the call work */
@@ -116,6 +129,8 @@ typedef struct perp_result {
   double t, energy;                 /* final state */
   int nq, nv;
   double *q, *v; /* owned */
+  int n_forces;
+  perp_force_total *forces; /* [n_forces] where they were asked for; owned */
   perp_series series;
 } perp_result;
 

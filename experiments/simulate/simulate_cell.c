@@ -181,6 +181,47 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
   }
 }
 
+/* The forces of a step: of the row that waits for those of its start, else of the next row. */
+static perp_status simulate_forces(perp_ctx *ctx, run *r, const perp_step_span *span)
+{
+  perp_series *series = &r->result->series;
+  PERP_TRY(perp_force_log_step(ctx, r->log, span, perp_cell_redundant(r)));
+  if (series->waits) perp_series_forces(series, series->row, r->log);
+  series->waits = false;
+  return PERP_OK;
+}
+
+/* Forces at the end of a run that are those of the start of a step: one more step tells them, after
+ * all else of the run has been read. */
+static perp_status simulate_last_forces(perp_ctx *ctx, run *r)
+{
+  perp_result *result = r->result;
+  perp_step_info info = { 0 };
+  double t;
+  const double *q, *v;
+  if (r->log == NULL) return PERP_OK;
+  if (r->log->step->time == PERP_FORCES_AT_START && result->reason == PERP_EXACT &&
+      result->cut == PERP_CUT_NONE && perp_cell_step(ctx, r, result->t + r->h, &info) == PERP_OK &&
+      info.reason >= 0) {
+    perp_cell_state(r, &t, &q, &v);
+    PERP_TRY(simulate_forces(ctx, r,
+                             &(perp_step_span){ .t0 = result->t,
+                                                .t1 = t,
+                                                .q0 = result->q,
+                                                .v0 = result->v,
+                                                .q1 = q,
+                                                .v1 = v,
+                                                .info = &info }));
+  }
+  result->series.waits = false;
+  perp_force_log_end(r->log);
+  result->forces = malloc(((size_t)r->log->n_total + 1) * sizeof *result->forces);
+  if (result->forces == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the forces");
+  result->n_forces = r->log->n_total;
+  memcpy(result->forces, r->log->total, (size_t)r->log->n_total * sizeof *result->forces);
+  return PERP_OK;
+}
+
 /* Pass 1: to t_end or to the end of the solver, with metrics.  Without timing rounds also the time
  * of each step. */
 static perp_status measure_run(perp_ctx *ctx, run *r)
@@ -205,6 +246,15 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
                r->bound);
       break;
     }
+    if (count > 0 && r->log != NULL)
+      PERP_TRY(simulate_forces(ctx, r,
+                               &(perp_step_span){ .t0 = r->measure->before.t,
+                                                  .t1 = t,
+                                                  .q0 = r->measure->before.q,
+                                                  .v0 = r->measure->before.v,
+                                                  .q1 = q,
+                                                  .v1 = v,
+                                                  .info = last }));
     if (count > 0) PERP_TRY(perp_samples_between(ctx, r, t_last, t, last));
     perp_measure_state(r->measure, t, q, v, last);
     const bool end = t >= r->t_end || perp_cell_same_time(t, r->t_end);
@@ -364,11 +414,21 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   simulate_note(r);
   if (r->sim != NULL) perp_sim_resolved(r->sim, result->resolved, sizeof result->resolved);
   result->reason = PERP_EXACT;
+  if (request->forces) {
+    if (r->sim == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "forces have no effect: scene %s has no bodies. Leave them out",
+                       request->scene);
+    PERP_TRY(
+        perp_force_log_create(ctx, r->scene.model, r->sim, r->measure->scratch.collision, &r->log));
+    PERP_TRY(perp_force_log_check(ctx, r->log, request->force_names, request->n_force_names));
+  }
   if (request->setup_only) return PERP_OK;
-  if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, &result->series));
+  if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, r->log, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, r->scene.model,
-                                request->film ? PERP_REPLAY_FILM : PERP_REPLAY_SMALL, &r->replay));
+                                request->film ? PERP_REPLAY_FILM : PERP_REPLAY_SMALL,
+                                request->film && r->log != NULL, &r->replay));
   r->wall0 = perp_clock_wall();
   r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r));
@@ -376,6 +436,8 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   if (request->timing_rounds > 0) result->time.cpu_s = perp_clock_thread() - r->cpu0; /* for now */
   PERP_TRY(final_state(ctx, r));
   perp_warn_constraints(ctx, r);
+  PERP_TRY(simulate_last_forces(ctx, r));
+  if (r->log != NULL) perp_warn_forces(r);
   PERP_TRY(perp_cell_clock(ctx, r));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->run.cpu_s = result->time.cpu_s;
@@ -400,6 +462,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_equivalent_destroy(r.equivalent);
   perp_measure_destroy(r.measure);
   perp_replay_destroy(r.replay);
+  perp_force_log_destroy(r.log);
   perp_scene_destroy(&r.scene);
   perp_parts_free(&r.parts);
   perp_samples_destroy(&r);

@@ -126,6 +126,12 @@ void perp_cell_counters(const perp_cell_run *run, perp_ode_counters *ode, perp_s
     *ode = *perp_ode_count(run->ode);
 }
 
+int perp_cell_redundant(const perp_cell_run *run)
+{
+  const perp_redundant *redundant = run->sim != NULL ? perp_sim_redundant(run->sim) : NULL;
+  return redundant != NULL ? redundant->rows : -1;
+}
+
 bool perp_cell_same_time(double a, double b)
 {
   return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));

@@ -6,6 +6,7 @@
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/simulate/clock_reference.h"
+#include "experiments/simulate/force_log.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
 #include "models/formulations/equivalent.h"
@@ -27,6 +28,7 @@ typedef struct perp_cell_run {
   perp_ode *ode; /* plain ODE problems */
   perp_measure *measure;
   perp_replay *replay;
+  perp_force_log *log;                /* NULL: forces are not asked for */
   struct {                            /* what the run is compared with */
     const perp_truth *truth, *second; /* second: another one, to see how far both can be trusted */
     bool any_time, parted;            /* parted: they no longer know the trajectory */
@@ -68,6 +70,8 @@ void perp_cell_state(const perp_cell_run *run, double *t, const double **q, cons
  * (NULL: not wanted); false: there is none. */
 bool perp_cell_dense(perp_ctx *ctx, perp_cell_run *run, double t, double *lambda);
 void perp_cell_counters(const perp_cell_run *run, perp_ode_counters *ode, perp_stats *kkt);
+/* Rows of joints that depend on others in the last step; -1: not known. */
+int perp_cell_redundant(const perp_cell_run *run);
 bool perp_cell_same_time(double a, double b);
 /* Must the run end here?  Nothing is asked of a run that nobody minds. */
 perp_cut perp_cell_cut(const perp_cell_run *run);

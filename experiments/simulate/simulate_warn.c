@@ -156,3 +156,18 @@ void perp_simulate_warn(const perp_cell_run *run, perp_result *result)
   }
   if (!warn_expected(run)) warn_losses(run, result);
 }
+
+void perp_warn_forces(const perp_cell_run *run)
+{
+  const perp_force_log *log = run->log;
+  perp_warnings *warnings = &run->result->warnings;
+  if (log->samples > 0 && !log->ever_known)
+    perp_warn(warnings,
+              "This formulation reports no forces of joints: their columns are empty. Use "
+              "--formulation velocity or --formulation acceleration.");
+  else if (log->ever_shared)
+    perp_warn(
+        warnings,
+        "Redundant constraints share some reaction forces: where the column unique is 0, the "
+        "force of the joint is that of the least norm and not the only one with this motion.");
+}

@@ -15,4 +15,7 @@ void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *run);
  * not reach its end. */
 void perp_simulate_warn(const perp_cell_run *run, perp_result *result);
 
+/* Of forces that were asked for: not known, or not the only ones with this motion. */
+void perp_warn_forces(const perp_cell_run *run);
+
 #endif

@@ -119,6 +119,9 @@ typedef struct perp_cell_kind {
   const char *const *sections; /* further top-level keys of the study file; NULL: none */
   /* What can be measured: an array in pool, ended by a NULL name. */
   const perp_metric *(*metrics)(const perp_ctx *ctx, perp_pool *pool);
+  /* Metrics beside these, of names that depend on the scene: is this one, and with which unit?
+   * NULL: there are none. */
+  bool (*named)(const char *name, perp_metric *metric);
   /* The metric that counts the comparisons of which the named one is the largest, or NULL.  NULL:
    * there are none. */
   const char *(*count)(const char *metric);

@@ -238,6 +238,9 @@ typedef struct perp_study {
     bool series;
     int n_fields;
     const char **fields;
+    bool with_forces; /* the series have columns of forces, */
+    int n_forces;
+    const char **forces; /* [n_forces] those of record and primary that are figures of a force */
   } metrics;
   struct {
     int n_plots, n_tables;

@@ -124,10 +124,40 @@ static void require_params(perp_study_reader *reader, const perp_node *root)
   }
 }
 
+/* One more metric, which the kind knows by its name alone. */
+static void add_named_text(perp_study *study, const perp_node *node)
+{
+  perp_metric metric;
+  if (node == NULL || node->type != PERP_NODE_SCALAR || !study->kind->named(node->text, &metric) ||
+      strlen(node->text) >= PERP_OUTCOME_NAME)
+    return;
+  for (int i = 0; i < study->n_metrics; i++)
+    if (strcmp(study->metric[i].name, node->text) == 0) return;
+  perp_metric *list = perp_pool_alloc(&study->pool, (size_t)study->n_metrics + 2, sizeof *list);
+  memcpy(list, study->metric, (size_t)study->n_metrics * sizeof *list);
+  list[study->n_metrics++] = metric;
+  study->metric = list;
+  study->metrics.forces = perp_pool_grown(&study->pool, study->metrics.forces,
+                                          study->metrics.n_forces, sizeof *study->metrics.forces);
+  study->metrics.forces[study->metrics.n_forces++] = metric.name;
+}
+
+static void add_named(perp_study *study)
+{
+  const perp_node *metrics = perp_tree_get(study->root, "metrics");
+  if (study->kind->named == NULL || metrics == NULL || metrics->type != PERP_NODE_MAP) return;
+  const perp_node *record = perp_tree_get(metrics, "record");
+  add_named_text(study, perp_tree_get(metrics, "primary"));
+  add_named_text(study, record);
+  for (int i = 0; record != NULL && record->type == PERP_NODE_LIST && i < record->n; i++)
+    add_named_text(study, record->item[i]);
+}
+
 static void make_columns(const perp_ctx *ctx, perp_study *study)
 {
   study->metric = study->kind->metrics(ctx, &study->pool);
   while (study->metric[study->n_metrics].name != NULL) study->n_metrics++;
+  add_named(study);
   study->columns = perp_pool_alloc(&study->pool, (size_t)(study->n_params + 1 + study->n_metrics),
                                    sizeof *study->columns);
   for (int p = 0; p < study->n_params; p++) {
@@ -274,7 +304,7 @@ static void read_limits(perp_study_reader *reader, const perp_node *root)
 static void study_read_metrics(perp_study_reader *reader, const perp_node *root)
 {
   static const char *const keys[] = { "primary", "record", "series", NULL };
-  static const char *const series_keys[] = { "every", "fields", NULL };
+  static const char *const series_keys[] = { "every", "fields", "forces", NULL };
   perp_study *study = reader->s;
   const perp_node *node = perp_study_section(reader, root, "metrics", keys);
   study->metrics.record = perp_study_texts(reader, node, "record", &study->metrics.n_record);
@@ -288,6 +318,10 @@ static void study_read_metrics(perp_study_reader *reader, const perp_node *root)
                                                          : study->metric[0].name;
   const perp_node *series = perp_study_section(reader, node, "series", series_keys);
   study->metrics.series = series != NULL;
+  const char *forces = perp_study_text(reader, series, "forces", "false");
+  study->metrics.with_forces = strcmp(forces, "true") == 0;
+  if (!study->metrics.with_forces && strcmp(forces, "false") != 0)
+    PERP_WRONG(reader->diag, perp_tree_get(series, "forces"), "forces must be true or false");
   study->metrics.every = perp_study_number(reader, series, "every", "s", 0, HUGE_VAL, 0);
   study->metrics.fields = perp_study_texts(reader, series, "fields", &study->metrics.n_fields);
 }

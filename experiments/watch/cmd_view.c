@@ -105,6 +105,7 @@ static int cmd_view(perp_ctx *ctx, const perp_args *args)
   if (code < 0 && against != NULL) code = perp_command_request(ctx, &other, &request[1]);
   if (code < 0) code = perp_watch_begin(ctx, args, request[0].q.scene, true, &w);
   for (int i = 0; i < runs && code < 0; i++) {
+    request[i].q.forces = perp_option_given(args, "forces");
     code = view_run(ctx, &request[i], &w, i);
     if (code == PERP_EXIT_OK) code = -1;
   }
@@ -122,6 +123,8 @@ static const perp_flag view_flags[] = { PERP_REQUEST_FLAGS,
                                         { "against", 0, "'NAME=VALUE ...'",
                                           "Add a second simulation that differs in these values: "
                                           "'stab=baumgarte h=2ms', 'scene=stack:boxes=9'." },
+                                        { "forces", 0, NULL,
+                                          "Show reaction forces of joints as arrows." },
                                         PERP_WATCH_FLAGS,
                                         { 0 } };
 

@@ -43,6 +43,9 @@ export function decode(r) {
     return sum;
   });
   decodeLoads(d, r);
+  // reaction forces of joints, drawn as contacts are: a place and an arrow each
+  const n = d.joints.length;
+  d.reaction = !r.reaction ? null : { ...d, contacts: new Array(d.frames).fill(n), first: Array.from({ length: d.frames }, (_, i) => i * n), contact: floats(r.reaction) };
   // frames with a reference, and how far the bodies are from it
   d.refs = [];
   for (let i = 0; i < d.frames; i++) if (d.known[i] > 0) d.refs.push(i);

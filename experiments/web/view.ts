@@ -101,6 +101,8 @@ class Show {
     this.actor = new Actor(stage.root, d, env);
     this.ghost = d.refs.length > 0 ? new Actor(stage.root, d, env, { ghost: true }) : null;
     this.contacts = d.contact.length > 0 ? new Contacts(stage.root, d, env) : null;
+    this.reactions = d.reaction ? new Contacts(stage.root, d.reaction, env, '#0072b2') : null;
+    this.reactionScale = d.reaction ? arrowScale([d.reaction], env) : null;
     this.loads = d.loads.length > 0 ? new Loads(stage.root, d, env, this.actor, this.loadScale) : null;
     this.paths = hasPaths(d) ? paths(stage.root, d) : null;
   }
@@ -117,6 +119,10 @@ class Show {
     if (this.contacts) {
       this.contacts.group.visible = o.contacts;
       this.contacts.set(t, this.scale.perNs, this.scale.longest);
+    }
+    if (this.reactions) {
+      this.reactions.group.visible = o.reactions;
+      this.reactions.set(t, this.reactionScale.perNs, this.reactionScale.longest);
     }
     if (this.loads) {
       this.loads.group.visible = o.drives;
@@ -150,7 +156,7 @@ export function view(data, root) {
   const sound = list.filter((_, k) => runs[k].status !== 'diverged'), env = stageSize(list, sound), scale = arrowScale(list, env), loads = loadScale(sound.length ? sound : list), driven = Object.keys(loads).length > 0;
   document.body.classList.add('viewing');
   document.body.classList.toggle('still', still);
-  const o = { contacts: true, drives: true, ghost: true, edges: true, paths: list.some(hasPaths), follow: wanders(env) && !list.some(hasPaths), loop: true };
+  const o = { contacts: true, reactions: true, drives: true, ghost: true, edges: true, paths: list.some(hasPaths), follow: wanders(env) && !list.some(hasPaths), loop: true };
   let t = 0, playing = false, speed = 1, shows = [], last = 0;
 
   const box = h('div', { class: 'view-stages' });
@@ -204,7 +210,7 @@ export function view(data, root) {
   const box_ = (key, text, when) => when && checkbox(text, o[key], (v) => { o[key] = v; if (key === 'follow') fit(); else show(t); });
   const boxes = {
     loop: box_('loop', 'loop', true), contacts: box_('contacts', 'contacts', list.some((d) => d.contact.length > 0)),
-    drives: box_('drives', 'joint forces', driven),
+    drives: box_('drives', 'joint forces', driven), reactions: box_('reactions', 'reaction forces', list.some((d) => d.reaction)),
     ghost: box_('ghost', 'reference', list.some((d) => d.refs.length > 0)), edges: box_('edges', 'edges', true),
     paths: box_('paths', 'paths', list.some(hasPaths)), follow: box_('follow', 'follow', true),
   };
@@ -214,8 +220,8 @@ export function view(data, root) {
     ...Object.values(boxes), h('button', { class: 'tool view-fit', type: 'button', title: 'f', onclick: () => fit() }, 'fit'));
   const left = list.reduce((s, d) => s + d.contacts_left_out, 0), truths = [...new Set(runs.filter((_, k) => list[k].refs.length > 0).map((r) => r.truth))];
   root.append(box, ...(key ? [key.element] : []), bar, controls, table, h('p', { class: 'note' },
-    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: contact impulses of the step on the second body; long arrows are shortened.' : '', key ? 'Balls: the largest force of motors, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
-      left > 0 ? `${left} contacts are left out because the page would be too large.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D joint forces, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
+    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: contact impulses of the step on the second body; long arrows are shortened.' : '', list.some((d) => d.reaction) ? 'Blue arrows: reaction forces of joints on their second body.' : '', key ? 'Balls: the largest force of motors, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
+      left > 0 ? `${left} contacts are left out because the page would be too large.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D joint forces, J reaction forces, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
 
   function state() {
     Object.assign(root.dataset, { time: String(t), playing: String(playing), speed: String(speed), frame: String(place(list[0], t)[0]), arrows: String(shows[0]?.contacts && o.contacts ? shows[0].contacts.shown : 0),
@@ -266,7 +272,7 @@ export function view(data, root) {
     if (e.key === ' ' && on.tagName === 'BUTTON') return;
     const to = (i) => { pause(); show(list[0].t[Math.min(list[0].frames - 1, Math.max(0, i))]); }, frame = place(list[0], t + 1e-12)[0];
     const keys = { ' ': () => (playing ? pause() : start()), ArrowRight: () => to(frame + 1), ArrowLeft: () => to(frame - (list[0].t[frame] < t ? 0 : 1)), Home: () => to(0), End: () => { pause(); show(end); },
-      f: fit, l: () => toggle('loop'), c: () => toggle('contacts'), d: () => toggle('drives'), r: () => toggle('ghost'), e: () => toggle('edges'), p: () => toggle('paths') };
+      f: fit, l: () => toggle('loop'), c: () => toggle('contacts'), d: () => toggle('drives'), j: () => toggle('reactions'), r: () => toggle('ghost'), e: () => toggle('edges'), p: () => toggle('paths') };
     const act = keys[e.key] ?? keys[e.key.toLowerCase()];
     if (!act) return;
     e.preventDefault();

@@ -23,6 +23,7 @@
 #include "models/stepping/formulation.h"
 #include "models/contact/step/switches.h"
 #include "models/engines/engine_sim.h"
+#include "models/formulations/step_forces.h"
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/kkt_default.h"
@@ -406,6 +407,7 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
                              : sim->redundancy != NULL ? sim_step_ranked(ctx, sim, t_max, info)
                                                        : sim->form->step(ctx, sim->ws, t_max, info);
   if (status != PERP_OK) return status;
+  info->forces_time = perp_sim_forces_time(sim);
   double t;
   const double *q, *v;
   sim->form->state(sim->ws, &t, &q, &v);
@@ -489,4 +491,24 @@ const perp_group_count *perp_sim_groups(const perp_sim *sim)
 void perp_sim_group(const perp_sim *sim, int i, perp_group_info *info)
 {
   sim->form->group(sim->ws, i, info);
+}
+
+bool perp_sim_joint_coordinates(const perp_sim *sim)
+{
+  return (sim->form->d.caps & PERP_FORM_CANONICAL) != 0;
+}
+
+perp_forces_time perp_sim_forces_time(const perp_sim *sim)
+{
+  const unsigned caps = sim->form->d.caps;
+  if (perp_sim_joint_coordinates(sim))
+    return perp_model_collides(sim->model) || perp_model_drives(sim->model) > 0
+               ? PERP_FORCES_MEAN
+               : PERP_FORCES_AT_STATE;
+  const bool bounds = sim->model->n_shapes > 0 || sim->model->n_drives > 0;
+  if (caps & PERP_FORM_FORCES_AT_START && caps & PERP_FORM_FORCES_MIDDLE)
+    return bounds ? PERP_FORCES_MEAN_MIDDLE : PERP_FORCES_AT_START;
+  return caps & PERP_FORM_FORCES_AT_START ? PERP_FORCES_AT_START
+         : caps & PERP_FORM_FORCES_MIDDLE ? PERP_FORCES_MEAN_MIDDLE
+                                          : PERP_FORCES_MEAN;
 }

@@ -94,6 +94,17 @@ static void joints_perpendicular(int d, const double *u, double *n1, double *n2)
   perp_cross(u, n1, n2);
 }
 
+void perp_joint_axes(int dim, const double *axis, double axes[9])
+{
+  double size = 0;
+  memset(axes, 0, 9 * sizeof *axes);
+  axes[0] = axes[4] = axes[8] = 1;
+  for (int i = 0; i < dim; i++) size = fmax(size, fabs(axis[i]));
+  if (!(size > 0)) return;
+  joints_normalized(dim, axis, axes);
+  joints_perpendicular(dim, axes, axes + 3, axes + 6);
+}
+
 static perp_row *add_row(perp_joint *joint, perp_joint_row_kind kind)
 {
   perp_row *row = &joint->scalars[joint->n_scalars++];

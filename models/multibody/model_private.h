@@ -358,6 +358,9 @@ void perp_curve_domain(const perp_curve *curve, double *lower, double *upper);
 /* How far s lies beyond the domain; < 0 inside. */
 double perp_curve_beyond(const perp_curve *curve, double s);
 
+/* Unit vectors e_k = axes + 3 k: `axis`, then the perpendiculars of the rows of joints, e_2 = e_0 x
+ * e_1; of an axis of length 0 those of the frame itself.  In the plane e_2 is z. */
+void perp_joint_axes(int dim, const double *axis, double axes[9]);
 /* Make the definition of a joint fit the initial coordinates of its bodies (NULL for the world).
  * keep_b: anchor_b must not move (the centre of a particle); keep_a likewise. */
 perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const perp_curve *curve,

@@ -70,6 +70,15 @@ perp_status perp_gauge_planar_velocity(perp_ctx *ctx, perp_scene *scene, double 
 typedef void perp_path_fn(const void *user, double t, double p[3]);
 perp_status perp_gauge_path(perp_ctx *ctx, perp_scene *scene, int body, perp_path_fn *path,
                             const void *user, size_t size);
+/* force.rel.err of a joint over time: the largest |F - exact(t)| / scale, F the reaction force on
+ * body b in world axes (reaction.h) and t the time that it belongs to: the start, the end or the
+ * middle of a step (perp_forces_time); of forces from t0 on.  exact: F(t) [3] in N.  user [size
+ * bytes] is copied.  Steps whose forces are
+ * unknown are left out; NaN where all are, as with reduced. */
+typedef void perp_reaction_fn(const void *user, double t, double exact[3]);
+perp_status perp_gauge_reaction(perp_ctx *ctx, perp_scene *scene, int joint,
+                                perp_reaction_fn *exact, const void *user, size_t size,
+                                double scale, double t0);
 /* event.err: the k-th event is seen at the first state for which happened(user, k, ...) holds,
  * which may look at the velocities before (NULL at first); events come in order.  The largest |t -
  * time_k|, infinity when one that is due (time_k <= end of the run - slack) was never seen.  times

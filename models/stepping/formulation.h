@@ -19,6 +19,15 @@ typedef struct perp_parts {
 } perp_parts;
 
 /* What a formulation reports about the last step besides the state. */
+/* Which time the forces of a step belong to; docs/explanation/mechanisms.md has the table. */
+typedef enum perp_forces_time {
+  PERP_FORCES_MEAN,        /* impulses / h: the mean of the step, with J at its start */
+  PERP_FORCES_MEAN_MIDDLE, /* the same, with J in the middle of the step */
+  PERP_FORCES_AT_START,    /* forces at the state where the step starts */
+  PERP_FORCES_AT_STATE /* of the accelerations at the state itself: joint coordinates, which have
+                          no multipliers */
+} perp_forces_time;
+
 typedef struct perp_step_info {
   perp_reason reason;   /* < 0: the step failed; the state is the last good one */
   double drift_pos_pre; /* |C|_inf before the post-step, m or rad, that after when there is no
@@ -51,7 +60,8 @@ typedef struct perp_step_info {
   const struct perp_release *release;
   const bool *released;
   const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
-  int n_critical;    /* contacts at rest that no accelerations and forces satisfy, see critical.c */
+  perp_forces_time forces_time; /* of lambda, drive and impulse; perp_sim_step says so */
+  int n_critical; /* contacts at rest that no accelerations and forces satisfy, see critical.c */
 } perp_step_info;
 
 /* Redundant constraints since the last restart: rows of J that depend on others at the scale of the
@@ -180,6 +190,11 @@ enum {
   PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
   PERP_FORM_DISABLED = 1 << 20,  /* serves bodies that are disabled for a time, and parts that stop;
                                     others refuse them */
+  /* Which time the multipliers, drives and contacts that it reports belong to (step_forces.h);
+   * neither: they are impulses over h, of the J at the start of the step; both: at the start for
+   * models without shapes and drives, else in the middle. */
+  PERP_FORM_FORCES_AT_START = 1 << 21, /* forces at the start of the step */
+  PERP_FORM_FORCES_MIDDLE = 1 << 22,   /* impulses over h, of the J in the middle of the step */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };

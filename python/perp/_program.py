@@ -62,6 +62,7 @@ class Simulation:
     t, q, v                   the last state, s, m, rad: arrays, or lists where there is no numpy
     series                    columns by name, arrays: t, drift.pos, err.tip, energy, q0, ...; units: of those that have one
     seconds                   CPU time of the run
+    forces                    with forces=True: by name, such as force.joint.elbow, a dict of unit, max, rms, final
     record                    all that perp says, as it says it
     """
     status: str
@@ -78,6 +79,7 @@ class Simulation:
     units: dict
     seconds: float
     record: dict
+    forces: dict = dataclasses.field(default_factory=dict)
 
     def __bool__(self):
         return self.status == 'ok'
@@ -100,6 +102,7 @@ def simulate(scene, *, plugins=(), **parts):
         perp.simulate("stack:boxes=20", lcp="dantzig", t_end=1.0)
 
     parts: formulation, ode, kkt, lcp, stab, contact by name; h, t_end, sample, timeout in seconds (or "1 ms");
+    forces=True: reaction forces of joints, forces of drives and contacts, as further columns of series and in forces;
     tol, perturb, equivalent, seed, rounds: the options of `perp simulate --help`.  plugins: files of solvers of one's own.
 
     Returns a Simulation, also of a run that failed; Error where perp refuses what is asked.
@@ -107,6 +110,8 @@ def simulate(scene, *, plugins=(), **parts):
     with tempfile.TemporaryDirectory(prefix='perp-') as folder:
         path = pathlib.Path(folder, 'series.csv')
         words = ['simulate', str(scene), '--json', '--series', str(path)]
+        if parts.pop('forces', False):
+            words.append('--forces')
         for key, v in parts.items():
             if v is not None:
                 seconds = 's' if key in TIMES and isinstance(v, (int, float)) else ''
@@ -129,7 +134,8 @@ def simulate(scene, *, plugins=(), **parts):
     return Simulation(status=r['status'], reason=r['reason'], message=r['message'], scene=r['scene'], parts=r['parts'],
                       truth=r['truth'], metrics={k: number(v) for k, v in r['metrics'].items()},
                       t=number(final.get('t', float('nan'))), q=array(final.get('q', [])), v=array(final.get('v', [])),
-                      series=series, units=units, seconds=number(r['time'].get('cpu_s')), record=r)
+                      series=series, units=units, seconds=number(r['time'].get('cpu_s')), record=r,
+                      forces={k: {n: x if n == 'unit' else number(x) for n, x in f.items()} for k, f in r.get('forces', {}).items()})
 
 
 def setting(v):

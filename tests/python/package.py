@@ -81,6 +81,10 @@ ok(s and abs(s.t - 0.5) < 1e-12 and len(s.q) == 3 and s.metrics['steps'] == 500 
 t = s.series['t']
 ok(t[0] == 0 and t[-1] == 0.5 and close([s.series['q0'][-1], s.series['q1'][-1]], s.q[:2], 1e-12) and s.units['t'] == 's' and
    len(s.series['energy']) == len(t), 'simulate: series that end in the last state', s.units)
+s = perp.simulate('pendulum', formulation='acceleration', ode='rk4', h=1e-3, t_end=0.5, forces=True)
+pull = s.forces['force.joint.joint0']
+ok(pull['unit'] == 'N' and abs(pull['final'] - (s.series['joint0.fx'][-1] ** 2 + s.series['joint0.fy'][-1] ** 2) ** 0.5) < 1e-9 and s.units['joint0.fx'] == 'N',
+   'simulate: forces of joints', pull)
 s = perp.simulate('stack:boxes=2', lcp='pgs:max_iter=1', t_end=0.05)
 ok(not s and s.status == 'unsolved', 'simulate: unsolved is said', s)
 raises(perp.Error, "did you mean 'stack'", lambda: perp.simulate('stak'), 'simulate: an unknown scene')

@@ -510,9 +510,10 @@ const perp_formulation_desc perp_formulation_acceleration = {
          .equation = "M a = f + J' lambda,  J a + S lambda = -Jdot v + feedback;  "
                      "0 <= lambda_n _|_ J_n a + Jdot_n v >= 0",
          PERP_OPTIONS(option_table, options),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
-                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EVENTS |
-                 PERP_FORM_SPRINGS | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
+         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_ODE |
+                 PERP_FORM_USES_KKT | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP |
+                 PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EVENTS | PERP_FORM_SPRINGS |
+                 PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
                  PERP_FORM_NONHOLONOMIC },
   .create = acceleration_create,
   .restart = acceleration_restart,

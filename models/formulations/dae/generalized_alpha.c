@@ -346,8 +346,8 @@ const perp_formulation_desc perp_formulation_generalized_alpha = {
          .reference = "Bruels, Cardona and Arnold 2012; Arnold, Cardona and Bruels 2016",
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS |
-                 PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = ga_create,
   .restart = ga_restart,
   .step = perp_stepper_step,

@@ -189,8 +189,8 @@ const perp_formulation_desc perp_formulation_ggl = {
          .reference = "Gear, Gupta and Leimkuhler 1985; Hairer and Wanner II, section VII.2",
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS |
-                 PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+         .caps = PERP_FORM_FORCES_MIDDLE | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = ggl_create,
   .restart = ggl_restart,
   .step = perp_stepper_step,

@@ -512,8 +512,8 @@ const perp_formulation_desc perp_formulation_sundials_ida = {
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS |
-                 PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = ida_create,
   .restart = ida_restart,
   .step = ida_step,

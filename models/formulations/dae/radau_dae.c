@@ -500,8 +500,8 @@ const perp_formulation_desc perp_formulation_radau5 = {
          .reference = "Hairer and Wanner II, sections IV.8 and VII.4 to VII.6",
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS |
-                 PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = radau_dae_create,
   .restart = radau_dae_restart,
   .step = radau_dae_step,

@@ -332,7 +332,8 @@ const perp_formulation_desc perp_formulation_impulse = {
          .equation = "J M^-1 J' p = -C(q [+] h v~) / h until C = 0;  then J v+ = 0; contacts: "
                      "n . u~ + gap / h >= 0, then n . u+ + e n . u >= 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP |
+         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_FORCES_MIDDLE | PERP_FORM_BREAKS |
+                 PERP_FORM_USES_KKT | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP |
                  PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS |
                  PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = impulse_create,

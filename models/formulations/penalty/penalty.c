@@ -398,8 +398,8 @@ const perp_formulation_desc perp_formulation_penalty = {
          .equation = "M v' = f - J' (stiffness C + damping J v); contacts: "
                      "f_n = max(0, k d^n (1 + c d')), |f_t| <= mu f_n",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_ODE | PERP_FORM_CONTACTS | PERP_FORM_DRIVES |
-                 PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
+         .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_ODE |
+                 PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = penalty_create,
   .restart = penalty_restart,
   .step = penalty_step,

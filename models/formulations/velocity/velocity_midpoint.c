@@ -507,9 +507,9 @@ const perp_formulation_desc perp_formulation_velocity_midpoint = {
          .equation =
              "M v+ = M v + h f_m + J_m' lambda,  J(q+) v+ = feedback,  q+ = q [+] h (v + v+) / 2",
          PERP_OPTIONS(options, perp_midpoint_opts),
-         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP |
-                 PERP_FORM_CONTACTS | PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS |
-                 PERP_FORM_DISABLED },
+         .caps = PERP_FORM_FORCES_MIDDLE | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
+                 PERP_FORM_USES_STAB | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
+                 PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = velocity_midpoint_create,
   .restart = velocity_midpoint_restart,
   .step = velocity_midpoint_step,
