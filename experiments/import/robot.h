@@ -4,8 +4,8 @@
  *
  * Conventions: a pose is the place x of a frame and its quaternion (w, x, y, z), of length 1, in
  * the frame of the parent; matrices R of poses are column-major, R[i + 3 k], as everywhere in perp,
- * and turn vectors of the frame into those of the world; SI units, angles in rad; a name is never NULL, "" where there is
- * none.  Everything lives in the pool of the robot. */
+ * and turn vectors of the frame into those of the world; SI units, angles in rad; a name is never
+ * NULL, "" where there is none.  Everything lives in the pool of the robot. */
 #ifndef PERP_ROBOT_H
 #define PERP_ROBOT_H
 
@@ -65,7 +65,7 @@ typedef struct perp_robot_body {
   double gravcomp;                 /* share of its weight that a force takes away */
   bool mocap;                      /* moved from outside: fixed here */
   /* by perp_robot_finish */
-  int root;           /* first of the bodies that it cannot move against; 0: the world */
+  int root;            /* first of the bodies that it cannot move against; 0: the world */
   int joint, n_joints; /* the joints that connect it with its parent */
   /* by perp_robot_pose: in the world, at the initial state */
   double at[3], turn[4], R[9], velocity[3], turning[3]; /* of its frame, along world axes */
@@ -82,7 +82,7 @@ typedef struct perp_robot_joint {
   double stiffness, springref, damping, armature, frictionloss;
   bool bounded; /* the sum of forces of its actuators */
   double force[2];
-  double fastest; /* URDF: bound of its velocity; 0: none */
+  double fastest;    /* URDF: bound of its velocity; 0: none */
   double q[7], v[6]; /* initial state; scalar joints: q[0], v[0] */
   /* by perp_robot_pose: in the world, before this joint turns its body */
   double anchor[3], along[3];
@@ -100,9 +100,9 @@ typedef struct perp_robot_geom {
 
 typedef struct perp_robot_mesh {
   const char *name;
-  int n, n_faces;   /* vertices, triangles */
-  double *vertex;   /* [3 n] in the frame of the geom, in m */
-  int *face;        /* [3 n_faces], from 0, counterclockwise from outside; a cloud has none */
+  int n, n_faces; /* vertices, triangles */
+  double *vertex; /* [3 n] in the frame of the geom, in m */
+  int *face;      /* [3 n_faces], from 0, counterclockwise from outside; a cloud has none */
 } perp_robot_mesh;
 
 typedef struct perp_robot_field {
@@ -132,7 +132,7 @@ typedef struct perp_robot_tendon {
 typedef struct perp_robot_actuator {
   const char *name;
   perp_robot_transmission at;
-  int target;       /* joint; others: -1 */
+  int target;        /* joint; others: -1 */
   const char *whose; /* name of the target */
   double gear;
   const char *beyond; /* words for what the scene has not: "an activation state"; NULL: nothing */

@@ -10,7 +10,8 @@
 typedef enum perp_robot_inside {
   PERP_ROBOT_INSIDE_CONVEX, /* of the convex hull */
   PERP_ROBOT_INSIDE_EXACT,  /* the volume that the triangles enclose, by signed tetrahedra */
-  PERP_ROBOT_INSIDE_LEGACY, /* MuJoCo's: the size of every tetrahedron to the centre of the surface */
+  PERP_ROBOT_INSIDE_LEGACY, /* MuJoCo's: the size of every tetrahedron to the centre of the surface
+                             */
   PERP_ROBOT_INSIDE_SHELL   /* the surface itself, of equal thickness */
 } perp_robot_inside;
 

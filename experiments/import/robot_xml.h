@@ -40,8 +40,8 @@ int perp_xml_scan(perp_robot *robot, const xmlNode *node, const char *what, cons
                   int most, double *v);
 /* One word of a list that ends with NULL: its number, or `otherwise` where there is no attribute,
  * or after an error. */
-int perp_xml_word(perp_robot *robot, const xmlNode *node, const char *key,
-                  const char *const *words, int otherwise);
+int perp_xml_word(perp_robot *robot, const xmlNode *node, const char *key, const char *const *words,
+                  int otherwise);
 /* Every attribute is one of a list that ends with NULL. */
 void perp_xml_known(perp_robot *robot, const xmlNode *node, const char *const *keys);
 
