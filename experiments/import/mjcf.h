@@ -2,7 +2,8 @@
 /* Reading MJCF.  Private to mjcf*.c.
  *
  * The file becomes one tree of elements first: what is included, attached and replicated is copied
- * to its place.  Every element knows the file and the compiler settings that it was written under. */
+ * to its place.  Every element knows the file and the compiler settings that it was written under.
+ */
 #ifndef PERP_MJCF_H
 #define PERP_MJCF_H
 
@@ -116,22 +117,22 @@ int mjcf_reference(mjcf *mj, mjcf_table *table, const xmlNode *node, const char 
                    const char *kind);
 
 /* ---- the robot ---- */
-void mjcf_worldbody_read(mjcf *mj);                                /* mjcf_body.c */
+void mjcf_worldbody_read(mjcf *mj); /* mjcf_body.c */
 void mjcf_joint_read(mjcf *mj, const mjcf_element *e, int body, const double x[3],
-                     const double quat[4]);                        /* mjcf_joint.c */
+                     const double quat[4]); /* mjcf_joint.c */
 void mjcf_free_read(mjcf *mj, const xmlNode *node, int body);
 void mjcf_joints_rest(mjcf *mj); /* initial coordinates: as drawn */
 /* from: where a body collects the mass of its geoms; NULL: none is needed */
 void mjcf_geom_read(mjcf *mj, const mjcf_element *e, int body, const double x[3],
-                    const double quat[4], perp_robot_body *from);  /* mjcf_geom.c */
-void mjcf_assets_read(mjcf *mj);                                   /* mjcf_asset.c */
+                    const double quat[4], perp_robot_body *from); /* mjcf_geom.c */
+void mjcf_assets_read(mjcf *mj);                                  /* mjcf_asset.c */
 int mjcf_mesh(mjcf *mj, const xmlNode *at, const char *name, perp_robot_inside *inside);
 int mjcf_field(mjcf *mj, const xmlNode *at, const char *name);
-void mjcf_contact_read(mjcf *mj);                                  /* mjcf_equality.c */
+void mjcf_contact_read(mjcf *mj); /* mjcf_equality.c */
 void mjcf_equality_read(mjcf *mj);
 void mjcf_tendon_read(mjcf *mj);
-void mjcf_actuator_read(mjcf *mj);                                 /* mjcf_actuator.c */
-void mjcf_key_read(mjcf *mj);                                      /* mjcf_key.c */
-void mjcf_others_lost(mjcf *mj);                                   /* mjcf.c */
+void mjcf_actuator_read(mjcf *mj); /* mjcf_actuator.c */
+void mjcf_key_read(mjcf *mj);      /* mjcf_key.c */
+void mjcf_others_lost(mjcf *mj);   /* mjcf.c */
 
 #endif

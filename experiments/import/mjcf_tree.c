@@ -25,7 +25,8 @@ static void tree_one(mjcf *mj, xmlNode *at, const char *folder, const char *cons
 {
   const char *inner[MOST_DEPTH + 1], *file = perp_xml_text(mj->robot, at, "file");
   if (file == NULL) {
-    perp_xml_refuse(mj->robot, at, "write file=\"NAME.xml\"", "<include> needs the attribute 'file'");
+    perp_xml_refuse(mj->robot, at, "write file=\"NAME.xml\"",
+                    "<include> needs the attribute 'file'");
     return;
   }
   const char *path = perp_robot_find(mj->robot, folder, file, "included file", perp_xml_file(at),
@@ -44,8 +45,10 @@ static void tree_one(mjcf *mj, xmlNode *at, const char *folder, const char *cons
   if (doc == NULL) return;
   xmlNode *root = xmlDocGetRootElement(doc);
   if (!perp_xml_is(root, "mujocoinclude") && !perp_xml_is(root, "mujoco"))
-    perp_xml_refuse(mj->robot, root, "", "the root element of an included file is <mujocoinclude>, "
-                    "not <%s>", root->name);
+    perp_xml_refuse(mj->robot, root, "",
+                    "the root element of an included file is <mujocoinclude>, "
+                    "not <%s>",
+                    root->name);
   memcpy(inner, open, (size_t)depth * sizeof *inner);
   inner[depth] = path;
   mjcf_source *own = perp_pool_alloc(&mj->robot->pool, 1, sizeof *own);
@@ -122,11 +125,12 @@ xmlNode *mjcf_tree_copy(mjcf *mj, const xmlNode *node)
 static bool tree_names_something(const xmlNode *node, const char *key)
 {
   static const char *const keys[] = {
-    "name",   "body",   "body1",  "body2",    "joint",   "joint1",     "joint2",    "geom",
-    "geom1",  "geom2",  "site",   "site1",    "site2",   "tendon",     "tendon1",   "tendon2",
-    "mesh",   "hfield", "target", "sidesite", "refsite", "cranksite",  "slidersite", "jointinparent",
-    "refname", "objname", "actuator", "camera", "flex", "material", "texture", "class", "childclass",
-    "prefix", "instance", NULL
+    "name",    "body",     "body1",      "body2",     "joint",      "joint1",
+    "joint2",  "geom",     "geom1",      "geom2",     "site",       "site1",
+    "site2",   "tendon",   "tendon1",    "tendon2",   "mesh",       "hfield",
+    "target",  "sidesite", "refsite",    "cranksite", "slidersite", "jointinparent",
+    "refname", "objname",  "actuator",   "camera",    "flex",       "material",
+    "texture", "class",    "childclass", "prefix",    "instance",   NULL
   };
   if (strcmp(key, "name") == 0 && perp_xml_is(node, "mujoco")) return false;
   for (int i = 0; keys[i] != NULL; i++)
@@ -153,10 +157,12 @@ void mjcf_tree_rename(mjcf *mj, xmlNode *top, const char *prefix, const char *su
     if (value == NULL || value[0] == '\0') continue;
     if (strcmp(key, "body") == 0 && strcmp(value, "world") == 0) continue;
     if (only != NULL && strcmp(key, "name") != 0 && mjcf_table_find(mj, only, value) < 0) continue;
-    xmlSetProp(top, at->name,
-               (const xmlChar *)perp_pool_printf(&mj->robot->pool, "%s%s%s", prefix, value, suffix));
+    xmlSetProp(
+        top, at->name,
+        (const xmlChar *)perp_pool_printf(&mj->robot->pool, "%s%s%s", prefix, value, suffix));
   }
-  for (xmlNode *child = perp_xml_child(top, NULL); child != NULL; child = perp_xml_next(child, NULL))
+  for (xmlNode *child = perp_xml_child(top, NULL); child != NULL;
+       child = perp_xml_next(child, NULL))
     mjcf_tree_rename(mj, child, prefix, suffix, only);
 }
 
@@ -174,7 +180,8 @@ bool mjcf_tree_refers(mjcf *mj, const xmlNode *top, mjcf_table *table)
 {
   for (const xmlAttr *at = top->properties; at != NULL; at = at->next) {
     const char *key = (const char *)at->name;
-    if (!tree_names_something(top, key) || tree_class_key(key) || strcmp(key, "name") == 0) continue;
+    if (!tree_names_something(top, key) || tree_class_key(key) || strcmp(key, "name") == 0)
+      continue;
     const char *value = perp_xml_text(mj->robot, top, key);
     if (value != NULL && mjcf_table_find(mj, table, value) >= 0) return true;
   }

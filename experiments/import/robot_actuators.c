@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Actuators as drives.  An actuator of gear G on a joint, with F = g ctrl + b0 + b1 (G q) + b2 (G
- * q') within its range, acts by G F: the servo of stiffness -b1 G^2, damping -b2 G^2 and the target,
- * or velocity, where G F = 0; without both it is a motor that pushes by |G F| until it is faster
- * than anything. */
+ * q') within its range, acts by G F: the servo of stiffness -b1 G^2, damping -b2 G^2 and the
+ * target, or velocity, where G F = 0; without both it is a motor that pushes by |G F| until it is
+ * faster than anything. */
 #include "experiments/base/json.h"
 #include "experiments/import/robot_scene.h"
 #include "solvers/core/core.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_CONTROLS = 60 };              /* a scene has at most 64 parameters */
+enum { MOST_CONTROLS = 60 };               /* a scene has at most 64 parameters */
 static const double actuators_fast = 1000; /* rad/s or m/s */
 
 static double actuators_clip(const perp_robot *robot, int u, double ctrl)
@@ -112,8 +112,7 @@ static void actuators_one(perp_rs *rs, int u)
     return;
   }
   const double G = rs->axis[j].sign * actuator->gear, g = actuator->gain, *b = actuator->bias;
-  const double stiffness = -b[1] * G * G, damping = -b[2] * G * G,
-               most = actuators_most(rs, u, G);
+  const double stiffness = -b[1] * G * G, damping = -b[2] * G * G, most = actuators_most(rs, u, G);
   const bool spring = stiffness > 0 || damping > 0, bounded = most < HUGE_VAL;
   perp_rs_drive_begin(rs, name, &rs->axis[j], robot->joint[j].q[0]);
   if (stiffness > 0) {

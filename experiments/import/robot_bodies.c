@@ -55,8 +55,7 @@ static void bodies_one(perp_rs *rs, int r)
       for (int i = 0; i < 3; i++) com[i] += robot->body[b].mass * s[i];
     }
   if (!(mass > 0)) {
-    perp_robot_refuse(rs->robot, root->file, root->line,
-                      "add an <inertial>, or a geom with a mass",
+    perp_robot_refuse(rs->robot, root->file, root->line, "add an <inertial>, or a geom with a mass",
                       "body '%s' can move but has no mass", rs->body[r]);
     return;
   }

@@ -124,7 +124,8 @@ static void rest_tendon(perp_rs *rs, int t)
                     tendon->joints > 1 ? "s" : "", what);
   else
     perp_robot_lost(rs->robot, "tendon %s, %d site%s%s%s", name, tendon->sites,
-                    tendon->sites != 1 ? "s" : "", tendon->others > 0 ? ", around geoms" : "", what);
+                    tendon->sites != 1 ? "s" : "", tendon->others > 0 ? ", around geoms" : "",
+                    what);
 }
 
 void perp_rs_rest(perp_rs *rs)

@@ -80,8 +80,7 @@ static bool hull_grow(const perp_robot_mesh *mesh, const perp_hull *hull, int mo
   double *far = perp_xalloc((size_t)hull->n_faces, sizeof *far), extent = 0;
   int *who = perp_xalloc((size_t)hull->n_faces, sizeof *who), face = 0;
   *off = 0;
-  for (int i = 0; i < hull->n_vertices; i++)
-    extent = fmax(extent, perp_norm(hull->v + 3 * i));
+  for (int i = 0; i < hull->n_vertices; i++) extent = fmax(extent, perp_norm(hull->v + 3 * i));
   for (int i = 0; i < mesh->n; i++) {
     const double s = hull_beyond(hull, mesh->vertex + 3 * i, &face);
     *off = fmax(*off, s);
@@ -105,10 +104,10 @@ int *perp_robot_mesh_hull(perp_robot *robot, const perp_robot_mesh *mesh, int mo
                           double *off)
 {
   perp_hull *hull = mesh->n <= PERP_HULL_VERTICES_MAX ? hull_of(mesh, NULL, mesh->n) : NULL;
-  int *index = perp_pool_alloc(&robot->pool, (size_t)(hull != NULL && hull->n_vertices > most
-                                                          ? hull->n_vertices
-                                                          : mesh->n + most + 1),
-                               sizeof *index);
+  int *index = perp_pool_alloc(
+      &robot->pool,
+      (size_t)(hull != NULL && hull->n_vertices > most ? hull->n_vertices : mesh->n + most + 1),
+      sizeof *index);
   *n = 0;
   *off = 0;
   if (hull != NULL && hull->n_vertices <= most) {

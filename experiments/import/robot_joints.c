@@ -95,11 +95,12 @@ static joints_kind joints_slides(const perp_robot *robot, int first, int n)
 
 static joints_kind joints_kind_of(const perp_robot *robot, int first, int n)
 {
-  static const perp_robot_joint_kind
-      free[] = { PERP_ROBOT_FREE },
-      hinge[] = { PERP_ROBOT_HINGE, PERP_ROBOT_HINGE, PERP_ROBOT_HINGE },
-      slide[] = { PERP_ROBOT_SLIDE }, ball[] = { PERP_ROBOT_BALL },
-      place[] = { PERP_ROBOT_SLIDE, PERP_ROBOT_SLIDE, PERP_ROBOT_SLIDE, PERP_ROBOT_BALL };
+  static const perp_robot_joint_kind free[] = { PERP_ROBOT_FREE },
+                                     hinge[] = { PERP_ROBOT_HINGE, PERP_ROBOT_HINGE,
+                                                 PERP_ROBOT_HINGE },
+                                     slide[] = { PERP_ROBOT_SLIDE }, ball[] = { PERP_ROBOT_BALL },
+                                     place[] = { PERP_ROBOT_SLIDE, PERP_ROBOT_SLIDE,
+                                                 PERP_ROBOT_SLIDE, PERP_ROBOT_BALL };
   if (joints_are(robot, first, n, free, 1)) return KIND_NONE;
   if (joints_are(robot, first, n, hinge, 1)) return KIND_HINGE;
   if (joints_are(robot, first, n, slide, 1)) return KIND_SLIDER;

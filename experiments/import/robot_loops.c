@@ -24,8 +24,9 @@ static const char *loops_who(perp_rs *rs, int e)
   const perp_robot_equality *equality = &rs->robot->equality[e];
   perp_pool *pool = &rs->robot->pool;
   const char *kind = loops_kinds[equality->kind];
-  const char *who = equality->name[0] != '\0' ? perp_pool_printf(pool, "%s %s", kind, equality->name)
-                                              : perp_pool_printf(pool, "%s %d", kind, e);
+  const char *who = equality->name[0] != '\0'
+                        ? perp_pool_printf(pool, "%s %s", kind, equality->name)
+                        : perp_pool_printf(pool, "%s %d", kind, e);
   if (equality->b < 0)
     return perp_pool_printf(pool, "%s (%s)", who, loops_part(rs, equality, equality->a));
   return perp_pool_printf(pool, "%s (%s, %s)", who, loops_part(rs, equality, equality->a),
@@ -68,9 +69,8 @@ static void loops_one(perp_rs *rs, int e, bool weld)
   perp_rs_local(rs, a, true, pa, sa);
   perp_rs_local(rs, b, true, pb, sb);
   fprintf(rs->out, "  - { kind: %s, name: ", weld ? "fixed" : "ball");
-  perp_write_quoted(rs->out,
-                    perp_rs_fresh(rs, &rs->joints,
-                                  perp_pool_printf(&rs->robot->pool, "equality%d", e)));
+  perp_write_quoted(
+      rs->out, perp_rs_fresh(rs, &rs->joints, perp_pool_printf(&rs->robot->pool, "equality%d", e)));
   perp_rs_body(rs, "a", a);
   perp_rs_body(rs, "b", b);
   perp_rs_vector(rs, "anchor_a", 3, sa);

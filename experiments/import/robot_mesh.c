@@ -126,7 +126,8 @@ static void mesh_join(mesh_soup *soup, perp_robot_mesh *mesh)
   mesh->n_faces = faces;
 }
 
-/* ---- MuJoCo's MSH: numbers of vertices, normals, texture coordinates, faces; then all of them ---- */
+/* ---- MuJoCo's MSH: numbers of vertices, normals, texture coordinates, faces; then all of them
+ * ---- */
 
 static const char *mesh_read_msh(mesh_soup *soup, const char *bytes, size_t size)
 {
@@ -293,8 +294,8 @@ static const char *mesh_read_assimp(mesh_soup *soup, bool gltf)
                          .UserData = (aiUserData)(void *)soup };
   struct aiPropertyStore *props = aiCreatePropertyStore();
   aiSetImportPropertyInteger(props, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
-  const struct aiScene *scene = aiImportFileExWithProperties(soup->file, aiProcess_Triangulate,
-                                                             &io, props);
+  const struct aiScene *scene = aiImportFileExWithProperties(soup->file, aiProcess_Triangulate, &io,
+                                                             props);
   aiReleasePropertyStore(props);
   if (scene == NULL || scene->mRootNode == NULL) {
     const char *why = aiGetErrorString();

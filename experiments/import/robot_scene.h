@@ -16,13 +16,13 @@ typedef struct perp_rs_axis { /* the drive axis of a scalar joint */
 
 typedef struct perp_rs {
   perp_robot *robot;
-  FILE *out;                       /* the scene */
-  const char **body;               /* [n_bodies] name in the scene, of roots */
-  double *com;                     /* [3 n_bodies] centre of mass of a root and all that is welded
-                                      to it, in its frame */
-  perp_names bodies, joints;       /* names that are taken */
-  perp_rs_axis *axis;              /* [n_joints] */
-  const char **control;            /* [n_actuators] parameter that is its control; NULL: a constant */
+  FILE *out;                 /* the scene */
+  const char **body;         /* [n_bodies] name in the scene, of roots */
+  double *com;               /* [3 n_bodies] centre of mass of a root and all that is welded
+                                to it, in its frame */
+  perp_names bodies, joints; /* names that are taken */
+  perp_rs_axis *axis;        /* [n_joints] */
+  const char **control;      /* [n_actuators] parameter that is its control; NULL: a constant */
   struct perp_rs_surface *surface; /* [n_surfaces] kinds of friction of geoms */
   int n_surfaces, *surface_of;     /* [n_geoms] */
   bool materials;                  /* they are materials of the scene */

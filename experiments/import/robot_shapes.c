@@ -81,7 +81,8 @@ static int *shapes_groups(perp_rs *rs)
                      shapes_tested(rs, i, l) && shapes_meet(rs, i, l));
       }
       if (!good) {
-        perp_robot_lost(rs->robot,
+        perp_robot_lost(
+            rs->robot,
             "geoms %s and %s do not collide in MuJoCo: here they do, as no group is common to them",
             shapes_name(rs, g), shapes_name(rs, k));
         continue;
@@ -207,13 +208,14 @@ static void shapes_beyond(perp_rs *rs, const int *which, int n)
   const perp_robot *robot = rs->robot;
   for (int i = 0; i < n; i++)
     if (robot->geom[which[i]].margin != 0)
-      perp_robot_lost(rs->robot, "margin %.4g m of geom %s: in MuJoCo contacts act before it touches",
-                   robot->geom[which[i]].margin, shapes_name(rs, which[i]));
+      perp_robot_lost(rs->robot,
+                      "margin %.4g m of geom %s: in MuJoCo contacts act before it touches",
+                      robot->geom[which[i]].margin, shapes_name(rs, which[i]));
   if (n > 0)
     perp_robot_note(rs->robot,
-                 "contacts (%d geoms) are compliant in MuJoCo (solref, solimp): here they are "
-                 "rigid, without restitution",
-                 n);
+                    "contacts (%d geoms) are compliant in MuJoCo (solref, solimp): here they are "
+                    "rigid, without restitution",
+                    n);
 }
 
 void perp_rs_shapes(perp_rs *rs)
@@ -228,13 +230,14 @@ void perp_rs_shapes(perp_rs *rs)
   }
   for (int p = 0; p < robot->n_pairs; p++)
     perp_robot_lost(rs->robot, "pair %s, %s: a contact with parameters of its own",
-                 shapes_name(rs, robot->pair[p].a), shapes_name(rs, robot->pair[p].b));
+                    shapes_name(rs, robot->pair[p].a), shapes_name(rs, robot->pair[p].b));
   for (int g = 0; g < robot->n_geoms; g++) {
     if (!shapes_touching(robot, g))
       drawn++;
     else if (robot->geom[g].kind == PERP_ROBOT_FIELD && robot->body[robot->geom[g].body].root != 0)
-      perp_robot_lost(rs->robot, "height field %s of a moving body: perp has only fixed height fields",
-                   shapes_name(rs, g));
+      perp_robot_lost(rs->robot,
+                      "height field %s of a moving body: perp has only fixed height fields",
+                      shapes_name(rs, g));
     else
       which[n++] = g;
   }
@@ -244,5 +247,6 @@ void perp_rs_shapes(perp_rs *rs)
   for (int i = 0; i < n; i++) shapes_one(rs, which[i], group[which[i]]);
   shapes_beyond(rs, which, n);
   if (n > 0) rs->dissipative = true;
-  if (drawn > 0) perp_robot_note(rs->robot, "%d geoms cannot collide and are not in the scene", drawn);
+  if (drawn > 0)
+    perp_robot_note(rs->robot, "%d geoms cannot collide and are not in the scene", drawn);
 }

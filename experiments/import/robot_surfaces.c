@@ -76,7 +76,8 @@ void perp_rs_surfaces(perp_rs *rs, const int *which, int n)
 {
   double f[3];
   rs->surface = perp_pool_alloc(&rs->robot->pool, (size_t)n + 1, sizeof *rs->surface);
-  rs->surface_of = perp_pool_alloc(&rs->robot->pool, (size_t)rs->robot->n_geoms + 1, sizeof *rs->surface_of);
+  rs->surface_of = perp_pool_alloc(&rs->robot->pool, (size_t)rs->robot->n_geoms + 1,
+                                   sizeof *rs->surface_of);
   for (int i = 0; i < n; i++) rs->surface_of[which[i]] = surfaces_kind(rs, which[i]);
   for (int i = 0; i < rs->n_surfaces; i++)
     for (int j = 0; j < i; j++) {
@@ -109,4 +110,3 @@ void perp_rs_surface_of(perp_rs *rs, int g)
   surfaces_contact(surface, surface, f);
   surfaces_numbers(rs, f, false);
 }
-
