@@ -3,7 +3,7 @@
 #include "experiments/import/import.h"
 
 #include "experiments/import/figure.h"
-#include "experiments/import/mjcf.h"
+#include "experiments/import/robot.h"
 #include "experiments/base/files.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static char *import_receive(int fd, size_t *size)
 
 static void import_child(int fd, const char *path, const char *key)
 {
-  perp_mjcf mjcf = { 0 };
+  perp_robot_report report = { 0 };
   const int null = open("/dev/null", O_WRONLY);
   signal(SIGALRM, SIG_DFL);
   alarm(MOST_SECONDS);
@@ -148,11 +148,11 @@ static void import_child(int fd, const char *path, const char *key)
     dup2(null, 1);
     dup2(null, 2);
   }
-  perp_mjcf_convert(path, key, &mjcf);
-  const int numbers[2] = { mjcf.lost, mjcf.line };
-  const bool sent = perp_send_all(fd, numbers, sizeof numbers) && import_send(fd, &mjcf.scene) &&
-                    import_send(fd, &mjcf.said) && import_send(fd, &mjcf.error) &&
-                    import_send(fd, &mjcf.hint);
+  perp_robot_convert(path, key, &report);
+  const int numbers[2] = { report.lost, report.line };
+  const bool sent = perp_send_all(fd, numbers, sizeof numbers) && import_send(fd, &report.scene) &&
+                    import_send(fd, &report.said) && import_send(fd, &report.error) &&
+                    import_send(fd, &report.hint);
   _exit(sent ? 0 : 1);
 }
 

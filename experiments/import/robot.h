@@ -64,6 +64,8 @@ typedef struct perp_robot_body {
   double mass, com[3], inertia[9]; /* symmetric, about com, along the axes of the body */
   double gravcomp;                 /* share of its weight that a force takes away */
   bool mocap;                      /* moved from outside: fixed here */
+  const char *file;                /* where it is said, for errors; NULL: in the named file */
+  int line;
   /* by perp_robot_finish */
   int root;            /* first of the bodies that it cannot move against; 0: the world */
   int joint, n_joints; /* the joints that connect it with its parent */
@@ -157,6 +159,7 @@ typedef struct perp_robot {
   const char *path;   /* the file that the person named */
   const char *format; /* "MJCF", "URDF", "SDF" */
   const char *key;    /* keyframe that is the initial state; NULL: as drawn */
+  bool floating;      /* URDF, SDF: what no joint carries is free; false: a part of the world */
   const char *name;
   double timestep, gravity[3], density, viscosity, wind[3];
   perp_robot_off off;

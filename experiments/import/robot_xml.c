@@ -101,7 +101,7 @@ xmlDoc *perp_xml_open(perp_robot *robot, const char *path, const xmlNode *at)
   const char *why = NULL;
   size_t size = 0;
   char *text = perp_read_input(path, &size, &why);
-  const char *in = at != NULL && at->doc != NULL ? (const char *)at->doc->URL : NULL;
+  const char *in = at != NULL ? perp_xml_file(at) : NULL;
   const int line = at != NULL ? perp_xml_line(at) : 0;
   if (text == NULL || why != NULL) {
     perp_robot_refuse(robot, in, line, "put the file there, or correct its name",
@@ -123,6 +123,13 @@ int perp_xml_line(const xmlNode *at)
   return line > 0 && line < 1000000000 ? (int)line : 0;
 }
 
+const char *perp_xml_file(const xmlNode *at)
+{
+  const perp_xml_source *source = at->_private;
+  if (source != NULL) return source->file;
+  return at->doc != NULL ? (const char *)at->doc->URL : NULL;
+}
+
 void perp_xml_refuse(perp_robot *robot, const xmlNode *at, const char *hint, const char *fmt, ...)
 {
   va_list ap;
@@ -130,8 +137,7 @@ void perp_xml_refuse(perp_robot *robot, const xmlNode *at, const char *hint, con
   va_start(ap, fmt);
   perp_text_vadd(&text, fmt, ap);
   va_end(ap);
-  perp_robot_refuse(robot, at->doc != NULL ? (const char *)at->doc->URL : NULL, perp_xml_line(at),
-                    hint, "%s", text.s);
+  perp_robot_refuse(robot, perp_xml_file(at), perp_xml_line(at), hint, "%s", text.s);
   perp_text_free(&text);
 }
 
@@ -159,7 +165,7 @@ xmlNode *perp_xml_next(const xmlNode *node, const char *name)
 
 const char *perp_xml_text(perp_robot *robot, const xmlNode *node, const char *key)
 {
-  xmlChar *value = xmlGetNoNsProp(node, BAD_CAST key);
+  xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)key);
   if (value == NULL) return NULL;
   const char *copy = perp_pool_strdup(&robot->pool, (const char *)value);
   xmlFree(value);
@@ -226,7 +232,7 @@ int perp_xml_scan(perp_robot *robot, const xmlNode *node, const char *what, cons
 int perp_xml_numbers(perp_robot *robot, const xmlNode *node, const char *key, int least, int most,
                      double *v)
 {
-  xmlChar *text = xmlGetNoNsProp(node, BAD_CAST key);
+  xmlChar *text = xmlGetNoNsProp(node, (const xmlChar *)key);
   if (text == NULL) return 0;
   char what[80];
   double *own = perp_xalloc((size_t)most + 1, sizeof *own);
@@ -246,7 +252,7 @@ int perp_xml_numbers(perp_robot *robot, const xmlNode *node, const char *key, in
 
 double *perp_xml_list(perp_robot *robot, const xmlNode *node, const char *key, int *n)
 {
-  xmlChar *text = xmlGetNoNsProp(node, BAD_CAST key);
+  xmlChar *text = xmlGetNoNsProp(node, (const xmlChar *)key);
   double next, *v = NULL;
   *n = 0;
   if (text == NULL) return NULL;

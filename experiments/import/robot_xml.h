@@ -9,6 +9,11 @@
 
 #include <libxml/tree.h>
 
+/* Where an element was written, if not in the file of its document: at its field _private. */
+typedef struct perp_xml_source {
+  const char *file;
+} perp_xml_source;
+
 /* A file as a tree, which the caller frees with xmlFreeDoc; NULL after perp_robot_refuse.  The file
  * is noted by perp_robot_read_file.  at: where it is named, NULL: on the command line. */
 xmlDoc *perp_xml_open(perp_robot *robot, const char *path, const xmlNode *at);
@@ -19,6 +24,7 @@ xmlDoc *perp_xml_parse(perp_robot *robot, const char *name, const char *text, si
 void perp_xml_refuse(perp_robot *robot, const xmlNode *at, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 int perp_xml_line(const xmlNode *at);
+const char *perp_xml_file(const xmlNode *at);
 
 bool perp_xml_is(const xmlNode *node, const char *name); /* an element of that name */
 /* The first child element, the next sibling element, of that name (NULL: of any). */
