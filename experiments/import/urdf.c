@@ -68,14 +68,14 @@ static void urdf_rest(urdf *u, const xmlNode *of, const char *const *read, const
     int i = 0;
     while (read[i] != NULL && !perp_xml_is(at, read[i])) i++;
     if (read[i] != NULL) continue;
-    if (at->ns != NULL && at->ns->prefix != NULL &&
-        strcmp((const char *)at->ns->prefix, "xacro") == 0)
+    const char *prefix = at->ns != NULL ? (const char *)at->ns->prefix : NULL;
+    if ((prefix != NULL && strcmp(prefix, "xacro") == 0) ||
+        strncmp((const char *)at->name, "xacro:", 6) == 0)
       perp_xml_refuse(u->robot, at, "xacro FILE > robot.urdf makes a URDF of it (package xacro of "
                                     "ROS)",
-                      "<xacro:%s> is a macro: this is no URDF yet", at->name);
+                      "<%s> is a macro of xacro: this is no URDF yet", at->name);
     else
-      perp_robot_lost(u->robot, "%s%s of %s (line %d): no part of a scene", (const char *)at->name,
-                      "", whose, perp_xml_line(at));
+      perp_robot_lost(u->robot, "%s of %s (line %d): no part of a scene", (const char *)at->name, whose, perp_xml_line(at));
   }
 }
 
@@ -366,8 +366,6 @@ static void urdf_mimic(urdf *u, const xmlNode *joint)
   couple->b = b->number;
   couple->poly[0] = offset;
   couple->poly[1] = factor;
-  couple->file = perp_xml_file(at);
-  couple->line = perp_xml_line(at);
 }
 
 /* ---- MuJoCo's block ---- */
