@@ -222,6 +222,8 @@ struct _xmlDoc; /* of libxml2; robot->path names its file */
 void perp_mjcf_read(perp_robot *robot, struct _xmlDoc *doc);
 void perp_urdf_read(perp_robot *robot, struct _xmlDoc *doc);
 void perp_sdf_read(perp_robot *robot, struct _xmlDoc *doc);
+/* The SDF file of a folder with a model.config; NULL after an error. */
+const char *perp_sdf_of_folder(perp_robot *robot, const char *folder);
 
 /* A robot in any of these formats, in this process: the reader of its root element, then the scene.
  * out is zero before. */

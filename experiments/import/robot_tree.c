@@ -459,11 +459,11 @@ void perp_tree_build(perp_tree *tree)
     if (j >= 0 && tree->joint[j].parent >= 0) continue;
     if (j >= 0)
       tree_chain_add(&chain, &tree->joint[j], j);
-    else if (tree->floating) {
+    else if (tree->floating && !tree->link[i].fixed) {
       perp_tree_joint root = { .name = perp_pool_printf(&robot->pool, "%s_free", tree->link[i].name) };
       perp_tree_add_axis(&root, PERP_ROBOT_FREE, (const double[3]){ 0, 0, 1 });
       tree_chain_add(&chain, &root, -1);
-    } else
+    } else if (!tree->link[i].fixed)
       perp_robot_note(robot,
                       "link %s is connected to no joint: it is a part of the world (perp import "
                       "--floating lets it move)",

@@ -19,7 +19,7 @@ typedef struct perp_tree_link {
   perp_tree_pose pose; /* SDF: in the world */
   bool inertial;       /* it says its mass */
   double mass, com[3], inertia[9]; /* about com, along the axes of the link */
-  bool no_gravity;
+  bool no_gravity, fixed; /* fixed: a part of the world, whatever else floats */
   int n_geoms;
   perp_robot_geom *geom; /* in the frame of the link */
   /* by perp_tree_build */
