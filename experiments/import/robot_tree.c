@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_IN_A_ROW = 1000 };
+
 struct perp_tree_file {
   const char *file;
   double scale[3];
@@ -448,6 +450,9 @@ void perp_tree_build(perp_tree *tree)
     int at = i, steps = 0;
     while (at >= 0 && tree->link[at].carrier >= 0 && steps++ <= tree->n_links)
       at = tree->joint[tree->link[at].carrier].parent;
+    if (steps > MOST_IN_A_ROW && steps <= tree->n_links)
+      perp_xml_refuse(robot, tree->link[i].at, "divide the file", "more than %d links in a row",
+                      MOST_IN_A_ROW);
     if (steps > tree->n_links)
       perp_xml_refuse(robot, tree->link[i].at, "connect one of them with the world",
                       "link '%s' is in a circle of joints that nothing carries",
