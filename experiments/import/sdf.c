@@ -396,8 +396,8 @@ void perp_sdf_read(perp_robot *robot, xmlDoc *doc)
   for (int i = 0; i < sdf.n_docs; i++) xmlFreeDoc(sdf.doc[i]);
 }
 
-const char *perp_sdf_of_folder(perp_robot *robot, const char *folder)
+const char *perp_sdf_of_folder(perp_robot *robot, const char *config)
 {
   perp_sdf sdf = { .robot = robot };
-  return sdf_of_folder(&sdf, folder, NULL);
+  return sdf_of_folder(&sdf, perp_robot_folder(robot, config), NULL);
 }

@@ -25,6 +25,13 @@ typedef struct urdf {
   const char *folder;
 } urdf;
 
+static bool urdf_floats; /* of the command */
+
+void perp_urdf_floating(bool floating)
+{
+  urdf_floats = floating;
+}
+
 /* ---- attributes ---- */
 
 static double urdf_number(urdf *u, const xmlNode *at, const char *key, double otherwise)
@@ -437,7 +444,7 @@ void perp_urdf_read(perp_robot *robot, xmlDoc *doc)
   robot->format = "URDF";
   robot->name = name != NULL ? name : "";
   u.tree.robot = robot;
-  u.tree.floating = robot->floating;
+  u.tree.floating = urdf_floats;
   u.folder = perp_robot_folder(robot, robot->path);
   urdf_rest(&u, root, read, "the robot");
   for (const xmlNode *at = perp_xml_child(root, "mujoco"); at != NULL;

@@ -64,6 +64,7 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
         args,
         "perp import reads robots (NAME.xml, NAME.mjcf, NAME.urdf) and figures (NAME.bvh): got %s",
         path);
+  perp_import_floating(perp_args_get(args, "floating") != NULL);
   bool good = perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
   if (good) {
     for (const char *s = robot.said; *s != '\0'; s += *s == '\n') {
@@ -87,6 +88,8 @@ static const perp_flag import_flags[] = {
   { "output", 'o', "FILE", "Output file (default: standard output)." },
   { "key", 'k', "NAME",
     "Keyframe that is the initial state (default: the configuration of the file)." },
+  { "floating", 'f', NULL,
+    "The root link of a URDF moves freely (default: it is a part of the world)." },
   { 0 }
 };
 
