@@ -85,8 +85,10 @@ void perp_sdf_rest(perp_sdf *sdf, const xmlNode *of, const char *const *read, co
     while (read[i] != NULL && !perp_xml_is(at, read[i])) i++;
     if (read[i] != NULL) continue;
     const char *name = perp_xml_text(sdf->robot, at, "name");
-    perp_robot_lost(sdf->robot, "%s%s%s of %s", (const char *)at->name, name != NULL ? " " : "",
-                    name != NULL ? name : "", whose);
+    perp_tree_say(&sdf->tree, true,
+                  perp_pool_printf(&sdf->robot->pool, "<%s>", (const char *)at->name),
+                  name != NULL ? perp_pool_printf(&sdf->robot->pool, "%s of %s", name, whose)
+                               : whose);
   }
 }
 
@@ -277,6 +279,25 @@ static const char *sdf_of_folder(perp_sdf *sdf, const char *folder, const xmlNod
                          at != NULL ? perp_xml_line(at) : 0);
 }
 
+/* The two models that nearly every world includes, where the person has them not: the light is
+ * nothing, and the ground is a plane. */
+static bool sdf_built_in(perp_sdf *sdf, const char *uri, const xmlNode *at, const sdf_place *in)
+{
+  const bool ground = strcmp(uri, "model://ground_plane") == 0;
+  if (!ground && strcmp(uri, "model://sun") != 0) return false;
+  if (!ground) return true;
+  perp_tree_link *link = perp_tree_add_link(&sdf->tree, sdf_join(sdf, in->scope, "ground_plane"),
+                                            at);
+  if (link == NULL) return true;
+  perp_sdf_pose(sdf, at, &link->pose, NULL);
+  link->fixed = link->inertial = true;
+  perp_tree_pose pose;
+  perp_tree_identity(&pose);
+  perp_tree_add_geom(&sdf->tree, link, PERP_ROBOT_PLANE, &pose)->name = "ground_plane";
+  perp_robot_note(sdf->robot, "model://ground_plane is not found: the plane z = 0 in its place");
+  return true;
+}
+
 static void sdf_include(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
 {
   static const char *const read[] = { "uri", "name", "pose", "static", NULL };
@@ -288,6 +309,7 @@ static void sdf_include(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
     return;
   }
   const char *folder = perp_robot_search_folder(sdf->robot, in->folder, uri), *file;
+  if (folder == NULL && sdf_built_in(sdf, uri, at, in)) return;
   if (folder != NULL)
     file = sdf_of_folder(sdf, folder, at);
   else
@@ -386,12 +408,14 @@ static void sdf_read(perp_sdf *sdf, const xmlNode *root)
   sdf_plain_names(sdf);
   perp_tree_build(&sdf->tree);
   if (!perp_robot_refused(robot)) perp_sdf_couplings(sdf);
+  perp_tree_tell(&sdf->tree);
 }
 
 void perp_sdf_read(perp_robot *robot, xmlDoc *doc)
 {
   perp_sdf sdf = { .robot = robot, .tree = { .robot = robot, .floating = true } };
   robot->format = "SDF";
+  robot->timestep = 0.001; /* the default of SDF */
   sdf_read(&sdf, xmlDocGetRootElement(doc));
   for (int i = 0; i < sdf.n_docs; i++) xmlFreeDoc(sdf.doc[i]);
 }

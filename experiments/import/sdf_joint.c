@@ -86,13 +86,14 @@ static void sdf_axis(perp_sdf *sdf, const perp_sdf_joint *joint, int k, perp_rob
     perp_xml_refuse(sdf->robot, dynamics, "write it without a sign",
                     "joint '%s': its damping, friction or stiffness is negative", joint->name);
   if (effort > 0 && effort < 1e15)
-    perp_robot_note(sdf->robot,
-                    "joint %s: effort, %g %s, bounds an actuator; an SDF has none, and nothing "
-                    "else is bounded by it",
-                    joint->name, effort, unit[0] == 'r' ? "N m" : "N");
+    perp_tree_say(&sdf->tree, false,
+                  "effort bounds actuators; an SDF has none, and nothing is bounded by it",
+                  perp_pool_printf(&sdf->robot->pool, "%s %g %s", joint->name, effort,
+                                   unit[0] == 'r' ? "N m" : "N"));
   if (speed > 0 && speed < 1e15)
-    perp_robot_lost(sdf->robot, "largest velocity %g %s/s of joint %s: a bound of its actuator",
-                    speed, unit, joint->name);
+    perp_tree_say(&sdf->tree, true,
+                  "largest velocities are bounds of actuators, which are not there",
+                  perp_pool_printf(&sdf->robot->pool, "%s %g %s/s", joint->name, speed, unit));
   perp_sdf_rest(sdf, at, read, perp_pool_printf(&sdf->robot->pool, "joint %s", joint->name));
 }
 

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_FRICTION = 1000 };
+
 static void sdf_inertial(perp_sdf *sdf, perp_tree_link *link, const xmlNode *at)
 {
   static const char *const keys[6] = { "ixx", "iyy", "izz", "ixy", "ixz", "iyz" };
@@ -50,18 +52,17 @@ static void sdf_surface(perp_sdf *sdf, const xmlNode *collision, perp_robot_geom
   geom->friction[1] = geom->friction[2] = 0;
   geom->friction[0] = perp_sdf_number(sdf, ode, "mu",
                                       perp_sdf_number(sdf, bullet, "friction", 1));
-  if (geom->friction[0] < 0)
-    perp_xml_refuse(sdf->robot, ode, "write it without a sign", "a coefficient of friction, %g, is "
-                    "negative", geom->friction[0]);
-  geom->friction[0] = fmin(geom->friction[0], 1e6);
   const double across = perp_sdf_number(sdf, ode, "mu2", geom->friction[0]);
   if (across != geom->friction[0])
-    perp_robot_lost(sdf->robot, "mu2 %g of %s: friction is the same in all directions", across,
-                    whose);
+    perp_tree_say(&sdf->tree, true, "mu2: friction is mu in all directions", whose);
+  if (geom->friction[0] < 0 || geom->friction[0] > MOST_FRICTION) { /* of ODE: infinite */
+    geom->friction[0] = MOST_FRICTION;
+    perp_tree_say(&sdf->tree, false, "friction is 1000 where it is negative or more", whose);
+  }
   if (perp_sdf_number(sdf, bounce, "restitution_coefficient", 0) > 0)
-    perp_robot_lost(sdf->robot, "restitution_coefficient of %s: contacts do not rebound", whose);
+    perp_tree_say(&sdf->tree, true, "restitution_coefficient: contacts do not rebound", whose);
   if (perp_xml_child(surface, "contact") != NULL)
-    perp_robot_lost(sdf->robot, "contact parameters of %s: contacts are rigid", whose);
+    perp_tree_say(&sdf->tree, true, "<contact> of surfaces: contacts are rigid", whose);
 }
 
 static void sdf_collision(perp_sdf *sdf, perp_tree_link *link, const xmlNode *at,
@@ -142,10 +143,11 @@ void perp_sdf_link(perp_sdf *sdf, const xmlNode *at, const char *scope, const ch
   if (inertial != NULL)
     sdf_inertial(sdf, link, inertial);
   else if (!link->fixed)
-    perp_robot_note(sdf->robot, "link %s has no <inertial>: 1 kg and 1 kg m^2, as SDF has it",
-                    name);
-  if (perp_xml_child(at, "velocity_decay") != NULL)
-    perp_robot_lost(sdf->robot, "velocity_decay of link %s: its damping", name);
+    perp_tree_say(&sdf->tree, false,
+                  "links without <inertial> have 1 kg and 1 kg m^2, the default of SDF", name);
+  const xmlNode *decay = perp_xml_child(at, "velocity_decay");
+  if (perp_sdf_number(sdf, decay, "linear", 0) != 0 || perp_sdf_number(sdf, decay, "angular", 0) != 0)
+    perp_tree_say(&sdf->tree, true, "velocity_decay damps the motion of links", name);
   for (const xmlNode *c = perp_xml_child(at, "collision");
        c != NULL && !perp_robot_refused(sdf->robot); c = perp_xml_next(c, "collision"))
     sdf_collision(sdf, link, c, folder, group);

@@ -11,6 +11,9 @@
 #include <math.h>
 #include <string.h>
 
+static const char EFFORT[] = "effort bounds actuators; a URDF has none, and nothing is bounded by it",
+                  VELOCITY[] = "largest velocities are bounds of actuators, which are not there";
+
 typedef struct urdf_options { /* <mujoco> */
   const char *meshdir;        /* NULL: none */
   bool strippath, balance;
@@ -223,17 +226,16 @@ static void urdf_limit(urdf *u, const perp_tree_joint *joint, perp_robot_joint *
     axis->range[0] = low;
     axis->range[1] = high;
   } else if (low == high)
-    perp_robot_note(u->robot,
-                    "joint %s: both limits are %g %s, which MuJoCo takes for none: it has none",
-                    joint->name, low, unit);
+    perp_tree_say(&u->tree, false,
+                  "joints whose limits are equal have none, as in MuJoCo (ROS locks them)",
+                  joint->name);
   if (effort > 0)
-    perp_robot_note(u->robot,
-                    "joint %s: effort, %g %s, bounds an actuator; a URDF has none, and nothing "
-                    "else is bounded by it",
-                    joint->name, effort, turns ? "N m" : "N");
+    perp_tree_say(&u->tree, false, EFFORT,
+                  perp_pool_printf(&u->robot->pool, "%s %g %s", joint->name, effort,
+                                   turns ? "N m" : "N"));
   if (speed > 0)
-    perp_robot_lost(u->robot, "largest velocity %g %s/s of joint %s: a bound of its actuator",
-                    speed, unit, joint->name);
+    perp_tree_say(&u->tree, true, VELOCITY,
+                  perp_pool_printf(&u->robot->pool, "%s %g %s/s", joint->name, speed, unit));
   axis->fastest = speed;
 }
 
@@ -277,10 +279,11 @@ static void urdf_axes(urdf *u, const xmlNode *at, perp_tree_joint *joint, int ty
                                                axis);
     if (limit != NULL && type != 1) urdf_limit(u, joint, one, limit);
     if (limit == NULL && type != 1)
-      perp_robot_note(u->robot, "joint %s has no <limit>: it is not limited", joint->name);
+      perp_tree_say(&u->tree, false, "joints without <limit> are not limited", joint->name);
     if (limit != NULL && type == 1 && urdf_number(u, limit, "velocity", 0) > 0)
-      perp_robot_lost(u->robot, "largest velocity %g rad/s of joint %s: a bound of its actuator",
-                      urdf_number(u, limit, "velocity", 0), joint->name);
+      perp_tree_say(&u->tree, true, VELOCITY,
+                    perp_pool_printf(&u->robot->pool, "%s %g rad/s", joint->name,
+                                     urdf_number(u, limit, "velocity", 0)));
   }
   for (int k = 0; k < joint->n && dynamics != NULL && type != 4; k++) {
     joint->axis[k].damping = urdf_number(u, dynamics, "damping", 0);
@@ -342,7 +345,10 @@ static void urdf_joint(urdf *u, const xmlNode *at)
   urdf_rest(u, at, read, perp_pool_printf(&u->robot->pool, "joint %s", name));
   for (int k = 7; k < 9; k++)
     if (perp_xml_child(at, read[k]) != NULL)
-      perp_robot_lost(u->robot, "%s of joint %s", read[k], name);
+      perp_tree_say(&u->tree, true,
+                    perp_pool_printf(&u->robot->pool, "%s, which is of a controller, of joints",
+                                     read[k]),
+                    name);
 }
 
 /* q = offset + multiplier q of another joint */
@@ -464,9 +470,13 @@ void perp_urdf_read(perp_robot *robot, xmlDoc *doc)
     urdf_mimic(&u, at);
   for (const xmlNode *at = perp_xml_child(root, NULL); at != NULL; at = perp_xml_next(at, NULL))
     if (perp_xml_is(at, "transmission") || perp_xml_is(at, "gazebo")) {
-      const char *of = perp_xml_text(robot, at, perp_xml_is(at, "gazebo") ? "reference" : "name");
-      perp_robot_lost(robot, "%s%s%s", (const char *)at->name, of != NULL ? " " : "",
-                      of != NULL ? of : "");
+      const bool gazebo = perp_xml_is(at, "gazebo");
+      const char *of = perp_xml_text(robot, at, gazebo ? "reference" : "name");
+      perp_tree_say(&u.tree, true,
+                    gazebo ? "gazebo: what Gazebo reads beyond URDF (friction, sensors, plugins)"
+                           : "transmission: actuators and gears that are behind joints",
+                    of != NULL ? of : "of the robot");
     }
+  perp_tree_tell(&u.tree);
   if (!perp_robot_refused(robot)) urdf_total(&u);
 }
