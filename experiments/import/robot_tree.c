@@ -216,8 +216,7 @@ void perp_tree_tell(perp_tree *tree)
     const struct perp_tree_said *said = &tree->said[i];
     perp_text names = { 0 };
     const int shown = said->n <= NAMES ? said->n : NAMES - 1;
-    for (int k = 0; k < shown; k++)
-      perp_text_add(&names, "%s%s", k > 0 ? ", " : "", said->name[k]);
+    for (int k = 0; k < shown; k++) perp_text_add(&names, "%s%s", k > 0 ? ", " : "", said->name[k]);
     if (said->n > shown) perp_text_add(&names, " and %d others", said->n - shown);
     if (said->lost)
       perp_robot_lost(tree->robot, "%s: %s", said->what, names.s);
@@ -505,7 +504,8 @@ void perp_tree_build(perp_tree *tree)
     if (j >= 0)
       tree_chain_add(&chain, &tree->joint[j], j);
     else if (tree->floating && !tree->link[i].fixed) {
-      perp_tree_joint root = { .name = perp_pool_printf(&robot->pool, "%s_free", tree->link[i].name) };
+      perp_tree_joint root = { .name = perp_pool_printf(&robot->pool, "%s_free",
+                                                        tree->link[i].name) };
       perp_tree_add_axis(&root, PERP_ROBOT_FREE, (const double[3]){ 0, 0, 1 });
       tree_chain_add(&chain, &root, -1);
     } else if (!tree->link[i].fixed)
