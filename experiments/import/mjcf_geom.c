@@ -24,7 +24,7 @@ static void geom_sizes(const mjcf_element *e, perp_robot_geom *geom, bool ends)
   static const int need[] = { 0, 0, 1, 2, 3, 2, 3, 0 };
   const bool three = geom->kind == PERP_ROBOT_BOX || geom->kind == PERP_ROBOT_ELLIPSOID;
   double size[3] = { 0 };
-  const int n = mjcf_numbers(e, "size", 1, 3, size), wanted = need[geom->kind] - (ends ? 1 : 0);
+  const int n = mjcf_numbers(e, "size", 1, 3, size), wanted = ends ? 1 : need[geom->kind];
   if (perp_robot_refused(e->mj->robot)) return;
   if (n < wanted) {
     perp_xml_refuse(e->mj->robot, e->node, "write half sizes in m",
@@ -32,9 +32,10 @@ static void geom_sizes(const mjcf_element *e, perp_robot_geom *geom, bool ends)
                     geom_kinds[geom->kind], wanted, n);
     return;
   }
-  if (ends && three) /* the length along z is that between the ends */
+  if (ends && three) { /* square, the length along z is that between the ends */
+    size[1] = size[0];
     size[2] = geom->size[2];
-  else if (ends)
+  } else if (ends)
     size[1] = geom->size[1];
   for (int i = 0; i < need[geom->kind]; i++)
     if (!(size[i] > 0))
