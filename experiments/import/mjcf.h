@@ -30,6 +30,7 @@ typedef struct mjcf_source { /* of an element: at xmlNode._private */
 typedef struct mjcf_class {
   const char *name; /* with the prefix of its model */
   int parent;       /* -1: none */
+  int parent_n;     /* elements that the parent had when this class began: later ones are not its */
   int n;
   const xmlNode **node; /* elements of all kinds, later ones count more */
 } mjcf_class;
