@@ -159,6 +159,7 @@ typedef struct perp_robot {
   const char *path;   /* the file that the person named */
   const char *format; /* "MJCF", "URDF", "SDF" */
   const char *key;    /* keyframe that is the initial state; NULL: as drawn */
+  bool floating;      /* URDF, SDF: what no joint carries is free; false: a part of the world */
   const char *name;
   double timestep, gravity[3], density, viscosity, wind[3];
   perp_robot_off off;
@@ -221,6 +222,8 @@ struct _xmlDoc; /* of libxml2; robot->path names its file */
 void perp_mjcf_read(perp_robot *robot, struct _xmlDoc *doc);
 void perp_urdf_read(perp_robot *robot, struct _xmlDoc *doc);
 void perp_sdf_read(perp_robot *robot, struct _xmlDoc *doc);
+/* The SDF file of a folder with a model.config; NULL after an error. */
+const char *perp_sdf_of_folder(perp_robot *robot, const char *folder);
 
 /* A robot in any of these formats, in this process: the reader of its root element, then the scene.
  * out is zero before. */

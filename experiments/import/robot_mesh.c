@@ -332,6 +332,8 @@ static const char *mesh_read(mesh_soup *soup, const char *file)
   char *bytes = mesh_bytes(file, &size, &why);
   if (bytes == NULL) return why;
   if (kind == 0) why = mesh_check_stl(bytes, size);
+  if (kind == 2 && strstr(bytes, "<!ENTITY") != NULL)
+    why = "it defines entities, which are not read";
   if (kind == 5) why = mesh_read_msh(soup, bytes, size);
   free(bytes);
   if (why == NULL && kind != 5) why = mesh_read_assimp(soup, kind == 3 || kind == 4);

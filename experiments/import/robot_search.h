@@ -19,7 +19,7 @@
  *      NAME/x, then x, in these folders, whatever they are called
  *      the last part of x in the folder (MuJoCo strips the path)
  *
- * model://NAME/x: the same, with a folder beside the model's own.  file:///x and /x: this file, if
+ * model://NAME/x: the same.  file:///x and /x: this file, if
  * it is in one of the folders.  x: in `folder`, then in the parents up to the package, then in
  * DIR/x, then its last part in `folder`. */
 #ifndef PERP_ROBOT_SEARCH_H
