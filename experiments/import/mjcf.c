@@ -54,7 +54,8 @@ void perp_mjcf_read(perp_robot *robot, xmlDoc *doc)
   mjcf_tree_include(&mj, mj.root, source);
   if (!perp_robot_refused(robot)) mjcf_schema_check(&mj, mj.root);
   if (perp_robot_refused(robot)) return;
-  mj.compiler = source->compiler = mjcf_compiler_read(&mj, mj.root, robot->path);
+  mj.compiler = mjcf_compiler_read(&mj, mj.root, robot->path);
+  mjcf_tree_settings(mj.root, mj.compiler, false);
   mjcf_attach(&mj, mj.root);
   if (!perp_robot_refused(robot)) mjcf_replicate(&mj, mj.root);
   const char *name = perp_xml_text(robot, mj.root, "model");

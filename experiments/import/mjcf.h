@@ -30,6 +30,7 @@ typedef struct mjcf_source { /* of an element: at xmlNode._private */
 typedef struct mjcf_class {
   const char *name; /* with the prefix of its model */
   int parent;       /* -1: none */
+  int parent_n;     /* elements that the parent had when this class began: later ones are not its */
   int n;
   const xmlNode **node; /* elements of all kinds, later ones count more */
 } mjcf_class;
@@ -70,6 +71,8 @@ typedef struct mjcf_element { /* attributes of an element, then of its default c
 
 /* Sources of all elements of a tree, and what it includes. */
 void mjcf_tree_include(mjcf *mj, xmlNode *root, mjcf_source *source);
+/* The compiler settings of all elements of a tree. */
+void mjcf_tree_settings(xmlNode *node, mjcf_compiler *compiler, bool attached);
 /* A copy of an element with all that is in it, not yet anywhere. */
 xmlNode *mjcf_tree_copy(mjcf *mj, const xmlNode *node);
 /* All attributes that name an element, or refer to one, in a tree: prefix NAME suffix.  only: just

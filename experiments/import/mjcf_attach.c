@@ -47,7 +47,7 @@ static void attach_defaults(mjcf *mj, xmlNode *root, const char *prefix)
 }
 
 /* Elements without a class get the main class of their file. */
-static void attach_classes(mjcf *mj, xmlNode *top, const char *main_class)
+static void attach_classes(xmlNode *top, const char *main_class)
 {
   for (xmlNode *node = perp_xml_child(top, NULL); node != NULL; node = perp_xml_next(node, NULL))
     if (xmlHasProp(node, (const xmlChar *)"class") == NULL)
@@ -65,7 +65,7 @@ static void attach_sections(mjcf *mj, xmlNode *other, xmlNode *root, const char 
          section = perp_xml_next(section, sections[k])) {
       xmlNode *copy = mjcf_tree_copy(mj, section);
       if (copy == NULL) return;
-      if (k >= 4 || k == 3 || k == 2) attach_classes(mj, copy, main_class);
+      if (k >= 4 || k == 3 || k == 2) attach_classes(copy, main_class);
       if (k == 2) /* <exclude> has no class */
         for (xmlNode *node = perp_xml_child(copy, "exclude"); node != NULL;
              node = perp_xml_next(node, "exclude"))
@@ -77,19 +77,6 @@ static void attach_sections(mjcf *mj, xmlNode *other, xmlNode *root, const char 
             xmlSetProp(node, (const xmlChar *)"class", (const xmlChar *)main_class);
       xmlAddChild(root, copy);
     }
-}
-
-static void attach_mark(xmlNode *node, mjcf_source *source, mjcf_compiler *compiler)
-{
-  for (; node != NULL; node = node->next) {
-    mjcf_source *own = node->_private;
-    if (own != NULL) {
-      own->compiler = compiler;
-      own->attached = true;
-    } else
-      node->_private = source;
-    if (node->type == XML_ELEMENT_NODE) attach_mark(node->children, source, compiler);
-  }
 }
 
 /* Names of meshes and fields without one are those of their files, before the prefix. */
@@ -137,7 +124,7 @@ static void attach_one(mjcf *mj, xmlNode *at, xmlNode *root)
   if (!perp_robot_refused(robot)) mjcf_schema_check(mj, other);
   if (!perp_robot_refused(robot)) {
     mjcf_compiler *compiler = mjcf_compiler_read(mj, other, path);
-    attach_mark(other, source, compiler);
+    mjcf_tree_settings(other, compiler, true);
     attach_name_assets(mj, other);
     mjcf_tree_rename(mj, other, prefix, "", NULL);
     attach_defaults(mj, other, prefix);

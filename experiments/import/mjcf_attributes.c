@@ -20,7 +20,9 @@ static int classes_find(const mjcf *mj, const char *name)
 static int classes_make(mjcf *mj, const char *name, int parent)
 {
   mj->class = perp_pool_grown(&mj->robot->pool, mj->class, mj->n_classes, sizeof *mj->class);
-  mj->class[mj->n_classes] = (mjcf_class){ .name = name, .parent = parent };
+  mj->class[mj->n_classes] = (mjcf_class){
+    .name = name, .parent = parent, .parent_n = parent >= 0 ? mj->class[parent].n : 0
+  };
   return mj->n_classes++;
 }
 
@@ -41,16 +43,18 @@ static void classes_one(mjcf *mj, const xmlNode *node, int parent)
     perp_xml_refuse(mj->robot, node, "rename one of the two", "repeated default class '%s'", name);
     return;
   }
-  for (const xmlNode *child = perp_xml_child(node, NULL);
-       child != NULL && !perp_robot_refused(mj->robot); child = perp_xml_next(child, NULL)) {
-    if (perp_xml_is(child, "default")) {
-      classes_one(mj, child, at);
-      continue;
+  for (int pass = 0; pass < 2; pass++) /* elements, then the classes that begin with them */
+    for (const xmlNode *child = perp_xml_child(node, NULL);
+         child != NULL && !perp_robot_refused(mj->robot); child = perp_xml_next(child, NULL)) {
+      if (perp_xml_is(child, "default")) {
+        if (pass == 1) classes_one(mj, child, at);
+        continue;
+      }
+      if (pass == 1) continue;
+      mjcf_class *class = &mj->class[at];
+      class->node = perp_pool_grown(&mj->robot->pool, class->node, class->n, sizeof *class->node);
+      class->node[class->n++] = child;
     }
-    mjcf_class *class = &mj->class[at];
-    class->node = perp_pool_grown(&mj->robot->pool, class->node, class->n, sizeof *class->node);
-    class->node[class->n++] = child;
-  }
 }
 
 void mjcf_classes_read(mjcf *mj)
@@ -83,12 +87,12 @@ mjcf_element mjcf_layers(mjcf *mj, const xmlNode *node, const char *kind, const 
                     "unknown default class '%s': <%s>", name, node->name);
     class = 0;
   }
-  int n = 1;
+  int n = 1, most = mj->class[class].n;
   for (int c = class; c >= 0; c = mj->class[c].parent) n += mj->class[c].n;
   e.layer = perp_pool_alloc(&mj->robot->pool, (size_t)n, sizeof *e.layer);
   e.layer[e.n++] = node;
-  for (int c = class; c >= 0; c = mj->class[c].parent)
-    for (int i = mj->class[c].n - 1; i >= 0; i--)
+  for (int c = class; c >= 0; most = mj->class[c].parent_n, c = mj->class[c].parent)
+    for (int i = most - 1; i >= 0; i--)
       if (layers_same_kind(mj->class[c].node[i], kind)) e.layer[e.n++] = mj->class[c].node[i];
   return e;
 }

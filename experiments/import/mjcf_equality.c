@@ -135,14 +135,13 @@ static void equality_connect(mjcf *mj, const xmlNode *node, perp_robot_equality 
 static void equality_weld(mjcf *mj, const xmlNode *node, perp_robot_equality *equality)
 {
   const perp_robot_body *a = &mj->robot->body[equality->a], *b = &mj->robot->body[equality->b];
-  double pose[7] = { 0 }, R[9], p[3];
+  double pose[7] = { 0 }, p[3];
   perp_xml_numbers(mj->robot, node, "anchor", 3, 3, equality->point[1]);
   const int n = perp_xml_numbers(mj->robot, node, "relpose", 7, 7, pose);
   if (n == 7 && (pose[3] != 0 || pose[4] != 0 || pose[5] != 0 || pose[6] != 0)) {
     memcpy(equality->turn, pose + 3, sizeof equality->turn);
     perp_quat_unit(equality->turn);
-    perp_quat_matrix(equality->turn, R);
-    equality_point(pose, R, equality->point[1], equality->point[0]);
+    memcpy(equality->point[0], pose, sizeof equality->point[0]);
     return;
   }
   equality_point(b->at, b->R, equality->point[1], p);

@@ -24,7 +24,7 @@ static void geom_sizes(const mjcf_element *e, perp_robot_geom *geom, bool ends)
   static const int need[] = { 0, 0, 1, 2, 3, 2, 3, 0 };
   const bool three = geom->kind == PERP_ROBOT_BOX || geom->kind == PERP_ROBOT_ELLIPSOID;
   double size[3] = { 0 };
-  const int n = mjcf_numbers(e, "size", 1, 3, size), wanted = need[geom->kind] - (ends ? 1 : 0);
+  const int n = mjcf_numbers(e, "size", 1, 3, size), wanted = ends ? 1 : need[geom->kind];
   if (perp_robot_refused(e->mj->robot)) return;
   if (n < wanted) {
     perp_xml_refuse(e->mj->robot, e->node, "write half sizes in m",
@@ -32,9 +32,10 @@ static void geom_sizes(const mjcf_element *e, perp_robot_geom *geom, bool ends)
                     geom_kinds[geom->kind], wanted, n);
     return;
   }
-  if (ends && three) /* the length along z is that between the ends */
+  if (ends && three) { /* square, the length along z is that between the ends */
+    size[1] = size[0];
     size[2] = geom->size[2];
-  else if (ends)
+  } else if (ends)
     size[1] = geom->size[1];
   for (int i = 0; i < need[geom->kind]; i++)
     if (!(size[i] > 0))
@@ -72,74 +73,101 @@ static bool geom_ends(const mjcf_element *e, perp_robot_geom *geom)
 
 /* ---- a primitive that fits a mesh ---- */
 
+/* The quaternion of a rotation matrix. */
+static void fit_turn(const double m[9], double quat[4])
+{
+  const double trace = m[0] + m[4] + m[8];
+  if (trace > -1 + 1e-9) {
+    quat[0] = sqrt(1 + trace) / 2;
+    quat[1] = (m[5] - m[7]) / (4 * quat[0]);
+    quat[2] = (m[6] - m[2]) / (4 * quat[0]);
+    quat[3] = (m[1] - m[3]) / (4 * quat[0]);
+  } else { /* half a turn: the axis is the largest column of m + 1 */
+    int k = m[0] > m[4] ? 0 : 1;
+    if (m[8] > m[4 * k]) k = 2;
+    for (int i = 0; i < 3; i++) quat[1 + i] = m[i + 3 * k] + (i == k);
+    quat[0] = 0;
+  }
+  perp_quat_unit(quat);
+}
+
+/* Around all vertices, in the principal frame R at com; the centre moves to the middle. */
+static void fit_around(const perp_robot_mesh *mesh, const double R[9], double com[3],
+                       perp_robot_geom *geom)
+{
+  double low[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, high[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL },
+         middle[3], far = 0, out = 0, along = 0;
+  for (int pass = 0; pass < 3; pass++) {
+    for (int v = 0; v < mesh->n; v++) {
+      double d[3], p[3];
+      for (int i = 0; i < 3; i++) d[i] = mesh->vertex[3 * v + i] - com[i];
+      for (int i = 0; i < 3; i++) p[i] = perp_dot(3, R + 3 * i, d);
+      for (int i = 0; i < 3 && pass == 0; i++) {
+        low[i] = fmin(low[i], p[i]);
+        high[i] = fmax(high[i], p[i]);
+      }
+      if (pass == 0) continue;
+      for (int i = 0; i < 3; i++) p[i] -= middle[i];
+      const double around = sqrt(p[0] * p[0] + p[1] * p[1]);
+      far = fmax(far, sqrt(perp_dot(3, p, p)));
+      out = fmax(out, around);
+      if (geom->kind == PERP_ROBOT_CYLINDER)
+        along = fmax(along, fabs(p[2]));
+      else if (pass == 2) /* below the cap */
+        along = fmax(along, fabs(p[2]) - sqrt(fmax(0, out * out - around * around)));
+    }
+    for (int i = 0; i < 3 && pass == 0; i++) middle[i] = (low[i] + high[i]) / 2;
+  }
+  for (int i = 0; i < 3; i++) geom->size[i] = (high[i] - low[i]) / 2;
+  if (geom->kind == PERP_ROBOT_SPHERE) geom->size[0] = far;
+  if (geom->kind == PERP_ROBOT_CAPSULE || geom->kind == PERP_ROBOT_CYLINDER)
+    geom->size[0] = out, geom->size[1] = along;
+  for (int i = 0; i < 3; i++)
+    com[i] += R[i] * middle[0] + R[i + 3] * middle[1] + R[i + 6] * middle[2];
+}
+
+/* The size of what has the inertia of a box with these half sides. */
+static void fit_box(const double half[3], perp_robot_geom *geom)
+{
+  const double mean = (half[0] + half[1]) / 2;
+  memcpy(geom->size, half, 3 * sizeof *half);
+  if (geom->kind == PERP_ROBOT_SPHERE)
+    geom->size[0] = (half[0] + half[1] + half[2]) / 3;
+  else if (geom->kind == PERP_ROBOT_CAPSULE) {
+    geom->size[0] = mean;
+    geom->size[1] = fmax(0, half[2] - mean / 2);
+  } else if (geom->kind == PERP_ROBOT_CYLINDER) {
+    geom->size[0] = mean;
+    geom->size[1] = half[2];
+  }
+}
+
 static void geom_fit(const mjcf_element *e, perp_robot_geom *geom, int asset,
                      perp_robot_inside inside)
 {
   perp_robot *robot = e->mj->robot;
   const perp_robot_mesh *mesh = &robot->mesh[asset];
-  const bool aabb = mjcf_compiler_of(e->node)->aabb;
-  double half[3], centre[3], quat[4] = { 1 };
-  if (aabb) {
-    double low[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, high[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
-    for (int k = 0; k < 3 * mesh->n; k++) {
-      low[k % 3] = fmin(low[k % 3], mesh->vertex[k]);
-      high[k % 3] = fmax(high[k % 3], mesh->vertex[k]);
-    }
-    for (int i = 0; i < 3; i++)
-      half[i] = (high[i] - low[i]) / 2, centre[i] = (high[i] + low[i]) / 2;
-  } else { /* the box that has its inertia, the longest side along z */
-    perp_robot_solid solid;
-    double value[3], V[9], columns[9];
-    if (!perp_robot_solid_of_mesh(mesh, inside, &solid)) {
-      perp_xml_refuse(robot, e->node, "write the size of the geom, without a mesh",
-                      "the mesh of geom '%s' has no volume", geom->name);
-      return;
-    }
-    perp_robot_eigen(solid.inertia, value, V);
-    for (int i = 0; i < 3; i++) {
-      memcpy(columns + 3 * i, V + 3 * (2 - i), 3 * sizeof *columns);
-      half[i] = sqrt(fmax(0,
-                          6 * (value[0] + value[1] + value[2] - 2 * value[2 - i]) / solid.volume)) /
-                2;
-    }
-    for (int i = 0; i < 3; i++) columns[6 + i] = -columns[6 + i]; /* right-handed again */
-    const double *m = columns, trace = m[0] + m[4] + m[8];
-    double axis[9];
-    memcpy(axis, m, sizeof axis);
-    if (trace > -1 + 1e-9) {
-      quat[0] = sqrt(1 + trace) / 2;
-      quat[1] = (m[5] - m[7]) / (4 * quat[0]);
-      quat[2] = (m[6] - m[2]) / (4 * quat[0]);
-      quat[3] = (m[1] - m[3]) / (4 * quat[0]);
-    } else { /* half a turn: the axis is the largest column of m + 1 */
-      int k = m[0] > m[4] ? 0 : 1;
-      if (m[8] > m[4 * k]) k = 2;
-      for (int i = 0; i < 3; i++) quat[1 + i] = m[i + 3 * k] + (i == k);
-      quat[0] = 0;
-    }
-    perp_quat_unit(quat);
-    memcpy(centre, solid.com, sizeof centre);
+  perp_robot_solid solid;
+  double value[3], V[9], R[9], half[3], quat[4], turned[3], both[4];
+  if (!perp_robot_solid_of_mesh(mesh, inside, &solid)) {
+    perp_xml_refuse(robot, e->node, "write the size of the geom, without a mesh",
+                    "the mesh of geom '%s' has no volume", geom->name);
+    return;
   }
-  const double scale = mjcf_number(e, "fitscale", 1), mean = (half[0] + half[1]) / 2;
-  for (int i = 0; i < 3; i++) half[i] *= scale;
-  double turned[3], both[4];
-  switch (geom->kind) {
-  case PERP_ROBOT_SPHERE:
-    geom->size[0] = aabb ? fmax(fmax(half[0], half[1]), half[2])
-                         : (half[0] + half[1] + half[2]) / 3;
-    break;
-  case PERP_ROBOT_CAPSULE:
-    geom->size[0] = aabb ? fmax(half[0], half[1]) : scale * mean;
-    geom->size[1] = fmax(0, half[2] - geom->size[0] / (aabb ? 1 : 2));
-    break;
-  case PERP_ROBOT_CYLINDER:
-    geom->size[0] = aabb ? fmax(half[0], half[1]) : scale * mean;
-    geom->size[1] = half[2];
-    break;
-  default:
-    memcpy(geom->size, half, sizeof half);
+  perp_robot_eigen(solid.inertia, value, V); /* the longest side is along z */
+  for (int i = 0; i < 3; i++) {
+    for (int k = 0; k < 3; k++) R[k + 3 * i] = (i == 2 ? -1 : 1) * V[k + 3 * (2 - i)];
+    half[i] = sqrt(fmax(0, 1.5 * (value[0] + value[1] + value[2] - 2 * value[2 - i]) /
+                               solid.volume));
   }
-  geom_turn(geom->quat, centre, turned);
+  if (mjcf_compiler_of(e->node)->aabb)
+    fit_around(mesh, R, solid.com, geom);
+  else
+    fit_box(half, geom);
+  const double scale = mjcf_number(e, "fitscale", 1);
+  for (int i = 0; i < 3; i++) geom->size[i] *= scale;
+  fit_turn(R, quat);
+  geom_turn(geom->quat, solid.com, turned);
   for (int i = 0; i < 3; i++) geom->x[i] += turned[i];
   perp_quat_product(geom->quat, quat, both);
   memcpy(geom->quat, both, sizeof both);

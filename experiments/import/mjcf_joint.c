@@ -77,7 +77,7 @@ void mjcf_joint_read(mjcf *mj, const mjcf_element *e, int body, const double x[3
     joint->ref = mjcf_number(e, "ref", 0) * unit;
     joint->springref = mjcf_number(e, "springref", 0) * unit;
   }
-  joint->margin = mjcf_number(e, "margin", 0) * unit;
+  joint->margin = mjcf_number(e, "margin", 0); /* rad, always */
   joint->stiffness = mjcf_number(e, "stiffness", 0);
   joint->damping = mjcf_number(e, "damping", 0);
   joint->armature = mjcf_number(e, "armature", 0);

@@ -90,6 +90,18 @@ void mjcf_tree_include(mjcf *mj, xmlNode *root, mjcf_source *source)
   tree_include(mj, root, folder[0] != '\0' ? folder : "/", open, 1, source);
 }
 
+void mjcf_tree_settings(xmlNode *node, mjcf_compiler *compiler, bool attached)
+{
+  for (; node != NULL; node = node->next) {
+    mjcf_source *source = node->_private;
+    if (source != NULL) {
+      source->compiler = compiler;
+      source->attached = attached;
+    }
+    if (node->type == XML_ELEMENT_NODE) mjcf_tree_settings(node->children, compiler, attached);
+  }
+}
+
 /* ---- copies ---- */
 
 /* Sources of a copy are those of its model; false: too many elements. */
