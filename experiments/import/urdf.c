@@ -261,7 +261,8 @@ static void urdf_axes(urdf *u, const xmlNode *at, perp_tree_joint *joint, int ty
   const xmlNode *element = perp_xml_child(at, "axis");
   if (element != NULL) perp_xml_numbers(u->robot, element, "xyz", 3, 3, axis);
   for (int i = 0; i < 3; i++) size += axis[i] * axis[i];
-  if (type == 3) return;
+  if (type == 6) perp_tree_add_axis(joint, PERP_ROBOT_BALL, axis); /* of Bullet */
+  if (type == 3 || type == 6) return;
   if (!(size > 0)) {
     perp_xml_refuse(u->robot, element, "write its direction",
                     "the axis of joint '%s' has no length", joint->name);
@@ -316,7 +317,7 @@ static int urdf_end(urdf *u, const xmlNode *joint, const char *which)
 static void urdf_joint(urdf *u, const xmlNode *at)
 {
   static const char *const types[] = { "revolute", "continuous", "prismatic", "fixed",
-                                       "floating", "planar",     NULL };
+                                       "floating", "planar", "spherical", NULL };
   static const char *const read[] = { "origin",      "parent",   "child", "axis",
                                       "limit",       "dynamics", "mimic", "safety_controller",
                                       "calibration", NULL };
