@@ -102,8 +102,7 @@ const perp_command perp_import_command = {
   .cli.more =
       "Every command that takes a scene also takes the file of a robot: perp simulate robot.xml. "
       "See docs/how-to/import.md for each element of a robot, and docs/how-to/figures.md for "
-      "skeletons. Reading "
-      "robots needs libmujoco (package libmujoco-dev when perp is built).",
+      "skeletons.",
   .cli.example = "perp import robot.xml -o robot.yaml",
   .cli.flags = import_flags,
   .cli.min_args = 1,
