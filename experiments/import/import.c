@@ -13,7 +13,8 @@ enum { MOST_FILES = 1000 };
 
 bool perp_import_ends(const char *name, size_t n)
 {
-  static const char *const ends[] = { ".xml", ".mjcf", ".urdf", ".sdf", ".world", "model.config", ".bvh" };
+  static const char *const ends[] = { ".xml",   ".mjcf",        ".urdf", ".sdf",
+                                      ".world", "model.config", ".bvh" };
   for (int i = 0; i < 7; i++) {
     const size_t k = strlen(ends[i]);
     if (n > k && strncmp(name + n - k, ends[i], k) == 0) return true;

@@ -265,7 +265,7 @@ static void tree_check_inertia(perp_tree *tree, const perp_tree_link *link)
   else if (value[0] + value[1] < value[2] * (1 - 1e-9))
     perp_robot_note(tree->robot,
                     "link %s: no rigid body has its inertia (principal moments %.4g, %.4g, %.4g "
-                    "kg m^2: the largest exceeds the sum of the others); it is kept",
+                    "kg m^2: the largest exceeds the sum of the others); it is used as it is",
                     link->name, value[0], value[1], value[2]);
 }
 
