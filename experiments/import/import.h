@@ -16,7 +16,8 @@ typedef struct perp_import {
   char **file; /* [n_files] absolute: the file itself, then those that it names and that exist */
 } perp_import;
 
-/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf, .sdf, .world, or .bvh? */
+/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf, .sdf, .world, or .bvh?
+ */
 bool perp_import_ends(const char *name, size_t n);
 
 /* Is it a skeleton (.bvh)? */

@@ -79,7 +79,8 @@ void perp_robot_convert(const char *path, const char *key, perp_robot_report *ou
     else if (perp_xml_is(root, "sdf") || perp_xml_is(root, "gazebo"))
       perp_sdf_read(&robot, doc);
     else
-      perp_xml_refuse(&robot, root, "the root element must be <mujoco> (MJCF), <robot> (URDF) or <sdf>",
+      perp_xml_refuse(&robot, root,
+                      "the root element must be <mujoco> (MJCF), <robot> (URDF) or <sdf>",
                       "<%s> is no robot that perp reads", root->name);
     xmlFreeDoc(doc);
   }

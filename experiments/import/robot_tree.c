@@ -465,7 +465,8 @@ void perp_tree_build(perp_tree *tree)
     if (j >= 0)
       tree_chain_add(&chain, &tree->joint[j], j);
     else if (tree->floating && !tree->link[i].fixed) {
-      perp_tree_joint root = { .name = perp_pool_printf(&robot->pool, "%s_free", tree->link[i].name) };
+      perp_tree_joint root = { .name = perp_pool_printf(&robot->pool, "%s_free",
+                                                        tree->link[i].name) };
       perp_tree_add_axis(&root, PERP_ROBOT_FREE, (const double[3]){ 0, 0, 1 });
       tree_chain_add(&chain, &root, -1);
     } else if (!tree->link[i].fixed)

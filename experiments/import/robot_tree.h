@@ -16,10 +16,10 @@ typedef struct perp_tree_pose {
 typedef struct perp_tree_link {
   const char *name;
   const xmlNode *at;
-  perp_tree_pose pose; /* SDF: in the world */
-  bool inertial;       /* it says its mass */
+  perp_tree_pose pose;             /* SDF: in the world */
+  bool inertial;                   /* it says its mass */
   double mass, com[3], inertia[9]; /* about com, along the axes of the link */
-  bool no_gravity, fixed; /* fixed: a part of the world, whatever else floats */
+  bool no_gravity, fixed;          /* fixed: a part of the world, whatever else floats */
   int n_geoms;
   perp_robot_geom *geom; /* in the frame of the link */
   /* by perp_tree_build */
@@ -30,11 +30,11 @@ typedef struct perp_tree_link {
 typedef struct perp_tree_joint {
   const char *name;
   const xmlNode *at;
-  int parent, child;   /* links; parent PERP_TREE_WORLD */
-  perp_tree_pose pose; /* of the child in the parent, all coordinates zero */
-  int n;               /* axes: 0: fixed */
+  int parent, child;        /* links; parent PERP_TREE_WORLD */
+  perp_tree_pose pose;      /* of the child in the parent, all coordinates zero */
+  int n;                    /* axes: 0: fixed */
   perp_robot_joint axis[3]; /* in the frame of the child, in the order from the parent on */
-  int number; /* of axis 0 in the robot; -1: it is not there */
+  int number;               /* of axis 0 in the robot; -1: it is not there */
 } perp_tree_joint;
 
 typedef struct perp_tree {
