@@ -20,9 +20,9 @@ static int classes_find(const mjcf *mj, const char *name)
 static int classes_make(mjcf *mj, const char *name, int parent)
 {
   mj->class = perp_pool_grown(&mj->robot->pool, mj->class, mj->n_classes, sizeof *mj->class);
-  mj->class[mj->n_classes] = (mjcf_class){
-    .name = name, .parent = parent, .parent_n = parent >= 0 ? mj->class[parent].n : 0
-  };
+  mj->class[mj->n_classes] = (mjcf_class){ .name = name,
+                                           .parent = parent,
+                                           .parent_n = parent >= 0 ? mj->class[parent].n : 0 };
   return mj->n_classes++;
 }
 

@@ -157,8 +157,8 @@ static void geom_fit(const mjcf_element *e, perp_robot_geom *geom, int asset,
   perp_robot_eigen(solid.inertia, value, V); /* the longest side is along z */
   for (int i = 0; i < 3; i++) {
     for (int k = 0; k < 3; k++) R[k + 3 * i] = (i == 2 ? -1 : 1) * V[k + 3 * (2 - i)];
-    half[i] = sqrt(fmax(0, 1.5 * (value[0] + value[1] + value[2] - 2 * value[2 - i]) /
-                               solid.volume));
+    half[i] = sqrt(
+        fmax(0, 1.5 * (value[0] + value[1] + value[2] - 2 * value[2 - i]) / solid.volume));
   }
   if (mjcf_compiler_of(e->node)->aabb)
     fit_around(mesh, R, solid.com, geom);

@@ -72,8 +72,11 @@ static void tetrahedra(void)
   opened x;
   open_it(&x, path_of("mjcf/mesh-inline.xml"));
   const double m = 8, a = 0.6, b = 0.4, c = 0.2;
-  const double J[6] = { 3 * m * (b * b + c * c) / 80, 3 * m * (a * a + c * c) / 80,
-                        3 * m * (a * a + b * b) / 80, m * a * b / 80, m * a * c / 80,
+  const double J[6] = { 3 * m * (b * b + c * c) / 80,
+                        3 * m * (a * a + c * c) / 80,
+                        3 * m * (a * a + b * b) / 80,
+                        m * a * b / 80,
+                        m * a * c / 80,
                         m * b * c / 80 };
   mass_is(&x, "points", m, a / 4 + 0.1, b / 4, c / 4, J);
   /* turned by 90 degrees about z: x -> y, y -> -x */
@@ -99,7 +102,8 @@ static void frame(void)
   mass_is(&x, "twice", 8 * (out - in), 0, 0, 0, twice);
   /* two sheets of .75 m^2 at z = .25, outer sides of 2 m^2, inner ones of 1 m^2; 10 kg/m^2 */
   const double sheets = 2 * (1. / 12 - 0.25 * 0.25 / 12); /* x^2 over both sheets */
-  const double sides = 2 * 0.5 * 0.25 + 2 * 0.5 / 12, inner = 2 * 0.25 * 0.0625 + 0.5 * 0.25 / 6 * 0.5;
+  const double sides = 2 * 0.5 * 0.25 + 2 * 0.5 / 12,
+               inner = 2 * 0.25 * 0.0625 + 0.5 * 0.25 / 6 * 0.5;
   const double xx = sheets + sides + inner, zz = 1.5 * 0.0625 + 3 * 0.25 / 12;
   const double shell[6] = { 10 * (xx + zz), 10 * (xx + zz), 20 * xx };
   mass_is(&x, "shell", 45, 0, 0, 0, shell);
@@ -110,7 +114,8 @@ static void shells(void)
 {
   opened x;
   open_it(&x, path_of("mjcf/shells.xml"));
-  const double m = 3, r = 0.2, ball[6] = { 2 * m * r * r / 3, 2 * m * r * r / 3, 2 * m * r * r / 3 };
+  const double m = 3, r = 0.2,
+               ball[6] = { 2 * m * r * r / 3, 2 * m * r * r / 3, 2 * m * r * r / 3 };
   mass_is(&x, "sphere", m, 0, 0, 0, ball);
   mass_is(&x, "round", m, 0, 0, 0, ball);
   /* sides a, b, c of half length: areas 8 b c of the pair across a, ... */
@@ -203,8 +208,7 @@ static void lost(void)
   static const char *const tendons[] = {
     "tendon block, 4 sites, around geoms, without a force of its own",
     "tendon both, 2 joints, without a force of its own",
-    "equality tendon 0 (both, rope): a constraint on the lengths of tendons",
-    NULL
+    "equality tendon 0 (both, rope): a constraint on the lengths of tendons", NULL
   };
   static const char *const actuators[] = {
     "actuator drift: in MuJoCo it drives a joint, with an activation state (an integrator) a",
@@ -255,7 +259,7 @@ static void refused(const char *text, const char *message, int line)
 }
 
 #define WORLD(x) "<mujoco>\n<worldbody>\n" x "\n</worldbody>\n</mujoco>"
-#define BODY(x) WORLD("<body name=\"a\"><joint/>\n" x "\n</body>")
+#define BODY(x)  WORLD("<body name=\"a\"><joint/>\n" x "\n</body>")
 
 static void bad(void)
 {

@@ -125,7 +125,8 @@ static void bodies(both *x)
     perp_robot_eigen(I, its, V);
     differ_n(x, 3, own, its, fmax(size, 1e-9));
     for (int i = 0; i < 9; i++)
-      if (fabs(body->inertia[i] - I[i]) > (x->single ? 3e-7 : 1e-7) * fmax(size, 1e-9)) equal(x, "an inertia", i, -1);
+      if (fabs(body->inertia[i] - I[i]) > (x->single ? 3e-7 : 1e-7) * fmax(size, 1e-9))
+        equal(x, "an inertia", i, -1);
     mju_rotVecMat(com, body->com, x->d->xmat + 9 * b);
     for (int i = 0; i < 3; i++) com[i] += x->d->xpos[3 * b + i];
     if (body->mass > 0) differ_n(x, 3, com, x->d->xipos + 3 * b, 1);
@@ -302,17 +303,31 @@ static void compare(const char *file, const char *twin, const char *key, bool si
 
 int main(void)
 {
-  static const char *const files[] = {
-    "mjcf/defaults.xml",    "mjcf/orientations.xml", "mjcf/euler-sequences.xml",
-    "mjcf/geoms.xml",       "mjcf/inertial.xml",     "mjcf/from-geoms.xml",
-    "mjcf/never-geoms.xml", "mjcf/bounds.xml",       "mjcf/total-mass.xml",
-    "mjcf/limits.xml",      "mjcf/limits-said.xml",  "mjcf/include.xml",
-    "mjcf/keyframes.xml",   "mjcf/equalities.xml",   "mjcf/actuators.xml",
-    "mjcf/contacts.xml",    "mjcf/tendons.xml",      "mjcf/options.xml",
-    "mjcf/pendulums.xml",   "arm.xml",               "humanoid.xml",
-    "quadruped.xml",        "fourbar.xml",           "welds.xml",
-    "planar.xml"
-  };
+  static const char *const files[] = { "mjcf/defaults.xml",
+                                       "mjcf/orientations.xml",
+                                       "mjcf/euler-sequences.xml",
+                                       "mjcf/geoms.xml",
+                                       "mjcf/inertial.xml",
+                                       "mjcf/from-geoms.xml",
+                                       "mjcf/never-geoms.xml",
+                                       "mjcf/bounds.xml",
+                                       "mjcf/total-mass.xml",
+                                       "mjcf/limits.xml",
+                                       "mjcf/limits-said.xml",
+                                       "mjcf/include.xml",
+                                       "mjcf/keyframes.xml",
+                                       "mjcf/equalities.xml",
+                                       "mjcf/actuators.xml",
+                                       "mjcf/contacts.xml",
+                                       "mjcf/tendons.xml",
+                                       "mjcf/options.xml",
+                                       "mjcf/pendulums.xml",
+                                       "arm.xml",
+                                       "humanoid.xml",
+                                       "quadruped.xml",
+                                       "fourbar.xml",
+                                       "welds.xml",
+                                       "planar.xml" };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) compare(files[i], NULL, NULL, false);
   compare("mjcf/keyframes.xml", NULL, "far", false);
   compare("mjcf/pendulums.xml", NULL, "go", false);

@@ -29,9 +29,9 @@ static void its_pose(const mjModel *m, const mjData *d, int r, double x[7])
 
 static void compare(const char *file, const char *twin, const char *key)
 {
-  char message[1000] = "", *command = perp_xprintf("import %s %s %s -o motion.yaml", path_of(file),
-                                                    key != NULL ? "--key" : "",
-                                                    key != NULL ? key : "");
+  char message[1000] = "",
+       *command = perp_xprintf("import %s %s %s -o motion.yaml", path_of(file),
+                               key != NULL ? "--key" : "", key != NULL ? key : "");
   if (!ok(run(command) == 0, "%s is imported", file)) complain();
   json_t *j = json_of("simulate motion.yaml --formulation acceleration --ode rk4 --stab none --h "
                       "0.25ms --t-end 0.5s --json",
@@ -55,8 +55,7 @@ static void compare(const char *file, const char *twin, const char *key)
     its_pose(m, d, b, x);
     for (int i = 0; i < 7; i++) own[i] = json_number_value(json_array_get(q, (size_t)(7 * n + i)));
     for (int i = 3; i < 7; i++) dot += own[i] * x[i];
-    for (int i = 0; i < 7; i++)
-      most = fmax(most, fabs(own[i] - (i < 3 || dot > 0 ? x[i] : -x[i])));
+    for (int i = 0; i < 7; i++) most = fmax(most, fabs(own[i] - (i < 3 || dot > 0 ? x[i] : -x[i])));
     n++;
   }
   ok((int)json_array_size(q) == 7 * n, "%s: %d bodies", file, n);
