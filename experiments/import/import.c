@@ -4,6 +4,7 @@
 
 #include "experiments/import/figure.h"
 #include "experiments/import/import_process.h"
+#include "experiments/import/robot_search.h"
 #include "experiments/base/files.h"
 
 #include <stdlib.h>
