@@ -4,6 +4,7 @@
 
 #include "experiments/import/figure.h"
 #include "experiments/import/import_process.h"
+#include "experiments/import/robot_search.h"
 #include "experiments/base/files.h"
 
 #include <stdlib.h>
@@ -13,8 +14,9 @@ enum { MOST_FILES = 1000 };
 
 bool perp_import_ends(const char *name, size_t n)
 {
-  static const char *const ends[] = { ".xml", ".mjcf", ".urdf", ".sdf", ".world", ".bvh" };
-  for (int i = 0; i < 6; i++) {
+  static const char *const ends[] = { ".xml",   ".mjcf",        ".urdf", ".sdf",
+                                      ".world", "model.config", ".bvh" };
+  for (int i = 0; i < 7; i++) {
     const size_t k = strlen(ends[i]);
     if (n > k && strncmp(name + n - k, ends[i], k) == 0) return true;
   }
@@ -141,4 +143,14 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   perp_text_free(&report.file);
   free(text);
   return good;
+}
+
+void perp_import_floating(bool floating)
+{
+  perp_urdf_floating(floating);
+}
+
+bool perp_import_package_path(const char *list, char **bad)
+{
+  return perp_package_path_set(list, bad);
 }

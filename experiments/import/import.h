@@ -31,4 +31,11 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
                       perp_import *out);
 void perp_import_free(perp_import *import);
 
+/* Links of a URDF that no joint carries are free from now on; at first they are parts of the world.
+ */
+void perp_import_floating(bool floating);
+/* Folders in which files of robots are looked for, DIR[:DIR], in this process and those that it
+ * starts.  false: one of them is no folder; *bad is its name (malloc). */
+bool perp_import_package_path(const char *list, char **bad);
+
 #endif

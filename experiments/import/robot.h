@@ -159,7 +159,6 @@ typedef struct perp_robot {
   const char *path;   /* the file that the person named */
   const char *format; /* "MJCF", "URDF", "SDF" */
   const char *key;    /* keyframe that is the initial state; NULL: as drawn */
-  bool floating;      /* URDF, SDF: what no joint carries is free; false: a part of the world */
   const char *name;
   double timestep, gravity[3], density, viscosity, wind[3];
   perp_robot_off off;
@@ -221,9 +220,12 @@ void perp_robot_scene(perp_robot *robot);
 struct _xmlDoc; /* of libxml2; robot->path names its file */
 void perp_mjcf_read(perp_robot *robot, struct _xmlDoc *doc);
 void perp_urdf_read(perp_robot *robot, struct _xmlDoc *doc);
+/* From now on links of a URDF that no joint carries are free; false, at first: parts of the world.
+ */
+void perp_urdf_floating(bool floating);
 void perp_sdf_read(perp_robot *robot, struct _xmlDoc *doc);
-/* The SDF file of a folder with a model.config; NULL after an error. */
-const char *perp_sdf_of_folder(perp_robot *robot, const char *folder);
+/* The SDF file that a model.config names; NULL after an error. */
+const char *perp_sdf_of_folder(perp_robot *robot, const char *config);
 
 /* A robot in any of these formats, in this process: the reader of its root element, then the scene.
  * out is zero before. */

@@ -70,6 +70,12 @@ void perp_robot_convert(const char *path, const char *key, perp_robot_report *ou
   perp_robot robot;
   perp_robot_begin(&robot, out, path, key);
   xmlDoc *doc = perp_xml_open(&robot, path, NULL);
+  const char *slash = strrchr(path, '/');
+  if (doc != NULL && strcmp(slash != NULL ? slash + 1 : path, "model.config") == 0) {
+    robot.path = perp_sdf_of_folder(&robot, path); /* it names the model */
+    xmlFreeDoc(doc);
+    doc = robot.path != NULL ? perp_xml_open(&robot, robot.path, NULL) : NULL;
+  }
   if (doc != NULL) {
     xmlNode *root = xmlDocGetRootElement(doc);
     if (perp_xml_is(root, "mujoco") || perp_xml_is(root, "mujocoinclude"))

@@ -187,6 +187,45 @@ int perp_tree_mesh(perp_tree *tree, const char *folder, const char *name, const 
   return kept->asset;
 }
 
+/* ---- what is said ---- */
+
+enum { NAMES = 6 };
+
+struct perp_tree_said {
+  bool lost;
+  const char *what, *name[NAMES];
+  int n;
+};
+
+void perp_tree_say(perp_tree *tree, bool lost, const char *what, const char *whose)
+{
+  int i = 0;
+  while (i < tree->n_said && strcmp(tree->said[i].what, what) != 0) i++;
+  if (i == tree->n_said) {
+    tree->said = perp_pool_grown(&tree->robot->pool, tree->said, tree->n_said, sizeof *tree->said);
+    tree->said[tree->n_said++] = (struct perp_tree_said){ .lost = lost, .what = what };
+  }
+  struct perp_tree_said *said = &tree->said[i];
+  if (said->n < NAMES) said->name[said->n] = whose;
+  said->n++;
+}
+
+void perp_tree_tell(perp_tree *tree)
+{
+  for (int i = 0; i < tree->n_said; i++) {
+    const struct perp_tree_said *said = &tree->said[i];
+    perp_text names = { 0 };
+    const int shown = said->n <= NAMES ? said->n : NAMES - 1;
+    for (int k = 0; k < shown; k++) perp_text_add(&names, "%s%s", k > 0 ? ", " : "", said->name[k]);
+    if (said->n > shown) perp_text_add(&names, " and %d others", said->n - shown);
+    if (said->lost)
+      perp_robot_lost(tree->robot, "%s: %s", said->what, names.s);
+    else
+      perp_robot_note(tree->robot, "%s: %s", said->what, names.s);
+    perp_text_free(&names);
+  }
+}
+
 /* ---- mass ---- */
 
 /* As MuJoCo has it: a link that says nothing of its mass has that of its shapes, as of water. */
@@ -226,7 +265,7 @@ static void tree_check_inertia(perp_tree *tree, const perp_tree_link *link)
   else if (value[0] + value[1] < value[2] * (1 - 1e-9))
     perp_robot_note(tree->robot,
                     "link %s: no rigid body has its inertia (principal moments %.4g, %.4g, %.4g "
-                    "kg m^2: the largest exceeds the sum of the others); it is kept",
+                    "kg m^2: the largest exceeds the sum of the others); it is used as it is",
                     link->name, value[0], value[1], value[2]);
 }
 

@@ -43,7 +43,9 @@ typedef struct perp_tree {
   perp_tree_link *link;
   perp_tree_joint *joint;
   struct perp_tree_file *file; /* meshes that are loaded */
-  bool floating;               /* links that no joint carries are free; false: parts of the world */
+  int n_said;
+  struct perp_tree_said *said;
+  bool floating; /* links that no joint carries are free; false: parts of the world */
 } perp_tree;
 
 void perp_tree_identity(perp_tree_pose *pose);
@@ -69,6 +71,11 @@ void perp_tree_inertial(perp_tree_link *link, double mass, const double inertia[
 /* The mesh of a name that an element has: its number; -1 after an error. */
 int perp_tree_mesh(perp_tree *tree, const char *folder, const char *name, const double scale[3],
                    const xmlNode *at);
+
+/* "lost: WHAT: A, B, C and 9 others" (note: where it is not lost), one line for all calls with the
+ * same words, which perp_tree_tell writes at the end. */
+void perp_tree_say(perp_tree *tree, bool lost, const char *what, const char *whose);
+void perp_tree_tell(perp_tree *tree);
 
 /* Bodies, joints and geoms of the robot.  A link without mass between two joints becomes none: its
  * joints connect its neighbours.  Errors: a link that two joints carry (closes: a loop that is

@@ -85,8 +85,9 @@ void perp_sdf_rest(perp_sdf *sdf, const xmlNode *of, const char *const *read, co
     while (read[i] != NULL && !perp_xml_is(at, read[i])) i++;
     if (read[i] != NULL) continue;
     const char *name = perp_xml_text(sdf->robot, at, "name");
-    perp_robot_lost(sdf->robot, "%s%s%s of %s", (const char *)at->name, name != NULL ? " " : "",
-                    name != NULL ? name : "", whose);
+    perp_tree_say(
+        &sdf->tree, true, perp_pool_printf(&sdf->robot->pool, "<%s>", (const char *)at->name),
+        name != NULL ? perp_pool_printf(&sdf->robot->pool, "%s of %s", name, whose) : whose);
   }
 }
 
@@ -223,9 +224,17 @@ static void sdf_frames_of(perp_sdf *sdf, const xmlNode *model, const char *scope
 
 static void sdf_model(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
 {
-  static const char *const read[] = { "pose", "link", "joint", "frame", "model", "include",
-                                      "static", "self_collide", "allow_auto_disable",
-                                      "enable_wind", NULL };
+  static const char *const read[] = { "pose",
+                                      "link",
+                                      "joint",
+                                      "frame",
+                                      "model",
+                                      "include",
+                                      "static",
+                                      "self_collide",
+                                      "allow_auto_disable",
+                                      "enable_wind",
+                                      NULL };
   const char *own = in->name != NULL ? in->name : sdf_name(sdf, at), *base;
   perp_sdf_frame *frame = sdf_add_frame(sdf, at, in->scope, own);
   if (frame == NULL) return;
@@ -245,6 +254,7 @@ static void sdf_model(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
   const perp_sdf_group group = { bit, self || sdf->n_models >= MOST_GROUPS ? INT32_MAX
                                                                            : INT32_MAX & ~bit };
   sdf->n_models++;
+  sdf->n_tops += in->scope[0] == '\0';
   perp_sdf_rest(sdf, at, read, perp_pool_printf(&sdf->robot->pool, "model %s", own));
   for (const xmlNode *l = perp_xml_child(at, "link"); l != NULL && !perp_robot_refused(sdf->robot);
        l = perp_xml_next(l, "link")) {
@@ -273,8 +283,26 @@ static const char *sdf_of_folder(perp_sdf *sdf, const char *folder, const xmlNod
   xmlFreeDoc(doc);
   if (perp_robot_refused(sdf->robot)) return NULL;
   return perp_robot_find(sdf->robot, folder, name != NULL ? name : "model.sdf", "model",
-                         at != NULL ? perp_xml_file(at) : NULL,
-                         at != NULL ? perp_xml_line(at) : 0);
+                         at != NULL ? perp_xml_file(at) : NULL, at != NULL ? perp_xml_line(at) : 0);
+}
+
+/* The two models that nearly every world includes, where the person has them not: the light is
+ * nothing, and the ground is a plane. */
+static bool sdf_built_in(perp_sdf *sdf, const char *uri, const xmlNode *at, const sdf_place *in)
+{
+  const bool ground = strcmp(uri, "model://ground_plane") == 0;
+  if (!ground && strcmp(uri, "model://sun") != 0) return false;
+  if (!ground) return true;
+  perp_tree_link *link = perp_tree_add_link(&sdf->tree, sdf_join(sdf, in->scope, "ground_plane"),
+                                            at);
+  if (link == NULL) return true;
+  perp_sdf_pose(sdf, at, &link->pose, NULL);
+  link->fixed = link->inertial = true;
+  perp_tree_pose pose;
+  perp_tree_identity(&pose);
+  perp_tree_add_geom(&sdf->tree, link, PERP_ROBOT_PLANE, &pose)->name = "ground_plane";
+  perp_robot_note(sdf->robot, "model://ground_plane is not found: the plane z = 0 in its place");
+  return true;
 }
 
 static void sdf_include(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
@@ -288,6 +316,7 @@ static void sdf_include(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
     return;
   }
   const char *folder = perp_robot_search_folder(sdf->robot, in->folder, uri), *file;
+  if (folder == NULL && sdf_built_in(sdf, uri, at, in)) return;
   if (folder != NULL)
     file = sdf_of_folder(sdf, folder, at);
   else
@@ -304,7 +333,7 @@ static void sdf_include(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
     return;
   }
   const sdf_place inner = { in->scope, perp_robot_folder(sdf->robot, file), in->depth + 1,
-                            in->fixed, name[0] != '\0' ? name : NULL, at };
+                            in->fixed, name[0] != '\0' ? name : NULL,       at };
   sdf_model(sdf, model, &inner);
 }
 
@@ -315,8 +344,8 @@ static void sdf_models(perp_sdf *sdf, const xmlNode *of, const sdf_place *in)
                     MOST_DEPTH);
     return;
   }
-  for (const xmlNode *at = perp_xml_child(of, NULL);
-       at != NULL && !perp_robot_refused(sdf->robot); at = perp_xml_next(at, NULL))
+  for (const xmlNode *at = perp_xml_child(of, NULL); at != NULL && !perp_robot_refused(sdf->robot);
+       at = perp_xml_next(at, NULL))
     if (perp_xml_is(at, "model"))
       sdf_model(sdf, at, in);
     else if (perp_xml_is(at, "include"))
@@ -327,9 +356,11 @@ static void sdf_models(perp_sdf *sdf, const xmlNode *of, const sdf_place *in)
 
 static void sdf_world(perp_sdf *sdf, const xmlNode *world)
 {
-  static const char *const read[] = { "model", "include", "gravity", "physics", "light", "scene",
-                                      "gui", "audio", "atmosphere", "magnetic_field", "frame",
-                                      "spherical_coordinates", "state", NULL };
+  static const char *const read[] = {
+    "model", "include", "gravity",    "physics",        "light", "scene",
+    "gui",   "audio",   "atmosphere", "magnetic_field", "frame", "spherical_coordinates",
+    "state", NULL
+  };
   perp_robot *robot = sdf->robot;
   const xmlNode *physics = perp_xml_child(world, "physics");
   perp_sdf_numbers(sdf, world, "gravity", 3, robot->gravity);
@@ -341,14 +372,14 @@ static void sdf_world(perp_sdf *sdf, const xmlNode *world)
   perp_sdf_rest(sdf, world, read, "the world");
 }
 
-/* Links have plain names where there is only one model. */
+/* Where there is only one model its name is left out of those of its links: MODEL::A::B is A/B. */
 static void sdf_plain_names(perp_sdf *sdf)
 {
   for (int k = 0; k < 2; k++)
     for (int i = 0; i < (k == 0 ? sdf->tree.n_links : sdf->tree.n_joints); i++) {
       const char **name = k == 0 ? &sdf->tree.link[i].name : &sdf->tree.joint[i].name;
       const char *s = *name, *inner = strstr(s, "::");
-      if (sdf->n_models == 1 && inner != NULL) s = inner + 2;
+      if (sdf->n_tops == 1 && inner != NULL) s = inner + 2;
       char *plain = perp_pool_strdup(&sdf->robot->pool, s);
       for (char *c = plain; (c = strstr(c, "::")) != NULL; c++) { /* MODEL/LINK */
         *c = '/';
@@ -386,18 +417,20 @@ static void sdf_read(perp_sdf *sdf, const xmlNode *root)
   sdf_plain_names(sdf);
   perp_tree_build(&sdf->tree);
   if (!perp_robot_refused(robot)) perp_sdf_couplings(sdf);
+  perp_tree_tell(&sdf->tree);
 }
 
 void perp_sdf_read(perp_robot *robot, xmlDoc *doc)
 {
   perp_sdf sdf = { .robot = robot, .tree = { .robot = robot, .floating = true } };
   robot->format = "SDF";
+  robot->timestep = 0.001; /* the default of SDF */
   sdf_read(&sdf, xmlDocGetRootElement(doc));
   for (int i = 0; i < sdf.n_docs; i++) xmlFreeDoc(sdf.doc[i]);
 }
 
-const char *perp_sdf_of_folder(perp_robot *robot, const char *folder)
+const char *perp_sdf_of_folder(perp_robot *robot, const char *config)
 {
   perp_sdf sdf = { .robot = robot };
-  return sdf_of_folder(&sdf, folder, NULL);
+  return sdf_of_folder(&sdf, perp_robot_folder(robot, config), NULL);
 }

@@ -24,7 +24,7 @@ typedef struct perp_sdf_joint { /* whose links are not yet known */
 typedef struct perp_sdf {
   perp_robot *robot;
   perp_tree tree;
-  int n_frames, n_joints, n_docs, n_models;
+  int n_frames, n_joints, n_docs, n_models, n_tops;
   perp_sdf_frame *frame;
   perp_sdf_joint *joint;
   xmlDoc **doc; /* of included files */

@@ -7,10 +7,19 @@
 #include <math.h>
 #include <string.h>
 
-enum { TYPE_REVOLUTE, TYPE_CONTINUOUS, TYPE_PRISMATIC, TYPE_BALL, TYPE_UNIVERSAL, TYPE_FIXED,
-       TYPE_REVOLUTE2, TYPE_SCREW, TYPE_GEARBOX };
+enum {
+  TYPE_REVOLUTE,
+  TYPE_CONTINUOUS,
+  TYPE_PRISMATIC,
+  TYPE_BALL,
+  TYPE_UNIVERSAL,
+  TYPE_FIXED,
+  TYPE_REVOLUTE2,
+  TYPE_SCREW,
+  TYPE_GEARBOX
+};
 
-static const char *const sdf_types[] = { "revolute", "continuous", "prismatic", "ball",
+static const char *const sdf_types[] = { "revolute",  "continuous", "prismatic", "ball",
                                          "universal", "fixed",      "revolute2", "screw",
                                          "gearbox",   NULL };
 
@@ -65,8 +74,8 @@ static void sdf_axis(perp_sdf *sdf, const perp_sdf_joint *joint, int k, perp_rob
   const xmlNode *at = perp_xml_child(joint->at, k == 0 ? "axis" : "axis2"),
                 *limit = perp_xml_child(at, "limit"), *dynamics = perp_xml_child(at, "dynamics");
   const char *unit = axis->kind == PERP_ROBOT_HINGE ? "rad" : "m";
-  static const char *const read[] = { "xyz", "limit", "dynamics", "use_parent_model_frame", "mimic",
-                                      NULL };
+  static const char *const read[] = { "xyz",   "limit", "dynamics", "use_parent_model_frame",
+                                      "mimic", NULL };
   const double low = perp_sdf_number(sdf, limit, "lower", -1e16),
                high = perp_sdf_number(sdf, limit, "upper", 1e16),
                effort = perp_sdf_number(sdf, limit, "effort", -1),
@@ -86,13 +95,14 @@ static void sdf_axis(perp_sdf *sdf, const perp_sdf_joint *joint, int k, perp_rob
     perp_xml_refuse(sdf->robot, dynamics, "write it without a sign",
                     "joint '%s': its damping, friction or stiffness is negative", joint->name);
   if (effort > 0 && effort < 1e15)
-    perp_robot_note(sdf->robot,
-                    "joint %s: effort, %g %s, bounds an actuator; an SDF has none, and nothing "
-                    "else is bounded by it",
-                    joint->name, effort, unit[0] == 'r' ? "N m" : "N");
+    perp_tree_say(&sdf->tree, false,
+                  "effort bounds actuators; an SDF has none, and nothing is bounded by it",
+                  perp_pool_printf(&sdf->robot->pool, "%s %g %s", joint->name, effort,
+                                   unit[0] == 'r' ? "N m" : "N"));
   if (speed > 0 && speed < 1e15)
-    perp_robot_lost(sdf->robot, "largest velocity %g %s/s of joint %s: a bound of its actuator",
-                    speed, unit, joint->name);
+    perp_tree_say(&sdf->tree, true,
+                  "largest velocities are bounds of actuators, which are not there",
+                  perp_pool_printf(&sdf->robot->pool, "%s %g %s/s", joint->name, speed, unit));
   perp_sdf_rest(sdf, at, read, perp_pool_printf(&sdf->robot->pool, "joint %s", joint->name));
 }
 
@@ -100,9 +110,7 @@ static void sdf_axes(perp_sdf *sdf, const perp_sdf_joint *from, perp_tree_joint 
                      const perp_tree_pose *child, const perp_tree_pose *anchor)
 {
   static const double z[3] = { 0, 0, 1 };
-  const int n = type == TYPE_FIXED                                   ? 0
-                : type == TYPE_UNIVERSAL || type == TYPE_REVOLUTE2 ? 2
-                                                                     : 1;
+  const int n = type == TYPE_FIXED ? 0 : type == TYPE_UNIVERSAL || type == TYPE_REVOLUTE2 ? 2 : 1;
   double world[3], axis[3];
   for (int k = 0; k < n && !perp_robot_refused(sdf->robot); k++) {
     perp_robot_joint *one;
@@ -113,8 +121,8 @@ static void sdf_axes(perp_sdf *sdf, const perp_sdf_joint *from, perp_tree_joint 
     } else {
       if (!sdf_direction(sdf, from, k, world)) return;
       sdf_turned(child, true, world, axis);
-      one = perp_tree_add_axis(joint,
-                               type == TYPE_PRISMATIC ? PERP_ROBOT_SLIDE : PERP_ROBOT_HINGE, axis);
+      one = perp_tree_add_axis(joint, type == TYPE_PRISMATIC ? PERP_ROBOT_SLIDE : PERP_ROBOT_HINGE,
+                               axis);
       sdf_axis(sdf, from, k, one);
     }
     memcpy(one->x, anchor->x, sizeof one->x);
@@ -126,9 +134,16 @@ static void sdf_axes(perp_sdf *sdf, const perp_sdf_joint *from, perp_tree_joint 
 
 void perp_sdf_joints(perp_sdf *sdf)
 {
-  static const char *const read[] = { "parent", "child", "pose", "axis", "axis2", "thread_pitch",
-                                      "screw_thread_pitch", "gearbox_ratio",
-                                      "gearbox_reference_body", NULL };
+  static const char *const read[] = { "parent",
+                                      "child",
+                                      "pose",
+                                      "axis",
+                                      "axis2",
+                                      "thread_pitch",
+                                      "screw_thread_pitch",
+                                      "gearbox_ratio",
+                                      "gearbox_reference_body",
+                                      NULL };
   for (int j = 0; j < sdf->n_joints && !perp_robot_refused(sdf->robot); j++) {
     const perp_sdf_joint *from = &sdf->joint[j];
     const int type = perp_xml_word(sdf->robot, from->at, "type", sdf_types, -1);
@@ -161,8 +176,7 @@ void perp_sdf_joints(perp_sdf *sdf)
     if (!world) perp_tree_between(&base->pose, &child->pose, &joint->pose);
     perp_tree_between(&child->pose, &own->pose, &anchor);
     sdf_axes(sdf, from, joint, type, &child->pose, &anchor);
-    perp_sdf_rest(sdf, from->at, read,
-                  perp_pool_printf(&sdf->robot->pool, "joint %s", from->name));
+    perp_sdf_rest(sdf, from->at, read, perp_pool_printf(&sdf->robot->pool, "joint %s", from->name));
   }
 }
 
@@ -228,9 +242,8 @@ static void sdf_gearbox(perp_sdf *sdf, const perp_sdf_joint *from)
                        *parent = reference != NULL
                                      ? sdf_end(sdf, from, perp_sdf_text(sdf, at, "parent"))
                                      : NULL,
-                       *child = parent != NULL
-                                    ? sdf_end(sdf, from, perp_sdf_text(sdf, at, "child"))
-                                    : NULL;
+                       *child = parent != NULL ? sdf_end(sdf, from, perp_sdf_text(sdf, at, "child"))
+                                               : NULL;
   const double ratio = perp_sdf_number(sdf, at, "gearbox_ratio", 1);
   double a1[3], a2[3], s1 = 1, s2 = 1;
   if (child == NULL || !sdf_direction(sdf, from, 0, a1)) return;

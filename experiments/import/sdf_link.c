@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_FRICTION = 1000 };
+
 static void sdf_inertial(perp_sdf *sdf, perp_tree_link *link, const xmlNode *at)
 {
   static const char *const keys[6] = { "ixx", "iyy", "izz", "ixy", "ixz", "iyz" };
@@ -45,34 +47,33 @@ static void sdf_surface(perp_sdf *sdf, const xmlNode *collision, perp_robot_geom
 {
   const xmlNode *surface = perp_xml_child(collision, "surface"),
                 *friction = perp_xml_child(surface, "friction"),
-                *ode = perp_xml_child(friction, "ode"), *bullet = perp_xml_child(friction, "bullet"),
+                *ode = perp_xml_child(friction, "ode"),
+                *bullet = perp_xml_child(friction, "bullet"),
                 *bounce = perp_xml_child(surface, "bounce");
   geom->friction[1] = geom->friction[2] = 0;
-  geom->friction[0] = perp_sdf_number(sdf, ode, "mu",
-                                      perp_sdf_number(sdf, bullet, "friction", 1));
-  if (geom->friction[0] < 0)
-    perp_xml_refuse(sdf->robot, ode, "write it without a sign", "a coefficient of friction, %g, is "
-                    "negative", geom->friction[0]);
-  geom->friction[0] = fmin(geom->friction[0], 1e6);
+  geom->friction[0] = perp_sdf_number(sdf, ode, "mu", perp_sdf_number(sdf, bullet, "friction", 1));
   const double across = perp_sdf_number(sdf, ode, "mu2", geom->friction[0]);
   if (across != geom->friction[0])
-    perp_robot_lost(sdf->robot, "mu2 %g of %s: friction is the same in all directions", across,
-                    whose);
+    perp_tree_say(&sdf->tree, true, "mu2: friction is mu in all directions", whose);
+  if (geom->friction[0] < 0 || geom->friction[0] > MOST_FRICTION) { /* of ODE: infinite */
+    geom->friction[0] = MOST_FRICTION;
+    perp_tree_say(&sdf->tree, false, "friction is 1000 where it is negative or more", whose);
+  }
   if (perp_sdf_number(sdf, bounce, "restitution_coefficient", 0) > 0)
-    perp_robot_lost(sdf->robot, "restitution_coefficient of %s: contacts do not rebound", whose);
+    perp_tree_say(&sdf->tree, true, "restitution_coefficient: contacts do not rebound", whose);
   if (perp_xml_child(surface, "contact") != NULL)
-    perp_robot_lost(sdf->robot, "contact parameters of %s: contacts are rigid", whose);
+    perp_tree_say(&sdf->tree, true, "<contact> of surfaces: contacts are rigid", whose);
 }
 
 static void sdf_collision(perp_sdf *sdf, perp_tree_link *link, const xmlNode *at,
                           const char *folder, const perp_sdf_group *group)
 {
-  static const char *const kinds[] = { "box",     "cylinder",  "sphere", "capsule",
-                                       "ellipsoid", "plane", "mesh",   NULL };
-  static const perp_robot_geom_kind kind_of[] = {
-    PERP_ROBOT_BOX,       PERP_ROBOT_CYLINDER, PERP_ROBOT_SPHERE, PERP_ROBOT_CAPSULE,
-    PERP_ROBOT_ELLIPSOID, PERP_ROBOT_PLANE,    PERP_ROBOT_MESH
-  };
+  static const char *const kinds[] = { "box",       "cylinder", "sphere", "capsule",
+                                       "ellipsoid", "plane",    "mesh",   NULL };
+  static const perp_robot_geom_kind kind_of[] = { PERP_ROBOT_BOX,       PERP_ROBOT_CYLINDER,
+                                                  PERP_ROBOT_SPHERE,    PERP_ROBOT_CAPSULE,
+                                                  PERP_ROBOT_ELLIPSOID, PERP_ROBOT_PLANE,
+                                                  PERP_ROBOT_MESH };
   perp_tree_pose pose;
   const xmlNode *geometry = perp_xml_child(at, "geometry"), *shape = perp_xml_child(geometry, NULL);
   const char *name = perp_xml_text(sdf->robot, at, "name"),
@@ -127,9 +128,10 @@ static void sdf_collision(perp_sdf *sdf, perp_tree_link *link, const xmlNode *at
 void perp_sdf_link(perp_sdf *sdf, const xmlNode *at, const char *scope, const char *folder,
                    bool fixed, const perp_sdf_group *group)
 {
-  static const char *const read[] = { "pose", "inertial", "collision", "visual", "gravity",
-                                      "self_collide", "light", "enable_wind", "must_be_base_link",
-                                      "velocity_decay", "kinematic", NULL };
+  static const char *const read[] = { "pose",           "inertial",    "collision",
+                                      "visual",         "gravity",     "self_collide",
+                                      "light",          "enable_wind", "must_be_base_link",
+                                      "velocity_decay", "kinematic",   NULL };
   const char *name = perp_pool_printf(&sdf->robot->pool, "%s%s", scope,
                                       perp_xml_text(sdf->robot, at, "name"));
   perp_tree_link *link = perp_tree_add_link(&sdf->tree, name, at);
@@ -142,10 +144,12 @@ void perp_sdf_link(perp_sdf *sdf, const xmlNode *at, const char *scope, const ch
   if (inertial != NULL)
     sdf_inertial(sdf, link, inertial);
   else if (!link->fixed)
-    perp_robot_note(sdf->robot, "link %s has no <inertial>: 1 kg and 1 kg m^2, as SDF has it",
-                    name);
-  if (perp_xml_child(at, "velocity_decay") != NULL)
-    perp_robot_lost(sdf->robot, "velocity_decay of link %s: its damping", name);
+    perp_tree_say(&sdf->tree, false,
+                  "links without <inertial> have 1 kg and 1 kg m^2, the default of SDF", name);
+  const xmlNode *decay = perp_xml_child(at, "velocity_decay");
+  if (perp_sdf_number(sdf, decay, "linear", 0) != 0 ||
+      perp_sdf_number(sdf, decay, "angular", 0) != 0)
+    perp_tree_say(&sdf->tree, true, "velocity_decay damps the motion of links", name);
   for (const xmlNode *c = perp_xml_child(at, "collision");
        c != NULL && !perp_robot_refused(sdf->robot); c = perp_xml_next(c, "collision"))
     sdf_collision(sdf, link, c, folder, group);

@@ -11,6 +11,10 @@
 #include <math.h>
 #include <string.h>
 
+static const char EFFORT[] =
+    "effort bounds actuators; a URDF has none, and nothing is bounded by it",
+                  VELOCITY[] = "largest velocities are bounds of actuators, which are not there";
+
 typedef struct urdf_options { /* <mujoco> */
   const char *meshdir;        /* NULL: none */
   bool strippath, balance;
@@ -24,6 +28,13 @@ typedef struct urdf {
   urdf_options opt;
   const char *folder;
 } urdf;
+
+static bool urdf_floats; /* of the command */
+
+void perp_urdf_floating(bool floating)
+{
+  urdf_floats = floating;
+}
 
 /* ---- attributes ---- */
 
@@ -71,11 +82,13 @@ static void urdf_rest(urdf *u, const xmlNode *of, const char *const *read, const
     const char *prefix = at->ns != NULL ? (const char *)at->ns->prefix : NULL;
     if ((prefix != NULL && strcmp(prefix, "xacro") == 0) ||
         strncmp((const char *)at->name, "xacro:", 6) == 0)
-      perp_xml_refuse(u->robot, at, "xacro FILE > robot.urdf makes a URDF of it (package xacro of "
-                                    "ROS)",
+      perp_xml_refuse(u->robot, at,
+                      "xacro FILE > robot.urdf makes a URDF of it (package xacro of "
+                      "ROS)",
                       "<%s> is a macro of xacro: this is no URDF yet", at->name);
     else
-      perp_robot_lost(u->robot, "%s of %s (line %d): no part of a scene", (const char *)at->name, whose, perp_xml_line(at));
+      perp_robot_lost(u->robot, "%s of %s (line %d): no part of a scene", (const char *)at->name,
+                      whose, perp_xml_line(at));
   }
 }
 
@@ -118,10 +131,9 @@ static void urdf_mesh(urdf *u, const xmlNode *at, perp_robot_geom *geom)
   if (perp_robot_refused(u->robot)) return;
   if (u->opt.meshdir != NULL || u->opt.strippath) { /* as MuJoCo's block says */
     const char *slash = strrchr(name, '/'), *own = slash != NULL ? slash + 1 : name;
-    const char *path = perp_pool_printf(&u->robot->pool, "%s%s%s",
-                                        u->opt.meshdir != NULL ? u->opt.meshdir : "",
-                                        u->opt.meshdir != NULL ? "/" : "",
-                                        u->opt.strippath ? own : name);
+    const char *path = perp_pool_printf(
+        &u->robot->pool, "%s%s%s", u->opt.meshdir != NULL ? u->opt.meshdir : "",
+        u->opt.meshdir != NULL ? "/" : "", u->opt.strippath ? own : name);
     if (perp_robot_search(u->robot, u->folder, path) != NULL) name = path;
   }
   geom->asset = perp_tree_mesh(&u->tree, u->folder, name, scale, at);
@@ -174,8 +186,8 @@ static void urdf_link(urdf *u, const xmlNode *at)
   if (link == NULL) return;
   if (inertial != NULL && u->opt.from_geoms != 1) urdf_inertial(u, link, inertial);
   if (u->opt.from_geoms == 0) link->inertial = true;
-  for (const xmlNode *c = perp_xml_child(at, "collision"); c != NULL && !perp_robot_refused(u->robot);
-       c = perp_xml_next(c, "collision"))
+  for (const xmlNode *c = perp_xml_child(at, "collision");
+       c != NULL && !perp_robot_refused(u->robot); c = perp_xml_next(c, "collision"))
     urdf_collision(u, link, c);
   urdf_rest(u, at, read, perp_pool_printf(&u->robot->pool, "link %s", name));
   if (perp_xml_child(at, "contact") != NULL)
@@ -201,7 +213,8 @@ static void urdf_link(urdf *u, const xmlNode *at)
 
 /* ---- joints ---- */
 
-static void urdf_limit(urdf *u, const perp_tree_joint *joint, perp_robot_joint *axis, const xmlNode *at)
+static void urdf_limit(urdf *u, const perp_tree_joint *joint, perp_robot_joint *axis,
+                       const xmlNode *at)
 {
   const bool turns = axis->kind == PERP_ROBOT_HINGE;
   const char *unit = turns ? "rad" : "m";
@@ -216,17 +229,16 @@ static void urdf_limit(urdf *u, const perp_tree_joint *joint, perp_robot_joint *
     axis->range[0] = low;
     axis->range[1] = high;
   } else if (low == high)
-    perp_robot_note(u->robot,
-                    "joint %s: both limits are %g %s, which MuJoCo takes for none: it has none",
-                    joint->name, low, unit);
+    perp_tree_say(&u->tree, false,
+                  "joints whose limits are equal have none, as in MuJoCo (ROS locks them)",
+                  joint->name);
   if (effort > 0)
-    perp_robot_note(u->robot,
-                    "joint %s: effort, %g %s, bounds an actuator; a URDF has none, and nothing "
-                    "else is bounded by it",
-                    joint->name, effort, turns ? "N m" : "N");
+    perp_tree_say(
+        &u->tree, false, EFFORT,
+        perp_pool_printf(&u->robot->pool, "%s %g %s", joint->name, effort, turns ? "N m" : "N"));
   if (speed > 0)
-    perp_robot_lost(u->robot, "largest velocity %g %s/s of joint %s: a bound of its actuator",
-                    speed, unit, joint->name);
+    perp_tree_say(&u->tree, true, VELOCITY,
+                  perp_pool_printf(&u->robot->pool, "%s %g %s/s", joint->name, speed, unit));
   axis->fastest = speed;
 }
 
@@ -249,10 +261,11 @@ static void urdf_axes(urdf *u, const xmlNode *at, perp_tree_joint *joint, int ty
   const xmlNode *element = perp_xml_child(at, "axis");
   if (element != NULL) perp_xml_numbers(u->robot, element, "xyz", 3, 3, axis);
   for (int i = 0; i < 3; i++) size += axis[i] * axis[i];
-  if (type == 3) return;
+  if (type == 6) perp_tree_add_axis(joint, PERP_ROBOT_BALL, axis); /* of Bullet */
+  if (type == 3 || type == 6) return;
   if (!(size > 0)) {
-    perp_xml_refuse(u->robot, element, "write its direction", "the axis of joint '%s' has no length",
-                    joint->name);
+    perp_xml_refuse(u->robot, element, "write its direction",
+                    "the axis of joint '%s' has no length", joint->name);
     return;
   }
   for (int i = 0; i < 3; i++) axis[i] /= sqrt(size);
@@ -266,14 +279,15 @@ static void urdf_axes(urdf *u, const xmlNode *at, perp_tree_joint *joint, int ty
                                                                             joint->name);
     perp_tree_add_axis(joint, PERP_ROBOT_HINGE, axis);
   } else {
-    perp_robot_joint *one = perp_tree_add_axis(joint, type == 2 ? PERP_ROBOT_SLIDE : PERP_ROBOT_HINGE,
-                                               axis);
+    perp_robot_joint *one = perp_tree_add_axis(
+        joint, type == 2 ? PERP_ROBOT_SLIDE : PERP_ROBOT_HINGE, axis);
     if (limit != NULL && type != 1) urdf_limit(u, joint, one, limit);
     if (limit == NULL && type != 1)
-      perp_robot_note(u->robot, "joint %s has no <limit>: it is not limited", joint->name);
+      perp_tree_say(&u->tree, false, "joints without <limit> are not limited", joint->name);
     if (limit != NULL && type == 1 && urdf_number(u, limit, "velocity", 0) > 0)
-      perp_robot_lost(u->robot, "largest velocity %g rad/s of joint %s: a bound of its actuator",
-                      urdf_number(u, limit, "velocity", 0), joint->name);
+      perp_tree_say(&u->tree, true, VELOCITY,
+                    perp_pool_printf(&u->robot->pool, "%s %g rad/s", joint->name,
+                                     urdf_number(u, limit, "velocity", 0)));
   }
   for (int k = 0; k < joint->n && dynamics != NULL && type != 4; k++) {
     joint->axis[k].damping = urdf_number(u, dynamics, "damping", 0);
@@ -303,10 +317,10 @@ static int urdf_end(urdf *u, const xmlNode *joint, const char *which)
 static void urdf_joint(urdf *u, const xmlNode *at)
 {
   static const char *const types[] = { "revolute", "continuous", "prismatic", "fixed",
-                                       "floating", "planar",     NULL };
-  static const char *const read[] = { "origin",   "parent", "child", "axis",        "limit",
-                                      "dynamics", "mimic",  "safety_controller", "calibration",
-                                      NULL };
+                                       "floating", "planar", "spherical", NULL };
+  static const char *const read[] = { "origin",      "parent",   "child", "axis",
+                                      "limit",       "dynamics", "mimic", "safety_controller",
+                                      "calibration", NULL };
   const char *name = urdf_name(u, at, "name");
   const int parent = urdf_end(u, at, "parent"), child = urdf_end(u, at, "child"),
             type = perp_xml_word(u->robot, at, "type", types, -1);
@@ -335,7 +349,10 @@ static void urdf_joint(urdf *u, const xmlNode *at)
   urdf_rest(u, at, read, perp_pool_printf(&u->robot->pool, "joint %s", name));
   for (int k = 7; k < 9; k++)
     if (perp_xml_child(at, read[k]) != NULL)
-      perp_robot_lost(u->robot, "%s of joint %s", read[k], name);
+      perp_tree_say(
+          &u->tree, true,
+          perp_pool_printf(&u->robot->pool, "%s, which is of a controller, of joints", read[k]),
+          name);
 }
 
 /* q = offset + multiplier q of another joint */
@@ -345,7 +362,8 @@ static void urdf_mimic(urdf *u, const xmlNode *joint)
   const int own = perp_tree_find_joint(&u->tree, urdf_name(u, joint, "name"));
   if (at == NULL || own < 0) return;
   const int other = perp_tree_find_joint(&u->tree, urdf_name(u, at, "joint"));
-  const double factor = urdf_number(u, at, "multiplier", 1), offset = urdf_number(u, at, "offset", 0);
+  const double factor = urdf_number(u, at, "multiplier", 1),
+               offset = urdf_number(u, at, "offset", 0);
   if (perp_robot_refused(u->robot)) return;
   if (other < 0 || other == own) {
     perp_xml_refuse(u->robot, at, "use the name of another joint",
@@ -372,12 +390,21 @@ static void urdf_mimic(urdf *u, const xmlNode *joint)
 
 static void urdf_compiler(urdf *u, const xmlNode *at)
 {
-  static const char *const bools[] = { "false", "true", NULL },
-                           *const autos[] = { "false", "true", "auto", NULL };
-  static const char *const read[] = { "meshdir", "assetdir", "strippath", "balanceinertia",
-                                      "boundmass", "boundinertia", "settotalmass",
-                                      "inertiafromgeom", "discardvisual", "fusestatic", "angle",
-                                      "texturedir", NULL };
+  static const char *const bools[] = { "false", "true", NULL }, *const autos[] = { "false", "true",
+                                                                                   "auto", NULL };
+  static const char *const read[] = { "meshdir",
+                                      "assetdir",
+                                      "strippath",
+                                      "balanceinertia",
+                                      "boundmass",
+                                      "boundinertia",
+                                      "settotalmass",
+                                      "inertiafromgeom",
+                                      "discardvisual",
+                                      "fusestatic",
+                                      "angle",
+                                      "texturedir",
+                                      NULL };
   const char *dir = perp_xml_text(u->robot, at, "meshdir");
   if (dir == NULL) dir = perp_xml_text(u->robot, at, "assetdir");
   if (dir != NULL) u->opt.meshdir = dir;
@@ -429,15 +456,15 @@ static void urdf_total(urdf *u)
 
 void perp_urdf_read(perp_robot *robot, xmlDoc *doc)
 {
-  static const char *const read[] = { "link", "joint", "mujoco", "material", "transmission",
-                                      "gazebo", NULL };
+  static const char *const read[] = { "link",         "joint",  "mujoco", "material",
+                                      "transmission", "gazebo", NULL };
   urdf u = { .robot = robot, .opt = { .total = -1, .from_geoms = 2 } };
   const xmlNode *root = xmlDocGetRootElement(doc);
   const char *name = perp_xml_text(robot, root, "name");
   robot->format = "URDF";
   robot->name = name != NULL ? name : "";
   u.tree.robot = robot;
-  u.tree.floating = robot->floating;
+  u.tree.floating = urdf_floats;
   u.folder = perp_robot_folder(robot, robot->path);
   urdf_rest(&u, root, read, "the robot");
   for (const xmlNode *at = perp_xml_child(root, "mujoco"); at != NULL;
@@ -457,9 +484,13 @@ void perp_urdf_read(perp_robot *robot, xmlDoc *doc)
     urdf_mimic(&u, at);
   for (const xmlNode *at = perp_xml_child(root, NULL); at != NULL; at = perp_xml_next(at, NULL))
     if (perp_xml_is(at, "transmission") || perp_xml_is(at, "gazebo")) {
-      const char *of = perp_xml_text(robot, at, perp_xml_is(at, "gazebo") ? "reference" : "name");
-      perp_robot_lost(robot, "%s%s%s", (const char *)at->name, of != NULL ? " " : "",
-                      of != NULL ? of : "");
+      const bool gazebo = perp_xml_is(at, "gazebo");
+      const char *of = perp_xml_text(robot, at, gazebo ? "reference" : "name");
+      perp_tree_say(&u.tree, true,
+                    gazebo ? "gazebo: what Gazebo reads beyond URDF (friction, sensors, plugins)"
+                           : "transmission: actuators and gears that are behind joints",
+                    of != NULL ? of : "of the robot");
     }
+  perp_tree_tell(&u.tree);
   if (!perp_robot_refused(robot)) urdf_total(&u);
 }

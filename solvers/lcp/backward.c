@@ -31,9 +31,11 @@ typedef struct backward {
   real *sigma, *most; /* [n] sizes of rows, 1 / l */
   real *data, *known; /* [n] what the data make of a row, -1 and -2 where it rests below and above;
                          and of a multiplier */
-  real *acc;          /* [n] scratch of factored rows */
-  real main;          /* share of a term that counts */
-  bool homogeneous, last; /* rows with b_i = 0 are looked at now; for the last time */
+  real *acc;          /* [n] scratch of factored rows, zeros */
+  int *row, *column;  /* [n] rows and columns that have become known and speak next */
+  int n_row, n_column;
+  real main; /* share of a term that counts */
+  bool last; /* multipliers without a unit count as large */
 } backward;
 
 /* xi_j: |lambda_j|, of friction rows the limit where that is more */
@@ -64,7 +66,7 @@ static real backward_part(const backward *q, int j)
   return x == 0 ? 0 : q->most[j] > 0 ? x * q->most[j] : q->last ? HUGE_VALL : 0;
 }
 
-/* What is done with every A_ij that is not 0, |A_ij| = a. */
+/* What is done with A_ij that is not 0, |A_ij| = a. */
 enum backward_pass {
   BACKWARD_SIGMA,
   BACKWARD_MOST,
@@ -80,28 +82,57 @@ backward_entry(backward *q, enum backward_pass pass, int i, int j, real a)
   case BACKWARD_SIGMA: /* known: xi */
     q->sigma[i] += a * q->known[j];
     break;
-  case BACKWARD_MOST: /* known: of homogeneous rows what BACKWARD_JUNK_OF says */
-    if ((q->p->b[i] == 0) != q->homogeneous) break;
-    if (q->homogeneous && q->known[i] < BACKWARD_JUNK) break;
-    q->most[j] = fmaxl(q->most[j], q->sigma[i] > 0 ? a / q->sigma[i] : HUGE_VALL);
+  case BACKWARD_MOST: { /* of homogeneous rows those that count; data: is column j in the list? */
+    if (q->p->b[i] == 0 && q->known[i] < BACKWARD_JUNK) break;
+    const real most = q->sigma[i] > 0 ? a / q->sigma[i] : HUGE_VALL;
+    if (!(most > q->most[j])) break;
+    q->most[j] = most;
+    if (q->data[j] == 0) q->column[q->n_column++] = j;
+    q->data[j] = 1;
     break;
+  }
   case BACKWARD_JUNK_OF:
-    if (q->p->b[i] == 0) q->known[i] = fmaxl(q->known[i], backward_part(q, j));
+    if (q->p->b[i] == 0) {
+      const real part = backward_part(q, j);
+      if (q->known[i] < BACKWARD_JUNK && !(part < BACKWARD_JUNK)) q->row[q->n_row++] = i;
+      q->known[i] = fmaxl(q->known[i], part);
+    }
     break;
   case BACKWARD_KNOW: /* of columns that are not known yet */
     if (q->data[i] > 0 && !(q->known[j] < 0) &&
-        a * backward_size(q, j) >= q->main * fabsl(q->sigma[i]))
-      q->known[j] = fmaxl(q->known[j], fminl(backward_size(q, j), q->data[i] / a));
+        a * backward_size(q, j) >= q->main * fabsl(q->sigma[i])) {
+      const real known = fmaxl(q->known[j], fminl(backward_size(q, j), q->data[i] / a));
+      if (q->known[j] == 0 && known > 0) q->column[q->n_column++] = j;
+      q->known[j] = known;
+    }
     break;
   case BACKWARD_DATA: /* of rows that are not known yet */
-    if (q->data[i] >= 0 && q->sigma[i] > 0) q->data[i] = fmaxl(q->data[i], a * fabsl(q->known[j]));
+    if (q->data[i] >= 0 && q->sigma[i] > 0) {
+      const real data = fmaxl(q->data[i], a * fabsl(q->known[j]));
+      if (q->data[i] == 0 && data > 0) q->row[q->n_row++] = i;
+      q->data[i] = data;
+    }
     break;
   }
 }
 
-/* Row i of J M^-1 J' + S, of group g, entry by entry; acc [m] zeros in and out. */
+/* The group of row i of the factored form. */
+static int backward_group(const perp_blocks *blocks, int i)
+{
+  int low = 0, high = blocks->nc - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (blocks->cptr[middle] <= i)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+/* Row i of J M^-1 J' + S, of group g, entry by entry; turned: column i, which has the same ones. */
 static inline __attribute__((always_inline)) void
-backward_factored(backward *q, enum backward_pass pass, int g, int i)
+backward_factored(backward *q, enum backward_pass pass, int g, int i, bool turned)
 {
   real *acc = q->acc;
   const perp_blocks *blocks = q->p->F;
@@ -114,28 +145,54 @@ backward_factored(backward *q, enum backward_pass pass, int g, int i)
       const int h = blocks->jgrp[blocks->tsub[t]];
       for (int j = blocks->cptr[h]; j < blocks->cptr[h + 1]; j++) {
         if (acc[j] == 0) continue;
-        backward_entry(q, pass, i, j, fabsl(acc[j]));
+        backward_entry(q, pass, turned ? j : i, turned ? i : j, fabsl(acc[j]));
         acc[j] = 0;
       }
     }
 }
 
-static inline __attribute__((always_inline)) void backward_all(backward *q, enum backward_pass pass)
+static inline __attribute__((always_inline)) void backward_along(backward *q,
+                                                                 enum backward_pass pass, int i)
 {
   const perp_lcp *lcp = q->p;
   for (int j = 0; lcp->A != NULL && j < lcp->n; j++) {
-    const double *col = lcp->A + (size_t)j * (size_t)lcp->lda;
-    if ((pass == BACKWARD_SIGMA || pass == BACKWARD_DATA) && q->known[j] == 0) continue;
-    for (int i = 0; i < lcp->n; i++)
-      if (col[i] != 0) backward_entry(q, pass, i, j, fabs(col[i]));
+    const double a = lcp->A[(size_t)i + (size_t)j * (size_t)lcp->lda];
+    if (a != 0) backward_entry(q, pass, i, j, fabs(a));
   }
-  for (int j = 0; lcp->C != NULL && j < lcp->n; j++)
-    for (int k = lcp->C->start[j]; k < lcp->C->start[j + 1]; k++)
-      if (lcp->C->value[k] != 0) backward_entry(q, pass, lcp->C->row[k], j, fabs(lcp->C->value[k]));
-  if (lcp->F == NULL) return;
-  for (int i = 0; i < lcp->n; i++) q->acc[i] = 0;
-  for (int g = 0; g < lcp->F->nc; g++)
-    for (int i = lcp->F->cptr[g]; i < lcp->F->cptr[g + 1]; i++) backward_factored(q, pass, g, i);
+  for (int k = lcp->C != NULL ? lcp->C->rstart[i] : 0; lcp->C != NULL && k < lcp->C->rstart[i + 1];
+       k++)
+    if (lcp->C->rvalue[k] != 0) backward_entry(q, pass, i, lcp->C->col[k], fabs(lcp->C->rvalue[k]));
+  if (lcp->F != NULL) backward_factored(q, pass, backward_group(lcp->F, i), i, false);
+}
+
+static inline __attribute__((always_inline)) void backward_down(backward *q,
+                                                                enum backward_pass pass, int j)
+{
+  const perp_lcp *lcp = q->p;
+  for (int i = 0; lcp->A != NULL && i < lcp->n; i++) {
+    const double a = lcp->A[(size_t)i + (size_t)j * (size_t)lcp->lda];
+    if (a != 0) backward_entry(q, pass, i, j, fabs(a));
+  }
+  for (int k = lcp->C != NULL ? lcp->C->start[j] : 0; lcp->C != NULL && k < lcp->C->start[j + 1];
+       k++)
+    if (lcp->C->value[k] != 0) backward_entry(q, pass, lcp->C->row[k], j, fabs(lcp->C->value[k]));
+  if (lcp->F != NULL) backward_factored(q, pass, backward_group(lcp->F, j), j, true);
+}
+
+static inline __attribute__((always_inline)) void backward_all(backward *q, enum backward_pass pass)
+{
+  for (int j = 0; q->p->F == NULL && j < q->p->n; j++)
+    if (pass != BACKWARD_SIGMA || q->known[j] != 0) backward_down(q, pass, j);
+  for (int i = 0; q->p->F != NULL && i < q->p->n; i++) backward_along(q, pass, i);
+}
+
+/* The rows of the list speak; many rows of a dense A column by column, as they lie. */
+static inline __attribute__((always_inline)) void backward_speak(backward *q,
+                                                                 enum backward_pass pass)
+{
+  const bool all = q->p->A != NULL && 8 * q->n_row > q->p->n;
+  for (int j = 0; all && j < q->p->n; j++) backward_down(q, pass, j);
+  for (int k = 0; !all && k < q->n_row; k++) backward_along(q, pass, q->row[k]);
 }
 
 /* (x - bound) / l; where l is 0 (a row without other terms depends on it) or unknown (no row does)
@@ -199,28 +256,37 @@ static real backward_row(const backward *q, const double *w, int i, real *slack)
 /* What the data make of rows, from their b and bounds on: a multiplier is as large as a row makes
  * it in which it is a main term, a row as what such multipliers make of it.  Each gets its size
  * once, from those that have one, so that nothing grows in a circle; those with b_i != 0 in the
- * first round.  Known multipliers and rows are those with known, sigma < 0.  False: nothing is new.
- */
-static bool backward_round(backward *q)
+ * first round.  Known multipliers and rows are those with known, sigma < 0.  In a round those speak
+ * that the one before has made known: each row and column once, and again for a smaller share
+ * `main`.  False: nothing is new. */
+static bool backward_round(backward *q, bool first)
 {
   const perp_lcp *lcp = q->p;
-  bool grown = false;
-  backward_all(q, BACKWARD_KNOW);
-  for (int j = 0; j < lcp->n; j++) { /* limits go with their normal row */
-    if (perp_exact_is_friction(lcp, j) && q->data[j] < 0 && q->known[j] == 0)
+  q->n_column = 0;
+  backward_speak(q, BACKWARD_KNOW);
+  for (int j = 0; lcp->fric_of != NULL && j < lcp->n; j++) /* limits go with their normal row */
+    if (perp_exact_is_friction(lcp, j) && q->data[j] < 0 && q->known[j] == 0) {
       q->known[j] = lcp->mu[j] * fabsl(q->known[lcp->fric_of[j]]);
-    if (q->known[j] > 0) {
-      q->known[j] = -q->known[j];
-      grown = true;
+      if (q->known[j] > 0) q->column[q->n_column++] = j;
     }
-  }
-  backward_all(q, BACKWARD_DATA);
-  for (int i = 0; i < lcp->n; i++)
-    if (q->data[i] > 0 && q->sigma[i] > 0) {
-      q->sigma[i] = -q->sigma[i];
-      grown = true;
-    }
-  return grown;
+  for (int k = 0; k < q->n_column; k++) q->known[q->column[k]] *= -1;
+  q->n_row = 0;
+  for (int k = 0; !first && k < q->n_column; k++) backward_down(q, BACKWARD_DATA, q->column[k]);
+  for (int j = 0; first && j < lcp->n; j++)
+    if (q->known[j] < 0) backward_down(q, BACKWARD_DATA, j);
+  if (first) q->n_row = 0;
+  for (int i = 0; first && i < lcp->n; i++)
+    if (q->data[i] > 0 && q->sigma[i] > 0) q->row[q->n_row++] = i;
+  for (int k = 0; k < q->n_row; k++) q->sigma[q->row[k]] *= -1;
+  return q->n_column > 0 || q->n_row > 0;
+}
+
+/* All rows of which the data make something speak. */
+static void backward_again(backward *q)
+{
+  q->n_row = 0;
+  for (int i = 0; i < q->p->n; i++)
+    if (q->data[i] > 0) q->row[q->n_row++] = i;
 }
 
 /* The most that a row leaves of its data, from `floor` of sigma on, or the square of that of any
@@ -238,22 +304,28 @@ static real backward_data(backward *q, const real *left, real floor, real enough
                                                  : -fmaxl(fmaxl(lo, -(real)hi), 0);
   }
   q->main = 0.5L / lcp->n;
-  for (bool grown = true;;) {
-    real worst = 0;
-    for (int i = 0; i < lcp->n; i++) {
+  backward_again(q);
+  int open = 0; /* all rows before it are known, or rest; of cones one of two is enough */
+  for (bool grown = true, first = true;; first = false) {
+    while (open < lcp->n && (!(left[open] > 0) || q->data[open] > 0)) open++;
+    real worst = open < lcp->n && lcp->cone == NULL ? HUGE_VALL : 0;
+    for (int i = 0; i < lcp->n && worst < HUGE_VALL; i++) {
       if (!(left[i] > 0)) continue;
       real size = fabsl(q->sigma[i]), data = q->data[i];
-      const int first = i;
+      const int lead = i;
       if (perp_lcp_is_cone(lcp, i)) { /* one row of two components */
         size = hypotl(size, q->sigma[++i]);
         data = hypotl(data, q->data[i]);
       }
-      const real of = data > 0 ? left[first] * (size / data) : HUGE_VALL;
-      worst = fmaxl(worst, left[first] > floor || of > 1 ? of : of * of);
+      const real of = data > 0 ? left[lead] * (size / data) : HUGE_VALL;
+      worst = fmaxl(worst, left[lead] > floor || of > 1 ? of : of * of);
     }
     if (worst <= enough || q->main < BACKWARD_LEAST) return worst;
-    if (!grown) q->main *= BACKWARD_STEP;
-    grown = backward_round(q);
+    if (!grown) {
+      q->main *= BACKWARD_STEP;
+      backward_again(q);
+    }
+    grown = backward_round(q, first);
   }
 }
 
@@ -262,26 +334,26 @@ static real backward_data(backward *q, const real *left, real floor, real enough
 static void backward_homogeneous(backward *q)
 {
   const perp_lcp *lcp = q->p;
-  int with = -1, before;
-  for (int i = 0; i < lcp->n; i++) q->homogeneous |= lcp->b[i] == 0;
-  if (!q->homogeneous) return;
-  do {
-    before = with;
-    with = 0;
-    for (int i = 0; i < lcp->n; i++)
-      if (q->known[i] < BACKWARD_JUNK) q->known[i] = 0;
-    backward_all(q, BACKWARD_JUNK_OF);
-    for (int i = 0; i < lcp->n; i++)
-      if (!(q->known[i] < BACKWARD_JUNK)) {
-        q->known[i] = HUGE_VALL;
-        with++;
-      }
-    if (with > before) backward_all(q, BACKWARD_MOST);
-    if (with == before && !q->last) {
-      q->last = true;
-      with = -1;
+  bool homogeneous = false;
+  for (int i = 0; i < lcp->n; i++) {
+    homogeneous |= lcp->b[i] == 0;
+    q->column[i] = i;
+  }
+  if (!homogeneous) return;
+  for (q->n_column = lcp->n;;) {
+    q->n_row = 0;
+    for (int k = 0; k < q->n_column; k++) {
+      q->data[q->column[k]] = 0;
+      backward_down(q, BACKWARD_JUNK_OF, q->column[k]);
     }
-  } while (with != before);
+    q->n_column = 0;
+    for (int k = 0; k < q->n_row; k++) q->known[q->row[k]] = HUGE_VALL;
+    backward_speak(q, BACKWARD_MOST);
+    if (q->n_row > 0) continue;
+    if (q->last) return;
+    q->last = true;
+    for (int i = 0; i < lcp->n; i++) q->column[q->n_column++] = i;
+  }
 }
 
 /* How far w_k may be off, in units of sigma_k: by doubt, and by the half of the smallest number
@@ -305,12 +377,14 @@ void perp_lcp_backward(const perp_lcp *lcp, const double *lambda, const double *
                  .most = at + n,
                  .data = at + 2 * n,
                  .known = at + 3 * n,
-                 .acc = at + 4 * n };
+                 .acc = at + 4 * n,
+                 .row = (int *)(at + 5 * n),
+                 .column = (int *)(at + 5 * n) + n };
   real most = 0, least = 0;
   bool any = false;
   for (int i = 0; i < lcp->n; i++) {
     q.sigma[i] = fabs(lcp->b[i]);
-    q.most[i] = 0;
+    q.most[i] = q.data[i] = q.acc[i] = 0;
     q.known[i] = backward_size(&q, i);
   }
   backward_all(&q, BACKWARD_SIGMA);

@@ -23,7 +23,7 @@ typedef long double real;
 
 /* Numbers for each row that judge_all and perp_lcp_backward take of the scratch; there is room for
  * one more. */
-#define JUDGE_SCRATCH 10
+#define JUDGE_SCRATCH 11
 
 /* Below that, bounds of rounding may themselves underflow: for the exact figures only. */
 #define JUDGE_SMALL 1e-290

@@ -205,7 +205,7 @@ void perp_lcp_row(const perp_lcp *lcp, int i, double *row);
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0
  * when dense or sparse. */
-#define PERP_LCP_SCRATCH(n, nv) (11 * (size_t)(n) + 2 * (size_t)(nv) + 2)
+#define PERP_LCP_SCRATCH(n, nv) (12 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
 void perp_lcp_product(const perp_lcp *lcp, const double *lambda, double *w, double *scratch);
@@ -345,8 +345,8 @@ double perp_lcp_merit(const perp_lcp *lcp, const double *a, const double *lambda
 /* What iterative methods stop on, at most lcp->tol where lambda counts as solved.  In time steps,
  * and while merit (perp_lcp_merit of the same lambda and w) is above lcp->tol, it is merit; else
  * the larger one of merit, own and own_data lcp->tol / sqrt(lcp->tol), the figures of each row in
- * its own scale (docs/explanation/lcp-judge.md).  scratch [PERP_LCP_SCRATCH(n, nv)].  As two
- * products with A and two for each round of the data, of which there are few, no allocation. */
+ * its own scale (docs/explanation/lcp-judge.md).  scratch [PERP_LCP_SCRATCH(n, nv)].  As at most
+ * two dozen products with A, no allocation. */
 double perp_lcp_close(const perp_lcp *lcp, double merit, const double *lambda, const double *w,
                       double *scratch);
 /* What the figures of judgement, of the judge, say at tol and lcp->tol_data: PERP_CONVERGED

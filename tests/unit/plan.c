@@ -166,8 +166,8 @@ int main(void)
                                  "{\"plan\": \"perp-pl",
                                  "{\"plan\": \"perp-plan/1\"}\n{\"cell\": \"short\"}\n",
                                  "{\"plan\": \"perp-plan/1\"}\n\n{}\n",
-                                 "{\"plan\": \"perp-plan/2\"}\n{\"cell\": "
-                                 "\"0123456789abcdef\", \"h\": \"one\"}\n" };
+                                 ("{\"plan\": \"perp-plan/2\"}\n{\"cell\": "
+                                  "\"0123456789abcdef\", \"h\": \"one\"}\n") };
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
     perp_write_file(&ctx, path, broken[i], strlen(broken[i]));
     ok(perp_plan_load(&ctx, path, s, &again, &back) == PERP_ERR_FORMAT,

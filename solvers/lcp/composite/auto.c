@@ -38,6 +38,8 @@ enum {
   ONE = 5,
   FEW = 24,
   FEW_SPARSE = 60,
+  SPARSE_SHARE = 4,
+  TINY = 8,
   MORE = 2
 };
 
@@ -174,6 +176,9 @@ struct structure {
   bool guess;             /* lambda is not zero */
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
   bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
+  bool compressed;        /* A is kept by its numbers */
+  bool sparse;            /* few rows, or few numbers in A, however it is kept */
+  bool falling;           /* no number beside the diagonal is positive */
   double numbers;         /* of a product with A */
 };
 
@@ -204,6 +209,20 @@ static struct structure auto_look(const perp_lcp *lcp)
     if (s.mostly_zeros) s.numbers = (double)numbers;
   }
   s.bimatrix = all_zero && negative && s.needs == 0;
+  s.compressed = lcp->C != NULL;
+  s.falling = true;
+  size_t numbers = 0;
+  for (int j = 0; j < s.n; j++) {
+    const int first = lcp->C != NULL ? lcp->C->start[j] : 0,
+              end = lcp->C != NULL ? lcp->C->start[j + 1] : s.n;
+    for (int k = first; k < end; k++) {
+      const int i = lcp->C != NULL ? lcp->C->row[k] : k;
+      const double a = lcp->C != NULL ? lcp->C->value[k] : lcp->A[i + (size_t)j * (size_t)lcp->lda];
+      numbers += a != 0;
+      s.falling = s.falling && (i == j || a <= 0);
+    }
+  }
+  s.sparse = (s.n <= TINY && !s.symmetric) || (double)numbers * SPARSE_SHARE <= (double)s.n * s.n;
   return s;
 }
 
@@ -215,7 +234,7 @@ struct stage {
   double longer; /* goes on at once where that much more will do, by the rate so far */
   double part;   /* goes for this part of the tolerance, 0: the tolerance itself */
 };
-enum { STAGES = 17 };
+enum { STAGES = 18 };
 
 /* Methods that are done at once where few rows pivot come first, within little more than the
  * reading of A. */
@@ -230,6 +249,34 @@ static const struct stage general[STAGES] = {
   { "keller", 2, 0, 0, 0 },         { "pgs", 6, 0.05, 5, 0 },         { "lemke", 30, 1, 0, 0 },
   { "minmap-newton", 60, 1, 0, 0 }, { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 },
   { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+/* Few numbers: active sets are a few factorizations where nested iteration finds them, as in
+ * M-matrices (the first list, which lets them go on) and mostly elsewhere; lists of their own where
+ * A is dense all the same. */
+static const struct stage grids[STAGES] = {
+  { "pdas", 1e6, 0, 0, 0 },         { "psor", 300, 0, 5, 0 },  { "cone-newton", 3000, 0, 0, 0 },
+  { "minmap-newton", 60, 2, 0, 0 }, { "prox", 3000, 0, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+static const struct stage few_symmetric[STAGES] = {
+  { "dantzig", 2, 0, 0, 0 },        { "pdas", 2, 0, 0, 0 },           { "bpp", 25, 0.25, 0, 0 },
+  { "lemke", 30, 1, 0, 0 },         { "psor", 60, 0.5, 0, 0 },        { "pdas", 60, 1, 0, 0 },
+  { "bpp", 60, 4, 0, 0 },           { "minmap-newton", 60, 2, 0, 0 }, { "dantzig", 0, 3, 0, 0 },
+  { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+static const struct stage few_general[STAGES] = {
+  { "keller", 2, 0, 0, 0 },         { "pdas", 2, 0, 0, 0 },   { "pgs", 6, 0.05, 5, 0 },
+  { "lemke", 30, 1, 0, 0 },         { "pdas", 60, 1, 0, 0 },  { "minmap-newton", 60, 1, 0, 0 },
+  { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 },
+  { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
+};
+static const struct stage compressed[STAGES] = {
+  { "pdas", 30, 0.5, 0, 0 },        { "psor", 100, 0, 5, 0 },
+  { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
+  { "pdas", 2000, 1, 0, 0 },        { "bpp", 60, 4, 0, 0 },
+  { "minmap-newton", 60, 2, 0, 0 }, { "cone-newton", 2000, 1, 0, 0 },
+  { "prox", 2000, 1, 0, 0 },        { "dantzig", 0, 3, 0, 0 },
+  { "keller", 0, 3, 0, 0 },         { "interior-point", 0, 6, 0, 0 },
+  { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
 /* zeros on the diagonal: the rows of Stewart and Trinkle */
 static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0, 0 },
@@ -257,6 +304,7 @@ static const struct stage boxes[STAGES] = {
  * forming */
 static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
                                              { "dantzig", 12, 0, 0, 0 },
+                                             { "pdas", 12, 0, 0, 0 },
                                              { "pgs-subspace", 20, 0, 0, 0 },
                                              { "minmap-newton", 20, 0, 0, 0 },
                                              { "psor", 30, 0, 5, 0 },
@@ -363,6 +411,11 @@ static const struct stage *auto_choose(const struct structure *s)
   if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;
+  if (s->nonnegative && !s->zero) {
+    if ((s->sparse || s->compressed) && s->falling) return grids;
+    if (s->compressed) return compressed;
+    if (s->sparse) return s->symmetric ? few_symmetric : few_general;
+  }
   if (s->symmetric && s->nonnegative) return symmetric;
   return s->zero ? complementary : general;
 }
