@@ -52,7 +52,10 @@ static void test_lost(void)
   got = run("import gantry.urdf -o gantry.yaml");
   ok(got == 0 && strstr(err, "lost: equality joint right_mimic (right, left)") != NULL,
      "a mimic joint of a URDF is lost, and said");
-  ok(strstr(err, "lost: largest velocity 2 m/s of joint x") != NULL, "so are velocities");
+  ok(strstr(err,
+            "lost: largest velocities are bounds of actuators, which are not there: x 2 m/s") !=
+         NULL,
+     "so are velocities");
   ok(strstr(err, "note: link frame is connected to no joint") != NULL, "the root is the world");
   got = run("import planar.xml -o planar.yaml");
   ok(got == 0 && strstr(err, "lost: damping 0.4 of joint puck_z, a motion in a plane") != NULL,
