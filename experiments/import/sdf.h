@@ -41,6 +41,11 @@ void perp_sdf_pose(perp_sdf *sdf, const xmlNode *of, perp_tree_pose *pose,
 /* Elements that are neither read nor without physics are lost. */
 void perp_sdf_rest(perp_sdf *sdf, const xmlNode *of, const char *const *read, const char *whose);
 
+/* SCOPENAME; the absolute name of what an element is relative to (NULL, __model__: its model). */
+const char *perp_sdf_join(perp_sdf *sdf, const char *scope, const char *name);
+const char *perp_sdf_base(perp_sdf *sdf, const char *scope, const char *name);
+/* The frame of an absolute name; NULL: there is none. */
+perp_sdf_frame *perp_sdf_absolute(const perp_sdf *sdf, const char *name);
 /* The frame of a name in a scope; NULL after an error. */
 perp_sdf_frame *perp_sdf_find(perp_sdf *sdf, const char *scope, const char *name,
                               const xmlNode *at);
