@@ -4,6 +4,7 @@
 #include "experiments/cli/command.h"
 #include "experiments/cli/templates.h"
 
+#include "experiments/import/import.h"
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/lcp/lcp_cmd.h"
 #include "experiments/metrics/metrics.h"
@@ -37,6 +38,8 @@ static void print_commands(FILE *out)
         "\n"
         "Every command accepts --plugin FILE.so or FILE.py: your own solvers, scenes and\n"
         "metrics (see perp new). PERP_PLUGIN_PATH lists folders of plug-ins.\n"
+        "Every command accepts --package-path DIR[:DIR]: folders of the meshes and models\n"
+        "that a robot names (package://, model://), before those of ROS_PACKAGE_PATH.\n"
         "\n"
         "Exit status\n"
         "   0  done\n"
@@ -82,6 +85,41 @@ static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
   *argc = kept;
   if (status == PERP_OK) return -1;
   return perp_refuse(ctx, status == PERP_ERR_IO ? PERP_EXIT_USAGE : PERP_EXIT_INPUT);
+}
+
+/* --package-path DIR[:DIR], taken out of argv.  Returns -1 to go on, or the exit status. */
+static int set_package_path(int *argc, char **argv)
+{
+  static const char option[] = "--package-path";
+  int kept = 1;
+  bool only_words = false;
+  for (int i = 1; i < *argc; i++) {
+    const char *list = NULL;
+    const size_t n = sizeof option - 1;
+    char *bad;
+    only_words = only_words || strcmp(argv[i], "--") == 0;
+    if (!only_words && strncmp(argv[i], option, n) == 0 && argv[i][n] == '=')
+      list = argv[i] + n + 1;
+    else if (!only_words && strcmp(argv[i], option) == 0) {
+      if (i + 1 == *argc) {
+        perp_say_error("--package-path needs a value: DIR[:DIR]");
+        return PERP_EXIT_USAGE;
+      }
+      list = argv[++i];
+    }
+    if (list == NULL)
+      argv[kept++] = argv[i];
+    else if (!perp_import_package_path(list, &bad)) {
+      char *message = perp_xprintf("--package-path: there is no folder %s", bad);
+      perp_say_error(message);
+      free(message);
+      free(bad);
+      return PERP_EXIT_USAGE;
+    }
+  }
+  argv[kept] = NULL;
+  *argc = kept;
+  return -1;
 }
 
 static int cmd_completion(perp_ctx *ctx, const perp_args *args)
@@ -138,6 +176,8 @@ int perp_main(int argc, char **argv)
   if (perp_scene_files_register(&ctx) != PERP_OK) return perp_refuse(&ctx, PERP_EXIT_INTERNAL);
   perp_register_kinds(kinds);
   perp_register_study_loader(perp_plugin_load_named);
+  const int named = set_package_path(&argc, argv);
+  if (named >= 0) return named;
   int loaded = load_plugins(&ctx, &argc, argv);
   if (loaded >= 0) return loaded;
   if (argc < 2) {

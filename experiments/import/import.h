@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Robots in MJCF and URDF (docs/how-to/import.md) and skeletons with motions in BVH
- * (docs/how-to/figures.md) as scene files.  libmujoco reads and compiles the robots; what comes out
- * is the text of a scene, perp-scene/1, and a list of all physics that it does not have. */
+/* Robots in MJCF, URDF and SDF (docs/how-to/import.md) and skeletons with motions in BVH
+ * (docs/how-to/figures.md) as scene files: what comes out is the text of a scene, perp-scene/1, and
+ * a list of all physics that it does not have. */
 #ifndef PERP_IMPORT_H
 #define PERP_IMPORT_H
 
@@ -16,7 +16,8 @@ typedef struct perp_import {
   char **file; /* [n_files] absolute: the file itself, then those that it names and that exist */
 } perp_import;
 
-/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf, or those of skeletons?
+/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf, .sdf, .world, or those
+ * of skeletons?
  */
 bool perp_import_ends(const char *name, size_t n);
 
@@ -24,8 +25,8 @@ bool perp_import_ends(const char *name, size_t n);
 bool perp_import_is_figure(const char *path);
 
 /* Read a robot.  key: the keyframe that is its initial state (its name or number), NULL: as it is
- * drawn.  at: where the file is named, NULL: on the command line.  The library works in a process
- * of its own: whatever it does with a bad file, there is one message with file, line and mend.
+ * drawn.  at: where the file is named, NULL: on the command line.  It is read in a process of
+ * its own: whatever it does with a bad file, there is one message with file, line and mend.
  * false after an error: *out is empty. */
 bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
                       perp_import *out);
@@ -34,5 +35,12 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
 bool perp_import_skeleton(perp_diag *diag, const perp_node *at, const char *path,
                           const perp_skeleton_options *options, bool parameters, perp_import *out);
 void perp_import_free(perp_import *import);
+
+/* Links of a URDF that no joint carries are free from now on; at first they are parts of the world.
+ */
+void perp_import_floating(bool floating);
+/* Folders in which files of robots are looked for, DIR[:DIR], in this process and those that it
+ * starts.  false: one of them is no folder; *bad is its name (malloc). */
+bool perp_import_package_path(const char *list, char **bad);
 
 #endif

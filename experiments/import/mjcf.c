@@ -1,109 +1,70 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What sections of a scene are written with: lines of what is lost, names, numbers, places. */
-#include "experiments/import/mjcf_model.h"
-#include "experiments/base/json.h"
-#include "solvers/core/core.h"
+/* MJCF, the format of MuJoCo 3: the order in which its sections are read. */
+#include "experiments/import/mjcf.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-void perp_mj_lost(perp_mj *mj, const char *fmt, ...)
+/* Sections without physics are not listed; these have some. */
+void mjcf_others_lost(mjcf *mj)
 {
-  va_list ap;
-  va_start(ap, fmt);
-  perp_text_add(&mj->to->said, "lost: ");
-  perp_text_vadd(&mj->to->said, fmt, ap);
-  perp_text_add(&mj->to->said, "\n");
-  mj->to->lost++;
-  va_end(ap);
+  for (const xmlNode *section = perp_xml_child(mj->root, "deformable"); section != NULL;
+       section = perp_xml_next(section, "deformable"))
+    for (const xmlNode *node = perp_xml_child(section, NULL); node != NULL;
+         node = perp_xml_next(node, NULL)) {
+      const char *name = perp_xml_text(mj->robot, node, "name");
+      if (perp_xml_is(node, "flex"))
+        perp_robot_lost(mj->robot, "flex %s: a deformable body, its elasticity and contacts",
+                        name != NULL ? name : "");
+    }
+  for (const xmlNode *section = perp_xml_child(mj->root, "extension"); section != NULL;
+       section = perp_xml_next(section, "extension"))
+    for (const xmlNode *node = perp_xml_child(section, "plugin"); node != NULL;
+         node = perp_xml_next(node, "plugin")) {
+      const char *name = perp_xml_text(mj->robot, node, "plugin");
+      perp_robot_lost(mj->robot, "plugin %s: forces and sensors that it computes",
+                      name != NULL ? name : "");
+    }
 }
 
-void perp_mj_note(perp_mj *mj, const char *fmt, ...)
+/* Masses after all bodies are known. */
+static void mjcf_total_mass(mjcf *mj)
 {
-  va_list ap;
-  va_start(ap, fmt);
-  perp_text_add(&mj->to->said, "note: ");
-  perp_text_vadd(&mj->to->said, fmt, ap);
-  perp_text_add(&mj->to->said, "\n");
-  va_end(ap);
-}
-
-void perp_mj_refuse(perp_mj *mj, const char *hint, const char *fmt, ...)
-{
-  va_list ap;
-  if (mj->to->error.n > 0) return; /* the first one says it */
-  va_start(ap, fmt);
-  perp_text_vadd(&mj->to->error, fmt, ap);
-  perp_text_add(&mj->to->hint, "%s", hint);
-  va_end(ap);
-}
-
-/* ---- words ---- */
-
-const char *perp_mj_name(perp_mj *mj, mjtObj type, const char *kind, int id)
-{
-  const char *name = mj_id2name(mj->m, (int)type, id);
-  if (name == NULL || name[0] == '\0') return perp_pool_printf(&mj->pool, "%s %d", kind, id);
-  char *s = perp_pool_strdup(&mj->pool, name);
-  for (char *c = s; *c != '\0'; c++) /* braces hold expressions in a scene */
-    if (*c == '{' || *c == '}' || (unsigned char)*c < ' ') *c = '_';
-  return s;
-}
-
-const char *perp_mj_fresh(perp_mj *mj, perp_names *names, const char *name)
-{
-  const char *s = name;
-  if (strspn(s, "0123456789") == strlen(s) || strcmp(s, "world") == 0)
-    s = perp_pool_printf(&mj->pool, "b_%s", s);
-  for (int before = names->n; perp_names_index(&mj->pool, names, s, -1) < before;)
-    s = perp_pool_printf(&mj->pool, "%s_", s);
-  return s;
-}
-
-void perp_mj_digits(perp_mj *mj, double v)
-{
-  char text[40];
-  perp_format_real(v, text, sizeof text);
-  fputs(text, mj->out);
-}
-
-void perp_mj_vector(perp_mj *mj, const char *key, int n, const double *v)
-{
-  fprintf(mj->out, ", %s: [", key);
-  for (int i = 0; i < n; i++) {
-    if (i > 0) fputs(", ", mj->out);
-    perp_mj_digits(mj, v[i]);
+  perp_robot *robot = mj->robot;
+  double sum = 0;
+  for (int b = 1; b < robot->n_bodies; b++) sum += robot->body[b].mass;
+  if (!(mj->compiler->total_mass > 0) || !(sum > 0)) return;
+  const double scale = mj->compiler->total_mass / sum;
+  for (int b = 1; b < robot->n_bodies; b++) {
+    robot->body[b].mass *= scale;
+    for (int i = 0; i < 9; i++) robot->body[b].inertia[i] *= scale;
   }
-  fputs("]", mj->out);
 }
 
-void perp_mj_number(perp_mj *mj, const char *key, double v)
+void perp_mjcf_read(perp_robot *robot, xmlDoc *doc)
 {
-  fprintf(mj->out, ", %s: ", key);
-  perp_mj_digits(mj, v);
-}
-
-void perp_mj_body(perp_mj *mj, const char *key, int body)
-{
-  fprintf(mj->out, ", %s: ", key);
-  if (mj->root[body] == 0)
-    fputs("world", mj->out);
-  else
-    perp_write_quoted(mj->out, mj->body[mj->root[body]]);
-}
-
-void perp_mj_local(const perp_mj *mj, int body, bool place, const double p[3], double s[3])
-{
-  const int r = mj->root[body];
-  double d[3];
-  memcpy(s, p, 3 * sizeof *s);
-  if (r == 0) return;
-  for (int i = 0; i < 3; i++) d[i] = p[i] - (place ? mj->d->xpos[3 * r + i] : 0);
-  mju_rotVecMatT(s, d, mj->d->xmat + 9 * r);
-  for (int i = 0; i < 3 && place; i++) s[i] -= mj->com[3 * r + i];
-}
-
-bool perp_mj_disabled(const perp_mj *mj, int bit)
-{
-  return (mj->m->opt.disableflags & bit) != 0;
+  static void (*const steps[])(
+      mjcf *) = { mjcf_option_read,    mjcf_classes_read, mjcf_assets_read,
+                  mjcf_worldbody_read, mjcf_total_mass,   mjcf_joints_rest };
+  static void (*const later[])(mjcf *) = { mjcf_contact_read,  mjcf_tendon_read, mjcf_equality_read,
+                                           mjcf_actuator_read, mjcf_key_read,    mjcf_others_lost };
+  mjcf mj = { .robot = robot, .root = xmlDocGetRootElement(doc) };
+  mjcf_source *source = perp_pool_alloc(&robot->pool, 1, sizeof *source);
+  robot->format = "MJCF";
+  source->xml.file = robot->path;
+  mjcf_tree_include(&mj, mj.root, source);
+  if (!perp_robot_refused(robot)) mjcf_schema_check(&mj, mj.root);
+  if (perp_robot_refused(robot)) return;
+  mj.compiler = mjcf_compiler_read(&mj, mj.root, robot->path);
+  mjcf_tree_settings(mj.root, mj.compiler, false);
+  mjcf_attach(&mj, mj.root);
+  if (!perp_robot_refused(robot)) mjcf_replicate(&mj, mj.root);
+  const char *name = perp_xml_text(robot, mj.root, "model");
+  if (name != NULL) robot->name = name;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && !perp_robot_refused(robot); i++)
+    steps[i](&mj);
+  if (perp_robot_refused(robot)) return;
+  perp_robot_finish(robot); /* the pose as drawn: equalities are taken from it */
+  perp_robot_pose(robot);
+  for (size_t i = 0; i < sizeof later / sizeof *later && !perp_robot_refused(robot); i++)
+    later[i](&mj);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp import: a robot in MJCF or URDF, or a skeleton in BVH or ASF/AMC, as a scene file. */
+/* perp import: a robot in MJCF, URDF or SDF, or a skeleton in BVH or ASF/AMC, as a scene file. */
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/import/import.h"
@@ -81,12 +81,13 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
   if (!perp_import_ends(path, strlen(path)))
     return perp_usage_error(
         args,
-        "perp import reads robots (NAME.xml, NAME.mjcf, NAME.urdf) and figures (NAME.bvh, "
-        "NAME.asf, NAME.amc): got %s",
+        "perp import reads robots (NAME.xml, NAME.mjcf, NAME.urdf, NAME.sdf, NAME.world, "
+        "model.config) and figures (NAME.bvh, NAME.asf, NAME.amc): got %s",
         path);
   perp_skeleton_options part = { 0 };
   const int bad = import_part(ctx, args, &part);
   if (bad >= 0) return bad;
+  perp_import_floating(perp_args_get(args, "floating") != NULL);
   bool good = perp_import_is_figure(path) && perp_args_get(args, "key") == NULL
                   ? perp_import_skeleton(&diag, NULL, path, &part, false, &robot)
                   : perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
@@ -116,14 +117,18 @@ static const perp_flag import_flags[] = {
   { "end", 0, "FRAME", "Last frame of a motion that is used (default: that of the file)." },
   { "frame-time", 0, "TIME",
     "Time between frames of a motion (default: that of the file, 1/120 s of an AMC file)." },
+  { "floating", 'f', NULL,
+    "The root link of a URDF moves freely (default: it is a part of the world)." },
   { 0 }
 };
 
 const perp_command perp_import_command = {
   .cli.name = "import",
-  .cli.usage = "ROBOT.xml|ROBOT.urdf|FIGURE.bvh|FIGURE.amc [-o FILE] [--key NAME]",
+  .cli.usage =
+      "ROBOT.xml|ROBOT.urdf|ROBOT.sdf|FIGURE.bvh|FIGURE.amc [-o FILE] [--key NAME] [--floating]",
   .cli.summary =
-      "Writes a robot in MJCF or URDF as a scene file: bodies, joints, loops, limits, springs, "
+      "Writes a robot in MJCF, URDF or SDF as a scene file: bodies, joints, loops, limits, "
+      "springs, "
       "damping, dry friction, actuators and geoms. Elements that perp cannot represent are listed "
       "by name (lost: ...), also at the head of the file. Controls of actuators become parameters "
       "of the scene.\n\nA skeleton in BVH or ASF/AMC becomes a figure with masses, capsules and "
@@ -132,12 +137,12 @@ const perp_command perp_import_command = {
   .cli.more =
       "Every command that takes a scene also takes the file of a robot: perp simulate robot.xml. "
       "See docs/how-to/import.md for each element of a robot, and docs/how-to/figures.md for "
-      "skeletons. Reading "
-      "robots needs libmujoco (package libmujoco-dev when perp is built).",
+      "skeletons. Meshes of a robot are searched in its package, and in the folders of "
+      "--package-path DIR[:DIR].",
   .cli.example = "perp import robot.xml -o robot.yaml",
   .cli.flags = import_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "Convert MJCF, URDF, BVH or AMC to a scene file",
+  .summary = "Convert MJCF, URDF, SDF, BVH or AMC to a scene file",
   .run = cmd_import
 };

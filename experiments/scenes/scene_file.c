@@ -80,10 +80,37 @@ static char *scene_file_folder(const char *study)
   return folder;
 }
 
+/* Folders of packages of which a results folder has copies come before all others.  Names that lead
+ * out of it are none of perp's. */
+static void scene_file_packages(const char *study)
+{
+  const char *slash = strrchr(study, '/'), *before = getenv("PERP_PACKAGE_PATH");
+  char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - study), study)
+                               : perp_xstrdup(".");
+  char *kept = perp_xprintf("%s/scenes/packages", folder), *list = perp_read_plain(kept, NULL),
+       *bad;
+  perp_text path = { 0 };
+  for (char *s = list; s != NULL && *s != '\0'; s += *s == '\n') {
+    const int n = (int)strcspn(s, "\n");
+    char *dir = perp_xprintf("%s/scenes/%.*s", folder, n, s);
+    if (strstr(dir + strlen(folder), "..") == NULL && perp_exists(dir))
+      perp_text_add(&path, "%s%s", path.n > 0 ? ":" : "", dir);
+    free(dir);
+    s += n;
+  }
+  if (path.n > 0 && before != NULL) perp_text_add(&path, ":%s", before);
+  if (path.n > 0 && !perp_import_package_path(path.s, &bad)) free(bad);
+  perp_text_free(&path);
+  free(list);
+  free(kept);
+  free(folder);
+}
+
 void perp_scene_files_beside(const char *file)
 {
   free(beside);
   beside = scene_file_folder(file);
+  scene_file_packages(file);
 }
 
 char *perp_scene_examples(void)
@@ -419,6 +446,41 @@ static void scene_file_forget(const char *folder)
   free(whole);
 }
 
+/* The next folder of packages, "DIR/", that a part of a scene is in; NULL: there is none.  The
+ * caller frees it. */
+static char *scene_file_package(const char **list)
+{
+  while (*list != NULL && **list != '\0') {
+    const size_t n = strcspn(*list, ":");
+    char *dir = perp_xprintf("%.*s/", (int)n, *list);
+    bool used = false;
+    for (const struct known *k = known; k != NULL && n > 0; k = k->next)
+      for (int i = 0; i < k->file.n_parts && !k->example; i++)
+        used |= strncmp(k->file.part[i], dir, n + 1) == 0;
+    *list += n + ((*list)[n] == ':');
+    if (used) return dir;
+    free(dir);
+  }
+  return NULL;
+}
+
+/* They are the roots of names package://NAME/x: a copy is found where they are kept whole. */
+static perp_status scene_file_keep_packages(perp_ctx *ctx, const char *dir, size_t n)
+{
+  perp_text lines = { 0 };
+  for (int i = 0; i < 2; i++) {
+    const char *list = getenv(i == 0 ? "PERP_PACKAGE_PATH" : "ROS_PACKAGE_PATH");
+    for (char *package; (package = scene_file_package(&list)) != NULL; free(package))
+      perp_text_add(&lines, "%s\n", package + n);
+  }
+  if (lines.n == 0) return PERP_OK;
+  char *path = perp_xprintf("%s/scenes/packages", dir);
+  const perp_status status = perp_write_file(ctx, path, lines.s, lines.n);
+  free(path);
+  perp_text_free(&lines);
+  return status;
+}
+
 perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *study)
 {
   char *scenes = perp_xprintf("%s/scenes", dir);
@@ -433,6 +495,11 @@ perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *st
   for (const struct known *k = known; k != NULL; k = k->next)
     for (int i = 0; i < k->file.n_parts && !k->example; i++)
       scene_file_common(base, k->file.part[i], &n);
+  for (int i = 0; i < 2; i++) {
+    const char *list = getenv(i == 0 ? "PERP_PACKAGE_PATH" : "ROS_PACKAGE_PATH");
+    for (char *package; (package = scene_file_package(&list)) != NULL; free(package))
+      scene_file_common(base, package, &n);
+  }
   for (const struct known *k = known; k != NULL && status == PERP_OK; k = k->next)
     for (int i = 0; i < k->file.n_parts && status == PERP_OK; i++) {
       /* examples are kept beside the study, where they will be found first */
@@ -443,6 +510,7 @@ perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *st
       if (status == PERP_OK) status = scene_file_copy(ctx, k->file.part[i], target);
       free(target);
     }
+  if (status == PERP_OK) status = scene_file_keep_packages(ctx, dir, n);
   if (status == PERP_OK) {
     char *place = perp_xprintf("%s/scenes/%s.", dir, base + n); /* paths lead through it */
     status = perp_make_dirs(ctx, place);

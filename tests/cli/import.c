@@ -50,11 +50,12 @@ static void test_lost(void)
   ok(strstr(err, "camera") == NULL && strstr(err, "light") == NULL,
      "cameras and lights are no physics");
   got = run("import gantry.urdf -o gantry.yaml");
-  ok(got == 0 &&
-         strstr(err, "lost: mimic of joint right: in the URDF it follows joint left") != NULL,
+  ok(got == 0 && strstr(err, "lost: equality joint right_mimic (right, left)") != NULL,
      "a mimic joint of a URDF is lost, and said");
-  ok(strstr(err, "lost: largest effort 200, largest velocity 2 of joint x") != NULL,
-     "so are efforts and velocities");
+  ok(strstr(err,
+            "lost: largest velocities are bounds of actuators, which are not there: x 2 m/s") !=
+         NULL,
+     "so are velocities");
   ok(strstr(err, "note: link frame is connected to no joint") != NULL, "the root is the world");
   got = run("import planar.xml -o planar.yaml");
   ok(got == 0 && strstr(err, "lost: damping 0.4 of joint puck_z, a motion in a plane") != NULL,
@@ -118,7 +119,7 @@ static void test_study(void)
              "  <worldbody>\n    <geom type=\"plane\" size=\"1 1 .1\"/>\n"
              "    <body pos=\"0 0 1\"><freejoint/>\n"
              "      <geom type=\"mesh\" mesh=\"stone\"/></body>\n  </worldbody>\n</mujoco>\n");
-  write_file("stone.obj", "v 0 0 0\nv .2 0 0\nv 0 .2 0\nv 0 0 .2\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
+  write_file("stone.obj", "v 0 0 0\nv 0.2 0 0\nv 0 0.2 0\nv 0 0 0.2\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
                           "f 2 3 4\n");
   write_file("stones.yaml", "schema: perp-study/1\nstudy: { name: stones }\nt_end: 0.02 s\n"
                             "grid: { scene: [stone.xml], h: [2 ms, 1 ms] }\n"
@@ -131,7 +132,7 @@ static void test_study(void)
   got = run("run stones.yaml -o stones");
   ok(got == 0 && strstr(out, "to repeat") == NULL && strstr(err, "to repeat") == NULL,
      "again: nothing is run again");
-  write_file("stone.obj", "v 0 0 0\nv .3 0 0\nv 0 .3 0\nv 0 0 .3\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
+  write_file("stone.obj", "v 0 0 0\nv 0.3 0 0\nv 0 0.3 0\nv 0 0 0.3\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
                           "f 2 3 4\n");
   got = run("run stones.yaml -o stones");
   if (!ok(got == 0 && (strstr(out, "2 to repeat") != NULL || strstr(err, "2 to repeat") != NULL),
@@ -167,24 +168,24 @@ static const struct bad {
   { "a missing mesh", "mesh.xml",
     "<mujoco>\n <asset>\n  <mesh name=\"m\" file=\"no.stl\"/>\n </asset>\n <worldbody><body>"
     "<freejoint/><geom type=\"mesh\" mesh=\"m\"/></body></worldbody>\n</mujoco>\n",
-    "mesh.xml:3:3: error:", "could not open STL file 'no.stl'", "put the file there" },
+    "mesh.xml:3:3: error:", "mesh no.stl is not found", "put the file beside the robot's" },
   { "a mesh that is no mesh", "mesh2.xml",
     "<mujoco>\n <asset>\n  <mesh name=\"m\" file=\"mesh.xml.stl\"/>\n </asset>\n <worldbody><body>"
     "<freejoint/><geom type=\"mesh\" mesh=\"m\"/></body></worldbody>\n</mujoco>\n",
     "mesh2.xml:3:3: error:", "STL", NULL },
   { "a mesh that no asset has", "asset.xml",
     IN_WORLD("<body><freejoint/>\n<geom type=\"mesh\" mesh=\"m\"/></body>"),
-    "asset.xml:4:1: error:", "mesh 'm' not found", "use the name of an existing element" },
-  { "no robot", "html.xml", "<html>\n</html>\n", "html.xml:1:1: error:", "'html'", "<mujoco>" },
+    "asset.xml:4:1: error:", "there is no mesh 'm'", "use the name of an existing mesh" },
+  { "no robot", "html.xml", "<html>\n</html>\n", "html.xml:1:1: error:", "<html>", "<mujoco>" },
   { "no XML", "text.xml", "schema: perp-scene/1\n", "text.xml:1:1: error:", "not valid XML",
     "<mujoco>" },
   { "an empty file", "empty.xml", "", "empty.xml:1:1: error:", "not valid XML", "<mujoco>" },
   { "an element that is not closed", "open.urdf", "<robot name=\"a\">\n<link name=\"b\">\n",
     "open.urdf:", "not valid XML", "close each element" },
   { "an unknown element", "word.xml", IN_WORLD("<bodi/>"), "word.xml:3:1: error:", "<bodi>",
-    "MJCF" },
+    "its elements: inertial" },
   { "a body that moves without a mass", "light.xml", IN_WORLD("<body name=\"a\">\n<joint/></body>"),
-    "light.xml:3:1: error:", "mass and inertia", "<inertial>" },
+    "light.xml:3:1: error:", "has no mass", "<inertial>" },
   { "nothing that moves", "still.xml", IN_WORLD("<geom size=\"1\"/>"),
     "still.xml:1:1: error:", "no body of the file can move", "<joint>" },
   { "an include that is not there", "inc.xml", "<mujoco>\n<include file=\"no.xml\"/>\n</mujoco>\n",
@@ -192,7 +193,7 @@ static const struct bad {
   { "joints that are no joint of perp", "planar.xml",
     IN_WORLD("<body name=\"a\"><joint name=\"p\" type=\"slide\" axis=\"1 0 0\"/>"
              "<joint name=\"q\" axis=\"0 1 0\"/><geom size=\".1\"/></body>"),
-    "planar.xml:1:1: error:", "body 'a' is connected to p, q (slide, hinge)", "its own body" },
+    "planar.xml:3:1: error:", "body 'a' is connected to p, q (slide, hinge)", "its own body" },
 };
 
 static void test_bad(void)
@@ -217,27 +218,18 @@ static void test_bad(void)
   refuses(3, "import none.xml", "cannot read the robot none.xml: No such file");
   refuses(2, "import robot.txt", "robots (NAME.xml");
   refuses(2, "import", "an argument is missing");
-  ok(access("MUJOCO_LOG.TXT", F_OK) != 0, "the library has left no log behind");
 }
 
 int main(void)
 {
   program_open();
   copy_models();
-  run("import arm.xml");
-  if (strstr(err, "this perp was built without it") != NULL) {
-    ok(strstr(err, "arm.xml:1:1: error:") != NULL && strstr(err, "./perp setup mujoco") != NULL,
-       "without the library: the command that adds it");
-    refuses(3, "simulate arm.xml", "./perp setup mujoco");
-    skip("perp was built without libmujoco", "import of robots");
-  } else {
-    test_lost();
-    test_scenes();
-    test_limits();
-    test_study();
-    test_names();
-    test_bad();
-  }
+  test_lost();
+  test_scenes();
+  test_limits();
+  test_study();
+  test_names();
+  test_bad();
   program_close();
   return tap_done();
 }

@@ -55,6 +55,39 @@ static const char *path_of(const char *file)
   return path;
 }
 
+/* Inertias that libmujoco 2 rounds: it stops turning principal axes at 1e-8, keeps meshes as 32-bit
+ * numbers, and takes the volume of a box for that of a mesh.  The moments of the file itself: mass,
+ * centre, then xx yy zz xy xz yz. */
+static void exact_inertias(const char *file, mjModel *m)
+{
+  static const struct {
+    const char *file, *body;
+    double mass, com[3], J[6];
+  } exact[] = {
+    { "arm.xml", "elbow", 1.5, { 0.1, 0.02, 0.1 }, { 0.02, 0.03, 0.025, 0.002, -0.001, 0.003 } },
+    /* a tetrahedron with three edges a = 0.2 along the axes: m = 1000 a^3 / 6, I = m (3/40, 1/80)
+     * a^2 */
+    { "free.xml",
+      "rock",
+      4. / 3,
+      { 0.05, 0.05, 0.05 },
+      { 0.004, 0.004, 0.004, 1. / 1500, 1. / 1500, 1. / 1500 } },
+  };
+  for (size_t k = 0; k < sizeof exact / sizeof *exact; k++) {
+    if (strcmp(exact[k].file, file) != 0) continue;
+    const int b = mj_name2id(m, mjOBJ_BODY, exact[k].body);
+    const double *J = exact[k].J;
+    double V[9] = { J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2] }, R[9];
+    LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', 3, V, 3, m->body_inertia + 3 * b);
+    mju_cross(R, V, V + 3); /* right-handed; rows of V are the principal axes */
+    memcpy(V + 6, R, 3 * sizeof *R);
+    mju_transpose(R, V, 3, 3);
+    mju_mat2Quat(m->body_iquat + 4 * b, R);
+    m->body_mass[b] = exact[k].mass;
+    memcpy(m->body_ipos + 3 * b, exact[k].com, sizeof exact[k].com);
+  }
+}
+
 static bool open_pair(pair *x, const char *file, const char *options)
 {
   char message[1000] = "", text[1200];
@@ -68,6 +101,7 @@ static bool open_pair(pair *x, const char *file, const char *options)
   x->p = x->scene.model;
   x->m = mj_loadXML(path_of(file), NULL, message, sizeof message);
   if (x->m == NULL) bail("%s: %s", file, message);
+  exact_inertias(file, x->m);
   x->d = mj_makeData(x->m);
   x->n = perp_model_bodies(x->p);
   x->nv = x->m->nv;

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Actuators as drives.  An actuator of gear G on a joint, with F = g ctrl + b0 + b1 (G q) + b2 (G
+ * q') within its range, acts by G F: the servo of stiffness -b1 G^2, damping -b2 G^2 and the
+ * target, or velocity, where G F = 0; without both it is a motor that pushes by |G F| until it is
+ * faster than anything. */
+#include "experiments/base/json.h"
+#include "experiments/import/robot_scene.h"
+#include "solvers/core/core.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_CONTROLS = 60 };               /* a scene has at most 64 parameters */
+static const double actuators_fast = 1000; /* rad/s or m/s */
+
+static double actuators_clip(const perp_robot *robot, int u, double ctrl)
+{
+  const perp_robot_actuator *actuator = &robot->actuator[u];
+  if (!actuator->ctrl_limited || robot->off.clampctrl) return ctrl;
+  return fmin(fmax(ctrl, actuator->ctrl_range[0]), actuator->ctrl_range[1]);
+}
+
+/* Why an actuator has no drive; NULL: it has one. */
+static const char *actuators_unfit(const perp_rs *rs, int u)
+{
+  static const char *const transmissions[] = { "", "tendon", "a site", "a slider-crank",
+                                               "contacts of a body" };
+  const perp_robot *robot = rs->robot;
+  const perp_robot_actuator *actuator = &robot->actuator[u];
+  if (actuator->at != PERP_ROBOT_AT_JOINT || actuator->target < 0)
+    return transmissions[actuator->at];
+  const perp_robot_joint_kind kind = robot->joint[actuator->target].kind;
+  if (kind == PERP_ROBOT_FREE) return "a free body";
+  if (kind == PERP_ROBOT_BALL) return "a ball joint";
+  if (rs->axis[actuator->target].joint == NULL)
+    return kind == PERP_ROBOT_SLIDE ? "a motion in a plane" : "an angle of a ball joint";
+  if (actuator->beyond != NULL)
+    return perp_pool_printf(&rs->robot->pool, "a joint, with %s", actuator->beyond);
+  if (actuator->bias[1] > 0 || actuator->bias[2] > 0)
+    return "a joint, with a spring or damper of negative coefficient";
+  return NULL;
+}
+
+/* "A" or "A * control" or "A * control + B": a value that follows the control. */
+static void actuators_value(perp_rs *rs, int u, const char *key, double a, double b)
+{
+  char factor[40], rest[40];
+  if (rs->control[u] == NULL) {
+    perp_rs_number(rs, key, a * actuators_clip(rs->robot, u, rs->robot->actuator[u].ctrl) + b);
+    return;
+  }
+  perp_format_real(a, factor, sizeof factor);
+  perp_format_real(b, rest, sizeof rest);
+  fprintf(rs->out, ", %s: \"%s * %s + (%s)\"", key, factor, rs->control[u], rest);
+}
+
+/* The bound of the force: that of the actuator, and that of the joint where it is the only one. */
+static double actuators_most(perp_rs *rs, int u, double G)
+{
+  const perp_robot *robot = rs->robot;
+  const perp_robot_actuator *actuator = &robot->actuator[u];
+  const perp_robot_joint *joint = &robot->joint[actuator->target];
+  const double *range = actuator->force;
+  double most = HUGE_VAL;
+  if (actuator->force_limited) {
+    most = fabs(G) * fmax(fabs(range[0]), fabs(range[1]));
+    if (range[0] != -range[1])
+      perp_robot_lost(rs->robot,
+                      "force range [%.4g, %.4g] of actuator %s: the larger bound is used for both "
+                      "signs",
+                      range[0], range[1], perp_rs_actuator_name(rs, u));
+  }
+  if (!joint->bounded) return most;
+  int others = 0;
+  for (int i = 0; i < robot->n_actuators; i++)
+    others += i != u && robot->actuator[i].at == PERP_ROBOT_AT_JOINT &&
+              robot->actuator[i].target == actuator->target;
+  const double bound = fmax(fabs(joint->force[0]), fabs(joint->force[1]));
+  if (others > 0)
+    perp_robot_lost(rs->robot,
+                    "force range [%.4g, %.4g] of joint %s: it bounds the sum of its %d actuators, "
+                    "here the force of each one",
+                    joint->force[0], joint->force[1], perp_rs_joint_name(rs, actuator->target),
+                    others + 1);
+  else if (joint->force[0] != -joint->force[1])
+    perp_robot_lost(rs->robot,
+                    "force range [%.4g, %.4g] of joint %s: the larger bound is used for both signs",
+                    joint->force[0], joint->force[1], perp_rs_joint_name(rs, actuator->target));
+  return fmin(most, bound);
+}
+
+static void actuators_lost(perp_rs *rs, int u, const char *unfit)
+{
+  const perp_robot_actuator *actuator = &rs->robot->actuator[u];
+  const char *of = actuator->at == PERP_ROBOT_AT_JOINT && actuator->target >= 0
+                       ? perp_rs_joint_name(rs, actuator->target)
+                       : actuator->whose;
+  perp_robot_lost(rs->robot, "actuator %s: in %s it drives %s%s%s", perp_rs_actuator_name(rs, u),
+                  strcmp(rs->robot->format, "MJCF") == 0 ? "MuJoCo" : "the file", unfit,
+                  of[0] != '\0' ? " " : "", of);
+}
+
+static void actuators_one(perp_rs *rs, int u)
+{
+  const perp_robot *robot = rs->robot;
+  const perp_robot_actuator *actuator = &robot->actuator[u];
+  const int j = actuator->target;
+  const char *name = perp_rs_actuator_name(rs, u), *unfit = actuators_unfit(rs, u);
+  if (unfit != NULL) {
+    actuators_lost(rs, u, unfit);
+    return;
+  }
+  const double G = rs->axis[j].sign * actuator->gear, g = actuator->gain, *b = actuator->bias;
+  const double stiffness = -b[1] * G * G, damping = -b[2] * G * G, most = actuators_most(rs, u, G);
+  const bool spring = stiffness > 0 || damping > 0, bounded = most < HUGE_VAL;
+  perp_rs_drive_begin(rs, name, &rs->axis[j], robot->joint[j].q[0]);
+  if (stiffness > 0) {
+    perp_rs_number(rs, "stiffness", stiffness);
+    actuators_value(rs, u, "target", G * g / stiffness, G * b[0] / stiffness);
+  } else if (damping > 0)
+    actuators_value(rs, u, "velocity", G * g / damping, G * b[0] / damping);
+  if (damping > 0) perp_rs_number(rs, "damping", damping);
+  if (spring)
+    perp_rs_number(rs, "max_force", most);
+  else if (rs->control[u] != NULL) {
+    char a[40], c[40], bound[40];
+    perp_format_real(G * g, a, sizeof a);
+    perp_format_real(G * b[0], c, sizeof c);
+    perp_format_real(most, bound, sizeof bound);
+    fprintf(rs->out, ", velocity: \"if(%s * %s + (%s) < 0, -%g, %g)\"", a, rs->control[u], c,
+            actuators_fast, actuators_fast);
+    if (bounded)
+      fprintf(rs->out, ", max_force: \"min(abs(%s * %s + (%s)), %s)\"", a, rs->control[u], c,
+              bound);
+    else
+      fprintf(rs->out, ", max_force: \"abs(%s * %s + (%s))\"", a, rs->control[u], c);
+  } else {
+    const double f = G * (g * actuators_clip(robot, u, actuator->ctrl) + b[0]);
+    perp_rs_number(rs, "velocity", f < 0 ? -actuators_fast : actuators_fast);
+    perp_rs_number(rs, "max_force", fmin(fabs(f), most));
+  }
+  fputs(" }\n", rs->out);
+  rs->driven = true;
+}
+
+/* ---- controls ---- */
+
+/* A name that an expression can use, unlike those before. */
+static const char *actuators_control(perp_rs *rs, int u)
+{
+  static const char *const known[] = { "pi",   "sqrt", "sin", "cos",  "tan",  "asin",
+                                       "acos", "atan", "exp", "log",  "abs",  "floor",
+                                       "ceil", "mod",  "min", "max",  "if",   "atan2",
+                                       "and",  "or",   "not", "true", "false" };
+  perp_pool *pool = &rs->robot->pool;
+  char *s = perp_pool_strdup(pool, perp_rs_actuator_name(rs, u));
+  for (char *c = s; *c != '\0'; c++)
+    if (!isalnum((unsigned char)*c)) *c = '_';
+  bool bad = !isalpha((unsigned char)s[0]);
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) bad = bad || strcmp(s, known[k]) == 0;
+  if (bad) s = perp_pool_printf(pool, "u_%s", s);
+  for (int k = 0; k < u; k++)
+    if (rs->control[k] != NULL && strcmp(rs->control[k], s) == 0) {
+      s = perp_pool_printf(pool, "%s_%d", s, u);
+      k = -1;
+    }
+  return s;
+}
+
+void perp_rs_controls(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  rs->control = perp_pool_alloc(&rs->robot->pool, (size_t)robot->n_actuators + 1,
+                                sizeof *rs->control);
+  if (robot->off.actuation || robot->n_actuators == 0) return;
+  if (robot->n_actuators > MOST_CONTROLS) {
+    perp_robot_note(
+        rs->robot,
+        "%d actuators: their controls are constants, as a scene has at most %d parameters",
+        robot->n_actuators, MOST_CONTROLS);
+    return;
+  }
+  bool begun = false;
+  for (int u = 0; u < robot->n_actuators; u++) {
+    const perp_robot_actuator *actuator = &robot->actuator[u];
+    if (actuators_unfit(rs, u) != NULL) continue;
+    rs->control[u] = actuators_control(rs, u);
+    fprintf(rs->out, begun ? "  %s:" : "parameters:\n  %s:", rs->control[u]);
+    begun = true;
+    fputs(" { type: real", rs->out);
+    perp_rs_number(rs, "default", actuators_clip(robot, u, actuator->ctrl));
+    if (actuator->ctrl_limited && !robot->off.clampctrl) {
+      perp_rs_number(rs, "min", actuator->ctrl_range[0]);
+      perp_rs_number(rs, "max", actuator->ctrl_range[1]);
+    }
+    fputs(", help: ", rs->out);
+    perp_write_quoted(rs->out, perp_pool_printf(&rs->robot->pool, "Control of actuator %s.",
+                                                perp_rs_actuator_name(rs, u)));
+    fputs(" }\n", rs->out);
+  }
+}
+
+void perp_rs_actuators(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  if (robot->off.actuation && robot->n_actuators > 0)
+    perp_robot_note(rs->robot, "all actuators are disabled");
+  for (int u = 0; u < robot->n_actuators && !robot->off.actuation; u++) actuators_one(rs, u);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forces that act from outside, and what the scene has not that nothing else speaks of. */
+#include "experiments/import/robot_scene.h"
+#include "models/geometry/kinematics.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double *forces_gravity(const perp_robot *robot)
+{
+  static const double none[3] = { 0 };
+  return robot->off.gravity ? none : robot->gravity;
+}
+
+/* Gravity that is not along -z, as the scene has it. */
+static void forces_weight(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  const double *g = forces_gravity(robot);
+  if (g[0] == 0 && g[1] == 0 && g[2] <= 0) return;
+  for (int r = 1; r < robot->n_bodies; r++) {
+    double mass = 0, f[3];
+    if (robot->body[r].root != r) continue;
+    for (int b = r; b < robot->n_bodies; b++)
+      if (robot->body[b].root == r) mass += robot->body[b].mass;
+    for (int i = 0; i < 3; i++) f[i] = mass * g[i];
+    fputs("  - { kind: point", rs->out);
+    perp_rs_body(rs, "a", r);
+    perp_rs_vector(rs, "value", 3, f);
+    fputs(" }\n", rs->out);
+  }
+  perp_robot_note(
+      rs->robot,
+      "gravity (%g, %g, %g) m/s^2 is not along -z: a constant force on each body replaces it", g[0],
+      g[1], g[2]);
+}
+
+/* Gravity compensation: a force against the weight of each body, at its centre of mass. */
+static void forces_compensation(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  const double *g = forces_gravity(robot);
+  int n = 0;
+  if (robot->off.spring && robot->off.damper) return; /* a passive force, too */
+  for (int b = 1; b < robot->n_bodies; b++) {
+    const perp_robot_body *body = &robot->body[b];
+    double f[3], p[3], s[3];
+    if (body->gravcomp == 0 || body->root == 0 || !(body->mass > 0)) continue;
+    for (int i = 0; i < 3; i++) f[i] = -body->gravcomp * body->mass * g[i];
+    if (f[0] == 0 && f[1] == 0 && f[2] == 0) continue;
+    perp_rs_world(rs, b, body->com, p);
+    perp_rs_local(rs, b, true, p, s);
+    if (body->root == b && memcmp(body->com, rs->com + 3 * b, sizeof body->com) == 0)
+      memset(s, 0, sizeof s); /* exactly there */
+    fputs("  - { kind: point", rs->out);
+    perp_rs_body(rs, "a", b);
+    perp_rs_vector(rs, "anchor_a", 3, s);
+    perp_rs_vector(rs, "value", 3, f);
+    fputs(" }\n", rs->out);
+    n++;
+  }
+  if (n > 0) {
+    rs->driven = true;
+    perp_robot_note(rs->robot,
+                    "gravity compensation of %d bod%s: a constant force at the centre of mass", n,
+                    n > 1 ? "ies" : "y");
+  }
+}
+
+/* Damping of a free joint brakes the point that is the origin of the body: a force through the
+ * centre of mass where these are the same. */
+static void forces_damping(perp_rs *rs, int j)
+{
+  const perp_robot *robot = rs->robot;
+  const int r = robot->joint[j].body;
+  const double c = robot->joint[j].damping;
+  if (c == 0 || robot->off.damper) return;
+  if (sqrt(perp_dot(3, rs->com + 3 * r, rs->com + 3 * r)) > 1e-12) {
+    perp_robot_lost(
+        rs->robot,
+        "damping %.4g of joint %s, a free body: a force at a point that is not the centre of mass",
+        c, perp_rs_joint_name(rs, j));
+    return;
+  }
+  fputs("  - { kind: drag", rs->out);
+  perp_rs_body(rs, "a", r);
+  perp_rs_number(rs, "linear", c);
+  perp_rs_number(rs, "angular", c);
+  fputs(" }\n", rs->out);
+  rs->dissipative = true;
+}
+
+void perp_rs_forces(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  fputs("forces:\n", rs->out);
+  forces_weight(rs);
+  forces_compensation(rs);
+  for (int j = 0; j < robot->n_joints; j++)
+    if (robot->joint[j].kind == PERP_ROBOT_FREE) forces_damping(rs, j);
+}
+
+/* ---- the rest ---- */
+
+static void rest_tendon(perp_rs *rs, int t)
+{
+  const perp_robot_tendon *tendon = &rs->robot->tendon[t];
+  perp_pool *pool = &rs->robot->pool;
+  const char *name = perp_rs_name(rs, tendon->name, "tendon", t), *what = "";
+  if (tendon->limited)
+    what = perp_pool_printf(pool, "%s, which limits its length to [%.4g, %.4g] m", what,
+                            tendon->range[0], tendon->range[1]);
+  if (tendon->stiffness != 0)
+    what = perp_pool_printf(pool, "%s, with a spring of %.4g N/m", what, tendon->stiffness);
+  if (tendon->damping != 0)
+    what = perp_pool_printf(pool, "%s, with a damper of %.4g Ns/m", what, tendon->damping);
+  if (tendon->frictionloss != 0)
+    what = perp_pool_printf(pool, "%s, with a dry friction of %.4g N", what, tendon->frictionloss);
+  if (tendon->armature != 0)
+    what = perp_pool_printf(pool, "%s, with an inertia of %.4g kg", what, tendon->armature);
+  if (what[0] == '\0') what = ", without a force of its own";
+  if (tendon->joints > 0)
+    perp_robot_lost(rs->robot, "tendon %s, %d joint%s%s", name, tendon->joints,
+                    tendon->joints > 1 ? "s" : "", what);
+  else
+    perp_robot_lost(rs->robot, "tendon %s, %d site%s%s%s", name, tendon->sites,
+                    tendon->sites != 1 ? "s" : "", tendon->others > 0 ? ", around geoms" : "",
+                    what);
+}
+
+void perp_rs_rest(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  for (int j = 0; j < robot->n_joints; j++)
+    if (robot->joint[j].armature != 0)
+      perp_robot_lost(rs->robot, "armature %.4g of joint %s: inertia of this motion alone",
+                      robot->joint[j].armature, perp_rs_joint_name(rs, j));
+  for (int t = 0; t < robot->n_tendons; t++) rest_tendon(rs, t);
+  for (int b = 1; b < robot->n_bodies; b++)
+    if (robot->body[b].mocap)
+      perp_robot_note(rs->robot, "body %s is moved from outside (mocap): it is fixed here",
+                      perp_rs_body_name(rs, b));
+  if (robot->density != 0 || robot->viscosity != 0)
+    perp_robot_lost(rs->robot,
+                    "a medium of density %.4g kg/m^3 and viscosity %.4g: drag on all bodies",
+                    robot->density, robot->viscosity);
+}

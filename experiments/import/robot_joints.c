@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joints.  A body may hang on several joints: those that together are a joint of perp become that
+ * one, where both leave the same motions free:
+ *
+ *      hinge                                      hinge
+ *      slide                                      slider
+ *      ball                                       ball
+ *      three hinges in one point, the second      ball, the hinges its angles
+ *        across both others
+ *      two hinges in one point at a right angle   universal
+ *      two slides and a hinge across both         planar
+ *      a slide and a hinge along one axis         cylindrical
+ *      free; three slides and a ball              none
+ *
+ * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another
+ * system. */
+#include "experiments/base/json.h"
+#include "experiments/import/robot_scene.h"
+#include "models/geometry/kinematics.h"
+
+#include <math.h>
+#include <string.h>
+
+static double joints_length(const double v[3])
+{
+  return sqrt(perp_dot(3, v, v));
+}
+
+static bool joints_same_point(const perp_robot *robot, int j, int k)
+{
+  const double *p = robot->joint[j].x, *q = robot->joint[k].x;
+  const double size = fmax(joints_length(p), 1e-3);
+  return fabs(p[0] - q[0]) + fabs(p[1] - q[1]) + fabs(p[2] - q[2]) < 1e-12 * size;
+}
+
+static bool joints_across(const perp_robot *robot, int j, int k)
+{
+  return fabs(perp_dot(3, robot->joint[j].axis, robot->joint[k].axis)) < 1e-10;
+}
+
+static bool joints_are(const perp_robot *robot, int first, int n,
+                       const perp_robot_joint_kind *kinds, int n_kinds)
+{
+  if (n != n_kinds) return false;
+  for (int i = 0; i < n; i++)
+    if (robot->joint[first + i].kind != kinds[i]) return false;
+  return true;
+}
+
+/* Slides whose axes span space. */
+static bool joints_span(const perp_robot *robot, int first)
+{
+  double c[3];
+  perp_cross(robot->joint[first].axis, robot->joint[first + 1].axis, c);
+  return fabs(perp_dot(3, c, robot->joint[first + 2].axis)) > 1e-6;
+}
+
+typedef enum joints_kind {
+  KIND_NONE,
+  KIND_HINGE,
+  KIND_SLIDER,
+  KIND_BALL,
+  KIND_UNIVERSAL,
+  KIND_PLANAR,
+  KIND_CYLINDRICAL,
+  KIND_NOT
+} joints_kind;
+
+/* Of joints that are hinges and slides: the one hinge, -1 where there is another number of them. */
+static int joints_hinge(const perp_robot *robot, int first, int n)
+{
+  int hinge = -1;
+  for (int j = first; j < first + n; j++) {
+    if (robot->joint[j].kind == PERP_ROBOT_SLIDE) continue;
+    if (robot->joint[j].kind != PERP_ROBOT_HINGE || hinge >= 0) return -1;
+    hinge = j;
+  }
+  return hinge;
+}
+
+/* Slides beside a hinge. */
+static joints_kind joints_slides(const perp_robot *robot, int first, int n)
+{
+  const int hinge = joints_hinge(robot, first, n);
+  double c[3], d[3];
+  if (hinge < 0 || n < 2 || n > 3) return KIND_NOT;
+  const int j = hinge == first ? first + 1 : first, k = hinge == first + 2 ? first + 1 : first + 2;
+  perp_cross(robot->joint[hinge].axis, robot->joint[j].axis, c);
+  if (n == 2) return joints_length(c) < 1e-10 ? KIND_CYLINDRICAL : KIND_NOT;
+  perp_cross(robot->joint[j].axis, robot->joint[k].axis, d);
+  return joints_across(robot, hinge, j) && joints_across(robot, hinge, k) && joints_length(d) > 1e-6
+             ? KIND_PLANAR
+             : KIND_NOT;
+}
+
+static joints_kind joints_kind_of(const perp_robot *robot, int first, int n)
+{
+  static const perp_robot_joint_kind free[] = { PERP_ROBOT_FREE },
+                                     hinge[] = { PERP_ROBOT_HINGE, PERP_ROBOT_HINGE,
+                                                 PERP_ROBOT_HINGE },
+                                     slide[] = { PERP_ROBOT_SLIDE }, ball[] = { PERP_ROBOT_BALL },
+                                     place[] = { PERP_ROBOT_SLIDE, PERP_ROBOT_SLIDE,
+                                                 PERP_ROBOT_SLIDE, PERP_ROBOT_BALL };
+  if (joints_are(robot, first, n, free, 1)) return KIND_NONE;
+  if (joints_are(robot, first, n, hinge, 1)) return KIND_HINGE;
+  if (joints_are(robot, first, n, slide, 1)) return KIND_SLIDER;
+  if (joints_are(robot, first, n, ball, 1)) return KIND_BALL;
+  if (joints_are(robot, first, n, hinge, 2) && joints_same_point(robot, first, first + 1) &&
+      joints_across(robot, first, first + 1))
+    return KIND_UNIVERSAL;
+  if (joints_are(robot, first, n, hinge, 3) && joints_same_point(robot, first, first + 1) &&
+      joints_same_point(robot, first, first + 2) && joints_across(robot, first, first + 1) &&
+      joints_across(robot, first + 1, first + 2))
+    return KIND_BALL;
+  if (joints_are(robot, first, n, place, 4) && joints_span(robot, first)) return KIND_NONE;
+  return joints_slides(robot, first, n);
+}
+
+/* "hip_x, hip_z (hinge, hinge)" */
+static const char *joints_words(perp_rs *rs, int first, int n)
+{
+  static const char *const kinds[] = { "free", "ball", "slide", "hinge" };
+  perp_pool *pool = &rs->robot->pool;
+  const char *s = "";
+  for (int i = 0; i < n; i++)
+    s = perp_pool_printf(pool, "%s%s%s", s, i > 0 ? ", " : "", perp_rs_joint_name(rs, first + i));
+  for (int i = 0; i < n; i++)
+    s = perp_pool_printf(pool, "%s%s%s", s, i > 0 ? ", " : " (",
+                         kinds[rs->robot->joint[first + i].kind]);
+  return perp_pool_printf(pool, "%s)", s);
+}
+
+/* What joint j of the robot is a coordinate of. */
+static void joints_axis(perp_rs *rs, int j, const char *joint, const char *axis, double sign)
+{
+  rs->axis[j] = (perp_rs_axis){ joint, axis, sign, -HUGE_VAL, HUGE_VAL };
+}
+
+/* Three hinges in one point: the angles of a ball joint.  The second one is about the node, axis_a
+ * x axis_b or against it, and is known between the places where these are parallel. */
+static void joints_angles(perp_rs *rs, int r, const char *name)
+{
+  const perp_robot *robot = rs->robot;
+  const int first = robot->body[r].joint;
+  const double *a = robot->joint[first].along, *b = robot->joint[first + 2].along;
+  double node[3], axis[3];
+  perp_cross(a, b, node);
+  const double size = joints_length(node), between = atan2(size, perp_dot(3, a, b));
+  if (size < 1e-6) {
+    perp_robot_note(rs->robot,
+                    "joint %s: its first and last axis are parallel in the initial state, where "
+                    "its angles are undefined",
+                    name);
+    return;
+  }
+  const double sign = perp_dot(3, node, robot->joint[first + 1].along) < 0 ? -1 : 1;
+  perp_rs_local(rs, robot->body[r].parent, false, a, axis);
+  perp_rs_vector(rs, "axis_a", 3, axis);
+  perp_rs_local(rs, r, false, b, axis);
+  perp_rs_vector(rs, "axis_b", 3, axis);
+  joints_axis(rs, first, name, "a", 1);
+  joints_axis(rs, first + 1, name, "node", sign);
+  joints_axis(rs, first + 2, name, "b", 1);
+  perp_rs_axis *middle = &rs->axis[first + 1];
+  middle->least = robot->joint[first + 1].q[0] - (sign > 0 ? between : M_PI - between);
+  middle->most = middle->least + M_PI;
+}
+
+static void joints_one(perp_rs *rs, int r)
+{
+  static const char *const kinds[] = { "",          "hinge",  "slider",     "ball",
+                                       "universal", "planar", "cylindrical" };
+  const perp_robot *robot = rs->robot;
+  const perp_robot_body *body = &robot->body[r];
+  const int first = body->joint, n = body->n_joints, parent = body->parent;
+  const joints_kind kind = joints_kind_of(robot, first, n);
+  const bool slides = kind == KIND_PLANAR || kind == KIND_CYLINDRICAL;
+  const int lead = slides ? joints_hinge(robot, first, n) : first,
+            last = slides ? lead : first + n - 1; /* whose axes are those of perp */
+  if (kind == KIND_NOT) {
+    perp_robot_refuse(
+        rs->robot, body->file, body->line,
+        "give each joint its own body with a mass; one body may have two hinges at a right angle, "
+        "three in one point, or slides in the plane or along the axis of a hinge",
+        "body '%s' is connected to %s: perp has no joint with these degrees of freedom",
+        rs->body[r], joints_words(rs, first, n));
+    return;
+  }
+  if (kind == KIND_NONE) return;
+  const char *name = "";
+  for (int i = 0; i < n; i++)
+    name = perp_pool_printf(&rs->robot->pool, "%s%s%s", name, i > 0 ? "+" : "",
+                            perp_rs_joint_name(rs, first + i));
+  name = perp_rs_fresh(rs, &rs->joints, name);
+  double anchor[3], axis[3];
+  fprintf(rs->out, "  - { kind: %s, name: ", kinds[kind]);
+  perp_write_quoted(rs->out, name);
+  perp_rs_body(rs, "a", parent);
+  perp_rs_body(rs, "b", r);
+  perp_rs_local(rs, parent, true, robot->joint[lead].anchor, anchor);
+  perp_rs_vector(rs, "anchor_a", 3, anchor);
+  if (kind == KIND_SLIDER || slides)
+    perp_rs_local(rs, r, true, robot->joint[lead].anchor, anchor);
+  else /* fixed in the body, to the last digit */
+    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[lead].x[i] - rs->com[3 * r + i];
+  perp_rs_vector(rs, "anchor_b", 3, anchor);
+  if (kind != KIND_BALL) {
+    perp_rs_local(rs, parent, false, robot->joint[lead].along, axis);
+    perp_rs_vector(rs, "axis_a", 3, axis);
+    perp_rs_local(rs, r, false, robot->joint[last].along, axis);
+    perp_rs_vector(rs, "axis_b", 3, axis);
+    joints_axis(rs, lead, name, "a", 1);
+    if (kind == KIND_UNIVERSAL) joints_axis(rs, last, name, "b", 1);
+  } else if (n == 3)
+    joints_angles(rs, r, name);
+  if (kind == KIND_CYLINDRICAL) {
+    const int slide = lead == first ? first + 1 : first;
+    const bool same = perp_dot(3, robot->joint[lead].along, robot->joint[slide].along) > 0;
+    joints_axis(rs, slide, name, "along", same ? 1 : -1);
+  }
+  /* MuJoCo leaves out contacts of a body with its parent, but for those with the world */
+  if (robot->body[parent].root == 0 || robot->off.filterparent) fputs(", collide: true", rs->out);
+  fputs(" }\n", rs->out);
+  if (n > 1)
+    perp_robot_note(rs->robot, "joints %s of body %s: one %s joint%s", joints_words(rs, first, n),
+                    rs->body[r], kinds[kind], kind == KIND_BALL ? " with three angles" : "");
+}
+
+void perp_rs_joints(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  rs->axis = perp_pool_alloc(&rs->robot->pool, (size_t)robot->n_joints + 1, sizeof *rs->axis);
+  fputs("joints:\n", rs->out);
+  for (int b = 1; b < robot->n_bodies && !perp_robot_refused(robot); b++)
+    if (robot->body[b].root == b) joints_one(rs, b);
+}

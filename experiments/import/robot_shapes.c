@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Geoms as shapes.  Who may touch whom: in MuJoCo by bits (contype, conaffinity) and by pairs of
+ * bodies that are excluded, here by groups, within which nothing touches.  Groups say exactly the
+ * same where the pairs that must not touch fall apart into sets without a pair that must; what goes
+ * beyond that is lost, and said. */
+
+#include "experiments/base/json.h"
+#include "experiments/import/robot_inertia.h"
+#include "experiments/import/robot_scene.h"
+#include "models/geometry/kinematics.h"
+#include "solvers/core/core.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *shapes_name(perp_rs *rs, int g)
+{
+  const char *name = rs->robot->geom[g].name;
+  if (name[0] != '\0') return name;
+  return perp_pool_printf(&rs->robot->pool, "%d of body %s", g,
+                          perp_rs_body_name(rs, rs->robot->geom[g].body));
+}
+
+static bool shapes_touching(const perp_robot *robot, int g)
+{
+  return robot->geom[g].contype != 0 || robot->geom[g].conaffinity != 0;
+}
+
+/* ---- groups ---- */
+
+/* Roots that a joint of the tree joins, neither of them the world. */
+static bool shapes_joined(const perp_rs *rs, int a, int b)
+{
+  const perp_robot *robot = rs->robot;
+  if (a == 0 || b == 0) return false;
+  return (robot->body[robot->body[a].parent].root == b && robot->body[a].n_joints > 0) ||
+         (robot->body[robot->body[b].parent].root == a && robot->body[b].n_joints > 0);
+}
+
+/* Does perp test this pair whatever its groups are? */
+static bool shapes_tested(const perp_rs *rs, int g, int k)
+{
+  const perp_robot *robot = rs->robot;
+  const int a = robot->body[robot->geom[g].body].root, b = robot->body[robot->geom[k].body].root;
+  if (a == b) return false;
+  return !shapes_joined(rs, a, b) || rs->robot->off.filterparent;
+}
+
+/* Must it be tested? */
+static bool shapes_meet(const perp_rs *rs, int g, int k)
+{
+  const perp_robot *robot = rs->robot;
+  const int a = robot->geom[g].body, b = robot->geom[k].body;
+  if (!(robot->geom[g].contype & robot->geom[k].conaffinity) &&
+      !(robot->geom[k].contype & robot->geom[g].conaffinity))
+    return false;
+  for (int e = 0; e < robot->n_excludes; e++)
+    if ((robot->exclude[e].a == a && robot->exclude[e].b == b) ||
+        (robot->exclude[e].a == b && robot->exclude[e].b == a))
+      return false;
+  return true;
+}
+
+static int *shapes_groups(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  const int n = robot->n_geoms;
+  int *group = perp_pool_alloc(&rs->robot->pool, (size_t)n + 1, sizeof *group), groups = 0;
+  for (int g = 0; g < n; g++) {
+    if (!shapes_touching(robot, g)) continue;
+    for (int k = 0; k < g; k++) {
+      if (!shapes_touching(robot, k) || !shapes_tested(rs, g, k) || shapes_meet(rs, g, k)) continue;
+      if (group[g] != 0 && group[g] == group[k]) continue;
+      /* one group of both, if no pair of it must meet */
+      bool good = true;
+      for (int i = 0; i < n && good; i++) {
+        if (i != g && (group[g] == 0 || group[i] != group[g])) continue;
+        for (int l = 0; l < n && good; l++)
+          if (l == k || (group[k] != 0 && group[l] == group[k]))
+            good = !(shapes_touching(robot, i) && shapes_touching(robot, l) &&
+                     shapes_tested(rs, i, l) && shapes_meet(rs, i, l));
+      }
+      if (!good) {
+        perp_robot_lost(
+            rs->robot,
+            "geoms %s and %s do not collide in MuJoCo: here they do, as no group is common to them",
+            shapes_name(rs, g), shapes_name(rs, k));
+        continue;
+      }
+      const int old_g = group[g], old_k = group[k],
+                both = old_g != 0   ? old_g
+                       : old_k != 0 ? old_k
+                                    : ++groups;
+      for (int i = 0; i < n; i++)
+        if (i == g || i == k || (old_g != 0 && group[i] == old_g) ||
+            (old_k != 0 && group[i] == old_k))
+          group[i] = both;
+    }
+  }
+  return group;
+}
+
+/* ---- one shape ---- */
+
+/* The convex hull, as it collides in MuJoCo. */
+static void shapes_mesh(perp_rs *rs, int g)
+{
+  const perp_robot_mesh *mesh = &rs->robot->mesh[rs->robot->geom[g].asset];
+  int n, *hull = perp_robot_hull(rs->robot, mesh, &n);
+  if (hull == NULL) n = mesh->n;
+  fputs(", kind: polytope, vertices: [", rs->out);
+  for (int i = 0; i < n; i++) {
+    const double *v = mesh->vertex + 3 * (hull != NULL ? hull[i] : i);
+    char a[40], b[40], c[40];
+    perp_format_real(v[0], a, sizeof a);
+    perp_format_real(v[1], b, sizeof b);
+    perp_format_real(v[2], c, sizeof c);
+    fprintf(rs->out, "%s[%s, %s, %s]", i > 0 ? ", " : "", a, b, c);
+  }
+  fputs("]", rs->out);
+}
+
+/* Rows along x from the corner -size; heights are parts of size[2], and the ground ends size[3]
+ * below 0. */
+static void shapes_field(perp_rs *rs, int g)
+{
+  const perp_robot_field *field = &rs->robot->field[rs->robot->geom[g].asset];
+  const int nx = field->columns, ny = field->rows;
+  const double *size = field->size;
+  const double spacing[2] = { 2 * size[0] / (nx - 1), 2 * size[1] / (ny - 1) };
+  fputs(", kind: height-field", rs->out);
+  perp_rs_vector(rs, "spacing", 2, spacing);
+  perp_rs_number(rs, "depth", size[2] + size[3]);
+  fputs(", heights: [", rs->out);
+  for (int j = 0; j < ny; j++) {
+    fputs(j > 0 ? ",\n      [" : "\n      [", rs->out);
+    for (int i = 0; i < nx; i++) {
+      if (i > 0) fputs(", ", rs->out);
+      perp_rs_digits(rs, size[2] * field->height[i + nx * j]);
+    }
+    fputs("]", rs->out);
+  }
+  fputs("]", rs->out);
+}
+
+static void shapes_place(perp_rs *rs, int g)
+{
+  const perp_robot *robot = rs->robot;
+  const perp_robot_geom *geom = &robot->geom[g];
+  const int b = geom->body, r = robot->body[b].root;
+  double s[3], q[4], back[4], world[4];
+  if (b == r && b != 0) { /* to the last digit */
+    for (int i = 0; i < 3; i++) s[i] = geom->x[i] - rs->com[3 * r + i];
+    memcpy(q, geom->quat, sizeof q);
+  } else {
+    perp_rs_world(rs, b, geom->x, world);
+    perp_rs_local(rs, b, true, world, s);
+    perp_quat_product(robot->body[b].turn, geom->quat, world);
+    for (int i = 0; i < 4; i++) back[i] = (i > 0 ? -1 : 1) * robot->body[r].turn[i];
+    perp_quat_product(back, world, q);
+  }
+  if (geom->kind == PERP_ROBOT_CAPSULE || geom->kind == PERP_ROBOT_CYLINDER) {
+    const double turn[4] = { sqrt(0.5), 0, sqrt(0.5), 0 }; /* along z there, along x here */
+    double turned[4];
+    perp_quat_product(q, turn, turned);
+    memcpy(q, turned, sizeof q);
+  }
+  if (geom->kind == PERP_ROBOT_FIELD) { /* from its middle there, from a corner here */
+    const double *size = robot->field[geom->asset].size;
+    double R[9];
+    perp_quat_matrix(q, R);
+    for (int i = 0; i < 3; i++) s[i] -= R[i] * size[0] + R[i + 3] * size[1];
+  }
+  perp_rs_vector(rs, "x", 3, s);
+  perp_rs_vector(rs, "quat", 4, q);
+}
+
+static void shapes_one(perp_rs *rs, int g, int group)
+{
+  static const char *const kinds[] = { "plane",     "",         "sphere", "capsule",
+                                       "ellipsoid", "cylinder", "box" };
+  const perp_robot *robot = rs->robot;
+  const double *size = robot->geom[g].size;
+  const int type = robot->geom[g].kind;
+  fputs("  - { name: ", rs->out);
+  perp_write_quoted(rs->out, perp_rs_name(rs, robot->geom[g].name, "geom", g));
+  perp_rs_body(rs, "body", robot->geom[g].body);
+  const bool round = type == PERP_ROBOT_CAPSULE || type == PERP_ROBOT_CYLINDER;
+  if (type == PERP_ROBOT_MESH)
+    shapes_mesh(rs, g);
+  else if (type == PERP_ROBOT_FIELD)
+    shapes_field(rs, g);
+  else
+    fprintf(rs->out, ", kind: %s", kinds[type]);
+  if (type == PERP_ROBOT_SPHERE || round) perp_rs_number(rs, "radius", size[0]);
+  if (round) perp_rs_number(rs, "length", 2 * size[1]);
+  if (type == PERP_ROBOT_BOX || type == PERP_ROBOT_ELLIPSOID) perp_rs_vector(rs, "half", 3, size);
+  shapes_place(rs, g);
+  perp_rs_surface_of(rs, g);
+  if (group != 0) fprintf(rs->out, ", group: %d", group);
+  fputs(" }\n", rs->out);
+}
+
+/* ---- what contacts of MuJoCo are beyond those of perp ---- */
+
+static void shapes_beyond(perp_rs *rs, const int *which, int n)
+{
+  const perp_robot *robot = rs->robot;
+  for (int i = 0; i < n; i++)
+    if (robot->geom[which[i]].margin != 0)
+      perp_robot_lost(rs->robot,
+                      "margin %.4g m of geom %s: in MuJoCo contacts act before it touches",
+                      robot->geom[which[i]].margin, shapes_name(rs, which[i]));
+  if (n > 0)
+    perp_robot_note(rs->robot,
+                    "contacts (%d geoms) are compliant in MuJoCo (solref, solimp): here they are "
+                    "rigid, without restitution",
+                    n);
+}
+
+void perp_rs_shapes(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  int *which = perp_pool_alloc(&rs->robot->pool, (size_t)robot->n_geoms + 1, sizeof *which), n = 0,
+      drawn = 0;
+  if (robot->off.contact || robot->off.constraint) {
+    fputs("shapes:\n", rs->out);
+    perp_robot_note(rs->robot, "contacts are disabled: the scene has no shapes");
+    return;
+  }
+  for (int p = 0; p < robot->n_pairs; p++)
+    perp_robot_lost(rs->robot, "pair %s, %s: a contact with parameters of its own",
+                    shapes_name(rs, robot->pair[p].a), shapes_name(rs, robot->pair[p].b));
+  for (int g = 0; g < robot->n_geoms; g++) {
+    if (!shapes_touching(robot, g))
+      drawn++;
+    else if (robot->geom[g].kind == PERP_ROBOT_FIELD && robot->body[robot->geom[g].body].root != 0)
+      perp_robot_lost(rs->robot,
+                      "height field %s of a moving body: perp has only fixed height fields",
+                      shapes_name(rs, g));
+    else
+      which[n++] = g;
+  }
+  const int *group = shapes_groups(rs);
+  perp_rs_surfaces(rs, which, n);
+  fputs("shapes:\n", rs->out);
+  for (int i = 0; i < n; i++) shapes_one(rs, which[i], group[which[i]]);
+  shapes_beyond(rs, which, n);
+  if (n > 0) rs->dissipative = true;
+  if (drawn > 0)
+    perp_robot_note(rs->robot, "%d geoms cannot collide and are not in the scene", drawn);
+}
