@@ -196,36 +196,6 @@ bool perp_robot_solid_of_mesh(const perp_robot_mesh *mesh, perp_robot_inside ins
   return inertia_triangles(mesh->n_faces, mesh->face, mesh->vertex, inside, solid);
 }
 
-int *perp_robot_hull(perp_robot *robot, const perp_robot_mesh *mesh, int *n)
-{
-  perp_hull *hull = inertia_hull(mesh);
-  *n = 0;
-  if (hull == NULL) return NULL;
-  int *which = perp_pool_alloc(&robot->pool, (size_t)hull->n_vertices + 1, sizeof *which);
-  /* corners of the hull in the order of the mesh: both are the same numbers */
-  perp_names corners = { 0 };
-  perp_pool pool = { 0 };
-  for (int i = 0; i < hull->n_vertices; i++) {
-    char *key = perp_pool_printf(&pool, "%a %a %a", hull->v[3 * i], hull->v[3 * i + 1],
-                                 hull->v[3 * i + 2]);
-    perp_names_index(&pool, &corners, key, -1);
-  }
-  const int distinct = corners.n;
-  bool *seen = perp_pool_alloc(&pool, (size_t)distinct + 1, sizeof *seen);
-  for (int i = 0; i < mesh->n; i++) {
-    char key[100];
-    snprintf(key, sizeof key, "%a %a %a", mesh->vertex[3 * i], mesh->vertex[3 * i + 1],
-             mesh->vertex[3 * i + 2]);
-    const int k = perp_names_index(&pool, &corners, key, distinct);
-    if (k < 0 || seen[k]) continue;
-    seen[k] = true;
-    which[(*n)++] = i;
-  }
-  perp_pool_free(&pool);
-  free(hull);
-  return *n >= 4 ? which : NULL;
-}
-
 /* ---- solids ---- */
 
 void perp_robot_solid_of(const perp_robot *robot, const perp_robot_geom *geom, bool shell,

@@ -38,8 +38,4 @@ void perp_robot_body_add(perp_robot_body *body, double mass, const perp_robot_so
 /* Eigenvalues of a symmetric matrix, ascending, and eigenvectors V (columns), right-handed. */
 void perp_robot_eigen(const double inertia[9], double value[3], double V[9]);
 
-/* Corners of the convex hull of a mesh: their numbers in the pool, *n of them; NULL where the
- * vertices lie in a plane. */
-int *perp_robot_hull(perp_robot *robot, const perp_robot_mesh *mesh, int *n);
-
 #endif

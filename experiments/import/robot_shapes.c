@@ -5,7 +5,7 @@
  * beyond that is lost, and said. */
 
 #include "experiments/base/json.h"
-#include "experiments/import/robot_inertia.h"
+#include "experiments/import/robot_mesh.h"
 #include "experiments/import/robot_scene.h"
 #include "models/geometry/kinematics.h"
 #include "solvers/core/core.h"
@@ -106,8 +106,14 @@ static int *shapes_groups(perp_rs *rs)
 static void shapes_mesh(perp_rs *rs, int g)
 {
   const perp_robot_mesh *mesh = &rs->robot->mesh[rs->robot->geom[g].asset];
-  int n, *hull = perp_robot_hull(rs->robot, mesh, &n);
+  double off = 0;
+  int n, *hull = perp_robot_mesh_hull(rs->robot, mesh, PERP_ROBOT_MESH_CORNERS, &n, &off);
   if (hull == NULL) n = mesh->n;
+  if (off > 0)
+    perp_robot_note(rs->robot,
+                    "mesh of geom %s: %d corners of its hull collide; the others are up to %.2g m "
+                    "outside",
+                    shapes_name(rs, g), n, off);
   fputs(", kind: polytope, vertices: [", rs->out);
   for (int i = 0; i < n; i++) {
     const double *v = mesh->vertex + 3 * (hull != NULL ? hull[i] : i);
