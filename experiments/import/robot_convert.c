@@ -34,9 +34,10 @@ static void convert_head(perp_rs *rs)
 
 void perp_robot_scene(perp_robot *robot)
 {
-  static void (*const sections[])(perp_rs *) = { perp_rs_bodies, perp_rs_joints,    perp_rs_loops,
-                                                 perp_rs_drives, perp_rs_actuators, perp_rs_forces,
-                                                 perp_rs_shapes, perp_rs_rest };
+  static void (*const sections[])(perp_rs *) = {
+    perp_rs_bodies,    perp_rs_joints, perp_rs_loops,  perp_rs_controls, perp_rs_drives,
+    perp_rs_actuators, perp_rs_forces, perp_rs_shapes, perp_rs_rest
+  };
   perp_rs rs = { .robot = robot };
   perp_robot_report *to = robot->to;
   char *body = NULL, *head = NULL;

@@ -120,7 +120,6 @@ static void drives_lost(perp_rs *rs, int j)
 void perp_rs_drives(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
-  perp_rs_controls(rs);
   fputs("drives:\n", rs->out);
   for (int j = 0; j < robot->n_joints; j++)
     if (rs->axis[j].joint != NULL)

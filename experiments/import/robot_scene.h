@@ -53,6 +53,7 @@ void perp_rs_body(perp_rs *rs, const char *key, int body);
 void perp_rs_bodies(perp_rs *rs);
 void perp_rs_joints(perp_rs *rs);
 void perp_rs_loops(perp_rs *rs); /* equality constraints, further joints */
+void perp_rs_controls(perp_rs *rs); /* of actuators, as parameters */
 void perp_rs_drives(perp_rs *rs);
 void perp_rs_actuators(perp_rs *rs); /* further drives */
 void perp_rs_forces(perp_rs *rs);
@@ -60,8 +61,6 @@ void perp_rs_surfaces(perp_rs *rs, const int *which, int n); /* of n geoms, befo
 void perp_rs_shapes(perp_rs *rs);
 void perp_rs_rest(perp_rs *rs); /* what nothing else has spoken of */
 
-/* Controls of actuators as parameters; before the list of drives begins. */
-void perp_rs_controls(perp_rs *rs);
 /* What a drive begins with: its name, joint, axis, and the coordinate of the initial state. */
 void perp_rs_drive_begin(perp_rs *rs, const char *name, const perp_rs_axis *axis, double zero);
 /* What a shape says of its own surface. */
