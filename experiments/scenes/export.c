@@ -451,7 +451,9 @@ static void export_joints(const perp_model *model, FILE *out)
 
 static void export_drives(const perp_model *model, FILE *out)
 {
-  static const char *const none[] = { NULL };
+  /* what is read otherwise where it is not written: no bound of the force, no spring */
+  static const char *const said[] = { "max_force", "stiffness", NULL };
+  static const char *const *const none = said + 2;
   const int n = perp_model_drives(model);
   if (n > 0) fputs("drives:\n", out);
   for (int i = 0; i < n; i++) {
@@ -462,7 +464,10 @@ static void export_drives(const perp_model *model, FILE *out)
     char number[16];
     snprintf(number, sizeof number, "%d", def.joint);
     export_begin(out, "joint", number);
-    export_keys(out, model, perp_scene_drive_keys, &def, &dflt, none);
+    const bool moves = def.velocity != 0 || def.velocity_signal != 0 || def.stiffness != 0 ||
+                       def.damping != 0 || def.target != 0 || def.target_signal != 0;
+    export_keys(out, model, perp_scene_drive_keys, &def, &dflt,
+                moves && def.max_force == 0 ? said : none);
     fputs(" }\n", out);
   }
 }
