@@ -451,7 +451,6 @@ static void export_joints(const perp_model *model, FILE *out)
 
 static void export_drives(const perp_model *model, FILE *out)
 {
-  /* what is read otherwise where it is not written: no bound of the force, no spring */
   static const char *const said[] = { "max_force", "stiffness", NULL };
   static const char *const *const none = said + 2;
   const int n = perp_model_drives(model);
@@ -584,6 +583,7 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *desc, const perp_s
   PERP_TRY(export_bodies(ctx, scene->model, out));
   PERP_TRY(export_shapes(ctx, scene->model, out));
   export_pairs(scene->model, out);
+  perp_scene_export_no_contact(scene->model, out);
   export_joints(scene->model, out);
   export_drives(scene->model, out);
   export_forces(scene->model, out);
