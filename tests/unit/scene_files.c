@@ -647,6 +647,8 @@ static void test_max_force(void)
     { "stiffness: 3, max_force: 0", 0 },
     { "velocity: 1, max_force: 4", 4 },
     { "lower: 0", 0 },
+    { "damping: 0", 0 },
+    { "stiffness: 0, damping: 0, velocity: 1", 0 },
     { "max_force: 2", 2 },
   };
   for (size_t i = 0; i < sizeof drives / sizeof *drives; i++) {
