@@ -2,6 +2,7 @@
 /* perp export-scene, and scene files on the command line */
 #include "experiments/plugins/cmd_scene.h"
 
+#include "experiments/scenes/overlaps.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/base/files.h"
 
@@ -30,6 +31,12 @@ static int scene_of(perp_ctx *ctx, const perp_args *args, perp_spec *spec, perp_
   return perp_refuse(ctx, perp_exit_of(built));
 }
 
+static void scene_overlap(void *user, bool filtered, const char *sentence)
+{
+  (void)user;
+  printf("%s%s\n", filtered ? "  note: " : "  warning: ", sentence);
+}
+
 int perp_command_check_scene(perp_ctx *ctx, const perp_args *args)
 {
   perp_spec spec;
@@ -51,9 +58,10 @@ int perp_command_check_scene(perp_ctx *ctx, const perp_args *args)
   for (int i = 0; i < scene.n_gauges; i++) printf("  check %s\n", scene.gauge[i].metric);
   if (scene.n_truths + scene.n_gauges == 0)
     printf("  no reference solution and no check: errors of its motion are unknown\n");
+  const perp_status told = perp_overlaps_tell(ctx, model, scene_overlap, NULL);
   perp_scene_destroy(&scene);
   perp_spec_free(&spec);
-  return PERP_EXIT_OK;
+  return told == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, perp_exit_of(told));
 }
 
 /* ---- export-scene ---- */

@@ -283,9 +283,10 @@ static bool build_sections(perp_scene_reader *reader, const perp_scene_file *fil
   if (reader->diag->errors > errors) return false;
   if (!reader->bare && !build_goal(reader, file, opts, refusal)) return false;
   static void (*const sections[])(perp_scene_reader *, perp_model *) = {
-    perp_scene_add_bodies,  perp_scene_add_shapes,   perp_scene_add_pairs,
-    perp_scene_add_joints,  perp_scene_add_drives,   perp_scene_add_forces,
-    perp_scene_add_motions, perp_scene_add_disabled, perp_scene_add_control
+    perp_scene_add_bodies,     perp_scene_add_shapes,  perp_scene_add_pairs,
+    perp_scene_add_no_contact, perp_scene_add_joints,  perp_scene_add_drives,
+    perp_scene_add_forces,     perp_scene_add_motions, perp_scene_add_disabled,
+    perp_scene_add_control
   };
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     sections[i](reader, scene->model);
@@ -296,6 +297,7 @@ static bool build_sections(perp_scene_reader *reader, const perp_scene_file *fil
     return false;
   }
   if (reader->bare) return true;
+  if (!perp_scene_filter(reader)) return false;
   if (!build_forces(reader) || !build_driven(reader)) return false;
   build_dissipative(reader);
   build_tip(reader);

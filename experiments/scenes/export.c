@@ -451,7 +451,8 @@ static void export_joints(const perp_model *model, FILE *out)
 
 static void export_drives(const perp_model *model, FILE *out)
 {
-  static const char *const none[] = { NULL };
+  static const char *const said[] = { "max_force", "stiffness", NULL };
+  static const char *const *const none = said + 2;
   const int n = perp_model_drives(model);
   if (n > 0) fputs("drives:\n", out);
   for (int i = 0; i < n; i++) {
@@ -462,7 +463,10 @@ static void export_drives(const perp_model *model, FILE *out)
     char number[16];
     snprintf(number, sizeof number, "%d", def.joint);
     export_begin(out, "joint", number);
-    export_keys(out, model, perp_scene_drive_keys, &def, &dflt, none);
+    const bool moves = def.velocity != 0 || def.velocity_signal != 0 || def.stiffness != 0 ||
+                       def.damping != 0 || def.target != 0 || def.target_signal != 0;
+    export_keys(out, model, perp_scene_drive_keys, &def, &dflt,
+                moves && def.max_force == 0 ? said : none);
     fputs(" }\n", out);
   }
 }
@@ -579,6 +583,7 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *desc, const perp_s
   PERP_TRY(export_bodies(ctx, scene->model, out));
   PERP_TRY(export_shapes(ctx, scene->model, out));
   export_pairs(scene->model, out);
+  perp_scene_export_no_contact(scene->model, out);
   export_joints(scene->model, out);
   export_drives(scene->model, out);
   export_forces(scene->model, out);

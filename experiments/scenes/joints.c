@@ -223,6 +223,16 @@ const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_REAL(perp_drive_def, damping, "damping", NULL), PERP_KEYS_ENTRY, PERP_KEYS_END
 };
 
+/* Does it say more than limits?  Without max_force it then acts without a bound: a servo that does
+ * nothing because a key is missing looks like one that is too weak.  A spring whose parameters are
+ * 0 is none, and no rigid motor either. */
+static bool drives_moves(const perp_node *entry, const perp_drive_def *def)
+{
+  if (perp_tree_get(entry, "stiffness") != NULL || perp_tree_get(entry, "damping") != NULL)
+    return def->stiffness > 0 || def->damping > 0;
+  return perp_tree_get(entry, "velocity") != NULL;
+}
+
 static void drives_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
 {
   static const char *const needed[] = { "joint", NULL };
@@ -233,6 +243,14 @@ static void drives_entry(perp_scene_reader *reader, const perp_node *entry, void
     return;
   if (reader->posed && perp_tree_get(entry, "zero") != NULL)
     def.zero += reader->turned[def.joint][def.axis];
+  if (perp_tree_get(entry, "max_force") == NULL && drives_moves(entry, &def))
+    def.max_force = HUGE_VAL;
+  if (perp_tree_get(entry, "target") != NULL && perp_tree_get(entry, "stiffness") == NULL) {
+    perp_diag_error(reader->diag, perp_tree_get(entry, "target"), 0,
+                    "write stiffness (of the spring towards the target), or remove target",
+                    "a target without stiffness moves nothing");
+    return;
+  }
   if (perp_model_add_drive(reader->ctx, reader->scene->model, &def, NULL) != PERP_OK)
     perp_scene_refused(reader, entry);
 }

@@ -104,6 +104,7 @@ struct perp_scene_reader {
                    is left out */
   perp_named bodies, joints;
   perp_scene_body *body; /* [bodies.n] */
+  bool filters;          /* no_contact has `overlapping` */
   bool posed;            /* there is a pose */
   double (*turned)[4];   /* [joints] angles by perp_drive_axis, of the pose; NULL: there is none */
   int n_shapes;

@@ -31,6 +31,10 @@ bool perp_scene_add_rate(perp_scene_reader *reader, const perp_node *entry, cons
 /* A joint of model.h, of its entry. */
 bool perp_scene_joint_read(perp_scene_reader *reader, const perp_node *entry, perp_joint_def *def);
 void perp_scene_add_joints(perp_scene_reader *reader, perp_model *model);
+/* no_contact.c: pairs that are named; and, when the model is finished, those that overlap. */
+void perp_scene_add_no_contact(perp_scene_reader *reader, perp_model *model);
+bool perp_scene_filter(perp_scene_reader *reader);
+void perp_scene_export_no_contact(const perp_model *model, FILE *out);
 void perp_scene_add_drives(perp_scene_reader *reader, perp_model *model);
 void perp_scene_add_forces(perp_scene_reader *reader, perp_model *model);
 /* Of an entry of joints or forces: the plug-in of its kind, NULL for a kind of model.h (own). false

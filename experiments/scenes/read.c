@@ -22,9 +22,9 @@ struct reading {
 };
 
 /* Sections that are lists, and those that are maps. */
-static const char *const lists[] = { "bodies", "shapes",  "pairs",   "joints",  "drives",
-                                     "forces", "motions", "initial", "events",  "gauges",
-                                     "truth",  "refuse",  "pose",    "disabled" };
+static const char *const lists[] = { "bodies", "shapes",  "pairs",   "joints",   "drives",
+                                     "forces", "motions", "initial", "events",   "gauges",
+                                     "truth",  "refuse",  "pose",    "disabled", "no_contact" };
 static const char *const maps[] = { "scene", "parameters", "let", "materials", "control" };
 enum { N_LISTS = sizeof lists / sizeof *lists, N_MAPS = sizeof maps / sizeof *maps };
 

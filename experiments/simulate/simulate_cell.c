@@ -424,6 +424,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
     PERP_TRY(perp_force_log_check(ctx, r->log, request->force_names, request->n_force_names));
   }
   if (request->setup_only) return PERP_OK;
+  PERP_TRY(perp_warn_overlaps(ctx, r));
   if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, r->log, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, r->scene.model,

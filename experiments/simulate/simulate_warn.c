@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/simulate_warn.h"
+#include "experiments/scenes/overlaps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +28,25 @@ static void warn_rows(const perp_cell_run *run, const perp_redundant *rows)
   snprintf(result->events + used, room, "%s%d redundant constraint row%s, the first at %s",
            used > 0 ? "\n         " : "", rows->most, rows->most == 1 ? "" : "s",
            warn_joint(run, rows->joint, joint, sizeof joint));
+}
+
+static void warn_overlap(void *user, bool filtered, const char *sentence)
+{
+  perp_result *result = user;
+  if (!filtered) {
+    perp_warn(&result->warnings, "%s", sentence);
+    return;
+  }
+  const size_t used = strlen(result->events), room = sizeof result->events - used;
+  if (strlen(sentence) + 16 < room) /* perp check tells all */
+    snprintf(result->events + used, room, "%s%s", used > 0 ? "\n         " : "", sentence);
+}
+
+perp_status perp_warn_overlaps(perp_ctx *ctx, const perp_cell_run *run)
+{
+  return run->scene.model != NULL
+             ? perp_overlaps_tell(ctx, run->scene.model, warn_overlap, run->result)
+             : PERP_OK;
 }
 
 void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *run)

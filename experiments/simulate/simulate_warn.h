@@ -8,6 +8,9 @@
 /* A conserved quantity that changes by more than this part of its scale is a warning. */
 #define PERP_LOSS_MOST 0.01
 
+/* Before the first step: shapes that overlap, a warning each; and those that do so as drawn and do
+ * not collide, a line of the events. */
+perp_status perp_warn_overlaps(perp_ctx *ctx, const perp_cell_run *run);
 /* After the last step, with the counts read: which rows are redundant (a line of the events);
  * warnings of singular positions, and of energy that the constraint forces took or gave. */
 void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *run);

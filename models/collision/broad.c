@@ -102,6 +102,9 @@ perp_status perp_broad_init(perp_ctx *ctx, perp_broad *broad, const perp_model *
                                 .group = def->group,
                                 .joined = broad->first[def->body + 1] < broad->first[def->body + 2],
                                 .collide_joined = def->collide_joined };
+    for (int k = 0; k < model->no_contact.n && !broad->tag[i].no_contact; k++)
+      broad->tag[i].no_contact = model->no_contact.pair[k].a == def->body ||
+                                 model->no_contact.pair[k].b == def->body;
   }
   return PERP_OK;
 }
@@ -134,6 +137,7 @@ bool perp_broad_may_touch(const perp_broad *broad, int i, int j)
   const perp_tag *d = &broad->tag[i], *e = &broad->tag[j];
   int p = d->body, q = e->body;
   if (p == q || (d->group != 0 && d->group == e->group)) return false;
+  if (d->no_contact && e->no_contact && perp_model_no_contact(broad->model, p, q)) return false;
   if (d->collide_joined || e->collide_joined || !d->joined || !e->joined) return true;
   if (p == PERP_WORLD) p = q, q = PERP_WORLD; /* the world may have many neighbours */
   for (int k = broad->first[p + 1]; k < broad->first[p + 2]; k++)

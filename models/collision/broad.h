@@ -36,6 +36,7 @@ PERP_INLINE perp_surface perp_ball_surface(const perp_ball *ball)
 typedef struct perp_tag {
   int body, group;
   bool joined, collide_joined; /* the body has neighbours */
+  bool no_contact;             /* it is of a pair that has none */
 } perp_tag;
 
 typedef struct perp_shape_pair {

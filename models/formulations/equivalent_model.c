@@ -395,6 +395,11 @@ static perp_status equivalent_build(perp_ctx *ctx, const making *m)
     PERP_TRY(perp_model_add_pair(ctx, equivalent->model, given->surfaces.pair[i].a,
                                  given->surfaces.pair[i].b, &given->surfaces.pair[i].surface));
   PERP_TRY(equivalent_bodies(ctx, equivalent));
+  for (int i = 0; i < given->no_contact.n; i++) {
+    const perp_no_contact *pair = &given->no_contact.pair[i];
+    PERP_TRY(perp_model_add_no_contact(ctx, equivalent->model, there(equivalent, pair->a),
+                                       there(equivalent, pair->b), pair->depth));
+  }
   PERP_TRY(equivalent_joints(ctx, equivalent));
   PERP_TRY(equivalent_drives(ctx, equivalent));
   PERP_TRY(equivalent_motions(ctx, equivalent));

@@ -205,6 +205,7 @@ void perp_model_destroy(perp_model *model)
   for (int i = 0; i < model->motions.n; i++) free((char *)(uintptr_t)model->motions.def[i].name);
   for (int i = 0; i < model->signals.n; i++) perp_signal_destroy(model->signals.list[i]);
   free(model->surfaces.pair);
+  free(model->no_contact.pair);
   free(model->motions.def);
   free(model->disabled.def);
   free(model->stops.def);

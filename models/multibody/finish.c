@@ -242,6 +242,7 @@ static bool finish_may_touch(const perp_model *model, int i, int j)
 {
   const perp_shape_def *a = &model->shape_def[i], *b = &model->shape_def[j];
   if (a->body == b->body || (a->group != 0 && a->group == b->group)) return false;
+  if (perp_model_no_contact(model, a->body, b->body)) return false;
   if (a->collide_joined || b->collide_joined) return true;
   for (int k = 0; k < model->n_joints; k++) {
     const perp_joint_def *d = &model->joint_def[k];

@@ -398,6 +398,11 @@ perp_status perp_model_friction(perp_ctx *ctx, perp_model *model, perp_friction_
  * that is there already; PERP_ERR_NOMEM.  O(pairs). */
 perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
                                 const perp_surface *surface);
+/* Shapes of bodies a and b (one may be PERP_WORLD) never touch each other, whatever their groups
+ * and joints say.  depth: m of the overlap as drawn that is the reason, 0: another one.  Also of a
+ * finished model that no simulation has been made of yet; a pair that is there stays as it is.
+ * PERP_ERR_ARG: bodies that do not exist, a body and itself; PERP_ERR_NOMEM.  O(pairs). */
+perp_status perp_model_add_no_contact(perp_ctx *ctx, perp_model *model, int a, int b, double depth);
 /* The definition of a joint for perp_model_add_joint, plug-in or not: rigid, and it holds in the
  * initial state; what all joints have (name, softness, start, ...) can be set in it after that.
  * body [n] and opts (of desc->d, NULL: all defaults) must live until it has been added.
@@ -509,6 +514,11 @@ perp_friction_rule perp_model_friction_of(const perp_model *model);
 /* Pairs of materials in the order of their numbers: a <= b and what they have; NULL: there is no
  * i-th. */
 const perp_surface *perp_model_pair(const perp_model *model, int i, int *a, int *b);
+
+/* May bodies a and b have no contact?  O(log pairs). */
+bool perp_model_no_contact(const perp_model *model, int a, int b);
+/* The i-th pair of them, a < b, and its depth; false: there is none. */
+bool perp_model_no_contact_of(const perp_model *model, int i, int *a, int *b, double *depth);
 
 int perp_model_drives(const perp_model *model);
 const perp_drive_def *perp_model_drive(const perp_model *model, int i);

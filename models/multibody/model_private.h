@@ -137,6 +137,16 @@ typedef struct perp_surfaces {
   perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
 } perp_surfaces;
 
+/* Bodies a < b that have no contact; depth m of their overlap at the start, 0: for another reason */
+typedef struct perp_no_contact {
+  int a, b;
+  double depth;
+} perp_no_contact;
+typedef struct perp_no_contacts {
+  int n;
+  perp_no_contact *pair; /* [n] sorted by a, then b */
+} perp_no_contacts;
+
 /* While the model is built, and what is freed with it. */
 typedef struct perp_building {
   bool finished;
@@ -188,6 +198,7 @@ struct perp_model {
   perp_stops stops;
   perp_signals signals;
   perp_surfaces surfaces;
+  perp_no_contacts no_contact;
   perp_building building;
   /* set by finish */
   int nq, nv, m;

@@ -156,7 +156,9 @@ perp_status perp_surfaces_check(perp_ctx *ctx, const perp_model *model)
   for (int i = 0; i < model->n_shapes && model->surfaces.anisotropic; i++)
     for (int j = 0; j < i; j++) {
       const perp_shape_def *a = &model->shape_def[i], *b = &model->shape_def[j];
-      if (a->body == b->body || (a->group != 0 && a->group == b->group)) continue;
+      if (a->body == b->body || (a->group != 0 && a->group == b->group) ||
+          perp_model_no_contact(model, a->body, b->body))
+        continue;
       if (a->surface.mu_across > 0 && b->surface.mu_across > 0)
         return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                          "shapes %d and %d both have anisotropic friction (mu_across): of two that "
@@ -171,7 +173,9 @@ bool perp_model_collides(const perp_model *model)
   for (int i = 0; i < model->n_shapes; i++)
     for (int j = 0; j < i; j++) {
       const perp_shape_def *a = &model->shape_def[i], *b = &model->shape_def[j];
-      if (a->body != b->body && (a->group == 0 || a->group != b->group)) return true;
+      if (a->body != b->body && (a->group == 0 || a->group != b->group) &&
+          !perp_model_no_contact(model, a->body, b->body))
+        return true;
     }
   return false;
 }

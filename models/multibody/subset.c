@@ -117,6 +117,12 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *subset)
     memcpy(model->shape_def[subset->n_shapes].quat, def.quat, sizeof def.quat);
     subset->shape[subset->n_shapes++] = i;
   }
+  for (int i = 0; i < whole->no_contact.n; i++) {
+    const perp_no_contact *pair = &whole->no_contact.pair[i];
+    const int a = subset_find(subset, pair->a), b = subset_find(subset, pair->b);
+    if (a == OUTSIDE || b == OUTSIDE) continue;
+    PERP_TRY(perp_model_add_no_contact(ctx, model, a, b, pair->depth));
+  }
   return perp_model_finish(ctx, model);
 }
 

@@ -65,6 +65,11 @@ static const struct bad {
     "f.yaml:4:3", "unknown key of scene: 'frictio'", "did you mean 'friction'?" },
   { "NaN", HEAD "bodies:\n  - { mass: .nan, inertia: [1, 1, 1] }\n", "f.yaml:3:13", "NaN",
     "finite" },
+  { "a target without a spring",
+    HEAD BALL
+    "joints: [{ name: j, kind: hinge, a: world, b: ball, at: [0, 0, 0], axis: [0, 0, 1] }]\n"
+    "drives: [{ joint: j, target: 1 }]\n",
+    "f.yaml:5:", "a target without stiffness moves nothing", "write stiffness" },
   { "a unit that does not fit", HEAD "bodies:\n  - { mass: 3 m, inertia: [1, 1, 1] }\n",
     "f.yaml:3:13", "this is in m; required here: kg", NULL },
   { "units that do not fit each other",
@@ -628,6 +633,43 @@ static void test_gauges(void)
   perp_diag_free(&diag);
 }
 
+/* A drive that says how it moves acts without a bound, unless the bound is written. */
+static void test_max_force(void)
+{
+  static const struct {
+    const char *keys;
+    double want;
+  } drives[] = {
+    { "stiffness: 3", HUGE_VAL },
+    { "damping: 2", HUGE_VAL },
+    { "velocity: 1", HUGE_VAL },
+    { "velocity: 0", HUGE_VAL },
+    { "stiffness: 3, max_force: 0", 0 },
+    { "velocity: 1, max_force: 4", 4 },
+    { "lower: 0", 0 },
+    { "damping: 0", 0 },
+    { "stiffness: 0, damping: 0, velocity: 1", 0 },
+    { "max_force: 2", 2 },
+  };
+  for (size_t i = 0; i < sizeof drives / sizeof *drives; i++) {
+    char text[512], name[32];
+    perp_scene s;
+    snprintf(name, sizeof name, "drive-%zu.yaml", i); /* a file is read once */
+    snprintf(text, sizeof text,
+             HEAD BALL "joints: [{ name: j, kind: hinge, a: world, b: ball, at: [0, 0, 0], axis: "
+                       "[0, 0, 1] }]\ndrives: [{ joint: j, %s }]\n",
+             drives[i].keys);
+    put(name, text);
+    if (!ok(build(name, &s), "a drive with %s", drives[i].keys)) {
+      printf("# %s\n", ctx.msg);
+      continue;
+    }
+    ok(perp_model_drive(s.model, 0)->max_force == drives[i].want, "%s: max_force is %g",
+       drives[i].keys, drives[i].want);
+    perp_scene_destroy(&s);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -643,6 +685,7 @@ int main(void)
   test_section();
   test_states();
   test_gauges();
+  test_max_force();
   char *whole = perp_xprintf("rm -r %s", folder);
   if (system(whole) != 0) printf("# %s stays\n", folder);
   free(whole);

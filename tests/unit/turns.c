@@ -134,6 +134,56 @@ static void rounds(void)
   perp_model_destroy(m);
 }
 
+/* Goals over several turns to either side, each from a zero of its own: the arm stands at them. */
+static void many_goals(void)
+{
+  static const run_parts which[] = { { "velocity" }, { "acceleration", "rk4" }, { "reduced" } };
+  for (int g = 0; g < 20; g++) {
+    const double goal = (g % 2 == 0 ? 1 : -1) * (0.3 + 0.83 * g), zero = 0.7 * (g % 5 - 2);
+    double I;
+    perp_model *m = arm(g % 3 == 0 ? 2 : 3, &I);
+    perp_drive_def servo = unlimited(0);
+    servo.zero = zero, servo.target = goal, servo.stiffness = 10, servo.damping = 6;
+    servo.max_force = HUGE_VAL;
+    run_drive(&ctx, m, servo);
+    run_finish(&ctx, m);
+    for (size_t i = 0; i < sizeof which / sizeof *which; i++)
+      near(end_angle(m, which[i], 2e-3, 20), goal, 1e-6, 0, "%s: from %g to %g rad",
+           which[i].formulation, zero, goal);
+    perp_model_destroy(m);
+  }
+}
+
+/* Ranges with a side beyond half a turn, or two: each side stops what comes to it. */
+static void ranges(void)
+{
+  static const run_parts which[] = { { "velocity" }, { "acceleration", "rk4" }, { "reduced" } };
+  for (int r = 0; r < 20; r++) {
+    const double lower = -0.4 - 0.47 * r, upper = 0.1 + 0.31 * ((7 * r) % 20);
+    for (int side = 0; side < 2; side++) {
+      perp_model *m = run_model(&ctx, 3);
+      perp_model_gravity(m, 0);
+      perp_body_def wheel = { .mass = perp_mass_box(2, 1, 0.1, 0.1) };
+      wheel.w[1] = side == 0 ? -5 : 5;
+      run_body(&ctx, m, wheel);
+      run_joint(&ctx, m,
+                (perp_joint_def){ .kind = PERP_JOINT_HINGE,
+                                  .a = PERP_WORLD,
+                                  .b = 0,
+                                  .axis_a = { 0, 1 },
+                                  .axis_b = { 0, 1 } });
+      perp_drive_def stop = unlimited(0);
+      stop.lower = lower, stop.upper = upper;
+      run_drive(&ctx, m, stop);
+      run_finish(&ctx, m);
+      for (size_t i = 0; i < sizeof which / sizeof *which; i++)
+        near(end_angle(m, which[i], 1e-3, 3), side == 0 ? lower : upper, 1e-6, 0,
+             "%s: stopped at %g rad", which[i].formulation, side == 0 ? lower : upper);
+      perp_model_destroy(m);
+    }
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -141,5 +191,7 @@ int main(void)
   goals();
   stops();
   rounds();
+  many_goals();
+  ranges();
   return tap_done();
 }

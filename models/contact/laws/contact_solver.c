@@ -424,15 +424,16 @@ void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *co
 }
 
 static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                          double rel, double *lambda, perp_stats *stats,
-                                          perp_contact_count *count)
+                                          double rel, double spare, double *lambda,
+                                          perp_stats *stats, perp_contact_count *count)
 {
   const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
   const size_t size = (size_t)n * sizeof *lambda;
   const unsigned caps = j->lcp.d->caps;
   const bool dense = p->F == NULL || !(caps & PERP_LCP_FACTORED);
   perp_lcp q = *p;
-  q.work = perp_lcp_afford(p, j->setup.budget);
+  q.work = (1 - spare) * perp_lcp_afford(p, j->setup.budget);
+  q.brief = q.brief || spare > 0; /* what is claimed of the same contacts has been looked into */
   bool thrown = false;
   rel = drop_bad_guess(j, p, rel, lambda);
   perp_lcp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
@@ -459,7 +460,7 @@ perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, con
 {
   perp_stats stats;
   if (count->unsuited[0] == '\0') ctx->msg[0] = '\0';
-  PERP_TRY(contact_solver_attempt(ctx, j, p, rel, lambda, &stats, count));
+  PERP_TRY(contact_solver_attempt(ctx, j, p, rel, island->spare, lambda, &stats, count));
   perp_contact_count_solve(count, j->lcp.d->name, &stats);
   if (stats.reason == PERP_UNSUITED && count->unsuited[0] == '\0')
     snprintf(count->unsuited, sizeof count->unsuited, "%.*s", (int)sizeof count->unsuited - 1,

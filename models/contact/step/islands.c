@@ -212,6 +212,48 @@ static perp_status islands_ask(perp_islands *s, lane *own, const perp_island_tas
                                     &own->count);
 }
 
+enum { UNSOLVED_MOST = 6 };
+
+/* What is not spent on an island whose last problems were not solved: what has no solution in one
+ * step has none in the next one as a rule, and every method of a chain would be asked again.  The
+ * first problem has the whole budget, each further one an eighth of that before, down to 1/512. */
+static double islands_spare(const island_known *known)
+{
+  return known->unsolved == 0 ? 0 : 1 - pow(8, -(known->unsolved + 1) / 2);
+}
+
+static void islands_remember(island_known *known, bool failed)
+{
+  if (failed)
+    known->unsolved = known->unsolved + 2 < UNSOLVED_MOST ? known->unsolved + 2 : UNSOLVED_MOST;
+  else if (known->unsolved > 0)
+    known->unsolved--;
+}
+
+static const double LOCKED = 1e-10;      /* of the response of a body: joints leave none */
+static const double LOCKED_SPEED = 1e-9; /* m/s, m/s^2: slower approaches are rounding */
+
+/* Contacts that approach along a direction in which joints let nothing move: w_n = b_n < 0 whatever
+ * the impulses are, so that the problem has no solution.  It is counted as one without; the row
+ * asks for nothing then, and the others are solved.  Else every method of a chain would look for
+ * impulses of the size 1 / rounding. */
+static void islands_locked(perp_islands *s, lane *own, const perp_contact_island *problem,
+                           size_t first)
+{
+  double most = 0;
+  if (problem->joints == 0 && problem->F != NULL) return;
+  for (int c = 0; c < problem->nc; c++) {
+    const size_t row = (size_t)s->r * (size_t)c;
+    double *b = &s->row.b[first + row];
+    if (!(problem->diag[row] * problem->mass < LOCKED && *b < 0)) continue;
+    if (*b < -LOCKED_SPEED) most = fmax(most, -*b);
+    *b = 0;
+  }
+  if (!(most > 0)) return;
+  const perp_stats none = { .reason = PERP_INFEASIBLE, .data = 1, .residual = 1 };
+  perp_contact_count_solve(&own->count, "", &none);
+}
+
 static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_constrained *k,
                                      const perp_island_task *task, int i)
 {
@@ -239,13 +281,17 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
                 none = perp_contact_count_none(&own->count);
   const double work = own->count.work;
   const int body = p->first[BODIES];
+  island_known *before = &s->body.known[s->body.order[body]];
+  const int64_t failures = own->count.failures;
   bool known;
+  problem.spare = islands_spare(before);
+  islands_locked(s, own, &problem, islands_first_row(s, i));
   perp_islands_choice_guess(own, &problem, s->r, x);
   PERP_TRY(islands_ask(s, own, task, &problem, i, &known));
   const double done = own->count.problems == problems ? 0 : fmax(own->count.work - work, 1);
+  if (own->count.problems > problems) islands_remember(before, own->count.failures > failures);
   if (own->choice != NULL && own->count.failures + own->count.swept == left && !known)
-    PERP_TRY(perp_islands_choose(s, own, &problem, task, &s->body.known[s->body.order[body]], done,
-                                 x, slip,
+    PERP_TRY(perp_islands_choose(s, own, &problem, task, before, done, x, slip,
                                  s->work.product + 2 * (size_t)s->model->nvb * (size_t)body));
   if (task->impact != NULL && task->impact->law == PERP_IMPACT_POISSON)
     PERP_TRY(islands_decompress(s, own, &problem, i));
