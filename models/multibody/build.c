@@ -543,32 +543,38 @@ static perp_status check_turning(perp_ctx *ctx, const perp_drive_def *def, const
   return PERP_OK;
 }
 
+perp_status perp_drive_check_axis(perp_ctx *ctx, const perp_model *model, int joint,
+                                  perp_drive_axis axis, const char *who)
+{
+  if (joint < 0 || joint >= model->n_joints)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint %d does not exist (there are %d)", who, joint,
+                     model->n_joints);
+  const perp_joint_kind kind = model->joint_def[joint].kind;
+  if (!perp_drive_serves(kind, model->dim, axis))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: joint %d, a %s joint, does not leave a coordinate %s free", who, joint,
+                     perp_joint_kind_name(kind),
+                     axis == PERP_DRIVE_B       ? "about axis_b"
+                     : axis == PERP_DRIVE_ALONG ? "along axis_a"
+                     : axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
+                     : axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
+                                                : "about or along axis_a");
+  if (model->joint_def[joint].strength > 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "%s: joint %d can break, and has no limits, motors or servos: remove its `break`", who,
+        joint);
+  return axis == PERP_DRIVE_TURN ? PERP_OK
+                                 : check_angles(ctx, model, &model->joint_def[joint], who);
+}
+
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index)
 {
   char buf[PERP_LABEL_MAX];
   const char *who = perp_model_label(buf, "drive", model->n_drives, def->name);
   PERP_TRY(perp_model_building(ctx, model));
-  if (def->joint < 0 || def->joint >= model->n_joints)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint %d does not exist (there are %d)", who,
-                     def->joint, model->n_joints);
-  const perp_joint_kind kind = model->joint_def[def->joint].kind;
-  if (!perp_drive_serves(kind, model->dim, def->axis))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: joint %d, a %s joint, does not leave a coordinate %s free", who,
-                     def->joint, perp_joint_kind_name(kind),
-                     def->axis == PERP_DRIVE_B       ? "about axis_b"
-                     : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
-                     : def->axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
-                     : def->axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
-                                                     : "about or along axis_a");
-  if (model->joint_def[def->joint].strength > 0)
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "%s: joint %d can break, and has no limits, motors or servos: remove its `break`", who,
-        def->joint);
-  if (def->axis != PERP_DRIVE_TURN)
-    PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));
+  PERP_TRY(perp_drive_check_axis(ctx, model, def->joint, def->axis, who));
   if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no finite value lies within the limits: got [%g, %g]",
                      who, def->lower, def->upper);

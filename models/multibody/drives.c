@@ -180,14 +180,20 @@ static void drives_refer(const perp_model *model, const perp_eval *eval, const p
   perp_turn_back(d, Rb, world, drive->ref_b);
 }
 
-void perp_drive_compile(const perp_model *model, const perp_eval *eval, int index,
+bool perp_drive_slides(const perp_joint_def *joint, int dim, perp_drive_axis axis)
+{
+  (void)dim;
+  return axis == PERP_DRIVE_ALONG || (axis == PERP_DRIVE_A && (joint->kind == PERP_JOINT_SLIDER ||
+                                                               joint->kind == PERP_JOINT_LINE));
+}
+
+void perp_drive_compile(const perp_model *model, const perp_eval *eval, const perp_drive_def *def,
                         perp_drive *drive)
 {
-  const perp_drive_def *def = &model->drive_def[index];
   const perp_joint_def *j = &model->joint_def[def->joint];
   const int d = model->dim;
   *drive = (perp_drive){
-    .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B, .axis_of = def->axis
+    .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B, .axis_of = def->axis, .zero = def->zero
   };
   if (def->axis == PERP_DRIVE_TURN) {
     drive->in_b = true;
@@ -197,9 +203,7 @@ void perp_drive_compile(const perp_model *model, const perp_eval *eval, int inde
     return;
   }
   drive->euler = j->kind == PERP_JOINT_BALL && d == 3;
-  drive->slides = def->axis == PERP_DRIVE_ALONG ||
-                  (def->axis == PERP_DRIVE_A &&
-                   (j->kind == PERP_JOINT_SLIDER || j->kind == PERP_JOINT_LINE));
+  drive->slides = perp_drive_slides(j, d, def->axis);
   memcpy(drive->sa, j->anchor_a, sizeof drive->sa);
   memcpy(drive->sb, j->anchor_b, sizeof drive->sb);
   if (d == 3 || drive->slides) {
@@ -330,10 +334,11 @@ void perp_model_follow(perp_model *model, const double *q)
 {
   perp_eval eval = model->eval;
   if (q == NULL)
-    for (int i = 0; i < model->n_drives; i++) model->sim.angle[i] = model->drive_def[i].zero;
-  if (q == NULL || model->n_drives == 0) return;
+    for (int i = 0; i < model->n_drives + model->n_axes; i++)
+      model->sim.angle[i] = model->drive[i].zero;
+  if (q == NULL || model->n_drives + model->n_axes == 0) return;
   perp_eval_poses(&eval, model, 0, q);
-  for (int i = 0; i < model->n_drives; i++)
+  for (int i = 0; i < model->n_drives + model->n_axes; i++)
     if (perp_drive_turns(model, i)) model->sim.angle[i] = perp_drive_coordinate(model, &eval, i);
 }
 

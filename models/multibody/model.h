@@ -368,6 +368,44 @@ typedef struct perp_rate_def {
   perp_signal_ref value_signal;
 } perp_rate_def;
 
+/* Coordinates of joint axes in a fixed linear relation: gears, belts, screws, racks, differentials,
+ * mimics,
+ *
+ *      C = sum factor_k x_k - value = 0      [rad or m]
+ *
+ * x_k is the coordinate of an axis as of a drive (perp_drive_axis): `zero` in the initial state,
+ * and an angle counts turns, as long as a step turns it by less than half a turn.  It is a joint
+ * with one row, between all bodies of the joints of its terms; it is exact wherever those hold. */
+enum { PERP_AXIS_TERMS = 8 };
+typedef struct perp_axis_term {
+  int joint;            /* of model.h, no plug-in */
+  perp_drive_axis axis; /* not PERP_DRIVE_TURN */
+  double factor, zero;
+  bool slides; /* set by the model: a length */
+} perp_axis_term;
+typedef struct perp_coupling_def {
+  const char *name; /* may be NULL */
+  int n_terms;
+  perp_axis_term term[PERP_AXIS_TERMS]; /* no axis twice */
+  double value;
+  perp_joint_start start; /* PERP_START_ZERO: value becomes that of the initial state */
+} perp_coupling_def;
+
+/* Inertia on a joint axis, which turns or slides with its coordinate alone: of a rotor behind a
+ * gear of ratio n, I n^2.  Kinetic energy inertia xdot^2 / 2; no weight, no momentum.  It is a
+ * joint with one row that gives way,
+ *
+ *      J a + lambda / inertia = -Jdot v,      J v = xdot,
+ *
+ * on the velocity level J v+ + p / inertia = J v; joint coordinates have it on the diagonal of
+ * their inertia matrix. */
+typedef struct perp_armature_def {
+  const char *name; /* may be NULL */
+  int joint;
+  perp_drive_axis axis; /* not PERP_DRIVE_TURN */
+  double inertia;       /* kg m^2, of a sliding axis kg; > 0 */
+} perp_armature_def;
+
 /* An empty model of dimension 2 or 3.  PERP_ERR_DIM, PERP_ERR_NOMEM: *out is NULL. */
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model); /* NULL is fine */
@@ -446,6 +484,15 @@ perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_sto
  * not exist or is a table (its rate jumps); PERP_ERR_UNSUPPORTED: a particle. */
 perp_status perp_model_add_rate(perp_ctx *ctx, perp_model *model, const perp_rate_def *def,
                                 int *index);
+/* *index: its number among joints.  The joints of the terms must exist already.  PERP_ERR_ARG: no
+ * term, or more than PERP_AXIS_TERMS, joints that do not exist, an axis twice, a factor of 0,
+ * numbers that are not finite; PERP_ERR_UNSUPPORTED: a joint that does not leave this coordinate
+ * free. */
+perp_status perp_model_add_coupling(perp_ctx *ctx, perp_model *model, const perp_coupling_def *def,
+                                    int *index);
+/* The same; PERP_ERR_ARG: an inertia that is not positive. */
+perp_status perp_model_add_armature(perp_ctx *ctx, perp_model *model, const perp_armature_def *def,
+                                    int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
@@ -485,6 +532,10 @@ int perp_model_joint_row(const perp_model *model, int i, int *rows);
 
 /* The row on velocities that joint i is, with the numbers of the model; false: it is none. */
 bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def);
+
+/* The coupling, the armature that joint i is, with the numbers of the model; false: it is none. */
+bool perp_model_coupling_of(const perp_model *model, int i, perp_coupling_def *def);
+bool perp_model_armature_of(const perp_model *model, int i, perp_armature_def *def);
 
 /* Joints of motions are joints of the model, the last ones; which motion joint i is of, -1: none.
  */
@@ -542,7 +593,8 @@ void perp_model_rotation(const perp_model *model, const double *q, int body, dou
  * -lambda . C_t, at (t, q). */
 double perp_model_motion_power(const perp_model *model, double t, const double *q,
                                const double *lambda);
-/* Kinetic energy, potential energy (gravity, as it is at t, springs, and those of servo drives). */
+/* Kinetic energy (with that of armatures), potential energy (gravity, as it is at t, springs, and
+ * those of servo drives). */
 void perp_model_energy(const perp_model *model, double t, const double *q, const double *v,
                        double *kinetic, double *potential);
 /* Linear momentum P and angular momentum L about the origin, world frame. */

@@ -34,6 +34,8 @@ typedef struct perp_joint {
   const perp_joint_desc *plugin;  /* NULL: none; all its rows are scalars */
   const void *opts;
   int n_bodies, sub; /* sub: its first sub-matrix */
+  int axes;      /* of a coupling or armature 1 + the place of its first axis in drive; else 0 */
+  bool inertial; /* an armature */
   const int *body;
 } perp_joint;
 
@@ -41,6 +43,7 @@ typedef struct perp_joint {
 typedef struct perp_drive {
   int a, b;
   bool slides, in_b;
+  double zero; /* x in the initial state */
   perp_drive_axis axis_of;
   bool euler;                /* an angle of a ball joint in space, between: */
   double end_a[3], end_b[3]; /* its axes in a and in b, unit */
@@ -149,6 +152,7 @@ typedef struct perp_building {
 /* Rows that give way. */
 typedef struct perp_softness {
   bool any, springs;                      /* springs: rows with stiffness or damping */
+  bool armatures;                         /* rows that give way as an inertia */
   double *softness, *stiffness, *damping; /* [m] of the rows */
 } perp_softness;
 
@@ -168,8 +172,9 @@ typedef struct perp_simulated {
    * perp_step_info.impulse; NULL: none at any time */
   const unsigned char *held;
   unsigned char *struck;
-  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of
-   * whoever asks the model itself (perp_model_follow), simulations have their own. */
+  /* [n_drives + n_axes] x of the drives and axes at the last accepted state, from which angles are
+   * told (turns.h): of whoever asks the model itself (perp_model_follow), simulations have their
+   * own. */
   double *angle;
 } perp_simulated;
 
@@ -177,6 +182,7 @@ struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
+  int n_axes; /* set by finish: axes of couplings and armatures, behind the drives */
   perp_body_def *body_def;
   perp_joint_def *joint_def;
   perp_curve **curve; /* [n_joints] NULL: another kind */
@@ -199,7 +205,7 @@ struct perp_model {
   perp_inertia *inertia;
   perp_joint *joint;
   perp_row *rows;    /* of all joints */
-  perp_drive *drive; /* [n_drives] */
+  perp_drive *drive; /* [n_drives + n_axes] */
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
   double *M, *Minv;
@@ -369,8 +375,13 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
 
 bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis);
 /* From the definition and the initial poses in eval. */
-void perp_drive_compile(const perp_model *model, const perp_eval *eval, int index,
+void perp_drive_compile(const perp_model *model, const perp_eval *eval, const perp_drive_def *def,
                         perp_drive *drive);
+/* PERP_ERR_ARG, PERP_ERR_UNSUPPORTED: the joint has no such coordinate. */
+perp_status perp_drive_check_axis(perp_ctx *ctx, const perp_model *model, int joint,
+                                  perp_drive_axis axis, const char *who);
+/* Is the coordinate a length? */
+bool perp_drive_slides(const perp_joint_def *joint, int dim, perp_drive_axis axis);
 /* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of eval; what is said of the world
  * has no meaning. */
 double perp_drive_row(const perp_model *model, const perp_eval *eval, int index, double *Ja,
@@ -421,6 +432,25 @@ PERP_INLINE bool perp_joint_nonholonomic_is(const perp_model *model, int i)
   const perp_joint_desc *plugin = model->joint_def[i].plugin;
   return plugin != NULL && (plugin->d.caps & PERP_JOINT_NONHOLONOMIC) != 0;
 }
+
+/* ---- axes.c: couplings and armatures ---- */
+
+bool perp_axes_are(const perp_joint_def *def);
+/* Axes of joint i, 0: it has none. */
+int perp_axes_count(const perp_model *model, int joint);
+/* The joints of its terms become their places in joints [n]. */
+void perp_axes_renumber(perp_model *model, int joint, const int *joints, int n);
+/* All axes, at the initial poses in eval. */
+void perp_axes_compile(const perp_model *model, const perp_eval *eval);
+void perp_axes_evaluate(const perp_model *model, const perp_joint *joint, perp_eval *eval);
+double perp_axes_bias(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                      const double *v);
+/* Kinetic energy of the armatures at the poses of eval. */
+double perp_axes_kinetic(const perp_model *model, const perp_eval *eval, const double *v);
+/* Has the row i of an armature? */
+bool perp_axes_inertial(const perp_model *model, int row);
+/* x [m], a figure of each row: 0 for armatures. */
+void perp_axes_rest(const perp_model *model, double *x);
 
 /* ---- time ---- */
 
