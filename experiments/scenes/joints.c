@@ -6,15 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-const char *const perp_scene_joint_kinds[] = { "ball",  "hinge",    "universal",   "slider",
-                                               "fixed", "distance", "line",        "wheel",
-                                               "curve", "planar",   "cylindrical", NULL };
+const char *const perp_scene_joint_kinds[] = {
+  "ball",  "hinge",  "universal",   "slider",      "fixed",     "distance",    "line",     "wheel",
+  "curve", "planar", "cylindrical", "rectangular", "cartesian", "skew-hinges", "pin-slot", NULL
+};
+static const char *const joints_orders[] = { "slide", "hinge", NULL };
 const char *const perp_scene_joint_starts[] = { "holds", "zero", "violates", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
                                                "polynomial", "spline", NULL };
 const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "drag", "pairs", NULL };
 static const char *const joints_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
-const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", NULL };
+const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", "c", "across", NULL };
 
 /* ---- joints ---- */
 
@@ -27,6 +29,8 @@ const perp_key perp_scene_joint_keys[] = {
   PERP_KEY_REALS(perp_joint_def, anchor_b, "anchor_b", "m", 3),
   PERP_KEY_REALS(perp_joint_def, axis_a, "axis_a", "", 3),
   PERP_KEY_REALS(perp_joint_def, axis_b, "axis_b", "", 3),
+  PERP_KEY_REALS(perp_joint_def, axis_c, "axis_c", "", 3),
+  PERP_KEY_ONE_OF(perp_joint_def, hinge_first, "first", joints_orders),
   PERP_KEY_REAL(perp_joint_def, length, "length", "m"),
   /* of rows that are lengths or angles: any unit */
   PERP_KEY_REAL(perp_joint_def, softness, "softness", NULL),

@@ -90,6 +90,9 @@ typedef struct perp_body_def {
  *      axis_a . (p_b - p_a)    planar
  *      axis_a . axis_b         universal, wheel
  *      |p_b - p_a| - length    distance
+ *      (axis_a x axis_b) . (p_b - p_a)      rectangular
+ *      axis_a . axis_b, axis_a . d, axis_b . d, (axis_a x axis_b) . d, d = p_b - p_a, all less what
+ *                              they are in the initial state: skew-hinges
  *      n_k . (p_b - c)         curve: c the point of the curve next to p_b, n_k perpendicular to it
  * J is the exact derivative of C for the velocities above, everywhere. */
 typedef enum perp_joint_kind {
@@ -107,7 +110,20 @@ typedef enum perp_joint_kind {
                         rows; space only */
   PERP_JOINT_CYLINDRICAL, /* p_b on the line through p_a along axis_a, axis_a parallel to axis_b: 4
                              rows; space only */
-  PERP_JOINT_PLUGIN       /* of kind `joint` (joint.h), between one body or more */
+  /* two slides, along axis_a fixed in a and axis_b fixed in b, at any angle but 0: no relative
+   * turning, no motion along axis_a x axis_b: 4 rows (1 in the plane) */
+  PERP_JOINT_RECTANGULAR,
+  /* three slides, axis_c fixed in b: no relative turning: 3 rows; space only */
+  PERP_JOINT_CARTESIAN,
+  /* two hinges, of the line through p_a along axis_a and that through p_b along axis_b, at any
+   * angle and distance, also parallel or intersecting, as they are in the initial state: 4 rows;
+   * space only */
+  PERP_JOINT_SKEW_HINGES,
+  /* a slide along axis_a, then a hinge through p_b about axis_b, at any angle; with hinge_first a
+   * hinge through p_a about axis_a, then a slide along axis_b, which is fixed in b: 4 rows; space
+   * only */
+  PERP_JOINT_PIN_SLOT,
+  PERP_JOINT_PLUGIN /* of kind `joint` (joint.h), between one body or more */
 } perp_joint_kind;
 
 /* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a,
@@ -165,11 +181,14 @@ enum { PERP_JOINT_ROWS = 6 }; /* of a joint at most */
 typedef struct perp_joint_def {
   const char *name;
   perp_joint_kind kind;
-  int a, b;                           /* bodies; one may be PERP_WORLD */
-  double anchor_a[3], anchor_b[3];    /* in the body frame (in the world frame for PERP_WORLD) */
-  double axis_a[3], axis_b[3];        /* likewise; any length but zero */
-  double length;                      /* distance joint */
-  double softness;                    /* S of its rows on either level, see kkt.h; 0 = rigid */
+  int a, b;                        /* bodies; one may be PERP_WORLD */
+  double anchor_a[3], anchor_b[3]; /* in the body frame (in the world frame for PERP_WORLD) */
+  double axis_a[3], axis_b[3];     /* likewise; any length but zero */
+  double axis_c[3]; /* cartesian: the third slide, in the frame of b; planar: the first slide, in
+                       that of a, 0: any */
+  int hinge_first;  /* pin-slot */
+  double length;    /* distance joint */
+  double softness;  /* S of its rows on either level, see kkt.h; 0 = rigid */
   double stiffness, damping;          /* of all its rows; 0 and 0 = no spring */
   perp_row_soft row[PERP_JOINT_ROWS]; /* of single rows, in addition */
   bool collide;                       /* its bodies may touch each other */
@@ -227,12 +246,14 @@ typedef struct perp_force_def {
  * then about axis_b, which is fixed in b.  They are undefined where both axes are parallel, and
  * jump there. */
 typedef enum perp_drive_axis {
-  PERP_DRIVE_A,     /* turning about axis_a: hinge, universal, wheel (steering), ball, planar,
-                     * cylindrical; slider     and line: motion along it */
-  PERP_DRIVE_B,     /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
-  PERP_DRIVE_ALONG, /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
-  PERP_DRIVE_NODE,  /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
-  PERP_DRIVE_TURN   /* turning about `along`, to the orientation of `turning`: ball, hinge */
+  PERP_DRIVE_A,      /* turning about axis_a: hinge, universal, wheel (steering), ball, planar,
+                      * cylindrical; slider     and line: motion along it */
+  PERP_DRIVE_B,      /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
+  PERP_DRIVE_ALONG,  /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
+  PERP_DRIVE_NODE,   /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
+  PERP_DRIVE_C,      /* motion along axis_c: cartesian */
+  PERP_DRIVE_ACROSS, /* motion along axis_a x axis_c: planar, whose ALONG is that along axis_c */
+  PERP_DRIVE_TURN    /* turning about `along`, to the orientation of `turning`: ball, hinge */
 } perp_drive_axis;
 
 /* An orientation that moves: q [4] the quaternion of b against a at t (vectors of b to those of a;

@@ -8,15 +8,18 @@
 
 /* One scalar row beyond the point-to-point rows of a joint. */
 typedef enum perp_joint_row_kind {
-  PERP_ROW_DOT,    /* n_a . n_b             perpendicular directions */
-  PERP_ROW_ALONG,  /* n_a . (p_b - p_a)     no displacement along a direction of a */
-  PERP_ROW_LENGTH, /* |p_b - p_a| - length */
-  PERP_ROW_CURVE   /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
+  PERP_ROW_DOT,     /* n_a . n_b             perpendicular directions */
+  PERP_ROW_ALONG,   /* n_a . (p_b - p_a)     no displacement along a direction of a */
+  PERP_ROW_ALONG_B, /* n_b . (p_b - p_a)    along a direction of b */
+  PERP_ROW_TRIPLE,  /* (n_a x n_b) . (p_b - p_a) */
+  PERP_ROW_LENGTH,  /* |p_b - p_a| - length */
+  PERP_ROW_CURVE    /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
 } perp_joint_row_kind;
 
 typedef struct perp_row {
   perp_joint_row_kind kind;
   double ua[3], ub[3]; /* directions in the frames of a and b, unit length */
+  double offset;       /* C is the number above less this */
 } perp_row;
 
 /* A joint ready for evaluation: `points` rows p_b - p_a (0 or dim), then `n_scalars` scalar
@@ -43,6 +46,7 @@ typedef struct perp_joint {
 typedef struct perp_drive {
   int a, b;
   bool slides, in_b;
+  bool orbits; /* of two parallel hinges: the turn of p_b - p_a about the axis */
   double zero; /* x in the initial state */
   perp_drive_axis axis_of;
   bool euler;                /* an angle of a ball joint in space, between: */
@@ -344,6 +348,11 @@ void perp_joints_curvature(const perp_model *model, const perp_eval *eval, const
  * are NULL every ld-th number of Ja and Jb; Jdot v of it. */
 double perp_joint_along(int d, const perp_pose *A, const perp_pose *B, const double *sa,
                         const double *sb, const double *u, int ld, double *Ja, double *Jb);
+/* The same for u fixed in b. */
+double perp_joint_along_b(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                          const double *sb, const double *u, int ld, double *Ja, double *Jb);
+/* Are the axes of two hinges, in the world, parallel to rounding? */
+bool perp_joint_hinges_parallel(const double *a, const double *b);
 double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, const double *sa,
                              const double *sb, const double *u, const double *va, const double *vb);
 
