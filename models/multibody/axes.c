@@ -13,7 +13,7 @@
  * has I n^2.  Its row gives way by softness 1 / inertia; it has no C, no feedback acts on it.  On
  * the velocity level, for the impulse p,
  *
- *      J v+ + p / inertia = J v
+ *      J v+ + p / inertia = J v - h Jdot v
  *
  * R. Featherstone, Rigid Body Dynamics Algorithms, 2008, section 9.6: rotors and gears. */
 #include "models/multibody/model_private.h"
