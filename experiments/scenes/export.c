@@ -436,6 +436,13 @@ static void export_joints(const perp_model *model, FILE *out)
       export_rate(out, model, &rate);
       continue;
     }
+    perp_coupling_def coupling;
+    perp_armature_def armature;
+    if (perp_model_armature_of(model, i, &armature)) continue;
+    if (perp_model_coupling_of(model, i, &coupling)) {
+      perp_scene_export_coupling(out, model, &coupling);
+      continue;
+    }
     if (def.kind == PERP_JOINT_PLUGIN) {
       export_plugin(out, &def.plugin->d, def.opts, def.n_bodies, def.body);
       export_keys(out, model, perp_scene_joint_plugin_keys, &def, &dflt, none);
@@ -454,14 +461,18 @@ static void export_drives(const perp_model *model, FILE *out)
   static const char *const said[] = { "max_force", "stiffness", NULL };
   static const char *const *const none = said + 2;
   const int n = perp_model_drives(model);
-  if (n > 0) fputs("drives:\n", out);
+  perp_armature_def armature;
+  bool any = n > 0;
+  for (int i = 0; i < perp_model_joints(model); i++)
+    any |= perp_model_armature_of(model, i, &armature);
+  if (any) fputs("drives:\n", out);
   for (int i = 0; i < n; i++) {
     const perp_drive_def def = *perp_model_drive(model, i);
     const perp_drive_def dflt = {
       .joint = def.joint, .lower = -HUGE_VAL, .upper = HUGE_VAL, .name = def.name
     };
     char number[16];
-    snprintf(number, sizeof number, "%d", def.joint);
+    snprintf(number, sizeof number, "%d", perp_scene_joint_number(model, def.joint));
     export_begin(out, "joint", number);
     const bool moves = def.velocity != 0 || def.velocity_signal != 0 || def.stiffness != 0 ||
                        def.damping != 0 || def.target != 0 || def.target_signal != 0;
@@ -469,6 +480,7 @@ static void export_drives(const perp_model *model, FILE *out)
                 moves && def.max_force == 0 ? said : none);
     fputs(" }\n", out);
   }
+  perp_scene_export_armatures(out, model);
 }
 
 static void export_forces(const perp_model *model, FILE *out)

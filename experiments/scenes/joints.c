@@ -6,15 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-const char *const perp_scene_joint_kinds[] = { "ball",  "hinge",    "universal",   "slider",
-                                               "fixed", "distance", "line",        "wheel",
-                                               "curve", "planar",   "cylindrical", NULL };
-static const char *const joints_starts[] = { "holds", "zero", "violates", NULL };
+const char *const perp_scene_joint_kinds[] = {
+  "ball",  "hinge",  "universal",   "slider",      "fixed",     "distance",    "line",     "wheel",
+  "curve", "planar", "cylindrical", "rectangular", "cartesian", "skew-hinges", "pin-slot", NULL
+};
+static const char *const joints_orders[] = { "slide", "hinge", NULL };
+const char *const perp_scene_joint_starts[] = { "holds", "zero", "violates", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
                                                "polynomial", "spline", NULL };
 const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "drag", "pairs", NULL };
 static const char *const joints_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
-static const char *const joints_drive_axes[] = { "a", "b", "along", "node", NULL };
+const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", "c", "across", NULL };
 
 /* ---- joints ---- */
 
@@ -27,6 +29,8 @@ const perp_key perp_scene_joint_keys[] = {
   PERP_KEY_REALS(perp_joint_def, anchor_b, "anchor_b", "m", 3),
   PERP_KEY_REALS(perp_joint_def, axis_a, "axis_a", "", 3),
   PERP_KEY_REALS(perp_joint_def, axis_b, "axis_b", "", 3),
+  PERP_KEY_REALS(perp_joint_def, axis_c, "axis_c", "", 3),
+  PERP_KEY_ONE_OF(perp_joint_def, hinge_first, "first", joints_orders),
   PERP_KEY_REAL(perp_joint_def, length, "length", "m"),
   /* of rows that are lengths or angles: any unit */
   PERP_KEY_REAL(perp_joint_def, softness, "softness", NULL),
@@ -34,7 +38,8 @@ const perp_key perp_scene_joint_keys[] = {
   PERP_KEY_REAL(perp_joint_def, damping, "damping", NULL), PERP_KEY_SPECIAL("rows"),
   PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL),
   PERP_KEY_REAL(perp_joint_def, strength, "break", "N"), PERP_KEY_SPECIAL("curve"),
-  PERP_KEY_ONE_OF(perp_joint_def, start, "start", joints_starts), PERP_KEYS_ENTRY, PERP_KEYS_END
+  PERP_KEY_ONE_OF(perp_joint_def, start, "start", perp_scene_joint_starts), PERP_KEYS_ENTRY,
+  PERP_KEYS_END
 };
 
 const perp_key perp_scene_row_keys[] = { PERP_KEY_REAL(perp_row_soft, softness, "softness", NULL),
@@ -133,7 +138,7 @@ const perp_key perp_scene_joint_plugin_keys[] = {
   PERP_KEY_REAL(perp_joint_def, damping, "damping", NULL),
   PERP_KEY_SPECIAL("rows"),
   PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL),
-  PERP_KEY_ONE_OF(perp_joint_def, start, "start", joints_starts),
+  PERP_KEY_ONE_OF(perp_joint_def, start, "start", perp_scene_joint_starts),
   PERP_KEYS_ENTRY,
   PERP_KEYS_END
 };
@@ -186,9 +191,11 @@ static void joints_entry(perp_scene_reader *reader, const perp_node *entry, void
   (void)user;
   if (!perp_scene_element_kind(reader, entry, PERP_KIND_joint, perp_scene_joint_kinds, &plugin))
     return;
-  if (plugin != NULL && strcmp(plugin->name, "nonholonomic") == 0) {
+  const bool rate = plugin != NULL && strcmp(plugin->name, "nonholonomic") == 0;
+  if (rate || (plugin != NULL && strcmp(plugin->name, "coupling") == 0)) {
     const char *name = NULL;
-    if (perp_scene_add_rate(reader, entry, &name))
+    if (rate ? perp_scene_add_rate(reader, entry, &name)
+             : perp_scene_add_coupling(reader, entry, &name))
       perp_named_add(reader, &reader->joints, "joint", name, entry);
     return;
   }
@@ -210,7 +217,7 @@ void perp_scene_add_joints(perp_scene_reader *reader, perp_model *model)
 const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_OF(perp_drive_def, name, "name", PERP_KEY_TEXT),
   PERP_KEY_OF(perp_drive_def, joint, "joint", PERP_KEY_JOINT),
-  PERP_KEY_ONE_OF(perp_drive_def, axis, "axis", joints_drive_axes),
+  PERP_KEY_ONE_OF(perp_drive_def, axis, "axis", perp_scene_drive_axes),
   /* along a length or an angle: any unit */
   PERP_KEY_REAL(perp_drive_def, zero, "zero", NULL),
   PERP_KEY_REAL(perp_drive_def, lower, "lower", NULL),
@@ -220,7 +227,8 @@ const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_REAL(perp_drive_def, max_force, "max_force", NULL),
   PERP_KEY_DRIVEN(perp_drive_def, target, target_signal, "target", NULL, 1),
   PERP_KEY_REAL(perp_drive_def, stiffness, "stiffness", NULL),
-  PERP_KEY_REAL(perp_drive_def, damping, "damping", NULL), PERP_KEYS_ENTRY, PERP_KEYS_END
+  PERP_KEY_REAL(perp_drive_def, damping, "damping", NULL), PERP_KEY_SPECIAL("armature"),
+  PERP_KEYS_ENTRY, PERP_KEYS_END
 };
 
 /* Does it say more than limits?  Without max_force it then acts without a bound: a servo that does
@@ -231,6 +239,16 @@ static bool drives_moves(const perp_node *entry, const perp_drive_def *def)
   if (perp_tree_get(entry, "stiffness") != NULL || perp_tree_get(entry, "damping") != NULL)
     return def->stiffness > 0 || def->damping > 0;
   return perp_tree_get(entry, "velocity") != NULL;
+}
+
+/* Does an entry say anything but an armature? */
+static bool drives_acts(const perp_node *entry)
+{
+  static const char *const acts[] = { "lower",     "upper",  "restitution", "velocity",
+                                      "max_force", "target", "stiffness",   "damping" };
+  for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+    if (perp_tree_get(entry, acts[i]) != NULL) return true;
+  return perp_tree_get(entry, "armature") == NULL;
 }
 
 static void drives_entry(perp_scene_reader *reader, const perp_node *entry, void *user)
@@ -251,8 +269,13 @@ static void drives_entry(perp_scene_reader *reader, const perp_node *entry, void
                     "a target without stiffness moves nothing");
     return;
   }
-  if (perp_model_add_drive(reader->ctx, reader->scene->model, &def, NULL) != PERP_OK)
+  if (drives_acts(entry) &&
+      perp_model_add_drive(reader->ctx, reader->scene->model, &def, NULL) != PERP_OK) {
     perp_scene_refused(reader, entry);
+    return;
+  }
+  const perp_node *armature = perp_tree_get(entry, "armature");
+  if (armature != NULL) perp_scene_add_armature(reader, armature, &def);
 }
 
 void perp_scene_add_drives(perp_scene_reader *reader, perp_model *model)

@@ -7,6 +7,7 @@
 #include "models/scenes/truths.h"
 
 /* Words of the file, in the order of their enums. */
+extern const char *const perp_scene_joint_starts[], *const perp_scene_drive_axes[];
 extern const char *const perp_scene_joint_kinds[], *const perp_scene_curve_kinds[],
                                                        *const perp_scene_force_kinds[],
                                                            *const perp_scene_shape_kinds[],
@@ -28,6 +29,14 @@ void perp_scene_add_shapes(perp_scene_reader *reader, perp_model *model);
 void perp_scene_add_pairs(perp_scene_reader *reader, perp_model *model);
 /* A row on velocities; *name: of the joint. */
 bool perp_scene_add_rate(perp_scene_reader *reader, const perp_node *entry, const char **name);
+/* A coupling of joint axes, the same; the armature of a drive, of its node. */
+bool perp_scene_add_coupling(perp_scene_reader *reader, const perp_node *entry, const char **name);
+bool perp_scene_add_armature(perp_scene_reader *reader, const perp_node *node,
+                             const perp_drive_def *drive);
+/* The number of a joint in the file: armatures stand among drives. */
+int perp_scene_joint_number(const perp_model *model, int joint);
+void perp_scene_export_coupling(FILE *out, const perp_model *model, const perp_coupling_def *def);
+void perp_scene_export_armatures(FILE *out, const perp_model *model);
 /* A joint of model.h, of its entry. */
 bool perp_scene_joint_read(perp_scene_reader *reader, const perp_node *entry, perp_joint_def *def);
 void perp_scene_add_joints(perp_scene_reader *reader, perp_model *model);

@@ -65,6 +65,7 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_SIGNALS, "signals" },
   { PERP_KIND_formulation, PERP_FORM_MOTIONS, "motions" },
   { PERP_KIND_formulation, PERP_FORM_NONHOLONOMIC, "nonholonomic" },
+  { PERP_KIND_formulation, PERP_FORM_ARMATURES, "armatures" },
   { PERP_KIND_formulation, PERP_FORM_COUPLES, "couples" },
   { PERP_KIND_formulation, PERP_FORM_ANISOTROPIC, "anisotropic" },
   { PERP_KIND_formulation, PERP_FORM_DISABLED, "disabled-bodies" },

@@ -143,6 +143,8 @@ static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *equivalent)
       PERP_TRY(equivalent_rate(ctx, equivalent, &rate));
       continue;
     }
+    if (perp_axes_count(given, equivalent->joint[i]) > 0)
+      return unsupported(ctx, "couplings and inertia of joint axes");
     perp_joint_def def = given->joint_def[equivalent->joint[i]];
     if (equivalent->mirrored && def.kind == PERP_JOINT_PLUGIN)
       return unsupported(ctx, "joints of plug-ins");
@@ -159,6 +161,7 @@ static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *equivalent)
     mirror(equivalent, def.anchor_b);
     mirror(equivalent, def.axis_a);
     mirror(equivalent, def.axis_b);
+    mirror(equivalent, def.axis_c);
     PERP_TRY(perp_model_add_joint(ctx, equivalent->model, &def, NULL));
   }
   return PERP_OK;
@@ -168,9 +171,9 @@ static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *equivalent)
  * product of two axes, and so axial: angles about it do not. */
 static bool drive_flips(const perp_model *given, const perp_drive_def *def)
 {
-  const perp_joint_kind joint = given->joint_def[def->joint].kind;
-  if (def->axis == PERP_DRIVE_ALONG || def->axis == PERP_DRIVE_NODE) return false;
-  return !(def->axis == PERP_DRIVE_A && (joint == PERP_JOINT_SLIDER || joint == PERP_JOINT_LINE));
+  if (def->axis == PERP_DRIVE_ACROSS) return true; /* a product of two axes */
+  if (def->axis == PERP_DRIVE_NODE) return false;
+  return !perp_drive_slides(&given->joint_def[def->joint], given->dim, def->axis);
 }
 
 static perp_status equivalent_drives(perp_ctx *ctx, perp_equivalent *equivalent)

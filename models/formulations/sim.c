@@ -198,7 +198,7 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
 {
   bool nonholonomic = false, breaks = false;
   for (int i = 0; i < model->n_joints; i++) {
-    nonholonomic |= perp_joint_nonholonomic_is(model, i);
+    nonholonomic |= perp_joint_nonholonomic_is(model, i) && !model->joint[i].inertial;
     breaks |= model->joint_def[i].strength > 0;
   }
   const struct {
@@ -220,6 +220,7 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
     { breaks && !(desc->caps & PERP_FORM_WRAPS), PERP_FORM_BREAKS, "joints that break" },
     { nonholonomic, PERP_FORM_NONHOLONOMIC,
       "non-holonomic joints (constraints on velocities alone)" },
+    { model->soft.armatures, PERP_FORM_ARMATURES, "inertia on joint axes (armature)" },
     { perp_model_depends_on_time(model), PERP_FORM_SIGNALS,
       "gravity, forces, limits or motors that depend on time, or moving surfaces" },
   };

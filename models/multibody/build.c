@@ -339,6 +339,57 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
                          sizeof copy, &copy, &copy.name, index);
 }
 
+/* Directions of slides that span what they should, lines of hinges that are not one line. */
+static perp_status check_chain(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
+                               const char *who)
+{
+  static const double still[4] = { 1 };
+  double Ra[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, Rb[9], pa[3], pb[3], a[3], b[3], n[3], d[3];
+  const bool slides = def->kind == PERP_JOINT_RECTANGULAR || def->kind == PERP_JOINT_CARTESIAN;
+  if (!slides && def->kind != PERP_JOINT_SKEW_HINGES) return PERP_OK;
+  const perp_body_def *A = def->a < 0 ? NULL : &model->body_def[def->a],
+                      *B = def->b < 0 ? NULL : &model->body_def[def->b];
+  memcpy(Rb, Ra, sizeof Rb);
+  if (model->dim == 3) {
+    perp_quat_matrix(A == NULL ? still : A->quat, Ra);
+    perp_quat_matrix(B == NULL ? still : B->quat, Rb);
+  } else {
+    const double turn = (B == NULL ? 0 : B->angle) - (A == NULL ? 0 : A->angle);
+    Rb[0] = Rb[4] = cos(turn), Rb[1] = sin(turn), Rb[3] = -Rb[1];
+  }
+  perp_turn(3, Ra, def->axis_a, a);
+  perp_turn(3, Rb, def->axis_b, b);
+  if (model->dim == 2) a[2] = b[2] = 0;
+  perp_cross(a, b, n);
+  const double sine = sqrt(perp_dot(3, n, n) / (perp_dot(3, a, a) * perp_dot(3, b, b)));
+  if (slides && !(sine > 1e-6))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: both slides have one direction: use a slider, or another axis_b", who);
+  if (def->kind == PERP_JOINT_CARTESIAN) {
+    if (!perp_finite(3, def->axis_c) || perp_all_zero(3, def->axis_c))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_c is zero or not finite", who);
+    perp_turn(3, Rb, def->axis_c, d);
+    if (!(fabs(perp_dot(3, n, d)) > 1e-6 * sqrt(perp_dot(3, n, n) * perp_dot(3, d, d))))
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: the three slides lie in one plane: use a rectangular joint, or another "
+                       "axis_c",
+                       who);
+  }
+  if (slides) return PERP_OK;
+  perp_turn(3, Ra, def->anchor_a, pa);
+  perp_turn(3, Rb, def->anchor_b, pb);
+  for (int i = 0; i < 3; i++)
+    d[i] = pb[i] + (B == NULL ? 0 : B->x[i]) - pa[i] - (A == NULL ? 0 : A->x[i]);
+  perp_cross(a, d, n);
+  if (perp_joint_hinges_parallel(a, b) &&
+      !(perp_dot(3, n, n) > 1e-20 * perp_dot(3, a, a) * fmax(perp_dot(3, d, d), 1e-20)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: both hinges have one line, so that nothing tells their angles apart: use "
+                     "a hinge",
+                     who);
+  return PERP_OK;
+}
+
 /* What a joint of model.h must have. */
 static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
                                    const perp_joint_def *def, const char *who)
@@ -354,6 +405,8 @@ static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
   PERP_TRY(check_particle_joint(ctx, model, def, who));
   bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
              def->kind == PERP_JOINT_PLANAR || def->kind == PERP_JOINT_CYLINDRICAL ||
+             def->kind == PERP_JOINT_RECTANGULAR || def->kind == PERP_JOINT_CARTESIAN ||
+             def->kind == PERP_JOINT_SKEW_HINGES || def->kind == PERP_JOINT_PIN_SLOT ||
              (def->kind == PERP_JOINT_HINGE && model->dim == 3);
   if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
     if (!perp_finite(3, def->axis_a) || perp_all_zero(model->dim, def->axis_a))
@@ -361,6 +414,7 @@ static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
     if (two && (!perp_finite(3, def->axis_b) || perp_all_zero(model->dim, def->axis_b)))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_b is zero or not finite", who);
   }
+  PERP_TRY(check_chain(ctx, model, def, who));
   if (def->kind == PERP_JOINT_DISTANCE && !(def->length > 0 && isfinite(def->length)))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who, def->length);
   return PERP_OK;
@@ -544,32 +598,38 @@ static perp_status check_turning(perp_ctx *ctx, const perp_drive_def *def, const
   return PERP_OK;
 }
 
+perp_status perp_drive_check_axis(perp_ctx *ctx, const perp_model *model, int joint,
+                                  perp_drive_axis axis, const char *who)
+{
+  if (joint < 0 || joint >= model->n_joints)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint %d does not exist (there are %d)", who, joint,
+                     model->n_joints);
+  const perp_joint_kind kind = model->joint_def[joint].kind;
+  if (!perp_drive_serves(kind, model->dim, axis))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: joint %d, a %s joint, does not leave a coordinate %s free", who, joint,
+                     perp_joint_kind_name(kind),
+                     axis == PERP_DRIVE_B       ? "about axis_b"
+                     : axis == PERP_DRIVE_ALONG ? "along axis_a"
+                     : axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
+                     : axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
+                                                : "about or along axis_a");
+  if (model->joint_def[joint].strength > 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "%s: joint %d can break, and has no limits, motors or servos: remove its `break`", who,
+        joint);
+  return axis == PERP_DRIVE_TURN ? PERP_OK
+                                 : check_angles(ctx, model, &model->joint_def[joint], who);
+}
+
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index)
 {
   char buf[PERP_LABEL_MAX];
   const char *who = perp_model_label(buf, "drive", model->n_drives, def->name);
   PERP_TRY(perp_model_building(ctx, model));
-  if (def->joint < 0 || def->joint >= model->n_joints)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint %d does not exist (there are %d)", who,
-                     def->joint, model->n_joints);
-  const perp_joint_kind kind = model->joint_def[def->joint].kind;
-  if (!perp_drive_serves(kind, model->dim, def->axis))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: joint %d, a %s joint, does not leave a coordinate %s free", who,
-                     def->joint, perp_joint_kind_name(kind),
-                     def->axis == PERP_DRIVE_B       ? "about axis_b"
-                     : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
-                     : def->axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
-                     : def->axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
-                                                     : "about or along axis_a");
-  if (model->joint_def[def->joint].strength > 0)
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "%s: joint %d can break, and has no limits, motors or servos: remove its `break`", who,
-        def->joint);
-  if (def->axis != PERP_DRIVE_TURN)
-    PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));
+  PERP_TRY(perp_drive_check_axis(ctx, model, def->joint, def->axis, who));
   if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no finite value lies within the limits: got [%g, %g]",
                      who, def->lower, def->upper);

@@ -30,6 +30,12 @@
 
 static const double at_rest[6] = { 0 }; /* velocity of the world */
 
+static void drives_normalize(int d, double *u)
+{
+  const double length = sqrt(perp_dot(d, u, u));
+  for (int i = 0; i < d; i++) u[i] /= length;
+}
+
 /* two axes at a right angle */
 static bool drives_crossed(perp_joint_kind kind)
 {
@@ -42,17 +48,24 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
   const bool euler = kind == PERP_JOINT_BALL && dim == 3;
   const bool turns = kind == PERP_JOINT_HINGE || kind == PERP_JOINT_BALL ||
                      kind == PERP_JOINT_PLANAR || kind == PERP_JOINT_CYLINDRICAL;
+  const bool chain = kind == PERP_JOINT_RECTANGULAR || kind == PERP_JOINT_CARTESIAN ||
+                     kind == PERP_JOINT_SKEW_HINGES || kind == PERP_JOINT_PIN_SLOT;
   switch (axis) {
   case PERP_DRIVE_A:
-    return slides || turns || drives_crossed(kind);
+    return slides || turns || chain || drives_crossed(kind);
   case PERP_DRIVE_B:
-    return drives_crossed(kind) || euler;
+    return drives_crossed(kind) || euler || chain;
   case PERP_DRIVE_NODE:
     return euler;
   case PERP_DRIVE_TURN:
     return kind == PERP_JOINT_HINGE || kind == PERP_JOINT_BALL;
   case PERP_DRIVE_ALONG:
-    return slides || kind == PERP_JOINT_WHEEL || kind == PERP_JOINT_CYLINDRICAL;
+    return slides || kind == PERP_JOINT_WHEEL || kind == PERP_JOINT_CYLINDRICAL ||
+           kind == PERP_JOINT_PLANAR;
+  case PERP_DRIVE_C:
+    return kind == PERP_JOINT_CARTESIAN;
+  case PERP_DRIVE_ACROSS:
+    return kind == PERP_JOINT_PLANAR;
   }
   return false;
 }
@@ -131,6 +144,82 @@ static void drives_relative(int d, const perp_eval *eval, const perp_drive *driv
   for (int i = 0; i < d; i++) perp_turn_back(d, A, B + d * i, R + 3 * i);
 }
 
+/* ---- two parallel hinges: of the first x is the turn of d = p_b - p_a about the axis in a, of the
+ * second less that in b.
+ *
+ *      xdot = t . (ddot - w x d),   t = n x d / |d|^2 (d across n),   w that of the body of the
+ * axis
+ * ---- */
+
+/* n, what of d is across it, and t; returns |d|^2 */
+static double drives_arm(const perp_eval *eval, const perp_drive *drive, double n[3], double d[3],
+                         double across[3], double t[3])
+{
+  perp_turn(3, eval->pose[drive->in_b ? drive->b : drive->a].R, drive->axis, n);
+  perp_between(3, &eval->pose[drive->a], drive->sa, &eval->pose[drive->b], drive->sb, d);
+  const double along = perp_dot(3, n, d);
+  for (int i = 0; i < 3; i++) across[i] = d[i] - along * n[i];
+  const double size = fmax(perp_dot(3, across, across), 1e-300);
+  perp_cross(n, across, t);
+  for (int i = 0; i < 3; i++) t[i] /= size;
+  return size;
+}
+
+static double drives_orbit(const perp_eval *eval, const perp_drive *drive)
+{
+  double n[3], d[3], across[3], t[3], r[3], c[3];
+  drives_arm(eval, drive, n, d, across, t);
+  perp_turn(3, eval->pose[drive->in_b ? drive->b : drive->a].R,
+            drive->in_b ? drive->ref_b : drive->ref_a, r);
+  perp_cross(r, across, c);
+  const double x = atan2(perp_dot(3, n, c), perp_dot(3, r, across));
+  return drive->in_b ? -x : x;
+}
+
+/* J += t . pdot of the point s, with the sign */
+static void drives_orbit_point(const perp_pose *pose, const double *s, const double *t, double sign,
+                               double *J)
+{
+  double D[9];
+  perp_direction_jacobian(3, pose->R, s, D);
+  for (int i = 0; i < 3; i++) J[i] += sign * t[i];
+  for (int k = 0; k < 3; k++) J[3 + k] += sign * perp_dot(3, t, D + 3 * k);
+}
+
+static void drives_orbit_row(const perp_eval *eval, const perp_drive *drive, double *Ja, double *Jb)
+{
+  const perp_pose *A = &eval->pose[drive->a], *B = &eval->pose[drive->b];
+  const double sign = drive->in_b ? -1 : 1;
+  double n[3], d[3], across[3], t[3], arm[3], own[3];
+  drives_arm(eval, drive, n, d, across, t);
+  drives_orbit_point(A, drive->sa, t, -sign, Ja);
+  drives_orbit_point(B, drive->sb, t, sign, Jb);
+  perp_cross(d, t, arm); /* t . (w x d) = w . (d x t) */
+  perp_turn_back(3, drive->in_b ? B->R : A->R, arm, own);
+  for (int k = 0; k < 3; k++) (drive->in_b ? Jb : Ja)[3 + k] -= sign * own[k];
+}
+
+/* t . (ddot.. - 2 w x r - w x (w x d)) - 2 (|d|. / |d|) xdot,   r = ddot - w x d */
+static double drives_orbit_bias(const perp_eval *eval, const perp_drive *drive, const double *va,
+                                const double *vb)
+{
+  const perp_pose *A = &eval->pose[drive->a], *B = &eval->pose[drive->b];
+  double n[3], d[3], across[3], t[3], w[3], spin[3], inner[3], r[3], twice[3], p[3], q[3], acc[3];
+  const double size = drives_arm(eval, drive, n, d, across, t);
+  perp_turn(3, drive->in_b ? B->R : A->R, (drive->in_b ? vb : va) + 3, w);
+  perp_cross(w, d, spin);
+  perp_cross(w, spin, inner);
+  perp_direction_rate(3, A->R, drive->sa, va + 3, p);
+  perp_direction_rate(3, B->R, drive->sb, vb + 3, q);
+  for (int i = 0; i < 3; i++) r[i] = (vb[i] + q[i]) - (va[i] + p[i]) - spin[i];
+  perp_cross(w, r, twice);
+  perp_direction_bias(3, A->R, drive->sa, va + 3, p);
+  perp_direction_bias(3, B->R, drive->sb, vb + 3, q);
+  for (int i = 0; i < 3; i++) acc[i] = q[i] - p[i] - 2 * twice[i] - inner[i];
+  const double x = perp_dot(3, t, acc) - 2 * perp_dot(3, across, r) / size * perp_dot(3, t, r);
+  return drive->in_b ? -x : x;
+}
+
 /* value that is not yet counted from `zero` */
 static double drives_raw(const perp_model *model, const perp_eval *eval, const perp_drive *drive)
 {
@@ -138,7 +227,9 @@ static double drives_raw(const perp_model *model, const perp_eval *eval, const p
   const int d = model->dim;
   double ra[3], rb[3], n[3] = { 0 }, c[3] = { 0 };
   if (drive->slides)
-    return perp_joint_along(d, A, B, drive->sa, drive->sb, drive->axis, 1, NULL, NULL);
+    return (drive->in_b ? perp_joint_along_b : perp_joint_along)(d, A, B, drive->sa, drive->sb,
+                                                                 drive->axis, 1, NULL, NULL);
+  if (drive->orbits) return drives_orbit(eval, drive);
   if (drive->turning != NULL) {
     double R[9];
     drives_relative(d, eval, drive, R);
@@ -154,12 +245,6 @@ static double drives_raw(const perp_model *model, const perp_eval *eval, const p
   return atan2(perp_dot(3, n, c), perp_dot(3, ra, rb));
 }
 
-static void drives_normalize(int d, double *u)
-{
-  const double length = sqrt(perp_dot(d, u, u));
-  for (int i = 0; i < d; i++) u[i] /= length;
-}
-
 /* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate
  * axis of a */
 static void drives_refer(const perp_model *model, const perp_eval *eval, const perp_joint_def *def,
@@ -172,7 +257,7 @@ static void drives_refer(const perp_model *model, const perp_eval *eval, const p
   for (int i = 1; i < d; i++)
     if (fabs(drive->axis[i]) < fabs(drive->axis[least])) least = i;
   for (int i = 0; i < d; i++) r[i] = (i == least) - drive->axis[i] * drive->axis[least];
-  perp_turn(d, Ra, r, world);
+  perp_turn(d, drive->in_b ? Rb : Ra, r, world);
   if (drives_crossed(def->kind))
     perp_turn(d, drive->in_b ? Ra : Rb, drive->in_b ? def->axis_a : def->axis_b, world);
   drives_normalize(d, world);
@@ -180,14 +265,73 @@ static void drives_refer(const perp_model *model, const perp_eval *eval, const p
   perp_turn_back(d, Rb, world, drive->ref_b);
 }
 
-void perp_drive_compile(const perp_model *model, const perp_eval *eval, int index,
+/* Slides that are not alone: the vector of a whose product with p_b - p_a is the coordinate, so
+ * that p_b - p_a is the sum of the coordinates times their directions. */
+static void drives_dual(const perp_model *model, const perp_eval *eval, const perp_joint_def *j,
                         perp_drive *drive)
 {
-  const perp_drive_def *def = &model->drive_def[index];
+  const double *Ra = eval->pose[j->a].R, *Rb = eval->pose[j->b].R;
+  const int d = model->dim;
+  double u[3][3] = { { 0 } }, world[3] = { 0 }, n[3];
+  memcpy(u[0], j->axis_a, (size_t)d * sizeof *world);
+  perp_turn(d, Rb, j->axis_b, world);
+  perp_turn_back(d, Ra, world, u[1]);
+  if (j->kind == PERP_JOINT_CARTESIAN) {
+    perp_turn(3, Rb, j->axis_c, world);
+    perp_turn_back(3, Ra, world, u[2]);
+  } else
+    perp_cross(u[0], u[1], u[2]);
+  for (int i = 0; i < (j->kind == PERP_JOINT_CARTESIAN ? 3 : 2); i++) {
+    const double length = sqrt(perp_dot(3, u[i], u[i]));
+    for (int k = 0; k < 3; k++) u[i][k] /= length;
+  }
+  const int i = drive->axis_of == PERP_DRIVE_A ? 0 : drive->axis_of == PERP_DRIVE_B ? 1 : 2;
+  perp_cross(u[(i + 1) % 3], u[(i + 2) % 3], n);
+  const double size = perp_dot(3, n, u[i]);
+  for (int k = 0; k < 3; k++) drive->axis[k] = n[k] / size;
+  drive->in_b = false;
+}
+
+/* The slides of a planar joint: axis_c of a in the plane, or any direction there; across. */
+static void drives_in_plane(const perp_joint_def *j, perp_drive *drive)
+{
+  double n[3], e[3];
+  memcpy(n, j->axis_a, sizeof n);
+  drives_normalize(3, n);
+  memcpy(e, j->axis_c, sizeof e);
+  if (perp_all_zero(3, e)) {
+    int least = 0;
+    for (int i = 1; i < 3; i++)
+      if (fabs(n[i]) < fabs(n[least])) least = i;
+    e[least] = 1;
+  }
+  const double along = perp_dot(3, n, e);
+  for (int i = 0; i < 3; i++) e[i] -= along * n[i];
+  drives_normalize(3, e);
+  if (drive->axis_of == PERP_DRIVE_ACROSS)
+    perp_cross(n, e, drive->axis);
+  else
+    memcpy(drive->axis, e, sizeof e);
+}
+
+bool perp_drive_slides(const perp_joint_def *joint, int dim, perp_drive_axis axis)
+{
+  (void)dim;
+  if (joint->kind == PERP_JOINT_RECTANGULAR || joint->kind == PERP_JOINT_CARTESIAN) return true;
+  if (joint->kind == PERP_JOINT_PIN_SLOT)
+    return (axis == PERP_DRIVE_B) == (joint->hinge_first != 0);
+  return axis == PERP_DRIVE_ALONG || axis == PERP_DRIVE_ACROSS ||
+         (axis == PERP_DRIVE_A &&
+          (joint->kind == PERP_JOINT_SLIDER || joint->kind == PERP_JOINT_LINE));
+}
+
+void perp_drive_compile(const perp_model *model, const perp_eval *eval, const perp_drive_def *def,
+                        perp_drive *drive)
+{
   const perp_joint_def *j = &model->joint_def[def->joint];
   const int d = model->dim;
   *drive = (perp_drive){
-    .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B, .axis_of = def->axis
+    .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B, .axis_of = def->axis, .zero = def->zero
   };
   if (def->axis == PERP_DRIVE_TURN) {
     drive->in_b = true;
@@ -197,14 +341,30 @@ void perp_drive_compile(const perp_model *model, const perp_eval *eval, int inde
     return;
   }
   drive->euler = j->kind == PERP_JOINT_BALL && d == 3;
-  drive->slides = def->axis == PERP_DRIVE_ALONG ||
-                  (def->axis == PERP_DRIVE_A &&
-                   (j->kind == PERP_JOINT_SLIDER || j->kind == PERP_JOINT_LINE));
+  drive->slides = perp_drive_slides(j, d, def->axis);
   memcpy(drive->sa, j->anchor_a, sizeof drive->sa);
   memcpy(drive->sb, j->anchor_b, sizeof drive->sb);
   if (d == 3 || drive->slides) {
     memcpy(drive->axis, drive->in_b ? j->axis_b : j->axis_a, (size_t)d * sizeof *drive->axis);
     drives_normalize(d, drive->axis);
+  }
+  if (j->kind == PERP_JOINT_RECTANGULAR || j->kind == PERP_JOINT_CARTESIAN)
+    drives_dual(model, eval, j, drive);
+  if (j->kind == PERP_JOINT_PLANAR && drive->slides) drives_in_plane(j, drive);
+  if (j->kind == PERP_JOINT_SKEW_HINGES) {
+    double a[3], b[3], n[3], delta[3], across[3], t[3];
+    perp_turn(3, eval->pose[j->a].R, j->axis_a, a);
+    perp_turn(3, eval->pose[j->b].R, j->axis_b, b);
+    drive->orbits = perp_joint_hinges_parallel(a, b);
+    drive->euler = !drive->orbits;
+    if (drive->orbits) {
+      drives_arm(eval, drive, n, delta, across, t);
+      drives_normalize(3, across);
+      perp_turn_back(3, eval->pose[drive->a].R, across, drive->ref_a);
+      perp_turn_back(3, eval->pose[drive->b].R, across, drive->ref_b);
+      drive->offset = def->zero - drives_raw(model, eval, drive);
+      return;
+    }
   }
   if (drive->euler) {
     /* Of an angle of a ball joint: r_a and r_b along the node at the start. */
@@ -246,7 +406,13 @@ double perp_drive_row(const perp_model *model, const perp_eval *eval, int index,
   memset(Ja, 0, (size_t)model->nvb * sizeof *Ja);
   memset(Jb, 0, (size_t)model->nvb * sizeof *Jb);
   if (drive->slides)
-    return perp_joint_along(d, A, B, drive->sa, drive->sb, drive->axis, 1, Ja, Jb) + drive->offset;
+    return (drive->in_b ? perp_joint_along_b : perp_joint_along)(d, A, B, drive->sa, drive->sb,
+                                                                 drive->axis, 1, Ja, Jb) +
+           drive->offset;
+  if (drive->orbits) {
+    drives_orbit_row(eval, drive, Ja, Jb);
+    return perp_drive_coordinate(model, eval, index);
+  }
   if (d == 2) {
     Ja[2] = -1;
     Jb[2] = 1;
@@ -291,7 +457,9 @@ double perp_drive_bias(const perp_model *model, const perp_eval *eval, int index
   const double *vb = drive->b < 0 ? at_rest : v + drive->b * model->nvb;
   double n[3], ndot[3], wa[3], wb[3];
   if (drive->slides)
-    return perp_joint_along_bias(d, A, B, drive->sa, drive->sb, drive->axis, va, vb);
+    return drive->in_b ? -perp_joint_along_bias(d, B, A, drive->sb, drive->sa, drive->axis, vb, va)
+                       : perp_joint_along_bias(d, A, B, drive->sa, drive->sb, drive->axis, va, vb);
+  if (drive->orbits) return drives_orbit_bias(eval, drive, va, vb);
   if (d == 2) return 0;
   perp_turn(3, A->R, va + 3, wa);
   perp_turn(3, B->R, vb + 3, wb);
@@ -330,10 +498,11 @@ void perp_model_follow(perp_model *model, const double *q)
 {
   perp_eval eval = model->eval;
   if (q == NULL)
-    for (int i = 0; i < model->n_drives; i++) model->sim.angle[i] = model->drive_def[i].zero;
-  if (q == NULL || model->n_drives == 0) return;
+    for (int i = 0; i < model->n_drives + model->n_axes; i++)
+      model->sim.angle[i] = model->drive[i].zero;
+  if (q == NULL || model->n_drives + model->n_axes == 0) return;
   perp_eval_poses(&eval, model, 0, q);
-  for (int i = 0; i < model->n_drives; i++)
+  for (int i = 0; i < model->n_drives + model->n_axes; i++)
     if (perp_drive_turns(model, i)) model->sim.angle[i] = perp_drive_coordinate(model, &eval, i);
 }
 

@@ -312,6 +312,7 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
     perp_joints_evaluate(model, &eval);
     for (int i = 0; i < model->m; i++) V += 0.5 * model->soft.stiffness[i] * eval.C[i] * eval.C[i];
   }
+  if (model->soft.armatures) T += perp_axes_kinetic(model, &eval, v);
   *kinetic = T;
   *potential = V + perp_forces_potential(model, &eval) + perp_drives_potential(model, &eval, t);
 }

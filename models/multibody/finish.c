@@ -14,9 +14,9 @@ static void finish_layout(void *model, perp_arena *arena)
   m->inertia = PERP_CARVE(arena, perp_inertia, nb);
   m->joint = PERP_CARVE(arena, perp_joint, nc);
   m->rows = PERP_CARVE(arena, perp_row, m->m);
-  m->drive = PERP_CARVE(arena, perp_drive, m->n_drives);
+  m->drive = PERP_CARVE(arena, perp_drive, m->n_drives + m->n_axes);
   m->diagonal = PERP_CARVE(arena, unsigned char, nb);
-  PERP_DOUBLES(arena, m->n_drives, &m->sim.angle);
+  PERP_DOUBLES(arena, m->n_drives + m->n_axes, &m->sim.angle);
   PERP_DOUBLES(arena, m->nq, &m->q0);
   PERP_DOUBLES(arena, m->nv, &m->v0, &m->flat);
   PERP_DOUBLES(arena, nb * square, &m->M, &m->Minv);
@@ -119,6 +119,7 @@ static void fill_joints(perp_model *model)
                          def->b < 0 ? NULL : model->q0 + def->b * model->nqb, model->rows + scalars,
                          joint);
     joint->curve = model->curve[i];
+    model->soft.armatures |= perp_axes_are(def) && def->softness > 0;
     if (i >= model->n_joints - model->motions.n)
       joint->a = PERP_FRAME_OF(i - (model->n_joints - model->motions.n));
     scalars += joint->n_scalars;
@@ -297,7 +298,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   }
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
-  m->m = m->pattern.nnz_J = m->pattern.n_subs = 0;
+  m->m = m->pattern.nnz_J = m->pattern.n_subs = m->n_axes = 0;
   m->driven = m->motions.n > 0;
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
@@ -305,6 +306,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     const int *body = perp_joint_bodies(def, pair, &bodies);
     for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
     m->driven = m->driven || perp_joint_plugin_moves(def);
+    m->n_axes += perp_axes_count(m, i);
     m->m += rows;
     m->pattern.n_subs += moving;
     m->pattern.nnz_J += rows * m->nvb * moving;
@@ -315,17 +317,22 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     perp_disabled_part(m);
     return status;
   }
-  m->soft.any = m->soft.springs = false;
+  m->soft.any = m->soft.springs = m->soft.armatures = false;
   fill_bodies(m);
   for (int i = 0; i < m->n_joints && status == PERP_OK; i++) status = define_zero(ctx, m, i);
   fill_joints(m);
   m->velocity_forces = perp_model_forces_need_velocity(m);
   perp_eval_init(&m->eval, m);
   m->size = finish_extent(m);
+  if (m->n_axes > 0) {
+    perp_eval_poses(&m->eval, m, 0, m->q0);
+    perp_axes_compile(m, &m->eval);
+  }
   if (status == PERP_OK) status = check_initial_state(ctx, m);
   for (int i = 0; i < m->n_drives && status == PERP_OK; i++) {
     m->sim.angle[i] = m->drive_def[i].zero;
-    perp_drive_compile(m, &m->eval, i, &m->drive[i]); /* at the poses that were just checked */
+    perp_drive_compile(m, &m->eval, &m->drive_def[i],
+                       &m->drive[i]); /* at the poses that were just checked */
   }
   if (status == PERP_OK) status = finish_shapes(ctx, m);
   if (status != PERP_OK) {

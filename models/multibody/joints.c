@@ -7,7 +7,10 @@
  *   point    C = p_b - p_a          J = (-P_a, P_b), P = (E D)         Jdot v = b_pb - b_pa
  *   dot      C = n_a . n_b          J = (n_b' D_a, n_a' D_b)           + 2 ndot_a . ndot_b
  *   along    C = n_a . d            J = (d' D_n - n' P_a, n' P_b)      + 2 ndot . ddot
- *   length   C = |d| - length       J = u' (-P_a, P_b), u = d/|d|  + (|ddot|^2 - (u' ddot)^2) / |d|
+ *   along b  C = n_b . d            J = (-n_b' P_a, d' D_n + n_b' P_b)
+ *   triple   C = (n_a x n_b) . d    J = ((n_b x d)' D_a - n' P_a, (d x n_a)' D_b + n' P_b), n = n_a
+ * x n_b length   C = |d| - length       J = u' (-P_a, P_b), u = d/|d|  + (|ddot|^2 - (u' ddot)^2) /
+ * |d|
  *
  * with d = p_b - p_a (Vondrak 2005, eq. 7.3 and 7.4, for the point rows; Cline 2002, section
  * 4.4.1, for the composition of hinge and universal joint from a ball joint and forbidden axes).
@@ -47,6 +50,10 @@ static const joint_type types[] = {
   [PERP_JOINT_CURVE] = { "curve", true, false, false, { 1, 2 } },
   [PERP_JOINT_PLANAR] = { "planar", false, false, false, { 0, 3 } },
   [PERP_JOINT_CYLINDRICAL] = { "cylindrical", false, false, false, { 0, 4 } },
+  [PERP_JOINT_RECTANGULAR] = { "rectangular", true, false, true, { 0, 1 } },
+  [PERP_JOINT_CARTESIAN] = { "cartesian", false, false, true, { 0, 0 } },
+  [PERP_JOINT_SKEW_HINGES] = { "skew-hinges", false, false, false, { 0, 4 } },
+  [PERP_JOINT_PIN_SLOT] = { "pin-slot", false, false, false, { 0, 4 } },
   [PERP_JOINT_PLUGIN] = { "plug-in", true, false, false, { 0, 0 } }, /* it says itself */
 };
 
@@ -125,6 +132,67 @@ static void joints_parallel(const perp_joint_def *def, perp_joint *joint)
   }
 }
 
+bool perp_joint_hinges_parallel(const double *a, const double *b)
+{
+  double u[3];
+  perp_cross(a, b, u);
+  return perp_dot(3, u, u) <= 1e-16 * perp_dot(3, a, a) * perp_dot(3, b, b);
+}
+
+/* Rows of `axis` of a body parallel to what it is in the other one at the start; turned: of b. */
+static void joints_keep_axis(const double *axis, bool of_b, const perp_pose *A, const perp_pose *B,
+                             perp_joint *joint)
+{
+  perp_joint_def def = { 0 };
+  double world[3];
+  perp_turn(3, of_b ? B->R : A->R, axis, world);
+  perp_turn_back(3, A->R, world, def.axis_a);
+  perp_turn_back(3, B->R, world, def.axis_b);
+  joints_parallel(&def, joint);
+}
+
+/* A slide and a hinge, in either order. */
+static void joints_pin_slot(const perp_joint_def *def, const perp_pose *A, const perp_pose *B,
+                            perp_joint *joint)
+{
+  const bool first = def->hinge_first != 0;
+  double axis[3], n[2][3];
+  joints_keep_axis(first ? def->axis_a : def->axis_b, !first, A, B, joint);
+  joints_normalized(3, first ? def->axis_b : def->axis_a, axis);
+  joints_perpendicular(3, axis, n[0], n[1]);
+  for (int i = 0; i < 2; i++) {
+    perp_row *row = add_row(joint, first ? PERP_ROW_ALONG_B : PERP_ROW_ALONG);
+    memcpy(first ? row->ub : row->ua, n[i], sizeof n[i]);
+  }
+}
+
+/* What is fixed between the lines of two hinges is what it is at the start. */
+static void joints_skew(const perp_joint_def *def, const perp_pose *A, const perp_pose *B,
+                        perp_joint *joint)
+{
+  double ua[3], ub[3], na[3], nb[3], n[3], delta[3];
+  joints_normalized(3, def->axis_a, ua);
+  joints_normalized(3, def->axis_b, ub);
+  perp_turn(3, A->R, ua, na);
+  perp_turn(3, B->R, ub, nb);
+  perp_cross(na, nb, n);
+  perp_between(3, A, joint->sa, B, joint->sb, delta);
+  const bool parallel = perp_joint_hinges_parallel(na, nb);
+  const double value[] = { perp_dot(3, na, nb), perp_dot(3, na, delta), perp_dot(3, nb, delta),
+                           perp_dot(3, n, delta) };
+  static const perp_joint_row_kind kinds[] = { PERP_ROW_DOT, PERP_ROW_ALONG, PERP_ROW_ALONG_B,
+                                               PERP_ROW_TRIPLE };
+  if (parallel) joints_keep_axis(ua, false, A, B, joint);
+  for (int i = parallel ? 1 : 0; i < (parallel ? 2 : 4); i++) {
+    perp_row *row = add_row(joint, kinds[i]);
+    memcpy(row->ua, ua, sizeof ua);
+    memcpy(row->ub, ub, sizeof ub);
+    row->offset = value[i];
+  }
+  joint->length = sqrt(perp_dot(3, delta, delta));
+  if (parallel) add_row(joint, PERP_ROW_LENGTH);
+}
+
 void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
                         perp_row *rows, perp_joint *joint)
 {
@@ -135,12 +203,12 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   memcpy(joint->sa, def->anchor_a, (size_t)dim * sizeof(double));
   memcpy(joint->sb, def->anchor_b, (size_t)dim * sizeof(double));
 
+  perp_pose A, B;
+  perp_pose_or_world(dim, qa, &A);
+  perp_pose_or_world(dim, qb, &B);
   if (type->orientation) {
     /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the
      * relative orientation, with one row for each axis of rotation */
-    perp_pose A, B;
-    perp_pose_or_world(dim, qa, &A);
-    perp_pose_or_world(dim, qb, &B);
     for (int i = 0; i < perp_rates(dim); i++) {
       perp_row *row = add_row(joint, PERP_ROW_DOT);
       double g[3];
@@ -185,8 +253,22 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   case PERP_JOINT_CURVE:
     for (int i = 0; i < dim - 1; i++) add_row(joint, PERP_ROW_CURVE);
     break;
+  case PERP_JOINT_RECTANGULAR:
+    if (dim == 2) break;
+    perp_turn(3, B.R, def->axis_b, axis);
+    perp_turn_back(3, A.R, axis, n1);
+    perp_cross(def->axis_a, n1, n2);
+    joints_normalized(3, n2, add_row(joint, PERP_ROW_ALONG)->ua);
+    break;
+  case PERP_JOINT_SKEW_HINGES:
+    joints_skew(def, &A, &B, joint);
+    break;
+  case PERP_JOINT_PIN_SLOT:
+    joints_pin_slot(def, &A, &B, joint);
+    break;
   case PERP_JOINT_BALL:
   case PERP_JOINT_FIXED:
+  case PERP_JOINT_CARTESIAN:
   case PERP_JOINT_PLUGIN:
     break;
   }
@@ -264,6 +346,35 @@ double perp_joint_along(int d, const perp_pose *A, const perp_pose *B, const dou
   return perp_dot(d, n, delta);
 }
 
+double perp_joint_along_b(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                          const double *sb, const double *u, int ld, double *Ja, double *Jb)
+{
+  const double value = perp_joint_along(d, B, A, sb, sa, u, ld, Jb, Ja);
+  for (int k = 0; k < d + perp_rates(d); k++) {
+    if (Ja != NULL) Ja[k * ld] = -Ja[k * ld];
+    if (Jb != NULL) Jb[k * ld] = -Jb[k * ld];
+  }
+  return -value;
+}
+
+/* (n_a x n_b) . delta */
+static double joints_triple(int d, const perp_joint *joint, const perp_row *row, const perp_pose *A,
+                            const perp_pose *B, int ld, double *Ja, double *Jb)
+{
+  double na[3], nb[3], delta[3], n[3], across_a[3], across_b[3];
+  perp_between(d, A, joint->sa, B, joint->sb, delta);
+  perp_turn(d, A->R, row->ua, na);
+  perp_turn(d, B->R, row->ub, nb);
+  perp_cross(na, nb, n);
+  perp_cross(nb, delta, across_a);
+  perp_cross(delta, na, across_b);
+  point_row(d, A, joint->sa, -1, n, ld, Ja);
+  direction_row(d, A, row->ua, across_a, ld, Ja);
+  point_row(d, B, joint->sb, 1, n, ld, Jb);
+  direction_row(d, B, row->ub, across_b, ld, Jb);
+  return perp_dot(d, n, delta);
+}
+
 static void scalar_row(int d, const perp_joint *joint, const perp_row *row, const perp_pose *A,
                        const perp_pose *B, int ld, double *Ja, double *Jb, double *C)
 {
@@ -274,12 +385,18 @@ static void scalar_row(int d, const perp_joint *joint, const perp_row *row, cons
   case PERP_ROW_DOT:
     perp_turn(d, A->R, row->ua, na);
     perp_turn(d, B->R, row->ub, nb);
-    *C = perp_dot(d, na, nb);
+    *C = perp_dot(d, na, nb) - row->offset;
     direction_row(d, A, row->ua, nb, ld, Ja);
     direction_row(d, B, row->ub, na, ld, Jb);
     break;
   case PERP_ROW_ALONG:
-    *C = perp_joint_along(d, A, B, joint->sa, joint->sb, row->ua, ld, Ja, Jb);
+    *C = perp_joint_along(d, A, B, joint->sa, joint->sb, row->ua, ld, Ja, Jb) - row->offset;
+    break;
+  case PERP_ROW_ALONG_B:
+    *C = perp_joint_along_b(d, A, B, joint->sa, joint->sb, row->ub, ld, Ja, Jb) - row->offset;
+    break;
+  case PERP_ROW_TRIPLE:
+    if (d == 3) *C = joints_triple(d, joint, row, A, B, ld, Ja, Jb) - row->offset;
     break;
   case PERP_ROW_LENGTH:
     perp_between(d, A, joint->sa, B, joint->sb, delta);
@@ -414,6 +531,31 @@ double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, cons
   return perp_dot(d, n, bias) + perp_dot(d, delta, nbias) + 2 * perp_dot(d, ndot, rate);
 }
 
+/* a . (b x c) */
+static double joints_det(const double *a, const double *b, const double *c)
+{
+  double n[3];
+  perp_cross(b, c, n);
+  return perp_dot(3, a, n);
+}
+
+static double joints_triple_bias(const perp_joint *joint, const perp_row *row, const perp_pose *A,
+                                 const perp_pose *B, const double *va, const double *vb)
+{
+  double na[3], nb[3], ra[3], rb[3], ba[3], bb[3], delta[3], rate[3], bias[3];
+  perp_turn(3, A->R, row->ua, na);
+  perp_turn(3, B->R, row->ub, nb);
+  perp_direction_rate(3, A->R, row->ua, va + 3, ra);
+  perp_direction_rate(3, B->R, row->ub, vb + 3, rb);
+  perp_direction_bias(3, A->R, row->ua, va + 3, ba);
+  perp_direction_bias(3, B->R, row->ub, vb + 3, bb);
+  perp_between(3, A, joint->sa, B, joint->sb, delta);
+  between_rate(3, A, joint->sa, B, joint->sb, va, vb, rate);
+  between_bias(3, A, joint->sa, B, joint->sb, va, vb, bias);
+  return joints_det(ba, nb, delta) + joints_det(na, bb, delta) + joints_det(na, nb, bias) +
+         2 * (joints_det(ra, rb, delta) + joints_det(ra, nb, rate) + joints_det(na, rb, rate));
+}
+
 static double scalar_bias(int d, const perp_joint *joint, const perp_row *row, const perp_pose *A,
                           const perp_pose *B, const double *va, const double *vb)
 {
@@ -429,6 +571,9 @@ static double scalar_bias(int d, const perp_joint *joint, const perp_row *row, c
   }
   if (row->kind == PERP_ROW_ALONG)
     return perp_joint_along_bias(d, A, B, joint->sa, joint->sb, row->ua, va, vb);
+  if (row->kind == PERP_ROW_ALONG_B)
+    return -perp_joint_along_bias(d, B, A, joint->sb, joint->sa, row->ub, vb, va);
+  if (row->kind == PERP_ROW_TRIPLE && d == 3) return joints_triple_bias(joint, row, A, B, va, vb);
   perp_between(d, A, joint->sa, B, joint->sb, delta);
   between_rate(d, A, joint->sa, B, joint->sb, va, vb, rate);
   between_bias(d, A, joint->sa, B, joint->sb, va, vb, bias);

@@ -90,6 +90,9 @@ typedef struct perp_body_def {
  *      axis_a . (p_b - p_a)    planar
  *      axis_a . axis_b         universal, wheel
  *      |p_b - p_a| - length    distance
+ *      (axis_a x axis_b) . (p_b - p_a)      rectangular
+ *      axis_a . axis_b, axis_a . d, axis_b . d, (axis_a x axis_b) . d, d = p_b - p_a, all less what
+ *                              they are in the initial state: skew-hinges
  *      n_k . (p_b - c)         curve: c the point of the curve next to p_b, n_k perpendicular to it
  * J is the exact derivative of C for the velocities above, everywhere. */
 typedef enum perp_joint_kind {
@@ -107,7 +110,20 @@ typedef enum perp_joint_kind {
                         rows; space only */
   PERP_JOINT_CYLINDRICAL, /* p_b on the line through p_a along axis_a, axis_a parallel to axis_b: 4
                              rows; space only */
-  PERP_JOINT_PLUGIN       /* of kind `joint` (joint.h), between one body or more */
+  /* two slides, along axis_a fixed in a and axis_b fixed in b, at any angle but 0: no relative
+   * turning, no motion along axis_a x axis_b: 4 rows (1 in the plane) */
+  PERP_JOINT_RECTANGULAR,
+  /* three slides, axis_c fixed in b: no relative turning: 3 rows; space only */
+  PERP_JOINT_CARTESIAN,
+  /* two hinges, of the line through p_a along axis_a and that through p_b along axis_b, at any
+   * angle and distance, also parallel or intersecting, as they are in the initial state: 4 rows;
+   * space only */
+  PERP_JOINT_SKEW_HINGES,
+  /* a slide along axis_a, then a hinge through p_b about axis_b, at any angle; with hinge_first a
+   * hinge through p_a about axis_a, then a slide along axis_b, which is fixed in b: 4 rows; space
+   * only */
+  PERP_JOINT_PIN_SLOT,
+  PERP_JOINT_PLUGIN /* of kind `joint` (joint.h), between one body or more */
 } perp_joint_kind;
 
 /* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a,
@@ -165,11 +181,14 @@ enum { PERP_JOINT_ROWS = 6 }; /* of a joint at most */
 typedef struct perp_joint_def {
   const char *name;
   perp_joint_kind kind;
-  int a, b;                           /* bodies; one may be PERP_WORLD */
-  double anchor_a[3], anchor_b[3];    /* in the body frame (in the world frame for PERP_WORLD) */
-  double axis_a[3], axis_b[3];        /* likewise; any length but zero */
-  double length;                      /* distance joint */
-  double softness;                    /* S of its rows on either level, see kkt.h; 0 = rigid */
+  int a, b;                        /* bodies; one may be PERP_WORLD */
+  double anchor_a[3], anchor_b[3]; /* in the body frame (in the world frame for PERP_WORLD) */
+  double axis_a[3], axis_b[3];     /* likewise; any length but zero */
+  double axis_c[3]; /* cartesian: the third slide, in the frame of b; planar: the first slide, in
+                       that of a, 0: any */
+  int hinge_first;  /* pin-slot */
+  double length;    /* distance joint */
+  double softness;  /* S of its rows on either level, see kkt.h; 0 = rigid */
   double stiffness, damping;          /* of all its rows; 0 and 0 = no spring */
   perp_row_soft row[PERP_JOINT_ROWS]; /* of single rows, in addition */
   bool collide;                       /* its bodies may touch each other */
@@ -227,12 +246,14 @@ typedef struct perp_force_def {
  * then about axis_b, which is fixed in b.  They are undefined where both axes are parallel, and
  * jump there. */
 typedef enum perp_drive_axis {
-  PERP_DRIVE_A,     /* turning about axis_a: hinge, universal, wheel (steering), ball, planar,
-                     * cylindrical; slider     and line: motion along it */
-  PERP_DRIVE_B,     /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
-  PERP_DRIVE_ALONG, /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
-  PERP_DRIVE_NODE,  /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
-  PERP_DRIVE_TURN   /* turning about `along`, to the orientation of `turning`: ball, hinge */
+  PERP_DRIVE_A,      /* turning about axis_a: hinge, universal, wheel (steering), ball, planar,
+                      * cylindrical; slider     and line: motion along it */
+  PERP_DRIVE_B,      /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
+  PERP_DRIVE_ALONG,  /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
+  PERP_DRIVE_NODE,   /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
+  PERP_DRIVE_C,      /* motion along axis_c: cartesian */
+  PERP_DRIVE_ACROSS, /* motion along axis_a x axis_c: planar, whose ALONG is that along axis_c */
+  PERP_DRIVE_TURN    /* turning about `along`, to the orientation of `turning`: ball, hinge */
 } perp_drive_axis;
 
 /* An orientation that moves: q [4] the quaternion of b against a at t (vectors of b to those of a;
@@ -368,6 +389,44 @@ typedef struct perp_rate_def {
   perp_signal_ref value_signal;
 } perp_rate_def;
 
+/* Coordinates of joint axes in a fixed linear relation: gears, belts, screws, racks, differentials,
+ * mimics,
+ *
+ *      C = sum factor_k x_k - value = 0      [rad or m]
+ *
+ * x_k is the coordinate of an axis as of a drive (perp_drive_axis): `zero` in the initial state,
+ * and an angle counts turns, as long as a step turns it by less than half a turn.  It is a joint
+ * with one row, between all bodies of the joints of its terms; it is exact wherever those hold. */
+enum { PERP_AXIS_TERMS = 8 };
+typedef struct perp_axis_term {
+  int joint;            /* of model.h, no plug-in */
+  perp_drive_axis axis; /* not PERP_DRIVE_TURN */
+  double factor, zero;
+  bool slides; /* set by the model: a length */
+} perp_axis_term;
+typedef struct perp_coupling_def {
+  const char *name; /* may be NULL */
+  int n_terms;
+  perp_axis_term term[PERP_AXIS_TERMS]; /* no axis twice */
+  double value;
+  perp_joint_start start; /* PERP_START_ZERO: value becomes that of the initial state */
+} perp_coupling_def;
+
+/* Inertia on a joint axis, which turns or slides with its coordinate alone: of a rotor behind a
+ * gear of ratio n, I n^2.  Kinetic energy inertia xdot^2 / 2; no weight, no momentum.  It is a
+ * joint with one row that gives way,
+ *
+ *      J a + lambda / inertia = -Jdot v,      J v = xdot,
+ *
+ * on the velocity level J v+ + p / inertia = J v - h Jdot v; joint coordinates have it on the diagonal of
+ * their inertia matrix. */
+typedef struct perp_armature_def {
+  const char *name; /* may be NULL */
+  int joint;
+  perp_drive_axis axis; /* not PERP_DRIVE_TURN */
+  double inertia;       /* kg m^2, of a sliding axis kg; > 0 */
+} perp_armature_def;
+
 /* An empty model of dimension 2 or 3.  PERP_ERR_DIM, PERP_ERR_NOMEM: *out is NULL. */
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model); /* NULL is fine */
@@ -451,6 +510,15 @@ perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_sto
  * not exist or is a table (its rate jumps); PERP_ERR_UNSUPPORTED: a particle. */
 perp_status perp_model_add_rate(perp_ctx *ctx, perp_model *model, const perp_rate_def *def,
                                 int *index);
+/* *index: its number among joints.  The joints of the terms must exist already.  PERP_ERR_ARG: no
+ * term, or more than PERP_AXIS_TERMS, joints that do not exist, an axis twice, a factor of 0,
+ * numbers that are not finite; PERP_ERR_UNSUPPORTED: a joint that does not leave this coordinate
+ * free. */
+perp_status perp_model_add_coupling(perp_ctx *ctx, perp_model *model, const perp_coupling_def *def,
+                                    int *index);
+/* The same; PERP_ERR_ARG: an inertia that is not positive. */
+perp_status perp_model_add_armature(perp_ctx *ctx, perp_model *model, const perp_armature_def *def,
+                                    int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
@@ -490,6 +558,10 @@ int perp_model_joint_row(const perp_model *model, int i, int *rows);
 
 /* The row on velocities that joint i is, with the numbers of the model; false: it is none. */
 bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def);
+
+/* The coupling, the armature that joint i is, with the numbers of the model; false: it is none. */
+bool perp_model_coupling_of(const perp_model *model, int i, perp_coupling_def *def);
+bool perp_model_armature_of(const perp_model *model, int i, perp_armature_def *def);
 
 /* Joints of motions are joints of the model, the last ones; which motion joint i is of, -1: none.
  */
@@ -552,7 +624,8 @@ void perp_model_rotation(const perp_model *model, const double *q, int body, dou
  * -lambda . C_t, at (t, q). */
 double perp_model_motion_power(const perp_model *model, double t, const double *q,
                                const double *lambda);
-/* Kinetic energy, potential energy (gravity, as it is at t, springs, and those of servo drives). */
+/* Kinetic energy (with that of armatures), potential energy (gravity, as it is at t, springs, and
+ * those of servo drives). */
 void perp_model_energy(const perp_model *model, double t, const double *q, const double *v,
                        double *kinetic, double *potential);
 /* Linear momentum P and angular momentum L about the origin, world frame. */

@@ -8,15 +8,18 @@
 
 /* One scalar row beyond the point-to-point rows of a joint. */
 typedef enum perp_joint_row_kind {
-  PERP_ROW_DOT,    /* n_a . n_b             perpendicular directions */
-  PERP_ROW_ALONG,  /* n_a . (p_b - p_a)     no displacement along a direction of a */
-  PERP_ROW_LENGTH, /* |p_b - p_a| - length */
-  PERP_ROW_CURVE   /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
+  PERP_ROW_DOT,     /* n_a . n_b             perpendicular directions */
+  PERP_ROW_ALONG,   /* n_a . (p_b - p_a)     no displacement along a direction of a */
+  PERP_ROW_ALONG_B, /* n_b . (p_b - p_a)    along a direction of b */
+  PERP_ROW_TRIPLE,  /* (n_a x n_b) . (p_b - p_a) */
+  PERP_ROW_LENGTH,  /* |p_b - p_a| - length */
+  PERP_ROW_CURVE    /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
 } perp_joint_row_kind;
 
 typedef struct perp_row {
   perp_joint_row_kind kind;
   double ua[3], ub[3]; /* directions in the frames of a and b, unit length */
+  double offset;       /* C is the number above less this */
 } perp_row;
 
 /* A joint ready for evaluation: `points` rows p_b - p_a (0 or dim), then `n_scalars` scalar
@@ -34,6 +37,8 @@ typedef struct perp_joint {
   const perp_joint_desc *plugin;  /* NULL: none; all its rows are scalars */
   const void *opts;
   int n_bodies, sub; /* sub: its first sub-matrix */
+  int axes;      /* of a coupling or armature 1 + the place of its first axis in drive; else 0 */
+  bool inertial; /* an armature */
   const int *body;
 } perp_joint;
 
@@ -41,6 +46,8 @@ typedef struct perp_joint {
 typedef struct perp_drive {
   int a, b;
   bool slides, in_b;
+  bool orbits; /* of two parallel hinges: the turn of p_b - p_a about the axis */
+  double zero; /* x in the initial state */
   perp_drive_axis axis_of;
   bool euler;                /* an angle of a ball joint in space, between: */
   double end_a[3], end_b[3]; /* its axes in a and in b, unit */
@@ -159,6 +166,7 @@ typedef struct perp_building {
 /* Rows that give way. */
 typedef struct perp_softness {
   bool any, springs;                      /* springs: rows with stiffness or damping */
+  bool armatures;                         /* rows that give way as an inertia */
   double *softness, *stiffness, *damping; /* [m] of the rows */
 } perp_softness;
 
@@ -178,8 +186,9 @@ typedef struct perp_simulated {
    * perp_step_info.impulse; NULL: none at any time */
   const unsigned char *held;
   unsigned char *struck;
-  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of
-   * whoever asks the model itself (perp_model_follow), simulations have their own. */
+  /* [n_drives + n_axes] x of the drives and axes at the last accepted state, from which angles are
+   * told (turns.h): of whoever asks the model itself (perp_model_follow), simulations have their
+   * own. */
   double *angle;
 } perp_simulated;
 
@@ -187,6 +196,7 @@ struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
+  int n_axes; /* set by finish: axes of couplings and armatures, behind the drives */
   perp_body_def *body_def;
   perp_joint_def *joint_def;
   perp_curve **curve; /* [n_joints] NULL: another kind */
@@ -210,7 +220,7 @@ struct perp_model {
   perp_inertia *inertia;
   perp_joint *joint;
   perp_row *rows;    /* of all joints */
-  perp_drive *drive; /* [n_drives] */
+  perp_drive *drive; /* [n_drives + n_axes] */
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
   double *M, *Minv;
@@ -349,6 +359,11 @@ void perp_joints_curvature(const perp_model *model, const perp_eval *eval, const
  * are NULL every ld-th number of Ja and Jb; Jdot v of it. */
 double perp_joint_along(int d, const perp_pose *A, const perp_pose *B, const double *sa,
                         const double *sb, const double *u, int ld, double *Ja, double *Jb);
+/* The same for u fixed in b. */
+double perp_joint_along_b(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                          const double *sb, const double *u, int ld, double *Ja, double *Jb);
+/* Are the axes of two hinges, in the world, parallel to rounding? */
+bool perp_joint_hinges_parallel(const double *a, const double *b);
 double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, const double *sa,
                              const double *sb, const double *u, const double *va, const double *vb);
 
@@ -380,8 +395,13 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
 
 bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis);
 /* From the definition and the initial poses in eval. */
-void perp_drive_compile(const perp_model *model, const perp_eval *eval, int index,
+void perp_drive_compile(const perp_model *model, const perp_eval *eval, const perp_drive_def *def,
                         perp_drive *drive);
+/* PERP_ERR_ARG, PERP_ERR_UNSUPPORTED: the joint has no such coordinate. */
+perp_status perp_drive_check_axis(perp_ctx *ctx, const perp_model *model, int joint,
+                                  perp_drive_axis axis, const char *who);
+/* Is the coordinate a length? */
+bool perp_drive_slides(const perp_joint_def *joint, int dim, perp_drive_axis axis);
 /* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of eval; what is said of the world
  * has no meaning. */
 double perp_drive_row(const perp_model *model, const perp_eval *eval, int index, double *Ja,
@@ -432,6 +452,25 @@ PERP_INLINE bool perp_joint_nonholonomic_is(const perp_model *model, int i)
   const perp_joint_desc *plugin = model->joint_def[i].plugin;
   return plugin != NULL && (plugin->d.caps & PERP_JOINT_NONHOLONOMIC) != 0;
 }
+
+/* ---- axes.c: couplings and armatures ---- */
+
+bool perp_axes_are(const perp_joint_def *def);
+/* Axes of joint i, 0: it has none. */
+int perp_axes_count(const perp_model *model, int joint);
+/* The joints of its terms become their places in joints [n]. */
+void perp_axes_renumber(perp_model *model, int joint, const int *joints, int n);
+/* All axes, at the initial poses in eval. */
+void perp_axes_compile(const perp_model *model, const perp_eval *eval);
+void perp_axes_evaluate(const perp_model *model, const perp_joint *joint, perp_eval *eval);
+double perp_axes_bias(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                      const double *v);
+/* Kinetic energy of the armatures at the poses of eval. */
+double perp_axes_kinetic(const perp_model *model, const perp_eval *eval, const double *v);
+/* Has the row i of an armature? */
+bool perp_axes_inertial(const perp_model *model, int row);
+/* x [m], a figure of each row: 0 for armatures. */
+void perp_axes_rest(const perp_model *model, double *x);
 
 /* ---- time ---- */
 

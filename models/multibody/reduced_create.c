@@ -151,9 +151,35 @@ static void sorting_neighbours(sorting *s, int b, int parent)
 static perp_status reduced_create_check(perp_ctx *ctx, const perp_model *model, int j)
 {
   const perp_joint_def *def = perp_model_joint(model, j);
+  perp_armature_def armature;
   char why[80];
+  if (perp_model_armature_of(model, j, &armature)) return PERP_OK;
   snprintf(why, sizeof why, "is soft (%g); joint coordinates need rigid joints", def->softness);
   return def->softness > 0 ? reduced_create_refuse(ctx, model, j, why) : PERP_OK;
+}
+
+/* The armature that joint j is goes to the coordinate of its axis. */
+static perp_status reduced_create_armature(perp_ctx *ctx, perp_reduced_tree *tree, const sorting *s,
+                                           int j)
+{
+  perp_armature_def armature;
+  if (!perp_model_armature_of(tree->model, j, &armature)) return PERP_OK;
+  for (int i = 0; i < tree->n; i++) {
+    node *child = &tree->node[i];
+    if (s->via[i] != armature.joint) continue;
+    const bool turned = perp_model_joint(tree->model, armature.joint)->b != child->body;
+    const int of = child->kind == PERP_REDUCED_UNIVERSAL &&
+                   (armature.axis == PERP_DRIVE_B) != turned;
+    if (child->kind != PERP_REDUCED_HINGE && child->kind != PERP_REDUCED_UNIVERSAL &&
+        child->kind != PERP_REDUCED_SLIDER)
+      break;
+    child->armature[of] += armature.inertia;
+    return PERP_OK;
+  }
+  return reduced_create_refuse(ctx, tree->model, j,
+                               "is an armature on an axis without a coordinate of its own (of a "
+                               "loop, or of a joint other than hinge, universal, slider): use "
+                               "formulation acceleration or velocity");
 }
 
 static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *s)
@@ -181,7 +207,8 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
     if (b < s->n && !s->placed[b]) sorting_place(s, b, -1, -1);
   }
   for (int j = 0; j < s->nj; j++) {
-    tree->cut[j] = !s->used[j];
+    perp_armature_def armature;
+    tree->cut[j] = !s->used[j] && !perp_model_armature_of(model, j, &armature);
     if (tree->cut[j]) tree->cut_rows += model->pattern.cptr[j + 1] - model->pattern.cptr[j];
   }
   for (int i = 0; i < tree->n; i++) {
@@ -194,6 +221,7 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
     child->iq = tree->nq, child->iu = tree->nu;
     tree->nq += child->nq, tree->nu += child->nu;
   }
+  for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_create_armature(ctx, tree, s, j));
   return PERP_OK;
 }
 

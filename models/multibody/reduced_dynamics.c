@@ -11,7 +11,7 @@
  * i, seen from its joint, is  force = I_i a_i + p_i  with the articulated inertia and bias of i,
  * which follow from the leaves to the root,
  *
- *      U = I S,  D = S' U,  y = D^-1 (-S' p),
+ *      U = I S,  D = S' U + armature,  y = D^-1 (-S' p),
  *      I_l += X' (I - U D^-1 U') X,   p_l += X' (p + (I - U D^-1 U') zeta + U y)
  *
  * and then, from the root to the leaves, a' = X a_l + zeta, udot = y - D^-1 U' a', a = a' + S udot.
@@ -172,7 +172,7 @@ static bool reduced_dynamics_solve(perp_reduced_tree *tree, const double *tau, d
       for (int r = c; r < nu; r++) {
         double s = 0;
         for (int a = 0; a < 6; a++) s += child->S[a + 6 * r] * child->U[a + 6 * c];
-        child->L[r + nu * c] = s;
+        child->L[r + nu * c] = r == c && c < 2 ? s + child->armature[c] : s;
       }
       double s = 0;
       for (int a = 0; a < 6; a++) s += child->S[a + 6 * c] * child->p[a];

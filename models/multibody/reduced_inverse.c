@@ -22,8 +22,10 @@ void perp_reduced_move(perp_reduced_tree *tree, const double *udot)
       for (int c = 0; c < 6; c++) child->a[c] += parent->a[c];
       add_cross(1, parent->a, child->r, child->a + 3);
     }
-    for (int c = 0; c < child->nu; c++)
-      for (int r = 0; r < 6; r++) child->a[r] += child->S[r + 6 * c] * udot[child->iu + c];
+    for (int c = 0; c < child->nu; c++) {
+      child->y[c] = udot[child->iu + c];
+      for (int r = 0; r < 6; r++) child->a[r] += child->S[r + 6 * c] * child->y[c];
+    }
   }
 }
 
@@ -53,7 +55,7 @@ void perp_reduced_inverse(perp_reduced_tree *tree, const double *f, double *tau)
   for (int i = tree->n - 1; i >= 0; i--) {
     node *child = &tree->node[i];
     for (int c = 0; c < child->nu; c++) {
-      double s = 0;
+      double s = c < 2 ? child->armature[c] * child->y[c] : 0;
       for (int r = 0; r < 6; r++) s += child->S[r + 6 * c] * child->p[r];
       tau[child->iu + c] = s;
     }

@@ -55,7 +55,7 @@ static void reduced_momentum_joint(const node *child, const double *u, const dou
         reduced_momentum_rod(child, d);
         for (int a = 0; a < 3; a++) moved[3 + a] -= u[c] * d[a];
       }
-      p[c] = reduced_momentum_dot(S, h);
+      p[c] = reduced_momentum_dot(S, h) + (c < 2 ? child->armature[c] * u[c] : 0);
       g[c] = reduced_momentum_dot(S, f) + reduced_momentum_dot(moved, h);
     }
     end = first;

@@ -40,6 +40,7 @@ typedef struct perp_reduced_node {
   double axis_p[3], axis_c[3];     /* unit, in parent and child frame */
   double rel[9], rel_angle;        /* orientation child -> parent of the initial state */
   double length;
+  double armature[2]; /* on the diagonal of D: of kinds whose rates are those of axes */
   double mass, inertia[9];
   /* position and velocity */
   double R[9], x[3], w[3], xdot[3], angle;
@@ -61,7 +62,8 @@ typedef struct perp_reduced_tree {
 
 /* Sort the bodies of a finished model into a spanning tree rooted in the world (or in the first
  * body of a part that floats), breadth first, so that loops are cut far from it.
- * PERP_ERR_UNSUPPORTED, naming it, for a soft joint.  O(n). free() destroys *out, which is NULL on
+ * PERP_ERR_UNSUPPORTED, naming it, for a soft joint, for an armature on an axis that has no
+ * coordinate of its own.  O(n). free() destroys *out, which is NULL on
  * failure. */
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out);
 

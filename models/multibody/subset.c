@@ -90,6 +90,7 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *subset)
       PERP_TRY(subset_pair(ctx, subset, "joint", i, &def.a, &def.b, &inside));
     if (!inside) continue;
     PERP_TRY(perp_model_add_joint(ctx, model, &def, NULL));
+    perp_axes_renumber(model, subset->n_joints, subset->joint, subset->n_joints);
     subset->joint[subset->n_joints++] = i;
   }
   for (int i = 0; i < whole->n_drives; i++) {

@@ -83,7 +83,28 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
     if (d == 3 && (def->kind == PERP_JOINT_HINGE || def->kind == PERP_JOINT_UNIVERSAL))
       return set_axis(ctx, def, &A, &B, def->kind == PERP_JOINT_UNIVERSAL, who);
     return PERP_OK;
-  case PERP_JOINT_PLUGIN: /* by itself */
+  case PERP_JOINT_RECTANGULAR: {
+    double axis[3] = { 0 }, n1[3] = { 0 }, n[3];
+    if (d == 2) return PERP_OK;
+    perp_turn(3, B.R, def->axis_b, axis);
+    perp_turn_back(3, A.R, axis, n1);
+    perp_cross(def->axis_a, n1, n);
+    const double off = perp_dot(3, n, r) / perp_dot(3, n, n);
+    for (int i = 0; i < 3; i++) gap[i] = off * n[i];
+    break;
+  }
+  case PERP_JOINT_PIN_SLOT: {
+    double axis[3], s[3];
+    perp_turn(3, def->hinge_first != 0 ? B.R : A.R,
+              def->hinge_first != 0 ? def->axis_b : def->axis_a, axis);
+    perp_turn_back(3, A.R, axis, s);
+    const double along = perp_dot(3, r, s) / perp_dot(3, s, s);
+    for (int i = 0; i < 3; i++) gap[i] = r[i] - along * s[i];
+    break;
+  }
+  case PERP_JOINT_CARTESIAN:
+  case PERP_JOINT_SKEW_HINGES: /* every initial state holds */
+  case PERP_JOINT_PLUGIN:      /* by itself */
     return PERP_OK;
   }
   for (int i = 0; i < d; i++) def->anchor_a[i] += gap[i];

@@ -48,6 +48,7 @@ static void stab_rate(void *user, double t, const double *q, const double *v, do
   perp_constrained_at(k, t, q);
   perp_constrained_rate(k, v, Cdot);
   perp_model_rigid_rows(k->model, Cdot);
+  perp_axes_rest(k->model, Cdot);
 }
 
 static void constrained_count(perp_constrained *k, const perp_stats *stats)
@@ -198,16 +199,34 @@ double perp_constrained_feedback_step(const perp_constrained *k, perp_level leve
   return h;
 }
 
+/* y [m] += J v - h Jdot v in the rows of armatures: J v+ of them but for their impulse */
+static void constrained_armatures(const perp_constrained *k, double h, const double *v, double *y)
+{
+  const perp_model *m = k->model;
+  for (int i = 0; m->soft.armatures && i < m->n_joints; i++) {
+    if (m->joint[i].inertial && h > 0)
+      y[m->joint[i].row] -= h * perp_axes_bias(m, &m->joint[i], k->e, v);
+    for (int s = m->pattern.jptr[i]; m->joint[i].inertial && s < m->pattern.jptr[i + 1]; s++)
+      for (int c = 0; c < m->nvb; c++)
+        y[m->joint[i].row] += k->e->J[m->pattern.joff[s] + c] * v[m->pattern.jblk[s] * m->nvb + c];
+  }
+}
+
 void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v)
 {
   const perp_model *m = k->model;
   const double *C = k->e->C;
-  if (m->m == 0 || (k->stab->rhs == NULL && !m->soft.springs)) return;
+  if (m->m == 0 || (k->stab->rhs == NULL && !m->soft.springs && !m->soft.armatures)) return;
   /* on the velocity level the rate is not defined before v+ is known: zeros */
   if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
-  if (m->soft.springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
+  if (m->soft.springs || m->soft.armatures) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
   const double step = perp_constrained_feedback_step(k, level, h);
   if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, step, C, k->Cdot, k->c);
+  if (m->soft.armatures) { /* no feedback acts on them */
+    for (int i = 0; i < m->n_joints; i++)
+      if (m->joint[i].inertial) k->c[m->joint[i].row] = k->violation[m->joint[i].row];
+    if (level == PERP_LEVEL_VELOCITY) constrained_armatures(k, h, v, k->c);
+  }
   if (!m->soft.springs) return;
   if (k->S_h != h) set_softness(k, h);
   for (int i = 0; i < m->m; i++) {
@@ -471,6 +490,7 @@ static perp_ode_answer constrained_coordinates(perp_constrained *k, double t, do
     last = worst;
   }
   memset(k->violation, 0, (size_t)m * sizeof *k->violation);
+  constrained_armatures(k, 0, v, k->violation);
   perp_blocks_M(&k->e->blocks, v, k->f);
   k->coordinates->solve(k, k->f, k->violation, v);
   return PERP_ODE_CHANGED;

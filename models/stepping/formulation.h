@@ -176,7 +176,8 @@ enum {
                                   surfaces that move; others refuse them */
   PERP_FORM_MOTIONS = 1 << 12, /* serves bodies whose motion is prescribed; others refuse them */
   PERP_FORM_NONHOLONOMIC =
-      1 << 13, /* serves rows on velocities alone (joint.h); others refuse them */
+      1 << 13,                   /* serves rows on velocities alone (joint.h); others refuse them */
+  PERP_FORM_ARMATURES = 1 << 24, /* serves inertia on joint axes; others refuse it */
   PERP_FORM_COUPLES =
       1 << 15, /* serves surfaces that resist spinning and rolling (shape.h); others refuse them */
   PERP_FORM_ANISOTROPIC =

@@ -11,15 +11,15 @@ struct perp_turns {
   perp_eval
       eval; /* poses of the bodies of drives alone: other simulations may use those of the model */
   perp_pose *pose; /* [bodies + 1] */
-  double *angle;   /* [drives] */
-  double *from;    /* [drives] at a restart */
+  double *angle;   /* [drives and axes] */
+  double *from;    /* [drives and axes] at a restart */
 };
 
 static void turns_layout(void *ws, perp_arena *arena)
 {
   perp_turns *turns = ws;
   turns->pose = PERP_CARVE(arena, perp_pose, turns->view.n_bodies + 1);
-  PERP_DOUBLES(arena, turns->view.n_drives, &turns->angle, &turns->from);
+  PERP_DOUBLES(arena, turns->view.n_drives + turns->view.n_axes, &turns->angle, &turns->from);
 }
 
 perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **view, perp_turns **out)
@@ -29,7 +29,8 @@ perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **vie
   int n = 0;
   *out = NULL;
   *view = model;
-  for (int i = 0; i < model->n_drives; i++) n += perp_drive_turns(model, i);
+  const int coordinates = model->n_drives + model->n_axes;
+  for (int i = 0; i < coordinates; i++) n += perp_drive_turns(model, i);
   if (n == 0) return PERP_OK;
   PERP_TRY(perp_workspace_create(ctx, "angles of joint actuators", &like, sizeof like, turns_layout,
                                  &ws));
@@ -37,7 +38,7 @@ perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **vie
   turns->view.sim.angle = turns->angle;
   perp_pose_or_world(model->dim, NULL, &turns->pose[0]);
   turns->eval.pose = turns->pose + 1;
-  for (int i = 0; i < model->n_drives; i++) turns->from[i] = model->drive_def[i].zero;
+  for (int i = 0; i < coordinates; i++) turns->from[i] = model->drive[i].zero;
   perp_turns_restart(turns);
   *view = &turns->view;
   *out = turns;
@@ -51,7 +52,8 @@ void perp_turns_destroy(perp_turns *turns)
 
 void perp_turns_restart(perp_turns *turns)
 {
-  memcpy(turns->angle, turns->from, (size_t)turns->view.n_drives * sizeof *turns->angle);
+  const int coordinates = turns->view.n_drives + turns->view.n_axes;
+  memcpy(turns->angle, turns->from, (size_t)coordinates * sizeof *turns->angle);
 }
 
 void perp_turns_from(perp_turns *turns, int drive, double x)
@@ -62,7 +64,7 @@ void perp_turns_from(perp_turns *turns, int drive, double x)
 void perp_turns_follow(perp_turns *turns, const double *q)
 {
   const perp_model *model = &turns->view;
-  for (int i = 0; i < model->n_drives; i++) {
+  for (int i = 0; i < model->n_drives + model->n_axes; i++) {
     if (!perp_drive_turns(model, i)) continue;
     const int body[2] = { model->drive[i].a, model->drive[i].b };
     for (int k = 0; k < 2; k++)

@@ -514,7 +514,7 @@ const perp_formulation_desc perp_formulation_acceleration = {
                  PERP_FORM_USES_KKT | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP |
                  PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EVENTS | PERP_FORM_SPRINGS |
                  PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
-                 PERP_FORM_NONHOLONOMIC },
+                 PERP_FORM_NONHOLONOMIC | PERP_FORM_ARMATURES },
   .create = acceleration_create,
   .restart = acceleration_restart,
   .step = acceleration_step,

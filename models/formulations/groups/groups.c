@@ -547,7 +547,8 @@ const perp_formulation_desc perp_formulation_groups = {
          PERP_OPTIONS(options, opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
-                 PERP_FORM_WRAPS | PERP_FORM_COUPLES | PERP_FORM_ANISOTROPIC | PERP_CAP_ALLOCATES },
+                 PERP_FORM_WRAPS | PERP_FORM_ARMATURES | PERP_FORM_COUPLES | PERP_FORM_ANISOTROPIC |
+                 PERP_CAP_ALLOCATES },
   .create = groups_create,
   .restart = groups_restart,
   .step = groups_step,

@@ -402,7 +402,7 @@ const perp_formulation_desc perp_formulation_reduced = {
     PERP_OPTIONS(options, opts),
     .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
             PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS | PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS |
-            PERP_FORM_CANONICAL,
+            PERP_FORM_CANONICAL | PERP_FORM_ARMATURES,
   },
   .create = reduced_create,
   .restart = reduced_restart,

@@ -43,7 +43,8 @@ typedef struct workspace {
   double *du, *extra; /* [tree nu] */
   double *none;       /* [tree nu] zeros */
   double *off;        /* [loops] */
-  double *v;          /* [nv] */
+  double *v, *armed;  /* [nv] */
+  double *rows;       /* [m] */
 } workspace;
 
 static perp_reason reduced_step_factor(perp_constrained *k, const double *q)
@@ -72,12 +73,27 @@ static double reduced_step_off(workspace *w, const double *a, const double *c, d
   return worst;
 }
 
+/* M v + h f with what armatures have: J' inertia c, where c is J v of the start of the step. */
+static const double *reduced_step_armed(workspace *w, const double *f, const double *c)
+{
+  const perp_model *model = w->s.k.model;
+  if (!model->soft.armatures) return f;
+  memset(w->rows, 0, (size_t)model->m * sizeof *w->rows);
+  for (int i = 0; i < model->n_joints; i++)
+    if (model->joint[i].inertial)
+      w->rows[model->joint[i].row] = c[model->joint[i].row] /
+                                     model->soft.softness[model->joint[i].row];
+  memcpy(w->armed, f, (size_t)model->nv * sizeof *f);
+  perp_blocks_Jt(&w->s.k.e->blocks, 1, w->rows, w->armed);
+  return w->armed;
+}
+
 static perp_reason reduced_step_solve(perp_constrained *k, const double *f, const double *c,
                                       double *a)
 {
   workspace *w = (workspace *)k;
   double terms = 0;
-  perp_reduced_respond(w->tree, f, w->du);
+  perp_reduced_respond(w->tree, reduced_step_armed(w, f, c), w->du);
   perp_reduced_accelerations(w->tree, a);
   if (w->loops.m == 0) return PERP_EXACT;
   reduced_step_off(w, a, c, &terms);
@@ -109,7 +125,8 @@ static void reduced_step_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, w->tree->nq, &w->q, &w->q_at);
   PERP_DOUBLES(a, w->tree->nu, &w->dq, &w->du, &w->extra, &w->none);
   w->off = PERP_CARVE(a, double, w->loops.all);
-  w->v = PERP_CARVE(a, double, w->s.k.model->nv);
+  PERP_DOUBLES(a, w->s.k.model->nv, &w->v, &w->armed);
+  w->rows = PERP_CARVE(a, double, w->s.k.model->m);
   perp_reduced_loops_layout(&w->loops, a);
 }
 

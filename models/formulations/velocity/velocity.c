@@ -262,7 +262,8 @@ const perp_formulation_desc perp_formulation_velocity = {
          .caps = PERP_FORM_BREAKS | PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
-                 PERP_FORM_NONHOLONOMIC | PERP_FORM_COUPLES | PERP_FORM_ANISOTROPIC },
+                 PERP_FORM_NONHOLONOMIC | PERP_FORM_ARMATURES | PERP_FORM_COUPLES |
+                 PERP_FORM_ANISOTROPIC },
   .create = velocity_create,
   .restart = velocity_restart,
   .step = velocity_step,

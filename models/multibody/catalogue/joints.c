@@ -29,6 +29,24 @@ static const char *const curves[] = { "line",       "circle", "helix", "cycloid"
 static const perp_opt points[] = { JOINT_PLACES, PERP_OPTIONS_END };
 static const perp_opt one_axis[] = { JOINT_PLACES, JOINT_AXIS_A, PERP_OPTIONS_END };
 static const perp_opt two_axes[] = { JOINT_PLACES, JOINT_AXIS_A, JOINT_AXIS_B, PERP_OPTIONS_END };
+static const char *const orders[] = { "slide", "hinge", NULL };
+static const perp_opt three_axes[] = { JOINT_PLACES, JOINT_AXIS_A, JOINT_AXIS_B,
+                                       PERP_VECTOR(perp_joint_def, axis_c, "axis_c", 0, 0, 0, "",
+                                                   "Third axis, in the frame of body b. Required."),
+                                       PERP_OPTIONS_END };
+static const perp_opt in_plane[] = {
+  JOINT_PLACES, JOINT_AXIS_A, JOINT_AXIS_B,
+  PERP_VECTOR(perp_joint_def, axis_c, "axis_c", 0, 0, 0, "",
+              "Direction of the first slide, in the frame of body a. 0: any in the plane."),
+  PERP_OPTIONS_END
+};
+static const perp_opt slot[] = { JOINT_PLACES,
+                                 JOINT_AXIS_A,
+                                 JOINT_AXIS_B,
+                                 { "first", "", "Order of slide and hinge from body a on.",
+                                   PERP_OPT_ENUM, offsetof(perp_joint_def, hinge_first), 0, 0, 0, 0,
+                                   orders, NULL },
+                                 PERP_OPTIONS_END };
 static const perp_opt length[] = { JOINT_PLACES,
                                    PERP_REAL(perp_joint_def, length, 0, 0, HUGE_VAL, PERP_OPEN_MAX,
                                              "m",
@@ -58,9 +76,11 @@ static const perp_opt track[] = {
 
 #define BOTH (PERP_JOINT_IN_SPACE | PERP_JOINT_IN_PLANE)
 #define JOINT(id, kind_of, table, bits, what, rows_are, source)                                    \
+  JOINT_NAMED(id, #id, kind_of, table, bits, what, rows_are, source)
+#define JOINT_NAMED(id, text, kind_of, table, bits, what, rows_are, source)                        \
   extern const perp_joint_desc perp_joint_##id;                                                    \
   const perp_joint_desc perp_joint_##id = {                                                        \
-    .d = { .name = #id,                                                                            \
+    .d = { .name = text,                                                                           \
            .summary = what,                                                                        \
            .reference = source,                                                                    \
            .equation = rows_are,                                                                   \
@@ -103,9 +123,30 @@ JOINT(curve, PERP_JOINT_CURVE, track, BOTH | PERP_JOINT_INVARIANT,
       "A point of body b moves on a curve of body a; 2 rows, 1 in the plane",
       "n_k . (p_b - c) = 0, c the point of the curve next to p_b, n_k across it",
       "van Overveld & Barenbrug 1995, section 2.6");
-JOINT(planar, PERP_JOINT_PLANAR, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
+JOINT(planar, PERP_JOINT_PLANAR, in_plane, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
       "Motion in a plane of body a and rotation about its normal; 3 rows",
       "axis_a . (p_b - p_a) = 0, t_k . axis_b = 0", "Cline 2002, section 4.4.1");
 JOINT(cylindrical, PERP_JOINT_CYLINDRICAL, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
       "Motion along one axis and rotation about it; 4 rows",
       "t_k . (p_b - p_a) = 0, t_k . axis_b = 0", "Cline 2002, section 4.4.1");
+JOINT(rectangular, PERP_JOINT_RECTANGULAR, two_axes, BOTH | PERP_JOINT_INVARIANT,
+      "Two slides at any angle, no relative rotation; 4 rows, 1 in the plane",
+      "e_i . g_(i+1) = 0 for e_i of a and g_i = e_i of b in the initial state, (axis_a x axis_b) . "
+      "(p_b - p_a) = 0",
+      "Cline 2002, section 4.4.1");
+JOINT(cartesian, PERP_JOINT_CARTESIAN, three_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
+      "Three slides, no relative rotation; 3 rows",
+      "e_i . g_(i+1) = 0 for e_i of a and g_i = e_i of b in the initial state",
+      "Cline 2002, section 4.4.1");
+JOINT_NAMED(skew_hinges, "skew-hinges", PERP_JOINT_SKEW_HINGES, two_axes,
+            PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
+            "Two hinges at any distance and angle, with a massless link between; 4 rows",
+            "axis_a . axis_b, axis_a . d, axis_b . d, (axis_a x axis_b) . d as they are in the "
+            "initial state, d = p_b - p_a; parallel hinges: t_k . axis_b = 0, axis_a . d, |d|",
+            "R. Featherstone, Rigid Body Dynamics Algorithms, 2008, section 4.4");
+JOINT_NAMED(pin_slot, "pin-slot", PERP_JOINT_PIN_SLOT, slot,
+            PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
+            "A slide and a hinge at any angle, in either order; 4 rows",
+            "t_k . h = 0 for the hinge h and t_k across it in the other body, n_k . (p_b - p_a) = "
+            "0 for n_k across the slide",
+            "R. Featherstone, Rigid Body Dynamics Algorithms, 2008, section 4.4");
