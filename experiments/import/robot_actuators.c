@@ -149,10 +149,10 @@ static void actuators_one(perp_rs *rs, int u)
 /* A name that an expression can use, unlike those before. */
 static const char *actuators_control(perp_rs *rs, int u)
 {
-  static const char *const known[] = { "pi",   "sqrt", "sin", "cos",  "tan",  "asin",
-                                       "acos", "atan", "exp", "log",  "abs",  "floor",
-                                       "ceil", "mod",  "min", "max",  "if",   "atan2",
-                                       "and",  "or",   "not", "true", "false" };
+  static const char *const known[] = { "pi",   "sqrt", "sin", "cos",  "tan",   "asin",
+                                       "acos", "atan", "exp", "log",  "abs",   "floor",
+                                       "ceil", "mod",  "min", "max",  "if",    "atan2",
+                                       "and",  "or",   "not", "true", "false", "filter" };
   perp_pool *pool = &rs->robot->pool;
   char *s = perp_pool_strdup(pool, perp_rs_actuator_name(rs, u));
   for (char *c = s; *c != '\0'; c++)
@@ -173,6 +173,10 @@ void perp_rs_controls(perp_rs *rs)
   const perp_robot *robot = rs->robot;
   rs->control = perp_pool_alloc(&rs->robot->pool, (size_t)robot->n_actuators + 1,
                                 sizeof *rs->control);
+  fputs("parameters:\n  filter: { default: true, help: Bodies that overlap as drawn do not collide "
+        "with "
+        "each other. }\n",
+        rs->out);
   if (robot->off.actuation || robot->n_actuators == 0) return;
   if (robot->n_actuators > MOST_CONTROLS) {
     perp_robot_note(
@@ -181,13 +185,11 @@ void perp_rs_controls(perp_rs *rs)
         robot->n_actuators, MOST_CONTROLS);
     return;
   }
-  bool begun = false;
   for (int u = 0; u < robot->n_actuators; u++) {
     const perp_robot_actuator *actuator = &robot->actuator[u];
     if (actuators_unfit(rs, u) != NULL) continue;
     rs->control[u] = actuators_control(rs, u);
-    fprintf(rs->out, begun ? "  %s:" : "parameters:\n  %s:", rs->control[u]);
-    begun = true;
+    fprintf(rs->out, "  %s:", rs->control[u]);
     fputs(" { type: real", rs->out);
     perp_rs_number(rs, "default", actuators_clip(robot, u, actuator->ctrl));
     if (actuator->ctrl_limited && !robot->off.clampctrl) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Limits, springs, damping and dry friction of joints as drives: limits, and the servo
+/* Limits, springs, damping, armature and dry friction of joints as drives: limits, and the servo
  * -stiffness (q - springref) - damping q' without a bound; dry friction is a motor of velocity 0
  * and that force. */
 #include "experiments/base/json.h"
@@ -65,7 +65,7 @@ static void drives_joint(perp_rs *rs, int j)
     upper = lower;
     limited = true;
   }
-  if (limited || k > 0 || c > 0) {
+  if (limited || k > 0 || c > 0 || joint->armature > 0) {
     perp_rs_drive_begin(rs, name, axis, q);
     if (limited) {
       perp_rs_number(rs, "lower", axis->sign > 0 ? lower : -upper);
@@ -77,6 +77,7 @@ static void drives_joint(perp_rs *rs, int j)
     }
     if (c > 0) perp_rs_number(rs, "damping", c);
     if (k > 0 || c > 0) perp_rs_number(rs, "max_force", HUGE_VAL);
+    if (joint->armature > 0) perp_rs_number(rs, "armature", joint->armature);
     fputs(" }\n", rs->out);
   }
   if (limited && joint->margin != 0)
@@ -112,6 +113,9 @@ static void drives_lost(perp_rs *rs, int j)
   if (joint->damping != 0 && joint->kind != PERP_ROBOT_FREE && !robot->off.damper)
     perp_robot_lost(rs->robot, "damping %.4g of joint %s, %s: a force against the motion",
                     joint->damping, name, whose);
+  if (joint->armature != 0)
+    perp_robot_lost(rs->robot, "armature %.4g of joint %s, %s: inertia of this motion alone",
+                    joint->armature, name, whose);
   if (joint->frictionloss != 0 && !robot->off.frictionloss && !robot->off.constraint)
     perp_robot_lost(rs->robot, "dry friction %.4g of joint %s, %s: a force against the motion",
                     joint->frictionloss, name, whose);

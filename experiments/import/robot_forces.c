@@ -131,10 +131,6 @@ static void rest_tendon(perp_rs *rs, int t)
 void perp_rs_rest(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
-  for (int j = 0; j < robot->n_joints; j++)
-    if (robot->joint[j].armature != 0)
-      perp_robot_lost(rs->robot, "armature %.4g of joint %s: inertia of this motion alone",
-                      robot->joint[j].armature, perp_rs_joint_name(rs, j));
   for (int t = 0; t < robot->n_tendons; t++) rest_tendon(rs, t);
   for (int b = 1; b < robot->n_bodies; b++)
     if (robot->body[b].mocap)

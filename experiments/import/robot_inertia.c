@@ -279,8 +279,9 @@ void perp_robot_body_add(perp_robot_body *body, double mass, const perp_robot_so
 
 void perp_robot_eigen(const double inertia[9], double value[3], double V[9])
 {
+  double work[102]; /* (32 + 2) n */
   memcpy(V, inertia, 9 * sizeof *V);
-  if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', 3, V, 3, value) != 0) {
+  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, V, 3, value, work, 102) != 0) {
     memset(V, 0, 9 * sizeof *V);
     for (int i = 0; i < 3; i++) value[i] = inertia[4 * i], V[4 * i] = 1;
   }

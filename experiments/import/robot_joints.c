@@ -8,8 +8,12 @@
  *      three hinges in one point, the second      ball, the hinges its angles
  *        across both others
  *      two hinges in one point at a right angle   universal
+ *      other two hinges                           skew-hinges
+ *      two slides                                 rectangular
+ *      three slides that span space               cartesian
  *      two slides and a hinge across both         planar
  *      a slide and a hinge along one axis         cylindrical
+ *      other slide and hinge                      pin-slot
  *      free; three slides and a ball              none
  *
  * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another
@@ -38,6 +42,13 @@ static bool joints_across(const perp_robot *robot, int j, int k)
   return fabs(perp_dot(3, robot->joint[j].axis, robot->joint[k].axis)) < 1e-10;
 }
 
+static bool joints_parallel(const perp_robot *robot, int j, int k)
+{
+  double c[3];
+  perp_cross(robot->joint[j].axis, robot->joint[k].axis, c);
+  return joints_length(c) < 1e-6;
+}
+
 static bool joints_are(const perp_robot *robot, int first, int n,
                        const perp_robot_joint_kind *kinds, int n_kinds)
 {
@@ -63,6 +74,10 @@ typedef enum joints_kind {
   KIND_UNIVERSAL,
   KIND_PLANAR,
   KIND_CYLINDRICAL,
+  KIND_SKEW,
+  KIND_RECTANGULAR,
+  KIND_CARTESIAN,
+  KIND_PIN_SLOT,
   KIND_NOT
 } joints_kind;
 
@@ -86,7 +101,7 @@ static joints_kind joints_slides(const perp_robot *robot, int first, int n)
   if (hinge < 0 || n < 2 || n > 3) return KIND_NOT;
   const int j = hinge == first ? first + 1 : first, k = hinge == first + 2 ? first + 1 : first + 2;
   perp_cross(robot->joint[hinge].axis, robot->joint[j].axis, c);
-  if (n == 2) return joints_length(c) < 1e-10 ? KIND_CYLINDRICAL : KIND_NOT;
+  if (n == 2) return joints_length(c) < 1e-10 ? KIND_CYLINDRICAL : KIND_PIN_SLOT;
   perp_cross(robot->joint[j].axis, robot->joint[k].axis, d);
   return joints_across(robot, hinge, j) && joints_across(robot, hinge, k) && joints_length(d) > 1e-6
              ? KIND_PLANAR
@@ -108,10 +123,14 @@ static joints_kind joints_kind_of(const perp_robot *robot, int first, int n)
   if (joints_are(robot, first, n, hinge, 2) && joints_same_point(robot, first, first + 1) &&
       joints_across(robot, first, first + 1))
     return KIND_UNIVERSAL;
+  if (joints_are(robot, first, n, hinge, 2)) return KIND_SKEW;
   if (joints_are(robot, first, n, hinge, 3) && joints_same_point(robot, first, first + 1) &&
       joints_same_point(robot, first, first + 2) && joints_across(robot, first, first + 1) &&
       joints_across(robot, first + 1, first + 2))
     return KIND_BALL;
+  if (joints_are(robot, first, n, place, 2) && !joints_parallel(robot, first, first + 1))
+    return KIND_RECTANGULAR;
+  if (joints_are(robot, first, n, place, 3) && joints_span(robot, first)) return KIND_CARTESIAN;
   if (joints_are(robot, first, n, place, 4) && joints_span(robot, first)) return KIND_NONE;
   return joints_slides(robot, first, n);
 }
@@ -166,22 +185,100 @@ static void joints_angles(perp_rs *rs, int r, const char *name)
   middle->most = middle->least + M_PI;
 }
 
-static void joints_one(perp_rs *rs, int r)
+/* A world direction, in the frame of a body. */
+static void joints_direction(perp_rs *rs, const char *key, int body, const double world[3])
 {
-  static const char *const kinds[] = { "",          "hinge",  "slider",     "ball",
-                                       "universal", "planar", "cylindrical" };
+  double axis[3];
+  perp_rs_local(rs, body, false, world, axis);
+  perp_rs_vector(rs, key, 3, axis);
+}
+
+/* Two scalar joints, in either order: skew hinges, two slides, a slide and a hinge; three slides.
+ */
+static void joints_pair(perp_rs *rs, int r, joints_kind kind, const char *name)
+{
   const perp_robot *robot = rs->robot;
   const perp_robot_body *body = &robot->body[r];
-  const int first = body->joint, n = body->n_joints, parent = body->parent;
-  const joints_kind kind = joints_kind_of(robot, first, n);
+  const int first = body->joint, last = first + 1, hinge = joints_hinge(robot, first, 2);
+  double anchor[3];
+  perp_rs_local(rs, body->parent, true, robot->joint[hinge >= 0 ? hinge : first].anchor, anchor);
+  perp_rs_vector(rs, "anchor_a", 3, anchor);
+  if (kind == KIND_SKEW) /* fixed in the body, to the last digit */
+    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[last].x[i] - rs->com[3 * r + i];
+  else
+    perp_rs_local(rs, r, true, robot->joint[hinge >= 0 ? hinge : first].anchor, anchor);
+  perp_rs_vector(rs, "anchor_b", 3, anchor);
+  joints_direction(rs, "axis_a", body->parent, robot->joint[first].along);
+  joints_direction(rs, "axis_b", r, robot->joint[last].along);
+  if (kind == KIND_CARTESIAN) joints_direction(rs, "axis_c", r, robot->joint[first + 2].along);
+  if (kind == KIND_PIN_SLOT) fprintf(rs->out, ", first: %s", hinge == first ? "hinge" : "slide");
+  joints_axis(rs, first, name, "a", 1);
+  joints_axis(rs, last, name, "b", 1);
+  if (kind == KIND_CARTESIAN) joints_axis(rs, first + 2, name, "c", 1);
+}
+
+/* Slides across each other before their hinge are fixed in the parent, and have coordinates. */
+static void joints_planar(perp_rs *rs, int r, int hinge, const char *name)
+{
+  const perp_robot *robot = rs->robot;
+  const int first = robot->body[r].joint;
+  double across[3];
+  if (hinge != first + 2 || !joints_across(robot, first, first + 1)) return;
+  joints_direction(rs, "axis_c", robot->body[r].parent, robot->joint[first].along);
+  perp_cross(robot->joint[hinge].along, robot->joint[first].along, across);
+  joints_axis(rs, first, name, "along", 1);
+  joints_axis(rs, first + 1, name, "across",
+              perp_dot(3, across, robot->joint[first + 1].along) < 0 ? -1 : 1);
+}
+
+/* One joint, or several that are one joint of perp. */
+static void joints_known(perp_rs *rs, int r, joints_kind kind, const char *name)
+{
+  const perp_robot *robot = rs->robot;
+  const int first = robot->body[r].joint, n = robot->body[r].n_joints,
+            parent = robot->body[r].parent;
   const bool slides = kind == KIND_PLANAR || kind == KIND_CYLINDRICAL;
   const int lead = slides ? joints_hinge(robot, first, n) : first,
             last = slides ? lead : first + n - 1; /* whose axes are those of perp */
+  double anchor[3];
+  perp_rs_local(rs, parent, true, robot->joint[lead].anchor, anchor);
+  perp_rs_vector(rs, "anchor_a", 3, anchor);
+  if (kind == KIND_SLIDER || slides)
+    perp_rs_local(rs, r, true, robot->joint[lead].anchor, anchor);
+  else /* fixed in the body, to the last digit */
+    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[lead].x[i] - rs->com[3 * r + i];
+  perp_rs_vector(rs, "anchor_b", 3, anchor);
+  if (kind != KIND_BALL) {
+    joints_direction(rs, "axis_a", parent, robot->joint[lead].along);
+    joints_direction(rs, "axis_b", r, robot->joint[last].along);
+    joints_axis(rs, lead, name, "a", 1);
+    if (kind == KIND_UNIVERSAL) joints_axis(rs, last, name, "b", 1);
+  } else if (n == 3)
+    joints_angles(rs, r, name);
+  if (kind == KIND_CYLINDRICAL) {
+    const int slide = lead == first ? first + 1 : first;
+    const bool same = perp_dot(3, robot->joint[lead].along, robot->joint[slide].along) > 0;
+    joints_axis(rs, slide, name, "along", same ? 1 : -1);
+  }
+  if (kind == KIND_PLANAR) joints_planar(rs, r, lead, name);
+}
+
+static void joints_one(perp_rs *rs, int r)
+{
+  static const char *const kinds[] = {
+    "",        "hinge",       "slider",      "ball",        "universal",
+    "planar",  "cylindrical", "skew-hinges", "rectangular", "cartesian",
+    "pin-slot"
+  };
+  const perp_robot *robot = rs->robot;
+  const perp_robot_body *body = &robot->body[r];
+  const int first = body->joint, n = body->n_joints;
+  const joints_kind kind = joints_kind_of(robot, first, n);
   if (kind == KIND_NOT) {
     perp_robot_refuse(
         rs->robot, body->file, body->line,
-        "give each joint its own body with a mass; one body may have two hinges at a right angle, "
-        "three in one point, or slides in the plane or along the axis of a hinge",
+        "give each joint its own body with a mass; one body may have two hinges or slides, three "
+        "hinges in one point, three slides, or two slides across a hinge",
         "body '%s' is connected to %s: perp has no joint with these degrees of freedom",
         rs->body[r], joints_words(rs, first, n));
     return;
@@ -192,34 +289,17 @@ static void joints_one(perp_rs *rs, int r)
     name = perp_pool_printf(&rs->robot->pool, "%s%s%s", name, i > 0 ? "+" : "",
                             perp_rs_joint_name(rs, first + i));
   name = perp_rs_fresh(rs, &rs->joints, name);
-  double anchor[3], axis[3];
   fprintf(rs->out, "  - { kind: %s, name: ", kinds[kind]);
   perp_write_quoted(rs->out, name);
-  perp_rs_body(rs, "a", parent);
+  perp_rs_body(rs, "a", body->parent);
   perp_rs_body(rs, "b", r);
-  perp_rs_local(rs, parent, true, robot->joint[lead].anchor, anchor);
-  perp_rs_vector(rs, "anchor_a", 3, anchor);
-  if (kind == KIND_SLIDER || slides)
-    perp_rs_local(rs, r, true, robot->joint[lead].anchor, anchor);
-  else /* fixed in the body, to the last digit */
-    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[lead].x[i] - rs->com[3 * r + i];
-  perp_rs_vector(rs, "anchor_b", 3, anchor);
-  if (kind != KIND_BALL) {
-    perp_rs_local(rs, parent, false, robot->joint[lead].along, axis);
-    perp_rs_vector(rs, "axis_a", 3, axis);
-    perp_rs_local(rs, r, false, robot->joint[last].along, axis);
-    perp_rs_vector(rs, "axis_b", 3, axis);
-    joints_axis(rs, lead, name, "a", 1);
-    if (kind == KIND_UNIVERSAL) joints_axis(rs, last, name, "b", 1);
-  } else if (n == 3)
-    joints_angles(rs, r, name);
-  if (kind == KIND_CYLINDRICAL) {
-    const int slide = lead == first ? first + 1 : first;
-    const bool same = perp_dot(3, robot->joint[lead].along, robot->joint[slide].along) > 0;
-    joints_axis(rs, slide, name, "along", same ? 1 : -1);
-  }
+  if (kind >= KIND_SKEW)
+    joints_pair(rs, r, kind, name);
+  else
+    joints_known(rs, r, kind, name);
   /* MuJoCo leaves out contacts of a body with its parent, but for those with the world */
-  if (robot->body[parent].root == 0 || robot->off.filterparent) fputs(", collide: true", rs->out);
+  if (robot->body[body->parent].root == 0 || robot->off.filterparent)
+    fputs(", collide: true", rs->out);
   fputs(" }\n", rs->out);
   if (n > 1)
     perp_robot_note(rs->robot, "joints %s of body %s: one %s joint%s", joints_words(rs, first, n),

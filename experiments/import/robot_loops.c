@@ -85,6 +85,46 @@ static void loops_one(perp_rs *rs, int e, bool weld)
                   weld ? "fixed" : "ball");
 }
 
+/* A term of a coupling: the coordinate of a joint, as its drives count it. */
+static void loops_term(perp_rs *rs, int j, double factor)
+{
+  const perp_rs_axis *axis = &rs->axis[j];
+  fputs("{ joint: ", rs->out);
+  perp_write_quoted(rs->out, axis->joint);
+  fprintf(rs->out, ", axis: %s", axis->axis);
+  perp_rs_number(rs, "factor", axis->sign * factor);
+  perp_rs_number(rs, "zero", axis->sign * rs->robot->joint[j].q[0]);
+  fputs(" }", rs->out);
+}
+
+/* q_a - ref_a = poly_0 + poly_1 (q_b - ref_b) */
+static void loops_coupling(perp_rs *rs, int e)
+{
+  const perp_robot *robot = rs->robot;
+  const perp_robot_equality *equality = &robot->equality[e];
+  const perp_robot_joint *a = &robot->joint[equality->a], *b = &robot->joint[equality->b];
+  const double slope = equality->poly[1], value = equality->poly[0] + a->ref - slope * b->ref,
+               off = a->q[0] - slope * b->q[0] - value;
+  const char *who = loops_who(rs, e);
+  fputs("  - { kind: coupling, name: ", rs->out);
+  perp_write_quoted(
+      rs->out, perp_rs_fresh(rs, &rs->joints, perp_pool_printf(&rs->robot->pool, "equality%d", e)));
+  fputs(", terms: [", rs->out);
+  loops_term(rs, equality->a, 1);
+  if (slope != 0) {
+    fputs(", ", rs->out);
+    loops_term(rs, equality->b, -slope);
+  }
+  fputs("]", rs->out);
+  perp_rs_number(rs, "value", value);
+  if (fabs(off) > 1e-9) {
+    fputs(", start: violates", rs->out);
+    perp_robot_note(rs->robot, "%s: open by %.3g in the initial state", who, off);
+  }
+  fputs(" }\n", rs->out);
+  perp_robot_note(rs->robot, "%s: compliant in MuJoCo, a rigid coupling here", who);
+}
+
 /* joint1 = polynomial of joint2 */
 static void loops_couple(perp_rs *rs, int e)
 {
@@ -92,9 +132,15 @@ static void loops_couple(perp_rs *rs, int e)
   const perp_robot_equality *equality = &robot->equality[e];
   const double *poly = equality->poly;
   const char *who = loops_who(rs, e);
-  if (equality->b < 0 && rs->axis[equality->a].joint != NULL) {
+  const bool known = rs->axis[equality->a].joint != NULL;
+  if (equality->b < 0 && known) {
     perp_robot_note(rs->robot, "%s: compliant in MuJoCo, limits in both directions here", who);
     return; /* robot_drives.c writes it */
+  }
+  if (equality->b >= 0 && known && rs->axis[equality->b].joint != NULL && poly[2] == 0 &&
+      poly[3] == 0 && poly[4] == 0) {
+    loops_coupling(rs, e);
+    return;
   }
   perp_robot_lost(
       rs->robot,

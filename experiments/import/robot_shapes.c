@@ -252,6 +252,7 @@ void perp_rs_shapes(perp_rs *rs)
   fputs("shapes:\n", rs->out);
   for (int i = 0; i < n; i++) shapes_one(rs, which[i], group[which[i]]);
   shapes_beyond(rs, which, n);
+  if (n > 1) fputs("no_contact:\n  - { overlapping: filter }\n", rs->out);
   if (n > 0) rs->dissipative = true;
   if (drawn > 0)
     perp_robot_note(rs->robot, "%d geoms cannot collide and are not in the scene", drawn);

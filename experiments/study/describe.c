@@ -71,6 +71,8 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_DISABLED, "disabled-bodies" },
   { PERP_KIND_formulation, PERP_FORM_EXACT_JOINTS, "exact-joints" },
   { PERP_KIND_formulation, PERP_FORM_CANONICAL, "canonical" },
+  { PERP_KIND_formulation, PERP_FORM_FORCES_AT_START, "forces-at-start" },
+  { PERP_KIND_formulation, PERP_FORM_FORCES_MIDDLE, "forces-in-middle" },
   { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },
   { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
   { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },

@@ -331,6 +331,8 @@ int main(void)
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) compare(files[i], NULL, NULL, false);
   compare("mjcf/keyframes.xml", NULL, "far", false);
   compare("mjcf/pendulums.xml", NULL, "go", false);
+  compare("mjcf/axes.xml", NULL, "go", false);
+  compare("mjcf/armature.xml", NULL, "go", false);
   compare("arm.xml", NULL, "ready", false);
   static const char *const twins[][2] = {
     { "mjcf/frames.xml", "mjcf/frames-flat.xml" },

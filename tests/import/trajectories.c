@@ -70,6 +70,9 @@ int main(void)
 {
   program_open();
   compare("mjcf/pendulums.xml", NULL, "go");
+  compare("mjcf/armature.xml", NULL, "go");
+  compare("mjcf/axes.xml", NULL, "go");
+  compare("mjcf/frames.xml", "mjcf/frames-flat.xml", NULL);
   compare("mjcf/keyframes.xml", NULL, "far");
   compare("mjcf/orientations.xml", NULL, NULL);
   compare("mjcf/inertial.xml", NULL, NULL);
