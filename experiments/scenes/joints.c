@@ -11,12 +11,10 @@ const char *const perp_scene_joint_kinds[] = {
   "curve", "planar", "cylindrical", "rectangular", "cartesian", "skew-hinges", "pin-slot", NULL
 };
 static const char *const joints_orders[] = { "slide", "hinge", NULL };
-const char *const perp_scene_joint_starts[] = { "holds", "zero", "violates", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
                                                "polynomial", "spline", NULL };
 const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "drag", "pairs", NULL };
 static const char *const joints_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
-const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", "c", "across", NULL };
 
 /* ---- joints ---- */
 

@@ -5,6 +5,10 @@
 
 #include "models/multibody/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The deepest pair of shapes of two bodies, a < b; depth m, the least translation that separates
  * the two shapes. */
 typedef struct perp_start_overlap {
@@ -24,5 +28,9 @@ perp_status perp_start_overlaps(perp_ctx *ctx, const perp_model *model, perp_sta
  * a chain leads to the world.  Others are left as they are.  Before a simulation is made of the
  * model.  PERP_ERR_NOMEM. */
 perp_status perp_start_filter(perp_ctx *ctx, perp_model *model);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

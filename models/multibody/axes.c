@@ -69,7 +69,7 @@ const perp_joint_desc perp_joint_coupling = {
 };
 const perp_joint_desc perp_joint_armature = {
   .d = { .name = "armature",
-         .summary = "Inertia on a joint axis, of a rotor behind a gear; 1 row that gives way",
+         .summary = "Inertia on a joint axis, of a rotor behind a gear; 1 row that yields",
          .reference = "Featherstone 2008, section 9.6",
          .equation = "J a + lambda / inertia = -Jdot v, J v: rate of the axis",
          PERP_OPTIONS(armature_options, axes_row),

@@ -240,8 +240,13 @@ static double bias_difference(const pair *x, const perp_blocks *B, const double 
   return most;
 }
 
+/* A further joint: MuJoCo's are disabled here, and its armature is zero. */
 static bool is_loop(const perp_model *p, int joint)
 {
+  perp_coupling_def coupling;
+  perp_armature_def armature;
+  if (perp_model_coupling_of(p, joint, &coupling) || perp_model_armature_of(p, joint, &armature))
+    return true;
   const char *name = perp_model_joint(p, joint)->name;
   return name != NULL && strncmp(name, "equality", 8) == 0;
 }
