@@ -92,6 +92,7 @@ static const struct capability {
   { PERP_KIND_joint, PERP_JOINT_AT_CENTRES, "at-centres" },
   { PERP_KIND_joint, PERP_JOINT_INVARIANT, "invariant" },
   { PERP_KIND_joint, PERP_JOINT_NONHOLONOMIC, "nonholonomic" },
+  { PERP_KIND_joint, PERP_JOINT_OF_AXES, "of-axes" },
   { PERP_KIND_metric, PERP_METRIC_TIMING, "timing" },
   { PERP_KIND_metric, PERP_METRIC_GAUGE, "gauge" },
   { PERP_KIND_NONE, PERP_CAP_ALLOCATES, "allocates" }, /* every kind */

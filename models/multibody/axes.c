@@ -61,7 +61,7 @@ const perp_joint_desc perp_joint_coupling = {
          .reference = "Featherstone 2008, section 9.6",
          .equation = "sum of factor x - value = 0, x: coordinates of joint axes",
          PERP_OPTIONS(coupling_options, axes_row),
-         .caps = PERP_JOINT_IN_SPACE | PERP_JOINT_IN_PLANE },
+         .caps = PERP_JOINT_OF_AXES | PERP_JOINT_IN_SPACE | PERP_JOINT_IN_PLANE },
   .bodies_min = 1,
   .bodies_max = PERP_ELEMENT_BODIES,
   .rows = axes_rows,
@@ -73,7 +73,8 @@ const perp_joint_desc perp_joint_armature = {
          .reference = "Featherstone 2008, section 9.6",
          .equation = "J a + lambda / inertia = -Jdot v, J v: rate of the axis",
          PERP_OPTIONS(armature_options, axes_row),
-         .caps = PERP_JOINT_IN_SPACE | PERP_JOINT_IN_PLANE | PERP_JOINT_NONHOLONOMIC },
+         .caps = PERP_JOINT_OF_AXES | PERP_JOINT_IN_SPACE | PERP_JOINT_IN_PLANE |
+                 PERP_JOINT_NONHOLONOMIC },
   .bodies_min = 1,
   .bodies_max = 2,
   .rows = axes_rows,
@@ -302,3 +303,5 @@ void perp_axes_rest(const perp_model *model, double *x)
   for (int i = 0; model->soft.armatures && i < model->n_joints; i++)
     if (model->joint[i].inertial) x[model->joint[i].row] = 0;
 }
+
+const perp_axes_calls perp_axes_call = { perp_axes_evaluate, perp_axes_bias };

@@ -300,6 +300,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   m->nv = m->n_bodies * m->nvb;
   m->m = m->pattern.nnz_J = m->pattern.n_subs = m->n_axes = 0;
   m->driven = m->motions.n > 0;
+  m->axes = &perp_axes_call;
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
     int rows = perp_joint_rows(def, m->dim), pair[2], bodies, moving = 0;

@@ -22,7 +22,8 @@ enum {
   PERP_JOINT_IN_PLANE = 1 << 1,
   PERP_JOINT_AT_CENTRES = 1 << 2,
   PERP_JOINT_INVARIANT = 1 << 3,
-  PERP_JOINT_NONHOLONOMIC = 1 << 4
+  PERP_JOINT_NONHOLONOMIC = 1 << 4,
+  PERP_JOINT_OF_AXES = 1 << 5 /* perp's own: rows are those of axes of other joints */
 };
 
 /* The functions depend on nothing but what they are given, and `evaluate` and `bias` do not change

@@ -14,7 +14,7 @@ perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const cha
 {
   const perp_joint_desc *desc = def->plugin;
   if (desc == NULL || desc->own != 0 || desc->rows == NULL ||
-      (!perp_axes_are(def) && (desc->evaluate == NULL) == (desc->at_time == NULL)))
+      (!(desc->d.caps & PERP_JOINT_OF_AXES) && (desc->evaluate == NULL) == (desc->at_time == NULL)))
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
         "%s: the descriptor is not complete: it needs 'rows', and 'evaluate' or 'at_time'", who);
@@ -97,7 +97,7 @@ void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *joint
   perp_body_state body[PERP_ELEMENT_BODIES];
   double J[JOINT_PLUGIN_J], *C = eval->C + joint->row;
   if (joint->axes > 0) {
-    perp_axes_evaluate(model, joint, eval);
+    model->axes->evaluate(model, joint, eval);
     return;
   }
   perp_element_states(model, eval, NULL, joint->n_bodies, joint->body, body);
@@ -146,7 +146,7 @@ void perp_joint_plugin_bias(const perp_model *model, const perp_joint *joint, co
   perp_body_state body[PERP_ELEMENT_BODIES];
   double speed = 0;
   if (joint->axes > 0) {
-    gamma[0] = perp_axes_bias(model, joint, eval, v);
+    gamma[0] = model->axes->bias(model, joint, eval, v);
     return;
   }
   perp_element_states(model, eval, v, joint->n_bodies, joint->body, body);

@@ -418,8 +418,8 @@ typedef struct perp_coupling_def {
  *
  *      J a + lambda / inertia = -Jdot v,      J v = xdot,
  *
- * on the velocity level J v+ + p / inertia = J v - h Jdot v; joint coordinates have it on the diagonal of
- * their inertia matrix. */
+ * on the velocity level J v+ + p / inertia = J v - h Jdot v; joint coordinates have it on the
+ * diagonal of their inertia matrix. */
 typedef struct perp_armature_def {
   const char *name; /* may be NULL */
   int joint;

@@ -144,7 +144,8 @@ typedef struct perp_surfaces {
   perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
 } perp_surfaces;
 
-/* Bodies a < b that have no contact; depth m of their overlap at the start, 0: for another reason */
+/* Bodies a < b that have no contact; depth m of their overlap at the start, 0: for another reason
+ */
 typedef struct perp_no_contact {
   int a, b;
   double depth;
@@ -197,6 +198,7 @@ struct perp_model {
   double gravity;
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
   int n_axes; /* set by finish: axes of couplings and armatures, behind the drives */
+  const struct perp_axes_calls *axes; /* set by finish: their rows, for who stands below them */
   perp_body_def *body_def;
   perp_joint_def *joint_def;
   perp_curve **curve; /* [n_joints] NULL: another kind */
@@ -453,6 +455,13 @@ PERP_INLINE bool perp_joint_nonholonomic_is(const perp_model *model, int i)
   return plugin != NULL && (plugin->d.caps & PERP_JOINT_NONHOLONOMIC) != 0;
 }
 
+/* What evaluates joints of axes, which need drives, which need joints: called through the model. */
+typedef struct perp_axes_calls {
+  void (*evaluate)(const perp_model *model, const perp_joint *joint, perp_eval *eval);
+  double (*bias)(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                 const double *v);
+} perp_axes_calls;
+extern const perp_axes_calls perp_axes_call;
 /* ---- axes.c: couplings and armatures ---- */
 
 bool perp_axes_are(const perp_joint_def *def);
