@@ -46,8 +46,7 @@ void perp_bvh_plain(const perp_bvh *bvh, perp_bvh *out)
       for (int c = 0; c < from->channels; c++)
         if (from->channel[c] < PERP_BVH_RX) joint->channel[joint->channels++] = from->channel[c];
       const bool rotates = from->channels > joint->channels;
-      for (int c = 0; c < 3 && rotates; c++)
-        joint->channel[joint->channels++] = turns[c];
+      for (int c = 0; c < 3 && rotates; c++) joint->channel[joint->channels++] = turns[c];
       for (int c = 0; c < 4; c++) joint->frame[c] = 0;
       joint->limited = false;
     }

@@ -52,7 +52,7 @@ void perp_rs_body(perp_rs *rs, const char *key, int body);
 /* Sections, in this order. */
 void perp_rs_bodies(perp_rs *rs);
 void perp_rs_joints(perp_rs *rs);
-void perp_rs_loops(perp_rs *rs); /* equality constraints, further joints */
+void perp_rs_loops(perp_rs *rs);    /* equality constraints, further joints */
 void perp_rs_controls(perp_rs *rs); /* of actuators, as parameters */
 void perp_rs_drives(perp_rs *rs);
 void perp_rs_actuators(perp_rs *rs); /* further drives */

@@ -317,7 +317,7 @@ static int urdf_end(urdf *u, const xmlNode *joint, const char *which)
 static void urdf_joint(urdf *u, const xmlNode *at)
 {
   static const char *const types[] = { "revolute", "continuous", "prismatic", "fixed",
-                                       "floating", "planar", "spherical", NULL };
+                                       "floating", "planar",     "spherical", NULL };
   static const char *const read[] = { "origin",      "parent",   "child", "axis",
                                       "limit",       "dynamics", "mimic", "safety_controller",
                                       "calibration", NULL };

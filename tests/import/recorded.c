@@ -123,9 +123,9 @@ int main(void)
     bail("%s", ctx.msg);
   perp_scene_files_register(&ctx);
   rng = perp_rng_create(7);
-  static const char *const scenes[] = { "chain",         "four-bar",  "cradle",  "pyramid",
-                                        "stack",  "free-body", "carousel",  "sarrus",
-                                        "weld", "bricard",   "pendulum" };
+  static const char *const scenes[] = { "chain", "four-bar",  "cradle",   "pyramid",
+                                        "stack", "free-body", "carousel", "sarrus",
+                                        "weld",  "bricard",   "pendulum" };
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) recorded(scenes[i], i % 2 == 0);
   series("t[s],a,q1,q0\n0,nan,7,1\n0.5,,5,3\n1,1,5,4\n", 1, NULL);
   series("t[s],q0,q1\n0,1,7\n.5,0,0\n1,0,0\n1.5,0,0\n2,0,6\n", 2, NULL);

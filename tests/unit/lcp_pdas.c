@@ -149,8 +149,7 @@ static void check(const char *what, grid *g, int rounds)
      stats.iterations);
   if (small)
     ok(near != PERP_NEAR_UNKNOWN && most <= 1e-8 * size,
-       "... and no farther than %.1e of %.2g from the one solution", most,
-       size);
+       "... and no farther than %.1e of %.2g from the one solution", most, size);
   free(lambda);
   grid_free(g);
 }

@@ -273,7 +273,8 @@ static double load_of_frame(perp_ctx *ctx, perp_model *model, double angle, doub
   close(fd);
   perp_replay *replay;
   float value[4] = { 0 };
-  if (perp_replay_create(ctx, model, PERP_REPLAY_SMALL, false, &replay) != PERP_OK) bail("%s", ctx->msg);
+  if (perp_replay_create(ctx, model, PERP_REPLAY_SMALL, false, &replay) != PERP_OK)
+    bail("%s", ctx->msg);
   const perp_replay_state state = { .q = q, .v = v, .info = info };
   if (perp_replay_frame(ctx, replay, &state) != PERP_OK ||
       perp_replay_write(ctx, replay, path) != PERP_OK)
@@ -336,7 +337,8 @@ int main(void)
   memcpy(q, perp_model_q0(model), (size_t)nq * sizeof *q);
 
   perp_replay *replay;
-  ok(perp_replay_create(&ctx, model, PERP_REPLAY_SMALL, false, &replay) == PERP_OK && replay != NULL,
+  ok(perp_replay_create(&ctx, model, PERP_REPLAY_SMALL, false, &replay) == PERP_OK &&
+         replay != NULL,
      "a replay of three links");
   const perp_contact contact = { .p[1] = { 1, 2, 3 } };
   const double impulse[3] = { 4, 5, 6 };
@@ -382,7 +384,8 @@ int main(void)
   if (perp_spec_parse(&ctx, PERP_KIND_scene, "chain:links=300,truth=none", &spec) != PERP_OK ||
       perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
     bail("%s", ctx.msg);
-  ok(perp_replay_create(&ctx, scene.model, PERP_REPLAY_SMALL, false, &replay) == PERP_OK && replay == NULL,
+  ok(perp_replay_create(&ctx, scene.model, PERP_REPLAY_SMALL, false, &replay) == PERP_OK &&
+         replay == NULL,
      "300 bodies are too many to look at");
   ok(perp_replay_frame(&ctx, replay, NULL) == PERP_OK, "and recording them is nothing");
   perp_scene_destroy(&scene);

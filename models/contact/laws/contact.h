@@ -186,7 +186,7 @@ typedef struct perp_contact_island {
    * times this. */
   double reuse;
   const perp_contact_place *place; /* for observers; NULL: not said */
-  double spare; /* 0 ... 1, the part of the budget that is not spent on it */
+  double spare;                    /* 0 ... 1, the part of the budget that is not spent on it */
 } perp_contact_island;
 
 /* Bounds of the i-th further row. */
