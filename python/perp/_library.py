@@ -16,7 +16,7 @@ try:
 except ImportError:  # lists go in and come out
     numpy = None
 
-ABI = 14  # PERP_ABI of core.h
+ABI = 15  # PERP_ABI of core.h
 c_double_p = ctypes.POINTER(ctypes.c_double)
 c_int_p = ctypes.POINTER(ctypes.c_int)
 
