@@ -137,7 +137,7 @@ static void check(const char *what, grid *g, int rounds)
          size = 0;
   int active = 0;
   const perp_stats stats = solve("pdas", &g->lcp, lambda, &own);
-  const bool small = g->n <= 1600; /* the bound is costly, and worse on finer grids */
+  const bool small = g->n <= 500; /* the bound is costly, and worse on finer grids */
   const perp_lcp_near near = small ? perp_lcp_distance(&g->lcp, lambda, bound) : PERP_NEAR_UNKNOWN;
   for (int i = 0; i < g->n; i++) {
     most = fmax(most, bound[i]);
