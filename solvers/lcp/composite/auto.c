@@ -177,9 +177,10 @@ struct structure {
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
   bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
   bool compressed;        /* A is kept by its numbers */
-  bool sparse;            /* few rows, or few numbers in A, however it is kept */
-  bool falling;           /* no number beside the diagonal is positive */
-  double numbers;         /* of a product with A */
+  /* of problems without friction: */
+  bool sparse;    /* few rows, or few numbers in A, however it is kept */
+  bool falling;   /* no number beside the diagonal is positive */
+  double numbers; /* of a product with A */
 };
 
 static struct structure auto_look(const perp_lcp *lcp)
@@ -210,6 +211,7 @@ static struct structure auto_look(const perp_lcp *lcp)
   }
   s.bimatrix = all_zero && negative && s.needs == 0;
   s.compressed = lcp->C != NULL;
+  if (s.needs & (PERP_LCP_CONE | PERP_LCP_FRICTION)) return s;
   s.falling = true;
   size_t numbers = 0;
   for (int j = 0; j < s.n; j++) {
