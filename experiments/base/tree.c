@@ -101,6 +101,15 @@ void perp_diag_error(perp_diag *diag, const perp_node *at, int offset, const cha
   perp_text_free(&text);
 }
 
+void perp_diag_line(perp_diag *diag, const perp_source *src, int line, int column, const char *hint,
+                    const char *fmt, va_list ap)
+{
+  char text[300];
+  vsnprintf(text, sizeof text, fmt, ap);
+  const perp_node place = { .src = src, .line = line, .column = column };
+  perp_diag_error(diag, &place, 0, hint, "%s", text);
+}
+
 void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_ctx *ctx)
 {
   char message[sizeof ctx->msg];

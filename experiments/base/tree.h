@@ -34,6 +34,10 @@ typedef struct perp_diag {
 /* at NULL: no place.  offset: columns to add, for a place inside a scalar.  hint may be NULL. */
 void perp_diag_error(perp_diag *diag, const perp_node *at, int offset, const char *hint,
                      const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* The same for a line of a text that is no tree, from 0; the message is cut after 299 characters.
+ */
+void perp_diag_line(perp_diag *diag, const perp_source *src, int line, int column, const char *hint,
+                    const char *fmt, va_list ap) __attribute__((format(printf, 6, 0)));
 /* The message of ctx; a "; did you mean ..." in it becomes the hint. */
 void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_ctx *ctx);
 void perp_diag_free(perp_diag *diag);

@@ -52,13 +52,10 @@ __attribute__((format(printf, 3, 4))) static bool asf_wrong(asf_reader *in, cons
 {
   if (in->failed) return false;
   in->failed = true;
-  char text[300];
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
+  perp_diag_line(in->diag, &in->src, in->lines, 0, hint, fmt, ap);
   va_end(ap);
-  const perp_node place = { .src = &in->src, .line = in->lines };
-  perp_diag_error(in->diag, &place, 0, hint, "%s", text);
   return false;
 }
 

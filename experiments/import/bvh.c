@@ -31,15 +31,12 @@ __attribute__((format(printf, 4, 5))) static bool bvh_wrong(bvh_reader *reader, 
 {
   if (reader->failed) return false;
   reader->failed = true;
-  char text[300];
+  int column = 0;
+  for (const char *c = reader->line; c < at; c++) column += ((unsigned char)*c & 0xc0) != 0x80;
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
+  perp_diag_line(reader->diag, &reader->src, reader->lines, column, hint, fmt, ap);
   va_end(ap);
-  perp_node place = { .src = &reader->src, .line = reader->lines };
-  for (const char *c = reader->line; c < at; c++)
-    place.column += ((unsigned char)*c & 0xc0) != 0x80;
-  perp_diag_error(reader->diag, &place, 0, hint, "%s", text);
   return false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is told of a figure: what has no mass, what the masses are, its size, its jumps. */
+/* What the importer says of a figure: what has no mass, what the masses are, its size, its jumps.
+ */
 #include "experiments/import/figure.h"
 
 #include "models/figures/jumps.h"

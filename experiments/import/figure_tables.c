@@ -31,7 +31,7 @@ const perp_figure_class perp_figure_classes[] = {
  * toes up; hip: hyperextension 15; foot: plantar flexion 50, dorsiflexion 20, inversion 35,
  * eversion 25 (a twist about its length).  Ways to move that the table does not have, as bending a
  * knee sideways, are held within 5 degrees.  Joints that it does not have (spine, neck), what
- * depends on the shoulder blade (all of the upper arm: its twist is told by angles that go over to
+ * depends on the shoulder blade (all of the upper arm: its twist comes from angles that go over to
  * the other side where it is raised beyond the horizontal) and on how the palms are drawn (wrist)
  * is not limited. */
 #define FIGURE_FREE                                                                                \

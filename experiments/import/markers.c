@@ -110,13 +110,10 @@ typedef struct markers {
 __attribute__((format(printf, 4, 5))) static bool
 markers_wrong(const markers *w, int line, const char *hint, const char *fmt, ...)
 {
-  char text[300];
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
+  perp_diag_line(w->diag, &w->src, line, 0, hint, fmt, ap);
   va_end(ap);
-  const perp_node place = { .src = &w->src, .line = line };
-  perp_diag_error(w->diag, &place, 0, hint, "%s", text);
   return false;
 }
 

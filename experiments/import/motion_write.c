@@ -238,13 +238,10 @@ typedef struct series_reader {
 __attribute__((format(printf, 3, 4))) static bool
 series_wrong(const series_reader *reader, const char *hint, const char *fmt, ...)
 {
-  char text[300];
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
+  perp_diag_line(reader->diag, &reader->src, reader->line, 0, hint, fmt, ap);
   va_end(ap);
-  const perp_node place = { .src = &reader->src, .line = reader->line };
-  perp_diag_error(reader->diag, &place, 0, hint, "%s", text);
   return false;
 }
 

@@ -227,6 +227,8 @@ void perp_sdf_read(perp_robot *robot, struct _xmlDoc *doc);
 /* The SDF file that a model.config names; NULL after an error. */
 const char *perp_sdf_of_folder(perp_robot *robot, const char *config);
 
+/* The reader of the root element of doc, which is freed, then the scene. */
+void perp_robot_document(perp_robot *robot, struct _xmlDoc *doc);
 /* A robot in any of these formats, in this process: the reader of its root element, then the scene.
  * out is zero before. */
 void perp_robot_convert(const char *path, const char *key, perp_robot_report *out);

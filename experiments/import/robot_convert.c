@@ -66,6 +66,26 @@ void perp_robot_scene(perp_robot *robot)
   free(body);
 }
 
+void perp_robot_document(perp_robot *robot, xmlDoc *doc)
+{
+  xmlNode *root = xmlDocGetRootElement(doc);
+  if (perp_xml_is(root, "mujoco") || perp_xml_is(root, "mujocoinclude"))
+    perp_mjcf_read(robot, doc);
+  else if (perp_xml_is(root, "robot"))
+    perp_urdf_read(robot, doc);
+  else if (perp_xml_is(root, "sdf") || perp_xml_is(root, "gazebo"))
+    perp_sdf_read(robot, doc);
+  else
+    perp_xml_refuse(robot, root,
+                    "the root element must be <mujoco> (MJCF), <robot> (URDF) or <sdf>",
+                    "<%s> is no robot that perp reads", root->name);
+  xmlFreeDoc(doc);
+  if (perp_robot_refused(robot)) return;
+  perp_robot_finish(robot);
+  perp_robot_pose(robot);
+  perp_robot_scene(robot);
+}
+
 void perp_robot_convert(const char *path, const char *key, perp_robot_report *out)
 {
   perp_robot robot;
@@ -77,24 +97,6 @@ void perp_robot_convert(const char *path, const char *key, perp_robot_report *ou
     xmlFreeDoc(doc);
     doc = robot.path != NULL ? perp_xml_open(&robot, robot.path, NULL) : NULL;
   }
-  if (doc != NULL) {
-    xmlNode *root = xmlDocGetRootElement(doc);
-    if (perp_xml_is(root, "mujoco") || perp_xml_is(root, "mujocoinclude"))
-      perp_mjcf_read(&robot, doc);
-    else if (perp_xml_is(root, "robot"))
-      perp_urdf_read(&robot, doc);
-    else if (perp_xml_is(root, "sdf") || perp_xml_is(root, "gazebo"))
-      perp_sdf_read(&robot, doc);
-    else
-      perp_xml_refuse(&robot, root,
-                      "the root element must be <mujoco> (MJCF), <robot> (URDF) or <sdf>",
-                      "<%s> is no robot that perp reads", root->name);
-    xmlFreeDoc(doc);
-  }
-  if (!perp_robot_refused(&robot)) {
-    perp_robot_finish(&robot);
-    perp_robot_pose(&robot);
-    perp_robot_scene(&robot);
-  }
+  if (doc != NULL) perp_robot_document(&robot, doc);
   perp_pool_free(&robot.pool);
 }

@@ -294,6 +294,26 @@ static bool motion_complete(perp_scene_reader *reader, const perp_node *entry,
   return false;
 }
 
+/* The values of the scene with t and `let_t` of entry, for expressions that outlive the scene that
+ * is being built; *good: let_t could be read.  Names from reader->values.n on are the caller's to
+ * drop.  False: t is no name that may be added. */
+static bool motion_values(perp_scene_reader *reader, const perp_node *entry, struct motion *m,
+                          struct mover *one, perp_values *values, bool *good)
+{
+  one->t = reader->values.n;
+  if (!perp_values_add(&reader->values, entry, "t", "s", (perp_value){ PERP_VALUE_NUMBER, 0, NULL },
+                       NULL))
+    return false;
+  *values = reader->values;
+  values->pool = &m->pool;
+  values->kept = NULL;
+  values->n_kept = values->n_slots = 0;
+  *good = motion_later(reader, values, perp_tree_get(entry, "let_t"), one);
+  one->value = perp_pool_alloc(&m->pool, (size_t)values->n, sizeof *one->value);
+  memcpy(one->value, values->value, (size_t)values->n * sizeof *one->value);
+  return true;
+}
+
 static void motion_read(perp_scene_reader *reader, const perp_node *entry, const char *what,
                         const perp_key *keys, struct motion *m)
 {
@@ -307,18 +327,9 @@ static void motion_read(perp_scene_reader *reader, const perp_node *entry, const
   one.body = perp_named_find(reader, &reader->bodies, "body", false, who);
   if (one.body < 0) return;
   const int known = reader->values.n;
-  if (!perp_values_add(&reader->values, entry, "t", "s", (perp_value){ PERP_VALUE_NUMBER, 0, NULL },
-                       NULL))
-    return;
-  /* what is read here outlives the scene that is being built */
-  perp_values values = reader->values;
-  values.pool = &m->pool;
-  values.kept = NULL;
-  values.n_kept = values.n_slots = 0;
-  one.t = known;
-  bool good = motion_later(reader, &values, perp_tree_get(entry, "let_t"), &one);
-  one.value = perp_pool_alloc(&m->pool, (size_t)values.n, sizeof *one.value);
-  memcpy(one.value, values.value, (size_t)values.n * sizeof *one.value);
+  perp_values values;
+  bool good;
+  if (!motion_values(reader, entry, m, &one, &values, &good)) return;
   for (size_t i = 0; i < sizeof groups / sizeof *groups && good; i++) {
     const perp_node *node = perp_tree_get(entry, groups[i].key);
     if (node != NULL) good = motion_group(reader, &values, node, &groups[i], &one);
@@ -466,17 +477,9 @@ static bool reaction_read(perp_scene_reader *reader, const perp_node *entry, str
                      "exact must be the %d components of the force, which may depend on t", m->dim);
     return false;
   }
-  if (!perp_values_add(&reader->values, entry, "t", "s", (perp_value){ PERP_VALUE_NUMBER, 0, NULL },
-                       NULL))
-    return false;
-  perp_values values = reader->values;
-  values.pool = &m->pool;
-  values.kept = NULL;
-  values.n_kept = values.n_slots = 0;
-  one.t = known;
-  bool good = motion_later(reader, &values, perp_tree_get(entry, "let_t"), &one);
-  one.value = perp_pool_alloc(&m->pool, (size_t)values.n, sizeof *one.value);
-  memcpy(one.value, values.value, (size_t)values.n * sizeof *one.value);
+  perp_values values;
+  bool good;
+  if (!motion_values(reader, entry, m, &one, &values, &good)) return false;
   for (int i = 0; i < m->dim && good; i++) {
     one.of[i] = perp_values_expression(&values, exact->item[i], "N");
     good = one.of[i] != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a person is told of shapes that overlap in the initial state. */
+/* Messages of shapes that overlap in the initial state. */
 #ifndef PERP_SCENES_OVERLAPS_H
 #define PERP_SCENES_OVERLAPS_H
 

@@ -10,8 +10,8 @@
  * the one within half a turn of that at the last accepted state.
  *
  * An armature is the inertia of what turns with an axis alone, a rotor behind a gear of ratio n
- * has I n^2.  Its row gives way by softness 1 / inertia; it has no C, no feedback acts on it.  On
- * the velocity level, for the impulse p,
+ * has I n^2.  Its row is compliant, by softness 1 / inertia; it has no C, no feedback acts on it.
+ * On the velocity level, for the impulse p,
  *
  *      J v+ + p / inertia = J v - h Jdot v
  *

@@ -164,10 +164,10 @@ typedef struct perp_building {
   perp_arena arena;
 } perp_building;
 
-/* Rows that give way. */
+/* Compliant rows. */
 typedef struct perp_softness {
   bool any, springs;                      /* springs: rows with stiffness or damping */
-  bool armatures;                         /* rows that give way as an inertia */
+  bool armatures;                         /* compliant rows of an inertia */
   double *softness, *stiffness, *damping; /* [m] of the rows */
 } perp_softness;
 
