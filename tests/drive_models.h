@@ -11,7 +11,7 @@ static const char *const solvers[] = { "dantzig", "lemke", "pgs:max_iter=100000"
 enum { SOLVERS = 4 };
 static const double gravity = 9.81;
 
-static perp_drive_def unlimited(int joint)
+__attribute__((unused)) static perp_drive_def unlimited(int joint)
 {
   return (perp_drive_def){ .joint = joint, .lower = -HUGE_VAL, .upper = HUGE_VAL };
 }

@@ -30,10 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   perp_bvh bvh;
   perp_text scene = { 0 }, said = { 0 };
   int lost = 0;
-  char *text = malloc(size + 1);
+  char *text = text_of(data, size);
   if (text == NULL) return 0;
-  if (size > 0) memcpy(text, data, size);
-  text[size] = '\0';
   char *motion = strstr(text, "\n====\n");
   const size_t n = motion != NULL ? (size_t)(motion - text) : size;
   if (motion != NULL) *motion = '\0', motion += 6;

@@ -26,10 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   perp_bvh bvh;
   perp_text scene = { 0 }, said = { 0 };
   int lost = 0;
-  char *text = malloc(size + 1);
+  char *text = text_of(data, size);
   if (text == NULL) return 0;
-  if (size > 0) memcpy(text, data, size);
-  text[size] = '\0';
   bool good = perp_bvh_read(&diag, "f.bvh", text, size, &bvh);
   if (good) {
     const int frames = bvh.frames;

@@ -6,13 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The bytes as a text that ends; NULL: no memory.  free() it. */
+static inline char *text_of(const uint8_t *data, size_t size)
+{
+  char *text = malloc(size + 1);
+  if (text == NULL) return NULL;
+  if (size > 0) memcpy(text, data, size);
+  text[size] = '\0';
+  return text;
+}
 
 #ifndef PERP_FUZZ
 #include "tests/tap.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 
 static int replay(const char *folder, int least)
 {

@@ -11,27 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   perp_robot robot;
   perp_robot_report report = { 0 };
-  char *text = malloc(size + 1);
+  char *text = text_of(data, size);
   if (text == NULL) return 0;
-  if (size > 0) memcpy(text, data, size);
-  text[size] = '\0';
   perp_robot_begin(&robot, &report, "/none/robot.xml", NULL);
   xmlDoc *doc = perp_xml_parse(&robot, robot.path, text, size);
-  if (doc != NULL) {
-    const xmlNode *root = xmlDocGetRootElement(doc);
-    if (perp_xml_is(root, "mujoco"))
-      perp_mjcf_read(&robot, doc);
-    else if (perp_xml_is(root, "robot"))
-      perp_urdf_read(&robot, doc);
-    else
-      perp_sdf_read(&robot, doc);
-    xmlFreeDoc(doc);
-  }
-  if (!perp_robot_refused(&robot)) {
-    perp_robot_finish(&robot);
-    perp_robot_pose(&robot);
-    perp_robot_scene(&robot);
-  }
+  if (doc != NULL) perp_robot_document(&robot, doc);
   if (!perp_robot_refused(&robot) && report.scene.n == 0) abort();
   perp_pool_free(&robot.pool);
   perp_text *const texts[] = { &report.scene, &report.said, &report.files,

@@ -12,10 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   perp_ctx ctx;
   perp_diag diag = { 0 };
-  char *text = malloc(size + 1);
+  char *text = text_of(data, size);
   if (text == NULL) return 0;
-  if (size > 0) memcpy(text, data, size);
-  text[size] = '\0';
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK) abort();
   const bool good = perp_scene_text_check(&ctx, "f.yaml", text, size, &diag);

@@ -28,11 +28,9 @@ static perp_study *read_text(const char *text, bool profiles)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  char *text = malloc(size + 1), *again = NULL;
+  char *text = text_of(data, size), *again = NULL;
   size_t length;
   if (text == NULL) return 0;
-  if (size > 0) memcpy(text, data, size);
-  text[size] = '\0';
   perp_study *study = read_text(text, true);
   free(text);
   if (study == NULL) return 0;

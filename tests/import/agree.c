@@ -14,6 +14,7 @@
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "models/multibody/model_private.h"
+#include "tests/import/models.h"
 #include "tests/tap.h"
 
 #include <lapacke.h>
@@ -45,14 +46,6 @@ static void *take(size_t n)
   double *p = calloc(n + 1, sizeof *p);
   if (p == NULL) bail("no memory");
   return p;
-}
-
-static const char *path_of(const char *file)
-{
-  static char path[1000];
-  const char *source = getenv("PERP_SOURCE");
-  snprintf(path, sizeof path, "%s/tests/import/models/%s", source != NULL ? source : ".", file);
-  return path;
 }
 
 /* Inertias that libmujoco 2 rounds: it stops turning principal axes at 1e-8, keeps meshes as 32-bit

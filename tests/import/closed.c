@@ -3,6 +3,7 @@
  * inertias, what is listed as lost, and what bad files are answered with. */
 #include "experiments/import/robot_inertia.h"
 #include "experiments/import/robot_xml.h"
+#include "tests/import/models.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -15,14 +16,6 @@ typedef struct opened {
   perp_robot_report report;
   perp_robot robot;
 } opened;
-
-static const char *path_of(const char *file)
-{
-  static char path[1000];
-  const char *source = getenv("PERP_SOURCE");
-  snprintf(path, sizeof path, "%s/tests/import/models/%s", source != NULL ? source : ".", file);
-  return path;
-}
 
 static void close_it(opened *x)
 {

@@ -6,6 +6,7 @@
 #include "experiments/import/robot_xml.h"
 #include "models/geometry/kinematics.h"
 #include "solvers/core/core.h"
+#include "tests/import/models.h"
 #include "tests/tap.h"
 
 #include <mujoco/mujoco.h>
@@ -22,14 +23,6 @@ typedef struct both {
   bool single; /* libmujoco keeps meshes as 32-bit numbers */
   double most; /* largest difference of the kind that is compared */
 } both;
-
-static const char *path_of(const char *file)
-{
-  static char path[1000];
-  const char *source = getenv("PERP_SOURCE");
-  snprintf(path, sizeof path, "%s/tests/import/models/%s", source != NULL ? source : ".", file);
-  return path;
-}
 
 static void differ(both *x, double got, double want, double scale)
 {

@@ -2,25 +2,8 @@
 /* Armatures and couplings of joint axes against closed forms and minimal coordinates; random trees
  * with armatures, whose exact inertia matrices (reduced) and rows (acceleration) must agree. */
 #include "tests/random_trees.h"
-#include "tests/run_model.h"
-
-static perp_ctx ctx;
-static const double gravity = 9.81;
-
-/* rod of 1 m and 2 kg on a hinge about y at the origin, along +x; the hinge is joint 0 */
-static perp_model *rod(int dim)
-{
-  perp_model *model = run_model(&ctx, dim);
-  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 0.1, 0.1), .x = { 0.5 } });
-  run_joint(&ctx, model,
-            (perp_joint_def){ .kind = PERP_JOINT_HINGE,
-                              .a = PERP_WORLD,
-                              .b = 0,
-                              .anchor_b = { -0.5 },
-                              .axis_a = { 0, 1 },
-                              .axis_b = { 0, 1 } });
-  return model;
-}
+/* defines ctx, which is a name of arguments there */
+#include "tests/drive_models.h"
 
 static void armature(perp_model *m, int joint, perp_drive_axis axis, double inertia)
 {

@@ -83,22 +83,29 @@ static void goals(void)
     }
 }
 
+/* A wheel on a hinge about y at its centre, which turns by w; without gravity. */
+static perp_model *wheel_at(int dim, double w)
+{
+  perp_model *m = run_model(&ctx, dim);
+  perp_model_gravity(m, 0);
+  perp_body_def wheel = { .mass = perp_mass_box(2, 1, 0.1, 0.1) };
+  wheel.w[dim == 3 ? 1 : 2] = w;
+  run_body(&ctx, m, wheel);
+  run_joint(&ctx, m,
+            (perp_joint_def){ .kind = PERP_JOINT_HINGE,
+                              .a = PERP_WORLD,
+                              .b = 0,
+                              .axis_a = { 0, 1 },
+                              .axis_b = { 0, 1 } });
+  return m;
+}
+
 /* It spins onto a stop at 1.6 turns, which sends it back; at 2 turns of the way it has gone as far
  * back. */
 static void stops(void)
 {
   for (int dim = 2; dim <= 3; dim++) {
-    perp_model *m = run_model(&ctx, dim);
-    perp_model_gravity(m, 0);
-    perp_body_def wheel = { .mass = perp_mass_box(2, 1, 0.1, 0.1) };
-    wheel.w[dim == 3 ? 1 : 2] = 10;
-    run_body(&ctx, m, wheel);
-    run_joint(&ctx, m,
-              (perp_joint_def){ .kind = PERP_JOINT_HINGE,
-                                .a = PERP_WORLD,
-                                .b = 0,
-                                .axis_a = { 0, 1 },
-                                .axis_b = { 0, 1 } });
+    perp_model *m = wheel_at(dim, 10);
     perp_drive_def stop = unlimited(0);
     stop.upper = 10, stop.lower = -20, stop.restitution = 1;
     run_drive(&ctx, m, stop);
@@ -161,17 +168,7 @@ static void ranges(void)
   for (int r = 0; r < 20; r++) {
     const double lower = -0.4 - 0.47 * r, upper = 0.1 + 0.31 * ((7 * r) % 20);
     for (int side = 0; side < 2; side++) {
-      perp_model *m = run_model(&ctx, 3);
-      perp_model_gravity(m, 0);
-      perp_body_def wheel = { .mass = perp_mass_box(2, 1, 0.1, 0.1) };
-      wheel.w[1] = side == 0 ? -5 : 5;
-      run_body(&ctx, m, wheel);
-      run_joint(&ctx, m,
-                (perp_joint_def){ .kind = PERP_JOINT_HINGE,
-                                  .a = PERP_WORLD,
-                                  .b = 0,
-                                  .axis_a = { 0, 1 },
-                                  .axis_b = { 0, 1 } });
+      perp_model *m = wheel_at(3, side == 0 ? -5 : 5);
       perp_drive_def stop = unlimited(0);
       stop.lower = lower, stop.upper = upper;
       run_drive(&ctx, m, stop);
