@@ -315,32 +315,34 @@ static void test_formulation(void)
 
 static void test_unfit(const char *folder)
 {
-  static const char *const why[] = {
-    "it does not end in PERP_OUTSIDE",
-    "was built for interface version 15, but this perp has version 14; build it again",
-    "perp_ctx has",
-    "a metric 'steps' exists already",
-    "undefined symbol: perp_no_such_function",
-    "crashes while it is loaded: signal 6",
-    "ends the program while it is loaded",
-    "metric unfit has no value",
-    "the name of a metric must consist of lower-case",
-    "bodies_min and bodies_max must be 1 to 16: got 1 and 17",
-    "declares neither IN_SPACE nor IN_PLANE",
-    "declares CONSERVATIVE, but has no energy",
-    "a force 'spring' exists already",
-    "own is reserved for joints included in perp",
-    "joint unfit has no rows",
-    "joint unfit has neither evaluate nor at_time",
-    "joint unfit has both evaluate and at_time",
-    "joint unfit: at_time excludes bias and prescribed",
-    "controllers cannot be plug-ins"
-  };
+  char *version = perp_xprintf(
+      "was built for interface version %d, but this perp has version %d; build it again",
+      PERP_ABI + 1, PERP_ABI);
+  const char *const why[] = { "it does not end in PERP_OUTSIDE",
+                              version,
+                              "perp_ctx has",
+                              "a metric 'steps' exists already",
+                              "undefined symbol: perp_no_such_function",
+                              "crashes while it is loaded: signal 6",
+                              "ends the program while it is loaded",
+                              "metric unfit has no value",
+                              "the name of a metric must consist of lower-case",
+                              "bodies_min and bodies_max must be 1 to 16: got 1 and 17",
+                              "declares neither IN_SPACE nor IN_PLANE",
+                              "declares CONSERVATIVE, but has no energy",
+                              "a force 'spring' exists already",
+                              "own is reserved for joints included in perp",
+                              "joint unfit has no rows",
+                              "joint unfit has neither evaluate nor at_time",
+                              "joint unfit has both evaluate and at_time",
+                              "joint unfit: at_time excludes bias and prescribed",
+                              "controllers cannot be plug-ins" };
   for (int i = 1; i <= (int)(sizeof why / sizeof *why); i++) {
     char *words = perp_xprintf("list metrics --plugin %s/unfit%d.so", folder, i);
     refuses(3, words, why[i - 1]);
     free(words);
   }
+  free(version);
   refuses(2, "list lcp --plugin nowhere.so", "cannot read the plug-in nowhere.so: No such file");
   write_file("text.so", "not an object\n");
   refuses(3, "list lcp --plugin text.so", "cannot load");
