@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The figures of the one judge from a w with rounding; the definitions stand in lcp.h. */
 #include "solvers/core/clones.h"
+#include "solvers/core/length.h"
 #include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
@@ -36,8 +37,8 @@ static inline double map_row(double lambda, double y, double lo, double hi)
 static double disc_residual(const double *lambda, const double *w, double a, double radius,
                             double *slack)
 {
-  const double y[2] = { w[0] / a, w[1] / a }, l = hypot(lambda[0], lambda[1]);
-  const double size = hypot(y[0], y[1]);
+  const double y[2] = { w[0] / a, w[1] / a }, l = perp_length(lambda[0], lambda[1]);
+  const double size = perp_length(y[0], y[1]);
   *slack = 0;
   if (!(l > 0)) {
     *slack = fmax(size - radius, 0);
@@ -48,9 +49,13 @@ static double disc_residual(const double *lambda, const double *w, double a, dou
   /* (|z|^2 - radius^2) / l */
   const double beyond = (l - radius) * ((l + radius) / l) - 2 * along + size * (size / l);
   if (!(beyond > 0)) return isnan(beyond) ? beyond : size;
-  const double z = hypot(lambda[0] - y[0], lambda[1] - y[1]);
+  /* z in the axes of lambda_T, and the sine of half its angle */
+  const double ahead = l - along, z = perp_length(ahead, across);
+  const double half = ahead > 0 ? fabs(across) / sqrt(2 * z * (z + ahead))
+                      : z > 0   ? sqrt((z - ahead) / z / 2)
+                                : 0;
   *slack = size > l ? fmax(z - radius, 0) : beyond * (l / (z + radius));
-  return hypot(l - radius, 2 * sqrt(l) * sqrt(radius) * sin(0.5 * atan2(across, l - along)));
+  return perp_length(l - radius, 2 * sqrt(l) * sqrt(radius) * half);
 }
 
 typedef struct rating {
@@ -143,8 +148,8 @@ static void rate_cone(const rating *job, int i, perp_lcp_extremes *extremes)
   double lo, hi, slack;
   perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
   const double r = disc_residual(lambda, job->w + i, most, hi, &slack);
-  rate_data(extremes, job, i, most, r, slack, hypot(job->w[i], job->w[i + 1]) / most,
-            hypot(b[0], b[1]), false, job->units);
+  rate_data(extremes, job, i, most, r, slack, perp_length(job->w[i], job->w[i + 1]) / most,
+            perp_length(b[0], b[1]), false, job->units);
   for (int k = 0; k < 2; k++) {
     const double x = fabs(lambda[k]), unit = job->p->unit != NULL ? job->p->unit[i + k] : 1;
     extremes->bad |= !(x <= DBL_MAX);

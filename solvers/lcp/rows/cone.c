@@ -11,6 +11,8 @@
  * != K_tn').  A standard formulation (Bonnefon and Daviet 2011 discuss the quartic). */
 #include "solvers/lcp/rows/cone.h"
 
+#include "solvers/core/length.h"
+
 #include <math.h>
 
 struct slide {
@@ -32,11 +34,21 @@ static double h_of(const struct slide *c, double kappa, double *t, double *n, do
   double s[2]; /* dt / dkappa */
   shifted_solve(c, kappa, c->p, t);
   shifted_solve(c, kappa, t, s);
-  double size = hypot(t[0], t[1]);
+  double size = perp_length(t[0], t[1]);
   *n = -(c->qn + c->Knt[0] * t[0] + c->Knt[1] * t[1]) / c->Knn;
   double dn = -(c->Knt[0] * s[0] + c->Knt[1] * s[1]) / c->Knn;
   *slope = (size > 0 ? (t[0] * s[0] + t[1] * s[1]) / size : 0) - c->mu * dn;
   return size - c->mu * *n;
+}
+
+/* cos, sin of half the angle of (x, y), in (-pi/2, pi/2] */
+static void cone_axis(double x, double y, double *cs, double *sn)
+{
+  const double r = perp_length(x, y);
+  const double larger = r > 0 ? sqrt((r + fabs(x)) / r / 2) : 1;
+  const double smaller = r > 0 ? fabs(y) / r / 2 / larger : 0;
+  *cs = x >= 0 ? larger : smaller;
+  *sn = copysign(x >= 0 ? smaller : larger, y);
 }
 
 /* v = R v or R' v for the rotation (cs, sn) */
@@ -66,8 +78,8 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
     for (int j = 0; j < 2; j++)
       c.S[i + 2 * j] = K[1 + i + 3 * (1 + j)] - K[1 + i] * K[3 * (1 + j)] / K[0];
   }
-  double off = 0.5 * (c.S[1] + c.S[2]), angle = 0.5 * atan2(2 * off, c.S[0] - c.S[3]);
-  double cs = cos(angle), sn = sin(angle);
+  double cs, sn;
+  cone_axis(c.S[0] - c.S[3], c.S[1] + c.S[2], &cs, &sn);
   cone_rotate(cs, sn, c.S);
   cone_rotate(cs, sn, c.S + 2);
   for (int i = 0; i < 2; i++) {
@@ -91,7 +103,7 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
     x[2] = t[1];
     return true;
   }
-  high = fmax(trace, hypot(c.p[0], c.p[1]) / (mu * size));
+  high = fmax(trace, perp_length(c.p[0], c.p[1]) / (mu * size));
   for (int k = 0; h_of(&c, high, t, &n, &slope) > 0 && k < 200; k++) {
     low = high;
     high *= 4;
@@ -110,7 +122,7 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
   }
   h_of(&c, kappa, t, &n, &slope);
   if (!isfinite(n) || !(n >= 0)) return false;
-  double length = hypot(t[0], t[1]), to = length > 0 ? mu * n / length : 0;
+  double length = perp_length(t[0], t[1]), to = length > 0 ? mu * n / length : 0;
   cone_rotate(cs, -sn, t);
   x[0] = n;
   x[1] = t[0] * to; /* on the cone to the last digit */
