@@ -372,21 +372,22 @@ static const struct stage cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 2
                                             { "nncg", 1000, 0, 0, 0 },
                                             { "apgd", 6000, 0, 0, 0 },
                                             { NULL, 0, 0, 0, 0 } };
-/* products and systems by J are sparse; aclm would form A */
+/* Products and systems by J are sparse, so that Newton steps are cheap. */
 static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
                                                        1e-5 },
-                                                     { "cone-newton:warm=0", 40, 0, 0, 0.01 },
-                                                     { "staggered", 60, 0, 0, 0 },
-                                                     { "prox", 150, 0, 0, 0 },
+                                                     { "cone-newton", 2700, 0, 0, 0 },
                                                      { "apgd", 15, 0, 5, 0 },
+                                                     { "staggered", 60, 0, 0, 0 },
                                                      { "block-gs", 60, 0, 0, 0 },
+                                                     { "prox", 150, 0, 0, 0 },
                                                      { "apgd", 400, 0, 0, 0 },
+                                                     { "cone-newton", 6000, 0, 0, 0 },
+                                                     { "aclm", 4000, 0, 0, 0 },
                                                      { "block-gs", 700, 0, 0, 0 },
-                                                     { "apgd", 1500, 0, 0, 0 },
                                                      { "prox", 3000, 0, 0, 0 },
                                                      { "apgd", 6000, 0, 0, 0 },
-                                                     { "cone-newton", 2700, 0, 0, 0 },
                                                      { "cone-newton:warm=0", 600, 3, 0, 0 },
+                                                     { "block-gs", 6000, 0, 0, 0 },
                                                      { "staggered", 800, 0, 0, 0 },
                                                      { "nncg", 1000, 0, 0, 0 },
                                                      { NULL, 0, 0, 0, 0 } };
