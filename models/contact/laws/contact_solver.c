@@ -423,6 +423,19 @@ void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *co
   perp_contact_count_solve(count, "", &refused);
 }
 
+/* What a problem of a step may cost: so many products with A, and more of them where it has more
+ * rows, as a factorization is worth n / 6; no more than what a problem of any kind may.  In the
+ * scenes of perp what is solved takes a quarter of that at most; what has no solution takes all. */
+static const double STEP_PRODUCTS = 5000, STEP_PRODUCTS_A_ROW = 60;
+
+static double contact_solver_budget(const perp_lcp *p, double budget)
+{
+  const double product = p->F != NULL ? 2.0 * p->F->joff[p->F->jptr[p->F->nc]]
+                                      : (double)p->n * p->n;
+  const double products = STEP_PRODUCTS + STEP_PRODUCTS_A_ROW * p->n;
+  return fmin(perp_lcp_afford(p, budget), budget * products * product);
+}
+
 static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
                                           double rel, double spare, double *lambda,
                                           perp_stats *stats, perp_contact_count *count)
@@ -432,7 +445,7 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
   const unsigned caps = j->lcp.d->caps;
   const bool dense = p->F == NULL || !(caps & PERP_LCP_FACTORED);
   perp_lcp q = *p;
-  q.work = (1 - spare) * perp_lcp_afford(p, j->setup.budget);
+  q.work = (1 - spare) * contact_solver_budget(p, j->setup.budget);
   q.brief = q.brief || spare > 0; /* what is claimed of the same contacts has been looked into */
   bool thrown = false;
   rel = drop_bad_guess(j, p, rel, lambda);

@@ -212,23 +212,10 @@ static perp_status islands_ask(perp_islands *s, lane *own, const perp_island_tas
                                     &own->count);
 }
 
-enum { UNSOLVED_MOST = 6 };
-
-/* What is not spent on an island whose last problems were not solved: what has no solution in one
- * step has none in the next one as a rule, and every method of a chain would be asked again.  The
- * first problem has the whole budget, each further one an eighth of that before, down to 1/512. */
-static double islands_spare(const island_known *known)
-{
-  return known->unsolved == 0 ? 0 : 1 - pow(8, -(known->unsolved + 1) / 2);
-}
-
-static void islands_remember(island_known *known, bool failed)
-{
-  if (failed)
-    known->unsolved = known->unsolved + 2 < UNSOLVED_MOST ? known->unsolved + 2 : UNSOLVED_MOST;
-  else if (known->unsolved > 0)
-    known->unsolved--;
-}
+/* What is not spent on an island whose last problem was not solved: what has no solution in one
+ * step has none in the next one as a rule, and every method of a chain would be asked again.  A
+ * quarter is left, which solves what the whole does in all scenes of perp. */
+static const double UNSOLVED_SPARE = 0.75;
 
 static const double LOCKED = 1e-10;      /* of the response of a body: joints leave none */
 static const double LOCKED_SPEED = 1e-9; /* m/s, m/s^2: slower approaches are rounding */
@@ -284,12 +271,12 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   island_known *before = &s->body.known[s->body.order[body]];
   const int64_t failures = own->count.failures;
   bool known;
-  problem.spare = islands_spare(before);
+  problem.spare = before->unsolved ? UNSOLVED_SPARE : 0;
   islands_locked(s, own, &problem, islands_first_row(s, i));
   perp_islands_choice_guess(own, &problem, s->r, x);
   PERP_TRY(islands_ask(s, own, task, &problem, i, &known));
   const double done = own->count.problems == problems ? 0 : fmax(own->count.work - work, 1);
-  if (own->count.problems > problems) islands_remember(before, own->count.failures > failures);
+  if (own->count.problems > problems) before->unsolved = own->count.failures > failures;
   if (own->choice != NULL && own->count.failures + own->count.swept == left && !known)
     PERP_TRY(perp_islands_choose(s, own, &problem, task, before, done, x, slip,
                                  s->work.product + 2 * (size_t)s->model->nvb * (size_t)body));

@@ -41,7 +41,7 @@ typedef struct island_known {
   bool several;       /* one was found in the run */
   unsigned vain;      /* examinations without one */
   double work, spent; /* multiplications: of the solver, and of second solutions */
-  int unsolved;       /* twice the problems that were not solved, less those that were */
+  bool unsolved;      /* its last problem was not */
 } island_known;
 
 /* Bodies [bodies]. */
