@@ -484,22 +484,16 @@ static void say_notes(struct answering *answers)
   for (int i = 0; i < answer->n_lines; i++)
     for (int k = 0; k < answer->n_who; k++)
       floor = floor || (answer->line[i].entry[k].best && answer->line[i].entry[k].floor);
-  char lo[32], hi[32];
-  if (floor && answers->references_used)
+  if (floor)
     add(answers, &answer->note,
-        perp_pool_printf(&answers->r->pool,
-                         "Two independent references differ by %s%s%s; smaller differences are "
-                         "ignored.",
-                         perp_number(answers->least_floor, lo),
-                         answers->most_floor > answers->least_floor ? " to " : "",
-                         answers->most_floor > answers->least_floor
-                             ? perp_number(answers->most_floor, hi)
-                             : ""));
-  else if (floor)
-    add(answers, &answer->note,
-        perp_pool_printf(&answers->r->pool, "Differences below %s are ignored (%s).",
-                         perp_number(answers->most_floor, hi),
-                         answers->q.floor > 0 ? "floor of the study" : "rounding errors"));
+        perp_pool_printf(&answers->r->pool, "Differences below %s%s%s are ignored (%s).",
+                         answers->least_floor < answers->most_floor
+                             ? answers_quantity(&answers->r->pool, answers->least_floor,
+                                                answer->unit)
+                             : "",
+                         answers->least_floor < answers->most_floor ? " to " : "",
+                         answers_quantity(&answers->r->pool, answers->most_floor, answer->unit),
+                         answers->floor_why));
   if (timing)
     add(answers, &answer->note,
         "Times count as equal if they differ by less than 5 % (20 % if measured only once or "

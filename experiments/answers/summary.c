@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run prints at its end: answers, chosen cells, claims, published figures. */
 #include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 #include "experiments/results/endings.h"
 #include "experiments/results/warned.h"
 #include "experiments/study/words.h"
@@ -303,7 +304,12 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *results, FILE *out)
   fprintf(out, "%s: %s\n", study->name, study->title);
   if (study->question[0] != '\0') perp_wrap(out, 2, study->question);
   putc('\n', out);
+  const perp_finding *findings;
+  const int n_findings = perp_results_findings(ctx, results, &findings);
+  perp_findings_print(findings, n_findings, true, out);
+  putc('\n', out);
   print_counts(results, out);
+  perp_findings_print(findings, n_findings, false, out);
   const perp_answer *answers;
   const int n = perp_results_answers(ctx, results, &answers);
   for (int i = 0; i < n; i++) perp_answer_print(results, &answers[i], MOST_LINES, out);

@@ -2,7 +2,7 @@
 /* What a study found out, as members of report.json: the answers, tables and verdicts that terminal
  * and LaTeX print too.  The page only lays them out. */
 #include "experiments/base/files.h"
-#include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 #include "experiments/report/page.h"
 #include "experiments/results/endings.h"
 #include "experiments/results/replicate.h"
@@ -327,6 +327,7 @@ static void findings_environment(perp_page *page, perp_json *j)
 
 void perp_page_findings(perp_page *page, perp_json *j)
 {
+  perp_findings_json(page->ctx, page->results, j);
   findings_answers(page, j);
   findings_claims(page, j);
   findings_symptoms(page, j);
