@@ -51,6 +51,7 @@ typedef struct perp_answer {
   const char
       *asked; /* by its tokens: "Smallest err.tip.max at equal time.cpu, by stab, for each scene" */
   const char *text;          /* the whole answer in sentences */
+  const char *proxy;         /* of `text`: what becomes of a choice by another figure; "" */
   const char *basis;         /* what has been compared, in sentences after `text`; "" */
   const char *note;          /* which differences were ignored, what was assumed; "" */
   const char *by, *apart_by; /* "ode, stab"; "scene, h" */

@@ -476,6 +476,7 @@ void answers_ask(const perp_ctx *ctx, perp_results *results, const perp_question
   *answer = (perp_answer){ .question = question,
                            .asked = "",
                            .text = "",
+                           .proxy = "",
                            .basis = "",
                            .note = "",
                            .by = "",

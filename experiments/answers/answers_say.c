@@ -332,12 +332,12 @@ static void say_proxy(struct answering *answers)
   const char *proxy = perp_words_ranked(answers->q.proxy),
              *chosen = apart_label(answers, worst, false);
   if (wrong == 0)
-    add(answers, &answers->a->text,
+    add(answers, &answers->a->proxy,
         perp_pool_printf(&results->pool,
                          "The smallest %s gives the same winner in all %d comparisons.", proxy,
                          facets));
   else
-    add(answers, &answers->a->text,
+    add(answers, &answers->a->proxy,
         perp_pool_printf(&results->pool,
                          "The smallest %s gives another winner in %d of %d comparisons. There the "
                          "%s is up to %s times the smallest one (%s%s%s).",
@@ -345,6 +345,7 @@ static void say_proxy(struct answering *answers)
                          perp_number(most, number),
                          answers_label(answers, answers->q.by, answers->q.n_by, worst),
                          chosen[0] != '\0' ? ", " : "", chosen));
+  add(answers, &answers->a->text, answers->a->proxy);
 }
 
 static const char *share_text(struct answering *answers, const perp_answer_entry *entry)
@@ -486,14 +487,14 @@ static void say_notes(struct answering *answers)
       floor = floor || (answer->line[i].entry[k].best && answer->line[i].entry[k].floor);
   if (floor)
     add(answers, &answer->note,
-        perp_pool_printf(&answers->r->pool, "Differences below %s%s%s are ignored (%s).",
-                         answers->least_floor < answers->most_floor
-                             ? answers_quantity(&answers->r->pool, answers->least_floor,
-                                                answer->unit)
-                             : "",
-                         answers->least_floor < answers->most_floor ? " to " : "",
-                         answers_quantity(&answers->r->pool, answers->most_floor, answer->unit),
-                         answers->floor_why));
+        perp_pool_printf(
+            &answers->r->pool, "Differences below %s%s%s are ignored (%s).",
+            answers->least_floor < answers->most_floor
+                ? answers_quantity(&answers->r->pool, answers->least_floor, answer->unit)
+                : "",
+            answers->least_floor < answers->most_floor ? " to " : "",
+            answers_quantity(&answers->r->pool, answers->most_floor, answer->unit),
+            answers->floor_why));
   if (timing)
     add(answers, &answer->note,
         "Times count as equal if they differ by less than 5 % (20 % if measured only once or "

@@ -23,8 +23,7 @@ static void explain_factor(struct answering *answers, answers_explained *e, perp
                          .block = param->plugin == PERP_KIND_scene ||
                                   strcmp(param->key, "problem") == 0,
                          .method = param->type == PERP_PARAM_PLUGIN };
-  f->method = f->method && !f->block && key.name == false &&
-              (key.option == NULL || key.without);
+  f->method = f->method && !f->block && key.name == false && (key.option == NULL || key.without);
   f->of = perp_pool_alloc(&results->pool, (size_t)e->n + 1, sizeof *f->of);
   for (int i = 0; i < e->n; i++) {
     const char *text = answers_value(answers, &key, e->cell[i]);
@@ -56,8 +55,7 @@ void answers_factors(struct answering *answers, answers_explained *e)
     for (int i = 0; i < e->n && !tolerances && param->type == PERP_PARAM_PLUGIN; i++)
       tolerances = strstr(answers->r->plan.cells[e->cell[i]].value[p].text, "tol=") != NULL;
     if (tolerances) {
-      explain_factor(answers, e,
-                     (perp_study_key){ .text = "tol", .param = p, .option = "tol" });
+      explain_factor(answers, e, (perp_study_key){ .text = "tol", .param = p, .option = "tol" });
       key.option = "tol";
       key.without = true;
     }
@@ -207,9 +205,9 @@ static void explain_terms(struct answering *answers, answers_explained *e)
       fit_factors(&fit, -1);
       fit_add(&fit, of, fa->n * fb->n);
       const double left = fit_run(&fit, e->y, e->n), gained = fmax(0, all - left);
-      e->term[e->n_terms++] = (answers_term){ a, b, gained / blocks,
-                                              real(gained, parameters, left,
-                                                   freedom - parameters) };
+      e->term[e->n_terms++] = (answers_term){
+        a, b, gained / blocks, real(gained, parameters, left, freedom - parameters)
+      };
     }
   qsort(e->term, (size_t)e->n_terms, sizeof *e->term, term_more);
 }

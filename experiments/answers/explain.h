@@ -27,9 +27,9 @@
 /* A setting that varies over the runs that are compared. */
 typedef struct answers_factor {
   perp_study_key key;
-  bool block;  /* a scene or a problem: not to be compared */
-  bool method; /* a part that is chosen: integrator, solver, law, ... */
-  int n;       /* levels */
+  bool block;         /* a scene or a problem: not to be compared */
+  bool method;        /* a part that is chosen: integrator, solver, law, ... */
+  int n;              /* levels */
   const char **level; /* [n] for people */
   int *of;            /* [runs] */
 } answers_factor;

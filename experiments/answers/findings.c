@@ -14,11 +14,12 @@
 /* Shares of the variance that are worth a sentence, and words for them. */
 static const double decides = 0.6, matters = 0.3, named = 0.005, pair_named = 0.1;
 static const double many_failures = 0.2; /* of the runs: they are among the first sentences */
-static const double turned = 0.15;       /* decades by which an order must change: a factor of 1.4 */
-enum { OTHERS = 3 };
+static const double far_off = 10;        /* times the worst ranked run */
+static const double turned = 0.15; /* decades by which an order must change: a factor of 1.4 */
+enum { OTHERS = 3, FEW = 3 };
 
-const char *const perp_found_names[] = { "stated", "alone",  "factor", "noise",    "same", "winner",
-                                           "answer", "order",  "failures", "floor", NULL };
+const char *const perp_found_names[] = { "stated", "alone", "factor",   "noise", "same", "winner",
+                                         "answer", "order", "failures", "floor", NULL };
 
 perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text)
 {
@@ -30,6 +31,7 @@ perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, co
                                   .factor = "",
                                   .second = "",
                                   .who = "",
+                                  .basis = "",
                                   .share = (double)NAN,
                                   .effect = (double)NAN,
                                   .verdict = "" };
@@ -57,9 +59,9 @@ static const char *factor_words(const answers_factor *f)
 static const char *level_words(struct writing *w, const answers_factor *f, int level)
 {
   const char *text = f->level[level];
-  if (text[0] == '\0') return perp_pool_printf(w->pool, "no %s", factor_words(f));
-  if (f->method || f->block) return findings_who(w, text, f->key.text);
-  return perp_pool_printf(w->pool, "%s = %s", f->key.text, text);
+  if (text[0] == '\0' || strcmp(text, "none") == 0)
+    return perp_pool_printf(w->pool, "no %s", factor_words(f));
+  return f->method || f->block ? text : perp_pool_printf(w->pool, "%s = %s", f->key.text, text);
 }
 
 /* ---- which setting matters ---- */
@@ -105,10 +107,9 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
   int blocks = 0;
   if (top == NULL || e->n_factors < 2) return; /* one setting alone explains all */
   for (int k = 0; k < e->n_factors; k++) blocks += e->factor[k].block;
-  const char *within = blocks == 0 ? ""
-                       : perp_kind_param(w->r->study->kind, "scene") >= 0
-                           ? " within a scene"
-                           : " within a problem";
+  const char *within = blocks == 0                                        ? ""
+                       : perp_kind_param(w->r->study->kind, "scene") >= 0 ? " within a scene"
+                                                                          : " within a problem";
   if (!top->real && pair == NULL) {
     found = findings_add(w, rank, PERP_FOUND_NOISE,
                          perp_pool_printf(w->pool,
@@ -147,6 +148,16 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
     found->share = top->share;
   }
   found->metric = w->r->study->metric[e->metric].name;
+  found->basis = perp_pool_printf(
+      w->pool,
+      "Analysis of variance of the decimal logarithm of the %s over %d runs; each share is what a "
+      "setting explains after all others (sums of type II)%s.",
+      metric, e->n,
+      blocks == 0 ? ""
+                  : perp_pool_printf(w->pool,
+                                     ", with the differences between "
+                                     "%s taken off first",
+                                     within[10] == 's' ? "scenes" : "problems"));
 }
 
 /* Are all runs of a block alike? */
@@ -156,9 +167,9 @@ static bool found_same(struct writing *w, const answers_explained *e, int rank)
   const char *metric = metric_words(w, e->metric), *unit = w->r->study->metric[e->metric].unit;
   const char *text =
       e->below == e->n
-          ? perp_pool_printf(w->pool,
-                             "The %s cannot be told apart: all %d runs are below %s (%s).", metric,
-                             e->n, answers_quantity(w->pool, e->floor, unit), w->a.floor_why)
+          ? perp_pool_printf(w->pool, "The %s cannot be told apart: all %d runs are below %s (%s).",
+                             metric, e->n, answers_quantity(w->pool, e->floor, unit),
+                             w->a.floor_why)
           : perp_pool_printf(w->pool, "The %s is the same in all %d runs, within 1 %%.", metric,
                              e->n);
   findings_add(w, rank, PERP_FOUND_SAME, text)->metric = w->r->study->metric[e->metric].name;
@@ -189,7 +200,7 @@ static void turn_of(struct writing *w, const answers_explained *e, int a, int b,
   for (int k = 0; k < nb; k++)
     for (int l = 0; l < nb; l++) {
       const int i = best[k], j = best[l];
-      if (i < 0 || j < 0 || i == j) continue;
+      if (i < 0 || j < 0 || i == j || isnan(mean[j * nb + k]) || isnan(mean[i * nb + l])) continue;
       const double first = sign * (mean[j * nb + k] - mean[i * nb + k]),
                    second = sign * (mean[i * nb + l] - mean[j * nb + l]);
       if (fmin(first, second) > fmin(most->by_first, most->by_second))
@@ -211,13 +222,12 @@ static void found_order(struct writing *w, const answers_explained *e)
   perp_finding *found = findings_add(
       w, RANK_ORDER, PERP_FOUND_ORDER,
       perp_pool_printf(w->pool,
-                       "Which %s is best depends on the %s: %s is better with %s (by a factor of "
-                       "%s), %s with %s (by a factor of %s).",
-                       factor_words(a), factor_words(b), level_words(w, a, turn.first),
-                       level_words(w, b, turn.at_first),
-                       findings_times(w, pow(10, turn.by_first)), level_words(w, a, turn.second),
-                       level_words(w, b, turn.at_second),
-                       findings_times(w, pow(10, turn.by_second))));
+                       "Which %s is best depends on the %s: with %s it is %s (by a factor of %s "
+                       "before %s), with %s %s (by a factor of %s).",
+                       factor_words(a), factor_words(b), level_words(w, b, turn.at_first),
+                       level_words(w, a, turn.first), findings_times(w, pow(10, turn.by_first)),
+                       level_words(w, a, turn.second), level_words(w, b, turn.at_second),
+                       level_words(w, a, turn.second), findings_times(w, pow(10, turn.by_second))));
   found->metric = w->r->study->metric[e->metric].name;
   found->factor = a->key.text;
   found->second = b->key.text;
@@ -270,6 +280,27 @@ static const char *const failure_words[PERP_CELL_STATUSES] = {
   [PERP_CELL_SETUP_FAILED] = "could not be set up",
 };
 
+/* How far runs are off that reached their end and may not win, where that is much farther than
+ * those that may. */
+static const char *failures_far(struct writing *w)
+{
+  const int m = perp_results_metric(w->r, w->r->study->metrics.primary);
+  const perp_metric *metric = &w->r->study->metric[m];
+  double ranked = 0, most = 0;
+  for (int i = 0; i < w->r->plan.n && metric->better < 0; i++) {
+    const double v = fabs(perp_results_value(w->r, i, m));
+    double *of = perp_results_wins(w->r, i)                                            ? &ranked
+                 : perp_cell_whole(w->r->record[i].status) && failed(&w->r->record[i]) ? &most
+                                                                                       : NULL;
+    if (of != NULL && isfinite(v)) *of = fmax(*of, v);
+  }
+  if (!(most > far_off * ranked)) return "";
+  return perp_pool_printf(
+      w->pool, " There the %s reaches %s; of the ranked runs the largest is %s.",
+      perp_words_ranked(metric->name), answers_quantity(w->pool, most, metric->unit),
+      answers_quantity(w->pool, ranked, metric->unit));
+}
+
 static void found_failures(struct writing *w)
 {
   perp_results *r = w->r;
@@ -304,15 +335,19 @@ static void found_failures(struct writing *w)
   const char *cause = first->cause[0] != '\0' ? first->cause : first->reason, *why = "";
   const size_t length = strlen(cause);
   if (length > 0 && strcmp(cause, perp_cell_status_names[first->status]) != 0)
-    why = perp_pool_printf(w->pool, " The most frequent reason (%d of %d): %s%s",
-                           causes.count[0].n, failures, cause,
-                           cause[length - 1] == '.' ? "" : ".");
+    why = perp_pool_printf(w->pool, " %s: %s%s",
+                           causes.count[0].n == 1
+                               ? "The reason of the first"
+                               : perp_pool_printf(w->pool,
+                                                  "The most frequent reason (%d runs), for example",
+                                                  causes.count[0].n),
+                           cause, cause[length - 1] == '.' ? "" : ".");
   free(causes.count);
-  findings_add(w, failures > many_failures * e.n ? RANK_MANY_FAILURES : RANK_FAILURES,
-               PERP_FOUND_FAILURES,
-               perp_pool_printf(w->pool, "%d of %d runs %s not ranked: %s.%s%s", failures, e.n,
-                                failures == 1 ? "is" : "are", kinds, failures_at(w, &e, failures),
-                                why));
+  findings_add(
+      w, failures > many_failures * e.n ? RANK_MANY_FAILURES : RANK_FAILURES, PERP_FOUND_FAILURES,
+      perp_pool_printf(w->pool, "%d of %d runs %s not ranked: %s.%s%s%s", failures, e.n,
+                       failures == 1 ? "is" : "are", kinds,
+                       failures < FEW ? "" : failures_at(w, &e, failures), failures_far(w), why));
 }
 
 /* ---- what cannot be decided ---- */
@@ -353,15 +388,16 @@ static void found_stated(struct writing *w)
     const perp_verdict verdict = undecided                                  ? PERP_CLAIM_UNDECIDED
                                  : perp_expr_true(stated->expr, &scope, -1) ? PERP_CLAIM_PROVED
                                                                             : PERP_CLAIM_REFUTED;
-    const char *said = perp_pool_printf(
-        w->pool, "%s%s",
-        verdict == PERP_CLAIM_PROVED ? ""
-        : verdict == PERP_CLAIM_REFUTED
-            ? "These runs refute: "
-            : "These runs do not decide: ",
-        text.s);
+    const char *said = perp_pool_printf(w->pool, "%s%s",
+                                        verdict == PERP_CLAIM_PROVED ? ""
+                                        : verdict == PERP_CLAIM_REFUTED
+                                            ? "These runs refute: "
+                                            : "These runs do not decide: ",
+                                        text.s);
     perp_text_free(&text);
-    findings_add(w, verdict == PERP_CLAIM_PROVED ? RANK_STATED : RANK_UNPROVED, PERP_FOUND_STATED, said)->verdict = perp_verdict_name(verdict);
+    findings_add(w, verdict == PERP_CLAIM_PROVED ? RANK_STATED : RANK_UNPROVED, PERP_FOUND_STATED,
+                 said)
+        ->verdict = perp_verdict_name(verdict);
   }
 }
 
@@ -393,7 +429,8 @@ static void found_explained(struct writing *w, int metric, int rank, const answe
   w->a.floor_why = "";
   if (!answers_explain(&w->a, metric, e)) return;
   w->shares[w->n_shares++] = e;
-  if (found_same(w, e, rank)) return;
+  w->same = found_same(w, e, rank) && rank != RANK_TIME;
+  if (w->same || e->decades <= log10(1.01)) return;
   found_factor(w, e, rank);
   if (rank == RANK_TIME) return;
   found_order(w, e);
@@ -429,10 +466,16 @@ int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp
 
 /* ---- print ---- */
 
-void perp_findings_print(const perp_finding *list, int n, bool lead, FILE *out)
+void perp_findings_print(const perp_finding *list, int n, FILE *out)
 {
+  putc('\n', out);
+  for (int i = 0; i < n; i++) {
+    if (i > 0 && list[i - 1].lead && !list[i].lead) putc('\n', out);
+    perp_wrap_after(out, "* ", 2, list[i].text);
+  }
+  if (n > 0) fputs("\nHow we know\n", out);
   for (int i = 0; i < n; i++)
-    if (list[i].lead == lead) perp_wrap_after(out, "* ", 2, list[i].text);
+    if (list[i].basis[0] != '\0') perp_wrap(out, 2, list[i].basis);
 }
 
 static void shares_json(const answers_explained *e, const perp_study *study, perp_json *json)
@@ -460,9 +503,9 @@ void perp_findings_json(const perp_ctx *ctx, perp_results *results, perp_json *j
   for (int i = 0; i < w.n; i++) {
     const perp_finding *f = &w.list[i];
     perp_json_members(json, "{ text %s, kind %s, lead? %d, metric %s, factor %s, second %s, who %s",
-                      f->text, perp_found_names[f->kind], f->lead, f->metric, f->factor,
-                      f->second, f->who);
-    perp_json_members(json, "verdict %s", f->verdict);
+                      f->text, perp_found_names[f->kind], f->lead, f->metric, f->factor, f->second,
+                      f->who);
+    perp_json_members(json, "verdict %s, basis %s", f->verdict, f->basis);
     perp_json_real(json, "share", f->share);
     perp_json_real(json, "effect", f->effect);
     perp_json_close(json, '}');

@@ -24,14 +24,15 @@ extern const char *const perp_found_names[]; /* "stated", "alone", ... */
 enum { PERP_FINDINGS_LEAD = 3 };
 typedef struct perp_finding {
   perp_found_kind kind;
-  bool lead;          /* one of the first three, which the reader sees first */
-  const char *text;   /* one or two sentences */
-  const char *metric; /* that it is about; "" */
-  const char *factor; /* key of the setting: "ode"; "" */
-  const char *second; /* the other one of a pair; "" */
-  const char *who;    /* winner; "" */
-  double share;       /* of the variance that the factor explains; NaN */
-  double effect;      /* factor between the winner and the next; NaN */
+  bool lead;           /* one of the first three, which the reader sees first */
+  const char *text;    /* one or two sentences */
+  const char *basis;   /* how we know; "" */
+  const char *metric;  /* that it is about; "" */
+  const char *factor;  /* key of the setting: "ode"; "" */
+  const char *second;  /* the other one of a pair; "" */
+  const char *who;     /* winner; "" */
+  double share;        /* of the variance that the factor explains; NaN */
+  double effect;       /* factor between the winner and the next; NaN */
   int rank, place;     /* by which they are sorted */
   const char *verdict; /* STATED: "proved", "refuted", "undecided"; else "" */
 } perp_finding;
@@ -39,8 +40,8 @@ typedef struct perp_finding {
 /* The findings of a results folder, the most telling first; all memory is of the pool of results,
  * which keeps them. */
 int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp_finding **list);
-/* On a terminal: those that lead, or the others. */
-void perp_findings_print(const perp_finding *list, int n, bool lead, FILE *out);
+/* On a terminal: those that lead, the others, and the head of what they rest on. */
+void perp_findings_print(const perp_finding *list, int n, FILE *out);
 /* Members `findings`, `shares`, `constant` and `floor` of an object (docs/reference/report.md). */
 void perp_findings_json(const perp_ctx *ctx, perp_results *results, perp_json *json);
 

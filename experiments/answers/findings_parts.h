@@ -12,6 +12,7 @@ enum {
   RANK_ALONE,
   RANK_COUNT, /* an answer that is a count, an exponent or verdicts */
   RANK_FACTOR,
+  RANK_FIRST_ANSWER,
   RANK_WINNER,
   RANK_MANY_FAILURES,
   RANK_ORDER,
@@ -25,20 +26,19 @@ enum {
 struct writing {
   const perp_ctx *ctx;
   perp_results *r;
-  perp_pool *pool; /* of r */
+  perp_pool *pool;    /* of r */
   struct answering a; /* to read values with */
   perp_finding *list;
   int n, n_shares;
+  bool same;                    /* all runs have the same value of the primary metric */
   answers_explained *shares[2]; /* of the primary metric, of time */
 };
 
 perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text);
-/* A competitor as the subject of a sentence: "no stabilization" for none. */
+/* A competitor behind "is that of": "runs without stabilization" for none. */
 const char *findings_who(struct writing *w, const char *who, const char *key);
 /* "3.2", "120", "10^4": how many times larger. */
 const char *findings_times(struct writing *w, double factor);
-/* The first letter a capital. */
-const char *findings_capital(struct writing *w, const char *text);
 /* What the questions of the study, or those assumed, come to; and, where none of them compares the
  * factor that matters most (NULL: none does), who is best of its levels. */
 void findings_answers(struct writing *w, const answers_factor *factor);

@@ -14,7 +14,8 @@ static const double telling = 1.05; /* a factor that is worth a word */
 
 const char *findings_who(struct writing *w, const char *who, const char *key)
 {
-  return strcmp(who, "none") == 0 ? perp_pool_printf(w->pool, "no %s", perp_words(key)) : who;
+  return strcmp(who, "none") == 0 ? perp_pool_printf(w->pool, "runs without %s", perp_words(key))
+                                  : who;
 }
 
 const char *findings_times(struct writing *w, double factor)
@@ -22,13 +23,6 @@ const char *findings_times(struct writing *w, double factor)
   if (factor >= 1000) return perp_pool_printf(w->pool, "10^%.0f", log10(factor));
   const double unit = factor < 10 ? 0.1 : factor < 100 ? 1 : 10;
   return perp_pool_printf(w->pool, "%.*f", factor < 10, unit * round(factor / unit));
-}
-
-const char *findings_capital(struct writing *w, const char *text)
-{
-  char *made = perp_pool_strdup(w->pool, text);
-  if (made[0] >= 'a' && made[0] <= 'z') made[0] = (char)(made[0] - 'a' + 'A');
-  return made;
 }
 
 static const char *kind_words(const perp_answer *a)
@@ -61,9 +55,8 @@ static const char *absent_words(struct writing *w)
       text = perp_pool_printf(w->pool, "%s%s%s", text, known > 0 ? ", " : "", parts.text[known]);
   }
   return parts.n == 0 ? ""
-                      : perp_pool_printf(w->pool,
-                                         " Not installed: %s; `./perp setup NAME` installs one.",
-                                         text);
+                      : perp_pool_printf(
+                            w->pool, " Not installed: %s; `./perp setup NAME` installs one.", text);
 }
 
 /* The only competitor that has a figure anywhere; -1: several, or none. */
@@ -103,13 +96,14 @@ static bool found_alone(struct writing *w, const perp_answer *a)
 
 /* How far apart figures are, over the comparisons of an answer. */
 struct standing {
-  int *best;            /* [n_who] in how many comparisons it is among the best */
-  int *order, n;        /* [n_who] the most frequent first; comparisons with a best */
-  int equal;            /* comparisons in which all are equal */
-  double *next, *last;  /* [lines] factors of those won by order[0] alone, of figures at equal cost */
-  int n_next, n_last;
-  double *spread;       /* [lines] factor between the best and the worst */
-  int n_spread;
+  int *best;        /* [n_who] in how many comparisons it is among the best */
+  int *order;       /* [n_who] the most frequent first */
+  int n, decided;   /* comparisons with a best; those that say something: */
+  int equal;        /* all are equal */
+  int sole;         /* all others failed */
+  double *next;     /* [n_next] factors between order[0], where it is best alone, and the next */
+  double *behind;   /* [n_who] median factor between the best and it, at equal cost; NaN */
+  int n_next, last; /* who is farthest behind; -1 */
 };
 
 static double median(double *v, int n)
@@ -127,43 +121,57 @@ static double times_better(const perp_answer_line *line, double best, double oth
   return isfinite(factor) && factor >= 1 ? factor : (double)NAN;
 }
 
+/* Are all equal, or has only one a figure because all others failed? */
+static void stand_line(const perp_answer *a, const perp_answer_line *line, bool *equal, bool *sole)
+{
+  int there = 0, beaten = 0;
+  for (int k = 0; k < a->n_who; k++) {
+    there += line->entry[k].cell >= 0;
+    beaten += strcmp(line->entry[k].why, "over budget") == 0 ||
+              strcmp(line->entry[k].why, "not reached") == 0;
+  }
+  *equal = there > 1 && line->n_best == there;
+  *sole = there == 1 && beaten == 0;
+}
+
 static void stand(struct writing *w, const perp_answer *a, struct standing *s)
 {
   const int better = perp_study_metric(w->r->study, a->question->metric)->better;
   const size_t lines = (size_t)a->n_lines + 1, n = (size_t)a->n_who + 1;
+  double *times = perp_pool_alloc(w->pool, lines, sizeof *times);
   *s = (struct standing){ .best = perp_pool_alloc(w->pool, n, sizeof *s->best),
                           .order = perp_pool_alloc(w->pool, n, sizeof *s->order),
                           .next = perp_pool_alloc(w->pool, lines, sizeof *s->next),
-                          .last = perp_pool_alloc(w->pool, lines, sizeof *s->last),
-                          .spread = perp_pool_alloc(w->pool, lines, sizeof *s->spread) };
+                          .behind = perp_pool_alloc(w->pool, n, sizeof *s->behind),
+                          .last = -1 };
   for (int i = 0; i < a->n_lines; i++) {
-    const perp_answer_line *line = &a->line[i];
-    int there = 0;
-    for (int k = 0; k < a->n_who; k++) there += line->entry[k].cell >= 0;
-    s->n += line->n_best > 0;
-    s->equal += there > 1 && line->n_best == there;
-    for (int k = 0; k < a->n_who; k++)
-      s->best[k] += line->entry[k].best && !(there > 1 && line->n_best == there);
+    bool equal, sole;
+    stand_line(a, &a->line[i], &equal, &sole);
+    s->n += a->line[i].n_best > 0;
+    s->equal += equal;
+    s->sole += sole;
+    for (int k = 0; k < a->n_who && !equal && !sole; k++) s->best[k] += a->line[i].entry[k].best;
   }
+  s->decided = s->n - s->equal - s->sole;
   for (int k = 0; k < a->n_who; k++) {
-    int at = k;
+    int at = k, count = 0;
     for (; at > 0 && s->best[s->order[at - 1]] < s->best[k]; at--) s->order[at] = s->order[at - 1];
     s->order[at] = k;
-  }
-  for (int i = 0; i < a->n_lines; i++) {
-    const perp_answer_line *line = &a->line[i];
-    double last = (double)NAN;
-    if (line->cost) continue;
-    for (int k = 0; k < a->n_who; k++) {
-      if (line->entry[k].cell < 0) continue;
-      const double times = times_better(line, line->value, line->entry[k].value, better);
-      if (!(times <= last)) last = times;
+    for (int i = 0; i < a->n_lines; i++) {
+      const perp_answer_line *line = &a->line[i];
+      const double factor = line->cost || line->entry[k].cell < 0
+                                ? (double)NAN
+                                : times_better(line, line->value, line->entry[k].value, better);
+      if (!isnan(factor)) times[count++] = factor;
     }
-    if (!isnan(last)) s->spread[s->n_spread++] = last;
-    if (a->n_who == 0 || !line->entry[s->order[0]].best || line->n_best != 1) continue;
+    s->behind[k] = median(times, count);
+    if (!isnan(s->behind[k]) && (s->last < 0 || s->behind[k] > s->behind[s->last])) s->last = k;
+  }
+  for (int i = 0; i < a->n_lines && a->n_who > 0; i++) {
+    const perp_answer_line *line = &a->line[i];
+    if (line->cost || line->n_best != 1 || !line->entry[s->order[0]].best) continue;
     const double next = times_better(line, line->value, line->next, better);
     if (!isnan(next)) s->next[s->n_next++] = next;
-    if (!isnan(last)) s->last[s->n_last++] = last;
   }
 }
 
@@ -184,69 +192,84 @@ static const char *next_words(struct writing *w, const perp_answer *a, int winne
   return most > 0 ? who_words(w, a, at) : "the next";
 }
 
-static void found_winner(struct writing *w, const perp_answer *a, int rank)
+/* "in all 8 comparisons"; "" of one. */
+static const char *in_all(struct writing *w, int n)
+{
+  return n == 1 ? ""
+                : perp_pool_printf(w->pool,
+                                   n == 2 ? " in both comparisons" : " in all %d comparisons", n);
+}
+
+/* The comparisons that decide nothing. */
+static const char *rest_words(struct writing *w, const struct standing *s)
+{
+  const char *text = "";
+  if (s->equal > 0 && s->decided > 0)
+    text = perp_pool_printf(w->pool, " In %d other%s all are equal.", s->equal,
+                            s->equal == 1 ? "" : "s");
+  if (s->sole > 0)
+    text = perp_pool_printf(w->pool, "%s In %d%s all others failed.", text, s->sole,
+                            s->decided + s->equal > 0 ? " more" : "");
+  return text;
+}
+
+static void found_winner(struct writing *w, const perp_answer *a, int rank, const char *ask)
 {
   const perp_metric *metric = perp_study_metric(w->r->study, a->question->metric);
   const char *figure = perp_words_ranked(metric->name), *kind = kind_words(a),
              *size = metric->better > 0 ? "largest" : "smallest",
-             *smaller = metric->better > 0 ? "larger" : "smaller", *text;
-  const char *at = a->question->at != NULL
-                       ? perp_pool_printf(w->pool, "at equal %s ",
-                                          perp_words_ranked(a->question->at))
-                       : "";
+             *less = metric->better > 0 ? "larger" : "smaller", *text, *at = "", *at_words = "";
+  if (a->question->at != NULL) {
+    at_words = perp_pool_printf(w->pool, "At equal %s the", perp_words_ranked(a->question->at));
+    at = perp_pool_printf(w->pool, "at equal %s ", perp_words_ranked(a->question->at));
+  }
   struct standing s;
   stand(w, a, &s);
   if (s.n == 0) {
-    findings_add(w, RANK_FLOOR, PERP_FOUND_ANSWER, a->text)->metric = metric->name;
+    findings_add(w, RANK_FLOOR, PERP_FOUND_ANSWER,
+                 perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", a->text))
+        ->metric = metric->name;
     return;
   }
-  const int first = s.order[0], second = a->n_who > 1 ? s.order[1] : -1, decided = s.n - s.equal;
-  const double next = median(s.next, s.n_next), last = median(s.last, s.n_last),
-               spread = median(s.spread, s.n_spread);
-  const char *ties = s.equal == 0 ? ""
-                                  : perp_pool_printf(w->pool, " In %d other%s all are equal.",
-                                                     s.equal, s.equal == 1 ? "" : "s");
-  perp_finding *found;
-  if (decided == 0) {
-    text = perp_pool_printf(
-        w->pool, "No %s is better than another: the %s %sis equal in %s.", kind, figure, at,
-        s.n == 1 ? "the only comparison" : perp_pool_printf(w->pool, "all %d comparisons", s.n));
-    found = findings_add(w, rank, PERP_FOUND_WINNER, text);
-  } else if (s.best[first] == decided && (second < 0 || s.best[second] < decided)) {
-    text = perp_pool_printf(w->pool, "%s%s the %s %s%s", findings_capital(w, at),
-                            perp_pool_printf(w->pool, "%s has", who_words(w, a, first)), size,
-                            figure,
-                            decided == 1 ? ""
-                                         : perp_pool_printf(w->pool, " in all %d comparisons",
-                                                            decided));
+  const int first = s.order[0], second = a->n_who > 1 ? s.order[1] : -1;
+  const double next = median(s.next, s.n_next);
+  double effect = next;
+  const char *last = s.last < 0 || s.last == first ? "" : who_words(w, a, s.last);
+  if (s.decided == 0) {
+    text = perp_pool_printf(w->pool, "No %s is better than another: %sthe %s is equal%s.", kind, at,
+                            figure, in_all(w, s.equal));
+  } else if (s.best[first] == s.decided && (second < 0 || s.best[second] < s.decided)) {
+    text = perp_pool_printf(w->pool, "%s %s %s is that of %s%s", at[0] != '\0' ? at_words : "The",
+                            size, figure, who_words(w, a, first), in_all(w, s.decided));
+    const char *runner = next_words(w, a, first);
     if (next > telling)
-      text = perp_pool_printf(w->pool, "%s, %s%s times %s than %s", text,
-                              decided > 1 ? "typically " : "", findings_times(w, next), smaller,
-                              next_words(w, a, first));
-    if (last > 2 * next)
-      text = perp_pool_printf(w->pool, "%s and %s times %s than the last", text,
-                              findings_times(w, last), smaller);
-    text = perp_pool_printf(w->pool, "%s.%s", text, ties);
-    found = findings_add(w, rank, PERP_FOUND_WINNER, text);
-    found->who = a->who[first];
-    found->effect = next;
+      text = perp_pool_printf(w->pool, "%s, %s%s times %s than that of %s", text,
+                              s.decided > 1 ? "typically " : "", findings_times(w, next), less,
+                              runner);
+    if (last[0] != '\0' && strcmp(last, runner) != 0 && s.behind[s.last] > 2 * next)
+      text = perp_pool_printf(w->pool, "%s and %s times %s than that of %s, the last", text,
+                              findings_times(w, s.behind[s.last]), less, last);
+    text = perp_pool_printf(w->pool, "%s.", text);
   } else {
-    text = perp_pool_printf(w->pool, "No %s wins everywhere: %s%s has the %s %s in %d of %d "
-                                     "comparisons",
-                            kind, at, who_words(w, a, first), size, figure, s.best[first], decided);
+    text = perp_pool_printf(w->pool,
+                            "No %s wins everywhere: %sthe %s %s is that of %s in %d of %d "
+                            "comparisons",
+                            kind, at, size, figure, who_words(w, a, first), s.best[first],
+                            s.decided);
     for (int k = 1; k < a->n_who && k < NAMED && s.best[s.order[k]] > 0; k++)
-      text = perp_pool_printf(w->pool, "%s, %s in %d", text, who_words(w, a, s.order[k]),
+      text = perp_pool_printf(w->pool, "%s, of %s in %d", text, who_words(w, a, s.order[k]),
                               s.best[s.order[k]]);
     text = perp_pool_printf(w->pool, "%s.", text);
-    if (spread > telling)
-      text = perp_pool_printf(w->pool, "%s The best and the worst differ by a factor of %s%s.",
-                              text, findings_times(w, spread),
-                              s.n_spread > 1 ? " in the median" : "");
-    text = perp_pool_printf(w->pool, "%s%s", text, ties);
-    found = findings_add(w, rank, PERP_FOUND_WINNER, text);
-    found->who = a->who[first];
-    found->effect = spread;
+    effect = s.last < 0 ? (double)NAN : s.behind[s.last];
+    if (effect > telling)
+      text = perp_pool_printf(w->pool, "%s It is typically %s times %s than that of %s, the last.",
+                              text, findings_times(w, effect), less, who_words(w, a, s.last));
   }
+  text = perp_pool_printf(w->pool, "%s%s%s%s", ask, ask[0] != '\0' ? " " : "", text,
+                          rest_words(w, &s));
+  perp_finding *found = findings_add(w, rank, PERP_FOUND_WINNER, text);
+  if (s.decided > 0) found->who = a->who[first];
+  found->effect = effect;
   found->metric = metric->name;
   found->factor = a->by;
 }
@@ -265,17 +288,15 @@ static void found_of_factor(struct writing *w, const answers_factor *factor)
   *by = factor->key;
   by->option = NULL;
   by->without = false;
-  *question = (perp_question){ .kind = PERP_ASK_BEST,
-                               .ask = "",
-                               .metric = study->metrics.primary,
-                               .n_by = 1,
-                               .by = by };
+  *question = (perp_question){
+    .kind = PERP_ASK_BEST, .ask = "", .metric = study->metrics.primary, .n_by = 1, .by = by
+  };
   for (int i = 0; i < study->n_questions && question->at == NULL; i++)
     if (study->questions[i].metric != NULL &&
         strcmp(study->questions[i].metric, question->metric) == 0)
       question->at = study->questions[i].at;
   answers_ask(w->ctx, r, question, answer);
-  if (!found_alone(w, answer)) found_winner(w, answer, RANK_WINNER);
+  if (!found_alone(w, answer)) found_winner(w, answer, RANK_WINNER, "");
 }
 
 /* Is the key one of "ode, stab"? */
@@ -293,15 +314,20 @@ void findings_answers(struct writing *w, const answers_factor *factor)
   const int n = perp_results_answers(w->ctx, w->r, &answer);
   bool compared = factor == NULL;
   for (int i = 0; i < n && !compared; i++)
-    compared = answer[i].question->kind == PERP_ASK_BEST &&
-               has_key(answer[i].by, factor->key.text);
-  if (!compared) found_of_factor(w, factor);
+    compared = answer[i].question->kind == PERP_ASK_BEST && has_key(answer[i].by, factor->key.text);
+  if (!compared && !w->same) found_of_factor(w, factor);
   for (int i = 0; i < n; i++) {
-    const int rank = i == 0 && compared ? RANK_WINNER : RANK_ANSWER;
-    if (answer[i].question->kind == PERP_ASK_BEST) {
-      if (!found_alone(w, &answer[i])) found_winner(w, &answer[i], rank);
-    } else {
-      findings_add(w, i == 0 ? RANK_COUNT : RANK_ANSWER, PERP_FOUND_ANSWER, answer[i].text);
+    const perp_question *q = answer[i].question;
+    const bool best = q->kind == PERP_ASK_BEST;
+    const int rank = i > 0 ? RANK_ANSWER : best ? RANK_FIRST_ANSWER : RANK_COUNT;
+    const char *ask = i > 0 ? q->ask : ""; /* the first is the question of the study */
+    if (best && answer[i].proxy[0] == '\0') {
+      const bool repeated = w->same && strcmp(q->metric, w->r->study->metrics.primary) == 0;
+      if (!found_alone(w, &answer[i]) && !repeated) found_winner(w, &answer[i], rank, ask);
+      continue;
     }
+    const char *said = best ? answer[i].proxy : answer[i].text;
+    findings_add(w, rank, PERP_FOUND_ANSWER,
+                 perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", said));
   }
 }

@@ -303,13 +303,11 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *results, FILE *out)
   const perp_study *study = results->study;
   fprintf(out, "%s: %s\n", study->name, study->title);
   if (study->question[0] != '\0') perp_wrap(out, 2, study->question);
-  putc('\n', out);
   const perp_finding *findings;
   const int n_findings = perp_results_findings(ctx, results, &findings);
-  perp_findings_print(findings, n_findings, true, out);
+  perp_findings_print(findings, n_findings, out);
   putc('\n', out);
   print_counts(results, out);
-  perp_findings_print(findings, n_findings, false, out);
   const perp_answer *answers;
   const int n = perp_results_answers(ctx, results, &answers);
   for (int i = 0; i < n; i++) perp_answer_print(results, &answers[i], MOST_LINES, out);

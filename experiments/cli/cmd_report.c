@@ -119,10 +119,7 @@ static int cmd_answer(perp_ctx *ctx, const perp_args *args)
     if (results.study->question[0] != '\0') perp_wrap(stdout, 2, results.study->question);
     const perp_finding *findings;
     const int n_findings = perp_results_findings(ctx, &results, &findings);
-    putchar('\n');
-    perp_findings_print(findings, n_findings, true, stdout);
-    if (n_findings > PERP_FINDINGS_LEAD) putchar('\n');
-    perp_findings_print(findings, n_findings, false, stdout);
+    perp_findings_print(findings, n_findings, stdout);
     for (int i = 0; i < n; i++) perp_answer_print(&results, &answers[i], INT_MAX, stdout);
     if (left_out[0] != '\0') putchar('\n');
     perp_wrap(stdout, 0, left_out);

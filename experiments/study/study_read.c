@@ -462,12 +462,11 @@ static const perp_node *load_plugins(perp_study_reader *reader, const perp_node 
 
 /* ---- everything ---- */
 
-static const char *const top_keys[] = { "schema",    "kind",    "study",    "plugins",
-                                        "grid",      "runs",    "exclude",  "profiles",
-                                        "reference", "measure", "limits",   "metrics",
-                                        "published", "claims",  "symptoms", "replicate",
-                                        "answer",    "report",  "finding",
-                                        "floor",     NULL };
+static const char *const top_keys[] = {
+  "schema",   "kind",      "study",   "plugins", "grid",    "runs",      "exclude",
+  "profiles", "reference", "measure", "limits",  "metrics", "published", "claims",
+  "symptoms", "replicate", "answer",  "report",  "finding", "floor",     NULL
+};
 
 static void check_top(perp_study_reader *reader, const perp_node *root)
 {
