@@ -20,7 +20,7 @@ static void explain_factor(struct answering *answers, answers_explained *e, perp
   perp_names levels = { 0 };
   answers_factor *f = &e->factor[e->n_factors];
   *f = (answers_factor){ .key = key,
-                         .block = param->plugin == PERP_KIND_scene ||
+                         .block = strcmp(param->key, "scene") == 0 ||
                                   strcmp(param->key, "problem") == 0,
                          .method = param->type == PERP_PARAM_PLUGIN };
   f->method = f->method && !f->block && key.name == false && (key.option == NULL || key.without);

@@ -119,6 +119,7 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
                                           metric, within, percent(w, top->share),
                                           factor_words(&e->factor[top->a])));
     found->metric = w->r->study->metric[e->metric].name;
+    w->noise = w->noise || rank != RANK_TIME;
     return;
   }
   const char *others = other_shares(w, e);

@@ -30,7 +30,8 @@ struct writing {
   struct answering a; /* to read values with */
   perp_finding *list;
   int n, n_shares;
-  bool same;                    /* all runs have the same value of the primary metric */
+  bool same;                    /* all runs have one value of the primary metric */
+  bool noise;                   /* nothing explains its differences */
   answers_explained *shares[2]; /* of the primary metric, of time */
 };
 

@@ -75,17 +75,17 @@ static bool found_alone(struct writing *w, const perp_answer *a)
 {
   const int only = only_one(a);
   if (only < 0 || a->by[0] == '\0' || a->question->kind == PERP_ASK_SLOPE) return false;
-  const char *kind = kind_words(a), *who = who_words(w, a, only);
+  const char *kind = kind_words(a);
   for (int i = 0; i < w->n; i++) /* several questions have the same competitors */
     if (w->list[i].kind == PERP_FOUND_ALONE && strcmp(w->list[i].factor, a->by) == 0) return true;
   const char *text =
       a->n_who == 1
           ? perp_pool_printf(w->pool,
-                             "There is nobody to compare with: %s is the only %s of the study.",
-                             who, kind)
+                             "There is nobody to compare with: the only %s of the study is %s.",
+                             kind, a->who[only])
           : perp_pool_printf(w->pool,
                              "There is nobody to compare with: of %d %ss only %s has results.%s",
-                             a->n_who, kind, who, absent_words(w));
+                             a->n_who, kind, a->who[only], absent_words(w));
   perp_finding *found = findings_add(w, RANK_ALONE, PERP_FOUND_ALONE, text);
   found->factor = a->by;
   found->who = a->who[only];
@@ -232,13 +232,26 @@ static void found_winner(struct writing *w, const perp_answer *a, int rank, cons
     return;
   }
   const int first = s.order[0], second = a->n_who > 1 ? s.order[1] : -1;
+  if (w->noise && strcmp(metric->name, w->r->study->metrics.primary) == 0 &&
+      s.best[first] < s.decided)
+    return; /* who is first in a part of them is chance as well */
   const double next = median(s.next, s.n_next);
   double effect = next;
   const char *last = s.last < 0 || s.last == first ? "" : who_words(w, a, s.last);
   if (s.decided == 0) {
     text = perp_pool_printf(w->pool, "No %s is better than another: %sthe %s is equal%s.", kind, at,
                             figure, in_all(w, s.equal));
-  } else if (s.best[first] == s.decided && (second < 0 || s.best[second] < s.decided)) {
+  } else if (s.best[first] == s.decided && second >= 0 && s.best[second] == s.decided) {
+    const char *all = who_words(w, a, first);
+    for (int k = 1; k < a->n_who && s.best[s.order[k]] == s.decided; k++)
+      all = perp_pool_printf(w->pool, "%s%s%s", all,
+                             k + 1 == a->n_who || s.best[s.order[k + 1]] < s.decided ? " and "
+                                                                                     : ", ",
+                             who_words(w, a, s.order[k]));
+    text = perp_pool_printf(w->pool, "%s %s %s is that of %s, which are equal%s.",
+                            at[0] != '\0' ? at_words : "The", size, figure, all,
+                            in_all(w, s.decided));
+  } else if (s.best[first] == s.decided) {
     text = perp_pool_printf(w->pool, "%s %s %s is that of %s%s", at[0] != '\0' ? at_words : "The",
                             size, figure, who_words(w, a, first), in_all(w, s.decided));
     const char *runner = next_words(w, a, first);
