@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double chance = 1e-3;   /* an F ratio that chance exceeds less often is real */
+static const double chance = 0.01;   /* of at least one of several effects to seem real */
 static const double straight = 1e-9; /* change of a fit, relative to the spread, that ends it */
 enum { SWEEPS = 300 };
 
@@ -157,11 +157,13 @@ static int pair_groups(const answers_explained *e, int a, int b, int *of, bool *
   return n;
 }
 
-static bool real(double gained, int parameters, double left, int freedom)
+/* Is what an effect explains more than chance gives, where it is one of so many that are tried? */
+static bool real(double gained, int parameters, double left, int freedom, int tried)
 {
   if (parameters < 1 || freedom < 1 || !(gained > 0)) return false;
   if (left <= 0) return true;
-  return gsl_cdf_fdist_Q(gained / parameters / (left / freedom), parameters, freedom) < chance;
+  return gsl_cdf_fdist_Q(gained / parameters / (left / freedom), parameters, freedom) <
+         chance / tried;
 }
 
 static int term_more(const void *x, const void *y)
@@ -189,7 +191,7 @@ static void explain_terms(struct answering *answers, answers_explained *e)
     if (e->factor[k].block) continue;
     const double gained = fmax(0, fit_factors(&fit, k) - all);
     e->term[e->n_terms++] = (answers_term){ k, -1, gained / blocks,
-                                            real(gained, e->factor[k].n - 1, all, freedom) };
+                                            real(gained, e->factor[k].n - 1, all, freedom, n) };
   }
   e->n_main = e->n_terms;
   int *of = perp_pool_alloc(&answers->r->pool, (size_t)e->n + 1, sizeof *of);
@@ -206,7 +208,7 @@ static void explain_terms(struct answering *answers, answers_explained *e)
       fit_add(&fit, of, fa->n * fb->n);
       const double left = fit_run(&fit, e->y, e->n), gained = fmax(0, all - left);
       e->term[e->n_terms++] = (answers_term){
-        a, b, gained / blocks, real(gained, parameters, left, freedom - parameters)
+        a, b, gained / blocks, real(gained, parameters, left, freedom - parameters, n * (n - 1) / 2)
       };
     }
   qsort(e->term, (size_t)e->n_terms, sizeof *e->term, term_more);

@@ -13,7 +13,8 @@
  * several factors explain together counts for none of them.
  *
  * An effect is real when its F ratio, against what the factors (and the pair) leave, is exceeded by
- * chance in less than one of 1000 cases.  Fits are by back-fitting (Gauss-Seidel on the normal
+ * chance in less than 1 % of cases, divided by the number of factors or pairs that are tried
+ * (Bonferroni).  Fits are by back-fitting (Gauss-Seidel on the normal
  * equations), exact after one sweep on a complete grid.  Cost: O(runs factors^3) with sweeps.
  *
  * Source: R. A. Fisher 1925, Statistical Methods for Research Workers, chapter 7; F. Yates 1934, J.

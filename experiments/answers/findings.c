@@ -115,9 +115,9 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
                          perp_pool_printf(w->pool,
                                           "No setting explains the differences of the %s%s: the "
                                           "largest share, %s of the %s, is not more than chance "
-                                          "gives.",
+                                          "gives in %d runs.",
                                           metric, within, percent(w, top->share),
-                                          factor_words(&e->factor[top->a])));
+                                          factor_words(&e->factor[top->a]), e->n));
     found->metric = w->r->study->metric[e->metric].name;
     w->noise = w->noise || rank != RANK_TIME;
     return;
@@ -265,6 +265,8 @@ static const char *failures_at(struct writing *w, const answers_explained *e, in
       bad = hit;
     }
   if (factor == NULL) return "";
+  if (bad == failures && bad == there)
+    return perp_pool_printf(w->pool, " These are all runs with %s.", level_words(w, factor, level));
   return perp_pool_printf(w->pool, " %s of them are among the %d runs with %s.",
                           bad == failures ? "All" : perp_pool_printf(w->pool, "%d", bad), there,
                           level_words(w, factor, level));
