@@ -383,8 +383,12 @@ static void found_stated(struct writing *w)
       const char *open = strchr(s, '{');
       const perp_value v = perp_expr_eval(stated->figure[k], &scope, -1);
       undecided = undecided || isnan(perp_value_number(&v));
-      perp_text_add(&text, "%.*s%s", (int)(open - s), s,
-                    perp_number(perp_value_number(&v), number));
+      const double figure = perp_value_number(&v);
+      perp_text_add(&text, "%.*s", (int)(open - s), s);
+      if (figure >= 1000 && figure < 1e6) /* "11100": three digits without an exponent */
+        perp_text_add(&text, "%.0f", perp_real_of(perp_number(figure, number)));
+      else
+        perp_text_add(&text, "%s", perp_number(figure, number));
       s = strchr(open, '}') + 1;
     }
     perp_text_add(&text, "%s", s);

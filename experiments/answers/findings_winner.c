@@ -272,7 +272,10 @@ static void found_winner(struct writing *w, const perp_answer *a, int rank, cons
     for (int k = 1; k < a->n_who && k < NAMED && s.best[s.order[k]] > 0; k++)
       text = perp_pool_printf(w->pool, "%s, of %s in %d", text, who_words(w, a, s.order[k]),
                               s.best[s.order[k]]);
-    text = perp_pool_printf(w->pool, "%s.", text);
+    int counted = 0;
+    for (int k = 0; k < a->n_who; k++) counted += s.best[k];
+    text = perp_pool_printf(w->pool, "%s%s.", text,
+                            counted > s.decided ? " (ties count for each)" : "");
     effect = s.last < 0 ? (double)NAN : s.behind[s.last];
     if (effect > telling)
       text = perp_pool_printf(w->pool, "%s It is typically %s times %s than that of %s, the last.",

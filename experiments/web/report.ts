@@ -69,7 +69,7 @@ function replicate(papers) {
 
 // What the study found: three sentences, the others and what they rest on folded below the figure.
 function findings(d) {
-  const list = (lead) => h('ul', {}, d.findings.filter((f) => f.lead === lead).map((f) => h('li', { class: f.kind }, f.text)));
+  const list = (lead) => h('ul', {}, d.findings.filter((f) => f.lead === lead).map((f) => h('li', {}, f.text)));
   return h('div', { class: 'answer' }, list(true), d.findings.some((f) => !f.lead) && fold('More findings', list(false)));
 }
 
