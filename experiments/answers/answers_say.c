@@ -353,11 +353,11 @@ static const char *share_text(struct answering *answers, const perp_answer_entry
   const int suited = entry->asked - entry->unsuited;
   const char *text = perp_pool_printf(&answers->r->pool, "%.0f of %d", entry->value, suited);
   if (entry->unsuited > 0)
-    text = perp_pool_printf(&answers->r->pool, "%s; %d are outside its domain", text,
-                            entry->unsuited);
+    text = perp_pool_printf(&answers->r->pool, "%s; %d %s outside its domain", text,
+                            entry->unsuited, entry->unsuited == 1 ? "is" : "are");
   if (entry->proved > 0)
-    text = perp_pool_printf(&answers->r->pool, "%s; %d of these are proofs that no solution exists",
-                            text, entry->proved);
+    text = perp_pool_printf(&answers->r->pool, "%s; %d of these %s that no solution exists", text,
+                            entry->proved, entry->proved == 1 ? "is a proof" : "are proofs");
   return text;
 }
 

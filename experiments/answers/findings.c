@@ -124,11 +124,20 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
   }
   const char *others = other_shares(w, e);
   if (pair != NULL && pair->share > top->share) {
-    text = perp_pool_printf(w->pool,
-                            "The combination of %s matters most: it explains %s of the "
-                            "differences of the %s%s, the %s alone %s.",
-                            pair_words(w, e, pair), percent(w, pair->share), metric, within,
-                            factor_words(&e->factor[top->a]), percent(w, top->share));
+    const answers_factor *a = &e->factor[pair->a], *b = &e->factor[pair->b],
+                         *alone = &e->factor[top->a];
+    text = a->block || b->block
+               ? perp_pool_printf(w->pool,
+                                  "The effect of the %s differs from %s to %s: this explains %s of "
+                                  "the differences of the %s%s, the %s in itself %s.",
+                                  factor_words(a->block ? b : a), factor_words(a->block ? a : b),
+                                  factor_words(a->block ? a : b), percent(w, pair->share), metric,
+                                  within, factor_words(alone), percent(w, top->share))
+               : perp_pool_printf(w->pool,
+                                  "The combination of %s matters most: it explains %s of the "
+                                  "differences of the %s%s, the %s alone %s.",
+                                  pair_words(w, e, pair), percent(w, pair->share), metric, within,
+                                  factor_words(alone), percent(w, top->share));
     found = findings_add(w, rank, PERP_FOUND_FACTOR, text);
     found->factor = e->factor[pair->a].key.text;
     found->second = e->factor[pair->b].key.text;

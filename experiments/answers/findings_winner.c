@@ -14,8 +14,9 @@ static const double telling = 1.05; /* a factor that is worth a word */
 
 const char *findings_who(struct writing *w, const char *who, const char *key)
 {
-  return strcmp(who, "none") == 0 ? perp_pool_printf(w->pool, "runs without %s", perp_words(key))
-                                  : who;
+  return strcmp(who, "none") == 0 || strcmp(who, "all") == 0
+             ? perp_pool_printf(w->pool, "runs without %s", perp_words(key))
+             : who;
 }
 
 const char *findings_times(struct writing *w, double factor)
