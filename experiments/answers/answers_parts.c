@@ -88,6 +88,15 @@ const char *answers_label(struct answering *answers, const perp_study_key *keys,
   return label[0] == '\0' ? "all" : label;
 }
 
+const char *answers_key_words(perp_pool *pool, const char *key)
+{
+  const char *words = perp_words(key), *dot = strchr(key, '.');
+  if (dot == NULL || strcmp(words, key) != 0) return words;
+  const char *option = perp_words(dot + 1);
+  return perp_pool_printf(pool, "%s of the %s", option,
+                          perp_words(perp_pool_strndup(pool, key, (size_t)(dot - key))));
+}
+
 const char *answers_condition(struct answering *answers, int m, double v, bool down)
 {
   const perp_metric *metric = &answers->r->study->metric[m];

@@ -48,6 +48,8 @@ const char *answers_label(struct answering *answers, const perp_study_key *keys,
 const char *answers_quantity(perp_pool *pool, double v, const char *unit);
 /* The value of one key: "15.625 ms", "rk4", "dopri5 (tol)" */
 const char *answers_value(struct answering *answers, const perp_study_key *key, int cell);
+/* A key in words: "integrator", "tolerance of the integrator" of ode.tol, "links of the scene". */
+const char *answers_key_words(perp_pool *pool, const char *key);
 /* "time.cpu up to 1 ms", "err.tip.max down to 1e-3 m" */
 const char *answers_condition(struct answering *answers, int m, double v, bool down);
 /* "CPU time at most 1 ms", "error of the tip at most 1e-3 m" */

@@ -155,7 +155,7 @@ static const char *say_keys(struct answering *answers, const perp_study_key *key
                             k == 0       ? ""
                             : k == n - 1 ? " and "
                                          : ", ",
-                            perp_words(keys[k].text));
+                            answers_key_words(&answers->r->pool, keys[k].text));
   return text;
 }
 
@@ -438,8 +438,9 @@ static void say_slopes(struct answering *answers)
                                &answers->r->pool,
                                "The %s scales with a power of the %s; the exponents are %s.",
                                perp_words(answers->q.metric),
-                               perp_words(answers->q.over_metric != NULL ? answers->q.over_metric
-                                                                         : answers->q.over.text),
+                               answers_key_words(&answers->r->pool, answers->q.over_metric != NULL
+                                                                        ? answers->q.over_metric
+                                                                        : answers->q.over.text),
                                text);
 }
 

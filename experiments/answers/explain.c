@@ -55,7 +55,11 @@ void answers_factors(struct answering *answers, answers_explained *e)
     for (int i = 0; i < e->n && !tolerances && param->type == PERP_PARAM_PLUGIN; i++)
       tolerances = strstr(answers->r->plan.cells[e->cell[i]].value[p].text, "tol=") != NULL;
     if (tolerances) {
-      explain_factor(answers, e, (perp_study_key){ .text = "tol", .param = p, .option = "tol" });
+      explain_factor(
+          answers, e,
+          (perp_study_key){ .text = perp_pool_printf(&answers->r->pool, "%s.tol", param->key),
+                            .param = p,
+                            .option = "tol" });
       key.option = "tol";
       key.without = true;
     }

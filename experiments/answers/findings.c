@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Shares of the variance that are worth a sentence, and words for them. */
-static const double decides = 0.6, matters = 0.3, named = 0.005, pair_named = 0.1;
+static const double decides = 0.6, matters = 0.3, weak = 0.15, named = 0.005, pair_named = 0.1;
 static const double many_failures = 0.2; /* of the runs: they are among the first sentences */
 static const double far_off = 10;        /* times the worst ranked run */
 static const double turned = 0.15; /* decades by which an order must change: a factor of 1.4 */
@@ -45,14 +45,22 @@ static const char *percent(struct writing *w, double share)
   return perp_pool_printf(w->pool, share < 0.0095 ? "%.1f %%" : "%.0f %%", 100 * share);
 }
 
-static const char *metric_words(const struct writing *w, int m)
+const char *findings_metric(struct writing *w, const char *name)
 {
-  return perp_words_ranked(w->r->study->metric[m].name);
+  const char *words = perp_words_ranked(name);
+  const size_t first = strcspn(words, " ");
+  const bool several = words[first] != '\0' && words[first - 1] == 's';
+  return several ? perp_pool_printf(w->pool, "number of %s", words) : words;
 }
 
-static const char *factor_words(const answers_factor *f)
+static const char *metric_words(struct writing *w, int m)
 {
-  return perp_words(f->key.text);
+  return findings_metric(w, w->r->study->metric[m].name);
+}
+
+static const char *factor_words(const struct writing *w, const answers_factor *f)
+{
+  return answers_key_words(w->pool, f->key.text);
 }
 
 /* "gsl:rk8pd", "no stabilization", "h = 4 ms" */
@@ -60,7 +68,7 @@ static const char *level_words(struct writing *w, const answers_factor *f, int l
 {
   const char *text = f->level[level];
   if (text[0] == '\0' || strcmp(text, "none") == 0)
-    return perp_pool_printf(w->pool, "no %s", factor_words(f));
+    return perp_pool_printf(w->pool, "no %s", factor_words(w, f));
   return f->method || f->block ? text : perp_pool_printf(w->pool, "%s = %s", f->key.text, text);
 }
 
@@ -81,7 +89,7 @@ static const char *other_shares(struct writing *w, const answers_explained *e)
     const bool wanted = asked != NULL && f->key.param == asked->param;
     if (!wanted && (n >= OTHERS || !term->real || term->share < named)) continue;
     text = perp_pool_printf(w->pool, "%s%s the %s %s%s", text, text[0] != '\0' ? "," : "",
-                            factor_words(f), n == 0 ? "explains " : "", percent(w, term->share));
+                            factor_words(w, f), n == 0 ? "explains " : "", percent(w, term->share));
     n++;
   }
   return text;
@@ -91,7 +99,7 @@ static const char *pair_words(struct writing *w, const answers_explained *e,
                               const answers_term *term)
 {
   const answers_factor *a = &e->factor[term->a], *b = &e->factor[term->b];
-  return perp_pool_printf(w->pool, "%s and %s", factor_words(a), factor_words(b));
+  return perp_pool_printf(w->pool, "%s and %s", factor_words(w, a), factor_words(w, b));
 }
 
 static const answers_term *largest_pair(const answers_explained *e)
@@ -117,27 +125,41 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
                                           "largest share, %s of the %s, is not more than chance "
                                           "gives in %d runs.",
                                           metric, within, percent(w, top->share),
-                                          factor_words(&e->factor[top->a]), e->n));
+                                          factor_words(w, &e->factor[top->a]), e->n));
     found->metric = w->r->study->metric[e->metric].name;
     w->noise = w->noise || rank != RANK_TIME;
     return;
   }
   const char *others = other_shares(w, e);
-  if (pair != NULL && pair->share > top->share) {
+  if (fmax(top->share, pair != NULL ? pair->share : 0) < weak) {
+    const bool two = pair != NULL && pair->share > top->share;
+    const char *what = two ? perp_pool_printf(w->pool, "combination of %s", pair_words(w, e, pair))
+                           : factor_words(w, &e->factor[top->a]);
+    found = findings_add(w, rank, PERP_FOUND_FACTOR,
+                         perp_pool_printf(w->pool,
+                                          "No single setting decides: of the differences of the "
+                                          "%s%s the largest share, %s, is that of the %s.",
+                                          metric, within,
+                                          percent(w, two ? pair->share : top->share), what));
+    found->factor = e->factor[two ? pair->a : top->a].key.text;
+    found->second = two ? e->factor[pair->b].key.text : "";
+    found->share = two ? pair->share : top->share;
+  } else if (pair != NULL && pair->share > top->share) {
     const answers_factor *a = &e->factor[pair->a], *b = &e->factor[pair->b],
                          *alone = &e->factor[top->a];
     text = a->block || b->block
                ? perp_pool_printf(w->pool,
                                   "The effect of the %s differs from %s to %s: this explains %s of "
                                   "the differences of the %s%s, the %s in itself %s.",
-                                  factor_words(a->block ? b : a), factor_words(a->block ? a : b),
-                                  factor_words(a->block ? a : b), percent(w, pair->share), metric,
-                                  within, factor_words(alone), percent(w, top->share))
+                                  factor_words(w, a->block ? b : a),
+                                  factor_words(w, a->block ? a : b),
+                                  factor_words(w, a->block ? a : b), percent(w, pair->share),
+                                  metric, within, factor_words(w, alone), percent(w, top->share))
                : perp_pool_printf(w->pool,
                                   "The combination of %s matters most: it explains %s of the "
                                   "differences of the %s%s, the %s alone %s.",
                                   pair_words(w, e, pair), percent(w, pair->share), metric, within,
-                                  factor_words(alone), percent(w, top->share));
+                                  factor_words(w, alone), percent(w, top->share));
     found = findings_add(w, rank, PERP_FOUND_FACTOR, text);
     found->factor = e->factor[pair->a].key.text;
     found->second = e->factor[pair->b].key.text;
@@ -145,7 +167,8 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
   } else {
     const answers_factor *f = &e->factor[top->a];
     text = perp_pool_printf(
-        w->pool, "The %s %s: it explains %s of the differences of the %s%s%s%s.", factor_words(f),
+        w->pool, "The %s %s: it explains %s of the differences of the %s%s%s%s.",
+        factor_words(w, f),
         top->share >= decides   ? "decides"
         : top->share >= matters ? "matters most"
                                 : "matters most, but does not decide",
@@ -234,7 +257,7 @@ static void found_order(struct writing *w, const answers_explained *e)
       perp_pool_printf(w->pool,
                        "Which %s is best depends on the %s: with %s it is %s (by a factor of %s "
                        "before %s), with %s %s (by a factor of %s).",
-                       factor_words(a), factor_words(b), level_words(w, b, turn.at_first),
+                       factor_words(w, a), factor_words(w, b), level_words(w, b, turn.at_first),
                        level_words(w, a, turn.first), findings_times(w, pow(10, turn.by_first)),
                        level_words(w, a, turn.second), level_words(w, b, turn.at_second),
                        level_words(w, a, turn.second), findings_times(w, pow(10, turn.by_second))));
@@ -309,7 +332,7 @@ static const char *failures_far(struct writing *w)
   if (!(most > far_off * ranked)) return "";
   return perp_pool_printf(
       w->pool, " There the %s reaches %s; of the ranked runs the largest is %s.",
-      perp_words_ranked(metric->name), answers_quantity(w->pool, most, metric->unit),
+      findings_metric(w, metric->name), answers_quantity(w->pool, most, metric->unit),
       answers_quantity(w->pool, ranked, metric->unit));
 }
 
@@ -340,7 +363,9 @@ static void found_failures(struct writing *w)
   for (int s = 0; s < PERP_CELL_STATUSES; s++) {
     if (count[s] == 0) continue;
     kinds = perp_pool_printf(w->pool, "%s%s%d %s", kinds, n++ > 0 ? ", " : "", count[s],
-                             failure_words[s]);
+                             s == PERP_CELL_UNSOLVED && !r->study->kind->runs
+                                 ? "did not solve the problem"
+                                 : failure_words[s]);
   }
   perp_tally_sort(&causes);
   const perp_record *first = &r->record[causes.count[0].first];
@@ -371,7 +396,7 @@ static void found_floor(struct writing *w, const answers_explained *e)
   findings_add(w, RANK_FLOOR, PERP_FOUND_FLOOR,
                perp_pool_printf(w->pool,
                                 "In %d of %d runs the %s is below %s (%s): these runs are equal.",
-                                e->below, e->n, perp_words_ranked(metric->name),
+                                e->below, e->n, findings_metric(w, metric->name),
                                 answers_quantity(w->pool, e->floor, metric->unit), w->a.floor_why))
       ->metric = metric->name;
 }

@@ -38,6 +38,8 @@ struct writing {
 perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text);
 /* A competitor behind "is that of": "runs without stabilization" for none. */
 const char *findings_who(struct writing *w, const char *who, const char *key);
+/* "error of the tip", "number of evaluations of the right-hand side": behind "smallest". */
+const char *findings_metric(struct writing *w, const char *name);
 /* "3.2", "120", "10^4": how many times larger. */
 const char *findings_times(struct writing *w, double factor);
 /* What the questions of the study, or those assumed, come to; and, where none of them compares the

@@ -26,11 +26,11 @@ const char *findings_times(struct writing *w, double factor)
   return perp_pool_printf(w->pool, "%.*f", factor < 10, unit * round(factor / unit));
 }
 
-static const char *kind_words(const perp_answer *a)
+static const char *kind_words(struct writing *w, const perp_answer *a)
 {
   return strchr(a->by, ',') != NULL ? "combination"
          : a->by[0] == '\0'         ? "competitor"
-                                    : perp_words(a->by);
+                                    : answers_key_words(w->pool, a->by);
 }
 
 static const char *who_words(struct writing *w, const perp_answer *a, int k)
@@ -76,7 +76,7 @@ static bool found_alone(struct writing *w, const perp_answer *a)
 {
   const int only = only_one(a);
   if (only < 0 || a->by[0] == '\0' || a->question->kind == PERP_ASK_SLOPE) return false;
-  const char *kind = kind_words(a);
+  const char *kind = kind_words(w, a);
   for (int i = 0; i < w->n; i++) /* several questions have the same competitors */
     if (w->list[i].kind == PERP_FOUND_ALONE && strcmp(w->list[i].factor, a->by) == 0) return true;
   const char *text =
@@ -217,7 +217,7 @@ static const char *rest_words(struct writing *w, const struct standing *s)
 static void found_winner(struct writing *w, const perp_answer *a, int rank, const char *ask)
 {
   const perp_metric *metric = perp_study_metric(w->r->study, a->question->metric);
-  const char *figure = perp_words_ranked(metric->name), *kind = kind_words(a),
+  const char *figure = findings_metric(w, metric->name), *kind = kind_words(w, a),
              *size = metric->better > 0 ? "largest" : "smallest",
              *less = metric->better > 0 ? "larger" : "smaller", *text, *at = "", *at_words = "";
   if (a->question->at != NULL) {
@@ -244,11 +244,14 @@ static void found_winner(struct writing *w, const perp_answer *a, int rank, cons
                             figure, in_all(w, s.equal));
   } else if (s.best[first] == s.decided && second >= 0 && s.best[second] == s.decided) {
     const char *all = who_words(w, a, first);
-    for (int k = 1; k < a->n_who && s.best[s.order[k]] == s.decided; k++)
-      all = perp_pool_printf(w->pool, "%s%s%s", all,
-                             k + 1 == a->n_who || s.best[s.order[k + 1]] < s.decided ? " and "
-                                                                                     : ", ",
+    int shared = 2;
+    while (shared < a->n_who && s.best[s.order[shared]] == s.decided) shared++;
+    for (int k = 1; k < shared && k < NAMED; k++)
+      all = perp_pool_printf(w->pool, "%s%s%s", all, k + 1 == shared ? " and " : ", ",
                              who_words(w, a, s.order[k]));
+    if (shared > NAMED)
+      all = perp_pool_printf(w->pool, "%s and %d other%s", all, shared - NAMED,
+                             shared == NAMED + 1 ? "" : "s");
     text = perp_pool_printf(w->pool, "%s %s %s is that of %s, which are equal%s.",
                             at[0] != '\0' ? at_words : "The", size, figure, all,
                             in_all(w, s.decided));
