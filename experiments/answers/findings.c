@@ -198,13 +198,15 @@ static bool found_same(struct writing *w, const answers_explained *e, int rank)
 {
   if (e->decades > log10(1.01)) return false;
   const char *metric = metric_words(w, e->metric), *unit = w->r->study->metric[e->metric].unit;
-  const char *text =
-      e->below == e->n
-          ? perp_pool_printf(w->pool, "The %s cannot be told apart: all %d runs are below %s (%s).",
-                             metric, e->n, answers_quantity(w->pool, e->floor, unit),
-                             w->a.floor_why)
-          : perp_pool_printf(w->pool, "The %s is the same in all %d runs, within 1 %%.", metric,
-                             e->n);
+  const char *text = e->below == e->n
+                         ? perp_pool_printf(
+                               w->pool,
+                               "The %s does not distinguish the runs: all %d are below %s (%s).",
+                               metric, e->n, answers_quantity(w->pool, e->floor, unit),
+                               w->a.floor_why)
+                         : perp_pool_printf(w->pool,
+                                            "The %s is the same in all %d runs, within 1 %%.",
+                                            metric, e->n);
   findings_add(w, rank, PERP_FOUND_SAME, text)->metric = w->r->study->metric[e->metric].name;
   return true;
 }

@@ -299,8 +299,9 @@ static void floors(void)
   int n = perp_results_findings(&ctx, &r, &list);
   show(list, n);
   ok(n == 1 && list[0].kind == PERP_FOUND_SAME &&
-         strcmp(list[0].text, "The error of the tip cannot be told apart: all 72 runs are below "
-                              "1.00e-09 m (floor of the study).") == 0,
+         strcmp(list[0].text,
+                "The error of the tip does not distinguish the runs: all 72 are below "
+                "1.00e-09 m (floor of the study).") == 0,
      "3e-13 against 1e-10 is no difference below a floor of 1e-9");
   perp_results_free(&r);
   made_up(GRID ASK, tiny, &r);
