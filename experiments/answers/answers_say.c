@@ -425,10 +425,13 @@ static void say_slopes(struct answering *answers)
     }
     if (hi < lo || said++ >= MOST) continue;
     const bool one = hi - lo < 0.05;
-    text = one ? perp_pool_printf(&answers->r->pool, "%s%s%s %.2f", text, said == 1 ? "" : ", ",
-                                  answer->who[k], (lo + hi) / 2)
-               : perp_pool_printf(&answers->r->pool, "%s%s%s %.2f to %.2f", text,
-                                  said == 1 ? "" : ", ", answer->who[k], lo, hi);
+    const char *who = answer->n_who == 1
+                          ? ""
+                          : perp_pool_printf(&answers->r->pool, "%s ", answer->who[k]);
+    text = one ? perp_pool_printf(&answers->r->pool, "%s%s%s%.2f", text, said == 1 ? "" : ", ", who,
+                                  (lo + hi) / 2)
+               : perp_pool_printf(&answers->r->pool, "%s%s%s%.2f to %.2f", text,
+                                  said == 1 ? "" : ", ", who, lo, hi);
   }
   if (said > MOST)
     text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, said - MOST);

@@ -21,36 +21,12 @@ enum { OTHERS = 3, FEW = 3 };
 const char *const perp_found_names[] = { "stated", "alone", "factor",   "noise", "same", "winner",
                                          "answer", "order", "failures", "floor", NULL };
 
-perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text)
-{
-  w->list = perp_pool_grown(w->pool, w->list, w->n, sizeof *w->list);
-  w->list[w->n] = (perp_finding){ .kind = kind,
-                                  .rank = rank,
-                                  .text = text,
-                                  .metric = "",
-                                  .factor = "",
-                                  .second = "",
-                                  .who = "",
-                                  .basis = "",
-                                  .share = (double)NAN,
-                                  .effect = (double)NAN,
-                                  .verdict = "" };
-  return &w->list[w->n++];
-}
-
 /* ---- words ---- */
 
 static const char *percent(struct writing *w, double share)
 {
+  if (share < 0.0005) return "less than 0.1 %";
   return perp_pool_printf(w->pool, share < 0.0095 ? "%.1f %%" : "%.0f %%", 100 * share);
-}
-
-const char *findings_metric(struct writing *w, const char *name)
-{
-  const char *words = perp_words_ranked(name);
-  const size_t first = strcspn(words, " ");
-  const bool several = words[first] != '\0' && words[first - 1] == 's';
-  return several ? perp_pool_printf(w->pool, "number of %s", words) : words;
 }
 
 static const char *metric_words(struct writing *w, int m)
@@ -118,6 +94,16 @@ static void found_factor(struct writing *w, const answers_explained *e, int rank
   const char *within = blocks == 0                                        ? ""
                        : perp_kind_param(w->r->study->kind, "scene") >= 0 ? " within a scene"
                                                                           : " within a problem";
+  if (!top->real && pair == NULL && top->share >= matters) {
+    findings_add(w, rank, PERP_FOUND_NOISE,
+                 perp_pool_printf(w->pool,
+                                  "Too few runs show which setting explains the differences of the "
+                                  "%s%s: the %s explains %s in these %d runs, which may be chance.",
+                                  metric, within, factor_words(w, &e->factor[top->a]),
+                                  percent(w, top->share), e->n))
+        ->metric = w->r->study->metric[e->metric].name;
+    return;
+  }
   if (!top->real && pair == NULL) {
     found = findings_add(w, rank, PERP_FOUND_NOISE,
                          perp_pool_printf(w->pool,

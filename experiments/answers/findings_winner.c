@@ -12,20 +12,6 @@
 enum { NAMED = 3 };
 static const double telling = 1.05; /* a factor that is worth a word */
 
-const char *findings_who(struct writing *w, const char *who, const char *key)
-{
-  return strcmp(who, "none") == 0 || strcmp(who, "all") == 0
-             ? perp_pool_printf(w->pool, "runs without %s", perp_words(key))
-             : who;
-}
-
-const char *findings_times(struct writing *w, double factor)
-{
-  if (factor >= 1000) return perp_pool_printf(w->pool, "10^%.0f", log10(factor));
-  const double unit = factor < 10 ? 0.1 : factor < 100 ? 1 : 10;
-  return perp_pool_printf(w->pool, "%.*f", factor < 10, unit * round(factor / unit));
-}
-
 static const char *kind_words(struct writing *w, const perp_answer *a)
 {
   return strchr(a->by, ',') != NULL ? "combination"
@@ -347,7 +333,8 @@ void findings_answers(struct writing *w, const answers_factor *factor)
       continue;
     }
     const char *said = best ? answer[i].proxy : answer[i].text;
-    findings_add(w, rank, PERP_FOUND_ANSWER,
+    const bool none = q->kind != PERP_ASK_CLAIMS && answer[i].n_lines == 0;
+    findings_add(w, none ? RANK_FLOOR : rank, PERP_FOUND_ANSWER,
                  perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", said));
   }
 }
