@@ -535,6 +535,15 @@ static const char *basis_text(struct answering *answers)
   if (answers->q.where_text != NULL)
     add(answers, &text,
         perp_pool_printf(pool, "Only runs with %s are included.", answers->q.where_text));
+  const char *same = "";
+  for (int k = 0; k < answers->q.n_apart && answers->n_facets > 1; k++) {
+    const char *value = answers_value(answers, &answers->q.apart[k], answers->example[0]);
+    if (answers->key[k].constant && value[0] != '\0')
+      same = perp_pool_printf(pool, "%s%s%s %s", same, same[0] != '\0' ? ", " : "",
+                              answers->q.apart[k].text, value);
+  }
+  if (same[0] != '\0')
+    add(answers, &text, perp_pool_printf(pool, "All comparisons have %s.", same));
   return text;
 }
 
@@ -577,13 +586,13 @@ void answers_say(struct answering *answers)
   answer->by = keys_text(answers, answers->q.by, answers->q.n_by);
   answer->apart_by = keys_text(answers, answers->q.apart, answers->q.n_apart);
   answer->asked = asked_text(answers);
-  answer->basis = basis_text(answers);
   answers->key = perp_pool_alloc(&answers->r->pool, (size_t)answers->q.n_apart + 1,
                                  sizeof *answers->key);
   for (int k = 0; k < answers->q.n_apart; k++)
     answers->key[k] = (struct answers_key){ .constant = constant(answers, &answers->q.apart[k]),
                                             .option = differing_option(answers,
                                                                        &answers->q.apart[k]) };
+  answer->basis = basis_text(answers);
   for (int i = 0; i < answer->n_lines; i++) {
     perp_answer_line *line = &answer->line[i];
     if (answers->facet_of[i] >= 0) {
