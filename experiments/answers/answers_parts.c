@@ -383,6 +383,8 @@ static void claims_add(struct answering *answers, const char **text, const char 
   *text = perp_pool_printf(&answers->r->pool, "%s%s%s", *text, (*text)[0] ? " " : "", more);
 }
 
+enum { REFUTED = 3 }; /* statements that are refuted are named up to this number */
+
 /* Statements of documents, and which of the declared verdicts the runs do not confirm. */
 static void claims_replicate(struct answering *answers)
 {
@@ -392,12 +394,17 @@ static void claims_replicate(struct answering *answers)
   claims_add(answers, &answers->a->text,
              perp_pool_printf(&answers->r->pool, "Of %d statements: %s.", count.rows,
                               perp_replicate_count_text(&answers->r->pool, &count)));
+  int refuted = 0;
   for (int i = 0; i < study->replicate.n_rows; i++)
-    if (!list[i].confirmed)
+    if (!list[i].confirmed && refuted++ < REFUTED)
       claims_add(answers, &answers->a->text,
                  perp_pool_printf(&answers->r->pool, "Refuted: %s, %s: declared %s, but %s.",
                                   study->replicate.paper[list[i].row->paper], list[i].row->at,
                                   perp_replicated_names[list[i].row->declared], list[i].why));
+  if (refuted > REFUTED)
+    claims_add(answers, &answers->a->text,
+               perp_pool_printf(&answers->r->pool, "The table of statements has %d more.",
+                                refuted - REFUTED));
 }
 
 void answers_say_claims(struct answering *answers)

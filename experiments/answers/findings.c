@@ -287,6 +287,9 @@ static const char *failures_at(struct writing *w, const answers_explained *e, in
   if (factor == NULL) return "";
   if (bad == failures && bad == there)
     return perp_pool_printf(w->pool, " These are all runs with %s.", level_words(w, factor, level));
+  if (bad == there)
+    return perp_pool_printf(w->pool, " All %d runs with %s are among them.", there,
+                            level_words(w, factor, level));
   return perp_pool_printf(w->pool, " %s of them are among the %d runs with %s.",
                           bad == failures ? "All" : perp_pool_printf(w->pool, "%d", bad), there,
                           level_words(w, factor, level));

@@ -314,6 +314,23 @@ static bool has_key(const char *keys, const char *key)
   return false;
 }
 
+/* "All 12 claims of the study are proved, among them: ...": the first ones by name. */
+static const char *claims_words(struct writing *w, const char *text)
+{
+  enum { FIRST = 2 };
+  const perp_study *study = w->r->study;
+  const size_t n = strlen(text);
+  if (strncmp(text, "All ", 4) != 0 || strchr(text, '.') != text + n - 1) return text;
+  text = perp_pool_strndup(w->pool, text, n - 1);
+  for (int i = 0; i < study->n_claims && i < FIRST; i++)
+    text = perp_pool_printf(w->pool, "%s%s (%d) %s", text,
+                            i > 0                     ? ";"
+                            : study->n_claims > FIRST ? ", among them:"
+                                                      : ":",
+                            i + 1, study->claims[i].text);
+  return perp_pool_printf(w->pool, "%s.", text);
+}
+
 void findings_answers(struct writing *w, const answers_factor *factor)
 {
   const perp_answer *answer;
@@ -332,7 +349,9 @@ void findings_answers(struct writing *w, const answers_factor *factor)
       if (!found_alone(w, &answer[i]) && !repeated) found_winner(w, &answer[i], rank, ask);
       continue;
     }
-    const char *said = best ? answer[i].proxy : answer[i].text;
+    const char *said = best                         ? answer[i].proxy
+                       : q->kind == PERP_ASK_CLAIMS ? claims_words(w, answer[i].text)
+                                                    : answer[i].text;
     const bool none = q->kind != PERP_ASK_CLAIMS && answer[i].n_lines == 0;
     findings_add(w, none ? RANK_FLOOR : rank, PERP_FOUND_ANSWER,
                  perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", said));
