@@ -191,13 +191,10 @@ static void explain_terms(struct answering *answers, answers_explained *e)
   for (int k = 0; k < n; k++) freedom -= e->factor[k].n - 1;
   e->term = perp_pool_alloc(&answers->r->pool, (size_t)(n * n) + 1, sizeof *e->term);
   if (!(blocks > 1e-20 * (1 + total))) return; /* nothing to explain */
-  for (int k = 0; k < n; k++) {
-    if (e->factor[k].block) continue;
-    const double gained = fmax(0, fit_factors(&fit, k) - all);
-    e->term[e->n_terms++] = (answers_term){ k, -1, gained / blocks,
-                                            real(gained, e->factor[k].n - 1, all, freedom, n) };
-  }
-  e->n_main = e->n_terms;
+  /* factors are tested against what they and the largest real pair leave: an interaction is no
+   * noise */
+  double rest = all;
+  int free_rest = freedom;
   int *of = perp_pool_alloc(&answers->r->pool, (size_t)e->n + 1, sizeof *of);
   for (int a = 0; a < n; a++)
     for (int b = a + 1; b < n; b++) {
@@ -211,10 +208,19 @@ static void explain_terms(struct answering *answers, answers_explained *e)
       fit_factors(&fit, -1);
       fit_add(&fit, of, fa->n * fb->n);
       const double left = fit_run(&fit, e->y, e->n), gained = fmax(0, all - left);
-      e->term[e->n_terms++] = (answers_term){
-        a, b, gained / blocks, real(gained, parameters, left, freedom - parameters, n * (n - 1) / 2)
-      };
+      const bool sure = real(gained, parameters, left, freedom - parameters, n * (n - 1) / 2);
+      e->term[e->n_terms++] = (answers_term){ a, b, gained / blocks, sure };
+      if (!sure || left >= rest) continue;
+      rest = left;
+      free_rest = freedom - parameters;
     }
+  for (int k = 0; k < n; k++) {
+    if (e->factor[k].block) continue;
+    const double gained = fmax(0, fit_factors(&fit, k) - all);
+    e->term[e->n_terms++] = (answers_term){ k, -1, gained / blocks,
+                                            real(gained, e->factor[k].n - 1, rest, free_rest, n) };
+    e->n_main++;
+  }
   qsort(e->term, (size_t)e->n_terms, sizeof *e->term, term_more);
 }
 

@@ -12,10 +12,10 @@
  * Elsewhere they are sums of type II: each effect after all others, pairs after all factors; what
  * several factors explain together counts for none of them.
  *
- * An effect is real when its F ratio, against what the factors (and the pair) leave, is exceeded by
- * chance in less than 1 % of cases, divided by the number of factors or pairs that are tried
- * (Bonferroni).  Fits are by back-fitting (Gauss-Seidel on the normal
- * equations), exact after one sweep on a complete grid.  Cost: O(runs factors^3) with sweeps.
+ * An effect is real when its F ratio, against what the factors and the pair (of a factor: the
+ * largest real pair) leave, is exceeded by chance in less than 1 % of cases, divided by the number
+ * of factors or pairs that are tried (Bonferroni).  Fits are by back-fitting (Gauss-Seidel on the
+ * normal equations), exact after one sweep on a complete grid.  Cost: O(runs factors^3) a sweep.
  *
  * Source: R. A. Fisher 1925, Statistical Methods for Research Workers, chapter 7; F. Yates 1934, J.
  * Amer. Statist. Assoc. 29, 51-66 (unequal numbers); Buja, Hastie and Tibshirani 1989, Ann. Stat.

@@ -15,6 +15,7 @@
 static const double decides = 0.6, matters = 0.3, weak = 0.15, named = 0.005, pair_named = 0.1;
 static const double many_failures = 0.2; /* of the runs: they are among the first sentences */
 static const double far_off = 10;        /* times the worst ranked run */
+static const double asked_for = 0.05;    /* a setting whose best is named though nobody asks */
 static const double turned = 0.15; /* decades by which an order must change: a factor of 1.4 */
 enum { OTHERS = 3, FEW = 3 };
 
@@ -51,7 +52,8 @@ static const char *level_words(struct writing *w, const answers_factor *f, int l
 /* ---- which setting matters ---- */
 
 /* "the step size h explains 10 %, the stabilization 3 %": the next ones, and the one asked for. */
-static const char *other_shares(struct writing *w, const answers_explained *e)
+static const char *other_shares(struct writing *w, const answers_explained *e,
+                                const answers_term *top)
 {
   const perp_study *study = w->r->study;
   const perp_study_key *asked = study->n_questions > 0 && study->questions[0].n_by > 0
@@ -59,8 +61,9 @@ static const char *other_shares(struct writing *w, const answers_explained *e)
                                     : NULL;
   const char *text = "";
   int n = 0;
-  for (int k = 1; k < e->n_main; k++) {
+  for (int k = 0; k < e->n_main; k++) {
     const answers_term *term = &e->term[k];
+    if (term == top) continue;
     const answers_factor *f = &e->factor[term->a];
     const bool wanted = asked != NULL && f->key.param == asked->param;
     if (!wanted && (n >= OTHERS || !term->real || term->share < named)) continue;
@@ -78,105 +81,108 @@ static const char *pair_words(struct writing *w, const answers_explained *e,
   return perp_pool_printf(w->pool, "%s and %s", factor_words(w, a), factor_words(w, b));
 }
 
-static const answers_term *largest_pair(const answers_explained *e)
+/* The largest term of those from .. to - 1 that is no chance; NULL: none. */
+static const answers_term *largest_real(const answers_explained *e, int from, int to)
 {
-  return e->n_terms > e->n_main && e->term[e->n_main].real ? &e->term[e->n_main] : NULL;
+  for (int k = from; k < to; k++)
+    if (e->term[k].real) return &e->term[k];
+  return NULL;
+}
+
+/* " within a scene": what the shares are of, where runs of several are compared. */
+static const char *within_words(struct writing *w, const answers_explained *e)
+{
+  for (int k = 0; k < e->n_factors; k++)
+    if (e->factor[k].block)
+      return perp_kind_param(w->r->study->kind, "scene") >= 0 ? " within a scene"
+                                                              : " within a problem";
+  return "";
+}
+
+/* What explains the differences more than chance does: a setting, or a pair of them. */
+static const char *explained_text(struct writing *w, const answers_explained *e,
+                                  const answers_term *top, const answers_term *pair)
+{
+  const bool two = top == NULL || (pair != NULL && pair->share > top->share);
+  const answers_term *most = two ? pair : top;
+  const answers_factor *a = &e->factor[most->a], *b = two ? &e->factor[most->b] : NULL;
+  const char *metric = perp_pool_printf(w->pool, "%s%s", metric_words(w, e->metric),
+                                        within_words(w, e)),
+             *share = percent(w, most->share), *first = factor_words(w, a);
+  if (most->share < weak)
+    return perp_pool_printf(w->pool,
+                            "No single setting decides: of the differences of the %s the largest "
+                            "share, %s, is that of the %s%s.",
+                            metric, share, two ? "combination of " : "",
+                            two ? pair_words(w, e, most) : first);
+  if (two) {
+    const char *alone = top == NULL ? ""
+                                    : perp_pool_printf(w->pool, ", the %s alone %s",
+                                                       factor_words(w, &e->factor[top->a]),
+                                                       percent(w, top->share));
+    if (a->block || b->block)
+      return perp_pool_printf(w->pool,
+                              "The effect of the %s differs from %s to %s: this explains %s of the "
+                              "differences of the %s%s.",
+                              factor_words(w, a->block ? b : a), factor_words(w, a->block ? a : b),
+                              factor_words(w, a->block ? a : b), share, metric, alone);
+    return perp_pool_printf(w->pool,
+                            "The combination of %s matters most: it explains %s of the differences "
+                            "of the %s%s.",
+                            pair_words(w, e, most), share, metric, alone);
+  }
+  const char *others = other_shares(w, e, top),
+             *text = perp_pool_printf(
+                 w->pool, "The %s %s: it explains %s of the differences of the %s%s%s.", first,
+                 most->share >= decides   ? "decides"
+                 : most->share >= matters ? "matters most"
+                                          : "matters most, but does not decide",
+                 share, metric, others[0] != '\0' ? ";" : "", others);
+  if (pair == NULL || pair->share < pair_named) return text;
+  return perp_pool_printf(w->pool, "%s Another %s depend on the combination of %s.", text,
+                          percent(w, pair->share), pair_words(w, e, pair));
 }
 
 static void found_factor(struct writing *w, const answers_explained *e, int rank)
 {
-  const char *metric = metric_words(w, e->metric), *text;
-  const answers_term *top = e->n_main > 0 ? &e->term[0] : NULL, *pair = largest_pair(e);
+  const answers_term *top = largest_real(e, 0, e->n_main),
+                     *pair = largest_real(e, e->n_main, e->n_terms);
+  const char *metric = metric_words(w, e->metric), *within = within_words(w, e), *text;
   perp_finding *found;
-  int blocks = 0;
-  if (top == NULL || e->n_factors < 2) return; /* one setting alone explains all */
-  for (int k = 0; k < e->n_factors; k++) blocks += e->factor[k].block;
-  const char *within = blocks == 0                                        ? ""
-                       : perp_kind_param(w->r->study->kind, "scene") >= 0 ? " within a scene"
-                                                                          : " within a problem";
-  if (!top->real && pair == NULL && top->share >= matters) {
-    findings_add(w, rank, PERP_FOUND_NOISE,
-                 perp_pool_printf(w->pool,
-                                  "Too few runs show which setting explains the differences of the "
-                                  "%s%s: the %s explains %s in these %d runs, which may be chance.",
-                                  metric, within, factor_words(w, &e->factor[top->a]),
-                                  percent(w, top->share), e->n))
-        ->metric = w->r->study->metric[e->metric].name;
-    return;
-  }
-  if (!top->real && pair == NULL) {
-    found = findings_add(w, rank, PERP_FOUND_NOISE,
-                         perp_pool_printf(w->pool,
-                                          "No setting explains the differences of the %s%s: the "
-                                          "largest share, %s of the %s, is not more than chance "
-                                          "gives in %d runs.",
-                                          metric, within, percent(w, top->share),
-                                          factor_words(w, &e->factor[top->a]), e->n));
-    found->metric = w->r->study->metric[e->metric].name;
-    w->noise = w->noise || rank != RANK_TIME;
-    return;
-  }
-  const char *others = other_shares(w, e);
-  if (fmax(top->share, pair != NULL ? pair->share : 0) < weak) {
-    const bool two = pair != NULL && pair->share > top->share;
-    const char *what = two ? perp_pool_printf(w->pool, "combination of %s", pair_words(w, e, pair))
-                           : factor_words(w, &e->factor[top->a]);
-    found = findings_add(w, rank, PERP_FOUND_FACTOR,
-                         perp_pool_printf(w->pool,
-                                          "No single setting decides: of the differences of the "
-                                          "%s%s the largest share, %s, is that of the %s.",
-                                          metric, within,
-                                          percent(w, two ? pair->share : top->share), what));
-    found->factor = e->factor[two ? pair->a : top->a].key.text;
-    found->second = two ? e->factor[pair->b].key.text : "";
-    found->share = two ? pair->share : top->share;
-  } else if (pair != NULL && pair->share > top->share) {
-    const answers_factor *a = &e->factor[pair->a], *b = &e->factor[pair->b],
-                         *alone = &e->factor[top->a];
-    text = a->block || b->block
-               ? perp_pool_printf(w->pool,
-                                  "The effect of the %s differs from %s to %s: this explains %s of "
-                                  "the differences of the %s%s, the %s in itself %s.",
-                                  factor_words(w, a->block ? b : a),
-                                  factor_words(w, a->block ? a : b),
-                                  factor_words(w, a->block ? a : b), percent(w, pair->share),
-                                  metric, within, factor_words(w, alone), percent(w, top->share))
-               : perp_pool_printf(w->pool,
-                                  "The combination of %s matters most: it explains %s of the "
-                                  "differences of the %s%s, the %s alone %s.",
-                                  pair_words(w, e, pair), percent(w, pair->share), metric, within,
-                                  factor_words(w, alone), percent(w, top->share));
-    found = findings_add(w, rank, PERP_FOUND_FACTOR, text);
-    found->factor = e->factor[pair->a].key.text;
-    found->second = e->factor[pair->b].key.text;
-    found->share = pair->share;
+  if (e->n_main == 0 || e->n_factors < 2) return; /* one setting alone explains all */
+  if (top == NULL && pair == NULL) {
+    const char *setting = factor_words(w, &e->factor[e->term[0].a]),
+               *share = percent(w, e->term[0].share);
+    const bool few = e->term[0].share >= matters; /* though chance may give that */
+    text = few ? perp_pool_printf(
+                     w->pool,
+                     "Too few runs show which setting explains the differences of the %s%s: the %s "
+                     "explains %s in these %d runs, which may be chance.",
+                     metric, within, setting, share, e->n)
+               : perp_pool_printf(
+                     w->pool,
+                     "No setting explains the differences of the %s%s: the largest share, %s of "
+                     "the %s, is not more than chance gives in %d runs.",
+                     metric, within, share, setting, e->n);
+    found = findings_add(w, rank, PERP_FOUND_NOISE, text);
+    w->noise = w->noise || (rank != RANK_TIME && !few);
   } else {
-    const answers_factor *f = &e->factor[top->a];
-    text = perp_pool_printf(
-        w->pool, "The %s %s: it explains %s of the differences of the %s%s%s%s.",
-        factor_words(w, f),
-        top->share >= decides   ? "decides"
-        : top->share >= matters ? "matters most"
-                                : "matters most, but does not decide",
-        percent(w, top->share), metric, within, others[0] != '\0' ? ";" : "", others);
-    if (pair != NULL && pair->share >= pair_named)
-      text = perp_pool_printf(w->pool, "%s Another %s depend on the combination of %s.", text,
-                              percent(w, pair->share), pair_words(w, e, pair));
-    found = findings_add(w, rank, PERP_FOUND_FACTOR, text);
-    found->factor = f->key.text;
-    found->share = top->share;
+    const answers_term *most = top == NULL || (pair != NULL && pair->share > top->share) ? pair
+                                                                                         : top;
+    found = findings_add(w, rank, PERP_FOUND_FACTOR, explained_text(w, e, top, pair));
+    found->factor = e->factor[most->a].key.text;
+    found->second = most->b < 0 ? "" : e->factor[most->b].key.text;
+    found->share = most->share;
+    found->basis = perp_pool_printf(
+        w->pool,
+        "Analysis of variance of the decimal logarithm of the %s over %d runs; each share is what "
+        "a setting explains after all others (sums of type II)%s.",
+        metric, e->n,
+        within[0] == '\0'
+            ? ""
+            : perp_pool_printf(w->pool, "; the shares are of the differences%s", within));
   }
   found->metric = w->r->study->metric[e->metric].name;
-  found->basis = perp_pool_printf(
-      w->pool,
-      "Analysis of variance of the decimal logarithm of the %s over %d runs; each share is what a "
-      "setting explains after all others (sums of type II)%s.",
-      metric, e->n,
-      blocks == 0 ? ""
-                  : perp_pool_printf(w->pool,
-                                     ", with the differences between "
-                                     "%s taken off first",
-                                     within[10] == 's' ? "scenes" : "problems"));
 }
 
 /* Are all runs of a block alike? */
@@ -468,7 +474,8 @@ static void found_explained(struct writing *w, int metric, int rank, const answe
   found_order(w, e);
   found_floor(w, e);
   for (int k = 0; k < e->n_main && *factor == NULL; k++)
-    if (e->factor[e->term[k].a].method && e->term[k].real) *factor = &e->factor[e->term[k].a];
+    if (e->factor[e->term[k].a].method && e->term[k].real && e->term[k].share >= asked_for)
+      *factor = &e->factor[e->term[k].a];
 }
 
 static void findings_make(const perp_ctx *ctx, perp_results *r, struct writing *w)
