@@ -439,3 +439,50 @@ void answers_say_claims(struct answering *answers)
                                   result[i].claim->text));
   if (answers->r->study->replicate.n_rows > 0) claims_replicate(answers);
 }
+
+/* ---- what answers leave out, and one entry ---- */
+
+const char *perp_results_left_out(perp_results *results)
+{
+  enum { NAMED = 3 };
+  const perp_study *study = results->study;
+  const int m = perp_results_metric(results, study->metrics.primary);
+  int whole = 0, without = 0;
+  perp_names scenes = { 0 };
+  const int scene = perp_kind_param(study->kind, "scene");
+  const char *names = "";
+  for (int i = 0; i < results->plan.n; i++) {
+    if (!perp_cell_whole(results->record[i].status)) continue;
+    whole++;
+    if (!isnan(perp_results_value(results, i, m))) continue;
+    without++;
+    const int known = scenes.n;
+    if (scene >= 0 &&
+        perp_names_index(&results->pool, &scenes, results->plan.cells[i].value[scene].text, -1) ==
+            known &&
+        known < NAMED)
+      names = perp_pool_printf(&results->pool, "%s%s%s", names, known == 0 ? ": " : ", ",
+                               scenes.text[known]);
+  }
+  if (without == 0) return "";
+  if (!study->kind->runs && scene < 0) names = ""; /* proofs have no residual */
+  if (scenes.n > NAMED)
+    names = perp_pool_printf(&results->pool, "%s and %d other scenes", names, scenes.n - NAMED);
+  return perp_pool_printf(&results->pool, "%d of %d completed runs have no value of the %s%s.",
+                          without, whole, perp_words(study->metrics.primary), names);
+}
+
+const char *perp_answer_entry_text(perp_pool *pool, const perp_answer *answer,
+                                   const perp_answer_entry *entry)
+{
+  char number[32];
+  if (entry->cell < 0 && !isnan(entry->stands))
+    return perp_pool_printf(pool, "(%s)", perp_number(entry->stands, number));
+  if (entry->cell < 0 || isnan(entry->value)) return entry->why[0] != '\0' ? entry->why : "-";
+  if (answer->question->kind == PERP_ASK_MOST)
+    return entry->asked == entry->unsuited
+               ? "unsuited"
+               : perp_pool_printf(pool, "%.0f/%d", entry->value, entry->asked - entry->unsuited);
+  if (answer->question->kind == PERP_ASK_SLOPE) return perp_pool_printf(pool, "%.2f", entry->value);
+  return perp_pool_strdup(pool, perp_number(entry->value, number));
+}
