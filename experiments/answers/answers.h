@@ -39,6 +39,7 @@ typedef struct perp_answer_line {
   const char *condition; /* "time.cpu up to 1 ms", "err.tip.max down to 1 mm"; "" */
   const char *words;     /* the condition in words: "CPU time at most 1 ms"; "" */
   bool cost;             /* values are costs, of a target */
+  double floor;          /* below it figures are equal */
   int n_best;
   double value, next;       /* of the best; of the best that is no tie, NaN */
   const char *who, *second; /* "post, none"; "" */
@@ -50,12 +51,14 @@ typedef struct perp_answer {
   const char
       *asked; /* by its tokens: "Smallest err.tip.max at equal time.cpu, by stab, for each scene" */
   const char *text;          /* the whole answer in sentences */
+  const char *proxy;         /* of `text`: what becomes of a choice by another figure; "" */
   const char *basis;         /* what has been compared, in sentences after `text`; "" */
   const char *note;          /* which differences were ignored, what was assumed; "" */
   const char *by, *apart_by; /* "ode, stab"; "scene, h" */
   const char *unit, *cost_unit;
   int n_who;
   const char **who;
+  bool *ran; /* [n_who] some run of it was neither skipped nor unsuited */
   int n_lines;
   perp_answer_line *line;
 } perp_answer;

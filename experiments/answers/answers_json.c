@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers as JSON. */
-#include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 
 #include "experiments/results/symptoms.h"
 
@@ -88,6 +88,7 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *results, perp_json *js
   perp_json_members(json, "schema %s, study %s, title %s, question %s, left_out %s",
                     "perp-answers/1", results->study->name, results->study->title,
                     results->study->question, perp_results_left_out(results));
+  perp_findings_json(ctx, results, json);
   perp_json_open(json, "answers", '[');
   for (int i = 0; i < n; i++) {
     perp_json_open(json, NULL, '{');

@@ -97,6 +97,7 @@ static void answers_mark(struct answering *answers, perp_answer_line *line, int 
   for (int k = 0; k < answers->a->n_who; k++) {
     perp_answer_entry *entry = &line->entry[k];
     if (entry->cell < 0) continue;
+    if (!line->cost) line->floor = fmax(line->floor, answers_floor(answers, m, entry->cell));
     entry->floor = !line->cost && fabs(entry->value) < answers_floor(answers, m, entry->cell);
     entry->best = answers_tied(answers, m, line->value, line->entry[best].cell, entry->value,
                                entry->cell);
@@ -238,14 +239,16 @@ static perp_answer_line *new_line(struct answering *answers, int facet)
   return line;
 }
 
-/* A line that compares fewer than two says nothing. */
+/* A line that compares fewer than two says nothing: who was skipped or unsuited is no rival. */
 static void keep_line(struct answering *answers)
 {
   const perp_answer_line *line = &answers->a->line[answers->a->n_lines - 1];
   int there = 0, asked = 0;
   for (int k = 0; k < answers->a->n_who; k++) {
+    const char *why = line->entry[k].why;
     there += line->entry[k].cell >= 0;
-    asked += line->entry[k].cell >= 0 || line->entry[k].why[0] != '\0';
+    asked += line->entry[k].cell >= 0 ||
+             (why[0] != '\0' && strcmp(why, "skipped") != 0 && strcmp(why, "unsuited") != 0);
   }
   if (there == 0 || (asked < 2 && answers->a->n_who > 1)) {
     answers->a->n_lines--;
@@ -446,6 +449,11 @@ static void sort_cells(struct answering *answers)
   }
   answers->a->who = who.text;
   answers->a->n_who = who.n;
+  answers->a->ran = perp_pool_alloc(&results->pool, (size_t)who.n + 1, sizeof(bool));
+  for (int i = 0; i < results->plan.n; i++)
+    if (answers->in[i] && results->record[i].status != PERP_CELL_SKIPPED &&
+        results->record[i].status != PERP_CELL_UNSUITED)
+      answers->a->ran[answers->who[i]] = true;
   answers->n_facets = facet.n;
   answers->first = perp_pool_alloc(&results->pool, (size_t)facet.n + 2, sizeof *answers->first);
   answers->cell = perp_pool_alloc(&results->pool, (size_t)results->plan.n + 1,
@@ -458,8 +466,8 @@ static void sort_cells(struct answering *answers)
     if (answers->in[i]) answers->cell[answers->first[answers->facet[i] + 1]++] = i;
 }
 
-static void answer_one(const perp_ctx *ctx, perp_results *results, const perp_question *question,
-                       perp_answer *answer)
+void answers_ask(const perp_ctx *ctx, perp_results *results, const perp_question *question,
+                 perp_answer *answer)
 {
   struct answering answers = {
     .ctx = ctx, .r = results, .q = *question, .a = answer, .metric = -1, .at = -1, .proxy = -1
@@ -468,6 +476,7 @@ static void answer_one(const perp_ctx *ctx, perp_results *results, const perp_qu
   *answer = (perp_answer){ .question = question,
                            .asked = "",
                            .text = "",
+                           .proxy = "",
                            .basis = "",
                            .note = "",
                            .by = "",
@@ -540,7 +549,7 @@ int perp_results_answers(const perp_ctx *ctx, perp_results *results, const perp_
   int n = results->study->n_questions;
   if (n == 0) n = assumed(results, &question);
   perp_answer *list = perp_pool_alloc(&results->pool, (size_t)n + 1, sizeof *list);
-  for (int i = 0; i < n; i++) answer_one(ctx, results, &question[i], &list[i]);
+  for (int i = 0; i < n; i++) answers_ask(ctx, results, &question[i], &list[i]);
   *answers = list;
   return n;
 }

@@ -88,6 +88,15 @@ const char *answers_label(struct answering *answers, const perp_study_key *keys,
   return label[0] == '\0' ? "all" : label;
 }
 
+const char *answers_key_words(perp_pool *pool, const char *key)
+{
+  const char *words = perp_words(key), *dot = strchr(key, '.');
+  if (dot == NULL || strcmp(words, key) != 0) return words;
+  const char *option = perp_words(dot + 1);
+  return perp_pool_printf(pool, "%s of the %s", option,
+                          perp_words(perp_pool_strndup(pool, key, (size_t)(dot - key))));
+}
+
 const char *answers_condition(struct answering *answers, int m, double v, bool down)
 {
   const perp_metric *metric = &answers->r->study->metric[m];
@@ -139,21 +148,66 @@ static double reference_apart(struct answering *answers, int cell)
   return worst;
 }
 
+/* A contact problem that an iterative solver leaves with a relative residual r moves a body by up
+ * to r g t^2 from where an exact solution puts it, and changes its speed by up to r g t.  Methods
+ * that end without an iteration have no such error. */
+static double solver_floor(struct answering *answers, const perp_metric *metric, int cell)
+{
+  static const double gravity = 9.81;
+  const perp_study *study = answers->r->study;
+  const perp_value *value = answers->r->plan.cells[cell].value;
+  const int lcp = perp_kind_param(study->kind, "lcp"),
+            formulation = perp_kind_param(study->kind, "formulation"),
+            end = perp_kind_param(study->kind, "t_end");
+  char text[64];
+  double tol, t;
+  if (!study->kind->runs || lcp < 0 || formulation < 0 || end < 0) return 0;
+  t = perp_value_number(&value[end]);
+  const double scale = strcmp(metric->unit, "m") == 0     ? gravity * t * t
+                       : strcmp(metric->unit, "m/s") == 0 ? gravity * t
+                                                          : 0;
+  if (!(scale > 0) || perp_option_text(answers->ctx, PERP_KIND_lcp, value[lcp].text, "tol", text,
+                                       sizeof text, &tol) == NULL)
+    return 0;
+  if (!(tol > 0))
+    perp_option_text(answers->ctx, PERP_KIND_formulation, value[formulation].text, "residual", text,
+                     sizeof text, &tol);
+  return tol > 0 ? tol * scale : 0;
+}
+
 double answers_floor(struct answering *answers, int m, int cell)
 {
-  const perp_metric *metric = &answers->r->study->metric[m];
+  const perp_study *study = answers->r->study;
+  const perp_metric *metric = &study->metric[m];
   if (metric->timing || metric->better == 0) return 0;
   /* a count, and the judge of a problem, are exact */
-  double floor = answers->r->study->kind->runs ? rounding : 0;
+  double floor = study->kind->runs ? rounding : 0;
+  const char *why = "rounding errors";
+  const bool primary = strcmp(metric->name, study->metrics.primary) == 0;
+  const double stated = fmax(primary ? study->floor : 0,
+                             m == answers->metric ? answers->q.floor : 0),
+               solver = solver_floor(answers, metric, cell);
+  if (solver > floor) {
+    floor = solver;
+    why = "tolerance of the contact solver";
+  }
   if (strncmp(metric->name, "err.", 4) == 0 || strcmp(metric->name, "truth.err") == 0) {
     const double apart = reference_apart(answers, cell);
-    answers->references_used = answers->references_used || apart > floor;
-    floor = fmax(floor, apart);
+    if (apart > floor) {
+      floor = apart;
+      why = "difference of two independent references";
+    }
+  }
+  if (stated > floor) {
+    floor = stated;
+    why = "floor of the study";
   }
   if (m != answers->metric) return floor;
-  floor = fmax(floor, answers->q.floor);
   answers->least_floor = fmin(answers->least_floor, floor);
-  answers->most_floor = fmax(answers->most_floor, floor);
+  if (floor > answers->most_floor) {
+    answers->most_floor = floor;
+    answers->floor_why = why;
+  }
   return floor;
 }
 
@@ -329,6 +383,8 @@ static void claims_add(struct answering *answers, const char **text, const char 
   *text = perp_pool_printf(&answers->r->pool, "%s%s%s", *text, (*text)[0] ? " " : "", more);
 }
 
+enum { REFUTED = 3 }; /* statements that are refuted are named up to this number */
+
 /* Statements of documents, and which of the declared verdicts the runs do not confirm. */
 static void claims_replicate(struct answering *answers)
 {
@@ -338,12 +394,17 @@ static void claims_replicate(struct answering *answers)
   claims_add(answers, &answers->a->text,
              perp_pool_printf(&answers->r->pool, "Of %d statements: %s.", count.rows,
                               perp_replicate_count_text(&answers->r->pool, &count)));
+  int refuted = 0;
   for (int i = 0; i < study->replicate.n_rows; i++)
-    if (!list[i].confirmed)
+    if (!list[i].confirmed && refuted++ < REFUTED)
       claims_add(answers, &answers->a->text,
                  perp_pool_printf(&answers->r->pool, "Refuted: %s, %s: declared %s, but %s.",
                                   study->replicate.paper[list[i].row->paper], list[i].row->at,
                                   perp_replicated_names[list[i].row->declared], list[i].why));
+  if (refuted > REFUTED)
+    claims_add(answers, &answers->a->text,
+               perp_pool_printf(&answers->r->pool, "The table of statements has %d more.",
+                                refuted - REFUTED));
 }
 
 void answers_say_claims(struct answering *answers)
@@ -377,4 +438,51 @@ void answers_say_claims(struct answering *answers)
                                   result[i].verdict == PERP_CLAIM_REFUTED ? "Refuted" : "Undecided",
                                   result[i].claim->text));
   if (answers->r->study->replicate.n_rows > 0) claims_replicate(answers);
+}
+
+/* ---- what answers leave out, and one entry ---- */
+
+const char *perp_results_left_out(perp_results *results)
+{
+  enum { NAMED = 3 };
+  const perp_study *study = results->study;
+  const int m = perp_results_metric(results, study->metrics.primary);
+  int whole = 0, without = 0;
+  perp_names scenes = { 0 };
+  const int scene = perp_kind_param(study->kind, "scene");
+  const char *names = "";
+  for (int i = 0; i < results->plan.n; i++) {
+    if (!perp_cell_whole(results->record[i].status)) continue;
+    whole++;
+    if (!isnan(perp_results_value(results, i, m))) continue;
+    without++;
+    const int known = scenes.n;
+    if (scene >= 0 &&
+        perp_names_index(&results->pool, &scenes, results->plan.cells[i].value[scene].text, -1) ==
+            known &&
+        known < NAMED)
+      names = perp_pool_printf(&results->pool, "%s%s%s", names, known == 0 ? ": " : ", ",
+                               scenes.text[known]);
+  }
+  if (without == 0) return "";
+  if (!study->kind->runs && scene < 0) names = ""; /* proofs have no residual */
+  if (scenes.n > NAMED)
+    names = perp_pool_printf(&results->pool, "%s and %d other scenes", names, scenes.n - NAMED);
+  return perp_pool_printf(&results->pool, "%d of %d completed runs have no value of the %s%s.",
+                          without, whole, perp_words(study->metrics.primary), names);
+}
+
+const char *perp_answer_entry_text(perp_pool *pool, const perp_answer *answer,
+                                   const perp_answer_entry *entry)
+{
+  char number[32];
+  if (entry->cell < 0 && !isnan(entry->stands))
+    return perp_pool_printf(pool, "(%s)", perp_number(entry->stands, number));
+  if (entry->cell < 0 || isnan(entry->value)) return entry->why[0] != '\0' ? entry->why : "-";
+  if (answer->question->kind == PERP_ASK_MOST)
+    return entry->asked == entry->unsuited
+               ? "unsuited"
+               : perp_pool_printf(pool, "%.0f/%d", entry->value, entry->asked - entry->unsuited);
+  if (answer->question->kind == PERP_ASK_SLOPE) return perp_pool_printf(pool, "%.2f", entry->value);
+  return perp_pool_strdup(pool, perp_number(entry->value, number));
 }

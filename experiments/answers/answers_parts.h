@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What computing an answer and putting it into words share.  Private to experiments/results. */
+/* What computing an answer and putting it into words share.  Private to experiments/answers. */
 #ifndef PERP_ANSWERS_PARTS_H
 #define PERP_ANSWERS_PARTS_H
 
@@ -23,7 +23,7 @@ struct answering {
         *option; /* the one option in which plug-ins of one name differ; NULL: none, or several */
   } * key;
   double least_floor, most_floor;
-  bool references_used; /* it is of two references that differ */
+  const char *floor_why; /* what the largest one is: "rounding errors" */
   struct json_t *references;
   const char *references_of; /* the folder that these are of */
 };
@@ -48,12 +48,17 @@ const char *answers_label(struct answering *answers, const perp_study_key *keys,
 const char *answers_quantity(perp_pool *pool, double v, const char *unit);
 /* The value of one key: "15.625 ms", "rk4", "dopri5 (tol)" */
 const char *answers_value(struct answering *answers, const perp_study_key *key, int cell);
+/* A key in words: "integrator", "tolerance of the integrator" of ode.tol, "links of the scene". */
+const char *answers_key_words(perp_pool *pool, const char *key);
 /* "time.cpu up to 1 ms", "err.tip.max down to 1e-3 m" */
 const char *answers_condition(struct answering *answers, int m, double v, bool down);
 /* "CPU time at most 1 ms", "error of the tip at most 1e-3 m" */
 const char *answers_condition_words(struct answering *answers, int m, double v, bool down);
 /* "in 1 ms", "to 0.001 m" */
 const char *answers_limit(struct answering *answers, int m, double v, bool down);
+/* Answer one question; all memory is of the pool of the results. */
+void answers_ask(const perp_ctx *ctx, perp_results *results, const perp_question *question,
+                 perp_answer *answer);
 /* Words for what has been compared. */
 void answers_say(struct answering *answers);
 void answers_say_claims(struct answering *answers);

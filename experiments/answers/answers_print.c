@@ -31,26 +31,38 @@ static bool print_fits(perp_results *results, const perp_answer *answer, int wid
   return total <= width;
 }
 
-/* Of one comparison those that may win first, the best first, then fixed work, then the others; of
- * several as the study has them. */
+/* How far a competitor is behind the best, in decades, over all comparisons; what it lacks counts
+ * as more than any distance. */
+static double behind(const perp_answer *answer, int who)
+{
+  enum { LACKS = 400 };
+  double sum = 0;
+  for (int i = 0; i < answer->n_lines; i++) {
+    const perp_answer_line *line = &answer->line[i];
+    const perp_answer_entry *entry = &line->entry[who];
+    if (entry->cell < 0 || isnan(entry->value))
+      sum += strcmp(entry->why, "fixed-work") == 0 ? LACKS
+             : isnan(entry->stands)                ? 3 * LACKS
+                                                   : 2 * LACKS;
+    else if (entry->best)
+      continue;
+    else if (answer->question->kind == PERP_ASK_MOST)
+      sum += line->value - entry->value;
+    else if (line->value != 0 && entry->value / line->value > 0)
+      sum += fabs(log10(entry->value / line->value));
+    else
+      sum += 1;
+  }
+  return sum;
+}
+
+/* The best first; exponents as the study has them. */
 static int *row_order(perp_results *results, const perp_answer *answer)
 {
   perp_ranked *list = perp_pool_alloc(&results->pool, (size_t)answer->n_who + 1, sizeof *list);
   int *order = perp_pool_alloc(&results->pool, (size_t)answer->n_who + 1, sizeof *order);
-  const char *metric = answer->question->metric;
-  const int better = metric != NULL ? perp_study_metric(results->study, metric)->better : 0;
-  for (int k = 0; k < answer->n_who; k++) {
-    const perp_answer_entry *entry = &answer->line[0].entry[k];
-    const int group = entry->cell >= 0                        ? 0
-                      : strcmp(entry->why, "fixed-work") == 0 ? 1
-                      : isnan(entry->stands)                  ? 3
-                                                              : 2;
-    list[k] = (perp_ranked){ k, group, -better * (entry->cell >= 0 ? entry->value : entry->stands),
-                             0 };
-    if (isnan(list[k].key)) list[k].key = 0;
-  }
-  if (answer->n_lines == 1 && answer->question->kind == PERP_ASK_BEST)
-    perp_ranked_sort(list, answer->n_who);
+  for (int k = 0; k < answer->n_who; k++) list[k] = (perp_ranked){ k, 0, behind(answer, k), k };
+  if (answer->question->kind != PERP_ASK_SLOPE) perp_ranked_sort(list, answer->n_who);
   for (int k = 0; k < answer->n_who; k++) order[k] = list[k].cell;
   return order;
 }
@@ -62,6 +74,7 @@ static void print_pivot(perp_results *results, const perp_answer *answer, int mo
   char align[COLUMNS + 2] = "l";
   for (int i = 0; i < answer->n_lines; i++) align[i + 1] = 'r';
   perp_table_init(&table, align);
+  table.strong = true;
   perp_table_put(&table, "%s", answer->by);
   for (int i = 0; i < answer->n_lines; i++)
     perp_table_put(&table, "%s",
@@ -96,11 +109,39 @@ static void print_pivot(perp_results *results, const perp_answer *answer, int mo
         "limited to fixed work, or its motion is one of several solutions.");
 }
 
-static const char *first_best(const perp_answer *answer, const perp_answer_line *line)
+/* Of those that share a line the one that is best most often. */
+static int first_best(const perp_answer *answer, const perp_answer_line *line)
 {
-  for (int k = 0; k < answer->n_who; k++)
-    if (line->entry[k].best) return answer->who[k];
-  return "-";
+  int first = -1, often = -1;
+  for (int k = 0; k < answer->n_who; k++) {
+    int n = 0;
+    for (int i = 0; i < answer->n_lines && line->entry[k].best; i++)
+      n += answer->line[i].entry[k].best;
+    if (!line->entry[k].best || n <= often) continue;
+    first = k;
+    often = n;
+  }
+  return first;
+}
+
+/* The lines to print: the first ones, and in place of the last a line of who is best most often,
+ * where none of the others is. */
+static void lines_shown(const perp_answer *answer, int shown, int *line)
+{
+  int often = -1, winner = -1;
+  for (int i = 0; i < shown; i++) line[i] = i;
+  for (int k = 0; k < answer->n_who; k++) {
+    int n = 0;
+    for (int i = 0; i < answer->n_lines; i++) n += answer->line[i].entry[k].best;
+    if (n <= often) continue;
+    winner = k;
+    often = n;
+  }
+  int first = 0;
+  while (first < answer->n_lines && winner >= 0 &&
+         first_best(answer, &answer->line[first]) != winner)
+    first++;
+  if (first >= shown && first < answer->n_lines) line[shown - 1] = first;
 }
 
 static int parts_of(const char *label)
@@ -177,12 +218,19 @@ static void print_list(perp_results *results, const perp_answer *answer, int mos
                      ? "value"
                      : perp_pool_printf(&results->pool, "value [%s]", answer->unit));
   perp_table_put(&table, "next");
-  perp_table_put(&table, "value");
-  for (int i = 0; i < answer->n_lines && i < most; i++) {
-    const perp_answer_line *line = &answer->line[i];
+  perp_table_put(&table, "%s",
+                 condition || answer->unit[0] == '\0' || answer->question->metric == NULL
+                     ? "value"
+                     : perp_pool_printf(&results->pool, "[%s]", answer->unit));
+  const int shown = answer->n_lines < most ? answer->n_lines : most;
+  int *chosen = perp_pool_alloc(&results->pool, (size_t)shown + 1, sizeof *chosen);
+  lines_shown(answer, shown, chosen);
+  for (int i = 0; i < shown; i++) {
+    const perp_answer_line *line = &answer->line[chosen[i]];
+    const int best = first_best(answer, line);
     put_apart(&table, line->brief, apart);
     if (condition) perp_table_put(&table, "%s", line->limit);
-    perp_table_put(&table, "%s", first_best(answer, line));
+    perp_table_put(&table, "%s", best < 0 ? "-" : answer->who[best]);
     if (ties && line->n_best > 1) perp_table_put(&table, "+%d", line->n_best - 1);
     if (ties && line->n_best <= 1) perp_table_put(&table, "%s", "");
     perp_table_put(&table, "%s", list_value(results, answer, line, line->value));

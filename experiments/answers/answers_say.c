@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Answers in words and as JSON. */
+/* Answers in words. */
 #include "experiments/answers/answers_parts.h"
 
 #include "experiments/study/words.h"
@@ -155,7 +155,7 @@ static const char *say_keys(struct answering *answers, const perp_study_key *key
                             k == 0       ? ""
                             : k == n - 1 ? " and "
                                          : ", ",
-                            perp_words(keys[k].text));
+                            answers_key_words(&answers->r->pool, keys[k].text));
   return text;
 }
 
@@ -332,12 +332,12 @@ static void say_proxy(struct answering *answers)
   const char *proxy = perp_words_ranked(answers->q.proxy),
              *chosen = apart_label(answers, worst, false);
   if (wrong == 0)
-    add(answers, &answers->a->text,
+    add(answers, &answers->a->proxy,
         perp_pool_printf(&results->pool,
                          "The smallest %s gives the same winner in all %d comparisons.", proxy,
                          facets));
   else
-    add(answers, &answers->a->text,
+    add(answers, &answers->a->proxy,
         perp_pool_printf(&results->pool,
                          "The smallest %s gives another winner in %d of %d comparisons. There the "
                          "%s is up to %s times the smallest one (%s%s%s).",
@@ -345,6 +345,7 @@ static void say_proxy(struct answering *answers)
                          perp_number(most, number),
                          answers_label(answers, answers->q.by, answers->q.n_by, worst),
                          chosen[0] != '\0' ? ", " : "", chosen));
+  add(answers, &answers->a->text, answers->a->proxy);
 }
 
 static const char *share_text(struct answering *answers, const perp_answer_entry *entry)
@@ -352,11 +353,11 @@ static const char *share_text(struct answering *answers, const perp_answer_entry
   const int suited = entry->asked - entry->unsuited;
   const char *text = perp_pool_printf(&answers->r->pool, "%.0f of %d", entry->value, suited);
   if (entry->unsuited > 0)
-    text = perp_pool_printf(&answers->r->pool, "%s; %d are outside its domain", text,
-                            entry->unsuited);
+    text = perp_pool_printf(&answers->r->pool, "%s; %d %s outside its domain", text,
+                            entry->unsuited, entry->unsuited == 1 ? "is" : "are");
   if (entry->proved > 0)
-    text = perp_pool_printf(&answers->r->pool, "%s; %d of these are proofs that no solution exists",
-                            text, entry->proved);
+    text = perp_pool_printf(&answers->r->pool, "%s; %d of these %s that no solution exists", text,
+                            entry->proved, entry->proved == 1 ? "is a proof" : "are proofs");
   return text;
 }
 
@@ -424,10 +425,13 @@ static void say_slopes(struct answering *answers)
     }
     if (hi < lo || said++ >= MOST) continue;
     const bool one = hi - lo < 0.05;
-    text = one ? perp_pool_printf(&answers->r->pool, "%s%s%s %.2f", text, said == 1 ? "" : ", ",
-                                  answer->who[k], (lo + hi) / 2)
-               : perp_pool_printf(&answers->r->pool, "%s%s%s %.2f to %.2f", text,
-                                  said == 1 ? "" : ", ", answer->who[k], lo, hi);
+    const char *who = answer->n_who == 1
+                          ? ""
+                          : perp_pool_printf(&answers->r->pool, "%s ", answer->who[k]);
+    text = one ? perp_pool_printf(&answers->r->pool, "%s%s%s%.2f", text, said == 1 ? "" : ", ", who,
+                                  (lo + hi) / 2)
+               : perp_pool_printf(&answers->r->pool, "%s%s%s%.2f to %.2f", text,
+                                  said == 1 ? "" : ", ", who, lo, hi);
   }
   if (said > MOST)
     text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, said - MOST);
@@ -437,8 +441,9 @@ static void say_slopes(struct answering *answers)
                                &answers->r->pool,
                                "The %s scales with a power of the %s; the exponents are %s.",
                                perp_words(answers->q.metric),
-                               perp_words(answers->q.over_metric != NULL ? answers->q.over_metric
-                                                                         : answers->q.over.text),
+                               answers_key_words(&answers->r->pool, answers->q.over_metric != NULL
+                                                                        ? answers->q.over_metric
+                                                                        : answers->q.over.text),
                                text);
 }
 
@@ -484,22 +489,16 @@ static void say_notes(struct answering *answers)
   for (int i = 0; i < answer->n_lines; i++)
     for (int k = 0; k < answer->n_who; k++)
       floor = floor || (answer->line[i].entry[k].best && answer->line[i].entry[k].floor);
-  char lo[32], hi[32];
-  if (floor && answers->references_used)
+  if (floor)
     add(answers, &answer->note,
-        perp_pool_printf(&answers->r->pool,
-                         "Two independent references differ by %s%s%s; smaller differences are "
-                         "ignored.",
-                         perp_number(answers->least_floor, lo),
-                         answers->most_floor > answers->least_floor ? " to " : "",
-                         answers->most_floor > answers->least_floor
-                             ? perp_number(answers->most_floor, hi)
-                             : ""));
-  else if (floor)
-    add(answers, &answer->note,
-        perp_pool_printf(&answers->r->pool, "Differences below %s are ignored (%s).",
-                         perp_number(answers->most_floor, hi),
-                         answers->q.floor > 0 ? "floor of the study" : "rounding errors"));
+        perp_pool_printf(
+            &answers->r->pool, "Differences below %s%s%s are ignored (%s).",
+            answers->least_floor < answers->most_floor
+                ? answers_quantity(&answers->r->pool, answers->least_floor, answer->unit)
+                : "",
+            answers->least_floor < answers->most_floor ? " to " : "",
+            answers_quantity(&answers->r->pool, answers->most_floor, answer->unit),
+            answers->floor_why));
   if (timing)
     add(answers, &answer->note,
         "Times count as equal if they differ by less than 5 % (20 % if measured only once or "
@@ -536,6 +535,15 @@ static const char *basis_text(struct answering *answers)
   if (answers->q.where_text != NULL)
     add(answers, &text,
         perp_pool_printf(pool, "Only runs with %s are included.", answers->q.where_text));
+  const char *same = "";
+  for (int k = 0; k < answers->q.n_apart && answers->n_facets > 1; k++) {
+    const char *value = answers_value(answers, &answers->q.apart[k], answers->example[0]);
+    if (answers->key[k].constant && value[0] != '\0')
+      same = perp_pool_printf(pool, "%s%s%s %s", same, same[0] != '\0' ? ", " : "",
+                              answers->q.apart[k].text, value);
+  }
+  if (same[0] != '\0')
+    add(answers, &text, perp_pool_printf(pool, "All comparisons have %s.", same));
   return text;
 }
 
@@ -578,13 +586,13 @@ void answers_say(struct answering *answers)
   answer->by = keys_text(answers, answers->q.by, answers->q.n_by);
   answer->apart_by = keys_text(answers, answers->q.apart, answers->q.n_apart);
   answer->asked = asked_text(answers);
-  answer->basis = basis_text(answers);
   answers->key = perp_pool_alloc(&answers->r->pool, (size_t)answers->q.n_apart + 1,
                                  sizeof *answers->key);
   for (int k = 0; k < answers->q.n_apart; k++)
     answers->key[k] = (struct answers_key){ .constant = constant(answers, &answers->q.apart[k]),
                                             .option = differing_option(answers,
                                                                        &answers->q.apart[k]) };
+  answer->basis = basis_text(answers);
   for (int i = 0; i < answer->n_lines; i++) {
     perp_answer_line *line = &answer->line[i];
     if (answers->facet_of[i] >= 0) {
@@ -610,48 +618,4 @@ void answers_say(struct answering *answers)
     say_many(answers);
   if (answers->proxy >= 0) say_proxy(answers);
   say_notes(answers);
-}
-
-const char *perp_results_left_out(perp_results *results)
-{
-  const perp_study *study = results->study;
-  const int m = perp_results_metric(results, study->metrics.primary);
-  int whole = 0, without = 0;
-  perp_names scenes = { 0 };
-  const int scene = perp_kind_param(study->kind, "scene");
-  const char *names = "";
-  for (int i = 0; i < results->plan.n; i++) {
-    if (!perp_cell_whole(results->record[i].status)) continue;
-    whole++;
-    if (!isnan(perp_results_value(results, i, m))) continue;
-    without++;
-    const int known = scenes.n;
-    if (scene >= 0 &&
-        perp_names_index(&results->pool, &scenes, results->plan.cells[i].value[scene].text, -1) ==
-            known &&
-        known < NAMES)
-      names = perp_pool_printf(&results->pool, "%s%s%s", names, known == 0 ? ": " : ", ",
-                               scenes.text[known]);
-  }
-  if (without == 0) return "";
-  if (!study->kind->runs && scene < 0) names = ""; /* proofs have no residual */
-  if (scenes.n > NAMES)
-    names = perp_pool_printf(&results->pool, "%s and %d other scenes", names, scenes.n - NAMES);
-  return perp_pool_printf(&results->pool, "%d of %d completed runs have no value of the %s%s.",
-                          without, whole, perp_words(study->metrics.primary), names);
-}
-
-const char *perp_answer_entry_text(perp_pool *pool, const perp_answer *answer,
-                                   const perp_answer_entry *entry)
-{
-  char number[32];
-  if (entry->cell < 0 && !isnan(entry->stands))
-    return perp_pool_printf(pool, "(%s)", perp_number(entry->stands, number));
-  if (entry->cell < 0 || isnan(entry->value)) return entry->why[0] != '\0' ? entry->why : "-";
-  if (answer->question->kind == PERP_ASK_MOST)
-    return entry->asked == entry->unsuited
-               ? "unsuited"
-               : perp_pool_printf(pool, "%.0f/%d", entry->value, entry->asked - entry->unsuited);
-  if (answer->question->kind == PERP_ASK_SLOPE) return perp_pool_printf(pool, "%.2f", entry->value);
-  return perp_pool_strdup(pool, perp_number(entry->value, number));
 }

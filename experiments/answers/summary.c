@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run prints at its end: answers, chosen cells, claims, published figures. */
 #include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 #include "experiments/results/endings.h"
 #include "experiments/results/warned.h"
 #include "experiments/study/words.h"
@@ -139,11 +140,11 @@ static const char *short_name(const char *name, int *length)
   return name;
 }
 
-static void put_short_name(perp_table *table, const char *name)
+static void put_short_name(perp_table *table, const perp_metric *metric)
 {
   int length;
-  name = short_name(name, &length);
-  perp_table_put(table, "%.*s", length, name);
+  const char *name = short_name(metric->name, &length);
+  perp_table_put(table, metric->unit[0] != '\0' ? "%.*s [%s]" : "%.*s", length, name, metric->unit);
 }
 
 /* "err.tip: largest error of the tip [m]; ...": what the heads stand for. */
@@ -154,9 +155,8 @@ static const char *metrics_legend(perp_results *results, const int *metric, int 
     const perp_metric *m = &results->study->metric[metric[k]];
     int length;
     const char *name = short_name(m->name, &length);
-    text = perp_pool_printf(&results->pool, "%s%s%.*s: %s%s%s%s", text, k == 0 ? "" : "; ", length,
-                            name, perp_words(m->name), m->unit[0] != '\0' ? " [" : "", m->unit,
-                            m->unit[0] != '\0' ? "]" : "");
+    text = perp_pool_printf(&results->pool, "%s%s%.*s: %s", text, k == 0 ? "" : "; ", length, name,
+                            perp_words(m->name));
     double least, most;
     if (perp_results_compared(results, m->name, &least, &most) && least < FEW)
       text = perp_pool_printf(&results->pool, "%s (largest of only %g to %g comparisons)", text,
@@ -195,8 +195,7 @@ static void print_chosen(const perp_ctx *ctx, perp_results *results, FILE *out)
     return;
   }
   putc('\n', out);
-  perp_wrapf(out, 0, "Runs with %s, sorted by the %s", study->report.summary_text,
-             perp_words(study->metrics.primary));
+  const char *constant = "";
   bool marked = false;
   for (int i = 0; i < rows; i++)
     marked = marked || results->record[rank[i].cell].status != PERP_CELL_OK;
@@ -209,8 +208,16 @@ static void print_chosen(const perp_ctx *ctx, perp_results *results, FILE *out)
     for (int i = 1; i < rows; i++)
       varies = varies || strcmp(results->plan.cells[rank[i].cell].value[p].text,
                                 results->plan.cells[rank[0].cell].value[p].text) != 0;
+    const perp_value *same = &results->plan.cells[rank[0].cell].value[p];
     if (varies && n_params < PERP_TABLE_COLUMNS - MOST_METRICS - 1) param[n_params++] = p;
+    if (!varies && same->text[0] != '\0')
+      constant = perp_pool_printf(&results->pool, "%s%s%s %s", constant,
+                                  constant[0] != '\0' ? ", " : "", study->kind->params[p].key,
+                                  same->text);
   }
+  perp_wrapf(out, 0, "Runs with %s, sorted by the %s%s%s", study->report.summary_text,
+             perp_words(study->metrics.primary), constant[0] != '\0' ? ". In all rows: " : "",
+             constant);
   char align[PERP_TABLE_COLUMNS + 1] = "";
   for (int k = 0; k < n_params; k++) strcat(align, "l");
   for (int k = 0; k < n_metrics; k++) strcat(align, "r");
@@ -220,7 +227,7 @@ static void print_chosen(const perp_ctx *ctx, perp_results *results, FILE *out)
   table.fold = n_params > 0 ? n_params - 1 : 0;
   for (int k = 0; k < n_params; k++)
     perp_table_put(&table, "%s", study->kind->params[param[k]].key);
-  for (int k = 0; k < n_metrics; k++) put_short_name(&table, study->metric[metric[k]].name);
+  for (int k = 0; k < n_metrics; k++) put_short_name(&table, &study->metric[metric[k]]);
   if (marked) perp_table_put(&table, "status");
   for (int row = 0; row < rows; row++) {
     const int i = rank[row].cell;
@@ -302,6 +309,9 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *results, FILE *out)
   const perp_study *study = results->study;
   fprintf(out, "%s: %s\n", study->name, study->title);
   if (study->question[0] != '\0') perp_wrap(out, 2, study->question);
+  const perp_finding *findings;
+  const int n_findings = perp_results_findings(ctx, results, &findings);
+  perp_findings_print(findings, n_findings, out);
   putc('\n', out);
   print_counts(results, out);
   const perp_answer *answers;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/messages.h"
 
+#include "experiments/base/table.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +28,7 @@ char *perp_cut_hint(char *message)
 
 void perp_say_error(const char *message)
 {
-  /* May colours be used on this stream?  (a terminal, NO_COLOR unset, TERM not "dumb") */
-  FILE *stream = stderr;
-  const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-  bool colour = isatty(fileno(stream)) && (none == NULL || none[0] == '\0') && term != NULL &&
-                strcmp(term, "dumb") != 0;
+  const bool colour = perp_may_colour(stderr);
   const char *hint = strstr(message, "; did you mean");
   fprintf(stderr, "perp: %serror:%s ", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "");
   if (hint != NULL)

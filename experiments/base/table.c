@@ -137,6 +137,15 @@ int perp_width(FILE *out)
   return width < LEAST ? LEAST : width > MOST ? MOST : width;
 }
 
+bool perp_may_colour(FILE *out)
+{
+  const int before = errno, fd = fileno(out);
+  const bool terminal = fd >= 0 && isatty(fd);
+  const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+  errno = before;
+  return terminal && (none == NULL || none[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0;
+}
+
 /* ---- shorter words ---- */
 
 enum { LEAST_WORD = 5 };
@@ -299,6 +308,7 @@ static void table_rows(const perp_table *table, const perp_table *whole, const i
   int width[PERP_TABLE_COLUMNS] = { 0 };
   enum keep keep[PERP_TABLE_COLUMNS] = { KEEP_END };
   const int indent = fold > 0 ? 2 : 0;
+  const bool strong = table->strong && perp_may_colour(out);
   table_widths(table, most, width, keep);
   perp_text line = { 0 };
   for (int row = 0; row < table->n / table->columns; row++) {
@@ -309,7 +319,9 @@ static void table_rows(const perp_table *table, const perp_table *whole, const i
       const int i = row * table->columns + c;
       char *s = shortened(table->cell[i], row == 0 ? 0 : shared_start(table, i), width[c], keep[c]);
       const int w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
-      perp_text_add(&line, "%*s%s%*s", table->right[c] ? pad : 0, "", s,
+      const bool bold = strong && w > 0 && s[strlen(s) - 1] == '*';
+      perp_text_add(&line, "%*s%s%s%s%*s", table->right[c] ? pad : 0, "", bold ? "\033[1m" : "", s,
+                    bold ? "\033[0m" : "",
                     (table->right[c] ? 0 : pad) + (c + 1 < table->columns ? 2 : 0), "");
       free(s);
     }
@@ -328,7 +340,7 @@ static void table_rows(const perp_table *table, const perp_table *whole, const i
 /* The columns from `fold` to before `columns`, rows in another order. */
 static perp_table table_part(const perp_table *table, const int *order, int fold, int columns)
 {
-  perp_table part = { .columns = columns - fold };
+  perp_table part = { .columns = columns - fold, .strong = table->strong };
   const int rows = table->n / table->columns;
   memcpy(part.right, table->right + fold, (size_t)part.columns * sizeof *part.right);
   part.cell = perp_xalloc((size_t)(rows * part.columns) + 1, sizeof *part.cell);

@@ -11,11 +11,14 @@ enum { PERP_TABLE_COLUMNS = 16, PERP_TABLE_WIDTH = 80 };
 /* Columns of a stream: those of its terminal, else COLUMNS where it is set, else 80; at least 40.
  */
 int perp_width(FILE *out);
+/* May colours and bold letters be used?  On a terminal, unless NO_COLOR is set or TERM is dumb. */
+bool perp_may_colour(FILE *out);
 typedef struct perp_table {
   int columns, n;
   bool right[PERP_TABLE_COLUMNS]; /* numbers */
   int fold;    /* so many of the first columns may become lines above the rows that share them */
   int spare;   /* so many of the last columns may be left out */
+  bool strong; /* cells that end with a star are bold where the stream is a terminal */
   char **cell; /* [n] row by row, owned */
 } perp_table;
 /* The first row is the head; columns whose letter in align is 'r' are flush right. */

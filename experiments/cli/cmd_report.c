@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp report, answer: the page of a results folder, made anew. */
 #include "experiments/report/report.h"
-#include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 
 #include "experiments/pages/plot.h"
 #include "experiments/web/web.h"
@@ -117,6 +117,9 @@ static int cmd_answer(perp_ctx *ctx, const perp_args *args)
     const char *left_out = perp_results_left_out(&results);
     printf("%s: %s\n", results.study->name, results.study->title);
     if (results.study->question[0] != '\0') perp_wrap(stdout, 2, results.study->question);
+    const perp_finding *findings;
+    const int n_findings = perp_results_findings(ctx, &results, &findings);
+    perp_findings_print(findings, n_findings, stdout);
     for (int i = 0; i < n; i++) perp_answer_print(&results, &answers[i], INT_MAX, stdout);
     if (left_out[0] != '\0') putchar('\n');
     perp_wrap(stdout, 0, left_out);

@@ -18,9 +18,9 @@
  * is false, != true.
  *
  * In claims: max, min, median, mean, sum (value [, where]), count(where), slope(y, x [, where]),
- * the Theil-Sen slope of log y against log x.  They run over the rows that count (cells that ended
- * ok) where the value is a number; over no row at all the answer is missing, and the claim
- * undecided.
+ * the Theil-Sen slope of log y against log x, also called order(y, x [, where]).  They run over the
+ * rows that count (cells that ended ok) where the value is a number; over no row at all the answer
+ * is missing, and the claim undecided.
  *
  * In scene files (scope.arithmetic) an expression is a number or a condition, names have no '-',
  * '.' or ':', and functions are those of numbers: sqrt, sin, mod, min(a, b, ...), if(condition, a,

@@ -23,9 +23,10 @@ static const struct binary {
                  { "+", LEVEL_SUM, OP_ADD },  { "-", LEVEL_SUM, OP_SUB },
                  { "*", LEVEL_TERM, OP_MUL }, { "/", LEVEL_TERM, OP_DIV } };
 
-/* In the order of their operations, from OP_EQ and from OP_MAX. */
+/* In the order of their operations, from OP_EQ and from OP_MAX; order is another name of slope. */
 static const char *const comparisons[] = { "==", "!=", "<", "<=", ">", ">=" };
-static const char *const functions[] = { "max", "min", "median", "mean", "sum", "count", "slope" };
+static const char *const functions[] = { "max", "min",   "median", "mean",
+                                         "sum", "count", "slope",  "order" };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* ---- words ---- */
@@ -277,7 +278,7 @@ static perp_expr *read_call(struct parser *p, const char *name, int offset)
   if (f == N_FUNCTIONS) {
     const char *hint = did_you_mean(p, name, functions, N_FUNCTIONS);
     return expr_parse_complain(
-        p, offset, hint != NULL ? hint : "known: max, min, median, mean, sum, count, slope",
+        p, offset, hint != NULL ? hint : "known: max, min, median, mean, sum, count, slope, order",
         "unknown function '%s'", name);
   }
   if (!p->scope->aggregates)
@@ -287,7 +288,8 @@ static perp_expr *read_call(struct parser *p, const char *name, int offset)
     return expr_parse_complain(p, offset, NULL, "%s(...) cannot stand inside another such function",
                                name);
   p->inside = true;
-  perp_expr *e = expr_parse_node(p, OP_MAX + (enum op)f, T_NUMBER, offset, NULL, NULL);
+  perp_expr *e = expr_parse_node(p, strcmp(name, "order") == 0 ? OP_SLOPE : OP_MAX + (enum op)f,
+                                 T_NUMBER, offset, NULL, NULL);
   /* values first (none for count, two for slope), then the condition */
   int values = e->op == OP_COUNT ? 0 : e->op == OP_SLOPE ? 2 : 1, n = 0, end;
   expr_parse_advance(p); /* the parenthesis */

@@ -79,18 +79,22 @@ static void plot_quote(FILE *out, const char *text, size_t most)
   free(tex);
 }
 
-/* A name in the legend: cut where it would run out of the picture. */
+/* A name in the legend.  Where it would run out of the picture, whole parts between commas are left
+ * out behind the first one, as what tells names apart is often at the end; a single part stays
+ * whole. */
 static void plot_name(FILE *out, const char *text, size_t most)
 {
-  if (strlen(text) <= most) {
+  const char *first = strstr(text, ", "), *rest = first;
+  if (strlen(text) <= most || first == NULL) {
     plot_quote(out, text, most);
     return;
   }
-  /* in the middle: what tells it from the others is often at the end; no half of a letter */
-  size_t n = most / 3, end = strlen(text) - (most - n - 3);
-  while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
-  while (((unsigned char)text[end] & 0xc0) == 0x80) end++;
-  char *cut = perp_xprintf("%.*s...%s", (int)n, text, text + end);
+  const size_t kept = (size_t)(first + 2 - text) + strlen("...");
+  while (kept + strlen(rest) > most && strstr(rest + 2, ", ") != NULL)
+    rest = strstr(rest + 2, ", ");
+  char *cut = kept + strlen(rest) <= most
+                  ? perp_xprintf("%.*s, ...%s", (int)(first - text), text, rest)
+                  : perp_xprintf("...%s", rest);
   plot_quote(out, cut, most);
   free(cut);
 }

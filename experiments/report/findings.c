@@ -2,7 +2,7 @@
 /* What a study found out, as members of report.json: the answers, tables and verdicts that terminal
  * and LaTeX print too.  The page only lays them out. */
 #include "experiments/base/files.h"
-#include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 #include "experiments/report/page.h"
 #include "experiments/results/endings.h"
 #include "experiments/results/replicate.h"
@@ -167,10 +167,12 @@ static void findings_summary(perp_page *page, perp_json *j)
   perp_json_bool(j, "complete", n < MOST);
   perp_json_text(j, "abscissa", isnan(x) ? "" : perp_page_abscissa(page));
   perp_json_real(j, "x", x);
+  const char *label[MOST];
+  perp_json_text(j, "constant", perp_page_labels(page, row, n, label));
   perp_json_texts(j, "metrics", shown, columns);
   perp_json_open(j, "rows", '[');
   for (int i = 0; i < n; i++) {
-    perp_json_members(j, "{ run %d, label %s, mark %s", row[i], perp_page_row_label(page, row[i]),
+    perp_json_members(j, "{ run %d, label %s, mark %s", row[i], label[i],
                       perp_view_mark(&page->pool, &page->view, row[i]));
     perp_json_open(j, "values", '[');
     for (int k = 0; k < columns; k++)
@@ -327,6 +329,7 @@ static void findings_environment(perp_page *page, perp_json *j)
 
 void perp_page_findings(perp_page *page, perp_json *j)
 {
+  perp_findings_json(page->ctx, page->results, j);
   findings_answers(page, j);
   findings_claims(page, j);
   findings_symptoms(page, j);

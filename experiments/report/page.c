@@ -109,6 +109,33 @@ const char *perp_page_row_label(perp_page *page, int row)
                           v->x_name, v->x[row]);
 }
 
+const char *perp_page_labels(perp_page *page, const int *row, int n, const char **label)
+{
+  const perp_view *v = &page->view;
+  const char *all = "";
+  for (int i = 0; i < n; i++) label[i] = "";
+  for (int a = 0; a <= v->n_axes; a++) { /* the last one: the abscissa, unless the label has it */
+    const bool x = a == v->n_axes;
+    if (x && (v->x_name == NULL || strcmp(v->x_name, "tol") == 0)) continue;
+    const char **text = perp_pool_alloc(&page->pool, (size_t)n + 1, sizeof *text);
+    bool same = true;
+    for (int i = 0; i < n; i++) {
+      text[i] = x ? perp_pool_printf(&page->pool, "%.*s = %.6g", (int)strcspn(v->x_name, " "),
+                                     v->x_name, v->x[row[i]])
+                  : perp_view_text(v, row[i], v->axis[a]);
+      same = same && strcmp(text[i], text[0]) == 0;
+    }
+    for (int i = 0; i < (same && n > 1 ? 1 : n); i++) {
+      const char **to = same && n > 1 ? &all : &label[i];
+      if (text[i][0] != '\0')
+        *to = perp_pool_printf(&page->pool, "%s%s%s", *to, (*to)[0] != '\0' ? ", " : "", text[i]);
+    }
+  }
+  for (int i = 0; i < n; i++)
+    if (label[i][0] == '\0') label[i] = "the only run";
+  return all;
+}
+
 double perp_page_shown_x(const perp_page *page)
 {
   const perp_view *v = &page->view;

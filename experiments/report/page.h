@@ -88,8 +88,9 @@ void perp_page_data(perp_page *page, FILE *out);
 void perp_page_findings(perp_page *page, perp_json *j);
 
 /* Tables and numbers for a LaTeX document.  Write into the folder dir, which is made:
- *   tables.tex    \perpAnswers, the answers in words; booktabs tables, each a macro that a table
- * environment takes: \perpAnswerTable{1}, ... of a column's width, \perpSummary, \perpClaims,
+ *   tables.tex    \perpFindings, what was found; \perpMoreFindings; \perpAnswers, the answers in
+ * words; booktabs tables, each a macro that a table environment takes: \perpAnswerTable{1}, ... of
+ * a column's width, \perpSummary (and \perpSummaryRows, what all its rows share), \perpClaims,
  *                 \perpPublished, \perpStatus, \perpSolvers (those that the study has)
  *   numbers.tex   \perpvalue{cells}, \perpvalue{cells.ok}, \perpvalue{best.err.tip.max}, ...: an
  * unknown name is an error of the document, so that no number of another study slips in; the file
@@ -108,6 +109,9 @@ bool perp_page_has_problems(const perp_page *page); /* are the cells problems x 
 int perp_page_published_cells(const perp_page *page, int i, int *row);
 /* What tells a cell from the others: the varying plug-ins, then the abscissa. */
 const char *perp_page_row_label(perp_page *page, int cell);
+/* Rows of a table: what they have in common, for its caption ("chain, rk4, h = 0.001"; "" where
+ * they differ in all), and in label [n] what tells each from the others. */
+const char *perp_page_labels(perp_page *page, const int *row, int n, const char **label);
 /* The scene of a cell; "" without one. */
 const char *perp_page_scene(const perp_page *page, int row);
 /* The best cell of each curve by the primary metric at the step that is shown, scene by scene, the

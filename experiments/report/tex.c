@@ -37,13 +37,18 @@ static void tex_summary(perp_page *page, FILE *out)
   bool marked = false;
   for (int i = 0; i < n; i++) marked = marked || !perp_results_wins(page->results, row[i]);
   if (marked) columns[m + 1] = 'l';
+  const char *label[ROWS];
+  perp_tex(out, "\\newcommand{\\perpSummaryRows}{%s}\n", perp_page_labels(page, row, n, label));
   tex_begin(out, "Summary", columns, "combination");
   for (int k = 0; k < m; k++) perp_tex(out, " & %s", perp_page_axis(page, metric[k]));
   fprintf(out, "%s \\\\\n\\midrule\n", marked ? " & status" : "");
   for (int i = 0; i < n; i++) {
     char buf[32];
-    perp_tex(out, "%s", perp_page_row_label(page, row[i]));
-    for (int k = 0; k < m; k++) perp_tex(out, " & %m", perp_page_value(page, row[i], metric[k]));
+    perp_tex(out, "%s", label[i]);
+    for (int k = 0; k < m; k++)
+      perp_tex(out,
+               perp_page_best_of_scene(page, row, n, i, metric[k]) ? " & \\perpbest{%m}" : " & %m",
+               perp_page_value(page, row[i], metric[k]));
     if (marked) perp_tex(out, " & %s", perp_record_mark(&page->results->record[row[i]], buf));
     fputs(" \\\\\n", out);
   }
@@ -239,7 +244,7 @@ static void tex_example(perp_page *page, FILE *out)
       "%s}\nOf the \\perpvalue{%s} runs of \\texttt{\\perpvalue{study}}, \\ifcsname "
       "perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended with the status ok.\n",
       page->study->title, "cells");
-  fputs("\\perpAnswers\n", out);
+  fputs("\\perpFindings\n\\perpMoreFindings\n\\paragraph{How we know}\\perpAnswers\n", out);
   const perp_answer *answer;
   const int n = perp_results_answers(page->ctx, page->results, &answer);
   for (int i = 0; i < n; i++)
@@ -253,8 +258,8 @@ static void tex_example(perp_page *page, FILE *out)
     if (macros[i].there)
       fprintf(out,
               "\\begin{table}[htbp]\\centering\\perpfit{\\perp%s}\\caption{\\texttt{\\string\\perp%"
-              "s}}\\end{table}\n",
-              macros[i].name, macros[i].name);
+              "s}%s}\\end{table}\n",
+              macros[i].name, macros[i].name, i == 0 ? " All rows: \\perpSummaryRows" : "");
   fputs("\\clearpage\n", out);
   /* the lesser ones, one for each choice of the other parts, have their macros in figures.tex */
   int figures = 0;

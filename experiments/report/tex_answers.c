@@ -3,7 +3,7 @@
 #include "experiments/report/page.h"
 
 #include "experiments/pages/latex.h"
-#include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,10 +129,29 @@ static void tex_one(FILE *out, perp_page *page, const perp_answer *a)
   }
 }
 
+static void tex_findings(FILE *out, const char *macro, const perp_finding *list, int n, bool lead)
+{
+  int said = 0;
+  fprintf(out, "\\newcommand{\\%s}{%%\n", macro);
+  for (int i = 0; i < n; i++) {
+    if (list[i].lead != lead) continue;
+    if (said++ == 0) fputs("\\begin{itemize}\\sloppy\n", out);
+    perp_tex(out, "\\item %s\n", list[i].text);
+  }
+  fputs(said > 0 ? "\\end{itemize}}\n" : "}\n", out);
+}
+
 int perp_page_tex_answers(perp_page *page, FILE *out)
 {
   const perp_answer *answer;
-  const int n = perp_results_answers(page->ctx, page->results, &answer);
+  const perp_finding *finding;
+  const int n = perp_results_answers(page->ctx, page->results, &answer),
+            n_findings = perp_results_findings(page->ctx, page->results, &finding);
+  fputs("% What was found, the most telling first: \\perpFindings has the first sentences, "
+        "\\perpMoreFindings the others.\n",
+        out);
+  tex_findings(out, "perpFindings", finding, n_findings, true);
+  tex_findings(out, "perpMoreFindings", finding, n_findings, false);
   fputs("% Answers: \\perpAnswers has all in words, \\perpAnswerTable{1} the comparisons of the "
         "first as a table that\n% fits a column of 8.4 cm; \\usepackage{array}.\n"
         "\\providecommand{\\perpbest}[1]{{\\boldmath\\textbf{#1}}}\n"

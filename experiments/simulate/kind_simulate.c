@@ -370,6 +370,9 @@ static bool names_detail(const perp_study *study)
       named = named || strcmp(study->metrics.record[k], name) == 0;
     for (int k = 0; k < study->n_claims; k++)
       named = named || strstr(study->claims[k].expr_text, name) != NULL;
+    for (int k = 0; k < study->n_findings; k++)
+      named = named || strstr(study->findings[k].text, name) != NULL ||
+              strstr(study->findings[k].expr_text, name) != NULL;
     for (int k = 0; k < study->n_published; k++)
       named = named || strcmp(study->published[k].metric, name) == 0;
   }

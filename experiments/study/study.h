@@ -40,6 +40,20 @@ typedef struct perp_claim {
   const perp_node *at;
 } perp_claim;
 
+/* A sentence that the study finds, with figures of its runs in braces, and the test that it stands
+ * on:
+ *
+ *   finding:
+ *     - text: "RK4 is off by {max(err.tip.max, ode == rk4)} m."
+ *       expr: 'max(err.tip.max, ode == rk4) < 1 mm'
+ */
+typedef struct perp_stated_finding {
+  const char *text, *expr_text;
+  perp_expr *expr; /* over all columns, as of a claim */
+  int n_figures;
+  perp_expr **figure; /* [n_figures] numbers, in the order of the text */
+} perp_stated_finding;
+
 /* What a run may show, and the columns in which it is looked for: `symptoms` of a study, a table of
  * its report.
  *
@@ -201,10 +215,12 @@ typedef struct perp_study {
   perp_column *columns;
   perp_names option_columns; /* options that the grid varies in brackets: "stab.alpha" */
 
-  int n_exclude, n_published, n_claims;
+  int n_exclude, n_published, n_claims, n_findings;
   perp_exclude *exclude;
   perp_published *published;
   perp_claim *claims;
+  perp_stated_finding *findings;
+  double floor; /* differences of the primary metric below it are none; 0: not stated */
   int n_symptoms, n_symptom_columns; /* both 0, or neither */
   perp_symptom *symptoms;
   perp_symptom_column *symptom_columns;

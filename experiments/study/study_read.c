@@ -249,6 +249,46 @@ static void read_claims(perp_study_reader *reader, const perp_node *root)
   }
 }
 
+/* The figures {in braces} of a sentence. */
+static void read_figures(perp_study_reader *reader, const perp_node *at,
+                         perp_stated_finding *finding)
+{
+  int n = 0;
+  for (const char *s = finding->text; (s = strchr(s, '{')) != NULL; s++) n++;
+  finding->figure = perp_pool_alloc(&reader->s->pool, (size_t)n + 1, sizeof(perp_expr *));
+  for (const char *s = finding->text; (s = strchr(s, '{')) != NULL;) {
+    const char *end = strchr(++s, '}');
+    if (end == NULL) {
+      perp_diag_error(reader->diag, at, (int)(s - 1 - finding->text), NULL,
+                      "finding: this brace is not closed");
+      return;
+    }
+    char *text = perp_pool_strndup(&reader->s->pool, s, (size_t)(end - s));
+    perp_expr *figure = perp_study_measured(reader, at, text);
+    if (figure != NULL) finding->figure[finding->n_figures++] = figure;
+    s = end;
+  }
+}
+
+static void read_findings(perp_study_reader *reader, const perp_node *root)
+{
+  static const char *const keys[] = { "text", "expr", NULL };
+  const perp_node *list = perp_study_list(reader, root, "finding");
+  perp_study *study = reader->s;
+  study->findings = perp_pool_alloc(&study->pool, (size_t)list->n + 1, sizeof *study->findings);
+  for (int i = 0; i < list->n; i++) {
+    perp_stated_finding *finding = &study->findings[study->n_findings];
+    perp_study_check_keys(reader->diag, list->item[i], "finding", keys);
+    if (perp_tree_get(list->item[i], "text") == NULL)
+      PERP_WRONG(reader->diag, list->item[i], "the key 'text' is missing here");
+    finding->text = perp_study_text(reader, list->item[i], "text", "");
+    finding->expr_text = perp_study_text(reader, list->item[i], "expr", "");
+    finding->expr = perp_study_expression(reader, list->item[i], "expr", study->n_columns, true);
+    read_figures(reader, perp_tree_get(list->item[i], "text"), finding);
+    study->n_findings += finding->expr != NULL;
+  }
+}
+
 static void read_reference(perp_study_reader *reader, const perp_node *root)
 {
   static const char *const keys[] = { "method", "tol", "agree", "horizon", NULL };
@@ -422,11 +462,11 @@ static const perp_node *load_plugins(perp_study_reader *reader, const perp_node 
 
 /* ---- everything ---- */
 
-static const char *const top_keys[] = { "schema",    "kind",    "study",    "plugins",
-                                        "grid",      "runs",    "exclude",  "profiles",
-                                        "reference", "measure", "limits",   "metrics",
-                                        "published", "claims",  "symptoms", "replicate",
-                                        "answer",    "report",  NULL };
+static const char *const top_keys[] = {
+  "schema",   "kind",      "study",   "plugins", "grid",    "runs",      "exclude",
+  "profiles", "reference", "measure", "limits",  "metrics", "published", "claims",
+  "symptoms", "replicate", "answer",  "report",  "finding", "floor",     NULL
+};
 
 static void check_top(perp_study_reader *reader, const perp_node *root)
 {
@@ -556,11 +596,14 @@ static perp_status read_all(perp_study_reader *reader, const perp_study_request 
   read_measure(reader, root);
   read_limits(reader, root);
   study_read_metrics(reader, root);
+  if (perp_study_metric(study, study->metrics.primary) != NULL)
+    study->floor = perp_study_figure(reader, root, "floor", study->metrics.primary, 0, HUGE_VAL);
   if (study->kind->read != NULL) study->kind->read(reader->ctx, study, reader->diag);
   require_params(reader, root);
   read_exclude(reader, root);
   read_published(reader, root);
   read_claims(reader, root);
+  read_findings(reader, root);
   perp_study_read_symptoms(reader, root);
   perp_study_read_replicate(reader, root);
   read_report(reader, root);

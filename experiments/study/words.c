@@ -20,6 +20,7 @@ static const struct {
   { "scene.name", "kind of scene" },
   { "tol", "tolerance" },
   { "t_end", "end of the run" },
+  { "perturb", "perturbation of the start" },
   { "drift.pos.max", "largest constraint error" },
   { "drift.pos.pre", "largest constraint error before the post-step" },
   { "drift.pos.mean", "mean constraint error" },

@@ -67,14 +67,20 @@ function replicate(papers) {
   ];
 }
 
+// What the study found: three sentences, the others and what they rest on folded below the figure.
+function findings(d) {
+  const list = (lead) => h('ul', {}, d.findings.filter((f) => f.lead === lead).map((f) => h('li', {}, f.text)));
+  return h('div', { class: 'answer' }, list(true), d.findings.some((f) => !f.lead) && fold('More findings', list(false)));
+}
+
 function answers(d) {
   const best = d.variants.find((v) => v.factor !== undefined);
   return [
-    h('div', { class: 'answer' }, h('ul', {},
+    findings(d), fold('How we know', [d.findings.filter((f) => f.basis).map((f) => note(f.basis)), h('ul', {},
       d.answers.map((a) => h('li', {}, a.ask && [h('strong', {}, a.ask), h('br')], h('span', { title: a.asked }, a.text),
         (a.basis || a.note) && [' ', h('small', { class: 'note' }, [a.basis, a.note].filter((t) => t).join(' '))], answerTable(a))),
       best && d.variants[0] === best && h('li', {}, 'Closest to the published values: ', h('strong', {}, best.label), `, which differs by a factor of ${measure(best.factor)} on average (geometric mean; a failed run counts as 100).`)),
-    d.left_out && note(d.left_out), counts(d)),
+    d.left_out && note(d.left_out)]), counts(d),
     symptoms(d.symptoms), replicate(d.replicate),
     d.claims.length > 0 && [h('h3', {}, 'Claims'), table([th('claim'), th('verdict'), th('measured', 'n')],
       d.claims.map((c) => [td('wrap', c.text, fold('test', code(c.test))), td(c.proved ? 'good' : 'bad', c.verdict, c.sides), td('n', measure(c.measured))]))],
@@ -88,7 +94,7 @@ function summary(d) {
   if (!s) return null;
   return [
     h('h2', { id: 'summary' }, 'Summary'),
-    note(`All combinations, sorted by the ${d.words(d.study.primary)} for each scene${s.abscissa ? `, at ${s.abscissa} = ${measure(s.x)} (methods with error control: at their tolerance)` : ''}${s.complete ? '' : `; the first ${s.rows.length} are shown`}. Green: the best of the scene. Runs with a status other than ok are listed last and cannot be the best.`),
+    note(`All combinations${s.constant ? ` with ${s.constant}` : ''}, sorted by the ${d.words(d.study.primary)} for each scene${s.abscissa ? `, at ${s.abscissa} = ${measure(s.x)} (methods with error control: at their tolerance)` : ''}${s.complete ? '' : `; the first ${s.rows.length} are shown`}. Green: the best of the scene. Runs with a status other than ok are listed last and cannot be the best.`),
     table([th('combination'), s.metrics.map((m) => th(d.title(m), 'n head', m))],
       s.rows.map((r) => [td('', r.label, r.mark && [' ', h('small', { class: 'mark' }, r.mark)]), r.values.map((v, k) => td(r.best[k] ? 'n best' : 'n', measure(v)))])),
   ];

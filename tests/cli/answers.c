@@ -6,7 +6,7 @@
 #include "experiments/metrics/metrics.h"
 #include "experiments/pages/latex.h"
 #include "experiments/report/report.h"
-#include "experiments/answers/answers.h"
+#include "experiments/answers/findings.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/study/describe.h"
 #include "experiments/scenes/scene_file.h"
@@ -105,9 +105,17 @@ static char *plain(const char *text)
   return t.s;
 }
 
-static bool all_have(const char *dir, const char *file, const char *more, const perp_answer *a,
-                     int n)
+/* Answers and findings: as texts that each place must have. */
+struct said {
+  const perp_answer *answer;
+  const perp_finding *finding;
+  int n, n_findings;
+};
+
+static bool all_have(const char *dir, const char *file, const char *more, const struct said *all)
 {
+  const perp_answer *a = all->answer;
+  const int n = all->n;
   char *path = perp_xprintf("%s/%s", dir, file),
        *raw = more != NULL ? perp_xstrdup(more) : perp_read_file(path, NULL);
   char *text = plain(raw != NULL ? raw : "");
@@ -122,14 +130,38 @@ static bool all_have(const char *dir, const char *file, const char *more, const 
       free(part);
     }
   }
+  there = there && all->n_findings > 0;
+  for (int i = 0; i < all->n_findings; i++) {
+    char *part = plain(all->finding[i].text);
+    if (strstr(text, part) == NULL)
+      tap_note("%s lacks the finding '%s'\n", more != NULL ? "the terminal" : path,
+               all->finding[i].text);
+    there = there && strstr(text, part) != NULL;
+    free(part);
+  }
   free(text);
   free(raw);
   free(path);
   return there;
 }
 
-static bool json_has(const char *dir, const perp_answer *a, int n)
+/* The findings of an object, in their order. */
+static bool json_finds(const json_t *object, const struct said *all)
 {
+  const json_t *list = json_object_get(object, "findings");
+  bool same = (int)json_array_size(list) == all->n_findings;
+  for (int i = 0; i < all->n_findings && same; i++) {
+    const json_t *one = json_array_get(list, (size_t)i);
+    same = strcmp(json_string_value(json_object_get(one, "text")), all->finding[i].text) == 0 &&
+           json_is_true(json_object_get(one, "lead")) == all->finding[i].lead;
+  }
+  return same;
+}
+
+static bool json_has(const char *dir, const struct said *all)
+{
+  const perp_answer *a = all->answer;
+  const int n = all->n;
   char *path = perp_xprintf("%s/derived/answers.json", dir);
   json_t *j = json_load_file(path, 0, NULL), *list = json_object_get(j, "answers");
   bool same = (int)json_array_size(list) == n;
@@ -140,6 +172,7 @@ static bool json_has(const char *dir, const perp_answer *a, int n)
            strcmp(json_string_value(json_object_get(one, "basis")), a[i].basis) == 0 &&
            (int)json_array_size(json_object_get(one, "comparisons")) == a[i].n_lines;
   }
+  same = same && json_finds(j, all);
   json_decref(j);
   free(path);
   return same;
@@ -164,9 +197,15 @@ static void four_places(const char *name, const char *dir)
   for (int i = 0; i < n; i++)
     asked = asked && !a[i].question->assumed && a[i].question->ask[0] != '\0';
   ok(asked || strcmp(name, "own") == 0, "%s says what it asks, in words and as data", name);
-  bool terminal = all_have(dir, "", printed, a, n), html = all_have(dir, "report.json", NULL, a, n);
-  ok(terminal && html && all_have(dir, "tex/tables.tex", NULL, a, n) && json_has(dir, a, n),
-     "%s: terminal, page, LaTeX and JSON have the same %d answers", name, n);
+  struct said all = { .answer = a, .n = n };
+  all.n_findings = perp_results_findings(&ctx, &r, &all.finding);
+  int lead = 0;
+  for (int i = 0; i < all.n_findings; i++) lead += all.finding[i].lead;
+  ok(lead >= 1 && lead <= PERP_FINDINGS_LEAD, "%s: %d findings lead", name, lead);
+  bool terminal = all_have(dir, "", printed, &all), html = all_have(dir, "report.json", NULL, &all);
+  ok(terminal && html && all_have(dir, "tex/tables.tex", NULL, &all) && json_has(dir, &all),
+     "%s: terminal, page, LaTeX and JSON have the same %d answers and %d findings", name, n,
+     all.n_findings);
   free(printed);
   free(tex);
   perp_results_free(&r);

@@ -186,6 +186,9 @@ for (const study of studies.filter((s) => wanted[s])) {
     'Reported problems and where they occur', 'some engine, dartsim/dart#1', 'drift.pos.max > 1e-09 m', '3.3e-5shows it', 'from 1e-16; shown in 1 of 3 runs', 'unsolved', 'with projection',
     'Statements of the documents', '1 reproduced, 0 contradicted', '< 1.00e-09 m', 'declared reproduced, but the <twin> passes too', 'Printed: a picture', 'Missing: gears', 'Test: max(drift.pos.max', 'Wrong condition, which must fail: max(',
     'Claims', 'the joints hold', 'proved', 'refuted', '2.05e-4');
+  await has('s-answers', ...data.findings.map((f) => f.text), ...data.findings.map((f) => f.basis), 'How we know');
+  const lead = await page.$$eval('#s-answers .answer > ul > li', (all) => all.map((e) => e.textContent));
+  ok(lead.length >= 1 && lead.length <= 3 && lead.every((t, k) => t === data.findings[k].text), 'findings: the first three stand on top, unfolded');
   await has('s-summary', 'sorted by the largest constraint error', 'Green: the best of the scene', 'chain:links=2, tree, post:velocity=true');
   await has('s-published', 'Nobody 1999', 'stab == none and scene == pendulum', '× 30.3', '0.001');
   await has('s-scenes', 'stack:boxes=2', 'Value of the largest constraint error');

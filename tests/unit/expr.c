@@ -349,6 +349,7 @@ int main(void)
         false);
   claim("max(drift.pos.max, h > 1 s) < 1", false, true);
   claim("slope(h * h, h) == 2", true, false);
+  claim("order(h * h, h) == 2", true, false); /* another name */
   scope.aggregates = true;
   refused("drift.pos.max < 1", 0, "use max(drift.pos.max, ...)", "");
   refused("maxi(h) < 1 s", 0, "unknown function 'maxi'", "did you mean 'max'");

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/answers/findings_parts.h"
+
+#include "experiments/results/tally.h"
+#include "experiments/study/words.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/table.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shares of the variance that are worth a sentence, and words for them. */
+static const double decides = 0.6, matters = 0.3, weak = 0.15, named = 0.005, pair_named = 0.1;
+static const double many_failures = 0.2; /* of the runs: they are among the first sentences */
+static const double far_off = 10;        /* times the worst ranked run */
+static const double asked_for = 0.05;    /* a setting whose best is named though nobody asks */
+static const double turned = 0.15; /* decades by which an order must change: a factor of 1.4 */
+enum { OTHERS = 3, FEW = 3 };
+
+const char *const perp_found_names[] = { "stated", "alone", "factor",   "noise", "same", "winner",
+                                         "answer", "order", "failures", "floor", NULL };
+
+/* ---- words ---- */
+
+static const char *percent(struct writing *w, double share)
+{
+  if (share < 0.0005) return "less than 0.1 %";
+  return perp_pool_printf(w->pool, share < 0.0095 ? "%.1f %%" : "%.0f %%", 100 * share);
+}
+
+static const char *metric_words(struct writing *w, int m)
+{
+  return findings_metric(w, w->r->study->metric[m].name);
+}
+
+static const char *factor_words(const struct writing *w, const answers_factor *f)
+{
+  return answers_key_words(w->pool, f->key.text);
+}
+
+/* "gsl:rk8pd", "no stabilization", "h = 4 ms" */
+static const char *level_words(struct writing *w, const answers_factor *f, int level)
+{
+  const char *text = f->level[level];
+  if (text[0] == '\0' || strcmp(text, "none") == 0)
+    return perp_pool_printf(w->pool, "no %s", factor_words(w, f));
+  return f->method || f->block ? text : perp_pool_printf(w->pool, "%s = %s", f->key.text, text);
+}
+
+/* ---- which setting matters ---- */
+
+/* "the step size h explains 10 %, the stabilization 3 %": the next ones, and the one asked for. */
+static const char *other_shares(struct writing *w, const answers_explained *e,
+                                const answers_term *top)
+{
+  const perp_study *study = w->r->study;
+  const perp_study_key *asked = study->n_questions > 0 && study->questions[0].n_by > 0
+                                    ? study->questions[0].by
+                                    : NULL;
+  const char *text = "";
+  int n = 0;
+  for (int k = 0; k < e->n_main; k++) {
+    const answers_term *term = &e->term[k];
+    if (term == top) continue;
+    const answers_factor *f = &e->factor[term->a];
+    const bool wanted = asked != NULL && f->key.param == asked->param;
+    if (!wanted && (n >= OTHERS || !term->real || term->share < named)) continue;
+    text = perp_pool_printf(w->pool, "%s%s the %s %s%s", text, text[0] != '\0' ? "," : "",
+                            factor_words(w, f), n == 0 ? "explains " : "", percent(w, term->share));
+    n++;
+  }
+  return text;
+}
+
+static const char *pair_words(struct writing *w, const answers_explained *e,
+                              const answers_term *term)
+{
+  const answers_factor *a = &e->factor[term->a], *b = &e->factor[term->b];
+  return perp_pool_printf(w->pool, "%s and %s", factor_words(w, a), factor_words(w, b));
+}
+
+/* The largest term of those from .. to - 1 that is no chance; NULL: none. */
+static const answers_term *largest_real(const answers_explained *e, int from, int to)
+{
+  for (int k = from; k < to; k++)
+    if (e->term[k].real) return &e->term[k];
+  return NULL;
+}
+
+/* " within a scene": what the shares are of, where runs of several are compared. */
+static const char *within_words(struct writing *w, const answers_explained *e)
+{
+  for (int k = 0; k < e->n_factors; k++)
+    if (e->factor[k].block)
+      return perp_kind_param(w->r->study->kind, "scene") >= 0 ? " within a scene"
+                                                              : " within a problem";
+  return "";
+}
+
+/* What explains the differences more than chance does: a setting, or a pair of them. */
+static const char *explained_text(struct writing *w, const answers_explained *e,
+                                  const answers_term *top, const answers_term *pair)
+{
+  const bool two = top == NULL || (pair != NULL && pair->share > top->share);
+  const answers_term *most = two ? pair : top;
+  const answers_factor *a = &e->factor[most->a], *b = two ? &e->factor[most->b] : NULL;
+  const char *metric = perp_pool_printf(w->pool, "%s%s", metric_words(w, e->metric),
+                                        within_words(w, e)),
+             *share = percent(w, most->share), *first = factor_words(w, a);
+  if (most->share < weak)
+    return perp_pool_printf(w->pool,
+                            "No single setting decides: of the differences of the %s the largest "
+                            "share, %s, is that of the %s%s.",
+                            metric, share, two ? "combination of " : "",
+                            two ? pair_words(w, e, most) : first);
+  if (two) {
+    const char *alone = top == NULL ? ""
+                                    : perp_pool_printf(w->pool, ", the %s alone %s",
+                                                       factor_words(w, &e->factor[top->a]),
+                                                       percent(w, top->share));
+    if (a->block || b->block)
+      return perp_pool_printf(w->pool,
+                              "The effect of the %s differs from %s to %s: this explains %s of the "
+                              "differences of the %s%s.",
+                              factor_words(w, a->block ? b : a), factor_words(w, a->block ? a : b),
+                              factor_words(w, a->block ? a : b), share, metric, alone);
+    return perp_pool_printf(w->pool,
+                            "The combination of %s matters most: it explains %s of the differences "
+                            "of the %s%s.",
+                            pair_words(w, e, most), share, metric, alone);
+  }
+  const char *others = other_shares(w, e, top),
+             *text = perp_pool_printf(
+                 w->pool, "The %s %s: it explains %s of the differences of the %s%s%s.", first,
+                 most->share >= decides   ? "decides"
+                 : most->share >= matters ? "matters most"
+                                          : "matters most, but does not decide",
+                 share, metric, others[0] != '\0' ? ";" : "", others);
+  if (pair == NULL || pair->share < pair_named) return text;
+  return perp_pool_printf(w->pool, "%s Another %s depend on the combination of %s.", text,
+                          percent(w, pair->share), pair_words(w, e, pair));
+}
+
+static void found_factor(struct writing *w, const answers_explained *e, int rank)
+{
+  const answers_term *top = largest_real(e, 0, e->n_main),
+                     *pair = largest_real(e, e->n_main, e->n_terms);
+  const char *metric = metric_words(w, e->metric), *within = within_words(w, e), *text;
+  perp_finding *found;
+  if (e->n_main == 0 || e->n_factors < 2) return; /* one setting alone explains all */
+  if (top == NULL && pair == NULL) {
+    const char *setting = factor_words(w, &e->factor[e->term[0].a]),
+               *share = percent(w, e->term[0].share);
+    const bool few = e->term[0].share >= matters; /* though chance may give that */
+    text = few ? perp_pool_printf(
+                     w->pool,
+                     "Too few runs show which setting explains the differences of the %s%s: the %s "
+                     "explains %s in these %d runs, which may be chance.",
+                     metric, within, setting, share, e->n)
+               : perp_pool_printf(
+                     w->pool,
+                     "No setting explains the differences of the %s%s: the largest share, %s of "
+                     "the %s, is not more than chance gives in %d runs.",
+                     metric, within, share, setting, e->n);
+    found = findings_add(w, rank, PERP_FOUND_NOISE, text);
+    w->noise = w->noise || (rank != RANK_TIME && !few);
+  } else {
+    const answers_term *most = top == NULL || (pair != NULL && pair->share > top->share) ? pair
+                                                                                         : top;
+    found = findings_add(w, rank, PERP_FOUND_FACTOR, explained_text(w, e, top, pair));
+    found->factor = e->factor[most->a].key.text;
+    found->second = most->b < 0 ? "" : e->factor[most->b].key.text;
+    found->share = most->share;
+    found->basis = perp_pool_printf(
+        w->pool,
+        "Analysis of variance of the decimal logarithm of the %s over %d runs; each share is what "
+        "a setting explains after all others (sums of type II)%s.",
+        metric, e->n,
+        within[0] == '\0'
+            ? ""
+            : perp_pool_printf(w->pool, "; the shares are of the differences%s", within));
+  }
+  found->metric = w->r->study->metric[e->metric].name;
+}
+
+/* Are all runs of a block alike? */
+static bool found_same(struct writing *w, const answers_explained *e, int rank)
+{
+  if (e->decades > log10(1.01)) return false;
+  const char *metric = metric_words(w, e->metric), *unit = w->r->study->metric[e->metric].unit;
+  const char *text = e->below == e->n
+                         ? perp_pool_printf(
+                               w->pool,
+                               "The %s does not distinguish the runs: all %d are below %s (%s).",
+                               metric, e->n, answers_quantity(w->pool, e->floor, unit),
+                               w->a.floor_why)
+                         : perp_pool_printf(w->pool,
+                                            "The %s is the same in all %d runs, within 1 %%.",
+                                            metric, e->n);
+  findings_add(w, rank, PERP_FOUND_SAME, text)->metric = w->r->study->metric[e->metric].name;
+  return true;
+}
+
+/* ---- where the order changes ---- */
+
+/* Two levels of a, of which one is best with one level of b, the other with another. */
+struct turn {
+  int a, b, first, second, at_first, at_second; /* factors, levels of a, levels of b */
+  double by_first, by_second;                   /* decades */
+};
+
+static void turn_of(struct writing *w, const answers_explained *e, int a, int b, struct turn *most)
+{
+  const int na = e->factor[a].n, nb = e->factor[b].n;
+  const double sign = w->r->study->metric[e->metric].better > 0 ? -1 : 1;
+  const double *mean = answers_pair_means(&w->a, e, a, b);
+  int *best = perp_pool_alloc(w->pool, (size_t)nb, sizeof *best);
+  for (int k = 0; k < nb; k++) {
+    best[k] = -1;
+    for (int i = 0; i < na; i++)
+      if (!isnan(mean[i * nb + k]) &&
+          (best[k] < 0 || sign * (mean[i * nb + k] - mean[best[k] * nb + k]) < 0))
+        best[k] = i;
+  }
+  for (int k = 0; k < nb; k++)
+    for (int l = 0; l < nb; l++) {
+      const int i = best[k], j = best[l];
+      if (i < 0 || j < 0 || i == j || isnan(mean[j * nb + k]) || isnan(mean[i * nb + l])) continue;
+      const double first = sign * (mean[j * nb + k] - mean[i * nb + k]),
+                   second = sign * (mean[i * nb + l] - mean[j * nb + l]);
+      if (fmin(first, second) > fmin(most->by_first, most->by_second))
+        *most = (struct turn){ a, b, i, j, k, l, first, second };
+    }
+}
+
+static void found_order(struct writing *w, const answers_explained *e)
+{
+  struct turn turn = { .by_first = turned, .by_second = turned, .first = -1 };
+  for (int k = e->n_main; k < e->n_terms && turn.first < 0; k++) {
+    const answers_term *term = &e->term[k];
+    if (!term->real || term->share < named) continue;
+    if (e->factor[term->a].method) turn_of(w, e, term->a, term->b, &turn);
+    if (e->factor[term->b].method) turn_of(w, e, term->b, term->a, &turn);
+  }
+  if (turn.first < 0) return;
+  const answers_factor *a = &e->factor[turn.a], *b = &e->factor[turn.b];
+  perp_finding *found = findings_add(
+      w, RANK_ORDER, PERP_FOUND_ORDER,
+      perp_pool_printf(w->pool,
+                       "Which %s is best depends on the %s: with %s it is %s (by a factor of %s "
+                       "before %s), with %s %s (by a factor of %s).",
+                       factor_words(w, a), factor_words(w, b), level_words(w, b, turn.at_first),
+                       level_words(w, a, turn.first), findings_times(w, pow(10, turn.by_first)),
+                       level_words(w, a, turn.second), level_words(w, b, turn.at_second),
+                       level_words(w, a, turn.second), findings_times(w, pow(10, turn.by_second))));
+  found->metric = w->r->study->metric[e->metric].name;
+  found->factor = a->key.text;
+  found->second = b->key.text;
+}
+
+/* ---- what failed ---- */
+
+static bool failed(const perp_record *record)
+{
+  return record->status > PERP_CELL_FIXED_WORK && record->status != PERP_CELL_UNSUITED &&
+         record->status != PERP_CELL_SKIPPED;
+}
+
+/* "20 of the 27 runs with baumgarte:alpha=2000": the level that has most of the failures. */
+static const char *failures_at(struct writing *w, const answers_explained *e, int failures)
+{
+  const answers_factor *factor = NULL;
+  double best = 0;
+  int level = 0, there = 0, bad = 0;
+  for (int k = 0; k < e->n_factors; k++)
+    for (int g = 0; g < e->factor[k].n; g++) {
+      int n = 0, hit = 0;
+      for (int i = 0; i < e->n; i++) {
+        if (e->factor[k].of[i] != g) continue;
+        n++;
+        hit += failed(&w->r->record[e->cell[i]]);
+      }
+      const double cover = (double)hit / failures, rate = (double)hit / n;
+      if (cover < 0.5 || rate < 2. * failures / e->n || cover * rate <= best) continue;
+      best = cover * rate;
+      factor = &e->factor[k];
+      level = g;
+      there = n;
+      bad = hit;
+    }
+  if (factor == NULL) return "";
+  if (bad == failures && bad == there)
+    return perp_pool_printf(w->pool, " These are all runs with %s.", level_words(w, factor, level));
+  if (bad == there)
+    return perp_pool_printf(w->pool, " All %d runs with %s are among them.", there,
+                            level_words(w, factor, level));
+  return perp_pool_printf(w->pool, " %s of them are among the %d runs with %s.",
+                          bad == failures ? "All" : perp_pool_printf(w->pool, "%d", bad), there,
+                          level_words(w, factor, level));
+}
+
+static const char *const failure_words[PERP_CELL_STATUSES] = {
+  [PERP_CELL_SEVERAL] = "have a motion that is one of several solutions",
+  [PERP_CELL_UNSOLVED] = "left problems unsolved",
+  [PERP_CELL_DIVERGED] = "diverged",
+  [PERP_CELL_MAXITER] = "reached the limit of iterations",
+  [PERP_CELL_TIMEOUT] = "reached the time limit",
+  [PERP_CELL_OOM] = "ran out of memory",
+  [PERP_CELL_CRASH] = "crashed",
+  [PERP_CELL_SETUP_FAILED] = "could not be set up",
+};
+
+/* How far runs are off that reached their end and may not win, where that is much farther than
+ * those that may. */
+static const char *failures_far(struct writing *w)
+{
+  const int m = perp_results_metric(w->r, w->r->study->metrics.primary);
+  const perp_metric *metric = &w->r->study->metric[m];
+  double ranked = 0, most = 0;
+  for (int i = 0; i < w->r->plan.n && metric->better < 0; i++) {
+    const double v = fabs(perp_results_value(w->r, i, m));
+    double *of = perp_results_wins(w->r, i)                                            ? &ranked
+                 : perp_cell_whole(w->r->record[i].status) && failed(&w->r->record[i]) ? &most
+                                                                                       : NULL;
+    if (of != NULL && isfinite(v)) *of = fmax(*of, v);
+  }
+  if (!(most > far_off * ranked)) return "";
+  return perp_pool_printf(
+      w->pool, " There the %s reaches %s; of the ranked runs the largest is %s.",
+      findings_metric(w, metric->name), answers_quantity(w->pool, most, metric->unit),
+      answers_quantity(w->pool, ranked, metric->unit));
+}
+
+static void found_failures(struct writing *w)
+{
+  perp_results *r = w->r;
+  answers_explained e = { 0 };
+  int *cell = perp_pool_alloc(w->pool, (size_t)r->plan.n + 1, sizeof *cell), failures = 0,
+      count[PERP_CELL_STATUSES] = { 0 };
+  perp_tally causes = { 0 };
+  e.cell = cell;
+  for (int i = 0; i < r->plan.n; i++) {
+    const perp_record *record = &r->record[i];
+    if (record->status == PERP_CELL_PLANNED || record->status == PERP_CELL_SKIPPED ||
+        record->status == PERP_CELL_UNSUITED)
+      continue;
+    cell[e.n++] = i;
+    if (!failed(record)) continue;
+    failures++;
+    count[record->status]++;
+    const char *cause = record->cause[0] != '\0' ? record->cause : record->reason;
+    perp_tally_add(&causes, perp_tally_alike(w->pool, cause), i);
+  }
+  if (failures == 0) return;
+  answers_factors(&w->a, &e);
+  const char *kinds = "";
+  int n = 0;
+  for (int s = 0; s < PERP_CELL_STATUSES; s++) {
+    if (count[s] == 0) continue;
+    kinds = perp_pool_printf(w->pool, "%s%s%d %s", kinds, n++ > 0 ? ", " : "", count[s],
+                             s == PERP_CELL_UNSOLVED && !r->study->kind->runs
+                                 ? "did not solve the problem"
+                                 : failure_words[s]);
+  }
+  perp_tally_sort(&causes);
+  const perp_record *first = &r->record[causes.count[0].first];
+  const char *cause = first->cause[0] != '\0' ? first->cause : first->reason, *why = "";
+  const size_t length = strlen(cause);
+  if (length > 0 && strcmp(cause, perp_cell_status_names[first->status]) != 0)
+    why = perp_pool_printf(w->pool, " %s: %s%s",
+                           causes.count[0].n == 1
+                               ? "The reason of the first"
+                               : perp_pool_printf(w->pool,
+                                                  "The most frequent reason (%d runs), for example",
+                                                  causes.count[0].n),
+                           cause, cause[length - 1] == '.' ? "" : ".");
+  free(causes.count);
+  findings_add(
+      w, failures > many_failures * e.n ? RANK_MANY_FAILURES : RANK_FAILURES, PERP_FOUND_FAILURES,
+      perp_pool_printf(w->pool, "%d of %d runs %s not ranked: %s.%s%s%s", failures, e.n,
+                       failures == 1 ? "is" : "are", kinds,
+                       failures < FEW ? "" : failures_at(w, &e, failures), failures_far(w), why));
+}
+
+/* ---- what cannot be decided ---- */
+
+static void found_floor(struct writing *w, const answers_explained *e)
+{
+  if (e->below < 2 || e->below == e->n) return;
+  const perp_metric *metric = &w->r->study->metric[e->metric];
+  findings_add(w, RANK_FLOOR, PERP_FOUND_FLOOR,
+               perp_pool_printf(w->pool,
+                                "In %d of %d runs the %s is below %s (%s): these runs are equal.",
+                                e->below, e->n, findings_metric(w, metric->name),
+                                answers_quantity(w->pool, e->floor, metric->unit), w->a.floor_why))
+      ->metric = metric->name;
+}
+
+/* ---- sentences of the study ---- */
+
+static void found_stated(struct writing *w)
+{
+  const perp_study *study = w->r->study;
+  const perp_scope scope = perp_results_scope(w->ctx, w->r, true);
+  for (int i = 0; i < study->n_findings; i++) {
+    const perp_stated_finding *stated = &study->findings[i];
+    bool undecided = perp_expr_undecided(stated->expr, &scope);
+    perp_text text = { 0 };
+    const char *s = stated->text;
+    char number[32];
+    for (int k = 0; k < stated->n_figures; k++) {
+      const char *open = strchr(s, '{');
+      const perp_value v = perp_expr_eval(stated->figure[k], &scope, -1);
+      undecided = undecided || isnan(perp_value_number(&v));
+      const double figure = perp_value_number(&v);
+      perp_text_add(&text, "%.*s", (int)(open - s), s);
+      if (figure >= 1000 && figure < 1e6) /* "11100": three digits without an exponent */
+        perp_text_add(&text, "%.0f", perp_real_of(perp_number(figure, number)));
+      else
+        perp_text_add(&text, "%s", perp_number(figure, number));
+      s = strchr(open, '}') + 1;
+    }
+    perp_text_add(&text, "%s", s);
+    const perp_verdict verdict = undecided                                  ? PERP_CLAIM_UNDECIDED
+                                 : perp_expr_true(stated->expr, &scope, -1) ? PERP_CLAIM_PROVED
+                                                                            : PERP_CLAIM_REFUTED;
+    const char *said = perp_pool_printf(w->pool, "%s%s",
+                                        verdict == PERP_CLAIM_PROVED ? ""
+                                        : verdict == PERP_CLAIM_REFUTED
+                                            ? "These runs refute: "
+                                            : "These runs do not decide: ",
+                                        text.s);
+    perp_text_free(&text);
+    findings_add(w, verdict == PERP_CLAIM_PROVED ? RANK_STATED : RANK_UNPROVED, PERP_FOUND_STATED,
+                 said)
+        ->verdict = perp_verdict_name(verdict);
+  }
+}
+
+/* ---- all ---- */
+
+static int finding_before(const void *x, const void *y)
+{
+  const perp_finding *a = x, *b = y;
+  return a->rank != b->rank ? a->rank - b->rank : a->place - b->place;
+}
+
+/* The metric of time that is not the primary one: of a step, as steps differ. */
+static int time_metric(const perp_results *r)
+{
+  const perp_study *study = r->study;
+  const perp_metric *primary = perp_study_metric(study, study->metrics.primary);
+  if (primary != NULL && primary->timing) return -1;
+  const int step = perp_results_metric(r, "time.step_us");
+  return step >= 0 ? step : perp_results_metric(r, "time.cpu");
+}
+
+/* What explains a metric; *factor out: the method that matters most, NULL: none does. */
+static void found_explained(struct writing *w, int metric, int rank, const answers_factor **factor)
+{
+  answers_explained *e = perp_pool_alloc(w->pool, 1, sizeof *e);
+  if (metric < 0 || w->r->study->metric[metric].better == 0) return;
+  w->a.least_floor = HUGE_VAL;
+  w->a.most_floor = 0;
+  w->a.floor_why = "";
+  if (!answers_explain(&w->a, metric, e)) return;
+  w->shares[w->n_shares++] = e;
+  w->same = found_same(w, e, rank) && rank != RANK_TIME;
+  if (w->same || e->decades <= log10(1.01)) return;
+  found_factor(w, e, rank);
+  if (rank == RANK_TIME) return;
+  found_order(w, e);
+  found_floor(w, e);
+  for (int k = 0; k < e->n_main && *factor == NULL; k++)
+    if (e->factor[e->term[k].a].method && e->term[k].real && e->term[k].share >= asked_for)
+      *factor = &e->factor[e->term[k].a];
+}
+
+static void findings_make(const perp_ctx *ctx, perp_results *r, struct writing *w)
+{
+  const answers_factor *factor = NULL, *none = NULL;
+  *w = (struct writing){ .ctx = ctx, .r = r, .pool = &r->pool };
+  w->a = (struct answering){ .ctx = ctx, .r = r, .metric = -1, .at = -1, .proxy = -1 };
+  found_stated(w);
+  found_explained(w, perp_results_metric(r, r->study->metrics.primary), RANK_FACTOR, &factor);
+  findings_answers(w, factor);
+  found_failures(w);
+  found_explained(w, time_metric(r), RANK_TIME, &none);
+  json_decref(w->a.references);
+  for (int i = 0; i < w->n; i++) w->list[i].place = i;
+  if (w->n > 0) qsort(w->list, (size_t)w->n, sizeof *w->list, finding_before);
+  for (int i = 0; i < w->n && i < PERP_FINDINGS_LEAD; i++)
+    w->list[i].lead = w->list[i].rank != RANK_UNPROVED;
+}
+
+int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp_finding **list)
+{
+  struct writing w;
+  findings_make(ctx, results, &w);
+  *list = w.list;
+  return w.n;
+}
+
+/* ---- print ---- */
+
+void perp_findings_print(const perp_finding *list, int n, FILE *out)
+{
+  putc('\n', out);
+  for (int i = 0; i < n; i++) {
+    if (i > 0 && list[i - 1].lead && !list[i].lead) putc('\n', out);
+    perp_wrap_after(out, "* ", 2, list[i].text);
+  }
+  if (n > 0) fputs("\nHow we know\n", out);
+  for (int i = 0; i < n; i++)
+    if (list[i].basis[0] != '\0') perp_wrap(out, 2, list[i].basis);
+}
+
+static void shares_json(const answers_explained *e, const perp_study *study, perp_json *json)
+{
+  perp_json_members(json, "{ metric %s, runs %d, floor %g, terms: [", study->metric[e->metric].name,
+                    e->n, e->floor);
+  for (int k = 0; k < e->n_terms; k++) {
+    const answers_term *term = &e->term[k];
+    const answers_factor *a = &e->factor[term->a], *b = term->b < 0 ? NULL : &e->factor[term->b];
+    const char *keys[] = { a->key.text, b != NULL ? b->key.text : "" };
+    perp_json_open(json, NULL, '{');
+    perp_json_texts(json, "keys", keys, b != NULL ? 2 : 1);
+    perp_json_members(json, "words %s, second %s, share %g, real? %d }", perp_words(keys[0]),
+                      b != NULL ? perp_words(keys[1]) : "", term->share, term->real);
+  }
+  perp_json_members(json, "] }");
+}
+
+void perp_findings_json(const perp_ctx *ctx, perp_results *results, perp_json *json)
+{
+  struct writing w;
+  const perp_study *study = results->study;
+  findings_make(ctx, results, &w);
+  perp_json_open(json, "findings", '[');
+  for (int i = 0; i < w.n; i++) {
+    const perp_finding *f = &w.list[i];
+    perp_json_members(json, "{ text %s, kind %s, lead? %d, metric %s, factor %s, second %s, who %s",
+                      f->text, perp_found_names[f->kind], f->lead, f->metric, f->factor, f->second,
+                      f->who);
+    perp_json_members(json, "verdict %s, basis %s", f->verdict, f->basis);
+    perp_json_real(json, "share", f->share);
+    perp_json_real(json, "effect", f->effect);
+    perp_json_close(json, '}');
+  }
+  perp_json_members(json, "] shares: [");
+  for (int i = 0; i < w.n_shares; i++) shares_json(w.shares[i], study, json);
+  perp_json_members(json, "] constant: [");
+  for (int p = 0; p < study->n_params; p++) {
+    const char *value = study->fixed[p] != NULL ? study->fixed[p]->text : "";
+    if (value[0] != '\0' && !study->kind->params[p].hidden)
+      perp_json_members(json, "{ key %s, words %s, value %s }", study->kind->params[p].key,
+                        perp_words(study->kind->params[p].key), value);
+  }
+  perp_json_close(json, ']');
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/answers/findings_parts.h"
+
+#include "experiments/study/words.h"
+
+#include <math.h>
+#include <string.h>
+
+perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text)
+{
+  w->list = perp_pool_grown(w->pool, w->list, w->n, sizeof *w->list);
+  w->list[w->n] = (perp_finding){ .kind = kind,
+                                  .rank = rank,
+                                  .text = text,
+                                  .metric = "",
+                                  .factor = "",
+                                  .second = "",
+                                  .who = "",
+                                  .basis = "",
+                                  .share = (double)NAN,
+                                  .effect = (double)NAN,
+                                  .verdict = "" };
+  return &w->list[w->n++];
+}
+
+const char *findings_metric(struct writing *w, const char *name)
+{
+  const char *words = perp_words_ranked(name);
+  const size_t first = strcspn(words, " ");
+  const bool several = words[first] != '\0' && words[first - 1] == 's';
+  return several ? perp_pool_printf(w->pool, "number of %s", words) : words;
+}
+
+const char *findings_who(struct writing *w, const char *who, const char *key)
+{
+  return strcmp(who, "none") == 0 || strcmp(who, "all") == 0
+             ? perp_pool_printf(w->pool, "runs without %s", perp_words(key))
+             : who;
+}
+
+const char *findings_times(struct writing *w, double factor)
+{
+  if (factor >= 1000) return perp_pool_printf(w->pool, "10^%.0f", log10(factor));
+  const double unit = factor < 10 ? 0.1 : factor < 100 ? 1 : 10;
+  return perp_pool_printf(w->pool, "%.*f", factor < 10, unit * round(factor / unit));
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Findings about competitors: who is best and by how much, and whether there was anybody else. */
+#include "experiments/answers/findings_parts.h"
+
+#include "experiments/study/words.h"
+#include "experiments/base/numbers.h"
+
+#include <gsl/gsl_sort.h>
+#include <math.h>
+#include <string.h>
+
+enum { NAMED = 3 };
+static const double telling = 1.05; /* a factor that is worth a word */
+
+static const char *kind_words(struct writing *w, const perp_answer *a)
+{
+  return strchr(a->by, ',') != NULL ? "combination"
+         : a->by[0] == '\0'         ? "competitor"
+                                    : answers_key_words(w->pool, a->by);
+}
+
+static const char *who_words(struct writing *w, const perp_answer *a, int k)
+{
+  return findings_who(w, a->who[k], a->by);
+}
+
+/* ---- nobody to compare with ---- */
+
+/* "ode (./perp setup ode), bullet (./perp setup bullet)": what this perp was built without. */
+static const char *absent_words(struct writing *w)
+{
+  static const char setup[] = "./perp setup ";
+  perp_names parts = { 0 };
+  const char *text = "";
+  for (int i = 0; i < w->r->plan.n; i++) {
+    const char *at = strstr(w->r->record[i].cause, setup);
+    if (at == NULL) continue;
+    const int known = parts.n;
+    at += strlen(setup);
+    perp_names_index(w->pool, &parts, perp_pool_strndup(w->pool, at, strcspn(at, " ;,.")), -1);
+    if (parts.n > known)
+      text = perp_pool_printf(w->pool, "%s%s%s", text, known > 0 ? ", " : "", parts.text[known]);
+  }
+  return parts.n == 0 ? ""
+                      : perp_pool_printf(
+                            w->pool, " Not installed: %s; `./perp setup NAME` installs one.", text);
+}
+
+/* The only competitor that has a figure anywhere; -1: several, or none. */
+static int only_one(const perp_answer *a)
+{
+  int only = -1;
+  for (int k = 0; k < a->n_who; k++) {
+    if (!a->ran[k]) continue;
+    if (only >= 0) return -1;
+    only = k;
+  }
+  return only;
+}
+
+static bool found_alone(struct writing *w, const perp_answer *a)
+{
+  const int only = only_one(a);
+  if (only < 0 || a->by[0] == '\0' || a->question->kind == PERP_ASK_SLOPE) return false;
+  const char *kind = kind_words(w, a);
+  for (int i = 0; i < w->n; i++) /* several questions have the same competitors */
+    if (w->list[i].kind == PERP_FOUND_ALONE && strcmp(w->list[i].factor, a->by) == 0) return true;
+  const char *text =
+      a->n_who == 1
+          ? perp_pool_printf(w->pool,
+                             "There is nobody to compare with: the only %s of the study is %s.",
+                             kind, a->who[only])
+          : perp_pool_printf(w->pool,
+                             "There is nobody to compare with: of %d %ss only %s has results.%s",
+                             a->n_who, kind, a->who[only], absent_words(w));
+  perp_finding *found = findings_add(w, RANK_ALONE, PERP_FOUND_ALONE, text);
+  found->factor = a->by;
+  found->who = a->who[only];
+  return true;
+}
+
+/* ---- who is best ---- */
+
+/* How far apart figures are, over the comparisons of an answer. */
+struct standing {
+  int *best;        /* [n_who] in how many comparisons it is among the best */
+  int *order;       /* [n_who] the most frequent first */
+  int n, decided;   /* comparisons with a best; those that say something: */
+  int equal;        /* all are equal */
+  int sole;         /* all others failed */
+  double *next;     /* [n_next] factors between order[0], where it is best alone, and the next */
+  double *behind;   /* [n_who] median factor between the best and it, at equal cost; NaN */
+  int n_next, last; /* who is farthest behind; -1 */
+};
+
+static double median(double *v, int n)
+{
+  if (n == 0) return (double)NAN;
+  gsl_sort(v, 1, (size_t)n);
+  return n % 2 == 1 ? v[n / 2] : sqrt(v[n / 2 - 1] * v[n / 2]);
+}
+
+/* How many times better the first figure is than the second, not below the floor of the line. */
+static double times_better(const perp_answer_line *line, double best, double other, int better)
+{
+  const double a = fmax(fabs(best), line->floor), b = fmax(fabs(other), line->floor);
+  const double factor = line->cost || better < 0 ? b / a : a / b;
+  return isfinite(factor) && factor >= 1 ? factor : (double)NAN;
+}
+
+/* Are all equal, or has only one a figure because all others failed? */
+static void stand_line(const perp_answer *a, const perp_answer_line *line, bool *equal, bool *sole)
+{
+  int there = 0, beaten = 0;
+  for (int k = 0; k < a->n_who; k++) {
+    there += line->entry[k].cell >= 0;
+    beaten += strcmp(line->entry[k].why, "over budget") == 0 ||
+              strcmp(line->entry[k].why, "not reached") == 0;
+  }
+  *equal = there > 1 && line->n_best == there;
+  *sole = there == 1 && beaten == 0;
+}
+
+static void stand(struct writing *w, const perp_answer *a, struct standing *s)
+{
+  const int better = perp_study_metric(w->r->study, a->question->metric)->better;
+  const size_t lines = (size_t)a->n_lines + 1, n = (size_t)a->n_who + 1;
+  double *times = perp_pool_alloc(w->pool, lines, sizeof *times);
+  *s = (struct standing){ .best = perp_pool_alloc(w->pool, n, sizeof *s->best),
+                          .order = perp_pool_alloc(w->pool, n, sizeof *s->order),
+                          .next = perp_pool_alloc(w->pool, lines, sizeof *s->next),
+                          .behind = perp_pool_alloc(w->pool, n, sizeof *s->behind),
+                          .last = -1 };
+  for (int i = 0; i < a->n_lines; i++) {
+    bool equal, sole;
+    stand_line(a, &a->line[i], &equal, &sole);
+    s->n += a->line[i].n_best > 0;
+    s->equal += equal;
+    s->sole += sole;
+    for (int k = 0; k < a->n_who && !equal && !sole; k++) s->best[k] += a->line[i].entry[k].best;
+  }
+  s->decided = s->n - s->equal - s->sole;
+  for (int k = 0; k < a->n_who; k++) {
+    int at = k, count = 0;
+    for (; at > 0 && s->best[s->order[at - 1]] < s->best[k]; at--) s->order[at] = s->order[at - 1];
+    s->order[at] = k;
+    for (int i = 0; i < a->n_lines; i++) {
+      const perp_answer_line *line = &a->line[i];
+      const double factor = line->cost || line->entry[k].cell < 0
+                                ? (double)NAN
+                                : times_better(line, line->value, line->entry[k].value, better);
+      if (!isnan(factor)) times[count++] = factor;
+    }
+    s->behind[k] = median(times, count);
+    if (!isnan(s->behind[k]) && (s->last < 0 || s->behind[k] > s->behind[s->last])) s->last = k;
+  }
+  for (int i = 0; i < a->n_lines && a->n_who > 0; i++) {
+    const perp_answer_line *line = &a->line[i];
+    if (line->cost || line->n_best != 1 || !line->entry[s->order[0]].best) continue;
+    const double next = times_better(line, line->value, line->next, better);
+    if (!isnan(next)) s->next[s->n_next++] = next;
+  }
+}
+
+/* Who is next most often where the winner is alone. */
+static const char *next_words(struct writing *w, const perp_answer *a, int winner)
+{
+  int most = -1, at = -1;
+  for (int k = 0; k < a->n_who; k++) {
+    int n = 0;
+    for (int i = 0; i < a->n_lines; i++)
+      n += a->line[i].n_best == 1 && a->line[i].entry[winner].best && !a->line[i].cost &&
+           strcmp(a->line[i].second, a->who[k]) == 0;
+    if (n > most) {
+      most = n;
+      at = k;
+    }
+  }
+  return most > 0 ? who_words(w, a, at) : "the next";
+}
+
+/* "in all 8 comparisons"; "" of one. */
+static const char *in_all(struct writing *w, int n)
+{
+  return n == 1 ? ""
+                : perp_pool_printf(w->pool,
+                                   n == 2 ? " in both comparisons" : " in all %d comparisons", n);
+}
+
+/* The comparisons that decide nothing. */
+static const char *rest_words(struct writing *w, const struct standing *s)
+{
+  const char *text = "";
+  if (s->equal > 0 && s->decided > 0)
+    text = perp_pool_printf(w->pool, " In %d other%s all are equal.", s->equal,
+                            s->equal == 1 ? "" : "s");
+  if (s->sole > 0)
+    text = perp_pool_printf(w->pool, "%s In %d%s all others failed.", text, s->sole,
+                            s->decided + s->equal > 0 ? " more" : "");
+  return text;
+}
+
+static void found_winner(struct writing *w, const perp_answer *a, int rank, const char *ask)
+{
+  const perp_metric *metric = perp_study_metric(w->r->study, a->question->metric);
+  const char *figure = findings_metric(w, metric->name), *kind = kind_words(w, a),
+             *size = metric->better > 0 ? "largest" : "smallest",
+             *less = metric->better > 0 ? "larger" : "smaller", *text, *at = "", *at_words = "";
+  if (a->question->at != NULL) {
+    at_words = perp_pool_printf(w->pool, "At equal %s the", perp_words_ranked(a->question->at));
+    at = perp_pool_printf(w->pool, "at equal %s ", perp_words_ranked(a->question->at));
+  }
+  struct standing s;
+  stand(w, a, &s);
+  if (s.n == 0) {
+    findings_add(w, RANK_FLOOR, PERP_FOUND_ANSWER,
+                 perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", a->text))
+        ->metric = metric->name;
+    return;
+  }
+  const int first = s.order[0], second = a->n_who > 1 ? s.order[1] : -1;
+  if (w->noise && strcmp(metric->name, w->r->study->metrics.primary) == 0 &&
+      s.best[first] < s.decided)
+    return; /* who is first in a part of them is chance as well */
+  const double next = median(s.next, s.n_next);
+  double effect = next;
+  const char *last = s.last < 0 || s.last == first ? "" : who_words(w, a, s.last);
+  if (s.decided == 0) {
+    text = perp_pool_printf(w->pool, "No %s is better than another: %sthe %s is equal%s.", kind, at,
+                            figure, in_all(w, s.equal));
+  } else if (s.best[first] == s.decided && second >= 0 && s.best[second] == s.decided) {
+    const char *all = who_words(w, a, first);
+    int shared = 2;
+    while (shared < a->n_who && s.best[s.order[shared]] == s.decided) shared++;
+    for (int k = 1; k < shared && k < NAMED; k++)
+      all = perp_pool_printf(w->pool, "%s%s%s", all, k + 1 == shared ? " and " : ", ",
+                             who_words(w, a, s.order[k]));
+    if (shared > NAMED)
+      all = perp_pool_printf(w->pool, "%s and %d other%s", all, shared - NAMED,
+                             shared == NAMED + 1 ? "" : "s");
+    text = perp_pool_printf(w->pool, "%s %s %s is that of %s, which are equal%s.",
+                            at[0] != '\0' ? at_words : "The", size, figure, all,
+                            in_all(w, s.decided));
+  } else if (s.best[first] == s.decided) {
+    text = perp_pool_printf(w->pool, "%s %s %s is that of %s%s", at[0] != '\0' ? at_words : "The",
+                            size, figure, who_words(w, a, first), in_all(w, s.decided));
+    const char *runner = next_words(w, a, first);
+    if (next > telling)
+      text = perp_pool_printf(w->pool, "%s, %s%s times %s than that of %s", text,
+                              s.decided > 1 ? "typically " : "", findings_times(w, next), less,
+                              runner);
+    if (last[0] != '\0' && strcmp(last, runner) != 0 && s.behind[s.last] > 2 * next)
+      text = perp_pool_printf(w->pool, "%s and %s times %s than that of %s, the last", text,
+                              findings_times(w, s.behind[s.last]), less, last);
+    text = perp_pool_printf(w->pool, "%s.", text);
+  } else {
+    text = perp_pool_printf(w->pool,
+                            "No %s wins everywhere: %sthe %s %s is that of %s in %d of %d "
+                            "comparisons",
+                            kind, at, size, figure, who_words(w, a, first), s.best[first],
+                            s.decided);
+    for (int k = 1; k < a->n_who && k < NAMED && s.best[s.order[k]] > 0; k++)
+      text = perp_pool_printf(w->pool, "%s, of %s in %d", text, who_words(w, a, s.order[k]),
+                              s.best[s.order[k]]);
+    int counted = 0;
+    for (int k = 0; k < a->n_who; k++) counted += s.best[k];
+    text = perp_pool_printf(w->pool, "%s%s.", text,
+                            counted > s.decided ? " (ties count for each)" : "");
+    effect = s.last < 0 ? (double)NAN : s.behind[s.last];
+    if (effect > telling)
+      text = perp_pool_printf(w->pool, "%s It is typically %s times %s than that of %s, the last.",
+                              text, findings_times(w, effect), less, who_words(w, a, s.last));
+  }
+  text = perp_pool_printf(w->pool, "%s%s%s%s", ask, ask[0] != '\0' ? " " : "", text,
+                          rest_words(w, &s));
+  perp_finding *found = findings_add(w, rank, PERP_FOUND_WINNER, text);
+  if (s.decided > 0) found->who = a->who[first];
+  found->effect = effect;
+  found->metric = metric->name;
+  found->factor = a->by;
+}
+
+/* ---- questions ---- */
+
+/* Who is best of the levels of a factor that no question compares, at equal cost where steps
+ * vary. */
+static void found_of_factor(struct writing *w, const answers_factor *factor)
+{
+  perp_results *r = w->r;
+  const perp_study *study = r->study;
+  perp_question *question = perp_pool_alloc(w->pool, 1, sizeof *question);
+  perp_study_key *by = perp_pool_alloc(w->pool, 1, sizeof *by);
+  perp_answer *answer = perp_pool_alloc(w->pool, 1, sizeof *answer);
+  *by = factor->key;
+  by->option = NULL;
+  by->without = false;
+  *question = (perp_question){
+    .kind = PERP_ASK_BEST, .ask = "", .metric = study->metrics.primary, .n_by = 1, .by = by
+  };
+  for (int i = 0; i < study->n_questions && question->at == NULL; i++)
+    if (study->questions[i].metric != NULL &&
+        strcmp(study->questions[i].metric, question->metric) == 0)
+      question->at = study->questions[i].at;
+  answers_ask(w->ctx, r, question, answer);
+  if (!found_alone(w, answer)) found_winner(w, answer, RANK_WINNER, "");
+}
+
+/* Is the key one of "ode, stab"? */
+static bool has_key(const char *keys, const char *key)
+{
+  const size_t n = strlen(key);
+  for (const char *at = keys; (at = strstr(at, key)) != NULL; at += n)
+    if ((at == keys || at[-1] == ' ') && (at[n] == '\0' || at[n] == ',')) return true;
+  return false;
+}
+
+/* "All 12 claims of the study are proved, among them: ...": the first ones by name. */
+static const char *claims_words(struct writing *w, const char *text)
+{
+  enum { FIRST = 2 };
+  const perp_study *study = w->r->study;
+  const size_t n = strlen(text);
+  if (strncmp(text, "All ", 4) != 0 || strchr(text, '.') != text + n - 1) return text;
+  text = perp_pool_strndup(w->pool, text, n - 1);
+  for (int i = 0; i < study->n_claims && i < FIRST; i++)
+    text = perp_pool_printf(w->pool, "%s%s (%d) %s", text,
+                            i > 0                     ? ";"
+                            : study->n_claims > FIRST ? ", among them:"
+                                                      : ":",
+                            i + 1, study->claims[i].text);
+  return perp_pool_printf(w->pool, "%s.", text);
+}
+
+void findings_answers(struct writing *w, const answers_factor *factor)
+{
+  const perp_answer *answer;
+  const int n = perp_results_answers(w->ctx, w->r, &answer);
+  bool compared = factor == NULL;
+  for (int i = 0; i < n && !compared; i++)
+    compared = answer[i].question->kind == PERP_ASK_BEST && has_key(answer[i].by, factor->key.text);
+  if (!compared && !w->same) found_of_factor(w, factor);
+  for (int i = 0; i < n; i++) {
+    const perp_question *q = answer[i].question;
+    const bool best = q->kind == PERP_ASK_BEST;
+    const int rank = i > 0 ? RANK_ANSWER : best ? RANK_FIRST_ANSWER : RANK_COUNT;
+    const char *ask = i > 0 ? q->ask : ""; /* the first is the question of the study */
+    if (best && answer[i].proxy[0] == '\0') {
+      const bool repeated = w->same && strcmp(q->metric, w->r->study->metrics.primary) == 0;
+      if (!found_alone(w, &answer[i]) && !repeated) found_winner(w, &answer[i], rank, ask);
+      continue;
+    }
+    const char *said = best                         ? answer[i].proxy
+                       : q->kind == PERP_ASK_CLAIMS ? claims_words(w, answer[i].text)
+                                                    : answer[i].text;
+    const bool none = q->kind != PERP_ASK_CLAIMS && answer[i].n_lines == 0;
+    findings_add(w, none ? RANK_FLOOR : rank, PERP_FOUND_ANSWER,
+                 perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", said));
+  }
+}
