@@ -80,25 +80,26 @@ static void check_same(void)
   perp_lcp_problem_free(&s);
 }
 
-/* Methods that take a sparse A, and one that needs it formed, solve the same problem. */
-static void check_methods(void)
+/* Methods that take a sparse A solve it as the dense problem; memory: the bound, 0: none. */
+static void check_family(const char *family, const char *const *names, double memory)
 {
-  static const char *const names[] = { "prox", "admm", "apgd", "block-gs", "auto" };
   perp_lcp_problem d, s;
-  stack_of("stack-cone", 240, &d, &s);
-  ok(s.p.C != NULL, "a stack of 240 rows is read sparse");
+  stack_of(family, 240, &d, &s);
+  ok(s.p.C != NULL, "%s: 240 rows are read sparse", family);
   const size_t n = (size_t)s.p.n;
   double *x = calloc(2 * n, sizeof *x), *w = x + n;
   double *scratch = calloc(PERP_LCP_SCRATCH(n, 0), sizeof *scratch);
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; names[k] != NULL; k++) {
     perp_spec spec;
     perp_lcp_solver *solver;
     perp_stats stats;
     perp_lcp_judgement g;
     memset(x, 0, n * sizeof *x);
+    ctx.memory = memory;
     if (perp_spec_parse(&ctx, PERP_KIND_lcp, names[k], &spec) != PERP_OK) bail("%s", ctx.msg);
     if (perp_lcp_create(&ctx, &spec, s.p.n, 0, &solver) != PERP_OK) bail("%s", ctx.msg);
     if (perp_lcp_solve(&ctx, solver, &s.p, 1e-8, x, w, &g, &stats) != PERP_OK) bail("%s", ctx.msg);
+    ctx.memory = 0;
     perp_lcp_judge(&d.p, x, NULL, scratch, &g);
     ok(stats.reason == PERP_CONVERGED && g.rel <= 1e-8,
        "%s solves it: %s, %.2g on the dense problem", names[k], perp_reason_name(stats.reason),
@@ -110,13 +111,24 @@ static void check_methods(void)
   free(x);
   perp_lcp_problem_free(&d);
   perp_lcp_problem_free(&s);
+}
+
+static void check_methods(void)
+{
+  static const char *const cones[] = { "prox", "admm", "apgd", "block-gs", "auto", NULL };
+  static const char *const newton[] = { "minmap-newton", "fischer-newton", "interior-point", NULL };
+  check_family("stack-cone", cones, 0);
+  /* a dense A would take more than the bound */
+  check_family("stack-cfm", newton, 1e5);
+  check_family("stack-box", newton, 1e5);
+  perp_lcp_problem d, s;
   /* no cones, no friction: for a pivoting method A is formed */
   stack_of("stack-cfm", 240, &d, &s);
   ok(s.p.C != NULL, "a frictionless stack of 240 rows is read sparse");
   perp_spec spec;
   perp_lcp_solver *solver;
   perp_stats stats;
-  double *y = calloc(n, sizeof *y);
+  double *y = calloc((size_t)s.p.n, sizeof *y);
   if (perp_spec_parse(&ctx, PERP_KIND_lcp, "dantzig", &spec) != PERP_OK) bail("%s", ctx.msg);
   if (perp_lcp_create(&ctx, &spec, s.p.n, 0, &solver) != PERP_OK) bail("%s", ctx.msg);
   if (perp_lcp_solve(&ctx, solver, &s.p, 1e-10, y, NULL, NULL, &stats) != PERP_OK)

@@ -358,7 +358,8 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
          .equation = "phi(lambda - lo, phi(hi - lambda, -w)) = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_SPARSE | PERP_LCP_ITERATIVE |
+                 PERP_LCP_WARM | PERP_CAP_ALLOCATES },
   .create = fischer_newton_create,
   .solve = fischer_newton_solve,
   .destroy = perp_newton_destroy,
@@ -368,7 +369,7 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
             "Friction: no theorem.",
   .ties = "None: no pivots. At the kink (0, 0) the option kink selects the derivative.",
   .cost = "One or more factorizations per step. Each costs n^3 / 3 if symmetric, 2 n^3 / 3 with "
-          "friction or nonsymmetric A, or less if sparse in the velocities. Memory: n^2 numbers "
-          "beyond A.",
+          "friction or nonsymmetric A, or less if sparse, in A or in the velocities. Memory: "
+          "n^2 numbers beyond A, or those of a sparse LU.",
   .counts = "Newton steps.",
 };

@@ -313,7 +313,8 @@ const perp_lcp_desc perp_lcp_interior_point = {
          .equation = "(A + diag(z / s)) dlambda = r,  s z = sigma m",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE },
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_SPARSE | PERP_LCP_ITERATIVE |
+                 PERP_CAP_ALLOCATES },
   .create = interior_point_create,
   .solve = interior_point_solve,
   .destroy = perp_newton_destroy,
@@ -322,7 +323,7 @@ const perp_lcp_desc perp_lcp_interior_point = {
             "direction that may prove infeasibility. Friction: no theorem.",
   .ties = "None: no pivots, all rows stay strictly inside their bounds.",
   .cost = "One factorization of all n rows per step. It costs n^3 / 3 if symmetric, 2 n^3 / 3 with "
-          "friction or nonsymmetric A, or less if sparse in the velocities. An initial guess is "
-          "not used. Memory: n^2 numbers beyond A.",
+          "friction or nonsymmetric A, or less if sparse, in A or in the velocities. An "
+          "initial guess is not used. Memory: n^2 numbers beyond A, or those of a sparse LU.",
   .counts = "Predictor-corrector steps.",
 };

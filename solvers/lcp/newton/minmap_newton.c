@@ -185,7 +185,8 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
          .equation = "lambda - clamp(lambda - w / a, lo, hi) = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_SPARSE | PERP_LCP_ITERATIVE |
+                 PERP_LCP_WARM | PERP_CAP_ALLOCATES },
   .create = minmap_newton_create,
   .solve = minmap_newton_solve,
   .destroy = perp_newton_destroy,
@@ -194,7 +195,7 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
             "that. Friction: no theorem.",
   .ties = "None: no pivots. A row with lambda - w / a exactly at a bound counts as free.",
   .cost = "One or more factorizations of the k free rows per step. Each costs k^3 / 3 if "
-          "symmetric, 2 k^3 / 3 with friction or nonsymmetric A, or less if sparse in the "
-          "velocities. Memory: n^2 numbers beyond A.",
+          "symmetric, 2 k^3 / 3 with friction or nonsymmetric A, or less if sparse, in A "
+          "or in the velocities. Memory: n^2 numbers beyond A, or those of a sparse LU.",
   .counts = "Newton steps, and rounds of sweeps if no step helps.",
 };

@@ -11,7 +11,7 @@ static void system_layout(void *ws, perp_arena *arena)
 {
   perp_system *system = ws;
   int n = system->max_n;
-  PERP_INTS(arena, n, &system->index, &system->pivot);
+  PERP_INTS(arena, n, &system->index, &system->pivot, &system->first, &system->next);
   PERP_DOUBLES(arena, n, &system->rhs, &system->omega, &system->sigma, &system->d, &system->gamma,
                &system->res, &system->cor, &system->Ax);
 }
@@ -42,11 +42,28 @@ void perp_system_close(perp_system *system)
 {
   perp_arena_free(&system->own);
   perp_bodylu_destroy(system->L);
+  perp_sparse_lu_close(&system->sparse);
   free(system->K);
   free(system->v);
   system->L = NULL;
   system->K = system->v = NULL;
   system->capacity = system->v_capacity = 0;
+}
+
+static perp_status sparse_prepare(perp_ctx *ctx, perp_system *system, const perp_lcp *lcp)
+{
+  const int n = lcp->n;
+  const bool friction = lcp->fric_of != NULL && !lcp->frozen;
+  size_t numbers = (size_t)lcp->C->start[n] + 2 * (size_t)n;
+  for (int i = 0; i < n; i++) system->first[i] = system->next[i] = -1;
+  for (int i = n - 1; i >= 0 && friction; i--) {
+    if (lcp->fric_of[i] < 0) continue;
+    system->next[i] = system->first[lcp->fric_of[i]];
+    system->first[lcp->fric_of[i]] = i;
+    /* its column may be added to that of the normal row */
+    numbers += (size_t)(lcp->C->start[i + 1] - lcp->C->start[i]);
+  }
+  return perp_sparse_lu_reserve(ctx, &system->sparse, n, numbers);
 }
 
 perp_status perp_system_prepare(perp_ctx *ctx, perp_system *system, perp_rows *rows, bool coupled)
@@ -61,6 +78,7 @@ perp_status perp_system_prepare(perp_ctx *ctx, perp_system *system, perp_rows *r
     PERP_TRY(perp_system_grow(ctx, &system->v, &system->v_capacity, (size_t)lcp->F->nv));
     return perp_bodylu_analyse(ctx, system->L, lcp->F, coupled);
   }
+  if (lcp->C != NULL) return sparse_prepare(ctx, system, lcp);
   size_t n = (size_t)lcp->n, lda = (size_t)lcp->lda;
   PERP_TRY(perp_system_grow(ctx, &system->K, &system->capacity, n * n));
   for (size_t j = 0; j < n && system->symmetric; j++)
@@ -144,6 +162,47 @@ static bool dense_factor(perp_system *system)
   return false;
 }
 
+/* ---- sparse ---- */
+
+/* times the column j of A, in the gathered rows, to the column that is being made */
+static void sparse_column(perp_system *system, int j, double times)
+{
+  const perp_columns *C = system->R->p->C;
+  for (int l = C->start[j]; l < C->start[j + 1]; l++)
+    if (system->pivot[C->row[l]] >= 0)
+      perp_sparse_lu_add(&system->sparse, system->pivot[C->row[l]], times * C->value[l]);
+}
+
+static bool sparse_factor(perp_system *system)
+{
+  const int n = system->n;
+  int f = 0;
+  for (int i = 0; i < n; i++) {
+    const bool takes_part = system->d[i] < HUGE_VAL;
+    system->pivot[i] = takes_part ? f : -1; /* place of a row */
+    if (takes_part) system->index[f++] = i;
+  }
+  system->f = f;
+  if (f == 0) return true;
+  perp_sparse_lu_begin(&system->sparse, f);
+  for (int k = 0; k < f; k++) {
+    const int j = system->index[k];
+    sparse_column(system, j, 1);
+    perp_sparse_lu_add(&system->sparse, k, system->d[j]);
+    for (int i = system->first[j]; i >= 0; i = system->next[i]) {
+      if (system->gamma[i] == 0) continue;
+      if (system->pivot[i] >= 0)
+        perp_sparse_lu_add(&system->sparse, system->pivot[i], -system->d[i] * system->gamma[i]);
+      else
+        sparse_column(system, i, system->gamma[i]);
+    }
+    perp_sparse_lu_column(&system->sparse);
+  }
+  const bool good = perp_sparse_lu_factor(&system->sparse);
+  system->R->work += perp_sparse_lu_work(&system->sparse);
+  return good;
+}
+
 /* ---- factored ---- */
 
 static void factored_solve(perp_system *system, const double *r, double *x)
@@ -164,7 +223,7 @@ static void factored_solve(perp_system *system, const double *r, double *x)
       if (system->sigma[i] != 0) x[i] += system->sigma[i] * system->rhs[lcp->fric_of[i]];
 }
 
-/* ---- both ---- */
+/* ---- all ---- */
 
 bool perp_system_factor(perp_system *system, const double *d, const double *gamma)
 {
@@ -185,7 +244,7 @@ bool perp_system_factor(perp_system *system, const double *d, const double *gamm
   double *keep = system->d;
   if (blocks == NULL) {
     system->d = system->Ax;
-    good = dense_factor(system);
+    good = rows->p->C != NULL ? sparse_factor(system) : dense_factor(system);
     system->d = keep;
     return good;
   }
@@ -217,10 +276,13 @@ static void system_solve_once(perp_system *system, const double *r, double *x)
 {
   if (system->R->p->F == NULL) {
     int f = system->f;
-    system->R->work += (double)f * f;
+    const bool sparse = system->R->p->C != NULL;
+    system->R->work += sparse ? perp_sparse_lu_nnz(&system->sparse) : (double)f * f;
     for (int k = 0; k < f; k++) system->rhs[k] = r[system->index[k]];
     if (f == 0)
       ;
+    else if (sparse)
+      perp_sparse_lu_solve(&system->sparse, system->rhs);
     else if (system->lu)
       LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', f, 1, system->K, f, system->pivot, system->rhs, f);
     else

@@ -15,6 +15,9 @@
  * g omega_n r_n),  H = M + J' (omega J + g omega_n J_n): one sparse matrix in the space of
  * velocities for any set of rows (see bodylu.h).
  *
+ * Sparse A, kept by its columns: the rows with finite d are gathered in a sparse LU (KLU), which
+ * orders and allocates for each set of rows.
+ *
  * Rows of A may be dependent: d is raised to a floor, a proximal term, which the refinement against
  * the true system removes again where the system is consistent. */
 #ifndef PERP_LCP_SYSTEM_H
@@ -22,6 +25,7 @@
 
 #include "solvers/lcp/newton/bodylu.h"
 #include "solvers/lcp/rows/rows.h"
+#include "solvers/linalg/sparse_lu.h"
 
 typedef struct perp_system {
   perp_rows *R;
@@ -37,12 +41,16 @@ typedef struct perp_system {
   bool lu;     /* the current factor is an LU */
   double *K;   /* [capacity] f x f */
   size_t capacity;
+  /* sparse */
+  perp_sparse_lu sparse;
+  int *first,
+      *next; /* [max_n] friction rows of a normal row: the first, and after each; -1: none */
   /* factored */
   perp_bodylu *L;
   double *omega, *sigma; /* [max_n] */
   double *v;             /* [nv] */
   size_t v_capacity;
-  /* both */
+  /* all */
   double *d, *gamma, *res, *cor, *Ax; /* [max_n] */
   bool coupled;
   perp_arena own;
@@ -55,8 +63,8 @@ perp_status perp_system_open(perp_ctx *ctx, perp_system *system, int max_n);
 void perp_system_close(perp_system *system);
 /* *block [*capacity] of at least `count` doubles; a larger one loses the contents. */
 perp_status perp_system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count);
-/* A problem, already prepared in rows.  Allocates when it is larger than any before (dense) or has
- * another pattern than the one before (factored).  coupled: gamma will be used. */
+/* A problem, already prepared in rows.  Allocates when it is larger than any before (dense, sparse)
+ * or has another pattern than the one before (factored).  coupled: gamma will be used. */
 perp_status perp_system_prepare(perp_ctx *ctx, perp_system *system, perp_rows *rows, bool coupled);
 /* d [n] (values may be infinite), gamma [n] or NULL.  False: singular or not finite even with the
  * floor. */
