@@ -8,7 +8,7 @@
 
 const char *const perp_scene_joint_kinds[] = {
   "ball",  "hinge",  "universal",   "slider",      "fixed",     "distance",    "line",     "wheel",
-  "curve", "planar", "cylindrical", "rectangular", "cartesian", "skew-hinges", "pin-slot", NULL
+  "curve", "planar", "cylindrical", "rectangular", "cartesian", "skew-hinges", "pin-slot", "chain", NULL
 };
 static const char *const joints_orders[] = { "slide", "hinge", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",

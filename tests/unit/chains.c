@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chains of two and three slides and hinges between two bodies: rows against finite differences,
+/* Chains of two to five slides and hinges between two bodies: rows against finite differences,
  * and motion with springs and armatures on their axes against Lagrange's equations in the
  * coordinates of the axes, integrated here. */
 #include "tests/random_trees.h"
@@ -7,6 +7,8 @@
 
 static perp_ctx ctx;
 static const double gravity = 9.81;
+
+enum { AXES = PERP_CHAIN_AXES };
 
 /* An axis of the chain in the world, in the initial state. */
 typedef struct axis {
@@ -18,8 +20,8 @@ typedef struct chain {
   perp_joint_kind kind;
   bool hinge_first;
   int n;
-  axis axis[3];
-  double stiffness[3], armature[3];
+  axis axis[AXES];
+  double stiffness[AXES], armature[AXES];
   double mass, inertia[9], x[3], R[9]; /* of body b at the start */
 } chain;
 
@@ -29,9 +31,81 @@ static void normalized(double n[3])
   for (int i = 0; i < 3; i++) n[i] /= s;
 }
 
+/* What of each axis, as a motion of the centre of b in metres and radians, is across those before:
+ * the least share of its length. */
+static double independent(const chain *c)
+{
+  double v[AXES][6], least = 1;
+  for (int i = 0; i < c->n; i++) {
+    double d[3], before = 0, after = 0;
+    for (int k = 0; k < 3; k++) d[k] = c->x[k] - c->axis[i].p[k], v[i][3 + k] = c->axis[i].n[k];
+    perp_cross(c->axis[i].n, d, v[i]);
+    for (int k = 0; k < 3 && c->axis[i].slides; k++) v[i][k] = v[i][3 + k], v[i][3 + k] = 0;
+    for (int k = 0; k < 6; k++) before += v[i][k] * v[i][k];
+    for (int j = 0; j < i; j++) {
+      double part = 0;
+      for (int k = 0; k < 6; k++) part += v[i][k] * v[j][k];
+      for (int k = 0; k < 6; k++) v[i][k] -= part * v[j][k];
+    }
+    for (int k = 0; k < 6; k++) after += v[i][k] * v[i][k];
+    least = fmin(least, sqrt(after / before));
+    for (int k = 0; k < 6; k++) v[i][k] /= sqrt(after);
+  }
+  return least;
+}
+
+/* Three to five axes, of which the variants take turns to have slides alone, one and two hinges
+ * behind or before slides, hinges in one point, parallel hinges, and any. */
+static void any_axes(perp_rng *rng, const perp_body_def *body, int variant, chain *c)
+{
+  static const char *const orders[] = { "SSH",   "SHS",   "HSS",   "SSS",   "SHSS",  "SSSHH",
+                                        "HSSHS", "HHH",   "HHHH",  "HHHHH", "SHHH",  "HHHS",
+                                        "HSHS",  "SHH",   "HHS",   "SSHHH", "HHSHH", "HSHSH",
+                                        "SHSHH", "HHHSS" };
+  const char *order = orders[variant % 20];
+  const bool parallel = variant % 7 == 0, one_point = variant % 3 == 1 && !parallel && variant != 16;
+  do {
+    double point[3], first[3] = { 0 };
+    c->n = 0;
+    for (int k = 0; k < 3; k++) point[k] = body->x[k] + perp_rng_uniform(rng, -0.4, 0.4);
+    for (const char *s = order; *s != '\0'; s++) {
+      axis *x = &c->axis[c->n++];
+      tree_direction(rng, x->n);
+      x->slides = *s == 'S';
+      for (int k = 0; k < 3; k++)
+        x->p[k] = one_point ? point[k] : body->x[k] + perp_rng_uniform(rng, -0.4, 0.4);
+      if (x->slides || !parallel) continue;
+      if (perp_dot(3, first, first) > 0) /* two hinges are parallel */
+        memcpy(x->n, first, sizeof first);
+      memcpy(first, perp_dot(3, first, first) > 0 ? (double[3]){ 0 } : x->n, sizeof first);
+    }
+  } while (independent(c) < 0.35);
+}
+
+static chain any_chain(perp_rng *rng, perp_model *m, int variant, int a, int b)
+{
+  static const perp_drive_axis names[] = { PERP_DRIVE_A, PERP_DRIVE_B, PERP_DRIVE_C, PERP_DRIVE_D,
+                                           PERP_DRIVE_E };
+  const perp_body_def *body = perp_model_body(m, b);
+  chain c = { .kind = PERP_JOINT_CHAIN, .mass = body->mass.mass };
+  memcpy(c.inertia, body->mass.inertia, sizeof c.inertia);
+  memcpy(c.x, body->x, sizeof c.x);
+  perp_quat_matrix(body->quat, c.R);
+  any_axes(rng, body, variant, &c);
+  perp_joint_def def = { .kind = PERP_JOINT_CHAIN, .a = a, .b = b, .n_axes = c.n };
+  for (int i = 0; i < c.n; i++) {
+    c.axis[i].name = names[i];
+    def.axes[i].slides = c.axis[i].slides;
+    tree_local(m, a, false, c.axis[i].n, def.axes[i].along);
+    tree_local(m, a, true, c.axis[i].p, def.axes[i].at);
+  }
+  if (perp_model_add_joint(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  return c;
+}
+
 /* A chain between bodies a (PERP_WORLD: the world) and b of the model; variant: parallel axes,
  * axes that meet, any. */
-static chain chain_of(perp_rng *rng, perp_model *m, perp_joint_kind kind, int variant, int a, int b)
+static chain pair_of(perp_rng *rng, perp_model *m, perp_joint_kind kind, int variant, int a, int b)
 {
   chain c = { .kind = kind, .hinge_first = variant % 2 == 1, .n = 2 };
   double n[3][3], pa[3], pb[3], s[2];
@@ -78,6 +152,12 @@ static chain chain_of(perp_rng *rng, perp_model *m, perp_joint_kind kind, int va
   memcpy(c.x, body->x, sizeof c.x);
   perp_quat_matrix(body->quat, c.R);
   return c;
+}
+
+static chain chain_of(perp_rng *rng, perp_model *m, perp_joint_kind kind, int variant, int a, int b)
+{
+  return kind == PERP_JOINT_CHAIN ? any_chain(rng, m, variant, a, b)
+                                  : pair_of(rng, m, kind, variant, a, b);
 }
 
 /* ---- rows against finite differences ---- */
@@ -137,7 +217,7 @@ static void rotation(const double n[3], double angle, double R[9])
 }
 
 /* x and R of the body, and the columns (w, xdot) of its axes, in the world */
-static void pose(const chain *c, const double *q, double x[3], double R[9], double S[3][6])
+static void pose(const chain *c, const double *q, double x[3], double R[9], double S[AXES][6])
 {
   memcpy(x, c->x, sizeof c->x);
   memcpy(R, c->R, sizeof c->R);
@@ -183,9 +263,9 @@ static void pose(const chain *c, const double *q, double x[3], double R[9], doub
   }
 }
 
-static void inertia(const chain *c, const double *q, double M[3][3])
+static void inertia(const chain *c, const double *q, double M[AXES][AXES])
 {
-  double x[3], R[9], S[3][6], w[3][3];
+  double x[3], R[9], S[AXES][6], w[AXES][3];
   pose(c, q, x, R, S);
   for (int i = 0; i < c->n; i++) perp_turn_back(3, R, S[i], w[i]);
   for (int i = 0; i < c->n; i++)
@@ -202,10 +282,11 @@ static void acceleration(const chain *c, const double *q, const double *u, doubl
 {
   static const double weight[] = { 8.0 / 12, -1.0 / 12 };
   const double h = 1e-3;
-  double M[3][3], D[3][3][3] = { { { 0 } } }, x[3], R[9], S[3][6], b[3];
+  double M[AXES][AXES], D[AXES][AXES][AXES] = { { { 0 } } }, x[3], R[9], S[AXES][6], b[AXES];
   for (int k = 0; k < c->n; k++)
     for (int s = -2; s <= 2; s++) {
-      double at[3] = { q[0], q[1], q[2] };
+      double at[AXES];
+      memcpy(at, q, sizeof at);
       if (s == 0) continue;
       at[k] += s * h;
       inertia(c, at, M);
@@ -234,24 +315,24 @@ static void acceleration(const chain *c, const double *q, const double *u, doubl
   }
 }
 
-static void march(const chain *c, double t_end, int steps, double q[3])
+static void march(const chain *c, double t_end, int steps, double q[AXES])
 {
   const double h = t_end / steps;
-  double u[3] = { 0 };
-  memset(q, 0, 3 * sizeof *q);
+  double u[AXES] = { 0 };
+  memset(q, 0, AXES * sizeof *q);
   for (int n = 0; n < steps; n++) {
-    double kq[4][3], ku[4][3];
+    double kq[4][AXES], ku[4][AXES];
     for (int s = 0; s < 4; s++) {
       const double part = s == 0 ? 0 : s == 3 ? h : h / 2;
-      double at[3] = { 0 };
-      for (int i = 0; i < 3; i++) {
+      double at[AXES] = { 0 };
+      for (int i = 0; i < AXES; i++) {
         kq[s][i] = u[i] + (s > 0 ? part * ku[s - 1][i] : 0);
         at[i] = q[i] + (s > 0 ? part * kq[s - 1][i] : 0);
       }
       memset(ku[s], 0, sizeof ku[s]);
       acceleration(c, at, kq[s], ku[s]);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < AXES; i++) {
       q[i] += h / 6 * (kq[0][i] + 2 * kq[1][i] + 2 * kq[2][i] + kq[3][i]);
       u[i] += h / 6 * (ku[0][i] + 2 * ku[1][i] + 2 * ku[2][i] + ku[3][i]);
     }
@@ -266,7 +347,7 @@ static double motion(perp_joint_kind kind, const char *name, run_parts parts, do
   double worst = 0, lost = 0, angle = 0;
   for (int variant = 0; variant < 20; variant++) {
     perp_model *m = run_model(&ctx, 3);
-    double t, x[3], R[9], S[3][6], want[3], k, p, k0, p0;
+    double t, x[3], R[9], S[AXES][6], want[AXES], k, p, k0, p0;
     const double *q, *v;
     tree_body(&ctx, rng, m, 3);
     chain c = chain_of(rng, m, kind, variant, PERP_WORLD, 0);
@@ -337,7 +418,8 @@ int main(void)
                 { PERP_JOINT_CARTESIAN, "cartesian" },
                 { PERP_JOINT_SKEW_HINGES, "skew-hinges" },
                 { PERP_JOINT_PIN_SLOT, "pin-slot" },
-                { PERP_JOINT_PLANAR, "planar" } };
+                { PERP_JOINT_PLANAR, "planar" },
+                { PERP_JOINT_CHAIN, "chain" } };
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
