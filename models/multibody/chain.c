@@ -32,9 +32,9 @@
 
 #include <string.h>
 
-/* rad: a turn of b against the end of its chain, or (of size) a distance, above which other
- * coordinates may be nearer. */
-static const double FAR = 0.25;
+/* rad, or (of size) a distance: above FAR other coordinates may be meant, which are taken where they
+ * leave less than NEAR. */
+static const double FAR = 0.25, NEAR = 0.02;
 /* Part of an axis that the others have not, below which they are dependent. */
 static const double DEPENDENT = 1e-6;
 /* Cosine between what the axes span and the basis, below which there is a new one. */
@@ -379,7 +379,8 @@ static double chain_nearest(const perp_chain *chain, perp_chain_at *at)
   return left;
 }
 
-/* Far from the last accepted state: the nearest of some starts, with a basis of its own. */
+/* Far from the last accepted state: the nearest of some starts, with a basis of its own, where less
+ * than *left is left. */
 static bool chain_search(const perp_chain *chain, const perp_chain_memory *memory,
                          perp_chain_at *best, double *left)
 {
@@ -387,14 +388,14 @@ static bool chain_search(const perp_chain *chain, const perp_chain_memory *memor
   int starts = 1;
   bool found = false;
   for (int i = 0; i < chain->n; i++) starts *= chain->slides[i] ? 1 : 3;
-  for (int s = 0; s < starts && !(*left < 0.1 * FAR * chain->size); s++) {
+  for (int s = 0; s < starts && !(found && *left < NEAR * chain->size); s++) {
     perp_chain_at at = *best;
     double A[6 * PERP_CHAIN_AXES], volume;
     for (int i = 0, rest = s; i < chain->n; i++) {
       at.q[i] = memory->q[i] + (chain->slides[i] ? 0 : offset[rest % 3]);
       if (!chain->slides[i]) rest /= 3;
     }
-    if (!(chain_nearest(chain, &at) < 0.5 * *left)) continue;
+    if (!(chain_nearest(chain, &at) < *left)) continue;
     chain_left(chain, &at, A);
     if (!(chain_basis(chain->n, A, NULL, at.basis, &volume) > DEPENDENT)) continue;
     double now;
@@ -418,7 +419,7 @@ void perp_chain_solve(const perp_chain *chain, const perp_chain_memory *memory, 
   memcpy(at->basis, memory->basis, sizeof at->basis);
   const bool near = chain_newton(chain, at, columns, &left);
   if (near && left < FAR * chain->size) return;
-  if (!near) left = HUGE_VAL;
+  left = near ? NEAR * chain->size : HUGE_VAL;
   perp_chain_at other = *at;
   if (chain_search(chain, memory, &other, &left))
     *at = other;
@@ -535,17 +536,20 @@ bool perp_chain_follow(const perp_chain *chain, const perp_pose *A, const perp_p
 
 int perp_chains_follow(perp_model *model, const perp_eval *eval)
 {
-  int worst = -1;
+  int worst = -1, changed = 0;
   for (int i = 0; i < model->n_joints && model->n_chains > 0; i++) {
     const perp_joint *joint = &model->joint[i];
     bool hinges = false;
     if (joint->chain == NULL) continue;
     for (int k = 0; k < joint->chain->n; k++) hinges |= !joint->chain->slides[k];
     if (!hinges) continue; /* slides have their coordinates without any memory */
-    if (!perp_chain_follow(joint->chain, &eval->pose[joint->a], &eval->pose[joint->b],
-                           &model->sim.chain[joint->chain_memory]) &&
+    perp_chain_memory *memory = &model->sim.chain[joint->chain_memory];
+    const perp_chain_memory before = *memory;
+    if (!perp_chain_follow(joint->chain, &eval->pose[joint->a], &eval->pose[joint->b], memory) &&
         worst < 0 && model->joint_def[i].kind == PERP_JOINT_CHAIN)
       worst = i;
+    changed += memcmp(before.basis, memory->basis, sizeof before.basis) != 0;
   }
+  if (changed > 0 && model->sim.chain_set != NULL) ++*model->sim.chain_set;
   return worst;
 }

@@ -198,6 +198,8 @@ typedef struct perp_simulated {
   double *angle;
   /* [n_chains] what chains were there, likewise */
   struct perp_chain_memory *chain;
+  int *chain_set; /* a number for their bases, another one after each change; NULL: it is no
+                     simulation */
 } perp_simulated;
 
 struct perp_model {

@@ -14,6 +14,7 @@ struct perp_turns {
   double *angle;   /* [drives and axes] */
   double *from;    /* [drives and axes] at a restart */
   perp_chain_memory *chain, *chain_from; /* [chains] */
+  int chain_set;
 };
 
 static void turns_layout(void *ws, perp_arena *arena)
@@ -40,6 +41,7 @@ perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **vie
   perp_turns *turns = ws;
   turns->view.sim.angle = turns->angle;
   turns->view.sim.chain = turns->chain;
+  if (model->n_chains > 0) turns->view.sim.chain_set = &turns->chain_set;
   for (int i = 0; i < model->n_chains; i++)
     perp_chain_start(&model->chain[i], &turns->chain_from[i]);
   perp_pose_or_world(model->dim, NULL, &turns->pose[0]);
@@ -61,6 +63,7 @@ void perp_turns_restart(perp_turns *turns)
   const int coordinates = turns->view.n_drives + turns->view.n_axes;
   memcpy(turns->angle, turns->from, (size_t)coordinates * sizeof *turns->angle);
   memcpy(turns->chain, turns->chain_from, (size_t)turns->view.n_chains * sizeof *turns->chain);
+  turns->chain_set++;
 }
 
 void perp_turns_from(perp_turns *turns, int drive, double x)

@@ -79,7 +79,7 @@ static void any_axes(perp_rng *rng, const perp_body_def *body, int variant, chai
         memcpy(x->n, first, sizeof first);
       memcpy(first, perp_dot(3, first, first) > 0 ? (double[3]){ 0 } : x->n, sizeof first);
     }
-  } while (independent(c) < 0.35);
+  } while (independent(c) < 0.5);
 }
 
 static chain any_chain(perp_rng *rng, perp_model *m, int variant, int a, int b)
@@ -174,8 +174,9 @@ static void differences(perp_joint_kind kind, const char *name)
     chain_of(rng, m, kind, variant, variant % 4 == 0 ? PERP_WORLD : 0, 1);
     run_finish(&ctx, m);
     double q[14], dq[12], v[12], J[6], C[2][6], end[14], rate[2][6] = { { 0 } }, gamma[6];
+    const double off = kind == PERP_JOINT_CHAIN ? 0.1 : 0.3; /* m, rad: a chain has a reach */
     for (int i = 0; i < 12; i++)
-      dq[i] = perp_rng_uniform(rng, -0.3, 0.3), v[i] = perp_rng_uniform(rng, -1, 1);
+      dq[i] = perp_rng_uniform(rng, -off, off), v[i] = perp_rng_uniform(rng, -1, 1);
     perp_model_retract(m, perp_model_q0(m), dq, q); /* off the joint, too */
     for (int k = 0; k < 12; k++) {
       double e[12] = { 0 };
