@@ -370,7 +370,9 @@ static double motion(perp_joint_kind kind, const char *name, run_parts parts, do
     run_finish(&ctx, m);
     perp_model_energy(m, 0, perp_model_q0(m), perp_model_v0(m), &k0, &p0);
     perp_sim *sim = run_start(&ctx, m, parts, h);
-    if (run_to(&ctx, sim, 0.3) < 0) bail("%s: a run stopped", name);
+    /* a chain without masses in between comes to singular positions after a while */
+    if (run_to(&ctx, sim, kind == PERP_JOINT_CHAIN ? 0.2 : 0.3) < 0)
+      bail("%s: run %d stopped", name, variant);
     perp_sim_state(sim, &t, &q, &v);
     march(&c, t, 600, want);
     pose(&c, want, x, R, S);
