@@ -70,7 +70,7 @@ perp_status perp_model_check_body(perp_ctx *ctx, const perp_model *model, int bo
 }
 
 perp_status perp_model_check_pair(perp_ctx *ctx, const perp_model *model, int a, int b,
-                                const char *who)
+                                  const char *who)
 {
   PERP_TRY(perp_model_check_body(ctx, model, a, true, who));
   PERP_TRY(perp_model_check_body(ctx, model, b, true, who));
@@ -79,7 +79,8 @@ perp_status perp_model_check_pair(perp_ctx *ctx, const perp_model *model, int a,
                    a == PERP_WORLD ? "the world" : "a body");
 }
 
-perp_status perp_model_check_spring(perp_ctx *ctx, double stiffness, double damping, const char *who)
+perp_status perp_model_check_spring(perp_ctx *ctx, double stiffness, double damping,
+                                    const char *who)
 {
   if (stiffness >= 0 && isfinite(stiffness) && damping >= 0 && isfinite(damping)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,
@@ -93,7 +94,7 @@ bool perp_model_is_particle(const perp_model *model, int body)
 }
 
 perp_status perp_model_check_particle(perp_ctx *ctx, const perp_model *model, int body,
-                                  const double anchor[3], const char *who)
+                                      const double anchor[3], const char *who)
 {
   if (!perp_model_is_particle(model, body) || perp_all_zero(3, anchor)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,

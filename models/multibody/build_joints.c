@@ -8,7 +8,7 @@
 
 /* No row may turn a particle: it has a place and no direction. */
 static perp_status build_joints_particle_joint(perp_ctx *ctx, const perp_model *model,
-                                        const perp_joint_def *def, const char *who)
+                                               const perp_joint_def *def, const char *who)
 {
   const bool a = perp_model_is_particle(model, def->a), b = perp_model_is_particle(model, def->b);
   const bool points = def->kind == PERP_JOINT_BALL || def->kind == PERP_JOINT_DISTANCE ||
@@ -23,8 +23,8 @@ static perp_status build_joints_particle_joint(perp_ctx *ctx, const perp_model *
 }
 
 /* Directions of slides that span what they should, lines of hinges that are not one line. */
-static perp_status build_joints_chain(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
-                               const char *who)
+static perp_status build_joints_chain(perp_ctx *ctx, const perp_model *model,
+                                      const perp_joint_def *def, const char *who)
 {
   static const double still[4] = { 1 };
   double Ra[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, Rb[9], pa[3], pb[3], a[3], b[3], n[3], d[3];
@@ -116,7 +116,7 @@ static perp_status build_joints_axes(perp_ctx *ctx, const perp_model *model, per
   perp_chain chain;
   perp_chain_memory memory;
   perp_chain_compile(def, 3, q[0], q[1], &chain);
-  if (perp_chain_start(&chain, &memory) > 1e-6) return PERP_OK;
+  if (perp_chain_start(&chain, NULL, &memory) > 1e-6) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,
                    "%s: its axes depend on each other in the initial state, so that nothing tells "
                    "their coordinates apart: leave one out, or start from another state",
@@ -125,7 +125,7 @@ static perp_status build_joints_axes(perp_ctx *ctx, const perp_model *model, per
 
 /* What a joint of model.h must have. */
 static perp_status build_joints_own_joint(perp_ctx *ctx, const perp_model *model,
-                                   const perp_joint_def *def, const char *who)
+                                          const perp_joint_def *def, const char *who)
 {
   if (def->kind == PERP_JOINT_CHAIN ? model->dim == 2
                                     : perp_joint_kind_rows(def->kind, model->dim) == 0)
@@ -171,8 +171,8 @@ static perp_status build_joints_strength(perp_ctx *ctx, const perp_joint_def *de
   return PERP_OK;
 }
 
-static perp_status build_joints_check(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
-                               const char *who)
+static perp_status build_joints_check(perp_ctx *ctx, const perp_model *model,
+                                      const perp_joint_def *def, const char *who)
 {
   PERP_TRY(def->kind == PERP_JOINT_PLUGIN ? perp_joint_plugin_check(ctx, model, def, who)
                                           : build_joints_own_joint(ctx, model, def, who));
@@ -231,4 +231,3 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   perp_element_free(copy.opts, copy.body);
   return status;
 }
-

@@ -32,8 +32,8 @@
 
 #include <string.h>
 
-/* rad, or (of size) a distance: above FAR other coordinates may be meant, which are taken where they
- * leave less than NEAR. */
+/* rad, or (of size) a distance: above FAR other coordinates may be meant, which are taken where
+ * they leave less than NEAR. */
 static const double FAR = 0.25, NEAR = 0.02;
 /* Part of an axis that the others have not, below which they are dependent. */
 static const double DEPENDENT = 1e-6;
@@ -238,11 +238,12 @@ static void chain_still(perp_chain_motion *m)
   *m = (perp_chain_motion){ .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
 }
 
-double perp_chain_start(const perp_chain *chain, perp_chain_memory *memory)
+double perp_chain_start(const perp_chain *chain, const double *q, perp_chain_memory *memory)
 {
   perp_chain_motion m;
   double A[6 * PERP_CHAIN_AXES], volume;
   *memory = (perp_chain_memory){ 0 };
+  for (int i = 0; q != NULL && i < chain->n; i++) memory->q[i] = q[i];
   chain_still(&m);
   perp_chain_move(chain, memory->q, NULL, &m);
   chain_columns(chain, &m, A);
@@ -352,8 +353,8 @@ static double chain_nearest(const perp_chain *chain, perp_chain_at *at)
   const int n = chain->n;
   double A[6 * PERP_CHAIN_AXES], left = chain_left(chain, at, A), damping = 1e-3;
   for (int k = 0; k < NEAREST && left > 0; k++) {
-    double H[PERP_CHAIN_AXES * PERP_CHAIN_AXES], X[PERP_CHAIN_AXES * PERP_CHAIN_AXES],
-        turn[3], E[6];
+    double H[PERP_CHAIN_AXES * PERP_CHAIN_AXES], X[PERP_CHAIN_AXES * PERP_CHAIN_AXES], turn[3],
+        E[6];
     perp_chain_at next = *at;
     perp_matrix_log(at->D, turn);
     for (int i = 0; i < 3; i++) E[i] = at->E[i], E[3 + i] = chain->size * turn[i];

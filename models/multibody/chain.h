@@ -17,21 +17,21 @@ typedef struct perp_chain {
 } perp_chain;
 
 /* Of a simulation: what the chain was at the last accepted state.  basis: 6 x 6 column-major,
- * orthonormal in (m, size rad) in the frame of a: n directions that the axes had at some state, then
- * 6 - n across them. */
+ * orthonormal in (m, size rad) in the frame of a: n directions that the axes had at some state,
+ * then 6 - n across them. */
 typedef struct perp_chain_memory {
   double q[PERP_CHAIN_AXES], basis[36];
 } perp_chain_memory;
 
 /* A chain at a pose of its bodies. */
 typedef struct perp_chain_at {
-  double R[9], x[3];         /* of b in a, as in perp_chain */
-  double q[PERP_CHAIN_AXES]; /* coordinates of the axes */
+  double R[9], x[3];                                        /* of b in a, as in perp_chain */
+  double q[PERP_CHAIN_AXES];                                /* coordinates of the axes */
   double along[PERP_CHAIN_AXES][3], at[PERP_CHAIN_AXES][3]; /* axes at q, in a */
-  double D[9], E[6];               /* what is left: orientation of b against the end of the chain */
-  double M[6 * PERP_CHAIN_AXES];   /* -dE/dq */
+  double D[9], E[6];             /* what is left: orientation of b against the end of the chain */
+  double M[6 * PERP_CHAIN_AXES]; /* -dE/dq */
   double Kinv[PERP_CHAIN_AXES * PERP_CHAIN_AXES]; /* inverse of basis' M, row-major */
-  double det;                      /* of basis' M */
+  double det;                                     /* of basis' M */
   double basis[36];
 } perp_chain_at;
 
@@ -48,8 +48,9 @@ bool perp_chain_is(const perp_joint_def *def);
 /* From the definition and the initial coordinates of the bodies (NULL: the world). */
 void perp_chain_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
                         perp_chain *chain);
-/* The memory at q = 0.  Returns the smallest part of a direction that the others do not have. */
-double perp_chain_start(const perp_chain *chain, perp_chain_memory *memory);
+/* The memory at q [n], NULL: at 0.  Returns the smallest part of a direction that those before it
+ * do not have. */
+double perp_chain_start(const perp_chain *chain, const double *q, perp_chain_memory *memory);
 /* The chain as seen from the centre of body b (turned), or from that of a, to the centre of the
  * other one. */
 void perp_chain_centred(const perp_chain *chain, bool turned, perp_chain *out);

@@ -21,7 +21,8 @@ static void chain_build_pose(int dim, const double *q, perp_pose *pose)
                        .R = { plane.R[0], plane.R[1], 0, plane.R[2], plane.R[3], 0, 0, 0, 1 } };
 }
 
-static void chain_build_add(perp_chain *chain, bool slides, const double along[3], const double at[3])
+static void chain_build_add(perp_chain *chain, bool slides, const double along[3],
+                            const double at[3])
 {
   const double length = sqrt(perp_dot(3, along, along));
   const int i = chain->n++;
@@ -31,7 +32,7 @@ static void chain_build_add(perp_chain *chain, bool slides, const double along[3
 
 /* What the rows of the joint do not allow of the displacement d in the frame of a. */
 static void chain_build_gap(const perp_chain *chain, perp_joint_kind kind, const double d[3],
-                       double gap[3])
+                            double gap[3])
 {
   double n[3], along = 0;
   memset(gap, 0, 3 * sizeof *gap);

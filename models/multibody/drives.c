@@ -557,7 +557,7 @@ void perp_model_follow(perp_model *model, const double *q)
     for (int i = 0; i < model->n_drives + model->n_axes; i++)
       model->sim.angle[i] = model->drive[i].zero;
   for (int i = 0; q == NULL && i < model->n_chains; i++)
-    perp_chain_start(&model->chain[i], &model->sim.chain[i]);
+    perp_chain_start(&model->chain[i], NULL, &model->sim.chain[i]);
   if (q == NULL || model->n_drives + model->n_axes + model->n_chains == 0) return;
   perp_eval_poses(&eval, model, 0, q);
   perp_chains_follow(model, &eval);

@@ -115,7 +115,7 @@ static void fill_chain(perp_model *model, int i, int place)
   perp_chain *chain = &model->chain[place];
   perp_chain_compile(def, model->dim, def->a < 0 ? NULL : model->q0 + def->a * model->nqb,
                      def->b < 0 ? NULL : model->q0 + def->b * model->nqb, chain);
-  perp_chain_start(chain, &model->sim.chain[place]);
+  perp_chain_start(chain, NULL, &model->sim.chain[place]);
   joint->chain = chain;
   joint->chain_memory = place;
 }

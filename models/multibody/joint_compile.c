@@ -29,7 +29,7 @@ static const joint_type types[] = {
   [PERP_JOINT_CARTESIAN] = { "cartesian", false, false, true, { 0, 0 } },
   [PERP_JOINT_SKEW_HINGES] = { "skew-hinges", false, false, false, { 0, 4 } },
   [PERP_JOINT_PIN_SLOT] = { "pin-slot", false, false, false, { 0, 4 } },
-  [PERP_JOINT_CHAIN] = { "chain", false, false, false, { 0, 0 } }, /* by its axes */
+  [PERP_JOINT_CHAIN] = { "chain", false, false, false, { 0, 0 } },   /* by its axes */
   [PERP_JOINT_PLUGIN] = { "plug-in", true, false, false, { 0, 0 } }, /* it says itself */
 };
 
@@ -116,8 +116,8 @@ bool perp_joint_hinges_parallel(const double *a, const double *b)
 }
 
 /* Rows of `axis` of a body parallel to what it is in the other one at the start; turned: of b. */
-static void joint_compile_keep_axis(const double *axis, bool of_b, const perp_pose *A, const perp_pose *B,
-                             perp_joint *joint)
+static void joint_compile_keep_axis(const double *axis, bool of_b, const perp_pose *A,
+                                    const perp_pose *B, perp_joint *joint)
 {
   perp_joint_def def = { 0 };
   double world[3];
@@ -128,8 +128,8 @@ static void joint_compile_keep_axis(const double *axis, bool of_b, const perp_po
 }
 
 /* A slide and a hinge, in either order. */
-static void joint_compile_pin_slot(const perp_joint_def *def, const perp_pose *A, const perp_pose *B,
-                            perp_joint *joint)
+static void joint_compile_pin_slot(const perp_joint_def *def, const perp_pose *A,
+                                   const perp_pose *B, perp_joint *joint)
 {
   const bool first = def->hinge_first != 0;
   double axis[3], n[2][3];
@@ -144,7 +144,7 @@ static void joint_compile_pin_slot(const perp_joint_def *def, const perp_pose *A
 
 /* What is fixed between the lines of two hinges is what it is at the start. */
 static void joint_compile_skew(const perp_joint_def *def, const perp_pose *A, const perp_pose *B,
-                        perp_joint *joint)
+                               perp_joint *joint)
 {
   double ua[3], ub[3], na[3], nb[3], n[3], delta[3];
   joint_compile_normalized(3, def->axis_a, ua);
@@ -269,7 +269,8 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
     joint_compile_normalized(dim, def->axis_a, axis);
     joint_compile_perpendicular(dim, axis, n1, n2);
     for (int i = 0; i < dim - 1; i++)
-      memcpy(joint_compile_row(joint, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
+      memcpy(joint_compile_row(joint, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2,
+             (size_t)dim * sizeof(double));
     if (def->kind == PERP_JOINT_CYLINDRICAL) joint_compile_parallel(def, joint);
     if (def->kind == PERP_JOINT_WHEEL) {
       perp_row *row = joint_compile_row(joint, PERP_ROW_DOT);

@@ -10,9 +10,9 @@ struct perp_turns {
   perp_model view;
   perp_eval
       eval; /* poses of the bodies of drives alone: other simulations may use those of the model */
-  perp_pose *pose; /* [bodies + 1] */
-  double *angle;   /* [drives and axes] */
-  double *from;    /* [drives and axes] at a restart */
+  perp_pose *pose;                       /* [bodies + 1] */
+  double *angle;                         /* [drives and axes] */
+  double *from;                          /* [drives and axes] at a restart */
   perp_chain_memory *chain, *chain_from; /* [chains] */
   int chain_set;
 };
@@ -43,7 +43,7 @@ perp_status perp_turns_create(perp_ctx *ctx, perp_model *model, perp_model **vie
   turns->view.sim.chain = turns->chain;
   if (model->n_chains > 0) turns->view.sim.chain_set = &turns->chain_set;
   for (int i = 0; i < model->n_chains; i++)
-    perp_chain_start(&model->chain[i], &turns->chain_from[i]);
+    perp_chain_start(&model->chain[i], NULL, &turns->chain_from[i]);
   perp_pose_or_world(model->dim, NULL, &turns->pose[0]);
   turns->eval.pose = turns->pose + 1;
   for (int i = 0; i < coordinates; i++) turns->from[i] = model->drive[i].zero;
@@ -90,8 +90,7 @@ int perp_turns_follow(perp_turns *turns, const double *q)
 {
   perp_model *model = &turns->view;
   for (int i = 0; i < model->n_joints && model->n_chains > 0; i++)
-    if (model->joint[i].chain != NULL)
-      turns_poses(turns, model->joint[i].a, model->joint[i].b, q);
+    if (model->joint[i].chain != NULL) turns_poses(turns, model->joint[i].a, model->joint[i].b, q);
   for (int i = 0; i < model->n_drives + model->n_axes; i++) {
     if (!perp_drive_turns(model, i)) continue;
     turns_poses(turns, model->drive[i].a, model->drive[i].b, q);
