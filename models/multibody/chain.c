@@ -32,9 +32,9 @@
 
 #include <string.h>
 
-/* rad, or (of size) a distance: above FAR other coordinates may be meant, which are taken where
- * they leave less than NEAR. */
-static const double FAR = 0.25, NEAR = 0.02;
+/* rad, or (of size) a distance: of a pose off the chain by more than NEAR, with an angle that has
+ * moved by more than TURNED, other coordinates may be meant; they are taken where they leave less. */
+static const double NEAR = 1e-3, TURNED = 0.3;
 /* Part of an axis that the others have not, below which they are dependent. */
 static const double DEPENDENT = 1e-6;
 /* Cosine between what the axes span and the basis, below which there is a new one. */
@@ -408,6 +408,16 @@ static bool chain_search(const perp_chain *chain, const perp_chain_memory *memor
   return found;
 }
 
+/* Does the pose of `at` belong to its coordinates? */
+static bool chain_fits(const perp_chain *chain, const perp_chain_memory *memory,
+                       const perp_chain_at *at, double left)
+{
+  double turned = 0;
+  for (int i = 0; i < chain->n; i++)
+    if (!chain->slides[i]) turned = fmax(turned, fabs(at->q[i] - memory->q[i]));
+  return left < NEAR * chain->size || turned < TURNED;
+}
+
 void perp_chain_solve(const perp_chain *chain, const perp_chain_memory *memory, const perp_pose *A,
                       const perp_pose *B, perp_chain_at *at)
 {
@@ -419,7 +429,7 @@ void perp_chain_solve(const perp_chain *chain, const perp_chain_memory *memory, 
   memcpy(at->q, memory->q, sizeof at->q);
   memcpy(at->basis, memory->basis, sizeof at->basis);
   const bool near = chain_newton(chain, at, columns, &left);
-  if (near && left < FAR * chain->size) return;
+  if (near && chain_fits(chain, memory, at, left)) return;
   left = near ? NEAR * chain->size : HUGE_VAL;
   perp_chain_at other = *at;
   if (chain_search(chain, memory, &other, &left))
