@@ -33,7 +33,8 @@
 #include <string.h>
 
 /* rad, or (of size) a distance: of a pose off the chain by more than NEAR, with an angle that has
- * moved by more than TURNED, other coordinates may be meant; they are taken where they leave less. */
+ * moved by more than TURNED, other coordinates may be meant; they are taken where they leave less.
+ */
 static const double NEAR = 1e-3, TURNED = 0.3;
 /* Part of an axis that the others have not, below which they are dependent. */
 static const double DEPENDENT = 1e-6;
@@ -252,12 +253,12 @@ double perp_chain_start(const perp_chain *chain, const double *q, perp_chain_mem
 
 /* ---- coordinates ---- */
 
-/* D, E, M and the axes of at, at its q; returns |E| with the angle of D itself */
-static double chain_left(const perp_chain *chain, perp_chain_at *at, double A[])
+/* D, E, M and the axes of at, at its q */
+static void chain_place(const perp_chain *chain, perp_chain_at *at, double A[])
 {
   const int n = chain->n;
   perp_chain_motion m;
-  double back[9], turn[3], sum = 0;
+  double back[9];
   chain_still(&m);
   perp_chain_move(chain, at->q, NULL, &m);
   chain_columns(chain, &m, A);
@@ -275,6 +276,12 @@ static double chain_left(const perp_chain *chain, perp_chain_at *at, double A[])
     chain_trace_less(at->D, true, at->along[i], M + 3);
     for (int k = 3; k < 6; k++) M[k] *= 0.5 * chain->size;
   }
+}
+
+/* |E| with the angle of D itself */
+static double chain_left(const perp_chain *chain, const perp_chain_at *at)
+{
+  double turn[3], sum = 0;
   perp_matrix_log(at->D, turn);
   for (int k = 0; k < 3; k++)
     sum += at->E[k] * at->E[k] + chain->size * chain->size * turn[k] * turn[k];
@@ -328,9 +335,12 @@ static bool chain_newton(const perp_chain *chain, perp_chain_at *at, double A[],
   const int n = chain->n;
   bool last = false;
   for (int k = 0; k < NEWTON; k++) {
-    *left = chain_left(chain, at, A);
-    if (!chain_factor(chain, at) || !isfinite(*left)) return false;
-    if (last) return true;
+    chain_place(chain, at, A);
+    if (!chain_factor(chain, at)) return false;
+    if (last) {
+      *left = chain_left(chain, at);
+      return isfinite(*left);
+    }
     double dq[PERP_CHAIN_AXES] = { 0 }, most = 0, turn = 0;
     for (int j = 0; j < n; j++) {
       const double r = chain_dot6(at->basis + 6 * j, at->E);
@@ -351,7 +361,9 @@ static bool chain_newton(const perp_chain *chain, perp_chain_at *at, double A[],
 static double chain_nearest(const perp_chain *chain, perp_chain_at *at)
 {
   const int n = chain->n;
-  double A[6 * PERP_CHAIN_AXES], left = chain_left(chain, at, A), damping = 1e-3;
+  double A[6 * PERP_CHAIN_AXES], damping = 1e-3;
+  chain_place(chain, at, A);
+  double left = chain_left(chain, at);
   for (int k = 0; k < NEAREST && left > 0; k++) {
     double H[PERP_CHAIN_AXES * PERP_CHAIN_AXES], X[PERP_CHAIN_AXES * PERP_CHAIN_AXES], turn[3],
         E[6];
@@ -365,7 +377,8 @@ static double chain_nearest(const perp_chain *chain, perp_chain_at *at)
     for (int i = 0; i < n; i++)
       for (int j = 0; j < n; j++) next.q[i] += X[n * i + j] * chain_dot6(A + 6 * j, E);
     double B[6 * PERP_CHAIN_AXES];
-    const double then = chain_left(chain, &next, B);
+    chain_place(chain, &next, B);
+    const double then = chain_left(chain, &next);
     damping = then < left ? 0.1 * damping : 10 * damping;
     if (!(then < left)) {
       if (damping > 1e6) return left;
@@ -397,7 +410,7 @@ static bool chain_search(const perp_chain *chain, const perp_chain_memory *memor
       if (!chain->slides[i]) rest /= 3;
     }
     if (!(chain_nearest(chain, &at) < *left)) continue;
-    chain_left(chain, &at, A);
+    chain_place(chain, &at, A);
     if (!(chain_basis(chain->n, A, NULL, at.basis, &volume) > DEPENDENT)) continue;
     double now;
     if (!chain_newton(chain, &at, A, &now) || !(now < *left)) continue;
@@ -563,4 +576,26 @@ int perp_chains_follow(perp_model *model, const perp_eval *eval)
   }
   if (changed > 0 && model->sim.chain_set != NULL) ++*model->sim.chain_set;
   return worst;
+}
+
+static void chain_evaluate(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                           perp_chain_at *at)
+{
+  perp_chain_solve(joint->chain, &model->sim.chain[joint->chain_memory], &eval->pose[joint->a],
+                   &eval->pose[joint->b], at);
+}
+
+void perp_chains_evaluate(const perp_model *model, perp_eval *eval)
+{
+  for (int i = 0; i < model->n_joints && eval->chain != NULL; i++)
+    if (model->joint[i].chained)
+      chain_evaluate(model, &model->joint[i], eval, &eval->chain[model->joint[i].chain_memory]);
+}
+
+const perp_chain_at *perp_chain_found(const perp_model *model, const perp_joint *joint,
+                                      const perp_eval *eval, perp_chain_at *own)
+{
+  if (eval->chain != NULL) return &eval->chain[joint->chain_memory];
+  chain_evaluate(model, joint, eval, own);
+  return own;
 }

@@ -74,6 +74,11 @@ void perp_chain_bias(const perp_chain *chain, const perp_chain_at *at, const per
 /* All chains with hinges at the poses of eval, an accepted state, in sim.chain of the model.  The
  * first joint whose axes have become dependent, -1: none has. */
 int perp_chains_follow(perp_model *model, const perp_eval *eval);
+/* The joints of kind chain at the poses of eval. */
+void perp_chains_evaluate(const perp_model *model, perp_eval *eval);
+/* What that has found of one, or *own where nobody has evaluated them. */
+const perp_chain_at *perp_chain_found(const perp_model *model, const perp_joint *joint,
+                                      const perp_eval *eval, perp_chain_at *own);
 /* An accepted state.  false: the axes have become dependent, or have passed such a position. */
 bool perp_chain_follow(const perp_chain *chain, const perp_pose *A, const perp_pose *B,
                        perp_chain_memory *memory);

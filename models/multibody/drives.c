@@ -234,13 +234,13 @@ static double drives_orbit_bias(const perp_eval *eval, const perp_drive *drive, 
   return drive->in_b ? -x : x;
 }
 
-/* The chain of the axis at the poses of eval; returns it. */
+/* The chain of the axis at the poses of eval, which *at is of. */
 static const perp_chain *drives_chain(const perp_model *model, const perp_eval *eval,
-                                      const perp_drive *drive, perp_chain_at *at)
+                                      const perp_drive *drive, perp_chain_at *own,
+                                      const perp_chain_at **at)
 {
   const perp_joint *joint = &model->joint[drive->chain - 1];
-  perp_chain_solve(joint->chain, &model->sim.chain[joint->chain_memory], &eval->pose[drive->a],
-                   &eval->pose[drive->b], at);
+  *at = perp_chain_found(model, joint, eval, own);
   return joint->chain;
 }
 
@@ -251,9 +251,10 @@ static double drives_raw(const perp_model *model, const perp_eval *eval, const p
   const int d = model->dim;
   double ra[3], rb[3], n[3] = { 0 }, c[3] = { 0 };
   if (drive->chain > 0) {
-    perp_chain_at at;
-    drives_chain(model, eval, drive, &at);
-    return at.q[perp_chain_axis_of(drive->axis_of)];
+    perp_chain_at own;
+    const perp_chain_at *at;
+    drives_chain(model, eval, drive, &own, &at);
+    return at->q[perp_chain_axis_of(drive->axis_of)];
   }
   if (drive->slides)
     return (drive->in_b ? perp_joint_along_b : perp_joint_along)(d, A, B, drive->sa, drive->sb,
@@ -445,11 +446,12 @@ double perp_drive_row(const perp_model *model, const perp_eval *eval, int index,
   memset(Ja, 0, (size_t)model->nvb * sizeof *Ja);
   memset(Jb, 0, (size_t)model->nvb * sizeof *Jb);
   if (drive->chain > 0) {
-    perp_chain_at at;
+    perp_chain_at own;
+    const perp_chain_at *at;
     double y[6];
-    const perp_chain *chain = drives_chain(model, eval, drive, &at);
-    const double x = perp_chain_covector(chain, &at, perp_chain_axis_of(drive->axis_of), y);
-    perp_chain_jacobian(chain, &at, A, y, 1, Ja, Jb);
+    const perp_chain *chain = drives_chain(model, eval, drive, &own, &at);
+    const double x = perp_chain_covector(chain, at, perp_chain_axis_of(drive->axis_of), y);
+    perp_chain_jacobian(chain, at, A, y, 1, Ja, Jb);
     return x + drive->offset;
   }
   if (drive->slides)
@@ -504,11 +506,12 @@ double perp_drive_bias(const perp_model *model, const perp_eval *eval, int index
   const double *vb = drive->b < 0 ? at_rest : v + drive->b * model->nvb;
   double n[3], ndot[3], wa[3], wb[3];
   if (drive->chain > 0) {
-    perp_chain_at at;
+    perp_chain_at own;
+    const perp_chain_at *at;
     double u[PERP_CHAIN_AXES], g[6], y[6], sum = 0;
-    const perp_chain *chain = drives_chain(model, eval, drive, &at);
-    perp_chain_bias(chain, &at, A, va, vb, u, g);
-    perp_chain_covector(chain, &at, perp_chain_axis_of(drive->axis_of), y);
+    const perp_chain *chain = drives_chain(model, eval, drive, &own, &at);
+    perp_chain_bias(chain, at, A, va, vb, u, g);
+    perp_chain_covector(chain, at, perp_chain_axis_of(drive->axis_of), y);
     for (int i = 0; i < 6; i++) sum += y[i] * g[i];
     return sum;
   }

@@ -118,6 +118,7 @@ static void fill_chain(perp_model *model, int i, int place)
   perp_chain_start(chain, NULL, &model->sim.chain[place]);
   joint->chain = chain;
   joint->chain_memory = place;
+  joint->chained = def->kind == PERP_JOINT_CHAIN;
 }
 
 static void fill_joints(perp_model *model)

@@ -171,16 +171,16 @@ PERP_INLINE double *joints_row(double *J, int row)
 }
 
 /* All rows of a chain, which exists in space. */
-static void chain_rows(const perp_model *model, const perp_joint *joint, const perp_pose *A,
-                       const perp_pose *B, double *Ja, double *Jb, double *C)
+static void chain_rows(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                       double *Ja, double *Jb, double *C)
 {
-  perp_chain_at at;
+  perp_chain_at own;
+  const perp_chain_at *at = perp_chain_found(model, joint, eval, &own);
   double y[6];
-  perp_chain_solve(joint->chain, &model->sim.chain[joint->chain_memory], A, B, &at);
   for (int k = 0; k < joint->n_scalars; k++) {
-    C[k] = perp_chain_covector(joint->chain, &at, joint->chain->n + k, y);
-    perp_chain_jacobian(joint->chain, &at, A, y, joint->n_scalars, joints_row(Ja, k),
-                        joints_row(Jb, k));
+    C[k] = perp_chain_covector(joint->chain, at, joint->chain->n + k, y);
+    perp_chain_jacobian(joint->chain, at, &eval->pose[joint->a], y, joint->n_scalars,
+                        joints_row(Ja, k), joints_row(Jb, k));
   }
 }
 
@@ -225,7 +225,7 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *eval)
       continue;
     }
     if (joint->across) {
-      chain_rows(model, joint, A, B, Ja, Jb, C);
+      chain_rows(model, joint, eval, Ja, Jb, C);
       continue;
     }
     int ld = joint->points + joint->n_scalars;
@@ -378,15 +378,15 @@ static void curve_bias(int d, const perp_joint *joint, const perp_pose *A, const
   }
 }
 
-static void chain_bias(const perp_model *model, const perp_joint *joint, const perp_pose *A,
-                       const perp_pose *B, const double *va, const double *vb, double *gamma)
+static void chain_bias(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                       const double *va, const double *vb, double *gamma)
 {
-  perp_chain_at at;
+  perp_chain_at own;
+  const perp_chain_at *at = perp_chain_found(model, joint, eval, &own);
   double u[PERP_CHAIN_AXES], g[6], y[6];
-  perp_chain_solve(joint->chain, &model->sim.chain[joint->chain_memory], A, B, &at);
-  perp_chain_bias(joint->chain, &at, A, va, vb, u, g);
+  perp_chain_bias(joint->chain, at, &eval->pose[joint->a], va, vb, u, g);
   for (int k = 0; k < joint->n_scalars; k++) {
-    perp_chain_covector(joint->chain, &at, joint->chain->n + k, y);
+    perp_chain_covector(joint->chain, at, joint->chain->n + k, y);
     gamma[k] = 0;
     for (int i = 0; i < 6; i++) gamma[k] += y[i] * g[i];
   }
@@ -407,7 +407,7 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *eval,
       continue;
     }
     if (joint->across) {
-      chain_bias(model, joint, A, B, va, vb, gamma + joint->row);
+      chain_bias(model, joint, eval, va, vb, gamma + joint->row);
       continue;
     }
     if (joint->plugin != NULL) {

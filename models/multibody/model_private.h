@@ -37,6 +37,7 @@ typedef struct perp_joint {
   const struct perp_curve *curve; /* NULL: not on a curve */
   const struct perp_chain *chain; /* NULL: no chain (chain.h) */
   int chain_memory;               /* its place in sim.chain */
+  bool chained;                   /* of kind chain: evaluated with the poses */
   bool across;                    /* its rows are those of the chain */
   const perp_joint_desc *plugin;  /* NULL: none; all its rows are scalars */
   const void *opts;
@@ -100,6 +101,8 @@ typedef struct perp_eval {
   perp_cells cells;   /* scratch of spatial interaction */
   int set;            /* of perp_dropped: rows that J, C and Ct lack */
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
+  /* [n_chains] joints of kind chain at the poses (chain.h); NULL: nobody has evaluated them */
+  struct perp_chain_at *chain;
 } perp_eval;
 
 /* What two materials have with each other. */
