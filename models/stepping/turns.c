@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Part of an axis that the others have not. */
+static const double NEARLY = 0.1;
+
 struct perp_turns {
   perp_model view;
   perp_eval
@@ -84,6 +87,19 @@ static void turns_poses(perp_turns *turns, int a, int b, const double *q)
   for (int k = 0; k < 2; k++)
     if (body[k] >= 0)
       perp_pose_of(model->dim, q + body[k] * model->nqb, &turns->eval.pose[body[k]]);
+}
+
+int perp_turns_near(const perp_turns *turns)
+{
+  const perp_model *model = &turns->view;
+  for (int i = 0; i < model->n_joints && model->n_chains > 0; i++) {
+    const perp_joint *joint = &model->joint[i];
+    perp_chain_memory now;
+    if (joint->chained &&
+        perp_chain_start(joint->chain, turns->chain[joint->chain_memory].q, &now) < NEARLY)
+      return i;
+  }
+  return -1;
 }
 
 int perp_turns_follow(perp_turns *turns, const double *q)

@@ -22,6 +22,8 @@ void perp_turns_from(perp_turns *turns, int drive, double x);
 /* A restart takes chain `to` from what chain `from` of another model is at its last accepted
  * state. */
 void perp_turns_chains(perp_turns *turns, const perp_model *whole, int from, int to);
+/* The joint of kind chain whose axes were nearly dependent at the last accepted state, -1. */
+int perp_turns_near(const perp_turns *turns);
 /* An accepted state.  No allocation, O(drives).  Returns the joint of kind chain whose axes have
  * become dependent, -1: there is none. */
 int perp_turns_follow(perp_turns *turns, const double *q);

@@ -407,6 +407,18 @@ static void refusals(void)
     { .kind = PERP_JOINT_CARTESIAN, .axis_a = { 1 }, .axis_b = { 0, 1 } },
     { .kind = PERP_JOINT_SKEW_HINGES, .axis_a = { 1 }, .axis_b = { 1 }, .anchor_a = { 0.3 } },
     { .kind = PERP_JOINT_PIN_SLOT, .axis_a = { 1 } },
+    { .kind = PERP_JOINT_CHAIN },
+    { .kind = PERP_JOINT_CHAIN, .n_axes = 6 },
+    { .kind = PERP_JOINT_CHAIN, .n_axes = 3, .axes = { { 1, { 1 } }, { 1, { 0, 1 } } } },
+    { .kind = PERP_JOINT_CHAIN,
+      .n_axes = 3,
+      .axes = { { 0, { 1 } }, { 0, { 0, 1 }, { 0, 0, (double)NAN } }, { 0, { 0, 0, 1 } } } },
+    { .kind = PERP_JOINT_CHAIN, /* three slides in a plane */
+      .n_axes = 4,
+      .axes = { { 1, { 1 } }, { 1, { 0, 1 } }, { 1, { 1, 1 } }, { 0, { 0, 0, 1 } } } },
+    { .kind = PERP_JOINT_CHAIN, /* a stretched arm */
+      .n_axes = 3,
+      .axes = { { 0, { 0, 0, 1 } }, { 0, { 0, 0, 1 }, { 1 } }, { 0, { 0, 0, 1 }, { 2 } } } },
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     perp_model *m = run_model(&ctx, 3);
@@ -416,6 +428,41 @@ static void refusals(void)
     ok(perp_model_add_joint(&ctx, m, &def, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
     perp_model_destroy(m);
   }
+}
+
+/* A hand on three parallel hinges moves straight until the arm is stretched: it is not told where
+ * it would be then, but why there is no such motion. */
+static void stretched(const char *formulation, const char *ode, const char *stab)
+{
+  perp_model *m = run_model(&ctx, 3);
+  run_body(&ctx, m,
+           (perp_body_def){ .mass = perp_mass_box(1, 0.1, 0.2, 0.3), .x = { 0.6 }, .v = { 0.2 } });
+  perp_joint_def def = {
+    .kind = PERP_JOINT_CHAIN,
+    .name = "arm",
+    .a = PERP_WORLD,
+    .n_axes = 3,
+    .axes = { { 0, { 0, 0, 1 } }, { 0, { 0, 0, 1 }, { 0.3, 0.4 } }, { 0, { 0, 0, 1 }, { 0.6 } } }
+  };
+  if (perp_model_add_joint(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  const perp_drive_def beyond = { .axis = PERP_DRIVE_D, .lower = -1, .upper = 1 };
+  ok(perp_model_add_drive(&ctx, m, &beyond, NULL) == PERP_ERR_UNSUPPORTED, "refused: %s", ctx.msg);
+  run_finish(&ctx, m);
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ formulation, ode, .stab = stab }, 1e-3);
+  perp_step_info info = { .reason = PERP_EXACT };
+  double t = 0;
+  const double *q, *v;
+  while (t < 3 && info.reason >= 0) {
+    if (perp_sim_step(&ctx, sim, 3, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &v);
+  }
+  ok(info.reason < 0 && fabs(t - 2) < 0.01, "%s: stopped where the arm is stretched, at %g s",
+     formulation, t);
+  ok(info.cause != NULL && strstr(info.cause, "'arm'") != NULL &&
+         strstr(info.cause, "dependent") != NULL,
+     "%s: %s", formulation, info.cause != NULL ? info.cause : "no cause is told");
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
 }
 
 int main(void)
@@ -444,5 +491,8 @@ int main(void)
          kinds[i].name, coarse);
   }
   refusals();
+  stretched("acceleration", "rk4", "post");
+  stretched("reduced", "rk4", NULL);
+  stretched("velocity", NULL, "post");
   return tap_done();
 }
