@@ -430,6 +430,45 @@ static void refusals(void)
   }
 }
 
+/* Kinematic motors on all axes: each coordinate grows by its velocity, limits stop the first one.
+ */
+static void motors(run_parts parts)
+{
+  perp_rng *rng = perp_rng_create(5);
+  double worst = 0, beyond = -HUGE_VAL;
+  for (int variant = 0; variant < 20; variant++) {
+    perp_model *m = run_model(&ctx, 3);
+    double t, velocity[AXES];
+    const double *q, *v;
+    tree_body(&ctx, rng, m, 3);
+    chain c = chain_of(rng, m, PERP_JOINT_CHAIN, variant, PERP_WORLD, 0);
+    for (int i = 0; i < c.n; i++) {
+      velocity[i] = perp_rng_uniform(rng, -0.5, 0.5);
+      run_drive(&ctx, m,
+                (perp_drive_def){ .axis = c.axis[i].name,
+                                  .lower = -HUGE_VAL,
+                                  .upper = HUGE_VAL,
+                                  .zero = 0.1 * i,
+                                  .velocity = velocity[i],
+                                  .max_force = i == 0 ? 0.1 : HUGE_VAL });
+    }
+    run_drive(&ctx, m, (perp_drive_def){ .axis = c.axis[0].name, .lower = -0.02, .upper = 0.03 });
+    run_finish(&ctx, m);
+    perp_sim *sim = run_start(&ctx, m, parts, 1e-3);
+    if (run_to(&ctx, sim, 0.3) < 0) bail("motors: run %d stopped", variant);
+    perp_sim_state(sim, &t, &q, &v);
+    for (int i = 1; i < c.n; i++)
+      worst = fmax(worst, fabs(perp_model_drive_coordinate(m, q, i) - 0.1 * i - velocity[i] * t));
+    const double x = perp_model_drive_coordinate(m, q, c.n);
+    beyond = fmax(beyond, fmax(x - 0.03, -0.02 - x));
+    perp_sim_destroy(sim);
+    perp_model_destroy(m);
+  }
+  perp_rng_destroy(rng);
+  below(worst, 2e-3, "%s: motors move all axes of chains, %.1e", parts.formulation, worst);
+  below(beyond, 1e-5, "%s: limits stop the first axis, %.1e", parts.formulation, beyond);
+}
+
 /* A hand on three parallel hinges moves straight until the arm is stretched: it is not told where
  * it would be then, but why there is no such motion. */
 static void stretched(const char *formulation, const char *ode, const char *stab)
@@ -491,6 +530,8 @@ int main(void)
          kinds[i].name, coarse);
   }
   refusals();
+  motors((run_parts){ "velocity", .stab = "post" });
+  motors((run_parts){ "reduced", "symplectic-euler" });
   stretched("acceleration", "rk4", "post");
   stretched("reduced", "rk4", NULL);
   stretched("velocity", NULL, "post");
