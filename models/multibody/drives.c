@@ -553,6 +553,12 @@ double perp_model_drive_coordinate(const perp_model *model, const double *q, int
   return perp_drive_coordinate(model, &eval, i);
 }
 
+bool perp_model_drive_slides(const perp_model *model, int i)
+{
+  const perp_drive_def *def = &model->drive_def[i];
+  return perp_drive_slides(&model->joint_def[def->joint], model->dim, def->axis);
+}
+
 void perp_model_follow(perp_model *model, const double *q)
 {
   perp_eval eval = model->eval;

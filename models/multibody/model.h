@@ -624,6 +624,8 @@ bool perp_model_prescribes(const perp_model *model);
 /* x of a drive at q.  Angles are within half a turn of those at the last q of perp_model_follow, at
  * first of `zero`. */
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i);
+/* Is x of a drive a length, and its force in N? */
+bool perp_model_drive_slides(const perp_model *model, int i);
 /* The states of a motion in turn, so that perp_model_drive_coordinate and perp_model_energy tell
  * angles over more than half a turn; NULL before the first one: from `zero` again.  Simulations
  * follow angles by themselves. */

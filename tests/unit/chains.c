@@ -436,6 +436,7 @@ static void motors(run_parts parts)
 {
   perp_rng *rng = perp_rng_create(5);
   double worst = 0, beyond = -HUGE_VAL;
+  int units = 0;
   for (int variant = 0; variant < 20; variant++) {
     perp_model *m = run_model(&ctx, 3);
     double t, velocity[AXES];
@@ -454,6 +455,7 @@ static void motors(run_parts parts)
     }
     run_drive(&ctx, m, (perp_drive_def){ .axis = c.axis[0].name, .lower = -0.02, .upper = 0.03 });
     run_finish(&ctx, m);
+    for (int i = 0; i < c.n; i++) units += perp_model_drive_slides(m, i) != c.axis[i].slides;
     perp_sim *sim = run_start(&ctx, m, parts, 1e-3);
     if (run_to(&ctx, sim, 0.3) < 0) bail("motors: run %d stopped", variant);
     perp_sim_state(sim, &t, &q, &v);
@@ -465,6 +467,7 @@ static void motors(run_parts parts)
     perp_model_destroy(m);
   }
   perp_rng_destroy(rng);
+  ok(units == 0, "axes of chains are lengths or angles as they should be");
   below(worst, 2e-3, "%s: motors move all axes of chains, %.1e", parts.formulation, worst);
   below(beyond, 1e-5, "%s: limits stop the first axis, %.1e", parts.formulation, beyond);
 }
