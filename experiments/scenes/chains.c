@@ -80,7 +80,7 @@ bool perp_scene_chain_read(perp_scene_reader *reader, const perp_node *entry, pe
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (perp_tree_get(entry, others[i]) != NULL) {
       PERP_SCENE_WRONG(reader, perp_tree_get(entry, others[i]),
-                       "the axes of a chain stand in 'axes': remove %s", others[i]);
+                       "a chain takes its geometry from 'axes': remove %s", others[i]);
       return false;
     }
   def->n_axes = axes->n;
