@@ -36,6 +36,7 @@
  * moved by more than TURNED, other coordinates may be meant; they are taken where they leave less.
  */
 static const double NEAR = 1e-3, TURNED = 0.3;
+static const double TORN = 0.1; /* rad, or (of size) a distance */
 /* Part of an axis that the others have not, below which they are dependent. */
 static const double DEPENDENT = 1e-6;
 /* Cosine between what the axes span and the basis, below which there is a new one. */
@@ -544,8 +545,12 @@ bool perp_chain_follow(const perp_chain *chain, const perp_pose *A, const perp_p
   perp_chain_motion m;
   double columns[6 * PERP_CHAIN_AXES], basis[36], volume;
   perp_chain_solve(chain, memory, A, B, &at);
-  for (int i = 0; i < chain->n; i++)
-    if (!isfinite(at.q[i])) return false;
+  /* torn off the chain, as by a method that is not stable: its axes are not at fault */
+  const bool lost = !isfinite(at.q[0]);
+  if (lost) memcpy(at.q, memory->q, sizeof at.q);
+  if (!((lost ? chain_nearest(chain, &at) : chain_left(chain, &at)) < TORN * chain->size))
+    return true;
+  if (lost) return false;
   const bool passed = memcmp(at.basis, memory->basis, sizeof at.basis) == 0 && !(at.det > 0);
   memcpy(memory->q, at.q, sizeof at.q);
   chain_still(&m);
