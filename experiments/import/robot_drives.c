@@ -103,7 +103,6 @@ static void drives_lost(perp_rs *rs, int j)
   const char *whose = joint->kind == PERP_ROBOT_BALL    ? "a ball joint"
                       : root->n_joints > 3              ? "one of the motions of a free body"
                       : joint->kind == PERP_ROBOT_HINGE ? "an angle of a ball joint"
-                      : joint->kind == PERP_ROBOT_SLIDE ? "a motion in a plane"
                                                         : "a free body";
   if (joint->limited && !robot->off.limit && !robot->off.constraint)
     perp_robot_lost(rs->robot, "limits [%.4g, %.4g] of joint %s, %s: the joint moves freely here",
