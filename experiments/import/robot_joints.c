@@ -14,6 +14,7 @@
  *      two slides and a hinge across both         planar
  *      a slide and a hinge along one axis         cylindrical
  *      other slide and hinge                      pin-slot
+ *      a slide, then a ball                       line
  *      other three to five slides and hinges      chain
  *      free; six slides and hinges; three slides  none
  *        and a ball
@@ -76,6 +77,7 @@ typedef enum joints_kind {
   KIND_UNIVERSAL,
   KIND_PLANAR,
   KIND_CYLINDRICAL,
+  KIND_LINE,
   KIND_SKEW,
   KIND_RECTANGULAR,
   KIND_CARTESIAN,
@@ -182,6 +184,7 @@ static joints_kind joints_kind_of(const perp_robot *robot, int first, int n)
   if (joints_are(robot, first, n, place, 2) && !joints_parallel(robot, first, first + 1))
     return KIND_RECTANGULAR;
   if (joints_are(robot, first, n, place, 3) && joints_span(robot, first)) return KIND_CARTESIAN;
+  if (joints_are(robot, first, n, place + 2, 2)) return KIND_LINE;
   if (joints_are(robot, first, n, place, 4) && joints_span(robot, first)) return KIND_NONE;
   return joints_slides(robot, first, n);
 }
@@ -314,14 +317,19 @@ static void joints_known(perp_rs *rs, int r, joints_kind kind, const char *name)
   const int lead = slides ? joints_hinge(robot, first, n) : first,
             last = slides ? lead : first + n - 1; /* whose axes are those of perp */
   double anchor[3];
-  perp_rs_local(rs, parent, true, robot->joint[lead].anchor, anchor);
+  perp_rs_local(rs, parent, true, robot->joint[kind == KIND_LINE ? last : lead].anchor, anchor);
   perp_rs_vector(rs, "anchor_a", 3, anchor);
-  if (kind == KIND_SLIDER || slides)
+  if (kind == KIND_LINE) /* that of the ball, on the line of the slide */
+    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[first + 1].x[i] - rs->com[3 * r + i];
+  else if (kind == KIND_SLIDER || slides)
     perp_rs_local(rs, r, true, robot->joint[lead].anchor, anchor);
   else /* fixed in the body, to the last digit */
     for (int i = 0; i < 3; i++) anchor[i] = robot->joint[lead].x[i] - rs->com[3 * r + i];
   perp_rs_vector(rs, "anchor_b", 3, anchor);
-  if (kind != KIND_BALL) {
+  if (kind == KIND_LINE) {
+    joints_direction(rs, "axis_a", parent, robot->joint[first].along);
+    joints_axis(rs, first, name, "along", 1);
+  } else if (kind != KIND_BALL) {
     joints_direction(rs, "axis_a", parent, robot->joint[lead].along);
     joints_direction(rs, "axis_b", r, robot->joint[last].along);
     joints_axis(rs, lead, name, "a", 1);
@@ -339,9 +347,8 @@ static void joints_known(perp_rs *rs, int r, joints_kind kind, const char *name)
 static void joints_one(perp_rs *rs, int r)
 {
   static const char *const kinds[] = {
-    "",         "hinge",       "slider",      "ball",        "universal",
-    "planar",   "cylindrical", "skew-hinges", "rectangular", "cartesian",
-    "pin-slot", "chain"
+    "",     "hinge",       "slider",      "ball",      "universal", "planar", "cylindrical",
+    "line", "skew-hinges", "rectangular", "cartesian", "pin-slot",  "chain"
   };
   const perp_robot *robot = rs->robot;
   const perp_robot_body *body = &robot->body[r];
@@ -361,7 +368,7 @@ static void joints_one(perp_rs *rs, int r)
     perp_robot_refuse(
         rs->robot, body->file, body->line,
         "give each joint its own body with a mass; one body may have up to six hinges and slides, "
-        "or a ball alone or behind three slides",
+        "or a ball alone or behind one slide or three",
         "body '%s' is connected to %s: perp has no joint with these degrees of freedom",
         rs->body[r], joints_words(rs, first, n));
     return;

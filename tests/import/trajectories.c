@@ -72,6 +72,7 @@ int main(void)
   compare("mjcf/pendulums.xml", NULL, "go");
   compare("mjcf/armature.xml", NULL, "go");
   compare("mjcf/chains.xml", NULL, "go");
+  compare("mjcf/slide-ball.xml", NULL, "go");
   compare("robots/chains.urdf", "robots/chains.xml", NULL);
   compare("mjcf/axes.xml", NULL, "go");
   compare("mjcf/frames.xml", "mjcf/frames-flat.xml", NULL);
