@@ -440,11 +440,15 @@ perp_status perp_drive_check_axis(perp_ctx *ctx, const perp_model *model, int jo
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: joint %d, a %s joint, does not leave a coordinate %s free", who, joint,
                      perp_joint_kind_name(kind),
-                     axis == PERP_DRIVE_B       ? "about axis_b"
-                     : axis == PERP_DRIVE_ALONG ? "along axis_a"
-                     : axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
-                     : axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
-                                                : "about or along axis_a");
+                     axis == PERP_DRIVE_B        ? "about axis_b"
+                     : axis == PERP_DRIVE_ALONG  ? "along axis_a"
+                     : axis == PERP_DRIVE_NODE   ? "about axis_a x axis_b"
+                     : axis == PERP_DRIVE_TURN   ? "about an arbitrary axis"
+                     : axis == PERP_DRIVE_C      ? "along axis_c"
+                     : axis == PERP_DRIVE_ACROSS ? "across axis_c"
+                     : axis == PERP_DRIVE_D      ? "d, as a chain has"
+                     : axis == PERP_DRIVE_E      ? "e, as a chain has"
+                                                 : "about or along axis_a");
   if (model->joint_def[joint].strength > 0)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
