@@ -472,6 +472,35 @@ static void motors(run_parts parts)
   below(beyond, 1e-5, "%s: limits stop the first axis, %.1e", parts.formulation, beyond);
 }
 
+/* From the start again: every number is the same, as what a chain remembers is put back, too. */
+static void again(run_parts parts)
+{
+  perp_rng *rng = perp_rng_create(11);
+  int differ = 0;
+  for (int variant = 0; variant < 20; variant++) {
+    perp_model *m = run_model(&ctx, 3);
+    double t, first[14];
+    const double *q, *v;
+    tree_body(&ctx, rng, m, 3);
+    chain_of(rng, m, PERP_JOINT_CHAIN, variant, PERP_WORLD, 0);
+    run_finish(&ctx, m);
+    perp_sim *sim = run_start(&ctx, m, parts, 2e-3);
+    for (int k = 0; k < 2; k++) {
+      if (run_to(&ctx, sim, 0.2) < 0) bail("again: run %d stopped", variant);
+      perp_sim_state(sim, &t, &q, &v);
+      if (k == 0) memcpy(first, q, 7 * sizeof *q), memcpy(first + 7, v, 6 * sizeof *v);
+      differ += k == 1 &&
+                (memcmp(first, q, 7 * sizeof *q) != 0 || memcmp(first + 7, v, 6 * sizeof *v) != 0);
+      if (k == 0 && perp_sim_restart(&ctx, sim, 0, perp_model_q0(m), perp_model_v0(m)) != PERP_OK)
+        bail("%s", ctx.msg);
+    }
+    perp_sim_destroy(sim);
+    perp_model_destroy(m);
+  }
+  perp_rng_destroy(rng);
+  ok(differ == 0, "%s: chains from the start again have the same bits", parts.formulation);
+}
+
 /* A hand on three parallel hinges moves straight until the arm is stretched: it is not told where
  * it would be then, but why there is no such motion. */
 static void stretched(const char *formulation, const char *ode, const char *stab)
@@ -531,8 +560,17 @@ int main(void)
                  fine = motion(kinds[i].kind, kinds[i].name, first_order, 2.5e-4, 0, BOTH);
     near(fine / coarse, 0.5, 0.05, 0, "%s, velocity: the error %.1e halves with the step",
          kinds[i].name, coarse);
+    if (kinds[i].kind == PERP_JOINT_PLANAR) continue;
+    const run_parts steps = { "reduced", "symplectic-euler" };
+    const double large = motion(kinds[i].kind, kinds[i].name, steps, 5e-4, 0, BOTH),
+                 small = motion(kinds[i].kind, kinds[i].name, steps, 2.5e-4, 0, BOTH);
+    near(small / large, 0.5, 0.05, 0, "%s, steps of reduced: the error %.1e halves with the step",
+         kinds[i].name, large);
   }
   refusals();
+  again((run_parts){ "acceleration", "rk4", .stab = "post" });
+  again((run_parts){ "velocity", .stab = "post" });
+  again((run_parts){ "reduced", "rk4" });
   motors((run_parts){ "velocity", .stab = "post" });
   motors((run_parts){ "reduced", "symplectic-euler" });
   stretched("acceleration", "rk4", "post");
