@@ -89,8 +89,12 @@ bool perp_scene_chain_read(perp_scene_reader *reader, const perp_node *entry, pe
   return true;
 }
 
-void perp_scene_export_chain(FILE *out, const perp_joint_def *def)
+void perp_scene_export_chain(FILE *out, perp_joint_def *def)
 {
+  memset(def->anchor_a, 0, sizeof def->anchor_a);
+  memset(def->anchor_b, 0, sizeof def->anchor_b);
+  memset(def->axis_a, 0, sizeof def->axis_a);
+  memset(def->axis_b, 0, sizeof def->axis_b);
   fputs(", axes: [", out);
   for (int i = 0; i < def->n_axes; i++) {
     const perp_chain_axis *axis = &def->axes[i];

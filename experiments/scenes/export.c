@@ -448,13 +448,7 @@ static void export_joints(const perp_model *model, FILE *out)
       export_keys(out, model, perp_scene_joint_plugin_keys, &def, &dflt, none);
     } else {
       export_begin(out, "kind", perp_scene_joint_kinds[def.kind]);
-      if (def.kind == PERP_JOINT_CHAIN) { /* anchors follow from the axes */
-        memcpy(def.anchor_a, dflt.anchor_a, sizeof def.anchor_a);
-        memcpy(def.anchor_b, dflt.anchor_b, sizeof def.anchor_b);
-        memcpy(def.axis_a, dflt.axis_a, sizeof def.axis_a);
-        memcpy(def.axis_b, dflt.axis_b, sizeof def.axis_b);
-        perp_scene_export_chain(out, &def);
-      }
+      if (def.kind == PERP_JOINT_CHAIN) perp_scene_export_chain(out, &def);
       export_keys(out, model, perp_scene_joint_keys, &def, &dflt, always);
     }
     export_rows(out, model, &def);
