@@ -73,6 +73,33 @@ static inline void tree_join(perp_ctx *ctx, perp_rng *rng, perp_model *m, perp_j
     end[0] += 0.3, end[1] -= 0.2;
     def.length = sqrt(0.13);
   }
+  const bool slides = kind == PERP_JOINT_RECTANGULAR || kind == PERP_JOINT_CARTESIAN,
+             chain = slides || kind == PERP_JOINT_SKEW_HINGES || kind == PERP_JOINT_PIN_SLOT;
+  if (dim == 2) other[2] = 0;
+  if (dim == 3 && (chain || kind == PERP_JOINT_CHAIN)) { /* far from parallel */
+    double across[3], size;
+    perp_cross(n, other, across);
+    size = sqrt(perp_dot(3, across, across));
+    for (int i = 0; i < 3; i++) other[i] = across[i] / size + 0.5 * n[i];
+  }
+  if (chain) memcpy(n2, other, sizeof n2);
+  double third[3];
+  perp_cross(n, other, third);
+  for (int i = 0; i < dim && chain; i++)
+    end[i] += 0.2 * n[i] + (slides                           ? 0.3 * other[i]
+                            : kind == PERP_JOINT_SKEW_HINGES ? 0.4 * third[i]
+                                                             : 0);
+  if (kind == PERP_JOINT_CARTESIAN) tree_local(m, b, false, third, def.axis_c);
+  if (kind == PERP_JOINT_CHAIN) { /* a hinge, a slide, one or two hinges that it moves */
+    def.n_axes = 3 + perp_rng_int(rng, 2);
+    for (int i = 0; i < def.n_axes; i++) {
+      const double *along = i == 0 ? n : i == 1 ? other : third;
+      double at[3] = { p[0] + 0.1 * i * i, p[1] - 0.2 * i, p[2] + 0.3 * i };
+      def.axes[i].slides = i == 1;
+      tree_local(m, a, false, i == 3 ? other : along, def.axes[i].along);
+      tree_local(m, a, true, at, def.axes[i].at);
+    }
+  }
   tree_local(m, a, true, p, def.anchor_a);
   tree_local(m, b, true, end, def.anchor_b);
   tree_local(m, a, false, n, def.axis_a);

@@ -99,9 +99,10 @@ static void drives_lost(perp_rs *rs, int j)
   const perp_robot *robot = rs->robot;
   const perp_robot_joint *joint = &robot->joint[j];
   const char *name = perp_rs_joint_name(rs, j);
+  const perp_robot_body *root = &robot->body[robot->body[joint->body].root];
   const char *whose = joint->kind == PERP_ROBOT_BALL    ? "a ball joint"
+                      : root->n_joints > 3              ? "one of the motions of a free body"
                       : joint->kind == PERP_ROBOT_HINGE ? "an angle of a ball joint"
-                      : joint->kind == PERP_ROBOT_SLIDE ? "a motion in a plane"
                                                         : "a free body";
   if (joint->limited && !robot->off.limit && !robot->off.constraint)
     perp_robot_lost(rs->robot, "limits [%.4g, %.4g] of joint %s, %s: the joint moves freely here",

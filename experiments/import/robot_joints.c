@@ -14,10 +14,13 @@
  *      two slides and a hinge across both         planar
  *      a slide and a hinge along one axis         cylindrical
  *      other slide and hinge                      pin-slot
- *      free; three slides and a ball              none
+ *      a slide, then a ball                       line
+ *      other three to five slides and hinges      chain
+ *      free; six slides and hinges; three slides  none
+ *        and a ball
  *
- * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another
- * system. */
+ * Others are refused, as are axes that depend on each other in the initial state: nothing tells
+ * their coordinates apart. */
 #include "experiments/base/json.h"
 #include "experiments/import/robot_scene.h"
 #include "models/geometry/kinematics.h"
@@ -74,10 +77,13 @@ typedef enum joints_kind {
   KIND_UNIVERSAL,
   KIND_PLANAR,
   KIND_CYLINDRICAL,
+  KIND_LINE,
   KIND_SKEW,
   KIND_RECTANGULAR,
   KIND_CARTESIAN,
   KIND_PIN_SLOT,
+  KIND_CHAIN,
+  KIND_DEPENDENT,
   KIND_NOT
 } joints_kind;
 
@@ -93,19 +99,66 @@ static int joints_hinge(const perp_robot *robot, int first, int n)
   return hinge;
 }
 
-/* Slides beside a hinge. */
+/* Are the slides and hinges independent in the initial state?  Each as a motion (m, rad times the
+ * distance of the hinges) less what those before have of it. */
+static bool joints_independent(const perp_robot *robot, int first, int n)
+{
+  double v[6][6], size = 0;
+  const double *end = NULL;
+  for (int i = 0; i < n; i++)
+    if (robot->joint[first + i].kind == PERP_ROBOT_HINGE) end = robot->joint[first + i].anchor;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < 3 && robot->joint[first + i].kind == PERP_ROBOT_HINGE; k++)
+      size = fmax(size, fabs(robot->joint[first + i].anchor[k] - end[k]));
+  if (!(size > 1e-9)) size = 1;
+  for (int i = 0; i < n; i++) {
+    const perp_robot_joint *joint = &robot->joint[first + i];
+    double arm[3], before = 0, after = 0;
+    for (int k = 0; k < 6; k++) v[i][k] = k < 3 ? joint->along[k] : 0;
+    if (joint->kind == PERP_ROBOT_HINGE) {
+      for (int k = 0; k < 3; k++) arm[k] = end[k] - joint->anchor[k], v[i][3 + k] = size * v[i][k];
+      perp_cross(joint->along, arm, v[i]);
+    }
+    for (int k = 0; k < 6; k++) before += v[i][k] * v[i][k];
+    for (int pass = 0; pass < 2; pass++)
+      for (int j = 0; j < i; j++) {
+        double part = 0;
+        for (int k = 0; k < 6; k++) part += v[i][k] * v[j][k];
+        for (int k = 0; k < 6; k++) v[i][k] -= part * v[j][k];
+      }
+    for (int k = 0; k < 6; k++) after += v[i][k] * v[i][k];
+    if (!(after > 1e-12 * before)) return false;
+    for (int k = 0; k < 6; k++) v[i][k] /= sqrt(after);
+  }
+  return true;
+}
+
+/* Slides and hinges that are no other joint. */
+static joints_kind joints_chain(const perp_robot *robot, int first, int n)
+{
+  for (int j = first; j < first + n; j++)
+    if (robot->joint[j].kind != PERP_ROBOT_SLIDE && robot->joint[j].kind != PERP_ROBOT_HINGE)
+      return KIND_NOT;
+  if (n < 3) return KIND_NOT;
+  return n > 6 || !joints_independent(robot, first, n) ? KIND_DEPENDENT
+         : n == 6                                      ? KIND_NONE
+                                                       : KIND_CHAIN;
+}
+
+/* Slides beside a hinge.  Two that cross at a right angle before a hinge across both have
+ * coordinates in a planar joint. */
 static joints_kind joints_slides(const perp_robot *robot, int first, int n)
 {
   const int hinge = joints_hinge(robot, first, n);
-  double c[3], d[3];
-  if (hinge < 0 || n < 2 || n > 3) return KIND_NOT;
-  const int j = hinge == first ? first + 1 : first, k = hinge == first + 2 ? first + 1 : first + 2;
+  double c[3];
+  if (hinge < 0 || n < 2 || n > 3) return joints_chain(robot, first, n);
+  const int j = hinge == first ? first + 1 : first;
   perp_cross(robot->joint[hinge].axis, robot->joint[j].axis, c);
   if (n == 2) return joints_length(c) < 1e-10 ? KIND_CYLINDRICAL : KIND_PIN_SLOT;
-  perp_cross(robot->joint[j].axis, robot->joint[k].axis, d);
-  return joints_across(robot, hinge, j) && joints_across(robot, hinge, k) && joints_length(d) > 1e-6
+  return hinge == first + 2 && joints_across(robot, hinge, first) &&
+                 joints_across(robot, hinge, first + 1) && joints_across(robot, first, first + 1)
              ? KIND_PLANAR
-             : KIND_NOT;
+             : joints_chain(robot, first, n);
 }
 
 static joints_kind joints_kind_of(const perp_robot *robot, int first, int n)
@@ -131,6 +184,7 @@ static joints_kind joints_kind_of(const perp_robot *robot, int first, int n)
   if (joints_are(robot, first, n, place, 2) && !joints_parallel(robot, first, first + 1))
     return KIND_RECTANGULAR;
   if (joints_are(robot, first, n, place, 3) && joints_span(robot, first)) return KIND_CARTESIAN;
+  if (joints_are(robot, first, n, place + 2, 2)) return KIND_LINE;
   if (joints_are(robot, first, n, place, 4) && joints_span(robot, first)) return KIND_NONE;
   return joints_slides(robot, first, n);
 }
@@ -217,13 +271,35 @@ static void joints_pair(perp_rs *rs, int r, joints_kind kind, const char *name)
   if (kind == KIND_CARTESIAN) joints_axis(rs, first + 2, name, "c", 1);
 }
 
+/* The axes of a chain, in the world. */
+static void joints_axes(perp_rs *rs, int r, const char *name)
+{
+  static const char *const letters[] = { "a", "b", "c", "d", "e" };
+  const perp_robot *robot = rs->robot;
+  const int first = robot->body[r].joint;
+  fputs(", axes: [", rs->out);
+  for (int i = 0; i < robot->body[r].n_joints; i++) {
+    const perp_robot_joint *joint = &robot->joint[first + i];
+    fprintf(rs->out, "%s{ %s: [", i > 0 ? ", " : "",
+            joint->kind == PERP_ROBOT_SLIDE ? "slide" : "hinge");
+    for (int k = 0; k < 3; k++) {
+      if (k > 0) fputs(", ", rs->out);
+      perp_rs_digits(rs, joint->along[k]);
+    }
+    fputs("]", rs->out);
+    if (joint->kind == PERP_ROBOT_HINGE) perp_rs_vector(rs, "at", 3, joint->anchor);
+    fputs(" }", rs->out);
+    joints_axis(rs, first + i, name, letters[i], 1);
+  }
+  fputs("]", rs->out);
+}
+
 /* Slides across each other before their hinge are fixed in the parent, and have coordinates. */
 static void joints_planar(perp_rs *rs, int r, int hinge, const char *name)
 {
   const perp_robot *robot = rs->robot;
   const int first = robot->body[r].joint;
   double across[3];
-  if (hinge != first + 2 || !joints_across(robot, first, first + 1)) return;
   joints_direction(rs, "axis_c", robot->body[r].parent, robot->joint[first].along);
   perp_cross(robot->joint[hinge].along, robot->joint[first].along, across);
   joints_axis(rs, first, name, "along", 1);
@@ -241,14 +317,19 @@ static void joints_known(perp_rs *rs, int r, joints_kind kind, const char *name)
   const int lead = slides ? joints_hinge(robot, first, n) : first,
             last = slides ? lead : first + n - 1; /* whose axes are those of perp */
   double anchor[3];
-  perp_rs_local(rs, parent, true, robot->joint[lead].anchor, anchor);
+  perp_rs_local(rs, parent, true, robot->joint[kind == KIND_LINE ? last : lead].anchor, anchor);
   perp_rs_vector(rs, "anchor_a", 3, anchor);
-  if (kind == KIND_SLIDER || slides)
+  if (kind == KIND_LINE) /* that of the ball, on the line of the slide */
+    for (int i = 0; i < 3; i++) anchor[i] = robot->joint[first + 1].x[i] - rs->com[3 * r + i];
+  else if (kind == KIND_SLIDER || slides)
     perp_rs_local(rs, r, true, robot->joint[lead].anchor, anchor);
   else /* fixed in the body, to the last digit */
     for (int i = 0; i < 3; i++) anchor[i] = robot->joint[lead].x[i] - rs->com[3 * r + i];
   perp_rs_vector(rs, "anchor_b", 3, anchor);
-  if (kind != KIND_BALL) {
+  if (kind == KIND_LINE) {
+    joints_direction(rs, "axis_a", parent, robot->joint[first].along);
+    joints_axis(rs, first, name, "along", 1);
+  } else if (kind != KIND_BALL) {
     joints_direction(rs, "axis_a", parent, robot->joint[lead].along);
     joints_direction(rs, "axis_b", r, robot->joint[last].along);
     joints_axis(rs, lead, name, "a", 1);
@@ -266,19 +347,28 @@ static void joints_known(perp_rs *rs, int r, joints_kind kind, const char *name)
 static void joints_one(perp_rs *rs, int r)
 {
   static const char *const kinds[] = {
-    "",        "hinge",       "slider",      "ball",        "universal",
-    "planar",  "cylindrical", "skew-hinges", "rectangular", "cartesian",
-    "pin-slot"
+    "",     "hinge",       "slider",      "ball",      "universal", "planar", "cylindrical",
+    "line", "skew-hinges", "rectangular", "cartesian", "pin-slot",  "chain"
   };
   const perp_robot *robot = rs->robot;
   const perp_robot_body *body = &robot->body[r];
   const int first = body->joint, n = body->n_joints;
   const joints_kind kind = joints_kind_of(robot, first, n);
+  if (kind == KIND_DEPENDENT) {
+    perp_robot_refuse(
+        rs->robot, body->file, body->line,
+        "remove one of them, start from another position (--key), or give each joint "
+        "its own body with a mass",
+        "body '%s' is connected to %s: these axes depend on each other in the initial "
+        "state, so that nothing tells their coordinates apart",
+        rs->body[r], joints_words(rs, first, n));
+    return;
+  }
   if (kind == KIND_NOT) {
     perp_robot_refuse(
         rs->robot, body->file, body->line,
-        "give each joint its own body with a mass; one body may have two hinges or slides, three "
-        "hinges in one point, three slides, or two slides across a hinge",
+        "give each joint its own body with a mass; one body may have up to six hinges and slides, "
+        "or a ball alone or behind one slide or three",
         "body '%s' is connected to %s: perp has no joint with these degrees of freedom",
         rs->body[r], joints_words(rs, first, n));
     return;
@@ -293,7 +383,9 @@ static void joints_one(perp_rs *rs, int r)
   perp_write_quoted(rs->out, name);
   perp_rs_body(rs, "a", body->parent);
   perp_rs_body(rs, "b", r);
-  if (kind >= KIND_SKEW)
+  if (kind == KIND_CHAIN)
+    joints_axes(rs, r, name);
+  else if (kind >= KIND_SKEW)
     joints_pair(rs, r, kind, name);
   else
     joints_known(rs, r, kind, name);

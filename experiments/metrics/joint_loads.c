@@ -33,9 +33,7 @@ perp_status perp_loads_of(perp_ctx *ctx, const perp_model *model, perp_load **ou
     const perp_drive_def *d = perp_model_drive(model, i);
     load[n++] = (perp_load){ .joint = d->joint,
                              .drive = i,
-                             .slides = d->axis == PERP_DRIVE_ALONG ||
-                                       (d->axis == PERP_DRIVE_A &&
-                                        loads_slides(perp_model_joint(model, d->joint)->kind)),
+                             .slides = perp_model_drive_slides(model, i),
                              .part = d->axis == PERP_DRIVE_TURN };
   }
   for (int i = 0; i < forces; i++) {

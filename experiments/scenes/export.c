@@ -448,6 +448,7 @@ static void export_joints(const perp_model *model, FILE *out)
       export_keys(out, model, perp_scene_joint_plugin_keys, &def, &dflt, none);
     } else {
       export_begin(out, "kind", perp_scene_joint_kinds[def.kind]);
+      if (def.kind == PERP_JOINT_CHAIN) perp_scene_export_chain(out, &def);
       export_keys(out, model, perp_scene_joint_keys, &def, &dflt, always);
     }
     export_rows(out, model, &def);

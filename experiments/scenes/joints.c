@@ -7,8 +7,9 @@
 #include <string.h>
 
 const char *const perp_scene_joint_kinds[] = {
-  "ball",  "hinge",  "universal",   "slider",      "fixed",     "distance",    "line",     "wheel",
-  "curve", "planar", "cylindrical", "rectangular", "cartesian", "skew-hinges", "pin-slot", NULL
+  "ball",      "hinge",       "universal", "slider", "fixed",       "distance",
+  "line",      "wheel",       "curve",     "planar", "cylindrical", "rectangular",
+  "cartesian", "skew-hinges", "pin-slot",  "chain",  NULL
 };
 static const char *const joints_orders[] = { "slide", "hinge", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
@@ -28,7 +29,7 @@ const perp_key perp_scene_joint_keys[] = {
   PERP_KEY_REALS(perp_joint_def, axis_a, "axis_a", "", 3),
   PERP_KEY_REALS(perp_joint_def, axis_b, "axis_b", "", 3),
   PERP_KEY_REALS(perp_joint_def, axis_c, "axis_c", "", 3),
-  PERP_KEY_ONE_OF(perp_joint_def, hinge_first, "first", joints_orders),
+  PERP_KEY_ONE_OF(perp_joint_def, hinge_first, "first", joints_orders), PERP_KEY_SPECIAL("axes"),
   PERP_KEY_REAL(perp_joint_def, length, "length", "m"),
   /* of rows that are lengths or angles: any unit */
   PERP_KEY_REAL(perp_joint_def, softness, "softness", NULL),
@@ -174,6 +175,7 @@ bool perp_scene_joint_read(perp_scene_reader *reader, const perp_node *entry, pe
   *def = (perp_joint_def){ 0 };
   return joints_needs(reader, entry, needed) &&
          perp_keys_read(reader, entry, "joints", perp_scene_joint_keys, def) &&
+         perp_scene_chain_read(reader, entry, def) &&
          joints_in_world(reader, entry, "at", "anchor_a", "anchor_b", true, def->a, def->b,
                          def->anchor_a, def->anchor_b) &&
          joints_in_world(reader, entry, "axis", "axis_a", "axis_b", false, def->a, def->b,

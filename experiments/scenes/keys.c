@@ -12,7 +12,8 @@
 
 /* how a joint starts, and the axes of a drive: the values of their enumerations */
 const char *const perp_scene_joint_starts[] = { "holds", "zero", "violates", NULL };
-const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", "c", "across", NULL };
+const char *const perp_scene_drive_axes[] = { "a",      "b", "along", "node", "c",
+                                              "across", "d", "e",     NULL };
 
 enum { MOST_ENTRIES = 1000000, MOST_POINTS = 1000000 };
 

@@ -37,6 +37,10 @@ bool perp_scene_add_armature(perp_scene_reader *reader, const perp_node *node,
 int perp_scene_joint_number(const perp_model *model, int joint);
 void perp_scene_export_coupling(FILE *out, const perp_model *model, const perp_coupling_def *def);
 void perp_scene_export_armatures(FILE *out, const perp_model *model);
+/* The axes of a chain; of another joint an error where there are some. */
+bool perp_scene_chain_read(perp_scene_reader *reader, const perp_node *entry, perp_joint_def *def);
+/* Its axes; what follows from them is taken out of def. */
+void perp_scene_export_chain(FILE *out, perp_joint_def *def);
 /* A joint of model.h, of its entry. */
 bool perp_scene_joint_read(perp_scene_reader *reader, const perp_node *entry, perp_joint_def *def);
 void perp_scene_add_joints(perp_scene_reader *reader, perp_model *model);

@@ -33,13 +33,6 @@ static void log_body_name(const perp_model *model, int i, char *text, size_t siz
     snprintf(text, size, "body%d", i);
 }
 
-static bool log_slides(const perp_model *model, const perp_drive_def *drive)
-{
-  const perp_joint_kind kind = perp_model_joint(model, drive->joint)->kind;
-  return drive->axis == PERP_DRIVE_ALONG ||
-         (drive->axis == PERP_DRIVE_A && (kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE));
-}
-
 static void log_drive_name(const perp_model *model, int i, char *text, size_t size)
 {
   char joint[64];
@@ -108,7 +101,7 @@ static void log_columns(perp_force_log *log, const perp_model *model)
     log_total(log, "torque.joint", name, "Nm");
   }
   for (int i = 0; i < perp_model_drives(model); i++) {
-    const bool slides = log_slides(model, perp_model_drive(model, i));
+    const bool slides = perp_model_drive_slides(model, i);
     log_drive_name(model, i, name, sizeof name);
     log_add(log, name, slides ? ".force[N]" : ".torque[Nm]");
     log_total(log, slides ? "force.drive" : "torque.drive", name, slides ? "N" : "Nm");

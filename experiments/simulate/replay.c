@@ -92,14 +92,12 @@ static void joint_error(const perp_model *model, const double *q, int joint, flo
     length += e[i] * e[i];
   }
   length = sqrt(length);
-  const bool slides = def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE ||
-                      def->kind == PERP_JOINT_WHEEL || def->kind == PERP_JOINT_CURVE ||
-                      def->kind == PERP_JOINT_PLANAR || def->kind == PERP_JOINT_CYLINDRICAL ||
-                      def->kind == PERP_JOINT_PLUGIN;  /* has no anchors that anybody knew */
-  double part = slides                             ? 0 /* moves apart by right */
-                : def->kind != PERP_JOINT_DISTANCE ? 1
-                : length > 0                       ? 1 - def->length / length
-                                                   : 0;
+  /* others move apart by right, or have no anchors that anybody knew */
+  const bool joined = def->kind == PERP_JOINT_BALL || def->kind == PERP_JOINT_HINGE ||
+                      def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_FIXED;
+  double part = joined                                              ? 1
+                : def->kind != PERP_JOINT_DISTANCE || !(length > 0) ? 0
+                                                                    : 1 - def->length / length;
   for (int i = 0; i < 3; i++) error[i] = (float)(part * e[i]);
 }
 

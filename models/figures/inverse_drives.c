@@ -2,6 +2,7 @@
 /* Forces of joints along the coordinates of drives: by their power, force_k = tau . (du / dxdot_k).
  */
 #include "models/figures/inverse_private.h"
+#include "models/multibody/chain.h"
 
 #include "models/geometry/kinematics.h"
 
@@ -45,6 +46,13 @@ static double inverse_drives_one(const perp_inverse *inverse, const perp_drive_d
     inverse_drives_axis(drive, joint, sign > 0 ? up : node->R, sign > 0 ? node->R : up, e);
     perp_turn_back(3, node->R, e, local);
     return sign * perp_dot(3, local, tau + node->iu);
+  case PERP_REDUCED_CHAIN_2:
+  case PERP_REDUCED_CHAIN_3:
+  case PERP_REDUCED_CHAIN_4:
+  case PERP_REDUCED_CHAIN_5: { /* of its own axis alone, in the order from the parent on */
+    const int axis = perp_chain_axis_of(drive->axis);
+    return tau[node->iu + (node->turned ? node->nu - 1 - axis : axis)];
+  }
   default:
     return (double)NAN;
   }

@@ -15,6 +15,7 @@
  *
  * M a = f + G' mu, G a = G a_given: mu = (lambda, tau).  Nothing here asks the recursion. */
 #include "models/figures/inverse_private.h"
+#include "models/multibody/chain.h"
 
 #include "models/multibody/model_private.h"
 #include "solvers/kkt/kkt.h"
@@ -65,6 +66,38 @@ static void inverse_turn_both(const inverse_rows *rows, int r, const double n[3]
 {
   inverse_turn_row(rows, true, r, n, 1);
   inverse_turn_row(rows, false, r, n, -1);
+}
+
+/* A pose of the plane in space. */
+static void inverse_in_space(int d, const perp_pose *pose, perp_pose *out)
+{
+  *out = *pose;
+  if (d == 3) return;
+  *out = (perp_pose){ .x = { pose->x[0], pose->x[1] },
+                      .R = { pose->R[0], pose->R[1], 0, pose->R[2], pose->R[3], 0, 0, 0, 1 } };
+}
+
+/* Rates of the axes of a chain that is at q. */
+static void inverse_chain_rows(const inverse_rows *rows, const double *q, int r)
+{
+  const perp_chain *chain = rows->k->chain;
+  perp_chain_memory memory;
+  perp_chain_at at;
+  perp_pose P, C;
+  inverse_in_space(rows->d, rows->P, &P);
+  inverse_in_space(rows->d, rows->C, &C);
+  perp_chain_start(chain, q, &memory);
+  perp_chain_solve(chain, &memory, &P, &C, &at);
+  for (int i = 0; i < chain->n; i++) {
+    double y[6], Jp[6], Jc[6];
+    perp_chain_covector(chain, &at, i, y);
+    perp_chain_jacobian(chain, &at, &P, y, 1, Jp, Jc);
+    for (int k = 0; k < rows->nvb; k++) {
+      const int of = rows->d == 3 || k < 2 ? k : 5;
+      if (rows->p != NULL) rows->p[r + i + rows->ld * k] += Jp[of];
+      rows->c[r + i + rows->ld * k] += Jc[of];
+    }
+  }
 }
 
 /* Rows r, ... of H. */
@@ -120,6 +153,12 @@ static void inverse_free_rows(const inverse_rows *rows, const double *q, int r)
     inverse_turn_both(rows, r + 1, z);
     break;
   }
+  case PERP_REDUCED_CHAIN_2:
+  case PERP_REDUCED_CHAIN_3:
+  case PERP_REDUCED_CHAIN_4:
+  case PERP_REDUCED_CHAIN_5:
+    inverse_chain_rows(rows, q + node->iq, r);
+    break;
   case PERP_REDUCED_FIXED:
     break;
   }

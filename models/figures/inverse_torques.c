@@ -2,6 +2,7 @@
 /* The workspace, coordinates, and the recursion in joint coordinates
  * (models/multibody/reduced_inverse.c). */
 #include "models/figures/inverse_private.h"
+#include "models/multibody/chain.h"
 
 #include "models/geometry/kinematics.h"
 
@@ -98,7 +99,8 @@ int perp_inverse_nu(const perp_inverse *inverse)
 
 perp_inverse_coordinate perp_inverse_what(const perp_inverse *inverse, int i)
 {
-  static const char *const turns[] = { "rx", "ry", "rz" }, *const moves[] = { "x", "y", "z" };
+  static const char *const turns[] = { "rx", "ry", "rz" }, *const moves[] = { "x", "y", "z" },
+                           *const axes[] = { "a", "b", "c", "d", "e" };
   int n = 0;
   while (n + 1 < inverse->tree->n && inverse->tree->node[n + 1].iu <= i) n++;
   while (inverse->tree->node[n].nu == 0) n--;
@@ -129,6 +131,13 @@ perp_inverse_coordinate perp_inverse_what(const perp_inverse *inverse, int i)
     break;
   case PERP_REDUCED_UNIVERSAL:
     what.part = c == 0 ? "angle" : "angle2";
+    break;
+  case PERP_REDUCED_CHAIN_2:
+  case PERP_REDUCED_CHAIN_3:
+  case PERP_REDUCED_CHAIN_4:
+  case PERP_REDUCED_CHAIN_5:
+    what.part = axes[node->turned ? node->nu - 1 - c : c];
+    what.unit = node->chain->slides[c] ? "N" : "Nm";
     break;
   case PERP_REDUCED_HINGE:
   case PERP_REDUCED_FIXED:

@@ -3,6 +3,7 @@
 #include "models/figures/playback.h"
 
 #include "models/figures/blend.h"
+#include "models/multibody/chain.h"
 #include "models/geometry/kinematics.h"
 #include "models/multibody/reduced_tree.h"
 
@@ -83,8 +84,10 @@ static perp_status playback_continue(perp_ctx *ctx, const perp_playback *playbac
     const perp_reduced_node *node = &playback->tree->node[i];
     bool quaternion;
     const int numbers = playback_numbers(node, &quaternion);
-    const bool angles = node->kind == PERP_REDUCED_HINGE || node->kind == PERP_REDUCED_UNIVERSAL;
+    const bool angles = node->kind == PERP_REDUCED_HINGE || node->kind == PERP_REDUCED_UNIVERSAL ||
+                        node->chain != NULL;
     for (int c = 0; angles && playback->tree->dim == 3 && c < numbers; c++) {
+      if (node->chain != NULL && node->chain->slides[c]) continue;
       double *x = now + node->iq + c;
       *x -= turn * nearbyint((*x - last[node->iq + c]) / turn);
     }

@@ -162,6 +162,10 @@ static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *equivalent)
     mirror(equivalent, def.axis_a);
     mirror(equivalent, def.axis_b);
     mirror(equivalent, def.axis_c);
+    for (int k = 0; k < def.n_axes; k++) {
+      mirror(equivalent, def.axes[k].along);
+      mirror(equivalent, def.axes[k].at);
+    }
     PERP_TRY(perp_model_add_joint(ctx, equivalent->model, &def, NULL));
   }
   return PERP_OK;

@@ -400,6 +400,24 @@ void perp_sim_turned(perp_sim *sim, int drive, double x)
   if (sim->turns != NULL) perp_turns_from(sim->turns, drive, x);
 }
 
+void perp_sim_chained(perp_sim *sim, const perp_model *whole, int from, int to)
+{
+  if (sim->turns != NULL) perp_turns_chains(sim->turns, whole, from, to);
+}
+
+/* The links of a chain would move infinitely fast: what follows is no motion of the mechanism. */
+static void sim_dependent(perp_sim *sim, int joint, bool near, perp_step_info *info)
+{
+  char buf[PERP_LABEL_MAX];
+  if (!near) info->reason = PERP_SINGULAR;
+  snprintf(sim->cause, sizeof sim->cause,
+           "the axes of %s %s dependent (a singular position of the chain): add limits that keep "
+           "it away from there, or give the links between the axes a mass",
+           perp_model_label(buf, "joint", joint, sim->model->joint_def[joint].name),
+           near ? "are nearly" : "became");
+  info->cause = sim->cause;
+}
+
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
@@ -412,7 +430,11 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
   double t;
   const double *q, *v;
   sim->form->state(sim->ws, &t, &q, &v);
-  if (sim->turns != NULL) perp_turns_follow(sim->turns, q);
+  const int dependent = sim->turns != NULL ? perp_turns_follow(sim->turns, q) : -1;
+  if (dependent >= 0 && info->reason >= 0) sim_dependent(sim, dependent, false, info);
+  const bool silent = info->reason < 0 && (info->cause == NULL || info->cause[0] == '\0');
+  const int near = silent && sim->turns != NULL ? perp_turns_near(sim->turns) : -1;
+  if (near >= 0) sim_dependent(sim, near, true, info);
   if (info->reason >= 0 || (info->cause != NULL && info->cause[0] != '\0')) return PERP_OK;
   perp_stop_cause(ctx, sim->model, &sim->form->d, sim->ode, sim->kkt, perp_sim_redundant(sim),
                   sim->h, t, q, v, info->reason, sim->cause);

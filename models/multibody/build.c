@@ -69,8 +69,8 @@ perp_status perp_model_check_body(perp_ctx *ctx, const perp_model *model, int bo
                    model->n_bodies);
 }
 
-static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, int b,
-                                const char *who)
+perp_status perp_model_check_pair(perp_ctx *ctx, const perp_model *model, int a, int b,
+                                  const char *who)
 {
   PERP_TRY(perp_model_check_body(ctx, model, a, true, who));
   PERP_TRY(perp_model_check_body(ctx, model, b, true, who));
@@ -79,7 +79,8 @@ static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, i
                    a == PERP_WORLD ? "the world" : "a body");
 }
 
-static perp_status check_spring(perp_ctx *ctx, double stiffness, double damping, const char *who)
+perp_status perp_model_check_spring(perp_ctx *ctx, double stiffness, double damping,
+                                    const char *who)
 {
   if (stiffness >= 0 && isfinite(stiffness) && damping >= 0 && isfinite(damping)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,
@@ -92,29 +93,13 @@ bool perp_model_is_particle(const perp_model *model, int body)
   return body >= 0 && model->body_def[body].particle;
 }
 
-static perp_status check_particle(perp_ctx *ctx, const perp_model *model, int body,
-                                  const double anchor[3], const char *who)
+perp_status perp_model_check_particle(perp_ctx *ctx, const perp_model *model, int body,
+                                      const double anchor[3], const char *who)
 {
   if (!perp_model_is_particle(model, body) || perp_all_zero(3, anchor)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,
                    "%s: body %d is a particle: its anchor must be its centre, [0, 0, 0]", who,
                    body);
-}
-
-/* No row may turn a particle: it has a place and no direction. */
-static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
-                                        const perp_joint_def *def, const char *who)
-{
-  const bool a = perp_model_is_particle(model, def->a), b = perp_model_is_particle(model, def->b);
-  const bool points = def->kind == PERP_JOINT_BALL || def->kind == PERP_JOINT_DISTANCE ||
-                      (def->kind == PERP_JOINT_HINGE && model->dim == 2);
-  const bool track = def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_CURVE;
-  if ((!a && !b) || points || (!a && track)) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "%s: body %d is a particle, which has no orientation: use a ball or distance "
-                   "joint%s instead of a %s joint",
-                   who, a ? def->a : def->b, track ? "" : ", or a line or curve as body b",
-                   perp_joint_kind_name(def->kind));
 }
 
 /* ---- lists ---- */
@@ -339,160 +324,6 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
                          sizeof copy, &copy, &copy.name, index);
 }
 
-/* Directions of slides that span what they should, lines of hinges that are not one line. */
-static perp_status check_chain(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
-                               const char *who)
-{
-  static const double still[4] = { 1 };
-  double Ra[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, Rb[9], pa[3], pb[3], a[3], b[3], n[3], d[3];
-  const bool slides = def->kind == PERP_JOINT_RECTANGULAR || def->kind == PERP_JOINT_CARTESIAN;
-  if (!slides && def->kind != PERP_JOINT_SKEW_HINGES) return PERP_OK;
-  const perp_body_def *A = def->a < 0 ? NULL : &model->body_def[def->a],
-                      *B = def->b < 0 ? NULL : &model->body_def[def->b];
-  memcpy(Rb, Ra, sizeof Rb);
-  if (model->dim == 3) {
-    perp_quat_matrix(A == NULL ? still : A->quat, Ra);
-    perp_quat_matrix(B == NULL ? still : B->quat, Rb);
-  } else {
-    const double turn = (B == NULL ? 0 : B->angle) - (A == NULL ? 0 : A->angle);
-    Rb[0] = Rb[4] = cos(turn), Rb[1] = sin(turn), Rb[3] = -Rb[1];
-  }
-  perp_turn(3, Ra, def->axis_a, a);
-  perp_turn(3, Rb, def->axis_b, b);
-  if (model->dim == 2) a[2] = b[2] = 0;
-  perp_cross(a, b, n);
-  const double sine = sqrt(perp_dot(3, n, n) / (perp_dot(3, a, a) * perp_dot(3, b, b)));
-  if (slides && !(sine > 1e-6))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: both slides have one direction: use a slider, or another axis_b", who);
-  if (def->kind == PERP_JOINT_CARTESIAN) {
-    if (!perp_finite(3, def->axis_c) || perp_all_zero(3, def->axis_c))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_c is zero or not finite", who);
-    perp_turn(3, Rb, def->axis_c, d);
-    if (!(fabs(perp_dot(3, n, d)) > 1e-6 * sqrt(perp_dot(3, n, n) * perp_dot(3, d, d))))
-      return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: the three slides lie in one plane: use a rectangular joint, or another "
-                       "axis_c",
-                       who);
-  }
-  if (slides) return PERP_OK;
-  perp_turn(3, Ra, def->anchor_a, pa);
-  perp_turn(3, Rb, def->anchor_b, pb);
-  for (int i = 0; i < 3; i++)
-    d[i] = pb[i] + (B == NULL ? 0 : B->x[i]) - pa[i] - (A == NULL ? 0 : A->x[i]);
-  perp_cross(a, d, n);
-  if (perp_joint_hinges_parallel(a, b) &&
-      !(perp_dot(3, n, n) > 1e-20 * perp_dot(3, a, a) * fmax(perp_dot(3, d, d), 1e-20)))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: both hinges have one line, so that nothing tells their angles apart: use "
-                     "a hinge",
-                     who);
-  return PERP_OK;
-}
-
-/* What a joint of model.h must have. */
-static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
-                                   const perp_joint_def *def, const char *who)
-{
-  if (perp_joint_kind_rows(def->kind, model->dim) == 0)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s joint does not exist in the plane", who,
-                     perp_joint_kind_name(def->kind));
-  PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
-  if (!perp_finite(3, def->anchor_a) || !perp_finite(3, def->anchor_b))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an anchor is not finite", who);
-  PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
-  PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
-  PERP_TRY(check_particle_joint(ctx, model, def, who));
-  bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
-             def->kind == PERP_JOINT_PLANAR || def->kind == PERP_JOINT_CYLINDRICAL ||
-             def->kind == PERP_JOINT_RECTANGULAR || def->kind == PERP_JOINT_CARTESIAN ||
-             def->kind == PERP_JOINT_SKEW_HINGES || def->kind == PERP_JOINT_PIN_SLOT ||
-             (def->kind == PERP_JOINT_HINGE && model->dim == 3);
-  if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
-    if (!perp_finite(3, def->axis_a) || perp_all_zero(model->dim, def->axis_a))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a is zero or not finite", who);
-    if (two && (!perp_finite(3, def->axis_b) || perp_all_zero(model->dim, def->axis_b)))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_b is zero or not finite", who);
-  }
-  PERP_TRY(check_chain(ctx, model, def, who));
-  if (def->kind == PERP_JOINT_DISTANCE && !(def->length > 0 && isfinite(def->length)))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who, def->length);
-  return PERP_OK;
-}
-
-/* A joint that can break: no energy of a spring, no limit or motor remains behind. */
-static perp_status check_strength(perp_ctx *ctx, const perp_joint_def *def, const char *who)
-{
-  bool spring = def->stiffness > 0 || def->damping > 0;
-  for (int i = 0; i < PERP_JOINT_ROWS; i++)
-    spring |= def->row[i].stiffness > 0 || def->row[i].damping > 0;
-  if (!(def->strength >= 0) || !isfinite(def->strength))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: the force that breaks it must be in [0, inf) N: got %g", who,
-                     def->strength);
-  if (def->strength > 0 && (spring || def->kind == PERP_JOINT_PLUGIN))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: a %s does not break: remove `break`, or use a rigid joint of perp", who,
-                     spring ? "joint with stiffness or damping" : "joint of a plug-in");
-  return PERP_OK;
-}
-
-static perp_status check_joint(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
-                               const char *who)
-{
-  PERP_TRY(def->kind == PERP_JOINT_PLUGIN ? perp_joint_plugin_check(ctx, model, def, who)
-                                          : check_own_joint(ctx, model, def, who));
-  if (!(def->softness >= 0) || !isfinite(def->softness))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: softness must be in [0, inf): got %g", who,
-                     def->softness);
-  if ((unsigned)def->start > PERP_START_VIOLATES)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown start: %d", who, (int)def->start);
-  PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
-  PERP_TRY(check_strength(ctx, def, who));
-  const int rows = perp_joint_rows(def, model->dim);
-  for (int k = 0; k < PERP_JOINT_ROWS; k++) {
-    const double x[] = { def->row[k].softness, def->row[k].stiffness, def->row[k].damping };
-    for (int i = 0; i < 3; i++)
-      if (!(x[i] >= 0) || !isfinite(x[i]) || (k >= rows && x[i] != 0))
-        return PERP_FAIL(ctx, PERP_ERR_ARG,
-                         "%s: softness, stiffness and damping of row %d must be in [0, inf), and 0 "
-                         "beyond its %d rows: got %g",
-                         who, k, rows, x[i]);
-  }
-  return PERP_OK;
-}
-
-perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
-                                 int *index)
-{
-  char buf[PERP_LABEL_MAX];
-  const char *who = perp_model_label(buf, "joint", model->n_joints, def->name);
-  perp_joint_def copy = *def;
-  perp_curve *curve = NULL;
-  PERP_TRY(perp_model_building(ctx, model));
-  if (perp_joint_kind_name(def->kind) == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of joint: %d", who, (int)def->kind);
-  if (def->kind == PERP_JOINT_PLUGIN)
-    PERP_TRY(perp_joint_plugin_take(ctx, &copy, who));
-  else
-    copy.opts = copy.body = NULL;
-  perp_status status = check_joint(ctx, model, &copy, who);
-  if (status == PERP_OK && def->kind == PERP_JOINT_CURVE)
-    status = perp_curve_create(ctx, def, model->dim, who, &curve);
-  copy.curve.data = curve != NULL ? perp_curve_data(curve) : NULL;
-  int n_curves = model->n_joints;
-  if (status == PERP_OK)
-    status = perp_model_push(ctx, &model->curve, &n_curves, &model->building.curves, sizeof curve,
-                             &curve, NULL, NULL);
-  if (status == PERP_OK)
-    status = perp_model_push(ctx, &model->joint_def, &model->n_joints, &model->building.joints,
-                             sizeof copy, &copy, &copy.name, index);
-  if (status == PERP_OK) return PERP_OK;
-  free(curve);
-  perp_element_free(copy.opts, copy.body);
-  return status;
-}
-
 /* What a force of model.h must have. */
 static perp_status check_own_force(perp_ctx *ctx, const perp_model *model,
                                    const perp_force_def *def, const char *who)
@@ -500,7 +331,7 @@ static perp_status check_own_force(perp_ctx *ctx, const perp_model *model,
   if (def->kind == PERP_FORCE_PAIRS)
     PERP_TRY(perp_pairs_check(ctx, model, def, who));
   else if (def->kind == PERP_FORCE_SPRING)
-    PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
+    PERP_TRY(perp_model_check_pair(ctx, model, def->a, def->b, who));
   else
     PERP_TRY(perp_model_check_body(ctx, model, def->a, false, who));
   static const char *const names[] = { "stiffness", "damping",   "length",
@@ -521,9 +352,9 @@ static perp_status check_own_force(perp_ctx *ctx, const perp_model *model,
       return PERP_FAIL(ctx, PERP_ERR_ARG,
                        "%s: this kind of force has no value that a signal could set", who);
   }
-  PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
+  PERP_TRY(perp_model_check_particle(ctx, model, def->a, def->anchor_a, who));
   if (def->kind == PERP_FORCE_SPRING)
-    PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
+    PERP_TRY(perp_model_check_particle(ctx, model, def->b, def->anchor_b, who));
   if (def->kind == PERP_FORCE_TORQUE && perp_model_is_particle(model, def->a))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: body %d is a particle, on which no torque acts: use a point force", who,
@@ -609,16 +440,24 @@ perp_status perp_drive_check_axis(perp_ctx *ctx, const perp_model *model, int jo
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: joint %d, a %s joint, does not leave a coordinate %s free", who, joint,
                      perp_joint_kind_name(kind),
-                     axis == PERP_DRIVE_B       ? "about axis_b"
-                     : axis == PERP_DRIVE_ALONG ? "along axis_a"
-                     : axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
-                     : axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
-                                                : "about or along axis_a");
+                     axis == PERP_DRIVE_B        ? "about axis_b"
+                     : axis == PERP_DRIVE_ALONG  ? "along axis_a"
+                     : axis == PERP_DRIVE_NODE   ? "about axis_a x axis_b"
+                     : axis == PERP_DRIVE_TURN   ? "about an arbitrary axis"
+                     : axis == PERP_DRIVE_C      ? "along axis_c"
+                     : axis == PERP_DRIVE_ACROSS ? "across axis_c"
+                     : axis == PERP_DRIVE_D      ? "d, as a chain has"
+                     : axis == PERP_DRIVE_E      ? "e, as a chain has"
+                                                 : "about or along axis_a");
   if (model->joint_def[joint].strength > 0)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "%s: joint %d can break, and has no limits, motors or servos: remove its `break`", who,
         joint);
+  const perp_joint_def *own = &model->joint_def[joint];
+  if (kind == PERP_JOINT_CHAIN && perp_chain_axis_of(axis) >= own->n_axes)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: joint %d, a chain, has %d axes: a to %c", who,
+                     joint, own->n_axes, 'a' + own->n_axes - 1);
   return axis == PERP_DRIVE_TURN ? PERP_OK
                                  : check_angles(ctx, model, &model->joint_def[joint], who);
 }
@@ -640,7 +479,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
   if (!(def->max_force >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
                      def->max_force);
-  PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
+  PERP_TRY(perp_model_check_spring(ctx, def->stiffness, def->damping, who));
   if (def->axis == PERP_DRIVE_TURN) PERP_TRY(check_turning(ctx, def, who));
   PERP_TRY(perp_model_check_signal(ctx, model, def->velocity_signal, who));
   PERP_TRY(perp_model_check_signal(ctx, model, def->target_signal, who));

@@ -5,6 +5,7 @@
 int perp_joint_rows(const perp_joint_def *def, int dim)
 {
   unsigned angles = 0;
+  if (def->kind == PERP_JOINT_CHAIN) return dim == 3 ? 6 - def->n_axes : 0;
   if (def->kind != PERP_JOINT_PLUGIN) return perp_joint_kind_rows(def->kind, dim);
   return def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
 }

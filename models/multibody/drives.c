@@ -24,6 +24,7 @@
  *
  * Rows: Vondrak 2005, eq. 7.5 and 7.6 (turning, sliding). Dry friction is a motor of velocity 0 and
  * bounded force: STAR 2012, eq. 26. */
+#include "models/multibody/chain.h"
 #include "models/multibody/model_private.h"
 
 #include <string.h>
@@ -42,8 +43,18 @@ static bool drives_crossed(perp_joint_kind kind)
   return kind == PERP_JOINT_UNIVERSAL || kind == PERP_JOINT_WHEEL;
 }
 
+int perp_chain_axis_of(perp_drive_axis axis)
+{
+  static const perp_drive_axis axes[PERP_CHAIN_AXES] = { PERP_DRIVE_A, PERP_DRIVE_B, PERP_DRIVE_C,
+                                                         PERP_DRIVE_D, PERP_DRIVE_E };
+  for (int i = 0; i < PERP_CHAIN_AXES; i++)
+    if (axes[i] == axis) return i;
+  return -1;
+}
+
 bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
 {
+  if (kind == PERP_JOINT_CHAIN) return dim == 3 && perp_chain_axis_of(axis) >= 0;
   const bool slides = kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE;
   const bool euler = kind == PERP_JOINT_BALL && dim == 3;
   const bool turns = kind == PERP_JOINT_HINGE || kind == PERP_JOINT_BALL ||
@@ -64,6 +75,9 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
            kind == PERP_JOINT_PLANAR;
   case PERP_DRIVE_C:
     return kind == PERP_JOINT_CARTESIAN;
+  case PERP_DRIVE_D:
+  case PERP_DRIVE_E:
+    return false;
   case PERP_DRIVE_ACROSS:
     return kind == PERP_JOINT_PLANAR;
   }
@@ -220,12 +234,28 @@ static double drives_orbit_bias(const perp_eval *eval, const perp_drive *drive, 
   return drive->in_b ? -x : x;
 }
 
+/* The chain of the axis at the poses of eval, which *at is of. */
+static const perp_chain *drives_chain(const perp_model *model, const perp_eval *eval,
+                                      const perp_drive *drive, perp_chain_at *own,
+                                      const perp_chain_at **at)
+{
+  const perp_joint *joint = &model->joint[drive->chain - 1];
+  *at = perp_chain_found(model, joint, eval, own);
+  return joint->chain;
+}
+
 /* value that is not yet counted from `zero` */
 static double drives_raw(const perp_model *model, const perp_eval *eval, const perp_drive *drive)
 {
   const perp_pose *A = &eval->pose[drive->a], *B = &eval->pose[drive->b];
   const int d = model->dim;
   double ra[3], rb[3], n[3] = { 0 }, c[3] = { 0 };
+  if (drive->chain > 0) {
+    perp_chain_at own;
+    const perp_chain_at *at;
+    drives_chain(model, eval, drive, &own, &at);
+    return at->q[perp_chain_axis_of(drive->axis_of)];
+  }
   if (drive->slides)
     return (drive->in_b ? perp_joint_along_b : perp_joint_along)(d, A, B, drive->sa, drive->sb,
                                                                  drive->axis, 1, NULL, NULL);
@@ -317,6 +347,10 @@ static void drives_in_plane(const perp_joint_def *j, perp_drive *drive)
 bool perp_drive_slides(const perp_joint_def *joint, int dim, perp_drive_axis axis)
 {
   (void)dim;
+  if (joint->kind == PERP_JOINT_CHAIN) {
+    const int i = perp_chain_axis_of(axis);
+    return i >= 0 && i < joint->n_axes && joint->axes[i].slides != 0;
+  }
   if (joint->kind == PERP_JOINT_RECTANGULAR || joint->kind == PERP_JOINT_CARTESIAN) return true;
   if (joint->kind == PERP_JOINT_PIN_SLOT)
     return (axis == PERP_DRIVE_B) == (joint->hinge_first != 0);
@@ -342,6 +376,11 @@ void perp_drive_compile(const perp_model *model, const perp_eval *eval, const pe
   }
   drive->euler = j->kind == PERP_JOINT_BALL && d == 3;
   drive->slides = perp_drive_slides(j, d, def->axis);
+  if (j->kind == PERP_JOINT_CHAIN) {
+    drive->chain = 1 + def->joint;
+    drive->offset = def->zero; /* that of the chain is 0 */
+    return;
+  }
   memcpy(drive->sa, j->anchor_a, sizeof drive->sa);
   memcpy(drive->sb, j->anchor_b, sizeof drive->sb);
   if (d == 3 || drive->slides) {
@@ -384,6 +423,7 @@ void perp_drive_compile(const perp_model *model, const perp_eval *eval, const pe
 bool perp_drive_turns(const perp_model *model, int index)
 {
   const perp_drive *drive = &model->drive[index];
+  if (drive->chain > 0) return false; /* the chain follows its own */
   return !drive->slides && drive->turning == NULL && drive->axis_of != PERP_DRIVE_NODE;
 }
 
@@ -405,6 +445,15 @@ double perp_drive_row(const perp_model *model, const perp_eval *eval, int index,
   double n[3];
   memset(Ja, 0, (size_t)model->nvb * sizeof *Ja);
   memset(Jb, 0, (size_t)model->nvb * sizeof *Jb);
+  if (drive->chain > 0) {
+    perp_chain_at own;
+    const perp_chain_at *at;
+    double y[6];
+    const perp_chain *chain = drives_chain(model, eval, drive, &own, &at);
+    const double x = perp_chain_covector(chain, at, perp_chain_axis_of(drive->axis_of), y);
+    perp_chain_jacobian(chain, at, A, y, 1, Ja, Jb);
+    return x + drive->offset;
+  }
   if (drive->slides)
     return (drive->in_b ? perp_joint_along_b : perp_joint_along)(d, A, B, drive->sa, drive->sb,
                                                                  drive->axis, 1, Ja, Jb) +
@@ -456,6 +505,16 @@ double perp_drive_bias(const perp_model *model, const perp_eval *eval, int index
   const double *va = drive->a < 0 ? at_rest : v + drive->a * model->nvb;
   const double *vb = drive->b < 0 ? at_rest : v + drive->b * model->nvb;
   double n[3], ndot[3], wa[3], wb[3];
+  if (drive->chain > 0) {
+    perp_chain_at own;
+    const perp_chain_at *at;
+    double u[PERP_CHAIN_AXES], g[6], y[6], sum = 0;
+    const perp_chain *chain = drives_chain(model, eval, drive, &own, &at);
+    perp_chain_bias(chain, at, A, va, vb, u, g);
+    perp_chain_covector(chain, at, perp_chain_axis_of(drive->axis_of), y);
+    for (int i = 0; i < 6; i++) sum += y[i] * g[i];
+    return sum;
+  }
   if (drive->slides)
     return drive->in_b ? -perp_joint_along_bias(d, B, A, drive->sb, drive->sa, drive->axis, vb, va)
                        : perp_joint_along_bias(d, A, B, drive->sa, drive->sb, drive->axis, va, vb);
@@ -494,14 +553,23 @@ double perp_model_drive_coordinate(const perp_model *model, const double *q, int
   return perp_drive_coordinate(model, &eval, i);
 }
 
+bool perp_model_drive_slides(const perp_model *model, int i)
+{
+  const perp_drive_def *def = &model->drive_def[i];
+  return perp_drive_slides(&model->joint_def[def->joint], model->dim, def->axis);
+}
+
 void perp_model_follow(perp_model *model, const double *q)
 {
   perp_eval eval = model->eval;
   if (q == NULL)
     for (int i = 0; i < model->n_drives + model->n_axes; i++)
       model->sim.angle[i] = model->drive[i].zero;
-  if (q == NULL || model->n_drives + model->n_axes == 0) return;
+  for (int i = 0; q == NULL && i < model->n_chains; i++)
+    perp_chain_start(&model->chain[i], NULL, &model->sim.chain[i]);
+  if (q == NULL || model->n_drives + model->n_axes + model->n_chains == 0) return;
   perp_eval_poses(&eval, model, 0, q);
+  perp_chains_follow(model, &eval);
   for (int i = 0; i < model->n_drives + model->n_axes; i++)
     if (perp_drive_turns(model, i)) model->sim.angle[i] = perp_drive_coordinate(model, &eval, i);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a model answers at a state: poses once, then Jacobian, error, forces, energy, momentum;
  * and the manifold of positions. */
-#include "models/multibody/model_private.h"
+#include "models/multibody/chain.h"
 
 #include <string.h>
 
@@ -14,6 +14,7 @@ void perp_eval_layout(perp_eval *eval, const perp_model *model, perp_arena *aren
   eval->Ct = PERP_CARVE(arena, double, model->driven ? model->m : 0);
   eval->J = PERP_CARVE(arena, double, model->pattern.nnz_J);
   eval->C = PERP_CARVE(arena, double, model->m);
+  eval->chain = PERP_CARVE(arena, perp_chain_at, model->n_chains);
   perp_cells_layout(&eval->cells, model, arena);
 }
 

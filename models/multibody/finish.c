@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finishing a model: its definitions become index arrays and packed data in one block of memory,
  * and the initial state is checked against the joints. */
+#include "models/multibody/chain.h"
 #include "models/multibody/model_private.h"
 #include "models/geometry/shapes_private.h"
 
@@ -17,6 +18,8 @@ static void finish_layout(void *model, perp_arena *arena)
   m->drive = PERP_CARVE(arena, perp_drive, m->n_drives + m->n_axes);
   m->diagonal = PERP_CARVE(arena, unsigned char, nb);
   PERP_DOUBLES(arena, m->n_drives + m->n_axes, &m->sim.angle);
+  m->chain = PERP_CARVE(arena, perp_chain, m->n_chains);
+  m->sim.chain = PERP_CARVE(arena, perp_chain_memory, m->n_chains);
   PERP_DOUBLES(arena, m->nq, &m->q0);
   PERP_DOUBLES(arena, m->nv, &m->v0, &m->flat);
   PERP_DOUBLES(arena, nb * square, &m->M, &m->Minv);
@@ -104,9 +107,23 @@ static perp_status define_zero(perp_ctx *ctx, perp_model *model, int i)
       perp_model_is_particle(model, def->b), perp_model_label(buf, "joint", i, def->name));
 }
 
+/* The chain of a joint that has one, at the initial state. */
+static void fill_chain(perp_model *model, int i, int place)
+{
+  const perp_joint_def *def = &model->joint_def[i];
+  perp_joint *joint = &model->joint[i];
+  perp_chain *chain = &model->chain[place];
+  perp_chain_compile(def, model->dim, def->a < 0 ? NULL : model->q0 + def->a * model->nqb,
+                     def->b < 0 ? NULL : model->q0 + def->b * model->nqb, chain);
+  perp_chain_start(chain, NULL, &model->sim.chain[place]);
+  joint->chain = chain;
+  joint->chain_memory = place;
+  joint->chained = def->kind == PERP_JOINT_CHAIN;
+}
+
 static void fill_joints(perp_model *model)
 {
-  int row = 0, sub = 0, off = 0, scalars = 0;
+  int row = 0, sub = 0, off = 0, scalars = 0, chains = 0;
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint_def *def = &model->joint_def[i];
     perp_joint *joint = &model->joint[i];
@@ -119,6 +136,7 @@ static void fill_joints(perp_model *model)
                          def->b < 0 ? NULL : model->q0 + def->b * model->nqb, model->rows + scalars,
                          joint);
     joint->curve = model->curve[i];
+    if (perp_chain_is(def)) fill_chain(model, i, chains++);
     model->soft.armatures |= perp_axes_are(def) && def->softness > 0;
     if (i >= model->n_joints - model->motions.n)
       joint->a = PERP_FRAME_OF(i - (model->n_joints - model->motions.n));
@@ -298,7 +316,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   }
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
-  m->m = m->pattern.nnz_J = m->pattern.n_subs = m->n_axes = 0;
+  m->m = m->pattern.nnz_J = m->pattern.n_subs = m->n_axes = m->n_chains = 0;
   m->driven = m->motions.n > 0;
   m->axes = &perp_axes_call;
   for (int i = 0; i < m->n_joints; i++) {
@@ -308,6 +326,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
     m->driven = m->driven || perp_joint_plugin_moves(def);
     m->n_axes += perp_axes_count(m, i);
+    m->n_chains += perp_chain_is(def);
     m->m += rows;
     m->pattern.n_subs += moving;
     m->pattern.nnz_J += rows * m->nvb * moving;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Frames of prescribed motions.  The axis of a frame is fixed in the world and in the frame: its
  * angular velocity is the same in both. */
-#include "models/multibody/model_private.h"
+#include "models/multibody/chain.h"
 
 /* y [3]: a number with its signal, first and second derivative */
 static void frames_value(const perp_model *model, double x, perp_signal_ref signal, double t,
@@ -61,4 +61,5 @@ void perp_eval_poses(perp_eval *eval, const perp_model *model, double t, const d
     for (int b = 0; b < model->n_bodies; b++) perp_pose_of(3, q + 7 * b, &eval->pose[b]);
   else
     for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &eval->pose[b]);
+  if (model->n_chains > 0) perp_chains_evaluate(model, eval);
 }

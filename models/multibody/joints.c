@@ -22,257 +22,12 @@
  * C = 0, J v and J a of one joint and its two bodies: Vondrak 2005, eq. 4.1, 6.1, 6.4, 6.7 and
  * 6.30; STAR 2012, eq. 17 and 29; Cline 2002, eq. 2.30, and of the ball joint Cline 2002, eq. 4.1
  * and 4.3 of the hinge Cline 2002, eq. 4.7-4.9. */
+#include "models/multibody/chain.h"
 #include "models/multibody/model_private.h"
 
 #include <string.h>
 
 static const double at_rest[6] = { 0 }; /* velocity of the world */
-
-/* ---- from definitions to rows ---- */
-
-typedef struct joint_type {
-  const char *name;
-  bool plane;       /* exists in the plane */
-  bool point;       /* p_b - p_a */
-  bool orientation; /* keeps the initial relative orientation */
-  int scalars[2];   /* further scalar rows in the plane, in space */
-} joint_type;
-
-static const joint_type types[] = {
-  [PERP_JOINT_BALL] = { "ball", true, true, false, { 0, 0 } },
-  [PERP_JOINT_HINGE] = { "hinge", true, true, false, { 0, 2 } },
-  [PERP_JOINT_UNIVERSAL] = { "universal", false, true, false, { 0, 1 } },
-  [PERP_JOINT_SLIDER] = { "slider", true, false, true, { 1, 2 } },
-  [PERP_JOINT_FIXED] = { "fixed", true, true, true, { 0, 0 } },
-  [PERP_JOINT_DISTANCE] = { "distance", true, false, false, { 1, 1 } },
-  [PERP_JOINT_LINE] = { "line", true, false, false, { 1, 2 } },
-  [PERP_JOINT_WHEEL] = { "wheel", false, false, false, { 0, 3 } },
-  [PERP_JOINT_CURVE] = { "curve", true, false, false, { 1, 2 } },
-  [PERP_JOINT_PLANAR] = { "planar", false, false, false, { 0, 3 } },
-  [PERP_JOINT_CYLINDRICAL] = { "cylindrical", false, false, false, { 0, 4 } },
-  [PERP_JOINT_RECTANGULAR] = { "rectangular", true, false, true, { 0, 1 } },
-  [PERP_JOINT_CARTESIAN] = { "cartesian", false, false, true, { 0, 0 } },
-  [PERP_JOINT_SKEW_HINGES] = { "skew-hinges", false, false, false, { 0, 4 } },
-  [PERP_JOINT_PIN_SLOT] = { "pin-slot", false, false, false, { 0, 4 } },
-  [PERP_JOINT_PLUGIN] = { "plug-in", true, false, false, { 0, 0 } }, /* it says itself */
-};
-
-static const joint_type *type_of(perp_joint_kind kind)
-{
-  return (unsigned)kind < sizeof types / sizeof *types ? &types[kind] : NULL;
-}
-
-const char *perp_joint_kind_name(perp_joint_kind kind)
-{
-  const joint_type *type = type_of(kind);
-  return type == NULL ? NULL : type->name;
-}
-
-int perp_joint_kind_rows(perp_joint_kind kind, int dim)
-{
-  const joint_type *type = type_of(kind);
-  if (type == NULL || (dim == 2 && !type->plane)) return 0;
-  return (type->point ? dim : 0) + (type->orientation ? perp_rates(dim) : 0) +
-         type->scalars[dim - 2];
-}
-
-static void joints_normalized(int d, const double *u, double *n)
-{
-  double scale = 0; /* components first: |u|^2 may overflow */
-  for (int i = 0; i < d; i++) scale = fmax(scale, fabs(u[i]));
-  for (int i = 0; i < d; i++) n[i] = u[i] / scale;
-  double length = sqrt(perp_dot(d, n, n));
-  for (int i = 0; i < d; i++) n[i] /= length;
-}
-
-/* d - 1 unit vectors perpendicular to the unit vector u and to each other */
-static void joints_perpendicular(int d, const double *u, double *n1, double *n2)
-{
-  if (d == 2) {
-    n1[0] = -u[1], n1[1] = u[0];
-    return;
-  }
-  int least = fabs(u[0]) <= fabs(u[1]) ? 0 : 1;
-  if (fabs(u[2]) < fabs(u[least])) least = 2;
-  double e[3] = { 0 };
-  e[least] = 1;
-  perp_cross(u, e, n1);
-  joints_normalized(3, n1, n1);
-  perp_cross(u, n1, n2);
-}
-
-void perp_joint_axes(int dim, const double *axis, double axes[9])
-{
-  double size = 0;
-  memset(axes, 0, 9 * sizeof *axes);
-  axes[0] = axes[4] = axes[8] = 1;
-  for (int i = 0; i < dim; i++) size = fmax(size, fabs(axis[i]));
-  if (!(size > 0)) return;
-  joints_normalized(dim, axis, axes);
-  joints_perpendicular(dim, axes, axes + 3, axes + 6);
-}
-
-static perp_row *add_row(perp_joint *joint, perp_joint_row_kind kind)
-{
-  perp_row *row = &joint->scalars[joint->n_scalars++];
-  *row = (perp_row){ .kind = kind };
-  return row;
-}
-
-/* Rows of axis_b parallel to axis_a. */
-static void joints_parallel(const perp_joint_def *def, perp_joint *joint)
-{
-  double axis[3], n1[3], n2[3];
-  joints_normalized(3, def->axis_a, axis);
-  joints_perpendicular(3, axis, n1, n2);
-  for (int i = 0; i < 2; i++) {
-    perp_row *row = add_row(joint, PERP_ROW_DOT);
-    memcpy(row->ua, i == 0 ? n1 : n2, sizeof n1);
-    joints_normalized(3, def->axis_b, row->ub);
-  }
-}
-
-bool perp_joint_hinges_parallel(const double *a, const double *b)
-{
-  double u[3];
-  perp_cross(a, b, u);
-  return perp_dot(3, u, u) <= 1e-16 * perp_dot(3, a, a) * perp_dot(3, b, b);
-}
-
-/* Rows of `axis` of a body parallel to what it is in the other one at the start; turned: of b. */
-static void joints_keep_axis(const double *axis, bool of_b, const perp_pose *A, const perp_pose *B,
-                             perp_joint *joint)
-{
-  perp_joint_def def = { 0 };
-  double world[3];
-  perp_turn(3, of_b ? B->R : A->R, axis, world);
-  perp_turn_back(3, A->R, world, def.axis_a);
-  perp_turn_back(3, B->R, world, def.axis_b);
-  joints_parallel(&def, joint);
-}
-
-/* A slide and a hinge, in either order. */
-static void joints_pin_slot(const perp_joint_def *def, const perp_pose *A, const perp_pose *B,
-                            perp_joint *joint)
-{
-  const bool first = def->hinge_first != 0;
-  double axis[3], n[2][3];
-  joints_keep_axis(first ? def->axis_a : def->axis_b, !first, A, B, joint);
-  joints_normalized(3, first ? def->axis_b : def->axis_a, axis);
-  joints_perpendicular(3, axis, n[0], n[1]);
-  for (int i = 0; i < 2; i++) {
-    perp_row *row = add_row(joint, first ? PERP_ROW_ALONG_B : PERP_ROW_ALONG);
-    memcpy(first ? row->ub : row->ua, n[i], sizeof n[i]);
-  }
-}
-
-/* What is fixed between the lines of two hinges is what it is at the start. */
-static void joints_skew(const perp_joint_def *def, const perp_pose *A, const perp_pose *B,
-                        perp_joint *joint)
-{
-  double ua[3], ub[3], na[3], nb[3], n[3], delta[3];
-  joints_normalized(3, def->axis_a, ua);
-  joints_normalized(3, def->axis_b, ub);
-  perp_turn(3, A->R, ua, na);
-  perp_turn(3, B->R, ub, nb);
-  perp_cross(na, nb, n);
-  perp_between(3, A, joint->sa, B, joint->sb, delta);
-  const bool parallel = perp_joint_hinges_parallel(na, nb);
-  const double value[] = { perp_dot(3, na, nb), perp_dot(3, na, delta), perp_dot(3, nb, delta),
-                           perp_dot(3, n, delta) };
-  static const perp_joint_row_kind kinds[] = { PERP_ROW_DOT, PERP_ROW_ALONG, PERP_ROW_ALONG_B,
-                                               PERP_ROW_TRIPLE };
-  if (parallel) joints_keep_axis(ua, false, A, B, joint);
-  for (int i = parallel ? 1 : 0; i < (parallel ? 2 : 4); i++) {
-    perp_row *row = add_row(joint, kinds[i]);
-    memcpy(row->ua, ua, sizeof ua);
-    memcpy(row->ub, ub, sizeof ub);
-    row->offset = value[i];
-  }
-  joint->length = sqrt(perp_dot(3, delta, delta));
-  if (parallel) add_row(joint, PERP_ROW_LENGTH);
-}
-
-void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
-                        perp_row *rows, perp_joint *joint)
-{
-  const joint_type *type = type_of(def->kind);
-  *joint = (perp_joint){ .a = def->a, .b = def->b, .ja = -1, .jb = -1, .length = def->length };
-  joint->scalars = rows;
-  joint->points = type->point ? dim : 0;
-  memcpy(joint->sa, def->anchor_a, (size_t)dim * sizeof(double));
-  memcpy(joint->sb, def->anchor_b, (size_t)dim * sizeof(double));
-
-  perp_pose A, B;
-  perp_pose_or_world(dim, qa, &A);
-  perp_pose_or_world(dim, qb, &B);
-  if (type->orientation) {
-    /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the
-     * relative orientation, with one row for each axis of rotation */
-    for (int i = 0; i < perp_rates(dim); i++) {
-      perp_row *row = add_row(joint, PERP_ROW_DOT);
-      double g[3];
-      row->ua[i] = 1;
-      memcpy(g, A.R + dim * ((i + 1) % dim), (size_t)dim * sizeof(double));
-      perp_turn_back(dim, B.R, g, row->ub);
-    }
-  }
-  double axis[3], n1[3], n2[3];
-  switch (def->kind) {
-  case PERP_JOINT_HINGE:
-    if (dim == 3) joints_parallel(def, joint);
-    break;
-  case PERP_JOINT_PLANAR:
-    joints_parallel(def, joint);
-    joints_normalized(dim, def->axis_a, add_row(joint, PERP_ROW_ALONG)->ua);
-    break;
-  case PERP_JOINT_UNIVERSAL: {
-    perp_row *row = add_row(joint, PERP_ROW_DOT);
-    joints_normalized(dim, def->axis_a, row->ua);
-    joints_normalized(dim, def->axis_b, row->ub);
-    break;
-  }
-  case PERP_JOINT_SLIDER:
-  case PERP_JOINT_LINE:
-  case PERP_JOINT_WHEEL:
-  case PERP_JOINT_CYLINDRICAL:
-    joints_normalized(dim, def->axis_a, axis);
-    joints_perpendicular(dim, axis, n1, n2);
-    for (int i = 0; i < dim - 1; i++)
-      memcpy(add_row(joint, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
-    if (def->kind == PERP_JOINT_CYLINDRICAL) joints_parallel(def, joint);
-    if (def->kind == PERP_JOINT_WHEEL) {
-      perp_row *row = add_row(joint, PERP_ROW_DOT);
-      memcpy(row->ua, axis, sizeof axis);
-      joints_normalized(dim, def->axis_b, row->ub);
-    }
-    break;
-  case PERP_JOINT_DISTANCE:
-    add_row(joint, PERP_ROW_LENGTH);
-    break;
-  case PERP_JOINT_CURVE:
-    for (int i = 0; i < dim - 1; i++) add_row(joint, PERP_ROW_CURVE);
-    break;
-  case PERP_JOINT_RECTANGULAR:
-    if (dim == 2) break;
-    perp_turn(3, B.R, def->axis_b, axis);
-    perp_turn_back(3, A.R, axis, n1);
-    perp_cross(def->axis_a, n1, n2);
-    joints_normalized(3, n2, add_row(joint, PERP_ROW_ALONG)->ua);
-    break;
-  case PERP_JOINT_SKEW_HINGES:
-    joints_skew(def, &A, &B, joint);
-    break;
-  case PERP_JOINT_PIN_SLOT:
-    joints_pin_slot(def, &A, &B, joint);
-    break;
-  case PERP_JOINT_BALL:
-  case PERP_JOINT_FIXED:
-  case PERP_JOINT_CARTESIAN:
-  case PERP_JOINT_PLUGIN:
-    break;
-  }
-}
 
 /* ---- evaluation ---- */
 
@@ -404,7 +159,8 @@ static void scalar_row(int d, const perp_joint *joint, const perp_row *row, cons
     point_row(d, A, joint->sa, -1, na, ld, Ja);
     point_row(d, B, joint->sb, 1, na, ld, Jb);
     break;
-  case PERP_ROW_CURVE: /* by curve_rows */
+  case PERP_ROW_CURVE: /* all rows together */
+  case PERP_ROW_CHAIN:
     break;
   }
 }
@@ -412,6 +168,20 @@ static void scalar_row(int d, const perp_joint *joint, const perp_row *row, cons
 PERP_INLINE double *joints_row(double *J, int row)
 {
   return J == NULL ? NULL : J + row;
+}
+
+/* All rows of a chain, which exists in space. */
+static void chain_rows(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                       double *Ja, double *Jb, double *C)
+{
+  perp_chain_at own;
+  const perp_chain_at *at = perp_chain_found(model, joint, eval, &own);
+  double y[6];
+  for (int k = 0; k < joint->n_scalars; k++) {
+    C[k] = perp_chain_covector(joint->chain, at, joint->chain->n + k, y);
+    perp_chain_jacobian(joint->chain, at, &eval->pose[joint->a], y, joint->n_scalars,
+                        joints_row(Ja, k), joints_row(Jb, k));
+  }
 }
 
 PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *eval)
@@ -452,6 +222,10 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *eval)
     }
     if (joint->plugin != NULL) {
       perp_joint_plugin_evaluate(model, joint, eval);
+      continue;
+    }
+    if (joint->across) {
+      chain_rows(model, joint, eval, Ja, Jb, C);
       continue;
     }
     int ld = joint->points + joint->n_scalars;
@@ -604,6 +378,20 @@ static void curve_bias(int d, const perp_joint *joint, const perp_pose *A, const
   }
 }
 
+static void chain_bias(const perp_model *model, const perp_joint *joint, const perp_eval *eval,
+                       const double *va, const double *vb, double *gamma)
+{
+  perp_chain_at own;
+  const perp_chain_at *at = perp_chain_found(model, joint, eval, &own);
+  double u[PERP_CHAIN_AXES], g[6], y[6];
+  perp_chain_bias(joint->chain, at, &eval->pose[joint->a], va, vb, u, g);
+  for (int k = 0; k < joint->n_scalars; k++) {
+    perp_chain_covector(joint->chain, at, joint->chain->n + k, y);
+    gamma[k] = 0;
+    for (int i = 0; i < 6; i++) gamma[k] += y[i] * g[i];
+  }
+}
+
 PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *eval, const double *v,
                           double *gamma)
 {
@@ -616,6 +404,10 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *eval,
     const double *vb = joint->b < 0 ? at_rest : v + joint->b * model->nvb;
     if (joint->curve != NULL) {
       curve_bias(d, joint, A, B, va, vb, gamma + joint->row);
+      continue;
+    }
+    if (joint->across) {
+      chain_bias(model, joint, eval, va, vb, gamma + joint->row);
       continue;
     }
     if (joint->plugin != NULL) {

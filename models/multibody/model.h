@@ -93,6 +93,8 @@ typedef struct perp_body_def {
  *      (axis_a x axis_b) . (p_b - p_a)      rectangular
  *      axis_a . axis_b, axis_a . d, axis_b . d, (axis_a x axis_b) . d, d = p_b - p_a, all less what
  *                              they are in the initial state: skew-hinges
+ *      components of the pose of b across the axes, in m: chain (models/multibody/chain.c); with
+ *                              three slides, or two and a hinge, rows as of the kinds above
  *      n_k . (p_b - c)         curve: c the point of the curve next to p_b, n_k perpendicular to it
  * J is the exact derivative of C for the velocities above, everywhere. */
 typedef enum perp_joint_kind {
@@ -123,6 +125,9 @@ typedef enum perp_joint_kind {
    * hinge through p_a about axis_a, then a slide along axis_b, which is fixed in b: 4 rows; space
    * only */
   PERP_JOINT_PIN_SLOT,
+  /* three to five slides and hinges in any order, with massless links between, as they are in the
+   * initial state: 6 rows less one for each axis; space only */
+  PERP_JOINT_CHAIN,
   PERP_JOINT_PLUGIN /* of kind `joint` (joint.h), between one body or more */
 } perp_joint_kind;
 
@@ -178,6 +183,14 @@ typedef struct perp_row_soft {
 } perp_row_soft;
 enum { PERP_JOINT_ROWS = 6 }; /* of a joint at most */
 
+/* An axis of a chain as it is in the initial state, in the frame of body a. */
+enum { PERP_CHAIN_AXES = 5 };
+typedef struct perp_chain_axis {
+  int slides;      /* 0: a hinge */
+  double along[3]; /* of any length but zero */
+  double at[3];    /* m, a point of the line of a hinge */
+} perp_chain_axis;
+
 typedef struct perp_joint_def {
   const char *name;
   perp_joint_kind kind;
@@ -187,6 +200,8 @@ typedef struct perp_joint_def {
   double axis_c[3]; /* cartesian: the third slide, in the frame of b; planar: the first slide, in
                        that of a, 0: any */
   int hinge_first;  /* pin-slot */
+  int n_axes;       /* chain; its anchors and axis_a follow from these */
+  perp_chain_axis axes[PERP_CHAIN_AXES]; /* [n_axes] from body a on */
   double length;    /* distance joint */
   double softness;  /* S of its rows on either level, see kkt.h; 0 = rigid */
   double stiffness, damping;          /* of all its rows; 0 and 0 = no spring */
@@ -251,8 +266,10 @@ typedef enum perp_drive_axis {
   PERP_DRIVE_B,      /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
   PERP_DRIVE_ALONG,  /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
   PERP_DRIVE_NODE,   /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
-  PERP_DRIVE_C,      /* motion along axis_c: cartesian */
+  PERP_DRIVE_C,      /* motion along axis_c: cartesian; of a chain A to E are its axes in turn */
   PERP_DRIVE_ACROSS, /* motion along axis_a x axis_c: planar, whose ALONG is that along axis_c */
+  PERP_DRIVE_D,      /* chain */
+  PERP_DRIVE_E,      /* chain */
   PERP_DRIVE_TURN    /* turning about `along`, to the orientation of `turning`: ball, hinge */
 } perp_drive_axis;
 
@@ -607,6 +624,8 @@ bool perp_model_prescribes(const perp_model *model);
 /* x of a drive at q.  Angles are within half a turn of those at the last q of perp_model_follow, at
  * first of `zero`. */
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i);
+/* Is x of a drive a length, and its force in N? */
+bool perp_model_drive_slides(const perp_model *model, int i);
 /* The states of a motion in turn, so that perp_model_drive_coordinate and perp_model_energy tell
  * angles over more than half a turn; NULL before the first one: from `zero` again.  Simulations
  * follow angles by themselves. */

@@ -13,6 +13,7 @@ typedef enum perp_joint_row_kind {
   PERP_ROW_ALONG_B, /* n_b . (p_b - p_a)    along a direction of b */
   PERP_ROW_TRIPLE,  /* (n_a x n_b) . (p_b - p_a) */
   PERP_ROW_LENGTH,  /* |p_b - p_a| - length */
+  PERP_ROW_CHAIN,   /* across the axes of a chain: all rows are evaluated together */
   PERP_ROW_CURVE    /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
 } perp_joint_row_kind;
 
@@ -34,6 +35,10 @@ typedef struct perp_joint {
   double length;
   perp_row *scalars;              /* [n_scalars] */
   const struct perp_curve *curve; /* NULL: not on a curve */
+  const struct perp_chain *chain; /* NULL: no chain (chain.h) */
+  int chain_memory;               /* its place in sim.chain */
+  bool chained;                   /* of kind chain: evaluated with the poses */
+  bool across;                    /* its rows are those of the chain */
   const perp_joint_desc *plugin;  /* NULL: none; all its rows are scalars */
   const void *opts;
   int n_bodies, sub; /* sub: its first sub-matrix */
@@ -57,6 +62,7 @@ typedef struct perp_drive {
       ref_b[3];  /* where it turns: directions across the axis that coincide at the start */
   double offset; /* x = raw coordinate + offset */
   const perp_turning *turning; /* NULL: another axis */
+  int chain;                   /* 1 + joint whose chain has the axis, 0: none */
 } perp_drive;
 
 typedef struct perp_kept {
@@ -95,6 +101,8 @@ typedef struct perp_eval {
   perp_cells cells;   /* scratch of spatial interaction */
   int set;            /* of perp_dropped: rows that J, C and Ct lack */
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
+  /* [n_chains] joints of kind chain at the poses (chain.h); NULL: nobody has evaluated them */
+  struct perp_chain_at *chain;
 } perp_eval;
 
 /* What two materials have with each other. */
@@ -191,6 +199,10 @@ typedef struct perp_simulated {
    * told (turns.h): of whoever asks the model itself (perp_model_follow), simulations have their
    * own. */
   double *angle;
+  /* [n_chains] what chains were there, likewise */
+  struct perp_chain_memory *chain;
+  int *chain_set; /* a number for their bases, another one after each change; NULL: it is no
+                     simulation */
 } perp_simulated;
 
 struct perp_model {
@@ -198,6 +210,8 @@ struct perp_model {
   double gravity;
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
   int n_axes; /* set by finish: axes of couplings and armatures, behind the drives */
+  int n_chains;
+  struct perp_chain *chain;            /* [n_chains], set by finish, of joints in turn */
   const struct perp_axes_calls *axes; /* set by finish: their rows, for who stands below them */
   perp_body_def *body_def;
   perp_joint_def *joint_def;
@@ -247,6 +261,13 @@ perp_status perp_model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_t 
 /* PERP_ERR_ARG: there is no such body; world: it may be the world. */
 perp_status perp_model_check_body(perp_ctx *ctx, const perp_model *model, int body, bool world,
                                   const char *who);
+perp_status perp_model_check_pair(perp_ctx *ctx, const perp_model *model, int a, int b,
+                                  const char *who);
+/* Of a body that may be a particle: its anchor is its centre. */
+perp_status perp_model_check_particle(perp_ctx *ctx, const perp_model *model, int body,
+                                      const double anchor[3], const char *who);
+perp_status perp_model_check_spring(perp_ctx *ctx, double stiffness, double damping,
+                                    const char *who);
 PERP_INLINE bool perp_all_zero(int n, const double *x)
 {
   for (int i = 0; i < n; i++)
@@ -395,6 +416,7 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
                                    int dim, const double *qa, const double *qb, bool keep_a,
                                    bool keep_b, const char *who);
 
+int perp_chain_axis_of(perp_drive_axis axis); /* its place in a chain; -1: none */
 bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis);
 /* From the definition and the initial poses in eval. */
 void perp_drive_compile(const perp_model *model, const perp_eval *eval, const perp_drive_def *def,

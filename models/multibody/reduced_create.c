@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tree of bodies and joints under joint coordinates: sorted breadth first from the world, with
  * the constant part of every joint.  The other files reduced_*.c evaluate it. */
+#include "models/multibody/chain.h"
 #include "models/multibody/reduced_private.h"
 
 #include <stdlib.h>
@@ -14,6 +15,11 @@ static const perp_reduced_kind reduced_create_kinds[][2] = {
   [PERP_JOINT_SLIDER] = { PERP_REDUCED_SLIDER, PERP_REDUCED_SLIDER },
   [PERP_JOINT_FIXED] = { PERP_REDUCED_FIXED, PERP_REDUCED_FIXED },
   [PERP_JOINT_DISTANCE] = { PERP_REDUCED_PLANAR_DISTANCE, PERP_REDUCED_DISTANCE },
+  [PERP_JOINT_RECTANGULAR] = { PERP_REDUCED_CHAIN_2, PERP_REDUCED_CHAIN_2 },
+  [PERP_JOINT_CARTESIAN] = { PERP_REDUCED_FREE, PERP_REDUCED_CHAIN_3 },
+  [PERP_JOINT_SKEW_HINGES] = { PERP_REDUCED_FREE, PERP_REDUCED_CHAIN_2 },
+  [PERP_JOINT_PIN_SLOT] = { PERP_REDUCED_FREE, PERP_REDUCED_CHAIN_2 },
+  [PERP_JOINT_CHAIN] = { PERP_REDUCED_FREE, PERP_REDUCED_CHAIN_3 }, /* of as many axes */
   [PERP_JOINT_PLUGIN] = { PERP_REDUCED_FREE },
 };
 
@@ -53,8 +59,9 @@ void perp_reduced_pose(const perp_model *model, const double *qm, int b, double 
 }
 
 /* The constant part of a node whose joint j (-1: none) leads from its parent. */
-static void reduced_create_attach(const perp_model *model, int j, int parent_body, node *child)
+static void reduced_create_attach(perp_reduced_tree *tree, int j, int parent_body, node *child)
 {
+  const perp_model *model = tree->model;
   const int dim = perp_model_dim(model);
   const double *q0 = perp_model_q0(model);
   double xp[3], Rp[9], xc[3], Rc[9], angle_p, angle_c;
@@ -72,11 +79,19 @@ static void reduced_create_attach(const perp_model *model, int j, int parent_bod
   }
 
   child->kind = dim == 3 ? PERP_REDUCED_FREE : PERP_REDUCED_PLANAR;
+  child->joint = j;
   if (j < 0) return;
   const perp_joint_def *def = perp_model_joint(model, j);
-  bool turned = def->b != child->body; /* the joint was written from child to parent */
+  const bool turned = child->turned = def->b != child->body;
   child->kind = reduced_create_kinds[def->kind][dim - 2];
   child->length = def->length;
+  if (model->joint[j].chain != NULL) {
+    perp_chain *chain = &tree->chain[tree->n_chains++];
+    perp_chain_centred(model->joint[j].chain, turned, chain);
+    child->kind = (perp_reduced_kind)(PERP_REDUCED_CHAIN_2 + chain->n - 2);
+    child->chain = chain;
+    return;
+  }
   const double *axis_p = turned ? def->axis_b : def->axis_a,
                *axis_c = turned ? def->axis_a : def->axis_b;
   for (int i = 0; i < dim; i++) {
@@ -167,10 +182,12 @@ static perp_status reduced_create_armature(perp_ctx *ctx, perp_reduced_tree *tre
   for (int i = 0; i < tree->n; i++) {
     node *child = &tree->node[i];
     if (s->via[i] != armature.joint) continue;
-    const bool turned = perp_model_joint(tree->model, armature.joint)->b != child->body;
-    const int of = child->kind == PERP_REDUCED_UNIVERSAL &&
-                   (armature.axis == PERP_DRIVE_B) != turned;
-    if (child->kind != PERP_REDUCED_HINGE && child->kind != PERP_REDUCED_UNIVERSAL &&
+    const int axis = perp_chain_axis_of(armature.axis),
+              chain = child->chain != NULL ? child->nu : 0;
+    const int of = chain > 0 ? (child->turned ? chain - 1 - axis : axis)
+                             : child->kind == PERP_REDUCED_UNIVERSAL &&
+                                   (armature.axis == PERP_DRIVE_B) != child->turned;
+    if (chain == 0 && child->kind != PERP_REDUCED_HINGE && child->kind != PERP_REDUCED_UNIVERSAL &&
         child->kind != PERP_REDUCED_SLIDER)
       break;
     child->armature[of] += armature.inertia;
@@ -178,7 +195,7 @@ static perp_status reduced_create_armature(perp_ctx *ctx, perp_reduced_tree *tre
   }
   return reduced_create_refuse(ctx, tree->model, j,
                                "is an armature on an axis without a coordinate of its own (of a "
-                               "loop, or of a joint other than hinge, universal, slider): use "
+                               "loop, or of a ball, cylindrical, planar, wheel or line joint): use "
                                "formulation acceleration or velocity");
 }
 
@@ -214,8 +231,8 @@ static perp_status reduced_create_sort(perp_ctx *ctx, perp_reduced_tree *tree, s
   for (int i = 0; i < tree->n; i++) {
     node *child = &tree->node[i];
     *child = (node){ .body = s->order[i], .parent = s->parent[i] };
-    reduced_create_attach(model, s->via[i],
-                          child->parent < 0 ? PERP_WORLD : s->order[child->parent], child);
+    reduced_create_attach(tree, s->via[i], child->parent < 0 ? PERP_WORLD : s->order[child->parent],
+                          child);
     child->nq = perp_reduced_joints[child->kind].nq,
     child->nu = perp_reduced_joints[child->kind].nu;
     child->iq = tree->nq, child->iu = tree->nu;
@@ -230,6 +247,7 @@ static void reduced_create_layout(void *tree, perp_arena *arena)
   perp_reduced_tree *t = tree;
   t->node = PERP_CARVE(arena, node, t->n);
   t->cut = PERP_CARVE(arena, bool, t->model->n_joints);
+  t->chain = PERP_CARVE(arena, perp_chain, t->model->n_chains < t->n ? t->model->n_chains : t->n);
 }
 
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out)

@@ -172,7 +172,7 @@ static bool reduced_dynamics_solve(perp_reduced_tree *tree, const double *tau, d
       for (int r = c; r < nu; r++) {
         double s = 0;
         for (int a = 0; a < 6; a++) s += child->S[a + 6 * r] * child->U[a + 6 * c];
-        child->L[r + nu * c] = r == c && c < 2 ? s + child->armature[c] : s;
+        child->L[r + nu * c] = r == c && c < PERP_CHAIN_AXES ? s + child->armature[c] : s;
       }
       double s = 0;
       for (int a = 0; a < 6; a++) s += child->S[a + 6 * c] * child->p[a];

@@ -55,7 +55,7 @@ void perp_reduced_inverse(perp_reduced_tree *tree, const double *f, double *tau)
   for (int i = tree->n - 1; i >= 0; i--) {
     node *child = &tree->node[i];
     for (int c = 0; c < child->nu; c++) {
-      double s = c < 2 ? child->armature[c] * child->y[c] : 0;
+      double s = c < PERP_CHAIN_AXES ? child->armature[c] * child->y[c] : 0;
       for (int r = 0; r < 6; r++) s += child->S[r + 6 * c] * child->p[r];
       tau[child->iu + c] = s;
     }

@@ -5,6 +5,7 @@
  *   coordinates  q and u of the joint from the relative motion of its bodies
  *   move         the orientation of the child, its angular velocity from the parent, the motion of
  *                its joint point, the columns of S and the accelerations that velocities cause */
+#include "models/multibody/chain.h"
 #include "models/multibody/reduced_private.h"
 
 static const double e_z[3] = { 0, 0, 1 };
@@ -330,6 +331,64 @@ static void kinds_planar_distance_move(node *child, const double *q, const doubl
   kinds_rotation(child, 1, e_z, move->rho_c);
 }
 
+/* ---- chains of slides and hinges ---- */
+
+static void kinds_chain_coordinates(const node *child, const perp_reduced_relative *at, double *q,
+                                    double *u)
+{
+  const perp_joint *joint = &at->model->joint[child->joint];
+  const perp_chain_memory *last = &at->model->sim.chain[joint->chain_memory];
+  const node *parent = at->parent;
+  const int n = child->chain->n;
+  perp_pose P, C;
+  perp_chain_memory memory;
+  perp_chain_at place;
+  double from[PERP_CHAIN_AXES], vp[6], vc[6], g[6];
+  for (int i = 0; i < n; i++) from[i] = last->q[child->turned ? n - 1 - i : i];
+  perp_chain_start(child->chain, from, &memory);
+  memcpy(P.x, parent->x, sizeof P.x);
+  memcpy(P.R, parent->R, sizeof P.R);
+  memcpy(C.x, child->x, sizeof C.x);
+  memcpy(C.R, child->R, sizeof C.R);
+  memcpy(vp, parent->xdot, sizeof parent->xdot);
+  memcpy(vc, child->xdot, sizeof child->xdot);
+  turn_back(parent->R, parent->w, vp + 3);
+  turn_back(child->R, child->w, vc + 3);
+  perp_chain_solve(child->chain, &memory, &P, &C, &place);
+  perp_chain_bias(child->chain, &place, &P, vp, vc, u, g);
+  memcpy(q, place.q, (size_t)n * sizeof *q);
+}
+
+static void kinds_chain_move(node *child, const double *q, const double *u,
+                             perp_reduced_moved *move)
+{
+  const double *wp = move->parent->w;
+  perp_chain_motion m = { 0 };
+  memcpy(m.R, move->parent->R, sizeof m.R);
+  memcpy(m.w, wp, sizeof m.w);
+  perp_chain_move(child->chain, q, u, &m);
+  memcpy(child->R, m.R, sizeof m.R);
+  memcpy(child->zeta, m.alpha, sizeof m.alpha);
+  memcpy(move->d, m.x, sizeof m.x);
+  memcpy(move->ddot, m.v, sizeof m.v);
+  memcpy(move->bias, m.a, sizeof m.a);
+  for (int c = 0; c < 3; c++) move->w[c] = m.w[c] - wp[c];
+  for (int i = 0; i < child->chain->n; i++) {
+    double rho[3];
+    for (int c = 0; c < 3; c++) rho[c] = m.at[i][c] - m.x[c];
+    if (child->chain->slides[i])
+      kinds_translation(child, i, m.along[i]);
+    else
+      kinds_rotation(child, i, m.along[i], rho);
+  }
+}
+
+#define KINDS_CHAIN(n, ...)                                                                        \
+  {                                                                                                \
+    .nq = n, .nu = n, .plain = n, .group = { __VA_ARGS__ },                                        \
+    .coordinates = kinds_chain_coordinates, .move = kinds_chain_move                               \
+  }
+
 const perp_reduced_joint perp_reduced_joints[] = {
   [PERP_REDUCED_FREE] = { .nq = 7,
                           .nu = 6,
@@ -386,4 +445,8 @@ const perp_reduced_joint perp_reduced_joints[] = {
                                      .group = { 1, 1 },
                                      .coordinates = kinds_planar_distance_coordinates,
                                      .move = kinds_planar_distance_move },
+  [PERP_REDUCED_CHAIN_2] = KINDS_CHAIN(2, 1, 1),
+  [PERP_REDUCED_CHAIN_3] = KINDS_CHAIN(3, 1, 1, 1),
+  [PERP_REDUCED_CHAIN_4] = KINDS_CHAIN(4, 1, 1, 1, 1),
+  [PERP_REDUCED_CHAIN_5] = KINDS_CHAIN(5, 1, 1, 1, 1, 1),
 };

@@ -11,9 +11,11 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
   for (int i = 0; i < tree->n; i++) {
     node *child = &tree->node[i];
     const node *parent = parent_of(tree, child);
-    perp_reduced_relative at = {
-      .dim = dim, .parent = parent, .q = qm + child->body * nqb, .v = vm + child->body * nvb
-    };
+    perp_reduced_relative at = { .dim = dim,
+                                 .model = tree->model,
+                                 .parent = parent,
+                                 .q = qm + child->body * nqb,
+                                 .v = vm + child->body * nvb };
     /* pose and velocity, as given */
     perp_reduced_pose(tree->model, qm, child->body, child->x, child->R, &child->angle);
     for (int c = 0; c < 3; c++) child->xdot[c] = c < dim ? at.v[c] : 0;

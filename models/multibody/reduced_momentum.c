@@ -40,7 +40,9 @@ static void reduced_momentum_joint(const node *child, const double *u, const dou
   double v[6];
   memcpy(v, child->w, 3 * sizeof *v);
   memcpy(v + 3, child->xdot, 3 * sizeof *v);
-  for (int i = group[1] > 0 ? 1 : 0, end = child->nu; i >= 0; i--) {
+  int last = 0;
+  while (last + 1 < PERP_CHAIN_AXES && group[last + 1] > 0) last++;
+  for (int i = last, end = child->nu; i >= 0; i--) {
     const int first = end - group[i];
     for (int c = first; c < end; c++)
       for (int a = 0; a < 6; a++) v[a] -= child->S[6 * c + a] * u[c];
@@ -55,7 +57,7 @@ static void reduced_momentum_joint(const node *child, const double *u, const dou
         reduced_momentum_rod(child, d);
         for (int a = 0; a < 3; a++) moved[3 + a] -= u[c] * d[a];
       }
-      p[c] = reduced_momentum_dot(S, h) + (c < 2 ? child->armature[c] * u[c] : 0);
+      p[c] = reduced_momentum_dot(S, h) + (c < PERP_CHAIN_AXES ? child->armature[c] * u[c] : 0);
       g[c] = reduced_momentum_dot(S, f) + reduced_momentum_dot(moved, h);
     }
     end = first;

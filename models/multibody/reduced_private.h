@@ -74,6 +74,7 @@ PERP_INLINE void unit(const double s[3], double n[3])
  * the joint point of the parent to that of the child; and its own state. */
 typedef struct perp_reduced_relative {
   int dim;
+  const perp_model *model;
   const node *parent;
   const double *q, *v;
   double R[9], w[3], d[3], ddot[3];
@@ -100,8 +101,9 @@ typedef struct perp_reduced_joint {
   int nq, nu;
   int plain, n_rotors; /* coordinates: first plain numbers, then quaternions */
   perp_reduced_rotor rotor[2];
-  signed char group[3]; /* columns that act one after the other: how many act together */
-  bool still;           /* no Coriolis or centrifugal term reaches the coordinates at the world */
+  signed char
+      group[PERP_CHAIN_AXES]; /* columns that act one after the other: how many act together */
+  bool still; /* no Coriolis or centrifugal term reaches the coordinates at the world */
   /* NULL: there are none */
   void (*coordinates)(const node *child, const perp_reduced_relative *at, double *q, double *u);
   void (*move)(node *child, const double *q, const double *u, perp_reduced_moved *move);

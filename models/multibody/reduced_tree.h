@@ -17,7 +17,11 @@
  *   DISTANCE  two rates of the massless rod (its frame: x along the rod, no spin), relative w
  *                                                   q = quaternion rod -> parent, child -> parent
  *   PLANAR    xdot, ydot, angledot                  q = x, y, angle (free body in the plane)
- *   PLANAR_DISTANCE  rod rate, relative body rate   q = two angles */
+ *   PLANAR_DISTANCE  rod rate, relative body rate   q = two angles
+ *   CHAIN_n   rates of n slides and hinges from the parent on (chain.h), of the joints rectangular,
+ *             cartesian, skew-hinges, pin-slot and chain
+ *                                                   q = their coordinates, 0 in the initial state
+ */
 typedef enum perp_reduced_kind {
   PERP_REDUCED_FREE,
   PERP_REDUCED_BALL,
@@ -27,7 +31,11 @@ typedef enum perp_reduced_kind {
   PERP_REDUCED_FIXED,
   PERP_REDUCED_DISTANCE,
   PERP_REDUCED_PLANAR,
-  PERP_REDUCED_PLANAR_DISTANCE
+  PERP_REDUCED_PLANAR_DISTANCE,
+  PERP_REDUCED_CHAIN_2,
+  PERP_REDUCED_CHAIN_3,
+  PERP_REDUCED_CHAIN_4,
+  PERP_REDUCED_CHAIN_5
 } perp_reduced_kind;
 
 /* One body with the joint to its parent.  Spatial 6-vectors are (angular, linear), world axes,
@@ -40,7 +48,12 @@ typedef struct perp_reduced_node {
   double axis_p[3], axis_c[3];     /* unit, in parent and child frame */
   double rel[9], rel_angle;        /* orientation child -> parent of the initial state */
   double length;
-  double armature[2]; /* on the diagonal of D: of kinds whose rates are those of axes */
+  int joint;   /* that leads to it from the parent; -1: none */
+  bool turned; /* it was written from child to parent */
+  const struct perp_chain
+      *chain; /* of a chain, from the centre of the parent to that of the child */
+  double
+      armature[PERP_CHAIN_AXES]; /* on the diagonal of D: of kinds whose rates are those of axes */
   double mass, inertia[9];
   /* position and velocity */
   double R[9], x[3], w[3], xdot[3], angle;
@@ -53,8 +66,10 @@ typedef struct perp_reduced_node {
 
 typedef struct perp_reduced_tree {
   const perp_model *model;
-  int dim, n, nq, nu;      /* bodies, joint coordinates and joint velocities */
-  perp_reduced_node *node; /* [n] parents before children */
+  int dim, n, nq, nu;       /* bodies, joint coordinates and joint velocities */
+  perp_reduced_node *node;  /* [n] parents before children */
+  struct perp_chain *chain; /* [n] of nodes that have one, in turn */
+  int n_chains;
   bool *cut; /* [joints] constraints, not edges of the tree: they close loops or have no coordinates
               */
   int cut_rows; /* rows of these */

@@ -103,6 +103,7 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
     break;
   }
   case PERP_JOINT_CARTESIAN:
+  case PERP_JOINT_CHAIN:
   case PERP_JOINT_SKEW_HINGES: /* every initial state holds */
   case PERP_JOINT_PLUGIN:      /* by itself */
     return PERP_OK;

@@ -358,6 +358,11 @@ void perp_constrained_at(perp_constrained *k, double t, const double *q)
     k->factored = NULL;
     k->S_h = 0;
   }
+  if (k->model->sim.chain_set != NULL && k->chain_set != *k->model->sim.chain_set) {
+    k->chain_set = *k->model->sim.chain_set; /* other combinations of the same rows */
+    k->known[0] = k->known[1] = false;
+    k->factored = NULL;
+  }
   for (int tries = 0; tries < 2; tries++, i = 1 - i)
     if (k->known[i] && (!k->model->driven || k->eval[i].t == t) &&
         memcmp(q, k->q_at[i], size) == 0) {

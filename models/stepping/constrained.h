@@ -42,6 +42,7 @@ typedef struct perp_constrained {
   double *q_at[2];           /* [nq] where each was made */
   bool known[2];             /* eval[i] holds for q_at[i], */
   int set;                   /* without the rows of this set of perp_dropped */
+  int chain_set;             /* with the rows of chains in the bases of this number */
   const perp_eval *factored; /* the one the KKT factor holds for, NULL when there is no factor */
   perp_reason factor_reason;
   double start_h; /* velocity level: length of the step from the state of the factor, 0: unknown */

@@ -232,6 +232,9 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
 /* For restarts from now on: x of a drive that turns is within half a turn of this, and not of its
  * `zero`. */
 void perp_sim_turned(perp_sim *sim, int drive, double x);
+/* The same of a chain of slides and hinges: chain `to` is where chain `from` of another model was
+ * at its last accepted state. */
+void perp_sim_chained(perp_sim *sim, const perp_model *whole, int from, int to);
 /* One accepted step, not beyond t_max; *info out.  PERP_OK also when the simulation failed:
  * info->reason < 0, and the state is the last good one.  Other answers: a part could not work at
  * all (PERP_ERR_NOMEM, say); the state is then undefined until the next restart.  No allocation

@@ -36,17 +36,20 @@ static perp_inverse *open_inverse(const perp_model *m)
 
 static void both_ways(void)
 {
-  static const perp_joint_kind space[] = { PERP_JOINT_BALL,      PERP_JOINT_HINGE,
-                                           PERP_JOINT_UNIVERSAL, PERP_JOINT_SLIDER,
-                                           PERP_JOINT_FIXED,     PERP_JOINT_DISTANCE };
-  static const perp_joint_kind plane[] = { PERP_JOINT_HINGE, PERP_JOINT_SLIDER, PERP_JOINT_FIXED,
-                                           PERP_JOINT_DISTANCE, PERP_JOINT_BALL };
+  static const perp_joint_kind space[] = {
+    PERP_JOINT_BALL,        PERP_JOINT_HINGE,    PERP_JOINT_UNIVERSAL,   PERP_JOINT_SLIDER,
+    PERP_JOINT_FIXED,       PERP_JOINT_DISTANCE, PERP_JOINT_RECTANGULAR, PERP_JOINT_CARTESIAN,
+    PERP_JOINT_SKEW_HINGES, PERP_JOINT_PIN_SLOT, PERP_JOINT_CHAIN
+  };
+  static const perp_joint_kind plane[] = { PERP_JOINT_HINGE, PERP_JOINT_SLIDER,
+                                           PERP_JOINT_FIXED, PERP_JOINT_DISTANCE,
+                                           PERP_JOINT_BALL,  PERP_JOINT_RECTANGULAR };
   static const char *const kkts[] = { "tree", "kkt-sparse", "schur-dense" };
   for (int dim = 2; dim <= 3; dim++) {
     double worst[3] = { 0 }, residual = 0, dependence = 0;
     for (int trial = 0; trial < 60; trial++) {
       const int n = 1 + perp_rng_int(rng, 24);
-      perp_model *m = tree_random(&ctx, rng, dim, n, trial % 2 == 0, dim == 3 ? 6 : 5,
+      perp_model *m = tree_random(&ctx, rng, dim, n, trial % 2 == 0, dim == 3 ? 11 : 6,
                                   dim == 3 ? space : plane);
       perp_inverse *v = open_inverse(m);
       const int nu = perp_inverse_nu(v);

@@ -28,6 +28,12 @@ static const struct {
   { "skew-hinges", PLACES AXES },
   { "pin-slot", PLACES AXES },
   { "pin-slot", PLACES AXES ",first=hinge" },
+  { "chain", "a_along_z=1,a_at_x=0.3,b_kind=slide,b_along_x=1,b_along_y=0.2,c_along_y=1,"
+             "c_along_z=0.4,c_at_x=-0.2,c_at_y=0.3" },
+  { "chain", "n_axes=4,a_along_z=1,a_at_x=0.3,b_kind=slide,b_along_x=1,b_along_y=0.2,c_along_y=1,"
+             "c_along_z=0.4,c_at_x=-0.2,c_at_y=0.3,d_along_x=1,d_at_z=0.5" },
+  { "chain", "n_axes=5,a_kind=slide,a_along_x=1,b_kind=slide,b_along_y=1,c_kind=slide,c_along_z=1,"
+             "d_along_x=0.3,d_along_y=1,e_along_z=1,e_at_x=0.3" },
   { "nonholonomic", "at_x=0.3,at_y=-0.1,along_x=0.4,along_y=1,about_z=0.2" },
 };
 

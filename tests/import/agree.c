@@ -387,8 +387,6 @@ static void test_drives(const char *file, const char *options, const double *ctr
   if (!open_pair(&x, file, options)) bail("%s cannot be imported", file);
   x.m->opt.disableflags |= mjDSBL_CONTACT | mjDSBL_LIMIT | mjDSBL_FRICTIONLOSS | mjDSBL_EQUALITY;
   for (int t = 0; t < x.m->ntendon; t++) x.m->tendon_stiffness[t] = 0; /* lost */
-  const int slide = mj_name2id(x.m, mjOBJ_JOINT, "puck_z"); /* in a plane: its damping is lost */
-  if (slide >= 0) x.m->dof_damping[x.m->jnt_dofadr[slide]] = 0;
   double place = 0, rate = 0, acceleration = 0, most = 0, force = 0, scale = 0,
          *got = take((size_t)x.nv);
   for (int s = 0; s < STATES; s++) {

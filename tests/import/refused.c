@@ -84,6 +84,12 @@ static const struct {
     "</joint><joint name='k' type='continuous'><parent link='b'/><child link='c'/></joint><joint "
     "name='l' type='continuous'><parent link='b'/><child link='d'/></joint>",
     "can move but has no mass", NULL },
+  { "three hinges in one line, through links without mass",
+    "<link name='a'/><link name='b'/><link name='c'/><link name='d'>" MASS
+    "</link><joint name='j' type='continuous'>" ENDS
+    "</joint><joint name='k' type='continuous'><parent link='b'/><child link='c'/></joint><joint "
+    "name='l' type='continuous'><parent link='c'/><child link='d'/></joint>",
+    "depend on each other", NULL },
   { "two links of one name", LINKS "<link name='b'/>", "two links are called 'b'", NULL },
   { "an axis without a length",
     LINKS "<joint name='j' type='continuous'>" ENDS "<axis xyz='0 0 0'/></joint>", "no length",

@@ -71,6 +71,9 @@ int main(void)
   program_open();
   compare("mjcf/pendulums.xml", NULL, "go");
   compare("mjcf/armature.xml", NULL, "go");
+  compare("mjcf/chains.xml", NULL, "go");
+  compare("mjcf/slide-ball.xml", NULL, "go");
+  compare("robots/chains.urdf", "robots/chains.xml", NULL);
   compare("mjcf/axes.xml", NULL, "go");
   compare("mjcf/frames.xml", "mjcf/frames-flat.xml", NULL);
   compare("mjcf/keyframes.xml", NULL, "far");

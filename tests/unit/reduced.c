@@ -57,16 +57,48 @@ static void local(const perp_model *m, const perp_body_def *bodies, int b, const
   perp_turn_back(dim, pose.R, d, s);
 }
 
+/* The axes of rectangular, cartesian, skew-hinges, pin-slot, chain joints; p: from the point of a
+ * to that of b, axis: that of a. */
+static void random_chain(const perp_model *m, const perp_body_def *bodies, int dim,
+                         perp_joint_def *def, const double axis[3], double p[3])
+{
+  double n[3] = { 0 }, apart[3] = { 0 }, s = uniform();
+  random_vector(dim, n);
+  random_vector(dim, apart);
+  const bool free = def->kind == PERP_JOINT_CARTESIAN || def->kind == PERP_JOINT_SKEW_HINGES;
+  def->hinge_first = def->kind == PERP_JOINT_PIN_SLOT && uniform() > 0;
+  for (int i = 0; i < dim; i++) {
+    if (def->kind == PERP_JOINT_RECTANGULAR) p[i] += s * axis[i] + apart[0] * n[i];
+    if (def->kind == PERP_JOINT_PIN_SLOT) p[i] += s * (def->hinge_first != 0 ? n : axis)[i];
+    if (free) p[i] += apart[i];
+  }
+  if (free || def->kind == PERP_JOINT_RECTANGULAR || def->kind == PERP_JOINT_PIN_SLOT)
+    local(m, bodies, def->b, n, def->axis_b, true);
+  random_vector(dim, n);
+  if (def->kind == PERP_JOINT_CARTESIAN) local(m, bodies, def->b, n, def->axis_c, true);
+  if (def->kind != PERP_JOINT_CHAIN) return;
+  def->n_axes = 3 + perp_rng_int(rng, 3);
+  for (int i = 0, slides = perp_rng_int(rng, 3); i < def->n_axes; i++) {
+    random_vector(3, n);
+    random_vector(3, apart);
+    def->axes[i].slides = slides-- > 0;
+    local(m, bodies, def->a, n, def->axes[i].along, true);
+    local(m, bodies, def->a, apart, def->axes[i].at, false);
+  }
+}
+
 /* A tree of BODIES bodies whose joints are of `kind` (cyclically from there), each held at a random
  * point, to a random earlier body or the world; `roots` bodies start a part of their own. */
 static perp_model *random_tree(int dim, int first_kind, bool mixed, int floating)
 {
-  static const perp_joint_kind kinds[2][6] = {
+  static const perp_joint_kind kinds[2][11] = {
     { PERP_JOINT_BALL, PERP_JOINT_HINGE, PERP_JOINT_SLIDER, PERP_JOINT_FIXED, PERP_JOINT_DISTANCE,
-      PERP_JOINT_HINGE },
+      PERP_JOINT_RECTANGULAR },
     { PERP_JOINT_BALL, PERP_JOINT_HINGE, PERP_JOINT_UNIVERSAL, PERP_JOINT_SLIDER, PERP_JOINT_FIXED,
-      PERP_JOINT_DISTANCE }
+      PERP_JOINT_DISTANCE, PERP_JOINT_RECTANGULAR, PERP_JOINT_CARTESIAN, PERP_JOINT_SKEW_HINGES,
+      PERP_JOINT_PIN_SLOT, PERP_JOINT_CHAIN }
   };
+  const int n_kinds = dim == 2 ? 6 : 11;
   perp_model *m;
   perp_body_def bodies[BODIES];
   if (perp_model_create(&ctx, dim, &m) != PERP_OK) bail("%s", ctx.msg);
@@ -77,7 +109,9 @@ static perp_model *random_tree(int dim, int first_kind, bool mixed, int floating
   for (int b = floating; b < BODIES; b++) {
     int other = perp_rng_int(rng, b + 1) - 1; /* -1 = world */
     if (floating > 0 && other < 0) other = 0;
-    perp_joint_def def = { .kind = kinds[dim - 2][mixed ? (first_kind + b) % 6 : first_kind] };
+    perp_joint_def def = {
+      .kind = kinds[dim - 2][mixed ? (first_kind + b) % n_kinds : first_kind]
+    };
     bool turned = uniform() < 0;
     def.a = turned ? b : other;
     def.b = turned ? other : b;
@@ -101,6 +135,7 @@ static perp_model *random_tree(int dim, int first_kind, bool mixed, int floating
       def.length = sqrt(perp_dot(dim, apart, apart));
     }
     for (int i = 0; i < dim; i++) p[i] += along * axis[i];
+    random_chain(m, bodies, dim, &def, axis, p);
     local(m, bodies, def.b, p, def.anchor_b, false);
     if (perp_model_add_joint(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
   }
@@ -413,21 +448,22 @@ static void refusals(void)
 
 int main(void)
 {
-  static const char *const names[2][6] = {
-    { "ball", "hinge", "slider", "fixed", "distance", "hinge" },
-    { "ball", "hinge", "universal", "slider", "fixed", "distance" }
+  static const char *const names[2][11] = {
+    { "ball", "hinge", "slider", "fixed", "distance", "rectangular" },
+    { "ball", "hinge", "universal", "slider", "fixed", "distance", "rectangular", "cartesian",
+      "skew-hinges", "pin-slot", "chain" }
   };
   perp_ctx_init(&ctx);
   rng = perp_rng_create(2005);
   for (int dim = 2; dim <= 3; dim++) {
-    for (int kind = 0; kind < (dim == 2 ? 5 : 6); kind++) {
+    for (int kind = 0; kind < (dim == 2 ? 6 : 11); kind++) {
       char what[80];
       snprintf(what, sizeof what, "%s tree, dim %d", names[dim - 2][kind], dim);
       perp_model *m = random_tree(dim, kind, false, kind % 2);
       check_tree(m, what);
       perp_model_destroy(m);
     }
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < (dim == 2 ? 4 : 9); k++) {
       char what[80];
       snprintf(what, sizeof what, "mixed tree %d, dim %d", k, dim);
       perp_model *m = random_tree(dim, k, true, k % 3);

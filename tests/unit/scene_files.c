@@ -130,6 +130,21 @@ static const struct bad {
   { "a term of the world",
     HEAD BALL "joints:\n  - { kind: nonholonomic, terms: [{ along: [1, 0, 0] }] }\n", "f.yaml:5:35",
     "a term needs a body", NULL },
+  { "a chain without axes", HEAD BALL "joints:\n  - { kind: chain, a: world, b: ball }\n",
+    "f.yaml:5:5", "a chain needs 'axes'", "slide: [1, 0, 0]" },
+  { "axes of a hinge", HEAD BALL "joints:\n  - { kind: ball, a: world, b: ball, axes: [] }\n",
+    "f.yaml:5:44", "only joints of kind chain have axes", NULL },
+  { "an axis that is neither",
+    HEAD BALL "joints:\n  - { kind: chain, a: world, b: ball, axes: [{}, {}, {}] }\n",
+    "f.yaml:5:46", "either a slide or a hinge", "hinge: [0, 0, 1]" },
+  { "a hinge without a place",
+    HEAD BALL "joints:\n  - { kind: chain, a: world, b: ball, axes: [{ hinge: [1, 0, 0] }, {}, "
+              "{}] }\n",
+    "f.yaml:5:46", "a hinge of a chain needs a place", "at: [x, y, z]" },
+  { "a place of a chain",
+    HEAD BALL "joints:\n  - { kind: chain, a: world, b: ball, axis_a: [1, 0, 0], axes: [{}, {}, "
+              "{}] }\n",
+    "f.yaml:5:47", "remove axis_a", NULL },
   { "an unknown material",
     HEAD "materials: { wood: { mu: 1 } }\n" BALL
          "shapes:\n  - { body: world, kind: plane, material: woode }\n",

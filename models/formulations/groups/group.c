@@ -111,6 +111,12 @@ static perp_status group_restart(perp_ctx *ctx, perp_group_terms *terms, perp_gr
   for (int i = 0; i < group->part.n_drives; i++)
     perp_sim_turned(group->sim, i, terms->model->sim.angle[group->part.drive[i]]);
   for (int i = 0; i < group->part.n_joints; i++) {
+    const perp_joint *own = &group->part.model->joint[i];
+    if (own->chain != NULL)
+      perp_sim_chained(group->sim, terms->model,
+                       terms->model->joint[group->part.joint[i]].chain_memory, own->chain_memory);
+  }
+  for (int i = 0; i < group->part.n_joints; i++) {
     const int whole = group->part.joint[i], from = terms->model->joint[whole].axes - 1,
               to = group->part.model->joint[i].axes - 1;
     for (int k = 0; k < perp_axes_count(terms->model, whole); k++)

@@ -286,6 +286,8 @@ static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
   if (status == PERP_OK) {
     like.model->sim.dropped = model->sim.dropped;
     like.model->sim.angle = model->sim.angle; /* the same drives, which the simulation follows */
+    like.model->sim.chain = model->sim.chain;
+    like.model->sim.chain_set = model->sim.chain_set;
     status = perp_stepping_create(ctx, like.model, parts, &o->contact, h, &like.s, sizeof like,
                                   velocity_implicit_layout, ws);
   }

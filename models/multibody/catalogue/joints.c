@@ -47,6 +47,31 @@ static const perp_opt slot[] = { JOINT_PLACES,
                                    PERP_OPT_ENUM, offsetof(perp_joint_def, hinge_first), 0, 0, 0, 0,
                                    orders, NULL },
                                  PERP_OPTIONS_END };
+static const char *const axis_kinds[] = { "hinge", "slide", NULL };
+#define JOINT_OF_CHAIN(i, letter)                                                                  \
+  { letter "_kind",                                                                                \
+    "",                                                                                            \
+    "Axis " letter " of the chain, from body a on.",                                               \
+    PERP_OPT_ENUM,                                                                                 \
+    offsetof(perp_joint_def, axes[i].slides),                                                      \
+    0,                                                                                             \
+    0,                                                                                             \
+    0,                                                                                             \
+    0,                                                                                             \
+    axis_kinds,                                                                                    \
+    NULL },                                                                                        \
+      PERP_VECTOR(perp_joint_def, axes[i].along, letter "_along", 0, 0, 0, "",                     \
+                  "Direction of axis " letter " in the initial state, in the frame of body a."),   \
+      PERP_VECTOR(perp_joint_def, axes[i].at, letter "_at", 0, 0, 0, "m",                          \
+                  "Point of axis " letter                                                          \
+                  ", a hinge, in the initial state, in the frame of body a.")
+static const perp_opt chain[] = { PERP_INT(perp_joint_def, n_axes, 3, 3, PERP_CHAIN_AXES, "Number of axes."),
+                                  JOINT_OF_CHAIN(0, "a"),
+                                  JOINT_OF_CHAIN(1, "b"),
+                                  JOINT_OF_CHAIN(2, "c"),
+                                  JOINT_OF_CHAIN(3, "d"),
+                                  JOINT_OF_CHAIN(4, "e"),
+                                  PERP_OPTIONS_END };
 static const perp_opt length[] = { JOINT_PLACES,
                                    PERP_REAL(perp_joint_def, length, 0, 0, HUGE_VAL, PERP_OPEN_MAX,
                                              "m",
@@ -150,3 +175,10 @@ JOINT_NAMED(pin_slot, "pin-slot", PERP_JOINT_PIN_SLOT, slot,
             "t_k . h = 0 for the hinge h and t_k across it in the other body, n_k . (p_b - p_a) = "
             "0 for n_k across the slide",
             "R. Featherstone, Rigid Body Dynamics Algorithms, 2008, section 4.4");
+JOINT(chain, PERP_JOINT_CHAIN, chain, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
+      "Three to five slides and hinges in any order, with massless links between; 6 rows less one "
+      "for each axis",
+      "B' (x - x(q), size skew(R R(q)')) = 0, q: A' of it is 0; A the axes, B across them, T(q) = "
+      "exp(S_1 q_1) ... exp(S_n q_n) T(0)",
+      "R. M. Murray, Z. Li, S. S. Sastry, A Mathematical Introduction to Robotic Manipulation, "
+      "1994, section 3.2");
