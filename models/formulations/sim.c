@@ -25,13 +25,14 @@
 #include "models/engines/engine_sim.h"
 #include "models/formulations/step_forces.h"
 #include "models/formulations/stop_cause.h"
-#include "models/multibody/model_private.h"
+#include "models/multibody/servos.h"
 #include "models/stepping/kkt_default.h"
 #include "models/stepping/redundancy.h"
 #include "models/stepping/turns.h"
 #include "solvers/stabilization/stabilization.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct perp_sim {
   const perp_formulation_desc *form;
@@ -193,6 +194,27 @@ static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *desc, unsigned cap
                    others);
 }
 
+/* Drives of which a formulation that serves servos does not serve one. */
+static perp_status sim_serves_servos(perp_ctx *ctx, const perp_model *model, const perp_desc *desc)
+{
+  const char *what = NULL;
+  const int i = perp_servos_other(model, &what);
+  if (i < 0) return PERP_OK;
+  const int at = perp_model_drive(model, i)->joint;
+  const char *name = perp_model_joint(model, at)->name;
+  char joint[80];
+  if (name != NULL)
+    snprintf(joint, sizeof joint, "joint %d '%.48s'", at, name);
+  else
+    snprintf(joint, sizeof joint, "joint %d", at);
+  return PERP_FAIL(
+      ctx, PERP_ERR_UNSUPPORTED,
+      "formulation %s supports servos (stiffness, damping, max_force), but the drive of "
+      "%s %s: use formulation velocity-midpoint or acceleration%s",
+      desc->name, joint, what,
+      strstr(what, "limits") != NULL ? "" : ", or give the motor a damping");
+}
+
 /* Has the model what the formulation does not serve? */
 static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *desc)
 {
@@ -208,7 +230,8 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
   } needs[] = {
     { perp_model_collides(model), PERP_FORM_CONTACTS,
       "models with colliding shapes (bodies would pass through each other)" },
-    { perp_model_drives(model) > 0, PERP_FORM_DRIVES, "limits and motors" },
+    { perp_model_drives(model) > 0 && !(desc->caps & PERP_FORM_SERVOS), PERP_FORM_DRIVES,
+      "limits and motors" },
     { model->surfaces.couples, PERP_FORM_COUPLES,
       "surfaces that resist spinning or rolling (torsion, rolling)" },
     { model->surfaces.anisotropic, PERP_FORM_ANISOTROPIC,
@@ -227,7 +250,7 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
     if (needs[i].has && !(desc->caps & needs[i].cap))
       return sim_refuse(ctx, desc, needs[i].cap, needs[i].what);
-  return PERP_OK;
+  return desc->caps & PERP_FORM_SERVOS ? sim_serves_servos(ctx, model, desc) : PERP_OK;
 }
 
 /* Options of the stabilization that cannot act with the formulation are refused. */

@@ -130,7 +130,7 @@ static bool ga_residual(void *user, const double *x, double *r)
   if (!perp_all_finite(model->nq, work->s.q1)) return false;
   perp_constrained_at(system, work->t + h, work->s.q1);
   work->s.grid.count.rhs++;
-  perp_eval_forces(system->e, model, work->t + h, work->s.v1, true, system->f);
+  perp_stepper_forces(&work->s, work->t + h, work->s.v1, system->f);
   perp_blocks_M(&system->e->blocks, work->rate1, work->z);
   for (int i = 0; i < nv; i++) work->z[i] = h * h * (work->z[i] - system->f[i]);
   if (m > 0) perp_blocks_Jt(&system->e->blocks, -1, work->p, work->z);
@@ -164,7 +164,7 @@ static bool ga_accelerations(workspace *work, double t, const double *q, const d
   perp_constrained *system = &work->s.k;
   perp_constrained_at(system, t, q);
   work->s.grid.count.rhs++;
-  perp_eval_forces(system->e, system->model, t, v, true, system->f);
+  perp_stepper_forces(&work->s, t, v, system->f);
   perp_joints_bias(system->model, system->e, v, system->c);
   for (int i = 0; i < system->model->m; i++) system->c[i] = -system->c[i];
   return perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->h, v);
@@ -266,6 +266,7 @@ static perp_reason ga_make_step(perp_stepper *stepper, double t, double h)
   work->h = h;
   if (!(fabs(h - work->begun) < 1e-6 * h) && !ga_begin(work)) return system->reason;
   if (ga_stabilized(work)) perp_eval_at(&work->start, system->model, t, work->s.q);
+  perp_stepper_servos(&work->s, t, work->s.q, work->vn);
   perp_constrained_at(system, t, work->s.q);
   ga_guess(work);
   for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(work->dq[i]));
@@ -347,7 +348,8 @@ const perp_formulation_desc perp_formulation_generalized_alpha = {
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
+                 PERP_FORM_SERVOS },
   .create = ga_create,
   .restart = ga_restart,
   .step = perp_stepper_step,
