@@ -309,6 +309,8 @@ static perp_status step_forces_balance(perp_ctx *ctx, perp_step_forces *forces,
   const double h = span->t1 - span->t0;
   const perp_blocks *blocks = perp_model_assemble(model, span->t0, span->q0);
   perp_model_forces(model, span->t0, span->q0, span->v0, s->f);
+  if (info->drive != NULL) /* which contains it */
+    perp_model_compensation(model, span->t0, span->q0, -1, NULL, s->f);
   for (int i = 0; i < model->n_drives && info->drive != NULL; i++) {
     double Ja[6], Jb[6];
     const perp_drive *drive = &model->drive[i];

@@ -211,6 +211,7 @@ void perp_model_destroy(perp_model *model)
   free(model->stops.def);
   free(model->signals.list);
   free(model->drive_def);
+  free(model->carried.block);
   free(model->shape_def);
   free(model->body_def);
   free(model->joint_def);

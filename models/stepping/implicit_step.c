@@ -40,6 +40,12 @@ static int implicit_edges(const perp_model *model, int *edge)
       for (int i = def->a; i <= def->b; i++)
         for (int j = def->a; j < i; j++) IMPLICIT_EDGE(i, j);
   }
+  for (int k = 0; k < model->n_drives && model->carried.n > 0; k++)
+    for (int i = model->carried.ptr[k]; i < model->carried.ptr[k + 1]; i++) {
+      const int body = model->carried.body[i], a = model->drive[k].a, b = model->drive[k].b;
+      if (a >= 0 && a != body) IMPLICIT_EDGE(a, body);
+      if (b >= 0 && b != body) IMPLICIT_EDGE(b, body);
+    }
 #undef IMPLICIT_EDGE
   return n;
 }

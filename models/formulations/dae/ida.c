@@ -61,6 +61,7 @@ static const perp_opt options[] = {
 
 enum { PART_LAMBDA, PART_MU }; /* of the joints; those of a body are its q and its v */
 static const double SOFT = 1e-9;
+static const double RESTS = 1e-9; /* of a slow speed: below, it is rounding */
 
 typedef struct workspace {
   perp_stepper s;
@@ -269,7 +270,7 @@ static void ida_levels(workspace *work)
     for (int i = 0; i < model->nvb; i++) {
       const bool turns = i >= model->dim;
       const double slow = 1e-3 * (turns ? 1 : size) / h;
-      scale[model->nqb + i] = work->speed[turns] > 0 ? work->speed[turns] : slow;
+      scale[model->nqb + i] = work->speed[turns] > RESTS * slow ? work->speed[turns] : slow;
       step[model->nqb + i] = part * fmax(work->speed[turns], slow);
     }
   }

@@ -67,6 +67,7 @@ enum { PART_LAMBDA, PART_MU };
 /* Of the rows, a part of J M^-1 J'; and what Newton's method may leave of the tolerance:
  * multipliers of dependent rows answer an error of the velocities by 1 / SOFT, and the more it must
  * be small. */
+static const double RESTS = 1e-12; /* of the size in a step: slower is rounding */
 static const double SOFT = 1e-9, KAPPA = 1e-3;
 static const double LOST =
     1e-7; /* of the size: a position error that the softness has left is no solution */
@@ -219,7 +220,8 @@ static void radau_dae_levels(workspace *work, double h)
       const bool turns = i >= model->dim;
       const int at = work->graph.local.first[b] + i;
       const double reach = turns ? 1 : size;
-      const double speed = work->speed[turns] > 0 ? work->speed[turns] : 1e-3 * reach / h;
+      const double speed = work->speed[turns] > RESTS * reach / h ? work->speed[turns]
+                                                                  : 1e-3 * reach / h;
       work->radau.scale[at] = tol * reach;
       work->radau.difference[at] = part * reach;
       work->radau.scale[at + model->nvb] = tol * speed;
