@@ -2,6 +2,7 @@
 /* Gravity compensation of drives: arms with soft servos hold their targets with it and sag by the
  * closed form without; its force is the gradient of the potential energy of what the joint carries,
  * by differences in joint coordinates; what it does not serve is refused by name. */
+#include "models/figures/control.h"
 #include "models/formulations/step_forces.h"
 #include "models/multibody/model_private.h"
 #include "tests/run_model.h"
@@ -199,6 +200,63 @@ static void test_gradient(int reversed)
   perp_model_destroy(m);
 }
 
+/* ---- controllers that hold a posture ---- */
+
+/* A ball joint to the world, a hinge, a slider, along x; not finished. */
+static perp_model *stretched(int dim, bool turned)
+{
+  static const perp_joint_kind kind[] = { PERP_JOINT_BALL, PERP_JOINT_HINGE, PERP_JOINT_SLIDER };
+  perp_model *m = run_model(&ctx, dim);
+  for (int i = 0; i < 3; i++)
+    run_body(
+        &ctx, m,
+        (perp_body_def){ .mass = perp_mass_box(3 - i, 0.4, 0.1, 0.1), .x = { 0.2 + 0.4 * i } });
+  for (int i = 0; i < 3; i++) {
+    perp_joint_def joint = { .kind = dim == 2 && i == 0 ? PERP_JOINT_HINGE : kind[i],
+                             .a = turned ? i : i - 1,
+                             .b = turned ? i - 1 : i };
+    double *outer = turned ? joint.anchor_a : joint.anchor_b,
+           *inner = turned ? joint.anchor_b : joint.anchor_a;
+    outer[0] = -0.2;
+    inner[0] = i == 0 ? 0 : 0.2;
+    joint.axis_a[i == 1 ? 1 : dim - 1] = joint.axis_b[i == 1 ? 1 : dim - 1] = 1;
+    run_joint(&ctx, m, joint);
+  }
+  return m;
+}
+
+static void test_controllers(void)
+{
+  static const char *const controllers[] = { "pd:frequency=1", "implicit-pd:frequency=1" };
+  for (int i = 0; i < 8; i++)
+    for (int on = 0; on < 2; on++) {
+      const int dim = 2 + i % 2;
+      const bool turned = i / 2 % 2, implicit = i / 4;
+      char text[80];
+      perp_spec spec;
+      perp_goal *goal;
+      double q[21], off = 0;
+      snprintf(text, sizeof text, "%s,gravity_compensation=%s", controllers[implicit],
+               on ? "true" : "false");
+      perp_model *m = stretched(dim, turned);
+      if (perp_goal_hold(&ctx, run_finish(&ctx, stretched(dim, turned)), &goal) != PERP_OK ||
+          perp_spec_parse(&ctx, PERP_KIND_controller, text, &spec) != PERP_OK)
+        bail("%s", ctx.msg);
+      const perp_control_def def = { .controller = (const perp_controller_desc *)spec.d,
+                                     .opts = spec.opts };
+      if (perp_control_add(&ctx, m, goal, &def) != PERP_OK) bail("%s", ctx.msg);
+      run_finish(&ctx, m);
+      if (run_fresh(&ctx, m, (run_parts){ "velocity" }, 1e-3, 1, q, NULL) < 0) bail("%s", ctx.msg);
+      const double *q0 = perp_model_q0(m);
+      for (int k = 0; k < perp_model_nq(m); k++) off = fmax(off, fabs(q[k] - q0[k]));
+      ok(on ? off < 1e-9 : off > 0.05, "%d-d%s, %s: the posture is off by %.2g", dim,
+         turned ? ", joints turned round" : "", text, off);
+      perp_spec_free(&spec);
+      perp_model_destroy(m);
+      perp_goal_destroy(goal);
+    }
+}
+
 /* ---- bounds, what is reported, what is refused ---- */
 
 static void test_told(void)
@@ -273,6 +331,7 @@ int main(void)
   test_holds();
   test_gradient(0);
   test_gradient(1);
+  test_controllers();
   test_told();
   test_refused();
   return tap_done();
