@@ -212,7 +212,7 @@ static perp_status sim_serves_servos(perp_ctx *ctx, const perp_model *model, con
     snprintf(joint, sizeof joint, "joint %d", at);
   return PERP_FAIL(
       ctx, PERP_ERR_UNSUPPORTED,
-      "formulation %s supports servos (stiffness, damping, max_force), but the drive of "
+      "formulation %s supports servos (stiffness, damping, max_force), but the actuator of "
       "%s %s: use formulation velocity-midpoint or acceleration%s",
       desc->name, joint, what,
       strstr(what, "limits") != NULL ? "" : ", or give the motor a damping");
