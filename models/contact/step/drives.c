@@ -140,20 +140,6 @@ double perp_drives_speed(const perp_drives *d, double t)
 
 /* ---- rows ---- */
 
-/* the row at hand becomes the next one: what is not set by the caller */
-void perp_drives_add(perp_drives *d, int slot, double sign, double h, perp_island_row row)
-{
-  const int r = d->n++;
-  d->slot[r] = slot;
-  d->sign[r] = sign;
-  row.lambda = d->h_before > 0 ? sign * d->impulse[slot] * (h / d->h_before) : 0;
-  if (row.lambda < row.lo) row.lambda = row.lo;
-  if (row.lambda > row.hi) row.lambda = row.hi;
-  for (int side = 0; side < 2; side++)
-    for (int i = 0; i < d->model->nvb; i++) row.J[side][i] *= sign;
-  d->row[r] = row;
-}
-
 /* Is it a spring at the start of the step, which is a force? */
 static bool drives_pushes(const perp_drives *d, int i)
 {

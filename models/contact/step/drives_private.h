@@ -55,7 +55,20 @@ struct perp_drives {
 
 /* The row at hand becomes the next one: what is not set by the caller.  slot: DRIVES_ROWS_EACH
  * drive + DRIVES_MOTOR, DRIVES_LOWER or DRIVES_UPPER; sign: -1 for an upper limit. */
-void perp_drives_add(perp_drives *d, int slot, double sign, double h, perp_island_row row);
+PERP_INLINE void perp_drives_add(perp_drives *d, int slot, double sign, double h,
+                                 perp_island_row row)
+{
+  const int r = d->n++;
+  d->slot[r] = slot;
+  d->sign[r] = sign;
+  row.lambda = d->h_before > 0 ? sign * d->impulse[slot] * (h / d->h_before) : 0;
+  if (row.lambda < row.lo) row.lambda = row.lo;
+  if (row.lambda > row.hi) row.lambda = row.hi;
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < d->model->nvb; i++) row.J[side][i] *= sign;
+  d->row[r] = row;
+}
+
 /* perp_drives_rows of a part of a step. */
 int perp_drives_part_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
                           perp_island_row **rows);
