@@ -4,6 +4,7 @@
 #include "models/figures/inverse_private.h"
 
 #include "models/geometry/kinematics.h"
+#include "models/multibody/model_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * closed form without; its force is the gradient of the potential energy of what the joint carries,
  * by differences in joint coordinates; what it does not serve is refused by name. */
 #include "models/figures/control.h"
+#include "models/figures/inverse.h"
 #include "models/formulations/step_forces.h"
 #include "models/multibody/model_private.h"
 #include "tests/run_model.h"
@@ -295,6 +296,31 @@ static void test_told(void)
   perp_model_destroy(m);
 }
 
+/* Torques of inverse dynamics are what the drives have to give, all of it, by both ways. */
+static void test_inverse(void)
+{
+  for (int on = 0; on < 2; on++) {
+    perp_model *m = arm(3, 3, on);
+    perp_inverse *inverse;
+    double q[8] = { 0 }, u[8] = { 0 }, udot[8] = { 0 }, tau[8] = { 0 }, by_rows[8] = { 0 },
+           lambda[10];
+    if (perp_inverse_create(&ctx, m, &inverse) != PERP_OK) bail("%s", ctx.msg);
+    perp_inverse_joints(inverse, perp_model_q0(m), perp_model_v0(m), q, u);
+    perp_inverse_recursive(inverse, 0, q, u, udot, NULL, tau);
+    const double zero[12] = { 0 };
+    if (perp_inverse_kkt(&ctx, inverse, NULL, 0, perp_model_q0(m), zero, zero, NULL, by_rows,
+                         lambda) != PERP_OK)
+      bail("%s", ctx.msg);
+    const double want[2] = { gravity * (2 * 0.25 + 0.7), gravity * 0.2 };
+    for (int i = 0; i < 2; i++) {
+      near(fabs(tau[i]), want[i], 1e-12, 0, "inverse dynamics, compensation %d: joint %d", on, i);
+      near(by_rows[i], tau[i], 1e-9, 0, "and by the KKT system");
+    }
+    perp_inverse_destroy(inverse);
+    perp_model_destroy(m);
+  }
+}
+
 static void test_refused(void)
 {
   perp_model *m = run_model(&ctx, 2);
@@ -333,6 +359,7 @@ int main(void)
   test_gradient(1);
   test_controllers();
   test_told();
+  test_inverse();
   test_refused();
   return tap_done();
 }
