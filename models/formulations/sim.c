@@ -201,7 +201,7 @@ static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *desc, unsigned cap
 static perp_status sim_serves_servos(perp_ctx *ctx, const perp_model *model, const perp_desc *desc)
 {
   const char *what = NULL;
-  const int i = perp_servos_other(model, &what);
+  const int i = perp_servos_other(model, desc->caps & PERP_FORM_MOTORS, &what);
   if (i < 0) return PERP_OK;
   const int at = perp_model_drive(model, i)->joint;
   const char *name = perp_model_joint(model, at)->name;

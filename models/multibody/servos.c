@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/multibody/servos.h"
 
-int perp_servos_other(const perp_model *model, const char **what)
+int perp_servos_other(const perp_model *model, bool motors, const char **what)
 {
   for (int i = 0; i < model->n_drives; i++) {
     const perp_drive_def *def = &model->drive_def[i];
     const bool servo = def->stiffness > 0 || def->damping > 0;
+    const bool motor = def->max_force > 0 && !servo;
     *what = def->lower > -HUGE_VAL || def->upper < HUGE_VAL ? "has limits"
-            : def->max_force > 0 && !servo                  ? "is a motor without damping"
-                                                            : NULL;
+            : motor && !motors                              ? "is a motor without damping"
+            : motor && isfinite(def->max_force) ? "is a motor of bounded force without damping"
+                                                : NULL;
     if (*what != NULL) return i;
   }
   return -1;
@@ -34,7 +36,7 @@ void perp_servos_apply(const perp_model *model, const perp_eval *eval, double t,
     const perp_drive_def *def = &model->drive_def[i];
     const perp_drive *drive = &model->drive[i];
     double Ja[6], Jb[6], velocity, y = 0;
-    if (def->max_force > 0) {
+    if (def->max_force > 0 && (def->stiffness > 0 || def->damping > 0)) {
       const double x = perp_drive_row(model, eval, i, Ja, Jb),
                    error = perp_drive_error(model, eval, i, x, t, &velocity),
                    rate = servos_rate(model, drive->a, Ja, v) + servos_rate(model, drive->b, Jb, v);

@@ -12,8 +12,9 @@
 
 #include "models/multibody/model_private.h"
 
-/* The first drive that acts and is no servo, -1: there is none.  *what: why, as "has limits". */
-int perp_servos_other(const perp_model *model, const char **what);
+/* The first drive that acts and is no servo, nor (motors) a motor without damping and without
+ * bound, -1: there is none.  *what: why, as "has limits". */
+int perp_servos_other(const perp_model *model, bool motors, const char **what);
 /* f [nv] += J' force of all servos at (t, v), of which eval has the poses; force [drives] along the
  * coordinate of each, N or N m; NULL: not wanted.  O(drives), nothing where there are none. */
 void perp_servos_apply(const perp_model *model, const perp_eval *eval, double t, const double *v,

@@ -178,6 +178,7 @@ enum {
   PERP_FORM_DRIVES = 1 << 6,   /* serves models with drives; others refuse them */
   PERP_FORM_SERVOS = 1 << 25,  /* serves drives whose force is a function of the state (servos.h),
                                   and refuses other drives */
+  PERP_FORM_MOTORS = 1 << 26,  /* and motors without damping whose force has no bound (motors.h) */
   PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
   PERP_FORM_EVENTS =
       1 << 8, /* steps end at impacts: contact forces are on the acceleration level */

@@ -110,7 +110,7 @@ typedef struct perp_drives_part {
 } perp_drives_part;
 void perp_drives_of_part(perp_drives *d, perp_drives_end end, const perp_drives_part *part);
 /* Before the prediction: gaps and rates of limits at the start, k->e and v; is one reached faster
- * than `threshold`? */
+ * than `threshold`, or is a motor without damping and bound off its velocity by more? */
 bool perp_drives_strike(perp_drives *d, const perp_constrained *k, const double *v);
 /* The first time > 0 after the start of the part at which an open limit is reached or a motor
  * stops; HUGE_VAL: none.  end: the poses at the end of the part, v1: the velocity there.  *speed:

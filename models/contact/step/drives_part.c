@@ -139,6 +139,8 @@ bool perp_drives_strike(perp_drives *d, const perp_constrained *k, const double 
     double velocity;
     perp_drive_error(m, k->e, i, x, d->part.t, &velocity);
     d->slip_start[i] = rate - velocity;
+    struck |= isinf(def->max_force) && !(def->stiffness > 0) && !(def->damping > 0) &&
+              fabs(rate - velocity) > d->part.threshold * unit;
     d->stuck_h[i] = 0;
     for (int side = DRIVES_LOWER; side <= DRIVES_UPPER; side++) {
       const int slot = DRIVES_ROWS_EACH * i + side;

@@ -397,5 +397,6 @@ bool perp_midpoint_strike(perp_midpoint *s, double t, bool *struck)
   memcpy(s->step.v, k->a, (size_t)model->nv * sizeof *s->step.v);
   for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->lambda[i];
   for (int i = 0; i < s->n_memory; i++) s->memory[i].h = 0;
+  if (s->drives != NULL) perp_drives_strike(s->drives, k, s->step.v); /* rates are other ones now */
   return perp_midpoint_say(s);
 }
