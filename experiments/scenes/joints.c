@@ -228,6 +228,7 @@ const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_DRIVEN(perp_drive_def, target, target_signal, "target", NULL, 1),
   PERP_KEY_REAL(perp_drive_def, stiffness, "stiffness", NULL),
   PERP_KEY_REAL(perp_drive_def, damping, "damping", NULL), PERP_KEY_SPECIAL("armature"),
+  PERP_KEY_OF(perp_drive_def, gravity_compensation, "gravity_compensation", PERP_KEY_BOOL),
   PERP_KEYS_ENTRY, PERP_KEYS_END
 };
 
@@ -244,8 +245,9 @@ static bool drives_moves(const perp_node *entry, const perp_drive_def *def)
 /* Does an entry say anything but an armature? */
 static bool drives_acts(const perp_node *entry)
 {
-  static const char *const acts[] = { "lower",     "upper",  "restitution", "velocity",
-                                      "max_force", "target", "stiffness",   "damping" };
+  static const char *const acts[] = { "lower",     "upper",     "restitution",
+                                      "velocity",  "max_force", "target",
+                                      "stiffness", "damping",   "gravity_compensation" };
   for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
     if (perp_tree_get(entry, acts[i]) != NULL) return true;
   return perp_tree_get(entry, "armature") == NULL;

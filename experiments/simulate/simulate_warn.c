@@ -2,8 +2,11 @@
 #include "experiments/simulate/simulate_warn.h"
 #include "experiments/scenes/overlaps.h"
 
+#include "models/formulations/servo_damping.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double ENERGY = 0.05; /* of the energy: above, constraint forces brake the motion */
@@ -96,6 +99,57 @@ static const char *warn_components(const perp_measure *measure, int i, char buf[
   for (int k = 0; k < 3; k++)
     if (part[k]) strcat(buf, axis[k]);
   return buf;
+}
+
+/* The name of the formulation, without its options, is one of these. */
+static bool warn_is(const char *formulation, const char *const *names)
+{
+  const size_t n = strcspn(formulation, ":");
+  for (; *names != NULL; names++)
+    if (strlen(*names) == n && strncmp(formulation, *names, n) == 0) return true;
+  return false;
+}
+
+static const double ADDED = 1e-3, SHARE = 0.1; /* of the critical damping, of the servo's own */
+
+static void warn_servo_line(const perp_cell_run *run, const perp_servo_damping *servo, int most,
+                            bool symplectic)
+{
+  perp_result *result = run->result;
+  const size_t used = strlen(result->events), room = sizeof result->events - used;
+  char joint[80];
+  warn_joint(run, perp_model_drive(run->scene.model, most)->joint, joint, sizeof joint);
+  snprintf(result->events + used, room,
+           "%sthe spring of the servo of %s is implicit, which adds %.2g to its damping ratio of "
+           "%.2g (h omega / 2 at %.3g rad/s); --formulation %svelocity-midpoint adds none",
+           used > 0 ? "\n         " : "", joint, servo->added, servo->ratio, servo->omega,
+           symplectic ? "velocity:servo=symplectic or " : "");
+}
+
+void perp_warn_servos(perp_ctx *ctx, const perp_cell_run *run)
+{
+  static const char *const implicit[] = { "velocity",    "velocity-implicit", "reduced",  "impulse",
+                                          "regularized", "si-baumgarte",      "si-split", "si-ngs",
+                                          NULL };
+  static const char *const option[] = { "velocity", NULL };
+  const perp_result *result = run->result;
+  const char *formulation = result->formulation, *substeps = strstr(formulation, "substeps=");
+  perp_model *model = run->scene.model;
+  const int n = model != NULL ? perp_model_drives(model) : 0;
+  int most = -1;
+  if (n == 0 || run->adaptive || result->engine[0] != '\0' || !warn_is(formulation, implicit) ||
+      strstr(formulation, "servo=symplectic") != NULL || strstr(formulation, ":tol=") != NULL)
+    return;
+  const int parts = substeps != NULL ? atoi(substeps + strlen("substeps=")) : 1;
+  perp_servo_damping *servo = calloc((size_t)n, sizeof *servo);
+  if (servo != NULL &&
+      perp_servo_damping_of(ctx, model, run->h / (parts > 0 ? parts : 1), servo) == PERP_OK)
+    for (int i = 0; i < n; i++)
+      if (servo[i].added >= ADDED && servo[i].added >= SHARE * servo[i].ratio &&
+          (most < 0 || servo[i].added > servo[most].added))
+        most = i;
+  if (most >= 0) warn_servo_line(run, &servo[most], most, warn_is(formulation, option));
+  free(servo);
 }
 
 /* Does the run damp springs of drives by an implicit step, which it could leave? */

@@ -56,6 +56,8 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_USES_LCP, "uses-lcp" },
   { PERP_KIND_formulation, PERP_FORM_CONTACTS, "contacts" },
   { PERP_KIND_formulation, PERP_FORM_DRIVES, "drives" },
+  { PERP_KIND_formulation, PERP_FORM_SERVOS, "servos" },
+  { PERP_KIND_formulation, PERP_FORM_MOTORS, "unbounded-motors" },
   { PERP_KIND_formulation, PERP_FORM_SPRINGS, "soft-joints" },
   { PERP_KIND_formulation, PERP_FORM_WRAPS, "wraps" },
   { PERP_KIND_formulation, PERP_FORM_BREAKS, "breaking-joints" },

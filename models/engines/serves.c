@@ -147,6 +147,8 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine,
     limits |= isfinite(def->lower) || isfinite(def->upper);
     servos |= def->stiffness > 0 || def->damping > 0;
     motors |= def->max_force > 0 && !(def->stiffness > 0 || def->damping > 0);
+    if (def->gravity_compensation)
+      REFUSE("engine %s does not support gravity compensation of joint actuators", name);
     if (def->turning != NULL)
       REFUSE("engine %s does not support joint actuators that turn to an orientation", name);
   }

@@ -49,6 +49,7 @@ typedef struct perp_controller_opts {
   double rate;               /* 1/s */
   double stiffness, damping; /* 1/rad, s/rad */
   double max_force;          /* Nm; of sliders N */
+  bool gravity_compensation; /* of pd and implicit-pd: see perp_drive_def */
 } perp_controller_opts;
 
 /* A plug-in of kind controller; options: a perp_controller_opts, of which the table has what it

@@ -223,8 +223,14 @@ static void control_slide_rate(const void *user, double t, double y[3])
   y[0] = y[1], y[1] = y[2], y[2] = 0; /* nobody asks for it */
 }
 
+/* Nothing but the weight, where the controller itself is a force. */
 static void control_gains(const control_work *work, double inertia, perp_drive_def *drive)
 {
+  drive->gravity_compensation = work->opts.gravity_compensation;
+  if (work->def->controller->feedback == PERP_FEEDBACK_FORCE) {
+    drive->max_force = 0;
+    return;
+  }
   if (work->def->controller->feedback == PERP_FEEDBACK_SOFT) {
     const double alpha = CONTROL_TURN * work->opts.rate;
     drive->damping = CONTROL_HARD * inertia * alpha;
@@ -340,7 +346,8 @@ static perp_status control_add_node(control_work *work, int node)
                      desc->feedback == PERP_FEEDBACK_MUSCLE;
   if (desc->feeds || force) PERP_TRY(control_add_force(work, k, force));
   if (desc->feedback == PERP_FEEDBACK_ROWS) return control_add_rows(work, k);
-  if (desc->feedback == PERP_FEEDBACK_SERVO || desc->feedback == PERP_FEEDBACK_SOFT)
+  if (desc->feedback == PERP_FEEDBACK_SERVO || desc->feedback == PERP_FEEDBACK_SOFT ||
+      work->opts.gravity_compensation)
     return control_add_servo(work, k, control_joint(work, node));
   return PERP_OK;
 }

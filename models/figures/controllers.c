@@ -16,6 +16,11 @@
 
 static const perp_opt feed[] = { CONTROL_BOUND, PERP_OPTIONS_END };
 static const perp_opt gains[] = { CONTROL_PD, PERP_OPTIONS_END };
+static const perp_opt alone[] = { CONTROL_PD,
+                                  PERP_BOOL(perp_controller_opts, gravity_compensation, false,
+                                            "Each joint carries the weight of the bodies behind it "
+                                            "besides, by inverse dynamics at rest."),
+                                  PERP_OPTIONS_END };
 static const perp_opt muscles[] = {
   CONTROL_REAL(stiffness, 10, 0, PERP_OPEN_MAX, "1/rad",
                "Stiffness of the joint per Nm of the reference torque tau_ref."),
@@ -56,7 +61,7 @@ CONTROLLER(feed_forward, "feed-forward",
            "One recursion of inverse dynamics, O(n), per evaluation of forces",
            "Errors and disturbances are not corrected; they grow if the motion is unstable");
 CONTROLLER(pd, "pd", "Spring and damper forces towards the reference motion", "tau = k e + c edot",
-           "Vondrak 2005, section 3.4 (penalty forces); Cline 2002, eq. 5.7 without |tau|", gains,
+           "Vondrak 2005, section 3.4 (penalty forces); Cline 2002, eq. 5.7 without |tau|", alone,
            false, FORCE, "O(1) per joint",
            "Lags behind the motion by tau / k, due to weight and inertia; the stiffest mode limits "
            "the step");
@@ -75,7 +80,7 @@ CONTROLLER(muscle, "muscle",
 CONTROLLER(implicit_pd, "implicit-pd",
            "Springs and dampers towards the motion, evaluated at the end of the step",
            "tau = k e(t + h) + c edot(t + h), a row with softness 1 / (h (h k + c))",
-           "Vondrak 2005, eq. 6.48 and section 8.3; Cline 2002, section 2.7.4", gains, false, SERVO,
+           "Vondrak 2005, eq. 6.48 and section 8.3; Cline 2002, section 2.7.4", alone, false, SERVO,
            "One row of the LCP per coordinate",
            "Order 1; numerical damping depends on the step; lags behind the motion as pd does");
 CONTROLLER(feed_forward_implicit_pd, "feed-forward+implicit-pd",

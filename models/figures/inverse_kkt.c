@@ -277,6 +277,7 @@ perp_status perp_inverse_kkt(perp_ctx *ctx, perp_inverse *inverse, const char *k
   system->B.J = system->G, system->B.s = NULL;
   inverse_values(system, inverse->q);
   perp_model_forces(m, t, qm, vm, system->f);
+  perp_model_compensation(m, t, qm, -1, NULL, system->f); /* a part of what is asked for */
   for (int i = 0; external != NULL && i < system->B.nv; i++) system->f[i] += external[i];
   memset(system->c, 0, (size_t)system->B.m * sizeof *system->c);
   memset(system->mu, 0, (size_t)system->B.m * sizeof *system->mu);

@@ -5,6 +5,7 @@
 #include "models/multibody/chain.h"
 
 #include "models/geometry/kinematics.h"
+#include "models/multibody/model_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,7 @@ void perp_inverse_recursive(perp_inverse *inverse, double t, const double *q, co
   perp_reduced_to_model(inverse->tree, inverse->qm, inverse->vm);
   perp_reduced_move(inverse->tree, udot);
   perp_model_forces(inverse->model, t, inverse->qm, inverse->vm, inverse->f);
+  perp_model_compensation(inverse->model, t, inverse->qm, -1, NULL, inverse->f);
   for (int i = 0; external != NULL && i < perp_model_nv(inverse->model); i++)
     inverse->f[i] += external[i];
   perp_reduced_inverse(inverse->tree, inverse->f, tau);

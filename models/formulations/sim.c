@@ -25,13 +25,14 @@
 #include "models/engines/engine_sim.h"
 #include "models/formulations/step_forces.h"
 #include "models/formulations/stop_cause.h"
-#include "models/multibody/model_private.h"
+#include "models/multibody/servos.h"
 #include "models/stepping/kkt_default.h"
 #include "models/stepping/redundancy.h"
 #include "models/stepping/turns.h"
 #include "solvers/stabilization/stabilization.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct perp_sim {
   const perp_formulation_desc *form;
@@ -45,6 +46,9 @@ struct perp_sim {
   perp_turns *turns;           /* NULL: no drive turns */
   perp_redundancy *redundancy; /* NULL: no loops */
   double drift;                /* before the post-step of the last step */
+  const perp_model *driven;    /* as the formulation sees it: drives that have let go are none */
+  double *compensated; /* forces of drives with their gravity compensation, of a step and of its
+                          end, [2 drives], and [nq] its start; NULL: no drive compensates */
 };
 
 enum { PARTS = 6 };
@@ -193,6 +197,27 @@ static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *desc, unsigned cap
                    others);
 }
 
+/* Drives of which a formulation that serves servos does not serve one. */
+static perp_status sim_serves_servos(perp_ctx *ctx, const perp_model *model, const perp_desc *desc)
+{
+  const char *what = NULL;
+  const int i = perp_servos_other(model, desc->caps & PERP_FORM_MOTORS, &what);
+  if (i < 0) return PERP_OK;
+  const int at = perp_model_drive(model, i)->joint;
+  const char *name = perp_model_joint(model, at)->name;
+  char joint[80];
+  if (name != NULL)
+    snprintf(joint, sizeof joint, "joint %d '%.48s'", at, name);
+  else
+    snprintf(joint, sizeof joint, "joint %d", at);
+  return PERP_FAIL(
+      ctx, PERP_ERR_UNSUPPORTED,
+      "formulation %s supports servos (stiffness, damping, max_force), but the actuator of "
+      "%s %s: use formulation velocity-midpoint or acceleration%s",
+      desc->name, joint, what,
+      strstr(what, "limits") != NULL ? "" : ", or give the motor a damping");
+}
+
 /* Has the model what the formulation does not serve? */
 static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *desc)
 {
@@ -208,7 +233,8 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
   } needs[] = {
     { perp_model_collides(model), PERP_FORM_CONTACTS,
       "models with colliding shapes (bodies would pass through each other)" },
-    { perp_model_drives(model) > 0, PERP_FORM_DRIVES, "limits and motors" },
+    { perp_model_drives(model) > 0 && !(desc->caps & PERP_FORM_SERVOS), PERP_FORM_DRIVES,
+      "limits and motors" },
     { model->surfaces.couples, PERP_FORM_COUPLES,
       "surfaces that resist spinning or rolling (torsion, rolling)" },
     { model->surfaces.anisotropic, PERP_FORM_ANISOTROPIC,
@@ -227,7 +253,7 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
     if (needs[i].has && !(desc->caps & needs[i].cap))
       return sim_refuse(ctx, desc, needs[i].cap, needs[i].what);
-  return PERP_OK;
+  return desc->caps & PERP_FORM_SERVOS ? sim_serves_servos(ctx, model, desc) : PERP_OK;
 }
 
 /* Options of the stabilization that cannot act with the formulation are refused. */
@@ -331,6 +357,11 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     sim->drift = (double)NAN;
     status = sim_canonical(ctx, model, &p, &sim->not_symplectic);
   }
+  if (status == PERP_OK && model->carried.n > 0) {
+    sim->compensated = calloc(2 * (size_t)model->n_drives + (size_t)model->nq, sizeof(double));
+    if (sim->compensated == NULL)
+      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");
+  }
   if (status == PERP_OK) {
     status = perp_turns_create(ctx, model, &model, &sim->turns);
     if (status == PERP_OK)
@@ -338,6 +369,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     if (status == PERP_OK && sim->switches == NULL && sim_ranks(sim->form))
       status = perp_redundancy_create(ctx, model, h, sim->form->d.caps & PERP_FORM_EVENTS, &model,
                                       &sim->redundancy);
+    sim->driven = model;
     if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK && sim->redundancy != NULL)
       status = perp_redundancy_restart(ctx, sim->redundancy, 0, perp_model_q0(model),
@@ -362,7 +394,29 @@ void perp_sim_destroy(perp_sim *sim)
   perp_switches_destroy(sim->switches);
   perp_turns_destroy(sim->turns);
   perp_redundancy_destroy(sim->redundancy);
+  free(sim->compensated);
   free(sim);
+}
+
+/* What drives compensate is a part of their forces: as it was at the start of the step, or where
+ * forces belong to its middle the mean of both ends. */
+static void sim_compensate(perp_sim *sim, double t0, double t1, const double *q1,
+                           perp_step_info *info)
+{
+  const perp_model *model = sim->driven;
+  double *told = sim->compensated, *end = told + model->n_drives,
+         *q0 = told + 2 * (size_t)model->n_drives;
+  if (info->drive != NULL) {
+    const bool middle = info->forces_time == PERP_FORCES_MEAN_MIDDLE;
+    memcpy(told, info->drive, (size_t)model->n_drives * sizeof *told);
+    perp_model_compensation(model, t0, q0, middle ? 0.5 : 1, told, NULL);
+    if (middle) perp_model_compensation(model, t1, q1, 0.5, told, NULL);
+    info->drive = told;
+  }
+  if (info->drive_end == NULL) return;
+  memcpy(end, info->drive_end, (size_t)model->n_drives * sizeof *end);
+  perp_model_compensation(model, t1, q1, 1, end, NULL);
+  info->drive_end = end;
 }
 
 perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
@@ -421,15 +475,20 @@ static void sim_dependent(perp_sim *sim, int joint, bool near, perp_step_info *i
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+  double t0, t;
+  const double *q, *v;
+  sim->form->state(sim->ws, &t0, &q, &v);
+  if (sim->compensated != NULL)
+    memcpy(sim->compensated + 2 * (size_t)sim->model->n_drives, q,
+           (size_t)sim->model->nq * sizeof *q);
   const perp_status status = sim->switches != NULL
                                  ? perp_switches_step(ctx, sim->switches, sim->ws, t_max, info)
                              : sim->redundancy != NULL ? sim_step_ranked(ctx, sim, t_max, info)
                                                        : sim->form->step(ctx, sim->ws, t_max, info);
   if (status != PERP_OK) return status;
   info->forces_time = perp_sim_forces_time(sim);
-  double t;
-  const double *q, *v;
   sim->form->state(sim->ws, &t, &q, &v);
+  if (sim->compensated != NULL) sim_compensate(sim, t0, t, q, info);
   const int dependent = sim->turns != NULL ? perp_turns_follow(sim->turns, q) : -1;
   if (dependent >= 0 && info->reason >= 0) sim_dependent(sim, dependent, false, info);
   const bool silent = info->reason < 0 && (info->cause == NULL || info->cause[0] == '\0');

@@ -309,6 +309,8 @@ static perp_status step_forces_balance(perp_ctx *ctx, perp_step_forces *forces,
   const double h = span->t1 - span->t0;
   const perp_blocks *blocks = perp_model_assemble(model, span->t0, span->q0);
   perp_model_forces(model, span->t0, span->q0, span->v0, s->f);
+  if (info->drive != NULL) /* which contains it */
+    perp_model_compensation(model, span->t0, span->q0, -1, NULL, s->f);
   for (int i = 0; i < model->n_drives && info->drive != NULL; i++) {
     double Ja[6], Jb[6];
     const perp_drive *drive = &model->drive[i];
@@ -339,6 +341,25 @@ static perp_status step_forces_balance(perp_ctx *ctx, perp_step_forces *forces,
   return PERP_OK;
 }
 
+/* Forces at the end of a step that says them. */
+static perp_status step_forces_end(perp_ctx *ctx, perp_step_forces *forces,
+                                   const perp_step_span *span, int redundant)
+{
+  const perp_step_info *info = span->info;
+  perp_step_info end = *info;
+  end.n_contacts = info->n_contacts_end;
+  end.contacts = end.n_contacts > 0 ? info->contacts_end : NULL;
+  end.impulse = end.n_contacts > 0 ? info->impulse_end : NULL;
+  PERP_TRY(step_forces_contacts(ctx, forces, info->h_end, &end));
+  for (int i = 0; i < forces->drives && info->drive_end != NULL; i++)
+    forces->drive[i] = info->drive_end[i];
+  forces->drives_known = forces->drives == 0 || info->drive_end != NULL;
+  forces->joints_known = true;
+  if (forces->model->m > 0)
+    step_forces_joints(forces, span->t1, span->q1, info->lambda_end, redundant);
+  return PERP_OK;
+}
+
 perp_status perp_step_forces_at(perp_ctx *ctx, perp_step_forces *forces, const perp_step_span *span,
                                 int redundant)
 {
@@ -350,6 +371,7 @@ perp_status perp_step_forces_at(perp_ctx *ctx, perp_step_forces *forces, const p
     return perp_step_forces_state(ctx, forces, span->t1, span->q1, span->v1, NULL, -1);
   step_forces_unknown(forces);
   if (!(h > 0)) return PERP_OK;
+  if (info->lambda_end != NULL) return step_forces_end(ctx, forces, span, redundant);
   PERP_TRY(step_forces_contacts(ctx, forces, h, info));
   if (info->drive != NULL || model->n_drives == 0) {
     if (model->n_drives > 0)

@@ -211,7 +211,8 @@ void perp_model_conserved(const perp_model *model, perp_conserved *conserved)
     const perp_drive_def *d = &model->drive_def[i];
     const perp_joint_def *j = &model->joint_def[d->joint];
     const bool limits = d->lower > -HUGE_VAL || d->upper<HUGE_VAL, motor = d->max_force> 0;
-    if (!limits && !motor) continue;
+    if (d->gravity_compensation) conserved->energy = false;
+    if (!limits && !motor && !d->gravity_compensation) continue;
     if (j->a < 0 || j->b < 0) conserved_nothing(conserved);
     if (limits && d->lower < d->upper && d->restitution < 1) conserved->elastic = false;
     /* a spring alone is elastic; a motor, a damper, a target that moves do work */

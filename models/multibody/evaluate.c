@@ -99,6 +99,7 @@ void perp_eval_forces(const perp_eval *eval, const perp_model *model, double t, 
     perp_cross(L, w, fb + 3);
   }
   if (model->n_forces > 0) perp_forces_add(model, eval, t, v, f);
+  if (model->carried.n > 0) perp_compensation_apply(model, eval, t, 1, f);
 }
 
 void perp_eval_impulse(const perp_eval *eval, const perp_model *model, double t, double h,
@@ -136,6 +137,7 @@ void perp_eval_impulse(const perp_eval *eval, const perp_model *model, double t,
     else
       for (int i = 0; i < model->nvb; i++) out[i] = p[i];
   }
+  if (model->carried.n > 0) perp_compensation_apply(model, eval, t, h, rhs);
 }
 
 double perp_model_joint_force(const perp_model *model, const perp_blocks *blocks, int i,

@@ -354,9 +354,12 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     perp_drive_compile(m, &m->eval, &m->drive_def[i],
                        &m->drive[i]); /* at the poses that were just checked */
   }
+  if (status == PERP_OK) status = perp_compensation_compile(ctx, m);
   if (status == PERP_OK) status = finish_shapes(ctx, m);
   if (status != PERP_OK) {
     perp_shapes_free(m);
+    free(m->carried.block);
+    m->carried = (perp_carried){ 0 };
     perp_arena_free(&m->building.arena);
     finish_layout(m, &m->building.arena); /* forget the addresses */
     m->building.arena = (perp_arena){ 0 };

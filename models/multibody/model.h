@@ -312,6 +312,10 @@ typedef struct perp_drive_def {
    * vector in the frame of b */
   const perp_turning *turning;
   double along[3];
+  /* A further force along x carries the weight of the bodies that the joint alone connects with the
+   * world: inverse dynamics at rest.  With max_force > 0 it is at most that.  Hinges, sliders,
+   * cylindrical, universal and ball joints that close no loop. */
+  bool gravity_compensation;
 } perp_drive_def;
 
 /* The prescribed motion of a body: rheonomic constraints C(q, t) = 0,

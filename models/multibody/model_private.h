@@ -205,6 +205,15 @@ typedef struct perp_simulated {
                      simulation */
 } perp_simulated;
 
+/* Gravity compensation (compensation.c): the bodies that the joints of drives carry. */
+typedef struct perp_carried {
+  int n;    /* drives that compensate */
+  int *ptr; /* [n_drives + 1] into body */
+  int *body;
+  int *sign;  /* [n_drives] -1: the bodies move with a */
+  int *block; /* owns all */
+} perp_carried;
+
 struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
@@ -237,6 +246,7 @@ struct perp_model {
   perp_joint *joint;
   perp_row *rows;    /* of all joints */
   perp_drive *drive; /* [n_drives + n_axes] */
+  perp_carried carried;
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
   double *M, *Minv;
@@ -440,6 +450,19 @@ double perp_drive_coordinate(const perp_model *model, const perp_eval *eval, int
 /* Elastic energy of the servo springs at the poses of eval, J: k x^2 / 2 of x = coordinate -
  * target, and on with max_force where the spring has reached it. */
 double perp_drives_potential(const perp_model *model, const perp_eval *eval, double t);
+
+/* ---- compensation.c ---- */
+
+/* model->carried of the drives, whose joints must serve it; PERP_ERR_UNSUPPORTED, PERP_ERR_NOMEM.
+ */
+perp_status perp_compensation_compile(perp_ctx *ctx, perp_model *model);
+/* f [nv] += h J' tau of all drives that compensate gravity, at the poses of eval. */
+void perp_compensation_apply(const perp_model *model, const perp_eval *eval, double t, double h,
+                             double *f);
+/* force [drives] += part tau, f [nv] += part J' tau at (t, q); NULL: not wanted.  Scratch of the
+ * model. */
+void perp_model_compensation(const perp_model *model, double t, const double *q, double part,
+                             double *force, double *f);
 
 /* Ct [m]: C_t with the velocities of the frames at the time t, at the poses of eval. */
 void perp_joints_driven(const perp_model *model, const perp_eval *eval, double t, double *Ct);

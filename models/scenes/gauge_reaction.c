@@ -32,7 +32,12 @@ static void reaction_sample(void *user, double t, const double *q, const double 
                                                : g->t_before + h / 2;
     const double *place = before;
     double t_place = g->t_before, exact[3] = { 0 }, off = 0;
-    if (when == PERP_FORCES_MEAN_MIDDLE) {
+    const double *lambda = info->lambda;
+    if (info->lambda_end != NULL) {
+      lambda = info->lambda_end;
+      place = q;
+      t_place = at = t;
+    } else if (when == PERP_FORCES_MEAN_MIDDLE) {
       perp_model_difference(g->model, before, q, half);
       for (int i = 0; i < g->nv; i++) half[i] /= 2;
       perp_model_retract(g->model, before, half, middle);
@@ -44,7 +49,7 @@ static void reaction_sample(void *user, double t, const double *q, const double 
       g->exact(g->data, at, exact);
       perp_reaction reaction;
       perp_model_reaction(g->model, place, perp_model_assemble(g->model, t_place, place), g->joint,
-                          info->lambda, &reaction);
+                          lambda, &reaction);
       for (int k = 0; k < 3; k++)
         off += (reaction.force[k] - exact[k]) * (reaction.force[k] - exact[k]);
       off = sqrt(off) / g->scale;

@@ -42,7 +42,8 @@ struct perp_controlled {
   double *v_start;         /* [nv] of a row */
   double *v_part, *change; /* [nv] velocity at the end of the part before, and its change in that */
   perp_extrapolation table; /* of COLUMNS vectors */
-  perp_step_sum sum;
+  perp_extrapolation force; /* multipliers and drives of the last part: at the end of the step */
+  perp_step_sum sum, end;   /* of all parts; contacts of the last part of the last row */
   double t;
   double h;       /* proposed */
   double suspect; /* an event is thought to come before this time; -inf: none */
@@ -78,7 +79,9 @@ static void controlled_layout(void *ws, perp_arena *arena)
                &controlled->a, &controlled->lag, &controlled->lag_end, &controlled->v_start,
                &controlled->v_part, &controlled->change);
   perp_extrapolation_layout(&controlled->table, arena);
+  perp_extrapolation_layout(&controlled->force, arena);
   perp_step_sum_layout(&controlled->sum, arena);
+  perp_step_sum_layout(&controlled->end, arena);
 }
 
 perp_status perp_controlled_create(perp_ctx *ctx, const perp_controlled_sys *sys, double accuracy,
@@ -87,6 +90,7 @@ perp_status perp_controlled_create(perp_ctx *ctx, const perp_controlled_sys *sys
   const perp_model *model = sys->model;
   perp_controlled like = { .sys = *sys, .nv = model->nv, .accuracy = accuracy, .h_first = h };
   like.table.n = COLUMNS * model->nv;
+  like.force.n = model->m + model->n_drives;
   like.sum.m = model->m;
   like.sum.drives = model->n_drives;
   void *ws;
@@ -106,6 +110,7 @@ void perp_controlled_destroy(perp_controlled *controlled)
 {
   if (controlled == NULL) return;
   perp_step_sum_free(&controlled->sum);
+  perp_step_sum_free(&controlled->end);
   free(controlled);
 }
 
@@ -177,6 +182,21 @@ static void controlled_kinks(perp_controlled *controlled, const trial *p, int i,
   }
 }
 
+/* What acts in the last part of a row, h long.  Its means go to the forces at the end of the step
+ * as h goes to 0, with an expansion in h as the state has. */
+static perp_status controlled_forces(perp_ctx *ctx, perp_controlled *controlled, double h,
+                                     const perp_step_info *info, double *row)
+{
+  const perp_model *model = controlled->sys.model;
+  for (int i = 0; i < model->m && info->lambda != NULL; i++) row[i] = info->lambda[i];
+  for (int i = 0; i < model->n_drives && info->drive != NULL; i++)
+    row[model->m + i] = info->drive[i];
+  perp_step_info contacts = *info;
+  contacts.lambda = contacts.drive = NULL;
+  perp_step_sum_start(&controlled->end);
+  return perp_step_sum_add(ctx, &controlled->end, h, &contacts);
+}
+
 /* T_j1 into the table, alone: without the part behind; p->reason < 0: there is none. */
 static perp_status controlled_row(perp_ctx *ctx, perp_controlled *controlled, trial *p, int j,
                                   bool alone)
@@ -210,6 +230,7 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *controlled, tr
     if (i + 1 != n) continue;
     perp_model_difference(sys->model, controlled->q, q, row);
     memcpy(row + SPEED * nv, v, (size_t)nv * sizeof *v);
+    PERP_TRY(controlled_forces(ctx, controlled, to - from, &info, controlled->force.row[j]));
     PERP_TRY(sys->keep(ctx, sys->user, PERP_AT_END));
   }
   return PERP_OK;
@@ -232,6 +253,7 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *controlled, tr
     PERP_TRY(controlled_row(ctx, controlled, p, j, false));
     if (p->reason < 0) return PERP_OK;
     perp_extrapolation_add(&controlled->table, j);
+    perp_extrapolation_add(&controlled->force, j);
     parts += perp_extrapolation_parts(j) + controlled->sys.behind;
     if (j == 0) continue;
     /* error of the last but one of the diagonal, over what is allowed */
@@ -450,6 +472,14 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *controlled, dou
       continue;
     }
     perp_step_sum_info(&controlled->sum, info);
+    if (!shortest && info->lambda != NULL) { /* an event is in the means of its step alone */
+      info->lambda_end = controlled->force.row[0];
+      info->drive_end = info->drive != NULL ? controlled->force.row[0] + sys->model->m : NULL;
+      info->h_end = controlled->end.length;
+      info->n_contacts_end = controlled->end.n;
+      info->contacts_end = controlled->end.contact;
+      info->impulse_end = controlled->end.impulse;
+    }
     return PERP_OK;
   }
   return controlled_fail(ctx, controlled, PERP_STALLED, info);

@@ -62,6 +62,14 @@ typedef struct perp_step_info {
   const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
   perp_forces_time forces_time; /* of lambda, drive and impulse; perp_sim_step says so */
   int n_critical; /* contacts at rest that no accelerations and forces satisfy, see critical.c */
+  /* Of long steps whose means say little (controlled.h): lambda and drive at the end of the step,
+   * and contacts with their impulses of the time h_end before it.  lambda_end NULL: there are none.
+   */
+  const double *lambda_end, *drive_end;
+  double h_end;
+  int n_contacts_end;
+  const perp_contact *contacts_end;
+  const double *impulse_end;
 } perp_step_info;
 
 /* Redundant constraints since the last restart: rows of J that depend on others at the scale of the
@@ -168,6 +176,9 @@ enum {
   PERP_FORM_USES_LCP = 1 << 3,
   PERP_FORM_CONTACTS = 1 << 5, /* serves models with shapes; others refuse them */
   PERP_FORM_DRIVES = 1 << 6,   /* serves models with drives; others refuse them */
+  PERP_FORM_SERVOS = 1 << 25,  /* serves drives whose force is a function of the state (servos.h),
+                                  and refuses other drives */
+  PERP_FORM_MOTORS = 1 << 26,  /* and motors without damping whose force has no bound (motors.h) */
   PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
   PERP_FORM_EVENTS =
       1 << 8, /* steps end at impacts: contact forces are on the acceleration level */

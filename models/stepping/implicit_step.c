@@ -15,7 +15,7 @@ static const double HARD = 1e-10, LOST = 1e-7;
 
 /* Pairs of nodes of which one reads the other, to edge when it is not NULL; how many.  Bodies are
  * nodes 0 ... n_bodies - 1, joints those after them. */
-static int implicit_edges(const perp_model *model, int *edge)
+static int implicit_edges(const perp_model *model, int motors, const int *drive, int *edge)
 {
   int n = 0;
 #define IMPLICIT_EDGE(i, j)                                                                        \
@@ -40,6 +40,18 @@ static int implicit_edges(const perp_model *model, int *edge)
       for (int i = def->a; i <= def->b; i++)
         for (int j = def->a; j < i; j++) IMPLICIT_EDGE(i, j);
   }
+  for (int k = 0; k < motors; k++) {
+    const int node = model->n_bodies + model->n_joints + k;
+    const int a = model->drive[drive[k]].a, b = model->drive[drive[k]].b;
+    if (a >= 0) IMPLICIT_EDGE(node, a);
+    if (b >= 0) IMPLICIT_EDGE(node, b);
+  }
+  for (int k = 0; k < model->n_drives && model->carried.n > 0; k++)
+    for (int i = model->carried.ptr[k]; i < model->carried.ptr[k + 1]; i++) {
+      const int body = model->carried.body[i], a = model->drive[k].a, b = model->drive[k].b;
+      if (a >= 0 && a != body) IMPLICIT_EDGE(a, body);
+      if (b >= 0 && b != body) IMPLICIT_EDGE(b, body);
+    }
 #undef IMPLICIT_EDGE
   return n;
 }
@@ -61,15 +73,17 @@ perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *model, int per_
   return PERP_OK;
 }
 
-perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *model, int per_body,
-                                   int per_row, perp_implicit *implicit)
+static perp_status implicit_graph(perp_ctx *ctx, const perp_model *model, int per_body, int per_row,
+                                  int motors, const int *drive, perp_implicit *implicit)
 {
-  *implicit = (perp_implicit){ .model = model, .per_row = per_row };
-  const int edges = implicit_edges(model, NULL), nodes = model->n_bodies + model->n_joints;
+  *implicit = (perp_implicit){ .model = model, .per_row = per_row, .motors = motors };
+  const int edges = implicit_edges(model, motors, drive, NULL),
+            nodes = model->n_bodies + model->n_joints + motors;
   int *edge = calloc(2 * (size_t)edges + (size_t)nodes + 1, sizeof *edge);
   if (edge == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the graph of a model");
   int *size = edge + 2 * edges;
-  implicit_edges(model, edge);
+  implicit_edges(model, motors, drive, edge);
+  for (int k = 0; k < motors; k++) size[model->n_bodies + model->n_joints + k] = 1;
   for (int i = 0; i < model->n_bodies; i++) size[i] = per_body;
   for (int k = 0; k < model->n_joints; k++)
     size[model->n_bodies + k] = implicit->per_row *
@@ -80,10 +94,24 @@ perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *model, int p
   return status;
 }
 
+perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *model, int per_body,
+                                   int per_row, perp_implicit *implicit)
+{
+  return implicit_graph(ctx, model, per_body, per_row, 0, NULL, implicit);
+}
+
 perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per_velocity,
                                  int per_row, perp_implicit *implicit)
 {
-  PERP_TRY(perp_implicit_graph(ctx, model, per_velocity, per_row, implicit));
+  return perp_implicit_create_driven(ctx, model, per_velocity, per_row, 0, NULL, implicit);
+}
+
+perp_status perp_implicit_create_driven(perp_ctx *ctx, const perp_model *model, int per_velocity,
+                                        int per_row, int n, const int *drive,
+                                        perp_implicit *implicit)
+{
+  PERP_TRY(implicit_graph(ctx, model, per_velocity * model->nvb, per_row, n, drive, implicit));
+  implicit->per_velocity = per_velocity;
   perp_status status = PERP_OK;
   if (perp_local_length(&implicit->local) > INT32_MAX)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -155,6 +183,18 @@ void perp_implicit_put_row(const perp_implicit *implicit, int k, const double *y
     const int at = implicit_row(implicit, j, k, &rows);
     memcpy(x + at, y + implicit->model->pattern.cptr[j], (size_t)rows * sizeof *y);
   }
+}
+
+void perp_implicit_get_motor(const perp_implicit *implicit, const double *x, double *y)
+{
+  const int *first = implicit->local.first + implicit->model->n_bodies + implicit->model->n_joints;
+  for (int k = 0; k < implicit->motors; k++) y[k] = x[first[k]];
+}
+
+void perp_implicit_put_motor(const perp_implicit *implicit, const double *y, double *x)
+{
+  const int *first = implicit->local.first + implicit->model->n_bodies + implicit->model->n_joints;
+  for (int k = 0; k < implicit->motors; k++) x[first[k]] = y[k];
 }
 
 /* ---- Newton's method ---- */

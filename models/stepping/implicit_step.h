@@ -25,6 +25,7 @@ typedef struct perp_implicit {
   const perp_model *model;
   perp_local local;
   int per_velocity, per_row; /* parts: unknowns for each velocity, for each row */
+  int motors;                /* further unknowns, one for each of these (motors.h) */
   int n;                     /* of all parts: those of bodies first */
   double *A;
   perp_local_lu lu;
@@ -42,6 +43,10 @@ typedef struct perp_implicit {
  * solutions need. */
 perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per_velocity,
                                  int per_row, perp_implicit *implicit);
+/* The same with an unknown for each of n drives: their forces as those of joints. */
+perp_status perp_implicit_create_driven(perp_ctx *ctx, const perp_model *model, int per_velocity,
+                                        int per_row, int n, const int *drive,
+                                        perp_implicit *implicit);
 /* Its graph alone: implicit->local, and the parts below; for who has another iteration. */
 perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *model, int per_velocity,
                                 int per_row, perp_implicit *implicit);
@@ -56,6 +61,10 @@ void perp_implicit_get_body(const perp_implicit *implicit, const double *x, int 
 void perp_implicit_put_body(const perp_implicit *implicit, int k, const double *y, double *x);
 void perp_implicit_get_row(const perp_implicit *implicit, const double *x, int k, double *y);
 void perp_implicit_put_row(const perp_implicit *implicit, int k, const double *y, double *x);
+
+/* Likewise y [motors]. */
+void perp_implicit_get_motor(const perp_implicit *implicit, const double *x, double *y);
+void perp_implicit_put_motor(const perp_implicit *implicit, const double *y, double *x);
 
 /* F(x) = 0 from the guess x [n], in place; unknowns of bodies are lengths and angles (velocities
  * times h), those of joints M times as much.  Solved when a correction of the bodies is below tol

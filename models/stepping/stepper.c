@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/stepping/stepper.h"
+#include "models/multibody/servos.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,20 @@ void perp_stepper_layout(perp_stepper *s, perp_arena *a)
   PERP_DOUBLES(a, model->nq, &s->q, &s->q1);
   PERP_DOUBLES(a, model->nv, &s->v, &s->v1);
   PERP_DOUBLES(a, model->m, &s->lambda);
+  PERP_DOUBLES(a, model->n_drives, &s->servo);
+}
+
+void perp_stepper_forces(perp_stepper *s, double t, const double *v, double *f)
+{
+  perp_eval_forces(s->k.e, s->k.model, t, v, true, f);
+  perp_servos_apply(s->k.model, s->k.e, t, v, NULL, f);
+}
+
+void perp_stepper_servos(perp_stepper *s, double t, const double *q, const double *v)
+{
+  if (s->k.model->n_drives == 0) return;
+  perp_constrained_at(&s->k, t, q);
+  perp_servos_apply(s->k.model, s->k.e, t, v, s->servo, s->k.f);
 }
 
 void perp_stepper_destroy(void *ws)
@@ -47,6 +62,7 @@ perp_status perp_stepper_restart(perp_ctx *ctx, void *ws, double t, const double
   perp_constrained_restart(&s->k);
   s->k.ctx = ctx;
   memset(s->lambda, 0, (size_t)model->m * sizeof *s->lambda);
+  memset(s->servo, 0, (size_t)model->n_drives * sizeof *s->servo);
   memcpy(s->q, q, (size_t)model->nq * sizeof *q);
   memcpy(s->v, v, (size_t)model->nv * sizeof *v);
   perp_time_grid_restart(&s->grid, t);
@@ -75,6 +91,7 @@ perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_i
   k->count.reason = info->reason;
   info->drift_pos_pre = k->drift;
   info->lambda = s->lambda;
+  info->drive = k->model->n_drives > 0 ? s->servo : NULL;
   return PERP_OK;
 }
 

@@ -14,10 +14,15 @@ typedef struct perp_stepper {
   double *q, *v;   /* state */
   double *q1, *v1; /* end of the step in the making */
   double *lambda;  /* [m] forces of the joints in the last step */
+  double *servo;   /* [drives] forces of the servos likewise, of formulations that serve these */
   /* q1, v1 and lambda from q and v; positive, or why the step failed (then the state stays) */
   perp_reason (*make_step)(struct perp_stepper *s, double t, double h);
 } perp_stepper;
 
+/* f [nv] of the model at (t, v), gyroscopic terms and servos included; s->k is evaluated at t. */
+void perp_stepper_forces(perp_stepper *s, double t, const double *v, double *f);
+/* s->servo at (t, q, v), where s->k is evaluated then; nothing where the model has no drives. */
+void perp_stepper_servos(perp_stepper *s, double t, const double *q, const double *v);
 /* Arrays of the stepper that *s begins with, for the layout of the whole; s->k.model is there. */
 void perp_stepper_layout(perp_stepper *s, perp_arena *a);
 /* A workspace like *like, which is `size` bytes that begin with a stepper with make_step.  There is

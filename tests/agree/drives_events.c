@@ -327,7 +327,7 @@ int main(void)
   run_refused(&ctx, model, (run_parts){ "acceleration:order=sequential", "rk4" }, "order=together");
   run_refused(&ctx, model, (run_parts){ "acceleration", "rk4", .lcp = "lemke-howson" },
               "'lemke-howson'");
-  run_refused(&ctx, model, (run_parts){ "ggl", "rk4" }, "limits and motors");
+  run_refused(&ctx, model, (run_parts){ "ggl", "rk4" }, "motor without damping");
   run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "one evaluation per step");
   perp_model_destroy(model);
   return tap_done();

@@ -139,10 +139,20 @@ def pendulum(folder):
         slope = math.log2(errors[0] / errors[2]) / 2 if errors[2] > 0 else math.nan
         check(errors[2] < (0.3 if order == 1 else 5e-3) and slope > order - 0.3,
               f'pendulum, {options}: the force converges with order {order}', f'errors {errors}, order {slope:.2f}')
+    # long steps by their accuracy: the force at the end of each, as accurate as its positions
+    for tol in (1e-3, 1e-4, 1e-6):
+        for sample in ('50ms', '1us'):
+            rows = run(folder, scene, f'--formulation velocity:tol={tol:g} --h 5ms --sample {sample}')[1:]
+            got, want = [], []
+            for row in rows:
+                got += [row['pin.fx'], row['pin.fy'], row['pin.tz']]
+                want += pin_force(row['q2'], row['v2']) + [0]
+            check(len(rows) > 1, f'velocity:tol={tol:g}: rows', len(rows))
+            close(got, want, 100 * tol, f'pendulum, velocity:tol={tol:g}, {sample}: the force of each row is that of its own state')
     # balance of momentum: the sum of h F over all steps is what the bob got beside its weight
     for options, allowed in (('--formulation velocity', 1e-9), ('--formulation velocity-midpoint', 1e-9),
                              ('--formulation velocity-midpoint --stab velocity-projection', 1e-9),
-                             ('--formulation velocity --stab post', 1e-9), ('--formulation velocity:tol=1e-5', 0.1),
+                             ('--formulation velocity --stab post', 1e-9), 
                              ('--formulation velocity:substeps=3', 1e-9)):
         rows = run(folder, scene, f'{options} --h 5ms --sample 1us --t-end 0.4s')
         got = [0, 0]
@@ -336,6 +346,21 @@ drives:
         phi = row.get('q2', math.nan)
         close([row.get(k, math.nan) for k in ('motor.torque', 'shoulder.fx', 'shoulder.fy')], [2 * G * 0.25 * math.cos(phi), 0, 2 * G], 1e-4,
               f'arm that a servo holds, {options}: torque m g l, reaction m g')
+    # on its way there: the torque of the servo is its law, the reaction that of the motion
+    swinging = arm.replace('target: 0,', 'target: 1 rad,').replace('20 Nm', '2 Nm')
+    inertia = 0.04 + 2 * 0.25 ** 2
+    for tol in (1e-4, 1e-6):
+        rows = run(folder, swinging, f'--formulation velocity:tol={tol:g} --t-end 1s --sample 20ms')[1:]
+        got, want = [], []
+        for row in rows:
+            phi, w = row['q2'], row['v2']
+            torque = -100 * (phi - 1) - 2 * w
+            acc = (torque - 2 * G * 0.25 * math.cos(phi)) / inertia
+            got += [row['motor.torque'], row['shoulder.fx'], row['shoulder.fy']]
+            want += [torque, 2 * 0.25 * (-acc * math.sin(phi) - w * w * math.cos(phi)),
+                     2 * G + 2 * 0.25 * (acc * math.cos(phi) - w * w * math.sin(phi))]
+        check(len(rows) > 2, f'velocity:tol={tol:g}: rows', len(rows))
+        close(got, want, 2000 * tol, f'arm on its way, velocity:tol={tol:g}: torque by the law of the servo, reaction by the motion')
     box = '''schema: perp-scene/1
 scene: {{ summary: box, dim: 3, t_end: 0.4 s, h: 1 ms }}
 materials:

@@ -10,10 +10,12 @@ static perp_ctx ctx;
 
 static void row_of(const perp_desc *d, char *row, size_t size)
 {
-  static const unsigned caps[] = { PERP_FORM_CONTACTS, PERP_FORM_DRIVES,  PERP_FORM_SPRINGS,
-                                   PERP_FORM_MOTIONS,  PERP_FORM_SIGNALS, PERP_FORM_NONHOLONOMIC,
-                                   PERP_FORM_COUPLES,  PERP_FORM_BREAKS,  PERP_FORM_ANISOTROPIC,
-                                   PERP_FORM_DISABLED };
+  static const unsigned caps[] = {
+    PERP_FORM_CONTACTS,     PERP_FORM_DRIVES,  PERP_FORM_DRIVES | PERP_FORM_SERVOS,
+    PERP_FORM_SPRINGS,      PERP_FORM_MOTIONS, PERP_FORM_SIGNALS,
+    PERP_FORM_NONHOLONOMIC, PERP_FORM_COUPLES, PERP_FORM_BREAKS,
+    PERP_FORM_ANISOTROPIC,  PERP_FORM_DISABLED
+  };
   size_t used = (size_t)snprintf(row, size, "| `%s` |", d->name);
   for (size_t i = 0; i < sizeof caps / sizeof *caps && used < size; i++)
     used += (size_t)snprintf(row + used, size - used, " %s |", d->caps & caps[i] ? "yes" : "-");

@@ -74,6 +74,7 @@ int main(void)
   compare("mjcf/chains.xml", NULL, "go");
   compare("mjcf/slide-ball.xml", NULL, "go");
   compare("robots/chains.urdf", "robots/chains.xml", NULL);
+  compare("mjcf/armature-legs.xml", NULL, "go");
   compare("mjcf/axes.xml", NULL, "go");
   compare("mjcf/frames.xml", "mjcf/frames-flat.xml", NULL);
   compare("mjcf/keyframes.xml", NULL, "far");

@@ -8,6 +8,7 @@ static const run_parts formulations[] = {
   { "velocity" },
   { "velocity:tol=1e-4" },
   { "velocity-implicit" },
+  { "velocity-midpoint" },
   { "acceleration", "rk4" },
   { "penalty", "rk4" },
   { "regularized" },

@@ -1,58 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/contact/step/drives.h"
+#include "models/contact/step/drives_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GIVE_BACK 0.2   /* of an overrun limit, in a step */
 #define PUSH      1.0   /* m/s or rad/s: no overrun is given back faster */
 #define TOLERANCE 1e-10 /* of the LCP, relative */
 #define REACHED   1e-9  /* m or rad: a limit that is nearer holds at the end of a step */
-enum { MOTOR, LOWER, UPPER, ROWS_EACH };
-
-struct perp_drives {
-  const perp_model *model;
-  perp_lcp_solver *lcp; /* NULL: the problems are solved elsewhere */
-  const char *named;    /* it */
-  double tol_data, budget;
-  perp_compliance limits;
-  perp_contact_count count;
-  perp_contact_observer *observer;
-  void *user;
-  int n; /* rows of the step */
-  perp_island_row *row;
-  int *slot;       /* of a row: ROWS_EACH drive + MOTOR, LOWER or UPPER */
-  bool *has_both;  /* [drives] both limits are rows */
-  double *sign;    /* of a row: -1 for an upper limit */
-  double *impulse; /* [slots] of the step before along x */
-  double h_before; /* of that step; 0: there is none */
-  bool symplectic;
-  double *pushed; /* [drives] force of perp_drives_push */
-  perp_drives_end end;
-  double *kept[PERP_ENDS]; /* [slots] impulse and h_before as perp_drives_keep found them */
-  double h_kept[PERP_ENDS];
-  double within;                    /* s, see perp_drives_within */
-  double *Y;                        /* [nv x rows] K J' */
-  double *A, *b;                    /* the LCP */
-  double *lo, *hi;                  /* [rows] */
-  double *unit;                     /* [rows] that make velocities of all */
-  double *lambda;                   /* [rows] */
-  double *w, *force;                /* [rows], [drives] */
-  double *force_start, *rate_start; /* [drives] of the start of a step with two ends */
-  double *c, *mult;                 /* [m] */
-  double *f;                        /* [nv] */
-  double *f0, *a0;                  /* [nv] k->f and k->a without drives */
-};
 
 static void drives_layout(void *ws, perp_arena *a)
 {
   perp_drives *d = ws;
   const perp_model *m = d->model;
-  const int rows = ROWS_EACH * m->n_drives, alone = m->n_shapes > 0 ? 0 : rows;
+  const int rows = DRIVES_ROWS_EACH * m->n_drives, alone = m->n_shapes > 0 ? 0 : rows;
   d->row = PERP_CARVE(a, perp_island_row, rows);
   d->slot = PERP_CARVE(a, int, rows);
   d->has_both = PERP_CARVE(a, bool, m->n_drives);
   PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept[PERP_AT_START], &d->kept[PERP_AT_END]);
+  d->open = PERP_CARVE(a, bool, rows);
+  d->stopped = PERP_CARVE(a, bool, m->n_drives);
+  PERP_DOUBLES(a, rows, &d->gap_start, &d->speed_start);
+  PERP_DOUBLES(a, m->n_drives, &d->slip_start, &d->stuck_h, &d->stuck_force);
   PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start, &d->rate_start, &d->pushed);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
@@ -96,7 +64,7 @@ perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const per
   perp_drives *d = ws;
   perp_status status = PERP_OK;
   if (model->n_shapes == 0)
-    status = perp_lcp_create(ctx, &parts->lcp, ROWS_EACH * model->n_drives, 0, &d->lcp);
+    status = perp_lcp_create(ctx, &parts->lcp, DRIVES_ROWS_EACH * model->n_drives, 0, &d->lcp);
   if (status != PERP_OK) {
     perp_drives_destroy(d);
     return status;
@@ -118,13 +86,16 @@ void perp_drives_restart(perp_drives *d)
 {
   d->n = 0;
   d->h_before = 0;
+  d->stops = -1;
+  memset(d->stopped, 0, (size_t)d->model->n_drives * sizeof *d->stopped);
   d->count = (perp_contact_count){ 0 };
   memset(d->force, 0, (size_t)d->model->n_drives * sizeof *d->force);
 }
 
 void perp_drives_keep(perp_drives *d, perp_step_end which)
 {
-  memcpy(d->kept[which], d->impulse, ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
+  memcpy(d->kept[which], d->impulse,
+         DRIVES_ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
   d->h_kept[which] = d->h_before;
 }
 
@@ -135,7 +106,8 @@ void perp_drives_within(perp_drives *d, double time)
 
 void perp_drives_put_back(perp_drives *d, perp_step_end which)
 {
-  memcpy(d->impulse, d->kept[which], ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
+  memcpy(d->impulse, d->kept[which],
+         DRIVES_ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
   d->h_before = d->h_kept[which];
 }
 
@@ -167,20 +139,6 @@ double perp_drives_speed(const perp_drives *d, double t)
 }
 
 /* ---- rows ---- */
-
-/* the row at hand becomes the next one: what is not set by the caller */
-static void drives_add(perp_drives *d, int slot, double sign, double h, perp_island_row row)
-{
-  const int r = d->n++;
-  d->slot[r] = slot;
-  d->sign[r] = sign;
-  row.lambda = d->h_before > 0 ? sign * d->impulse[slot] * (h / d->h_before) : 0;
-  if (row.lambda < row.lo) row.lambda = row.lo;
-  if (row.lambda > row.hi) row.lambda = row.hi;
-  for (int side = 0; side < 2; side++)
-    for (int i = 0; i < d->model->nvb; i++) row.J[side][i] *= sign;
-  d->row[r] = row;
-}
 
 /* Is it a spring at the start of the step, which is a force? */
 static bool drives_pushes(const perp_drives *d, int i)
@@ -231,7 +189,7 @@ static void add_motor(perp_drives *d, const perp_eval *e, int i, double t, doubl
     row.soft *= 2;
   }
   row.lo = -row.hi;
-  drives_add(d, ROWS_EACH * i + MOTOR, 1, h, row);
+  perp_drives_add(d, DRIVES_ROWS_EACH * i + DRIVES_MOTOR, 1, h, row);
 }
 
 void perp_drives_half(perp_drives *d, perp_drives_end end)
@@ -251,7 +209,7 @@ static void drives_give_back(const perp_drives *d, int slot, double gap, double 
   else if (d->limits.on)
     row->bias = perp_compliance_alpha(&d->limits, h) * gap;
   else
-    row->bias = fmax(GIVE_BACK * gap / h, -PUSH);
+    row->bias = fmax(DRIVES_GIVE_BACK * gap / h, -PUSH);
 }
 
 /* One of two limits; ahead: the rate of x by which it is told whether the step reaches it. */
@@ -261,7 +219,7 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
   const perp_drive_def *def = &d->model->drive_def[i];
   const double below = x - def->lower, above = def->upper - x, sign = lower ? 1 : -1,
                gap = lower ? below : above, beyond = lower ? above : below, rate = sign * xdot;
-  const int slot = ROWS_EACH * i + (lower ? LOWER : UPPER);
+  const int slot = DRIVES_ROWS_EACH * i + (lower ? DRIVES_LOWER : DRIVES_UPPER);
   row.hi = HUGE_VAL;
   drives_give_back(d, slot, gap, h, &row);
   const bool reached = gap + h * sign * ahead < 0;
@@ -276,7 +234,7 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
     row.bias = arrived < -PERP_DRIVE_REBOUND ? def->restitution * arrived : 0;
     if (gap > REACHED) row.hi = 0;
   }
-  drives_add(d, slot, sign, h, row);
+  perp_drives_add(d, slot, sign, h, row);
 }
 
 static void add_limit(perp_drives *d, int i, double x, double xdot, double free_rate, double h,
@@ -289,12 +247,12 @@ static void add_limit(perp_drives *d, int i, double x, double xdot, double free_
     row.lo = -HUGE_VAL;
     row.bias = d->end == PERP_DRIVES_END ? 0
                : d->within > 0           ? below / fmax(h, d->within)
-                                         : GIVE_BACK * below / h;
+                                         : DRIVES_GIVE_BACK * below / h;
     if (d->limits.on) {
       row.bias = perp_compliance_alpha(&d->limits, h) * below;
       row.soft = perp_compliance_softness(&d->limits, h);
     }
-    drives_add(d, ROWS_EACH * i + LOWER, 1, h, row);
+    perp_drives_add(d, DRIVES_ROWS_EACH * i + DRIVES_LOWER, 1, h, row);
   } else if (fmin(below, above) < HUGE_VAL)
     drives_add_side(d, i, below < above, x, xdot, free_rate, h, row);
 }
@@ -305,6 +263,8 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
   const perp_model *m = d->model;
   d->n = 0;
   for (int i = 0; i < m->n_drives; i++) d->has_both[i] = false;
+  if (d->end == PERP_DRIVES_PREDICT || d->end == PERP_DRIVES_MIDDLE || d->end == PERP_DRIVES_IMPACT)
+    return perp_drives_part_rows(d, k, h, v, rows);
   for (int i = 0; i < m->n_drives; i++) {
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
     const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
@@ -321,12 +281,12 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
 int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, const double *v)
 {
   const perp_model *m = d->model;
-  const int before = d->end == PERP_DRIVES_END ? 0 : d->n;
+  const int before = d->end == PERP_DRIVES_WHOLE || d->end == PERP_DRIVES_START ? d->n : 0;
   for (int r = 0; r < before; r++) {
-    const int i = d->slot[r] / ROWS_EACH, side = d->slot[r] % ROWS_EACH;
+    const int i = d->slot[r] / DRIVES_ROWS_EACH, side = d->slot[r] % DRIVES_ROWS_EACH;
     const perp_drive_def *def = &m->drive_def[i];
-    const bool other = side == UPPER; /* the lower limit is the other one */
-    if (side == MOTOR || def->lower == def->upper || d->has_both[i] ||
+    const bool other = side == DRIVES_UPPER; /* the lower limit is the other one */
+    if (side == DRIVES_MOTOR || def->lower == def->upper || d->has_both[i] ||
         (other ? def->lower == -HUGE_VAL : def->upper == HUGE_VAL))
       continue;
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
@@ -336,20 +296,21 @@ int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, cons
     d->has_both[i] = true;
     drives_add_side(d, i, other, x, perp_island_row_product(m, &row, v), rate, h, row);
   }
-  return d->end == PERP_DRIVES_END ? 0 : d->n - before;
+  return before == 0 ? 0 : d->n - before;
 }
 
 void perp_drives_accept(perp_drives *d, double h)
 {
-  const int slots = ROWS_EACH * d->model->n_drives;
+  const int slots = DRIVES_ROWS_EACH * d->model->n_drives;
   for (int i = 0; i < slots; i++) d->impulse[i] = 0;
   for (int r = 0; r < d->n; r++) d->impulse[d->slot[r]] = d->sign[r] * d->row[r].lambda;
   for (int i = 0; i < d->model->n_drives; i++)
-    if (drives_pushes(d, i)) d->impulse[ROWS_EACH * i + MOTOR] = h * d->pushed[i];
+    if (drives_pushes(d, i)) d->impulse[DRIVES_ROWS_EACH * i + DRIVES_MOTOR] = h * d->pushed[i];
   for (int i = 0; i < d->model->n_drives; i++)
     d->force[i] = (d->end == PERP_DRIVES_END ? d->force_start[i] : 0) +
-                  (d->impulse[ROWS_EACH * i + MOTOR] + d->impulse[ROWS_EACH * i + LOWER] +
-                   d->impulse[ROWS_EACH * i + UPPER]) /
+                  (d->impulse[DRIVES_ROWS_EACH * i + DRIVES_MOTOR] +
+                   d->impulse[DRIVES_ROWS_EACH * i + DRIVES_LOWER] +
+                   d->impulse[DRIVES_ROWS_EACH * i + DRIVES_UPPER]) /
                       h;
   if (d->end == PERP_DRIVES_START)
     memcpy(d->force_start, d->force, (size_t)d->model->n_drives * sizeof *d->force);
@@ -371,7 +332,7 @@ static bool drives_form(perp_drives *d, perp_constrained *k)
     d->b[r] = row->bias + perp_island_row_product(m, row, k->a);
     d->lo[r] = row->lo;
     d->hi[r] = row->hi;
-    d->unit[r] = m->drive[d->slot[r] / ROWS_EACH].slides || !(m->size > 0) ? 1 : m->size;
+    d->unit[r] = m->drive[d->slot[r] / DRIVES_ROWS_EACH].slides || !(m->size > 0) ? 1 : m->size;
   }
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)

@@ -81,9 +81,43 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
 typedef enum perp_drives_end {
   PERP_DRIVES_WHOLE,
   PERP_DRIVES_START,
-  PERP_DRIVES_END
+  PERP_DRIVES_END,
+  PERP_DRIVES_PREDICT, /* these: perp_drives_part */
+  PERP_DRIVES_MIDDLE,
+  PERP_DRIVES_IMPACT
 } perp_drives_end;
 void perp_drives_half(perp_drives *d, perp_drives_end end);
+
+/* For parts of steps that end where a limit is reached (formulation velocity-midpoint): rows are
+ * those of an impact at its start, of a prediction of its end, from there, and of the part itself,
+ * from its middle.  With x and J of where k is evaluated, b = h stiffness / 4 + damping / 2,
+ *
+ *      servo   lambda = -h (stiffness (mean of x at both ends - target) + damping (mean of xdot -
+ * velocity)), target and velocity in the middle: S = 1 / (h b), so that springs take no energy
+ * motor   J v+ + (time to the end) Jdot v = velocity at the end
+ *      limit   a row where it is reached, or will be slower than `threshold`; else it is open, and
+ *              the part should end at the event.  Of an impact: xdot+ = -restitution xdot of what
+ * is reached, motors without damping and bound hold their velocity
+ *
+ * A motor of bounded force that slips and stops within the part may slip back at once: the part
+ * should end at that event, too. */
+typedef struct perp_drives_part {
+  double t, h;                  /* s, its start, and its length */
+  double whole;                 /* s, the step: an overrun is given back in five of these */
+  double threshold, push, slop; /* m/s, m/s, m: of angles times the size of the model */
+  double near;                  /* m: so near that a slow approach is a row */
+  const double *predicted;      /* [nv] of the end, of PERP_DRIVES_MIDDLE */
+} perp_drives_part;
+void perp_drives_of_part(perp_drives *d, perp_drives_end end, const perp_drives_part *part);
+/* Before the prediction: gaps and rates of limits at the start, k->e and v; is one reached faster
+ * than `threshold`, or is a motor without damping and bound off its velocity by more? */
+bool perp_drives_strike(perp_drives *d, const perp_constrained *k, const double *v);
+/* The first time > 0 after the start of the part at which an open limit is reached or a motor
+ * stops; HUGE_VAL: none.  end: the poses at the end of the part, v1: the velocity there.  *speed:
+ * at which a limit was approached at the start, m/s; 0 of a motor. */
+double perp_drives_event(perp_drives *d, const perp_eval *end, const double *v1, double *speed);
+/* The part is accepted and ends at the event that was found last (settled), or elsewhere. */
+void perp_drives_settle(perp_drives *d, bool settled);
 /* Limits that were no rows and that the velocities k->a of a solution pass within h become rows,
  * behind the others; their number. */
 int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, const double *v);

@@ -174,8 +174,10 @@ static void switches_end(perp_switches *k, int i)
                                               : k->force[f].a;
     k->force[f] = (perp_force_def){ .kind = PERP_FORCE_POINT, .a = body, .b = PERP_WORLD };
   }
-  for (int d = def->drives.first; d < def->drives.first + def->drives.n; d++)
+  for (int d = def->drives.first; d < def->drives.first + def->drives.n; d++) {
     k->drive[d].max_force = k->drive[d].stiffness = k->drive[d].damping = 0;
+    k->drive[d].gravity_compensation = false;
+  }
   for (int j = def->joints.first; j < def->joints.first + def->joints.n; j++) k->released[j] = true;
   switches_note(k, i, PERP_RELEASE_STOPPED, (double)NAN);
 }

@@ -28,12 +28,16 @@
  * difference of the accelerations at +-h/100 along the motion. A step of another length (the last
  * one of a run) starts anew in the same way.
  *
+ * Servos are forces (servos.h); motors without damping and bound are rows J v1 = velocity, whose
+ * forces are unknowns as lambda (motors.h).  Limits and motors of bounded force are refused.
+ *
  * Unknowns are lengths and angles and M times these (h^2 lambda), so that the condition does not
  * depend on h (Bottasso, Dopico and Trainelli 2008); solved by the Newton iteration of
  * models/stepping/implicit_step.h. lambda is reported at the start of a step.
  *
  * Cost per step: one evaluation and one band solve per correction, a Jacobian when convergence asks
  * for it.  No allocation, but for new pivots of wide models (local.h). */
+#include "models/stepping/motors.h"
 #include "models/stepping/stepper.h"
 #include "models/stepping/implicit_step.h"
 
@@ -80,6 +84,9 @@ typedef struct workspace {
   double *dq, *u, *y, *z; /* [nv] */
   double *force;          /* [m] lambda at the start */
   double *p, *eta, *row;  /* [m] */
+  perp_motors motors;
+  double *told;         /* [motors] forces of the motors at the start */
+  double *drive, *slip; /* [motors] forces of the motors as unknowns, scratch */
 } workspace;
 
 enum {
@@ -130,10 +137,15 @@ static bool ga_residual(void *user, const double *x, double *r)
   if (!perp_all_finite(model->nq, work->s.q1)) return false;
   perp_constrained_at(system, work->t + h, work->s.q1);
   work->s.grid.count.rhs++;
-  perp_eval_forces(system->e, model, work->t + h, work->s.v1, true, system->f);
+  perp_stepper_forces(&work->s, work->t + h, work->s.v1, system->f);
   perp_blocks_M(&system->e->blocks, work->rate1, work->z);
   for (int i = 0; i < nv; i++) work->z[i] = h * h * (work->z[i] - system->f[i]);
   if (m > 0) perp_blocks_Jt(&system->e->blocks, -1, work->p, work->z);
+  perp_implicit_get_motor(&work->newton, x, work->drive);
+  perp_motors_push(&work->motors, model, system->e, -1, work->drive, work->z);
+  perp_motors_slip(&work->motors, model, system->e, work->t + h, work->s.v1, work->slip);
+  for (int i = 0; i < work->motors.n; i++) work->slip[i] *= h;
+  perp_implicit_put_motor(&work->newton, work->slip, r);
   perp_implicit_put_body(&work->newton, PART_V, work->z, r);
   if (!ga_stabilized(work)) {
     perp_implicit_put_row(&work->newton, PART_V, system->e->C, r);
@@ -164,10 +176,11 @@ static bool ga_accelerations(workspace *work, double t, const double *q, const d
   perp_constrained *system = &work->s.k;
   perp_constrained_at(system, t, q);
   work->s.grid.count.rhs++;
-  perp_eval_forces(system->e, system->model, t, v, true, system->f);
+  perp_stepper_forces(&work->s, t, v, system->f);
   perp_joints_bias(system->model, system->e, v, system->c);
   for (int i = 0; i < system->model->m; i++) system->c[i] = -system->c[i];
-  return perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->h, v);
+  return perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->h, v) &&
+         perp_motors_accelerate(&work->motors, system, t, v);
 }
 
 /* z = v'' by the accelerations at both sides along the motion */
@@ -218,8 +231,14 @@ static bool ga_begin(workspace *work)
     for (int i = 0; i < nv; i++) work->vn[i] -= work->y[i];
     if (!ga_accelerations(work, work->t, work->s.q, work->vn)) return false;
   }
+  if (work->motors.n > 0) { /* velocities that the motors make at once */
+    if (!perp_motors_start(&work->motors, system, work->t, work->vn) ||
+        !ga_accelerations(work, work->t, work->s.q, work->vn))
+      return false;
+  }
   memcpy(work->rate, system->a, size);
   memcpy(work->a, system->a, size);
+  memcpy(work->told, work->motors.force, (size_t)work->motors.n * sizeof *work->told);
   memcpy(work->force, system->lambda, (size_t)m * sizeof *work->force);
   work->begun = work->h;
   if (work->o.start == START_PLAIN) return true;
@@ -245,6 +264,8 @@ static void ga_guess(workspace *work)
   for (int i = 0; i < nv; i++) work->u[i] = h * h * work->a[i];
   for (int i = 0; i < m; i++) work->p[i] = h * h * work->force[i];
   memset(work->eta, 0, (size_t)m * sizeof *work->eta);
+  for (int i = 0; i < work->motors.n; i++) work->drive[i] = h * h * work->told[i];
+  perp_implicit_put_motor(&work->newton, work->drive, work->x);
   perp_implicit_put_row(&work->newton, PART_V, work->p, work->x);
   if (ga_stabilized(work)) {
     perp_implicit_put_body(&work->newton, PART_V, work->u, work->x);
@@ -266,6 +287,8 @@ static perp_reason ga_make_step(perp_stepper *stepper, double t, double h)
   work->h = h;
   if (!(fabs(h - work->begun) < 1e-6 * h) && !ga_begin(work)) return system->reason;
   if (ga_stabilized(work)) perp_eval_at(&work->start, system->model, t, work->s.q);
+  perp_stepper_servos(&work->s, t, work->s.q, work->vn);
+  for (int i = 0; i < work->motors.n; i++) work->s.servo[work->motors.drive[i]] = work->told[i];
   perp_constrained_at(system, t, work->s.q);
   ga_guess(work);
   for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(work->dq[i]));
@@ -278,6 +301,7 @@ static perp_reason ga_make_step(perp_stepper *stepper, double t, double h)
   if (reason < 0) return reason;
   memcpy(work->s.lambda, work->force, (size_t)m * sizeof *work->force);
   for (int i = 0; i < m; i++) work->force[i] = work->p[i] / (h * h);
+  for (int i = 0; i < work->motors.n; i++) work->told[i] = work->drive[i] / (h * h);
   memcpy(work->vn, work->s.v1, size);
   memcpy(work->rate, work->rate1, size);
   memcpy(work->a, work->a1, size);
@@ -291,7 +315,9 @@ static void ga_layout(void *ws, perp_arena *arena)
   const perp_model *model = work->s.k.model;
   perp_stepper_layout(&work->s, arena);
   perp_eval_layout(&work->start, model, arena);
-  PERP_DOUBLES(arena, 2 * (model->nv + model->m), &work->x);
+  perp_motors_layout(&work->motors, model, arena);
+  PERP_DOUBLES(arena, work->motors.n, &work->told, &work->drive, &work->slip);
+  PERP_DOUBLES(arena, 2 * (model->nv + model->m) + work->motors.n, &work->x);
   PERP_DOUBLES(arena, model->nv, &work->vn, &work->rate, &work->a, &work->rate1, &work->a1,
                &work->dq, &work->u, &work->y, &work->z);
   PERP_DOUBLES(arena, model->m, &work->force, &work->p, &work->eta, &work->row);
@@ -319,6 +345,7 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
                gamma = 0.5 + alpha_f - alpha_m;
   workspace like = { .s.make_step = ga_make_step,
                      .o = *o,
+                     .motors.n = perp_motors_count(model),
                      .alpha_m = alpha_m,
                      .alpha_f = alpha_f,
                      .gamma = gamma,
@@ -333,7 +360,9 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
   workspace *work = *ws;
   perp_eval_init(&work->start, model);
   const int per = ga_stabilized(work) ? 2 : 1;
-  const perp_status status = perp_implicit_create(ctx, model, per, per, &work->newton);
+  perp_motors_find(&work->motors, model);
+  const perp_status status = perp_implicit_create_driven(ctx, model, per, per, work->motors.n,
+                                                         work->motors.drive, &work->newton);
   if (status == PERP_OK) return PERP_OK;
   perp_stepper_destroy(*ws);
   *ws = NULL;
@@ -347,7 +376,8 @@ const perp_formulation_desc perp_formulation_generalized_alpha = {
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
+                 PERP_FORM_SERVOS | PERP_FORM_MOTORS },
   .create = ga_create,
   .restart = ga_restart,
   .step = perp_stepper_step,

@@ -22,10 +22,11 @@
  * whatever the stiffness, and go through positions in which J loses rank. Multipliers of
  * dependent rows are those of least norm.
  *
- * Contacts, limits and motors it refuses: the step is one smooth one whose equations hold together
- * at its middle and its end.  An impact within it is a jump of v1 that a mean velocity has no word
- * for, and one-sided rows would be two sets of complementarity conditions, of p with J v1 and of mu
- * with C(q1), inside Newton's method (nonsmooth generalized-alpha; not built).
+ * Servos are forces.  Contacts, limits and motors without damping it refuses: the step is one
+ * smooth one whose equations hold together at its middle and its end.  An impact within it is a
+ * jump of v1 that a mean velocity has no word for, and one-sided rows would be two sets of
+ * complementarity conditions, of p with J v1 and of mu with C(q1), inside Newton's method
+ * (nonsmooth generalized-alpha; not built).
  *
  * Cost per step: two evaluations and one solve on the graph of the model per pass; a Jacobian (some
  * tens of evaluations) and its factorization when convergence asks for it.  No allocation, but for
@@ -79,7 +80,7 @@ static bool ggl_residual(void *user, const double *x, double *r)
   perp_constrained_at(system, work->t + h / 2, work->s.q1);
   work->s.grid.count.rhs++;
   for (int i = 0; i < nv; i++) work->half[i] = (work->s.v[i] + work->u[i] / h) / 2;
-  perp_eval_forces(system->e, model, work->t + h / 2, work->half, true, system->f);
+  perp_stepper_forces(&work->s, work->t + h / 2, work->half, system->f);
   for (int i = 0; i < nv; i++) work->y[i] = work->u[i] - h * work->s.v[i];
   perp_blocks_M(&system->e->blocks, work->y, work->z);
   for (int i = 0; i < nv; i++) work->z[i] -= h * h * system->f[i];
@@ -141,6 +142,13 @@ static perp_reason ggl_make_step(perp_stepper *stepper, double t, double h)
   if (reason < 0) return reason;
   for (int i = 0; i < nv; i++) work->s.v1[i] = work->u[i] / h;
   for (int i = 0; i < m; i++) work->s.lambda[i] = work->p[i] / (h * h);
+  if (system->model->n_drives > 0) { /* in the middle, as lambda */
+    for (int i = 0; i < nv; i++) work->half[i] = work->dq[i] / 2;
+    perp_model_retract(system->model, work->s.q, work->half, work->s.q1);
+    for (int i = 0; i < nv; i++) work->half[i] = (work->s.v[i] + work->s.v1[i]) / 2;
+    perp_stepper_servos(&work->s, t + h / 2, work->s.q1, work->half);
+    perp_model_retract(system->model, work->s.q, work->dq, work->s.q1);
+  }
   perp_model_project(system->model, work->s.q1);
   return PERP_EXACT;
 }
@@ -190,7 +198,8 @@ const perp_formulation_desc perp_formulation_ggl = {
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_FORCES_MIDDLE | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
+                 PERP_FORM_SERVOS },
   .create = ggl_create,
   .restart = ggl_restart,
   .step = perp_stepper_step,

@@ -61,6 +61,7 @@ static const perp_opt options[] = {
 
 enum { PART_LAMBDA, PART_MU }; /* of the joints; those of a body are its q and its v */
 static const double SOFT = 1e-9;
+static const double RESTS = 1e-9; /* of a slow speed: below, it is rounding */
 
 typedef struct workspace {
   perp_stepper s;
@@ -124,7 +125,7 @@ static bool ida_f(workspace *work, double t, const double *y, const double *yp, 
   work->s.grid.count.rhs++;
 
   perp_implicit_get_row(implicit, y, PART_LAMBDA, work->lambda);
-  perp_eval_forces(system->e, model, t, work->v, true, system->f);
+  perp_stepper_forces(&work->s, t, work->v, system->f);
   if (m > 0) perp_blocks_Jt(&system->e->blocks, 1, work->lambda, system->f);
   perp_blocks_Minv(&system->e->blocks, system->f, work->x);
   ida_get(work, yp, NULL, work->accel);
@@ -269,7 +270,7 @@ static void ida_levels(workspace *work)
     for (int i = 0; i < model->nvb; i++) {
       const bool turns = i >= model->dim;
       const double slow = 1e-3 * (turns ? 1 : size) / h;
-      scale[model->nqb + i] = work->speed[turns] > 0 ? work->speed[turns] : slow;
+      scale[model->nqb + i] = work->speed[turns] > RESTS * slow ? work->speed[turns] : slow;
       step[model->nqb + i] = part * fmax(work->speed[turns], slow);
     }
   }
@@ -283,7 +284,7 @@ static perp_reason ida_begin(workspace *work, double left)
   const int m = model->m;
   double *y = N_VGetArrayPointer(work->y), *yp = N_VGetArrayPointer(work->yp);
   perp_constrained_at(system, work->s.grid.t, work->s.q);
-  perp_eval_forces(system->e, model, work->s.grid.t, work->s.v, true, system->f);
+  perp_stepper_forces(&work->s, work->s.grid.t, work->s.v, system->f);
   perp_joints_bias(model, system->e, work->s.v, system->c);
   for (int i = 0; i < m; i++) system->c[i] = -system->c[i];
   if (!perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->s.grid.h, work->s.v))
@@ -358,6 +359,7 @@ static perp_reason ida_make_step(workspace *work, double t_max)
     const double *y = N_VGetArrayPointer(work->y);
     memcpy(work->s.lambda, work->force, (size_t)system->model->m * sizeof *work->force);
     perp_implicit_get_row(&work->graph, y, PART_LAMBDA, work->force);
+    perp_stepper_servos(&work->s, grid->t, work->s.q, work->s.v);
     ida_get(work, y, work->s.q, work->s.v);
     perp_model_project(system->model, work->s.q);
     perp_constrained_at(system, t, work->s.q);
@@ -384,6 +386,7 @@ static perp_status ida_step(perp_ctx *ctx, void *ws, double t_max, perp_step_inf
   system->count.reason = info->reason;
   info->drift_pos_pre = system->drift;
   info->lambda = work->s.lambda;
+  info->drive = system->model->n_drives > 0 ? work->s.servo : NULL;
   return PERP_OK;
 }
 
@@ -513,7 +516,8 @@ const perp_formulation_desc perp_formulation_sundials_ida = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
+                 PERP_FORM_SERVOS },
   .create = ida_create,
   .restart = ida_restart,
   .step = ida_step,

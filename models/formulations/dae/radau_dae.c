@@ -67,6 +67,7 @@ enum { PART_LAMBDA, PART_MU };
 /* Of the rows, a part of J M^-1 J'; and what Newton's method may leave of the tolerance:
  * multipliers of dependent rows answer an error of the velocities by 1 / SOFT, and the more it must
  * be small. */
+static const double RESTS = 1e-12; /* of the size in a step: slower is rounding */
 static const double SOFT = 1e-9, KAPPA = 1e-3;
 static const double LOST =
     1e-7; /* of the size: a position error that the softness has left is no solution */
@@ -126,7 +127,7 @@ static bool radau_dae_f(void *user, double t, const double *y, double *f)
   if (!perp_all_finite(model->nq, work->s.q1)) return false;
   perp_constrained_at(system, t, work->s.q1);
   work->s.grid.count.rhs++;
-  perp_eval_forces(system->e, model, t, work->v, true, system->f);
+  perp_stepper_forces(&work->s, t, work->v, system->f);
   if (m > 0) perp_blocks_Jt(&system->e->blocks, 1, work->lambda, system->f);
   memcpy(work->x, work->v, (size_t)nv * sizeof *work->x);
   if (radau_dae_index1(work)) {
@@ -174,7 +175,7 @@ static bool radau_dae_about(workspace *work, double t)
   const int m = model->m;
   if (m == 0 && work->begun) return true;
   perp_constrained_at(system, t, work->s.q);
-  perp_eval_forces(system->e, model, t, work->s.v, true, system->f);
+  perp_stepper_forces(&work->s, t, work->s.v, system->f);
   perp_joints_bias(model, system->e, work->s.v, system->c);
   for (int i = 0; i < m; i++) system->c[i] = -system->c[i];
   const bool solved = perp_constrained_solve(system, PERP_LEVEL_ACCELERATION, work->s.grid.h,
@@ -219,7 +220,8 @@ static void radau_dae_levels(workspace *work, double h)
       const bool turns = i >= model->dim;
       const int at = work->graph.local.first[b] + i;
       const double reach = turns ? 1 : size;
-      const double speed = work->speed[turns] > 0 ? work->speed[turns] : 1e-3 * reach / h;
+      const double speed = work->speed[turns] > RESTS * reach / h ? work->speed[turns]
+                                                                  : 1e-3 * reach / h;
       work->radau.scale[at] = tol * reach;
       work->radau.difference[at] = part * reach;
       work->radau.scale[at + model->nvb] = tol * speed;
@@ -244,6 +246,7 @@ static perp_reason radau_dae_attempt(workspace *work, double t, double h, double
   perp_implicit_put_body(&work->graph, PART_Q, work->z, work->y);
   perp_implicit_put_body(&work->graph, PART_V, work->s.v, work->y);
   perp_implicit_put_row(&work->graph, PART_LAMBDA, work->force, work->y);
+  perp_stepper_servos(&work->s, t, work->s.q, work->s.v);
   if (!radau_dae_f(work, t, work->y, work->f)) return PERP_NOT_FINITE;
   perp_implicit_get_body(&work->graph, work->f, PART_V, work->accel);
   radau_dae_levels(work, h);
@@ -390,6 +393,7 @@ static perp_status radau_dae_step(perp_ctx *ctx, void *ws, double t_max, perp_st
   system->count.reason = info->reason;
   info->drift_pos_pre = system->drift;
   info->lambda = work->s.lambda;
+  info->drive = system->model->n_drives > 0 ? work->s.servo : NULL;
   return PERP_OK;
 }
 
@@ -501,7 +505,8 @@ const perp_formulation_desc perp_formulation_radau5 = {
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
+                 PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
+                 PERP_FORM_SERVOS },
   .create = radau_dae_create,
   .restart = radau_dae_restart,
   .step = radau_dae_step,

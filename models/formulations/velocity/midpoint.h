@@ -4,7 +4,7 @@
 #ifndef PERP_MIDPOINT_H
 #define PERP_MIDPOINT_H
 
-#include "models/contact/step/islands.h"
+#include "models/contact/step/drives.h"
 #include "models/stepping/stepper.h"
 
 typedef struct perp_midpoint_opts {
@@ -41,6 +41,8 @@ typedef struct perp_midpoint {
   perp_stepper step; /* first; q1, v1: end of the part in the making */
   perp_midpoint_opts o;
   perp_islands *islands; /* NULL: no shapes, and so are the next two */
+  perp_drives *drives;   /* NULL: none */
+  double *drive;         /* [drives] impulses of the parts so far, then the forces of the step */
   perp_collision *at_start, *at_middle;
   double *middle, *mean; /* [nq], [nv] of the part */
   double *predicted;     /* [nv] velocity at its end */
@@ -91,13 +93,13 @@ double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m,
 void perp_midpoint_release(perp_midpoint *s, int first);
 /* What they have done in the part that is accepted. */
 void perp_midpoint_remember(perp_midpoint *s);
-/* Adds k->f = M v + h f its contact impulses and solves for k->a; k->a is the velocity without
- * them. */
-bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v);
+/* Adds k->f = M v + h f its impulses of contacts and drives and solves for k->a; k->a is the
+ * velocity without them. */
+bool perp_midpoint_bounded(perp_midpoint *s, double h, const double *v);
 /* The impulses at hand are those of the step, too. */
 bool perp_midpoint_say(perp_midpoint *s);
-/* Do contacts touch and approach faster than the threshold?  Then s->v gets their impact; k->e is
- * at the state. */
+/* Do contacts touch, or drives meet their limits, and approach faster than the threshold?  Then
+ * s->v gets their impact; k->e is at the state. */
 bool perp_midpoint_strike(perp_midpoint *s, double t, bool *struck);
 /* Along the surface, with belts, at the end of the part: speed, and what a solution may leave of
  * it. */

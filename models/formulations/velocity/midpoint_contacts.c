@@ -52,7 +52,9 @@ bool perp_midpoint_find(perp_midpoint *s, perp_collision *collision, double h,
   const perp_model *model = s->step.k.model;
   perp_constrained *k = &s->step.k;
   const double start = perp_constrained_clock(k);
-  const double margin = midpoint_base(s, h) + h * perp_closing_speed(model, s->step.v, s->reach);
+  const double motors = s->drives != NULL ? perp_drives_speed(s->drives, s->step.grid.t + h) : 0;
+  const double margin = midpoint_base(s, h) +
+                        h * (perp_closing_speed(model, s->step.v, s->reach) + 2 * motors);
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
     return false;
@@ -233,7 +235,51 @@ static bool midpoint_keep(perp_midpoint *s, double h)
   return any;
 }
 
-bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
+/* What the drives have to know of the problem at hand. */
+static void midpoint_drives(perp_midpoint *s, double h)
+{
+  static const perp_drives_end end[] = { [PERP_MIDPOINT_PREDICTS] = PERP_DRIVES_PREDICT,
+                                         [PERP_MIDPOINT_CORRECTS] = PERP_DRIVES_MIDDLE,
+                                         [PERP_MIDPOINT_IMPACT] = PERP_DRIVES_IMPACT,
+                                         [PERP_MIDPOINT_REST] = PERP_DRIVES_WHOLE };
+  const perp_drives_part part = { .t = s->t_end - s->h,
+                                  .h = h,
+                                  .whole = s->step.grid.h,
+                                  .threshold = s->o.threshold,
+                                  .push = s->o.push,
+                                  .slop = s->slop,
+                                  .near = 2 * midpoint_base(s, h),
+                                  .predicted = s->predicted };
+  perp_drives_of_part(s->drives, end[s->problem], &part);
+}
+
+/* All rows of the islands of task; limits that the answer of a whole step passes are further ones.
+ */
+static bool midpoint_islands(perp_midpoint *s, perp_island_task *task, double h, const double *v)
+{
+  perp_constrained *k = &s->step.k;
+  const size_t size = (size_t)k->model->nv * sizeof *k->f;
+  const bool again = s->drives != NULL && s->problem == PERP_MIDPOINT_REST;
+  if (again) { /* no part is in the making: its arrays are free */
+    memcpy(s->f, k->f, size);
+    memcpy(s->mean, k->a, size);
+  }
+  for (int round = 0; round < PERP_DRIVE_ROUNDS; round++) {
+    if (round > 0) {
+      memcpy(k->f, s->f, size);
+      memcpy(k->a, s->mean, size);
+    }
+    if (!perp_islands_step(s->islands, k, task, PERP_LEVEL_VELOCITY, h, v, &s->lcp_s)) return false;
+    const int more = again ? perp_drives_missed(s->drives, k, h, v) : 0;
+    if (more == 0) break;
+    task->n_rows += more;
+  }
+  if (s->drives != NULL) perp_drives_accept(s->drives, h);
+  return true;
+}
+
+/* In models with shapes. */
+static bool midpoint_contacts(perp_midpoint *s, double h, const double *v)
 {
   perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
@@ -242,7 +288,12 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
   perp_twists(model, k->e, k->a, s->free);
   perp_midpoint_recall(s);
   if (s->n > 0) memset(s->impulse, 0, 3 * (size_t)s->n * sizeof *s->impulse);
-  if (!midpoint_keep(s, h)) return true;
+  perp_island_row *rows = NULL;
+  const int n_rows = s->drives != NULL ? perp_drives_rows(s->drives, k, h, v, &rows) : 0;
+  if (!midpoint_keep(s, h) && n_rows == 0) {
+    if (s->drives != NULL) perp_drives_accept(s->drives, h);
+    return true;
+  }
   for (int i = 0; i < s->n; i++) {
     s->slip[i] = 0;
     for (int j = 0; j < 3 && s->known[i] != NULL && !impact; j++)
@@ -253,6 +304,8 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
                             .kept = s->kept,
                             .impulse = s->impulse,
                             .slip = s->slip,
+                            .row = rows,
+                            .n_rows = n_rows,
                             .h = h,
                             .before = s->before,
                             .free = s->free,
@@ -262,7 +315,14 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
                             .align = true,
                             .law = midpoint_law,
                             .user = s };
-  return perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, h, v, &s->lcp_s);
+  return midpoint_islands(s, &task, h, v);
+}
+
+bool perp_midpoint_bounded(perp_midpoint *s, double h, const double *v)
+{
+  if (s->drives != NULL) midpoint_drives(s, h);
+  if (s->islands != NULL) return midpoint_contacts(s, h, v);
+  return s->drives == NULL || perp_drives_step(s->drives, &s->step.k, h, v);
 }
 
 /* ---- the step's ---- */
@@ -312,6 +372,13 @@ bool perp_midpoint_strike(perp_midpoint *s, double t, bool *struck)
   perp_constrained *k = &s->step.k;
   const perp_model *model = k->model;
   *struck = false;
+  s->problem = PERP_MIDPOINT_IMPACT;
+  s->h = s->step.grid.h;
+  s->t_end = t + s->h;
+  if (s->drives != NULL) {
+    midpoint_drives(s, s->h);
+    *struck = perp_drives_strike(s->drives, k, s->step.v);
+  }
   s->contact = s->start;
   s->n = s->n_start;
   for (int i = 0; i < s->n && !*struck; i++) {
@@ -320,14 +387,16 @@ bool perp_midpoint_strike(perp_midpoint *s, double t, bool *struck)
     *struck = s->contact[i].gap <= 2 * s->slop && perp_dot(3, s->contact[i].n, u) < -s->o.threshold;
   }
   if (!*struck) return true;
-  s->problem = PERP_MIDPOINT_IMPACT;
   perp_eval_impulse(k->e, model, t, 0, s->step.v, k->f);
   if (model->m > 0) perp_constrained_product(k, s->step.v, k->c);
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->step.grid.h, s->step.v) ||
-      !perp_midpoint_contacts(s, s->step.grid.h, s->step.v))
+      !perp_midpoint_bounded(s, s->step.grid.h, s->step.v))
     return false;
+  for (int i = 0; s->drives != NULL && i < model->n_drives; i++)
+    s->drive[i] += s->h * perp_drives_forces(s->drives)[i];
   memcpy(s->step.v, k->a, (size_t)model->nv * sizeof *s->step.v);
   for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->lambda[i];
   for (int i = 0; i < s->n_memory; i++) s->memory[i].h = 0;
+  if (s->drives != NULL) perp_drives_strike(s->drives, k, s->step.v); /* rates are other ones now */
   return perp_midpoint_say(s);
 }

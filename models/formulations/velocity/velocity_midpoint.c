@@ -39,8 +39,12 @@
  * jam with e > 0; Poisson's is at hand in velocity and acceleration).
  *
  * Cost: two problems and two detections a step, about four times as much for each event in it.  No
- * allocation but for more contacts than ever.  Fails as velocity does.  Joints with stiffness,
- * drives and blades are refused. */
+ * allocation but for more contacts than ever.  Fails as velocity does.  Joints with stiffness and
+ * blades are refused.
+ *
+ * Drives (drives_part in drives.h): servo springs with the mean of their coordinate at both ends of
+ * the part, which takes no energy; motors at the velocity of its end; a part ends where a limit is
+ * reached. */
 #include "models/formulations/velocity/midpoint.h"
 
 #include "models/contact/step/contacts.h"
@@ -129,9 +133,21 @@ static double midpoint_event(perp_midpoint *s, double most, bool *settled, int *
   double first = HUGE_VAL;
   *settled = false;
   *slips = -1;
+  if (s->n_closing > 0 || s->drives != NULL)
+    for (int b = 0; b < model->n_bodies; b++)
+      perp_pose_of(model->dim, s->step.q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
+  if (s->drives != NULL) {
+    perp_eval end = *s->step.k.e;
+    double speed;
+    end.pose = s->pose + 1;
+    const double t = perp_drives_event(s->drives, &end, s->step.v1, &speed);
+    if (t <= fmin(most, 2 * s->h)) {
+      first = t;
+      *settled = speed > 0 ? fabs(t - s->h) * fmax(speed, s->o.threshold) <= s->slop
+                           : fabs(t - s->h) <= SAME * most;
+    }
+  }
   if (s->islands == NULL) return first;
-  for (int b = 0; b < model->n_bodies && s->n_closing > 0; b++)
-    perp_pose_of(model->dim, s->step.q1 + (size_t)model->nqb * (size_t)b, &s->pose[b + 1]);
   for (int i = 0; i < s->n_closing; i++) {
     const perp_midpoint_closing *c = &s->closing[i];
     const double t = midpoint_zero(c->contact.gap, c->speed, midpoint_gap(s, c), s->h);
@@ -243,8 +259,8 @@ static bool midpoint_predict(perp_midpoint *s, double t, double h)
   if (s->islands != NULL) {
     midpoint_move(s, h, s->step.v, 0, s->step.v, s->step.q1);
     midpoint_look_ahead(s, s->step.v);
-    if (!perp_midpoint_contacts(s, h, s->step.v)) return false;
   }
+  if (!perp_midpoint_bounded(s, h, s->step.v)) return false;
   memcpy(s->predicted, k->a, (size_t)model->nv * sizeof *s->predicted);
   return true;
 }
@@ -272,8 +288,8 @@ static bool midpoint_correct(perp_midpoint *s, double t, double h)
   if (s->islands != NULL) {
     if (!perp_midpoint_find(s, s->at_middle, h, &s->contact, &s->n)) return false;
     midpoint_look_ahead(s, s->predicted);
-    if (!perp_midpoint_contacts(s, h, s->step.v)) return false;
   }
+  if (!perp_midpoint_bounded(s, h, s->step.v)) return false;
   memcpy(s->step.v1, k->a, (size_t)model->nv * sizeof *s->step.v1);
   midpoint_move(s, h / 2, s->step.v, h / 2, s->step.v1, s->step.q1);
   return true;
@@ -297,6 +313,8 @@ static bool midpoint_accept(perp_midpoint *s, double t, double h)
     if (!perp_midpoint_say(s)) return false;
   }
   for (int i = 0; i < model->m; i++) s->step.lambda[i] += k->lambda[i];
+  for (int i = 0; s->drives != NULL && i < model->n_drives; i++)
+    s->drive[i] += h * perp_drives_forces(s->drives)[i];
   k->start_h = h;
   const perp_ode_answer answer = perp_constrained_accept(k, t + h, s->step.q1, s->step.v1);
   if (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED) return false;
@@ -348,10 +366,10 @@ static bool midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
   int slips = -1;
   s->n_closing = s->n_start = s->n = 0;
   perp_constrained_at(&s->step.k, t, s->step.q);
-  if (s->islands != NULL) {
-    if (!perp_midpoint_find(s, s->at_start, most, &s->start, &s->n_start)) return false;
-    if (!perp_midpoint_strike(s, t, &struck)) return false;
-  }
+  if (s->islands != NULL && !perp_midpoint_find(s, s->at_start, most, &s->start, &s->n_start))
+    return false;
+  if ((s->islands != NULL || s->drives != NULL) && !perp_midpoint_strike(s, t, &struck))
+    return false;
   if (rest) return midpoint_rest(s, t, most);
   for (int i = 0; i < TRIES; i++) {
     if (!midpoint_try(s, t, *h)) return false;
@@ -369,6 +387,7 @@ static bool midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
     *h = fmax(event, least);
   }
   *h = s->h; /* of the last try */
+  if (s->drives != NULL) perp_drives_settle(s->drives, settled);
   if (!midpoint_accept(s, t, *h)) return false;
   if (!settled || slips < 0) return true;
   perp_midpoint_recall(s);
@@ -387,6 +406,7 @@ static void velocity_midpoint_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, model->nv, &s->mean, &s->predicted, &s->move, &s->f);
   s->gamma = PERP_CARVE(a, double, model->m);
   PERP_DOUBLES(a, 6 * (size_t)model->n_bodies, &s->before, &s->free);
+  s->drive = PERP_CARVE(a, double, model->n_drives);
   s->reach = PERP_CARVE(a, double, model->n_bodies);
   s->pose = PERP_CARVE(a, perp_pose, (size_t)model->n_bodies + 1);
 }
@@ -398,6 +418,7 @@ static void velocity_midpoint_destroy(void *ws)
   perp_collision_destroy(s->at_start);
   perp_collision_destroy(s->at_middle);
   perp_islands_destroy(s->islands);
+  perp_drives_destroy(s->drives);
   perp_arena_free(&s->grown);
   free(s->said);
   free(s->said_impulse);
@@ -407,8 +428,14 @@ static void velocity_midpoint_destroy(void *ws)
 static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *s, const perp_parts *parts)
 {
   const perp_model *model = s->step.k.model;
+  const perp_compliance rigid = { .on = false };
   PERP_TRY(perp_constrained_create(ctx, &s->step.k, model, parts, true));
+  if (model->n_drives > 0)
+    PERP_TRY(perp_drives_create(ctx, model, parts, &rigid, PERP_CONTACT_TOL_DATA, s->o.budget,
+                                &s->drives));
+  s->slop = s->o.residual * model->size;
   if (model->n_shapes == 0) return PERP_OK;
+  s->slop = 0;
   const perp_contact_setup setup = { .tol = s->o.residual,
                                      .tol_data = PERP_CONTACT_TOL_DATA,
                                      .budget = s->o.budget,
@@ -427,6 +454,7 @@ static perp_reason velocity_midpoint_make(perp_stepper *step, double t, double h
   perp_constrained *k = &step->k;
   s->n_said = 0;
   memset(step->lambda, 0, (size_t)k->model->m * sizeof *step->lambda);
+  memset(s->drive, 0, (size_t)k->model->n_drives * sizeof *s->drive);
   bool made = perp_constrained_signals(k, t) && perp_constrained_signals(k, s->end);
   for (int part = 1; made && s->end - t > 1e-10 * step->grid.h; part++) {
     double length = s->end - t;
@@ -434,6 +462,7 @@ static perp_reason velocity_midpoint_make(perp_stepper *step, double t, double h
     t += length;
   }
   for (int i = 0; i < k->model->m; i++) step->lambda[i] /= h;
+  for (int i = 0; i < k->model->n_drives; i++) s->drive[i] /= h;
   memcpy(step->q1, step->q, (size_t)k->model->nq * sizeof *step->q);
   memcpy(step->v1, step->v, (size_t)k->model->nv * sizeof *step->v);
   return made || k->reason < 0 ? k->reason : PERP_INVALID_STATE;
@@ -462,6 +491,7 @@ static perp_status velocity_midpoint_restart(perp_ctx *ctx, void *ws, double t, 
   s->n_memory = s->n_said = s->n = 0;
   s->collision_s = s->lcp_s = 0;
   if (s->islands != NULL) perp_islands_restart(s->islands);
+  if (s->drives != NULL) perp_drives_restart(s->drives);
   perp_pose_or_world(s->step.k.model->dim, NULL, &s->pose[0]);
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
@@ -472,6 +502,7 @@ static perp_status velocity_midpoint_step(perp_ctx *ctx, void *ws, double t_max,
   perp_midpoint *s = ws;
   s->end = perp_time_grid_next(&s->step.grid, t_max);
   PERP_TRY(perp_stepper_step(ctx, ws, t_max, info));
+  info->drive = s->drives != NULL ? s->drive : NULL;
   info->n_contacts = s->n_said;
   info->contacts = s->n_said > 0 ? s->said : NULL;
   info->impulse = s->n_said > 0 ? s->said_impulse : NULL;
@@ -491,13 +522,17 @@ static void velocity_midpoint_timing(void *ws, bool on, perp_times *times)
 static const perp_contact_count *velocity_midpoint_contacts(const void *ws)
 {
   const perp_midpoint *s = ws;
-  return s->islands != NULL ? perp_islands_count(s->islands) : NULL;
+  if (s->islands != NULL) return perp_islands_count(s->islands);
+  return s->drives != NULL ? perp_drives_count(s->drives) : NULL;
 }
 
 static void velocity_midpoint_observe(void *ws, perp_contact_observer *observer, void *user)
 {
   perp_midpoint *s = ws;
-  if (s->islands != NULL) perp_islands_observe(s->islands, observer, user);
+  if (s->islands != NULL)
+    perp_islands_observe(s->islands, observer, user);
+  else if (s->drives != NULL)
+    perp_drives_observe(s->drives, observer, user);
 }
 
 const perp_formulation_desc perp_formulation_velocity_midpoint = {
@@ -508,7 +543,7 @@ const perp_formulation_desc perp_formulation_velocity_midpoint = {
              "M v+ = M v + h f_m + J_m' lambda,  J(q+) v+ = feedback,  q+ = q [+] h (v + v+) / 2",
          PERP_OPTIONS(options, perp_midpoint_opts),
          .caps = PERP_FORM_FORCES_MIDDLE | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
-                 PERP_FORM_USES_STAB | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
+                 PERP_FORM_USES_STAB | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES |
                  PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = velocity_midpoint_create,
   .restart = velocity_midpoint_restart,
