@@ -166,6 +166,8 @@ int main(int argc, char **argv)
       test_pair(file, other, robots[i].falls);
     }
   test_pair("any-order.urdf", "branches.xml", true);
+  test_pair("expressed-1.4.sdf", "expressed.xml", true);
+  test_pair("expressed-1.6.sdf", "expressed.xml", true);
   test_pair("arm/model.config", "arm/arm.xml", true);
   /* what libmujoco reads itself */
   static const char *const own[] = { "plain0.urdf", "plain1.urdf", "plain2.urdf" };
