@@ -5,6 +5,7 @@
 #include "models/geometry/kinematics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -47,14 +48,12 @@ static const perp_sdf_frame *sdf_end(perp_sdf *sdf, const perp_sdf_joint *joint,
 
 /* Until version 1.4 of the format an axis is in the frame of the model, from 1.5 in that of the
  * joint. */
-static bool sdf_axes_of_models(const xmlNode *at)
+static bool sdf_axes_of_models(perp_robot *robot, const xmlNode *at)
 {
-  const xmlNode *root = xmlDocGetRootElement(at->doc);
+  const char *version = perp_xml_text(robot, xmlDocGetRootElement(at->doc), "version");
   int major = 0, minor = 0;
-  xmlChar *version = xmlGetNoNsProp((xmlNode *)(uintptr_t)root, (const xmlChar *)"version");
-  if (version != NULL && sscanf((const char *)version, "%6d.%6d", &major, &minor) != 2) major = 0;
-  xmlFree(version);
-  return major == 1 && minor < 5;
+  return version != NULL && sscanf(version, "%6d.%6d", &major, &minor) == 2 && major == 1 &&
+         minor < 5;
 }
 
 /* Axis number k (axis, axis2) as a unit vector of the world. */
@@ -69,7 +68,8 @@ static bool sdf_direction(perp_sdf *sdf, const perp_sdf_joint *joint, int k, dou
   if (!(size > 0))
     perp_xml_refuse(sdf->robot, at, "write its direction", "an axis of joint '%s' has no length",
                     joint->name);
-  const bool model = perp_sdf_true(sdf, at, "use_parent_model_frame", sdf_axes_of_models(joint->at));
+  const bool model = perp_sdf_true(sdf, at, "use_parent_model_frame",
+                                   sdf_axes_of_models(sdf->robot, joint->at));
   const perp_sdf_frame *frame = perp_sdf_find(sdf, joint->scope,
                                               in != NULL && in[0] != '\0' ? in
                                               : model                     ? "__model__"

@@ -71,6 +71,7 @@ int main(void)
   program_open();
   compare("mjcf/pendulums.xml", NULL, "go");
   compare("mjcf/armature.xml", NULL, "go");
+  compare("mjcf/fixed-tendons.xml", NULL, "go");
   compare("mjcf/axes.xml", NULL, "go");
   compare("mjcf/frames.xml", "mjcf/frames-flat.xml", NULL);
   compare("mjcf/keyframes.xml", NULL, "far");
