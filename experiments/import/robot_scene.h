@@ -26,6 +26,8 @@ typedef struct perp_rs {
   struct perp_rs_surface *surface; /* [n_surfaces] kinds of friction of geoms */
   int n_surfaces, *surface_of;     /* [n_geoms] */
   bool materials;                  /* they are materials of the scene */
+  int n_apart;
+  perp_robot_pair *apart; /* [n_apart] roots a < b, sorted, of which no shapes touch */
   bool driven, dissipative;
 } perp_rs;
 
