@@ -155,6 +155,11 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   return good;
 }
 
+void perp_import_filter(bool filter)
+{
+  perp_robot_filter(filter);
+}
+
 void perp_import_floating(bool floating)
 {
   perp_urdf_floating(floating);

@@ -235,6 +235,8 @@ void perp_urdf_read(perp_robot *robot, struct _xmlDoc *doc);
 /* From now on links of a URDF that no joint carries are free; false, at first: parts of the world.
  */
 void perp_urdf_floating(bool floating);
+/* Default of the parameter `filter` of scenes from now on; true, at first. */
+void perp_robot_filter(bool filter);
 void perp_sdf_read(perp_robot *robot, struct _xmlDoc *doc);
 /* The SDF file that a model.config names; NULL after an error. */
 const char *perp_sdf_of_folder(perp_robot *robot, const char *config);

@@ -223,15 +223,22 @@ static const char *actuators_control(perp_rs *rs, int u)
   return s;
 }
 
+static bool actuators_filter = true;
+
+void perp_robot_filter(bool filter)
+{
+  actuators_filter = filter;
+}
+
 void perp_rs_controls(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
   rs->control = perp_pool_alloc(&rs->robot->pool, (size_t)robot->n_actuators + 1,
                                 sizeof *rs->control);
-  fputs("parameters:\n  filter: { default: true, help: Bodies that overlap as drawn do not collide "
-        "with "
-        "each other. }\n",
-        rs->out);
+  fprintf(rs->out,
+          "parameters:\n  filter: { default: %s, help: Bodies that overlap as drawn do not collide "
+          "with each other. }\n",
+          actuators_filter ? "true" : "false");
   if (robot->off.actuation || robot->n_actuators == 0) return;
   if (robot->n_actuators > MOST_CONTROLS) {
     perp_robot_note(
