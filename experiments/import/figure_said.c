@@ -59,8 +59,8 @@ static void said_lost(const perp_figure *figure, perp_text *said)
   }
   if (limits.n > 0)
     perp_text_add(said,
-                  "lost: limits of the file for joints with several angles; the table has others: "
-                  "%s\n",
+                  "lost: limits of the file for joints with several angles: these turn as far as "
+                  "the table says, or freely where it has no limits: %s\n",
                   limits.s);
   perp_text_free(&limits);
 }
