@@ -22,15 +22,19 @@ static double actuators_clip(const perp_robot *robot, int u, double ctrl)
   return fmin(fmax(ctrl, actuator->ctrl_range[0]), actuator->ctrl_range[1]);
 }
 
-/* Joints that an actuator drives. */
+/* Joints that an actuator drives: of a servo on tied joints the one that they are tied to. */
 static int actuators_terms(const perp_rs *rs, int u, const perp_robot_term **term,
-                           perp_robot_term *own)
+                           perp_rs_single *own)
 {
   const perp_robot_actuator *actuator = &rs->robot->actuator[u];
-  *own = (perp_robot_term){ actuator->target, 1 };
-  *term = own;
+  *own = (perp_rs_single){ { actuator->target, 1 }, 0 };
+  *term = &own->term;
   if (actuator->target < 0 || actuator->at > PERP_ROBOT_AT_TENDON) return 0;
   if (actuator->at == PERP_ROBOT_AT_JOINT) return 1;
+  if ((actuator->bias[1] != 0 || actuator->bias[2] != 0) &&
+      perp_rs_tendon_single(rs, actuator->target, own))
+    return 1;
+  own->offset = 0;
   *term = rs->robot->tendon[actuator->target].term;
   return rs->robot->tendon[actuator->target].n_terms;
 }
@@ -53,7 +57,7 @@ static const char *actuators_unfit(const perp_rs *rs, int u)
                                                "contacts of a body" };
   const perp_robot_actuator *actuator = &rs->robot->actuator[u];
   const perp_robot_term *term;
-  perp_robot_term own;
+  perp_rs_single own;
   const int n = actuators_terms(rs, u, &term, &own);
   const bool tendon = actuator->at == PERP_ROBOT_AT_TENDON;
   if (n == 0) return transmissions[actuator->at];
@@ -64,7 +68,8 @@ static const char *actuators_unfit(const perp_rs *rs, int u)
   if (actuator->beyond != NULL)
     return perp_pool_printf(&rs->robot->pool, "a %s, with %s", tendon ? "tendon" : "joint",
                             actuator->beyond);
-  if (tendon && (actuator->bias[1] != 0 || actuator->bias[2] != 0)) return "the length of tendon";
+  if (tendon && n > 1 && (actuator->bias[1] != 0 || actuator->bias[2] != 0))
+    return "the length of tendon";
   if (actuator->bias[1] > 0 || actuator->bias[2] > 0)
     return "a joint, with a spring or damper of negative coefficient";
   return NULL;
@@ -104,7 +109,7 @@ static double actuators_most(perp_rs *rs, int u, int j, double G, bool first)
   int others = 0;
   for (int i = 0; i < robot->n_actuators; i++) {
     const perp_robot_term *term;
-    perp_robot_term own;
+    perp_rs_single own;
     const int n = actuators_terms(rs, i, &term, &own);
     for (int k = 0; k < n; k++) others += i != u && term[k].joint == j;
   }
@@ -157,21 +162,23 @@ static void actuators_motor(perp_rs *rs, int u, double G, double most)
     fprintf(rs->out, ", max_force: \"abs(%s * %s + (%s))\"", a, rs->control[u], c);
 }
 
-/* The drive on one joint, of which the length of the transmission has `factor` q. */
-static void actuators_drive(perp_rs *rs, int u, const char *name, int j, double factor, bool first)
+/* The drive on one joint, of which the length of the transmission has factor q + offset. */
+static void actuators_drive(perp_rs *rs, int u, const char *name, const perp_rs_single *part,
+                            bool first)
 {
   const perp_robot *robot = rs->robot;
   const perp_robot_actuator *actuator = &robot->actuator[u];
-  const double G = rs->axis[j].sign * actuator->gear * factor, g = actuator->gain,
-               *b = actuator->bias;
+  const int j = part->term.joint;
+  const double G = rs->axis[j].sign * actuator->gear * part->term.factor, g = actuator->gain,
+               *b = actuator->bias, constant = b[0] + b[1] * actuator->gear * part->offset;
   const double stiffness = -b[1] * G * G, damping = -b[2] * G * G,
                most = actuators_most(rs, u, j, G, first);
   perp_rs_drive_begin(rs, name, &rs->axis[j], robot->joint[j].q[0]);
   if (stiffness > 0) {
     perp_rs_number(rs, "stiffness", stiffness);
-    actuators_value(rs, u, "target", G * g / stiffness, G * b[0] / stiffness);
+    actuators_value(rs, u, "target", G * g / stiffness, G * constant / stiffness);
   } else if (damping > 0)
-    actuators_value(rs, u, "velocity", G * g / damping, G * b[0] / damping);
+    actuators_value(rs, u, "velocity", G * g / damping, G * constant / damping);
   if (damping > 0) perp_rs_number(rs, "damping", damping);
   if (stiffness > 0 || damping > 0)
     perp_rs_number(rs, "max_force", most);
@@ -185,18 +192,20 @@ static void actuators_one(perp_rs *rs, int u)
 {
   const char *name = perp_rs_actuator_name(rs, u), *unfit = actuators_unfit(rs, u);
   const perp_robot_term *term;
-  perp_robot_term own;
+  perp_rs_single own;
   const int n = actuators_terms(rs, u, &term, &own);
   if (unfit != NULL) {
     actuators_lost(rs, u, unfit);
     return;
   }
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n; i++) {
+    const perp_rs_single part = { term[i], own.offset };
     actuators_drive(rs, u,
                     n == 1 ? name
                            : perp_pool_printf(&rs->robot->pool, "%s, %s", name,
                                               perp_rs_joint_name(rs, term[i].joint)),
-                    term[i].joint, term[i].factor, i == 0);
+                    &part, i == 0);
+  }
 }
 
 /* ---- controls ---- */

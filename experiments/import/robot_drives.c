@@ -6,6 +6,7 @@
 #include "experiments/import/robot_scene.h"
 
 #include <math.h>
+#include <string.h>
 
 void perp_rs_drive_begin(perp_rs *rs, const char *name, const perp_rs_axis *axis, double zero)
 {
@@ -113,21 +114,70 @@ static void drives_joint(perp_rs *rs, int j)
   drives_write(rs, j, &law);
 }
 
-/* A fixed tendon of one joint, of length l = factor q: what acts on l acts by factor on q. */
-static void drives_tendon(perp_rs *rs, int t)
+/* q_a = value + slope q_b of a coupling that the scene has. */
+static bool drives_tie(const perp_rs *rs, const perp_robot_equality *equality, double *slope,
+                       double *value)
+{
+  const perp_robot *robot = rs->robot;
+  const double *poly = equality->poly;
+  if (equality->kind != PERP_ROBOT_COUPLE || !equality->active || equality->b < 0 ||
+      robot->off.equality || robot->off.constraint || poly[2] != 0 || poly[3] != 0 ||
+      poly[4] != 0 || rs->axis[equality->a].joint == NULL || rs->axis[equality->b].joint == NULL)
+    return false;
+  *slope = poly[1];
+  *value = poly[0] + robot->joint[equality->a].ref - *slope * robot->joint[equality->b].ref;
+  return true;
+}
+
+/* The term of a joint in a sum, a new one where there is none. */
+static perp_robot_term *drives_term(perp_robot_term *term, int *n, int joint)
+{
+  int i = 0;
+  while (i < *n && term[i].joint != joint) i++;
+  if (i == *n) term[(*n)++] = (perp_robot_term){ joint, 0 };
+  return &term[i];
+}
+
+bool perp_rs_tendon_single(const perp_rs *rs, int t, perp_rs_single *out)
+{
+  enum { MOST = 8, PASSES = 4 };
+  const perp_robot *robot = rs->robot;
+  const perp_robot_tendon *tendon = &robot->tendon[t];
+  perp_robot_term term[2 * MOST];
+  int n = tendon->n_terms;
+  if (n < 1 || n > MOST) return false;
+  memcpy(term, tendon->term, (size_t)n * sizeof *term);
+  *out = (perp_rs_single){ { -1, 0 }, 0 };
+  for (int pass = 0; pass < PASSES && n > 1; pass++)
+    for (int e = 0; e < robot->n_equalities && n > 1; e++) {
+      double slope, value;
+      int at = 0;
+      while (at < n && term[at].joint != robot->equality[e].a) at++;
+      if (at == n || !drives_tie(rs, &robot->equality[e], &slope, &value)) continue;
+      const double factor = term[at].factor;
+      term[at] = term[--n];
+      out->offset += factor * value;
+      if (slope != 0) drives_term(term, &n, robot->equality[e].b)->factor += factor * slope;
+    }
+  out->term = term[0];
+  return n == 1 && term[0].factor != 0 && rs->axis[term[0].joint].joint != NULL;
+}
+
+/* A length l = factor q + offset: what acts on l acts by factor on q. */
+static void drives_tendon(perp_rs *rs, int t, const perp_rs_single *single)
 {
   const perp_robot *robot = rs->robot;
   const perp_robot_tendon *tendon = &robot->tendon[t];
-  const double c = tendon->term[0].factor, *range = tendon->range;
-  const int j = tendon->term[0].joint;
+  const double c = single->term.factor, o = single->offset, *range = tendon->range;
+  const int j = single->term.joint;
   drives_law law = {
     .name = perp_pool_printf(&rs->robot->pool, "tendon %s",
                              perp_rs_name(rs, tendon->name, "tendon", t)),
     .limited = tendon->limited && !robot->off.limit && !robot->off.constraint,
-    .lower = range[c > 0 ? 0 : 1] / c,
-    .upper = range[c > 0 ? 1 : 0] / c,
+    .lower = (range[c > 0 ? 0 : 1] - o) / c,
+    .upper = (range[c > 0 ? 1 : 0] - o) / c,
     .stiffness = robot->off.spring ? 0 : c * c * tendon->stiffness,
-    .rest = tendon->rest[0] / c,
+    .rest = (tendon->rest[0] - o) / c,
     .damping = robot->off.damper ? 0 : c * c * tendon->damping,
     .dry = robot->off.frictionloss || robot->off.constraint ? 0 : fabs(c) * tendon->frictionloss,
     .armature = c * c * tendon->armature,
@@ -172,12 +222,6 @@ static void drives_lost(perp_rs *rs, int j)
                     joint->frictionloss, name, whose);
 }
 
-bool perp_rs_tendon_is_joint(const perp_rs *rs, int t)
-{
-  const perp_robot_tendon *tendon = &rs->robot->tendon[t];
-  return tendon->n_terms == 1 && rs->axis[tendon->term[0].joint].joint != NULL;
-}
-
 void perp_rs_drives(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
@@ -187,6 +231,8 @@ void perp_rs_drives(perp_rs *rs)
       drives_joint(rs, j);
     else
       drives_lost(rs, j);
-  for (int t = 0; t < robot->n_tendons; t++)
-    if (perp_rs_tendon_is_joint(rs, t)) drives_tendon(rs, t);
+  for (int t = 0; t < robot->n_tendons; t++) {
+    perp_rs_single single;
+    if (perp_rs_tendon_single(rs, t, &single)) drives_tendon(rs, t, &single);
+  }
 }

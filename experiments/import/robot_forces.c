@@ -152,7 +152,8 @@ static const char *rest_tendon(perp_rs *rs, int t)
   perp_pool *pool = &rs->robot->pool;
   const bool sprung = forces_has_spring(robot, t);
   const char *what = "";
-  if (perp_rs_tendon_is_joint(rs, t) || forces_is_line(robot, t, true)) return what;
+  perp_rs_single single;
+  if (perp_rs_tendon_single(rs, t, &single) || forces_is_line(robot, t, true)) return what;
   if (tendon->limited && !robot->off.limit && !robot->off.constraint)
     what = perp_pool_printf(pool, "%s, limits of its length, [%.4g, %.4g] m", what,
                             tendon->range[0], tendon->range[1]);

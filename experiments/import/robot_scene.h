@@ -65,10 +65,14 @@ void perp_rs_rest(perp_rs *rs); /* what nothing else has spoken of */
 
 /* What a drive begins with: its name, joint, axis, and the coordinate of the initial state. */
 void perp_rs_drive_begin(perp_rs *rs, const char *name, const perp_rs_axis *axis, double zero);
-/* Is it a fixed tendon of one joint, whose coordinate the scene has?  Its drive is one of that
- * joint.
- */
-bool perp_rs_tendon_is_joint(const perp_rs *rs, int tendon);
+typedef struct perp_rs_single { /* a length that is factor q + offset of one joint */
+  perp_robot_term term;
+  double offset;
+} perp_rs_single;
+
+/* A fixed tendon of one joint, or of joints that couplings tie to one, whose coordinate the scene
+ * has: what acts on its length is a drive of that joint.  false: it is none. */
+bool perp_rs_tendon_single(const perp_rs *rs, int tendon, perp_rs_single *out);
 /* What a shape says of its own surface. */
 void perp_rs_surface_of(perp_rs *rs, int geom);
 

@@ -285,11 +285,24 @@ static void shapes_one(perp_rs *rs, int g, int group)
 static void shapes_beyond(perp_rs *rs, const int *which, int n)
 {
   const perp_robot *robot = rs->robot;
-  for (int i = 0; i < n; i++)
-    if (robot->geom[which[i]].margin != 0)
-      perp_robot_lost(rs->robot,
-                      "margin %.4g m of geom %s: in MuJoCo contacts act before it touches",
-                      robot->geom[which[i]].margin, shapes_name(rs, which[i]));
+  enum { NAMED = 5 };
+  const char *names = "";
+  double most = 0;
+  int margins = 0;
+  for (int i = 0; i < n; i++) {
+    const double margin = robot->geom[which[i]].margin;
+    if (margin == 0) continue;
+    if (margins++ < NAMED)
+      names = perp_pool_printf(&rs->robot->pool, "%s%s%s", names, margins > 1 ? ", " : "",
+                               shapes_name(rs, which[i]));
+    most = fmax(most, margin);
+  }
+  if (margins > NAMED)
+    names = perp_pool_printf(&rs->robot->pool, "%s and %d others", names, margins - NAMED);
+  if (margins > 0)
+    perp_robot_lost(rs->robot,
+                    "margin %.4g m of geom%s %s: in MuJoCo contacts act before they touch", most,
+                    margins > 1 ? "s" : "", names);
   if (n > 0)
     perp_robot_note(rs->robot,
                     "contacts (%d geoms) are compliant in MuJoCo (solref, solimp): here they are "
