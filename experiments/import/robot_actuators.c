@@ -106,14 +106,18 @@ static double actuators_most(perp_rs *rs, int u, int j, double G, bool first)
                       range[0], range[1], perp_rs_actuator_name(rs, u));
   }
   if (!joint->bounded) return most;
-  int others = 0;
+  int others = 0, before = 0;
   for (int i = 0; i < robot->n_actuators; i++) {
     const perp_robot_term *term;
     perp_rs_single own;
     const int n = actuators_terms(rs, i, &term, &own);
-    for (int k = 0; k < n; k++) others += i != u && term[k].joint == j;
+    for (int k = 0; k < n; k++) {
+      others += i != u && term[k].joint == j;
+      before += i < u && term[k].joint == j;
+    }
   }
   const double bound = fmax(fabs(joint->force[0]), fabs(joint->force[1]));
+  if (before > 0) return fmin(most, bound); /* it has been said */
   if (others > 0)
     perp_robot_lost(rs->robot,
                     "force range [%.4g, %.4g] of joint %s: it bounds the sum of its %d actuators, "
