@@ -53,7 +53,7 @@ static void said_once(void)
 static void bounded(const char *file)
 {
   char *early = perp_xprintf("simulate %s --no-filter --t-end 20ms --rounds 0 --json", file),
-       *late = perp_xprintf("simulate %s --no-filter --t-end 60ms --rounds 0 --json", file);
+       *late = perp_xprintf("simulate %s --no-filter --t-end 40ms --rounds 0 --json", file);
   json_t *a = json_of(early, 9), *b = json_of(late, 9);
   const double first = figure(a, "lcp.work"), all = figure(b, "lcp.work"),
                step = (all - first) / (figure(b, "steps") - figure(a, "steps"));

@@ -229,6 +229,8 @@ int main(void)
   test_lie("lies-index.obj", "");
   test_lie("lies-flat.stl", "no triangle with an area");
   test_lie("lies-empty.stl", "it is empty");
+  test_lie("lies-bytes.dae", "it is not valid XML");
+  test_lie("lies-attribute.dae", "<float_array> needs the attribute 'count'");
   test_lie("lies-empty.obj", "mesh");
   test_lie("lies-name.step", "does not end in .stl");
   test_lie("lies-short.glb", "cannot be read");
