@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/import/robot_mesh.h"
-#include "experiments/import/robot_xml.h"
 
+#include "experiments/import/robot_mesh_check.h"
 #include "experiments/import/robot_search.h"
 
 #include <assimp/cimport.h>
@@ -9,7 +9,6 @@
 #include <assimp/cfileio.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
-#include <libxml/parser.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -309,93 +308,6 @@ static const char *mesh_read_assimp(mesh_soup *soup, bool gltf)
   return why;
 }
 
-/* A binary STL says how many triangles of 50 bytes it has. */
-static const char *mesh_check_stl(const char *bytes, size_t size)
-{
-  uint32_t n;
-  if (size < 84) return size < 15 ? "it is too short for an STL" : NULL;
-  memcpy(&n, bytes + 80, sizeof n);
-  if (size == 84 + 50 * (size_t)n) return NULL;
-  if (strncmp(bytes, "solid", 5) == 0 && memchr(bytes, '\0', size < 1000 ? size : 1000) == NULL)
-    return NULL; /* text */
-  return 84 + 50 * (size_t)n > size ? "its header claims more triangles than the file holds" : NULL;
-}
-
-/* Attributes that COLLADA requires, in elements that assimp follows without asking for them. */
-static const char *const mesh_dae_required[][2] = {
-  { "float_array", "count" },
-  { "Name_array", "count" },
-  { "IDREF_array", "count" },
-  { "accessor", "source" },
-  { "accessor", "count" },
-  { "input", "semantic" },
-  { "input", "source" },
-  { "triangles", "count" },
-  { "polylist", "count" },
-  { "polygons", "count" },
-  { "lines", "count" },
-  { "linestrips", "count" },
-  { "tristrips", "count" },
-  { "trifans", "count" },
-  { "source", "id" },
-  { "vertices", "id" },
-  { "instance_geometry", "url" },
-  { "instance_node", "url" },
-  { "instance_visual_scene", "url" },
-  { "instance_controller", "url" },
-  { "instance_effect", "url" },
-  { "instance_material", "symbol" },
-  { "instance_material", "target" },
-  { "effect", "id" },
-  { "skin", "source" },
-  { "newparam", "sid" },
-};
-
-static const char *mesh_dae_element(mesh_soup *soup, const xmlNode *at)
-{
-  for (size_t i = 0; i < sizeof mesh_dae_required / sizeof *mesh_dae_required; i++) {
-    const char *const *row = mesh_dae_required[i];
-    if (!perp_xml_is(at, row[0]) || xmlHasProp((xmlNode *)(uintptr_t)at, (const xmlChar *)row[1]))
-      continue;
-    /* a skin has elements of these names, too */
-    if (strcmp(row[0], "source") == 0 && perp_xml_child(at, NULL) == NULL) continue;
-    return perp_pool_printf(&soup->robot->pool, "line %d: <%s> needs the attribute '%s'",
-                            xmlGetLineNo((xmlNode *)(uintptr_t)at) > 0
-                                ? (int)xmlGetLineNo((xmlNode *)(uintptr_t)at)
-                                : 1,
-                            row[0], row[1]);
-  }
-  return NULL;
-}
-
-/* assimp reads what is not XML, too, and may end the process then. */
-static const char *mesh_check_dae(mesh_soup *soup, const char *bytes, size_t size)
-{
-  enum { MOST_LEVELS = 200 };
-  if (strstr(bytes, "<!ENTITY") != NULL) return "it defines entities, which are not read";
-  xmlDoc *doc = size < (size_t)INT32_MAX ? xmlReadMemory(bytes, (int)size, "mesh.dae", NULL,
-                                                         XML_PARSE_NONET | XML_PARSE_NOERROR |
-                                                             XML_PARSE_NOWARNING | XML_PARSE_HUGE)
-                                         : NULL;
-  const xmlNode *top = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
-  const char *why = doc == NULL                    ? "it is not valid XML"
-                    : !perp_xml_is(top, "COLLADA") ? "its root element is not <COLLADA>"
-                                                   : NULL;
-  int level = 0;
-  for (const xmlNode *at = top; at != NULL && why == NULL;) {
-    if (at->type == XML_ELEMENT_NODE) why = mesh_dae_element(soup, at);
-    if (at->type == XML_ELEMENT_NODE && at->children != NULL) {
-      at = at->children;
-      if (++level > MOST_LEVELS) why = "its elements are nested deeper than 200";
-      continue;
-    }
-    for (; at != top && at->next == NULL; level--) at = at->parent;
-    at = at == top ? NULL : at->next;
-  }
-  xmlFreeDoc(doc);
-  return why;
-}
-
 /* ---- one file ---- */
 
 static const char *mesh_read(mesh_soup *soup, const char *file)
@@ -408,8 +320,10 @@ static const char *mesh_read(mesh_soup *soup, const char *file)
   if (ends[kind] == NULL) return "its name does not end in .stl, .obj, .dae, .gltf, .glb or .msh";
   char *bytes = mesh_bytes(file, &size, &why);
   if (bytes == NULL) return why;
-  if (kind == 0) why = mesh_check_stl(bytes, size);
-  if (kind == 2) why = mesh_check_dae(soup, bytes, size);
+  perp_pool *pool = &soup->robot->pool;
+  if (kind == 0) why = perp_mesh_check_stl(bytes, size);
+  if (kind == 2) why = perp_mesh_check_dae(pool, bytes, size);
+  if (kind == 3 || kind == 4) why = perp_mesh_check_gltf(pool, bytes, size, kind == 4);
   if (kind == 5) why = mesh_read_msh(soup, bytes, size);
   free(bytes);
   if (why == NULL && kind != 5) why = mesh_read_assimp(soup, kind == 3 || kind == 4);

@@ -233,7 +233,9 @@ int main(void)
   test_lie("lies-attribute.dae", "<float_array> needs the attribute 'count'");
   test_lie("lies-empty.obj", "mesh");
   test_lie("lies-name.step", "does not end in .stl");
-  test_lie("lies-short.glb", "cannot be read");
+  test_lie("lies-short.glb", "longer than the file");
+  test_lie("lies-position.gltf", "a primitive has no positions");
+  test_lie("lies-accessor.gltf", "no number of one of its accessors");
   test_lie("lies-index.msh", "does not exist");
   test_lie("lies-claim.msh", "more elements");
   test_lie("lies-bomb.dae", "entities");
