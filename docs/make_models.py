@@ -21,8 +21,9 @@ MODELS = {
         'unitree_h1/h1.xml', 'universal_robots_ur5e/ur5e.xml', 'wonik_allegro/right_hand.xml'],
     'google-deepmind/dm_control': [
         'dm_control/suite/%s.xml' % name for name in
-        ('acrobot', 'ball_in_cup', 'cartpole', 'cheetah', 'dog', 'finger', 'fish', 'hopper', 'humanoid', 'humanoid_CMU',
+        ('acrobot', 'cartpole', 'cheetah', 'dog', 'finger', 'fish', 'hopper', 'humanoid', 'humanoid_CMU',
          'manipulator', 'pendulum', 'point_mass', 'quadruped', 'reacher', 'stacker', 'swimmer', 'walker')],
+    'clear-nus/MuMMI': ['dm_control/suite/ball_in_cup.xml'],
     'Farama-Foundation/Gymnasium': [
         'gymnasium/envs/mujoco/assets/%s.xml' % name for name in
         ('hopper', 'humanoid', 'inverted_double_pendulum', 'inverted_pendulum', 'pusher', 'reacher', 'swimmer', 'walker2d')],
