@@ -186,8 +186,10 @@ static void check_primitive(check_gltf *g, const json_t *primitive)
     g->why = "a primitive has no positions";
   check_attributes(g, attributes);
   check_index(g, primitive, "indices", "accessors", false);
-  if (check_length(g, primitive, "mode", 4) > 6 && g->why == NULL)
-    g->why = "a primitive has an unknown 'mode'";
+  /* assimp follows the indices of lines wherever they lead */
+  const int64_t mode = check_length(g, primitive, "mode", 4);
+  if (g->why == NULL && (mode < 4 || mode > 6))
+    g->why = "a primitive is no triangles: points and lines have no surface";
   json_array_foreach(json_object_get(primitive, "targets"), i, target) check_attributes(g, target);
 }
 

@@ -235,6 +235,7 @@ int main(void)
   test_lie("lies-name.step", "does not end in .stl");
   test_lie("lies-short.glb", "longer than the file");
   test_lie("lies-position.gltf", "a primitive has no positions");
+  test_lie("lies-lines.gltf", "a primitive is no triangles");
   test_lie("lies-accessor.gltf", "no number of one of its accessors");
   test_lie("lies-index.msh", "does not exist");
   test_lie("lies-claim.msh", "more elements");
