@@ -4,6 +4,7 @@
 #include "experiments/cli/command.h"
 #include "experiments/cli/templates.h"
 
+#include "experiments/base/files.h"
 #include "experiments/import/import.h"
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/lcp/lcp_cmd.h"
@@ -40,6 +41,8 @@ static void print_commands(FILE *out)
         "metrics (see perp new). PERP_PLUGIN_PATH lists folders of plug-ins.\n"
         "Every command accepts --package-path DIR[:DIR]: folders of the meshes and models\n"
         "that a robot names (package://, model://), before those of ROS_PACKAGE_PATH.\n"
+        "Every command that takes the file of a robot accepts --no-filter: shapes that\n"
+        "overlap as drawn collide all the same.\n"
         "\n"
         "Exit status\n"
         "   0  done\n"
@@ -122,6 +125,47 @@ static int set_package_path(int *argc, char **argv)
   return -1;
 }
 
+/* The file of a robot that a word names, which may have options behind it. */
+static bool names_robot(const char *word)
+{
+  char *file = perp_xprintf("%.*s", (int)strcspn(word, ":"), word);
+  const bool is = word[0] != '-' && perp_scene_file_robot(word) && !perp_import_is_figure(file) &&
+                  perp_exists(file);
+  free(file);
+  return is;
+}
+
+/* --no-filter, taken out of argv: robots that the words name get filter=false, as if it stood
+ * there. perp import has the option itself.  Returns -1 to go on, or the exit status. */
+static int set_no_filter(int *argc, char **argv)
+{
+  static const char option[] = "--no-filter";
+  int kept = 1, robots = 0;
+  bool only_words = false, off = false, asked = false;
+  if (*argc > 1 && strcmp(argv[1], "import") == 0) return -1;
+  for (int i = 1; i < *argc; i++) {
+    only_words = only_words || strcmp(argv[i], "--") == 0;
+    if (!only_words && strcmp(argv[i], option) == 0) {
+      off = true;
+      continue;
+    }
+    asked = asked || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    argv[kept++] = argv[i];
+  }
+  argv[kept] = NULL;
+  *argc = kept;
+  for (int i = 2; i < kept && off; i++) {
+    const bool output = strcmp(argv[i - 1], "-o") == 0 || strcmp(argv[i - 1], "--output") == 0;
+    if (output || !names_robot(argv[i])) continue;
+    argv[i] = perp_xprintf("%s%cfilter=false", argv[i], strchr(argv[i], ':') != NULL ? ',' : ':');
+    robots++;
+  }
+  if (!off || robots > 0 || asked) return -1;
+  perp_say_error("--no-filter needs the file of a robot (MJCF, URDF, SDF) among the words; a study "
+                 "names the scene robot.xml:filter=false, and a scene file has no_contact");
+  return PERP_EXIT_USAGE;
+}
+
 static int cmd_completion(perp_ctx *ctx, const perp_args *args)
 {
   const char *shell = args->arg[0];
@@ -178,6 +222,8 @@ int perp_main(int argc, char **argv)
   perp_register_study_loader(perp_plugin_load_named);
   const int named = set_package_path(&argc, argv);
   if (named >= 0) return named;
+  const int filtered = set_no_filter(&argc, argv);
+  if (filtered >= 0) return filtered;
   int loaded = load_plugins(&ctx, &argc, argv);
   if (loaded >= 0) return loaded;
   if (argc < 2) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp run, check, plan */
 #include "experiments/plugins/cmd_scene.h"
+#include "experiments/watch/request.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/report/report.h"
@@ -212,6 +213,7 @@ static const perp_flag study_flags[] = {
     "Read the study only, without testing whether the methods of each run fit together." },
   { "pilot", 0, NULL, "Execute up to five runs and estimate the duration of all." },
   { "json", 0, NULL, "Print JSON." },
+  PERP_FILTER_FLAG,
   { 0 }
 };
 

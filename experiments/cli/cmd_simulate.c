@@ -310,6 +310,7 @@ static const perp_flag simulate_flags[] = {
     "texts inf and -inf." },
   PERP_WATCH_FLAGS,
   { "view", 0, NULL, "Make a page with an animation of the measured run (see perp view)." },
+  PERP_FILTER_FLAG,
   { 0 }
 };
 

@@ -98,6 +98,28 @@ void perp_figure_nodes(perp_figure *figure);
 void perp_figure_pose(const perp_figure *figure, int segment, int frame, double quat[4],
                       double place[3]);
 
+/* ---- figure_axes.c ---- */
+
+/* Axes of flexion (in the parent) and of twist (in the child), unit and orthogonal as drawn:
+ * flexion moves the bone where the table of limits says.  false: the bone does not point where the
+ * table needs it. */
+bool perp_figure_axes(const perp_figure_segment *segment, double a[3], double b[3]);
+/* Angles of the joint at which a segment begins, with those of links before it; axis: of the last
+ * one. */
+int perp_figure_turns(const perp_figure *figure, const perp_figure_segment *segment, int *axis);
+/* An axis of the rotations of a joint, in the joint. */
+void perp_figure_axis(const perp_bvh_joint *joint, int axis, double unit[3]);
+
+typedef struct perp_figure_ranges {
+  double a[3], b[3];         /* axes of a ball joint */
+  double lower[3], upper[3]; /* of its angles a, node, b, degrees */
+} perp_figure_ranges;
+
+/* Limits that the file has for a joint of two or three rotations, as those of a ball joint; false:
+ * it has none, or such that no angles of a ball joint are its own. */
+bool perp_figure_ranges_of(const perp_figure *figure, const perp_figure_segment *segment,
+                           perp_figure_ranges *out);
+
 /* What a scene is made of. */
 typedef struct perp_figure_source {
   const char *path;

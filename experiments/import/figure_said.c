@@ -54,13 +54,15 @@ static void said_lost(const perp_figure *figure, perp_text *said)
                       "by %.3g of the height\n",
                       joint->name, off / figure->height);
     }
-    if (joint->limited && joint->channels > 1 && figure->of[j] >= 0)
+    perp_figure_ranges ranges;
+    if (joint->limited && joint->channels > 1 && figure->of[j] >= 0 &&
+        !perp_figure_ranges_of(figure, &figure->segment[figure->of[j]], &ranges))
       perp_text_add(&limits, "%s%s", limits.n > 0 ? ", " : "", joint->name);
   }
   if (limits.n > 0)
     perp_text_add(said,
-                  "lost: limits of the file for joints with several angles; the table has others: "
-                  "%s\n",
+                  "lost: limits of the file for joints with several angles: these turn as far as "
+                  "the table says, or freely where it has no limits: %s\n",
                   limits.s);
   perp_text_free(&limits);
 }

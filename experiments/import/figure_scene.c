@@ -338,29 +338,6 @@ static void figure_bodies(figure_writer *writer)
 
 /* ---- joints, limits ---- */
 
-/* Axes of flexion (in the parent) and of twist (in the child), unit and orthogonal as drawn:
- * flexion moves the bone where the table of limits says.  false: the bone does not point where the
- * table needs it. */
-static bool figure_axes(const perp_figure_segment *segment, double a[3], double b[3])
-{
-  const double forward[3] = { segment->class == PERP_FIGURE_SHANK ? -1 : 1, 0, 0 };
-  double up[3] = { 0, 0, 1 };
-  for (int k = 0; k < 3; k++) b[k] = segment->tip[k] / segment->length;
-  perp_cross(b, segment->class == PERP_FIGURE_FOOT ? up : forward, a);
-  const double size = sqrt(perp_dot(3, a, a));
-  const bool legs = segment->class == PERP_FIGURE_THIGH || segment->class == PERP_FIGURE_SHANK;
-  const bool fits = size > 0.5 && (!legs || b[2] < -0.7) &&
-                    (segment->class != PERP_FIGURE_FOOT || b[0] > 0.3);
-  if (!(size > 1e-3)) { /* along x: some axis across it */
-    a[0] = 0, a[1] = 1, a[2] = 0;
-    perp_cross(b, a, up);
-    perp_cross(up, b, a);
-  }
-  const double n = sqrt(perp_dot(3, a, a));
-  for (int k = 0; k < 3; k++) a[k] /= n;
-  return fits;
-}
-
 /* Angles of the turn about a, about the node a x b, about b: rel = exp(a x[0]) exp(node x[1]) exp(b
  * x[2]). */
 static void figure_angles(const double rel[9], const double a[3], const double b[3], double x[3])
@@ -377,32 +354,6 @@ static void figure_angles(const double rel[9], const double a[3], const double b
   x[2] = atan2(-M[0][1], M[0][0]);
 }
 
-/* Angles of the joint at which a segment begins, with those of links before it; axis: of the last
- * one. */
-static int figure_turns(const perp_figure *figure, const perp_figure_segment *segment, int *axis)
-{
-  const perp_bvh *bvh = figure->bvh;
-  const int stop = segment->parent >= 0 ? figure->segment[segment->parent].joint : -1;
-  int n = 0;
-  for (int j = segment->joint; j != stop && j >= 0; j = bvh->joint[j].parent)
-    for (int c = 0; c < bvh->joint[j].channels; c++)
-      if (bvh->joint[j].channel[c] >= PERP_BVH_RX) {
-        n += j == segment->joint ? 1 : 2; /* of another joint: any rotation */
-        *axis = ((int)bvh->joint[j].channel[c] - PERP_BVH_RX + 1) % 3;
-      }
-  return n;
-}
-
-/* An axis of the rotations of a joint, in the joint. */
-static void figure_axis(const perp_bvh_joint *joint, int axis, double unit[3])
-{
-  double R[9];
-  for (int i = 0; i < 3; i++) unit[i] = axis == i;
-  if (!(perp_dot(4, joint->frame, joint->frame) > 0)) return;
-  perp_quat_matrix(joint->frame, R);
-  memcpy(unit, R + (ptrdiff_t)3 * axis, 3 * sizeof *unit);
-}
-
 static void figure_joints(figure_writer *writer)
 {
   const perp_figure *figure = writer->f;
@@ -413,7 +364,7 @@ static void figure_joints(figure_writer *writer)
     const perp_figure_segment *p = &figure->segment[s->parent];
     double offset[3], minus[3], a[3], b[3];
     int axis = 0;
-    const int turns = figure_turns(figure, s, &axis);
+    const int turns = perp_figure_turns(figure, s, &axis);
     for (int k = 0; k < 3; k++)
       offset[k] = figure->bone[s->joint][k] - p->centre[k], minus[k] = -s->centre[k];
     fprintf(writer->out, "  - { kind: %s, ", turns == 0 ? "fixed" : turns == 1 ? "hinge" : "ball");
@@ -424,11 +375,16 @@ static void figure_joints(figure_writer *writer)
     figure_vector(writer, "anchor_b", "k * ", 3, minus);
     if (turns == 1) {
       double unit[3];
-      figure_axis(&figure->bvh->joint[s->joint], axis, unit);
+      perp_figure_axis(&figure->bvh->joint[s->joint], axis, unit);
       figure_vector(writer, "axis_a", "", 3, unit);
       figure_vector(writer, "axis_b", "", 3, unit);
     } else if (turns > 1) {
-      figure_axes(s, a, b);
+      perp_figure_ranges ranges;
+      if (perp_figure_ranges_of(figure, s, &ranges)) {
+        memcpy(a, ranges.a, sizeof a);
+        memcpy(b, ranges.b, sizeof b);
+      } else
+        perp_figure_axes(s, a, b);
       figure_vector(writer, "axis_a", "", 3, a);
       figure_vector(writer, "axis_b", "", 3, b);
     }
@@ -439,7 +395,7 @@ static void figure_joints(figure_writer *writer)
 static void figure_drive(figure_writer *writer, const perp_figure_segment *segment,
                          const char *axis, double zero, double lower, double upper, bool *first)
 {
-  if (!isfinite(lower)) return;
+  if (!isfinite(lower) && !isfinite(upper)) return;
   fputs(*first ? "drives:\n" : "", writer->out);
   *first = false;
   fputs("  - { when: limits, ", writer->out);
@@ -449,7 +405,9 @@ static void figure_drive(figure_writer *writer, const perp_figure_segment *segme
   figure_name(writer, ", joint", segment->name);
   fprintf(writer->out, ", axis: %s, zero: ", axis);
   figure_digits(writer, zero);
-  fprintf(writer->out, ", lower: %g deg, upper: %g deg }\n", lower, upper);
+  if (isfinite(lower)) fprintf(writer->out, ", lower: %g deg", lower);
+  if (isfinite(upper)) fprintf(writer->out, ", upper: %g deg", upper);
+  fputs(" }\n", writer->out);
 }
 
 /* Limits that the file has for a hinge, whose angle at the start is that of its channel. */
@@ -472,6 +430,27 @@ static void figure_hinge_limit(figure_writer *writer, const perp_figure_segment 
   fputs(" }\n", writer->out);
 }
 
+/* Angles of a ball joint at the start. */
+static void figure_start(const figure_writer *writer, const perp_figure_segment *segment,
+                         const double a[3], const double b[3], double angle[3])
+{
+  double R[9];
+  for (int c = 0; c < 3; c++)
+    perp_turn_back(3, writer->pose[writer->f->segment[segment->parent].joint].R,
+                   writer->pose[segment->joint].R + 3 * c, R + 3 * c);
+  figure_angles(R, a, b, angle);
+}
+
+static void figure_file_limits(figure_writer *writer, const perp_figure_segment *segment,
+                               const perp_figure_ranges *ranges, bool *first)
+{
+  static const char *const axes[] = { "a", "node", "b" };
+  double angle[3];
+  figure_start(writer, segment, ranges->a, ranges->b, angle);
+  for (int i = 0; i < 3; i++)
+    figure_drive(writer, segment, axes[i], angle[i], ranges->lower[i], ranges->upper[i], first);
+}
+
 static void figure_limits(figure_writer *writer)
 {
   const perp_figure *figure = writer->f;
@@ -481,12 +460,17 @@ static void figure_limits(figure_writer *writer)
     const perp_figure_segment *segment = &figure->segment[i];
     int axis = 0;
     if (segment->parent < 0) continue;
-    if (figure_turns(figure, segment, &axis) < 2) {
+    if (perp_figure_turns(figure, segment, &axis) < 2) {
       figure_hinge_limit(writer, segment, &first);
       continue;
     }
-    double a[3], b[3], R[9], angle[3];
-    const bool fits = figure_axes(segment, a, b);
+    double a[3], b[3], angle[3];
+    perp_figure_ranges ranges;
+    if (perp_figure_ranges_of(figure, segment, &ranges)) {
+      figure_file_limits(writer, segment, &ranges, &first);
+      continue;
+    }
+    const bool fits = perp_figure_axes(segment, a, b);
     const perp_figure_limits *limits = segment->class >= 0 && fits
                                            ? &perp_figure_limit[segment->class]
                                            : NULL;
@@ -494,10 +478,7 @@ static void figure_limits(figure_writer *writer)
       perp_text_add(&none, "%s%s", none.n > 0 ? ", " : "", segment->name);
       continue;
     }
-    for (int c = 0; c < 3; c++)
-      perp_turn_back(3, writer->pose[figure->segment[segment->parent].joint].R,
-                     writer->pose[segment->joint].R + 3 * c, R + 3 * c);
-    figure_angles(R, a, b, angle);
+    figure_start(writer, segment, a, b, angle);
     const bool right = segment->side < 0;
     figure_drive(writer, segment, "a", angle[0], limits->flexion[0], limits->flexion[1], &first);
     figure_drive(writer, segment, "node", angle[1],

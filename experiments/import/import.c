@@ -122,7 +122,8 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   perp_robot_report report = { 0 };
   bool good = perp_import_ask(path, key, &report, why, sizeof why);
   if (!good)
-    import_refuse(diag, path, text, 0, why, "");
+    import_refuse(diag, path, text, 0, why,
+                  "a damaged mesh can end the reader: export its meshes anew, or leave them out");
   else if (report.error.n > 0) {
     /* the line is one of the file that the error is in */
     char *other = strcmp(report.file.s, path) != 0 ? perp_read_file(report.file.s, NULL) : NULL;
@@ -153,6 +154,11 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   perp_text_free(&report.file);
   free(text);
   return good;
+}
+
+void perp_import_filter(bool filter)
+{
+  perp_robot_filter(filter);
 }
 
 void perp_import_floating(bool floating)

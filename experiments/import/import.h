@@ -39,6 +39,9 @@ void perp_import_free(perp_import *import);
 /* Links of a URDF that no joint carries are free from now on; at first they are parts of the world.
  */
 void perp_import_floating(bool floating);
+/* Default of the parameter `filter` of robots from now on, true at first: shapes that overlap as
+ * drawn do not collide. */
+void perp_import_filter(bool filter);
 /* Folders in which files of robots are looked for, DIR[:DIR], in this process and those that it
  * starts.  false: one of them is no folder; *bad is its name (malloc). */
 bool perp_import_package_path(const char *list, char **bad);

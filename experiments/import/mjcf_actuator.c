@@ -146,7 +146,7 @@ static bool actuator_where(mjcf *mj, const mjcf_element *e, perp_robot_actuator 
     const int id = mjcf_reference(mj, table, e->node, keys[i].key, kinds[keys[i].at]);
     actuator->at = keys[i].at;
     actuator->whose = name;
-    actuator->target = keys[i].at == PERP_ROBOT_AT_JOINT ? id : -1;
+    actuator->target = keys[i].at <= PERP_ROBOT_AT_TENDON ? id : -1;
     return id >= 0;
   }
   if (!((const mjcf_source *)e->node->_private)->attached)
@@ -164,19 +164,31 @@ static void actuator_limits(const mjcf_element *e, const actuator_general *gener
   mjcf_numbers(e, "forcerange", 2, 2, own->force);
   own->force_limited = mjcf_limited(e, "forcelimited", "forcerange", own->force);
   if (general->inherit > 0 && own->target >= 0 && mjcf_with(e, "ctrlrange") == NULL) {
-    const perp_robot_joint *joint = &robot->joint[own->target];
-    if (!(joint->range[0] < joint->range[1])) {
-      perp_xml_refuse(robot, e->node, "write a range for the joint, or a ctrlrange",
-                      "actuator '%s' inherits the range of joint '%s', which has none", own->name,
-                      joint->name);
+    const bool tendon = own->at == PERP_ROBOT_AT_TENDON;
+    const double *range = tendon ? robot->tendon[own->target].range
+                                 : robot->joint[own->target].range;
+    if (!(range[0] < range[1])) {
+      perp_xml_refuse(robot, e->node, "write a range for it, or a ctrlrange",
+                      "actuator '%s' inherits the range of %s '%s', which has none", own->name,
+                      tendon ? "tendon" : "joint", own->whose);
       return;
     }
-    const double middle = (joint->range[0] + joint->range[1]) / 2,
-                 half = general->inherit * (joint->range[1] - joint->range[0]) / 2;
+    const double middle = (range[0] + range[1]) / 2,
+                 half = general->inherit * (range[1] - range[0]) / 2;
     own->ctrl_range[0] = middle - half;
     own->ctrl_range[1] = middle + half;
     own->ctrl_limited = true;
   }
+}
+
+/* A fixed tendon of one joint is that joint, with another gear. */
+static void actuator_single(const perp_robot *robot, perp_robot_actuator *own)
+{
+  if (own->at != PERP_ROBOT_AT_TENDON || robot->tendon[own->target].n_terms != 1) return;
+  const perp_robot_term *term = robot->tendon[own->target].term;
+  own->at = PERP_ROBOT_AT_JOINT;
+  own->target = term->joint;
+  own->gear *= term->factor;
 }
 
 static void actuator_one(mjcf *mj, const xmlNode *node)
@@ -197,6 +209,8 @@ static void actuator_one(mjcf *mj, const xmlNode *node)
   mjcf_numbers(&e, "gear", 1, 6, gear);
   own.gear = gear[0];
   actuator_limits(&e, &general, &own);
+  actuator_single(robot, &own);
+  const bool jointed = own.at == PERP_ROBOT_AT_JOINT && own.target >= 0;
   own.gain = general.gain_prm[0];
   if (general.bias == BIAS_AFFINE) memcpy(own.bias, general.bias_prm, sizeof own.bias);
   own.beyond = general.beyond != NULL                                     ? general.beyond
@@ -204,13 +218,13 @@ static void actuator_one(mjcf *mj, const xmlNode *node)
                                                                           : NULL;
   if (own.bias[2] > 0 && own.gain == -own.bias[1]) { /* a damping ratio */
     const double kp = own.gain;
-    double inertia = own.target >= 0 && own.gear != 0
+    double inertia = jointed && own.gear != 0
                          ? actuator_inertia(robot, own.target) / (own.gear * own.gear)
                          : 0;
     own.bias[2] = -2 * own.bias[2] * sqrt(fmax(0, kp * inertia));
   }
   if (mjcf_number(&e, "delay", 0) > 0) own.beyond = "a delay";
-  if (own.target >= 0 && robot->joint[own.target].kind >= PERP_ROBOT_SLIDE) {
+  if (jointed && robot->joint[own.target].kind >= PERP_ROBOT_SLIDE) {
     perp_robot_joint *joint = &robot->joint[own.target];
     v = mjcf_number(&e, "armature", 0) * own.gear * own.gear; /* inertia of the motor */
     joint->armature += v;

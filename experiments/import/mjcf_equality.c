@@ -50,7 +50,88 @@ void mjcf_contact_read(mjcf *mj)
   }
 }
 
+/* p = x + R s */
+static void equality_point(const double x[3], const double R[9], const double s[3], double p[3])
+{
+  for (int i = 0; i < 3; i++) p[i] = x[i] + (R[i] * s[0] + R[i + 3] * s[1] + R[i + 6] * s[2]);
+}
+
 /* ---- tendons ---- */
+
+/* A joint of a fixed tendon; one that occurs again adds to its factor. */
+static int tendon_joint(mjcf *mj, const xmlNode *part, bool fixed, perp_robot_tendon *own)
+{
+  perp_robot *robot = mj->robot;
+  const int j = mjcf_reference(mj, &mj->joints, part, "joint", "joint");
+  double factor = 0;
+  own->joints++;
+  if (j < 0 || !fixed) return j;
+  if (robot->joint[j].kind != PERP_ROBOT_HINGE && robot->joint[j].kind != PERP_ROBOT_SLIDE)
+    perp_xml_refuse(robot, part, "use hinges and slides",
+                    "joint '%s' of tendon '%s' has no single coordinate", robot->joint[j].name,
+                    own->name);
+  if (perp_xml_numbers(robot, part, "coef", 1, 1, &factor) == 0)
+    perp_xml_refuse(robot, part, "write coef=\"1\"",
+                    "a joint of tendon '%s' needs the attribute 'coef'", own->name);
+  int i = 0;
+  while (i < own->n_terms && own->term[i].joint != j) i++;
+  if (i == own->n_terms) {
+    own->term = perp_pool_grown(&robot->pool, own->term, own->n_terms, sizeof *own->term);
+    own->term[own->n_terms++] = (perp_robot_term){ j, 0 };
+  }
+  own->term[i].factor += factor;
+  return j;
+}
+
+static int tendon_site(mjcf *mj, const xmlNode *part, perp_robot_tendon *own)
+{
+  const int id = mjcf_reference(mj, &mj->sites, part, "site", "site");
+  if (id >= 0 && own->sites < 2) {
+    own->body[own->sites] = mj->site[id].body;
+    memcpy(own->point[own->sites], mj->site[id].x, sizeof own->point[0]);
+  }
+  own->sites++;
+  return id;
+}
+
+/* Length where all springs of joints are at rest; NAN where it takes a pose that is not drawn. */
+static double tendon_slack(const perp_robot *robot, const perp_robot_tendon *own)
+{
+  double sum = 0, p[2][3], d[3];
+  for (int i = 0; i < own->n_terms; i++)
+    sum += own->term[i].factor * robot->joint[own->term[i].joint].springref;
+  if (own->joints > 0) return sum;
+  if (own->sites != 2 || own->others > 0) return NAN;
+  for (int j = 0; j < robot->n_joints; j++)
+    if (robot->joint[j].springref != robot->joint[j].ref) return NAN;
+  for (int k = 0; k < 2; k++) {
+    const perp_robot_body *body = &robot->body[own->body[k]];
+    equality_point(body->at, body->R, own->point[k], p[k]);
+  }
+  for (int i = 0; i < 3; i++) d[i] = p[1][i] - p[0][i];
+  return sqrt(perp_dot(3, d, d));
+}
+
+static void tendon_numbers(const mjcf_element *e, perp_robot_tendon *own)
+{
+  perp_robot *robot = e->mj->robot;
+  double bound[2];
+  mjcf_numbers(e, "range", 2, 2, own->range);
+  own->limited = mjcf_limited(e, "limited", "range", own->range);
+  own->stiffness = mjcf_number(e, "stiffness", 0);
+  own->damping = mjcf_number(e, "damping", 0);
+  own->frictionloss = mjcf_number(e, "frictionloss", 0);
+  own->armature = mjcf_number(e, "armature", 0);
+  own->margin = mjcf_number(e, "margin", 0);
+  const int n = mjcf_numbers(e, "springlength", 1, 2, own->rest);
+  if (n == 0 || own->rest[0] == -1) own->rest[0] = own->rest[1] = tendon_slack(robot, own);
+  if (n == 1) own->rest[1] = own->rest[0];
+  if (mjcf_numbers(e, "actuatorfrcrange", 2, 2, bound) == 2)
+    perp_robot_lost(robot,
+                    "actuatorfrcrange [%.4g, %.4g] of tendon %s: nothing bounds the sum of its "
+                    "actuators",
+                    bound[0], bound[1], own->name);
+}
 
 void mjcf_tendon_read(mjcf *mj)
 {
@@ -64,25 +145,22 @@ void mjcf_tendon_read(mjcf *mj)
     for (const xmlNode *part = perp_xml_child(node, NULL); part != NULL;
          part = perp_xml_next(part, NULL)) {
       int found = 0;
-      if (perp_xml_is(part, "joint")) {
-        found = mjcf_reference(mj, &mj->joints, part, "joint", "joint");
-        own.joints++;
-      } else if (perp_xml_is(part, "site")) {
-        found = mjcf_reference(mj, &mj->sites, part, "site", "site");
-        own.sites++;
-      } else if (perp_xml_is(part, "geom")) {
+      if (perp_xml_is(part, "joint"))
+        found = tendon_joint(mj, part, perp_xml_is(node, "fixed"), &own);
+      else if (perp_xml_is(part, "site"))
+        found = tendon_site(mj, part, &own);
+      else if (perp_xml_is(part, "geom")) {
         found = mjcf_reference(mj, &mj->geoms, part, "geom", "geom");
         own.others++;
       } else
         own.others++;
       whole = whole && found >= 0;
     }
-    mjcf_numbers(&e, "range", 2, 2, own.range);
-    own.limited = mjcf_limited(&e, "limited", "range", own.range);
-    own.stiffness = mjcf_number(&e, "stiffness", 0);
-    own.damping = mjcf_number(&e, "damping", 0);
-    own.frictionloss = mjcf_number(&e, "frictionloss", 0);
-    own.armature = mjcf_number(&e, "armature", 0);
+    int n = 0;
+    for (int i = 0; i < own.n_terms; i++)
+      if (own.term[i].factor != 0) own.term[n++] = own.term[i];
+    own.n_terms = n;
+    tendon_numbers(&e, &own);
     if (!whole || perp_robot_refused(robot)) continue; /* parts that are not attached */
     mjcf_table_add(mj, &mj->tendons, node, "tendon", name, robot->n_tendons);
     *perp_robot_add_tendon(robot) = own;
@@ -97,11 +175,6 @@ static void equality_local(const perp_robot_body *body, const double p[3], doubl
   double d[3];
   for (int i = 0; i < 3; i++) d[i] = p[i] - body->at[i];
   for (int i = 0; i < 3; i++) s[i] = perp_dot(3, body->R + 3 * i, d);
-}
-
-static void equality_point(const double x[3], const double R[9], const double s[3], double p[3])
-{
-  for (int i = 0; i < 3; i++) p[i] = x[i] + (R[i] * s[0] + R[i + 3] * s[1] + R[i + 6] * s[2]);
 }
 
 /* Both ends are sites: their places and, of a weld, their axes coincide. */

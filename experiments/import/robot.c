@@ -4,6 +4,7 @@
 
 #include "models/geometry/kinematics.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,7 +142,7 @@ perp_robot_tendon *perp_robot_add_tendon(perp_robot *robot)
   robot->tendon = perp_pool_grown(&robot->pool, robot->tendon, robot->n_tendons,
                                   sizeof *robot->tendon);
   perp_robot_tendon *tendon = &robot->tendon[robot->n_tendons++];
-  *tendon = (perp_robot_tendon){ .name = "" };
+  *tendon = (perp_robot_tendon){ .name = "", .rest = { NAN, NAN } };
   return tendon;
 }
 
@@ -195,6 +196,9 @@ void perp_robot_finish(perp_robot *robot)
     if (equality->a >= 0) equality->a = place[equality->a];
     if (equality->b >= 0) equality->b = place[equality->b];
   }
+  for (int t = 0; t < robot->n_tendons; t++)
+    for (int i = 0; i < robot->tendon[t].n_terms; i++)
+      robot->tendon[t].term[i].joint = place[robot->tendon[t].term[i].joint];
   for (int u = 0; u < robot->n_actuators; u++)
     if (robot->actuator[u].at == PERP_ROBOT_AT_JOINT && robot->actuator[u].target >= 0)
       robot->actuator[u].target = place[robot->actuator[u].target];

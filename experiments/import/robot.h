@@ -122,11 +122,23 @@ typedef struct perp_robot_equality {
   double point[2][3], turn[4], poly[5];
 } perp_robot_equality;
 
+typedef struct perp_robot_term {
+  int joint; /* a hinge or a slide */
+  double factor;
+} perp_robot_term;
+
+/* A fixed tendon has the length sum factor q; one of two sites is the straight line between them.
+ */
 typedef struct perp_robot_tendon {
   const char *name;
   int joints, sites, others; /* what it passes */
+  int n_terms;               /* of a fixed one: each joint once, no factor is 0 */
+  perp_robot_term *term;
+  int body[2]; /* of the first two sites */
+  double point[2][3];
   bool limited;
-  double range[2], stiffness, damping, frictionloss, armature;
+  double range[2], stiffness, damping, frictionloss, armature, margin;
+  double rest[2]; /* no force of the spring between these lengths; NAN: not known */
 } perp_robot_tendon;
 
 /* F = gain ctrl + bias[0] + bias[1] l + bias[2] l', within `force`; it acts by gear F where l is
@@ -134,7 +146,7 @@ typedef struct perp_robot_tendon {
 typedef struct perp_robot_actuator {
   const char *name;
   perp_robot_transmission at;
-  int target;        /* joint; others: -1 */
+  int target;        /* joint or tendon; others: -1 */
   const char *whose; /* name of the target */
   double gear;
   const char *beyond; /* words for what the scene has not: "an activation state"; NULL: nothing */
@@ -223,6 +235,8 @@ void perp_urdf_read(perp_robot *robot, struct _xmlDoc *doc);
 /* From now on links of a URDF that no joint carries are free; false, at first: parts of the world.
  */
 void perp_urdf_floating(bool floating);
+/* Default of the parameter `filter` of scenes from now on; true, at first. */
+void perp_robot_filter(bool filter);
 void perp_sdf_read(perp_robot *robot, struct _xmlDoc *doc);
 /* The SDF file that a model.config names; NULL after an error. */
 const char *perp_sdf_of_folder(perp_robot *robot, const char *config);

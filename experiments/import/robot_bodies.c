@@ -98,8 +98,12 @@ void perp_rs_bodies(perp_rs *rs)
     moving++;
   }
   if (moving == 0) {
-    perp_robot_refuse(robot, NULL, 0, "add a <joint> or a <freejoint> to a body",
-                      "no body of the file can move");
+    const char *hint = strcmp(robot->format, "URDF") == 0
+                           ? "perp import --floating lets the root link move; or add a joint"
+                       : strcmp(robot->format, "SDF") == 0
+                           ? "add a joint, or a link that neither is static nor fixed to the world"
+                           : "add a <joint> or a <freejoint> to a body";
+    perp_robot_refuse(robot, NULL, 0, hint, "no body of the file can move");
     return;
   }
   fputs("bodies:\n", rs->out);

@@ -22,7 +22,7 @@ static void convert_head(perp_rs *rs)
   fputs("\n  reference: ", rs->out);
   perp_write_quoted(rs->out, reference);
   fputs("\n  gravity: ", rs->out);
-  perp_rs_digits(rs, along ? -g[2] : 0);
+  perp_rs_digits(rs, along && g[2] != 0 ? -g[2] : 0);
   fputs("\n  h: ", rs->out);
   perp_rs_digits(rs, robot->timestep);
   fputs("\n  friction: maximum\n", rs->out);

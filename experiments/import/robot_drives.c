@@ -6,6 +6,7 @@
 #include "experiments/import/robot_scene.h"
 
 #include <math.h>
+#include <string.h>
 
 void perp_rs_drive_begin(perp_rs *rs, const char *name, const perp_rs_axis *axis, double zero)
 {
@@ -49,48 +50,148 @@ static bool drives_limits(perp_rs *rs, const char *name, const perp_rs_axis *axi
   return *lower > -HUGE_VAL || *upper < HUGE_VAL;
 }
 
+/* What acts along one coordinate: limits, a spring, a damper, dry friction, inertia. */
+typedef struct drives_law {
+  const char *name;
+  bool limited;
+  double lower, upper, stiffness, rest, damping, dry, armature, margin;
+} drives_law;
+
+static void drives_write(perp_rs *rs, int j, const drives_law *law)
+{
+  const perp_rs_axis *axis = &rs->axis[j];
+  const double q = rs->robot->joint[j].q[0];
+  if (law->limited || law->stiffness > 0 || law->damping > 0 || law->armature > 0) {
+    perp_rs_drive_begin(rs, law->name, axis, q);
+    if (law->limited) {
+      perp_rs_number(rs, "lower", axis->sign > 0 ? law->lower : -law->upper);
+      perp_rs_number(rs, "upper", axis->sign > 0 ? law->upper : -law->lower);
+    }
+    if (law->stiffness > 0) {
+      perp_rs_number(rs, "stiffness", law->stiffness);
+      perp_rs_number(rs, "target", axis->sign * law->rest);
+    }
+    if (law->damping > 0) perp_rs_number(rs, "damping", law->damping);
+    if (law->stiffness > 0 || law->damping > 0) perp_rs_number(rs, "max_force", HUGE_VAL);
+    if (law->armature > 0) perp_rs_number(rs, "armature", law->armature);
+    fputs(" }\n", rs->out);
+  }
+  if (law->limited && law->margin != 0)
+    perp_robot_lost(rs->robot,
+                    "margin %.4g of joint %s: in MuJoCo the limits act before they are reached",
+                    law->margin, law->name);
+  if (law->dry > 0) {
+    perp_rs_drive_begin(rs, perp_pool_printf(&rs->robot->pool, "%s, dry friction", law->name), axis,
+                        q);
+    perp_rs_number(rs, "velocity", 0);
+    perp_rs_number(rs, "max_force", law->dry);
+    fputs(" }\n", rs->out);
+  }
+  if (law->damping > 0 || law->dry > 0 || law->limited) rs->dissipative = true;
+}
+
 static void drives_joint(perp_rs *rs, int j)
 {
   const perp_robot *robot = rs->robot;
   const perp_robot_joint *joint = &robot->joint[j];
-  const perp_rs_axis *axis = &rs->axis[j];
-  const char *name = perp_rs_joint_name(rs, j);
-  const double q = joint->q[0], k = robot->off.spring ? 0 : joint->stiffness,
-               c = robot->off.damper ? 0 : joint->damping;
-  const double dry = robot->off.frictionloss || robot->off.constraint ? 0 : joint->frictionloss;
-  double lower = joint->range[0], upper = joint->range[1];
-  bool limited = joint->limited && !robot->off.limit && !robot->off.constraint;
-  if (limited) limited = drives_limits(rs, name, axis, &lower, &upper);
-  if (drives_locked(rs, j, &lower)) {
-    upper = lower;
-    limited = true;
+  drives_law law = {
+    .name = perp_rs_joint_name(rs, j),
+    .limited = joint->limited && !robot->off.limit && !robot->off.constraint,
+    .lower = joint->range[0],
+    .upper = joint->range[1],
+    .stiffness = robot->off.spring ? 0 : joint->stiffness,
+    .rest = joint->springref,
+    .damping = robot->off.damper ? 0 : joint->damping,
+    .dry = robot->off.frictionloss || robot->off.constraint ? 0 : joint->frictionloss,
+    .armature = joint->armature,
+    .margin = joint->margin,
+  };
+  if (law.limited) law.limited = drives_limits(rs, law.name, &rs->axis[j], &law.lower, &law.upper);
+  if (drives_locked(rs, j, &law.lower)) {
+    law.upper = law.lower;
+    law.limited = true;
   }
-  if (limited || k > 0 || c > 0 || joint->armature > 0) {
-    perp_rs_drive_begin(rs, name, axis, q);
-    if (limited) {
-      perp_rs_number(rs, "lower", axis->sign > 0 ? lower : -upper);
-      perp_rs_number(rs, "upper", axis->sign > 0 ? upper : -lower);
+  drives_write(rs, j, &law);
+}
+
+/* q_a = value + slope q_b of a coupling that the scene has. */
+static bool drives_tie(const perp_rs *rs, const perp_robot_equality *equality, double *slope,
+                       double *value)
+{
+  const perp_robot *robot = rs->robot;
+  const double *poly = equality->poly;
+  if (equality->kind != PERP_ROBOT_COUPLE || !equality->active || equality->b < 0 ||
+      robot->off.equality || robot->off.constraint || poly[2] != 0 || poly[3] != 0 ||
+      poly[4] != 0 || rs->axis[equality->a].joint == NULL || rs->axis[equality->b].joint == NULL)
+    return false;
+  *slope = poly[1];
+  *value = poly[0] + robot->joint[equality->a].ref - *slope * robot->joint[equality->b].ref;
+  return true;
+}
+
+/* The term of a joint in a sum, a new one where there is none. */
+static perp_robot_term *drives_term(perp_robot_term *term, int *n, int joint)
+{
+  int i = 0;
+  while (i < *n && term[i].joint != joint) i++;
+  if (i == *n) term[(*n)++] = (perp_robot_term){ joint, 0 };
+  return &term[i];
+}
+
+bool perp_rs_tendon_single(const perp_rs *rs, int t, perp_rs_single *out)
+{
+  enum { MOST = 8, PASSES = 4 };
+  const perp_robot *robot = rs->robot;
+  const perp_robot_tendon *tendon = &robot->tendon[t];
+  perp_robot_term term[2 * MOST];
+  int n = tendon->n_terms;
+  if (n < 1 || n > MOST) return false;
+  memcpy(term, tendon->term, (size_t)n * sizeof *term);
+  *out = (perp_rs_single){ { -1, 0 }, 0 };
+  for (int pass = 0; pass < PASSES && n > 1; pass++)
+    for (int e = 0; e < robot->n_equalities && n > 1; e++) {
+      double slope, value;
+      int at = 0;
+      while (at < n && term[at].joint != robot->equality[e].a) at++;
+      if (at == n || !drives_tie(rs, &robot->equality[e], &slope, &value)) continue;
+      const double factor = term[at].factor;
+      term[at] = term[--n];
+      out->offset += factor * value;
+      if (slope != 0) drives_term(term, &n, robot->equality[e].b)->factor += factor * slope;
     }
-    if (k > 0) {
-      perp_rs_number(rs, "stiffness", k);
-      perp_rs_number(rs, "target", axis->sign * joint->springref);
-    }
-    if (c > 0) perp_rs_number(rs, "damping", c);
-    if (k > 0 || c > 0) perp_rs_number(rs, "max_force", HUGE_VAL);
-    if (joint->armature > 0) perp_rs_number(rs, "armature", joint->armature);
-    fputs(" }\n", rs->out);
-  }
-  if (limited && joint->margin != 0)
+  out->term = term[0];
+  return n == 1 && term[0].factor != 0 && rs->axis[term[0].joint].joint != NULL;
+}
+
+/* A length l = factor q + offset: what acts on l acts by factor on q. */
+static void drives_tendon(perp_rs *rs, int t, const perp_rs_single *single)
+{
+  const perp_robot *robot = rs->robot;
+  const perp_robot_tendon *tendon = &robot->tendon[t];
+  const double c = single->term.factor, o = single->offset, *range = tendon->range;
+  const int j = single->term.joint;
+  drives_law law = {
+    .name = perp_pool_printf(&rs->robot->pool, "tendon %s",
+                             perp_rs_name(rs, tendon->name, "tendon", t)),
+    .limited = tendon->limited && !robot->off.limit && !robot->off.constraint,
+    .lower = (range[c > 0 ? 0 : 1] - o) / c,
+    .upper = (range[c > 0 ? 1 : 0] - o) / c,
+    .stiffness = robot->off.spring ? 0 : c * c * tendon->stiffness,
+    .rest = (tendon->rest[0] - o) / c,
+    .damping = robot->off.damper ? 0 : c * c * tendon->damping,
+    .dry = robot->off.frictionloss || robot->off.constraint ? 0 : fabs(c) * tendon->frictionloss,
+    .armature = c * c * tendon->armature,
+    .margin = tendon->margin / fabs(c),
+  };
+  if (law.stiffness > 0 && tendon->rest[0] != tendon->rest[1]) {
     perp_robot_lost(rs->robot,
-                    "margin %.4g of joint %s: in MuJoCo the limits act before they are reached",
-                    joint->margin, name);
-  if (dry > 0) {
-    perp_rs_drive_begin(rs, perp_pool_printf(&rs->robot->pool, "%s, dry friction", name), axis, q);
-    perp_rs_number(rs, "velocity", 0);
-    perp_rs_number(rs, "max_force", dry);
-    fputs(" }\n", rs->out);
+                    "spring of %s: it has no force between two lengths, [%.4g, %.4g] m; no force "
+                    "from it",
+                    law.name, tendon->rest[0], tendon->rest[1]);
+    law.stiffness = 0;
   }
-  if (c > 0 || dry > 0 || limited) rs->dissipative = true;
+  if (law.limited) law.limited = drives_limits(rs, law.name, &rs->axis[j], &law.lower, &law.upper);
+  drives_write(rs, j, &law);
 }
 
 /* What a joint without a drive would do: balls, free bodies, angles of a ball. */
@@ -131,4 +232,8 @@ void perp_rs_drives(perp_rs *rs)
       drives_joint(rs, j);
     else
       drives_lost(rs, j);
+  for (int t = 0; t < robot->n_tendons; t++) {
+    perp_rs_single single;
+    if (perp_rs_tendon_single(rs, t, &single)) drives_tendon(rs, t, &single);
+  }
 }

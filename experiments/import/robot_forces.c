@@ -90,6 +90,46 @@ static void forces_damping(perp_rs *rs, int j)
   rs->dissipative = true;
 }
 
+/* The straight line between two sites, of different bodies or of one. */
+static bool forces_is_line(const perp_robot *robot, int t, bool one)
+{
+  const perp_robot_tendon *tendon = &robot->tendon[t];
+  return tendon->sites == 2 && tendon->joints == 0 && tendon->others == 0 &&
+         (robot->body[tendon->body[0]].root == robot->body[tendon->body[1]].root) == one;
+}
+
+/* Its spring and its damper; false: it has none, or a spring of two lengths. */
+static bool forces_has_spring(const perp_robot *robot, int t)
+{
+  const perp_robot_tendon *tendon = &robot->tendon[t];
+  return forces_is_line(robot, t, false) &&
+         ((tendon->stiffness > 0 && tendon->rest[0] == tendon->rest[1]) ||
+          (tendon->stiffness == 0 && tendon->damping > 0));
+}
+
+static void forces_tendon(perp_rs *rs, int t)
+{
+  static const char *const bodies[] = { "a", "b" }, *const anchors[] = { "anchor_a", "anchor_b" };
+  const perp_robot *robot = rs->robot;
+  const perp_robot_tendon *tendon = &robot->tendon[t];
+  const double k = robot->off.spring ? 0 : tendon->stiffness,
+               c = robot->off.damper ? 0 : tendon->damping;
+  double p[3], s[3];
+  if (k == 0 && c == 0) return;
+  fputs("  - { kind: spring", rs->out);
+  for (int i = 0; i < 2; i++) {
+    perp_rs_body(rs, bodies[i], tendon->body[i]);
+    perp_rs_world(rs, tendon->body[i], tendon->point[i], p);
+    perp_rs_local(rs, tendon->body[i], true, p, s);
+    perp_rs_vector(rs, anchors[i], 3, s);
+  }
+  perp_rs_number(rs, "stiffness", k);
+  perp_rs_number(rs, "length", k > 0 ? tendon->rest[0] : 0);
+  perp_rs_number(rs, "damping", c);
+  fputs(" }\n", rs->out);
+  if (c > 0) rs->dissipative = true;
+}
+
 void perp_rs_forces(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
@@ -98,40 +138,58 @@ void perp_rs_forces(perp_rs *rs)
   forces_compensation(rs);
   for (int j = 0; j < robot->n_joints; j++)
     if (robot->joint[j].kind == PERP_ROBOT_FREE) forces_damping(rs, j);
+  for (int t = 0; t < robot->n_tendons; t++)
+    if (forces_has_spring(robot, t)) forces_tendon(rs, t);
 }
 
 /* ---- the rest ---- */
 
-static void rest_tendon(perp_rs *rs, int t)
+/* What a tendon does beyond what the scene has of it; "": nothing. */
+static const char *rest_tendon(perp_rs *rs, int t)
 {
-  const perp_robot_tendon *tendon = &rs->robot->tendon[t];
+  const perp_robot *robot = rs->robot;
+  const perp_robot_tendon *tendon = &robot->tendon[t];
   perp_pool *pool = &rs->robot->pool;
-  const char *name = perp_rs_name(rs, tendon->name, "tendon", t), *what = "";
-  if (tendon->limited)
-    what = perp_pool_printf(pool, "%s, which limits its length to [%.4g, %.4g] m", what,
+  const bool sprung = forces_has_spring(robot, t);
+  const char *what = "";
+  perp_rs_single single;
+  if (perp_rs_tendon_single(rs, t, &single) || forces_is_line(robot, t, true)) return what;
+  if (tendon->limited && !robot->off.limit && !robot->off.constraint)
+    what = perp_pool_printf(pool, "%s, limits of its length, [%.4g, %.4g] m", what,
                             tendon->range[0], tendon->range[1]);
-  if (tendon->stiffness != 0)
-    what = perp_pool_printf(pool, "%s, with a spring of %.4g N/m", what, tendon->stiffness);
-  if (tendon->damping != 0)
-    what = perp_pool_printf(pool, "%s, with a damper of %.4g Ns/m", what, tendon->damping);
-  if (tendon->frictionloss != 0)
-    what = perp_pool_printf(pool, "%s, with a dry friction of %.4g N", what, tendon->frictionloss);
+  if (tendon->stiffness != 0 && !robot->off.spring && !sprung)
+    what = perp_pool_printf(pool, "%s, a spring of %.4g N/m", what, tendon->stiffness);
+  if (tendon->damping != 0 && !robot->off.damper && !sprung)
+    what = perp_pool_printf(pool, "%s, a damper of %.4g Ns/m", what, tendon->damping);
+  if (tendon->frictionloss != 0 && !robot->off.frictionloss && !robot->off.constraint)
+    what = perp_pool_printf(pool, "%s, a dry friction of %.4g N", what, tendon->frictionloss);
   if (tendon->armature != 0)
-    what = perp_pool_printf(pool, "%s, with an inertia of %.4g kg", what, tendon->armature);
-  if (what[0] == '\0') what = ", without a force of its own";
-  if (tendon->joints > 0)
-    perp_robot_lost(rs->robot, "tendon %s, %d joint%s%s", name, tendon->joints,
-                    tendon->joints > 1 ? "s" : "", what);
-  else
-    perp_robot_lost(rs->robot, "tendon %s, %d site%s%s%s", name, tendon->sites,
-                    tendon->sites != 1 ? "s" : "", tendon->others > 0 ? ", around geoms" : "",
-                    what);
+    what = perp_pool_printf(pool, "%s, an inertia of %.4g kg", what, tendon->armature);
+  return what;
+}
+
+static void rest_tendons(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  perp_pool *pool = &rs->robot->pool;
+  for (int t = 0; t < robot->n_tendons; t++) {
+    const perp_robot_tendon *tendon = &robot->tendon[t];
+    const char *what = rest_tendon(rs, t), *name = perp_rs_name(rs, tendon->name, "tendon", t);
+    const int n = tendon->joints > 0 ? tendon->joints : tendon->sites;
+    if (what[0] == '\0') continue;
+    perp_robot_lost(
+        rs->robot, "tendon %s, %s: no force from it; in MuJoCo%s", name,
+        perp_pool_printf(pool, "%d %s%s%s", n, tendon->joints > 0 ? "joint" : "site",
+                         n != 1 ? "s" : "",
+                         tendon->joints == 0 && tendon->others > 0 ? ", around geoms" : ""),
+        what + 1);
+  }
 }
 
 void perp_rs_rest(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
-  for (int t = 0; t < robot->n_tendons; t++) rest_tendon(rs, t);
+  rest_tendons(rs);
   for (int b = 1; b < robot->n_bodies; b++)
     if (robot->body[b].mocap)
       perp_robot_note(rs->robot, "body %s is moved from outside (mocap): it is fixed here",

@@ -100,32 +100,52 @@ static bool hull_grow(const perp_robot_mesh *mesh, const perp_hull *hull, int mo
   return *n > before;
 }
 
+/* A hull of at most `most` corners; NULL: none was found that closes. */
+static int *hull_bounded(perp_robot *robot, const perp_robot_mesh *mesh, int most, int *n,
+                         double *off)
+{
+  perp_hull *hull = NULL;
+  int *which = perp_xalloc((size_t)most + 1, sizeof *which), count = 0,
+      *index = perp_pool_alloc(&robot->pool, (size_t)most + 1, sizeof *index);
+  for (int first = most > 64 ? most / 8 : most; hull == NULL && first >= 8; first /= 2) {
+    count = hull_first(mesh, first, which); /* fewer are farther apart, and their hull closes */
+    hull = hull_of(mesh, which, count);
+  }
+  for (int before = count; hull != NULL && hull_grow(mesh, hull, most, which, &count, off);
+       before = count) {
+    perp_hull *larger = hull_of(mesh, which, count);
+    for (int added = (count - before) / 2; larger == NULL && added > 0; added /= 2)
+      larger = hull_of(mesh, which, count = before + added);
+    if (larger == NULL) break;
+    free(hull);
+    hull = larger;
+  }
+  *n = hull != NULL ? hull_numbers(mesh, hull, which, count, index) : 0;
+  free(hull);
+  free(which);
+  return *n > 0 ? index : NULL;
+}
+
 int *perp_robot_mesh_hull(perp_robot *robot, const perp_robot_mesh *mesh, int most, int *n,
                           double *off)
 {
   perp_hull *hull = mesh->n <= PERP_HULL_VERTICES_MAX ? hull_of(mesh, NULL, mesh->n) : NULL;
-  int *index = perp_pool_alloc(
-      &robot->pool,
-      (size_t)(hull != NULL && hull->n_vertices > most ? hull->n_vertices : mesh->n + most + 1),
-      sizeof *index);
   *n = 0;
   *off = 0;
   if (hull != NULL && hull->n_vertices <= most) {
+    int *index = perp_pool_alloc(&robot->pool, (size_t)hull->n_vertices + 1, sizeof *index);
     *n = hull_numbers(mesh, hull, NULL, mesh->n, index);
     free(hull);
     return index;
   }
   free(hull);
   if (mesh->n < 4) return NULL;
-  int *which = perp_xalloc((size_t)most + 1, sizeof *which),
-      count = hull_first(mesh, most > 64 ? most / 8 : most, which);
-  hull = hull_of(mesh, which, count);
-  while (hull != NULL && hull_grow(mesh, hull, most, which, &count, off)) {
+  for (; most >= 8; most /= 2) { /* its corners alone make a hull again, which has to close */
+    int *index = hull_bounded(robot, mesh, most, n, off);
+    hull = index != NULL ? hull_of(mesh, index, *n) : NULL;
     free(hull);
-    hull = hull_of(mesh, which, count);
+    if (hull != NULL) return index;
   }
-  if (hull != NULL) *n = hull_numbers(mesh, hull, which, count, index);
-  free(hull);
-  free(which);
-  return *n > 0 ? index : NULL;
+  *n = 0;
+  return NULL;
 }

@@ -4,6 +4,7 @@
 #include "experiments/base/json.h"
 #include "experiments/import/robot_scene.h"
 #include "models/geometry/kinematics.h"
+#include "models/multibody/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -97,23 +98,20 @@ static void loops_term(perp_rs *rs, int j, double factor)
   fputs(" }", rs->out);
 }
 
-/* q_a - ref_a = poly_0 + poly_1 (q_b - ref_b) */
-static void loops_coupling(perp_rs *rs, int e)
+/* sum factor q = value */
+static void loops_coupling(perp_rs *rs, int e, const perp_robot_term *term, int n, double value)
 {
   const perp_robot *robot = rs->robot;
-  const perp_robot_equality *equality = &robot->equality[e];
-  const perp_robot_joint *a = &robot->joint[equality->a], *b = &robot->joint[equality->b];
-  const double slope = equality->poly[1], value = equality->poly[0] + a->ref - slope * b->ref,
-               off = a->q[0] - slope * b->q[0] - value;
   const char *who = loops_who(rs, e);
+  double off = -value;
   fputs("  - { kind: coupling, name: ", rs->out);
   perp_write_quoted(
       rs->out, perp_rs_fresh(rs, &rs->joints, perp_pool_printf(&rs->robot->pool, "equality%d", e)));
   fputs(", terms: [", rs->out);
-  loops_term(rs, equality->a, 1);
-  if (slope != 0) {
-    fputs(", ", rs->out);
-    loops_term(rs, equality->b, -slope);
+  for (int i = 0; i < n; i++) {
+    if (i > 0) fputs(", ", rs->out);
+    loops_term(rs, term[i].joint, term[i].factor);
+    off += term[i].factor * robot->joint[term[i].joint].q[0];
   }
   fputs("]", rs->out);
   perp_rs_number(rs, "value", value);
@@ -139,13 +137,50 @@ static void loops_couple(perp_rs *rs, int e)
   }
   if (equality->b >= 0 && known && rs->axis[equality->b].joint != NULL && poly[2] == 0 &&
       poly[3] == 0 && poly[4] == 0) {
-    loops_coupling(rs, e);
+    const perp_robot_joint *a = &robot->joint[equality->a], *b = &robot->joint[equality->b];
+    const perp_robot_term term[2] = { { equality->a, 1 }, { equality->b, -poly[1] } };
+    loops_coupling(rs, e, term, poly[1] != 0 ? 2 : 1, poly[0] + a->ref - poly[1] * b->ref);
     return;
   }
   perp_robot_lost(
       rs->robot,
       "equality %s: the first coordinate is %g %+g q %+g q^2 %+g q^3 %+g q^4 of the second", who,
       poly[0], poly[1], poly[2], poly[3], poly[4]);
+}
+
+/* l_1 - l_1(ref) = poly(l_2 - l_2(ref)) of fixed tendons, l = sum factor q: of first degree a
+ * coupling of all their joints. */
+static void loops_lengths(perp_rs *rs, int e)
+{
+  const perp_robot *robot = rs->robot;
+  const perp_robot_equality *equality = &robot->equality[e];
+  const double *poly = equality->poly;
+  const int tendon[2] = { equality->a, poly[1] != 0 ? equality->b : -1 };
+  perp_robot_term term[PERP_AXIS_TERMS];
+  double value = poly[0];
+  int n = 0;
+  bool good = equality->b < 0 || (poly[2] == 0 && poly[3] == 0 && poly[4] == 0);
+  for (int k = 0; k < 2 && good && tendon[k] >= 0; k++) {
+    const perp_robot_tendon *from = &robot->tendon[tendon[k]];
+    good = from->n_terms > 0;
+    for (int i = 0; i < from->n_terms && good; i++) {
+      const perp_robot_term add = { from->term[i].joint,
+                                    (k == 0 ? 1 : -poly[1]) * from->term[i].factor };
+      int same = 0;
+      while (same < n && term[same].joint != add.joint) same++;
+      good = rs->axis[add.joint].joint != NULL && same < PERP_AXIS_TERMS;
+      if (!good) break;
+      if (same == n) term[n++] = (perp_robot_term){ add.joint, 0 };
+      term[same].factor += add.factor;
+      value += add.factor * robot->joint[add.joint].ref;
+    }
+  }
+  for (int i = 0; i < n && good; i++) good = term[i].factor != 0;
+  if (good)
+    loops_coupling(rs, e, term, n, value);
+  else
+    perp_robot_lost(rs->robot, "equality %s: no force keeps this relation of lengths of tendons",
+                    loops_who(rs, e));
 }
 
 void perp_rs_loops(perp_rs *rs)
@@ -160,7 +195,6 @@ void perp_rs_loops(perp_rs *rs)
     else if (equality->kind == PERP_ROBOT_COUPLE)
       loops_couple(rs, e);
     else
-      perp_robot_lost(rs->robot, "equality %s: a constraint on the lengths of tendons",
-                      loops_who(rs, e));
+      loops_lengths(rs, e);
   }
 }

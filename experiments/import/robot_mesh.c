@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/import/robot_mesh.h"
 
+#include "experiments/import/robot_mesh_check.h"
 #include "experiments/import/robot_search.h"
 
 #include <assimp/cimport.h>
@@ -307,18 +308,6 @@ static const char *mesh_read_assimp(mesh_soup *soup, bool gltf)
   return why;
 }
 
-/* A binary STL says how many triangles of 50 bytes it has. */
-static const char *mesh_check_stl(const char *bytes, size_t size)
-{
-  uint32_t n;
-  if (size < 84) return size < 15 ? "it is too short for an STL" : NULL;
-  memcpy(&n, bytes + 80, sizeof n);
-  if (size == 84 + 50 * (size_t)n) return NULL;
-  if (strncmp(bytes, "solid", 5) == 0 && memchr(bytes, '\0', size < 1000 ? size : 1000) == NULL)
-    return NULL; /* text */
-  return 84 + 50 * (size_t)n > size ? "its header claims more triangles than the file holds" : NULL;
-}
-
 /* ---- one file ---- */
 
 static const char *mesh_read(mesh_soup *soup, const char *file)
@@ -331,9 +320,10 @@ static const char *mesh_read(mesh_soup *soup, const char *file)
   if (ends[kind] == NULL) return "its name does not end in .stl, .obj, .dae, .gltf, .glb or .msh";
   char *bytes = mesh_bytes(file, &size, &why);
   if (bytes == NULL) return why;
-  if (kind == 0) why = mesh_check_stl(bytes, size);
-  if (kind == 2 && strstr(bytes, "<!ENTITY") != NULL)
-    why = "it defines entities, which are not read";
+  perp_pool *pool = &soup->robot->pool;
+  if (kind == 0) why = perp_mesh_check_stl(bytes, size);
+  if (kind == 2) why = perp_mesh_check_dae(pool, bytes, size);
+  if (kind == 3 || kind == 4) why = perp_mesh_check_gltf(pool, bytes, size, kind == 4);
   if (kind == 5) why = mesh_read_msh(soup, bytes, size);
   free(bytes);
   if (why == NULL && kind != 5) why = mesh_read_assimp(soup, kind == 3 || kind == 4);

@@ -26,6 +26,8 @@ typedef struct perp_rs {
   struct perp_rs_surface *surface; /* [n_surfaces] kinds of friction of geoms */
   int n_surfaces, *surface_of;     /* [n_geoms] */
   bool materials;                  /* they are materials of the scene */
+  int n_apart;
+  perp_robot_pair *apart; /* [n_apart] roots a < b, sorted, of which no shapes touch */
   bool driven, dissipative;
 } perp_rs;
 
@@ -63,6 +65,14 @@ void perp_rs_rest(perp_rs *rs); /* what nothing else has spoken of */
 
 /* What a drive begins with: its name, joint, axis, and the coordinate of the initial state. */
 void perp_rs_drive_begin(perp_rs *rs, const char *name, const perp_rs_axis *axis, double zero);
+typedef struct perp_rs_single { /* a length that is factor q + offset of one joint */
+  perp_robot_term term;
+  double offset;
+} perp_rs_single;
+
+/* A fixed tendon of one joint, or of joints that couplings tie to one, whose coordinate the scene
+ * has: what acts on its length is a drive of that joint.  false: it is none. */
+bool perp_rs_tendon_single(const perp_rs *rs, int tendon, perp_rs_single *out);
 /* What a shape says of its own surface. */
 void perp_rs_surface_of(perp_rs *rs, int geom);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Geoms as shapes.  Who may touch whom: in MuJoCo by bits (contype, conaffinity) and by pairs of
- * bodies that are excluded, here by groups, within which nothing touches.  Groups say exactly the
- * same where the pairs that must not touch fall apart into sets without a pair that must; what goes
- * beyond that is lost, and said. */
+ * bodies that are excluded, here by pairs of bodies and by groups, within which nothing touches.
+ * Excluded bodies are pairs.  Bits are groups where the geoms that must not touch fall apart into
+ * sets without a pair that must, and pairs of bodies otherwise; what goes beyond is lost, and said.
+ */
 
 #include "experiments/base/json.h"
 #include "experiments/import/robot_mesh.h"
@@ -26,7 +27,42 @@ static bool shapes_touching(const perp_robot *robot, int g)
   return robot->geom[g].contype != 0 || robot->geom[g].conaffinity != 0;
 }
 
-/* ---- groups ---- */
+/* ---- pairs of bodies ---- */
+
+/* Where a pair of roots a < b is in the list, or belongs. */
+static int shapes_apart_place(const perp_rs *rs, int a, int b, bool *there)
+{
+  int lo = 0, hi = rs->n_apart;
+  while (lo < hi) {
+    const int mid = lo + (hi - lo) / 2;
+    const perp_robot_pair *pair = &rs->apart[mid];
+    if (pair->a < a || (pair->a == a && pair->b < b))
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  *there = lo < rs->n_apart && rs->apart[lo].a == a && rs->apart[lo].b == b;
+  return lo;
+}
+
+static bool shapes_apart(const perp_rs *rs, int a, int b)
+{
+  bool there;
+  shapes_apart_place(rs, a < b ? a : b, a < b ? b : a, &there);
+  return there;
+}
+
+static void shapes_apart_add(perp_rs *rs, int a, int b)
+{
+  const perp_robot_pair pair = { a < b ? a : b, a < b ? b : a };
+  bool there;
+  const int at = shapes_apart_place(rs, pair.a, pair.b, &there);
+  if (there) return;
+  rs->apart = perp_pool_grown(&rs->robot->pool, rs->apart, rs->n_apart, sizeof *rs->apart);
+  memmove(rs->apart + at + 1, rs->apart + at, (size_t)(rs->n_apart - at) * sizeof *rs->apart);
+  rs->apart[at] = pair;
+  rs->n_apart++;
+}
 
 /* Roots that a joint of the tree joins, neither of them the world. */
 static bool shapes_joined(const perp_rs *rs, int a, int b)
@@ -42,7 +78,7 @@ static bool shapes_tested(const perp_rs *rs, int g, int k)
 {
   const perp_robot *robot = rs->robot;
   const int a = robot->body[robot->geom[g].body].root, b = robot->body[robot->geom[k].body].root;
-  if (a == b) return false;
+  if (a == b || shapes_apart(rs, a, b)) return false;
   return !shapes_joined(rs, a, b) || rs->robot->off.filterparent;
 }
 
@@ -60,6 +96,36 @@ static bool shapes_meet(const perp_rs *rs, int g, int k)
       return false;
   return true;
 }
+
+/* Must no pair of shapes of two roots be tested?  some: there is one that perp tests. */
+static bool shapes_none_meets(const perp_rs *rs, int a, int b, bool *some)
+{
+  const perp_robot *robot = rs->robot;
+  *some = false;
+  for (int g = 0; g < robot->n_geoms; g++) {
+    if (robot->body[robot->geom[g].body].root != a || !shapes_touching(robot, g)) continue;
+    for (int k = 0; k < robot->n_geoms; k++) {
+      if (robot->body[robot->geom[k].body].root != b || !shapes_touching(robot, k)) continue;
+      *some = *some || shapes_tested(rs, g, k);
+      if (shapes_meet(rs, g, k)) return false;
+    }
+  }
+  return true;
+}
+
+/* Bodies that are excluded with all that is welded to them. */
+static void shapes_excluded(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  for (int e = 0; e < robot->n_excludes; e++) {
+    const int a = robot->body[robot->exclude[e].a].root, b = robot->body[robot->exclude[e].b].root;
+    bool some;
+    if (a != b && !shapes_apart(rs, a, b) && shapes_none_meets(rs, a, b, &some) && some)
+      shapes_apart_add(rs, a, b);
+  }
+}
+
+/* ---- groups ---- */
 
 static int *shapes_groups(perp_rs *rs)
 {
@@ -81,10 +147,17 @@ static int *shapes_groups(perp_rs *rs)
                      shapes_tested(rs, i, l) && shapes_meet(rs, i, l));
       }
       if (!good) {
-        perp_robot_lost(
-            rs->robot,
-            "geoms %s and %s do not collide in MuJoCo: here they do, as no group is common to them",
-            shapes_name(rs, g), shapes_name(rs, k));
+        const int a = robot->body[robot->geom[g].body].root,
+                  b = robot->body[robot->geom[k].body].root;
+        bool some;
+        if (shapes_none_meets(rs, a, b, &some))
+          shapes_apart_add(rs, a, b);
+        else
+          perp_robot_lost(
+              rs->robot,
+              "geoms %s and %s do not collide in MuJoCo: here they do, as other shapes of their "
+              "bodies must",
+              shapes_name(rs, g), shapes_name(rs, k));
         continue;
       }
       const int old_g = group[g], old_k = group[k],
@@ -212,16 +285,45 @@ static void shapes_one(perp_rs *rs, int g, int group)
 static void shapes_beyond(perp_rs *rs, const int *which, int n)
 {
   const perp_robot *robot = rs->robot;
-  for (int i = 0; i < n; i++)
-    if (robot->geom[which[i]].margin != 0)
-      perp_robot_lost(rs->robot,
-                      "margin %.4g m of geom %s: in MuJoCo contacts act before it touches",
-                      robot->geom[which[i]].margin, shapes_name(rs, which[i]));
+  enum { NAMED = 5 };
+  const char *names = "";
+  double most = 0;
+  int margins = 0;
+  for (int i = 0; i < n; i++) {
+    const double margin = robot->geom[which[i]].margin;
+    if (margin == 0) continue;
+    if (margins++ < NAMED)
+      names = perp_pool_printf(&rs->robot->pool, "%s%s%s", names, margins > 1 ? ", " : "",
+                               shapes_name(rs, which[i]));
+    most = fmax(most, margin);
+  }
+  if (margins > NAMED)
+    names = perp_pool_printf(&rs->robot->pool, "%s and %d others", names, margins - NAMED);
+  if (margins > 0)
+    perp_robot_lost(rs->robot,
+                    "margin %.4g m of geom%s %s: in MuJoCo contacts act before they touch", most,
+                    margins > 1 ? "s" : "", names);
   if (n > 0)
     perp_robot_note(rs->robot,
                     "contacts (%d geoms) are compliant in MuJoCo (solref, solimp): here they are "
                     "rigid, without restitution",
                     n);
+}
+
+static void shapes_no_contact(perp_rs *rs)
+{
+  fputs("no_contact:\n", rs->out);
+  for (int i = 0; i < rs->n_apart; i++) {
+    fputs("  - [", rs->out);
+    if (rs->apart[i].a == 0)
+      fputs("world", rs->out);
+    else
+      perp_write_quoted(rs->out, rs->body[rs->apart[i].a]);
+    fputs(", ", rs->out);
+    perp_write_quoted(rs->out, rs->body[rs->apart[i].b]);
+    fputs("]\n", rs->out);
+  }
+  fputs("  - { overlapping: filter }\n", rs->out);
 }
 
 void perp_rs_shapes(perp_rs *rs)
@@ -247,12 +349,13 @@ void perp_rs_shapes(perp_rs *rs)
     else
       which[n++] = g;
   }
+  shapes_excluded(rs);
   const int *group = shapes_groups(rs);
   perp_rs_surfaces(rs, which, n);
   fputs("shapes:\n", rs->out);
   for (int i = 0; i < n; i++) shapes_one(rs, which[i], group[which[i]]);
   shapes_beyond(rs, which, n);
-  if (n > 1) fputs("no_contact:\n  - { overlapping: filter }\n", rs->out);
+  if (n > 1) shapes_no_contact(rs);
   if (n > 0) rs->dissipative = true;
   if (drawn > 0)
     perp_robot_note(rs->robot, "%d geoms cannot collide and are not in the scene", drawn);

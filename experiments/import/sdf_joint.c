@@ -5,6 +5,7 @@
 #include "models/geometry/kinematics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -45,6 +46,16 @@ static const perp_sdf_frame *sdf_end(perp_sdf *sdf, const perp_sdf_joint *joint,
   return frame != NULL && frame->link >= 0 ? frame : NULL;
 }
 
+/* Until version 1.4 of the format an axis is in the frame of the model, from 1.5 in that of the
+ * joint. */
+static bool sdf_axes_of_models(perp_robot *robot, const xmlNode *at)
+{
+  const char *version = perp_xml_text(robot, xmlDocGetRootElement(at->doc), "version");
+  int major = 0, minor = 0;
+  return version != NULL && sscanf(version, "%6d.%6d", &major, &minor) == 2 && major == 1 &&
+         minor < 5;
+}
+
 /* Axis number k (axis, axis2) as a unit vector of the world. */
 static bool sdf_direction(perp_sdf *sdf, const perp_sdf_joint *joint, int k, double world[3])
 {
@@ -57,7 +68,8 @@ static bool sdf_direction(perp_sdf *sdf, const perp_sdf_joint *joint, int k, dou
   if (!(size > 0))
     perp_xml_refuse(sdf->robot, at, "write its direction", "an axis of joint '%s' has no length",
                     joint->name);
-  const bool model = perp_sdf_true(sdf, at, "use_parent_model_frame", false);
+  const bool model = perp_sdf_true(sdf, at, "use_parent_model_frame",
+                                   sdf_axes_of_models(sdf->robot, joint->at));
   const perp_sdf_frame *frame = perp_sdf_find(sdf, joint->scope,
                                               in != NULL && in[0] != '\0' ? in
                                               : model                     ? "__model__"

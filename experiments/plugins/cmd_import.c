@@ -88,6 +88,11 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
   const int bad = import_part(ctx, args, &part);
   if (bad >= 0) return bad;
   perp_import_floating(perp_args_get(args, "floating") != NULL);
+  if (perp_args_get(args, "no-filter") != NULL) {
+    if (perp_import_is_figure(path))
+      return perp_usage_error(args, "--no-filter is for robots: a figure has no filter");
+    perp_import_filter(false);
+  }
   bool good = perp_import_is_figure(path) && perp_args_get(args, "key") == NULL
                   ? perp_import_skeleton(&diag, NULL, path, &part, false, &robot)
                   : perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
@@ -119,13 +124,16 @@ static const perp_flag import_flags[] = {
     "Time between frames of a motion (default: that of the file, 1/120 s of an AMC file)." },
   { "floating", 'f', NULL,
     "The root link of a URDF moves freely (default: it is a part of the world)." },
+  { "no-filter", 0, NULL,
+    "Bodies that overlap as drawn collide with each other (default: those of one mechanism do "
+    "not)." },
   { 0 }
 };
 
 const perp_command perp_import_command = {
   .cli.name = "import",
-  .cli.usage =
-      "ROBOT.xml|ROBOT.urdf|ROBOT.sdf|FIGURE.bvh|FIGURE.amc [-o FILE] [--key NAME] [--floating]",
+  .cli.usage = "ROBOT.xml|ROBOT.urdf|ROBOT.sdf|FIGURE.bvh|FIGURE.amc [-o FILE] [--key NAME] "
+               "[--floating] [--no-filter]",
   .cli.summary =
       "Writes a robot in MJCF, URDF or SDF as a scene file: bodies, joints, loops, limits, "
       "springs, "

@@ -125,6 +125,7 @@ static const perp_flag view_flags[] = { PERP_REQUEST_FLAGS,
                                           "'stab=baumgarte h=2ms', 'scene=stack:boxes=9'." },
                                         { "forces", 0, NULL,
                                           "Show reaction forces of joints as arrows." },
+                                        PERP_FILTER_FLAG,
                                         PERP_WATCH_FLAGS,
                                         { 0 } };
 

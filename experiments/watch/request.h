@@ -19,6 +19,12 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
 
 /* The options that choose what is simulated: part of a table of perp_flag. */
 /* clang-format off */
+/* Taken out of the words before a command sees them (cli.c): here for its help. */
+#define PERP_FILTER_FLAG                                                                           \
+  { "no-filter", 0, NULL,                                                                          \
+    "Bodies of a robot that overlap as drawn collide with each other (default: those of one "      \
+    "mechanism do not). The same as robot.xml:filter=false." }
+
 #define PERP_REQUEST_FLAGS                                                                       \
   { "formulation", 0, "NAME", "Formulation of the dynamics: velocity, acceleration, ..." },      \
   { "ode", 0, "NAME", "Integrator of the equations of motion." },                                \

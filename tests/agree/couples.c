@@ -276,6 +276,45 @@ static void pairs(void)
   }
 }
 
+/* A rolling ball, then an arm that meets the limit of its hinge: rows of the arm take the place of
+ * those of the couples, and are no couples. */
+static void beside_limits(void)
+{
+  static const char *const solvers[] = { "", "pgs", "block-gs" };
+  const perp_surface s = { .mu = 0.5, .mu_dynamic = (double)NAN, .torsion = 0.01, .rolling = 0.01 };
+  for (int i = 0; i < 3; i++) {
+    perp_model *m = run_model(&ctx, 3);
+    perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = s },
+                   round = { .kind = PERP_SHAPE_SPHERE, .body = 1, .radius = R, .surface = s };
+    run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_box(1, 1, 0.1, 0.1), .x = { 0.5, 5, 0 } });
+    run_body(&ctx, m,
+             (perp_body_def){ .mass = perp_mass_sphere(mass, R),
+                              .x = { 0, 0, R },
+                              .v = { 1, 0, 0 },
+                              .w = { 0, 1 / R, 0 } });
+    run_joint(&ctx, m,
+              (perp_joint_def){ .kind = PERP_JOINT_HINGE,
+                                .a = PERP_WORLD,
+                                .b = 0,
+                                .anchor_a = { 0, 5, 0 },
+                                .anchor_b = { -0.5, 0, 0 },
+                                .axis_a = { 0, 1, 0 },
+                                .axis_b = { 0, 1, 0 } });
+    run_drive(&ctx, m, (perp_drive_def){ .joint = 0, .lower = -0.05, .upper = 0.05 });
+    if (perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &round, NULL) != PERP_OK)
+      bail("%s", ctx.msg);
+    run_finish(&ctx, m);
+    double q[14];
+    const run_parts parts = { "velocity", "", "", "", solvers[i], "cone" };
+    ok(run_fresh(&ctx, m, parts, 1e-3, 0.5, q, NULL) >= 0, "%s: a ball rolls beside an arm: %s",
+       solvers[i][0] != '\0' ? solvers[i] : "auto", ctx.msg);
+    near(q[2], -0.5 * sin(0.05), 0, 1e-3, "the arm is at its limit");
+    near(q[9], R, 0, 1e-4, "the ball is on the floor");
+    perp_model_destroy(m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -286,6 +325,7 @@ int main(void)
   together();
   jointed();
   pairs();
+  beside_limits();
   told();
   return tap_done();
 }

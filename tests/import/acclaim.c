@@ -318,6 +318,74 @@ static void limits_and_hinges(void)
   perp_bvh_free(&is);
 }
 
+/* The number behind a key of the drive of a joint. */
+static double of_drive(const char *scene, const char *axis, const char *key)
+{
+  char *start = perp_xprintf("joint: \"leg\", axis: %s, ", axis), *want = perp_xprintf("%s: ", key);
+  const char *at = strstr(scene, start), *end = at != NULL ? strchr(at, '}') : NULL,
+             *value = at != NULL ? strstr(at, want) : NULL;
+  const double x = value != NULL && value < end ? strtod(value + strlen(want), NULL) : (double)NAN;
+  free(start);
+  free(want);
+  return x;
+}
+
+/* Bones of two and three angles in any order: the angles of the ball joint at the start are those
+ * of the motion, and its limits those of the file. */
+static void limits_of_balls(void)
+{
+  double worst = 0, limits = 0;
+  for (int round = 0; round < ROUNDS; round++) {
+    int dof[3] = { 0, 1, 2 };
+    const int n = 2 + round % 2;
+    double lower[3], upper[3], value[3];
+    perp_text asf = { 0 }, amc = { 0 }, scene = { 0 }, said = { 0 };
+    perp_bvh is;
+    perp_diag diag = { 0 };
+    int lost = 0;
+    shuffle(3, dof);
+    const char *cut = strstr(pendulum, "axis 0 0 90 XYZ"), *rest = strstr(pendulum, ":hierarchy");
+    perp_text_add(&asf, "%.*saxis %.17g %.17g %.17g XYZ\n  dof", (int)(cut - pendulum), pendulum,
+                  draw(-180, 180), draw(-180, 180), draw(-180, 180));
+    for (int i = 0; i < n; i++) perp_text_add(&asf, " r%c", 'x' + dof[i]);
+    perp_text_add(&asf, "\n  limits");
+    perp_text_add(&amc, ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 0 0 %g %g %g\nleg", draw(-90, 90),
+                  draw(-90, 90), draw(-90, 90));
+    for (int i = 0; i < n; i++) {
+      lower[i] = -10 - (int)draw(0, 70);
+      upper[i] = 10 + (int)draw(0, 70);
+      value[i] = draw(lower[i], upper[i]);
+      perp_text_add(&asf, " (%g %g)\n", lower[i], upper[i]);
+      perp_text_add(&amc, " %.17g", value[i]);
+    }
+    perp_text_add(&asf, " end\n%s", rest);
+    perp_text_add(&amc, "\n");
+    if (!perp_asf_read(&diag, "p.asf", asf.s, asf.n, &is) ||
+        !perp_amc_read(&diag, "p.amc", amc.s, amc.n, 1.0 / 120, &is))
+      bail("%s", diag.text.s);
+    const perp_figure_source source = { .path = "p.asf", .bvh = &is };
+    if (!perp_figure_scene(&diag, &source, &scene, &said, &lost)) bail("%s", diag.text.s);
+    /* the last angle is the outermost one */
+    const bool even = (dof[2] + 1) % 3 == dof[1]; /* of the outermost to the next */
+    static const char *const axes[3] = { "b", "node", "a" };
+    for (int i = 0; i < n; i++) {
+      const char *axis = n == 2 && i == 1 ? "a" : axes[i];
+      const double sign = n == 3 && i == 1 && even ? -1 : 1;
+      worst = fmax(worst, fabs(of_drive(scene.s, axis, "zero") - sign * value[i] * PI / 180));
+      limits = fmax(limits,
+                    fabs(of_drive(scene.s, axis, "lower") - (sign > 0 ? lower[i] : -upper[i])));
+      limits = fmax(limits,
+                    fabs(of_drive(scene.s, axis, "upper") - (sign > 0 ? upper[i] : -lower[i])));
+      if (isnan(of_drive(scene.s, axis, "zero"))) worst = HUGE_VAL;
+    }
+    if (strstr(said.s, "lost: limits") != NULL) limits = HUGE_VAL;
+    perp_bvh_free(&is);
+    perp_text_free(&asf), perp_text_free(&amc), perp_text_free(&scene), perp_text_free(&said);
+  }
+  below(worst, 1e-12, "angles of %d balls are those of the motion, %.1e", ROUNDS, worst);
+  below(limits, 1e-12, "their limits are those of the file");
+}
+
 /* ---- damaged files ---- */
 
 static void bad_asf(const char *find, const char *put, const char *message)
@@ -436,6 +504,7 @@ int main(void)
   random_bodies();
   closed();
   limits_and_hinges();
+  limits_of_balls();
   damaged();
   beside();
   perp_rng_destroy(rng);

@@ -298,7 +298,9 @@ static void test_dynamics(const char *file, const char *options)
     if (x.m->jnt_type[x.m->dof_jntid[i]] != mjJNT_FREE) x.m->dof_damping[i] = 0;
   }
   for (int j = 0; j < x.m->njnt; j++) x.m->jnt_stiffness[j] = 0;
-  for (int t = 0; t < x.m->ntendon; t++) x.m->tendon_stiffness[t] = x.m->tendon_damping[t] = 0;
+  for (int t = 0; t < x.m->ntendon; t++) /* but a line between two sites */
+    if (x.m->wrap_type[x.m->tendon_adr[t]] != mjWRAP_SITE || x.m->tendon_num[t] != 2)
+      x.m->tendon_stiffness[t] = x.m->tendon_damping[t] = 0;
   double mass = 0, bias = 0, acceleration = 0, *f = take((size_t)(6 * x.n));
   for (int s = 0; s < STATES; s++) {
     state(&x, rng, 1);
@@ -502,9 +504,14 @@ static void test_loops(const char *file, int wanted)
       while (joint >= 0 && strcmp(perp_model_joint(x.p, joint)->name, name) != 0) joint--;
       const double *E = x.d->efc_J + at * nv, *pos = x.d->efc_pos + at;
       at += weld ? 6 : x.m->eq_type[e] == mjEQ_CONNECT ? 3 : 1;
-      if (joint < 0 || (!weld && x.m->eq_type[e] != mjEQ_CONNECT)) continue;
+      if (joint < 0) continue;
       const int first = perp_model_joint_row(x.p, joint, &count);
       found += s == 0;
+      if (x.m->eq_type[e] == mjEQ_JOINT || x.m->eq_type[e] == mjEQ_TENDON) {
+        residual = fmax(residual, fabs(C[first] - pos[0]));
+        for (int j = 0; j < nv; j++) rows = fmax(rows, fabs(J[first * nv + j] - E[j]));
+        continue;
+      }
       if (count != (weld ? 6 : 3)) bail("%s: %d rows", name, count);
       for (int i = 0; i < 3; i++) { /* p_b - p_a here, p_1 - p_2 there */
         residual = fmax(residual, fabs(C[first + i] + pos[i]));
@@ -522,7 +529,7 @@ static void test_loops(const char *file, int wanted)
   }
   ok(found == wanted, "%s: %d loops", file, found);
   below(residual, tol, "%s: loops are open as far as MuJoCo's, %.1e", file, residual);
-  below(rows, tol, "%s: rows of points are MuJoCo's, %.1e", file, rows);
+  below(rows, tol, "%s: rows of points and couplings are MuJoCo's, %.1e", file, rows);
   if (welds > 0) {
     below(turned, tol, "%s: welds are turned as far as MuJoCo's, %.1e", file, turned);
     below(turning, tol, "%s: rows of welds span what MuJoCo's do, %.1e", file, turning);
@@ -548,13 +555,14 @@ int main(void)
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) test_dynamics(files[i], "");
   static const double ctrl[] = { -0.4, 0.7, 0.2 };
   test_drives("arm.xml", ":push=-0.4,hold=0.7,spin=0.2", ctrl);
-  static const double humanoid[] = { 0.5, -0.5, 0.3, 0.4, 0 };
-  test_drives("humanoid.xml", ":knee_r=0.5,knee_l=-0.5,hip_r=0.3,elbow_r=0.4", humanoid);
+  static const double humanoid[] = { 0.5, -0.5, 0.3, 0.4, -0.6 };
+  test_drives("humanoid.xml", ":knee_r=0.5,knee_l=-0.5,hip_r=0.3,elbow_r=0.4,cable=-0.6", humanoid);
   test_drives("quadruped.xml", "", NULL);
   test_drives("legs.urdf", "", NULL);
   static const double planar[] = { 0.3, -0.6 };
   test_drives("planar.xml", ":hip=0.3,screw=-0.6", planar);
-  test_loops("fourbar.xml", 1);
+  test_loops("fourbar.xml", 2);
   test_loops("welds.xml", 3);
+  test_loops("mjcf/coupled-tendons.xml", 2);
   return tap_done();
 }

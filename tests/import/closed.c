@@ -194,22 +194,35 @@ static void lost(void)
     "flexcomp cloth in body b: a deformable body, its mass and contacts",
     "flex jelly: a deformable body, its elasticity and contacts",
     "plugin mujoco.elasticity.cable: forces and sensors that it computes",
-    "actuator dc: in MuJoCo it drives a joint, with the force of a dcmotor a",
-    "actuator late: in MuJoCo it drives a joint, with a delay a",
+    "actuator dc: no force from it; in MuJoCo it drives a joint, with the force of a dcmotor a",
+    "actuator late: no force from it; in MuJoCo it drives a joint, with a delay a",
+    "tendon gap, 2 sites: no force from it; in MuJoCo a spring of 5 N/m",
+    "spring of tendon play: it has no force between two lengths, [-0.1, 0.1] m; no force from it",
+    "actuatorfrcrange [-3, 3] of tendon play: nothing bounds the sum of its actuators",
     NULL
   };
   static const char *const tendons[] = {
-    "tendon block, 4 sites, around geoms, without a force of its own",
-    "tendon both, 2 joints, without a force of its own",
-    "equality tendon 0 (both, rope): a constraint on the lengths of tendons", NULL
+    "tendon rope, 2 sites, around geoms: no force from it; in MuJoCo limits of its length, [0, "
+    "1.5] m, a spring of 30 N/m, a damper of 2 Ns/m, a dry friction of 0.1 N",
+    "equality tendon 0 (both, rope): no force keeps this relation of lengths of tendons", NULL
+  };
+  static const char *const coupled[] = {
+    "equality tendon 2 (one, two): no force keeps this relation of lengths of tendons",
+    "actuator grip: no force from it; in MuJoCo it drives the length of tendon soft",
+    "actuator lag: no force from it; in MuJoCo it drives a joint, with an activation state "
+    "(filter) e",
+    "tendon soft, 2 joints: no force from it; in MuJoCo limits of its length, [-1, 1] m, a spring "
+    "of 3 N/m, a damper of 1 Ns/m, a dry friction of 0.2 N",
+    "tendon rope, 2 sites: no force from it; in MuJoCo limits of its length, [0, 3] m",
+    NULL
   };
   static const char *const actuators[] = {
-    "actuator drift: in MuJoCo it drives a joint, with an activation state (an integrator) a",
-    "actuator brake: in MuJoCo it drives a joint, with a nonlinear force a",
-    "actuator flesh: in MuJoCo it drives a joint, with the force of a muscle b",
-    "actuator rope: in MuJoCo it drives tendon t",
-    "actuator jet: in MuJoCo it drives a site tip",
-    "actuator glue: in MuJoCo it drives contacts of a body c",
+    "actuator drift: no force from it; in MuJoCo it drives a joint, with an activation state (an "
+    "integrator) a",
+    "actuator brake: no force from it; in MuJoCo it drives a joint, with a nonlinear force a",
+    "actuator flesh: no force from it; in MuJoCo it drives a joint, with the force of a muscle b",
+    "actuator jet: no force from it; in MuJoCo it drives a site tip",
+    "actuator glue: no force from it; in MuJoCo it drives contacts of a body c",
     NULL
   };
   static const char *const options[] = {
@@ -218,6 +231,8 @@ static void lost(void)
   static const char *const nothing[] = { NULL };
   test_lost("mjcf/lost.xml", lines);
   test_lost("mjcf/tendons.xml", tendons);
+  test_lost("mjcf/coupled-tendons.xml", coupled);
+  test_lost("mjcf/fixed-tendons.xml", nothing);
   test_lost("mjcf/actuators.xml", actuators);
   test_lost("mjcf/options.xml", options);
   test_lost("mjcf/ignored.xml", nothing);

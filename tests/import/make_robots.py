@@ -212,6 +212,11 @@ def main(folder):
     r = Robot(6).chain(['revolute', 'revolute', 'prismatic'], expressed='base')
     put('expressed.sdf', r.sdf())
     put('expressed.xml', r.mjcf())
+    # until version 1.4 axes are in the frame of the model, later where a flag says so
+    plain = r.sdf().replace(' expressed_in="base"', '')
+    put('expressed-1.4.sdf', plain.replace('version="1.9"', 'version="1.4"'))
+    put('expressed-1.6.sdf', plain.replace('version="1.9"', 'version="1.6"').replace(
+        '<axis>', '<axis><use_parent_model_frame>true</use_parent_model_frame>'))
     # a link that flies
     r = Robot(7)
     r.link('link0')

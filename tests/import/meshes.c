@@ -3,6 +3,7 @@
 #include "experiments/import/robot_inertia.h"
 #include "experiments/import/robot_mesh.h"
 #include "experiments/import/robot_search.h"
+#include "models/geometry/shapes_private.h"
 #include "solvers/core/core.h"
 #include "tests/tap.h"
 
@@ -147,6 +148,56 @@ static void test_hull(int rings, int most)
   forget(&robot, &report);
 }
 
+/* Parts as CAD programs write them: turned, rounded to 32 bits, rims of vertices a micrometre
+ * apart. Faces of their whole hull may not close; that of the corners that are chosen does. */
+static void test_rounded(int variant)
+{
+  enum { RIM = 160, RINGS = 6 };
+  static float numbers[3 * RIM * RINGS];
+  static double vertex[3 * RIM * RINGS];
+  static int face[3 * RIM * RINGS];
+  perp_rng *rng = perp_rng_create((uint64_t)variant + 1);
+  const double turn = perp_rng_uniform(rng, 0, 3), c = cos(turn), s = sin(turn),
+               step = pow(10, -5 - 0.5 * (variant % 6));
+  for (int k = 0; k < RINGS; k++)
+    for (int i = 0; i < RIM; i++) {
+      const double angle = 2 * M_PI * i / RIM, r = 0.05 - step * (k % 3),
+                   z = (k < 3 ? 0.02 + step * (k % 3) : -0.02 - step * (k % 3)),
+                   p[3] = { r * cos(angle), r * sin(angle), z };
+      float *to = numbers + 3 * (RIM * k + i);
+      to[0] = (float)(c * p[0] - s * p[2] + 0.3);
+      to[1] = (float)(p[1] + step / 10 * perp_rng_uniform(rng, -1, 1));
+      to[2] = (float)(s * p[0] + c * p[2] - 0.1);
+    }
+  for (int i = 0; i < 3 * RIM * RINGS; i++) {
+    vertex[i] = (double)numbers[i];
+    face[i] = i % (RIM * RINGS);
+  }
+  perp_robot robot;
+  perp_robot_report report = { 0 };
+  perp_ctx ctx;
+  perp_hull *hull = NULL;
+  double off = 0, *p, most = 0;
+  int n = 0;
+  perp_ctx_init(&ctx);
+  perp_robot_begin(&robot, &report, "rounded", NULL);
+  const perp_robot_mesh mesh = { "rounded", RIM * RINGS, RIM * RINGS, vertex, face };
+  const int *index = perp_robot_mesh_hull(&robot, &mesh, 2000, &n, &off);
+  p = calloc(3 * (size_t)n + 1, sizeof *p);
+  for (int i = 0; i < n; i++) memcpy(p + 3 * i, vertex + 3 * index[i], 3 * sizeof *p);
+  ok(index != NULL && perp_hull_create(&ctx, 3, p, 3, n, "hull", &hull) == PERP_OK,
+     "variant %d: a hull of %d of %d vertices closes %s", variant, n, RIM * RINGS, ctx.msg);
+  for (int i = 0; hull != NULL && i < RIM * RINGS; i++)
+    for (int f = 0; f < hull->n_faces; f++)
+      most = fmax(most, perp_dot(3, hull->n + 3 * f, vertex + 3 * i) - hull->d[f]);
+  below(most, 1e-4, "variant %d: all vertices are within %.1g m of it", variant, most);
+  ok(fabs(most - off) < 1e-9, "variant %d: as it says, %.1g m", variant, off);
+  free(hull);
+  free(p);
+  perp_pool_free(&robot.pool);
+  perp_rng_destroy(rng);
+}
+
 int main(void)
 {
   const char *source = getenv("PERP_SOURCE");
@@ -178,9 +229,14 @@ int main(void)
   test_lie("lies-index.obj", "");
   test_lie("lies-flat.stl", "no triangle with an area");
   test_lie("lies-empty.stl", "it is empty");
+  test_lie("lies-bytes.dae", "it is not valid XML");
+  test_lie("lies-attribute.dae", "<float_array> needs the attribute 'count'");
   test_lie("lies-empty.obj", "mesh");
   test_lie("lies-name.step", "does not end in .stl");
-  test_lie("lies-short.glb", "cannot be read");
+  test_lie("lies-short.glb", "longer than the file");
+  test_lie("lies-position.gltf", "a primitive has no positions");
+  test_lie("lies-lines.gltf", "a primitive is no triangles");
+  test_lie("lies-accessor.gltf", "no number of one of its accessors");
   test_lie("lies-index.msh", "does not exist");
   test_lie("lies-claim.msh", "more elements");
   test_lie("lies-bomb.dae", "entities");
@@ -190,5 +246,6 @@ int main(void)
   test_hull(50, 100);
   test_hull(20, 60);
   test_hull(150, 400);
+  for (int i = 0; i < 20; i++) test_rounded(i);
   return tap_done();
 }

@@ -237,11 +237,16 @@ static void actuators(both *x)
     equal(x, "control limits", own->ctrl_limited, m->actuator_ctrllimited[u]);
     differ_n(x, 2, own->ctrl_range, m->actuator_ctrlrange + 2 * u, 1);
     if (own->beyond != NULL) continue; /* lost */
-    equal(x, "a joint of an actuator", own->target,
-          own->at == PERP_ROBOT_AT_JOINT ? m->actuator_trnid[2 * u] : -1);
+    const int trn = m->actuator_trntype[u], id = m->actuator_trnid[2 * u];
+    const bool single = trn == mjTRN_TENDON && own->at == PERP_ROBOT_AT_JOINT;
+    const int first = single ? m->tendon_adr[id] : 0; /* a tendon of one joint is that joint */
+    equal(x, "the target of an actuator", own->target,
+          single                                      ? m->wrap_objid[first]
+          : trn == mjTRN_JOINT || trn == mjTRN_TENDON ? id
+                                                      : -1);
     equal(x, "force limits", own->force_limited, m->actuator_forcelimited[u]);
     differ_n(x, 2, own->force, m->actuator_forcerange + 2 * u, 1);
-    differ(x, own->gear, m->actuator_gear[6 * u], 1);
+    differ(x, own->gear, m->actuator_gear[6 * u] * (single ? m->wrap_prm[first] : 1), 1);
     differ(x, own->ctrl, x->d->ctrl[u], 1);
     if (own->at != PERP_ROBOT_AT_JOINT) continue;
     differ(x, own->gain, m->actuator_gainprm[mjNGAIN * u], 1);
@@ -274,6 +279,7 @@ static void others(both *x)
     differ(x, tendon->damping, m->tendon_damping[t], 1);
     differ(x, tendon->frictionloss, m->tendon_frictionloss[t], 1);
     equal(x, "a tendon is limited", tendon->limited, m->tendon_limited[t]);
+    if (!isnan(tendon->rest[0])) differ(x, tendon->rest[0], m->tendon_lengthspring[t], 1);
   }
 }
 
@@ -313,6 +319,8 @@ int main(void)
                                        "mjcf/actuators.xml",
                                        "mjcf/contacts.xml",
                                        "mjcf/tendons.xml",
+                                       "mjcf/fixed-tendons.xml",
+                                       "mjcf/coupled-tendons.xml",
                                        "mjcf/options.xml",
                                        "mjcf/pendulums.xml",
                                        "arm.xml",

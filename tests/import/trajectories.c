@@ -66,6 +66,35 @@ static void compare(const char *file, const char *twin, const char *key)
   free(command);
 }
 
+/* A servo and a spring on a tendon of two slides that an equality ties, rigidly: an oscillator in
+ * closed form.  With q_a = -2 q_b the length is l = -1.8 q_b, and of the servo 2 l:
+ *
+ *      (4 m_a + m_b) q'' = -1.8 (2 (12 u + 1 - 12 2 l - 0.4 2 l') - 7 (l - 0.2) - 0.3 l') */
+static void tied(void)
+{
+  char *command = perp_xprintf("import %s -o tied.yaml", path_of("mjcf/tied.xml"));
+  if (!ok(run(command) == 0 && strstr(err, "lost:") == NULL, "a servo on a tendon of tied joints"))
+    complain();
+  json_t *j = json_of(
+      "simulate tied.yaml:grip=0.6 --formulation acceleration --ode rk4 --stab none "
+      "--h 0.25ms --t-end 0.5s --json",
+      0);
+  const json_t *q = json_object_get(json_object_get(j, "final"), "q");
+  const double m = 4 * 0.3 + 0.5, G = -1.8, u = 0.6, t = 0.5, k = G * G * (2 * 24 + 7),
+               c = G * G * (2 * 0.8 + 0.3), f = G * (2 * (12 * u + 1) + 7 * 0.2), rest = f / k,
+               w = sqrt(k / m - c * c / (4 * m * m)), start = -0.05 - rest,
+               b = rest + exp(-c * t / (2 * m)) *
+                              (start * cos(w * t) + start * c / (2 * m * w) * sin(w * t)),
+               y[2] = { json_number_value(json_array_get(q, 1)),
+                        json_number_value(json_array_get(q, 8)) };
+  ok(fabs(b + 0.05) > 0.01, "it moves by %.3g m", b + 0.05);
+  below(fabs(y[1] - (b + 0.05)), 1e-10, "as the oscillator, %.1e m", fabs(y[1] - (b + 0.05)));
+  below(fabs(y[0] - (-2 * b - 0.1)), 1e-10, "and the other slide, %.1e m",
+        fabs(y[0] - (-2 * b - 0.1)));
+  json_decref(j);
+  free(command);
+}
+
 int main(void)
 {
   program_open();
@@ -75,6 +104,7 @@ int main(void)
   compare("mjcf/slide-ball.xml", NULL, "go");
   compare("robots/chains.urdf", "robots/chains.xml", NULL);
   compare("mjcf/armature-legs.xml", NULL, "go");
+  compare("mjcf/fixed-tendons.xml", NULL, "go");
   compare("mjcf/axes.xml", NULL, "go");
   compare("mjcf/frames.xml", "mjcf/frames-flat.xml", NULL);
   compare("mjcf/keyframes.xml", NULL, "far");
@@ -82,6 +112,7 @@ int main(void)
   compare("mjcf/inertial.xml", NULL, NULL);
   compare("mjcf/total-mass.xml", NULL, NULL);
   compare("mjcf/replicate.xml", "mjcf/replicate-flat.xml", NULL);
+  tied();
   program_close();
   return tap_done();
 }

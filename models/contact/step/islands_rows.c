@@ -436,7 +436,10 @@ static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
     islands_rows_bounded(s, &task->row[s->bounded[j]], v_free, &w, &out);
   if (s->couples) {
     const int contacts = s->r * nc;
-    for (int q = contacts; q < w.rows; q++) s->row.of[further + (size_t)(q - contacts)] = -1;
+    for (int q = contacts; q < w.rows; q++) { /* joints and bounded rows are no couples */
+      s->row.of[further + (size_t)(q - contacts)] = -1;
+      s->row.pair[further + (size_t)(q - contacts)] = 0;
+    }
     for (int c = 0; c < nc; c++)
       islands_rows_couples(s, k, task, p->first[CONTACTS] + c, c, v_free,
                            further + (size_t)(w.rows - contacts), &w, &out);
