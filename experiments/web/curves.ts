@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Curves over what the study varies: work and precision, convergence, and any figure against any number (scaling).
-import { brief } from './data';
+import { brief, varied } from './data';
 import { frame, h, select } from './dom';
 import { chart } from './plot';
 import { specRows } from './save';
@@ -203,13 +203,15 @@ export function curves(data) {
       id: 'convergence', title: 'Convergence', xs: [{ key: 'h', words: data.words('h') }], at: () => ({ value: data.x, title: data.xTitle, skip: data.adaptive }), ys: errors, after: orders,
       caption: 'Observed order: Theil–Sen slope of log error over log h, on the longest window in which neighbouring slopes differ by less than 0.2. Slopes below 0.25 are not shown: such errors come from rounding or from the reference. Errors below ten times the uncertainty of the reference are not fitted.',
     }));
-  const numbers = Object.keys(data.quantity).filter((k) => new Set(Array.from({ length: data.n }, (_, c) => data.quantity[k].value(c)).filter(positive)).size > 1);
-  const sizes = metricsThat(data, (m) => m.better === 0 && !m.timing);
+  // only what the study varies stands on an axis; problems have their sizes too
+  const numbers = Object.keys(data.quantity).map((key) => varied(data, key)).filter((q) => q.values > 1);
+  const sizes = problems ? metricsThat(data, (m) => m.better === 0 && !m.timing) : [];
   const all = [...new Set([...errors, ...work, ...metricsThat(data, () => true)])];
-  const over = (k) => (data.quantity[k] ? { value: data.quantity[k].value, title: data.title(k) } : { value: (c) => data.value(c, k), title: data.title(k), sort: true });
-  const xs = [...numbers, ...sizes].map((k) => ({ key: k, words: data.words(k) }));
+  const over = (k) => (data.quantity[k] ? { value: numbers.find((q) => q.key === k).value, title: data.title(k) } : { value: (c) => data.value(c, k), title: data.title(k), sort: true });
+  const xs = [...numbers.map((q) => q.key), ...sizes].map((k) => ({ key: k, words: data.words(k) }));
   // sizes of the problem before options of a method
-  const first = numbers.find((k) => /^scene\./.test(k)) ?? (problems && sizes.includes('rows') ? 'rows' : numbers.find((k) => k !== 'h' && k !== 'tol') ?? numbers[0] ?? sizes[0]);
+  const scales = numbers.filter((q) => q.key !== 'h' && q.key !== 'tol' && (q.key === data.xKey || q.values > 2)).map((q) => q.key);
+  const first = scales.find((k) => /^scene\./.test(k)) ?? (sizes.includes('rows') ? 'rows' : scales[0] ?? sizes[0]);
   if (xs.length && all.length && (data.xKey !== 'h' || wanted('time-vs-n') || wanted('scaling')) && first) {
     const shown = problems ? 'time.cpu' : data.study.primary;
     const y0 = all.includes(shown) ? shown : all[0];

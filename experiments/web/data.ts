@@ -140,6 +140,20 @@ export function readData(text) {
   return d;
 }
 
+// A number that the study gives to its runs, where it varies: an option counts for the plug-ins whose runs differ in it, as
+// two plug-ins with different defaults make no axis.
+export function varied(data, key) {
+  const all = data.quantity[key].value, kind = key in data.options && data.axis[key.split('.')[0]] ? key.split('.')[0] : null;
+  const of = new Map();
+  for (let c = 0; c < data.n; c++) {
+    const plugin = kind ? data.text(c, kind).split(':')[0] : '';
+    if (!of.has(plugin)) of.set(plugin, new Set());
+    if (all(c) > 0 && Number.isFinite(all(c))) of.get(plugin).add(all(c)); // the axis is logarithmic
+  }
+  const differs = (c) => of.get(kind ? data.text(c, kind).split(':')[0] : '').size > 1;
+  return { key, value: (c) => (differs(c) ? all(c) : NaN), values: new Set([...of.values()].filter((s) => s.size > 1).flatMap((s) => [...s])).size };
+}
+
 // JSON has no infinity: it comes as a text; what is no number does not come.
 export const real = (v) => (typeof v === 'number' ? v : { inf: Infinity, '-inf': -Infinity }[v] ?? NaN);
 

@@ -118,7 +118,7 @@ static void test_merge(void)
   status = run("run small.yaml -o both --no-report");
   ok(status == 0 && strstr(err, "24 already finished, 0 to run") != NULL,
      "nothing is left to run there");
-  ok(run("report part1 part2 -o page/parts.html") == 0 &&
+  ok(run("report part1 part2 -o page/parts.html --figs svg") == 0 &&
          file_has("page/parts.html", "\"counts\": {\"ok\": 24}") &&
          perp_exists("page/figs/work-precision.svg") &&
          file_has("page/parts.json", "\"figs\": \"figs\"") &&
@@ -127,7 +127,7 @@ static void test_merge(void)
   ok(run("report part1 both -o page/some.html") == 0 &&
          strstr(err, "12 run(s) are in more than one of the 2 folders") != NULL,
      "cells that both have are counted");
-  ok(run("report both -o page/both.html") == 0 &&
+  ok(run("report both -o page/both.html --figs svg") == 0 &&
          file_has("page/both.html", "\"figs\": \"../both/figs\""),
      "a page elsewhere finds its figures");
   setenv("PERP_REPORT_JS", "", 1);

@@ -34,6 +34,16 @@ ok(Number.isNaN(median([])) && median([3, 1, 2]) === 2 && median([4, 1, 2, 3]) =
   ok(v.slice(0, 50).every((x) => x === b()) && v.every((x) => x >= 0 && x < 1) && Math.abs(mean - 0.5) < 0.01, 'random numbers repeat and are uniform');
 }
 
+{
+  // two solvers with different defaults, one of which the study varies: an axis of the one alone
+  const { varied } = await import(pathToFileURL(resolve(out, 'data.mjs')));
+  const lcp = ['dantzig', 'dantzig', 'pgs', 'pgs:max_iter=20'], limit = [2000, 2000, 10000, 20];
+  const study = (text, value) => ({ n: text.length, text: (c) => text[c], options: { 'lcp.max_iter': value }, axis: { lcp: {} }, quantity: { 'lcp.max_iter': { value: (c) => value[c] } } });
+  const q = varied(study(lcp, limit), 'lcp.max_iter'), none = varied(study(lcp.slice(0, 3), limit), 'lcp.max_iter');
+  ok(q.values === 2 && Number.isNaN(q.value(0)) && q.value(2) === 10000 && q.value(3) === 20, 'an option is an axis for the plug-ins whose runs differ in it');
+  ok(none.values === 0, 'different defaults of two plug-ins are no axis');
+}
+
 const browser = await launch();
 
 async function open(study, { width = 1100, scheme = 'light', script = true } = {}) {

@@ -319,6 +319,10 @@ static void figures(perp_ctx *ctx)
   script = perp_read_file(in_dir("fig.gp"), &(size_t){ 0 });
   ok(script != NULL && strlen(script) < 4000, "with few marks");
   free(script);
+  const double tiny[4] = { 0x1p-1074, 0x1p-1074, 0x1p-1073, 0x1p-1073 };
+  constant.y = tiny;
+  ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_ERR_ARG,
+     "the smallest numbers there are have no logarithmic axis: %s", ctx->msg);
   f.curves = curves;
   ok(perp_figure_draw(ctx, &f, dir, "bmp") == PERP_ERR_ARG, "an unknown format is refused: %s",
      ctx->msg);
