@@ -55,7 +55,7 @@ export function works(data, first) {
 }
 
 // The curves of the chosen groups.  abscissa(c), and of a metric on x its name.
-function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
+export function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
   const curves = [], rail = [], count = { failed: 0, unplaced: 0, beyond: 0, zeros: 0, rings: new Set() };
   for (const g of groups) {
     const several = groups.some((o) => o !== g && o.name === g.name);
@@ -84,7 +84,7 @@ function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
   return { curves, rail, count };
 }
 
-function notesOf(data, { count, floor, stars, curves, what }) {
+export function notesOf(data, { count, floor, stars, curves, what }) {
   const notes = [];
   if (floor > 0) notes.push(`Grey: below ten times the uncertainty of the reference (${brief(floor / 10)}).`);
   if (curves.some((c) => c.points.some((p) => p.hi > p.lo))) notes.push(curves.some((c) => c.spots) ? 'Lines: medians of the runs at one size. Bands: their quartiles.' : 'Bands: quartiles over the timing rounds.');
@@ -100,7 +100,7 @@ function notesOf(data, { count, floor, stars, curves, what }) {
 const noise = (data, y) => Math.max(floorOf(data, y), data.metric[y]?.unit === '' && !data.metric[y].timing && !isWork(y) ? 1e-13 : 0);
 
 // errors of coordinates are compared with a reference that is uncertain itself
-const floorOf = (data, y) => (/^err\.q/.test(y) ? 10 * data.reference : 0);
+export const floorOf = (data, y) => (/^err\.q/.test(y) ? 10 * data.reference : 0);
 
 // Where several cells stand at one abscissa, the line goes through their medians, with their quartiles as a band.
 function gathered(curve) {

@@ -88,6 +88,15 @@ export function readData(text) {
     const a = d.axis[key];
     return a && a.of[cell] >= 0 ? a.names[a.of[cell]] : '';
   };
+  // a choice in words, by its name and of a cell
+  d.wordsOf = (key, name) => {
+    const a = d.axis[key], k = a ? a.names.indexOf(name) : -1;
+    return k >= 0 ? a.words[k] : name;
+  };
+  d.choice = (cell, key) => {
+    const a = d.axis[key];
+    return a && a.of[cell] >= 0 ? a.words[a.of[cell]] : '';
+  };
   d.value = (cell, name) => {
     const m = d.metric[name];
     return m && m.values[cell] !== null ? m.values[cell] : NaN;
@@ -99,7 +108,7 @@ export function readData(text) {
   if (`scene.${d.xKey}` in d.options) d.xKey = `scene.${d.xKey}`;
   d.reference = Math.max(0, ...d.references.map((r) => r.worst).filter((v) => v > 0)); // relative, of the coordinates
   // in words, with the unit: of a metric, of what is varied, of an option
-  d.words = (name) => d.metric[name]?.words ?? d.quantity[name]?.words ?? name;
+  d.words = (name) => d.metric[name]?.words ?? d.quantity[name]?.words ?? d.labels?.[name] ?? name;
   d.title = (name) => {
     const unit = d.metric[name]?.unit ?? d.quantity[name]?.unit;
     return unit ? `${d.words(name)} [${unit}]` : d.words(name);

@@ -67,9 +67,9 @@ const figures = (page) => page.$$eval('[data-state]', (list) => list.map((e) => 
 })));
 
 const wanted = {
-  motion: ['live-work-precision', 'live-convergence', 'live-map', 'live-stability-map', 'live-over-time', 'live-replay-figure', 'live-cells'],
+  motion: ['live-headline', 'live-work-precision', 'live-convergence', 'live-map', 'live-stability-map', 'live-over-time', 'live-replay-figure', 'live-cells'],
   contact: ['live-replay-figure', 'live-cells'],
-  lcp: ['live-failure-matrix', 'live-ecdf', 'live-performance-profile', 'live-data-profile', 'live-scaling', 'live-residual-history', 'live-cells'],
+  lcp: ['live-headline', 'live-failure-matrix', 'live-ecdf', 'live-performance-profile', 'live-data-profile', 'live-scaling', 'live-residual-history', 'live-cells'],
 };
 
 for (const study of studies.filter((s) => !wanted[s] && s !== 'findings')) {
@@ -106,6 +106,16 @@ for (const study of studies.filter((s) => wanted[s])) {
   await page.fill('.cells-filter', '');
   await page.click('.cells tbody tr');
   ok(/^perp /.test(await page.textContent('.cells .detail-box div:nth-child(2) code')), `${study}: a cell tells the command that repeats it`);
+
+  if (study !== 'contact') {
+    // the figure on top follows the answers; what it shows is named in words
+    const { after, names, panels } = await page.evaluate(() => {
+      const f = document.querySelector('#live-headline');
+      return { after: f.previousElementSibling.className, names: [...f.querySelectorAll('.names text, .legend span, h4')].map((e) => e.textContent), panels: f.querySelectorAll('svg.figure').length };
+    });
+    ok(after === 'answer' && names.length > 1 && names.every((t) => !/[=:]\S|-e|^[a-z]+\d$/.test(t)), `${study}: the figure on top, in words: ${[...new Set(names)].join('; ')}`);
+    if (study === 'motion') ok(panels === 2 && names.includes('velocity level') && names.includes('Baumgarte, α = 50 1/s'), 'motion: it is the one that the study asks for');
+  }
 
   if (study === 'motion') {
     // hiding a curve draws one line less, and brings its marks back
