@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""perp site: a static site from this tree and folders of results.  Called by the program: make.py PROGRAM [options] [DIR...].
+"""perp site: a static site from this tree and folders of results.  Called by the program: make.py [options] -- PROGRAM [DIR...].
 
 What it shows comes from the program (`perp list --json`, `perp check --json`, `perp report`, `perp view`, `perp lesson`), from
 docs/ (by cmark-gfm), and from the sources (doxygen).  No network is used; all links are relative."""

@@ -74,7 +74,7 @@ def source_of(root):
                 path = os.path.join(folder, f)
                 with open(path, errors='replace') as s:
                     text = s.read()
-                for name in re.findall(r'\.name = "([\w:-]+)"', text):
+                for name in re.findall(r'(?:\.name = |\.d = \{\s*)"([\w:-]+)"', text):
                     found.setdefault(name, []).append(os.path.relpath(path, root))
     return found
 

@@ -51,7 +51,7 @@ class Site:
             level, attributes, text = m.groups()
             if 'id=' in attributes:
                 return m.group()
-            base = slug(plain(text))
+            base = slug(html.unescape(re.sub(r'<[^>]+>', '', text)))
             n = seen.get(base, 0)
             seen[base] = n + 1
             return f'<h{level} id="{base}-{n}"{attributes}>{text}</h{level}>' if n else f'<h{level} id="{base}"{attributes}>{text}</h{level}>'
@@ -65,8 +65,9 @@ class Site:
         for part in parts:
             m = re.match(r'<h[1-3][^>]*?id="([^"]*)"[^>]*>(.*?)</h[1-3]>', part, re.S)
             if m:
-                anchor, heading = m.group(1), plain(m.group(2))
-                if not part[3:].startswith('1'):
+                top = part.startswith('<h1')  # of the page itself
+                anchor, heading = ('', title) if top else (m.group(1), plain(m.group(2)))
+                if not top:
                     self.sections.append([page, anchor, title, heading, ''])
                 continue
             text = plain(re.sub(r'<(script|style)\b.*?</\1>', ' ', part, flags=re.S))

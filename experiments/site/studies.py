@@ -24,7 +24,7 @@ def alike(cell, row, keys):
         have, want = cell.get(key, ''), row[key]
         if isinstance(have, (int, float)):
             w = number(want)
-            if w is None or abs(w - have) > 1e-6 * abs(have):
+            if w is None or abs(w - have) > 5e-4 * abs(have):
                 return False
         elif str(have or '') != want:
             return False
