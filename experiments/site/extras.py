@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Lessons, and the interfaces of C and Python."""
 import ast
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,22 @@ def lessons(site, list_, pages):
         linked = f'<a href="{relative(page, pages[name])}">{title}</a>' if name in pages else title
         items.append(f'<li>{linked} <code>perp lesson {escape(name)}</code></li>')
     site.write(page, 'Lessons', f'<h1>Lessons</h1><p>A story, a prediction, an experiment of a few seconds and an exercise each. Here are the stories and their figures; the program asks and checks.</p><ul class="plain">{"".join(items)}</ul>')
+
+
+def story(path):
+    """The sentences of a lesson, of the data of its page."""
+    with open(path) as f:
+        m = re.search(r'<script type="application/json" id="data">(.*?)</script>', f.read(), re.S)
+    found = []
+
+    def texts(v):
+        if isinstance(v, str) and ' ' in v and len(v) > 30:
+            found.append(re.sub(r'<[^>]+>', ' ', v))
+        for inner in v.values() if isinstance(v, dict) else v if isinstance(v, list) else ():
+            texts(inner)
+
+    texts(json.loads(m.group(1)) if m else {})
+    return ' '.join(found)
 
 
 def signature(node):

@@ -254,6 +254,9 @@ def make(program, site, folders, scratch):
     gallery(docs, site, gallery_pages)
     site.write('search.html', 'Search', '<h1>Search</h1><div id="results"><p>Type a word in the field above.</p></div><noscript><p>The search needs JavaScript.</p></noscript>', search=False)
     docs.write_sources()
+    for lesson in lessons:
+        if lesson['name'] in lesson_pages:
+            site.sections.append([lesson_pages[lesson['name']], '', lesson['title'], lesson['title'], extras.story(os.path.join(site.out, lesson_pages[lesson['name']]))])
     site.search()
     for link in docs.missing:
         say(f'warning: a link leads nowhere: {link}')

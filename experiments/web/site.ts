@@ -47,7 +47,9 @@ export function find(index: Index, query: string, most = 40): Hit[] {
     for (const other of wanted.slice(1)) score = other.has(n) ? score + other.get(n) : -Infinity;
     if (score === -Infinity) continue;
     const [page, title, heading, text] = index.sections[n];
-    if (plain(heading).includes(phrase) || plain(title) === phrase) score *= 2;
+    const head = plain(heading);
+    if (head === phrase || head.startsWith(`${phrase} (`)) score *= 4; // the page of that name
+    else if (head.includes(phrase)) score *= 2;
     hits.push({ score, page, title, heading, text });
   }
   // a page once or twice, not with all of its sections
