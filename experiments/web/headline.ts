@@ -30,8 +30,12 @@ export function chooseFactors(data, metric, wanted) {
   return { colour, panels, rest: rest.filter((k) => k !== panels) };
 }
 
+// Below it all values are the same: the floor of the study, or the uncertainty of the reference.
+const lowest = (data, y) => Math.max(floorOf(data, y), (data.shares ?? []).find((s) => s.metric === y)?.floor || 0);
+
 // Mean range of log10 y among the colours, at the same abscissa and in the same panel: what there is to see.
 function effect(data, cells, { colour, panels, y }) {
+  const floor = lowest(data, y);
   const at = new Map();
   for (const c of cells) {
     const v = data.value(c, y);
@@ -39,7 +43,7 @@ function effect(data, cells, { colour, panels, y }) {
     const key = `${panels ? data.name(c, panels) : ''}\n${data.x(c)}`;
     if (!at.has(key)) at.set(key, new Map());
     const of = at.get(key), name = colour ? data.name(c, colour) : '';
-    of.set(name, Math.min(of.get(name) ?? Infinity, Math.log10(v)));
+    of.set(name, Math.min(of.get(name) ?? Infinity, Math.log10(Math.max(v, floor))));
   }
   const ranges = [...at.values()].filter((m) => m.size > 1).map((m) => Math.max(...m.values()) - Math.min(...m.values()));
   return ranges.length ? ranges.reduce((s, r) => s + r, 0) / ranges.length : 0;
@@ -75,9 +79,6 @@ function pads(values, log) {
 
 // ---- one panel -----------------------------------------------------------------------------------------------------
 
-// Below it all values are the same: the floor of the study, or the uncertainty of the reference.
-const lowest = (data, y) => Math.max(floorOf(data, y), y === data.study.primary && data.floor?.value > 0 ? data.floor.value : 0);
-
 // Curves against work, a step or a size.
 function curvePanel(data, cells, { colour, y, x, order }) {
   const metric = data.metric[x] ? x : undefined, value = metric ? (c) => data.value(c, x) : data.quantity[x]?.value ?? data.x;
@@ -107,7 +108,7 @@ function rowPanel(data, cells, { colour, y, order }) {
     if (data.mark(c)) count.rings.add(data.cells.status[c]);
     curves.get(name).points.push({ x: v, y: names.length - 1 - row, cell: c, ring: data.mark(c) ? data.cells.status[c] : '', tip: `${data.label(c)}\n${data.words(y)} = ${brief(v)}` });
   }
-  const short = (t) => (t.length > 34 ? `${t.slice(0, 33)}…` : t);
+  const short = (t) => (t.length > 34 ? `${t.slice(0, 16)}…${t.slice(-16)}` : t);
   return {
     curves: [...curves.values()], rail: [], count, x: { title: data.title(y), log: true, own: false },
     y: { title: colour ? capital(data.words(colour)) : '', log: false, own: true, domain: [-0.6, names.length - 0.4], ticks: names.map((_, k) => k), format: (k) => (colour ? short(data.wordsOf(colour, names[names.length - 1 - Math.round(k)] ?? '')) : '') }, height: 40 + 26 * names.length,
@@ -224,7 +225,7 @@ export function headline(data) {
     const away = several && p.make !== rowPanel && drawings.some((d) => !d.beside);
     legend.replaceChildren(...(away ? order.map((n, k) => h('span', {}, marker(k), data.wordsOf(p.colour, n))) : []));
     const count = made.reduce((s, m) => ({ failed: s.failed + m.count.failed, unplaced: s.unplaced + m.count.unplaced, beyond: s.beyond + m.count.beyond, zeros: s.zeros + m.count.zeros, rings: new Set([...s.rings, ...m.count.rings]) }), { failed: 0, unplaced: 0, beyond: 0, zeros: 0, rings: new Set() });
-    const constant = (data.constant ?? []).filter((c) => c.key !== p.x).map((c) => `${c.words} ${c.value}`).join('; ');
+    const constant = (data.constant ?? []).filter((c) => !['seed', 't_end', 'sample', p.x].includes(c.key)).map((c) => `${c.words} ${c.value}`).join('; ');
     f.note.textContent = [
       choices.length === 1 && choices[at].words && `With ${choices[at].words}.`, constant && `The same in all runs: ${constant}.`,
       left > 0 && `The best ${order.length} of ${order.length + left} are shown.`,
