@@ -62,8 +62,9 @@ export function slices(data, cells, chosen) {
     curves: new Set(of.filter((c) => data.stands(c) && positive(data.value(c, chosen.y))).map((c) => `${chosen.colour ? data.name(c, chosen.colour) : ''}\n${chosen.panels ? data.name(c, chosen.panels) : ''}`)).size,
     effect: effect(data, of, chosen),
   })).filter((s) => s.curves > 0);
-  const most = Math.max(0, ...list.map((s) => s.curves));
-  return list.sort((a, b) => Number(b.curves >= 0.8 * most) - Number(a.curves >= 0.8 * most) || b.effect - a.effect || b.curves - a.curves);
+  const most = Math.max(0, ...list.map((s) => s.curves)), largest = Math.max(0, ...list.map((s) => s.effect));
+  const good = (s) => Number(s.curves >= 0.8 * most && s.effect >= 0.1 * largest);
+  return list.sort((a, b) => good(b) - good(a) || b.effect - a.effect || b.curves - a.curves);
 }
 
 function pads(values, log) {
@@ -158,7 +159,10 @@ function plan(data) {
   const y = [wanted.y, data.shares?.[0]?.metric, data.study.primary].find(has);
   if (!y) return null;
   const x = wanted.x ?? (!data.xKey ? null : (data.xKey === 'h' || data.xKey === 'tol') && has('time.cpu') && y !== 'time.cpu' ? 'time.cpu' : data.xKey);
-  const chosen = chooseFactors(data, y, wanted);
+  // the first factor that makes a difference somewhere: what matters most among the runs that are ranked may be nothing to see
+  const ways = (wanted.colour ? [wanted.colour] : [chooseFactors(data, y, wanted).colour, ...rankedFactors(data, y)])
+    .map((colour) => chooseFactors(data, y, { ...wanted, colour }));
+  const chosen = ways.find((w) => (slices(data, cells, { ...w, y })[0]?.effect ?? 0) > 0) ?? ways[0];
   if (!x && (!chosen.colour || new Set(data.axis[chosen.colour].names).size < 2)) return null;
   if (cells.every((c) => !positive(data.value(c, y)) || !data.stands(c) || data.value(c, y) <= lowest(data, y))) return null; // nothing to see
   return { cells, ...chosen, y, x, make: x ? curvePanel : rowPanel, title: x ? `${capital(data.words(y))} against ${data.words(x)}` : `${capital(data.words(y))} by ${data.words(chosen.colour)}` };
@@ -230,7 +234,8 @@ export function headline(data) {
       choices.length === 1 && choices[at].words && `With ${choices[at].words}.`, constant && `The same in all runs: ${constant}.`,
       left > 0 && `The best ${order.length} of ${order.length + left} are shown.`,
       p.make === curvePanel && p.x === 'time.cpu' && 'Lower left is better.',
-      p.y !== 'solved' && notesOf(data, { count, floor: made[0].floor ?? 0, stars: [], curves: made.flatMap((m) => m.curves), what: p.x ? data.words(p.x) : 'value' }),
+      floor > floorOf(data, p.y) && `Grey: below ${brief(floor)}${data.metric[p.y]?.unit ? ` ${data.metric[p.y].unit}` : ''} all values count as equal.`,
+      p.y !== 'solved' && notesOf(data, { count, floor: floor > floorOf(data, p.y) ? 0 : floor, stars: [], curves: made.flatMap((m) => m.curves), what: p.x ? data.words(p.x) : 'value' }),
     ].filter((t) => t).join(' ');
     f.state('drawn');
   }
