@@ -24,6 +24,8 @@ import documents  # noqa: E402
 import extras  # noqa: E402
 import methods  # noqa: E402
 import studies  # noqa: E402
+import submissions  # noqa: E402
+import submit  # noqa: E402
 from shell import Site, escape, relative  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -156,7 +158,7 @@ def gallery(documents_, site, pages):
     site.write(page, 'Gallery', body, search=False)
 
 
-def build(program, out, folders):
+def build(program, out, folders, sent, plugin):
     begun = time.monotonic()
     site = Site(out)
     with open(os.path.join(out, MARK), 'w'):
@@ -171,14 +173,14 @@ def build(program, out, folders):
             shutil.copy(os.path.join(KATEX, 'fonts', f), os.path.join(out, 'assets/katex/fonts', f))
     scratch = tempfile.mkdtemp(prefix='perp-site-')
     try:
-        make(program, site, folders, scratch)
+        make(program, site, folders, sent, plugin, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(out) for f in files)
     say(f'{len(site.pages)} pages, {size / 1e6:.0f} MB, {time.monotonic() - begun:.0f} s')
 
 
-def make(program, site, folders, scratch):
+def make(program, site, folders, sent, plugin, scratch):
     shared, docs = Shared(site), documents.Documents(site, ROOT)
     found = studies.Studies(site, program, ROOT, shared)
     parts = {kind: program.json('list', kind) for kind, *_ in methods.KINDS + [methods.SCENES]}
@@ -237,6 +239,8 @@ def make(program, site, folders, scratch):
         found.add(name, folder, os.path.join(published, name), note)
     for name, folder in sorted(named.items()):
         found.add(name, folder)
+    for folder, s in sorted(sent.items()):
+        found.list.append(submissions.add(site, program, shared, folder, s, plugin, scratch))
     have = {name for name, *_ in found.list}
     found.write([(s['name'], s['title']) for s in shipped if s['name'] not in have])
     for study, keys in study_methods:
@@ -280,6 +284,7 @@ def serve(out, port):
 
 def main():
     p = argparse.ArgumentParser(prog='perp site', add_help=False)
+    p.add_argument('--verify')
     p.add_argument('program')
     p.add_argument('-o', '--output', required=True)
     p.add_argument('--serve', action='store_true')
@@ -291,6 +296,16 @@ def main():
             fail(f'{tool} is missing: apt-get install {package}', 2)
     if not os.path.exists(os.path.join(KATEX, 'katex.min.js')):
         fail('KaTeX is missing: apt-get install libjs-katex', 2)
+    sent = {}
+    for f in [f for f in a.folders if os.path.exists(os.path.join(f, 'submission.json'))]:
+        sent[os.path.abspath(f)] = submit.read(os.path.abspath(f))
+        if isinstance(sent[os.path.abspath(f)], str):
+            fail(sent[os.path.abspath(f)], 3)
+        a.folders.remove(f)
+    if a.verify and not sent:
+        fail('--verify is for folders of perp submit: name one', 2)
+    if a.verify and not os.path.isfile(a.verify):
+        fail(f'--verify {a.verify}: there is no such file', 3)
     for f in a.folders:
         if not os.path.exists(os.path.join(f, 'plan.jsonl')):
             fail(f"{f} is no folder of results: `perp run STUDY -o DIR` makes one", 3)
@@ -300,10 +315,11 @@ def main():
     if os.path.isdir(out):
         shutil.rmtree(out)
     os.makedirs(out)
-    build(Program(os.path.abspath(a.program)), out, [os.path.abspath(f) for f in a.folders])
+    build(Program(os.path.abspath(a.program)), out, [os.path.abspath(f) for f in a.folders], sent, a.verify and os.path.abspath(a.verify))
     print(os.path.join(a.output, 'index.html'), flush=True)
     if a.serve:
         serve(out, a.port)
 
 
-main()
+if __name__ == '__main__':
+    main()

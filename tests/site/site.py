@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""site.py parts|whole PERP OUT: what `perp site` is made of; or a whole site: its links, its size, and how Chromium sees it."""
+"""site.py parts|submit|whole PERP OUT: what `perp site` is made of; what others submit; a whole site: its links, its size, and
+how Chromium sees it."""
 import json
 import os
 import re
@@ -133,5 +134,68 @@ def whole():
         ok(True, 'Chromium # SKIP node or chromium is not installed')
 
 
-{'parts': parts, 'whole': whole}[what]()
+def submissions_():
+    import make  # noqa: E402
+    import submissions  # noqa: E402
+    import submit  # noqa: E402
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    if perp_run('new', 'plugin', 'lcp', '--name', 'mine', '-o', f'{out}/mine').returncode != 0:
+        print('Bail out! no plug-in')
+        sys.exit(1)
+    mark = f'{out}/executed'
+    with open(f'{out}/mine/mine.c', 'a') as f:  # says that it was loaded
+        f.write(f'#include <stdio.h>\n__attribute__((constructor)) static void loaded(void) {{ FILE *f = fopen("{mark}", "a"); if (f) fclose(f); }}\n')
+    make_ = subprocess.run(['make', '-C', f'{out}/mine', f'PERP={perp}'], capture_output=True, text=True)
+    if make_.returncode != 0:
+        print(f'Bail out! {make_.stderr[-300:]}')
+        sys.exit(1)
+    r = perp_run('run', f'{out}/mine/study.yaml', '-o', f'{out}/results', '--no-report', '--set', 'measure.repeats=1')
+    ok(r.returncode == 0, f'a study with a plug-in runs{"" if r.returncode == 0 else r.stderr[-200:]}')
+    r = perp_run('submit', f'{out}/results', '-o', f'{out}/sent', '--by', '<b>A group</b>', '--link', 'javascript:alert(1)')
+    ok(r.returncode == 0 and r.stdout.strip() == f'{out}/sent', f'perp submit makes a folder {r.stderr[-200:]}')
+    files = submit.files_of(f'{out}/sent')
+    ok(not [f for f in files if f.endswith(('.so', '.html', '.js'))] and 'results/plan.jsonl' in files, f'of data alone: {" ".join(files)[:160]}')
+    s = submit.read(f'{out}/sent')
+    ok(isinstance(s, dict) and s['plugins'][0]['contract']['failed'] == 0 and s['plugins'][0]['descriptor']['name'] == 'mine', 'with the descriptor and the results of its contract tests')
+    for args, status, said in (((f'{out}/results', '-o', f'{out}/sent'), 2, 'files already'), ((f'{out}/mine', '-o', f'{out}/x'), 3, 'perp run STUDY')):
+        r = perp_run('submit', *args)
+        ok(r.returncode == status and said in r.stderr, f'refused: {r.stderr.strip()[-80:]}')
+    shutil.copytree(f'{out}/sent', f'{out}/changed')
+    with open(f'{out}/changed/report.json', 'a') as f:
+        f.write(' ')
+    ok('was changed after' in str(submit.read(f'{out}/changed')), 'a file that was changed is seen')
+    r = perp_run('site', '-o', f'{out}/site', f'{out}/changed')
+    ok(r.returncode == 3 and 'was changed after' in r.stderr and not os.path.exists(f'{out}/site'), 'and refused by perp site')
+
+    # shown as it was sent: nothing is executed, texts are texts
+    os.remove(mark)
+    site, program = shell.Site(f'{out}/site'), make.Program(perp)
+    shared = make.Shared(site)
+    with open(os.path.join(os.path.dirname(perp), 'web/pages.js')) as f:
+        shared.script = f.read()
+    name, title, sentence, page = submissions.add(site, program, shared, f'{out}/sent', s, None, f'{out}/scratch')
+    with open(f'{out}/site/{page}') as f:
+        text = f.read()
+    ok('Nothing of this submission was run here' in text and not os.path.exists(mark), 'without --verify nothing of it is executed')
+    ok('<b>A group' not in text and 'href="javascript' not in text and '&lt;b&gt;A group' in text, 'its texts are texts, its links are of the web')
+    with open(f'{out}/site/{os.path.dirname(page)}/report.html') as f:
+        ok("script-src 'sha256-" in f.read(), 'its interactive page allows the script of perp alone')
+    name, title, sentence, page = submissions.add(site, program, shared, f'{out}/sent', s, f'{out}/mine/mine.so', f'{out}/scratch')
+    with open(f'{out}/site/{page}') as f:
+        text = f.read()
+    ok('Run again here: 5 of 5 runs have the same status' in text and os.path.exists(mark), f'with --verify five runs are repeated: {re.findall("Run again here[^.]*", text)}')
+    # results that are not those of the plug-in are seen
+    journal = f'{out}/sent/results/journal/' + os.listdir(f'{out}/sent/results/journal')[0]
+    with open(journal) as f:
+        lines = f.read()
+    with open(journal, 'w') as f:
+        f.write(re.sub(r'"iterations": (\d+)', lambda m: f'"iterations": {int(m.group(1)) + 1}', lines))
+    submissions.add(site, program, shared, f'{out}/sent', s, f'{out}/mine/mine.so', f'{out}/scratch')
+    with open(f'{out}/site/{page}') as f:
+        text = f.read()
+    ok('Run again here: 0 of 5 runs' in text, f'figures that the plug-in does not have are seen: {re.findall("Run again here[^.]*", text)}')
+
+
+{'parts': parts, 'whole': whole, 'submit': submissions_}[what]()
 print(f'1..{count}')
