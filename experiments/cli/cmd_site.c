@@ -96,9 +96,9 @@ const perp_command perp_site_command = {
   .cli.name = "site",
   .cli.usage = "-o DIR [RESULTS...] [options]",
   .cli.summary =
-      "Makes a static site: what the studies found with their interactive pages, the documentation "
-      "with a search, a page for each method and scene, lessons, gallery, interfaces of C and "
-      "Python. It opens from files and needs no network.",
+      "Makes a static site that opens from files and needs no network. It has the findings of "
+      "studies with their interactive pages, the documentation with a search, and a page for each "
+      "method and scene. Lessons, gallery and the interfaces of C and Python are there, too.",
   .cli.more =
       "RESULTS are folders made by `perp run` or `perp submit`; the studies of results/published "
       "are "

@@ -315,7 +315,10 @@ def main():
     if os.path.isdir(out):
         shutil.rmtree(out)
     os.makedirs(out)
-    build(Program(os.path.abspath(a.program)), out, [os.path.abspath(f) for f in a.folders], sent, a.verify and os.path.abspath(a.verify))
+    try:
+        build(Program(os.path.abspath(a.program)), out, [os.path.abspath(f) for f in a.folders], sent, a.verify and os.path.abspath(a.verify))
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as e:
+        fail(f'the site is not complete: {type(e).__name__}: {e}', 1)
     print(os.path.join(a.output, 'index.html'), flush=True)
     if a.serve:
         serve(out, a.port)

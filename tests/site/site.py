@@ -106,6 +106,8 @@ def whole():
     perp_run('run', os.path.join(ROOT, 'tests/report/motion.yaml'), '-o', results, '--no-report')
     r = perp_run('site', '-o', out, results)
     ok(r.returncode == 0 and r.stdout.strip().endswith('index.html'), f'a site is made: {r.stderr.strip().splitlines()[-1] if r.stderr.strip() else ""}')
+    if r.returncode != 0:
+        return
     ok('leads nowhere' not in r.stderr, f'every link of the documentation leads somewhere {" ".join(l for l in r.stderr.splitlines() if "nowhere" in l)[:300]}')
     pages, n, wrong, outside = links.broken(out)
     for line in wrong[:20]:
