@@ -270,6 +270,10 @@ static void words_option(perp_text *out, const perp_desc *d, const char *key, co
 const char *perp_words_choice(const perp_ctx *ctx, perp_pool *pool, const char *key, bool plugin,
                               perp_kind kind, const char *text)
 {
+  static const char mark[] = " (tol)"; /* of names without their tolerance */
+  const size_t length = strlen(text), tail = sizeof mark - 1;
+  const bool adaptive = length > tail && strcmp(text + length - tail, mark) == 0;
+  if (adaptive) text = perp_pool_strndup(pool, text, length - tail);
   const size_t n = words_name(text);
   char *name = perp_pool_strndup(pool, text, n), *rest = perp_pool_strdup(pool, text + n),
        *state = NULL;
@@ -290,8 +294,9 @@ const char *perp_words_choice(const perp_ctx *ctx, perp_pool *pool, const char *
       continue;
     }
     *value++ = '\0';
-    if (value[0] != '(') words_option(&out, d, s, value); /* "(tol)": it is along the curve */
+    words_option(&out, d, s, value);
   }
+  if (adaptive) perp_text_add(&out, ", error control");
   const char *in_words = perp_pool_strdup(pool, out.s != NULL ? out.s : "");
   perp_text_free(&out);
   return in_words;

@@ -212,6 +212,27 @@ static void named(perp_ctx *ctx)
     printf("# %s has no words\n", d->name);
   }
   ok(n > 40 && raw == 0, "%d metrics, each in words", n);
+  static const struct {
+    const char *key, *text, *words;
+    perp_kind kind;
+  } choice[] = {
+    { "stab", "none", "no stabilization", PERP_KIND_stab },
+    { "stab", "baumgarte:alpha=50", "Baumgarte, α = 50 1/s", PERP_KIND_stab },
+    { "stab", "post:passes=2,velocity=true", "post-stabilization, passes = 2, velocity",
+      PERP_KIND_stab },
+    { "ode", "gsl:rk8pd (tol)", "Prince–Dormand 8 (GSL), error control", PERP_KIND_ode },
+    { "ode", "implicit-midpoint", "implicit midpoint", PERP_KIND_ode },
+    { "lcp", "not-ours:x=1", "not-ours, x = 1", PERP_KIND_lcp },
+    { "stab", "", "", PERP_KIND_stab },
+  };
+  perp_pool pool = { 0 };
+  for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
+    const char *words = perp_words_choice(ctx, &pool, choice[i].key, true, choice[i].kind,
+                                          choice[i].text);
+    ok(strcmp(words, choice[i].words) == 0, "%s %s in words: %s", choice[i].key, choice[i].text,
+       words);
+  }
+  perp_pool_free(&pool);
   ok(strcmp(perp_words("my.own"), "my.own") == 0, "a metric of a plug-in keeps its name");
 }
 
