@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of the report: observed order, CSV reading, escaping, figures on disk. */
+#include "models/models.h"
 #include "experiments/pages/csv.h"
 #include "experiments/results/order.h"
 #include "experiments/pages/plot.h"
@@ -429,6 +430,7 @@ int main(void)
 {
   perp_ctx ctx;
   perp_ctx_init(&ctx);
+  perp_register_models(&ctx);
   perp_register_metrics(&ctx);
   if (mkdtemp(dir) == NULL) bail("no temporary folder");
   orders();
