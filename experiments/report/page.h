@@ -72,6 +72,7 @@ void perp_page_say_failed(perp_page *page);
 /* ---- the figures of gnuplot, for documents; each draws nothing when it has nothing to show ----
  */
 
+void perp_page_top(perp_page *page);      /* what report.figure of the study asks for */
 void perp_page_problems(perp_page *page); /* profiles of problems x solvers */
 void perp_page_curves(perp_page *page);   /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);   /* drift and energy over time */

@@ -36,6 +36,8 @@ static char *report_relative(const char *from, const char *to)
 
 static void report_sections(perp_page *page)
 {
+  page->section = "headline";
+  perp_page_top(page);
   page->section = "problems";
   perp_page_problems(page);
   page->section = "curves";
