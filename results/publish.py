@@ -157,6 +157,26 @@ def environment(name, folder, command):
     return {'study': name, 'command': command, **{k: env[k] for k in kept}, 'times': TIMES}
 
 
+# ---- curves in words --------------------------------------------------------------------------------------------------
+NAMES = {'none': 'no stabilization', 'post': 'post-stabilization', 'baumgarte': 'Baumgarte', 'euler': 'explicit Euler', 'midpoint': 'explicit midpoint', 'rk4': 'RK4',
+         'dopri5': 'Dormand–Prince 5', 'dop853': 'Dormand–Prince 8', 'gsl:rk8pd': 'Prince–Dormand 8', 'sundials:cvode-adams': 'Adams (CVODE)', 'radau5': 'Radau IIA',
+         'ggl': 'GGL', 'generalized-alpha': 'generalized α', 'point-mass': 'point masses', 'penalty': 'penalty forces', 'impulse': 'impulses'}
+UNITS = {'alpha': ('α', ' 1/s'), 'stiffness': ('stiffness', ''), 'damping': ('damping', '')}
+
+
+def words(curve):
+    """A curve in words, with units: of "baumgarte:alpha=50" "Baumgarte, α = 50 1/s"."""
+    name, options = curve, []
+    if '=' in curve or curve.endswith(':tol'):
+        name, _, rest = curve.rpartition(':')
+        options = [o.split('=') for o in rest.split(',') if o != 'tol']
+    text = [NAMES.get(name, name)]
+    for o in options:
+        key, unit = UNITS.get(o[0], (o[0], ''))
+        text.append(key if o[1] == 'true' else f'{key} = {o[1]}{unit}')
+    return ', '.join(text)
+
+
 # ---- curves -----------------------------------------------------------------------------------------------------------
 
 COLOURS = ['#0072b2', '#d55e00', '#009e73', '#e69f00', '#cc79a7', '#56b4e9', '#000000', '#999999', '#7f3c00']  # Okabe and Ito
@@ -171,10 +191,10 @@ def curves(name, rows):
     """The panels of a study, drawn by gnuplot from the published rows that are ok."""
     study = STUDIES[name]
     names = sorted({c for r in rows if any(p[3](r) for p in study['panels']) for c in [study['curve'](r)] if c})
-    legend = 70 + 7 * max(map(len, names))
+    legend = 70 + 6.5 * max(len(words(c)) for c in names)
     width = 340 * len(study['panels']) + legend
     styles = {c: f"with linespoints lw 1.5 pt {k + 4} ps 0.7 lc rgb '{COLOURS[k]}'" for k, c in enumerate(names)}
-    out = [f"set terminal svg size {width},320 font 'sans-serif,11' dynamic background 'white'",
+    out = [f"set terminal svg size {width:.0f},320 font 'sans-serif,11' dynamic background 'white'",
            'set multiplot', 'set logscale xy', "set format xy '10^{%T}'", 'set border 3', 'set tics nomirror', 'unset mytics',
            "set grid lc rgb '#cccccc'", 'unset key']
     last = {}  # of a curve in the last panel: its value at the least x
@@ -189,7 +209,7 @@ def curves(name, rows):
     out += [f'set origin {1 - legend / width},0', f'set size {legend / width},1', 'set lmargin 0', 'set rmargin 0', 'unset border',
             'unset tics', 'unset xlabel', 'unset title', 'unset logscale', 'set key left center Left reverse', 'set xrange [0:1]',
             'set yrange [0:1]',
-            'plot ' + ', '.join(f"NaN {styles[c]} title '{c}' noenhanced" for c in sorted(names, key=last.get, reverse=True))]
+            'plot ' + ', '.join(f"NaN {styles[c]} title '{words(c)}' noenhanced" for c in sorted(names, key=last.get, reverse=True))]
     return gnuplot(out)
 
 

@@ -27,6 +27,8 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   if (width != NULL && strcmp(width, "column") != 0 && strcmp(width, "page") != 0)
     return perp_usage_error(args, "--width must be column (8.4 cm) or page (17.5 cm): got '%s'",
                             width);
+  if (width != NULL && request.figs == NULL && request.tex == NULL)
+    return perp_usage_error(args, "--width is the width of figures: add --figs pdf or --tex DIR");
   if (width != NULL)
     request.width = strcmp(width, "column") == 0 ? PERP_PLOT_COLUMN : PERP_PLOT_PAGE;
   int known = 0;
@@ -38,6 +40,7 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   for (int i = 0; i < known && request.figs != NULL; i++)
     if (chosen[i]) perp_text_add(&formats, "%s%s", formats.n > 0 ? "," : "", words[i]);
   request.all_figures = request.figs != NULL && chosen[known];
+  if (request.all_figures && formats.n == 0) perp_text_add(&formats, "svg");
   request.figs = formats.s;
   if (args->n > 1 && request.out == NULL)
     return perp_usage_error(args, "several folders need an output file: -o FILE.html");
@@ -71,9 +74,10 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
 static const perp_flag report_flags[] = {
   { "output", 'o', "FILE.html", "Output file (default: DIR/report.html)." },
   { "figs", 0, "LIST",
-    "Formats of the figures: svg, pdf, png, tikz (default: svg). Add all to draw every combination "
-    "instead of the best 12." },
-  { "width", 0, "WIDTH", "Width of printed figures: column (8.4 cm) or page (17.5 cm, default)." },
+    "Draw figures for documents too, in these formats: svg, pdf, png, tikz. Add all to draw every "
+    "combination instead of the best 12." },
+  { "width", 0, "WIDTH",
+    "Width of the figures of --figs and --tex: column (8.4 cm) or page (17.5 cm, default)." },
   { "tex", 0, "DIR",
     "Write tables.tex, numbers.tex and figures.tex for a LaTeX document into DIR." },
   { "keep-first", 0, NULL,
@@ -87,8 +91,9 @@ const perp_command perp_report_command = {
   .cli.usage = "DIR... [options]",
   .cli.summary = "Writes the report of a results folder: one HTML page that needs no network.",
   .cli.more = "DIR is a folder made by `perp run`, or the name of a study with a folder in "
-              "results/. report.json beside the page has all that it shows. Figures for documents "
-              "are stored in DIR/figs with their data and gnuplot scripts. "
+              "results/. report.json beside the page has all that it shows. The page is written "
+              "first. Figures for documents are drawn only with --figs or --tex, and are stored in "
+              "DIR/figs with their data and gnuplot scripts. "
               "Several folders with shards of one study (--shard) give one page, which needs -o; "
               "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
               "gnuplot could not draw some figures (an error names them). It is 5, too, where perp "

@@ -30,10 +30,13 @@ static const char *const styles[] = {
   [PERP_PLOT_GUIDE] = "with lines lc '%s' lw 1 dt %d "
 };
 
+/* Smaller values have no place on a logarithmic axis: its ends would be no numbers. */
+static const double PLOT_LEAST = 1e-300;
+
 static bool plot_drawable(const perp_figure *f, const perp_curve *c, int i)
 {
-  return isfinite(c->x[i]) && isfinite(c->y[i]) && (!f->logx || c->x[i] > 0) &&
-         (!f->logy || c->y[i] > 0);
+  return isfinite(c->x[i]) && isfinite(c->y[i]) && (!f->logx || c->x[i] > PLOT_LEAST) &&
+         (!f->logy || c->y[i] > PLOT_LEAST);
 }
 
 static int drawable_points(const perp_figure *f, const perp_curve *c)
@@ -188,14 +191,17 @@ static void plot_tics(FILE *out, const perp_figure *f, char name, double least, 
                                  : raw > 2 * power ? 5
                                  : raw > power     ? 2
                                                    : 1);
-    for (double k = ceil(least / step); k * step <= most; k++) {
-      fprintf(out, "%s%.4g", comma, k * step);
+    const double first = ceil(least / step);
+    for (int k = 0; k <= 10 && (first + k) * step <= most; k++) {
+      fprintf(out, "%s%.4g", comma, (first + k) * step);
       comma = ", ";
     }
   } else {
     const bool all = most / least < 10 && most > least;
-    for (double decade = pow(10, floor(log10(least)) - 1); decade <= most * 3; decade *= 10)
+    const int lowest = (int)floor(log10(least)) - 1, highest = (int)ceil(log10(most)) + 1;
+    for (int power = lowest; power <= highest; power++)
       for (int digit = 1; digit <= 9; digit++) {
+        const double decade = pow(10, power);
         if (digit != 1 && digit != 2 && digit != 5 && !(all && (digit == 3 || digit == 7)))
           continue;
         if (digit * decade < least / 3 || digit * decade > most * 3) continue;

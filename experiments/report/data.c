@@ -125,6 +125,23 @@ static size_t data_numbers(perp_json *j, const char *key, const double *v, int n
 
 /* ---- the study ---- */
 
+/* report.figure: what the study wants on top of the page, and the runs in it. */
+static void data_figure(perp_page *page, perp_json *j)
+{
+  const perp_study *s = page->study;
+  if (!s->report.figure.given) return;
+  perp_json_members(j, "figure: { y %s, x %s, colour %s, panels %s", s->report.figure.y,
+                    s->report.figure.x, s->report.figure.colour, s->report.figure.panels);
+  if (s->report.figure.where != NULL) {
+    const perp_scope scope = perp_results_scope(page->ctx, page->results, false);
+    int n = 0, *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
+    for (int r = 0; r < page->results->plan.n; r++)
+      if (perp_expr_true(s->report.figure.where, &scope, r)) row[n++] = r;
+    perp_json_ints(j, "runs", row, n);
+  }
+  perp_json_close(j, '}');
+}
+
 static void data_study(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
@@ -132,6 +149,7 @@ static void data_study(perp_page *page, perp_json *j)
                     s->name, s->title, s->question, s->profile, s->kind->name, s->metrics.primary);
   perp_json_texts(j, "record", s->metrics.record, s->metrics.n_record);
   perp_json_texts(j, "plots", s->report.plots, s->report.n_plots);
+  data_figure(page, j);
   perp_json_close(j, '}');
 }
 
@@ -152,6 +170,12 @@ static void data_axis(perp_page *page, perp_json *j, int param)
                     p->type == PERP_PARAM_REAL ? p->unit : "", p->type == PERP_PARAM_PLUGIN);
   perp_json_texts(j, "values", value.text, value.n);
   perp_json_texts(j, "names", name, value.n); /* without the tolerance */
+  perp_json_open(j, "words", '[');
+  for (int k = 0; k < value.n; k++)
+    perp_json_text(j, NULL,
+                   perp_words_choice(page->ctx, &page->pool, p->key, p->type == PERP_PARAM_PLUGIN,
+                                     p->plugin, name[k]));
+  perp_json_close(j, ']');
   data_indices(j, index, n, value.n);
   perp_json_close(j, '}');
 }

@@ -268,9 +268,15 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
 {
   const char *empty = perp_figure_points(f) == 0 ? page_figure_empty(f) : "";
   perp_figure sized = *f;
+  if (page->counting) {
+    page->n_figures += empty[0] == '\0';
+    return;
+  }
   sized.width = page->width;
   if (empty[0] == '\0') {
+    const double begun = perp_clock_wall();
     const perp_status status = perp_figure_draw(page->ctx, &sized, page->figs, page->formats);
+    perp_progress_step(&page->progress, 1, perp_clock_wall() - begun, status != PERP_OK, f->id);
     if (status != PERP_OK) {
       perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
       if (status != PERP_ERR_ARG) page_figure_failed(page, f->id);

@@ -6,6 +6,7 @@
 #include "experiments/pages/csv.h"
 #include "experiments/pages/plot.h"
 #include "experiments/report/view.h"
+#include "experiments/base/progress.h"
 
 /* Of the figures that grow with the study so many are drawn; all with --figs all. */
 enum { PERP_PAGE_FACETS = 12 };
@@ -28,10 +29,13 @@ typedef struct perp_page {
   perp_text chief;     /* the names of those that are not the lesser ones, a line each */
   perp_json figures;   /* those that are drawn or have no point, for drawn_json */
   char *drawn_json;
-  perp_text warnings; /* one line each: what could not be drawn and why */
-  int undrawn;        /* had points, but gnuplot failed or the files could not be written */
-  perp_text failed;   /* names of the last ones of these, which all failed for one reason ... */
-  const char *reason; /* ... that is not said yet */
+  bool counting;          /* figures are counted, not drawn */
+  int n_figures;          /* that will be drawn */
+  perp_progress progress; /* of the drawing */
+  perp_text warnings;     /* one line each: what could not be drawn and why */
+  int undrawn;            /* had points, but gnuplot failed or the files could not be written */
+  perp_text failed;       /* names of the last ones of these, which all failed for one reason ... */
+  const char *reason;     /* ... that is not said yet */
 } perp_page;
 
 /* Value of a metric of a cell; NaN when it has none. */
@@ -68,6 +72,7 @@ void perp_page_say_failed(perp_page *page);
 /* ---- the figures of gnuplot, for documents; each draws nothing when it has nothing to show ----
  */
 
+void perp_page_top(perp_page *page);      /* what report.figure of the study asks for */
 void perp_page_problems(perp_page *page); /* profiles of problems x solvers */
 void perp_page_curves(perp_page *page);   /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);   /* drift and energy over time */

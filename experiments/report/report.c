@@ -34,20 +34,35 @@ static char *report_relative(const char *from, const char *to)
   return t.s;
 }
 
-/* The figures of gnuplot, for documents. */
-static void report_figures(perp_page *page)
+static void report_sections(perp_page *page)
 {
-  size_t size;
-  page->figures = (perp_json){ .out = open_memstream(&page->drawn_json, &size) };
-  if (page->figures.out == NULL) return;
-  perp_json_open(&page->figures, NULL, '[');
+  page->section = "headline";
+  perp_page_top(page);
   page->section = "problems";
   perp_page_problems(page);
   page->section = "curves";
   perp_page_curves(page);
   page->section = "series";
   perp_page_series(page);
+}
+
+/* The figures of gnuplot, for documents: counted first, so that the progress line knows them. */
+static void report_figures(perp_page *page)
+{
+  size_t size;
+  page->counting = true;
+  report_sections(page);
+  page->counting = false;
+  free(page->drawn_json);
+  page->drawn_json = NULL;
+  page->figures = (perp_json){ .out = open_memstream(&page->drawn_json, &size) };
+  if (page->figures.out == NULL) return;
+  perp_progress_begin(&page->progress, PERP_PROGRESS_AUTO, "figures", page->n_figures,
+                      page->n_figures, 1);
+  perp_json_open(&page->figures, NULL, '[');
+  report_sections(page);
   perp_json_close(&page->figures, ']');
+  perp_progress_clear(&page->progress);
   fclose(page->figures.out);
 }
 
@@ -101,13 +116,17 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   char *path = perp_pool_strdup(&page.pool, page_path);
   const char *folder = strchr(path, '/') != NULL ? dirname(path) : ".";
   const char *home = request->together ? folder : results->dir;
+  const bool drawing = request->figs != NULL || request->tex != NULL;
   page.figs = perp_pool_printf(&page.pool, "%s/figs", home);
   perp_status status = perp_make_dirs(ctx, folder);
-  if (status == PERP_OK) status = perp_make_part(ctx, home, "figs");
+  if (status == PERP_OK && drawing) status = perp_make_part(ctx, home, "figs");
   char *link = report_relative(folder, page.figs);
   page.link = link;
   bool written = false;
-  if (status == PERP_OK) {
+  /* the page comes first; it is written again when it can name the files of the figures */
+  page.drawn_json = strdup("[]");
+  if (status == PERP_OK) status = report_write(&page, page_path, json_path, &written);
+  if (status == PERP_OK && drawing) {
     report_figures(&page);
     status = report_write(&page, page_path, json_path, &written);
   }

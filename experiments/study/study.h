@@ -263,6 +263,12 @@ typedef struct perp_study {
     const char **plots, **tables;
     const char *summary_text; /* the cells that the table at the end of a run shows */
     perp_expr *summary;       /* over all columns; NULL: the best of each */
+    struct {
+      bool given;
+      const char *y, *x;           /* a metric; a metric or a parameter; NULL: chosen by the page */
+      const char *colour, *panels; /* parameters that are told apart so; NULL: chosen by the page */
+      perp_expr *where;            /* the runs that it shows; NULL: all */
+    } figure;                      /* on top of the page */
   } report;
 } perp_study;
 

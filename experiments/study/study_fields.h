@@ -56,6 +56,8 @@ const perp_node *perp_study_list(perp_study_reader *reader, const perp_node *map
 void perp_study_read_answer(perp_study_reader *reader, const perp_node *root);
 /* Read `symptoms` of the study; what is wrong goes to the diagnostics of the reader. */
 void perp_study_read_symptoms(perp_study_reader *reader, const perp_node *root);
+/* The same for `report`. */
+void perp_study_read_report(perp_study_reader *reader, const perp_node *root);
 /* The same for `replicate`. */
 void perp_study_read_replicate(perp_study_reader *reader, const perp_node *root);
 /* Read `runs`: the values of all parameters are then known.  false: the study has none. */

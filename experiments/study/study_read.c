@@ -366,53 +366,6 @@ static void study_read_metrics(perp_study_reader *reader, const perp_node *root)
   study->metrics.fields = perp_study_texts(reader, series, "fields", &study->metrics.n_fields);
 }
 
-const perp_plot_name perp_plot_names[] = {
-  { "work-precision", "Error against work; points are joined in the order of h or tolerance" },
-  { "convergence", "Error against h, with the observed order" },
-  { "drift-vs-time", "Constraint error over time" },
-  { "energy-vs-time", "Energy over time" },
-  { "stability-map", "Runs that complete, over two parameters" },
-  { "replay", "Motion; several runs overlaid" },
-  { "time-vs-n", "CPU time against size, with the fitted exponent" },
-  { "performance-profile",
-    "Performance profile: share of problems solved within a factor of the best (Dolan and More)" },
-  { "data-profile",
-    "Data profile: share of problems solved within a budget of work (More and Wild)" },
-  { "ecdf-targets", "Share of pairs of problem and target solved within a cost" },
-  { "failure-matrix", "Outcome of the runs, with causes; for simulations with a parameter, as in "
-                      "failure-matrix(engine)" },
-  { "residual-history", "Residual against the iteration" },
-  { "series", "Any recorded field over time" },
-  { NULL, NULL }
-};
-
-static void read_report(perp_study_reader *reader, const perp_node *root)
-{
-  static const char *const keys[] = { "plots", "tables", "summary", NULL };
-  perp_study *study = reader->s;
-  const perp_node *node = perp_study_section(reader, root, "report", keys);
-  study->report.plots = perp_study_texts(reader, node, "plots", &study->report.n_plots);
-  study->report.summary_text = perp_study_text(reader, node, "summary", NULL);
-  if (study->report.summary_text != NULL)
-    study->report.summary = perp_study_expression(reader, node, "summary", study->n_columns, false);
-  study->report.tables = perp_study_texts(reader, node, "tables", &study->report.n_tables);
-  for (int i = 0; i < study->report.n_plots; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(study->report.plots[i], "("),
-             study->report.plots[i]);
-    const char *plots[32];
-    int n = 0;
-    bool known = false;
-    for (; perp_plot_names[n].name != NULL && n < 32; n++) {
-      plots[n] = perp_plot_names[n].name;
-      known = known || strcmp(plots[n], name) == 0;
-    }
-    if (!known)
-      perp_study_unknown(reader->diag, perp_study_place(node, "plots", i), "plot", name, "", plots,
-                         n, NULL);
-  }
-}
-
 /* ---- plug-ins ---- */
 
 static perp_study_loader loader;
@@ -606,7 +559,7 @@ static perp_status read_all(perp_study_reader *reader, const perp_study_request 
   read_findings(reader, root);
   perp_study_read_symptoms(reader, root);
   perp_study_read_replicate(reader, root);
-  read_report(reader, root);
+  perp_study_read_report(reader, root);
   perp_study_read_answer(reader, root);
   if (reader->diag->errors == 0) return PERP_OK;
   return reader->diag->errors == reader->diag->command_line ? PERP_ERR_OPTION : PERP_ERR_FORMAT;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/words.h"
 
+#include "experiments/expr/expr.h"
+
 #include <string.h>
 
 static const struct {
@@ -157,4 +159,145 @@ const char *perp_words_ranked(const char *name)
   for (int i = 0; i < 2; i++)
     if (strncmp(text, size[i], strlen(size[i])) == 0) return text + strlen(size[i]);
   return text;
+}
+
+/* Choices of parameters; the others are named as they are written, with blanks for hyphens. */
+static const struct {
+  const char *key, *name, *words;
+} choices[] = {
+  { "ode", "euler", "explicit Euler" },
+  { "ode", "symplectic-euler", "symplectic Euler" },
+  { "ode", "midpoint", "explicit midpoint" },
+  { "ode", "heun", "Heun" },
+  { "ode", "rk4", "RK4" },
+  { "ode", "cash-karp", "Cash–Karp" },
+  { "ode", "dopri5", "Dormand–Prince 5" },
+  { "ode", "dop853", "Dormand–Prince 8" },
+  { "ode", "verlet", "Verlet" },
+  { "ode", "radau5", "Radau IIA" },
+  { "ode", "gsl:rk2", "RK2 (GSL)" },
+  { "ode", "gsl:rk4", "RK4 (GSL)" },
+  { "ode", "gsl:rk1imp", "implicit Euler (GSL)" },
+  { "ode", "gsl:rk2imp", "implicit midpoint (GSL)" },
+  { "ode", "gsl:rk4imp", "Gauss of order 4 (GSL)" },
+  { "ode", "sundials:arkode", "ARKODE (SUNDIALS)" },
+  { "ode", "gsl:rkf45", "Runge–Kutta–Fehlberg 5 (GSL)" },
+  { "ode", "gsl:rkck", "Cash–Karp (GSL)" },
+  { "ode", "gsl:rk8pd", "Prince–Dormand 8 (GSL)" },
+  { "ode", "gsl:bsimp", "Bulirsch–Stoer (GSL)" },
+  { "ode", "gsl:msadams", "Adams (GSL)" },
+  { "ode", "gsl:msbdf", "BDF (GSL)" },
+  { "ode", "sundials:cvode-adams", "Adams (CVODE)" },
+  { "ode", "sundials:cvode-bdf", "BDF (CVODE)" },
+  { "stab", "none", "no stabilization" },
+  { "stab", "baumgarte", "Baumgarte" },
+  { "stab", "post", "post-stabilization" },
+  { "stab", "split", "split impulses" },
+  { "formulation", "acceleration", "acceleration level" },
+  { "formulation", "velocity", "velocity level" },
+  { "formulation", "velocity-midpoint", "velocity level, midpoint" },
+  { "formulation", "reduced", "minimal coordinates" },
+  { "formulation", "penalty", "penalty forces" },
+  { "formulation", "ggl", "GGL" },
+  { "formulation", "generalized-alpha", "generalized α" },
+  { "formulation", "radau5", "Radau IIA (DAE)" },
+  { "formulation", "sundials:ida", "IDA (SUNDIALS)" },
+  { "formulation", "xpbd", "XPBD" },
+  { "formulation", "avbd", "AVBD" },
+  { "contact", "frictionless", "no friction" },
+  { "contact", "box", "friction box" },
+  { "contact", "polyhedral", "polyhedral cone" },
+  { "contact", "cone", "Coulomb cone" },
+  { "lcp", "dantzig", "Dantzig" },
+  { "lcp", "bpp", "block principal pivoting" },
+  { "lcp", "pdas", "primal-dual active sets" },
+  { "lcp", "lemke", "Lemke" },
+  { "lcp", "lemke-howson", "Lemke–Howson" },
+  { "lcp", "keller", "Keller" },
+  { "lcp", "murty", "Murty" },
+  { "lcp", "enumerate", "enumeration" },
+  { "lcp", "jacobi", "projected Jacobi" },
+  { "lcp", "pgs", "projected Gauss–Seidel" },
+  { "lcp", "psor", "projected SOR" },
+  { "lcp", "block-gs", "block Gauss–Seidel" },
+  { "lcp", "nncg", "NNCG" },
+  { "lcp", "apgd", "APGD" },
+  { "lcp", "fischer-newton", "Fischer–Newton" },
+  { "lcp", "minmap-newton", "minimum-map Newton" },
+  { "lcp", "prox", "proximal point" },
+  { "lcp", "admm", "ADMM" },
+  { "kkt", "schur-dense", "dense Schur complement" },
+  { "kkt", "schur-band", "banded Schur complement" },
+  { "kkt", "schur-sparse", "sparse Schur complement" },
+  { "kkt", "kkt-dense", "dense KKT matrix" },
+  { "kkt", "kkt-sparse", "sparse KKT matrix" },
+  { "kkt", "tree", "elimination along the tree" },
+};
+
+/* The name of a plug-in ends before the colon of its options; there may be one in it. */
+static size_t words_name(const char *text)
+{
+  const char *equal = strchr(text, '=');
+  size_t n = equal == NULL ? strlen(text) : (size_t)(equal - text);
+  if (equal == NULL) return n;
+  while (n > 0 && text[n] != ':') n--;
+  return n;
+}
+
+static void words_option(perp_text *out, const perp_desc *d, const char *key, const char *value)
+{
+  static const char *const greek[][2] = { { "alpha", "α" }, { "beta", "β" },  { "gamma", "γ" },
+                                          { "mu", "μ" },    { "omega", "ω" }, { "rho", "ρ" } };
+  const perp_opt *opt = d == NULL ? NULL : perp_option(d, key);
+  const bool number = strspn(value, "+-.0123456789e") == strlen(value);
+  for (size_t i = 0; i < sizeof greek / sizeof *greek; i++)
+    if (strcmp(key, greek[i][0]) == 0) key = greek[i][1];
+  if (strcmp(value, "true") == 0)
+    perp_text_add(out, ", %s", key);
+  else if (strcmp(value, "false") == 0)
+    perp_text_add(out, ", no %s", key);
+  else
+    perp_text_add(out, ", %s = %s", key, value);
+  if (!number || opt == NULL || opt->unit[0] == '\0') return;
+  perp_text_add(out, " ");
+  for (const char *s = opt->unit; *s != '\0'; s++) {
+    const bool square = strncmp(s, "^2", 2) == 0;
+    perp_text_add(out, "%.*s", square ? 2 : 1, square ? "²" : s);
+    s += square;
+  }
+}
+
+const char *perp_words_choice(const perp_ctx *ctx, perp_pool *pool, const char *key, bool plugin,
+                              perp_kind kind, const char *text)
+{
+  static const char mark[] = " (tol)"; /* of names without their tolerance */
+  const size_t length = strlen(text), tail = sizeof mark - 1;
+  const bool adaptive = length > tail && strcmp(text + length - tail, mark) == 0;
+  if (adaptive) text = perp_pool_strndup(pool, text, length - tail);
+  const size_t n = words_name(text);
+  char *name = perp_pool_strndup(pool, text, n), *rest = perp_pool_strdup(pool, text + n),
+       *state = NULL;
+  const perp_desc *d = plugin ? perp_find(ctx, kind, name) : NULL;
+  const char *said = NULL;
+  perp_text out = { 0 };
+  for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+    if (strcmp(choices[i].key, key) == 0 && strcmp(choices[i].name, name) == 0)
+      said = choices[i].words;
+  if (said == NULL && d != NULL)
+    for (char *s = name; *s != '\0'; s++)
+      if (*s == '-') *s = ' ';
+  perp_text_add(&out, "%s", said != NULL ? said : name);
+  for (char *s = strtok_r(rest, ":,", &state); s != NULL; s = strtok_r(NULL, ":,", &state)) {
+    char *value = strchr(s, '=');
+    if (value == NULL) {
+      perp_text_add(&out, ", %s", s);
+      continue;
+    }
+    *value++ = '\0';
+    words_option(&out, d, s, value);
+  }
+  if (adaptive) perp_text_add(&out, ", error control");
+  const char *in_words = perp_pool_strdup(pool, out.s != NULL ? out.s : "");
+  perp_text_free(&out);
+  return in_words;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Curves over what the study varies: work and precision, convergence, and any figure against any number (scaling).
-import { brief } from './data';
+import { brief, varied } from './data';
 import { frame, h, select } from './dom';
 import { chart } from './plot';
 import { specRows } from './save';
@@ -55,7 +55,7 @@ export function works(data, first) {
 }
 
 // The curves of the chosen groups.  abscissa(c), and of a metric on x its name.
-function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
+export function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
   const curves = [], rail = [], count = { failed: 0, unplaced: 0, beyond: 0, zeros: 0, rings: new Set() };
   for (const g of groups) {
     const several = groups.some((o) => o !== g && o.name === g.name);
@@ -84,7 +84,7 @@ function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
   return { curves, rail, count };
 }
 
-function notesOf(data, { count, floor, stars, curves, what }) {
+export function notesOf(data, { count, floor, stars, curves, what }) {
   const notes = [];
   if (floor > 0) notes.push(`Grey: below ten times the uncertainty of the reference (${brief(floor / 10)}).`);
   if (curves.some((c) => c.points.some((p) => p.hi > p.lo))) notes.push(curves.some((c) => c.spots) ? 'Lines: medians of the runs at one size. Bands: their quartiles.' : 'Bands: quartiles over the timing rounds.');
@@ -100,7 +100,7 @@ function notesOf(data, { count, floor, stars, curves, what }) {
 const noise = (data, y) => Math.max(floorOf(data, y), data.metric[y]?.unit === '' && !data.metric[y].timing && !isWork(y) ? 1e-13 : 0);
 
 // errors of coordinates are compared with a reference that is uncertain itself
-const floorOf = (data, y) => (/^err\.q/.test(y) ? 10 * data.reference : 0);
+export const floorOf = (data, y) => (/^err\.q/.test(y) ? 10 * data.reference : 0);
 
 // Where several cells stand at one abscissa, the line goes through their medians, with their quartiles as a band.
 function gathered(curve) {
@@ -203,13 +203,15 @@ export function curves(data) {
       id: 'convergence', title: 'Convergence', xs: [{ key: 'h', words: data.words('h') }], at: () => ({ value: data.x, title: data.xTitle, skip: data.adaptive }), ys: errors, after: orders,
       caption: 'Observed order: Theil–Sen slope of log error over log h, on the longest window in which neighbouring slopes differ by less than 0.2. Slopes below 0.25 are not shown: such errors come from rounding or from the reference. Errors below ten times the uncertainty of the reference are not fitted.',
     }));
-  const numbers = Object.keys(data.quantity).filter((k) => new Set(Array.from({ length: data.n }, (_, c) => data.quantity[k].value(c)).filter(positive)).size > 1);
-  const sizes = metricsThat(data, (m) => m.better === 0 && !m.timing);
+  // only what the study varies stands on an axis; problems have their sizes too
+  const numbers = Object.keys(data.quantity).map((key) => varied(data, key)).filter((q) => q.values > 1);
+  const sizes = problems ? metricsThat(data, (m) => m.better === 0 && !m.timing) : [];
   const all = [...new Set([...errors, ...work, ...metricsThat(data, () => true)])];
-  const over = (k) => (data.quantity[k] ? { value: data.quantity[k].value, title: data.title(k) } : { value: (c) => data.value(c, k), title: data.title(k), sort: true });
-  const xs = [...numbers, ...sizes].map((k) => ({ key: k, words: data.words(k) }));
+  const over = (k) => (data.quantity[k] ? { value: numbers.find((q) => q.key === k).value, title: data.title(k) } : { value: (c) => data.value(c, k), title: data.title(k), sort: true });
+  const xs = [...numbers.map((q) => q.key), ...sizes].map((k) => ({ key: k, words: data.words(k) }));
   // sizes of the problem before options of a method
-  const first = numbers.find((k) => /^scene\./.test(k)) ?? (problems && sizes.includes('rows') ? 'rows' : numbers.find((k) => k !== 'h' && k !== 'tol') ?? numbers[0] ?? sizes[0]);
+  const scales = numbers.filter((q) => q.key !== 'h' && q.key !== 'tol' && (q.key === data.xKey || q.values > 2)).map((q) => q.key);
+  const first = scales.find((k) => /^scene\./.test(k)) ?? (sizes.includes('rows') ? 'rows' : scales[0] ?? sizes[0]);
   if (xs.length && all.length && (data.xKey !== 'h' || wanted('time-vs-n') || wanted('scaling')) && first) {
     const shown = problems ? 'time.cpu' : data.study.primary;
     const y0 = all.includes(shown) ? shown : all[0];

@@ -88,6 +88,15 @@ export function readData(text) {
     const a = d.axis[key];
     return a && a.of[cell] >= 0 ? a.names[a.of[cell]] : '';
   };
+  // a choice in words, by its name and of a cell
+  d.wordsOf = (key, name) => {
+    const a = d.axis[key], k = a ? a.names.indexOf(name) : -1;
+    return k >= 0 ? a.words[k] : name;
+  };
+  d.choice = (cell, key) => {
+    const a = d.axis[key];
+    return a && a.of[cell] >= 0 ? a.words[a.of[cell]] : '';
+  };
   d.value = (cell, name) => {
     const m = d.metric[name];
     return m && m.values[cell] !== null ? m.values[cell] : NaN;
@@ -99,7 +108,7 @@ export function readData(text) {
   if (`scene.${d.xKey}` in d.options) d.xKey = `scene.${d.xKey}`;
   d.reference = Math.max(0, ...d.references.map((r) => r.worst).filter((v) => v > 0)); // relative, of the coordinates
   // in words, with the unit: of a metric, of what is varied, of an option
-  d.words = (name) => d.metric[name]?.words ?? d.quantity[name]?.words ?? name;
+  d.words = (name) => d.metric[name]?.words ?? d.quantity[name]?.words ?? d.labels?.[name] ?? name;
   d.title = (name) => {
     const unit = d.metric[name]?.unit ?? d.quantity[name]?.unit;
     return unit ? `${d.words(name)} [${unit}]` : d.words(name);
@@ -138,6 +147,20 @@ export function readData(text) {
   };
   d.why = (cell) => d.cells.cause[cell] || d.cells.reason[cell] || d.cells.status[cell];
   return d;
+}
+
+// A number that the study gives to its runs, where it varies: an option counts for the plug-ins whose runs differ in it, as
+// two plug-ins with different defaults make no axis.
+export function varied(data, key) {
+  const all = data.quantity[key].value, kind = key in data.options && data.axis[key.split('.')[0]] ? key.split('.')[0] : null;
+  const of = new Map();
+  for (let c = 0; c < data.n; c++) {
+    const plugin = kind ? data.text(c, kind).split(':')[0] : '';
+    if (!of.has(plugin)) of.set(plugin, new Set());
+    if (all(c) > 0 && Number.isFinite(all(c))) of.get(plugin).add(all(c)); // the axis is logarithmic
+  }
+  const differs = (c) => of.get(kind ? data.text(c, kind).split(':')[0] : '').size > 1;
+  return { key, value: (c) => (differs(c) ? all(c) : NaN), values: new Set([...of.values()].filter((s) => s.size > 1).flatMap((s) => [...s])).size };
 }
 
 // JSON has no infinity: it comes as a text; what is no number does not come.

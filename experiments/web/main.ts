@@ -4,6 +4,7 @@ import { cellBrowser } from './cells';
 import { curves } from './curves';
 import { readData } from './data';
 import { h } from './dom';
+import { headline } from './headline';
 import { lesson } from './lesson/lesson';
 import { link } from './link';
 import lessonStyle from './lesson/lesson.css';
@@ -31,7 +32,8 @@ async function reportPage(text) {
   dress(pageStyle, styleSheet(data.styles), liveStyle);
   document.documentElement.classList.add('live');
   const problems = data.study.kind === 'lcp', browser = cellBrowser(data), series = seriesOf(data), problemCount = data.axis.problem?.values.length ?? 1;
-  const live = data.n === 0 ? { problems: ['', []], curves: ['', []], series: ['', []], replay: ['', []], cells: ['', []] } : {
+  const live = data.n === 0 ? { headline: ['', []], problems: ['', []], curves: ['', []], series: ['', []], replay: ['', []], cells: ['', []] } : {
+    headline: ['', headline(data)],
     problems: [`Solvers on ${problemCount} problem${problemCount === 1 ? '' : 's'}`, problems ? [...failureMatrix(data, browser), ...profiles(data), ...curves(Object.assign(data, { families: withFamilies(data) })), ...residuals(data, series)] : []],
     curves: ['Figures', problems ? [] : [...curves(data), ...stepMap(data, browser), ...stabilityMap(data)]],
     series: ['Drift and energy over time', timeSeries(data, series)],

@@ -128,8 +128,9 @@ function axis(a, values, length, along) {
   };
   let ticks = [];
   // few different values: these, where they have room
-  const own = (along === 'x' || a.own) && !a.domain ? [...new Set<number>(v)].sort((p, q) => p - q) : [];
-  if (own.length > 1 && own.length <= 10 && fits(own)) ticks = own;
+  const own = (along === 'x' || a.own) && a.own !== false && !a.domain ? [...new Set<number>(v)].sort((p, q) => p - q) : [];
+  if (a.ticks) ticks = a.ticks;
+  else if (own.length > 1 && own.length <= 10 && fits(own)) ticks = own;
   else if (a.log) ticks = logTicks(lo, hi, fits);
   else for (let most = along === 'x' ? 9 : 7; most >= 1; most--) {
     ticks = linearTicks(lo, hi, most);
@@ -175,8 +176,9 @@ function spread(list, height) {
   }
 }
 
-// spec: { height, alt, x, y: { title, log, domain, format }, curves: [{ name, index, label, points: [{ x, y, lo, hi, xlo, xhi, tip,
-// ring }], band: [{ x, lo, hi }], step, plain, spots, end }], rail: [{ x, index, tip }], stars: [{ x, y, index, tip }], floor, fields: [{ x, y, fill, tip }], zoom }
+// spec: { height, alt, x, y: { title, log, domain, format, ticks }, curves: [{ name, index, label, points: [{ x, y, lo, hi, xlo, xhi, tip,
+// ring }], band: [{ x, lo, hi }], step, plain, spots, end }], rail: [{ x, index, tip }], stars: [{ x, y, index, tip }], floor, fields: [{ x, y, fill, tip }], zoom,
+// roomy: names go beside the curves in narrow drawings too; quiet: no legend below; railed: room for a rail }
 function build(spec, width) {
   const all = spec.curves.flatMap((c) => [...c.points, ...(c.spots ?? [])]), extra = [...(spec.stars ?? []), ...(spec.fields ?? [])];
   const rail = spec.rail ?? [];
@@ -185,17 +187,17 @@ function build(spec, width) {
   const height = spec.height ?? 330;
   const named = spec.curves.filter((c) => c.label ?? c.name);
   const longest = Math.max(0, ...named.map((c) => measure(c.label ?? c.name)));
-  const beside = named.length > 0 && width >= 600 && longest <= 0.34 * width && named.length * (ROW - 2) <= height;
+  const beside = named.length > 0 && width >= (spec.roomy ? 360 : 600) && longest <= (spec.roomy ? 0.42 : 0.34) * width && named.length * (ROW - 2) <= height;
   const right = beside ? longest + 44 : 14;
   const Y = axis(spec.y, ys, height, 'y');
-  const left = Math.ceil(Math.max(24, ...Y.ticks.map((t) => measure(t.text)), rail.length ? measure('failed') : 0) + 9);
+  const left = Math.ceil(Math.max(24, ...Y.ticks.map((t) => measure(t.text)), rail.length || spec.railed ? measure('failed') : 0) + 9);
   const inner = Math.max(120, width - left - right);
   const X = axis(spec.x, xs, inner, 'x');
   const yTitle = wrap(spec.y.title, width - 4), xTitle = wrap(spec.x.title, Math.min(width - 8, inner + right - 8));
-  const top = 15 * yTitle.length + 8 + (rail.length ? 20 : 0);
+  const top = 15 * yTitle.length + 8 + (rail.length || spec.railed ? 20 : 0);
   // the legend below, in rows
   const legend = [];
-  if (!beside && named.length > 0) {
+  if (!beside && !spec.quiet && named.length > 0) {
     let x = 0, y = 0;
     for (const c of named) {
       const text = shorten(c.label ?? c.name, width - 36), w = measure(text) + 44;
@@ -303,7 +305,7 @@ function build(spec, width) {
         ...(c.plain ? [] : [glyph(c.index, x + 12, at - 4)]), label(x + 29, at, text, { fill: 'var(--ink)' }));
     }
   root.append(names);
-  return { root, seen, field: { left, top, width: inner, height, x: (v) => px(v), back: (p) => X.back(p - left) } };
+  return { root, seen, beside, field: { left, top, width: inner, height, x: (v) => px(v), back: (p) => X.back(p - left) } };
 }
 
 const bubble = h('div', { class: 'tip', hidden: true });
@@ -373,6 +375,7 @@ export function chart(place) {
     },
     get svg() { return drawn?.root ?? null; },
     get spec() { return spec; },
+    get beside() { return drawn?.beside ?? false; },
     get field() { return drawn?.field ?? null; },
   };
 }

@@ -73,10 +73,11 @@ function findings(d) {
   return h('div', { class: 'answer' }, list(true), d.findings.some((f) => !f.lead) && fold('More findings', list(false)));
 }
 
-function answers(d) {
+// top: what stands below the findings
+function answers(d, top) {
   const best = d.variants.find((v) => v.factor !== undefined);
   return [
-    findings(d), fold('How we know', [d.findings.filter((f) => f.basis).map((f) => note(f.basis)), h('ul', {},
+    findings(d), top, fold('How we know', [d.findings.filter((f) => f.basis).map((f) => note(f.basis)), h('ul', {},
       d.answers.map((a) => h('li', {}, a.ask && [h('strong', {}, a.ask), h('br')], h('span', { title: a.asked }, a.text),
         (a.basis || a.note) && [' ', h('small', { class: 'note' }, [a.basis, a.note].filter((t) => t).join(' '))], answerTable(a))),
       best && d.variants[0] === best && h('li', {}, 'Closest to the published values: ', h('strong', {}, best.label), `, which differs by a factor of ${measure(best.factor)} on average (geometric mean; a failed run counts as 100).`)),
@@ -237,7 +238,7 @@ export function report(d, live) {
   };
   const content = {
     unlike: d.unlike && [h('p', { class: 'note mark' }, 'The parts of these results were computed under different conditions, which may explain differences between runs:'), h('pre', {}, d.unlike)],
-    answers: answers(d), summary: summary(d), published: published(d), problems: interactive('problems'), scenes: scenes(d), endings: endings(d), curves: interactive('curves'),
+    answers: answers(d, [live.headline[1].map((f) => f.element), files('headline')]), summary: summary(d), published: published(d), problems: interactive('problems'), scenes: scenes(d), endings: endings(d), curves: interactive('curves'),
     series: interactive('series'), replay: interactive('replay'), warned: warned(d), failures: failures(d), cells: interactive('cells'), methods: methods(d), definitions: definitions(d),
     environment: environment(d), warnings: d.undrawn && [h('h2', {}, 'Figures that were not drawn'), h('pre', {}, d.undrawn)],
   };

@@ -118,7 +118,7 @@ static void test_merge(void)
   status = run("run small.yaml -o both --no-report");
   ok(status == 0 && strstr(err, "24 already finished, 0 to run") != NULL,
      "nothing is left to run there");
-  ok(run("report part1 part2 -o page/parts.html") == 0 &&
+  ok(run("report part1 part2 -o page/parts.html --figs svg") == 0 &&
          file_has("page/parts.html", "\"counts\": {\"ok\": 24}") &&
          perp_exists("page/figs/work-precision.svg") &&
          file_has("page/parts.json", "\"figs\": \"figs\"") &&
@@ -127,7 +127,7 @@ static void test_merge(void)
   ok(run("report part1 both -o page/some.html") == 0 &&
          strstr(err, "12 run(s) are in more than one of the 2 folders") != NULL,
      "cells that both have are counted");
-  ok(run("report both -o page/both.html") == 0 &&
+  ok(run("report both -o page/both.html --figs svg") == 0 &&
          file_has("page/both.html", "\"figs\": \"../both/figs\""),
      "a page elsewhere finds its figures");
   setenv("PERP_REPORT_JS", "", 1);
@@ -211,7 +211,7 @@ static void test_gnuplot(void)
       "  printf '\\nset bad\\n    ^\\n\"x.gp\" line 7: no such option\\n\\n' >&2; exit 1 ;; esac\n"
       "exec gnuplot \"$@\"";
   if (mkdir("fake", 0777) != 0) bail("no folder");
-  int status = run_with_gnuplot(fails, "report whole -o page/fails.html");
+  int status = run_with_gnuplot(fails, "report whole -o page/fails.html --figs svg");
   ok(status == 5 && strcmp(out, "page/fails.html\n") == 0 &&
          strstr(err, "work-precision") != NULL &&
          strstr(err, "\"x.gp\" line 7: no such option") != NULL && strstr(err, "odd") == NULL &&
@@ -223,16 +223,12 @@ static void test_gnuplot(void)
          file_has("page/fails.html", "\"undrawn\": \"work-precision: ") &&
          file_has("page/fails.html", "</html>"),
      "the rest of the report is there");
-  status = run_with_gnuplot("exit 0", "report whole -o page/none.html");
+  status = run_with_gnuplot("exit 0", "report whole -o page/none.html --figs svg");
   ok(status == 5 && strstr(err, "convergence-1") != NULL && strstr(err, "work-precision") != NULL,
      "a gnuplot that writes nothing: %s", err);
-  status = run_with_gnuplot("kill -SEGV $$", "report whole -o page/none.html");
+  status = run_with_gnuplot("kill -SEGV $$", "report whole -o page/none.html --figs svg");
   ok(status == 5 && strstr(err, "signal 11") != NULL, "a gnuplot that crashes: %s", err);
-  status = run_with_gnuplot(fails, "merge part1 part2 -o drawn");
-  ok(status == 0 && strstr(err, "work-precision") != NULL &&
-         strstr(out, "drawn/report.html") != NULL,
-     "perp merge says so, too; its results are complete");
-  ok(run("report whole -o page/whole.html") == 0 && err[0] == '\0',
+  ok(run("report whole -o page/whole.html --figs svg") == 0 && err[0] == '\0',
      "with gnuplot itself all is drawn");
 }
 
@@ -396,7 +392,7 @@ static void test_empty_figure(void)
                            "grid: { h: [2 ms, 1 ms] }\n"
                            "metrics: { primary: energy.rel.max,\n"
                            "           series: { every: 4 ms, fields: [drift.pos, energy] } }\n");
-  ok(run("run loose.yaml -o loose -q") == 0 &&
+  ok(run("run loose.yaml -o loose -q --no-report") == 0 && run("report loose --figs svg") == 0 &&
          file_has("loose/report.html", "\"id\": \"drift-1\"") &&
          file_has("loose/report.html",
                   "\"empty\": \"all its values are exactly 0 and its axis is") &&

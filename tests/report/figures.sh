@@ -7,7 +7,8 @@ run() { # run NAME ARGUMENTS...
   name=$1
   shift
   rm -rf "${out:?}/$name"
-  make "$perp" run "$@" -o "$out/$name"
+  make "$perp" run "$@" --no-report -o "$out/$name"
+  make "$perp" report "$out/$name" --figs svg
 }
 if [ "$4" = chain ]; then
   run chain6 chain6-stab --set profile=short --set measure.repeats=2

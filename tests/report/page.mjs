@@ -34,6 +34,16 @@ ok(Number.isNaN(median([])) && median([3, 1, 2]) === 2 && median([4, 1, 2, 3]) =
   ok(v.slice(0, 50).every((x) => x === b()) && v.every((x) => x >= 0 && x < 1) && Math.abs(mean - 0.5) < 0.01, 'random numbers repeat and are uniform');
 }
 
+{
+  // two solvers with different defaults, one of which the study varies: an axis of the one alone
+  const { varied } = await import(pathToFileURL(resolve(out, 'data.mjs')));
+  const lcp = ['dantzig', 'dantzig', 'pgs', 'pgs:max_iter=20'], limit = [2000, 2000, 10000, 20];
+  const study = (text, value) => ({ n: text.length, text: (c) => text[c], options: { 'lcp.max_iter': value }, axis: { lcp: {} }, quantity: { 'lcp.max_iter': { value: (c) => value[c] } } });
+  const q = varied(study(lcp, limit), 'lcp.max_iter'), none = varied(study(lcp.slice(0, 3), limit), 'lcp.max_iter');
+  ok(q.values === 2 && Number.isNaN(q.value(0)) && q.value(2) === 10000 && q.value(3) === 20, 'an option is an axis for the plug-ins whose runs differ in it');
+  ok(none.values === 0, 'different defaults of two plug-ins are no axis');
+}
+
 const browser = await launch();
 
 async function open(study, { width = 1100, scheme = 'light', script = true } = {}) {
@@ -57,9 +67,9 @@ const figures = (page) => page.$$eval('[data-state]', (list) => list.map((e) => 
 })));
 
 const wanted = {
-  motion: ['live-work-precision', 'live-convergence', 'live-map', 'live-stability-map', 'live-over-time', 'live-replay-figure', 'live-cells'],
+  motion: ['live-headline', 'live-work-precision', 'live-convergence', 'live-map', 'live-stability-map', 'live-over-time', 'live-replay-figure', 'live-cells'],
   contact: ['live-replay-figure', 'live-cells'],
-  lcp: ['live-failure-matrix', 'live-ecdf', 'live-performance-profile', 'live-data-profile', 'live-scaling', 'live-residual-history', 'live-cells'],
+  lcp: ['live-headline', 'live-failure-matrix', 'live-ecdf', 'live-performance-profile', 'live-data-profile', 'live-scaling', 'live-residual-history', 'live-cells'],
 };
 
 for (const study of studies.filter((s) => !wanted[s] && s !== 'findings')) {
@@ -96,6 +106,16 @@ for (const study of studies.filter((s) => wanted[s])) {
   await page.fill('.cells-filter', '');
   await page.click('.cells tbody tr');
   ok(/^perp /.test(await page.textContent('.cells .detail-box div:nth-child(2) code')), `${study}: a cell tells the command that repeats it`);
+
+  if (study !== 'contact') {
+    // the figure on top follows the answers; what it shows is named in words
+    const { after, names, panels } = await page.evaluate(() => {
+      const f = document.querySelector('#live-headline');
+      return { after: f.previousElementSibling.className, names: [...f.querySelectorAll('.names text, .legend span, h4')].map((e) => e.textContent), panels: f.querySelectorAll('svg.figure').length };
+    });
+    ok(after === 'answer' && names.length > 1 && names.every((t) => !/[=:]\S|-e|^[a-z]+\d$/.test(t)), `${study}: the figure on top, in words: ${[...new Set(names)].join('; ')}`);
+    if (study === 'motion') ok(panels === 2 && names.includes('velocity level') && names.includes('Baumgarte, α = 50 1/s'), 'motion: it is the one that the study asks for');
+  }
 
   if (study === 'motion') {
     // hiding a curve draws one line less, and brings its marks back

@@ -86,6 +86,7 @@ else
   n=$((n + 1)); echo "ok $n - tables of answers fit a column # SKIP no LaTeX with booktabs and array"
 fi
 check 'lcp: solvers are counted' grep -q 'dantzig & 14/14 ' "$out/lcp/tex/tables.tex"
+check 'motion: the figure on top, a file for each panel, its curves in words' sh -c "ls '$out/motion/figs/top-1.pdf' '$out/motion/figs/top-2.pdf' && grep -q 'Baumgarte, α = 50 1/s' '$out/motion/figs/top-1.csv'"
 check 'motion: figures in the width of a column' "$perp" report "$out/motion" --figs pdf --width column
 check 'motion: each of them' sh -c "cd '$out/motion/figs' && ! grep -L 'pdfcairo size 8.4cm' *.gp | grep ."
 check 'motion: another width is refused' sh -c "'$perp' report '$out/motion' --width 12 2>&1 | grep -q 'column (8.4 cm) or page'"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of the report: observed order, CSV reading, escaping, figures on disk. */
+#include "models/models.h"
 #include "experiments/pages/csv.h"
 #include "experiments/results/order.h"
 #include "experiments/pages/plot.h"
@@ -212,6 +213,27 @@ static void named(perp_ctx *ctx)
     printf("# %s has no words\n", d->name);
   }
   ok(n > 40 && raw == 0, "%d metrics, each in words", n);
+  static const struct {
+    const char *key, *text, *words;
+    perp_kind kind;
+  } choice[] = {
+    { "stab", "none", "no stabilization", PERP_KIND_stab },
+    { "stab", "baumgarte:alpha=50", "Baumgarte, α = 50 1/s", PERP_KIND_stab },
+    { "stab", "post:passes=2,velocity=true", "post-stabilization, passes = 2, velocity",
+      PERP_KIND_stab },
+    { "ode", "gsl:rk8pd (tol)", "Prince–Dormand 8 (GSL), error control", PERP_KIND_ode },
+    { "ode", "implicit-midpoint", "implicit midpoint", PERP_KIND_ode },
+    { "lcp", "not-ours:x=1", "not-ours, x = 1", PERP_KIND_lcp },
+    { "stab", "", "", PERP_KIND_stab },
+  };
+  perp_pool pool = { 0 };
+  for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
+    const char *words = perp_words_choice(ctx, &pool, choice[i].key, true, choice[i].kind,
+                                          choice[i].text);
+    ok(strcmp(words, choice[i].words) == 0, "%s %s in words: %s", choice[i].key, choice[i].text,
+       words);
+  }
+  perp_pool_free(&pool);
   ok(strcmp(perp_words("my.own"), "my.own") == 0, "a metric of a plug-in keeps its name");
 }
 
@@ -319,6 +341,10 @@ static void figures(perp_ctx *ctx)
   script = perp_read_file(in_dir("fig.gp"), &(size_t){ 0 });
   ok(script != NULL && strlen(script) < 4000, "with few marks");
   free(script);
+  const double tiny[4] = { 0x1p-1074, 0x1p-1074, 0x1p-1073, 0x1p-1073 };
+  constant.y = tiny;
+  ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_ERR_ARG,
+     "the smallest numbers there are have no logarithmic axis: %s", ctx->msg);
   f.curves = curves;
   ok(perp_figure_draw(ctx, &f, dir, "bmp") == PERP_ERR_ARG, "an unknown format is refused: %s",
      ctx->msg);
@@ -404,6 +430,7 @@ int main(void)
 {
   perp_ctx ctx;
   perp_ctx_init(&ctx);
+  perp_register_models(&ctx);
   perp_register_metrics(&ctx);
   if (mkdtemp(dir) == NULL) bail("no temporary folder");
   orders();
