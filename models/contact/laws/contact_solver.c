@@ -425,8 +425,8 @@ void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *co
 
 /* What a problem of a step may cost: so many products with A, and more of them where it has more
  * rows, as a factorization is worth n / 6; no more than what a problem of any kind may.  In the
- * scenes of perp what is solved takes a quarter of that at most; what has no solution takes all. */
-static const double STEP_PRODUCTS = 5000, STEP_PRODUCTS_A_ROW = 60;
+ * scenes of perp what is solved takes an eighth of that at most; what has no solution takes all. */
+static const double STEP_PRODUCTS = 5000, STEP_PRODUCTS_A_ROW = 120;
 
 static double contact_solver_budget(const perp_lcp *p, double budget)
 {

@@ -375,7 +375,7 @@ static const struct stage cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 2
 /* Products and systems by J are sparse, so that Newton steps are cheap. */
 static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
                                                        1e-5 },
-                                                     { "cone-newton", 4000, 0, 0, 0 },
+                                                     { "cone-newton", 4000, 0, 0, 1e-4 },
                                                      { "apgd", 15, 0, 5, 0 },
                                                      { "staggered", 60, 0, 0, 0 },
                                                      { "block-gs", 60, 0, 0, 0 },
