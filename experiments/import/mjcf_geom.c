@@ -280,4 +280,8 @@ void mjcf_geom_read(mjcf *mj, const mjcf_element *e, int body, const double x[3]
       (surface[0] != 0 || surface[1] != 0 || surface[2] != 0))
     perp_robot_lost(robot, "surface velocity (%g, %g, %g) m/s of geom %s: it moves what it touches",
                     surface[0], surface[1], surface[2], name);
+  const double adhesion = mjcf_number(e, "adhesion", 0);
+  if (adhesion != 0)
+    perp_robot_lost(robot, "adhesion %g of geom %s: a force that holds it to what it touches",
+                    adhesion, name);
 }

@@ -107,7 +107,7 @@ static const schema_row schema_rows[] = {
   { "body", "plugin", "*" },
   { "body", "body", "name childclass mocap gravcomp sleep simple fuse user pos " TURN },
   { "body", "frame", "name childclass pos " TURN },
-  { "body", "replicate", "count offset sep pos " TURN },
+  { "body", "replicate", "count offset sep euler" },
   { "body", "composite", "*" },
   { "composite", "*", "*" },
   { "body", "flexcomp", "*" },

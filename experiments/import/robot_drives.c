@@ -223,6 +223,32 @@ static void drives_lost(perp_rs *rs, int j)
                     joint->frictionloss, name, whose);
 }
 
+/* Limits and dry friction of MuJoCo are springs and dampers of its solver. */
+static void drives_rigid(perp_rs *rs)
+{
+  const perp_robot *robot = rs->robot;
+  int limits = 0, dry = 0;
+  if (strcmp(robot->format, "MJCF") != 0 || robot->off.constraint) return;
+  for (int j = 0; j < robot->n_joints; j++) {
+    limits += robot->joint[j].limited && !robot->off.limit;
+    dry += robot->joint[j].frictionloss > 0 && !robot->off.frictionloss;
+  }
+  for (int t = 0; t < robot->n_tendons; t++) {
+    limits += robot->tendon[t].limited && !robot->off.limit;
+    dry += robot->tendon[t].frictionloss > 0 && !robot->off.frictionloss;
+  }
+  if (limits > 0)
+    perp_robot_note(rs->robot,
+                    "limits (%d) are compliant in MuJoCo (solreflimit, solimplimit): here they "
+                    "are rigid",
+                    limits);
+  if (dry > 0)
+    perp_robot_note(rs->robot,
+                    "dry friction (%d) is compliant in MuJoCo (solreffriction, solimpfriction): "
+                    "here it is exact",
+                    dry);
+}
+
 void perp_rs_drives(perp_rs *rs)
 {
   const perp_robot *robot = rs->robot;
@@ -236,4 +262,5 @@ void perp_rs_drives(perp_rs *rs)
     perp_rs_single single;
     if (perp_rs_tendon_single(rs, t, &single)) drives_tendon(rs, t, &single);
   }
+  drives_rigid(rs);
 }

@@ -106,7 +106,7 @@ struct perp_scene_reader {
   perp_scene_body *body; /* [bodies.n] */
   bool filters;          /* no_contact has `overlapping` */
   bool posed;            /* there is a pose */
-  double (*turned)[10];   /* [joints] angles by perp_drive_axis, of the pose; NULL: there is none */
+  double (*turned)[10];  /* [joints] angles by perp_drive_axis, of the pose; NULL: there is none */
   int n_shapes;
   const perp_node **shape_at; /* [n_shapes] */
   int n_motions;

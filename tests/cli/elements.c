@@ -29,7 +29,7 @@ static void wrong(const char *line, const char *message, const char *place)
 
 static void test_lists(void)
 {
-  says("list", "joints        17");
+  says("list", "joints        18");
   says("list joints", "ball");
   says("list joint", "cylindrical");
   says("list forces", "drag");

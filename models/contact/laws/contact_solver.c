@@ -387,6 +387,13 @@ static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *j, c
   return PERP_OK;
 }
 
+/* Is it a solver that goes from method to method (auto)? */
+static bool contact_solver_chooses(const perp_contact_solver *j)
+{
+  const unsigned caps = j->lcp.d->caps;
+  return caps & PERP_LCP_EXHAUSTIVE && caps & PERP_LCP_WARM;
+}
+
 /* p->work: what it may cost. */
 static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver *j,
                                              const perp_lcp *p, double *lambda, perp_stats *stats,
@@ -399,8 +406,8 @@ static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver 
   q.tol_data = part * j->setup.tol_data;
   q.brief = true;
   PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, part * tol, lambda, j->w, NULL, stats));
-  const bool chooses = caps & PERP_LCP_EXHAUSTIVE && caps & PERP_LCP_WARM;
-  if (chooses && stats->reason > 0 && !contact_solver_within(j, stats, j->setup.part))
+  if (contact_solver_chooses(j) && stats->reason > 0 &&
+      !contact_solver_within(j, stats, j->setup.part))
     PERP_TRY(contact_solver_again(ctx, j, &q, lambda, stats, count));
   if (j->settle != NULL)
     j->settle(j, p, lambda);
@@ -423,17 +430,19 @@ void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *co
   perp_contact_count_solve(count, "", &refused);
 }
 
-/* What a problem of a step may cost: so many products with A, and more of them where it has more
- * rows, as a factorization is worth n / 6; no more than what a problem of any kind may.  In the
- * scenes of perp what is solved takes an eighth of that at most; what has no solution takes all. */
+/* What a problem of a step may cost.  A solver that goes from method to method as long as it may
+ * gets so many products with A, and more of them where A has more rows, as a factorization is worth
+ * n / 6.  In the scenes of perp what is solved takes an eighth of that at most; what has no
+ * solution takes all.  Others end by their own rules. */
 static const double STEP_PRODUCTS = 5000, STEP_PRODUCTS_A_ROW = 120;
 
-static double contact_solver_budget(const perp_lcp *p, double budget)
+static double contact_solver_budget(const perp_contact_solver *j, const perp_lcp *p)
 {
   const double product = p->F != NULL ? 2.0 * p->F->joff[p->F->jptr[p->F->nc]]
                                       : (double)p->n * p->n;
-  const double products = STEP_PRODUCTS + STEP_PRODUCTS_A_ROW * p->n;
-  return fmin(perp_lcp_afford(p, budget), budget * products * product);
+  const double products = STEP_PRODUCTS + STEP_PRODUCTS_A_ROW * p->n, budget = j->setup.budget;
+  const double whole = perp_lcp_afford(p, budget);
+  return contact_solver_chooses(j) ? fmin(whole, budget * products * product) : whole;
 }
 
 static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
@@ -445,7 +454,7 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
   const unsigned caps = j->lcp.d->caps;
   const bool dense = p->F == NULL || !(caps & PERP_LCP_FACTORED);
   perp_lcp q = *p;
-  q.work = (1 - spare) * contact_solver_budget(p, j->setup.budget);
+  q.work = (1 - spare) * contact_solver_budget(j, p);
   q.brief = q.brief || spare > 0; /* what is claimed of the same contacts has been looked into */
   bool thrown = false;
   rel = drop_bad_guess(j, p, rel, lambda);

@@ -41,10 +41,10 @@ extern const char *const perp_joints_names[];
  * scaled residual (option residual), which says how well a row is solved. */
 #define PERP_CONTACT_TOL_DATA 1e-6
 #define PERP_BUDGET_MEANS                                                                          \
-  "Largest work of the LCP solver for one problem. With 1 a problem of n rows gets 5000 + 120 n "   \
-  "products with A, at most 1e9 multiply-adds (about a second) up to 800 rows or 5e4 numbers in "  \
-  "J. Larger problems get more, in proportion to n^3 or to J. Problems that exceed the budget "    \
-  "count as unsolved. 0: no limit."
+  "Largest work of the LCP solver for one problem, in 1e9 multiply-adds (about a second), up to "  \
+  "800 rows or 5e4 numbers in J. Larger problems get more, in proportion to n^3 or to J. With "    \
+  "auto a problem of n rows gets at most 5000 + 120 n products with A. Problems that exceed the "  \
+  "budget count as unsolved. 0: no limit."
 
 /* Of problems of contacts with friction, of all formulations whose contacts are rigid
  * (islands_choice.c). */

@@ -222,9 +222,7 @@ static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
   perp_no_certificate(p, certificate);
   PERP_TRY(rescue_arrays(ctx, work, p->F != NULL ? p->F->nv : 0));
   memcpy(work->x, lambda, size);
-  perp_lcp first = *p;
-  first.work = p->work / 2; /* the rest is for the sweeps */
-  PERP_TRY(rescue_attempt(ctx, work, &work->of, &first, tol, work->of.spec.d->name, stats, &inner));
+  PERP_TRY(rescue_attempt(ctx, work, &work->of, p, tol, work->of.spec.d->name, stats, &inner));
   const char *by = inner.by != NULL ? inner.by : work->of.spec.d->name;
   if (rescue_done(work, n, &inner, by, lambda, stats)) return PERP_OK;
   stats->reason = inner.reason;
