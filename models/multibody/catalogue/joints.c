@@ -65,7 +65,8 @@ static const char *const axis_kinds[] = { "hinge", "slide", NULL };
       PERP_VECTOR(perp_joint_def, axes[i].at, letter "_at", 0, 0, 0, "m",                          \
                   "Point of axis " letter                                                          \
                   ", a hinge, in the initial state, in the frame of body a.")
-static const perp_opt chain[] = { PERP_INT(perp_joint_def, n_axes, 3, 3, PERP_CHAIN_AXES, "Number of axes."),
+static const perp_opt chain[] = { PERP_INT(perp_joint_def, n_axes, 3, 3, PERP_CHAIN_AXES,
+                                           "Number of axes."),
                                   JOINT_OF_CHAIN(0, "a"),
                                   JOINT_OF_CHAIN(1, "b"),
                                   JOINT_OF_CHAIN(2, "c"),
