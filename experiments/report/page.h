@@ -5,7 +5,7 @@
 
 #include "experiments/pages/csv.h"
 #include "experiments/pages/plot.h"
-#include "experiments/report/view.h"
+#include "experiments/results/view.h"
 #include "experiments/base/progress.h"
 
 /* Of the figures that grow with the study so many are drawn; all with --figs all. */
