@@ -495,6 +495,18 @@ static void findings_make(const perp_ctx *ctx, perp_results *r, struct writing *
     w->list[i].lead = w->list[i].rank != RANK_UNPROVED;
 }
 
+int findings_shares(const perp_ctx *ctx, perp_results *r, answers_explained *shares[2])
+{
+  const answers_factor *none = NULL;
+  struct writing w = { .ctx = ctx, .r = r, .pool = &r->pool };
+  w.a = (struct answering){ .ctx = ctx, .r = r, .metric = -1, .at = -1, .proxy = -1 };
+  found_explained(&w, perp_results_metric(r, r->study->metrics.primary), RANK_FACTOR, &none);
+  found_explained(&w, time_metric(r), RANK_TIME, &none);
+  json_decref(w.a.references);
+  for (int i = 0; i < w.n_shares; i++) shares[i] = w.shares[i];
+  return w.n_shares;
+}
+
 int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp_finding **list)
 {
   struct writing w;
