@@ -69,4 +69,8 @@ const char *perp_headline_word(const perp_ctx *ctx, perp_results *results, int p
 /* Ten times the uncertainty of the reference, for errors of coordinates; else 0. */
 double perp_headline_shade(const perp_results *results, const char *metric);
 
+/* The figure in letters, at most 80 columns wide and about 14 lines high: the first slice, and of
+ * several panels the one with the largest difference.  Prints nothing where there is none. */
+void perp_headline_print(const perp_ctx *ctx, perp_results *results, FILE *out);
+
 #endif
