@@ -93,7 +93,8 @@ void perp_replicate_json(const perp_ctx *ctx, perp_results *r, perp_json *j);
  * give the same bytes. */
 perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);
 
-/* Table for people: counts, best cells by the primary metric, claims, published figures. */
-void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out);
+/* Table for people: findings, with plot the figure on top in letters, counts, best cells by the
+ * primary metric, claims, published figures. */
+void perp_results_summary(const perp_ctx *ctx, perp_results *r, bool plot, FILE *out);
 
 #endif

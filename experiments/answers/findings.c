@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/answers/findings_parts.h"
+#include "experiments/answers/headline.h"
 
 #include "experiments/results/tally.h"
 #include "experiments/study/words.h"
@@ -495,6 +496,18 @@ static void findings_make(const perp_ctx *ctx, perp_results *r, struct writing *
     w->list[i].lead = w->list[i].rank != RANK_UNPROVED;
 }
 
+int findings_shares(const perp_ctx *ctx, perp_results *r, answers_explained *shares[2])
+{
+  const answers_factor *none = NULL;
+  struct writing w = { .ctx = ctx, .r = r, .pool = &r->pool };
+  w.a = (struct answering){ .ctx = ctx, .r = r, .metric = -1, .at = -1, .proxy = -1 };
+  found_explained(&w, perp_results_metric(r, r->study->metrics.primary), RANK_FACTOR, &none);
+  found_explained(&w, time_metric(r), RANK_TIME, &none);
+  json_decref(w.a.references);
+  for (int i = 0; i < w.n_shares; i++) shares[i] = w.shares[i];
+  return w.n_shares;
+}
+
 int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp_finding **list)
 {
   struct writing w;
@@ -505,13 +518,16 @@ int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp
 
 /* ---- print ---- */
 
-void perp_findings_print(const perp_finding *list, int n, FILE *out)
+void perp_findings_print(const perp_ctx *ctx, perp_results *results, bool plot, FILE *out)
 {
+  const perp_finding *list;
+  const int n = perp_results_findings(ctx, results, &list);
+  int lead = 0;
   putc('\n', out);
-  for (int i = 0; i < n; i++) {
-    if (i > 0 && list[i - 1].lead && !list[i].lead) putc('\n', out);
-    perp_wrap_after(out, "* ", 2, list[i].text);
-  }
+  for (; lead < n && list[lead].lead; lead++) perp_wrap_after(out, "* ", 2, list[lead].text);
+  if (plot) perp_headline_print(ctx, results, out);
+  if (lead > 0 && lead < n) putc('\n', out);
+  for (int i = lead; i < n; i++) perp_wrap_after(out, "* ", 2, list[i].text);
   if (n > 0) fputs("\nHow we know\n", out);
   for (int i = 0; i < n; i++)
     if (list[i].basis[0] != '\0') perp_wrap(out, 2, list[i].basis);

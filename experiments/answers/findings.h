@@ -40,8 +40,9 @@ typedef struct perp_finding {
 /* The findings of a results folder, the most telling first; all memory is of the pool of results,
  * which keeps them. */
 int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp_finding **list);
-/* On a terminal: those that lead, the others, and the head of what they rest on. */
-void perp_findings_print(const perp_finding *list, int n, FILE *out);
+/* As text: those that lead, with plot the figure on top in letters (headline.h), the others, and
+ * what they rest on. */
+void perp_findings_print(const perp_ctx *ctx, perp_results *results, bool plot, FILE *out);
 /* Members `findings`, `shares`, `constant` and `floor` of an object (docs/reference/report.md). */
 void perp_findings_json(const perp_ctx *ctx, perp_results *results, perp_json *json);
 

@@ -35,6 +35,9 @@ struct writing {
   answers_explained *shares[2]; /* of the primary metric, of time */
 };
 
+/* What explains the primary metric, then time, where something can: shares [2] out; their number.
+ */
+int findings_shares(const perp_ctx *ctx, perp_results *results, answers_explained *shares[2]);
 perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text);
 /* A competitor behind "is that of": "runs without stabilization" for none. */
 const char *findings_who(struct writing *w, const char *who, const char *key);

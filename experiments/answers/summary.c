@@ -304,14 +304,12 @@ static void print_published(const perp_ctx *ctx, perp_results *results, FILE *ou
             "1. A failed run counts as 100.");
 }
 
-void perp_results_summary(const perp_ctx *ctx, perp_results *results, FILE *out)
+void perp_results_summary(const perp_ctx *ctx, perp_results *results, bool plot, FILE *out)
 {
   const perp_study *study = results->study;
   fprintf(out, "%s: %s\n", study->name, study->title);
   if (study->question[0] != '\0') perp_wrap(out, 2, study->question);
-  const perp_finding *findings;
-  const int n_findings = perp_results_findings(ctx, results, &findings);
-  perp_findings_print(findings, n_findings, out);
+  perp_findings_print(ctx, results, plot, out);
   putc('\n', out);
   print_counts(results, out);
   const perp_answer *answers;

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int cmd_report(perp_ctx *ctx, const perp_args *args)
 {
@@ -111,6 +112,8 @@ const perp_command perp_report_command = {
 static int cmd_answer(perp_ctx *ctx, const perp_args *args)
 {
   perp_results results;
+  if (perp_option_given(args, "json") && perp_option_given(args, "plot"))
+    return perp_usage_error(args, "--json prints no figure: use --json or --plot");
   const int status = perp_results_open(ctx, args->arg[0], &results);
   if (status >= 0) return status;
   perp_json json = { .out = stdout, .indent = true };
@@ -122,9 +125,8 @@ static int cmd_answer(perp_ctx *ctx, const perp_args *args)
     const char *left_out = perp_results_left_out(&results);
     printf("%s: %s\n", results.study->name, results.study->title);
     if (results.study->question[0] != '\0') perp_wrap(stdout, 2, results.study->question);
-    const perp_finding *findings;
-    const int n_findings = perp_results_findings(ctx, &results, &findings);
-    perp_findings_print(findings, n_findings, stdout);
+    perp_findings_print(ctx, &results, perp_option_given(args, "plot") || isatty(STDOUT_FILENO),
+                        stdout);
     for (int i = 0; i < n; i++) perp_answer_print(&results, &answers[i], INT_MAX, stdout);
     if (left_out[0] != '\0') putchar('\n');
     perp_wrap(stdout, 0, left_out);
@@ -134,12 +136,15 @@ static int cmd_answer(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag answer_flags[] = {
-  { "json", 0, NULL, "Print JSON, as in the file derived/answers.json of the folder." }, { 0 }
+  { "plot", 0, NULL,
+    "Draw the figure on top of the report with letters even if the output is not a terminal." },
+  { "json", 0, NULL, "Print JSON, as in the file derived/answers.json of the folder." },
+  { 0 }
 };
 
 const perp_command perp_answer_command = {
   .cli.name = "answer",
-  .cli.usage = "DIR [--json]",
+  .cli.usage = "DIR [--plot | --json]",
   .cli.summary = "Answers the question of a study from its results, with every comparison behind "
                  "the answer: the most accurate method at equal work, the most robust one, "
                  "exponents of growth. The questions are in the section answer of the study. "
@@ -150,7 +155,7 @@ const perp_command perp_answer_command = {
       "the uncertainty of the references, the scatter of times, or 1 %.\n\nA proof that no "
       "solution exists counts as solved, unless another solver found a solution. Problems outside "
       "of the declared range of a solver are counted separately.",
-  .cli.example = "perp answer results/chain6-stab",
+  .cli.example = "perp answer results/chain6-stab --plot | less",
   .cli.flags = answer_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- run ---- */
 
@@ -104,6 +105,7 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   /* programs read objects, and nothing else, until there is an error */
   if (options->progress == PERP_PROGRESS_JSON) options->quiet = true;
   options->journal_only = perp_option_given(args, "journal-only");
+  options->plot = perp_option_given(args, "plot") || isatty(STDOUT_FILENO);
   if (perp_option_given(args, "no-report") || options->journal_only) options->report = NULL;
   static const char *const without[] = { "no-report", "journal-only", "shard" };
   for (int i = 0; i < 3 && perp_option_given(args, "open"); i++)
@@ -169,6 +171,8 @@ static const perp_flag run_flags[] = {
     "Store a copy of the program and its plug-ins in the results folder, for perp compare "
     "--again-with after a rebuild." },
   { "no-report", 0, NULL, "Write tables only, no report.html." },
+  { "plot", 0, NULL,
+    "Draw the figure on top of the report with letters even if the output is not a terminal." },
   { "open", 0, NULL, "Show the report in the browser of the desktop when it is made (xdg-open)." },
   { "journal-only", 0, NULL,
     "Write results only, no tables and no report: for a shard that shares its folder (perp "

@@ -34,8 +34,7 @@ static void data_number(perp_json *j, const char *key, double v)
   perp_json_raw(j, key, isnan(v) ? "null" : !isinf(v) ? text : v > 0 ? "1e999" : "-1e999");
 }
 
-/* Numbers into a list of so many. */
-static size_t data_indices(perp_json *j, const int *of, int n, int many)
+size_t perp_page_indices(perp_json *j, const int *of, int n, int many)
 {
   const int bytes = many <= 256 ? 1 : many <= 65536 ? 2 : 4;
   unsigned char *packed = perp_xalloc((size_t)n + 1, (size_t)bytes);
@@ -62,7 +61,7 @@ static void data_texts(perp_page *page, perp_json *j, const char *key, const cha
     perp_json_int(j, "n", n);
   } else {
     perp_json_texts(j, "values", value.text, value.n);
-    data_indices(j, of, n, value.n);
+    perp_page_indices(j, of, n, value.n);
   }
   perp_json_close(j, '}');
   free(of);
@@ -110,7 +109,7 @@ static size_t data_numbers(perp_json *j, const char *key, const double *v, int n
     perp_json_open(j, "values", '[');
     for (int k = 0; k < different; k++) data_number(j, NULL, value[k]);
     perp_json_close(j, ']');
-    size += 12 * (size_t)different + data_indices(j, of, n, different);
+    size += 12 * (size_t)different + perp_page_indices(j, of, n, different);
     free(of);
     free(value);
   } else {
@@ -125,23 +124,6 @@ static size_t data_numbers(perp_json *j, const char *key, const double *v, int n
 
 /* ---- the study ---- */
 
-/* report.figure: what the study wants on top of the page, and the runs in it. */
-static void data_figure(perp_page *page, perp_json *j)
-{
-  const perp_study *s = page->study;
-  if (!s->report.figure.given) return;
-  perp_json_members(j, "figure: { y %s, x %s, colour %s, panels %s", s->report.figure.y,
-                    s->report.figure.x, s->report.figure.colour, s->report.figure.panels);
-  if (s->report.figure.where != NULL) {
-    const perp_scope scope = perp_results_scope(page->ctx, page->results, false);
-    int n = 0, *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
-    for (int r = 0; r < page->results->plan.n; r++)
-      if (perp_expr_true(s->report.figure.where, &scope, r)) row[n++] = r;
-    perp_json_ints(j, "runs", row, n);
-  }
-  perp_json_close(j, '}');
-}
-
 static void data_study(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
@@ -149,7 +131,6 @@ static void data_study(perp_page *page, perp_json *j)
                     s->name, s->title, s->question, s->profile, s->kind->name, s->metrics.primary);
   perp_json_texts(j, "record", s->metrics.record, s->metrics.n_record);
   perp_json_texts(j, "plots", s->report.plots, s->report.n_plots);
-  data_figure(page, j);
   perp_json_close(j, '}');
 }
 
@@ -176,7 +157,7 @@ static void data_axis(perp_page *page, perp_json *j, int param)
                    perp_words_choice(page->ctx, &page->pool, p->key, p->type == PERP_PARAM_PLUGIN,
                                      p->plugin, name[k]));
   perp_json_close(j, ']');
-  data_indices(j, index, n, value.n);
+  perp_page_indices(j, index, n, value.n);
   perp_json_close(j, '}');
 }
 
@@ -341,9 +322,9 @@ static void data_commands(perp_page *page, perp_json *j)
   }
   perp_json_open(j, "command", '{');
   perp_json_texts(j, "words", word.text, word.n);
-  data_indices(j, of, used, word.n);
+  perp_page_indices(j, of, used, word.n);
   perp_json_open(j, "count", '{');
-  data_indices(j, count, n, 256);
+  perp_page_indices(j, count, n, 256);
   perp_json_members(j, "} }");
   perp_text_free(&text);
   free(of);
@@ -368,7 +349,7 @@ static void data_cells(perp_page *page, perp_json *j)
   for (int r = 0; r < n; r++)
     wins[r] = perp_results_wins(page->results, r) ? 1 : perp_view_stands(v, r) ? 2 : 0;
   perp_json_open(j, "wins", '{'); /* 1: may be best; 2: its figures stand, but it wins nothing */
-  data_indices(j, wins, n, 256);
+  perp_page_indices(j, wins, n, 256);
   perp_json_close(j, '}');
   for (int r = 0; r < n; r++) text[r] = perp_view_mark(&page->pool, v, r);
   data_texts(page, j, "mark", text, n);
@@ -575,6 +556,7 @@ void perp_page_data(perp_page *page, FILE *out)
   data_profiles(&j);
   data_study(page, &j);
   data_view(page, &j);
+  perp_page_top_json(page, &j);
   data_cells(page, &j);
   all_series(page, &j);
   data_replays(page, &j);

@@ -6,7 +6,6 @@
 #include "experiments/study/words.h"
 #include "experiments/base/files.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,18 +52,7 @@ double perp_page_noise(perp_page *page, const char *metric, double *shade)
                                   strstr(metric, "err") != NULL
                               ? 1e-13
                               : 0;
-  *shade = 0;
-  if (strncmp(metric, "err.q", 5) != 0) return rounding;
-  json_t *list = json_load_file(perp_pool_printf(&page->pool, "%s/reference.json", page->dir), 0,
-                                NULL),
-         *reference;
-  size_t i;
-  json_array_foreach(list, i, reference)
-  {
-    const double worst = json_number_value(json_object_get(reference, "worst"));
-    *shade = fmax(*shade, 10 * worst);
-  }
-  json_decref(list);
+  *shade = perp_headline_shade(page->results, metric);
   return fmax(rounding, *shade);
 }
 

@@ -5,7 +5,7 @@
 
 #include "experiments/pages/csv.h"
 #include "experiments/pages/plot.h"
-#include "experiments/report/view.h"
+#include "experiments/answers/headline.h"
 #include "experiments/base/progress.h"
 
 /* Of the figures that grow with the study so many are drawn; all with --figs all. */
@@ -22,6 +22,7 @@ typedef struct perp_page {
   perp_results *results;
   const perp_study *study; /* of the results */
   perp_view view;
+  perp_headline top; /* the figure on top */
   perp_pool pool;
   const char *section; /* of the page, to which the next figures belong */
   bool lesser;         /* they are not the chief ones */
@@ -72,7 +73,7 @@ void perp_page_say_failed(perp_page *page);
 /* ---- the figures of gnuplot, for documents; each draws nothing when it has nothing to show ----
  */
 
-void perp_page_top(perp_page *page);      /* what report.figure of the study asks for */
+void perp_page_top(perp_page *page);      /* the figure on top of the page */
 void perp_page_problems(perp_page *page); /* profiles of problems x solvers */
 void perp_page_curves(perp_page *page);   /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);   /* drift and energy over time */
@@ -89,6 +90,10 @@ extern const perp_profile_words perp_profiles[PERP_PROFILES];
  * cells column by column (parameters, status, metrics), the abscissa, thinned series, replays. Long
  * arrays are float32, little endian, in base64. */
 void perp_page_data(perp_page *page, FILE *out);
+/* Members of it that are numbers [n] into a list of so many: `of`, `bytes`; returns their bytes. */
+size_t perp_page_indices(perp_json *j, const int *of, int n, int many);
+/* The member `top`. */
+void perp_page_top_json(perp_page *page, perp_json *j);
 /* The members of it that are answers, claims and tables. */
 void perp_page_findings(perp_page *page, perp_json *j);
 

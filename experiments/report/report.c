@@ -106,6 +106,7 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
                      .width = request->width };
   page.formats = request->figs != NULL ? request->figs : request->tex != NULL ? "pdf" : "svg";
   perp_view_build(ctx, &page.pool, results, &page.view);
+  perp_headline_choose(ctx, results, &page.view, &page.top);
 
   snprintf(page_path, size, "%s", request->out != NULL ? request->out : "");
   if (request->out == NULL) snprintf(page_path, size, "%s/report.html", results->dir);

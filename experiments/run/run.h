@@ -17,6 +17,7 @@ typedef struct perp_run_options {
   double budget;                  /* s after which no cell is started; 0: none */
   bool keep_program;              /* copy program and plug-ins into the folder (program.h) */
   bool journal_only;              /* a part of a run: study, plan and tables belong to others */
+  bool plot;                      /* the figure on top in letters, in the summary */
   bool quiet;                     /* no messages but errors */
   perp_progress_style progress;
   const char *again; /* command line that resumes, for messages */

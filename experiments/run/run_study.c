@@ -413,7 +413,7 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
       perp_results_derive(r->ctx, &after) != PERP_OK)
     return perp_refuse(r->ctx, PERP_EXIT_INTERNAL);
   int code = exit_status(r, &after);
-  perp_results_summary(r->ctx, &after, stdout);
+  perp_results_summary(r->ctx, &after, r->o->plot, stdout);
   printf("\nTables: %s/derived/cells.csv, timing.csv\n", r->o->dir);
   if (r->o->report != NULL && r->interrupts == 0 && r->o->shard == NULL &&
       r->o->report(r->ctx, r->o->dir, r->o->report_user) != PERP_OK) {

@@ -66,6 +66,7 @@ export function readData(text) {
   const partial = cells.partial;
   lazily(cells, 'partial', () => Array.from(column(partial), (t) => (Number.isNaN(t) ? null : t)));
   cells.wins = indices(cells.wins);
+  d.top.slice = indices(d.top.slice);
   cells.command = commands(cells.command);
   for (const a of d.axes) a.of = indices(a).map((i) => (a.values[i] === '' ? -1 : i));
   for (const key of Object.keys(d.options)) later(d.options, key);

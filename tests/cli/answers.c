@@ -187,7 +187,7 @@ static void four_places(const char *name, const char *dir)
   if (perp_results_load(&ctx, dir, NULL, &r) != PERP_OK) bail("%s", ctx.msg);
   const int n = perp_results_answers(&ctx, &r, &a);
   FILE *f = open_memstream(&printed, &size);
-  perp_results_summary(&ctx, &r, f);
+  perp_results_summary(&ctx, &r, false, f);
   fclose(f);
   const perp_report_request request = { .tex = tex };
   const bool written = perp_results_derive(&ctx, &r) == PERP_OK &&
@@ -311,6 +311,9 @@ static void own_study(void)
   setenv("COLUMNS", "50", 1);
   ok(run("answer own") == 0 && widest(out) <= 50, "in 50 where COLUMNS says so: %d", widest(out));
   unsetenv("COLUMNS");
+  ok(run("answer own") == 0 && strstr(out, "┤") == NULL, "in a file there is no chart ...");
+  says("answer own --plot", "┤");
+  refuses(2, "answer own --plot --json", "use --json or --plot");
   json_t *j = json_of("answer own --json", 0);
   char *kept = perp_read_file("own/derived/answers.json", NULL),
        *now = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);

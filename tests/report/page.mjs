@@ -114,6 +114,17 @@ for (const study of studies.filter((s) => wanted[s])) {
       return { after: f.previousElementSibling.className, names: [...f.querySelectorAll('.names text, .legend span, h4')].map((e) => e.textContent), panels: f.querySelectorAll('svg.figure').length };
     });
     ok(after === 'answer' && names.length > 1 && names.every((t) => !/[=:]\S|-e|^[a-z]+\d$/.test(t)), `${study}: the figure on top, in words: ${[...new Set(names)].join('; ')}`);
+    // page and terminal draw the choice of report.json
+    const { top, axes, first } = await page.evaluate(() => {
+      const { top, axes } = JSON.parse(document.getElementById('data').textContent);
+      return { top, axes, first: document.querySelector('#live-headline select')?.selectedOptions[0].textContent };
+    });
+    const colour = axes.find((a) => a.key === top.colour), chosen = top.slices[0], flat = (t) => t.replace(/\s+/g, ' ');
+    const shown = chosen.shown.map((k) => colour.words[colour.names.indexOf(top.names[k])]), text = readFileSync(resolve(out, `${study}.txt`), 'utf8');
+    // "  b  Baumgarte, α = 50 1/s" beside the plot, perhaps wrapped or shortened; of the panel that the terminal has
+    const legend = [...text.matchAll(/ {2}[a-i] {2}(\S\S.*)$/gm)].map((m) => shown.find((n) => n.startsWith(m[1].split('…')[0])));
+    ok(legend.length > 1 && legend.every((n) => names.includes(n)) && (first ?? 'all runs') === (chosen.words || 'all runs') && flat(text).includes(chosen.words), `${study}: page and terminal draw the curves of report.json: ${legend.join('; ')}`);
+    ok(text.split('\n').every((l) => [...l].length <= 80), `${study}: the terminal has them within 80 columns`);
     if (study === 'motion') ok(panels === 2 && names.includes('velocity level') && names.includes('Baumgarte, α = 50 1/s'), 'motion: it is the one that the study asks for');
   }
 

@@ -4,6 +4,7 @@ perp=$1 source=$2 out=$3/page
 rm -rf "$out"
 . "$source/browser.sh"
 for study in motion contact lcp findings; do make "$perp" run "$source/$study.yaml" -o "$out/$study"; done
+for study in motion lcp findings; do "$perp" answer "$out/$study" --plot >"$out/$study.txt"; done
 # damaged folders: nothing has run; the runner was killed in the middle of a line; files torn; every cell failed
 for damaged in empty torn failed; do cp -r "$out/motion" "$out/$damaged"; done
 rm -rf "$out/empty/journal" "$out/empty/series" "$out/empty/replay"

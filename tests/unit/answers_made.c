@@ -398,7 +398,7 @@ static void everywhere(void)
   char *printed = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&printed, &size);
-  perp_results_summary(&ctx, &r, out);
+  perp_results_summary(&ctx, &r, false, out);
   fclose(out);
   ok(has(printed, "(0.2; next: none, factor 2.5)"), "the terminal, too");
   ok(has(printed, "0.2*"), "ties are marked");

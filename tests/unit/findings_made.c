@@ -3,6 +3,7 @@
  * pure noise, nothing but differences below a floor, one competitor, failures; and sentences of the
  * study itself.  Shares of complete grids are worked out by hand, those of a grid with holes by
  * least squares (GSL, singular value decomposition) on columns of zeros and ones. */
+#include "experiments/answers/headline.h"
 #include "experiments/answers/findings.h"
 #include "experiments/base/files.h"
 #include "experiments/expr/expr.h"
@@ -470,6 +471,88 @@ static void refused(void)
   }
 }
 
+/* ---- the figure on top ---- */
+
+/* Integrators differ by 3 decades, with projection only; elsewhere by 0.03. */
+static double with_post(struct at at)
+{
+  return (at.stab == 2 ? -1 : -0.01) * (at.ode - 1.5) - 2 + 0.1 * at.h;
+}
+
+static double by_ode(struct at at)
+{
+  return -at.ode - 1;
+}
+
+static int letters(const char *text, const char *mark)
+{
+  int n = 0;
+  for (; (text = strstr(text, mark)) != NULL; text++) n++;
+  return n;
+}
+
+/* Columns of the widest line. */
+static int widest(const char *text)
+{
+  int most = 0, n = 0;
+  for (; *text != '\0'; text++) {
+    n = *text == '\n' ? 0 : n + (((unsigned char)*text & 0xc0) != 0x80);
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static void on_top(void)
+{
+  perp_results r;
+  perp_view view;
+  perp_headline top;
+  char *text = NULL;
+  size_t size;
+  made_up(GRID "metrics: { primary: err.tip.max }\nreport: { figure: { panels: scene } }\n",
+          with_post, &r);
+  perp_view_build(&ctx, &r.pool, &r, &view);
+  perp_headline_choose(&ctx, &r, &view, &top);
+  ok(top.kind == PERP_HEADLINE_CURVES && strcmp(params[top.colour].key, "ode") == 0 &&
+         strcmp(params[top.panels].key, "scene") == 0 && strcmp(top.x, "h") == 0,
+     "the integrator, which matters most, is in colour, against the step");
+  ok(top.n_slices == 3 && strstr(top.slice[0].words, "post") != NULL &&
+         fabs(top.slice[0].effect - 3) < 1e-12 && fabs(top.slice[1].effect - 0.03) < 1e-12,
+     "the slice in which it makes a difference is the first: %s, %g decades", top.slice[0].words,
+     top.slice[0].effect);
+  ok(top.slice[0].n == 24 && top.slice[0].n_shown == 4 && top.slice[0].left == 0 &&
+         top.slice[0].curves == 8,
+     "with all of its curves");
+  perp_results_free(&r);
+
+  made_up("grid: { ode: [euler, heun, rk4, dopri5], h: [1, 2, 4] }\n"
+          "metrics: { primary: err.tip.max }\n",
+          by_ode, &r);
+  FILE *out = open_memstream(&text, &size);
+  perp_headline_print(&ctx, &r, out);
+  fclose(out);
+  int lines = 0;
+  for (const char *s = text; *s != '\0'; s++) lines += *s == '\n';
+  ok(widest(text) <= 80 && lines >= 12 && lines <= 16, "a chart of %d columns, %d lines",
+     widest(text), lines);
+  ok(strstr(text, "rror of the tip [m]") != NULL && strstr(text, "step size h [s]") != NULL &&
+         strstr(text, "c  RK4") != NULL,
+     "axes with units, curves in words");
+  const char *d = strstr(text, "d··"), *a = strstr(text, "a··");
+  ok(a != NULL && d != NULL && a < d && letters(text, "·a") == 2 && letters(text, "·d") == 2,
+     "three points a curve, the largest error on top:\n%s", text);
+  free(text);
+  perp_results_free(&r);
+
+  made_up(GRID "metrics: { primary: err.tip.max }\nfloor: 1 m\n", by_ode, &r);
+  out = open_memstream(&text, &size);
+  perp_headline_print(&ctx, &r, out);
+  fclose(out);
+  ok(size == 0, "no figure of differences below the floor");
+  free(text);
+  perp_results_free(&r);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -483,6 +566,7 @@ int main(void)
   holes();
   stated();
   refused();
+  on_top();
   char *clean = perp_xprintf("rm -rf %s", root);
   if (system(clean) != 0) printf("# could not remove %s\n", root);
   free(clean);

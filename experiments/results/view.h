@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The results of a study arranged for drawing: which columns vary, which cells form a curve, which
  * curves share a figure. */
-#ifndef PERP_REPORT_VIEW_H
-#define PERP_REPORT_VIEW_H
+#ifndef PERP_RESULTS_VIEW_H
+#define PERP_RESULTS_VIEW_H
 
 #include "experiments/results/results.h"
 

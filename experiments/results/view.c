@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/view.h"
+#include "experiments/results/view.h"
 #include "experiments/base/numbers.h"
 
 #include <math.h>

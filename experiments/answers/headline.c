@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/answers/headline.h"
+#include "experiments/answers/findings_parts.h"
+#include "experiments/study/words.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const perp_headline_names[] = { "none", "curves", "rows", "solved", NULL };
+
+enum { PANELS_MOST = 6, CURVES_MOST = 9, SOLVERS_MOST = 8 };
+static const double nearly_all = 0.8, visible = 0.1; /* of the most curves, of the largest effect */
+
+struct headline_choosing {
+  const perp_ctx *ctx;
+  perp_results *r;
+  perp_pool *pool; /* of r */
+  const perp_view *view;
+  const struct answers_explained *explained; /* of y; NULL */
+  bool *in;                                  /* [cells] that the study wants in the figure */
+  int ranked[PERP_VIEW_AXES], n_ranked;      /* parameters, what matters most first */
+};
+
+/* One way to draw it: what is coloured and what makes panels; the rest are slices. */
+struct headline_way {
+  int colour, panels, rest[PERP_VIEW_AXES], n_rest;
+  perp_names names, panel_names;
+  int *name_of, *panel_of;
+  int n_slices;
+  perp_headline_slice *slice;
+};
+
+static bool headline_positive(double v)
+{
+  return v > 0 && isfinite(v);
+}
+
+static bool headline_has(const struct headline_choosing *c, int m)
+{
+  for (int r = 0; m >= 0 && r < c->r->plan.n; r++)
+    if (headline_positive(perp_results_value(c->r, r, m)) && perp_view_stands(c->view, r))
+      return true;
+  return false;
+}
+
+double perp_headline_shade(const perp_results *results, const char *metric)
+{
+  if (strncmp(metric, "err.q", 5) != 0) return 0;
+  char *path = perp_xprintf("%s/reference.json", results->dir);
+  json_t *list = json_load_file(path, 0, NULL), *reference;
+  double shade = 0;
+  size_t i;
+  json_array_foreach(list, i, reference)
+      shade = fmax(shade, 10 * json_number_value(json_object_get(reference, "worst")));
+  json_decref(list);
+  free(path);
+  return shade;
+}
+
+/* The values of a parameter without tolerances, and which one each cell has. */
+static int *headline_values(const struct headline_choosing *c, int param, perp_names *names)
+{
+  const int n = c->r->plan.n;
+  int *of = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *of);
+  *names = (perp_names){ 0 };
+  for (int r = 0; r < n; r++)
+    of[r] = perp_names_index(c->pool, names,
+                             param < 0 ? "" : perp_view_name(c->pool, c->view, r, param), -1);
+  return of;
+}
+
+/* The parameter where it varies, else -1. */
+static int headline_varied(const struct headline_choosing *c, int param)
+{
+  for (int r = 1; param >= 0 && r < c->r->plan.n; r++)
+    if (strcmp(perp_view_text(c->view, r, param), perp_view_text(c->view, 0, param)) != 0)
+      return param;
+  return -1;
+}
+
+static bool headline_listed(const int *list, int n, int param)
+{
+  for (int i = 0; i < n; i++)
+    if (list[i] == param) return true;
+  return false;
+}
+
+/* Factors by what they explain, the largest first; without that knowledge as the view has them. */
+static void headline_rank(struct headline_choosing *c)
+{
+  const perp_view *v = c->view;
+  const struct answers_explained *e = c->explained;
+  for (int k = 0; e != NULL && k < e->n_terms; k++) {
+    const perp_study_key *key = &e->factor[e->term[k].a].key;
+    for (int a = 0; e->term[k].b < 0 && a < v->n_axes; a++)
+      if (strcmp(key->text, c->r->study->kind->params[v->axis[a]].key) == 0 &&
+          !headline_listed(c->ranked, c->n_ranked, v->axis[a]))
+        c->ranked[c->n_ranked++] = v->axis[a];
+  }
+  const int subject = v->subject < 0 ? -1 : v->axis[v->subject];
+  if (subject >= 0 && !headline_listed(c->ranked, c->n_ranked, subject))
+    c->ranked[c->n_ranked++] = subject;
+  for (int a = 0; a < v->n_axes; a++)
+    if (!headline_listed(c->ranked, c->n_ranked, v->axis[a])) c->ranked[c->n_ranked++] = v->axis[a];
+}
+
+static bool headline_few(const struct headline_choosing *c, int param)
+{
+  perp_names names;
+  headline_values(c, param, &names);
+  return names.n > 1 && names.n <= PANELS_MOST;
+}
+
+/* Colour (-1: the first that may be), panels and the rest.  Errors of different scenes do not
+ * compare, so that scenes come in panels. */
+static void headline_factors(const struct headline_choosing *c, int colour,
+                             struct headline_way *way)
+{
+  const int scene = perp_kind_param(c->r->study->kind, "scene");
+  const char *wanted = c->r->study->report.figure.panels;
+  int panels = wanted == NULL ? -1 : headline_varied(c, perp_kind_param(c->r->study->kind, wanted));
+  *way = (struct headline_way){ .colour = colour };
+  for (int k = 0; k < c->n_ranked && way->colour < 0; k++)
+    if (c->ranked[k] != scene && c->ranked[k] != panels) way->colour = c->ranked[k];
+  if (way->colour < 0 && c->n_ranked > 0 && c->ranked[0] != panels) way->colour = c->ranked[0];
+  if (panels < 0 && scene >= 0 && scene != way->colour &&
+      headline_listed(c->ranked, c->n_ranked, scene) && headline_few(c, scene))
+    panels = scene;
+  for (int k = 0; k < c->n_ranked && panels < 0; k++)
+    if (c->ranked[k] != way->colour && headline_few(c, c->ranked[k])) panels = c->ranked[k];
+  way->panels = panels;
+  for (int k = 0; k < c->n_ranked; k++)
+    if (c->ranked[k] != way->colour && c->ranked[k] != panels)
+      way->rest[way->n_rest++] = c->ranked[k];
+  way->name_of = headline_values(c, way->colour, &way->names);
+  way->panel_of = headline_values(c, way->panels, &way->panel_names);
+}
+
+struct headline_spot {
+  int panel, name;
+  double x, y; /* log10 y */
+};
+
+static int headline_by_place(const void *a, const void *b)
+{
+  const struct headline_spot *p = a, *q = b;
+  if (p->panel != q->panel) return p->panel - q->panel;
+  if (p->x != q->x) return p->x < q->x ? -1 : 1;
+  if (p->name != q->name) return p->name - q->name;
+  return (p->y > q->y) - (p->y < q->y);
+}
+
+/* What there is to see in a slice: effect, curves. */
+static void headline_effect(const struct headline_choosing *c, const perp_headline *top,
+                            const struct headline_way *way, perp_headline_slice *slice)
+{
+  struct headline_spot *spot = perp_xalloc((size_t)slice->n + 1, sizeof *spot);
+  bool *seen = perp_xalloc((size_t)way->names.n * (size_t)way->panel_names.n + 1, sizeof *seen);
+  int n = 0, places = 0;
+  double sum = 0;
+  for (int i = 0; i < slice->n; i++) {
+    const int r = slice->cell[i];
+    const double y = perp_results_value(c->r, r, top->y_metric),
+                 x = c->view->x_name != NULL ? c->view->x[r] : 0;
+    if (!headline_positive(y) || !perp_view_stands(c->view, r)) continue;
+    spot[n++] = (struct headline_spot){ way->panel_of[r], way->name_of[r], isnan(x) ? 0 : x,
+                                        log10(fmax(y, top->floor)) };
+    bool *mark = &seen[way->panel_of[r] * way->names.n + way->name_of[r]];
+    slice->curves += !*mark;
+    *mark = true;
+  }
+  qsort(spot, (size_t)n, sizeof *spot, headline_by_place);
+  for (int i = 0; i < n;) {
+    const struct headline_spot *first = &spot[i];
+    double least = first->y, most = first->y;
+    int names = 1;
+    for (i++; i < n && spot[i].panel == first->panel && spot[i].x == first->x; i++) {
+      if (spot[i].name == spot[i - 1].name) continue; /* the best run of each colour */
+      least = fmin(least, spot[i].y);
+      most = fmax(most, spot[i].y);
+      names++;
+    }
+    if (names < 2) continue;
+    sum += most - least;
+    places++;
+  }
+  slice->effect = places > 0 ? sum / places : 0;
+  free(spot);
+  free(seen);
+}
+
+struct headline_order {
+  perp_headline_slice slice;
+  bool good;
+  int at;
+};
+
+static int headline_by_telling(const void *a, const void *b)
+{
+  const struct headline_order *p = a, *q = b;
+  if (p->good != q->good) return q->good - p->good;
+  if (p->slice.effect != q->slice.effect) return p->slice.effect > q->slice.effect ? -1 : 1;
+  if (p->slice.curves != q->slice.curves) return q->slice.curves - p->slice.curves;
+  return p->at - q->at;
+}
+
+static const char *headline_slice_words(const struct headline_choosing *c,
+                                        const struct headline_way *way, int cell)
+{
+  const char *all = "";
+  for (int k = 0; k < way->n_rest; k++) {
+    const char *name = perp_view_name(c->pool, c->view, cell, way->rest[k]);
+    if (name[0] == '\0') continue;
+    all = perp_pool_printf(c->pool, "%s%s%s", all, all[0] != '\0' ? "; " : "",
+                           perp_headline_word(c->ctx, c->r, way->rest[k], name));
+  }
+  return all;
+}
+
+/* The slices of a way, the most telling first. */
+static void headline_slices(const struct headline_choosing *c, const perp_headline *top,
+                            struct headline_way *way)
+{
+  const int n = c->r->plan.n;
+  perp_names keys = { 0 };
+  int *of = perp_xalloc((size_t)n + 1, sizeof *of);
+  for (int r = 0; r < n; r++) {
+    const char *key = "";
+    of[r] = -1;
+    if (!c->in[r]) continue;
+    for (int k = 0; k < way->n_rest; k++)
+      key = perp_pool_printf(c->pool, "%s\n%s", key,
+                             perp_view_name(c->pool, c->view, r, way->rest[k]));
+    of[r] = perp_names_index(c->pool, &keys, key, -1);
+  }
+  struct headline_order *order = perp_xalloc((size_t)keys.n + 1, sizeof *order);
+  for (int r = 0; r < n; r++)
+    if (of[r] >= 0) order[of[r]].slice.n++;
+  for (int k = 0; k < keys.n; k++) {
+    perp_headline_slice *slice = &order[k].slice;
+    slice->cell = perp_pool_alloc(c->pool, (size_t)slice->n + 1, sizeof *slice->cell);
+    slice->n = 0;
+    order[k].at = k;
+  }
+  for (int r = 0; r < n; r++)
+    if (of[r] >= 0) order[of[r]].slice.cell[order[of[r]].slice.n++] = r;
+  int curves = 0;
+  double effect = 0;
+  for (int k = 0; k < keys.n; k++) {
+    headline_effect(c, top, way, &order[k].slice);
+    curves = order[k].slice.curves > curves ? order[k].slice.curves : curves;
+    effect = fmax(effect, order[k].slice.effect);
+  }
+  for (int k = 0; k < keys.n; k++)
+    order[k].good = order[k].slice.curves >= nearly_all * curves &&
+                    order[k].slice.effect >= visible * effect;
+  qsort(order, (size_t)keys.n, sizeof *order, headline_by_telling);
+  way->slice = perp_pool_alloc(c->pool, (size_t)keys.n + 1, sizeof *way->slice);
+  for (int k = 0; k < keys.n; k++)
+    if (order[k].slice.curves > 0) way->slice[way->n_slices++] = order[k].slice;
+  free(order);
+  free(of);
+}
+
+/* The curves of a slice: all where they are few, else those of the best runs. */
+static void headline_shown(const struct headline_choosing *c, const perp_headline *top,
+                           perp_headline_slice *slice)
+{
+  const int n = top->names.n;
+  perp_ranked *list = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *list);
+  bool *kept = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *kept),
+       *present = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *present);
+  double *best = perp_pool_alloc(c->pool, (size_t)n + 1, sizeof *best);
+  int m = 0;
+  for (int k = 0; k < n; k++) best[k] = HUGE_VAL;
+  for (int i = 0; i < slice->n; i++) {
+    const int r = slice->cell[i], k = top->name_of[r];
+    const double y = perp_results_value(c->r, r, top->y_metric);
+    present[k] = true;
+    if (perp_view_stands(c->view, r) && headline_positive(y)) best[k] = fmin(best[k], y);
+  }
+  for (int k = 0; k < n; k++)
+    if (present[k]) {
+      list[m] = (perp_ranked){ k, 0, best[k], m };
+      m++;
+    }
+  perp_ranked_sort(list, m);
+  for (int i = 0; i < m && i < CURVES_MOST; i++) kept[list[i].cell] = true;
+  slice->shown = perp_pool_alloc(c->pool, CURVES_MOST, sizeof *slice->shown);
+  for (int k = 0; k < n; k++)
+    if (kept[k]) slice->shown[slice->n_shown++] = k;
+  slice->left = m - slice->n_shown;
+}
+
+/* Problems and solvers: the solvers that solve most. */
+static void headline_solvers(struct headline_choosing *c, perp_headline *top)
+{
+  const perp_cell_kind *kind = c->r->study->kind;
+  top->colour = headline_varied(c, perp_kind_param(kind, "lcp"));
+  top->y = top->x = "time.cpu";
+  top->y_metric = top->x_metric = perp_results_metric(c->r, "time.cpu");
+  if (top->colour < 0 || !headline_has(c, top->y_metric)) return;
+  top->name_of = headline_values(c, top->colour, &top->names);
+  top->panel_of = headline_values(c, -1, &top->panel_names);
+  perp_headline_slice *slice = perp_pool_alloc(c->pool, 1, sizeof *slice);
+  perp_ranked *list = perp_pool_alloc(c->pool, (size_t)top->names.n + 1, sizeof *list);
+  double *solved = perp_pool_alloc(c->pool, (size_t)top->names.n + 1, sizeof *solved);
+  slice->words = "";
+  slice->cell = perp_pool_alloc(c->pool, (size_t)c->r->plan.n + 1, sizeof *slice->cell);
+  for (int r = 0; r < c->r->plan.n; r++) {
+    if (!c->in[r]) continue;
+    slice->cell[slice->n++] = r;
+    if (perp_results_wins(c->r, r)) solved[top->name_of[r]]++;
+  }
+  int n = 0;
+  for (int k = 0; k < top->names.n; k++)
+    if (top->names.text[k][0] != '\0' && solved[k] > 0) {
+      list[n] = (perp_ranked){ k, 0, -solved[k], n };
+      n++;
+    }
+  if (n == 0) return;
+  perp_ranked_sort(list, n);
+  slice->shown = perp_pool_alloc(c->pool, SOLVERS_MOST, sizeof *slice->shown);
+  for (int i = 0; i < n && i < SOLVERS_MOST; i++) slice->shown[slice->n_shown++] = list[i].cell;
+  slice->left = n - slice->n_shown;
+  slice->curves = slice->n_shown;
+  top->slice = slice;
+  top->n_slices = 1;
+  top->kind = PERP_HEADLINE_SOLVED;
+}
+
+/* What stands on the other axis. */
+static void headline_abscissa(const struct headline_choosing *c, perp_headline *top)
+{
+  const perp_study *study = c->r->study;
+  const char *name = c->view->x_name, *x = study->report.figure.x;
+  const int cpu = perp_results_metric(c->r, "time.cpu");
+  const bool stepped = name != NULL && (strcmp(name, "h [s]") == 0 || strcmp(name, "tol") == 0);
+  if (x == NULL && stepped && headline_has(c, cpu) && strcmp(top->y, "time.cpu") != 0)
+    x = "time.cpu";
+  top->x = x;
+  if (x == NULL && name != NULL) {
+    const char *key = perp_pool_strndup(c->pool, name, strcspn(name, " "));
+    const bool scene = strcmp(key, "tol") != 0 && perp_kind_param(study->kind, key) < 0;
+    top->x = scene ? perp_pool_printf(c->pool, "scene.%s", key) : key;
+    return;
+  }
+  if (x == NULL) return;
+  top->x_param = perp_kind_param(study->kind, x);
+  if (top->x_param < 0) top->x_metric = perp_results_metric(c->r, x);
+}
+
+/* Is some value that stands above the floor? */
+static bool headline_above(const struct headline_choosing *c, const perp_headline *top)
+{
+  for (int r = 0; r < c->r->plan.n; r++) {
+    const double y = perp_results_value(c->r, r, top->y_metric);
+    if (c->in[r] && headline_positive(y) && perp_view_stands(c->view, r) && y > top->floor)
+      return true;
+  }
+  return false;
+}
+
+/* The first way in which some slice shows a difference: what matters most among the runs that are
+ * ranked may be nothing to see. */
+static void headline_way(const struct headline_choosing *c, const perp_headline *top,
+                         struct headline_way *way)
+{
+  const char *wanted = c->r->study->report.figure.colour;
+  const int colour = wanted == NULL
+                         ? -1
+                         : headline_varied(c, perp_kind_param(c->r->study->kind, wanted));
+  headline_factors(c, colour, way);
+  headline_slices(c, top, way);
+  if (wanted != NULL) return;
+  for (int k = 0; k < c->n_ranked; k++) {
+    struct headline_way other;
+    if (way->n_slices > 0 && way->slice[0].effect > 0) return;
+    headline_factors(c, c->ranked[k], &other);
+    headline_slices(c, top, &other);
+    if (other.n_slices > 0 && other.slice[0].effect > 0) *way = other;
+  }
+}
+
+/* The metric, and what is known of it. */
+static bool headline_ordinate(struct headline_choosing *c, perp_headline *top)
+{
+  const perp_study *study = c->r->study;
+  answers_explained *shares[2];
+  const int n = findings_shares(c->ctx, c->r, shares);
+  const char *first = n > 0 ? study->metric[shares[0]->metric].name : NULL,
+             *names[] = { study->report.figure.y, first, study->metrics.primary };
+  for (int i = 0; i < 3 && top->y_metric < 0; i++) {
+    const int m = names[i] == NULL ? -1 : perp_results_metric(c->r, names[i]);
+    if (headline_has(c, m)) top->y_metric = m;
+  }
+  if (top->y_metric < 0) return false;
+  top->y = study->metric[top->y_metric].name;
+  for (int i = 0; i < n && c->explained == NULL; i++)
+    if (shares[i]->metric == top->y_metric) c->explained = shares[i];
+  top->shade = perp_headline_shade(c->r, top->y);
+  top->floor = fmax(top->shade, c->explained != NULL ? c->explained->floor : 0);
+  return true;
+}
+
+void perp_headline_choose(const perp_ctx *ctx, perp_results *results, const perp_view *view,
+                          perp_headline *top)
+{
+  const perp_study *study = results->study;
+  struct headline_choosing c = { .ctx = ctx, .r = results, .pool = &results->pool, .view = view };
+  struct headline_way way;
+  *top = (perp_headline){
+    .y = "", .y_metric = -1, .x_metric = -1, .x_param = -1, .colour = -1, .panels = -1
+  };
+  if (results->plan.n == 0) return;
+  c.in = perp_pool_alloc(c.pool, (size_t)results->plan.n + 1, sizeof *c.in);
+  const perp_scope scope = perp_results_scope(ctx, results, false);
+  for (int r = 0; r < results->plan.n; r++)
+    c.in[r] = study->report.figure.where == NULL ||
+              perp_expr_true(study->report.figure.where, &scope, r);
+  if (strcmp(study->kind->name, "lcp") == 0) {
+    headline_solvers(&c, top);
+    return;
+  }
+  if (!headline_ordinate(&c, top)) return;
+  headline_rank(&c);
+  headline_abscissa(&c, top);
+  headline_way(&c, top, &way);
+  if ((top->x == NULL && (way.colour < 0 || way.names.n < 2)) || !headline_above(&c, top)) return;
+  top->colour = way.colour;
+  top->panels = way.panels;
+  top->names = way.names;
+  top->panel_names = way.panel_names;
+  top->name_of = way.name_of;
+  top->panel_of = way.panel_of;
+  top->slice = way.slice;
+  top->n_slices = way.n_slices;
+  for (int k = 0; k < top->n_slices; k++) {
+    top->slice[k].words = headline_slice_words(&c, &way, top->slice[k].cell[0]);
+    headline_shown(&c, top, &top->slice[k]);
+  }
+  if (top->n_slices > 0) top->kind = top->x != NULL ? PERP_HEADLINE_CURVES : PERP_HEADLINE_ROWS;
+}

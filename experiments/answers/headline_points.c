@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The figure on top as points and words, for pictures and terminals. */
+#include "experiments/answers/headline.h"
+#include "experiments/study/words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool perp_headline_point(const perp_headline *top, const perp_view *view, int cell, double *x,
+                         double *y)
+{
+  const perp_results *r = view->results;
+  const double v = perp_results_value(r, cell, top->y_metric);
+  double at = v;
+  if (top->kind == PERP_HEADLINE_CURVES)
+    at = top->x_metric >= 0     ? perp_results_value(r, cell, top->x_metric)
+         : top->x_param >= 0    ? r->plan.cells[cell].value[top->x_param].number
+         : view->x_name != NULL ? view->x[cell]
+                                : (double)NAN;
+  /* under error control the step is not what is varied */
+  const bool loose = top->kind == PERP_HEADLINE_CURVES && top->x_metric < 0 &&
+                     perp_view_adaptive(view, cell);
+  *x = *y = (double)NAN;
+  if (!perp_view_stands(view, cell) || loose || !(v > 0 && isfinite(v)) ||
+      !(at > 0 && isfinite(at)))
+    return false;
+  *x = at;
+  *y = fmax(v, 0.5 * top->floor);
+  if (top->kind == PERP_HEADLINE_ROWS) *x = *y;
+  return true;
+}
+
+static int points_by_number(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+int perp_headline_solved(const perp_headline *top, const perp_view *view, int name, double *x,
+                         double *y)
+{
+  const perp_results *r = view->results;
+  const perp_headline_slice *slice = &top->slice[0];
+  const int problem = perp_kind_param(r->study->kind, "problem"),
+            tol = perp_kind_param(r->study->kind, "tol");
+  perp_pool pool = { 0 };
+  perp_names pairs = { 0 };
+  int n = 0;
+  for (int i = 0; i < slice->n; i++) {
+    const int cell = slice->cell[i];
+    const char *pair = perp_pool_printf(&pool, "%s\n%s", perp_view_text(view, cell, problem),
+                                        perp_view_text(view, cell, tol));
+    perp_names_index(&pool, &pairs, pair, -1);
+    const double t = perp_results_value(r, cell, top->x_metric);
+    if (top->name_of[cell] == name && perp_results_wins(r, cell) && t > 0 && isfinite(t))
+      x[n++] = t;
+  }
+  qsort(x, (size_t)n, sizeof *x, points_by_number);
+  for (int i = 0; i < n; i++) y[i] = 100.0 * (i + 1) / pairs.n;
+  perp_pool_free(&pool);
+  return n;
+}
+
+static const char *points_title(perp_results *r, const char *metric)
+{
+  const perp_metric *m = perp_study_metric(r->study, metric);
+  const char *words = perp_words(metric);
+  if (m == NULL || m->unit[0] == '\0') return words;
+  return perp_pool_printf(&r->pool, "%s [%s]", words, m->unit);
+}
+
+const char *perp_headline_y_title(const perp_headline *top, perp_results *r)
+{
+  return top->kind == PERP_HEADLINE_SOLVED ? "solved problems [%]" : points_title(r, top->y);
+}
+
+const char *perp_headline_x_title(const perp_headline *top, perp_results *r, const perp_view *view)
+{
+  if (top->kind == PERP_HEADLINE_ROWS) return points_title(r, top->y);
+  if (top->x_metric >= 0) return points_title(r, top->x);
+  if (top->x_param >= 0) {
+    const perp_param *p = &r->study->kind->params[top->x_param];
+    return p->unit[0] != '\0' ? perp_pool_printf(&r->pool, "%s [%s]", perp_words(p->key), p->unit)
+                              : perp_words(p->key);
+  }
+  /* "h [s]" of the view, with its name in words */
+  const char *name = view->x_name != NULL ? view->x_name : "", *unit = strchr(name, ' ');
+  if (unit == NULL) return perp_words(name);
+  const char *key = perp_pool_strndup(&r->pool, name, (size_t)(unit - name));
+  return perp_pool_printf(&r->pool, "%s%s", perp_words(key), unit);
+}
+
+const char *perp_headline_word(const perp_ctx *ctx, perp_results *r, int param, const char *name)
+{
+  if (param < 0) return "";
+  const perp_param *p = &r->study->kind->params[param];
+  return perp_words_choice(ctx, &r->pool, p->key, p->type == PERP_PARAM_PLUGIN, p->plugin, name);
+}
