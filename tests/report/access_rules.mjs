@@ -108,7 +108,8 @@ export function standing() {
     const keyed = (x) => x.matches(native) || (x.tabIndex >= 0 && [...(window.heard.get(x) ?? [])].some((t) => t.startsWith('key')));
     let p = e;
     while (p && p !== document.body && !keyed(p)) p = p.parentElement;
-    if ((!p || p === document.body) && !e.querySelector('button, a[href]')) wrong('keys', e);
+    const equal = e.dataset.keys && document.querySelector(e.dataset.keys); // the control that does the same
+    if ((!p || p === document.body) && !e.querySelector('button, a[href]') && !(equal?.matches(native) && shown(equal))) wrong('keys', e);
   }
 
   // what scrolls can be scrolled by keys
@@ -187,7 +188,8 @@ export function paper() {
     }
   }
   for (const e of document.querySelectorAll('button, select, input, textarea, .skip, nav'))
-    if (shown(e) && !(e.tagName === 'BUTTON' && e.closest('th, td'))) found.push(`print: a control: ${e.tagName.toLowerCase()}.${e.className} '${(e.getAttribute('aria-label') ?? e.textContent).trim().slice(0, 20)}'`);
+    if (shown(e) && !(e.tagName === 'BUTTON' && getComputedStyle(e).borderTopWidth === '0px' && /, 0\)|transparent/.test(getComputedStyle(e).backgroundColor))) // text otherwise
+      found.push(`print: a control: ${e.tagName.toLowerCase()}.${e.className} '${(e.getAttribute('aria-label') ?? e.textContent).trim().slice(0, 20)}'`);
   return [...new Set(found)];
 }
 
