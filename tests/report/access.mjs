@@ -21,6 +21,8 @@ async function open(path, { width = 1200, scheme = 'light', reducedMotion = 'red
   return { page, context };
 }
 
+const drawn = (page) => page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(0)))); }));
+
 // Tab from control to control: each is reached once, in the order of the page, and seen to be.
 async function walk(page, most = 400) {
   const found = [];
@@ -168,7 +170,7 @@ for (const path of pages) {
   for (const scheme of ['light', 'dark']) none(await once(path, (p) => p.evaluate(standing), { scheme }), `${path}, ${scheme}: rules`);
   none(await once(path, async (p) => {
     await p.evaluate(() => { for (const d of document.querySelectorAll('details')) d.open = true; });
-    await p.waitForTimeout(100);
+    await drawn(p);
     return p.evaluate(standing);
   }), `${path}: rules, with all folds open`);
   none(await once(path, async (p) => [...(await p.evaluate(narrow)), ...(await p.evaluate(standing))], { width: 400 }), `${path}: at 400 pixels`);
