@@ -76,7 +76,8 @@ async function keys(page) {
     }
   };
   await each('main summary', () => String([...document.querySelectorAll('main details')].map((d) => d.open)), ['Enter', ' '], 'a fold');
-  await each('.chip', () => String([...document.querySelectorAll('.chip')].map((c) => c.ariaPressed)), ['Enter', ' '], 'a curve');
+  await each('.chips .chip', () => String([...document.querySelectorAll('.chips .chip')].map((c) => c.ariaPressed)), ['Enter', ' '], 'a curve');
+  await each('.tabs [aria-pressed=false]', () => document.querySelector('.tabs [aria-pressed=true]').textContent, ['Enter'], 'a tab');
   await each('.cells th button', () => document.querySelector('.cells thead').textContent + document.querySelector('.cells tbody tr').textContent, ['Enter', ' '], 'the head of a table');
   await each('.cells tbody button', () => String(document.querySelectorAll('.cells .detail').length), ['Enter', ' '], 'a run');
   await each('.matrix td button', () => document.querySelector('.cells-filter')?.value ?? '', ['Enter'], 'a field of a map');
