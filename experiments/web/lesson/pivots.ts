@@ -160,7 +160,7 @@ export function film(host, p) {
     move(0);
   }
 
-  host.tabIndex = 0;
+  for (const [k, v] of [['tabindex', '0'], ['role', 'group'], ['aria-label', 'pivots; arrow keys lead from one to the next']]) host.setAttribute(k, v);
   host.addEventListener('keydown', (e) => {
     const keys = { ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), Home: () => go(0), End: () => go(run.frames.length - 1), ' ': () => (playing ? pause() : start()) };
     if (!keys[e.key] || e.altKey || e.ctrlKey || e.metaKey || (e.key === ' ' && e.target.tagName === 'BUTTON') || (e.target.type === 'range' && e.key !== ' ')) return;
