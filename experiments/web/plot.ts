@@ -309,16 +309,29 @@ function build(spec, width) {
 }
 
 const bubble = h('div', { class: 'tip', role: 'status', hidden: true });
-document.addEventListener('keydown', (e) => { if (e.key === 'Escape') bubble.hidden = true; });
+document.addEventListener('keydown', (e) => { if (e.key === 'Escape') hide(); });
+function hide() {
+  pointed = null;
+  bubble.hidden = true;
+}
 
-// at: of the window
-function show(at, text) {
-  if (!bubble.isConnected) document.body.append(bubble);
-  bubble.textContent = text;
-  bubble.hidden = false;
+// at(): where of the window it points; it follows a point that keys have led to, and leaves with the pointer.
+let pointed = null;
+function settle() {
+  const at = pointed();
+  bubble.hidden = at.clientY < 0 || at.clientY > window.innerHeight;
   const box = bubble.getBoundingClientRect();
   bubble.style.left = `${Math.max(4, Math.min(at.clientX + 14, document.documentElement.clientWidth - box.width - 8))}px`;
   bubble.style.top = `${Math.max(4, at.clientY + 14 + box.height > window.innerHeight ? at.clientY - box.height - 10 : at.clientY + 14)}px`;
+}
+document.addEventListener('scroll', () => { if (pointed) settle(); else bubble.hidden = true; }, { capture: true, passive: true });
+
+function show(at, text, follows = false) {
+  if (!bubble.isConnected) document.body.append(bubble);
+  bubble.textContent = text;
+  pointed = at;
+  settle();
+  if (!follows) pointed = null;
 }
 
 // The point that a key leads to from the one number k: along its curve, to the nearest of another curve, to the ends.
@@ -339,7 +352,7 @@ export function chart(place) {
   let spec = null, drawn = null, width = 0, asked = -1;
   const forget = () => {
     asked = -1;
-    bubble.hidden = true;
+    hide();
     drawn?.root.querySelector('.asked')?.remove();
   };
   place.addEventListener('blur', forget);
@@ -357,9 +370,12 @@ export function chart(place) {
       const k = led(seen, asked, e.key);
       forget();
       asked = k < 0 ? 0 : k;
-      const p = seen[asked], box = root.getBoundingClientRect(), scale = box.width / width;
+      const p = seen[asked];
       root.append(svg('circle', { class: 'asked', cx: number(p.x), cy: number(p.y), r: 9 }));
-      show({ clientX: box.left + p.x * scale, clientY: box.top + p.y * scale }, p.tip);
+      show(() => {
+        const box = root.getBoundingClientRect(), scale = box.width / width;
+        return { clientX: box.left + p.x * scale, clientY: box.top + p.y * scale };
+      }, p.tip, true);
     } else return;
     e.preventDefault();
     e.stopPropagation();
@@ -387,14 +403,14 @@ export function chart(place) {
     root.append(over);
     root.addEventListener('pointermove', (e) => {
       const { best, x } = find(e);
-      if (best) show(e, best.tip);
-      else bubble.hidden = true;
+      if (best) show(() => e, best.tip);
+      else hide();
       if (from !== null) {
         over.setAttribute('x', Math.min(from, x));
         over.setAttribute('width', Math.abs(x - from));
       }
     });
-    root.addEventListener('pointerleave', () => { bubble.hidden = true; });
+    root.addEventListener('pointerleave', hide);
     if (spec.zoom) {
       root.addEventListener('pointerdown', (e) => { from = find(e).x; });
       root.addEventListener('pointerup', (e) => {
