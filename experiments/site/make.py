@@ -84,7 +84,7 @@ class Shared:
         if script != self.script:
             return
         head = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n', '', head)  # it allows the script by its hash
-        head = head.replace('<body>\n', f'<body>\n<p><a href="{relative(page, back)}">← {escape(words)}</a></p>\n', 1)
+        head = head.replace('<body>\n', f'<body>\n<nav aria-label="back"><a href="{relative(page, back)}">← {escape(words)}</a></nav>\n', 1)
         with open(path, 'w') as f:
             f.write(f'{head}<script src="{relative(page, self.name)}"></script>{tail}')
 

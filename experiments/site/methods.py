@@ -126,8 +126,8 @@ def write(site, documents, root, parts, contract, studies, moving):
         lists.append((kind, title, rows))
     site.write('methods/index.html', 'Methods', '<h1>Methods</h1><p>Everything that a study can combine, as the program describes it.</p><p class="links">'
                + ' '.join(f'<a href="#{kind}">{title}</a>' for kind, title, _ in lists if kind != 'scenes') + '</p>'
-               + ''.join(f'<h2 id="{kind}">{title}</h2><div class="scroll"><table>{"".join(rows)}</table></div>' for kind, title, rows in lists if kind != 'scenes'))
+               + ''.join(f'<h2 id="{kind}">{title}</h2><div class="scroll"><table><tr><th>name</th><th>what it is</th></tr>{"".join(rows)}</table></div>' for kind, title, rows in lists if kind != 'scenes'))
     scenes = next(rows for kind, _, rows in lists if kind == 'scenes')
     site.write('scenes/index.html', 'Scenes', f'<h1>Scenes</h1><p>{len(scenes)} scenes come with perp. '
                f'<a href="{relative("scenes/index.html", "docs/reference/scenes.html")}">Their reference solutions</a>; <a href="{relative("scenes/index.html", "docs/reference/scene-files.html")}">scene files</a> of your own.</p>'
-               f'<div class="scroll"><table>{"".join(scenes)}</table></div>')
+               f'<div class="scroll"><table><tr><th>name</th><th>what it is</th><th>page</th></tr>{"".join(scenes)}</table></div>')

@@ -21,6 +21,19 @@ def plain(markup):
     return html.unescape(re.sub(r'\s+', ' ', re.sub(r'<[^>]+>', ' ', markup))).strip()
 
 
+def named_tables(body, title):
+    """Heads of columns say so, an empty one is none; a table is called as the heading above it."""
+    name, parts = title, re.split(r'(<h[1-6][^>]*>.*?</h[1-6]>|<table\b.*?</table>)', body, flags=re.S)
+    for k, part in enumerate(parts):
+        if re.match(r'<h[1-6]', part):
+            name = plain(part) or name
+        elif part.startswith('<table'):
+            part = re.sub(r'<th([^>]*)>\s*</th>', r'<td\1></td>', part)
+            part = re.sub(r'<th(?![^>]*\bscope=)(?=[\s>])', '<th scope="col"', part)
+            parts[k] = part if 'aria-label=' in part[:part.index('>')] else f'<table aria-label="{escape(name)}"{part[len("<table"):]}'
+    return ''.join(parts)
+
+
 def escape(text):
     return html.escape(str(text))
 
@@ -80,7 +93,7 @@ class Site:
 
     def write(self, page, title, body, search=True, wide=False):
         """A page in the frame of the site."""
-        body = self.anchors(body)
+        body = named_tables(self.anchors(body), title)
         if search:
             self.index(page, title, body)
         self.pages[page] = title

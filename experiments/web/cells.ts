@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every cell: filter, sort, and the command line that repeats it alone.
 import { brief } from './data';
-import { copyText, h } from './dom';
+import { copyText, h, scroll } from './dom';
 import { compile } from './expr';
 import { link } from './link';
 import { csvText, saveAs } from './save';
@@ -114,19 +114,25 @@ export function cellBrowser(data) {
     show();
   }
 
+  // what is made anew keeps the focus
+  const again = (where, selector) => where.querySelector(selector)?.focus({ preventScroll: true });
+
   function show() {
-    head.replaceChildren(h('tr', {}, columns.map((k) => h('th', { class: k.number ? 'n' : '', 'aria-sort': sort.key === k.key ? (sort.down ? 'descending' : 'ascending') : null },
+    head.replaceChildren(h('tr', {}, columns.map((k) => h('th', { class: k.number ? 'n' : '', scope: 'col', 'aria-sort': sort.key === k.key ? (sort.down ? 'descending' : 'ascending') : null },
       h('button', { type: 'button', onclick: () => {
         sort = { key: k.key, down: sort.key === k.key && !sort.down };
         link.set('cells.sort', `${sort.key} ${sort.down ? 'down' : 'up'}`, usual);
         select();
-      } }, `${k.title ?? k.key}${sort.key === k.key ? (sort.down ? ' ▼' : ' ▲') : ''}`)))));
+        again(head, `button[data-key="${k.key}"]`);
+      }, 'data-key': k.key }, `${k.title ?? k.key}${sort.key === k.key ? (sort.down ? ' ▼' : ' ▲') : ''}`)))));
     body.replaceChildren(...rows.slice(0, limit).flatMap((c) => {
-      const toggle = () => { opened.has(c) ? opened.delete(c) : opened.add(c); show(); };
-      const row = h('tr', { class: 'row', tabindex: 0, 'aria-expanded': String(opened.has(c)), onclick: toggle, onkeydown: (e) => e.key === 'Enter' && toggle() },
+      // the row for a pointer, a button for keys
+      const toggle = () => { opened.has(c) ? opened.delete(c) : opened.add(c); show(); again(body, `button[data-run="${c}"]`); };
+      const open = (text) => h('button', { class: 'open', type: 'button', 'data-run': c, 'aria-expanded': String(opened.has(c)) }, text);
+      const row = h('tr', { class: 'row', onclick: toggle },
         columns.map((k) => k.number
           ? h('td', { class: 'n' }, brief(k.number(c)))
-          : h('td', { class: k.key !== 'status' || !data.mark(c) ? '' : data.unsuited(c) ? 'unsuited' : data.stands(c) ? 'mark' : 'bad' }, k.text(c))));
+          : h('td', { class: k.key !== 'status' || !data.mark(c) ? '' : data.unsuited(c) ? 'unsuited' : data.stands(c) ? 'mark' : 'bad' }, k.key === 'status' ? open(k.text(c)) : k.text(c))));
       return opened.has(c) ? [row, h('tr', {}, detail(c))] : [row];
     }));
     count.textContent = rows.length === data.n ? `${data.n} runs` : `${rows.length} of ${data.n} runs`;
@@ -147,14 +153,15 @@ export function cellBrowser(data) {
   select();
   if (filter.value) apply(filter.value);
   const element = h('div', { class: 'cells', id: 'live-cells', 'data-state': 'drawn' }, filter, fault, help, count,
-    h('div', { class: 'scroll' }, h('table', {}, head, body)), h('div', { class: 'tools' }, more, save));
+    scroll('All runs', h('table', { 'aria-label': 'All runs' }, head, body)), h('div', { class: 'tools' }, more, save));
   return {
     element,
     // from other figures: show these cells
     find(text) {
       filter.value = text;
       apply(text);
-      element.scrollIntoView({ behavior: 'smooth' });
+      element.scrollIntoView();
+      filter.focus({ preventScroll: true });
     },
   };
 }

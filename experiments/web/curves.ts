@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Curves over what the study varies: work and precision, convergence, and any figure against any number (scaling).
 import { brief, varied } from './data';
-import { frame, h, select } from './dom';
+import { frame, h, scroll, select, th } from './dom';
 import { chart } from './plot';
 import { specRows } from './save';
 import { Selection } from './selection';
@@ -163,7 +163,7 @@ function figure(data, { id, title, caption, xs, at, ys, y0 = ys[0], x0 = xs[0]?.
 function fitTable(summary, head, rows) {
   if (rows.length === 0) return null;
   return h('details', { open: rows.length <= 16 }, h('summary', {}, summary),
-    h('div', { class: 'scroll' }, h('table', { class: 'fits' }, h('tr', {}, head.map((t, k) => h('th', { class: k === 1 ? 'n' : '' }, t))),
+    scroll(summary, h('table', { class: 'fits', 'aria-label': summary }, h('tr', {}, head.map((t, k) => th(t, k === 1 ? 'n' : null))),
       rows.map((r) => h('tr', {}, h('td', {}, h('code', {}, r[0])), h('td', { class: 'n' }, r[1]), ...r.slice(2).map((t) => h('td', {}, t)))))));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Elements, and the few controls that the figures share.
+import { scrolls } from './access';
 import { link } from './link';
 import { csvText, saveAs, svgText } from './save';
 
@@ -15,6 +16,10 @@ export function h(tag: string, props = {}, ...children: any[]): any {
   e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return e;
 }
+
+// A box that a wide table scrolls in; the head of a column, an empty one is none.
+export const scroll = (name: string, ...children: any[]) => scrolls(h('div', { class: 'scroll' }, ...children), `${name}, scrolls`);
+export const th = (text, kind = null, title = null) => (text === '' ? h('td', { class: kind }) : h('th', { class: kind, scope: 'col', title }, text));
 
 let count = 0;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Everything of a page is made here of the JSON that it carries: a report, the page of `perp view`, or a lesson.
+import { printsOpen, scrolls } from './access';
 import { cellBrowser } from './cells';
 import { curves } from './curves';
 import { readData } from './data';
@@ -51,7 +52,8 @@ const pages = {
   'perp-view/1': (text) => {
     const main = h('main', { id: 'view' }), data = JSON.parse(text);
     dress(pageStyle, liveStyle);
-    document.body.append(h('h1', {}, document.title), main);
+    main.append(h('h1', {}, document.title));
+    document.body.append(main);
     view(data, main);
   },
   'perp-lesson-page/1': (text) => {
@@ -64,6 +66,8 @@ async function start() {
   const text = document.getElementById('data').textContent, schema = /^\s*\{\s*"schema"\s*:\s*"([^"]*)"/.exec(text)?.[1];
   if (!pages[schema]) throw new Error(`data of another version: ${schema}`);
   await pages[schema](text);
+  printsOpen();
+  for (const e of document.querySelectorAll('pre')) scrolls(e, 'text, scrolls');
   document.documentElement.setAttribute('data-ready', 'yes');
 }
 

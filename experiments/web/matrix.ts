@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Who fails where, and why: a table that is also a map.  And the stability map over two numbers.
 import { brief } from './data';
-import { frame, h, select } from './dom';
+import { frame, h, scroll, select, th } from './dom';
 import { chart } from './plot';
 import { box } from './profiles';
 import { specRows, tableRows } from './save';
@@ -12,6 +12,9 @@ function shade(s) {
   const t = Math.min(1, Math.max(0, s)), strength = Math.round(34 * Math.abs(2 * t - 1));
   return `background:color-mix(in srgb, var(${t < 0.5 ? '--accent' : '--warm'}) ${strength}%, var(--page))`;
 }
+
+// What is in a field that leads to its runs.
+const pressed = (act, ...content) => h('button', { type: 'button', onclick: act }, ...content);
 
 const reasons = (data, cells) => {
   const count = new Map();
@@ -29,11 +32,11 @@ function entry(data, all, label, find) {
   if (cells.length === 0) return h('td', { class: 'unsuited', title: unsuited ? `${label}\n${unsuited} unsuited` : null }, unsuited ? 'unsuited' : '');
   const solved = cells.filter((c) => data.ok(c)).length, proved = cells.filter((c) => data.ok(c) && data.cells.reason[c] === 'infeasible').length;
   const why = reasons(data, cells);
+  const shown = [`${solved}/${cells.length}`, proved > 0 && h('small', {}, `${proved} proved unsolvable`), unsuited > 0 && h('small', { class: 'unsuited' }, `${unsuited} unsuited`),
+    why.slice(0, 2).map(([w, k]) => h('small', {}, `${k} ${w}`)), why.length > 2 && h('small', {}, '…')];
   return h('td', {
     style: shade(1 - solved / cells.length), title: `${label}\n${solved} of ${cells.length} solved${why.map(([w, k]) => `\n${k} ${w}`).join('')}${unsuited ? `\n${unsuited} unsuited` : ''}`,
-    onclick: solved < cells.length ? () => find() : null,
-  }, `${solved}/${cells.length}`, proved > 0 && h('small', {}, `${proved} proved unsolvable`), unsuited > 0 && h('small', { class: 'unsuited' }, `${unsuited} unsuited`),
-  why.slice(0, 2).map(([w, k]) => h('small', {}, `${k} ${w}`)), why.length > 2 && h('small', {}, '…'));
+  }, solved < cells.length ? pressed(find, ...shown) : shown);
 }
 
 // in the filter of the cells
@@ -52,8 +55,8 @@ export function failureMatrix(data, browser) {
   function redraw() {
     const cellsOf = (s, fam) => b.problems.filter((p) => b.family(p) === fam)
       .flatMap((p) => (target === '*' ? b.targets : [target]).map((t) => b.cell(p, t, s))).filter((c) => c >= 0);
-    f.plot.replaceChildren(h('div', { class: 'scroll' }, h('table', { class: 'matrix' },
-      h('tr', {}, h('th', { class: 'r' }, 'solver'), b.families.map((fam) => h('th', {}, fam)), h('th', {}, 'all')),
+    f.plot.replaceChildren(scroll('Problems solved', h('table', { class: 'matrix', 'aria-label': 'Problems solved' },
+      h('tr', {}, th('solver', 'r'), b.families.map((fam) => th(fam)), th('all')),
       b.solvers.map((s) => h('tr', {}, h('th', { class: 'r', scope: 'row' }, h('code', {}, s)),
         b.families.map((fam) => entry(data, cellsOf(s, fam), `${s}, ${fam}`, () => browser.find(`lcp == "${s}" and "${fam === 'file' ? 'file:' : fam}" and ${FAILED}`))),
         entry(data, b.families.flatMap((fam) => cellsOf(s, fam)), s, () => browser.find(`lcp == "${s}" and ${FAILED}`)))))));
@@ -82,14 +85,14 @@ export function stepMap(data, browser) {
     const field = (c, g) => {
       if (c === undefined) return h('td', {});
       const open = () => browser.find(`cell == "${data.cells.id[c]}"`);
-      if (data.unsuited(c)) return h('td', { class: 'unsuited', title: `${data.label(c)}\n${data.why(c)}`, onclick: open }, h('small', {}, data.cells.reason[c] || 'unsuited'));
-      if (!data.stands(c)) return h('td', { class: 'bad', title: `${data.label(c)}\n${data.why(c)}`, onclick: open }, '× ', h('small', {}, data.cells.reason[c] || data.cells.status[c]));
+      if (data.unsuited(c)) return h('td', { class: 'unsuited', title: `${data.label(c)}\n${data.why(c)}` }, pressed(open, h('small', {}, data.cells.reason[c] || 'unsuited')));
+      if (!data.stands(c)) return h('td', { class: 'bad', title: `${data.label(c)}\n${data.why(c)}` }, pressed(open, '× ', h('small', {}, data.cells.reason[c] || data.cells.status[c])));
       const v = data.value(c, metric);
-      return h('td', { style: v > 0 && hi > lo ? shade((Math.log(v) - lo) / (hi - lo)) : '', title: data.label(c), onclick: open }, brief(v), data.mark(c) ? h('small', { class: 'mark' }, data.mark(c)) : '');
+      return h('td', { style: v > 0 && hi > lo ? shade((Math.log(v) - lo) / (hi - lo)) : '', title: data.label(c) }, pressed(open, brief(v), data.mark(c) ? h('small', { class: 'mark' }, data.mark(c)) : ''));
     };
     const several = selection.at.startsWith('*');
-    f.plot.replaceChildren(h('div', { class: 'scroll' }, h('table', { class: 'matrix' },
-      h('tr', {}, h('th', { class: 'r' }, `${selection.by ?? ''} \\ ${data.xTitle}`), xs.map((x) => h('th', {}, brief(x)))),
+    f.plot.replaceChildren(scroll('Where it works', h('table', { class: 'matrix', 'aria-label': 'Where it works' },
+      h('tr', {}, th(`${selection.by ?? ''} \\ ${data.xTitle}`, 'r'), xs.map((x) => th(brief(x)))),
       groups.map((g) => h('tr', {}, h('th', { class: 'r', scope: 'row' }, h('code', {}, several && g.combo ? `${g.name}, ${g.combo}` : g.name)),
         xs.map((x) => field(g.cells.find((c) => data.x(c) === x && !data.adaptive(c)), g)))))));
     f.state('drawn');

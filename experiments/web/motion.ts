@@ -762,6 +762,8 @@ export class Stage {
     this.camera = new PerspectiveCamera(30, 16 / 9, 0.01, 1000);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.enableKeys = false; // the pages have keys of their own
+    this.canvas.tabIndex = 0;
+    this.canvas.addEventListener('keydown', (e) => this.turn(e));
     this.sun = new DirectionalLight(0xffffff, 2.7);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
@@ -783,6 +785,24 @@ export class Stage {
       if (this.fitted) this.fit(this.fitted);
     }
     renderer.render(this.world, camera);
+  }
+
+  // Keys of the camera: Shift and arrows turn it around its target, + and - come near and go away.
+  turn(e) {
+    const arrow = e.shiftKey && { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key], near = { '+': 0.9, '-': 1 / 0.9 }[e.key];
+    if (e.ctrlKey || e.altKey || e.metaKey || (!arrow && !near)) return;
+    const { camera, controls } = this, { target } = controls, away = camera.position.clone().sub(target);
+    if (near) away.multiplyScalar(near);
+    else {
+      const up = camera.up.clone().normalize(), height = Math.acos(Math.max(-1, Math.min(1, away.dot(up) / away.length())));
+      const side = up.clone().cross(away).normalize(), lift = Math.min(Math.PI - 0.05, Math.max(0.05, height + 0.12 * arrow[1])) - height;
+      away.applyAxisAngle(side, lift).applyAxisAngle(up, 0.12 * arrow[0]);
+    }
+    camera.position.copy(target).add(away);
+    controls.update();
+    this.render();
+    e.preventDefault();
+    e.stopPropagation();
   }
 
   clear() {

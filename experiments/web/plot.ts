@@ -254,7 +254,7 @@ function build(spec, width) {
     const spots = c.spots ?? usable;
     for (const p of usable) {
       if (p.xlo > 0 && p.xhi > p.xlo) lines.append(svg('path', { class: 'whisker', d: `M${number(px(p.xlo))} ${number(py(p.y))}H${number(px(p.xhi))}`, stroke: colour(c.index) }));
-      if (p.tip) seen.push({ x: px(p.x), y: py(p.y), tip: p.tip });
+      if (p.tip) seen.push({ x: px(p.x), y: py(p.y), tip: p.tip, of: c });
       if (p.ring) points.append(svg('circle', { cx: number(px(p.x)), cy: number(py(p.y)), r: 7.5, fill: 'none', stroke: 'var(--ink)', 'stroke-width': 1.3 }));
     }
     for (const p of spots) points.append(glyph(c.index, px(p.x), py(p.y)));
@@ -308,23 +308,83 @@ function build(spec, width) {
   return { root, seen, beside, field: { left, top, width: inner, height, x: (v) => px(v), back: (p) => X.back(p - left) } };
 }
 
-const bubble = h('div', { class: 'tip', hidden: true });
-
-function show(event, text) {
-  if (!bubble.isConnected) document.body.append(bubble);
-  bubble.textContent = text;
-  bubble.hidden = false;
-  const box = bubble.getBoundingClientRect();
-  bubble.style.left = `${Math.max(4, Math.min(event.clientX + 14, document.documentElement.clientWidth - box.width - 8))}px`;
-  bubble.style.top = `${Math.max(4, event.clientY + 14 + box.height > window.innerHeight ? event.clientY - box.height - 10 : event.clientY + 14)}px`;
+const bubble = h('div', { class: 'tip', role: 'status', hidden: true });
+document.addEventListener('keydown', (e) => { if (e.key === 'Escape') hide(); });
+function hide() {
+  pointed = null;
+  bubble.hidden = true;
 }
 
-// A place for one figure, drawn as often as wanted; it follows the width of the place.
+// at(): where of the window it points; it follows a point that keys have led to, and leaves with the pointer.
+let pointed = null;
+function settle() {
+  const at = pointed();
+  bubble.hidden = at.clientY < 0 || at.clientY > window.innerHeight;
+  const box = bubble.getBoundingClientRect();
+  bubble.style.left = `${Math.max(4, Math.min(at.clientX + 14, document.documentElement.clientWidth - box.width - 8))}px`;
+  bubble.style.top = `${Math.max(4, at.clientY + 14 + box.height > window.innerHeight ? at.clientY - box.height - 10 : at.clientY + 14)}px`;
+}
+document.addEventListener('scroll', () => { if (pointed) settle(); else bubble.hidden = true; }, { capture: true, passive: true });
+
+function show(at, text, follows = false) {
+  if (!bubble.isConnected) document.body.append(bubble);
+  bubble.textContent = text;
+  pointed = at;
+  settle();
+  if (!follows) pointed = null;
+}
+
+// The point that a key leads to from the one number k: along its curve, to the nearest of another curve, to the ends.
+function led(seen, k, key) {
+  const last = seen.length - 1;
+  if (key === 'Home' || k < 0) return 0;
+  if (key === 'End') return last;
+  if (key === 'ArrowRight') return Math.min(last, k + 1);
+  if (key === 'ArrowLeft') return Math.max(0, k - 1);
+  const kinds = [...new Set(seen.map((p) => p.of))], next = kinds[kinds.indexOf(seen[k].of) + (key === 'ArrowDown' ? 1 : -1)];
+  if (!next && !kinds.includes(undefined)) return k;
+  return seen.reduce((best, p, n) => (p.of === next && (best < 0 || Math.abs(p.x - seen[k].x) < Math.abs(seen[best].x - seen[k].x)) ? n : best), -1);
+}
+
+// A place for one figure, drawn as often as wanted; it follows the width of the place.  What a pointer learns of it, keys tell
+// too: arrows lead from point to point, + and - enlarge around one and show all, Escape ends it.
 export function chart(place) {
-  let spec = null, drawn = null, width = 0;
+  let spec = null, drawn = null, width = 0, asked = -1;
+  const forget = () => {
+    asked = -1;
+    hide();
+    drawn?.root.querySelector('.asked')?.remove();
+  };
+  place.addEventListener('blur', forget);
+  place.addEventListener('keydown', (e) => {
+    if (!drawn || e.target !== place || e.ctrlKey || e.altKey || e.metaKey) return;
+    const { seen, root, field } = drawn;
+    if (e.key === 'Escape') {
+      forget();
+      return;
+    }
+    if (spec.zoom && (e.key === '-' || (e.key === '+' && seen.length))) {
+      const x = seen[Math.max(0, asked)]?.x ?? 0;
+      spec.zoom(e.key === '-' ? null : [field.back(Math.max(field.left, x - field.width / 4)), field.back(Math.min(field.left + field.width, x + field.width / 4))]);
+    } else if (seen.length && /^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(e.key)) {
+      const k = led(seen, asked, e.key);
+      forget();
+      asked = k < 0 ? 0 : k;
+      const p = seen[asked];
+      root.append(svg('circle', { class: 'asked', cx: number(p.x), cy: number(p.y), r: 9 }));
+      show(() => {
+        const box = root.getBoundingClientRect(), scale = box.width / width;
+        return { clientX: box.left + p.x * scale, clientY: box.top + p.y * scale };
+      }, p.tip, true);
+    } else return;
+    e.preventDefault();
+    e.stopPropagation();
+  });
   function render() {
     width = Math.max(240, Math.floor(place.clientWidth || 700));
     drawn = build(spec, width);
+    asked = -1;
+    for (const [k, v] of [['tabindex', 0], ['role', 'application'], ['aria-roledescription', 'figure'], ['aria-label', `${spec.alt}. Arrow keys: its values${spec.zoom ? '; plus and minus: enlarge' : ''}; Escape: end`]]) place.setAttribute(k, v);
     const { root, seen, field } = drawn;
     const find = (e) => {
       const box = root.getBoundingClientRect(), scale = width / box.width, x = (e.clientX - box.left) * scale, y = (e.clientY - box.top) * scale;
@@ -343,14 +403,14 @@ export function chart(place) {
     root.append(over);
     root.addEventListener('pointermove', (e) => {
       const { best, x } = find(e);
-      if (best) show(e, best.tip);
-      else bubble.hidden = true;
+      if (best) show(() => e, best.tip);
+      else hide();
       if (from !== null) {
         over.setAttribute('x', Math.min(from, x));
         over.setAttribute('width', Math.abs(x - from));
       }
     });
-    root.addEventListener('pointerleave', () => { bubble.hidden = true; });
+    root.addEventListener('pointerleave', hide);
     if (spec.zoom) {
       root.addEventListener('pointerdown', (e) => { from = find(e).x; });
       root.addEventListener('pointerup', (e) => {
@@ -371,6 +431,7 @@ export function chart(place) {
     },
     clear(text) {
       spec = drawn = null;
+      for (const k of ['tabindex', 'role', 'aria-roledescription', 'aria-label']) place.removeAttribute(k);
       place.replaceChildren(h('p', { class: 'note' }, text));
     },
     get svg() { return drawn?.root ?? null; },

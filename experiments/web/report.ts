@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The sections of a report that are text and tables: what the program has found out (experiments/report/findings.c), laid out.
 import { brief, real } from './data';
-import { h } from './dom';
+import { h, scroll, th } from './dom';
 
 const note = (...content) => h('p', { class: 'note' }, content);
 const code = (text) => h('code', {}, text);
 const small = (text, kind = null) => [h('br'), h('small', { class: kind }, text)];
 const measure = (v) => brief(typeof v === 'number' ? Number(v.toPrecision(3)) : real(v));
-const table = (head, rows, kind = null) => h('div', { class: 'scroll' }, h('table', { class: kind }, h('tr', {}, head), rows.map((r) => h('tr', {}, r))));
-const th = (text, kind = null, title = null) => h('th', { class: kind, title }, text);
+const table = (name, head, rows, kind = null) => scroll(name, h('table', { class: kind, 'aria-label': name }, h('tr', {}, head), rows.map((r) => h('tr', {}, r))));
 const td = (kind, ...content) => h('td', { class: kind || null }, content);
 const fold = (summary, ...content) => h('details', {}, h('summary', {}, summary), content);
 // "0.785398" in place of "0.7853981633974483": options need not be read back here
@@ -23,9 +22,9 @@ function answerTable(a) {
   if (a.lines.length === 0 || a.who.length < 2) return null;
   const columns = a.lines.length <= COLUMNS_MOST;
   return fold(`${a.lines.length} comparison${a.lines.length === 1 ? '' : 's'} of ${a.who.length} competitors`, columns
-    ? table([th(a.by), a.lines.map((l) => th(`${l.brief}${l.limit ? ' ' : ''}${l.limit}`, 'n'))],
+    ? table(a.ask || 'Comparisons', [th(a.by), a.lines.map((l) => th(`${l.brief}${l.limit ? ' ' : ''}${l.limit}`, 'n'))],
       a.who.map((who, k) => [td('', code(who)), a.lines.map((l) => td(`n ${l.entries[k].class}`.trim(), l.entries[k].text))]))
-    : table([th(a.apart_by), th('at'), th('best'), th('value', 'n'), th('next'), th('value', 'n')],
+    : table(a.ask || 'Comparisons', [th(a.apart_by), th('at'), th('best'), th('value', 'n'), th('next'), th('value', 'n')],
       a.lines.map((l) => [td('', l.apart), h('td', { title: l.condition }, l.words), td('text', l.who || '-'), td('n', a.counted ? String(real(l.value) || 0) : measure(l.value)), td('', l.second), td('n', measure(l.next))])));
 }
 
@@ -45,7 +44,7 @@ function symptoms(s) {
   return [
     h('h3', { id: 'symptoms' }, 'Reported problems and where they occur'),
     note('A run ', h('span', { class: 'bad' }, 'shows'), ' the problem if its value exceeds the bound of the row. If only some of the equivalent runs show it, the entry has the largest and the smallest value. ', h('em', {}, 'Unsuited'), ': the method lacks a feature that the scene requires. Empty: not tested.'),
-    table([th('reported problem, engine and bound', 'head'), s.columns.map((c) => th(c.name, 'n'))],
+    table('Reported problems and where they occur', [th('reported problem, engine and bound', 'head'), s.columns.map((c) => th(c.name, 'n'))],
       s.rows.map((r) => [td('text', r.text, h('br'), r.of, r.of && ', ', r.link ? h('a', { href: r.link }, r.source) : r.source, h('br'), code(r.bound)), r.entries.map(entry)]), 'tight'),
     h('dl', {}, s.columns.flatMap((c) => [h('dt', {}, code(c.name)), h('dd', {}, c.text)])),
   ];
@@ -58,7 +57,7 @@ function replicate(papers) {
     h('h3', { id: 'replicate' }, 'Statements of the documents'),
     note(h('em', {}, 'Reproduced'), ': within the reading error or the factor of the row. ', h('em', {}, 'Contradicted'), ': outside of it, and the evidence of the row holds. ', h('em', {}, 'Undetermined'),
       ': a condition is missing in the document, or a method in perp. ', h('em', {}, 'Refuted'), ': the verdict that the study declares is not the one of the runs.'),
-    papers.map((p) => [h('h4', {}, p.paper), h('p', {}, `${p.count}.`), table([th('statement'), th('stated', 'n'), th('perp', 'n'), th('verdict')],
+    papers.map((p) => [h('h4', {}, p.paper), h('p', {}, `${p.count}.`), table(p.paper, [th('statement'), th('stated', 'n'), th('perp', 'n'), th('verdict')],
       p.rows.map((r) => [
         td('text', r.at, h('br'), r.states, fold('conditions', line('Printed', r.printed), line('Derived', r.derived), line('Reading', r.reading), line('Missing', r.missing),
           line('Test', r.test, code), line('Evidence', r.evidence, code), line('Wrong condition, which must fail', r.wrong_condition, code))),
@@ -77,13 +76,13 @@ function findings(d) {
 function answers(d, top) {
   const best = d.variants.find((v) => v.factor !== undefined);
   return [
-    findings(d), top, fold('How we know', [d.findings.filter((f) => f.basis).map((f) => note(f.basis)), h('ul', {},
+    h('h2', { class: 'unseen' }, 'Findings'), findings(d), top, fold('How we know', [d.findings.filter((f) => f.basis).map((f) => note(f.basis)), h('ul', {},
       d.answers.map((a) => h('li', {}, a.ask && [h('strong', {}, a.ask), h('br')], h('span', { title: a.asked }, a.text),
         (a.basis || a.note) && [' ', h('small', { class: 'note' }, [a.basis, a.note].filter((t) => t).join(' '))], answerTable(a))),
       best && d.variants[0] === best && h('li', {}, 'Closest to the published values: ', h('strong', {}, best.label), `, which differs by a factor of ${measure(best.factor)} on average (geometric mean; a failed run counts as 100).`)),
     d.left_out && note(d.left_out)]), counts(d),
     symptoms(d.symptoms), replicate(d.replicate),
-    d.claims.length > 0 && [h('h3', {}, 'Claims'), table([th('claim'), th('verdict'), th('measured', 'n')],
+    d.claims.length > 0 && [h('h3', {}, 'Claims'), table('Claims', [th('claim'), th('verdict'), th('measured', 'n')],
       d.claims.map((c) => [td('wrap', c.text, fold('test', code(c.test))), td(c.proved ? 'good' : 'bad', c.verdict, c.sides), td('n', measure(c.measured))]))],
   ];
 }
@@ -96,7 +95,7 @@ function summary(d) {
   return [
     h('h2', { id: 'summary' }, 'Summary'),
     note(`All combinations${s.constant ? ` with ${s.constant}` : ''}, sorted by the ${d.words(d.study.primary)} for each scene${s.abscissa ? `, at ${s.abscissa} = ${measure(s.x)} (methods with error control: at their tolerance)` : ''}${s.complete ? '' : `; the first ${s.rows.length} are shown`}. Green: the best of the scene. Runs with a status other than ok are listed last and cannot be the best.`),
-    table([th('combination'), s.metrics.map((m) => th(d.title(m), 'n head', m))],
+    table('Summary', [th('combination'), s.metrics.map((m) => th(d.title(m), 'n head', m))],
       s.rows.map((r) => [td('', r.label, r.mark && [' ', h('small', { class: 'mark' }, r.mark)]), r.values.map((v, k) => td(r.best[k] ? 'n best' : 'n', measure(v)))])),
   ];
 }
@@ -106,7 +105,7 @@ function published(d) {
   return [
     h('h2', { id: 'published' }, 'Published values and ours'),
     note('Each row is one choice of the methods that the source does not specify; the best match is first. Mismatch: geometric mean of the ratio between our value and the published one, at least 1. A failed or unsolved run counts as 100.'),
-    table([th('variant'), th('mismatch', 'n'), d.published.map((p) => h('th', { class: 'n wrap', title: p.metric }, p.source, h('br'), code(p.where), h('br'), p.words))], [
+    table('Published values and ours', [th('variant'), th('mismatch', 'n'), d.published.map((p) => h('th', { class: 'n wrap', scope: 'col', title: p.metric }, p.source, h('br'), code(p.where), h('br'), p.words))], [
       [td('', h('strong', {}, 'published')), td(''), d.published.map((p) => td('n', h('strong', {}, measure(p.value))))],
       ...d.variants.map((v) => [td('', v.label), td('n', v.factor === undefined ? '–' : `× ${measure(v.factor)}`), v.values.map((x) => (typeof x === 'string' && x !== 'inf' && x !== '-inf' ? td('n bad', x) : td('n', measure(x))))]),
     ]),
@@ -131,7 +130,7 @@ function scenes(d) {
   return [
     h('h2', { id: 'scenes' }, 'Results on each scene'),
     note(`Value of the ${d.title(d.study.primary)} for each run, or the cause of its absence. `, h('em', {}, 'unsolved'), ': share of problems left unsolved. ', h('em', {}, 'fixed-work'), ': the run used a fixed number of sweeps. ', h('em', {}, 'several solutions'), ': others have another motion.'),
-    table([th(''), list.map((s) => th(briefScene(s), 'head'))], [...rows].map(([label, at]) => [td('', code(label)), list.map((_, k) => field(at.get(k)))])),
+    table('Results on each scene', [th(''), list.map((s) => th(briefScene(s), 'head'))], [...rows].map(([label, at]) => [td('', code(label)), list.map((_, k) => field(at.get(k)))])),
   ];
 }
 
@@ -158,8 +157,8 @@ function endings(d) {
   return [
     h('h2', { id: 'endings' }, 'Outcome on each scene'),
     note(`Each field shows the worst outcome of the runs of one ${e.part} on one scene, and their number. Point at a field to see the cause. `, h('em', {}, 'Unsuited'), ': the scene is outside the domain of the method; this is not a failure.'),
-    table([th(''), e.scenes.map((s) => th(briefScene(s), 'head'))], e.rows.map((row, r) => [td('', code(row)), e.scenes.map((_, s) => field(at(r, s)))])),
-    causes.length > 0 && fold(`${causes.length} ${causes.length === 1 ? 'cause' : 'causes'}`, table([th('fields', 'n'), th('cause'), th('first example')],
+    table('Outcome on each scene', [th(''), e.scenes.map((s) => th(briefScene(s), 'head'))], e.rows.map((row, r) => [td('', code(row)), e.scenes.map((_, s) => field(at(r, s)))])),
+    causes.length > 0 && fold(`${causes.length} ${causes.length === 1 ? 'cause' : 'causes'}`, table('Causes', [th('fields', 'n'), th('cause'), th('first example')],
       causes.map(([text, n, { k }]) => [td('n', String(n)), td('wrap', text), td('', code(e.rows[Math.floor(k / e.scenes.length)]), ' on ', code(briefScene(e.scenes[k % e.scenes.length])))]))),
   ];
 }
@@ -169,7 +168,7 @@ function warned(d) {
   return [
     h('h2', { id: 'warned' }, 'Warnings'),
     note('A run with a warning may be ok: it reached its end, but its figures show a loss that the status does not say.'),
-    table([th('runs', 'n'), th('warning'), th('first example')], d.warnings.map((w) => [td('n', String(w.n)), td('wrap', w.text), td('', code(d.cells.id[w.run]))])),
+    table('Warnings', [th('runs', 'n'), th('warning'), th('first example')], d.warnings.map((w) => [td('n', String(w.n)), td('wrap', w.text), td('', code(d.cells.id[w.run]))])),
   ];
 }
 
@@ -179,7 +178,7 @@ function failures(d) {
   const all = Array.from({ length: d.n }, (_, c) => c), with_ = (status) => all.filter((c) => d.cells.status[c] === status).length;
   const fixed = with_('fixed-work'), unsuited = with_('unsuited'), failed = all.filter((c) => !['ok', 'unsuited', 'fixed-work'].includes(d.cells.status[c]));
   const subject = (c) => d.text(c, d.axis.problem && d.axis.lcp ? 'lcp' : d.view.subject ?? '');
-  const few = failed.length <= FEW, list = table([th('run'), th('combination'), th('status'), th('reason'), th('cause')],
+  const few = failed.length <= FEW, list = table('Failed runs', [th('run'), th('combination'), th('status'), th('reason'), th('cause')],
     failed.slice(0, SHOWN).map((c) => [td('', code(d.cells.id[c])), td('', d.label(c) || 'the only run'), td(kindOf(d, c), d.cells.status[c]), td('', d.cells.reason[c]), td('wrap', d.cells.cause[c])]));
   return [
     h('h2', { id: 'failures' }, 'Failures'),
@@ -192,7 +191,7 @@ function failures(d) {
         note('A ', h('span', { class: 'bad' }, 'failed'), ' run has no results. An ', h('span', { class: 'mark' }, 'unsolved'), ' run left some problems unsolved; one with ', h('span', { class: 'mark' }, 'several solutions'),
           ' has a motion that others do not have. The values of both are shown with a mark and cannot win. The values of a run that stopped early are those up to that time.'),
         few ? list : [
-          table([th('runs', 'n'), th('of'), th('status'), th('reason'), th('example')], tally(failed, (c) => `${d.cells.status[c]} ${d.cells.reason[c]} ${subject(c)}`)
+          table('Failures by reason', [th('runs', 'n'), th('of'), th('status'), th('reason'), th('example')], tally(failed, (c) => `${d.cells.status[c]} ${d.cells.reason[c]} ${subject(c)}`)
             .map(([, n, c]) => [td('n', String(n)), td('', code(subject(c))), td(kindOf(d, c), d.cells.status[c]), td('', d.cells.reason[c]), td('wrap', d.cells.cause[c], ' (', code(d.cells.id[c]), ')')])),
           fold(`${failed.length > SHOWN ? `the first ${SHOWN}` : `all ${failed.length}`} of these runs`, list)],
       ],
@@ -204,7 +203,7 @@ function failures(d) {
 const methods = (d) => d.methods.length > 0 && [
   h('h2', { id: 'methods' }, 'Methods of this study'),
   d.methods.map((m) => fold([code(`${m.kind} ${m.name}`), ` – ${m.summary}`], m.equation && h('pre', {}, m.equation), note(`Source: ${m.reference}`),
-    m.options.length > 0 && table([th('option'), th('range'), th('unit'), th('meaning')], m.options.map((o) => [td('', code(o.key)), td('', o.range), td('', o.unit), td('', o.help)])))),
+    m.options.length > 0 && table(`Options of ${m.name}`, [th('option'), th('range'), th('unit'), th('meaning')], m.options.map((o) => [td('', code(o.key)), td('', o.range), td('', o.unit), td('', o.help)])))),
 ];
 
 const definitions = (d) => [
@@ -243,8 +242,8 @@ export function report(d, live) {
     environment: environment(d), warnings: d.undrawn && [h('h2', {}, 'Figures that were not drawn'), h('pre', {}, d.undrawn)],
   };
   document.body.append(
-    h('section', { id: 's-header' }, h('h1', {}, d.study.title), h('p', { class: 'question' }, d.study.question),
+    h('header', { id: 's-header' }, h('h1', {}, d.study.title), h('p', { class: 'question' }, d.study.question),
       h('nav', { 'aria-label': 'sections' }, Object.entries(links).filter(([name]) => content[name]).map(([name, words]) => h('a', { href: `#${name}` }, words))),
       d.study.profile && note('Study ', code(d.study.name), ', profile ', code(d.study.profile), '.')),
-    ...Object.entries(content).filter(([, list]) => list).map(([name, list]) => h('section', { id: `s-${name}` }, list)));
+    h('main', {}, Object.entries(content).filter(([, list]) => list).map(([name, list]) => h('section', { id: `s-${name}` }, list))));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The script of the site (perp site): equations by KaTeX, and the search.  Its index is a script, as file:// fetches nothing.
 
+import { printsOpen, scrolls } from './access';
+
 interface Index {
   sections: [string, string, string, string][]; // page#anchor, title, heading, beginning of the text
   words: Record<string, number[]>; // differences of sections and counts, one after the other
@@ -121,4 +123,7 @@ if (typeof document !== 'undefined')
   document.addEventListener('DOMContentLoaded', () => {
     equations();
     searching();
+    printsOpen();
+    for (const [selector, name] of [['.scroll', 'table'], ['pre', 'text'], ['.equation', 'equation']])
+      for (const e of document.querySelectorAll<HTMLElement>(selector)) scrolls(e, `${e.querySelector('table')?.getAttribute('aria-label') ?? name}, scrolls`);
   });

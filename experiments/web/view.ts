@@ -39,7 +39,7 @@ function figure(title, unit, curves, end, click) {
   const lo = Math.min(0, ...finite.slice(0, 1), finite.reduce((a, b) => Math.min(a, b), Infinity)), hi = Math.max(finite.reduce((a, b) => Math.max(a, b), -Infinity), lo);
   const x = (t) => (W * t) / (end || 1), y = (v) => bottom - ((v - lo) / (hi - lo || 1)) * (bottom - top);
   const cursor = svg('path', { class: 'view-cursor', d: '' }), now = h('span', { class: 'view-now' });
-  const drawing = svg('svg', { viewBox: `0 0 ${W} ${H}`, class: 'view-figure', role: 'img', preserveAspectRatio: 'none', 'aria-label': `${title} over time, from ${brief(lo)} to ${brief(hi)}${unit ? ` ${unit}` : ''}` });
+  const drawing = svg('svg', { viewBox: `0 0 ${W} ${H}`, class: 'view-figure', role: 'img', 'data-keys': '.view-scrub', preserveAspectRatio: 'none', 'aria-label': `${title} over time, from ${brief(lo)} to ${brief(hi)}${unit ? ` ${unit}` : ''}` });
   drawing.append(svg('path', { class: 'view-base', d: `M0 ${y(Math.max(lo, Math.min(0, hi))).toFixed(1)}h${W}` }));
   curves.forEach((c, k) => {
     let d = '', pen = 'M';
@@ -221,7 +221,7 @@ export function view(data, root) {
   const left = list.reduce((s, d) => s + d.contacts_left_out, 0), truths = [...new Set(runs.filter((_, k) => list[k].refs.length > 0).map((r) => r.truth))];
   root.append(box, ...(key ? [key.element] : []), bar, controls, table, h('p', { class: 'note' },
     [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: contact impulses of the step on the second body; long arrows are shortened.' : '', list.some((d) => d.reaction) ? 'Blue arrows: reaction forces of joints on their second body.' : '', key ? 'Balls: the largest force of motors, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
-      left > 0 ? `${left} contacts are left out because the page would be too large.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D joint forces, J reaction forces, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
+      left > 0 ? `${left} contacts are left out because the page would be too large.` : '', 'Keys: space, arrows, Home, End; on a picture Shift and arrows turn, + and - come near and go away; F fits; L loop, C contacts, D joint forces, J reaction forces, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
 
   function state() {
     Object.assign(root.dataset, { time: String(t), playing: String(playing), speed: String(speed), frame: String(place(list[0], t)[0]), arrows: String(shows[0]?.contacts && o.contacts ? shows[0].contacts.shown : 0),

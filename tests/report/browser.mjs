@@ -18,7 +18,7 @@ const finder = `(selector) => selector.split(' >> ').reduce((list, part) => {
   return list.flatMap((e) => [...e.querySelectorAll(part)]);
 }, [document])`;
 
-const keys = { ' ': ['Space', 32, ' '], Home: ['Home', 36], End: ['End', 35], ArrowLeft: ['ArrowLeft', 37], ArrowRight: ['ArrowRight', 39] };
+const keys = { ' ': ['Space', 32, ' '], Enter: ['Enter', 13, '\r'], Tab: ['Tab', 9], Escape: ['Escape', 27], ArrowUp: ['ArrowUp', 38], ArrowDown: ['ArrowDown', 40], Home: ['Home', 36], End: ['End', 35], ArrowLeft: ['ArrowLeft', 37], ArrowRight: ['ArrowRight', 39] };
 
 // Call f in the page of a session, on the object of a handle or on nothing.
 async function call(page, objectId, f, args, byValue = true) {

@@ -126,12 +126,14 @@ def whole():
     loaded = re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="(?:https?:)?//', text)
     ok(not loaded, 'no page loads anything from a network')
     if shutil.which('node') and shutil.which('chromium'):
-        r = subprocess.run(['node', f'{HERE}/site.mjs', out], capture_output=True, text=True)
-        for line in r.stdout.splitlines():
-            m = re.match(r'(not )?ok \d+ - (.*)', line)
-            if m:
-                ok(not m.group(1), m.group(2))
-        ok(r.returncode == 0 and 'ok' in r.stdout, f'Chromium saw the site {r.stderr[-300:]}')
+        kinds = ('index.html', 'docs/how-to/studies.html', 'methods/lcp/lemke.html', 'scenes/pendulum.html', 'docs/gallery/README.html', 'docs/gallery/chain.view.html', 'lessons/drift.html', 'search.html?q=drift')
+        for name, command in (('Chromium saw the site', [f'{HERE}/site.mjs', out]), ('everybody can use it', [f'{ROOT}/tests/report/access.mjs', out, *kinds])):
+            r = subprocess.run(['node', *command], capture_output=True, text=True)
+            for line in r.stdout.splitlines():
+                m = re.match(r'(not )?ok \d+ - (.*)', line)
+                if m:
+                    ok(not m.group(1), m.group(2))
+            ok(r.returncode == 0 and 'ok' in r.stdout, f'{name} {r.stderr[-300:]}')
     else:
         ok(True, 'Chromium # SKIP node or chromium is not installed')
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sliders that choose among runs in the page.
 import { floats, real } from '../data';
-import { h } from '../dom';
+import { h, scroll, th } from '../dom';
 import { axes, decode, draw, live } from './chart';
 import { brief } from './words';
 
@@ -18,9 +18,9 @@ export function slider(name, values, start, changed) {
 function metrics(heads, numbers) {
   const labels = [...new Set(numbers.flatMap((column) => column.map((c) => c.label)))];
   const value = (column, label) => brief(real(column.find((c) => c.label === label)?.value), 3, 0);
-  return h('div', { class: 'scroll' }, h('table', {},
-    h('tr', {}, h('th', {}), ...heads.map((t) => h('th', { class: 'n' }, t))),
-    ...labels.map((label) => h('tr', {}, h('th', { class: 'row' }, label), ...numbers.map((column) => h('td', { class: 'n' }, value(column, label)))))));
+  return scroll('Results of the run', h('table', { 'aria-label': 'Results of the run' },
+    h('tr', {}, th(''), ...heads.map((t) => th(t, 'n'))),
+    ...labels.map((label) => h('tr', {}, h('th', { class: 'row', scope: 'row' }, label), ...numbers.map((column) => h('td', { class: 'n' }, value(column, label)))))));
 }
 
 export function explore(section, e) {

@@ -26,7 +26,7 @@ export function lesson(data) {
   const figures = (data.plots ?? []).map(() => h('figure', { class: 'live' })), stage = h('div', { class: 'pivots' });
   const sliders = data.explore && h('section', { class: 'explore', hidden: true }, h('h2', {}, data.explore.title), paragraph(data.explore.text),
     h('p', { class: 'note' }, `This page contains ${data.explore.runs} runs; the sliders select among them.`));
-  document.body.append(
+  document.body.append(h('main', {},
     h('h1', {}, data.title), ...data.story.map(paragraph), ...predict(data.predict),
     ...(data.plots ? [h('h2', {}, 'Results of the run'), ...figures, h('ul', {}, data.show.map((text) => h('li', {}, text)))] : []),
     ...(sliders ? [sliders] : []),
@@ -34,7 +34,7 @@ export function lesson(data) {
       h('details', {}, h('summary', {}, 'All pivots as text'), h('pre', {}, data.pivots.text))] : []),
     h('h2', {}, 'Conclusion'), ...data.end.map(paragraph),
     h('h2', {}, 'Exercise'), paragraph(data.exercise.ask), h('pre', {}, `perp lesson ${data.name} --check '${data.exercise.check}'`),
-    h('details', {}, h('summary', {}, 'Hint'), paragraph(data.exercise.hint)));
+    h('details', {}, h('summary', {}, 'Hint'), paragraph(data.exercise.hint))));
   figures.forEach((host, i) => {
     const figure = decode(data.plots[i]);
     live(host, () => draw(host, figure));

@@ -2,7 +2,7 @@
 // The film of a pivoting method: each frame is an event of the solver's trace.  Within a pivot lambda and w move on
 // straight lines, so what is drawn between two frames is where they are, not an effect.
 import { real } from '../data';
-import { h } from '../dom';
+import { h, scroll, th } from '../dom';
 import { slider } from './explore';
 import { brief, lowered, pretty, svg } from './words';
 
@@ -37,7 +37,7 @@ export function film(host, p) {
   const diagrams = Array.from({ length: p.n }, (_, i) => diagram(i));
 
   /* ---- parts of the page ---- */
-  const caption = h('p', { class: 'caption', 'aria-live': 'polite' }), tableau = h('div', { class: 'scroll' }), rows = h('div', { class: 'scroll' }), result = h('p', { class: 'note' });
+  const caption = h('p', { class: 'caption', 'aria-live': 'polite' }), tableau = scroll('Tableau'), rows = scroll('Rows'), result = h('p', { class: 'note' });
   const position = h('input', { type: 'range', min: 0, step: 1, 'aria-label': 'pivot', oninput: () => go(Number(position.value)) });
   const button = (text, label, action) => h('button', { type: 'button', class: 'tool', 'aria-label': label, title: label, onclick: action }, text);
   const play = button('\u25b6', 'play', () => (playing ? pause() : start()));
@@ -78,13 +78,13 @@ export function film(host, p) {
     const value = (name) => (name === 't' ? f.t : f[name.startsWith('w') ? 'w' : 'lambda'][name.replace(/\D/g, '') - 1]);
     const ratio = (i) => (t.enters < 0 ? '' : t.leaves < 0 && !t.ratio.some((r) => Number.isFinite(real(r))) ? '\u221e' : brief(real(t.ratio[i])));
     const covers = t.nonbasic[t.enters] === 't';
-    tableau.replaceChildren(h('table', { class: 'tableau' },
+    tableau.replaceChildren(h('table', { class: 'tableau', 'aria-label': 'Tableau' },
       h('caption', {}, t.enters < 0 ? 'The tableau of the last basis: with the sets right, the column const is the solution.'
         : covers ? 'Tableau: t enters, and grows until the last negative w is zero.'
           : `Tableau: ${pretty(t.nonbasic[t.enters])} ${t.sign > 0 ? 'grows' : 'falls'} next; the smallest ratio of distance and rate stops it${t.leaves < 0 ? ', or its own bound, or nothing' : ''}.`),
-      h('thead', {}, h('tr', {}, h('th', {}, 'basic'), h('th', { class: 'n' }, 'now'), h('th', { class: 'n' }, '= const'), ...t.nonbasic.map((v, j) => h('th', { class: `n${j === t.enters ? ' enters' : ''}` }, pretty(v))),
-        t.enters < 0 || covers ? null : h('th', { class: 'n' }, 'ratio'))),
-      h('tbody', {}, ...t.basic.map((v, i) => h('tr', { class: i === t.leaves ? 'leaves' : null }, h('th', { class: 'row' }, pretty(v)), h('td', { class: 'n' }, brief(value(v))), h('td', { class: 'n' }, brief(t.constant[i])),
+      h('thead', {}, h('tr', {}, th('basic'), th('now', 'n'), th('= const', 'n'), ...t.nonbasic.map((v, j) => th(pretty(v), `n${j === t.enters ? ' enters' : ''}`)),
+        t.enters < 0 || covers ? null : th('ratio', 'n'))),
+      h('tbody', {}, ...t.basic.map((v, i) => h('tr', { class: i === t.leaves ? 'leaves' : null }, h('th', { class: 'row', scope: 'row' }, pretty(v)), h('td', { class: 'n' }, brief(value(v))), h('td', { class: 'n' }, brief(t.constant[i])),
         ...t.T[i].map((a, j) => h('td', { class: `n${j === t.enters ? ' enters' : ''}` }, brief(a))), t.enters < 0 || covers ? null : h('td', { class: 'n' }, ratio(i)))))));
   }
 
@@ -97,7 +97,7 @@ export function film(host, p) {
       d.set.className = `set ${name.replace(' ', '-')}`;
       d.dot.setAttribute('class', `point ${name.replace(' ', '-')}`);
     });
-    rows.replaceChildren(h('table', {}, h('tr', {}, h('th', {}, 'row'), h('th', {}, 'set'), h('th', { class: 'n' }, '\u03bb'), h('th', { class: 'n' }, 'w')),
+    rows.replaceChildren(h('table', { 'aria-label': 'Rows' }, h('tr', {}, th('row'), th('set'), th('\u03bb', 'n'), th('w', 'n')),
       ...f.set.map((_, i) => h('tr', { class: f.row === i ? 'moved' : null }, h('td', {}, String(i + 1)), h('td', {}, set(i, at)), h('td', { class: 'n' }, brief(f.lambda[i])), h('td', { class: 'n' }, brief(f.w[i])))),
       f.t == null ? null : h('tr', {}, h('td', {}, 't'), h('td', {}), h('td', { class: 'n' }, brief(f.t)), h('td', {}))));
     showTableau(f);
@@ -160,7 +160,7 @@ export function film(host, p) {
     move(0);
   }
 
-  host.tabIndex = 0;
+  for (const [k, v] of [['tabindex', '0'], ['role', 'group'], ['aria-label', 'pivots; arrow keys lead from one to the next']]) host.setAttribute(k, v);
   host.addEventListener('keydown', (e) => {
     const keys = { ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), Home: () => go(0), End: () => go(run.frames.length - 1), ' ': () => (playing ? pause() : start()) };
     if (!keys[e.key] || e.altKey || e.ctrlKey || e.metaKey || (e.key === ' ' && e.target.tagName === 'BUTTON') || (e.target.type === 'range' && e.key !== ' ')) return;
