@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/answers/findings_parts.h"
-#include "experiments/answers/headline.h"
 
 #include "experiments/results/tally.h"
 #include "experiments/study/words.h"
@@ -516,22 +515,7 @@ int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp
   return w.n;
 }
 
-/* ---- print ---- */
-
-void perp_findings_print(const perp_ctx *ctx, perp_results *results, bool plot, FILE *out)
-{
-  const perp_finding *list;
-  const int n = perp_results_findings(ctx, results, &list);
-  int lead = 0;
-  putc('\n', out);
-  for (; lead < n && list[lead].lead; lead++) perp_wrap_after(out, "* ", 2, list[lead].text);
-  if (plot) perp_headline_print(ctx, results, out);
-  if (lead > 0 && lead < n) putc('\n', out);
-  for (int i = lead; i < n; i++) perp_wrap_after(out, "* ", 2, list[i].text);
-  if (n > 0) fputs("\nHow we know\n", out);
-  for (int i = 0; i < n; i++)
-    if (list[i].basis[0] != '\0') perp_wrap(out, 2, list[i].basis);
-}
+/* ---- JSON ---- */
 
 static void shares_json(const answers_explained *e, const perp_study *study, perp_json *json)
 {

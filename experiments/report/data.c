@@ -34,21 +34,6 @@ static void data_number(perp_json *j, const char *key, double v)
   perp_json_raw(j, key, isnan(v) ? "null" : !isinf(v) ? text : v > 0 ? "1e999" : "-1e999");
 }
 
-size_t perp_page_indices(perp_json *j, const int *of, int n, int many)
-{
-  const int bytes = many <= 256 ? 1 : many <= 65536 ? 2 : 4;
-  unsigned char *packed = perp_xalloc((size_t)n + 1, (size_t)bytes);
-  for (int i = 0; i < n; i++)
-    for (int b = 0; b < bytes; b++) packed[i * bytes + b] = (unsigned char)(of[i] >> 8 * b);
-  char *text = perp_base64(packed, (size_t)n * (size_t)bytes);
-  perp_json_text(j, "of", text);
-  perp_json_int(j, "bytes", bytes);
-  const size_t size = strlen(text);
-  free(text);
-  free(packed);
-  return size;
-}
-
 static void data_texts(perp_page *page, perp_json *j, const char *key, const char *const *text,
                        int n)
 {

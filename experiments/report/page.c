@@ -293,3 +293,18 @@ void perp_page_say_failed(perp_page *page)
     perp_say("error: these figures could not be drawn: %s: %s", page->failed.s, page->reason);
   perp_text_free(&page->failed);
 }
+
+size_t perp_page_indices(perp_json *j, const int *of, int n, int many)
+{
+  const int bytes = many <= 256 ? 1 : many <= 65536 ? 2 : 4;
+  unsigned char *packed = perp_xalloc((size_t)n + 1, (size_t)bytes);
+  for (int i = 0; i < n; i++)
+    for (int b = 0; b < bytes; b++) packed[i * bytes + b] = (unsigned char)(of[i] >> 8 * b);
+  char *text = perp_base64(packed, (size_t)n * (size_t)bytes);
+  perp_json_text(j, "of", text);
+  perp_json_int(j, "bytes", bytes);
+  const size_t size = strlen(text);
+  free(text);
+  free(packed);
+  return size;
+}
