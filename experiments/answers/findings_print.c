@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Findings on a terminal: those that lead, the figure on top, the others, and how they are known. */
+/* Findings on a terminal: those that lead, the figure on top, the others, and how they are known.
+ */
 #include "experiments/answers/findings.h"
 #include "experiments/answers/headline.h"
 #include "experiments/base/table.h"
