@@ -254,6 +254,7 @@ static double acceleration_error(perp_measure *m, const perp_step_info *info)
   perp_model_jdotv(m->model, t, m->before.q, m->before.v, m->scratch.c);
   perp_blocks_J(B, 1, m->scratch.a, m->scratch.c);
   forget_released(m, info, m->scratch.c);
+  perp_model_rigid_rows(m->model, m->scratch.c);
   return measure_norm(m->m, m->scratch.c);
 }
 

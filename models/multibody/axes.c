@@ -298,10 +298,4 @@ bool perp_axes_inertial(const perp_model *model, int row)
   return model->joint[lo].inertial;
 }
 
-void perp_axes_rest(const perp_model *model, double *x)
-{
-  for (int i = 0; model->soft.armatures && i < model->n_joints; i++)
-    if (model->joint[i].inertial) x[model->joint[i].row] = 0;
-}
-
 const perp_axes_calls perp_axes_call = { perp_axes_evaluate, perp_axes_bias };

@@ -366,6 +366,8 @@ void perp_model_rigid_rows(const perp_model *model, double *x)
 {
   for (int i = 0; i < model->m && model->soft.springs; i++)
     if (perp_row_springs(model, i)) x[i] = 0;
+  for (int i = 0; i < model->n_joints && model->soft.armatures; i++)
+    if (model->joint[i].inertial) x[model->joint[i].row] = 0;
 }
 
 const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q)

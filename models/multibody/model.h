@@ -663,7 +663,7 @@ double perp_model_joint_force(const perp_model *model, const perp_blocks *blocks
 /* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows; 0 for
  * springs. */
 void perp_model_error(const perp_model *model, double t, const double *q, double *C);
-/* x [m], a figure of each row: 0 for those that are springs. */
+/* x [m], a figure of each row: 0 for springs and armatures, which hold nothing. */
 void perp_model_rigid_rows(const perp_model *model, double *x);
 /* Update J (and M, which is constant) at (t, q) in the blocks of the model and return them.  The
  * index arrays never change after finish. */

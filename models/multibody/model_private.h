@@ -523,8 +523,6 @@ double perp_axes_bias(const perp_model *model, const perp_joint *joint, const pe
 double perp_axes_kinetic(const perp_model *model, const perp_eval *eval, const double *v);
 /* Has the row i of an armature? */
 bool perp_axes_inertial(const perp_model *model, int row);
-/* x [m], a figure of each row: 0 for armatures. */
-void perp_axes_rest(const perp_model *model, double *x);
 
 /* ---- time ---- */
 

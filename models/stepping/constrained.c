@@ -48,7 +48,6 @@ static void stab_rate(void *user, double t, const double *q, const double *v, do
   perp_constrained_at(k, t, q);
   perp_constrained_rate(k, v, Cdot);
   perp_model_rigid_rows(k->model, Cdot);
-  perp_axes_rest(k->model, Cdot);
 }
 
 static void constrained_count(perp_constrained *k, const perp_stats *stats)

@@ -244,6 +244,21 @@ static void loops(void)
   }
 }
 
+/* The inertia of a rotor is a row with a multiplier, but no constraint. */
+static void armature(void)
+{
+  perp_result r = run((perp_request){ .scene = "geared-arm",
+                                      .formulation = "acceleration",
+                                      .ode = "rk4",
+                                      .h = 1e-3,
+                                      .t_end = 0.5 });
+  below(perp_result_metric(&r, "drift.vel.max"), 1e-8, "geared-arm: velocity error %.2g",
+        perp_result_metric(&r, "drift.vel.max"));
+  below(perp_result_metric(&r, "drift.acc.max"), 1e-8, "geared-arm: acceleration error %.2g",
+        perp_result_metric(&r, "drift.acc.max"));
+  perp_result_free(&r);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -255,6 +270,7 @@ int main(void)
   fewer_digits("slider-crank", 3.0e-8); /* the printed start is rounded */
   fewer_digits("pendulum-dae", 6.6e-12);
   flyball();
+  armature();
   multistep("pendulum", 10);
   multistep("andrews", 0.03);
   contact_first_step();

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """site.py parts|submit|whole PERP OUT: what `perp site` is made of; what others submit; a whole site: its links, its size, and
 how Chromium sees it."""
+import html
 import json
 import os
 import re
@@ -119,6 +120,11 @@ def whole():
                  'methods/lcp/lemke.html', 'scenes/pendulum.html', 'scenes/pendulum.view.html', 'lessons/drift.html', 'docs/gallery/README.html', 'docs/gallery/chain.view.html',
                  'docs/explanation/complaints.html', 'docs/models.html', 'api/python.html', 'CHANGELOG.html', 'search.html'):
         ok(os.path.exists(os.path.join(out, page)), page)
+    findings = json.loads(perp_run('answer', results, '--json').stdout)['findings']
+    with open(os.path.join(out, 'findings/page-motion/index.html')) as f:
+        text = html.unescape(re.sub(r'<[^>]*>', '', f.read()))
+    lead = [' '.join(f['text'].split()) for f in findings if f['lead']]
+    ok(lead and all(t in ' '.join(text.split()) for t in lead), f'the page of a study begins with the {len(lead)} sentences of the terminal')
     with open(os.path.join(out, 'methods/lcp/lemke.html')) as f:
         text = f.read()
     ok('data-tex' in text and 'Cline 2002' in text and 'lcp-compare' in text and 'checks of the contract' in text, 'a method: its equation, its source, studies, results of the contract tests')
