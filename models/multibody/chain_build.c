@@ -91,8 +91,9 @@ void perp_chain_compile(const perp_joint_def *def, int dim, const double *qa, co
   perp_turn_back(3, chain->R, d, chain->end);
   for (int i = 0; i < chain->n; i++) {
     double arm[3];
+    if (chain->slides[i]) continue;
     for (int k = 0; k < 3; k++) arm[k] = chain->at[i][k] - chain->at[last][k];
-    if (!chain->slides[i]) chain->size = fmax(chain->size, sqrt(perp_dot(3, arm, arm)));
+    chain->size = fmax(chain->size, sqrt(perp_dot(3, arm, arm)));
   }
   if (!(chain->size > 1e-9)) chain->size = sqrt(perp_dot(3, d, d));
   if (!(chain->size > 1e-9)) chain->size = 1;
