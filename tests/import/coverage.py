@@ -13,7 +13,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as tree
 
-PERP, SOURCE = sys.argv[1:3]
+PERP, SOURCE = map(os.path.abspath, sys.argv[1:3])
 
 # what no motion depends on
 NO_PHYSICS = {
