@@ -202,11 +202,11 @@ typedef struct perp_joint_def {
   int hinge_first;  /* pin-slot */
   int n_axes;       /* chain; its anchors and axis_a follow from these */
   perp_chain_axis axes[PERP_CHAIN_AXES]; /* [n_axes] from body a on */
-  double length;    /* distance joint */
-  double softness;  /* S of its rows on either level, see kkt.h; 0 = rigid */
-  double stiffness, damping;          /* of all its rows; 0 and 0 = no spring */
-  perp_row_soft row[PERP_JOINT_ROWS]; /* of single rows, in addition */
-  bool collide;                       /* its bodies may touch each other */
+  double length;                         /* distance joint */
+  double softness;                       /* S of its rows on either level, see kkt.h; 0 = rigid */
+  double stiffness, damping;             /* of all its rows; 0 and 0 = no spring */
+  perp_row_soft row[PERP_JOINT_ROWS];    /* of single rows, in addition */
+  bool collide;                          /* its bodies may touch each other */
   double strength; /* N, force above which it breaks, and holds no more; 0: it does not break */
   perp_curve_def curve;
   perp_joint_start start;
