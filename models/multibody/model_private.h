@@ -220,7 +220,7 @@ struct perp_model {
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
   int n_axes; /* set by finish: axes of couplings and armatures, behind the drives */
   int n_chains;
-  struct perp_chain *chain;            /* [n_chains], set by finish, of joints in turn */
+  struct perp_chain *chain;           /* [n_chains], set by finish, of joints in turn */
   const struct perp_axes_calls *axes; /* set by finish: their rows, for who stands below them */
   perp_body_def *body_def;
   perp_joint_def *joint_def;

@@ -189,9 +189,8 @@ static void refuses(void)
           "the key 'where' is missing here", "");
   refused("an unknown metric", HEAD "h: 1 s\nmetrics: { primary: eror }\n", "3:21",
           "unknown metric 'eror'", "did you mean 'err'?");
-  refused("a figure of what is not varied",
-          HEAD "h: 1 s\nreport: { figure: { colour: stabb } }\n", "3:29",
-          "unknown parameter 'stabb'", "did you mean 'stab'?");
+  refused("a figure of what is not varied", HEAD "h: 1 s\nreport: { figure: { colour: stabb } }\n",
+          "3:29", "unknown parameter 'stabb'", "did you mean 'stab'?");
   refused("a figure of no metric", HEAD "h: 1 s\nreport: { figure: { y: err.tip.mux } }\n", "3:24",
           "unknown metric 'err.tip.mux'", "(perp list metrics)");
   refused("an unknown plot", HEAD "h: 1 s\nreport: { plots: [convergance] }\n", "3:19",
