@@ -3,8 +3,8 @@
 #include "experiments/answers/headline.h"
 #include "experiments/study/words.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool perp_headline_point(const perp_headline *top, const perp_view *view, int cell, double *x,
@@ -31,12 +31,6 @@ bool perp_headline_point(const perp_headline *top, const perp_view *view, int ce
   return true;
 }
 
-static int points_by_number(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 int perp_headline_solved(const perp_headline *top, const perp_view *view, int name, double *x,
                          double *y)
 {
@@ -56,7 +50,7 @@ int perp_headline_solved(const perp_headline *top, const perp_view *view, int na
     if (top->name_of[cell] == name && perp_results_wins(r, cell) && t > 0 && isfinite(t))
       x[n++] = t;
   }
-  qsort(x, (size_t)n, sizeof *x, points_by_number);
+  gsl_sort(x, 1, (size_t)n);
   for (int i = 0; i < n; i++) y[i] = 100.0 * (i + 1) / pairs.n;
   perp_pool_free(&pool);
   return n;

@@ -116,9 +116,7 @@ WITH = {
     ('spatial', 'range'): 'limited="true"', ('fixed', 'range'): 'limited="true"', ('joint', 'solreflimit'): 'range="-10 10"',
     ('joint', 'solimplimit'): 'range="-10 10"', ('joint', 'margin'): 'range="-10 10"', ('joint', 'limited'): 'range="-10 10"',
     ('joint', 'actuatorfrclimited'): 'actuatorfrcrange="-3 3"', ('joint', 'solreffriction'): 'frictionloss=".2"',
-    ('joint', 'solimpfriction'): 'frictionloss=".2"', ('joint', 'springref'): 'stiffness="5"', ('joint', 'actuatorgravcomp'): '',
-    ('spatial', 'limited'): 'range=".1 2"', ('fixed', 'limited'): 'range="-1 2"', ('spatial', 'actuatorfrclimited'): 'actuatorfrcrange="-3 3"',
-    ('fixed', 'actuatorfrclimited'): 'actuatorfrcrange="-3 3"', ('spatial', 'springlength'): '', ('geom', 'fitscale'): '',
+    ('joint', 'solimpfriction'): 'frictionloss=".2"', ('joint', 'springref'): 'stiffness="5"',
     ('geom', 'fluidcoef'): 'fluidshape="ellipsoid"', ('geom', 'gap'): 'margin=".02"', ('pair', 'gap'): 'margin=".02"',
 }
 for actuator in ('general', 'motor', 'position', 'velocity', 'intvelocity', 'orientation', 'pid', 'damper', 'cylinder', 'muscle', 'adhesion'):
@@ -128,8 +126,6 @@ for actuator in ('general', 'motor', 'position', 'velocity', 'intvelocity', 'ori
                  (actuator, 'refsite'): 'site="sa"'})
 for key in ('actrange', 'actdim', 'actearly', 'input', 'velrange', 'ffrange'):
     WITH[('general', key)] = 'dyntype="integrator"'
-for key in ('solref', 'solimp'):
-    WITH[('tendon', key + 'limit')] = 'limited="true" range="-1 2"'
 for tendon in ('spatial', 'fixed', 'tendon'):
     WITH.update({(tendon, 'solreflimit'): 'range="-1 2"', (tendon, 'solimplimit'): 'range="-1 2"', (tendon, 'margin'): 'range="-1 2"',
                  (tendon, 'solreffriction'): 'frictionloss=".2"', (tendon, 'solimpfriction'): 'frictionloss=".2"',
