@@ -78,6 +78,9 @@ static inline bool perp_lcp_mostly_zeros(int n, double numbers)
   return n >= PERP_SPARSE_ROWS && numbers * PERP_SPARSE_SHARE <= (double)n * n;
 }
 
+/* Multiplications with additions of a product with A: 2 nnz(J), the numbers of a sparse A, or n^2.
+ * O(1). */
+double perp_lcp_product_work(const perp_lcp *lcp);
 /* What a budget affords for lcp, as lcp->work has it: `budget` 1e9 multiplications with additions
  * (about a second) for up to 800 dense rows or 5e4 numbers in J or a sparse A, more for larger
  * problems, in proportion to n^3 or to the numbers; 0: 0, no limit.  O(1). */

@@ -256,6 +256,13 @@ static perp_status solve_call(perp_ctx *ctx, perp_lcp_solver *solver, const perp
   return solver->d->solve(ctx, solver->ws, &q, lambda, solver->certificate, stats);
 }
 
+double perp_lcp_product_work(const perp_lcp *lcp)
+{
+  return lcp->F != NULL   ? 2.0 * lcp->F->joff[lcp->F->jptr[lcp->F->nc]]
+         : lcp->C != NULL ? lcp->C->start[lcp->n]
+                          : (double)lcp->n * lcp->n;
+}
+
 /* What a budget is for: up to so many dense rows, or numbers of J or of a sparse A. */
 static const double BUDGET_ROWS = 800, BUDGET_NUMBERS = 5e4;
 

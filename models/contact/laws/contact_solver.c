@@ -438,11 +438,10 @@ static const double STEP_PRODUCTS = 5000, STEP_PRODUCTS_A_ROW = 120;
 
 static double contact_solver_budget(const perp_contact_solver *j, const perp_lcp *p)
 {
-  const double product = p->F != NULL ? 2.0 * p->F->joff[p->F->jptr[p->F->nc]]
-                                      : (double)p->n * p->n;
   const double products = STEP_PRODUCTS + STEP_PRODUCTS_A_ROW * p->n, budget = j->setup.budget;
   const double whole = perp_lcp_afford(p, budget);
-  return contact_solver_chooses(j) ? fmin(whole, budget * products * product) : whole;
+  return contact_solver_chooses(j) ? fmin(whole, budget * products * perp_lcp_product_work(p))
+                                   : whole;
 }
 
 static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,

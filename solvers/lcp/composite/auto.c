@@ -186,9 +186,7 @@ struct structure {
 static struct structure auto_look(const perp_lcp *lcp)
 {
   struct structure s = { .n = lcp->n, .needs = perp_lcp_needs(lcp), .factored = lcp->F != NULL };
-  s.numbers = lcp->F != NULL   ? 2.0 * lcp->F->joff[lcp->F->jptr[lcp->F->nc]]
-              : lcp->C != NULL ? lcp->C->start[lcp->n]
-                               : (double)lcp->n * lcp->n;
+  s.numbers = perp_lcp_product_work(lcp);
   s.symmetric = s.nonnegative = true;
   if (s.factored) return s;
   s.symmetric = perp_lcp_asymmetry(lcp) <= 1e-12;

@@ -141,7 +141,7 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *rows, const perp_lcp *lc
     rows->work = lcp->C != NULL ? rows->product : (double)n * (double)n; /* for reading it */
   } else {
     PERP_TRY(perp_rows_units(ctx, rows, omega));
-    rows->work = rows->product = 2.0 * lcp->F->joff[lcp->F->jptr[lcp->F->nc]];
+    rows->work = rows->product = perp_lcp_product_work(lcp);
   }
   return PERP_OK;
 }
