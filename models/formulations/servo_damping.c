@@ -20,20 +20,15 @@ double perp_servo_added(double h, double omega)
 static perp_status servo_mobility(perp_ctx *ctx, perp_model *model, const perp_kkt_desc *kkt,
                                   void *ws, int i, double *work, double *mobility)
 {
-  const perp_drive *drive = &model->drive[i];
   const perp_blocks *blocks = perp_model_blocks(model);
-  const int nv = model->nv, nvb = model->nvb;
+  const int nv = model->nv;
   double Ja[6], Jb[6], *f = work, *a = f + nv, *c = a + nv, *lambda = c + model->m;
   perp_stats stats = { 0 };
   memset(work, 0, (2 * (size_t)nv + 2 * (size_t)model->m) * sizeof *work);
   perp_drive_row(model, &model->eval, i, Ja, Jb);
-  for (int k = 0; k < nvb && drive->a >= 0; k++) f[drive->a * nvb + k] += Ja[k];
-  for (int k = 0; k < nvb && drive->b >= 0; k++) f[drive->b * nvb + k] += Jb[k];
+  perp_drive_push(model, i, Ja, Jb, 1, f);
   PERP_TRY(kkt->solve(ctx, ws, blocks, f, c, a, lambda, &stats));
-  *mobility = 0;
-  for (int k = 0; k < nvb && drive->a >= 0; k++) *mobility += Ja[k] * a[drive->a * nvb + k];
-  for (int k = 0; k < nvb && drive->b >= 0; k++) *mobility += Jb[k] * a[drive->b * nvb + k];
-  if (stats.reason < 0) *mobility = 0;
+  *mobility = stats.reason < 0 ? 0 : perp_drive_product(model, i, Ja, Jb, a);
   return PERP_OK;
 }
 

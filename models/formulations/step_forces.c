@@ -313,12 +313,8 @@ static perp_status step_forces_balance(perp_ctx *ctx, perp_step_forces *forces,
     perp_model_compensation(model, span->t0, span->q0, -1, NULL, s->f);
   for (int i = 0; i < model->n_drives && info->drive != NULL; i++) {
     double Ja[6], Jb[6];
-    const perp_drive *drive = &model->drive[i];
     perp_drive_row(model, &model->eval, i, Ja, Jb);
-    for (int k = 0; k < model->nvb; k++) {
-      if (drive->a >= 0) s->f[model->nvb * drive->a + k] += info->drive[i] * Ja[k];
-      if (drive->b >= 0) s->f[model->nvb * drive->b + k] += info->drive[i] * Jb[k];
-    }
+    perp_drive_push(model, i, Ja, Jb, info->drive[i], s->f);
   }
   for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++) {
     double F[3] = { 0 }, p[3] = { 0 };

@@ -273,13 +273,8 @@ double perp_axes_kinetic(const perp_model *model, const perp_eval *eval, const d
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *joint = &model->joint[i];
     if (!joint->inertial) continue;
-    const perp_drive *drive = &model->drive[joint->axes - 1];
-    double rate = 0;
     perp_drive_row(model, eval, joint->axes - 1, J[0], J[1]);
-    for (int c = 0; c < model->nvb; c++) {
-      if (drive->a >= 0) rate += J[0][c] * v[drive->a * model->nvb + c];
-      if (drive->b >= 0) rate += J[1][c] * v[drive->b * model->nvb + c];
-    }
+    const double rate = perp_drive_product(model, joint->axes - 1, J[0], J[1], v);
     T += 0.5 * ((const axes_row *)joint->opts)->inertia * rate * rate;
   }
   return T;

@@ -419,8 +419,7 @@ static perp_status check_turning(perp_ctx *ctx, const perp_drive_def *def, const
   if (!(fabs(length - 1) <= 1e-9))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: along is not a unit vector: |along| = %g", who,
                      sqrt(length));
-  if (!def->gravity_compensation &&
-      !(def->max_force > 0 && (def->stiffness > 0 || def->damping > 0)))
+  if (!def->gravity_compensation && !(def->max_force > 0 && perp_drive_is_servo(def)))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: a servo for the orientation needs max_force, and stiffness or damping",
                      who);

@@ -172,13 +172,10 @@ void perp_compensation_apply(const perp_model *model, const perp_eval *eval, dou
                              double *f)
 {
   for (int i = 0; i < model->n_drives; i++) {
-    const perp_drive *drive = &model->drive[i];
     double Ja[6], Jb[6];
     if (!model->drive_def[i].gravity_compensation) continue;
-    const double y = h * compensation_of(model, eval, t, i);
     perp_drive_row(model, eval, i, Ja, Jb);
-    for (int k = 0; k < model->nvb && drive->a >= 0; k++) f[drive->a * model->nvb + k] += y * Ja[k];
-    for (int k = 0; k < model->nvb && drive->b >= 0; k++) f[drive->b * model->nvb + k] += y * Jb[k];
+    perp_drive_push(model, i, Ja, Jb, h * compensation_of(model, eval, t, i), f);
   }
 }
 

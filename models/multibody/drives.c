@@ -497,6 +497,28 @@ double perp_drive_error(const perp_model *model, const perp_eval *eval, int inde
   return -perp_dot(3, drive->axis, left);
 }
 
+double perp_drive_product(const perp_model *model, int i, const double *Ja, const double *Jb,
+                          const double *v)
+{
+  const perp_drive *drive = &model->drive[i];
+  double sum = 0;
+  for (int k = 0; k < model->nvb; k++) {
+    if (drive->a >= 0) sum += Ja[k] * v[drive->a * model->nvb + k];
+    if (drive->b >= 0) sum += Jb[k] * v[drive->b * model->nvb + k];
+  }
+  return sum;
+}
+
+void perp_drive_push(const perp_model *model, int i, const double *Ja, const double *Jb,
+                     double force, double *f)
+{
+  const perp_drive *drive = &model->drive[i];
+  for (int k = 0; k < model->nvb; k++) {
+    if (drive->a >= 0) f[drive->a * model->nvb + k] += force * Ja[k];
+    if (drive->b >= 0) f[drive->b * model->nvb + k] += force * Jb[k];
+  }
+}
+
 double perp_drive_bias(const perp_model *model, const perp_eval *eval, int index, const double *v)
 {
   const perp_drive *drive = &model->drive[index];
@@ -529,21 +551,6 @@ double perp_drive_bias(const perp_model *model, const perp_eval *eval, int index
     perp_cross(drive->in_b ? wb : wa, n, ndot);
   }
   return perp_dot(3, ndot, wb) - perp_dot(3, ndot, wa);
-}
-
-double perp_drives_potential(const perp_model *model, const perp_eval *eval, double t)
-{
-  double sum = 0;
-  for (int i = 0; i < model->n_drives; i++) {
-    const perp_drive_def *def = &model->drive_def[i];
-    if (!(def->stiffness > 0) || !(def->max_force > 0)) continue;
-    double velocity;
-    const double x = model->drive[i].turning != NULL ? 0 : perp_drive_coordinate(model, eval, i),
-                 off = fabs(perp_drive_error(model, eval, i, x, t, &velocity)),
-                 most = fmin(off, def->max_force / def->stiffness);
-    sum += def->stiffness * most * (off - 0.5 * most);
-  }
-  return sum;
 }
 
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i)

@@ -440,6 +440,17 @@ bool perp_drive_slides(const perp_joint_def *joint, int dim, perp_drive_axis axi
  * has no meaning. */
 double perp_drive_row(const perp_model *model, const perp_eval *eval, int index, double *Ja,
                       double *Jb);
+/* xdot by that row of drive i, of the velocities v [nv]; and f [nv] += its transpose times force.
+ */
+double perp_drive_product(const perp_model *model, int i, const double *Ja, const double *Jb,
+                          const double *v);
+void perp_drive_push(const perp_model *model, int i, const double *Ja, const double *Jb,
+                     double force, double *f);
+/* Is it a spring and damper along its coordinate, where it acts? */
+static inline bool perp_drive_is_servo(const perp_drive_def *def)
+{
+  return def->stiffness > 0 || def->damping > 0;
+}
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
 double perp_drive_bias(const perp_model *model, const perp_eval *eval, int index, const double *v);
 

@@ -8,7 +8,7 @@
 
 static bool motors_is(const perp_drive_def *def)
 {
-  return isinf(def->max_force) && !(def->stiffness > 0) && !(def->damping > 0);
+  return isinf(def->max_force) && !perp_drive_is_servo(def);
 }
 
 int perp_motors_count(const perp_model *model)
@@ -40,25 +40,16 @@ void perp_motors_find(perp_motors *motors, const perp_model *model)
 /* f += y J' */
 static void motors_row(const perp_model *model, const perp_eval *eval, int i, double y, double *f)
 {
-  const perp_drive *drive = &model->drive[i];
   double Ja[6], Jb[6];
   perp_drive_row(model, eval, i, Ja, Jb);
-  for (int k = 0; k < model->nvb; k++) {
-    if (drive->a >= 0) f[drive->a * model->nvb + k] += y * Ja[k];
-    if (drive->b >= 0) f[drive->b * model->nvb + k] += y * Jb[k];
-  }
+  perp_drive_push(model, i, Ja, Jb, y, f);
 }
 
 static double motors_product(const perp_model *model, const perp_eval *eval, int i, const double *v)
 {
-  const perp_drive *drive = &model->drive[i];
-  double Ja[6], Jb[6], sum = 0;
+  double Ja[6], Jb[6];
   perp_drive_row(model, eval, i, Ja, Jb);
-  for (int k = 0; k < model->nvb; k++) {
-    if (drive->a >= 0) sum += Ja[k] * v[drive->a * model->nvb + k];
-    if (drive->b >= 0) sum += Jb[k] * v[drive->b * model->nvb + k];
-  }
-  return sum;
+  return perp_drive_product(model, i, Ja, Jb, v);
 }
 
 void perp_motors_push(const perp_motors *motors, const perp_model *model, const perp_eval *eval,

@@ -36,7 +36,7 @@ perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level lev
   PERP_TRY(perp_lcp_unstructured(ctx, lcp, "limits and motors"));
   for (int i = 0; i < m->n_drives; i++) {
     const perp_drive_def *def = &m->drive_def[i];
-    const bool force = level == PERP_LEVEL_ACCELERATION && (def->stiffness > 0 || def->damping > 0);
+    const bool force = level == PERP_LEVEL_ACCELERATION && perp_drive_is_servo(def);
     if (def->max_force > 0 && !force)
       need |= isfinite(def->max_force) ? PERP_LCP_BOX : PERP_LCP_FREE;
     if (def->lower == def->upper) need |= PERP_LCP_FREE;

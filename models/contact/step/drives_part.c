@@ -48,7 +48,7 @@ static void part_motor(perp_drives *d, const perp_constrained *k, int i, double 
                        double curvature, perp_island_row row)
 {
   const perp_drive_def *def = &d->model->drive_def[i];
-  const bool servo = def->stiffness > 0 || def->damping > 0, impact = d->end == PERP_DRIVES_IMPACT;
+  const bool servo = perp_drive_is_servo(def), impact = d->end == PERP_DRIVES_IMPACT;
   double velocity;
   if (!(def->max_force > 0) || (impact && (servo || isfinite(def->max_force)))) return;
   if (servo) {
@@ -139,7 +139,7 @@ bool perp_drives_strike(perp_drives *d, const perp_constrained *k, const double 
     double velocity;
     perp_drive_error(m, k->e, i, x, d->part.t, &velocity);
     d->slip_start[i] = rate - velocity;
-    struck |= isinf(def->max_force) && !(def->stiffness > 0) && !(def->damping > 0) &&
+    struck |= isinf(def->max_force) && !perp_drive_is_servo(def) &&
               fabs(rate - velocity) > d->part.threshold * unit;
     d->stuck_h[i] = 0;
     for (int side = DRIVES_LOWER; side <= DRIVES_UPPER; side++) {
@@ -169,8 +169,7 @@ static double part_stop(perp_drives *d, const perp_eval *end, int i, const doubl
   const perp_drive_def *def = &d->model->drive_def[i];
   const double h = d->part.h, slip = d->slip_start[i], most = def->max_force,
                brakes = (slip > 0 ? -1 : 1) * d->impulse[DRIVES_ROWS_EACH * i + DRIVES_MOTOR] / h;
-  if (def->stiffness > 0 || def->damping > 0 || !(most > 0) || !isfinite(most) || slip == 0 ||
-      d->stopped[i])
+  if (perp_drive_is_servo(def) || !(most > 0) || !isfinite(most) || slip == 0 || d->stopped[i])
     return HUGE_VAL;
   const double before = d->stuck_h[i], force = d->stuck_force[i];
   if (brakes < most * (1 - BOUND)) {

@@ -107,7 +107,7 @@ void perp_event_drives_restart(perp_event_drives *drives)
 
 static bool is_servo(const perp_drive_def *def)
 {
-  return def->max_force > 0 && (def->stiffness > 0 || def->damping > 0);
+  return def->max_force > 0 && perp_drive_is_servo(def);
 }
 
 static bool is_motor(const perp_drive_def *def)

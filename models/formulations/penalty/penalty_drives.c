@@ -107,7 +107,7 @@ static double penalty_drives_motor(const perp_penalty_drives *drives, int i, dou
   const drive_memory *before = &drives->memory[i];
   const double k = drives->law.stiffness,
                dashpot = 2 * drives->law.tangent_ratio * sqrt(k * at->mass);
-  if (def->stiffness > 0 || def->damping > 0)
+  if (perp_drive_is_servo(def))
     return penalty_drives_clip(
         -def->stiffness * at->error - def->damping * (at->rate - at->velocity), def->max_force);
   if (!drives->fresh) {
@@ -204,7 +204,7 @@ void perp_penalty_drives_stiffness(const perp_penalty_drives *drives, const perp
   const perp_model *model = drives->model;
   for (int i = 0; i < model->n_drives; i++) {
     const perp_drive_def *def = &model->drive_def[i];
-    const bool servo = def->stiffness > 0 || def->damping > 0;
+    const bool servo = perp_drive_is_servo(def);
     perp_island_row row = { .body = { model->drive[i].a, model->drive[i].b } };
     perp_drive_row(model, eval, i, row.J[0], row.J[1]);
     const double rate = perp_island_row_product(model, &row, x),
