@@ -144,7 +144,8 @@ static inline void problem_joint(problem *p, perp_rng *rng, int r, int n, const 
   p->cptr[g + 1] = p->cptr[g] + r;
   for (int i = 0; i < n; i++, k++) {
     int b = bodies[i];
-    double s[3] = { i == 0 ? -0.5 : 0.5, 0.1 * perp_rng_normal(rng), 0.1 * perp_rng_normal(rng) };
+    double s[3] = { i == 0 ? -0.5 : 0.5 };
+    for (int axis = 1; axis < 3; axis++) s[axis] = 0.1 * perp_rng_normal(rng);
     p->jblk[k] = b;
     p->joff[k + 1] = p->joff[k] + r * (p->bptr[b + 1] - p->bptr[b]);
     problem_sub(p, rng, b, r, i == 0 ? 1 : -1, s, p->J + p->joff[k]);
@@ -272,8 +273,10 @@ static inline problem *problem_random(const char *name, uint64_t seed, int nb, i
   static const int sizes[] = { 6, 6, 3, 6, 2, 5 };
   perp_rng *rng = perp_rng_create(seed);
   problem *p = problem_open(name, nb, nc);
-  for (int b = 0; b < nb; b++)
-    problem_body(p, rng, sizes[perp_rng_int(rng, 6)], perp_rng_uniform(rng, 0.5, 2), false);
+  for (int b = 0; b < nb; b++) {
+    const int size = sizes[perp_rng_int(rng, 6)];
+    problem_body(p, rng, size, perp_rng_uniform(rng, 0.5, 2), false);
+  }
   for (int g = 0; g < nc; g++) {
     int bodies[PROBLEM_MOST], n = 1 + perp_rng_int(rng, nb < 3 ? nb : 3);
     for (int i = 0; i < n; i++) {

@@ -23,9 +23,10 @@ static inline void tree_direction(perp_rng *rng, double n[3])
 static inline int tree_body(perp_ctx *ctx, perp_rng *rng, perp_model *m, int dim)
 {
   int index;
-  perp_body_def def = { .mass = perp_mass_box(
-                            perp_rng_uniform(rng, 0.5, 3), perp_rng_uniform(rng, 0.1, 0.4),
-                            perp_rng_uniform(rng, 0.1, 0.4), perp_rng_uniform(rng, 0.1, 0.4)) };
+  double side[3]; /* one draw after the other: C leaves the order of arguments to the compiler */
+  const double mass = perp_rng_uniform(rng, 0.5, 3);
+  for (int i = 0; i < 3; i++) side[i] = perp_rng_uniform(rng, 0.1, 0.4);
+  perp_body_def def = { .mass = perp_mass_box(mass, side[0], side[1], side[2]) };
   for (int i = 0; i < dim; i++) def.x[i] = perp_rng_uniform(rng, -1, 1);
   for (int i = 0; i < 4; i++) def.quat[i] = perp_rng_normal(rng);
   def.angle = perp_rng_uniform(rng, -1, 1);

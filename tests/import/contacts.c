@@ -71,7 +71,8 @@ static void test_field(const perp_model *model, const mjModel *m, mjData *d)
   int hits = 0;
   gather(m, d, 50, 0, 50);
   for (int i = 0; i < RAYS; i++) {
-    const double from[3] = { perp_rng_uniform(rng, -2, 2), perp_rng_uniform(rng, -2, 2), 4 };
+    const double x = perp_rng_uniform(rng, -2, 2), y = perp_rng_uniform(rng, -2, 2);
+    const double from[3] = { x, y, 4 };
     const double down[3] = { 0, 0, -1 };
     int geom;
     const double way = mj_ray(m, d, from, down, NULL, 1, -1, &geom);

@@ -111,8 +111,10 @@ int main(void)
     const perp_reason said_of_y = (first = judge(y), perp_lcp_verdict(&p, TOL, &first));
     hidden += w[row] != 0 && A[row * (n + 1)] != 0 && said_of_y == PERP_CONVERGED;
     for (int turn = 0; turn < 6; turn++) {
-      for (int i = 0; i < n; i++)
-        units(i, ldexp(1, perp_rng_int(g, 81) - 40), i, ldexp(1, perp_rng_int(g, 81) - 40));
+      for (int i = 0; i < n; i++) {
+        const double first_unit = ldexp(1, perp_rng_int(g, 81) - 40);
+        units(i, first_unit, i, ldexp(1, perp_rng_int(g, 81) - 40));
+      }
       j = judge(x);
       turned += j.own != 0 || perp_lcp_verdict(&p, TOL, &j) != PERP_CONVERGED;
       j = judge(y);

@@ -72,8 +72,10 @@ static double number(perp_rng *g, int size)
     return perp_rng_int(g, 9) - 4;
   case UNIFORM:
     return perp_rng_uniform(g, -1, 1);
-  case DECADES:
-    return perp_rng_uniform(g, -1, 1) * pow(10, perp_rng_int(g, 15) - 7);
+  case DECADES: {
+    const double x = perp_rng_uniform(g, -1, 1);
+    return x * pow(10, perp_rng_int(g, 15) - 7);
+  }
   default:
     return (perp_rng_int(g, 401) - 200) * 0x1p-1060;
   }
@@ -88,7 +90,11 @@ static void bounds(perp_rng *g, problem *q, int kind)
     q->of[i] = -1;
     q->mu[i] = 0;
     q->cone[i] = 0;
-    q->unit[i] = perp_rng_int(g, 3) ? 1 : ldexp(1 + perp_rng_int(g, 3), perp_rng_int(g, 9) - 4);
+    q->unit[i] = 1;
+    if (perp_rng_int(g, 3) == 0) {
+      const int whole = 1 + perp_rng_int(g, 3);
+      q->unit[i] = ldexp(whole, perp_rng_int(g, 9) - 4);
+    }
     if (kind != 1) continue;
     const int side = perp_rng_int(g, 5);
     if (side == 0 || side == 1) q->lo[i] = -HUGE_VAL;

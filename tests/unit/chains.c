@@ -552,9 +552,9 @@ int main(void)
            1e-9, BOTH);
     motion(kinds[i].kind, kinds[i].name, (run_parts){ "acceleration", "rk4", .stab = "post" }, 5e-4,
            1e-9, NONE);
-    motion(kinds[i].kind, kinds[i].name, (run_parts){ "reduced", "rk4" }, 5e-4, 1e-9, NONE);
+    motion(kinds[i].kind, kinds[i].name, (run_parts){ "reduced", "rk4" }, 2.5e-4, 1e-9, NONE);
     if (kinds[i].kind != PERP_JOINT_PLANAR) /* no armature on its coordinates */
-      motion(kinds[i].kind, kinds[i].name, (run_parts){ "reduced", "rk4" }, 5e-4, 1e-9, ROTORS);
+      motion(kinds[i].kind, kinds[i].name, (run_parts){ "reduced", "rk4" }, 2.5e-4, 1e-9, ROTORS);
     const run_parts first_order = { "velocity", .stab = "post" };
     const double coarse = motion(kinds[i].kind, kinds[i].name, first_order, 5e-4, 0, BOTH),
                  fine = motion(kinds[i].kind, kinds[i].name, first_order, 2.5e-4, 0, BOTH);

@@ -52,8 +52,8 @@ static void check_cone(perp_rng *g)
         for (int k = 0; k < rank; k++) K[i + 3 * j] += scale * B[i + 3 * k] * B[j + 3 * k];
       }
     /* rank 2: q in the range, as in mechanics */
-    double y[3] = { perp_rng_uniform(g, -1, 1), perp_rng_uniform(g, -1, 1),
-                    perp_rng_uniform(g, -1, 1) };
+    double y[3];
+    for (int i = 0; i < 3; i++) y[i] = perp_rng_uniform(g, -1, 1);
     for (int i = 0; i < 3; i++) {
       q[i] = 0;
       for (int j = 0; j < 3; j++) q[i] += K[i + 3 * j] * y[j];
