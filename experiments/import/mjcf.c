@@ -47,7 +47,7 @@ void perp_mjcf_read(perp_robot *robot, xmlDoc *doc)
                   mjcf_worldbody_read, mjcf_total_mass,   mjcf_joints_rest };
   static void (*const later[])(mjcf *) = { mjcf_contact_read,  mjcf_tendon_read, mjcf_equality_read,
                                            mjcf_actuator_read, mjcf_key_read,    mjcf_others_lost };
-  mjcf mj = { .robot = robot, .root = xmlDocGetRootElement(doc) };
+  mjcf mj = { .robot = robot, .root = perp_xml_calls.xmlDocGetRootElement(doc) };
   mjcf_source *source = perp_pool_alloc(&robot->pool, 1, sizeof *source);
   robot->format = "MJCF";
   source->xml.file = robot->path;

@@ -136,12 +136,12 @@ static int mesh_load(mjcf *mj, const mjcf_element *e, const char *name)
     if (scale[i] == 0)
       perp_xml_refuse(robot, node, "write a factor", "a scale of mesh '%s' is zero", name);
   if (perp_robot_refused(robot)) return LOST;
-  if (xmlHasProp(node, (const xmlChar *)"builtin") != NULL ||
+  if (perp_xml_calls.xmlHasProp(node, (const xmlChar *)"builtin") != NULL ||
       perp_xml_child(node, "plugin") != NULL) {
     perp_robot_lost(robot, "mesh %s, which MuJoCo computes: contacts and mass of its geoms", name);
     return LOST;
   }
-  if (file == NULL && xmlHasProp(node, (const xmlChar *)"vertex") == NULL) {
+  if (file == NULL && perp_xml_calls.xmlHasProp(node, (const xmlChar *)"vertex") == NULL) {
     perp_xml_refuse(robot, node, "write file=\"...\"", "mesh '%s' has neither a file nor vertices",
                     name);
     return LOST;

@@ -42,7 +42,7 @@ static void attach_defaults(mjcf *mj, xmlNode *root, const char *prefix)
        node = perp_xml_next(node, "default")) {
     const char *name = perp_xml_text(mj->robot, node, "class");
     if (name == NULL || strcmp(name, perp_pool_printf(&mj->robot->pool, "%smain", prefix)) == 0)
-      xmlSetProp(node, (const xmlChar *)"class", (const xmlChar *)main_class);
+      perp_xml_calls.xmlSetProp(node, (const xmlChar *)"class", (const xmlChar *)main_class);
   }
 }
 
@@ -50,8 +50,8 @@ static void attach_defaults(mjcf *mj, xmlNode *root, const char *prefix)
 static void attach_classes(xmlNode *top, const char *main_class)
 {
   for (xmlNode *node = perp_xml_child(top, NULL); node != NULL; node = perp_xml_next(node, NULL))
-    if (xmlHasProp(node, (const xmlChar *)"class") == NULL)
-      xmlSetProp(node, (const xmlChar *)"class", (const xmlChar *)main_class);
+    if (perp_xml_calls.xmlHasProp(node, (const xmlChar *)"class") == NULL)
+      perp_xml_calls.xmlSetProp(node, (const xmlChar *)"class", (const xmlChar *)main_class);
 }
 
 /* Sections of the other file become sections of this one. */
@@ -69,13 +69,13 @@ static void attach_sections(mjcf *mj, xmlNode *other, xmlNode *root, const char 
       if (k == 2) /* <exclude> has no class */
         for (xmlNode *node = perp_xml_child(copy, "exclude"); node != NULL;
              node = perp_xml_next(node, "exclude"))
-          xmlUnsetProp(node, (const xmlChar *)"class");
+          perp_xml_calls.xmlUnsetProp(node, (const xmlChar *)"class");
       if (k == 1)
         for (xmlNode *node = perp_xml_child(copy, "mesh"); node != NULL;
              node = perp_xml_next(node, "mesh"))
-          if (xmlHasProp(node, (const xmlChar *)"class") == NULL)
-            xmlSetProp(node, (const xmlChar *)"class", (const xmlChar *)main_class);
-      xmlAddChild(root, copy);
+          if (perp_xml_calls.xmlHasProp(node, (const xmlChar *)"class") == NULL)
+            perp_xml_calls.xmlSetProp(node, (const xmlChar *)"class", (const xmlChar *)main_class);
+      perp_xml_calls.xmlAddChild(root, copy);
     }
 }
 
@@ -90,9 +90,10 @@ static void attach_name_assets(mjcf *mj, xmlNode *root)
       if (file == NULL || perp_xml_text(mj->robot, node, "name") != NULL) continue;
       const char *slash = strrchr(file, '/'), *base = slash != NULL ? slash + 1 : file,
                  *dot = strrchr(base, '.');
-      xmlSetProp(node, (const xmlChar *)"name",
-                 (const xmlChar *)perp_pool_strndup(
-                     &mj->robot->pool, base, dot != NULL ? (size_t)(dot - base) : strlen(base)));
+      perp_xml_calls.xmlSetProp(
+          node, (const xmlChar *)"name",
+          (const xmlChar *)perp_pool_strndup(&mj->robot->pool, base,
+                                             dot != NULL ? (size_t)(dot - base) : strlen(base)));
     }
 }
 
@@ -114,7 +115,7 @@ static void attach_one(mjcf *mj, xmlNode *at, xmlNode *root)
                                      perp_xml_file(asset), perp_xml_line(asset));
   xmlDoc *doc = path != NULL ? perp_xml_open(robot, path, at) : NULL;
   if (doc == NULL) return;
-  xmlNode *other = xmlDocGetRootElement(doc);
+  xmlNode *other = perp_xml_calls.xmlDocGetRootElement(doc);
   mjcf_source *source = perp_pool_alloc(&robot->pool, 1, sizeof *source);
   source->xml.file = path;
   mjcf_tree_include(mj, other, source);
@@ -129,15 +130,17 @@ static void attach_one(mjcf *mj, xmlNode *at, xmlNode *root)
     mjcf_tree_rename(mj, other, prefix, "", NULL);
     attach_defaults(mj, other, prefix);
     const char *main_class = perp_pool_printf(&robot->pool, "%smain", prefix);
-    xmlNode *own = xmlNewDocNode(mj->root->doc, NULL, (const xmlChar *)"default", NULL);
+    xmlNode *own = perp_xml_calls.xmlNewDocNode(mj->root->doc, NULL, (const xmlChar *)"default",
+                                                NULL);
     own->_private = source; /* the class exists, whatever the file has */
-    xmlSetProp(own, (const xmlChar *)"class", (const xmlChar *)main_class);
-    xmlAddChild(root, own);
+    perp_xml_calls.xmlSetProp(own, (const xmlChar *)"class", (const xmlChar *)main_class);
+    perp_xml_calls.xmlAddChild(root, own);
     attach_sections(mj, other, root, main_class);
-    xmlNode *group = xmlNewDocNode(mj->root->doc, NULL, (const xmlChar *)"frame", NULL);
+    xmlNode *group = perp_xml_calls.xmlNewDocNode(mj->root->doc, NULL, (const xmlChar *)"frame",
+                                                  NULL);
     group->_private = source;
-    xmlSetProp(group, (const xmlChar *)"childclass", (const xmlChar *)main_class);
-    xmlAddPrevSibling(at, group);
+    perp_xml_calls.xmlSetProp(group, (const xmlChar *)"childclass", (const xmlChar *)main_class);
+    perp_xml_calls.xmlAddPrevSibling(at, group);
     xmlNode *wanted = NULL;
     if (body != NULL || frame != NULL) {
       const char *name = perp_pool_printf(&robot->pool, "%s%s", prefix,
@@ -151,7 +154,7 @@ static void attach_one(mjcf *mj, xmlNode *at, xmlNode *root)
                         body != NULL ? body : frame);
       else {
         xmlNode *copy = mjcf_tree_copy(mj, wanted);
-        if (copy != NULL) xmlAddChild(group, copy);
+        if (copy != NULL) perp_xml_calls.xmlAddChild(group, copy);
       }
     } else
       for (xmlNode *world = perp_xml_child(other, "worldbody"); world != NULL;
@@ -159,12 +162,12 @@ static void attach_one(mjcf *mj, xmlNode *at, xmlNode *root)
         for (xmlNode *node = perp_xml_child(world, NULL);
              node != NULL && !perp_robot_refused(robot); node = perp_xml_next(node, NULL)) {
           xmlNode *copy = mjcf_tree_copy(mj, node);
-          if (copy != NULL) xmlAddChild(group, copy);
+          if (copy != NULL) perp_xml_calls.xmlAddChild(group, copy);
         }
   }
-  xmlFreeDoc(doc);
-  xmlUnlinkNode(at);
-  xmlFreeNode(at);
+  perp_xml_calls.xmlFreeDoc(doc);
+  perp_xml_calls.xmlUnlinkNode(at);
+  perp_xml_calls.xmlFreeNode(at);
 }
 
 static xmlNode *attach_next(xmlNode *node)

@@ -102,7 +102,7 @@ mjcf_element mjcf_layers(mjcf *mj, const xmlNode *node, const char *kind, const 
 const xmlNode *mjcf_with(const mjcf_element *e, const char *key)
 {
   for (int i = 0; i < e->n; i++)
-    if (xmlHasProp(e->layer[i], (const xmlChar *)key) != NULL) return e->layer[i];
+    if (perp_xml_calls.xmlHasProp(e->layer[i], (const xmlChar *)key) != NULL) return e->layer[i];
   return NULL;
 }
 
@@ -268,7 +268,7 @@ bool mjcf_orientation(const mjcf_element *e, double quat[4])
     const xmlNode *at = e->layer[i];
     int form = -1, forms = 0;
     for (int k = 0; k < 5; k++)
-      if (xmlHasProp(at, (const xmlChar *)keys[k]) != NULL) {
+      if (perp_xml_calls.xmlHasProp(at, (const xmlChar *)keys[k]) != NULL) {
         if (k > 0) forms++; /* one of these counts more than a quaternion, as in MuJoCo */
         form = k;
       }

@@ -36,10 +36,10 @@ static void replicate_references(mjcf *mj, mjcf_table *names, const char *separa
           if (copy == NULL) return;
           mjcf_tree_rename(mj, copy, "", replicate_suffix(&mj->robot->pool, separator, i, count),
                            names);
-          xmlAddPrevSibling(node, copy);
+          perp_xml_calls.xmlAddPrevSibling(node, copy);
         }
-        xmlUnlinkNode(node);
-        xmlFreeNode(node);
+        perp_xml_calls.xmlUnlinkNode(node);
+        perp_xml_calls.xmlFreeNode(node);
       }
 }
 
@@ -65,19 +65,20 @@ static void replicate_one(mjcf *mj, xmlNode *node)
     xmlNode *copy = mjcf_tree_copy(mj, node);
     if (copy == NULL) return;
     const char *suffix = replicate_suffix(&robot->pool, separator, i, count);
-    xmlNodeSetName(copy, (const xmlChar *)"frame");
+    perp_xml_calls.xmlNodeSetName(copy, (const xmlChar *)"frame");
     static const char *const gone[] = { "count",     "offset", "sep",   "euler", "quat",
                                         "axisangle", "xyaxes", "zaxis", "pos" };
     for (size_t k = 0; k < sizeof gone / sizeof *gone; k++)
-      xmlUnsetProp(copy, (const xmlChar *)gone[k]);
+      perp_xml_calls.xmlUnsetProp(copy, (const xmlChar *)gone[k]);
     mjcf_tree_rename(mj, copy, "", suffix, &names);
-    xmlSetProp(
+    perp_xml_calls.xmlSetProp(
         copy, (const xmlChar *)"pos",
         (const xmlChar *)perp_pool_printf(&robot->pool, "%.17g %.17g %.17g", x[0], x[1], x[2]));
-    xmlSetProp(copy, (const xmlChar *)"quat",
-               (const xmlChar *)perp_pool_printf(&robot->pool, "%.17g %.17g %.17g %.17g", quat[0],
-                                                 quat[1], quat[2], quat[3]));
-    xmlAddPrevSibling(node, copy);
+    perp_xml_calls.xmlSetProp(copy, (const xmlChar *)"quat",
+                              (const xmlChar *)perp_pool_printf(&robot->pool,
+                                                                "%.17g %.17g %.17g %.17g", quat[0],
+                                                                quat[1], quat[2], quat[3]));
+    perp_xml_calls.xmlAddPrevSibling(node, copy);
     double R[9], next[4]; /* the next frame, from this one */
     perp_quat_matrix(quat, R);
     for (int k = 0; k < 3; k++)
@@ -87,8 +88,8 @@ static void replicate_one(mjcf *mj, xmlNode *node)
     perp_quat_unit(quat);
   }
   replicate_references(mj, &names, separator, count);
-  xmlUnlinkNode(node);
-  xmlFreeNode(node);
+  perp_xml_calls.xmlUnlinkNode(node);
+  perp_xml_calls.xmlFreeNode(node);
 }
 
 /* Inner ones first: their copies are copied again. */

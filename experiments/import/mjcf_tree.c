@@ -43,7 +43,7 @@ static void tree_one(mjcf *mj, xmlNode *at, const char *folder, const char *cons
   }
   xmlDoc *doc = perp_xml_open(mj->robot, path, at);
   if (doc == NULL) return;
-  xmlNode *root = xmlDocGetRootElement(doc);
+  xmlNode *root = perp_xml_calls.xmlDocGetRootElement(doc);
   if (!perp_xml_is(root, "mujocoinclude") && !perp_xml_is(root, "mujoco"))
     perp_xml_refuse(mj->robot, root, "",
                     "the root element of an included file is <mujocoinclude>, "
@@ -60,11 +60,11 @@ static void tree_one(mjcf *mj, xmlNode *at, const char *folder, const char *cons
        child = child->next) {
     if (child->type != XML_ELEMENT_NODE) continue;
     xmlNode *copy = mjcf_tree_copy(mj, child);
-    if (copy != NULL) xmlAddPrevSibling(at, copy);
+    if (copy != NULL) perp_xml_calls.xmlAddPrevSibling(at, copy);
   }
-  xmlFreeDoc(doc);
-  xmlUnlinkNode(at);
-  xmlFreeNode(at);
+  perp_xml_calls.xmlFreeDoc(doc);
+  perp_xml_calls.xmlUnlinkNode(at);
+  perp_xml_calls.xmlFreeNode(at);
 }
 
 static void tree_include(mjcf *mj, xmlNode *node, const char *folder, const char *const *open,
@@ -118,7 +118,8 @@ static bool tree_follow(mjcf *mj, xmlNode *copy, const xmlNode *model)
 
 xmlNode *mjcf_tree_copy(mjcf *mj, const xmlNode *node)
 {
-  xmlNode *from = (xmlNode *)(uintptr_t)node, *copy = xmlDocCopyNode(from, mj->root->doc, 1);
+  xmlNode *from = (xmlNode *)(uintptr_t)node,
+          *copy = perp_xml_calls.xmlDocCopyNode(from, mj->root->doc, 1);
   if (copy == NULL) {
     perp_xml_refuse(mj->robot, node, "", "no memory for a copy of <%s>", node->name);
     return NULL;
@@ -127,7 +128,7 @@ xmlNode *mjcf_tree_copy(mjcf *mj, const xmlNode *node)
   if (!tree_follow(mj, copy->children, from->children)) {
     perp_xml_refuse(mj->robot, node, "replicate, attach or include less",
                     "the file copies more than %d elements", MOST_COPIES);
-    xmlFreeNode(copy);
+    perp_xml_calls.xmlFreeNode(copy);
     return NULL;
   }
   return copy;
@@ -169,7 +170,7 @@ void mjcf_tree_rename(mjcf *mj, xmlNode *top, const char *prefix, const char *su
     if (value == NULL || value[0] == '\0') continue;
     if (strcmp(key, "body") == 0 && strcmp(value, "world") == 0) continue;
     if (only != NULL && strcmp(key, "name") != 0 && mjcf_table_find(mj, only, value) < 0) continue;
-    xmlSetProp(
+    perp_xml_calls.xmlSetProp(
         top, at->name,
         (const xmlChar *)perp_pool_printf(&mj->robot->pool, "%s%s%s", prefix, value, suffix));
   }

@@ -68,7 +68,7 @@ void perp_robot_scene(perp_robot *robot)
 
 void perp_robot_document(perp_robot *robot, xmlDoc *doc)
 {
-  xmlNode *root = xmlDocGetRootElement(doc);
+  xmlNode *root = perp_xml_calls.xmlDocGetRootElement(doc);
   if (perp_xml_is(root, "mujoco") || perp_xml_is(root, "mujocoinclude"))
     perp_mjcf_read(robot, doc);
   else if (perp_xml_is(root, "robot"))
@@ -79,7 +79,7 @@ void perp_robot_document(perp_robot *robot, xmlDoc *doc)
     perp_xml_refuse(robot, root,
                     "the root element must be <mujoco> (MJCF), <robot> (URDF) or <sdf>",
                     "<%s> is no robot that perp reads", root->name);
-  xmlFreeDoc(doc);
+  perp_xml_calls.xmlFreeDoc(doc);
   if (perp_robot_refused(robot)) return;
   perp_robot_finish(robot);
   perp_robot_pose(robot);
@@ -94,7 +94,7 @@ void perp_robot_convert(const char *path, const char *key, perp_robot_report *ou
   const char *slash = strrchr(path, '/');
   if (doc != NULL && strcmp(slash != NULL ? slash + 1 : path, "model.config") == 0) {
     robot.path = perp_sdf_of_folder(&robot, path); /* it names the model */
-    xmlFreeDoc(doc);
+    perp_xml_calls.xmlFreeDoc(doc);
     doc = robot.path != NULL ? perp_xml_open(&robot, robot.path, NULL) : NULL;
   }
   if (doc != NULL) perp_robot_document(&robot, doc);

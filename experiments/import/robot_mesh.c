@@ -3,6 +3,8 @@
 
 #include "experiments/import/robot_mesh_check.h"
 #include "experiments/import/robot_search.h"
+#include "solvers/core/library.h"
+#include "solvers/core/library_files.h"
 
 #include <assimp/cimport.h>
 #include <assimp/config.h>
@@ -238,7 +240,27 @@ static void mesh_io_close(struct aiFileIO *io, struct aiFile *file)
   free(file);
 }
 
-/* ---- the scene of assimp ---- */
+/* ---- the scene of assimp, which is loaded for it ---- */
+
+#define ASSIMP(X)                                                                                  \
+  X(aiCreatePropertyStore)                                                                         \
+  X(aiGetErrorString)                                                                              \
+  X(aiImportFileExWithProperties)                                                                  \
+  X(aiReleaseImport)                                                                               \
+  X(aiReleasePropertyStore)                                                                        \
+  X(aiSetImportPropertyInteger)
+
+static struct {
+  ASSIMP(PERP_LIBRARY_POINTER)
+} mesh_calls;
+static const char *const mesh_names[] = { ASSIMP(PERP_LIBRARY_NAME) };
+static const perp_library mesh_library = { .name = "assimp",
+                                           .file = PERP_LIBRARY_ASSIMP_FILE,
+                                           .place = PERP_LIBRARY_ASSIMP_PLACE,
+                                           .packages = "libassimp-dev",
+                                           .names = mesh_names,
+                                           .count = sizeof mesh_names / sizeof *mesh_names,
+                                           .pointers = &mesh_calls };
 
 /* p = T x, T row-major, 4 x 4 */
 static void mesh_place(const double T[16], const struct aiVector3D *x, double p[3])
@@ -290,21 +312,25 @@ static const char *mesh_read_assimp(mesh_soup *soup, bool gltf)
   /* y up becomes z up */
   static const double as_is[16] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 },
                       turned[16] = { 1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1 };
+  perp_ctx ctx;
+  perp_ctx_init(&ctx);
+  if (perp_library_open(&ctx, &mesh_library) != PERP_OK)
+    return perp_pool_printf(&soup->robot->pool, "%s", ctx.msg);
   struct aiFileIO io = { .OpenProc = mesh_io_open,
                          .CloseProc = mesh_io_close,
                          .UserData = (aiUserData)(void *)soup };
-  struct aiPropertyStore *props = aiCreatePropertyStore();
-  aiSetImportPropertyInteger(props, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
-  const struct aiScene *scene = aiImportFileExWithProperties(soup->file, aiProcess_Triangulate, &io,
-                                                             props);
-  aiReleasePropertyStore(props);
+  struct aiPropertyStore *props = mesh_calls.aiCreatePropertyStore();
+  mesh_calls.aiSetImportPropertyInteger(props, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
+  const struct aiScene *scene = mesh_calls.aiImportFileExWithProperties(
+      soup->file, aiProcess_Triangulate, &io, props);
+  mesh_calls.aiReleasePropertyStore(props);
   if (scene == NULL || scene->mRootNode == NULL) {
-    const char *why = aiGetErrorString();
+    const char *why = mesh_calls.aiGetErrorString();
     return perp_pool_printf(&soup->robot->pool, "it cannot be read%s%.*s",
                             why[0] != '\0' ? ": " : "", (int)strcspn(why, "\n"), why);
   }
   const char *why = mesh_node(soup, scene, scene->mRootNode, gltf ? turned : as_is, 0);
-  aiReleaseImport(scene);
+  mesh_calls.aiReleaseImport(scene);
   return why;
 }
 

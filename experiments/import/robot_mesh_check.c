@@ -53,13 +53,14 @@ static const char *check_element(perp_pool *pool, const xmlNode *at)
 {
   for (size_t i = 0; i < sizeof check_required / sizeof *check_required; i++) {
     const char *const *row = check_required[i];
-    if (!perp_xml_is(at, row[0]) || xmlHasProp((xmlNode *)(uintptr_t)at, (const xmlChar *)row[1]))
+    if (!perp_xml_is(at, row[0]) ||
+        perp_xml_calls.xmlHasProp((xmlNode *)(uintptr_t)at, (const xmlChar *)row[1]))
       continue;
     /* a skin has elements of these names, too */
     if (strcmp(row[0], "source") == 0 && perp_xml_child(at, NULL) == NULL) continue;
     return perp_pool_printf(pool, "line %d: <%s> needs the attribute '%s'",
-                            xmlGetLineNo((xmlNode *)(uintptr_t)at) > 0
-                                ? (int)xmlGetLineNo((xmlNode *)(uintptr_t)at)
+                            perp_xml_calls.xmlGetLineNo((xmlNode *)(uintptr_t)at) > 0
+                                ? (int)perp_xml_calls.xmlGetLineNo((xmlNode *)(uintptr_t)at)
                                 : 1,
                             row[0], row[1]);
   }
@@ -71,11 +72,14 @@ const char *perp_mesh_check_dae(perp_pool *pool, const char *bytes, size_t size)
 {
   enum { MOST_LEVELS = 200 };
   if (strstr(bytes, "<!ENTITY") != NULL) return "it defines entities, which are not read";
-  xmlDoc *doc = size < (size_t)INT32_MAX ? xmlReadMemory(bytes, (int)size, "mesh.dae", NULL,
-                                                         XML_PARSE_NONET | XML_PARSE_NOERROR |
-                                                             XML_PARSE_NOWARNING | XML_PARSE_HUGE)
-                                         : NULL;
-  const xmlNode *top = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
+  const char *missing = perp_xml_load(pool);
+  if (missing != NULL) return missing;
+  xmlDoc *doc = size < (size_t)INT32_MAX
+                    ? perp_xml_calls.xmlReadMemory(bytes, (int)size, "mesh.dae", NULL,
+                                                   XML_PARSE_NONET | XML_PARSE_NOERROR |
+                                                       XML_PARSE_NOWARNING | XML_PARSE_HUGE)
+                    : NULL;
+  const xmlNode *top = doc != NULL ? perp_xml_calls.xmlDocGetRootElement(doc) : NULL;
   const char *why = doc == NULL                    ? "it is not valid XML"
                     : !perp_xml_is(top, "COLLADA") ? "its root element is not <COLLADA>"
                                                    : NULL;
@@ -90,7 +94,7 @@ const char *perp_mesh_check_dae(perp_pool *pool, const char *bytes, size_t size)
     for (; at != top && at->next == NULL; level--) at = at->parent;
     at = at == top ? NULL : at->next;
   }
-  xmlFreeDoc(doc);
+  perp_xml_calls.xmlFreeDoc(doc);
   return why;
 }
 

@@ -2,6 +2,7 @@
 #include "experiments/import/robot_xml.h"
 
 #include "experiments/base/files.h"
+#include "solvers/core/library_files.h"
 
 #include <errno.h>
 #include <libxml/parser.h>
@@ -21,7 +22,7 @@ static void xml_entity(void *context, const xmlChar *name, int type, const xmlCh
   xmlParserCtxt *parser = context;
   (void)name, (void)type, (void)public_id, (void)system_id, (void)content;
   parser->_private = parser;
-  xmlStopParser(parser);
+  perp_xml_calls.xmlStopParser(parser);
 }
 
 static void xml_silent(void *context, const char *message, ...)
@@ -50,10 +51,33 @@ static int xml_count(const xmlNode *top)
   return n;
 }
 
+struct perp_xml_calls perp_xml_calls;
+
+const char *perp_xml_load(perp_pool *pool)
+{
+  static const char *const names[] = { PERP_XML(PERP_LIBRARY_NAME) };
+  static const perp_library library = { .name = "libxml2",
+                                        .file = PERP_LIBRARY_XML2_FILE,
+                                        .place = PERP_LIBRARY_XML2_PLACE,
+                                        .packages = "libxml2-dev",
+                                        .names = names,
+                                        .count = sizeof names / sizeof *names,
+                                        .pointers = &perp_xml_calls };
+  perp_ctx ctx;
+  perp_ctx_init(&ctx);
+  return perp_library_open(&ctx, &library) == PERP_OK ? NULL
+                                                      : perp_pool_printf(pool, "%s", ctx.msg);
+}
+
 static xmlDoc *xml_from(perp_robot *robot, const char *name, const char *text, size_t size,
                         const char *named_in, int named_at)
 {
-  xmlParserCtxt *parser = size < (size_t)1 << 30 ? xmlNewParserCtxt() : NULL;
+  const char *missing = perp_xml_load(&robot->pool);
+  if (missing != NULL) {
+    perp_robot_refuse(robot, named_in, named_at, "", "%s", missing);
+    return NULL;
+  }
+  xmlParserCtxt *parser = size < (size_t)1 << 30 ? perp_xml_calls.xmlNewParserCtxt() : NULL;
   if (parser == NULL) {
     perp_robot_refuse(robot, named_in, named_at, "", "no memory for the file %s", name);
     return NULL;
@@ -61,10 +85,11 @@ static xmlDoc *xml_from(perp_robot *robot, const char *name, const char *text, s
   parser->sax->entityDecl = xml_entity;
   parser->sax->error = parser->sax->warning = parser->sax->fatalError = xml_silent;
   parser->sax->serror = NULL;
-  xmlDoc *doc = xmlCtxtReadMemory(parser, text, (int)size, name, NULL,
-                                  XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-                                      XML_PARSE_NOCDATA | XML_PARSE_BIG_LINES);
-  const xmlError *error = xmlCtxtGetLastError(parser);
+  xmlDoc *doc = perp_xml_calls.xmlCtxtReadMemory(parser, text, (int)size, name, NULL,
+                                                 XML_PARSE_NONET | XML_PARSE_NOERROR |
+                                                     XML_PARSE_NOWARNING | XML_PARSE_NOCDATA |
+                                                     XML_PARSE_BIG_LINES);
+  const xmlError *error = perp_xml_calls.xmlCtxtGetLastError(parser);
   if (parser->_private != NULL)
     perp_robot_refuse(robot, name, 1, "write its text where the entity is used",
                       "the file declares entities, which are not read");
@@ -77,15 +102,15 @@ static xmlDoc *xml_from(perp_robot *robot, const char *name, const char *text, s
         robot, name, error != NULL ? error->line : 0,
         "use <mujoco> (MJCF), <robot> (URDF) or <sdf> as root, and close each element",
         "the file is not valid XML from here on%s", message);
-  } else if (xmlDocGetRootElement(doc) == NULL)
+  } else if (perp_xml_calls.xmlDocGetRootElement(doc) == NULL)
     perp_robot_refuse(robot, name, 1, "", "the file has no element");
-  else if (xml_count(xmlDocGetRootElement(doc)) < 0)
+  else if (xml_count(perp_xml_calls.xmlDocGetRootElement(doc)) < 0)
     perp_robot_refuse(robot, name, 0, "divide the file",
                       "the file has more than %d elements, or more than %d inside each other",
                       MOST_ELEMENTS, MOST_LEVELS);
-  xmlFreeParserCtxt(parser);
+  perp_xml_calls.xmlFreeParserCtxt(parser);
   if (perp_robot_refused(robot) && doc != NULL) {
-    xmlFreeDoc(doc);
+    perp_xml_calls.xmlFreeDoc(doc);
     doc = NULL;
   }
   return doc;
@@ -119,7 +144,7 @@ xmlDoc *perp_xml_open(perp_robot *robot, const char *path, const xmlNode *at)
 
 int perp_xml_line(const xmlNode *at)
 {
-  const long line = xmlGetLineNo(at);
+  const long line = perp_xml_calls.xmlGetLineNo(at);
   return line > 0 && line < 1000000000 ? (int)line : 0;
 }
 
@@ -165,22 +190,22 @@ xmlNode *perp_xml_next(const xmlNode *node, const char *name)
 
 const char *perp_xml_text(perp_robot *robot, const xmlNode *node, const char *key)
 {
-  xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)key);
+  xmlChar *value = perp_xml_calls.xmlGetNoNsProp(node, (const xmlChar *)key);
   if (value == NULL) return NULL;
   const char *copy = perp_pool_strdup(&robot->pool, (const char *)value);
-  xmlFree(value);
+  (*perp_xml_calls.xmlFree)(value);
   return copy;
 }
 
 const char *perp_xml_content(perp_robot *robot, const xmlNode *node)
 {
-  xmlChar *value = xmlNodeGetContent(node);
+  xmlChar *value = perp_xml_calls.xmlNodeGetContent(node);
   if (value == NULL) return "";
   const char *s = (const char *)value + strspn((const char *)value, " \t\r\n");
   size_t n = strlen(s);
   while (n > 0 && strchr(" \t\r\n", s[n - 1]) != NULL) n--;
   s = perp_pool_strndup(&robot->pool, s, n);
-  xmlFree(value);
+  (*perp_xml_calls.xmlFree)(value);
   return s;
 }
 
@@ -232,7 +257,7 @@ int perp_xml_scan(perp_robot *robot, const xmlNode *node, const char *what, cons
 int perp_xml_numbers(perp_robot *robot, const xmlNode *node, const char *key, int least, int most,
                      double *v)
 {
-  xmlChar *text = xmlGetNoNsProp(node, (const xmlChar *)key);
+  xmlChar *text = perp_xml_calls.xmlGetNoNsProp(node, (const xmlChar *)key);
   if (text == NULL) return 0;
   char what[80];
   double *own = perp_xalloc((size_t)most + 1, sizeof *own);
@@ -246,13 +271,13 @@ int perp_xml_numbers(perp_robot *robot, const xmlNode *node, const char *key, in
   if (perp_robot_refused(robot)) n = 0;
   memcpy(v, own, (size_t)n * sizeof *v);
   free(own);
-  xmlFree(text);
+  (*perp_xml_calls.xmlFree)(text);
   return n;
 }
 
 double *perp_xml_list(perp_robot *robot, const xmlNode *node, const char *key, int *n)
 {
-  xmlChar *text = xmlGetNoNsProp(node, (const xmlChar *)key);
+  xmlChar *text = perp_xml_calls.xmlGetNoNsProp(node, (const xmlChar *)key);
   double next, *v = NULL;
   *n = 0;
   if (text == NULL) return NULL;
@@ -270,7 +295,7 @@ double *perp_xml_list(perp_robot *robot, const xmlNode *node, const char *key, i
   } else if (count > 0)
     perp_xml_refuse(robot, node, "", "'%s' of <%s> has %d numbers: more than %d", key, node->name,
                     count, MOST_NUMBERS);
-  xmlFree(text);
+  (*perp_xml_calls.xmlFree)(text);
   return v;
 }
 

@@ -6,8 +6,41 @@
 #define PERP_ROBOT_XML_H
 
 #include "experiments/import/robot.h"
+#include "solvers/core/library.h"
 
+#include <libxml/parser.h>
 #include <libxml/tree.h>
+
+/* Its functions: libxml2 is loaded (solvers/core/library.h) by perp_xml_open and perp_xml_parse. */
+#define PERP_XML(X)                                                                                \
+  X(xmlAddChild)                                                                                   \
+  X(xmlAddPrevSibling)                                                                             \
+  X(xmlCtxtGetLastError)                                                                           \
+  X(xmlCtxtReadMemory)                                                                             \
+  X(xmlDocCopyNode)                                                                                \
+  X(xmlDocGetRootElement)                                                                          \
+  X(xmlFree)                                                                                       \
+  X(xmlFreeDoc)                                                                                    \
+  X(xmlFreeNode)                                                                                   \
+  X(xmlFreeParserCtxt)                                                                             \
+  X(xmlGetLineNo)                                                                                  \
+  X(xmlGetNoNsProp)                                                                                \
+  X(xmlHasProp)                                                                                    \
+  X(xmlNewDocNode)                                                                                 \
+  X(xmlNewParserCtxt)                                                                              \
+  X(xmlNodeGetContent)                                                                             \
+  X(xmlNodeSetName)                                                                                \
+  X(xmlReadMemory)                                                                                 \
+  X(xmlSetProp)                                                                                    \
+  X(xmlStopParser)                                                                                 \
+  X(xmlUnlinkNode)                                                                                 \
+  X(xmlUnsetProp)
+struct perp_xml_calls {
+  PERP_XML(PERP_LIBRARY_POINTER)
+};
+extern struct perp_xml_calls perp_xml_calls;
+/* Loads it, where no tree has been read yet; NULL, or why it cannot be. */
+const char *perp_xml_load(perp_pool *pool);
 
 /* Where an element was written, if not in the file of its document: at its field _private. */
 typedef struct perp_xml_source {

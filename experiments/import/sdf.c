@@ -128,10 +128,11 @@ static const char *sdf_of_folder(perp_sdf *sdf, const char *folder, const xmlNod
   const char *config = perp_pool_printf(&sdf->robot->pool, "%s/model.config", folder);
   xmlDoc *doc = perp_xml_open(sdf->robot, config, at);
   const char *name = NULL;
-  for (const xmlNode *s = doc != NULL ? perp_xml_child(xmlDocGetRootElement(doc), "sdf") : NULL;
+  for (const xmlNode *s =
+           doc != NULL ? perp_xml_child(perp_xml_calls.xmlDocGetRootElement(doc), "sdf") : NULL;
        s != NULL; s = perp_xml_next(s, "sdf"))
     name = perp_xml_content(sdf->robot, s);
-  xmlFreeDoc(doc);
+  perp_xml_calls.xmlFreeDoc(doc);
   if (perp_robot_refused(sdf->robot)) return NULL;
   return perp_robot_find(sdf->robot, folder, name != NULL ? name : "model.sdf", "model",
                          at != NULL ? perp_xml_file(at) : NULL, at != NULL ? perp_xml_line(at) : 0);
@@ -178,7 +179,7 @@ static void sdf_include(perp_sdf *sdf, const xmlNode *at, const sdf_place *in)
   sdf->doc = perp_pool_grown(&sdf->robot->pool, sdf->doc, sdf->n_docs, sizeof *sdf->doc);
   sdf->doc[sdf->n_docs++] = doc;
   perp_sdf_rest(sdf, at, read, perp_pool_printf(&sdf->robot->pool, "include %s", uri));
-  const xmlNode *model = perp_xml_child(xmlDocGetRootElement(doc), "model");
+  const xmlNode *model = perp_xml_child(perp_xml_calls.xmlDocGetRootElement(doc), "model");
   if (model == NULL) {
     perp_xml_refuse(sdf->robot, at, "include a file with one <model>", "%s has no model", file);
     return;
@@ -276,8 +277,8 @@ void perp_sdf_read(perp_robot *robot, xmlDoc *doc)
   perp_sdf sdf = { .robot = robot, .tree = { .robot = robot, .floating = true } };
   robot->format = "SDF";
   robot->timestep = 0.001; /* the default of SDF */
-  sdf_read(&sdf, xmlDocGetRootElement(doc));
-  for (int i = 0; i < sdf.n_docs; i++) xmlFreeDoc(sdf.doc[i]);
+  sdf_read(&sdf, perp_xml_calls.xmlDocGetRootElement(doc));
+  for (int i = 0; i < sdf.n_docs; i++) perp_xml_calls.xmlFreeDoc(sdf.doc[i]);
 }
 
 const char *perp_sdf_of_folder(perp_robot *robot, const char *config)

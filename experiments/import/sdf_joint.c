@@ -50,7 +50,8 @@ static const perp_sdf_frame *sdf_end(perp_sdf *sdf, const perp_sdf_joint *joint,
  * joint. */
 static bool sdf_axes_of_models(perp_robot *robot, const xmlNode *at)
 {
-  const char *version = perp_xml_text(robot, xmlDocGetRootElement(at->doc), "version");
+  const char *version = perp_xml_text(robot, perp_xml_calls.xmlDocGetRootElement(at->doc),
+                                      "version");
   int major = 0, minor = 0;
   return version != NULL && sscanf(version, "%6d.%6d", &major, &minor) == 2 && major == 1 &&
          minor < 5;

@@ -459,7 +459,7 @@ void perp_urdf_read(perp_robot *robot, xmlDoc *doc)
   static const char *const read[] = { "link",         "joint",  "mujoco", "material",
                                       "transmission", "gazebo", NULL };
   urdf u = { .robot = robot, .opt = { .total = -1, .from_geoms = 2 } };
-  const xmlNode *root = xmlDocGetRootElement(doc);
+  const xmlNode *root = perp_xml_calls.xmlDocGetRootElement(doc);
   const char *name = perp_xml_text(robot, root, "name");
   robot->format = "URDF";
   robot->name = name != NULL ? name : "";

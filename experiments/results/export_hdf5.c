@@ -4,21 +4,21 @@
  * file does not open. */
 #include "experiments/results/results.h"
 #include "experiments/base/files.h"
+#include "solvers/lcp/io/io_hdf5.h"
 
-#include <hdf5.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool export_hdf5_attribute(hid_t object, const char *name, const char *value)
 {
-  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-  H5Tset_size(type, strlen(value) + 1);
-  hid_t a = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  bool good = a >= 0 && H5Awrite(a, type, value) >= 0;
-  if (a >= 0) H5Aclose(a);
-  H5Sclose(space);
-  H5Tclose(type);
+  hid_t type = perp_io_hdf5.H5Tcopy(H5T_C_S1), space = perp_io_hdf5.H5Screate(H5S_SCALAR);
+  perp_io_hdf5.H5Tset_size(type, strlen(value) + 1);
+  hid_t a = perp_io_hdf5.H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  bool good = a >= 0 && perp_io_hdf5.H5Awrite(a, type, value) >= 0;
+  if (a >= 0) perp_io_hdf5.H5Aclose(a);
+  perp_io_hdf5.H5Sclose(space);
+  perp_io_hdf5.H5Tclose(type);
   return good;
 }
 
@@ -27,21 +27,22 @@ static bool export_hdf5_dataset(hid_t group, const char *name, hid_t type, const
                                 int columns, const char *unit)
 {
   hsize_t size[2] = { (hsize_t)n, (hsize_t)columns };
-  hid_t space = H5Screate_simple(columns > 0 ? 2 : 1, size, NULL);
-  hid_t d = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  bool good = d >= 0 && H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0 &&
+  hid_t space = perp_io_hdf5.H5Screate_simple(columns > 0 ? 2 : 1, size, NULL);
+  hid_t d = perp_io_hdf5.H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT,
+                                    H5P_DEFAULT);
+  bool good = d >= 0 && perp_io_hdf5.H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0 &&
               (unit == NULL || export_hdf5_attribute(d, "unit", unit));
-  if (d >= 0) H5Dclose(d);
-  H5Sclose(space);
+  if (d >= 0) perp_io_hdf5.H5Dclose(d);
+  perp_io_hdf5.H5Sclose(space);
   return good;
 }
 
 static bool export_hdf5_texts(hid_t group, const char *name, const char **value, int n)
 {
-  hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, H5T_VARIABLE);
+  hid_t type = perp_io_hdf5.H5Tcopy(H5T_C_S1);
+  perp_io_hdf5.H5Tset_size(type, H5T_VARIABLE);
   bool good = export_hdf5_dataset(group, name, type, value, n, 0, NULL);
-  H5Tclose(type);
+  perp_io_hdf5.H5Tclose(type);
   return good;
 }
 
@@ -114,20 +115,21 @@ static bool write_times(const perp_results *results, hid_t group)
 
 perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *results, const char *path)
 {
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print */
+  PERP_TRY(perp_io_hdf5_open(ctx));
+  perp_io_hdf5.H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print */
   perp_out out;
   PERP_TRY(perp_out_open(ctx, path, &out));
-  hid_t file = H5Fcreate(out.part != NULL ? out.part : path, H5F_ACC_TRUNC, H5P_DEFAULT,
-                         H5P_DEFAULT);
+  hid_t file = perp_io_hdf5.H5Fcreate(out.part != NULL ? out.part : path, H5F_ACC_TRUNC,
+                                      H5P_DEFAULT, H5P_DEFAULT);
   bool good = file >= 0;
   if (good) {
-    hid_t cells = H5Gcreate2(file, "cells", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t time = H5Gcreate2(file, "time", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t cells = perp_io_hdf5.H5Gcreate2(file, "cells", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t time = perp_io_hdf5.H5Gcreate2(file, "time", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     good = cells >= 0 && time >= 0 && export_hdf5_attribute(file, "study", results->study->name) &&
            export_hdf5_write_cells(results, cells) && write_times(results, time);
-    if (cells >= 0) H5Gclose(cells);
-    if (time >= 0) H5Gclose(time);
-    good = H5Fclose(file) >= 0 && good;
+    if (cells >= 0) perp_io_hdf5.H5Gclose(cells);
+    if (time >= 0) perp_io_hdf5.H5Gclose(time);
+    good = perp_io_hdf5.H5Fclose(file) >= 0 && good;
   }
   PERP_TRY(perp_out_close(ctx, &out, good));
   return good ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s", path);

@@ -335,13 +335,47 @@ perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *problem
 
 /* ---- transformations ---- */
 
+/* Turned twice, both orders of the numbers are ascending. */
+static perp_status problem_permute_columns(perp_ctx *ctx, perp_lcp_problem *problem,
+                                           const int *perm, const int *inverse)
+{
+  const perp_columns *old = problem->p.C;
+  const size_t n = (size_t)old->n, numbers = (size_t)old->start[n];
+  int *place = problem_zeroed(ctx, 2 * (n + 1 + numbers) * sizeof *place);
+  double *value = problem_zeroed(ctx, 2 * numbers * sizeof *value);
+  perp_status status = PERP_ERR_NOMEM;
+  if (place != NULL && value != NULL) {
+    int *start = place, *row = start + n + 1, *rstart = row + numbers, *col = rstart + n + 1;
+    int at = 0;
+    for (size_t k = 0; k < n; k++) {
+      for (int l = old->start[perm[k]]; l < old->start[perm[k] + 1]; l++, at++) {
+        row[at] = inverse[old->row[l]];
+        value[at] = old->value[l];
+      }
+      start[k + 1] = at;
+    }
+    perp_columns_turn(old->n, start, row, value, rstart, col, value + numbers);
+    perp_columns_turn(old->n, rstart, col, value + numbers, start, row, value);
+    const perp_columns columns = { .n = old->n,
+                                   .start = start,
+                                   .row = row,
+                                   .value = value,
+                                   .rstart = rstart,
+                                   .col = col,
+                                   .rvalue = value + numbers };
+    status = perp_lcp_problem_set_columns(ctx, problem, &columns);
+  }
+  free(place);
+  free(value);
+  return status;
+}
+
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *problem, const int *perm)
 {
   int n = problem->p.n;
-  if (problem->p.F != NULL || problem->p.C != NULL)
+  if (problem->p.F != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "a %s problem cannot be permuted; make it dense first",
-                     problem->p.F != NULL ? "factored" : "sparse");
+                     "a factored problem cannot be permuted; make it dense first");
   int *inverse = problem_zeroed(ctx, (size_t)n * sizeof *inverse);
   if (inverse == NULL) return PERP_ERR_NOMEM;
   for (int k = 0; k < n; k++) inverse[k] = -1;
@@ -358,7 +392,10 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *problem, c
       status = PERP_FAIL(ctx, PERP_ERR_ARG, "the permutation separates the rows of a cone");
   perp_lcp_problem old = { 0 };
   if (status == PERP_OK) status = perp_lcp_problem_copy(ctx, problem, &old);
+  if (status == PERP_OK && problem->p.C != NULL)
+    status = problem_permute_columns(ctx, problem, perm, inverse);
   if (status != PERP_OK) {
+    perp_lcp_problem_free(&old);
     free(inverse);
     return status;
   }
@@ -366,7 +403,7 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *problem, c
   size_t m = (size_t)n;
   for (size_t k = 0; k < m; k++) {
     size_t i = (size_t)perm[k];
-    for (size_t l = 0; l < m; l++) x.A[l + k * m] = y.A[(size_t)perm[l] + i * m];
+    for (size_t l = 0; x.A != NULL && l < m; l++) x.A[l + k * m] = y.A[(size_t)perm[l] + i * m];
     for (const struct problem_vector *vector = problem_vectors; vector < problem_vectors + VECTORS;
          vector++)
       if (problem_array(problem, vector) != NULL)

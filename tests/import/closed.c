@@ -32,7 +32,7 @@ static void open_it(opened *x, const char *path)
   xmlDoc *doc = perp_xml_open(&x->robot, path, NULL);
   if (doc != NULL) {
     perp_mjcf_read(&x->robot, doc);
-    xmlFreeDoc(doc);
+    perp_xml_calls.xmlFreeDoc(doc);
   }
 }
 

@@ -52,7 +52,7 @@ static void open_both(both *x, const char *file, const char *twin, const char *k
   if (doc != NULL) perp_mjcf_read(&x->robot, doc);
   if (perp_robot_refused(&x->robot))
     bail("%s: %s:%d: %s", file, x->report.file.s, x->report.line, x->report.error.s);
-  xmlFreeDoc(doc);
+  perp_xml_calls.xmlFreeDoc(doc);
   perp_robot_finish(&x->robot);
   perp_robot_pose(&x->robot);
   x->m = mj_loadXML(path_of(twin), NULL, message, sizeof message);

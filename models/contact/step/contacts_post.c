@@ -90,7 +90,17 @@ void perp_contact_post_destroy(perp_contact_post *p)
 
 void perp_contact_post_restart(perp_contact_post *p)
 {
-  *perp_islands_count(p->islands) = (perp_contact_count){ 0 };
+  perp_islands_restart(p->islands);
+}
+
+void perp_contact_post_keep(perp_contact_post *p, perp_step_end which)
+{
+  perp_islands_keep(p->islands, which);
+}
+
+void perp_contact_post_put_back(perp_contact_post *p, perp_step_end which)
+{
+  perp_islands_put_back(p->islands, which);
 }
 
 int perp_contact_post_passes(const perp_contact_post *p)

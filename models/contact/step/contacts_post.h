@@ -56,6 +56,9 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
                                      perp_contact_post **out);
 void perp_contact_post_destroy(perp_contact_post *p); /* NULL is fine */
 void perp_contact_post_restart(perp_contact_post *p);
+/* What is known of its islands, see islands.h. */
+void perp_contact_post_keep(perp_contact_post *p, perp_step_end which);
+void perp_contact_post_put_back(perp_contact_post *p, perp_step_end which);
 
 int perp_contact_post_passes(const perp_contact_post *p);
 bool perp_contact_post_stops(const perp_contact_post *p); /* are velocities corrected? */

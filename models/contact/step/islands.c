@@ -111,6 +111,16 @@ void perp_islands_restart(perp_islands *s)
   memset(s->body.known, 0, (size_t)s->model->n_bodies * sizeof *s->body.known);
 }
 
+void perp_islands_keep(perp_islands *s, perp_step_end which)
+{
+  memcpy(s->body.kept[which], s->body.known, (size_t)s->model->n_bodies * sizeof *s->body.known);
+}
+
+void perp_islands_put_back(perp_islands *s, perp_step_end which)
+{
+  memcpy(s->body.known, s->body.kept[which], (size_t)s->model->n_bodies * sizeof *s->body.known);
+}
+
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user)
 {
   s->observer = observer;

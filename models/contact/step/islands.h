@@ -55,6 +55,10 @@ const int *perp_islands_roots(const perp_islands *s, bool single);
 perp_contact_count *perp_islands_count(perp_islands *s);
 /* Before a run: the counts are zero, and nothing is known of its islands. */
 void perp_islands_restart(perp_islands *s);
+/* What is known of the islands, which decides what their problems may cost and which solution of
+ * several is taken, is kept and put back; counts go on. */
+void perp_islands_keep(perp_islands *s, perp_step_end which);
+void perp_islands_put_back(perp_islands *s, perp_step_end which);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 
 #endif

@@ -24,6 +24,7 @@ void perp_islands_layout(void *ws, perp_arena *a)
   s->body.jointed = PERP_CARVE(a, bool, nb);
   s->body.mass = PERP_CARVE(a, double, nb);
   s->body.known = PERP_CARVE(a, island_known, nb);
+  for (int i = 0; i < PERP_ENDS; i++) s->body.kept[i] = PERP_CARVE(a, island_known, nb);
   s->body.mass_place = PERP_CARVE(a, int, nb);
   s->body.diag = PERP_CARVE(a, unsigned char, nb);
   PERP_INTS(a, nb, &s->body.parent, &s->body.island_of, &s->body.local, &s->body.order);

@@ -56,6 +56,7 @@ typedef struct islands_bodies {
   unsigned char *diag; /* by island: is M_b^-1 diagonal? */
   double *mass;        /* kg */
   island_known *known; /* by the first body of an island: not of a lane, which islands share */
+  island_known *kept[PERP_ENDS]; /* as perp_islands_keep found them */
 } islands_bodies;
 
 /* Contacts [n] at their places in the order of all islands, but for what says otherwise. */

@@ -573,9 +573,13 @@ static void step_contacts_copy(perp_contacts_list *to, const perp_contacts_list 
 void perp_contacts_keep(perp_contacts *c, perp_step_end which)
 {
   step_contacts_copy(&c->memory.list[1 + which], &c->memory.list[0]);
+  perp_islands_keep(c->islands, which);
+  if (c->post != NULL) perp_contact_post_keep(c->post, which);
 }
 
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which)
 {
   step_contacts_copy(&c->memory.list[0], &c->memory.list[1 + which]);
+  perp_islands_put_back(c->islands, which);
+  if (c->post != NULL) perp_contact_post_put_back(c->post, which);
 }

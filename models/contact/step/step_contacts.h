@@ -152,9 +152,9 @@ void perp_contacts_recall_part(perp_contacts *c, double h);
 
 /* Keeps the impulses of the step for the next one, and those of pairs asleep. */
 void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h);
-/* What is remembered for the next step (guesses, who slides) is kept, and put back before it is
- * made from the same state again (halvings, or options with `closed`).  Nothing else is remembered
- * without sleep. */
+/* What is remembered for the next step (guesses, who slides, what is known of islands) is kept, and
+ * put back before it is made from the same state again (halvings, or options with `closed`).
+ * Nothing else is remembered without sleep. */
 void perp_contacts_keep(perp_contacts *c, perp_step_end which);
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
 

@@ -32,12 +32,46 @@
  * (local.h). */
 #include "models/stepping/stepper.h"
 #include "models/stepping/implicit_step.h"
+#include "solvers/core/library_files.h"
 #include "solvers/ode/peers/sundials.h"
 
 #include <float.h>
 #include <ida/ida.h>
 #include <ida/ida_ls.h>
 #include <string.h>
+
+#define IDA(X)                                                                                     \
+  X(IDACreate)                                                                                     \
+  X(IDAFree)                                                                                       \
+  X(IDAGetCurrentStep)                                                                             \
+  X(IDAGetDky)                                                                                     \
+  X(IDAGetNumErrTestFails)                                                                         \
+  X(IDAGetNumNonlinSolvIters)                                                                      \
+  X(IDAGetNumStepSolveFails)                                                                       \
+  X(IDAInit)                                                                                       \
+  X(IDAReInit)                                                                                     \
+  X(IDASetErrHandlerFn)                                                                            \
+  X(IDASetInitStep)                                                                                \
+  X(IDASetJacFn)                                                                                   \
+  X(IDASetLinearSolver)                                                                            \
+  X(IDASetMaxStep)                                                                                 \
+  X(IDASetMinStep)                                                                                 \
+  X(IDASetStopTime)                                                                                \
+  X(IDASetUserData)                                                                                \
+  X(IDASolve)                                                                                      \
+  X(IDAWFtolerances)
+
+static struct {
+  IDA(PERP_LIBRARY_POINTER)
+} ida_calls;
+static const char *const ida_names[] = { IDA(PERP_LIBRARY_NAME) };
+static const perp_library ida_library = { .name = "IDA of SUNDIALS",
+                                          .file = PERP_LIBRARY_SUNDIALS_IDA_FILE,
+                                          .place = PERP_LIBRARY_SUNDIALS_IDA_PLACE,
+                                          .packages = "libsundials-dev",
+                                          .names = ida_names,
+                                          .count = sizeof ida_names / sizeof *ida_names,
+                                          .pointers = &ida_calls };
 
 struct opts {
   double tol, atol, h_min, h_max;
@@ -157,8 +191,11 @@ static bool ida_f(workspace *work, double t, const double *y, const double *yp, 
 
 static int ida_residual(realtype t, N_Vector y, N_Vector yp, N_Vector r, void *user)
 {
-  return ida_f(user, t, N_VGetArrayPointer(y), N_VGetArrayPointer(yp), N_VGetArrayPointer(r)) ? 0
-                                                                                              : 1;
+  return ida_f(user, t, perp_sundials_calls.N_VGetArrayPointer(y),
+               perp_sundials_calls.N_VGetArrayPointer(yp),
+               perp_sundials_calls.N_VGetArrayPointer(r))
+             ? 0
+             : 1;
 }
 
 /* 1 / E_i; times what brings the mean over all unknowns to one over q and v */
@@ -166,9 +203,10 @@ static int ida_weights(N_Vector y, N_Vector weight, void *user)
 {
   const workspace *work = user;
   const perp_model *model = work->s.k.model;
-  const double *x = N_VGetArrayPointer(y), tol = work->o.tol, atol = work->o.atol;
+  const double *x = perp_sundials_calls.N_VGetArrayPointer(y), tol = work->o.tol,
+               atol = work->o.atol;
   const double whole = sqrt(work->graph.n / (double)(model->nq + model->nv));
-  double *e = N_VGetArrayPointer(weight);
+  double *e = perp_sundials_calls.N_VGetArrayPointer(weight);
   memset(e, 0, (size_t)work->graph.n * sizeof *e);
   for (int b = 0; b < model->n_bodies; b++)
     for (int i = 0; i < model->nqb + model->nvb; i++) {
@@ -195,12 +233,13 @@ static int ida_jacobian(realtype t, realtype c, N_Vector y, N_Vector yp, N_Vecto
   (void)A, (void)x2, (void)x3;
   work->t_at = t;
   work->c_at = c;
-  work->at = N_VGetArrayPointer(y);
-  work->ap = N_VGetArrayPointer(yp);
-  work->moved = N_VGetArrayPointer(x1);
+  work->at = perp_sundials_calls.N_VGetArrayPointer(y);
+  work->ap = perp_sundials_calls.N_VGetArrayPointer(yp);
+  work->moved = perp_sundials_calls.N_VGetArrayPointer(x1);
   int64_t evaluations = 0; /* ida_f counts them */
-  return perp_local_jacobian(&work->graph.local, ida_moved, work, work->at, N_VGetArrayPointer(r),
-                             work->step, work->J, &evaluations)
+  return perp_local_jacobian(&work->graph.local, ida_moved, work, work->at,
+                             perp_sundials_calls.N_VGetArrayPointer(r), work->step, work->J,
+                             &evaluations)
              ? 0
              : 1;
 }
@@ -235,8 +274,9 @@ static int ida_linear_solve(SUNLinearSolver S, SUNMatrix A, N_Vector x, N_Vector
 {
   workspace *work = S->content;
   (void)A, (void)tol;
-  N_VScale(1, b, x);
-  perp_local_solve(&work->graph.local, work->J, &work->lu, N_VGetArrayPointer(x));
+  perp_sundials_calls.N_VScale(1, b, x);
+  perp_local_solve(&work->graph.local, work->J, &work->lu,
+                   perp_sundials_calls.N_VGetArrayPointer(x));
   return 0;
 }
 
@@ -282,7 +322,8 @@ static perp_reason ida_begin(workspace *work, double left)
   perp_constrained *system = &work->s.k;
   const perp_model *model = system->model;
   const int m = model->m;
-  double *y = N_VGetArrayPointer(work->y), *yp = N_VGetArrayPointer(work->yp);
+  double *y = perp_sundials_calls.N_VGetArrayPointer(work->y),
+         *yp = perp_sundials_calls.N_VGetArrayPointer(work->yp);
   perp_constrained_at(system, work->s.grid.t, work->s.q);
   perp_stepper_forces(&work->s, work->s.grid.t, work->s.v, system->f);
   perp_joints_bias(model, system->e, work->s.v, system->c);
@@ -304,8 +345,8 @@ static perp_reason ida_begin(workspace *work, double left)
   ida_put(work, work->qdot, work->accel, yp);
   work->h = fmin(fmin(work->s.grid.h, work->o.h_max), left);
   ida_levels(work);
-  int flag = IDAReInit(work->mem, work->s.grid.t, work->y, work->yp);
-  if (flag >= 0) flag = IDASetInitStep(work->mem, work->h);
+  int flag = ida_calls.IDAReInit(work->mem, work->s.grid.t, work->y, work->yp);
+  if (flag >= 0) flag = ida_calls.IDASetInitStep(work->mem, work->h);
   return flag < 0 ? perp_sundials_reason(flag, PERP_RUNNING) : PERP_EXACT;
 }
 
@@ -319,8 +360,8 @@ static perp_reason ida_reason(int flag)
 static long ida_refused(const workspace *work)
 {
   long by_error = 0, by_iteration = 0;
-  IDAGetNumErrTestFails(work->mem, &by_error);
-  IDAGetNumStepSolveFails(work->mem, &by_iteration);
+  ida_calls.IDAGetNumErrTestFails(work->mem, &by_error);
+  ida_calls.IDAGetNumStepSolveFails(work->mem, &by_iteration);
   return by_error + by_iteration;
 }
 
@@ -333,22 +374,22 @@ static perp_reason ida_make_step(workspace *work, double t_max)
     const perp_reason reason = ida_begin(work, end - grid->t);
     if (reason < 0 || work->s.k.status != PERP_OK) return reason;
   } else {
-    IDAGetCurrentStep(work->mem, &work->h);
+    ida_calls.IDAGetCurrentStep(work->mem, &work->h);
     ida_levels(work);
   }
   long before = 0, after = 0;
-  if (!work->fresh) IDAGetNumNonlinSolvIters(work->mem, &before);
+  if (!work->fresh) ida_calls.IDAGetNumNonlinSolvIters(work->mem, &before);
   const long refused = work->fresh ? 0 : ida_refused(work);
   realtype t = grid->t;
-  int flag = IDASetStopTime(work->mem, end);
+  int flag = ida_calls.IDASetStopTime(work->mem, end);
   if (flag >= 0)
-    flag = IDASolve(work->mem, end < DBL_MAX ? end : grid->t + 1e3 * work->h, &t, work->y, work->yp,
-                    IDA_ONE_STEP);
-  IDAGetNumNonlinSolvIters(work->mem, &after);
+    flag = ida_calls.IDASolve(work->mem, end < DBL_MAX ? end : grid->t + 1e3 * work->h, &t, work->y,
+                              work->yp, IDA_ONE_STEP);
+  ida_calls.IDAGetNumNonlinSolvIters(work->mem, &after);
   grid->count.rejected += ida_refused(work) - refused;
   grid->count.iterations += after - before;
   perp_reason reason = flag < 0 ? ida_reason(flag) : PERP_EXACT;
-  if (flag >= 0 && !perp_all_finite(work->graph.n, N_VGetArrayPointer(work->y)))
+  if (flag >= 0 && !perp_all_finite(work->graph.n, perp_sundials_calls.N_VGetArrayPointer(work->y)))
     reason = PERP_NOT_FINITE;
   if (fabs(end - t) <= 4 * DBL_EPSILON * fabs(end)) t = end;
   if (reason > 0 && !(t > grid->t)) reason = PERP_STEP_TOO_SMALL;
@@ -356,7 +397,7 @@ static perp_reason ida_make_step(workspace *work, double t_max)
   if (reason > 0) {
     /* The step is one: what is kept of it. */
     perp_constrained *system = &work->s.k;
-    const double *y = N_VGetArrayPointer(work->y);
+    const double *y = perp_sundials_calls.N_VGetArrayPointer(work->y);
     memcpy(work->s.lambda, work->force, (size_t)system->model->m * sizeof *work->force);
     perp_implicit_get_row(&work->graph, y, PART_LAMBDA, work->force);
     perp_stepper_servos(&work->s, grid->t, work->s.q, work->s.v);
@@ -400,10 +441,10 @@ static perp_status ida_dense(perp_ctx *ctx, void *ws, double t, double *q, doubl
         ctx, PERP_ERR_ARG,
         "sundials:ida: dense output at t = %.17g s is not available: t is outside of the last step",
         t);
-  if (IDAGetDky(work->mem, t, 0, work->y) < 0)
+  if (ida_calls.IDAGetDky(work->mem, t, 0, work->y) < 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "sundials:ida: dense output at t = %.17g s is not available", t);
-  const double *y = N_VGetArrayPointer(work->y);
+  const double *y = perp_sundials_calls.N_VGetArrayPointer(work->y);
   ida_get(work, y, q, v);
   perp_model_project(model, q);
   if (lambda != NULL) perp_implicit_get_row(&work->graph, y, PART_LAMBDA, lambda);
@@ -429,12 +470,12 @@ static void ida_destroy(void *ws)
 {
   workspace *work = ws;
   if (work == NULL) return;
-  if (work->mem != NULL) IDAFree(&work->mem);
-  if (work->linear != NULL) SUNLinSolFreeEmpty(work->linear);
-  if (work->A != NULL) SUNMatFreeEmpty(work->A);
-  if (work->yp != NULL) N_VDestroy(work->yp);
-  if (work->y != NULL) N_VDestroy(work->y);
-  if (work->context != NULL) SUNContext_Free(&work->context);
+  if (work->mem != NULL) ida_calls.IDAFree(&work->mem);
+  if (work->linear != NULL) perp_sundials_calls.SUNLinSolFreeEmpty(work->linear);
+  if (work->A != NULL) perp_sundials_calls.SUNMatFreeEmpty(work->A);
+  if (work->yp != NULL) perp_sundials_calls.N_VDestroy(work->yp);
+  if (work->y != NULL) perp_sundials_calls.N_VDestroy(work->y);
+  if (work->context != NULL) perp_sundials_calls.SUNContext_Free(&work->context);
   perp_local_lu_destroy(&work->graph.local, &work->lu);
   perp_implicit_destroy(&work->graph);
   perp_stepper_destroy(ws);
@@ -452,30 +493,31 @@ static perp_status ida_restart(perp_ctx *ctx, void *ws, double t, const double *
 /* The objects of SUNDIALS. */
 static bool ida_make(workspace *work)
 {
-  if (SUNContext_Create(NULL, &work->context) != 0) return false;
-  work->y = N_VNew_Serial(work->graph.n, work->context);
-  work->yp = N_VNew_Serial(work->graph.n, work->context);
-  work->A = SUNMatNewEmpty(work->context);
-  work->linear = SUNLinSolNewEmpty(work->context);
-  work->mem = IDACreate(work->context);
+  if (perp_sundials_calls.SUNContext_Create(NULL, &work->context) != 0) return false;
+  work->y = perp_sundials_calls.N_VNew_Serial(work->graph.n, work->context);
+  work->yp = perp_sundials_calls.N_VNew_Serial(work->graph.n, work->context);
+  work->A = perp_sundials_calls.SUNMatNewEmpty(work->context);
+  work->linear = perp_sundials_calls.SUNLinSolNewEmpty(work->context);
+  work->mem = ida_calls.IDACreate(work->context);
   if (work->y == NULL || work->yp == NULL || work->A == NULL || work->linear == NULL ||
       work->mem == NULL)
     return false;
-  N_VConst(0, work->y);
-  N_VConst(0, work->yp);
+  perp_sundials_calls.N_VConst(0, work->y);
+  perp_sundials_calls.N_VConst(0, work->yp);
   work->A->ops->getid = ida_matrix_id;
   work->A->ops->zero = ida_matrix_zero;
   work->linear->ops->gettype = ida_linear_type;
   work->linear->ops->setup = ida_linear_setup;
   work->linear->ops->solve = ida_linear_solve;
   work->linear->content = work;
-  return IDASetErrHandlerFn(work->mem, perp_sundials_quiet, NULL) == 0 &&
-         IDAInit(work->mem, ida_residual, 0, work->y, work->yp) == 0 &&
-         IDASetUserData(work->mem, work) == 0 && IDAWFtolerances(work->mem, ida_weights) == 0 &&
-         IDASetLinearSolver(work->mem, work->linear, work->A) == 0 &&
-         IDASetJacFn(work->mem, ida_jacobian) == 0 &&
-         IDASetMinStep(work->mem, work->o.h_min) == 0 &&
-         IDASetMaxStep(work->mem, work->o.h_max < HUGE_VAL ? work->o.h_max : 0) == 0;
+  return ida_calls.IDASetErrHandlerFn(work->mem, perp_sundials_quiet, NULL) == 0 &&
+         ida_calls.IDAInit(work->mem, ida_residual, 0, work->y, work->yp) == 0 &&
+         ida_calls.IDASetUserData(work->mem, work) == 0 &&
+         ida_calls.IDAWFtolerances(work->mem, ida_weights) == 0 &&
+         ida_calls.IDASetLinearSolver(work->mem, work->linear, work->A) == 0 &&
+         ida_calls.IDASetJacFn(work->mem, ida_jacobian) == 0 &&
+         ida_calls.IDASetMinStep(work->mem, work->o.h_min) == 0 &&
+         ida_calls.IDASetMaxStep(work->mem, work->o.h_max < HUGE_VAL ? work->o.h_max : 0) == 0;
 }
 
 static perp_status ida_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
@@ -492,6 +534,7 @@ static perp_status ida_create(perp_ctx *ctx, perp_model *model, const perp_parts
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "sundials:ida: h_min = %g s is above h_max = %g s: choose h_min below h_max",
                      like.o.h_min, like.o.h_max);
+  PERP_TRY(perp_sundials_open(ctx, &ida_library));
   PERP_TRY(perp_implicit_graph_of(ctx, model, model->nqb + model->nvb, like.o.index, &like.graph));
   perp_status status = perp_local_lu_create(ctx, &like.graph.local, false, &like.lu);
   if (status == PERP_OK)

@@ -7,10 +7,10 @@
  * condensed on reading.  Rows of a contact: normal, then tangential.  HDF5 has no lines: messages
  * say file:1 and the name of the object. */
 #include "solvers/lcp/io/io.h"
+#include "solvers/lcp/io/io_hdf5.h"
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
 
-#include <hdf5.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static bool io_fclib_present(const struct file *f, const char *name)
     if (name[i] == '/' || name[i] == '\0') {
       memcpy(part, name, i);
       part[i] = '\0';
-      if (H5Lexists(f->id, part, H5P_DEFAULT) <= 0) return false;
+      if (perp_io_hdf5.H5Lexists(f->id, part, H5P_DEFAULT) <= 0) return false;
     }
   return true;
 }
@@ -57,21 +57,21 @@ static perp_status read_array(const struct file *f, const char *group, const cha
   char path[200];
   snprintf(path, sizeof path, "%s/%s", group, name);
   if (!io_fclib_present(f, path)) return REFUSE(f, "%s is missing", path);
-  hid_t set = H5Dopen2(f->id, path, H5P_DEFAULT);
+  hid_t set = perp_io_hdf5.H5Dopen2(f->id, path, H5P_DEFAULT);
   if (set < 0) return REFUSE(f, "%s is not a dataset", path);
-  hid_t space = H5Dget_space(set), stored = H5Dget_type(set);
-  hssize_t points = H5Sget_simple_extent_npoints(space);
-  H5T_class_t class = H5Tget_class(stored), wanted = H5Tget_class(type);
+  hid_t space = perp_io_hdf5.H5Dget_space(set), stored = perp_io_hdf5.H5Dget_type(set);
+  hssize_t points = perp_io_hdf5.H5Sget_simple_extent_npoints(space);
+  H5T_class_t class = perp_io_hdf5.H5Tget_class(stored), wanted = perp_io_hdf5.H5Tget_class(type);
   perp_status status = PERP_OK;
   if (class != wanted && !(class == H5T_INTEGER && wanted == H5T_FLOAT))
     status = REFUSE(f, "%s has the wrong type", path);
   else if (points < 0 || (size_t)points != count)
     status = REFUSE(f, "%s has %lld numbers, but %zu are expected", path, (long long)points, count);
-  else if (count > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
+  else if (count > 0 && perp_io_hdf5.H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
     status = REFUSE(f, "%s cannot be read", path);
-  H5Tclose(stored);
-  H5Sclose(space);
-  H5Dclose(set);
+  perp_io_hdf5.H5Tclose(stored);
+  perp_io_hdf5.H5Sclose(space);
+  perp_io_hdf5.H5Dclose(set);
   const double *x = out;
   for (size_t k = 0; status == PERP_OK && wanted == H5T_FLOAT && k < count; k++)
     if (!isfinite(x[k])) status = REFUSE(f, "%s[%zu] = %g must be finite", path, k, x[k]);
@@ -121,12 +121,12 @@ static hssize_t io_fclib_stored(const struct file *f, const char *group, const c
 {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", group, name);
-  hid_t set = io_fclib_present(f, path) ? H5Dopen2(f->id, path, H5P_DEFAULT) : -1;
+  hid_t set = io_fclib_present(f, path) ? perp_io_hdf5.H5Dopen2(f->id, path, H5P_DEFAULT) : -1;
   if (set < 0) return -1;
-  hid_t space = H5Dget_space(set);
-  hssize_t points = H5Sget_simple_extent_npoints(space);
-  H5Sclose(space);
-  H5Dclose(set);
+  hid_t space = perp_io_hdf5.H5Dget_space(set);
+  hssize_t points = perp_io_hdf5.H5Sget_simple_extent_npoints(space);
+  perp_io_hdf5.H5Sclose(space);
+  perp_io_hdf5.H5Dclose(set);
   return points;
 }
 
@@ -238,13 +238,14 @@ perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_proble
   H5E_auto2_t handler;
   void *data;
   *out = (perp_lcp_problem){ 0 };
+  PERP_TRY(perp_io_hdf5_open(ctx));
   /* HDF5 prints its errors unless it is told not to; put back afterwards */
-  H5Eget_auto2(H5E_DEFAULT, &handler, &data);
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  f.id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  perp_io_hdf5.H5Eget_auto2(H5E_DEFAULT, &handler, &data);
+  perp_io_hdf5.H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  f.id = perp_io_hdf5.H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   perp_status status = f.id < 0 ? REFUSE(&f, "the HDF5 file is damaged") : read_open_file(&f, out);
-  if (f.id >= 0) H5Fclose(f.id);
-  H5Eset_auto2(H5E_DEFAULT, handler, data);
+  if (f.id >= 0) perp_io_hdf5.H5Fclose(f.id);
+  perp_io_hdf5.H5Eset_auto2(H5E_DEFAULT, handler, data);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }
@@ -254,11 +255,12 @@ perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_proble
 static bool write_array(hid_t at, const char *name, hid_t type, size_t count, const void *x)
 {
   hsize_t size = count;
-  hid_t space = H5Screate_simple(1, &size, NULL);
-  hid_t set = H5Dcreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  bool ok = set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
-  if (set >= 0) H5Dclose(set);
-  H5Sclose(space);
+  hid_t space = perp_io_hdf5.H5Screate_simple(1, &size, NULL);
+  hid_t set = perp_io_hdf5.H5Dcreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = set >= 0 &&
+            (count == 0 || perp_io_hdf5.H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+  if (set >= 0) perp_io_hdf5.H5Dclose(set);
+  perp_io_hdf5.H5Sclose(space);
   return ok;
 }
 
@@ -274,7 +276,7 @@ static bool write_matrix(hid_t parent, const char *name, const perp_lcp *lcp)
   for (size_t i = 0; lcp->C == NULL && i < nn * nn; i++) count += lcp->A[i] != 0;
   int *p = calloc(nn + 1, sizeof *p), *row = calloc(count + 1, sizeof *row);
   double *x = calloc(count + 1, sizeof *x);
-  hid_t g = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t g = perp_io_hdf5.H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = p != NULL && row != NULL && x != NULL && g >= 0;
   for (size_t j = 0; ok && lcp->C == NULL && j < nn; j++) {
     for (size_t i = 0; i < nn; i++)
@@ -290,7 +292,7 @@ static bool write_matrix(hid_t parent, const char *name, const perp_lcp *lcp)
        write_array(g, "p", H5T_NATIVE_INT, nn + 1, lcp->C != NULL ? lcp->C->start : p) &&
        write_array(g, "i", H5T_NATIVE_INT, count, lcp->C != NULL ? lcp->C->row : row) &&
        write_array(g, "x", H5T_NATIVE_DOUBLE, count, lcp->C != NULL ? lcp->C->value : x);
-  if (g >= 0) H5Gclose(g);
+  if (g >= 0) perp_io_hdf5.H5Gclose(g);
   free(p);
   free(row);
   free(x);
@@ -320,23 +322,24 @@ perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *q, const
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "fclib files store only contacts with a normal row and one tangential row or one cone");
+  PERP_TRY(perp_io_hdf5_open(ctx));
   perp_lcp_problem d;
   PERP_TRY(q->p.C != NULL ? perp_lcp_problem_copy(ctx, q, &d) : perp_lcp_problem_form(ctx, q, &d));
   int n = d.p.n;
   double *mu = calloc((size_t)n + 1, sizeof *mu);
   for (int c = 0; mu != NULL && c < n / dim; c++) mu[c] = d.p.mu[dim * c + 1];
-  hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t f = perp_io_hdf5.H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = f >= 0 && mu != NULL;
   if (ok) {
-    hid_t g = H5Gcreate2(f, "/fclib_local", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t v = H5Gcreate2(g, "vectors", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t g = perp_io_hdf5.H5Gcreate2(f, "/fclib_local", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t v = perp_io_hdf5.H5Gcreate2(g, "vectors", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     ok = write_int(g, "spacedim", dim) && write_matrix(g, "W", &d.p) &&
          write_array(v, "q", H5T_NATIVE_DOUBLE, (size_t)n, d.p.b) &&
          write_array(v, "mu", H5T_NATIVE_DOUBLE, (size_t)(n / dim), mu);
-    H5Gclose(v);
-    H5Gclose(g);
+    perp_io_hdf5.H5Gclose(v);
+    perp_io_hdf5.H5Gclose(g);
   }
-  if (f >= 0 && H5Fclose(f) < 0) ok = false;
+  if (f >= 0 && perp_io_hdf5.H5Fclose(f) < 0) ok = false;
   free(mu);
   perp_lcp_problem_free(&d);
   return ok ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_IO, "%s: cannot be written", path);

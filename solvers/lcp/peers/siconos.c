@@ -14,6 +14,8 @@
  *
  * What Siconos returns as info only decides between "believes itself done" and "failed"; whether
  * the answer is a solution is decided by perp_lcp_solve. */
+#include "solvers/core/library.h"
+#include "solvers/core/library_files.h"
 #include "solvers/lcp/lcp.h"
 
 #include <siconos/numerics/LinearComplementarityProblem.h>
@@ -36,6 +38,30 @@
 
 /* What Siconos is asked for, as a fraction of the tolerance of the caller: see above. */
 #define TIGHTEN 0.01
+
+/* ---- what is called of Siconos ---- */
+
+#define SICONOS(X)                                                                                 \
+  X(NM_create)                                                                                     \
+  X(NM_create_from_data)                                                                           \
+  X(NM_free)                                                                                       \
+  X(NM_free_not_dense)                                                                             \
+  X(SBM_new)                                                                                       \
+  X(linearComplementarity_driver)                                                                  \
+  X(solver_options_create)                                                                         \
+  X(solver_options_delete)
+
+static struct {
+  SICONOS(PERP_LIBRARY_POINTER)
+} siconos_calls;
+static const char *const siconos_names[] = { SICONOS(PERP_LIBRARY_NAME) };
+static const perp_library siconos_library = { .name = "Siconos",
+                                              .file = PERP_LIBRARY_SICONOS_FILE,
+                                              .place = PERP_LIBRARY_SICONOS_PLACE,
+                                              .packages = "libsiconos-numerics-dev",
+                                              .names = siconos_names,
+                                              .count = sizeof siconos_names / sizeof *siconos_names,
+                                              .pointers = &siconos_calls };
 
 struct options {
   double tol, timeout;
@@ -78,6 +104,7 @@ static void siconos_destroy(void *ws)
 
 static perp_status siconos_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
+  PERP_TRY(perp_library_open(ctx, &siconos_library));
   struct workspace *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "siconos: no memory for a solver");
   size_t n = (size_t)max_n;
@@ -102,8 +129,8 @@ enum { BLOCK = 4, ENUMERABLE = 20 };
 static NumericsMatrix *blocks_of(int rows, const double *A)
 {
   size_t n = (size_t)rows, nb = (n + BLOCK - 1) / BLOCK;
-  SparseBlockStructuredMatrix *s = SBM_new();
-  NumericsMatrix *M = NM_create(NM_SPARSE_BLOCK, rows, rows);
+  SparseBlockStructuredMatrix *s = siconos_calls.SBM_new();
+  NumericsMatrix *M = siconos_calls.NM_create(NM_SPARSE_BLOCK, rows, rows);
   if (s == NULL || M == NULL) return NULL;
   M->matrix1 = s;
   s->blocknumber0 = s->blocknumber1 = (unsigned)nb;
@@ -131,7 +158,7 @@ static NumericsMatrix *blocks_of(int rows, const double *A)
     if (room) s->nbblocks++;
   }
   if (room) return M;
-  NM_free(M);
+  siconos_calls.NM_free(M);
   return NULL;
 }
 
@@ -143,22 +170,23 @@ static void siconos_call(struct workspace *w, int id, const perp_lcp *p, double 
   for (size_t j = 0; j < n; j++) memcpy(A + j * n, p->A + j * (size_t)p->lda, n * sizeof *A);
   memcpy(q, p->b, n * sizeof *q);
   memset(slack, 0, n * sizeof *slack);
-  SolverOptions *o = solver_options_create(id);
+  SolverOptions *o = siconos_calls.solver_options_create(id);
   bool blocks = id == SICONOS_LCP_NSGS_SBM;
-  NumericsMatrix *M = blocks ? blocks_of(p->n, A) : NM_create_from_data(NM_DENSE, p->n, p->n, A);
+  NumericsMatrix *M = blocks ? blocks_of(p->n, A)
+                             : siconos_calls.NM_create_from_data(NM_DENSE, p->n, p->n, A);
   if (o != NULL && M != NULL) {
     LinearComplementarityProblem problem = { .size = p->n, .M = M, .q = q };
     o->dparam[SICONOS_DPARAM_TOL] = tol;
     if (w->opt.limit > 0) o->iparam[SICONOS_IPARAM_MAX_ITER] = w->opt.limit;
-    s->info = linearComplementarity_driver(&problem, z, slack, o);
+    s->info = siconos_calls.linearComplementarity_driver(&problem, z, slack, o);
     s->iterations = o->iparam[SICONOS_IPARAM_ITER_DONE];
     s->done = 1;
   }
   if (M != NULL && blocks)
-    NM_free(M);
+    siconos_calls.NM_free(M);
   else if (M != NULL)
-    NM_free_not_dense(M); /* A is ours */
-  if (o != NULL) solver_options_delete(o);
+    siconos_calls.NM_free_not_dense(M); /* A is ours */
+  if (o != NULL) siconos_calls.solver_options_delete(o);
 }
 
 /* In a child; false, with a message, when it could not be started or did not come back in good

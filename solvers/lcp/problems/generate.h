@@ -23,6 +23,11 @@ enum {
   PERP_GEN_NOSOL,
   PERP_GEN_TABLE, /* small problems written out, found by name */
   PERP_GEN_CLASSIC_END,
+  /* generate_sparse.c, and those of the first file that have few numbers a row */
+  PERP_GEN_PUT,
+  PERP_GEN_OBSTACLE,
+  PERP_GEN_BEARING,
+  PERP_GEN_SPARSE_END,
   /* generate_random.c */
   PERP_GEN_SPD,
   PERP_GEN_SPD_DEGENERATE,
@@ -43,6 +48,9 @@ perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *fami
                                       perp_rng *rng, perp_lcp_problem *out);
 perp_status perp_lcp_generate_random(perp_ctx *ctx, const perp_lcp_family *family, int n,
                                      perp_rng *rng, perp_lcp_problem *out);
+perp_status perp_lcp_generate_sparse(perp_ctx *ctx, const perp_lcp_family *family, int n,
+                                     perp_lcp_problem *out);
+double perp_lcp_sparse_memory(int n); /* bytes that it takes at most */
 perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *family, int n,
                                       bool factored, perp_rng *rng, perp_lcp_problem *out);
 

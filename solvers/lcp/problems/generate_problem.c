@@ -16,8 +16,9 @@ enum {
   OK = PERP_CLASS_SOLVABLE,
   NO = PERP_CLASS_UNSOLVABLE,
   DEG = PERP_CLASS_DEGENERATE,
-  MOST = 20000,    /* dense */
-  HUGE_N = 6000000 /* factored */
+  MOST = 20000,       /* dense */
+  HUGE_N = 6000000,   /* factored or sparse */
+  SPARSE_ABOVE = 2000 /* rows up to which A is dense in every family */
 };
 
 /* name, summary, least, most, step, contact, factored, seeded, classes, kind */
@@ -91,13 +92,20 @@ static const perp_lcp_family families[] = {
     COP | PERP_CLASS_BIMATRIX | OK, PERP_GEN_BIMATRIX },
   { "hilbert", "Hilbert matrix, with a planted solution", 1, 12, 1, 0, 0, 0, SYM | PD | P | OK,
     PERP_GEN_HILBERT },
-  { "tridiag", "Tridiagonal matrix tridiag(-1, 4, -1)", 1, MOST, 1, 0, 0, 0,
+  { "tridiag", "Tridiagonal matrix tridiag(-1, 4, -1)", 1, HUGE_N, 1, 0, 0, 0,
     SYM | PD | P | PERP_CLASS_Z | OK, PERP_GEN_TRIDIAG },
-  { "ahn", "Tridiagonal matrix tridiag(1, 4, -2)", 1, MOST, 1, 0, 0, 0, PD | P | OK, PERP_GEN_AHN },
+  { "ahn", "Tridiagonal matrix tridiag(1, 4, -2)", 1, HUGE_N, 1, 0, 0, 0, PD | P | OK,
+    PERP_GEN_AHN },
   { "harker-pang", "Harker-Pang, hard: A A' + B + D, b in (-500, 0)", 1, MOST, 1, 0, 0, 1,
     PD | P | OK, PERP_GEN_HARKER_PANG },
-  { "poisson", "Obstacle problem on a square grid", 1, MOST, 0, 0, 0, 0,
+  { "poisson", "Obstacle problem on a square grid", 1, HUGE_N, 0, 0, 0, 0,
     SYM | PD | P | PERP_CLASS_Z | OK, PERP_GEN_POISSON },
+  { "american-put", "American put, one implicit step: nonsymmetric M-matrix, tridiagonal", 2,
+    HUGE_N, 1, 0, 0, 0, PD | P | PERP_CLASS_Z | OK, PERP_GEN_PUT },
+  { "obstacle", "Membrane over a paraboloid, on a square grid", 4, HUGE_N, 0, 0, 0, 0,
+    SYM | PD | P | PERP_CLASS_Z | OK, PERP_GEN_OBSTACLE },
+  { "bearing", "Journal bearing with cavitation, on a grid of 2 l x l points", 8, HUGE_N, 0, 0, 0,
+    0, SYM | PD | P | PERP_CLASS_Z | OK, PERP_GEN_BEARING },
   { "nosol", "Matrix v v' with v of both signs, no solution", 2, MOST, 1, 0, 0, 0, SYM | PSD | NO,
     PERP_GEN_NOSOL },
   { "cps-1", "Cottle-Pang-Stone, a segment of solutions", 2, 2, 1, 0, 0, 0, SYM | PSD | OK | DEG,
@@ -141,10 +149,12 @@ int perp_lcp_family_rows(const perp_lcp_family *family, int n)
 {
   if (n > family->most) n = family->most;
   if (n < family->least) n = family->least;
-  if (family->kind == PERP_GEN_POISSON) { /* squares */
-    int k = (int)lrint(sqrt((double)n));
-    while (k * k > family->most) k--;
-    return k * k;
+  if (family->kind == PERP_GEN_POISSON || family->kind == PERP_GEN_OBSTACLE ||
+      family->kind == PERP_GEN_BEARING) { /* squares, and two of them */
+    const int squares = family->kind == PERP_GEN_BEARING ? 2 : 1;
+    int k = (int)lrint(sqrt((double)n / squares));
+    while (squares * k * k > family->most) k--;
+    return squares * k * k;
   }
   if (family->kind == PERP_GEN_WALL) {
     int rows = family->least / 4, contacts = (n + rows / 2) / rows, W, H; /* rows a contact */
@@ -203,6 +213,34 @@ static perp_status generate_permute(perp_ctx *ctx, perp_lcp_problem *problem, pe
   return status;
 }
 
+/* Has A few numbers a row?  Up to SPARSE_ABOVE rows it is dense, all the same. */
+static bool generate_few(const perp_lcp_family *family)
+{
+  switch (family->kind) {
+  case PERP_GEN_PUT:
+  case PERP_GEN_OBSTACLE:
+  case PERP_GEN_BEARING:
+  case PERP_GEN_TRIDIAG:
+  case PERP_GEN_AHN:
+  case PERP_GEN_POISSON:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* Those of few numbers a row that are made by them; the others in generate_classic.c as well. */
+static perp_status generate_from_few(perp_ctx *ctx, const perp_lcp_family *family, int n,
+                                     perp_lcp_problem *out)
+{
+  PERP_TRY(perp_lcp_generate_sparse(ctx, family, n, out));
+  if (n > SPARSE_ABOVE) return PERP_OK;
+  perp_lcp_problem few = *out;
+  const perp_status status = perp_lcp_problem_form(ctx, &few, out);
+  perp_lcp_problem_free(&few);
+  return status;
+}
+
 double perp_lcp_recipe_memory(const perp_lcp_recipe *recipe)
 {
   const perp_lcp_family *family = perp_lcp_family_find(recipe->family);
@@ -210,6 +248,8 @@ double perp_lcp_recipe_memory(const perp_lcp_recipe *recipe)
   int rows = recipe->n > 0 ? recipe->n : family->least;
   if (recipe->n <= 0 && recipe->boxes > 0)
     rows = perp_lcp_family_rows_of_boxes(family, recipe->boxes);
+  if (generate_few(family) && rows > SPARSE_ABOVE)
+    return perp_lcp_sparse_memory(rows) * (recipe->permute ? 2 : 1);
   const double n = rows, real = sizeof(double);
   /* of contacts: two sub-matrices of J of 6 columns a row, M and its inverse of a cube to four
    * contacts of at least one row, and their copy; vectors */
@@ -250,7 +290,11 @@ perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *recipe, perp
   perp_rng *rng = perp_rng_create(recipe->seed);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a generator");
   perp_status status;
-  if (family->kind < PERP_GEN_CLASSIC_END)
+  if (family->kind > PERP_GEN_CLASSIC_END && family->kind < PERP_GEN_SPARSE_END)
+    status = generate_from_few(ctx, family, n, out);
+  else if (generate_few(family) && n > SPARSE_ABOVE)
+    status = perp_lcp_generate_sparse(ctx, family, n, out);
+  else if (family->kind < PERP_GEN_CLASSIC_END)
     status = perp_lcp_generate_classic(ctx, family, n, rng, out);
   else if (family->kind < PERP_GEN_RANDOM_END)
     status = perp_lcp_generate_random(ctx, family, n, rng, out);

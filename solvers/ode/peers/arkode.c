@@ -18,8 +18,46 @@
  * each stage. */
 #include "solvers/ode/peers/sundials.h"
 
+#include "solvers/core/library_files.h"
+
 #include <arkode/arkode_arkstep.h>
 #include <float.h>
+
+#define ARKODE(X)                                                                                  \
+  X(ARKStepCreate)                                                                                 \
+  X(ARKStepEvolve)                                                                                 \
+  X(ARKStepFree)                                                                                   \
+  X(ARKStepGetCurrentStep)                                                                         \
+  X(ARKStepGetDky)                                                                                 \
+  X(ARKStepGetErrWeights)                                                                          \
+  X(ARKStepGetEstLocalErrors)                                                                      \
+  X(ARKStepGetNumErrTestFails)                                                                     \
+  X(ARKStepGetNumNonlinSolvIters)                                                                  \
+  X(ARKStepGetNumStepSolveFails)                                                                   \
+  X(ARKStepReInit)                                                                                 \
+  X(ARKStepSetDeltaGammaMax)                                                                       \
+  X(ARKStepSetErrHandlerFn)                                                                        \
+  X(ARKStepSetInitStep)                                                                            \
+  X(ARKStepSetLinearSolver)                                                                        \
+  X(ARKStepSetMaxStep)                                                                             \
+  X(ARKStepSetMinStep)                                                                             \
+  X(ARKStepSetOrder)                                                                               \
+  X(ARKStepSetPostprocessStepFn)                                                                   \
+  X(ARKStepSetStopTime)                                                                            \
+  X(ARKStepSetUserData)                                                                            \
+  X(ARKStepWFtolerances)
+
+static struct {
+  ARKODE(PERP_LIBRARY_POINTER)
+} arkode_calls;
+static const char *const arkode_names[] = { ARKODE(PERP_LIBRARY_NAME) };
+static const perp_library arkode_library = { .name = "ARKODE of SUNDIALS",
+                                             .file = PERP_LIBRARY_SUNDIALS_ARKODE_FILE,
+                                             .place = PERP_LIBRARY_SUNDIALS_ARKODE_PLACE,
+                                             .packages = "libsundials-dev",
+                                             .names = arkode_names,
+                                             .count = sizeof arkode_names / sizeof *arkode_names,
+                                             .pointers = &arkode_calls };
 
 struct opts {
   perp_ode_control control;
@@ -32,34 +70,15 @@ static const perp_opt options[] = {
 
 static int arkode_restart(perp_sundials *sundials, double t)
 {
-  return ARKStepReInit(sundials->mem, NULL, perp_sundials_rhs, t, sundials->y);
+  return arkode_calls.ARKStepReInit(sundials->mem, NULL, perp_sundials_rhs, t, sundials->y);
 }
 
 static int arkode_project(realtype t, N_Vector y, void *user)
 {
   const perp_sundials *sundials = user;
-  double *x = N_VGetArrayPointer(y);
+  double *x = perp_sundials_calls.N_VGetArrayPointer(y);
   return perp_sundials_project(sundials, t, x) ? 0 : 1;
 }
-
-static const perp_sundials_code arkode_code = {
-  .name = "sundials:arkode",
-  .keeps_step = true,
-  .restart = arkode_restart,
-  .evolve = ARKStepEvolve,
-  .between = ARKStepGetDky,
-  .set_stop = ARKStepSetStopTime,
-  .set_first = ARKStepSetInitStep,
-  .set_shortest = ARKStepSetMinStep,
-  .set_longest = ARKStepSetMaxStep,
-  .errors = ARKStepGetEstLocalErrors,
-  .weights = ARKStepGetErrWeights,
-  .refused = ARKStepGetNumErrTestFails,
-  .failed = ARKStepGetNumStepSolveFails,
-  .iterations = ARKStepGetNumNonlinSolvIters,
-  .next = ARKStepGetCurrentStep,
-  .free = ARKStepFree,
-};
 
 static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                                  void **ws)
@@ -67,18 +86,39 @@ static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
   const struct opts *o = opts;
   perp_sundials *sundials;
   *ws = NULL;
-  PERP_TRY(perp_sundials_create(ctx, &arkode_code, sys, &o->control, true, &sundials));
+  PERP_TRY(perp_sundials_open(ctx, &arkode_library));
+  const perp_sundials_code code = {
+    .name = "sundials:arkode",
+    .keeps_step = true,
+    .restart = arkode_restart,
+    .evolve = arkode_calls.ARKStepEvolve,
+    .between = arkode_calls.ARKStepGetDky,
+    .set_stop = arkode_calls.ARKStepSetStopTime,
+    .set_first = arkode_calls.ARKStepSetInitStep,
+    .set_shortest = arkode_calls.ARKStepSetMinStep,
+    .set_longest = arkode_calls.ARKStepSetMaxStep,
+    .errors = arkode_calls.ARKStepGetEstLocalErrors,
+    .weights = arkode_calls.ARKStepGetErrWeights,
+    .refused = arkode_calls.ARKStepGetNumErrTestFails,
+    .failed = arkode_calls.ARKStepGetNumStepSolveFails,
+    .iterations = arkode_calls.ARKStepGetNumNonlinSolvIters,
+    .next = arkode_calls.ARKStepGetCurrentStep,
+    .free = arkode_calls.ARKStepFree,
+  };
+  PERP_TRY(perp_sundials_create(ctx, &code, sys, &o->control, true, &sundials));
   sundials->order = o->order;
-  sundials->mem = ARKStepCreate(NULL, perp_sundials_rhs, 0, sundials->y, sundials->context);
+  sundials->mem = arkode_calls.ARKStepCreate(NULL, perp_sundials_rhs, 0, sundials->y,
+                                             sundials->context);
   bool made = sundials->mem != NULL &&
-              ARKStepSetErrHandlerFn(sundials->mem, perp_sundials_quiet, NULL) == 0 &&
-              ARKStepSetUserData(sundials->mem, sundials) == 0 &&
-              ARKStepWFtolerances(sundials->mem, perp_sundials_weights) == 0 &&
-              ARKStepSetLinearSolver(sundials->mem, sundials->linear, sundials->A) == 0 &&
-              ARKStepSetDeltaGammaMax(sundials->mem, 8 * DBL_EPSILON) == 0 &&
-              ARKStepSetOrder(sundials->mem, o->order) == 0;
+              arkode_calls.ARKStepSetErrHandlerFn(sundials->mem, perp_sundials_quiet, NULL) == 0 &&
+              arkode_calls.ARKStepSetUserData(sundials->mem, sundials) == 0 &&
+              arkode_calls.ARKStepWFtolerances(sundials->mem, perp_sundials_weights) == 0 &&
+              arkode_calls.ARKStepSetLinearSolver(sundials->mem, sundials->linear, sundials->A) ==
+                  0 &&
+              arkode_calls.ARKStepSetDeltaGammaMax(sundials->mem, 8 * DBL_EPSILON) == 0 &&
+              arkode_calls.ARKStepSetOrder(sundials->mem, o->order) == 0;
   if (sys->onto != NULL || (sys->project != NULL && sys->nq != sys->nv))
-    made = made && ARKStepSetPostprocessStepFn(sundials->mem, arkode_project) == 0;
+    made = made && arkode_calls.ARKStepSetPostprocessStepFn(sundials->mem, arkode_project) == 0;
   if (made) {
     *ws = sundials;
     return PERP_OK;

@@ -14,41 +14,63 @@
  * step sizes. */
 #include "solvers/ode/peers/sundials.h"
 
+#include "solvers/core/library_files.h"
+
 #include <cvode/cvode.h>
 #include <cvode/cvode_ls.h>
 #include <cvode/cvode_proj.h>
 #include <string.h>
 
+#define CVODE(X)                                                                                   \
+  X(CVode)                                                                                         \
+  X(CVodeCreate)                                                                                   \
+  X(CVodeFree)                                                                                     \
+  X(CVodeGetCurrentStep)                                                                           \
+  X(CVodeGetDky)                                                                                   \
+  X(CVodeGetErrWeights)                                                                            \
+  X(CVodeGetEstLocalErrors)                                                                        \
+  X(CVodeGetLastOrder)                                                                             \
+  X(CVodeGetNumErrTestFails)                                                                       \
+  X(CVodeGetNumNonlinSolvIters)                                                                    \
+  X(CVodeGetNumStepSolveFails)                                                                     \
+  X(CVodeInit)                                                                                     \
+  X(CVodeReInit)                                                                                   \
+  X(CVodeSetErrHandlerFn)                                                                          \
+  X(CVodeSetInitStep)                                                                              \
+  X(CVodeSetLinearSolver)                                                                          \
+  X(CVodeSetMaxStep)                                                                               \
+  X(CVodeSetMinStep)                                                                               \
+  X(CVodeSetNonlinearSolver)                                                                       \
+  X(CVodeSetProjErrEst)                                                                            \
+  X(CVodeSetProjFn)                                                                                \
+  X(CVodeSetStopTime)                                                                              \
+  X(CVodeSetUserData)                                                                              \
+  X(CVodeWFtolerances)
+
+static struct {
+  CVODE(PERP_LIBRARY_POINTER)
+} cvode_calls;
+static const char *const cvode_names[] = { CVODE(PERP_LIBRARY_NAME) };
+static const perp_library cvode_library = { .name = "CVODE of SUNDIALS",
+                                            .file = PERP_LIBRARY_SUNDIALS_CVODE_FILE,
+                                            .place = PERP_LIBRARY_SUNDIALS_CVODE_PLACE,
+                                            .packages = "libsundials-dev",
+                                            .names = cvode_names,
+                                            .count = sizeof cvode_names / sizeof *cvode_names,
+                                            .pointers = &cvode_calls };
+
 static int cvode_restart(perp_sundials *sundials, double t)
 {
-  return CVodeReInit(sundials->mem, t, sundials->y);
+  return cvode_calls.CVodeReInit(sundials->mem, t, sundials->y);
 }
-
-static const perp_sundials_code cvode_code = {
-  .name = "sundials:cvode",
-  .restart = cvode_restart,
-  .evolve = CVode,
-  .between = CVodeGetDky,
-  .set_stop = CVodeSetStopTime,
-  .set_first = CVodeSetInitStep,
-  .set_shortest = CVodeSetMinStep,
-  .set_longest = CVodeSetMaxStep,
-  .errors = CVodeGetEstLocalErrors,
-  .weights = CVodeGetErrWeights,
-  .refused = CVodeGetNumErrTestFails,
-  .failed = CVodeGetNumStepSolveFails,
-  .iterations = CVodeGetNumNonlinSolvIters,
-  .next = CVodeGetCurrentStep,
-  .free = CVodeFree,
-};
 
 /* corr = what takes y to the constraints */
 static int cvode_project(realtype t, N_Vector y, N_Vector corr, realtype enough, N_Vector err,
                          void *user)
 {
   perp_sundials *sundials = user;
-  const double *x = N_VGetArrayPointer(y);
-  double *c = N_VGetArrayPointer(corr);
+  const double *x = perp_sundials_calls.N_VGetArrayPointer(y);
+  double *c = perp_sundials_calls.N_VGetArrayPointer(corr);
   (void)enough, (void)err;
   memcpy(sundials->onto, x, (size_t)sundials->n * sizeof *x);
   if (!perp_sundials_project(sundials, t, sundials->onto)) return 1;
@@ -61,20 +83,39 @@ static perp_status cvode_create(perp_ctx *ctx, const perp_ode_sys *sys, const vo
 {
   perp_sundials *sundials;
   *ws = NULL;
-  PERP_TRY(perp_sundials_create(ctx, &cvode_code, sys, opts, newton, &sundials));
-  sundials->mem = CVodeCreate(newton ? CV_BDF : CV_ADAMS, sundials->context);
+  PERP_TRY(perp_sundials_open(ctx, &cvode_library));
+  const perp_sundials_code code = {
+    .name = "sundials:cvode",
+    .restart = cvode_restart,
+    .evolve = cvode_calls.CVode,
+    .between = cvode_calls.CVodeGetDky,
+    .set_stop = cvode_calls.CVodeSetStopTime,
+    .set_first = cvode_calls.CVodeSetInitStep,
+    .set_shortest = cvode_calls.CVodeSetMinStep,
+    .set_longest = cvode_calls.CVodeSetMaxStep,
+    .errors = cvode_calls.CVodeGetEstLocalErrors,
+    .weights = cvode_calls.CVodeGetErrWeights,
+    .refused = cvode_calls.CVodeGetNumErrTestFails,
+    .failed = cvode_calls.CVodeGetNumStepSolveFails,
+    .iterations = cvode_calls.CVodeGetNumNonlinSolvIters,
+    .next = cvode_calls.CVodeGetCurrentStep,
+    .free = cvode_calls.CVodeFree,
+  };
+  PERP_TRY(perp_sundials_create(ctx, &code, sys, opts, newton, &sundials));
+  sundials->mem = cvode_calls.CVodeCreate(newton ? CV_BDF : CV_ADAMS, sundials->context);
   bool made = sundials->mem != NULL &&
-              CVodeSetErrHandlerFn(sundials->mem, perp_sundials_quiet, NULL) == 0 &&
-              CVodeInit(sundials->mem, perp_sundials_rhs, 0, sundials->y) == 0 &&
-              CVodeSetUserData(sundials->mem, sundials) == 0 &&
-              CVodeWFtolerances(sundials->mem, perp_sundials_weights) == 0;
+              cvode_calls.CVodeSetErrHandlerFn(sundials->mem, perp_sundials_quiet, NULL) == 0 &&
+              cvode_calls.CVodeInit(sundials->mem, perp_sundials_rhs, 0, sundials->y) == 0 &&
+              cvode_calls.CVodeSetUserData(sundials->mem, sundials) == 0 &&
+              cvode_calls.CVodeWFtolerances(sundials->mem, perp_sundials_weights) == 0;
   if (newton)
-    made = made && CVodeSetLinearSolver(sundials->mem, sundials->linear, sundials->A) == 0;
+    made = made &&
+           cvode_calls.CVodeSetLinearSolver(sundials->mem, sundials->linear, sundials->A) == 0;
   else
-    made = made && CVodeSetNonlinearSolver(sundials->mem, sundials->nonlinear) == 0;
+    made = made && cvode_calls.CVodeSetNonlinearSolver(sundials->mem, sundials->nonlinear) == 0;
   if (newton && (sys->onto != NULL || sys->project != NULL))
-    made = made && CVodeSetProjFn(sundials->mem, cvode_project) == 0 &&
-           CVodeSetProjErrEst(sundials->mem, SUNFALSE) == 0;
+    made = made && cvode_calls.CVodeSetProjFn(sundials->mem, cvode_project) == 0 &&
+           cvode_calls.CVodeSetProjErrEst(sundials->mem, SUNFALSE) == 0;
   if (made) {
     *ws = sundials;
     return PERP_OK;
@@ -97,7 +138,7 @@ static perp_status create_bdf(perp_ctx *ctx, const perp_ode_sys *sys, const void
 static int cvode_order(const void *ws)
 {
   int order = 0;
-  CVodeGetLastOrder(((const perp_sundials *)ws)->mem, &order);
+  cvode_calls.CVodeGetLastOrder(((const perp_sundials *)ws)->mem, &order);
   return order;
 }
 

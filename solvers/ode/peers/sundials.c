@@ -9,10 +9,28 @@
  * and drives remember such states), at the start of each step, which is one derivative more. */
 #include "solvers/ode/peers/sundials.h"
 
+#include "solvers/core/library_files.h"
+
 #include <float.h>
 #include <string.h>
 
 enum { ONE_STEP = 2 }; /* of all codes */
+
+struct perp_sundials_calls perp_sundials_calls;
+
+perp_status perp_sundials_open(perp_ctx *ctx, const perp_library *own)
+{
+  static const char *const names[] = { PERP_SUNDIALS(PERP_LIBRARY_NAME) };
+  static const perp_library shared = { .name = "SUNDIALS",
+                                       .file = PERP_LIBRARY_SUNDIALS_CVODE_FILE,
+                                       .place = PERP_LIBRARY_SUNDIALS_CVODE_PLACE,
+                                       .packages = "libsundials-dev",
+                                       .names = names,
+                                       .count = sizeof names / sizeof *names,
+                                       .pointers = &perp_sundials_calls };
+  PERP_TRY(perp_library_open(ctx, &shared));
+  return perp_library_open(ctx, own);
+}
 
 /* ---- what SUNDIALS calls ---- */
 
@@ -39,8 +57,8 @@ perp_reason perp_sundials_reason(int flag, perp_reason inside)
 int perp_sundials_rhs(realtype t, N_Vector y, N_Vector ydot, void *user)
 {
   perp_sundials *sundials = user;
-  const double *x = N_VGetArrayPointer(y);
-  double *f = N_VGetArrayPointer(ydot);
+  const double *x = perp_sundials_calls.N_VGetArrayPointer(y);
+  double *f = perp_sundials_calls.N_VGetArrayPointer(ydot);
   if (sundials->starts && t == sundials->t &&
       memcmp(x, sundials->origin, (size_t)sundials->n * sizeof *x) == 0) {
     memcpy(f, sundials->start, (size_t)sundials->n * sizeof *f);
@@ -59,8 +77,8 @@ int perp_sundials_rhs(realtype t, N_Vector y, N_Vector ydot, void *user)
 int perp_sundials_weights(N_Vector y, N_Vector weight, void *user)
 {
   perp_sundials *sundials = user;
-  const double *x = N_VGetArrayPointer(y), tol = sundials->control.tol;
-  double *e = N_VGetArrayPointer(weight);
+  const double *x = perp_sundials_calls.N_VGetArrayPointer(y), tol = sundials->control.tol;
+  double *e = perp_sundials_calls.N_VGetArrayPointer(weight);
   perp_ode_scale_grow(&sundials->scale, sundials->nq, sundials->n - sundials->nq, x);
   struct perp_ode_scale scale = sundials->scale;
   if (scale.q == 0) scale.q = sundials->rate.q > 0 ? sundials->h * sundials->rate.q : 1;
@@ -103,7 +121,7 @@ static void sundials_call(perp_sundials *sundials, const perp_ode_sys *sys, doub
 /* Out of the vector y of the code, which the manifold of q may have been left in. */
 static void sundials_hand_out(const perp_sundials *sundials, double *q, double *v)
 {
-  const double *y = N_VGetArrayPointer(sundials->y);
+  const double *y = perp_sundials_calls.N_VGetArrayPointer(sundials->y);
   memcpy(q, y, (size_t)sundials->nq * sizeof *q);
   if (sundials->n > sundials->nq)
     memcpy(v, y + sundials->nq, (size_t)(sundials->n - sundials->nq) * sizeof *v);
@@ -114,8 +132,8 @@ static void sundials_hand_out(const perp_sundials *sundials, double *q, double *
 static perp_ode_answer sundials_begin(perp_sundials *sundials, double t, const double *q,
                                       const double *v, double left, perp_stats *stats)
 {
-  const perp_sundials_code *code = sundials->code;
-  double *y = N_VGetArrayPointer(sundials->y);
+  const perp_sundials_code *code = &sundials->code;
+  double *y = perp_sundials_calls.N_VGetArrayPointer(sundials->y);
   if (!sundials->fresh && sundials->sys->event == NULL) return PERP_ODE_OK;
   const perp_ode_answer answer = perp_ode_eval(sundials->sys, t, sundials->h, q, v, false,
                                                sundials->start, sundials->start + sundials->nq,
@@ -145,15 +163,15 @@ static void sundials_longest(perp_sundials *sundials, double h_max)
 {
   if (h_max == sundials->h_max) return;
   sundials->h_max = h_max;
-  sundials->code->set_shortest(sundials->mem, fmin(sundials->control.h_min, h_max));
-  sundials->code->set_longest(sundials->mem, h_max < HUGE_VAL ? h_max : 0); /* 0: none */
+  sundials->code.set_shortest(sundials->mem, fmin(sundials->control.h_min, h_max));
+  sundials->code.set_longest(sundials->mem, h_max < HUGE_VAL ? h_max : 0); /* 0: none */
 }
 
 static long sundials_refused(const perp_sundials *sundials)
 {
   long by_error = 0, by_iteration = 0;
-  sundials->code->refused(sundials->mem, &by_error);
-  sundials->code->failed(sundials->mem, &by_iteration);
+  sundials->code.refused(sundials->mem, &by_error);
+  sundials->code.failed(sundials->mem, &by_iteration);
   return by_error + by_iteration;
 }
 
@@ -167,7 +185,7 @@ perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double
                                        double *q, double *v, perp_ode_own *own, perp_stats *stats)
 {
   perp_sundials *sundials = ws;
-  const perp_sundials_code *code = sundials->code;
+  const perp_sundials_code *code = &sundials->code;
   const double end = t_max < DBL_MAX ? t_max : DBL_MAX;
   sundials_call(sundials, sys, own->h, stats);
   sundials->scale = (struct perp_ode_scale){ own->scale_q, own->scale_v };
@@ -188,16 +206,16 @@ perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double
   stats->iterations += (int)sundials_since(iterations, all);
   if (flag < 0)
     return sundials_fails(sundials, stats, perp_sundials_reason(flag, sundials->inside));
-  if (!perp_finite(sundials->n, N_VGetArrayPointer(sundials->y)))
+  if (!perp_finite(sundials->n, perp_sundials_calls.N_VGetArrayPointer(sundials->y)))
     return sundials_fails(sundials, stats, PERP_NOT_FINITE);
 
   sundials_hand_out(sundials, q, v);
   sundials->fresh = sundials->starts = false;
   sundials->t = own->t_new = fabs(end - t_new) <= 4 * DBL_EPSILON * fabs(end) ? end : t_new;
   /* its weighted mean of squares */
-  sundials->code->errors(sundials->mem, sundials->error);
-  sundials->code->weights(sundials->mem, sundials->weight);
-  own->ratio = N_VWrmsNorm(sundials->error, sundials->weight);
+  sundials->code.errors(sundials->mem, sundials->error);
+  sundials->code.weights(sundials->mem, sundials->weight);
+  own->ratio = perp_sundials_calls.N_VWrmsNorm(sundials->error, sundials->weight);
   code->next(sundials->mem, &own->h);
   return PERP_ODE_OK;
 }
@@ -207,7 +225,7 @@ perp_ode_answer perp_sundials_between(void *ws, const perp_ode_sys *sys, double 
 {
   perp_sundials *sundials = ws;
   sundials_call(sundials, sys, sundials->h, stats);
-  const int flag = sundials->code->between(sundials->mem, t, 0, sundials->y);
+  const int flag = sundials->code.between(sundials->mem, t, 0, sundials->y);
   if (flag < 0) {
     stats->reason = perp_sundials_reason(flag, sundials->inside);
     return PERP_ODE_FAILED;
@@ -267,27 +285,28 @@ perp_status perp_sundials_create(perp_ctx *ctx, const perp_sundials_code *code,
 {
   const int n = sys->nq + sys->nv;
   perp_sundials like = {
-    .code = code, .control = *control, .n = n, .nq = sys->nq, .fresh = true, .t = (double)NAN
+    .code = *code, .control = *control, .n = n, .nq = sys->nq, .fresh = true, .t = (double)NAN
   };
   void *ws;
   *out = NULL;
   if (control->tol == 0) like.control.tol = PERP_ODE_VARIABLE_TOL;
   PERP_TRY(perp_workspace_create(ctx, code->name, &like, sizeof like, sundials_layout, &ws));
   perp_sundials *sundials = ws;
-  bool made = SUNContext_Create(NULL, &sundials->context) == 0;
-  made = made && (sundials->y = N_VNew_Serial(n, sundials->context)) != NULL;
-  made = made && (sundials->error = N_VClone(sundials->y)) != NULL &&
-         (sundials->weight = N_VClone(sundials->y)) != NULL;
+  bool made = perp_sundials_calls.SUNContext_Create(NULL, &sundials->context) == 0;
+  made = made && (sundials->y = perp_sundials_calls.N_VNew_Serial(n, sundials->context)) != NULL;
+  made = made && (sundials->error = perp_sundials_calls.N_VClone(sundials->y)) != NULL &&
+         (sundials->weight = perp_sundials_calls.N_VClone(sundials->y)) != NULL;
   if (newton) {
-    made = made && (sundials->A = SUNDenseMatrix(n, n, sundials->context)) != NULL;
-    made = made && (sundials->linear = SUNLinSol_Dense(sundials->y, sundials->A,
-                                                       sundials->context)) != NULL;
+    made = made &&
+           (sundials->A = perp_sundials_calls.SUNDenseMatrix(n, n, sundials->context)) != NULL;
+    made = made && (sundials->linear = perp_sundials_calls.SUNLinSol_Dense(
+                        sundials->y, sundials->A, sundials->context)) != NULL;
   } else {
-    made = made && (sundials->nonlinear = SUNNonlinSol_FixedPoint(sundials->y, 0,
-                                                                  sundials->context)) != NULL;
+    made = made && (sundials->nonlinear = perp_sundials_calls.SUNNonlinSol_FixedPoint(
+                        sundials->y, 0, sundials->context)) != NULL;
   }
   if (made) {
-    N_VConst(0, sundials->y); /* until there is a state */
+    perp_sundials_calls.N_VConst(0, sundials->y); /* until there is a state */
     *out = sundials;
     return PERP_OK;
   }
@@ -299,13 +318,13 @@ void perp_sundials_destroy(void *ws)
 {
   perp_sundials *sundials = ws;
   if (sundials == NULL) return;
-  if (sundials->mem != NULL) sundials->code->free(&sundials->mem);
-  if (sundials->nonlinear != NULL) SUNNonlinSolFree(sundials->nonlinear);
-  if (sundials->linear != NULL) SUNLinSolFree(sundials->linear);
-  if (sundials->A != NULL) SUNMatDestroy(sundials->A);
-  if (sundials->weight != NULL) N_VDestroy(sundials->weight);
-  if (sundials->error != NULL) N_VDestroy(sundials->error);
-  if (sundials->y != NULL) N_VDestroy(sundials->y);
-  if (sundials->context != NULL) SUNContext_Free(&sundials->context);
+  if (sundials->mem != NULL) sundials->code.free(&sundials->mem);
+  if (sundials->nonlinear != NULL) perp_sundials_calls.SUNNonlinSolFree(sundials->nonlinear);
+  if (sundials->linear != NULL) perp_sundials_calls.SUNLinSolFree(sundials->linear);
+  if (sundials->A != NULL) perp_sundials_calls.SUNMatDestroy(sundials->A);
+  if (sundials->weight != NULL) perp_sundials_calls.N_VDestroy(sundials->weight);
+  if (sundials->error != NULL) perp_sundials_calls.N_VDestroy(sundials->error);
+  if (sundials->y != NULL) perp_sundials_calls.N_VDestroy(sundials->y);
+  if (sundials->context != NULL) perp_sundials_calls.SUNContext_Free(&sundials->context);
   free(sundials);
 }

@@ -7,6 +7,7 @@
 #ifndef PERP_ODE_PEERS_SUNDIALS_H
 #define PERP_ODE_PEERS_SUNDIALS_H
 
+#include "solvers/core/library.h"
 #include "solvers/ode/control.h"
 #include "solvers/ode/method.h"
 
@@ -15,6 +16,35 @@
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+/* Of its vectors, matrices and linear solvers: the library of CVODE, loaded when it is needed
+ * (solvers/core/library.h).  perp_sundials_calls.N_VConst is N_VConst. */
+#define PERP_SUNDIALS(X)                                                                           \
+  X(N_VClone)                                                                                      \
+  X(N_VConst)                                                                                      \
+  X(N_VDestroy)                                                                                    \
+  X(N_VGetArrayPointer)                                                                            \
+  X(N_VNew_Serial)                                                                                 \
+  X(N_VScale)                                                                                      \
+  X(N_VWrmsNorm)                                                                                   \
+  X(SUNContext_Create)                                                                             \
+  X(SUNContext_Free)                                                                               \
+  X(SUNDenseMatrix)                                                                                \
+  X(SUNLinSolFree)                                                                                 \
+  X(SUNLinSolFreeEmpty)                                                                            \
+  X(SUNLinSolNewEmpty)                                                                             \
+  X(SUNLinSol_Dense)                                                                               \
+  X(SUNMatDestroy)                                                                                 \
+  X(SUNMatFreeEmpty)                                                                               \
+  X(SUNMatNewEmpty)                                                                                \
+  X(SUNNonlinSolFree)                                                                              \
+  X(SUNNonlinSol_FixedPoint)
+struct perp_sundials_calls {
+  PERP_SUNDIALS(PERP_LIBRARY_POINTER)
+};
+extern struct perp_sundials_calls perp_sundials_calls;
+/* Before the first use of these, and of those of one code: `own`. */
+perp_status perp_sundials_open(perp_ctx *ctx, const perp_library *own);
 
 /* Why a code of SUNDIALS gave up: flag < 0 is its answer; `inside` is what a callback said (< 0) or
  * PERP_RUNNING. */
@@ -45,7 +75,7 @@ typedef struct perp_sundials_code {
 
 /* Workspace of an ODE method; y = (q, v), y' = (N(q) v, a). */
 typedef struct perp_sundials {
-  const perp_sundials_code *code;
+  perp_sundials_code code;
   void *mem; /* of the code */
   SUNContext context;
   N_Vector y, error, weight;
