@@ -5,6 +5,7 @@
 #include "experiments/base/build.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "solvers/core/input.h"
 
 #include <errno.h>
 #include <math.h>
@@ -287,7 +288,7 @@ perp_status perp_lesson_read(perp_ctx *ctx, const char *path, const char *name, 
   size_t size = 0;
   char *bytes = perp_read_file(path, &size);
   if (bytes == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(errno));
   perp_lesson *l = perp_xalloc(1, sizeof *l);
   l->name = perp_pool_strdup(&l->pool, name);
   perp_node *root = perp_tree_read(&l->pool, diag, perp_pool_strdup(&l->pool, path), bytes, size);

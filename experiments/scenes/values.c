@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { MOST_VALUES = 10000 };
+
 struct perp_values_kept {
   const perp_node *node; /* NULL: free */
   int offset;
@@ -74,6 +76,11 @@ bool perp_values_add(perp_values *values, const perp_node *at, const char *name,
         values->diag, at, 0,
         "a name has letters, digits and '_', begins with a letter, and is not a reserved word",
         "'%s' cannot be the name of a value", name);
+    return false;
+  }
+  if (values->n == MOST_VALUES) {
+    perp_diag_error(values->diag, at, 0, "remove some, or divide the file",
+                    "there are more than %d values, which is the limit", MOST_VALUES);
     return false;
   }
   for (int i = 0; i < values->n; i++)
