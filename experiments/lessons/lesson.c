@@ -5,6 +5,7 @@
 #include "experiments/base/build.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "solvers/core/finite.h"
 #include "solvers/core/input.h"
 
 #include <errno.h>
@@ -112,7 +113,7 @@ static void read_vary(struct reader *r, const perp_node *map)
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, map, "vary", keys);
   const perp_node *values = perp_tree_get(map, "values");
-  l->vary.row = (int)lesson_number(r, perp_tree_get(map, "row")) - 1;
+  l->vary.row = perp_whole(lesson_number(r, perp_tree_get(map, "row")), 1 << 30) - 1;
   l->vary.text = lesson_text(r, map, "text", true);
   if (l->vary.row < 0 || l->vary.row >= l->n || values == NULL || values->n > PERP_LESSON_VALUES) {
     perp_diag_error(r->diag, map, 0, NULL, "vary requires a row of A and 1 ... %d values",
@@ -269,7 +270,7 @@ static void read_lesson(struct reader *r, const perp_node *root)
   l->ask = lesson_text(r, predict, "ask", true);
   l->because = lesson_text(r, predict, "because", true);
   l->choices = lesson_texts(r, predict, "choices", &l->n_choices);
-  l->answer = (int)lesson_number(r, perp_tree_get(predict, "answer"));
+  l->answer = perp_whole(lesson_number(r, perp_tree_get(predict, "answer")), 1 << 30);
   if (l->answer < 1 || l->answer > l->n_choices)
     perp_diag_error(r->diag, predict, 0, NULL,
                     "predict.answer must be the number of one of the %d choices", l->n_choices);

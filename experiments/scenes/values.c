@@ -7,6 +7,8 @@
 #include <strings.h>
 
 enum { MOST_VALUES = 10000 };
+/* Of a number in a scene, in SI units: products of three of them are finite. */
+static const double values_most = 1e100;
 
 struct perp_values_kept {
   const perp_node *node; /* NULL: free */
@@ -188,8 +190,13 @@ bool perp_values_number(perp_values *values, const perp_node *node, const char *
     perp_diag_error(values->diag, node, 0, "write a finite number", "NaN is not a number");
     return false;
   }
-  if (perp_parse_real(NULL, node->text, unit != NULL ? unit : "", x) == PERP_OK) return true;
-  return values_compute(values, node, 0, node->text, unit, x);
+  if (perp_parse_real(NULL, node->text, unit != NULL ? unit : "", x) != PERP_OK &&
+      !values_compute(values, node, 0, node->text, unit, x))
+    return false;
+  if (!isfinite(*x) || fabs(*x) <= values_most) return true;
+  perp_diag_error(values->diag, node, 0, "choose other units, or a smaller number",
+                  "the number is outside of [-1e100, 1e100]: got %g", *x);
+  return false;
 }
 
 bool perp_values_whole(perp_values *values, const perp_node *node, double lo, double hi, int *x)
