@@ -129,8 +129,8 @@ static double reference_apart(struct answering *answers, int cell)
   if (scene < 0) return 0;
   if (answers->references == NULL || strcmp(dir, answers->references_of) != 0) {
     json_decref(answers->references);
-    answers->references = json_load_file(
-        perp_pool_printf(&answers->r->pool, "%s/reference.json", dir), 0, NULL);
+    answers->references = perp_json_read_file(
+        perp_pool_printf(&answers->r->pool, "%s/reference.json", dir));
     if (answers->references == NULL) answers->references = json_array();
     answers->references_of = dir;
   }

@@ -49,7 +49,7 @@ double perp_headline_shade(const perp_results *results, const char *metric)
 {
   if (strncmp(metric, "err.q", 5) != 0) return 0;
   char *path = perp_xprintf("%s/reference.json", results->dir);
-  json_t *list = json_load_file(path, 0, NULL), *reference;
+  json_t *list = perp_json_read_file(path), *reference;
   double shade = 0;
   size_t i;
   json_array_foreach(list, i, reference)

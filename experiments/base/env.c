@@ -3,6 +3,7 @@
 
 #include "experiments/base/build.h"
 #include "experiments/base/commit.h"
+#include "experiments/base/files.h"
 #include "experiments/base/memory.h"
 #include "experiments/base/json.h"
 
@@ -35,18 +36,17 @@ double perp_load(void)
 static void field_of(const char *path, const char *key, char *buf, size_t size)
 {
   buf[0] = '\0';
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return;
-  char line[512];
-  while (fgets(line, sizeof line, file) != NULL) {
-    size_t n = strlen(key);
+  char *text = perp_read_file(path, NULL); /* what cannot be read is not known */
+  const size_t n = strlen(key);
+  for (char *line = text, *next; line != NULL && buf[0] == '\0'; line = next) {
+    next = strchr(line, '\n');
+    if (next != NULL) *next++ = '\0';
     if (strncmp(line, key, n) != 0) continue;
     char *v = line + n + strspn(line + n, " \t:=\"");
-    v[strcspn(v, "\"\n")] = '\0';
+    v[strcspn(v, "\"")] = '\0';
     snprintf(buf, size, "%s", v);
-    break;
   }
-  fclose(file);
+  free(text);
 }
 
 char *perp_env_json(bool indent)

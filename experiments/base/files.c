@@ -2,6 +2,7 @@
 #include "experiments/base/files.h"
 
 #include "experiments/base/memory.h"
+#include "solvers/core/input.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,27 +17,22 @@
 
 /* ---- reading ---- */
 
-/* plain: a regular file, not through a link; opening a pipe must not wait for its other end. */
-static char *files_read(const char *path, bool plain, size_t *size)
+static char *files_read(const char *path, bool plain, double most, size_t *size)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | (plain ? O_NOFOLLOW | O_NONBLOCK : 0));
+  const int fd = perp_input_descriptor(path, plain, most);
   if (fd < 0) return NULL;
-  struct stat st;
-  int failed = fstat(fd, &st) != 0             ? errno
-               : S_ISDIR(st.st_mode)           ? EISDIR
-               : plain && !S_ISREG(st.st_mode) ? EINVAL
-                                               : 0;
+  int failed = 0;
   perp_text text = { 0 };
   char chunk[65536];
   ssize_t n = 1;
-  while (failed == 0 && n != 0 && text.n < (size_t)1 << 30) {
+  while (failed == 0 && n != 0 && (double)text.n <= most) {
     n = read(fd, chunk, sizeof chunk);
     if (n > 0)
       perp_text_put(&text, chunk, (size_t)n);
     else if (n < 0 && errno != EINTR)
       failed = errno;
   }
-  if (failed == 0 && n != 0) failed = EFBIG;
+  if (failed == 0 && n != 0) failed = EFBIG; /* it has grown, or it is of /proc */
   close(fd);
   if (failed != 0) {
     perp_text_free(&text);
@@ -48,30 +44,28 @@ static char *files_read(const char *path, bool plain, size_t *size)
   return text.s;
 }
 
+enum { MOST_FILE = 1 << 30, MOST_INPUT = 64 << 20 };
+
 char *perp_read_file(const char *path, size_t *size)
 {
-  return files_read(path, false, size);
+  return files_read(path, false, MOST_FILE, size);
+}
+
+char *perp_read_bounded(const char *path, double most, size_t *size)
+{
+  return files_read(path, false, most, size);
 }
 
 char *perp_read_input(const char *path, size_t *size, const char **why)
 {
-  enum { MOST_BYTES = 64 << 20 };
-  struct stat st;
-  *why = NULL;
-  if (stat(path, &st) != 0)
-    *why = strerror(errno);
-  else if (!S_ISREG(st.st_mode))
-    *why = "it is not a regular file";
-  else if (st.st_size > MOST_BYTES)
-    *why = "it is larger than 64 MiB";
-  char *text = *why == NULL ? perp_read_file(path, size) : NULL;
-  if (text == NULL && *why == NULL) *why = strerror(errno);
+  char *text = files_read(path, false, MOST_INPUT, size);
+  *why = text != NULL ? NULL : errno == EFBIG ? "it is larger than 64 MiB" : perp_input_why(errno);
   return text;
 }
 
 char *perp_read_plain(const char *path, size_t *size)
 {
-  return files_read(path, true, size);
+  return files_read(path, true, MOST_FILE, size);
 }
 
 /* ---- writing ---- */

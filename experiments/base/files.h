@@ -7,12 +7,14 @@
 
 #include "solvers/core/core.h"
 
-/* Whole file as text with a terminating zero; NULL with errno set.  Refuses more than 1 GiB. */
+/* A whole regular file of 1 GiB at most as text with a terminating zero; NULL with errno, of which
+ * perp_input_why (solvers/core/input.h) makes words. */
 char *perp_read_file(const char *path, size_t *size);
-/* The same of a file that a user names: regular, of 64 MiB at most.  NULL: *why says it in words.
- */
+/* The same of a file of `most` bytes at most. */
+char *perp_read_bounded(const char *path, double most, size_t *size);
+/* The same of a file of 64 MiB at most that a user names.  NULL: *why says it in words. */
 char *perp_read_input(const char *path, size_t *size, const char **why);
-/* The same of a regular file only: not through a link, not from a device or a pipe. */
+/* The same, and not through a link. */
 char *perp_read_plain(const char *path, size_t *size);
 
 /* A file being written, under a name beside its own that nobody can guess (O_EXCL); closing renames

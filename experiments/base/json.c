@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/json.h"
 
+#include "experiments/base/files.h"
 #include "experiments/base/memory.h"
+#include "solvers/core/shown.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -12,18 +14,19 @@
 void perp_write_quoted(FILE *out, const char *s)
 {
   putc('"', out);
-  for (; *s != '\0'; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c == '"' || c == '\\')
-      fprintf(out, "\\%c", c);
-    else if (c == '\n')
+  for (int n; *s != '\0'; s += n > 0 ? n : 1) {
+    unsigned code = 0;
+    n = perp_utf8(s, &code);
+    if (*s == '"' || *s == '\\')
+      fprintf(out, "\\%c", *s);
+    else if (*s == '\n')
       fputs("\\n", out);
-    else if (c == '\t')
+    else if (*s == '\t')
       fputs("\\t", out);
-    else if (c < 0x20 || c == 0x7f)
-      fprintf(out, "\\u%04x", c);
+    else if (n == 0 || perp_shown_bytes(s) == 0) /* what is no UTF-8: the sign for that */
+      fprintf(out, "\\u%04x", n == 0 ? 0xfffd : code);
     else
-      putc(c, out);
+      fwrite(s, 1, (size_t)n, out);
   }
   putc('"', out);
 }
@@ -190,4 +193,50 @@ char *perp_base64(const void *bytes, size_t n)
     *to++ = i + 2 < n ? digits[b2 & 63] : '=';
   }
   return text;
+}
+
+/* ---- of others ---- */
+
+/* Texts of an object or a list, and of all in it, without characters that may not be shown.  Not
+ * deeper than jansson reads. */
+static void json_clean(json_t *in)
+{
+  const char *key;
+  json_t *value;
+  void *next;
+  size_t i;
+  if (json_is_array(in)) json_array_foreach(in, i, value) json_clean(value);
+  json_object_foreach_safe(in, next, key, value)
+  {
+    json_clean(value);
+    if (perp_shown_all(key)) continue;
+    char *clean = perp_shown_clean(perp_xstrdup(key));
+    json_object_set(in, clean, value);
+    json_object_del(in, key);
+    free(clean);
+  }
+  if (!json_is_string(in) || perp_shown_all(json_string_value(in))) return;
+  char *clean = perp_shown_clean(perp_xstrdup(json_string_value(in)));
+  json_string_set(in, clean);
+  free(clean);
+}
+
+json_t *perp_json_read(const char *text, size_t n)
+{
+  json_t *json = json_loadb(text, n, 0, NULL);
+  /* only these can stand for such a character: most lines need no second look */
+  const bool doubtful = json != NULL &&
+                        (memchr(text, '\\', n) != NULL || memchr(text, 0xc2, n) != NULL ||
+                         memchr(text, 0xe2, n) != NULL || memchr(text, 0x7f, n));
+  if (doubtful) json_clean(json);
+  return json;
+}
+
+json_t *perp_json_read_file(const char *path)
+{
+  size_t n;
+  char *text = perp_read_file(path, &n);
+  json_t *json = text != NULL ? perp_json_read(text, n) : NULL;
+  free(text);
+  return json;
 }

@@ -47,6 +47,10 @@ void perp_json_raw(perp_json *j, const char *key, const char *json);
  * journals of before have it.  (Of jansson.) */
 struct json_t;
 double perp_json_number(const struct json_t *value);
+/* JSON of others as of jansson, an object or a list: texts in it have no characters that may not be
+ * shown (solvers/core/shown.h), they are question marks.  NULL: it is none, or no regular file. */
+struct json_t *perp_json_read(const char *text, size_t n);
+struct json_t *perp_json_read_file(const char *path);
 /* Bytes [n] as base64 text; free it. */
 char *perp_base64(const void *bytes, size_t n);
 

@@ -109,6 +109,11 @@ static int memory_names_slot(const perp_names *names, const char *text)
   return k;
 }
 
+int perp_names_find(const perp_names *names, const char *text)
+{
+  return names->slots > 0 ? names->slot[memory_names_slot(names, text)] - 1 : -1;
+}
+
 int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int most)
 {
   if (names->n > 0 && strcmp(names->text[names->n - 1], text) == 0) return names->n - 1;

@@ -38,6 +38,8 @@ typedef struct perp_names {
 /* The number of a text, which is added when it is new; -1 when there are `most` others (-1: no
  * limit). */
 int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int most);
+/* The same without adding it: -1 when it is not there.  O(length) on average. */
+int perp_names_find(const perp_names *names, const char *text);
 
 /* Growing text; s is NULL while empty, always terminated afterwards. */
 typedef struct perp_text {

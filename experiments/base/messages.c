@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/messages.h"
 
+#include "experiments/base/memory.h"
 #include "experiments/base/table.h"
+#include "solvers/core/shown.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,12 +12,13 @@
 
 void perp_say(const char *fmt, ...)
 {
+  perp_text text = { 0 };
   va_list ap;
   va_start(ap, fmt);
-  fputs("perp: ", stderr);
-  vfprintf(stderr, fmt, ap);
-  fputc('\n', stderr);
+  perp_text_vadd(&text, fmt, ap);
   va_end(ap);
+  fprintf(stderr, "perp: %s\n", text.s != NULL ? perp_shown_clean(text.s) : "");
+  perp_text_free(&text);
 }
 
 char *perp_cut_hint(char *message)
@@ -29,12 +32,11 @@ char *perp_cut_hint(char *message)
 void perp_say_error(const char *message)
 {
   const bool colour = perp_may_colour(stderr);
-  const char *hint = strstr(message, "; did you mean");
-  fprintf(stderr, "perp: %serror:%s ", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "");
-  if (hint != NULL)
-    fprintf(stderr, "%.*s\n      %s\n", (int)(hint - message), message, hint + 2);
-  else
-    fprintf(stderr, "%s\n", message);
+  char *text = perp_shown_clean(perp_xstrdup(message)), *hint = perp_cut_hint(text);
+  fprintf(stderr, "perp: %serror:%s %s\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
+          text);
+  if (hint != NULL) fprintf(stderr, "      %s\n", hint);
+  free(text);
 }
 
 void perp_print_error(const perp_ctx *ctx)

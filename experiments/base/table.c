@@ -3,6 +3,7 @@
 #include "experiments/base/table.h"
 
 #include "experiments/base/memory.h"
+#include "solvers/core/shown.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,6 +16,7 @@ static char *printed(const char *fmt, va_list ap)
 {
   perp_text text = { 0 };
   perp_text_vadd(&text, fmt, ap);
+  perp_shown_clean(text.s); /* names of others are in it */
   return text.s != NULL ? text.s : perp_xstrdup("");
 }
 

@@ -4,6 +4,7 @@
 
 #include "experiments/base/messages.h"
 #include "experiments/base/json.h"
+#include "solvers/core/shown.h"
 
 #include <ctype.h>
 #include <libfyaml.h>
@@ -15,29 +16,20 @@ enum {
   DEEPEST = 64,
   MOST_NODES = 200000,
   MOST_ANCHORS = 64,
-  SHOWN = 120 /* characters of a line in a message */
+  MANY_KEYS = 16, /* from then on they are looked up by their hash */
+  SHOWN = 120     /* characters of a line in a message */
 };
 
 /* ---- messages ---- */
 
-/* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is
- * not given anything else: it loops for ever on some malformed bytes. */
-static int tree_character(const unsigned char *s)
+/* Bytes of the character at s, 0 when YAML does not allow it, or a terminal may not be shown it.
+ * libfyaml is not given anything else: it loops for ever on some malformed bytes. */
+static int tree_character(const char *s)
 {
-  if (s[0] < 0x80)
-    return s[0] == '\t' || s[0] == '\n' || s[0] == '\r' || (s[0] >= 0x20 && s[0] != 0x7f);
-  int n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-  if (s[0] < 0xc2) return 0;
-  unsigned code = s[0] & (0xffu >> (n + 1));
-  for (int i = 1; i < n; i++) {
-    if ((s[i] & 0xc0) != 0x80) return 0;
-    code = code << 6 | (s[i] & 0x3fu);
-  }
-  if ((n == 2 && code < 0xa0 && code != 0x85) || (n == 3 && code < 0x800) ||
-      (n == 4 && (code < 0x10000 || code > 0x10ffff)) || (code >= 0xd800 && code < 0xe000) ||
-      (code & 0xfffe) == 0xfffe)
-    return 0;
-  return n;
+  unsigned code;
+  const int n = perp_utf8(s, &code);
+  if (code == '\r') return 1;
+  return (code & 0xfffe) == 0xfffe ? 0 : n > 0 ? perp_shown_bytes(s) : 0;
 }
 
 /* The line with a caret under its column.  Of a long line what is around it; what is no text is a
@@ -59,7 +51,7 @@ static void show_place(perp_text *text, const perp_source *src, int line, int co
   perp_text_add(&caret, "      | %s", first > 0 ? "   " : "");
   int at = 0;
   for (; s < end && at < first + SHOWN; at++) {
-    const int n = tree_character((const unsigned char *)s);
+    const int n = tree_character(s);
     if (at >= first) perp_text_add(text, "%.*s", n > 0 ? n : 1, n > 0 ? s : "?");
     /* keep tabs, so that the caret stands under its place */
     if (at >= first && at < column) perp_text_add(&caret, "%c", *s == '\t' ? '\t' : ' ');
@@ -97,7 +89,7 @@ void perp_diag_error(perp_diag *diag, const perp_node *at, int offset, const cha
   va_end(ap);
   const perp_node nowhere = { 0 };
   if (at == NULL) at = &nowhere;
-  add_error(diag, at->src, at->line, at->column + offset, hint, text.s);
+  add_error(diag, at->src, at->line, at->column + offset, hint, perp_shown_clean(text.s));
   perp_text_free(&text);
 }
 
@@ -182,11 +174,15 @@ static void tree_grow(perp_node *node, perp_pool *pool, perp_node *key, perp_nod
   }
   if (node->type == PERP_NODE_MAP) node->key[node->n] = key;
   node->item[node->n++] = value;
+  if (node->type == PERP_NODE_MAP && node->n >= MANY_KEYS)
+    for (int i = node->keys.n; i < node->n; i++)
+      perp_names_index(pool, &node->keys, node->key[i]->text, -1);
 }
 
 /* Which member has the key; -1: none. */
 static int tree_place(const perp_node *map, const char *key)
 {
+  if (map->n >= MANY_KEYS) return perp_names_find(&map->keys, key);
   for (int i = 0; i < map->n; i++)
     if (strcmp(map->key[i]->text, key) == 0) return i;
   return -1;
@@ -261,6 +257,8 @@ static perp_node *read_node(struct reader *r, int depth)
     node->text = tree_text(r, token, &n);
     if (node->text == NULL) node->text = "";
     if (strlen(node->text) != n) return tree_fail(r, node, "a text contains a zero byte");
+    if (!perp_shown_all(node->text)) /* written as "\e" and the like */
+      return tree_fail(r, node, "a text contains a control character; remove it");
     enum fy_scalar_style style = token != NULL ? fy_token_scalar_style(token) : FYSS_PLAIN;
     node->plain = style == FYSS_PLAIN;
     return tree_remember(r, anchor, node);
@@ -300,11 +298,15 @@ static bool all_text(perp_diag *diag, const perp_source *src)
 {
   int line = 0, column = 0, n;
   for (const char *s = src->text; *s != '\0'; s += n) {
-    n = tree_character((const unsigned char *)s);
+    n = tree_character(s);
     if (n == 0) {
-      char message[60];
-      snprintf(message, sizeof message, "byte 0x%02x is not valid UTF-8; save the file as UTF-8",
-               (unsigned char)*s);
+      char message[80];
+      unsigned code;
+      if (perp_utf8(s, &code) > 0)
+        snprintf(message, sizeof message, "the control character U+%04X is here; remove it", code);
+      else
+        snprintf(message, sizeof message, "byte 0x%02x is not valid UTF-8; save the file as UTF-8",
+                 (unsigned char)*s);
       add_error(diag, src, line, column, NULL, message);
       return false;
     }
@@ -318,7 +320,7 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
                           size_t size)
 {
   perp_source *src = perp_pool_alloc(pool, 1, sizeof *src);
-  src->name = perp_pool_strdup(pool, name);
+  src->name = perp_shown_clean(perp_pool_strdup(pool, name));
   src->text = perp_pool_strndup(pool, text, size);
   struct fy_diag_cfg diag_cfg;
   fy_diag_cfg_default(&diag_cfg);
@@ -374,7 +376,7 @@ static const char *tree_behind(const perp_node *node)
     s += *s == '\n';
   }
   for (int i = 0; i < node->column; i++) {
-    const int n = tree_character((const unsigned char *)s);
+    const int n = tree_character(s);
     if (n == 0) return NULL;
     s += n;
   }
@@ -400,6 +402,7 @@ perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char 
   *node = *base;
   node->n = 0;
   node->item = node->key = NULL;
+  node->keys = (perp_names){ 0 };
   for (int i = 0; i < base->n; i++)
     if (key == NULL || strcmp(base->key[i]->text, key) != 0)
       tree_grow(node, pool, base->key[i], base->item[i]);

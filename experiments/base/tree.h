@@ -21,6 +21,7 @@ typedef struct perp_node {
   int n;            /* LIST, MAP */
   struct perp_node **item;
   struct perp_node **key; /* MAP: scalars, all different */
+  perp_names keys;        /* MAP with many of them: their texts, with the same numbers */
 } perp_node;
 
 /* Messages gathered while reading: "file:line:col: error: ...", the source line, a caret and a

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/warnings.h"
 
+#include "solvers/core/shown.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +14,7 @@ void perp_warn(perp_warnings *warnings, const char *fmt, ...)
   va_start(ap, fmt);
   vsnprintf(line, sizeof line, fmt, ap);
   va_end(ap);
+  perp_shown_clean(line);
   for (int i = 0; i < warnings->n; i++)
     if (strcmp(warnings->line[i], line) == 0) return;
   if (warnings->n == PERP_WARNINGS_MOST) {

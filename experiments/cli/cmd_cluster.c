@@ -15,6 +15,7 @@
 #include "experiments/scenes/scene_file.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "solvers/core/finite.h"
 
 #include <errno.h>
 #include <math.h>
@@ -81,7 +82,7 @@ static const char *sbatch_options(struct cluster *c)
                          : isfinite(c->seconds) ? 3 * c->seconds / 60 + 10
                                                 : 60;
   perp_text text = { 0 };
-  perp_text_add(&text, "--cpus-per-task=%d --time=%d", c->jobs, (int)ceil(minutes));
+  perp_text_add(&text, "--cpus-per-task=%d --time=%d", c->jobs, perp_whole(ceil(minutes), 1 << 30));
   if (c->partition != NULL) perp_text_add(&text, " --partition=%s", c->partition);
   if (c->account != NULL) perp_text_add(&text, " --account=%s", c->account);
   if (c->memory != NULL) perp_text_add(&text, " --mem=%s", c->memory);

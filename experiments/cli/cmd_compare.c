@@ -17,7 +17,7 @@ static char *cmd_compare_processor(const perp_results *results)
   char *path = results->n_envs > 0
                    ? perp_xprintf("%s/env/%s.json", results->envs[0].dir, results->envs[0].id)
                    : NULL;
-  json_t *env = path != NULL ? json_load_file(path, 0, NULL) : NULL;
+  json_t *env = path != NULL ? perp_json_read_file(path) : NULL;
   const char *cpu = json_string_value(json_object_get(env, "cpu"));
   char *copy = perp_xstrdup(cpu != NULL ? cpu : "");
   json_decref(env);

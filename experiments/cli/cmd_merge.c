@@ -10,6 +10,7 @@
 #include "experiments/base/shell.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/base/files.h"
+#include "solvers/core/input.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
     return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from,
                      errno == ELOOP
                          ? "it is a link to files outside of the folder; copy the files themselves"
-                         : strerror(errno));
+                         : perp_input_why(errno));
   perp_status status = perp_write_file(ctx, to, text, n);
   free(text);
   return status;

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 60, MOST_ITEMS = 64 };
+/* PARTS: numbers, names and operators.  Its tree is no deeper, whatever it looks like, and what
+ * goes through the tree is recursive. */
+enum { DEEPEST = 60, MOST_ITEMS = 64, MOST_PARTS = 4000 };
 
 /* What binds more loosely comes first. */
 enum level { LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_SUM, LEVEL_TERM, LEVEL_MINUS };
@@ -39,7 +41,7 @@ struct parser {
   const char *text;
   perp_expr_error *error;
   bool failed, inside; /* inside an aggregate */
-  int depth;
+  int depth, parts;
   /* current token */
   enum token token;
   int at, end;
@@ -129,6 +131,9 @@ static bool expr_parse_keyword(const char *s, size_t n)
 static perp_expr *expr_parse_node(struct parser *p, enum op op, enum type type, int offset,
                                   perp_expr *left, perp_expr *right)
 {
+  if (++p->parts > MOST_PARTS) /* the node is there all the same: the end of reading comes later */
+    expr_parse_complain(p, offset, "divide it, for instance by let",
+                        "the expression has more than %d numbers, names and operators", MOST_PARTS);
   perp_expr *expr = perp_pool_alloc(p->pool, 1, sizeof *expr);
   *expr = (perp_expr){ .op = op, .type = type, .offset = offset, .arg = { left, right } };
   return expr;
@@ -534,7 +539,7 @@ static perp_expr *read_level(struct parser *p, enum level level, const perp_expr
   if (level == LEVEL_NOT || level == LEVEL_MINUS) return read_prefixed(p, level == LEVEL_NOT, left);
   enum type type = level < LEVEL_NOT ? T_BOOL : T_NUMBER;
   perp_expr *expr = read_level(p, level + 1, left);
-  for (const struct binary *b; expr != NULL && (b = binary_at(p, level)) != NULL;) {
+  for (const struct binary *b; expr != NULL && !p->failed && (b = binary_at(p, level)) != NULL;) {
     expr_parse_advance(p);
     perp_expr *right = expr_parse_need(p, type, read_level(p, level + 1, NULL));
     expr = expr_parse_need(p, type, expr);

@@ -3,6 +3,7 @@
 #include "experiments/import/bvh.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "solvers/core/shown.h"
 #include "models/geometry/kinematics.h"
 
 #include <math.h>
@@ -155,9 +156,9 @@ static const char *bvh_name(bvh_reader *reader)
   reader->s += n;
   while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) n--;
   char *name = perp_pool_strndup(&reader->to->pool, s, n < 100 ? n : 100);
+  perp_shown_clean(name);
   for (char *c = name; *c != '\0'; c++)
-    if ((unsigned char)*c < ' ' || strchr("\"\\{}:,[]#", *c) != NULL || (unsigned char)*c == 0x7f)
-      *c = '_';
+    if (strchr("\t?\"\\{}:,[]#", *c) != NULL) *c = '_';
   return name;
 }
 

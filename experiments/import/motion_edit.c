@@ -153,7 +153,10 @@ bool perp_motion_blend(perp_diag *diag, const perp_bvh *first, const perp_bvh *s
   edit_sample(first, 0, at, quat, x);
   edit_sample(second, pair[0], 0, quat, y);
   for (int c = 0; c < 2 && follow; c++) shift[c] = x[c] - y[c]; /* x and y are the ground */
-  const int frames = 1 + (int)floor((at + last) / first->frame_time + 1e-9);
+  const double intervals = floor((at + last) / first->frame_time + 1e-9);
+  if (!(intervals < PERP_BVH_FRAMES))
+    return edit_wrong(diag, NULL, "the motion would have too many frames");
+  const int frames = 1 + (int)intervals;
   perp_bvh_like(first, frames, first->frame_time, out);
   for (int k = 0; k < frames; k++) {
     const double t = k * first->frame_time, b = perp_blend_weight((t - at) / over);

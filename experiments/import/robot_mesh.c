@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/import/robot_mesh.h"
 
+#include "experiments/base/files.h"
 #include "experiments/import/robot_mesh_check.h"
 #include "experiments/import/robot_search.h"
+#include "solvers/core/input.h"
 #include "solvers/core/library.h"
 #include "solvers/core/library_files.h"
 
@@ -12,13 +14,10 @@
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOST_DEPTH = 64 }; /* of a tree of nodes */
 
@@ -38,33 +37,18 @@ typedef struct mesh_soup {
 
 /* ---- bytes ---- */
 
-/* The bytes of a regular file, malloc; NULL: *why says it.  A device or a pipe is not opened for
- * long: it would wait. */
+/* The bytes of a regular file, malloc; NULL: *why says it. */
 static char *mesh_bytes(const char *path, size_t *size, const char **why)
 {
-  struct stat st;
-  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  char *bytes = NULL;
-  if (fd < 0)
-    *why = strerror(errno);
-  else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-    *why = S_ISDIR(st.st_mode) ? "it is a folder" : "it is not a regular file";
-  else if (st.st_size == 0)
+  char *bytes = perp_read_bounded(path, PERP_ROBOT_MESH_BYTES, size);
+  if (bytes == NULL)
+    *why = errno == EFBIG ? "it is larger than 256 MiB" : perp_input_why(errno);
+  else if (*size > 0)
+    return bytes;
+  else
     *why = "it is empty";
-  else if (st.st_size > PERP_ROBOT_MESH_BYTES)
-    *why = "it is larger than 256 MiB";
-  else {
-    size_t got = 0;
-    bytes = perp_xalloc((size_t)st.st_size + 1, 1);
-    while (got < (size_t)st.st_size) {
-      const ssize_t n = read(fd, bytes + got, (size_t)st.st_size - got);
-      if (n <= 0 && !(n < 0 && errno == EINTR)) break;
-      if (n > 0) got += (size_t)n;
-    }
-    *size = got;
-  }
-  if (fd >= 0) close(fd);
-  return bytes;
+  free(bytes);
+  return NULL;
 }
 
 static void mesh_refuse(const mesh_soup *soup, const char *hint, const char *why)

@@ -3,6 +3,7 @@
 
 #include "experiments/base/files.h"
 #include "solvers/core/library_files.h"
+#include "solvers/core/shown.h"
 
 #include <errno.h>
 #include <libxml/parser.h>
@@ -192,8 +193,13 @@ const char *perp_xml_text(perp_robot *robot, const xmlNode *node, const char *ke
 {
   xmlChar *value = perp_xml_calls.xmlGetNoNsProp(node, (const xmlChar *)key);
   if (value == NULL) return NULL;
-  const char *copy = perp_pool_strdup(&robot->pool, (const char *)value);
+  char *copy = perp_pool_strdup(&robot->pool, (const char *)value);
   (*perp_xml_calls.xmlFree)(value);
+  if (!perp_shown_all(copy)) {
+    perp_xml_refuse(robot, node, "remove it", "'%s' of <%s> has a control character", key,
+                    node->name);
+    perp_shown_clean(copy);
+  }
   return copy;
 }
 
@@ -204,9 +210,9 @@ const char *perp_xml_content(perp_robot *robot, const xmlNode *node)
   const char *s = (const char *)value + strspn((const char *)value, " \t\r\n");
   size_t n = strlen(s);
   while (n > 0 && strchr(" \t\r\n", s[n - 1]) != NULL) n--;
-  s = perp_pool_strndup(&robot->pool, s, n);
+  char *copy = perp_shown_clean(perp_pool_strndup(&robot->pool, s, n));
   (*perp_xml_calls.xmlFree)(value);
-  return s;
+  return copy;
 }
 
 /* ---- numbers and words ---- */

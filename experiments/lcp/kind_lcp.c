@@ -25,6 +25,7 @@
 #include "solvers/lcp/io/io.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "solvers/core/shown.h"
 
 #include <glob.h>
 #include <math.h>
@@ -188,6 +189,10 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
   /* a cell is named by its problem: where perp is installed is no part of it */
   for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++) {
     const char *path = found.gl_pathv[i] + prefix;
+    if (!perp_shown_all(path)) {
+      PERP_WRONG(diag, pattern, "the name of the file %s has a control character; rename it", path);
+      break;
+    }
     kind_lcp_add(study, problems,
                  perp_pool_printf(&study->pool, "%s:%.*s", kind,
                                   (int)(strlen(path) - strlen(suffix)), path));

@@ -5,6 +5,8 @@
 #include "experiments/base/build.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "solvers/core/finite.h"
+#include "solvers/core/input.h"
 
 #include <errno.h>
 #include <math.h>
@@ -111,7 +113,7 @@ static void read_vary(struct reader *r, const perp_node *map)
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, map, "vary", keys);
   const perp_node *values = perp_tree_get(map, "values");
-  l->vary.row = (int)lesson_number(r, perp_tree_get(map, "row")) - 1;
+  l->vary.row = perp_whole(lesson_number(r, perp_tree_get(map, "row")), 1 << 30) - 1;
   l->vary.text = lesson_text(r, map, "text", true);
   if (l->vary.row < 0 || l->vary.row >= l->n || values == NULL || values->n > PERP_LESSON_VALUES) {
     perp_diag_error(r->diag, map, 0, NULL, "vary requires a row of A and 1 ... %d values",
@@ -268,7 +270,7 @@ static void read_lesson(struct reader *r, const perp_node *root)
   l->ask = lesson_text(r, predict, "ask", true);
   l->because = lesson_text(r, predict, "because", true);
   l->choices = lesson_texts(r, predict, "choices", &l->n_choices);
-  l->answer = (int)lesson_number(r, perp_tree_get(predict, "answer"));
+  l->answer = perp_whole(lesson_number(r, perp_tree_get(predict, "answer")), 1 << 30);
   if (l->answer < 1 || l->answer > l->n_choices)
     perp_diag_error(r->diag, predict, 0, NULL,
                     "predict.answer must be the number of one of the %d choices", l->n_choices);
@@ -287,7 +289,7 @@ perp_status perp_lesson_read(perp_ctx *ctx, const char *path, const char *name, 
   size_t size = 0;
   char *bytes = perp_read_file(path, &size);
   if (bytes == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(errno));
   perp_lesson *l = perp_xalloc(1, sizeof *l);
   l->name = perp_pool_strdup(&l->pool, name);
   perp_node *root = perp_tree_read(&l->pool, diag, perp_pool_strdup(&l->pool, path), bytes, size);

@@ -4,6 +4,8 @@
 #include "experiments/base/memory.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "solvers/core/shown.h"
+#include "solvers/core/input.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,7 +31,7 @@ static char *next_field(char **at, char *end)
   *end = *from;
   *at = *from == '\0' ? from : from + 1;
   *to = '\0';
-  return field;
+  return perp_shown_clean(field);
 }
 
 perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
@@ -37,7 +39,8 @@ perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
   *table = (perp_csv){ 0 };
   size_t size;
   table->text = perp_read_file(path, &size);
-  if (table->text == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  if (table->text == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, perp_input_why(errno));
   if (strlen(table->text) != size) {
     perp_csv_free(table);
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: not a text file", path);

@@ -240,7 +240,7 @@ static perp_status inverse_rows(inverse_run *run, FILE *out)
 {
   double begin, end;
   perp_playback_span(run->motion, &begin, &end);
-  if ((end - begin) / run->step > MOST_ROWS)
+  if (!((end - begin) / run->step <= MOST_ROWS))
     return PERP_FAIL(run->ctx, PERP_ERR_ARG, "more than %d rows: --step is too small", MOST_ROWS);
   inverse_columns(run);
   fputs("t [s]", out);

@@ -4,6 +4,8 @@
 #include "experiments/plugins/python_solver.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/base/files.h"
+#include "solvers/core/input.h"
+#include "solvers/core/shown.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -137,6 +139,9 @@ static perp_status check_options(perp_ctx *ctx, const char *path, const perp_des
         (opt->type == PERP_OPT_TEXT && opt->text == NULL))
       return REFUSED("%s: %s: option %s is incomplete", path, desc->name,
                      opt->key != NULL ? opt->key : "without a key");
+    if (!perp_shown_all(opt->key) || !perp_shown_all(opt->unit) || !perp_shown_all(opt->help))
+      return REFUSED("%s: %s: an option has a control character in its texts; remove it", path,
+                     desc->name);
     bool number = opt->type == PERP_OPT_REAL || opt->type == PERP_OPT_INT;
     if (number && !(opt->dflt >= opt->min && opt->dflt <= opt->max))
       return REFUSED("%s: %s.%s: the default %g is outside of its range", path, desc->name,
@@ -167,6 +172,9 @@ static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp
         return REFUSED("%s: lists the %s '%s' twice", path, kind, p->d->name);
     if (p->d->summary == NULL || p->d->reference == NULL)
       return REFUSED("%s: %s needs a summary and a reference", path, p->d->name);
+    if (!perp_shown_all(p->d->summary) || !perp_shown_all(p->d->reference))
+      return REFUSED("%s: %s: its summary or reference has a control character; remove it", path,
+                     p->d->name);
     const char *missing = missing_member(p->kind, p->d);
     if (missing != NULL) return REFUSED("%s: %s %s has no %s", path, kind, p->d->name, missing);
     PERP_TRY(check_options(ctx, path, p->d));
@@ -252,7 +260,8 @@ static perp_status load_file(perp_ctx *ctx, const char *path, bool named, bool b
   int i = 0;
   while (bytes != NULL && i < n_files && strcmp(files[i].path, whole) != 0) i++;
   if (bytes == NULL)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path, strerror(errno));
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path,
+                       perp_input_why(errno));
   else if (i == MOST_FILES)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "more than %d plug-in files", MOST_FILES);
   else if (i < n_files) {
@@ -291,7 +300,7 @@ static perp_status look_at(perp_ctx *ctx, const char *path, char **whole, uint64
     return PERP_OK;
   }
   const perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path,
-                                       strerror(errno));
+                                       perp_input_why(errno));
   free(*whole);
   *whole = NULL;
   return status;

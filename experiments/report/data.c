@@ -435,7 +435,7 @@ static void all_series(perp_page *page, perp_json *j)
 static char *replay_text(perp_page *page, int row, size_t *size)
 {
   char *text = perp_read_file(perp_page_file(page, row, "replay", "json"), size);
-  json_t *json = text == NULL ? NULL : json_loadb(text, *size, 0, NULL);
+  json_t *json = text == NULL ? NULL : perp_json_read(text, *size);
   const char *schema = json_string_value(json_object_get(json, "schema"));
   bool good = schema != NULL && strcmp(schema, "perp-replay/2") == 0 &&
               json_integer_value(json_object_get(json, "frames")) > 1;
@@ -491,8 +491,7 @@ static void data_replays(perp_page *page, perp_json *j)
 /* What the run found out about its references: how far two of them are apart. */
 static void data_references(perp_page *page, perp_json *j)
 {
-  json_t *json = json_load_file(perp_pool_printf(&page->pool, "%s/reference.json", page->dir), 0,
-                                NULL);
+  json_t *json = perp_json_read_file(perp_pool_printf(&page->pool, "%s/reference.json", page->dir));
   char *text = json_is_array(json) ? json_dumps(json, JSON_COMPACT) : NULL;
   perp_json_raw(j, "references", text == NULL ? "[]" : text);
   free(text);

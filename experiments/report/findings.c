@@ -312,10 +312,8 @@ static void findings_environment(perp_page *page, perp_json *j)
   perp_text_free(&unlike);
   perp_json_open(j, "environment", '[');
   for (int i = 0; i < page->results->n_envs; i++) {
-    json_t *env = json_load_file(perp_pool_printf(&page->pool, "%s/env/%s.json",
-                                                  page->results->envs[i].dir,
-                                                  page->results->envs[i].id),
-                                 0, NULL);
+    json_t *env = perp_json_read_file(perp_pool_printf(
+        &page->pool, "%s/env/%s.json", page->results->envs[i].dir, page->results->envs[i].id));
     char *text = json_is_object(env) ? json_dumps(env, JSON_COMPACT) : NULL;
     perp_json_raw(j, NULL, text != NULL ? text : "{}");
     free(text);

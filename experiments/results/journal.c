@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/results/journal.h"
+#include "experiments/base/json.h"
 #include "experiments/base/memory.h"
+#include "solvers/core/input.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -32,6 +35,18 @@ perp_status perp_journal_open(perp_ctx *ctx, const char *dir, perp_journal *jour
   return PERP_ERR_IO;
 }
 
+/* What is written is on the disk.  A file system that knows no such thing (EINVAL, EROFS: a pipe,
+ * some of FUSE) has it as safe as it can. */
+static perp_status journal_sync(perp_ctx *ctx, const perp_journal *journal)
+{
+  int failed;
+  do failed = fdatasync(journal->fd);
+  while (failed != 0 && errno == EINTR);
+  if (failed == 0 || errno == EINVAL || errno == EROFS) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s to the disk: %s", journal->path,
+                   strerror(errno));
+}
+
 perp_status perp_journal_write(perp_ctx *ctx, perp_journal *journal, const char *line, size_t n)
 {
   char *whole = perp_xalloc(n + 1, 1);
@@ -47,19 +62,21 @@ perp_status perp_journal_write(perp_ctx *ctx, perp_journal *journal, const char 
                      written < 0 ? strerror(why) : "disk full");
   double now = perp_clock_wall();
   if (now - journal->synced > sync_interval) {
-    fdatasync(journal->fd);
     journal->synced = now;
+    return journal_sync(ctx, journal);
   }
   return PERP_OK;
 }
 
-void perp_journal_close(perp_journal *journal)
+perp_status perp_journal_close(perp_ctx *ctx, perp_journal *journal)
 {
-  if (journal->path == NULL) return;
-  fdatasync(journal->fd);
-  close(journal->fd);
+  if (journal->path == NULL) return PERP_OK;
+  perp_status status = journal_sync(ctx, journal);
+  if (close(journal->fd) != 0 && status == PERP_OK)
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", journal->path, strerror(errno));
   free(journal->path);
   *journal = (perp_journal){ .fd = -1 };
+  return status;
 }
 
 static int is_journal(const struct dirent *e)
@@ -72,25 +89,24 @@ static int is_journal(const struct dirent *e)
 static perp_status journal_read_file(perp_ctx *ctx, const char *path, perp_journal_fn *each,
                                      void *user, int *torn)
 {
-  FILE *file = fopen(path, "re");
+  FILE *file;
   char *line = NULL;
   size_t size = 0;
   ssize_t n;
-  if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
-  while ((n = getline(&line, &size, file)) > 0) {
+  perp_status status;
+  PERP_TRY(perp_input_open(ctx, path, HUGE_VAL, &file));
+  while ((status = perp_input_line(ctx, path, file, &line, &size, &n)) == PERP_OK && n > 0) {
     if (line[n - 1] == '\n') n--;
-    json_t *object = json_loadb(line, (size_t)n, 0, NULL);
+    json_t *object = perp_json_read(line, (size_t)n);
     if (json_is_object(object))
       each(user, object);
     else if (n > 0)
       ++*torn;
     json_decref(object);
   }
-  const int why = ferror(file) ? errno : 0;
   free(line);
   fclose(file);
-  if (why == 0) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(why));
+  return status;
 }
 
 perp_status perp_journal_read(perp_ctx *ctx, const char *dir, perp_journal_fn *each, void *user,

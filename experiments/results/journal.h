@@ -34,7 +34,8 @@ typedef struct perp_journal {
 perp_status perp_journal_open(perp_ctx *ctx, const char *dir, perp_journal *journal);
 /* One line; `line` without the newline. */
 perp_status perp_journal_write(perp_ctx *ctx, perp_journal *journal, const char *line, size_t n);
-void perp_journal_close(perp_journal *journal);
+/* PERP_ERR_IO: the last lines may not be on the disk. */
+perp_status perp_journal_close(perp_ctx *ctx, perp_journal *journal);
 
 /* All lines of all files, files in the order of their names.  Lines that are no JSON object (the
  * torn last one of a killed runner) are counted and passed over.  A missing folder has no lines. */

@@ -313,7 +313,7 @@ static perp_status results_read(perp_ctx *ctx, const perp_cell_kind *const *kind
     /* A study that does not read may lack the outside plug-ins it was run with: the head of the
      * plan has them. */
     char *text = perp_read_file(plan, NULL);
-    json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
+    json_t *head = text != NULL ? perp_json_read(text, strcspn(text, "\n")) : NULL;
     const char *plugins = json_string_value(json_object_get(head, "plugins"));
     size_t n = strlen(ctx->msg);
     /* words for a command line of the reader, or else nothing that looks like them */

@@ -33,9 +33,8 @@ void perp_results_unlike(const perp_results *results, perp_text *out)
   perp_pool pool = { 0 };
   perp_names value[KEYS + LIBRARIES] = { { 0 } };
   for (int e = 0; e < results->n_envs; e++) {
-    json_t *env = json_load_file(
-        perp_pool_printf(&pool, "%s/env/%s.json", results->envs[e].dir, results->envs[e].id), 0,
-        NULL);
+    json_t *env = perp_json_read_file(
+        perp_pool_printf(&pool, "%s/env/%s.json", results->envs[e].dir, results->envs[e].id));
     for (int k = 0; k < KEYS; k++) unlike_note(&pool, &value[k], json_object_get(env, keys[k]));
     for (int k = 0; k < LIBRARIES; k++)
       unlike_note(&pool, &value[KEYS + k],

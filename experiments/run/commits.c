@@ -5,6 +5,7 @@
 #include "experiments/base/messages.h"
 #include "experiments/base/shell.h"
 #include "experiments/base/files.h"
+#include "solvers/core/input.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ perp_status perp_commits_run(perp_ctx *ctx, const perp_args *args, const char *s
   if (commits->folder == NULL) return PERP_ERR_IO;
   commits->root = perp_xstrdup(home != NULL && home[0] != '\0' ? home : PERP_HEADERS_SOURCE);
   char *file = realpath(study, NULL);
-  if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", study, strerror(errno));
+  if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", study, perp_input_why(errno));
   perp_status status = perp_make_dirs(ctx, out);
   for (int side = 0; side < 2 && status == PERP_OK; side++) {
     commits->result[side] = perp_xprintf("%s/%s", out, sides[side]);

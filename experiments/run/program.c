@@ -5,6 +5,7 @@
 #include "experiments/results/journal.h"
 #include "experiments/base/shell.h"
 #include "experiments/base/files.h"
+#include "solvers/core/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +85,7 @@ static perp_status program_keep(perp_ctx *ctx, const char *dir, const char *from
     if (status == PERP_OK && chmod(to, 0755) != 0)
       status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot change the mode of %s: %s", to, strerror(errno));
   } else if (!perp_exists(to))
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from, strerror(errno));
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from, perp_input_why(errno));
   free(bytes);
   free(to);
   return status;

@@ -406,7 +406,7 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
                                       r->interrupts > 0  ? "interrupted"
                                       : r->out_of_budget ? "budget"
                                                          : "done"));
-  perp_journal_close(&r->journal);
+  run_written(r, perp_journal_close(r->ctx, &r->journal));
   if (r->o->journal_only) return exit_status(r, NULL);
   perp_results after;
   if (perp_results_load(r->ctx, r->o->dir, kinds, &after) != PERP_OK ||
@@ -617,7 +617,7 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   } else
     code = carry_out(&r, &todo, kinds);
   perp_process_pool_destroy(r.workers);
-  perp_journal_close(&r.journal);
+  run_written(&r, perp_journal_close(ctx, &r.journal));
   perp_plan_free(&r.plan);
   if (lock >= 0) close(lock);
   return code;

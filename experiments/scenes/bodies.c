@@ -9,6 +9,9 @@
 
 /* ---- bodies ---- */
 
+/* Of a mass or a density: 1 / m is finite. */
+static const double bodies_least = 1e-100;
+
 /* These may stand with the body or in `initial`. */
 #define BODIES_STATE                                                                               \
   PERP_KEY_REALS(perp_scene_body, def.x, "x", "m", 3),                                             \
@@ -96,10 +99,12 @@ static bool bodies_mass(perp_scene_reader *reader, const perp_node *entry, perp_
                     "a body needs the key 'mass' or 'density'");
     return false;
   }
-  if (mass ? !(body->def.mass.mass > 0) : !(body->density > 0)) {
+  const double given = mass ? body->def.mass.mass : body->density;
+  if (!(given >= bodies_least) || isinf(given)) {
     PERP_SCENE_WRONG(reader, perp_tree_get(entry, mass ? "mass" : "density"),
-                     "%s must be positive: got %g", mass ? "mass" : "density",
-                     mass ? body->def.mass.mass : body->density);
+                     given > 0 ? "%s must be in [1e-100, 1e100]: got %g"
+                               : "%s must be positive: got %g",
+                     mass ? "mass" : "density", given);
     return false;
   }
   if (mass && density) {

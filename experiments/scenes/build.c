@@ -102,11 +102,10 @@ static bool build_head(perp_scene_reader *reader, int *friction)
   const struct {
     const char *key;
     double value;
-    bool zero;
-  } checks[] = { { "t_end", h.t_end, false }, { "h", h.h, true }, { "size", h.size, true } };
+  } checks[] = { { "t_end", h.t_end }, { "h", h.h }, { "size", h.size } };
   for (int i = 0; i < 3; i++)
-    if (!(checks[i].value > 0 || (checks[i].zero && checks[i].value == 0)) ||
-        isinf(checks[i].value)) {
+    if (perp_tree_get(node, checks[i].key) != NULL &&
+        (!(checks[i].value > 0) || isinf(checks[i].value))) {
       PERP_SCENE_WRONG(reader, perp_tree_get(node, checks[i].key), "%s must be positive: got %g",
                        checks[i].key, checks[i].value);
       return false;
@@ -115,6 +114,11 @@ static bool build_head(perp_scene_reader *reader, int *friction)
     PERP_SCENE_WRONG(reader, perp_tree_get(node, "h"),
                      "the step h = %g s is longer than the run, which ends at t_end = %g s", h.h,
                      h.t_end);
+    return false;
+  }
+  if (h.h > 0 && h.t_end / h.h > 1e12) {
+    PERP_SCENE_WRONG(reader, perp_tree_get(node, "h"),
+                     "steps of h = %g s to the end t_end = %g s are more than 1e12", h.h, h.t_end);
     return false;
   }
   perp_scene *scene = reader->scene;

@@ -193,6 +193,17 @@ bool perp_keys_points(perp_scene_reader *reader, const perp_node *node, int widt
   return p.good && reader->diag->errors == before;
 }
 
+/* Of any length but 0: it is made one of length 1. */
+static bool keys_quaternion(perp_scene_reader *reader, const perp_node *node, double q[4])
+{
+  if (!perp_keys_vector(reader, node, "", 4, 0, q)) return false;
+  const double length = hypot(hypot(q[0], q[1]), hypot(q[2], q[3]));
+  if (length > 1e-50 && isfinite(length)) return true;
+  perp_diag_error(reader->diag, node, 0, "write [1, 0, 0, 0], or leave it out, for no rotation",
+                  "a quaternion of length %g is no orientation", length);
+  return false;
+}
+
 static bool keys_value(perp_scene_reader *reader, const perp_node *node, const perp_key *key,
                        void *to)
 {
@@ -207,6 +218,7 @@ static bool keys_value(perp_scene_reader *reader, const perp_node *node, const p
   case PERP_KEY_NUMBER:
     return perp_values_number(&reader->values, node, key->unit, (double *)(void *)at);
   case PERP_KEY_VECTOR:
+    if (key->n == 4) return keys_quaternion(reader, node, (double *)(void *)at);
     return key->n == 3 ? perp_keys_spatial(reader, node, key->unit, (double *)(void *)at)
                        : perp_keys_vector(reader, node, key->unit, key->n, 0, (double *)(void *)at);
   case PERP_KEY_WHOLE:
@@ -307,8 +319,9 @@ struct rounds {
   int errors; /* before */
 };
 
-/* All rounds of the indices from the k-th on. */
-static void keys_round(perp_scene_reader *reader, const struct rounds *s, int k)
+/* All rounds of the indices from the k-th on.  all: rounds of all indices before, as many as they
+ * are where no range depends on another one; they are refused before the first is made. */
+static void keys_round(perp_scene_reader *reader, const struct rounds *s, int k, double all)
 {
   const int known = reader->values.n;
   double first, last;
@@ -316,10 +329,11 @@ static void keys_round(perp_scene_reader *reader, const struct rounds *s, int k)
   if (s->repeat != NULL && k < s->repeat->n) {
     const perp_node *key = s->repeat->key[k], *range = s->repeat->item[k];
     if (!perp_values_range(&reader->values, range, &first, &last)) return;
-    if (last - first >= MOST_ENTRIES) {
+    if (last < first) return;
+    all *= last - first + 1;
+    if (all > MOST_ENTRIES) {
       perp_diag_error(reader->diag, range, 0, NULL,
-                      "%.0f repetitions: a scene has at most %d entries", last - first + 1,
-                      MOST_ENTRIES);
+                      "%.0f repetitions: a scene has at most %d entries", all, MOST_ENTRIES);
       return;
     }
     for (double i = first; i <= last && reader->diag->errors == s->errors; i++) {
@@ -330,7 +344,7 @@ static void keys_round(perp_scene_reader *reader, const struct rounds *s, int k)
         PERP_SCENE_WRONG(reader, range, "a scene has at most %d entries", MOST_ENTRIES);
         return;
       }
-      keys_round(reader, s, k + 1);
+      keys_round(reader, s, k + 1, i == first ? all : 1);
       perp_values_drop(&reader->values, known);
     }
     return;
@@ -350,7 +364,7 @@ void perp_entry(perp_scene_reader *reader, const perp_node *map, perp_entry_fn *
     perp_diag_error(reader->diag, s.repeat, 0, "repeat: { i: 0..n-1 }",
                     "repeat must be a map of index: range");
   else
-    keys_round(reader, &s, 0);
+    keys_round(reader, &s, 0, 1);
 }
 
 void perp_entries(perp_scene_reader *reader, const perp_node *list, const char *section,

@@ -344,6 +344,12 @@ bool perp_scene_solid(perp_scene_reader *reader, const perp_node *at, bool solid
                 !shapes_size(reader, at, &own)))
     return false;
   const perp_shape_def *def = solid ? &own : shape;
+  const double least = fmin(fmin(def->radius, def->length),
+                            fmin(def->half[0], fmin(def->half[1], def->half[2])));
+  if (least < 0) {
+    PERP_SCENE_WRONG(reader, at, "a solid cannot have a negative size: got %g m", least);
+    return false;
+  }
   if (def->x[0] != 0 || def->x[1] != 0 || def->x[2] != 0 || def->angle != 0 || def->quat[1] != 0 ||
       def->quat[2] != 0 || def->quat[3] != 0) {
     perp_diag_error(reader->diag, at, 0,

@@ -6,6 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+enum { MOST_VALUES = 10000 };
+/* Of a number in a scene, in SI units: products of three of them are finite. */
+static const double values_most = 1e100;
+
 struct perp_values_kept {
   const perp_node *node; /* NULL: free */
   int offset;
@@ -74,6 +78,11 @@ bool perp_values_add(perp_values *values, const perp_node *at, const char *name,
         values->diag, at, 0,
         "a name has letters, digits and '_', begins with a letter, and is not a reserved word",
         "'%s' cannot be the name of a value", name);
+    return false;
+  }
+  if (values->n == MOST_VALUES) {
+    perp_diag_error(values->diag, at, 0, "remove some, or divide the file",
+                    "there are more than %d values, which is the limit", MOST_VALUES);
     return false;
   }
   for (int i = 0; i < values->n; i++)
@@ -181,8 +190,13 @@ bool perp_values_number(perp_values *values, const perp_node *node, const char *
     perp_diag_error(values->diag, node, 0, "write a finite number", "NaN is not a number");
     return false;
   }
-  if (perp_parse_real(NULL, node->text, unit != NULL ? unit : "", x) == PERP_OK) return true;
-  return values_compute(values, node, 0, node->text, unit, x);
+  if (perp_parse_real(NULL, node->text, unit != NULL ? unit : "", x) != PERP_OK &&
+      !values_compute(values, node, 0, node->text, unit, x))
+    return false;
+  if (!isfinite(*x) || fabs(*x) <= values_most) return true;
+  perp_diag_error(values->diag, node, 0, "choose other units, or a smaller number",
+                  "the number is outside of [-1e100, 1e100]: got %g", *x);
+  return false;
 }
 
 bool perp_values_whole(perp_values *values, const perp_node *node, double lo, double hi, int *x)

@@ -253,7 +253,7 @@ bool perp_reference_kept(const char *dir, const perp_reference_request *request,
                          perp_agreement *result)
 {
   char program[17], *path = perp_xprintf("%s/reference.json", dir);
-  json_t *all = json_load_file(path, 0, NULL), *one;
+  json_t *all = perp_json_read_file(path), *one;
   bool found = false;
   size_t i;
   perp_env_id(program);

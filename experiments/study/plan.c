@@ -2,6 +2,7 @@
 #include "experiments/study/plan.h"
 #include "solvers/core/optional.h"
 #include "experiments/base/files.h"
+#include "solvers/core/input.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -313,7 +314,7 @@ static bool plan_load_value(perp_plan *plan, const perp_param *param, const json
 static perp_status load_line(perp_ctx *ctx, const char *path, int line, const char *text, size_t n,
                              const perp_study *study, perp_plan *plan, perp_selection *selection)
 {
-  json_t *object = json_loadb(text, n, 0, NULL);
+  json_t *object = perp_json_read(text, n);
   perp_status status = PERP_OK;
   const char *id = json_string_value(json_object_get(object, "cell"));
   if (line == 1) {
@@ -358,7 +359,8 @@ perp_status perp_plan_load(perp_ctx *ctx, const char *path, const perp_study *st
   *selection = (perp_selection){ 0 };
   size_t size = 0;
   char *text = perp_read_file(path, &size);
-  if (text == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  if (text == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(errno));
   size_t lines = 1;
   for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
   plan->cells = perp_pool_alloc(&plan->pool, lines, sizeof *plan->cells);

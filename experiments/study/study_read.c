@@ -570,10 +570,11 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, pe
 {
   *out = NULL;
   size_t size = request->text != NULL ? strlen(request->text) : 0;
+  const char *why = NULL;
   char *text = request->text != NULL ? perp_xstrdup(request->text)
-                                     : perp_read_file(request->file, &size);
+                                     : perp_read_input(request->file, &size, &why);
   if (text == NULL) {
-    PERP_WRONG(diag, NULL, "cannot read %s: %s", request->file, strerror(errno));
+    PERP_WRONG(diag, NULL, "cannot read %s: %s", request->file, why);
     return PERP_ERR_IO;
   }
   perp_study *study = perp_xalloc(1, sizeof *study);

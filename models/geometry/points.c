@@ -41,7 +41,8 @@ int perp_points_distinct(perp_points *points, double *p, int n, double near)
     const double q[3] = { p[3 * i], p[3 * i + 1], p[3 * i + 2] };
     int64_t cell[3], at[3];
     bool old = false;
-    for (int k = 0; k < 3; k++) cell[k] = (int64_t)floor((q[k] - o[k]) / near);
+    for (int k = 0; k < 3; k++)
+      cell[k] = (int64_t)fmax(-4e18, fmin(4e18, floor((q[k] - o[k]) / near)));
     for (int c = 0; c < 27 && !old; c++) {
       at[0] = cell[0] + c % 3 - 1, at[1] = cell[1] + c / 3 % 3 - 1, at[2] = cell[2] + c / 9 - 1;
       for (int j = *points_bucket(points, at); j >= 0 && !old; j = points->next[j])

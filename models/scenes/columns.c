@@ -3,15 +3,16 @@
  * (docs/reference/scene-files.md). */
 #include "models/scenes/truths.h"
 
+#include "solvers/core/input.h"
+#include "solvers/core/shown.h"
+
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { MOST_COLUMNS = 20000, MOST_ROWS = 50000000 };
+enum { MOST_COLUMNS = 20000, MOST_ROWS = 50000000, MOST_WORDS = 1000, MOST_BYTES = 1 << 30 };
 
 #define COLUMNS_WRONG(number, ...) columns_wrong(ctx, path, number, __VA_ARGS__)
 static perp_status columns_wrong(perp_ctx *ctx, const char *path, int line, const char *fmt, ...)
@@ -103,11 +104,12 @@ static perp_status columns_header(perp_ctx *ctx, const char *path, int number, c
   return PERP_OK;
 }
 
-/* The number of a word. */
+/* The number of a word; NaN: there are too many, or there is no memory. */
 static double columns_word(perp_data *data, const char *s)
 {
   for (int i = 0; i < data->n_words; i++)
     if (strcmp(data->word[i], s) == 0) return i;
+  if (data->n_words == MOST_WORDS) return (double)NAN;
   char **more = realloc(data->word, ((size_t)data->n_words + 1) * sizeof *more), *copy = strdup(s);
   if (more != NULL) data->word = more;
   if (more == NULL || copy == NULL) return free(copy), (double)NAN;
@@ -145,7 +147,12 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
                                  char **line, size_t *size)
 {
   size_t room = 0;
-  for (int number = 1; getline(line, size, in) >= 0; number++) {
+  ssize_t n = 0;
+  for (int number = 1;; number++) {
+    PERP_TRY(perp_input_line(ctx, path, in, line, size, &n));
+    if (n < 0) break;
+    if (strlen(*line) != (size_t)n || !perp_shown_all(*line))
+      return COLUMNS_WRONG(number, "the line has a control character, or is no UTF-8");
     char *s = columns_trim(*line);
     if (s[0] == '\0') continue;
     if (s[0] == '#') {
@@ -161,9 +168,9 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
                            MOST_ROWS);
     if ((size_t)data->rows == room) {
       room = 2 * room + 64;
-      double *more = realloc(data->x, room * (size_t)data->n * sizeof *more);
-      if (more == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
-      data->x = more;
+      double *grown = realloc(data->x, room * (size_t)data->n * sizeof *grown);
+      if (grown == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
+      data->x = grown;
     }
     PERP_TRY(columns_row(ctx, path, number, s, data));
   }
@@ -175,16 +182,13 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
 
 perp_status perp_data_read(perp_ctx *ctx, const char *path, perp_data *out)
 {
-  struct stat st;
   char *line = NULL;
   size_t size = 0;
   *out = (perp_data){ .uncertainty = (double)NAN, .path = strdup(path) };
-  perp_status status = PERP_OK;
-  FILE *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
-  if (in == NULL)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path,
-                       errno != 0 ? strerror(errno) : "it is not a regular file");
-  else {
+  FILE *in = NULL;
+  perp_status status = out->path != NULL ? perp_input_open(ctx, path, MOST_BYTES, &in)
+                                         : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
+  if (status == PERP_OK) {
     status = columns_lines(ctx, path, in, out, &line, &size);
     fclose(in);
   }

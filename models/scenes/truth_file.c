@@ -2,13 +2,16 @@
 /* Reference files as truths: comma-separated, one header line, first column t. */
 #include "models/scenes/build.h"
 #include "models/scenes/paths.h"
+#include "solvers/core/input.h"
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 1 << 30 };
 
 struct file_truth {
   int rows, n, nq;
@@ -131,7 +134,7 @@ static void truth_file_keep(const char *key, struct file_truth *truth)
 }
 
 /* Where reference files live: see perp_scene_create. */
-static FILE *open_reference(perp_ctx *ctx, const char *file)
+static perp_status truth_file_open(perp_ctx *ctx, const char *file, FILE **in)
 {
   const char *home = getenv("PERP_HOME");
   const char *const roots[][2] = { { home, "/tests/data/reference/" },
@@ -141,14 +144,12 @@ static FILE *open_reference(perp_ctx *ctx, const char *file)
   for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
     if (roots[i][0] == NULL || roots[i][0][0] == '\0') continue;
     snprintf(path, sizeof path, "%s%s%s", roots[i][0], roots[i][1], file);
-    FILE *in = fopen(path, "r");
-    if (in != NULL) return in;
+    if (access(path, F_OK) == 0) return perp_input_open(ctx, path, MOST_BYTES, in);
   }
-  PERP_FAIL(ctx, PERP_ERR_IO,
-            "reference file %s exists neither in tests/data/reference of %s nor in %s; set "
-            "PERP_HOME to the source tree, or use truth=none if the scene has that option",
-            file, home != NULL ? home : PERP_SOURCE_DIR, PERP_DATA_DIR "/reference");
-  return NULL;
+  return PERP_FAIL(ctx, PERP_ERR_IO,
+                   "reference file %s exists neither in tests/data/reference of %s nor in %s; set "
+                   "PERP_HOME to the source tree, or use truth=none if the scene has that option",
+                   file, home != NULL ? home : PERP_SOURCE_DIR, PERP_DATA_DIR "/reference");
 }
 
 /* Index of each wanted name in the header line; -1 when missing. */
@@ -192,13 +193,17 @@ static perp_status truth_file_read(perp_ctx *ctx, FILE *in, const char *file,
                                    struct file_truth *truth, const char *const *names, int *column,
                                    char **line, size_t *size)
 {
-  if (getline(line, size, in) < 0 || strncmp(*line, "t,", 2) != 0)
+  ssize_t n = 0;
+  PERP_TRY(perp_input_line(ctx, file, in, line, size, &n));
+  if (n < 0 || strncmp(*line, "t,", 2) != 0)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: expected a header that starts with 't,'", file);
   find_columns(*line, truth->n, names, column);
   for (int i = 0; i < truth->n; i++)
     if (column[i] < 0)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the column '%s' is missing", file, names[i]);
-  for (int number = 2, room = 0; getline(line, size, in) >= 0; number++) {
+  for (int number = 2, room = 0;; number++) {
+    PERP_TRY(perp_input_line(ctx, file, in, line, size, &n));
+    if (n < 0) break;
     if (truth->rows == room) {
       room = 2 * room + 64;
       double *bigger = realloc(truth->row, (size_t)room * (size_t)(1 + truth->n) * sizeof *bigger);
@@ -217,8 +222,8 @@ perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, 
 {
   char what[sizeof scene->truth->what], *line = NULL;
   snprintf(what, sizeof what, "file %s", file);
-  FILE *in = open_reference(ctx, file);
-  if (in == NULL) return PERP_ERR_IO;
+  FILE *in;
+  PERP_TRY(truth_file_open(ctx, file, &in));
   struct file_truth *f = calloc(1, sizeof *f + size);
   int *column = malloc((size_t)n * sizeof *column);
   size_t room = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/core/core.h"
+#include "solvers/core/shown.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -21,6 +22,7 @@ perp_status perp_fail_at(perp_ctx *ctx, perp_status status, const char *file, in
   va_start(ap, fmt);
   vsnprintf(ctx->msg, sizeof ctx->msg, fmt, ap);
   va_end(ap);
+  perp_shown_clean(ctx->msg); /* names of others are in it */
   return status;
 }
 

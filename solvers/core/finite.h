@@ -21,4 +21,11 @@ static inline bool perp_finite(int n, const double *x)
   return s0 + s1 + s2 + s3 == 0;
 }
 
+/* The integer part of a number from outside, within [-most, most]; 0 of NaN.  A conversion of what
+ * does not fit has no defined result. */
+static inline int perp_whole(double x, int most)
+{
+  return x >= most ? most : x <= -most ? -most : x == x ? (int)x : 0;
+}
+
 #endif

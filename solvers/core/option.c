@@ -313,8 +313,20 @@ static size_t item_length(const char *s)
   return n;
 }
 
+/* Does the list, up to end, give a value to the key?  Texts in parentheses are other lists. */
+static bool option_given(const char *list, const char *end, const char *key)
+{
+  const size_t n = strlen(key);
+  for (const char *s = list; s < end; s += item_length(s), s += *s == ',') {
+    const char *k = s + strspn(s, " \t\n");
+    if (strncmp(k, key, n) == 0 && k[n] == '=') return true;
+  }
+  return false;
+}
+
 perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *desc, void *opts, const char *list)
 {
+  const char *const begin = list;
   while (*list != '\0') {
     char buf[2 * PERP_TEXT_MAX];
     size_t n = item_length(list);
@@ -341,6 +353,9 @@ perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *desc, void *opts, co
       value++;
     }
     PERP_TRY(perp_opts_set(ctx, desc, opts, key, value));
+    if (option_given(begin, list, key))
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: the option '%s' is given twice; remove one",
+                       desc->name, key);
     list += n + (list[n] == ',');
   }
   return PERP_OK;

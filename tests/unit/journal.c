@@ -153,8 +153,8 @@ static void test_journal(void)
   ok(perp_journal_read(&ctx, dir, count_line, &c, &torn) == PERP_OK && c.cells == 1 &&
          c.times == 2 && torn == 1,
      "whole lines are read, a torn one is counted and passed over");
-  perp_journal_close(&a);
-  perp_journal_close(&b);
+  perp_journal_close(&ctx, &a);
+  perp_journal_close(&ctx, &b);
   ok(perp_journal_read(&ctx, "/nonexistent/journal", count_line, &c, &torn) == PERP_OK,
      "a missing folder has no lines");
   json_t *v = json_pack("[s, s, s, f, n]", "inf", "-inf", "nan", 0.1);

@@ -4,6 +4,7 @@
  *
  *      (I + m l^2 sin^2 a) a'' = -m l sin a (g + l cos a a'^2) */
 #include "models/scenes/scene_builder.h"
+#include "solvers/core/finite.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void rail_hanging(void *user, double t, double *q, double *v)
   const double l = s->o.length / 2;
   /* the one equation, by the classical Runge-Kutta method with steps of at most 0.1 ms: 1e-13 */
   if (t < s->t) s->t = 0, s->angle = s->o.angle, s->rate = 0;
-  const int n = (int)ceil((t - s->t) / 1e-4);
+  const int n = perp_whole(ceil((t - s->t) / 1e-4), 1 << 30);
   const double h = n > 0 ? (t - s->t) / n : 0;
   for (int i = 0; i < n; i++) {
     const double a1 = swing_rate(s, s->angle, s->rate), v2 = s->rate + h / 2 * a1;

@@ -2,6 +2,7 @@
 /* Reading whole files and telling their kind. */
 #include "solvers/lcp/io/io.h"
 
+#include "solvers/core/input.h"
 #include "solvers/lcp/io/io_scan.h"
 
 #include <errno.h>
@@ -13,68 +14,55 @@
 
 /* ---- whole files ---- */
 
-/* What a device, which may have no end, gives at most. */
-enum { DEVICE_BYTES = 1 << 20 };
+/* What a device at standard input, which may have no end, gives at most. */
+static const double device_bytes = 1 << 20;
 
-/* How much of file may be read; refused at once where its length is known and too large. */
-static perp_status io_bound(perp_ctx *ctx, const char *path, FILE *file, bool *device, double *most)
+/* How much may be read; more than that of a regular file is refused at once. */
+static perp_status io_open(perp_ctx *ctx, const char *path, double most, FILE **file)
 {
   struct stat st;
-  *device = false;
-  *most = ctx != NULL && ctx->memory > 0 ? ctx->memory : PERP_MEMORY;
-  if (fstat(fileno(file), &st) != 0) return PERP_OK;
-  if (S_ISCHR(st.st_mode) && !isatty(fileno(file))) {
-    *device = true;
-    *most = fmin(*most, DEVICE_BYTES);
-  }
-  return S_ISREG(st.st_mode) ? perp_lcp_affords(ctx, (double)st.st_size, path) : PERP_OK;
+  PERP_TRY(perp_input_open(ctx, path, HUGE_VAL, file));
+  const bool large = fstat(fileno(*file), &st) == 0 && (double)st.st_size > most;
+  return large ? perp_lcp_affords(ctx, (double)st.st_size, path) : PERP_OK;
 }
 
-/* Of an input whose length shows only when too much has come. */
-static perp_status io_endless(perp_ctx *ctx, const char *path, bool device, double most)
+static perp_status io_read_all(perp_ctx *ctx, const char *path, FILE *file, double most,
+                               char **data, size_t *size)
 {
-  if (device)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s is a device that gives more than %g MB, maybe without end; copy the data "
-                     "to a file first",
-                     path, most / 1e6);
-  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "%s has more than the limit of %.3g MB; --memory SIZE raises it", path,
-                   most / 1e6);
+  size_t room = 0;
+  for (;;) {
+    if ((double)*size > most) /* standard input, or a file that grows */
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "%s has more than the limit of %.3g MB; --memory SIZE raises it", path,
+                       most / 1e6);
+    if (*size == room) {
+      room = (size_t)fmin(room > 0 ? 2 * (double)room : 1 << 16, most + 2);
+      char *more = realloc(*data, room);
+      if (more == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for the file", path);
+      *data = more;
+    }
+    const size_t got = fread(*data + *size, 1, room - *size, file);
+    *size += got;
+    if (ferror(file))
+      return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    if (got == 0) return PERP_OK;
+  }
 }
 
 static perp_status io_load(perp_ctx *ctx, const char *path, char **data, size_t *size)
 {
-  bool standard = strcmp(path, "-") == 0;
-  FILE *file = standard ? stdin : fopen(path, "rb");
+  const bool standard = strcmp(path, "-") == 0;
+  struct stat st;
+  double most = ctx != NULL && ctx->memory > 0 ? ctx->memory : PERP_MEMORY;
+  if (standard && fstat(STDIN_FILENO, &st) == 0 && S_ISCHR(st.st_mode))
+    most = fmin(most, device_bytes);
+  FILE *file = stdin;
   *data = NULL;
   *size = 0;
-  if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
-  size_t room = 0;
-  bool device;
-  double most;
-  perp_status status = io_bound(ctx, path, file, &device, &most);
-  while (status == PERP_OK) {
-    if ((double)*size > most) {
-      status = io_endless(ctx, path, device, most);
-      break;
-    }
-    if (*size == room) {
-      room = room > 0 ? 2 * room : 1 << 16;
-      char *more = realloc(*data, room);
-      if (more == NULL) {
-        status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for the file", path);
-        break;
-      }
-      *data = more;
-    }
-    size_t got = fread(*data + *size, 1, room - *size, file);
-    *size += got;
-    if (got == 0) break;
-  }
-  if (status == PERP_OK && ferror(file))
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
-  if (!standard) fclose(file);
+  perp_status status = standard ? PERP_OK : io_open(ctx, path, most, &file);
+  if (status == PERP_OK)
+    status = io_read_all(ctx, standard ? "standard input" : path, file, most, data, size);
+  if (!standard && file != NULL) fclose(file);
   if (status != PERP_OK) {
     free(*data);
     *data = NULL;
@@ -164,9 +152,10 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
       free(data);
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a file name");
     }
-    if (io_load(NULL, name, &second, &second_size) != PERP_OK) second = NULL;
+    if (access(name, F_OK) == 0) status = io_load(ctx, name, &second, &second_size);
   }
-  status = io_read_text(ctx, shown, data, size, second, second_size, name, out);
+  if (status == PERP_OK)
+    status = io_read_text(ctx, shown, data, size, second, second_size, name, out);
   free(data);
   free(second);
   free(name);

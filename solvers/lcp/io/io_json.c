@@ -7,6 +7,7 @@
  * Strict RFC 8259 otherwise: no NaN or Infinity, no comments, no second member of the same name,
  * nothing after the object.  A first pass finds the members and checks the syntax of everything, so
  * that memory is asked for only once the numbers that fill it have been seen. */
+#include "solvers/core/shown.h"
 #include "solvers/lcp/io/io_scan.h"
 
 #include <ctype.h>
@@ -131,6 +132,16 @@ static perp_status io_json_read_text(perp_scan *scan, const char *what, char *bu
         return perp_scan_fail(scan, scan->line, "an invalid escape in a string");
       if (code >= 0) scan->at += 4;
       c = e != NULL ? meant[e - escapes] : code >= 0x20 && code < 0x7f ? (char)code : '?';
+    }
+    if ((unsigned char)c >= 0x80) { /* the rest of its bytes goes with the first */
+      char one[5] = "";
+      unsigned code;
+      memcpy(one, scan->at, (size_t)(scan->end - scan->at < 4 ? scan->end - scan->at : 4));
+      const int bytes = perp_utf8(one, &code);
+      if (bytes == 0)
+        return perp_scan_fail(scan, scan->line, "byte 0x%02x of a string is not valid UTF-8",
+                              (unsigned char)c);
+      scan->at += bytes - 1;
     }
     if (n + 1 < size) buf[n++] = isprint((unsigned char)c) ? c : '?';
   }

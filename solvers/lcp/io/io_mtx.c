@@ -102,15 +102,21 @@ static perp_status read_entries(perp_scan *scan, const struct header *h, const s
   const int n = to->n;
   int i, j;
   double v;
+  bool beside = h->columns != n + 1;
   if (h->coordinate) {
     for (int k = 0; k < h->entries; k++) {
       PERP_TRY(perp_scan_int(scan, "a row index", 1, h->rows, &i));
       PERP_TRY(perp_scan_int(scan, "a column index", 1, h->columns, &j));
       PERP_TRY(j > n + 1 ? perp_scan_bound(scan, "a bound", &v) : perp_scan_real(scan, what, &v));
       PERP_TRY(io_mtx_place(to, i - 1, j - 1, v));
+      beside = beside || j > n;
       if (h->sign != 0 && i != j) PERP_TRY(io_mtx_place(to, j - 1, i - 1, h->sign * v));
     }
-    return PERP_OK;
+    if (beside) return PERP_OK;
+    return perp_scan_fail(scan, scan->word_line,
+                          "a matrix of %d x %d is [A b], but its last column, b, has no entry; "
+                          "write those of b, also where they are 0",
+                          h->rows, h->columns);
   }
   for (j = 0; j < h->columns; j++)
     for (i = h->sign == 0 ? 0 : h->sign > 0 ? j : j + 1; i < h->rows; i++) {
@@ -189,6 +195,9 @@ perp_status perp_lcp_read_mtx(perp_scan *scan, const char *companion, size_t com
   if (extra != 0 && extra != 1 && extra != 3)
     return perp_scan_fail(scan, scan->word_line,
                           "%d x %d is neither A (n x n), [A b] nor [A b lo hi]", h.rows, h.columns);
+  if (extra != 0 && companion != NULL)
+    return perp_scan_fail(scan, scan->word_line, "A must be square where %s has b: it is %d x %d",
+                          companion_name, h.rows, h.columns);
   if (extra == 0 && companion == NULL)
     return perp_scan_fail(scan, scan->word_line, "no right-hand side: %s%s",
                           companion_name != NULL ? companion_name : "a second file with b",

@@ -2,6 +2,8 @@
 /* Words and numbers with their line. */
 #include "solvers/lcp/io/io_scan.h"
 
+#include "solvers/core/shown.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -97,6 +99,7 @@ void perp_scan_rest(perp_scan *scan, char *buf, size_t size)
     if (n + 1 < size) buf[n++] = iscntrl((unsigned char)*scan->at) ? ' ' : *scan->at;
   while (n > 0 && buf[n - 1] == ' ') n--;
   buf[n] = '\0';
+  perp_shown_clean(buf);
 }
 
 void perp_scan_skip_line(perp_scan *scan)
