@@ -38,7 +38,7 @@ COMMANDS = {
                (['import', EXAMPLES + '/bow.bvh', '-o', 'r.yaml'], ['r.yaml'])],
     'other': [(['check', '@/study.yaml'], []),
               (['export-scene', '@/scene.yaml', '-o', 'e.yaml'], ['e.yaml']),
-              (['export', '@/finished', '-o', 'table.csv'], ['table.csv']),
+              (['export', '@/finished', '--to', 'csv', '-o', 'table.csv'], ['table.csv']),
               (['answer', '@/finished'], []),
               (['lcp', 'generate', 'wall-cone', '-n', '12', '-o', 'w.lcp'], ['w.lcp'])],
 }
@@ -62,6 +62,11 @@ def files(folder, names):
             except OSError:
                 out[os.path.relpath(path, folder)] = None
     return out
+
+
+def same_page(name, made, calm):
+    """Pages hold times of runs, whose digits differ."""
+    return name.endswith('.html') and made is not None and abs(len(made) - len(calm)) < 200
 
 
 class Suite:
@@ -123,8 +128,7 @@ class Suite:
         elif status == 0:
             if plain(out) != calm[0] and name not in ('run', 'report'):
                 found.append(('silent', 'other output at exit 0: %s' % err[-200:]))
-            wrong = [k for k in calm[1] if made.get(k) != calm[1][k] and not (name == 'report' and made.get(k) and len(made[k]) > 0.95 * len(calm[1][k]))
-                     and not (k.endswith('.html') and made.get(k) and len(made[k]) == len(calm[1][k]))]
+            wrong = [k for k in calm[1] if made.get(k) != calm[1][k] and not same_page(k, made.get(k), calm[1][k])]
             if wrong:
                 found.append(('silent', 'exit 0, but %s: %s' % (wrong[:3], err[-200:])))
             elif kind == 'fsync':
