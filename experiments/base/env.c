@@ -53,8 +53,7 @@ char *perp_env_json(bool indent)
 {
   char *text = NULL, cholmod[32], yaml[32], system[512], cpu[512], memory[512];
   size_t n = 0;
-  FILE *file = open_memstream(&text, &n);
-  if (file == NULL) return perp_xstrdup("{}");
+  FILE *file = perp_memory_stream(&text, &n);
   perp_json json = { .out = file, .indent = indent };
   struct utsname u = { 0 };
   uname(&u);
@@ -78,7 +77,7 @@ char *perp_env_json(bool indent)
   perp_json_members(&json,
                     "host %s, kernel %s, machine %s, system %s, cpu %s, cores %d, memory %s }",
                     u.nodename, u.release, u.machine, system, cpu, perp_cores(), memory);
-  fclose(file);
+  perp_memory_stream_close(file);
   return text;
 }
 

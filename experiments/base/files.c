@@ -94,6 +94,19 @@ static perp_status files_refuse(perp_ctx *ctx, const char *path)
   return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
+static char *files_part(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return perp_xprintf("%.*s.perp-%016llx.tmp", slash != NULL ? (int)(slash - path) + 1 : 0, path,
+                      (unsigned long long)files_random());
+}
+
+/* Why a file without a name could not be made: this file system or kernel has none. */
+static bool files_has_no_nameless(int why)
+{
+  return why == EOPNOTSUPP || why == EISDIR || why == EINVAL;
+}
+
 perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
 {
   *out = (perp_out){ 0 };
@@ -106,23 +119,48 @@ perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
     errno = EISDIR;
   else if (stream)
     fd = open(path, O_WRONLY | O_CLOEXEC);
-  else
-    for (int k = 0; k < 100 && fd < 0; k++) {
+  else {
+    const bool nameless = access("/proc/self/fd", X_OK) == 0; /* where it gets its name */
+    char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - path) + 1, path) : NULL;
+    errno = EOPNOTSUPP;
+    if (nameless) fd = open(folder != NULL ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    free(folder);
+    for (int k = 0; k < 100 && fd < 0 && (k > 0 || files_has_no_nameless(errno)); k++) {
       free(out->part);
-      out->part = perp_xprintf("%.*s.perp-%016llx.tmp", slash != NULL ? (int)(slash - path) + 1 : 0,
-                               path, (unsigned long long)files_random());
+      out->part = files_part(path);
       fd = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
       if (fd < 0 && errno != EEXIST) break;
     }
+    out->nameless = fd >= 0 && out->part == NULL;
+  }
   out->f = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (out->f != NULL) {
     out->path = perp_xstrdup(path);
     return PERP_OK;
   }
   files_refuse(ctx, path);
+  if (fd >= 0) close(fd);
+  if (fd >= 0 && out->part != NULL) unlink(out->part);
   free(out->part);
   *out = (perp_out){ 0 };
   return PERP_ERR_IO;
+}
+
+/* The name beside its own under which a file without a name can be renamed: linkat replaces
+ * nothing. */
+static bool files_link(perp_out *out)
+{
+  char nameless[64];
+  snprintf(nameless, sizeof nameless, "/proc/self/fd/%d", fileno(out->f));
+  for (int k = 0; k < 100; k++) {
+    free(out->part);
+    out->part = files_part(out->path);
+    if (linkat(AT_FDCWD, nameless, AT_FDCWD, out->part, AT_SYMLINK_FOLLOW) == 0) return true;
+    if (errno != EEXIST) break;
+  }
+  free(out->part);
+  out->part = NULL;
+  return false;
 }
 
 perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep)
@@ -130,7 +168,13 @@ perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep)
   if (out->f == NULL) return PERP_OK;
   perp_status status = PERP_OK;
   bool bad = ferror(out->f) != 0 || fflush(out->f) != 0;
-  bad = fclose(out->f) != 0 || bad;
+  if (out->nameless && keep && !bad) bad = !files_link(out);
+  int why = errno;
+  if (fclose(out->f) != 0 && !bad) {
+    bad = true;
+    why = errno;
+  }
+  errno = why;
   if (bad && keep) status = files_refuse(ctx, out->path);
   if (status == PERP_OK && keep && out->part != NULL && rename(out->part, out->path) != 0)
     status = files_refuse(ctx, out->path);
@@ -152,7 +196,14 @@ FILE *perp_growing_open(const char *part)
   if (!stream) unlink(part);
   const int flags = stream ? 0 : O_CREAT | O_EXCL | O_NOFOLLOW;
   const int fd = open(part, O_WRONLY | O_CLOEXEC | flags, 0666);
-  return fd >= 0 ? fdopen(fd, "w") : NULL;
+  FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (fd >= 0 && f == NULL) {
+    const int why = errno;
+    close(fd);
+    if (!stream) unlink(part);
+    errno = why;
+  }
+  return f;
 }
 
 bool perp_growing_name(const char *part, const char *path)

@@ -17,13 +17,15 @@ char *perp_read_input(const char *path, size_t *size, const char **why);
 /* The same, and not through a link. */
 char *perp_read_plain(const char *path, size_t *size);
 
-/* A file being written, under a name beside its own that nobody can guess (O_EXCL); closing renames
- * it, so that readers see the old or the new content, and a link that stands at the name is
- * replaced, not followed.  Pipes and devices, and what is in /dev and /proc, are written to as they
+/* A file being written.  It has no name until it is closed (O_TMPFILE), so that a killed writer
+ * leaves nothing behind; on file systems without such files a name beside its own that nobody can
+ * guess (O_EXCL).  Closing renames it, so that readers see the old or the new content, and a link
+ * that stands at the name is replaced, not followed.  Pipes and devices, and what is in /dev and /proc, are written to as they
  * are. */
 typedef struct perp_out {
   FILE *f;
-  char *path, *part; /* part NULL: f is the file itself */
+  char *path, *part; /* part NULL: f is the file itself, or has no name yet */
+  bool nameless;
 } perp_out;
 /* PERP_ERR_IO with a message, *o then holds nothing. */
 perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out);

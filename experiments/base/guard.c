@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/guard.h"
 
+#include "experiments/base/memory.h"
 #include "experiments/base/messages.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ static void guard_pass_over(int number)
 static void guard_child(const sigset_t *before, pid_t parent)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  perp_memory_exit(PERP_NO_MEMORY);
   if (getppid() != parent) _exit(PERP_EXIT_INTERNAL); /* it died before we asked */
   struct sigaction action = { .sa_handler = guard_pass_over, .sa_flags = SA_RESTART };
   sigaction(SIGINT, &action, NULL);
@@ -100,7 +102,8 @@ perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_gu
     else if (guard->cut == PERP_CUT_SIGNAL)
       snprintf(guard->cause, sizeof guard->cause, "interrupted");
     else {
-      guard->cut = PERP_CUT_CRASH;
+      const bool memory = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == PERP_NO_MEMORY;
+      guard->cut = memory ? PERP_CUT_MEMORY : PERP_CUT_CRASH;
       perp_kept_cause(wait_status, guard->cause, sizeof guard->cause);
     }
   }

@@ -11,6 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+void perp_json_memory(void)
+{
+  json_set_alloc_funcs(perp_memory_malloc, free);
+}
+
 void perp_write_quoted(FILE *out, const char *s)
 {
   putc('"', out);

@@ -17,6 +17,9 @@ typedef struct perp_json {
   int depth;
   bool filled[32];
 } perp_json;
+/* From here on jansson ends the process where memory does: a text that lacks a member would read as
+ * whole.  Before its first use. */
+void perp_json_memory(void);
 void perp_json_open(perp_json *json, const char *key, char bracket);      /* '{' or '[' */
 void perp_json_close(perp_json *json, char bracket);                      /* '}' or ']' */
 void perp_json_text(perp_json *json, const char *key, const char *value); /* NULL gives null */

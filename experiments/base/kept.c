@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/kept.h"
 
+#include "experiments/base/memory.h"
+
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -70,7 +72,9 @@ void perp_kept_cause(int wait_status, char *buf, size_t size)
     const int number = WTERMSIG(wait_status);
     snprintf(buf, size, "signal %d (%s)%s", number, strsignal(number),
              number == SIGKILL ? ", by hand or because memory ran out" : "");
-  } else
+  } else if (WEXITSTATUS(wait_status) == PERP_NO_MEMORY)
+    snprintf(buf, size, "out of memory");
+  else
     snprintf(buf, size, "ended with status %d and without a result", WEXITSTATUS(wait_status));
 }
 

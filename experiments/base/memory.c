@@ -6,13 +6,46 @@
 #include <string.h>
 #include <unistd.h>
 
+static int memory_status = 5; /* PERP_EXIT_INFRA */
+
+void perp_memory_exit(int status)
+{
+  memory_status = status;
+}
+
+void perp_memory_out(void)
+{
+  static const char text[] = "perp: error: out of memory\n";
+  const ssize_t n = write(2, text, sizeof text - 1); /* a stream might allocate */
+  (void)n;
+  _exit(memory_status);
+}
+
 static void *memory_or_die(void *p)
 {
-  if (p == NULL) {
-    fputs("perp: out of memory\n", stderr);
-    _exit(1);
-  }
+  if (p == NULL) perp_memory_out();
   return p;
+}
+
+void *perp_memory_malloc(size_t size)
+{
+  return memory_or_die(malloc(size > 0 ? size : 1));
+}
+
+void *perp_memory_realloc(void *p, size_t size)
+{
+  return memory_or_die(realloc(p, size > 0 ? size : 1));
+}
+
+FILE *perp_memory_stream(char **text, size_t *size)
+{
+  return memory_or_die(open_memstream(text, size));
+}
+
+void perp_memory_stream_close(FILE *stream)
+{
+  const bool bad = ferror(stream) != 0;
+  if (fclose(stream) != 0 || bad) perp_memory_out();
 }
 
 void *perp_xalloc(size_t count, size_t size)

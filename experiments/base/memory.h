@@ -2,7 +2,7 @@
 /* Memory, growing text and sets of names of the runner.
  *
  * The runner is a program, not a library: when its own book-keeping runs out of memory it says so
- * on stderr and ends with status 1.  Solvers and cells never pass through these functions. */
+ * on stderr and ends with status 5.  Solvers and cells never pass through these functions. */
 #ifndef PERP_MEMORY_H
 #define PERP_MEMORY_H
 
@@ -11,6 +11,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What is out of memory ends this process: a message, and status 5 or the one set before. */
+_Noreturn void perp_memory_out(void);
+/* In a child whose parent tells the want of memory: perp_kept_cause() knows this status. */
+enum { PERP_NO_MEMORY = 77 };
+void perp_memory_exit(int status);
+/* For the hooks of libraries that do not survive a failed allocation: never NULL. */
+void *perp_memory_malloc(size_t size);
+void *perp_memory_realloc(void *p, size_t size);
+
+/* open_memstream: never NULL, and its text is whole once it is closed. */
+FILE *perp_memory_stream(char **text, size_t *size);
+void perp_memory_stream_close(FILE *stream);
 
 void *perp_xalloc(size_t count, size_t size); /* zeroed; never NULL */
 void *perp_xrealloc(void *p, size_t count, size_t size);

@@ -2,11 +2,13 @@
 /* Read with libfyaml's event parser: its tokens carry the places that the messages need. */
 #include "experiments/base/tree.h"
 
+#include "experiments/base/memory.h"
 #include "experiments/base/messages.h"
 #include "experiments/base/json.h"
 #include "solvers/core/shown.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,10 +133,17 @@ struct reader {
   perp_node *anchor[MOST_ANCHORS]; /* what they name */
 };
 
+/* libfyaml passes over a failed allocation: texts are then empty, or the document ends. */
+static void tree_memory(void)
+{
+  if (errno == ENOMEM) perp_memory_out();
+}
+
 static bool tree_next(struct reader *r)
 {
   if (r->event != NULL) fy_parser_event_free(r->fyp, r->event);
   r->event = fy_parser_parse(r->fyp);
+  tree_memory();
   return r->event != NULL;
 }
 
@@ -192,6 +201,7 @@ static int tree_place(const perp_node *map, const char *key)
 static const char *tree_text(struct reader *r, struct fy_token *token, size_t *n)
 {
   const char *text = token != NULL ? fy_token_get_text(token, n) : NULL;
+  tree_memory();
   return text != NULL ? perp_pool_strndup(r->pool, text, *n) : NULL;
 }
 
@@ -322,12 +332,14 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
   perp_source *src = perp_pool_alloc(pool, 1, sizeof *src);
   src->name = perp_shown_clean(perp_pool_strdup(pool, name));
   src->text = perp_pool_strndup(pool, text, size);
+  errno = 0; /* see tree_memory */
   struct fy_diag_cfg diag_cfg;
   fy_diag_cfg_default(&diag_cfg);
   diag_cfg.fp = NULL;
   diag_cfg.level = FYET_ERROR;
   struct fy_diag *fyd = fy_diag_create(&diag_cfg);
   if (fyd == NULL) {
+    tree_memory();
     perp_diag_error(diag, NULL, 0, NULL, "%s: the YAML reader could not be started", name);
     return NULL;
   }
@@ -337,12 +349,14 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
   struct reader r = { .pool = pool, .diag = diag, .src = src, .fyp = fy_parser_create(&cfg) };
   perp_node *root = NULL;
   int before = diag->errors;
+  tree_memory();
   if (strlen(src->text) != size)
     perp_diag_error(diag, NULL, 0, NULL, "%s: not a text file (it contains a zero byte)", name);
   else if (all_text(diag, src) && r.fyp != NULL &&
            fy_parser_set_string(r.fyp, src->text, size) == 0)
     root = read_document(&r);
   if (r.event != NULL) fy_parser_event_free(r.fyp, r.event);
+  tree_memory();
   if (root == NULL && diag->errors == before) {
     void *iterator = NULL;
     struct fy_diag_error *error;

@@ -238,6 +238,7 @@ const perp_command *const perp_commands[] = { &perp_run_command,
 int perp_main(int argc, char **argv)
 {
   perp_ctx ctx;
+  perp_json_memory();
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
     return perp_refuse(&ctx, PERP_EXIT_INTERNAL);

@@ -61,11 +61,10 @@ static perp_status write_study(struct cluster *c)
 {
   char *text = NULL;
   size_t n = 0;
-  FILE *file = open_memstream(&text, &n);
-  if (file == NULL) return PERP_FAIL(c->ctx, PERP_ERR_NOMEM, "no memory for the study");
+  FILE *file = perp_memory_stream(&text, &n);
   fprintf(file, "# %s, as it is run: profile and --set merged\n", c->study->name);
   perp_tree_write(c->study->root, file);
-  fclose(file);
+  perp_memory_stream_close(file);
   perp_status status = write_script(c, "study.yaml", text, n);
   free(text);
   char *folder = perp_xprintf("%s/cluster", c->dir);

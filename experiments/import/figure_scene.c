@@ -546,30 +546,28 @@ bool perp_figure_scene(perp_diag *diag, const perp_figure_source *source, perp_t
   figure_writer writer = { .f = &figure, .source = source };
   writer.pose = perp_xalloc((size_t)bvh->n, sizeof *writer.pose);
   writer.radius = perp_xalloc((size_t)figure.n, sizeof *writer.radius);
-  writer.out = open_memstream(&text, &size);
+  writer.out = perp_memory_stream(&text, &size);
   figure_radii(&writer);
   figure_lowest(&writer);
   figure_poses(&figure, bvh->frames > 0 ? 0 : -1, writer.pose);
-  if (writer.out != NULL) {
-    perp_figure_said(&figure, source, &writer.said);
-    figure_head(&writer);
-    figure_bodies(&writer);
-    figure_joints(&writer);
-    figure_limits(&writer);
-    fputs("materials: { default: { mu: 0.8 } }\n"
-          "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, -gap + k * ",
-          writer.out);
-    figure_digits(&writer, writer.low);
-    fputs("] }\n", writer.out);
-    figure_motion(&writer);
-    fclose(writer.out);
-  }
+  perp_figure_said(&figure, source, &writer.said);
+  figure_head(&writer);
+  figure_bodies(&writer);
+  figure_joints(&writer);
+  figure_limits(&writer);
+  fputs("materials: { default: { mu: 0.8 } }\n"
+        "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, -gap + k * ",
+        writer.out);
+  figure_digits(&writer, writer.low);
+  fputs("] }\n", writer.out);
+  figure_motion(&writer);
+  perp_memory_stream_close(writer.out);
   for (const char *s = writer.said.n > 0 ? writer.said.s : ""; *s != '\0'; s += *s == '\n') {
     perp_text_add(scene, "# %.*s\n", (int)strcspn(s, "\n"), s);
     *lost += strncmp(s, "lost:", 5) == 0;
     s += strcspn(s, "\n");
   }
-  if (text != NULL) perp_text_put(scene, text, size);
+  perp_text_put(scene, text, size);
   *said = writer.said;
   free(text);
   free(writer.pose);

@@ -2,6 +2,8 @@
 #include "experiments/import/import_process.h"
 
 #include "experiments/base/files.h"
+#include "experiments/base/memory.h"
+#include "experiments/import/robot_xml.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +43,8 @@ static void process_child(int fd, const char *path, const char *key)
 {
   perp_robot_report report = { 0 };
   const int null = open("/dev/null", O_WRONLY);
+  perp_memory_exit(PERP_NO_MEMORY);
+  perp_xml_memory();
   signal(SIGALRM, SIG_DFL);
   alarm(MOST_SECONDS);
   if (null >= 0) {
@@ -97,8 +101,9 @@ bool perp_import_ask(const char *path, const char *key, perp_robot_report *repor
     snprintf(why, size, "the file was not read within %d s", MOST_SECONDS);
   else if (WIFSIGNALED(status))
     snprintf(why, size, "the reader crashed on the file (signal %d)", WTERMSIG(status));
+  else if (WEXITSTATUS(status) == PERP_NO_MEMORY)
+    snprintf(why, size, "out of memory: the reader may have needed more than %d GiB", MOST_GIB);
   else
-    snprintf(why, size, "the reader ended without a result: it may have needed more than %d GiB",
-             MOST_GIB);
+    snprintf(why, size, "the reader ended without a result (status %d)", WEXITSTATUS(status));
   return good;
 }

@@ -42,26 +42,21 @@ void perp_robot_scene(perp_robot *robot)
   perp_robot_report *to = robot->to;
   char *body = NULL, *head = NULL;
   size_t size = 0, head_size = 0;
-  rs.out = open_memstream(&body, &size);
-  if (rs.out == NULL) {
-    perp_robot_refuse(robot, NULL, 0, "", "no memory for the scene");
-    return;
-  }
+  rs.out = perp_memory_stream(&body, &size);
   for (size_t i = 0; i < sizeof sections / sizeof *sections && !perp_robot_refused(robot); i++)
     sections[i](&rs);
-  fclose(rs.out);
-  rs.out = open_memstream(&head, &head_size);
-  if (rs.out != NULL && !perp_robot_refused(robot)) {
+  perp_memory_stream_close(rs.out);
+  if (!perp_robot_refused(robot)) {
+    rs.out = perp_memory_stream(&head, &head_size);
     for (const char *s = to->said.n > 0 ? to->said.s : ""; *s != '\0'; s += *s == '\n') {
       fprintf(rs.out, "# %.*s\n", (int)strcspn(s, "\n"), s);
       s += strcspn(s, "\n");
     }
     convert_head(&rs);
-    fclose(rs.out);
+    perp_memory_stream_close(rs.out);
     perp_text_put(&to->scene, head, head_size);
     perp_text_put(&to->scene, body, size);
-  } else if (rs.out != NULL)
-    fclose(rs.out);
+  }
   free(head);
   free(body);
 }

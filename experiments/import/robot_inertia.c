@@ -4,9 +4,11 @@
  * Second moments S = integral of x x' about the centre; the inertia is tr(S) 1 - S. */
 #include "experiments/import/robot_inertia.h"
 
+#include "experiments/base/memory.h"
 #include "models/geometry/kinematics.h"
 #include "models/geometry/shapes_private.h"
 
+#include <gsl/gsl_errno.h>
 #include <gsl/gsl_integration.h>
 #include <lapacke.h>
 #include <stdlib.h>
@@ -69,8 +71,11 @@ static void inertia_ellipsoid(perp_robot_solid *solid, const double half[3], boo
     solid->volume = 4 * M_PI * a * b * c / 3;
     for (int i = 0; i < 3; i++) S[i] = solid->volume * half[i] * half[i] / 5;
   } else {
+    gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* it aborts without memory */
     gsl_integration_glfixed_table *table = gsl_integration_glfixed_table_alloc(POLAR);
-    for (size_t k = 0; table != NULL && k < POLAR; k++) {
+    gsl_set_error_handler(handler);
+    if (table == NULL) perp_memory_out();
+    for (size_t k = 0; k < POLAR; k++) {
       double u, weight;
       gsl_integration_glfixed_point(-1, 1, k, &u, &weight, table);
       const double s2 = 1 - u * u;
@@ -85,7 +90,7 @@ static void inertia_ellipsoid(perp_robot_solid *solid, const double half[3], boo
         S[2] += area * c * c * u * u;
       }
     }
-    if (table != NULL) gsl_integration_glfixed_table_free(table);
+    gsl_integration_glfixed_table_free(table);
   }
   inertia_diagonal(solid, S[1] + S[2], S[0] + S[2], S[0] + S[1]);
 }

@@ -2,6 +2,7 @@
 #include "experiments/import/robot_xml.h"
 
 #include "experiments/base/files.h"
+#include "experiments/base/memory.h"
 #include "solvers/core/library_files.h"
 #include "solvers/core/shown.h"
 
@@ -139,6 +140,11 @@ xmlDoc *perp_xml_open(perp_robot *robot, const char *path, const xmlNode *at)
   xmlDoc *doc = xml_from(robot, path, text, size, in, line);
   free(text);
   return doc;
+}
+
+void perp_xml_memory(void)
+{
+  xmlMemSetup(free, perp_memory_malloc, perp_memory_realloc, perp_xstrdup);
 }
 
 /* ---- elements ---- */

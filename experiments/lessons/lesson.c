@@ -234,11 +234,10 @@ static char *study_of(const perp_lesson *l, const perp_node *node)
 {
   char *out = NULL;
   size_t n = 0;
-  FILE *f = open_memstream(&out, &n);
-  if (f == NULL) return NULL;
+  FILE *f = perp_memory_stream(&out, &n);
   fprintf(f, "schema: perp-study/1\nstudy: { name: lesson-%s }\n", l->name);
   perp_tree_write(node, f);
-  fclose(f);
+  perp_memory_stream_close(f);
   return out;
 }
 

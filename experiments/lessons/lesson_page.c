@@ -289,13 +289,12 @@ static perp_status lesson_page_told(struct page *p, bool all, char **told)
   const perp_lesson *l = p->l;
   size_t n;
   perp_status status = PERP_OK;
-  FILE *m = open_memstream(told, &n);
-  if (m == NULL) return PERP_FAIL(p->ctx, PERP_ERR_NOMEM, "no memory for the page");
+  FILE *m = perp_memory_stream(told, &n);
   if (all) perp_lesson_problem(l, m);
   for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
     if ((strcmp(l->solvers[i], "all") == 0) == all)
       status = perp_lesson_pivots(p->ctx, l, l->solvers[i], m, NULL);
-  fclose(m);
+  perp_memory_stream_close(m);
   return status;
 }
 
@@ -351,13 +350,12 @@ perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *l, perp_results *
   char *data = NULL;
   size_t n = 0;
   if (!perp_web_built()) return perp_web_missing(ctx);
-  perp_json j = { .out = open_memstream(&data, &n) };
-  if (j.out == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the page");
+  perp_json j = { .out = perp_memory_stream(&data, &n) };
   struct page p = { .ctx = ctx, .l = l, .results = results, .dir = dir, .data = &j };
   perp_json_open(&j, NULL, '{');
   perp_status status = put_body(&p);
   perp_json_close(&j, '}');
-  fclose(j.out);
+  perp_memory_stream_close(j.out);
   perp_pool_free(&p.pool);
   if (status == PERP_OK) status = perp_web_page(ctx, path, l->title, data, n);
   free(data);

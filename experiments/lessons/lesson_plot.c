@@ -327,15 +327,12 @@ const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
   const char *result = NULL;
   size_t n = 0;
   perp_ctx ctx = { 0 }; /* a lesson goes on without its figure */
-  FILE *f = figure->n > 0 ? open_memstream(&data, &n) : NULL,
-       *g = f != NULL ? open_memstream(&script, &n) : NULL;
-  if (f != NULL) {
+  if (figure->n > 0) {
+    FILE *f = perp_memory_stream(&data, &n), *g = perp_memory_stream(&script, &n);
     put_data(figure, f);
-    fclose(f);
-  }
-  if (g != NULL) {
+    perp_memory_stream_close(f);
     put_script(figure, plot, g);
-    fclose(g);
+    perp_memory_stream_close(g);
     perp_gnuplot job = { NULL, "plot.gp", script, "plot.dat", data, "plot.out" };
     if (perp_gnuplot_draw(&ctx, &job, &picture, &n) == PERP_OK)
       result = terminal_text(pool, picture);

@@ -579,13 +579,10 @@ static char *plot_write(perp_ctx *ctx, const perp_figure *f, const char *dir, co
 {
   char *text = NULL, *path = perp_xprintf("%s/%s.%s", dir, f->id, suffix);
   size_t n = 0;
-  FILE *out = open_memstream(&text, &n);
-  perp_status status = out != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
-  if (out != NULL) {
-    put(out, f);
-    fclose(out);
-    status = perp_write_file(ctx, path, text, n);
-  }
+  FILE *out = perp_memory_stream(&text, &n);
+  put(out, f);
+  perp_memory_stream_close(out);
+  const perp_status status = perp_write_file(ctx, path, text, n);
   free(path);
   if (status == PERP_OK) return text;
   free(text);

@@ -373,11 +373,9 @@ static int inverse_write(inverse_run *run)
   const char *path = perp_args_get(run->args, "csv");
   char *text = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&text, &size);
-  perp_status status = file != NULL
-                           ? inverse_compute(run, file)
-                           : PERP_FAIL(run->ctx, PERP_ERR_NOMEM, "no memory for the table");
-  if (file != NULL) fclose(file);
+  FILE *file = perp_memory_stream(&text, &size);
+  perp_status status = inverse_compute(run, file);
+  perp_memory_stream_close(file);
   const bool here = path == NULL || strcmp(path, "-") == 0;
   if (status == PERP_OK && here && !run->summary) fwrite(text, 1, size, stdout);
   if (status == PERP_OK && !here) status = perp_write_file(run->ctx, path, text, size);

@@ -76,10 +76,9 @@ static int cmd_export_scene(perp_ctx *ctx, const perp_args *args)
   const bool here = path == NULL || strcmp(path, "-") == 0;
   char *text = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&text, &size);
-  perp_status status = file != NULL ? perp_scene_export(ctx, spec.d, &scene, args->arg[0], file)
-                                    : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the scene");
-  if (file != NULL) fclose(file);
+  FILE *file = perp_memory_stream(&text, &size);
+  perp_status status = perp_scene_export(ctx, spec.d, &scene, args->arg[0], file);
+  perp_memory_stream_close(file);
   if (status == PERP_OK && here) fwrite(text, 1, size, stdout);
   if (status == PERP_OK && !here) status = perp_write_file(ctx, path, text, size);
   free(text);

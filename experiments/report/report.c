@@ -55,15 +55,14 @@ static void report_figures(perp_page *page)
   page->counting = false;
   free(page->drawn_json);
   page->drawn_json = NULL;
-  page->figures = (perp_json){ .out = open_memstream(&page->drawn_json, &size) };
-  if (page->figures.out == NULL) return;
+  page->figures = (perp_json){ .out = perp_memory_stream(&page->drawn_json, &size) };
   perp_progress_begin(&page->progress, PERP_PROGRESS_AUTO, "figures", page->n_figures,
                       page->n_figures, 1);
   perp_json_open(&page->figures, NULL, '[');
   report_sections(page);
   perp_json_close(&page->figures, ']');
   perp_progress_clear(&page->progress);
-  fclose(page->figures.out);
+  perp_memory_stream_close(page->figures.out);
 }
 
 /* report.json at path, and the page of it beside it; without the script of the pages only the
@@ -73,14 +72,9 @@ static perp_status report_write(perp_page *page, const char *path, const char *j
 {
   char *text = NULL;
   size_t size = 0;
-  FILE *m = open_memstream(&text, &size);
-  if (m == NULL || page->drawn_json == NULL) {
-    if (m != NULL) fclose(m);
-    free(text);
-    return PERP_FAIL(page->ctx, PERP_ERR_NOMEM, "no memory for the page");
-  }
+  FILE *m = perp_memory_stream(&text, &size);
   perp_page_data(page, m);
-  fclose(m);
+  perp_memory_stream_close(m);
   perp_out file;
   perp_status status = perp_out_open(page->ctx, json_path, &file);
   if (status == PERP_OK) {
@@ -125,7 +119,7 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   page.link = link;
   bool written = false;
   /* the page comes first; it is written again when it can name the files of the figures */
-  page.drawn_json = strdup("[]");
+  page.drawn_json = perp_xstrdup("[]");
   if (status == PERP_OK) status = report_write(&page, page_path, json_path, &written);
   if (status == PERP_OK && drawing) {
     report_figures(&page);

@@ -28,23 +28,21 @@ int perp_results_open(perp_ctx *ctx, const char *name, perp_results *results)
   return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
 }
 
-/* The study as it was run, but for where its plug-ins lay; cells know what these were.  NULL: no
- * memory. */
+/* The study as it was run, but for where its plug-ins lay; cells know what these were. */
 static char *study_text(perp_study *study)
 {
   char *text = NULL;
   size_t n = 0;
-  FILE *file = open_memstream(&text, &n);
-  if (file == NULL) return NULL;
+  FILE *file = perp_memory_stream(&text, &n);
   perp_tree_write(perp_tree_without(&study->pool, study->root, "plugins"), file);
-  fclose(file);
+  perp_memory_stream_close(file);
   return text;
 }
 
 static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_results *b)
 {
   char *x = study_text(a->study), *y = study_text(b->study);
-  bool same = x != NULL && y != NULL && strcmp(x, y) == 0 && a->plan.n == b->plan.n;
+  bool same = strcmp(x, y) == 0 && a->plan.n == b->plan.n;
   free(x);
   free(y);
   for (int i = 0; same && i < a->plan.n; i++)

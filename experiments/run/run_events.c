@@ -18,23 +18,20 @@ struct line {
   perp_json j;
 };
 
-static perp_status line_begin(perp_ctx *ctx, struct line *l, const char *event)
+static void line_begin(struct line *l, const char *event)
 {
   *l = (struct line){ 0 };
-  l->j.out = open_memstream(&l->text, &l->size);
-  if (l->j.out == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a line of the journal");
+  l->j.out = perp_memory_stream(&l->text, &l->size);
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   perp_json_members(&l->j, "{ event %s, t %g", event,
                     (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
-  return PERP_OK;
 }
 
 static perp_status line_end(perp_ctx *ctx, perp_journal *journal, struct line *l)
 {
   perp_json_close(&l->j, '}');
-  fclose(l->j.out);
+  perp_memory_stream_close(l->j.out);
   perp_status status = perp_journal_write(ctx, journal, l->text, l->size - 1);
   free(l->text);
   return status;
@@ -46,7 +43,7 @@ perp_status perp_run_event_begin(perp_ctx *ctx, perp_journal *journal, const per
   struct line l;
   char id[17];
   perp_env_id(id);
-  PERP_TRY(line_begin(ctx, &l, "run"));
+  line_begin(&l, "run");
   perp_json_members(&l.j,
                     "schema %d, env %s, load %g, jobs %d, cells %d, profile %s, command %s, "
                     "timeout %g, memory %g",
@@ -59,7 +56,7 @@ perp_status perp_run_event_begin(perp_ctx *ctx, perp_journal *journal, const per
 perp_status perp_run_event_start(perp_ctx *ctx, perp_journal *journal, const char *id, int attempt)
 {
   struct line l;
-  PERP_TRY(line_begin(ctx, &l, "start"));
+  line_begin(&l, "start");
   perp_json_members(&l.j, "cell %s, attempt %d", id, attempt);
   return line_end(ctx, journal, &l);
 }
@@ -69,7 +66,7 @@ perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const p
                                    const perp_outcome *outcome, const char *log)
 {
   struct line l;
-  PERP_TRY(line_begin(ctx, &l, timing ? "time" : "cell"));
+  line_begin(&l, timing ? "time" : "cell");
   perp_json_members(&l.j, "cell %s, attempt %d, status %s", cell->id, attempt,
                     perp_cell_status_names[outcome->status]);
   if (outcome->reason[0] != '\0') perp_json_text(&l.j, "reason", outcome->reason);
@@ -107,7 +104,7 @@ perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const p
 perp_status perp_run_event_end(perp_ctx *ctx, perp_journal *journal, const char *why)
 {
   struct line l;
-  PERP_TRY(line_begin(ctx, &l, "end"));
+  line_begin(&l, "end");
   perp_json_text(&l.j, "why", why);
   return line_end(ctx, journal, &l);
 }

@@ -240,13 +240,20 @@ static bool has_rounds(const struct run *r, int cell)
   return r->of[cell].selected && perp_cell_timed(r->study->kind, r->status[cell]);
 }
 
+static perp_rng *run_rng(uint64_t seed)
+{
+  perp_rng *rng = perp_rng_create(seed);
+  if (rng == NULL) perp_memory_out();
+  return rng;
+}
+
 /* Timing rounds of all cells that have a time, each round in an order of its own. */
 static void add_rounds(struct run *r, struct todo *t)
 {
   int n = r->plan.n, repeats = r->study->measure.repeats;
   int *order = perp_pool_alloc(&r->plan.pool, (size_t)n, sizeof *order);
   for (int i = 0; i < n; i++) order[i] = i;
-  perp_rng *rng = r->study->measure.interleaved ? perp_rng_create(r->study->seed) : NULL;
+  perp_rng *rng = r->study->measure.interleaved ? run_rng(r->study->seed) : NULL;
   if (rng != NULL)
     for (int k = 0; k < repeats; k++) {
       perp_rng_shuffle(rng, order, n);
@@ -324,7 +331,7 @@ static void say_plan(const struct run *r, const perp_results *before, int select
 static void mix(const struct run *r, struct todo *todo)
 {
   if (todo->n < 2) return;
-  perp_rng *rng = perp_rng_create(r->study->seed);
+  perp_rng *rng = run_rng(r->study->seed);
   int *order = perp_xalloc((size_t)todo->n, sizeof *order);
   for (int i = 0; i < todo->n; i++) order[i] = todo->item[i].cell;
   perp_rng_shuffle(rng, order, todo->n);

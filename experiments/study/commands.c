@@ -47,7 +47,7 @@ int perp_commands_run(perp_ctx *ctx, const perp_command *const *commands, int ar
 int perp_refuse(const perp_ctx *ctx, int exit_status)
 {
   perp_print_error(ctx);
-  return exit_status;
+  return ctx->status == PERP_ERR_NOMEM ? PERP_EXIT_INFRA : exit_status;
 }
 
 int perp_exit_of(perp_status status)
@@ -61,6 +61,8 @@ int perp_exit_of(perp_status status)
   case PERP_ERR_IO:
   case PERP_ERR_FORMAT:
     return PERP_EXIT_INPUT;
+  case PERP_ERR_NOMEM:
+    return PERP_EXIT_INFRA;
   default:
     return PERP_EXIT_INTERNAL;
   }

@@ -24,7 +24,8 @@ int perp_commands_run(perp_ctx *ctx, const perp_command *const *commands, int ar
 /* The message of ctx is printed; returns exit_status. */
 int perp_refuse(const perp_ctx *ctx, int exit_status);
 /* The exit status of a call that failed: usage for what was asked (arguments, options, parts that
- * do not fit), input for files, internal for the rest. */
+ * do not fit), input for files, infra for a want of memory, internal for the
+ * rest. */
 int perp_exit_of(perp_status status);
 
 /* ---- values of options ---- */

@@ -23,7 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_NO_MEMORY = 77 };
 static const uint64_t magic = 0x70657270206f7574; /* "perp out" */
 static const rlim_t most_output = 1u << 30;       /* bytes a child may write to one file */
 
@@ -174,7 +173,7 @@ static void on_crash(int number)
   struct rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       mapped_bytes("VmPeak:") > 0.9 * (double)limit.rlim_cur)
-    _exit(EXIT_NO_MEMORY);
+    _exit(PERP_NO_MEMORY);
   signal(number, SIG_DFL);
   raise(number);
 }
@@ -239,6 +238,7 @@ _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
                                          int line, pid_t parent)
 {
   setpgid(0, 0);
+  perp_memory_exit(PERP_NO_MEMORY);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1); /* it died before we asked */
   sigprocmask(SIG_SETMASK, &workers->before, NULL);
@@ -459,9 +459,9 @@ static void process_pool_judge(struct child *k, int wait_status, perp_outcome *o
   }
   if (k->killed)
     *outcome = (perp_outcome){ .status = PERP_CELL_TIMEOUT, .reason = "time-limit" };
-  else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NO_MEMORY) {
+  else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == PERP_NO_MEMORY) {
     *outcome = (perp_outcome){ .status = PERP_CELL_OOM, .reason = "memory-limit" };
-    snprintf(outcome->cause, sizeof outcome->cause, "%s", limit);
+    snprintf(outcome->cause, sizeof outcome->cause, "%s", limit[0] ? limit : "out of memory");
   } else {
     *outcome = (perp_outcome){ .status = PERP_CELL_CRASH, .reason = "crash" };
     perp_kept_cause(wait_status, outcome->cause, sizeof outcome->cause);
