@@ -58,7 +58,8 @@ typedef struct perp_answer {
   const char *unit, *cost_unit;
   int n_who;
   const char **who;
-  bool *ran; /* [n_who] some run of it was neither skipped nor unsuited */
+  const char **words; /* [n_who] the same in words, for sentences */
+  bool *ran;          /* [n_who] some run of it was neither skipped nor unsuited */
   int n_lines;
   perp_answer_line *line;
 } perp_answer;

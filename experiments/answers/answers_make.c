@@ -435,8 +435,15 @@ static void sort_cells(struct answering *answers)
   for (int i = 0; i < results->plan.n; i++) {
     answers->who[i] = answers->facet[i] = -1;
     if (!answers->in[i]) continue;
+    const int competitors = who.n;
     answers->who[i] = perp_names_index(
         &results->pool, &who, answers_label(answers, answers->q.by, answers->q.n_by, i), -1);
+    if (who.n > competitors) {
+      const char *in_words = answers_label_words(answers, answers->q.by, answers->q.n_by, i);
+      answers->a->words = perp_pool_grown(&results->pool, answers->a->words, competitors,
+                                          sizeof *answers->a->words);
+      answers->a->words[competitors] = in_words[0] != '\0' ? in_words : who.text[competitors];
+    }
     const int known = facet.n;
     answers->facet[i] = perp_names_index(
         &results->pool, &facet,

@@ -48,6 +48,18 @@ const char *answers_label(struct answering *answers, const perp_study_key *keys,
 const char *answers_quantity(perp_pool *pool, double v, const char *unit);
 /* The value of one key: "15.625 ms", "rk4", "dopri5 (tol)" */
 const char *answers_value(struct answering *answers, const perp_study_key *key, int cell);
+/* A value of a key in words: "Baumgarte (α = 50 1/s)", "h = 1 ms", "surface = plane"; "" of "". */
+const char *answers_choice_words(const perp_ctx *ctx, perp_results *r, const perp_study_key *key,
+                                 const char *value);
+/* "the velocity level (align = none)", but "RK4", "penalty forces". */
+const char *answers_with_article(perp_pool *pool, const char *words);
+/* The values of keys of a cell in words: "RK4 + post-stabilization"; "" without. */
+const char *answers_label_words(struct answering *answers, const perp_study_key *keys, int n,
+                                int cell);
+/* The same at the beginning of a sentence: with a capital, unless it is a name as it is written. */
+const char *answers_first_words(struct answering *answers, int who);
+/* A competitor of the answer in words. */
+const char *answers_who_words(struct answering *answers, const char *who);
 /* A key in words: "integrator", "tolerance of the integrator" of ode.tol, "links of the scene". */
 const char *answers_key_words(perp_pool *pool, const char *key);
 /* "time.cpu up to 1 ms", "err.tip.max down to 1e-3 m" */
@@ -61,6 +73,8 @@ void answers_ask(const perp_ctx *ctx, perp_results *results, const perp_question
                  perp_answer *answer);
 /* Words for what has been compared. */
 void answers_say(struct answering *answers);
+/* Who would be chosen by another metric (a->proxy), and what that costs; at the end of a->text. */
+void answers_say_proxy(struct answering *answers);
 void answers_say_claims(struct answering *answers);
 
 #endif

@@ -104,8 +104,10 @@ static const char *brief_label(struct answering *answers, int cell)
   return label;
 }
 
-/* The names of the best of a line: "post and split"; of many the first. */
-static const char *names_of(struct answering *answers, const perp_answer_line *line)
+/* The names of the best of a line, as they are written or in words: "post and split"; of many the
+ * first. */
+static const char *names_of(struct answering *answers, const perp_answer_line *line,
+                            const char *const *name)
 {
   const char *text = "";
   int k = 0;
@@ -116,7 +118,8 @@ static const char *names_of(struct answering *answers, const perp_answer_line *l
                             k == 1 ? ""
                             : last ? " and "
                                    : ", ",
-                            answers->a->who[i]);
+                            k > 1 || name == answers->a->who ? name[i]
+                                                             : answers_first_words(answers, i));
   }
   if (line->n_best > NAMES)
     text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, line->n_best - NAMES);
@@ -203,9 +206,11 @@ static const char *say_figures(struct answering *answers, const perp_answer_line
                             : line->value / line->next;
   const bool tells = isfinite(factor) && factor > 1 && strncmp(text, "below", 5) != 0;
   char number[32];
-  return tells ? perp_pool_printf(&answers->r->pool, "%s; next: %s, factor %s", text, line->second,
+  return tells ? perp_pool_printf(&answers->r->pool, "%s; next: %s, factor %s", text,
+                                  answers_who_words(answers, line->second),
                                   perp_number(factor, number))
-               : perp_pool_printf(&answers->r->pool, "%s; next: %s", text, line->second);
+               : perp_pool_printf(&answers->r->pool, "%s; next: %s", text,
+                                  answers_who_words(answers, line->second));
 }
 
 /* The answer where there is one comparison. */
@@ -222,7 +227,8 @@ static void say_one(struct answering *answers)
         where[0] == '\0' ? "The" : perp_pool_printf(&answers->r->pool, "%sthe", where), best,
         value_text(answers, line));
   else
-    answers->a->text = perp_pool_printf(&answers->r->pool, "%s%s %s the %s (%s).", where, line->who,
+    answers->a->text = perp_pool_printf(&answers->r->pool, "%s%s %s the %s (%s).", where,
+                                        names_of(answers, line, answers->a->words),
                                         line->n_best > 1 ? "tie for" : "gives", best,
                                         say_figures(answers, line));
 }
@@ -255,7 +261,7 @@ static void say_many(struct answering *answers)
   const char *in_all = n == 2 ? "both" : perp_pool_printf(&answers->r->pool, "all %d", n);
   if (all == 0 && t[0].n > 0)
     add(answers, &answer->text,
-        perp_pool_printf(&answers->r->pool, "No %s wins everywhere.", say_kind(answers)));
+        perp_pool_printf(&answers->r->pool, "No single %s is best everywhere.", say_kind(answers)));
   if (answers->at >= 0)
     text = perp_pool_printf(&answers->r->pool, "At equal %s, ",
                             perp_words_ranked(answers->r->study->metric[answers->at].name));
@@ -264,7 +270,8 @@ static void say_many(struct answering *answers)
                             k == 0         ? ""
                             : k == all - 1 ? " and "
                                            : ", ",
-                            answer->who[t[k].who]);
+                            k > 0 || text[0] != '\0' ? answer->words[t[k].who]
+                                                     : answers_first_words(answers, t[k].who));
   if (all > FEW) text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, all - FEW);
   if (answer->n_who < 2)
     text = perp_pool_printf(&answers->r->pool, "There is only one competitor in %s comparisons",
@@ -272,11 +279,14 @@ static void say_many(struct answering *answers)
   else if (all > 0)
     text = perp_pool_printf(&answers->r->pool, "%s %s the %s in %s comparisons", text,
                             all > 1 ? "tie for" : "gives", best, in_all);
+  const bool begins = text[0] == '\0';
   for (int k = 0; all == 0 && k < answer->n_who && k < MOST_NAMED && t[k].n > 0; k++)
-    text = k == 0 ? perp_pool_printf(&answers->r->pool, "%s%s gives the %s in %d of %d comparisons",
-                                     text, answer->who[t[k].who], best, t[k].n, n)
-                  : perp_pool_printf(&answers->r->pool, "%s, %s in %d", text, answer->who[t[k].who],
-                                     t[k].n);
+    text = k == 0 ? perp_pool_printf(
+                        &answers->r->pool, "%s%s gives the %s in %d of %d comparisons", text,
+                        begins ? answers_first_words(answers, t[k].who) : answer->words[t[k].who],
+                        best, t[k].n, n)
+                  : perp_pool_printf(&answers->r->pool, "%s, %s in %d", text,
+                                     answer->words[t[k].who], t[k].n);
   if (ties > 0 && all <= 1)
     text = perp_pool_printf(&answers->r->pool, "%s (%d %s, counted for each)", text, ties,
                             ties == 1 ? "tie" : "ties");
@@ -284,68 +294,8 @@ static void say_many(struct answering *answers)
   for (int i = 0; i < answer->n_lines && answer->n_lines <= LINES; i++)
     add(answers, &answer->text,
         perp_pool_printf(&answers->r->pool, "With %s: %s (%s).", where_text(answers, i),
-                         answer->line[i].who, say_figures(answers, &answer->line[i])));
-}
-
-/* Who would be chosen by another figure, and what that costs. */
-static void say_proxy(struct answering *answers)
-{
-  perp_results *results = answers->r;
-  int facets = 0, wrong = 0;
-  double most = 0;
-  int worst = -1;
-  for (int f = 0; f < answers->n_facets; f++) {
-    int by = -1, best = -1;
-    const int *cell, n = answers_cells(answers, f, &cell);
-    for (int k = 0; k < n; k++) {
-      const int i = cell[k];
-      if (!perp_results_wins(results, i)) continue;
-      const double p = perp_results_value(results, i, answers->proxy),
-                   v = perp_results_value(results, i, answers->metric);
-      if (isnan(p) || isnan(v)) continue;
-      if (by < 0 || p < perp_results_value(results, by, answers->proxy)) by = i;
-      if (best < 0 || v < perp_results_value(results, best, answers->metric)) best = i;
-    }
-    if (best < 0) continue;
-    facets++;
-    /* of several that share the least, within what can be told, the one that is best by the metric
-     */
-    const double least = perp_results_value(results, by, answers->proxy) +
-                         answers_floor(answers, answers->proxy, by);
-    for (int k = 0; k < n; k++)
-      if (perp_results_wins(results, cell[k]) &&
-          perp_results_value(results, cell[k], answers->proxy) <= least &&
-          perp_results_value(results, cell[k], answers->metric) <
-              perp_results_value(results, by, answers->metric))
-        by = cell[k];
-    const double factor = perp_results_value(results, by, answers->metric) /
-                          fmax(perp_results_value(results, best, answers->metric),
-                               answers_floor(answers, answers->metric, best));
-    wrong += factor > 1.01;
-    if (factor > most) {
-      most = factor;
-      worst = by;
-    }
-  }
-  char number[32];
-  if (facets == 0) return;
-  const char *proxy = perp_words_ranked(answers->q.proxy),
-             *chosen = apart_label(answers, worst, false);
-  if (wrong == 0)
-    add(answers, &answers->a->proxy,
-        perp_pool_printf(&results->pool,
-                         "The smallest %s gives the same winner in all %d comparisons.", proxy,
-                         facets));
-  else
-    add(answers, &answers->a->proxy,
-        perp_pool_printf(&results->pool,
-                         "The smallest %s gives another winner in %d of %d comparisons. There the "
-                         "%s is up to %s times the smallest one (%s%s%s).",
-                         proxy, wrong, facets, perp_words_ranked(answers->q.metric),
-                         perp_number(most, number),
-                         answers_label(answers, answers->q.by, answers->q.n_by, worst),
-                         chosen[0] != '\0' ? ", " : "", chosen));
-  add(answers, &answers->a->text, answers->a->proxy);
+                         names_of(answers, &answer->line[i], answer->words),
+                         say_figures(answers, &answer->line[i])));
 }
 
 static const char *share_text(struct answering *answers, const perp_answer_entry *entry)
@@ -378,7 +328,7 @@ static void say_most(struct answering *answers)
   if (n > 0) qsort(t, (size_t)n, sizeof *t, say_more);
   for (int i = 0; i < n && i < NAMES; i++)
     whole = perp_pool_printf(&answers->r->pool, "%s%s%s (%d)", whole, i == 0 ? "" : ", ",
-                             answers->a->who[t[i].who], t[i].n);
+                             answers->a->words[t[i].who], t[i].n);
   if (first < 0) {
     answers->a->text = perp_pool_printf(&answers->r->pool, "No %s solves any problem.",
                                         say_kind(answers));
@@ -390,8 +340,10 @@ static void say_most(struct answering *answers)
                               k == 1             ? ""
                               : k == all->n_best ? " and "
                                                  : ", ",
-                              answers->a->who[i]);
-  if (k > NAMES) text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, k - NAMES);
+                              k > 1 ? answers->a->words[i] : answers_first_words(answers, i));
+  if (k > NAMES)
+    text = perp_pool_printf(&answers->r->pool, "%s and %d other%s", text, k - NAMES,
+                            k == NAMES + 1 ? "" : "s");
   const bool runs = answers->r->study->kind->runs;
   text = perp_pool_printf(&answers->r->pool, "%s %s %s (%s).", text, k == 1 ? "solves" : "solve",
                           runs ? "all contact problems in the largest number of runs"
@@ -399,11 +351,11 @@ static void say_most(struct answering *answers)
                           k > 1 ? perp_pool_printf(&answers->r->pool, "%.0f each", all->value)
                                 : share_text(answers, &all->entry[first]));
   if (all->second[0] != '\0')
-    text = perp_pool_printf(&answers->r->pool, "%s Next is %s with %.0f.", text, all->second,
-                            all->next);
+    text = perp_pool_printf(&answers->r->pool, "%s Next is %s with %.0f.", text,
+                            answers_who_words(answers, all->second), all->next);
   if (n > 0)
     text = perp_pool_printf(
-        &answers->r->pool, "%s Others accept fewer %s and solve all of them: %s%s.", text,
+        &answers->r->pool, "%s Of those that suit fewer %s, these solve all: %s%s.", text,
         runs ? "runs" : "problems", whole,
         n > NAMES ? perp_pool_printf(&answers->r->pool, " and %d others", n - NAMES) : "");
   answers->a->text = text;
@@ -427,11 +379,11 @@ static void say_slopes(struct answering *answers)
     const bool one = hi - lo < 0.05;
     const char *who = answer->n_who == 1
                           ? ""
-                          : perp_pool_printf(&answers->r->pool, "%s ", answer->who[k]);
-    text = one ? perp_pool_printf(&answers->r->pool, "%s%s%s%.2f", text, said == 1 ? "" : ", ", who,
-                                  (lo + hi) / 2)
-               : perp_pool_printf(&answers->r->pool, "%s%s%s%.2f to %.2f", text,
-                                  said == 1 ? "" : ", ", who, lo, hi);
+                          : perp_pool_printf(&answers->r->pool, " for %s", answer->words[k]);
+    text = one ? perp_pool_printf(&answers->r->pool, "%s%s%.2f%s", text, said == 1 ? "" : ", ",
+                                  (lo + hi) / 2, who)
+               : perp_pool_printf(&answers->r->pool, "%s%s%.2f to %.2f%s", text,
+                                  said == 1 ? "" : ", ", lo, hi, who);
   }
   if (said > MOST)
     text = perp_pool_printf(&answers->r->pool, "%s and %d others", text, said - MOST);
@@ -439,12 +391,12 @@ static void say_slopes(struct answering *answers)
                          ? no_exponent
                          : perp_pool_printf(
                                &answers->r->pool,
-                               "The %s scales with a power of the %s; the exponents are %s.",
+                               "The %s scales with a power of the %s; the exponent%s %s.",
                                perp_words(answers->q.metric),
                                answers_key_words(&answers->r->pool, answers->q.over_metric != NULL
                                                                         ? answers->q.over_metric
                                                                         : answers->q.over.text),
-                               text);
+                               said == 1 && strstr(text, " to ") == NULL ? " is" : "s are", text);
 }
 
 /* ---- notes ---- */
@@ -601,7 +553,7 @@ void answers_say(struct answering *answers)
     } else {
       line->brief = "all";
     }
-    line->who = names_of(answers, line);
+    line->who = names_of(answers, line, answers->a->who);
   }
   if (answer->n_lines == 0)
     answer->text = answers->q.kind == PERP_ASK_SLOPE ? no_exponent
@@ -616,6 +568,6 @@ void answers_say(struct answering *answers)
     say_one(answers);
   else
     say_many(answers);
-  if (answers->proxy >= 0) say_proxy(answers);
+  if (answers->proxy >= 0) answers_say_proxy(answers);
   say_notes(answers);
 }

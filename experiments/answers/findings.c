@@ -40,13 +40,17 @@ static const char *factor_words(const struct writing *w, const answers_factor *f
   return answers_key_words(w->pool, f->key.text);
 }
 
-/* "gsl:rk8pd", "no stabilization", "h = 4 ms" */
+/* "RK4", "no stabilization", "h = 4 ms" */
 static const char *level_words(struct writing *w, const answers_factor *f, int level)
 {
   const char *text = f->level[level];
+  if ((text[0] == '\0' || strcmp(text, "none") == 0) && strcmp(f->key.text, "ode") == 0)
+    return "the formulation's own integrator";
   if (text[0] == '\0' || strcmp(text, "none") == 0)
     return perp_pool_printf(w->pool, "no %s", factor_words(w, f));
-  return f->method || f->block ? text : perp_pool_printf(w->pool, "%s = %s", f->key.text, text);
+  text = answers_choice_words(w->ctx, w->r, &f->key, text);
+  return f->block ? perp_pool_printf(w->pool, "the %s %s", factor_words(w, f), text)
+                  : answers_with_article(w->pool, text);
 }
 
 /* ---- which setting matters ---- */
@@ -249,8 +253,8 @@ static void found_order(struct writing *w, const answers_explained *e)
   perp_finding *found = findings_add(
       w, RANK_ORDER, PERP_FOUND_ORDER,
       perp_pool_printf(w->pool,
-                       "Which %s is best depends on the %s: with %s it is %s (by a factor of %s "
-                       "before %s), with %s %s (by a factor of %s).",
+                       "Which %s is best depends on the %s: with %s it is %s, by a factor of %s "
+                       "before %s; with %s it is %s, by a factor of %s.",
                        factor_words(w, a), factor_words(w, b), level_words(w, b, turn.at_first),
                        level_words(w, a, turn.first), findings_times(w, pow(10, turn.by_first)),
                        level_words(w, a, turn.second), level_words(w, b, turn.at_second),
@@ -302,7 +306,7 @@ static const char *failures_at(struct writing *w, const answers_explained *e, in
 }
 
 static const char *const failure_words[PERP_CELL_STATUSES] = {
-  [PERP_CELL_SEVERAL] = "have a motion that is one of several solutions",
+  [PERP_CELL_SEVERAL] = "with a motion that is one of several solutions",
   [PERP_CELL_UNSOLVED] = "left problems unsolved",
   [PERP_CELL_DIVERGED] = "diverged",
   [PERP_CELL_MAXITER] = "reached the limit of iterations",

@@ -31,13 +31,6 @@ const char *findings_metric(struct writing *w, const char *name)
   return several ? perp_pool_printf(w->pool, "number of %s", words) : words;
 }
 
-const char *findings_who(struct writing *w, const char *who, const char *key)
-{
-  return strcmp(who, "none") == 0 || strcmp(who, "all") == 0
-             ? perp_pool_printf(w->pool, "runs without %s", perp_words(key))
-             : who;
-}
-
 const char *findings_times(struct writing *w, double factor)
 {
   if (factor >= 1000) return perp_pool_printf(w->pool, "10^%.0f", log10(factor));

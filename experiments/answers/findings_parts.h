@@ -39,8 +39,6 @@ struct writing {
  */
 int findings_shares(const perp_ctx *ctx, perp_results *results, answers_explained *shares[2]);
 perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text);
-/* A competitor behind "is that of": "runs without stabilization" for none. */
-const char *findings_who(struct writing *w, const char *who, const char *key);
 /* "error of the tip", "number of evaluations of the right-hand side": behind "smallest". */
 const char *findings_metric(struct writing *w, const char *name);
 /* "3.2", "120", "10^4": how many times larger. */

@@ -21,7 +21,11 @@ static const char *kind_words(struct writing *w, const perp_answer *a)
 
 static const char *who_words(struct writing *w, const perp_answer *a, int k)
 {
-  return findings_who(w, a->who[k], a->by);
+  return strcmp(a->who[k], "none") == 0 || strcmp(a->who[k], "all") == 0
+             ? strcmp(a->by, "ode") == 0
+                   ? "the formulation's own integrator"
+                   : perp_pool_printf(w->pool, "runs without %s", perp_words(a->by))
+             : a->words[k];
 }
 
 /* ---- nobody to compare with ---- */
@@ -62,17 +66,18 @@ static bool found_alone(struct writing *w, const perp_answer *a)
 {
   const int only = only_one(a);
   if (only < 0 || a->by[0] == '\0' || a->question->kind == PERP_ASK_SLOPE) return false;
-  const char *kind = kind_words(w, a);
+  const char *kind = kind_words(w, a),
+             *name = strcmp(a->who[only], "none") == 0 ? "none" : a->words[only];
   for (int i = 0; i < w->n; i++) /* several questions have the same competitors */
     if (w->list[i].kind == PERP_FOUND_ALONE && strcmp(w->list[i].factor, a->by) == 0) return true;
   const char *text =
       a->n_who == 1
           ? perp_pool_printf(w->pool,
                              "There is nobody to compare with: the only %s of the study is %s.",
-                             kind, a->who[only])
+                             kind, name)
           : perp_pool_printf(w->pool,
                              "There is nobody to compare with: of %d %ss only %s has results.%s",
-                             a->n_who, kind, a->who[only], absent_words(w));
+                             a->n_who, kind, name, absent_words(w));
   perp_finding *found = findings_add(w, RANK_ALONE, PERP_FOUND_ALONE, text);
   found->factor = a->by;
   found->who = a->who[only];
@@ -250,15 +255,15 @@ static void found_winner(struct writing *w, const perp_answer *a, int rank, cons
                               s.decided > 1 ? "typically " : "", findings_times(w, next), less,
                               runner);
     if (last[0] != '\0' && strcmp(last, runner) != 0 && s.behind[s.last] > 2 * next)
-      text = perp_pool_printf(w->pool, "%s and %s times %s than that of %s, the last", text,
+      text = perp_pool_printf(w->pool, "%s and %s times %s than that of %s, the worst", text,
                               findings_times(w, s.behind[s.last]), less, last);
     text = perp_pool_printf(w->pool, "%s.", text);
   } else {
     text = perp_pool_printf(w->pool,
-                            "No %s wins everywhere: %sthe %s %s is that of %s in %d of %d "
+                            "No single %s is best everywhere. %s %s %s is that of %s in %d of %d "
                             "comparisons",
-                            kind, at, size, figure, who_words(w, a, first), s.best[first],
-                            s.decided);
+                            kind, at[0] != '\0' ? at_words : "The", size, figure,
+                            who_words(w, a, first), s.best[first], s.decided);
     for (int k = 1; k < a->n_who && k < NAMED && s.best[s.order[k]] > 0; k++)
       text = perp_pool_printf(w->pool, "%s, of %s in %d", text, who_words(w, a, s.order[k]),
                               s.best[s.order[k]]);
@@ -268,7 +273,7 @@ static void found_winner(struct writing *w, const perp_answer *a, int rank, cons
                             counted > s.decided ? " (ties count for each)" : "");
     effect = s.last < 0 ? (double)NAN : s.behind[s.last];
     if (effect > telling)
-      text = perp_pool_printf(w->pool, "%s It is typically %s times %s than that of %s, the last.",
+      text = perp_pool_printf(w->pool, "%s It is typically %s times %s than that of %s, the worst.",
                               text, findings_times(w, effect), less, who_words(w, a, s.last));
   }
   text = perp_pool_printf(w->pool, "%s%s%s%s", ask, ask[0] != '\0' ? " " : "", text,

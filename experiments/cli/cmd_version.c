@@ -119,11 +119,10 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
   REPORT(on_path("gnuplot"), false, "gnuplot%s",
          on_path("gnuplot") ? ""
                             : " is missing: reports have no figures (apt install gnuplot-nox)");
-  REPORT(
-      perp_web_built(), false, "pages of reports, runs and lessons%s",
-      perp_web_built()
-          ? ""
-          : ": none without their script (apt install esbuild libjs-three, then build perp again)");
+  REPORT(perp_web_built(), false, "pages of reports, runs and lessons%s",
+         perp_web_built() ? ""
+                          : ": none without their script (apt install esbuild libjs-three "
+                            "libjs-katex, then build perp again)");
   REPORT(access(".", W_OK) == 0, false, "results are written to %s",
          access(".", W_OK) == 0 ? "./results" : "... this folder is read-only: use -o DIR");
 #undef REPORT

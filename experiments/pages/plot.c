@@ -3,12 +3,11 @@
 
 #include "experiments/pages/gnuplot.h"
 #include "experiments/pages/labels.h"
-#include "experiments/pages/latex.h"
+#include "experiments/pages/plot_text.h"
 #include "experiments/pages/styles.h"
 #include "experiments/base/memory.h"
 #include "experiments/base/files.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,62 +43,6 @@ static int drawable_points(const perp_figure *f, const perp_curve *c)
   int count = 0;
   for (int i = 0; i < c->n; i++) count += plot_drawable(f, c, i);
   return count;
-}
-
-/* In lines of at most `most` bytes, broken at blanks. */
-static void plot_lines(FILE *out, const char *text, size_t most)
-{
-  for (;;) {
-    size_t n = strlen(text);
-    if (n > most) {
-      size_t at = most;
-      while (at > 0 && text[at] != ' ') at--;
-      n = at > 0 ? at : most + strcspn(text + most, " ");
-    }
-    char *line = perp_xprintf("%.*s", (int)n, text);
-    perp_gnuplot_text(out, line);
-    free(line);
-    text += n;
-    text += *text == ' ';
-    if (*text == '\0') return;
-    fputs(".\"\\n\".", out);
-  }
-}
-
-/* As it is, and as LaTeX wants it, which breaks no lines here. */
-static void plot_quote(FILE *out, const char *text, size_t most)
-{
-  char *tex = perp_tex_string(text);
-  if (strcmp(tex, text) == 0 && strlen(text) <= most) {
-    perp_gnuplot_text(out, text);
-  } else {
-    fputs("(tex ? ", out);
-    perp_gnuplot_text(out, tex);
-    fputs(" : ", out);
-    plot_lines(out, text, most);
-    fputc(')', out);
-  }
-  free(tex);
-}
-
-/* A name in the legend.  Where it would run out of the picture, whole parts between commas are left
- * out behind the first one, as what tells names apart is often at the end; a single part stays
- * whole. */
-static void plot_name(FILE *out, const char *text, size_t most)
-{
-  const char *first = strstr(text, ", "), *rest = first;
-  if (strlen(text) <= most || first == NULL) {
-    plot_quote(out, text, most);
-    return;
-  }
-  const size_t kept = (size_t)(first + 2 - text) + strlen("...");
-  while (kept + strlen(rest) > most && strstr(rest + 2, ", ") != NULL)
-    rest = strstr(rest + 2, ", ");
-  char *cut = kept + strlen(rest) <= most
-                  ? perp_xprintf("%.*s, ...%s", (int)(first - text), text, rest)
-                  : perp_xprintf("...%s", rest);
-  plot_quote(out, cut, most);
-  free(cut);
 }
 
 static void csv_field(FILE *out, const char *text)
@@ -295,6 +238,18 @@ typedef struct plot_size {
   perp_plot_frame frame; /* when n > 0 */
 } plot_size;
 
+/* A name for each row, the first one on top. */
+static void plot_rows(FILE *out, const perp_figure *f, const plot_size *z)
+{
+  fprintf(out, "set yrange [-0.6:%d.4]\nset ytics (", f->n_rows - 1);
+  for (int k = 0; k < f->n_rows; k++) {
+    fputs(k > 0 ? ", " : "", out);
+    perp_plot_name(out, f->row[k], (size_t)(0.42 * (double)z->title));
+    fprintf(out, " %d", f->n_rows - 1 - k);
+  }
+  fputs(") noenhanced\n", out);
+}
+
 /* Is curve k named beside it? */
 static bool plot_beside(const plot_size *z, int k)
 {
@@ -322,6 +277,15 @@ static void plot_legend(const perp_figure *f, plot_size *z)
   z->rows = (shown + z->columns - 1) / z->columns;
 }
 
+/* Rows have their names at the axis, and no legend. */
+static plot_size plot_row_layout(const perp_figure *f, plot_size z)
+{
+  z.columns = 1;
+  z.height = (4.5 + 2.2 * f->n_rows) * z.line;
+  z.tall = (size_t)(z.height / z.letter);
+  return z;
+}
+
 static plot_size plot_layout(const perp_figure *f)
 {
   const bool narrow = plot_narrow(f);
@@ -333,6 +297,10 @@ static plot_size plot_layout(const perp_figure *f)
   z.title = (size_t)((z.width - 1.4) / z.letter);
   z.name = (size_t)((z.width - 2.4) / z.letter);
   z.tall = (size_t)((z.height - 1.2) / z.letter);
+  if (f->n_rows > 0) {
+    free(named);
+    return plot_row_layout(f, z);
+  }
   for (int k = 0; named != NULL && k < f->n; k++) {
     named[k] = perp_plot_direct(&f->curves[k]) && drawable_points(f, &f->curves[k]) > 0;
   }
@@ -429,7 +397,7 @@ static void plot_labels(FILE *out, const perp_figure *f, const plot_size *z)
     for (int k = 0; k < l->lines; k++) {
       char *text = perp_xprintf("%.*s", l->line[k].n, l->line[k].text);
       fprintf(out, "set label ");
-      plot_quote(out, text, strlen(text));
+      perp_plot_quote(out, text, strlen(text));
       fprintf(out, " at screen %.4f,%.4f %s noenhanced front textcolor rgb ", l->x / p->width,
               (l->y + ((l->lines - 1) / 2.0 - k) * p->line) / p->height, align[l->align + 1]);
       plot_ink(out, colour);
@@ -437,16 +405,6 @@ static void plot_labels(FILE *out, const perp_figure *f, const plot_size *z)
       free(text);
     }
   }
-}
-
-/* A label of an axis begins with a capital; a symbol stays as it is. */
-static void plot_axis_label(FILE *out, const char *text, size_t most)
-{
-  char *label = perp_xprintf("%s", text);
-  if (isalpha((unsigned char)label[0]) && isalpha((unsigned char)label[1]))
-    label[0] = (char)toupper((unsigned char)label[0]);
-  plot_quote(out, label, most);
-  free(label);
 }
 
 /* Steps are told apart by a few markers as well: where the k-th of n such curves has them, the
@@ -512,7 +470,7 @@ static void plot_curve(FILE *out, const perp_figure *f, const perp_curve *c, int
     fprintf(out, ", \\\n  keyentry with linespoints lc '%s' lw 1.5 dt %d pt %d ps 0.7 ", colour,
             number, style->point);
   fprintf(out, "title ");
-  plot_name(out, c->label, name);
+  perp_plot_name(out, c->label, name);
 }
 
 static void plot_write_script(FILE *out, const perp_figure *f)
@@ -520,15 +478,15 @@ static void plot_write_script(FILE *out, const perp_figure *f)
   const plot_size z = plot_layout(f);
   plot_terminals(out, f, &z);
   fprintf(out, "set title ");
-  plot_quote(out, f->title, z.title);
+  perp_plot_quote(out, f->title, z.title);
   /* in the middle of the picture, not of the field beside the names */
   if (z.n > 0)
     fprintf(out, " offset screen %.4f,0", 0.5 - (z.frame.left + z.frame.right) / z.width / 2);
   /* powers of ten need the enhanced mode; names with _ or ^ must not be read as markup */
   fprintf(out, " noenhanced\nset xlabel ");
-  plot_axis_label(out, f->xlabel, z.title);
+  perp_plot_axis_label(out, f->xlabel, z.title);
   fprintf(out, " noenhanced\nset ylabel ");
-  plot_axis_label(out, f->ylabel, z.tall);
+  perp_plot_axis_label(out, f->ylabel, z.tall);
   fprintf(out,
           " noenhanced\nset border 3 lc '#555555'\nset tics nomirror\n"
           "set grid lc '#cccccc' lw 1 dt 1\n"
@@ -536,14 +494,19 @@ static void plot_write_script(FILE *out, const perp_figure *f)
           "if (tex) set key height 1.5\n",
           z.columns);
   plot_axis(out, f, 'x', f->logx);
-  if (f->share)
+  if (f->n_rows > 0)
+    plot_rows(out, f, &z);
+  else if (f->share)
     plot_share(out);
   else
     plot_axis(out, f, 'y', f->logy);
-  if (f->floor > 0 && f->logy)
+  if (f->floor > 0 && (f->n_rows > 0 ? f->logx : f->logy))
     fprintf(out,
-            "set object 1 rectangle from graph 0, graph 0 to graph 1, first %.6g behind fc "
-            "'#888888' fs transparent solid 0.18 noborder\n",
+            f->n_rows > 0
+                ? "set object 1 rectangle from graph 0, graph 0 to first %.6g, graph 1 behind fc "
+                  "'#888888' fs transparent solid 0.18 noborder\n"
+                : "set object 1 rectangle from graph 0, graph 0 to graph 1, first %.6g behind fc "
+                  "'#888888' fs transparent solid 0.18 noborder\n",
             f->floor);
   plot_labels(out, f, &z);
 
@@ -560,7 +523,9 @@ static void plot_write_script(FILE *out, const perp_figure *f)
     const perp_curve *c = &f->curves[k];
     if (drawable_points(f, c) == 0) continue;
     published += c->style == PERP_PLOT_PUBLISHED;
-    plot_curve(out, f, c, block, published - 1, steps, plot_beside(&z, k) ? 0 : z.name);
+    /* names of rows stand at the axis; a ring is explained */
+    const bool named = plot_beside(&z, k) || (f->n_rows > 0 && c->style == PERP_PLOT_POINTS);
+    plot_curve(out, f, c, block, published - 1, steps, named ? 0 : z.name);
     steps += stepped(f, c);
     fprintf(out, ++block < shown ? ", \\\n" : "\n");
   }

@@ -35,9 +35,11 @@ typedef struct perp_figure {
   const char *title, *xlabel, *ylabel;
   const char *alt; /* what a reader who does not see it should know */
   bool logx, logy;
-  bool share;   /* y is a share of 1, shown whole and in per cent */
-  double floor; /* below it y says nothing: shaded; 0: none */
-  double width; /* cm, 0: PERP_PLOT_PAGE */
+  bool share;             /* y is a share of 1, shown whole and in per cent */
+  double floor;           /* below it y says nothing, with rows x: shaded; 0: none */
+  int n_rows;             /* y is the number of a row, from 0 at the bottom; 0: y is a number */
+  const char *const *row; /* [n_rows] their names, the first one on top */
+  double width;           /* cm, 0: PERP_PLOT_PAGE */
   int n;
   const perp_curve *curves;
 } perp_figure;

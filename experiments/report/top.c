@@ -44,6 +44,22 @@ static perp_curve top_curve(perp_page *page, int shown, int panel)
   return curve;
 }
 
+/* " With rk4." where there are other slices. */
+static const char *top_with(perp_page *page)
+{
+  const perp_headline_slice *slice = &page->top.slice[0];
+  if (slice->words[0] == '\0' || page->top.n_slices < 2) return "";
+  return perp_pool_printf(&page->pool, " With %s.", slice->words);
+}
+
+static const char *top_best(perp_page *page)
+{
+  const perp_headline_slice *slice = &page->top.slice[0];
+  if (slice->left == 0) return "";
+  return perp_pool_printf(&page->pool, " The best %d of %d choices are shown.", slice->n_shown,
+                          slice->n_shown + slice->left);
+}
+
 static void top_panel(perp_page *page, const char *id, int panel)
 {
   const perp_headline *top = &page->top;
@@ -60,14 +76,7 @@ static void top_panel(perp_page *page, const char *id, int panel)
              *y = perp_headline_y_title(top, page->results),
              *title = top->panels < 0 ? y
                                       : perp_headline_word(page->ctx, page->results, top->panels,
-                                                           top->panel_names.text[panel]),
-             *with = slice->words[0] == '\0' || top->n_slices < 2
-                         ? ""
-                         : perp_pool_printf(&page->pool, " With %s.", slice->words),
-             *best = slice->left == 0
-                         ? ""
-                         : perp_pool_printf(&page->pool, " The best %d of %d choices are shown.",
-                                            slice->n_shown, slice->n_shown + slice->left);
+                                                           top->panel_names.text[panel]);
   perp_page_figure(
       page,
       &(perp_figure){
@@ -81,17 +90,99 @@ static void top_panel(perp_page *page, const char *id, int panel)
           .floor = top->floor,
           .n = curves,
           .curves = curve },
-      perp_pool_printf(&page->pool, "The figure on top of the page.%s%s%s", with, best,
+      perp_pool_printf(&page->pool, "The figure on top of the page.%s%s%s", top_with(page),
+                       top_best(page),
                        solved ? ""
                               : " Points are joined in the order of step size, "
                                 "tolerance or size."));
 }
 
+/* The runs of a panel in their rows: a curve for each row, then rings around those that are not ok.
+ * Returns the number of curves; row [shown] out: the choices, *rows of them. */
+static int top_rows(perp_page *page, int panel, perp_curve *curve, const char **row, int *rows)
+{
+  static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_SEVERAL,
+                                             PERP_CELL_FIXED_WORK };
+  const perp_headline *top = &page->top;
+  const perp_headline_slice *slice = &top->slice[0];
+  int *place = perp_pool_alloc(&page->pool, (size_t)top->names.n + 1, sizeof *place), n = 0;
+  perp_curve ring[3];
+  for (int k = 0; k < 3; k++)
+    ring[k] = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
+                              slice->n + 1);
+  *rows = 0;
+  for (int k = 0; k < slice->n_shown; k++) {
+    place[slice->shown[k]] = 0;
+    for (int i = 0; i < slice->n; i++)
+      if (top->panel_of[slice->cell[i]] == panel && top->name_of[slice->cell[i]] == slice->shown[k])
+        place[slice->shown[k]] = *rows + 1;
+    if (place[slice->shown[k]] == 0) continue;
+    row[(*rows)++] = perp_headline_word(page->ctx, page->results, top->colour,
+                                        top->names.text[slice->shown[k]]);
+  }
+  for (int k = 0; k < slice->n_shown; k++) {
+    const int at = place[slice->shown[k]];
+    if (at == 0) continue;
+    curve[n] = perp_page_curve(page, row[at - 1], PERP_PLOT_POINTS, k, slice->n + 1);
+    for (int i = 0; i < slice->n; i++) {
+      const int r = slice->cell[i];
+      double x, y;
+      if (top->panel_of[r] != panel || top->name_of[r] != slice->shown[k] ||
+          !perp_headline_point(top, &page->view, r, &x, &y))
+        continue;
+      perp_page_point(&curve[n], x, *rows - at);
+      for (int m = 0; m < 3; m++)
+        if (page->results->record[r].status == marked[m]) perp_page_point(&ring[m], x, *rows - at);
+    }
+    n += curve[n].n > 0;
+  }
+  for (int k = 0; n > 0 && k < 3; k++)
+    if (ring[k].n > 0) curve[n++] = ring[k];
+  return n;
+}
+
+static void top_row_panel(perp_page *page, const char *id, int panel)
+{
+  const perp_headline *top = &page->top;
+  const perp_headline_slice *slice = &top->slice[0];
+  perp_curve *curve = perp_pool_alloc(&page->pool, (size_t)slice->n_shown + 4, sizeof *curve);
+  const char **row = perp_pool_alloc(&page->pool, (size_t)slice->n_shown + 1, sizeof *row);
+  int rows;
+  const int curves = top_rows(page, panel, curve, row, &rows);
+  if (curves == 0) return;
+  int drawn = 0;
+  for (int k = 0; k < curves; k++) drawn += curve[k].style == PERP_PLOT_POINTS;
+  const bool bare = drawn < rows;
+  const char *x = perp_headline_x_title(top, page->results, &page->view),
+             *y = top->colour < 0 ? "" : perp_words(page->study->kind->params[top->colour].key);
+  perp_page_figure(
+      page,
+      &(perp_figure){
+          .id = id,
+          .title = top->panels < 0 ? perp_pool_printf(&page->pool, "%s, by %s", x, y)
+                                   : perp_headline_word(page->ctx, page->results, top->panels,
+                                                        top->panel_names.text[panel]),
+          .xlabel = x,
+          .ylabel = y,
+          .alt = perp_pool_printf(&page->pool, "%s: %d rows, a mark for each run", x, rows),
+          .logx = true,
+          .floor = top->floor,
+          .n_rows = rows,
+          .row = row,
+          .n = curves,
+          .curves = curve },
+      perp_pool_printf(&page->pool,
+                       "The figure on top of the page: a row for each choice, a mark for each "
+                       "run.%s%s%s",
+                       top_with(page), top_best(page),
+                       bare ? " A row without a mark: its runs failed, or their values are 0."
+                            : ""));
+}
+
 void perp_page_top(perp_page *page)
 {
   const perp_headline *top = &page->top;
-  /* rows have no place on an axis of numbers */
-  if (top->kind != PERP_HEADLINE_CURVES && top->kind != PERP_HEADLINE_SOLVED) return;
+  if (top->kind == PERP_HEADLINE_NONE) return;
   bool *in = perp_pool_alloc(&page->pool, (size_t)top->panel_names.n + 1, sizeof *in);
   int panels = 0, number = 0;
   for (int i = 0; i < top->slice[0].n; i++) {
@@ -99,9 +190,11 @@ void perp_page_top(perp_page *page)
     panels += !*mark;
     *mark = true;
   }
-  for (int p = 0; p < top->panel_names.n; p++)
-    if (in[p])
-      top_panel(page, panels == 1 ? "top" : perp_pool_printf(&page->pool, "top-%d", ++number), p);
+  for (int p = 0; p < top->panel_names.n; p++) {
+    if (!in[p]) continue;
+    const char *id = panels == 1 ? "top" : perp_pool_printf(&page->pool, "top-%d", ++number);
+    (top->kind == PERP_HEADLINE_ROWS ? top_row_panel : top_panel)(page, id, p);
+  }
 }
 
 void perp_page_top_json(perp_page *page, perp_json *j)

@@ -164,13 +164,8 @@ def build(program, out, folders, sent, plugin):
     with open(os.path.join(out, MARK), 'w'):
         pass
     shutil.copy(os.path.join(ROOT, 'experiments/site/site.css'), site.path('assets/site.css'))
-    subprocess.run(['esbuild', os.path.join(ROOT, 'experiments/web/site.ts'), '--bundle', '--minify', '--format=iife', '--target=es2020', '--log-level=warning', f'--outfile={site.path("assets/site.js")}'], check=True)
-    os.makedirs(os.path.join(out, 'assets/katex/fonts'), exist_ok=True)
-    for f in ('katex.min.js', 'katex.min.css'):
-        shutil.copy(os.path.join(KATEX, f), os.path.join(out, 'assets/katex', f))
-    for f in os.listdir(os.path.join(KATEX, 'fonts')):
-        if f.endswith('.woff2'):
-            shutil.copy(os.path.join(KATEX, 'fonts', f), os.path.join(out, 'assets/katex/fonts', f))
+    subprocess.run(['esbuild', os.path.join(ROOT, 'experiments/web/site.ts'), '--bundle', '--minify', '--format=iife', '--target=es2020', '--charset=ascii', '--log-level=warning',
+                    f'--alias:katex={KATEX}', '--loader:.css=text', '--loader:.woff2=dataurl', f'--outfile={site.path("assets/site.js")}'], check=True)
     scratch = tempfile.mkdtemp(prefix='perp-site-')
     try:
         make(program, site, folders, sent, plugin, scratch)
@@ -294,7 +289,7 @@ def main():
     for tool, package in (('cmark-gfm', 'cmark-gfm'), ('esbuild', 'esbuild')):
         if shutil.which(tool) is None:
             fail(f'{tool} is missing: apt-get install {package}', 2)
-    if not os.path.exists(os.path.join(KATEX, 'katex.min.js')):
+    if not os.path.exists(os.path.join(KATEX, 'katex.mjs')):
         fail('KaTeX is missing: apt-get install libjs-katex', 2)
     sent = {}
     for f in [f for f in a.folders if os.path.exists(os.path.join(f, 'submission.json'))]:

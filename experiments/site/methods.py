@@ -4,7 +4,6 @@ contract tests, and the studies in which it stands."""
 import os
 import re
 
-import equations
 from shell import escape, relative
 
 # kind of `perp list`, title, axis of studies, contract test
@@ -22,10 +21,8 @@ def page_of(kind, name):
     return f'scenes/{file_of(name)}.html' if kind == 'scenes' else f'methods/{kind}/{file_of(name)}.html'
 
 
-def equation(site, kind, text):
-    crosses = kind in ('joints', 'forces')
-    site.math = True
-    return f'<p class="equation" data-tex="{escape(equations.tex(text, kind != "scenes", crosses))}">{escape(text)}</p>'
+def equation(kind, text):
+    return f'<p class="equation" data-kind="{kind}">{escape(text)}</p>'
 
 
 def options(part):
@@ -98,7 +95,7 @@ def write(site, documents, root, parts, contract, studies, moving):
             if kind == 'scenes' and name in moving:
                 body.append(f'<p><a class="button" href="{relative(page, moving[name])}">See it move</a></p>')
             if part.get('equation'):
-                body.append(equation(site, kind, part['equation']))
+                body.append(equation(kind, part['equation']))
             facts = [(words, part[key]) for key, words in FACTS if part.get(key)]
             if part.get('reference'):
                 facts.append(('Source', part['reference']))

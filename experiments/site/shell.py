@@ -49,7 +49,6 @@ class Site:
         self.out = out
         self.pages = {}     # page -> title
         self.sections = []  # of the search: [page, anchor, title of the page, heading, text]
-        self.math = False
 
     def path(self, page):
         path = os.path.join(self.out, page)
@@ -99,7 +98,6 @@ class Site:
         self.pages[page] = title
         to = lambda target: relative(page, target)
         menu = ''.join(f'<a href="{to(target)}"{" aria-current=page" if target == page else ""}>{words}</a>' for words, target in MENU)
-        math = f'<link rel="stylesheet" href="{to("assets/katex/katex.min.css")}"><script defer src="{to("assets/katex/katex.min.js")}"></script>' if self.math and 'data-tex' in body else ''
         text = f'''<!doctype html>
 <html lang="en">
 <head>
@@ -108,7 +106,7 @@ class Site:
 <meta name="color-scheme" content="light dark">
 <title>{escape(title)} – perp</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="{to('assets/site.css')}">{math}
+<link rel="stylesheet" href="{to('assets/site.css')}">
 <script defer src="{to('assets/site.js')}"></script>
 </head>
 <body data-top="{os.path.relpath('.', os.path.dirname(page) or '.')}">

@@ -29,7 +29,7 @@ def page_of_report(site, shared, page, back, data):
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{hash_}'; img-src data:; connect-src 'none'; form-action 'none'; base-uri 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{hash_}'; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; base-uri 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
@@ -130,7 +130,7 @@ def add(site, program, shared, folder, s, plugin, scratch):
         d, t = p['descriptor'], p['contract']
         body.append(f'<h2><code>{escape(p["name"])}</code> ({escape(p["kind"])})</h2>')
         if d:
-            body.append(f'<p>{escape(d["summary"])}.</p>' + (methods.equation(site, p['kind'], d['equation']) if d.get('equation') else '') + f'<dl><dt>Source</dt><dd>{escape(d["reference"])}</dd></dl>')
+            body.append(f'<p>{escape(d["summary"])}.</p>' + (methods.equation(p['kind'], d['equation']) if d.get('equation') else '') + f'<dl><dt>Source</dt><dd>{escape(d["reference"])}</dd></dl>')
         body.append(f'<p>Contract tests as sent: {escape(t["held"])} checks passed, {escape(t["failed"])} failed. Declared: {escape(t["declares"])}.</p>')
         if d:
             body.append(methods.options(d).replace('<h2>', '<h3>').replace('</h2>', '</h3>'))

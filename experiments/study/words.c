@@ -70,7 +70,7 @@ static const struct {
   { "steps", "accepted steps" },
   { "steps.rejected", "rejected steps" },
   { "rhs.calls", "evaluations of the right-hand side" },
-  { "rhs.bodies", "evaluations of the right-hand side, counted for each body" },
+  { "rhs.bodies", "evaluations of the right-hand side per body" },
   { "iterations", "iterations" },
   { "factorizations", "factorizations" },
   { "matvecs", "products with the matrix" },
@@ -204,7 +204,17 @@ static const struct {
   { "formulation", "sundials:ida", "IDA (SUNDIALS)" },
   { "formulation", "xpbd", "XPBD" },
   { "formulation", "avbd", "AVBD" },
+  { "formulation", "impulse", "impulses" },
+  { "formulation", "point-mass", "point masses" },
+  { "formulation", "groups", "simulation groups" },
+  { "formulation", "velocity-nonlinear", "velocity level, implicit constraints" },
+  { "formulation", "velocity-implicit", "velocity level, linearly implicit" },
+  { "formulation", "si-baumgarte", "sequential impulses, Baumgarte" },
+  { "formulation", "si-split", "sequential impulses, split" },
+  { "formulation", "si-ngs", "sequential impulses, NGS" },
   { "contact", "frictionless", "no friction" },
+  { "contact", "convex", "convex relaxation" },
+  { "contact", "elliptic", "elliptic cone" },
   { "contact", "box", "friction box" },
   { "contact", "polyhedral", "polyhedral cone" },
   { "contact", "cone", "Coulomb cone" },
@@ -226,6 +236,15 @@ static const struct {
   { "lcp", "minmap-newton", "minimum-map Newton" },
   { "lcp", "prox", "proximal point" },
   { "lcp", "admm", "ADMM" },
+  { "lcp", "aclm", "ACLM" },
+  { "lcp", "cone-newton", "cone Newton" },
+  { "engine", "ode", "ODE" },
+  { "engine", "bullet", "Bullet" },
+  { "engine", "dart", "DART" },
+  { "engine", "mujoco", "MuJoCo" },
+  { "engine", "simbody", "Simbody" },
+  { "engine", "box2d", "Box2D" },
+  { "engine", "chipmunk", "Chipmunk" },
   { "kkt", "schur-dense", "dense Schur complement" },
   { "kkt", "schur-band", "banded Schur complement" },
   { "kkt", "schur-sparse", "sparse Schur complement" },
@@ -252,12 +271,9 @@ static void words_option(perp_text *out, const perp_desc *d, const char *key, co
   const bool number = strspn(value, "+-.0123456789e") == strlen(value);
   for (size_t i = 0; i < sizeof greek / sizeof *greek; i++)
     if (strcmp(key, greek[i][0]) == 0) key = greek[i][1];
-  if (strcmp(value, "true") == 0)
-    perp_text_add(out, ", %s", key);
-  else if (strcmp(value, "false") == 0)
-    perp_text_add(out, ", no %s", key);
-  else
-    perp_text_add(out, ", %s = %s", key, value);
+  perp_text_add(out, strcmp(value, "false") == 0 ? ", no " : ", ");
+  for (const char *s = key; *s != '\0'; s++) perp_text_add(out, "%c", *s == '_' ? ' ' : *s);
+  if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) perp_text_add(out, " = %s", value);
   if (!number || opt == NULL || opt->unit[0] == '\0') return;
   perp_text_add(out, " ");
   for (const char *s = opt->unit; *s != '\0'; s++) {

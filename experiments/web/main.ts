@@ -67,7 +67,7 @@ async function start() {
   if (!pages[schema]) throw new Error(`data of another version: ${schema}`);
   await pages[schema](text);
   printsOpen();
-  for (const e of document.querySelectorAll('pre')) scrolls(e, 'text, scrolls');
+  for (const [selector, name] of [['pre', 'text'], ['.equation', 'equation']]) for (const e of document.querySelectorAll<HTMLElement>(selector)) scrolls(e, `${name}, scrolls`);
   document.documentElement.setAttribute('data-ready', 'yes');
 }
 

@@ -2,6 +2,7 @@
 // The sections of a report that are text and tables: what the program has found out (experiments/report/findings.c), laid out.
 import { brief, real } from './data';
 import { h, scroll, th } from './dom';
+import { equation } from './equations';
 
 const note = (...content) => h('p', { class: 'note' }, content);
 const code = (text) => h('code', {}, text);
@@ -202,7 +203,7 @@ function failures(d) {
 
 const methods = (d) => d.methods.length > 0 && [
   h('h2', { id: 'methods' }, 'Methods of this study'),
-  d.methods.map((m) => fold([code(`${m.kind} ${m.name}`), ` – ${m.summary}`], m.equation && h('pre', {}, m.equation), note(`Source: ${m.reference}`),
+  d.methods.map((m) => fold([code(`${m.kind} ${m.name}`), ` – ${m.summary}`], m.equation && equation(m.equation, m.kind), note(`Source: ${m.reference}`),
     m.options.length > 0 && table(`Options of ${m.name}`, [th('option'), th('range'), th('unit'), th('meaning')], m.options.map((o) => [td('', code(o.key)), td('', o.range), td('', o.unit), td('', o.help)])))),
 ];
 

@@ -2,6 +2,7 @@
 // The script of the site (perp site): equations by KaTeX, and the search.  Its index is a script, as file:// fetches nothing.
 
 import { printsOpen, scrolls } from './access';
+import { setEquation } from './equations';
 
 interface Index {
   sections: [string, string, string, string][]; // page#anchor, title, heading, beginning of the text
@@ -105,23 +106,9 @@ async function searching() {
   show();
 }
 
-function equations() {
-  const katex = (window as any).katex;
-  for (const e of document.querySelectorAll<HTMLElement>('[data-tex]')) {
-    const text = e.textContent;
-    try {
-      katex.render(e.dataset.tex, e, { displayMode: true, throwOnError: true, strict: 'ignore' });
-      e.title = text;
-    } catch {
-      e.textContent = text; // as it is written
-      e.dataset.failed = 'yes';
-    }
-  }
-}
-
 if (typeof document !== 'undefined')
   document.addEventListener('DOMContentLoaded', () => {
-    equations();
+    for (const e of document.querySelectorAll<HTMLElement>('.equation[data-kind]')) setEquation(e, e.textContent, e.dataset.kind);
     searching();
     printsOpen();
     for (const [selector, name] of [['.scroll', 'table'], ['pre', 'text'], ['.equation', 'equation']])

@@ -32,10 +32,11 @@ perp_status perp_web_missing(perp_ctx *ctx)
   if (given != NULL)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
                      "no page was written: PERP_REPORT_JS='%s' is no script; unset it", given);
-  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                   "no page was written, since perp was built without esbuild and three.js: "
-                   "apt-get install esbuild libjs-three, then meson setup --reconfigure BUILD and "
-                   "ninja -C BUILD");
+  return PERP_FAIL(
+      ctx, PERP_ERR_EXTERNAL,
+      "no page was written, since perp was built without esbuild, three.js or KaTeX: "
+      "apt-get install esbuild libjs-three libjs-katex, then meson setup --reconfigure BUILD and "
+      "ninja -C BUILD");
 }
 
 /* Between tags and within attributes. */
@@ -66,7 +67,8 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
     fprintf(out,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-            "'sha256-%s'; img-src data:; connect-src 'none'; form-action 'none'; base-uri "
+            "'sha256-%s'; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; "
+            "base-uri "
             "'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
             hash);

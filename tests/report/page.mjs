@@ -227,6 +227,11 @@ for (const study of studies.filter((s) => wanted[s])) {
   await has('s-warned', 'conserved quantities change');
   await has('s-failures', '1 runs used a fixed number of sweeps', '1 runs are unsuited', 'ran away', 'diverged');
   await has('s-methods', 'kkt schur-dense', 'stab post', 'Source: ', 'range');
+  {
+    const [set, spoken, failed] = await page.evaluate(() => ['.equation .katex-html', '.equation math', '.equation[data-failed]'].map((s) => document.querySelectorAll(s).length));
+    const fonts = await page.evaluate(async () => { await document.fonts.ready; return [...document.fonts].filter((f) => f.status === 'error').length; });
+    ok(set > 0 && spoken === set && failed === 0 && fonts === 0, `findings: ${set} clauses of equations are set, in MathML too`);
+  }
   await has('s-definitions', 'drift.pos.max', 'time.step_us');
   await has('s-environment', 'compiler', 'The study as it was run', 'schema: perp-study/1');
   await has('s-warnings', 'Figures that were not drawn', 'ecdf: gnuplot failed');

@@ -31,8 +31,8 @@ for (const path of ['index.html', 'findings/index.html', 'findings/chain6-stab/i
 
 // equations
 {
-  const { page, context } = await open('methods/lcp/lemke.html', { wait: '.katex' });
-  const [set, failed] = await page.evaluate(() => [document.querySelectorAll('[data-tex] .katex').length, document.querySelectorAll('[data-failed]').length]);
+  const { page, context } = await open('methods/lcp/lemke.html', { wait: '.equation .katex' });
+  const [set, failed] = await page.evaluate(() => [document.querySelectorAll('.equation .katex').length, document.querySelectorAll('[data-failed]').length]);
   ok(set > 0 && failed === 0, `${set} equation set, ${failed} left as it is written`);
   await context.close();
 }

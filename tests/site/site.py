@@ -13,7 +13,6 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, 'experiments/site')]
-import equations  # noqa: E402
 import links  # noqa: E402
 import shell  # noqa: E402
 
@@ -32,28 +31,34 @@ def perp_run(*args, **more):
 
 
 def parts():
-    tex = equations.tex
-    for text, wanted in (("J v+ + S lambda = 0", r'J v^{+} +S \lambda =0'), ("A = J M^-1 J' + S", r'A =J M^{-1} J^{\mathsf T} +S'),
-                         ("q' = N(q) v", r"q' =N (q )v"), ('lambda_i <= mu lambda_n', r'\lambda_{i} \le \mu \lambda_{n}'),
-                         ('q+ = q [+] h v', r'q^{+} =q \boxplus h v'), ('C.. + 2 alpha C. = 0', r'\ddot{C} +2\alpha \dot{C} =0'),
-                         ('lambda complementary', r'\lambda \text{ complementary }'), ('e_i . g_(i+1) = 0', r'e_{i} \cdot g_{i +1} =0')):
-        ok(tex(text) == wanted, f'{text} is {wanted}' if tex(text) == wanted else f'{text} is {tex(text)}, not {wanted}')
-    ok(tex("P' = M g", transposes=False).startswith("P'"), 'in scenes a prime is a derivative')
-    # KaTeX reads every equation of the program
-    katex = '/usr/share/javascript/katex/katex.js'
-    if shutil.which('node') and os.path.exists(katex):
-        list_ = []
-        for kind in 'formulation ode kkt lcp stab contact joints forces scenes'.split():
-            for part in json.loads(perp_run('list', kind, '--json').stdout):
-                if part.get('equation'):
-                    list_.append((f'{kind} {part["name"]}', tex(part['equation'], kind != 'scenes', kind in ('joints', 'forces'))))
-        script = f'''const katex = require({json.dumps(katex)}), bad = [];
-for (const [name, tex] of {json.dumps(list_)}) try {{ katex.renderToString(tex, {{ throwOnError: true, strict: 'ignore' }}); }} catch (e) {{ bad.push(name + ': ' + e.message); }}
-console.log(bad.join('\\n'));'''
-        r = subprocess.run(['node', '-e', script], capture_output=True, text=True)
-        ok(r.returncode == 0 and r.stdout.strip() == '' and len(list_) > 150, f'KaTeX sets all {len(list_)} equations {r.stdout.strip()[:300]} {r.stderr.strip()[:200]}')
+    # equations: ASCII as TeX, and KaTeX reads every equation of the program
+    katex = '/usr/share/javascript/katex/katex.mjs'
+    bundling = [f'--alias:katex={os.path.dirname(katex)}', '--loader:.css=text', '--loader:.woff2=dataurl']
+    if shutil.which('node') and shutil.which('esbuild') and os.path.exists(katex):
+        wanted = (("J v+ + S lambda = 0", r'J v^{+} +S \lambda =0'), ("A = J M^-1 J' + S", r'A =J M^{-1} J^{\mathsf T} +S'),
+                  ("q' = N(q) v", r"q' =N (q )v"), ('lambda_i <= mu lambda_n', r'\lambda_{i} \le \mu \lambda_{n}'),
+                  ('q+ = q [+] h v', r'q^{+} =q \boxplus h v'), ('C.. + 2 alpha C. = 0', r'\ddot{C} +2\alpha \dot{C} =0'),
+                  ('lambda complementary', r'\lambda \text{ complementary}'), ('f (h + slope)', r'f (h +\text{ slope})'), ('x = 0 by Gauss-Seidel', r'x =0\text{ by Gauss-Seidel}'), ('e_i . g_(i+1) = 0', r'e_{i} \cdot g_{i +1} =0'))
+        list_ = [(kind, part['name'], part['equation']) for kind in 'formulation ode kkt lcp stab contact engine joints forces scenes'.split()
+                 for part in json.loads(perp_run('list', kind, '--json').stdout) if part.get('equation')]
+        bundle = f'{out}-equations.mjs'
+        subprocess.run(['esbuild', f'{ROOT}/experiments/web/equations.ts', '--bundle', '--format=esm', '--log-level=warning', *bundling,
+                        f'--outfile={bundle}'], check=True)
+        script = f'''import {{ clauses, reading, tex }} from {json.dumps(bundle)}; import katex from {json.dumps(katex)};
+const bad = [];
+for (const [kind, name, text] of {json.dumps(list_)}) for (const clause of clauses(text))
+  try {{ katex.renderToString(tex(clause, reading(kind)), {{ throwOnError: true, strict: 'ignore' }}); }} catch (e) {{ bad.push(`${{kind}} ${{name}}: ${{e.message}}`); }}
+console.log(JSON.stringify({{ bad, tex: {json.dumps([t for t, _ in wanted])}.map((t) => tex(t)), scene: tex("P' = M g", reading('scenes')),
+  clauses: [clauses("a = b;  c = (d; e),  f"), clauses('x = y')] }}));'''
+        r = subprocess.run(['node', '--input-type=module', '-e', script], capture_output=True, text=True)
+        said = json.loads(r.stdout) if r.returncode == 0 else {'bad': [r.stderr[:300]], 'tex': [''] * len(wanted), 'scene': '', 'clauses': []}
+        ok(said['bad'] == [] and len(list_) > 150, f'KaTeX sets all {len(list_)} equations {said["bad"][:3]}')
+        for (text, right), got in zip(wanted, said['tex']):
+            ok(got == right, f'{text} is {right}' if got == right else f'{text} is {got}, not {right}')
+        ok(said['scene'].startswith("P'"), 'in scenes a prime is a derivative')
+        ok(said['clauses'] == [['a = b;', 'c = (d; e),', 'f'], ['x = y']], f'clauses of an equation: {said["clauses"]}')
     else:
-        ok(True, 'KaTeX sets all equations # SKIP no node or libjs-katex')
+        ok(True, 'equations # SKIP no node, esbuild or libjs-katex')
     ok(shell.slug('`joints`, `drives`: a *b*'.replace('`', '').replace('*', '')) == 'joints-drives-a-b', 'anchors are those of GitHub')
     ok(set(shell.tokens('Err.tip.max of Painlevé')) >= {'err.tip.max', 'tip', 'max', 'painleve', 'of'}, 'words of the search: the whole, its parts, no accents')
 
@@ -74,7 +79,8 @@ console.log(bad.join('\\n'));'''
         site.write('forces.html', 'Forces of joints', '<h1>Forces of joints</h1><h2>Reaction forces</h2><p>A reaction force holds a joint.</p>')
         site.write('other.html', 'Other', '<h1>Other</h1><p>A force and, elsewhere, a chemical reaction. Lemke is named once; joints drift.</p>')
         site.search()
-        subprocess.run(['esbuild', f'{ROOT}/experiments/web/site.ts', '--bundle', '--format=esm', '--log-level=warning', f'--outfile={out}/site.mjs'], check=True)
+        subprocess.run(['esbuild', f'{ROOT}/experiments/web/site.ts', '--bundle', '--format=esm', '--log-level=warning', *bundling,
+                        f'--outfile={out}/site.mjs'], check=True)
         script = f'''import {{ find }} from '{out}/site.mjs'; import {{ readFileSync }} from 'node:fs';
 globalThis.window = {{}}; eval(readFileSync('{out}/assets/index.js', 'utf8'));
 console.log(JSON.stringify(['Lemke', 'reaction force', 'drift', 'lemke drift joint', 'zzz', 'LEMKÉ'].map((q) => find(window.perpIndex, q).map((h) => h.page))));'''
@@ -98,7 +104,7 @@ def whole():
         if shutil.which(tool) is None:
             print(f'1..0 # SKIP {tool} is not installed')
             sys.exit()
-    if not os.path.exists('/usr/share/javascript/katex/katex.min.js'):
+    if not os.path.exists('/usr/share/javascript/katex/katex.mjs'):
         print('1..0 # SKIP libjs-katex is not installed')
         sys.exit()
     shutil.rmtree(out, ignore_errors=True)

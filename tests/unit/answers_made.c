@@ -176,21 +176,24 @@ static void ties(void)
   perp_results r;
   made_up(GRID "answer: { best: err.q.max, by: stab }\n", tied, 0, 0, &r);
   const perp_answer *a = only(&r);
-  ok(a->n_lines == 1 && a->line[0].n_best == 2 && has(a->text, "baumgarte and post"),
+  ok(a->n_lines == 1 && a->line[0].n_best == 2 &&
+         has(a->text, "Baumgarte and post-stabilization tie"),
      "figures within 1 %% are a tie: %s", a->text);
-  ok(has(a->text, "next: none, factor 2.5"), "... and the next is that of another figure");
+  ok(has(a->text, "next: no stabilization, factor 2.5"),
+     "... and the next is that of another figure");
   perp_results_free(&r);
 
   made_up(GRID "answer: { best: err.q.max, by: stab }\n", tiny, 0, 0, &r);
   a = only(&r);
   ok(a->line[0].n_best == 1 &&
-         has(a->text, "post gives the smallest relative error of the coordinates (2.00e-13"),
+         has(a->text,
+             "Post-stabilization gives the smallest relative error of the coordinates (2.00e-13"),
      "2e-13 is less than 9e-13: %s", a->text);
   write_to(r.dir, "reference.json", "[{\"scene\":\"a\",\"worst\":4e-12}]");
   perp_results_answers(&ctx, &r, &a);
   ok(a->line[0].n_best == 2 &&
-         has(a->text, "baumgarte and post tie for the smallest relative error of the coordinates "
-                      "(below 4.00e-12") &&
+         has(a->text, "Baumgarte and post-stabilization tie for the smallest relative error of the "
+                      "coordinates (below 4.00e-12") &&
          has(a->note, "Differences below 4.00e-12 are ignored (difference of two independent "
                       "references)."),
      "not where two references are 4e-12 apart: %s %s", a->text, a->note);
@@ -202,8 +205,8 @@ static void ties(void)
 
   made_up(GRID "answer: { best: time.cpu, by: stab }\n", close_times, 5, 0.001, &r);
   a = only(&r);
-  ok(a->line[0].n_best == 1 &&
-         has(a->text, "none gives the smallest CPU time (1 s; next: post, factor 1.1)"),
+  ok(a->line[0].n_best == 1 && has(a->text, "No stabilization gives the smallest CPU time (1 s; "
+                                            "next: post-stabilization, factor 1.1)"),
      "10 %% more time is more when the clock is steady: %s", a->text);
   perp_results_free(&r);
   made_up(GRID "answer: { best: time.cpu, by: stab }\n", close_times, 5, 0.06, &r);
@@ -285,7 +288,8 @@ static void winners(void)
   const perp_answer *a = only(&r);
   ok(has(a->asked, "Largest score, by stab") &&
          has(a->basis, "Runs are compared by stabilization.") &&
-         has(a->text, "post gives the largest score (7; next: baumgarte, factor 2.33)"),
+         has(a->text,
+             "Post-stabilization gives the largest score (7; next: Baumgarte, factor 2.33)"),
      "where more is better the largest is best: %s: %s", a->asked, a->text);
   ok(a->question->assumed && has(a->note, "has no `answer`"),
      "and a study that asks nothing is told so");
@@ -296,7 +300,7 @@ static void winners(void)
       not_all, 0, 0, &r);
   a = only(&r);
   ok(a->n_lines == 1 &&
-         has(a->text, "error of the coordinates (0.001; next: baumgarte, factor 10)"),
+         has(a->text, "error of the coordinates (0.001; next: Baumgarte, factor 10)"),
      "the unsolved one with the least error wins nothing: %s", a->text);
   ok(strcmp(perp_answer_entry_text(&r.pool, a, &a->line[0].entry[2]), "(1.00e-06)") == 0 &&
          strcmp(a->line[0].entry[2].why, "unsolved") == 0,
@@ -331,8 +335,9 @@ static void never_mixed(void)
   const perp_answer *a = only(&r);
   ok(a->n_lines == 6 && strcmp(a->apart_by, "scene, h") == 0,
      "scenes and steps are held apart though nobody said so: %d by %s", a->n_lines, a->apart_by);
-  ok(has(a->text, "No stabilization wins everywhere. none gives the smallest relative error of the "
-                  "coordinates in 3 of 6 comparisons, post in 3."),
+  ok(has(a->text, "No single stabilization is best everywhere. No stabilization gives the smallest "
+                  "relative error of the coordinates in 3 of 6 comparisons, post-stabilization in "
+                  "3."),
      "%s", a->text);
   perp_results_free(&r);
 
@@ -400,7 +405,7 @@ static void everywhere(void)
   FILE *out = open_memstream(&printed, &size);
   perp_results_summary(&ctx, &r, false, out);
   fclose(out);
-  ok(has(printed, "(0.2; next: none, factor 2.5)"), "the terminal, too");
+  ok(has(printed, "(0.2; next: no stabilization, factor 2.5)"), "the terminal, too");
   ok(has(printed, "0.2*"), "ties are marked");
   free(printed);
   json_decref(j);

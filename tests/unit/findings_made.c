@@ -220,8 +220,8 @@ static void dominance(void)
   ok(winner->kind == PERP_FOUND_WINNER && strcmp(winner->who, "post") == 0 &&
          fabs(winner->effect - pow(10, 0.2)) < 1e-9 &&
          strcmp(winner->text,
-                "The smallest error of the tip is that of post in all 6 comparisons, typically "
-                "1.6 times smaller than that of baumgarte.") == 0,
+                "The smallest error of the tip is that of post-stabilization in all 6 "
+                "comparisons, typically 1.6 times smaller than that of Baumgarte.") == 0,
      "the question of the study is answered, with its factor 10^0.2");
   const perp_finding *best = &list[2];
   ok(best->kind == PERP_FOUND_WINNER && strcmp(best->who, "dopri5") == 0 &&
@@ -348,7 +348,7 @@ static void alone(void)
   const perp_finding *failures = found(list, n, PERP_FOUND_FAILURES);
   ok(failures != NULL &&
          strcmp(failures->text, "8 of 72 runs are not ranked: 8 diverged. All of them are among "
-                                "the 24 runs with baumgarte. The most frequent reason (8 runs), "
+                                "the 24 runs with Baumgarte. The most frequent reason (8 runs), "
                                 "for example: the state is too large.") == 0,
      "what failed, where and why: %s", failures != NULL ? failures->text : "");
   perp_results_free(&r);

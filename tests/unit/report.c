@@ -352,6 +352,44 @@ static void figures(perp_ctx *ctx)
      "a folder that is not there: %s", ctx->msg);
 }
 
+/* Rows have their names at the axis, the first one on top, and no legend; rings are explained. */
+static void rows(perp_ctx *ctx)
+{
+  static const char *const name[] = { "no stabilization",
+                                      "it's a 'method', alpha = 50 1/s, tol = 1e-10, beta = 2 1/s",
+                                      "nothing" };
+  const double x[2] = { 1e-3, 0.5 }, top[2] = { 2, 2 }, next[1] = { 1 };
+  const perp_curve curves[] = { { name[0], PERP_PLOT_POINTS, 0, 2, x, top, .rank = 0 },
+                                { name[1], PERP_PLOT_POINTS, 1, 1, x, next, .rank = 0 },
+                                { "unsolved", PERP_PLOT_MARK, 0, 1, x, next, .rank = 0 } };
+  const perp_figure f = { .id = "rows",
+                          .title = "t",
+                          .xlabel = "error [m]",
+                          .ylabel = "method",
+                          .alt = "",
+                          .logx = true,
+                          .floor = 2e-3,
+                          .n_rows = 3,
+                          .row = name,
+                          .n = 3,
+                          .curves = curves };
+  ok(perp_figure_draw(ctx, &f, dir, "svg,pdf,tikz") == PERP_OK, "a figure of rows: %s", ctx->msg);
+  char *script = perp_read_file(in_dir("rows.gp"), &(size_t){ 0 }),
+       *svg = perp_read_file(in_dir("rows.svg"), &(size_t){ 0 });
+  ok(script != NULL && strstr(script, "set ytics ('no stabilization' 2, ") != NULL &&
+         strstr(script, "'nothing' 0)") != NULL && strstr(script, "set logscale y") == NULL,
+     "its names stand at the axis");
+  ok(script != NULL && strstr(script, "to first 0.002, graph 1") != NULL,
+     "what is below the floor is shaded over all rows");
+  ok(script != NULL && strstr(script, "title 'no stabilization'") == NULL &&
+         strstr(script, "title 'unsolved'") != NULL,
+     "the legend has the rings alone");
+  ok(svg != NULL && strstr(svg, "no stabilization") != NULL && strstr(svg, "nothing") != NULL,
+     "the picture has all names");
+  free(script);
+  free(svg);
+}
+
 /* The heights [cm] at which the script of the figure puts a text; NaN when it does not. */
 static double label_at(const char *script, const char *text, double *x)
 {
@@ -441,6 +479,7 @@ int main(void)
   csv(&ctx);
   tex();
   figures(&ctx);
+  rows(&ctx);
   names(&ctx);
   perp_remove_files(dir, "");
   rmdir(dir);
