@@ -54,6 +54,7 @@ static int xml_count(const xmlNode *top)
 }
 
 struct perp_xml_calls perp_xml_calls;
+static bool xml_ends_without_memory;
 
 const char *perp_xml_load(perp_pool *pool)
 {
@@ -67,8 +68,10 @@ const char *perp_xml_load(perp_pool *pool)
                                         .pointers = &perp_xml_calls };
   perp_ctx ctx;
   perp_ctx_init(&ctx);
-  return perp_library_open(&ctx, &library) == PERP_OK ? NULL
-                                                      : perp_pool_printf(pool, "%s", ctx.msg);
+  if (perp_library_open(&ctx, &library) != PERP_OK) return perp_pool_printf(pool, "%s", ctx.msg);
+  if (xml_ends_without_memory)
+    perp_xml_calls.xmlMemSetup(free, perp_memory_malloc, perp_memory_realloc, perp_xstrdup);
+  return NULL;
 }
 
 static xmlDoc *xml_from(perp_robot *robot, const char *name, const char *text, size_t size,
@@ -144,7 +147,7 @@ xmlDoc *perp_xml_open(perp_robot *robot, const char *path, const xmlNode *at)
 
 void perp_xml_memory(void)
 {
-  xmlMemSetup(free, perp_memory_malloc, perp_memory_realloc, perp_xstrdup);
+  xml_ends_without_memory = true;
 }
 
 /* ---- elements ---- */

@@ -26,6 +26,7 @@
   X(xmlGetLineNo)                                                                                  \
   X(xmlGetNoNsProp)                                                                                \
   X(xmlHasProp)                                                                                    \
+  X(xmlMemSetup)                                                                                   \
   X(xmlNewDocNode)                                                                                 \
   X(xmlNewParserCtxt)                                                                              \
   X(xmlNodeGetContent)                                                                             \
