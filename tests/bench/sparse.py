@@ -8,7 +8,7 @@ An American put (one implicit step, tridiagonal), a membrane over an obstacle an
 files. Each is solved by `auto`, `pdas`, `cone-newton` and `prox` of perp, by scipy, and by the two LCP solvers of Siconos that take a
 sparse matrix (PGS and the projected gradient; its Newton and pivoting methods end at once without a dense one), in turns, N times, at
 a tolerance of 1e-10. Printed: the least CPU time of each in seconds, without reading the file, and the largest difference from the
-answer of scipy. Siconos gets S seconds a problem (30). --large: an obstacle of 10^6 rows as well, by auto, pdas and scipy. Needs scipy
+answer of scipy. Siconos gets S seconds of CPU a problem (30). --large: an obstacle of 10^6 rows as well, by auto, pdas and scipy. Needs scipy
 (python3-scipy); Siconos where libsiconos-numerics is installed. Nothing is tested: times are those of the machine."""
 import argparse
 import ctypes
@@ -16,6 +16,7 @@ import ctypes.util
 import multiprocessing
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -114,7 +115,7 @@ class Problem(ctypes.Structure):
     _fields_ = [("size", ctypes.c_int), ("M", ctypes.c_void_p), ("q", ctypes.c_void_p)]
 
 
-def siconos_child(library, A, b, method, out):
+def siconos_child(library, A, b, method, limit, out):
     pointer, number = ctypes.c_void_p, ctypes.c_int
     lib = ctypes.CDLL(library)
     for name, result, arguments in (("NM_create", pointer, [number] * 3), ("NM_triplet_alloc", None, [pointer, ctypes.c_long]),
@@ -132,6 +133,7 @@ def siconos_child(library, A, b, method, out):
     Options.from_address(options).int[0] = 10**8
     z, w, q = np.zeros(n), np.zeros(n), b.copy()
     start = time.process_time()
+    resource.setrlimit(resource.RLIMIT_CPU, (int(start + limit) + 1,) * 2)
     info = lib.linearComplementarity_driver(ctypes.byref(Problem(n, M, q.ctypes.data)), z.ctypes.data, w.ctypes.data, options)
     out.send((time.process_time() - start, z, info == 0))
 
@@ -139,16 +141,14 @@ def siconos_child(library, A, b, method, out):
 def siconos(library, A, b, method, limit):
     """As perp(); None where it takes longer than the limit, or ends without an answer."""
     here, there = multiprocessing.Pipe(False)
-    child = multiprocessing.Process(target=siconos_child, args=(library, A, b, method, there))
+    child = multiprocessing.Process(target=siconos_child, args=(library, A, b, method, limit, there))
     child.start()
     there.close()
     answer = None
     try:
-        if here.poll(limit + 1e-5 * A.nnz):  # and the time in which the matrix is put together
-            answer = here.recv()
+        answer = here.recv()
     except EOFError:
         pass
-    child.kill()
     child.join()
     return answer
 
