@@ -195,19 +195,6 @@ static void judge_on_cones(const perp_lcp_problem *problem, int directions, stru
   s->w = w;
 }
 
-/* May a method that takes neither sparse nor factored problems form A? */
-static perp_status affords_dense(const struct task *t, const perp_lcp_problem *problem)
-{
-  const unsigned caps = t->spec->d->caps;
-  const double n = problem->p.n;
-  char what[200];
-  if (problem->p.A != NULL || caps & (problem->p.F != NULL ? PERP_LCP_FACTORED : PERP_LCP_SPARSE))
-    return PERP_OK;
-  snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", t->spec->d->name,
-           problem->p.n);
-  return perp_lcp_affords(t->ctx, n * n * sizeof(double), what);
-}
-
 /* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
 static int solve_problem(const struct task *t, const perp_lcp_problem *p,
                          const perp_lcp_problem *contacts)
@@ -221,7 +208,7 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   s.lambda = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.lambda);
   s.w = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.w);
   const char *guess = perp_args_get(t->args, "guess");
-  perp_status status = affords_dense(t, p);
+  perp_status status = perp_lcp_affords_form(t->ctx, t->spec->d, &(p)->p);
   if (status == PERP_OK && guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
   if (status == PERP_OK) status = perp_lcp_create(ctx, t->spec, n, nv, &solver);
   if (status == PERP_OK && perp_option_given(t->args, "equilibrate"))

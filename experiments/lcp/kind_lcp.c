@@ -466,6 +466,7 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   if (status == PERP_OK)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP].text, &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
+  if (status == PERP_OK) status = perp_lcp_affords_form(ctx, spec.d, k.p);
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
   if (status == PERP_OK && job->what == PERP_JOB_SETUP) {
     /* a solver may say beforehand that the problem is none of its own */

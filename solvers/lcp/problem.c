@@ -29,6 +29,21 @@ perp_status perp_lcp_affords(perp_ctx *ctx, double bytes, const char *what)
                    what, bytes / 1e6, bound / 1e6, ceil(bytes / 1e6));
 }
 
+perp_status perp_lcp_affords_form(perp_ctx *ctx, const perp_desc *method, const perp_lcp *lcp)
+{
+  char what[120];
+  const int n = lcp->n;
+  if (lcp->A != NULL || method->caps & (lcp->F != NULL ? PERP_LCP_FACTORED : PERP_LCP_SPARSE))
+    return PERP_OK;
+  snprintf(what, sizeof what, "%.60s needs a dense A: with %d rows it", method->name, n);
+  const perp_status status = perp_lcp_affords(ctx, (double)n * n * sizeof(double), what);
+  if (status != PERP_OK && ctx != NULL) {
+    const size_t used = strlen(ctx->msg);
+    snprintf(ctx->msg + used, sizeof ctx->msg - used, "; auto takes A as it is");
+  }
+  return status;
+}
+
 static perp_status problem_dense(perp_ctx *ctx, int n)
 {
   char what[64];

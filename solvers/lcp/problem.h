@@ -66,6 +66,9 @@ enum {
  * the message says what it would take, the bound and how to raise it.  what: "A of 5000 rows", for
  * the message. */
 perp_status perp_lcp_affords(perp_ctx *ctx, double bytes, const char *what);
+/* The same of the dense A of a sparse or factored problem, where the method (of kind lcp) takes no
+ * other.  To be asked before perp_lcp_create, whose workspace is as large. */
+perp_status perp_lcp_affords_form(perp_ctx *ctx, const perp_desc *method, const perp_lcp *lcp);
 /* Empty problem of n rows, all numbers zero.  PERP_ERR_DIM when n < 0, PERP_ERR_UNSUPPORTED where
  * its A would take more than ctx->memory, PERP_ERR_NOMEM when it does not fit memory; *out is then
  * empty, as it is after a failure of the functions below.  The arrays of p->p may be written

@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""perp on large sparse complementarity problems beside a primal-dual active set method on scipy's sparse LU.
+"""perp on large sparse complementarity problems beside a primal-dual active set method on scipy's sparse LU, and Siconos.
 
-    bench_sparse PERP [--repeat N] [--large] [--keep DIR]
+    bench_sparse PERP [--repeat N] [--large] [--limit S] [--keep DIR]
 
 An American put (one implicit step, tridiagonal), a membrane over an obstacle and a journal bearing are written as Matrix Market
-files. Each is solved by `auto`, `pdas`, `cone-newton` and `prox` of perp and by scipy, in turns, N times. Printed: the least CPU
-time of each in seconds, without reading the file, and the largest difference from the answer of scipy. --large: an obstacle of 10^6
-rows as well. Needs scipy (python3-scipy). Nothing is tested: times are those of the machine."""
+files. Each is solved by `auto`, `pdas`, `cone-newton` and `prox` of perp, by scipy, and by the two LCP solvers of Siconos that take a
+sparse matrix (PGS and the projected gradient; its Newton and pivoting methods end at once without a dense one), in turns, N times, at
+a tolerance of 1e-10. Printed: the least CPU time of each in seconds, without reading the file, and the largest difference from the
+answer of scipy. Siconos gets S seconds of CPU a problem (30). --large: an obstacle of 10^6 rows as well, by auto, pdas and scipy. Needs scipy
+(python3-scipy); Siconos where libsiconos-numerics is installed. Nothing is tested: times are those of the machine."""
 import argparse
+import ctypes
+import ctypes.util
+import multiprocessing
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -95,11 +101,64 @@ def perp(program, path, solver):
     return float(re.search(r", ([0-9.e+-]+) s$", head).group(1)), answer, head.startswith("# solved")
 
 
+# ---- Siconos: numbers of its enumerations in lcp_cst.h and NumericsMatrix.h, in a process of its own ----
+
+SICONOS = {"siconos PGS": 202, "siconos PG": 222}
+
+
+class Options(ctypes.Structure):  # the head of SolverOptions
+    _fields_ = [("id", ctypes.c_int), ("set", ctypes.c_bool), ("n_int", ctypes.c_int), ("int", ctypes.POINTER(ctypes.c_int)),
+                ("n_real", ctypes.c_int), ("real", ctypes.POINTER(ctypes.c_double))]
+
+
+class Problem(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_int), ("M", ctypes.c_void_p), ("q", ctypes.c_void_p)]
+
+
+def siconos_child(library, A, b, method, limit, out):
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    lib = ctypes.CDLL(library)
+    for name, result, arguments in (("NM_create", pointer, [number] * 3), ("NM_triplet_alloc", None, [pointer, ctypes.c_long]),
+                                    ("NM_zentry", None, [pointer, number, number, ctypes.c_double, ctypes.c_double]),
+                                    ("solver_options_create", pointer, [number]),
+                                    ("linearComplementarity_driver", number, [pointer] * 4)):
+        getattr(lib, name).restype, getattr(lib, name).argtypes = result, arguments
+    T, n = A.tocoo(), len(b)
+    M = lib.NM_create(2, n, n)
+    lib.NM_triplet_alloc(M, T.nnz)
+    for i, j, v in zip(T.row.tolist(), T.col.tolist(), T.data.tolist()):
+        lib.NM_zentry(M, i, j, v, 0.0)
+    options = lib.solver_options_create(method)
+    Options.from_address(options).real[0] = 1e-10
+    Options.from_address(options).int[0] = 10**8
+    z, w, q = np.zeros(n), np.zeros(n), b.copy()
+    start = time.process_time()
+    resource.setrlimit(resource.RLIMIT_CPU, (int(start + limit) + 1,) * 2)
+    info = lib.linearComplementarity_driver(ctypes.byref(Problem(n, M, q.ctypes.data)), z.ctypes.data, w.ctypes.data, options)
+    out.send((time.process_time() - start, z, info == 0))
+
+
+def siconos(library, A, b, method, limit):
+    """As perp(); None where it takes longer than the limit, or ends without an answer."""
+    here, there = multiprocessing.Pipe(False)
+    child = multiprocessing.Process(target=siconos_child, args=(library, A, b, method, limit, there))
+    child.start()
+    there.close()
+    answer = None
+    try:
+        answer = here.recv()
+    except EOFError:
+        pass
+    child.join()
+    return answer
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("perp")
     parser.add_argument("--repeat", type=int, default=3, metavar="N")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--limit", type=float, default=30, metavar="S")
     parser.add_argument("--keep", metavar="DIR")
     args = parser.parse_args()
     problems = [("put 20 000", put(20000)), ("put 50 000", put(50000)), ("obstacle 300 x 300", obstacle(300)),
@@ -107,22 +166,38 @@ def main():
     if args.large:
         problems.append(("obstacle 1000 x 1000", obstacle(1000)))
     solvers = ["auto", "pdas", "cone-newton", "prox"]
+    library = ctypes.util.find_library("siconos_numerics")
+    rivals = list(SICONOS) if library else []
+    if not library:
+        print("Siconos is not here (libsiconos-numerics-dev)")
     folder = args.keep or tempfile.mkdtemp(prefix="perp-sparse-")
     os.makedirs(folder, exist_ok=True)
-    print("%-22s %8s" % ("problem", "scipy") + "".join(" %20s" % s for s in solvers), flush=True)
+    print("%-22s %8s" % ("problem", "scipy") + "".join(" %20s" % c for c in solvers + rivals), flush=True)
     for name, (A, b) in problems:
         path = os.path.join(folder, name.replace(" ", ""))
         write(path, A, b)
         least, off, solved = {}, {}, {}
+
+        def count(who, exact, seconds, answer, done):
+            least[who] = min(least.get(who, 1e9), seconds)
+            off[who], solved[who] = np.abs(answer - exact).max() / np.abs(exact).max(), done
+
         for _ in range(args.repeat):
             start = time.process_time()
             exact = active_sets(A, b)
             least["scipy"] = min(least.get("scipy", 1e9), time.process_time() - start)
             for s in solvers if len(b) < 500000 else ["auto", "pdas"]:
-                seconds, answer, solved[s] = perp(args.perp, path, s)
-                least[s] = min(least.get(s, 1e9), seconds)
-                off[s] = np.abs(answer - exact).max() / np.abs(exact).max()
-        cells = ["%9.3g s %9s" % (least[s], "%.1e" % off[s] if solved[s] else "unsolved") if s in least else "-" for s in solvers]
+                count(s, exact, *perp(args.perp, path, s))
+            for s in rivals if len(b) < 500000 else []:
+                if s in least and s not in off:
+                    continue  # was too slow before
+                answer = siconos(library, A, b, SICONOS[s], args.limit)
+                if answer is None:
+                    least[s] = args.limit
+                else:
+                    count(s, exact, *answer)
+        cells = ["-" if s not in least else "> %g s" % least[s] if s not in off else
+                 "%9.3g s %9s" % (least[s], "%.1e" % off[s] if solved[s] else "unsolved") for s in solvers + rivals]
         print("%-22s %8.3g" % (name, least["scipy"]) + "".join(" %20s" % c for c in cells), flush=True)
     if not args.keep:
         shutil.rmtree(folder)

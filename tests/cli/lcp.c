@@ -268,6 +268,7 @@ static void test_malformed(void)
   fclose(f);
   refuses(2, "lcp solve wrong --lcp lemke",
           "lemke needs a dense A: with 1048576 rows it takes 8.8e+06 MB");
+  refuses(2, "lcp solve wrong --lcp bpp", "auto takes A as it is");
 }
 
 /* ---- a study ---- */

@@ -65,7 +65,8 @@ with tempfile.TemporaryDirectory() as folder:
     with open(robot, "w") as f:
         f.write('<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
                 '</inertial></link></robot>')
+    # it is read in a process of its own, which loads libxml2 and writes no files
     objects, _, run = loaded(folder, "import", "--floating", robot)
-    ok(run.returncode == 0 and any("libxml2" in o for o in objects) and not any("assimp" in o for o in objects),
-       "a robot without meshes takes libxml2, not assimp")
+    ok(run.returncode == 0 and "name: \"a\"" in run.stdout and not any(re.search(LATE, o) for o in objects),
+       "a robot is read, %d shared objects" % len(objects))
 print("1..%d" % tests)
