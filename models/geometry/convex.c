@@ -6,6 +6,7 @@
 
 /* of |d|: below that a direction is that of the axis of a circle */
 static const double ON_AXIS = 1e-14;
+static const double END = 1e-15; /* rad: a direction that is that of a flat end */
 
 /* y = E E^T d; returns |E^T d| */
 static double convex_stretch(const perp_convex *convex, const double d[3], double y[3])
@@ -61,7 +62,10 @@ void perp_convex_set(perp_convex *convex, const perp_shape *shape, const perp_po
 
 double perp_convex_across(const perp_convex *convex, const double d[3], double e[3])
 {
-  perp_along(d, -perp_dot(3, d, convex->u), convex->u, e);
+  const double du = perp_dot(3, d, convex->u);
+  perp_along(d, -du, convex->u, e);
+  const double ee = perp_dot(3, e, e);
+  if (ee > 0.25 * du * du) return sqrt(ee);
   perp_along(e, -perp_dot(3, e, convex->u), convex->u, e);
   return perp_norm(e);
 }
@@ -74,12 +78,11 @@ double perp_convex_outward(const perp_convex *convex, const double d[3], double 
   return len;
 }
 
-/* s = centre of a circle + its radius times the part of d that is square to the axis */
-static void convex_on_rim(const perp_convex *convex, double along, const double d[3], double s[3])
+/* s = centre of a circle + its radius times the part of d that is square to the axis, e, of length
+ * len; du: the part along it */
+static void convex_on_rim(const perp_convex *convex, double along, double du, const double e[3],
+                          double len, double s[3])
 {
-  const double du = perp_dot(3, d, convex->u);
-  double e[3];
-  const double len = perp_convex_across(convex, d, e);
   perp_along(convex->c, along, convex->u, s);
   if (len > ON_AXIS * fabs(du)) perp_along(s, convex->rim / len, e, s);
 }
@@ -87,6 +90,7 @@ static void convex_on_rim(const perp_convex *convex, double along, const double 
 int perp_convex_support(const perp_convex *convex, const double d[3], double s[3])
 {
   const double du = perp_dot(3, d, convex->u);
+  double e[3], len;
   switch (convex->kind) {
   case PERP_CONVEX_POINT:
     memcpy(s, convex->c, 3 * sizeof *s);
@@ -95,21 +99,21 @@ int perp_convex_support(const perp_convex *convex, const double d[3], double s[3
     perp_along(convex->c, du < 0 ? -convex->bottom : convex->top, convex->u, s);
     return du < 0;
   case PERP_CONVEX_CYLINDER:
-    convex_on_rim(convex, du < 0 ? -convex->bottom : convex->top, d, s);
+    len = perp_convex_across(convex, d, e);
+    convex_on_rim(convex, du < 0 ? -convex->bottom : convex->top, du, e, len, s);
     return du < 0;
   case PERP_CONVEX_CONE: {
-    double e[3];
-    const bool base = convex->rim * perp_convex_across(convex, d, e) >
-                      (convex->top + convex->bottom) * du;
+    len = perp_convex_across(convex, d, e);
+    const bool base = convex->rim * len > (convex->top + convex->bottom) * du;
     if (base)
-      convex_on_rim(convex, -convex->bottom, d, s);
+      convex_on_rim(convex, -convex->bottom, du, e, len, s);
     else
       perp_along(convex->c, convex->top, convex->u, s);
     return base;
   }
   case PERP_CONVEX_ELLIPSOID: {
     double y[3];
-    const double len = convex_stretch(convex, d, y);
+    len = convex_stretch(convex, d, y);
     perp_along(convex->c, 1 / len, y, s);
     return 0;
   }
@@ -133,6 +137,16 @@ int perp_convex_support(const perp_convex *convex, const double d[3], double s[3
 double perp_convex_value(const perp_convex *convex, const double d[3])
 {
   double s[3];
+  if (convex->kind == PERP_CONVEX_CYLINDER || convex->kind == PERP_CONVEX_CONE) {
+    const double du = perp_dot(3, d, convex->u), dd = perp_dot(3, d, d),
+                 middle = perp_dot(3, d, convex->c);
+    /* the part square to the axis, without its direction where it is not small */
+    const double ee = dd - du * du,
+                 out = convex->rim * (ee > 0.25 * dd ? sqrt(ee) : perp_convex_across(convex, d, s));
+    if (convex->kind == PERP_CONVEX_CONE)
+      return middle + fmax(out - convex->bottom * du, convex->top * du);
+    return middle + (out + (du < 0 ? -convex->bottom : convex->top) * du);
+  }
   perp_convex_support(convex, d, s);
   return perp_dot(3, s, d);
 }
@@ -159,12 +173,13 @@ static void convex_circle(const perp_convex *convex, double along, const double 
 {
   double e[3];
   const double len = perp_convex_across(convex, d, e);
-  convex_on_rim(convex, along, d, piece->grad);
+  convex_on_rim(convex, along, perp_dot(3, d, convex->u), e, len, piece->grad);
   if (!(len > ON_AXIS)) return;
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++)
-      piece->H[i + 3 * j] = convex->rim / len *
-                            ((i == j) - convex->u[i] * convex->u[j] - e[i] / len * (e[j] / len));
+  const double bend = convex->rim / len, f[3] = { e[0] / len, e[1] / len, e[2] / len };
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i <= j; i++)
+      piece->H[i + 3 * j] = piece->H[j + 3 * i] = bend * ((i == j) - convex->u[i] * convex->u[j] -
+                                                          f[i] * f[j]);
 }
 
 void perp_convex_piece_at(const perp_convex *convex, int piece, const double d[3],
@@ -215,6 +230,39 @@ void perp_convex_ask(const perp_convex *a, const perp_convex *b, const double d[
   const double h = perp_convex_gap(a, b, d);
   if (!(h < best->h + slack)) return;
   *best = perp_convex_candidate(d, h);
+}
+
+/* The flat end of `of`, sign 1: a, -1: b, whose outward normal is best->d up to rounding, if there
+ * is one.  Where the point of the other body that is nearest to it lies over it, both are on one
+ * line along it, and h rises from there to all sides. */
+static bool convex_end(const perp_convex *of, const perp_convex *other, double sign,
+                       perp_convex_best *best)
+{
+  if (of->kind != PERP_CONVEX_CYLINDER && of->kind != PERP_CONVEX_CONE) return false;
+  double e[3], d[3], back[3], o[3], y[3], z[3], r[3];
+  perp_cross(of->u, best->d, e);
+  const double side = sign * perp_dot(3, of->u, best->d) < 0 ? -1 : 1;
+  if (perp_norm(e) > END || (of->kind == PERP_CONVEX_CONE && side > 0)) return false; /* the apex */
+  for (int i = 0; i < 3; i++) d[i] = side * of->u[i], back[i] = -d[i];
+  perp_convex_support(other, back, y);
+  perp_along(of->c, side > 0 ? of->top : -of->bottom, of->u, o);
+  perp_sub(y, o, r);
+  const double gap = perp_dot(3, d, r);
+  perp_along(y, -gap, d, z);
+  perp_sub(z, o, r);
+  if (!(perp_norm(r) < of->rim)) return false;
+  *best = perp_convex_candidate(d, -gap);
+  for (int i = 0; i < 3; i++) best->d[i] *= sign;
+  memcpy(sign > 0 ? best->a : best->b, z, sizeof z);
+  memcpy(sign > 0 ? best->b : best->a, y, sizeof y);
+  best->off = 0;
+  best->exact = true;
+  return true;
+}
+
+bool perp_convex_on_end(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
+{
+  return convex_end(a, b, 1, best) || convex_end(b, a, -1, best);
 }
 
 static void convex_ask_ends(const perp_convex *a, const perp_convex *b, const perp_convex *of,

@@ -111,6 +111,9 @@ void perp_convex_ask(const perp_convex *a, const perp_convex *b, const double d[
                      perp_convex_best *best);
 void perp_convex_ends(const perp_convex *a, const perp_convex *b, double slack,
                       perp_convex_best *best);
+/* Is best->d that of a flat end with the nearest point of the other body over it?  Then *best is
+ * exact, with these points, and a strict local minimum of h. */
+bool perp_convex_on_end(const perp_convex *a, const perp_convex *b, perp_convex_best *best);
 
 /* ---- the search ---- */
 
@@ -122,6 +125,11 @@ enum { PERP_CONVEX_BUNDLE = 6 }; /* pairs of pieces that a descent knows at a ti
  * direction is proved. */
 void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
                         const perp_convex_vertex *vertex, double size, perp_convex_best *best);
+/* The same in a few steps, with all pieces of the vertices v [n] and no other choice: true where it
+ * has proved its direction.  False says nothing. */
+bool perp_convex_polish_quick(const perp_convex *a, const perp_convex *b, int n,
+                              const perp_convex_vertex *vertex, double size,
+                              perp_convex_best *best);
 /* Points of the pieces ia [na] of a and ib [nb] of b (at most PERP_CONVEX_PIECES each) that are as
  * near to one line along best->d as can be, of those within `slack` of the largest: best->a, b and
  * off, if off gets smaller. */
@@ -134,14 +142,22 @@ void perp_convex_witness(const perp_convex *a, const perp_convex *b, int na, con
 int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
                         const perp_convex_vertex *vertex, bool ends, perp_convex_best *best,
                         perp_convex_vertex *active);
+/* Pieces around a direction that a quick polish has not proved: those that a thorough one tries. */
+typedef struct perp_convex_open {
+  int n;
+  perp_convex_vertex v[PERP_CONVEX_BUNDLE];
+} perp_convex_open;
+
 /* Nearest points of the cores: true with *best where they are disjoint (best->exact: proved to
  * rounding); false where they overlap or touch, *best then a direction in which they overlap
- * little.  Ends with any bound above `enough`. */
+ * little.  Ends with any bound above `enough`.  *open: where *best is not exact. */
 bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, double enough,
-                     perp_convex_best *best);
-/* The least h of cores that overlap; *best is a start and the result. */
+                     perp_convex_best *best, perp_convex_open *open);
+/* The least h of cores that overlap; *best is a start and the result.  *open: where it is not
+ * exact.
+ */
 void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
-                        perp_convex_best *best);
+                        perp_convex_best *best, perp_convex_open *open);
 
 /* ---- convex_point.c ---- */
 

@@ -110,7 +110,7 @@ static double descend_at(const descend_pair *pair, const double x[2], double g[2
 /* a step by the models, if it is the best so far; x: no longer than the radius then */
 static void descend_offer(descent *s, double x[2])
 {
-  const double len = hypot(x[0], x[1]);
+  const double len = sqrt(x[0] * x[0] + x[1] * x[1]);
   double high = -HUGE_VAL, g[2];
   if (!(len > 0)) return;
   for (int i = 0; i < 2 && len > s->radius; i++) x[i] *= s->radius / len;
@@ -121,8 +121,11 @@ static void descend_offer(descent *s, double x[2])
 /* the minimum of one: Newton's step along each principal axis */
 static void descend_one(descent *s, const descend_pair *pair)
 {
-  const double turn = 0.5 * atan2(2 * pair->Q[1], pair->Q[0] - pair->Q[2]), c = cos(turn),
-               e = sin(turn);
+  /* cosine and sine of half the angle of (Q_xx - Q_yy, 2 Q_xy) */
+  const double p = pair->Q[0] - pair->Q[2], q = 2 * pair->Q[1], len = sqrt(p * p + q * q);
+  const double far = len > 0 ? sqrt(0.5 + 0.5 * fabs(p) / len) : 1,
+               near = len > 0 ? 0.5 * q / (len * far) : 0;
+  const double c = p < 0 ? fabs(near) : far, e = p < 0 ? copysign(far, q) : near;
   const double first = c * c * pair->Q[0] + 2 * c * e * pair->Q[1] + e * e * pair->Q[2],
                second = pair->Q[0] + pair->Q[2] - first;
   const bool steep = fabs(first) > fabs(second);
@@ -143,7 +146,7 @@ static void descend_two(descent *s, const descend_pair *p, const descend_pair *q
     if (k == INNER) descend_offer(s, x);
     if (k == INNER && s->across) return;
     const double y = descend_at(p, x, g) - descend_at(q, x, f);
-    const double e[2] = { g[0] - f[0], g[1] - f[1] }, len = hypot(e[0], e[1]);
+    const double e[2] = { g[0] - f[0], g[1] - f[1] }, len = sqrt(e[0] * e[0] + e[1] * e[1]);
     if (!(len > 0)) return;
     const double n[2] = { e[0] / len, e[1] / len }, across = -y / len;
     for (int i = 0; i < 2; i++) x[i] += across * n[i];
@@ -248,7 +251,7 @@ static bool descend_valley(descent *s)
   }
   if (pair[1] == NULL) return false;
   const double e[2] = { pair[0]->g[0] - pair[1]->g[0], pair[0]->g[1] - pair[1]->g[1] };
-  const double len = hypot(e[0], e[1]);
+  const double len = sqrt(e[0] * e[0] + e[1] * e[1]);
   if (!(len > 0)) return false;
   const double slope = (e[0] * pair[0]->g[1] - e[1] * pair[0]->g[0]) / len; /* the same of both */
   for (double r = s->radius; r > SHORTEST && fabs(slope) * r > 10 * s->rounding; r *= 0.25) {

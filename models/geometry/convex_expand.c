@@ -21,11 +21,13 @@
 
 enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4 };
 enum { SURE = 24, EDGES = 64, AROUND = 8 };
+static const double COSINE[AROUND] = { 1, M_SQRT1_2, 0, -M_SQRT1_2, -1, -M_SQRT1_2, 0, M_SQRT1_2 };
 static const double TOLERANCE = 2e-4, OF_LEAST = 1e-2, FINEST = 1e-10;
-static const double BESIDE = 0.02; /* of the size: a start near the least h */
-static const double FLAT = 1e-13;  /* of the size, and */
-static const double LAST = 1e-15;  /* of both bodies: rounding of a face */
-static const double WAY = 0.9;     /* cosine: a lowest point farther away is another basin's */
+static const double BESIDE = 0.02;      /* of the size: a start near the least h */
+static const double BESIDE_BEST = 0.99; /* cosine: a start so near that only a way up tells more */
+static const double FLAT = 1e-13;       /* of the size, and */
+static const double LAST = 1e-15;       /* of both bodies: rounding of a face */
+static const double WAY = 0.9;          /* cosine: a lowest point farther away is another basin's */
 
 typedef struct expand_face {
   int v[3];
@@ -42,6 +44,7 @@ typedef struct expansion {
   expand_face face[FACES + 8];
   perp_convex_best basin[BASINS]; /* lowest points that have been found */
   perp_convex_best *best;
+  perp_convex_open *open;
 } expansion;
 
 static void expand_face_set(expansion *x, int i, int j, int k)
@@ -231,13 +234,14 @@ static bool expand_seen(const expansion *x, const double d[3], double h)
 static void expand_descend(expansion *x, const double d[3], int n, const perp_convex_vertex *vertex,
                            bool ends)
 {
-  perp_convex_vertex active[PERP_CONVEX_BUNDLE];
+  perp_convex_open open;
   perp_convex_best best = perp_convex_candidate(d, HUGE_VAL);
-  const int met = perp_convex_descend(x->a, x->b, n, vertex, ends, &best, active);
+  open.n = perp_convex_descend(x->a, x->b, n, vertex, ends, &best, open.v);
   if (x->n_basins < BASINS) x->basin[x->n_basins++] = best;
   if (!(best.h < x->best->h)) return;
   *x->best = best;
-  perp_convex_polish(x->a, x->b, met, active, x->size, x->best);
+  if (perp_convex_on_end(x->a, x->b, x->best)) return;
+  if (!perp_convex_polish_quick(x->a, x->b, open.n, open.v, x->size, x->best)) *x->open = open;
 }
 
 /* a face below the least h so far, with the support point along its normal */
@@ -253,7 +257,10 @@ static void expand_look(expansion *x, const expand_face *face, const perp_convex
       *x->best = best;
     return;
   }
-  if (!(h < x->best->h) && (x->n_basins == BASINS || (!sure && expand_seen(x, face->n, h)))) return;
+  const bool near = perp_dot(3, face->n, x->best->d) > BESIDE_BEST;
+  if (!(h < x->best->h) &&
+      (x->n_basins == BASINS || ((!sure || near) && expand_seen(x, face->n, h))))
+    return;
   perp_convex_vertex vertex[3] = { x->v[face->v[0]], x->v[face->v[1]], x->v[face->v[2]] };
   expand_descend(x, face->n, 3, vertex, !sure);
 }
@@ -292,11 +299,12 @@ static void expand_sides(expansion *x, const perp_convex *convex, double sign, d
   const double high = convex->top + convex->bottom,
                up = convex->kind == PERP_CONVEX_CONE ? convex->rim : 0, len = hypot(up, high);
   for (int k = 0; k < AROUND; k++) {
-    const double turn = 2 * M_PI * k / AROUND, out = sign * high / len;
+    const double out = sign * high / len;
     double d[3];
     for (int i = 0; i < 3; i++)
       d[i] = sign * up / len * convex->u[i] +
-             out * (cos(turn) * convex->across[0][i] + sin(turn) * convex->across[1][i]);
+             out * (COSINE[k] * convex->across[0][i] +
+                    COSINE[(k + 6) % AROUND] * convex->across[1][i]);
     expand_from(x, d, slack);
   }
 }
@@ -341,19 +349,20 @@ static double expand_tolerance(const expansion *x)
 }
 
 void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
-                        perp_convex_best *best)
+                        perp_convex_best *best, perp_convex_open *open)
 {
   expansion x;
-  x.a = a, x.b = b, x.size = size, x.best = best;
+  x.a = a, x.b = b, x.size = size, x.best = best, x.open = open;
   x.flat = fmax(FLAT * size, LAST * (a->size + b->size + perp_norm(b->c)));
   x.n_vertices = x.n_faces = x.n_basins = 0;
   x.many = expand_many(a) || expand_many(b);
-  expand_descend(&x, best->d, 0, NULL, true);
+  if (!perp_convex_on_end(a, b, best)) expand_descend(&x, best->d, 0, NULL, true);
   const double start = best->h;
   expand_flats(&x, a, 1);
   expand_flats(&x, b, -1);
   perp_convex_ends(a, b, 0, best);
-  if (best->h < start) expand_descend(&x, best->d, 0, NULL, true);
+  if (best->h < start && !perp_convex_on_end(a, b, best))
+    expand_descend(&x, best->d, 0, NULL, true);
   if (!expand_start(&x)) return;
   while (x.n_vertices < (x.many ? VERTICES : SMOOTH)) {
     int low = -1;

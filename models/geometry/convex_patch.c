@@ -12,6 +12,14 @@
  * of the lower disc FAR more */
 enum { ID_FAR = 32, ID_END = 64, ID_RIM = 66 };
 
+/* of the points of the rim; their sines are those of a quarter of it before */
+static const double COSINE[PERP_PATCH_RIM] = {
+  1,  0.92387953251128674,  0.70710678118654757,  0.38268343236508984,
+  0,  -0.38268343236508984, -0.70710678118654757, -0.92387953251128674,
+  -1, -0.92387953251128674, -0.70710678118654757, -0.38268343236508984,
+  0,  0.38268343236508984,  0.70710678118654757,  0.92387953251128674
+};
+
 static void patch_add(perp_patch *patch, const double x[3], int id)
 {
   memcpy(patch->p[patch->n], x, sizeof patch->p[0]);
@@ -110,11 +118,9 @@ void perp_convex_patch(const perp_convex *convex, const double d[3], double smal
       perp_along(convex->c, side > 0 ? convex->top : -convex->bottom, convex->u, o);
       for (int i = 0; i < 3; i++) patch->n_flat[i] = side * convex->u[i];
       for (int k = 0; k < PERP_PATCH_RIM; k++) {
-        const double angle = side * 2 * M_PI * k /
-                             PERP_PATCH_RIM; /* counter-clockwise about the normal */
-        double x[3];
-        perp_along(o, convex->rim * cos(angle), convex->across[0], x);
-        perp_along(x, convex->rim * sin(angle), convex->across[1], x);
+        double x[3]; /* counter-clockwise about the normal */
+        perp_along(o, convex->rim * COSINE[k], convex->across[0], x);
+        perp_along(x, side * convex->rim * COSINE[(k + 12) % PERP_PATCH_RIM], convex->across[1], x);
         patch_add(patch, x, k + (side > 0 ? 0 : ID_FAR));
       }
       return;

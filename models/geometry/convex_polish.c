@@ -17,7 +17,9 @@
 
 #include <string.h>
 
-enum { STEPS = 30, HALVINGS = 20, ROWS = 8, AT_ONCE = 4 };
+enum { STEPS = 30, HALVINGS = 20, ROWS = 8 };
+/* of a try with the pieces that are likely to meet */
+enum { QUICK_STEPS = 10, QUICK_HALVINGS = 3 };
 /* Newton's steps to the floor of a valley, halvings of a step along it */
 enum { FLOOR = 3, ON_FLOOR = 8 };
 static const double STRIDE = 0.3;   /* longest step, rad */
@@ -29,9 +31,9 @@ static const double SIGN = 1e-10;   /* of a multiplier that is 0 */
 typedef struct polish_side {
   const perp_convex *c;
   double sign; /* -1: b, asked along -d */
-  int n, id[AT_ONCE];
-  double m[AT_ONCE];
-  perp_convex_piece p[AT_ONCE];
+  int n, id[PERP_CONVEX_PIECES];
+  double m[PERP_CONVEX_PIECES];
+  perp_convex_piece p[PERP_CONVEX_PIECES];
 } polish_side;
 
 static void polish_at(polish_side *side, const double d[3], double size)
@@ -148,9 +150,9 @@ static void polish_floor(polish_side *side, double size, double d[3])
  * far it may go: on a thin ellipsoid, or near the axis of a circle, the whole step leads astray
  * from outside of the range where h is quadratic.  Where two pieces of one side meet, h is asked on
  * the floor of their valley: beside it every step but a tiny one seems to lead up (Maratos 1978).
- */
-static void polish_go(polish_side *a, polish_side *b, double size, double part, double x[3],
-                      double d[3])
+ * Of a quick try false: it would take more halvings. */
+static bool polish_go(polish_side *a, polish_side *b, double size, bool quick, double part,
+                      double x[3], double d[3])
 {
   const double start[3] = { d[0], d[1], d[2] };
   double spread = 0, slope = 0;
@@ -159,7 +161,7 @@ static void polish_go(polish_side *a, polish_side *b, double size, double part, 
   for (int k = 0; k < a->n; k++) slope += fmax(a->m[k], 0) * perp_dot(3, x, a->p[k].grad);
   for (int k = 0; k < b->n; k++) slope += fmax(b->m[k], 0) * perp_dot(3, x, b->p[k].grad);
   if (met && a->n + b->n == 2 && slope > slack) part = -part;
-  const int halvings = a->n + b->n == 3 ? ON_FLOOR : HALVINGS;
+  const int halvings = quick ? QUICK_HALVINGS : a->n + b->n == 3 ? ON_FLOOR : HALVINGS;
   for (int k = 0; k < halvings; k++, part *= 0.5) {
     polish_turn(start, part, x, d);
     polish_at(a, d, size);
@@ -168,16 +170,19 @@ static void polish_go(polish_side *a, polish_side *b, double size, double part, 
       polish_floor(a->n == 2 ? a : b, size, d);
       polish_at(a->n == 2 ? b : a, d, size);
     }
-    if (!met || polish_top(a, &spread) + polish_top(b, &spread) <= h + slack) return;
+    if (!met || polish_top(a, &spread) + polish_top(b, &spread) <= h + slack) return true;
   }
-  if (a->n + b->n == 2) return;
+  if (quick) return false;
+  if (a->n + b->n == 2) return true;
   polish_turn(start, fmin(1, STRIDE / perp_norm(x)), x, d);
   polish_at(a, d, size);
   polish_at(b, d, size);
+  return true;
 }
 
-/* One step of d; returns its length. */
-static double polish_step(polish_side *a, polish_side *b, double size, double *t, double d[3])
+/* One step of d; returns its length, infinite where a quick try ends. */
+static double polish_step(polish_side *a, polish_side *b, double size, bool quick, double *t,
+                          double d[3])
 {
   double A[ROWS * ROWS] = { 0 }, rhs[ROWS], x[ROWS], unit[ROWS];
   for (int i = 0; i < 9; i++) {
@@ -214,8 +219,7 @@ static double polish_step(polish_side *a, polish_side *b, double size, double *t
   polish_multipliers(b, x + middle);
   *t = x[last];
   const double len = perp_norm(x), part = len > STRIDE ? STRIDE / len : 1;
-  if (isfinite(len)) polish_go(a, b, size, part, x, d);
-  return len;
+  return isfinite(len) && !polish_go(a, b, size, quick, part, x, d) ? HUGE_VAL : len;
 }
 
 /* the point of one side that the multipliers say, in units of the problem */
@@ -254,17 +258,18 @@ static void polish_judge(const perp_convex *a, const perp_convex *b, const polis
 
 /* from best->d on one choice of pieces; true: a stationary direction has been found */
 static bool polish_newton(const perp_convex *a, const perp_convex *b, polish_side *sa,
-                          polish_side *sb, const double start[3], double size,
+                          polish_side *sb, const double start[3], double size, bool quick,
                           perp_convex_best *best)
 {
+  const int steps = quick ? QUICK_STEPS : STEPS;
   double d[3] = { start[0], start[1], start[2] }, t = perp_convex_gap(a, b, d) / size;
   double before = HUGE_VAL;
   for (int k = 0; k < sa->n; k++) sa->m[k] = 1.0 / sa->n;
   for (int k = 0; k < sb->n; k++) sb->m[k] = 1.0 / sb->n;
   polish_at(sa, d, size);
   polish_at(sb, d, size);
-  for (int k = 0; k < STEPS; k++) {
-    const double len = polish_step(sa, sb, size, &t, d);
+  for (int k = 0; k < steps; k++) {
+    const double len = polish_step(sa, sb, size, quick, &t, d);
     if (!isfinite(len) || !isfinite(d[0])) return false;
     if (len < 1e-15 || (len < 1e-12 && len >= 0.5 * before)) break;
     before = len;
@@ -293,6 +298,17 @@ static void polish_choose(polish_side *side, int n, const int *id, int mask)
     if (mask >> k & 1) side->id[side->n++] = id[k];
 }
 
+bool perp_convex_polish_quick(const perp_convex *a, const perp_convex *b, int n,
+                              const perp_convex_vertex *vertex, double size, perp_convex_best *best)
+{
+  const double start[3] = { best->d[0], best->d[1], best->d[2] };
+  polish_side sa = { .c = a, .sign = 1 }, sb = { .c = b, .sign = -1 };
+  sa.n = polish_pieces(n, vertex, false, sa.id);
+  sb.n = polish_pieces(n, vertex, true, sb.id);
+  return sa.n > 0 && sb.n > 0 && sa.n + sb.n <= 4 &&
+         polish_newton(a, b, &sa, &sb, start, size, true, best);
+}
+
 void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
                         const perp_convex_vertex *vertex, double size, perp_convex_best *best)
 {
@@ -306,7 +322,7 @@ void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
         if (__builtin_popcount((unsigned)ma) + __builtin_popcount((unsigned)mb) != pieces) continue;
         polish_choose(&sa, na, ia, ma);
         polish_choose(&sb, nb, ib, mb);
-        if (polish_newton(a, b, &sa, &sb, start, size, best)) return;
+        if (polish_newton(a, b, &sa, &sb, start, size, false, best)) return;
       }
   const double scale = polish_scale(a, b, size, best->h);
   perp_convex_witness(a, b, na, ia, nb, ib, 4 * PROVED * scale, best);

@@ -254,6 +254,21 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
   }
 }
 
+/* The flat end of `of` (sign 1: a, -1: b) that faces the other body, if it separates the two more
+ * than best->d. */
+static void distance_end(const perp_convex *a, const perp_convex *b, double sign,
+                         perp_convex_best *best)
+{
+  const perp_convex *of = sign > 0 ? a : b;
+  if (!distance_turned(of)) return;
+  double r[3], d[3];
+  perp_sub(b->c, a->c, r);
+  const double side = sign * perp_dot(3, of->u, r) < 0 ? -1 : 1;
+  if (of->kind == PERP_CONVEX_CONE && side > 0) return; /* the apex */
+  for (int i = 0; i < 3; i++) d[i] = sign * side * of->u[i];
+  perp_convex_ask(a, b, d, 0, best);
+}
+
 double perp_convex_distance(const perp_convex *a, const perp_convex *b, double enough, double n[3],
                             double pa[3], double pb[3])
 {
@@ -276,12 +291,18 @@ double perp_convex_distance(const perp_convex *a, const perp_convex *b, double e
   const double len = perp_norm(r);
   for (int i = 0; i < 3 && len > 1e-12 * size; i++) best.d[i] = r[i] / len;
   best.h = perp_convex_gap(a, b, best.d);
-  if (!(-best.h - round > enough) &&
-      !perp_convex_gjk(a, b, fmax(a->size, b->size), enough + round, &best))
-    perp_convex_expand(a, b, size, &best);
+  distance_end(a, b, 1, &best);
+  distance_end(a, b, -1, &best);
+  const bool apart = best.h < 0 && perp_convex_on_end(a, b, &best);
+  perp_convex_open open = { 0 };
+  if (!(-best.h - round > enough) && !apart &&
+      !perp_convex_gjk(a, b, fmax(a->size, b->size), enough + round, &best, &open))
+    perp_convex_expand(a, b, size, &best, &open);
   if (!best.exact) perp_convex_ends(a, b, 1e-14 * (a->size + b->size + len), &best);
-  if (-best.h - round <= enough && !distance_proved(a, b, &best))
-    distance_around(a, b, fmax(a->size, b->size), &best);
+  if (-best.h - round <= enough && !distance_proved(a, b, &best)) {
+    perp_convex_polish(a, b, open.n, open.v, size, &best);
+    if (!distance_proved(a, b, &best)) distance_around(a, b, fmax(a->size, b->size), &best);
+  }
   const double sigma = -best.h - round;
   memcpy(n, best.d, sizeof best.d);
   if (sigma > enough) return sigma;

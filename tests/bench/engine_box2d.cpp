@@ -83,6 +83,5 @@ void box2d_destroy(void *world)
 
 } // namespace
 
-const bench_engine bench_box2d = {
-  "Box2D", 2, box2d_create, box2d_step, box2d_state, box2d_destroy
-};
+const bench_engine bench_box2d = { "Box2D",      2, 0, box2d_create, box2d_step, box2d_state,
+                                   box2d_destroy };

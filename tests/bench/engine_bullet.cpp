@@ -15,12 +15,26 @@ struct bullet_world {
   btSequentialImpulseConstraintSolver solver;
   btDiscreteDynamicsWorld world;
   std::vector<btRigidBody *> moving, all;
-  std::vector<btCollisionShape *> shapes;
+  std::vector<btCollisionShape *> shapes, parts;
   bullet_world() : dispatcher(&config), world(&dispatcher, &broad, &solver, &config) {}
 };
 
-btCollisionShape *bullet_shape(const bench_body &b)
+/* its cone has the origin at half its height, a body in its centre of mass */
+btCollisionShape *bullet_cone(const bench_body &b, bullet_world *at)
 {
+  btCompoundShape *whole = new btCompoundShape(false);
+  btCollisionShape *cone = new btConeShapeX(b.radius, b.length);
+  at->parts.push_back(cone);
+  whole->addChildShape(btTransform(btQuaternion::getIdentity(), btVector3(0.25 * b.length, 0, 0)),
+                       cone);
+  return whole;
+}
+
+btCollisionShape *bullet_shape(const bench_body &b, bullet_world *at)
+{
+  if (b.kind == BENCH_CYLINDER)
+    return new btCylinderShapeX(btVector3(0.5 * b.length, b.radius, b.radius));
+  if (b.kind == BENCH_CONE) return bullet_cone(b, at);
   if (b.kind == BENCH_PLANE)
     return new btStaticPlaneShape(btVector3(b.normal[0], b.normal[1], b.normal[2]), 0);
   if (b.kind == BENCH_BALL) return new btSphereShape(b.radius);
@@ -34,7 +48,7 @@ void *bullet_create(const bench_world *w, int sweeps)
   at->world.getSolverInfo().m_numIterations = sweeps;
   for (int i = 0; i < w->bodies; i++) {
     const bench_body &b = w->body[i];
-    btCollisionShape *shape = bullet_shape(b);
+    btCollisionShape *shape = bullet_shape(b, at);
     btRigidBody::btRigidBodyConstructionInfo info(
         b.fixed ? 0 : b.mass, nullptr, shape, btVector3(b.inertia[0], b.inertia[1], b.inertia[2]));
     btQuaternion turn(b.quat[1], b.quat[2], b.quat[3], b.quat[0]);
@@ -76,10 +90,11 @@ void bullet_destroy(void *world)
     delete body;
   }
   for (btCollisionShape *shape : at->shapes) delete shape;
+  for (btCollisionShape *part : at->parts) delete part;
   delete at;
 }
 
 } // namespace
 
-const bench_engine bench_bullet = { "Bullet",      3, bullet_create, bullet_step, bullet_state,
+const bench_engine bench_bullet = { "Bullet",      3, 1, bullet_create, bullet_step, bullet_state,
                                     bullet_destroy };

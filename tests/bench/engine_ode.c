@@ -38,7 +38,8 @@ static void *ode_create(const bench_world *w, int sweeps)
     }
     dGeomID geom = b->kind == BENCH_BOX
                        ? dCreateBox(at->space, 2 * b->half[0], 2 * b->half[1], 2 * b->half[2])
-                       : dCreateSphere(at->space, b->radius);
+                   : b->kind == BENCH_CYLINDER ? dCreateCylinder(at->space, b->radius, b->length)
+                                               : dCreateSphere(at->space, b->radius);
     const dQuaternion q = { b->quat[0], b->quat[1], b->quat[2], b->quat[3] };
     if (b->fixed) {
       dGeomSetPosition(geom, b->x[0], b->x[1], b->x[2]);
@@ -55,6 +56,11 @@ static void *ode_create(const bench_world *w, int sweeps)
     dBodySetLinearVel(body, b->v[0], b->v[1], b->v[2]);
     dBodySetAngularVel(body, b->w[0], b->w[1], b->w[2]);
     dGeomSetBody(geom, body);
+    if (b->kind == BENCH_CYLINDER) { /* from along z to along x */
+      dMatrix3 turn;
+      dRFromAxisAndAngle(turn, 0, 1, 0, 0.5 * M_PI);
+      dGeomSetOffsetRotation(geom, turn);
+    }
     at->body[at->bodies++] = body;
   }
   return at;
@@ -101,4 +107,4 @@ static void ode_destroy(void *world)
   free(at);
 }
 
-const bench_engine bench_ode = { "ODE quick", 3, ode_create, ode_step, ode_state, ode_destroy };
+const bench_engine bench_ode = { "ODE quick", 3, 0, ode_create, ode_step, ode_state, ode_destroy };

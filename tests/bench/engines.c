@@ -50,6 +50,10 @@ static const race races[] = {
   { "wall", "wall:rows=10,columns=12", 0.01, 0, 250, 1e-3, 0.02, SWEPT, NULL, "apgd" },
   { "spheres", "falling:objects=10000,side=30,shape=spheres", 0.01, 300, 20, 0, 0, SWEPT, NULL,
     NULL },
+  { "boxes", "falling:objects=216,side=9,shape=cubes", 0.01, 100, 100, 0, 0, SWEPT, NULL, NULL },
+  { "cylinders", "falling:objects=216,side=9,shape=cylinders", 0.01, 100, 100, 0, 0, SWEPT, NULL,
+    NULL },
+  { "cones", "falling:objects=216,side=9,shape=cones", 0.01, 100, 100, 0, 0, SWEPT, NULL, NULL },
   { "stack-plane", "stack:boxes=50,dim=2", 0.01, 0, 250, 1e-3, 0.02, STACKED, "auto" },
   { "pyramid-plane", "pyramid:rows=20,dim=2", 0.01, 0, 250, 1e-3, 0.02, SUBSTEPS, "auto" },
   { "wall-plane", "wall:rows=10,columns=12,dim=2", 0.01, 0, 250, 1e-3, 0.02, SUBSTEPS, "apgd" },
@@ -78,11 +82,14 @@ static bench_world world_of(const perp_model *model, const double *q, const doub
   for (int i = 0; i < shapes; i++, body++) {
     const perp_shape_def *s = perp_model_shape(model, i);
     perp_pose pose = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
-    body->kind = s->kind == PERP_SHAPE_PLANE ? BENCH_PLANE
-                 : s->kind == PERP_SHAPE_BOX ? BENCH_BOX
-                                             : BENCH_BALL;
+    body->kind = s->kind == PERP_SHAPE_PLANE      ? BENCH_PLANE
+                 : s->kind == PERP_SHAPE_BOX      ? BENCH_BOX
+                 : s->kind == PERP_SHAPE_CYLINDER ? BENCH_CYLINDER
+                 : s->kind == PERP_SHAPE_CONE     ? BENCH_CONE
+                                                  : BENCH_BALL;
     memcpy(body->half, s->half, sizeof body->half);
     body->radius = s->radius;
+    body->length = s->length;
     world.mu = s->surface.mu;
     body->fixed = s->body < 0;
     body->quat[0] = 1;
@@ -242,7 +249,8 @@ static void equal_sweeps(const race *c, perp_model *model, const double *q, cons
   int n = 0;
   runners[n++] = perp_runner(model, c, c->swept, c->formulation);
   for (int i = 0; i < ENGINES; i++)
-    if (engines[i]->dim == perp_model_dim(model))
+    if (engines[i]->dim == perp_model_dim(model) &&
+        (engines[i]->cones || strcmp(c->name, "cones") != 0))
       runners[n++] = engine_runner(engines[i], model, q, v, 10);
   run(c, model, q, v, runners, n);
   for (int i = 0; i < n; i++) tell(c, &runners[i], &runners[0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What bench_engines asks of an engine: a world of boxes, balls and planes, stepped.  One file for
- * each. */
+/* What bench_engines asks of an engine: a world of boxes, balls, cylinders, cones and planes,
+ * stepped.  One file for each. */
 #ifndef TESTS_BENCH_ENGINES_H
 #define TESTS_BENCH_ENGINES_H
 
@@ -8,18 +8,19 @@
 extern "C" {
 #endif
 
-enum bench_kind { BENCH_BOX, BENCH_BALL, BENCH_PLANE };
+/* cylinders and cones: along x, a cone from its base to its apex */
+enum bench_kind { BENCH_BOX, BENCH_BALL, BENCH_PLANE, BENCH_CYLINDER, BENCH_CONE };
 
 /* A body with one shape in its centre, or a fixed shape.  SI; in the plane x, y and the angle about
  * z. */
 typedef struct bench_body {
   enum bench_kind kind;
   int fixed;
-  double mass, inertia[3]; /* about its axes */
-  double half[3], radius;
-  double x[3], quat[4], angle; /* quat (w, x, y, z) */
-  double v[3], w[3];           /* w in the world */
-  double normal[3];            /* of a plane through x */
+  double mass, inertia[3];        /* about its axes */
+  double half[3], radius, length; /* the centre of mass of a cone is length / 4 above its base */
+  double x[3], quat[4], angle;    /* quat (w, x, y, z) */
+  double v[3], w[3];              /* w in the world */
+  double normal[3];               /* of a plane through x */
 } bench_body;
 
 typedef struct bench_world {
@@ -30,7 +31,7 @@ typedef struct bench_world {
 
 typedef struct bench_engine {
   const char *name;
-  int dim;
+  int dim, cones; /* has cones */
   /* sweeps: iterations of its solver; the rest as the engine has it, without sleep */
   void *(*create)(const bench_world *world, int sweeps);
   void (*step)(void *at, double h);

@@ -3,15 +3,17 @@
  *
  *   falling   spheres and cubes fall into a container (object i is a sphere of 0.5 m for even i, a
  *             cube of 0.8 m for odd i, 1 kg, layers at a pitch of 1.3 m, jitter from a linear
- *             congruential sequence).  Chaotic: energy, penetration and time are what is measured
+ *             congruential sequence).  Cylinders and cones, 0.8 m across and high, start in any
+ *             orientation.  Chaotic: energy, penetration and time are what is measured
  *   jam       balls packed in a box without room, each with a random velocity: plastic impacts, so
  *             that nothing may move; the floor carries the weight (STAR 2012, section 7.3) */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
-enum { MIXED, SPHERES, CUBES };
-static const char *const crowd_shapes[] = { "mixed", "spheres", "cubes", NULL };
+enum { MIXED, SPHERES, CUBES, CYLINDERS, CONES, SOLIDS };
+static const char *const crowd_shapes[] = { "mixed", "spheres", "cubes", "cylinders",
+                                            "cones", "solids",  NULL };
 
 struct fall_opts {
   int objects;
@@ -25,8 +27,10 @@ static const perp_opt fall_options[] = {
   PERP_OPT_MU(struct fall_opts, mu, 0.5),
   PERP_REAL(struct fall_opts, e, 0, 0, 1, 0, "", "Coefficient of restitution."),
   PERP_OPT_G(struct fall_opts),
-  PERP_ENUM(struct fall_opts, shape, MIXED, crowd_shapes,
-            "Shape of the objects: spheres, cubes, or both in turn (mixed)."),
+  PERP_ENUM(
+      struct fall_opts, shape, MIXED, crowd_shapes,
+      "Shape of the objects: spheres, cubes, or both in turn (mixed); in space also cylinders, "
+      "cones, or all four in turn (solids)."),
   PERP_OPT_DIM(struct fall_opts, 3),
   PERP_OPTIONS_END
 };
@@ -48,6 +52,30 @@ static void crowd_walls(perp_builder *builder, double half_x, double half_y)
   perp_build_plane(builder, "wall", (const double[3]){ 0, half_y, 0 }, -M_PI_2, M_PI_2);
 }
 
+static int fall_shape(int shape, int i)
+{
+  static const int in_turn[] = { SPHERES, CUBES, CYLINDERS, CONES };
+  return shape == MIXED ? in_turn[i % 2] : shape == SOLIDS ? in_turn[i % 4] : shape;
+}
+
+/* A cylinder or a cone, 1 kg, its axis in any direction. */
+static void fall_turned(perp_builder *builder, bool cone, const double p[3], uint64_t *state)
+{
+  const double m = 1, r = 0.4, l = 0.8, along = 0.3 * m * r * r,
+               square = 0.15 * m * r * r + 0.0375 * m * l * l;
+  const double tilt = M_PI * crowd_jitter(state), azimuth = 2 * M_PI * crowd_jitter(state);
+  perp_body_def def = { .mass = { m, { along, 0, 0, 0, square, 0, 0, 0, square } } };
+  if (!cone) {
+    const double axis = 0.5 * m * r * r, other = m * (3 * r * r + l * l) / 12;
+    def.mass = (perp_mass){ m, { axis, 0, 0, 0, other, 0, 0, 0, other } };
+  }
+  perp_shape_def shape = { .kind = cone ? PERP_SHAPE_CONE : PERP_SHAPE_CYLINDER,
+                           .radius = r,
+                           .length = l };
+  shape.body = perp_build_body(builder, &def, p, tilt, azimuth);
+  perp_build_shape(builder, &shape);
+}
+
 static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct fall_opts *o = opts;
@@ -64,9 +92,11 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
                ? (k / across - (across - 1) / 2.0) * pitch + 0.1 * (crowd_jitter(&state) - 0.5)
                : 0;
     p[2] = 1 + pitch * (i / layer);
-    const bool sphere = o->shape == SPHERES || (o->shape == MIXED && i % 2 == 0);
-    if (sphere)
+    const int shape = fall_shape(o->shape, i);
+    if (shape == SPHERES)
       perp_build_ball(&builder, NULL, 1, 0.5, 0.4, p);
+    else if (shape == CYLINDERS || shape == CONES)
+      fall_turned(&builder, shape == CONES, p, &state);
     else
       perp_build_box(&builder, NULL, 1, cube, p, 0, 0);
   }
@@ -75,7 +105,7 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_falling = {
   .d = { .name = "falling",
-         .summary = "Spheres and cubes that fall into a container",
+         .summary = "Spheres, cubes, cylinders or cones that fall into a container",
          .reference = "none: a chaotic scene, evaluated by energy and penetration",
          PERP_OPTIONS(fall_options, struct fall_opts) },
   .build = build_fall,
