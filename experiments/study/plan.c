@@ -175,6 +175,8 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
                                    sizeof *plan->excluded);
   perp_plan_scope scope;
   perp_plan_scope_init(ctx, &scope, study, plan, NULL);
+  bool divided = false;
+  scope.scope.divided = &divided;
   perp_ctx quiet = *ctx;
   perp_status status = PERP_OK;
   void *memory = NULL;
@@ -193,6 +195,12 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     while (rule < study->n_exclude &&
            !perp_expr_true(study->exclude[rule].where, &scope.scope, plan->n))
       rule++;
+    if (divided) {
+      status = PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                         "%s: exclude, where: %s: this divides by 0 for a combination of the grid",
+                         study->file, study->exclude[rule < study->n_exclude ? rule : 0].where_text);
+      break;
+    }
     if (rule < study->n_exclude) {
       plan->excluded[rule]++;
       continue;
