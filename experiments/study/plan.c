@@ -198,7 +198,8 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     if (divided) {
       status = PERP_FAIL(ctx, PERP_ERR_FORMAT,
                          "%s: exclude, where: %s: this divides by 0 for a combination of the grid",
-                         study->file, study->exclude[rule < study->n_exclude ? rule : 0].where_text);
+                         study->file,
+                         study->exclude[rule < study->n_exclude ? rule : 0].where_text);
       break;
     }
     if (rule < study->n_exclude) {
@@ -368,7 +369,8 @@ perp_status perp_plan_load(perp_ctx *ctx, const char *path, const perp_study *st
   size_t size = 0;
   char *text = perp_read_file(path, &size);
   if (text == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(errno));
+    return PERP_FAIL(ctx, perp_input_status(errno), "cannot read %s: %s", path,
+                     perp_input_why(errno));
   size_t lines = 1;
   for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
   plan->cells = perp_pool_alloc(&plan->pool, lines, sizeof *plan->cells);
