@@ -90,11 +90,11 @@ static bool files_is_stream(const char *path)
   return lstat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-/* To write into a pipe or a device as it is; a pipe that nobody reads is waited for 3 s, for a
+/* To write into a pipe or a device as it is; a pipe that nobody reads is waited for 1 s, for a
  * reader that is being started.  -1 with errno. */
 static int files_open_stream(const char *path)
 {
-  enum { TRIES = 60 };
+  enum { TRIES = 20 };
   const struct timespec pause = { 0, 50000000 };
   int fd = -1;
   for (int i = 0; i < TRIES; i++) {

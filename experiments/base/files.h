@@ -20,7 +20,7 @@ char *perp_read_plain(const char *path, size_t *size);
 /* A file being written, under a name beside its own that nobody can guess (O_EXCL); closing renames
  * it, so that readers see the old or the new content, and a link that stands at the name is
  * replaced, not followed.  Pipes and devices, and what is in /dev and /proc, are written to as they
- * are; a pipe that nobody reads is an error after 3 s. */
+ * are; a pipe that nobody reads is an error after 1 s. */
 typedef struct perp_out {
   FILE *f;
   char *path, *part; /* part NULL: f is the file itself */

@@ -191,7 +191,7 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
   }
   if (failed != 0)
     PERP_WRONG(diag, pattern, "no file matches '%s'", name);
-  else if (found.gl_pathc > MOST_FILES)
+  else if ((size_t)problems->n + found.gl_pathc > MOST_FILES)
     PERP_WRONG(diag, pattern, "%zu files match '%s', more than %d; divide the study",
                found.gl_pathc, name, MOST_FILES);
   else
