@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- reading ---- */
@@ -89,9 +90,26 @@ static bool files_is_stream(const char *path)
   return lstat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
+/* To write into a pipe or a device as it is; a pipe that nobody reads is waited for 1 s, for a
+ * reader that is being started.  -1 with errno. */
+static int files_open_stream(const char *path)
+{
+  enum { TRIES = 20 };
+  const struct timespec pause = { 0, 50000000 };
+  int fd = -1;
+  for (int i = 0; i < TRIES; i++) {
+    fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 || errno != ENXIO) break;
+    nanosleep(&pause, NULL);
+  }
+  if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
 static perp_status files_refuse(perp_ctx *ctx, const char *path)
 {
-  return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path,
+                   errno == ENXIO ? "it is a pipe that nobody reads" : strerror(errno));
 }
 
 static char *files_part(const char *path)
@@ -118,7 +136,7 @@ perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
                   (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))))
     errno = EISDIR;
   else if (stream)
-    fd = open(path, O_WRONLY | O_CLOEXEC);
+    fd = files_open_stream(path);
   else {
     const bool nameless = access("/proc/self/fd", X_OK) == 0; /* where it gets its name */
     char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - path) + 1, path) : NULL;
@@ -194,8 +212,8 @@ FILE *perp_growing_open(const char *part)
 {
   const bool stream = files_is_stream(part);
   if (!stream) unlink(part);
-  const int flags = stream ? 0 : O_CREAT | O_EXCL | O_NOFOLLOW;
-  const int fd = open(part, O_WRONLY | O_CLOEXEC | flags, 0666);
+  const int fd = stream ? files_open_stream(part)
+                        : open(part, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (fd >= 0 && f == NULL) {
     const int why = errno;

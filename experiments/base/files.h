@@ -20,8 +20,8 @@ char *perp_read_plain(const char *path, size_t *size);
 /* A file being written.  It has no name until it is closed (O_TMPFILE), so that a killed writer
  * leaves nothing behind; on file systems without such files a name beside its own that nobody can
  * guess (O_EXCL).  Closing renames it, so that readers see the old or the new content, and a link
- * that stands at the name is replaced, not followed.  Pipes and devices, and what is in /dev and /proc, are written to as they
- * are. */
+ * that stands at the name is replaced, not followed.  Pipes and devices, and what is in /dev and
+ * /proc, are written to as they are; a pipe that nobody reads is an error after 1 s. */
 typedef struct perp_out {
   FILE *f;
   char *path, *part; /* part NULL: f is the file itself, or has no name yet */

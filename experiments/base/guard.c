@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/guard.h"
 
+#include "experiments/base/fence.h"
 #include "experiments/base/memory.h"
 #include "experiments/base/messages.h"
 
@@ -27,6 +28,7 @@ static void guard_pass_over(int number)
 
 static void guard_child(const sigset_t *before, pid_t parent)
 {
+  perp_fence_enter();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   perp_memory_exit(PERP_NO_MEMORY);
   if (getppid() != parent) _exit(PERP_EXIT_INTERNAL); /* it died before we asked */
@@ -82,6 +84,8 @@ perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_gu
   const int numbers[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&set, numbers[i]);
   sigprocmask(SIG_BLOCK, &set, &before);
+  perp_fence fence;
+  perp_fence_open(&fence);
   const pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     guard_child(&before, parent);
@@ -107,6 +111,7 @@ perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_gu
       perp_kept_cause(wait_status, guard->cause, sizeof guard->cause);
     }
   }
+  perp_fence_close(&fence); /* what it left behind ends with it */
   struct timespec now = { 0 };
   while (sigtimedwait(&set, NULL, &now) > 0) {} /* must not strike once they are let through */
   sigprocmask(SIG_SETMASK, &before, NULL);

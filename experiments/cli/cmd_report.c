@@ -47,11 +47,13 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
     return perp_usage_error(args, "several folders need an output file: -o FILE.html");
   perp_join join;
   int undrawn = 0;
+  bool tables = true; /* of the folder, written anew */
   exit_status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &join);
   if (exit_status < 0) {
     perp_join_records(&join);
     perp_results_warn_unlike(&join.part[0]);
-    if (join.n == 1 && perp_results_derive(ctx, &join.part[0]) != PERP_OK) perp_print_error(ctx);
+    tables = join.n > 1 || perp_results_derive(ctx, &join.part[0]) == PERP_OK;
+    if (!tables) perp_print_error(ctx);
     perp_status status = perp_report_results(ctx, &join.part[0], &request, page, sizeof page,
                                              &undrawn);
     if (status != PERP_OK)
@@ -69,7 +71,7 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
     return perp_refuse(ctx, PERP_EXIT_INFRA);
   }
   if (perp_option_given(args, "open")) perp_show_page(page);
-  return undrawn > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
+  return undrawn > 0 || !tables ? PERP_EXIT_INFRA : PERP_EXIT_OK;
 }
 
 static const perp_flag report_flags[] = {
@@ -91,14 +93,16 @@ const perp_command perp_report_command = {
   .cli.name = "report",
   .cli.usage = "DIR... [options]",
   .cli.summary = "Writes the report of a results folder: one HTML page that needs no network.",
-  .cli.more = "DIR is a folder made by `perp run`, or the name of a study with a folder in "
-              "results/. report.json beside the page has all that it shows. The page is written "
-              "first. Figures for documents are drawn only with --figs or --tex, and are stored in "
-              "DIR/figs with their data and gnuplot scripts. "
-              "Several folders with shards of one study (--shard) give one page, which needs -o; "
-              "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
-              "gnuplot could not draw some figures (an error names them). It is 5, too, where perp "
-              "was built without the script of its pages; the message says how to get it.",
+  .cli.more =
+      "DIR is a folder made by `perp run`, or the name of a study with a folder in "
+      "results/. report.json beside the page has all that it shows. The page is written "
+      "first. Figures for documents are drawn only with --figs or --tex, and are stored in "
+      "DIR/figs with their data and gnuplot scripts. "
+      "Several folders with shards of one study (--shard) give one page, which needs -o; "
+      "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
+      "gnuplot could not draw some figures, or the tables in DIR/derived could not be written "
+      "(an error names them). It is 5, too, where perp "
+      "was built without the script of its pages; the message says how to get it.",
   .cli.example = "perp report results/chain6-stab --figs svg,pdf",
   .cli.flags = report_flags,
   .cli.min_args = 1,

@@ -74,6 +74,7 @@ typedef struct perp_scope {
   bool (*counts)(void *user, int row); /* NULL: every row */
   void *user;
   bool arithmetic; /* a scene file: numbers, and functions of numbers */
+  bool *divided;   /* becomes true where something is divided by 0; NULL: nobody asks */
 } perp_scope;
 
 typedef struct perp_expr perp_expr;

@@ -245,6 +245,8 @@ perp_value perp_expr_eval(const perp_expr *expr, const perp_scope *scope, int ro
   }
   perp_value a = perp_expr_eval(arg[0], scope, row);
   perp_value b = arg[1] != NULL ? perp_expr_eval(arg[1], scope, row) : a;
+  if (expr->op == OP_DIV && b.type == PERP_VALUE_NUMBER && b.number == 0 && scope->divided != NULL)
+    *scope->divided = true;
   if (a.type == PERP_VALUE_NUMBER && b.type == PERP_VALUE_NUMBER)
     return expr_of_numbers(expr->op, a.number, b.number);
   return expr->type == T_BOOL ? expr_truth(false) : missing;

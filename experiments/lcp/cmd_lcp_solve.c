@@ -195,6 +195,30 @@ static void judge_on_cones(const perp_lcp_problem *problem, int directions, stru
   s->w = w;
 }
 
+/* What was not solved has numbers whose products leave the range of double: that is the cause, and
+ * no reason of a method says it.  Of A as numbers, dense or sparse. */
+static void print_scale(const perp_lcp *lcp)
+{
+  double least = HUGE_VAL, most = 0;
+  const size_t n = (size_t)lcp->n;
+  for (size_t k = 0; k < n * (n + 1); k++) {
+    const double v = fabs(k < n            ? lcp->b[k]
+                          : lcp->A != NULL ? lcp->A[(k - n) % n + (k - n) / n * (size_t)lcp->lda]
+                                           : 0);
+    if (v > 0) least = fmin(least, v);
+    most = fmax(most, v);
+  }
+  for (int k = 0; lcp->C != NULL && k < lcp->C->start[lcp->n]; k++) {
+    const double v = fabs(lcp->C->value[k]);
+    if (v > 0) least = fmin(least, v);
+    most = fmax(most, v);
+  }
+  if (least < 1e-150 || most > 1e150)
+    perp_say("the numbers of A and b are from %g to %g in size: their products leave the range of "
+             "double numbers. Scale the problem: multiply rows of A and b, or --equilibrate",
+             least, most);
+}
+
 /* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
 static int solve_problem(const struct task *t, const perp_lcp_problem *p,
                          const perp_lcp_problem *contacts)
@@ -236,6 +260,7 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
     }
     print_solution(t, contacts != NULL ? contacts->p.n : n, &s);
     if (s.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
+    if (verdict_of(s.stats.reason) < SOLVED) print_scale(&p->p);
     exit_status = verdict_of(s.stats.reason) >= SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   } else
     exit_status = perp_lcp_refuse(ctx, status);

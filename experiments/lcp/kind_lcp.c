@@ -29,6 +29,7 @@
 
 #include <glob.h>
 #include <math.h>
+#include <sys/stat.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +168,9 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
 /* What a sequence is named by is what its files begin with. */
 static const char first_file[] = "-000.lcp";
 
+/* Problems of one pattern: each is set up before any is solved. */
+enum { MOST_FILES = 10000 };
+
 /* Those that match; kind: "file" or "sequence". */
 static void add_files(perp_study *study, perp_diag *diag, const perp_node *pattern,
                       const char *kind, const char *suffix, perp_names *problems)
@@ -185,18 +189,26 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
     failed = glob(perp_pool_printf(&pool, "%s/%s", dirs[i], name), 0, NULL, &found);
     prefix = strlen(dirs[i]) + 1;
   }
-  if (failed != 0) PERP_WRONG(diag, pattern, "no file matches '%s'", name);
-  /* a cell is named by its problem: where perp is installed is no part of it */
-  for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++) {
-    const char *path = found.gl_pathv[i] + prefix;
-    if (!perp_shown_all(path)) {
-      PERP_WRONG(diag, pattern, "the name of the file %s has a control character; rename it", path);
-      break;
+  if (failed != 0)
+    PERP_WRONG(diag, pattern, "no file matches '%s'", name);
+  else if ((size_t)problems->n + found.gl_pathc > MOST_FILES)
+    PERP_WRONG(diag, pattern, "%zu files match '%s', more than %d; divide the study",
+               found.gl_pathc, name, MOST_FILES);
+  else
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+      /* a cell is named by its problem: where perp is installed is no part of it */
+      const char *path = found.gl_pathv[i] + prefix;
+      struct stat st;
+      if (stat(found.gl_pathv[i], &st) == 0 && !S_ISREG(st.st_mode))
+        PERP_WRONG(diag, pattern, "%s is not a regular file", path);
+      else if (!perp_shown_all(path))
+        PERP_WRONG(diag, pattern, "the name of the file %s has a control character; rename it",
+                   path);
+      else
+        kind_lcp_add(study, problems,
+                     perp_pool_printf(&study->pool, "%s:%.*s", kind,
+                                      (int)(strlen(path) - strlen(suffix)), path));
     }
-    kind_lcp_add(study, problems,
-                 perp_pool_printf(&study->pool, "%s:%.*s", kind,
-                                  (int)(strlen(path) - strlen(suffix)), path));
-  }
   if (failed == 0) globfree(&found);
   perp_pool_free(&pool);
 }

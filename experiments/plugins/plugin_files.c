@@ -3,6 +3,7 @@
 #include "experiments/base/shell.h"
 #include "experiments/plugins/python_solver.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/base/fence.h"
 #include "experiments/base/files.h"
 #include "solvers/core/input.h"
 #include "solvers/core/shown.h"
@@ -14,6 +15,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -205,28 +208,44 @@ static perp_status open_and_check(perp_ctx *ctx, const char *path, const perp_ou
   return PERP_OK;
 }
 
+/* Bytes that loading a plug-in may take. */
+static const double trial_memory = 1 << 30;
+
 /* Constructors and descriptors of a broken file may do anything: look at it from a child first. */
 static perp_status try_in_child(perp_ctx *ctx, const char *path)
 {
+  perp_fence fence;
+  int *looked = mmap(NULL, sizeof *looked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                     0);
+  if (looked == MAP_FAILED)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "no shared memory: %s", strerror(errno));
   fflush(NULL);
-  pid_t pid = fork();
-  if (pid < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(errno));
+  perp_fence_open(&fence);
+  const pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     const perp_outside *outside;
+    perp_fence_enter();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    perp_fence_memory(trial_memory, false);
     alarm(TRIAL_SECONDS);
     open_and_check(ctx, path, &outside);
+    *looked = 1; /* any other end, with status 0 or another one, is that of the file */
     _exit(0);
   }
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  const int why = errno;
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  perp_fence_close(&fence);
+  const bool done = *looked == 1;
+  munmap(looked, sizeof *looked);
+  if (pid < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(why));
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     return REFUSED("%s takes more than %d s to load", path, TRIAL_SECONDS);
   if (WIFSIGNALED(status))
-    return REFUSED("%s crashes while it is loaded: signal %d (%s)", path, WTERMSIG(status),
-                   strsignal(WTERMSIG(status)));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return REFUSED("%s ends the program while it is loaded", path);
-  return PERP_OK;
+    return REFUSED("%s crashes while it is loaded: signal %d (%s); it has 1 GiB of memory then",
+                   path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return done ? PERP_OK : REFUSED("%s ends the program while it is loaded", path);
 }
 
 /* ---- loading ---- */
@@ -234,7 +253,13 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
 static perp_status open_object(perp_ctx *ctx, const char *path, const perp_outside **out)
 {
   PERP_TRY(try_in_child(ctx, path));
-  return open_and_check(ctx, path, out);
+  perp_fence fence; /* of what it starts while it is loaded */
+  perp_fence_open(&fence);
+  perp_fence_memory(trial_memory, true);
+  const perp_status status = open_and_check(ctx, path, out);
+  perp_fence_memory_end();
+  perp_fence_close(&fence);
+  return status;
 }
 
 /* A process of its own as it is. */

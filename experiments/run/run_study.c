@@ -217,6 +217,8 @@ static int select_cells(struct run *r)
 {
   perp_plan_scope scope;
   perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, r->status);
+  bool divided = false;
+  scope.scope.divided = &divided;
   int n = 0;
   for (int i = 0; i < r->plan.n; i++) {
     r->of[i].selected = (r->select[0] == NULL || perp_expr_true(r->select[0], &scope.scope, i)) &&
@@ -224,6 +226,7 @@ static int select_cells(struct run *r)
                         in_shard(r->o->shard, &r->plan.cells[i], i);
     n += r->of[i].selected;
   }
+  if (divided) perp_say("warning: --only or --skip divides by 0 for some runs");
   return n;
 }
 

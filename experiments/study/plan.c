@@ -175,6 +175,8 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
                                    sizeof *plan->excluded);
   perp_plan_scope scope;
   perp_plan_scope_init(ctx, &scope, study, plan, NULL);
+  bool divided = false;
+  scope.scope.divided = &divided;
   perp_ctx quiet = *ctx;
   perp_status status = PERP_OK;
   void *memory = NULL;
@@ -193,6 +195,13 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     while (rule < study->n_exclude &&
            !perp_expr_true(study->exclude[rule].where, &scope.scope, plan->n))
       rule++;
+    if (divided) {
+      status = PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                         "%s: exclude, where: %s: this divides by 0 for a combination of the grid",
+                         study->file,
+                         study->exclude[rule < study->n_exclude ? rule : 0].where_text);
+      break;
+    }
     if (rule < study->n_exclude) {
       plan->excluded[rule]++;
       continue;
@@ -360,7 +369,8 @@ perp_status perp_plan_load(perp_ctx *ctx, const char *path, const perp_study *st
   size_t size = 0;
   char *text = perp_read_file(path, &size);
   if (text == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(errno));
+    return PERP_FAIL(ctx, perp_input_status(errno), "cannot read %s: %s", path,
+                     perp_input_why(errno));
   size_t lines = 1;
   for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
   plan->cells = perp_pool_alloc(&plan->pool, lines, sizeof *plan->cells);

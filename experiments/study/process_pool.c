@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/process_pool.h"
 
+#include "experiments/base/fence.h"
 #include "experiments/base/files.h"
 #include "experiments/base/kept.h"
 #include "experiments/study/study.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <lapacke.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -49,6 +49,7 @@ struct child {
   double began, deadline, kill_at;
   double cpu_began;   /* its CPU time when it got its order */
   bool asked, killed; /* by the time limit: to end, then by force */
+  int full;           /* killed: it and so many processes below it have passed the memory limit */
   int orders;         /* that it has answered */
   double worked;      /* s that these took */
   perp_kept *kept;    /* its outcome so far; stays with the place */
@@ -62,14 +63,25 @@ struct perp_process_pool {
   int signals; /* signalfd */
   const perp_ctx *ctx;
   sigset_t before;
+  perp_fence fence;
+  double base; /* bytes that a process has in memory before it begins */
   struct child child[];
 };
+
+/* The most that this process has had in memory. */
+static double peak_bytes(void)
+{
+  struct rusage used;
+  return getrusage(RUSAGE_SELF, &used) == 0 ? 1024.0 * (double)used.ru_maxrss : 0;
+}
 
 perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool **out)
 {
   perp_process_pool *pool = perp_xalloc(1, sizeof *pool + (size_t)size * sizeof *pool->child);
   pool->size = size;
   pool->ctx = ctx;
+  pool->base = peak_bytes();
+  perp_fence_open(&pool->fence);
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
@@ -104,8 +116,9 @@ static void process_pool_bury(struct child *k)
   *k = (struct child){ .kept = k->kept };
 }
 
-static void process_pool_retire(struct child *k)
+static void process_pool_retire(perp_process_pool *pool, struct child *k)
 {
+  pool->fence.buried = true;
   process_pool_kill(k);
   while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR) {}
   process_pool_bury(k);
@@ -116,9 +129,10 @@ void perp_process_pool_destroy(perp_process_pool *pool)
   if (pool == NULL) return;
   for (int i = 0; i < pool->size; i++) {
     struct child *k = &pool->child[i];
-    if (k->pid > 0) process_pool_retire(k);
+    if (k->pid > 0) process_pool_retire(pool, k);
     perp_kept_free(k->kept);
   }
+  perp_fence_close(&pool->fence);
   if (pool->signals >= 0) {
     /* what arrived for us must not strike once the signals are let through again */
     struct signalfd_siginfo info;
@@ -141,57 +155,21 @@ int perp_process_pool_free_places(const perp_process_pool *pool)
 
 /* ---- in the child ---- */
 
-/* Pages that this process has mapped, from a place where no allocation is allowed. */
-static double mapped_bytes(const char *key)
-{
-  char buf[4096];
-  int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  ssize_t n = read(fd, buf, sizeof buf - 1);
-  close(fd);
-  if (n <= 0) return 0;
-  buf[n] = '\0';
-  const char *s = strstr(buf, key);
-  return s != NULL ? 1024 * (double)strtol(s + strlen(key), NULL, 10) : 0;
-}
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED                                                                                  \
-  0 /* the shadow memory of a sanitizer does not fit under a limit of address space */
-#endif
-
 /* A NULL that nobody checked ends here: tell it from other crashes by how full the memory is. */
 static void on_crash(int number)
 {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-      mapped_bytes("VmPeak:") > 0.9 * (double)limit.rlim_cur)
-    _exit(PERP_NO_MEMORY);
+  if (perp_fence_full()) _exit(PERP_NO_MEMORY);
   signal(number, SIG_DFL);
   raise(number);
 }
 
 static void limit_child(const perp_order *order)
 {
-  struct rlimit none = { 0, 0 };
-  setrlimit(RLIMIT_CORE, &none);
+  perp_fence_enter();
   struct rlimit output = { most_output, most_output };
   setrlimit(RLIMIT_FSIZE, &output);
-  if (SANITIZED || order->memory <= 0) return;
-  /* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it
-   * before the limit. */
-  double one = 1;
-  LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', 1, &one, 1);
-  rlim_t bytes = (rlim_t)(mapped_bytes("VmSize:") + order->memory);
-  struct rlimit space = { bytes, bytes };
-  setrlimit(RLIMIT_AS, &space);
+  if (order->memory <= 0) return;
+  perp_fence_memory(order->memory, false);
   static char stack[65536]; /* the normal one may be what overflowed */
   stack_t alternative = { .ss_sp = stack, .ss_size = sizeof stack };
   sigaltstack(&alternative, NULL);
@@ -207,13 +185,6 @@ static void keep_outcome(const perp_outcome *so_far, void *user)
   *place = *so_far;
   place->magic = magic;
   perp_kept_commit(user);
-}
-
-/* The most that this process has had in memory. */
-static double peak_bytes(void)
-{
-  struct rusage used;
-  return getrusage(RUSAGE_SELF, &used) == 0 ? 1024.0 * (double)used.ru_maxrss : 0;
 }
 
 static void process_pool_do(const perp_ctx *parent_ctx, const perp_order *order, perp_kept *kept,
@@ -243,6 +214,7 @@ _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
   if (getppid() != parent) _exit(1); /* it died before we asked */
   sigprocmask(SIG_SETMASK, &workers->before, NULL);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   int null = open("/dev/null", O_RDWR);
   dup2(null, 0);
   dup2(k->log >= 0 ? k->log : null, 1);
@@ -285,6 +257,7 @@ static void process_pool_begin(struct child *k, const perp_order *order)
   k->order = *order;
   k->busy = true;
   k->asked = k->killed = false;
+  k->full = 0;
   k->got = 0;
   k->began = perp_clock_wall();
   k->cpu_began = k->pid > 0 ? process_pool_cpu(k) : 0;
@@ -357,7 +330,7 @@ perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *pool, cons
     if (perp_send_all(k->line, order, sizeof *order)) return PERP_OK;
     pool->running--; /* it is dead: another one */
   }
-  if (k->pid > 0) process_pool_retire(k);
+  if (k->pid > 0) process_pool_retire(pool, k);
   PERP_TRY(process_pool_fork(ctx, pool, k, order));
   pool->running++;
   return PERP_OK;
@@ -459,9 +432,12 @@ static void process_pool_judge(struct child *k, int wait_status, perp_outcome *o
   }
   if (k->killed)
     *outcome = (perp_outcome){ .status = PERP_CELL_TIMEOUT, .reason = "time-limit" };
-  else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == PERP_NO_MEMORY) {
+  else if (k->full > 0 || (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == PERP_NO_MEMORY)) {
     *outcome = (perp_outcome){ .status = PERP_CELL_OOM, .reason = "memory-limit" };
     snprintf(outcome->cause, sizeof outcome->cause, "%s", limit[0] ? limit : "out of memory");
+    if (k->full > 0)
+      snprintf(outcome->cause, sizeof outcome->cause, "%s, with %d process%s that it started",
+               limit, k->full, k->full > 1 ? "es" : "");
   } else {
     *outcome = (perp_outcome){ .status = PERP_CELL_CRASH, .reason = "crash" };
     perp_kept_cause(wait_status, outcome->cause, sizeof outcome->cause);
@@ -480,7 +456,7 @@ static void process_pool_judge(struct child *k, int wait_status, perp_outcome *o
 /* Crashed, or without memory, in a process that did other orders before: that may be theirs. */
 static bool process_pool_doubtful(struct child *k)
 {
-  return k->orders > 0 && !k->killed &&
+  return k->orders > 0 && !k->killed && k->full == 0 &&
          (!process_pool_answered(k) || k->answer.outcome.status == PERP_CELL_OOM);
 }
 
@@ -503,6 +479,30 @@ static bool process_pool_ended(struct child *k, double now, int *wait_status)
   return true;
 }
 
+/* What processes that have ended left behind is killed; so is one that has more in memory, together
+ * with all that it started, than its limit. */
+static void process_pool_watch(perp_process_pool *pool)
+{
+  const int n = pool->size;
+  pid_t *own = perp_xalloc((size_t)n, sizeof *own);
+  double *most = perp_xalloc((size_t)n, sizeof *most);
+  int *over = perp_xalloc((size_t)n, sizeof *over);
+  for (int i = 0; i < n; i++) {
+    const struct child *k = &pool->child[i];
+    own[i] = k->pid;
+    most[i] = k->busy && k->order.memory > 0 ? pool->base + k->order.memory : HUGE_VAL;
+  }
+  perp_fence_watch(&pool->fence, own, n, most, over);
+  for (int i = 0; i < n; i++)
+    if (over[i] > 0 && pool->child[i].full == 0) {
+      pool->child[i].full = over[i];
+      process_pool_kill(&pool->child[i]);
+    }
+  free(own);
+  free(most);
+  free(over);
+}
+
 static bool process_pool_reap(perp_process_pool *pool, perp_order *order, perp_outcome *outcome)
 {
   const double now = perp_clock_wall();
@@ -515,14 +515,14 @@ static bool process_pool_reap(perp_process_pool *pool, perp_order *order, perp_o
     *order = k->order;
     if (process_pool_doubtful(k)) { /* asked again, in a process of its own: that decides */
       perp_ctx quiet = *pool->ctx;
-      process_pool_retire(k);
+      process_pool_retire(pool, k);
       if (process_pool_fork(&quiet, pool, k, order) == PERP_OK) continue;
     } else {
       k->busy = false;
       k->orders++;
       k->worked += now - k->began;
       if (!process_pool_answered(k) || k->answer.worn || order->alone || k->worked > process_life)
-        process_pool_retire(k);
+        process_pool_retire(pool, k);
     }
     pool->running--;
     return true;
@@ -548,6 +548,8 @@ perp_process_pool_event perp_process_pool_wait(perp_process_pool *pool, double s
     if (event == PERP_CREW_NOTHING && process_pool_reap(pool, order, outcome))
       event = PERP_CREW_DONE;
     double now = perp_clock_wall(), wake = until;
+    process_pool_watch(pool);
+    wake = fmin(wake, pool->fence.next);
     if (event != PERP_CREW_NOTHING || now >= until) break;
     int n = 0;
     fds[n++] = (struct pollfd){ .fd = pool->signals, .events = POLLIN };

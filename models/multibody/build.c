@@ -28,13 +28,26 @@ static bool positive_definite(const double A[9])
   return a > 0 && minor2 > 0 && det > 0;
 }
 
+/* Products of three numbers up to this are finite, and so is the inverse of a mass. */
+static const double build_most = 1e100;
+
+static bool build_within(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= build_most)) return false;
+  return true;
+}
+
 static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, const char *who)
 {
   const double *I = mass->inertia;
   if (!(mass->mass > 0) || !isfinite(mass->mass))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mass must be positive: got %g kg", who, mass->mass);
+  if (mass->mass < 1 / build_most || mass->mass > build_most)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mass must be in [1e-100, 1e100] kg: got %g", who,
+                     mass->mass);
   if (dim == 2) {
-    if (!(I[8] > 0) || !isfinite(I[8]))
+    if (!(I[8] >= 1 / build_most) || !(I[8] <= build_most))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia about z must be positive: got %g kg m2", who,
                        I[8]);
     return PERP_OK;
@@ -42,6 +55,9 @@ static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, 
   if (!perp_finite(9, I)) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not finite", who);
   /* in units of the trace, so that no size of body under- or overflows */
   double trace = I[0] + I[4] + I[8], unit[9], moments[9];
+  if (trace > 0 && (trace < 1 / build_most || trace > build_most))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia must be in [1e-100, 1e100] kg m2: got %g", who,
+                     trace / 2);
   for (int i = 0; i < 9; i++) unit[i] = I[i] / trace;
   if (!(trace > 0) || !positive_definite(unit))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not positive definite", who);
@@ -316,6 +332,10 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial position is not finite", who);
   if (!perp_finite(3, def->v) || !perp_finite(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial velocity is not finite", who);
+  if (!build_within(3, def->x) || !build_within(4, def->quat) || !build_within(3, def->v) ||
+      !build_within(3, def->w) || !build_within(1, &def->angle))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: the initial position or velocity is outside of [-1e100, 1e100]", who);
   if (perp_all_zero(4, copy.quat)) copy.quat[0] = 1;
   double largest = 0; /* scaled first: a tiny quaternion must not underflow */
   for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(copy.quat[i]));

@@ -307,6 +307,9 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   PERP_TRY(perp_model_building(ctx, m));
   if (m->n_bodies == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model has no body");
   if (!isfinite(m->gravity)) return PERP_FAIL(ctx, PERP_ERR_ARG, "gravity is not finite");
+  if (fabs(m->gravity) > 1e100)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "gravity is outside of [-1e100, 1e100] m/s2: got %g",
+                     m->gravity);
   PERP_TRY(perp_surfaces_check(ctx, m));
   PERP_TRY(perp_disabled_join(ctx, m));
   perp_status status = perp_motions_join(ctx, m);

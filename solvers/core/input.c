@@ -42,6 +42,11 @@ const char *perp_input_why(int number)
   }
 }
 
+perp_status perp_input_status(int number)
+{
+  return number == EINVAL || number == EISDIR || number == EFBIG ? PERP_ERR_FORMAT : PERP_ERR_IO;
+}
+
 perp_status perp_input_open(perp_ctx *ctx, const char *path, double most, FILE **out)
 {
   const int fd = perp_input_descriptor(path, false, most);
@@ -49,7 +54,8 @@ perp_status perp_input_open(perp_ctx *ctx, const char *path, double most, FILE *
   if (*out != NULL) return PERP_OK;
   const int wrong = errno;
   if (fd >= 0) close(fd);
-  return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(wrong));
+  return PERP_FAIL(ctx, perp_input_status(wrong), "cannot read %s: %s", path,
+                   perp_input_why(wrong));
 }
 
 /* Room for n bytes; false: there is none. */

@@ -19,7 +19,9 @@ extern "C" {
 int perp_input_descriptor(const char *path, bool plain, double most);
 /* Such an errno in words: "it is not a regular file", "Permission denied", ... */
 const char *perp_input_why(int number);
-/* The same as a stream.  PERP_ERR_IO with a message that begins with "cannot read PATH". */
+/* PERP_ERR_FORMAT where there is something else than a file, PERP_ERR_IO where there is none. */
+perp_status perp_input_status(int number);
+/* The same as a stream.  That status with a message that begins with "cannot read PATH". */
 perp_status perp_input_open(perp_ctx *ctx, const char *path, double most, FILE **out);
 /* The next line with its newline, in *line [*size], which grows and is for free: *n bytes and a
  * zero; -1: that was the last one.  PERP_ERR_IO: it could not be read; PERP_ERR_NOMEM;

@@ -32,9 +32,8 @@ static perp_status io_read_all(perp_ctx *ctx, const char *path, FILE *file, doub
   size_t room = 0;
   for (;;) {
     if ((double)*size > most) /* standard input, or a file that grows */
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "%s has more than the limit of %.3g MB; --memory SIZE raises it", path,
-                       most / 1e6);
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s has more than the limit of %.3g MB%s", path,
+                       most / 1e6, most > device_bytes ? "; --memory SIZE raises it" : "");
     if (*size == room) {
       room = (size_t)fmin(room > 0 ? 2 * (double)room : 1 << 16, most + 2);
       char *more = realloc(*data, room);
