@@ -8,6 +8,7 @@
 #include "models/scenes/paths.h"
 #include "experiments/base/files.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -419,7 +420,8 @@ static perp_status scene_file_copy(perp_ctx *ctx, const char *from, const char *
   char *bytes = perp_read_file(from, &size),
        *folder = perp_xprintf("%.*s", (int)(strrchr(to, '/') - to), to);
   perp_status status = bytes != NULL ? perp_make_dirs(ctx, folder)
-                                     : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s", from);
+                                     : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from,
+                                                 strerror(errno));
   if (status == PERP_OK) status = perp_write_file(ctx, to, bytes, size);
   free(bytes);
   free(folder);

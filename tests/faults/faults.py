@@ -144,8 +144,8 @@ class Suite:
         if left and not (status == 'hang' or found and found[0][0].startswith('crash')):
             found.append(('left', ' '.join(os.path.basename(x) for x in left)))
         if name == 'run' and status != 'hang':
-            try:
-                self.plain([x.replace('@', self.made) for x in variant[0]], folder)
+            try: # runs that crashed or had no memory are results: --retry repeats them
+                self.plain([x.replace('@', self.made) for x in variant[0]] + ['--retry', 'crash,oom,setup-failed'], folder)
                 again = files(folder, variant[1])
                 wrong = [k for k in set(calm[1]) | set(again) if again.get(k) != calm[1].get(k)]
                 if wrong:
