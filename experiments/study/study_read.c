@@ -577,10 +577,10 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, pe
     PERP_WRONG(diag, NULL, "cannot read %s: %s", request->file, why);
     return PERP_ERR_IO;
   }
-  const int why = perp_scene_files_beside(request->file);
-  if (why != 0) {
+  const int beside = perp_scene_files_beside(request->file);
+  if (beside != 0) {
     PERP_WRONG(diag, NULL, "cannot read the files in scenes/ beside %s: %s", request->file,
-               strerror(why));
+               strerror(beside));
     free(text);
     return PERP_ERR_IO;
   }
