@@ -10,6 +10,7 @@
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -106,6 +107,52 @@ static int files_open_stream(const char *path)
   return fd;
 }
 
+/* What a stream writes to.  A stream forgets why a write failed long before it is closed. */
+struct perp_sink {
+  int fd, why; /* errno of the first failure */
+};
+
+static ssize_t files_sink_write(void *cookie, const char *bytes, size_t size)
+{
+  struct perp_sink *sink = cookie;
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t n = write(sink->fd, bytes + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      if (sink->why == 0) sink->why = errno;
+      return 0;
+    }
+    done += (size_t)n;
+  }
+  return (ssize_t)size;
+}
+
+static int files_sink_close(void *cookie)
+{
+  struct perp_sink *sink = cookie;
+  if (close(sink->fd) == 0) return 0;
+  if (sink->why == 0) sink->why = errno;
+  return EOF;
+}
+
+/* NULL with errno set: the file is closed. */
+static FILE *files_sink_open(int fd, struct perp_sink **sink)
+{
+  static const cookie_io_functions_t calls = { .write = files_sink_write,
+                                               .close = files_sink_close };
+  *sink = perp_xalloc(1, sizeof **sink);
+  (*sink)->fd = fd;
+  FILE *f = fopencookie(*sink, "w", calls);
+  if (f != NULL) return f;
+  const int why = errno;
+  close(fd);
+  free(*sink);
+  *sink = NULL;
+  errno = why;
+  return NULL;
+}
+
 static perp_status files_refuse(perp_ctx *ctx, const char *path)
 {
   return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path,
@@ -151,13 +198,12 @@ perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
     }
     out->nameless = fd >= 0 && out->part == NULL;
   }
-  out->f = fd >= 0 ? fdopen(fd, "w") : NULL;
+  out->f = fd >= 0 ? files_sink_open(fd, &out->sink) : NULL;
   if (out->f != NULL) {
     out->path = perp_xstrdup(path);
     return PERP_OK;
   }
   files_refuse(ctx, path);
-  if (fd >= 0) close(fd);
   if (fd >= 0 && out->part != NULL) unlink(out->part);
   free(out->part);
   *out = (perp_out){ 0 };
@@ -169,7 +215,7 @@ perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
 static bool files_link(perp_out *out)
 {
   char nameless[64];
-  snprintf(nameless, sizeof nameless, "/proc/self/fd/%d", fileno(out->f));
+  snprintf(nameless, sizeof nameless, "/proc/self/fd/%d", out->sink->fd);
   for (int k = 0; k < 100; k++) {
     free(out->part);
     out->part = files_part(out->path);
@@ -186,13 +232,13 @@ perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep)
   if (out->f == NULL) return PERP_OK;
   perp_status status = PERP_OK;
   bool bad = ferror(out->f) != 0 || fflush(out->f) != 0;
-  if (out->nameless && keep && !bad) bad = !files_link(out);
-  int why = errno;
-  if (fclose(out->f) != 0 && !bad) {
+  if (out->nameless && keep && !bad && !files_link(out)) {
     bad = true;
-    why = errno;
+    if (out->sink->why == 0) out->sink->why = errno;
   }
-  errno = why;
+  bad = fclose(out->f) != 0 || bad;
+  errno = out->sink->why;
+  free(out->sink);
   if (bad && keep) status = files_refuse(ctx, out->path);
   if (status == PERP_OK && keep && out->part != NULL && rename(out->part, out->path) != 0)
     status = files_refuse(ctx, out->path);
@@ -294,15 +340,14 @@ void perp_remove_files(const char *dir, const char *suffix)
   closedir(d);
 }
 
-char *perp_temp_folder(perp_ctx *ctx)
-{
-  const char *tmp = getenv("TMPDIR");
-  char *path = perp_xprintf("%s/perp-XXXXXX", tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
-  if (mkdtemp(path) != NULL) return path;
-  PERP_FAIL(ctx, PERP_ERR_IO, "cannot create a temporary folder %s: %s", path, strerror(errno));
-  free(path);
-  return NULL;
-}
+/* Folders of this process that exist.  Each is held open with a lock: the kernel frees it with the
+ * process, however that ends. */
+enum { MOST_TEMPS = 8 };
+static struct {
+  pid_t owner;
+  int lock;
+  char path[256];
+} temps[MOST_TEMPS];
 
 static int files_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -311,9 +356,89 @@ static int files_remove_one(const char *path, const struct stat *st, int type, s
   return 0;
 }
 
+static void files_remove_tree(const char *folder)
+{
+  for (int k = 0; k < 2; k++) /* once more: the first may have been out of memory or of files */
+    if (nftw(folder, files_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) return;
+}
+
+/* This process ends without memory. */
+static void files_remove_temps(void)
+{
+  for (int i = 0; i < MOST_TEMPS; i++)
+    if (temps[i].owner == getpid()) files_remove_tree(temps[i].path);
+}
+
+static bool files_is_temp(const char *name)
+{
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  return strncmp(name, "perp-", 5) == 0 && strlen(name) == 11 && strspn(name + 5, letters) == 6;
+}
+
+/* Folders of processes that were killed: ours by owner, an hour old, and nobody holds the lock. */
+static void files_sweep(const char *tmp)
+{
+  DIR *d = opendir(tmp);
+  if (d == NULL) return;
+  for (struct dirent *e; (e = readdir(d)) != NULL;) {
+    struct stat st;
+    if (!files_is_temp(e->d_name)) continue;
+    const int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) continue;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && time(NULL) - st.st_mtime > 3600 &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      char *path = perp_xprintf("%s/%s", tmp, e->d_name);
+      files_remove_tree(path);
+      free(path);
+    }
+    close(fd);
+  }
+  closedir(d);
+}
+
+static void files_hold_temp(const char *path)
+{
+  perp_memory_last(files_remove_temps);
+  for (int i = 0; i < MOST_TEMPS; i++) {
+    if (temps[i].owner != 0 || strlen(path) >= sizeof temps[i].path) continue;
+    temps[i].owner = getpid();
+    temps[i].lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (temps[i].lock >= 0) flock(temps[i].lock, LOCK_EX | LOCK_NB);
+    snprintf(temps[i].path, sizeof temps[i].path, "%s", path);
+    return;
+  }
+}
+
+static void files_let_temp(const char *path)
+{
+  for (int i = 0; i < MOST_TEMPS; i++) {
+    if (temps[i].owner == 0 || strcmp(temps[i].path, path) != 0) continue;
+    if (temps[i].lock >= 0) close(temps[i].lock);
+    temps[i].owner = 0;
+  }
+}
+
+char *perp_temp_folder(perp_ctx *ctx)
+{
+  const char *tmp = getenv("TMPDIR");
+  if (tmp == NULL || tmp[0] == '\0') tmp = "/tmp";
+  files_sweep(tmp);
+  char *path = perp_xprintf("%s/perp-XXXXXX", tmp);
+  if (mkdtemp(path) != NULL) {
+    files_hold_temp(path);
+    return path;
+  }
+  PERP_FAIL(ctx, PERP_ERR_IO, "cannot create a temporary folder %s: %s", path, strerror(errno));
+  free(path);
+  return NULL;
+}
+
 void perp_temp_remove(char *folder)
 {
-  if (folder != NULL) nftw(folder, files_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+  if (folder != NULL) {
+    files_remove_tree(folder);
+    files_let_temp(folder);
+  }
   free(folder);
 }
 

@@ -25,6 +25,7 @@ char *perp_read_plain(const char *path, size_t *size);
 typedef struct perp_out {
   FILE *f;
   char *path, *part; /* part NULL: f is the file itself, or has no name yet */
+  struct perp_sink *sink;
   bool nameless;
 } perp_out;
 /* PERP_ERR_IO with a message, *o then holds nothing. */
@@ -53,7 +54,7 @@ perp_status perp_make_part(perp_ctx *ctx, const char *dir, const char *name);
 void perp_remove_files(const char *dir, const char *suffix);
 
 /* A new folder in $TMPDIR, else /tmp, for this user only (mode 0700); its path, or NULL after a
- * message. */
+ * message.  Those that killed processes have left there an hour ago are removed. */
 char *perp_temp_folder(perp_ctx *ctx);
 /* Remove a folder with all that is in it (links, not where they lead), and free the path; NULL is
  * fine. */

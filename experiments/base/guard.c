@@ -120,10 +120,7 @@ perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_gu
 
 int perp_guard_leave(perp_guard *guard, int code)
 {
-  if ((fflush(stdout) != 0 || ferror(stdout)) && code != PERP_EXIT_INTERNAL) {
-    perp_say("error: cannot write the output");
-    code = PERP_EXIT_INTERNAL;
-  }
+  if (code != PERP_EXIT_INTERNAL && !perp_output_whole()) code = PERP_EXIT_INTERNAL;
   guard->shared->code = code;
   guard->shared->done = 1;
   perp_guard_free(guard);

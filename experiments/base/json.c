@@ -3,8 +3,10 @@
 
 #include "experiments/base/files.h"
 #include "experiments/base/memory.h"
+#include "experiments/base/messages.h"
 #include "solvers/core/shown.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -241,6 +243,8 @@ json_t *perp_json_read_file(const char *path)
 {
   size_t n;
   char *text = perp_read_file(path, &n);
+  if (text == NULL && errno != ENOENT && errno != ENOTDIR)
+    perp_say("warning: what is in %s is left out: %s", path, strerror(errno));
   json_t *json = text != NULL ? perp_json_read(text, n) : NULL;
   free(text);
   return json;

@@ -13,11 +13,21 @@ void perp_memory_exit(int status)
   memory_status = status;
 }
 
+static void (*memory_clean)(void);
+
+void perp_memory_last(void (*clean)(void))
+{
+  memory_clean = clean;
+}
+
 void perp_memory_out(void)
 {
   static const char text[] = "perp: error: out of memory\n";
   const ssize_t n = write(2, text, sizeof text - 1); /* a stream might allocate */
   (void)n;
+  void (*clean)(void) = memory_clean;
+  memory_clean = NULL;
+  if (clean != NULL) clean();
   _exit(memory_status);
 }
 

@@ -14,6 +14,8 @@
 
 /* What is out of memory ends this process: a message, and status 5 or the one set before. */
 _Noreturn void perp_memory_out(void);
+/* What is done before. */
+void perp_memory_last(void (*clean)(void));
 /* In a child whose parent tells the want of memory: perp_kept_cause() knows this status. */
 enum { PERP_NO_MEMORY = 77 };
 void perp_memory_exit(int status);

@@ -5,6 +5,7 @@
 #include "experiments/base/table.h"
 #include "solvers/core/shown.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,15 @@ void perp_say_error(const char *message)
           text);
   if (hint != NULL) fprintf(stderr, "      %s\n", hint);
   free(text);
+}
+
+bool perp_output_whole(void)
+{
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+  fprintf(stderr, "perp: error: cannot write the output: %s\n",
+          errno != 0 ? strerror(errno) : "a write failed before; is the disk full?");
+  return false;
 }
 
 void perp_print_error(const perp_ctx *ctx)

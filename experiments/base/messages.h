@@ -26,6 +26,8 @@ void perp_say_error(const char *message);
 char *perp_cut_hint(char *message);
 /* The same with the message of ctx. */
 void perp_print_error(const perp_ctx *ctx);
+/* Has all that was printed reached stdout?  Otherwise false after an error. */
+bool perp_output_whole(void);
 /* One line on stderr: "perp: ...". */
 void perp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

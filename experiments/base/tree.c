@@ -107,6 +107,10 @@ void perp_diag_line(perp_diag *diag, const perp_source *src, int line, int colum
 void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_ctx *ctx)
 {
   char message[sizeof ctx->msg];
+  if (ctx->status == PERP_ERR_NOMEM) { /* no error of the file */
+    perp_print_error(ctx);
+    perp_memory_out();
+  }
   snprintf(message, sizeof message, "%s", ctx->msg);
   char *hint = perp_cut_hint(message);
   if (hint == NULL && ((hint = strstr(message, " (perp list")) != NULL ||

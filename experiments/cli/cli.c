@@ -269,7 +269,6 @@ int perp_main(int argc, char **argv)
   const int status = perp_commands_run(&ctx, perp_commands, argc - 1, argv + 1, "",
                                        "perp --help lists them");
   /* data that did not reach its reader is an error, whatever the command thought */
-  if ((fflush(stdout) == 0 && !ferror(stdout)) || status != PERP_EXIT_OK) return status;
-  perp_say("error: cannot write the output");
-  return PERP_EXIT_INTERNAL;
+  if (status != PERP_EXIT_OK) return status;
+  return perp_output_whole() ? PERP_EXIT_OK : PERP_EXIT_INTERNAL;
 }

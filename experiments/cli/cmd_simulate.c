@@ -205,8 +205,12 @@ static int run_here(perp_ctx *ctx, perp_request *request, const perp_guard *guar
     snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
   if (series != NULL) perp_series_add(&mind.series, &result.series);
   int code = cmd_simulate_tell(ctx, &result, json, text);
-  if (watching != NULL && perp_watch_result(ctx, watching, 0, &result) != PERP_OK)
+  const perp_status shown = watching != NULL ? perp_watch_result(ctx, watching, 0, &result)
+                                             : PERP_OK;
+  if (shown == PERP_ERR_UNSUPPORTED) /* a scene without a picture: the figures are good */
     perp_print_error(ctx);
+  else if (shown != PERP_OK)
+    code = perp_refuse(ctx, perp_exit_of(shown));
   if (series != NULL && !perp_series_close(&mind.series)) {
     perp_say("error: cannot write %s: %s", series, strerror(errno));
     code = PERP_EXIT_INTERNAL;

@@ -134,9 +134,13 @@ static int cmd_lcp_sequence_apart(perp_ctx *ctx, const struct wanted *t, perp_se
   if (guard.child) return perp_guard_leave(&guard, cmd_lcp_sequence_solve(ctx, t, sequence));
   int status = guard.code;
   if (guard.cut != PERP_CUT_NONE) {
-    perp_say("not solved: %s: %s", guard.cut == PERP_CUT_CRASH ? "crash" : "interrupted",
+    const bool broken = guard.cut == PERP_CUT_CRASH || guard.cut == PERP_CUT_MEMORY;
+    perp_say("not solved: %s: %s",
+             guard.cut == PERP_CUT_CRASH    ? "crash"
+             : guard.cut == PERP_CUT_MEMORY ? "out-of-memory"
+                                            : "interrupted",
              guard.cause);
-    status = guard.cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+    status = broken ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
   }
   perp_guard_free(&guard);
   return status;

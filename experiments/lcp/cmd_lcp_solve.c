@@ -303,14 +303,17 @@ static int solve_as(const struct task *t, const perp_lcp_problem *p)
 /* What is said of a solver that ended its process. */
 static int tell_end(const perp_guard *guard, bool json)
 {
-  const char *reason = guard->cut == PERP_CUT_CRASH ? "crash" : "interrupted";
+  const char *reason = guard->cut == PERP_CUT_CRASH    ? "crash"
+                       : guard->cut == PERP_CUT_MEMORY ? "out-of-memory"
+                                                       : "interrupted";
   if (json) {
     perp_json j = { .out = stdout };
     perp_json_object(&j, NULL, "status %s, reason %s, message %s", "failed", reason, guard->cause);
     printf("\n");
   } else
     printf("# not solved: %s: %s\n", reason, guard->cause);
-  return guard->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+  return guard->cut == PERP_CUT_CRASH || guard->cut == PERP_CUT_MEMORY ? PERP_EXIT_INFRA
+                                                                       : PERP_EXIT_FAILED;
 }
 
 /* Solve in a process of its own: outside code may do anything to it. */

@@ -4,6 +4,7 @@
 #include "experiments/base/files.h"
 #include "experiments/scenes/scene_file.h"
 
+#include <errno.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static perp_status copy_file(perp_ctx *ctx, const char *folder, const char *file
   size_t size;
   char *text = perp_read_file(path, &size);
   const perp_status status = text != NULL ? copy_text(ctx, to, text, size)
-                                          : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s", path);
+                                          : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path,
+                                                      strerror(errno));
   free(text);
   free(path);
   return status;

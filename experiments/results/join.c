@@ -22,10 +22,14 @@ int perp_results_open(perp_ctx *ctx, const char *name, perp_results *results)
   char *usual = perp_xprintf("results/%s", name);
   const char *dir = !perp_exists(name) && perp_exists(usual) ? usual : name;
   perp_status status = perp_results_load(ctx, dir, NULL, results);
+  char *plan = perp_xprintf("%s/plan.jsonl", dir);
+  const bool there = perp_exists(plan); /* a results folder, with something that cannot be read */
+  free(plan);
   free(usual);
   if (status == PERP_OK) return -1;
   perp_print_error(ctx);
-  return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
+  if (status == PERP_ERR_NOMEM) return PERP_EXIT_INFRA;
+  return there ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
 }
 
 /* The study as it was run, but for where its plug-ins lay; cells know what these were. */

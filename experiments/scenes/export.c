@@ -541,7 +541,7 @@ static void export_head(const perp_desc *desc, const perp_scene *scene, const ch
       out,
       "schema: perp-scene/1\n# the scene %s with all its numbers, without its `truth` and `gauges`",
       name);
-  if (source != NULL)
+  if (source != NULL || perp_scene_file_hash(desc) != 0) /* a file, readable now or not */
     fprintf(out, ":\n# perp info %s --source prints the file with them", desc->name);
   fputs("\nscene:\n  summary: ", out);
   free(source);

@@ -8,6 +8,7 @@
 #include "models/scenes/paths.h"
 #include "experiments/base/files.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,14 +62,23 @@ bool perp_scene_file_is(const char *text)
   return false;
 }
 
+/* A small file of a results folder that need not be there: NULL.  *why: errno where it is and cannot
+ * be read, else 0. */
+static char *scene_file_kept(const char *path, int *why)
+{
+  char *text = perp_read_plain(path, NULL);
+  *why = text == NULL && errno != ENOENT && errno != ENOTDIR ? errno : 0;
+  return text;
+}
+
 /* The folder that scenes named in a study are relative to: its own, in a results folder that of the
  * copies. */
-static char *scene_file_folder(const char *study)
+static char *scene_file_folder(const char *study, int *why)
 {
   const char *slash = strrchr(study, '/');
   char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - study), study)
                                : perp_xstrdup(".");
-  char *kept = perp_xprintf("%s/scenes/folder", folder), *sub = perp_read_plain(kept, NULL);
+  char *kept = perp_xprintf("%s/scenes/folder", folder), *sub = scene_file_kept(kept, why);
   if (sub != NULL && strchr(sub, '\n') != NULL) {
     *strchr(sub, '\n') = '\0';
     char *inside = perp_xprintf("%s/scenes/%s", folder, sub);
@@ -82,12 +92,12 @@ static char *scene_file_folder(const char *study)
 
 /* Folders of packages of which a results folder has copies come before all others.  Names that lead
  * out of it are none of perp's. */
-static void scene_file_packages(const char *study)
+static void scene_file_packages(const char *study, int *why)
 {
   const char *slash = strrchr(study, '/'), *before = getenv("PERP_PACKAGE_PATH");
   char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - study), study)
                                : perp_xstrdup(".");
-  char *kept = perp_xprintf("%s/scenes/packages", folder), *list = perp_read_plain(kept, NULL),
+  char *kept = perp_xprintf("%s/scenes/packages", folder), *list = scene_file_kept(kept, why),
        *bad;
   perp_text path = { 0 };
   for (char *s = list; s != NULL && *s != '\0'; s += *s == '\n') {
@@ -106,11 +116,13 @@ static void scene_file_packages(const char *study)
   free(folder);
 }
 
-void perp_scene_files_beside(const char *file)
+int perp_scene_files_beside(const char *file)
 {
+  int why;
   free(beside);
-  beside = scene_file_folder(file);
-  scene_file_packages(file);
+  beside = scene_file_folder(file, &why);
+  if (why == 0) scene_file_packages(file, &why);
+  return why;
 }
 
 char *perp_scene_examples(void)
@@ -419,7 +431,8 @@ static perp_status scene_file_copy(perp_ctx *ctx, const char *from, const char *
   char *bytes = perp_read_file(from, &size),
        *folder = perp_xprintf("%.*s", (int)(strrchr(to, '/') - to), to);
   perp_status status = bytes != NULL ? perp_make_dirs(ctx, folder)
-                                     : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s", from);
+                                     : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from,
+                                                 strerror(errno));
   if (status == PERP_OK) status = perp_write_file(ctx, to, bytes, size);
   free(bytes);
   free(folder);
@@ -487,11 +500,14 @@ perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *st
   scene_file_forget(scenes);
   free(scenes);
   if (known == NULL) return PERP_OK;
-  char *folder = scene_file_folder(study);
+  int why;
+  char *folder = scene_file_folder(study, &why);
   char *whole = realpath(folder[0] != '\0' ? folder : "/", NULL), *target = NULL;
   char *base = perp_xprintf("%s/", whole != NULL ? whole : "");
   size_t n = strlen(base);
-  perp_status status = perp_make_part(ctx, dir, "scenes");
+  perp_status status = why == 0 ? perp_make_part(ctx, dir, "scenes")
+                                : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read scenes/folder of %s: %s",
+                                            dir, strerror(why));
   for (const struct known *k = known; k != NULL; k = k->next)
     for (int i = 0; i < k->file.n_parts && !k->example; i++)
       scene_file_common(base, k->file.part[i], &n);

@@ -3,6 +3,7 @@
 
 #include "experiments/base/files.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,13 +121,18 @@ void perp_series_add(perp_series_file *file, const perp_series *series)
   for (; file->out != NULL && file->rows < ready; file->rows++)
     write_row(file->out, series, wanted, file->rows);
   file->failed = file->out == NULL || fflush(file->out) != 0 || ferror(file->out);
+  if (file->failed && file->why == 0) file->why = errno;
   free(wanted);
 }
 
 bool perp_series_close(perp_series_file *file)
 {
   bool good = !file->failed;
-  if (file->out != NULL && file->out != stdout) good = fclose(file->out) == 0 && good;
+  if (file->out != NULL && file->out != stdout && fclose(file->out) != 0) {
+    if (good) file->why = errno;
+    good = false;
+  }
   file->out = NULL;
+  errno = file->why;
   return good;
 }

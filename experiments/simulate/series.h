@@ -26,6 +26,7 @@ typedef struct perp_series_file {
   FILE *out; /* NULL before the first row */
   int rows;  /* written so far */
   bool failed;
+  int why; /* errno of the failure */
 } perp_series_file;
 /* The rows that series has more; opens the file when it is the first. */
 void perp_series_add(perp_series_file *file, const perp_series *series);

@@ -577,10 +577,16 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, pe
     PERP_WRONG(diag, NULL, "cannot read %s: %s", request->file, why);
     return PERP_ERR_IO;
   }
+  const int beside = perp_scene_files_beside(request->file);
+  if (beside != 0) {
+    PERP_WRONG(diag, NULL, "cannot read the files in scenes/ beside %s: %s", request->file,
+               strerror(beside));
+    free(text);
+    return PERP_ERR_IO;
+  }
   perp_study *study = perp_xalloc(1, sizeof *study);
   study->file = perp_pool_strdup(&study->pool, request->file);
   perp_study_reader reader = { ctx, diag, study };
-  perp_scene_files_beside(request->file);
   const perp_node *root = perp_tree_read(&study->pool, diag, request->file, text, size);
   free(text);
   perp_status status = root == NULL ? PERP_ERR_FORMAT : read_all(&reader, request, root);

@@ -54,7 +54,9 @@ static int view_run(perp_ctx *ctx, perp_cli_request *r, perp_watching *w, int i)
   if (perp_guard_begin(ctx, r->timeout, 1, &g) != PERP_OK)
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   if (g.child) exit(perp_guard_leave(&g, view_here(ctx, r, &g, w, i)));
-  const int code = g.cut == PERP_CUT_NONE ? g.code : PERP_EXIT_FAILED;
+  const int code = g.cut == PERP_CUT_NONE     ? g.code
+                   : g.cut == PERP_CUT_MEMORY ? PERP_EXIT_INFRA
+                                              : PERP_EXIT_FAILED;
   if (g.cut != PERP_CUT_NONE) perp_say("error: %s: %s", r->q.scene, g.cause);
   perp_guard_free(&g);
   return code;

@@ -8,6 +8,7 @@
 #include "experiments/simulate/replay.h"
 #include "experiments/base/files.h"
 
+#include <errno.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,10 +94,13 @@ perp_status perp_watch_result(perp_ctx *ctx, const perp_watching *w, int i,
   size_t size;
   perp_out o;
   char cause[512];
-  char *replay = perp_read_file(perp_pool_printf(&pool, "%s/replay%d.json", w->folder, i), &size);
+  const char *from = perp_pool_printf(&pool, "%s/replay%d.json", w->folder, i);
+  char *replay = perp_read_file(from, &size);
   const char *path = perp_pool_printf(&pool, "%s/run%d.json", w->folder, i);
   perp_status status = PERP_OK;
-  if (replay == NULL)
+  if (replay == NULL && errno != ENOENT)
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from, strerror(errno));
+  else if (replay == NULL)
     status = result->formulation[0] == '\0'
                  ? PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                              "%s has no bodies to draw: it is a system of equations; perp simulate "
@@ -139,13 +143,14 @@ static int watch_page(perp_ctx *ctx, perp_watching *w, int n)
     run[read] = perp_read_file(perp_pool_printf(&w->pool, "%s/run%d.json", w->folder, read), &size);
     if (run[read] == NULL) break;
   }
-  /* the one that is missing has said why */
+  const int why = errno;
   perp_status status = read < n ? PERP_ERR_IO
                                 : perp_motion_page(ctx, w->out, (const char *const *)run, n);
   for (int i = 0; i < RUNS; i++) free(run[i]);
-  if (read < n) {
-    perp_say("no page: a simulation was not recorded");
-    return PERP_EXIT_FAILED;
+  if (read < n) { /* the one that is missing has said why */
+    perp_say("no page: a simulation was not recorded%s%s", why != ENOENT ? ": " : "",
+             why != ENOENT ? strerror(why) : "");
+    return why == ENOENT ? PERP_EXIT_FAILED : PERP_EXIT_INPUT;
   }
   if (status == PERP_OK && w->png != NULL)
     status = perp_picture_of(ctx, w->out, w->png, &w->picture);

@@ -6,24 +6,24 @@
 #include "experiments/pages/sha256.h"
 #include "experiments/web/web_paths.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static char *web_script(void)
+/* NULL: there is none. */
+static const char *web_script(void)
 {
-  size_t size;
   const char *given = getenv("PERP_REPORT_JS");
-  if (given != NULL) return given[0] == '\0' ? NULL : perp_read_file(given, &size);
-  char *text = perp_read_file(WEB_BUILT, &size);
-  return text != NULL ? text : perp_read_file(WEB_INSTALLED, &size);
+  if (given != NULL) return access(given, F_OK) == 0 ? given : NULL;
+  if (access(WEB_BUILT, F_OK) == 0) return WEB_BUILT;
+  return access(WEB_INSTALLED, F_OK) == 0 ? WEB_INSTALLED : NULL;
 }
 
 bool perp_web_built(void)
 {
-  char *text = web_script();
-  free(text);
-  return text != NULL;
+  return web_script() != NULL;
 }
 
 perp_status perp_web_missing(perp_ctx *ctx)
@@ -56,8 +56,12 @@ static void web_text(FILE *out, const char *text)
 perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, const char *json,
                           size_t n)
 {
-  char *script = web_script();
-  if (script == NULL) return perp_web_missing(ctx);
+  const char *from = web_script();
+  if (from == NULL) return perp_web_missing(ctx);
+  char *script = perp_read_file(from, NULL);
+  if (script == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the script of the pages, %s: %s", from,
+                     strerror(errno));
   char *hash = perp_sha256_base64(script, strlen(script)), *folder = perp_xstrdup(path);
   perp_out file;
   perp_status status = perp_make_dirs(ctx, dirname(folder));

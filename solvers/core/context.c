@@ -2,6 +2,7 @@
 #include "solvers/core/core.h"
 #include "solvers/core/shown.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -13,8 +14,10 @@ void perp_ctx_init(perp_ctx *ctx)
 perp_status perp_fail_at(perp_ctx *ctx, perp_status status, const char *file, int line,
                          const char *func, const char *fmt, ...)
 {
+  const bool no_memory = errno == ENOMEM && status == PERP_ERR_IO;
   if (ctx == NULL) return status;
-  ctx->status = status;
+  char before[sizeof ctx->msg] = "";
+  if (ctx->status == PERP_ERR_NOMEM) memcpy(before, ctx->msg, sizeof before);
   ctx->file = file;
   ctx->line = line;
   ctx->func = func;
@@ -23,6 +26,9 @@ perp_status perp_fail_at(perp_ctx *ctx, perp_status status, const char *file, in
   vsnprintf(ctx->msg, sizeof ctx->msg, fmt, ap);
   va_end(ap);
   perp_shown_clean(ctx->msg); /* names of others are in it */
+  /* Whoever quotes the message of a want of memory passes it on, whatever it makes of it. */
+  if (no_memory || (before[0] != '\0' && strstr(ctx->msg, before) != NULL)) status = PERP_ERR_NOMEM;
+  ctx->status = status;
   return status;
 }
 
