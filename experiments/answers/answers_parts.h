@@ -73,6 +73,9 @@ void answers_ask(const perp_ctx *ctx, perp_results *results, const perp_question
                  perp_answer *answer);
 /* Words for what has been compared. */
 void answers_say(struct answering *answers);
+/* Does a comparison decide nothing, since all are equal, or since all but one failed? */
+void answers_line_decides(const perp_answer *answer, const perp_answer_line *line, bool *equal,
+                          bool *sole);
 /* Who would be chosen by another metric (a->proxy), and what that costs; at the end of a->text. */
 void answers_say_proxy(struct answering *answers);
 void answers_say_claims(struct answering *answers);

@@ -243,13 +243,32 @@ static int say_more(const void *a, const void *b)
   return x->n != y->n ? y->n - x->n : x->who - y->who;
 }
 
+/* The comparisons in which nobody is better than another. */
+static void say_undecided(struct answering *answers, int same, int alone)
+{
+  const char *text = answers->a->text, *more = text[0] != '\0' ? " more" : "";
+  if (same > 0)
+    add(answers, &answers->a->text,
+        perp_pool_printf(&answers->r->pool, "In %d%s %s all competitors are equal.", same, more,
+                         same == 1 ? "comparison" : "comparisons"));
+  if (alone > 0)
+    add(answers, &answers->a->text,
+        perp_pool_printf(&answers->r->pool, "In %d%s %s all but one failed.", alone,
+                         same > 0 ? " more" : more, alone == 1 ? "comparison" : "comparisons"));
+}
+
 static void say_many(struct answering *answers)
 {
   perp_answer *answer = answers->a;
   struct tally *t = perp_pool_alloc(&answers->r->pool, (size_t)answer->n_who, sizeof *t);
-  int n = 0, ties = 0;
+  int n = 0, ties = 0, same = 0, alone = 0;
   for (int k = 0; k < answer->n_who; k++) t[k].who = k;
   for (int i = 0; i < answer->n_lines; i++) {
+    bool equal, sole;
+    answers_line_decides(answer, &answer->line[i], &equal, &sole);
+    same += equal;
+    alone += sole && answer->n_who > 1;
+    if ((equal || sole) && answer->n_who > 1) continue;
     n += answer->line[i].n_best > 0;
     ties += answer->line[i].n_best > 1;
     for (int k = 0; k < answer->n_who; k++) t[k].n += answer->line[i].entry[k].best;
@@ -259,6 +278,10 @@ static void say_many(struct answering *answers)
   while (all < answer->n_who && t[all].n == n) all++;
   const char *best = say_best(answers, answers->metric), *text = "";
   const char *in_all = n == 2 ? "both" : perp_pool_printf(&answers->r->pool, "all %d", n);
+  if (n == 0) {
+    say_undecided(answers, same, alone);
+    return;
+  }
   if (all == 0 && t[0].n > 0)
     add(answers, &answer->text,
         perp_pool_printf(&answers->r->pool, "No single %s is best everywhere.", say_kind(answers)));
@@ -291,6 +314,7 @@ static void say_many(struct answering *answers)
     text = perp_pool_printf(&answers->r->pool, "%s (%d %s, counted for each)", text, ties,
                             ties == 1 ? "tie" : "ties");
   add(answers, &answer->text, perp_pool_printf(&answers->r->pool, "%s.", text));
+  if (same + alone > 0) say_undecided(answers, same, alone);
   for (int i = 0; i < answer->n_lines && answer->n_lines <= LINES; i++)
     add(answers, &answer->text,
         perp_pool_printf(&answers->r->pool, "With %s: %s (%s).", where_text(answers, i),

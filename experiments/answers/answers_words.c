@@ -152,3 +152,16 @@ void answers_say_proxy(struct answering *answers)
   answers->a->text = perp_pool_printf(&results->pool, "%s%s%s", text, text[0] != '\0' ? " " : "",
                                       answers->a->proxy);
 }
+
+void answers_line_decides(const perp_answer *a, const perp_answer_line *line, bool *equal,
+                          bool *sole)
+{
+  int there = 0, beaten = 0;
+  for (int k = 0; k < a->n_who; k++) {
+    there += line->entry[k].cell >= 0;
+    beaten += strcmp(line->entry[k].why, "over budget") == 0 ||
+              strcmp(line->entry[k].why, "not reached") == 0;
+  }
+  *equal = there > 1 && line->n_best == there;
+  *sole = there == 1 && beaten == 0;
+}

@@ -557,10 +557,15 @@ void perp_findings_json(const perp_ctx *ctx, perp_results *results, perp_json *j
   for (int i = 0; i < w.n_shares; i++) shares_json(w.shares[i], study, json);
   perp_json_members(json, "] constant: [");
   for (int p = 0; p < study->n_params; p++) {
+    const perp_param *param = &study->kind->params[p];
     const char *value = study->fixed[p] != NULL ? study->fixed[p]->text : "";
-    if (value[0] != '\0' && !study->kind->params[p].hidden)
-      perp_json_members(json, "{ key %s, words %s, value %s }", study->kind->params[p].key,
-                        perp_words(study->kind->params[p].key), value);
+    if (value[0] == '\0' || param->hidden) continue;
+    value = param->unit != NULL && param->unit[0] != '\0'
+                ? perp_pool_printf(&results->pool, "%s %s", value, param->unit)
+                : perp_words_choice(ctx, &results->pool, param->key,
+                                    param->type == PERP_PARAM_PLUGIN, param->plugin, value);
+    perp_json_members(json, "{ key %s, words %s, value %s }", param->key, perp_words(param->key),
+                      value);
   }
   perp_json_close(json, ']');
 }

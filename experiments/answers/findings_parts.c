@@ -33,7 +33,15 @@ const char *findings_metric(struct writing *w, const char *name)
 
 const char *findings_times(struct writing *w, double factor)
 {
-  if (factor >= 1000) return perp_pool_printf(w->pool, "10^%.0f", log10(factor));
+  if (factor >= 1000) {
+    static const char *const raised[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
+    const char *text = "10";
+    char digits[16];
+    snprintf(digits, sizeof digits, "%.0f", log10(factor));
+    for (const char *s = digits; *s != '\0'; s++)
+      text = perp_pool_printf(w->pool, "%s%s", text, raised[*s - '0']);
+    return text;
+  }
   const double unit = factor < 10 ? 0.1 : factor < 100 ? 1 : 10;
   return perp_pool_printf(w->pool, "%.*f", factor < 10, unit * round(factor / unit));
 }

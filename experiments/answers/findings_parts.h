@@ -41,7 +41,7 @@ int findings_shares(const perp_ctx *ctx, perp_results *results, answers_explaine
 perp_finding *findings_add(struct writing *w, int rank, perp_found_kind kind, const char *text);
 /* "error of the tip", "number of evaluations of the right-hand side": behind "smallest". */
 const char *findings_metric(struct writing *w, const char *name);
-/* "3.2", "120", "10^4": how many times larger. */
+/* "3.2", "120", "10⁴": how many times larger. */
 const char *findings_times(struct writing *w, double factor);
 /* What the questions of the study, or those assumed, come to; and, where none of them compares the
  * factor that matters most (NULL: none does), who is best of its levels. */

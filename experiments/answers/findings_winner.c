@@ -113,19 +113,6 @@ static double times_better(const perp_answer_line *line, double best, double oth
   return isfinite(factor) && factor >= 1 ? factor : (double)NAN;
 }
 
-/* Are all equal, or has only one a figure because all others failed? */
-static void stand_line(const perp_answer *a, const perp_answer_line *line, bool *equal, bool *sole)
-{
-  int there = 0, beaten = 0;
-  for (int k = 0; k < a->n_who; k++) {
-    there += line->entry[k].cell >= 0;
-    beaten += strcmp(line->entry[k].why, "over budget") == 0 ||
-              strcmp(line->entry[k].why, "not reached") == 0;
-  }
-  *equal = there > 1 && line->n_best == there;
-  *sole = there == 1 && beaten == 0;
-}
-
 static void stand(struct writing *w, const perp_answer *a, struct standing *s)
 {
   const int better = perp_study_metric(w->r->study, a->question->metric)->better;
@@ -138,7 +125,7 @@ static void stand(struct writing *w, const perp_answer *a, struct standing *s)
                           .last = -1 };
   for (int i = 0; i < a->n_lines; i++) {
     bool equal, sole;
-    stand_line(a, &a->line[i], &equal, &sole);
+    answers_line_decides(a, &a->line[i], &equal, &sole);
     s->n += a->line[i].n_best > 0;
     s->equal += equal;
     s->sole += sole;

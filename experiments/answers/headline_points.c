@@ -13,6 +13,14 @@ bool perp_headline_point(const perp_headline *top, const perp_view *view, int ce
   const perp_results *r = view->results;
   const double v = perp_results_value(r, cell, top->y_metric);
   double at = v;
+  *x = *y = (double)NAN;
+  if (!perp_view_stands(view, cell)) return false;
+  if (top->kind == PERP_HEADLINE_ROWS) {
+    if (top->floor > 0 && v >= 0) at = fmax(v, 0.5 * top->floor); /* 0 is below it, too */
+    if (!(at > 0 && isfinite(at))) return false;
+    *x = *y = at;
+    return true;
+  }
   if (top->kind == PERP_HEADLINE_CURVES)
     at = top->x_metric >= 0     ? perp_results_value(r, cell, top->x_metric)
          : top->x_param >= 0    ? r->plan.cells[cell].value[top->x_param].number
@@ -21,13 +29,9 @@ bool perp_headline_point(const perp_headline *top, const perp_view *view, int ce
   /* under error control the step is not what is varied */
   const bool loose = top->kind == PERP_HEADLINE_CURVES && top->x_metric < 0 &&
                      perp_view_adaptive(view, cell);
-  *x = *y = (double)NAN;
-  if (!perp_view_stands(view, cell) || loose || !(v > 0 && isfinite(v)) ||
-      !(at > 0 && isfinite(at)))
-    return false;
+  if (loose || !(v > 0 && isfinite(v)) || !(at > 0 && isfinite(at))) return false;
   *x = at;
   *y = fmax(v, 0.5 * top->floor);
-  if (top->kind == PERP_HEADLINE_ROWS) *x = *y;
   return true;
 }
 
@@ -89,5 +93,8 @@ const char *perp_headline_word(const perp_ctx *ctx, perp_results *r, int param, 
 {
   if (param < 0) return "";
   const perp_param *p = &r->study->kind->params[param];
+  if (name[0] == '\0')
+    return strcmp(p->key, "ode") == 0 ? "the formulation's own integrator"
+                                      : perp_pool_printf(&r->pool, "no %s", perp_words(p->key));
   return perp_words_choice(ctx, &r->pool, p->key, p->type == PERP_PARAM_PLUGIN, p->plugin, name);
 }

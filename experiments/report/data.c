@@ -139,8 +139,7 @@ static void data_axis(perp_page *page, perp_json *j, int param)
   perp_json_open(j, "words", '[');
   for (int k = 0; k < value.n; k++)
     perp_json_text(j, NULL,
-                   perp_words_choice(page->ctx, &page->pool, p->key, p->type == PERP_PARAM_PLUGIN,
-                                     p->plugin, name[k]));
+                   perp_headline_word(page->ctx, page->results, param, name[k]));
   perp_json_close(j, ']');
   perp_page_indices(j, index, n, value.n);
   perp_json_close(j, '}');

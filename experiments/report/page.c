@@ -199,16 +199,26 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
   return n;
 }
 
-bool perp_page_best_of_scene(const perp_page *page, const int *row, int n, int i,
-                             const char *metric)
+/* A figure of a metric that is the less the better is not told from its floor. */
+static double page_above_floor(perp_page *page, int row, const char *metric, int better)
+{
+  double shade;
+  const double value = perp_page_value(page, row, metric);
+  if (better >= 0 || isnan(value)) return value;
+  const double noise = perp_page_noise(page, metric, &shade),
+               floor = strcmp(metric, page->top.y) == 0 ? page->top.floor : 0;
+  return fmax(fabs(value), fmax(noise, floor));
+}
+
+bool perp_page_best_of_scene(perp_page *page, const int *row, int n, int i, const char *metric)
 {
   const int better = perp_study_metric(page->study, metric)->better;
-  const double value = perp_page_value(page, row[i], metric);
+  const double value = page_above_floor(page, row[i], metric, better);
   if (better == 0 || isnan(value) || !perp_results_wins(page->results, row[i])) return false;
   for (int k = 0; k < n; k++)
     if (perp_results_wins(page->results, row[k]) &&
         strcmp(perp_page_scene(page, row[k]), perp_page_scene(page, row[i])) == 0 &&
-        better * (perp_page_value(page, row[k], metric) - value) > 0)
+        better * (page_above_floor(page, row[k], metric, better) - value) > 0)
       return false;
   return true;
 }

@@ -133,8 +133,8 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most);
 /* The abscissa at which series are shown: 1 ms when it was run, else the middle one; NaN without
  * one. */
 double perp_page_shown_x(const perp_page *page);
-/* Is row[i] the best of its scene among row [n] in a metric, and may it win? */
-bool perp_page_best_of_scene(const perp_page *page, const int *row, int n, int i,
-                             const char *metric);
+/* Is row[i] the best of its scene among row [n] in a metric, or equal to it below the floor, and
+ * may it win? */
+bool perp_page_best_of_scene(perp_page *page, const int *row, int n, int i, const char *metric);
 
 #endif

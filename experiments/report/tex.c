@@ -24,6 +24,30 @@ static void tex_end(FILE *out)
   fputs("\\bottomrule\n\\end{tabular}}\n\n", out);
 }
 
+/* The head of a column of numbers, in lines of a few letters. */
+static void tex_head(FILE *out, const char *text)
+{
+  enum { WIDTH = 14 };
+  fputs(" & \\shortstack[r]{", out);
+  for (size_t in_line = 0; *text != '\0';) {
+    size_t n = strcspn(text, " ");
+    if (text[0] == '[') n = strlen(text); /* the unit is whole */
+    if (in_line > 0 && in_line + 1 + n > WIDTH) {
+      fputs(text[0] == '[' ? "\\\\{}" : "\\\\", out);
+      in_line = 0;
+    } else if (in_line > 0) {
+      fputc(' ', out);
+    }
+    char *word = perp_xprintf("%.*s", (int)n, text);
+    perp_tex(out, "%s", word);
+    free(word);
+    in_line += n + 1;
+    text += n;
+    text += *text == ' ';
+  }
+  fputc('}', out);
+}
+
 static void tex_summary(perp_page *page, FILE *out)
 {
   enum { ROWS = 20, COLUMNS = 24, SHOWN = 6 };
@@ -40,7 +64,7 @@ static void tex_summary(perp_page *page, FILE *out)
   const char *label[ROWS];
   perp_tex(out, "\\newcommand{\\perpSummaryRows}{%s}\n", perp_page_labels(page, row, n, label));
   tex_begin(out, "Summary", columns, "combination");
-  for (int k = 0; k < m; k++) perp_tex(out, " & %s", perp_page_axis(page, metric[k]));
+  for (int k = 0; k < m; k++) tex_head(out, perp_page_title(page, metric[k]));
   fprintf(out, "%s \\\\\n\\midrule\n", marked ? " & status" : "");
   for (int i = 0; i < n; i++) {
     char buf[32];

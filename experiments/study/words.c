@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/words.h"
 
+#include "experiments/base/numbers.h"
 #include "experiments/expr/expr.h"
 
 #include <string.h>
@@ -273,7 +274,10 @@ static void words_option(perp_text *out, const perp_desc *d, const char *key, co
     if (strcmp(key, greek[i][0]) == 0) key = greek[i][1];
   perp_text_add(out, strcmp(value, "false") == 0 ? ", no " : ", ");
   for (const char *s = key; *s != '\0'; s++) perp_text_add(out, "%c", *s == '_' ? ' ' : *s);
-  if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) perp_text_add(out, " = %s", value);
+  if (number && strlen(value) > 8) /* 0.3490658503988659: people need no more */
+    perp_text_add(out, " = %.6g", perp_real_of(value));
+  else if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+    perp_text_add(out, " = %s", value);
   if (!number || opt == NULL || opt->unit[0] == '\0') return;
   perp_text_add(out, " ");
   for (const char *s = opt->unit; *s != '\0'; s++) {

@@ -42,21 +42,21 @@ function curvePanel(data, cells, { colour, y, x, order }) {
 }
 
 // Without an abscissa: a row for each choice, a mark for each run.
-function rowPanel(data, cells, { colour, y, order }) {
+function rowPanel(data, cells, { colour, y, order, floor }) {
   const curves = new Map(), names = order.filter((n) => cells.some((c) => (colour ? data.name(c, colour) : '') === n)), count = { failed: 0, unplaced: 0, beyond: 0, zeros: 0, rings: new Set() };
   for (const c of cells) {
     const name = colour ? data.name(c, colour) : '', row = names.indexOf(name), v = data.value(c, y);
     if (row < 0 || data.unsuited(c)) continue;
     if (!data.stands(c)) { count.failed++; count.unplaced++; continue; }
-    if (!positive(v)) { count.zeros += Number(v === 0); continue; }
+    const at = floor > 0 && v >= 0 ? Math.max(v, 0.5 * floor) : v; // below the floor all are equal
+    if (!positive(at)) { count.zeros += Number(v === 0); continue; }
     if (!curves.has(name)) curves.set(name, { name: '', index: order.indexOf(name), points: [], loose: true });
     if (data.mark(c)) count.rings.add(data.cells.status[c]);
-    curves.get(name).points.push({ x: v, y: names.length - 1 - row, cell: c, ring: data.mark(c) ? data.cells.status[c] : '', tip: `${data.label(c)}\n${data.words(y)} = ${brief(v)}` });
+    curves.get(name).points.push({ x: at, y: names.length - 1 - row, cell: c, ring: data.mark(c) ? data.cells.status[c] : '', tip: `${data.label(c)}\n${data.words(y)} = ${brief(v)}` });
   }
-  const short = (t) => (t.length > 34 ? `${t.slice(0, 16)}…${t.slice(-16)}` : t);
   return {
-    curves: [...curves.values()], rail: [], count, x: { title: data.title(y), log: true, own: false },
-    y: { title: colour ? capital(data.words(colour)) : '', log: false, own: true, domain: [-0.6, names.length - 0.4], ticks: names.map((_, k) => k), format: (k) => (colour ? short(data.wordsOf(colour, names[names.length - 1 - Math.round(k)] ?? '')) : '') }, height: 40 + 26 * names.length,
+    curves: [...curves.values()], rail: [], count, floorAcross: floor, x: { title: data.title(y), log: true, own: false },
+    y: { title: colour ? capital(data.words(colour)) : '', log: false, own: true, domain: [-0.6, names.length - 0.4], ticks: names.map((_, k) => k), format: (k) => (colour ? data.wordsOf(colour, names[names.length - 1 - Math.round(k)] ?? '') : '') }, height: 40 + 26 * names.length,
   };
 }
 
@@ -142,14 +142,14 @@ export function headline(data) {
       drawings[k].draw({
         alt: `${p.title}${several ? `, ${data.wordsOf(p.panels, m.name)}` : ''}: ${m.curves.length} ${m.curves.length === 1 ? 'curve' : 'curves'}`,
         x: { ...m.x, ...(several ? { domain: domains.x } : {}) }, y: { ...m.y, ...((several || floor > 0) && domains.y ? { domain: domains.y } : {}) },
-        curves: m.curves.length === 1 && m.curves[0].name === 'all' ? [{ ...m.curves[0], name: '' }] : m.curves, rail: m.rail, floor: m.floor, height: m.height ?? (several ? 230 : 320), roomy: !several || order.length <= AT_CURVES, quiet: several, railed: made.some((o) => o.rail.length > 0),
+        curves: m.curves.length === 1 && m.curves[0].name === 'all' ? [{ ...m.curves[0], name: '' }] : m.curves, rail: m.rail, floor: m.floor, floorAcross: m.floorAcross, height: m.height ?? (several ? 230 : 320), roomy: !several || order.length <= AT_CURVES, quiet: several, railed: made.some((o) => o.rail.length > 0),
       });
     });
     // names stand at the curves where they have room, else once above the panels
     const away = several && p.make !== rowPanel && drawings.some((d) => !d.beside);
     legend.replaceChildren(...(away ? order.map((n, k) => h('span', {}, marker(k), data.wordsOf(p.colour, n))) : []));
     const count = made.reduce((s, m) => ({ failed: s.failed + m.count.failed, unplaced: s.unplaced + m.count.unplaced, beyond: s.beyond + m.count.beyond, zeros: s.zeros + m.count.zeros, rings: new Set([...s.rings, ...m.count.rings]) }), { failed: 0, unplaced: 0, beyond: 0, zeros: 0, rings: new Set() });
-    const constant = (data.constant ?? []).filter((c) => !['seed', 't_end', 'sample', p.x].includes(c.key)).map((c) => `${c.words} ${c.value}`).join('; ');
+    const constant = (data.constant ?? []).filter((c) => !['seed', 't_end', 'sample', p.x].includes(c.key)).map((c) => (/^[-+.\d]/.test(c.value) ? `${c.words} = ${c.value}` : c.value)).join('; ');
     f.note.textContent = [
       choices.length === 1 && choices[at].words && `With ${choices[at].words}.`, constant && `The same in all runs: ${constant}.`,
       left > 0 && `The best ${order.length} of ${order.length + left} are shown.`,

@@ -190,7 +190,9 @@ function build(spec, width) {
   const beside = named.length > 0 && width >= (spec.roomy ? 360 : 600) && longest <= (spec.roomy ? 0.42 : 0.34) * width && named.length * (ROW - 2) <= height;
   const right = beside ? longest + 44 : 14;
   const Y = axis(spec.y, ys, height, 'y');
-  const left = Math.ceil(Math.max(24, ...Y.ticks.map((t) => measure(t.text)), rail.length || spec.railed ? measure('failed') : 0) + 9);
+  // names of rows are whole, in two lines where they are long
+  const tickLines = (t) => (spec.y.own ? wrap(t.text, Math.min(0.45 * width, 200)) : [t.text]);
+  const left = Math.ceil(Math.max(24, ...Y.ticks.flatMap((t) => tickLines(t).map(measure)), rail.length || spec.railed ? measure('failed') : 0) + 9);
   const inner = Math.max(120, width - left - right);
   const X = axis(spec.x, xs, inner, 'x');
   const yTitle = wrap(spec.y.title, width - 4), xTitle = wrap(spec.x.title, Math.min(width - 8, inner + right - 8));
@@ -224,7 +226,8 @@ function build(spec, width) {
   }
   for (const t of Y.ticks) {
     grid.append(svg('path', { d: `M${left} ${number(top + height - t.at)}h${number(inner)}`, stroke: 'var(--line)' }));
-    grid.append(label(left - 6, top + height - t.at + 4, t.text, { 'text-anchor': 'end' }));
+    const lines = tickLines(t);
+    lines.forEach((line, k) => grid.append(label(left - 6, top + height - t.at + 4 + 12 * (k - (lines.length - 1) / 2), line, { 'text-anchor': 'end' })));
   }
   grid.append(svg('path', { d: `M${left} ${top}v${height}h${number(inner)}`, fill: 'none', stroke: 'var(--soft)' }));
   yTitle.forEach((line, k) => grid.append(label(0, 12 + 15 * k, line, { fill: 'var(--ink)' })));
@@ -237,6 +240,7 @@ function build(spec, width) {
   const clipped = { 'clip-path': `url(#${clip})` };
   const areas = svg('g', { class: 'mark-area', ...clipped }), lines = svg('g', { class: 'mark-line', fill: 'none', ...clipped }), points = svg('g', { class: 'mark-point', ...clipped });
   const seen = []; // what a pointer may ask about
+  if (spec.floorAcross > X.lo) areas.append(svg('rect', { class: 'floor', x: left, y: top, width: number(px(Math.min(spec.floorAcross, X.hi)) - left), height: number(height), fill: 'var(--soft)', opacity: 0.2 }));
   if (spec.floor > Y.lo) {
     const y = py(Math.min(spec.floor, Y.hi));
     areas.append(svg('rect', { class: 'floor', x: left, y: number(y), width: number(inner), height: number(top + height - y), fill: 'var(--soft)', opacity: 0.2 }));

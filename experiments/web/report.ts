@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The sections of a report that are text and tables: what the program has found out (experiments/report/findings.c), laid out.
 import { brief, real } from './data';
-import { h, scroll, th } from './dom';
+import { checkbox, h, scroll, th } from './dom';
 import { equation } from './equations';
 
 const note = (...content) => h('p', { class: 'note' }, content);
@@ -16,7 +16,7 @@ const briefScene = (text) => text.replace(/[\d.]{9,}/g, (t) => t.slice(0, 8)).re
 
 // ---- answers -----------------------------------------------------------------------------------------------------
 
-const COLUMNS_MOST = 16;
+const COLUMNS_MOST = 16, COLUMNS_FIRST = 6;
 
 // The comparisons behind an answer: a row for each competitor where they are few, else one for each comparison.
 function answerTable(a) {
@@ -93,11 +93,15 @@ function answers(d, top) {
 function summary(d) {
   const s = d.summary;
   if (!s) return null;
+  // what fits a page first, the other columns by choice
+  const rest = (k) => (k >= COLUMNS_FIRST ? ' rest' : '');
+  const field = table('Summary', [th('combination'), s.metrics.map((m, k) => th(d.title(m), `n head${rest(k)}`, m))],
+    s.rows.map((r) => [td('', r.label, r.mark && [' ', h('small', { class: 'mark' }, r.mark)]), r.values.map((v, k) => td(`n${r.best[k] ? ' best' : ''}${rest(k)}`, measure(v)))]), 'some');
+  const more = s.metrics.length > COLUMNS_FIRST && checkbox(`all ${s.metrics.length} columns`, false, (on) => field.querySelector('table').classList.toggle('some', !on));
   return [
     h('h2', { id: 'summary' }, 'Summary'),
-    note(`All combinations${s.constant ? ` with ${s.constant}` : ''}, sorted by the ${d.words(d.study.primary)} for each scene${s.abscissa ? `, at ${s.abscissa} = ${measure(s.x)} (methods with error control: at their tolerance)` : ''}${s.complete ? '' : `; the first ${s.rows.length} are shown`}. Green: the best of the scene. Runs with a status other than ok are listed last and cannot be the best.`),
-    table('Summary', [th('combination'), s.metrics.map((m) => th(d.title(m), 'n head', m))],
-      s.rows.map((r) => [td('', r.label, r.mark && [' ', h('small', { class: 'mark' }, r.mark)]), r.values.map((v, k) => td(r.best[k] ? 'n best' : 'n', measure(v)))])),
+    note(`All combinations${s.constant ? ` with ${s.constant}` : ''}, sorted by the ${d.words(d.study.primary)} for each scene${s.abscissa ? `, at ${s.abscissa} = ${measure(s.x)} (methods with error control: at their tolerance)` : ''}${s.complete ? '' : `; the first ${s.rows.length} are shown`}. Green: the best of the scene, and what is equal to it within rounding or the uncertainty of the reference. Runs with a status other than ok are listed last and cannot be the best.`),
+    more, field,
   ];
 }
 

@@ -157,6 +157,15 @@ static struct outcome tied(const char *scene, const char *stab, double h)
   return fine(named(stab, "none") ? 0.5 : named(stab, "post") ? 0.2001 : 0.2);
 }
 
+/* Below a floor of 1e-8 in scene a; in b all but one fail. */
+static struct outcome undecided(const char *scene, const char *stab, double h)
+{
+  struct outcome o = fine(named(stab, "none") ? 1e-10 : named(stab, "post") ? 3e-13 : 1e-12);
+  (void)h;
+  if (strcmp(scene, "b") == 0 && !named(stab, "post")) o.status = "diverged";
+  return o;
+}
+
 static struct outcome tiny(const char *scene, const char *stab, double h)
 {
   (void)scene, (void)h;
@@ -201,6 +210,14 @@ static void ties(void)
   made_up(GRID "answer: { best: err.q.max, by: stab, floor: 1e-8 }\n", tiny, 0, 0, &r);
   a = only(&r);
   ok(a->line[0].n_best == 3, "nor where the study says that 1e-8 is none: %s", a->text);
+  perp_results_free(&r);
+
+  made_up("grid: { scene: [a, b], stab: [none, baumgarte, post] }\nmetrics: { primary: err.q.max "
+          "}\nanswer: { best: err.q.max, by: stab, for: scene, floor: 1e-8 }\n",
+          undecided, 0, 0, &r);
+  a = only(&r);
+  ok(has(a->text, "In 1 comparison all competitors are equal.") && !has(a->text, "gives"),
+     "who is equal to all others, or alone, is the best nowhere: %s", a->text);
   perp_results_free(&r);
 
   made_up(GRID "answer: { best: time.cpu, by: stab }\n", close_times, 5, 0.001, &r);

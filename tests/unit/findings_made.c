@@ -491,6 +491,12 @@ static int letters(const char *text, const char *mark)
   return n;
 }
 
+/* The error of dopri5 is 0: 10 to the power of -400. */
+static double one_zero(struct at at)
+{
+  return at.ode == 3 ? -400 : -at.ode;
+}
+
 /* Columns of the widest line. */
 static int widest(const char *text)
 {
@@ -541,6 +547,23 @@ static void on_top(void)
   const char *d = strstr(text, "d··"), *a = strstr(text, "a··");
   ok(a != NULL && d != NULL && a < d && letters(text, "·a") == 2 && letters(text, "·d") == 2,
      "three points a curve, the largest error on top:\n%s", text);
+  free(text);
+  perp_results_free(&r);
+
+  /* without steps a row for each choice; a value of 0 lies below the floor as well */
+  made_up("grid: { ode: [euler, heun, rk4, dopri5] }\nmetrics: { primary: err.tip.max }\nfloor: "
+          "1e-30 m\n",
+          one_zero, &r);
+  out = open_memstream(&text, &size);
+  perp_headline_print(&ctx, &r, out);
+  fclose(out);
+  perp_view_build(&ctx, &r.pool, &r, &view);
+  perp_headline_choose(&ctx, &r, &view, &top);
+  double x, y;
+  int marks = 0;
+  for (int i = 0; i < r.plan.n; i++) marks += perp_headline_point(&top, &view, i, &x, &y);
+  ok(top.kind == PERP_HEADLINE_ROWS && marks == 4 && strstr(text, "Dormand–Prince 5 ┤") != NULL,
+     "a row and a mark for each of %d choices:\n%s", marks, text);
   free(text);
   perp_results_free(&r);
 

@@ -284,6 +284,15 @@ static void tex(void)
   free(text);
 }
 
+/* LaTeX knows few letters outside of ASCII. */
+static void letters(void)
+{
+  char *text = perp_tex_string("Baumgarte (α = 50 1/s²), 10¹¹ – 10⁻⁶ × é");
+  ok(strcmp(text, "Baumgarte ($\\alpha$ = 50 1/s$^{2}$), 10$^{11}$ -- 10$^{-6}$ $\\times$ é") == 0,
+     "Greek letters and powers: %s", text);
+  free(text);
+}
+
 static void figures(perp_ctx *ctx)
 {
   const double x[4] = { 1e-3, 2e-3, 4e-3, 8e-3 }, y[4] = { 1e-6, 0, (double)NAN, 6.4e-5 },
@@ -478,6 +487,7 @@ int main(void)
   named(&ctx);
   csv(&ctx);
   tex();
+  letters();
   figures(&ctx);
   rows(&ctx);
   names(&ctx);
