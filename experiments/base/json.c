@@ -5,7 +5,6 @@
 #include "experiments/base/memory.h"
 #include "solvers/core/shown.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -174,15 +173,6 @@ void perp_json_raw(perp_json *j, const char *key, const char *json)
 {
   json_lead(j, key);
   fputs(json, j->out);
-}
-
-double perp_json_number(const struct json_t *value)
-{
-  if (json_is_number(value)) return json_number_value(value);
-  const char *text = json_string_value(value);
-  if (text != NULL && strcmp(text, "inf") == 0) return HUGE_VAL;
-  if (text != NULL && strcmp(text, "-inf") == 0) return -HUGE_VAL;
-  return (double)NAN;
 }
 
 char *perp_base64(const void *bytes, size_t n)

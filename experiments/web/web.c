@@ -10,13 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *perp_web_file(const char *name, size_t *size)
+{
+  char *path = perp_xprintf("%s/%s", WEB_BUILT, name), *text = perp_read_file(path, size);
+  free(path);
+  if (text != NULL) return text;
+  path = perp_xprintf("%s/%s", WEB_INSTALLED, name);
+  text = perp_read_file(path, size);
+  free(path);
+  return text;
+}
+
 static char *web_script(void)
 {
   size_t size;
   const char *given = getenv("PERP_REPORT_JS");
   if (given != NULL) return given[0] == '\0' ? NULL : perp_read_file(given, &size);
-  char *text = perp_read_file(WEB_BUILT, &size);
-  return text != NULL ? text : perp_read_file(WEB_INSTALLED, &size);
+  return perp_web_file("pages.js", &size);
 }
 
 bool perp_web_built(void)
@@ -58,6 +68,14 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
 {
   char *script = web_script();
   if (script == NULL) return perp_web_missing(ctx);
+  const perp_status status = perp_web_page_of(ctx, path, title, script, "", json, n);
+  free(script);
+  return status;
+}
+
+perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title,
+                             const char *script, const char *allowed, const char *json, size_t n)
+{
   char *hash = perp_sha256_base64(script, strlen(script)), *folder = perp_xstrdup(path);
   perp_out file;
   perp_status status = perp_make_dirs(ctx, dirname(folder));
@@ -67,11 +85,11 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
     fprintf(out,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-            "'sha256-%s'; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; "
+            "'sha256-%s'%s; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; "
             "base-uri "
             "'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-            hash);
+            hash, allowed);
     web_text(out, title);
     fputs("</title>\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<noscript><h1>", out);
     web_text(out, title);
@@ -89,6 +107,5 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
   }
   free(folder);
   free(hash);
-  free(script);
   return status;
 }
