@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/json.h"
 
-#include "experiments/base/files.h"
 #include "experiments/base/memory.h"
-#include "solvers/core/shown.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-void perp_json_memory(void)
-{
-  json_set_alloc_funcs(perp_memory_malloc, free);
-}
 
 void perp_write_quoted(FILE *out, const char *s)
 {
@@ -188,50 +181,4 @@ char *perp_base64(const void *bytes, size_t n)
     *to++ = i + 2 < n ? digits[b2 & 63] : '=';
   }
   return text;
-}
-
-/* ---- of others ---- */
-
-/* Texts of an object or a list, and of all in it, without characters that may not be shown.  Not
- * deeper than jansson reads. */
-static void json_clean(json_t *in)
-{
-  const char *key;
-  json_t *value;
-  void *next;
-  size_t i;
-  if (json_is_array(in)) json_array_foreach(in, i, value) json_clean(value);
-  json_object_foreach_safe(in, next, key, value)
-  {
-    json_clean(value);
-    if (perp_shown_all(key)) continue;
-    char *clean = perp_shown_clean(perp_xstrdup(key));
-    json_object_set(in, clean, value);
-    json_object_del(in, key);
-    free(clean);
-  }
-  if (!json_is_string(in) || perp_shown_all(json_string_value(in))) return;
-  char *clean = perp_shown_clean(perp_xstrdup(json_string_value(in)));
-  json_string_set(in, clean);
-  free(clean);
-}
-
-json_t *perp_json_read(const char *text, size_t n)
-{
-  json_t *json = json_loadb(text, n, 0, NULL);
-  /* only these can stand for such a character: most lines need no second look */
-  const bool doubtful = json != NULL &&
-                        (memchr(text, '\\', n) != NULL || memchr(text, 0xc2, n) != NULL ||
-                         memchr(text, 0xe2, n) != NULL || memchr(text, 0x7f, n));
-  if (doubtful) json_clean(json);
-  return json;
-}
-
-json_t *perp_json_read_file(const char *path)
-{
-  size_t n;
-  char *text = perp_read_file(path, &n);
-  json_t *json = text != NULL ? perp_json_read(text, n) : NULL;
-  free(text);
-  return json;
 }
