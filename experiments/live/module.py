@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""module.py OUT PRIVATE CLANG LD: perp as a WebAssembly module, the file OUT.
+"""module.py OUT TEXT PRIVATE CLANG LD: perp as a WebAssembly module, the file OUT, and compressed as a text in TEXT.
 
 Compiles solvers/, models/ and what the playground needs of experiments/ by clang for wasm32-wasi, and links them with wasi-libc.
 Libraries that Debian does not build for WebAssembly are replaced by the small files of module/ (BLAS, LAPACK, GMP, KLU, some of
 GSL), or what needs them is left out (LEFT_OUT). Objects stay in PRIVATE: a file is compiled again after a change of it or of a
 header that it includes. OUT.d lists all inputs for ninja."""
+import base64
 import concurrent.futures
 import glob
+import gzip
 import os
 import pathlib
 import re
@@ -18,7 +20,7 @@ import sys
 LEFT_OUT = {'ode': r'gsl_|sundials_', 'kkt': r'schur_sparse$|kkt_sparse$', 'lcp': r'pdas$|siconos_', 'engine': r'(?!perp$)',
             'formulation': r'sundials_'}
 LEFT_FILES = '''solvers/ode/gsl.c solvers/kkt/schur_sparse.c solvers/kkt/kkt_sparse.c solvers/kkt/sparse.c solvers/kkt/elimination.c
-solvers/lcp/pivoting/pdas.c solvers/lcp/pivoting/coarse.c solvers/lcp/io/condense.c solvers/lcp/io/io_fclib.c
+solvers/lcp/pivoting/pdas.c solvers/lcp/pivoting/coarse.c solvers/lcp/io/condense.c solvers/lcp/io/io_fclib.c solvers/lcp/io/io_hdf5.c solvers/core/library.c
 solvers/lcp/newton/bodylu_order.c models/formulations/dae/ida.c models/engines/load.c
 models/scenes/truth_file.c models/scenes/truth_reduced.c
 experiments/scenes/shipped.c experiments/scenes/scene_file.c'''.split()
@@ -79,7 +81,8 @@ def compile_one(root, private, clang, build, name):
 
 
 def main():
-    out, private, clang, ld = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3], sys.argv[4]
+    out, text, private = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
+    clang, ld = sys.argv[4:6]
     root = pathlib.Path(__file__).resolve().parent.parent.parent
     build = pathlib.Path.cwd()
     private.mkdir(parents=True, exist_ok=True)
@@ -89,7 +92,7 @@ def main():
         made = list(pool.map(lambda name: compile_one(root, private, clang, build, name), names))
     errors = [error for _, error in made if error]
     if errors:
-        sys.exit('\n'.join(errors[:5]))
+        sys.exit('\n'.join(error.split('\n', 2)[0] + error.split('\n', 2)[1] for error in errors))
     runtime = subprocess.run([clang, '--target=wasm32-wasi', '--print-libgcc-file-name'], capture_output=True, text=True, check=True).stdout.strip()
     here = '/usr/lib/wasm32-wasi'
     linked = subprocess.run([ld, '--no-entry', '-z', 'stack-size=4194304', '--stack-first', '--gc-sections', '--strip-all', '-o', str(out), f'{here}/crt1-reactor.o',
@@ -97,6 +100,7 @@ def main():
                     '--export=_initialize'], check=False)
     if linked.returncode != 0:
         sys.exit(1)
+    text.write_text(base64.b64encode(gzip.compress(out.read_bytes(), 9, mtime=0)).decode('ascii'), encoding='ascii')
     used = set()
     for object_file, _ in made:
         used.update(f if os.path.isabs(f) else str(root / f) for f in inputs(object_file.with_suffix('.d')))
