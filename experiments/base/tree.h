@@ -47,6 +47,13 @@ void perp_diag_free(perp_diag *diag);
  * are not scalars and nesting deeper than 64 are refused.  NULL after an error, which diag has. */
 perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, const char *text,
                           size_t size);
+/* For readers of trees: one more item, in a map under a key that it does not have yet. */
+void perp_tree_grow(perp_node *node, perp_pool *pool, perp_node *key, perp_node *value);
+/* Which member has the key; -1: none. */
+int perp_tree_place(const perp_node *map, const char *key);
+/* Bytes of the character at s, 0 when YAML does not allow it, or a terminal may not be shown it.
+ * libfyaml is not given anything else: it loops for ever on some malformed bytes. */
+int perp_tree_character(const char *s);
 /* A member of a map, NULL when absent. */
 perp_node *perp_tree_get(const perp_node *map, const char *key);
 /* A text with a comma and without quotes in a map in braces is read as a text and as keys without

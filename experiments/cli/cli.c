@@ -14,6 +14,7 @@
 #include "experiments/plugins/python_process.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/kind_simulate.h"
+#include "experiments/live/cmd_live.h"
 #include "experiments/watch/watch.h"
 #include "models/models.h"
 
@@ -203,6 +204,7 @@ static const perp_command completion = {
 const perp_command *const perp_commands[] = { &perp_run_command,
                                               &perp_simulate_command,
                                               &perp_view_command,
+                                              &perp_live_command,
                                               &perp_list_command,
                                               &perp_info_command,
                                               &perp_answer_command,

@@ -38,7 +38,7 @@ typedef struct perp_lesson_number {
   const char *text, *expr;
 } perp_lesson_number;
 
-enum { PERP_LESSON_ROWS = 6, PERP_LESSON_SLIDERS = 2, PERP_LESSON_VALUES = 24 };
+enum { PERP_LESSON_ROWS = 8, PERP_LESSON_SLIDERS = 2, PERP_LESSON_VALUES = 24 };
 typedef struct perp_lesson_explore {
   const char *title, *text; /* title NULL: none */
   int n_set, n_slide, n_numbers;

@@ -2,7 +2,7 @@
 /* The page of a lesson as data: the story, curves of the results, those of runs made for its
  * sliders, and the pivots as a film.  The script of the pages (experiments/web) makes the page of
  * it. */
-#include "experiments/lessons/pivots.h"
+#include "experiments/lessons/pivots_json.h"
 #include "experiments/base/files.h"
 #include "experiments/web/web.h"
 
@@ -193,66 +193,6 @@ static perp_status put_explore(struct page *p)
 
 /* ---- pivots ---- */
 
-static void put_reals(perp_json *j, const char *key, const double *v, int n)
-{
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_real(j, NULL, v[i]);
-  perp_json_close(j, ']');
-}
-
-static void put_variables(perp_json *j, const perp_lesson *l, const char *key, const int *v, int n)
-{
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_text(j, NULL, perp_variable_name(l, v[i], (char[16]){ 0 }));
-  perp_json_close(j, ']');
-}
-
-static void lesson_page_put_tableau(perp_json *j, const perp_lesson *l, const perp_pivot_frame *f)
-{
-  const perp_tableau *t = &f->tableau;
-  if (t->columns == 0) return;
-  perp_json_open(j, "tableau", '{');
-  put_variables(j, l, "basic", t->basic, l->n);
-  put_variables(j, l, "nonbasic", t->nonbasic, t->columns);
-  put_reals(j, "constant", t->constant, l->n);
-  perp_json_open(j, "T", '[');
-  for (int i = 0; i < l->n; i++) put_reals(j, NULL, t->T[i], t->columns);
-  perp_json_close(j, ']');
-  perp_json_members(j, "enters %d, leaves %d, sign %g", f->enters, f->leaves, f->sign);
-  put_reals(j, "ratio", f->ratio, l->n);
-  perp_json_close(j, '}');
-}
-
-static void lesson_page_put_frame(perp_json *j, const perp_pivots *r, int k)
-{
-  const perp_pivot_frame *f = &r->frame[k];
-  int n = r->lesson->n;
-  perp_text said = { 0 };
-  perp_pivot_describe(r, k, &said);
-  perp_json_members(j, "{ what %s, text %s, row %d", f->what, said.s, f->row);
-  put_reals(j, "lambda", f->lambda, n);
-  put_reals(j, "w", f->w, n);
-  if (!isnan(f->t)) perp_json_real(j, "t", f->t);
-  perp_json_open(j, "set", '[');
-  for (int i = 0; i < n; i++) perp_json_text(j, NULL, perp_set_name(f->set[i]));
-  perp_json_close(j, ']');
-  lesson_page_put_tableau(j, r->lesson, f);
-  perp_json_close(j, '}');
-  perp_text_free(&said);
-}
-
-static void put_run(perp_json *j, const perp_pivots *r, int variant)
-{
-  perp_json_members(
-      j, "{ solver %s, method %s, variant %d, reason %s, events %d, iterations %d, proved? %d",
-      r->solver, r->method, variant, perp_reason_name(r->stats.reason), r->n_events,
-      r->stats.iterations, r->certified && r->proof == PERP_PROOF_INFEASIBLE);
-  perp_json_open(j, "frames", '[');
-  for (int k = 0; k < r->n_frames; k++) lesson_page_put_frame(j, r, k);
-  perp_json_close(j, ']');
-  perp_json_close(j, '}');
-}
-
 /* Every solver on every value of what varies. */
 static perp_status put_film(struct page *p)
 {
@@ -262,11 +202,11 @@ static perp_status put_film(struct page *p)
   perp_status status = PERP_OK;
   perp_pivots *r = perp_xalloc(1, sizeof *r);
   perp_json_members(j, "n %d, told %s", l->n, l->vary.n > 0 ? l->vary.text : "");
-  put_reals(j, "lo", l->lo, l->n);
-  put_reals(j, "hi", l->hi, l->n);
+  perp_pivots_put_reals(j, "lo", l->lo, l->n);
+  perp_pivots_put_reals(j, "hi", l->hi, l->n);
   if (l->vary.n > 0) {
     perp_json_int(j, "varied", l->vary.row);
-    put_reals(j, "values", l->vary.value, l->vary.n);
+    perp_pivots_put_reals(j, "values", l->vary.value, l->vary.n);
   }
   perp_json_open(j, "runs", '[');
   memcpy(b, l->b, sizeof b);
@@ -275,7 +215,7 @@ static perp_status put_film(struct page *p)
     for (int i = 0; i < l->n_solvers && status == PERP_OK; i++) {
       if (strcmp(l->solvers[i], "all") == 0) continue;
       status = perp_pivots_record(p->ctx, l, b, l->solvers[i], r);
-      if (status == PERP_OK) put_run(j, r, k);
+      if (status == PERP_OK) perp_pivots_put_run(j, r, k);
     }
   }
   perp_json_close(j, ']');

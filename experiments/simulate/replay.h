@@ -5,10 +5,10 @@
 #ifndef PERP_REPLAY_H
 #define PERP_REPLAY_H
 
+#include "experiments/simulate/replay_model.h"
 #include "models/models.h"
 #include "models/multibody/reaction.h"
 
-#define PERP_REPLAY_SCHEMA "perp-replay/2"
 enum { PERP_REPLAY_FRAMES = 600 }; /* of a film, at most */
 
 /* How much is kept.  SMALL, one of many in a report: 160 frames, 60 000 numbers, 256 bodies, 96

@@ -12,18 +12,38 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Where a file of this folder was built or installed; NULL: it is not there. */
+static char *web_place(const char *name)
+{
+  static const char *const folders[] = { WEB_BUILT, WEB_INSTALLED };
+  for (int i = 0; i < 2; i++) {
+    char *path = perp_xprintf("%s/%s", folders[i], name);
+    if (access(path, F_OK) == 0) return path;
+    free(path);
+  }
+  return NULL;
+}
+
+char *perp_web_file(const char *name, size_t *size)
+{
+  char *path = web_place(name), *text = path != NULL ? perp_read_file(path, size) : NULL;
+  free(path);
+  return text;
+}
+
 /* NULL: there is none. */
-static const char *web_script(void)
+static char *web_script(void)
 {
   const char *given = getenv("PERP_REPORT_JS");
-  if (given != NULL) return access(given, F_OK) == 0 ? given : NULL;
-  if (access(WEB_BUILT, F_OK) == 0) return WEB_BUILT;
-  return access(WEB_INSTALLED, F_OK) == 0 ? WEB_INSTALLED : NULL;
+  if (given != NULL) return access(given, F_OK) == 0 ? perp_xstrdup(given) : NULL;
+  return web_place("pages.js");
 }
 
 bool perp_web_built(void)
 {
-  return web_script() != NULL;
+  char *from = web_script();
+  free(from);
+  return from != NULL;
 }
 
 perp_status perp_web_missing(perp_ctx *ctx)
@@ -56,12 +76,21 @@ static void web_text(FILE *out, const char *text)
 perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, const char *json,
                           size_t n)
 {
-  const char *from = web_script();
+  char *from = web_script();
   if (from == NULL) return perp_web_missing(ctx);
   char *script = perp_read_file(from, NULL);
-  if (script == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the script of the pages, %s: %s", from,
-                     strerror(errno));
+  const perp_status status =
+      script == NULL ? PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the script of the pages, %s: %s",
+                                 from, strerror(errno))
+                     : perp_web_page_of(ctx, path, title, script, "", json, n);
+  free(script);
+  free(from);
+  return status;
+}
+
+perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title,
+                             const char *script, const char *allowed, const char *json, size_t n)
+{
   char *hash = perp_sha256_base64(script, strlen(script)), *folder = perp_xstrdup(path);
   perp_out file;
   perp_status status = perp_make_dirs(ctx, dirname(folder));
@@ -71,11 +100,11 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
     fprintf(out,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-            "'sha256-%s'; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; "
+            "'sha256-%s'%s; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; "
             "base-uri "
             "'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-            hash);
+            hash, allowed);
     web_text(out, title);
     fputs("</title>\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<noscript><h1>", out);
     web_text(out, title);
@@ -93,6 +122,5 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
   }
   free(folder);
   free(hash);
-  free(script);
   return status;
 }

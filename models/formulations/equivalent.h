@@ -39,6 +39,13 @@ typedef struct perp_equivalent perp_equivalent;
  * PERP_ERR_NOMEM.  On failure *out is NULL.  O(size of the model). */
 perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_equivalence kind,
                                    perp_equivalent **out);
+/* The model itself with more parts: extend adds them before the copy is finished.  Bodies come
+ * behind those that are there; of the functions below none knows them.  Errors as above, and those
+ * of extend. */
+typedef perp_status perp_equivalent_extend(perp_ctx *ctx, void *user, perp_model *model);
+perp_status perp_equivalent_extended(perp_ctx *ctx, const perp_model *model,
+                                     perp_equivalent_extend *extend, void *user,
+                                     perp_equivalent **out);
 void perp_equivalent_destroy(perp_equivalent *equivalent); /* NULL is fine */
 perp_model *perp_equivalent_model(const perp_equivalent *equivalent);
 

@@ -412,11 +412,11 @@ static perp_status equivalent_build(perp_ctx *ctx, const making *m)
   PERP_TRY(equivalent_motions(ctx, equivalent));
   PERP_TRY(equivalent_disabled(ctx, equivalent));
   PERP_TRY(equivalent_forces(ctx, equivalent));
-  PERP_TRY(equivalent_shapes(ctx, m));
-  return perp_model_finish(ctx, equivalent->model);
+  return equivalent_shapes(ctx, m);
 }
 
-perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_equivalence kind,
+static perp_status equivalent_make(perp_ctx *ctx, const perp_model *model, perp_equivalence kind,
+                                   perp_equivalent_extend *extend, void *user,
                                    perp_equivalent **out)
 {
   *out = NULL;
@@ -441,12 +441,27 @@ perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_
       equivalent->shape[i] = equivalent_number(kind, i, model->n_shapes);
     status = equivalent_build(ctx, &m);
   }
+  if (status == PERP_OK && extend != NULL) status = extend(ctx, user, equivalent->model);
+  if (status == PERP_OK) status = perp_model_finish(ctx, equivalent->model);
   if (status != PERP_OK) {
     perp_equivalent_destroy(equivalent);
     return status;
   }
   *out = equivalent;
   return PERP_OK;
+}
+
+perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_equivalence kind,
+                                   perp_equivalent **out)
+{
+  return equivalent_make(ctx, model, kind, NULL, NULL, out);
+}
+
+perp_status perp_equivalent_extended(perp_ctx *ctx, const perp_model *model,
+                                     perp_equivalent_extend *extend, void *user,
+                                     perp_equivalent **out)
+{
+  return equivalent_make(ctx, model, PERP_EQUIVALENT_GIVEN, extend, user, out);
 }
 
 void perp_equivalent_destroy(perp_equivalent *equivalent)

@@ -14,6 +14,7 @@
 #include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <gsl/gsl_sort_int.h>
 #include <stdlib.h>
 #include <string.h>
-#include <suitesparse/cholmod.h>
 
 /* ---- pattern ---- */
 
@@ -85,44 +84,6 @@ static void copy_values(perp_bodylu *bodylu, const perp_blocks *blocks)
           if (bodylu->mask[col + j]) *out++ = G[i + j * r];
     }
   }
-}
-
-/* order the graph of the blocks, which has so many pairs: perm [nb] */
-static bool order_blocks(const perp_blocks *blocks, size_t pairs, int *perm)
-{
-  bool good = false;
-  cholmod_common cm;
-  cholmod_start(&cm);
-  cm.print = 0;
-  cm.error_handler = NULL;
-  cm.supernodal = CHOLMOD_SIMPLICIAL;
-  size_t nb = (size_t)blocks->nb;
-  cholmod_triplet *triplet = cholmod_allocate_triplet(nb, nb, pairs + nb, 1, CHOLMOD_PATTERN, &cm);
-  if (triplet != NULL) {
-    int *ti = triplet->i, *tj = triplet->j;
-    for (int c = 0; c < blocks->nc; c++)
-      for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++)
-        for (int l = blocks->jptr[c]; l < blocks->jptr[c + 1]; l++)
-          if (blocks->jblk[k] < blocks->jblk[l]) {
-            ti[triplet->nnz] = blocks->jblk[k];
-            tj[triplet->nnz++] = blocks->jblk[l];
-          }
-    for (int b = 0; b < blocks->nb; b++) {
-      ti[triplet->nnz] = b;
-      tj[triplet->nnz++] = b;
-    }
-    cholmod_sparse *sparse = cholmod_triplet_to_sparse(triplet, 0, &cm);
-    cholmod_factor *factor = sparse != NULL ? cholmod_analyze(sparse, &cm) : NULL;
-    if (factor != NULL) {
-      memcpy(perm, factor->Perm, nb * sizeof(int));
-      good = true;
-    }
-    cholmod_free_factor(&factor, &cm);
-    cholmod_free_sparse(&sparse, &cm);
-    cholmod_free_triplet(&triplet, &cm);
-  }
-  cholmod_finish(&cm);
-  return good;
 }
 
 /* ---- analysis: symbolic factorization of the graph of blocks ---- */
@@ -216,7 +177,7 @@ static bool symbolic_factor(const perp_blocks *blocks, symbolic *s)
 {
   s->capacity = 8 * ((size_t)blocks->nb + 1) + s->pairs;
   s->sidx = malloc(s->capacity * sizeof(int));
-  if (s->sidx == NULL || !order_blocks(blocks, s->pairs, s->perm)) return false;
+  if (s->sidx == NULL || !perp_bodylu_order(blocks, s->pairs, s->perm)) return false;
   symbolic_graph(blocks, s);
   return symbolic_columns(s);
 }

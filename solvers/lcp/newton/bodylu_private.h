@@ -41,4 +41,8 @@ struct perp_bodylu {
   perp_arena arena;
 };
 
+/* An order of the nb blocks that keeps the factors sparse: perm [nb].  pairs: of blocks in one
+ * group.  Allocates; false: no memory. */
+bool perp_bodylu_order(const perp_blocks *blocks, size_t pairs, int *perm);
+
 #endif

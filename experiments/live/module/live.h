@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The functions that a page calls of the WebAssembly module (experiments/web/live/module.ts).
+ * Texts are UTF-8 that ends with a zero byte; what is returned as text or array lives until the
+ * next call that returns one of the same name.  Nothing is thread-safe: a page has one thread. */
+#ifndef PERP_LIVE_H
+#define PERP_LIVE_H
+
+#include "models/formulations/equivalent.h"
+#include "models/models.h"
+
+#define LIVE_EXPORT(name) __attribute__((export_name(#name)))
+
+/* The registry of the module; made at the first call. */
+perp_ctx *live_ctx(void);
+/* A text that grows, for JSON: open_memstream.  live_text_end: what was written. */
+FILE *live_text_begin(void);
+const char *live_text_end(void);
+
+/* ---- simulations ---- */
+
+enum {
+  LIVE_BALLS = 12,
+  LIVE_EVENTS = 1024, /* of the solvers in one step */
+  LIVE_EVENT = 6,     /* numbers of each: problem, iteration, residual, step, entering, leaving */
+  LIVE_CONTACT = 8,   /* numbers of each: place, impulse (N s, on body b), gap (m), bodies a, b */
+  LIVE_ROWS = 600,
+  LIVE_ROW = 6, /* numbers of each: problem, lambda, w, lo, hi, normal row (-1) */
+  LIVE_FIGURES = 24
+};
+
+typedef struct live_problem {
+  int n;
+  double A[64], b[8], lo[8], hi[8];
+} live_problem;
+
+/* What acts on a body and is no part of the scene: a spring from a point of it to the mouse, and
+ * balls that were shot. */
+typedef struct live_ball {
+  double x[3], v[3], radius, mass;
+} live_ball;
+
+typedef struct live_run {
+  perp_scene scene;
+  perp_equivalent *extended; /* NULL: the scene as it is, without a spring */
+  perp_model *model;         /* of the scene, or extended */
+  perp_parts parts;
+  perp_sim *sim;
+  double h;
+  bool playable;
+  int spring; /* force element of the mouse, -1 */
+  int n_balls;
+  live_ball ball[LIVE_BALLS];
+  perp_step_info info;
+  double energy0;
+  /* of the last step */
+  int64_t calls, problems_before, iterations_before;
+  double work_before;
+  int n_events, seen, n_contacts, n_rows, problem_number;
+  double event[LIVE_EVENTS * LIVE_EVENT], row[LIVE_ROWS * LIVE_ROW], figure[LIVE_FIGURES];
+  double *contact;
+  int contact_room;
+  live_problem problem; /* the largest of at most 8 rows; n 0: none */
+} live_run;
+
+#endif

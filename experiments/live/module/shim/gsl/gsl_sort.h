@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What perp uses of GSL, for the WebAssembly module (gsl_small.c). */
+#ifndef GSL_SMALL_SORT_DOUBLE_H
+#define GSL_SMALL_SORT_DOUBLE_H
+
+#include <stddef.h>
+
+void gsl_sort(double *data, size_t stride, size_t n);
+
+#endif
