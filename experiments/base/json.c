@@ -2,6 +2,7 @@
 #include "experiments/base/json.h"
 
 #include "experiments/base/memory.h"
+#include "solvers/core/shown.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -354,7 +354,7 @@ perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *desc, void *opts, co
     }
     PERP_TRY(perp_opts_set(ctx, desc, opts, key, value));
     if (option_given(begin, list, key))
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: the option '%s' is given twice; remove one",
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: the option '%s' appears twice; remove one",
                        desc->name, key);
     list += n + (list[n] == ',');
   }

@@ -229,8 +229,8 @@ def ranges():
         scene('outside of its range: ' + new, '1e100', old, new)
     for option in ('mass=1e308', 'mass=1e-310', 'gravity=1e308'):
         refuses(2, '1e100', 'of a scene of perp, too: ' + option, 'simulate', 'pendulum:' + option)
-    refuses(2, 'given twice', 'an option given twice', 'simulate', 'chain:links=3,links=4')
-    refuses(2, 'given twice', 'one of a solver', 'simulate', 'stack', '--lcp', 'pgs:max_iter=3, max_iter=4')
+    refuses(2, 'appears twice', 'an option given twice', 'simulate', 'chain:links=3,links=4')
+    refuses(2, 'appears twice', 'one of a solver', 'simulate', 'stack', '--lcp', 'pgs:max_iter=3, max_iter=4')
     refuses(0, '', 'the same key of an inner text is another one', 'simulate', 'stack:boxes=2', '--t-end', '0.01', '--lcp',
             'staggered:normal=(pgs:max_iter=30),friction=(pgs:max_iter=40)')
     head = '%%MatrixMarket matrix coordinate real general\n'
