@@ -470,6 +470,7 @@ LIVE_EXPORT(live_export) const char *live_export(live_run *run, const char *name
     memcpy(def->v, u, (size_t)model->dim * sizeof *u);
     if (model->dim == 3) {
       memcpy(def->quat, x + 3, sizeof def->quat);
+      perp_quat_unit(def->quat); /* as it is read */
       memcpy(def->w, u + 3, sizeof def->w);
     } else {
       def->angle = x[2];
