@@ -7,7 +7,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const [out, nativePath, perp] = process.argv.slice(2);
+const [out, nativePath, perp] = process.argv.slice(2), begun = Date.now();
+const part = (name) => console.log(`# ${((Date.now() - begun) / 1000).toFixed(0)} s: ${name}`);
 const browser = await launch();
 async function open(name, { width = 1300, scheme = 'light', fragment = '' } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, reducedMotion: 'reduce', offline: true });
@@ -40,8 +41,9 @@ ok((await page.getAttribute('html', 'data-ready')) === 'yes', 'the page opens fr
 ok((await page.evaluate(() => perp.refused)).length === 0, 'the module reads every scene file of the page');
 
 // ---- 1. problems: the same pivots, the same answers --------------------------------------------------------------
+part('1. problems');
 const PIVOTING = ['dantzig', 'lemke', 'keller', 'bpp', 'murty'], OTHERS = ['pgs', 'psor', 'fischer-newton', 'interior-point', 'nncg'];
-const FAMILIES = [['spd', 4], ['spd', 12], ['spd', 24], ['psd', 8], ['pmatrix', 8], ['copositive', 8], ['boxed', 12], ['infeasible', 6], ['tridiag', 16], ['stack', 0]];
+const FAMILIES = [['spd', 4], ['spd', 12], ['spd', 24], ['psd', 8], ['p-matrix', 8], ['copositive', 8], ['boxed', 12], ['infeasible', 6], ['tridiag', 16], ['stack', 0]];
 let problems = 0, solves = 0, worst = 0, worstOf = '', pivots = 0, pivotsDiffer = [], reasonsDiffer = [], sweepsDiffer = 0, sweeping = 0, failed = [];
 for (const [family, n] of FAMILIES)
   for (let seed = 1; seed <= 20; seed++) {
@@ -92,8 +94,9 @@ ok(worst < 1e-12, `figures of pivoting methods agree within ${worst.toExponentia
 ok(sweepsDiffer <= 0.02 * sweeping, `iterations of ${sweeping} iterative solves are the same but for ${sweepsDiffer}`);
 
 // ---- 2. scenes: the same states ----------------------------------------------------------------------------------
+part('2. scenes');
 const SCENES = [['pendulum', 'acceleration', 'rk4'], ['pendulum'], ['double-pendulum', 'reduced', 'rk4'], ['chain:links=6', 'acceleration', 'rk4', 'tree'], ['chain:links=6', 'velocity'], ['free-body', 'acceleration', 'dopri5'],
-  ['four-bar', 'acceleration', 'rk4', 'kkt-dense'], ['slider-crank', 'velocity'], ['rolling-sphere', 'velocity'], ['bouncing-ball', 'velocity'], ['stack:boxes=5', 'velocity', '', '', 'dantzig'], ['stack:boxes=5', 'velocity', '', '', 'lemke'],
+  ['four-bar', 'acceleration', 'rk4', 'kkt-dense'], ['bricard', 'velocity'], ['rolling-sphere', 'velocity'], ['bouncing-ball', 'velocity'], ['stack:boxes=5', 'velocity', '', '', 'dantzig'], ['stack:boxes=5', 'velocity', '', '', 'lemke'],
   ['stack:boxes=10', 'velocity', '', '', 'pgs'], ['wedge'], ['dominoes'], ['cradle'], ['rope', 'velocity'], ['heavy-top', 'acceleration', 'rk4'], ['incline'], ['carousel', 'velocity'], ['motor', 'velocity'], ['pyramid', 'velocity', '', '', 'fischer-newton']];
 let compared = 0, largest = 0, largestOf = '', counts = [], wrong = [];
 for (const [scene, formulation = '', ode = '', kkt = '', lcp = ''] of SCENES) {
@@ -136,6 +139,7 @@ ok(largest < 1e-9, `their states agree within ${largest.toExponential(2)} after 
 native.stdin.end();
 
 // ---- 3. under the mouse ------------------------------------------------------------------------------------------
+part('3. under');
 const live = (f) => page.evaluate(f);
 await page.evaluate(() => perp.live.choose({ scene: 'stack:boxes=3', lcp: 'dantzig', h: 0.01 }));
 const boxOf = (k = 0) => page.$$eval('.live-canvas', (l) => l.map((c) => { const { x, y, width, height } = c.getBoundingClientRect(); return { x, y, width, height }; })).then((l) => l[k]);
@@ -205,6 +209,7 @@ for (const line of bad) console.log(`# ${line}`);
 ok(bad.length === 0, `all ${scenes.length} scenes open and make a step`);
 
 // ---- 4. matrices -------------------------------------------------------------------------------------------------
+part('4. matrices');
 const type = (text) => page.$eval('#live-matrix', (e, t) => { e.value = t; e.dispatchEvent(new Event('change', { bubbles: true })); }, text);
 await type('2 1 0  -3\n1 2 1  1\n0 1 2  -4');
 ok((await page.textContent('.live-matrices table')).includes('lemke') && /converged/.test(await page.textContent('.live-matrices table')), 'a typed problem is solved by the chosen methods');
@@ -221,6 +226,7 @@ await page.click('button[aria-label^="open a contact problem"]');
 ok((await page.$eval('#live-matrix', (e) => e.value.split('\n').length)) === 4, 'the contact problem of a step opens as a matrix');
 
 // ---- 5. two solvers, one mouse; the time of a frame ---------------------------------------------------------------
+part('5. two');
 {
   const { page: two, said: words, asked: nets } = await open('two');
   ok((await two.$$eval('.live-side', (l) => l.filter((e) => !e.hidden).length)) === 2, 'two solvers stand beside each other');
@@ -244,8 +250,9 @@ ok((await page.$eval('#live-matrix', (e) => e.value.split('\n').length)) === 4, 
   const ms = await page.evaluate(() => {
     const times = [], { sides } = perp.live;
     for (let i = 0; i < 20; i++) perp.live.sides[0].run.step();
-    sides[0].run.push(4, [0.3, 0, 0]); // something to do
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < 300; i++) {
+      sides[0].run.grab(4, [0, 0, 0], [0.2 * Math.sin(0.1 * i), 0, 4.6], 2, 0.7); // something to do: the stack is shaken
+      if (i === 100) times.length = 0; // the code is compiled by now
       const t = performance.now();
       sides[0].run.step();
       times.push(performance.now() - t);
@@ -254,7 +261,7 @@ ok((await page.$eval('#live-matrix', (e) => e.value.split('\n').length)) === 4, 
     return [times[100], times[190], times[199]];
   });
   console.log(`# stack of ten, dantzig, h = 10 ms: a step takes ${ms[0].toFixed(2)} ms (median), ${ms[1].toFixed(2)} (95 %), ${ms[2].toFixed(2)} (largest)`);
-  ok(ms[0] < 16, `a step of a stack of ten with dantzig takes ${ms[0].toFixed(2)} ms`);
+  ok(ms[1] < 16, `a step of a stack of ten with dantzig that is shaken takes ${ms[0].toFixed(2)} ms, and 95 % of them less than ${ms[1].toFixed(2)}`);
 }
 
 for (const [name, width, scheme] of [['wide', 1300, 'light'], ['narrow', 400, 'light'], ['dark', 1300, 'dark']]) {

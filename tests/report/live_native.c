@@ -9,7 +9,6 @@
 #include "experiments/live/module/live.h"
 
 #include "experiments/base/json.h"
-#include "experiments/metrics/metrics.h"
 #include "solvers/lcp/problem.h"
 
 #include <math.h>
@@ -108,7 +107,6 @@ int main(void)
 {
   char *line = NULL, *word[WORDS];
   size_t room = 0;
-  perp_register_metrics(live_ctx());
   while (getline(&line, &room, stdin) > 0) {
     const int n = native_words(line, word);
     if (n >= 5 && strcmp(word[0], "problem") == 0)

@@ -133,9 +133,18 @@ static perp_status run_build(perp_ctx *ctx, live_run *run)
   run->extended = NULL;
   run->model = run->scene.model;
   if (run->playable) {
-    PERP_TRY(perp_equivalent_extended(ctx, run->scene.model, run_extend, run, &run->extended));
-    run->model = perp_equivalent_model(run->extended);
+    const perp_status status = perp_equivalent_extended(ctx, run->scene.model, run_extend, run,
+                                                        &run->extended);
+    /* the scene can still be watched: live_describe says that it cannot be touched */
+    if (status == PERP_ERR_UNSUPPORTED && run->n_balls == 0)
+      run->playable = false;
+    else
+      PERP_TRY(status);
   }
+  if (run->playable)
+    run->model = perp_equivalent_model(run->extended);
+  else
+    run->spring = -1;
   perp_equivalent_destroy(before);
   PERP_TRY(perp_sim_create(ctx, run->model, &run->parts, run->h, &run->sim));
   perp_sim_observe(run->sim, run_problem, run);
@@ -208,9 +217,11 @@ LIVE_EXPORT(live_describe) const char *live_describe(live_run *run)
   perp_json_open(&json, NULL, '{');
   perp_replay_model(&json, run->model);
   perp_json_members(
-      &json, "h %g, t_end %g, size %g, dissipative? %d, touches? %d, nq %d, nv %d, own %d", run->h,
-      run->scene.t_end, run->scene.size, run->scene.dissipative, perp_model_shapes(run->model) > 0,
-      perp_model_nq(run->model), perp_model_nv(run->model), perp_model_bodies(run->scene.model));
+      &json,
+      "h %g, t_end %g, size %g, dissipative? %d, touches? %d, playable? %d, nq %d, nv %d, own %d",
+      run->h, run->scene.t_end, run->scene.size, run->scene.dissipative,
+      perp_model_shapes(run->model) > 0, run->playable, perp_model_nq(run->model),
+      perp_model_nv(run->model), perp_model_bodies(run->scene.model));
   if (run_parts(ctx, (const char *const[6]){ 0 }, &all) == PERP_OK) {
     perp_spec *to[] = { &all.formulation, &all.ode, &all.kkt, &all.lcp, &all.stab, &all.contact };
     const perp_spec *from[] = { &run->parts.formulation, &run->parts.ode,  &run->parts.kkt,
