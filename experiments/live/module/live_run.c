@@ -459,6 +459,15 @@ LIVE_EXPORT(live_problem_of) const char *live_problem_of(live_run *run)
   return live_text_end();
 }
 
+/* A quaternion as the reader of scene files makes it: only such ones can be written. */
+static void run_read_quat(double q[4])
+{
+  double largest = 0;
+  for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(q[i]));
+  for (int i = 0; i < 4; i++) q[i] /= largest;
+  perp_quat_unit(q);
+}
+
 /* The model in the state that it has, as a scene file for the program; NULL: the message says why
  * it cannot be one. */
 LIVE_EXPORT(live_export) const char *live_export(live_run *run, const char *name)
@@ -481,7 +490,7 @@ LIVE_EXPORT(live_export) const char *live_export(live_run *run, const char *name
     memcpy(def->v, u, (size_t)model->dim * sizeof *u);
     if (model->dim == 3) {
       memcpy(def->quat, x + 3, sizeof def->quat);
-      perp_quat_unit(def->quat); /* as it is read */
+      run_read_quat(def->quat);
       memcpy(def->w, u + 3, sizeof def->w);
     } else {
       def->angle = x[2];
