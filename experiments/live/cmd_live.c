@@ -27,9 +27,9 @@ static perp_status live_missing(perp_ctx *ctx)
 {
   return PERP_FAIL(
       ctx, PERP_ERR_EXTERNAL,
-      "no page was written, since perp was built without its WebAssembly module: apt-get install "
-      "clang lld wasi-libc libclang-rt-14-dev-wasm32 esbuild libjs-three libjs-katex, then meson "
-      "setup --reconfigure BUILD and ninja -C BUILD");
+      "no page was written, since perp was built without its WebAssembly module (clang, lld, "
+      "wasi-libc, libclang-rt-14-dev-wasm32): ./perp setup live installs them and builds perp with "
+      "it");
 }
 
 /* Names of all methods of the program: the page tells which of them it has not. */
@@ -139,9 +139,7 @@ const perp_command perp_live_command = {
       "The page has all scenes of perp but those that read other files; SCENE may be a scene file "
       "of yours. It has no SUNDIALS, Siconos, GSL integrators, CHOLMOD (schur-sparse, kkt-sparse, "
       "pdas) and third-party engines; the page lists what is left out. Its solvers take the same "
-      "pivots as those of the program; figures differ in their last digits.\n\nperp needs its "
-      "WebAssembly module for it, which is built where clang, lld, wasi-libc and "
-      "libclang-rt-14-dev-wasm32 are installed.\n\nExit status: 0 the page was made, 5 perp was "
+      "pivots as those of the program; figures differ in their last digits.\n\nThe page needs the WebAssembly module of perp: ./perp setup live.\n\nExit status: 0 the page was made, 5 perp was "
       "built without the module (the error names the packages).",
   .cli.example = "perp live stack:boxes=10 --lcp dantzig --against pgs -o live.html",
   .cli.flags = live_flags,

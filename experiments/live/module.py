@@ -27,6 +27,8 @@ experiments/scenes/shipped.c experiments/scenes/scene_file.c'''.split()
 FURTHER = '''experiments/base/memory.c experiments/base/messages.c experiments/base/numbers.c experiments/base/tree.c
 experiments/base/warnings.c experiments/base/json.c experiments/simulate/replay_model.c experiments/lessons/pivots.c
 experiments/lessons/pivots_json.c'''.split()
+# nothing in these is hot
+SMALL = ('experiments/', 'models/scenes/', 'models/engines/', 'solvers/lcp/io/', 'solvers/lcp/problems/', 'solvers/core/option', 'solvers/core/registry')
 LISTS = ('solvers/plugins.def', 'models/models.def')
 
 
@@ -39,7 +41,7 @@ def write(path, text):
 
 def sources(root):
     found = []
-    for pattern in ('solvers/**/*.c', 'models/**/*.c', 'experiments/scenes/*.c', 'experiments/expr/*.c', 'experiments/live/module/*.c'):
+    for pattern in ('solvers/**/*.c', 'models/**/*.c', 'experiments/metrics/*.c', 'experiments/scenes/*.c', 'experiments/expr/*.c', 'experiments/live/module/*.c'):
         found += glob.glob(pattern, root_dir=root, recursive=True)
     return sorted(f for f in found + FURTHER if f not in LEFT_FILES and '/peers/' not in f and '/adapters/' not in f)
 
@@ -71,7 +73,7 @@ def compile_one(root, private, clang, build, name):
         except OSError:
             pass
     shim = 'experiments/live/module/shim'
-    flags = ['--target=wasm32-wasi', '-nostdlibinc', '-isystem', '/usr/include/wasm32-wasi', '-isystem', shim, '-O2', '-msimd128', '-std=gnu11',
+    flags = ['--target=wasm32-wasi', '-nostdlibinc', '-isystem', '/usr/include/wasm32-wasi', '-isystem', shim, '-Os' if name.startswith(SMALL) else '-O2', '-msimd128', '-std=gnu11',
              '-ffp-contract=off', '-fno-math-errno', '-D_GNU_SOURCE', f'-I{private}/lists', '-I.', f'-I{build}', '-MD', '-MF', str(depfile)]
     run = subprocess.run([clang, *flags, '-c', name, '-o', str(object_file)], cwd=root, capture_output=True, text=True, check=False)
     if run.returncode != 0:

@@ -180,3 +180,13 @@ double gsl_stats_median_from_sorted_data(const double *data, size_t stride, size
   if (n == 0) return 0;
   return n % 2 == 1 ? data[n / 2] : (data[n / 2 - 1] + data[n / 2]) / 2;
 }
+
+double gsl_stats_quantile_from_sorted_data(const double *data, size_t stride, size_t n, double f)
+{
+  (void)stride; /* 1 */
+  if (n == 0) return 0;
+  const double index = f * (double)(n - 1);
+  const size_t low = (size_t)index;
+  const double delta = index - (double)low;
+  return low + 1 == n ? data[low] : (1 - delta) * data[low] + delta * data[low + 1];
+}

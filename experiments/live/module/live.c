@@ -4,6 +4,7 @@
 
 #include "experiments/base/json.h"
 #include "experiments/base/memory.h"
+#include "experiments/metrics/metrics.h"
 #include "experiments/scenes/build.h"
 
 #include <stdlib.h>
@@ -23,6 +24,7 @@ perp_ctx *live_ctx(void)
   if (ready) return &ctx;
   perp_ctx_init(&ctx);
   perp_register_models(&ctx);
+  perp_register_metrics(&ctx);    /* gauges of scenes are named by them */
   perp_register_own(&ctx, table); /* empty so far */
   ready = true;
   return &ctx;

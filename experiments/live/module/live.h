@@ -8,7 +8,11 @@
 #include "models/formulations/equivalent.h"
 #include "models/models.h"
 
+#ifdef __wasm__
 #define LIVE_EXPORT(name) __attribute__((export_name(#name)))
+#else
+#define LIVE_EXPORT(name) /* of tests, which compare the module with the same functions here */
+#endif
 
 /* The registry of the module; made at the first call. */
 perp_ctx *live_ctx(void);
@@ -61,5 +65,36 @@ typedef struct live_run {
   int contact_room;
   live_problem problem; /* the largest of at most 8 rows; n 0: none */
 } live_run;
+
+/* ---- what the page calls: each is described where it is ---- */
+
+void *live_room(size_t bytes);
+void live_free(void *room);
+const char *live_message(void);
+const char *live_scene(const char *name, const char *json);
+const char *live_methods(void);
+const char *live_solve(const char *solver, int n, const double *A, const double *b,
+                       const double *lo, const double *hi);
+int live_answer(const char *solver, int n, const double *A, const double *b, const double *lo,
+                const double *hi, double *lambda, double *figures);
+live_run *live_open(const char *scene, const char *formulation, const char *ode, const char *kkt,
+                    const char *lcp, const char *stab, const char *contact, double h, int playable);
+void live_close(live_run *run);
+const char *live_describe(live_run *run);
+int live_step(live_run *run);
+const double *live_figures(live_run *run);
+const double *live_events(live_run *run);
+const double *live_rows(live_run *run);
+const double *live_contacts(live_run *run);
+const double *live_q(live_run *run);
+const double *live_v(live_run *run);
+int live_set(live_run *run, double t, const double *q, const double *v);
+void live_grab(live_run *run, int body, double s0, double s1, double s2, double x0, double x1,
+               double x2, double frequency, double ratio);
+int live_push(live_run *run, int body, double v0, double v1, double v2);
+int live_shoot(live_run *run, double x0, double x1, double x2, double v0, double v1, double v2,
+               double radius, double mass);
+const char *live_problem_of(live_run *run);
+const char *live_export(live_run *run, const char *name);
 
 #endif

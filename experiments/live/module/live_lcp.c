@@ -43,8 +43,17 @@ const char *live_solve(const char *solver, int n, const double *A, const double 
   return text;
 }
 
+/* The pivots of a solve as a number: FNV-1a over the rows that enter and leave. */
+static void answer_pivot(void *user, const perp_trace_event *event)
+{
+  uint32_t *hash = user;
+  if (event->entering < 0 && event->leaving < 0) return;
+  *hash = (*hash ^ (uint32_t)(event->entering + 1)) * 16777619u;
+  *hash = (*hash ^ (uint32_t)(event->leaving + 1)) * 16777619u;
+}
+
 /* Bare answers of any size, for comparisons with the program: lambda [n] in: guess, out; figures
- * [4] out: reason, iterations, factorizations, residual.  false: the message says why. */
+ * [5] out: reason, iterations, factorizations, residual, pivots.  false: the message says why. */
 LIVE_EXPORT(live_answer)
 int live_answer(const char *solver, int n, const double *A, const double *b, const double *lo,
                 const double *hi, double *lambda, double *figures)
@@ -53,11 +62,15 @@ int live_answer(const char *solver, int n, const double *A, const double *b, con
   perp_spec spec;
   perp_lcp_solver *s;
   perp_stats stats = { 0 };
+  uint32_t pivots = 2166136261u;
   const perp_lcp p = { .n = n, .A = A, .lda = n, .b = b, .lo = lo, .hi = hi };
   if (perp_spec_parse(ctx, PERP_KIND_lcp, solver, &spec) != PERP_OK) return false;
   perp_status status = perp_lcp_create(ctx, &spec, n, 0, &s);
   if (status == PERP_OK) {
+    ctx->trace = answer_pivot;
+    ctx->trace_user = &pivots;
     status = perp_lcp_solve(ctx, s, &p, 1e-10, lambda, NULL, NULL, &stats);
+    ctx->trace = NULL;
     perp_lcp_destroy(s);
   }
   perp_spec_free(&spec);
@@ -65,5 +78,6 @@ int live_answer(const char *solver, int n, const double *A, const double *b, con
   figures[1] = stats.iterations;
   figures[2] = stats.factorizations;
   figures[3] = stats.residual;
+  figures[4] = pivots;
   return status == PERP_OK;
 }

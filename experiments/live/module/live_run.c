@@ -133,9 +133,18 @@ static perp_status run_build(perp_ctx *ctx, live_run *run)
   run->extended = NULL;
   run->model = run->scene.model;
   if (run->playable) {
-    PERP_TRY(perp_equivalent_extended(ctx, run->scene.model, run_extend, run, &run->extended));
-    run->model = perp_equivalent_model(run->extended);
+    const perp_status status = perp_equivalent_extended(ctx, run->scene.model, run_extend, run,
+                                                        &run->extended);
+    /* the scene can still be watched: live_describe says that it cannot be touched */
+    if (status == PERP_ERR_UNSUPPORTED && run->n_balls == 0)
+      run->playable = false;
+    else
+      PERP_TRY(status);
   }
+  if (run->playable)
+    run->model = perp_equivalent_model(run->extended);
+  else
+    run->spring = -1;
   perp_equivalent_destroy(before);
   PERP_TRY(perp_sim_create(ctx, run->model, &run->parts, run->h, &run->sim));
   perp_sim_observe(run->sim, run_problem, run);
@@ -208,9 +217,11 @@ LIVE_EXPORT(live_describe) const char *live_describe(live_run *run)
   perp_json_open(&json, NULL, '{');
   perp_replay_model(&json, run->model);
   perp_json_members(
-      &json, "h %g, t_end %g, size %g, dissipative? %d, touches? %d, nq %d, nv %d, own %d", run->h,
-      run->scene.t_end, run->scene.size, run->scene.dissipative, perp_model_shapes(run->model) > 0,
-      perp_model_nq(run->model), perp_model_nv(run->model), perp_model_bodies(run->scene.model));
+      &json,
+      "h %g, t_end %g, size %g, dissipative? %d, touches? %d, playable? %d, nq %d, nv %d, own %d",
+      run->h, run->scene.t_end, run->scene.size, run->scene.dissipative,
+      perp_model_shapes(run->model) > 0, run->playable, perp_model_nq(run->model),
+      perp_model_nv(run->model), perp_model_bodies(run->scene.model));
   if (run_parts(ctx, (const char *const[6]){ 0 }, &all) == PERP_OK) {
     perp_spec *to[] = { &all.formulation, &all.ode, &all.kkt, &all.lcp, &all.stab, &all.contact };
     const perp_spec *from[] = { &run->parts.formulation, &run->parts.ode,  &run->parts.kkt,
@@ -448,6 +459,15 @@ LIVE_EXPORT(live_problem_of) const char *live_problem_of(live_run *run)
   return live_text_end();
 }
 
+/* A quaternion as the reader of scene files makes it: only such ones can be written. */
+static void run_read_quat(double q[4])
+{
+  double largest = 0;
+  for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(q[i]));
+  for (int i = 0; i < 4; i++) q[i] /= largest;
+  perp_quat_unit(q);
+}
+
 /* The model in the state that it has, as a scene file for the program; NULL: the message says why
  * it cannot be one. */
 LIVE_EXPORT(live_export) const char *live_export(live_run *run, const char *name)
@@ -470,6 +490,7 @@ LIVE_EXPORT(live_export) const char *live_export(live_run *run, const char *name
     memcpy(def->v, u, (size_t)model->dim * sizeof *u);
     if (model->dim == 3) {
       memcpy(def->quat, x + 3, sizeof def->quat);
+      run_read_quat(def->quat);
       memcpy(def->w, u + 3, sizeof def->w);
     } else {
       def->angle = x[2];

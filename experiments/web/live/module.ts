@@ -109,11 +109,11 @@ export class Module {
     return JSON.parse(this.text(at)!);
   }
   answer(solver: string, n: number, A: ArrayLike<number>, b: ArrayLike<number>, lo: ArrayLike<number>, hi: ArrayLike<number>) {
-    const rooms = [A, b, lo, hi, new Float64Array(n), new Float64Array(4)].map((v) => this.keep(v)), good = this.call('live_answer', solver, n, ...rooms);
-    const lambda = [...this.reals(rooms[4], n)], [reason, iterations, factorizations, residual] = this.reals(rooms[5], 4);
+    const rooms = [A, b, lo, hi, new Float64Array(n), new Float64Array(5)].map((v) => this.keep(v)), good = this.call('live_answer', solver, n, ...rooms);
+    const lambda = [...this.reals(rooms[4], n)], [reason, iterations, factorizations, residual, pivots] = this.reals(rooms[5], 5);
     for (const room of rooms) this.e.live_free(room);
     if (!good) throw new Error(this.message);
-    return { lambda, reason, iterations, factorizations, residual };
+    return { lambda, reason, iterations, factorizations, residual, pivots };
   }
   // of Run
   string(at: number) {

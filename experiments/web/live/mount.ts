@@ -120,8 +120,8 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     const residuals = new Residuals(), rows = new Rows(), energy = new History('energy', 'J'), drift = new History('drift of the joints, or penetration', 'm');
     const named = (text: string, chart: any) => h('div', { class: 'live-chart' }, h('span', { class: 'live-name' }, text), chart.canvas);
     const figure = h('figure', { class: 'live-side' }, caption, stage.canvas,
-      h('div', { class: 'live-panel' }, named('residual over iterations', residuals), named('rows: \u25a0 between bounds, \u25b2 at a limit, \u25a1 no force', rows), named('energy', energy), named('drift, penetration', drift),
-        scrolls(h('div', { class: 'scroll live-figures' }, table), 'figures, scrolls')));
+      h('div', { class: 'live-panel' }, named('residual over iterations', residuals), named('rows: \u25a0 between bounds, \u25b2 at a limit, \u25a1 no force', rows), named('energy', energy), named('drift, penetration', drift)),
+      scrolls(h('div', { class: 'scroll live-figures' }, table), 'figures, scrolls'));
     const side: Side = { run: null, lcp: '', stage, figure, caption, table, residuals, rows, energy, drift, seconds: 0, stopped: '', now: null, sets: null };
     hand(side);
     stage.stage.controls.addEventListener('change', () => {
@@ -170,6 +170,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
       if (start?.state && start.state.length === nq + nv) side.run.set(start.t ?? 0, start.state.subarray(0, nq), start.state.subarray(nq));
       side.stage.show(side.run);
       caption(side);
+      if (!side.run.model.playable) message.textContent = 'This scene has parts that the spring at the mouse cannot be added to: it can be pushed and watched, not dragged.';
     });
     steps = 0;
     ahead = 0;
@@ -345,7 +346,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
   function hand(side: Side) {
     const { canvas } = side.stage, orbit = side.stage.stage.controls;
     canvas.addEventListener('pointerdown', (e: PointerEvent) => {
-      if (!side.run || e.button !== 0 || tool === 'turn') return;
+      if (!side.run || e.button !== 0 || tool === 'turn' || (tool === 'drag' && !side.run.model.playable)) return;
       if (tool === 'cannon') {
         shootAt(e);
         orbit.enabled = false;

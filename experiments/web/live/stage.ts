@@ -39,7 +39,7 @@ export class LiveStage {
     const { stage } = this, model = run.model;
     stage.clear();
     // the last spring is that of the mouse
-    this.d = { ...model, springs: model.springs.slice(0, -1), frames: 1, t: [0], per: model.dim === 3 ? 7 : 3, pose: Float64Array.from(run.q), contacts: [MOST], first: [0],
+    this.d = { ...model, springs: model.playable ? model.springs.slice(0, -1) : model.springs, frames: 1, t: [0], per: model.dim === 3 ? 7 : 3, pose: Float64Array.from(run.q), contacts: [MOST], first: [0],
       contact: new Float64Array(6 * MOST), error: new Float64Array(3 * model.joints.length), refs: [], known: [0], loads: [] };
     if (!keep || !this.env) this.env = stageSize([this.d]);
     stage.furnish(this.d, this.env);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+double gsl_stats_quantile_from_sorted_data(const double *data, size_t stride, size_t n, double f);
 double gsl_stats_median_from_sorted_data(const double *data, size_t stride, size_t n);
 
 #endif
