@@ -2,6 +2,7 @@
 /* What the WebAssembly module has not: engines of others, files. */
 #include "experiments/base/files.h"
 #include "experiments/base/memory.h"
+#include "experiments/base/table.h"
 #include "experiments/import/motion_file.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/engines/engine.h"
@@ -35,6 +36,18 @@ char *perp_scene_file_source(const perp_desc *desc)
 {
   (void)desc;
   return NULL; /* comments of the source are not exported */
+}
+
+uint64_t perp_scene_file_hash(const perp_desc *desc)
+{
+  (void)desc;
+  return 0; /* there are no files */
+}
+
+bool perp_may_colour(FILE *out)
+{
+  (void)out;
+  return false;
 }
 
 bool perp_motion_file_read(perp_ctx *ctx, perp_diag *diag, const perp_node *at,
