@@ -23,7 +23,9 @@ static perp_status library_load(perp_ctx *ctx, const perp_library *library)
                      "again",
                      library->name, why, library->packages);
   for (int k = 0; k < library->count; k++) {
-    void *pointer = dlsym(handle, library->names[k]);
+    /* where the library itself looks first: a program that is linked with it has the objects */
+    void *pointer = dlsym(RTLD_DEFAULT, library->names[k]);
+    if (pointer == NULL) pointer = dlsym(handle, library->names[k]);
     if (pointer == NULL)
       return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
                        "%s of %s lacks %s: perp was built for another version; build it again",
