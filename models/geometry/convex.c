@@ -60,14 +60,20 @@ void perp_convex_set(perp_convex *convex, const perp_shape *shape, const perp_po
   }
 }
 
-double perp_convex_across(const perp_convex *convex, const double d[3], double e[3])
+/* perp_convex_across, with du, the part along the axis */
+static inline double convex_off_axis(const perp_convex *convex, double du, const double d[3],
+                                     double e[3])
 {
-  const double du = perp_dot(3, d, convex->u);
   perp_along(d, -du, convex->u, e);
   const double ee = perp_dot(3, e, e);
   if (ee > 0.25 * du * du) return sqrt(ee);
   perp_along(e, -perp_dot(3, e, convex->u), convex->u, e);
   return perp_norm(e);
+}
+
+double perp_convex_across(const perp_convex *convex, const double d[3], double e[3])
+{
+  return convex_off_axis(convex, perp_dot(3, d, convex->u), d, e);
 }
 
 double perp_convex_outward(const perp_convex *convex, const double d[3], double e[3])
@@ -99,11 +105,11 @@ int perp_convex_support(const perp_convex *convex, const double d[3], double s[3
     perp_along(convex->c, du < 0 ? -convex->bottom : convex->top, convex->u, s);
     return du < 0;
   case PERP_CONVEX_CYLINDER:
-    len = perp_convex_across(convex, d, e);
+    len = convex_off_axis(convex, du, d, e);
     convex_on_rim(convex, du < 0 ? -convex->bottom : convex->top, du, e, len, s);
     return du < 0;
   case PERP_CONVEX_CONE: {
-    len = perp_convex_across(convex, d, e);
+    len = convex_off_axis(convex, du, d, e);
     const bool base = convex->rim * len > (convex->top + convex->bottom) * du;
     if (base)
       convex_on_rim(convex, -convex->bottom, du, e, len, s);
@@ -142,7 +148,8 @@ double perp_convex_value(const perp_convex *convex, const double d[3])
                  middle = perp_dot(3, d, convex->c);
     /* the part square to the axis, without its direction where it is not small */
     const double ee = dd - du * du,
-                 out = convex->rim * (ee > 0.25 * dd ? sqrt(ee) : perp_convex_across(convex, d, s));
+                 out = convex->rim *
+                       (ee > 0.25 * dd ? sqrt(ee) : convex_off_axis(convex, du, d, s));
     if (convex->kind == PERP_CONVEX_CONE)
       return middle + fmax(out - convex->bottom * du, convex->top * du);
     return middle + (out + (du < 0 ? -convex->bottom : convex->top) * du);
@@ -172,8 +179,8 @@ static void convex_circle(const perp_convex *convex, double along, const double 
                           perp_convex_piece *piece)
 {
   double e[3];
-  const double len = perp_convex_across(convex, d, e);
-  convex_on_rim(convex, along, perp_dot(3, d, convex->u), e, len, piece->grad);
+  const double du = perp_dot(3, d, convex->u), len = convex_off_axis(convex, du, d, e);
+  convex_on_rim(convex, along, du, e, len, piece->grad);
   if (!(len > ON_AXIS)) return;
   const double bend = convex->rim / len, f[3] = { e[0] / len, e[1] / len, e[2] / len };
   for (int j = 0; j < 3; j++)
