@@ -172,7 +172,7 @@ static bool files_has_no_nameless(int why)
   return why == EOPNOTSUPP || why == EISDIR || why == EINVAL;
 }
 
-perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
+static perp_status files_out_open(perp_ctx *ctx, const char *path, bool named, perp_out *out)
 {
   *out = (perp_out){ 0 };
   const char *slash = strrchr(path, '/');
@@ -185,7 +185,7 @@ perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
   else if (stream)
     fd = files_open_stream(path);
   else {
-    const bool nameless = access("/proc/self/fd", X_OK) == 0; /* where it gets its name */
+    const bool nameless = !named && access("/proc/self/fd", X_OK) == 0; /* where it gets its name */
     char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - path) + 1, path) : NULL;
     errno = EOPNOTSUPP;
     if (nameless) fd = open(folder != NULL ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
@@ -225,6 +225,18 @@ static bool files_link(perp_out *out)
   free(out->part);
   out->part = NULL;
   return false;
+}
+
+perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out)
+{
+  return files_out_open(ctx, path, false, out);
+}
+
+perp_status perp_out_open_named(perp_ctx *ctx, const char *path, perp_out *out, const char **name)
+{
+  PERP_TRY(files_out_open(ctx, path, true, out));
+  *name = out->part != NULL ? out->part : out->path;
+  return PERP_OK;
 }
 
 perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep)

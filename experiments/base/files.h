@@ -30,6 +30,8 @@ typedef struct perp_out {
 } perp_out;
 /* PERP_ERR_IO with a message, *o then holds nothing. */
 perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out);
+/* For a library that opens what it writes by its name: the file has one from the start, *name. */
+perp_status perp_out_open_named(perp_ctx *ctx, const char *path, perp_out *out, const char **name);
 /* keep false: as if it had not been written.  PERP_ERR_IO with a message when something could not
  * be written. */
 perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep);

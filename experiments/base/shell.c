@@ -102,7 +102,14 @@ void perp_show_page(const char *path)
   char *whole = realpath(path, NULL);
   const char *const argv[] = { "xdg-open", whole != NULL ? whole : path, NULL };
   pid_t pid;
-  if (shell_spawn(&(perp_process){ .argv = argv, .quiet = true, .said = -1 }, &pid) != 0)
+  int status = 0;
+  /* by a process that ends at once, so that the browser is no child of perp, which ends its own */
+  fflush(NULL);
+  const pid_t between = fork();
+  if (between == 0)
+    _exit(shell_spawn(&(perp_process){ .argv = argv, .quiet = true, .said = -1 }, &pid) != 0);
+  while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR) {}
+  if (between < 0 || status != 0)
     perp_say("xdg-open is not installed (package xdg-utils): open %s in a browser", path);
   free(whole);
 }

@@ -23,8 +23,8 @@ int perp_tree_character(const char *s)
 {
   unsigned code;
   const int n = perp_utf8(s, &code);
-  if (code == '\r') return 1;
-  return (code & 0xfffe) == 0xfffe ? 0 : n > 0 ? perp_shown_bytes(s) : 0;
+  if (code == '\r') return n;
+  return (code & 0xfffe) == 0xfffe ? 0 : perp_shown_bytes(s);
 }
 
 /* The line with a caret under its column.  Of a long line what is around it; what is no text is a

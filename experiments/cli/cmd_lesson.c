@@ -55,7 +55,7 @@ static int cmd_lesson_predict(struct session *s)
     char line[64];
     printf("  your answer [1-%d]: ", lesson->n_choices);
     fflush(stdout);
-    if (fgets(line, sizeof line, stdin) != NULL) k = atoi(line);
+    if (fgets(line, sizeof line, stdin) != NULL) k = strtol(line, NULL, 10);
   }
   if (k > 0)
     printf("  you say: %s\n", k <= lesson->n_choices ? lesson->choices[k - 1] : "none of these");

@@ -5,6 +5,7 @@
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/study/process_pool.h"
 #include "experiments/base/files.h"
+#include "solvers/core/shown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,7 +100,8 @@ perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outco
   if (folder != NULL) log = perp_xprintf("%s/log", folder);
   const perp_status status = perp_process_pool_once(ctx, job, log, outcome, &number);
   char *said = log != NULL ? perp_read_file(log, NULL) : NULL;
-  if (said != NULL && said[0] != '\0') fprintf(stderr, "output of the run\n%s\n", said);
+  if (said != NULL && said[0] != '\0')
+    fprintf(stderr, "output of the run\n%s\n", perp_shown_clean(said));
   free(said);
   free(log);
   perp_temp_remove(folder);

@@ -544,7 +544,7 @@ static perp_expr *read_level(struct parser *p, enum level level, const perp_expr
     perp_expr *right = expr_parse_need(p, type, read_level(p, level + 1, NULL));
     expr = expr_parse_need(p, type, expr);
     if (expr == NULL || right == NULL) return NULL;
-    if (b->op == OP_DIV && right->op == OP_NUMBER && right->number == 0)
+    if (b->op == OP_DIV && right->op == OP_NUMBER && right->number == 0 && !p->scope->arithmetic)
       return expr_parse_complain(p, right->offset, NULL, "this is a division by 0");
     expr = expr_parse_node(p, b->op, type, expr->offset, expr, right);
   }

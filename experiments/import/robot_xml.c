@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LEVELS = 200, MOST_ELEMENTS = 1000000, MOST_NUMBERS = 1 << 24 };
+enum { MOST_LEVELS = 200, MOST_ELEMENTS = 1000000, MOST_ATTRIBUTES = 1000, MOST_NUMBERS = 1 << 24 };
 
 /* ---- files ---- */
 
@@ -74,12 +74,35 @@ const char *perp_xml_load(perp_pool *pool)
   return NULL;
 }
 
+/* Why a text would take its parser too long (attributes of an element are compared with each other)
+ * or too much memory, by its signs alone; NULL: it does not. */
+static const char *xml_excess(const char *text, size_t size)
+{
+  size_t tags = 0, attributes = 0;
+  for (const char *s = text, *end = text + size; s < end; s++)
+    if (*s == '<') {
+      tags++;
+      attributes = 0;
+    } else if (*s == '=') {
+      const char *value = s + 1;
+      while (value < end && strchr(" \t\r\n", *value) != NULL) value++;
+      if (value < end && (*value == '"' || *value == '\'') && ++attributes > MOST_ATTRIBUTES)
+        return "an element has more than 1000 attributes";
+    }
+  return tags > 2 * (size_t)MOST_ELEMENTS ? "the file has more than 1000000 elements" : NULL;
+}
+
 static xmlDoc *xml_from(perp_robot *robot, const char *name, const char *text, size_t size,
                         const char *named_in, int named_at)
 {
   const char *missing = perp_xml_load(&robot->pool);
   if (missing != NULL) {
     perp_robot_refuse(robot, named_in, named_at, "", "%s", missing);
+    return NULL;
+  }
+  const char *excess = xml_excess(text, size);
+  if (excess != NULL) {
+    perp_robot_refuse(robot, name, 1, "divide the file", "%s", excess);
     return NULL;
   }
   xmlParserCtxt *parser = size < (size_t)1 << 30 ? perp_xml_calls.xmlNewParserCtxt() : NULL;

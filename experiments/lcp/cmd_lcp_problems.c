@@ -73,9 +73,12 @@ static int put_problem(perp_ctx *ctx, const perp_lcp_problem *problem, const cha
     const bool fclib = path != NULL && (ends_with(path, ".hdf5") || ends_with(path, ".h5"));
     const bool to_stdout = path == NULL || (!fclib && strcmp(path, "-") == 0);
     perp_out out = { .f = stdout };
-    perp_status status = to_stdout ? PERP_OK : perp_out_open(ctx, path, &out);
+    const char *name;
+    perp_status status = to_stdout ? PERP_OK
+                         : fclib   ? perp_out_open_named(ctx, path, &out, &name)
+                                   : perp_out_open(ctx, path, &out);
     if (status == PERP_OK && fclib)
-      status = perp_lcp_write_fclib(ctx, problem, out.part != NULL ? out.part : path);
+      status = perp_lcp_write_fclib(ctx, problem, name);
     else if (status == PERP_OK)
       status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, problem, out.f)
                                                        : perp_lcp_write(ctx, problem, out.f);

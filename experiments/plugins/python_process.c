@@ -2,6 +2,7 @@
 #include "experiments/plugins/python_process.h"
 
 #include "experiments/base/build.h"
+#include "experiments/base/fence.h"
 #include "experiments/base/files.h"
 #include "experiments/base/memory.h"
 
@@ -99,6 +100,7 @@ perp_status perp_python_start(perp_ctx *ctx, perp_python *python, int seconds)
     const int end = ends[1];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1); /* it died before we asked */
+    if (python->memory > 0) perp_fence_memory(python->memory, false);
     if (end != SOCKET_FD)
       dup2(end, SOCKET_FD);
     else
@@ -116,7 +118,9 @@ perp_status perp_python_start(perp_ctx *ctx, perp_python *python, int seconds)
     close(ends[0]);
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: fork: %s", python->file, strerror(errno));
   }
-  *python = (perp_python){ .file = python->file, .owner = parent, .pid = pid, .fd = ends[0] };
+  *python = (perp_python){
+    .file = python->file, .owner = parent, .pid = pid, .fd = ends[0], .memory = python->memory
+  };
   const int failed = clock_getcpuclockid(pid, &python->clock);
   if (failed != 0) {
     perp_python_stop(python);

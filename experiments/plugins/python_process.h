@@ -19,6 +19,7 @@ typedef struct perp_python {
   pid_t owner, pid; /* who started it, and it; pid 0: nobody has */
   int fd;
   clockid_t clock; /* of its CPU time */
+  double memory;   /* bytes of address space that it may take; 0: those of who starts it */
 } perp_python;
 
 /* Requests, as serve.py has them. */

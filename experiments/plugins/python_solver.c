@@ -4,6 +4,7 @@
  * clock of the system and not by its own word. */
 #include "experiments/plugins/python_solver.h"
 
+#include "experiments/base/fence.h"
 #include "experiments/plugins/python_process.h"
 #include "experiments/study/describe.h"
 
@@ -331,12 +332,18 @@ static perp_status python_solver_describe(perp_ctx *ctx, const json_t *list, per
   return PERP_OK;
 }
 
+/* Bytes that a file may take until it has said what it has: NumPy maps 2 GiB without using them. */
+static const double describe_memory = 4.0 * (1 << 30);
+
 perp_status perp_python_open(perp_ctx *ctx, const char *path, int seconds, const perp_outside **out)
 {
   perp_python *python = perp_pool_alloc(&kept, 1, sizeof *python);
   python->file = perp_pool_strdup(&kept, path);
   size_t size = 0;
   char *text = NULL;
+  perp_fence fence; /* of what the file starts while it is read */
+  perp_fence_open(&fence);
+  python->memory = describe_memory;
   perp_status status = perp_python_start(ctx, python, seconds);
   if (status == PERP_OK) {
     perp_python_ask(python, PERP_PYTHON_DESCRIBE, 0, 0);
@@ -347,6 +354,8 @@ perp_status perp_python_open(perp_ctx *ctx, const char *path, int seconds, const
     status = perp_python_receive(ctx, python, text, size);
   }
   perp_python_stop(python); /* who solves starts its own */
+  python->memory = 0;
+  perp_fence_close(&fence);
   json_t *j = status == PERP_OK ? json_loads(text, 0, NULL) : NULL;
   free(text);
   if (status == PERP_OK) status = python_solver_describe(ctx, j, python, out);

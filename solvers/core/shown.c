@@ -7,24 +7,24 @@ int perp_utf8(const char *text, unsigned *code)
 {
   static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
   const unsigned char *s = (const unsigned char *)text;
-  *code = s[0];
-  if (s[0] < 0x80) return s[0] != 0;
-  const int n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : 4;
-  if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-  *code = s[0] & (0xffu >> (n + 1));
+  *code = 0;
+  const int n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+  if (s[0] == 0 || (s[0] >= 0x80 && s[0] < 0xc2) || s[0] > 0xf4) return 0;
+  unsigned c = n == 1 ? s[0] : s[0] & (0xffu >> (n + 1));
   for (int i = 1; i < n; i++) {
     if ((s[i] & 0xc0) != 0x80) return 0;
-    *code = *code << 6 | (s[i] & 0x3fu);
+    c = c << 6 | (s[i] & 0x3fu);
   }
-  const bool surrogate = *code >= 0xd800 && *code < 0xe000;
-  return *code < least[n] || *code > 0x10ffff || surrogate ? 0 : n;
+  if (n > 1 && (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))) return 0;
+  *code = c;
+  return n;
 }
 
 int perp_shown_bytes(const char *s)
 {
   unsigned code;
   const int n = perp_utf8(s, &code);
-  if (code < 0x20 && code != '\t' && code != '\n') return 0;
+  if (n == 0 || (code < 0x20 && code != '\t' && code != '\n')) return 0;
   if (code >= 0x7f && code < 0xa0) return 0;
   if ((code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)) return 0;
   return n;

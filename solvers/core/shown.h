@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Bytes of the UTF-8 character at s, whose number is *code; 0: there is none. */
+/* Bytes of the UTF-8 character at s, whose number is *code; 0, and *code 0: there is none. */
 int perp_utf8(const char *s, unsigned *code);
 /* Bytes of the character at s if it may be shown; 0: it may not, or it is no UTF-8. */
 int perp_shown_bytes(const char *s);

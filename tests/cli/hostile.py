@@ -121,6 +121,9 @@ def long_things():
     refuses(3, 'nested too deeply', '100 000 nested lists', 'check', write('nest.yaml', '[' * 100000))
     refuses(3, 'nested too deeply', '100 000 nested maps', 'check', write('maps.yaml', '{a: ' * 100000))
     refuses(3, '', '100 000 nested bodies of MJCF', 'check', write('nest.xml', '<mujoco><worldbody>' + '<body>' * 100000))
+    refuses(3, 'more than 1000 attributes', '200 000 attributes of an element', 'check',
+            write('attributes.xml', '<mujoco ' + ' '.join(f'b{i}="1"' for i in range(200000)) + '/>'))
+    refuses(3, 'more than 1000000 elements', '4 000 000 elements', 'check', write('elements.xml', '<mujoco>' + '<a/>' * 4000000 + '</mujoco>'))
     refuses(3, '', '1 000 000 nested lists of JSON', 'lcp', 'solve', write('nest.json', '{"A":' + '[' * 1000000))
     refuses(3, "unknown section 'a0'", '50 000 keys of a map', 'check',
             write('keys.yaml', PLANE + ''.join(f'a{i}: 1\n' for i in range(50000))))
@@ -155,6 +158,7 @@ def special_files():
     for i in range(101):
         write(f'd{i}/p.lcp', 'garbage')
     refuses(3, 'more than 10000', 'a pattern of more than 10 000 files', 'check', write('many.yaml', LCP % ('d*/../d*/p.lcp', 'dantzig')))
+    refuses(3, 'the file is empty', 'a file without a byte', 'lcp', 'solve', write('empty.lcp', ''))
     # a regular file whose reading fails at once
     mem = '/proc/self/mem'
     for name in ('io.yaml', 'io.lcp', 'io.csv', 'io.urdf'):
@@ -285,6 +289,9 @@ def foreign_code():
            f'{got}: {started} started, {alive} there: {said}')
     if SANITIZED:
         return
+    got, said = run('list', '--plugin', write('greedy.py', 'block = bytearray(8 << 30)\n'))
+    skip = ' # SKIP no numpy' if b'has no numpy' in said else ''
+    ok(got == 3 and (skip or b'MemoryError' in said), 'a Python file that takes 8 GiB while it is loaded' + skip, f'{got}: {said}')
     begun = time.monotonic()
     got, said = run('run', 'own.yaml', '-o', 'own-family', *solver, env={'HOSTILE': 'family'})
     started, alive = left()

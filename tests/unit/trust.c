@@ -5,9 +5,13 @@
 #include "experiments/pages/plot.h"
 #include "experiments/pages/sha256.h"
 #include "experiments/base/shell.h"
+#include "experiments/base/json.h"
+#include "solvers/core/input.h"
+#include "solvers/core/shown.h"
 #include "tests/tap.h"
 #include "experiments/base/files.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,9 +99,10 @@ static void test_files(void)
   ok(perp_out_open(&ctx, "in/half", &o) == PERP_OK && fputs("half", o.f) > 0 &&
          perp_out_close(&ctx, &o, false) == PERP_OK && !perp_exists("in/half"),
      "a file that is given up is not there");
-  ok(perp_out_open(&ctx, "in/mode", &o) == PERP_OK && strstr(o.part, "in/.perp-") != NULL &&
-         perp_out_close(&ctx, &o, true) == PERP_OK,
-     "the part is beside it");
+  ok(perp_out_open(&ctx, "in/mode", &o) == PERP_OK && !perp_exists("in/mode") &&
+         (o.part == NULL || strstr(o.part, "in/.perp-") != NULL) &&
+         perp_out_close(&ctx, &o, true) == PERP_OK && perp_exists("in/mode"),
+     "it has its name when it is whole; before it has none, or one beside it");
   ok(perp_write_file(&ctx, "in", "x", 1) == PERP_ERR_IO &&
          perp_write_file(&ctx, "no/x", "x", 1) == PERP_ERR_IO,
      "a folder is no file: %s", ctx.msg);
@@ -213,6 +218,85 @@ static void test_hash(void)
   }
 }
 
+/* UTF-8 by its definition (RFC 3629, section 3); the number of bytes. */
+static int encoded(unsigned code, char text[5])
+{
+  const int n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  static const unsigned lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+  memset(text, 0, 5);
+  for (int i = n - 1; i > 0; i--, code >>= 6) text[i] = (char)(0x80 | (code & 0x3f));
+  text[0] = (char)(lead[n] | code);
+  return n;
+}
+
+static void test_shown(void)
+{
+  int wrong = 0;
+  for (unsigned code = 1; code < 0x110000; code++) {
+    char text[5];
+    unsigned got = 0;
+    const int n = encoded(code, text), bytes = perp_utf8(text, &got);
+    const bool surrogate = code >= 0xd800 && code < 0xe000;
+    const bool hidden = surrogate || (code < 0x20 && code != 9 && code != 10) ||
+                        (code >= 0x7f && code <= 0x9f) || (code >= 0x202a && code <= 0x202e) ||
+                        (code >= 0x2066 && code <= 0x2069);
+    wrong += surrogate ? bytes != 0 : bytes != n || got != code;
+    wrong += perp_shown_bytes(text) != (hidden ? 0 : n);
+  }
+  ok(wrong == 0, "of all characters those may be shown that do nothing to a terminal: %d", wrong);
+  static const char *const broken[] = { "\x80",
+                                        "\xc1\xbf",
+                                        "\xcd",
+                                        "\xcdtd",
+                                        "\xe0\x80\x80",
+                                        "\xed\xa0\x80",
+                                        "\xf4\x90\x80\x80",
+                                        "\xf5\x80\x80\x80",
+                                        "\xff" };
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    unsigned code = 1;
+    ok(perp_utf8(broken[i], &code) == 0 && code == 0 && !perp_shown_all(broken[i]),
+       "broken bytes %zu are no character", i);
+  }
+  char text[] = "a\033[31m\xc2\x9b\xe2\x80\xae\xcdtd\tb\n";
+  ok(strcmp(perp_shown_clean(text), "a?[31m???td\tb\n") == 0, "question marks: %s", text);
+  ok(perp_shown_clean(NULL) == NULL, "no text");
+  static const char others[] = "{\"a\\u001b\": [\"x\\u202e\", {\"b\": \"\xc2\x9b\"}]}";
+  json_t *json = perp_json_read(others, strlen(others));
+  char *said = json != NULL ? json_dumps(json, 0) : NULL;
+  ok(said != NULL && strcmp(said, "{\"a?\": [\"x?\", {\"b\": \"?\"}]}") == 0,
+     "JSON of others, keys too: %s", said != NULL ? said : "none");
+  free(said);
+  json_decref(json);
+}
+
+static void test_input(void)
+{
+  FILE *f = NULL;
+  char *line = NULL;
+  size_t size = 0;
+  ssize_t n = 0;
+  ok(perp_input_open(&ctx, "/dev/null", 1, &f) == PERP_ERR_FORMAT &&
+         strstr(ctx.msg, "not a regular file") != NULL,
+     "a device is no input");
+  ok(perp_input_open(&ctx, "/", 1, &f) == PERP_ERR_FORMAT && strstr(ctx.msg, "a folder") != NULL,
+     "nor is a folder");
+  ok(perp_input_open(&ctx, "none", 1, &f) == PERP_ERR_IO, "what is not there");
+  if (perp_write_file(&ctx, "lines", "one\n\nt\0o\nend", 12) != PERP_OK) bail("no file");
+  ok(perp_input_open(&ctx, "lines", 11, &f) == PERP_ERR_FORMAT, "a file of a byte too many");
+  if (perp_input_open(&ctx, "lines", 12, &f) != PERP_OK) bail("not open");
+  static const ssize_t lengths[] = { 4, 1, 4, 3, -1, -1 };
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    ok(perp_input_line(&ctx, "lines", f, &line, &size, &n) == PERP_OK && n == lengths[i],
+       "line %zu has %zd bytes", i + 1, n);
+  fclose(f);
+  if (perp_input_open(&ctx, "/proc/self/mem", 1, &f) != PERP_OK) bail("no /proc/self/mem");
+  ok(perp_input_line(&ctx, "mem", f, &line, &size, &n) == PERP_ERR_IO && n < 0,
+     "a read error is no end: %s", ctx.msg);
+  fclose(f);
+  free(line);
+}
+
 int main(void)
 {
   static char dir[] = "/tmp/perp-trust-XXXXXX";
@@ -223,6 +307,8 @@ int main(void)
   test_temporary();
   test_gnuplot();
   test_hash();
+  test_shown();
+  test_input();
   if (chdir("/") != 0) bail("chdir");
   perp_temp_remove(perp_xstrdup(dir));
   return tap_done();
