@@ -203,7 +203,7 @@ static int run_commits(perp_compare *compare, const perp_args *args, perp_commit
     return perp_usage_error(args,
                             "--study and --again-with contradict each other; use one of them");
   char *path = perp_study_find(compare->ctx, study);
-  if (path == NULL) return perp_usage_error(args, "%s", compare->ctx->msg);
+  if (path == NULL) return perp_usage_of(compare->ctx, args, "%s", compare->ctx->msg);
   char *out = given != NULL ? perp_xstrdup(given)
                             : perp_xprintf("results/compare-%ld", (long)getpid());
   const perp_status status = perp_commits_run(compare->ctx, args, path, out, commits);
