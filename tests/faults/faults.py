@@ -170,7 +170,7 @@ def main():
     for name in ('inject', 'preload', 'perp'):
         p.add_argument(name)
     p.add_argument('--points', type=int, default=100, help='per command')
-    p.add_argument('--all', action='store_true')
+    p.add_argument('--all', action='store_true', help='every system call, and so many allocations that there are 2200 points')
     p.add_argument('--only', choices=list(COMMANDS))
     p.add_argument('--kind', choices=list(KINDS))
     p.add_argument('--list', action='store_true')
@@ -197,10 +197,9 @@ def main():
             jobs = []
             calls = sum(c for _, k, c in counts if k != 'alloc')
             for v, k, c in counts:
-                most = 10 ** 9 if a.all else max(3, a.points * c // (2 * max(1, sum(x for _, y, x in counts if (y == 'alloc') == (k == 'alloc')))))
-                if a.all and k == 'alloc':
-                    most = max(2200 // len(variants), 2200 - calls)
-                jobs += [(v, k, n) for n in points(c, most)]
+                total = sum(x for _, y, x in counts if (y == 'alloc') == (k == 'alloc'))
+                share = a.points // 2 if not a.all else max(1000, 2200 - calls) if k == 'alloc' else total
+                jobs += [(v, k, n) for n in points(c, max(3, -(-share * c // max(1, total))))]
             with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
                 def judge(numbered):
                     i, (v, k, n) = numbered
