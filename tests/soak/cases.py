@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cases of the soak: what is run, and what is required of it. judge(case, tools) returns a list of (name, text) of what fails."""
 import json
 import math

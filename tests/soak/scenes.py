@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Random scenes of the soak: dictionaries that are written as scene files (JSON is YAML).
 
 All numbers that a judge needs are in the scene itself: masses, moments of inertia, springs, gravity.
