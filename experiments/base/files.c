@@ -227,6 +227,13 @@ static bool files_link(perp_out *out)
   return false;
 }
 
+const char *perp_out_name(perp_out *out)
+{
+  if (out->nameless && !files_link(out)) return NULL;
+  out->nameless = false;
+  return out->part != NULL ? out->part : out->path;
+}
+
 perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep)
 {
   if (out->f == NULL) return PERP_OK;

@@ -30,6 +30,9 @@ typedef struct perp_out {
 } perp_out;
 /* PERP_ERR_IO with a message, *o then holds nothing. */
 perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *out);
+/* The name of the file while it is being written, for a library that opens it by its name; NULL
+ * with errno set.  From here on a killed writer leaves it behind. */
+const char *perp_out_name(perp_out *out);
 /* keep false: as if it had not been written.  PERP_ERR_IO with a message when something could not
  * be written. */
 perp_status perp_out_close(perp_ctx *ctx, perp_out *out, bool keep);

@@ -7,6 +7,7 @@
 #include "experiments/base/json.h"
 #include "experiments/base/files.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +75,11 @@ static int put_problem(perp_ctx *ctx, const perp_lcp_problem *problem, const cha
     const bool to_stdout = path == NULL || (!fclib && strcmp(path, "-") == 0);
     perp_out out = { .f = stdout };
     perp_status status = to_stdout ? PERP_OK : perp_out_open(ctx, path, &out);
+    const char *name = status == PERP_OK && fclib ? perp_out_name(&out) : NULL;
     if (status == PERP_OK && fclib)
-      status = perp_lcp_write_fclib(ctx, problem, out.part != NULL ? out.part : path);
+      status = name == NULL
+                   ? PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno))
+                   : perp_lcp_write_fclib(ctx, problem, name);
     else if (status == PERP_OK)
       status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, problem, out.f)
                                                        : perp_lcp_write(ctx, problem, out.f);

@@ -119,8 +119,9 @@ perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *results, const c
   perp_io_hdf5.H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print */
   perp_out out;
   PERP_TRY(perp_out_open(ctx, path, &out));
-  hid_t file = perp_io_hdf5.H5Fcreate(out.part != NULL ? out.part : path, H5F_ACC_TRUNC,
-                                      H5P_DEFAULT, H5P_DEFAULT);
+  const char *name = perp_out_name(&out);
+  hid_t file = name == NULL ? -1
+                            : perp_io_hdf5.H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   bool good = file >= 0;
   if (good) {
     hid_t cells = perp_io_hdf5.H5Gcreate2(file, "cells", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
