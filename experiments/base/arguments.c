@@ -7,18 +7,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-int perp_usage_error(const perp_args *args, const char *fmt, ...)
+static int arguments_error(const perp_args *args, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+static int arguments_error(const perp_args *args, const char *fmt, va_list ap)
 {
-  va_list ap;
-  va_start(ap, fmt);
   perp_text text = { 0 };
   perp_text_vadd(&text, fmt, ap);
-  va_end(ap);
   perp_say_error(text.s);
   if (strstr(text.s, "; did you mean") == NULL)
     fprintf(stderr, "      (perp %s --help)\n", args->cli->name);
   perp_text_free(&text);
   return PERP_EXIT_USAGE;
+}
+
+int perp_usage_error(const perp_args *args, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  const int status = arguments_error(args, fmt, ap);
+  va_end(ap);
+  return status;
+}
+
+int perp_usage_of(const perp_ctx *ctx, const perp_args *args, const char *fmt, ...)
+{
+  if (ctx->status == PERP_ERR_NOMEM) { /* not how it was asked for */
+    perp_print_error(ctx);
+    return PERP_EXIT_INFRA;
+  }
+  va_list ap;
+  va_start(ap, fmt);
+  const int status = arguments_error(args, fmt, ap);
+  va_end(ap);
+  return status;
 }
 
 /* ---- --help ---- */

@@ -44,5 +44,8 @@ const char *perp_args_get(const perp_args *args, const char *name);
 /* "perp: error: ..." on stderr and PERP_EXIT_USAGE. */
 int perp_usage_error(const perp_args *args, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same of what ctx says; a want of memory is PERP_EXIT_INFRA with its own message. */
+int perp_usage_of(const perp_ctx *ctx, const perp_args *args, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

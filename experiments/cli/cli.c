@@ -51,7 +51,7 @@ static void print_commands(FILE *out)
         "   2  wrong usage\n"
         "   3  invalid file\n"
         "   4  nothing selected\n"
-        "   5  runs crashed, or figures failed\n"
+        "   5  runs crashed, figures failed, or memory ran out\n"
         "   6  regression\n"
         "   7  incomplete; run the command again to continue\n"
         "   8  references disagree\n"

@@ -11,18 +11,30 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The processor that made a run; "" when unknown. */
-static char *cmd_compare_processor(const perp_results *results)
+/* What made a run; "" when unknown. */
+struct machine {
+  char *cpu;
+  char *blas; /* "Haswell, 1 thread" */
+};
+
+static struct machine cmd_compare_machine(const perp_results *results)
 {
   char *path = results->n_envs > 0
                    ? perp_xprintf("%s/env/%s.json", results->envs[0].dir, results->envs[0].id)
                    : NULL;
   json_t *env = path != NULL ? perp_json_read_file(path) : NULL;
-  const char *cpu = json_string_value(json_object_get(env, "cpu"));
-  char *copy = perp_xstrdup(cpu != NULL ? cpu : "");
+  const json_t *libraries = json_object_get(env, "libraries");
+  const char *cpu = json_string_value(json_object_get(env, "cpu")),
+             *core = json_string_value(json_object_get(libraries, "openblas_core"));
+  const int threads = (int)json_integer_value(json_object_get(libraries, "openblas_threads"));
+  const struct machine machine = {
+    .cpu = perp_xstrdup(cpu != NULL ? cpu : ""),
+    .blas = core != NULL ? perp_xprintf("%s, %d thread%s", core, threads, threads == 1 ? "" : "s")
+                         : perp_xstrdup("")
+  };
   json_decref(env);
   free(path);
-  return copy;
+  return machine;
 }
 
 /* ---- the command ---- */
@@ -123,7 +135,7 @@ static int conclude(perp_compare *compare, int changed, const char *const *cpu,
     failed = failed || (compare->fails[k] && compare->regressions[k] > 0);
   if (compare->json) {
     perp_json_close(&compare->j, ']');
-    perp_json_int(&compare->j, "changed", changed);
+    perp_json_members(&compare->j, "changed %d, largest_difference %g", changed, compare->largest);
     times_json(&compare->j, times);
     perp_json_open(&compare->j, "regressions", '{');
     for (int k = 0; k < PERP_FINDINGS; k++)
@@ -133,6 +145,9 @@ static int conclude(perp_compare *compare, int changed, const char *const *cpu,
     perp_json_close(&compare->j, '}');
   } else {
     printf("results: %d of %d runs differ in at least one figure\n", changed, compare->n);
+    if (compare->largest > 0)
+      printf("largest difference: %.2g of the figure (%s)\n", compare->largest,
+             compare->largest_of);
     if (cpu != NULL)
       printf("times: not compared, because the processors differ (%s; %s)\n", cpu[0], cpu[1]);
     else
@@ -153,15 +168,18 @@ static int run_compare(perp_compare *compare)
              compare->now.dir);
     return PERP_EXIT_NOTHING;
   }
-  char *cpu[2] = { cmd_compare_processor(&compare->base), cmd_compare_processor(&compare->now) };
-  bool same_cpu = strcmp(cpu[0], cpu[1]) == 0;
+  struct machine made[2] = { cmd_compare_machine(&compare->base),
+                             cmd_compare_machine(&compare->now) };
+  const char *const cpu[2] = { made[0].cpu, made[1].cpu };
+  const bool same_cpu = strcmp(cpu[0], cpu[1]) == 0,
+             same_blas = strcmp(made[0].blas, made[1].blas) == 0;
   if (compare->json) {
     perp_json_open(&compare->j, NULL, '{');
     perp_json_members(&compare->j,
                       "cells %d, schema_base %d, schema_new %d, only_base %d, only_new %d, "
-                      "same_processor? %d",
+                      "same_processor? %d, openblas_base %s, openblas_new %s",
                       compare->n, compare->base.selection.schema, compare->now.selection.schema,
-                      only_base, only_now, same_cpu);
+                      only_base, only_now, same_cpu, made[0].blas, made[1].blas);
     perp_json_open(&compare->j, "findings", '[');
   } else {
     printf("%s: %d runs in both", compare->base.study->name, compare->n);
@@ -174,6 +192,10 @@ static int run_compare(perp_compare *compare)
              compare->base.as_recorded == 0  ? compare->now.dir
              : compare->now.as_recorded == 0 ? compare->base.dir
                                              : "both");
+    if (!same_blas)
+      printf("note: the kernels of OpenBLAS differ (%s; %s), and with them last digits: "
+             "OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS choose them\n",
+             made[0].blas, made[1].blas);
   }
   perp_compare_status(compare);
   int changed = perp_compare_results(compare);
@@ -182,10 +204,12 @@ static int run_compare(perp_compare *compare)
   if (same_cpu && perp_compare_times(compare, &times) != PERP_OK)
     perp_print_error(compare->ctx);
   else
-    status = conclude(compare, changed, same_cpu ? NULL : (const char *const *)cpu, &times);
+    status = conclude(compare, changed, same_cpu ? NULL : cpu, &times);
   perp_text_free(&times.how);
-  free(cpu[0]);
-  free(cpu[1]);
+  for (int i = 0; i < 2; i++) {
+    free(made[i].cpu);
+    free(made[i].blas);
+  }
   return status;
 }
 
@@ -203,7 +227,7 @@ static int run_commits(perp_compare *compare, const perp_args *args, perp_commit
     return perp_usage_error(args,
                             "--study and --again-with contradict each other; use one of them");
   char *path = perp_study_find(compare->ctx, study);
-  if (path == NULL) return perp_usage_error(args, "%s", compare->ctx->msg);
+  if (path == NULL) return perp_usage_of(compare->ctx, args, "%s", compare->ctx->msg);
   char *out = given != NULL ? perp_xstrdup(given)
                             : perp_xprintf("results/compare-%ld", (long)getpid());
   const perp_status status = perp_commits_run(compare->ctx, args, path, out, commits);

@@ -25,7 +25,7 @@ int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
       set[n_set++] = value;
   }
   char *path = perp_study_find(ctx, args->arg[0]);
-  if (path == NULL) return perp_usage_error(args, "%s", ctx->msg);
+  if (path == NULL) return perp_usage_of(ctx, args, "%s", ctx->msg);
   perp_study_request request = { .file = path, .profile = profile, .set = set, .n_set = n_set };
   perp_diag diag = { 0 };
   perp_status status = perp_study_read(ctx, &request, &diag, study);

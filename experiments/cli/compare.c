@@ -87,6 +87,18 @@ void perp_compare_status(perp_compare *compare)
   }
 }
 
+/* Figures below `rounding` are zero to either of them. */
+static void compare_largest(perp_compare *compare, int k, const char *metric, double before,
+                            double after)
+{
+  const double size = fmax(fabs(before), fabs(after)), off = fabs(after - before) / size;
+  if (!(size > rounding) || !isfinite(off) || off <= compare->largest) return;
+  char *name = perp_compare_name(compare, k);
+  compare->largest = off;
+  snprintf(compare->largest_of, sizeof compare->largest_of, "%s, %s", metric, name);
+  free(name);
+}
+
 /* Counts of work (steps, pivots) are whole numbers: one more or less of a few is no finding. */
 static bool count_noise(double before, double after)
 {
@@ -110,6 +122,7 @@ int perp_compare_results(perp_compare *compare)
       if (before == after || (isnan(before) && isnan(after))) continue;
       differs = true;
       if (metric->better == 0) continue;
+      compare_largest(compare, k, metric->name, before, after);
       /* the change in the direction that is worse, relative to before */
       double worse = metric->better < 0 ? after - before : before - after, size = fabs(before);
       bool lost = isfinite(before) && !isfinite(after), won = !isfinite(before) && isfinite(after);

@@ -21,7 +21,9 @@ typedef struct perp_compare {
   double time_tol, accuracy_tol;
   bool fails[PERP_FINDINGS];
   int regressions[PERP_FINDINGS], improvements;
-  bool as_recorded; /* no program is started */
+  double largest;       /* relative difference of a figure that says good or bad; 0: none */
+  char largest_of[200]; /* that figure and its run */
+  bool as_recorded;     /* no program is started */
   const char *
       with[2]; /* programs that the person named, of base and now; NULL: none, nothing is started */
   const char *const *again_plugin; /* [n_again_plugins] */
@@ -48,7 +50,8 @@ void perp_compare_finding(perp_compare *compare, perp_finding_class class, bool 
 char *perp_compare_name(const perp_compare *compare, int k);
 /* Find the cells that both have; *only_base, *only_now: how many one of them has alone. */
 void perp_compare_match(perp_compare *compare, int *only_base, int *only_now);
-/* Findings in status, and in results; how many cells differ in some result. */
+/* Findings in status, and in results; how many cells differ in some result, the largest of all
+ * differences in `largest`. */
 void perp_compare_status(perp_compare *compare);
 int perp_compare_results(perp_compare *compare);
 /* The command that times both again by the programs that the folders name, for a person to

@@ -103,6 +103,8 @@ bool perp_import_ask(const char *path, const char *key, perp_robot_report *repor
     snprintf(why, size, "the reader crashed on the file (signal %d)", WTERMSIG(status));
   else if (WEXITSTATUS(status) == PERP_NO_MEMORY)
     snprintf(why, size, "out of memory: the reader may have needed more than %d GiB", MOST_GIB);
+  else if (WEXITSTATUS(status) == 127) /* of the loader of libraries */
+    snprintf(why, size, "out of memory for the reader, or a library of it is missing");
   else
     snprintf(why, size, "the reader ended without a result (status %d)", WEXITSTATUS(status));
   return good;

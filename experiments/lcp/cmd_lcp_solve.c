@@ -280,7 +280,7 @@ static int cmd_lcp_solve_read_friction(struct task *t)
       return perp_usage_error(t->args, "--friction must be one of cone | box | pyramid:N: got %s",
                               text);
     if (perp_parse_int(t->ctx, text + 8, 3, 64, &n) != PERP_OK)
-      return perp_usage_error(t->args, "--friction: %s", t->ctx->msg);
+      return perp_usage_of(t->ctx, t->args, "--friction: %s", t->ctx->msg);
   }
   t->directions = (int)n;
   return -1;

@@ -66,7 +66,7 @@ static int import_part(perp_ctx *ctx, const perp_args *args, perp_skeleton_optio
     if (!perp_import_is_figure(args->arg[0]))
       return perp_usage_error(args, "--%s is for the motion of a skeleton: leave it out", keys[i]);
     if (i < 2 && perp_parse_int(ctx, text, 0, 100000000, &frame[i]) != PERP_OK)
-      return perp_usage_error(args, "--%s: %s", keys[i], ctx->msg);
+      return perp_usage_of(ctx, args, "--%s: %s", keys[i], ctx->msg);
   }
   part->start = (int)frame[0];
   part->end = (int)frame[1];

@@ -394,7 +394,7 @@ static int inverse_scene(inverse_run *run)
   const int bad = perp_command_scene(run->ctx, run->args->arg[0]);
   if (bad >= 0) return bad;
   if (perp_spec_parse(run->ctx, PERP_KIND_scene, run->args->arg[0], &spec) != PERP_OK)
-    return perp_usage_error(run->args, "%s", run->ctx->msg);
+    return perp_usage_of(run->ctx, run->args, "%s", run->ctx->msg);
   const perp_status built = perp_scene_create(run->ctx, &spec, &run->scene);
   perp_spec_free(&spec);
   if (built != PERP_OK) return perp_refuse(run->ctx, perp_exit_of(built));

@@ -149,7 +149,7 @@ static bool motion_as_bvh(motion_run *run, perp_text *text)
   }
   if (perp_command_scene(run->ctx, run->args->arg[1]) >= 0) return false;
   if (perp_spec_parse(run->ctx, PERP_KIND_scene, run->args->arg[1], &spec) != PERP_OK) {
-    perp_usage_error(run->args, "%s", run->ctx->msg);
+    perp_usage_of(run->ctx, run->args, "%s", run->ctx->msg);
     return false;
   }
   const perp_status built = perp_scene_create(run->ctx, &spec, &scene);

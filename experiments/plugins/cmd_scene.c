@@ -24,7 +24,7 @@ static int scene_of(perp_ctx *ctx, const perp_args *args, perp_spec *spec, perp_
   const int status = perp_command_scene(ctx, args->arg[0]);
   if (status >= 0) return status;
   if (perp_spec_parse(ctx, PERP_KIND_scene, args->arg[0], spec) != PERP_OK)
-    return perp_usage_error(args, "%s", ctx->msg);
+    return perp_usage_of(ctx, args, "%s", ctx->msg);
   const perp_status built = perp_scene_create(ctx, spec, scene);
   if (built == PERP_OK) return -1;
   perp_spec_free(spec);

@@ -211,6 +211,8 @@ static perp_node *read_one(struct reading *s, const char *shown, const char *tex
                     s->depth == DEEPEST ? "the includes are nested deeper than %d files"
                                         : "the scene has more than %d files, which is the limit",
                     s->depth == DEEPEST ? DEEPEST : MOST_FILES);
+  else if (text == NULL && whole == NULL && errno == ENOMEM)
+    perp_memory_out();
   else if (text == NULL && (whole == NULL || (bytes = perp_read_input(whole, &size, &why)) == NULL))
     perp_diag_error(
         s->diag, at, 0, at != NULL ? "the path must be relative to the file that names it" : NULL,

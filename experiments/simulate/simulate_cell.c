@@ -437,7 +437,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   if (request->timing_rounds > 0) result->time.cpu_s = perp_clock_thread() - r->cpu0; /* for now */
   PERP_TRY(final_state(ctx, r));
   perp_warn_constraints(ctx, r);
-  perp_warn_servos(ctx, r);
+  PERP_TRY(perp_warn_servos(ctx, r));
   PERP_TRY(simulate_last_forces(ctx, r));
   if (r->log != NULL) perp_warn_forces(r);
   PERP_TRY(perp_cell_clock(ctx, r));

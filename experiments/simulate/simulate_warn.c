@@ -126,7 +126,7 @@ static void warn_servo_line(const perp_cell_run *run, const perp_servo_damping *
            symplectic ? "velocity:servo=symplectic or " : "");
 }
 
-void perp_warn_servos(perp_ctx *ctx, const perp_cell_run *run)
+perp_status perp_warn_servos(perp_ctx *ctx, const perp_cell_run *run)
 {
   static const char *const implicit[] = { "velocity",    "velocity-implicit", "reduced",  "impulse",
                                           "regularized", "si-baumgarte",      "si-split", "si-ngs",
@@ -139,17 +139,20 @@ void perp_warn_servos(perp_ctx *ctx, const perp_cell_run *run)
   int most = -1;
   if (n == 0 || run->adaptive || result->engine[0] != '\0' || !warn_is(formulation, implicit) ||
       strstr(formulation, "servo=symplectic") != NULL || strstr(formulation, ":tol=") != NULL)
-    return;
+    return PERP_OK;
   const int parts = substeps != NULL ? atoi(substeps + strlen("substeps=")) : 1;
   perp_servo_damping *servo = calloc((size_t)n, sizeof *servo);
-  if (servo != NULL &&
-      perp_servo_damping_of(ctx, model, run->h / (parts > 0 ? parts : 1), servo) == PERP_OK)
+  if (servo == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d servos", n);
+  const perp_status status = perp_servo_damping_of(ctx, model, run->h / (parts > 0 ? parts : 1),
+                                                   servo);
+  if (status == PERP_OK)
     for (int i = 0; i < n; i++)
       if (servo[i].added >= ADDED && servo[i].added >= SHARE * servo[i].ratio &&
           (most < 0 || servo[i].added > servo[most].added))
         most = i;
   if (most >= 0) warn_servo_line(run, &servo[most], most, warn_is(formulation, option));
   free(servo);
+  return status == PERP_ERR_NOMEM ? status : PERP_OK; /* other errors: nothing to warn of */
 }
 
 /* Does the run damp springs of drives by an implicit step, which it could leave? */

@@ -73,7 +73,7 @@ int perp_exit_of(perp_status status)
 static int option_read(const perp_ctx *ctx, const perp_args *args, const char *name,
                        perp_status status)
 {
-  return status == PERP_OK ? -1 : perp_usage_error(args, "--%s: %s", name, ctx->msg);
+  return status == PERP_OK ? -1 : perp_usage_of(ctx, args, "--%s: %s", name, ctx->msg);
 }
 
 int perp_option_int(perp_ctx *ctx, const perp_args *args, const char *name, int64_t lo, int64_t hi,

@@ -16,7 +16,7 @@ static int read_plugin(perp_ctx *ctx, const perp_args *args, const char *flag, p
   perp_spec spec;
   if (*value == NULL) return -1;
   if (perp_spec_parse(ctx, kind, *value, &spec) != PERP_OK)
-    return perp_usage_error(args, "--%s: %s", flag, ctx->msg);
+    return perp_usage_of(ctx, args, "--%s: %s", flag, ctx->msg);
   perp_spec_free(&spec);
   return -1;
 }
@@ -33,7 +33,7 @@ static int add_option(perp_ctx *ctx, const perp_args *args, const char *key, per
   if (status == PERP_OK && perp_spec_format(&spec, buf, size) >= (int)size)
     status = PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", *name);
   perp_spec_free(&spec);
-  if (status != PERP_OK) return perp_usage_error(args, "--%s: %s", key, ctx->msg);
+  if (status != PERP_OK) return perp_usage_of(ctx, args, "--%s: %s", key, ctx->msg);
   *name = buf;
   return -1;
 }
@@ -73,7 +73,7 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
   int status = perp_command_scene(ctx, q->scene);
   if (status >= 0) return status;
   if (perp_spec_parse(ctx, PERP_KIND_scene, q->scene, &scene) != PERP_OK)
-    return perp_usage_error(args, "%s", ctx->msg);
+    return perp_usage_of(ctx, args, "%s", ctx->msg);
   perp_spec_free(&scene);
   for (int i = 0; i < PERP_PARTS && status < 0; i++)
     status = read_plugin(ctx, args, perp_part_name(i), perp_part_kind(i), perp_part_text(q, i));

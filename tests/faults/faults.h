@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the program that starts a command and the library inside of it share: one page of a file that
- * both map.  Counts are those of all processes of the command together. */
+/* What the program that starts a command and the library inside of it share: one page of a file
+ * that both map.  Counts are those of all processes of the command together. */
 #ifndef PERP_TESTS_FAULTS_H
 #define PERP_TESTS_FAULTS_H
 

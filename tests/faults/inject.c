@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* inject PRELOAD.so REPORT KIND N COMMAND [arguments]
  *
- * Runs a command in which the N-th operation of a kind fails, once (N = 0: none), counted over all its processes
- * from where their libraries are loaded.  Allocations fail in the preloaded library; system calls are found by a
- * seccomp filter and failed by ptrace, so that those inside of libc's streams count, too.  The last line of REPORT
- * is "KIND N of COUNT: PATH" once it is over; stacks of crashes stand before it.  Exit status: that of the command;
- * 128 + the signal that ended it; 125: this machine cannot do it. */
-#define _GNU_SOURCE
+ * Runs a command in which the N-th operation of a kind fails, once (N = 0: none), counted over all
+ * its processes from where their libraries are loaded.  Allocations fail in the preloaded library;
+ * system calls are found by a seccomp filter and failed by ptrace, so that those inside of libc's
+ * streams count, too.  The last line of REPORT is "KIND N of COUNT: PATH" once it is over; stacks
+ * of crashes stand before it.  Exit status: that of the command; 128 + the signal that ended it;
+ * 125: this machine cannot do it. */
 #include "tests/faults/faults.h"
 
 #include <errno.h>
@@ -48,7 +48,8 @@ static void inject_filter(const inject_kind *kind)
 {
   struct sock_filter code[2 * CALLS + 8];
   unsigned short n = 0;
-  code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+  code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                           offsetof(struct seccomp_data, nr));
   int list[CALLS + 1], m = 0;
   for (int i = 0; kind->call[i] >= 0; i++) list[m++] = kind->call[i];
   list[m++] = SYS_close; /* FAULTS_READY */
@@ -58,7 +59,9 @@ static void inject_filter(const inject_kind *kind)
   }
   code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   struct sock_fprog program = { .len = n, .filter = code };
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) _exit(125);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+    _exit(125);
 }
 
 /* Processes whose libraries are being loaded; all others count. */
@@ -72,12 +75,16 @@ static int inject_loading(pid_t pid)
   return 0;
 }
 
-static void inject_path(pid_t pid, const inject_kind *kind, const struct user_regs_struct *regs, char *path, size_t size)
+static void inject_path(pid_t pid, const inject_kind *kind, const struct user_regs_struct *regs,
+                        char *path, size_t size)
 {
   char link[64];
   if (strcmp(kind->name, "open") == 0 || strcmp(kind->name, "rename") == 0) {
     const int call = (int)regs->orig_rax;
-    const unsigned long at = call == SYS_openat || call == SYS_renameat || call == SYS_renameat2 || call == SYS_linkat ? regs->rsi : regs->rdi;
+    const unsigned long at = call == SYS_openat || call == SYS_renameat || call == SYS_renameat2 ||
+                                     call == SYS_linkat
+                                 ? regs->rsi
+                                 : regs->rdi;
     size_t n = 0;
     for (; n + 8 < size; n += 8) {
       errno = 0;
@@ -94,14 +101,15 @@ static void inject_path(pid_t pid, const inject_kind *kind, const struct user_re
   path[n > 0 ? n : 0] = '\0';
 }
 
-static int inject_trace(const inject_kind *kind, long fail, pid_t first, long *count, char *path, size_t size)
+static int inject_trace(const inject_kind *kind, long fail, pid_t first, long *count, char *path,
+                        size_t size)
 {
   int status, result = 125;
   pid_t failing = 0; /* at the end of its call that fails afterwards */
   if (waitpid(first, &status, 0) != first || !WIFSTOPPED(status)) return 125;
   ptrace(PTRACE_SETOPTIONS, first, 0,
-         PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
-             PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+         PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+             PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
   loading[loadings++] = first;
   ptrace(PTRACE_CONT, first, 0, 0);
   for (pid_t pid; (pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR;) {
@@ -116,7 +124,8 @@ static int inject_trace(const inject_kind *kind, long fail, pid_t first, long *c
     if (event == PTRACE_EVENT_SECCOMP) {
       struct user_regs_struct regs;
       ptrace(PTRACE_GETREGS, pid, 0, &regs);
-      const int k = inject_loading(pid), ready = regs.orig_rax == SYS_close && (int)regs.rdi == FAULTS_READY;
+      const int k = inject_loading(pid),
+                ready = regs.orig_rax == SYS_close && (int)regs.rdi == FAULTS_READY;
       int counts = 0;
       for (int i = 0; kind->call[i] >= 0; i++) counts |= (int)regs.orig_rax == kind->call[i];
       if (ready && k > 0) loading[k - 1] = loading[--loadings];

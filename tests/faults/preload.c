@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A library to be preloaded: the n-th allocation fails, once, and a crash leaves its stack in a file.
- * FAULTS_PAGE: the page of faults.h.  FAULTS_CRASH: the file of stacks. */
-#define _GNU_SOURCE
+/* A library to be preloaded: the n-th allocation fails, once, and a crash leaves its stack in a
+ * file. FAULTS_PAGE: the page of faults.h.  FAULTS_CRASH: the file of stacks. */
 #include "tests/faults/faults.h"
 
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,11 +104,13 @@ __attribute__((constructor)) static void preload_start(void)
   }
   static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    struct sigaction action = { .sa_handler = preload_crash, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
+    struct sigaction action = { .sa_handler = preload_crash,
+                                .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
     sigaction(signals[i], &action, NULL);
   }
   const int file = open(name, O_RDWR | O_CLOEXEC);
-  void *map = file >= 0 ? mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+  void *map = file >= 0 ? mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                        : MAP_FAILED;
   if (file >= 0) close(file);
   syscall(SYS_close, FAULTS_READY);
   if (map != MAP_FAILED) page = map;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cases of the soak: what is run, and what is required of it. judge(case, tools) returns a list of (name, text) of what fails."""
 import json
 import math
@@ -226,7 +227,11 @@ def judge_smooth(case, tools, run, out):
         P, L = judges.momenta(s, exact.rows[-1])
         if math.dist(L, L0) / judges.momentum_scale(s, exact.rows[0])[1] > 1e-6:
             out.append(('angular momentum', 'off by %.3g of its size' % (math.dist(L, L0) / judges.momentum_scale(s, exact.rows[0])[1])))
-    if tree:
+    if case['kind'] == 'driven': # joint coordinates take these only with one evaluation a step
+        second = tools.simulate(case, {'formulation': 'velocity-midpoint'}, h='%.17g' % (s['scene']['t_end'] / 2000))
+        if second.status == 2:
+            second = tools.simulate(case, {'formulation': 'velocity'}, h='%.17g' % (s['scene']['t_end'] / 20000))
+    elif tree:
         second = tools.simulate(case, {'formulation': 'reduced', 'ode': 'dop853:tol=1e-11'})
     else:
         second = tools.simulate(case, {'formulation': 'radau5'}, h='%.17g' % (s['scene']['t_end'] / 400))
@@ -235,7 +240,7 @@ def judge_smooth(case, tools, run, out):
         off = apart(s, exact, second)
         allowed = 2e-5 + 1000 * floor
         if case['kind'] == 'driven':
-            allowed += 1e-3
+            allowed += 5e-3
         if off > allowed:
             out.append(('agreement', '%s and %s differ by %.3g (allowed %.3g)' % (exact.words, second.words, off, allowed)))
     f = case['methods'].get('formulation', '').split(':')[0]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Judges of the soak: energy, momenta and laws of contact from the states that a run writes and the numbers of the scene.
 
 Nothing here is taken from perp's own metrics. States are those of --series: q0, q1, ... and v0, v1, ...

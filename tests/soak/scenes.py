@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Random scenes of the soak: dictionaries that are written as scene files (JSON is YAML).
 
 All numbers that a judge needs are in the scene itself: masses, moments of inertia, springs, gravity.
@@ -80,6 +81,7 @@ def joint(r, dim, a, b, at, kinds=None):
             j['kind'] = 'ball'
         else:
             j['axis_a'], j['axis_b'] = u, [q / n for q in v]
+            j['soak_world'] = True
     return j
 
 
@@ -112,6 +114,13 @@ def tree(r, floating=False):
             base = bodies[parent]['x'] if parent is not None else [0.0] * dim
             joints.append(joint(r, dim, 'b%d' % parent if parent is not None else 'world', b['name'], middle(base, b['x'])))
         bodies.append(b)
+    of = {b['name']: b.get('quat') for b in bodies}
+    for j in joints: # axes of a universal joint are those of the bodies
+        if j.pop('soak_world', False):
+            for end in 'ab':
+                q = of.get(j[end])
+                if q:
+                    j['axis_' + end] = rotate([q[0], -q[1], -q[2], -q[3]], j['axis_' + end])
     if floating:
         spin_together(r, dim, bodies)
     names = [b['name'] for b in bodies] + ([] if floating else ['world'])
