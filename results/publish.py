@@ -17,6 +17,11 @@ results/published/NAME/:
 draws every figure.svg anew from the cells.csv beside it, and docs/img/chain6-work.svg, the figure of README.md, from those of
 chain6-stab.  Nothing is run; curves need gnuplot.
 
+    results/publish.py --findings [--perp PROGRAM] [NAME...]
+
+writes the findings of answer.json anew from the rows of cells.csv, where the words of findings have changed and the figures have
+not. `findings_of` then says how many of the runs these rows are. Nothing is run.
+
     results/publish.py --complaints [--perp PROGRAM]
 
 runs study complaints in its profile `spread` (ten starts and three steps for each entry, 11 minutes of processor time) and writes
@@ -34,6 +39,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLISHED = os.path.join(ROOT, 'results/published')
@@ -350,6 +356,28 @@ def publish(name, folder, command, out):
     print(f'{os.path.relpath(out)}: {len(rows)} cells, {size // 1000} kB')
 
 
+def findings(perp, names):
+    """Findings of published tables: the site makes results of them, too."""
+    sys.path.insert(0, os.path.join(ROOT, 'experiments/site'))
+    import make
+    import studies
+    program = make.Program(os.path.abspath(perp))
+    for name in names:
+        path = f'{PUBLISHED}/{name}/answer.json'
+        with open(path, encoding='utf-8') as f:
+            answer = json.load(f)
+        with tempfile.TemporaryDirectory(prefix='perp-findings-') as scratch:
+            made = studies.results_of(program, ROOT, f'{PUBLISHED}/{name}', name, scratch)
+            if made is None:
+                sys.exit(f'publish.py: no row of {name} is a run of the study; publish it again')
+            folder, found, rows, planned = made
+            said = json.loads(program.run('answer', folder, '--json'))
+        answer.update((k, said[k]) for k in ('findings', 'shares', 'constant'))
+        answer['findings_of'] = f'the {rows} rows of cells.csv, of {planned} runs'
+        write_json(path, answer)
+        print(f'{os.path.relpath(path)}: {len(said["findings"])} findings of {answer["findings_of"]}')
+
+
 # ---- the table of symptoms --------------------------------------------------------------------------------------------
 
 MARKS = ('<!-- symptoms -->', '<!-- /symptoms -->')
@@ -483,6 +511,7 @@ def main():
     p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/explanation/complaints.md, alone')
     p.add_argument('--replicate', action='store_true', help='the tables of docs/explanation/replication.md, alone')
     p.add_argument('--texts', action='store_true', help='with --complaints: the words of the study, without running it')
+    p.add_argument('--findings', action='store_true', help='the findings alone, from the published cells')
     p.add_argument('--figures', action='store_true', help='the figures alone, from the published cells')
     a = p.parse_args()
     if a.figures:
@@ -498,6 +527,9 @@ def main():
         if name not in STUDIES:
             p.error(f"'{name}' is not one of the published studies: {', '.join(STUDIES)}")
     names = a.names or list(STUDIES)
+    if a.findings:
+        findings(a.perp, names)
+        return
     folders = {name: os.path.join(ROOT, 'results', name) for name in names}
     words = ['--set', 'profile=full', '-j', '1']
     if a.repeats is not None:

@@ -554,9 +554,14 @@ int perp_results_answers(const perp_ctx *ctx, perp_results *results, const perp_
 {
   const perp_question *question = results->study->questions;
   int n = results->study->n_questions;
+  if (results->answers != NULL) { /* several outputs of one command ask */
+    *answers = results->answers;
+    while (n == 0 && (*answers)[n].question != NULL) n++;
+    return n;
+  }
   if (n == 0) n = assumed(results, &question);
   perp_answer *list = perp_pool_alloc(&results->pool, (size_t)n + 1, sizeof *list);
   for (int i = 0; i < n; i++) answers_ask(ctx, results, &question[i], &list[i]);
-  *answers = list;
+  results->answers = *answers = list; /* behind the last one stands none */
   return n;
 }

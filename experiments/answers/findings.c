@@ -482,9 +482,12 @@ static void found_explained(struct writing *w, int metric, int rank, const answe
       *factor = &e->factor[e->term[k].a];
 }
 
-static void findings_make(const perp_ctx *ctx, perp_results *r, struct writing *w)
+/* What was found, made once for all outputs of a command. */
+static const struct writing *findings_made(const perp_ctx *ctx, perp_results *r)
 {
   const answers_factor *factor = NULL, *none = NULL;
+  if (r->findings != NULL) return r->findings;
+  struct writing *w = perp_pool_alloc(&r->pool, 1, sizeof *w);
   *w = (struct writing){ .ctx = ctx, .r = r, .pool = &r->pool };
   w->a = (struct answering){ .ctx = ctx, .r = r, .metric = -1, .at = -1, .proxy = -1 };
   found_stated(w);
@@ -497,26 +500,22 @@ static void findings_make(const perp_ctx *ctx, perp_results *r, struct writing *
   if (w->n > 0) qsort(w->list, (size_t)w->n, sizeof *w->list, finding_before);
   for (int i = 0; i < w->n && i < PERP_FINDINGS_LEAD; i++)
     w->list[i].lead = w->list[i].rank != RANK_UNPROVED;
+  r->findings = w;
+  return w;
 }
 
 int findings_shares(const perp_ctx *ctx, perp_results *r, answers_explained *shares[2])
 {
-  const answers_factor *none = NULL;
-  struct writing w = { .ctx = ctx, .r = r, .pool = &r->pool };
-  w.a = (struct answering){ .ctx = ctx, .r = r, .metric = -1, .at = -1, .proxy = -1 };
-  found_explained(&w, perp_results_metric(r, r->study->metrics.primary), RANK_FACTOR, &none);
-  found_explained(&w, time_metric(r), RANK_TIME, &none);
-  json_decref(w.a.references);
-  for (int i = 0; i < w.n_shares; i++) shares[i] = w.shares[i];
-  return w.n_shares;
+  const struct writing *w = findings_made(ctx, r);
+  for (int i = 0; i < w->n_shares; i++) shares[i] = w->shares[i];
+  return w->n_shares;
 }
 
 int perp_results_findings(const perp_ctx *ctx, perp_results *results, const perp_finding **list)
 {
-  struct writing w;
-  findings_make(ctx, results, &w);
-  *list = w.list;
-  return w.n;
+  const struct writing *w = findings_made(ctx, results);
+  *list = w->list;
+  return w->n;
 }
 
 /* ---- JSON ---- */
@@ -539,12 +538,11 @@ static void shares_json(const answers_explained *e, const perp_study *study, per
 
 void perp_findings_json(const perp_ctx *ctx, perp_results *results, perp_json *json)
 {
-  struct writing w;
+  const struct writing *w = findings_made(ctx, results);
   const perp_study *study = results->study;
-  findings_make(ctx, results, &w);
   perp_json_open(json, "findings", '[');
-  for (int i = 0; i < w.n; i++) {
-    const perp_finding *f = &w.list[i];
+  for (int i = 0; i < w->n; i++) {
+    const perp_finding *f = &w->list[i];
     perp_json_members(json, "{ text %s, kind %s, lead? %d, metric %s, factor %s, second %s, who %s",
                       f->text, perp_found_names[f->kind], f->lead, f->metric, f->factor, f->second,
                       f->who);
@@ -554,7 +552,7 @@ void perp_findings_json(const perp_ctx *ctx, perp_results *results, perp_json *j
     perp_json_close(json, '}');
   }
   perp_json_members(json, "] shares: [");
-  for (int i = 0; i < w.n_shares; i++) shares_json(w.shares[i], study, json);
+  for (int i = 0; i < w->n_shares; i++) shares_json(w->shares[i], study, json);
   perp_json_members(json, "] constant: [");
   for (int p = 0; p < study->n_params; p++) {
     const perp_param *param = &study->kind->params[p];

@@ -2,6 +2,7 @@
 /* Findings about competitors: who is best and by how much, and whether there was anybody else. */
 #include "experiments/answers/findings_parts.h"
 
+#include "experiments/results/symptoms.h"
 #include "experiments/study/words.h"
 #include "experiments/base/numbers.h"
 
@@ -323,8 +324,59 @@ static const char *claims_words(struct writing *w, const char *text)
   return perp_pool_printf(w->pool, "%s.", text);
 }
 
+/* Of the symptoms that a column could run: how many it shows, and their share. */
+static double symptom_share(const struct writing *w, const perp_symptom_entry *entry, int column,
+                            int *shown, int *run)
+{
+  const perp_study *study = w->r->study;
+  *shown = *run = 0;
+  for (int i = 0; i < study->n_symptoms; i++) {
+    const perp_shown s = entry[i * study->n_symptom_columns + column].shown;
+    *shown += s == PERP_SHOWN_YES || s == PERP_SHOWN_DEPENDS || s == PERP_SHOWN_FAILED;
+    *run += s == PERP_SHOWN_YES || s == PERP_SHOWN_DEPENDS || s == PERP_SHOWN_FAILED ||
+            s == PERP_SHOWN_NO;
+  }
+  return *run == 0 ? (double)NAN : (double)*shown / *run;
+}
+
+/* Of reported problems: how many occur with the first column, with the best and the worst one. */
+static void found_symptoms(struct writing *w)
+{
+  const perp_study *study = w->r->study;
+  if (study->n_symptoms == 0) return;
+  const perp_symptom_entry *entry = perp_results_symptoms(w->ctx, w->r);
+  int least = -1, most = -1, shown, run;
+  double share[2] = { 2, -1 };
+  for (int k = 0; k < study->n_symptom_columns; k++) {
+    const double s = symptom_share(w, entry, k, &shown, &run);
+    if (run < study->n_symptoms / 2) continue; /* too few to compare */
+    if (s < share[0]) {
+      share[0] = s;
+      least = k;
+    }
+    if (s > share[1]) {
+      share[1] = s;
+      most = k;
+    }
+  }
+  if (least < 0 || least == most) return;
+  const int column[] = { 0, least, most };
+  const char *text = "Of the reported problems that could be run,";
+  for (int k = 0; k < 3; k++) {
+    if (k > 0 && column[k] == 0) continue;
+    symptom_share(w, entry, column[k], &shown, &run);
+    text = perp_pool_printf(w->pool, "%s%s %d of %d%s with %s%s", text, k > 0 ? ";" : "", shown,
+                            run, k > 0 ? "" : " occur", study->symptom_columns[column[k]].name,
+                            column[k] == least  ? ", the smallest share"
+                            : column[k] == most ? ", the largest share"
+                                                : "");
+  }
+  findings_add(w, RANK_COUNT, PERP_FOUND_ANSWER, perp_pool_printf(w->pool, "%s.", text));
+}
+
 void findings_answers(struct writing *w, const answers_factor *factor)
 {
+  found_symptoms(w);
   const perp_answer *answer;
   const int n = perp_results_answers(w->ctx, w->r, &answer);
   bool compared = factor == NULL;
@@ -344,7 +396,9 @@ void findings_answers(struct writing *w, const answers_factor *factor)
     const char *said = best                         ? answer[i].proxy
                        : q->kind == PERP_ASK_CLAIMS ? claims_words(w, answer[i].text)
                                                     : answer[i].text;
-    const bool none = q->kind != PERP_ASK_CLAIMS && answer[i].n_lines == 0;
+    const bool none = q->kind == PERP_ASK_CLAIMS
+                          ? w->r->study->n_claims == 0 && w->r->study->replicate.n_rows == 0
+                          : answer[i].n_lines == 0;
     findings_add(w, none ? RANK_FLOOR : rank, PERP_FOUND_ANSWER,
                  perp_pool_printf(w->pool, "%s%s%s", ask, ask[0] != '\0' ? " " : "", said));
   }

@@ -33,7 +33,7 @@ static void tex_head(FILE *out, const char *text)
     size_t n = strcspn(text, " ");
     if (text[0] == '[') n = strlen(text); /* the unit is whole */
     if (in_line > 0 && in_line + 1 + n > WIDTH) {
-      fputs(text[0] == '[' ? "\\\\{}" : "\\\\", out);
+      fputs(text[0] == '[' ? "\\\\\\relax " : "\\\\", out);
       in_line = 0;
     } else if (in_line > 0) {
       fputc(' ', out);

@@ -286,6 +286,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *results)
 
 void perp_results_count(perp_results *results)
 {
+  results->answers = results->findings = NULL;
   results->as_recorded = 0;
   memset(results->count, 0, sizeof results->count);
   for (int i = 0; i < results->plan.n; i++) {

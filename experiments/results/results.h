@@ -53,6 +53,8 @@ typedef struct perp_code {
 
 typedef struct perp_results {
   perp_pool pool;
+  const void *answers, *findings; /* what experiments/answers has made of the records, in the pool;
+                                     NULL: not yet */
   char *dir;
   perp_study *study;
   perp_plan plan;
@@ -85,7 +87,7 @@ void perp_results_free(perp_results *results);
  * to them. */
 perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                                       const perp_cell_kind *const *kinds);
-/* Count the records anew: count, as_recorded. */
+/* The records have changed: count, as_recorded anew, no answers yet. */
 void perp_results_count(perp_results *results);
 /* In what the programs, compilers, libraries and limits that made the results differ, a line each;
  * nothing: they are alike. */

@@ -164,8 +164,10 @@ def build(program, out, folders, sent, plugin):
     with open(os.path.join(out, MARK), 'w'):
         pass
     shutil.copy(os.path.join(ROOT, 'experiments/site/site.css'), site.path('assets/site.css'))
-    subprocess.run(['esbuild', os.path.join(ROOT, 'experiments/web/site.ts'), '--bundle', '--minify', '--format=iife', '--target=es2020', '--charset=ascii', '--log-level=warning',
-                    f'--alias:katex={KATEX}', '--loader:.css=text', '--loader:.woff2=dataurl', f'--outfile={site.path("assets/site.js")}'], check=True)
+    for script, to in (('site.ts', 'site.js'), ('site_equations.ts', 'equations.js')):
+        subprocess.run(['esbuild', os.path.join(ROOT, 'experiments/web', script), '--bundle', '--minify', '--format=iife', '--target=es2020', '--charset=ascii',
+                        '--log-level=warning', f'--alias:katex={KATEX}', '--loader:.css=text', '--loader:.woff2=dataurl', f'--outfile={site.path("assets/" + to)}'],
+                       check=True)
     scratch = tempfile.mkdtemp(prefix='perp-site-')
     try:
         make(program, site, folders, sent, plugin, scratch)

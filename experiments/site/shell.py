@@ -98,6 +98,7 @@ class Site:
         self.pages[page] = title
         to = lambda target: relative(page, target)
         menu = ''.join(f'<a href="{to(target)}"{" aria-current=page" if target == page else ""}>{words}</a>' for words, target in MENU)
+        equations = f'<script defer src="{to("assets/equations.js")}"></script>' if 'class="equation"' in body else ''
         text = f'''<!doctype html>
 <html lang="en">
 <head>
@@ -107,7 +108,7 @@ class Site:
 <title>{escape(title)} – perp</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="{to('assets/site.css')}">
-<script defer src="{to('assets/site.js')}"></script>
+<script defer src="{to('assets/site.js')}"></script>{equations}
 </head>
 <body data-top="{os.path.relpath('.', os.path.dirname(page) or '.')}">
 <a class="skip" href="#content">Skip to the content</a>

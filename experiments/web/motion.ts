@@ -2,6 +2,7 @@
 // What is seen of a recorded run (experiments/simulate/replay.h): bodies, ground, cloth, ropes, springs, contacts;
 // forces of drives are in loads.js.
 // Reports and `perp view` share it.
+import { modest, reach } from './extent';
 import {
   Box3, BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, CapsuleGeometry, CircleGeometry, Color, ConeGeometry, ConvexGeometry, Curve, CylinderGeometry,
   DirectionalLight, DoubleSide, EdgesGeometry, GridHelper, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial,
@@ -23,7 +24,7 @@ const pinned = new Set(['ball', 'hinge', 'universal', 'fixed', 'distance', 'whee
 export const norm3 = (v, at) => Math.hypot(v[at], v[at + 1], v[at + 2]);
 
 export function decode(r) {
-  const d = { ...r };
+  const d = { ...r, bodies: modest(r) };
   for (const key of ['t', 'energy', 'drift', 'depth', 'pose', 'error', 'contacts', 'contact', 'known', 'reference']) d[key] = floats(r[key]);
   d.per = d.dim === 3 ? 7 : 3;
   d.first = []; // of the contacts of a frame
@@ -95,23 +96,6 @@ const where = (d, i, b, out = new Vector3()) => {
 const anchorOf = (d, at) => new Vector3(at[0], at[1], d.dim === 2 ? 0 : at[2]);
 
 // ---- what a scene is made of --------------------------------------------------------------------------------
-
-// How far a shape reaches from the origin of its body.
-function reach(s, dim) {
-  if (s.kind === 'plane' || s.kind === 'mesh' || s.kind === 'field') return 0;
-  const off = Math.hypot(s.x[0], s.x[1], dim === 3 ? s.x[2] : 0);
-  if (s.kind === 'sphere') return off + s.radius[0];
-  if (s.kind === 'capsule') return off + s.radius[0] + s.length[0] / 2;
-  if (s.kind === 'cylinder') return off + Math.hypot(s.radius[0], s.length[0] / 2);
-  if (s.kind === 'cone') return off + Math.max(0.75 * s.length[0], Math.hypot(s.radius[0], s.length[0] / 4));
-  if (s.kind === 'polytope') {
-    let most = 0;
-    for (let k = 0; s.vertices && k < s.vertices.length; k += dim) most = Math.max(most, Math.hypot(...s.vertices.slice(k, k + dim)));
-    return off + most;
-  }
-  if (s.kind === 'ellipsoid') return off + Math.max(...s.half);
-  return off + Math.hypot(s.half[0], s.half[1], dim === 3 ? s.half[2] : 0);
-}
 
 // The box of a shape that stands in the world; planes have none.
 function extent(s, d) {

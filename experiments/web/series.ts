@@ -63,6 +63,7 @@ export function fieldTitle(field) {
   return unit ? `${fieldWords[name] ?? name} [${unit}]` : fieldWords[name] ?? name;
 }
 
+const ROUNDING = 1e-14, VISIBLE = 1e-12;
 // Drift, energy, errors over time.
 export function timeSeries(data, series) {
   const time = series.fields.find((f) => plainName(f) === 't');
@@ -100,10 +101,14 @@ export function timeSeries(data, series) {
     const signed = list.some((c) => c.y.some((v) => v < 0));
     const yTitle = shown.find((o) => o[0] === field)[1];
     const spec = lineSpec(list, { xTitle: fieldTitle(time), yTitle, logY: log && !signed, alt: `${yTitle} over time, ${list.length} curves`, range, zoom: (r) => { range = r; redraw(); } });
+    // rounding errors do not fill a chart: they keep their distance from what could be seen
+    const most = Math.max(0, ...list.flatMap((c) => c.y.filter((v) => Number.isFinite(v)))), quiet = spec && log && !signed && most > 0 && most < VISIBLE;
+    if (quiet) Object.assign(spec, { floor: ROUNDING, y: { ...spec.y, domain: [Math.min(ROUNDING / 10, ...list.flatMap((c) => c.y.filter((v) => v > 0))), VISIBLE] } });
     if (spec) drawing.draw(spec);
     else drawing.clear('Nothing to draw: no run of this choice has such a series.');
     f.note.textContent = [
       without ? `${without} ${without === 1 ? 'run has' : 'runs have'} no series on this page${data.series_left_out ? ' (the longest series are only in the folder series/)' : ''}.` : '',
+      quiet ? `Grey: below ${brief(ROUNDING)}, rounding errors.` : '',
       log && signed ? 'Some values are negative: the axis is linear.' : '',
     ].join(' ');
     f.state('drawn');

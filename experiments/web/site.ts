@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The script of the site (perp site): equations by KaTeX, and the search.  Its index is a script, as file:// fetches nothing.
+// The script of the site (perp site): the search, and what scrolls.  Its index is a script, as file:// fetches nothing.
 
 import { printsOpen, scrolls } from './access';
-import { setEquation } from './equations';
 
 interface Index {
   sections: [string, string, string, string][]; // page#anchor, title, heading, beginning of the text
@@ -108,9 +107,9 @@ async function searching() {
 
 if (typeof document !== 'undefined')
   document.addEventListener('DOMContentLoaded', () => {
-    for (const e of document.querySelectorAll<HTMLElement>('.equation[data-kind]')) setEquation(e, e.textContent, e.dataset.kind);
     searching();
     printsOpen();
-    for (const [selector, name] of [['.scroll', 'table'], ['pre', 'text'], ['.equation', 'equation']])
+    for (const [selector, name] of [['.scroll', 'table'], ['pre', 'text']])
       for (const e of document.querySelectorAll<HTMLElement>(selector)) scrolls(e, `${e.querySelector('table')?.getAttribute('aria-label') ?? name}, scrolls`);
+    document.documentElement.dataset.ready = 'yes';
   });

@@ -30,16 +30,18 @@ function ending(run) {
   return `${run.status} at t = ${brief(run.reached)} s${run.cause ? `: ${run.cause}` : ''}`;
 }
 
+const ROUNDING = 1e-13, REFERENCE = 'distance from the reference', SINGLE = 2.5e6; // of positions in single precision
+
 // ---- figures over time ----------------------------------------------------------------------------------------------
 
-// One small figure; curves: [{ y, t, tint }]; click(t)
-function figure(title, unit, curves, end, click) {
+// One small figure; curves: [{ y, t, tint }]; noise: smaller differences are rounding errors and do not fill it; click(t)
+function figure(title, unit, curves, end, click, noise) {
   const W = 300, H = 84, top = 8, bottom = H - 6;
   const finite = curves.flatMap((c) => Array.from(c.y).filter(Number.isFinite));
-  const lo = Math.min(0, ...finite.slice(0, 1), finite.reduce((a, b) => Math.min(a, b), Infinity)), hi = Math.max(finite.reduce((a, b) => Math.max(a, b), -Infinity), lo);
+  const lo = Math.min(0, ...finite.slice(0, 1), finite.reduce((a, b) => Math.min(a, b), Infinity)), most = Math.max(finite.reduce((a, b) => Math.max(a, b), -Infinity), lo), quiet = most - lo < noise, hi = quiet ? lo + noise : most;
   const x = (t) => (W * t) / (end || 1), y = (v) => bottom - ((v - lo) / (hi - lo || 1)) * (bottom - top);
   const cursor = svg('path', { class: 'view-cursor', d: '' }), now = h('span', { class: 'view-now' });
-  const drawing = svg('svg', { viewBox: `0 0 ${W} ${H}`, class: 'view-figure', role: 'img', 'data-keys': '.view-scrub', preserveAspectRatio: 'none', 'aria-label': `${title} over time, from ${brief(lo)} to ${brief(hi)}${unit ? ` ${unit}` : ''}` });
+  const drawing = svg('svg', { viewBox: `0 0 ${W} ${H}`, class: 'view-figure', role: 'img', 'data-keys': '.view-scrub', preserveAspectRatio: 'none', 'aria-label': `${title} over time, from ${brief(lo)} to ${brief(most)}${unit ? ` ${unit}` : ''}` });
   drawing.append(svg('path', { class: 'view-base', d: `M0 ${y(Math.max(lo, Math.min(0, hi))).toFixed(1)}h${W}` }));
   curves.forEach((c, k) => {
     let d = '', pen = 'M';
@@ -59,7 +61,7 @@ function figure(title, unit, curves, end, click) {
     click(((e.clientX - box.left) / box.width) * end);
   });
   return {
-    element: h('figure', { class: 'view-chart' }, h('figcaption', {}, h('b', {}, title), ` `, now), drawing, h('div', { class: 'view-range' }, h('span', {}, brief(lo)), h('span', {}, `to ${brief(hi)}${unit ? ` ${unit}` : ''}`))),
+    element: h('figure', { class: 'view-chart' }, h('figcaption', {}, h('b', {}, title), ` `, now), drawing, h('div', { class: 'view-range' }, h('span', {}, brief(lo)), h('span', {}, `to ${brief(most)}${unit ? ` ${unit}` : ''}${quiet && most > lo ? ', rounding errors' : ''}`))),
     show(t) {
       cursor.setAttribute('d', `M${x(t).toFixed(1)} 0v${H}`);
       now.textContent = curves.map((c) => brief(c.y[place(c.d, t)[0]])).join(' | ') + (unit ? ` ${unit}` : '');
@@ -70,7 +72,10 @@ function figure(title, unit, curves, end, click) {
 function figures(list, end, click) {
   const some = (f) => list.some((d) => Array.from(f(d)).some((v) => Number.isFinite(v) && v !== 0));
   const tint = (k) => (list.length > 1 ? tints[k] : tints[0]);
-  const make = (title, unit, f) => figure(title, unit, list.map((d, k) => ({ d, t: d.t, y: f(d), tint: tint(k) })), end, click);
+  // what rounding makes of energies, and of lengths of bodies
+  const rounding = (unit) => ROUNDING * (unit === 'J' ? Math.max(...list.flatMap((d) => Array.from<number>(d.energy).filter(Number.isFinite).map(Math.abs)), 0)
+    : unit === 'm' || unit === '' ? Math.max(...list.flatMap((d) => d.bodies.flatMap((b) => b.half)), 0) || 1 : 0);
+  const make = (title, unit, f) => figure(title, unit, list.map((d, k) => ({ d, t: d.t, y: f(d), tint: tint(k) })), end, click, rounding(unit) * (title === REFERENCE ? SINGLE : 1));
   const wanted: [string, string, (d: any) => any][] = [
     ['energy, change', 'J', (d) => d.energy.map((v) => v - d.energy[0])],
     ['error of the joints', '', (d) => (d.joints.length ? d.drift : [])],
@@ -78,7 +83,7 @@ function figures(list, end, click) {
     ['deepest penetration', 'm', (d) => d.depth],
     ['largest torque at a joint', 'Nm', (d) => d.most.Nm ?? []],
     ['largest force at a joint', 'N', (d) => d.most.N ?? []],
-    ['distance from the reference', 'm', (d) => d.away],
+    [REFERENCE, 'm', (d) => d.away],
   ];
   return wanted.filter(([title, , f]) => some(f) || (title.startsWith('energy') && list.some((d) => Number.isFinite(d.energy[0])))).map((w) => make(...w));
 }

@@ -15,7 +15,7 @@ async function open(path, { width = 1200, scheme = 'light', reducedMotion = 'red
   await page.send('Page.addScriptToEvaluateOnNewDocument', { source: listening });
   const file = path.split('?')[0];
   await page.goto(`file://${resolve(out, path)}`);
-  const live = /id="data"/.test(readFileSync(resolve(out, file), 'utf8'));
+  const live = /id="data"|assets\/site\.js/.test(readFileSync(resolve(out, file), 'utf8'));
   await page.waitForSelector(live ? 'html[data-ready]' : path.includes('?q=') ? '#results article' : 'body', { timeout: 60000 });
   await page.waitForTimeout(150);
   return { page, context };

@@ -8,6 +8,16 @@ import { pathToFileURL } from 'node:url';
 const [out, ...studies] = process.argv.slice(2);
 
 
+// A body without a shape is no larger than what it hides.
+{
+  const { modest } = await import(pathToFileURL(resolve(out, 'extent.mjs')));
+  const box = { kind: 'box', body: 0, x: [0, 0, 0], half: [0.3, 0.02, 0.02] }, joint = { a: 0, b: 1, at_a: [0.3, 0, 0], at_b: [0, 0, 0] };
+  const bodies = [{ half: [0.3, 0.02, 0.02] }, { half: [5, 5, 4] }, { half: [0.1, 0.1, 0.1] }];
+  const seen = modest({ dim: 3, shapes: [box], joints: [joint], bodies }).map((b) => Math.max(...b.half));
+  ok(seen[0] === 0.3 && seen[1] > 0.05 && seen[1] < 0.3 && seen[2] === 0.1, `bodies without shapes are drawn up to ${seen[1].toFixed(2)} m where others reach 0.3 m`);
+  ok(modest({ dim: 3, shapes: [], joints: [], bodies })[1].half[0] === 5, 'alone they are drawn as they are');
+}
+
 // The statistics of the figures, as in the tests of the static report.
 const { logSlope, median, observedOrder, powerLaw, random } = await import(pathToFileURL(resolve(out, 'stats.mjs')));
 const ladder = Array.from({ length: 10 }, (_, i) => ({ x: 1e-4 * 2 ** i, y: 3 * (1e-4 * 2 ** i) ** 4 }));

@@ -317,6 +317,9 @@ def page():
         if not ok(os.path.isdir(folder), f'{where} is there'):
             continue
         ok(f'](../../{where}/figure.svg)' in text, f'{name}: its figure is on the page')
+        with open(f'{folder}/answer.json', encoding='utf-8') as f:
+            leading = [s['text'] for s in json.load(f).get('findings', []) if s['lead']]
+        ok(len(leading) == 3 and not any(s.startswith('These runs') for s in leading), f'{name}: three findings lead', *leading)
         size = sum(os.path.getsize(f'{folder}/{f}') for f in os.listdir(folder))
         ok(size <= LIMIT, f'{name}: {size} bytes are small')
         open_claims = [c['text'] for c in published(name)['answer']['claims'] if c['verdict'] != 'proved']

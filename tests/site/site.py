@@ -133,7 +133,7 @@ def whole():
     ok(lead and all(t in ' '.join(text.split()) for t in lead), f'the page of a study begins with the {len(lead)} sentences of the terminal')
     with open(os.path.join(out, 'methods/lcp/lemke.html')) as f:
         text = f.read()
-    ok('data-tex' in text and 'Cline 2002' in text and 'lcp-compare' in text and 'checks of the contract' in text, 'a method: its equation, its source, studies, results of the contract tests')
+    ok('data-kind="lcp"' in text and 'Cline 2002' in text and 'lcp-compare' in text and 'checks of the contract' in text, 'a method: its equation, its source, studies, results of the contract tests')
     text = ''.join(open(os.path.join(d, f), errors='replace').read() for d, _, files in os.walk(out) for f in files if f.endswith('.html') and '/api/c' not in d)
     loaded = re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="(?:https?:)?//', text)
     ok(not loaded, 'no page loads anything from a network')

@@ -199,6 +199,7 @@ static void ties(void)
              "Post-stabilization gives the smallest relative error of the coordinates (2.00e-13"),
      "2e-13 is less than 9e-13: %s", a->text);
   write_to(r.dir, "reference.json", "[{\"scene\":\"a\",\"worst\":4e-12}]");
+  perp_results_count(&r);
   perp_results_answers(&ctx, &r, &a);
   ok(a->line[0].n_best == 2 &&
          has(a->text, "Baumgarte and post-stabilization tie for the smallest relative error of the "
