@@ -159,8 +159,17 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
       side.now = null;
       side.energy.clear();
       side.drift.clear();
+      // the second solver has the friction law of the first one, unless it does not serve that
+      const law = choice.contact ?? (k > 0 ? sides[0].run?.model.parts.contact : undefined), begin = (contact?: string) =>
+        module.open(choice.scene, { formulation: choice.formulation, ode: choice.ode, kkt: choice.kkt, lcp, stab: choice.stab, contact }, choice.h ?? 0);
       try {
-        side.run = module.open(choice.scene, { formulation: choice.formulation, ode: choice.ode, kkt: choice.kkt, lcp, stab: choice.stab, contact: choice.contact }, choice.h ?? 0);
+        try {
+          side.run = begin(law);
+        } catch (e) {
+          if (law === choice.contact) throw e;
+          side.run = begin();
+          message.textContent = `${lcp} does not serve the friction law ${law} of the first solver: it has its own, ${side.run.model.parts.contact}.`;
+        }
       } catch (e) {
         message.textContent = (e as Error).message;
         side.figure.hidden = true;
@@ -285,7 +294,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     for (const side of sides) {
       const f = side.now;
       if (!side.run || side.figure.hidden) continue;
-      side.residuals.draw(f ? side.run.events(f.events) : new Float64Array(0), f?.events ?? 0, f?.residual ?? NaN);
+      side.residuals.draw(f ? side.run.events(f.events) : new Float64Array(0), f?.events ?? 0, f?.seen ?? 0, f?.residual ?? NaN);
       side.sets = side.rows.draw(f ? side.run.rows(f.rows) : new Float64Array(0), f?.rows ?? 0);
       side.energy.draw();
       side.drift.draw();
