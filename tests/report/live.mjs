@@ -156,14 +156,13 @@ ok((await page.getAttribute('.live', 'data-held')) === '2', 'a press on a body h
 await page.mouse.move(from[0] + 60, from[1] - 50);
 await page.mouse.move(from[0] + 120, from[1] - 90);
 await page.evaluate(() => { // the frames of a busy machine are slow: 60 steps by hand
-  perp.live.play(false);
-  for (let i = 0; i < 60; i++) perp.live.step();
+  perp.live.step(60);
 });
 const dragged = await live(() => [...perp.live.sides[0].run.q]);
 ok(Math.hypot(dragged[14] - start[14], dragged[15] - start[15], dragged[16] - start[16]) > 0.3, `the spring pulls the body after the mouse (${Math.hypot(dragged[14] - start[14], dragged[15] - start[15], dragged[16] - start[16]).toFixed(2)} m)`);
 await page.mouse.up();
 ok((await page.getAttribute('.live', 'data-held')) === '', 'and lets it go');
-await page.evaluate(() => { for (let i = 0; i < 150; i++) perp.live.step(); });
+await page.evaluate(() => { perp.live.step(150); });
 ok((await live(() => perp.live.sides[0].run.q[16])) < dragged[16], 'it falls');
 // a state as a link and as a scene file
 const state = await live(() => ({ fragment: perp.live.state().fragment, q: [...perp.live.sides[0].run.q], file: perp.live.sides[0].run.file('state') }));
@@ -176,19 +175,19 @@ ok(checked.status === 'ok' || checked.cells?.[0]?.status === 'ok', 'the scene fi
 // push, cannon
 await page.evaluate(() => perp.live.reset());
 await page.click('button[aria-label="push the chosen body to the right"]');
-await page.evaluate(() => { perp.live.play(false); perp.live.step(); });
+await page.evaluate(() => { perp.live.step(); });
 ok((await live(() => perp.live.sides[0].run.v[0])) > 0.1, 'a push gives the chosen body a velocity');
 await page.click('button[aria-label^="shoot"]');
-await page.evaluate(() => { perp.live.play(false); for (let i = 0; i < 120; i++) perp.live.step(); });
+await page.evaluate(() => { perp.live.step(120); });
 ok((await page.getAttribute('.live', 'data-bodies')) === '4', 'the cannon shoots a ball');
 // choices
 for (const lcp of ['pgs', 'lemke', 'fischer-newton']) {
   await page.evaluate((l) => perp.live.choose({ lcp: l }), lcp);
-  await page.evaluate(() => { for (let i = 0; i < 20; i++) perp.live.step(); });
+  await page.evaluate(() => { perp.live.step(20); });
   ok((await page.textContent('.live-side figcaption')).includes(lcp) && (await live(() => perp.live.sides[0].now.t)) > 0.19, `chosen: ${lcp}`);
 }
 await page.evaluate(() => perp.live.choose({ scene: 'chain:links=4', lcp: undefined, formulation: 'acceleration', h: undefined }));
-await page.evaluate(() => { for (let i = 0; i < 20; i++) perp.live.step(); });
+await page.evaluate(() => { perp.live.step(20); });
 ok(/acceleration/.test(await page.textContent('.live-side figcaption')), 'chosen: a chain at the acceleration level');
 // every scene of the list opens
 const scenes = await live(() => perp.module.methods().scene.map((s) => s.name)), bad = [];
@@ -221,8 +220,8 @@ ok((await page.$$eval('.live-plane', (l) => l.length)) >= 3, 'two rows have pict
 await type('1 x\n1');
 ok(/Row 1: 'x' is not a number/.test(await page.textContent('.live-matrices .live-message')), 'a wrong word is named');
 await page.evaluate(() => perp.live.choose({ scene: 'stack:boxes=1', formulation: undefined, contact: 'frictionless', lcp: 'dantzig' }));
-await page.evaluate(() => { for (let i = 0; i < 3; i++) perp.live.step(); });
-await page.click('button[aria-label^="open a contact problem"]');
+await page.evaluate(() => { perp.live.step(3); });
+await page.click('button[aria-label^="problem as a matrix"]');
 ok((await page.$eval('#live-matrix', (e) => e.value.split('\n').length)) === 4, 'the contact problem of a step opens as a matrix');
 
 // ---- 5. two solvers, one mouse; the time of a frame ---------------------------------------------------------------
@@ -238,7 +237,7 @@ part('5. two');
   await two.mouse.move(...at);
   await two.mouse.down();
   await two.mouse.move(at[0] + 40, at[1]);
-  await two.evaluate(() => { perp.live.play(false); for (let i = 0; i < 20; i++) perp.live.step(); });
+  await two.evaluate(() => { perp.live.step(20); });
   const moved = await two.evaluate(() => perp.live.sides.map((s) => s.run.q[63]));
   ok(moved.every((x) => Math.abs(x) > 0.01), `one mouse pulls both (${moved.map((x) => x.toFixed(3)).join(', ')} m)`);
   await two.mouse.up();
@@ -247,26 +246,35 @@ part('5. two');
 }
 {
   await page.evaluate(() => perp.live.choose({ scene: 'stack:boxes=10', lcp: 'dantzig', contact: undefined, h: 0.01 }));
-  const ms = await page.evaluate(() => {
-    const times = [], { sides } = perp.live;
-    for (let i = 0; i < 20; i++) perp.live.sides[0].run.step();
-    for (let i = 0; i < 300; i++) {
-      sides[0].run.grab(4, [0, 0, 0], [0.2 * Math.sin(0.1 * i), 0, 4.6], 2, 0.7); // something to do: the stack is shaken
-      if (i === 100) times.length = 0; // the code is compiled by now
-      const t = performance.now();
-      sides[0].run.step();
-      times.push(performance.now() - t);
+  // seconds of the processor in the thread of the page, whatever else the machine does
+  await page.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const spent = async () => (await page.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value;
+  const shake = (from, to) => page.evaluate(([a, b]) => {
+    const { run } = perp.live.sides[0];
+    for (let i = a; i < b; i++) {
+      run.grab(4, [0, 0, 0], [0.2 * Math.sin(0.1 * i), 0, 4.6], 2, 0.7);
+      run.step();
     }
-    times.sort((a, b) => a - b);
-    return [times[100], times[190], times[199]];
+  }, [from, to]);
+  await shake(0, 100); // the code is compiled by now
+  let before = await spent();
+  await shake(100, 300);
+  const step = (1000 * ((await spent()) - before)) / 200;
+  const frame = () => page.evaluate(() => {
+    perp.live.step(1);
   });
-  console.log(`# stack of ten, dantzig, h = 10 ms: a step takes ${ms[0].toFixed(2)} ms (median), ${ms[1].toFixed(2)} (95 %), ${ms[2].toFixed(2)} (largest)`);
-  ok(ms[1] < 16, `a step of a stack of ten with dantzig that is shaken takes ${ms[0].toFixed(2)} ms, and 95 % of them less than ${ms[1].toFixed(2)}`);
+  for (let i = 0; i < 5; i++) await frame();
+  before = await spent();
+  for (let i = 0; i < 20; i++) await frame();
+  const whole = (1000 * ((await spent()) - before)) / 20;
+  console.log(`# stack of ten, dantzig, h = 10 ms, shaken: a step takes ${step.toFixed(2)} ms of the processor in the mean; a step with all drawing ${whole.toFixed(2)} ms`);
+  ok(step < 16, `a step of a stack of ten with dantzig that is shaken takes ${step.toFixed(2)} ms in the mean`);
+  ok(whole < 16, `a frame, a step with its picture and its panel, takes ${whole.toFixed(2)} ms`);
 }
 
 for (const [name, width, scheme] of [['wide', 1300, 'light'], ['narrow', 400, 'light'], ['dark', 1300, 'dark']]) {
   const { page: p, context } = await open('live', { width, scheme });
-  await p.evaluate(() => { for (let i = 0; i < 30; i++) perp.live.step(); });
+  await p.evaluate(() => { perp.live.step(30); });
   ok((await p.evaluate(() => document.documentElement.scrollWidth)) <= width, `${name}: nothing is wider than ${width} pixels`);
   await picture(p, resolve(out, `${name}.png`));
   await context.close?.();

@@ -39,12 +39,12 @@ export class Residuals extends Chart {
   constructor() {
     super('live-residuals', 'residual over iterations of this step');
   }
-  draw(events: Float64Array, n: number, last: number) {
+  draw(events: Float64Array, n: number, seen: number, last: number) {
     const copy = events.slice(0, n * EVENT);
-    this.keep(() => this.paint(copy, n, last));
-    this.paint(copy, n, last);
+    this.keep(() => this.paint(copy, n, seen, last));
+    this.paint(copy, n, seen, last);
   }
-  private paint(e: Float64Array, n: number, last: number) {
+  private paint(e: Float64Array, n: number, seen: number, last: number) {
     const at = this.begin();
     if (!at) return;
     const { c, w, high } = at, left = 34, bottom = high - 16, y = (v: number) => 6 + ((HIGH - Math.max(LOW, Math.min(HIGH, Math.log10(v)))) / (HIGH - LOW)) * (bottom - 6);
@@ -71,7 +71,7 @@ export class Residuals extends Chart {
       c.fillText(d === 0 ? '1' : `1e${d}`, 2, y(10 ** d) + 4);
     }
     c.textAlign = 'right';
-    c.fillText(n === 0 ? 'no iterations' : `${most} iterations`, w - 8, high - 3);
+    c.fillText(n === 0 ? 'no iterations' : seen > n ? `the first ${n} of ${seen} iterations` : lines.size === 1 ? `${most} iterations` : `${n} iterations of ${lines.size} problems`, w - 8, high - 3);
     c.textAlign = 'left';
     c.strokeStyle = c.fillStyle = ink('accent');
     c.lineWidth = 1.6;
@@ -87,7 +87,7 @@ export class Residuals extends Chart {
       c.stroke();
     }
     for (const k of bare) c.fillRect(x(k) - 1, bottom - 5, 2, 5);
-    this.tell(n === 0 ? 'none' : `${n} iterations in ${lines.size} problems${known > 0 && Number.isFinite(last) ? `, the last residual is ${last.toPrecision(2)}` : ''}`);
+    this.tell(n === 0 ? 'none' : `${seen} iterations in ${lines.size} problems${known > 0 && Number.isFinite(last) ? `, the last residual is ${last.toPrecision(2)}` : ''}`);
   }
 }
 

@@ -55,6 +55,7 @@ export function write(p: Problem): string {
 export function matrices(host: HTMLElement, module: Module) {
   const text = h('textarea', { id: 'live-matrix', rows: 5, spellcheck: false, class: 'live-matrix', 'aria-describedby': 'live-matrix-help' });
   const said = h('p', { class: 'live-message', role: 'status' }), out = h('div', { class: 'live-film lesson' }), answers = scroll('Answers of the methods'), plane = h('div', { class: 'live-planes' });
+  const printed = h('pre', { class: 'live-print' }); // paper has no controls
   const chosen = new Set(['lemke', 'dantzig', 'keller', 'pgs', 'fischer-newton']);
   const example = h('select', { id: 'live-example', onchange: () => {
     text.value = EXAMPLES[Number(example.value)][1];
@@ -77,6 +78,7 @@ export function matrices(host: HTMLElement, module: Module) {
       return;
     }
     text.removeAttribute('aria-invalid');
+    printed.textContent = text.value;
     const results: any[] = [], failed: string[] = [];
     for (const solver of SOLVERS.filter((s) => chosen.has(s))) {
       try {
@@ -102,7 +104,7 @@ export function matrices(host: HTMLElement, module: Module) {
     h('h2', { id: 'matrices' }, 'Matrices of your own'),
     h('p', { id: 'live-matrix-help' }, 'w = A \u03bb + b. Each line is a row: the numbers of A, then b; then, if the bounds are not 0 and inf, lo and hi. At most 8 rows.'),
     h('div', { class: 'controls' }, h('span', { class: 'control' }, h('label', { for: 'live-example' }, 'example'), example)),
-    h('label', { for: 'live-matrix' }, 'problem'), text, ticks,
+    h('label', { for: 'live-matrix' }, 'problem'), text, printed, ticks,
     h('div', { class: 'live-bar' }, h('button', { type: 'button', class: 'tool', onclick: solve }, 'solve')), said, answers, out, plane);
   text.value = EXAMPLES[0][1];
   text.addEventListener('change', solve);

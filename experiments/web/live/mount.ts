@@ -11,6 +11,7 @@ import { LiveStage, type Hit } from './stage';
 import { type Choice, PARTS, type Start, toFragment } from './state';
 
 const FRAME = 12; // ms of steps in a frame of the screen, at most: what takes longer runs slower than time
+const SLOW = 20; // ms of drawing
 const SPRING = 2.2; // 1/s, frequency of the spring at the mouse
 const PUSH = 1.5; // m/s for a body of the size 1 m, by the root of its size
 
@@ -42,7 +43,7 @@ export interface Live {
   element: HTMLElement;
   sides: Side[];
   play(on?: boolean): void;
-  step(): void;
+  step(n?: number): void; // n steps, drawn once
   reset(): void;
   choose(choice: Partial<Choice>): void;
   state(): { playing: boolean; t: number; steps: number; fragment: string };
@@ -68,7 +69,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
   const methods = module.methods(), choice: Choice = { scene: options.scene };
   for (const k of [...PARTS, 'against', 'h'] as const) if (options[k] !== undefined) (choice as any)[k] = options[k];
   const sides: Side[] = [], frames = { step: [] as number[], draw: [] as number[] };
-  let playing = false, speed = 1, tool = 'drag', arrows = true, steps = 0, ahead = 0, last = 0, request = 0, body = 0, alive = true, told = 0;
+  let playing = false, speed = 1, tool = 'drag', arrows = true, steps = 0, ahead = 0, last = 0, request = 0, body = 0, alive = true, told = 0, slow = 0, shadows = true;
   let held: { hit: Hit; at: any; from: Side; moved: { t: number; x: number[] }[] } | null = null;
 
   /* ---- parts of the page ---- */
@@ -80,7 +81,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
   const clock = h('span', { class: 'live-clock' }, 't = 0 s');
   const bodies = list([['0', 'body 1']], '0', (v) => { body = Number(v); });
   const bar = h('div', { class: 'live-bar', role: 'group', 'aria-label': 'time' },
-    playButton, button('step', () => step(), 'one step'), button('reset', () => reset(), 'start again'),
+    playButton, button('step', () => step(), 'one step'), button('reset', () => reset(), 'reset: start again'),
     field('speed', list([['1', 'real time'], ['0.25', '1/4'], ['0.05', '1/20'], ['0.01', '1/100']], '1', (v) => { speed = Number(v); })), clock);
   const hands = h('div', { class: 'live-bar', role: 'group', 'aria-label': 'what the mouse does' },
     field('mouse', list([['drag', 'drags bodies (a spring)'], ['push', 'pushes bodies'], ['cannon', 'shoots balls'], ['turn', 'turns the picture']], 'drag', (v) => { tool = v; })),
@@ -93,7 +94,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     } }), 'impulses'));
   const tools = h('div', { class: 'live-bar', role: 'group', 'aria-label': 'this state' },
     button('link to this state', (() => copyState()) as any), button('scene file', () => saveScene(), 'save this state as a scene file of perp'),
-    options.onproblem ? button('problem as a matrix', () => openProblem(), 'open a contact problem of this step in the matrices below') : null);
+    options.onproblem ? button('problem as a matrix', () => openProblem(), 'problem as a matrix: opens a contact problem of this step below') : null);
   const element = h('section', { class: 'live', 'aria-label': 'playground' }, controls, stages, bar, hands, tools, message);
   host.append(element);
 
@@ -158,8 +159,17 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
       side.now = null;
       side.energy.clear();
       side.drift.clear();
+      // the second solver has the friction law of the first one, unless it does not serve that
+      const law = choice.contact ?? (k > 0 ? sides[0].run?.model.parts.contact : undefined), begin = (contact?: string) =>
+        module.open(choice.scene, { formulation: choice.formulation, ode: choice.ode, kkt: choice.kkt, lcp, stab: choice.stab, contact }, choice.h ?? 0);
       try {
-        side.run = module.open(choice.scene, { formulation: choice.formulation, ode: choice.ode, kkt: choice.kkt, lcp, stab: choice.stab, contact: choice.contact }, choice.h ?? 0);
+        try {
+          side.run = begin(law);
+        } catch (e) {
+          if (law === choice.contact) throw e;
+          side.run = begin();
+          message.textContent = `${lcp} does not serve the friction law ${law} of the first solver: it has its own, ${side.run.model.parts.contact}.`;
+        }
       } catch (e) {
         message.textContent = (e as Error).message;
         side.figure.hidden = true;
@@ -227,9 +237,9 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     for (const side of sides) once(side);
     steps++;
   }
-  function step() {
+  function step(n = 1) {
     play(false);
-    both();
+    for (let i = 0; i < n; i++) both();
     refresh();
     draw();
   }
@@ -253,6 +263,11 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     }
     frames.step.push(between - begun);
     frames.draw.push(performance.now() - between);
+    slow = slow * 0.9 + (frames.draw[frames.draw.length - 1] > SLOW ? 0.1 : 0);
+    if (slow > 0.7 && shadows) { // a computer without a graphics processor: shadows are half of the work
+      shadows = false;
+      for (const side of sides) side.stage.stage.sun.castShadow = false;
+    }
     if (frames.step.length > 300) {
       frames.step.shift();
       frames.draw.shift();
@@ -279,7 +294,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     for (const side of sides) {
       const f = side.now;
       if (!side.run || side.figure.hidden) continue;
-      side.residuals.draw(f ? side.run.events(f.events) : new Float64Array(0), f?.events ?? 0, f?.residual ?? NaN);
+      side.residuals.draw(f ? side.run.events(f.events) : new Float64Array(0), f?.events ?? 0, f?.seen ?? 0, f?.residual ?? NaN);
       side.sets = side.rows.draw(f ? side.run.rows(f.rows) : new Float64Array(0), f?.rows ?? 0);
       side.energy.draw();
       side.drift.draw();

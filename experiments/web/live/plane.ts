@@ -47,10 +47,11 @@ function zeros(p: Problem, v: any) {
     const a = p.A[i], c = p.A[i + 2], b = p.b[i];
     const ends = Math.abs(c) >= Math.abs(a) ? [v.lo[0], v.hi[0]].map((x) => [x, -(b + a * x) / c]) : [v.lo[1], v.hi[1]].map((y) => [-(b + c * y) / a, y]);
     if (!ends.flat().every(Number.isFinite)) return null;
-    return svg('path', { class: `live-zero zero-${i}`, 'clip-path': 'url(#live-clip)', d: `M${v.X(ends[0][0])} ${v.Y(ends[0][1])}L${v.X(ends[1][0])} ${v.Y(ends[1][1])}` });
+    return svg('path', { class: `live-zero zero-${i}`, 'clip-path': `url(#live-clip-${clips})`, d: `M${v.X(ends[0][0])} ${v.Y(ends[0][1])}L${v.X(ends[1][0])} ${v.Y(ends[1][1])}` });
   }).filter(Boolean);
 }
-const clip = () => svg('defs', {}, svg('clipPath', { id: 'live-clip' }, svg('rect', { x: EDGE, y: EDGE, width: SIZE - 2 * EDGE, height: SIZE - 2 * EDGE })));
+let clips = 0; // each picture has one of its own
+const clip = () => svg('defs', {}, svg('clipPath', { id: `live-clip-${++clips}` }, svg('rect', { x: EDGE, y: EDGE, width: SIZE - 2 * EDGE, height: SIZE - 2 * EDGE })));
 const cross = (v: any) => svg('path', { class: 'live-axes', d: `M${EDGE} ${v.Y(0)}H${SIZE - EDGE}M${v.X(0)} ${EDGE}V${SIZE - EDGE}` });
 const labels = (v: any) => [svg('text', { x: SIZE - EDGE - 4, y: v.Y(0) - 5, 'text-anchor': 'end' }, '\u03bb\u2081'), svg('text', { x: v.X(0) + 5, y: EDGE + 4 }, '\u03bb\u2082')];
 function trail(v: any, run: any) {
