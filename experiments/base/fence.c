@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -173,10 +174,11 @@ void perp_fence_close(perp_fence *fence)
   *fence = (perp_fence){ 0 };
 }
 
-/* One round: how many there were. */
+/* One round: how many children there were that nobody owns.  One that is dead counts: the names of
+ * /proc are read some at a time, so that what it started last may not be among them. */
 static int fence_round(const perp_fence *fence, const pid_t *own, int n_own)
 {
-  int n, n_left = 0, found = 0;
+  int n, n_left = 0;
   fence_process *all = fence_all(&n);
   pid_t *left = perp_xalloc((size_t)n + 1, sizeof *left);
   for (int i = 0; i < n; i++)
@@ -185,19 +187,20 @@ static int fence_round(const perp_fence *fence, const pid_t *own, int n_own)
       left[n_left++] = all[i].pid;
   for (int i = 0; i < n && n_left > 0; i++) {
     if (all[i].dead || fence_below(all, n, all[i].pid, left, n_left) < 0) continue;
-    found++;
     kill(all[i].pid, SIGKILL);
   }
+  /* one that may not be killed, as it belongs to another user, is not waited for without end */
+  const struct timespec pause = { 0, 5000000 };
   for (int i = 0; i < n_left; i++)
-    while (waitpid(left[i], NULL, 0) < 0 && errno == EINTR) {}
+    for (int k = 0; k < 20 && waitpid(left[i], NULL, WNOHANG) == 0; k++) nanosleep(&pause, NULL);
   free(left);
   free(all);
-  return found;
+  return n_left;
 }
 
 void perp_fence_sweep(const perp_fence *fence, const pid_t *own, int n)
 {
-  enum { ROUNDS = 100 }; /* some may be starting others */
+  enum { ROUNDS = 20 }; /* some may be starting others */
   for (int i = 0; i < ROUNDS && fence_has_child() && fence_round(fence, own, n) > 0; i++) {}
 }
 
