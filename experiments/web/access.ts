@@ -14,6 +14,7 @@ export function scrolls(box: HTMLElement, name: string) {
   };
   const observer = new ResizeObserver(look), all = () => { for (const e of [box, ...box.children]) observer.observe(e); };
   all();
+  if (box.isConnected) look(); // at once: observers wait for a frame
   new MutationObserver(all).observe(box, { childList: true });
   return box;
 }
