@@ -65,8 +65,7 @@ json_t *perp_json_read_file(const char *path)
 {
   size_t n;
   char *text = perp_read_file(path, &n);
-  if (text == NULL && errno != ENOENT && errno != ENOTDIR)
-    perp_say("warning: what is in %s is left out: %s", path, strerror(errno));
+  if (text == NULL) perp_say_unread(path);
   json_t *json = text != NULL ? perp_json_read(text, n) : NULL;
   free(text);
   return json;

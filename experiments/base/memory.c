@@ -47,9 +47,37 @@ void *perp_memory_realloc(void *p, size_t size)
   return memory_or_die(realloc(p, size > 0 ? size : 1));
 }
 
+/* open_memstream would not do: without memory its fclose succeeds, and the text is NULL. */
+struct memory_stream {
+  perp_text text;
+  char **to;
+  size_t *size;
+};
+
+static ssize_t memory_stream_write(void *cookie, const char *bytes, size_t n)
+{
+  struct memory_stream *stream = cookie;
+  perp_text_put(&stream->text, bytes, n);
+  return (ssize_t)n;
+}
+
+static int memory_stream_end(void *cookie)
+{
+  struct memory_stream *stream = cookie;
+  perp_text_put(&stream->text, "", 0);
+  *stream->to = stream->text.s;
+  *stream->size = stream->text.n;
+  free(stream);
+  return 0;
+}
+
 FILE *perp_memory_stream(char **text, size_t *size)
 {
-  return memory_or_die(open_memstream(text, size));
+  static const cookie_io_functions_t calls = { .write = memory_stream_write,
+                                               .close = memory_stream_end };
+  struct memory_stream *stream = perp_xalloc(1, sizeof *stream);
+  *stream = (struct memory_stream){ .to = text, .size = size };
+  return memory_or_die(fopencookie(stream, "w", calls));
 }
 
 void perp_memory_stream_close(FILE *stream)

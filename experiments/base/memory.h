@@ -23,7 +23,7 @@ void perp_memory_exit(int status);
 void *perp_memory_malloc(size_t size);
 void *perp_memory_realloc(void *p, size_t size);
 
-/* open_memstream: never NULL, and its text is whole once it is closed. */
+/* As open_memstream, but never NULL; *text and *size are there, and whole, once it is closed. */
 FILE *perp_memory_stream(char **text, size_t *size);
 void perp_memory_stream_close(FILE *stream);
 

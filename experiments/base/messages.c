@@ -40,6 +40,14 @@ void perp_say_error(const char *message)
   free(text);
 }
 
+void perp_say_unread(const char *path)
+{
+  const int why = errno;
+  if (why == ENOENT || why == ENOTDIR) return;
+  perp_say("warning: what is in %s is left out: %s", path, strerror(why));
+  errno = why;
+}
+
 bool perp_output_whole(void)
 {
   errno = 0;

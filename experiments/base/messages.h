@@ -28,6 +28,8 @@ char *perp_cut_hint(char *message);
 void perp_print_error(const perp_ctx *ctx);
 /* Has all that was printed reached stdout?  Otherwise false after an error. */
 bool perp_output_whole(void);
+/* A file that need not be there was not read (errno): a warning, where it is there. */
+void perp_say_unread(const char *path);
 /* One line on stderr: "perp: ...". */
 void perp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Expressions over the cells of a study, evaluated. */
 #include "experiments/expr/expr_tree.h"
+#include "experiments/base/memory.h"
 #include "experiments/base/numbers.h"
 
 #include <gsl/gsl_sort.h>
@@ -23,7 +24,10 @@ const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char
   perp_spec spec;
   buf[0] = '\0';
   if (number != NULL) *number = (double)NAN;
-  if (plugin[0] == '\0' || perp_spec_parse(&quiet, kind, plugin, &spec) != PERP_OK) return NULL;
+  if (plugin[0] == '\0') return NULL;
+  const perp_status parsed = perp_spec_parse(&quiet, kind, plugin, &spec);
+  if (parsed == PERP_ERR_NOMEM) perp_memory_out(); /* a value would be missing */
+  if (parsed != PERP_OK) return NULL;
   const perp_opt *opt = perp_option(spec.d, key);
   if (opt != NULL) perp_opt_format(opt, spec.opts, buf, size);
   if (opt != NULL && number != NULL && (opt->type == PERP_OPT_REAL || opt->type == PERP_OPT_INT))

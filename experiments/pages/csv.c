@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/csv.h"
 
+#include "experiments/base/messages.h"
 #include "experiments/base/memory.h"
 #include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
@@ -39,6 +40,7 @@ perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
   *table = (perp_csv){ 0 };
   size_t size;
   table->text = perp_read_file(path, &size);
+  if (table->text == NULL) perp_say_unread(path);
   if (table->text == NULL)
     return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, perp_input_why(errno));
   if (strlen(table->text) != size) {

@@ -2,6 +2,7 @@
 #include "experiments/pages/styles.h"
 #include "experiments/report/page.h"
 #include "experiments/study/words.h"
+#include "experiments/base/messages.h"
 #include "experiments/base/files.h"
 
 #include <jansson.h>
@@ -138,8 +139,7 @@ static void data_axis(perp_page *page, perp_json *j, int param)
   perp_json_texts(j, "names", name, value.n); /* without the tolerance */
   perp_json_open(j, "words", '[');
   for (int k = 0; k < value.n; k++)
-    perp_json_text(j, NULL,
-                   perp_headline_word(page->ctx, page->results, param, name[k]));
+    perp_json_text(j, NULL, perp_headline_word(page->ctx, page->results, param, name[k]));
   perp_json_close(j, ']');
   perp_page_indices(j, index, n, value.n);
   perp_json_close(j, '}');
@@ -433,7 +433,9 @@ static void all_series(perp_page *page, perp_json *j)
 /* The replay of a cell, checked: a torn file must not spoil the page. */
 static char *replay_text(perp_page *page, int row, size_t *size)
 {
-  char *text = perp_read_file(perp_page_file(page, row, "replay", "json"), size);
+  const char *path = perp_page_file(page, row, "replay", "json");
+  char *text = perp_read_file(path, size);
+  if (text == NULL) perp_say_unread(path);
   json_t *json = text == NULL ? NULL : perp_json_read(text, *size);
   const char *schema = json_string_value(json_object_get(json, "schema"));
   bool good = schema != NULL && strcmp(schema, "perp-replay/2") == 0 &&

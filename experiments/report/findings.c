@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a study found out, as members of report.json: the answers, tables and verdicts that terminal
  * and LaTeX print too.  The page only lays them out. */
+#include "experiments/base/messages.h"
 #include "experiments/base/files.h"
 #include "experiments/answers/findings.h"
 #include "experiments/report/page.h"
@@ -320,7 +321,9 @@ static void findings_environment(perp_page *page, perp_json *j)
     json_decref(env);
   }
   perp_json_close(j, ']');
-  char *study = perp_read_file(perp_pool_printf(&page->pool, "%s/study.yaml", page->dir), NULL);
+  const char *path = perp_pool_printf(&page->pool, "%s/study.yaml", page->dir);
+  char *study = perp_read_file(path, NULL);
+  if (study == NULL) perp_say_unread(path);
   perp_json_text(j, "study_file", study != NULL ? study : "");
   free(study);
 }

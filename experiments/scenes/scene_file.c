@@ -62,8 +62,8 @@ bool perp_scene_file_is(const char *text)
   return false;
 }
 
-/* A small file of a results folder that need not be there: NULL.  *why: errno where it is and cannot
- * be read, else 0. */
+/* A small file of a results folder that need not be there: NULL.  *why: errno where it is and
+ * cannot be read, else 0. */
 static char *scene_file_kept(const char *path, int *why)
 {
   char *text = perp_read_plain(path, NULL);
@@ -97,8 +97,7 @@ static void scene_file_packages(const char *study, int *why)
   const char *slash = strrchr(study, '/'), *before = getenv("PERP_PACKAGE_PATH");
   char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - study), study)
                                : perp_xstrdup(".");
-  char *kept = perp_xprintf("%s/scenes/packages", folder), *list = scene_file_kept(kept, why),
-       *bad;
+  char *kept = perp_xprintf("%s/scenes/packages", folder), *list = scene_file_kept(kept, why), *bad;
   perp_text path = { 0 };
   for (char *s = list; s != NULL && *s != '\0'; s += *s == '\n') {
     const int n = (int)strcspn(s, "\n");
@@ -503,11 +502,15 @@ perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *st
   int why;
   char *folder = scene_file_folder(study, &why);
   char *whole = realpath(folder[0] != '\0' ? folder : "/", NULL), *target = NULL;
+  const int why_not = errno;
   char *base = perp_xprintf("%s/", whole != NULL ? whole : "");
   size_t n = strlen(base);
   perp_status status = why == 0 ? perp_make_part(ctx, dir, "scenes")
                                 : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read scenes/folder of %s: %s",
                                             dir, strerror(why));
+  if (status == PERP_OK && whole == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot find the folder of %s: %s", study,
+                       strerror(why_not));
   for (const struct known *k = known; k != NULL; k = k->next)
     for (int i = 0; i < k->file.n_parts && !k->example; i++)
       scene_file_common(base, k->file.part[i], &n);
