@@ -139,7 +139,9 @@ const perp_command perp_live_command = {
       "The page has all scenes of perp but those that read other files; SCENE may be a scene file "
       "of yours. It has no SUNDIALS, Siconos, GSL integrators, CHOLMOD (schur-sparse, kkt-sparse, "
       "pdas) and third-party engines; the page lists what is left out. Its solvers take the same "
-      "pivots as those of the program; figures differ in their last digits.\n\nThe page needs the WebAssembly module of perp: ./perp setup live.\n\nExit status: 0 the page was made, 5 perp was "
+      "pivots as those of the program; figures differ in their last digits.\n\nThe page needs the "
+      "WebAssembly module of perp: ./perp setup live.\n\nExit status: 0 the page was made, 5 perp "
+      "was "
       "built without the module (the error names the packages).",
   .cli.example = "perp live stack:boxes=10 --lcp dantzig --against pgs -o live.html",
   .cli.flags = live_flags,
