@@ -108,6 +108,7 @@ static int cmd_live(perp_ctx *ctx, const perp_args *args)
   const char *out = perp_args_get(args, "output");
   const char *path = out != NULL ? out : "results/live.html";
   const perp_status status = live_page(ctx, args, path);
+  if (status == PERP_ERR_EXTERNAL) return perp_refuse(ctx, PERP_EXIT_INFRA);
   if (status != PERP_OK) return perp_refuse(ctx, perp_exit_of(status));
   printf("%s\n", path);
   return PERP_EXIT_OK;
