@@ -108,6 +108,7 @@ static int cmd_live(perp_ctx *ctx, const perp_args *args)
   const char *out = perp_args_get(args, "output");
   const char *path = out != NULL ? out : "results/live.html";
   const perp_status status = live_page(ctx, args, path);
+  if (status == PERP_ERR_EXTERNAL) return perp_refuse(ctx, PERP_EXIT_INFRA);
   if (status != PERP_OK) return perp_refuse(ctx, perp_exit_of(status));
   printf("%s\n", path);
   return PERP_EXIT_OK;
@@ -139,7 +140,9 @@ const perp_command perp_live_command = {
       "The page has all scenes of perp but those that read other files; SCENE may be a scene file "
       "of yours. It has no SUNDIALS, Siconos, GSL integrators, CHOLMOD (schur-sparse, kkt-sparse, "
       "pdas) and third-party engines; the page lists what is left out. Its solvers take the same "
-      "pivots as those of the program; figures differ in their last digits.\n\nThe page needs the WebAssembly module of perp: ./perp setup live.\n\nExit status: 0 the page was made, 5 perp was "
+      "pivots as those of the program; figures differ in their last digits.\n\nThe page needs the "
+      "WebAssembly module of perp: ./perp setup live.\n\nExit status: 0 the page was made, 5 perp "
+      "was "
       "built without the module (the error names the packages).",
   .cli.example = "perp live stack:boxes=10 --lcp dantzig --against pgs -o live.html",
   .cli.flags = live_flags,
