@@ -78,16 +78,45 @@ static void made_folder(const perp_study *s, const char *dir)
 
 /* ---- the four places ---- */
 
-/* Without what a medium adds: blanks and line ends, and the names of characters. */
+/* Without what a medium adds: blanks and line ends, names of characters, and the signs of LaTeX's
+ * mathematics, in which letters have their names and powers are digits. */
 static char *plain(const char *text)
 {
-  static const char *const names[][2] = { { "&amp;", "&" },
-                                          { "&lt;", "<" },
-                                          { "&gt;", ">" },
-                                          { "&quot;", "\"" },
-                                          { "$<$", "<" },
-                                          { "$>$", ">" },
-                                          { "\\textasciicircum{}", "^" } };
+  static const char *const names[][2] = {
+    { "&amp;", "&" },
+    { "&lt;", "<" },
+    { "&gt;", ">" },
+    { "&quot;", "\"" },
+    { "\\textasciicircum", "" },
+    { "α", "alpha" },
+    { "β", "beta" },
+    { "γ", "gamma" },
+    { "λ", "lambda" },
+    { "μ", "mu" },
+    { "ω", "omega" },
+    { "ρ", "rho" },
+    { "θ", "theta" },
+    { "×", "times" },
+    { "·", "cdot" },
+    { "≤", "le" },
+    { "≥", "ge" },
+    { "…", "ldots" },
+    { "°", "circ" },
+    { "−", "-" },
+    { "–", "--" },
+    { "—", "---" },
+    { "⁰", "0" },
+    { "¹", "1" },
+    { "²", "2" },
+    { "³", "3" },
+    { "⁴", "4" },
+    { "⁵", "5" },
+    { "⁶", "6" },
+    { "⁷", "7" },
+    { "⁸", "8" },
+    { "⁹", "9" },
+    { "⁻", "-" },
+  };
   perp_text t = { 0 };
   perp_text_put(&t, "", 0);
   while (*text != '\0') {
@@ -95,11 +124,12 @@ static char *plain(const char *text)
     for (size_t k = 0; k < sizeof names / sizeof *names && !named; k++) {
       named = strncmp(text, names[k][0], strlen(names[k][0])) == 0;
       if (!named) continue;
-      perp_text_put(&t, names[k][1], 1);
+      perp_text_add(&t, "%s", names[k][1]);
       text += strlen(names[k][0]);
     }
     if (named) continue;
-    if (*text != '\\' && !isspace((unsigned char)*text)) perp_text_put(&t, text, 1);
+    if (strchr("\\${}^", *text) == NULL && !isspace((unsigned char)*text))
+      perp_text_put(&t, text, 1);
     text++;
   }
   return t.s;
