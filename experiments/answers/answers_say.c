@@ -378,10 +378,12 @@ static void say_most(struct answering *answers)
     text = perp_pool_printf(&answers->r->pool, "%s Next is %s with %.0f.", text,
                             answers_who_words(answers, all->second), all->next);
   if (n > 0)
-    text = perp_pool_printf(
-        &answers->r->pool, "%s Of those that suit fewer %s, these solve all: %s%s.", text,
-        runs ? "runs" : "problems", whole,
-        n > NAMES ? perp_pool_printf(&answers->r->pool, " and %d other%s", n - NAMES, n == NAMES + 1 ? "" : "s") : "");
+    text = perp_pool_printf(&answers->r->pool,
+                            "%s Of those that suit fewer %s, these solve all: %s%s.", text,
+                            runs ? "runs" : "problems", whole,
+                            n > NAMES ? perp_pool_printf(&answers->r->pool, " and %d other%s",
+                                                         n - NAMES, n == NAMES + 1 ? "" : "s")
+                                      : "");
   answers->a->text = text;
 }
 

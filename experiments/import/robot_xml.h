@@ -54,8 +54,8 @@ xmlDoc *perp_xml_open(perp_robot *robot, const char *path, const xmlNode *at);
 /* The same of text that was made here: name is what messages call it. */
 xmlDoc *perp_xml_parse(perp_robot *robot, const char *name, const char *text, size_t size);
 
-/* From here on libxml2 ends the process where memory does: a document that lacks a part would read as
- * one that is damaged.  Before its first use. */
+/* From here on libxml2 ends the process where memory does: a document that lacks a part would read
+ * as one that is damaged.  Before its first use. */
 void perp_xml_memory(void);
 
 /* The error at an element: file and line are its own. */

@@ -15,8 +15,8 @@
  * built.  PERP_ERR_NOMEM: the registry is full. */
 perp_status perp_scene_files_register(perp_ctx *ctx);
 /* Relative names are looked for beside this file (a study) first, then in the working folder; those
- * without a folder last among the examples that come with perp.  Returns 0, or errno where scenes/folder
- * or scenes/packages of a results folder cannot be read. */
+ * without a folder last among the examples that come with perp.  Returns 0, or errno where
+ * scenes/folder or scenes/packages of a results folder cannot be read. */
 int perp_scene_files_beside(const char *file);
 /* The folder of the examples, allocated: of the source tree that the launcher names, of that the
  * program was built in, the installed one; NULL: there is none. */

@@ -15,7 +15,8 @@ perp_status perp_warn_overlaps(perp_ctx *ctx, const perp_cell_run *run);
  * warnings of singular positions, and of energy that the constraint forces took or gave. */
 void perp_warn_constraints(const perp_ctx *ctx, const perp_cell_run *run);
 /* Likewise: how much damping implicit steps add to the servo spring that they damp most, a line of
- * the events; where that is a tenth of its own damping and 0.001 of the critical one.  PERP_ERR_NOMEM. */
+ * the events; where that is a tenth of its own damping and 0.001 of the critical one.
+ * PERP_ERR_NOMEM. */
 perp_status perp_warn_servos(perp_ctx *ctx, const perp_cell_run *run);
 /* After the metrics of the result: result->invariants and its warnings.  Nothing of a run that did
  * not reach its end. */

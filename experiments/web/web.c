@@ -79,17 +79,18 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
   char *from = web_script();
   if (from == NULL) return perp_web_missing(ctx);
   char *script = perp_read_file(from, NULL);
-  const perp_status status =
-      script == NULL ? PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the script of the pages, %s: %s",
-                                 from, strerror(errno))
-                     : perp_web_page_of(ctx, path, title, script, "", json, n);
+  const perp_status status = script == NULL
+                                 ? PERP_FAIL(ctx, PERP_ERR_IO,
+                                             "cannot read the script of the pages, %s: %s", from,
+                                             strerror(errno))
+                                 : perp_web_page_of(ctx, path, title, script, "", json, n);
   free(script);
   free(from);
   return status;
 }
 
-perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title,
-                             const char *script, const char *allowed, const char *json, size_t n)
+perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title, const char *script,
+                             const char *allowed, const char *json, size_t n)
 {
   char *hash = perp_sha256_base64(script, strlen(script)), *folder = perp_xstrdup(path);
   perp_out file;

@@ -20,8 +20,8 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
                           size_t n);
 /* The same with another script, and what its policy allows beside the script, with a space before
  * it: " 'wasm-unsafe-eval'" for a module. */
-perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title,
-                             const char *script, const char *allowed, const char *json, size_t n);
+perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title, const char *script,
+                             const char *allowed, const char *json, size_t n);
 /* A file that was built beside the script, allocated; NULL: it is not there. */
 char *perp_web_file(const char *name, size_t *size);
 

@@ -106,8 +106,9 @@ perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *proble
  * PERP_ERR_UNSUPPORTED as perp_lcp_problem_new.  O(n^2), and the cost of perp_blocks_delassus. */
 perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *problem,
                                   perp_lcp_problem *out);
-/* Reorder rows and columns: new row k is old row perm[k].  PERP_ERR_UNSUPPORTED: factored; PERP_ERR_ARG: no permutation, or one that separates the two rows of a cone;
- * PERP_ERR_NOMEM.  *problem is then unchanged. */
+/* Reorder rows and columns: new row k is old row perm[k].  PERP_ERR_UNSUPPORTED: factored;
+ * PERP_ERR_ARG: no permutation, or one that separates the two rows of a cone; PERP_ERR_NOMEM.
+ * *problem is then unchanged. */
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *problem, const int *perm);
 /* (A, b) -> s (A, b), s > 0: the solutions stay. */
 void perp_lcp_problem_scale(perp_lcp_problem *problem, double s);
