@@ -167,6 +167,7 @@ ACTING = [
     ('belt.yaml', 'velocity-midpoint', 'truth.err', 1e-5, 'slip on a belt ends where its speed is that of the belt'),
     ('tippe-top', 'acceleration --ode rk4', 'invariant.rel.max', 1e-8, 'friction turns with the slip'),
     ('rolling-sphere', 'acceleration --ode rk4', 'event.err', 1e-9, 'rolling begins in time'),
+    ('rocking.yaml', 'velocity:tol=1e-3', 'event.err', 2e-4, 'corners that come and go within a step are told apart'),
     ('bouncing-ball', 'velocity:tol=1e-3', 'event.err', 2e-4, 'impacts end adaptive steps'),
     ('pendulum', 'velocity:tol=1e-3', 'err.q.max', 1e-5, 'the error of a step is that of the tolerance'),
 ]
