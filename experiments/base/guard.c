@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -89,6 +90,7 @@ perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_gu
   const pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     guard_child(&before, parent);
+    free(fence.before); /* it is the parent's to close */
     guard->child = true;
     return PERP_OK;
   }
