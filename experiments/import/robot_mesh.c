@@ -237,14 +237,7 @@ static void mesh_io_close(struct aiFileIO *io, struct aiFile *file)
 static struct {
   ASSIMP(PERP_LIBRARY_POINTER)
 } mesh_calls;
-static const char *const mesh_names[] = { ASSIMP(PERP_LIBRARY_NAME) };
-static const perp_library mesh_library = { .name = "assimp",
-                                           .file = PERP_LIBRARY_ASSIMP_FILE,
-                                           .place = PERP_LIBRARY_ASSIMP_PLACE,
-                                           .packages = "libassimp-dev",
-                                           .names = mesh_names,
-                                           .count = sizeof mesh_names / sizeof *mesh_names,
-                                           .pointers = &mesh_calls };
+PERP_LIBRARY(mesh, ASSIMP, mesh_calls, ASSIMP, "assimp", "libassimp-dev");
 
 /* p = T x, T row-major, 4 x 4 */
 static void mesh_place(const double T[16], const struct aiVector3D *x, double p[3])

@@ -58,17 +58,11 @@ static bool xml_ends_without_memory;
 
 const char *perp_xml_load(perp_pool *pool)
 {
-  static const char *const names[] = { PERP_XML(PERP_LIBRARY_NAME) };
-  static const perp_library library = { .name = "libxml2",
-                                        .file = PERP_LIBRARY_XML2_FILE,
-                                        .place = PERP_LIBRARY_XML2_PLACE,
-                                        .packages = "libxml2-dev",
-                                        .names = names,
-                                        .count = sizeof names / sizeof *names,
-                                        .pointers = &perp_xml_calls };
+  PERP_LIBRARY(xml, PERP_XML, perp_xml_calls, XML2, "libxml2", "libxml2-dev");
   perp_ctx ctx;
   perp_ctx_init(&ctx);
-  if (perp_library_open(&ctx, &library) != PERP_OK) return perp_pool_printf(pool, "%s", ctx.msg);
+  if (perp_library_open(&ctx, &xml_library) != PERP_OK)
+    return perp_pool_printf(pool, "%s", ctx.msg);
   if (xml_ends_without_memory)
     perp_xml_calls.xmlMemSetup(free, perp_memory_malloc, perp_memory_realloc, perp_xstrdup);
   return NULL;

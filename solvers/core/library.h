@@ -12,9 +12,9 @@
 
 /* A list of functions and objects, LIST(X) X(f) X(g) ..., as a struct of pointers to them, each
  * under its own name, and as their names:
- *   static struct { LIST(PERP_LIBRARY_POINTER) } lib;
- *   static const char *const names[] = { LIST(PERP_LIBRARY_NAME) };
- */
+ *   static struct { LIST(PERP_LIBRARY_POINTER) } lib_calls;
+ *   PERP_LIBRARY(lib, LIST, lib_calls, KEY, "its name", "its-package-dev");
+ * is lib_library, for perp_library_open; KEY as meson writes it in library_files.h. */
 #define PERP_LIBRARY_POINTER(f) __typeof__(&(f)) f;
 #define PERP_LIBRARY_NAME(f)    #f,
 
@@ -27,6 +27,17 @@ typedef struct perp_library {
   int count;
   void *pointers; /* a struct of `count` pointers, in the order of the names */
 } perp_library;
+
+#define PERP_LIBRARY(prefix, list, calls, key, title, debian)                                      \
+  static const char *const prefix##_names[] = { list(PERP_LIBRARY_NAME) };                         \
+  static const perp_library prefix##_library = { .name = title,                                    \
+                                                 .file = PERP_LIBRARY_##key##_FILE,                \
+                                                 .place = PERP_LIBRARY_##key##_PLACE,              \
+                                                 .packages = debian,                               \
+                                                 .names = prefix##_names,                          \
+                                                 .count = sizeof prefix##_names /                  \
+                                                          sizeof *prefix##_names,                  \
+                                                 .pointers = &(calls) }
 
 /* Fills `pointers`.  The library stays loaded; a second call finds it again, and writes the same.
  * PERP_ERR_EXTERNAL, with the remedy in the message: it is not there, or lacks a function.  Cost:

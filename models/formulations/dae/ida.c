@@ -64,14 +64,7 @@
 static struct {
   IDA(PERP_LIBRARY_POINTER)
 } ida_calls;
-static const char *const ida_names[] = { IDA(PERP_LIBRARY_NAME) };
-static const perp_library ida_library = { .name = "IDA of SUNDIALS",
-                                          .file = PERP_LIBRARY_SUNDIALS_IDA_FILE,
-                                          .place = PERP_LIBRARY_SUNDIALS_IDA_PLACE,
-                                          .packages = "libsundials-dev",
-                                          .names = ida_names,
-                                          .count = sizeof ida_names / sizeof *ida_names,
-                                          .pointers = &ida_calls };
+PERP_LIBRARY(ida, IDA, ida_calls, SUNDIALS_IDA, "IDA of SUNDIALS", "libsundials-dev");
 
 struct opts {
   double tol, atol, h_min, h_max;

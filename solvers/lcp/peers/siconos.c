@@ -54,14 +54,7 @@
 static struct {
   SICONOS(PERP_LIBRARY_POINTER)
 } siconos_calls;
-static const char *const siconos_names[] = { SICONOS(PERP_LIBRARY_NAME) };
-static const perp_library siconos_library = { .name = "Siconos",
-                                              .file = PERP_LIBRARY_SICONOS_FILE,
-                                              .place = PERP_LIBRARY_SICONOS_PLACE,
-                                              .packages = "libsiconos-numerics-dev",
-                                              .names = siconos_names,
-                                              .count = sizeof siconos_names / sizeof *siconos_names,
-                                              .pointers = &siconos_calls };
+PERP_LIBRARY(siconos, SICONOS, siconos_calls, SICONOS, "Siconos", "libsiconos-numerics-dev");
 
 struct options {
   double tol, timeout;

@@ -50,14 +50,8 @@
 static struct {
   ARKODE(PERP_LIBRARY_POINTER)
 } arkode_calls;
-static const char *const arkode_names[] = { ARKODE(PERP_LIBRARY_NAME) };
-static const perp_library arkode_library = { .name = "ARKODE of SUNDIALS",
-                                             .file = PERP_LIBRARY_SUNDIALS_ARKODE_FILE,
-                                             .place = PERP_LIBRARY_SUNDIALS_ARKODE_PLACE,
-                                             .packages = "libsundials-dev",
-                                             .names = arkode_names,
-                                             .count = sizeof arkode_names / sizeof *arkode_names,
-                                             .pointers = &arkode_calls };
+PERP_LIBRARY(arkode, ARKODE, arkode_calls, SUNDIALS_ARKODE, "ARKODE of SUNDIALS",
+             "libsundials-dev");
 
 struct opts {
   perp_ode_control control;

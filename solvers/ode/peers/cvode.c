@@ -50,14 +50,7 @@
 static struct {
   CVODE(PERP_LIBRARY_POINTER)
 } cvode_calls;
-static const char *const cvode_names[] = { CVODE(PERP_LIBRARY_NAME) };
-static const perp_library cvode_library = { .name = "CVODE of SUNDIALS",
-                                            .file = PERP_LIBRARY_SUNDIALS_CVODE_FILE,
-                                            .place = PERP_LIBRARY_SUNDIALS_CVODE_PLACE,
-                                            .packages = "libsundials-dev",
-                                            .names = cvode_names,
-                                            .count = sizeof cvode_names / sizeof *cvode_names,
-                                            .pointers = &cvode_calls };
+PERP_LIBRARY(cvode, CVODE, cvode_calls, SUNDIALS_CVODE, "CVODE of SUNDIALS", "libsundials-dev");
 
 static int cvode_restart(perp_sundials *sundials, double t)
 {

@@ -20,15 +20,9 @@ struct perp_sundials_calls perp_sundials_calls;
 
 perp_status perp_sundials_open(perp_ctx *ctx, const perp_library *own)
 {
-  static const char *const names[] = { PERP_SUNDIALS(PERP_LIBRARY_NAME) };
-  static const perp_library shared = { .name = "SUNDIALS",
-                                       .file = PERP_LIBRARY_SUNDIALS_CVODE_FILE,
-                                       .place = PERP_LIBRARY_SUNDIALS_CVODE_PLACE,
-                                       .packages = "libsundials-dev",
-                                       .names = names,
-                                       .count = sizeof names / sizeof *names,
-                                       .pointers = &perp_sundials_calls };
-  PERP_TRY(perp_library_open(ctx, &shared));
+  PERP_LIBRARY(shared, PERP_SUNDIALS, perp_sundials_calls, SUNDIALS_CVODE, "SUNDIALS",
+               "libsundials-dev");
+  PERP_TRY(perp_library_open(ctx, &shared_library));
   return perp_library_open(ctx, own);
 }
 
