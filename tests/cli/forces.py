@@ -10,22 +10,17 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+from tap import done, ok
+
 PERP = os.environ['PERP_BIN']
 G = 9.81
-count = 0
-failed = 0
 
-
-def check(good, what, more=''):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {count} - {what}{'' if good else ': ' + str(more)}", flush=True)
 
 
 def close(got, want, allowed, what):
     off = max((abs(g - w) for g, w in zip(got, want)), default=math.inf)
-    check(len(got) == len(want) and off <= allowed, what, f'off by {off:.3g} (allowed {allowed:g}): got {got}, want {want}')
+    ok(len(got) == len(want) and off <= allowed, what, f'off by {off:.3g} (allowed {allowed:g}): got {got}, want {want}')
 
 
 def run(folder, scene, options, more=('--forces',)):
@@ -119,7 +114,7 @@ def pendulum(folder):
         for row in rows:
             got += [row['pin.fx'], row['pin.fy'], row['pin.tz']]
             want += pin_force(row['q2'], row['v2']) + [0]
-        check(len(rows) == 13 and all(row['pin.unique'] == 1 for row in rows), f'pendulum, {options}: 13 rows, unique forces', len(rows))
+        ok(len(rows) == 13 and all(row['pin.unique'] == 1 for row in rows), f'pendulum, {options}: 13 rows, unique forces', len(rows))
         close(got, want, 1e-9, f'pendulum, {options}: the force of each row is that of its own state')
     # a joint the other way round: the opposite force
     rows = run(folder, PENDULUM.format(a='bob', b='world'), f'{AT[0]} --h 1ms --sample 50ms')
@@ -137,7 +132,7 @@ def pendulum(folder):
             row = rows[-1] if rows else {}
             errors.append(max(abs(row.get('pin.fx', math.nan) - want[0]), abs(row.get('pin.fy', math.nan) - want[1])))
         slope = math.log2(errors[0] / errors[2]) / 2 if errors[2] > 0 else math.nan
-        check(errors[2] < (0.3 if order == 1 else 5e-3) and slope > order - 0.3,
+        ok(errors[2] < (0.3 if order == 1 else 5e-3) and slope > order - 0.3,
               f'pendulum, {options}: the force converges with order {order}', f'errors {errors}, order {slope:.2f}')
     # long steps by their accuracy: the force at the end of each, as accurate as its positions
     for tol in (1e-3, 1e-4, 1e-6):
@@ -147,7 +142,7 @@ def pendulum(folder):
             for row in rows:
                 got += [row['pin.fx'], row['pin.fy'], row['pin.tz']]
                 want += pin_force(row['q2'], row['v2']) + [0]
-            check(len(rows) > 1, f'velocity:tol={tol:g}: rows', len(rows))
+            ok(len(rows) > 1, f'velocity:tol={tol:g}: rows', len(rows))
             close(got, want, 100 * tol, f'pendulum, velocity:tol={tol:g}, {sample}: the force of each row is that of its own state')
     # balance of momentum: the sum of h F over all steps is what the bob got beside its weight
     for options, allowed in (('--formulation velocity', 1e-9), ('--formulation velocity-midpoint', 1e-9),
@@ -161,7 +156,7 @@ def pendulum(folder):
             for i, k in enumerate(('pin.fx', 'pin.fy')):
                 got[i] += (row['t'] - before['t']) * row[k]
         want = [M * rows[-1]['v0'], M * rows[-1]['v1'] + M * G * rows[-1]['t']] if rows else [1, 1]
-        check(len(known) > 3, f'{options}: rows', len(known))
+        ok(len(known) > 3, f'{options}: rows', len(known))
         close(got, want, allowed, f'{options}: impulses of the joint and momentum balance')
 
 
@@ -294,7 +289,7 @@ def four_bar(folder):
             got += [row[n] for n in names]
             want += f
             size = max([size] + [abs(x) for x in f])
-        check(len(rows) == 11, f'four-bar, {options}: rows', len(rows))
+        ok(len(rows) == 11, f'four-bar, {options}: rows', len(rows))
         close(got, want, allowed * max(size, 1), f'four-bar, {options}: reactions are those of Newton and Euler of each link')
     for options, order in MEAN[:4] + START:
         errors = []
@@ -308,7 +303,7 @@ def four_bar(folder):
             errors.append(max(abs(rows[-1][n] - x) for n, x in zip(names, want)))
         good = len(errors) == 3 and not math.isnan(errors[2])
         slope = math.log2(errors[0] / errors[2]) / 2 if good else math.nan
-        check(good and slope > order - 0.3, f'four-bar, {options}: forces converge with order {order}', f'{errors}: {slope:.2f}')
+        ok(good and slope > order - 0.3, f'four-bar, {options}: forces converge with order {order}', f'{errors}: {slope:.2f}')
 
 
 # ---- statics ----
@@ -329,7 +324,7 @@ joints:
         rows = run(folder, chain, f'{options} --h 1ms --sample 50ms')[1:]
         got = [row[f'{j}.{k}'] for row in rows for j in ('one', 'two', 'three') for k in ('fx', 'fy', 'fz')]
         close(got, [0, 0, 7 * G, 0, 0, 6 * G, 0, 0, -4 * G] * len(rows), 1e-7, f'chain at rest, {options}: the weight below each joint')
-        check(len(rows) > 0, f'chain at rest, {options}: has rows')
+        ok(len(rows) > 0, f'chain at rest, {options}: has rows')
     arm = '''schema: perp-scene/1
 scene: { summary: arm, dim: 2, t_end: 3 s, h: 1 ms, driven: true }
 bodies:
@@ -359,7 +354,7 @@ drives:
             got += [row['motor.torque'], row['shoulder.fx'], row['shoulder.fy']]
             want += [torque, 2 * 0.25 * (-acc * math.sin(phi) - w * w * math.cos(phi)),
                      2 * G + 2 * 0.25 * (acc * math.cos(phi) - w * w * math.sin(phi))]
-        check(len(rows) > 2, f'velocity:tol={tol:g}: rows', len(rows))
+        ok(len(rows) > 2, f'velocity:tol={tol:g}: rows', len(rows))
         close(got, want, 2000 * tol, f'arm on its way, velocity:tol={tol:g}: torque by the law of the servo, reaction by the motion')
     box = '''schema: perp-scene/1
 scene: {{ summary: box, dim: 3, t_end: 0.4 s, h: 1 ms }}
@@ -401,7 +396,7 @@ joints:
         rows = run(folder, door, f'{options} --sample 50ms')[1:]
         row = rows[0] if rows else {}
         close([row.get('low.fz', math.nan) + row.get('high.fz', math.nan)], [10 * G], 1e-6, f'door on two hinges, {options}: both carry it')
-        check(row.get('low.unique') == 0 and row.get('high.unique') == 0, f'door on two hinges, {options}: forces are not unique', row.get('low.unique'))
+        ok(row.get('low.unique') == 0 and row.get('high.unique') == 0, f'door on two hinges, {options}: forces are not unique', row.get('low.unique'))
         close([row.get('low.fz', math.nan)], [5 * G], 1e-6, f'door on two hinges, {options}: the least norm shares the weight')
 
 
@@ -427,11 +422,11 @@ def gauges(folder):
                                  ('--formulation velocity-midpoint', 1e-4), ('--formulation generalized-alpha', 1e-4)):
             r = subprocess.run([PERP, 'simulate', path, '--json', *options.split()], capture_output=True, text=True)
             off = json.loads(r.stdout)['metrics'].get('force.rel.err', math.nan) if r.stdout else math.nan
-            check(off < allowed if good else off > 1, f'gauge of a force over time, exact = {exact}, {options}', (off, r.stderr[-300:]))
+            ok(off < allowed if good else off > 1, f'gauge of a force over time, exact = {exact}, {options}', (off, r.stderr[-300:]))
     with open(path, 'w', encoding='utf-8') as f:
         f.write(SPIN.format(exact='[1, 2, 3]'))
     status, text = command('check', path)
-    check(status == 3 and '2 components' in text, 'gauge of a force: a wrong number of components', (status, text[-300:]))
+    ok(status == 3 and '2 components' in text, 'gauge of a force: a wrong number of components', (status, text[-300:]))
 
 
 def command(*words):
@@ -441,11 +436,11 @@ def command(*words):
 
 def refusals(folder):
     status, text = command('simulate', 'oscillator', '--forces', '--t-end', '0.1s')
-    check(status == 2 and 'no bodies' in text, 'a scene without bodies: refused', (status, text[-200:]))
+    ok(status == 2 and 'no bodies' in text, 'a scene without bodies: refused', (status, text[-200:]))
     status, text = command('simulate', 'mass-ratio', '--formulation', 'groups', '--forces', '--t-end', '0.01s')
-    check(status == 2 and 'groups' in text, 'simulation groups: refused', (status, text[-200:]))
+    ok(status == 2 and 'groups' in text, 'simulation groups: refused', (status, text[-200:]))
     status, text = command('simulate', 'pendulum', '--engine', 'ode', '--forces', '--t-end', '0.01s')
-    check(status != 0 and ('does not report forces' in text or 'not' in text), 'an engine with joints: refused', (status, text[-200:]))
+    ok(status != 0 and ('does not report forces' in text or 'not' in text), 'an engine with joints: refused', (status, text[-200:]))
     study = os.path.join(folder, 'study.yaml')
     head = ('schema: perp-study/1\nstudy: { name: s, title: s, question: "which force?" }\nscene: pendulum\n'
             'formulation: acceleration\node: rk4\nh: [10 ms, 5 ms]\nt_end: 0.2 s\n')
@@ -455,21 +450,20 @@ def refusals(folder):
         out = os.path.join(folder, f'out{good}')
         status, text = command('run', study, '-o', out, '--no-report')
         if not good:
-            check(status == 10 and 'no force for the metric' in text, 'study: a force of a joint that is not there is refused', text[-300:])
+            ok(status == 10 and 'no force for the metric' in text, 'study: a force of a joint that is not there is refused', text[-300:])
             continue
         with open(os.path.join(out, 'derived', 'cells.csv'), newline='', encoding='utf-8') as f:
             cells = list(csv.DictReader(line for line in f if not line.startswith('#')))
         keys = [k for k in cells[0] if k and k.startswith(name)]
-        check(status == 0 and keys and all(float(c[keys[0]]) > 1 for c in cells), 'study: a force as a metric', (status, text[-300:], keys))
+        ok(status == 0 and keys and all(float(c[keys[0]]) > 1 for c in cells), 'study: a force as a metric', (status, text[-300:], keys))
         series = [os.path.join(out, 'series', n) for n in os.listdir(os.path.join(out, 'series'))]
         with open(series[0], encoding='utf-8') as f:
             lines = f.read().splitlines()
-        check('joint0.fx[N]' in lines[0] and all(line.split(',')[-1] == '1' for line in lines[1:]), 'study: series with forces in every row', lines[:2])
+        ok('joint0.fx[N]' in lines[0] and all(line.split(',')[-1] == '1' for line in lines[1:]), 'study: series with forces in every row', lines[:2])
 
 
 with tempfile.TemporaryDirectory() as place:
     for part in (pendulum, frames, four_bar, statics, shared, gauges, refusals):
         if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
             part(place)
-print(f'1..{count}')
-sys.exit(0)
+done()

@@ -14,22 +14,15 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+from tap import done, ok
+
 PERP, PLUGINS = os.environ['PERP_BIN'], os.environ['PERP_BAD_PLUGINS']
 SOURCE = os.environ.get('PERP_SOURCE', os.getcwd())
 SANITIZED = b'__asan_init' in open(PERP, 'rb').read()
 SECONDS, MEMORY = (120, None) if SANITIZED else (20, 1500 << 20)
-count = failed = 0
 waiting = []
 pool = concurrent.futures.ThreadPoolExecutor(3)
-
-
-def ok(good, what, more=''):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {count} - {what}", flush=True)
-    for line in () if good else str(more).splitlines()[:12]:
-        print('#', line[:200], flush=True)
 
 
 def write(name, text):
@@ -323,5 +316,4 @@ with tempfile.TemporaryDirectory() as folder:
         settle()
         print(f'# {part.__name__}: {time.monotonic() - begun:.1f} s', flush=True)
     os.chdir('/')
-print(f'1..{count}')
-sys.exit(failed > 0 and not os.environ.get('PERP_TAP'))
+done()

@@ -13,15 +13,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+from tap import done, ok, skip
+
 PERP = os.environ['PERP_BIN']
 G = 9.81
-count = 0
 
-
-def check(good, what, more=''):
-    global count
-    count += 1
-    print(f"{'ok' if good else 'not ok'} {count} - {what}{'' if good else ': ' + ' '.join(str(more).split())}", flush=True)
 
 
 # ---- vectors ----
@@ -128,7 +125,7 @@ SCENES = [
           pairs=[('world', 'foot'), ('world', 'brick'), ('foot', 'brick')], mu=0.3,
           shapes=['kind: plane, body: world', 'kind: box, body: brick, size: [0.2, 0.2, 0.2]',
                   'kind: sphere, body: foot, radius: 0.1']),
-    # of the accelerations of a moment an impact has no part; what is told as a mean of the step has it whole
+    # of the accelerations of a moment an impact has no part; what is reported as a mean of the step has it whole
     Scene('impact', {'contacts', 'means'},
           [Body('arm', 2, 0.02, (0.3, 0, 0.5)), Body('hand', 0.5, 0.005, (0.7, 0, 0.11), v=(0, 0, 0))],
           [Joint('shoulder', 'hinge', 'world', 'arm', (0, 0, 0.5), (0, 1, 0)), Joint('wrist', 'ball', 'arm', 'hand', (0.6, 0, 0.5))],
@@ -293,10 +290,10 @@ def bounds(scene, name, rows):
     """motors pull at their limit and never beyond it, stops push only, contacts push, friction stays in its cone"""
     most = lambda column: max(abs(r[column]) for r in rows[1:])
     if scene.name == 'motors':
-        check((29.9 if (name, scene.name) not in OTHER else 1) < most('shoulder_0.torque') <= 30 * (1 + 1e-9), f'{name}, {scene.name}: the motor ends at 30 Nm', most('shoulder_0.torque'))
-        check(most('rail_0.force') <= 2 * (1 + 1e-9), f'{name}, {scene.name}: dry friction ends at 2 N', most('rail_0.force'))
+        ok((29.9 if (name, scene.name) not in OTHER else 1) < most('shoulder_0.torque') <= 30 * (1 + 1e-9), f'{name}, {scene.name}: the motor ends at 30 Nm', most('shoulder_0.torque'))
+        ok(most('rail_0.force') <= 2 * (1 + 1e-9), f'{name}, {scene.name}: dry friction ends at 2 N', most('rail_0.force'))
         stop = [r['stop_0.torque'] for r in rows[1:]]
-        check(max(stop) <= 1e-9 and min(stop) < -1.4, f'{name}, {scene.name}: the stop pushes back only', (min(stop), max(stop)))
+        ok(max(stop) <= 1e-9 and min(stop) < -1.4, f'{name}, {scene.name}: the stop pushes back only', (min(stop), max(stop)))
     for a, b in scene.pairs:
         least, slip = math.inf, 0.0
         for r in rows[1:]:
@@ -305,8 +302,8 @@ def bounds(scene, name, rows):
                 least = min(least, fz)
                 slip = max(slip, math.hypot(fx, fy) - scene.mu * fz)
         if a == 'world':
-            check(least >= -1e-9, f'{name}, {scene.name}: {b} is pushed by the floor, not pulled', least)
-            check(slip <= 1e-6 * G, f'{name}, {scene.name}: friction of {b} stays within its bound', slip)
+            ok(least >= -1e-9, f'{name}, {scene.name}: {b} is pushed by the floor, not pulled', least)
+            ok(slip <= 1e-6 * G, f'{name}, {scene.name}: friction of {b} stays within its bound', slip)
 
 
 def outputs(folder, scene, name, truths):
@@ -314,25 +311,25 @@ def outputs(folder, scene, name, truths):
     status, said, rows = run(folder, scene, name)
     who = f'{name}, {scene.name}'
     if status == 2 and 'was built without it' in said:
-        check(True, f'{who} # SKIP {name} is not built')
+        skip(f'{name} is not built', who)
         return
-    check(status == 0 and len(rows) > 20, f'{who}: runs', f'{status} {said}')
+    ok(status == 0 and len(rows) > 20, f'{who}: runs', f'{status} {said}')
     if status != 0:
         return
     linear, angular = balance(scene, rows, name)
     exact = mean_of_step(rows, name) and not scene.needs & {'drives', 'servos'} and name not in APPROXIMATE
     allowed = EXACT if exact else ROUGH.get((name, scene.name), LINEAR)
-    check(linear <= allowed, f'{who}: momentum changes by the reported forces', linear)
-    check(angular <= ANGULAR, f'{who}: angular momentum changes by their moments', angular)
+    ok(linear <= allowed, f'{who}: momentum changes by the reported forces', linear)
+    ok(angular <= ANGULAR, f'{who}: angular momentum changes by their moments', angular)
     first, last = State(scene, rows[0]), State(scene, rows[-1])
     if 'stiffness' not in scene.text():
         want, got = energy(scene, last) - energy(scene, first), rows[-1]['energy'] - rows[0]['energy']
-        check(abs(want - got) <= 1e-6 * (1 + abs(want)), f'{who}: the energy is that of the state', (got, want))
+        ok(abs(want - got) <= 1e-6 * (1 + abs(want)), f'{who}: the energy is that of the state', (got, want))
     bounds(scene, name, rows)
     if scene.name not in truths: # the first is acceleration with Runge and Kutta
         truths[scene.name] = [last.of[b][0] for b in scene.bodies]
     off = max(length(sub(last.of[b][0], x)) for b, x in zip(scene.bodies, truths[scene.name]))
-    check(off <= 0.01 or (name, scene.name) in OTHER, f'{who}: ends where acceleration does', off)
+    ok(off <= 0.01 or (name, scene.name) in OTHER, f'{who}: ends where acceleration does', off)
 
 
 def acting(folder):
@@ -343,14 +340,14 @@ def acting(folder):
         r = subprocess.run([PERP, 'simulate', path, '--formulation', method, '--series', '-'], capture_output=True, text=True)
         rows = list(csv.DictReader(r.stdout.splitlines()))
         off = abs(float(rows[-1]['q0']) - float(rows[0]['q0'])) if rows else math.nan
-        check(off < 1e-4, f'{method}: what rests on a slope below its static friction goes on to rest', f'{off} m {r.stderr}')
+        ok(off < 1e-4, f'{method}: what rests on a slope below its static friction goes on to rest', f'{off} m {r.stderr}')
     for scene, method, metric, most, what in ACTING:
         r = subprocess.run([PERP, 'simulate', *scene.split(), '--formulation', *method.split(), '--json'], capture_output=True, text=True)
         got = json.loads(r.stdout)['metrics'].get(metric, math.nan) if r.returncode in (0, 9) else math.nan
-        check(got <= most, f'{scene}, {method}: {what}', f'{metric} {got:.3g} (most {most:g}) {r.stderr}')
+        ok(got <= most, f'{scene}, {method}: {what}', f'{metric} {got:.3g} (most {most:g}) {r.stderr}')
     r = subprocess.run([PERP, 'simulate', 'billiard', '--formulation', 'acceleration', '--lcp', 'pgs:max_iter=3', '--json'],
                        capture_output=True, text=True)
-    check(r.returncode == 10 and 'no impulses were found' in r.stdout + r.stderr, 'billiard: an impact that is solved poorly ends the run',
+    ok(r.returncode == 10 and 'no impulses were found' in r.stdout + r.stderr, 'billiard: an impact that is solved poorly ends the run',
           f'{r.returncode} {r.stdout[:300]}')
 
 
@@ -368,9 +365,9 @@ def main(only):
                         outputs(folder, scene, way, truths)
                 elif 'means' not in scene.needs:
                     status, said, _ = run(folder, scene, name)
-                    check(status in (2, 3) and 'formulation' in said, f'{name}, {scene.name}: refused with a reason', f'{status} {said}')
+                    ok(status in (2, 3) and 'formulation' in said, f'{name}, {scene.name}: refused with a reason', f'{status} {said}')
         acting(folder)
-    print(f'1..{count}')
+    done()
 
 
 main(sys.argv[1:])

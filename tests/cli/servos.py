@@ -10,16 +10,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+from tap import done, ok
+
 PERP = os.environ['PERP_BIN']
-count = 0
-failed = 0
 
-
-def check(good, what, more=''):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {count} - {what}{'' if good else ': ' + str(more)}", flush=True)
 
 
 def run(folder, scene, options):
@@ -57,24 +52,24 @@ def told(folder):
             text, rows = run(folder, BLOCKS.format(h=h, k=k, damping=''), f'--formulation {form} --sample {h}ms')
             found = TOLD.search(text)
             if not found:
-                check(False, f'{form}, h {h} ms: the damping is told', text[-600:])
+                ok(False, f'{form}, h {h} ms: the damping is told', text[-600:])
                 continue
             ratio = float(found[1])
-            check(abs(float(found[3]) / omega - 1) < 0.01, f'{form}, h {h} ms: {omega:.4g} rad/s', found[0])
+            ok(abs(float(found[3]) / omega - 1) < 0.01, f'{form}, h {h} ms: {omega:.4g} rad/s', found[0])
             # decay of the series: the energy of the spring and of the relative motion falls as exp(-2 ratio omega t)
             amplitude = [math.hypot(r['q3'] - r['q0'] - 1.3, (r['v3'] - r['v0']) / omega) for r in rows]
             n = len(rows) // 2
             decay = -math.log(amplitude[n] / amplitude[0]) / rows[n]['t']
-            check(abs(decay / omega / ratio - 1) < 0.15 * (1 + h * omega / 1000), f'{form}, h {h} ms: damping ratio {ratio}, by the series {decay / omega:.4f}',
+            ok(abs(decay / omega / ratio - 1) < 0.15 * (1 + h * omega / 1000), f'{form}, h {h} ms: damping ratio {ratio}, by the series {decay / omega:.4f}',
                   decay / omega / ratio)
         for form in ('velocity:servo=symplectic', 'velocity-midpoint', 'velocity:tol=1e-5', 'generalized-alpha', 'acceleration --ode rk4'):
             text, rows = run(folder, BLOCKS.format(h=h, k=k, damping=''), f'--formulation {form}')
-            check(rows and 'is implicit, which adds' not in text, f'{form}, h {h} ms: no such word', text[-400:])
+            ok(rows and 'is implicit, which adds' not in text, f'{form}, h {h} ms: no such word', text[-400:])
     text, rows = run(folder, BLOCKS.format(h=1, k=120, damping=', damping: 20'), '')
-    check(rows and 'is implicit, which adds' not in text, 'a damper beside which it is nothing: no such word', text[-400:])
+    ok(rows and 'is implicit, which adds' not in text, 'a damper beside which it is nothing: no such word', text[-400:])
     text, rows = run(folder, BLOCKS.format(h=5, k=120, damping=''), '--formulation velocity:substeps=5')
     found = TOLD.search(text)
-    check(found and abs(float(found[1]) / 0.005 - 1) < 0.1, 'sub-steps count: h omega / 2 of theirs', text[-400:])
+    ok(found and abs(float(found[1]) / 0.005 - 1) < 0.1, 'sub-steps count: h omega / 2 of theirs', text[-400:])
 
 
 ARM = '''schema: perp-scene/1
@@ -94,22 +89,21 @@ def weight(folder):
           'implicit-pd': 'control: { by: implicit-pd, frequency: 1 Hz, gravity_compensation: true }'}
     for what, drives in by.items():
         text, rows = run(folder, ARM.format(drives=drives), '')
-        check(rows and abs(rows[-1]['q2']) < 1e-9, f'{what} with gravity compensation holds the arm', text[-400:])
+        ok(rows and abs(rows[-1]['q2']) < 1e-9, f'{what} with gravity compensation holds the arm', text[-400:])
     text, rows = run(folder, ARM.format(drives=servo.format(more='')), '')
     phi = 0
     for _ in range(100):
         phi = -2 * 9.81 * 0.25 * math.cos(phi) / 20
-    check(rows and abs(rows[-1]['q2'] - phi) < 1e-6, 'without it the arm sags to k phi = -m g l cos(phi)', rows[-1:] or text[-400:])
+    ok(rows and abs(rows[-1]['q2'] - phi) < 1e-6, 'without it the arm sags to k phi = -m g l cos(phi)', rows[-1:] or text[-400:])
     loop = ARM.format(drives=servo.format(more=', gravity_compensation: true')).replace(
         'drives:', '  - { name: rope, kind: distance, a: world, b: arm, anchor_a: [0.35, 1], anchor_b: [0.1, 0], length: 1 }\ndrives:')
     text, rows = run(folder, loop, '')
-    check(not rows and 'closes a loop' in text and 'shoulder' in text, 'a loop is refused by the name of its joint', text[-400:])
+    ok(not rows and 'closes a loop' in text and 'shoulder' in text, 'a loop is refused by the name of its joint', text[-400:])
     text, rows = run(folder, ARM.format(drives=servo.format(more=', lower: -1')), '--formulation generalized-alpha')
-    check(not rows and "'shoulder' has limits" in text and 'velocity-midpoint' in text, 'limits are refused with a remedy', text[-400:])
+    ok(not rows and "'shoulder' has limits" in text and 'velocity-midpoint' in text, 'limits are refused with a remedy', text[-400:])
 
 
 with tempfile.TemporaryDirectory() as place:
     told(place)
     weight(place)
-print(f'1..{count}')
-sys.exit(failed > 0)
+done()

@@ -8,18 +8,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+from tap import done, ok, skip
+
 PERP = os.environ["PERP_BIN"]
 OBJECTS = 32  # 25 on Debian 12, and those of a sanitizer
 LATE = r"lib(hdf5\w*|siconos_numerics|sundials_\w+|assimp|xml2|icuuc|curl|crypto)\.so"
-
-tests = 0
-
-
-def ok(good, text):
-    global tests
-    tests += 1
-    print("%sok %d - %s" % ("" if good else "not ", tests, text), flush=True)
-    return good
 
 
 def loaded(folder, *command, input=None):
@@ -59,7 +53,7 @@ with tempfile.TemporaryDirectory() as folder:
              ("simulate", "pendulum", "--ode", "sundials:arkode", "--t-end", "0.01"), "sundials_arkode", "sundials_ida")):
         objects, _, run = loaded(folder, *command)
         if "was built without it" in run.stderr:
-            ok(True, what + " # SKIP it is not built")
+            skip("it is not built", what)
             continue
         ok(run.returncode == 0 and any(needs in o for o in objects) and not any(without in o for o in objects), what)
     robot = os.path.join(folder, "box.urdf")
@@ -70,4 +64,4 @@ with tempfile.TemporaryDirectory() as folder:
     objects, _, run = loaded(folder, "import", "--floating", robot)
     ok(run.returncode == 0 and "name: \"a\"" in run.stdout and not any(re.search(LATE, o) for o in objects),
        "a robot is read, %d shared objects" % len(objects))
-print("1..%d" % tests)
+done()
