@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void json_judgement(perp_json *json, const char *key, const perp_lcp_judgement *judgement)
+void perp_lcp_json_judgement(perp_json *json, const char *key, const perp_lcp_judgement *judgement)
 {
   perp_json_object(json, key,
                    "rel %g, data %g, own %g, own_data %g, abs %g, componentwise %g, siconos %g, "
@@ -110,8 +110,10 @@ struct solution {
   int rows;                  /* of the problem that was solved */
   double radius, seconds;
   double *lambda, *w;
-  const char *friction;    /* how the cones were solved; NULL: as they are */
-  perp_lcp_judgement cone; /* of the answer on the cones, where friction is set */
+  const perp_lcp *problem;           /* that sensitivity belongs to, */
+  perp_lcp_sensitivity *sensitivity; /* NULL: not asked, or not solved */
+  const char *friction;              /* how the cones were solved; NULL: as they are */
+  perp_lcp_judgement cone;           /* of the answer on the cones, where friction is set */
 };
 
 static void print_proof(const struct solution *s)
@@ -148,11 +150,11 @@ static void print_solution(const struct task *t, int n, const struct solution *s
     perp_json_members(&json, "seconds %g, factorizations %d, work %g, matvecs %lld, fallbacks %d",
                       s->seconds, stats->factorizations, stats->work, (long long)stats->matvecs,
                       stats->fallbacks);
-    json_judgement(&json, "judgement", &s->judgement);
+    perp_lcp_json_judgement(&json, "judgement", &s->judgement);
     if (s->friction != NULL) {
       perp_json_members(&json, "friction %s, cone_residual %g", s->friction,
                         perp_lcp_residual(&(perp_lcp){ 0 }, &s->cone));
-      json_judgement(&json, "cone_judgement", &s->cone);
+      perp_lcp_json_judgement(&json, "cone_judgement", &s->cone);
     }
     if (s->proof != PERP_PROOF_NONE) {
       perp_json_members(&json, "certificate: { proves %s", proof_names[s->proof]);
@@ -160,6 +162,7 @@ static void print_solution(const struct task *t, int n, const struct solution *s
       if (s->certificate != NULL) perp_json_reals(&json, "z", s->certificate, s->rows);
       perp_json_close(&json, '}');
     }
+    if (s->sensitivity != NULL) perp_lcp_json_sensitivity(&json, s->problem, s->sensitivity);
     perp_json_close(&json, '}');
     printf("\n");
     return;
@@ -178,6 +181,7 @@ static void print_solution(const struct task *t, int n, const struct solution *s
     perp_format_real(s->lambda[i], text, sizeof text);
     printf("%s\n", text);
   }
+  if (s->sensitivity != NULL) perp_lcp_print_sensitivity(s->problem, s->sensitivity);
 }
 
 /* The answer of a box or pyramid problem on the contacts with their cones. */
@@ -249,6 +253,13 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   }
   ctx->trace = NULL;
   int exit_status;
+  perp_lcp_sensitivity sensitivity;
+  if (status == PERP_OK && perp_option_given(t->args, "sensitivity") &&
+      verdict_of(s.stats.reason) == SOLVED) {
+    status = perp_lcp_sensitivity_of(ctx, p, s.lambda, &s.pool, &sensitivity);
+    s.problem = &p->p;
+    s.sensitivity = &sensitivity;
+  }
   if (status == PERP_OK) {
     s.proof = perp_lcp_proved(solver);
     s.certificate = perp_lcp_certificate(solver);
@@ -286,15 +297,39 @@ static int cmd_lcp_solve_read_friction(struct task *t)
   return -1;
 }
 
+static int solve_one(const struct task *t, const perp_lcp_problem *p,
+                     const perp_lcp_problem *contacts)
+{
+  if (perp_option_given(t->args, "all"))
+    return perp_lcp_print_all(t->ctx, p, contacts, t->directions, t->tol, t->tol_data, t->json);
+  return solve_problem(t, p, contacts);
+}
+
+/* --all finds every solution, --sensitivity needs the rows of the problem: -1, or the exit status.
+ */
+static int cmd_lcp_solve_allowed(const struct task *t)
+{
+  static const char *const of_one[] = { "lcp", "guess", "equilibrate", "trace", "sensitivity" };
+  const bool all = perp_option_given(t->args, "all");
+  for (size_t k = 0; all && k < sizeof of_one / sizeof *of_one; k++)
+    if (perp_option_given(t->args, of_one[k]))
+      return perp_usage_error(
+          t->args, "--all enumerates every solution: --%s has no effect; leave it out", of_one[k]);
+  if (perp_option_given(t->args, "sensitivity") && t->directions > 0)
+    return perp_usage_error(t->args, "--sensitivity is of the rows of the problem, which pyramids "
+                                     "replace; use --friction box");
+  return -1;
+}
+
 static int solve_as(const struct task *t, const perp_lcp_problem *p)
 {
-  if (t->directions < 0) return solve_problem(t, p, NULL);
+  if (t->directions < 0) return solve_one(t, p, NULL);
   perp_lcp_problem dense = { 0 }, q = { 0 };
   perp_status made = perp_lcp_problem_form(t->ctx, p, &dense);
   if (made == PERP_OK)
     made = t->directions > 0 ? perp_lcp_pyramid(t->ctx, &dense, t->directions, &q)
                              : perp_lcp_boxes(t->ctx, &dense, 1, &q);
-  const int status = made == PERP_OK ? solve_problem(t, &q, &dense) : perp_lcp_refuse(t->ctx, made);
+  const int status = made == PERP_OK ? solve_one(t, &q, &dense) : perp_lcp_refuse(t->ctx, made);
   perp_lcp_problem_free(&q);
   perp_lcp_problem_free(&dense);
   return status;
@@ -335,6 +370,7 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
   perp_lcp_problem problem;
   int status = task_read(ctx, args, &t);
   if (status < 0) status = cmd_lcp_solve_read_friction(&t);
+  if (status < 0) status = cmd_lcp_solve_allowed(&t);
   if (status >= 0) return status;
   const char *name = perp_args_get(args, "lcp");
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "auto", &spec) != PERP_OK)
@@ -364,6 +400,12 @@ static const perp_flag lcp_solve_flags[] = {
     "directions (pyramid:N). The result is always checked on the cones, too." },
   { "equilibrate", 0, NULL,
     "Scale rows and columns before solving; the result is checked unscaled." },
+  { "all", 0, NULL,
+    "Find all solutions by enumeration of index sets (at most 20 rows and 2^22 sets; cones: with "
+    "--friction), and the sets that they form." },
+  { "sensitivity", 0, NULL,
+    "Derivatives of the solution by b, by A and by bounds, and the interval of each b_i in which "
+    "they hold. Reports where they do not exist." },
   { "trace", 0, NULL, "Print every pivot, sweep and Newton step on standard error." },
   { "json", 0, NULL, "Print one JSON object." },
   PERP_LCP_MEMORY_FLAG,
@@ -421,7 +463,7 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
     perp_json_members(&json, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
                       perp_lcp_residual(&problem, &judgement), judgement.data, t->tol);
     if (t->tol_data > 0) perp_json_real(&json, "tol_data", t->tol_data);
-    json_judgement(&json, "judgement", &judgement);
+    perp_lcp_json_judgement(&json, "judgement", &judgement);
     if (shown != PERP_NEAR_UNKNOWN)
       perp_json_members(&json, "distance %g, matrix %s", distance, kinds[shown]);
     perp_json_reals(&json, "w", w, n);

@@ -137,14 +137,6 @@ static void put(const char *name, const char *text)
   if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0) bail("%s", name);
 }
 
-static void answers(int status, const char *words, const char *part)
-{
-  int got = run(words);
-  if (!ok(got == status && strstr(out, part) != NULL, "perp %s: exit %d and \"%s\"", words, status,
-          part))
-    complain();
-}
-
 static void test_verdict(void)
 {
   put("fs.json", "{\"n\":2,\"A\":[[0,1],[1,0]],\"b\":[-0.4,41]}");

@@ -186,6 +186,15 @@ __attribute__((unused)) static double metric(const json_t *j, const char *name)
   return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 
+/* A part of what the program prints, and its exit status. */
+__attribute__((unused)) static void answers(int status, const char *words, const char *part)
+{
+  int got = run(words);
+  if (!ok(got == status && strstr(out, part) != NULL, "perp %s: exit %d and \"%s\"", words, status,
+          part))
+    complain();
+}
+
 __attribute__((unused)) static void write_file(const char *name, const char *text)
 {
   perp_ctx ctx;
