@@ -7,7 +7,6 @@
 #include "experiments/base/table.h"
 #include "experiments/base/files.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,12 +20,9 @@ struct session {
   perp_pool pool;
 };
 
-static void cmd_lesson_paragraphs(const char *const *text, int n)
+static const char *plain(struct session *s, const char *text)
 {
-  for (int i = 0; i < n; i++) {
-    perp_wrap(stdout, 0, text[i]);
-    printf("\n");
-  }
+  return perp_lesson_plain(&s->pool, text);
 }
 
 static void wait_for_enter(void)
@@ -43,9 +39,9 @@ static int cmd_lesson_predict(struct session *s)
   const perp_lesson *lesson = s->l;
   int64_t k = 0;
   printf("PREDICT\n");
-  perp_wrap(stdout, 2, lesson->ask);
+  perp_wrap(stdout, 2, plain(s, lesson->ask));
   for (int i = 0; i < lesson->n_choices; i++) {
-    char *choice = perp_xprintf("%d  %s", i + 1, lesson->choices[i]);
+    char *choice = perp_xprintf("%d  %s", i + 1, plain(s, lesson->choices[i]));
     perp_wrap(stdout, 3, choice);
     free(choice);
   }
@@ -58,19 +54,20 @@ static int cmd_lesson_predict(struct session *s)
     if (fgets(line, sizeof line, stdin) != NULL) k = strtol(line, NULL, 10);
   }
   if (k > 0)
-    printf("  you say: %s\n", k <= lesson->n_choices ? lesson->choices[k - 1] : "none of these");
+    printf("  you say: %s\n",
+           k <= lesson->n_choices ? plain(s, lesson->choices[k - 1]) : "none of these");
   printf("\n");
   return -1;
 }
 
-static void cmd_lesson_resolve(const struct session *s)
+static void cmd_lesson_resolve(struct session *s)
 {
   const perp_lesson *lesson = s->l;
   char *answer = perp_xprintf("ANSWER   %d: %s", lesson->answer,
-                              lesson->choices[lesson->answer - 1]);
+                              plain(s, lesson->choices[lesson->answer - 1]));
   perp_wrap(stdout, 0, answer);
   free(answer);
-  perp_wrap(stdout, 2, lesson->because);
+  perp_wrap(stdout, 2, plain(s, lesson->because));
   printf("\n");
 }
 
@@ -93,7 +90,7 @@ static void show_results(struct session *s, perp_results *results)
   for (int i = 0; i < s->l->n_show; i++) {
     perp_text text = { 0 };
     perp_lesson_say(s->ctx, results, &s->l->show[i], &text);
-    perp_wrap(stdout, 2, text.s);
+    perp_wrap(stdout, 2, plain(s, text.s));
     perp_text_free(&text);
   }
   const perp_claim_result *claims = perp_results_claims(s->ctx, results);
@@ -107,28 +104,37 @@ static void show_results(struct session *s, perp_results *results)
   printf("\n");
 }
 
-static void ask_exercise(const struct session *s)
+static void ask_exercises(struct session *s)
 {
   const perp_lesson *lesson = s->l;
-  printf("EXERCISE\n");
-  perp_wrap(stdout, 2, lesson->exercise.ask);
-  printf("  check your answer with: perp lesson %s --check '%s'\n", lesson->name,
-         lesson->exercise.try != NULL ? "..." : "NUMBER");
+  for (int i = 0; i < lesson->n_exercises; i++) {
+    char choice[24] = "", number[24] = "";
+    if (lesson->n_exercises > 1) {
+      snprintf(number, sizeof number, " %d", i + 1);
+      if (i > 0) snprintf(choice, sizeof choice, " --exercise %d", i + 1);
+    }
+    printf("EXERCISE%s\n", number);
+    perp_wrap(stdout, 2, plain(s, lesson->exercises[i].ask));
+    printf("  check your answer with: perp lesson %s%s --check '%s'\n", lesson->call, choice,
+           lesson->exercises[i].try != NULL ? "..." : "NUMBER");
+  }
 }
 
 /* ---- the command ---- */
 
-static int list_lessons(const perp_args *args, const perp_lesson_file *file, int n)
+static int list_lessons(const perp_args *args, const perp_course *course)
 {
-  if (perp_option_given(args, "json")) {
-    perp_json json = { .out = stdout, .indent = true };
-    perp_json_open(&json, NULL, '[');
-    for (int i = 0; i < n; i++)
-      perp_json_object(&json, NULL, "name %s, title %s", file[i].name, file[i].title);
-    perp_json_close(&json, ']');
-    return PERP_EXIT_OK;
+  const bool json = perp_option_given(args, "json");
+  perp_json j = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&j, NULL, '[');
+  for (int i = 0; i < course->n; i++) {
+    const struct perp_course_lesson *l = &course->lesson[i];
+    if (json)
+      perp_json_object(&j, NULL, "name %s, title %s, minutes %d", l->name, l->title, l->minutes);
+    else
+      printf("%-12s %s\n", l->name, l->title);
   }
-  for (int i = 0; i < n; i++) printf("%-12s %s\n", file[i].name, file[i].title);
+  if (json) perp_json_close(&j, ']');
   return PERP_EXIT_OK;
 }
 
@@ -136,20 +142,26 @@ static int cmd_lesson_failed(const struct session *s, perp_status status)
 {
   return perp_refuse(s->ctx, status == PERP_ERR_OPTION     ? PERP_EXIT_USAGE
                              : status == PERP_ERR_EXTERNAL ? PERP_EXIT_INFRA
+                             : status == PERP_ERR_FORMAT   ? PERP_EXIT_INPUT
                                                            : PERP_EXIT_INTERNAL);
 }
 
 static int check_answer(struct session *s, const char *answer)
 {
   bool right;
+  int64_t k = 1;
   perp_text why = { 0 };
-  perp_status status = perp_lesson_check(s->ctx, s->l, answer, s->dir, &right, &why);
+  const int wrong = perp_option_int(s->ctx, s->args, "exercise", 1, s->l->n_exercises, &k);
+  if (wrong >= 0) return wrong;
+  const perp_lesson_exercise *e = &s->l->exercises[k - 1];
+  perp_status status = perp_lesson_check(s->ctx, s->l, e, answer, s->dir, NULL, &right, &why, NULL);
   if (status != PERP_OK) {
     perp_text_free(&why);
     return cmd_lesson_failed(s, status);
   }
   printf("%s: %s\n", right ? "right" : "not yet", why.s);
-  if (!right) perp_wrap(stdout, 2, s->l->exercise.hint);
+  if (!right) perp_wrap(stdout, 2, plain(s, e->hint));
+  if (right && e->because != NULL) perp_wrap(stdout, 2, plain(s, e->because));
   perp_text_free(&why);
   return right ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }
@@ -158,9 +170,8 @@ static int show_step(struct session *s)
 {
   perp_study *study = NULL;
   perp_diag diag = { 0 };
-  perp_study_request request = { .file = s->l->name, .text = s->l->study, .profile = "" };
-  if (s->l->study == NULL || perp_study_read(s->ctx, &request, &diag, &study) != PERP_OK ||
-      perp_kind_param(study->kind, "scene") < 0) {
+  if (s->l->study != NULL) study = perp_lesson_study(s->ctx, s->l, NULL, 0, &diag);
+  if (study == NULL || perp_kind_param(study->kind, "scene") < 0) {
     perp_diag_free(&diag);
     perp_study_free(study);
     return perp_usage_error(s->args, "--step: lesson %s has no scene", s->l->name);
@@ -190,7 +201,7 @@ static int cmd_lesson_tell(struct session *s)
   printf("%s\n", lesson->title);
   for (size_t i = 0; i < strlen(lesson->title); i++) putchar('=');
   printf("\n\n");
-  cmd_lesson_paragraphs(lesson->story, lesson->n_story);
+  perp_lesson_print(&s->pool, lesson->story, stdout);
   int status = cmd_lesson_predict(s);
   if (status >= 0) return status;
   perp_status done = PERP_OK;
@@ -207,8 +218,8 @@ static int cmd_lesson_tell(struct session *s)
   if (done == PERP_OK) {
     if (lesson->n > 0) printf("\n");
     cmd_lesson_resolve(s);
-    cmd_lesson_paragraphs(lesson->end, lesson->n_end);
-    ask_exercise(s);
+    perp_lesson_print(&s->pool, lesson->conclusion, stdout);
+    ask_exercises(s);
     const char *html = perp_args_get(s->args, "html");
     bool open = perp_option_given(s->args, "open");
     char *usual = perp_xprintf("lesson-%s.html", lesson->name);
@@ -222,29 +233,43 @@ static int cmd_lesson_tell(struct session *s)
   return done == PERP_OK ? PERP_EXIT_OK : cmd_lesson_failed(s, done);
 }
 
-static int run_lesson(struct session *s, const perp_lesson_file *file)
+static int show_notes(struct session *s)
+{
+  if (s->l->notes == NULL) {
+    printf("%s has no notes for the teacher (%s/notes.md)\n", s->l->name, s->l->folder);
+    return PERP_EXIT_OK;
+  }
+  printf("%s (%d minutes): notes for the teacher\n\n", s->l->title, s->l->minutes);
+  perp_lesson_print(&s->pool, s->l->notes, stdout);
+  return PERP_EXIT_OK;
+}
+
+static int cmd_lesson_told(perp_ctx *ctx, perp_diag *diag)
+{
+  if (diag->text.s != NULL)
+    fputs(diag->text.s, stderr);
+  else
+    perp_print_error(ctx);
+  perp_diag_free(diag);
+  return PERP_EXIT_INPUT;
+}
+
+static int run_lesson(struct session *s, const char *folder, const char *call)
 {
   perp_diag diag = { 0 };
-  if (perp_lesson_read(s->ctx, file->path, file->name, &diag, &s->l) != PERP_OK) {
-    if (diag.text.s != NULL)
-      fputs(diag.text.s, stderr);
-    else
-      perp_print_error(s->ctx);
-    perp_diag_free(&diag);
-    return PERP_EXIT_INPUT;
-  }
-  perp_diag_free(&diag);
-  const char *keep = perp_args_get(s->args, "output");
+  if (perp_lesson_read(s->ctx, folder, &diag, &s->l) != PERP_OK)
+    return cmd_lesson_told(s->ctx, &diag);
+  perp_text word = { 0 };
+  perp_shell_path(&word, call);
+  s->l->call = perp_pool_strdup(&s->l->pool, word.s);
+  perp_text_free(&word);
+  const char *keep = perp_args_get(s->args, "output"), *answer = perp_args_get(s->args, "check");
   s->dir = keep != NULL ? perp_xstrdup(keep) : perp_temp_folder(s->ctx);
-  int status;
-  if (s->dir == NULL)
-    status = perp_refuse(s->ctx, PERP_EXIT_INTERNAL);
-  else {
-    const char *answer = perp_args_get(s->args, "check");
-    status = answer != NULL                       ? check_answer(s, answer)
-             : perp_option_given(s->args, "step") ? show_step(s)
-                                                  : cmd_lesson_tell(s);
-  }
+  const int status = s->dir == NULL                        ? perp_refuse(s->ctx, PERP_EXIT_INTERNAL)
+                     : answer != NULL                      ? check_answer(s, answer)
+                     : perp_option_given(s->args, "step")  ? show_step(s)
+                     : perp_option_given(s->args, "notes") ? show_notes(s)
+                                                           : cmd_lesson_tell(s);
   if (keep == NULL)
     perp_temp_remove(s->dir);
   else
@@ -254,43 +279,99 @@ static int run_lesson(struct session *s, const perp_lesson_file *file)
   return status;
 }
 
+/* Pages of all lessons of a course: -o DIR, or one file (--html). */
+static int make_course(perp_ctx *ctx, const perp_args *args, const perp_course *course)
+{
+  const char *html = perp_args_get(args, "html"), *out = perp_args_get(args, "output");
+  if ((html != NULL) == (out != NULL))
+    return perp_usage_error(args, "a course is written as a folder, -o DIR, or as one file, --html "
+                                  "FILE: give one of them");
+  struct session s = { .ctx = ctx };
+  char *dir = perp_temp_folder(ctx);
+  if (dir == NULL) return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  const perp_status status = perp_course_pages(ctx, course, dir, html != NULL ? html : out,
+                                               html != NULL);
+  perp_temp_remove(dir);
+  if (status != PERP_OK) return cmd_lesson_failed(&s, status);
+  char *index = html != NULL ? perp_xstrdup(html) : perp_xprintf("%s/index.html", out);
+  printf("%s\n", index);
+  if (perp_option_given(args, "open")) perp_show_page(index);
+  free(index);
+  return PERP_EXIT_OK;
+}
+
+/* One of the shipped lessons by name, else a folder. */
+static int find_lesson(perp_ctx *ctx, const perp_args *args, const perp_course *course)
+{
+  const char *name = args->arg[0];
+  struct session s = { .ctx = ctx, .args = args, .talks = isatty(0) && isatty(1) };
+  for (int i = 0; i < course->n; i++)
+    if (strcmp(course->lesson[i].name, name) == 0)
+      return run_lesson(&s, course->lesson[i].folder, name);
+  if (perp_lesson_is(name)) return run_lesson(&s, name, name);
+  if (strchr(name, '/') != NULL)
+    return perp_usage_error(args,
+                            "%s is not the folder of a lesson: it has no lesson.yaml (perp "
+                            "new lesson makes one)",
+                            name);
+  perp_pool pool = { 0 };
+  const char **names = perp_pool_alloc(&pool, (size_t)course->n + 1, sizeof *names);
+  for (int i = 0; i < course->n; i++) names[i] = course->lesson[i].name;
+  perp_choose(args, "unknown lesson", name, names, course->n, "");
+  perp_pool_free(&pool);
+  return PERP_EXIT_USAGE;
+}
+
 static int cmd_lesson(perp_ctx *ctx, const perp_args *args)
 {
   perp_pool pool = { 0 };
-  perp_lesson_file *files;
-  const int n = perp_lesson_files(&pool, &files);
-  struct session s = { .ctx = ctx, .args = args, .talks = isatty(0) && isatty(1) };
-  int status = PERP_EXIT_USAGE;
-  if (args->n == 0 || strcmp(args->arg[0], "list") == 0)
-    status = list_lessons(args, files, n);
-  else {
-    const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
-    for (int i = 0; i < n; i++) names[i] = files[i].name;
-    const int k = perp_choose(args, "unknown lesson", args->arg[0], names, n, "");
-    if (k >= 0) status = run_lesson(&s, &files[k]);
-  }
+  perp_diag diag = { 0 };
+  perp_course *course = NULL;
+  const char *name = args->n > 0 ? args->arg[0] : "list", *file = perp_course_file(&pool);
+  const bool own = perp_course_is(name), all = strcmp(name, "all") == 0;
+  int status;
+  if (own) file = name;
+  if (file == NULL) {
+    PERP_FAIL(ctx, PERP_ERR_IO, "the lessons are not there: PERP_HOME must be the folder of perp");
+    status = perp_refuse(ctx, PERP_EXIT_INFRA);
+  } else if (perp_course_read(ctx, file, &diag, &course) != PERP_OK)
+    status = cmd_lesson_told(ctx, &diag);
+  else
+    status = own || all                  ? make_course(ctx, args, course)
+             : strcmp(name, "list") == 0 ? list_lessons(args, course)
+                                         : find_lesson(ctx, args, course);
+  perp_course_free(course);
+  perp_diag_free(&diag);
   perp_pool_free(&pool);
   return status;
 }
 
 static const perp_flag lesson_flags[] = {
   { "answer", 'a', "K", "Your prediction (without it, perp asks on a terminal)." },
-  { "check", 0, "ANSWER", "Check your answer to the exercise." },
+  { "check", 0, "ANSWER", "Check your answer to an exercise." },
+  { "exercise", 0, "K", "Number of the exercise that --check is about (default: 1)." },
+  { "notes", 0, NULL, "Print the notes for the teacher." },
   { "step", 0, NULL,
     "Print one time step of the scene with all numbers: q, v, C, J, A, b, lambda." },
-  { "html", 0, "FILE", "Write a page with the story and the figures." },
+  { "html", 0, "FILE", "Write the lesson or course as one page, for any browser." },
   { "open", 0, NULL, "Write the page and open it in a browser." },
-  { "output", 'o', "DIR", "Folder in which the results are stored." },
+  { "output", 'o', "DIR",
+    "Folder in which the results of a lesson, or the pages of a course, are stored." },
   { "json", 0, NULL, "Print the list of lessons as JSON." },
   { 0 }
 };
 
 const perp_command perp_lesson_command = {
   .cli.name = "lesson",
-  .cli.usage = "[list | NAME] [options]",
-  .cli.summary = "Lessons on constrained dynamics and its solvers. Each has a story, a prediction, "
-                 "an experiment of a few seconds, and an exercise that checks your answer.",
-  .cli.more = "Exit status of --check: 0 right, 10 not yet right.",
+  .cli.usage = "[list | NAME | FOLDER | all | COURSE.yaml] [options]",
+  .cli.summary =
+      "Lessons on constrained dynamics and its solvers. Each has a story, a prediction, "
+      "an experiment of a few seconds, and exercises that check your answer. A course is "
+      "a list of lessons and becomes a folder of pages, or one page.",
+  .cli.more =
+      "FOLDER is a lesson of your own: perp new lesson makes one, docs/how-to/lessons.md "
+      "describes it. `all` is the course of all lessons that come with perp.\n\nExit status "
+      "of --check: 0 right, 10 not yet right.",
   .cli.example = "perp lesson drift",
   .cli.flags = lesson_flags,
   .cli.max_args = 1,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lesson files: finding and reading them. */
+/* Reading the folder of a lesson. */
 #include "experiments/lessons/lesson.h"
 
-#include "experiments/base/build.h"
-#include "experiments/base/numbers.h"
 #include "experiments/base/files.h"
+#include "experiments/base/numbers.h"
+#include "experiments/base/shell.h"
 #include "solvers/core/finite.h"
 #include "solvers/core/input.h"
 
@@ -12,46 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- where they are ---- */
-
-/* The folder of the lessons, like that of the studies; in pool, NULL when there is none. */
-static const char *lesson_folder(perp_pool *pool)
-{
-  const char *home = getenv("PERP_HOME");
-  const char *dirs[] = { home != NULL ? perp_pool_printf(pool, "%s/experiments/lessons", home)
-                                      : NULL,
-                         PERP_LESSONS_INSTALLED, PERP_LESSONS_SOURCE };
-  for (int i = 0; i < 3; i++)
-    if (dirs[i] != NULL && perp_exists(perp_pool_printf(pool, "%s/order.txt", dirs[i])))
-      return dirs[i];
-  return NULL;
-}
-
-int perp_lesson_files(perp_pool *pool, perp_lesson_file **files)
-{
-  const char *dir = lesson_folder(pool);
-  char *order = dir != NULL ? perp_read_file(perp_pool_printf(pool, "%s/order.txt", dir), NULL)
-                            : NULL;
-  int n = 0;
-  *files = perp_pool_alloc(pool, 64, sizeof **files);
-  for (char *s = order; s != NULL && *s != '\0' && n < 64;) {
-    size_t length = strcspn(s, "\n"), word = strcspn(s, " \n");
-    perp_lesson_file *f = &(*files)[n];
-    if (word > 0 && *s != '#') {
-      f->name = perp_pool_strndup(pool, s, word);
-      f->path = perp_pool_printf(pool, "%s/%s.yaml", dir, f->name);
-      const char *title = s + word + strspn(s + word, " ");
-      f->title = perp_pool_strndup(pool, title, length - (size_t)(title - s));
-      n++;
-    }
-    s += length + (s[length] == '\n');
-  }
-  free(order);
-  return n;
-}
-
-/* ---- reading ---- */
 
 struct reader {
   perp_lesson *l;
@@ -88,7 +48,7 @@ static const char **lesson_texts(struct reader *r, const perp_node *map, const c
   return list;
 }
 
-static double lesson_number(struct reader *r, const perp_node *node)
+static double number_of(struct reader *r, const perp_node *node)
 {
   if (node != NULL && node->type == PERP_NODE_SCALAR) {
     double v = perp_real_of(node->text);
@@ -98,13 +58,21 @@ static double lesson_number(struct reader *r, const perp_node *node)
   return 0;
 }
 
+static double lesson_number(struct reader *r, const perp_node *map, const char *key)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  if (node != NULL) return number_of(r, node);
+  perp_diag_error(r->diag, map, 0, NULL, "the key '%s' is missing", key);
+  return 0;
+}
+
 static void read_vector(struct reader *r, const perp_node *node, int n, double *out, int stride)
 {
   if (node == NULL || node->type != PERP_NODE_LIST || node->n != n) {
     perp_diag_error(r->diag, node, 0, NULL, "a list of %d numbers is required here", n);
     return;
   }
-  for (int i = 0; i < n; i++) out[i * stride] = lesson_number(r, node->item[i]);
+  for (int i = 0; i < n; i++) out[i * stride] = number_of(r, node->item[i]);
 }
 
 static void read_vary(struct reader *r, const perp_node *map)
@@ -113,7 +81,7 @@ static void read_vary(struct reader *r, const perp_node *map)
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, map, "vary", keys);
   const perp_node *values = perp_tree_get(map, "values");
-  l->vary.row = perp_whole(lesson_number(r, perp_tree_get(map, "row")), 1 << 30) - 1;
+  l->vary.row = perp_whole(lesson_number(r, map, "row"), 1 << 30) - 1;
   l->vary.text = lesson_text(r, map, "text", true);
   if (l->vary.row < 0 || l->vary.row >= l->n || values == NULL || values->n > PERP_LESSON_VALUES) {
     perp_diag_error(r->diag, map, 0, NULL, "vary requires a row of A and 1 ... %d values",
@@ -187,6 +155,7 @@ static perp_lesson_number *lesson_read_numbers(struct reader *r, const perp_node
   for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
     out[i].text = lesson_text(r, list->item[i], "text", true);
     out[i].expr = lesson_text(r, list->item[i], key, true);
+    out[i].values = perp_tree_get(list->item[i], "values");
     (*n)++;
   }
   return out;
@@ -212,95 +181,199 @@ static void read_explore(struct reader *r, const perp_node *map)
   if (over != NULL) read_plot(r, over, &e->over);
 }
 
-static void read_exercise(struct reader *r, const perp_node *map)
+static void read_exercise(struct reader *r, const perp_node *map, perp_lesson_exercise *e)
 {
-  static const char *const keys[] = { "ask",    "try",      "set",   "check", "expr",
-                                      "within", "solution", "wrong", "hint",  NULL };
-  perp_lesson *l = r->l;
-  perp_study_check_keys(r->diag, map, "exercise", keys);
-  l->exercise.ask = lesson_text(r, map, "ask", true);
-  l->exercise.try = lesson_text(r, map, "try", false);
-  bool tries = l->exercise.try != NULL;
-  l->exercise.check = lesson_text(r, map, "check", tries);
-  l->exercise.expr = lesson_text(r, map, "expr", !tries);
-  l->exercise.solution = lesson_text(r, map, "solution", true);
-  l->exercise.wrong = lesson_text(r, map, "wrong", true);
-  l->exercise.hint = lesson_text(r, map, "hint", true);
-  l->set = lesson_texts(r, map, "set", &l->n_set);
-  if (!tries) l->exercise.within = lesson_number(r, perp_tree_get(map, "within"));
+  static const char *const keys[] = { "ask",      "try",   "set",  "check",   "expr",   "within",
+                                      "solution", "wrong", "hint", "because", "stored", NULL };
+  if (map->type != PERP_NODE_MAP) {
+    perp_diag_error(r->diag, map, 0, "- { ask: ..., expr: ..., within: 1%, ... }",
+                    "an exercise must be a map");
+    return;
+  }
+  perp_study_check_keys(r->diag, map, "exercises", keys);
+  e->at = map;
+  e->ask = lesson_text(r, map, "ask", true);
+  e->try = lesson_text(r, map, "try", false);
+  const bool tries = e->try != NULL;
+  e->check = lesson_text(r, map, "check", tries);
+  e->expr = lesson_text(r, map, "expr", !tries);
+  e->solution = lesson_text(r, map, "solution", true);
+  e->wrong = lesson_text(r, map, "wrong", true);
+  e->hint = lesson_text(r, map, "hint", true);
+  e->because = lesson_text(r, map, "because", false);
+  e->set = lesson_texts(r, map, "set", &e->n_set);
+  e->stored = lesson_texts(r, map, "stored", &e->n_stored);
+  if (tries && r->l->study == NULL)
+    perp_diag_error(r->diag, perp_tree_get(map, "try"), 0, "ask for a number: expr and within",
+                    "an answer that is a setting requires a study");
+  if (!tries) e->within = lesson_number(r, map, "within");
 }
 
-static char *study_of(const perp_lesson *l, const perp_node *node)
+/* The study as a file would have it; the places of its nodes are those in the lesson. */
+static const perp_node *study_of(perp_lesson *l, const perp_node *study)
 {
-  char *out = NULL;
-  size_t n = 0;
-  FILE *f = perp_memory_stream(&out, &n);
-  fprintf(f, "schema: perp-study/1\nstudy: { name: lesson-%s }\n", l->name);
-  perp_tree_write(node, f);
-  perp_memory_stream_close(f);
-  return out;
+  const struct {
+    const char *path;
+    const char *text;
+  } head[] = { { "schema", "perp-study/1" },
+               { "study.name", perp_pool_printf(&l->pool, "lesson-%s", l->name) } };
+  const perp_node *root = study, *why = NULL;
+  for (int i = 0; i < 2 && root != NULL; i++) {
+    perp_node *value = perp_pool_alloc(&l->pool, 1, sizeof *value);
+    *value = (perp_node){ .type = PERP_NODE_SCALAR,
+                          .src = study->src,
+                          .line = study->line,
+                          .column = study->column,
+                          .text = head[i].text };
+    root = perp_tree_set(&l->pool, root, head[i].path, value, &why);
+  }
+  return root;
+}
+
+static void read_predict(struct reader *r, const perp_node *map)
+{
+  static const char *const keys[] = { "ask", "choices", "answer", "because", NULL };
+  perp_lesson *l = r->l;
+  perp_study_check_keys(r->diag, map, "predict", keys);
+  l->ask = lesson_text(r, map, "ask", true);
+  l->because = lesson_text(r, map, "because", true);
+  l->choices = lesson_texts(r, map, "choices", &l->n_choices);
+  l->answer = perp_whole(lesson_number(r, map, "answer"), 1 << 30);
+  if (l->n_choices < 2)
+    perp_diag_error(r->diag, map, 0, "choices: [one, two]", "predict requires two or more choices");
+  else if (l->answer < 1 || l->answer > l->n_choices)
+    perp_diag_error(r->diag, perp_tree_get(map, "answer"), 0, NULL,
+                    "predict.answer must be the number of one of the %d choices", l->n_choices);
+}
+
+static const perp_node *lesson_part(struct reader *r, const perp_node *root, const char *key,
+                                    perp_node_type type)
+{
+  const perp_node *node = perp_tree_get(root, key);
+  if (node == NULL || node->type == type) return node;
+  perp_diag_error(r->diag, node, 0, NULL, "'%s' must be a %s", key,
+                  type == PERP_NODE_MAP ? "map" : "list");
+  return NULL;
 }
 
 static void read_lesson(struct reader *r, const perp_node *root)
 {
-  static const char *const keys[] = { "schema", "title", "story",   "predict", "study",    "lcp",
-                                      "plots",  "show",  "explore", "end",     "exercise", NULL };
-  static const char *const predict_keys[] = { "ask", "choices", "answer", "because", NULL };
+  static const char *const keys[] = { "schema", "title", "minutes", "predict", "study",     "lcp",
+                                      "plots",  "show",  "explore", "live",    "exercises", NULL };
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, root, "a lesson", keys);
   const char *schema = lesson_text(r, root, "schema", true);
-  if (schema != NULL && strcmp(schema, "perp-lesson/1") != 0)
-    perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, NULL,
-                    "the schema of a lesson must be perp-lesson/1");
+  if (schema != NULL && strcmp(schema, "perp-lesson/2") != 0)
+    perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, "schema: perp-lesson/2",
+                    "unknown schema '%s'", schema);
   l->title = lesson_text(r, root, "title", true);
-  l->story = lesson_texts(r, root, "story", &l->n_story);
-  l->end = lesson_texts(r, root, "end", &l->n_end);
-  const perp_node *predict = perp_tree_get(root, "predict"), *study = perp_tree_get(root, "study"),
-                  *lcp = perp_tree_get(root, "lcp"), *plots = perp_tree_get(root, "plots"),
-                  *show = perp_tree_get(root, "show"), *explore = perp_tree_get(root, "explore"),
-                  *exercise = perp_tree_get(root, "exercise");
-  if (predict == NULL || predict->type != PERP_NODE_MAP || exercise == NULL ||
-      exercise->type != PERP_NODE_MAP || (study == NULL && lcp == NULL)) {
-    perp_diag_error(r->diag, root, 0, NULL,
-                    "a lesson requires the maps predict and exercise, and a study or an lcp");
+  l->minutes = perp_whole(lesson_number(r, root, "minutes"), 1 << 20);
+  const perp_node *predict = lesson_part(r, root, "predict", PERP_NODE_MAP),
+                  *study = lesson_part(r, root, "study", PERP_NODE_MAP),
+                  *lcp = lesson_part(r, root, "lcp", PERP_NODE_MAP),
+                  *plots = lesson_part(r, root, "plots", PERP_NODE_LIST),
+                  *explore = lesson_part(r, root, "explore", PERP_NODE_MAP),
+                  *exercises = lesson_part(r, root, "exercises", PERP_NODE_LIST);
+  if (r->diag->errors > 0) return;
+  if (predict == NULL || exercises == NULL || (study == NULL && lcp == NULL)) {
+    perp_diag_error(r->diag, root, 0, "perp new lesson NAME writes one that has all",
+                    "a lesson requires predict, exercises, and a study or an lcp");
     return;
   }
-  perp_study_check_keys(r->diag, predict, "predict", predict_keys);
-  l->ask = lesson_text(r, predict, "ask", true);
-  l->because = lesson_text(r, predict, "because", true);
-  l->choices = lesson_texts(r, predict, "choices", &l->n_choices);
-  l->answer = perp_whole(lesson_number(r, perp_tree_get(predict, "answer")), 1 << 30);
-  if (l->answer < 1 || l->answer > l->n_choices)
-    perp_diag_error(r->diag, predict, 0, NULL,
-                    "predict.answer must be the number of one of the %d choices", l->n_choices);
-  if (lcp != NULL && lcp->type == PERP_NODE_MAP) lesson_read_lcp(r, lcp);
-  if (plots != NULL && plots->type == PERP_NODE_LIST) read_plots(r, plots);
-  l->show = lesson_read_numbers(r, show, "expr", &l->n_show);
-  if (explore != NULL && explore->type == PERP_NODE_MAP) read_explore(r, explore);
-  read_exercise(r, exercise);
+  if (study == NULL && (plots != NULL || explore != NULL))
+    perp_diag_error(r->diag, plots != NULL ? plots : explore, 0, NULL,
+                    "plots and explore show the runs of a study, which is missing");
+  read_predict(r, predict);
   if (study != NULL) l->study = study_of(l, study);
+  if (lcp != NULL) lesson_read_lcp(r, lcp);
+  if (plots != NULL) read_plots(r, plots);
+  l->show = lesson_read_numbers(r, lesson_part(r, root, "show", PERP_NODE_LIST), "expr",
+                                &l->n_show);
+  if (explore != NULL) read_explore(r, explore);
+  l->live = lesson_part(r, root, "live", PERP_NODE_MAP);
+  l->exercises = perp_pool_alloc(&l->pool, (size_t)exercises->n + 1, sizeof *l->exercises);
+  for (int i = 0; i < exercises->n; i++)
+    read_exercise(r, exercises->item[i], &l->exercises[l->n_exercises++]);
+  if (exercises->n == 0)
+    perp_diag_error(r->diag, exercises, 0, NULL, "a lesson requires one exercise or more");
 }
 
-perp_status perp_lesson_read(perp_ctx *ctx, const char *path, const char *name, perp_diag *diag,
-                             perp_lesson **out)
+/* lesson.md and notes.md */
+static void read_texts(struct reader *r)
+{
+  perp_lesson *l = r->l;
+  const char *path = perp_pool_printf(&l->pool, "%s/lesson.md", l->folder);
+  char *text = perp_read_file(path, NULL), *notes;
+  for (const char *s = text; s != NULL && *s != '\0'; s += perp_tree_character(s))
+    if (perp_tree_character(s) == 0 && *s != '\n' && *s != '\t') {
+      perp_diag_error(r->diag, NULL, 0, NULL, "%s: not a text in UTF-8", path);
+      break;
+    }
+  if (text == NULL)
+    perp_diag_error(r->diag, NULL, 0, NULL, "cannot read %s: %s", path, strerror(errno));
+  else {
+    l->story = perp_lesson_section(&l->pool, text, "Story");
+    l->conclusion = perp_lesson_section(&l->pool, text, "Conclusion");
+    l->slides = perp_lesson_section(&l->pool, text, "Slides");
+    if (l->story == NULL || l->conclusion == NULL)
+      perp_diag_error(r->diag, NULL, 0, NULL, "%s: the line '# %s' is missing", path,
+                      l->story == NULL ? "Story" : "Conclusion");
+  }
+  free(text);
+  notes = perp_read_file(perp_pool_printf(&l->pool, "%s/notes.md", l->folder), NULL);
+  if (notes != NULL) l->notes = perp_pool_strdup(&l->pool, notes);
+  free(notes);
+}
+
+bool perp_lesson_is(const char *path)
+{
+  char *file = perp_xprintf("%s/lesson.yaml", path);
+  const bool is = perp_exists(file);
+  free(file);
+  return is;
+}
+
+perp_status perp_lesson_read(perp_ctx *ctx, const char *folder, perp_diag *diag, perp_lesson **out)
 {
   *out = NULL;
   size_t size = 0;
-  char *bytes = perp_read_file(path, &size);
-  if (bytes == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, perp_input_why(errno));
   perp_lesson *l = perp_xalloc(1, sizeof *l);
+  size_t length = strlen(folder);
+  while (length > 1 && folder[length - 1] == '/') length--;
+  l->folder = perp_pool_strndup(&l->pool, folder, length);
+  l->file = perp_pool_printf(&l->pool, "%s/lesson.yaml", l->folder);
+  char *whole = realpath(folder, NULL), *bytes = perp_read_file(l->file, &size);
+  if (bytes == NULL || whole == NULL) {
+    const perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", l->file,
+                                         perp_input_why(errno));
+    free(whole);
+    free(bytes);
+    perp_lesson_free(l);
+    return status;
+  }
+  char *name = perp_base_name(whole, "");
   l->name = perp_pool_strdup(&l->pool, name);
-  perp_node *root = perp_tree_read(&l->pool, diag, perp_pool_strdup(&l->pool, path), bytes, size);
+  l->call = l->name;
+  const size_t good = strspn(l->name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+  if (l->name[good] != '\0' || !strchr("abcdefghijklmnopqrstuvwxyz", l->name[0]))
+    perp_diag_error(diag, NULL, 0, NULL,
+                    "%s: the folder of a lesson is named by lower-case letters, digits, '-' and "
+                    "'_', a letter first: got '%s'",
+                    l->folder, l->name);
+  perp_node *root = perp_tree_read(&l->pool, diag, l->file, bytes, size);
   struct reader r = { l, diag };
   if (root != NULL && root->type == PERP_NODE_MAP)
     read_lesson(&r, root);
   else if (diag->errors == 0)
     perp_diag_error(diag, root, 0, NULL, "a lesson must be a map");
+  read_texts(&r);
+  free(name);
+  free(whole);
   free(bytes);
   if (diag->errors > 0) {
+    PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s is not a valid lesson", l->folder);
     perp_lesson_free(l);
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s is not a valid lesson", path);
+    return PERP_ERR_FORMAT;
   }
   *out = l;
   return PERP_OK;
@@ -309,7 +382,7 @@ perp_status perp_lesson_read(perp_ctx *ctx, const char *path, const char *name, 
 void perp_lesson_free(perp_lesson *l)
 {
   if (l == NULL) return;
-  free(l->study);
-  perp_pool_free(&l->pool);
+  perp_pool pool = l->pool;
   free(l);
+  perp_pool_free(&pool);
 }

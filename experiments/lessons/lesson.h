@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lessons: a story, a prediction, a run, figures, an exercise.  Each is one YAML file of this
- * folder; this is the engine that tells them.
+/* Lessons: a story, a prediction, a run, figures, exercises.  Each is a folder.
  *
- *   schema: perp-lesson/1
+ * lesson.yaml:
+ *   schema: perp-lesson/2
  *   title: Why constraints drift
- *   story: [paragraph, ...]
+ *   minutes: 15
  *   predict: { ask, choices: [...], answer: 2, because }     # counted from 1
- *   study: { scene, grid, metrics, claims, ... }             # as for perp run; what the lesson
- * computes lcp: { A, b, lo, hi, solvers, vary }                      # or a problem solved pivot by
- * pivot plots: [{ title, kind: cells | series, x, y, by, where, log: xy }] explore: { title, text,
- * set: [...], slide: [{ text, of: stab.alpha }], plot, over, numbers: [{ text, of }] } show: [{
- * text: "... {} ...", expr }]                     # numbers from the results, put in place of {}
- *   end: [paragraph, ...]
- *   exercise: { ask, try: stab, set: [h=4ms], check: expression, solution, wrong, hint }
- *             or { ask, expr, within: 10%, solution, wrong, hint }
+ *   study: { scene, grid, metrics, claims, ... }             # as for perp run
+ *   lcp: { A, b, lo, hi, solvers, vary }                     # or a problem solved pivot by pivot
+ *   plots: [{ title, kind: cells | series, x, y, by, where, log: xy }]
+ *   show: [{ text: "... {} ...", expr }]                     # the number replaces {}
+ *   explore: { title, text, set: [...], slide: [{ text, of: stab.alpha }], plot, over,
+ *              numbers: [{ text, of }] }
+ *   live: { text, scene, formulation, ode, kkt, lcp, stab, contact, against, h, fixed,
+ *           slide: [{ text, of: h | stab.alpha, values: [...] }] }
+ *   exercises: [{ ask, try: stab, set: [h=4ms], check: expression, solution, wrong, hint, because,
+ *                 stored: [...] }
+ *               or { ask, expr, within: 10%, set, solution, wrong, hint, because }]
+ * lesson.md: Markdown with $mathematics$; its headings of level 1 are Story, Conclusion, Slides.
+ * notes.md: notes for the teacher.  Files of scenes lie beside.
  *
  * The page of a lesson has sliders.  `explore` is the study run once more with the settings `set`,
  * so that its grid has the cells of every position of the sliders; a slider goes over the values
  * that a parameter or the option of one has. `plot` shows the cells at the positions, `over`
- * (optional) what a metric does over the first slider, `numbers` are metrics of the cells.  In a
- * pivoting lesson, vary: { row, values, text } goes over values of one b.
+ * (optional) a metric over the first slider, `numbers` are metrics of the cells.  In a pivoting
+ * lesson, vary: { row, values, text } goes over values of one b.  `live` is a simulation that the
+ * page itself computes.
  *
  * `try` is the parameter of the study that the answer of the reader sets before `check` is asked of
  * the results; with `expr` the answer is a number that must lie within a share of that of the
@@ -36,6 +42,7 @@ typedef struct perp_lesson_plot {
 
 typedef struct perp_lesson_number {
   const char *text, *expr;
+  const perp_node *values; /* of a slider of `live` */
 } perp_lesson_number;
 
 enum { PERP_LESSON_ROWS = 8, PERP_LESSON_SLIDERS = 2, PERP_LESSON_VALUES = 24 };
@@ -47,17 +54,29 @@ typedef struct perp_lesson_explore {
   perp_lesson_number *slide, *numbers; /* expr: the parameter or option; the metric */
 } perp_lesson_explore;
 
+typedef struct perp_lesson_exercise {
+  const perp_node *at;
+  const char *ask, *try, *check, *expr, *hint, *solution, *wrong, *because; /* because: or NULL */
+  const char **set, **stored;
+  int n_set, n_stored;
+  double within;
+} perp_lesson_exercise;
+
 typedef struct perp_lesson {
   perp_pool pool;
-  const char *name, *title;
-  int n_story, n_end, n_choices, n_plots, n_show, n_set, n_solvers;
-  const char **story, **end, **choices, **set, **solvers;
+  const char *name, *folder, *file, *title; /* file: lesson.yaml */
+  const char *call;                         /* name or path, as a word of a shell */
+  int minutes;
+  const char *story, *conclusion, *slides, *notes; /* Markdown; slides, notes: or NULL */
+  int n_choices, n_plots, n_show, n_solvers, n_exercises;
+  const char **choices, **solvers;
   const char *ask, *because;
-  int answer; /* 1 ... n_choices; 0: nothing is predicted */
+  int answer; /* 1 ... n_choices */
   perp_lesson_plot *plots;
   perp_lesson_number *show;
-  char *study; /* text of a study file; NULL: none */
-  int n;       /* rows of the pivoting problem; 0: none */
+  const perp_node *study; /* as that of a study file; NULL: none */
+  const perp_node *live;  /* NULL: none */
+  int n;                  /* rows of the pivoting problem; 0: none */
   double A[PERP_LESSON_ROWS * PERP_LESSON_ROWS], b[PERP_LESSON_ROWS], lo[PERP_LESSON_ROWS],
       hi[PERP_LESSON_ROWS];
   struct {
@@ -66,28 +85,56 @@ typedef struct perp_lesson {
     const char *text;
   } vary;
   perp_lesson_explore explore;
-  struct {
-    const char *ask, *try, *check, *expr, *hint, *solution, *wrong;
-    double within;
-  } exercise;
+  perp_lesson_exercise *exercises;
 } perp_lesson;
 
-typedef struct perp_lesson_file {
-  const char *name, *path, *title;
-} perp_lesson_file;
-/* All lessons there are, in the order in which they are best taken (order.txt). */
-int perp_lesson_files(perp_pool *pool, perp_lesson_file **files);
+/* A list of lessons: schema perp-course/1, title, text, lessons: [name, ./path, ...]. */
+typedef struct perp_course {
+  perp_pool pool;
+  const char *title, *text;
+  int n;
+  struct perp_course_lesson {
+    const char *name, *folder, *title, *call;
+    int minutes;
+  } * lesson;
+} perp_course;
+/* The file of all lessons that come with perp, in the order in which they are best taken; in pool,
+ * NULL when there is none. */
+const char *perp_course_file(perp_pool *pool);
+/* Is it a course?  A file whose name ends in .yaml and whose schema is that of courses. */
+bool perp_course_is(const char *path);
+/* Read a course and the heads of its lessons; diag has the messages.  PERP_ERR_FORMAT, PERP_ERR_IO.
+ */
+perp_status perp_course_read(perp_ctx *ctx, const char *path, perp_diag *diag, perp_course **out);
+void perp_course_free(perp_course *course);
+/* Is it the folder of a lesson? */
+bool perp_lesson_is(const char *path);
 
-/* Read and check; diag has the messages.  PERP_ERR_FORMAT, PERP_ERR_IO. */
-perp_status perp_lesson_read(perp_ctx *ctx, const char *path, const char *name, perp_diag *diag,
-                             perp_lesson **out);
+/* Read and check the lesson in a folder; diag has the messages.  PERP_ERR_FORMAT, PERP_ERR_IO. */
+perp_status perp_lesson_read(perp_ctx *ctx, const char *folder, perp_diag *diag, perp_lesson **out);
 void perp_lesson_free(perp_lesson *lesson);
+/* Check what reading does not: the study and the methods it names, metrics, expressions, settings.
+ * Errors are in diag with their lines. */
+void perp_lesson_examine(perp_ctx *ctx, const perp_lesson *lesson, perp_diag *diag);
+
+/* ---- Markdown on a terminal ---- */
+
+/* The text below the heading "# NAME", in pool; NULL: there is none. */
+const char *perp_lesson_section(perp_pool *pool, const char *markdown, const char *name);
+/* A text with `code`, *emphasis* and $mathematics$ in ASCII, in pool. */
+const char *perp_lesson_plain(perp_pool *pool, const char *text);
+/* Markdown, wrapped at the width of the terminal. */
+void perp_lesson_print(perp_pool *pool, const char *markdown, FILE *out);
+
+/* ---- what a lesson computes ---- */
 
 /* Run the study of a lesson with further settings ("stab=post") in the folder dir.  Nothing is
  * printed but errors; PERP_ERR_OPTION when a setting is not valid, with the reason in ctx. */
 perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *lesson, const char *const *set,
                             int n_set, const char *dir, perp_results *results);
-
+/* The study, without a run; NULL when a setting is not valid, with the reason in diag. */
+perp_study *perp_lesson_study(perp_ctx *ctx, const perp_lesson *lesson, const char *const *set,
+                              int n_set, perp_diag *diag);
 /* A number of one cell: a column of the study, or an option of a plug-in ("scene.links"); NaN when
  * there is none. Angles in degrees; *unit (may be NULL) is what it is in. */
 double perp_lesson_at(perp_ctx *ctx, perp_results *results, const char *name, int cell,
@@ -121,10 +168,19 @@ void perp_lesson_problem(const perp_lesson *lesson, FILE *out);
 perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *lesson, const char *solver,
                                FILE *out, void (*pause)(void));
 
-/* Write the page (experiments/web): the runs of the sliders are made for it.  results NULL: a
- * pivoting lesson.  dir: of the run; those of the sliders go there. */
+/* What a lesson has on its page, as a JSON object under `key`: the runs of the sliders and of the
+ * exercises are made for it.  results NULL: a pivoting lesson.  dir: of the run; further runs go
+ * there. */
+perp_status perp_lesson_put(perp_ctx *ctx, const perp_lesson *lesson, perp_results *results,
+                            const char *dir, perp_json *out);
+
+/* Pages.  A lesson that was run (results NULL: it has no study), as one file. */
 perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *lesson, perp_results *results,
                              const char *dir, const char *path);
+/* Every lesson of a course is run below dir.  As one file, or as the folder `path` of an index, a
+ * page a lesson, and one script and one module for all. */
+perp_status perp_course_pages(perp_ctx *ctx, const perp_course *course, const char *dir,
+                              const char *path, bool single);
 
 /* "the drift falls by a factor of {}": the number in place of the braces. */
 void perp_lesson_say(perp_ctx *ctx, perp_results *results, const perp_lesson_number *number,
@@ -134,9 +190,12 @@ void perp_lesson_say(perp_ctx *ctx, perp_results *results, const perp_lesson_num
  * the state after it. */
 perp_status perp_lesson_step(perp_ctx *ctx, const char *scene, double h, FILE *out);
 
-/* Is the answer to the exercise right?  *why: what came out.  PERP_ERR_OPTION when the answer is
- * not valid. */
-perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *lesson, const char *answer,
-                              const char *dir, bool *right, perp_text *why);
+/* Is the answer to an exercise right?  *why: what came out.  PERP_ERR_OPTION when the answer is
+ * not valid.  known: the run of the study, which is not repeated; NULL: it was not run.  want (may
+ * be NULL): the number that was asked for. */
+perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *lesson,
+                              const perp_lesson_exercise *exercise, const char *answer,
+                              const char *dir, perp_results *known, bool *right, perp_text *why,
+                              double *want);
 
 #endif

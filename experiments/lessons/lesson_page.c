@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of a lesson as data: the story, curves of the results, those of runs made for its
- * sliders, and the pivots as a film.  The script of the pages (experiments/web) makes the page of
- * it. */
-#include "experiments/lessons/pivots_json.h"
+/* A lesson as data of a page: its texts, curves of the results, those of runs made for its
+ * sliders, the pivots as a film, what judges the exercises.  The script of the lessons
+ * (experiments/web/lesson) makes the page of it. */
 #include "experiments/base/files.h"
-#include "experiments/web/web.h"
+#include "experiments/lessons/pivots_json.h"
+#include "experiments/live/live_scenes.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SCENES = 16 };
 
 struct page {
   perp_ctx *ctx;
@@ -17,6 +19,8 @@ struct page {
   perp_results *results; /* of its study; NULL: none */
   const char *dir;
   perp_json *data;
+  const char *scene[SCENES]; /* that the module of the page is to know */
+  int n_scenes;
   perp_pool pool;
 };
 
@@ -254,50 +258,176 @@ static perp_status put_pivots(struct page *p)
   return status;
 }
 
-/* ---- the page ---- */
+/* ---- what moves ---- */
 
-static perp_status put_body(struct page *p)
+/* Recordings of the run, up to RECORDED, spread over it. */
+static void put_recordings(struct page *p)
+{
+  enum { RECORDED = 4 };
+  perp_results *r = p->results;
+  const char **path = perp_pool_alloc(&p->pool, (size_t)r->plan.n, sizeof *path);
+  int *cell = perp_pool_alloc(&p->pool, (size_t)r->plan.n, sizeof *cell), n = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    path[n] = perp_pool_printf(&p->pool, "%s/replay/%s.json", r->dir, r->plan.cells[i].id);
+    cell[n] = i;
+    n += perp_exists(path[n]);
+  }
+  if (n == 0) return;
+  const int most = n < RECORDED ? n : RECORDED;
+  perp_json_open(p->data, "recordings", '[');
+  for (int k = 0; k < most; k++) {
+    const int i = most > 1 ? k * (n - 1) / (most - 1) : 0;
+    char *text = perp_read_file(path[i], NULL);
+    perp_text label = { 0 };
+    perp_cell_label(r->study, &r->plan.cells[cell[i]], &label);
+    if (text != NULL) {
+      perp_json_open(p->data, NULL, '{');
+      perp_json_text(p->data, "label", label.s);
+      perp_json_raw(p->data, "replay", text);
+      perp_json_close(p->data, '}');
+    }
+    perp_text_free(&label);
+    free(text);
+  }
+  perp_json_close(p->data, ']');
+}
+
+/* ---- exercises ---- */
+
+static void want_scene(struct page *p, const char *text)
+{
+  for (int i = 0; i < p->n_scenes; i++)
+    if (strcmp(p->scene[i], text) == 0) return;
+  if (p->n_scenes < SCENES) p->scene[p->n_scenes++] = perp_pool_strdup(&p->pool, text);
+}
+
+/* The combinations that an answer is tried in, for the module of the page. */
+static void put_tried(struct page *p, const perp_lesson_exercise *e)
+{
+  enum { TRIED = 6 };
+  perp_diag diag = { 0 };
+  perp_plan plan;
+  const char **set = perp_pool_alloc(&p->pool, (size_t)e->n_set + 1, sizeof *set);
+  for (int i = 0; i < e->n_set; i++) set[i] = e->set[i];
+  set[e->n_set] = perp_pool_printf(&p->pool, "%s=%s", e->try, e->solution);
+  perp_study *study = perp_lesson_study(p->ctx, p->l, set, e->n_set + 1, &diag);
+  if (study != NULL && strcmp(study->kind->name, "simulate") == 0 &&
+      perp_plan_make(p->ctx, study, &plan) == PERP_OK) {
+    for (int i = 0; i < plan.n && plan.n <= TRIED; i++) {
+      if (i == 0) perp_json_open(p->data, "cells", '[');
+      want_scene(p, plan.cells[i].value[perp_kind_param(study->kind, "scene")].text);
+      perp_json_open(p->data, NULL, '{');
+      perp_cell_json(p->data, study, &plan.cells[i]);
+      perp_json_close(p->data, '}');
+      if (i == plan.n - 1) perp_json_close(p->data, ']');
+    }
+    perp_plan_free(&plan);
+  }
+  perp_study_free(study);
+  perp_diag_free(&diag);
+}
+
+static perp_status put_verdict(struct page *p, const perp_lesson_exercise *e, int k,
+                               const char *answer, double *want)
+{
+  bool right;
+  perp_text why = { 0 };
+  const char *dir = perp_pool_printf(&p->pool, "%s/exercise%d", p->dir, k);
+  const perp_status status = perp_lesson_check(p->ctx, p->l, e, answer, dir, p->results, &right,
+                                               &why, want);
+  if (status == PERP_OK && e->try != NULL)
+    perp_json_members(p->data, "{ answer %s, right? %d, why %s }", answer, right, why.s);
+  perp_text_free(&why);
+  return status;
+}
+
+static perp_status put_exercise(struct page *p, const perp_lesson_exercise *e, int first)
+{
+  perp_json *j = p->data;
+  double want;
+  perp_status status = PERP_OK;
+  perp_json_members(j, "{ ask %s, hint %s, because %s", e->ask, e->hint, e->because);
+  if (e->try == NULL) {
+    status = put_verdict(p, e, first, e->solution, &want);
+    perp_json_members(j, "want %g, within %g", want, e->within);
+  } else {
+    perp_json_members(j, "try %s, check %s", e->try, e->check);
+    put_tried(p, e);
+    perp_json_open(j, "stored", '[');
+    status = put_verdict(p, e, first, e->solution, &want);
+    if (status == PERP_OK) status = put_verdict(p, e, first + 1, e->wrong, &want);
+    for (int i = 0; i < e->n_stored && status == PERP_OK; i++)
+      status = put_verdict(p, e, first + 2 + i, e->stored[i], &want);
+    perp_json_close(j, ']');
+  }
+  perp_json_close(j, '}');
+  return status;
+}
+
+static perp_status put_exercises(struct page *p)
+{
+  perp_status status = PERP_OK;
+  perp_json_open(p->data, "exercises", '[');
+  for (int i = 0; i < p->l->n_exercises && status == PERP_OK; i++)
+    status = put_exercise(p, &p->l->exercises[i], 100 * i);
+  perp_json_close(p->data, ']');
+  return status;
+}
+
+/* ---- all of it ---- */
+
+static void put_results(struct page *p)
 {
   const perp_lesson *l = p->l;
   perp_json *j = p->data;
-  perp_json_members(j, "schema %s, name %s, title %s", "perp-lesson-page/1", l->name, l->title);
-  perp_json_texts(j, "story", l->story, l->n_story);
+  perp_json_int(j, "runs", p->results->plan.n);
+  put_plots(p);
+  perp_json_open(j, "show", '[');
+  for (int i = 0; i < l->n_show; i++) {
+    perp_text t = { 0 };
+    perp_lesson_say(p->ctx, p->results, &l->show[i], &t);
+    perp_json_text(j, NULL, t.s);
+    perp_text_free(&t);
+  }
+  perp_json_close(j, ']');
+  const perp_claim_result *claims = perp_results_claims(p->ctx, p->results);
+  perp_json_open(j, "claims", '[');
+  for (int i = 0; i < p->results->study->n_claims; i++)
+    perp_json_members(j, "{ text %s, verdict %s, sides %s }", claims[i].claim->text,
+                      perp_verdict_name(claims[i].verdict),
+                      perp_claim_sides(&p->results->pool, &claims[i]));
+  perp_json_close(j, ']');
+}
+
+perp_status perp_lesson_put(perp_ctx *ctx, const perp_lesson *l, perp_results *results,
+                            const char *dir, perp_json *j)
+{
+  struct page p = { .ctx = ctx, .l = l, .results = results, .dir = dir, .data = j };
+  perp_status status = PERP_OK;
+  perp_json_members(j,
+                    "{ name %s, title %s, minutes %d, call %s, story %s, conclusion %s, slides %s, "
+                    "notes %s",
+                    l->name, l->title, l->minutes, l->call, l->story, l->conclusion, l->slides,
+                    l->notes);
   perp_json_members(j, "predict: { ask %s, answer %d, because %s", l->ask, l->answer, l->because);
   perp_json_texts(j, "choices", l->choices, l->n_choices);
   perp_json_close(j, '}');
-  if (p->results != NULL) {
-    put_plots(p);
-    perp_json_open(j, "show", '[');
-    for (int i = 0; i < l->n_show; i++) {
-      perp_text t = { 0 };
-      perp_lesson_say(p->ctx, p->results, &l->show[i], &t);
-      perp_json_text(j, NULL, t.s);
-      perp_text_free(&t);
-    }
-    perp_json_close(j, ']');
-    if (l->explore.title != NULL) PERP_TRY(put_explore(p));
+  if (l->live != NULL) {
+    const perp_node *scene = perp_tree_get(l->live, "scene");
+    perp_live_tree(j, "live", l->live);
+    if (scene != NULL && scene->type == PERP_NODE_SCALAR) want_scene(&p, scene->text);
   }
-  if (l->n > 0) PERP_TRY(put_pivots(p));
-  perp_json_texts(j, "end", l->end, l->n_end);
-  perp_json_members(j, "exercise: { ask %s, hint %s, check %s }", l->exercise.ask, l->exercise.hint,
-                    l->exercise.try != NULL ? "..." : "NUMBER");
-  return PERP_OK;
-}
-
-perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *l, perp_results *results,
-                             const char *dir, const char *path)
-{
-  char *data = NULL;
-  size_t n = 0;
-  if (!perp_web_built()) return perp_web_missing(ctx);
-  perp_json j = { .out = perp_memory_stream(&data, &n) };
-  struct page p = { .ctx = ctx, .l = l, .results = results, .dir = dir, .data = &j };
-  perp_json_open(&j, NULL, '{');
-  perp_status status = put_body(&p);
-  perp_json_close(&j, '}');
-  perp_memory_stream_close(j.out);
+  const int needed = p.n_scenes;
+  if (results != NULL) {
+    put_results(&p);
+    if (l->live == NULL || !perp_live_built()) put_recordings(&p);
+    if (l->explore.title != NULL) status = put_explore(&p);
+  }
+  if (status == PERP_OK && l->n > 0) status = put_pivots(&p);
+  if (status == PERP_OK) status = put_exercises(&p);
+  if (status == PERP_OK && perp_live_built())
+    status = perp_live_scenes_of(ctx, j, p.scene, p.n_scenes, needed);
+  perp_json_close(j, '}');
   perp_pool_free(&p.pool);
-  if (status == PERP_OK) status = perp_web_page(ctx, path, l->title, data, n);
-  free(data);
   return status;
 }

@@ -13,31 +13,28 @@
 
 /* ---- the run ---- */
 
-static perp_study *lesson_run_read_study(perp_ctx *ctx, const perp_lesson *l,
-                                         const char *const *set, int n_set)
+perp_study *perp_lesson_study(perp_ctx *ctx, const perp_lesson *l, const char *const *set,
+                              int n_set, perp_diag *diag)
 {
-  perp_diag diag = { 0 };
   perp_study *study = NULL;
-  char *name = perp_xprintf("lesson %s", l->name);
-  perp_study_request q = {
-    .file = name, .text = l->study, .profile = "", .set = set, .n_set = n_set
+  const perp_study_request q = {
+    .file = l->file, .tree = l->study, .profile = "", .set = set, .n_set = n_set
   };
-  if (perp_study_read(ctx, &q, &diag, &study) != PERP_OK) {
-    /* the first line of the message, without the place, which means nothing to the reader */
-    const char *first = strstr(diag.text.s, "error: ");
-    first = first != NULL ? first + 7 : diag.text.s;
-    PERP_FAIL(ctx, PERP_ERR_OPTION, "%.*s", (int)strcspn(first, "\n"), first);
-    study = NULL;
-  }
-  perp_diag_free(&diag);
-  free(name);
-  return study;
+  return perp_study_read(ctx, &q, diag, &study) == PERP_OK ? study : NULL;
 }
 
 perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *l, const char *const *set, int n_set,
                             const char *dir, perp_results *results)
 {
-  perp_study *study = lesson_run_read_study(ctx, l, set, n_set);
+  perp_diag diag = { 0 };
+  perp_study *study = perp_lesson_study(ctx, l, set, n_set, &diag);
+  if (study == NULL) {
+    /* the first line of the message, without the place, which means nothing to the reader */
+    const char *first = strstr(diag.text.s, "error: ");
+    first = first != NULL ? first + 7 : diag.text.s;
+    PERP_FAIL(ctx, PERP_ERR_OPTION, "%.*s", (int)strcspn(first, "\n"), first);
+  }
+  perp_diag_free(&diag);
   if (study == NULL) return PERP_ERR_OPTION;
   perp_run_options o = { .dir = dir,
                          .quiet = true,
@@ -93,65 +90,70 @@ void perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n
 
 /* ---- the exercise ---- */
 
-static perp_status check_number(perp_ctx *ctx, const perp_lesson *l, perp_results *r,
-                                const char *answer, bool *right, perp_text *why)
+static perp_status check_number(perp_ctx *ctx, const perp_lesson_exercise *e, perp_results *r,
+                                const char *answer, bool *right, perp_text *why, double *want)
 {
-  double given = perp_real_of(answer), want;
+  const double given = perp_real_of(answer);
   if (isnan(given))
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "a number is required: got '%s'", answer);
-  PERP_TRY(lesson_run_value(ctx, r, l->exercise.expr, &want));
-  *right = fabs(given - want) <= l->exercise.within * fabs(want);
-  if (*right)
-    perp_text_add(why, "the run gives %.3g", want);
+  if (r != NULL)
+    PERP_TRY(lesson_run_value(ctx, r, e->expr, want));
   else
-    perp_text_add(why, "%s is %s", answer, given < want ? "too small" : "too large");
+    *want = perp_real_of(e->expr);
+  *right = fabs(given - *want) <= e->within * fabs(*want) + 1e-12;
+  if (*right)
+    perp_text_add(why, r != NULL ? "the run gives %.3g" : "%.4g", *want);
+  else
+    perp_text_add(why, "%s is %s", answer, given < *want ? "too small" : "too large");
   return PERP_OK;
 }
 
-static perp_status check_try(perp_ctx *ctx, const perp_lesson *l, perp_results *r, bool *right,
-                             perp_text *why)
+static perp_status check_try(perp_ctx *ctx, const perp_lesson_exercise *e, perp_results *r,
+                             bool *right, perp_text *why)
 {
   perp_expr_error error;
   const perp_scope scope = perp_results_scope(ctx, r, true);
-  const perp_expr *e = perp_expr_parse(&r->pool, &scope, l->exercise.check, &error);
-  if (e == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "exercise.check: %s", error.message);
+  const perp_expr *check = perp_expr_parse(&r->pool, &scope, e->check, &error);
+  if (check == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "check: %s", error.message);
   double left, wanted;
-  *right = perp_expr_true(e, &scope, -1);
-  perp_expr_sides(e, &scope, &left, &wanted);
-  if (perp_expr_undecided(e, &scope))
+  *right = perp_expr_true(check, &scope, -1);
+  perp_expr_sides(check, &scope, &left, &wanted);
+  if (perp_expr_undecided(check, &scope))
     perp_text_add(why,
                   r->count[PERP_CELL_OK] + r->count[PERP_CELL_FIXED_WORK] > 0
                       ? "%s: the run has no such value"
                   : r->count[PERP_CELL_UNSOLVED] > 0 ? "%s: every run left problems unsolved"
                                                      : "%s: no run reached its end",
-                  l->exercise.check);
+                  e->check);
   else
-    perp_text_add(why, isfinite(left) ? "%s [%.3g against %.3g]" : "%s", l->exercise.check, left,
-                  wanted);
+    perp_text_add(why, isfinite(left) ? "%s [%.3g against %.3g]" : "%s", e->check, left, wanted);
   return PERP_OK;
 }
 
-perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *l, const char *answer,
-                              const char *dir, bool *right, perp_text *why)
+perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *l, const perp_lesson_exercise *e,
+                              const char *answer, const char *dir, perp_results *known, bool *right,
+                              perp_text *why, double *want)
 {
+  double other;
   *right = false;
-  if (l->study == NULL) { /* a pivoting lesson: the answer is compared as it is */
-    double given = perp_real_of(answer), want = perp_real_of(l->exercise.expr);
-    *right = fabs(given - want) <= l->exercise.within * fabs(want) + 1e-12;
-    perp_text_add(why, *right ? "%s" : "%s is not correct", answer);
-    return PERP_OK;
-  }
+  if (want == NULL) want = &other;
+  *want = (double)NAN;
+  /* an answer by hand requires no run */
+  if (e->try == NULL && !isnan(perp_real_of(e->expr)))
+    return check_number(ctx, e, NULL, answer, right, why, want);
+  if (e->try == NULL && e->n_set == 0 && known != NULL)
+    return check_number(ctx, e, known, answer, right, why, want);
   const char *set[PERP_ARGS_MAX];
   int n = 0;
-  for (; n < l->n_set && n < PERP_ARGS_MAX - 1; n++) set[n] = l->set[n];
-  char *mine = l->exercise.try != NULL ? perp_xprintf("%s=%s", l->exercise.try, answer) : NULL;
+  for (; n < e->n_set && n < PERP_ARGS_MAX - 1; n++) set[n] = e->set[n];
+  char *mine = e->try != NULL ? perp_xprintf("%s=%s", e->try, answer) : NULL;
   if (mine != NULL) set[n++] = mine;
   perp_results results;
   perp_status status = perp_lesson_run(ctx, l, set, n, dir, &results);
   free(mine);
   if (status != PERP_OK) return status;
-  status = l->exercise.try != NULL ? check_try(ctx, l, &results, right, why)
-                                   : check_number(ctx, l, &results, answer, right, why);
+  status = e->try != NULL ? check_try(ctx, e, &results, right, why)
+                          : check_number(ctx, e, &results, answer, right, why, want);
   perp_results_free(&results);
   return status;
 }

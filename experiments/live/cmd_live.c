@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp live: the playground, one page with perp in it as a WebAssembly module. */
 #include "experiments/base/build.h"
-#include "experiments/base/files.h"
 #include "experiments/base/memory.h"
 #include "experiments/base/shell.h"
 #include "experiments/live/cmd_live.h"
-#include "experiments/live/live_paths.h"
 #include "experiments/live/live_scenes.h"
 #include "experiments/web/web.h"
 
@@ -16,12 +14,6 @@ static const perp_kind kinds[] = { PERP_KIND_formulation, PERP_KIND_lcp, PERP_KI
                                    PERP_KIND_contact,     PERP_KIND_ode, PERP_KIND_kkt,
                                    PERP_KIND_scene };
 enum { KINDS = sizeof kinds / sizeof *kinds };
-
-static char *live_module(size_t *size)
-{
-  char *text = perp_read_file(LIVE_BUILT "/perp.wasm.txt", size);
-  return text != NULL ? text : perp_read_file(LIVE_INSTALLED "/perp.wasm.txt", size);
-}
 
 static perp_status live_missing(perp_ctx *ctx)
 {
@@ -80,7 +72,7 @@ static perp_status live_start(perp_ctx *ctx, const perp_args *args, perp_json *j
 static perp_status live_page(perp_ctx *ctx, const perp_args *args, const char *path)
 {
   size_t size, n = 0;
-  char *module = live_module(&size), *script = perp_web_file("live.js", &size), *text = NULL;
+  char *module = perp_live_module(&size), *script = perp_web_file("live.js", &size), *text = NULL;
   perp_status status = module != NULL && script != NULL ? PERP_OK : live_missing(ctx);
   FILE *out = status == PERP_OK ? open_memstream(&text, &n) : NULL;
   if (status == PERP_OK && out == NULL)

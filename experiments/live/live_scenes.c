@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/live/live_scenes.h"
 
+#include "experiments/base/files.h"
 #include "experiments/base/memory.h"
-#include "experiments/base/tree.h"
+#include "experiments/live/live_paths.h"
 #include "experiments/scenes/scene_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void put_tree(perp_json *json, const char *key, const perp_node *node)
+void perp_live_tree(perp_json *json, const char *key, const perp_node *node)
 {
   if (node->type == PERP_NODE_SCALAR) {
     perp_json_text(json, key, node->text);
@@ -16,7 +17,8 @@ static void put_tree(perp_json *json, const char *key, const perp_node *node)
   }
   const bool map = node->type == PERP_NODE_MAP;
   perp_json_open(json, key, map ? '{' : '[');
-  for (int i = 0; i < node->n; i++) put_tree(json, map ? node->key[i]->text : NULL, node->item[i]);
+  for (int i = 0; i < node->n; i++)
+    perp_live_tree(json, map ? node->key[i]->text : NULL, node->item[i]);
   perp_json_close(json, map ? '}' : ']');
 }
 
@@ -44,7 +46,7 @@ static perp_status put_scene(perp_ctx *ctx, perp_json *json, const perp_desc *de
     perp_json_open(json, NULL, '{');
     perp_json_text(json, "name", desc->name);
     perp_json_text(json, "summary", desc->summary);
-    put_tree(json, "tree", root);
+    perp_live_tree(json, "tree", root);
     perp_json_close(json, '}');
   } else if (named)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -74,4 +76,31 @@ perp_status perp_live_scenes(perp_ctx *ctx, perp_json *json, const char *const *
   }
   perp_json_close(json, ']');
   return status;
+}
+
+perp_status perp_live_scenes_of(perp_ctx *ctx, perp_json *json, const char *const *text, int n,
+                                int needed)
+{
+  perp_status status = PERP_OK;
+  perp_json_open(json, "scenes", '[');
+  for (int i = 0; status == PERP_OK && i < n; i++) {
+    perp_spec spec;
+    status = perp_spec_parse(ctx, PERP_KIND_scene, text[i], &spec);
+    if (status != PERP_OK) break;
+    status = put_scene(ctx, json, spec.d, i < needed);
+    perp_spec_free(&spec);
+  }
+  perp_json_close(json, ']');
+  return status;
+}
+
+char *perp_live_module(size_t *size)
+{
+  char *text = perp_read_file(LIVE_BUILT "/perp.wasm.txt", size);
+  return text != NULL ? text : perp_read_file(LIVE_INSTALLED "/perp.wasm.txt", size);
+}
+
+bool perp_live_built(void)
+{
+  return perp_exists(LIVE_BUILT "/perp.wasm.txt") || perp_exists(LIVE_INSTALLED "/perp.wasm.txt");
 }

@@ -281,6 +281,7 @@ extern const perp_plot_name perp_plot_names[];
 typedef struct perp_study_request {
   const char *file;       /* path; with text NULL it is read */
   const char *text;       /* the content, when it is in memory already */
+  const perp_node *tree;  /* or when it was read already; it lives as long as the study */
   const char *profile;    /* NULL: `short` where the study has one; "": none */
   const char *const *set; /* "key=value" */
   int n_set;

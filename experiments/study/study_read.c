@@ -571,9 +571,10 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, pe
   *out = NULL;
   size_t size = request->text != NULL ? strlen(request->text) : 0;
   const char *why = NULL;
-  char *text = request->text != NULL ? perp_xstrdup(request->text)
-                                     : perp_read_input(request->file, &size, &why);
-  if (text == NULL) {
+  char *text = request->tree != NULL   ? NULL
+               : request->text != NULL ? perp_xstrdup(request->text)
+                                       : perp_read_input(request->file, &size, &why);
+  if (text == NULL && request->tree == NULL) {
     PERP_WRONG(diag, NULL, "cannot read %s: %s", request->file, why);
     return PERP_ERR_IO;
   }
@@ -587,7 +588,9 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, pe
   perp_study *study = perp_xalloc(1, sizeof *study);
   study->file = perp_pool_strdup(&study->pool, request->file);
   perp_study_reader reader = { ctx, diag, study };
-  const perp_node *root = perp_tree_read(&study->pool, diag, request->file, text, size);
+  const perp_node *root = request->tree != NULL
+                              ? request->tree
+                              : perp_tree_read(&study->pool, diag, request->file, text, size);
   free(text);
   perp_status status = root == NULL ? PERP_ERR_FORMAT : read_all(&reader, request, root);
   if (status == PERP_ERR_OPTION && diag->errors == 0) PERP_WRONG(diag, NULL, "%s", ctx->msg);

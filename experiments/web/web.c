@@ -89,39 +89,67 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
   return status;
 }
 
-perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title, const char *script,
-                             const char *allowed, const char *json, size_t n)
+/* script: in the page, and allowed by its hash; NULL: src [n_src] are files beside. */
+static void web_write(FILE *out, const char *title, const char *script, const char *const *src,
+                      int n_src, const char *allowed, const char *json, size_t n)
 {
-  char *hash = perp_sha256_base64(script, strlen(script)), *folder = perp_xstrdup(path);
+  char *hash = script != NULL ? perp_sha256_base64(script, strlen(script)) : NULL;
+  fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ",
+        out);
+  if (hash != NULL)
+    fprintf(out, "'sha256-%s'", hash);
+  else
+    fputs("'self' file:", out);
+  fprintf(out,
+          "%s; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; base-uri "
+          "'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
+          allowed);
+  web_text(out, title);
+  fputs("</title>\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<noscript><h1>", out);
+  web_text(out, title);
+  fputs("</h1>\n<p>This page needs JavaScript, which this browser has switched off.</p>"
+        "</noscript>\n<script type=\"application/json\" id=\"data\">",
+        out);
+  /* "</script>" and "<!--" inside of a text would end the element */
+  for (size_t i = 0; i < n; i++)
+    if (json[i] == '<')
+      fputs("\\u003c", out);
+    else
+      fputc(json[i], out);
+  fputs("</script>\n", out);
+  if (script != NULL) fprintf(out, "<script>%s</script>\n", script);
+  for (int i = 0; i < n_src; i++) fprintf(out, "<script src=\"%s\"></script>\n", src[i]);
+  fputs("</body>\n</html>\n", out);
+  free(hash);
+}
+
+static perp_status web_make(perp_ctx *ctx, const char *path, const char *title, const char *script,
+                            const char *const *src, int n_src, const char *allowed,
+                            const char *json, size_t n)
+{
+  char *folder = perp_xstrdup(path);
   perp_out file;
   perp_status status = perp_make_dirs(ctx, dirname(folder));
   if (status == PERP_OK) status = perp_out_open(ctx, path, &file);
   if (status == PERP_OK) {
-    FILE *out = file.f;
-    fprintf(out,
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-            "'sha256-%s'%s; img-src data:; font-src data:; connect-src 'none'; form-action 'none'; "
-            "base-uri "
-            "'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-            "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-            hash, allowed);
-    web_text(out, title);
-    fputs("</title>\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<noscript><h1>", out);
-    web_text(out, title);
-    fputs("</h1>\n<p>This page needs JavaScript, which this browser has switched off.</p>"
-          "</noscript>\n<script type=\"application/json\" id=\"data\">",
-          out);
-    /* "</script>" and "<!--" inside of a text would end the element */
-    for (size_t i = 0; i < n; i++)
-      if (json[i] == '<')
-        fputs("\\u003c", out);
-      else
-        fputc(json[i], out);
-    fprintf(out, "</script>\n<script>%s</script>\n</body>\n</html>\n", script);
+    web_write(file.f, title, script, src, n_src, allowed, json, n);
     status = perp_out_close(ctx, &file, true);
   }
   free(folder);
-  free(hash);
   return status;
+}
+
+perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title, const char *script,
+                             const char *allowed, const char *json, size_t n)
+{
+  return web_make(ctx, path, title, script, NULL, 0, allowed, json, n);
+}
+
+perp_status perp_web_page_beside(perp_ctx *ctx, const char *path, const char *title,
+                                 const char *const *src, int n_src, const char *allowed,
+                                 const char *json, size_t n)
+{
+  return web_make(ctx, path, title, NULL, src, n_src, allowed, json, n);
 }

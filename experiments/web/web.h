@@ -22,6 +22,10 @@ perp_status perp_web_page(perp_ctx *ctx, const char *path, const char *title, co
  * it: " 'wasm-unsafe-eval'" for a module. */
 perp_status perp_web_page_of(perp_ctx *ctx, const char *path, const char *title, const char *script,
                              const char *allowed, const char *json, size_t n);
+/* The same with scripts [n_src] that are files beside the page. */
+perp_status perp_web_page_beside(perp_ctx *ctx, const char *path, const char *title,
+                                 const char *const *src, int n_src, const char *allowed,
+                                 const char *json, size_t n);
 /* A file that was built beside the script, allocated; NULL: it is not there. */
 char *perp_web_file(const char *name, size_t *size);
 
