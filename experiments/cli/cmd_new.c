@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
+/* perp new: a study, a lesson or a plug-in to begin with, from the files of experiments/templates.
+ */
 #include "experiments/run/program.h"
 #include "experiments/cli/command.h"
 #include "experiments/plugins/scene_copy.h"
@@ -197,6 +198,47 @@ static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
   return cmd_new_ended(status, ctx);
 }
 
+/* The folder of a lesson. */
+static int new_lesson(perp_ctx *ctx, const perp_args *args, struct words *w)
+{
+  static const char *const files[][2] = { { "lesson.yaml", "lesson.yaml" },
+                                          { "lesson.md", "lesson.md" },
+                                          { "lesson-notes.md", "notes.md" } };
+  const char *dir = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
+  if (args->n > 1 && given != NULL)
+    return perp_usage_error(args, "the name is given twice, as '%s' and --name %s", args->arg[1],
+                            given);
+  if (args->n > 1) given = args->arg[1];
+  if (given == NULL && dir == NULL) given = "my-lesson";
+  if (dir == NULL) dir = given;
+  char *name = perp_base_name(dir, "");
+  const size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+  int code;
+  if (name[good] != '\0' || !islower((unsigned char)name[0]))
+    code = perp_usage_error(args,
+                            "the folder of a lesson is named by lower-case letters, digits, "
+                            "'-' and '_', a letter first: got '%s'",
+                            name);
+  else {
+    w->name = given != NULL ? given : name;
+    w->kind = "lesson";
+    perp_status status = perp_make_dirs(ctx, dir);
+    for (int i = 0; i < 3 && status == PERP_OK; i++) {
+      char *path = perp_xprintf("%s/%s", dir, files[i][1]);
+      status = write_one(ctx, w, files[i][0], path);
+      free(path);
+    }
+    perp_text folder = { 0 };
+    perp_shell_path(&folder, dir);
+    if (status == PERP_OK)
+      perp_say("next: perp lesson %s --open, perp check %s --run", folder.s, folder.s);
+    perp_text_free(&folder);
+    code = cmd_new_ended(status, ctx);
+  }
+  free(name);
+  return code;
+}
+
 static int cmd_new(perp_ctx *ctx, const perp_args *args)
 {
   char *program = perp_program_path();
@@ -204,10 +246,11 @@ static int cmd_new(perp_ctx *ctx, const perp_args *args)
                      .file = "",
                      .make = make_word(program[0] != '\0' ? program : "perp") };
   int (*const make)(perp_ctx *, const perp_args *,
-                    struct words *) = strcmp(args->arg[0], "plugin") == 0  ? new_plugin
-                                      : strcmp(args->arg[0], "study") == 0 ? new_study
-                                      : strcmp(args->arg[0], "scene") == 0 ? new_scene
-                                                                           : NULL;
+                    struct words *) = strcmp(args->arg[0], "plugin") == 0   ? new_plugin
+                                      : strcmp(args->arg[0], "study") == 0  ? new_study
+                                      : strcmp(args->arg[0], "scene") == 0  ? new_scene
+                                      : strcmp(args->arg[0], "lesson") == 0 ? new_lesson
+                                                                            : NULL;
   const bool lost = make != NULL && make != new_scene && perp_args_get(args, "from") != NULL;
   const int status = lost
                          ? perp_usage_error(args, "--from copies a scene: perp new scene --from %s",
@@ -217,39 +260,42 @@ static int cmd_new(perp_ctx *ctx, const perp_args *args)
   free(program);
   free(w.make);
   if (status >= 0) return status;
-  static const char *const what[] = { "study", "scene", "plugin" };
-  const char *close = perp_closest(args->arg[0], what, 3);
-  return perp_usage_error(args, "perp new cannot make '%s'; choose study, scene or plugin%s%s%s",
+  static const char *const what[] = { "study", "scene", "lesson", "plugin" };
+  const char *close = perp_closest(args->arg[0], what, 4);
+  return perp_usage_error(args,
+                          "perp new cannot make '%s'; choose study, scene, lesson or plugin%s%s%s",
                           args->arg[0], close != NULL ? "; did you mean '" : "",
                           close != NULL ? close : "", close != NULL ? "'?" : "");
 }
 
 static const perp_flag new_flags[] = {
   { "output", 'o', "PATH",
-    "File of the study or scene (default: NAME.yaml), or folder of the plug-in (default: its "
-    "name)." },
+    "File of the study or scene (default: NAME.yaml), or folder of the lesson or plug-in (default: "
+    "its name)." },
   { "from", 0, "NAME",
     "Copy a scene file included in perp: an example (belt, rocking, ...), or any scene whose file "
     "perp info shows." },
   { "language", 0, "LANG", "Language of the plug-in: c (default), or python (kind lcp only)." },
   { "name", 0, "NAME",
-    "Name of the study, scene or plug-in (default: my-KIND, or the name of the file)." },
+    "Name of the study, scene, lesson or plug-in (default: my-KIND, or the name of the file)." },
   { 0 }
 };
 
 const perp_command perp_new_command = {
   .cli.name = "new",
-  .cli.usage = "study | scene | plugin KIND [options]",
+  .cli.usage = "study | scene | lesson [NAME] | plugin KIND [options]",
   .cli.summary =
-      "Writes a study file, a scene file, or the folder of a plug-in as a start for your own. The "
-      "plug-in builds, passes the contract tests and works in studies as it is. KIND is one of "
+      "Writes a study file, a scene file, or the folder of a lesson or a plug-in as a start for "
+      "your own. The lesson runs and the plug-in builds, passes the contract tests and works in "
+      "studies as it is. KIND is one of "
       "lcp, ode, kkt, stab, contact, formulation, scene, metric, force and joint.",
   .cli.more = "Existing files are never overwritten. To change a scene included in perp, copy it: "
-              "perp new scene --from belt. See docs/how-to/plugins.md for the files of a plug-in.",
+              "perp new scene --from belt. See docs/how-to/plugins.md for the files of a plug-in, "
+              "docs/how-to/lessons.md for those of a lesson.",
   .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
   .cli.flags = new_flags,
   .cli.min_args = 1,
   .cli.max_args = 2,
-  .summary = "Start a study, a scene or a plug-in of your own",
+  .summary = "Start a study, a scene, a lesson or a plug-in of your own",
   .run = cmd_new
 };

@@ -7,6 +7,7 @@
 #include "experiments/report/report.h"
 #include "experiments/web/web.h"
 #include "experiments/cli/command.h"
+#include "experiments/lessons/lesson.h"
 #include "experiments/cli/next.h"
 #include "experiments/base/env.h"
 #include "experiments/run/run.h"
@@ -216,6 +217,9 @@ static const perp_flag study_flags[] = {
   { "quick", 0, NULL,
     "Read the study only, without testing whether the methods of each run fit together." },
   { "pilot", 0, NULL, "Execute up to five runs and estimate the duration of all." },
+  { "run", 0, NULL,
+    "Of a lesson: run it and try its exercises. The solution must be accepted, the wrong answer "
+    "refused." },
   { "json", 0, NULL, "Print JSON." },
   PERP_FILTER_FLAG,
   { 0 }
@@ -326,6 +330,9 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
   perp_plan plan;
   perp_trial trial;
   if (check_is_scene(args->arg[0])) return perp_command_check_scene(ctx, args);
+  if (perp_lesson_is(args->arg[0])) return perp_command_check_lesson(ctx, args);
+  if (perp_option_given(args, "run"))
+    return perp_usage_error(args, "--run is for the folder of a lesson; perp run runs a study");
   int status = perp_command_plan(ctx, args, true, &study, &plan);
   if (status >= 0) return status;
   const bool json = perp_option_given(args, "json");
@@ -369,17 +376,20 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
 
 const perp_command perp_check_command = {
   .cli.name = "check",
-  .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml [options]",
+  .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml | LESSON-FOLDER [options]",
   .cli.summary =
-      "Checks a scene file or a study, and reports errors. For a study it also prints the number "
+      "Checks a scene file, a study or a lesson, and reports errors. For a study it also prints "
+      "the number "
       "of runs, and combinations that are equal (a method has no effect) or impossible. For this, "
       "every combination of methods is set up once, but not executed.",
-  .cli.more = "Exit status: 0 valid, 3 invalid or a value is used by no run, 4 no run is possible.",
+  .cli.more =
+      "Exit status: 0 valid, 3 invalid or a value is used by no run, 4 no run is possible, 10 "
+      "--run found something wrong.",
   .cli.example = "perp check my-study.yaml --set profile=full --pilot",
   .cli.flags = study_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "Check a study or a scene file and report errors",
+  .summary = "Check a study, a scene file or a lesson and report errors",
   .run = cmd_check
 };
 

@@ -44,7 +44,7 @@ static const char *course_text(perp_diag *diag, const perp_node *map, const char
   return "";
 }
 
-/* Title and minutes of the lesson in a folder. */
+/* Title, minutes and number of exercises of the lesson in a folder. */
 static void course_head(perp_course *c, struct perp_course_lesson *lesson)
 {
   perp_diag quiet = { 0 };
@@ -53,11 +53,13 @@ static void course_head(perp_course *c, struct perp_course_lesson *lesson)
   char *text = perp_read_file(file, &size);
   const perp_node *root = text != NULL ? perp_tree_read(&c->pool, &quiet, file, text, size) : NULL;
   const perp_node *title = root != NULL ? perp_tree_get(root, "title") : NULL,
-                  *minutes = root != NULL ? perp_tree_get(root, "minutes") : NULL;
+                  *minutes = root != NULL ? perp_tree_get(root, "minutes") : NULL,
+                  *exercises = root != NULL ? perp_tree_get(root, "exercises") : NULL;
   /* what is wrong with the lesson is told when it is read itself */
   lesson->title = title != NULL && title->type == PERP_NODE_SCALAR ? title->text : lesson->name;
   if (minutes != NULL && minutes->type == PERP_NODE_SCALAR)
     lesson->minutes = perp_whole(perp_real_of(minutes->text), 1 << 20);
+  if (exercises != NULL && exercises->type == PERP_NODE_LIST) lesson->exercises = exercises->n;
   perp_diag_free(&quiet);
   free(text);
 }

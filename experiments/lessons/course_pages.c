@@ -2,8 +2,8 @@
 /* Pages of lessons and courses.  Their data is one object, of which the script of the lessons
  * (experiments/web/lesson) makes everything:
  *
- *   { schema, version, course: { title, text, lessons: [{ name, title, minutes }] },
- *     lessons: [...], module }
+ *   { schema, version, script: bytes, course: { title, text, lessons: [{ name, title, minutes,
+ * exercises }] }, lessons: [...], module }
  *
  * lessons has those that are on this page: all in a course of one file, none in an index. */
 #include "experiments/base/build.h"
@@ -28,13 +28,17 @@ struct pages {
 static void pages_begin(struct pages *p)
 {
   p->json = (perp_json){ .out = perp_memory_stream(&p->data, &p->n) };
-  perp_json_members(&p->json, "{ schema %s, version %s", "perp-lesson-page/2", PERP_VERSION);
+  size_t script = 0;
+  free(perp_web_file("lesson.js", &script));
+  perp_json_members(&p->json, "{ schema %s, version %s, script %lld", "perp-lesson-page/2",
+                    PERP_VERSION, (long long)script);
   if (p->course != NULL) {
     perp_json_members(&p->json, "course: { title %s, text %s, lessons: [", p->course->title,
                       p->course->text);
     for (int i = 0; i < p->course->n; i++)
-      perp_json_members(&p->json, "{ name %s, title %s, minutes %d }", p->course->lesson[i].name,
-                        p->course->lesson[i].title, p->course->lesson[i].minutes);
+      perp_json_members(&p->json, "{ name %s, title %s, minutes %d, exercises %d }",
+                        p->course->lesson[i].name, p->course->lesson[i].title,
+                        p->course->lesson[i].minutes, p->course->lesson[i].exercises);
     perp_json_members(&p->json, "] }");
   }
   perp_json_open(&p->json, "lessons", '[');

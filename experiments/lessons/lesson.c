@@ -124,6 +124,7 @@ static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *
     return;
   }
   perp_study_check_keys(r->diag, map, "plots", keys);
+  p->at = map;
   const char *kind = lesson_text(r, map, "kind", true);
   p->series = kind != NULL && strcmp(kind, "series") == 0;
   if (kind != NULL && !p->series && strcmp(kind, "cells") != 0)
@@ -155,7 +156,7 @@ static perp_lesson_number *lesson_read_numbers(struct reader *r, const perp_node
   for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
     out[i].text = lesson_text(r, list->item[i], "text", true);
     out[i].expr = lesson_text(r, list->item[i], key, true);
-    out[i].values = perp_tree_get(list->item[i], "values");
+    out[i].at = list->item[i];
     (*n)++;
   }
   return out;

@@ -36,13 +36,14 @@
 #include "experiments/results/results.h"
 
 typedef struct perp_lesson_plot {
+  const perp_node *at;
   const char *title, *x, *y, *by, *where, *log;
   bool series;
 } perp_lesson_plot;
 
 typedef struct perp_lesson_number {
+  const perp_node *at;
   const char *text, *expr;
-  const perp_node *values; /* of a slider of `live` */
 } perp_lesson_number;
 
 enum { PERP_LESSON_ROWS = 8, PERP_LESSON_SLIDERS = 2, PERP_LESSON_VALUES = 24 };
@@ -95,7 +96,7 @@ typedef struct perp_course {
   int n;
   struct perp_course_lesson {
     const char *name, *folder, *title, *call;
-    int minutes;
+    int minutes, exercises;
   } * lesson;
 } perp_course;
 /* The file of all lessons that come with perp, in the order in which they are best taken; in pool,
@@ -182,8 +183,8 @@ perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *lesson, perp_resu
 perp_status perp_course_pages(perp_ctx *ctx, const perp_course *course, const char *dir,
                               const char *path, bool single);
 
-/* "the drift falls by a factor of {}": the number in place of the braces. */
-void perp_lesson_say(perp_ctx *ctx, perp_results *results, const perp_lesson_number *number,
+/* "the drift falls by a factor of {}": the number in place of the braces.  Is there one? */
+bool perp_lesson_say(perp_ctx *ctx, perp_results *results, const perp_lesson_number *number,
                      perp_text *out);
 
 /* One step of a scene in full, semi-implicit Euler on the velocity level: q, v, C, J, A, b, lambda,

@@ -74,10 +74,10 @@ static perp_status lesson_run_value(perp_ctx *ctx, perp_results *r, const char *
   return PERP_OK;
 }
 
-void perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n, perp_text *out)
+bool perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n, perp_text *out)
 {
   char buf[32];
-  double value;
+  double value = (double)NAN;
   const char *at = strstr(n->text, "{}");
   const char *number = lesson_run_value(ctx, r, n->expr, &value) != PERP_OK
                            ? ctx->msg
@@ -86,6 +86,7 @@ void perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n
     perp_text_add(out, "%.*s%s%s", (int)(at - n->text), n->text, number, at + 2);
   else
     perp_text_add(out, "%s: %s", n->text, number);
+  return !isnan(value);
 }
 
 /* ---- the exercise ---- */

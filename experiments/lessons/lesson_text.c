@@ -135,7 +135,7 @@ static void text_command(perp_text *out, const char *name, size_t n, const char 
     }
   for (size_t i = 0; i < sizeof text_commands / sizeof *text_commands; i++)
     if (n == strlen(text_commands[i].name) && strncmp(name, text_commands[i].name, n) == 0) {
-      if (text_commands[i].text[0] == '\0')
+      if (text_commands[i].text[0] == '\0' || strcmp(text_commands[i].text, "d") == 0)
         while (*s < end && **s == ' ') ++*s;
       perp_text_add(out, "%s", text_commands[i].text);
       return;

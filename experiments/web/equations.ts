@@ -133,8 +133,25 @@ function dress() {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(sheetText.replace(/@font-face\s*\{[^}]*\}/g, ''));
   document.adoptedStyleSheets.push(sheet);
-  for (const [family, data, style] of [['AMS', ams, 'normal'], ['Main', main, 'normal'], ['Math', letters, 'italic'], ['SansSerif', transposed, 'normal'], ['Size1', sums, 'normal']])
-    document.fonts.add(new FontFace(`KaTeX_${family}`, `url(${data})`, { style }));
+  addFonts([['AMS', ams], ['Main', main], ['Math', letters, 'italic'], ['SansSerif', transposed], ['Size1', sums]]);
+}
+
+// [family, data, style, weight]
+export function addFonts(list: string[][]) {
+  for (const [family, data, style = 'normal', weight = 'normal'] of list) document.fonts.add(new FontFace(`KaTeX_${family}`, `url(${data})`, { style, weight }));
+}
+
+// Sets TeX into e; what KaTeX refuses stays as it is written.
+export function setTex(e, text, display = false) {
+  dress();
+  try {
+    katex.render(text, e, { throwOnError: true, strict: 'ignore', displayMode: display });
+    e.title = text;
+  } catch {
+    e.textContent = text;
+    e.dataset.failed = 'yes';
+  }
+  return e;
 }
 
 // Sets an equation into e, which is left alone where KaTeX does not understand it.

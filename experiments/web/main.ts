@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything of a page is made here of the JSON that it carries: a report, the page of `perp view`, or a lesson.
+// Everything of a page is made here of the JSON that it carries: a report or the page of `perp view`.
 import { printsOpen, scrolls } from './access';
 import { cellBrowser } from './cells';
 import { curves } from './curves';
 import { readData } from './data';
 import { h } from './dom';
 import { headline } from './headline';
-import { lesson } from './lesson/lesson';
 import { link } from './link';
-import lessonStyle from './lesson/lesson.css';
 import liveStyle from './live.css';
 import { failureMatrix, stabilityMap, stepMap } from './matrix';
 import pageStyle from './page.css';
@@ -16,17 +14,8 @@ import { profiles, withFamilies } from './profiles';
 import { replay } from './replay';
 import { report } from './report';
 import { residuals, seriesOf, timeSeries } from './series';
-import { styleSheet } from './theme';
+import { dress, styleSheet } from './theme';
 import { view } from './view';
-
-// A <style> that is added is against the policy of the page, a sheet is not.
-function dress(...styles) {
-  document.adoptedStyleSheets = styles.map((text) => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(text);
-    return sheet;
-  });
-}
 
 async function reportPage(text) {
   const data = readData(text);
@@ -55,10 +44,6 @@ const pages = {
     main.append(h('h1', {}, document.title));
     document.body.append(main);
     view(data, main);
-  },
-  'perp-lesson-page/1': (text) => {
-    dress(pageStyle, lessonStyle);
-    lesson(JSON.parse(text));
   },
 };
 

@@ -927,7 +927,7 @@ export class Stage {
 }
 
 // Where bodies are in a layer of the plane, how thick they are drawn there.
-export function stageSize(list, sound) {
+export function stageSize(list, sound = list) {
   const env: any = surroundings(list, sound);
   env.deep = Math.min(0.9 * env.own, 0.1 * env.size);
   return env;

@@ -6,6 +6,15 @@ let styles = [];
 const media = window.matchMedia('(prefers-color-scheme: dark)');
 export const onTheme = (f) => media.addEventListener('change', f);
 
+// A <style> that is added is against the policy of the pages, a sheet is not.
+export function dress(...texts: string[]) {
+  document.adoptedStyleSheets = texts.map((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    return sheet;
+  });
+}
+
 // The sheet that goes with the styles.
 export function styleSheet(list) {
   styles = list;

@@ -11,3 +11,6 @@ declare module '*.css' {
   const text: string;
   export default text;
 }
+declare class DecompressionStream extends TransformStream<Uint8Array, Uint8Array> {
+  constructor(format: string);
+}

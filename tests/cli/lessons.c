@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every lesson: it reads, runs, shows what it claims, and its exercise knows right from wrong. */
+/* Every lesson: it reads, runs, shows what it claims, and its exercises know right from wrong. */
 #include "tests/cli/program.h"
 
 static bool has_gnuplot;
@@ -30,41 +30,15 @@ static void test_lesson(const char *name)
   free(words);
 }
 
-/* The scalar of a key of the exercise, as it stands in the file. */
-static char *exercise_of(const char *name, const char *key)
+/* perp check --run: the claims, the figures, the solution accepted and the wrong answer refused. */
+static void test_check(const char *name)
 {
-  char *path = perp_xprintf("%s/experiments/lessons/%s.yaml", getenv("PERP_HOME"), name);
-  char *text = perp_read_file(path, NULL), *mark = perp_xprintf("\n  %s: ", key);
-  char *at = text != NULL ? strstr(text, mark) : NULL, *value = NULL;
-  if (at != NULL) {
-    at += strlen(mark);
-    if (*at == '"') at++;
-    value = perp_xprintf("%.*s", (int)strcspn(at, "\"\n"), at);
-  }
-  free(mark);
-  free(text);
-  free(path);
-  return value;
-}
-
-static void test_exercise(const char *name)
-{
-  static const struct {
-    const char *key;
-    int status;
-    const char *says;
-  } answers[] = { { "solution", 0, "right: " }, { "wrong", 10, "not yet: " } };
-  for (int k = 0; k < 2; k++) {
-    char *answer = exercise_of(name, answers[k].key);
-    char *words = perp_xprintf("lesson %s --check '%s'", name, answer != NULL ? answer : "?");
-    int status = run(words);
-    if (!ok(status == answers[k].status &&
-                strncmp(out, answers[k].says, strlen(answers[k].says)) == 0,
-            "%s: %s is %s", name, answer, k == 0 ? "right" : "not"))
-      complain();
-    free(words);
-    free(answer);
-  }
+  char *words = perp_xprintf("check %s/experiments/lessons/%s --run", getenv("PERP_HOME"), name);
+  if (!ok(run(words) == 0 && strstr(out, "is accepted") != NULL &&
+              strstr(out, "is refused") != NULL && strstr(out, "WRONG") == NULL,
+          "%s: holds what it says, and its exercises know right from wrong", name))
+    complain();
+  free(words);
 }
 
 static void test_options(void)
@@ -82,7 +56,9 @@ static void test_options(void)
   ok(status == 0 && file_has("drift.html", "<title>Why constraints drift</title>") &&
          perp_exists("kept/derived/cells.csv"),
      "--html writes a page, -o keeps the results");
-  ok(file_has("drift.html", "\"plots\": [{\"title\": "), "the page has its figures inside");
+  ok(file_has("drift.html", "\"plots\": [{\"title\": ") &&
+         file_has("drift.html", "\"schema\": \"perp-lesson-page/2\""),
+     "the page has its figures inside");
   ok(!file_has("drift.html", "src=\"http") && !file_has("drift.html", "href=\"http") &&
          file_has("drift.html", "default-src 'none'"),
      "and needs no network");
@@ -118,6 +94,65 @@ static void test_pivots(void)
      "two corners of one set of solutions");
 }
 
+static void edit(const char *path, const char *before, const char *after)
+{
+  char *text = perp_read_file(path, NULL), *at = text != NULL ? strstr(text, before) : NULL;
+  FILE *f = at != NULL ? fopen(path, "w") : NULL;
+  ok(f != NULL, "%s has '%s'", path, before);
+  if (f != NULL) {
+    fprintf(f, "%.*s%s%s", (int)(at - text), text, after, at + strlen(before));
+    fclose(f);
+  }
+  free(text);
+}
+
+/* A lesson of one's own: made, checked, run, mistaken. */
+static void test_own(void)
+{
+  ok(run("new lesson mine") == 0 && perp_exists("mine/lesson.yaml"), "new lesson");
+  ok(run("check mine --run") == 0 && strstr(out, "WRONG") == NULL, "it runs as it is");
+  ok(run("new lesson mine") == 2, "nothing is overwritten");
+  says("lesson ./mine --answer 1", "perp lesson ./mine --check");
+  says("lesson ./mine --notes", "Aim");
+  edit("mine/lesson.yaml", "drift.pos.max", "drift.pso.max");
+  refuses(3, "check ./mine", "mine/lesson.yaml:");
+  ok(strstr(err, "did you mean 'drift.pos.max'?") != NULL, "with the line and a remedy");
+  edit("mine/lesson.yaml", "drift.pso.max", "drift.pos.max");
+  edit("mine/lesson.yaml", "answer: ", "answr: ");
+  refuses(3, "lesson ./mine", "unknown key 'answr' in predict");
+  edit("mine/lesson.yaml", "answr: ", "answer: ");
+  edit("mine/lesson.md", "# Conclusion", "# Conclusio");
+  refuses(3, "lesson ./mine", "the line '# Conclusion' is missing");
+  edit("mine/lesson.md", "# Conclusio", "# Conclusion");
+  edit("mine/lesson.yaml", "wrong: baumgarte", "wrong: post:passes=3");
+  ok(run("check ./mine --run") == 10 && strstr(out, "WRONG") != NULL,
+     "a wrong answer that is accepted is found");
+  refuses(2, "lesson ./nobody", "has no lesson.yaml");
+}
+
+static void write_text(const char *path, const char *text)
+{
+  FILE *f = fopen(path, "w");
+  if (f == NULL || fputs(text, f) < 0) ok(false, "%s is written", path);
+  if (f != NULL) fclose(f);
+}
+
+static void test_course(void)
+{
+  write_text("course.yaml", "schema: perp-course/1\ntitle: Two\ntext: Both.\nlessons: [lcp, "
+                            "redundant]\n");
+  refuses(2, "lesson course.yaml", "-o DIR");
+  ok(run("lesson course.yaml -o pages") == 0 && perp_exists("pages/index.html") &&
+         perp_exists("pages/lcp.html") && perp_exists("pages/perp.js") &&
+         file_has("pages/lcp.html", "<script src=\"perp.js\">"),
+     "a course is a folder of pages with one script");
+  ok(run("lesson course.yaml --html one.html") == 0 && file_has("one.html", "\"name\": \"lcp\"") &&
+         file_has("one.html", "\"name\": \"redundant\""),
+     "or one file");
+  write_text("course.yaml", "schema: perp-course/1\ntitle: Two\ntext: Both.\nlessons: [lpc]\n");
+  refuses(3, "lesson course.yaml -o pages", "course.yaml:4:");
+}
+
 int main(void)
 {
   program_open();
@@ -126,12 +161,15 @@ int main(void)
   ok(json_array_size(list) >= 10, "%zu lessons", json_array_size(list));
   for (size_t i = 0; i < json_array_size(list); i++) {
     const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
-    test_lesson(name);
-    test_exercise(name);
+    test_check(name);
   }
   json_decref(list);
+  test_lesson("baumgarte");
+  test_lesson("lcp");
   test_options();
   test_pivots();
+  test_own();
+  test_course();
   program_close();
   return tap_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// node lessons.mjs OUT NAME...: opens OUT/NAME.html as a student would, and keeps OUT/NAME*.png.
+// node lessons.mjs OUT NAME...: opens OUT/course/NAME.html and OUT/two.html as a student would, and keeps OUT/NAME*.png.
 import { done, launch, ok, picture } from './browser.mjs';
 import { resolve } from 'node:path';
 
@@ -8,14 +8,14 @@ const [out, ...names] = process.argv.slice(2);
 
 const browser = await launch();
 
-async function open(name, { script = true } = {}) {
+async function open(name, { script = true, at = '' } = {}) {
   const context = await browser.newContext({ viewport: { width: 1000, height: 900 }, offline: true, javaScriptEnabled: script });
   const page = await context.newPage();
   const said = [], asked = [];
   page.on('console', (m) => said.push(`${m.type()}: ${m.text()}`));
   page.on('pageerror', (e) => said.push(`error: ${e.message}`));
   page.on('request', (r) => /^(file|data|blob):/.test(r.url()) || asked.push(r.url()));
-  await page.goto(`file://${resolve(out, `${name}.html`)}`);
+  await page.goto(`file://${resolve(out, `${name}.html`)}${at}`);
   if (script) await page.waitForSelector('html[data-ready]', { timeout: 20000 });
   return { page, said, asked, context };
 }
@@ -46,7 +46,7 @@ async function sliders(page, name, selector) {
 
 // Every frame of every solver, forward by the keyboard: the data of the page are the trace, the page shows them.
 async function film(page, name) {
-  const data = await page.evaluate(() => JSON.parse(document.getElementById('data').textContent).pivots);
+  const data = await page.evaluate(() => JSON.parse(document.getElementById('data').textContent).lessons[0].pivots);
   const middle = Math.floor(((data.values?.length ?? 1) - 1) / 2);
   const box = await page.$('.pivots');
   await page.emulateMedia({ reducedMotion: 'reduce' }); // each frame at once
@@ -101,27 +101,87 @@ async function film(page, name) {
   ok((await page.getAttribute('.pivots', 'data-frame')) === String(frames - 1), `${name}: the slider of the film goes to the end`);
 }
 
-let films = 0, slid = [];
+// What is asked, and what the page says to it.
+async function answer(page, k, text) {
+  await page.evaluate(([i, t]) => {
+    const form = document.querySelectorAll('form.exercise')[i];
+    form.querySelector('input').value = t;
+    form.querySelector('.verdict').textContent = '';
+    form.requestSubmit();
+  }, [k, text]);
+  await page.waitForFunction((i) => !/^(computing.*)?$/.test(document.querySelectorAll('form.exercise .verdict')[i].textContent), k, { timeout: 60000 });
+  return page.evaluate((i) => { const form = document.querySelectorAll('form.exercise')[i]; return { state: form.dataset.state, said: form.querySelector('.verdict').textContent }; }, k);
+}
+
+// Every exercise of the page: what the program found right and wrong when the page was made is so here.
+async function exercises(page, name, l) {
+  for (const [k, e] of l.exercises.entries()) {
+    const pairs = e.want !== undefined ? [[String(e.want), 'right'], [String(e.want + 3 * (e.within * Math.abs(e.want) + 1e-9)), 'wrong']] : e.stored.map((s) => [s.answer, s.right ? 'right' : 'wrong']);
+    ok(!(await page.$eval('main', (m) => m.innerText)).includes(e.because ?? '\0'), `${name}: exercise ${k + 1}: its explanation waits`);
+    for (const [text, state] of [...pairs].reverse()) {
+      const v = await answer(page, k, text);
+      ok(v.state === state, `${name}: exercise ${k + 1}: ${text} is ${state} (${v.said})`);
+    }
+  }
+}
+
+// Slides: one part at a time, from the title to the end.
+async function slides(page, name) {
+  const shown = () => page.$$eval('.slide', (l) => l.filter((e) => e.getBoundingClientRect().height > 0).length);
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('s');
+  const counts = [await shown()], seen = new Set();
+  for (let i = 0; i < 40 && !seen.has(await page.getAttribute('body', 'data-slide')); i++) {
+    seen.add(await page.getAttribute('body', 'data-slide'));
+    await page.keyboard.press('ArrowRight');
+    counts.push(await shown());
+  }
+  ok(seen.size > 4 && counts.every((n) => n === 1), `${name}: ${seen.size} slides, one at a time`);
+  await page.keyboard.press('ArrowLeft');
+  ok(Number(await page.getAttribute('body', 'data-slide')) === seen.size - 2, `${name}: the left arrow goes back`);
+  await page.keyboard.press('Escape');
+  ok((await shown()) > 4, `${name}: Escape ends the slides`);
+}
+
+let films = 0, slid = [], moved = 0;
 for (const name of names) {
-  const { page, said, asked, context } = await open(name);
-  const figures = await page.$$eval('figure.live', (l) => l.map((e) => ({ curves: e.querySelectorAll('.curve .line').length, area: e.getBoundingClientRect().width * e.getBoundingClientRect().height, alt: e.querySelector('[role=img]')?.getAttribute('aria-label') ?? '' })));
-  const data = await page.evaluate(() => JSON.parse(document.getElementById('data').textContent));
-  ok(figures.length === (data.plots?.length ?? 0) + (data.explore ? (data.explore.over ? 2 : 1) : 0) && figures.every((f) => f.curves > 0 && f.area > 2e4 && f.alt.length > 10), `${name}: ${figures.length} figures are drawn`);
-  ok((data.plots?.length ?? 0) + (data.pivots ? 1 : 0) > 0, `${name}: there is something to see`);
-
-  const right = Number(await page.getAttribute('.choices', 'data-answer')), wrong = right === 1 ? 2 : 1;
-  await page.click(`.choices li:nth-child(${wrong}) button`);
-  const closed = !(await page.$eval('.answer-of', (e) => e.open));
-  await page.click(`.choices li:nth-child(${right}) button`);
-  ok(closed && (await page.$eval('.answer-of', (e) => e.open)) && / right/.test(await page.textContent(`.choices li:nth-child(${right})`)), `${name}: the prediction is judged`);
-
-  if (data.pivots) {
-    ok((await page.$$eval('details pre', (l) => l.map((e) => e.textContent))).some((t) => t.includes('    tableau ')), `${name}: all pivots in words`);
+  const { page, said, asked, context } = await open(`course/${name}`);
+  const l = await page.evaluate(() => JSON.parse(document.getElementById('data').textContent).lessons[0]);
+  const before = await page.$eval('main', (m) => m.innerText);
+  ok((await page.$$('figure, .pivots, form.exercise, canvas')).length === 0 && !before.includes('Conclusion') && !before.includes('The answer'), `${name}: nothing of the results is in the page before a choice`);
+  // by keys alone: to the choices, down to the wrong one, Enter
+  const wrong = l.predict.answer === 1 ? 2 : 1;
+  await page.evaluate(() => document.querySelector('.choices input').focus());
+  await page.keyboard.press(' ');
+  if (wrong === 2) await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('main[data-revealed]');
+  ok(/not right/.test(await page.textContent('.answer-of .verdict')) && (await page.$eval(`.choices label:nth-of-type(${wrong}) input`, (e) => e.checked)), `${name}: the prediction is judged`);
+  await page.waitForTimeout(100);
+  const figures = await page.$$eval('figure.live', (list) => list.map((e) => ({ curves: e.querySelectorAll('.curve .line').length, area: e.getBoundingClientRect().width * e.getBoundingClientRect().height, alt: e.querySelector('[role=img]')?.getAttribute('aria-label') ?? '' })));
+  ok(figures.length === (l.plots?.length ?? 0) + (l.explore ? (l.explore.over ? 2 : 1) : 0) && figures.every((f) => f.curves > 0 && f.area > 2e4 && f.alt.length > 10), `${name}: ${figures.length} figures are drawn`);
+  ok((await page.$$('[data-failed]')).length === 0, `${name}: all mathematics is set`);
+  await exercises(page, name, l);
+  if (l.pivots) {
+    ok((await page.$$eval('details pre', (list) => list.map((e) => e.textContent))).some((t) => t.includes('    tableau ')), `${name}: all pivots in words`);
     films++;
     await film(page, name);
   }
-  if (await sliders(page, name, data.explore ? '.explore' : '.pivots')) slid.push(name);
+  if (l.explore || l.pivots) if (await sliders(page, name, l.explore ? '.explore' : '.pivots')) slid.push(name);
+  // bodies: the module steps, or a recording plays
+  const still = await page.$('.play canvas');
+  if (still && l.live && (await page.$('.play .live'))) {
+    await page.evaluate(() => document.querySelector('main').live.step(20));
+    ok(Number(await page.getAttribute('.play section.live', 'data-t')) > 0, `${name}: the solver steps in the page`);
+    moved++;
+  } else if (still) {
+    await page.$eval('.play .live-bar button', (e) => e.click());
+    await page.waitForFunction(() => Number(document.querySelector('.play input[type=range]').value) > 0, null, { timeout: 10000 });
+    ok(true, `${name}: a recording plays`);
+    moved++;
+  }
   await picture(page, `${out}/${name}.png`);
+  if (name === names[0]) await slides(page, name);
   ok(said.length === 0, `${name}: nothing on the console${said.length ? `: ${said.join(' | ')}` : ''}`);
   ok(asked.length === 0, `${name}: nothing is asked of a network${asked.length ? `: ${asked.join(' ')}` : ''}`);
 
@@ -131,20 +191,55 @@ for (const name of names) {
   await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth, null, { timeout: 5000 }).catch(() => {});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   ok(wide <= 0 && said.length === 0, `${name}: fits a phone, in the dark (${wide} px too wide)`);
-  if (data.pivots) {
+  if (l.pivots) {
     await page.click('.bar button[aria-label=first]');
     await page.click('.bar button[aria-label=forward]');
     ok((await page.getAttribute('.pivots', 'data-frame')) === String(Math.min(1, (await page.getAttribute('.pivots', 'data-frames')) - 1)), `${name}: steps without motion where none is wanted`);
   }
   await picture(page, `${out}/${name}-phone.png`);
   await context.close();
+}
+ok(films >= 2 && slid.length >= 8, `${slid.length} lessons have sliders: ${slid.join(' ')}`);
+ok(moved >= 5, `bodies move in ${moved} lessons`);
 
+// a course in one file: index, lessons behind '#', progress, slides by the address, a lesson of one's own
+{
+  const { page, said, context } = await open('two', { at: '?slides' });
+  ok((await page.$$('.lessons a')).length === 2 && (await page.$$('.lessons .state')).length === 0, 'two: the index');
+  await page.evaluate(() => { location.hash = '#mine'; });
+  await page.waitForSelector('main.lesson');
+  ok((await page.$$('.after figure')).length === 0, 'two: a lesson of the course, before the choice');
+  await page.$eval('.predict button[type=button]', (e) => e.click());
+  await page.waitForSelector('main[data-revealed]');
+  ok((await page.$$('.answer-of .verdict')).length === 0, 'two: shown without a choice, nothing is judged');
+  ok((await answer(page, 0, 'nothing')).said === 'A number is required here.', 'two: no number');
+  ok((await answer(page, 0, '0.5')).state === 'wrong' && (await answer(page, 0, '0.25')).state === 'right', 'two: a number is judged');
+  const other = await answer(page, 1, 'split');
+  ok(other.state !== 'open' || /perp lesson .*mine --exercise 2 --check 'split'/.test(other.said), `two: a setting that is not stored is computed, or the command is told (${other.said})`);
+  ok((await answer(page, 1, 'stab=post:passes=2')).state === 'right', 'two: a setting is judged');
+  await page.evaluate(() => { location.hash = '#'; });
+  await page.waitForSelector('main.course');
+  ok(/done/.test(await page.textContent('.lessons li:nth-child(2) .state')), 'two: the index knows what is done');
+  await page.evaluate(() => { location.hash = '#mine'; });
+  await page.waitForSelector('main[data-revealed]');
+  ok(/Solved before/.test(await page.textContent('form.exercise .verdict')), 'two: so does the lesson');
+  ok(said.length === 0, `two: nothing on the console${said.length ? `: ${said.join(' | ')}` : ''}`);
+  await context.close();
 }
 {
-  const { page, context } = await open('drift', { script: false });
+  const { page, context } = await open('course/drift', { at: '?slides' });
+  ok((await page.getAttribute('body', 'data-slide')) === '0', 'drift: ?slides begins with the title');
+  await context.close();
+}
+{
+  const { page, said, context } = await open('course/index');
+  ok((await page.$$('.lessons a')).length === names.length && said.length === 0, `index: ${names.length} lessons`);
+  await context.close();
+}
+{
+  const { page, context } = await open('course/drift', { script: false });
   ok(/needs JavaScript/.test(await page.$eval('body', (e) => e.innerText)), 'drift: without scripts the page says what it needs');
   await context.close();
 }
-ok(films >= 2 && ['drift', 'baumgarte', 'post', 'incline', 'friction', 'pgs', 'ratio', 'energy'].every((name) => slid.includes(name)), `${slid.length} lessons have sliders: ${slid.join(' ')}`);
 await browser.close();
 done();

@@ -1,10 +1,15 @@
 #!/bin/sh
-# lessons.sh PERP SOURCE OUT: the page of every lesson is written, and lessons.mjs opens it; PERP_PICTURES=yes keeps pictures.
+# lessons.sh PERP SOURCE OUT: the course of all lessons is written, a lesson as one file, a course as one file, and lessons.mjs opens
+# them; PERP_PICTURES=yes keeps pictures.
 perp=$1 source=$2 out=$3/lessons
 rm -rf "$out"
 . "$source/browser.sh"
 PERP_HOME=$source/../..
 export PERP_HOME
 names=$("$perp" lesson list | cut -d' ' -f1)
-for name in $names; do make "$perp" lesson "$name" --html "$out/$name.html"; done
+make "$perp" lesson all -o "$out/course"
+# a lesson of one's own beside one of perp, in one file
+(cd "$out" && "$perp" new lesson mine > /dev/null 2>&1)
+printf 'schema: perp-course/1\ntitle: Two lessons\ntext: One file with $x^2$.\nlessons: [lcp, ./mine]\n' > "$out/two.yaml"
+make "$perp" lesson "$out/two.yaml" --html "$out/two.html"
 exec node "$source/lessons.mjs" "$out" $names

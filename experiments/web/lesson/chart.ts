@@ -10,13 +10,7 @@ const shapes = [
 ];
 const dashes = ['', '7 4', '2 4', '9 3 2 3', '5 2', '12 4', '1 3', '6 2 2 2'];
 
-export function decode(figure) {
-  for (const c of figure.curves) {
-    c.x = Array.from(floats(c.x));
-    c.y = Array.from(floats(c.y));
-  }
-  return figure;
-}
+export const decode = (figure) => ({ ...figure, curves: figure.curves.map((c) => ({ label: c.label, x: Array.from(floats(c.x)), y: Array.from(floats(c.y)) })) });
 
 // A scale from data to [0, 1] with its ticks.
 function scale(values, logarithmic) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Words and numbers of a lesson.
-import { h } from '../dom';
-
 
 export function svg(tag, attributes, ...children) {
   const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -25,20 +23,3 @@ export function brief(v, digits = 4, zero = 1e-12) {
 
 // lambda1 -> a Greek letter with its index
 export const pretty = (text) => text.replace(/\b(lambda|w)(\d+)\b/g, (_, name, i) => (name === 'w' ? 'w' : '\u03bb') + lowered(i));
-
-// The words of a lesson file as they are set on a page: `code`, indices, powers, transposes, Greek letters, comparisons.
-export function prose(text) {
-  const parts = [], mark = /`([^`]*)`|(?<![\w.-])(lambda|[A-Za-z])_([A-Za-z0-9]+)|(?<![A-Za-z0-9])lambda(?![A-Za-z0-9])|([<>])=(?= )|\^(-?\d+|[a-z](?!\w))|(?<![\w'])([JHGA])'(?![A-Za-z'])|(?<!\w)([A-Za-z])dot(?!\w)/g;
-  let at = 0;
-  for (const m of text.matchAll(mark)) {
-    parts.push(text.slice(at, m.index));
-    at = m.index + m[0].length;
-    if (m[1] !== undefined) parts.push(h('code', {}, m[1]));
-    else if (m[2]) parts.push(m[2] === 'lambda' ? '\u03bb' : m[2], h('sub', {}, m[3]));
-    else if (m[5]) parts.push(h('sup', {}, m[5].replace('-', '\u2212')));
-    else if (m[6]) parts.push(m[6], h('sup', {}, 'T'));
-    else if (m[7]) parts.push(`${m[7]}\u0307`);
-    else parts.push(m[4] ? { '<': '\u2264', '>': '\u2265' }[m[4]] : '\u03bb');
-  }
-  return [...parts, text.slice(at)];
-}

@@ -5,25 +5,12 @@ import { h } from '../dom';
 import lessonStyle from '../lesson/lesson.css';
 import liveStyle from '../live.css';
 import pageStyle from '../page.css';
+import { dress } from '../theme';
 import ownStyle from './live.css';
 import { matrices } from './matrices';
-import { Module } from './module';
+import { Module, unpack } from './module';
 import { mount } from './mount';
 import { fromFragment } from './state';
-
-function dress(...styles: string[]) {
-  document.adoptedStyleSheets = styles.map((text) => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(text);
-    return sheet;
-  });
-}
-
-// A gzip file in base64.
-async function unpack(text: string): Promise<ArrayBuffer> {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
-}
 
 // What the program has and the module has not, in words.
 function missing(program: Record<string, string[]>, methods: any) {

@@ -16,6 +16,12 @@ export interface Figures {
 const FIGURES = ['t', 'reason', 'energy', 'energy0', 'drift', 'depth', 'contacts', 'problems', 'iterations', 'work', 'seconds', 'events', 'seen', 'rows',
   'failures', 'residual', 'small', 'asleep'];
 
+// A gzip file in base64, as a page carries the module.
+export async function unpack(text: string): Promise<ArrayBuffer> {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+}
+
 export class Module {
   private e: any;
   private decoder = new TextDecoder();

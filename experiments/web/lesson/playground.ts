@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The solvers in a lesson: the scene that it names, with sliders that compute.
+import { h } from '../dom';
+import type { Module } from '../live/module';
+import { type Live, mount } from '../live/mount';
+import { PARTS } from '../live/state';
+import { seconds } from './exercise';
+import { slider } from './explore';
+
+// "stack:boxes=5,gap=0" with another value of an option.
+export function withOption(spec: string, option: string, value: string) {
+  const at = spec.search(/:[\w.]+=/), name = at < 0 ? spec : spec.slice(0, at), own = at < 0 ? [] : spec.slice(at + 1).split(/,(?=[\w.]+=)/);
+  return `${name}:${[...own.filter((o) => !o.startsWith(`${option}=`)), `${option}=${value}`].join(',')}`;
+}
+
+export function playground(host: HTMLElement, l: any, module: Module, scenes: any[]): Live {
+  for (const s of scenes) module.scene(s.name, JSON.stringify(s.tree));
+  const choice: any = { scene: l.scene };
+  for (const k of [...PARTS, 'against']) if (l[k]) choice[k] = l[k];
+  if (l.h) choice.h = seconds(l.h);
+  const set = (of: string, value: string) => {
+    const dot = of.indexOf('.'), part = dot < 0 ? of : of.slice(0, dot);
+    return { [part]: part === 'h' ? seconds(value) : dot < 0 ? value : withOption(choice[part] ?? '', of.slice(dot + 1), value.replace(/\s/g, '')) };
+  };
+  const sliders = (l.slide ?? []).map((s: any) => {
+    const now = dotted(s.of, choice), start = Math.max(0, s.values.findIndex((v: string) => (s.of === 'h' ? seconds(v) === choice.h : v === now)));
+    Object.assign(choice, set(s.of, s.values[start]));
+    return slider(s.text, s.values, start, (k: number) => {
+      Object.assign(choice, set(s.of, s.values[k]));
+      live.choose({ ...choice });
+    });
+  });
+  if (sliders.length > 0) host.append(h('div', { class: 'controls live-slide' }, ...sliders));
+  const live = mount(host, module, { ...choice, fixed: l.fixed === 'yes' || l.fixed === 'true' || sliders.length > 0, link: false } as any);
+  return live;
+}
+
+// The value that an option has in the text of its part.
+function dotted(of: string, choice: any): string {
+  const dot = of.indexOf('.');
+  if (dot < 0) return choice[of] ?? '';
+  return new RegExp(`[:,]${of.slice(dot + 1).replace('.', '\\.')}=([^,]*)`).exec(choice[of.slice(0, dot)] ?? '')?.[1] ?? '';
+}
