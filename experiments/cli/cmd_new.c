@@ -206,8 +206,7 @@ static int new_lesson(perp_ctx *ctx, const perp_args *args, struct words *w)
                                           { "lesson-notes.md", "notes.md" } };
   const char *dir = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
   if (args->n > 1 && given != NULL)
-    return perp_usage_error(args, "the name is given twice, as '%s' and --name %s", args->arg[1],
-                            given);
+    return perp_usage_error(args, "there are two names, '%s' and --name %s", args->arg[1], given);
   if (args->n > 1) given = args->arg[1];
   if (given == NULL && dir == NULL) given = "my-lesson";
   if (dir == NULL) dir = given;

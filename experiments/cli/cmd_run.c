@@ -218,7 +218,7 @@ static const perp_flag study_flags[] = {
     "Read the study only, without testing whether the methods of each run fit together." },
   { "pilot", 0, NULL, "Execute up to five runs and estimate the duration of all." },
   { "run", 0, NULL,
-    "Of a lesson: run it and try its exercises. The solution must be accepted, the wrong answer "
+    "Run the lesson and try its exercises: the solution must be accepted, the wrong answer "
     "refused." },
   { "json", 0, NULL, "Print JSON." },
   PERP_FILTER_FLAG,

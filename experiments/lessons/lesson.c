@@ -205,7 +205,7 @@ static void read_exercise(struct reader *r, const perp_node *map, perp_lesson_ex
   e->set = lesson_texts(r, map, "set", &e->n_set);
   e->stored = lesson_texts(r, map, "stored", &e->n_stored);
   if (tries && r->l->study == NULL)
-    perp_diag_error(r->diag, perp_tree_get(map, "try"), 0, "ask for a number: expr and within",
+    perp_diag_error(r->diag, perp_tree_get(map, "try"), 0, "a number requires expr and within",
                     "an answer that is a setting requires a study");
   if (!tries) e->within = lesson_number(r, map, "within");
 }

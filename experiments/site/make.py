@@ -196,12 +196,8 @@ def make(program, site, folders, sent, plugin, scratch):
             views[s['name']] = pool.submit(moves, program, site, shared, s['name'], page, methods.page_of('scenes', s['name']), s['name'])
         moving = {g: pool.submit(moves, program, site, shared, f'docs/gallery/{g}.yaml', f'docs/gallery/{g}.view.html', 'docs/gallery/README.html', 'Gallery') for g in galleries}
 
-        def lesson(name):
-            page = f'lessons/{name}.html'
-            r = program.call('lesson', name, '--html', site.path(page), '-o', os.path.join(scratch, f'lesson-{name}'), '--answer', '1', seconds=120)
-            return page if r.returncode == 0 and os.path.exists(os.path.join(site.out, page)) else None
-
-        told = {l['name']: pool.submit(lesson, l['name']) for l in lessons}
+        # a course is a folder of pages with links between them; its index is that of the site
+        course = pool.submit(program.call, 'lesson', 'all', '-o', os.path.join(site.out, 'lessons'), seconds=900)
         for f in tests:
             kind, text = f.result()
             contract.read(kind, text, kinds[kind])
@@ -213,11 +209,8 @@ def make(program, site, folders, sent, plugin, scratch):
                     page, back, words = future.result()
                     shared(page, words, back)
                     pages[name] = page
-        lesson_pages = {}
-        for name, future in told.items():
-            if future.result():
-                shared(future.result(), 'Lessons', 'lessons/index.html')
-                lesson_pages[name] = future.result()
+        made = course.result().returncode == 0
+        lesson_pages = {l['name']: f'lessons/{l["name"]}.html' for l in lessons} if made else {}
 
     say('studies')
     named = {}
