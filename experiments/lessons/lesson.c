@@ -126,12 +126,13 @@ static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *
   perp_study_check_keys(r->diag, map, "plots", keys);
   p->at = map;
   const char *kind = lesson_text(r, map, "kind", true);
-  p->series = kind != NULL && strcmp(kind, "series") == 0;
+  p->path = kind != NULL && strcmp(kind, "path") == 0;
+  p->series = p->path || (kind != NULL && strcmp(kind, "series") == 0);
   if (kind != NULL && !p->series && strcmp(kind, "cells") != 0)
     perp_diag_error(r->diag, perp_tree_get(map, "kind"), 0, NULL,
-                    "the kind of a plot must be `cells` or `series`");
+                    "the kind of a plot must be `cells`, `series` or `path`");
   p->title = lesson_text(r, map, "title", true);
-  p->x = lesson_text(r, map, "x", !p->series);
+  p->x = lesson_text(r, map, "x", !p->series || p->path);
   p->y = lesson_text(r, map, "y", true);
   p->by = lesson_text(r, map, "by", false);
   p->where = lesson_text(r, map, "where", false);

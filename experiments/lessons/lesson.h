@@ -8,7 +8,7 @@
  *   predict: { ask, choices: [...], answer: 2, because }     # counted from 1
  *   study: { scene, grid, metrics, claims, ... }             # as for perp run
  *   lcp: { A, b, lo, hi, solvers, vary }                     # or a problem solved pivot by pivot
- *   plots: [{ title, kind: cells | series, x, y, by, where, log: xy }]
+ *   plots: [{ title, kind: cells | series | path, x, y, by, where, log: xy }]
  *   show: [{ text: "... {} ...", expr }]                     # the number replaces {}
  *   explore: { title, text, set: [...], slide: [{ text, of: stab.alpha }], plot, over,
  *              numbers: [{ text, of }] }
@@ -38,7 +38,7 @@
 typedef struct perp_lesson_plot {
   const perp_node *at;
   const char *title, *x, *y, *by, *where, *log;
-  bool series;
+  bool series, path; /* path: of series, y against x in the order of time */
 } perp_lesson_plot;
 
 typedef struct perp_lesson_number {
@@ -143,7 +143,7 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *results, const char *name, in
 /* "4 ms", "26 deg", "0.5" */
 const char *perp_lesson_quantity(perp_pool *pool, double value, const char *unit);
 
-/* The curves of a plot, in pool; with `only` [cells] of some cells.  Curves are sorted by x and
+/* The curves of a plot, in pool; with `only` [cells] of some cells.  Curves are sorted by x, but a path, and
  * have no point that their axes cannot show. */
 typedef struct perp_lesson_curve {
   const char *label;

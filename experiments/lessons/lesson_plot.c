@@ -161,7 +161,8 @@ static bool lesson_plot_usable(double v, bool logarithmic)
   return isfinite(v) && (!logarithmic || v > 0);
 }
 
-/* Points [n] in the pool become a curve: those that the axes can show, by x. */
+/* Points [n] in the pool become a curve: those that the axes can show, sorted by x unless they are a
+ * path. */
 static void put_curve(struct picker *p, const char *label, double *x, double *y, int n)
 {
   int kept = 0;
@@ -172,7 +173,7 @@ static void put_curve(struct picker *p, const char *label, double *x, double *y,
       y[kept++] = y[i];
     }
   if (kept == 0 || p->f->n == MOST_CURVES) return;
-  gsl_sort2(x, 1, y, 1, (size_t)kept);
+  if (!p->plot->path) gsl_sort2(x, 1, y, 1, (size_t)kept);
   p->f->curve[p->f->n++] = (perp_lesson_curve){ label, kept, x, y };
 }
 
@@ -226,17 +227,17 @@ static void pick_field(struct picker *p, int cell, const perp_csv *t, const char
 {
   bool several = p->plot->y[n] != '\0';
   const char *name = perp_pool_strndup(p->pool, field, n), *label = label_of(p, cell, name);
-  int y = perp_csv_field(t, name);
-  if (y < 0) return;
+  int x = p->plot->path ? perp_csv_field(t, p->plot->x) : 0, y = perp_csv_field(t, name);
+  if (x < 0 || y < 0) return;
   if (several && p->plot->by != NULL) label = perp_pool_printf(p->pool, "%s %s", name, label);
   double *xs = perp_pool_alloc(p->pool, (size_t)t->rows, sizeof *xs),
          *ys = perp_pool_alloc(p->pool, (size_t)t->rows, sizeof *ys);
   for (int r = 0; r < t->rows; r++) {
-    xs[r] = perp_csv_number(t, r, 0);
+    xs[r] = perp_csv_number(t, r, x);
     ys[r] = perp_csv_number(t, r, y);
   }
   put_curve(p, label, xs, ys, t->rows);
-  p->f->x = header_axis(p->pool, t->header[0]);
+  p->f->x = header_axis(p->pool, t->header[x]);
   p->f->y = several ? "" : header_axis(p->pool, t->header[y]);
 }
 
