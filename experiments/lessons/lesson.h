@@ -143,8 +143,8 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *results, const char *name, in
 /* "4 ms", "26 deg", "0.5" */
 const char *perp_lesson_quantity(perp_pool *pool, double value, const char *unit);
 
-/* The curves of a plot, in pool; with `only` [cells] of some cells.  Curves are sorted by x, but a path, and
- * have no point that their axes cannot show. */
+/* The curves of a plot, in pool; with `only` [cells] of some cells.  Curves are sorted by x, but a
+ * path, and have no point that their axes cannot show. */
 typedef struct perp_lesson_curve {
   const char *label;
   int n;

@@ -161,8 +161,8 @@ static bool lesson_plot_usable(double v, bool logarithmic)
   return isfinite(v) && (!logarithmic || v > 0);
 }
 
-/* Points [n] in the pool become a curve: those that the axes can show, sorted by x unless they are a
- * path. */
+/* Points [n] in the pool become a curve: those that the axes can show, sorted by x unless they are
+ * a path. */
 static void put_curve(struct picker *p, const char *label, double *x, double *y, int n)
 {
   int kept = 0;
