@@ -26,6 +26,7 @@
 #include "models/formulations/step_forces.h"
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/servos.h"
+#include "models/stepping/derivative.h"
 #include "models/stepping/kkt_default.h"
 #include "models/stepping/redundancy.h"
 #include "models/stepping/turns.h"
@@ -511,6 +512,15 @@ perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q,
   PERP_TRY(sim->form->dense(ctx, sim->ws, t, q, v, lambda));
   if (sim->redundancy == NULL || lambda == NULL) return PERP_OK;
   return perp_redundancy_share_at(ctx, sim->redundancy, t, q, lambda);
+}
+
+const perp_formulation_desc *perp_sim_formulation(const perp_sim *sim, void **ws,
+                                                  const perp_model **model, bool *switched)
+{
+  *ws = sim->ws;
+  *model = sim->driven;
+  *switched = sim->switches != NULL;
+  return sim->form;
 }
 
 void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v)

@@ -167,6 +167,8 @@ typedef struct perp_formulation_desc {
   /* The stabilization that is meant where none is named, with these options; NULL, or NULL
    * returned: as of perp_sim_create. */
   const char *(*stab)(const void *opts);
+  /* Derivatives of its steps (gradient.h); NULL: it has none. */
+  const struct perp_derivative_calls *derivative;
 } perp_formulation_desc;
 
 enum {

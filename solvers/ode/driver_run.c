@@ -331,6 +331,11 @@ perp_ode_stop perp_ode_advance(perp_ctx *ctx, perp_ode *ode, double t_to, perp_s
   return stop;
 }
 
+const perp_spec *perp_ode_method(const perp_ode *ode)
+{
+  return &ode->method;
+}
+
 double perp_ode_time(const perp_ode *ode)
 {
   return ode->t;

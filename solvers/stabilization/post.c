@@ -192,6 +192,15 @@ static double post_contact(const void *ws, perp_level level, double h, double ga
   return perp_stab_contact(1 / (5 * h), 1 / (5 * h), PUSH, gap, rate);
 }
 
+/* On the acceleration level: RATTLE's passes have the J of the start of a step. */
+static bool post_projects(const void *ws, perp_stab_passes *passes)
+{
+  const struct ws *work = ws;
+  *passes = (perp_stab_passes){ work->opt.passes, work->opt.tol, work->opt.velocity };
+  return work->opt.weight == WEIGHT_MASS && isinf(work->opt.limit) &&
+         !(work->opt.velocity && work->p.sys.solve_start != NULL);
+}
+
 const perp_stab_desc perp_stab_post = {
   .d = { .name = "post",
          .summary = "Post-stabilization: position (and velocity) projected onto the constraint "
@@ -205,4 +214,5 @@ const perp_stab_desc perp_stab_post = {
   .contact = post_contact,
   .contacts = post_contacts,
   .destroy = free,
+  .projects = post_projects,
 };

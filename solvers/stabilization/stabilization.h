@@ -62,6 +62,14 @@ typedef struct perp_stab_contacts {
   double tol_v;    /* m/s: unless they are slower */
 } perp_stab_contacts;
 
+/* Projections of a state: passes M dq = J' mu, J dq = -C at most, until max |C| <= tol; then M dv = J'
+ * nu, J dv = -Cdot. */
+typedef struct perp_stab_passes {
+  int position;
+  double tol;
+  bool velocity;
+} perp_stab_passes;
+
 typedef struct perp_stab_desc {
   perp_desc d;
   /* *sys is copied.  A system without rows, m = 0, may have no callbacks: it stands for contacts
@@ -90,6 +98,9 @@ typedef struct perp_stab_desc {
   /* What of the options opts has no effect on this level, and a remedy: a clause, "beta has ...".
    * NULL, or NULL returned: all act. */
   const char *(*idle)(const void *opts, perp_level level);
+  /* What post_step is, where it is no more than these projections by the masses; false: it is more.
+   * NULL: there are none. */
+  bool (*projects)(const void *ws, perp_stab_passes *passes);
 } perp_stab_desc;
 
 #ifdef __cplusplus

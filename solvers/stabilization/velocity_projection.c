@@ -45,6 +45,13 @@ static void velocity_projection_contacts(const void *ws, perp_stab_contacts *how
   *how = (perp_stab_contacts){ .velocity = true, .tol_v = work->opt.tol };
 }
 
+static bool velocity_projection_projects(const void *ws, perp_stab_passes *passes)
+{
+  (void)ws;
+  *passes = (perp_stab_passes){ .velocity = true };
+  return true;
+}
+
 const perp_stab_desc perp_stab_velocity_projection = {
   .d = { .name = "velocity-projection",
          .summary = "Velocity projection onto J v = 0 after each step, positions unchanged",
@@ -56,4 +63,5 @@ const perp_stab_desc perp_stab_velocity_projection = {
   .post_step = velocity_projection_post_step,
   .contacts = velocity_projection_contacts,
   .destroy = free,
+  .projects = velocity_projection_projects,
 };

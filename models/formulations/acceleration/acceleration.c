@@ -32,6 +32,7 @@
  * Euler's equation in momenta is Vondrak 2005, eq. 5.11, 5.15 and 5.16; the system is STAR 2012,
  * eq. 55-57 and Cline 2002, eq. 2.32. */
 #include "models/formulations/acceleration/events.h"
+#include "models/stepping/derivative_smooth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -501,6 +502,36 @@ static void acceleration_observe(void *ws, perp_contact_observer *observer, void
   if (work->events != NULL) perp_events_observe(work->events, observer, user);
 }
 
+static perp_status acceleration_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  workspace *work = ws;
+  if (work->events != NULL || work->momentum)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "derivatives of steps of formulation acceleration need %s",
+                     work->momentum ? "velocities as its state: leave out state=momentum"
+                                    : "a model without shapes, limits and motors; use --formulation "
+                                      "velocity with these");
+  return perp_derivative_smooth_create(ctx, d, &work->k, perp_ode_method(work->ode), &work->sys);
+}
+
+static perp_status acceleration_derivative_reset(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  (void)ws;
+  return perp_derivative_smooth_reset(ctx, d);
+}
+
+static perp_status acceleration_derivative_step(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  (void)ws;
+  return perp_derivative_smooth_step(ctx, d);
+}
+
+static const struct perp_derivative_calls acceleration_derivative = {
+  .create = acceleration_derivative_create,
+  .reset = acceleration_derivative_reset,
+  .step = acceleration_derivative_step,
+};
+
 const perp_formulation_desc perp_formulation_acceleration = {
   .d = { .name = "acceleration",
          .summary = "Index-1 DAE: constraints on accelerations; contacts, limits and motors by "
@@ -525,4 +556,5 @@ const perp_formulation_desc perp_formulation_acceleration = {
   .destroy = acceleration_destroy,
   .contacts = acceleration_contacts,
   .observe = acceleration_observe,
+  .derivative = &acceleration_derivative,
 };
