@@ -132,15 +132,15 @@ static const perp_model *gradient_analytic(perp_ctx *ctx, const gradient_case *c
   return model;
 }
 
-/* Largest difference of a column from `want`, of its size. */
+/* Largest difference of a column from `want`, of its size; columns below 0.01 count as that large. */
 static double gradient_off(int n, const double *got, const double *want)
 {
-  double off = 0, size = 0;
+  double off = 0, size = 0.01;
   for (int i = 0; i < n; i++) {
     off = fmax(off, fabs(got[i] - want[i]));
     size = fmax(size, fabs(want[i]));
   }
-  return size > 0 ? off / size : off;
+  return off / size;
 }
 
 #endif

@@ -18,17 +18,45 @@ struct perp_gradient {
   perp_gradient_report report;
 };
 
-static const char *const verdicts[] = { "smooth", "singular", "kink", "jump", "none" };
+static const char *const verdicts[] = { "smooth", "singular", "kink",
+                                        "ambiguous", "jump", "none" };
 const char *perp_gradient_verdict_name(perp_gradient_verdict verdict)
 {
   return verdicts[verdict];
 }
 
-static const char *const causes[] = { "touches", "at gap", "sticks", "strikes",
+static const char *const causes[] = { "touches", "at gap",    "sticks",  "strikes",
                                       "bound",   "redundant", "features" };
 const char *perp_gradient_cause_name(perp_gradient_cause cause)
 {
   return causes[cause];
+}
+
+/* ---- the motion at hand ---- */
+
+static void gradient_state(perp_gradient *g)
+{
+  const perp_model *m = g->d.model;
+  const double *q, *v;
+  perp_sim_state(g->sim, &g->d.t, &q, &v);
+  memcpy(g->d.q, q, (size_t)m->nq * sizeof *q);
+  memcpy(g->d.v, v, (size_t)m->nv * sizeof *v);
+  g->d.speed = sqrt(fabs(perp_model_gravity_at(m, g->d.t)) * g->d.length);
+  for (int b = 0; b < m->n_bodies; b++)
+    g->d.speed = fmax(g->d.speed, perp_point_speed(m->dim, v + m->nvb * b, g->d.length));
+  if (!(g->d.speed > 0)) g->d.speed = 1;
+}
+
+/* twice the largest radius of gyration of the body that has the smallest one, m */
+static double gradient_length(const perp_model *m)
+{
+  double length = m->size > 0 ? m->size : 1;
+  for (int b = 0; b < m->n_bodies; b++) {
+    const perp_inertia *in = &m->inertia[b];
+    const double most = fmax(in->I[8], m->dim == 3 ? fmax(in->I[0], in->I[4]) : 0);
+    if (!m->body_def[b].particle && most > 0) length = fmin(length, 2 * sqrt(most / in->mass));
+  }
+  return length;
 }
 
 /* ---- life ---- */
@@ -44,16 +72,17 @@ static void gradient_layout(void *user, perp_arena *a)
   g->sides = PERP_CARVE(a, perp_gradient_side, n);
   d->side = PERP_CARVE(a, perp_gradient_side, n);
   PERP_DOUBLES(a, nv * n, &d->dq, &d->dv, &d->x);
-  PERP_DOUBLES(a, m->nq, &d->q, &d->q_at);
-  PERP_DOUBLES(a, nv, &d->v, &d->v_at, &d->x_at);
-  PERP_DOUBLES(a, m->m, &d->lambda, &d->change);
+  PERP_DOUBLES(a, m->nq, &d->q, &d->q_at, &d->rate_at);
+  PERP_DOUBLES(a, nv, &d->v, &d->v_at, &d->x_at, &d->sum);
+  PERP_DOUBLES(a, m->m, &d->lambda, &d->zeros);
+  d->peak = PERP_CARVE(a, double, n);
   d->inertia = PERP_CARVE(a, perp_inertia, m->n_bodies);
   d->drive = PERP_CARVE(a, perp_drive_def, m->n_drives);
 }
 
 static perp_status gradient_check(perp_ctx *ctx, const perp_model *m, const perp_gradient_wrt *w)
 {
-  static const char *const names[] = { "position", "velocity", "body",  "gravity",
+  static const char *const names[] = { "position", "velocity", "body", "gravity",
                                        "shape",    "force",    "drive" };
   const int count[] = { m->nv, m->nv, m->n_bodies, 1, m->n_shapes, m->nv, m->n_drives };
   if (w->kind > PERP_GRADIENT_TARGET)
@@ -99,16 +128,16 @@ perp_status perp_gradient_create(perp_ctx *ctx, perp_sim *sim, const perp_gradie
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "joints that break, curves that end and bodies that are disabled have no "
                      "derivatives of their steps: leave them out");
-  perp_gradient like = { .d = { .model = model, .n = n },
-                         .sim = sim,
-                         .calls = form->derivative,
-                         .ws = ws };
+  perp_gradient like = {
+    .d = { .model = model, .n = n }, .sim = sim, .calls = form->derivative, .ws = ws
+  };
   void *memory;
   PERP_TRY(perp_workspace_create(ctx, "derivatives", &like, sizeof like, gradient_layout, &memory));
   perp_gradient *g = memory;
   g->d.rows = &g->rows;
   g->d.wrt = g->wrt;
   g->d.held = g->held;
+  g->d.length = gradient_length(model);
   memcpy(g->wrt, wrt, (size_t)n * sizeof *wrt);
   memcpy(g->d.inertia, model->inertia, (size_t)model->n_bodies * sizeof *model->inertia);
   if (model->n_drives > 0)
@@ -132,19 +161,6 @@ void perp_gradient_destroy(perp_gradient *g)
 }
 
 /* ---- columns ---- */
-
-static void gradient_state(perp_gradient *g)
-{
-  const perp_model *m = g->d.model;
-  const double *q, *v;
-  perp_sim_state(g->sim, &g->d.t, &q, &v);
-  memcpy(g->d.q, q, (size_t)m->nq * sizeof *q);
-  memcpy(g->d.v, v, (size_t)m->nv * sizeof *v);
-  const double size = m->size > 0 ? m->size : 1;
-  g->d.speed = sqrt(fabs(perp_model_gravity_at(m, g->d.t)) * size);
-  for (int b = 0; b < m->n_bodies; b++)
-    g->d.speed = fmax(g->d.speed, perp_point_speed(m->dim, v + m->nvb * b, size));
-}
 
 static void gradient_clear(perp_gradient *g)
 {
@@ -174,6 +190,7 @@ perp_status perp_gradient_reset(perp_ctx *ctx, perp_gradient *g)
   memset(g->held, 0, n * sizeof *g->held);
   for (size_t j = 0; j < n; j++) {
     g->sides[j] = PERP_GRADIENT_BOTH;
+    d->peak[j] = 0;
     if (g->wrt[j].kind == PERP_GRADIENT_Q) d->dq[nv * j + (size_t)g->wrt[j].index] = 1;
     if (g->wrt[j].kind == PERP_GRADIENT_V) d->dv[nv * j + (size_t)g->wrt[j].index] = 1;
   }

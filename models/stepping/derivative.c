@@ -6,14 +6,14 @@
  *
  *      (8 (r(eps) - r(-eps)) - (r(2 eps) - r(-2 eps))) / (12 eps) + O(eps^4),
  *
- * with eps such that the state moves by a thousandth of its size: the error is about 1e-12 of r, half
- * of it rounding.  The left side is the KKT system of the bodies with its factor, and the further rows
- * by their Schur complement A = B' Y + D, Y the response to G: LU, or where its rank is deficient the
- * answer of least norm by singular values. */
+ * with eps such that the state moves by 4e-4 of the smallest body, or rad: the error is about 1e-12
+ * of r, most of it rounding.  The left side is the KKT system of the bodies with its factor, and
+ * the further rows by their Schur complement A = B' Y + D, Y the response to G: LU, or where its
+ * rank is deficient the answer of least norm by singular values. */
 #include "models/stepping/derivative.h"
 
 #include <lapacke.h>
-#undef I /* of complex.h */
+#undef I /* of complex.h: inertia here */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +21,13 @@ const double perp_derivative_at[PERP_DERIVATIVE_POINTS] = { -2, -1, 1, 2 };
 const double perp_derivative_weight[PERP_DERIVATIVE_POINTS] = { 1. / 12, -8. / 12, 8. / 12,
                                                                 -1. / 12 };
 
-static const double MOVE = 1e-3;    /* of a state, by the smallest step of a difference */
-static const double RCOND = 1e-12;  /* of the active rows, below: their rank is deficient */
-static const double RANK = 1e-11;   /* singular values below this part of the largest are zero */
+static const double MOVE = 4e-4;     /* of a state, by the smallest step of a difference */
+static const double RCOND = 1e-12;   /* of the active rows, below: their rank is deficient */
+static const double RANK = 1e-11;    /* singular values below this part of the largest are zero */
 static const double CONFLICT = 1e-6; /* of its terms: what a redundant row may be off */
-static const double STILL = 1e-7;   /* of its largest: a margin that no column moves */
+static const double STILL =
+    1e-7; /* of its terms, and NOISE of its unit: a margin that no column moves */
+static const double NOISE = 1e-9;
 
 /* ---- columns ---- */
 
@@ -46,12 +48,12 @@ static double derivative_scale(const perp_derivative *d, int j)
 double perp_derivative_eps(const perp_derivative *d, int j, const double *dq, const double *dv)
 {
   const perp_model *m = d->model;
-  const double size = m->size > 0 ? m->size : 1, scale = derivative_scale(d, j);
+  const double scale = derivative_scale(d, j);
   double most = scale > 0 ? 1 / scale : 0;
   for (int i = 0; i < m->nv; i++) {
-    const double unit = i % m->nvb < m->dim ? 1 : 1 / size;
-    if (dq != NULL) most = fmax(most, fabs(dq[i]) / fmin(1, size * unit));
-    if (dv != NULL) most = fmax(most, fabs(dv[i]) / fmax(d->speed * unit, 1e-3));
+    const bool moves = i % m->nvb < m->dim; /* else it turns */
+    if (dq != NULL) most = fmax(most, fabs(dq[i]) / (moves ? d->length : 1));
+    if (dv != NULL) most = fmax(most, fabs(dv[i]) * (moves ? 1 : d->length) / d->speed);
   }
   return most > 0 ? MOVE / most : 0;
 }
@@ -92,25 +94,33 @@ static void derivative_model_back(perp_derivative *d, int j)
   if (d->wrt[j].kind == PERP_GRADIENT_TARGET) d->drive[i] = d->model->drive_def[i];
 }
 
-void perp_derivative_move(perp_derivative *d, const double *q, const double *dq, double h,
-                          const double *x, const double *dx, const double *q_end, double *out)
+void perp_derivative_move(perp_derivative *d, bool numbers, const double *q, double h,
+                          const double *x, const double *dx, const double *q_end, double *dq)
 {
   const perp_model *m = d->model;
   double most = 0;
   for (int i = 0; i < m->nv; i++) {
-    most = fmax(most, fmax(dq != NULL ? fabs(dq[i]) : 0, fabs(h * dx[i])));
-    out[i] = 0;
+    most = fmax(most, fmax(fabs(dq[i]), fabs(h * dx[i])));
+    d->sum[i] = 0;
   }
   const double eps = most > 0 ? MOVE / most : 0;
   for (int p = 0; p < PERP_DERIVATIVE_POINTS && eps > 0; p++) {
     const double by = eps * perp_derivative_at[p];
-    for (int i = 0; i < m->nv; i++) d->x_at[i] = dq != NULL ? by * dq[i] : 0;
+    for (int i = 0; i < m->nv; i++) d->x_at[i] = by * dq[i];
     perp_model_retract(m, q, d->x_at, d->q_at);
-    for (int i = 0; i < m->nv; i++) d->x_at[i] = h * (x[i] + by * dx[i]);
-    perp_model_retract(m, d->q_at, d->x_at, d->q_at);
+    for (int i = 0; i < m->nv; i++) d->x_at[i] = x[i] + by * dx[i];
+    if (numbers) {
+      perp_model_qdot(m, d->q_at, d->x_at, d->rate_at);
+      for (int i = 0; i < m->nq; i++) d->q_at[i] += h * d->rate_at[i];
+      perp_model_project(m, d->q_at);
+    } else {
+      for (int i = 0; i < m->nv; i++) d->x_at[i] *= h;
+      perp_model_retract(m, d->q_at, d->x_at, d->q_at);
+    }
     perp_model_difference(m, q_end, d->q_at, d->x_at);
-    for (int i = 0; i < m->nv; i++) out[i] += perp_derivative_weight[p] / eps * d->x_at[i];
+    for (int i = 0; i < m->nv; i++) d->sum[i] += perp_derivative_weight[p] / eps * d->x_at[i];
   }
+  memcpy(dq, d->sum, (size_t)m->nv * sizeof *dq);
 }
 
 void perp_derivative_worse(perp_derivative *d, perp_gradient_verdict verdict)
@@ -126,8 +136,8 @@ static perp_gradient_side derivative_meet(perp_gradient_side s, perp_gradient_si
   return PERP_GRADIENT_NEITHER;
 }
 
-static perp_status derivative_note(perp_ctx *ctx, perp_derivative *d, perp_gradient_row row,
-                                   bool acts)
+perp_status perp_derivative_note(perp_ctx *ctx, perp_derivative *d, perp_gradient_row row,
+                                 bool acts)
 {
   if (d->n_rows == d->rows_cap) {
     const int cap = d->rows_cap + d->rows_cap / 2 + 16;
@@ -155,7 +165,7 @@ perp_status perp_derivative_kink(perp_ctx *ctx, perp_derivative *d, const perp_g
                                              : margins[j] > 0 ? PERP_GRADIENT_RIGHT
                                                               : PERP_GRADIENT_LEFT);
   }
-  return derivative_note(ctx, d, *row, acts);
+  return perp_derivative_note(ctx, d, *row, acts);
 }
 
 /* ---- further rows ---- */
@@ -169,13 +179,14 @@ static void derivative_layout(void *user, perp_arena *a)
   PERP_DOUBLES(a, nv * n, &s->G, &s->B, &s->Y);
   PERP_DOUBLES(a, n * n, &s->D, &s->A, &s->LU, &s->U, &s->V);
   s->Bm = PERP_CARVE(a, double, nv * k);
-  s->Dm = PERP_CARVE(a, double, n * k);
+  s->unit = PERP_CARVE(a, double, k);
+  s->Dm = PERP_CARVE(a, double, n *k);
   s->scale = PERP_CARVE(a, double, 2 * n);
   s->work = PERP_CARVE(a, double, 8 * n + 64);
   s->pivot = PERP_CARVE(a, int, 2 * n);
   PERP_DOUBLES(a, n, &s->sigma, &s->mu);
   PERP_DOUBLES(a, r, &d->r, &d->rho);
-  d->margin = PERP_CARVE(a, double, k * (size_t)d->n);
+  d->margin = PERP_CARVE(a, double, k *(size_t)d->n);
 }
 
 perp_status perp_derivative_room(perp_ctx *ctx, perp_derivative *d, int n, int margins)
@@ -274,6 +285,29 @@ static double derivative_back(perp_derivative_rows *s, const double *rhs, const 
   return largest > 0 ? off / largest : 0;
 }
 
+/* Does a change of mu that the rows do not see change x? */
+static bool derivative_ambiguous(const perp_derivative_rows *s, int nv, double *sum)
+{
+  const int n = s->n;
+  for (int k = 0; k < n; k++) {
+    double terms = 0, most = 0;
+    if (s->sigma[k] > RANK * s->sigma[0]) continue;
+    memset(sum, 0, (size_t)nv * sizeof *sum);
+    for (int i = 0; i < n; i++) {
+      const double z = s->V[k + n * i] * s->scale[n + i];
+      double size = 0;
+      for (int l = 0; l < nv; l++) {
+        sum[l] += z * s->Y[nv * i + l];
+        size = fmax(size, fabs(z * s->Y[nv * i + l]));
+      }
+      terms += size;
+    }
+    for (int l = 0; l < nv; l++) most = fmax(most, fabs(sum[l]));
+    if (most > CONFLICT * terms) return true;
+  }
+  return false;
+}
+
 /* ---- the system ---- */
 
 /* d->rho: the derivative of the equations along column j; false: it is zero. */
@@ -284,13 +318,14 @@ static bool derivative_along(perp_derivative *d, const perp_derivative_stage *s,
   const double *dq = s->dq + (size_t)nq * (size_t)j, *dv = s->dv + (size_t)m->nv * (size_t)j;
   double eps = 0, most = 0;
   if (s->flat) {
-    for (int i = 0; i < nq; i++) most = fmax(most, fabs(dq[i]) / fmin(1, m->size));
+    for (int i = 0; i < nq; i++) most = fmax(most, fabs(dq[i]) / fmin(1, d->length));
     eps = perp_derivative_eps(d, j, NULL, dv);
     eps = most > 0 ? (eps > 0 ? fmin(eps, MOVE / most) : MOVE / most) : eps;
   } else {
     eps = perp_derivative_eps(d, j, dq, dv);
   }
   const bool plain = eps == 0; /* forces and friction alone: they are linear */
+  d->peak[j] = fmax(d->peak[j], plain ? 1 : MOVE / eps);
   memset(d->rho, 0, (size_t)size * sizeof *d->rho);
   if (plain && !perp_derivative_acts(d, j, PERP_GRADIENT_FORCE) &&
       !perp_derivative_acts(d, j, PERP_GRADIENT_FRICTION))
@@ -324,7 +359,7 @@ static bool derivative_column(perp_derivative *d, const perp_derivative_stage *s
   double *rhs = rho + nv + m, *terms = d->r;
   for (int i = 0; i < n; i++) {
     const double *b = s->B + (size_t)nv * (size_t)i;
-    terms[i] = fabs(rhs[i]);
+    terms[i] = fmax(fabs(rhs[i]), NOISE / CONFLICT * d->speed * d->peak[j]);
     for (int k = 0; k < nv; k++) terms[i] += fabs(b[k] * x[k]);
     rhs[i] = -rhs[i] - derivative_dot(nv, b, x);
   }
@@ -339,7 +374,8 @@ static bool derivative_column(perp_derivative *d, const perp_derivative_stage *s
       const double term = s->Dm[(size_t)n * (size_t)i + (size_t)k] * s->mu[k];
       sum += term, size += fabs(term);
     }
-    d->margin[(size_t)d->n * (size_t)i + (size_t)j] = fabs(sum) > STILL * size ? sum : 0;
+    d->margin[(size_t)d->n * (size_t)i + (size_t)j] =
+        fabs(sum) > fmax(STILL * size, NOISE * s->unit[i] * d->peak[j]) ? sum : 0;
   }
   return perp_all_finite(nv, x);
 }
@@ -351,15 +387,17 @@ bool perp_derivative_solve(perp_ctx *ctx, perp_derivative *d, const perp_derivat
   const int nv = d->model->nv, n = s->n;
   double most = 0;
   *status = PERP_OK;
-  memset(d->change, 0, sizeof *d->change * (size_t)d->model->m);
+  memset(d->zeros, 0, sizeof *d->zeros * (size_t)d->model->m);
   for (int i = 0; i < n; i++)
-    if (!perp_constrained_response(stage->k, s->G + nv * i, d->change, s->Y + nv * i, d->lambda))
+    if (!perp_constrained_response(stage->k, s->G + nv * i, d->zeros, s->Y + nv * i, d->lambda))
       return false;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++)
       s->A[i + n * j] = s->D[i + n * j] + derivative_dot(nv, s->B + nv * i, s->Y + nv * j);
   if (n > 0 && !derivative_factor(s)) return false;
-  if (s->deficient) perp_derivative_worse(d, PERP_GRADIENT_SINGULAR);
+  if (s->deficient)
+    perp_derivative_worse(d, derivative_ambiguous(s, nv, d->sum) ? PERP_GRADIENT_AMBIGUOUS
+                                                                 : PERP_GRADIENT_SINGULAR);
   for (int j = 0; j < d->n; j++) {
     double conflict = 0;
     if (!derivative_along(d, stage, j)) {
@@ -372,11 +410,11 @@ bool perp_derivative_solve(perp_ctx *ctx, perp_derivative *d, const perp_derivat
     if (conflict > CONFLICT) d->side[j] = PERP_GRADIENT_NEITHER;
   }
   if (!(most > CONFLICT)) return true;
-  *status = derivative_note(ctx, d,
-                            (perp_gradient_row){ .cause = PERP_GRADIENT_REDUNDANT,
-                                                 .body = { PERP_WORLD, PERP_WORLD },
-                                                 .drive = -1,
-                                                 .margin = most },
-                            true);
+  *status = perp_derivative_note(ctx, d,
+                                 (perp_gradient_row){ .cause = PERP_GRADIENT_REDUNDANT,
+                                                      .body = { PERP_WORLD, PERP_WORLD },
+                                                      .drive = -1,
+                                                      .margin = most },
+                                 true);
   return *status == PERP_OK;
 }

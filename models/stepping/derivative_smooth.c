@@ -3,8 +3,8 @@
  *
  *      M a = f(t, q, v) + J' lambda,   J a + S lambda = c(t, q, v)
  *
- * and its derivative is the same system with another right-hand side (derivative.c).  The projections
- * of a stabilization at the end of the step are systems of that kind, too:
+ * and its derivative is the same system with another right-hand side (derivative.c).  The
+ * projections of a stabilization at the end of the step are systems of that kind, too:
  *
  *      M x = J' mu,   J x + S mu = -C(q)  or  -Cdot(q, v). */
 #include "models/stepping/derivative_smooth.h"
@@ -53,8 +53,8 @@ void perp_derivative_numbers(const perp_model *m, const double *q, const double 
 
 /* ---- one evaluation ---- */
 
-static perp_ode_answer smooth_deriv(void *user, double t, double h, const double *q, const double *v,
-                                    bool intermediate, double *qdot, double *a)
+static perp_ode_answer smooth_deriv(void *user, double t, double h, const double *q,
+                                    const double *v, bool intermediate, double *qdot, double *a)
 {
   smooth *s = user;
   (void)intermediate;
@@ -183,10 +183,8 @@ static bool smooth_post(smooth *s)
     if (!smooth_project(s, false, &off)) return false;
     if (pass > 0 && off <= s->passes.tol) break;
     perp_model_retract(m, s->q, s->x, s->end);
-    for (size_t j = 0; j < (size_t)d->n; j++) {
-      perp_derivative_move(d, s->q, d->dq + nv * j, 1, s->x, d->x + nv * j, s->end, s->f);
-      memcpy(d->dq + nv * j, s->f, nv * sizeof *s->f);
-    }
+    for (size_t j = 0; j < (size_t)d->n; j++)
+      perp_derivative_move(d, false, s->q, 1, s->x, d->x + nv * j, s->end, d->dq + nv * j);
     memcpy(s->q, s->end, (size_t)m->nq * sizeof *s->q);
   }
   if (!s->passes.velocity) return true;

@@ -15,7 +15,9 @@ perp_status perp_derivative_smooth_reset(perp_ctx *ctx, perp_derivative *d);
 perp_status perp_derivative_smooth_step(perp_ctx *ctx, perp_derivative *d);
 
 /* Tangent coordinates of numbers dq [nq] at q, and back; out may not be dq. */
-void perp_derivative_tangent(const perp_model *model, const double *q, const double *dq, double *out);
-void perp_derivative_numbers(const perp_model *model, const double *q, const double *dq, double *out);
+void perp_derivative_tangent(const perp_model *model, const double *q, const double *dq,
+                             double *out);
+void perp_derivative_numbers(const perp_model *model, const double *q, const double *dq,
+                             double *out);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The derivative of a step of an explicit ODE method is a step of the same method with the variational
- * equation beside the state:
+/* The derivative of a step of an explicit ODE method is a step of the same method with the
+ * variational equation beside the state:
  *
  *      y' = f(t, y),   Y' = f_y(t, y) Y,       Y [n columns]
  *
  * as each stage of the method is differentiated by the chain rule (Hairer, Norsett and Wanner 1993,
- * section I.14).  That holds for every method whose step is a formula in f: no tableau is needed, and
- * methods of other libraries have it, too.  What the method does to positions beside that, retract and
- * project, is differentiated by central differences of order 4. */
+ * section I.14).  That holds for every method whose step is a formula in f: no tableau is needed,
+ * and methods of other libraries have it, too.  What the method does to positions beside that,
+ * retract and project, is differentiated by central differences of order 4. */
 #include "models/stepping/variational.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static void variational_layout(void *ws, perp_arena *a)
 }
 
 static perp_ode_answer variational_deriv(void *user, double t, double h, const double *q,
-                                         const double *v, bool intermediate, double *qdot, double *a)
+                                         const double *v, bool intermediate, double *qdot,
+                                         double *a)
 {
   perp_variational *w = user;
   const perp_ode_answer answer = w->of.deriv(w->of.user, t, h, q, v, intermediate, qdot, a);

@@ -7,8 +7,8 @@
 
 typedef struct perp_variational perp_variational;
 
-/* The derivatives dqdot [nq n], da [nv n] of deriv at (t, q, v) along dq [nq n], dv [nv n], numbers of
- * q and v themselves; a [nv] is its answer there.  False: there are none. */
+/* The derivatives dqdot [nq n], da [nv n] of deriv at (t, q, v) along dq [nq n], dv [nv n], numbers
+ * of q and v themselves; a [nv] is its answer there.  False: there are none. */
 typedef bool perp_variational_fn(void *user, double t, double h, const double *q, const double *v,
                                  const double *a, const double *dq, const double *dv, double *dqdot,
                                  double *da);

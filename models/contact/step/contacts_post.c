@@ -18,6 +18,7 @@ struct perp_contact_post {
   const perp_contact *contact; /* of the positions that are corrected, */
   const unsigned char *left;   /* and which are left as deep as they are */
   int cap;
+  perp_contact_passes *watch; /* NULL: nobody looks */
 };
 
 /* ---- life ---- */
@@ -120,6 +121,49 @@ bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *cont
   for (int i = 0; i < n; i++)
     if (contact[i].gap < -tol && (left == NULL || !left[i])) return true;
   return false;
+}
+
+/* ---- derivatives ---- */
+
+void perp_contact_post_watch(perp_contact_post *p, perp_contact_passes *passes)
+{
+  p->watch = passes;
+}
+
+double perp_contact_post_softness(const perp_contact_post *p)
+{
+  return p->softness;
+}
+
+void perp_contact_passes_clear(perp_contact_passes *passes)
+{
+  for (int i = 0; i < passes->n && i < PERP_CONTACT_PASSES; i++) free(passes->pass[i].q);
+  *passes = (perp_contact_passes){ 0 };
+}
+
+/* A pass from q by k->a with the impulses of the islands; one block of memory. */
+static void contacts_post_write(perp_contact_post *p, const perp_constrained *k, const double *q,
+                                const perp_contact *contact, int n)
+{
+  perp_contact_passes *to = p->watch;
+  const size_t nq = (size_t)p->model->nq, nv = (size_t)p->model->nv, m = (size_t)p->model->m,
+               numbers = nq + nv + m + 3 * (size_t)n;
+  if (to->n++ >= PERP_CONTACT_PASSES) return;
+  double *memory = malloc(numbers * sizeof *memory + (size_t)n * sizeof *contact);
+  to->lost |= memory == NULL;
+  perp_contact_pass *at = &to->pass[to->n - 1];
+  *at = (perp_contact_pass){ .q = memory };
+  if (memory == NULL) return;
+  at->n = n;
+  at->x = memory + nq;
+  at->lambda = at->x + nv;
+  at->impulse = at->lambda + m;
+  at->contact = (perp_contact *)(memory + numbers);
+  memcpy(at->q, q, nq * sizeof *q);
+  memcpy(at->x, k->a, nv * sizeof *q);
+  memcpy(at->lambda, k->lambda, m * sizeof *q);
+  memcpy(at->impulse, perp_islands_scratch(p->islands), 3 * (size_t)n * sizeof *q);
+  memcpy(at->contact, contact, (size_t)n * sizeof *contact);
 }
 
 /* ---- corrections ---- */
@@ -227,6 +271,7 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   const double most = perp_worst(model->nv, k->a);
   if (p->how.limit > 0 && most > p->how.limit)
     for (int i = 0; i < model->nv; i++) k->a[i] *= p->how.limit / most;
+  if (p->watch != NULL) contacts_post_write(p, k, q, contact, n);
   perp_constrained_retract(k, q, k->a, q);
   return true;
 }

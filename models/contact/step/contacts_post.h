@@ -62,6 +62,24 @@ void perp_contact_post_put_back(perp_contact_post *p, perp_step_end which);
 
 int perp_contact_post_passes(const perp_contact_post *p);
 bool perp_contact_post_stops(const perp_contact_post *p); /* are velocities corrected? */
+/* What a pass on positions has done, for derivatives of steps. */
+typedef struct perp_contact_pass {
+  double *q, *x;         /* [nq] its start, [nv] the correction: q [+] x */
+  double *lambda;        /* [m] of the joints */
+  int n;                 /* contacts at q */
+  perp_contact *contact; /* [n] */
+  double *impulse;       /* [3 n] world */
+} perp_contact_pass;
+enum { PERP_CONTACT_PASSES = 8 };
+typedef struct perp_contact_passes {
+  int n;     /* of the last step; more than PERP_CONTACT_PASSES: the first ones are there */
+  bool lost; /* there was no memory for one */
+  perp_contact_pass pass[PERP_CONTACT_PASSES];
+} perp_contact_passes;
+/* Have them written from now on; NULL: no longer. */
+void perp_contact_post_watch(perp_contact_post *p, perp_contact_passes *passes);
+void perp_contact_passes_clear(perp_contact_passes *passes);
+double perp_contact_post_softness(const perp_contact_post *p); /* 1/kg */
 /* Is a contact deeper than is left alone?  left [n]: those that are, however deep; NULL: none.
  * swept: the problems of the step were left by a number of sweeps. */
 bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,

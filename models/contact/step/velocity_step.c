@@ -51,16 +51,10 @@ static void velocity_step_remembers(perp_stepping *w)
   (again ? perp_contacts_put_back : perp_contacts_keep)(w->contacts, PERP_AT_START);
 }
 
-/* k->f = M v + h f, k->c = feedback; k->a = v^. */
-static bool velocity_step_balance(perp_stepping *w, double t, double h, const double *q,
-                                  const double *v)
+void perp_velocity_step_sides(perp_stepping *w, double t, double h, const double *v)
 {
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
-  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h)) return false;
-  velocity_step_remembers(w);
-  perp_constrained_at(k, t, q);
-  const double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);
   if (w->gyro == PERP_GYRO_IMPLICIT) perp_gyro_implicit(model, h, v, k->f);
   if (w->gyro == PERP_GYRO_NONE) perp_gyro_none(model, h, v, k->f);
@@ -69,6 +63,18 @@ static bool velocity_step_balance(perp_stepping *w, double t, double h, const do
   if (w->prepare != NULL) w->prepare(w, h, v);
   perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, v);
   perp_constrained_driven(k, t + h, 1, k->c);
+}
+
+/* k->f = M v + h f, k->c = feedback; k->a = v^. */
+static bool velocity_step_balance(perp_stepping *w, double t, double h, const double *q,
+                                  const double *v)
+{
+  perp_constrained *k = &w->k;
+  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h)) return false;
+  velocity_step_remembers(w);
+  perp_constrained_at(k, t, q);
+  const double start = perp_constrained_clock(k);
+  perp_velocity_step_sides(w, t, h, v);
   k->assembly_s += perp_constrained_clock(k) - start;
   return perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v);
 }

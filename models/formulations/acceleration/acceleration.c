@@ -506,11 +506,11 @@ static perp_status acceleration_derivative_create(perp_ctx *ctx, void *ws, perp_
 {
   workspace *work = ws;
   if (work->events != NULL || work->momentum)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "derivatives of steps of formulation acceleration need %s",
-                     work->momentum ? "velocities as its state: leave out state=momentum"
-                                    : "a model without shapes, limits and motors; use --formulation "
-                                      "velocity with these");
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED, "derivatives of steps of formulation acceleration need %s",
+        work->momentum ? "velocities as its state: leave out state=momentum"
+                       : "a model without shapes, limits and motors; use --formulation "
+                         "velocity with these");
   return perp_derivative_smooth_create(ctx, d, &work->k, perp_ode_method(work->ode), &work->sys);
 }
 

@@ -78,6 +78,7 @@
  * In numbers: velocities and impulses Vondrak 2005, eq. 4.3, 6.22-6.28 and 6.44; the step STAR
  * 2012, eq. 41, 43 and 44, Cline 2002, eq. 2.44, 2.45 and 4.16. */
 #include "models/contact/step/stepping.h"
+#include "models/contact/step/velocity_derivative.h"
 #include "models/stepping/controlled.h"
 
 #include <stdlib.h>
@@ -252,6 +253,23 @@ static void velocity_counters(const void *ws, perp_ode_counters *ode, perp_stats
   if (ode != NULL && w->control != NULL) perp_controlled_counters(w->control, ode);
 }
 
+/* ---- derivatives ---- */
+
+static perp_status velocity_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  if (((velocity *)ws)->control != NULL)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "derivatives of steps need fixed steps: leave out tol of formulation velocity");
+  return perp_velocity_derivative_create(ctx, ws, d);
+}
+
+static const struct perp_derivative_calls velocity_derivative = {
+  .create = velocity_derivative_create,
+  .before = perp_velocity_derivative_before,
+  .step = perp_velocity_derivative_step,
+};
+
 const perp_formulation_desc perp_formulation_velocity = {
   .d = { .name = "velocity",
          .summary = "Time stepping: constraints on the velocity at the end of the step, impulses",
@@ -274,4 +292,5 @@ const perp_formulation_desc perp_formulation_velocity = {
   .contacts = perp_stepping_contacts,
   .observe = perp_stepping_observe,
   .stab = velocity_stab,
+  .derivative = &velocity_derivative,
 };

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Derivatives of steps of the velocity level: joints, motors, contacts that slide, stick, strike, and
+ * kinks (models/stepping/gradient.h), against Richardson's differences of whole steps. */
+#include "tests/gradient_check.h"
+
+enum { COLUMNS = 64 };
+
+static void added(perp_ctx *ctx, perp_status status)
+{
+  if (status != PERP_OK) bail("%s", ctx->msg);
+}
+
+static perp_model *start(perp_ctx *ctx, int dim, const gradient_numbers *n)
+{
+  perp_model *m;
+  added(ctx, perp_model_create(ctx, dim, &m));
+  perp_model_gravity(m, n->gravity);
+  return m;
+}
+
+static void push(perp_ctx *ctx, perp_model *m, const gradient_numbers *n)
+{
+  const perp_force_def force = { .kind = PERP_FORCE_POINT, .a = 0, .value = { n->force, 0, 0 } };
+  added(ctx, perp_model_add_force(ctx, m, &force));
+  added(ctx, perp_model_finish(ctx, m));
+}
+
+static void plane(perp_ctx *ctx, perp_model *m, double mu)
+{
+  const perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { .mu = mu, .mu_dynamic = mu } };
+  added(ctx, perp_model_add_shape(ctx, m, &floor, NULL));
+}
+
+/* A box and a second one on a hinge, in space, with a spring. */
+static perp_model *build_pair(perp_ctx *ctx, const gradient_numbers *n)
+{
+  perp_model *m = start(ctx, 3, n);
+  const perp_body_def a = { .mass = perp_mass_box(n->mass, 0.1, 0.2, 0.6), .x = { 0, 0, -0.3 }, .v = { -0.3, 0, 0 }, .w = { 0, 1, 0 } },
+                      b = { .mass = perp_mass_box(0.7, 0.1, 0.1, 0.4), .x = { 0, 0, -0.8 }, .v = { -0.8, 0, 0 }, .w = { 0, 1, 0 } };
+  const perp_joint_def ball = { .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0, .anchor_b = { 0, 0, 0.3 } },
+                       hinge = { .kind = PERP_JOINT_HINGE, .a = 0, .b = 1, .anchor_a = { 0, 0, -0.3 }, .anchor_b = { 0, 0, 0.2 }, .axis_a = { 0.6, 0.8, 0 }, .axis_b = { 0.6, 0.8, 0 } };
+  const perp_force_def spring = { .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 1, .anchor_a = { 1, 0.3, -0.5 }, .anchor_b = { 0, 0, -0.2 }, .stiffness = 30, .damping = 0.5, .length = 0.6 };
+  added(ctx, perp_model_add_body(ctx, m, &a, NULL));
+  added(ctx, perp_model_add_body(ctx, m, &b, NULL));
+  added(ctx, perp_model_add_joint(ctx, m, &ball, NULL));
+  added(ctx, perp_model_add_joint(ctx, m, &hinge, NULL));
+  added(ctx, perp_model_add_force(ctx, m, &spring));
+  push(ctx, m, n);
+  return m;
+}
+
+/* The same with a motor on the hinge: servo 1, velocity 2. */
+static perp_model *build_driven(perp_ctx *ctx, const gradient_numbers *n, bool servo)
+{
+  perp_model *m = start(ctx, 2, n);
+  const perp_body_def a = { .mass = { n->mass, { [8] = 0.1 * n->mass } }, .x = { 0, -0.3 } },
+                      b = { .mass = { 0.7, { [8] = 0.02 } }, .x = { 0, -0.8 } };
+  const perp_joint_def first = { .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { 0, 0.3 } },
+                       second = { .kind = PERP_JOINT_HINGE, .a = 0, .b = 1, .anchor_a = { 0, -0.3 }, .anchor_b = { 0, 0.2 } };
+  perp_drive_def drive = { .joint = 1, .axis = PERP_DRIVE_A, .lower = -HUGE_VAL, .upper = HUGE_VAL, .max_force = 50 };
+  if (servo)
+    drive.target = n->target, drive.stiffness = 40, drive.damping = 0.6;
+  else
+    drive.velocity = n->target;
+  added(ctx, perp_model_add_body(ctx, m, &a, NULL));
+  added(ctx, perp_model_add_body(ctx, m, &b, NULL));
+  added(ctx, perp_model_add_joint(ctx, m, &first, NULL));
+  added(ctx, perp_model_add_joint(ctx, m, &second, NULL));
+  added(ctx, perp_model_add_drive(ctx, m, &drive, NULL));
+  push(ctx, m, n);
+  return m;
+}
+static perp_model *build_servo(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_driven(ctx, n, true);
+}
+static perp_model *build_motor(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_driven(ctx, n, false);
+}
+
+/* A sphere on or above a plane. */
+static perp_model *build_sphere(perp_ctx *ctx, const gradient_numbers *n, double z, const double v[3], const double w[3], double e)
+{
+  perp_model *m = start(ctx, 3, n);
+  perp_body_def body = { .mass = perp_mass_sphere(n->mass, 0.2), .x = { 0, 0, z } };
+  memcpy(body.v, v, 3 * sizeof *v);
+  memcpy(body.w, w, 3 * sizeof *w);
+  const perp_surface surface = { .mu = n->mu, .mu_dynamic = n->mu, .restitution = e };
+  const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = 0.2, .surface = surface };
+  added(ctx, perp_model_add_body(ctx, m, &body, NULL));
+  added(ctx, perp_model_add_shape(ctx, m, &ball, NULL));
+  plane(ctx, m, n->mu);
+  push(ctx, m, n);
+  return m;
+}
+static perp_model *build_slide(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_sphere(ctx, n, 0.2005, (double[]){ 2, 1, -0.2 }, (double[]){ 0.3, -0.4, 2 }, 0);
+}
+static perp_model *build_roll(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_sphere(ctx, n, 0.2005, (double[]){ 0.2, 0.1, -0.2 }, (double[]){ -0.5, 1, 0.2 }, 0);
+}
+static perp_model *build_bounce(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_sphere(ctx, n, 0.205, (double[]){ 1, 0.5, -2 }, (double[]){ 0.3, -0.4, 2 }, 0.6);
+}
+static perp_model *build_rest(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_sphere(ctx, n, 0.2, (double[]){ 0, 0, 0 }, (double[]){ 0, 0, 0 }, 0);
+}
+
+/* A box: flat on the plane, or on one edge or corner. */
+static perp_model *build_box(perp_ctx *ctx, const gradient_numbers *n, double z, const double quat[4], const double v[3], const double w[3])
+{
+  perp_model *m = start(ctx, 3, n);
+  perp_body_def body = { .mass = perp_mass_box(n->mass, 0.4, 0.3, 0.2), .x = { 0, 0, z } };
+  memcpy(body.quat, quat, 4 * sizeof *quat);
+  memcpy(body.v, v, 3 * sizeof *v);
+  memcpy(body.w, w, 3 * sizeof *w);
+  const perp_shape_def box = { .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.2, 0.15, 0.1 }, .surface = { .mu = n->mu, .mu_dynamic = n->mu } };
+  added(ctx, perp_model_add_body(ctx, m, &body, NULL));
+  added(ctx, perp_model_add_shape(ctx, m, &box, NULL));
+  plane(ctx, m, n->mu);
+  push(ctx, m, n);
+  return m;
+}
+static perp_model *build_pushed(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_box(ctx, n, 0.1, (double[]){ 1, 0, 0, 0 }, (double[]){ 1, 0.4, 0 }, (double[]){ 0, 0, 0.5 });
+}
+static perp_model *build_stuck(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_box(ctx, n, 0.1, (double[]){ 1, 0, 0, 0 }, (double[3]){ 0 }, (double[3]){ 0 });
+}
+static perp_model *build_corner(perp_ctx *ctx, const gradient_numbers *n)
+{
+  const double q[4] = { 0.9, 0.3, 0.25, 0.1 };
+  return build_box(ctx, n, 0.246, q, (double[]){ 0.3, 0.4, -0.5 }, (double[]){ 1, 2, 0.5 });
+}
+
+static int columns(const perp_model *m, bool target, bool friction, perp_gradient_wrt *w)
+{
+  int n = 0;
+  for (int i = 0; i < perp_model_nv(m); i++) {
+    w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_Q, i };
+    w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_V, i };
+  }
+  w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_MASS, 0 };
+  w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_GRAVITY, 0 };
+  w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_FORCE, 0 };
+  if (target) w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_TARGET, 0 };
+  if (friction) w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_FRICTION, -1 };
+  return n;
+}
+
+static double size_of(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+static void check(perp_ctx *ctx, const gradient_case *c, double eps, double bound,
+                  perp_gradient_verdict verdict)
+{
+  perp_gradient_wrt w[COLUMNS];
+  static double D[128 * COLUMNS];
+  double q0[64], v0[64], want[128], worst = 0;
+  perp_gradient_report report;
+  perp_gradient_side sides[COLUMNS];
+  perp_model *probe = c->build(ctx, &c->numbers);
+  const int n = columns(probe, perp_model_drives(probe) > 0, perp_model_shapes(probe) > 0, w), nv = perp_model_nv(probe);
+  perp_model_destroy(probe);
+  const perp_model *m = gradient_analytic(ctx, c, w, n, q0, v0, D, &report, sides);
+  int at = 0, both = 0, one = 0;
+  for (int j = 0; j < n; j++) {
+    both += sides[j] == PERP_GRADIENT_BOTH;
+    if (sides[j] == PERP_GRADIENT_NEITHER && getenv("GRADIENT_SHOW")) printf("#   kind %d index %d neither\n", (int)w[j].kind, w[j].index);
+    if (sides[j] == PERP_GRADIENT_NEITHER) continue;
+    one += sides[j] != PERP_GRADIENT_BOTH;
+    gradient_richardson(ctx, c, m, &w[j], eps, sides[j] == PERP_GRADIENT_BOTH ? 0 : (int)sides[j], q0, v0, want);
+    const double off = gradient_off(2 * nv, D + 2 * nv * j, want);
+    if (getenv("GRADIENT_SHOW")) printf("#   kind %d index %d side %d off %g of %g\n", (int)w[j].kind, w[j].index, (int)sides[j], off, size_of(2 * nv, want));
+    if (off > worst) worst = off, at = j;
+  }
+  printf("# %s: %g at column %d (kind %d, index %d, side %d), %s; %d both, %d one-sided of %d\n", c->name, worst, at,
+         (int)w[at].kind, w[at].index, (int)sides[at], perp_gradient_verdict_name(report.worst), both, one, n);
+  below(worst, bound, "%s: columns agree with differences", c->name);
+  ok(report.worst == verdict, "%s: %s, wanted %s", c->name, perp_gradient_verdict_name(report.worst), perp_gradient_verdict_name(verdict));
+}
+
+int main(void)
+{
+  perp_ctx ctx;
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  const gradient_numbers numbers = { .mass = 1.3, .gravity = 9.81, .force = 0.7, .mu = 0.4, .target = 0.5 };
+  const run_parts joints = { "velocity", "symplectic-euler", "tree", "baumgarte", "dantzig" },
+                  euler = { "velocity", "euler", "tree", "none", "dantzig" },
+                  cone = { "velocity:residual=1e-13", "symplectic-euler", NULL, "split", "prox", "cone" };
+  const gradient_case smooth[] = {
+    { "arm", build_pair, numbers, joints, 1e-2, 20, 1 },
+    { "arm, 20 steps", build_pair, numbers, joints, 1e-2, 20, 20 },
+    { "arm, Euler", build_pair, numbers, euler, 1e-2, 5, 5 },
+    { "servo", build_servo, numbers, joints, 1e-2, 5, 10 },
+    { "motor", build_motor, numbers, joints, 1e-2, 5, 10 },
+  };
+  for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++)
+    check(&ctx, &smooth[i], 1e-3, 1e-8, PERP_GRADIENT_SMOOTH);
+  const gradient_case contact[] = {
+    { "sphere slides", build_slide, numbers, cone, 1e-2, 0, 1 },
+    { "sphere rolls", build_roll, numbers, cone, 1e-2, 0, 1 },
+    { "sphere bounces", build_bounce, numbers, cone, 1e-2, 0, 1 },
+    { "corner of a box", build_corner, numbers, cone, 1e-2, 0, 1 },
+  };
+  for (size_t i = 0; i < sizeof contact / sizeof *contact; i++)
+    check(&ctx, &contact[i], 1e-5, 1e-7, PERP_GRADIENT_SMOOTH);
+  const gradient_case rest[] = {
+    { "sphere at rest", build_rest, numbers, cone, 1e-2, 0, 1 },
+    { "sphere rolls on", build_roll, numbers, cone, 1e-2, 5, 5 },
+    { "sphere slides on", build_slide, numbers, cone, 1e-2, 5, 5 },
+  };
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+    check(&ctx, &rest[i], 1e-5, 1e-6, PERP_GRADIENT_KINK);
+  const gradient_case flat[] = {
+    { "box sticks", build_stuck, numbers, cone, 1e-2, 0, 1 },
+    { "box sticks on", build_stuck, numbers, cone, 1e-2, 3, 3 },
+    { "box slides", build_pushed, numbers, cone, 1e-2, 0, 1 },
+    { "box slides on", build_pushed, numbers, cone, 1e-2, 3, 3 },
+  };
+  check(&ctx, &flat[0], 1e-5, 1e-7, PERP_GRADIENT_KINK);
+  check(&ctx, &flat[1], 1e-5, 1e-7, PERP_GRADIENT_KINK);
+  check(&ctx, &flat[2], 1e-5, 1e-4, PERP_GRADIENT_AMBIGUOUS);
+  check(&ctx, &flat[3], 1e-5, 1e-4, PERP_GRADIENT_AMBIGUOUS);
+  return tap_done();
+}
