@@ -96,11 +96,12 @@ static void gradient_richardson(perp_ctx *ctx, const gradient_case *c, const per
   memcpy(out, level[0], (size_t)n * sizeof *out);
 }
 
-/* The derivatives of the case by wrt [n]: D [2 nv n]; q0, v0 after the first steps. */
-static const perp_model *gradient_analytic(perp_ctx *ctx, const gradient_case *c,
-                                           const perp_gradient_wrt *wrt, int n, double *q0,
-                                           double *v0, double *D, perp_gradient_report *report,
-                                           perp_gradient_side *sides)
+/* The derivatives of the case by wrt [n]: D [2 nv n]; q0, v0 after the first steps; row: the first one
+ * of the last step that acts. */
+static const perp_model *gradient_analytic_row(perp_ctx *ctx, const gradient_case *c,
+                                               const perp_gradient_wrt *wrt, int n, double *q0,
+                                               double *v0, double *D, perp_gradient_report *report,
+                                               perp_gradient_side *sides, perp_gradient_row *row)
 {
   static perp_model *model; /* until the next call */
   perp_gradient *g = NULL;
@@ -125,11 +126,22 @@ static const perp_model *gradient_analytic(perp_ctx *ctx, const gradient_case *c
     memcpy(D + 2 * nv * j + nv, perp_gradient_dv(g) + nv * j, (size_t)nv * sizeof *D);
   }
   *report = *perp_gradient_report_of(g);
+  for (int i = report->n_rows - 1; i >= 0; i--)
+    if (report->row[i].acts) *row = report->row[i];
   report->row = NULL;
   memcpy(sides, perp_gradient_sides(g), (size_t)n * sizeof *sides);
   perp_gradient_destroy(g);
   perp_sim_destroy(sim);
   return model;
+}
+
+__attribute__((unused)) static const perp_model *
+gradient_analytic(perp_ctx *ctx, const gradient_case *c, const perp_gradient_wrt *wrt, int n,
+                  double *q0, double *v0, double *D, perp_gradient_report *report,
+                  perp_gradient_side *sides)
+{
+  perp_gradient_row row;
+  return gradient_analytic_row(ctx, c, wrt, n, q0, v0, D, report, sides, &row);
 }
 
 /* Largest difference of a column from `want`, of its size; columns below 0.01 count as that large. */

@@ -93,6 +93,8 @@ int main(void)
     { "rk4, projections, 20 steps", build_arm, numbers, { "acceleration", "rk4", "tree", "post:velocity=true" }, 1e-2, 20, 20 },
     { "rk8pd, velocity projection", build_arm, numbers, { "acceleration", "gsl:rk8pd", "tree", "velocity-projection" }, 2e-2, 10, 5 },
     { "dopri5, two passes", build_arm, numbers, { "acceleration", "dopri5", "tree", "post:passes=2" }, 2e-2, 10, 5 },
+    { "reduced, rk4", build_arm, numbers, { "reduced", "rk4" }, 1e-2, 20, 1 },
+    { "reduced, rk8pd", build_arm, numbers, { "reduced", "gsl:rk8pd" }, 2e-2, 10, 10 },
     { "symplectic Euler on accelerations", build_arm, numbers, { "acceleration", "symplectic-euler", "tree", "none" }, 1e-2, 10, 5 },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&ctx, &cases[i], false, 1e-3, 1e-8);

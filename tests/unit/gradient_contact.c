@@ -140,7 +140,51 @@ static perp_model *build_corner(perp_ctx *ctx, const gradient_numbers *n)
   return build_box(ctx, n, 0.246, q, (double[]){ 0.3, 0.4, -0.5 }, (double[]){ 1, 2, 0.5 });
 }
 
-static int columns(const perp_model *m, bool target, bool friction, perp_gradient_wrt *w)
+/* It turns fast on an edge, which sinks in within the step and is moved out. */
+static perp_model *build_tumble(perp_ctx *ctx, const gradient_numbers *n)
+{
+  const double q[4] = { cos(0.25), 0, sin(0.25), 0 };
+  return build_box(ctx, n, 0.2 * sin(0.5) + 0.1 * cos(0.5) + 1e-4, q, (double[]){ 0.3, 0.1, -0.2 }, (double[]){ 0.1, 9, 0.2 });
+}
+/* Two spheres, one on the other, of different friction. */
+static perp_model *build_spheres(perp_ctx *ctx, const gradient_numbers *n)
+{
+  perp_model *m = start(ctx, 3, n);
+  const perp_body_def a = { .mass = perp_mass_sphere(n->mass, 0.2), .x = { 0, 0, 0.2003 }, .v = { 1, 0, -0.1 } },
+                      b = { .mass = perp_mass_sphere(0.5, 0.1), .x = { 0.05, 0.02, 0.4968 }, .v = { 0.2, 0.5, -0.3 }, .w = { 1, 0, 1 } };
+  added(ctx, perp_model_add_body(ctx, m, &a, NULL));
+  added(ctx, perp_model_add_body(ctx, m, &b, NULL));
+  for (int i = 0; i < 2; i++) {
+    const double mu = i == 0 ? n->mu : 0.2;
+    const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = i, .radius = i == 0 ? 0.2 : 0.1, .surface = { .mu = mu, .mu_dynamic = mu } };
+    added(ctx, perp_model_add_shape(ctx, m, &ball, NULL));
+  }
+  plane(ctx, m, 0.3);
+  push(ctx, m, n);
+  return m;
+}
+/* A disc in the plane on a hinged bar that has a limit. */
+static perp_model *build_plane(perp_ctx *ctx, const gradient_numbers *n)
+{
+  perp_model *m = start(ctx, 2, n);
+  const perp_body_def a = { .mass = { n->mass, { [8] = 0.1 * n->mass } }, .x = { 0.5, 0 }, .v = { 0, -0.5 }, .w = { 0, 0, -1 } },
+                      b = { .mass = { 0.4, { [8] = 0.002 } }, .x = { 0.7, 0.2501 }, .v = { 0.4, -1.5 } };
+  const perp_joint_def hinge = { .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.5, 0 } };
+  const perp_drive_def limit = { .joint = 0, .axis = PERP_DRIVE_A, .lower = -0.002, .upper = 1, .restitution = 0.3 };
+  const perp_surface surface = { .mu = n->mu, .mu_dynamic = n->mu };
+  const perp_shape_def bar = { .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.5, 0.05 }, .surface = surface },
+                       disc = { .kind = PERP_SHAPE_SPHERE, .body = 1, .radius = 0.2, .surface = surface };
+  added(ctx, perp_model_add_body(ctx, m, &a, NULL));
+  added(ctx, perp_model_add_body(ctx, m, &b, NULL));
+  added(ctx, perp_model_add_joint(ctx, m, &hinge, NULL));
+  added(ctx, perp_model_add_drive(ctx, m, &limit, NULL));
+  added(ctx, perp_model_add_shape(ctx, m, &bar, NULL));
+  added(ctx, perp_model_add_shape(ctx, m, &disc, NULL));
+  push(ctx, m, n);
+  return m;
+}
+
+static int columns(const perp_model *m, bool target, bool friction, int shape, perp_gradient_wrt *w)
 {
   int n = 0;
   for (int i = 0; i < perp_model_nv(m); i++) {
@@ -151,7 +195,7 @@ static int columns(const perp_model *m, bool target, bool friction, perp_gradien
   w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_GRAVITY, 0 };
   w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_FORCE, 0 };
   if (target) w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_TARGET, 0 };
-  if (friction) w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_FRICTION, -1 };
+  if (friction) w[n++] = (perp_gradient_wrt){ PERP_GRADIENT_FRICTION, shape };
   return n;
 }
 
@@ -171,7 +215,7 @@ static void check(perp_ctx *ctx, const gradient_case *c, double eps, double boun
   perp_gradient_report report;
   perp_gradient_side sides[COLUMNS];
   perp_model *probe = c->build(ctx, &c->numbers);
-  const int n = columns(probe, perp_model_drives(probe) > 0, perp_model_shapes(probe) > 0, w), nv = perp_model_nv(probe);
+  const int n = columns(probe, perp_model_drives(probe) > 0 && perp_model_drive(probe, 0)->max_force > 0, perp_model_shapes(probe) > 0, c->shape, w), nv = perp_model_nv(probe);
   perp_model_destroy(probe);
   const perp_model *m = gradient_analytic(ctx, c, w, n, q0, v0, D, &report, sides);
   int at = 0, both = 0, one = 0;
@@ -180,7 +224,8 @@ static void check(perp_ctx *ctx, const gradient_case *c, double eps, double boun
     if (sides[j] == PERP_GRADIENT_NEITHER && getenv("GRADIENT_SHOW")) printf("#   kind %d index %d neither\n", (int)w[j].kind, w[j].index);
     if (sides[j] == PERP_GRADIENT_NEITHER) continue;
     one += sides[j] != PERP_GRADIENT_BOTH;
-    gradient_richardson(ctx, c, m, &w[j], eps, sides[j] == PERP_GRADIENT_BOTH ? 0 : (int)sides[j], q0, v0, want);
+    const double by = w[j].kind == PERP_GRADIENT_Q || w[j].kind == PERP_GRADIENT_V ? eps : 20 * eps;
+    gradient_richardson(ctx, c, m, &w[j], by, sides[j] == PERP_GRADIENT_BOTH ? 0 : (int)sides[j], q0, v0, want);
     const double off = gradient_off(2 * nv, D + 2 * nv * j, want);
     if (getenv("GRADIENT_SHOW")) printf("#   kind %d index %d side %d off %g of %g\n", (int)w[j].kind, w[j].index, (int)sides[j], off, size_of(2 * nv, want));
     if (off > worst) worst = off, at = j;
@@ -189,6 +234,51 @@ static void check(perp_ctx *ctx, const gradient_case *c, double eps, double boun
          (int)w[at].kind, w[at].index, (int)sides[at], perp_gradient_verdict_name(report.worst), both, one, n);
   below(worst, bound, "%s: columns agree with differences", c->name);
   ok(report.worst == verdict, "%s: %s, wanted %s", c->name, perp_gradient_verdict_name(report.worst), perp_gradient_verdict_name(verdict));
+}
+
+/* A sphere above the plane that just reaches it at the end of the step, or does not. */
+static perp_model *build_reach(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_sphere(ctx, n, 0.205, (double[]){ 0, 0, 0.0981 - 0.5 }, (double[3]){ 0 }, 0);
+}
+static perp_model *build_strike(perp_ctx *ctx, const gradient_numbers *n)
+{
+  return build_sphere(ctx, n, 0.205, (double[]){ 0, 0, 0.0981 - 0.5 }, (double[3]){ 0 }, 0.6);
+}
+/* A pendulum that its motor holds with all its torque. */
+static perp_model *build_held(perp_ctx *ctx, const gradient_numbers *n)
+{
+  perp_model *m = start(ctx, 2, n);
+  const perp_body_def a = { .mass = { n->mass, { [8] = 0.1 * n->mass } }, .x = { 0.3, 0 } };
+  const perp_joint_def hinge = { .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.3, 0 } };
+  const perp_drive_def drive = { .joint = 0, .axis = PERP_DRIVE_A, .lower = -HUGE_VAL, .upper = HUGE_VAL, .max_force = 1.3 * 9.81 * 0.3 };
+  added(ctx, perp_model_add_body(ctx, m, &a, NULL));
+  added(ctx, perp_model_add_joint(ctx, m, &hinge, NULL));
+  added(ctx, perp_model_add_drive(ctx, m, &drive, NULL));
+  push(ctx, m, n);
+  return m;
+}
+
+/* At a kink along one column: the derivative is that of the side that is named, and the other one has
+ * another. */
+static void kink(perp_ctx *ctx, const gradient_case *c, perp_gradient_wrt w,
+                 perp_gradient_verdict verdict, perp_gradient_side side, perp_gradient_cause cause)
+{
+  double D[128], q0[64], v0[64], of[2][128];
+  perp_gradient_report report;
+  perp_gradient_row row = { .drive = -1 };
+  perp_gradient_side named;
+  const perp_model *m = gradient_analytic_row(ctx, c, &w, 1, q0, v0, D, &report, &named, &row);
+  const int n = 2 * perp_model_nv(m);
+  ok(report.verdict == verdict, "%s: %s, wanted %s", c->name,
+     perp_gradient_verdict_name(report.verdict), perp_gradient_verdict_name(verdict));
+  ok(named == side, "%s: the derivative is that of side %d, wanted %d", c->name, (int)named, (int)side);
+  ok(report.n_rows > 0 && row.cause == cause && row.acts, "%s: %s", c->name, perp_gradient_cause_name(row.cause));
+  gradient_richardson(ctx, c, m, &w, 1e-4, 1, q0, v0, of[0]);
+  gradient_richardson(ctx, c, m, &w, 1e-4, -1, q0, v0, of[1]);
+  ok(gradient_off(n, of[0], of[1]) > 0.1, "%s: both sides differ by %g", c->name, gradient_off(n, of[0], of[1]));
+  if (side == PERP_GRADIENT_NEITHER) return;
+  below(gradient_off(n, D, of[side == PERP_GRADIENT_LEFT]), 1e-7, "%s: that of its side", c->name);
 }
 
 int main(void)
@@ -203,36 +293,54 @@ int main(void)
   const gradient_case smooth[] = {
     { "arm", build_pair, numbers, joints, 1e-2, 20, 1 },
     { "arm, 20 steps", build_pair, numbers, joints, 1e-2, 20, 20 },
-    { "arm, Euler", build_pair, numbers, euler, 1e-2, 5, 5 },
+    { "arm, Euler", build_pair, numbers, euler, 1e-2, 5, 5, -1 },
     { "servo", build_servo, numbers, joints, 1e-2, 5, 10 },
     { "motor", build_motor, numbers, joints, 1e-2, 5, 10 },
   };
   for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++)
     check(&ctx, &smooth[i], 1e-3, 1e-8, PERP_GRADIENT_SMOOTH);
   const gradient_case contact[] = {
-    { "sphere slides", build_slide, numbers, cone, 1e-2, 0, 1 },
-    { "sphere rolls", build_roll, numbers, cone, 1e-2, 0, 1 },
-    { "sphere bounces", build_bounce, numbers, cone, 1e-2, 0, 1 },
-    { "corner of a box", build_corner, numbers, cone, 1e-2, 0, 1 },
+    { "sphere slides", build_slide, numbers, cone, 1e-2, 0, 1, -1 },
+    { "sphere rolls", build_roll, numbers, cone, 1e-2, 0, 1, -1 },
+    { "sphere bounces", build_bounce, numbers, cone, 1e-2, 0, 1, -1 },
+    { "edge of a box, moved out", build_tumble, numbers, cone, 1e-2, 0, 1, -1 },
+    { "edge of a box, Baumgarte", build_tumble, numbers, { "velocity:residual=1e-13", "symplectic-euler", NULL, "baumgarte", "prox", "cone" }, 1e-2, 1, 2, -1 },
+    { "edge of a box, springs", build_tumble, numbers, { "velocity:residual=1e-13,stiffness=1e4,damping=10", "symplectic-euler", NULL, "split", "prox", "cone" }, 1e-2, 0, 2, -1 },
+    { "two spheres", build_spheres, numbers, cone, 5e-3, 0, 1, 0 },
+    { "limit, bar and disc", build_plane, numbers, { "velocity:residual=1e-13", "symplectic-euler", "tree", "split", "dantzig", "box" }, 1e-2, 0, 1, -1 },
+    { "limit, bar and disc, Euler", build_plane, numbers, { "velocity:residual=1e-13", "euler", "tree", "none", "dantzig", "box" }, 1e-2, 0, 1, -1 },
+    { "corner of a box", build_corner, numbers, cone, 1e-2, 0, 1, -1 },
   };
   for (size_t i = 0; i < sizeof contact / sizeof *contact; i++)
     check(&ctx, &contact[i], 1e-5, 1e-7, PERP_GRADIENT_SMOOTH);
   const gradient_case rest[] = {
-    { "sphere at rest", build_rest, numbers, cone, 1e-2, 0, 1 },
-    { "sphere rolls on", build_roll, numbers, cone, 1e-2, 5, 5 },
-    { "sphere slides on", build_slide, numbers, cone, 1e-2, 5, 5 },
+    { "sphere at rest", build_rest, numbers, cone, 1e-2, 0, 1, -1 },
+    { "sphere rolls on", build_roll, numbers, cone, 1e-2, 5, 5, -1 },
+    { "sphere slides on", build_slide, numbers, cone, 1e-2, 5, 5, -1 },
   };
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     check(&ctx, &rest[i], 1e-5, 1e-6, PERP_GRADIENT_KINK);
   const gradient_case flat[] = {
-    { "box sticks", build_stuck, numbers, cone, 1e-2, 0, 1 },
-    { "box sticks on", build_stuck, numbers, cone, 1e-2, 3, 3 },
-    { "box slides", build_pushed, numbers, cone, 1e-2, 0, 1 },
-    { "box slides on", build_pushed, numbers, cone, 1e-2, 3, 3 },
+    { "box sticks", build_stuck, numbers, cone, 1e-2, 0, 1, -1 },
+    { "box sticks on", build_stuck, numbers, cone, 1e-2, 3, 3, -1 },
+    { "box slides", build_pushed, numbers, cone, 1e-2, 0, 1, -1 },
+    { "box slides on", build_pushed, numbers, cone, 1e-2, 3, 3, -1 },
   };
   check(&ctx, &flat[0], 1e-5, 1e-7, PERP_GRADIENT_KINK);
   check(&ctx, &flat[1], 1e-5, 1e-7, PERP_GRADIENT_KINK);
   check(&ctx, &flat[2], 1e-5, 1e-4, PERP_GRADIENT_AMBIGUOUS);
   check(&ctx, &flat[3], 1e-5, 1e-4, PERP_GRADIENT_AMBIGUOUS);
+  gradient_numbers limit = numbers;
+  limit.force = 0.4 * 1.3 * 9.81;
+  const gradient_case at[] = {
+    { "pushed at the limit of friction", build_stuck, limit, cone, 1e-2, 0, 1, -1 },
+    { "the surface is just reached", build_reach, numbers, cone, 1e-2, 0, 1, -1 },
+    { "an impact is just reached", build_strike, numbers, cone, 1e-2, 0, 1, -1 },
+    { "a motor at its bound", build_held, { .mass = 1.3, .gravity = 9.81 }, joints, 1e-2, 0, 1, -1 },
+  };
+  kink(&ctx, &at[0], (perp_gradient_wrt){ PERP_GRADIENT_FORCE, 0 }, PERP_GRADIENT_KINK, PERP_GRADIENT_LEFT, PERP_GRADIENT_STICKS);
+  kink(&ctx, &at[1], (perp_gradient_wrt){ PERP_GRADIENT_V, 2 }, PERP_GRADIENT_KINK, PERP_GRADIENT_RIGHT, PERP_GRADIENT_TOUCHES);
+  kink(&ctx, &at[2], (perp_gradient_wrt){ PERP_GRADIENT_V, 2 }, PERP_GRADIENT_JUMP, PERP_GRADIENT_NEITHER, PERP_GRADIENT_STRIKES);
+  kink(&ctx, &at[3], (perp_gradient_wrt){ PERP_GRADIENT_GRAVITY, 0 }, PERP_GRADIENT_KINK, PERP_GRADIENT_LEFT, PERP_GRADIENT_BOUND);
   return tap_done();
 }

@@ -38,6 +38,7 @@ typedef struct perp_velocity_contact {
   bool dynamic; /* mu is mu_dynamic */
   double mu, soft, alpha;
   double t[2][3];
+  double slide[3], speed; /* u_t+ of the step, and its size */
   int row; /* its first one; -1: none, it is asked about */
 } perp_velocity_contact;
 

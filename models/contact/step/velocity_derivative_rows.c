@@ -169,12 +169,25 @@ void perp_velocity_geometry(perp_velocity_stage *s, int j)
 
 /* ---- residuals ---- */
 
+/* u_t / |u_t| to first order in its change, as slow sliding turns far within a difference. */
+static void derivative_rows_direction(const perp_velocity_contact *c, const double slide[3],
+                                      double out[3])
+{
+  double unit[3], change[3];
+  for (int k = 0; k < 3; k++) {
+    unit[k] = c->slide[k] / c->speed;
+    change[k] = (slide[k] - c->slide[k]) / c->speed;
+  }
+  const double along = perp_dot(3, unit, change);
+  for (int k = 0; k < 3; k++) out[k] = unit[k] + change[k] - along * unit[k];
+}
+
 static void derivative_rows_contact(perp_velocity_stage *s, int i, int j, double eps,
                                     const double *v, double *r1, double *r3)
 {
   const perp_velocity_contact *c = &s->contact[i];
   const perp_contact *x = &s->now[i];
-  double u[3], before[3] = { 0 }, t[3], slide[3], *r = r3 + c->row;
+  double u[3], before[3] = { 0 }, t[3], slide[3], against[3] = { 0 }, *r = r3 + c->row;
   derivative_rows_push(s, x, -1, c->P, r1);
   derivative_rows_velocity(s, x, s->x, s->twist, u);
   if (c->bias == PERP_VELOCITY_RESTITUTION)
@@ -183,12 +196,12 @@ static void derivative_rows_contact(perp_velocity_stage *s, int i, int j, double
   r[0] = un + c->soft * pn + derivative_rows_bias(s, c, x, perp_dot(3, x->n, before));
   const double mu = c->mu + eps * derivative_rows_friction(s, j, c);
   for (int k = 0; k < 3; k++) slide[k] = u[k] - un * x->n[k];
-  const double speed = sqrt(perp_dot(3, slide, slide));
+  if (c->friction == PERP_VELOCITY_SLIDES) derivative_rows_direction(c, slide, against);
   for (int k = 1; k < s->d->model->dim; k++) {
     derivative_rows_tangent(x->n, c->t[k - 1], t);
-    if (c->friction == PERP_VELOCITY_STICKS) r[k] = perp_dot(3, t, u);
-    if (c->friction != PERP_VELOCITY_STICKS) r[k] = perp_dot(3, t, c->P);
-    if (c->friction == PERP_VELOCITY_SLIDES) r[k] += mu * pn * perp_dot(3, t, slide) / speed;
+    r[k] = c->friction == PERP_VELOCITY_STICKS
+               ? perp_dot(3, t, u)
+               : perp_dot(3, t, c->P) + mu * pn * perp_dot(3, t, against);
   }
 }
 
@@ -383,6 +396,8 @@ static void derivative_rows_active(perp_velocity_stage *s, int i, const double u
   const double speed = sqrt(perp_dot(3, slide, slide)),
                left = c->mu * pn - sqrt(perp_dot(3, along, along));
   const bool slides = speed > KINK * s->d->speed;
+  memcpy(c->slide, slide, sizeof slide);
+  c->speed = speed;
   if (c->friction != PERP_VELOCITY_FREE) {
     if (left > KINK * c->mu * pn)
       c->friction = PERP_VELOCITY_STICKS;
@@ -519,8 +534,7 @@ static void derivative_rows_matrix_contact(perp_velocity_stage *s, const perp_ve
   perp_derivative_rows *R = s->d->rows;
   const perp_model *m = s->d->model;
   const size_t nv = (size_t)m->nv, n = (size_t)R->n, row = (size_t)c->row;
-  const double *N = c->at.n;
-  double u[3], slide[3];
+  const double *N = c->at.n, pn = perp_dot(3, N, c->P);
   for (int k = 0; k < m->dim; k++) {
     double e[3] = { 0 };
     e[k] = 1;
@@ -528,10 +542,6 @@ static void derivative_rows_matrix_contact(perp_velocity_stage *s, const perp_ve
     R->D[row + n * (row + (size_t)k)] = c->soft * N[k];
   }
   derivative_rows_push(s, &c->at, 1, N, R->B + nv * row);
-  derivative_rows_velocity(s, &c->at, s->x, s->twist, u);
-  const double un = perp_dot(3, N, u), pn = perp_dot(3, N, c->P);
-  for (int k = 0; k < 3; k++) slide[k] = u[k] - un * N[k];
-  const double speed = sqrt(perp_dot(3, slide, slide));
   for (int l = 1; l < m->dim; l++) {
     const double *t = c->t[l - 1];
     double *B = R->B + nv * (row + (size_t)l), y[3];
@@ -539,12 +549,12 @@ static void derivative_rows_matrix_contact(perp_velocity_stage *s, const perp_ve
       derivative_rows_push(s, &c->at, 1, t, B);
       continue;
     }
-    const double along = c->friction == PERP_VELOCITY_SLIDES ? perp_dot(3, t, slide) / speed : 0;
+    const bool slides = c->friction == PERP_VELOCITY_SLIDES;
+    const double along = slides ? perp_dot(3, t, c->slide) / c->speed : 0;
     for (int k = 0; k < m->dim; k++)
       R->D[row + (size_t)l + n * (row + (size_t)k)] = t[k] + c->mu * along * N[k];
-    if (c->friction == PERP_VELOCITY_FREE) continue;
-    for (int k = 0; k < 3; k++) y[k] = t[k] - along * slide[k] / speed;
-    derivative_rows_push(s, &c->at, c->mu * pn / speed, y, B);
+    for (int k = 0; k < 3 && slides; k++) y[k] = t[k] - along * c->slide[k] / c->speed;
+    if (slides) derivative_rows_push(s, &c->at, c->mu * pn / c->speed, y, B);
   }
 }
 

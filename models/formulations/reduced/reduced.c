@@ -25,6 +25,7 @@
 #include "models/stepping/formulation.h"
 #include "models/multibody/reduced_loops.h"
 #include "models/multibody/model_private.h"
+#include "models/formulations/reduced/reduced_derivative.h"
 #include "models/formulations/reduced/reduced_step.h"
 
 #include <math.h>
@@ -56,6 +57,7 @@ struct reduced {
   double *du, *off;    /* [tree nu], [loops.m] */
   double *qm, *vm;     /* state in the coordinates of the model */
   double *qf, *vf, *f; /* ... of the state being differentiated, and its forces */
+  const double *push;  /* [model nv] further generalized forces; NULL: none */
   bool *stale;         /* qm, vm do not belong to the current state */
   bool timed;
   perp_times times;
@@ -94,6 +96,7 @@ static void reduced_forces(struct reduced *w, double t, const double *q, const d
   else
     perp_eval_poses(&w->eval, model, t, w->qf);
   perp_eval_forces(&w->eval, model, t, w->vf, gyroscopic, w->f);
+  for (int i = 0; w->push != NULL && i < model->nv; i++) w->f[i] += w->push[i];
 }
 
 static perp_ode_answer reduced_deriv(void *user, double t, double h, const double *q,
@@ -390,6 +393,50 @@ static void reduced_observe(void *ws, perp_contact_observer *observer, void *use
   if (w->steps != NULL) perp_stepping_observe(w->steps, observer, user);
 }
 
+/* ---- derivatives ---- */
+
+static perp_status reduced_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  struct reduced *w = ws;
+  if (w->steps != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "derivatives of steps of formulation reduced need a model without contacts, "
+                     "limits and motors; use --formulation velocity with these");
+  const perp_reduced_lent lent = { w->tree, &w->sys, w->ode, &w->push };
+  return perp_reduced_derivative_create(ctx, &lent, d);
+}
+
+/* The tree is used at other states. */
+static perp_status reduced_derivative_reset(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  (void)ctx;
+  *((struct reduced *)ws)->stale = true;
+  perp_reduced_derivative_reset(d);
+  return PERP_OK;
+}
+
+static void reduced_derivative_before(void *ws, perp_derivative *d)
+{
+  (void)ws;
+  perp_reduced_derivative_before(d);
+}
+
+static perp_status reduced_derivative_step(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  (void)ctx;
+  *((struct reduced *)ws)->stale = true;
+  perp_reduced_derivative_step(d);
+  return PERP_OK;
+}
+
+static const struct perp_derivative_calls reduced_derivative = {
+  .create = reduced_derivative_create,
+  .reset = reduced_derivative_reset,
+  .seed = reduced_derivative_reset,
+  .before = reduced_derivative_before,
+  .step = reduced_derivative_step,
+};
+
 const perp_formulation_desc perp_formulation_reduced = {
   .d = {
     .name = "reduced",
@@ -414,4 +461,5 @@ const perp_formulation_desc perp_formulation_reduced = {
   .contacts = reduced_contacts,
   .observe = reduced_observe,
   .destroy = reduced_destroy,
+  .derivative = &reduced_derivative,
 };
