@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Derivatives of whole steps by central differences with Richardson's extrapolation: models are built
- * anew with their numbers moved, and simulated from states moved.  Nothing of derivative.h is used. */
+/* Derivatives of whole steps by central differences with Richardson's extrapolation: models are
+ * built anew with their numbers moved, and simulated from states moved.  Nothing of derivative.h is
+ * used. */
 #ifndef TESTS_GRADIENT_CHECK_H
 #define TESTS_GRADIENT_CHECK_H
 
@@ -20,11 +21,11 @@ typedef struct gradient_case {
   run_parts parts;
   double h;
   int before, steps; /* the derivative is that of `steps` steps after `before` steps */
-  int shape; /* of the column of friction */
+  int shape;         /* of the column of friction */
 } gradient_case;
 
-/* Steps of the case with column w moved by eps: q [nq], v [nv] at the end.  The state after the first
- * ones is q0, v0, where these are given; else it is made, and written there. */
+/* Steps of the case with column w moved by eps: q [nq], v [nv] at the end.  The state after the
+ * first ones is q0, v0, where these are given; else it is made, and written there. */
 static void gradient_run(perp_ctx *ctx, const gradient_case *c, const perp_gradient_wrt *w,
                          double eps, const double *q0, const double *v0, double *q, double *v)
 {
@@ -90,14 +91,13 @@ static void gradient_richardson(perp_ctx *ctx, const gradient_case *c, const per
   for (int order = 1; order < 3; order++) {
     const double f = side == 0 ? pow(4, order) : pow(2, order);
     for (int k = 0; k + order < 3; k++)
-      for (int i = 0; i < n; i++)
-        level[k][i] = (f * level[k + 1][i] - level[k][i]) / (f - 1);
+      for (int i = 0; i < n; i++) level[k][i] = (f * level[k + 1][i] - level[k][i]) / (f - 1);
   }
   memcpy(out, level[0], (size_t)n * sizeof *out);
 }
 
-/* The derivatives of the case by wrt [n]: D [2 nv n]; q0, v0 after the first steps; row: the first one
- * of the last step that acts. */
+/* The derivatives of the case by wrt [n]: D [2 nv n]; q0, v0 after the first steps; row: the first
+ * one of the last step that acts. */
 static const perp_model *gradient_analytic_row(perp_ctx *ctx, const gradient_case *c,
                                                const perp_gradient_wrt *wrt, int n, double *q0,
                                                double *v0, double *D, perp_gradient_report *report,
@@ -144,7 +144,8 @@ gradient_analytic(perp_ctx *ctx, const gradient_case *c, const perp_gradient_wrt
   return gradient_analytic_row(ctx, c, wrt, n, q0, v0, D, report, sides, &row);
 }
 
-/* Largest difference of a column from `want`, of its size; columns below 0.01 count as that large. */
+/* Largest difference of a column from `want`, of its size; columns below 0.01 count as that large.
+ */
 static double gradient_off(int n, const double *got, const double *want)
 {
   double off = 0, size = 0.01;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Derivatives of steps of the velocity level: joints, motors, contacts that slide, stick, strike, and
- * kinks (models/stepping/gradient.h), against Richardson's differences of whole steps. */
+/* Derivatives of steps of the velocity level: joints, motors, contacts that slide, stick, strike,
+ * and kinks (models/stepping/gradient.h), against Richardson's differences of whole steps. */
 #include "tests/gradient_check.h"
 
 enum { COLUMNS = 64 };
@@ -27,7 +27,9 @@ static void push(perp_ctx *ctx, perp_model *m, const gradient_numbers *n)
 
 static void plane(perp_ctx *ctx, perp_model *m, double mu)
 {
-  const perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { .mu = mu, .mu_dynamic = mu } };
+  const perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
+                                 .body = PERP_WORLD,
+                                 .surface = { .mu = mu, .mu_dynamic = mu } };
   added(ctx, perp_model_add_shape(ctx, m, &floor, NULL));
 }
 
@@ -35,11 +37,33 @@ static void plane(perp_ctx *ctx, perp_model *m, double mu)
 static perp_model *build_pair(perp_ctx *ctx, const gradient_numbers *n)
 {
   perp_model *m = start(ctx, 3, n);
-  const perp_body_def a = { .mass = perp_mass_box(n->mass, 0.1, 0.2, 0.6), .x = { 0, 0, -0.3 }, .v = { -0.3, 0, 0 }, .w = { 0, 1, 0 } },
-                      b = { .mass = perp_mass_box(0.7, 0.1, 0.1, 0.4), .x = { 0, 0, -0.8 }, .v = { -0.8, 0, 0 }, .w = { 0, 1, 0 } };
-  const perp_joint_def ball = { .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0, .anchor_b = { 0, 0, 0.3 } },
-                       hinge = { .kind = PERP_JOINT_HINGE, .a = 0, .b = 1, .anchor_a = { 0, 0, -0.3 }, .anchor_b = { 0, 0, 0.2 }, .axis_a = { 0.6, 0.8, 0 }, .axis_b = { 0.6, 0.8, 0 } };
-  const perp_force_def spring = { .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 1, .anchor_a = { 1, 0.3, -0.5 }, .anchor_b = { 0, 0, -0.2 }, .stiffness = 30, .damping = 0.5, .length = 0.6 };
+  const perp_body_def a = { .mass = perp_mass_box(n->mass, 0.1, 0.2, 0.6),
+                            .x = { 0, 0, -0.3 },
+                            .v = { -0.3, 0, 0 },
+                            .w = { 0, 1, 0 } },
+                      b = { .mass = perp_mass_box(0.7, 0.1, 0.1, 0.4),
+                            .x = { 0, 0, -0.8 },
+                            .v = { -0.8, 0, 0 },
+                            .w = { 0, 1, 0 } };
+  const perp_joint_def ball = { .kind = PERP_JOINT_BALL,
+                                .a = PERP_WORLD,
+                                .b = 0,
+                                .anchor_b = { 0, 0, 0.3 } },
+                       hinge = { .kind = PERP_JOINT_HINGE,
+                                 .a = 0,
+                                 .b = 1,
+                                 .anchor_a = { 0, 0, -0.3 },
+                                 .anchor_b = { 0, 0, 0.2 },
+                                 .axis_a = { 0.6, 0.8, 0 },
+                                 .axis_b = { 0.6, 0.8, 0 } };
+  const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
+                                  .a = PERP_WORLD,
+                                  .b = 1,
+                                  .anchor_a = { 1, 0.3, -0.5 },
+                                  .anchor_b = { 0, 0, -0.2 },
+                                  .stiffness = 30,
+                                  .damping = 0.5,
+                                  .length = 0.6 };
   added(ctx, perp_model_add_body(ctx, m, &a, NULL));
   added(ctx, perp_model_add_body(ctx, m, &b, NULL));
   added(ctx, perp_model_add_joint(ctx, m, &ball, NULL));
@@ -55,9 +79,18 @@ static perp_model *build_driven(perp_ctx *ctx, const gradient_numbers *n, bool s
   perp_model *m = start(ctx, 2, n);
   const perp_body_def a = { .mass = { n->mass, { [8] = 0.1 * n->mass } }, .x = { 0, -0.3 } },
                       b = { .mass = { 0.7, { [8] = 0.02 } }, .x = { 0, -0.8 } };
-  const perp_joint_def first = { .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { 0, 0.3 } },
-                       second = { .kind = PERP_JOINT_HINGE, .a = 0, .b = 1, .anchor_a = { 0, -0.3 }, .anchor_b = { 0, 0.2 } };
-  perp_drive_def drive = { .joint = 1, .axis = PERP_DRIVE_A, .lower = -HUGE_VAL, .upper = HUGE_VAL, .max_force = 50 };
+  const perp_joint_def first = { .kind = PERP_JOINT_HINGE,
+                                 .a = PERP_WORLD,
+                                 .b = 0,
+                                 .anchor_b = { 0, 0.3 } },
+                       second = { .kind = PERP_JOINT_HINGE,
+                                  .a = 0,
+                                  .b = 1,
+                                  .anchor_a = { 0, -0.3 },
+                                  .anchor_b = { 0, 0.2 } };
+  perp_drive_def drive = {
+    .joint = 1, .axis = PERP_DRIVE_A, .lower = -HUGE_VAL, .upper = HUGE_VAL, .max_force = 50
+  };
   if (servo)
     drive.target = n->target, drive.stiffness = 40, drive.damping = 0.6;
   else
@@ -80,14 +113,17 @@ static perp_model *build_motor(perp_ctx *ctx, const gradient_numbers *n)
 }
 
 /* A sphere on or above a plane. */
-static perp_model *build_sphere(perp_ctx *ctx, const gradient_numbers *n, double z, const double v[3], const double w[3], double e)
+static perp_model *build_sphere(perp_ctx *ctx, const gradient_numbers *n, double z,
+                                const double v[3], const double w[3], double e)
 {
   perp_model *m = start(ctx, 3, n);
   perp_body_def body = { .mass = perp_mass_sphere(n->mass, 0.2), .x = { 0, 0, z } };
   memcpy(body.v, v, 3 * sizeof *v);
   memcpy(body.w, w, 3 * sizeof *w);
   const perp_surface surface = { .mu = n->mu, .mu_dynamic = n->mu, .restitution = e };
-  const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = 0.2, .surface = surface };
+  const perp_shape_def ball = {
+    .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = 0.2, .surface = surface
+  };
   added(ctx, perp_model_add_body(ctx, m, &body, NULL));
   added(ctx, perp_model_add_shape(ctx, m, &ball, NULL));
   plane(ctx, m, n->mu);
@@ -112,14 +148,18 @@ static perp_model *build_rest(perp_ctx *ctx, const gradient_numbers *n)
 }
 
 /* A box: flat on the plane, or on one edge or corner. */
-static perp_model *build_box(perp_ctx *ctx, const gradient_numbers *n, double z, const double quat[4], const double v[3], const double w[3])
+static perp_model *build_box(perp_ctx *ctx, const gradient_numbers *n, double z,
+                             const double quat[4], const double v[3], const double w[3])
 {
   perp_model *m = start(ctx, 3, n);
   perp_body_def body = { .mass = perp_mass_box(n->mass, 0.4, 0.3, 0.2), .x = { 0, 0, z } };
   memcpy(body.quat, quat, 4 * sizeof *quat);
   memcpy(body.v, v, 3 * sizeof *v);
   memcpy(body.w, w, 3 * sizeof *w);
-  const perp_shape_def box = { .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.2, 0.15, 0.1 }, .surface = { .mu = n->mu, .mu_dynamic = n->mu } };
+  const perp_shape_def box = { .kind = PERP_SHAPE_BOX,
+                               .body = 0,
+                               .half = { 0.2, 0.15, 0.1 },
+                               .surface = { .mu = n->mu, .mu_dynamic = n->mu } };
   added(ctx, perp_model_add_body(ctx, m, &body, NULL));
   added(ctx, perp_model_add_shape(ctx, m, &box, NULL));
   plane(ctx, m, n->mu);
@@ -128,7 +168,8 @@ static perp_model *build_box(perp_ctx *ctx, const gradient_numbers *n, double z,
 }
 static perp_model *build_pushed(perp_ctx *ctx, const gradient_numbers *n)
 {
-  return build_box(ctx, n, 0.1, (double[]){ 1, 0, 0, 0 }, (double[]){ 1, 0.4, 0 }, (double[]){ 0, 0, 0.5 });
+  return build_box(ctx, n, 0.1, (double[]){ 1, 0, 0, 0 }, (double[]){ 1, 0.4, 0 },
+                   (double[]){ 0, 0, 0.5 });
 }
 static perp_model *build_stuck(perp_ctx *ctx, const gradient_numbers *n)
 {
@@ -144,19 +185,28 @@ static perp_model *build_corner(perp_ctx *ctx, const gradient_numbers *n)
 static perp_model *build_tumble(perp_ctx *ctx, const gradient_numbers *n)
 {
   const double q[4] = { cos(0.25), 0, sin(0.25), 0 };
-  return build_box(ctx, n, 0.2 * sin(0.5) + 0.1 * cos(0.5) + 1e-4, q, (double[]){ 0.3, 0.1, -0.2 }, (double[]){ 0.1, 9, 0.2 });
+  return build_box(ctx, n, 0.2 * sin(0.5) + 0.1 * cos(0.5) + 1e-4, q, (double[]){ 0.3, 0.1, -0.2 },
+                   (double[]){ 0.1, 9, 0.2 });
 }
 /* Two spheres, one on the other, of different friction. */
 static perp_model *build_spheres(perp_ctx *ctx, const gradient_numbers *n)
 {
   perp_model *m = start(ctx, 3, n);
-  const perp_body_def a = { .mass = perp_mass_sphere(n->mass, 0.2), .x = { 0, 0, 0.2003 }, .v = { 1, 0, -0.1 } },
-                      b = { .mass = perp_mass_sphere(0.5, 0.1), .x = { 0.05, 0.02, 0.4968 }, .v = { 0.2, 0.5, -0.3 }, .w = { 1, 0, 1 } };
+  const perp_body_def a = { .mass = perp_mass_sphere(n->mass, 0.2),
+                            .x = { 0, 0, 0.2003 },
+                            .v = { 1, 0, -0.1 } },
+                      b = { .mass = perp_mass_sphere(0.5, 0.1),
+                            .x = { 0.05, 0.02, 0.4968 },
+                            .v = { 0.2, 0.5, -0.3 },
+                            .w = { 1, 0, 1 } };
   added(ctx, perp_model_add_body(ctx, m, &a, NULL));
   added(ctx, perp_model_add_body(ctx, m, &b, NULL));
   for (int i = 0; i < 2; i++) {
     const double mu = i == 0 ? n->mu : 0.2;
-    const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = i, .radius = i == 0 ? 0.2 : 0.1, .surface = { .mu = mu, .mu_dynamic = mu } };
+    const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE,
+                                  .body = i,
+                                  .radius = i == 0 ? 0.2 : 0.1,
+                                  .surface = { .mu = mu, .mu_dynamic = mu } };
     added(ctx, perp_model_add_shape(ctx, m, &ball, NULL));
   }
   plane(ctx, m, 0.3);
@@ -167,13 +217,23 @@ static perp_model *build_spheres(perp_ctx *ctx, const gradient_numbers *n)
 static perp_model *build_plane(perp_ctx *ctx, const gradient_numbers *n)
 {
   perp_model *m = start(ctx, 2, n);
-  const perp_body_def a = { .mass = { n->mass, { [8] = 0.1 * n->mass } }, .x = { 0.5, 0 }, .v = { 0, -0.5 }, .w = { 0, 0, -1 } },
-                      b = { .mass = { 0.4, { [8] = 0.002 } }, .x = { 0.7, 0.2501 }, .v = { 0.4, -1.5 } };
-  const perp_joint_def hinge = { .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.5, 0 } };
-  const perp_drive_def limit = { .joint = 0, .axis = PERP_DRIVE_A, .lower = -0.002, .upper = 1, .restitution = 0.3 };
+  const perp_body_def a = { .mass = { n->mass, { [8] = 0.1 * n->mass } },
+                            .x = { 0.5, 0 },
+                            .v = { 0, -0.5 },
+                            .w = { 0, 0, -1 } },
+                      b = { .mass = { 0.4, { [8] = 0.002 } },
+                            .x = { 0.7, 0.2501 },
+                            .v = { 0.4, -1.5 } };
+  const perp_joint_def hinge = {
+    .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.5, 0 }
+  };
+  const perp_drive_def limit = {
+    .joint = 0, .axis = PERP_DRIVE_A, .lower = -0.002, .upper = 1, .restitution = 0.3
+  };
   const perp_surface surface = { .mu = n->mu, .mu_dynamic = n->mu };
-  const perp_shape_def bar = { .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.5, 0.05 }, .surface = surface },
-                       disc = { .kind = PERP_SHAPE_SPHERE, .body = 1, .radius = 0.2, .surface = surface };
+  const perp_shape_def
+      bar = { .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.5, 0.05 }, .surface = surface },
+      disc = { .kind = PERP_SHAPE_SPHERE, .body = 1, .radius = 0.2, .surface = surface };
   added(ctx, perp_model_add_body(ctx, m, &a, NULL));
   added(ctx, perp_model_add_body(ctx, m, &b, NULL));
   added(ctx, perp_model_add_joint(ctx, m, &hinge, NULL));
@@ -215,25 +275,34 @@ static void check(perp_ctx *ctx, const gradient_case *c, double eps, double boun
   perp_gradient_report report;
   perp_gradient_side sides[COLUMNS];
   perp_model *probe = c->build(ctx, &c->numbers);
-  const int n = columns(probe, perp_model_drives(probe) > 0 && perp_model_drive(probe, 0)->max_force > 0, perp_model_shapes(probe) > 0, c->shape, w), nv = perp_model_nv(probe);
+  const int n = columns(probe,
+                        perp_model_drives(probe) > 0 && perp_model_drive(probe, 0)->max_force > 0,
+                        perp_model_shapes(probe) > 0, c->shape, w),
+            nv = perp_model_nv(probe);
   perp_model_destroy(probe);
   const perp_model *m = gradient_analytic(ctx, c, w, n, q0, v0, D, &report, sides);
   int at = 0, both = 0, one = 0;
   for (int j = 0; j < n; j++) {
     both += sides[j] == PERP_GRADIENT_BOTH;
-    if (sides[j] == PERP_GRADIENT_NEITHER && getenv("GRADIENT_SHOW")) printf("#   kind %d index %d neither\n", (int)w[j].kind, w[j].index);
+    if (sides[j] == PERP_GRADIENT_NEITHER && getenv("GRADIENT_SHOW"))
+      printf("#   kind %d index %d neither\n", (int)w[j].kind, w[j].index);
     if (sides[j] == PERP_GRADIENT_NEITHER) continue;
     one += sides[j] != PERP_GRADIENT_BOTH;
     const double by = w[j].kind == PERP_GRADIENT_Q || w[j].kind == PERP_GRADIENT_V ? eps : 20 * eps;
-    gradient_richardson(ctx, c, m, &w[j], by, sides[j] == PERP_GRADIENT_BOTH ? 0 : (int)sides[j], q0, v0, want);
+    gradient_richardson(ctx, c, m, &w[j], by, sides[j] == PERP_GRADIENT_BOTH ? 0 : (int)sides[j],
+                        q0, v0, want);
     const double off = gradient_off(2 * nv, D + 2 * nv * j, want);
-    if (getenv("GRADIENT_SHOW")) printf("#   kind %d index %d side %d off %g of %g\n", (int)w[j].kind, w[j].index, (int)sides[j], off, size_of(2 * nv, want));
+    if (getenv("GRADIENT_SHOW"))
+      printf("#   kind %d index %d side %d off %g of %g\n", (int)w[j].kind, w[j].index,
+             (int)sides[j], off, size_of(2 * nv, want));
     if (off > worst) worst = off, at = j;
   }
-  printf("# %s: %g at column %d (kind %d, index %d, side %d), %s; %d both, %d one-sided of %d\n", c->name, worst, at,
-         (int)w[at].kind, w[at].index, (int)sides[at], perp_gradient_verdict_name(report.worst), both, one, n);
+  printf("# %s: %g at column %d (kind %d, index %d, side %d), %s; %d both, %d one-sided of %d\n",
+         c->name, worst, at, (int)w[at].kind, w[at].index, (int)sides[at],
+         perp_gradient_verdict_name(report.worst), both, one, n);
   below(worst, bound, "%s: columns agree with differences", c->name);
-  ok(report.worst == verdict, "%s: %s, wanted %s", c->name, perp_gradient_verdict_name(report.worst), perp_gradient_verdict_name(verdict));
+  ok(report.worst == verdict, "%s: %s, wanted %s", c->name,
+     perp_gradient_verdict_name(report.worst), perp_gradient_verdict_name(verdict));
 }
 
 /* A sphere above the plane that just reaches it at the end of the step, or does not. */
@@ -250,8 +319,14 @@ static perp_model *build_held(perp_ctx *ctx, const gradient_numbers *n)
 {
   perp_model *m = start(ctx, 2, n);
   const perp_body_def a = { .mass = { n->mass, { [8] = 0.1 * n->mass } }, .x = { 0.3, 0 } };
-  const perp_joint_def hinge = { .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.3, 0 } };
-  const perp_drive_def drive = { .joint = 0, .axis = PERP_DRIVE_A, .lower = -HUGE_VAL, .upper = HUGE_VAL, .max_force = 1.3 * 9.81 * 0.3 };
+  const perp_joint_def hinge = {
+    .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.3, 0 }
+  };
+  const perp_drive_def drive = { .joint = 0,
+                                 .axis = PERP_DRIVE_A,
+                                 .lower = -HUGE_VAL,
+                                 .upper = HUGE_VAL,
+                                 .max_force = 1.3 * 9.81 * 0.3 };
   added(ctx, perp_model_add_body(ctx, m, &a, NULL));
   added(ctx, perp_model_add_joint(ctx, m, &hinge, NULL));
   added(ctx, perp_model_add_drive(ctx, m, &drive, NULL));
@@ -259,8 +334,8 @@ static perp_model *build_held(perp_ctx *ctx, const gradient_numbers *n)
   return m;
 }
 
-/* At a kink along one column: the derivative is that of the side that is named, and the other one has
- * another. */
+/* At a kink along one column: the derivative is that of the side that is named, and the other one
+ * has another. */
 static void kink(perp_ctx *ctx, const gradient_case *c, perp_gradient_wrt w,
                  perp_gradient_verdict verdict, perp_gradient_side side, perp_gradient_cause cause)
 {
@@ -272,13 +347,48 @@ static void kink(perp_ctx *ctx, const gradient_case *c, perp_gradient_wrt w,
   const int n = 2 * perp_model_nv(m);
   ok(report.verdict == verdict, "%s: %s, wanted %s", c->name,
      perp_gradient_verdict_name(report.verdict), perp_gradient_verdict_name(verdict));
-  ok(named == side, "%s: the derivative is that of side %d, wanted %d", c->name, (int)named, (int)side);
-  ok(report.n_rows > 0 && row.cause == cause && row.acts, "%s: %s", c->name, perp_gradient_cause_name(row.cause));
+  ok(named == side, "%s: the derivative is that of side %d, wanted %d", c->name, (int)named,
+     (int)side);
+  ok(report.n_rows > 0 && row.cause == cause && row.acts, "%s: %s", c->name,
+     perp_gradient_cause_name(row.cause));
   gradient_richardson(ctx, c, m, &w, 1e-4, 1, q0, v0, of[0]);
   gradient_richardson(ctx, c, m, &w, 1e-4, -1, q0, v0, of[1]);
-  ok(gradient_off(n, of[0], of[1]) > 0.1, "%s: both sides differ by %g", c->name, gradient_off(n, of[0], of[1]));
+  ok(gradient_off(n, of[0], of[1]) > 0.1, "%s: both sides differ by %g", c->name,
+     gradient_off(n, of[0], of[1]));
   if (side == PERP_GRADIENT_NEITHER) return;
   below(gradient_off(n, D, of[side == PERP_GRADIENT_LEFT]), 1e-7, "%s: that of its side", c->name);
+}
+
+/* The steps of a simulation are those without derivatives, to the last bit: a box that tumbles. */
+static void check_steps(perp_ctx *ctx, const run_parts *parts)
+{
+  const gradient_numbers numbers = { .mass = 1.3, .gravity = 9.81, .mu = 0.4 };
+  const perp_gradient_wrt w[2] = { { PERP_GRADIENT_V, 0 }, { PERP_GRADIENT_MASS, 0 } };
+  perp_model *m = build_tumble(ctx, &numbers);
+  perp_sim *plain = run_start(ctx, m, *parts, 1e-2), *with = run_start(ctx, m, *parts, 1e-2);
+  perp_gradient *g = NULL;
+  bool same = true;
+  added(ctx, perp_gradient_create(ctx, with, w, 2, &g));
+  for (int i = 0; i < 100; i++) {
+    const double *q[2], *v[2];
+    double t[2];
+    perp_step_info info;
+    added(ctx, perp_sim_step(ctx, plain, 2, &info));
+    added(ctx, perp_gradient_step(ctx, g, 2, &info));
+    perp_sim_state(plain, &t[0], &q[0], &v[0]);
+    perp_sim_state(with, &t[1], &q[1], &v[1]);
+    same &= t[0] == t[1] && memcmp(q[0], q[1], 7 * sizeof **q) == 0 &&
+            memcmp(v[0], v[1], 6 * sizeof **v) == 0;
+  }
+  const perp_gradient_report *r = perp_gradient_report_of(g);
+  ok(same, "a box that tumbles: the same steps as without derivatives");
+  ok(r->steps == 100 && r->counts[PERP_GRADIENT_SMOOTH] > 0 && r->counts[PERP_GRADIENT_NONE] == 0,
+     "and their verdicts: %d smooth, %d singular, %d kinks, %d ambiguous, %d jumps",
+     (int)r->counts[0], (int)r->counts[1], (int)r->counts[2], (int)r->counts[3], (int)r->counts[4]);
+  perp_gradient_destroy(g);
+  perp_sim_destroy(plain);
+  perp_sim_destroy(with);
+  perp_model_destroy(m);
 }
 
 int main(void)
@@ -286,10 +396,14 @@ int main(void)
   perp_ctx ctx;
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
-  const gradient_numbers numbers = { .mass = 1.3, .gravity = 9.81, .force = 0.7, .mu = 0.4, .target = 0.5 };
+  const gradient_numbers numbers = {
+    .mass = 1.3, .gravity = 9.81, .force = 0.7, .mu = 0.4, .target = 0.5
+  };
   const run_parts joints = { "velocity", "symplectic-euler", "tree", "baumgarte", "dantzig" },
                   euler = { "velocity", "euler", "tree", "none", "dantzig" },
-                  cone = { "velocity:residual=1e-13", "symplectic-euler", NULL, "split", "prox", "cone" };
+                  cone = {
+                    "velocity:residual=1e-13", "symplectic-euler", NULL, "split", "prox", "cone"
+                  };
   const gradient_case smooth[] = {
     { "arm", build_pair, numbers, joints, 1e-2, 20, 1 },
     { "arm, 20 steps", build_pair, numbers, joints, 1e-2, 20, 20 },
@@ -304,11 +418,40 @@ int main(void)
     { "sphere rolls", build_roll, numbers, cone, 1e-2, 0, 1, -1 },
     { "sphere bounces", build_bounce, numbers, cone, 1e-2, 0, 1, -1 },
     { "edge of a box, moved out", build_tumble, numbers, cone, 1e-2, 0, 1, -1 },
-    { "edge of a box, Baumgarte", build_tumble, numbers, { "velocity:residual=1e-13", "symplectic-euler", NULL, "baumgarte", "prox", "cone" }, 1e-2, 1, 2, -1 },
-    { "edge of a box, springs", build_tumble, numbers, { "velocity:residual=1e-13,stiffness=1e4,damping=10", "symplectic-euler", NULL, "split", "prox", "cone" }, 1e-2, 0, 2, -1 },
+    { "edge of a box, Baumgarte",
+      build_tumble,
+      numbers,
+      { "velocity:residual=1e-13", "symplectic-euler", NULL, "baumgarte", "prox", "cone" },
+      1e-2,
+      1,
+      2,
+      -1 },
+    { "edge of a box, springs",
+      build_tumble,
+      numbers,
+      { "velocity:residual=1e-13,stiffness=1e4,damping=10", "symplectic-euler", NULL, "split",
+        "prox", "cone" },
+      1e-2,
+      0,
+      2,
+      -1 },
     { "two spheres", build_spheres, numbers, cone, 5e-3, 0, 1, 0 },
-    { "limit, bar and disc", build_plane, numbers, { "velocity:residual=1e-13", "symplectic-euler", "tree", "split", "dantzig", "box" }, 1e-2, 0, 1, -1 },
-    { "limit, bar and disc, Euler", build_plane, numbers, { "velocity:residual=1e-13", "euler", "tree", "none", "dantzig", "box" }, 1e-2, 0, 1, -1 },
+    { "limit, bar and disc",
+      build_plane,
+      numbers,
+      { "velocity:residual=1e-13", "symplectic-euler", "tree", "split", "dantzig", "box" },
+      1e-2,
+      0,
+      1,
+      -1 },
+    { "limit, bar and disc, Euler",
+      build_plane,
+      numbers,
+      { "velocity:residual=1e-13", "euler", "tree", "none", "dantzig", "box" },
+      1e-2,
+      0,
+      1,
+      -1 },
     { "corner of a box", build_corner, numbers, cone, 1e-2, 0, 1, -1 },
   };
   for (size_t i = 0; i < sizeof contact / sizeof *contact; i++)
@@ -330,17 +473,29 @@ int main(void)
   check(&ctx, &flat[1], 1e-5, 1e-7, PERP_GRADIENT_KINK);
   check(&ctx, &flat[2], 1e-5, 1e-4, PERP_GRADIENT_AMBIGUOUS);
   check(&ctx, &flat[3], 1e-5, 1e-4, PERP_GRADIENT_AMBIGUOUS);
+  check_steps(&ctx, &cone);
   gradient_numbers limit = numbers;
   limit.force = 0.4 * 1.3 * 9.81;
   const gradient_case at[] = {
     { "pushed at the limit of friction", build_stuck, limit, cone, 1e-2, 0, 1, -1 },
     { "the surface is just reached", build_reach, numbers, cone, 1e-2, 0, 1, -1 },
     { "an impact is just reached", build_strike, numbers, cone, 1e-2, 0, 1, -1 },
-    { "a motor at its bound", build_held, { .mass = 1.3, .gravity = 9.81 }, joints, 1e-2, 0, 1, -1 },
+    { "a motor at its bound",
+      build_held,
+      { .mass = 1.3, .gravity = 9.81 },
+      joints,
+      1e-2,
+      0,
+      1,
+      -1 },
   };
-  kink(&ctx, &at[0], (perp_gradient_wrt){ PERP_GRADIENT_FORCE, 0 }, PERP_GRADIENT_KINK, PERP_GRADIENT_LEFT, PERP_GRADIENT_STICKS);
-  kink(&ctx, &at[1], (perp_gradient_wrt){ PERP_GRADIENT_V, 2 }, PERP_GRADIENT_KINK, PERP_GRADIENT_RIGHT, PERP_GRADIENT_TOUCHES);
-  kink(&ctx, &at[2], (perp_gradient_wrt){ PERP_GRADIENT_V, 2 }, PERP_GRADIENT_JUMP, PERP_GRADIENT_NEITHER, PERP_GRADIENT_STRIKES);
-  kink(&ctx, &at[3], (perp_gradient_wrt){ PERP_GRADIENT_GRAVITY, 0 }, PERP_GRADIENT_KINK, PERP_GRADIENT_LEFT, PERP_GRADIENT_BOUND);
+  kink(&ctx, &at[0], (perp_gradient_wrt){ PERP_GRADIENT_FORCE, 0 }, PERP_GRADIENT_KINK,
+       PERP_GRADIENT_LEFT, PERP_GRADIENT_STICKS);
+  kink(&ctx, &at[1], (perp_gradient_wrt){ PERP_GRADIENT_V, 2 }, PERP_GRADIENT_KINK,
+       PERP_GRADIENT_RIGHT, PERP_GRADIENT_TOUCHES);
+  kink(&ctx, &at[2], (perp_gradient_wrt){ PERP_GRADIENT_V, 2 }, PERP_GRADIENT_JUMP,
+       PERP_GRADIENT_NEITHER, PERP_GRADIENT_STRIKES);
+  kink(&ctx, &at[3], (perp_gradient_wrt){ PERP_GRADIENT_GRAVITY, 0 }, PERP_GRADIENT_KINK,
+       PERP_GRADIENT_LEFT, PERP_GRADIENT_BOUND);
   return tap_done();
 }

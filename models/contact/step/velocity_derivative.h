@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Derivatives of steps of the velocity level.  velocity_derivative.c has the equations,
- * velocity_derivative_rows.c the active rows. */
+ * velocity_derivative_rows.c the active rows, velocity_derivative_residual.c their residuals. */
 #ifndef PERP_VELOCITY_DERIVATIVE_H
 #define PERP_VELOCITY_DERIVATIVE_H
 
@@ -39,7 +39,7 @@ typedef struct perp_velocity_contact {
   double mu, soft, alpha;
   double t[2][3];
   double slide[3], speed; /* u_t+ of the step, and its size */
-  int row; /* its first one; -1: none, it is asked about */
+  int row;                /* its first one; -1: none, it is asked about */
 } perp_velocity_contact;
 
 typedef struct perp_velocity_drive {
@@ -86,5 +86,18 @@ void perp_velocity_geometry(perp_velocity_stage *s, int j);
  * eps; v: at the start. */
 void perp_velocity_rows_residual(perp_velocity_stage *s, const perp_model *model, int j, double eps,
                                  const double *v, double *r1, double *r3, double *r4);
+
+/* g [nv] += scale J_c' y at eval: what an impulse y on b at the contact does to both bodies. */
+void perp_velocity_push(const perp_velocity_stage *s, const perp_contact *x, double scale,
+                        const double y[3], double *g);
+/* u [3] at a contact, of the velocities v [nv]; twist: scratch. */
+void perp_velocity_slip(const perp_velocity_stage *s, const perp_contact *x, const double *v,
+                        double *twist, double u[3]);
+/* The bias of the normal row at the gap of x; un: n . u at the start. */
+double perp_velocity_bias_at(const perp_velocity_stage *s, const perp_velocity_contact *c,
+                             const perp_contact *x, double un);
+/* J of the row of a drive at eval, and its bias. */
+double perp_velocity_drive_at(perp_velocity_stage *s, const perp_velocity_drive *c,
+                              const perp_model *model, const double *v, perp_island_row *row);
 
 #endif
