@@ -22,7 +22,9 @@ LEFT_OUT = {'ode': r'gsl_|sundials_', 'kkt': r'schur_sparse$|kkt_sparse$', 'lcp'
 LEFT_FILES = '''solvers/ode/gsl.c solvers/kkt/schur_sparse.c solvers/kkt/kkt_sparse.c solvers/kkt/sparse.c solvers/kkt/elimination.c
 solvers/lcp/pivoting/pdas.c solvers/lcp/pivoting/coarse.c solvers/lcp/io/condense.c solvers/lcp/io/io_fclib.c solvers/lcp/io/io_hdf5.c solvers/core/library.c
 solvers/lcp/newton/bodylu_order.c models/formulations/dae/ida.c models/engines/load.c
-models/scenes/truth_file.c models/scenes/truth_reduced.c
+models/scenes/truth_file.c models/scenes/truth_reduced.c models/stepping/derivative.c models/stepping/derivative_smooth.c
+models/stepping/variational.c models/contact/step/velocity_derivative.c models/contact/step/velocity_derivative_residual.c
+models/contact/step/velocity_derivative_rows.c models/formulations/reduced/reduced_derivative.c models/formulations/gradient.c
 experiments/scenes/shipped.c experiments/scenes/scene_file.c'''.split()
 FURTHER = '''experiments/base/memory.c experiments/base/messages.c experiments/base/numbers.c experiments/base/tree.c
 experiments/base/warnings.c experiments/base/json.c experiments/simulate/replay_model.c experiments/lessons/pivots.c

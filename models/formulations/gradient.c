@@ -18,8 +18,7 @@ struct perp_gradient {
   perp_gradient_report report;
 };
 
-static const char *const verdicts[] = { "smooth", "singular", "kink",
-                                        "ambiguous", "jump", "none" };
+static const char *const verdicts[] = { "smooth", "singular", "kink", "ambiguous", "jump", "none" };
 const char *perp_gradient_verdict_name(perp_gradient_verdict verdict)
 {
   return verdicts[verdict];
@@ -93,7 +92,7 @@ static perp_status gradient_check(perp_ctx *ctx, const perp_model *m, const perp
                      w->index, count[w->kind]);
   if (w->kind == PERP_GRADIENT_TARGET && !(m->drive_def[w->index].max_force > 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "derivative by the target of drive %d: it has no motor (max_force = 0)",
+                     "derivative by the target of motor %d, which has no force (max_force = 0)",
                      w->index);
   return PERP_OK;
 }

@@ -178,7 +178,7 @@ static void derivative_layout(void *user, perp_arena *a)
                r = nv + (size_t)d->model->m + n + k;
   PERP_DOUBLES(a, nv * n, &s->G, &s->B, &s->Y);
   PERP_DOUBLES(a, n * n, &s->D, &s->A, &s->LU, &s->U, &s->V);
-  s->Bm = PERP_CARVE(a, double, nv * k);
+  s->Bm = PERP_CARVE(a, double, nv *k);
   s->unit = PERP_CARVE(a, double, k);
   s->Dm = PERP_CARVE(a, double, n *k);
   s->scale = PERP_CARVE(a, double, 2 * n);

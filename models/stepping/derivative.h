@@ -41,8 +41,8 @@ typedef struct perp_derivative {
   double *margin;         /* [margins n] */
   double *lambda, *zeros; /* [m] */
   double *sum;            /* [nv] */
-  double *peak; /* [n] how much a column has moved at most, over what a difference of it moves: what is
-                   far below that is rounding */
+  double *peak; /* [n] how much a column has moved at most, over what a difference of it moves: what
+                   is far below that is rounding */
   perp_derivative_rows *rows;
   perp_arena arena, grown;
   int room, margin_room;

@@ -63,8 +63,8 @@ typedef enum perp_gradient_verdict {
    * bound without need), or its data have a corner, and a column moves it.  The derivative of such
    * a column is that of one side (perp_gradient_sides). */
   PERP_GRADIENT_KINK,
-  /* Active rows depend on each other, and the motion on the choice among their multipliers (sliding on
-   * redundant contacts): the derivative is that of the least change of multipliers. */
+  /* Active rows depend on each other, and the motion on the choice among their multipliers (sliding
+   * on redundant contacts): the derivative is that of the least change of multipliers. */
   PERP_GRADIENT_AMBIGUOUS,
   /* The step itself jumps: an impact with restitution is about to take place or not. */
   PERP_GRADIENT_JUMP,

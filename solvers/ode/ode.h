@@ -312,9 +312,9 @@ perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_sta
 perp_status perp_ode_dense_at(perp_ctx *ctx, perp_ode *ode, double t, double *q, double *v);
 double perp_ode_time(const perp_ode *ode);
 const perp_spec *perp_ode_method(const perp_ode *ode); /* as created; lives as long */
-double perp_ode_h(const perp_ode *ode);        /* the step that will be tried next */
-const double *perp_ode_q(const perp_ode *ode); /* [nq]; valid until the next step */
-const double *perp_ode_v(const perp_ode *ode); /* [nv] */
+double perp_ode_h(const perp_ode *ode);                /* the step that will be tried next */
+const double *perp_ode_q(const perp_ode *ode);         /* [nq]; valid until the next step */
+const double *perp_ode_v(const perp_ode *ode);         /* [nv] */
 const perp_ode_counters *perp_ode_count(const perp_ode *ode);
 
 #ifdef __cplusplus

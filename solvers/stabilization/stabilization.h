@@ -62,8 +62,8 @@ typedef struct perp_stab_contacts {
   double tol_v;    /* m/s: unless they are slower */
 } perp_stab_contacts;
 
-/* Projections of a state: passes M dq = J' mu, J dq = -C at most, until max |C| <= tol; then M dv = J'
- * nu, J dv = -Cdot. */
+/* Projections of a state: passes M dq = J' mu, J dq = -C at most, until max |C| <= tol; then M dv =
+ * J' nu, J dv = -Cdot. */
 typedef struct perp_stab_passes {
   int position;
   double tol;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the WebAssembly module has not: engines of others, files. */
+/* What the WebAssembly module has not: engines of others, files, derivatives of steps. */
 #include "experiments/base/files.h"
 #include "experiments/base/memory.h"
 #include "experiments/base/table.h"
 #include "experiments/import/motion_file.h"
 #include "experiments/scenes/scene_file.h"
+#include "models/contact/step/velocity_derivative.h"
 #include "models/engines/engine.h"
+#include "models/formulations/reduced/reduced_derivative.h"
 #include "models/scenes/truths.h"
+#include "models/stepping/derivative_smooth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,4 +119,70 @@ perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, d
 {
   (void)t_end, (void)uncertainty;
   return left_out_truth(ctx, scene, "integrated in joint coordinates");
+}
+
+/* ---- derivatives of steps: nothing of the module creates any ---- */
+
+static perp_status left_out_derivatives(perp_ctx *ctx)
+{
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "derivatives of steps are not part of this page: perp gradient has them");
+}
+
+perp_status perp_derivative_smooth_create(perp_ctx *ctx, perp_derivative *d, perp_constrained *k,
+                                          const perp_spec *method, const perp_ode_sys *sys)
+{
+  (void)d, (void)k, (void)method, (void)sys;
+  return left_out_derivatives(ctx);
+}
+
+perp_status perp_derivative_smooth_reset(perp_ctx *ctx, perp_derivative *d)
+{
+  (void)d;
+  return left_out_derivatives(ctx);
+}
+
+perp_status perp_derivative_smooth_step(perp_ctx *ctx, perp_derivative *d)
+{
+  (void)d;
+  return left_out_derivatives(ctx);
+}
+
+perp_status perp_velocity_derivative_create(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  (void)ws, (void)d;
+  return left_out_derivatives(ctx);
+}
+
+void perp_velocity_derivative_before(void *ws, perp_derivative *d)
+{
+  (void)ws, (void)d;
+}
+
+perp_status perp_velocity_derivative_step(perp_ctx *ctx, void *ws, perp_derivative *d)
+{
+  (void)ws, (void)d;
+  return left_out_derivatives(ctx);
+}
+
+perp_status perp_reduced_derivative_create(perp_ctx *ctx, const perp_reduced_lent *lent,
+                                           perp_derivative *d)
+{
+  (void)lent, (void)d;
+  return left_out_derivatives(ctx);
+}
+
+void perp_reduced_derivative_reset(perp_derivative *d)
+{
+  (void)d;
+}
+
+void perp_reduced_derivative_before(perp_derivative *d)
+{
+  (void)d;
+}
+
+void perp_reduced_derivative_step(perp_derivative *d)
+{
+  (void)d;
 }

@@ -44,7 +44,8 @@ typedef struct perp_stepping {
  * perp_velocity_step_end; FAILED: k.reason or k.status says why. */
 perp_ode_answer perp_velocity_step(perp_stepping *w, double t, double h, double t_new, double *q,
                                    double *v);
-/* Both sides of the balance of a step h from v, without contacts and rows of drives, at k.e: k.f = M v
+/* Both sides of the balance of a step h from v, without contacts and rows of drives, at k.e: k.f =
+ * M v
  * + h f and the right-hand side k.c of the joints. */
 void perp_velocity_step_sides(perp_stepping *w, double t, double h, const double *v);
 /* For error control by the driver of ODE methods: a [nv] = (v+ - v) / h of such a step.  False: k
