@@ -1,95 +1,178 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""libperp by ctypes: the structures of core.h and lcp.h that cross the border, and numbers as C has them.
+"""libperp by ctypes: the structures of its headers that cross the border, and numbers as C has them.
 
 tests/python/layout.py compares the structures with those of the C compiler.
 """
+from __future__ import annotations
+
 import array
 import ctypes
 import functools
 import os
+import threading
+import typing
 
 from . import _where
 from ._errors import Error
 
-try:
+if typing.TYPE_CHECKING:
     import numpy
-except ImportError:  # lists go in and come out
-    numpy = None
+    import numpy.typing
+    Array = numpy.typing.NDArray[numpy.float64]  # or a list of numbers where there is no numpy
+    HAVE_NUMPY = True
+else:
+    try:
+        import numpy
+        HAVE_NUMPY = True
+    except ImportError:  # lists go in and come out
+        numpy = None
+        HAVE_NUMPY = False
 
 ABI = 15  # PERP_ABI of core.h
 c_double_p = ctypes.POINTER(ctypes.c_double)
 c_int_p = ctypes.POINTER(ctypes.c_int)
+double, integer, text, pointer = ctypes.c_double, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 
 
 class Ctx(ctypes.Structure):
-    _fields_ = [('status', ctypes.c_int), ('line', ctypes.c_int), ('file', ctypes.c_char_p), ('func', ctypes.c_char_p),
-                ('msg', ctypes.c_char * 512), ('trace', ctypes.c_void_p), ('trace_user', ctypes.c_void_p),
-                ('tables', ctypes.c_void_p * 32), ('n_tables', ctypes.c_int), ('own', ctypes.c_uint32),
-                ('threads', ctypes.c_int), ('memory', ctypes.c_double), ('open', ctypes.c_void_p),
-                ('opened', ctypes.c_void_p), ('need', ctypes.c_void_p)]
+    _fields_ = [('status', integer), ('line', integer), ('file', text), ('func', text), ('msg', ctypes.c_char * 512),
+                ('trace', pointer), ('trace_user', pointer), ('tables', pointer * 32), ('n_tables', integer),
+                ('own', ctypes.c_uint32), ('threads', integer), ('memory', double), ('open', pointer), ('opened', pointer),
+                ('need', pointer)]
 
 
 class Spec(ctypes.Structure):
-    _fields_ = [('d', ctypes.c_void_p), ('opts', ctypes.c_void_p)]
+    _fields_ = [('d', pointer), ('opts', pointer)]
 
 
 class Stats(ctypes.Structure):
-    _fields_ = [('reason', ctypes.c_int), ('iterations', ctypes.c_int), ('factorizations', ctypes.c_int),
-                ('matvecs', ctypes.c_int64), ('fallbacks', ctypes.c_int), ('residual', ctypes.c_double),
-                ('data', ctypes.c_double), ('by', ctypes.c_char_p), ('work', ctypes.c_double)]
+    _fields_ = [('reason', integer), ('iterations', integer), ('factorizations', integer), ('matvecs', ctypes.c_int64),
+                ('fallbacks', integer), ('residual', double), ('data', double), ('by', text), ('work', double)]
 
 
 class Columns(ctypes.Structure):
-    _fields_ = [('n', ctypes.c_int), ('start', c_int_p), ('row', c_int_p), ('value', c_double_p), ('rstart', c_int_p),
+    _fields_ = [('n', integer), ('start', c_int_p), ('row', c_int_p), ('value', c_double_p), ('rstart', c_int_p),
                 ('col', c_int_p), ('rvalue', c_double_p)]
 
 
+class Blocks(ctypes.Structure):
+    _fields_ = [('nv', integer), ('m', integer), ('nb', integer), ('nc', integer), ('bptr', c_int_p), ('mptr', c_int_p),
+                ('cptr', c_int_p), ('jptr', c_int_p), ('jblk', c_int_p), ('joff', c_int_p), ('jgrp', c_int_p),
+                ('tptr', c_int_p), ('tsub', c_int_p), ('M', c_double_p), ('Minv', c_double_p), ('J', c_double_p),
+                ('s', c_double_p), ('diag', pointer), ('flat', c_double_p), ('threads', integer)]
+
+
 class Lcp(ctypes.Structure):
-    _fields_ = [('n', ctypes.c_int), ('A', c_double_p), ('lda', ctypes.c_int), ('F', ctypes.c_void_p),
+    _fields_ = [('n', integer), ('A', c_double_p), ('lda', integer), ('F', ctypes.POINTER(Blocks)),
                 ('C', ctypes.POINTER(Columns)), ('b', c_double_p), ('lo', c_double_p), ('hi', c_double_p),
                 ('fric_of', c_int_p), ('mu', c_double_p), ('cone', ctypes.POINTER(ctypes.c_byte)),
-                ('contact_of', c_int_p), ('frozen', ctypes.c_bool), ('tol', ctypes.c_double),
-                ('tol_data', ctypes.c_double), ('unit', c_double_p), ('brief', ctypes.c_bool), ('work', ctypes.c_double)]
+                ('contact_of', c_int_p), ('frozen', ctypes.c_bool), ('tol', double), ('tol_data', double),
+                ('unit', c_double_p), ('brief', ctypes.c_bool), ('work', double)]
 
 
-KIND_LCP = 5  # PERP_KIND_lcp
-FUNCTIONS = {  # name: (result, arguments)
-    'perp_ctx_init': (None, [ctypes.POINTER(Ctx)]),
-    'perp_register_solvers': (ctypes.c_int, [ctypes.POINTER(Ctx)]),
-    'perp_reason_name': (ctypes.c_char_p, [ctypes.c_int]),
-    'perp_status_name': (ctypes.c_char_p, [ctypes.c_int]),
-    'perp_spec_parse': (ctypes.c_int, [ctypes.POINTER(Ctx), ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(Spec)]),
+class Contact(ctypes.Structure):
+    _fields_ = [('shape', integer * 2), ('body', integer * 2), ('id', ctypes.c_uint64), ('p', double * 3 * 2), ('n', double * 3),
+                ('gap', double), ('mu', double), ('mu_dynamic', double), ('e', double)]
+
+
+class BodyState(ctypes.Structure):
+    _fields_ = [('mass', double), ('x', double * 3), ('R', double * 9), ('v', double * 3), ('w', double * 3)]
+
+
+class Reaction(ctypes.Structure):
+    _fields_ = [('point', double * 3), ('force', double * 3), ('torque', double * 3), ('axes', double * 9),
+                ('local_force', double * 3), ('local_torque', double * 3)]
+
+
+class PairForce(ctypes.Structure):
+    _fields_ = [('a', integer), ('b', integer), ('force', double * 3), ('torque', double * 3), ('point', double * 3),
+                ('weight', double)]
+
+
+class StepForces(ctypes.Structure):
+    _fields_ = [('model', pointer), ('time', integer), ('joints', integer), ('drives', integer), ('bodies', integer),
+                ('joint', ctypes.POINTER(Reaction)), ('unique', ctypes.POINTER(ctypes.c_bool)), ('drive', c_double_p),
+                ('n_pairs', integer), ('pair', ctypes.POINTER(PairForce)), ('joints_known', ctypes.c_bool),
+                ('drives_known', ctypes.c_bool), ('contacts_known', ctypes.c_bool), ('scratch', pointer)]
+
+
+FORCE = ctypes.CFUNCTYPE(None, pointer, integer, double, ctypes.POINTER(BodyState), c_double_p)
+
+
+class SessionRequest(ctypes.Structure):
+    _fields_ = [('scene', text), ('text', text), ('formulation', text), ('ode', text), ('kkt', text), ('lcp', text),
+                ('stab', text), ('contact', text), ('engine', text), ('h', double), ('t_end', double),
+                ('pushed', ctypes.c_bool), ('forced', ctypes.POINTER(ctypes.c_byte)), ('force', FORCE), ('user', pointer)]
+
+
+class Session(ctypes.Structure):
+    _fields_ = [('t', double), ('t_start', double), ('h', double), ('t_end', double), ('q', pointer), ('v', pointer),
+                ('q_start', pointer), ('v_start', pointer), ('push', pointer), ('contact', ctypes.POINTER(Contact)),
+                ('impulse', c_double_p), ('steps', ctypes.c_int64), ('nq', integer), ('nv', integer), ('dim', integer),
+                ('bodies', integer), ('joints', integer), ('drives', integer), ('n_contacts', integer), ('reason', integer)]
+
+
+KIND_LCP, KIND_ODE, KIND_CONTACT = 5, 3, 7  # PERP_KIND_lcp, ...
+ctx_p = ctypes.POINTER(Ctx)
+FUNCTIONS: typing.Dict[str, typing.Tuple[typing.Any, typing.List[typing.Any]]] = {  # name: (result, arguments)
+    'perp_ctx_init': (None, [ctx_p]),
+    'perp_register_solvers': (integer, [ctx_p]),
+    'perp_register': (integer, [ctx_p, pointer]),
+    'perp_fail_at': (integer, [ctx_p, integer, text, integer, text, text, text]),
+    'perp_reason_name': (text, [integer]),
+    'perp_spec_parse': (integer, [ctx_p, integer, text, ctypes.POINTER(Spec)]),
     'perp_spec_free': (None, [ctypes.POINTER(Spec)]),
-    'perp_lcp_create': (ctypes.c_int, [ctypes.POINTER(Ctx), ctypes.POINTER(Spec), ctypes.c_int, ctypes.c_int,
-                                       ctypes.POINTER(ctypes.c_void_p)]),
-    'perp_lcp_solve': (ctypes.c_int, [ctypes.POINTER(Ctx), ctypes.c_void_p, ctypes.POINTER(Lcp), ctypes.c_double,
-                                      c_double_p, c_double_p, ctypes.c_void_p, ctypes.POINTER(Stats)]),
-    'perp_lcp_destroy': (None, [ctypes.c_void_p]),
-    'perp_lcp_certificate': (c_double_p, [ctypes.c_void_p]),
+    'perp_blocks_transpose': (None, [integer, integer, c_int_p, c_int_p, c_int_p, c_int_p, c_int_p]),
+    'perp_lcp_create': (integer, [ctx_p, ctypes.POINTER(Spec), integer, integer, ctypes.POINTER(pointer)]),
+    'perp_lcp_solve': (integer, [ctx_p, pointer, ctypes.POINTER(Lcp), double, c_double_p, c_double_p, pointer,
+                                 ctypes.POINTER(Stats)]),
+    'perp_lcp_destroy': (None, [pointer]),
+    'perp_lcp_certificate': (c_double_p, [pointer]),
     'perp_lcp_scales': (None, [ctypes.POINTER(Lcp), c_double_p, c_double_p]),
-    'perp_lcp_close': (ctypes.c_double, [ctypes.POINTER(Lcp), ctypes.c_double, c_double_p, c_double_p, c_double_p]),
-    'perp_lcp_merit': (ctypes.c_double, [ctypes.POINTER(Lcp), c_double_p, c_double_p, c_double_p]),
+    'perp_lcp_close': (double, [ctypes.POINTER(Lcp), double, c_double_p, c_double_p, c_double_p]),
+    'perp_lcp_merit': (double, [ctypes.POINTER(Lcp), c_double_p, c_double_p, c_double_p]),
+    'perp_session_register': (integer, [ctx_p]),
+    'perp_session_load': (integer, [ctx_p, text]),
+    'perp_session_open': (integer, [ctx_p, ctypes.POINTER(SessionRequest), ctypes.POINTER(ctypes.POINTER(Session))]),
+    'perp_session_close': (None, [pointer]),
+    'perp_session_step': (integer, [pointer, ctypes.c_int64, double]),
+    'perp_session_restart': (integer, [pointer, double, c_double_p, c_double_p]),
+    'perp_session_energy': (None, [pointer, c_double_p, c_double_p]),
+    'perp_session_forces': (ctypes.POINTER(StepForces), [pointer]),
+    'perp_session_part': (text, [pointer, text]),
+    'perp_session_name': (text, [pointer, text, integer]),
+    'perp_session_push_joint': (integer, [pointer, integer, double]),
+    'perp_session_truth': (integer, [pointer, double, c_double_p, c_double_p]),
+    'perp_session_record': (integer, [pointer, ctypes.c_bool]),
+    'perp_session_page': (integer, [pointer, text]),
 }
+opening = threading.Lock()  # scene files and plug-ins are kept in lists of the process
 
 
 @functools.lru_cache(None)
-def library():
+def library() -> ctypes.CDLL:
     """The library, loaded once.  Error: it is not there, or of another version."""
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # read when OpenBLAS is loaded; small matrices are all there are
+    if _where.TREE:
+        os.environ.setdefault('PERP_HOME', str(_where.TREE))  # where data of scenes are, and this package
     path = _where.library()
     try:
-        lib = ctypes.CDLL(path)
+        lib = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)  # plug-ins in C call its functions
     except OSError as why:
         raise Error(f'cannot load {path}: {why}; PERP_LIBRARY names another one') from None
     lib.perp_abi.restype = ctypes.c_int
     if lib.perp_abi() != ABI:
         raise Error(f'{path} has interface version {lib.perp_abi()}, this Python package has {ABI}: install both again')
     for name, (result, arguments) in FUNCTIONS.items():
-        getattr(lib, name).restype, getattr(lib, name).argtypes = result, arguments
+        try:
+            function = getattr(lib, name)
+        except AttributeError:
+            raise Error(f'{path} has no function {name}: it is older than this Python package; install both again') from None
+        function.restype, function.argtypes = result, arguments
     return lib
 
 
-def context():
+def context() -> Ctx:
     """A context that knows the solvers of perp."""
     ctx = Ctx()
     library().perp_ctx_init(ctx)
@@ -97,16 +180,21 @@ def context():
     return ctx
 
 
-def check(ctx, status):
+def check(ctx: Ctx, status: int) -> None:
     if status != 0:
-        raise Error(ctx.msg.decode(errors='replace'))
+        raise Error(message(ctx))
+
+
+def message(ctx: Ctx) -> str:
+    return str(ctx.msg.decode(errors='replace'))
 
 
 # Arrays live as long as the objects that hold their memory: those below return (pointer, what to keep).
 
-def vector(values, n, what, kind='d'):
-    """n numbers of a list or an array; one number stands for n; kind: d double, i int, b signed char."""
-    ctype = {'d': ctypes.c_double, 'i': ctypes.c_int, 'b': ctypes.c_byte}[kind]
+def vector(values: typing.Any, n: int, what: str, kind: str = 'd') -> typing.Tuple[typing.Any, typing.Any]:
+    """n numbers of a list or an array; one number stands for n; kind: d double, i int, b signed char.  An array of numpy
+    that has these numbers is not copied."""
+    ctype: typing.Any = {'d': ctypes.c_double, 'i': ctypes.c_int, 'b': ctypes.c_byte}[kind]
     if hasattr(values, 'ndim') and values.ndim == 0:
         values = values.item()
     if isinstance(values, (int, float)):
@@ -115,14 +203,14 @@ def vector(values, n, what, kind='d'):
         raise Error(f'{what} must be {n} numbers: got {values!r}')
     if len(values) != n:
         raise Error(f'{what} must have {n} numbers, as many as b: got {len(values)}')
-    if numpy is not None:
+    if HAVE_NUMPY:
         try:
-            kept = numpy.ascontiguousarray(values, dtype=ctype)
+            given = numpy.ascontiguousarray(values, dtype=ctype)
         except (TypeError, ValueError) as why:
             raise Error(f'{what} must be numbers: {why}') from None
-        if kept.shape != (n,):
-            raise Error(f'{what} must have {n} numbers in a row: its shape is {kept.shape}')
-        return kept.ctypes.data_as(ctypes.POINTER(ctype)), kept
+        if given.shape != (n,):
+            raise Error(f'{what} must have {n} numbers in a row: its shape is {given.shape}')
+        return given.ctypes.data_as(ctypes.POINTER(ctype)), given
     try:
         kept = array.array(kind, values)
     except (TypeError, ValueError, OverflowError) as why:
@@ -130,20 +218,20 @@ def vector(values, n, what, kind='d'):
     return ctypes.cast((ctype * max(n, 1)).from_buffer(kept if n else array.array(kind, [0])), ctypes.POINTER(ctype)), kept
 
 
-def matrix(A, n, what):
-    """n x n numbers, column-major, of a list of rows or an array."""
+def matrix(A: typing.Any, n: int, what: str) -> typing.Tuple[typing.Any, typing.Any]:
+    """n x n numbers, column-major, of a list of rows or an array.  One in the order of Fortran is not copied."""
     if not hasattr(A, '__len__') or len(A) != n:
         raise Error(f'{what} must have {n} rows, as many as b has numbers: got {len(A) if hasattr(A, "__len__") else A!r}')
-    if numpy is not None:
+    if HAVE_NUMPY:
         try:
-            kept = numpy.asfortranarray(A, dtype=float)
+            given = numpy.asfortranarray(A, dtype=float)
         except (TypeError, ValueError) as why:
             raise Error(f'{what} must be numbers: {why}') from None
-        if kept.size == 0 and n == 0:
-            kept = kept.reshape(0, 0)
-        if kept.shape != (n, n):
-            raise Error(f'{what} must be {n} x {n}: its shape is {kept.shape}')
-        return kept.ctypes.data_as(c_double_p), kept
+        if given.size == 0 and n == 0:
+            given = given.reshape(0, 0)
+        if given.shape != (n, n):
+            raise Error(f'{what} must be {n} x {n}: its shape is {given.shape}')
+        return given.ctypes.data_as(c_double_p), given
     for i, row in enumerate(A):
         if not hasattr(row, '__len__') or len(row) != n:
             raise Error(f'{what} must be {n} x {n}: row {i} has {len(row) if hasattr(row, "__len__") else "no"} numbers')
@@ -154,7 +242,7 @@ def matrix(A, n, what):
     return ctypes.cast((ctypes.c_double * max(n * n, 1)).from_buffer(kept), c_double_p), kept
 
 
-def columns(A, n, what):
+def columns(A: typing.Any, n: int, what: str) -> typing.Tuple[Columns, typing.List[typing.Any]]:
     """A sparse matrix of scipy (or one with its tocsc and tocsr)."""
     if A.shape != (n, n):
         raise Error(f'{what} must be {n} x {n}: its shape is {A.shape}')
@@ -169,7 +257,20 @@ def columns(A, n, what):
     return Columns(n, *parts), keep
 
 
-def numbers(array_of_c):
-    """What is handed out: a numpy array, or a list."""
-    values = list(array_of_c)
-    return numpy.array(values) if numpy is not None else values
+def room(n: int) -> typing.Tuple[typing.Any, typing.Any]:
+    """n zeros that C writes: (pointer, array of numpy or of ctypes)."""
+    if HAVE_NUMPY:
+        made = numpy.zeros(n)
+        return made.ctypes.data_as(c_double_p), made
+    kept = (ctypes.c_double * max(n, 1))()
+    return ctypes.cast(kept, c_double_p), kept
+
+
+def handed(values: typing.Any, n: int) -> typing.Any:
+    """What was written there: the array itself, or a list."""
+    return values if HAVE_NUMPY else list(values)[:n]
+
+
+def numbers(values: typing.Any) -> typing.Any:
+    """A copy of numbers of C: a numpy array, or a list."""
+    return numpy.array(list(values)) if HAVE_NUMPY else list(values)

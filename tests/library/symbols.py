@@ -24,7 +24,7 @@ PERP_0 {
 def declared():
     headers = subprocess.run([sys.executable, source / 'docs/public_headers.py', source], check=True, capture_output=True, text=True)
     paths = [pathlib.Path(line) for line in headers.stdout.split()]
-    of_library = [p for p in paths if p.relative_to(source).parts[0] in ('solvers', 'models')]
+    of_library = [p for p in paths if p.relative_to(source).parts[0] in ('solvers', 'models') or p.name == 'session.h']
     data = [re.findall(r'^extern const .*?\b(perp_\w+)\[\];', p.read_text(), re.M) for p in of_library]
     return {n for p in of_library for n in functions(p)} | {n for names in data for n in names}
 

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/session/session_private.h"
+
+#include "experiments/plugins/plugin_files.h"
+#include "experiments/scenes/scene_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As of perp simulate: a state this many times larger than the initial one, or than 1. */
+#define DIVERGED 1e8
+
+perp_status perp_session_register(perp_ctx *ctx)
+{
+  PERP_TRY(perp_register_models(ctx));
+  PERP_TRY(perp_register_metrics(ctx)); /* gauges of scenes are named by them */
+  PERP_TRY(perp_scene_files_register(ctx));
+  const char *list = getenv("PERP_PLUGIN_PATH");
+  return list != NULL ? perp_plugin_load_path(ctx, list) : PERP_OK;
+}
+
+perp_status perp_session_load(perp_ctx *ctx, const char *path)
+{
+  return perp_plugin_load(ctx, path, true);
+}
+
+/* ---- forces from outside ---- */
+
+/* The options of the force of one body. */
+typedef struct session_force {
+  session *s;
+  int body;
+  bool called, particle;
+} session_force;
+static const perp_opt no_options[] = { PERP_OPTIONS_END };
+
+static void session_force_of(const void *opts, int dim, int n, const perp_body_state *body,
+                             double t, double *f)
+{
+  const session_force *o = opts;
+  const perp_session_request *r = &o->s->request;
+  (void)dim;
+  (void)n;
+  if (o->called) r->force(r->user, o->body, t, body, f);
+  if (o->s->face.push != NULL)
+    for (int i = 0; i < 6; i++) f[i] += o->s->face.push[6 * o->body + i];
+  for (int i = 3; i < 6 && o->particle; i++) f[i] = 0;
+}
+
+static unsigned session_force_promises(const void *opts)
+{
+  const session_force *o = opts;
+  return PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE | PERP_FORCE_NEEDS_TIME |
+         (o->called ? PERP_FORCE_NEEDS_VELOCITY : 0) | (o->particle ? PERP_FORCE_AT_CENTRES : 0);
+}
+
+static void session_force_flat(const void *opts, int dim, int n, const perp_body_state *body,
+                               double t, double *dq, double *dv)
+{
+  (void)opts, (void)dim, (void)n, (void)body, (void)t, (void)dq, (void)dv;
+}
+
+/* A push does not depend on the state; what is called has differences. */
+static const perp_force_desc session_pushed = {
+  .d = { .name = "session-push",
+         .summary = "a force that a program sets between steps",
+         PERP_OPTIONS(no_options, session_force) },
+  .bodies_min = 1,
+  .bodies_max = 1,
+  .force = session_force_of,
+  .gradient = session_force_flat,
+  .promises = session_force_promises,
+};
+static const perp_force_desc session_called = {
+  .d = { .name = "session-force",
+         .summary = "a force that a program computes",
+         PERP_OPTIONS(no_options, session_force) },
+  .bodies_min = 1,
+  .bodies_max = 1,
+  .force = session_force_of,
+  .promises = session_force_promises,
+};
+
+static perp_status session_extend(perp_ctx *ctx, void *user, perp_model *model)
+{
+  session *s = user;
+  for (int i = 0; i < s->face.bodies; i++) {
+    perp_force_def def;
+    const session_force opts = { s, i, s->request.forced != NULL && s->request.forced[i],
+                                 perp_model_body(s->scene.model, i)->particle };
+    if (!opts.called && !s->request.pushed) continue;
+    PERP_TRY(perp_force_define(ctx, opts.called ? &session_called : &session_pushed, &opts, 1, &i,
+                               &def));
+    PERP_TRY(perp_model_add_force(ctx, model, &def));
+  }
+  return PERP_OK;
+}
+
+perp_status perp_session_push_joint(perp_session *face, int joint, double size)
+{
+  session *s = (session *)face;
+  const perp_model *model = s->scene.model;
+  if (face->push == NULL)
+    return PERP_FAIL(s->ctx, PERP_ERR_ARG, "forces on joints have to be requested at the start");
+  if (joint < 0 || joint >= perp_model_joints(model))
+    return PERP_FAIL(s->ctx, PERP_ERR_ARG, "there is no joint %d: the scene has %d", joint,
+                     perp_model_joints(model));
+  const perp_joint_def *def = perp_model_joint(model, joint);
+  const bool plane = face->dim == 2, slides = def->kind == PERP_JOINT_SLIDER;
+  if (!slides && def->kind != PERP_JOINT_HINGE && !(plane && def->kind == PERP_JOINT_BALL))
+    return PERP_FAIL(s->ctx, PERP_ERR_ARG,
+                     "joint %d is a %s: only hinges and sliders have one axis; push its bodies",
+                     joint, perp_joint_name(def));
+  double axis[3] = { 0, 0, 1 }, R[9], length = 0, p[3] = { 0 };
+  if (slides || !plane) {
+    perp_model_rotation(model, face->q, def->a, R);
+    for (int i = 0; i < 3; i++) {
+      axis[i] = 0;
+      for (int k = 0; k < 3; k++) axis[i] += R[i + 3 * k] * def->axis_a[k];
+      length += axis[i] * axis[i];
+    }
+    for (int i = 0; i < 3; i++) axis[i] *= size / sqrt(length);
+  } else
+    axis[2] = size;
+  perp_model_point(model, face->q, def->b, def->anchor_b, p);
+  for (int side = 0; side < 2; side++) {
+    const int body = side == 0 ? def->b : def->a;
+    const double sign = side == 0 ? 1 : -1;
+    if (body == PERP_WORLD) continue;
+    double *f = face->push + 6 * body, torque[3] = { 0 }, x[3];
+    const double centre[3] = { 0 };
+    perp_model_point(model, face->q, body, centre, x);
+    perp_model_rotation(model, face->q, body, R);
+    if (slides) {
+      const double r[3] = { p[0] - x[0], p[1] - x[1], p[2] - x[2] };
+      for (int i = 0; i < 3; i++) {
+        f[i] += sign * axis[i];
+        torque[i] = r[(i + 1) % 3] * axis[(i + 2) % 3] - r[(i + 2) % 3] * axis[(i + 1) % 3];
+      }
+    } else
+      memcpy(torque, axis, sizeof torque);
+    for (int j = 0; j < 3; j++)
+      for (int i = 0; i < 3; i++) f[3 + j] += sign * R[i + 3 * j] * torque[i];
+  }
+  return PERP_OK;
+}
+
+/* ---- life ---- */
+
+static perp_status session_scene(perp_ctx *ctx, session *s, char name[PERP_SPEC_MAX])
+{
+  const perp_session_request *r = &s->request;
+  if (r->scene == NULL || r->scene[0] == '\0')
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is specified");
+  if (r->text == NULL) {
+    perp_spec spec = { 0 };
+    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, r->scene, &spec));
+    const perp_status status = perp_scene_create(ctx, &spec, &s->scene);
+    snprintf(name, PERP_SPEC_MAX, "%s", spec.d->name);
+    perp_spec_free(&spec);
+    return status;
+  }
+  perp_diag diag = { 0 };
+  s->file = calloc(1, sizeof *s->file);
+  if (s->file == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a scene");
+  snprintf(name, PERP_SPEC_MAX, "%s", r->scene);
+  if (!perp_scene_file_read(ctx, &diag, r->scene, r->text, strlen(r->text), s->file))
+    return perp_scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
+  perp_scene_file_describe(s->file, perp_pool_strdup(&s->file->pool, r->scene));
+  void *opts = calloc(1, s->file->desc.d.opts_size + 1);
+  if (opts == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a scene");
+  perp_opts_default(&s->file->desc.d, opts);
+  const perp_status status = perp_scene_file_build(ctx, &diag, s->file, opts, &s->scene);
+  free(opts);
+  if (status != PERP_OK) return perp_scene_file_refuse(ctx, &diag, status);
+  perp_diag_free(&diag);
+  return PERP_OK;
+}
+
+static perp_status session_arrays(perp_ctx *ctx, session *s)
+{
+  perp_session *f = &s->face;
+  const perp_model *model = s->scene.model;
+  f->nq = model != NULL ? perp_model_nq(model) : s->scene.ode->nq;
+  f->nv = model != NULL ? perp_model_nv(model) : s->scene.ode->nv;
+  f->dim = model != NULL ? perp_model_dim(model) : 0;
+  f->bodies = model != NULL ? perp_model_bodies(model) : 0;
+  f->joints = model != NULL ? perp_model_joints(model) : 0;
+  f->drives = model != NULL ? perp_model_drives(model) : 0;
+  s->room = calloc(2 * (size_t)(f->nq + f->nv) + 6 * (size_t)f->bodies + 1, sizeof *s->room);
+  if (s->room == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a state");
+  f->q = s->room;
+  f->v = f->q + f->nq;
+  f->q_start = f->v + f->nv;
+  f->v_start = f->q_start + f->nq;
+  f->push = s->request.pushed ? f->v_start + f->nv : NULL;
+  return PERP_OK;
+}
+
+static perp_status session_methods(perp_ctx *ctx, session *s, const char *name)
+{
+  const perp_session_request *r = &s->request;
+  const perp_request request = { .scene = r->scene,
+                                 .formulation = r->formulation,
+                                 .ode = r->ode,
+                                 .kkt = r->kkt,
+                                 .lcp = r->lcp,
+                                 .stab = r->stab,
+                                 .contact = r->contact,
+                                 .engine = r->engine,
+                                 .h = r->h,
+                                 .t_end = r->t_end };
+  perp_result named = { 0 };
+  bool adaptive;
+  if (!(r->h >= 0) || !isfinite(r->h))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", r->h);
+  if (!(r->t_end >= 0) || !isfinite(r->t_end))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the end t_end must be positive: got %g s", r->t_end);
+  PERP_TRY(perp_parts_read(ctx, &request, &s->scene, name, &s->parts, &adaptive));
+  PERP_TRY(perp_run_times(ctx, &request, &s->scene, adaptive, &s->face.h, &s->face.t_end));
+  perp_parts_write(&s->parts, &named);
+  for (int i = 0; i < PERP_PARTS; i++)
+    snprintf(s->part[i], PERP_SPEC_MAX, "%s", perp_part_used(&named, i));
+  if (s->scene.model == NULL) {
+    if (r->pushed || r->forced != NULL)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "scene %s has no bodies that a force could act on", r->scene);
+    return perp_ode_create(ctx, &s->parts.ode, s->scene.ode, s->face.h, &s->ode);
+  }
+  s->model = s->scene.model;
+  if (r->pushed || r->forced != NULL) {
+    PERP_TRY(perp_equivalent_extended(ctx, s->scene.model, session_extend, s, &s->extended));
+    s->model = perp_equivalent_model(s->extended);
+  }
+  return perp_sim_create(ctx, s->model, &s->parts, s->face.h, &s->sim);
+}
+
+static double session_largest(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+/* The state that the methods have reached, for the caller. */
+static void session_read(session *s)
+{
+  perp_session *f = &s->face;
+  const double *q, *v;
+  if (s->sim != NULL)
+    perp_sim_state(s->sim, &f->t, &q, &v);
+  else {
+    f->t = perp_ode_time(s->ode);
+    q = perp_ode_q(s->ode);
+    v = perp_ode_v(s->ode);
+  }
+  memcpy(f->q, q, (size_t)f->nq * sizeof *q);
+  if (f->nv > 0) memcpy(f->v, v, (size_t)f->nv * sizeof *v);
+  if (f->drives > 0) perp_model_follow(s->scene.model, f->q);
+}
+
+static void session_forget(session *s)
+{
+  perp_session *f = &s->face;
+  s->info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+  f->contact = NULL;
+  f->impulse = NULL;
+  f->n_contacts = 0;
+  f->reason = PERP_EXACT;
+  f->steps = 0;
+  if (f->drives > 0) perp_model_follow(s->scene.model, NULL);
+  session_read(s);
+  f->t_start = f->t;
+  memcpy(f->q_start, f->q, (size_t)(f->nq + f->nv) * sizeof *f->q);
+}
+
+perp_status perp_session_open(perp_ctx *ctx, const perp_session_request *request,
+                              perp_session **out)
+{
+  char name[PERP_SPEC_MAX];
+  session *s = calloc(1, sizeof *s);
+  *out = NULL;
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");
+  s->ctx = ctx;
+  s->request = *request;
+  perp_status status = session_scene(ctx, s, name);
+  if (status == PERP_OK) status = session_arrays(ctx, s);
+  if (status == PERP_OK) status = session_methods(ctx, s, name);
+  if (status == PERP_OK) {
+    const bool bodies = s->sim != NULL;
+    const double *q = bodies ? perp_model_q0(s->scene.model) : s->scene.ode_q0,
+                 *v = bodies ? perp_model_v0(s->scene.model) : s->scene.ode_v0;
+    snprintf(s->name, sizeof s->name, "%s", request->scene);
+    s->bound = DIVERGED *
+               fmax(1, fmax(session_largest(s->face.nq, q), session_largest(s->face.nv, v)));
+    status = perp_session_restart(&s->face, 0, q, v);
+  }
+  if (status != PERP_OK) {
+    perp_session_close(&s->face);
+    return status;
+  }
+  *out = &s->face;
+  return PERP_OK;
+}
+
+void perp_session_close(perp_session *face)
+{
+  session *s = (session *)face;
+  if (s == NULL) return;
+  perp_replay_destroy(s->replay);
+  perp_step_forces_destroy(s->forces);
+  perp_sim_destroy(s->sim);
+  perp_ode_destroy(s->ode);
+  perp_equivalent_destroy(s->extended);
+  perp_parts_free(&s->parts);
+  perp_scene_destroy(&s->scene);
+  if (s->file != NULL) perp_pool_free(&s->file->pool);
+  free(s->file);
+  free(s->room);
+  free(s);
+}
+
+/* ---- steps ---- */
+
+perp_status perp_session_restart(perp_session *face, double t, const double *q, const double *v)
+{
+  session *s = (session *)face;
+  PERP_TRY(s->sim != NULL ? perp_sim_restart(s->ctx, s->sim, t, q, v)
+                          : perp_ode_restart(s->ctx, s->ode, t, q, v));
+  session_forget(s);
+  return s->replay != NULL ? perp_session_frame(s, s->replay) : PERP_OK;
+}
+
+static perp_status session_once(session *s, double t_max)
+{
+  perp_session *f = &s->face;
+  perp_stats stats = { 0 };
+  if (s->sim != NULL)
+    PERP_TRY(perp_sim_step(s->ctx, s->sim, t_max, &s->info));
+  else {
+    const perp_ode_stop stop = perp_ode_step(s->ctx, s->ode, t_max, &stats);
+    s->info.reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT;
+  }
+  f->t_start = f->t;
+  memcpy(f->q_start, f->q, (size_t)(f->nq + f->nv) * sizeof *f->q);
+  session_read(s);
+  f->reason = s->info.reason;
+  const bool known = s->info.contacts != NULL;
+  f->n_contacts = known ? s->info.n_contacts : 0;
+  f->contact = known ? s->info.contacts : NULL;
+  f->impulse = known ? s->info.impulse : NULL;
+  if (f->reason < 0) {
+    const bool more = s->info.cause != NULL && s->info.cause[0] != '\0';
+    return PERP_FAIL(s->ctx, PERP_ERR_EXTERNAL, "stopped at t = %.9g s: %s%s%s", f->t,
+                     perp_reason_name(s->info.reason), more ? ": " : "", more ? s->info.cause : "");
+  }
+  f->steps++;
+  if (s->replay != NULL) PERP_TRY(perp_session_frame(s, s->replay));
+  for (int i = 0; i < f->nq + f->nv; i++)
+    if (!(fabs(f->q[i]) <= s->bound)) {
+      f->reason = PERP_DIVERGED;
+      return PERP_FAIL(s->ctx, PERP_ERR_EXTERNAL, "diverged at t = %.9g s: |state| > %g", f->t,
+                       s->bound);
+    }
+  return PERP_OK;
+}
+
+perp_status perp_session_step(perp_session *face, int64_t n, double t_max)
+{
+  session *s = (session *)face;
+  for (int64_t i = 0; i < n; i++) {
+    if (face->t >= t_max || (isfinite(t_max) && perp_cell_same_time(face->t, t_max))) break;
+    PERP_TRY(session_once(s, t_max));
+  }
+  return PERP_OK;
+}
+
+/* ---- questions ---- */
+
+void perp_session_energy(const perp_session *face, double *kinetic, double *potential)
+{
+  const session *s = (const session *)face;
+  *kinetic = *potential = (double)NAN;
+  if (s->scene.model != NULL)
+    perp_model_energy(s->scene.model, face->t, face->q, face->v, kinetic, potential);
+  else if (s->scene.ode_energy != NULL) {
+    *kinetic = s->scene.ode_energy(s->scene.ode->user, face->q, face->v);
+    *potential = 0;
+  }
+}
+
+const perp_step_forces *perp_session_forces(perp_session *face)
+{
+  session *s = (session *)face;
+  const perp_redundant *redundant = s->sim != NULL ? perp_sim_redundant(s->sim) : NULL;
+  if (s->sim == NULL || face->steps == 0) {
+    PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED,
+              s->sim == NULL ? "the scene has no bodies, and no forces"
+                             : "there are no forces before the first step");
+    return NULL;
+  }
+  if (s->forces == NULL && perp_step_forces_create(s->ctx, s->model, s->sim, &s->forces) != PERP_OK)
+    return NULL;
+  const perp_step_span span = { face->t_start, face->t, face->q_start, face->v_start,
+                                face->q,       face->v, &s->info };
+  return perp_step_forces_at(s->ctx, s->forces, &span, redundant != NULL ? redundant->rows : -1) ==
+                 PERP_OK
+             ? s->forces
+             : NULL;
+}
+
+const char *perp_session_part(const perp_session *face, const char *kind)
+{
+  const session *s = (const session *)face;
+  for (int i = 0; i < PERP_PARTS; i++)
+    if (strcmp(perp_part_name(i), kind) == 0) return s->part[i];
+  if (strcmp(kind, "truth") == 0) return s->scene.n_truths > 0 ? s->scene.truth[0].what : "";
+  return strcmp(kind, "scene") == 0 ? s->name : "";
+}
+
+const char *perp_session_name(const perp_session *face, const char *kind, int i)
+{
+  const perp_model *model = ((const session *)face)->scene.model;
+  if (model == NULL || i < 0) return NULL;
+  if (strcmp(kind, "body") == 0 && i < face->bodies) return perp_model_body(model, i)->name;
+  if (strcmp(kind, "joint") == 0 && i < face->joints) return perp_model_joint(model, i)->name;
+  if (strcmp(kind, "drive") == 0 && i < face->drives) return perp_model_drive(model, i)->name;
+  return NULL;
+}
+
+const perp_model *perp_session_model(const perp_session *face)
+{
+  return ((const session *)face)->scene.model;
+}
+
+perp_status perp_session_truth(perp_session *face, double t, double *q, double *v)
+{
+  session *s = (session *)face;
+  const perp_truth *truth = &s->scene.truth[0];
+  if (s->scene.n_truths == 0)
+    return PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED, "scene %s has no exact or reference solution",
+                     s->name);
+  if (!(t >= 0) || t > truth->t_end)
+    return PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED,
+                     "the reference solution is known from 0 to %g s: not at %g s", truth->t_end,
+                     t);
+  return truth->state(truth->user, s->ctx, t, q, v);
+}
