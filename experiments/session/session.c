@@ -257,7 +257,7 @@ static void session_read(session *s)
   }
   memcpy(f->q, q, (size_t)f->nq * sizeof *q);
   if (f->nv > 0) memcpy(f->v, v, (size_t)f->nv * sizeof *v);
-  if (f->drives > 0) perp_model_follow(s->scene.model, f->q);
+  if (s->scene.model != NULL) perp_model_follow(s->scene.model, f->q);
 }
 
 static void session_forget(session *s)
@@ -269,7 +269,6 @@ static void session_forget(session *s)
   f->n_contacts = 0;
   f->reason = PERP_EXACT;
   f->steps = 0;
-  if (f->drives > 0) perp_model_follow(s->scene.model, NULL);
   session_read(s);
   f->t_start = f->t;
   memcpy(f->q_start, f->q, (size_t)(f->nq + f->nv) * sizeof *f->q);
@@ -326,6 +325,7 @@ void perp_session_close(perp_session *face)
 perp_status perp_session_restart(perp_session *face, double t, const double *q, const double *v)
 {
   session *s = (session *)face;
+  if (s->scene.model != NULL) perp_model_follow(s->scene.model, NULL);
   PERP_TRY(s->sim != NULL ? perp_sim_restart(s->ctx, s->sim, t, q, v)
                           : perp_ode_restart(s->ctx, s->ode, t, q, v));
   session_forget(s);

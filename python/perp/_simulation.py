@@ -110,8 +110,7 @@ def seconds(value: typing.Union[float, str, None]) -> float:
 
 
 def _method(value: typing.Any) -> bytes:
-    return (b'' if value is None else value['name'].encode() if isinstance(value, dict)
-            else getattr(value, 'perp_solver', {'name': str(value)})['name'].encode())
+    return b'' if value is None else str(getattr(value, 'perp_method', {'name': value})['name']).encode()
 
 
 class Simulation:
