@@ -4,24 +4,27 @@
 A file perp.pth names the folder of this package.  It is put among the packages of the user, or of the virtual
 environment; nothing is copied, so that what is built anew is what is imported.
 """
+from __future__ import annotations
+
 import os
 import pathlib
 import site
 import subprocess
 import sys
 import sysconfig
+import typing
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 TRY = 'import perp; print(perp.lcp([[2, 1], [1, 2]], [-5, -6]))'
 
 
-def place():
+def place() -> pathlib.Path:
     """Where this Python looks for packages that are not the system's."""
     folder = site.getusersitepackages() if site.ENABLE_USER_SITE else sysconfig.get_path('purelib')
     return pathlib.Path(folder, 'perp.pth')
 
 
-def main(words):
+def main(words: typing.List[str]) -> int:
     if words not in (['install'], ['uninstall']):
         print('usage: perp python install | uninstall   (of python3, or of the one that PERP_PYTHON names)', file=sys.stderr)
         return 2

@@ -78,8 +78,7 @@ class Plugin(ctypes.Structure):
 CAPABILITIES = {name: 1 << bit for bit, name in enumerate(
     ['box', 'free', 'friction', 'cone', 'nonsymmetric', 'semidefinite', '', 'pivoting', 'iterative', 'warm-start', '',
      'exhaustive', 'one-structure', 'chooses', 'cone-blocks', 'by-rows']) if name}
-TYPES = {'bool': (1, ctypes.c_bool), 'int': (2, integer), 'real': (3, double), 'enum': (4, integer)}
-TEXT_MAX = 128
+TYPES: typing.Dict[str, typing.Tuple[int, typing.Any]] = {'bool': (1, ctypes.c_bool), 'int': (2, integer), 'real': (3, double), 'enum': (4, integer), 'text': (5, ctypes.c_char * 128)}
 CONTROL = [  # the rows that all integrators have: perp_ode_control of ode.h
     {'type': 'real', 'key': 'tol', 'default': 0, 'min': 0, 'max': 1, 'open_max': True, 'help': 'Relative error tolerance per step.'},
     {'type': 'real', 'key': 'atol', 'default': 0, 'min': 0, 'max': math.inf, 'help': 'Absolute error tolerance per step.'},
@@ -88,19 +87,19 @@ CONTROL = [  # the rows that all integrators have: perp_ode_control of ode.h
     {'type': 'enum', 'key': 'control', 'default': 0, 'min': 0, 'max': 3, 'choices': ['auto', 'embedded', 'doubling', 'truncation'],
      'help': 'Error estimate.'}]
 EXTERNAL = 8  # PERP_ERR_EXTERNAL
-OBJECT = ctypes.c_void_p(1)  # a workspace that is not NULL
 
 
 class Options:
     """The table of options of a method, and how to read them from the memory of C."""
 
     def __init__(self, given: typing.Sequence[typing.Dict[str, typing.Any]]) -> None:
-        self.given, self.at = list(given), []  # type: typing.List[typing.Dict[str, typing.Any]], typing.List[int]
+        self.given = list(given)
+        self.at: typing.List[int] = []
         self.rows = (Opt * (len(given) + 1))()
         self.kept: typing.List[typing.Any] = []
         place = 0
         for row, o in zip(self.rows, given):
-            number, kind = TYPES.get(o['type'], (5, ctypes.c_char * TEXT_MAX))
+            number, kind = TYPES[o['type']]
             align = ctypes.alignment(kind)
             place = (place + align - 1) // align * align
             row.key, row.unit, row.help = o['key'].encode(), o.get('unit', '').encode(), o.get('help', '').encode()

@@ -195,11 +195,12 @@ class LCP:
         """Another matrix of the same size and kind, for the solves to come."""
         if self._size(A) != self.n:
             raise Error(f'A must have {self.n} rows: got {self._size(A)}')
+        made: typing.Tuple[typing.Any, typing.Any]
         if isinstance(A, Factored):
             new, made = 'F', (ctypes.pointer(A._blocks), A)
         elif hasattr(A, 'tocsc'):
             sparse = c.columns(A, self.n, 'A')
-            new, made = 'C', (ctypes.pointer(sparse[0]), sparse)  # type: ignore[assignment]
+            new, made = 'C', (ctypes.pointer(sparse[0]), sparse)
         else:
             new, made = 'A', c.matrix(A, self.n, 'A')
         if any(name in self._kept for name in ('A', 'C', 'F') if name != new):

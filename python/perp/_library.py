@@ -16,13 +16,11 @@ from . import _where
 from ._errors import Error
 
 if typing.TYPE_CHECKING:
-    import numpy
-    import numpy.typing
-    Array = numpy.typing.NDArray[numpy.float64]  # or a list of numbers where there is no numpy
+    import numpy as numpy
     HAVE_NUMPY = True
 else:
     try:
-        import numpy
+        import numpy as numpy
         HAVE_NUMPY = True
     except ImportError:  # lists go in and come out
         numpy = None
@@ -154,8 +152,8 @@ opening = threading.Lock()  # scene files and plug-ins are kept in lists of the 
 def library() -> ctypes.CDLL:
     """The library, loaded once.  Error: it is not there, or of another version."""
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # read when OpenBLAS is loaded; small matrices are all there are
-    if _where.TREE:
-        os.environ.setdefault('PERP_HOME', str(_where.TREE))  # where data of scenes are, and this package
+    if _where.HOME:
+        os.environ.setdefault('PERP_HOME', str(_where.HOME))  # where data of scenes are, and this package
     path = _where.library()
     try:
         lib = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)  # plug-ins in C call its functions
@@ -252,7 +250,9 @@ def columns(A: typing.Any, n: int, what: str) -> typing.Tuple[Columns, typing.Li
         by = by.copy()
         by.sum_duplicates()
         by.sort_indices()
-        for values, ctype in ((by.indptr, ctypes.c_int), (by.indices, ctypes.c_int), (by.data, ctypes.c_double)):
+        kinds: typing.Tuple[typing.Tuple[typing.Any, typing.Any], ...] = (
+            (by.indptr, ctypes.c_int), (by.indices, ctypes.c_int), (by.data, ctypes.c_double))
+        for values, ctype in kinds:
             keep.append(numpy.ascontiguousarray(values, dtype=ctype))
             parts.append(keep[-1].ctypes.data_as(ctypes.POINTER(ctype)))
     return Columns(n, *parts), keep

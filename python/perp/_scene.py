@@ -34,6 +34,7 @@ class Scene:
     def __init__(self, scene: typing.Union[str, 'os.PathLike[str]', typing.Mapping[str, typing.Any], 'Scene'],
                  **options: typing.Any) -> None:
         self.text: typing.Optional[str] = None
+        self.name = ''
         if isinstance(scene, Scene):
             self.name, self.text = scene.name, scene.text
         elif isinstance(scene, typing.Mapping):
@@ -44,7 +45,7 @@ class Scene:
             except (TypeError, ValueError) as why:
                 raise Error(f'the scene must be made of texts, numbers, lists and maps: {why}') from None
         elif isinstance(scene, (str, os.PathLike)):
-            self.name = os.fspath(scene)
+            self.name = str(os.fspath(scene))
         else:
             raise Error(f'a scene is a name, a file or a dict: got {scene!r}')
         if options and self.text is not None:

@@ -21,10 +21,6 @@ CHUNK = 512  # steps between looks at signals of Python
 SECONDS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6}
 
 
-class _View(ctypes.c_double):
-    """Only to have a type of array that can hold a reference to what owns its memory."""
-
-
 class _Handle:
     """Owns the session in C; arrays that look at its memory hold it."""
 
@@ -38,7 +34,7 @@ class _Handle:
     def array(self, address: typing.Optional[int], n: int, shape: typing.Any = None, writable: bool = False) -> typing.Any:
         """The n numbers there, without a copy; what looks at them keeps them."""
         if not c.HAVE_NUMPY:
-            return (ctypes.c_double * n).from_address(address)[:] if n else []
+            return (ctypes.c_double * n).from_address(address or 0)[:] if n else []
         if n == 0:
             return c.numpy.zeros(shape if shape is not None else 0)
         whole: typing.Any = (ctypes.c_double * n).from_address(address or 0)
@@ -162,6 +158,8 @@ class Simulation:
         self._controllers: typing.List[typing.Callable[['Simulation'], object]] = []
         self._forces: typing.Dict[int, typing.List[typing.Callable[..., typing.Any]]] = {}
         self._raised: typing.Optional[BaseException] = None
+        self.nq = self.nv = self.bodies = self.joints = self.drives = 0
+        self._c_step: typing.Callable[..., int] = _closed
         self._open()
 
     # ---- life
@@ -292,6 +290,10 @@ class Simulation:
         """Steps since the start, or the last restart."""
         return int(self._face.steps)
 
+    def _same(self) -> typing.Dict[str, typing.Any]:
+        return {'scene': self.scene.name, 'text': self.scene.text, 'methods': self.methods, 'h': self.h,
+                'controllers': len(self._controllers), 'forces': sorted(self._forces)}
+
     @property
     def state(self) -> bytes:
         """All that the steps to come depend on, as bytes: for sim.state = ..., of this or of another Simulation of the same
@@ -306,10 +308,6 @@ class Simulation:
                 'calls': [[n, None if math.isinf(t_max) else t_max] for n, t_max in self._calls],
                 'steps': self.steps, 'now': [self.t, list(self.q), list(self.v)]}
         return json.dumps(told, separators=(',', ':')).encode()
-
-    def _same(self) -> typing.Dict[str, typing.Any]:
-        return {'scene': self.scene.name, 'text': self.scene.text, 'methods': self.methods, 'h': self.h,
-                'controllers': len(self._controllers), 'forces': sorted(self._forces)}
 
     @state.setter
     def state(self, saved: bytes) -> None:
@@ -456,8 +454,8 @@ class Simulation:
         """
         i, push = self.index('body', body), self._pushable()
         R, plane = self.rotation(i), self._face.dim == 2
-        f = [*(force if force is not None else (0, 0, 0)), 0, 0][:3]
-        tau = [0, 0, 0] if torque is None else [0, 0, float(torque)] if plane and not hasattr(torque, '__len__') else list(torque)
+        f: typing.List[float] = [*(force if force is not None else (0, 0, 0)), 0, 0][:3]
+        tau: typing.List[float] = [0, 0, 0] if torque is None else [0, 0, float(torque)] if plane and not hasattr(torque, '__len__') else list(torque)
         if point is not None:
             s = [*point, 0][:3]
             r = [sum(R[a][b] * s[b] for b in range(3)) for a in range(3)]

@@ -1,57 +1,57 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tables: data frames of pandas where it is installed, else columns by name."""
+from __future__ import annotations
+
 import csv
 import json
 import os
 import pathlib
+import typing
 
+from . import _library as c
 from ._errors import Error
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
 
-
-class Table(dict):
+class Table(typing.Dict[str, typing.Any]):
     """Columns by name, arrays of numpy where it is installed; `attrs` as those of a data frame.
 
     table['h'], len(table['h']), table.where(table['status'] == 'ok')
     """
-    attrs: dict
+    attrs: typing.Dict[str, typing.Any]
 
-    def __init__(self, columns, attrs=None):
+    def __init__(self, columns: typing.Mapping[str, typing.Any],
+                 attrs: typing.Optional[typing.Dict[str, typing.Any]] = None) -> None:
         super().__init__(columns)
         self.attrs = attrs or {}
 
-    def where(self, mask):
+    def where(self, mask: typing.Iterable[object]) -> 'Table':
         """The rows where mask (one truth value a row) is true."""
         keep = [i for i, yes in enumerate(mask) if yes]
-        return Table({k: v[keep] if numpy is not None else [v[i] for i in keep] for k, v in self.items()}, self.attrs)
+        return Table({k: v[keep] if c.HAVE_NUMPY else [v[i] for i in keep] for k, v in self.items()}, self.attrs)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows = len(next(iter(self.values()))) if self else 0
         return f'Table of {rows} rows, {len(self)} columns: {", ".join([*self][:12])}{", ..." if len(self) > 12 else ""}'
 
 
-def column(words, text=False):
+def column(words: typing.Sequence[str], text: bool = False) -> typing.Any:
     """Words as they are where they are text, else numbers; an empty one is nan."""
     if text:
-        return numpy.array(words, dtype=object) if numpy is not None else words
+        return c.numpy.array(words, dtype=object) if c.HAVE_NUMPY else words
     values = [float(word) if word else float('nan') for word in words]
-    return numpy.array(values) if numpy is not None else values
+    return c.numpy.array(values) if c.HAVE_NUMPY else values
 
 
-def read(lines, texts=()):
+def read(lines: typing.Iterable[str], texts: typing.Collection[str] = ()) -> typing.Dict[str, typing.Any]:
     """Columns of a CSV text with a head; texts: names of those that are no numbers."""
     rows = list(csv.reader(lines))
     return {name: column([row[i] for row in rows[1:]], name in texts) for i, name in enumerate(rows[0])} if rows else {}
 
 
-def frame(columns, attrs):
+def frame(columns: typing.Mapping[str, typing.Any], attrs: typing.Dict[str, typing.Any]) -> typing.Any:
     """A data frame of pandas, or a Table."""
     try:
-        import pandas
+        import pandas  # type: ignore[import]
     except ImportError:
         return Table(columns, attrs)
     made = pandas.DataFrame(columns)
@@ -59,7 +59,7 @@ def frame(columns, attrs):
     return made
 
 
-def load(folder):
+def load(folder: typing.Union[str, 'os.PathLike[str]']) -> typing.Any:
     """The results of a study: a row for each cell, with what it was, how it ended, its metrics and its times.
 
     folder: what `perp run` wrote.  A data frame of pandas, or a perp.Table where there is no pandas; attrs['units'] has
@@ -73,11 +73,11 @@ def load(folder):
     order = [at.get(cell) for cell in cells['cell']]  # not all cells have times
     for name, values in timing.items():
         values = [float('nan') if i is None else values[i] for i in order]
-        cells[name] = numpy.array(values) if numpy is not None else values
+        cells[name] = c.numpy.array(values) if c.HAVE_NUMPY else values
     return frame(cells, {'units': {**units, **more}, 'folder': folder})
 
 
-def derived(folder, name):
+def derived(folder: str, name: str) -> typing.Tuple[typing.Dict[str, typing.Any], typing.Dict[str, str]]:
     """One table of a results folder: its columns, and their units."""
     path = pathlib.Path(folder, 'derived', name)
     try:

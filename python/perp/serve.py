@@ -4,6 +4,8 @@
 A request is op, id, size and so many bytes; an answer is raised, 0, size and so many bytes, the line of an exception
 where raised is 1, of one for want of memory where it is 2.  The other end is experiments/plugins/python_process.c and python_solver.c.
 """
+from __future__ import annotations
+
 import json
 import math
 import os
@@ -12,12 +14,13 @@ import struct
 import sys
 import traceback
 import types
+import typing
 
 DESCRIBE, CREATE, SOLVE, DESTROY = range(4)
 REQUEST, ANSWER = struct.Struct('=IIQ'), struct.Struct('=iiQ')
 PROBLEM, SOLUTION = struct.Struct('=iiddd'), struct.Struct('=32sqqqqd')
 # the arrays that a problem may have, in their order: bit, name, type, what stands for one that is not there
-PARTS = [(1, 'lo', 'f8', 0.0), (2, 'hi', 'f8', math.inf), (4, 'mu', 'f8', 0.0), (8, 'unit', 'f8', 1.0),
+PARTS: typing.List[typing.Tuple[int, str, str, typing.Optional[float]]] = [(1, 'lo', 'f8', 0.0), (2, 'hi', 'f8', math.inf), (4, 'mu', 'f8', 0.0), (8, 'unit', 'f8', 1.0),
          (16, 'fric_of', 'i4', -1), (32, 'contact_of', 'i4', None), (64, 'cone', 'i1', 0)]
 BRIEF = 128  # no array: a problem of a time step
 # the names of core.h that a method may end with
@@ -25,7 +28,7 @@ REASONS = ['converged', 'exact', 'regularized', 'max-iter', 'stalled', 'ray', 'c
            'inaccurate', 'invalid-state', 'unsuited', 'diverged', 'sweeps-done']
 
 
-def line_of(why, file):
+def line_of(why: BaseException, file: str) -> str:
     """One line: where in the file, which exception, what it says."""
     at = [frame for frame in traceback.extract_tb(why.__traceback__) if frame.filename == file]
     if isinstance(why, SyntaxError) and why.filename == file:
@@ -36,7 +39,7 @@ def line_of(why, file):
     return f'{file}{place}: {type(why).__name__}{": " if what else ""}{what}'
 
 
-def load(file):
+def load(file: str) -> typing.List[typing.Dict[str, typing.Any]]:
     """Run the file as a module that others of its folder can be imported from: its solvers."""
     sys.path.insert(0, os.path.dirname(file))
     try:
@@ -56,24 +59,24 @@ def load(file):
     return plugin.SOLVERS
 
 
-def finite(values):
+def finite(values: typing.Dict[str, typing.Any]) -> typing.Dict[str, typing.Any]:
     """Numbers for JSON, which has no infinity: as perp writes them."""
     return {k: ('inf' if v > 0 else '-inf') if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()}
 
 
-def describe(solvers):
+def describe(solvers: typing.List[typing.Dict[str, typing.Any]]) -> bytes:
     told = [{k: v for k, v in s.items() if k != 'solve'} for s in solvers]
     return json.dumps([{**s, 'options': [finite(o) for o in s['options']]} for s in told]).encode()
 
 
-def problem(data):
+def problem(data: bytes) -> typing.Tuple[typing.Any, typing.Any]:
     """A plugin.Problem and the guess, of the bytes of a request."""
     import numpy as np
     from . import plugin
     n, parts, tol, tol_data, work = PROBLEM.unpack_from(data)
     at = PROBLEM.size
 
-    def take(kind, count):
+    def take(kind: str, count: int) -> typing.Any:
         nonlocal at
         values = np.frombuffer(data, kind, count, at).copy()
         at += values.nbytes
@@ -87,7 +90,7 @@ def problem(data):
     return plugin.Problem(n=n, A=A, b=b, tol=tol, tol_data=tol_data, brief=brief, work=work, **arrays), x
 
 
-def solution(answer, n):
+def solution(answer: typing.Any, n: int) -> bytes:
     """The bytes of an Answer."""
     import numpy as np
     from . import plugin
@@ -107,10 +110,12 @@ def solution(answer, n):
 
 
 class Server:
-    def __init__(self, file):
-        self.file, self.solvers, self.made = file, None, {}
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.solvers: typing.List[typing.Dict[str, typing.Any]] = []
+        self.made: typing.Dict[int, typing.Tuple[typing.Callable[..., typing.Any], types.SimpleNamespace]] = {}
 
-    def create(self, id, words):
+    def create(self, id: int, words: bytes) -> bytes:
         from . import _library, plugin
         from ._errors import Error
         try:
@@ -123,13 +128,13 @@ class Server:
         self.made[id] = s['solve'], types.SimpleNamespace(**read)
         return b''
 
-    def solve(self, id, data):
+    def solve(self, id: int, data: bytes) -> bytes:
         solve, options = self.made[id]
         p, x = problem(data)
         return solution(solve(p, x, options), p.n)
 
-    def answer(self, op, id, data):
-        if self.solvers is None:
+    def answer(self, op: int, id: int, data: bytes) -> bytes:
+        if not self.solvers:
             self.solvers = load(self.file)
         if op == DESCRIBE:
             return describe(self.solvers)
@@ -141,7 +146,7 @@ class Server:
         return b''
 
 
-def main():
+def main() -> None:
     file = sys.argv[1]
     stream = socket.socket(fileno=3).makefile('rwb')
     os.set_inheritable(3, False)
@@ -161,7 +166,7 @@ def main():
         except (Exception, SystemExit) as why:
             raised, answer = 2 if isinstance(why, MemoryError) else 1, line_of(why, file).encode(errors='replace')
             if op == SOLVE:  # where it happened: for the log of the cell
-                traceback.print_exception(type(why), why, why.__traceback__.tb_next)
+                traceback.print_exception(type(why), why, why.__traceback__.tb_next if why.__traceback__ else None)
         stream.write(ANSWER.pack(raised, 0, len(answer)) + answer)
         stream.flush()
 
