@@ -26,20 +26,20 @@ class Scene:
         perp.Scene("stack", boxes=3)                the same
         perp.Scene("cart.yaml", push=2.0)           a scene file (docs/reference/scene-files.md), with its parameters
         perp.Scene("robot.xml")                     a robot: MJCF, URDF or SDF; a figure: BVH, ASF
-        perp.Scene({"dimension": 2, "bodies": [...], ...})    a scene file as data
+        perp.Scene({"scene": {"dim": 2}, "bodies": [...]}, name="mine")    a scene file as data
 
     The scene is read when a simulation is made of it: errors come then.  name, text: what perp is given.
     """
 
     def __init__(self, scene: typing.Union[str, 'os.PathLike[str]', typing.Mapping[str, typing.Any], 'Scene'],
-                 **options: typing.Any) -> None:
+                 name: typing.Optional[str] = None, **options: typing.Any) -> None:
         self.text: typing.Optional[str] = None
         self.name = ''
         if isinstance(scene, Scene):
             self.name, self.text = scene.name, scene.text
         elif isinstance(scene, typing.Mapping):
             data = {'schema': 'perp-scene/1', **scene}
-            self.name = str(data.get('name', 'scene'))
+            self.name = name or 'scene'
             try:
                 self.text = json.dumps(data, allow_nan=False, default=_plain)
             except (TypeError, ValueError) as why:

@@ -115,10 +115,19 @@ class Study:
         if self.data is None:
             yield self.name
             return
-        with contextlib.ExitStack() as stack:
+        # names of scenes are looked for beside the study first, then in the working folder
+        with tempfile.TemporaryDirectory(prefix='perp-') as folder:
+            written: typing.Dict[str, str] = {}
+
             def word(v: typing.Any) -> typing.Any:
+                if isinstance(v, Scene) and v.text is not None:
+                    name = v.name.replace('/', '-') + '.yaml'
+                    while written.setdefault(name, v.text) != v.text:
+                        name = '_' + name
+                    pathlib.Path(folder, name).write_text(v.text, encoding='utf-8')
+                    return name
                 if isinstance(v, Scene):
-                    return stack.enter_context(v.word())
+                    return v.name
                 if isinstance(v, typing.Mapping):
                     return {k: word(x) for k, x in v.items()}
                 return [word(x) for x in v] if isinstance(v, (list, tuple)) else v
@@ -129,13 +138,9 @@ class Study:
                 text = json.dumps(data, allow_nan=False, default=_plain)
             except (TypeError, ValueError) as why:
                 raise Error(f'the study must be made of texts, numbers, lists and maps: {why}') from None
-            # in the working folder, which names of scenes in it are relative to
-            place = '.' if os.access('.', os.W_OK) else tempfile.gettempdir()
-            handle, path = tempfile.mkstemp('.yaml', f'.{self.name}-', place)
-            stack.callback(os.unlink, path)
-            with open(handle, 'w', encoding='utf-8') as f:
-                f.write(text)
-            yield path
+            path = pathlib.Path(folder, 'study.yaml')
+            path.write_text(text, encoding='utf-8')
+            yield str(path)
 
     def run(self, output: typing.Optional[Path] = None, *, jobs: typing.Optional[int] = None,
             progress: typing.Union[bool, typing.Callable[[typing.Dict[str, typing.Any]], None]] = True,
