@@ -320,6 +320,20 @@ void perp_session_close(perp_session *face)
   free(s);
 }
 
+perp_status perp_session_frame(session *s, perp_replay *replay)
+{
+  const perp_session *f = &s->face;
+  double kinetic, potential;
+  perp_session_energy(f, &kinetic, &potential);
+  const perp_replay_state state = { .t = f->t,
+                                    .q = f->q,
+                                    .v = f->v,
+                                    .info = f->steps > 0 ? &s->info : NULL,
+                                    .energy = kinetic + potential,
+                                    .drift = s->info.drift_pos_pre };
+  return perp_replay_frame(s->ctx, replay, &state);
+}
+
 /* ---- steps ---- */
 
 perp_status perp_session_restart(perp_session *face, double t, const double *q, const double *v)

@@ -6,23 +6,8 @@
 #include "experiments/watch/motion_page.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-perp_status perp_session_frame(session *s, perp_replay *replay)
-{
-  const perp_session *f = &s->face;
-  double kinetic, potential;
-  perp_session_energy(f, &kinetic, &potential);
-  const perp_replay_state state = { .t = f->t,
-                                    .q = f->q,
-                                    .v = f->v,
-                                    .info = f->steps > 0 ? &s->info : NULL,
-                                    .energy = kinetic + potential,
-                                    .drift = s->info.drift_pos_pre };
-  return perp_replay_frame(s->ctx, replay, &state);
-}
 
 static perp_status page_replay(session *s, perp_replay **out)
 {
@@ -55,11 +40,10 @@ static perp_status page_write(session *s, const char *folder, const char *path)
   if (status == PERP_OK) {
     FILE *out = open_memstream(&text, &size);
     perp_json j = { .out = out };
-    perp_json_members(&j,
-                      "{ scene %s, h %g, t_end %g, reached %g, status %s, reason %s, cause %s, "
-                      "truth %s, events %s",
+    perp_json_members(&j, "{ scene %s, h %g, t_end %g, reached %g, status %s, reason %s, cause %s",
                       s->name, f->h, f->t, f->t, f->reason < 0 ? "failed" : "ok",
-                      perp_reason_name((perp_reason)f->reason), "", "", "");
+                      perp_reason_name((perp_reason)f->reason), "");
+    perp_json_members(&j, "truth %s, events %s", "", "");
     perp_json_open(&j, "parts", '{');
     for (int k = 0; k < PERP_PARTS; k++)
       if (s->part[k][0] != '\0') perp_json_text(&j, perp_part_name(k), s->part[k]);

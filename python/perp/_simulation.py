@@ -243,6 +243,8 @@ class Simulation:
         while n > 0:
             before, now = face.steps, min(n, size)
             if self._push is not None:
+                if face.t >= t_max or abs(face.t - t_max) <= 1e-10 * max(1.0, abs(t_max)) < math.inf:
+                    break  # as the library decides
                 self._push[:] = 0
                 for f in self._controllers:
                     f(self)

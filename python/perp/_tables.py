@@ -63,22 +63,23 @@ def load(folder: typing.Union[str, 'os.PathLike[str]']) -> typing.Any:
     """The results of a study: a row for each cell, with what it was, how it ended, its metrics and its times.
 
     folder: what `perp run` wrote.  A data frame of pandas, or a perp.Table where there is no pandas; attrs['units'] has
-    the unit of each column that has one, attrs['folder'] the folder.  Times are those of the rounds for the clock:
+    the unit of each column that has one, attrs['meanings'] what each is, attrs['folder'] the folder.  Times are those of the rounds for the clock:
     time.cpu.median and so on; nan where there were none.
     """
     folder = os.fspath(folder)
-    cells, units = derived(folder, 'cells')
-    timing, more = derived(folder, 'timing')
+    cells, units, meanings = derived(folder, 'cells')
+    timing, more, other = derived(folder, 'timing')
     at = {cell: i for i, cell in enumerate(timing.pop('cell', []))}
     order = [at.get(cell) for cell in cells['cell']]  # not all cells have times
     for name, values in timing.items():
         values = [float('nan') if i is None else values[i] for i in order]
         cells[name] = c.numpy.array(values) if c.HAVE_NUMPY else values
-    return frame(cells, {'units': {**units, **more}, 'folder': folder})
+    return frame(cells, {'units': {**units, **more}, 'meanings': {**other, **meanings}, 'folder': folder})
 
 
-def derived(folder: str, name: str) -> typing.Tuple[typing.Dict[str, typing.Any], typing.Dict[str, str]]:
-    """One table of a results folder: its columns, and their units."""
+def derived(folder: str, name: str) -> typing.Tuple[typing.Dict[str, typing.Any], typing.Dict[str, str],
+                                                typing.Dict[str, str]]:
+    """One table of a results folder: its columns, their units, their meanings."""
     path = pathlib.Path(folder, 'derived', name)
     try:
         fields = json.loads(path.with_suffix('.schema.json').read_text(encoding='utf-8'))
@@ -86,4 +87,5 @@ def derived(folder: str, name: str) -> typing.Tuple[typing.Dict[str, typing.Any]
             columns = read(f, [field['name'] for field in fields if field['type'] == 'text'])
     except OSError as why:
         raise Error(f'{folder} holds no results ({why.strerror}: {why.filename}); perp run STUDY -o {folder} makes some') from None
-    return columns, {field['name']: field['unit'] for field in fields if field['unit']}
+    return (columns, {field['name']: field['unit'] for field in fields if field['unit']},
+            {field['name']: field.get('meaning', '') for field in fields})

@@ -9,9 +9,9 @@ Each function draws into `axes` (None: new ones) and returns them.  apt-get inst
 from __future__ import annotations
 
 import math
+import re
 import typing
 
-from . import _library as c
 from ._errors import Error
 from ._tables import Table
 
@@ -55,8 +55,11 @@ def _column(table: typing.Any, name: str) -> typing.List[typing.Any]:
 
 
 def _label(table: typing.Any, name: str) -> str:
-    unit = getattr(table, 'attrs', {}).get('units', {}).get(name, '')
-    return f'{name} [{unit}]' if unit else name
+    """What a column is, in words, with its unit."""
+    attrs = getattr(table, 'attrs', {})
+    words = re.split(r'[:.(]\s|[:.]$| \(', attrs.get('meanings', {}).get(name, ''))[0]
+    unit = attrs.get('units', {}).get(name, '')
+    return (words if 0 < len(words) <= 70 else name) + (f' [{unit}]' if unit else '')
 
 
 def _groups(table: typing.Any, by: typing.Union[str, typing.Sequence[str], None],
@@ -67,6 +70,10 @@ def _groups(table: typing.Any, by: typing.Union[str, typing.Sequence[str], None]
     for i in rows:
         found.setdefault(', '.join(str(column[i]) for column in columns), []).append(i)
     return dict(sorted(found.items()))
+
+
+SERIES = {'drift.pos': 'constraint error of positions', 'drift.vel': 'constraint error of velocities', 'energy': 'energy',
+          'err.tip': 'error of the tip', 'err.q': 'error of positions', 'err.v': 'error of velocities'}
 
 
 def _ok(table: typing.Any) -> typing.List[int]:
@@ -120,7 +127,7 @@ def profiles(table: typing.Any, *, by: str = 'lcp', work: str = 'time.cpu.median
             least[problem[i]] = min(least.get(problem[i], math.inf), x[i])
     if not least:
         raise Error(f'no run that is ok has {work}')
-    axes = _axes(axes, xscale='log', xlabel=f'factor of the least {work}', ylabel='share of problems solved', ylim=(0, 1.02))
+    axes = _axes(axes, xscale='log', xlabel=f'factor of the least of: {_label(table, work)}', ylabel='share of problems solved', ylim=(0, 1.02))
     all_problems = len(set(problem))
     ratios = {name: sorted(x[i] / least[problem[i]] for i in those if i in fine and x[i] > 0)
               for name, those in _groups(table, by, range(len(names))).items()}
@@ -157,7 +164,7 @@ def series(runs: typing.Any, names: typing.Union[str, typing.Sequence[str]], *, 
             text = ' '.join(word for word in (label if len(pairs) > 1 else '', name if len(wanted) > 1 else '') if word)
             axes.plot(run.series['t'], values, label=text, **{**style(k), 'marker': ''})
             k += 1
-    axes.set_ylabel((wanted[0] if len(wanted) == 1 else 'value') + (f' [{unit}]' if unit else ''))
+    axes.set_ylabel((SERIES.get(wanted[0], wanted[0]) if len(wanted) == 1 else 'value') + (f' [{unit}]' if unit else ''))
     if k > 1:
         axes.legend(frameon=False)
     return axes
@@ -185,5 +192,3 @@ def motion(run: typing.Any, *, bodies: typing.Optional[typing.Sequence[int]] = N
         axes.legend(frameon=False)
     return axes
 
-
-_ = c  # numpy is looked for there first
