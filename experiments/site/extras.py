@@ -46,7 +46,7 @@ def python(site, documents, root):
     folder = os.path.join(root, 'python/perp')
     with open(os.path.join(folder, '__init__.py')) as f:
         init = ast.parse(f.read())
-    body = [f'<p class="above"><a href="index.html">API</a></p><h1>Python</h1><pre class="doc">{escape(ast.get_docstring(init) or "")}</pre><p><a href="{relative("api/python.html", "docs/how-to/python.html")}">How to use it</a></p>']
+    body = [f'<p class="above"><a href="index.html">API</a></p><h1>Python</h1><pre class="doc">{escape(ast.get_docstring(init) or "")}</pre><p><a href="{relative("api/python.html", "docs/tutorials/python.html")}">How to use it</a></p>']
     for name in sorted(os.listdir(folder)):
         if not name.endswith('.py') or name == '__main__.py':
             continue

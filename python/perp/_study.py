@@ -159,7 +159,7 @@ class Study:
 
 
 def study(study: typing.Union[Path, typing.Mapping[str, typing.Any]]) -> Study:
-    """A study, by its name (perp.list("studies")), of a file, or of a dict (docs/reference/study-format.md).
+    """A study, by its name (perp.list("studies")), of a file, or of a dict (docs/how-to/studies.md).
 
         table = perp.study({
             "t_end": "0.2 s", "formulation": "velocity",
