@@ -63,6 +63,8 @@ typedef struct live_run {
   double event[LIVE_EVENTS * LIVE_EVENT], row[LIVE_ROWS * LIVE_ROW], figure[LIVE_FIGURES];
   double *contact;
   int contact_room;
+  double *error; /* C(q) after the step */
+  int error_room;
   live_problem problem; /* the largest of at most 8 rows; n 0: none */
 } live_run;
 

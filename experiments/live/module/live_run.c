@@ -121,6 +121,7 @@ LIVE_EXPORT(live_close) void live_close(live_run *run)
   perp_equivalent_destroy(run->extended);
   perp_scene_destroy(&run->scene);
   free(run->contact);
+  free(run->error);
   free(run);
 }
 
@@ -263,6 +264,22 @@ static void keep_contacts(live_run *run)
   }
 }
 
+/* Largest error of a constraint, as the metric drift.pos.max has it (experiments/metrics). */
+static double run_error(live_run *run, double t, const double *q)
+{
+  const int m = perp_model_m(run->model);
+  double most = 0;
+  if (m > run->error_room) {
+    free(run->error);
+    run->error = perp_xalloc((size_t)m, sizeof *run->error);
+    run->error_room = m;
+  }
+  if (m > 0) perp_model_error(run->model, t, q, run->error);
+  for (int i = 0; i < m; i++)
+    if (!(fabs(run->error[i]) <= most)) most = fabs(run->error[i]);
+  return most;
+}
+
 static void keep_figures(live_run *run, double seconds)
 {
   const perp_contact_count *count = perp_sim_contacts(run->sim);
@@ -289,6 +306,7 @@ static void keep_figures(live_run *run, double seconds)
   f[15] = count != NULL ? count->residual : (double)NAN;
   f[16] = run->problem.n;
   f[17] = run->info.asleep;
+  f[18] = run_error(run, t, q);
 }
 
 /* One step; the reason (< 0: the simulation failed, and its state is the last good one). */

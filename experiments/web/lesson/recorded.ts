@@ -5,7 +5,9 @@ import { Actor, arrowScale, bodyColour, Contacts, decode, Stage, stageSize } fro
 import { onTheme } from '../theme';
 
 export function recorded(list: { label: string; replay: any }[]) {
-  const runs = list.map((r) => ({ label: r.label || 'the run', d: decode(r.replay) })), host = h('div', { class: 'recorded' });
+  // words that all labels have tell nothing
+  const words = list.map((r) => r.label.split(/(?<=[\s,:])/)), common = words[0].filter((w) => words.every((l) => l.includes(w)));
+  const runs = list.map((r, i) => ({ label: (words[i].length === 1 || list.length === 1 ? r.label : words[i].filter((w) => !common.includes(w)).join('').trim().replace(/[,:]$/, '')) || r.label || 'the run', d: decode(r.replay) })), host = h('div', { class: 'recorded' });
   let stage, t = 0, end = 1, playing = false, last = 0, rate = 1, run = runs[0], actor, contacts, scale;
   try {
     stage = new Stage('live-canvas');

@@ -11,10 +11,10 @@ export const EVENT = 6, CONTACT = 8, ROW = 6;
 
 export interface Figures {
   t: number; reason: number; energy: number; energy0: number; drift: number; depth: number; contacts: number; problems: number;
-  iterations: number; work: number; seconds: number; events: number; seen: number; rows: number; failures: number; residual: number; small: number; asleep: number;
+  iterations: number; work: number; seconds: number; events: number; seen: number; rows: number; failures: number; residual: number; small: number; asleep: number; error: number;
 }
 const FIGURES = ['t', 'reason', 'energy', 'energy0', 'drift', 'depth', 'contacts', 'problems', 'iterations', 'work', 'seconds', 'events', 'seen', 'rows',
-  'failures', 'residual', 'small', 'asleep'];
+  'failures', 'residual', 'small', 'asleep', 'error'];
 
 // A gzip file in base64, as a page carries the module.
 export async function unpack(text: string): Promise<ArrayBuffer> {
