@@ -16,6 +16,7 @@ SECTIONS = [  # heading, module, names in their order (None: all that have a doc
     ('Runs of the program', '_program', ['simulate', 'Result', 'list_', 'info', 'version']),
     ('Studies', '_study', ['study', 'Study', 'run']),
     (None, '_tables', ['load', 'Table']),
+    ('Lessons', '_lesson', ['lesson', 'Lesson']),
     ('Pages', '_view', ['view', 'Page']),
     ('Errors', '_errors', ['Error']),
     ('Figures: perp.plot', 'plot', None),

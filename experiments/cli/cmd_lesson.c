@@ -254,6 +254,24 @@ static int cmd_lesson_told(perp_ctx *ctx, perp_diag *diag)
   return PERP_EXIT_INPUT;
 }
 
+/* The texts of a lesson; the answers are not in them. */
+static int put_texts(const struct session *s)
+{
+  const perp_lesson *l = s->l;
+  perp_json j = { .out = stdout, .indent = true };
+  perp_json_members(&j, "{ name %s, title %s, minutes %d, story %s, conclusion %s, notes %s",
+                    l->name, l->title, l->minutes, l->story, l->conclusion, l->notes);
+  perp_json_members(&j, "predict: { ask %s", l->ask);
+  perp_json_texts(&j, "choices", l->choices, l->n_choices);
+  perp_json_members(&j, "}, exercises: [");
+  for (int i = 0; i < l->n_exercises; i++)
+    perp_json_members(&j, "{ ask %s, hint %s, try %s }", l->exercises[i].ask, l->exercises[i].hint,
+                      l->exercises[i].try);
+  perp_json_close(&j, ']');
+  perp_json_close(&j, '}');
+  return PERP_EXIT_OK;
+}
+
 static int run_lesson(struct session *s, const char *folder, const char *call)
 {
   perp_diag diag = { 0 };
@@ -269,6 +287,7 @@ static int run_lesson(struct session *s, const char *folder, const char *call)
                      : answer != NULL                      ? check_answer(s, answer)
                      : perp_option_given(s->args, "step")  ? show_step(s)
                      : perp_option_given(s->args, "notes") ? show_notes(s)
+                     : perp_option_given(s->args, "json")  ? put_texts(s)
                                                            : cmd_lesson_tell(s);
   if (keep == NULL)
     perp_temp_remove(s->dir);
@@ -357,7 +376,7 @@ static const perp_flag lesson_flags[] = {
   { "open", 0, NULL, "Write the page and open it in a browser." },
   { "output", 'o', "DIR",
     "Folder in which the results of a lesson, or the pages of a course, are stored." },
-  { "json", 0, NULL, "Print the list of lessons as JSON." },
+  { "json", 0, NULL, "Print the list of lessons, or the texts of one, as JSON." },
   { 0 }
 };
 

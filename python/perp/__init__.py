@@ -7,6 +7,7 @@
     perp.study({...}).run(jobs=2)       a study; perp.load(folder) gives the table of an older one
     perp.plot, perp.view                figures and pages
     perp.list("lcp"), perp.info(name)   what there is
+    perp.lesson("drift")                a lesson: its run, its exercises, a notebook of it
     perp.plugin                         methods of one's own
 
 Needs the standard library and libperp; numpy where arrays are handed out, pandas for data frames, matplotlib for figures, each
@@ -15,6 +16,7 @@ only where it is installed.  docs/tutorials/python.md begins at the beginning, d
 from . import plot
 from ._errors import Error
 from ._lcp import LCP, Factored, Solution, lcp
+from ._lesson import Lesson, lesson
 from ._program import Result, info, list_ as list, simulate, version
 from ._scene import Scene
 from ._simulation import Contacts, Forces, Simulation
@@ -22,5 +24,5 @@ from ._study import Study, run, study
 from ._tables import Table, load
 from ._view import Page, view
 
-__all__ = ['LCP', 'Contacts', 'Error', 'Factored', 'Forces', 'Page', 'Result', 'Scene', 'Simulation', 'Solution', 'Study', 'Table',
-           'info', 'lcp', 'list', 'load', 'plot', 'run', 'simulate', 'study', 'version', 'view']
+__all__ = ['LCP', 'Contacts', 'Error', 'Factored', 'Forces', 'Lesson', 'Page', 'Result', 'Scene', 'Simulation', 'Solution', 'Study',
+           'Table', 'info', 'lcp', 'lesson', 'list', 'load', 'plot', 'run', 'simulate', 'study', 'version', 'view']
