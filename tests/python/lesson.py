@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 
 import perp
-from tap import done, ok, skip
+from tap import done, ok, perp as program, skip
 
 one = perp.lesson('post')
 ok(one.title and one.minutes > 0 and len(one.predict['choices']) > 1 and one.exercises[0]['ask'], 'the texts of a lesson', one)
@@ -23,12 +23,14 @@ ok('dantzig' in text and hand.table is None and hand.answer(), 'a lesson of pivo
 ok(hand.check(6) and not hand.check(0.6667), 'perp judges the answer')
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    path = one.notebook('post.ipynb')
+    program('new', 'lesson', 'mine')
+    one = perp.lesson('./mine')
+    path = one.notebook('mine.ipynb')
     book = json.loads(path.read_text(encoding='utf-8'))
     code = [cell['source'] for cell in book['cells'] if cell['cell_type'] == 'code']
     ok(len(code) == 4 + len(one.exercises) and any(one.exercises[0]['ask'] in c['source'] for c in book['cells']), 'the notebook has them', code)
     # as a student: a prediction, a wrong and a right answer
-    book['cells'] = [dict(c, source=c['source'].replace('prediction = 0', 'prediction = 1').replace('answer = None', 'answer = 1e9')) for c in book['cells']]
+    book['cells'] = [dict(c, source=c['source'].replace('prediction = 0', 'prediction = 1').replace('answer = None  # a number', 'answer = 1e9')) for c in book['cells']]
     try:
         import nbclient
         import nbformat
