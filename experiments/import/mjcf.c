@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* MJCF, the format of MuJoCo 3: the order in which its sections are read. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Actuators: every kind is a set of parameters of the general one, which defaults and the element
  * itself change in this order, as in MuJoCo. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "models/geometry/kinematics.h"
 
 #include <math.h>

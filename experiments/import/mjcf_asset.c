@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Meshes and height fields, loaded when a geom needs them. */
 #include "experiments/base/files.h"
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "experiments/import/robot_mesh.h"
 #include "experiments/import/robot_search.h"
 #include "models/geometry/kinematics.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* <attach>: a body of another file, or all that is in its world, with a prefix at all its names;
  * its defaults, assets and sections come with it. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "experiments/import/robot_search.h"
 
 #include <string.h>

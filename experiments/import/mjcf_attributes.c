@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Attributes of an element: its own, then those of its class and of the classes above it; numbers
  * and orientations of them; elements by name. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "models/geometry/kinematics.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 /* The tree of bodies: numbers in the order of a walk in depth, joints and geoms of a body before
  * the bodies on it, as in MuJoCo.  A <frame> has no body: its pose is part of those of its
  * elements. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "models/geometry/kinematics.h"
 
 #include <math.h>

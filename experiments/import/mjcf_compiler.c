@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compiler settings and options: all elements of these names count, later ones more. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts that are (not) wanted, tendons, equality constraints. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "models/geometry/kinematics.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joints. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "models/geometry/kinematics.h"
 
 #include <math.h>

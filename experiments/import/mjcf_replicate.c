@@ -2,7 +2,7 @@
 /* <replicate>: copies of what is in it, each one further by the offset and the rotation, with the
  * number of the copy at the end of its names; elements that refer to one of these are copied, too.
  */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "models/geometry/kinematics.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Which elements and attributes MJCF has, of version 3 and of those before that libmujoco 2 reads:
  * others are mistakes, and named with their line.  Attributes of elements without physics are not
  * looked at ("*"). */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One tree of a file and all that it includes; copies of parts of it under other names. */
-#include "experiments/import/mjcf.h"
+#include "experiments/import/mjcf_private.h"
 #include "experiments/import/robot_search.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* SDF, the format of Gazebo: worlds and models, their frames, and what they include. */
-#include "experiments/import/sdf.h"
+#include "experiments/import/sdf_private.h"
 
 #include "experiments/import/robot_search.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Content of elements of SDF, and frames: what a pose is relative to. */
-#include "experiments/import/sdf.h"
+#include "experiments/import/sdf_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joints of SDF: axes in the frame of the child, and what couples them. */
-#include "experiments/import/sdf.h"
+#include "experiments/import/sdf_private.h"
 
 #include "models/geometry/kinematics.h"
 

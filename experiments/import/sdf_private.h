@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* SDF on its way to a tree of links and joints.  Private to sdf*.c. */
-#ifndef PERP_SDF_H
-#define PERP_SDF_H
+#ifndef PERP_SDF_PRIVATE_H
+#define PERP_SDF_PRIVATE_H
 
 #include "experiments/import/robot_tree.h"
 

@@ -4,8 +4,8 @@
  * The file becomes one tree of elements first: what is included, attached and replicated is copied
  * to its place.  Every element knows the file and the compiler settings that it was written under.
  */
-#ifndef PERP_MJCF_H
-#define PERP_MJCF_H
+#ifndef PERP_MJCF_PRIVATE_H
+#define PERP_MJCF_PRIVATE_H
 
 #include "experiments/import/robot_inertia.h"
 #include "experiments/import/robot_xml.h"
