@@ -170,6 +170,37 @@ static void rigid_retract(void *user, const double *q, const double *dq, double 
   rigid_project(user, q_out);
 }
 
+/* By the inverse of dexp = 1 - (1 - cos a) / a^2 u^ + (a - sin a) / a^3 u^ u^, as a matrix */
+static void rigid_dexpinv(void *user, const double *u, const double *w, double *du)
+{
+  (void)user;
+  const double a = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+  const double s = a > 1e-2 ? (1 - cos(a)) / (a * a) : 0.5 - a * a / 24;
+  const double r = a > 1e-2 ? (a - sin(a)) / (a * a * a) : 1.0 / 6 - a * a / 120;
+  const double hat[3][3] = { { 0, -u[2], u[1] }, { u[2], 0, -u[0] }, { -u[1], u[0], 0 } };
+  double m[3][3];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      double square = 0;
+      for (int k = 0; k < 3; k++) square += hat[i][k] * hat[k][j];
+      m[i][j] = (i == j) - s * hat[i][j] + r * square;
+    }
+  double x[3];
+  const double det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+                     m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+                     m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+  for (int j = 0; j < 3; j++) { /* Cramer's rule: column j replaced by w */
+    double of[3][3];
+    for (int i = 0; i < 3; i++)
+      for (int k = 0; k < 3; k++) of[i][k] = k == j ? w[i] : m[i][k];
+    x[j] = (of[0][0] * (of[1][1] * of[2][2] - of[1][2] * of[2][1]) -
+            of[0][1] * (of[1][0] * of[2][2] - of[1][2] * of[2][0]) +
+            of[0][2] * (of[1][0] * of[2][1] - of[1][1] * of[2][0])) /
+           det;
+  }
+  memcpy(du, x, sizeof x);
+}
+
 /* R x with R of the unit quaternion q */
 __attribute__((unused)) static void rotate(const double *q, const double *x, double *out)
 {
@@ -250,6 +281,7 @@ __attribute__((unused)) static ode_problem rigid(void)
                              .user = &body,
                              .deriv = rigid_deriv,
                              .retract = rigid_retract,
+                             .dexpinv = rigid_dexpinv,
                              .project = rigid_project,
                              .qdot = rigid_qdot },
                     .t_end = 4,

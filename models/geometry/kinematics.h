@@ -179,6 +179,21 @@ PERP_INLINE void perp_quat_retract(const double q[4], const double dtheta[3], do
   perp_quat_unit(out);
 }
 
+/* du = dexp^-1_u(w): the rate of the rotation vector u of q0 exp(u / 2) that turns with w in the
+ * body frame, du = w + u x w / 2 + (1 - (a / 2) cot(a / 2)) / a^2 u x (u x w), a = |u| < 2 pi
+ * (Munthe-Kaas 1999).  du may alias w. */
+PERP_INLINE void perp_quat_dexpinv(const double u[3], const double w[3], double du[3])
+{
+  const double a2 = perp_dot(3, u, u), half = 0.5 * sqrt(a2);
+  double uw[3], uuw[3];
+  perp_cross(u, w, uw);
+  perp_cross(u, uw, uuw);
+  /* the terms left out are below 1e-18 */
+  const double c = a2 < 1e-3 ? 1.0 / 12 + a2 * (1.0 / 720 + a2 * (1.0 / 30240 + a2 / 1209600))
+                             : (1 - half / tan(half)) / a2;
+  for (int i = 0; i < 3; i++) du[i] = w[i] + 0.5 * uw[i] + c * uuw[i];
+}
+
 /* Rotation vector in the body frame that takes q0 to q1, from q0^-1 q1 (Cline 2002, eq. 2.5), of
  * length at most pi. */
 PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], double dtheta[3])

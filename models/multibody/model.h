@@ -694,6 +694,9 @@ void perp_model_retract(const perp_model *model, const double *q, const double *
 void perp_model_transport(const perp_model *model, const double *dq, const double *p, double *start,
                           double *end);
 void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq);
+/* du [nv] = dexp^-1_u(v), the rate of an increment u of q = q0 [+] u: see perp_ode_sys.  du may
+ * alias v. */
+void perp_model_dexpinv(const perp_model *model, const double *u, const double *v, double *du);
 void perp_model_project(const perp_model *model, double *q);
 bool perp_model_forces_need_velocity(const perp_model *model);
 

@@ -99,6 +99,30 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
   }
 }
 
+bool perp_reduced_rods(const perp_reduced_tree *tree)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const perp_reduced_joint *joint = &perp_reduced_joints[tree->node[i].kind];
+    for (int c = 0; c < joint->n_rotors; c++)
+      if (joint->rotor[c].rod) return true;
+  }
+  return false;
+}
+
+void perp_reduced_dexpinv(const perp_reduced_tree *tree, const double *u, const double *v,
+                          double *du)
+{
+  if (du != v) memcpy(du, v, (size_t)tree->nu * sizeof *v);
+  for (int i = 0; i < tree->n; i++) {
+    const node *child = &tree->node[i];
+    const perp_reduced_joint *joint = &perp_reduced_joints[child->kind];
+    for (int c = 0; c < joint->n_rotors; c++) {
+      const int at = child->iu + joint->rotor[c].rate;
+      perp_quat_dexpinv(u + at, v + at, du + at);
+    }
+  }
+}
+
 void perp_reduced_project(const perp_reduced_tree *tree, double *q)
 {
   for (int i = 0; i < tree->n; i++) {

@@ -125,6 +125,11 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
                           double *q_out);
 void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, const double *q1,
                              double *dq);
+/* Are there rods of distances?  Their directions are no group. */
+bool perp_reduced_rods(const perp_reduced_tree *tree);
+/* du = dexp^-1_u(v), the rate of an increment u, of trees without rods.  du may alias v. */
+void perp_reduced_dexpinv(const perp_reduced_tree *tree, const double *u, const double *v,
+                          double *du);
 void perp_reduced_project(const perp_reduced_tree *tree, double *q);
 /* True when udot depends on q only: no force element needs velocities, and every body has a joint
  * of its own to the world of a kind whose coordinates no Coriolis or centrifugal term reaches. */

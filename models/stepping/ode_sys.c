@@ -14,6 +14,10 @@ static void ode_sys_difference(void *user, const double *q0, const double *q1, d
 {
   perp_model_difference(ode_sys_model(user), q0, q1, dq);
 }
+static void ode_sys_dexpinv(void *user, const double *u, const double *v, double *du)
+{
+  perp_model_dexpinv(ode_sys_model(user), u, v, du);
+}
 static void ode_sys_project(void *user, double *q)
 {
   perp_model_project(ode_sys_model(user), q);
@@ -31,6 +35,7 @@ perp_ode_sys perp_formulation_ode_sys(void *user)
                          .user = user,
                          .retract = ode_sys_retract,
                          .difference = ode_sys_difference,
+                         .dexpinv = ode_sys_dexpinv,
                          .project = ode_sys_project,
                          .qdot = ode_sys_qdot };
 }

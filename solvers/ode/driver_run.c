@@ -55,6 +55,12 @@ static void forward_difference(void *user, const double *q0, const double *q1, d
   sys->difference(sys->user, q0, q1, dq);
 }
 
+static void forward_dexpinv(void *user, const double *u, const double *v, double *du)
+{
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
+  sys->dexpinv(sys->user, u, v, du);
+}
+
 static void forward_project(void *user, double *q)
 {
   const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
@@ -105,6 +111,7 @@ driver_through(perp_ode *ode, perp_ode_answer (*deriv)(void *, double, double, c
   sys.deriv = deriv;
   if (sys.retract != NULL) sys.retract = forward_retract;
   if (sys.difference != NULL) sys.difference = forward_difference;
+  if (sys.dexpinv != NULL) sys.dexpinv = forward_dexpinv;
   if (sys.project != NULL) sys.project = forward_project;
   if (sys.qdot != NULL) sys.qdot = forward_qdot;
   if (sys.canonical != NULL) sys.canonical = &forward_canonical;

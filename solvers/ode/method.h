@@ -125,4 +125,44 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
     .error_order = error_order_,                                                                   \
   }
 
+/* ---- Runge-Kutta methods of exponentials, see factors.c ---- */
+
+/* Stage s and, last, the end of the step are products of factors[s] exponentials; each has a row of
+ * min(s, stages) numbers, rows one after the other. */
+typedef struct perp_ode_factors {
+  int stages;
+  const double *c;    /* [stages] */
+  const int *factors; /* [stages + 1] */
+  const double *coeff;
+} perp_ode_factors;
+
+perp_status perp_ode_factors_create(perp_ctx *ctx, const perp_ode_sys *sys,
+                                    const perp_ode_factors *of, void **ws);
+/* One step.  err not NULL: PERP_ODE_FAILED with the reason PERP_UNSUITED, nothing is touched. */
+perp_ode_answer perp_ode_factors_step(void *ws, const perp_ode_sys *sys, double t, double h,
+                                      double *q, double *v, double *err, perp_stats *stats);
+
+/* The descriptor of a method that is nothing but factors. */
+#define PERP_ODE_FACTORS(identifier, name_, summary_, reference_, order_)                          \
+  static perp_status identifier##_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, \
+                                         void **ws)                                                \
+  {                                                                                                \
+    (void)opts;                                                                                    \
+    return perp_ode_factors_create(ctx, sys, &tableau, ws);                                        \
+  }                                                                                                \
+  const perp_ode_desc perp_ode_##identifier = {                                                    \
+    .d = { .name = name_,                                                                          \
+           .summary = summary_,                                                                    \
+           .reference = reference_,                                                                \
+           .equation =                                                                             \
+               "q+ = q [+] h sum alpha1_r v_r [+] h sum alpha2_r v_r ..., v' = a(t, q, v)",        \
+           .opts = perp_ode_plain_options,                                                         \
+           .opts_size = sizeof(struct perp_ode_plain_opts) },                                      \
+    .order = order_,                                                                               \
+    .stages = (int)(sizeof c / sizeof *c),                                                         \
+    .create = identifier##_create,                                                                 \
+    .step = perp_ode_factors_step,                                                                 \
+    .destroy = free,                                                                               \
+  }
+
 #endif

@@ -77,6 +77,11 @@ typedef struct perp_ode_sys {
   void (*retract)(void *user, const double *q, const double *dq, double *q_out);
   /* dq = q1 [-] q0, the inverse of retract.  NULL: q1 - q0. */
   void (*difference)(void *user, const double *q0, const double *q1, double *dq);
+  /* du = dexp^-1_u(v): the rate of the increment u [nv] of q = q0 [+] u where q' = N(q) v.  For
+   * rotations, with v in the body frame,
+   *   du = v + u x v / 2 + (1 - (a / 2) cot(a / 2)) / a^2 u x (u x v),  a = |u|.
+   * du may alias v.  NULL: not available, or du = v where retract is NULL. */
+  void (*dexpinv)(void *user, const double *u, const double *v, double *du);
   /* Bring q back to its manifold (unit quaternions).  NULL: nothing to do. */
   void (*project)(void *user, double *q);
   /* Called once at each regular state, after a step (and after restart): may stabilize or apply

@@ -33,6 +33,10 @@ static const struct {
   { "rk4:control", DOUBLING },
   { "verlet:control", DOUBLING },
   { "implicit-midpoint:control", DOUBLING },
+  { "lie-newmark:control", DOUBLING },
+  { "rkmk4:control", DOUBLING },
+  { "crouch-grossman:control", DOUBLING },
+  { "commutator-free:control", DOUBLING },
   { "auto:peers", "solvers of other packages may not be installed" },
 };
 

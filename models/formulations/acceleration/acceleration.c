@@ -320,6 +320,7 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
     work->sys.nv = 0;
     work->sys.retract = NULL;
     work->sys.difference = NULL;
+    work->sys.dexpinv = NULL;
     work->sys.qdot = NULL;
     work->sys.caps = 0;
   } else if (!model->velocity_forces && model->m == 0) {

@@ -216,6 +216,11 @@ static void reduced_difference(void *user, const double *q0, const double *q1, d
   perp_reduced_difference(((struct reduced *)user)->tree, q0, q1, dq);
 }
 
+static void reduced_dexpinv(void *user, const double *u, const double *v, double *du)
+{
+  perp_reduced_dexpinv(((struct reduced *)user)->tree, u, v, du);
+}
+
 static void reduced_project(void *user, double *q)
 {
   perp_reduced_project(((struct reduced *)user)->tree, q);
@@ -282,6 +287,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
     .deriv = reduced_deriv,
     .retract = reduced_retract,
     .difference = reduced_difference,
+    .dexpinv = perp_reduced_rods(w->tree) ? NULL : reduced_dexpinv,
     .project = reduced_project,
     .size = fmin(1, model->size),
     .accept = loops ? reduced_accept : NULL,
