@@ -11,7 +11,7 @@
 #ifndef PERP_INVERSE_UPDATE_H
 #define PERP_INVERSE_UPDATE_H
 
-#include <stddef.h>
+#include "solvers/linalg/stride.h"
 
 typedef struct perp_inverse {
   int m;     /* current size */

@@ -9,7 +9,7 @@
 #ifndef PERP_LDL_UPDATE_H
 #define PERP_LDL_UPDATE_H
 
-#include <stddef.h>
+#include "solvers/linalg/stride.h"
 
 typedef struct perp_ldl {
   int k;      /* current size */

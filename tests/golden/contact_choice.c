@@ -153,7 +153,7 @@ static void grips(void)
 }
 
 /* Too weak a grip: no impulses hold it, many let it swing, and those of least norm let it fall as
- * Coulomb's law has it, a = g - 2 mu F / m. */
+ * Coulomb's law has it, a = g - 2 mu F / m; n steps of h move it by a h^2 n (n + 1) / 2. */
 static void weak(void)
 {
   static const char *const parts[][2] = { { "cone", NULL },          { "cone", "prox" },
@@ -162,7 +162,7 @@ static void weak(void)
                                           { "polyhedral", "lemke" } };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     perp_result r = run("gripper.yaml:squeeze=6", "velocity", parts[i][0], parts[i][1], 1e-3, 0.2);
-    near(perp_result_metric(&r, "pose.drift.max"), 0.5 * (9.81 - 6) * 0.04, 1e-3, 0,
+    near(perp_result_metric(&r, "pose.drift.max"), 0.5 * (9.81 - 6) * 0.2 * 0.201, 1e-3, 0,
          "%s %s: 6 N of friction against 9.81 N, the box falls with the difference: %s",
          parts[i][0], parts[i][1] != NULL ? parts[i][1] : "", perp_result_status_name(&r));
     perp_result_free(&r);
@@ -175,7 +175,7 @@ static void solver_that_slides(void)
   char cause[512];
   ok(perp_result_status(&r) == PERP_CELL_SEVERAL && r.contact_count.failures == 0,
      "a solver that slides, choice=solver: %s, all solved", perp_result_status_name(&r));
-  ok(perp_result_metric(&r, "pose.drift.max") > 0.02, "... and the box falls: %g m",
+  ok(perp_result_metric(&r, "pose.drift.max") > 0.01, "... and the box falls: %g m",
      perp_result_metric(&r, "pose.drift.max"));
   ok(perp_result_metric(&r, "contact.nonunique.motion") >= 1 &&
          perp_result_metric(&r, "contact.nonunique.chosen") == 0,

@@ -5,6 +5,8 @@
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
+#include <float.h>
+
 static perp_ctx ctx;
 
 static const struct {
@@ -228,9 +230,10 @@ static void loops(void)
   static const struct {
     const char *scene;
     double t_end, err;
-  } mechanisms[] = { { "four-bar", 2, 1e-8 },       { "four-bar:loops=5", 1, 1e-8 },
-                     { "four-bar:dim=3", 1, 1e-8 }, { "bricard", 5, 1e-9 },
-                     { "andrews", 0.03, 1e-9 },     { "flyball", 0.5, 1e-8 } };
+    int roundings; /* of 1 m that a joint is held to: five loops are 5 m long */
+  } mechanisms[] = { { "four-bar", 2, 1e-8, 45 },       { "four-bar:loops=5", 1, 1e-8, 225 },
+                     { "four-bar:dim=3", 1, 1e-8, 45 }, { "bricard", 5, 1e-9, 45 },
+                     { "andrews", 0.03, 1e-9, 45 },     { "flyball", 0.5, 1e-8, 45 } };
   for (size_t i = 0; i < sizeof mechanisms / sizeof *mechanisms; i++) {
     perp_result r = run((perp_request){ .scene = mechanisms[i].scene,
                                         .formulation = "reduced",
@@ -239,7 +242,7 @@ static void loops(void)
     const double err = perp_result_metric(&r, "err.q.max"),
                  drift = perp_result_metric(&r, "drift.pos.max");
     below(err, mechanisms[i].err, "%s in joint coordinates: error %.2g", mechanisms[i].scene, err);
-    below(drift, 1e-14, "... and joints that hold: %.2g", drift);
+    below(drift, mechanisms[i].roundings * DBL_EPSILON, "... and joints that hold: %.2g", drift);
     perp_result_free(&r);
   }
 }

@@ -81,10 +81,12 @@ static void lcp(const char *method, const char *family, int n, bool factored, bo
       bail("%s: %s", method, ctx.msg);
     ctx.trace = NULL;
     golden_put(l, "reason", stats.reason, 0);
-    put_count(l, "events", seen.events);
-    put_count(l, "iterations", stats.iterations);
-    put_count(l, "factorizations", (double)stats.factorizations);
-    put_count(l, "products", (double)stats.matvecs);
+    if (strstr(method, ":min_iter=") == NULL) { /* what follows the solution is rounding */
+      put_count(l, "events", seen.events);
+      put_count(l, "iterations", stats.iterations);
+      put_count(l, "factorizations", (double)stats.factorizations);
+      put_count(l, "products", (double)stats.matvecs);
+    }
     if (!golden_led(method)) put_count(l, "work", stats.work);
     if (stats.reason > 0) golden_put_sum(l, "x", q.p.n, x, 1e-6);
     if (stats.reason == PERP_UNSUITED) golden_lines--;

@@ -181,7 +181,6 @@ static void scenes_work(void)
   scene_work("four-bar", "", "", "", "", "", "", 100);
   scene_work("stack:boxes=6", "", "", "", "", "", "", 50);
   scene_work("incline", "", "", "", "", "", "", 50);
-  scene_work("pyramid", "", "", "", "", "", "", 20);
   scene_work("rolling-sphere", "", "", "", "", "", "", 50);
   scene_work("bouncing-ball", "", "", "", "", "", "", 200);
   scene_work("wall", "", "", "", "", "block-gs", "", 10);

@@ -190,7 +190,10 @@ static double figure_of(const char *scene, const char *name, const char *formula
   perp_result r;
   if (perp_simulate(&ctx, &request, &r) != PERP_OK) bail("%s: %s", scene, ctx.msg);
   const double value = metric(&r, name);
-  *status = perp_result_status(&r) == PERP_CELL_OK ? "ok" : "another";
+  /* several: all is solved, and in a pile that falls rounding chooses between solutions */
+  *status = perp_result_status(&r) == PERP_CELL_OK        ? "ok"
+            : perp_result_status(&r) == PERP_CELL_SEVERAL ? "several"
+                                                          : "another";
   perp_result_free(&r);
   return value;
 }
@@ -285,9 +288,9 @@ static void test_edited(void)
   for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
     const char *status;
     const double is = figure_of(want[i].scene, want[i].metric, "velocity", want[i].t_end, &status);
-    ok(strcmp(status, "ok") == 0 && (is < want[i].below) == !want[i].fails,
-       "%s: %s is %.3g (%s %g)", want[i].scene, want[i].metric, is,
-       want[i].fails ? "not below" : "below", want[i].below);
+    const bool solved = strcmp(status, "another") != 0;
+    ok(solved && (is < want[i].below) == !want[i].fails, "%s: %s is %.3g (%s %g)", want[i].scene,
+       want[i].metric, is, want[i].fails ? "not below" : "below", want[i].below);
   }
 }
 

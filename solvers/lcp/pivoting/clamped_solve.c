@@ -10,7 +10,7 @@ void perp_clamped_layout(void *ws, perp_arena *arena)
   const int n = clamped->P.max_n;
   perp_pivot_layout(&clamped->P, arena);
   clamped->K.cap = n;
-  clamped->K.ld = (size_t)n + (n % 64 == 0 ? 8 : 0); /* no power-of-two stride */
+  clamped->K.ld = perp_column_stride(n);
   PERP_DOUBLES(arena, clamped->K.ld * (size_t)n, &clamped->K.L);
   PERP_DOUBLES(arena, 2 * n, &clamped->K.x);
   PERP_DOUBLES(arena, n, &clamped->K.d, &clamped->ell, &clamped->dir, &clamped->res, &clamped->w,

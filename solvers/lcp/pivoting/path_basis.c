@@ -25,7 +25,7 @@ void perp_path_layout(void *ws, perp_arena *arena)
   const int n = path->P.max_n, cap = n + 2;
   perp_pivot_layout(&path->P, arena);
   path->K.cap = cap;
-  path->K.ld = (size_t)cap + (cap % 64 == 0 ? 8 : 0); /* no power-of-two stride */
+  path->K.ld = perp_column_stride(cap);
   path->lwork = cap * 32;
   PERP_DOUBLES(arena, path->K.ld * (size_t)cap, &path->K.R);
   PERP_DOUBLES(arena, 2 * cap, &path->K.x);
