@@ -2,8 +2,8 @@
 /* Newmark's method on the configuration manifold:
  *   v1 = v0 + D,   D = h ((1 - gamma) a0 + gamma a1),   a1 = a(t + h, q1, v1),
  *   q1 = q0 [+] (h v0 + h^2 ((1/2 - beta) a0 + beta a1)).
- * Sources: Newmark 1959, eq. 1 and 2; for rotations, with the increment a rotation vector of the
- * body frame, Krysl and Endres, Int. J. Numer. Meth. Engng 62 (2005).
+ * Sources: Newmark, J. Eng. Mech. Div. 85 (1959); for rotations, with the increment a rotation
+ * vector of the body frame, Krysl and Endres, Int. J. Numer. Meth. Engng 62 (2005).
  *
  * Order 2 for gamma = 1/2, else 1.  beta = 1/4: the trapezoidal rule, A-stable.  beta = 1/6: linear
  * acceleration.  beta = 0: the positions of Verlet's method.  gamma > 1/2 damps high frequencies.
