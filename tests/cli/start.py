@@ -64,4 +64,11 @@ with tempfile.TemporaryDirectory() as folder:
     objects, _, run = loaded(folder, "import", "--floating", robot)
     ok(run.returncode == 0 and "name: \"a\"" in run.stdout and not any(re.search(LATE, o) for o in objects),
        "a robot is read, %d shared objects" % len(objects))
+# a processor that is newer than OpenBLAS gets kernels without AVX2
+doctor = lambda core: subprocess.run([PERP, "doctor"], capture_output=True, text=True, env=dict(os.environ, OPENBLAS_CORETYPE=core)).stdout
+if re.search(r"^flags.*\bavx2\b", open("/proc/cpuinfo").read(), re.M):
+    ok("note  OpenBLAS uses the kernels of Prescott, without AVX2" in doctor("Prescott"), "old kernels are noted by perp doctor")
+    ok("ok    OpenBLAS uses the kernels of Haswell" in doctor("Haswell"), "... and those that fit are not")
+else:
+    skip("this processor has no AVX2", "old kernels are noted by perp doctor")
 done()
