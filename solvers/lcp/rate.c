@@ -421,12 +421,13 @@ bool perp_lcp_rate_factored(const perp_lcp *lcp, const double *lambda, const dou
   const perp_blocks *blocks = lcp->F;
   const int n = lcp->n, batches = (n + BATCH - 1) / BATCH;
   double least = HUGE_VAL, most = 0;
+  if (n < LEAST_ROWS) return false;
   perp_blocks_diagonal(blocks, a);
   for (int i = 0; i < n; i++) {
     least = a[i] < least ? a[i] : least;
     most = a[i] > most ? a[i] : most;
   }
-  if (!(least > DBL_MIN) || !(most <= DBL_MAX) || n < LEAST_ROWS) return false;
+  if (!(least > DBL_MIN) || !(most <= DBL_MAX)) return false;
   perp_lcp_extremes all = rate_nothing();
   lazy z = { .job = { .p = lcp, .a = a, .lambda = lambda, .w = w, .units = true },
              .a = a,

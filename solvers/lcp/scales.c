@@ -51,7 +51,27 @@ void perp_lcp_factored_rows(const perp_blocks *blocks, const double *lambda, dou
   }
 }
 
-double perp_lcp_factored_row(const perp_blocks *blocks, int g, int l, double *acc, double *y)
+/* acc += H y of a sub-matrix of r rows, d numbers long */
+static inline __attribute__((always_inline)) void row_spread(const double *H, int r, int d,
+                                                             const double *y, double *acc)
+{
+  for (int q = 0; q < d; q++)
+    for (int j = 0; j < r; j++) acc[j] += H[j + q * r] * y[q];
+}
+
+/* the same of a contact in space */
+static inline __attribute__((always_inline)) void row_spread_contact(const double *H,
+                                                                     const double *y, double *acc)
+{
+  perp_v4 sum = { acc[0], acc[1], acc[2], 0 };
+  for (int q = 0; q < 5; q++) /* a number of the next column comes along */
+    sum += *(const perp_v4_any *)(H + 3 * q) * y[q];
+  sum += (perp_v4){ H[15], H[16], H[17], 0 } * y[5];
+  for (int j = 0; j < 3; j++) acc[j] = sum[j];
+}
+
+PERP_CLONES_OF_FOUR static double scales_row(const perp_blocks *blocks, int g, int l, double *acc,
+                                             double *y)
 {
   const int i = blocks->cptr[g] + l, r = blocks->cptr[g + 1] - blocks->cptr[g];
   acc[i] = blocks->s != NULL ? blocks->s[i] : 0;
@@ -68,8 +88,12 @@ double perp_lcp_factored_row(const perp_blocks *blocks, int g, int l, double *ac
       const int u = blocks->tsub[t], col = blocks->cptr[blocks->jgrp[u]],
                 ru = blocks->cptr[blocks->jgrp[u] + 1] - col;
       const double *H = blocks->J + blocks->joff[u];
-      for (int q = 0; q < d; q++)
-        for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y[q];
+      if (ru == 3 && d == 6)
+        row_spread_contact(H, y, acc + col);
+      else if (ru == 1 && d == 6)
+        row_spread(H, 1, 6, y, acc + col);
+      else
+        row_spread(H, ru, d, y, acc + col);
     }
   }
   double most = fabs(acc[i]);
@@ -78,11 +102,17 @@ double perp_lcp_factored_row(const perp_blocks *blocks, int g, int l, double *ac
     for (int t = blocks->tptr[blocks->jblk[k]]; t < blocks->tptr[blocks->jblk[k] + 1]; t++) {
       const int h = blocks->jgrp[blocks->tsub[t]];
       for (int j = blocks->cptr[h]; j < blocks->cptr[h + 1]; j++) {
-        most = fabs(acc[j]) > most ? fabs(acc[j]) : most;
+        const double size = fabs(acc[j]);
+        most = size > most ? size : most;
         acc[j] = 0;
       }
     }
   return most;
+}
+
+double perp_lcp_factored_row(const perp_blocks *blocks, int g, int l, double *acc, double *y)
+{
+  return scales_row(blocks, g, l, acc, y);
 }
 
 /* The quick way where each group touches one or two narrow blocks, and the groups on the same two
@@ -282,15 +312,21 @@ PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *blocks, int g, 
   run_rows run;
   const int n = blocks->cptr[end] - blocks->cptr[g], subs = blocks->jptr[g + 1] - blocks->jptr[g];
   if (n > RUN_ROWS) return false;
-  bool contacts = blocks->diag != NULL; /* in space, on bodies with diagonal inertia */
+  bool contacts = blocks->diag != NULL; /* in space, on bodies with diagonal inertia, */
+  const int rows = blocks->cptr[g + 1] - blocks->cptr[g]; /* of so many rows each */
   for (int k = blocks->jptr[g]; k < blocks->jptr[g] + subs; k++)
     contacts = contacts && blocks->diag[blocks->jblk[k]] &&
                blocks->bptr[blocks->jblk[k] + 1] - blocks->bptr[blocks->jblk[k]] == 6;
-  for (int h = g; h < end; h++) contacts = contacts && blocks->cptr[h + 1] - blocks->cptr[h] == 3;
-  if (contacts && subs == 2)
+  for (int h = g; h < end; h++)
+    contacts = contacts && blocks->cptr[h + 1] - blocks->cptr[h] == rows;
+  if (contacts && rows == 3 && subs == 2)
     run_of_groups(blocks, g, end, 2, 3, 6, true, &run, a, own, most);
-  else if (contacts)
+  else if (contacts && rows == 3)
     run_of_groups(blocks, g, end, 1, 3, 6, true, &run, a, own, most);
+  else if (contacts && rows == 1 && subs == 2)
+    run_of_groups(blocks, g, end, 2, 1, 6, true, &run, a, own, most);
+  else if (contacts && rows == 1)
+    run_of_groups(blocks, g, end, 1, 1, 6, true, &run, a, own, most);
   else
     run_of_groups(blocks, g, end, subs, 0, 0, false, &run, a, own, most);
   return true;

@@ -25,57 +25,160 @@ static inline void blocks_gemvt(int r, int d, const double *G, double alpha, con
   }
 }
 
-/* The same for contacts in space: G is 3 x 6.  Operations on each number are those of above. */
+/* ---- contacts in space ----
+ *
+ * Most groups are contacts of one or two bodies, each with one or three rows, whose sub-matrices
+ * (1 x 6 or 3 x 6) lie side by side.  Their sizes are known here, and what two bodies give is
+ * added without a way through memory.  Operations on each number are those of above. */
 enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 };
 
-static inline __attribute__((always_inline)) void contact_gemv(const double *G, double alpha,
-                                                               const double *x, double *y)
+/* How a group is: ANY, or a contact of one or two bodies.  *G: its numbers, *a and *b: the first
+ * columns of the bodies. */
+enum { ANY, CONTACT_ONE, CONTACT_TWO };
+static inline __attribute__((always_inline)) int
+contact_of(const perp_blocks *blocks, int c, int *r, const double **G, int *a, int *b)
 {
+  const int first = blocks->jptr[c], subs = blocks->jptr[c + 1] - first;
+  *r = blocks->cptr[c + 1] - blocks->cptr[c];
+  if ((*r != CONTACT_ROWS && *r != 1) || subs < 1 || subs > 2) return ANY;
+  const int *bptr = blocks->bptr + blocks->jblk[first];
+  *G = blocks->J + blocks->joff[first];
+  *a = bptr[0];
+  if (bptr[1] - bptr[0] != BODY_WIDTH) return ANY;
+  if (subs == 1) return CONTACT_ONE;
+  bptr = blocks->bptr + blocks->jblk[first + 1];
+  *b = bptr[0];
+  if (bptr[1] - bptr[0] != BODY_WIDTH ||
+      blocks->joff[first + 1] - blocks->joff[first] != *r * BODY_WIDTH)
+    return ANY;
+  return CONTACT_TWO;
+}
+
+/* y += alpha G x, x of each body */
+static inline __attribute__((always_inline)) void contact_gemv(const double *G, int bodies,
+                                                               double alpha, const double *xa,
+                                                               const double *xb, double *y)
+{
+  const int last = bodies * BODY_WIDTH - 1;
   perp_v4 sum = { y[0], y[1], y[2], 0 };
-  for (int j = 0; j < BODY_WIDTH - 1; j++) /* a number of the next column comes along */
-    sum += alpha * *(const perp_v4_any *)(G + 3 * j) * x[j];
-  const double *last = G + 3 * (BODY_WIDTH - 1);
-  sum += alpha * (perp_v4){ last[0], last[1], last[2], 0 } * x[BODY_WIDTH - 1];
+  for (int j = 0; j < last; j++) /* a number of the next column comes along */
+    sum += alpha * *(const perp_v4_any *)(G + 3 * j) *
+           (j < BODY_WIDTH ? xa[j] : xb[j - BODY_WIDTH]);
+  const double *end = G + 3 * last;
+  sum += alpha * (perp_v4){ end[0], end[1], end[2], 0 } *
+         (bodies == 2 ? xb[BODY_WIDTH - 1] : xa[BODY_WIDTH - 1]);
   for (int i = 0; i < CONTACT_ROWS; i++) y[i] = sum[i];
 }
 
-static inline __attribute__((always_inline)) void contact_gemvt(const double *G, double alpha,
-                                                                const double *x, double *y)
+static inline __attribute__((always_inline)) void
+row_gemv(const double *G, int bodies, double alpha, const double *xa, const double *xb, double *y)
 {
-  for (int j = 0; j < BODY_WIDTH; j += 2) {
-    const double *g = G + 3 * j, *h = g + 3;
-    perp_v2 sum = (perp_v2){ g[0], h[0] } * x[0] + (perp_v2){ g[1], h[1] } * x[1];
-    sum += (perp_v2){ g[2], h[2] } * x[2];
-    *(perp_v2_any *)(y + j) += alpha * sum;
+  double sum = y[0];
+  for (int j = 0; j < BODY_WIDTH; j++) sum += alpha * G[j] * xa[j];
+  for (int j = 0; j < BODY_WIDTH && bodies == 2; j++) sum += alpha * G[BODY_WIDTH + j] * xb[j];
+  y[0] = sum;
+}
+
+/* G' x of four columns of a contact; last: nothing may be read behind them. */
+static inline __attribute__((always_inline)) perp_v4 contact_four(const double *G, perp_v4 x,
+                                                                  bool last)
+{
+  const perp_v4 p = *(const perp_v4_any *)G * x, q = *(const perp_v4_any *)(G + 3) * x,
+                r = *(const perp_v4_any *)(G + 6) * x;
+  perp_v4 s = *(const perp_v4_any *)(G + 8);
+  if (last)
+    s = __builtin_shufflevector(s, s, 1, 2, 3, 0);
+  else
+    s = *(const perp_v4_any *)(G + 9);
+  s *= x;
+  const perp_v4 pq = __builtin_shufflevector(p, q, 0, 4, 2, 6),
+                rs = __builtin_shufflevector(r, s, 0, 4, 2, 6),
+                second = __builtin_shufflevector(__builtin_shufflevector(p, q, 1, 5, 3, 7),
+                                                 __builtin_shufflevector(r, s, 1, 5, 3, 7), 0, 1, 4,
+                                                 5);
+  return (__builtin_shufflevector(pq, rs, 0, 1, 4, 5) + second) +
+         __builtin_shufflevector(pq, rs, 2, 3, 6, 7);
+}
+
+/* y += alpha G' x, y of each body */
+static inline __attribute__((always_inline)) void
+contact_gemvt(const double *G, int bodies, double alpha, const double *x, double *ya, double *yb)
+{
+  const perp_v4 all = { x[0], x[1], x[2], 0 };
+  *(perp_v4_any *)ya += alpha * contact_four(G, all, false);
+  if (bodies == 2) {
+    const perp_v4 middle = alpha * contact_four(G + 12, all, false);
+    *(perp_v2_any *)(ya + 4) += (perp_v2){ middle[0], middle[1] };
+    *(perp_v2_any *)yb += (perp_v2){ middle[2], middle[3] };
+    *(perp_v4_any *)(yb + 2) += alpha * contact_four(G + 24, all, true);
+  } else {
+    for (int j = 4; j < BODY_WIDTH; j++) {
+      const double *g = G + 3 * j;
+      double sum = g[0] * x[0] + g[1] * x[1];
+      sum += g[2] * x[2];
+      ya[j] += alpha * sum;
+    }
   }
 }
 
-static inline __attribute__((always_inline)) void sub_J(int r, int d, const double *G, double alpha,
-                                                        const double *x, double *y)
+static inline __attribute__((always_inline)) void row_gemvt(const double *G, double alpha, double x,
+                                                            double *y)
 {
-  if (r == CONTACT_ROWS && d == BODY_WIDTH)
-    contact_gemv(G, alpha, x, y);
-  else
-    blocks_gemv(r, d, G, alpha, x, y);
+  *(perp_v4_any *)y += alpha * (*(const perp_v4_any *)G * x);
+  *(perp_v2_any *)(y + 4) += alpha * (*(const perp_v2_any *)(G + 4) * x);
 }
 
 static inline __attribute__((always_inline)) void sub_Jt(int r, int d, const double *G,
                                                          double alpha, const double *x, double *y)
 {
   if (r == CONTACT_ROWS && d == BODY_WIDTH)
-    contact_gemvt(G, alpha, x, y);
+    contact_gemvt(G, 1, alpha, x, y, NULL);
+  else if (r == 1 && d == BODY_WIDTH)
+    row_gemvt(G, alpha, x[0], y);
   else
     blocks_gemvt(r, d, G, alpha, x, y);
 }
 
-/* rows of group c */
+/* y += alpha J x for the rows of group c */
 static inline __attribute__((always_inline)) void group_J(const perp_blocks *blocks, int c,
                                                           double alpha, const double *x, double *y)
 {
-  const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
-  for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
-    const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
-    sub_J(r, d, blocks->J + blocks->joff[k], alpha, x + col, y + row);
+  int r, a, b = 0;
+  const double *G;
+  const int kind = contact_of(blocks, c, &r, &G, &a, &b), row = blocks->cptr[c];
+  if (kind == CONTACT_TWO && r == 1) {
+    row_gemv(G, 2, alpha, x + a, x + b, y + row);
+  } else if (kind == CONTACT_TWO) {
+    contact_gemv(G, 2, alpha, x + a, x + b, y + row);
+  } else if (kind == CONTACT_ONE && r == 1) {
+    row_gemv(G, 1, alpha, x + a, NULL, y + row);
+  } else if (kind == CONTACT_ONE) {
+    contact_gemv(G, 1, alpha, x + a, NULL, y + row);
+  } else {
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      blocks_gemv(r, d, blocks->J + blocks->joff[k], alpha, x + col, y + row);
+    }
+  }
+}
+
+/* y += alpha J' x of group c */
+static inline __attribute__((always_inline)) void group_Jt(const perp_blocks *blocks, int c,
+                                                           double alpha, const double *x, double *y)
+{
+  int r, a, b = 0;
+  const double *G;
+  const int kind = contact_of(blocks, c, &r, &G, &a, &b), row = blocks->cptr[c];
+  if (kind != ANY && r == 1) {
+    row_gemvt(G, alpha, x[row], y + a);
+    if (kind == CONTACT_TWO) row_gemvt(G + BODY_WIDTH, alpha, x[row], y + b);
+  } else if (kind == CONTACT_TWO) {
+    contact_gemvt(G, 2, alpha, x + row, y + a, y + b);
+  } else {
+    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
+      const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
+      sub_Jt(r, d, blocks->J + blocks->joff[k], alpha, x + row, y + col);
+    }
   }
 }
 
@@ -86,13 +189,7 @@ void perp_blocks_J(const perp_blocks *blocks, double alpha, const double *x, dou
 
 void perp_blocks_Jt(const perp_blocks *blocks, double alpha, const double *x, double *y)
 {
-  for (int c = 0; c < blocks->nc; c++) {
-    const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
-    for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
-      const int col = blocks->bptr[blocks->jblk[k]], d = blocks->bptr[blocks->jblk[k] + 1] - col;
-      sub_Jt(r, d, blocks->J + blocks->joff[k], alpha, x + row, y + col);
-    }
-  }
+  for (int c = 0; c < blocks->nc; c++) group_Jt(blocks, c, alpha, x, y);
 }
 
 /* y_b = D_b x_b */
@@ -162,7 +259,7 @@ PERP_CLONES_OF_FOUR static void product_share(void *user, int member, int member
     perp_team_wait(members);
   } else { /* J is read in order */
     for (int i = 0; i < blocks->nv; i++) job->p[i] = 0;
-    perp_blocks_Jt(blocks, 1, job->x, job->p);
+    for (int c = 0; c < blocks->nc; c++) group_Jt(blocks, c, 1, job->x, job->p);
     perp_blocks_Minv(blocks, job->p, job->v);
   }
   const int end = perp_share(blocks->nc, member + 1, members);
@@ -176,7 +273,12 @@ PERP_CLONES_OF_FOUR static void product_share(void *user, int member, int member
 void perp_blocks_A(const perp_blocks *blocks, const double *x, double *y, double *scratch)
 {
   product job = { blocks, x, y, scratch, scratch + blocks->nv };
-  perp_team(blocks->threads, product_share, &job);
+  int i = 0;
+  while (i < blocks->m && x[i] == 0) i++;
+  if (i == blocks->m) /* a problem without a guess */
+    memset(y, 0, (size_t)blocks->m * sizeof *y);
+  else
+    perp_team(blocks->threads, product_share, &job);
 }
 
 /* ---- bounds ---- */
@@ -319,19 +421,50 @@ void perp_blocks_delassus(const perp_blocks *blocks, double *A, int lda, double 
   }
 }
 
-/* y += diag(G W G') of a contact in space on a body with diagonal inertia, W every step-th number.
- */
-static inline __attribute__((always_inline)) void contact_diagonal(const double *G, const double *W,
-                                                                   int step, double *y)
+/* y += diag(G W G') of a contact in space on a body with diagonal inertia, W every step-th number;
+ * last: nothing may be read behind G. */
+static inline __attribute__((always_inline)) perp_v4
+contact_diagonal(perp_v4 sum, const double *G, const double *W, int step, bool last)
 {
-  perp_v4 sum = { y[0], y[1], y[2], 0 };
   for (int j = 0; j < BODY_WIDTH; j++) {
     const double *g = G + CONTACT_ROWS * j;
     perp_v4 x = { g[0], g[1], g[2], 0 };
-    if (j + 1 < BODY_WIDTH) x = *(const perp_v4_any *)g; /* a number of the next comes along */
+    if (!last || j + 1 < BODY_WIDTH)
+      x = *(const perp_v4_any *)g; /* a number of the next comes along */
     sum += x * W[step * j] * x;
   }
+  return sum;
+}
+
+static inline __attribute__((always_inline)) double row_diagonal(double sum, const double *G,
+                                                                 const double *W, int step)
+{
+  for (int j = 0; j < BODY_WIDTH; j++) sum += G[j] * W[step * j] * G[j];
+  return sum;
+}
+
+/* diag of a contact of which all bodies have diagonal inertia; false: it is none */
+static inline __attribute__((always_inline)) bool diagonal_of_contact(const perp_blocks *blocks,
+                                                                      int c, double *y)
+{
+  int r, a, b = 0, step = 1;
+  const double *G;
+  const int kind = contact_of(blocks, c, &r, &G, &a, &b), *block = blocks->jblk + blocks->jptr[c];
+  if (kind == ANY || blocks->diag == NULL || !blocks->diag[block[0]]) return false;
+  if (kind == CONTACT_TWO && !blocks->diag[block[1]]) return false;
+  const double *W = perp_blocks_flat(blocks, block[0], &step), *V = W;
+  if (kind == CONTACT_TWO) V = perp_blocks_flat(blocks, block[1], &step);
+  if (r == 1) {
+    y[0] = row_diagonal(y[0], G, W, step);
+    if (kind == CONTACT_TWO) y[0] = row_diagonal(y[0], G + BODY_WIDTH, V, step);
+    return true;
+  }
+  perp_v4 sum = { y[0], y[1], y[2], 0 };
+  sum = contact_diagonal(sum, G, W, step, kind == CONTACT_ONE);
+  if (kind == CONTACT_TWO)
+    sum = contact_diagonal(sum, G + CONTACT_ROWS * BODY_WIDTH, V, step, true);
   for (int i = 0; i < CONTACT_ROWS; i++) y[i] = sum[i];
+  return true;
 }
 
 PERP_CLONES_OF_FOUR static void blocks_diagonal_share(void *user, int member, int members)
@@ -343,17 +476,15 @@ PERP_CLONES_OF_FOUR static void blocks_diagonal_share(void *user, int member, in
     const int row = blocks->cptr[c], r = blocks->cptr[c + 1] - row;
     double *y = job->y + row;
     for (int i = 0; i < r; i++) y[i] = blocks->s != NULL ? blocks->s[row + i] : 0;
+    if (diagonal_of_contact(blocks, c, y)) continue;
     for (int k = blocks->jptr[c]; k < blocks->jptr[c + 1]; k++) {
       const int b = blocks->jblk[k], d = blocks->bptr[b + 1] - blocks->bptr[b];
       const double *G = blocks->J + blocks->joff[k], *W = blocks->Minv + blocks->mptr[b];
       int step;
       if (blocks->diag != NULL && blocks->diag[b]) {
         W = perp_blocks_flat(blocks, b, &step);
-        if (r == CONTACT_ROWS && d == BODY_WIDTH)
-          contact_diagonal(G, W, step, y);
-        else
-          for (int j = 0; j < d; j++)
-            for (int i = 0; i < r; i++) y[i] += G[i + j * r] * W[step * j] * G[i + j * r];
+        for (int j = 0; j < d; j++)
+          for (int i = 0; i < r; i++) y[i] += G[i + j * r] * W[step * j] * G[i + j * r];
         continue;
       }
       for (int j = 0; j < d; j++)

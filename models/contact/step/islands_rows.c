@@ -503,6 +503,8 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
     last = i;
     if (model->dim == 3 && s->r == 3)
       fill_sized(s, job->k, job->task, place, i, &F, 3, 3);
+    else if (model->dim == 3 && s->r == 1)
+      fill_sized(s, job->k, job->task, place, i, &F, 3, 1);
     else
       fill_sized(s, job->k, job->task, place, i, &F, model->dim, s->r);
   }
