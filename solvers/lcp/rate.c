@@ -158,76 +158,91 @@ static void rate_cone(const rating *job, int i, perp_lcp_extremes *extremes)
   }
 }
 
+/* The figures of four rows side by side. */
+typedef struct rating_lanes {
+  perp_v4 worst, size, data, start, left, stiff, force, moved, alone, given, rest, calm, resting;
+  perp_i4 good;
+} rating_lanes;
+
+static inline __attribute__((always_inline)) rating_lanes rate_no_lanes(void)
+{
+  const perp_v4 endless = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL };
+  return (rating_lanes){ .rest = endless, .calm = endless, .good = { -1, -1, -1, -1 } };
+}
+
+/* Rows i ... i + 3 with these bounds; skip: 0, or infinite where a row is no part of `rest`. */
+static inline __attribute__((always_inline)) void rate_four(const rating *job, int i, perp_v4 low,
+                                                            perp_v4 high, perp_v4 skip, bool units,
+                                                            rating_lanes *all)
+{
+  const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
+  const perp_v4 endless = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL }, none = { 0 };
+  const double cut = job->p->brief ? HUGE_VAL : PERP_LCP_REST; /* no slack is one */
+  const perp_v4 a = *(const perp_v4_any *)(job->a + i);
+  const perp_v4 lambda = *(const perp_v4_any *)(job->lambda + i);
+  const perp_v4 w = *(const perp_v4_any *)(job->w + i);
+  const perp_v4 data_of = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i));
+  const perp_v4 above = lambda - low, below = lambda - high;
+  const perp_v4 y = w / a;
+  perp_v4 at = y, zero = { 0 };
+  at = PERP_CHOOSE4(at > above, above, at);
+  at = PERP_CHOOSE4(at < below, below, at);
+  zero = PERP_CHOOSE4(zero < low, low, zero);
+  zero = PERP_CHOOSE4(zero > high, high, zero);
+  const perp_v4 r = PERP_SIZE4(at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
+  const perp_v4 b = data_of / a, beyond = PERP_SIZE4(y - at);
+  const perp_v4 slack = PERP_CHOOSE4(beyond > cut * PERP_SIZE4(y), beyond, none);
+  const perp_v4 of = b + PERP_CHOOSE4(slack > none, PERP_SIZE4(y), none);
+  const perp_v4 beta = PERP_CHOOSE4(b - slack > PERP_LCP_REST * of, b - slack, none);
+  const perp_v4 away = PERP_CHOOSE4(low < high, slack + skip, endless);
+  all->good &= (r <= most) & (x <= most) & (b <= most);
+  all->worst = PERP_LARGER4(r, all->worst);
+  all->size = PERP_LARGER4(x, all->size);
+  all->data = PERP_LARGER4(beta, all->data);
+  const perp_v4 at_rest = PERP_CHOOSE4(slack > none, r, none);
+  all->alone = PERP_LARGER4(b, all->alone);
+  all->resting = PERP_LARGER4(at_rest, all->resting);
+  all->rest = PERP_CHOOSE4(away < all->rest, away, all->rest);
+  all->start = PERP_LARGER4(z, all->start);
+  if (!units) return;
+  perp_v4 unit = { 1, 1, 1, 1 };
+  if (job->p->unit != NULL) unit = *(const perp_v4_any *)(job->p->unit + i);
+  const perp_v4 d = unit * (a * r), s = unit * a, f = unit * (a * beta);
+  const perp_v4 m = unit * PERP_SIZE4(w), c = unit * (a * away), given_of = unit * data_of;
+  all->left = PERP_LARGER4(d, all->left);
+  all->stiff = PERP_LARGER4(s, all->stiff);
+  all->force = PERP_LARGER4(f, all->force);
+  all->moved = PERP_LARGER4(m, all->moved);
+  all->given = PERP_LARGER4(given_of, all->given);
+  all->calm = PERP_CHOOSE4(c < all->calm, c, all->calm);
+}
+
 /* rows i ... i + n - 1 with bounds lo, hi [n], by fours */
 static inline __attribute__((always_inline)) void rate_bounded(const rating *job, int i, int n,
                                                                const double *lo, const double *hi,
                                                                const double *skip, bool units,
                                                                perp_lcp_extremes *extremes)
 {
-  const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
-  perp_v4 worst = { 0 }, size = { 0 }, data = { 0 }, start = { 0 };
-  perp_v4 left = { 0 }, stiff = { 0 }, force = { 0 }, moved = { 0 }, alone = { 0 }, given = { 0 };
-  const perp_v4 endless = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL }, none = { 0 };
-  const double cut = job->p->brief ? HUGE_VAL : PERP_LCP_REST; /* no slack is one */
-  perp_v4 rest = endless, calm = endless, resting = { 0 };
-  perp_i4 good = { -1, -1, -1, -1 };
+  rating_lanes all = rate_no_lanes();
   int k = 0;
-  for (; k + 4 <= n; k += 4) {
-    const perp_v4 a = *(const perp_v4_any *)(job->a + i + k);
-    const perp_v4 lambda = *(const perp_v4_any *)(job->lambda + i + k);
-    const perp_v4 w = *(const perp_v4_any *)(job->w + i + k);
-    const perp_v4 data_of = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i + k));
-    const perp_v4 low = *(const perp_v4 *)(lo + k), high = *(const perp_v4 *)(hi + k);
-    const perp_v4 above = lambda - low, below = lambda - high;
-    const perp_v4 y = w / a;
-    perp_v4 at = y, zero = { 0 };
-    at = PERP_CHOOSE4(at > above, above, at);
-    at = PERP_CHOOSE4(at < below, below, at);
-    zero = PERP_CHOOSE4(zero < low, low, zero);
-    zero = PERP_CHOOSE4(zero > high, high, zero);
-    const perp_v4 r = PERP_SIZE4(at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
-    const perp_v4 b = data_of / a, beyond = PERP_SIZE4(y - at);
-    const perp_v4 slack = PERP_CHOOSE4(beyond > cut * PERP_SIZE4(y), beyond, none);
-    const perp_v4 of = b + PERP_CHOOSE4(slack > none, PERP_SIZE4(y), none);
-    const perp_v4 beta = PERP_CHOOSE4(b - slack > PERP_LCP_REST * of, b - slack, none);
-    const perp_v4 away = PERP_CHOOSE4(low < high, slack + *(const perp_v4 *)(skip + k), endless);
-    good &= (r <= most) & (x <= most) & (b <= most);
-    worst = PERP_LARGER4(r, worst);
-    size = PERP_LARGER4(x, size);
-    data = PERP_LARGER4(beta, data);
-    const perp_v4 at_rest = PERP_CHOOSE4(slack > none, r, none);
-    alone = PERP_LARGER4(b, alone);
-    resting = PERP_LARGER4(at_rest, resting);
-    rest = PERP_CHOOSE4(away < rest, away, rest);
-    start = PERP_LARGER4(z, start);
-    if (units) {
-      perp_v4 unit = { 1, 1, 1, 1 };
-      if (job->p->unit != NULL) unit = *(const perp_v4_any *)(job->p->unit + i + k);
-      const perp_v4 d = unit * (a * r), s = unit * a, f = unit * (a * beta);
-      const perp_v4 m = unit * PERP_SIZE4(w), c = unit * (a * away), given_of = unit * data_of;
-      left = PERP_LARGER4(d, left);
-      stiff = PERP_LARGER4(s, stiff);
-      force = PERP_LARGER4(f, force);
-      moved = PERP_LARGER4(m, moved);
-      given = PERP_LARGER4(given_of, given);
-      calm = PERP_CHOOSE4(c < calm, c, calm);
-    }
-  }
+  for (; k + 4 <= n; k += 4)
+    rate_four(job, i + k, *(const perp_v4 *)(lo + k), *(const perp_v4 *)(hi + k),
+              *(const perp_v4 *)(skip + k), units, &all);
   for (int q = 0; q < 4 && k > 0; q++) /* not for the few rows of a small problem */
-    residual_join(extremes, &(perp_lcp_extremes){ .worst = worst[q],
-                                                  .size = size[q],
-                                                  .data = data[q],
-                                                  .rest = rest[q],
-                                                  .alone = alone[q],
-                                                  .resting = resting[q],
-                                                  .start = start[q],
-                                                  .left = left[q],
-                                                  .stiff = stiff[q],
-                                                  .force = force[q],
-                                                  .calm = calm[q],
-                                                  .given = given[q],
-                                                  .moved = moved[q],
-                                                  .bad = good[q] == 0 });
+    residual_join(extremes, &(perp_lcp_extremes){ .worst = all.worst[q],
+                                                  .size = all.size[q],
+                                                  .data = all.data[q],
+                                                  .rest = all.rest[q],
+                                                  .alone = all.alone[q],
+                                                  .resting = all.resting[q],
+                                                  .start = all.start[q],
+                                                  .left = all.left[q],
+                                                  .stiff = all.stiff[q],
+                                                  .force = all.force[q],
+                                                  .calm = all.calm[q],
+                                                  .given = all.given[q],
+                                                  .moved = all.moved[q],
+                                                  .bad = all.good[q] == 0 });
   for (; k < n; k++) rate_row(extremes, job, i + k, lo[k], hi[k], units);
 }
 
@@ -386,8 +401,24 @@ static void rate_one(const rating *job, int i, perp_lcp_extremes *extremes)
   rate_row(extremes, job, i, lo, hi, true);
 }
 
+/* May one of rows i ... i + 3, which are no cones, raise a maximum? */
+static inline __attribute__((always_inline)) bool rate_four_matter(const lazy *z, int i)
+{
+  double lo[4] __attribute__((aligned(32))), hi[4] __attribute__((aligned(32)));
+  const perp_v4 none = { 0 };
+  rating_lanes all = rate_no_lanes();
+  for (int k = 0; k < 4; k++) perp_lcp_bounds(z->job.p, z->job.lambda, i + k, &lo[k], &hi[k]);
+  rate_four(&z->job, i, *(const perp_v4 *)lo, *(const perp_v4 *)hi, none, true, &all);
+  double least = z->a[i];
+  for (int k = 1; k < 4; k++) least = residual_smaller(z->a[i + k], least);
+  const double grows = sqrt(z->most / least) * (1 + 1e-9);
+  const perp_i4 yes = (all.worst > z->best.worst) | (all.data > z->best.data) |
+                      (all.resting > z->best.data) | (all.left * grows > z->best.left);
+  return yes[0] | yes[1] | yes[2] | yes[3];
+}
+
 /* The rows of batch k that matter get their scales. */
-static void rate_look(lazy *z, int k)
+PERP_CLONES_OF_FOUR static void rate_look(lazy *z, int k)
 {
   const perp_lcp *lcp = z->job.p;
   const perp_blocks *blocks = lcp->F;
@@ -401,8 +432,16 @@ static void rate_look(lazy *z, int k)
     else
       above = middle;
   }
+  const bool cones = lcp->cone != NULL && !lcp->frozen;
+  int fours = i; /* rows below it have been looked at by fours */
   for (int rows; i < end; i += rows) {
     perp_lcp_extremes extremes = rate_nothing();
+    while (!cones && i >= fours && i + 4 <= end) {
+      fours = i + 4;
+      if (rate_four_matter(z, i)) break;
+      i += 4;
+    }
+    if (i >= end) break;
     rows = perp_lcp_is_cone(lcp, i) ? 2 : 1;
     rate_one(&z->job, i, &extremes);
     if (!rate_matters(z, &extremes, rows == 2 ? fmin(z->a[i], z->a[i + 1]) : z->a[i])) continue;
