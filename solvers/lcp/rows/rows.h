@@ -50,6 +50,7 @@ typedef enum perp_lcp_row_kind {
   PERP_ROW_CONE,     /* first of two rows of a circular cone */
   PERP_ROW_CONE_TAIL /* second, served together with the first */
 } perp_lcp_row_kind;
+enum { PERP_ROW_HALF = 4 };
 
 /* Rows row ... row + r - 1 of one group, or of neighbours on the same blocks; dense: a row or a
  * cone pair. */
@@ -63,6 +64,15 @@ typedef struct perp_unit {
   signed char shape, contents; /* see rows_private.h */
 } perp_unit;
 
+/* What the units of the last factored problem follow from (rows_pattern.c). */
+typedef struct perp_rows_pattern {
+  bool valid;
+  int size[8];
+  int *cptr, *jptr, *jblk, *bptr, *fric_of;
+  signed char *kind;
+  unsigned char *diag;
+} perp_rows_pattern;
+
 typedef struct perp_rows {
   int n, max_n;
   const perp_lcp *p;
@@ -74,6 +84,7 @@ typedef struct perp_rows {
   double *lo, *hi;   /* as in the problem, NULL filled in; friction rows: not used */
   int *unit_of;      /* factored: unit of a row */
   signed char *type; /* perp_lcp_row_kind */
+  signed char *kind; /* the same, + PERP_ROW_HALF where the bounds are 0 and infinity */
   double *w;         /* dense: A lambda + b; factored: scratch */
   bool sparse; /* sparse A, or dense A that is mostly zeros: its columns, compressed, are here, too
                 */
@@ -90,6 +101,7 @@ typedef struct perp_rows {
     uint64_t *used; /* coloured: [nb] colours of a block */
     int *bin;       /* coloured: [PERP_FOURS_KINDS n + 1] scratch */
   } schedule;
+  perp_rows_pattern pattern; /* of the units that are there */
   int n_units;
   int threads;
   bool coloured; /* the caller's, before prepare: units by colours; sweeps are then forward, single

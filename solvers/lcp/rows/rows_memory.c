@@ -7,6 +7,7 @@ perp_status perp_rows_grow(perp_ctx *ctx, perp_rows *rows, size_t bytes)
 {
   if (bytes > rows->capacity) {
     perp_arena_free(&rows->grown);
+    rows->pattern.valid = false;
     rows->capacity = 0;
     rows->grown.used = bytes + bytes / 4;
     const size_t capacity = rows->grown.used;
@@ -28,6 +29,7 @@ perp_status perp_rows_compress(perp_ctx *ctx, perp_rows *rows, size_t numbers)
 {
   const perp_lcp *lcp = rows->p;
   perp_arena need = { 0 };
+  rows->pattern.valid = false;
   rows_memory_layout(rows, numbers, &need);
   PERP_TRY(perp_rows_grow(ctx, rows, need.used));
   rows_memory_layout(rows, numbers, &rows->grown);

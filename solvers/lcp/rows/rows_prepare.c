@@ -15,6 +15,7 @@ static void rows_layout(void *rows, perp_arena *arena)
   PERP_INTS(arena, n, &R->schedule.level, &R->schedule.place, &R->unit_of);
   PERP_INTS(arena, (size_t)n + 1, &R->schedule.count);
   R->type = PERP_CARVE(arena, signed char, n);
+  R->kind = PERP_CARVE(arena, signed char, n);
 }
 
 perp_status perp_rows_open(perp_ctx *ctx, perp_rows *rows, int max_n)
@@ -56,11 +57,13 @@ static void rows_types(void *user, int member, int members)
     rows->lo[i] = lcp->lo != NULL ? lcp->lo[i] : 0;
     rows->hi[i] = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
     rows->type[i] = PERP_ROW_BOUNDED;
+    rows->kind[i] = rows->lo[i] == 0 && rows->hi[i] == HUGE_VAL ? PERP_ROW_HALF : 0;
     if (lcp->fric_of == NULL || lcp->fric_of[i] < 0) continue;
     friction = true;
     rows->type[i] = perp_lcp_is_cone(lcp, i)                ? PERP_ROW_CONE
                     : i > 0 && perp_lcp_is_cone(lcp, i - 1) ? PERP_ROW_CONE_TAIL
                                                             : PERP_ROW_FRICTION;
+    rows->kind[i] += rows->type[i];
   }
   if (friction) __atomic_store_n(&rows->friction, true, __ATOMIC_RELAXED);
 }
@@ -126,7 +129,6 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *rows, const perp_lcp *lc
   rows->p = lcp;
   rows->n = lcp->n;
   rows->zero_diagonal = rows->scaled = rows->friction = false;
-  rows->schedule.n_levels = 0;
   rows->bnorm = 0;
   /* small problems are done before a second thread has begun */
   const int threads = ctx->threads < PERP_TEAM_MAX ? ctx->threads : PERP_TEAM_MAX;
@@ -134,6 +136,8 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *rows, const perp_lcp *lc
   perp_team(rows->threads, rows_types, rows);
   rows->sparse = false;
   if (lcp->F == NULL) {
+    rows->pattern.valid = false;
+    rows->schedule.n_levels = 0;
     const size_t n = (size_t)lcp->n, numbers = rows_dense(rows, omega);
     rows->sparse = lcp->C != NULL || perp_lcp_mostly_zeros(lcp->n, (double)numbers);
     if (rows->sparse && lcp->C == NULL) PERP_TRY(perp_rows_compress(ctx, rows, numbers));

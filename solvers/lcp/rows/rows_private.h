@@ -204,6 +204,11 @@ perp_status perp_rows_compress(perp_ctx *ctx, perp_rows *rows, size_t numbers);
  * groups cut cones. */
 perp_status perp_rows_units(perp_ctx *ctx, perp_rows *rows, double omega);
 
+/* rows_pattern.c: room for the pattern of the problem, and is it that of the units that are there?
+ * From now on it is. */
+void perp_rows_pattern_layout(perp_rows *rows, perp_arena *arena);
+bool perp_rows_pattern_known(perp_rows *rows);
+
 /* The step of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed
  * at the bound that b asks for, or does not move when that bound is infinite.  Rows i and i + 1 of
  * a cone, off = A_i,i+1. */

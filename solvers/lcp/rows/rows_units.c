@@ -326,9 +326,80 @@ static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *
   rows_units_parameters(rows, unit, par);
 }
 
+/* Is unit t made of groups of one row each, in space, on bodies with diagonal inertia?  Contacts
+ * without friction are. */
+static inline bool rows_units_single(const perp_rows *rows, const perp_unit *unit)
+{
+  const int *cptr = rows->p->F->cptr + unit->group;
+  return unit->contents == NORMALS && cptr[0] == unit->row && cptr[unit->r] == cptr[0] + unit->r &&
+         perp_rows_flat(rows, unit);
+}
+
+/* Such a unit, packed and, where it is regular, finished: its rows side by side in the lanes of
+ * vectors.  Sums are those of the rows one by one. */
+static inline __attribute__((always_inline)) void rows_units_normals(perp_rows *rows, int t,
+                                                                     double omega, const int blocks)
+{
+  const perp_blocks *F = rows->p->F;
+  const perp_unit *unit = &rows->unit[t];
+  const int row = unit->row, r = unit->r, first = F->jptr[unit->group], width = blocks * BODY_WIDTH;
+  const double *A = rows->root + F->bptr[F->jblk[first]], *B = A;
+  double *gram = rows->data + unit->at, *g = gram + unit_gram(unit), *par = g + r * width;
+  if (blocks == 2) B = rows->root + F->bptr[F->jblk[first + 1]];
+  const perp_v4 none = { 0 }, root[3] = { *(const perp_v4_any *)A,
+                                          { A[4], A[5], B[0], B[1] },
+                                          *(const perp_v4_any *)(B + 2) };
+  perp_v4 x[PERP_UNIT_ROWS][3] = { { none } }, sum = none, part = none, next = none, cross = none;
+  for (int l = 0; l < r; l++) {
+    const double *J = F->J + F->joff[first + blocks * l];
+    if (F->s != NULL) sum[l] = F->s[row + l];
+    x[l][0] = *(const perp_v4_any *)J * root[0];
+    *(perp_v4_any *)(g + l * width) = x[l][0];
+    if (blocks == 2) {
+      x[l][1] = *(const perp_v4_any *)(J + 4) * root[1];
+      x[l][2] = *(const perp_v4_any *)(J + 8) * root[2];
+      *(perp_v4_any *)(g + l * width + 4) = x[l][1];
+      *(perp_v4_any *)(g + l * width + 8) = x[l][2];
+    } else {
+      x[l][1] = (perp_v4){ J[4] * A[4], J[5] * A[5], 0, 0 };
+      for (int k = 4; k < BODY_WIDTH; k++) g[l * width + k] = x[l][1][k - 4];
+    }
+  }
+  for (int q = 0; 4 * q < width; q++) {
+    const perp_v4 a = __builtin_shufflevector(x[0][q], x[1][q], 0, 4, 2, 6),
+                  b = __builtin_shufflevector(x[2][q], x[3][q], 0, 4, 2, 6),
+                  c = __builtin_shufflevector(x[0][q], x[1][q], 1, 5, 3, 7),
+                  d = __builtin_shufflevector(x[2][q], x[3][q], 1, 5, 3, 7);
+    const perp_v4 column[4] = { __builtin_shufflevector(a, b, 0, 1, 4, 5),
+                                __builtin_shufflevector(c, d, 0, 1, 4, 5),
+                                __builtin_shufflevector(a, b, 2, 3, 6, 7),
+                                __builtin_shufflevector(c, d, 2, 3, 6, 7) };
+    for (int k = 0; k < 4 && 4 * q + k < width; k++) {
+      const perp_v4 y = column[k];
+      if (4 * q + k == BODY_WIDTH) sum += part, part = none;
+      part += y * y;
+      next += y * __builtin_shufflevector(y, y, 1, 2, 3, 0);
+      cross += y * __builtin_shufflevector(y, y, 2, 3, 0, 1);
+    }
+  }
+  sum += part;
+  for (int l = 0; l < r; l++) rows->diag[row + l] = sum[l];
+  if (!rows_units_regular(rows, unit)) return;
+  for (int l = 0; l < r; l++) {
+    rows->inv[row + l] = omega / sum[l];
+    rows->unit_of[row + l] = t;
+  }
+  const double *inv = rows->inv + row;
+  if (r > 1) gram[0] = inv[1] * next[0];
+  if (r > 2) gram[1] = inv[2] * cross[0], gram[2] = inv[2] * next[1];
+  if (r > 3) gram[3] = inv[3] * next[3], gram[4] = inv[3] * cross[1], gram[5] = inv[3] * next[2];
+  rows_units_parameters(rows, unit, par);
+}
+
 /* Four contacts that are done one by one after all. */
 static void rows_units_split(perp_rows *rows, int t)
 {
+  __atomic_store_n(&rows->pattern.valid, false, __ATOMIC_RELAXED); /* fours again, next time */
   for (perp_unit *unit = rows->unit + t; unit < rows->unit + t + 4; unit++)
     unit->shape = unit->b < 0 ? SPACE_ONE : SPACE_TWO;
 }
@@ -338,8 +409,34 @@ static void rows_units_split(perp_rows *rows, int t)
 typedef struct packing {
   perp_rows *R;
   double omega;
+  bool irregular;                                  /* a unit is */
   double top[PERP_TEAM_MAX], bnorm[PERP_TEAM_MAX]; /* of each member */
 } packing;
+
+static inline __attribute__((always_inline)) void rows_units_one(perp_rows *rows, int t,
+                                                                 double omega)
+{
+  const perp_unit *unit = &rows->unit[t];
+  if (unit->shape == FOURS && !perp_fours_pack(rows, t, omega)) rows_units_split(rows, t);
+  if (unit->shape == FOURS || unit->shape == FOLLOWS) return; /* packed */
+  const bool two = unit->shape == SPACE_TWO;
+  if (perp_rows_contact(rows, unit) && two)
+    rows_units_contact(rows, t, omega, 2);
+  else if (perp_rows_contact(rows, unit))
+    rows_units_contact(rows, t, omega, 1);
+  else if (rows_units_single(rows, unit) && two)
+    rows_units_normals(rows, t, omega, 2);
+  else if (rows_units_single(rows, unit))
+    rows_units_normals(rows, t, omega, 1);
+  else
+    rows_units_pack(rows, t, omega);
+}
+
+static double rows_units_largest(const double *x, int from, int end, double most)
+{
+  for (int i = from; i < end; i++) most = larger(most, x[i]);
+  return most;
+}
 
 PERP_CLONES_OF_FOUR static void rows_units_share(void *user, int member, int members)
 {
@@ -348,39 +445,54 @@ PERP_CLONES_OF_FOUR static void rows_units_share(void *user, int member, int mem
   const int from = perp_rows_whole(rows, perp_share(rows->n_units, member, members));
   const int end = perp_rows_whole(rows, perp_share(rows->n_units, member + 1, members));
   const int blocks = rows->p->F->nb, last = perp_share(blocks, member + 1, members);
-  double top = 0, bnorm = 0;
+  const int low = perp_share(rows->n, member, members),
+            high = perp_share(rows->n, member + 1, members);
+  bool irregular = false;
   for (int b = perp_share(blocks, member, members); b < last; b++) rows_units_factor(rows, b);
   perp_team_wait(members);
-  for (int k = from; k < end; k++) {
-    const int t = rows->coloured ? k : rows->schedule.place[k];
-    const perp_unit *unit = &rows->unit[t];
-    if (unit->shape == FOURS && !perp_fours_pack(rows, t, job->omega)) rows_units_split(rows, t);
-    if (unit->shape == FOURS || unit->shape == FOLLOWS) {
-      /* packed */
-    } else if (!perp_rows_contact(rows, unit))
-      rows_units_pack(rows, t, job->omega);
-    else if (unit->shape == SPACE_TWO)
-      rows_units_contact(rows, t, job->omega, 2);
-    else
-      rows_units_contact(rows, t, job->omega, 1);
-    for (int i = unit->row; i < unit->row + unit->r; i++) top = larger(top, rows->diag[i]);
+  for (int k = from; k < end; k++)
+    rows_units_one(rows, rows->coloured ? k : rows->schedule.place[k], job->omega);
+  perp_team_wait(members);
+  perp_v4 tops = { 0 };
+  int i = low;
+  for (; i + 4 <= high; i += 4) {
+    const perp_v4 d = *(const perp_v4_any *)(rows->diag + i);
+    tops = PERP_LARGER4(d, tops);
+    const perp_i4 bad = ~(d > DBL_MIN);
+    irregular |= (bad[0] | bad[1] | bad[2] | bad[3]) != 0;
   }
+  double top = rows_units_largest(rows->diag, i, high, 0);
+  for (; i < high; i++) irregular |= !(rows->diag[i] > DBL_MIN);
+  for (int k = 0; k < 4; k++) top = larger(top, tops[k]);
   job->top[member] = top;
+  if (irregular) __atomic_store_n(&job->irregular, true, __ATOMIC_RELAXED);
   perp_team_wait(members);
   for (int k = 0; k < members; k++) top = larger(top, job->top[k]);
   const double root = sqrt(top);
-  for (int k = from; k < end; k++) {
-    const int t = rows->coloured ? k : rows->schedule.place[k];
-    const perp_unit *unit = &rows->unit[t];
-    const bool done = rows_units_regular(rows, unit);
-    for (int i = unit->row; i < unit->row + unit->r; i++) {
-      /* |A_ij| <= sqrt(A_ii A_jj) */
-      rows->big[i] = rows->diag[i] > 0 ? sqrt(rows->diag[i]) * root : 0;
-      if (!done) perp_rows_step(rows, i, job->omega);
-      bnorm = larger(bnorm, fabs(rows->p->b[i]) / rows->big[i]);
-    }
-    if (!done) rows_units_finish(rows, t, job->omega);
+  for (i = low; i < high; i++) { /* |A_ij| <= sqrt(A_ii A_jj) */
+    const double size = sqrt(rows->diag[i]) * root;
+    rows->big[i] = rows->diag[i] > 0 ? size : 0;
   }
+  if (__atomic_load_n(&job->irregular, __ATOMIC_RELAXED)) {
+    perp_team_wait(members);
+    for (int k = from; k < end; k++) {
+      const int t = rows->coloured ? k : rows->schedule.place[k];
+      const perp_unit *unit = &rows->unit[t];
+      if (rows_units_regular(rows, unit)) continue;
+      for (int l = unit->row; l < unit->row + unit->r; l++) perp_rows_step(rows, l, job->omega);
+      rows_units_finish(rows, t, job->omega);
+    }
+    perp_team_wait(members);
+  }
+  perp_v4 norms = { 0 };
+  for (i = low; i + 4 <= high; i += 4) {
+    const perp_v4 b = PERP_SIZE4(*(const perp_v4_any *)(rows->p->b + i)) /
+                      *(const perp_v4_any *)(rows->big + i);
+    norms = PERP_LARGER4(b, norms);
+  }
+  double bnorm = 0;
+  for (; i < high; i++) bnorm = larger(bnorm, fabs(rows->p->b[i]) / rows->big[i]);
+  for (int k = 0; k < 4; k++) bnorm = larger(bnorm, norms[k]);
   job->bnorm[member] = bnorm;
 }
 
@@ -398,6 +510,7 @@ static void rows_units_layout(perp_rows *rows, perp_arena *arena)
     odd = odd || (d & 1);
   }
   const size_t numbers = (size_t)blocks->joff[blocks->jptr[blocks->nc]];
+  perp_rows_pattern_layout(rows, arena);
   PERP_INTS(arena, blocks->nb + 1, &rows->uoff);
   PERP_INTS(arena, blocks->nb, &rows->schedule.block_level);
   rows->schedule.used = PERP_CARVE(arena, uint64_t, rows->coloured ? blocks->nb : 0);
@@ -412,19 +525,18 @@ static void rows_units_layout(perp_rows *rows, perp_arena *arena)
       &rows->data);
 }
 
-perp_status perp_rows_units(perp_ctx *ctx, perp_rows *rows, double omega)
+/* The units in their order, and where the numbers of each are. */
+static perp_status rows_units_make(perp_ctx *ctx, perp_rows *rows)
 {
   const perp_blocks *blocks = rows->p->F;
-  perp_arena need = { 0 };
-  rows_units_layout(rows, &need);
-  PERP_TRY(perp_rows_grow(ctx, rows, need.used));
-  rows_units_layout(rows, &rows->grown);
   rows->uoff[0] = 0;
   for (int b = 0; b < blocks->nb; b++)
     rows->uoff[b + 1] = rows->uoff[b] + even(blocks->bptr[b + 1] - blocks->bptr[b]);
-  if (!rows_units_cut(rows))
+  if (!rows_units_cut(rows)) {
+    rows->pattern.valid = false;
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "lcp: the two rows of a cone must be in the same group");
+  }
   rows_units_schedule(rows);
   /* Place the numbers of units in their order.  Coloured: at multiples of 32 bytes, and with room
    * for what fours have beside those of each. */
@@ -434,7 +546,16 @@ perp_status perp_rows_units(perp_ctx *ctx, perp_rows *rows, double omega)
     at += (size_t)(unit_gram(unit) + unit->r * (unit->width + PARAMS));
     if (rows->coloured) at = (at + (unit->r == 1 ? 4 : 3)) & ~(size_t)3;
   }
+  return PERP_OK;
+}
 
+perp_status perp_rows_units(perp_ctx *ctx, perp_rows *rows, double omega)
+{
+  perp_arena need = { 0 };
+  rows_units_layout(rows, &need);
+  PERP_TRY(perp_rows_grow(ctx, rows, need.used));
+  rows_units_layout(rows, &rows->grown);
+  if (!perp_rows_pattern_known(rows)) PERP_TRY(rows_units_make(ctx, rows));
   packing job = { .R = rows, .omega = omega };
   perp_team(rows->threads, rows_units_share, &job);
   for (int k = 0; k < PERP_TEAM_MAX; k++) rows->bnorm = larger(rows->bnorm, job.bnorm[k]);
