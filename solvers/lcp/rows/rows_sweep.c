@@ -86,16 +86,16 @@ unit_relax_cone(double *lambda, double x, double y, double radius, double *chang
 }
 
 /* Projected Gauss-Seidel over the r rows of a unit on `blocks` blocks of `pairs` pairs of numbers,
- * all three constants after inlining.  `step` is -w_i / A_ii of each row as u asks for it now; the
+ * all three constants after inlining, and so may be what its rows are.  s: the softness of all
+ * rows, NULL: none.  `step` is -w_i / A_ii of each row as u asks for it now; the
  * Gram matrix, scaled by 1 / A_ii, takes off what the rows before it change. */
 static inline __attribute__((always_inline)) double
-unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, const int blocks,
-           const int pairs, const int r)
+unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, const double *s,
+           const int blocks, const int pairs, const int r, const int contents)
 {
   const int width = 2 * blocks * pairs;
   const double *gram = rows->data + unit->at, *g = gram + even(r * (r - 1) / 2);
   const double *row = g + r * width; /* ROW_B, ROW_STEP, ... of each */
-  const double *s = rows->p->F->s;
   double step[PERP_UNIT_ROWS] = { 0 }, change[PERP_UNIT_ROWS] = { 0 }, worst = 0;
   double *lambda = all + unit->row;
   held u;
@@ -105,7 +105,7 @@ unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, c
     if (s != NULL) step[i] += s[unit->row + i] * lambda[i];
     step[i] *= -row[PARAMS * i + ROW_STEP];
   }
-  switch (unit->contents) {
+  switch (contents) {
   case NORMALS:
     for (int i = 0; i < r; i++) {
       const double left = unit_step(step, gram, change, i);
@@ -124,7 +124,7 @@ unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, c
   case CONTACT_CONE:
     change[0] = step[0] > -lambda[0] ? step[0] : -lambda[0];
     lambda[0] += change[0];
-    if (unit->contents == CONTACT_CONE && r == CONTACT_ROWS) {
+    if (contents == CONTACT_CONE && r == CONTACT_ROWS) {
       unit_relax_cone(lambda + 1, lambda[1] + step[1] - gram[0] * change[0],
                       lambda[2] + step[2] - gram[1] * change[0], row[PARAMS + ROW_MU] * lambda[0],
                       change + 1);
@@ -163,7 +163,6 @@ unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, c
   return worst;
 }
 
-/* Nearly all units are contacts: their number of rows is a constant, too. */
 PERP_CLONES_OF_FOUR static double any_unit(perp_rows *rows, const perp_unit *unit, double *lambda)
 {
   if (unit->shape == DENSE_ROW) {
@@ -186,15 +185,47 @@ PERP_CLONES_OF_FOUR static double any_unit(perp_rows *rows, const perp_unit *uni
   }
   if (unit->shape == GENERIC) return generic_unit(rows, unit, lambda, false);
 #define SWEEP(blocks, pairs)                                                                       \
-  return unit->r == CONTACT_ROWS ? unit_sweep(rows, unit, lambda, blocks, pairs, CONTACT_ROWS)     \
-                                 : unit_sweep(rows, unit, lambda, blocks, pairs, unit->r);
+  return unit_sweep(rows, unit, lambda, rows->p->F->s, blocks, pairs, unit->r, unit->contents);
   PERP_FOR_SHAPE(unit, SWEEP)
 #undef SWEEP
 }
 
-static double rows_sweep_swept(double worst, double change)
+static inline double rows_sweep_swept(double worst, double change)
 {
   return change <= worst || isnan(worst) ? worst : change;
+}
+
+/* Nearly all units are contacts in space, with or without friction: units t ... end - 1 as long as
+ * they are such and alike, with all that they have in common known to the compiler.  Returns the
+ * first that is not. */
+static inline __attribute__((always_inline)) int run_sweep(const perp_rows *rows, int t, int end,
+                                                           double *lambda, double *worst)
+{
+  const double *s = rows->p->F != NULL ? rows->p->F->s : NULL;
+#define KIND(shape, contents, r) (100 * (shape) + 10 * (contents) + (r))
+#define KIND_OF(unit)            KIND((unit)->shape, (unit)->contents, (unit)->r)
+#define RUN(shape, contents, r, blocks)                                                            \
+  case KIND(shape, contents, r):                                                                   \
+    if (s == NULL)                                                                                 \
+      for (; t < end && KIND_OF(&rows->unit[t]) == kind; t++)                                      \
+        *worst = rows_sweep_swept(*worst, unit_sweep(rows, &rows->unit[t], lambda, NULL, blocks,   \
+                                                     3, r, contents));                             \
+    break;
+  const int kind = t < end ? KIND_OF(&rows->unit[t]) : -1;
+  switch (kind) {
+    RUN(SPACE_ONE, CONTACT_BOX, CONTACT_ROWS, 1)
+    RUN(SPACE_TWO, CONTACT_BOX, CONTACT_ROWS, 2)
+    RUN(SPACE_ONE, CONTACT_CONE, CONTACT_ROWS, 1)
+    RUN(SPACE_TWO, CONTACT_CONE, CONTACT_ROWS, 2)
+    RUN(SPACE_ONE, NORMALS, 4, 1)
+    RUN(SPACE_TWO, NORMALS, 4, 2)
+  default:
+    break;
+  }
+#undef RUN
+#undef KIND_OF
+#undef KIND
+  return t;
 }
 
 typedef struct sweep {
@@ -210,11 +241,15 @@ PERP_CLONES_OF_FOUR static void sweep_share(void *user, int member, int members)
   double worst = 0;
   perp_share_of part = { .end = 0 };
   while (perp_rows_next(rows, member, members, &part))
-    for (int t = part.from; t < part.to; t++) {
-      const int run = perp_rows_run(rows, t, part.to);
-      if (run > t) worst = rows_sweep_swept(worst, perp_fours_sweep(rows, t, run, s->lambda));
-      t = run;
-      if (t < part.to) worst = rows_sweep_swept(worst, any_unit(rows, &rows->unit[t], s->lambda));
+    for (int t = part.from, next; t < part.to; t = next) {
+      next = perp_rows_run(rows, t, part.to);
+      if (next > t)
+        worst = rows_sweep_swept(worst, perp_fours_sweep(rows, t, next, s->lambda));
+      else
+        next = run_sweep(rows, t, part.to, s->lambda, &worst);
+      if (next > t) continue;
+      worst = rows_sweep_swept(worst, any_unit(rows, &rows->unit[t], s->lambda));
+      next = t + 1;
     }
   s->worst[member] = worst;
 }
