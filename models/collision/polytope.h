@@ -4,6 +4,7 @@
 #define PERP_POLYTOPE_H
 
 #include "models/collision/pairs.h"
+#include "solvers/core/clones.h"
 
 /* Parts of the size of the smaller shape: vertices that near to a side plane count as inside, and
  * lengths that near are equal up to rounding. */
@@ -13,7 +14,7 @@ static const double PERP_HULL_SNAP = 1e-6, PERP_HULL_EXACT = 1e-12;
 typedef struct perp_seen {
   const perp_hull *h;
   double R[9], x[3], v[3 * PERP_HULL_SMALL]; /* v: vertices, of a small one */
-  double centre[3], half[3][3];              /* of a box: half axes */
+  perp_v4 centre, axis[3]; /* of a box: the middle, and x, y, z of it and its three half axes */
 } perp_seen;
 
 PERP_INLINE bool perp_hull_is_small(const perp_hull *hull)
@@ -62,6 +63,19 @@ double perp_hull_edge_witness(const perp_hull_pair *pair, perp_features *feature
 /* BY_CLOSEST: pa, pb, n and sep of disjoint hulls, by all pairs of features; features->n on entry:
  * normal of a plane between them. */
 void perp_hull_closest(const perp_hull_pair *pair, perp_features *features);
+
+/* ---- polytope_boxes.c ---- */
+
+/* The vertices, the middle and the half axes of a box whose h, R and x are there. */
+void perp_seen_box(perp_seen *seen);
+/* The largest separation of the box `other` along a face normal of hull, the first of faces that
+ * are equal but for `tie`; ends early beyond `enough`. */
+double perp_box_face(const perp_hull *hull, const perp_seen *other, double enough, double tie,
+                     int *face);
+/* The largest separation of two boxes along a cross product of edges; -infinity when none exceeds
+ * `least`. */
+double perp_box_edges(const perp_hull *hull, const perp_seen *seen, double least, double tie,
+                      perp_features *out);
 
 /* ---- polytope_clip.c ---- */
 

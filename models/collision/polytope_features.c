@@ -18,13 +18,12 @@ static void polytope_features_see(const perp_hull *hull, const perp_pose *rel, p
   seen->h = hull;
   memcpy(seen->R, rel->R, sizeof seen->R);
   memcpy(seen->x, rel->x, sizeof seen->x);
+  if (hull->box) {
+    perp_seen_box(seen);
+    return;
+  }
   for (int i = 0; i < hull->n_vertices && perp_hull_is_small(hull); i++)
     perp_place(rel, hull->v + 3 * i, seen->v + 3 * i);
-  if (!hull->box) return;
-  for (int i = 0; i < 3; i++) {
-    seen->centre[i] = 0.5 * (seen->v[i] + seen->v[21 + i]);
-    for (int k = 0; k < 3; k++) seen->half[k][i] = 0.5 * (seen->v[(3 << k) + i] - seen->v[i]);
-  }
 }
 
 int perp_seen_lowest(const perp_seen *seen, const double n[3], double *low)
@@ -52,9 +51,6 @@ int perp_seen_lowest(const perp_seen *seen, const double n[3], double *low)
 static double polytope_features_lowest(const perp_seen *seen, const double n[3])
 {
   double low = HUGE_VAL;
-  if (seen->h->box)
-    return perp_dot(3, n, seen->centre) - fabs(perp_dot(3, n, seen->half[0])) -
-           fabs(perp_dot(3, n, seen->half[1])) - fabs(perp_dot(3, n, seen->half[2]));
   if (!perp_hull_is_small(seen->h)) {
     perp_seen_lowest(seen, n, &low);
     return low;
@@ -72,6 +68,7 @@ static double best_face(const perp_hull *hull, const perp_seen *other, double en
                         int *face)
 {
   double best = -HUGE_VAL;
+  if (other->h->box) return perp_box_face(hull, other, enough, tie, face);
   for (int f = 0; f < hull->n_faces; f++) {
     double sep = polytope_features_lowest(other, hull->n + 3 * f) - hull->d[f];
     /* the first of faces that are equal up to rounding: a tie must not flicker */
@@ -131,100 +128,6 @@ static double best_edges(const perp_hull *hull, const perp_seen *seen, double en
         try_axis(hull, k, seen, j, w, c, along, tie, &best, out);
     }
   }
-  return best;
-}
-
-/* the edge of a group of parallel ones (vertices v, 3 each) that lies farthest along n */
-static int outer_edge(const perp_hull *hull, int group, const double *v, const double n[3])
-{
-  int best = hull->edges[hull->axis[group]];
-  double far = -HUGE_VAL;
-  for (int l = hull->axis[group]; l < hull->axis[group + 1]; l++) {
-    double x = perp_dot(3, n, v + 3 * hull->edge[4 * hull->edges[l]]);
-    if (x > far) far = x, best = hull->edges[l];
-  }
-  return best;
-}
-
-/* Which directions e_k x (half axis l of seen), e_k the axes of box a, separate two boxes by more
- * than `least`, or by so nearly that rounding may decide: bit 3 k + l.  half: of a; r: from its
- * centre to that of seen. */
-static unsigned worth_trying(double half[3][3], const perp_seen *seen, const double r[3],
-                             double least)
-{
-  static const int after[3] = { 1, 2, 0 };
-  double la[3], lb[3], B[3][3], Q[3][3], x[3], sum = 0; /* lengths; b and r in the axes of a */
-  unsigned which = 0;
-  for (int k = 0; k < 3; k++) {
-    la[k] = perp_norm(half[k]);
-    lb[k] = perp_norm(seen->half[k]);
-    const double part = 1 / la[k];
-    x[k] = part * perp_dot(3, half[k], r);
-    for (int l = 0; l < 3; l++) B[k][l] = part * perp_dot(3, half[k], seen->half[l]);
-    sum += la[k] + lb[k] + fabs(x[k]);
-  }
-  for (int l = 0; l < 3;
-       l++) { /* reach of half axis m of b along e_k x l: that of o along e_k, m x l = o */
-    const double part = lb[after[l]] * lb[after[after[l]]] / lb[l];
-    for (int k = 0; k < 3; k++) Q[k][l] = part * fabs(B[k][l]);
-  }
-  const double slack = 1e-13 * sum * sum;
-  /* gap / |n| against least, without the root */
-  const double square = least * fabs(least) * (least > 0 ? 1 - 1e-9 : 1 + 1e-9);
-  for (int k = 0; k < 3; k++)
-    for (int l = 0; l < 3; l++) {
-      const int i = after[k], j = after[i], m = after[l], o = after[m];
-      const double nn = B[i][l] * B[i][l] + B[j][l] * B[j][l];
-      const double gap = fabs(B[i][l] * x[j] - B[j][l] * x[i]) - la[i] * fabs(B[j][l]) -
-                         la[j] * fabs(B[i][l]) - Q[k][m] - Q[k][o] + slack;
-      which |= (unsigned)!(gap * fabs(gap) < square * nn) << (3 * k + l);
-    }
-  return which;
-}
-
-/* half axis of a box that the edges of a group are parallel to */
-static int axis_of(const perp_hull *hull, int group)
-{
-  const int *e = hull->edge + 4 * hull->edges[hull->axis[group]];
-  return (e[0] ^ e[1]) >> 1; /* bit k of a vertex: its side along axis k */
-}
-
-/* The same for two boxes: nine directions, supports from the half axes.  A direction that belongs
- * to no crossing of arcs separates by no more than one that does, so that it need not be told
- * apart.  Most directions are seen to separate by no more than `least` (the faces) by a shorter
- * formula. */
-static double best_box_edges(const perp_hull *hull, const perp_seen *seen, double least, double tie,
-                             perp_features *out)
-{
-  double best = -HUGE_VAL, half[3][3], r[3];
-  int group_a = 0, group_b = 0;
-  for (int i = 0; i < 3; i++) {
-    r[i] = seen->centre[i] - 0.5 * (hull->v[i] + hull->v[21 + i]);
-    for (int k = 0; k < 3; k++) half[k][i] = 0.5 * (hull->v[(3 << k) + i] - hull->v[i]);
-  }
-  const unsigned which = worth_trying(half, seen, r, least);
-  for (int l = 0; l < 3 && which != 0; l++)
-    for (int k = 0; k < 3; k++) {
-      if (!(which >> (3 * axis_of(hull, k) + axis_of(seen->h, l)) & 1)) continue;
-      const double *u = hull->dir + 3 * hull->edges[hull->axis[k]];
-      double n[3], w[3];
-      perp_turn(3, seen->R, seen->h->dir + 3 * seen->h->edges[seen->h->axis[l]], w);
-      perp_cross(u, w, n);
-      double nn = perp_dot(3, n, n), along = perp_dot(3, n, r), reach = 0;
-      if (nn <= 1e-18 * perp_dot(3, w, w) * perp_dot(3, u, u)) continue;
-      for (int i = 0; i < 3; i++)
-        reach += fabs(perp_dot(3, n, half[i])) + fabs(perp_dot(3, n, seen->half[i]));
-      double len = sqrt(nn), sep = (fabs(along) - reach) / len;
-      if (sep <= best + tie) continue;
-      best = sep;
-      group_a = k;
-      group_b = l;
-      for (int i = 0; i < 3; i++) out->n[i] = along < 0 ? -n[i] / len : n[i] / len;
-    }
-  if (best == -HUGE_VAL) return best;
-  const double back[3] = { -out->n[0], -out->n[1], -out->n[2] };
-  out->ea = outer_edge(hull, group_a, hull->v, out->n);
-  out->eb = outer_edge(seen->h, group_b, seen->v, back);
   return best;
 }
 
@@ -302,7 +205,7 @@ void perp_hull_separate(const perp_hull_pair *pair, double enough, perp_features
   if (a < enough) b = best_face(pair->b, &pair->as, enough, tie, &fb);
   double faces = fmax(a, b);
   if (faces < enough && pair->a->box && pair->b->box)
-    e = best_box_edges(pair->a, &pair->bs, faces, tie, &edges);
+    e = perp_box_edges(pair->a, &pair->bs, faces, tie, &edges);
   else if (faces < enough && pair->a->dim == 3)
     e = best_edges(pair->a, &pair->bs, enough, tie, &edges);
   if (e > faces + tie) {
