@@ -16,7 +16,8 @@ static uint32_t manifold_flipped(uint32_t feature)
 static void manifold_order(int n, perp_touch *t)
 {
   for (int i = 1; i < n; i++) {
-    perp_touch x = t[i];
+    if (!(t[i - 1].feature > t[i].feature)) continue;
+    const perp_touch x = t[i];
     int j = i;
     for (; j > 0 && t[j - 1].feature > x.feature; j--) t[j] = t[j - 1];
     t[j] = x;

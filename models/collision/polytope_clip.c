@@ -5,53 +5,56 @@
 
 #include <string.h>
 
-/* A corner of the polygon being clipped.  `out` is the edge that leaves it: an edge of the
- * incident face, or -1 - edge of the reference face. */
-typedef struct corner {
-  double p[3];
-  int vertex, out; /* of the incident hull, or -1 */
-} corner;
+enum { CORNERS_MAX = 2 * PERP_FACE_MAX + 2, CORNERS_ROOM = (CORNERS_MAX + 3) / 4 * 4 };
 
-enum { CORNERS_MAX = 2 * PERP_FACE_MAX + 2 };
+/* The polygon being clipped: its n corners p, by component, the vertex of the incident hull that
+ * each is, or -1, and the edge that leaves it: an edge of the incident face, or -1 - edge of the
+ * reference face. */
+typedef struct ring {
+  int n;
+  double p[3][CORNERS_ROOM];
+  int vertex[CORNERS_ROOM], out[CORNERS_ROOM];
+} ring;
 
 /* s [n]: distances of the corners from the side plane through o with normal m; is one of them
- * beyond tol? */
-static bool sticks_out(int n, const corner *in, const double m[3], const double o[3], double tol,
-                       double *s)
+ * beyond tol?  Distances behind the last corner are of no corner. */
+static inline __attribute__((always_inline)) bool
+sticks_out(const ring *in, const double m[3], const double o[3], double tol, double *s)
 {
   bool out = false;
-  for (int k = 0; k < n; k++) {
-    double r[3];
-    perp_sub(in[k].p, o, r);
-    s[k] = perp_dot(3, m, r);
-    out |= !(s[k] <= tol);
+  for (int k = 0; k < in->n; k += 4) {
+    const perp_v4 x = *(const perp_v4_any *)(in->p[0] + k) - o[0],
+                  y = *(const perp_v4_any *)(in->p[1] + k) - o[1],
+                  z = *(const perp_v4_any *)(in->p[2] + k) - o[2];
+    *(perp_v4_any *)(s + k) = m[0] * x + m[1] * y + m[2] * z;
   }
+  for (int k = 0; k < in->n; k++) out |= !(s[k] <= tol);
   return out;
 }
 
 /* cut off what lies outside a side plane, at distances s from it; edge: of the reference face */
-static int polytope_clip_cut(int n, const corner *in, const double *s, int edge, double tol,
-                             corner *out)
+static void polytope_clip_cut(const ring *in, const double *s, int edge, double tol, ring *out)
 {
-  int count = 0;
-  for (int k = 0; k < n; k++) {
-    const int l = k + 1 < n ? k + 1 : 0;
-    const corner *c = &in[k], *d = &in[l];
-    bool inside = s[k] <= tol, stays = s[l] <= tol;
+  int n = 0;
+  for (int k = 0; k < in->n; k++) {
+    const int l = k + 1 < in->n ? k + 1 : 0;
+    const bool inside = s[k] <= tol, stays = s[l] <= tol;
     if (inside) {
-      out[count] = *c;
-      if (!stays && s[k] > -tol) out[count].out = -1 - edge;
-      count++;
+      for (int i = 0; i < 3; i++) out->p[i][n] = in->p[i][k];
+      out->vertex[n] = in->vertex[k];
+      out->out[n++] = !stays && s[k] > -tol ? -1 - edge : in->out[k];
     }
     /* crossing, unless the corner on the inside is the crossing itself */
     if (inside != stays && (inside ? s[k] : s[l]) <= -tol) {
-      double t = s[k] / (s[k] - s[l]);
-      for (int i = 0; i < 3; i++) out[count].p[i] = c->p[i] + t * (d->p[i] - c->p[i]);
-      out[count].vertex = -1;
-      out[count++].out = inside ? -1 - edge : c->out;
+      const double t = s[k] / (s[k] - s[l]);
+      for (int i = 0; i < 3; i++) out->p[i][n] = in->p[i][k] + t * (in->p[i][l] - in->p[i][k]);
+      out->vertex[n] = -1;
+      out->out[n++] = inside ? -1 - edge : in->out[k];
     }
   }
-  return count;
+  out->n = n;
+  for (; n % 4 != 0; n++) /* vectors go on to there */
+    for (int i = 0; i < 3; i++) out->p[i][n] = 0;
 }
 
 /* the vertex that two edges share, or -1 */
@@ -63,10 +66,10 @@ static int shared_vertex(const perp_hull *hull, int e, int f)
   return -1;
 }
 
-static uint32_t corner_feature(const perp_hull *ref, const corner *before, const corner *c)
+static uint32_t corner_feature(const perp_hull *ref, const ring *all, int k)
 {
-  if (c->vertex >= 0) return perp_feature(PERP_VERTEX_B, 0, c->vertex);
-  int in = before->out, out = c->out;
+  if (all->vertex[k] >= 0) return perp_feature(PERP_VERTEX_B, 0, all->vertex[k]);
+  const int in = all->out[k > 0 ? k - 1 : all->n - 1], out = all->out[k];
   if (in < 0 && out < 0) {
     int v = shared_vertex(ref, -1 - in, -1 - out);
     return v >= 0 ? perp_feature(PERP_VERTEX_A, 0, v)
@@ -95,67 +98,91 @@ int perp_cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id
   return 2;
 }
 
+/* What is left of face `opposed` of inc over a face of ref. */
+PERP_CLONES_OF_FOUR static const ring *polytope_clip_face(const perp_hull *ref, int face,
+                                                          const perp_seen *inc, int opposed,
+                                                          double tol, ring two[2])
+{
+  const perp_hull *hull = inc->h;
+  const int first = hull->start[opposed];
+  ring *now = two;
+  now->n = hull->start[opposed + 1] - first;
+  for (int k = 0; k < now->n; k++) {
+    double v[3];
+    perp_seen_vertex(inc, hull->loop[first + k], v);
+    for (int i = 0; i < 3; i++) now->p[i][k] = v[i];
+    now->vertex[k] = hull->loop[first + k];
+    now->out[k] = hull->rim[first + k];
+  }
+  for (int k = now->n; k % 4 != 0; k++)
+    for (int i = 0; i < 3; i++) now->p[i][k] = 0;
+  for (int k = ref->start[face]; k < ref->start[face + 1] && now->n > 0; k++) {
+    double s[CORNERS_ROOM];
+    if (!sticks_out(now, ref->side + 3 * k, ref->v + 3 * ref->loop[k], tol, s)) continue;
+    ring *next = now == two ? two + 1 : two;
+    polytope_clip_cut(now, s, ref->rim[k], tol, next);
+    now = next;
+  }
+  return now;
+}
+
+/* The face of inc at its support vertex that is most opposed to n. */
+static int polytope_clip_opposed(const perp_seen *inc, int support, const double n[3])
+{
+  const perp_hull *hull = inc->h;
+  int opposed = hull->fan[hull->star[support]];
+  double facing = HUGE_VAL;
+  for (int k = hull->star[support]; k < hull->star[support + 1]; k++) {
+    double m[3];
+    perp_turn(3, inc->R, hull->n + 3 * hull->fan[k], m);
+    const double x = perp_dot(3, m, n);
+    if (x < facing - PERP_HULL_SNAP) facing = x, opposed = hull->fan[k];
+  }
+  return opposed;
+}
+
 int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, double margin,
                           double size, double tol, perp_touch *out)
 {
   const double *n = ref->n + 3 * face;
   const perp_hull *hull = inc->h;
   perp_touch touch[CORNERS_MAX];
+  ring two[2];
+  const ring *left = two;
   int count = 0;
-  double low, facing = HUGE_VAL;
+  double low;
   const int support = perp_seen_lowest(inc, n, &low);
   if (low - ref->d[face] >= margin) return 0;
-  int opposed = hull->fan[hull->star[support]];
-  for (int k = hull->star[support]; k < hull->star[support + 1]; k++) {
-    double m[3];
-    perp_turn(3, inc->R, hull->n + 3 * hull->fan[k], m);
-    double x = perp_dot(3, m, n);
-    if (x < facing - PERP_HULL_SNAP) facing = x, opposed = hull->fan[k];
-  }
-  int first = hull->start[opposed], corners = hull->start[opposed + 1] - first;
-  corner ring[2][CORNERS_MAX], *now = ring[0];
+  const int opposed = polytope_clip_opposed(inc, support, n);
+  uint32_t id[2];
   if (hull->dim == 2) {
     double p[2][3];
-    uint32_t id[2];
     for (int i = 0; i < 2; i++) {
-      int v = hull->loop[first + i];
+      const int v = hull->loop[hull->start[opposed] + i];
       perp_seen_vertex(inc, v, p[i]);
       id[i] = perp_feature(PERP_VERTEX_B, 0, v);
     }
-    corners = perp_cut_segment(ref, face, p, id, tol);
-    for (int i = 0; i < corners; i++) {
-      memcpy(touch[i].p[1], p[i], sizeof p[i]);
-      touch[i].feature = id[i];
-    }
-  } else {
-    for (int k = 0; k < corners; k++) {
-      int v = hull->loop[first + k];
-      perp_seen_vertex(inc, v, now[k].p);
-      now[k].vertex = v;
-      now[k].out = hull->rim[first + k];
-    }
-    for (int k = ref->start[face]; k < ref->start[face + 1] && corners > 0; k++) {
-      double s[CORNERS_MAX];
-      if (!sticks_out(corners, now, ref->side + 3 * k, ref->v + 3 * ref->loop[k], tol, s)) continue;
-      corner *next = now == ring[0] ? ring[1] : ring[0];
-      corners = polytope_clip_cut(corners, now, s, ref->rim[k], tol, next);
-      now = next;
-    }
-    for (int k = 0; k < corners; k++) {
-      memcpy(touch[k].p[1], now[k].p, sizeof touch[k].p[1]);
-      touch[k].feature = corner_feature(ref, &now[k > 0 ? k - 1 : corners - 1], &now[k]);
-    }
-  }
-  for (int k = 0; k < corners; k++) {
-    double gap = perp_dot(3, n, touch[k].p[1]) - ref->d[face];
+    two->n = perp_cut_segment(ref, face, p, id, tol);
+    for (int k = 0; k < two->n; k++)
+      for (int i = 0; i < 3; i++) two->p[i][k] = p[k][i];
+  } else
+    left = polytope_clip_face(ref, face, inc, opposed, tol, two);
+  for (int k = 0; k < left->n; k++) {
+    const double p[3] = { left->p[0][k], left->p[1][k], left->p[2][k] };
+    const double gap = perp_dot(3, n, p) - ref->d[face];
     if (!(gap < margin)) continue;
-    touch[count] = touch[k];
-    touch[count].gap = gap;
-    memcpy(touch[count].n, n, 3 * sizeof *n);
-    perp_along(touch[count].p[1], -gap, n, touch[count].p[0]);
+    perp_touch *t = &touch[count];
     /* the exact question: the deepest point alone */
-    if (isinf(margin) && count > 0 && gap < touch[0].gap) touch[0] = touch[count];
-    if (!isinf(margin) || count == 0) count++;
+    if (isinf(margin) && count > 0) {
+      if (!(gap < touch[0].gap)) continue;
+      t = touch;
+    } else
+      count++;
+    memcpy(t->p[1], p, sizeof p);
+    t->feature = hull->dim == 2 ? id[k] : corner_feature(ref, left, k);
+    t->gap = gap;
+    memcpy(t->n, n, 3 * sizeof *n);
+    perp_along(p, -gap, n, t->p[0]);
   }
   count = perp_manifold_reduce(count, touch, size);
   memcpy(out, touch, (size_t)count * sizeof *touch);

@@ -33,11 +33,14 @@ static int over_face(const perp_hull_pair *pair, bool of_a, int face, double mar
                : perp_hull_face_points(pair->b, face, &pair->as, margin, pair->size,
                                        snap * pair->size, out);
   const perp_pose *pose = of_a ? pa : pb;
+  double normal[3], p[3]; /* one normal of all */
+  if (n > 0) perp_turn(3, pose->R, out[0].n, normal);
   for (int i = 0; i < n; i++) {
-    perp_touch touch = out[i];
-    perp_place(pose, touch.p[0], out[i].p[0]);
-    perp_place(pose, touch.p[1], out[i].p[1]);
-    perp_turn(3, pose->R, touch.n, out[i].n);
+    for (int k = 0; k < 2; k++) {
+      perp_place(pose, out[i].p[k], p);
+      memcpy(out[i].p[k], p, sizeof p);
+    }
+    memcpy(out[i].n, normal, sizeof normal);
   }
   if (!of_a) perp_touch_flip(n, out);
   return n;
