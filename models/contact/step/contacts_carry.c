@@ -71,9 +71,8 @@ static bool contacts_carry_follows(const perp_contact *x, const perp_contact_car
   return x->body[side] >= 0 && !y->round[side];
 }
 
-void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
+PERP_INLINE void carry_start(perp_contacts *c, const perp_eval *e, const int dim)
 {
-  const int dim = c->model->dim;
   for (int i = 0; i < c->task.n; i++) {
     const perp_contact *x = &c->task.contact[i];
     perp_contact_carry *y = &c->parts.carry[i];
@@ -91,15 +90,22 @@ void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
     if (y->turns >= 0 && x->body[y->turns] >= 0)
       perp_turn_back(dim, e->pose[x->body[y->turns]].R, x->n, y->n);
   }
+}
+
+void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
+{
+  if (c->model->dim == 3)
+    carry_start(c, e, 3);
+  else
+    carry_start(c, e, 2);
   if (c->task.n > 0)
     memcpy(c->parts.carried, c->task.contact, (size_t)c->task.n * sizeof *c->parts.carried);
   c->task.contact = c->parts.carried;
   if (c->task.n > 0) memset(c->parts.total, 0, 3 * (size_t)c->task.n * sizeof *c->parts.total);
 }
 
-void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e)
+PERP_INLINE void carry_to(perp_contacts *c, const perp_eval *e, const int dim)
 {
-  const int dim = c->model->dim;
   for (int i = 0; i < c->task.n; i++) {
     perp_contact *x = &c->parts.carried[i];
     const perp_contact_carry *y = &c->parts.carry[i];
@@ -122,4 +128,12 @@ void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e)
     for (int k = 0; k < dim && place == 1; k++) x->p[0][k] = x->p[1][k] - x->gap * x->n[k];
     for (int k = 0; k < dim && place == 0; k++) x->p[1][k] = x->p[0][k] + x->gap * x->n[k];
   }
+}
+
+void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e)
+{
+  if (c->model->dim == 3)
+    carry_to(c, e, 3);
+  else
+    carry_to(c, e, 2);
 }

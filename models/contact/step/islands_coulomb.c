@@ -44,12 +44,12 @@ static void islands_coulomb_contact(perp_contact_coulomb *worst, double mass, do
                         acos(fmax(-1, fmin(1, -perp_dot(3, T, u) / (friction * slip)))));
 }
 
-void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task)
+PERP_INLINE void islands_coulomb(perp_islands *s, const perp_constrained *k,
+                                 const perp_island_task *task, const int dim)
 {
   const perp_model *model = s->model;
   const int contacts = s->start[s->n_islands].first[CONTACTS];
   double largest = 0;
-  if (s->r == 1) return;
   for (int place = 0; place < contacts; place++) {
     const double *P = task->impulse + 3 * (size_t)s->contact.order[place];
     largest = fmax(largest,
@@ -66,7 +66,9 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
     double u[3] = { 0 }, T[3], belt[3] = { 0 }, inverse = 0;
     for (int side = 0; side < 2; side++)
       if (x->body[side] >= 0) inverse += 1 / model->inertia[x->body[side]].mass;
-    perp_contact_velocity(model->dim, k->e, x, s->work.twist_end, u);
+    perp_contact_arms arm;
+    perp_contact_arms_of(dim, k->e, x, &arm);
+    perp_contact_relative(x, &arm, s->work.twist_end, u);
     if (task->belts) perp_belts_velocity(model, k->e, x, task->t_belts, belt);
     for (int q = 0; q < 3; q++)
       u[q] += belt[q] + (task->ahead != NULL ? task->ahead[3 * (size_t)at + q] : 0);
@@ -83,4 +85,13 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
     islands_coulomb_contact(&s->count.coulomb, inverse > 0 ? 1 / inverse : 0, limit,
                             fmax(limit, LEAST * largest), T, u);
   }
+}
+
+void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task)
+{
+  if (s->r == 1) return;
+  if (s->model->dim == 3)
+    islands_coulomb(s, k, task, 3);
+  else
+    islands_coulomb(s, k, task, 2);
 }

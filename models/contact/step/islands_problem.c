@@ -278,12 +278,12 @@ bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
 /* ---- the way back ---- */
 
 /* The answers of a share of the contacts. */
-static void islands_hand_back_share(void *user, int member, int members)
+PERP_INLINE void islands_hand_back(const islands_job *job, int member, int members, const int dim,
+                                   const int r)
 {
-  const islands_job *job = user;
   const perp_islands *s = job->s;
   const perp_island_task *task = job->task;
-  const int dim = s->model->dim, contacts = s->start[s->n_islands].first[CONTACTS];
+  const int contacts = s->start[s->n_islands].first[CONTACTS];
   int end = perp_share(task->n, member + 1, members);
   for (int at = perp_share(task->n, member, members); at < end; at++)
     if (s->contact.owner[at] < 0)
@@ -295,7 +295,7 @@ static void islands_hand_back_share(void *user, int member, int members)
   for (int place = perp_share(contacts, member, members); place < end; place++) {
     const int at = s->contact.order[place], i = s->body.island_of[s->contact.owner[at]];
     const double *t = s->contact.frame + 6 * (size_t)place, *n = task->contact[at].n;
-    const double *x = s->row.x + islands_first_further(s, i) + (size_t)s->r * (size_t)place;
+    const double *x = s->row.x + islands_first_further(s, i) + (size_t)r * (size_t)place;
     double *P = task->impulse + 3 * (size_t)at;
     task->slip[at] = s->contact.slip[place];
     if (task->fresh != NULL) task->fresh[at] = s->start[i].solved;
@@ -303,10 +303,22 @@ static void islands_hand_back_share(void *user, int member, int members)
     P[0] = P[1] = P[2] = 0;
     for (int q = 0; q < dim; q++) {
       P[q] = x[0] * n[q];
-      if (s->r > 1) P[q] += x[1] * t[q];
-      if (s->r > 2) P[q] += x[2] * t[3 + q];
+      if (r > 1) P[q] += x[1] * t[q];
+      if (r > 2) P[q] += x[2] * t[3 + q];
     }
   }
+}
+
+static void islands_hand_back_share(void *user, int member, int members)
+{
+  const islands_job *job = user;
+  const int dim = job->s->model->dim, r = job->s->r;
+  if (dim == 3 && r == 3)
+    islands_hand_back(job, member, members, 3, 3);
+  else if (dim == 3 && r == 1)
+    islands_hand_back(job, member, members, 3, 1);
+  else
+    islands_hand_back(job, member, members, dim, r);
 }
 
 void perp_islands_hand_back(perp_islands *s, const perp_constrained *k,
@@ -318,12 +330,9 @@ void perp_islands_hand_back(perp_islands *s, const perp_constrained *k,
 
 /* All contacts, but a share of the bodies: each body adds in the order of contacts, whoever does
  * it. */
-static void islands_apply_share(void *user, int member, int members)
+PERP_INLINE void islands_apply_bodies(const islands_job *job, int first, int end, const int dim)
 {
-  const islands_job *job = user;
-  const perp_model *model = job->s->model;
-  const int dim = model->dim, first = perp_share(model->n_bodies, member, members),
-            end = perp_share(model->n_bodies, member + 1, members);
+  const int nvb = dim == 3 ? 6 : 3;
   for (int i = 0; i < job->task->n; i++) {
     const perp_contact *x = &job->task->contact[i];
     const double *P = job->task->impulse + 3 * (size_t)i;
@@ -334,7 +343,7 @@ static void islands_apply_share(void *user, int member, int members)
       const int body = x->body[side];
       if (body < first || body >= end) continue;
       const perp_pose *pose = &job->k->e->pose[body];
-      double sign = side == 0 ? -1 : 1, *f = job->f + (size_t)model->nvb * (size_t)body;
+      double sign = side == 0 ? -1 : 1, *f = job->f + (size_t)nvb * (size_t)body;
       for (int q = 0; q < dim; q++) f[q] += sign * P[q];
       if (dim == 3) {
         const double r[3] = { p[0] - pose->x[0], p[1] - pose->x[1], p[2] - pose->x[2] };
@@ -347,6 +356,18 @@ static void islands_apply_share(void *user, int member, int members)
       }
     }
   }
+}
+
+static void islands_apply_share(void *user, int member, int members)
+{
+  const islands_job *job = user;
+  const perp_model *model = job->s->model;
+  const int first = perp_share(model->n_bodies, member, members),
+            end = perp_share(model->n_bodies, member + 1, members);
+  if (model->dim == 3)
+    islands_apply_bodies(job, first, end, 3);
+  else
+    islands_apply_bodies(job, first, end, 2);
 }
 
 /* f [nv] += the couples of all contacts. */

@@ -27,7 +27,10 @@ void perp_contact_velocity(int dim, const perp_eval *e, const perp_contact *x, c
                            double u[3])
 {
   perp_contact_arms at;
-  perp_contact_arms_of(dim, e, x, &at);
+  if (dim == 3) /* a constant */
+    perp_contact_arms_of(3, e, x, &at);
+  else
+    perp_contact_arms_of(dim, e, x, &at);
   perp_contact_relative(x, &at, twist, u);
 }
 

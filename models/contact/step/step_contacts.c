@@ -347,16 +347,23 @@ bool perp_contacts_wake(perp_contacts *c)
 /* ---- match ---- */
 
 /* where a contact is, in the frame of a moving body */
-static void step_contacts_place_of(const perp_contacts *c, const perp_eval *e,
-                                   const perp_contact *x, double at[3])
+PERP_INLINE void place_of(const perp_eval *e, const perp_contact *x, const int dim, double at[3])
 {
-  const int dim = c->model->dim;
   const perp_pose *pose = &e->pose[perp_contact_holder(x)];
   double middle[3], r[3] = { 0 };
   perp_contact_middle(x, middle);
   for (int i = 0; i < dim; i++) r[i] = middle[i] - pose->x[i];
   at[0] = at[1] = at[2] = 0;
   perp_turn_back(dim, pose->R, r, at);
+}
+
+static void step_contacts_place_of(const perp_contacts *c, const perp_eval *e,
+                                   const perp_contact *x, double at[3])
+{
+  if (c->model->dim == 3)
+    place_of(e, x, 3, at);
+  else
+    place_of(e, x, 2, at);
 }
 
 static void step_contacts_take(perp_contacts *c, int i, perp_contact_memory *m, double scale)
