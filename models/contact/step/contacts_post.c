@@ -215,6 +215,7 @@ static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
                             .h = 1,
                             .before = p->before,
                             .free = p->free,
+                            .still = law != NULL && perp_worst(p->model->nv, k->a) == 0,
                             .soft = law != NULL && p->softness > 0,
                             .law = law,
                             .user = p };

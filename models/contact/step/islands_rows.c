@@ -296,6 +296,57 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   for (int q = 0; q < r && !p->eliminate; q++) s->row.diagonal[row + (size_t)q] = diagonal[q];
 }
 
+/* The same of a contact in space with one row, where no body moves (still): the law and J are all
+ * there is, and a frame has no use. */
+PERP_INLINE void fill_still(perp_islands *s, const perp_constrained *k,
+                            const perp_island_task *task, int place, int i, const perp_blocks *F)
+{
+  static const double none[4] = { 0, 0, 0, 0 };
+  const island *p = &s->start[i];
+  const int at = s->contact.order[place], c = place - p->first[CONTACTS];
+  const size_t row = islands_first_row(s, i) + (size_t)c;
+  const perp_contact *contact = &task->contact[at];
+  const double *n = contact->n;
+  double *J = s->F.J + (F->J - s->F.J) + F->joff[F->jptr[c]];
+  perp_contact_arms arm;
+  perp_contact_arms_of(3, k->e, contact, &arm);
+  perp_contact_terms terms = { .bias = -0.0 };
+  task->law(task->user, contact, task->h, none, none, &terms);
+  s->row.b[row] = terms.bias;
+  s->row.x[row] = 0;
+  s->contact.mu[place] = terms.mu;
+  s->contact.drag[2 * place] = s->contact.drag[2 * place + 1] = 0;
+  s->contact.slip[place] = task->slip[at];
+  s->contact.restitution[place] = terms.restitution;
+  s->contact.least[place] = 0;
+  const double line = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+  double soft = terms.softness, diagonal = soft;
+  for (int side = 0; side < 2; side++) {
+    const int body = contact->body[side];
+    if (body < 0) continue;
+    const double sign = side == 0 ? -1 : 1, *W = s->model->inertia[body].Iinv;
+    double arms[3], g[3], y[3];
+    perp_cross(arm.r[side], n, arms);
+    perp_turn_back(3, k->e->pose[body].R, arms, g);
+    for (int q = 0; q < 3; q++) {
+      g[q] *= sign;
+      J[q] = sign * n[q];
+      J[3 + q] = g[q];
+    }
+    for (int q = 0; q < 3; q++) y[q] = W[q] * g[0] + W[3 + q] * g[1] + W[6 + q] * g[2];
+    diagonal += line / s->model->inertia[body].mass;
+    diagonal += g[0] * y[0] + g[1] * y[1] + g[2] * y[2];
+    J += 6;
+  }
+  if (terms.part != 0) {
+    const double part = terms.part * diagonal;
+    soft += part;
+    diagonal += part;
+  }
+  s->row.s[row] = soft;
+  s->row.diagonal[row] = diagonal;
+}
+
 /* The pattern of J of an island while it is written, group by group, and in each body by body. */
 typedef struct pattern {
   int *cptr, *jptr, *jblk, *joff;
@@ -493,6 +544,7 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
     memcpy(s->F.flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
   }
   end = perp_share(all->first[CONTACTS], member + 1, members);
+  const bool still = job->task->still && model->dim == 3 && s->r == 1 && s->observer == NULL;
   perp_blocks F = { 0 };
   for (int place = perp_share(all->first[CONTACTS], member, members), last = -1; place < end;
        place++) {
@@ -501,7 +553,9 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
       fetch_bodies(job, &job->task->contact[s->contact.order[place + AHEAD]]);
     if (i != last) F = islands_blocks(s, i, true);
     last = i;
-    if (model->dim == 3 && s->r == 3)
+    if (still && !s->start[i].eliminate)
+      fill_still(s, job->k, job->task, place, i, &F);
+    else if (model->dim == 3 && s->r == 3)
       fill_sized(s, job->k, job->task, place, i, &F, 3, 3);
     else if (model->dim == 3 && s->r == 1)
       fill_sized(s, job->k, job->task, place, i, &F, 3, 1);

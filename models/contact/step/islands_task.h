@@ -72,6 +72,7 @@ typedef struct perp_island_task {
   double h;
   /* twists [6 bodies] at the start of the step, and without contact impulses (of k->a) */
   const double *before, *free;
+  bool still; /* both are zero, and so are the guesses: corrections of positions */
   bool belts; /* these are velocities, to which surfaces that move add theirs at the time t_belts */
   double t_belts;
   /* What the rows of the step say of its end: added to the relative velocities of v+, world [3 n];

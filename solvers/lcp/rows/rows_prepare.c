@@ -3,6 +3,7 @@
 #include "solvers/lcp/rows/rows_private.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void rows_layout(void *rows, perp_arena *arena)
 {
@@ -47,18 +48,28 @@ void perp_rows_destroy(void *ws)
   free(ws);
 }
 
+/* x [from ... end) = those of p, NULL: all `value` */
+static void rows_bounds(double *x, const double *p, double value, int from, int end)
+{
+  if (p != NULL && end > from) memcpy(x + from, p + from, (size_t)(end - from) * sizeof *x);
+  for (int i = from; i < end && p == NULL; i++) x[i] = value;
+}
+
 static void rows_types(void *user, int member, int members)
 {
   perp_rows *rows = user;
   const perp_lcp *lcp = rows->p;
-  const int end = perp_share(lcp->n, member + 1, members);
+  const int from = perp_share(lcp->n, member, members),
+            end = perp_share(lcp->n, member + 1, members);
   bool friction = false;
-  for (int i = perp_share(lcp->n, member, members); i < end; i++) {
-    rows->lo[i] = lcp->lo != NULL ? lcp->lo[i] : 0;
-    rows->hi[i] = lcp->hi != NULL ? lcp->hi[i] : HUGE_VAL;
+  rows_bounds(rows->lo, lcp->lo, 0, from, end);
+  rows_bounds(rows->hi, lcp->hi, HUGE_VAL, from, end);
+  for (int i = from; i < end; i++) {
     rows->type[i] = PERP_ROW_BOUNDED;
-    rows->kind[i] = rows->lo[i] == 0 && rows->hi[i] == HUGE_VAL ? PERP_ROW_HALF : 0;
-    if (lcp->fric_of == NULL || lcp->fric_of[i] < 0) continue;
+    rows->kind[i] = (rows->lo[i] == 0) & (rows->hi[i] == HUGE_VAL) ? PERP_ROW_HALF : 0;
+  }
+  for (int i = from; i < end && lcp->fric_of != NULL; i++) {
+    if (lcp->fric_of[i] < 0) continue;
     friction = true;
     rows->type[i] = perp_lcp_is_cone(lcp, i)                ? PERP_ROW_CONE
                     : i > 0 && perp_lcp_is_cone(lcp, i - 1) ? PERP_ROW_CONE_TAIL

@@ -206,10 +206,9 @@ static inline __attribute__((always_inline)) int run_sweep(const perp_rows *rows
 #define KIND_OF(unit)            KIND((unit)->shape, (unit)->contents, (unit)->r)
 #define RUN(shape, contents, r, blocks)                                                            \
   case KIND(shape, contents, r):                                                                   \
-    if (s == NULL)                                                                                 \
-      for (; t < end && KIND_OF(&rows->unit[t]) == kind; t++)                                      \
-        *worst = rows_sweep_swept(*worst, unit_sweep(rows, &rows->unit[t], lambda, NULL, blocks,   \
-                                                     3, r, contents));                             \
+    for (; t < end && KIND_OF(&rows->unit[t]) == kind; t++)                                        \
+      *worst = rows_sweep_swept(                                                                   \
+          *worst, unit_sweep(rows, &rows->unit[t], lambda, s, blocks, 3, r, contents));            \
     break;
   const int kind = t < end ? KIND_OF(&rows->unit[t]) : -1;
   switch (kind) {
