@@ -401,8 +401,8 @@ static void rate_one(const rating *job, int i, perp_lcp_extremes *extremes)
   rate_row(extremes, job, i, lo, hi, true);
 }
 
-/* May one of rows i ... i + 3, which are no cones, raise a maximum? */
-static inline __attribute__((always_inline)) bool rate_four_matter(const lazy *z, int i)
+/* Which of rows i ... i + 3, which are no cones, may raise a maximum: bit k for row i + k. */
+static inline __attribute__((always_inline)) unsigned rate_four_matter(const lazy *z, int i)
 {
   double lo[4] __attribute__((aligned(32))), hi[4] __attribute__((aligned(32)));
   const perp_v4 none = { 0 };
@@ -414,7 +414,7 @@ static inline __attribute__((always_inline)) bool rate_four_matter(const lazy *z
   const double grows = sqrt(z->most / least) * (1 + 1e-9);
   const perp_i4 yes = (all.worst > z->best.worst) | (all.data > z->best.data) |
                       (all.resting > z->best.data) | (all.left * grows > z->best.left);
-  return yes[0] | yes[1] | yes[2] | yes[3];
+  return (unsigned)((yes[0] & 1) | (yes[1] & 2) | (yes[2] & 4) | (yes[3] & 8));
 }
 
 /* The rows of batch k that matter get their scales. */
@@ -433,16 +433,19 @@ PERP_CLONES_OF_FOUR static void rate_look(lazy *z, int k)
       above = middle;
   }
   const bool cones = lcp->cone != NULL && !lcp->frozen;
-  int fours = i; /* rows below it have been looked at by fours */
+  unsigned which = 0; /* rows before `fours` that may matter, bit k for row fours - 4 + k */
+  int fours = i;
   for (int rows; i < end; i += rows) {
     perp_lcp_extremes extremes = rate_nothing();
-    while (!cones && i >= fours && i + 4 <= end) {
+    if (!cones && i == fours && i + 4 <= end) {
+      which = rate_four_matter(z, i);
       fours = i + 4;
-      if (rate_four_matter(z, i)) break;
-      i += 4;
     }
-    if (i >= end) break;
     rows = perp_lcp_is_cone(lcp, i) ? 2 : 1;
+    if (i < fours && !(which >> (i + 4 - fours) & 1)) {
+      rows = which == 0 ? fours - i : 1;
+      continue;
+    }
     rate_one(&z->job, i, &extremes);
     if (!rate_matters(z, &extremes, rows == 2 ? fmin(z->a[i], z->a[i + 1]) : z->a[i])) continue;
     z->computed += rows;
