@@ -61,7 +61,7 @@ typedef struct perp_unit {
   int a, b;  /* where the accumulators of its one or two blocks start in u; b: -1 for one */
   int width; /* length of a row */
   short r;
-  signed char shape, contents; /* see rows_private.h */
+  signed char shape, contents, packed; /* see rows_private.h */
 } perp_unit;
 
 /* What the units of the last factored problem follow from (rows_pattern.c). */

@@ -36,6 +36,10 @@ enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 }; /* rows of a contact, and numbers of 
  * followed by friction rows of it, boxes or one cone. */
 enum { MIXED, BOXES, NORMALS, CONTACT_BOX, CONTACT_CONE };
 
+/* How a unit is packed: number by number; as a contact of three rows, or groups of one row, in
+ * space on bodies with diagonal inertia. */
+enum { PACKED_ANY, PACKED_CONTACT, PACKED_SINGLE };
+
 static inline int even(int k)
 {
   return k + (k & 1);

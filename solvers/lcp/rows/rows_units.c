@@ -72,6 +72,22 @@ static int rows_units_contents(const perp_rows *rows, int row, int r)
   return cones > 0 ? CONTACT_CONE : CONTACT_BOX;
 }
 
+/* Is it made of groups of one row each, in space, on bodies with diagonal inertia?  Contacts
+ * without friction are. */
+static inline bool rows_units_single(const perp_rows *rows, const perp_unit *unit)
+{
+  const int *cptr = rows->p->F->cptr + unit->group;
+  return unit->contents == NORMALS && cptr[0] == unit->row && cptr[unit->r] == cptr[0] + unit->r &&
+         perp_rows_flat(rows, unit);
+}
+
+static signed char rows_units_packed(const perp_rows *rows, const perp_unit *unit)
+{
+  return perp_rows_contact(rows, unit)   ? PACKED_CONTACT
+         : rows_units_single(rows, unit) ? PACKED_SINGLE
+                                         : PACKED_ANY;
+}
+
 /* Cut the rows into units: runs of rows on the same blocks, never between the rows of a cone.
  * False when the groups themselves do. */
 static bool rows_units_cut(perp_rows *rows)
@@ -95,6 +111,7 @@ static bool rows_units_cut(perp_rows *rows)
       unit.row = row;
       unit.r = (short)r;
       unit.contents = (signed char)rows_units_contents(rows, row, r);
+      unit.packed = rows_units_packed(rows, &unit);
       rows->unit[rows->n_units++] = unit;
       row += r;
     }
@@ -326,17 +343,8 @@ static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *
   rows_units_parameters(rows, unit, par);
 }
 
-/* Is unit t made of groups of one row each, in space, on bodies with diagonal inertia?  Contacts
- * without friction are. */
-static inline bool rows_units_single(const perp_rows *rows, const perp_unit *unit)
-{
-  const int *cptr = rows->p->F->cptr + unit->group;
-  return unit->contents == NORMALS && cptr[0] == unit->row && cptr[unit->r] == cptr[0] + unit->r &&
-         perp_rows_flat(rows, unit);
-}
-
-/* Such a unit, packed and, where it is regular, finished: its rows side by side in the lanes of
- * vectors.  Sums are those of the rows one by one. */
+/* Groups of one row each, packed and, where they are regular, finished: the rows side by side in
+ * the lanes of vectors.  Sums are those of the rows one by one. */
 static inline __attribute__((always_inline)) void rows_units_normals(perp_rows *rows, int t,
                                                                      double omega, const int blocks)
 {
@@ -420,13 +428,13 @@ static inline __attribute__((always_inline)) void rows_units_one(perp_rows *rows
   if (unit->shape == FOURS && !perp_fours_pack(rows, t, omega)) rows_units_split(rows, t);
   if (unit->shape == FOURS || unit->shape == FOLLOWS) return; /* packed */
   const bool two = unit->shape == SPACE_TWO;
-  if (perp_rows_contact(rows, unit) && two)
+  if (unit->packed == PACKED_CONTACT && two)
     rows_units_contact(rows, t, omega, 2);
-  else if (perp_rows_contact(rows, unit))
+  else if (unit->packed == PACKED_CONTACT)
     rows_units_contact(rows, t, omega, 1);
-  else if (rows_units_single(rows, unit) && two)
+  else if (unit->packed == PACKED_SINGLE && two)
     rows_units_normals(rows, t, omega, 2);
-  else if (rows_units_single(rows, unit))
+  else if (unit->packed == PACKED_SINGLE)
     rows_units_normals(rows, t, omega, 1);
   else
     rows_units_pack(rows, t, omega);
