@@ -204,11 +204,16 @@ static inline __attribute__((always_inline)) int run_sweep(const perp_rows *rows
   const double *s = rows->p->F != NULL ? rows->p->F->s : NULL;
 #define KIND(shape, contents, r) (100 * (shape) + 10 * (contents) + (r))
 #define KIND_OF(unit)            KIND((unit)->shape, (unit)->contents, (unit)->r)
+#define RUN_OF(soft, contents, r, blocks)                                                          \
+  for (; t < end && KIND_OF(&rows->unit[t]) == kind; t++)                                          \
+    *worst = rows_sweep_swept(                                                                     \
+        *worst, unit_sweep(rows, &rows->unit[t], lambda, soft, blocks, 3, r, contents));
 #define RUN(shape, contents, r, blocks)                                                            \
   case KIND(shape, contents, r):                                                                   \
-    for (; t < end && KIND_OF(&rows->unit[t]) == kind; t++)                                        \
-      *worst = rows_sweep_swept(                                                                   \
-          *worst, unit_sweep(rows, &rows->unit[t], lambda, s, blocks, 3, r, contents));            \
+    if (s == NULL)                                                                                 \
+      RUN_OF(NULL, contents, r, blocks)                                                            \
+    else                                                                                           \
+      RUN_OF(s, contents, r, blocks)                                                               \
     break;
   const int kind = t < end ? KIND_OF(&rows->unit[t]) : -1;
   switch (kind) {
@@ -222,6 +227,7 @@ static inline __attribute__((always_inline)) int run_sweep(const perp_rows *rows
     break;
   }
 #undef RUN
+#undef RUN_OF
 #undef KIND_OF
 #undef KIND
   return t;
