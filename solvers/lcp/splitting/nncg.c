@@ -9,6 +9,7 @@
  * Where Gauss-Seidel converges slowly (stacks, mass ratios) the combination needs far fewer sweeps;
  * there is no theorem.  Costs a sweep, and a pass over J (or A) as lambda moves as a whole.  The
  * residual decides as in pgs.  No allocation beyond pgs. */
+#include "solvers/core/clones.h"
 #include "solvers/lcp/splitting/splitting.h"
 
 #include <math.h>
@@ -16,28 +17,54 @@
 
 static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_OPTIONS_END };
 
+/* |x - y|^2, its sum by four lanes (the same on every processor), and the largest |x_i - y_i| */
+PERP_CLONES_OF_FOUR static double nncg_size(int n, const double *x, const double *y, double *worst)
+{
+  perp_v4 sums = { 0 }, most = { 0 };
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const perp_v4 g = *(const perp_v4_any *)(x + i) - *(const perp_v4_any *)(y + i);
+    const perp_v4 size = PERP_SIZE4(g);
+    sums += g * g;
+    most = PERP_CHOOSE4(~(size <= most), size, most);
+  }
+  double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]), top = 0;
+  for (int k = 0; k < 4; k++)
+    if (!(most[k] <= top)) top = most[k];
+  for (; i < n; i++) {
+    const double g = x[i] - y[i];
+    sum += g * g;
+    if (!(fabs(g) <= top)) top = fabs(g);
+  }
+  *worst = top;
+  return sum;
+}
+
+/* lambda += beta p,  p = beta p - (before - lambda) */
+PERP_CLONES_OF_FOUR static void nncg_combine(int n, double beta, const double *before,
+                                             double *lambda, double *p)
+{
+  for (int i = 0; i < n; i++) {
+    const double g = before[i] - lambda[i];
+    lambda[i] += beta * p[i];
+    p[i] = beta * p[i] - g;
+  }
+}
+
 static double nncg_step(perp_splitting *splitting, double *lambda, int iteration)
 {
   int n = splitting->rows.n;
-  double *before = splitting->slack, *p = splitting->aux, size = 0, worst = 0;
+  double *before = splitting->slack, *p = splitting->aux, worst;
   memcpy(before, lambda, (size_t)n * sizeof *lambda);
   perp_rows_sweep(&splitting->rows, lambda, NULL, false);
-  for (int i = 0; i < n; i++) {
-    double g = before[i] - lambda[i];
-    size += g * g;
-    if (!(fabs(g) <= worst)) worst = fabs(g);
-  }
+  const double size = nncg_size(n, before, lambda, &worst);
   double beta = iteration > 1 && splitting->memory > 0 ? size / splitting->memory : 2;
   splitting->memory = size;
   if (beta > 1) { /* the first step, or a restart */
     for (int i = 0; i < n; i++) p[i] = lambda[i] - before[i];
     return worst;
   }
-  for (int i = 0; i < n; i++) {
-    double g = before[i] - lambda[i];
-    lambda[i] += beta * p[i];
-    p[i] = beta * p[i] - g;
-  }
+  nncg_combine(n, beta, before, lambda, p);
   perp_rows_project(&splitting->rows, lambda, lambda);
   perp_rows_reset(&splitting->rows, lambda);
   return worst;
