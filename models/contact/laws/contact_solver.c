@@ -318,32 +318,32 @@ static bool keep_best(perp_contact_solver *j, const perp_lcp *p, double rel,
  *
  * which of a solution is t = 1.  Few sweeps need it: a pyramid of 210 boxes drifts a third as far,
  * and a stack of 50 stands, whose guess is no worse for a contact that has opened.  j->w in and
- * out: w of lambda. */
-static double contact_solver_shorten(perp_contact_solver *j, const perp_lcp *p, double rel,
-                                     double *lambda)
+ * out: w of lambda.  Does lambda become shorter?  Its rating is then another one. */
+static bool contact_solver_shorten(perp_contact_solver *j, const perp_lcp *p, double *lambda)
 {
   double gives = 0, takes = 0;
   for (int i = 0; i < p->n; i++) {
     gives -= lambda[i] * p->b[i];
     takes += lambda[i] * (j->w[i] - p->b[i]);
   }
-  if (!(takes > gives)) return rel;
+  if (!(takes > gives)) return false;
   const double t = fmax(0, gives / takes);
   for (int i = 0; i < p->n; i++) {
     lambda[i] *= t;
     j->w[i] = p->b[i] + t * (j->w[i] - p->b[i]);
   }
-  return perp_lcp_rel(p, j->a, lambda, j->w);
+  return true;
 }
 
 /* Impulses of an impact tell nothing about the step after it, and may be larger than its data by
- * all digits: a guess further from the answer than no impulses at all becomes those. */
+ * all digits: a guess further from the answer than no impulses at all becomes those.  Returns the
+ * rating of the guess, NaN: that is for perp_lcp_rel to say, only a failure asks for it. */
 static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double rel, double *lambda)
 {
   for (int i = 0; i < p->n; i++)
     if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0)) return rel;
   if (j->lcp.d->caps & (PERP_LCP_BY_ROWS | PERP_LCP_CONE_BLOCKS))
-    return contact_solver_shorten(j, p, rel, lambda);
+    return contact_solver_shorten(j, p, lambda) ? (double)NAN : rel;
   memset(j->w, 0, (size_t)p->n * sizeof *j->w);
   double zero = perp_lcp_rel(p, j->a, j->w, p->b);
   if (!(rel > 2 * zero)) return rel;
@@ -457,7 +457,8 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
   q.brief = q.brief || spare > 0; /* what is claimed of the same contacts has been looked into */
   bool thrown = false;
   rel = drop_bad_guess(j, p, rel, lambda);
-  perp_lcp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
+  const bool unrated = isnan(rel);
+  if (unrated) memcpy(j->first, j->w, size);
   *stats = (perp_stats){ .reason = PERP_UNSUITED };
   memcpy(j->best, lambda, size);
   if (!dense || n <= PERP_DENSE_ROWS) {
@@ -465,6 +466,8 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
     PERP_TRY(contact_solver_solve_once(ctx, j, &q, lambda, stats, count));
   }
   if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
+  if (unrated) rel = perp_lcp_rel(p, j->a, j->best, j->first);
+  perp_lcp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
   if (caps & PERP_LCP_CHOOSES)
     best.gain = gain_of(j, p, lambda);
   else
