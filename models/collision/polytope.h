@@ -13,8 +13,9 @@ static const double PERP_HULL_SNAP = 1e-6, PERP_HULL_EXACT = 1e-12;
 /* One hull as seen from the frame of the other. */
 typedef struct perp_seen {
   const perp_hull *h;
-  double R[9], x[3], v[3 * PERP_HULL_SMALL]; /* v: vertices, of a small one */
-  perp_v4 centre, axis[3]; /* of a box: the middle, and x, y, z of it and its three half axes */
+  double R[9], x[3];
+  perp_v4 centre, axis[3];       /* of a box: the middle, and x, y, z of it and its half axes */
+  double v[3 * PERP_HULL_SMALL]; /* vertices, of a small one */
 } perp_seen;
 
 PERP_INLINE bool perp_hull_is_small(const perp_hull *hull)

@@ -4,11 +4,8 @@
 #include "models/collision/polytope.h"
 
 /* n . middle and n . half axes of a box */
-static inline __attribute__((always_inline)) perp_v4 boxes_dots(const perp_seen *seen,
-                                                                const double n[3])
-{
-  return n[0] * seen->axis[0] + n[1] * seen->axis[1] + n[2] * seen->axis[2];
-}
+#define BOXES_DOTS(seen, n)                                                                        \
+  ((n)[0] * (seen)->axis[0] + (n)[1] * (seen)->axis[1] + (n)[2] * (seen)->axis[2])
 
 PERP_CLONES_OF_FOUR static void boxes_see(perp_seen *seen)
 {
@@ -38,7 +35,7 @@ PERP_CLONES_OF_FOUR static double boxes_face(const perp_hull *hull, const perp_s
 {
   double best = -HUGE_VAL;
   for (int f = 0; f < hull->n_faces; f++) {
-    const perp_v4 dots = boxes_dots(other, hull->n + 3 * f), size = PERP_SIZE4(dots);
+    const perp_v4 dots = BOXES_DOTS(other, hull->n + 3 * f), size = PERP_SIZE4(dots);
     const double sep = dots[0] - size[1] - size[2] - size[3] - hull->d[f];
     if (sep > best + tie) best = sep, *face = f;
     if (best >= enough) break;
@@ -74,7 +71,7 @@ static int boxes_outer_edge(const perp_hull *hull, int group, const double *v, c
  * than `least`, or by so nearly that rounding may decide: bit 3 k + l.  half: of a; r: from its
  * centre to that of seen. */
 static inline __attribute__((always_inline)) unsigned
-boxes_worth(const double half[3][3], const perp_seen *seen, const double r[3], double least)
+boxes_worth(double half[3][3], const perp_seen *seen, const double r[3], double least)
 {
   static const int after[3] = { 1, 2, 0 };
   const perp_v4 square = seen->axis[0] * seen->axis[0] + seen->axis[1] * seen->axis[1] +
@@ -87,7 +84,7 @@ boxes_worth(const double half[3][3], const perp_seen *seen, const double r[3], d
     la[k] = perp_norm(half[k]);
     const double part = 1 / la[k];
     x[k] = part * perp_dot(3, half[k], r);
-    B[k] = part * boxes_dots(seen, half[k]);
+    B[k] = part * BOXES_DOTS(seen, half[k]);
     sum += la[k] + lb[k + 1] + fabs(x[k]);
   }
   /* reach of half axis m of b along e_k x l: that of o along e_k, m x l = o */
@@ -135,7 +132,7 @@ PERP_CLONES_OF_FOUR static double boxes_edges(const perp_hull *hull, const perp_
       perp_cross(u, w, n);
       double nn = perp_dot(3, n, n), along = perp_dot(3, n, r), reach = 0;
       if (nn <= 1e-18 * perp_dot(3, w, w) * perp_dot(3, u, u)) continue;
-      const perp_v4 dots = boxes_dots(seen, n), size = PERP_SIZE4(dots);
+      const perp_v4 dots = BOXES_DOTS(seen, n), size = PERP_SIZE4(dots);
       for (int i = 0; i < 3; i++) reach += fabs(perp_dot(3, n, half[i])) + size[i + 1];
       double len = sqrt(nn), sep = (fabs(along) - reach) / len;
       if (sep <= best + tie) continue;

@@ -5,16 +5,29 @@
 
 #include <string.h>
 
-enum { CORNERS_MAX = 2 * PERP_FACE_MAX + 2, CORNERS_ROOM = (CORNERS_MAX + 3) / 4 * 4 };
+enum { CORNERS_MAX = 2 * PERP_FACE_MAX + 2, CORNERS_FOURS = (CORNERS_MAX + 3) / 4 };
 
-/* The polygon being clipped: its n corners p, by component, the vertex of the incident hull that
- * each is, or -1, and the edge that leaves it: an edge of the incident face, or -1 - edge of the
- * reference face. */
+/* The polygon being clipped: its n corners p, by fours and component, the vertex of the incident
+ * hull that each is, or -1, and the edge that leaves it: an edge of the incident face, or -1 - edge
+ * of the reference face. */
 typedef struct ring {
   int n;
-  double p[3][CORNERS_ROOM];
-  int vertex[CORNERS_ROOM], out[CORNERS_ROOM];
+  struct {
+    double p[3][4];
+    int vertex[4], out[4];
+  } four[CORNERS_FOURS];
 } ring;
+
+#define RING_P(r, i, k)   (r)->four[(k) >> 2].p[i][(k)&3]
+#define RING_VERTEX(r, k) (r)->four[(k) >> 2].vertex[(k)&3]
+#define RING_OUT(r, k)    (r)->four[(k) >> 2].out[(k)&3]
+
+/* Vectors go on to the end of the last four. */
+static void ring_fill(ring *r)
+{
+  for (int k = r->n; k % 4 != 0; k++)
+    for (int i = 0; i < 3; i++) RING_P(r, i, k) = 0;
+}
 
 /* s [n]: distances of the corners from the side plane through o with normal m; is one of them
  * beyond tol?  Distances behind the last corner are of no corner. */
@@ -23,9 +36,9 @@ sticks_out(const ring *in, const double m[3], const double o[3], double tol, dou
 {
   bool out = false;
   for (int k = 0; k < in->n; k += 4) {
-    const perp_v4 x = *(const perp_v4_any *)(in->p[0] + k) - o[0],
-                  y = *(const perp_v4_any *)(in->p[1] + k) - o[1],
-                  z = *(const perp_v4_any *)(in->p[2] + k) - o[2];
+    const double(*p)[4] = in->four[k / 4].p;
+    const perp_v4 x = *(const perp_v4_any *)p[0] - o[0], y = *(const perp_v4_any *)p[1] - o[1],
+                  z = *(const perp_v4_any *)p[2] - o[2];
     *(perp_v4_any *)(s + k) = m[0] * x + m[1] * y + m[2] * z;
   }
   for (int k = 0; k < in->n; k++) out |= !(s[k] <= tol);
@@ -40,21 +53,23 @@ static void polytope_clip_cut(const ring *in, const double *s, int edge, double 
     const int l = k + 1 < in->n ? k + 1 : 0;
     const bool inside = s[k] <= tol, stays = s[l] <= tol;
     if (inside) {
-      for (int i = 0; i < 3; i++) out->p[i][n] = in->p[i][k];
-      out->vertex[n] = in->vertex[k];
-      out->out[n++] = !stays && s[k] > -tol ? -1 - edge : in->out[k];
+      for (int i = 0; i < 3; i++) RING_P(out, i, n) = RING_P(in, i, k);
+      RING_VERTEX(out, n) = RING_VERTEX(in, k);
+      RING_OUT(out, n) = !stays && s[k] > -tol ? -1 - edge : RING_OUT(in, k);
+      n++;
     }
     /* crossing, unless the corner on the inside is the crossing itself */
     if (inside != stays && (inside ? s[k] : s[l]) <= -tol) {
       const double t = s[k] / (s[k] - s[l]);
-      for (int i = 0; i < 3; i++) out->p[i][n] = in->p[i][k] + t * (in->p[i][l] - in->p[i][k]);
-      out->vertex[n] = -1;
-      out->out[n++] = inside ? -1 - edge : in->out[k];
+      for (int i = 0; i < 3; i++)
+        RING_P(out, i, n) = RING_P(in, i, k) + t * (RING_P(in, i, l) - RING_P(in, i, k));
+      RING_VERTEX(out, n) = -1;
+      RING_OUT(out, n) = inside ? -1 - edge : RING_OUT(in, k);
+      n++;
     }
   }
   out->n = n;
-  for (; n % 4 != 0; n++) /* vectors go on to there */
-    for (int i = 0; i < 3; i++) out->p[i][n] = 0;
+  ring_fill(out);
 }
 
 /* the vertex that two edges share, or -1 */
@@ -68,8 +83,9 @@ static int shared_vertex(const perp_hull *hull, int e, int f)
 
 static uint32_t corner_feature(const perp_hull *ref, const ring *all, int k)
 {
-  if (all->vertex[k] >= 0) return perp_feature(PERP_VERTEX_B, 0, all->vertex[k]);
-  const int in = all->out[k > 0 ? k - 1 : all->n - 1], out = all->out[k];
+  const int vertex = RING_VERTEX(all, k), before = k > 0 ? k - 1 : all->n - 1;
+  if (vertex >= 0) return perp_feature(PERP_VERTEX_B, 0, vertex);
+  const int in = RING_OUT(all, before), out = RING_OUT(all, k);
   if (in < 0 && out < 0) {
     int v = shared_vertex(ref, -1 - in, -1 - out);
     return v >= 0 ? perp_feature(PERP_VERTEX_A, 0, v)
@@ -110,14 +126,13 @@ PERP_CLONES_OF_FOUR static const ring *polytope_clip_face(const perp_hull *ref, 
   for (int k = 0; k < now->n; k++) {
     double v[3];
     perp_seen_vertex(inc, hull->loop[first + k], v);
-    for (int i = 0; i < 3; i++) now->p[i][k] = v[i];
-    now->vertex[k] = hull->loop[first + k];
-    now->out[k] = hull->rim[first + k];
+    for (int i = 0; i < 3; i++) RING_P(now, i, k) = v[i];
+    RING_VERTEX(now, k) = hull->loop[first + k];
+    RING_OUT(now, k) = hull->rim[first + k];
   }
-  for (int k = now->n; k % 4 != 0; k++)
-    for (int i = 0; i < 3; i++) now->p[i][k] = 0;
+  ring_fill(now);
   for (int k = ref->start[face]; k < ref->start[face + 1] && now->n > 0; k++) {
-    double s[CORNERS_ROOM];
+    double s[4 * CORNERS_FOURS];
     if (!sticks_out(now, ref->side + 3 * k, ref->v + 3 * ref->loop[k], tol, s)) continue;
     ring *next = now == two ? two + 1 : two;
     polytope_clip_cut(now, s, ref->rim[k], tol, next);
@@ -164,11 +179,11 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
     }
     two->n = perp_cut_segment(ref, face, p, id, tol);
     for (int k = 0; k < two->n; k++)
-      for (int i = 0; i < 3; i++) two->p[i][k] = p[k][i];
+      for (int i = 0; i < 3; i++) RING_P(two, i, k) = p[k][i];
   } else
     left = polytope_clip_face(ref, face, inc, opposed, tol, two);
   for (int k = 0; k < left->n; k++) {
-    const double p[3] = { left->p[0][k], left->p[1][k], left->p[2][k] };
+    const double p[3] = { RING_P(left, 0, k), RING_P(left, 1, k), RING_P(left, 2, k) };
     const double gap = perp_dot(3, n, p) - ref->d[face];
     if (!(gap < margin)) continue;
     perp_touch *t = &touch[count];

@@ -164,17 +164,23 @@ typedef struct rating_lanes {
   perp_i4 good;
 } rating_lanes;
 
-static inline __attribute__((always_inline)) rating_lanes rate_no_lanes(void)
-{
-  const perp_v4 endless = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL };
-  return (rating_lanes){ .rest = endless, .calm = endless, .good = { -1, -1, -1, -1 } };
-}
+#define RATE_ENDLESS                                                                               \
+  {                                                                                                \
+    HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL                                                         \
+  }
+#define RATE_NO_LANES                                                                              \
+  {                                                                                                \
+    .rest = RATE_ENDLESS, .calm = RATE_ENDLESS, .good = { -1, -1, -1, -1 }                         \
+  }
 
 /* Rows i ... i + 3 with these bounds; skip: 0, or infinite where a row is no part of `rest`. */
-static inline __attribute__((always_inline)) void rate_four(const rating *job, int i, perp_v4 low,
-                                                            perp_v4 high, perp_v4 skip, bool units,
+static inline __attribute__((always_inline)) void rate_four(const rating *job, int i,
+                                                            const double *lo, const double *hi,
+                                                            const double *skipped, bool units,
                                                             rating_lanes *all)
 {
+  const perp_v4 low = *(const perp_v4 *)lo, high = *(const perp_v4 *)hi,
+                skip = *(const perp_v4 *)skipped;
   const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
   const perp_v4 endless = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL }, none = { 0 };
   const double cut = job->p->brief ? HUGE_VAL : PERP_LCP_REST; /* no slack is one */
@@ -223,11 +229,9 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
                                                                const double *skip, bool units,
                                                                perp_lcp_extremes *extremes)
 {
-  rating_lanes all = rate_no_lanes();
+  rating_lanes all = RATE_NO_LANES;
   int k = 0;
-  for (; k + 4 <= n; k += 4)
-    rate_four(job, i + k, *(const perp_v4 *)(lo + k), *(const perp_v4 *)(hi + k),
-              *(const perp_v4 *)(skip + k), units, &all);
+  for (; k + 4 <= n; k += 4) rate_four(job, i + k, lo + k, hi + k, skip + k, units, &all);
   for (int q = 0; q < 4 && k > 0; q++) /* not for the few rows of a small problem */
     residual_join(extremes, &(perp_lcp_extremes){ .worst = all.worst[q],
                                                   .size = all.size[q],
@@ -405,10 +409,10 @@ static void rate_one(const rating *job, int i, perp_lcp_extremes *extremes)
 static inline __attribute__((always_inline)) unsigned rate_four_matter(const lazy *z, int i)
 {
   double lo[4] __attribute__((aligned(32))), hi[4] __attribute__((aligned(32)));
-  const perp_v4 none = { 0 };
-  rating_lanes all = rate_no_lanes();
+  static const double none[4] __attribute__((aligned(32))) = { 0, 0, 0, 0 };
+  rating_lanes all = RATE_NO_LANES;
   for (int k = 0; k < 4; k++) perp_lcp_bounds(z->job.p, z->job.lambda, i + k, &lo[k], &hi[k]);
-  rate_four(&z->job, i, *(const perp_v4 *)lo, *(const perp_v4 *)hi, none, true, &all);
+  rate_four(&z->job, i, lo, hi, none, true, &all);
   double least = z->a[i];
   for (int k = 1; k < 4; k++) least = residual_smaller(z->a[i + k], least);
   const double grows = sqrt(z->most / least) * (1 + 1e-9);

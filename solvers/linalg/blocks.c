@@ -79,24 +79,24 @@ row_gemv(const double *G, int bodies, double alpha, const double *xa, const doub
   y[0] = sum;
 }
 
-/* G' x of four columns of a contact; last: nothing may be read behind them. */
-static inline __attribute__((always_inline)) perp_v4 contact_four(const double *G, perp_v4 x,
-                                                                  bool last)
+/* sum = G' x of four columns of a contact; last: nothing may be read behind them. */
+static inline __attribute__((always_inline)) void contact_four(const double *G, const perp_v4 *x,
+                                                               bool last, perp_v4 *sum)
 {
-  const perp_v4 p = *(const perp_v4_any *)G * x, q = *(const perp_v4_any *)(G + 3) * x,
-                r = *(const perp_v4_any *)(G + 6) * x;
+  const perp_v4 p = *(const perp_v4_any *)G * *x, q = *(const perp_v4_any *)(G + 3) * *x,
+                r = *(const perp_v4_any *)(G + 6) * *x;
   perp_v4 s = *(const perp_v4_any *)(G + 8);
   if (last)
     s = __builtin_shufflevector(s, s, 1, 2, 3, 0);
   else
     s = *(const perp_v4_any *)(G + 9);
-  s *= x;
+  s *= *x;
   const perp_v4 pq = __builtin_shufflevector(p, q, 0, 4, 2, 6),
                 rs = __builtin_shufflevector(r, s, 0, 4, 2, 6),
                 second = __builtin_shufflevector(__builtin_shufflevector(p, q, 1, 5, 3, 7),
                                                  __builtin_shufflevector(r, s, 1, 5, 3, 7), 0, 1, 4,
                                                  5);
-  return (__builtin_shufflevector(pq, rs, 0, 1, 4, 5) + second) +
+  *sum = (__builtin_shufflevector(pq, rs, 0, 1, 4, 5) + second) +
          __builtin_shufflevector(pq, rs, 2, 3, 6, 7);
 }
 
@@ -105,12 +105,16 @@ static inline __attribute__((always_inline)) void
 contact_gemvt(const double *G, int bodies, double alpha, const double *x, double *ya, double *yb)
 {
   const perp_v4 all = { x[0], x[1], x[2], 0 };
-  *(perp_v4_any *)ya += alpha * contact_four(G, all, false);
+  perp_v4 four;
+  contact_four(G, &all, false, &four);
+  *(perp_v4_any *)ya += alpha * four;
   if (bodies == 2) {
-    const perp_v4 middle = alpha * contact_four(G + 12, all, false);
-    *(perp_v2_any *)(ya + 4) += (perp_v2){ middle[0], middle[1] };
-    *(perp_v2_any *)yb += (perp_v2){ middle[2], middle[3] };
-    *(perp_v4_any *)(yb + 2) += alpha * contact_four(G + 24, all, true);
+    contact_four(G + 12, &all, false, &four);
+    four *= alpha;
+    *(perp_v2_any *)(ya + 4) += (perp_v2){ four[0], four[1] };
+    *(perp_v2_any *)yb += (perp_v2){ four[2], four[3] };
+    contact_four(G + 24, &all, true, &four);
+    *(perp_v4_any *)(yb + 2) += alpha * four;
   } else {
     for (int j = 4; j < BODY_WIDTH; j++) {
       const double *g = G + 3 * j;
@@ -421,19 +425,18 @@ void perp_blocks_delassus(const perp_blocks *blocks, double *A, int lda, double 
   }
 }
 
-/* y += diag(G W G') of a contact in space on a body with diagonal inertia, W every step-th number;
- * last: nothing may be read behind G. */
-static inline __attribute__((always_inline)) perp_v4
-contact_diagonal(perp_v4 sum, const double *G, const double *W, int step, bool last)
+/* sum += diag(G W G') of a contact in space on a body with diagonal inertia, W every step-th
+ * number; last: nothing may be read behind G. */
+static inline __attribute__((always_inline)) void
+contact_diagonal(perp_v4 *sum, const double *G, const double *W, int step, bool last)
 {
   for (int j = 0; j < BODY_WIDTH; j++) {
     const double *g = G + CONTACT_ROWS * j;
     perp_v4 x = { g[0], g[1], g[2], 0 };
     if (!last || j + 1 < BODY_WIDTH)
       x = *(const perp_v4_any *)g; /* a number of the next comes along */
-    sum += x * W[step * j] * x;
+    *sum += x * W[step * j] * x;
   }
-  return sum;
 }
 
 static inline __attribute__((always_inline)) double row_diagonal(double sum, const double *G,
@@ -460,9 +463,8 @@ static inline __attribute__((always_inline)) bool diagonal_of_contact(const perp
     return true;
   }
   perp_v4 sum = { y[0], y[1], y[2], 0 };
-  sum = contact_diagonal(sum, G, W, step, kind == CONTACT_ONE);
-  if (kind == CONTACT_TWO)
-    sum = contact_diagonal(sum, G + CONTACT_ROWS * BODY_WIDTH, V, step, true);
+  contact_diagonal(&sum, G, W, step, kind == CONTACT_ONE);
+  if (kind == CONTACT_TWO) contact_diagonal(&sum, G + CONTACT_ROWS * BODY_WIDTH, V, step, true);
   for (int i = 0; i < CONTACT_ROWS; i++) y[i] = sum[i];
   return true;
 }

@@ -351,12 +351,15 @@ static inline __attribute__((always_inline)) void rows_units_normals(perp_rows *
   const perp_blocks *F = rows->p->F;
   const perp_unit *unit = &rows->unit[t];
   const int row = unit->row, r = unit->r, first = F->jptr[unit->group], width = blocks * BODY_WIDTH;
-  const double *A = rows->root + F->bptr[F->jblk[first]], *B = A;
+  const double *A = rows->root + F->bptr[F->jblk[first]];
   double *gram = rows->data + unit->at, *g = gram + unit_gram(unit), *par = g + r * width;
-  if (blocks == 2) B = rows->root + F->bptr[F->jblk[first + 1]];
-  const perp_v4 none = { 0 }, root[3] = { *(const perp_v4_any *)A,
-                                          { A[4], A[5], B[0], B[1] },
-                                          *(const perp_v4_any *)(B + 2) };
+  const perp_v4 none = { 0 };
+  perp_v4 root[3] = { *(const perp_v4_any *)A, { A[4], A[5], 0, 0 }, none };
+  if (blocks == 2) {
+    const double *B = rows->root + F->bptr[F->jblk[first + 1]];
+    root[1] = (perp_v4){ A[4], A[5], B[0], B[1] };
+    root[2] = *(const perp_v4_any *)(B + 2);
+  }
   perp_v4 x[PERP_UNIT_ROWS][3] = { { none } }, sum = none, part = none, next = none, cross = none;
   for (int l = 0; l < r; l++) {
     const double *J = F->J + F->joff[first + blocks * l];

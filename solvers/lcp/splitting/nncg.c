@@ -17,18 +17,18 @@
 
 static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_OPTIONS_END };
 
-/* |x - y|^2, its sum by four lanes (the same on every processor), and the largest |x_i - y_i| */
+/* |x - y|^2, summed in the order of the rows, and the largest |x_i - y_i| */
 PERP_CLONES_OF_FOUR static double nncg_size(int n, const double *x, const double *y, double *worst)
 {
-  perp_v4 sums = { 0 }, most = { 0 };
+  perp_v4 most = { 0 };
+  double sum = 0, top = 0;
   int i = 0;
   for (; i + 4 <= n; i += 4) {
     const perp_v4 g = *(const perp_v4_any *)(x + i) - *(const perp_v4_any *)(y + i);
-    const perp_v4 size = PERP_SIZE4(g);
-    sums += g * g;
+    const perp_v4 size = PERP_SIZE4(g), square = g * g;
     most = PERP_CHOOSE4(~(size <= most), size, most);
+    for (int k = 0; k < 4; k++) sum += square[k];
   }
-  double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]), top = 0;
   for (int k = 0; k < 4; k++)
     if (!(most[k] <= top)) top = most[k];
   for (; i < n; i++) {
