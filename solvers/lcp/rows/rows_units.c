@@ -354,21 +354,22 @@ static inline __attribute__((always_inline)) void rows_units_normals(perp_rows *
   const double *A = rows->root + F->bptr[F->jblk[first]];
   double *gram = rows->data + unit->at, *g = gram + unit_gram(unit), *par = g + r * width;
   const perp_v4 none = { 0 };
-  perp_v4 root[3] = { *(const perp_v4_any *)A, { A[4], A[5], 0, 0 }, none };
+  const perp_v4 start = *(const perp_v4_any *)A;
+  perp_v4 middle = none, end = none;
   if (blocks == 2) {
     const double *B = rows->root + F->bptr[F->jblk[first + 1]];
-    root[1] = (perp_v4){ A[4], A[5], B[0], B[1] };
-    root[2] = *(const perp_v4_any *)(B + 2);
+    middle = (perp_v4){ A[4], A[5], B[0], B[1] };
+    end = *(const perp_v4_any *)(B + 2);
   }
   perp_v4 x[PERP_UNIT_ROWS][3] = { { none } }, sum = none, part = none, next = none, cross = none;
   for (int l = 0; l < r; l++) {
     const double *J = F->J + F->joff[first + blocks * l];
     if (F->s != NULL) sum[l] = F->s[row + l];
-    x[l][0] = *(const perp_v4_any *)J * root[0];
+    x[l][0] = *(const perp_v4_any *)J * start;
     *(perp_v4_any *)(g + l * width) = x[l][0];
     if (blocks == 2) {
-      x[l][1] = *(const perp_v4_any *)(J + 4) * root[1];
-      x[l][2] = *(const perp_v4_any *)(J + 8) * root[2];
+      x[l][1] = *(const perp_v4_any *)(J + 4) * middle;
+      x[l][2] = *(const perp_v4_any *)(J + 8) * end;
       *(perp_v4_any *)(g + l * width + 4) = x[l][1];
       *(perp_v4_any *)(g + l * width + 8) = x[l][2];
     } else {
