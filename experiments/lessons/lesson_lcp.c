@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A small LCP told pivot by pivot on the terminal. */
+#include "experiments/lessons/lesson.h"
 #include "experiments/lessons/pivots.h"
 
 #include <math.h>
@@ -50,7 +51,7 @@ static void draw_diagram(char picture[HIGH][WIDE + 1], double lo, double hi, dou
 static void put_diagrams(const perp_pivots *p, const perp_pivot_frame *f, FILE *out)
 {
   char picture[N][HIGH][WIDE + 1];
-  const perp_lesson *l = p->lesson;
+  const perp_lcp *l = &p->problem;
   double span = 0, slack = 0;
   for (int k = 0; k < p->n_frames; k++)
     for (int i = 0; i < l->n; i++) {
@@ -70,20 +71,20 @@ static void put_diagrams(const perp_pivots *p, const perp_pivot_frame *f, FILE *
 
 /* Basic variables in terms of the nonbasic ones.  The column that enters next is marked, and the
  * row that stops it. */
-static void lesson_lcp_put_tableau(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
+static void lesson_lcp_put_tableau(int n, const perp_pivot_frame *f, FILE *out)
 {
   const perp_tableau *t = &f->tableau;
   char name[16], marked[20];
   if (t->columns == 0) return;
   fprintf(out, "    tableau      const");
   for (int j = 0; j < t->columns; j++) {
-    perp_variable_name(l, t->nonbasic[j], name);
+    perp_variable_name(n, t->nonbasic[j], name);
     snprintf(marked, sizeof marked, "%s%s", j == f->enters ? ">" : "", name);
     fprintf(out, "%9s", marked);
   }
   fprintf(out, "\n");
-  for (int i = 0; i < l->n; i++) {
-    perp_variable_name(l, t->basic[i], name);
+  for (int i = 0; i < n; i++) {
+    perp_variable_name(n, t->basic[i], name);
     fprintf(out, "    %7s = ", name);
     lesson_lcp_put(out, t->constant[i]);
     for (int j = 0; j < t->columns; j++) lesson_lcp_put(out, t->T[i][j]);
@@ -91,10 +92,10 @@ static void lesson_lcp_put_tableau(const perp_lesson *l, const perp_pivot_frame 
   }
 }
 
-static void put_rows(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
+static void put_rows(int n, const perp_pivot_frame *f, FILE *out)
 {
   fprintf(out, "    row   set        lambda        w\n");
-  for (int i = 0; i < l->n; i++) {
+  for (int i = 0; i < n; i++) {
     fprintf(out, "    %3d   %-8s", i + 1, perp_set_name(f->set[i]));
     lesson_lcp_put(out, f->lambda[i]);
     lesson_lcp_put(out, f->w[i]);
@@ -109,9 +110,9 @@ static void lesson_lcp_put_frame(const perp_pivots *p, int k, FILE *out)
   perp_pivot_describe(p, k, &said);
   fprintf(out, "\n  %s\n", said.s);
   perp_text_free(&said);
-  put_rows(p->lesson, f, out);
+  put_rows(p->problem.n, f, out);
   put_diagrams(p, f, out);
-  lesson_lcp_put_tableau(p->lesson, f, out);
+  lesson_lcp_put_tableau(p->problem.n, f, out);
 }
 
 static void lesson_lcp_put_vector(const char *name, const double *v, int n, FILE *out)
@@ -122,7 +123,7 @@ static void lesson_lcp_put_vector(const char *name, const double *v, int n, FILE
 
 static void put_result(const perp_pivots *p, FILE *out)
 {
-  int n = p->lesson->n;
+  int n = p->problem.n;
   fprintf(out, "\n  %s: %s after %d iteration(s)\n", p->solver, perp_reason_name(p->stats.reason),
           p->stats.iterations);
   lesson_lcp_put_vector("    lambda =", p->lambda, n, out);
@@ -191,7 +192,10 @@ perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *l, const char *
   perp_pivots p;
   if (strcmp(solver, "all") == 0) return tell_all(ctx, l, out);
   fprintf(out, "\n  ---- %s\n", solver);
-  PERP_TRY(perp_pivots_record(ctx, l, l->b, solver, &p));
+  const perp_lcp problem = {
+    .n = l->n, .A = l->A, .lda = l->n, .b = l->b, .lo = l->lo, .hi = l->hi
+  };
+  PERP_TRY(perp_pivots_record(ctx, &problem, solver, &p));
   bool sweeps = p.n_frames > 0 && p.frame[p.n_frames - 1].tableau.columns == 0 &&
                 isnan(p.frame[0].t);
   for (int k = 0; k < p.n_frames && (!sweeps || k < SWEEPS); k++) {

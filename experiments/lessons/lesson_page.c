@@ -3,6 +3,7 @@
  * sliders, the pivots as a film, what judges the exercises.  The script of the lessons
  * (experiments/web/lesson) makes the page of it. */
 #include "experiments/base/files.h"
+#include "experiments/lessons/lesson.h"
 #include "experiments/lessons/pivots_json.h"
 #include "experiments/live/live_scenes.h"
 
@@ -218,7 +219,10 @@ static perp_status put_film(struct page *p)
     if (l->vary.n > 0) b[l->vary.row] = l->vary.value[k];
     for (int i = 0; i < l->n_solvers && status == PERP_OK; i++) {
       if (strcmp(l->solvers[i], "all") == 0) continue;
-      status = perp_pivots_record(p->ctx, l, b, l->solvers[i], r);
+      const perp_lcp problem = {
+        .n = l->n, .A = l->A, .lda = l->n, .b = b, .lo = l->lo, .hi = l->hi
+      };
+      status = perp_pivots_record(p->ctx, &problem, l->solvers[i], r);
       if (status == PERP_OK) perp_pivots_put_run(j, r, k);
     }
   }

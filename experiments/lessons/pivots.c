@@ -32,7 +32,7 @@ static void pivots_exchange(perp_tableau *t, int n, int p, int q)
 
 /* w = A lambda + b (+ c t, where c is not NULL) solved for the variables with `basic` set; false
  * (and no columns) when they are not n in number or their block is singular.  O(n^3). */
-static bool tableau_make(const perp_lesson *l, const double *b, const double *c, const bool *basic,
+static bool tableau_make(const perp_lcp *l, const double *b, const double *c, const bool *basic,
                          perp_tableau *out)
 {
   int n = l->n, count = 0;
@@ -44,7 +44,7 @@ static bool tableau_make(const perp_lesson *l, const double *b, const double *c,
     t.basic[i] = n + i;
     t.nonbasic[i] = i;
     t.constant[i] = b[i];
-    for (int j = 0; j < n; j++) t.T[i][j] = l->A[i + j * n];
+    for (int j = 0; j < n; j++) t.T[i][j] = l->A[i + j * l->lda];
     if (c != NULL) t.T[i][n] = c[i];
   }
   if (c != NULL) t.nonbasic[n] = 2 * n;
@@ -80,12 +80,35 @@ struct record {
   struct event event[PERP_PIVOT_FRAMES];
 };
 
-static signed char set_of(const perp_lesson *l, int i, double lambda, double w)
+/* Of the two rows from i on of a circular cone: on the circle w is opposed to lambda. */
+static signed char set_of_cone(const perp_lcp *l, int i, const double *lambda, const double *w)
 {
-  if (fabs(w) <= SMALL && lambda >= l->lo[i] && lambda <= l->hi[i]) /* a corner: by lambda */
-    return lambda <= l->lo[i] ? PERP_ROW_LO : lambda >= l->hi[i] ? PERP_ROW_HI : PERP_ROW_FREE;
-  if (lambda <= l->lo[i] && w > 0) return PERP_ROW_LO;
-  if (lambda >= l->hi[i] && w < 0) return PERP_ROW_HI;
+  double lo, radius;
+  perp_lcp_bounds(l, lambda, i, &lo, &radius);
+  const double size = hypot(lambda[i], lambda[i + 1]), slip = hypot(w[i], w[i + 1]);
+  if (slip <= SMALL && size <= radius * (1 + SMALL)) return PERP_ROW_FREE;
+  const double cross = lambda[i] * w[i + 1] - lambda[i + 1] * w[i],
+               dot = lambda[i] * w[i] + lambda[i + 1] * w[i + 1];
+  return fabs(size - radius) <= SMALL * fmax(radius, 1) && fabs(cross) <= SMALL * size * slip &&
+                 dot <= 0
+             ? PERP_ROW_SLIDES
+             : PERP_ROW_OPEN;
+}
+
+static signed char set_of(const perp_lcp *l, int i, const double *all, const double *slack)
+{
+  if (perp_lcp_is_cone(l, i)) return set_of_cone(l, i, all, slack);
+  if (i > 0 && perp_lcp_is_cone(l, i - 1)) return set_of_cone(l, i - 1, all, slack);
+  const double w = slack[i];
+  double lo, hi, lambda = all[i];
+  perp_lcp_bounds(l, all, i, &lo, &hi);
+  /* limits of friction are rounded products */
+  if (l->fric_of != NULL && l->fric_of[i] >= 0 && hi - fabs(lambda) <= SMALL * hi)
+    lambda = lambda < 0 ? fmin(lambda, lo) : fmax(lambda, hi);
+  if (fabs(w) <= SMALL && lambda >= lo && lambda <= hi) /* a corner: by lambda */
+    return lambda <= lo ? PERP_ROW_LO : lambda >= hi ? PERP_ROW_HI : PERP_ROW_FREE;
+  if (lambda <= lo && w > 0) return PERP_ROW_LO;
+  if (lambda >= hi && w < 0) return PERP_ROW_HI;
   return PERP_ROW_OPEN;
 }
 
@@ -93,13 +116,15 @@ static void on_event(void *user, const perp_trace_event *e)
 {
   struct record *r = user;
   perp_pivots *p = r->p;
-  const perp_lesson *l = p->lesson;
+  const perp_lcp *l = &p->problem;
   if (e->n != l->n || e->x == NULL) return;
   p->n_events++;
   if (p->n_frames == PERP_PIVOT_FRAMES) return;
   perp_pivot_frame *f = &p->frame[p->n_frames];
   struct event *kept = &r->event[p->n_frames++];
-  *f = (perp_pivot_frame){ .row = e->entering, .corner = e->leaving, .step = e->step };
+  *f = (perp_pivot_frame){
+    .row = e->entering, .corner = e->leaving, .step = e->step, .enters = -1, .leaves = -1
+  };
   f->what = strcmp(e->what, "start") == 0   ? "start"
             : strcmp(e->what, "cover") == 0 ? "cover"
             : strcmp(e->what, "pivot") == 0 ? "pivot"
@@ -110,7 +135,7 @@ static void on_event(void *user, const perp_trace_event *e)
   for (int i = 0; i < l->n; i++) {
     f->lambda[i] = e->x[i];
     f->w[i] = p->b[i];
-    for (int j = 0; j < l->n; j++) f->w[i] += l->A[i + j * l->n] * e->x[j];
+    for (int j = 0; j < l->n; j++) f->w[i] += l->A[i + j * l->lda] * e->x[j];
     if (e->w != NULL) f->w[i] = e->w[i];
     if (e->state != NULL) kept->state[i] = e->state[i];
   }
@@ -132,8 +157,7 @@ static double value_of(const perp_pivot_frame *f, int n, int v)
 
 /* How far the entering variable may go until basic variable v, changing at the rate r, meets its
  * corner. */
-static double ratio_of(const perp_lesson *l, const perp_pivot_frame *f, int v, double r,
-                       bool driven)
+static double ratio_of(const perp_lcp *l, const perp_pivot_frame *f, int v, double r, bool driven)
 {
   int n = l->n;
   if (v < n) {
@@ -151,13 +175,13 @@ static double ratio_of(const perp_lesson *l, const perp_pivot_frame *f, int v, d
 /* c of Lemke's w = A lambda + b + c t, from the first event with t > 0 */
 static bool pivots_cover_of(const perp_pivots *p, double *c)
 {
-  const perp_lesson *l = p->lesson;
+  const perp_lcp *l = &p->problem;
   for (int k = 0; k < p->n_frames; k++) {
     const perp_pivot_frame *f = &p->frame[k];
     if (!(f->t > 0)) continue;
     for (int i = 0; i < l->n; i++) {
       double w = p->b[i];
-      for (int j = 0; j < l->n; j++) w += l->A[i + j * l->n] * f->lambda[j];
+      for (int j = 0; j < l->n; j++) w += l->A[i + j * l->lda] * f->lambda[j];
       c[i] = (f->w[i] - w) / f->t;
     }
     return true;
@@ -171,7 +195,7 @@ static bool basis_of(const struct record *r, int k, int pair, bool *basic)
 {
   const perp_pivots *p = r->p;
   const perp_pivot_frame *f = &p->frame[k];
-  int n = p->lesson->n;
+  int n = p->problem.n;
   bool follows = k + 1 < p->n_frames && p->frame[k + 1].row >= 0;
   for (int i = 0; i < n; i++) {
     int state = follows ? r->event[k + 1].state[i] : f->set[i];
@@ -190,7 +214,7 @@ static bool basis_of(const struct record *r, int k, int pair, bool *basic)
 static void pivots_put_tableau(struct record *r, int k, const double *c)
 {
   perp_pivots *p = r->p;
-  const perp_lesson *l = p->lesson;
+  const perp_lcp *l = &p->problem;
   int n = l->n;
   perp_pivot_frame *f = &p->frame[k];
   const perp_pivot_frame *g = k + 1 < p->n_frames ? &p->frame[k + 1] : NULL;
@@ -238,39 +262,41 @@ static void pivots_finish(struct record *r)
   perp_pivots *p = r->p;
   double c[N] = { 0 };
   for (int k = 0; k < p->n_frames; k++)
-    for (int i = 0; i < p->lesson->n; i++) {
+    for (int i = 0; i < p->problem.n; i++) {
       perp_pivot_frame *f = &p->frame[k];
       const struct event *next = k + 1 < p->n_frames ? &r->event[k + 1] : NULL;
-      f->set[i] = set_of(p->lesson, i, f->lambda[i], f->w[i]);
+      f->set[i] = set_of(&p->problem, i, f->lambda, f->w);
       /* on a corner two sets meet: the solver says which it is */
       if (fabs(f->w[i]) <= SMALL && next != NULL && next->sets && p->frame[k + 1].row >= 0)
         f->set[i] = next->state[i];
     }
+  if (p->problem.fric_of != NULL) return;
   pivots_cover_of(p, c);
   for (int k = 0; k < p->n_frames; k++) pivots_put_tableau(r, k, c);
 }
 
-perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double *b,
-                               const char *solver, perp_pivots *out)
+perp_status perp_pivots_record(perp_ctx *ctx, const perp_lcp *problem, const char *solver,
+                               perp_pivots *out)
 {
   perp_spec spec;
   perp_lcp_solver *s;
   struct record r = { .p = out };
-  perp_lcp p = { .n = l->n, .A = l->A, .lda = l->n, .b = b, .lo = l->lo, .hi = l->hi };
-  *out = (perp_pivots){ .lesson = l, .solver = solver };
-  memcpy(out->b, b, (size_t)l->n * sizeof *b);
+  const int n = problem->n;
+  *out = (perp_pivots){ .problem = *problem, .solver = solver };
+  memcpy(out->b, problem->b, (size_t)n * sizeof *problem->b);
+  out->problem.b = out->b;
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, solver, &spec));
   snprintf(out->method, sizeof out->method, "%s", spec.d->name);
-  perp_status status = perp_lcp_create(ctx, &spec, p.n, 0, &s);
+  perp_status status = perp_lcp_create(ctx, &spec, n, 0, &s);
   if (status == PERP_OK) {
     ctx->trace = on_event;
     ctx->trace_user = &r;
-    status = perp_lcp_solve(ctx, s, &p, 1e-10, out->lambda, out->w, NULL, &out->stats);
+    status = perp_lcp_solve(ctx, s, &out->problem, 1e-10, out->lambda, out->w, NULL, &out->stats);
     ctx->trace = NULL;
     ctx->trace_user = NULL;
     const double *z = perp_lcp_certificate(s);
     if (status == PERP_OK && z != NULL) {
-      memcpy(out->certificate, z, (size_t)l->n * sizeof *z);
+      memcpy(out->certificate, z, (size_t)n * sizeof *z);
       out->certified = true;
       out->proof = perp_lcp_proved(s);
     }
@@ -285,18 +311,19 @@ perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double
 
 const char *perp_set_name(int set)
 {
-  return set == PERP_ROW_LO     ? "at lo"
-         : set == PERP_ROW_HI   ? "at hi"
-         : set == PERP_ROW_FREE ? "clamped"
-                                : "open";
+  return set == PERP_ROW_LO       ? "at lo"
+         : set == PERP_ROW_HI     ? "at hi"
+         : set == PERP_ROW_FREE   ? "clamped"
+         : set == PERP_ROW_SLIDES ? "slides"
+                                  : "open";
 }
 
-const char *perp_variable_name(const perp_lesson *l, int v, char buf[16])
+const char *perp_variable_name(int n, int v, char buf[16])
 {
-  if (v == 2 * l->n)
+  if (v == 2 * n)
     snprintf(buf, 16, "t");
   else
-    snprintf(buf, 16, "%s%c", v < l->n ? "lambda" : "w", '1' + v % l->n);
+    snprintf(buf, 16, "%s%c", v < n ? "lambda" : "w", '1' + v % n);
   return buf;
 }
 
@@ -319,16 +346,18 @@ void perp_pivot_describe(const perp_pivots *p, int k, perp_text *out)
     perp_text_add(out, "%s %d", f->what, number);
     char in[16], away[16];
     if (f->row >= 0 && before != NULL && before->enters >= 0) {
-      perp_variable_name(p->lesson, before->tableau.nonbasic[before->enters], in);
+      perp_variable_name(p->problem.n, before->tableau.nonbasic[before->enters], in);
       perp_text_add(out, ": %s %s by %.4g", in, before->sign > 0 ? "grows" : "falls", f->step);
     } else if (f->row >= 0) {
       perp_text_add(out, ": row %d moves by %.4g", f->row + 1, f->step);
     }
     if (f->row >= 0 && before != NULL && before->leaves >= 0) {
       int v = before->tableau.basic[before->leaves];
-      perp_variable_name(p->lesson, v, away);
-      double reached = value_of(f, p->lesson->n, v);
+      perp_variable_name(p->problem.n, v, away);
+      double reached = value_of(f, p->problem.n, v);
       perp_text_add(out, " until %s = %.4g", away, fabs(reached) <= SMALL ? 0 : reached);
+    } else if (f->row >= 0 && f->corner < 0 && fabs(f->w[f->row]) <= SMALL) {
+      perp_text_add(out, " until w%d = 0", f->row + 1);
     } else if (f->row >= 0) {
       perp_text_add(out,
                     f->corner >= 0 && f->corner != f->row ? " until row %d reaches a corner"

@@ -4,10 +4,10 @@
 #ifndef PERP_LESSON_PIVOTS_H
 #define PERP_LESSON_PIVOTS_H
 
-#include "experiments/lessons/lesson.h"
+#include "experiments/base/memory.h"
 #include "solvers/lcp/lcp.h"
 
-enum { PERP_PIVOT_ROWS = PERP_LESSON_ROWS, PERP_PIVOT_FRAMES = 40 };
+enum { PERP_PIVOT_ROWS = 8, PERP_PIVOT_FRAMES = 40 };
 
 /* Variables: lambda_i is i, w_i is n + i, the artificial variable t of Lemke 2 n. */
 typedef struct perp_tableau {
@@ -18,8 +18,9 @@ typedef struct perp_tableau {
   double T[PERP_PIVOT_ROWS][PERP_PIVOT_ROWS + 1]; /* [row][column] */
 } perp_tableau;
 
-/* Where a row stands: PERP_ROW_LO, FREE (clamped: w = 0), HI; or on none of the three lines. */
-enum { PERP_ROW_OPEN = 2 };
+/* Where a row stands: PERP_ROW_LO, FREE (clamped: w = 0), HI; or on none of the three lines.
+ * Rows of a circular cone stick (FREE), slide (on the circle, w opposed) or are open. */
+enum { PERP_ROW_OPEN = 2, PERP_ROW_SLIDES = 3 };
 
 /* The state after an event, and what happens next. */
 typedef struct perp_pivot_frame {
@@ -35,7 +36,7 @@ typedef struct perp_pivot_frame {
 } perp_pivot_frame;
 
 typedef struct perp_pivots {
-  const perp_lesson *lesson;
+  perp_lcp problem;   /* dense; its arrays are those of the caller, but b */
   const char *solver; /* as asked for */
   char method[32];    /* its name */
   double b[PERP_PIVOT_ROWS];
@@ -48,16 +49,16 @@ typedef struct perp_pivots {
   bool certified;
 } perp_pivots;
 
-/* Solve the problem of the lesson with right-hand side b [n] and keep what the trace says.  The
- * tableaux, the entering and leaving variables and the ratios follow from the index sets of the
- * trace. */
-perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double *b,
-                               const char *solver, perp_pivots *out);
+/* Solve the dense problem of at most PERP_PIVOT_ROWS rows and keep what the trace says; A and the
+ * bounds outlive *out.  The tableaux, the entering and leaving variables and the ratios follow from
+ * the index sets of the trace; problems with friction rows, whose limits move, have no tableaux. */
+perp_status perp_pivots_record(perp_ctx *ctx, const perp_lcp *problem, const char *solver,
+                               perp_pivots *out);
 
 /* "pivot 2: row 3 is driven, step 1.5; row 1 meets a corner" */
 void perp_pivot_describe(const perp_pivots *p, int frame, perp_text *out);
 const char *perp_set_name(int set); /* "at lo", "clamped", ... */
-/* "lambda1", "w3", "t" */
-const char *perp_variable_name(const perp_lesson *l, int variable, char buf[16]);
+/* "lambda1", "w3", "t" of a problem of n rows */
+const char *perp_variable_name(int n, int variable, char buf[16]);
 
 #endif

@@ -11,15 +11,16 @@ void perp_pivots_put_reals(perp_json *j, const char *key, const double *v, int n
   perp_json_close(j, ']');
 }
 
-static void pivots_put_variables(perp_json *j, const perp_lesson *l, const char *key, const int *v,
+static void pivots_put_variables(perp_json *j, const perp_lcp *l, const char *key, const int *v,
                                  int n)
 {
   perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_text(j, NULL, perp_variable_name(l, v[i], (char[16]){ 0 }));
+  for (int i = 0; i < n; i++)
+    perp_json_text(j, NULL, perp_variable_name(l->n, v[i], (char[16]){ 0 }));
   perp_json_close(j, ']');
 }
 
-static void pivots_put_tableau_of(perp_json *j, const perp_lesson *l, const perp_pivot_frame *f)
+static void pivots_put_tableau_of(perp_json *j, const perp_lcp *l, const perp_pivot_frame *f)
 {
   const perp_tableau *t = &f->tableau;
   if (t->columns == 0) return;
@@ -38,7 +39,7 @@ static void pivots_put_tableau_of(perp_json *j, const perp_lesson *l, const perp
 static void pivots_put_frame(perp_json *j, const perp_pivots *r, int k)
 {
   const perp_pivot_frame *f = &r->frame[k];
-  int n = r->lesson->n;
+  int n = r->problem.n;
   perp_text said = { 0 };
   perp_pivot_describe(r, k, &said);
   perp_json_members(j, "{ what %s, text %s, row %d", f->what, said.s, f->row);
@@ -48,7 +49,7 @@ static void pivots_put_frame(perp_json *j, const perp_pivots *r, int k)
   perp_json_open(j, "set", '[');
   for (int i = 0; i < n; i++) perp_json_text(j, NULL, perp_set_name(f->set[i]));
   perp_json_close(j, ']');
-  pivots_put_tableau_of(j, r->lesson, f);
+  pivots_put_tableau_of(j, &r->problem, f);
   perp_json_close(j, '}');
   perp_text_free(&said);
 }

@@ -59,6 +59,40 @@ static perp_status put_scene(perp_ctx *ctx, perp_json *json, const perp_desc *de
   return status;
 }
 
+/* Examples whose parts are in several files, as one file each, with all numbers. */
+static const char *const figure[] = { "hanging.yaml", "rag-doll.yaml" };
+
+static perp_status put_figure(perp_ctx *ctx, perp_json *json, const char *name)
+{
+  perp_spec spec;
+  perp_scene scene;
+  char *text = NULL;
+  size_t size = 0;
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, name, &spec));
+  perp_status status = perp_scene_create(ctx, &spec, &scene);
+  if (status == PERP_OK) {
+    FILE *out = perp_memory_stream(&text, &size);
+    status = perp_scene_export(ctx, spec.d, &scene, name, out);
+    perp_memory_stream_close(out);
+    perp_scene_destroy(&scene);
+  }
+  perp_pool pool = { 0 };
+  perp_diag diag = { 0 };
+  const perp_node *root = status == PERP_OK ? perp_tree_read(&pool, &diag, name, text, size) : NULL;
+  if (status == PERP_OK && root == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", diag.text.s);
+  if (root != NULL) {
+    perp_json_members(json, "{ name %s, summary %s", name, spec.d->summary);
+    perp_live_tree(json, "tree", root);
+    perp_json_close(json, '}');
+  }
+  perp_diag_free(&diag);
+  perp_pool_free(&pool);
+  free(text);
+  perp_spec_free(&spec);
+  return status;
+}
+
 perp_status perp_live_scenes(perp_ctx *ctx, perp_json *json, const char *const *file, int n)
 {
   const perp_desc *desc;
@@ -67,6 +101,8 @@ perp_status perp_live_scenes(perp_ctx *ctx, perp_json *json, const char *const *
   for (int i = 0; status == PERP_OK && (desc = perp_plugin_at(ctx, PERP_KIND_scene, i)) != NULL;
        i++)
     if (perp_is_own(ctx, desc)) status = put_scene(ctx, json, desc, false);
+  for (size_t i = 0; status == PERP_OK && i < sizeof figure / sizeof *figure; i++)
+    status = put_figure(ctx, json, figure[i]);
   for (int i = 0; status == PERP_OK && i < n; i++) {
     perp_spec spec;
     if (!perp_scene_file_named(file[i])) continue;

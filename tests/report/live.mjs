@@ -136,7 +136,6 @@ console.log(`# ${compared} scenes, 100 steps each: largest difference of q and v
 for (const line of [...wrong, ...counts]) console.log(`# ${line}`);
 ok(compared >= 20 && wrong.length === 0, `${compared} scenes run in both`);
 ok(largest < 1e-9, `their states agree within ${largest.toExponential(2)} after 100 steps`);
-native.stdin.end();
 
 // ---- 3. under the mouse ------------------------------------------------------------------------------------------
 part('3. under');
@@ -224,8 +223,129 @@ await page.evaluate(() => { perp.live.step(3); });
 await page.click('button[aria-label^="problem as a matrix"]');
 ok((await page.$eval('#live-matrix', (e) => e.value.split('\n').length)) === 4, 'the contact problem of a step opens as a matrix');
 
-// ---- 5. two solvers, one mouse; the time of a frame ---------------------------------------------------------------
-part('5. two');
+// friction: the disc against the program
+{
+  const names = ['# disc: normal', '# disc: friction 1', '# disc: friction 2'], A = [[2, 0.5, 0], [0.5, 1, 0.2], [0, 0.2, 1]], b = [-3, 2, -0.5];
+  const file = (kind) => JSON.stringify({ n: 3, A, b, friction_of: [-1, 0, 0], mu: [0, 0.5, 0.5], cone: kind === 'cone' ? [0, 1, 0] : [0, 0, 0] });
+  const solved = (kind, solver, ...more) => {
+    writeFileSync(resolve(out, 'friction.json'), file(kind));
+    return JSON.parse(execFileSync(perp, ['lcp', 'solve', resolve(out, 'friction.json'), '--lcp', solver, '--json', ...more], { encoding: 'utf8' }));
+  };
+  const discs = () => page.$$eval('.live-plane[data-shape]', (l) => l.map((e) => ({ ...e.dataset })));
+  const limits = (v) => page.$eval('#live-limits', (e, to) => { e.value = to; e.dispatchEvent(new Event('change', { bubbles: true })); }, v);
+  for (const [kind, shape, solvers] of [['cone', 'disc', ['pgs', 'block-gs']], ['box', 'box', ['dantzig', 'pgs', 'block-gs', 'fischer-newton']]]) {
+    await type(A.map((row, i) => `${row.join(' ')}  ${b[i]}${i > 0 ? `  ${kind} 1 0.5` : ''}  ${names[i]}`).join('\n'));
+    const shown = await discs();
+    ok(solvers.every((s) => shown.some((d) => d.solver === s && d.shape === shape)) && shown.length === solvers.length, `${kind}: a friction ${shape} of each method that serves it (${shown.map((d) => d.solver).join(', ')})`);
+    let away = 0, outside = 0;
+    for (const d of shown) {
+      const { lambda } = solved(kind, d.solver), [x, y] = d.impulse.split(' ').map(Number), [u, v] = d.slip.split(' ').map(Number), limit = Number(d.limit);
+      away = Math.max(away, Math.abs(lambda[1] - x), Math.abs(lambda[2] - y), Math.abs(0.5 * lambda[0] - limit));
+      // Coulomb's law of the disc: on the circle, against the slip; of the box: each row for itself
+      outside = Math.max(outside, kind === 'cone' ? Math.max(Math.abs(Math.hypot(x, y) - limit), Math.abs(x * v - y * u), x * u + y * v) : Math.max(Math.abs(x) - limit, Math.abs(y) - limit, x * u));
+    }
+    ok(away < 1e-9, `${kind}: impulses and limits are those of perp lcp solve within ${away.toExponential(1)}`);
+    ok(outside < 1e-8, `${kind}: the impulse is at its limit against the slip within ${outside.toExponential(1)}`);
+    ok((await page.textContent('.live-film')).includes('disc: friction 1'), `${kind}: rows have their names in the film`);
+  }
+  ok(/lemke does not serve friction rows/.test(await page.textContent('.live-matrices .live-message')), 'a method that does not serve friction says so');
+  await limits('fixed');
+  ok((await page.textContent('.live-matrices table')).includes('lemke') && (await discs()).every((d) => Math.abs(Number(d.limit) - 6 / 7) < 1e-9), 'fixed limits: lemke solves the problem with the limits of the answer');
+  await type(file('cone'));
+  await limits('pyramid');
+  const pyramid = (await discs()).find((d) => d.solver === 'lemke'), z = execFileSync(perp, ['lcp', 'convert', resolve(out, 'friction.json'), '--pyramid', '4', '--json'], { encoding: 'utf8' });
+  writeFileSync(resolve(out, 'pyramid.json'), z);
+  const { lambda: beta } = JSON.parse(execFileSync(perp, ['lcp', 'solve', resolve(out, 'pyramid.json'), '--lcp', 'lemke', '--json'], { encoding: 'utf8' })), [px, py] = pyramid.impulse.split(' ').map(Number);
+  ok(pyramid.shape === 'pyramid' && Math.abs(beta[1] - beta[3] - px) < 1e-9 && Math.abs(beta[2] - beta[4] - py) < 1e-9, `pyramid: lemke's friction is that of perp lcp convert --pyramid 4 (${px.toPrecision(4)}, ${py.toPrecision(2)})`);
+  await limits('follow');
+  await type('perp-lcp 1\nn 2\nA dense\n2 1 1 2\nb\n-5 -6\nend\n');
+  ok((await page.textContent('.live-matrices table')).includes('1.333'), 'a text in the format .lcp is solved');
+  await type('2 1 -5\n1 2 -6 cone 1 0.5');
+  ok(/Row 2: a cone has two rows/.test(await page.textContent('.live-matrices .live-message')), 'half a cone is refused');
+}
+
+// ---- 5. a stack that is drawn ------------------------------------------------------------------------------------
+part('5. draw');
+{
+  const press = (words) => page.$$eval('.live-drawing button', (l, t) => l.find((e) => e.textContent === t).click(), words);
+  await page.click('button[aria-label="remove body 2"]');
+  await page.$eval('.live-draw', (e) => e.scrollIntoView({ block: 'center' }));
+  const box = await page.$eval('.live-draw', (e) => { const r = e.getBoundingClientRect(); return { x: r.x, y: r.y, w: r.width, h: r.height }; });
+  const at = (x, y) => [box.x + ((x + 4) / 8) * box.w, box.y + ((4.6 - y) / 5) * box.h];
+  const draw = async (...way) => {
+    await page.mouse.move(...at(...way[0]));
+    await page.mouse.down();
+    for (const p of way.slice(1)) await page.mouse.move(...at(...p));
+    await page.mouse.up();
+  };
+  await draw([-1.5, 0], [-1, 0.4], [-0.5, 0.6]);
+  await page.click('button[aria-label="remove body 1"]'); // the last one of those before
+  await draw([-1.4, 1], [-1, 0.8], [-0.6, 0.61]);
+  const numbers = await page.$$eval('.live-drawing tbody tr', (l) => l.map((r) => [...r.querySelectorAll('input')].map((i) => Number(i.value))));
+  ok(numbers.length === 2 && numbers[0].slice(0, 4).every((v, i) => Math.abs(v - [-1, 0.3, 1, 0.6][i]) < 1e-9) && numbers[1].slice(0, 4).every((v, i) => Math.abs(v - [-1, 0.8, 0.8, 0.4][i]) < 1e-9), `two boxes are drawn: ${numbers.map((n) => n.join(' ')).join(', ')}`);
+  await page.evaluate(() => perp.live.choose({ lcp: undefined, contact: undefined, formulation: undefined }));
+  await press('its contact problem');
+  const rows = await page.$eval('#live-matrix', (e) => e.value.split('\n')), names = rows.map((r) => r.replace(/.*# /, ''));
+  ok(rows.length === 8 && names[0] === 'box 1 on world at (-1.5, 0): normal' && names.filter((n) => /^box 2 on box 1 at \(.*, 0.6\): normal$/.test(n)).length === 2 && names.filter((n) => /friction$/.test(n)).length === 4, `its contact problem opens with names: ${names[0]}; ${names[7]}`);
+  const carried = await page.$$eval('.live-matrices tbody tr', (l) => l.filter((r) => /converged/.test(r.textContent)).map((r) => [...r.cells].slice(4).map((c) => Number(c.textContent.replace('\u2212', '-')))));
+  const weight = (100 * 0.6 + 100 * 0.32) * 9.81 * 0.01;
+  ok(carried.length >= 3 && carried.every((l) => Math.abs(l[0] + l[2] - weight) < 2e-3), `the floor carries both boxes: ${carried.map((l) => (l[0] + l[2]).toFixed(3)).join(', ')} N s of ${weight.toFixed(3)}`);
+  await press('simulate');
+  await page.evaluate(() => { perp.live.step(50); });
+  const rest = await page.evaluate(() => [...perp.live.sides[0].run.q]);
+  ok(Math.abs(rest[1] - 0.3) < 1e-3 && Math.abs(rest[4] - 0.8) < 2e-3, `the playground simulates it: it rests (${rest[1].toFixed(4)}, ${rest[4].toFixed(4)} m)`);
+  const link = await page.evaluate(() => ({ fragment: perp.live.state().fragment, file: perp.live.sides[0].run.file('stack') })), there = await open('live', { fragment: link.fragment });
+  ok((await there.page.evaluate(() => [...perp.live.sides[0].run.q])).every((v, i) => v === rest[i]) && (await there.page.$$eval('.live-drawing tbody tr', (l) => l.length)) === 2, 'a link opens the stack in its state');
+  await there.context.close?.();
+  writeFileSync(resolve(out, 'stack.yaml'), link.file);
+  const ran = JSON.parse(execFileSync(perp, ['simulate', resolve(out, 'stack.yaml'), '--t-end', '20ms', '--json'], { encoding: 'utf8' }));
+  ok(ran.status === 'ok' || ran.cells?.[0]?.status === 'ok', 'its scene file runs in the program');
+  await page.click('button[title="a ball on top"]');
+  await press('its contact problem');
+  ok(/has 10 rows: at most 8/.test(await page.textContent('.live-drawing .live-message')), `a problem that is too large says so: ${await page.textContent('.live-drawing .live-message')}`);
+  await page.$eval('#live-draw-mu', (e) => { e.value = '-1'; e.dispatchEvent(new Event('change')); });
+  ok(/outside 0 to 10/.test(await page.textContent('.live-drawing .live-message')) && (await page.$eval('#live-draw-mu', (e) => e.value)) === '0.5', 'a wrong number is refused');
+}
+
+// ---- 6. options of methods ---------------------------------------------------------------------------------------
+part('6. options');
+{
+  await page.evaluate(() => perp.live.choose({ scene: 'stack:boxes=4', lcp: 'pgs', h: undefined }));
+  const set = (id, value) => page.$eval(`#live-option-${id}`, (e, v) => { e.value = v; e.dispatchEvent(new Event('change')); }, value);
+  await set('lcp-sweeps', '3');
+  await set('formulation-warm', 'false');
+  const used = await live(() => perp.live.sides[0].run.model.parts);
+  ok(used.lcp === 'pgs:sweeps=3' && used.formulation === 'velocity:warm=false', `options are set: ${used.formulation}, ${used.lcp}`);
+  await page.evaluate(() => { perp.live.step(40); });
+  const ours = await live(() => [...perp.live.sides[0].run.q]), theirs = await ask('run', 'stack:boxes=4', 'velocity:warm=false', '', '', 'pgs:sweeps=3', '', '', '0', '40'), plain = await ask('run', 'stack:boxes=4', 'velocity', '', '', 'pgs', '', '', '0', '40');
+  const apart = (a, c) => Math.max(...a.map((v, i) => Math.abs(v - c[i])));
+  ok(apart(ours, theirs.q) < 1e-12 && apart(ours, plain.q) > 1e-6, `the result is that of the program with these options (${apart(ours, theirs.q).toExponential(1)}; with the defaults ${apart(ours, plain.q).toExponential(1)})`);
+  const fragment = await live(() => perp.live.state().fragment), again = await open('live', { fragment });
+  ok((await again.page.evaluate(() => perp.live.sides[0].run.model.parts.lcp)) === 'pgs:sweeps=3', 'a link carries them');
+  await again.context.close?.();
+  await set('lcp-sweeps', 'many');
+  ok(/pgs\.sweeps: 'many' is not a number/.test(await page.textContent('#live-option-lcp-sweeps-said')) && (await live(() => perp.live.sides[0].run.model.parts.lcp)) === 'pgs:sweeps=3', `a wrong value is refused: ${await page.textContent('#live-option-lcp-sweeps-said')}`);
+}
+// demonstrations: each can be dragged
+for (const [i, name] of (await page.$$eval('.live-controls optgroup option', (l) => l.map((e) => e.textContent))).entries()) {
+  await page.$eval('.live-controls select', (e, k) => { e.value = `demo ${k}`; e.dispatchEvent(new Event('change')); }, String(i));
+  const moved = await page.evaluate(() => {
+    const { run } = perp.live.sides[0], body = run.model.own - 1, x = [...run.q.subarray(7 * body, 7 * body + 3)];
+    run.grab(body, [0, 0, 0], [x[0] + 0.3, x[1], x[2] + 0.2], 2.2, 0.7); // the spring of the page
+    perp.live.step(40);
+    const held = [...run.q.subarray(7 * body, 7 * body + 3)], drift = perp.live.sides[0].now.drift;
+    run.release();
+    perp.live.reset();
+    perp.live.step(40);
+    const free = [...perp.live.sides[0].run.q.subarray(7 * body, 7 * body + 3)];
+    return { apart: Math.hypot(...held.map((v, k) => v - free[k])), drift, stopped: perp.live.sides[0].stopped };
+  });
+  ok(moved.apart > 1e-4 && moved.drift < 1e-3 && moved.stopped === '', `${name}: the mouse spring moves it (${moved.apart.toPrecision(2)} m in 40 steps, drift ${moved.drift.toExponential(1)} m)`);
+}
+native.stdin.end();
+
+// ---- 7. two solvers, one mouse; the time of a frame ---------------------------------------------------------------
+part('7. two');
 {
   const { page: two, said: words, asked: nets } = await open('two');
   ok((await two.$$eval('.live-side', (l) => l.filter((e) => !e.hidden).length)) === 2, 'two solvers stand beside each other');

@@ -10,6 +10,7 @@
 #include "models/formulations/reduced/reduced_derivative.h"
 #include "models/scenes/truths.h"
 #include "models/stepping/derivative_smooth.h"
+#include "solvers/lcp/io/io_matrix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -185,4 +186,16 @@ void perp_reduced_derivative_before(perp_derivative *d)
 void perp_reduced_derivative_step(perp_derivative *d)
 {
   (void)d;
+}
+
+/* Global problems need a sparse factorization. */
+perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, const perp_io_matrix *M,
+                              const perp_io_matrix *H, const double *f, const double *b,
+                              const double *mu, perp_lcp_problem *out)
+{
+  (void)dim, (void)nc, (void)M, (void)H, (void)f, (void)b, (void)mu;
+  *out = (perp_lcp_problem){ 0 };
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "a page reads no global friction problems: perp lcp convert FILE -o local.lcp "
+                   "makes a local one");
 }

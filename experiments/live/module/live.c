@@ -87,20 +87,42 @@ LIVE_EXPORT(live_scene) const char *live_scene(const char *name, const char *jso
   return name;
 }
 
-static void put_options(perp_json *json, const perp_desc *d)
+/* given NULL: the defaults */
+static void put_options(perp_json *json, const perp_desc *d, const void *given)
 {
   char range[256], dflt[PERP_TEXT_MAX + 8];
-  void *opts = d->opts_size > 0 ? calloc(1, d->opts_size) : NULL;
+  void *opts = given == NULL && d->opts_size > 0 ? calloc(1, d->opts_size) : NULL;
   if (opts != NULL) perp_opts_default(d, opts);
   perp_json_open(json, "options", '[');
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
     perp_opt_range(o, range, sizeof range);
-    perp_opt_format(o, opts, dflt, sizeof dflt);
+    perp_opt_format(o, given != NULL ? given : opts, dflt, sizeof dflt);
     perp_json_members(json, "{ key %s, unit %s, help %s, range %s, value %s }", o->key, o->unit,
                       o->help, range, dflt);
   }
   perp_json_close(json, ']');
   free(opts);
+}
+
+/* A method with options as it is written for the command line, of a kind as live_methods names it:
+ * { name, text, options: [{ key, unit, help, range, value }] }; NULL: the message says what is
+ * wrong with it. */
+LIVE_EXPORT(live_spec) const char *live_spec(const char *kind, const char *method)
+{
+  perp_spec spec;
+  char all[1024] = "";
+  perp_kind k = PERP_KIND_NONE;
+  for (int i = 1; i < PERP_KIND_COUNT; i++)
+    if (strcmp(perp_kind_name((perp_kind)i), kind) == 0) k = (perp_kind)i;
+  if (perp_spec_parse(live_ctx(), k, method, &spec) != PERP_OK) return NULL;
+  perp_spec_format(&spec, all, sizeof all);
+  perp_json json = { .out = live_text_begin() };
+  perp_json_open(&json, NULL, '{');
+  perp_json_members(&json, "name %s, text %s", spec.d->name, all);
+  put_options(&json, spec.d, spec.opts);
+  perp_json_close(&json, '}');
+  perp_spec_free(&spec);
+  return live_text_end();
 }
 
 /* { scene: [{ name, summary, caps, options }], lcp: [...], ... } */
@@ -119,7 +141,7 @@ LIVE_EXPORT(live_methods) const char *live_methods(void)
       perp_json_open(&json, NULL, '{');
       perp_json_members(&json, "name %s, summary %s, caps %lld", d->name, d->summary,
                         (long long)d->caps);
-      put_options(&json, d);
+      put_options(&json, d, NULL);
       perp_json_close(&json, '}');
     }
     perp_json_close(&json, ']');

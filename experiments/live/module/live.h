@@ -5,6 +5,7 @@
 #ifndef PERP_LIVE_H
 #define PERP_LIVE_H
 
+#include "experiments/base/json.h"
 #include "models/formulations/equivalent.h"
 #include "models/models.h"
 
@@ -32,9 +33,15 @@ enum {
   LIVE_FIGURES = 24
 };
 
+/* A problem of the pane of matrices.  fric_of, mu, cone: of friction rows whose limits follow a
+ * normal row, as perp_lcp has them; -1, 0, 0 elsewhere.  name: what a row is; "" where not known.
+ */
+enum { LIVE_SMALL = 8 };
 typedef struct live_problem {
-  int n;
-  double A[64], b[8], lo[8], hi[8];
+  int n, fric_of[LIVE_SMALL];
+  double A[LIVE_SMALL * LIVE_SMALL], b[LIVE_SMALL], lo[LIVE_SMALL], hi[LIVE_SMALL], mu[LIVE_SMALL];
+  signed char cone[LIVE_SMALL];
+  char name[LIVE_SMALL][160];
 } live_problem;
 
 /* What acts on a body and is no part of the scene: a spring from a point of it to the mouse, and
@@ -74,9 +81,11 @@ void *live_room(size_t bytes);
 void live_free(void *room);
 const char *live_message(void);
 const char *live_scene(const char *name, const char *json);
+void live_put_problem(perp_json *json, const live_problem *problem);
 const char *live_methods(void);
-const char *live_solve(const char *solver, int n, const double *A, const double *b,
-                       const double *lo, const double *hi);
+const char *live_spec(const char *kind, const char *method);
+const char *live_matrix(const char *text, int directions);
+const char *live_solve(const char *solver, const char *text);
 int live_answer(const char *solver, int n, const double *A, const double *b, const double *lo,
                 const double *hi, double *lambda, double *figures);
 live_run *live_open(const char *scene, const char *formulation, const char *ode, const char *kkt,

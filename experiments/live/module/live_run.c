@@ -3,7 +3,6 @@
  * at the mouse, pushes, balls that are shot. */
 #include "experiments/live/module/live.h"
 
-#include "experiments/base/json.h"
 #include "experiments/base/memory.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/replay_model.h"
@@ -12,9 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The largest problem that the page may open in its pane of matrices. */
-enum { SMALL = 8 };
 
 static perp_status run_extend(perp_ctx *ctx, void *user, perp_model *model)
 {
@@ -57,11 +53,66 @@ static void run_event(void *user, const perp_trace_event *event)
   to[5] = event->leaving;
 }
 
-/* A problem as the pane of matrices takes it: limits of friction as the answer has them. */
-static void keep_problem(live_run *run, const perp_lcp *p, const double *lambda)
+static const char *run_body(const live_run *run, int body, char buf[24])
 {
+  if (body < 0) return "world";
+  const char *name = perp_model_body(run->model, body)->name;
+  if (name != NULL) return name;
+  snprintf(buf, 24, "body %d", body + 1);
+  return buf;
+}
+
+/* Row k of contact c of the place is `what`: "box 2 on box 1 at (0.5, 1): normal". */
+static void name_row(const live_run *run, const perp_contact_place *place, int c, const char *what,
+                     char *name)
+{
+  const perp_contact *contact = &place->contact[place->order[c]];
+  const int dim = perp_model_dim(run->model);
+  char one[24], two[24], at[64];
+  double p[3] = { 0 };
+  perp_contact_middle(contact, p);
+  for (int k = 0; k < 3; k++) p[k] = fabs(p[k]) < 5e-7 ? 0 : p[k]; /* no -0 */
+  if (dim == 2)
+    snprintf(at, sizeof at, "(%.3g, %.3g)", p[0], p[1]);
+  else
+    snprintf(at, sizeof at, "(%.3g, %.3g, %.3g)", p[0], p[1], p[2]);
+  snprintf(name, sizeof run->problem.name[0], "%.40s on %.40s at %s: %s",
+           run_body(run, contact->body[1], one), run_body(run, contact->body[0], two), at, what);
+}
+
+/* What the rows of a kept problem are.  Contacts come first, each with its normal and then either
+ * tangents (place->rows in all) or, of Stewart and Trinkle, directions and the sliding speed. */
+static void name_rows(live_run *run, const perp_contact_place *place, const perp_lcp *p)
+{
+  live_problem *kept = &run->problem;
+  const int dim = perp_model_dim(run->model);
+  char what[32];
+  int row = 0;
+  memset(kept->name, 0, sizeof kept->name);
+  for (int c = 0; place != NULL && c < place->nc && row < kept->n; c++) {
+    int rows = place->rows;
+    if (p->contact_of != NULL)
+      for (rows = 1; row + rows < kept->n && p->contact_of[row + rows] == c; rows++) {}
+    for (int k = 0; k < rows && row < kept->n; k++, row++) {
+      const bool slack = p->contact_of != NULL && k > 0 && kept->A[row + row * kept->n] == 0;
+      if (p->contact_of != NULL)
+        snprintf(what, sizeof what, "friction, direction %d", k);
+      else
+        snprintf(what, sizeof what, dim == 2 ? "friction" : "friction %d", k);
+      name_row(run, place, c, k == 0 ? "normal" : slack ? "sliding speed" : what, kept->name[row]);
+    }
+  }
+  for (int k = 1; row < kept->n; row++, k++)
+    snprintf(kept->name[row], sizeof kept->name[row], "joint, limit or motor: row %d", k);
+}
+
+/* A problem as the pane of matrices takes it. */
+static void keep_problem(live_run *run, const perp_contact_place *place, const perp_lcp *p)
+{
+  enum { SMALL = LIVE_SMALL };
   if (p->n > SMALL || p->n <= run->problem.n || (p->A == NULL && p->F == NULL)) return;
   run->problem.n = p->n;
+  const bool friction = p->fric_of != NULL && !p->frozen;
   double unit[SMALL], column[SMALL], *scratch = NULL;
   if (p->F != NULL) scratch = perp_xalloc(2 * (size_t)p->F->nv + 2, sizeof *scratch);
   for (int j = 0; j < p->n; j++) {
@@ -72,16 +123,20 @@ static void keep_problem(live_run *run, const perp_lcp *p, const double *lambda)
       for (int i = 0; i < p->n; i++) column[i] = p->A[i + (ptrdiff_t)j * p->lda];
     memcpy(run->problem.A + (ptrdiff_t)j * p->n, column, (size_t)p->n * sizeof *column);
     run->problem.b[j] = p->b[j];
-    perp_lcp_bounds(p, lambda, j, &run->problem.lo[j], &run->problem.hi[j]);
+    run->problem.lo[j] = p->lo != NULL ? p->lo[j] : 0;
+    run->problem.hi[j] = p->hi != NULL ? p->hi[j] : HUGE_VAL;
+    run->problem.fric_of[j] = friction ? p->fric_of[j] : -1;
+    run->problem.mu[j] = run->problem.fric_of[j] >= 0 ? p->mu[j] : 0;
+    run->problem.cone[j] = perp_lcp_is_cone(p, j);
   }
   free(scratch);
+  name_rows(run, place, p);
 }
 
 static void run_problem(void *user, const perp_contact_place *place, const perp_lcp *p,
                         const double *lambda, const perp_stats *stats)
 {
   live_run *run = user;
-  (void)place;
   (void)stats;
   if (p->n + run->n_rows <= LIVE_ROWS && (p->A != NULL || p->F != NULL || p->C != NULL)) {
     const size_t nv = p->F != NULL ? (size_t)p->F->nv : 0;
@@ -97,7 +152,7 @@ static void run_problem(void *user, const perp_contact_place *place, const perp_
     }
     free(w);
   }
-  keep_problem(run, p, lambda);
+  keep_problem(run, place, p);
   run->problem_number++;
 }
 
@@ -462,18 +517,12 @@ int live_shoot(live_run *run, double x0, double x1, double x2, double v0, double
   return status == PERP_OK;
 }
 
-/* The largest problem of at most 8 rows of the last step: { n, A (columns), b, lo, hi }. */
+/* The largest problem of at most 8 rows of the last step, as live_matrix has it, and the names of
+ * its rows. */
 LIVE_EXPORT(live_problem_of) const char *live_problem_of(live_run *run)
 {
   perp_json json = { .out = live_text_begin() };
-  const live_problem *p = &run->problem;
-  perp_json_open(&json, NULL, '{');
-  perp_json_members(&json, "n %d", p->n);
-  perp_json_reals(&json, "A", p->A, p->n * p->n);
-  perp_json_reals(&json, "b", p->b, p->n);
-  perp_json_reals(&json, "lo", p->lo, p->n);
-  perp_json_reals(&json, "hi", p->hi, p->n);
-  perp_json_close(&json, '}');
+  live_put_problem(&json, &run->problem);
   return live_text_end();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The film of a pivoting method: each frame is an event of the solver's trace.  Within a pivot lambda and w move on
-// straight lines, so what is drawn between two frames is where they are, not an effect.
+// straight lines, so what is drawn between two frames is where they are, not an effect.  p: n, lo, hi, runs and, optional, names
+// of the rows, and friction_of, mu, cone of friction rows, whose limits follow a normal row.
 import { real } from '../data';
 import { h, scroll, th } from '../dom';
 import { slider } from './explore';
@@ -8,31 +9,41 @@ import { brief, lowered, pretty, svg } from './words';
 
 export function film(host, p) {
   const lo = p.lo.map(real), hi = p.hi.map(real), calm = matchMedia('(prefers-reduced-motion: reduce)');
-  const methods = [...new Set(p.runs.map((r) => r.solver))];
+  const methods = [...new Set(p.runs.map((r) => r.solver))], friction = (i) => p.friction_of?.[i] >= 0, normal = (i) => p.friction_of[i];
+  const named = (i) => (p.names?.[i] ? `: ${p.names[i]}` : '');
   let solver = methods[0], variant = Math.floor(((p.values?.length ?? 1) - 1) / 2), run, at = 0, shown = 0, timer = 0, playing = false;
 
   /* ---- diagrams: lambda to the right, w upwards (Vondrak 2005, figure 6.1) ---- */
   const W = 230, H = 190, M = 26;
   const spans = Array.from({ length: p.n }, (_, i) => {
     const frames = p.runs.flatMap((r) => r.frames), far = (key) => frames.map((f) => f[key][i]);
-    const right = Math.max(...far('lambda'), Number.isFinite(hi[i]) ? hi[i] : 0), left = Math.min(...far('lambda'), Number.isFinite(lo[i]) ? lo[i] : 0);
+    const most = friction(i) ? p.mu[i] * Math.max(0, ...frames.map((f) => f.lambda[normal(i)])) : 0;
+    const right = Math.max(...far('lambda'), most, !friction(i) && Number.isFinite(hi[i]) ? hi[i] : 0), left = Math.min(...far('lambda'), -most, !friction(i) && Number.isFinite(lo[i]) ? lo[i] : 0);
     const up = Math.max(...far('w').map(Math.abs), 1e-9), room = 0.14 * (right - left || 1);
     return { left: left - room, right: right + room, up: 1.12 * up };
   });
   const X = (i, v) => M + ((v - spans[i].left) / (spans[i].right - spans[i].left)) * (W - 2 * M), Y = (i, v) => H / 2 - (v / spans[i].up) * (H / 2 - 14);
 
   function diagram(i) {
-    const from = Number.isFinite(lo[i]) ? X(i, lo[i]) : M - 14, to = Number.isFinite(hi[i]) ? X(i, hi[i]) : W - M + 14, zero = Y(i, 0);
-    const line = (set, d) => svg('path', { class: `allowed ${set}`, d });
-    const picture = svg('svg', { viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': `row ${i + 1}: where (lambda, w) is and may be` },
+    const zero = Y(i, 0), cone = p.cone?.[i] || p.cone?.[i - 1];
+    const lines = ['at-lo', 'clamped', 'at-hi'].map((set) => svg('path', { class: `allowed ${set}` })), corners = [0, 1].map(() => svg('circle', { class: 'corner', cy: zero, r: 4 }));
+    // what is allowed between these bounds; on a circle w is opposed to the impulse of both rows, which no row shows alone
+    const allow = (low, high) => {
+      const ends = [low, high].map(Number.isFinite), from = ends[0] ? X(i, low) : M - 14, to = ends[1] ? X(i, high) : W - M + 14;
+      [ends[0] && !cone ? `M${from} ${zero}V8` : '', `M${from} ${zero}H${to}`, ends[1] && !cone ? `M${to} ${zero}V${H - 8}` : ''].forEach((d, k) => lines[k].setAttribute('d', d));
+      corners.forEach((c, k) => {
+        c.setAttribute('cx', k ? to : from);
+        c.style.display = ends[k] ? '' : 'none';
+      });
+    };
+    const picture = svg('svg', { viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': `row ${i + 1}${named(i)}: where (lambda, w) is and may be` },
       svg('path', { class: 'axes', d: `M${M - 14} ${zero}H${W - M + 14}M${X(i, 0)} 8V${H - 8}` }),
       svg('text', { x: W - 6, y: zero - 7, 'text-anchor': 'end' }, '\u03bb' + lowered(String(i + 1))), svg('text', { x: X(i, 0) + 6, y: 14 }, 'w' + lowered(String(i + 1))),
-      Number.isFinite(lo[i]) ? line('at-lo', `M${from} ${zero}V8`) : null, line('clamped', `M${from} ${zero}H${to}`),
-      Number.isFinite(hi[i]) ? line('at-hi', `M${to} ${zero}V${H - 8}`) : null,
-      ...[lo[i], hi[i]].filter(Number.isFinite).map((v) => svg('circle', { class: 'corner', cx: X(i, v), cy: zero, r: 4 })));
+      ...lines, ...corners);
+    if (!friction(i)) allow(lo[i], hi[i]);
     const trail = svg('path', { class: 'trail' }), dot = svg('circle', { class: 'point', r: 6.5 }), set = h('span', { class: 'set' });
     picture.append(trail, dot);
-    return { trail, dot, set, box: h('div', { class: 'diagram' }, h('div', {}, `row ${i + 1} `, set), picture), numbers: null };
+    return { trail, dot, set, allow, box: h('div', { class: 'diagram' }, h('div', {}, `row ${i + 1}${named(i)} `, set), picture) };
   }
   const diagrams = Array.from({ length: p.n }, (_, i) => diagram(i));
 
@@ -63,6 +74,10 @@ export function film(host, p) {
     diagrams.forEach((d, i) => {
       const points = run.frames.slice(0, Math.floor(position) + 1).map((f) => [real(f.lambda[i]), real(f.w[i])]).concat([[mix('lambda', i, position), mix('w', i, position)]]);
       const [lambda, w] = points[points.length - 1];
+      if (friction(i)) {
+        const limit = p.mu[i] * Math.max(0, mix('lambda', normal(i), position));
+        d.allow(-limit, limit);
+      }
       d.dot.setAttribute('cx', X(i, lambda));
       d.dot.setAttribute('cy', Y(i, w));
       d.trail.setAttribute('d', points.map((q, k) => `${k ? 'L' : 'M'}${X(i, q[0]).toFixed(1)} ${Y(i, q[1]).toFixed(1)}`).join(''));
@@ -90,7 +105,8 @@ export function film(host, p) {
 
   function show() {
     const f = run.frames[at];
-    caption.textContent = pretty(f.text);
+    const told = [...new Set([...f.text.matchAll(/\b(?:lambda|w|row )(\d)\b/g)].map((m) => m[1] - 1))].filter((i: number) => p.names?.[i]);
+    caption.textContent = pretty(f.text) + (told.length > 0 ? ` (${told.map((i: number) => `row ${i + 1} is ${p.names[i]}`).join('; ')})` : '');
     diagrams.forEach((d, i) => {
       const name = set(i, at);
       d.set.textContent = name;
@@ -98,7 +114,7 @@ export function film(host, p) {
       d.dot.setAttribute('class', `point ${name.replace(' ', '-')}`);
     });
     rows.replaceChildren(h('table', { 'aria-label': 'Rows' }, h('tr', {}, th('row'), th('set'), th('\u03bb', 'n'), th('w', 'n')),
-      ...f.set.map((_, i) => h('tr', { class: f.row === i ? 'moved' : null }, h('td', {}, String(i + 1)), h('td', {}, set(i, at)), h('td', { class: 'n' }, brief(f.lambda[i])), h('td', { class: 'n' }, brief(f.w[i])))),
+      ...f.set.map((_, i) => h('tr', { class: f.row === i ? 'moved' : null }, h('td', {}, `${i + 1}${named(i)}`), h('td', {}, set(i, at)), h('td', { class: 'n' }, brief(f.lambda[i])), h('td', { class: 'n' }, brief(f.w[i])))),
       f.t == null ? null : h('tr', {}, h('td', {}, 't'), h('td', {}), h('td', { class: 'n' }, brief(f.t)), h('td', {}))));
     showTableau(f);
     position.value = at;

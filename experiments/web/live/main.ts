@@ -7,10 +7,20 @@ import liveStyle from '../live.css';
 import pageStyle from '../page.css';
 import { dress } from '../theme';
 import ownStyle from './live.css';
+import { DRAWN, drawing } from './draw';
 import { matrices } from './matrices';
 import { Module, unpack } from './module';
 import { mount } from './mount';
 import { fromFragment } from './state';
+
+// Vondrak's and Baraff's demonstrations: articulated structures under a spring at the mouse, forces of joints in linear time.
+const DEMOS = [
+  { name: 'drag a chain (Vondr\u00e1k 2005, 9.1.3)', choice: { scene: 'chain:links=16,joint=ball', formulation: 'acceleration', kkt: 'tree', stab: 'baumgarte' } },
+  { name: 'drag a tree of 127 links (Vondr\u00e1k 2005, 9.1.3)', choice: { scene: 'tree', formulation: 'acceleration', kkt: 'tree', stab: 'baumgarte' } },
+  { name: 'figure that hangs by its hands, on the mouse spring (Baraff 1996)', choice: { scene: 'hanging.yaml' } },
+  { name: 'rag doll (Vondr\u00e1k 2005, 9.2.7)', choice: { scene: 'rag-doll.yaml' } },
+  { name: 'carousel with four chains (Vondr\u00e1k 2005, 9.1.4)', choice: { scene: 'carousel', formulation: 'acceleration', kkt: 'tree', stab: 'baumgarte' } },
+];
 
 // What the program has and the module has not, in words.
 function missing(program: Record<string, string[]>, methods: any) {
@@ -38,10 +48,26 @@ async function start() {
   }
   const methods = module.methods(), own = h('section', { class: 'live-matrices' }), own2 = matrices(own, module);
   const bodied = methods.scene.filter((s: any) => !['oscillator', 'circle', 'projectile', 'pendulum-dae', 'particles'].includes(s.name));
-  const live = mount(main, module, { ...data.start, ...fromFragment(location.hash), scenes: bodied, onproblem: (p) => own2.open(p) });
+  const begin: any = { ...data.start, ...fromFragment(location.hash) }, drawn = h('section', { class: 'live-drawing' }), known = new Set(methods.scene.map((s: any) => s.name));
+  drawing(drawn, module, { // a stack of the link is a scene before the playground begins
+    simulate: (text) => {
+      live.choose({ scene: DRAWN, drawn: text, h: undefined });
+      live.element.scrollIntoView();
+      live.play(true);
+    },
+    problem: (text) => {
+      live.choose({ scene: DRAWN, drawn: text, h: undefined });
+      live.step();
+      const { problem, words } = live.problem();
+      if (problem) own2.open(problem);
+      return words;
+    },
+  }, begin.scene === DRAWN ? begin.drawn : undefined);
+  if (begin.scene === DRAWN && !begin.drawn) begin.scene = data.start.scene;
+  const live = mount(main, module, { ...begin, scenes: bodied, demos: DEMOS.filter((d) => known.has(d.choice.scene.split(':')[0])), onproblem: (p) => own2.open(p) });
   main.append(
     h('p', { class: 'note' }, 'Drag a body: a spring pulls it to the mouse. Keys on the picture: space plays and pauses, . makes one step, R resets, arrows push the chosen body, Shift and arrows turn the picture.'),
-    own, missing(data.program, methods));
+    drawn, own, missing(data.program, methods));
   window.addEventListener('hashchange', () => location.reload());
   Object.assign(globalThis, { perp: { module, live, refused, version: data.version } }); // for the console, and for tests
   for (const e of document.querySelectorAll('pre')) scrolls(e, 'text, scrolls');

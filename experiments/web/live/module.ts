@@ -107,13 +107,23 @@ export class Module {
     if (run === 0) throw new Error(this.message);
     return new Run(this, this.e, run);
   }
-  // A by columns.
-  solve(solver: string, n: number, A: ArrayLike<number>, b: ArrayLike<number>, lo: ArrayLike<number>, hi: ArrayLike<number>) {
-    const rooms = [A, b, lo, hi].map((v) => this.keep(v)), at = this.call('live_solve', solver, n, ...rooms);
-    for (const room of rooms) this.e.live_free(room);
+  private told(at: number) {
     if (at === 0) throw new Error(this.message);
     return JSON.parse(this.text(at)!);
   }
+  // A method with options, as pgs:max_iter=20; throws what the registry says of a wrong one.
+  spec(kind: string, text: string): { name: string; text: string; options: { key: string; unit: string; help: string; range: string; value: string }[] } {
+    return this.told(this.call('live_spec', kind, text));
+  }
+  // A problem that perp lcp reads, as numbers (live_matrix); directions > 0: its friction as a pyramid.
+  matrix(text: string, directions: number) {
+    return this.told(this.call('live_matrix', text, directions));
+  }
+  // A method on a problem that perp lcp reads.
+  solve(solver: string, problem: string) {
+    return this.told(this.call('live_solve', solver, problem));
+  }
+  // A by columns.
   answer(solver: string, n: number, A: ArrayLike<number>, b: ArrayLike<number>, lo: ArrayLike<number>, hi: ArrayLike<number>) {
     const rooms = [A, b, lo, hi, new Float64Array(n), new Float64Array(5)].map((v) => this.keep(v)), good = this.call('live_answer', solver, n, ...rooms);
     const lambda = [...this.reals(rooms[4], n)], [reason, iterations, factorizations, residual, pivots] = this.reals(rooms[5], 5);

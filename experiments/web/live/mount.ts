@@ -6,7 +6,8 @@ import { copyText, h } from '../dom';
 import { saveAs } from '../save';
 import { brief } from '../data';
 import { History, Residuals, Rows } from './charts';
-import type { Figures, Module, Run } from './module';
+import { type Figures, type Module, ROW, type Run } from './module';
+import { optionsForm } from './options';
 import { LiveStage, type Hit } from './stage';
 import { type Choice, PARTS, type Start, toFragment } from './state';
 
@@ -17,7 +18,9 @@ const PUSH = 1.5; // m/s for a body of the size 1 m, by the root of its size
 
 export interface Options extends Start {
   scenes?: { name: string; summary: string }[]; // to choose from; none: the scene stays
+  demos?: { name: string; choice: Choice }[]; // before them
   fixed?: boolean; // no controls of methods
+  link?: boolean; // false: no link to the state
   onproblem?(problem: any): void; // "open in the matrices"
   onchange?(fragment: string): void;
 }
@@ -46,10 +49,14 @@ export interface Live {
   step(n?: number): void; // n steps, drawn once
   reset(): void;
   choose(choice: Partial<Choice>): void;
+  problem(): { problem: any; words: string }; // of the last step, of at most 8 rows
   state(): { playing: boolean; t: number; steps: number; fragment: string };
   frames: { step: number[]; draw: number[] }; // ms of the last frames
   destroy(): void;
 }
+
+// places of the choice that name methods: label, kind
+const KINDS: [string, string, string][] = [['formulation', 'formulation', 'formulation'], ['lcp', 'solver', 'lcp'], ['against', 'beside it', 'lcp'], ['stab', 'stabilization', 'stab'], ['contact', 'friction', 'contact'], ['ode', 'integrator', 'ode'], ['kkt', 'equality solver', 'kkt']];
 
 let counted = 0;
 
@@ -67,7 +74,7 @@ function list(values: [string, string][], chosen: string, change: (v: string) =>
 
 export function mount(host: HTMLElement, module: Module, options: Options): Live {
   const methods = module.methods(), choice: Choice = { scene: options.scene };
-  for (const k of [...PARTS, 'against', 'h'] as const) if (options[k] !== undefined) (choice as any)[k] = options[k];
+  for (const k of [...PARTS, 'against', 'h', 'drawn'] as const) if (options[k] !== undefined) (choice as any)[k] = options[k];
   const sides: Side[] = [], frames = { step: [] as number[], draw: [] as number[] };
   let playing = false, speed = 1, tool = 'drag', arrows = true, steps = 0, ahead = 0, last = 0, request = 0, body = 0, alive = true, told = 0, slow = 0, shadows = true;
   let held: { hit: Hit; at: any; from: Side; moved: { t: number; x: number[] }[] } | null = null;
@@ -93,20 +100,29 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
       draw();
     } }), 'impulses'));
   const tools = h('div', { class: 'live-bar', role: 'group', 'aria-label': 'this state' },
-    button('link to this state', (() => copyState()) as any), button('scene file', () => saveScene(), 'save this state as a scene file of perp'),
+    options.link === false ? null : button('link to this state', (() => copyState()) as any), button('scene file', () => saveScene(), 'save this state as a scene file of perp'),
     options.onproblem ? button('problem as a matrix', () => openProblem(), 'problem as a matrix: opens a contact problem of this step below') : null);
-  const element = h('section', { class: 'live', 'aria-label': 'playground' }, controls, stages, bar, hands, tools, message);
+  const form = optionsForm(module, () => ([['scene', 'scene', 'scene'], ...KINDS] as [string, string, string][]).map(([part, label, kind]) =>
+    ({ part, kind, label, text: (choice as any)[part] || (part === 'against' ? '' : sides[0]?.run?.model.parts[part]) || '' })).filter((c) => c.text), (part, text) => choose({ [part]: text }));
+  const element = h('section', { class: 'live', 'aria-label': 'playground' }, controls, options.fixed ? null : form.element, stages, bar, hands, tools, message);
   host.append(element);
 
   /* ---- choices ---- */
   const names = (kind: string): [string, string][] => [['', 'default'], ...methods[kind].map((d: any) => [d.name, d.name])] as any;
   const boxes: Record<string, any> = {};
+  // the name of a method without its options
+  function plain(kind: string, text: string | undefined) {
+    try {
+      return text ? module.spec(kind, text).name : '';
+    } catch {
+      return text!;
+    }
+  }
   function putControls() {
-    const kinds: [string, string, string][] = [['formulation', 'formulation', 'formulation'], ['lcp', 'solver', 'lcp'], ['against', 'beside it', 'lcp'], ['stab', 'stabilization', 'stab'], ['contact', 'friction', 'contact']];
     const known = (options.scenes ?? []).map((s) => [s.name, s.name] as [string, string]);
     controls.replaceChildren(...[
-      known.length > 0 ? field('scene', boxes.scene = list(known, choice.scene, (v) => choose({ scene: v, h: undefined }))) : null,
-      ...(options.fixed ? [] : kinds.map(([k, label, kind]) => field(label, boxes[k] = list(k === 'against' ? [['', 'nothing'], ...names(kind).slice(1)] as any : names(kind), (choice as any)[k] ?? '', (v) => choose({ [k]: v || undefined }))))),
+      known.length > 0 ? field('scene', boxes.scene = sceneList(known)) : null,
+      ...(options.fixed ? [] : KINDS.map(([k, label, kind]) => field(label, boxes[k] = list(k === 'against' ? [['', 'nothing'], ...names(kind).slice(1)] as any : names(kind), plain(kind, (choice as any)[k]), (v) => choose({ [k]: v || undefined }))))),
       options.fixed ? null : field('step', boxes.h = list([['', 'default'], ...[0.5, 1, 2, 5, 10, 16, 20].map((v) => [String(v / 1000), `${v} ms`])] as any, choice.h ? String(choice.h) : '', (v) => choose({ h: v ? Number(v) : undefined }))),
       options.fixed ? null : field('options', boxes.text = h('input', { type: 'text', class: 'live-text', spellcheck: false, value: choice.scene, onchange: () => choose({ scene: boxes.text.value.trim() }) })),
     ].filter(Boolean) as any);
@@ -114,6 +130,15 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
       boxes.text.setAttribute('title', 'the scene with its parameters, as stack:boxes=10');
       controls.lastElementChild!.querySelector('label')!.textContent = 'scene with parameters';
     }
+  }
+
+  function sceneList(known: [string, string][]) {
+    const demos = options.demos ?? [], box = list(known, plain('scene', choice.scene), (v) => {
+      const demo = demos[Number(v.replace('demo ', ''))];
+      choose(v.startsWith('demo ') ? { ...Object.fromEntries([...PARTS, 'against', 'h'].map((k) => [k, undefined])), ...demo.choice } : { scene: v, h: undefined });
+    });
+    if (demos.length > 0) box.prepend(h('optgroup', { label: 'demonstrations' }, ...demos.map((d, i) => h('option', { value: `demo ${i}` }, d.name))));
+    return box;
   }
 
   function makeSide(): Side {
@@ -192,6 +217,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
       bodies.value = String(body);
     }
     element.dataset.bodies = String(first?.model.bodies.length ?? 0);
+    if (!options.fixed && first) form.refresh();
     refresh();
     draw();
     options.onchange?.(toFragment(choice));
@@ -413,9 +439,20 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
     }
   }
   function openProblem() {
-    const problem = sides[0]?.run?.problem();
-    if (!problem || problem.n === 0) message.textContent = 'This step has no contact problem of at most 8 rows. Few contacts without friction have one: contact frictionless.';
-    else options.onproblem!(problem);
+    const { problem, words } = problemNow();
+    message.textContent = words;
+    if (problem) options.onproblem!(problem);
+  }
+  // The contact problem of the step, or why there is none that can be opened.
+  function problemNow(): { problem: any; words: string } {
+    const { run, now } = sides[0] ?? {}, problem = run && now ? run.problem() : null, rows = problem ? Math.max(0, ...byProblem(run!.rows(now!.rows))) : 0;
+    if (problem?.n > 0) return { problem, words: '' };
+    return { problem: null, words: !now ? 'No step was made yet.' : rows > 0 ? `The contact problem of this step has ${rows} rows: at most 8 can be opened. Fewer bodies, or the friction law frictionless, make it smaller.` : 'This step has no contact problem: nothing touches, or the formulation solves none.' };
+  }
+  function byProblem(rows: Float64Array) {
+    const count: number[] = [];
+    for (let i = 0; i < rows.length; i += ROW) count[rows[i]] = (count[rows[i]] ?? 0) + 1;
+    return count.filter((n) => n > 0);
   }
 
   element.addEventListener('keydown', (e: KeyboardEvent) => {
@@ -430,7 +467,7 @@ export function mount(host: HTMLElement, module: Module, options: Options): Live
   putControls();
   open(options);
   return {
-    element, sides, play, step, reset, choose, frames,
+    element, sides, play, step, reset, choose, frames, problem: problemNow,
     state: () => ({ playing, t: sides[0]?.now?.t ?? 0, steps, fragment: fragment() }),
     destroy() {
       alive = false;

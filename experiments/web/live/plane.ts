@@ -2,17 +2,17 @@
 // Pictures of problems with two rows: complementary cones, iterates between the lines w = 0, level sets of the merit function.
 import { h } from '../dom';
 import { svg } from '../lesson/words';
-import type { Problem } from './matrices';
+import { bounds, hasFriction, type Problem } from './problem';
 
-const SIZE = 300, EDGE = 22;
+export const SIZE = 300, EDGE = 22;
 
 function axes(lo: [number, number], hi: [number, number]) {
   const X = (v: number) => EDGE + ((v - lo[0]) / (hi[0] - lo[0])) * (SIZE - 2 * EDGE), Y = (v: number) => SIZE - EDGE - ((v - lo[1]) / (hi[1] - lo[1])) * (SIZE - 2 * EDGE);
   return { X, Y };
 }
-const number = (v: number) => String(Number(v.toPrecision(3)));
+export const number = (v: number) => String(Number(v.toPrecision(3)));
 
-function frame(title: string, words: string, name: string, ...children: any[]) {
+export function frame(title: string, words: string, name: string, ...children: any[]) {
   return h('figure', { class: 'live-plane' }, h('h3', {}, title), svg('svg', { viewBox: `0 0 ${SIZE} ${SIZE}`, role: 'img', 'aria-label': name }, ...children), h('figcaption', {}, words));
 }
 
@@ -50,6 +50,13 @@ function zeros(p: Problem, v: any) {
     return svg('path', { class: `live-zero zero-${i}`, 'clip-path': `url(#live-clip-${clips})`, d: `M${v.X(ends[0][0])} ${v.Y(ends[0][1])}L${v.X(ends[1][0])} ${v.Y(ends[1][1])}` });
   }).filter(Boolean);
 }
+// of a contact in the plane, a normal row and a friction row: |friction| = mu normal
+function cone(p: Problem, v: any) {
+  const t = p.friction_of.findIndex((j) => j >= 0), n = p.friction_of[t];
+  if (t < 0) return null;
+  const far = v.hi[n], at = (sign: number) => (n === 0 ? `${v.X(far)} ${v.Y(sign * p.mu[t] * far)}` : `${v.X(sign * p.mu[t] * far)} ${v.Y(far)}`);
+  return svg('path', { class: 'live-limit', 'clip-path': `url(#live-clip-${clips})`, d: `M${at(-1)}L${v.X(0)} ${v.Y(0)}L${at(1)}` });
+}
 let clips = 0; // each picture has one of its own
 const clip = () => svg('defs', {}, svg('clipPath', { id: `live-clip-${++clips}` }, svg('rect', { x: EDGE, y: EDGE, width: SIZE - 2 * EDGE, height: SIZE - 2 * EDGE })));
 const cross = (v: any) => svg('path', { class: 'live-axes', d: `M${EDGE} ${v.Y(0)}H${SIZE - EDGE}M${v.X(0)} ${EDGE}V${SIZE - EDGE}` });
@@ -61,7 +68,7 @@ function trail(v: any, run: any) {
 
 function sweeps(p: Problem, run: any, title: string, words: string) {
   const v = view(p, [run]);
-  return frame(title, `${words} ${run.runs[0].iterations} iterations end at (${run.lambda.map(number).join(', ')}).`, `${title}: iterates of ${run.solver}`, clip(), cross(v), ...labels(v), ...zeros(p, v), ...trail(v, run));
+  return frame(title, `${words} ${run.runs[0].iterations} iterations end at (${run.lambda.map(number).join(', ')}).`, `${title}: iterates of ${run.solver}`, clip(), cone(p, v), cross(v), ...labels(v), ...zeros(p, v), ...trail(v, run));
 }
 
 // |(phi_1, phi_2)|^2 / 2 with phi(lambda - lo, phi(hi - lambda, -w)) (Fischer and Burmeister; boxed as in the solver).
@@ -69,8 +76,8 @@ function merit(p: Problem, x: number, y: number) {
   const phi = (a: number, b: number) => Math.hypot(a, b) - (a + b), lambda = [x, y];
   let sum = 0;
   for (let i = 0; i < 2; i++) {
-    const w = p.A[i] * x + p.A[i + 2] * y + p.b[i], upper = Number.isFinite(p.hi[i]) ? -phi(p.hi[i] - lambda[i], -w) : w;
-    sum += 0.5 * (Number.isFinite(p.lo[i]) ? phi(lambda[i] - p.lo[i], upper) : upper) ** 2;
+    const w = p.A[i] * x + p.A[i + 2] * y + p.b[i], [lo, hi] = bounds(p, i, lambda), upper = Number.isFinite(hi) ? -phi(hi - lambda[i], -w) : w;
+    sum += 0.5 * (Number.isFinite(lo) ? phi(lambda[i] - lo, upper) : upper) ** 2;
   }
   return sum;
 }
@@ -91,13 +98,13 @@ function levels(p: Problem, run: any) {
     const band = Math.floor(bands * Math.min(0.999, Math.max(0, (Math.log(values[i][j] + 1e-12 * most) - low) / span)));
     parts.push(svg('rect', { class: 'live-level', 'fill-opacity': (0.07 * (bands - band)).toFixed(2), x: (EDGE + i * side).toFixed(1), y: (SIZE - EDGE - (j + 1) * side).toFixed(1), width: (side + 0.3).toFixed(1), height: (side + 0.3).toFixed(1) }));
   }
-  return frame('Level sets of the merit function', `Newton's method on the equations of Fischer and Burmeister goes downhill: darker is smaller. ${run.runs[0].iterations} iterations.`, 'level sets of the merit function and the iterates of fischer-newton', clip(), ...parts, cross(v), ...labels(v), ...trail(v, run));
+  return frame('Level sets of the merit function', `Newton's method on the equations of Fischer and Burmeister goes downhill: darker is smaller. ${run.runs[0].iterations} iterations.`, 'level sets of the merit function and the iterates of fischer-newton', clip(), ...parts, cone(p, v), cross(v), ...labels(v), ...trail(v, run));
 }
 
 export function pictures(p: Problem, results: any[]) {
-  const of = (name: string) => results.find((r) => r.solver === name && r.runs[0].frames.length > 0), out: any[] = [], plain = p.lo.every((v) => v === 0) && p.hi.every((v) => v === Infinity);
+  const of = (name: string) => results.find((r) => r.solver === name && r.runs[0].frames.length > 0), out: any[] = [], plain = !hasFriction(p) && p.lo.every((v) => v === 0) && p.hi.every((v) => v === Infinity);
   if (plain) out.push(cones(p));
-  if (of('pgs')) out.push(sweeps(p, of('pgs'), 'Iterates of PGS', 'Each sweep goes along one axis after the other to the line w = 0, or to the bound.'));
+  if (of('pgs')) out.push(sweeps(p, of('pgs'), hasFriction(p) ? 'Friction cone and iterates of PGS' : 'Iterates of PGS', `Each sweep goes along one axis after the other to the line w = 0, or to the bound${hasFriction(p) ? ': friction stays within \u03bc\u03bb\u2099' : ''}.`));
   if (of('fischer-newton')) out.push(levels(p, of('fischer-newton')));
   if (of('interior-point')) out.push(sweeps(p, of('interior-point'), 'Central path', 'The interior-point method stays away from the bounds until the end.'));
   return out;

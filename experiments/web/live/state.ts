@@ -5,6 +5,7 @@ export interface Choice {
   formulation?: string; lcp?: string; stab?: string; contact?: string; ode?: string; kkt?: string;
   against?: string; // a second solver of the contact problem
   h?: number;
+  drawn?: string; // the stack of the scene of that name (draw.ts)
 }
 export interface Start extends Choice {
   t?: number;
@@ -16,7 +17,7 @@ const bytesOf = (v: Float64Array) => new Uint8Array(v.buffer, v.byteOffset, v.by
 
 export function toFragment(c: Choice, t?: number, state?: Float64Array): string {
   const words = new URLSearchParams();
-  for (const [k, v] of Object.entries(c)) if (v !== undefined && v !== '' && v !== null) words.set(k, String(v));
+  for (const [k, v] of Object.entries(c)) if (v !== undefined && v !== '' && v !== null && (k !== 'drawn' || c.scene === 'drawn')) words.set(k, String(v));
   if (state) {
     words.set('t', String(t));
     words.set('state', btoa(String.fromCharCode(...bytesOf(state))));
@@ -26,7 +27,7 @@ export function toFragment(c: Choice, t?: number, state?: Float64Array): string 
 
 export function fromFragment(text: string): Partial<Start> {
   const words = new URLSearchParams(text.replace(/^#/, '')), out: any = {};
-  for (const k of ['scene', 'against', ...PARTS]) if (words.get(k)) out[k] = words.get(k);
+  for (const k of ['scene', 'against', 'drawn', ...PARTS]) if (words.get(k)) out[k] = words.get(k);
   for (const k of ['h', 't']) if (Number(words.get(k)) > 0) out[k] = Number(words.get(k));
   const state = words.get('state');
   if (state) {
