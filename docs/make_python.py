@@ -13,6 +13,7 @@ SECTIONS = [  # heading, module, names in their order (None: all that have a doc
     ('Problems', '_lcp', ['lcp', 'LCP', 'Factored', 'Solution']),
     ('Scenes and simulations', '_scene', ['Scene']),
     (None, '_simulation', ['Simulation', 'Contacts', 'Forces']),
+    (None, '_gradient', ['Gradient', 'Kink']),
     ('Runs of the program', '_program', ['simulate', 'Result', 'list_', 'info', 'version']),
     ('Studies', '_study', ['study', 'Study', 'run']),
     (None, '_tables', ['load', 'Table']),

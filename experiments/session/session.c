@@ -309,6 +309,7 @@ void perp_session_close(perp_session *face)
   if (s == NULL) return;
   perp_replay_destroy(s->replay);
   perp_step_forces_destroy(s->forces);
+  perp_gradient_destroy(s->gradient);
   perp_sim_destroy(s->sim);
   perp_ode_destroy(s->ode);
   perp_equivalent_destroy(s->extended);
@@ -343,6 +344,7 @@ perp_status perp_session_restart(perp_session *face, double t, const double *q, 
   PERP_TRY(s->sim != NULL ? perp_sim_restart(s->ctx, s->sim, t, q, v)
                           : perp_ode_restart(s->ctx, s->ode, t, q, v));
   session_forget(s);
+  if (s->gradient != NULL) PERP_TRY(perp_gradient_reset(s->ctx, s->gradient));
   return s->replay != NULL ? perp_session_frame(s, s->replay) : PERP_OK;
 }
 
@@ -350,7 +352,9 @@ static perp_status session_once(session *s, double t_max)
 {
   perp_session *f = &s->face;
   perp_stats stats = { 0 };
-  if (s->sim != NULL)
+  if (s->gradient != NULL)
+    PERP_TRY(perp_gradient_step(s->ctx, s->gradient, t_max, &s->info));
+  else if (s->sim != NULL)
     PERP_TRY(perp_sim_step(s->ctx, s->sim, t_max, &s->info));
   else {
     const perp_ode_stop stop = perp_ode_step(s->ctx, s->ode, t_max, &stats);
@@ -422,6 +426,28 @@ const perp_step_forces *perp_session_forces(perp_session *face)
                  PERP_OK
              ? s->forces
              : NULL;
+}
+
+perp_status perp_session_gradient(perp_session *face, const perp_gradient_wrt *wrt, int n,
+                                  perp_gradient **out)
+{
+  session *s = (session *)face;
+  perp_gradient_destroy(s->gradient);
+  s->gradient = NULL;
+  if (out != NULL) *out = NULL;
+  if (n == 0) return PERP_OK;
+  if (s->sim == NULL)
+    return PERP_FAIL(s->ctx, PERP_ERR_UNSUPPORTED,
+                     "scene %s has no bodies: there are no derivatives of plain ODE problems",
+                     s->name);
+  PERP_TRY(perp_gradient_create(s->ctx, s->sim, wrt, n, &s->gradient));
+  const perp_status status = perp_gradient_reset(s->ctx, s->gradient);
+  if (status != PERP_OK) {
+    perp_gradient_destroy(s->gradient);
+    s->gradient = NULL;
+  }
+  if (out != NULL) *out = s->gradient;
+  return status;
 }
 
 const char *perp_session_part(const perp_session *face, const char *kind)

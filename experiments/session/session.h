@@ -11,6 +11,7 @@
 #include "models/formulations/step_forces.h"
 #include "models/multibody/element.h"
 #include "models/multibody/reaction.h"
+#include "models/stepping/gradient.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -91,6 +92,13 @@ perp_status perp_session_push_joint(perp_session *session, int joint, double siz
 /* The exact state at t (q [nq], v [nv]) where the scene has a closed form or a reference.
  * PERP_ERR_UNSUPPORTED: it has none, or not at t. */
 perp_status perp_session_truth(perp_session *session, double t, double *q, double *v);
+
+/* Derivatives of the state of the steps to come by wrt [n] (gradient.h), from the present state on;
+ * n = 0: none any more.  *out (may be NULL): it belongs to the session until the next call, and a
+ * restart resets it.  Errors: as of perp_gradient_create; the session is then without.  Steps stay
+ * the same to the last bit. */
+perp_status perp_session_gradient(perp_session *session, const perp_gradient_wrt *wrt, int n,
+                                  perp_gradient **out);
 
 /* Record each state from now on, for a page; false: stop.  PERP_ERR_UNSUPPORTED: no bodies, or more
  * than 10 000. */

@@ -23,6 +23,7 @@ typedef struct session {
   perp_ode *ode;             /* and plain ODE problems */
   perp_step_info info;
   perp_step_forces *forces; /* NULL until somebody asks */
+  perp_gradient *gradient;  /* NULL: no derivatives */
   perp_replay *replay;      /* NULL: nothing is recorded */
   double bound, *room;
   char name[PERP_SPEC_MAX], part[PERP_PARTS][PERP_SPEC_MAX];

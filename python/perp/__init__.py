@@ -15,6 +15,7 @@ only where it is installed.  docs/tutorials/python.md begins at the beginning, d
 """
 from . import plot
 from ._errors import Error
+from ._gradient import Gradient, Kink
 from ._lcp import LCP, Factored, Solution, lcp
 from ._lesson import Lesson, lesson
 from ._program import Result, info, list_ as list, simulate, version
@@ -24,5 +25,6 @@ from ._study import Study, run, study
 from ._tables import Table, load
 from ._view import Page, view
 
-__all__ = ['LCP', 'Contacts', 'Error', 'Factored', 'Forces', 'Lesson', 'Page', 'Result', 'Scene', 'Simulation', 'Solution', 'Study',
-           'Table', 'info', 'lcp', 'lesson', 'list', 'load', 'plot', 'run', 'simulate', 'study', 'version', 'view']
+__all__ = ['LCP', 'Contacts', 'Error', 'Factored', 'Forces', 'Gradient', 'Kink', 'Lesson', 'Page', 'Result', 'Scene', 'Simulation',
+           'Solution', 'Study', 'Table', 'info', 'lcp', 'lesson', 'list', 'load', 'plot', 'run', 'simulate', 'study', 'version',
+           'view']

@@ -94,6 +94,15 @@ class StepForces(ctypes.Structure):
                 ('drives_known', ctypes.c_bool), ('contacts_known', ctypes.c_bool), ('scratch', pointer)]
 
 
+class GradientRow(ctypes.Structure):
+    _fields_ = [('cause', integer), ('body', integer * 2), ('drive', integer), ('margin', double), ('acts', ctypes.c_bool)]
+
+
+class GradientReport(ctypes.Structure):
+    _fields_ = [('verdict', integer), ('worst', integer), ('steps', ctypes.c_int64), ('counts', ctypes.c_int64 * 6),
+                ('n_rows', integer), ('row', ctypes.POINTER(GradientRow)), ('active', integer)]
+
+
 FORCE = ctypes.CFUNCTYPE(None, pointer, integer, double, ctypes.POINTER(BodyState), c_double_p)
 
 
@@ -142,6 +151,16 @@ FUNCTIONS: typing.Dict[str, typing.Tuple[typing.Any, typing.List[typing.Any]]] =
     'perp_session_name': (text, [pointer, text, integer]),
     'perp_session_push_joint': (integer, [pointer, integer, double]),
     'perp_session_truth': (integer, [pointer, double, c_double_p, c_double_p]),
+    'perp_session_gradient': (integer, [pointer, c_int_p, integer, ctypes.POINTER(pointer)]),
+    'perp_gradient_dq': (c_double_p, [pointer]),
+    'perp_gradient_dv': (c_double_p, [pointer]),
+    'perp_gradient_report_of': (ctypes.POINTER(GradientReport), [pointer]),
+    'perp_gradient_sides': (c_int_p, [pointer]),
+    'perp_gradient_pull': (None, [pointer, c_double_p, c_double_p, c_double_p]),
+    'perp_gradient_hold': (None, [pointer, integer, ctypes.c_bool]),
+    'perp_gradient_reset': (integer, [ctx_p, pointer]),
+    'perp_gradient_verdict_name': (text, [integer]),
+    'perp_gradient_cause_name': (text, [integer]),
     'perp_session_record': (integer, [pointer, ctypes.c_bool]),
     'perp_session_page': (integer, [pointer, text]),
 }

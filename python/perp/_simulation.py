@@ -10,7 +10,7 @@ import os
 import typing
 import weakref
 
-from . import _inprocess
+from . import _gradient, _inprocess
 from . import _library as c
 from ._errors import Error
 from ._scene import Scene
@@ -160,6 +160,7 @@ class Simulation:
         self._raised: typing.Optional[BaseException] = None
         self.nq = self.nv = self.bodies = self.joints = self.drives = 0
         self._c_step: typing.Callable[..., int] = _closed
+        self._gradient: typing.Optional[_gradient.Gradient] = None
         self._open()
 
     # ---- life
@@ -188,6 +189,7 @@ class Simulation:
         self._q, self._v = handle.array(f.q, f.nq), handle.array(f.v, f.nv)
         self._push = handle.array(f.push, 6 * f.bodies, (f.bodies, 6), True) if pushed else None
         self._hooked = bool(self._controllers or self._forces)
+        self._gradient = None
         self._begin()
         if self._record:
             self.record()
@@ -491,6 +493,30 @@ class Simulation:
                  [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
         return c.numpy.array(R) if c.HAVE_NUMPY else R
 
+    # ---- derivatives
+
+    def gradient(self, *wrt: typing.Any) -> _gradient.Gradient:
+        """Derivatives of the state in the steps to come, by the state at present, parameters and controls.
+
+            g = sim.gradient("q", "v", ("mass", "cart"), "gravity")
+            sim.step(100)
+            g.dq, g.dv, g.worst
+
+        wrt: "q", "v" (all tangent coordinates), "mass" (kg, of all bodies), "gravity" (m/s^2), "friction" (of all contacts),
+        "force" (a generalized force on each velocity, N or N m), "target" (of all drives); or pairs for one of them, as
+        ("mass", 2), ("v", 0), ("friction", shape), ("target", "elbow").  None: no derivatives any more.
+
+        The steps stay the same to the last bit.  Error: the methods have no derivative; the message
+        names those that have.
+        """
+        flat, columns = _gradient.request(self, wrt)
+        at = ctypes.c_void_p()
+        if c.library().perp_session_gradient(self._at, flat, len(columns), at) != 0:
+            self._gradient = None
+            raise self._error()
+        self._gradient = _gradient.Gradient(self, at, columns)
+        return self._gradient
+
     # ---- to look at
 
     def record(self, on: bool = True) -> None:
@@ -504,6 +530,8 @@ class Simulation:
             raise self._error()
 
     def __repr__(self) -> str:
+        if not hasattr(self, '_at'):
+            return f'{self.scene}: a simulation that could not be made'
         used = ', '.join(f'{k} {v}' for k, v in self.methods.items())
         return f'{self.scene}: t = {self.t:.6g} s after {self.steps} steps with {used}'
 

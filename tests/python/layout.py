@@ -12,7 +12,7 @@ from tap import done, ok
 
 names = {'Ctx': 'perp_ctx', 'Spec': 'perp_spec', 'Stats': 'perp_stats', 'Columns': 'perp_columns', 'Blocks': 'perp_blocks', 'Lcp': 'perp_lcp',
          'Contact': 'perp_contact', 'BodyState': 'perp_body_state', 'Reaction': 'perp_reaction', 'PairForce': 'perp_pair_force',
-         'StepForces': 'perp_step_forces', 'SessionRequest': 'perp_session_request', 'Session': 'perp_session', 'Opt': 'perp_opt',
+         'StepForces': 'perp_step_forces', 'GradientRow': 'perp_gradient_row', 'GradientReport': 'perp_gradient_report', 'SessionRequest': 'perp_session_request', 'Session': 'perp_session', 'Opt': 'perp_opt',
          'Desc': 'perp_desc', 'LcpDesc': 'perp_lcp_desc', 'OdeDesc': 'perp_ode_desc', 'ContactDesc': 'perp_contact_desc',
          'Island': 'perp_contact_island', 'Plugin': 'perp_plugin', 'OdeSys': 'perp_ode_sys'}
 parts = ['OdeSys']  # of which Python knows the first members alone
