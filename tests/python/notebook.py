@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""python/chain6-stab.ipynb, without a screen, on a small part of its study: with nbclient and the kernel of this Python where
-they are, and as plain code.  What it draws is compared with the tables."""
+"""python/notebooks, without a screen.  first-study on a small part of its study: with nbclient and the kernel of this Python where they
+are, and as plain code, what it draws is compared with the tables.  The others as they are, once; they check their figures themselves."""
 import contextlib
 import csv
 import io
 import json
 import os
 import pathlib
+import re
+import sys
 import tempfile
 
 from tap import done, ok, perp, skip
 
-source = pathlib.Path(os.environ['PERP_SOURCE'], 'python/chain6-stab.ipynb')
+folder_of_all = pathlib.Path(os.environ['PERP_SOURCE'], 'python/notebooks')
+for path in sorted(folder_of_all.glob('*.ipynb')):
+    cells = json.loads(path.read_text(encoding='utf-8'))['cells']
+    ok(all(not cell.get('outputs') and cell.get('execution_count') is None for cell in cells), f'{path.name}: committed without outputs')
+source = pathlib.Path(os.environ['PERP_SOURCE'], 'python/notebooks/first-study.ipynb')
 notebook = json.loads(source.read_text(encoding='utf-8'))
 code = [''.join(cell['source']) for cell in notebook['cells'] if cell['cell_type'] == 'code']
-ok(all(not cell.get('outputs') and cell.get('execution_count') is None for cell in notebook['cells']), 'committed without outputs')
 try:
     import matplotlib
 except ImportError:
@@ -50,17 +55,48 @@ with tempfile.TemporaryDirectory() as folder:
                                                               for a, b in zip(p, q)), f'{stab}: its best choices', points, best)
     plt.close('all')
 
-    # ---- as a notebook
+    # ---- as notebooks
     try:
         import nbclient
         import nbformat
         import ipykernel  # noqa: F401
     except ImportError as why:
-        skip(f'no {why.name} (python3-nbclient, python3-ipykernel)', 'the notebook runs in a kernel')
-        done()
-    nb = nbformat.reads(source.read_text(encoding='utf-8'), as_version=4)
-    nbclient.NotebookClient(nb, timeout=60, kernel_name='python3', resources={'metadata': {'path': folder}}).execute()
-    pictures = [o for cell in nb.cells for o in cell.get('outputs', []) if 'image/png' in o.get('data', {})]
-    ok(len(pictures) == 1, 'the notebook runs in a kernel and shows a picture', pictures)
+        nbclient = None
+        skip(f'no {why.name} (python3-nbclient, python3-ipykernel)', 'the notebooks run in a kernel')
+
+    def execute(path):
+        """Run it in a kernel; the pictures that it shows."""
+        nb = nbformat.reads(path.read_text(encoding='utf-8'), as_version=4)
+        nbclient.NotebookClient(nb, timeout=200, kernel_name='python3', resources={'metadata': {'path': folder}}).execute()
+        return sum('image/png' in o.get('data', {}) for cell in nb.cells for o in cell.get('outputs', []))
+
+    if nbclient:
+        ok(execute(source) == 1, 'first-study runs in a kernel and shows a picture')
+    missing = []
+    try:
+        import pandas  # noqa: F401
+    except ImportError as why:
+        missing.append(why.name)
+    for path in sorted(set(folder_of_all.glob('*.ipynb')) - {source}):
+        if missing:
+            skip(f'no {missing[0]} (python3-pandas)', f'{path.name} runs')
+            continue
+        try:
+            if nbclient:
+                pictures = execute(path)
+            else:
+                names, pictures = {}, 1
+                sys.path.insert(0, folder)
+                for cell in json.loads(path.read_text(encoding='utf-8'))['cells']:
+                    text = ''.join(cell['source'])
+                    written = re.match(r'%%writefile (\S+)\n', text)
+                    if written:
+                        pathlib.Path(written[1]).write_text(text[written.end():] + '\n')
+                    elif cell['cell_type'] == 'code':
+                        with contextlib.redirect_stdout(io.StringIO()):
+                            exec(compile(text, str(path), 'exec'), names)
+            ok(pictures > 0, f'{path.name} runs and draws')
+        except Exception as why:
+            ok(False, f'{path.name} runs', str(why)[-1500:])
     os.chdir('/')
 done()
