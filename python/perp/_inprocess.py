@@ -39,7 +39,7 @@ class LcpDesc(ctypes.Structure):
 
 class OdeSys(ctypes.Structure):  # as far as methods read it
     _fields_ = [('nq', integer), ('nv', integer), ('caps', ctypes.c_uint), ('user', pointer), ('deriv', DERIV),
-                ('retract', RETRACT), ('difference', pointer), ('project', PROJECT)]
+                ('retract', RETRACT), ('difference', pointer), ('dexpinv', pointer), ('project', PROJECT)]
 
 
 CREATE_ODE = ctypes.CFUNCTYPE(integer, c.ctx_p, ctypes.POINTER(OdeSys), pointer, ctypes.POINTER(pointer))
