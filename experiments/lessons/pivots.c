@@ -241,9 +241,12 @@ static void pivots_put_tableau(struct record *r, int k, const double *c)
   if (f->enters < 0) return;
   f->sign = with_t ? (f->lambda[pair] >= l->hi[pair] ? -1 : 1)
                    : (g->lambda[pair] >= f->lambda[pair] ? 1 : -1);
+  double rounding = 0; /* of a column that A makes zero in exact arithmetic */
+  for (int i = 0; i < n; i++) rounding = fmax(rounding, 1e-13 * fabs(f->tableau.T[i][f->enters]));
   for (int i = 0; i < n; i++) {
     int v = f->tableau.basic[i];
-    f->ratio[i] = ratio_of(l, f, v, f->sign * f->tableau.T[i][f->enters], v == n + pair);
+    const double rate = f->sign * f->tableau.T[i][f->enters];
+    f->ratio[i] = ratio_of(l, f, v, fabs(rate) > rounding ? rate : 0, v == n + pair);
   }
   if (!follows) return;
   int row = g->corner, leaves = -1;
