@@ -88,9 +88,9 @@ async function film(page, name) {
   ok((await page.getAttribute('.pivots', 'data-frame')) === '0', `${name}: Home`);
   const frames = Number(await page.getAttribute('.pivots', 'data-frames'));
   if (frames > 2) {
-    const before = await page.$$eval('.diagram .point', (l) => l.map((e) => e.getAttribute('cy')).join());
+    const before = await page.$$eval('.diagram .point', (l) => l.map((e) => `${e.getAttribute('cx')} ${e.getAttribute('cy')}`).join());
     await page.keyboard.press(' ');
-    await page.waitForFunction((at) => [...document.querySelectorAll('.diagram .point')].map((e) => e.getAttribute('cy')).join() !== at, before, { timeout: 5000 });
+    await page.waitForFunction((at) => [...document.querySelectorAll('.diagram .point')].map((e) => `${e.getAttribute('cx')} ${e.getAttribute('cy')}`).join() !== at, before, { timeout: 15000 });
     await page.waitForFunction(() => Number(document.querySelector('.pivots').dataset.frame) >= 2, null, { timeout: 15000 });
     await page.keyboard.press(' ');
     const at = await page.getAttribute('.pivots', 'data-frame');

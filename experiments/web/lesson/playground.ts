@@ -26,12 +26,13 @@ export function playground(host: HTMLElement, l: any, module: Module, scenes: an
     const now = dotted(s.of, choice), start = Math.max(0, s.values.findIndex((v: string) => (s.of === 'h' ? seconds(v) === choice.h : v === now)));
     Object.assign(choice, set(s.of, s.values[start]));
     return slider(s.text, s.values, start, (k: number) => {
-      Object.assign(choice, set(s.of, s.values[k]));
-      live.choose({ ...choice });
+      const change = set(s.of, s.values[k]);
+      Object.assign(choice, change);
+      live.choose(change);
     });
   });
   if (sliders.length > 0) host.append(h('div', { class: 'controls live-slide' }, ...sliders));
-  const live = mount(host, module, { ...choice, fixed: l.fixed === 'yes' || l.fixed === 'true' || sliders.length > 0, link: false } as any);
+  const live = mount(host, module, { ...choice, fixed: l.fixed === 'yes' });
   return live;
 }
 

@@ -53,6 +53,11 @@ export class LiveStage {
     group.add(this.string);
     stage.root.add(group);
     this.actor.set(0);
+    const pins = keep ? [] : model.joints.filter((j: any) => j.a < 0 || j.b < 0);
+    if (pins.length === 1) { // it can swing around its only joint with the world
+      const [x, y, z = 0] = pins[0].a < 0 ? pins[0].at_a : pins[0].at_b, p = new Vector3(x, y, z);
+      this.env.spheres = [...this.env.spheres, { p, r: Math.max(...this.actor.position.map((q: any) => q.distanceTo(p))) + 0.5 * this.env.own }];
+    }
     if (!keep) stage.fit({ d: this.d, env: this.env });
     stage.render();
   }
