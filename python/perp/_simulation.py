@@ -31,17 +31,16 @@ class _Handle:
         self.end = weakref.finalize(self, c.library().perp_session_close, self.at)
         self.end.atexit = False  # memory goes with the process
 
-    def array(self, address: typing.Optional[int], n: int, shape: typing.Any = None, writable: bool = False) -> typing.Any:
+    def array(self, address: typing.Optional[int], n: int) -> typing.Any:
         """The n numbers there, without a copy; what looks at them keeps them."""
         if not c.HAVE_NUMPY:
             return (ctypes.c_double * n).from_address(address or 0)[:] if n else []
         if n == 0:
-            return c.numpy.zeros(shape if shape is not None else 0)
+            return c.numpy.zeros(0)
         whole: typing.Any = (ctypes.c_double * n).from_address(address or 0)
         whole.owner = self
         view = c.numpy.frombuffer(whole, dtype=float)
-        view = view if shape is None else view.reshape(shape)
-        view.flags.writeable = writable
+        view.flags.writeable = False
         return view
 
 
@@ -187,7 +186,7 @@ class Simulation:
         self.h, self.t_end = float(f.h), float(f.t_end)  # as used
         self.nq, self.nv, self.bodies, self.joints, self.drives = f.nq, f.nv, f.bodies, f.joints, f.drives
         self._q, self._v = handle.array(f.q, f.nq), handle.array(f.v, f.nv)
-        self._push = handle.array(f.push, 6 * f.bodies, (f.bodies, 6), True) if pushed else None
+        self._push: typing.Any = (ctypes.c_double * 6 * f.bodies).from_address(f.push) if pushed else None
         self._hooked = bool(self._controllers or self._forces)
         self._gradient = None
         self._begin()
@@ -247,7 +246,7 @@ class Simulation:
             if self._push is not None:
                 if face.t >= t_max or abs(face.t - t_max) <= 1e-10 * max(1.0, abs(t_max)) < math.inf:
                     break  # as the library decides
-                self._push[:] = 0
+                ctypes.memset(self._push, 0, ctypes.sizeof(self._push))
                 for f in self._controllers:
                     f(self)
             if step(self._at, now, t_max):

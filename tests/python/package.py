@@ -98,6 +98,26 @@ ok(perp.info('dantzig')['name'] == 'dantzig' and 'options' in perp.info('dantzig
 raises(perp.Error, 'dantzig', lambda: perp.info('dantzg'), 'info: an unknown name')
 ok(perp.version()[0].isdigit(), 'version', perp.version())
 
+# ---- Simulation, with lists where there is no numpy; python/tests has the rest
+
+sim = perp.Simulation('stack:boxes=2', lcp='dantzig')
+sim.step(20)
+saved = sim.state
+ok(isinstance(sim.q, list) == plain and close(sim.forces.pairs[(0, 1)][0], [0, 0, 9.81], 1e-8) and len(sim.contacts) == 8 and
+   close([sum(row[2] for row in sim.contacts.force)], [3 * 9.81], 1e-8), 'Simulation: contacts and forces', sim)
+sim.step(5)
+last = list(sim.q)
+sim.state = saved
+sim.step(5)
+ok(list(sim.q) == last, 'Simulation: the same bits after its state is restored')
+sim = perp.Simulation({'scene': {'dim': 3, 'gravity': 0}, 'bodies': [{'mass': 2, 'inertia': [1, 1, 1]}]}, h=1e-3)
+sim.on_control(lambda s: s.apply(0, force=[1, 0, 0]))
+sim.on_force(lambda t, x, R, v, w: (0, 3, 0))
+g = sim.gradient(('force', 0))
+sim.step(2)
+ok(close(sim.v, [1e-3, 3e-3, 0, 0, 0, 0], 1e-15) and close([g.dv[0][0]], [1e-3], 1e-12) and g.worst == 'smooth',
+   'Simulation: a controller, a force, derivatives', sim.v, g.dv)
+
 # ---- run, load
 
 with tempfile.TemporaryDirectory() as folder:
