@@ -27,7 +27,7 @@ typedef struct reduced_derivative {
   double *push;         /* [model nv] */
 } reduced_derivative;
 
-static void derivative_layout(void *ws, perp_arena *a)
+static void reduced_derivative_layout(void *ws, perp_arena *a)
 {
   reduced_derivative *s = ws;
   const size_t n = (size_t)s->d->n;
@@ -42,7 +42,7 @@ static void derivative_layout(void *ws, perp_arena *a)
 /* ---- accelerations ---- */
 
 /* The tree has the numbers of this model. */
-static void derivative_model(reduced_derivative *s, const perp_model *model)
+static void reduced_derivative_model(reduced_derivative *s, const perp_model *model)
 {
   perp_reduced_tree *tree = s->of.tree;
   tree->model = model;
@@ -57,7 +57,8 @@ static void derivative_model(reduced_derivative *s, const perp_model *model)
   }
 }
 
-static double derivative_eps(const reduced_derivative *s, int j, const double *dq, const double *du)
+static double reduced_derivative_eps(const reduced_derivative *s, int j, const double *dq,
+                                     const double *du)
 {
   const perp_derivative *d = s->d;
   const double length = fmin(1, d->length), scale = perp_derivative_eps(d, j, NULL, NULL);
@@ -68,13 +69,13 @@ static double derivative_eps(const reduced_derivative *s, int j, const double *d
 }
 
 /* The derivative of qdot and udot along column j. */
-static bool derivative_along(reduced_derivative *s, int j, double t, double h, const double *q,
-                             const double *u, const double *dq, const double *du, double *dqdot,
-                             double *da)
+static bool reduced_derivative_along(reduced_derivative *s, int j, double t, double h,
+                                     const double *q, const double *u, const double *dq,
+                                     const double *du, double *dqdot, double *da)
 {
   perp_derivative *d = s->d;
   const bool forced = perp_derivative_acts(d, j, PERP_GRADIENT_FORCE);
-  double eps = derivative_eps(s, j, dq, du);
+  double eps = reduced_derivative_eps(s, j, dq, du);
   if (forced && eps == 0) eps = 1;
   memset(dqdot, 0, (size_t)s->nq * sizeof *dqdot);
   memset(da, 0, (size_t)s->nu * sizeof *da);
@@ -83,7 +84,7 @@ static bool derivative_along(reduced_derivative *s, int j, double t, double h, c
     const double by = eps * perp_derivative_at[p], weight = perp_derivative_weight[p] / eps;
     for (int i = 0; i < s->nq; i++) s->qa[i] = q[i] + by * dq[i];
     for (int i = 0; i < s->nu; i++) s->ua[i] = u[i] + by * du[i];
-    derivative_model(s, perp_derivative_model(d, j, by));
+    reduced_derivative_model(s, perp_derivative_model(d, j, by));
     if (forced) {
       s->push[d->wrt[j].index] = by;
       *s->of.push = s->push;
@@ -95,44 +96,45 @@ static bool derivative_along(reduced_derivative *s, int j, double t, double h, c
     for (int i = 0; i < s->nu; i++) da[i] += weight * s->a[i];
   }
   if (forced) s->push[d->wrt[j].index] = 0;
-  derivative_model(s, d->model);
+  reduced_derivative_model(s, d->model);
   return good;
 }
 
-static bool derivative_fn(void *user, double t, double h, const double *q, const double *u,
-                          const double *a, const double *dq, const double *du, double *dqdot,
-                          double *da)
+static bool reduced_derivative_fn(void *user, double t, double h, const double *q, const double *u,
+                                  const double *a, const double *dq, const double *du,
+                                  double *dqdot, double *da)
 {
   reduced_derivative *s = user;
   bool good = true;
   (void)a;
   for (int j = 0; j < s->d->n; j++)
-    good &= derivative_along(s, j, t, h, q, u, dq + s->nq * j, du + s->nu * j, dqdot + s->nq * j,
-                             da + s->nu * j);
+    good &= reduced_derivative_along(s, j, t, h, q, u, dq + s->nq * j, du + s->nu * j,
+                                     dqdot + s->nq * j, da + s->nu * j);
   return good;
 }
 
-static perp_ode_answer derivative_deriv(void *user, double t, double h, const double *q,
-                                        const double *u, bool intermediate, double *qdot, double *a)
+static perp_ode_answer reduced_derivative_deriv(void *user, double t, double h, const double *q,
+                                                const double *u, bool intermediate, double *qdot,
+                                                double *a)
 {
   reduced_derivative *s = user;
   (void)intermediate;
   return s->of.sys->deriv(s->of.sys->user, t, h, q, u, true, qdot, a);
 }
 
-static void derivative_retract(void *user, const double *q, const double *dq, double *q_out)
+static void reduced_derivative_retract(void *user, const double *q, const double *dq, double *q_out)
 {
   perp_reduced_retract(((reduced_derivative *)user)->of.tree, q, dq, q_out);
 }
 
-static void derivative_project(void *user, double *q)
+static void reduced_derivative_project(void *user, double *q)
 {
   perp_reduced_project(((reduced_derivative *)user)->of.tree, q);
 }
 
 /* ---- coordinates ---- */
 
-static void derivative_to_joints(reduced_derivative *s)
+static void reduced_derivative_to_joints(reduced_derivative *s)
 {
   perp_derivative *d = s->d;
   const perp_model *m = d->model;
@@ -155,7 +157,7 @@ static void derivative_to_joints(reduced_derivative *s)
   }
 }
 
-static void derivative_to_model(reduced_derivative *s, const double *q, const double *u)
+static void reduced_derivative_to_model(reduced_derivative *s, const double *q, const double *u)
 {
   perp_derivative *d = s->d;
   const perp_model *m = d->model;
@@ -163,7 +165,7 @@ static void derivative_to_model(reduced_derivative *s, const double *q, const do
   perp_reduced_to_model(s->of.tree, s->qe, s->vm);
   for (int j = 0; j < d->n; j++) {
     const double *cq = s->cq + s->nq * j, *cu = s->cu + s->nu * j,
-                 eps = derivative_eps(s, j, cq, cu);
+                 eps = reduced_derivative_eps(s, j, cq, cu);
     double *dq = d->dq + m->nv * j, *dv = d->dv + m->nv * j;
     memset(dq, 0, (size_t)m->nv * sizeof *dq);
     memset(dv, 0, (size_t)m->nv * sizeof *dv);
@@ -182,7 +184,7 @@ static void derivative_to_model(reduced_derivative *s, const double *q, const do
 
 /* ---- life and steps ---- */
 
-static void derivative_destroy(void *own)
+static void reduced_derivative_destroy(void *own)
 {
   reduced_derivative *s = own;
   perp_variational_destroy(s->steps);
@@ -199,26 +201,27 @@ perp_status perp_reduced_derivative_create(perp_ctx *ctx, const perp_reduced_len
                      "coordinates: use --formulation acceleration for loops");
   reduced_derivative like = { .d = d, .of = *lent, .nq = lent->tree->nq, .nu = lent->tree->nu };
   d->model = lent->tree->model;
-  PERP_TRY(perp_workspace_create(ctx, "derivatives", &like, sizeof like, derivative_layout, &ws));
+  PERP_TRY(perp_workspace_create(ctx, "derivatives", &like, sizeof like, reduced_derivative_layout,
+                                 &ws));
   reduced_derivative *s = ws;
   d->own = s;
-  d->own_destroy = derivative_destroy;
+  d->own_destroy = reduced_derivative_destroy;
   memset(s->push, 0, (size_t)d->model->nv * sizeof *s->push);
   const perp_ode_sys sys = { .nq = s->nq,
                              .nv = s->nu,
                              .caps = lent->sys->caps,
                              .user = s,
-                             .deriv = derivative_deriv,
-                             .retract = derivative_retract,
-                             .project = derivative_project,
+                             .deriv = reduced_derivative_deriv,
+                             .retract = reduced_derivative_retract,
+                             .project = reduced_derivative_project,
                              .canonical = lent->sys->canonical };
-  return perp_variational_create(ctx, perp_ode_method(lent->ode), &sys, d->n, derivative_fn,
+  return perp_variational_create(ctx, perp_ode_method(lent->ode), &sys, d->n, reduced_derivative_fn,
                                  &s->steps);
 }
 
 void perp_reduced_derivative_reset(perp_derivative *d)
 {
-  derivative_to_joints(d->own);
+  reduced_derivative_to_joints(d->own);
 }
 
 void perp_reduced_derivative_before(perp_derivative *d)
@@ -242,5 +245,5 @@ void perp_reduced_derivative_step(perp_derivative *d)
   }
   memcpy(s->cq, perp_variational_dq(s->steps), columns_q);
   memcpy(s->cu, perp_variational_dv(s->steps), columns_u);
-  derivative_to_model(s, q, u);
+  reduced_derivative_to_model(s, q, u);
 }
