@@ -97,8 +97,27 @@ static perp_status check_run(struct checking *c)
   return PERP_OK;
 }
 
+static int check_course(perp_ctx *ctx, const perp_args *args)
+{
+  perp_diag diag = { 0 };
+  perp_course *course;
+  if (perp_option_given(args, "run"))
+    return perp_usage_error(args, "--run is for the folder of one lesson");
+  const perp_status status = perp_course_read(ctx, args->arg[0], &diag, &course);
+  if (status == PERP_OK)
+    printf("%s is a valid course of %d lessons: %s\n", args->arg[0], course->n, course->title);
+  else if (diag.text.s != NULL)
+    fputs(diag.text.s, stderr);
+  else
+    perp_print_error(ctx);
+  perp_diag_free(&diag);
+  perp_course_free(course);
+  return status == PERP_OK ? PERP_EXIT_OK : PERP_EXIT_INPUT;
+}
+
 int perp_command_check_lesson(perp_ctx *ctx, const perp_args *args)
 {
+  if (!perp_lesson_is(args->arg[0])) return check_course(ctx, args);
   perp_diag diag = { 0 };
   perp_lesson *l = NULL;
   perp_status status = perp_lesson_read(ctx, args->arg[0], &diag, &l);

@@ -330,7 +330,8 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
   perp_plan plan;
   perp_trial trial;
   if (check_is_scene(args->arg[0])) return perp_command_check_scene(ctx, args);
-  if (perp_lesson_is(args->arg[0])) return perp_command_check_lesson(ctx, args);
+  if (perp_lesson_is(args->arg[0]) || perp_course_is(args->arg[0]))
+    return perp_command_check_lesson(ctx, args);
   if (perp_option_given(args, "run"))
     return perp_usage_error(args, "--run is for the folder of a lesson; perp run runs a study");
   int status = perp_command_plan(ctx, args, true, &study, &plan);
@@ -376,7 +377,7 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
 
 const perp_command perp_check_command = {
   .cli.name = "check",
-  .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml | LESSON-FOLDER [options]",
+  .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml | LESSON-FOLDER | COURSE.yaml [options]",
   .cli.summary =
       "Checks a scene file, a study or a lesson, and reports errors. For a study it also prints "
       "the number "

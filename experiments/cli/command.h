@@ -24,7 +24,7 @@ int perp_command_plan(perp_ctx *ctx, const perp_args *args, bool refuse, perp_st
 /* Which cells can be set up, unless --quick is given; -1, or an exit status after a message. */
 int perp_command_try(perp_ctx *ctx, const perp_args *args, const perp_study *study,
                      const perp_plan *plan, perp_trial *trial);
-/* perp check of the folder of a lesson. */
+/* perp check of the folder of a lesson, or of the file of a course. */
 int perp_command_check_lesson(perp_ctx *ctx, const perp_args *args);
 /* --output, or results/NAME; free it. */
 char *perp_command_folder(const perp_args *args, const perp_study *study);

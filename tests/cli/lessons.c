@@ -142,6 +142,7 @@ static void test_course(void)
   write_text("course.yaml", "schema: perp-course/1\ntitle: Two\ntext: Both.\nlessons: [lcp, "
                             "redundant]\n");
   refuses(2, "lesson course.yaml", "-o DIR");
+  says("check course.yaml", "a valid course of 2 lessons");
   ok(run("lesson course.yaml -o pages") == 0 && perp_exists("pages/index.html") &&
          perp_exists("pages/lcp.html") && perp_exists("pages/perp.js") &&
          file_has("pages/lcp.html", "<script src=\"perp.js\">"),

@@ -17,6 +17,12 @@ const part = (kind: string, title: string | null, ...children: any[]) => h('sect
 // The slides of a text: the parts between lines of dashes.
 const cut = (text: string) => text.split(/^---+\s*$/m).filter((t) => t.trim());
 
+// Those of `# Slides`: the ones behind the slide "Predict" are shown with the results.
+function brief(text: string | null, later: boolean) {
+  const all = cut(text ?? ''), at = all.findIndex((t) => /^\s*#+ Predict\s*$/m.test(t)), end = at < 0 ? all.length : at + 1;
+  return (later ? all.slice(end) : all.slice(0, end)).map((t) => part('brief', null, markdown(t, 1)));
+}
+
 function predict({ ask, choices }, name: string, chosen: (k: number) => void) {
   const go = h('button', { type: 'submit', class: 'tool primary', disabled: true }, 'Show what happens');
   const list = choices.map((text, i) => h('label', { class: 'choice' }, h('input', { type: 'radio', name: `predict-${name}`, value: i + 1, onchange: () => { go.disabled = false; } }), h('span', {}, inline(text))));
@@ -104,7 +110,7 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
     const { answer, because, choices } = l.predict, right = k === answer, host = h('div');
     after.append(...results(), ...pivots(),
       part('answer-of', 'The answer', k > 0 ? h('p', { class: `verdict ${right ? 'good' : 'bad'}` }, right ? 'Your prediction was right.' : 'Your prediction was not right.') : null,
-        h('p', {}, h('b', {}, inline(choices[answer - 1]))), h('p', {}, inline(because))),
+        h('p', {}, h('b', {}, inline(choices[answer - 1]))), h('p', {}, inline(because))), ...brief(l.slides, true),
       ...(l.live || l.recordings ? [part('play', l.live ? 'Try it' : 'The motion', l.live?.text ? h('p', {}, inline(l.live.text)) : null, host)] : []),
       ...sliders(),
       ...cut(l.conclusion).map((text, i) => part('conclusion', i === 0 ? 'Conclusion' : null, markdown(text, 3))),
@@ -119,7 +125,7 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
   const element = h('main', { class: 'lesson' }, links('top'),
     part('head', null, h('h1', {}, l.title), h('p', { class: 'note' }, `${l.minutes} minutes. `, h('button', { type: 'button', class: 'plain', title: 'S turns the slides on and off, the arrows turn the page', onclick: () => document.dispatchEvent(new Event('slides')) }, 'slides'))),
     l.notes ? h('details', { class: 'notes' }, h('summary', {}, 'Notes for the teacher'), markdown(l.notes, 3)) : null,
-    ...(l.slides ? cut(l.slides).map((text) => part('brief', null, markdown(text, 2))) : []),
+    ...brief(l.slides, false),
     ...cut(l.story).map((text) => part('story', null, markdown(text, 3))),
     part('predict', 'Predict', asked.form, h('p', { class: 'note hidden-note' }, 'Results, answer and conclusion appear when you have chosen.')), after);
   return {

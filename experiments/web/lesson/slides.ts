@@ -6,7 +6,7 @@ export function slides(current: () => { element: HTMLElement; reveal(): void } |
   let at = 0, on = false;
   const counter = h('div', { class: 'slide-counter', role: 'status' });
 
-  const list = () => [...(current()?.element.querySelectorAll<HTMLElement>('.slide') ?? [])].filter((e) => !e.hidden && (!e.classList.contains('story') || !document.querySelector('.brief')) && !e.closest('details'));
+  const list = () => [...(current()?.element.querySelectorAll<HTMLElement>('.slide') ?? [])].filter((e) => !(e.classList.contains('story') && document.querySelector('.brief')) && !(e.classList.contains('conclusion') && document.querySelector('.after .brief')));
   function show(k: number) {
     const all = list();
     at = Math.max(0, Math.min(k, all.length - 1));
