@@ -116,6 +116,35 @@ __attribute__((unused)) static ode_problem pendulum(void)
   };
 }
 
+/* ---- driven oscillator q'' = 3 cos 2t - q: a method that forgets the times of its stages is seen
+ * ---- */
+
+static void driven_exact(const ode_problem *p, double t, double *q, double *v)
+{
+  (void)p;
+  q[0] = cos(t) - cos(2 * t);
+  v[0] = 2 * sin(2 * t) - sin(t);
+}
+
+static perp_ode_answer driven_deriv(void *user, double t, double h, const double *q,
+                                    const double *v, bool intermediate, double *qdot, double *a)
+{
+  (void)user, (void)h, (void)intermediate;
+  if (qdot != NULL) qdot[0] = v[0];
+  a[0] = 3 * cos(2 * t) - q[0];
+  return PERP_ODE_OK;
+}
+
+__attribute__((unused)) static ode_problem driven(void)
+{
+  return (ode_problem){
+    .name = "driven oscillator",
+    .sys = { .nq = 1, .nv = 1, .deriv = driven_deriv, .caps = PERP_ODE_SYS_POSITION_FORCES },
+    .t_end = 2.5,
+    .exact = driven_exact
+  };
+}
+
 /* ---- free rigid body: q a unit quaternion (body to space), v = w in the body frame ---- */
 
 typedef struct rigid_body {

@@ -179,6 +179,7 @@ static const struct {
   { "ode", "commutator-free", "the commutator-free method" },
   { "ode", "dop853", "Dormand–Prince 8" },
   { "ode", "verlet", "Verlet" },
+  { "ode", "rodas4", "RODAS" },
   { "ode", "radau5", "Radau IIA" },
   { "ode", "gsl:rk2", "RK2 (GSL)" },
   { "ode", "gsl:rk4", "RK4 (GSL)" },

@@ -303,8 +303,8 @@ static void traced(const perp_desc *d)
 static void order(const perp_desc *d)
 {
   const perp_ode_desc *desc = (const perp_ode_desc *)d;
-  const ode_problem problems[] = { pendulum(), rigid(), circle() };
-  static const double pace[] = { 2, 1, 1 }; /* how fast they change */
+  const ode_problem problems[] = { pendulum(), driven(), rigid(), circle() };
+  static const double pace[] = { 2, 1, 1, 1 }; /* how fast they change */
   const bool variable = (d->caps & PERP_ODE_VARIABLE_ORDER) != 0;
   ok(desc->order >= 0 && (desc->order == 0) == (desc->current_order != NULL) && desc->stages >= 0 &&
          desc->error_order >= 0 && (!variable || desc->order == 0),
@@ -314,7 +314,7 @@ static void order(const perp_desc *d)
   double least = HUGE_VAL;
   perp_spec spec;
   if (perp_spec_parse(&ctx, PERP_KIND_ode, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
-  for (int k = 0; k < 3; k++) {
+  for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
     ode_problem p = problems[k];
     if (p.sys.nv == 0 && (d->caps & PERP_ODE_SECOND_ORDER) != 0) continue;
     double x[POINTS], y[POINTS];
