@@ -11,6 +11,7 @@ source = pathlib.Path(sys.argv[1])
 package = source / 'python/perp'
 SECTIONS = [  # heading, module, names in their order (None: all that have a docstring)
     ('Problems', '_lcp', ['lcp', 'LCP', 'Factored', 'Solution']),
+    (None, '_basis', ['Sensitivity', 'Solutions']),
     ('Scenes and simulations', '_scene', ['Scene']),
     (None, '_simulation', ['Simulation', 'Contacts', 'Forces']),
     (None, '_gradient', ['Gradient', 'Kink']),

@@ -14,6 +14,7 @@ Needs the standard library and libperp; numpy where arrays are handed out, panda
 only where it is installed.  docs/tutorials/python.md begins at the beginning, docs/reference/python.md has all functions.
 """
 from . import plot
+from ._basis import Sensitivity, Solutions
 from ._errors import Error
 from ._gradient import Gradient, Kink
 from ._lcp import LCP, Factored, Solution, lcp
@@ -25,6 +26,6 @@ from ._study import Study, run, study
 from ._tables import Table, load
 from ._view import Page, view
 
-__all__ = ['LCP', 'Contacts', 'Error', 'Factored', 'Forces', 'Gradient', 'Kink', 'Lesson', 'Page', 'Result', 'Scene', 'Simulation',
-           'Solution', 'Study', 'Table', 'info', 'lcp', 'lesson', 'list', 'load', 'plot', 'run', 'simulate', 'study', 'version',
+__all__ = ['LCP', 'Contacts', 'Error', 'Factored', 'Forces', 'Gradient', 'Kink', 'Lesson', 'Page', 'Result', 'Scene', 'Sensitivity',
+           'Simulation', 'Solution', 'Solutions', 'Study', 'Table', 'info', 'lcp', 'lesson', 'list', 'load', 'plot', 'run', 'simulate', 'study', 'version',
            'view']

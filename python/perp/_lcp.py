@@ -7,6 +7,7 @@ import dataclasses
 import typing
 import weakref
 
+from . import _basis
 from . import _library as c
 from ._errors import Error
 
@@ -236,6 +237,20 @@ class LCP:
     def solve_all(self, sequence: typing.Iterable[typing.Any]) -> typing.List[Solution]:
         """Solve for each b of a sequence in turn: an (k, n) array, or k vectors."""
         return [self.solve(b) for b in sequence]
+
+    def sensitivity(self, solution: Solution) -> _basis.Sensitivity:
+        """Derivatives of a solution by b, and the intervals of b in which its basis stays; a verdict where there are none.
+
+        For the b of the last solve, dense or sparse A, plain bounds or boxed friction: see perp.Sensitivity.
+        """
+        if 'b' not in self._kept:
+            raise Error('solve the problem first: sensitivities are those of the last b')
+        return _basis.sensitivity(self._ctx, self._p, solution.x)
+
+    def solutions(self, b: typing.Any) -> _basis.Solutions:
+        """All solutions for b (n) of a small problem: n <= 20, dense A, no cones.  See perp.Solutions."""
+        self._give('b', c.vector(b, self.n, 'b'))
+        return _basis.solutions(self._ctx, self._p, self.tol)
 
     def forget(self) -> None:
         """The next solve starts from zeros."""

@@ -68,6 +68,23 @@ class Lcp(ctypes.Structure):
                 ('unit', c_double_p), ('brief', ctypes.c_bool), ('work', double)]
 
 
+class LcpSensitivity(ctypes.Structure):
+    _fields_ = [('sets', pointer), ('db', c_double_p), ('db_down', c_double_p), ('kind', c_int_p), ('dbound', pointer),
+                ('dmu', pointer), ('least', c_double_p), ('most', c_double_p), ('least_row', pointer), ('most_row', pointer),
+                ('verdict', integer), ('row', integer), ('free_rows', integer), ('weak_rows', integer), ('rcond', double)]
+
+
+class LcpPart(ctypes.Structure):
+    _fields_ = [('count', integer), ('member', c_int_p), ('dimension', integer), ('bounded', ctypes.c_bool),
+                ('known', ctypes.c_bool), ('ray', pointer)]
+
+
+class LcpSolutions(ctypes.Structure):
+    _fields_ = [('n', integer), ('count', integer), ('lambda', c_double_p), ('w', c_double_p), ('sets', pointer), ('judgement', pointer),
+                ('verdict', pointer), ('rejected', integer), ('complete', ctypes.c_bool), ('parts', integer),
+                ('part', ctypes.POINTER(LcpPart))]
+
+
 class Contact(ctypes.Structure):
     _fields_ = [('shape', integer * 2), ('body', integer * 2), ('id', ctypes.c_uint64), ('p', double * 3 * 2), ('n', double * 3),
                 ('gap', double), ('mu', double), ('mu_dynamic', double), ('e', double)]
@@ -139,6 +156,9 @@ FUNCTIONS: typing.Dict[str, typing.Tuple[typing.Any, typing.List[typing.Any]]] =
     'perp_lcp_scales': (None, [ctypes.POINTER(Lcp), c_double_p, c_double_p]),
     'perp_lcp_close': (double, [ctypes.POINTER(Lcp), double, c_double_p, c_double_p, c_double_p]),
     'perp_lcp_merit': (double, [ctypes.POINTER(Lcp), c_double_p, c_double_p, c_double_p]),
+    'perp_lcp_sensitivity_find': (integer, [ctx_p, ctypes.POINTER(Lcp), c_double_p, double, ctypes.POINTER(LcpSensitivity)]),
+    'perp_lcp_solutions_find': (integer, [ctx_p, ctypes.POINTER(Lcp), double, double, ctypes.POINTER(LcpSolutions)]),
+    'perp_lcp_solutions_free': (None, [ctypes.POINTER(LcpSolutions)]),
     'perp_session_register': (integer, [ctx_p]),
     'perp_session_load': (integer, [ctx_p, text]),
     'perp_session_open': (integer, [ctx_p, ctypes.POINTER(SessionRequest), ctypes.POINTER(ctypes.POINTER(Session))]),

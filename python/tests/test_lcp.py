@@ -88,3 +88,32 @@ def test_bounds_friction_and_cones_of_a_sequence():
         perp.LCP(np.eye(2), solver='lemk')
     with pytest.raises(perp.Error, match='stay of its kind'):
         p.update(perp.Factored([np.eye(3)], np.eye(3)))
+
+
+def test_sensitivity_is_that_of_differences():
+    G = rng.normal(size=(6, 6))
+    A, b = G @ G.T + np.eye(6), rng.normal(size=6)
+    p = perp.LCP(A, solver='lemke', warm=False)
+    with pytest.raises(perp.Error, match='solve the problem first'):
+        p.sensitivity(None)
+    s = p.solve(b)
+    d = p.sensitivity(s)
+    assert d.verdict == 'regular' and d.kind == ['smooth'] * 6
+    for i in range(6):
+        e = np.zeros(6)
+        e[i] = 1e-6
+        assert np.allclose(d.db[:, i], (p.solve(b + e).x - p.solve(b - e).x) / 2e-6, atol=1e-6)
+        assert d.least[i] < b[i] < d.most[i] or d.least[i] < 0 < d.most[i]
+    q = perp.LCP([[1.0]])
+    at = q.sensitivity(q.solve([0.0]))  # x = max(0, -b): a kink
+    assert at.verdict == 'degenerate' and at.kind == ['sides'] and at.db[0, 0] == 0 and at.db_down[0, 0] == -1
+
+
+def test_all_solutions_of_a_game_of_two():
+    p = perp.LCP([[0, 1], [1, 0]])
+    every = p.solutions([-1, -1])  # (1, 1) and nothing else
+    assert every.complete and np.allclose(every.x, [[1, 1]])
+    every = perp.LCP([[1, 2], [2, 1]]).solutions([-1, -1])
+    assert {tuple(x.round(9)) for x in every.x} == {(1, 0), (0, 1), (round(1 / 3, 9), round(1 / 3, 9))} and len(every) == 3
+    segment = perp.LCP([[1, 1], [1, 1]]).solutions([-1, -1])  # x1 + x2 = 1
+    assert [part[1:] for part in segment.parts] == [(1, True)]

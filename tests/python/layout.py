@@ -11,8 +11,10 @@ from perp import _inprocess as inside, _library as c
 from tap import done, ok
 
 names = {'Ctx': 'perp_ctx', 'Spec': 'perp_spec', 'Stats': 'perp_stats', 'Columns': 'perp_columns', 'Blocks': 'perp_blocks', 'Lcp': 'perp_lcp',
+         'LcpSensitivity': 'perp_lcp_sensitivity', 'LcpPart': 'perp_lcp_part', 'LcpSolutions': 'perp_lcp_solutions',
          'Contact': 'perp_contact', 'BodyState': 'perp_body_state', 'Reaction': 'perp_reaction', 'PairForce': 'perp_pair_force',
-         'StepForces': 'perp_step_forces', 'GradientRow': 'perp_gradient_row', 'GradientReport': 'perp_gradient_report', 'SessionRequest': 'perp_session_request', 'Session': 'perp_session', 'Opt': 'perp_opt',
+         'StepForces': 'perp_step_forces', 'GradientRow': 'perp_gradient_row', 'GradientReport': 'perp_gradient_report',
+         'SessionRequest': 'perp_session_request', 'Session': 'perp_session', 'Opt': 'perp_opt',
          'Desc': 'perp_desc', 'LcpDesc': 'perp_lcp_desc', 'OdeDesc': 'perp_ode_desc', 'ContactDesc': 'perp_contact_desc',
          'Island': 'perp_contact_island', 'Plugin': 'perp_plugin', 'OdeSys': 'perp_ode_sys'}
 parts = ['OdeSys']  # of which Python knows the first members alone
@@ -25,7 +27,7 @@ for python, name in names.items():
 lines.append('printf("PERP_ABI %d\\nPERP_KIND_lcp %d\\nPERP_KIND_ode %d\\nPERP_KIND_contact %d\\n", PERP_ABI, PERP_KIND_lcp, PERP_KIND_ode, PERP_KIND_contact);')
 with tempfile.TemporaryDirectory() as folder:
     source, program = pathlib.Path(folder, 'layout.c'), pathlib.Path(folder, 'layout')
-    source.write_text('#include "experiments/session/session.h"\n#include "models/contact/laws/contact.h"\n#include "solvers/lcp/lcp.h"\n#include <stdio.h>\nint main(void)\n{\n' + '\n'.join(lines) + '\nreturn 0;\n}\n')
+    source.write_text('#include "experiments/session/session.h"\n#include "models/contact/laws/contact.h"\n#include "solvers/lcp/sensitivity.h"\n#include "solvers/lcp/solution_set.h"\n#include <stdio.h>\nint main(void)\n{\n' + '\n'.join(lines) + '\nreturn 0;\n}\n')
     subprocess.run([*sys.argv[1].split(), '-std=gnu11', '-I', os.environ['PERP_SOURCE'], source, '-o', program], check=True)
     told = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split('\n')
 said = {}
