@@ -280,6 +280,31 @@ static void text_block(perp_pool *pool, const char *s, const char *end, FILE *ou
     perp_wrap(out, indent, text);
 }
 
+/* A row of a table: its first cell, and beside it the others. */
+static void text_row(perp_pool *pool, const char *s, size_t n, FILE *out)
+{
+  enum { FIRST = 10 };
+  const char *row = perp_lesson_plain(pool, perp_pool_strndup(pool, s, n));
+  if (row[strspn(row, "|-: ")] == '\0') return; /* the line below the head */
+  perp_text rest = { 0 };
+  const char *first = "";
+  for (int k = 0; *row != '\0'; k++) {
+    row += strspn(row, "| ");
+    size_t length = strcspn(row, "|"), cut = length;
+    while (cut > 0 && row[cut - 1] == ' ') cut--;
+    if (k == 0)
+      first = perp_pool_printf(pool, "  %-*.*s ", FIRST, (int)cut, row);
+    else if (cut > 0)
+      perp_text_add(&rest, "%s%.*s", rest.n > 0 ? "; " : "", (int)cut, row);
+    row += length;
+  }
+  if (rest.n > 0 && strlen(first) <= FIRST + 3)
+    perp_wrap_after(out, first, FIRST + 4, rest.s);
+  else
+    perp_wrapf(out, 2, "%s%s%s", first + 2, rest.n > 0 ? ": " : "", rest.n > 0 ? rest.s : "");
+  perp_text_free(&rest);
+}
+
 void perp_lesson_print(perp_pool *pool, const char *markdown, FILE *out)
 {
   for (const char *s = markdown; *s != '\0';) {
@@ -293,7 +318,10 @@ void perp_lesson_print(perp_pool *pool, const char *markdown, FILE *out)
       if (fence) s = next;
       while (*s != '\0' && (fence ? strncmp(s, "```", 3) != 0 : *s == '|')) {
         const size_t n = strcspn(s, "\n");
-        fprintf(out, "  %.*s\n", (int)n, s);
+        if (fence)
+          fprintf(out, "  %.*s\n", (int)n, s);
+        else
+          text_row(pool, s, n, out);
         s += n + (s[n] == '\n');
       }
       if (fence) s += strcspn(s, "\n");
