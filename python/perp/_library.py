@@ -65,7 +65,8 @@ class Lcp(ctypes.Structure):
                 ('C', ctypes.POINTER(Columns)), ('b', c_double_p), ('lo', c_double_p), ('hi', c_double_p),
                 ('fric_of', c_int_p), ('mu', c_double_p), ('cone', ctypes.POINTER(ctypes.c_byte)),
                 ('contact_of', c_int_p), ('frozen', ctypes.c_bool), ('tol', double), ('tol_data', double),
-                ('unit', c_double_p), ('brief', ctypes.c_bool), ('work', double)]
+                ('unit', c_double_p), ('brief', ctypes.c_bool), ('work', double),
+                ('known', pointer)]
 
 
 class LcpSensitivity(ctypes.Structure):

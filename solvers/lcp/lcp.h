@@ -69,6 +69,9 @@ typedef struct perp_lcp {
    * ends with the iterate that it has and PERP_MAX_ITER, after at most one more of its steps.
    * Methods from outside need not know it. */
   double work;
+  /* Set by perp_lcp_solve, for solves of the same problem within it; methods pass it on with what
+   * they make of the problem, and do not read it. */
+  struct perp_lcp_known *known;
 } perp_lcp;
 enum { PERP_LCP_BRIEF = 8 };
 /* A is mostly zeros: from so many rows on, at most one number of so many is none. */

@@ -9,6 +9,28 @@
  * and whether A and b are finite.  O(n^2), no allocation. */
 void perp_lcp_survey(const perp_lcp *lcp, double *a, double *asymmetry, bool *finite);
 
+/* What a solve has found out about its problem, for solves of the same one within it: that it is in
+ * order and finite, and what became of the answer that was judged last. */
+typedef struct perp_lcp_known {
+  const perp_lcp *of;
+  double tol, asymmetry;
+  const double *a; /* [n] row scales of a dense A */
+  double *x, *w;   /* [n] that answer and its w, where `judged` */
+  bool judged;     /* at tol, by perp_lcp_decide */
+  perp_reason verdict;
+  double residual, data;
+} perp_lcp_known;
+/* Is that of lcp itself?  By its arrays, which nobody changes during a solve. */
+static inline bool perp_lcp_knows(const perp_lcp *lcp)
+{
+  if (lcp->known == NULL) return false;
+  const perp_lcp *of = lcp->known->of;
+  return lcp->A == of->A && lcp->lda == of->lda && lcp->F == of->F && lcp->C == of->C &&
+         lcp->n == of->n && lcp->b == of->b && lcp->lo == of->lo && lcp->hi == of->hi &&
+         lcp->fric_of == of->fric_of && lcp->mu == of->mu && lcp->cone == of->cone &&
+         lcp->unit == of->unit && lcp->contact_of == of->contact_of && lcp->frozen == of->frozen;
+}
+
 /* count + 1 zeros, to be freed; NULL where the machine has no such memory: an overcommitting kernel
  * would grant it and kill the process later. */
 void *perp_lcp_zeroed(double count, size_t size);

@@ -254,9 +254,43 @@ static inline void survey_tile(const double *restrict lower, const double *restr
     }
 }
 
+/* of so few rows that tiles are not worth while; a [TILE] */
+static void survey_few(const perp_lcp *lcp, double *restrict a, double *asymmetry, bool *finite)
+{
+  const size_t n = (size_t)lcp->n, ld = (size_t)lcp->lda;
+  double probe[TILE] = { 0 }, most = 0, largest = 0, sum = 0;
+  for (size_t j = 0; j < n; j++) {
+    const double *restrict col = lcp->A + j * ld;
+    for (size_t i = 0; i < n; i++) {
+      const double size = fabs(col[i]);
+      a[i] = size > a[i] ? size : a[i];
+      probe[i] += 0 * size;
+    }
+    for (size_t i = 0; i < j; i++) {
+      const double d = fabs(col[i] - lcp->A[j + i * ld]);
+      most = d > most ? d : most;
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    largest = a[i] > largest ? a[i] : largest;
+    sum += probe[i];
+  }
+  if (asymmetry != NULL) *asymmetry = most > 0 ? most / largest : 0;
+  if (finite != NULL) *finite = sum == 0 && finite_probe(lcp->b, n) == 0;
+}
+
 void perp_lcp_survey(const perp_lcp *lcp, double *a, double *asymmetry, bool *finite)
 {
   int n = lcp->n;
+  if (n <= TILE) {
+    double few[TILE] = { 0 };
+    survey_few(lcp, few, asymmetry, finite);
+    if (a != NULL) {
+      for (int i = 0; i < n; i++) a[i] = few[i];
+      fill_zero_rows(n, a);
+    }
+    return;
+  }
   size_t ld = (size_t)lcp->lda;
   double differ[TILE] = { 0 }, probe[TILE] = { 0 }, any[TILE] = { 0 }, up[TILE] = { 0 };
   double most = 0, largest = 0, sum = 0;
@@ -288,6 +322,7 @@ void perp_lcp_survey(const perp_lcp *lcp, double *a, double *asymmetry, bool *fi
 double perp_lcp_asymmetry(const perp_lcp *lcp)
 {
   double asymmetry = 0;
+  if (perp_lcp_knows(lcp)) return lcp->known->asymmetry;
   if (lcp->C != NULL) {
     const double most = perp_columns_skew(lcp->C);
     double largest = 0;

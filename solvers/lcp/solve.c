@@ -16,13 +16,14 @@ struct perp_lcp_solver {
   void *ws;
   int max_n, max_nv;
   perp_arena arena, scaled;
-  double *scratch;     /* [PERP_LCP_SCRATCH] */
-  double *certificate; /* [max_n] */
-  double *w;           /* [max_n] */
-  double *a;           /* [max_n] row scales of a dense problem */
-  double asymmetry;    /* of a dense problem */
-  double *A;           /* [max_n max_n] of factored problems, for methods that need it */
-  double *spread;      /* [spread_n spread_n] of sparse problems, for methods that need a dense A */
+  double *scratch;      /* [PERP_LCP_SCRATCH] */
+  double *certificate;  /* [max_n] */
+  double *w;            /* [max_n] */
+  double *a;            /* [max_n] row scales of a dense problem */
+  double asymmetry;     /* of a dense problem */
+  perp_lcp_known known; /* of the problem that is being solved */
+  double *A;            /* [max_n max_n] of factored problems, for methods that need it */
+  double *spread; /* [spread_n spread_n] of sparse problems, for methods that need a dense A */
   int spread_n;
   double *product; /* sub-matrix product while forming A */
   size_t product_size;
@@ -40,7 +41,7 @@ static void solve_layout(void *solver, perp_arena *arena)
   size_t n = (size_t)s->max_n;
   bool form = s->max_nv > 0 && !(s->d->d.caps & PERP_LCP_FACTORED);
   s->scratch = PERP_CARVE(arena, double, PERP_LCP_SCRATCH(n, s->max_nv));
-  PERP_DOUBLES(arena, n, &s->certificate, &s->w, &s->a);
+  PERP_DOUBLES(arena, n, &s->certificate, &s->w, &s->a, &s->known.x, &s->known.w);
   s->A = form ? PERP_CARVE(arena, double, n *n) : NULL;
 }
 
@@ -218,6 +219,7 @@ static perp_lcp copy_problem(const perp_lcp *p, perp_arena *arena)
 {
   perp_lcp q = *p;
   const size_t n = (size_t)p->n;
+  q.known = NULL;
   if (p->A != NULL && n > 0) {
     const size_t ld = (size_t)p->lda;
     q.A = solve_copied(arena, p->A, ld * (n - 1) + n, sizeof *p->A);
@@ -361,26 +363,51 @@ static perp_reason solve_judge(perp_lcp_solver *solver, const perp_lcp *lcp, dou
                                const double *lambda, double *w, perp_lcp_judgement *judgement,
                                perp_stats *stats)
 {
+  perp_lcp_known *known = lcp->known;
+  const size_t bytes = (size_t)lcp->n * sizeof *lambda;
   if (judgement != NULL) {
     perp_lcp_judge(lcp, lambda, w, solver->scratch, judgement);
     stats->residual = perp_lcp_residual(lcp, judgement);
     stats->data = judgement->data;
     return perp_lcp_verdict(lcp, tol, judgement);
   }
-  double *a = lcp->A != NULL ? solver->a : solver->scratch, *rest = solver->scratch + lcp->n;
+  double *rest = solver->scratch + lcp->n;
+  const double *a = known->a;
   const bool swept = lcp->brief && stats->reason == PERP_SWEEPS_DONE;
+  const bool shared = !swept && tol == known->tol && lcp->brief == known->of->brief &&
+                      lcp->tol_data == known->of->tol_data;
+  if (shared && known->judged && memcmp(known->x, lambda, bytes) == 0) {
+    memcpy(w, known->w, bytes);
+    stats->residual = known->residual;
+    stats->data = known->data;
+    return known->verdict;
+  }
   perp_lcp_product(lcp, lambda, w, rest);
   /* so much work and no test: nothing to decide, but for luck */
   if (swept && lcp->A == NULL &&
-      perp_lcp_rate_factored(lcp, lambda, w, a, rest, &stats->residual, &stats->data) &&
+      perp_lcp_rate_factored(lcp, lambda, w, solver->scratch, rest, &stats->residual,
+                             &stats->data) &&
       !(stats->residual <= tol))
     return PERP_INACCURATE;
-  if (lcp->A == NULL) perp_lcp_scales(lcp, a, rest);
+  if (lcp->A == NULL) {
+    perp_lcp_scales(lcp, solver->scratch, rest);
+    a = solver->scratch;
+  }
   if (swept) {
     perp_lcp_rate(lcp, a, lambda, w, &stats->residual, &stats->data);
     if (!(stats->residual <= tol)) return PERP_INACCURATE;
   }
-  return perp_lcp_decide(lcp, tol, a, lambda, w, solver->scratch, &stats->residual, &stats->data);
+  const perp_reason verdict = perp_lcp_decide(lcp, tol, a, lambda, w, solver->scratch,
+                                              &stats->residual, &stats->data);
+  if (shared && known != &solver->known) {
+    memcpy(known->x, lambda, bytes);
+    memcpy(known->w, w, bytes);
+    known->judged = true;
+    known->verdict = verdict;
+    known->residual = stats->residual;
+    known->data = stats->data;
+  }
+  return verdict;
 }
 
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lcp *p, double tol,
@@ -398,10 +425,23 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lc
   if (p->F != NULL && p->F->nv > solver->max_nv)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d columns, but %s was created for at most %d",
                      p->F->nv, solver->d->d.name, solver->max_nv);
-  PERP_TRY(perp_lcp_check(ctx, p, p->A == NULL ? &finite : NULL));
-  solver->asymmetry = 0; /* of J M^-1 J' + S, formed or not */
-  if (p->A != NULL) perp_lcp_survey(p, solver->a, &solver->asymmetry, &finite);
-  if (p->C != NULL) solver->asymmetry = perp_lcp_asymmetry(p);
+  perp_lcp q = *p;
+  q.tol = tol;
+  if (perp_lcp_knows(p)) {
+    finite = true;
+    solver->asymmetry = p->known->asymmetry;
+  } else {
+    PERP_TRY(perp_lcp_check(ctx, p, p->A == NULL ? &finite : NULL));
+    solver->asymmetry = 0; /* of J M^-1 J' + S, formed or not */
+    if (p->A != NULL) perp_lcp_survey(p, solver->a, &solver->asymmetry, &finite);
+    if (p->C != NULL) solver->asymmetry = perp_lcp_asymmetry(p);
+    solver->known.of = p;
+    solver->known.tol = tol;
+    solver->known.asymmetry = solver->asymmetry;
+    solver->known.a = solver->a;
+    solver->known.judged = false;
+    q.known = &solver->known;
+  }
 
   double *x = w != NULL ? w : solver->w;
   if (!finite) {
@@ -414,8 +454,6 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *solver, const perp_lc
   if (!finite_vector(lambda, n)) start_at_zero(p, lambda);
   for (int i = 0; i < n; i++) solver->certificate[i] = 0;
 
-  perp_lcp q = *p;
-  q.tol = tol;
   perp_status status = solve_run(ctx, solver, &q, lambda, stats);
   if (status != PERP_OK) return status;
   if (!finite_vector(lambda, n)) {

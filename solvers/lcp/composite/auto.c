@@ -24,24 +24,13 @@
  * = "try"), with its residual afterwards ("refused", "accepted").  Solvers are created when a
  * problem first needs them, for its size, and kept: a second solve of the same kind allocates
  * nothing. */
-#include "solvers/lcp/rows/rows.h"
+#include "solvers/lcp/composite/auto_lists.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  MOST = 64,
-  DENSE_LIMIT = 4000,
-  CLAIMS = 3,
-  ROUNDS = 40,
-  ONE = 5,
-  FEW = 24,
-  FEW_SPARSE = 60,
-  SPARSE_SHARE = 4,
-  TINY = 8,
-  MORE = 2
-};
+enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, MORE = 2 };
 
 /* limits of a round over those of the one before */
 static const double GROWTH = 4;
@@ -148,8 +137,10 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *work)
   }
   /* settings that only the lists ask for */
   static const char *const settings[] = { "cone-newton:warm=0", "cone-newton:warm=0,min_iter=1",
+                                          "cone-newton:warm=10", "cone-newton:warm=20",
                                           "dantzig:start=bpp" };
-  for (int i = 0; i < 3 && work->n_chain == 0; i++) PERP_TRY(auto_add(ctx, work, settings[i]));
+  for (size_t i = 0; i < sizeof settings / sizeof *settings && work->n_chain == 0; i++)
+    PERP_TRY(auto_add(ctx, work, settings[i]));
   return PERP_OK;
 }
 
@@ -165,260 +156,6 @@ static perp_status auto_create(perp_ctx *ctx, int max_n, const void *opts, void 
   auto_destroy(*ws);
   *ws = NULL;
   return status;
-}
-
-/* ---- structure ---- */
-
-struct structure {
-  int n;
-  unsigned needs;
-  bool factored, symmetric, bimatrix;
-  bool guess;             /* lambda is not zero */
-  bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
-  bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
-  bool compressed;        /* A is kept by its numbers */
-  /* of problems without friction: */
-  bool sparse;    /* few rows, or few numbers in A, however it is kept */
-  bool falling;   /* no number beside the diagonal is positive */
-  double numbers; /* of a product with A */
-};
-
-static struct structure auto_look(const perp_lcp *lcp)
-{
-  struct structure s = { .n = lcp->n, .needs = perp_lcp_needs(lcp), .factored = lcp->F != NULL };
-  s.numbers = perp_lcp_product_work(lcp);
-  s.symmetric = s.nonnegative = true;
-  if (s.factored) return s;
-  s.symmetric = perp_lcp_asymmetry(lcp) <= 1e-12;
-  bool all_zero = lcp->n > 1, negative = true;
-  for (int i = 0; i < lcp->n; i++) {
-    double a = perp_lcp_entry(lcp, i, i);
-    if (a < 0) s.nonnegative = false;
-    if (a == 0) s.zero = true;
-    if (a != 0) all_zero = false;
-    negative = negative && lcp->b[i] < 0;
-  }
-  s.mostly_zeros = lcp->C != NULL && s.needs & PERP_LCP_CONE;
-  if (lcp->A != NULL && s.needs & PERP_LCP_CONE && s.n >= PERP_SPARSE_ROWS) {
-    const size_t n = (size_t)s.n;
-    size_t numbers = 0;
-    for (size_t j = 0; j < n; j++)
-      for (size_t i = 0; i < n; i++) numbers += lcp->A[i + j * (size_t)lcp->lda] != 0;
-    s.mostly_zeros = perp_lcp_mostly_zeros(s.n, (double)numbers);
-    if (s.mostly_zeros) s.numbers = (double)numbers;
-  }
-  s.bimatrix = all_zero && negative && s.needs == 0;
-  s.compressed = lcp->C != NULL;
-  if (s.needs & (PERP_LCP_CONE | PERP_LCP_FRICTION)) return s;
-  s.falling = true;
-  size_t numbers = 0;
-  for (int j = 0; j < s.n; j++) {
-    const int first = lcp->C != NULL ? lcp->C->start[j] : 0,
-              end = lcp->C != NULL ? lcp->C->start[j + 1] : s.n;
-    for (int k = first; k < end; k++) {
-      const int i = lcp->C != NULL ? lcp->C->row[k] : k;
-      const double a = lcp->C != NULL ? lcp->C->value[k] : lcp->A[i + (size_t)j * (size_t)lcp->lda];
-      numbers += a != 0;
-      s.falling = s.falling && (i == j || a <= 0);
-    }
-  }
-  s.sparse = (s.n <= TINY && !s.symmetric) || (double)numbers * SPARSE_SHARE <= (double)s.n * s.n;
-  return s;
-}
-
-/* A solver and what it may spend in the first round: so many products with A and per row of A, the
- * latter for what factorizes: n / 6 products are a Cholesky factorization. */
-struct stage {
-  const char *name;
-  double products, per_row;
-  double longer; /* goes on at once where that much more will do, by the rate so far */
-  double part;   /* goes for this part of the tolerance, 0: the tolerance itself */
-};
-enum { STAGES = 18 };
-
-/* Methods that are done at once where few rows pivot come first, within little more than the
- * reading of A. */
-static const struct stage symmetric[STAGES] = {
-  { "dantzig", 2, 0, 0, 0 }, { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
-  { "psor", 60, 0.5, 0, 0 }, { "bpp", 60, 4, 0, 0 },           { "minmap-newton", 60, 2, 0, 0 },
-  { "dantzig", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 },
-  { NULL, 0, 0, 0, 0 }
-};
-/* sweeps where one row rules another; Lemke's path, which ends on copositive and on P-matrices */
-static const struct stage general[STAGES] = {
-  { "keller", 2, 0, 0, 0 },         { "pgs", 6, 0.05, 5, 0 },         { "lemke", 30, 1, 0, 0 },
-  { "minmap-newton", 60, 1, 0, 0 }, { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 },
-  { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
-};
-/* Few numbers: active sets are a few factorizations where nested iteration finds them, as in
- * M-matrices (the first list, which lets them go on) and mostly elsewhere; lists of their own where
- * A is dense all the same. */
-static const struct stage grids[STAGES] = {
-  { "pdas", 1e6, 0, 0, 0 },         { "psor", 300, 0, 5, 0 },  { "cone-newton", 3000, 0, 0, 0 },
-  { "minmap-newton", 60, 2, 0, 0 }, { "prox", 3000, 0, 0, 0 }, { NULL, 0, 0, 0, 0 }
-};
-static const struct stage few_symmetric[STAGES] = {
-  { "dantzig", 2, 0, 0, 0 },        { "pdas", 2, 0, 0, 0 },           { "bpp", 25, 0.25, 0, 0 },
-  { "lemke", 30, 1, 0, 0 },         { "psor", 60, 0.5, 0, 0 },        { "pdas", 60, 1, 0, 0 },
-  { "bpp", 60, 4, 0, 0 },           { "minmap-newton", 60, 2, 0, 0 }, { "dantzig", 0, 3, 0, 0 },
-  { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
-};
-static const struct stage few_general[STAGES] = {
-  { "keller", 2, 0, 0, 0 },         { "pdas", 2, 0, 0, 0 },   { "pgs", 6, 0.05, 5, 0 },
-  { "lemke", 30, 1, 0, 0 },         { "pdas", 60, 1, 0, 0 },  { "minmap-newton", 60, 1, 0, 0 },
-  { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 },
-  { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
-};
-static const struct stage compressed[STAGES] = {
-  { "pdas", 30, 0.5, 0, 0 },        { "psor", 100, 0, 5, 0 },
-  { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
-  { "pdas", 2000, 1, 0, 0 },        { "bpp", 60, 4, 0, 0 },
-  { "minmap-newton", 60, 2, 0, 0 }, { "cone-newton", 2000, 1, 0, 0 },
-  { "prox", 2000, 1, 0, 0 },        { "dantzig", 0, 3, 0, 0 },
-  { "keller", 0, 3, 0, 0 },         { "interior-point", 0, 6, 0, 0 },
-  { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
-};
-/* zeros on the diagonal: the rows of Stewart and Trinkle */
-static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0, 0 },
-                                                    { "bpp", 30, 3, 0, 0 },
-                                                    { "keller", 0, 3, 0, 0 },
-                                                    { "minmap-newton", 60, 2, 0, 0 },
-                                                    { "fischer-newton", 0, 6, 0, 0 },
-                                                    { "interior-point", 0, 6, 0, 0 },
-                                                    { NULL, 0, 0, 0, 0 } };
-static const struct stage games[STAGES] = { { "lemke-howson", 20, 1, 0, 0 },
-                                            { "bpp", 30, 2, 0, 0 },
-                                            { "lemke", 30, 2, 0, 0 },
-                                            { "interior-point", 0, 6, 0, 0 },
-                                            { NULL, 0, 0, 0, 0 } };
-static const struct stage boxes[STAGES] = {
-  { "fixed-point", 10, 0, 0, 0 },   { "dantzig", 60, 3, 0, 0 },
-  { "fixed-point", 60, 3, 0, 0 },   { "minmap-newton", 60, 3, 0, 0 },
-  { "bpp", 60, 3, 0, 0 },           { "psor", 300, 0, 0, 0 },
-  { "apgd", 1000, 0, 0, 0 },        { "interior-point", 0, 6, 0, 0 },
-  { "fischer-newton", 0, 6, 0, 0 }, { "dantzig", 60, 60, 0, 0 },
-  { "prox", 300, 60, 0, 0 },        { "block-gs", 1000, 0, 0, 0 },
-  { "staggered", 1000, 0, 0, 0 },   { NULL, 0, 0, 0, 0 }
-};
-/* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth
- * forming */
-static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
-                                             { "dantzig", 12, 0, 0, 0 },
-                                             { "pdas", 12, 0, 0, 0 },
-                                             { "pgs-subspace", 20, 0, 0, 0 },
-                                             { "minmap-newton", 20, 0, 0, 0 },
-                                             { "psor", 30, 0, 5, 0 },
-                                             { "dantzig", 60, 0, 0, 0 },
-                                             { "interior-point", 1200, 0, 4, 0 },
-                                             { "fischer-newton", 1200, 0, 3, 0 },
-                                             { "cone-newton", 1500, 0, 0, 0 },
-                                             { "apgd", 900, 0, 3, 0 },
-                                             { "prox", 20000, 0, 0, 0 },
-                                             { "psor", 900, 0, 3, 0 },
-                                             { "minmap-newton", 1200, 0, 0, 0 },
-                                             { "block-gs", 3000, 0, 0, 0 },
-                                             { "bpp", 600, 0, 0, 0 },
-                                             { "staggered", 600, 0, 0, 0 },
-                                             { NULL, 0, 0, 0, 0 } };
-/* few of them: block rounds leave Dantzig's method little to do, and A is soon formed */
-static const struct stage few_sparse[STAGES] = {
-  { "dantzig:start=bpp", 12, 20, 0, 0 }, { "apgd", 30, 0, 0, 0 },
-  { "minmap-newton", 60, 0, 0, 0 },      { "psor", 60, 0, 0, 0 },
-  { "minmap-newton", 400, 0, 0, 0 },     { "apgd", 600, 0, 0, 0 },
-  { "interior-point", 800, 0, 0, 0 },    { "fischer-newton", 800, 0, 0, 0 },
-  { "block-gs", 800, 0, 0, 0 },          { "bpp", 800, 0, 0, 0 },
-  { "staggered", 800, 0, 0, 0 },         { NULL, 0, 0, 0, 0 }
-};
-/* one contact: an exact block is the answer */
-static const struct stage one_cone[STAGES] = {
-  { "block-gs", 60, 0, 0, 0.01 }, { "cone-newton:warm=0", 200, 0, 0, 0 },
-  { "apgd", 100, 0, 0, 0 },       { "block-gs", 700, 0, 0, 0 },
-  { "apgd", 2000, 0, 0, 0 },      { "prox", 2000, 0, 0, 0 },
-  { "staggered", 800, 0, 0, 0 },  { NULL, 0, 0, 0, 0 }
-};
-/* Cones: the first stage is tried with a guess only.  Newton steps from it are few, as contacts
- * mostly go on sticking or sliding, and go on to rounding: where A is ill-conditioned an answer
- * within the tolerance leaves the contact forces open, and the next step cannot use it again. */
-static const struct stage few_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 30, 3, 0, 0.01 },
-                                                { "apgd", 4, 0, 0, 0 },
-                                                { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
-                                                { "block-gs", 50, 0, 0, 0 },
-                                                { "prox", 60, 0, 0, 0 },
-                                                { "apgd", 100, 0, 0, 0 },
-                                                { "cone-newton", 200, 0, 0, 0 },
-                                                { "block-gs", 700, 0, 0, 0 },
-                                                { "apgd", 2000, 0, 0, 0 },
-                                                { "staggered", 800, 0, 0, 0 },
-                                                { "cone-newton:warm=0", 600, 0, 0, 0 },
-                                                { NULL, 0, 0, 0, 0 } };
-/* Many: sweeps and gradients where contacts slide alike; convex programmes where they push each
- * other, of a symmetric A. */
-static const struct stage cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 20, 4, 0, 1e-5 },
-                                            { "cone-newton:warm=0", 10, 1, 0, 0 },
-                                            { "staggered", 60, 0, 0, 0 },
-                                            { "prox", 20, 1, 0, 0 },
-                                            { "apgd", 15, 0, 5, 0 },
-                                            { "block-gs", 60, 0, 0, 0 },
-                                            { "apgd", 400, 0, 0, 0 },
-                                            { "block-gs", 480, 0, 0, 0 },
-                                            { "aclm", 400, 7, 0, 0 },
-                                            { "apgd", 1500, 0, 0, 0 },
-                                            { "prox", 3000, 0, 0, 0 },
-                                            { "cone-newton", 2700, 0, 0, 0 },
-                                            { "cone-newton:warm=0", 600, 3, 0, 0 },
-                                            { "staggered", 800, 0, 0, 0 },
-                                            { "nncg", 1000, 0, 0, 0 },
-                                            { "apgd", 6000, 0, 0, 0 },
-                                            { NULL, 0, 0, 0, 0 } };
-/* Products and systems by J are sparse, so that Newton steps are cheap. */
-static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
-                                                       1e-5 },
-                                                     { "cone-newton", 4000, 0, 0, 1e-4 },
-                                                     { "apgd", 15, 0, 5, 0 },
-                                                     { "staggered", 60, 0, 0, 0 },
-                                                     { "block-gs", 60, 0, 0, 0 },
-                                                     { "prox", 150, 0, 0, 0 },
-                                                     { "apgd", 400, 0, 0, 0 },
-                                                     { "cone-newton", 6000, 0, 0, 0 },
-                                                     { "aclm", 4000, 0, 0, 0 },
-                                                     { "block-gs", 700, 0, 0, 0 },
-                                                     { "prox", 3000, 0, 0, 0 },
-                                                     { "apgd", 6000, 0, 0, 0 },
-                                                     { "cone-newton:warm=0", 600, 3, 0, 0 },
-                                                     { "block-gs", 6000, 0, 0, 0 },
-                                                     { "staggered", 800, 0, 0, 0 },
-                                                     { "nncg", 1000, 0, 0, 0 },
-                                                     { NULL, 0, 0, 0, 0 } };
-/* A mostly zeros: a sparse factorization costs few of its products */
-static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0, 0 },
-                                                   { "apgd", 1200, 0, 0, 0 },
-                                                   { "block-gs", 300, 0, 0, 0 },
-                                                   { "admm", 1500, 0, 0, 0 },
-                                                   { "prox", 6000, 0, 0, 0 },
-                                                   { "apgd", 6000, 0, 0, 0 },
-                                                   { "block-gs", 6000, 0, 0, 0 },
-                                                   { "cone-newton", 6000, 0, 0, 0 },
-                                                   { "staggered", 3000, 0, 0, 0 },
-                                                   { "aclm", 9000, 0, 0, 0 },
-                                                   { NULL, 0, 0, 0, 0 } };
-
-static const struct stage *auto_choose(const struct structure *s)
-{
-  if (s->needs & PERP_LCP_CONE) {
-    if (s->n <= ONE) return one_cone;
-    if (s->n > FEW && s->mostly_zeros) return sparse_cones;
-    return (s->n <= FEW ? few_cones : s->factored ? factored_cones : cones) + !s->guess;
-  }
-  if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
-  if (s->needs & PERP_LCP_FRICTION) return boxes;
-  if (s->bimatrix) return games;
-  if (s->nonnegative && !s->zero) {
-    if ((s->sparse || s->compressed) && s->falling) return grids;
-    if (s->compressed) return compressed;
-    if (s->sparse) return s->symmetric ? few_symmetric : few_general;
-  }
-  if (s->symmetric && s->nonnegative) return symmetric;
-  return s->zero ? complementary : general;
 }
 
 static int auto_slot_of(const struct ws *work, const char *text)
@@ -586,14 +323,14 @@ static perp_status auto_ask(struct search *f, int k, double limit, double longer
   return PERP_OK;
 }
 
-static double auto_limit_of(const struct search *f, const struct stage *stage)
+static double auto_limit_of(const struct search *f, const perp_auto_stage *stage)
 {
   return f->product * (stage->products + stage->per_row * f->p->n);
 }
 
 /* One round over the list; *left: some solver was stopped by its limit. */
-static perp_status list_round(struct search *f, const struct stage *list, int offset, double times,
-                              bool *left)
+static perp_status list_round(struct search *f, const perp_auto_stage *list, int offset,
+                              double times, bool *left)
 {
   *left = false;
   for (int i = 0; list[i].name != NULL && !f->over; i++) {
@@ -631,10 +368,10 @@ static void auto_forget(struct ws *work)
   }
 }
 
-static perp_status search_all(struct search *f, const struct structure *s)
+static perp_status search_all(struct search *f, const perp_auto_structure *s)
 {
   struct ws *work = f->w;
-  const struct stage *list = auto_choose(s);
+  const perp_auto_stage *first, *list = perp_auto_choose(s, &first);
   bool left = true;
   double limit = 0, times = 1;
   if (work->n_chain > 0) {
@@ -645,6 +382,7 @@ static perp_status search_all(struct search *f, const struct structure *s)
     return PERP_OK;
   }
   for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
+  if (first != NULL) PERP_TRY(list_round(f, first, 0, 1, &left));
   PERP_TRY(list_round(f, list, 0, 1, &left));
   if (s->guess && !f->over) { /* which may lead astray */
     auto_forget(work);
@@ -691,7 +429,7 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *lcp, doub
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_STALLED;
   if (n == 0) return PERP_OK;
 
-  struct structure s = auto_look(lcp);
+  perp_auto_structure s = perp_auto_look(lcp);
   for (int i = 0; i < n && !s.guess; i++) s.guess = lambda[i] != 0;
   stats->work = f.product = s.numbers;
   perp_status status = search_all(&f, &s);
