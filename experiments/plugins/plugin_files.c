@@ -275,6 +275,14 @@ const char *perp_plugin_suffix(const char *path)
   return dot != NULL && strcmp(dot, ".py") == 0 ? ".py" : ".so";
 }
 
+/* A file may be loaded by one context, and be known to others, too. */
+static perp_status make_known(perp_ctx *ctx, const perp_outside *content)
+{
+  for (int t = 0; t < ctx->n_tables; t++)
+    if (ctx->tables[t] == content->plugins) return PERP_OK;
+  return perp_register(ctx, content->plugins);
+}
+
 static perp_status load_file(perp_ctx *ctx, const char *path, bool named, bool by_hand)
 {
   size_t size = 0;
@@ -289,9 +297,12 @@ static perp_status load_file(perp_ctx *ctx, const char *path, bool named, bool b
                        perp_input_why(errno));
   else if (i == MOST_FILES)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "more than %d plug-in files", MOST_FILES);
+  else if (i < n_files && files[i].hash != perp_hash64(bytes, size, 0))
+    status = REFUSED("%s has changed since this process loaded it; start the process again", path);
   else if (i < n_files) {
     files[i].named = files[i].named || named;
     files[i].by_hand = files[i].by_hand || by_hand;
+    status = make_known(ctx, files[i].content);
   } else {
     char *kept = perp_xstrdup(whole);
     status = strcmp(perp_plugin_suffix(whole), ".py") == 0 ? open_python(ctx, kept, &content)

@@ -279,6 +279,82 @@ def test_what_callbacks_raise_is_raised():
         perp.Simulation('oscillator').on_control(print)
 
 
+MINE = '''from perp.plugin import Answer, lcp
+
+@lcp("mine", summary="of a test", reference="none", declares=["box", "free", "friction", "semidefinite", "iterative", "warm-start"],
+     serves="nothing", ties="no ties", cost="nothing", counts="nothing")
+def solve(p, x, opt):
+    for k in range(3000):
+        for i in range(p.n):
+            x[i] -= (p.A[i] @ x + p.b[i]) / p.A[i, i]
+            x = p.clamp(x)
+        if p.merit(x) <= p.tol:
+            return Answer(x, "converged", iterations=k + 1)
+    return Answer(x, "max-iter", iterations=k)
+'''
+
+
+def test_a_file_of_solvers_serves_several_simulations(folder):
+    (folder / 'mine.py').write_text(MINE)
+    a = perp.Simulation('stack:boxes=2', lcp='mine', plugins='mine.py')
+    b = perp.Simulation('stack:boxes=2', lcp='mine', plugins=['mine.py'])
+    a.step(3), b.step(3)
+    assert bits(a) == bits(b) and a.methods['lcp'] == 'mine'
+    (folder / 'mine.py').write_text(MINE + '# another line')
+    with pytest.raises(perp.Error, match='has changed since'):
+        perp.Simulation('stack:boxes=2', lcp='mine', plugins='mine.py')
+
+
+# ---- methods of Python, in this process
+
+
+def test_methods_in_python_serve_as_those_of_perp():
+    from perp import plugin
+
+    @plugin.ode('own-rk4', order=4, stages=4, summary='of a test', reference='none', options=[plugin.Real('one', 1.0, 0, 2, 'x')])
+    def rk4(system, t, h, q, v, opt):
+        k1 = system.deriv(t, q, v, regular=True)
+        k2 = system.deriv(t + h / 2, q + h / 2 * k1[0], v + h / 2 * k1[1])
+        k3 = system.deriv(t + h / 2, q + h / 2 * k2[0], v + h / 2 * k2[1])
+        k4 = system.deriv(t + h, q + h * k3[0], v + h * k3[1])
+        assert opt.one == 1.5
+        return (system.project(q + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])),
+                v + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]))
+
+    own = perp.Simulation('chain:links=3', formulation='acceleration', ode='own-rk4:one=1.5', plugins=[rk4], t_end=0.1).run()
+    its = perp.Simulation('chain:links=3', formulation='acceleration', ode='rk4', t_end=0.1).run()
+    assert abs(own.q - its.q).max() < 1e-13
+
+    @plugin.contact('own-box', friction=True, summary='of a test', reference='none')
+    def law(island, x, opt):
+        for k in range(2000):
+            old = x.copy()
+            for c in range(island.nc):
+                n = island.r * c
+                x[n] = max(island.lo[n], x[n] - (island.A[n] @ x + island.b[n]) / island.A[n, n])
+                for i in range(n + 1, n + island.r):
+                    x[i] = np.clip(x[i] - (island.A[i] @ x + island.b[i]) / island.A[i, i], -island.mu[c] * x[n], island.mu[c] * x[n])
+            if abs(x - old).max() <= 1e-14 * abs(x).max():
+                break
+        return plugin.Answer(x, 'converged', iterations=k + 1)
+
+    own = perp.Simulation('stack:boxes=2', contact=law)
+    its = perp.Simulation('stack:boxes=2', contact='box')
+    own.step(30), its.step(30)
+    assert abs(own.q - its.q).max() < 1e-9 and own.methods['contact'] == 'own-box'
+
+    @plugin.lcp('own-bad', summary='of a test', reference='none', declares=['box', 'free', 'friction'], serves='x', ties='x', cost='x',
+                counts='x')
+    def bad(p, x, opt):
+        raise LookupError('no such luck')
+
+    sim = perp.Simulation('stack:boxes=2', lcp=bad)
+    with pytest.raises(LookupError, match='no such luck'):
+        sim.step()
+    with pytest.raises(perp.Error, match="did you mean 'own-rk4'"):
+        perp.Simulation('chain:links=3', formulation='acceleration', ode='own-rk', plugins=[rk4])
+
+
 # ---- scenes and errors
 
 
