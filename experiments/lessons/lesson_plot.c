@@ -4,6 +4,7 @@
 #include "experiments/pages/csv.h"
 #include "experiments/pages/gnuplot.h"
 #include "experiments/base/numbers.h"
+#include "experiments/study/words.h"
 #include "experiments/base/files.h"
 
 #include <gsl/gsl_sort.h>
@@ -55,9 +56,11 @@ const char *perp_lesson_quantity(perp_pool *pool, double v, const char *unit)
   return perp_pool_printf(pool, "%.4g %s", v, unit);
 }
 
-/* "drift.pos.max, m" */
+/* "largest drift, m" of drift.pos.max; without words the last part, "ratio" of scene.ratio */
 static const char *lesson_plot_axis(perp_pool *pool, const char *name, const char *unit)
 {
+  const char *words = perp_words(name), *dot = strrchr(name, '.');
+  name = strcmp(words, name) != 0 || dot == NULL ? words : dot + 1;
   bool bare = unit == NULL || unit[0] == '\0' || strcmp(unit, "-") == 0;
   return bare ? name : perp_pool_printf(pool, "%s, %s", name, unit);
 }
