@@ -196,7 +196,7 @@ def library() -> ctypes.CDLL:
         os.environ.setdefault('PERP_HOME', str(_where.HOME))  # where data of scenes are, and this package
     path = _where.library()
     try:
-        lib = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)  # plug-ins in C call its functions
+        lib = ctypes.CDLL(path)
     except OSError as why:
         raise Error(f'cannot load {path}: {why}; PERP_LIBRARY names another one') from None
     lib.perp_abi.restype = ctypes.c_int
@@ -209,6 +209,12 @@ def library() -> ctypes.CDLL:
             raise Error(f'{path} has no function {name}: it is older than this Python package; install both again') from None
         function.restype, function.argtypes = result, arguments
     return lib
+
+
+def share() -> None:
+    """Plug-ins in C call functions of the library.  Only before the first of them: the libraries that it needs come along, and
+    others of their kind, as those of numpy, should not meet them."""
+    ctypes.CDLL(library()._name, mode=ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD)
 
 
 def context() -> Ctx:

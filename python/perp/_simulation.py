@@ -144,11 +144,15 @@ class Simulation:
         lib.perp_ctx_init(self._ctx)
         self._own = _inprocess.Table()
         with c.opening:
+            if os.environ.get('PERP_PLUGIN_PATH'):
+                c.share()
             c.check(self._ctx, lib.perp_session_register(self._ctx))
             for one in [plugins] if isinstance(plugins, (str, os.PathLike)) or callable(plugins) else plugins:
                 if callable(one):
                     self._own.add(one)
                 else:
+                    if os.fspath(one).endswith('.so'):
+                        c.share()
                     c.check(self._ctx, lib.perp_session_load(self._ctx, os.fspath(one).encode()))
         for value in given.values():
             if callable(value):
