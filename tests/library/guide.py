@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The programs of docs/reference/library.md, built and run against the library of the build and the installed one.
-guide.py SOURCE BUILD PREFIX MESON 'CC ...' (TAP)"""
+guide.py SOURCE BUILD PREFIX MESON 'CC ...' (TAP)
+guide.py --system PAGE                      against the library that the system has, as a package installs it"""
 import os
 import pathlib
 import re
@@ -10,15 +11,18 @@ import subprocess
 import sys
 import tempfile
 
-source, build, prefix, meson, cc = sys.argv[1:]
-page = pathlib.Path(source, 'docs/reference/library.md').read_text(encoding='utf-8')
+system = sys.argv[1] == '--system'
+source, build, prefix, meson, cc = ['', '', '', '', os.environ.get('CC', 'cc')] if system else sys.argv[1:]
+page = pathlib.Path(sys.argv[2] if system else f'{source}/docs/reference/library.md').read_text(encoding='utf-8')
 programs = re.findall(r'```c\n(/\* (\w+)\.c: .*?)```\n\n```text\n(.*?)```', page, re.S)
 count = 0
+failed = False
 
 
 def ok(passed, what, *more):
-    global count
+    global count, failed
     count += 1
+    failed = failed or not passed
     print(f"{'' if passed else 'not '}ok {count} - {what}", flush=True)
     for line in () if passed else '\n'.join(more).splitlines()[:30]:
         print('#', line)
@@ -30,11 +34,30 @@ def run(command, **more):
     return done.returncode == 0, done.stdout
 
 
+def build_and_run(place, folder, flags, env):
+    for text, name, expected in programs:
+        pathlib.Path(folder, name + '.c').write_text(text)
+        good, said = run([*cc.split(), '-std=gnu11', '-Wall', '-Wextra', '-Werror', name + '.c', '-o', name, *flags.split(), '-lm'],
+                         cwd=folder)
+        if not ok(good, f'{place}: {name}.c builds without a warning', said):
+            continue
+        needs = run(['readelf', '-d', os.path.join(folder, name)])[1]
+        good, said = run([os.path.join(folder, name)], cwd=folder, env=env)
+        ok(good and said == expected and '[libperp.so.0]' in needs, f'{place}: {name} says what the page says', said, needs)
+
+
 print('TAP version 13')
 ok([name for _, name, _ in programs] == ['solve', 'simulate', 'own'], 'three programs')
 if not shutil.which('pkg-config'):
     print(f'ok {count + 1} - they run # SKIP no pkg-config\n1..{count + 1}')
     sys.exit()
+if system:
+    with tempfile.TemporaryDirectory() as folder:
+        good, flags = run(['pkg-config', '--cflags', '--libs', 'perp'])
+        ok(good, 'pkg-config', flags)
+        build_and_run('of the system', folder, flags, {k: v for k, v in os.environ.items() if k != 'PERP_HOME'})
+    print(f'1..{count}')
+    sys.exit(failed)
 with tempfile.TemporaryDirectory() as folder:
     stage = os.path.join(folder, 'inst')
     good, said = run([*meson.split(), 'install', '-C', build, '--no-rebuild', '--quiet'], env={**os.environ, 'DESTDIR': stage})
@@ -49,15 +72,7 @@ with tempfile.TemporaryDirectory() as folder:
         env.pop('PERP_HOME', None)
         good, flags = run(['pkg-config', *words, '--cflags', '--libs', 'perp'], env=env)
         ok(good, f'{place}: pkg-config', flags)
-        for text, name, expected in programs:
-            pathlib.Path(folder, name + '.c').write_text(text)
-            good, said = run([*cc.split(), '-std=gnu11', '-Wall', '-Wextra', '-Werror', name + '.c', '-o', name, *flags.split(), '-lm'],
-                             cwd=folder)
-            if not ok(good, f'{place}: {name}.c builds without a warning', said):
-                continue
-            needs = run(['readelf', '-d', os.path.join(folder, name)])[1]
-            good, said = run([os.path.join(folder, name)], cwd=folder, env=env)
-            ok(good and said == expected and '[libperp.so.0]' in needs, f'{place}: {name} says what the page says', said, needs)
+        build_and_run(place, folder, flags, env)
     # as a user of a Python package that stands beside the installed library
     good, said = run([sys.executable, '-c', 'import perp; print(perp.lcp([[2,1],[1,2]],[-5,-6]), perp.version())'], cwd=folder, env={
         **{k: v for k, v in os.environ.items() if not k.startswith('PERP_')}, 'PYTHONPATH': root + '/share/perp/python'})
