@@ -18,7 +18,7 @@ bare_root_new() { # WHAT
   unshare -m chroot / true 2>/dev/null || skip 'chroot is not permitted'
   sources=()
   for list in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do [[ ! -s $list ]] || sources+=("$list"); done
-  mkdir -p "$home"
+  mkdir -p "$home/archives/partial"
   archive=$home/$suite.tar
   if [[ ! -s $archive ]]; then
     say "making a root of $suite (kept in $archive)"
@@ -52,6 +52,7 @@ inside() { # USER COMMAND
     mount --bind /dev "$1/dev"
     mount -t proc proc "$1/proc"
     mount -t tmpfs tmpfs "$1/tmp"
+    mount --bind "$4" "$1/var/cache/apt/archives" # downloaded once
     exec chroot "$1" su - "$2" -s /bin/sh -c "$3"' inside "$root" "$1" \
-    "export LC_ALL=C.UTF-8 http_proxy='${http_proxy:-}' https_proxy='${https_proxy:-}'; $2" </dev/null
+    "export LC_ALL=C.UTF-8 http_proxy='${http_proxy:-}' https_proxy='${https_proxy:-}'; $2" "$home/archives" </dev/null
 }
