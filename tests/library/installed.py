@@ -5,6 +5,7 @@ out of sight.  installed.py SOURCE BUILD PREFIX LIBDIR MESON (TAP)
 
 A program looks for its files where it was built and where it is installed.  So in a mount namespace of its own the prefix is what was
 staged, and the source tree is empty."""
+import fnmatch
 import os
 import pathlib
 import subprocess
@@ -56,6 +57,13 @@ def expected():
     return must, may
 
 
+def unpacked(names):
+    """Files that no Debian package takes."""
+    lists = [line for f in pathlib.Path(source, 'packaging/debian').glob('*.install') for line in f.read_text().split()]
+    usr = ['usr/' + name.replace(libdir + '/', 'lib/x86_64-linux-gnu/', 1) if name.startswith(libdir) else 'usr/' + name for name in names]
+    return [name for name in usr if not any(fnmatch.fnmatch(name, line) or fnmatch.fnmatch(name, line + '/*') for line in lists)]
+
+
 def header_place(path):
     return 'perp.h' if path == 'experiments/plugins/perp.h' else path
 
@@ -72,6 +80,8 @@ with tempfile.TemporaryDirectory(dir='/tmp') as folder:
     ok(there <= must | may, 'and no other', *('not in tests/library/installed.txt: ' + f for f in sorted(there - must - may)))
     outside = [str(p) for p in pathlib.Path(stage).rglob('*') if p.is_file() and root not in p.parents]
     ok(not outside, 'nothing outside of the prefix', *outside)
+
+    ok(not unpacked(there), 'each is in a Debian package (packaging/debian/*.install)', *unpacked(there))
 
     work = folder + '/work'
     os.mkdir(work)
