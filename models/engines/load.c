@@ -36,9 +36,11 @@ perp_status perp_engine_load(perp_ctx *ctx, const perp_engine_desc *engine,
   *calls = engine->calls;
   if (*calls != NULL) return PERP_OK;
   if (!load_place(engine->d.name, path, sizeof path))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                     "engine %s needs %s, and this perp was built without it: ./perp setup %s",
-                     engine->d.name, engine->package, engine->d.name);
+    return PERP_FAIL(
+        ctx, PERP_ERR_EXTERNAL,
+        "engine %s needs %s, and this perp was built without it: ./perp setup %s (as a "
+        "Debian package: apt-get install perp-engines)",
+        engine->d.name, engine->package, engine->d.name);
   /* it stays open: the same handle again where it is known */
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL) {

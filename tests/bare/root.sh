@@ -52,6 +52,7 @@ inside() { # USER COMMAND
     mount --bind /dev "$1/dev"
     mount -t proc proc "$1/proc"
     mount -t tmpfs tmpfs "$1/tmp"
+    mkdir -p "$1/var/cache/apt/archives"
     mount --bind "$4" "$1/var/cache/apt/archives" # downloaded once
     exec chroot "$1" su - "$2" -s /bin/sh -c "$3"' inside "$root" "$1" \
     "export LC_ALL=C.UTF-8 http_proxy='${http_proxy:-}' https_proxy='${https_proxy:-}'; $2" "$home/archives" </dev/null
