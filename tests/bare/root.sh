@@ -18,7 +18,7 @@ bare_root_new() { # WHAT
   unshare -m chroot / true 2>/dev/null || skip 'chroot is not permitted'
   sources=()
   for list in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do [[ ! -s $list ]] || sources+=("$list"); done
-  mkdir -p "$home/archives/partial"
+  mkdir -p "$home"
   archive=$home/$suite.tar
   if [[ ! -s $archive ]]; then
     say "making a root of $suite (kept in $archive)"
@@ -47,6 +47,7 @@ bare_root_new() { # WHAT
 
 # in a file system of its own, so that nothing stays mounted; standard input is empty, as for a job
 inside() { # USER COMMAND
+  mkdir -p "$home/archives/partial"
   unshare -m bash -c '
     set -e
     mount --bind /dev "$1/dev"
