@@ -206,6 +206,7 @@ static const struct {
   { "formulation", "penalty", "penalty forces" },
   { "formulation", "ggl", "GGL" },
   { "formulation", "generalized-alpha", "generalized α" },
+  { "formulation", "hht", "HHT-I3" },
   { "formulation", "radau5", "Radau IIA (DAE)" },
   { "formulation", "sundials:ida", "IDA (SUNDIALS)" },
   { "formulation", "xpbd", "XPBD" },

@@ -183,7 +183,8 @@ static void alpha_orders(void)
   static const char *const methods[] = {
     "generalized-alpha",         "generalized-alpha:form=index3",
     "generalized-alpha:rho=1",   "generalized-alpha:form=index3,rho=0",
-    "generalized-alpha:rho=0.3",
+    "generalized-alpha:rho=0.3", "hht",
+    "hht:alpha=-0.05",           "hht:alpha=-0.3333333333",
   };
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
@@ -269,6 +270,44 @@ static void radau_dense(void)
   perp_scene_destroy(&s);
 }
 
+/* HHT as Hilber, Hughes and Taylor have it, on x.. = -w^2 x: a body on a spring without joints. */
+static void hht_recursion(void)
+{
+  static const double w2 = 90, h = 0.05, alpha = -0.2, beta = 1.2 * 1.2 / 4, gamma = 0.7;
+  const perp_body_def body = { .mass = { 2, { [8] = 1 } }, .x = { 1.3 }, .v = { 0.4 } };
+  const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
+                                  .a = PERP_WORLD,
+                                  .b = 0,
+                                  .anchor_a = { -9 },
+                                  .stiffness = 2 * w2,
+                                  .length = 9 };
+  perp_model *m;
+  if (perp_model_create(&ctx, 2, &m) != PERP_OK) bail("%s", ctx.msg);
+  perp_model_gravity(m, 0);
+  if (perp_model_add_body(&ctx, m, &body, NULL) != PERP_OK ||
+      perp_model_add_force(&ctx, m, &spring) != PERP_OK || perp_model_finish(&ctx, m) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_sim *sim = run_start(&ctx, m, (run_parts){ .formulation = "hht:alpha=-0.2,start=plain" }, h);
+  double x = 1.3, v = 0.4, a = -w2 * x, worst = 0;
+  for (int i = 0; i < 40; i++) {
+    /* a1 = -w^2 ((1 + alpha) x1 - alpha x),  x1 = d + beta h^2 a1 */
+    const double d = x + h * v + h * h * (0.5 - beta) * a;
+    const double a1 = -w2 * ((1 + alpha) * d - alpha * x) / (1 + w2 * (1 + alpha) * beta * h * h);
+    x = d + beta * h * h * a1;
+    v += h * ((1 - gamma) * a + gamma * a1);
+    a = a1;
+    perp_step_info info;
+    const double *q, *u;
+    double t;
+    if (perp_sim_step(&ctx, sim, 10, &info) != PERP_OK || info.reason < 0) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &u);
+    worst = fmax(worst, fmax(fabs(q[0] - x), fabs(u[0] - v) / sqrt(w2)));
+  }
+  below(worst, 1e-11, "hht: 40 steps of an oscillator are those of the recursion");
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -286,8 +325,12 @@ int main(void)
   through("generalized-alpha:form=index3", "flyball", 1e-3, 1, 1e-4);
   through("generalized-alpha", "four-bar:dim=3", 1e-3, 2, 1e-4);
   through("generalized-alpha:form=index3", "bricard", 1e-3, 2, 1e-4);
+  through("hht", "flyball", 1e-3, 1, 2e-4);
+  through("hht", "four-bar:dim=3", 1e-3, 2, 2e-4);
+  through("hht", "bricard", 1e-3, 2, 2e-4);
   crank("generalized-alpha", 0.02);
   alpha_orders();
+  hht_recursion();
   through("radau5", "flyball", 1e-2, 1, 1e-6);
   through("radau5", "bricard", 1e-2, 10, 1e-6);
   through("radau5:tol=1e-8", "four-bar:dim=3", 1e-3, 2, 1e-5);

@@ -326,6 +326,7 @@ static const method methods[] = {
   { { "velocity-implicit" }, 1e-3, 0.006, 1e-9, 28 },
   { { "ggl" }, 1e-3, 3e-5, 1e-9, 28 },
   { { "generalized-alpha" }, 1e-3, 1e-4, 1e-9, 28 },
+  { { "hht" }, 1e-3, 2e-4, 1e-9, 28 },
   { { "radau5" }, 1e-2, 1e-7, 1e-9, 28 },
   { { "penalty:stiffness=1e6,damping=100", "rk4" }, 2e-4, 0.3, 1e-5, 28 },
   { { "point-mass" }, 1e-3, 1e-4, 1e-6, 18 },

@@ -7,9 +7,9 @@ import random
 import judges
 import scenes
 
-SMOOTH = ['velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'ggl', 'generalized-alpha', 'radau5',
+SMOOTH = ['velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'ggl', 'generalized-alpha', 'hht', 'radau5',
           'acceleration', 'regularized:compliance=1e-12', 'si-ngs', 'small-steps', 'groups']
-ORDERED = SMOOTH[:10]  # errors go with the step
+ORDERED = SMOOTH[:11]  # errors go with the step
 CONTACT = ['velocity', 'velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'acceleration', 'groups', 'regularized',
            'penalty', 'si-baumgarte', 'si-split', 'si-ngs', 'soft-step', 'small-steps', 'xpbd', 'soft-constraints', 'avbd', 'point-mass']
 RIGID = CONTACT[:9]  # solved contact problems of rigid bodies

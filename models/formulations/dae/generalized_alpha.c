@@ -37,41 +37,31 @@
  *
  * Cost per step: one evaluation and one band solve per correction, a Jacobian when convergence asks
  * for it.  No allocation, but for new pivots of wide models (local.h). */
+#include "models/formulations/dae/generalized_alpha.h"
+
 #include "models/stepping/motors.h"
 #include "models/stepping/stepper.h"
 #include "models/stepping/implicit_step.h"
 
 #include <string.h>
 
-enum { FORM_INDEX3, FORM_INDEX2 };
 static const char *const forms[] = { "index3", "index2", NULL };
 enum { START_SECOND_ORDER, START_PLAIN };
-static const char *const starts[] = { "second-order", "plain", NULL };
+const char *const perp_generalized_alpha_starts[] = { "second-order", "plain", NULL };
 
-struct opts {
-  double rho, tol;
-  int form, start, iterations;
-};
 static const perp_opt options[] = {
-  PERP_REAL(struct opts, rho, 0.9, 0, 1, 0, "",
+  PERP_REAL(perp_generalized_alpha_opts, rho, 0.9, 0, 1, 0, "",
             "Spectral radius at infinite frequency; 1 is no numerical dissipation. The index-3 "
             "form needs a value below 1."),
-  PERP_ENUM(struct opts, form, FORM_INDEX2, forms,
+  PERP_ENUM(perp_generalized_alpha_opts, form, PERP_GENERALIZED_ALPHA_INDEX2, forms,
             "Form of the constraints. index3: positions only. index2: stabilized index 2, "
             "positions and velocities."),
-  PERP_ENUM(struct opts, start, START_SECOND_ORDER, starts,
-            "Initial algorithmic accelerations. second-order: corrected, so that the first steps "
-            "have order 2. plain: the accelerations at the start."),
-  PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
-            "Tolerance of the Newton iteration: last correction, relative to the size of the model "
-            "and its speed."),
-  PERP_INT(struct opts, iterations, 50, 1, 1000, "Largest number of Newton corrections in a step."),
-  PERP_OPTIONS_END
+  PERP_GENERALIZED_ALPHA_OPTIONS, PERP_OPTIONS_END
 };
 
 typedef struct workspace {
   perp_stepper s;
-  struct opts o;
+  perp_generalized_alpha_opts o;
   perp_implicit newton;
   double alpha_m, alpha_f, beta, gamma;
   double t, h;            /* of the step in the making */
@@ -96,7 +86,7 @@ enum {
 
 static bool ga_stabilized(const workspace *work)
 {
-  return work->o.form == FORM_INDEX2;
+  return work->o.form == PERP_GENERALIZED_ALPHA_INDEX2;
 }
 
 /* ---- the equations of a step ---- */
@@ -323,13 +313,14 @@ static void ga_layout(void *ws, perp_arena *arena)
   PERP_DOUBLES(arena, model->m, &work->force, &work->p, &work->eta, &work->row);
 }
 
-static void ga_destroy(void *ws)
+void perp_generalized_alpha_destroy(void *ws)
 {
   if (ws != NULL) perp_implicit_destroy(&((workspace *)ws)->newton);
   perp_stepper_destroy(ws);
 }
 
-static perp_status ga_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+perp_status perp_generalized_alpha_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                           const double *v)
 {
   workspace *work = ws;
   work->begun = 0;
@@ -337,12 +328,11 @@ static perp_status ga_restart(perp_ctx *ctx, void *ws, double t, const double *q
   return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
-static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                             void **ws)
+perp_status perp_generalized_alpha_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                          double h, double alpha_m, double alpha_f,
+                                          const perp_generalized_alpha_opts *o, void **ws)
 {
-  const struct opts *o = parts->formulation.opts;
-  const double rho = o->rho, alpha_m = (2 * rho - 1) / (rho + 1), alpha_f = rho / (rho + 1),
-               gamma = 0.5 + alpha_f - alpha_m;
+  const double gamma = 0.5 + alpha_f - alpha_m;
   workspace like = { .s.make_step = ga_make_step,
                      .o = *o,
                      .motors.n = perp_motors_count(model),
@@ -354,8 +344,9 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
   for (int i = 0; i < model->m; i++)
     if (model->soft.softness[i] > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation generalized-alpha does not support joints with softness: use "
-                       "rigid joints, or --formulation velocity");
+                       "formulation %s does not support joints with softness: use rigid joints, or "
+                       "--formulation velocity",
+                       parts->formulation.d->name);
   PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ga_layout, ws));
   workspace *work = *ws;
   perp_eval_init(&work->start, model);
@@ -369,20 +360,29 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
   return status;
 }
 
+static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                             void **ws)
+{
+  const perp_generalized_alpha_opts *o = parts->formulation.opts;
+  const double rho = o->rho;
+  return perp_generalized_alpha_create(ctx, model, parts, h, (2 * rho - 1) / (rho + 1),
+                                       rho / (rho + 1), o, ws);
+}
+
 const perp_formulation_desc perp_formulation_generalized_alpha = {
   .d = { .name = "generalized-alpha",
          .summary = "Generalized-alpha on the Lie group, index 3 or stabilized index 2; order 2",
          .reference = "Bruels, Cardona and Arnold 2012; Arnold, Cardona and Bruels 2016",
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
-         PERP_OPTIONS(options, struct opts),
+         PERP_OPTIONS(options, perp_generalized_alpha_opts),
          .caps = PERP_FORM_FORCES_AT_START | PERP_FORM_BREAKS | PERP_FORM_USES_KKT |
                  PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
                  PERP_FORM_SERVOS | PERP_FORM_MOTORS },
   .create = ga_create,
-  .restart = ga_restart,
+  .restart = perp_generalized_alpha_restart,
   .step = perp_stepper_step,
   .state = perp_stepper_state,
   .counters = perp_stepper_counters,
   .timing = perp_stepper_timing,
-  .destroy = ga_destroy,
+  .destroy = perp_generalized_alpha_destroy,
 };

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps of the generalized-alpha family with any coefficients (generalized_alpha.c has the
+ * equations), for the formulations that are members of it. */
+#ifndef PERP_GENERALIZED_ALPHA_H
+#define PERP_GENERALIZED_ALPHA_H
+
+#include "models/stepping/formulation.h"
+
+enum { PERP_GENERALIZED_ALPHA_INDEX3, PERP_GENERALIZED_ALPHA_INDEX2 };
+
+typedef struct perp_generalized_alpha_opts {
+  double rho, alpha; /* of generalized-alpha, of hht */
+  double tol;
+  int form, start, iterations;
+} perp_generalized_alpha_opts;
+extern const char *const perp_generalized_alpha_starts[];
+
+/* Rows of an options table of these. */
+#define PERP_GENERALIZED_ALPHA_OPTIONS                                                             \
+  PERP_ENUM(perp_generalized_alpha_opts, start, 0, perp_generalized_alpha_starts,                  \
+            "Initial algorithmic accelerations. second-order: corrected, so that the first steps " \
+            "have order 2. plain: the accelerations at the start."),                               \
+      PERP_REAL(perp_generalized_alpha_opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",                  \
+                "Tolerance of the Newton iteration: last correction, relative to the size of the " \
+                "model and its speed."),                                                           \
+      PERP_INT(perp_generalized_alpha_opts, iterations, 50, 1, 1000,                               \
+               "Largest number of Newton corrections in a step.")
+
+/* gamma = 1/2 + alpha_f - alpha_m and beta = (gamma + 1/2)^2 / 4 follow.  PERP_ERR_UNSUPPORTED:
+ * joints with softness. */
+perp_status perp_generalized_alpha_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                          double h, double alpha_m, double alpha_f,
+                                          const perp_generalized_alpha_opts *o, void **ws);
+perp_status perp_generalized_alpha_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                           const double *v);
+void perp_generalized_alpha_destroy(void *ws);
+
+#endif
