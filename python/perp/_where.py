@@ -13,6 +13,7 @@ from ._errors import Error
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parents[1] if (HERE.parents[1] / 'meson.build').exists() else None
 BUILD: typing.Optional[pathlib.Path] = pathlib.Path(os.environ.get('PERP_BUILD') or TREE / 'build') if TREE else None
+PREFIX = HERE.parents[min(3, len(HERE.parents) - 1)]  # PREFIX/share/perp/python/perp; a folder of pip may be nearer to the root
 SONAME = 'libperp.so.0'
 PLACE = HERE / '_place.json'  # of a package that pip has installed: where it has found library, program, home
 FOUND: typing.Dict[str, str] = json.loads(PLACE.read_text(encoding='utf-8')) if PLACE.exists() else {}
@@ -30,8 +31,7 @@ def library() -> str:
         raise Error(f'there is no {BUILD / SONAME}: {TREE}/perp version builds it')
     if os.path.exists(FOUND.get('library', '')):
         return FOUND['library']
-    prefix = HERE.parents[3]  # PREFIX/share/perp/python/perp
-    for place in sorted([*prefix.glob('lib*/' + SONAME), *prefix.glob('lib*/*/' + SONAME)]):
+    for place in sorted([*PREFIX.glob('lib*/' + SONAME), *PREFIX.glob('lib*/*/' + SONAME)]):
         return str(place)
     return SONAME  # where the system looks
 
@@ -47,7 +47,7 @@ def program() -> str:
         raise Error(f'there is no {BUILD}/experiments/perp: {TREE}/perp version builds it')
     if os.path.exists(FOUND.get('program', '')):
         return FOUND['program']
-    beside = HERE.parents[3] / 'bin/perp'
+    beside = PREFIX / 'bin/perp'
     found = str(beside) if beside.exists() else shutil.which('perp')
     if not found:
         raise Error('the program perp is neither beside this package nor in PATH; PERP_PROGRAM names it')
