@@ -17,6 +17,17 @@ async function open(path, { width = 1200, scheme = 'light', reducedMotion = 'red
   await page.goto(`file://${resolve(out, path)}`);
   const live = /id="data"|assets\/site\.js/.test(readFileSync(resolve(out, file), 'utf8'));
   await page.waitForSelector(live ? 'html[data-ready]' : path.includes('?q=') ? '#results article' : 'body', { timeout: 60000 });
+  // a lesson shows the rest after a choice
+  if (await page.$('.predict button[type=button]')) {
+    await page.$eval('.predict button[type=button]', (e) => e.click());
+    await page.waitForSelector('main[data-revealed]');
+    await page.waitForTimeout(1500);
+    await page.evaluate(() => { // the next Tab begins on top again
+      document.body.tabIndex = -1;
+      document.body.focus();
+      document.body.removeAttribute('tabindex');
+    });
+  }
   await page.waitForTimeout(150);
   return { page, context };
 }

@@ -5,8 +5,10 @@ import { h, scroll, th } from '../dom';
 import { axes, decode, draw, live } from './chart';
 import { brief } from './words';
 
+let counted = 0;
+
 export function slider(name, values, start, changed) {
-  const id = `slide-${name.replace(/\W/g, '-')}`, out = h('output', { for: id }, values[start]);
+  const id = `slide-${++counted}`, out = h('output', { for: id }, values[start]);
   const input = h('input', { id, type: 'range', min: 0, max: values.length - 1, step: 1, value: start, 'aria-valuetext': values[start], oninput: () => {
     out.textContent = values[input.value];
     input.setAttribute('aria-valuetext', values[input.value]);

@@ -124,7 +124,7 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
 
   const element = h('main', { class: 'lesson' }, links('top'),
     part('head', null, h('h1', {}, l.title), h('p', { class: 'note' }, `${l.minutes} minutes. `, h('button', { type: 'button', class: 'plain', title: 'S turns the slides on and off, the arrows turn the page', onclick: () => document.dispatchEvent(new Event('slides')) }, 'slides'))),
-    l.notes ? h('details', { class: 'notes' }, h('summary', {}, 'Notes for the teacher'), markdown(l.notes, 3)) : null,
+    l.notes ? h('details', { class: 'notes' }, h('summary', {}, 'Notes for the teacher'), markdown(l.notes, 2)) : null,
     ...brief(l.slides, false),
     ...cut(l.story).map((text) => part('story', null, markdown(text, 3))),
     part('predict', 'Predict', asked.form, h('p', { class: 'note hidden-note' }, 'Results, answer and conclusion appear when you have chosen.')), after);

@@ -53,7 +53,7 @@ export function markdown(text, level = 2): any[] {
       i++;
     } else if (line.startsWith('|')) {
       const rows = take((l) => l.startsWith('|')).map((l) => l.replace(/^\||\|\s*$/g, '').split(/(?<!\\)\|/).map((c) => c.trim())), head = rows.length > 1 && rows[1].every((c) => /^:?-+:?$/.test(c));
-      out.push(scrolls(h('div', { class: 'scroll' }, h('table', {}, ...rows.filter((_, k) => !(head && k === 1)).map((cells, k) => h('tr', {}, ...cells.map((c) => h(head && k === 0 ? 'th' : 'td', { class: 'wrap', scope: head && k === 0 ? 'col' : null }, inline(c))))))), 'table, scrolls'));
+      out.push(scrolls(h('div', { class: 'scroll' }, h('table', { 'aria-label': `table: ${rows[0].filter((c) => c).join(', ')}` }, ...rows.filter((_, k) => !(head && k === 1)).map((cells, k) => h('tr', {}, ...cells.map((c) => h(head && k === 0 && c ? 'th' : 'td', { class: 'wrap', scope: head && k === 0 && c ? 'col' : null }, inline(c))))))), 'table, scrolls'));
     } else if (line.startsWith('$$')) {
       let block = '';
       do block += `${lines[i++]}\n`; while (i < lines.length && !/\$\$\s*$/.test(block.trim().slice(2)) && lines[i].trim());
