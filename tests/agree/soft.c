@@ -51,8 +51,9 @@ static perp_model *soft_body(int dim, perp_row_soft row, bool ground)
   return run_finish(&ctx, model);
 }
 
-static const char *const kkts[] = { "schur-dense", "kkt-dense", "schur-sparse", "kkt-sparse",
-                                    "tree",        "schur-svd", "schur-cg" };
+static const char *const kkts[] = { "schur-dense", "kkt-dense",  "schur-sparse",
+                                    "kkt-sparse",  "tree",       "schur-svd",
+                                    "schur-cg",    "null-space", "udwadia-kalaba" };
 enum { KKTS = sizeof kkts / sizeof kkts[0] };
 
 /* the spring of a row is the discrete oscillator, on both levels, with every KKT solver */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Null space method: accelerations along a basis Z of the motions that the constraints leave, and
+ * the rest by the constraints alone (Maggi's equations, with the basis of a QR decomposition),
+ *
+ *      J' = Q1 T W1',   Z: the further columns of Q,   J Z = 0,
+ *      a = Q1 y + Z x,   T' y = W1' c,   Z' M Z x = Z' (f - M Q1 y),   T W1' lambda = Q1' (M a -
+ * f).
+ *
+ * The multipliers do not enter the motion, and the rank of J is explicit: nv - rank motions are
+ * left.  Householder QR with column pivoting and an RZ factorization (orthogonal.h) of rows that
+ * are brought to length 1.  Softness S adds coordinates of mass 1: (J, S^1/2).
+ *
+ * Dependent rows: rank by rank_tol, multipliers of least norm times the lengths of the rows of J;
+ * where they contradict each other the least-squares answer of rows of length 1.
+ * Cost, n = nv, or nv + m with softness: about 2 n m^2 + 2 n m (n - rank) + n (n - rank)^2 / 2 for
+ * the factor, 4 n m + 2 n (n - rank) a solve; memory (nv + m) (nv + 2 m). Worth it where nearly all
+ * motions are constrained. */
+#include "solvers/kkt/orthogonal.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+struct ws {
+  kkt_orthogonal_opts opt;
+  kkt_orthogonal o;
+  double *Z, *MZ;  /* [rows rows] basis; M times it, then the Cholesky factor of Z' M Z */
+  double *g, *x;   /* [rows] */
+  double *z, *own; /* [m], [2 m] */
+};
+
+static void null_space_layout(void *ws, perp_arena *arena)
+{
+  struct ws *work = ws;
+  const size_t rows = (size_t)work->o.rows;
+  perp_kkt_orthogonal_layout(&work->o, arena);
+  work->Z = PERP_CARVE(arena, double, rows *rows);
+  work->MZ = PERP_CARVE(arena, double, rows *rows);
+  PERP_DOUBLES(arena, work->o.rows, &work->g, &work->x);
+  PERP_DOUBLES(arena, work->o.m, &work->z);
+  PERP_DOUBLES(arena, 2 * work->o.m, &work->own);
+}
+
+static perp_status null_space_create(perp_ctx *ctx, const perp_blocks *blocks, const void *opts,
+                                     void **ws)
+{
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, blocks));
+  struct ws like = { .opt = *(const kkt_orthogonal_opts *)opts,
+                     .o = perp_kkt_orthogonal_of(blocks) };
+  return perp_workspace_create(ctx, "null-space", &like, sizeof like, null_space_layout, ws);
+}
+
+/* y = M x of the bodies, and of the coordinates of softness, whose mass is 1. */
+static void null_space_mass(const kkt_orthogonal *o, const perp_blocks *blocks, const double *x,
+                            double *y)
+{
+  perp_blocks_M(blocks, x, y);
+  for (int i = o->nv; i < o->n; i++) y[i] = x[i];
+}
+
+static perp_status null_space_factor(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                     perp_stats *stats)
+{
+  struct ws *work = ws;
+  kkt_orthogonal *o = &work->o;
+  PERP_TRY(kkt_same_size(ctx, "null-space", blocks, o->nv, o->m));
+  stats->factorizations++;
+  stats->reason = perp_kkt_why_no_factor(blocks);
+  o->rank = 0;
+  if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
+  stats->reason = PERP_SINGULAR;
+  for (int i = 0; blocks->s != NULL && i < o->m; i++)
+    if (blocks->s[i] < 0) return PERP_OK;
+  perp_kkt_orthogonal_fill(o, blocks);
+  if (!perp_kkt_orthogonal_factor(o, work->opt.rank_tol)) {
+    stats->reason = PERP_STALLED;
+    return PERP_OK;
+  }
+  const int n = o->n, left = n - o->rank;
+  const size_t ld = (size_t)n;
+  stats->work += 2.0 * n * o->m * (double)o->m + 2.0 * n * o->m * (double)left +
+                 0.5 * n * left * (double)left + pow(left, 3) / 6;
+  memset(work->Z, 0, ld * (size_t)left * sizeof *work->Z);
+  for (int j = 0; j < left; j++) work->Z[(size_t)(o->rank + j) + (size_t)j * ld] = 1;
+  perp_kkt_orthogonal_Q(o, false, left, work->Z);
+  for (int j = 0; j < left; j++)
+    null_space_mass(o, blocks, work->Z + (size_t)j * ld, work->MZ + (size_t)j * ld);
+  if (left > 0) {
+    /* Z' M Z in place of M Z */
+    for (int j = 0; j < left; j++) {
+      double *column = work->MZ + (size_t)j * ld;
+      cblas_dgemv(CblasColMajor, CblasTrans, n, left, 1, work->Z, n, column, 1, 0, work->x, 1);
+      memcpy(column, work->x, (size_t)left * sizeof *column);
+    }
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', left, work->MZ, n) != 0) return PERP_OK;
+  }
+  stats->reason = o->rank < o->m ? PERP_REGULARIZED : PERP_EXACT;
+  return PERP_OK;
+}
+
+static perp_status null_space_solve(perp_ctx *ctx, void *ws, const perp_blocks *blocks,
+                                    const double *f, const double *c, double *a, double *lambda,
+                                    perp_stats *stats)
+{
+  struct ws *work = ws;
+  kkt_orthogonal *o = &work->o;
+  PERP_TRY(kkt_same_size(ctx, "null-space", blocks, o->nv, o->m));
+  const int n = o->n, left = n - o->rank;
+  double *y = o->y, *g = work->g;
+  stats->work += 4.0 * n * o->m + 2.0 * n * left;
+  /* y = Q1 T'^-1 W1' c */
+  perp_kkt_orthogonal_rows(o, c, work->z);
+  memset(y, 0, (size_t)o->rows * sizeof *y);
+  memcpy(y, work->z, (size_t)o->rank * sizeof *y);
+  perp_kkt_orthogonal_Q(o, false, 1, y);
+  /* x = (Z' M Z)^-1 Z' (f - M y) */
+  null_space_mass(o, blocks, y, g);
+  for (int i = 0; i < n; i++) g[i] = (i < o->nv ? f[i] : 0) - g[i];
+  if (left > 0) {
+    cblas_dgemv(CblasColMajor, CblasTrans, n, left, 1, work->Z, n, g, 1, 0, work->x, 1);
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', left, 1, work->MZ, n, work->x, left);
+    cblas_dgemv(CblasColMajor, CblasNoTrans, n, left, 1, work->Z, n, work->x, 1, 1, y, 1);
+  }
+  memcpy(a, y, (size_t)o->nv * sizeof *a);
+  null_space_mass(o, blocks, y, g);
+  for (int i = 0; i < o->nv; i++) g[i] -= f[i];
+  perp_kkt_orthogonal_Q(o, true, 1, g);
+  perp_kkt_orthogonal_multipliers(o, g, lambda);
+  if (o->rank < o->m) return perp_kkt_judge_dependent(blocks, c, a, lambda, stats, work->own);
+  return kkt_take(blocks, a, lambda, stats);
+}
+
+const perp_kkt_desc perp_kkt_null_space = {
+  .d = { .name = "null-space",
+         .summary = "Null space of J by QR with explicit rank; equations of motion along its basis",
+         .reference = "Kim and Vanderploeg 1986; Maggi 1896; Golub and Van Loan, section 5.5.2",
+         .equation = "Z' M Z x = Z' (f - M y),  J Z = 0,  J y = c,  a = y + Z x",
+         PERP_OPTIONS(perp_kkt_orthogonal_options, kkt_orthogonal_opts),
+         .caps = PERP_KKT_REDUNDANT | PERP_KKT_LOOPS },
+  .create = null_space_create,
+  .factor = null_space_factor,
+  .solve = null_space_solve,
+  .destroy = free,
+};
