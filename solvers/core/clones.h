@@ -5,7 +5,7 @@
 #ifndef PERP_CLONES_H
 #define PERP_CLONES_H
 
-/* choosers run before the thread sanitizer is ready for them */
+/* choosers run before the thread sanitizer is ready for them; a test defines it by itself */
 #if defined(__SANITIZE_THREAD__)
 #define PERP_NO_CLONES
 #elif defined(__has_feature)
