@@ -52,7 +52,8 @@ double perp_box_face(const perp_hull *hull, const perp_seen *other, double enoug
 /* ---- edges ---- */
 
 /* the edge of a group of parallel ones (vertices v, 3 each) that lies farthest along n */
-static int boxes_outer_edge(const perp_hull *hull, int group, const double *v, const double n[3])
+static inline __attribute__((always_inline)) int
+boxes_outer_edge(const perp_hull *hull, int group, const double *v, const double n[3])
 {
   int best = hull->edges[hull->axis[group]];
   double far = -HUGE_VAL;

@@ -46,7 +46,8 @@ sticks_out(const ring *in, const double m[3], const double o[3], double tol, dou
 }
 
 /* cut off what lies outside a side plane, at distances s from it; edge: of the reference face */
-static void polytope_clip_cut(const ring *in, const double *s, int edge, double tol, ring *out)
+static inline __attribute__((always_inline)) void polytope_clip_cut(const ring *in, const double *s,
+                                                                    int edge, double tol, ring *out)
 {
   int n = 0;
   for (int k = 0; k < in->n; k++) {

@@ -10,7 +10,7 @@
 enum { RATERS = 16 }; /* of a team at most */
 enum { BATCH = 64 };  /* rows that are looked at together */
 enum {
-  LEAST_ROWS = 64,
+  LEAST_ROWS = 256,
   MANY_ROWS = 8
 }; /* it is worth while not to compute all row scales, or no longer */
 
