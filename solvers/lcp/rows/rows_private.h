@@ -103,15 +103,20 @@ typedef struct held {
   perp_v2 rest;
 } held;
 
+/* Two pairs of numbers, each read by itself: what has just been written, whatever its cut, is
+ * there without a way through the cache. */
+#define HELD_PAIRS(x, y)                                                                           \
+  __builtin_shufflevector(*(const perp_v2 *)(x), *(const perp_v2 *)(y), 0, 1, 2, 3)
+
 static inline __attribute__((always_inline)) void hold(held *h, const double *a, const double *b,
                                                        const int blocks, const int pairs)
 {
-  h->x[0] = *(const perp_v4 *)a;
+  h->x[0] = HELD_PAIRS(a, a + 2);
   if (pairs == 2 && blocks == 2) h->x[1] = *(const perp_v4 *)b;
   if (pairs == 3 && blocks == 1) h->rest = *(const perp_v2 *)(a + 4);
   if (pairs == 3 && blocks == 2) {
-    h->x[1] = __builtin_shufflevector(*(const perp_v4 *)(a + 2), *(const perp_v4 *)b, 2, 3, 4, 5);
-    h->x[2] = *(const perp_v4 *)(b + 2);
+    h->x[1] = HELD_PAIRS(a + 4, b);
+    h->x[2] = HELD_PAIRS(b + 2, b + 4);
   }
 }
 

@@ -90,16 +90,15 @@ unit_relax_cone(double *lambda, double x, double y, double radius, double *chang
  * rows, NULL: none.  `step` is -w_i / A_ii of each row as u asks for it now; the
  * Gram matrix, scaled by 1 / A_ii, takes off what the rows before it change. */
 static inline __attribute__((always_inline)) double
-unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, const double *s,
-           const int blocks, const int pairs, const int r, const int contents)
+unit_relax(const perp_rows *rows, const perp_unit *unit, double *restrict all, const double *s,
+           held *h, const int blocks, const int pairs, const int r, const int contents)
 {
   const int width = 2 * blocks * pairs;
   const double *gram = rows->data + unit->at, *g = gram + even(r * (r - 1) / 2);
   const double *row = g + r * width; /* ROW_B, ROW_STEP, ... of each */
   double step[PERP_UNIT_ROWS] = { 0 }, change[PERP_UNIT_ROWS] = { 0 }, worst = 0;
   double *lambda = all + unit->row;
-  held u;
-  hold(&u, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
+  held u = *h;
   for (int i = 0; i < r; i++) {
     step[i] = held_dot(&u, g + i * width, blocks, pairs) + row[PARAMS * i + ROW_B];
     if (s != NULL) step[i] += s[unit->row + i] * lambda[i];
@@ -159,6 +158,18 @@ unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict all, c
   }
   for (int i = 0; i < r; i++) worst = larger(worst, fabs(change[i]));
   for (int i = 0; i < r; i++) held_add(&u, change[i], g + i * width, blocks, pairs);
+  *h = u;
+  return worst;
+}
+
+/* The same with the accumulators where they are. */
+static inline __attribute__((always_inline)) double
+unit_sweep(const perp_rows *rows, const perp_unit *unit, double *restrict lambda, const double *s,
+           const int blocks, const int pairs, const int r, const int contents)
+{
+  held u;
+  hold(&u, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
+  const double worst = unit_relax(rows, unit, lambda, s, &u, blocks, pairs, r, contents);
   release(&u, rows->u + unit->a, rows->u + unit->b, blocks, pairs);
   return worst;
 }
@@ -204,10 +215,21 @@ static inline __attribute__((always_inline)) int run_sweep(const perp_rows *rows
   const double *s = rows->p->F != NULL ? rows->p->F->s : NULL;
 #define KIND(shape, contents, r) (100 * (shape) + 10 * (contents) + (r))
 #define KIND_OF(unit)            KIND((unit)->shape, (unit)->contents, (unit)->r)
+/* the accumulators stay at hand from contact to contact of the same bodies */
 #define RUN_OF(soft, contents, r, blocks)                                                          \
-  for (; t < end && KIND_OF(&rows->unit[t]) == kind; t++)                                          \
-    *worst = rows_sweep_swept(                                                                     \
-        *worst, unit_sweep(rows, &rows->unit[t], lambda, soft, blocks, 3, r, contents));
+  for (const perp_unit *of = NULL;; t++) {                                                         \
+    const perp_unit *unit = &rows->unit[t];                                                        \
+    const bool goes_on = t < end && KIND_OF(unit) == kind;                                         \
+    if (of != NULL && (!goes_on || unit->a != of->a || unit->b != of->b)) {                        \
+      release(&u, rows->u + of->a, rows->u + of->b, blocks, 3);                                    \
+      of = NULL;                                                                                   \
+    }                                                                                              \
+    if (!goes_on) break;                                                                           \
+    if (of == NULL) hold(&u, rows->u + unit->a, rows->u + unit->b, blocks, 3);                     \
+    of = unit;                                                                                     \
+    *worst = rows_sweep_swept(*worst,                                                              \
+                              unit_relax(rows, unit, lambda, soft, &u, blocks, 3, r, contents));   \
+  }
 #define RUN(shape, contents, r, blocks)                                                            \
   case KIND(shape, contents, r):                                                                   \
     if (s == NULL)                                                                                 \
@@ -216,6 +238,7 @@ static inline __attribute__((always_inline)) int run_sweep(const perp_rows *rows
       RUN_OF(s, contents, r, blocks)                                                               \
     break;
   const int kind = t < end ? KIND_OF(&rows->unit[t]) : -1;
+  held u;
   switch (kind) {
     RUN(SPACE_ONE, CONTACT_BOX, CONTACT_ROWS, 1)
     RUN(SPACE_TWO, CONTACT_BOX, CONTACT_ROWS, 2)
