@@ -4,8 +4,8 @@
 
 #include "experiments/base/numbers.h"
 #include "solvers/lcp/io/convert.h"
-#include "solvers/lcp/sensitivity.h"
-#include "solvers/lcp/solution_set.h"
+#include "solvers/lcp/pivoting/sensitivity.h"
+#include "solvers/lcp/pivoting/solution_set.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "experiments/study/commands.h"
 #include "solvers/lcp/problem.h"
-#include "solvers/lcp/sensitivity.h"
+#include "solvers/lcp/pivoting/sensitivity.h"
 #include "experiments/base/json.h"
 #include "experiments/base/memory.h"
 
@@ -25,7 +25,8 @@ double *perp_lcp_room(perp_pool *pool, const perp_lcp *lcp);
 /* -1 to go on, else the exit status, the error printed: */
 int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *problem);
 void perp_lcp_json_judgement(perp_json *json, const char *key, const perp_lcp_judgement *judgement);
-/* What is 0 in the sets of rows of --all and --sensitivity (solvers/lcp/solution_set.h). */
+/* What is 0 in the sets of rows of --all and --sensitivity (solvers/lcp/pivoting/solution_set.h).
+ */
 #define PERP_LCP_ZERO 1e-9
 /* lcp solve --all; contacts and directions as of --friction, or NULL.  The exit status. */
 int perp_lcp_print_all(perp_ctx *ctx, const perp_lcp_problem *problem,

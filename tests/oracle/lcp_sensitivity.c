@@ -4,8 +4,8 @@
  * inverses by elimination; and against solutions of problems with other data.
  * test_lcp_sensitivity [problems] */
 #include "solvers/lcp/problem.h"
-#include "solvers/lcp/sensitivity.h"
-#include "solvers/lcp/solution_set.h"
+#include "solvers/lcp/pivoting/sensitivity.h"
+#include "solvers/lcp/pivoting/solution_set.h"
 #include "tests/oracle/rational.h"
 #include "tests/tap.h"
 

@@ -27,7 +27,7 @@ for python, name in names.items():
 lines.append('printf("PERP_ABI %d\\nPERP_KIND_lcp %d\\nPERP_KIND_ode %d\\nPERP_KIND_contact %d\\n", PERP_ABI, PERP_KIND_lcp, PERP_KIND_ode, PERP_KIND_contact);')
 with tempfile.TemporaryDirectory() as folder:
     source, program = pathlib.Path(folder, 'layout.c'), pathlib.Path(folder, 'layout')
-    source.write_text('#include "experiments/session/session.h"\n#include "models/contact/laws/contact.h"\n#include "solvers/lcp/sensitivity.h"\n#include "solvers/lcp/solution_set.h"\n#include <stdio.h>\nint main(void)\n{\n' + '\n'.join(lines) + '\nreturn 0;\n}\n')
+    source.write_text('#include "experiments/session/session.h"\n#include "models/contact/laws/contact.h"\n#include "solvers/lcp/pivoting/sensitivity.h"\n#include "solvers/lcp/pivoting/solution_set.h"\n#include <stdio.h>\nint main(void)\n{\n' + '\n'.join(lines) + '\nreturn 0;\n}\n')
     subprocess.run([*sys.argv[1].split(), '-std=gnu11', '-I', os.environ['PERP_SOURCE'], source, '-o', program], check=True)
     told = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split('\n')
 said = {}

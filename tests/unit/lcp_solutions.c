@@ -3,8 +3,8 @@
  * of sensitivities.  A symmetric game of payoffs U > 0 has the equilibria x = z / sum(z) of
  * w = 1 - U z >= 0, z >= 0 complementary, z != 0. */
 #include "solvers/lcp/problem.h"
-#include "solvers/lcp/sensitivity.h"
-#include "solvers/lcp/solution_set.h"
+#include "solvers/lcp/pivoting/sensitivity.h"
+#include "solvers/lcp/pivoting/solution_set.h"
 #include "tests/tap.h"
 
 enum { N = 20 };

@@ -7,7 +7,7 @@
  * section 3.1).  A polyhedron is unbounded where its conditions without b have a solution d != 0,
  *      A d = 0 on free rows, >= 0 at lo, <= 0 at hi;  d = 0 at bounds, d >= 0 above lo, <= 0 below
  * hi. */
-#include "solvers/lcp/solution_set.h"
+#include "solvers/lcp/pivoting/solution_set.h"
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solvers/lcp/sensitivity.h"
+#include "solvers/lcp/pivoting/sensitivity.h"
 #include "solvers/lcp/problem.h"
-#include "solvers/lcp/solution_set.h"
+#include "solvers/lcp/pivoting/solution_set.h"
 
 #include <float.h>
 #include <lapacke.h>
