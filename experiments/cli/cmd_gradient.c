@@ -242,7 +242,8 @@ const perp_command perp_gradient_command = {
   .cli.more = "Verdicts: smooth, singular (multipliers are not unique, the motion is), kink (one "
               "side only), ambiguous (the motion depends on which multipliers), jump, none.\n"
               "Exit status 0: derivatives were computed, at a kink, too. 10: none exist.",
-  .cli.example = "perp gradient rolling-sphere --after 5 --wrt v:ball.x,friction --of v:ball --check",
+  .cli.example =
+      "perp gradient rolling-sphere --after 5 --wrt v:ball.x,friction --of v:ball --check",
   .cli.flags = gradient_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,

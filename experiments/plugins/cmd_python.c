@@ -27,8 +27,9 @@ const perp_command perp_python_command = {
   .cli.summary = "Makes `import perp` work in python3, in every folder, or undoes this. Nothing is "
                  "copied or downloaded. A file perp.pth in the package folder of the user (or of "
                  "the virtual environment) names the folder of the package.",
-  .cli.more = "Set PERP_PYTHON to use another Python than python3. See docs/tutorials/python.md for "
-              "the functions.",
+  .cli.more =
+      "Set PERP_PYTHON to use another Python than python3. See docs/tutorials/python.md for "
+      "the functions.",
   .cli.example = "perp python install   # then: python3 -c 'import perp; print(perp.lcp([[2, 1], "
                  "[1, 2]], [-5, -6]))'",
   .cli.min_args = 1,

@@ -500,8 +500,7 @@ void perp_model_difference(const perp_model *model, const double *q0, const doub
 void perp_model_dexpinv(const perp_model *model, const double *u, const double *v, double *du)
 {
   if (du != v) memcpy(du, v, (size_t)model->nv * sizeof *v);
-  for (int i = 3; model->dim == 3 && i < model->nv; i += 6)
-    perp_quat_dexpinv(u + i, v + i, du + i);
+  for (int i = 3; model->dim == 3 && i < model->nv; i += 6) perp_quat_dexpinv(u + i, v + i, du + i);
 }
 
 void perp_model_project(const perp_model *model, double *q)
