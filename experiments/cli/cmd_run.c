@@ -377,7 +377,7 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
 
 const perp_command perp_check_command = {
   .cli.name = "check",
-  .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml | LESSON-FOLDER | COURSE.yaml [options]",
+  .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml | LESSON | COURSE.yaml [options]",
   .cli.summary =
       "Checks a scene file, a study or a lesson, and reports errors. For a study it also prints "
       "the number "

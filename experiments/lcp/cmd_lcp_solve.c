@@ -12,16 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void perp_lcp_json_judgement(perp_json *json, const char *key, const perp_lcp_judgement *judgement)
-{
-  perp_json_object(json, key,
-                   "rel %g, data %g, own %g, own_data %g, abs %g, componentwise %g, siconos %g, "
-                   "fclib %g, abh %g, coupling %g",
-                   judgement->rel, judgement->data, judgement->own, judgement->own_data,
-                   judgement->abs, judgement->componentwise, judgement->siconos, judgement->fclib,
-                   judgement->abh, judgement->coupling);
-}
-
 static void print_judgement(const perp_lcp_judgement *judgement)
 {
   printf("# rel %.3g  data %.3g  own %.3g  own_data %.3g  abs %.3g  componentwise %.3g  siconos "

@@ -17,6 +17,16 @@ double *perp_lcp_room(perp_pool *pool, const perp_lcp *lcp)
                          sizeof(double));
 }
 
+void perp_lcp_json_judgement(perp_json *json, const char *key, const perp_lcp_judgement *judgement)
+{
+  perp_json_object(json, key,
+                   "rel %g, data %g, own %g, own_data %g, abs %g, componentwise %g, siconos %g, "
+                   "fclib %g, abh %g, coupling %g",
+                   judgement->rel, judgement->data, judgement->own, judgement->own_data,
+                   judgement->abs, judgement->componentwise, judgement->siconos, judgement->fclib,
+                   judgement->abh, judgement->coupling);
+}
+
 int perp_lcp_memory(perp_ctx *ctx, const perp_args *args)
 {
   return perp_option_parsed(ctx, args, "memory", perp_parse_size, &ctx->memory);

@@ -70,7 +70,8 @@ static void compare(const char *scene, const char *name, const problem *p)
     if (independent)
       below(problem_difference(p->B.m, l, l0), tol, "%s: %s: forces", scene, d->name);
   }
-  below(named / least, 1.5, "%s: %s counts little more than the best", scene, name);
+  /* of one or two bodies dense orthogonal factors are cheap */
+  below(named / least, nv <= 12 ? 2 : 1.5, "%s: %s counts little more than the best", scene, name);
   free(a), free(l), free(a0), free(l0);
 }
 

@@ -3,6 +3,7 @@
  * about a study is the same text.  For every study that comes with perp, on made-up results of its
  * short cells, and for a study of one's own that is run. */
 #include "experiments/lcp/kind_lcp.h"
+#include "experiments/simulate/kind_gradient.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/pages/latex.h"
 #include "experiments/report/report.h"
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 
 static perp_ctx ctx;
-static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_lcp, NULL };
+static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_lcp,
+                                               &perp_kind_gradient, NULL };
 
 /* ---- made-up results of a study ---- */
 

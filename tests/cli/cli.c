@@ -238,7 +238,7 @@ static void test_simulate(void)
     { "simulate pendulum --formulation dae", "unknown formulation 'dae' (valid: acceleration, " },
     { "simulate xyzzyx", "unknown scene 'xyzzyx' (perp list scenes)" },
     { "list solvers", "unknown kind 'solvers' (valid: scenes, formulation, ode, kkt, lcp, " },
-    { "lesson xyzzyx", "unknown lesson 'xyzzyx' (valid: drift, order, " },
+    { "lesson xyzzyx", "unknown lesson 'xyzzyx' (valid: pictures, order, " },
     { "run chain6-stab --progress bars", "unknown style 'bars' (valid: auto, plain, json, none)" },
     { "run chain6-stab --open --no-report", "--open shows the report, and --no-report makes none" },
     { "simulate pendulum --t-end 0", "--t-end must be in (0, inf) s" },

@@ -2,13 +2,15 @@
 /* The reader of study files on arbitrary bytes: whatever is accepted writes itself as YAML that is
  * accepted again, whatever is refused has a message. */
 #include "experiments/lcp/kind_lcp.h"
+#include "experiments/simulate/kind_gradient.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "tests/fuzz/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_lcp, NULL };
+static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_lcp,
+                                               &perp_kind_gradient, NULL };
 
 static perp_study *read_text(const char *text, bool profiles)
 {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ONE = 5, FEW = 24, FEW_SPARSE = 60, MANY = 120, SPARSE_SHARE = 4, TINY = 8 };
+enum { ONE = 5, FEW = 24, FEW_SPARSE = 60, SMALL = 96, SPARSE_SHARE = 4, TINY = 8 };
 
 /* Do all contacts with cones that have to be stopped have the same to be stopped, and the same mu?
  */
@@ -227,12 +227,12 @@ static const perp_auto_stage alike_cones[STAGES] = { { "apgd", 4, 0, 0, 0 },
                                                      { "apgd", 6000, 0, 0, 0 },
                                                      { NULL, 0, 0, 0, 0 } };
 /* Others: sweeps find out who sticks and who slides, about as many as there are rows, and Newton
- * steps go on.  The first list by the number of rows: below 16, 40, MANY, and more. */
-static const perp_auto_stage first_cones[4][3] = {
-  { { "cone-newton:warm=10", 60, 2, 0, 0 }, { NULL, 0, 0, 0, 0 } },
-  { { "cone-newton:warm=20", 60, 2, 0, 0 }, { NULL, 0, 0, 0, 0 } },
-  { { "cone-newton", 100, 2, 0, 0 }, { NULL, 0, 0, 0, 0 } },
-  { { "nncg", 100, 2, 0, 0 }, { "cone-newton", 100, 1, 0, 0 }, { NULL, 0, 0, 0, 0 } }
+ * steps go on, at few rows at least one, to rounding.  The first list by the number of rows: below
+ * 16, 40, and more. */
+static const perp_auto_stage first_cones[3][2] = {
+  { { "cone-newton:warm=10,min_iter=1", 60, 2, 0, 0 }, { NULL, 0, 0, 0, 0 } },
+  { { "cone-newton:warm=20,min_iter=1", 60, 2, 0, 0 }, { NULL, 0, 0, 0, 0 } },
+  { { "cone-newton", 100, 2, 0, 0 }, { NULL, 0, 0, 0, 0 } }
 };
 static const perp_auto_stage cold_cones[STAGES] = { { "cone-newton:warm=0", 200, 4, 0, 0 },
                                                     { "nncg", 100, 4, 0, 0 },
@@ -287,10 +287,10 @@ const perp_auto_stage *perp_auto_choose(const perp_auto_structure *s, const perp
   if (s->needs & PERP_LCP_CONE) {
     if (s->n <= ONE) return one_cone;
     if (s->n > FEW && s->mostly_zeros) return sparse_cones;
-    if (!s->guess && !s->factored && s->alike) return alike_cones + (s->sheared || s->n > FEW);
-    if (!s->guess && !s->factored) {
-      *first = first_cones[s->n < 16 ? 0 : s->n < 40 ? 1 : s->n < MANY ? 2 : 3];
-      return cold_cones + (s->n >= MANY);
+    if (!s->guess && !s->factored && s->n <= SMALL) {
+      if (s->alike) return alike_cones + (s->sheared || s->n > FEW);
+      *first = first_cones[s->n < 16 ? 0 : s->n < 40 ? 1 : 2];
+      return cold_cones;
     }
     return (s->n <= FEW ? few_cones : s->factored ? factored_cones : cones) + !s->guess;
   }
