@@ -66,7 +66,7 @@ static void rows_types(void *user, int member, int members)
   rows_bounds(rows->hi, lcp->hi, HUGE_VAL, from, end);
   for (int i = from; i < end; i++) {
     rows->type[i] = PERP_ROW_BOUNDED;
-    rows->kind[i] = (rows->lo[i] == 0) & (rows->hi[i] == HUGE_VAL) ? PERP_ROW_HALF : 0;
+    rows->kind[i] = ((rows->lo[i] == 0) & (rows->hi[i] == HUGE_VAL)) ? PERP_ROW_HALF : 0;
   }
   for (int i = from; i < end && lcp->fric_of != NULL; i++) {
     if (lcp->fric_of[i] < 0) continue;
