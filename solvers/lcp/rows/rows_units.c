@@ -77,8 +77,8 @@ static int rows_units_contents(const perp_rows *rows, int row, int r)
 static inline bool rows_units_single(const perp_rows *rows, const perp_unit *unit)
 {
   const int *cptr = rows->p->F->cptr + unit->group;
-  return unit->contents == NORMALS && cptr[0] == unit->row && cptr[unit->r] == cptr[0] + unit->r &&
-         perp_rows_flat(rows, unit);
+  return unit->contents == NORMALS && unit->group + unit->r <= rows->p->F->nc &&
+         cptr[0] == unit->row && cptr[unit->r] == cptr[0] + unit->r && perp_rows_flat(rows, unit);
 }
 
 static signed char rows_units_packed(const perp_rows *rows, const perp_unit *unit)
