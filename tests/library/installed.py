@@ -14,29 +14,17 @@ import sys
 import tempfile
 
 source, build, prefix, libdir, meson = sys.argv[1:]
-if shutil.which('git') is None:
-    print('1..0 # SKIP no git, which knows the files of the source tree')
-    sys.exit(0)
-count = 0
-
-
-def ok(passed, what, *more):
-    global count
-    count += 1
-    print(f"{'' if passed else 'not '}ok {count} - {what}", flush=True)
-    for line in () if passed else '\n'.join(more).splitlines()[:30]:
-        print('#', line)
-    return passed
-
-
+sys.path.insert(0, os.path.join(source, 'tests/python'))
+from tap import done, ok, skip  # noqa: E402
 def run(command, **more):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
-    return done.returncode == 0, done.stdout
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    return ran.returncode == 0, ran.stdout
 
 
 def tracked(folder):
     """Files of a folder of the source tree, relative to it."""
-    good, names = run(['git', '-C', source, '-c', f'safe.directory={source}', 'ls-files', '--', folder])
+    git = ['git', '-C', source, '-c', f'safe.directory={source}', 'ls-files', '--', folder]
+    good, names = run(git) if shutil.which('git') else (False, '')
     if good and names:
         return [os.path.relpath(name, folder) for name in names.splitlines()]
     root = pathlib.Path(source, folder)
@@ -95,8 +83,8 @@ with tempfile.TemporaryDirectory(dir='/tmp') as folder:
     env = {k: v for k, v in os.environ.items() if not k.startswith('PERP_')}
     env['OPENBLAS_NUM_THREADS'] = '1'
     if not run([*inside, 'true'])[0]:
-        print(f'ok {count + 1} - the program from there # SKIP mount namespaces are not permitted, or there is no {prefix}\n1..{count + 1}')
-        sys.exit()
+        skip(f'mount namespaces are not permitted, or there is no {prefix}', 'the program from there')
+        done()
     perp = prefix + '/bin/perp'
     good, said = run([*inside, 'sh', '-c', f'! test -e {source}/meson.build && test -x {perp}'])
     ok(good, 'the source tree is out of sight', said)
@@ -110,4 +98,4 @@ with tempfile.TemporaryDirectory(dir='/tmp') as folder:
         good, said = run([*inside, perp, *words], env=env)
         ok(good and what in said, f"perp {' '.join(words)}", said)
     ok(os.path.exists(work + '/results/chain6-stab/derived'), 'results are there')
-print(f'1..{count}')
+done()
