@@ -37,21 +37,12 @@ enum {
   P_BY,
   P_EPS
 };
-#define PART(name, says)                                                                           \
-  {                                                                                                \
-    .key = #name, .help = says, .type = PERP_PARAM_PLUGIN, .plugin = PERP_KIND_##name, .dflt = ""  \
-  }
 static const perp_param params[] = {
   [P_SCENE] = { .key = "scene",
                 .help = "Scene whose steps are differentiated (perp list scenes).",
                 .type = PERP_PARAM_PLUGIN,
                 .plugin = PERP_KIND_scene },
-  [P_FORMULATION] = PART(formulation, "Formulation: turns the scene into equations of motion."),
-  [P_ODE] = PART(ode, "Integrator of the equations of motion."),
-  [P_KKT] = PART(kkt, "Solver of the linear (KKT) system of the constrained dynamics."),
-  [P_LCP] = PART(lcp, "Solver of the contact problem."),
-  [P_STAB] = PART(stab, "Method of constraint stabilization."),
-  [P_CONTACT] = PART(contact, "Contact and friction law."),
+  PERP_PART_PARAMS(P_FORMULATION),
   [P_H] = { "h", "Step size.", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL,
             PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
   [P_AFTER] = { "after", "Number of steps before the differentiated ones.", PERP_PARAM_INT,
@@ -94,15 +85,10 @@ static const perp_metric *kind_gradient_metrics(const perp_ctx *ctx, perp_pool *
 
 static perp_request kind_gradient_request(const perp_cell *cell)
 {
-  const perp_value *v = cell->value;
-  return (perp_request){ .scene = v[P_SCENE].text,
-                         .formulation = v[P_FORMULATION].text,
-                         .ode = v[P_ODE].text,
-                         .kkt = v[P_KKT].text,
-                         .lcp = v[P_LCP].text,
-                         .stab = v[P_STAB].text,
-                         .contact = v[P_CONTACT].text,
-                         .h = v[P_H].number };
+  perp_request request = { .scene = cell->value[P_SCENE].text, .h = cell->value[P_H].number };
+  for (int i = 0; i < PERP_PART_ENGINE; i++)
+    *perp_part_text(&request, i) = cell->value[P_FORMULATION + i].text;
+  return request;
 }
 
 static bool kind_gradient_implicit(const perp_cell *cell)
@@ -132,6 +118,15 @@ static int kind_gradient_wrong(const perp_study *study, const perp_cell *cell,
   if (kind_gradient_implicit(cell) || cell->value[P_EPS].number > 0) return -1;
   snprintf(why, PERP_WHY_MAX, "by: %.40s needs eps, the step of the quotient", by);
   return P_EPS;
+}
+
+/* The steps of a cell with their derivatives; to be freed on failure too. */
+static perp_status kind_gradient_make(perp_ctx *ctx, const perp_cell *cell,
+                                      const perp_request *request, perp_gradient_run *run)
+{
+  const perp_value *v = cell->value;
+  return perp_gradient_run_make(ctx, request, (int)v[P_AFTER].number, (int)v[P_STEPS].number,
+                                v[P_WRT].text, run);
 }
 
 /* The columns as the cell asks for them, [2 nv n]. */
@@ -192,9 +187,7 @@ static perp_status kind_gradient_clock(perp_ctx *ctx, const perp_cell *cell,
   double with = first->cpu, plain = first->cpu_plain, spent = 0;
   for (int i = 0; i < 5 && !kind_gradient_implicit(cell); i++) { /* the first time is a cold one */
     perp_gradient_run again;
-    const perp_status status = perp_gradient_run_make(
-        ctx, request, (int)cell->value[P_AFTER].number, (int)cell->value[P_STEPS].number,
-        cell->value[P_WRT].text, &again);
+    const perp_status status = kind_gradient_make(ctx, cell, request, &again);
     plain = fmin(plain, again.cpu_plain);
     perp_gradient_run_free(&again);
     PERP_TRY(status);
@@ -205,9 +198,7 @@ static perp_status kind_gradient_clock(perp_ctx *ctx, const perp_cell *cell,
     const double start = perp_clock_thread();
     perp_status status;
     if (kind_gradient_implicit(cell)) {
-      status = perp_gradient_run_make(ctx, request, (int)cell->value[P_AFTER].number,
-                                      (int)cell->value[P_STEPS].number, cell->value[P_WRT].text,
-                                      &again);
+      status = kind_gradient_make(ctx, cell, request, &again);
       cpu = again.cpu;
       plain = fmin(plain, again.cpu_plain);
       perp_gradient_run_free(&again);
@@ -229,9 +220,9 @@ static void kind_gradient_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   perp_request request = kind_gradient_request(cell);
   perp_gradient_run run;
   const bool setup = job->what == PERP_JOB_SETUP;
-  perp_status status = perp_gradient_run_make(
-      ctx, &request, setup ? 0 : (int)cell->value[P_AFTER].number,
-      setup ? 1 : (int)cell->value[P_STEPS].number, cell->value[P_WRT].text, &run);
+  perp_status status = setup ? perp_gradient_run_make(ctx, &request, 0, 1, cell->value[P_WRT].text,
+                                                      &run)
+                             : kind_gradient_make(ctx, cell, &request, &run);
   double *columns = NULL;
   if (status == PERP_OK && !setup) {
     columns = perp_xalloc(2 * (size_t)run.nv * (size_t)run.names.n, sizeof *columns);

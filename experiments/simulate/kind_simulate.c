@@ -40,22 +40,14 @@ enum {
   P_EQUIVALENT,
   P_RUN
 };
-#define PART(name, says)                                                                           \
-  {                                                                                                \
-    .key = #name, .help = says, .type = PERP_PARAM_PLUGIN, .plugin = PERP_KIND_##name, .dflt = ""  \
-  }
 static const perp_param params[] = {
   [P_SCENE] = { .key = "scene",
                 .help = "Scene to simulate (perp list scenes).",
                 .type = PERP_PARAM_PLUGIN,
                 .plugin = PERP_KIND_scene },
-  [P_FORMULATION] = PART(formulation, "Formulation: turns the scene into equations of motion."),
-  [P_ODE] = PART(ode, "Integrator of the equations of motion."),
-  [P_KKT] = PART(kkt, "Solver of the linear (KKT) system of the constrained dynamics."),
-  [P_LCP] = PART(lcp, "Solver of the contact problem."),
-  [P_STAB] = PART(stab, "Method of constraint stabilization."),
-  [P_CONTACT] = PART(contact, "Contact and friction law."),
-  [P_ENGINE] = PART(engine, "External engine that replaces all methods of perp."),
+  PERP_PART_PARAMS(P_FORMULATION),
+  PERP_PART_PARAM(P_FORMULATION, ENGINE, engine,
+                  "External engine that replaces all methods of perp."),
   [P_H] = { "h", "Step size; the first step of adaptive methods.", PERP_PARAM_REAL, PERP_KIND_NONE,
             "s", 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
   [P_T_END] = { "t_end", "Time at which the simulation ends.", PERP_PARAM_REAL, PERP_KIND_NONE, "s",

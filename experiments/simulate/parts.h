@@ -18,6 +18,20 @@ enum {
   PERP_PART_ENGINE, /* in place of all others */
   PERP_PARTS
 };
+/* Rows of a table of parameters whose entries from FIRST on are those parts, without the engine. */
+#define PERP_PART_PARAM(first, part, name, says)                                                   \
+  [(first) + PERP_PART_##part] = {                                                                 \
+    .key = #name, .help = says, .type = PERP_PARAM_PLUGIN, .plugin = PERP_KIND_##name, .dflt = ""  \
+  }
+#define PERP_PART_PARAMS(first)                                                                    \
+  PERP_PART_PARAM(first, FORMULATION, formulation,                                                 \
+                  "Formulation: turns the scene into equations of motion."),                       \
+      PERP_PART_PARAM(first, ODE, ode, "Integrator of the equations of motion."),                  \
+      PERP_PART_PARAM(first, KKT, kkt,                                                             \
+                      "Solver of the linear (KKT) system of the constrained dynamics."),           \
+      PERP_PART_PARAM(first, LCP, lcp, "Solver of the contact problem."),                          \
+      PERP_PART_PARAM(first, STAB, stab, "Method of constraint stabilization."),                   \
+      PERP_PART_PARAM(first, CONTACT, contact, "Contact and friction law.")
 /* "formulation", "ode", ...; the kind of plug-in; the part of *parts; the text of a request, NULL
  * or "": not named; that of a result, "": not used. */
 const char *perp_part_name(int part);
