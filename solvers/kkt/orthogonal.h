@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Complete orthogonal decomposition of the transpose of J, its rows brought to length 1 by D,
  *
- *      B D P = Q [ T 0 ] W',      B [rows m] with dependent columns, T [rank rank] upper
- * triangular, [ 0 0 ]
+ *      B D P = Q [ T 0; 0 0 ] W',
  *
+ * B [rows m] with dependent columns, T [rank rank] upper triangular,
  * by Householder QR with column pivoting and an RZ factorization of its upper rows (LAPACK dgeqp3,
  * dtzrzf).  Softness S is rows S^1/2 below B, on coordinates of mass 1 beside those of the bodies.
  * Golub and Van Loan, Matrix Computations, section 5.5.2.  Private to this folder. */

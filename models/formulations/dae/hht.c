@@ -4,8 +4,8 @@
  * With the force F = f + J' lambda of bodies and joints and -1/3 <= alpha < 0,
  *
  *      M a1 = (1 + alpha) F(t1, q1, v1) - alpha F(t0, q0, v0),      C(q1) = 0,
- *      q1 = q0 [+] h (v0 + (1/2 - beta) h a0 + beta h a1),      v1 = v0 + h ((1 - gamma) a0 + gamma
- * a1),
+ *      q1 = q0 [+] h (v0 + (1/2 - beta) h a0 + beta h a1),
+ *      v1 = v0 + h ((1 - gamma) a0 + gamma a1),
  *
  *      gamma = 1/2 - alpha,      beta = (1 - alpha)^2 / 4.
  *
