@@ -131,8 +131,9 @@ for (const study of studies.filter((s) => wanted[s])) {
     });
     const colour = axes.find((a) => a.key === top.colour), chosen = top.slices[0], flat = (t) => t.replace(/\s+/g, ' ');
     const shown = chosen.shown.map((k) => colour.words[colour.names.indexOf(top.names[k])]), text = readFileSync(resolve(out, `${study}.txt`), 'utf8');
-    // "  b  Baumgarte, α = 50 1/s" beside the plot, perhaps wrapped or shortened; of the panel that the terminal has
-    const legend = [...text.matchAll(/ {2}[a-i] {2}(\S\S.*)$/gm)].map((m) => shown.find((n) => n.startsWith(m[1].split('…')[0])));
+    // "  b  Baumgarte, α = 50 1/s" beside the plot, perhaps wrapped or shortened, never marks of the plot itself ("  a  c···b");
+    // of the panel that the terminal has
+    const legend = [...text.matchAll(/ {2}[a-i] {2}((?=.*[^a-i*\s])[^·\s]+(?: [^·\s]+)*)$/gm)].map((m) => shown.find((n) => n.startsWith(m[1].split('…')[0])));
     ok(legend.length > 1 && legend.every((n) => names.includes(n)) && (first ?? 'all runs') === (chosen.words || 'all runs') && flat(text).includes(chosen.words), `${study}: page and terminal draw the curves of report.json: ${legend.join('; ')}`);
     ok(text.split('\n').every((l) => [...l].length <= 80), `${study}: the terminal has them within 80 columns`);
     if (study === 'motion') ok(panels === 2 && names.includes('velocity level') && names.includes('Baumgarte, α = 50 1/s'), 'motion: it is the one that the study asks for');
