@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """perp.lesson: texts, a run, the exercises, and the notebook with the same exercises, executed where nbclient is."""
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -20,7 +22,9 @@ except perp.Error as why:
 hand = perp.lesson('lcp')
 text = hand.run(2)
 ok('dantzig' in text and hand.table is None and hand.answer(), 'a lesson of pivots runs', text[:200])
-ok(hand.check(6) and not hand.check(0.6667), 'perp judges the answer')
+with contextlib.redirect_stdout(io.StringIO()) as said:
+    ok_six, not_yet = hand.check(6), not hand.check(0.6667)
+ok(ok_six and not_yet and 'right: 6' in said.getvalue(), 'perp judges the answer, and says why', said.getvalue())
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     program('new', 'lesson', 'mine')

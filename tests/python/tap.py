@@ -11,7 +11,7 @@ def ok(passed, what, *more):
     global count, failed
     count += 1
     failed += not passed
-    print(f"{'' if passed else 'not '}ok {count} - {what}", flush=True)
+    print(f"{'' if passed else 'not '}ok {count} - {' '.join(what.split())}", flush=True)  # a line, whatever it quotes
     for line in () if passed else '\n'.join(str(m) for m in more).splitlines()[:30]:
         print('#', line, flush=True)
     return passed
