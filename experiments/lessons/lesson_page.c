@@ -207,6 +207,14 @@ static perp_status put_film(struct page *p)
   perp_status status = PERP_OK;
   perp_pivots *r = perp_xalloc(1, sizeof *r);
   perp_json_members(j, "n %d, told %s", l->n, l->vary.n > 0 ? l->vary.text : "");
+  perp_json_open(j, "A", '[');
+  for (int i = 0; i < l->n; i++) {
+    perp_json_open(j, NULL, '[');
+    for (int k = 0; k < l->n; k++) perp_json_real(j, NULL, l->A[i + k * l->n]);
+    perp_json_close(j, ']');
+  }
+  perp_json_close(j, ']');
+  perp_pivots_put_reals(j, "b", l->b, l->n);
   perp_pivots_put_reals(j, "lo", l->lo, l->n);
   perp_pivots_put_reals(j, "hi", l->hi, l->n);
   if (l->vary.n > 0) {
@@ -238,7 +246,6 @@ static perp_status lesson_page_told(struct page *p, bool all, char **told)
   size_t n;
   perp_status status = PERP_OK;
   FILE *m = perp_memory_stream(told, &n);
-  if (all) perp_lesson_problem(l, m);
   for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
     if ((strcmp(l->solvers[i], "all") == 0) == all)
       status = perp_lesson_pivots(p->ctx, l, l->solvers[i], m, NULL);
@@ -253,7 +260,7 @@ static perp_status put_pivots(struct page *p)
   if (status == PERP_OK) status = lesson_page_told(p, false, &told[1]);
   perp_json_open(p->data, "pivots", '{');
   if (status == PERP_OK) {
-    perp_json_members(p->data, "problem %s, text %s", told[0], told[1]);
+    perp_json_members(p->data, "solutions %s, text %s", told[0], told[1]);
     status = put_film(p);
   }
   perp_json_close(p->data, '}');

@@ -7,10 +7,11 @@ import { decode, draw, live } from './chart';
 import { exercise } from './exercise';
 import { explore } from './explore';
 import { inline, markdown } from './markdown';
-import { film } from './pivots';
+import { film, problem } from './pivots';
 import { playground } from './playground';
 import { note, progress } from './progress';
 import { recorded } from './recorded';
+import { block } from './words';
 
 const part = (kind: string, title: string | null, ...children: any[]) => h('section', { class: `slide ${kind}` }, title ? h('h2', { tabindex: -1 }, title) : null, ...children);
 
@@ -91,8 +92,8 @@ export function lesson(l, solver: () => Promise<Module | null>, data, links: (at
     if (!l.pivots) return [];
     const stage = h('div', { class: 'pivots' });
     queueMicrotask(() => film(stage, l.pivots));
-    return [part('film', 'Pivot by pivot', h('pre', {}, l.pivots.problem), l.pivots.told ? h('p', {}, inline(l.pivots.told)) : null, stage,
-      h('details', {}, h('summary', {}, 'All pivots as text'), h('pre', {}, l.pivots.text)))];
+    return [part('film', 'Pivot by pivot', problem(l.pivots), l.pivots.solutions ? block(l.pivots.solutions.replace(/^ {2}/gm, '').trim()) : null, l.pivots.told ? h('p', {}, inline(l.pivots.told)) : null, stage,
+      h('details', {}, h('summary', {}, 'All pivots as text'), block(l.pivots.text)))];
   }
 
   function sliders() {

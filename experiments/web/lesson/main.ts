@@ -6,7 +6,7 @@ import calligraphic from 'katex/fonts/KaTeX_Caligraphic-Regular.woff2';
 import large from 'katex/fonts/KaTeX_Size2-Regular.woff2';
 import larger from 'katex/fonts/KaTeX_Size3-Regular.woff2';
 import largest from 'katex/fonts/KaTeX_Size4-Regular.woff2';
-import { printsOpen, scrolls } from '../access';
+import { printsOpen } from '../access';
 import { addFonts } from '../equations';
 import liveBarStyle from '../live.css';
 import { Module, unpack } from '../live/module';
@@ -55,7 +55,6 @@ function start() {
       }));
       document.title = data.course.title;
     }
-    for (const e of document.querySelectorAll<HTMLElement>('pre')) scrolls(e, 'text, scrolls');
     window.scrollTo(0, 0);
   }
   show();

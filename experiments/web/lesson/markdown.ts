@@ -4,6 +4,7 @@
 import { scrolls } from '../access';
 import { h } from '../dom';
 import { setTex } from '../equations';
+import { block } from './words';
 
 function maths(text, display) {
   const e = h('span', { class: display ? 'display' : 'formula' });
@@ -49,7 +50,7 @@ export function markdown(text, level = 2): any[] {
       out.push(h(`h${Math.min(6, level + heading[1].length - 1)}`, {}, inline(heading[2])));
     } else if (line.startsWith('```')) {
       i++;
-      out.push(h('pre', {}, take((l) => !l.startsWith('```')).join('\n')));
+      out.push(block(take((l) => !l.startsWith('```')).join('\n')));
       i++;
     } else if (line.startsWith('|')) {
       const rows = take((l) => l.startsWith('|')).map((l) => l.replace(/^\||\|\s*$/g, '').split(/(?<!\\)\|/).map((c) => c.trim())), head = rows.length > 1 && rows[1].every((c) => /^:?-+:?$/.test(c));

@@ -5,7 +5,16 @@
 import { real } from '../data';
 import { h, scroll, th } from '../dom';
 import { slider } from './explore';
+import { markdown } from './markdown';
 import { brief, lowered, pretty, svg } from './words';
+
+// The problem that all methods of the film solve.
+export function problem(p) {
+  const cells = (list) => list.map((v) => h('td', { class: 'n' }, brief(real(v))));
+  return [...markdown('$$w = A\\lambda + b$$\n\n$w_i \\ge 0$ at $\\lambda_i = l_i$, $\\;w_i = 0$ between, $\\;w_i \\le 0$ at $\\lambda_i = u_i$'),
+    scroll('Problem', h('table', { class: 'tableau', 'aria-label': 'Problem' }, h('tr', {}, th('row'), ...p.b.map((_, j) => th(`A${lowered(String(j + 1))}`, 'n')), ...['b', 'l', 'u'].map((t) => th(t, 'n'))),
+      ...p.A.map((row, i) => h('tr', {}, h('th', { class: 'row', scope: 'row' }, `${i + 1}`), ...cells([...row, p.b[i], p.lo[i], p.hi[i]])))))];
+}
 
 export function film(host, p) {
   const lo = p.lo.map(real), hi = p.hi.map(real), calm = matchMedia('(prefers-reduced-motion: reduce)');

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Words and numbers of a lesson.
+import { scrolls } from '../access';
+import { h } from '../dom';
 
 export function svg(tag, attributes, ...children) {
   const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -23,3 +25,6 @@ export function brief(v, digits = 4, zero = 1e-12) {
 
 // lambda1 -> a Greek letter with its index
 export const pretty = (text) => text.replace(/\b(lambda|w)(\d+)\b/g, (_, name, i) => (name === 'w' ? 'w' : '\u03bb') + lowered(i));
+
+// Text whose columns are aligned: it scrolls in its box where it is wider than the page.
+export const block = (text) => scrolls(h('pre', {}, text), 'text, scrolls');
