@@ -304,6 +304,33 @@ static void small_steps(world *w, double whole)
   put(w, v);
 }
 
+/* PhysX 5, eTGS, as its defaults are: four sweeps over the time of the step, all gravity before the
+ * first one, impulses of the whole step; then one without feedback. */
+static void temporal(world *w, double whole)
+{
+  enum { SUBSTEPS = 4 };
+  const double h = whole / SUBSTEPS;
+  double v[BODIES][3], bias[POINTS];
+  bool bounces[POINTS];
+  get(w, v);
+  gravity(w, whole, v);
+  for (int i = 0; i < w->points; i++) {
+    point *p = &w->p[i];
+    p->pn = p->pt = 0;
+    bounces[i] = p->e > 0 && p->approach < -THRESHOLD && p->gap + whole * along(p, p->n, v) <= 0;
+  }
+  for (int part = 0; part <= SUBSTEPS; part++) {
+    const double back = part < SUBSTEPS ? 0.8 : 0;
+    for (int i = 0; i < w->points; i++) {
+      const point *p = &w->p[i];
+      bias[i] = bounces[i] ? p->e * p->approach : (p->gap > 0 ? 1 : back) * p->gap / h;
+    }
+    sweep(w, bias, NULL, NULL, v);
+    if (part < SUBSTEPS) move(w, h, v);
+  }
+  put(w, v);
+}
+
 /* Mueller et al. 2020, algorithm 2, one iteration: per contact the gap, then static friction where
  * lambda_t < mu lambda_n; velocities from displacements; per contact dynamic friction (30), then
  * restitution (34).  (30) as printed, min(h mu |f_n|, |v_t|) as a change of velocity, has the unit
@@ -541,6 +568,7 @@ static const struct published {
                   { "si-ngs", ngs, "solver2d" },
                   { "soft-step", soft, "solver2d" },
                   { "small-steps", small_steps, "Macklin et al. 2019" },
+                  { "tgs", temporal, "PhysX 5" },
                   { "xpbd", xpbd, "Mueller et al. 2020" },
                   { "avbd", NULL, "Giles et al. 2025" } };
 

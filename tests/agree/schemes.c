@@ -55,18 +55,18 @@ static outcome run_scene(const char *text, const char *formulation, double h, do
 /* bound: about three times what was seen */
 static const struct closed {
   const char *scene, *gauge;
-  double bound[6]; /* of the schemes below */
+  double bound[7]; /* of the schemes below */
 } closed[] = {
-  { "incline:theta=30deg,mu=0.3", "accel.rel.err", { 1e-5, 1e-5, 1e-5, 3e-5, 1e-3, 0.1 } },
-  { "rolling-sphere", "speed.rel.err", { 1e-9, 1e-9, 1e-9, 6e-4, 1e-9, 1e-9 } },
-  { "see-saw", "force.rel.err", { 3e-3, 3e-3, 3e-3, 0.15, 1.5e-3, 1e-3 } },
-  { "tipping-box", "verdict.err", { 0, 0, 0, 0, 0, 0 } },
-  { "stop", "force.rel.err", { 1e-9, 1e-9, 1e-9, 4e-3, 5e-4, 4e-4 } },
-  { "motor", "accel.rel.err", { 1e-9, 1e-9, 1e-9, 1e-9, 2e-3, 2e-3 } },
-  { "pusher", "accel.rel.err", { 1e-4, 1e-4, 1e-4, 7e-3, 6e-3, 0.3 } },
+  { "incline:theta=30deg,mu=0.3", "accel.rel.err", { 1e-5, 1e-5, 1e-5, 3e-5, 1e-3, 0.1, 1e-3 } },
+  { "rolling-sphere", "speed.rel.err", { 1e-9, 1e-9, 1e-9, 6e-4, 1e-9, 1e-9, 1e-9 } },
+  { "see-saw", "force.rel.err", { 3e-3, 3e-3, 3e-3, 0.15, 1.5e-3, 1e-3, 0.03 } },
+  { "tipping-box", "verdict.err", { 0, 0, 0, 0, 0, 0, 0 } },
+  { "stop", "force.rel.err", { 1e-9, 1e-9, 1e-9, 4e-3, 5e-4, 4e-4, 0.09 } },
+  { "motor", "accel.rel.err", { 1e-9, 1e-9, 1e-9, 1e-9, 2e-3, 2e-3, 1e-9 } },
+  { "pusher", "accel.rel.err", { 1e-4, 1e-4, 1e-4, 7e-3, 6e-3, 0.3, 5e-3 } },
 };
-static const char *const schemes[] = { "si-baumgarte", "si-split",    "si-ngs",
-                                       "soft-step",    "small-steps", "xpbd" };
+static const char *const schemes[] = { "si-baumgarte", "si-split", "si-ngs", "soft-step",
+                                       "small-steps",  "xpbd",     "tgs" };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
 static void closed_forms(int k)
@@ -81,7 +81,8 @@ static void closed_forms(int k)
   /* it sticks at mu = 0.5 on 20 degrees: Coulomb's law */
   const outcome stick = run_scene("incline:theta=20deg,mu=0.5", schemes[k], 4e-3, 1,
                                   "accel.rel.err");
-  below(stick.value, 3e-4, "%s: sticks below the angle of friction", schemes[k]);
+  below(stick.value, strcmp(schemes[k], "tgs") == 0 ? 1e-3 : 3e-4, /* four cold sweeps in a step */
+        "%s: sticks below the angle of friction", schemes[k]);
 }
 
 /* ---- order ---- */

@@ -8,10 +8,11 @@ import judges
 import scenes
 
 SMOOTH = ['velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'ggl', 'generalized-alpha', 'hht', 'radau5',
-          'acceleration', 'regularized:compliance=1e-12', 'si-ngs', 'small-steps', 'groups']
+          'acceleration', 'regularized:compliance=1e-12', 'si-ngs', 'small-steps', 'groups', 'moreau-jean', 'nonsmooth-alpha']
 ORDERED = SMOOTH[:11]  # errors go with the step
 CONTACT = ['velocity', 'velocity', 'velocity-midpoint', 'velocity-nonlinear', 'velocity-implicit', 'reduced', 'impulse', 'acceleration', 'groups', 'regularized',
-           'penalty', 'si-baumgarte', 'si-split', 'si-ngs', 'soft-step', 'small-steps', 'xpbd', 'soft-constraints', 'avbd', 'point-mass']
+           'penalty', 'si-baumgarte', 'si-split', 'si-ngs', 'soft-step', 'small-steps', 'xpbd', 'soft-constraints', 'avbd', 'point-mass',
+           'tgs', 'moreau-jean', 'moreau-jean:projection=combined', 'nonsmooth-alpha']
 RIGID = CONTACT[:9]  # solved contact problems of rigid bodies
 LCPS = ['dantzig', 'bpp', 'lemke', 'keller', 'auto', 'pgs', 'psor', 'block-gs', 'staggered', 'nncg', 'apgd', 'fischer-newton', 'interior-point', 'minmap-newton',
         'cone-newton', 'prox', 'admm', 'aclm', 'fixed-point', 'jacobi', 'pdas', 'extragradient', 'pgs-subspace', 'shock', 'rescue', 'enumerate', 'murty']

@@ -9,6 +9,8 @@ static const run_parts formulations[] = {
   { "velocity:tol=1e-4" },
   { "velocity-implicit" },
   { "velocity-midpoint" },
+  { "moreau-jean" },
+  { "nonsmooth-alpha" },
   { "acceleration", "rk4" },
   { "penalty", "rk4" },
   { "regularized" },
@@ -20,6 +22,7 @@ static const run_parts formulations[] = {
   { "si-ngs" },
   { "soft-step" },
   { "small-steps" },
+  { "tgs" },
   { "xpbd" },
   { "soft-constraints" },
 };
